@@ -1,11 +1,11 @@
 /**
- * The README's table of the last full lab run, made from test/lab/last-run.json. It stands between two marks:
+ * The table of the last full lab run in docs/testing.md, made from test/lab/last-run.json. It stands between two marks:
  *
  *   node scripts/lab-table.ts           prints it
- *   node scripts/lab-table.ts --write   puts it into README.md
+ *   node scripts/lab-table.ts --write   puts it into docs/testing.md
  */
 import { type LabRun, readLabRun } from '../test/lab/results/lab-run.ts';
-import { printOrWrite } from './readme-table.ts';
+import { printOrWrite } from './page-table.ts';
 
 export function labTable(run: LabRun): string {
   const cuts = sum(run.cuts.map((one) => one.cuts));

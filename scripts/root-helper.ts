@@ -12,7 +12,7 @@ import { execFile, spawn } from 'node:child_process';
 import { readFileSync, realpathSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
-import { messageOf } from '../src/errors.ts';
+import { messageOf } from '../src/errors/agent-error.ts';
 import { adoptRelease } from '../src/firmware/adopt-release.ts';
 import { releasePaths } from '../src/firmware/guard-state.ts';
 import { readTrustedKey } from '../src/firmware/release-folder.ts';

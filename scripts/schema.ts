@@ -7,7 +7,7 @@
 import { writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
-import { configSchema } from '../src/config/agent-config.ts';
+import { configSchema } from '../src/config/schema/agent-config.ts';
 import { type JsonObject, sharingShapes } from './shared-shapes.ts';
 
 export const SCHEMA_FILE = fileURLToPath(new URL('../config/turnstone.schema.json', import.meta.url));

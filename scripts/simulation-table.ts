@@ -1,11 +1,11 @@
 /**
- * The README's table of what was simulated, made from test/simulation/ledger.json:
+ * The table of what was simulated, for docs/testing.md, made from test/simulation/ledger.json:
  *
  *   node scripts/simulation-table.ts           prints it
- *   node scripts/simulation-table.ts --write   puts it into README.md
+ *   node scripts/simulation-table.ts --write   puts it into docs/testing.md
  */
 import { type Ledger, readLedger, worldsOf } from '../test/simulation/ledger.ts';
-import { printOrWrite } from './readme-table.ts';
+import { printOrWrite } from './page-table.ts';
 
 export function simulationTable(ledger: Ledger): string {
   const planted = Object.entries(ledger.planted);

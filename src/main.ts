@@ -11,7 +11,7 @@ import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
 import type { Edge, Output } from './cli/edge.ts';
 import { EXIT } from './cli/exit-code.ts';
-import { runCommandLine } from './cli/program.ts';
+import { runCommandLine } from './command-line/program.ts';
 import { systemEnvironment } from './host/environment.ts';
 import { agentVersion } from './host/version.ts';
 

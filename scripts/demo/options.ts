@@ -1,6 +1,6 @@
 /** Options of the demo. */
 import { parseArgs } from 'node:util';
-import { parseDuration } from '../../src/config/quantity.ts';
+import { parseDuration } from '../../src/config/fields/quantity.ts';
 
 export interface DemoOptions {
   readonly forMs?: number;

@@ -1,10 +1,10 @@
-/** What an actuator may be asked for, and how often. Pure: the state comes in, a refusal or nothing comes out. */
-import { AgentError, type ErrorCode, retryable } from '../errors.ts';
-import { type ActuatorSettings, type ActuatorValue, isActive, nearestValue } from './actuator.ts';
-import { expectValueFor } from './actuator-value.ts';
+/** Limits on the values of an actuator and on how often it switches. Pure: the state comes in, a refusal or nothing comes out. */
+import { AgentError, type ErrorCode, retryable } from '../errors/agent-error.ts';
+import { type ActuatorSettings, type ActuatorValue, isActive, nearestValue } from './kind/actuator.ts';
+import { expectValueFor } from './kind/actuator-value.ts';
 import type { PinRecord } from './pin-record.ts';
 
-/** What is remembered of the past for the sake of the limits; times in ms since boot. */
+/** Switching that the limits ask for; times in ms since boot. */
 export interface SwitchHistory {
   /** When it last became active or inactive; undefined also where no limit asks. */
   readonly changedAtMs: number | undefined;
@@ -34,8 +34,8 @@ export function checkValue(settings: ActuatorSettings, given: unknown): Actuator
 }
 
 /**
- * What is not known counts as on for whoever keeps it from staying on, and as switched just now for whoever wants it on: off is never held up
- * by what is not known.
+ * Checks the least and longest times. An unknown state counts as on against the longest time, and as switched just now against the least time
+ * off; it never holds up off.
  * @throws AgentError `actuators/min-on`, `actuators/min-off`, `actuators/too-many-switches` or `actuators/max-on` (retry).
  */
 export function checkTimes(record: PinTimes, value: ActuatorValue, nowMs: number): void {
@@ -85,7 +85,7 @@ export function switchedOn(history: SwitchHistory, atMs: number): SwitchHistory 
   return { changedAtMs: atMs, switchedOnAtMs: [...recentSwitches(history, atMs), atMs] };
 }
 
-/** Of a history only what a limit asks for: it is written to a card at each change. The one before where nothing of that has changed. */
+/** Returns what a limit asks for of a history, as each change is written to a card; `before` where nothing of that has changed. */
 export function neededHistory({ limits }: ActuatorSettings, history: SwitchHistory, before: SwitchHistory): SwitchHistory {
   const { minOnMs, minOffMs, maxSwitchesPerHour } = limits;
   const changedAtMs = minOnMs === undefined && minOffMs === undefined ? undefined : history.changedAtMs;

@@ -1,22 +1,22 @@
 /**
- * What of each pin outlives the process: its last wish and its switching on the card, that it must be switched off in the run folder, and for
+ * Memory of each pin that outlives the process: its slots and its switching on the card, that it must be switched off in the run folder, and for
  * what does not fall with this board's power on the card as well.
  */
-import { messageOf, retryable } from '../errors.ts';
-import { type ActuatorSettings, type ActuatorValue, hasMemory, isSettled } from './actuator.ts';
-import type { DesiredState, DesiredStates } from './desired-states.ts';
+import { messageOf, retryable } from '../errors/agent-error.ts';
+import type { SwitchHistory } from './actuator-limits.ts';
 import type { KeptPulses } from './kept-pulses.ts';
+import { type ActuatorSettings, isSettled } from './kind/actuator.ts';
+import type { OutputFile } from './output-file.ts';
+import { NO_HISTORY } from './output-json.ts';
 import type { PinRecord } from './pin-record.ts';
 import { NOT_UNDERSTOOD, type OnMark, type PulseMarks } from './pulse-marks.ts';
 
 export interface ActuatorMemoryDeps {
-  readonly desired: DesiredStates;
+  readonly outputs: OutputFile;
   readonly pulseMarks: PulseMarks;
   /** Default: nothing has a supply of its own. */
   readonly keptPulses?: KeptPulses;
 }
-
-const NOTHING: DesiredState = { value: undefined, history: { changedAtMs: undefined, switchedOnAtMs: [] } };
 
 export class ActuatorMemory {
   readonly #deps: ActuatorMemoryDeps;
@@ -28,17 +28,21 @@ export class ActuatorMemory {
     this.#marked = new Map(deps.pulseMarks.left);
   }
 
-  /** What was wished last, when it switched, and whether a silence has set another state since; nothing of what is not kept. */
-  lastOf(name: string): DesiredState {
-    return this.#deps.desired.get(name) ?? NOTHING;
+  get outputs(): OutputFile {
+    return this.#deps.outputs;
+  }
+
+  /** When it switched, as far as that is kept. */
+  historyOf(name: string): SwitchHistory {
+    return this.outputs.get(name)?.history ?? NO_HISTORY;
   }
 
   /** Until when it may have been switched without anybody knowing, ms since boot. */
   get lostAtMs(): number | undefined {
-    return this.#deps.desired.lostAtMs;
+    return this.outputs.lostAtMs;
   }
 
-  /** What an earlier process left for this one to switch off. */
+  /** Mark of an output that an earlier process left for this one to switch off. */
   leftMark({ name, ownSupply, limits: { maxOnMs } }: Pick<ActuatorSettings, 'name' | 'ownSupply' | 'limits'>): OnMark | undefined {
     const { pulseMarks, keptPulses } = this.#deps;
     const left = pulseMarks.left.get(name);
@@ -49,7 +53,7 @@ export class ActuatorMemory {
     return maxOnMs !== undefined && pulseMarks.isFirstOfBoot ? { sinceMs: -maxOnMs, pulse: false } : undefined;
   }
 
-  /** What is on by now was found so, and is marked. */
+  /** Ends the doubt about earlier processes: all that is on was found so, and is marked. */
   lookedAtAll(): void {
     this.#deps.pulseMarks.lookedAtAll();
   }
@@ -62,7 +66,7 @@ export class ActuatorMemory {
   /** Before it goes on. @throws AgentError `actuators/not-marked` (retry): whoever comes after this process would not know of it. */
   mark({ mark, settings: { name } }: PinRecord): void {
     const known = this.#marked.get(name);
-    if (mark === undefined || (known?.pulse === mark.pulse && known.wasOn === mark.wasOn)) return;
+    if (mark === undefined || known?.pulse === mark.pulse) return;
     try {
       this.#deps.pulseMarks.set(name, mark);
       this.#marked.set(name, mark);
@@ -72,18 +76,6 @@ export class ActuatorMemory {
       const message = `${name} is not switched on, as nobody would know of it after a restart: ${messageOf(cause)}`;
       throw retryable('actuators/not-marked', message, cause);
     }
-  }
-
-  /** Somebody wanted this. A pulse and a safe state are no wish: what was wished before stays. */
-  wished({ settings, history }: PinRecord, value: ActuatorValue | undefined): void {
-    if (hasMemory(settings)) this.#deps.desired.set(settings.name, { value, history });
-  }
-
-  /** A silence sets another state than what was wished, or has ended. */
-  silence({ name, restore }: ActuatorSettings, isSilenced: boolean): void {
-    const last = this.lastOf(name);
-    if (restore && last.value !== undefined && isSilenced !== (last.isSilenced ?? false))
-      this.#deps.desired.set(name, { ...last, isSilenced });
   }
 
   /** To be told of every change. */
@@ -101,12 +93,13 @@ export class ActuatorMemory {
       }
     }
     const { history } = record;
-    const last = this.lastOf(name);
-    if (history !== last.history && hasMemory(record.settings)) this.#deps.desired.set(name, { ...last, history });
+    const before = this.historyOf(name);
+    const isEmpty = history.changedAtMs === undefined && history.switchedOnAtMs.length === 0;
+    if (history !== before && !(isEmpty && before === NO_HISTORY)) this.outputs.set(name, { history });
   }
 
   /** Idempotent. */
   async close(): Promise<void> {
-    await Promise.all([this.#deps.desired.close(), this.#deps.keptPulses?.close()]);
+    await Promise.all([this.outputs.close(), this.#deps.keptPulses?.close()]);
   }
 }

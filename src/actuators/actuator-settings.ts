@@ -1,21 +1,21 @@
 /** From the configuration's words to what every actuator is, whatever its kind. */
-import type { ActuatorConfig } from '../config/agent-config.ts';
+import type { ActuatorConfig } from '../config/schema/agent-config.ts';
 import { given } from '../host/given.ts';
-import { type ActuatorSettings, type ActuatorValue, nearestValue, type SafeStates } from './actuator.ts';
-import { actuatorDefinition } from './kinds.ts';
+import { actuatorDefinition } from '../kinds/actuator-kinds.ts';
+import { type ActuatorSettings, type ActuatorValue, nearestValue, type SafeStates } from './kind/actuator.ts';
 
 /** For one movement, where the kind does not say more. */
 const DEADLINE_MS = 5_000;
 
 export function actuatorSettings(config: ActuatorConfig): ActuatorSettings {
-  const { name, limits, interlocks: neverWith, restore } = config;
+  const { name, limits, interlocks: neverWith, restore, operatorUntil } = config;
   const kind = actuatorDefinition(config.kind);
   const valueType = kind.valueType(config);
   const range = kind.holds === undefined ? kind.range?.(config) : undefined;
   const maxPulseMs = kind.maxPulseMs?.(config);
   const nearest = kind.nearest && valueType === 'number' ? (value: number) => kind.nearest?.(config, value) ?? value : undefined;
   return {
-    ...{ name, valueType, neverWith, restore, ...(nearest && { nearest }) },
+    ...{ name, valueType, neverWith, restore, operatorUntil, ...(nearest && { nearest }) },
     safe: nearestStates(config.safe, (value) => nearestValue(given({ valueType, nearest }), value)),
     limits: { ...(range && { min: range[0], max: range[1] }), ...limits, ...(maxPulseMs !== undefined && { maxPulseMs }) },
     ...(kind.holds && valueType === 'number' && { holds: (value: number) => kind.holds?.(config, value) ?? true }),
@@ -25,7 +25,7 @@ export function actuatorSettings(config: ActuatorConfig): ActuatorSettings {
   };
 }
 
-/** What is read back after a safe state is compared with it. */
+/** Rounds safe states as the hardware does: what is read back is compared with them. */
 function nearestStates({ noContact, ...states }: SafeStates, nearest: (value: ActuatorValue) => ActuatorValue): SafeStates {
   const each = Object.entries(states).map(([occasion, value]) => [occasion, value === undefined ? value : nearest(value)]);
   return { ...Object.fromEntries(each), ...(noContact && { noContact: { ...noContact, value: nearest(noContact.value) } }) };

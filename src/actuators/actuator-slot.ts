@@ -2,12 +2,12 @@
  * Moves one pin: switching on one after the other, each within its deadline, each read back where the hardware can be asked. Switching off
  * and safe states do not queue: they end what is under way and go first.
  */
-import { AgentError, hasCode, messageOf, retryable } from '../errors.ts';
+import { AgentError, hasCode, messageOf, retryable } from '../errors/agent-error.ts';
 import { untilAborted, withinMs } from '../host/bounded-wait.ts';
 import type { Clock } from '../host/clock.ts';
-import { type ActuatorDriver, type ActuatorSettings, type ActuatorValue, isActive, type Writer } from './actuator.ts';
 import type { Claim, Pulse } from './claim.ts';
 import { givenUp, HardwareWrites } from './hardware-writes.ts';
+import { type ActuatorDriver, type ActuatorSettings, type ActuatorValue, isActive, type Writer } from './kind/actuator.ts';
 import type { PinRecord } from './pin-record.ts';
 
 export interface ActuatorSlotDeps {
@@ -45,7 +45,7 @@ interface Turn {
 
 /** How soon hardware whose state is not known is asked again. */
 const LOOK_AGAIN_AFTER_MS = 10_000;
-/** What refuses to be written often does not answer either, and whoever has to switch off waits to hear of it. */
+/** Shortens the look after a failed write: such hardware often does not answer, and a caller that switches off waits for it. */
 const LOOK_AFTER_FAILURE_MS = 500;
 
 export class ActuatorSlot {
@@ -68,7 +68,7 @@ export class ActuatorSlot {
     this.#writes = new HardwareWrites({ ...deps, onLate: (taken) => this.#endedLate(taken) });
   }
 
-  /** Whether a movement has begun its turn and not ended it. */
+  /** True while a movement has begun its turn and not ended it. */
   get isMoving(): boolean {
     return this.#turns > 0;
   }
@@ -169,9 +169,8 @@ export class ActuatorSlot {
     }
   }
 
-  /** Neither the beginning nor the end of a pulse says what is to be. */
-  #want({ value, by, repeats = false, pulse, urgent = false }: Movement): void {
-    this.record.want(value, by, { repeats, isWish: pulse === undefined && !urgent });
+  #want({ value, by, repeats = false }: Movement): void {
+    this.record.want(value, by, { repeats });
   }
 
   async #write(turn: Turn): Promise<void> {
@@ -203,7 +202,7 @@ export class ActuatorSlot {
     this.#writes.stuckAt = shown;
   }
 
-  /** What the hardware shows after a write; undefined when it cannot be asked, or somebody goes first: nobody else ends it. */
+  /** Returns what the hardware shows after a write; undefined when it cannot be asked, or another movement goes first. */
   async #readBack({ claim, overridden }: Turn, fault: string | undefined): Promise<ActuatorValue | undefined> {
     if (!this.readable) return undefined;
     const { clock, record } = this.#deps;

@@ -1,7 +1,8 @@
 /** Everything that moves: lockout, actuators with their remembered states, local rules. It needs no platform and no network. */
 import { join } from 'node:path';
-import type { ActuatorConfig, AgentConfig, RuleConfig, SensorConfig } from '../config/agent-config.ts';
-import { rulesUntilRestart } from '../config/rules-until-restart.ts';
+import { rulesUntilRestart } from '../config/changes/rules-until-restart.ts';
+import { readingsOf } from '../config/keys/rule-parts.ts';
+import type { ActuatorConfig, AgentConfig, RuleConfig, SensorConfig } from '../config/schema/agent-config.ts';
 import type { Ports } from '../hardware/ports.ts';
 import type { Alerts } from '../host/alert-list.ts';
 import { endedWithin } from '../host/bounded-wait.ts';
@@ -10,21 +11,23 @@ import { given } from '../host/given.ts';
 import type { Log } from '../host/log.ts';
 import type { HostMachine } from '../host/machine.ts';
 import { StateFile, type StateFileDeps } from '../host/state-file.ts';
+import { definitionOf } from '../kinds/sensor-kinds.ts';
 import type { TelemetryEntry } from '../outbox/outbox.ts';
-import { type ActuatorState, type ActuatorValue, nearestValue } from './actuator.ts';
 import { ActuatorControl } from './actuator-control.ts';
 import { ActuatorMemory } from './actuator-memory.ts';
 import { actuatorSettings } from './actuator-settings.ts';
-import { DESIRED_STATES_FORMAT, DesiredStates } from './desired-states.ts';
+import { FORMER_ACTUATORS_FORMAT, FORMER_RULES_FORMAT } from './former-files.ts';
 import { KEPT_PULSES_FORMAT, KeptPulses } from './kept-pulses.ts';
-import { LocalRules } from './local-rules.ts';
+import { type ActuatorState, type ActuatorValue, nearestValue } from './kind/actuator.ts';
+import { LocalRules, type LocalRulesDeps } from './local-rules.ts';
 import { Lockout } from './lockout.ts';
 import { reopeningDriver } from './open-driver.ts';
+import { OUTPUTS_FORMAT, OutputFile } from './output-file.ts';
 import { OPERATING_TIMES_FORMAT, OutputReadings } from './output-readings.ts';
 import { PulseMarks } from './pulse-marks.ts';
-import type { RuleEvent } from './rule-movements.ts';
-import type { RuleInForce } from './rule-state.ts';
-import { STANDING_RULES_FORMAT, StandingRules } from './standing-rules.ts';
+import type { RuleEvent } from './rule-event.ts';
+import { type RuleInForce, type RuleSensor, ruleWords } from './rule-in-force.ts';
+import { MISSED_VALUES } from './watched-value.ts';
 
 export interface ActuatorsDeps extends Pick<HostMachine, 'clock' | 'files' | 'runProgram'> {
   readonly config: AgentConfig;
@@ -34,6 +37,7 @@ export interface ActuatorsDeps extends Pick<HostMachine, 'clock' | 'files' | 'ru
   /** Readings of outputs, as they change. */
   readonly report: (entries: readonly TelemetryEntry[]) => void;
   readonly alerts: Alerts;
+  readonly localTime: LocalRulesDeps['localTime'];
 }
 
 /** For what is on a disk that may hang, and for a line. */
@@ -75,8 +79,11 @@ export class Actuators {
     const { behindMark: _none, ...pulses } = inState('pulses.json', KEPT_PULSES_FORMAT);
     const ownSupply = config.actuators.filter((each) => actuatorSettings(each).ownSupply).map(({ name }) => name);
     // Side by side: a disk that hangs holds the states for the start up once.
-    const [desired, keptPulses, pulseMarks, readings] = await Promise.all([
-      DesiredStates.open(new StateFile(inState('actuators.json', DESIRED_STATES_FORMAT)), clock),
+    const [outputs, keptPulses, pulseMarks, readings] = await Promise.all([
+      OutputFile.open(new StateFile(inState('outputs.json', OUTPUTS_FORMAT)), clock, {
+        actuators: new StateFile(inState('actuators.json', FORMER_ACTUATORS_FORMAT)),
+        rules: new StateFile(inState('standing-rules.json', FORMER_RULES_FORMAT)),
+      }),
       KeptPulses.open(new StateFile(pulses), clock, ownSupply),
       PulseMarks.open(config.runFolder, log, { files, bootId: clock.bootId }),
       OutputReadings.open({
@@ -91,7 +98,9 @@ export class Actuators {
           driver: reopeningDriver(each, { ports, clock, runProgram }),
         })),
         disabled: config.actuators.filter(({ enabled }) => !enabled).map(actuatorSettings),
-        memory: new ActuatorMemory({ desired, keptPulses, pulseMarks }),
+        memory: new ActuatorMemory({ outputs, keptPulses, pulseMarks }),
+        rules: ruleWords(rulesInForce(config, configs)),
+        onRule: deps.onRuleEvent,
         locked: () => lockout.locked,
         clock,
         log,
@@ -102,16 +111,13 @@ export class Actuators {
     );
     for (const state of control.states()) readings.take(state);
     control.onState((state) => readings.take(state));
-    const ruleNames = config.rules.map(({ name }) => name);
-    const standing = await StandingRules.open(new StateFile(inState('standing-rules.json', STANDING_RULES_FORMAT)), ruleNames);
-    const told = { actuators: control, contact: control.contact, onEvent: deps.onRuleEvent };
-    const rules = new LocalRules({ rules: rulesInForce(config, configs), standing, ...told, clock, log });
+    const rules = new LocalRules({ rules: rulesInForce(config, configs), control, clock, localTime: deps.localTime });
     return new Actuators({ lockout, control, rules, configs, readings }, config, clock);
   }
 
-  /** What each actuator shows, with its kind. */
-  states(): readonly (ActuatorState & { readonly kind: string })[] {
-    return this.configs.map(({ name, kind }) => ({ ...this.control.state(name), kind }));
+  /** Returns what each actuator shows, with its kind and why it is so. */
+  states(): readonly (ActuatorState & { readonly kind: string; readonly why: string | undefined })[] {
+    return this.configs.map(({ name, kind }) => ({ ...this.control.state(name), kind, why: this.control.find(name)?.reason.why }));
   }
 
   /** Takes up changed rules; changed actuators wait for a restart, and rules on them do with them. */
@@ -122,10 +128,10 @@ export class Actuators {
 
   /** Rules end first, so that nothing moves against the states for stop. Bounded in time, and idempotent. */
   async close(): Promise<void> {
-    const rulesClosed = this.rules.close();
+    this.rules.close();
     await this.control.close();
     this.#stop.abort();
-    await endedWithin(this.#clock, CLOSE_WITHIN_MS, Promise.all([this.#looking, rulesClosed, this.readings.close()]));
+    await endedWithin(this.#clock, CLOSE_WITHIN_MS, Promise.all([this.#looking, this.readings.close()]));
   }
 }
 
@@ -138,22 +144,29 @@ function rulesInForce(
   actuators: readonly ActuatorConfig[],
 ): readonly RuleInForce[] {
   const settings = new Map(actuators.map((each) => [each.name, actuatorSettings(each)]));
-  const sampled = new Map(sensors.filter(({ enabled }) => enabled).map((sensor) => [sensor.name, nextWithinMs(sensor)]));
+  const sampled = new Map(sensors.filter(({ enabled }) => enabled).map((sensor) => [sensor.name, ruleSensor(sensor)]));
   return rules.flatMap((rule) => {
-    const withinMs = sampled.get(rule.when.sensor);
-    if (withinMs === undefined) return [];
-    const { set, otherwise } = rule;
+    const { set, otherwise, sensorLost, lostAfterMs } = rule;
+    const names = readingsOf(rule).map(({ sensor }) => sensor);
+    const watched = names.flatMap((name) => {
+      const one = sampled.get(name);
+      return one === undefined ? [] : [[name, lostAfterMs === undefined ? one : { ...one, lostAfterMs }] as const];
+    });
+    if (watched.length < names.length) return [];
     const own = settings.get(set.actuator);
     const nearest = (value: ActuatorValue): ActuatorValue => (own === undefined ? value : nearestValue(own, value));
     const values = given({
-      set: { ...set, value: nearest(set.value) },
+      set: set.value === undefined ? set : { ...set, value: nearest(set.value) },
       otherwise: otherwise === undefined ? undefined : nearest(otherwise),
+      sensorLost: sensorLost === undefined ? undefined : nearest(sensorLost),
     });
-    return [{ ...rule, ...values, nextWithinMs: withinMs }];
+    return [{ ...rule, ...values, sensors: Object.fromEntries(watched) }];
   });
 }
 
-/** A window is over with the first reading after its end. */
-function nextWithinMs({ periodMs, deadlineMs, window }: SensorConfig): number {
-  return periodMs + deadlineMs + (window?.lengthMs ?? 0);
+function ruleSensor(sensor: SensorConfig): RuleSensor {
+  const isByEvent = definitionOf(sensor.kind).reportsByEvent?.(sensor) ?? false;
+  // A window is over with the first reading after its end.
+  const dueMs = sensor.periodMs + sensor.deadlineMs + (sensor.window?.lengthMs ?? 0);
+  return { isByEvent, lostAfterMs: isByEvent ? Number.POSITIVE_INFINITY : MISSED_VALUES * dueMs };
 }

@@ -1,5 +1,5 @@
-/** What somebody asks of a pin, until it is done with: a value, and whether a pulse begins with it. */
-import type { ActuatorValue } from './actuator.ts';
+/** Claim on a pin, until it is done with: a value, and the pulse that begins with it. */
+import type { ActuatorValue } from './kind/actuator.ts';
 
 /** One pulse; the end of another is none of its business. */
 export interface Pulse {

@@ -1,13 +1,22 @@
-/** What the command line can have moved through the running agent. */
+/** Calls of the command line to the running agent: sets and releases an output, and tells why it is as it is. */
 import type { ControlCalls } from '../control-socket/control-connection.ts';
+import { given } from '../host/given.ts';
 import { jsonOf } from '../host/json.ts';
-import { textIn } from '../host/request-params.ts';
+import { numberIn, textIn } from '../host/request-params.ts';
+import { reasonedState } from '../methods/actuator-methods.ts';
 import type { ActuatorControl } from './actuator-control.ts';
 
-export function actuatorCalls(actuators: Pick<ActuatorControl, 'set'>): ControlCalls {
+export function actuatorCalls(actuators: Pick<ActuatorControl, 'set' | 'release' | 'read' | 'find'>): ControlCalls {
   return {
+    readMethods: {
+      getActuator: async (params, signal) => await reasonedState(actuators, textIn(params, 'name'), signal),
+    },
     methods: {
-      setActuator: async (params, signal) => jsonOf(await actuators.set(textIn(params, 'name'), params.value, { by: 'local' }, signal)),
+      setActuator: async (params, signal) => {
+        const command = given({ by: 'local' as const, forMs: params.forMs === undefined ? undefined : numberIn(params, 'forMs') });
+        return jsonOf(await actuators.set(textIn(params, 'name'), params.value, command, signal));
+      },
+      releaseActuator: (params) => jsonOf(actuators.release(textIn(params, 'name'))),
     },
   };
 }

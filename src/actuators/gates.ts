@@ -1,23 +1,23 @@
 /**
- * What keeps a movement from being made: the agent's stop, lockout, value, times, interlocks. Off passes all but the value and the least time
+ * Gates that keep a movement from being made: the agent's stop, lockout, value, times, interlocks. Off passes all but the value and the least time
  * on that was asked for; a safe state passes all but the interlocks, which say "never both": an actuator is not activated while one that excludes
  * it is, may be, or is about to be active.
  */
-import { AgentError, retryable } from '../errors.ts';
-import { type ActuatorSettings, type ActuatorValue, isActive, type Writer } from './actuator.ts';
-import type { ActuatorControlDeps } from './actuator-control.ts';
+import { AgentError, retryable } from '../errors/agent-error.ts';
 import { checkTimes, checkValue } from './actuator-limits.ts';
+import type { ActuatorControlDeps } from './control-deps.ts';
+import { type ActuatorSettings, type ActuatorValue, isActive, type Writer } from './kind/actuator.ts';
 import type { PinRecord } from './pin-record.ts';
 
 /** An actuator as far as others ask whether it is on. */
-export type Excluder = Pick<PinRecord, 'settings' | 'mayBeActive' | 'value' | 'refusesOff'>;
+export type Excluder = Pick<PinRecord, 'settings' | 'mayBeActive' | 'value' | 'refusesOff' | 'offSinceMs'>;
 
 export interface GatesDeps extends Pick<ActuatorControlDeps, 'locked' | 'clock'> {
   readonly records: readonly Excluder[];
   readonly closing: AbortSignal;
 }
 
-/** Who is stopped by lockout; a person on site holds the key. */
+/** Writers that lockout stops; a person on site holds the key. */
 const REMOTE: ReadonlySet<Writer> = new Set(['rpc', 'shared', 'rule', 'restore']);
 
 export class Gates {
@@ -43,7 +43,7 @@ export class Gates {
     if (!isActive(value)) return;
     if (REMOTE.has(by) && locked())
       throw new AgentError('actuators/locked-out', `${record.settings.name} is not moved: the machine is locked out`, { recovery: 'hold' });
-    checkInterlocks(record, records);
+    checkInterlocks(record, records, this.#deps.clock.monotonicMs());
   }
 }
 
@@ -52,24 +52,31 @@ function closing(): AgentError {
 }
 
 /** @throws AgentError `actuators/interlocked` (retry) that names the other. */
-function checkInterlocks(pin: PinRecord, all: Iterable<Excluder>): void {
-  const other = excluderOf(pin, all);
+function checkInterlocks(pin: PinRecord, all: Iterable<Excluder>, nowMs: number): void {
+  const other = excluderOf(pin, all, nowMs);
   if (other === undefined) return;
-  const why = other.value === undefined ? 'its state is not known' : 'it is active';
+  const why = !other.mayBeActive ? 'it has just gone off' : other.value === undefined ? 'its state is not known' : 'it is active';
   throw retryable('actuators/interlocked', `${pin.settings.name} is never on together with ${other.settings.name}, and ${why}`);
 }
 
 /** One that the configuration has disabled: nobody asks it, so that it is not known to be off. */
 export function disabledExcluder(settings: ActuatorSettings): Excluder {
-  return { settings, mayBeActive: true, value: undefined, refusesOff: false };
+  return { settings, mayBeActive: true, value: undefined, refusesOff: false, offSinceMs: undefined };
 }
 
 /** Whichever keeps it from being activated; undefined when nothing does. */
-export function excluderOf(pin: PinRecord, all: Iterable<Excluder>): Excluder | undefined {
-  const { name, neverWith } = pin.settings;
+export function excluderOf(pin: PinRecord, all: Iterable<Excluder>, nowMs: number): Excluder | undefined {
   for (const other of all) {
-    const excluded = neverWith.includes(other.settings.name) || other.settings.neverWith.includes(name);
-    if (excluded && other.mayBeActive) return other;
+    const gapMs = gapBetween(pin.settings, other.settings);
+    if (gapMs !== undefined && (other.mayBeActive || nowMs - (other.offSinceMs ?? nowMs) < gapMs)) return other;
   }
   return undefined;
+}
+
+/** How long one must have been off before the other goes on; undefined where they do not exclude each other. */
+function gapBetween(one: ActuatorSettings, other: ActuatorSettings): number | undefined {
+  const theirs = (of: ActuatorSettings, { name }: ActuatorSettings): number[] =>
+    of.neverWith.flatMap(({ with: named, gapMs }) => (named === name ? [gapMs] : []));
+  const gaps = [...theirs(one, other), ...theirs(other, one)];
+  return gaps.length === 0 ? undefined : Math.max(...gaps);
 }

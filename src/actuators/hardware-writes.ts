@@ -2,11 +2,11 @@
  * Writes to one pin's driver, and what becomes of those that nobody waits for any longer. A driver may go on after it was told to stop: until
  * it has settled, the claim stays on the record, and what comes late makes the value doubtful.
  */
-import { AgentError, messageOf, retryable } from '../errors.ts';
+import { AgentError, messageOf, retryable } from '../errors/agent-error.ts';
 import { endedWithin, outcomeWithin } from '../host/bounded-wait.ts';
-import type { ActuatorSettings, ActuatorValue } from './actuator.ts';
 import type { ActuatorSlotDeps } from './actuator-slot.ts';
 import type { Claim } from './claim.ts';
+import type { ActuatorSettings, ActuatorValue } from './kind/actuator.ts';
 
 export interface HardwareWritesDeps extends Pick<ActuatorSlotDeps, 'record' | 'driver' | 'clock'> {
   /** A left write has settled, or is forgotten: with what it has taken, or undefined when it may have moved the pin and nobody knows. */
@@ -28,13 +28,13 @@ interface Attempt {
 export class HardwareWrites {
   /** How many were begun. */
   begun = 0;
-  /** What it showed last since it took something else: that it takes a word proves nothing until it moves to one. */
+  /** Value shown last since another was taken: that the hardware takes a value proves nothing until it moves to one. */
   stuckAt: ActuatorValue | undefined;
   #told: ActuatorValue | undefined;
   readonly #deps: HardwareWritesDeps;
   /** With the hardware, and not forgotten: what never settles does not add up. */
   readonly #unsettled = new Set<Attempt>();
-  /** Of what is with the hardware now. */
+  /** Claims that are with the hardware now. */
   #freed = Promise.withResolvers<void>();
   readonly #cancels = new Set<() => void>();
 
@@ -72,12 +72,12 @@ export class HardwareWrites {
     return shown;
   }
 
-  /** Whether it may be taken and not done. */
+  /** True for a value that may be taken and not done. */
   doubts(value: ActuatorValue): boolean {
     return this.stuckAt !== undefined && value !== this.stuckAt;
   }
 
-  /** What has not settled is not waited for any longer. Idempotent. */
+  /** Waits no longer for writes that have not settled. Idempotent. */
   close(): void {
     for (const cancel of this.#cancels) cancel();
     this.#cancels.clear();

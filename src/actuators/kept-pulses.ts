@@ -3,7 +3,7 @@
  * run folder and not such an output's state, so this list is on the card, before the output goes on. It is taken off the card soon after the
  * pulse: what stands there too long is switched off once too often, at a start after a cut.
  */
-import { retryable } from '../errors.ts';
+import { retryable } from '../errors/agent-error.ts';
 import { endedWithin } from '../host/bounded-wait.ts';
 import type { Clock } from '../host/clock.ts';
 import type { StateFile } from '../host/state-file.ts';
@@ -17,7 +17,7 @@ export class KeptPulses {
   readonly #file: StateFile;
   readonly #clock: Clock;
   readonly #names: Set<string>;
-  /** Of an earlier process. */
+  /** Pulses of an earlier process. */
   readonly #left: ReadonlySet<string>;
 
   private constructor(file: StateFile, clock: Clock, names: readonly string[]) {
@@ -36,7 +36,7 @@ export class KeptPulses {
     return pulses;
   }
 
-  /** Whether an earlier process may have left it in a pulse. */
+  /** True when an earlier process may have left it in a pulse. */
   wasLeft(name: string): boolean {
     return this.#left.has(name);
   }

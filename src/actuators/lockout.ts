@@ -1,9 +1,9 @@
 /**
  * Someone works on the machine: nothing may be set in motion from afar. Held by a file (a technician's `touch`) or a key switch on a GPIO line.
- * What cannot be told counts as locked.
+ * A lockout that cannot be read counts as locked.
  */
-import type { RpcConfig } from '../config/agent-config.ts';
-import { messageOf } from '../errors.ts';
+import type { RpcConfig } from '../config/schema/agent-config.ts';
+import { messageOf } from '../errors/agent-error.ts';
 import { withinDeadline } from '../hardware/deadline.ts';
 import type { GpioInput, GpioPort, Level, LineReference } from '../hardware/gpio-port.ts';
 import { withinMs } from '../host/bounded-wait.ts';
@@ -28,7 +28,7 @@ export class Lockout {
   #input: GpioInput | undefined;
   /** One at a time, however long the line takes. */
   #opening: Promise<GpioInput> | undefined;
-  /** Of the key switch; undefined until it was read, and while it cannot be. */
+  /** State of the key switch; undefined until it was read, and while it cannot be. */
   #switchOn: boolean | undefined;
   #fault: string | undefined;
 

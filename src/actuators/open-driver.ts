@@ -1,11 +1,11 @@
 /** Opens an actuator by the driver of its kind. One whose hardware is not there yet is opened again at each movement. */
-import type { ActuatorConfig, AgentConfig } from '../config/agent-config.ts';
-import { AgentError, messageOf, retryable, systemCode } from '../errors.ts';
+import type { ActuatorConfig, AgentConfig } from '../config/schema/agent-config.ts';
+import { AgentError, messageOf, retryable, systemCode } from '../errors/agent-error.ts';
 import { withinDeadline } from '../hardware/deadline.ts';
 import { endedWithin } from '../host/bounded-wait.ts';
-import type { ActuatorDriver, ActuatorValue } from './actuator.ts';
-import type { DriverDeps, OpenDriver } from './definition.ts';
-import { actuatorDefinition } from './kinds.ts';
+import { actuatorDefinition } from '../kinds/actuator-kinds.ts';
+import type { ActuatorDriver, ActuatorValue } from './kind/actuator.ts';
+import type { DriverDeps, OpenDriver } from './kind/definition.ts';
 
 /**
  * Loads the drivers of all kinds that are configured, before anything has a deadline and while the disk is there: Node reads a file that it loads

@@ -6,12 +6,12 @@
  *
  * Totals are reported once they are durable, so that no kill lets them step back; a kill loses what was counted since the last save.
  */
-import { totalKeys } from '../config/actuator-keys.ts';
+import { totalKeys } from '../config/keys/actuator-keys.ts';
 import type { Clock } from '../host/clock.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../host/json.ts';
 import type { StateFile } from '../host/state-file.ts';
 import type { TelemetryEntry } from '../outbox/outbox.ts';
-import { type ActuatorState, type ActuatorValue, isActive } from './actuator.ts';
+import { type ActuatorState, type ActuatorValue, isActive } from './kind/actuator.ts';
 
 export const OPERATING_TIMES_FORMAT = { format: 'turnstone/operating-times', version: 1 } as const;
 

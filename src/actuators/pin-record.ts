@@ -1,5 +1,5 @@
 /**
- * What is known of one pin: what is wanted, what was written last, what it shows or that nobody knows, and until when it may be on. Whoever
+ * Knowledge of one pin: what is wanted, what was written last, what it shows or that nobody knows, and until when it may be on. Whoever
  * decides reads this one record: interlocks, limits, pulses, safe states, the mark that outlives the process.
  *
  *   claim ─ begin (given to the hardware) ─ took ─────────────→ known
@@ -7,14 +7,14 @@
  *     └ given back: nothing has happened
  */
 import type { Clock } from '../host/clock.ts';
-import { type ActuatorSettings, type ActuatorState, type ActuatorValue, isActive, isSettled, speaks, type Writer } from './actuator.ts';
 import { neededHistory, type SwitchHistory, switchedOn, switchSince, withMark } from './actuator-limits.ts';
 import type { Claim, Pulse } from './claim.ts';
+import { type ActuatorSettings, type ActuatorState, type ActuatorValue, isActive, isSettled, type Writer } from './kind/actuator.ts';
 import type { OnMark } from './pulse-marks.ts';
 
 export interface PinRecordDeps extends Pick<PinRecord, 'settings' | 'history' | 'lostAtMs'> {
   readonly clock: Pick<Clock, 'monotonicMs'>;
-  /** Of an earlier process; one of a former release may have had a clock ahead of this one. */
+  /** Mark of an earlier process; a former release may have had a clock ahead of this one. */
   readonly left?: OnMark | undefined;
 }
 
@@ -22,10 +22,8 @@ export class PinRecord {
   readonly settings: ActuatorSettings;
   /** Until when it may have been switched without anybody knowing, ms since boot. */
   readonly lostAtMs?: number | undefined;
-  /** How often somebody, or the longest time on, has said what a rule is not to go over. */
-  overrulings = 0;
   readonly #clock: PinRecordDeps['clock'];
-  /** Of whoever wrote last, whether or not the hardware followed. */
+  /** Value of the last writer, also where the hardware did not follow. */
   #wanted: { readonly value: ActuatorValue; readonly by: Writer } | undefined;
   #value: ActuatorValue | undefined;
   #fault: string | undefined;
@@ -33,7 +31,7 @@ export class PinRecord {
   #history: SwitchHistory;
   /** When it first may have been on; undefined while it is known to be off. */
   #onSinceMs: number | undefined;
-  #wasOn: boolean;
+  #offSinceMs: number | undefined;
   #pulse: Pulse | undefined;
   /** By an earlier process: nobody has ended it, or taken it over, since. */
   #isLeftInPulse: boolean;
@@ -50,7 +48,6 @@ export class PinRecord {
     this.#clock = clock;
     this.#history = neededHistory(settings, withMark(history, left?.sinceMs), history);
     this.#onSinceMs = Math.min(left?.sinceMs ?? Number.POSITIVE_INFINITY, clock.monotonicMs());
-    this.#wasOn = left?.wasOn ?? false;
     this.#isLeftInPulse = left?.pulse ?? false;
   }
 
@@ -63,33 +60,32 @@ export class PinRecord {
     return this.#value;
   }
 
-  /** The value it will have when everything under way has succeeded. */
-  get expected(): ActuatorValue | undefined {
-    return [...this.#claims].at(-1)?.value ?? this.#value;
+  /** Value that was asked for last, while somebody waits for one. */
+  get claimed(): ActuatorValue | undefined {
+    return [...this.#claims].at(-1)?.value;
   }
 
-  /** How often somebody has written: whoever remembers it knows whether someone else has written since. */
+  /** Value that it will have when everything under way has succeeded. */
+  get expected(): ActuatorValue | undefined {
+    return this.claimed ?? this.#value;
+  }
+
+  /** Number of writes so far. */
   get writes(): number {
     return this.#writes;
-  }
-
-  /** Whether somebody has asked for a value and still waits for it. */
-  get isClaimed(): boolean {
-    return this.#claims.size > 0;
   }
 
   get history(): SwitchHistory {
     return this.#history;
   }
 
-  /** For the limits. What a failed write has done nobody knows: it may have switched just then. */
+  /** For the limits: nobody knows what a failed write has done, and it may have switched just then. */
   get changedAtMs(): number | undefined {
     const { changedAtMs = this.lostAtMs } = this.#history;
     if (this.#value !== undefined || this.#lastBegun === undefined) return changedAtMs;
     return Math.max(this.#lastBegunAtMs, changedAtMs ?? this.#lastBegunAtMs);
   }
 
-  /** What the hardware was given last. */
   get lastBegun(): Claim | undefined {
     return this.#lastBegun;
   }
@@ -98,22 +94,22 @@ export class PinRecord {
     return this.#pulse;
   }
 
-  /** Whether a pulse, of an earlier process as well, is not known to be over. */
+  /** True while a pulse, also of an earlier process, is not known to be over. */
   get isInPulse(): boolean {
     return this.#pulse !== undefined || this.#isLeftInPulse;
   }
 
-  /** Whether it is on, or is not known to be off. */
+  /** True while it is on, or is not known to be off. */
   get mayBeOn(): boolean {
     return this.#value === undefined || isActive(this.#value) || [...this.#begun].some(({ value }) => isActive(value));
   }
 
-  /** Whether it was known to be on since it was last known to be off; what began before this boot began nobody knows when. */
-  get wasOn(): boolean {
-    return this.#wasOn && (this.#onSinceMs ?? 0) >= 0;
+  /** Since when it is known to be off; undefined while it may be on. */
+  get offSinceMs(): number | undefined {
+    return this.#offSinceMs;
   }
 
-  /** Whether it may be on, or is about to be switched on. */
+  /** True while it may be on, or is about to be switched on. */
   get mayBeActive(): boolean {
     return this.mayBeOn || [...this.#claims].some(({ value }) => isActive(value));
   }
@@ -127,17 +123,16 @@ export class PinRecord {
   get offDueMs(): number | undefined {
     const { maxOnMs } = this.settings.limits;
     const longestEndsMs = this.#onSinceMs === undefined || maxOnMs === undefined ? undefined : this.#onSinceMs + maxOnMs;
-    if (this.#pulseEndsAtMs === undefined || longestEndsMs === undefined) return this.#pulseEndsAtMs ?? longestEndsMs;
-    return Math.min(this.#pulseEndsAtMs, longestEndsMs);
+    const due = [this.#pulseEndsAtMs, longestEndsMs].filter((atMs) => atMs !== undefined);
+    return due.length === 0 ? undefined : Math.min(...due);
   }
 
-  /** What must be written down before it goes on, and for as long as it may be on. */
+  /** Mark that lies in the run folder before it goes on, and for as long as it may be on. */
   get mark(): OnMark | undefined {
     const pulse = this.#pulse !== undefined || [...this.#claims].some((claim) => claim.pulse !== undefined);
     const owesOff = this.#isLeftInPulse || (this.refusesOff && this.settings.valueType !== 'string');
     if (!this.mayBeActive || (!pulse && !owesOff && this.settings.limits.maxOnMs === undefined)) return undefined;
-    const wasOn = this.wasOn && !pulse ? { wasOn: true } : {};
-    return { sinceMs: this.#onSinceMs ?? this.#clock.monotonicMs(), pulse: pulse || owesOff, ...wasOn };
+    return { sinceMs: this.#onSinceMs ?? this.#clock.monotonicMs(), pulse: pulse || owesOff };
   }
 
   /** From here on it counts as active, when the value is. */
@@ -148,13 +143,19 @@ export class PinRecord {
   }
 
   /** Somebody wants it so; what was wanted before is wanted no longer. */
-  want(value: ActuatorValue, by: Writer, { repeats = false, isWish = true } = {}): void {
+  want(value: ActuatorValue, by: Writer, { repeats = false } = {}): void {
     // Who tries once more takes nobody's word over.
     if (repeats && this.#wanted?.value === value) return;
     this.#wanted = { value, by };
-    if (repeats) return;
-    this.#writes += 1;
-    if (isWish && speaks(by)) this.overrulings += 1;
+    if (!repeats) this.#writes += 1;
+  }
+
+  /** It is as somebody wants it: a pulse that it is in has no end any more. */
+  keep(value: ActuatorValue, by: Writer): void {
+    this.want(value, by);
+    this.#isLeftInPulse = false;
+    this.#setPulse(undefined);
+    this.#judge();
   }
 
   /** The hardware gets it now: from here on the value may be this one. */
@@ -210,7 +211,6 @@ export class PinRecord {
     this.#judge();
   }
 
-  /** Why it is not as it should be, although its value is known. */
   blame(fault: string): void {
     this.#fault = fault;
   }
@@ -236,9 +236,9 @@ export class PinRecord {
   }
 
   #judge(): void {
-    if (this.mayBeOn) this.#onSinceMs ??= this.#clock.monotonicMs();
-    else this.#onSinceMs = undefined;
-    this.#wasOn = this.mayBeOn && (this.#wasOn || (this.#value !== undefined && isActive(this.#value)));
+    const nowMs = this.#clock.monotonicMs();
+    this.#onSinceMs = this.mayBeOn ? (this.#onSinceMs ?? nowMs) : undefined;
+    this.#offSinceMs = this.mayBeOn ? undefined : (this.#offSinceMs ?? nowMs);
     if (this.#pulse !== undefined && (!this.mayBeOn || this.#isPulseOvertaken)) this.#setPulse(undefined);
   }
 

@@ -5,20 +5,18 @@
  * how long when this boot begins). What cannot be understood counts as a pulse: it is switched off.
  */
 import { join } from 'node:path';
-import { messageOf } from '../errors.ts';
+import { messageOf } from '../errors/agent-error.ts';
 import { readWhole } from '../host/durable-file.ts';
 import type { Files } from '../host/files.ts';
 import { isJsonObject, parseJson } from '../host/json.ts';
 import type { Log } from '../host/log.ts';
 
-/** What must outlive the process, so that someone else switches off in its place. */
+/** Mark that outlives the process, so that someone else switches off in its place. */
 export interface OnMark {
   /** When it first may have been on, ms since boot. */
   readonly sinceMs: number;
-  /** Whether it is to be switched off by whoever comes next: it is in a pulse, or refuses to go off. */
+  /** True when the next process is to switch it off: it is in a pulse, or refuses to go off. */
   readonly pulse: boolean;
-  /** Whether it was known to be on since then: what was tried may have moved nothing. */
-  readonly wasOn?: boolean;
 }
 
 export interface PulseMarksOptions {
@@ -38,9 +36,9 @@ const LOOKED_AT = 'outputs-looked-at';
 export const NOT_UNDERSTOOD: OnMark = { sinceMs: 0, pulse: true };
 
 export class PulseMarks {
-  /** Of an earlier process, when this one began. */
+  /** Marks of an earlier process, when this one began. */
   readonly left: ReadonlyMap<string, OnMark>;
-  /** Whether no process of this boot has looked at all outputs, and marked what it found on. */
+  /** True until a process of this boot has looked at all outputs, and marked what it found on. */
   readonly isFirstOfBoot: boolean;
   readonly #deps: PulseMarksDeps;
 
@@ -75,7 +73,7 @@ export class PulseMarks {
     files.writeNow(join(runFolder, FOLDER, name), JSON.stringify({ bootId, ...mark }));
   }
 
-  /** Whether it is gone. */
+  /** Returns true when the mark is gone. */
   remove(name: string): boolean {
     const { runFolder, files, log } = this.#deps;
     try {
@@ -92,7 +90,7 @@ async function readMark(files: Files, path: string, bootId: string): Promise<OnM
   try {
     const json = parseJson((await readWhole(files, path))?.toString('utf8') ?? '');
     if (!isJsonObject(json) || json.bootId !== bootId || typeof json.sinceMs !== 'number') return NOT_UNDERSTOOD;
-    return { sinceMs: json.sinceMs, pulse: json.pulse !== false, ...(json.wasOn === true && { wasOn: true }) };
+    return { sinceMs: json.sinceMs, pulse: json.pulse !== false };
   } catch {
     return NOT_UNDERSTOOD;
   }

@@ -3,20 +3,20 @@
  * whatever way. It opens only what has such a state, or was left to be switched off by its mark; what fails does not hold up the rest. First
  * everything that is switched off; then what is switched on, one by one, and only when what excludes it is known to be off.
  */
-import type { ActuatorConfig } from '../config/agent-config.ts';
-import { messageOf, retryable } from '../errors.ts';
+import type { ActuatorConfig } from '../config/schema/agent-config.ts';
+import { messageOf, retryable } from '../errors/agent-error.ts';
 import { withinDeadline } from '../hardware/deadline.ts';
 import { endedWithin, withinMs } from '../host/bounded-wait.ts';
-import { type ActuatorDriver, type ActuatorValue, isActive, offValue } from './actuator.ts';
 import { actuatorSettings } from './actuator-settings.ts';
-import type { DriverDeps } from './definition.ts';
+import { type ActuatorDriver, type ActuatorValue, isActive, offValue } from './kind/actuator.ts';
+import type { DriverDeps } from './kind/definition.ts';
 import { openDriver } from './open-driver.ts';
 import type { PulseMarks } from './pulse-marks.ts';
 
 export type SafeStateEvent = 'stop' | 'crash';
 
 export interface SafeStateHookDeps extends DriverDeps {
-  /** What the agent left to be switched off; the mark of what is off is taken away. */
+  /** Marks of what the agent left to be switched off; the mark of an output that is off is removed. */
   readonly marks: Pick<PulseMarks, 'left' | 'remove'>;
 }
 
@@ -126,7 +126,10 @@ interface Excluder {
 /** Whoever is on, or is not known to be off; undefined when nobody is. */
 async function excluderOf(config: ActuatorConfig, known: Known, hook: Hook): Promise<Excluder | undefined> {
   for (const other of known.configs) {
-    const excluded = config.interlocks.includes(other.name) || other.interlocks.includes(config.name);
+    const excluded = [
+      config.interlocks.map((one) => one.with).includes(other.name),
+      other.interlocks.map((one) => one.with).includes(config.name),
+    ].includes(true);
     if (!excluded || other.name === config.name) continue;
     if (!other.enabled) return { name: other.name, isOn: false };
     const set = known.outcomes.find(({ name }) => name === other.name);

@@ -1,8 +1,8 @@
 /** All hardware parts of the agent: ports, the sampler over the sensors, the actuators. */
 import { isDeepStrictEqual } from 'node:util';
-import { Actuators } from '../actuators/actuators.ts';
-import type { RuleEvent } from '../actuators/rule-movements.ts';
-import type { AgentConfig, SensorConfig } from '../config/agent-config.ts';
+import { Actuators, type ActuatorsDeps } from '../actuators/actuators.ts';
+import type { RuleEvent } from '../actuators/rule-event.ts';
+import type { AgentConfig, SensorConfig } from '../config/schema/agent-config.ts';
 import type { Ports } from '../hardware/ports.ts';
 import type { Alerts } from '../host/alert-list.ts';
 import { endedWithin } from '../host/bounded-wait.ts';
@@ -10,9 +10,9 @@ import type { Clock } from '../host/clock.ts';
 import type { Log } from '../host/log.ts';
 import type { TelemetryEntry } from '../outbox/outbox.ts';
 import { samplerEntry } from '../sensors/create-sensor.ts';
+import type { Sample } from '../sensors/kind/sensor.ts';
+import type { ClientRpc, LeftTotals } from '../sensors/kind/sensor-deps.ts';
 import { Sampler, type SamplerEntry } from '../sensors/sampler.ts';
-import type { Sample } from '../sensors/sensor.ts';
-import type { ClientRpc, LeftTotals } from '../sensors/sensor-deps.ts';
 import type { SensorState } from '../sensors/sensor-state.ts';
 import type { Machine } from './machine.ts';
 
@@ -30,6 +30,8 @@ export interface HardwarePartsDeps {
   /** Entries about what moved. */
   readonly report: (entries: readonly TelemetryEntry[]) => void;
   readonly alerts: Alerts;
+  /** Undefined while the clock is not trusted. */
+  readonly localTime: ActuatorsDeps['localTime'];
 }
 
 const CLOSE_PORTS_WITHIN_MS = 2_000;
@@ -56,11 +58,14 @@ export class HardwareParts {
 
   /** Sets the actuators' safe states for start; hardware that is not there is reported later, not fatal. */
   static async open(deps: HardwarePartsDeps, signal: AbortSignal): Promise<HardwareParts> {
-    const { config, log, report, alerts } = deps;
+    const { config, log, report, alerts, localTime } = deps;
     const { clock, files, openPorts, runProgram } = deps.machine;
     const ports = openPorts({ clock, hardware: config.hardware });
     const onRuleEvent = (event: RuleEvent): void => report([ruleEntry(event, clock)]);
-    const actuators = await Actuators.open({ config, ports, clock, files, runProgram, log, onRuleEvent, report, alerts }, signal);
+    const actuators = await Actuators.open(
+      { config, ports, clock, files, runProgram, log, onRuleEvent, report, alerts, localTime },
+      signal,
+    );
     return new HardwareParts(deps, { ports, actuators });
   }
 
@@ -71,7 +76,7 @@ export class HardwareParts {
     // Last readings of sensors that are removed still count for the rules before.
     const begun = this.sampler.configure(this.#entries(config));
     // A rule must not fire from readings of an earlier sensor of the same name.
-    for (const sensor of before.sensors) if (isChanged(sensor, config)) this.actuators.rules.sensorLost(sensor.name);
+    for (const sensor of before.sensors) if (isChanged(sensor, config)) this.actuators.rules.sensorChanged(sensor.name);
     this.actuators.configure(config);
     await begun;
   }
@@ -91,7 +96,7 @@ export class HardwareParts {
   #reportState({ name, state, refused }: SensorState, reason: string | undefined): void {
     const isWhole = state !== 'failing' && refused.length === 0;
     // A rule's `for` is counted again when its sensor is silent.
-    if (state === 'failing') this.actuators.rules.sensorLost(name);
+    if (state === 'failing') this.actuators.rules.sensorFailed(name);
     const missing = refused.map(({ key, message }) => `${key}: ${message}`).join('; ');
     const value = reason !== undefined ? `${state}: ${reason}` : missing === '' ? state : `failing in part: ${missing}`;
     this.#deps.reportSensor(name, value, !isWhole);

@@ -5,12 +5,12 @@
 
 import { actuatorSettings } from '../actuators/actuator-settings.ts';
 import { actuatorCalls } from '../actuators/control-calls.ts';
-import { declaredActuatorMethods, widgetMethods } from '../actuators/rpc-methods.ts';
+import { declaredActuatorMethods, widgetMethods } from '../actuators/declared-methods.ts';
 import { deliveryCalls } from '../analytics/control-calls.ts';
 import { DeviceAttributes, identityAttributes } from '../attributes/device-attributes.ts';
 import { leaveInForce } from '../config/actuators-in-force.ts';
-import type { AgentConfig } from '../config/agent-config.ts';
 import type { ConfigFile } from '../config/config-file.ts';
+import type { AgentConfig } from '../config/schema/agent-config.ts';
 import type { ControlCalls } from '../control-socket/control-connection.ts';
 import { openControlSockets } from '../control-socket/control-sockets.ts';
 import { FirmwareUpdates } from '../firmware/firmware-updates.ts';
@@ -19,12 +19,15 @@ import type { Clock } from '../host/clock.ts';
 import type { Environment } from '../host/environment.ts';
 import { given } from '../host/given.ts';
 import type { JsonObject } from '../host/json.ts';
+import { localTime } from '../host/local-time.ts';
 import type { AgentLog } from '../host/log.ts';
 import { runTogether } from '../host/loops.ts';
 import { randomId } from '../host/random.ts';
 import { StateFolder } from '../host/state-folder.ts';
 import type { Held } from '../host/state-lock.ts';
 import type { TimeSync } from '../host/time-sync.ts';
+import { builtInMethods } from '../methods/built-in-methods.ts';
+import { declaredSensorMethods } from '../methods/sensor-methods.ts';
 import { outboxCalls } from '../outbox/control-calls.ts';
 import { openOutbox } from '../outbox/open-outbox.ts';
 import type { TelemetryEntry } from '../outbox/outbox.ts';
@@ -33,13 +36,11 @@ import { shownClaim } from '../provisioning/claim-device.ts';
 import { platformCalls } from '../provisioning/control-calls.ts';
 import { setFormerQueueAside } from '../provisioning/former-queue.ts';
 import { PlatformConnection } from '../provisioning/platform-connection.ts';
-import { builtInMethods } from '../rpc/built-in-methods.ts';
 import { programMethods } from '../rpc/program-methods.ts';
 import { RpcService } from '../rpc/rpc-service.ts';
 import { sensorCalls } from '../sensors/control-calls.ts';
-import { declaredSensorMethods } from '../sensors/rpc-methods.ts';
-import type { AgentStatus } from '../status/agent-status.ts';
 import { statusCalls } from '../status/control-calls.ts';
+import type { AgentStatus } from '../status/shape/agent-status.ts';
 import { StatusPublisher } from '../status/status-publisher.ts';
 import { TelemetryPath } from '../telemetry/telemetry-path.ts';
 import { HardwareParts } from './hardware-parts.ts';
@@ -92,6 +93,7 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
       ...{ config, machine: { ...machine, clock: rightClock }, log, alerts, report },
       onSamples: (samples) => telemetry.take(samples),
       keyOf: (key) => telemetry.keyOf(key),
+      localTime: () => (timeSync.isSynchronised() ? localTime(rightClock.wallMs()) : undefined),
       clientRpc: async (method, params, callSignal) => {
         await platform.ready(callSignal);
         return await platform.deviceApi.clientRpc(method, params, callSignal);

@@ -1,5 +1,5 @@
 /** Failures of calls to the analytics service: each status that the contract names has a fault of its own. */
-import { AgentError, type Recovery } from '../errors.ts';
+import { AgentError, type Recovery } from '../errors/agent-error.ts';
 
 const RECOVERIES = {
   /** 401 at the login. */

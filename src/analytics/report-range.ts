@@ -1,5 +1,5 @@
 /** The time range of a report, as people write it: ISO 8601, epoch ms, or a duration back from now. */
-import { parseDuration } from '../config/quantity.ts';
+import { parseDuration } from '../config/fields/quantity.ts';
 import { given } from '../host/given.ts';
 import { AnalyticsError } from './analytics-error.ts';
 

@@ -7,7 +7,7 @@
  *   nobody knows whether the platform is there ─┤
  *   slow period ─┘
  */
-import { messageOf } from '../errors.ts';
+import { messageOf } from '../errors/agent-error.ts';
 import { Backoff } from '../host/backoff.ts';
 import type { Clock } from '../host/clock.ts';
 import type { Log } from '../host/log.ts';

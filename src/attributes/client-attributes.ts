@@ -2,7 +2,7 @@
  * Client attributes: the platform holds a copy, sent on a change, read back at times, and healed where it differs. Changes that come faster
  * than once a second go together; the newest value wins. Refused values are sent again with growing backoff.
  */
-import { hasCode, messageOf } from '../errors.ts';
+import { hasCode, messageOf } from '../errors/agent-error.ts';
 import { Backoff } from '../host/backoff.ts';
 import { endedWithin } from '../host/bounded-wait.ts';
 import type { Clock } from '../host/clock.ts';

@@ -1,8 +1,8 @@
 /** Client and shared attributes as a whole: what the device says of itself, and what the platform wishes of it. */
 import { join } from 'node:path';
 import type { Actuators } from '../actuators/actuators.ts';
-import type { AgentConfig } from '../config/agent-config.ts';
 import type { LiveConfig } from '../config/live-config.ts';
+import type { AgentConfig } from '../config/schema/agent-config.ts';
 import type { FirmwareUpdates } from '../firmware/firmware-updates.ts';
 import type { Alerts } from '../host/alert-list.ts';
 import { given } from '../host/given.ts';

@@ -9,7 +9,7 @@
  * when the memory of the values acted on is lost. The next answer may come while hardware hangs: what is under way is not begun again, what
  * switches off goes beside it, and the newest answer is the one that counts.
  */
-import { AgentError, hasCode, messageOf } from '../errors.ts';
+import { AgentError, hasCode, messageOf } from '../errors/agent-error.ts';
 import { type JsonObject, type JsonValue, jsonEqual } from '../host/json.ts';
 import type { Log } from '../host/log.ts';
 import { mismatchOf } from '../host/value-shape.ts';
@@ -147,7 +147,7 @@ export class SharedAttributes {
   async #follow(target: SharedTarget, signal: AbortSignal): Promise<boolean> {
     const { key, restored, switchesOff } = target;
     const value = sharedValue(this.#latest, key);
-    if (value === undefined) return await this.#clear(target);
+    if (value === undefined || (value === null && !restored)) return await this.#clear(target);
     const acting = this.#acting.get(key);
     const isRenewed = this.#renewed.delete(key);
     // Also what is known then may be older than what was lost.
@@ -216,14 +216,14 @@ export class SharedAttributes {
 
   async #clear(target: SharedTarget): Promise<boolean> {
     const { key } = target;
+    const wasApplied = this.#deps.applied.applied(key) !== undefined;
     this.#renewed.delete(key);
-    const wasActing = this.#acting.delete(key);
-    if (!this.#deps.applied.has(key) && !this.#refused.has(key) && !wasActing) return false;
+    if (!this.#acting.delete(key) && !this.#deps.applied.has(key) && !this.#refused.has(key)) return false;
     this.#waiting.delete(key);
     this.#refused.delete(key);
     this.#deps.applied.delete(key);
     try {
-      await target.clear();
+      await target.clear(wasApplied);
     } catch (error) {
       this.#deps.log.warn({ key, error: messageOf(error) }, 'a deleted shared attribute left its value behind');
     }

@@ -1,7 +1,8 @@
 /** Targets of shared attributes: the desired state of an actuator, or a live setting. One target for one key. */
-import { isOff } from '../actuators/actuator.ts';
+
 import type { ActuatorControl } from '../actuators/actuator-control.ts';
-import { valueFor } from '../actuators/actuator-value.ts';
+import { isOff } from '../actuators/kind/actuator.ts';
+import { valueFor } from '../actuators/kind/actuator-value.ts';
 import type { ChangeableSetting } from '../config/live-config.ts';
 import type { JsonObject, JsonValue } from '../host/json.ts';
 import type { ValueShape } from '../host/value-shape.ts';
@@ -14,8 +15,8 @@ export interface SharedTarget {
   readonly switchesOff: (value: JsonValue) => boolean;
   /** @throws AgentError; with recovery `retry` it is tried again soon, otherwise the value is refused. */
   readonly apply: (value: JsonValue, signal: AbortSignal) => Promise<void> | void;
-  /** The attribute was deleted at the platform. */
-  readonly clear: () => Promise<void> | void;
+  /** The attribute was deleted at the platform, or set to null; its last value may never have been applied. */
+  readonly clear: (wasApplied: boolean) => Promise<void> | void;
   /** True when the last applied value is applied again at the agent's start, before there is any contact. */
   readonly restored: boolean;
   /** Counts every writer's writes: a value that had to wait is dropped when someone else has written since. */
@@ -31,11 +32,11 @@ export function settingTarget({ key, shape, apply }: ChangeableSetting): SharedT
   };
 }
 
-/** Deleting the wish moves nothing: the actuator stays as its last writer left it. */
+/** A command of an operator; deleting it releases what an operator has said. */
 export function actuatorTarget(
   key: string,
   name: string,
-  actuators: Pick<ActuatorControl, 'set' | 'settings' | 'movements'>,
+  actuators: Pick<ActuatorControl, 'set' | 'release' | 'settings' | 'movements'>,
 ): SharedTarget {
   return {
     key,
@@ -43,7 +44,9 @@ export function actuatorTarget(
     shape: {},
     switchesOff: (value) => isOff(valueFor(actuators.settings(name), value) ?? null),
     apply: async (value, signal) => void (await actuators.set(name, value, { by: 'shared' }, signal)),
-    clear: () => {},
+    clear: (wasApplied) => {
+      if (wasApplied) actuators.release(name);
+    },
     // The actuator's own option (`restore`) decides on its state after a restart, not the platform's last value.
     restored: false,
     writes: () => actuators.movements(name),

@@ -2,10 +2,11 @@
  * Shared attributes that are named like a live setting and are none: a misspelt key, or a sensor that is not configured. Nobody would ask for them,
  * so each that is saved is asked for from then on and refused, until it is deleted at the platform or becomes a setting.
  */
-import { configShape } from '../config/agent-config.ts';
-import { nearest } from '../config/did-you-mean.ts';
+
+import { nearest } from '../config/fields/did-you-mean.ts';
 import type { ChangeableSetting } from '../config/live-config.ts';
-import { AgentError } from '../errors.ts';
+import { configShape } from '../config/schema/agent-config.ts';
+import { AgentError } from '../errors/agent-error.ts';
 import type { SharedTarget } from './shared-target.ts';
 
 /** A person who corrects a name saves a few; whoever makes names up must not fill the memory. */

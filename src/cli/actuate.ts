@@ -1,15 +1,38 @@
-/** Moves an actuator from on site. */
-import { isJsonObject, type JsonValue } from '../host/json.ts';
+/** Sets or releases an actuator from on site, or tells why it is as it is. */
+import { isJsonObject, type JsonObject, type JsonValue } from '../host/json.ts';
 import type { ActuateCall } from './commands/actuate.ts';
+import { usageError } from './exit-code.ts';
+import { printable } from './printer.ts';
 import { valueText } from './value-text.ts';
 
+/** @throws CommandError with exit code 2 for a call that names no value, or one beside `--release` or `--why`. */
 export async function actuate({ args: { name, value }, flags, agent, print }: ActuateCall): Promise<void> {
-  const wanted = flags.text === true ? value : typedValue(value);
-  const answer = await (await agent()).ask<JsonValue>('setActuator', { name, value: wanted });
+  const { for: forMs, release = false, why = false, text = false } = flags;
+  const asked = [value !== '' || text, release, why].filter(Boolean).length;
+  if (asked !== 1) throw usageError('one of a value, --release and --why is needed');
+  if (forMs !== undefined && (release || why)) throw usageError('--for is for a value');
+  const { ask } = await agent();
+  if (why) {
+    const answer = await ask<JsonObject>('getActuator', { name });
+    return print.result(answer, () => `${name}: ${printable(String(answer.why))}\n${print.table(slotRows(answer), '  ')}`);
+  }
+  const time = forMs === undefined ? {} : { forMs };
+  const answer = release
+    ? await ask<JsonValue>('releaseActuator', { name })
+    : await ask<JsonValue>('setActuator', { name, value: text ? value : typedValue(value), ...time });
   print.result(answer, () => `${name}: ${shown(answer)}\n`);
 }
 
-/** As a technician types it. */
+/** Returns the filled slots, the highest first. */
+function slotRows({ slots }: JsonObject): string[][] {
+  return (Array.isArray(slots) ? slots.filter(isJsonObject) : []).map(({ slot, value = null, rule, by }) => [
+    String(slot),
+    valueText(value),
+    printable(String(rule ?? by ?? '')),
+  ]);
+}
+
+/** Returns what a technician has typed. */
 function typedValue(text: string): JsonValue {
   if (/^(on|true)$/i.test(text)) return true;
   if (/^(off|false)$/i.test(text)) return false;

@@ -1,12 +1,12 @@
 /** The one way of a command to what an agent knows and does: by its control socket, or, where none runs, from its files by the same calls. */
-import { DEFAULT_CONFIG_FILE } from '../config/default-places.ts';
+import { DEFAULT_CONFIG_FILE } from '../config/fields/default-places.ts';
 import { namedFolders } from '../config/peek-config.ts';
 import { ControlClient } from '../control-socket/control-client.ts';
 import type { ControlCalls } from '../control-socket/control-connection.ts';
-import { hasCode } from '../errors.ts';
+import { hasCode } from '../errors/agent-error.ts';
 import { systemClock } from '../host/clock.ts';
 import type { JsonObject } from '../host/json.ts';
-import type { AgentStatus } from '../status/agent-status.ts';
+import type { AgentStatus } from '../status/shape/agent-status.ts';
 import type { Edge } from './edge.ts';
 import { CommandError, EXIT } from './exit-code.ts';
 

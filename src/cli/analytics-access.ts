@@ -1,14 +1,14 @@
 /** The way of a command to the analytics service: what the configuration says, what the command line says instead, and the password from where nobody sees it. */
 import { readFile } from 'node:fs/promises';
 import { ReportClient } from '../analytics/report-client.ts';
-import type { AgentConfig, AnalyticsConfig } from '../config/agent-config.ts';
-import { DEFAULT_CONFIG_FILE } from '../config/default-places.ts';
+import { DEFAULT_CONFIG_FILE } from '../config/fields/default-places.ts';
 import { loadConfig } from '../config/read-config.ts';
+import type { AgentConfig, AnalyticsConfig } from '../config/schema/agent-config.ts';
 import { analyticsDefaults } from '../config/schema/local.ts';
-import { hasCode, systemCode } from '../errors.ts';
+import { hasCode, systemCode } from '../errors/agent-error.ts';
 import { systemClock } from '../host/clock.ts';
 import { given } from '../host/given.ts';
-import { type AnalyticsFlags, PASSWORD_VARIABLE } from './commands/analytics-options.ts';
+import { type AnalyticsFlags, PASSWORD_VARIABLE } from './analytics-options.ts';
 import type { Edge } from './edge.ts';
 import { CommandError, usageError } from './exit-code.ts';
 import { secretFrom } from './secret-from.ts';

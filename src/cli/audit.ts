@@ -5,7 +5,7 @@ import { type AuditResult, auditDelivery } from '../analytics/audit-delivery.ts'
 import type { SentCell } from '../analytics/entry-digest.ts';
 import { parseFilters, parseRange } from '../analytics/report-range.ts';
 import { given } from '../host/given.ts';
-import type { AgentStatus } from '../status/agent-status.ts';
+import type { AgentStatus } from '../status/shape/agent-status.ts';
 import { agentWallMs } from './agent-calls.ts';
 import { openReportClient } from './analytics-access.ts';
 import type { AuditCall } from './commands/audit.ts';

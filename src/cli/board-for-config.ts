@@ -1,7 +1,8 @@
 /** A simulated board that fits a configuration: whatever the configuration names is on it, and behaves like a room. */
-import { placesOf } from '../actuators/kinds.ts';
-import type { ActuatorConfig, AgentConfig, GpioLineConfig, SensorConfig } from '../config/agent-config.ts';
-import { sensorKeys } from '../config/sensor-keys.ts';
+
+import { sensorKeys } from '../config/keys/sensor-keys.ts';
+import type { ActuatorConfig, AgentConfig, GpioLineConfig, SensorConfig } from '../config/schema/agent-config.ts';
+import { placesOf } from '../kinds/actuator-kinds.ts';
 import type { BoardConfigInput } from '../simulated-board/board-config.ts';
 import { ROOM_SIGNALS } from '../simulated-board/room-signals.ts';
 import type { Fitting, Twins } from '../simulated-board/twin.ts';

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { parse } from 'yaml';
 import { loadConfigToRun } from '../config/read-config.ts';
 import { systemClock } from '../host/clock.ts';
-import { loadTwins } from '../sensors/twins.ts';
+import { loadTwins } from '../kinds/twins.ts';
 import { parseBoardConfig } from '../simulated-board/board-config.ts';
 import { BoardRecord } from '../simulated-board/board-record.ts';
 import { BoardServer } from '../simulated-board/board-server.ts';

@@ -1,6 +1,6 @@
 /** Every fault of a configuration at once, each with its line, column and a hint. */
-import { configHash } from '../config/config-diff.ts';
-import { type ConfigFault, faultLine } from '../config/config-fault.ts';
+import { configHash } from '../config/changes/config-diff.ts';
+import { type ConfigFault, faultLine } from '../config/fields/config-fault.ts';
 import { readConfig } from '../config/read-config.ts';
 import type { CheckConfigCall } from './commands/check-config.ts';
 import { EXIT } from './exit-code.ts';

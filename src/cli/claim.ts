@@ -1,6 +1,6 @@
 /** Opens a claim on this device, or shows the one that is open. */
 import { renderUnicodeCompact } from 'uqr';
-import { formatDuration } from '../config/quantity.ts';
+import { formatDuration } from '../config/fields/quantity.ts';
 import { systemClock } from '../host/clock.ts';
 import { given } from '../host/given.ts';
 import { claimText, type OpenClaim } from '../provisioning/claim-device.ts';

@@ -3,8 +3,8 @@
  * imports nothing that works: `run` brings the code when the command is called.
  */
 import { InvalidArgumentError } from 'commander';
-import { DEFAULT_CONFIG_FILE } from '../config/default-places.ts';
-import { parseDuration } from '../config/quantity.ts';
+import { DEFAULT_CONFIG_FILE } from '../config/fields/default-places.ts';
+import { parseDuration } from '../config/fields/quantity.ts';
 import { given } from '../host/given.ts';
 import type { AgentCalls, AgentFiles, AgentFlags } from './agent-calls.ts';
 import type { Edge } from './edge.ts';

@@ -4,7 +4,7 @@ import { version as kernelVersion, release } from 'node:os';
 import { join, resolve } from 'node:path';
 import { peekFolders } from '../config/peek-config.ts';
 import { type ShownConfig, shownConfig } from '../config/shown-config.ts';
-import { messageOf, systemCode } from '../errors.ts';
+import { messageOf, systemCode } from '../errors/agent-error.ts';
 import { boardModel } from '../host/board-model.ts';
 import { systemClock } from '../host/clock.ts';
 import { readUserFile, readWhole } from '../host/durable-file.ts';
@@ -15,7 +15,7 @@ import { type JsonValue, jsonOf, parseJson, stringifyJson } from '../host/json.t
 import { readLogFile, readServiceLog } from '../host/service-log.ts';
 import { agentVersion } from '../host/version.ts';
 import { CREDENTIALS_FILES } from '../provisioning/credentials-files.ts';
-import { UNIT } from '../status/doctor/checkup.ts';
+import { UNIT } from '../status/doctor/checks/checkup.ts';
 import { askAgent } from './agent-calls.ts';
 import type { DiagnoseCall } from './commands/diagnose.ts';
 import { reportText } from './doctor.ts';

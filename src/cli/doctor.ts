@@ -1,5 +1,5 @@
 /** Looks at the gateway with the doctor’s eyes, and words what was found for people. */
-import type { Verdict } from '../status/doctor/checkup.ts';
+import type { Verdict } from '../status/doctor/checks/checkup.ts';
 import type { DoctorReport } from '../status/doctor/doctor.ts';
 import type { DoctorCall } from './commands/doctor.ts';
 import { examine } from './examination.ts';

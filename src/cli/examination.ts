@@ -1,8 +1,8 @@
 /** Examination by the doctor from the command line: this machine, and the agent when one runs. */
 import { join } from 'node:path';
-import type { AgentConfig } from '../config/agent-config.ts';
 import { peekFolders } from '../config/peek-config.ts';
-import { hasCode, messageOf } from '../errors.ts';
+import type { AgentConfig } from '../config/schema/agent-config.ts';
+import { hasCode, messageOf } from '../errors/agent-error.ts';
 import { openPorts } from '../hardware/open-ports.ts';
 import { networkAddresses } from '../host/board-model.ts';
 import { systemClock as clock } from '../host/clock.ts';
@@ -20,9 +20,9 @@ import { fingerprintOf } from '../provisioning/access-token.ts';
 import { CREDENTIALS_FILES } from '../provisioning/credentials-files.ts';
 import { type CredentialsState, parseCredentials, recordsOf } from '../provisioning/credentials-record.ts';
 import { tokenWorks } from '../provisioning/token-check.ts';
-import type { AgentStatus } from '../status/agent-status.ts';
-import type { AskedPlatform } from '../status/doctor/checkup.ts';
+import type { AskedPlatform } from '../status/doctor/checks/checkup.ts';
 import { type DoctorReport, runDoctor } from '../status/doctor/doctor.ts';
+import type { AgentStatus } from '../status/shape/agent-status.ts';
 import { askAgent } from './agent-calls.ts';
 import type { Edge } from './edge.ts';
 

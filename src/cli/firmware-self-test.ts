@@ -2,9 +2,9 @@
  * Self-test that a release passes before root lets it run: it loads, its native modules load, and it accepts this machine's configuration. It
  * runs without the service's secrets, so faults that only they could mend are none of the release.
  */
-import { type ConfigFault, faultLine, sectionOf } from '../config/config-fault.ts';
+import { type ConfigFault, faultLine, sectionOf } from '../config/fields/config-fault.ts';
 import { readConfig } from '../config/read-config.ts';
-import { AgentError, hasCode } from '../errors.ts';
+import { AgentError, hasCode } from '../errors/agent-error.ts';
 import { loadNativeModules } from '../hardware/linux-native-modules.ts';
 import type { Environment } from '../host/environment.ts';
 import type { SelfTestCall } from './commands/firmware.ts';

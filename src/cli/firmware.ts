@@ -1,9 +1,9 @@
 /** Shows the running release, the offer, and how an update goes on. */
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { formatSize } from '../config/fields/quantity.ts';
 import { namedFolders } from '../config/peek-config.ts';
-import { formatSize } from '../config/quantity.ts';
-import { AgentError, messageOf, systemCode } from '../errors.ts';
+import { AgentError, messageOf, systemCode } from '../errors/agent-error.ts';
 import { HANDED_OVER_NAME } from '../firmware/guard-state.ts';
 import { copyWhereRoom } from '../firmware/release-folder.ts';
 import { updateFiles } from '../firmware/update-files.ts';

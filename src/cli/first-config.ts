@@ -1,7 +1,7 @@
 /** The first configuration of a gateway, as a text that a technician can go on with: what was found is on, what it takes more for is shown. */
 import { addressInWords } from '../hardware/i2c-port.ts';
-import { oneWireKind } from '../sensors/identify-chip.ts';
-import { definitionOf, SENSOR_KINDS } from '../sensors/kinds.ts';
+import { oneWireKind } from '../kinds/identify-chip.ts';
+import { definitionOf, SENSOR_KINDS } from '../kinds/sensor-kinds.ts';
 import type { FoundBoard, FoundChip } from './scan-board.ts';
 
 /** Where the device's way to the platform comes from; secrets are named, never held. */

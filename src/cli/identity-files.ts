@@ -1,6 +1,6 @@
 /** Calls about this device's identity where no agent runs, served from the kept credentials themselves. */
 import { loadConfig } from '../config/read-config.ts';
-import { AgentError } from '../errors.ts';
+import { AgentError } from '../errors/agent-error.ts';
 import { systemClock } from '../host/clock.ts';
 import { makeFolder } from '../host/durable-file.ts';
 import { systemFiles } from '../host/files.ts';

@@ -1,7 +1,7 @@
 /** Shows this device's identity, moves it to another board, and replaces its secrets without a gap. */
 import { constants } from 'node:fs';
 import { type FileHandle, open, readFile } from 'node:fs/promises';
-import { messageOf, systemCode } from '../errors.ts';
+import { messageOf, systemCode } from '../errors/agent-error.ts';
 import { PRIVATE_MODE, writeDurably } from '../host/durable-file.ts';
 import { systemFiles } from '../host/files.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../host/json.ts';

@@ -1,6 +1,6 @@
 /** Writes a first configuration: from a few questions, or flags, and a look at the buses; it passes check-config. */
 import { dirname, resolve } from 'node:path';
-import { faultLine } from '../config/config-fault.ts';
+import { faultLine } from '../config/fields/config-fault.ts';
 import { readConfig } from '../config/read-config.ts';
 import { openPorts } from '../hardware/open-ports.ts';
 import { systemClock } from '../host/clock.ts';

@@ -1,6 +1,6 @@
 /** The whole of an outbox: looked through, waited for until it has arrived, and what the platform refused of it. */
 import { namedFolders } from '../config/peek-config.ts';
-import { messageOf } from '../errors.ts';
+import { messageOf } from '../errors/agent-error.ts';
 import { systemClock } from '../host/clock.ts';
 import { systemFiles } from '../host/files.ts';
 import { actAsOwnerOf } from '../host/folder-owner.ts';

@@ -1,5 +1,5 @@
 /** How much the outbox holds, as a page for people. */
-import { formatSize } from '../config/quantity.ts';
+import { formatSize } from '../config/fields/quantity.ts';
 import type { OutboxStatus } from '../outbox/outbox.ts';
 import type { Call } from './command.ts';
 import type { Printer } from './printer.ts';

@@ -5,7 +5,7 @@
 import { constants } from 'node:fs';
 import { type FileHandle, lstat, open, rename, rm, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import { systemCode } from '../errors.ts';
+import { systemCode } from '../errors/agent-error.ts';
 import { CommandError } from './exit-code.ts';
 
 const GROUP_BITS = 0o070;

@@ -1,5 +1,5 @@
 /** Serves the small local platform until Ctrl-C. */
-import { messageOf, systemCode } from '../errors.ts';
+import { messageOf, systemCode } from '../errors/agent-error.ts';
 import { given } from '../host/given.ts';
 import { LocalPlatform, type LocalPlatformOptions } from '../local-platform/local-platform.ts';
 import type { PlatformCall } from './commands/platform.ts';

@@ -1,7 +1,7 @@
 /** The agent itself, until it is told to stop. */
 import { createWriteStream } from 'node:fs';
 import { join } from 'node:path';
-import type { Agent } from '../agent.ts';
+import type { Agent } from '../agent/agent.ts';
 import { peekFolders } from '../config/peek-config.ts';
 import { loadConfigToRun } from '../config/read-config.ts';
 import { startCompanion } from '../host/companion-process.ts';
@@ -23,7 +23,7 @@ export async function run({ flags, edge }: RunCall): Promise<void> {
 }
 
 async function runAgent(flags: RunCall['flags'], edge: Edge, board: { readonly boardSocket?: string }): Promise<void> {
-  const [{ Agent }, { thisMachine }] = await Promise.all([import('../agent.ts'), import('../agent/machine.ts')]);
+  const [{ Agent }, { thisMachine }] = await Promise.all([import('../agent/agent.ts'), import('../agent/machine.ts')]);
   const { stateFolder, runFolder } = await peekFolders(flags.config, edge.environment);
   await actAsOwnerOf(stateFolder, [runFolder]);
   let agent: Agent | undefined;

@@ -4,7 +4,7 @@ import { setSafeStates } from '../actuators/safe-state-hook.ts';
 import { inForcePath, readInForce } from '../config/actuators-in-force.ts';
 import { type ActuatorSections, actuatorsLeft, peekActuators } from '../config/peek-actuators.ts';
 import { foldersOf } from '../config/peek-config.ts';
-import { messageOf } from '../errors.ts';
+import { messageOf } from '../errors/agent-error.ts';
 import { openPorts } from '../hardware/open-ports.ts';
 import { systemClock } from '../host/clock.ts';
 import type { Environment } from '../host/environment.ts';

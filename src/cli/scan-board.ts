@@ -2,11 +2,11 @@
  * Scan of this machine's buses and ports. No output is moved on purpose and no port opened. A chip is told from others by its registers,
  * and to read one its number is written first: a converter or expander without registers (PCF8591, TCA9548A) takes that byte for a setting.
  */
-import { messageOf } from '../errors.ts';
+import { messageOf } from '../errors/agent-error.ts';
 import type { Ports } from '../hardware/ports.ts';
 import type { SerialDescription } from '../hardware/serial-port.ts';
 import { given } from '../host/given.ts';
-import { answersAt, type ChipGuess, identifyChip, oneWireKind } from '../sensors/identify-chip.ts';
+import { answersAt, type ChipGuess, identifyChip, oneWireKind } from '../kinds/identify-chip.ts';
 
 export interface FoundChip {
   readonly bus: number;

@@ -4,7 +4,7 @@ import { addressInWords } from '../hardware/i2c-port.ts';
 import { openPorts } from '../hardware/open-ports.ts';
 import type { Ports } from '../hardware/ports.ts';
 import { systemClock } from '../host/clock.ts';
-import { oneWireKind } from '../sensors/identify-chip.ts';
+import { oneWireKind } from '../kinds/identify-chip.ts';
 import type { BusKind, ScanCall } from './commands/scan.ts';
 import type { Edge } from './edge.ts';
 import { CommandError } from './exit-code.ts';

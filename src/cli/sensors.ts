@@ -1,6 +1,7 @@
 /** The sensors of the running agent, and a reading of one: by the agent, or by its driver, opened for it where no agent holds the bus. */
-import type { AgentConfig } from '../config/agent-config.ts';
+
 import { loadConfig } from '../config/read-config.ts';
+import type { AgentConfig } from '../config/schema/agent-config.ts';
 import { withinDeadline } from '../hardware/deadline.ts';
 import { openPorts } from '../hardware/open-ports.ts';
 import { withinMs } from '../host/bounded-wait.ts';
@@ -11,7 +12,7 @@ import { HostMetrics, type HostMetricsOptions } from '../host/host-metrics.ts';
 import { jsonOf } from '../host/json.ts';
 import { silentLog } from '../host/log.ts';
 import { runProgram } from '../host/run-program.ts';
-import type { AgentStatus, SensorStatus } from '../status/agent-status.ts';
+import type { AgentStatus, SensorStatus } from '../status/shape/agent-status.ts';
 import type { AgentFiles } from './agent-calls.ts';
 import type { Call } from './command.ts';
 import type { ReadCall } from './commands/sensors.ts';

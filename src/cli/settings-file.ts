@@ -3,7 +3,7 @@
  * read without it, as loading it takes over signals: a command that was interrupted would end before it has cleaned up.
  */
 import { dirname, join } from 'node:path';
-import { AgentError, systemCode } from '../errors.ts';
+import { AgentError, systemCode } from '../errors/agent-error.ts';
 import { readUserFile } from '../host/durable-file.ts';
 import type { Environment } from '../host/environment.ts';
 import { actAsOwnerOfWay } from '../host/folder-owner.ts';

@@ -4,10 +4,10 @@
  */
 import { z } from 'zod';
 import { deviceNameFindings } from '../config/checks/templates.ts';
-import { nearest, oneOf } from '../config/did-you-mean.ts';
-import { filePath, text, url } from '../config/fields.ts';
+import { nearest, oneOf } from '../config/fields/did-you-mean.ts';
+import { filePath, text, url } from '../config/fields/fields.ts';
 import { deviceNameTemplate } from '../config/schema/platform.ts';
-import { bare } from '../config/schema-walk.ts';
+import { bare } from '../config/schema/schema-walk.ts';
 import { isLikeKey, withoutUser } from '../config/shown-value.ts';
 import { expectedOf } from '../config/zod-faults.ts';
 import { usageError } from './exit-code.ts';

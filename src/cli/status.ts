@@ -1,6 +1,6 @@
 /** The status as a page for people. */
-import { formatSize } from '../config/quantity.ts';
-import { type ActuatorStatus, type AgentStatus, failureText } from '../status/agent-status.ts';
+import { formatSize } from '../config/fields/quantity.ts';
+import { type ActuatorStatus, type AgentStatus, failureText } from '../status/shape/agent-status.ts';
 import type { Call } from './command.ts';
 import { type Printer, printable, type Style } from './printer.ts';
 import { shortAge, stateText, valueText } from './value-text.ts';
@@ -85,6 +85,6 @@ function sensorRows({ sensors }: AgentStatus, print: Printer, ago: (atMs: number
 function actuatorRows({ actuators }: AgentStatus, print: Printer): string {
   if (actuators.length === 0) return '';
   const shown = ({ value, fault }: ActuatorStatus): string => (fault === undefined ? valueText(value) : `unknown: ${printable(fault)}`);
-  const rows = actuators.map((actuator) => [actuator.name, actuator.kind, shown(actuator)]);
+  const rows = actuators.map((actuator) => [actuator.name, actuator.kind, shown(actuator), printable(actuator.why ?? '')]);
   return `\nactuators\n${print.table(rows, '  ')}`;
 }

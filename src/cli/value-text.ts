@@ -1,7 +1,7 @@
 /** Values and ages as people read them. */
-import { formatDuration } from '../config/quantity.ts';
+import { formatDuration } from '../config/fields/quantity.ts';
 import { type JsonValue, stringifyJson } from '../host/json.ts';
-import type { SensorStatus } from '../status/agent-status.ts';
+import type { SensorStatus } from '../status/shape/agent-status.ts';
 import { printable, type Style } from './printer.ts';
 
 /** Sensors resolve no more than seven digits. */

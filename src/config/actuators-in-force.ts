@@ -4,7 +4,7 @@
  * are kept as the file named them, variables not put in; nothing else of the configuration is there. Whoever has made them safe takes it away.
  */
 import { join } from 'node:path';
-import { messageOf, refusal } from '../errors.ts';
+import { messageOf, refusal } from '../errors/agent-error.ts';
 import { endedWithin } from '../host/bounded-wait.ts';
 import type { Clock } from '../host/clock.ts';
 import { GROUP_MODE, readWhole, writeDurably } from '../host/durable-file.ts';
@@ -13,7 +13,7 @@ import type { Files } from '../host/files.ts';
 import { type JsonObject, type JsonValue, OWN_JSON } from '../host/json.ts';
 import type { Log } from '../host/log.ts';
 import { fieldsOf, sealJson } from '../host/sealed-json.ts';
-import type { AgentConfig } from './agent-config.ts';
+import type { AgentConfig } from './schema/agent-config.ts';
 
 const NAME = 'actuators-in-force.json';
 const FORMAT = { format: 'turnstone/actuators-in-force', version: 1 } as const;

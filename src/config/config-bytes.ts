@@ -1,5 +1,5 @@
 /** The bytes of a configuration file, before anything is made of them. */
-import { AgentError, messageOf } from '../errors.ts';
+import { AgentError, messageOf } from '../errors/agent-error.ts';
 import { readUserFile } from '../host/durable-file.ts';
 
 /** @throws AgentError `config/unreadable`: retry for what a disk or a right may mend, else stop. */

@@ -4,7 +4,7 @@
  */
 
 import { isDeepStrictEqual } from 'node:util';
-import { messageOf } from '../errors.ts';
+import { messageOf } from '../errors/agent-error.ts';
 import type { Alerts } from '../host/alert-list.ts';
 import { Backoff } from '../host/backoff.ts';
 import { untilAborted } from '../host/bounded-wait.ts';
@@ -12,13 +12,13 @@ import type { Clock } from '../host/clock.ts';
 import type { Environment } from '../host/environment.ts';
 import type { AgentLog } from '../host/log.ts';
 import { oneAtATime } from '../host/shared-work.ts';
-import { type AgentConfig, onBoard } from './agent-config.ts';
-import { changedSections, configHash, secretsOf } from './config-diff.ts';
-import { ConfigError, type ConfigFault, sectionOf } from './config-fault.ts';
+import { changedSections, configHash, secretsOf } from './changes/config-diff.ts';
+import { rulesUntilRestart } from './changes/rules-until-restart.ts';
+import { ConfigError, type ConfigFault, sectionOf } from './fields/config-fault.ts';
 import { LiveConfig } from './live-config.ts';
 import { withoutLiveSettings } from './live-settings.ts';
 import type { loadConfigToRun } from './read-config.ts';
-import { rulesUntilRestart } from './rules-until-restart.ts';
+import { type AgentConfig, onBoard } from './schema/agent-config.ts';
 
 export interface ConfigPlace {
   readonly configFile: string;

@@ -3,12 +3,12 @@
  * keeps what is laid over, as far as it still fits.
  */
 
-import { AgentError } from '../errors.ts';
+import { AgentError } from '../errors/agent-error.ts';
 import type { JsonObject, JsonValue } from '../host/json.ts';
 import { Listeners } from '../host/listeners.ts';
 import type { ValueShape } from '../host/value-shape.ts';
-import type { AgentConfig } from './agent-config.ts';
 import { liveSettings, withLiveSetting, withLiveSettings } from './live-settings.ts';
+import type { AgentConfig } from './schema/agent-config.ts';
 
 /** A setting that can change while the agent runs. */
 export interface ChangeableSetting {

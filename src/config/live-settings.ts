@@ -4,14 +4,14 @@
  */
 import type { z } from 'zod';
 import type { JsonValue } from '../host/json.ts';
-import { type AgentConfig, configShape } from './agent-config.ts';
 import { CHECKS } from './checks/all-checks.ts';
-import { type ConfigPath, pathText } from './config-fault.ts';
-import { nameWithUnit } from './fields.ts';
+import { type ConfigPath, pathText } from './fields/config-fault.ts';
+import { nameWithUnit } from './fields/fields.ts';
+import { Quantity } from './fields/quantity.ts';
 import { draftOf, freezeDeeply } from './parse-draft.ts';
-import { Quantity } from './quantity.ts';
+import { type AgentConfig, configShape } from './schema/agent-config.ts';
+import { bare, type FieldMeta, knownKeys, memberSchema } from './schema/schema-walk.ts';
 import { followPeriod } from './schema/sensors.ts';
-import { bare, type FieldMeta, knownKeys, memberSchema } from './schema-walk.ts';
 import { expectedOf } from './zod-faults.ts';
 
 type Schema = z.core.$ZodType;

@@ -1,10 +1,10 @@
 /** Parses each section, sensor, actuator and rule by itself, so that a fault in one hides none in another. */
 import type { z } from 'zod';
-import { type AgentConfig, configSchema, configShape, MAX_ITEMS } from './agent-config.ts';
 import { type ConfigDraft, telemetryUses } from './checks/draft.ts';
-import type { ConfigPath, PathFault } from './config-fault.ts';
+import type { ConfigPath, PathFault } from './fields/config-fault.ts';
 import type { Placed } from './fields/findings.ts';
 import { actuatorSchema } from './schema/actuators.ts';
+import { type AgentConfig, configSchema, configShape, MAX_ITEMS } from './schema/agent-config.ts';
 import { ruleSchema } from './schema/rules.ts';
 import { sensorSchema } from './schema/sensors.ts';
 import { faultsOf } from './zod-faults.ts';

@@ -1,9 +1,9 @@
 /** Regular expressions of a file: how many there may be, as each costs time to compile, and whether each is one that runs in linear time. */
 
 import { loadLinearPatterns, patternProblem } from '../host/linear-pattern.ts';
-import { configSchema } from './agent-config.ts';
-import type { PathFault } from './config-fault.ts';
-import { visitFields } from './schema-walk.ts';
+import type { PathFault } from './fields/config-fault.ts';
+import { configSchema } from './schema/agent-config.ts';
+import { visitFields } from './schema/schema-walk.ts';
 
 /** Sum over all distinct patterns; less than a second of work. A thousand sensors that write their values alike have one between them. */
 const MAX_CHARACTERS = 32_000;

@@ -2,11 +2,11 @@
 import { z } from 'zod';
 import { readUserFile } from '../host/durable-file.ts';
 import type { Environment } from '../host/environment.ts';
-import type { ActuatorConfig, HardwareConfig } from './agent-config.ts';
-import { faultLine, type PathFault, pathText } from './config-fault.ts';
+import { faultLine, type PathFault, pathText } from './fields/config-fault.ts';
 import { type AgentFolders, foldersIn, foldersOf, type Unchecked } from './peek-config.ts';
 import { inPlace } from './placed-faults.ts';
 import { actuatorSchema } from './schema/actuators.ts';
+import type { ActuatorConfig, HardwareConfig } from './schema/agent-config.ts';
 import { hardwareSchema } from './schema/local.ts';
 import { withEnvironment } from './secret-sources.ts';
 import { readYaml } from './yaml-source.ts';

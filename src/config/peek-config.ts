@@ -2,7 +2,7 @@
 import { readUserFile } from '../host/durable-file.ts';
 import type { Environment } from '../host/environment.ts';
 import { readConfigBytes } from './config-bytes.ts';
-import { DEFAULT_CONFIG_FILE, DEFAULT_RUN_FOLDER, DEFAULT_STATE_FOLDER } from './default-places.ts';
+import { DEFAULT_CONFIG_FILE, DEFAULT_RUN_FOLDER, DEFAULT_STATE_FOLDER } from './fields/default-places.ts';
 import { type HardwareConfig, hardwareSchema } from './schema/local.ts';
 import { withEnvironment } from './secret-sources.ts';
 import { readYaml } from './yaml-source.ts';

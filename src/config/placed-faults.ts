@@ -1,7 +1,7 @@
 /** Faults told where they stand in the file, without its secrets. */
 import type { z } from 'zod';
-import { type ConfigFault, type PathFault, pathText } from './config-fault.ts';
-import { fieldAt } from './schema-walk.ts';
+import { type ConfigFault, type PathFault, pathText } from './fields/config-fault.ts';
+import { fieldAt } from './schema/schema-walk.ts';
 import type { ResolvedSecrets } from './secret-sources.ts';
 import { isHarmless } from './shown-value.ts';
 import { MAX_FAULTS } from './yaml-bounds.ts';

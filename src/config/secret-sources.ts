@@ -5,12 +5,12 @@
 import { isUtf8 } from 'node:buffer';
 import { join } from 'node:path';
 import type { z } from 'zod';
-import { AgentError, messageOf, systemCode } from '../errors.ts';
+import { AgentError, messageOf, systemCode } from '../errors/agent-error.ts';
 import { readUserFile } from '../host/durable-file.ts';
 import type { Environment } from '../host/environment.ts';
-import { type ConfigPath, type PathFault, pathText } from './config-fault.ts';
-import { didYouMeanWhenTold } from './did-you-mean.ts';
-import { knownKeys, visitFields } from './schema-walk.ts';
+import { type ConfigPath, type PathFault, pathText } from './fields/config-fault.ts';
+import { didYouMeanWhenTold } from './fields/did-you-mean.ts';
+import { knownKeys, visitFields } from './schema/schema-walk.ts';
 import { isWord } from './shown-value.ts';
 import { MAX_FAULTS } from './yaml-bounds.ts';
 

@@ -5,8 +5,8 @@
 import { stringify } from 'yaml';
 import type { z } from 'zod';
 import type { Environment } from '../host/environment.ts';
-import { configSchema } from './agent-config.ts';
-import { bare, fieldAt, memberSchema, visitFields } from './schema-walk.ts';
+import { configSchema } from './schema/agent-config.ts';
+import { bare, fieldAt, memberSchema, visitFields } from './schema/schema-walk.ts';
 import { resolveSecrets } from './secret-sources.ts';
 import { isHarmless, isLikeKey, withoutUser } from './shown-value.ts';
 import { readYaml } from './yaml-source.ts';

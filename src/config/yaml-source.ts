@@ -4,7 +4,7 @@
  */
 import { type Document, isAlias, isMap, isScalar, isSeq, LineCounter, type Pair, type YAMLMap } from 'yaml';
 import { given } from '../host/given.ts';
-import { type ConfigFault, type ConfigPath, type PathFault, pathText } from './config-fault.ts';
+import { type ConfigFault, type ConfigPath, type PathFault, pathText } from './fields/config-fault.ts';
 import { withoutUser } from './shown-value.ts';
 import { composeBounded, YamlLimit } from './yaml-bounds.ts';
 import { decodeText } from './yaml-text.ts';

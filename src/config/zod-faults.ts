@@ -1,9 +1,9 @@
 /** Turns the schema library's issues into faults with words for people. */
 import { safeParse, type z } from 'zod';
-import type { ConfigPath, PathFault } from './config-fault.ts';
-import { didYouMean, nearest, oneOf } from './did-you-mean.ts';
-import { parseQuantity } from './quantity.ts';
-import { bare, fieldAt, knownKeys } from './schema-walk.ts';
+import type { ConfigPath, PathFault } from './fields/config-fault.ts';
+import { didYouMean, nearest, oneOf } from './fields/did-you-mean.ts';
+import { parseQuantity } from './fields/quantity.ts';
+import { bare, fieldAt, knownKeys } from './schema/schema-walk.ts';
 import { isLikeKey } from './shown-value.ts';
 import { meantBy, numberMeantBy } from './slips.ts';
 import { MAX_FAULTS } from './yaml-bounds.ts';

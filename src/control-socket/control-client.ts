@@ -1,5 +1,5 @@
 /** The command line's end of the control sockets. */
-import { AgentError, hasCode, systemCode } from '../errors.ts';
+import { AgentError, hasCode, systemCode } from '../errors/agent-error.ts';
 import { given } from '../host/given.ts';
 import type { JsonObject, JsonValue } from '../host/json.ts';
 import { JsonLink } from '../host/json-link.ts';

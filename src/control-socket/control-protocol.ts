@@ -9,7 +9,7 @@
  *   → {"cancel": 2}
  */
 import { join } from 'node:path';
-import { AgentError, type ErrorCode, messageOf } from '../errors.ts';
+import { AgentError, type ErrorCode, messageOf } from '../errors/agent-error.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../host/json.ts';
 
 /** Rises when something that exists changes its meaning; new methods and members do not count. */

@@ -1,7 +1,7 @@
 /** The agent's end of the control sockets. Nothing is kept: whoever was connected when the agent ends connects again. */
 import { once } from 'node:events';
 import { createServer, type Server, type Socket } from 'node:net';
-import { AgentError, systemCode } from '../errors.ts';
+import { AgentError, systemCode } from '../errors/agent-error.ts';
 import { undefinedWhenMissing } from '../host/files.ts';
 import { MAX_SOCKET_PATH_BYTES } from '../host/folder-place.ts';
 import { JsonLink } from '../host/json-link.ts';

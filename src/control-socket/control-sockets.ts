@@ -1,5 +1,5 @@
 /** The agent's two local sockets, with what its rooms answer on them. */
-import { hasCode, messageOf } from '../errors.ts';
+import { hasCode, messageOf } from '../errors/agent-error.ts';
 import type { Alerts } from '../host/alert-list.ts';
 import type { Log } from '../host/log.ts';
 import type { HostMachine } from '../host/machine.ts';

@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
-import { refusal } from '../errors.ts';
+import { refusal } from '../errors/agent-error.ts';
 import { currentVersion } from './guard-state.ts';
 import { copyRelease, expectWhole, incomingFolder, installedManifest, nameIncoming, releaseFolder } from './release-folder.ts';
 import { pruneReleases, rememberRelease } from './release-history.ts';

@@ -1,7 +1,7 @@
 /** The seven checksums a platform may name for a firmware file, each computed in a stream (src/platform/wire-facts.md, "Firmware"). */
 import { createHash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
-import { refusal } from '../errors.ts';
+import { refusal } from '../errors/agent-error.ts';
 import { Murmur3With32Bits, Murmur3With128Bits, type StreamingHash } from './murmur3.ts';
 
 export type ChecksumAlgorithm = keyof typeof ALGORITHMS;

@@ -1,6 +1,6 @@
 /** Chooses the update that an idle updater begins: an offer of the platform, or a wish of a person. */
 import { join } from 'node:path';
-import { refusal } from '../errors.ts';
+import { refusal } from '../errors/agent-error.ts';
 import { withPlain } from './file-pieces.ts';
 import type { FirmwareOffer, RefusedOffer } from './firmware-offer.ts';
 import { readImageManifest } from './release-archive.ts';
@@ -101,7 +101,7 @@ function refusalOf(deps: ChooseDeps, journal: UpdateJournal, { title, version }:
   }
   if (!isVersion(version)) return 'the offered version is not one';
   const { confirmedVersion = runningVersion } = journal;
-  // What runs may be newer, installed by hand since.
+  // A release installed by hand since may be newer.
   const confirmed = compareVersions(confirmedVersion, runningVersion) > 0 ? confirmedVersion : runningVersion;
   if (config.allowDowngrade || version === runningVersion || compareVersions(version, confirmed) >= 0) return undefined;
   return `${version} is older than ${confirmed}, and allowDowngrade is off`;

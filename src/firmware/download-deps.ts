@@ -1,5 +1,5 @@
 /** The needs of a download, and where it goes. */
-import type { FirmwareConfig } from '../config/agent-config.ts';
+import type { FirmwareConfig } from '../config/schema/agent-config.ts';
 import type { Clock } from '../host/clock.ts';
 import type { Log } from '../host/log.ts';
 import type { FileBeginning, FirmwareBody } from '../platform/device-api.ts';

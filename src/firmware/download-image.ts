@@ -7,7 +7,7 @@
  *        └─────┘
  */
 import { dirname } from 'node:path';
-import { AgentError, hasCode, messageOf, refusal, retryable } from '../errors.ts';
+import { AgentError, hasCode, messageOf, refusal, retryable } from '../errors/agent-error.ts';
 import { Backoff } from '../host/backoff.ts';
 import type { OpenFile } from '../host/files.ts';
 import { given } from '../host/given.ts';

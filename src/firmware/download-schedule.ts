@@ -2,9 +2,10 @@
  * When and how fast an image may be downloaded: a window of hours, a rate, and a deadline counted over restarts. The time outside the
  * window does not count; a request that is under way ends with the window or the deadline, however slowly its bytes come.
  */
-import type { FirmwareConfig } from '../config/agent-config.ts';
-import { type AgentError, refusal } from '../errors.ts';
+import type { FirmwareConfig } from '../config/schema/agent-config.ts';
+import { type AgentError, refusal } from '../errors/agent-error.ts';
 import type { Clock } from '../host/clock.ts';
+import { isWithinHours, localTime } from '../host/local-time.ts';
 
 export type DownloadLimits = Pick<FirmwareConfig, 'rateLimitBytesPerS' | 'hours' | 'downloadDeadlineMs'>;
 
@@ -77,7 +78,7 @@ export class DownloadSchedule {
 
   get #isOpen(): boolean {
     const { hours } = this.#limits;
-    return hours === undefined || isWithin(hours, new Date(this.#clock.wallMs()));
+    return hours === undefined || isWithinHours(hours, localTime(this.#clock.wallMs()));
   }
 
   /** Waits until the rate allows what was received. */
@@ -88,10 +89,4 @@ export class DownloadSchedule {
     this.#paidUntilMs = Math.max(this.#paidUntilMs, nowMs - 1_000) + (bytes / rate) * 1_000;
     if (this.#paidUntilMs > nowMs) await this.#clock.sleep(this.#paidUntilMs - nowMs, signal);
   }
-}
-
-/** Local times of day, `HH:MM`; the window may cross midnight. */
-function isWithin({ from, to }: NonNullable<DownloadLimits['hours']>, now: Date): boolean {
-  const time = now.toTimeString().slice(0, 5);
-  return from <= to ? time >= from && time < to : time >= from || time < to;
 }

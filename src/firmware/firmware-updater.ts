@@ -3,7 +3,7 @@
  * step begins. Offers and people's wishes come in at any time and are taken up when the state allows it.
  */
 import { join } from 'node:path';
-import { messageOf, retryable } from '../errors.ts';
+import { messageOf, retryable } from '../errors/agent-error.ts';
 import { endedWithin } from '../host/bounded-wait.ts';
 import type { JsonObject } from '../host/json.ts';
 import { joinedWhileUnderWay } from '../host/shared-work.ts';

@@ -3,9 +3,9 @@
  * outbox, a trial is judged by the uploads of this process and by what the platform answers to a question of its own.
  */
 import { basename, dirname, join } from 'node:path';
-import type { AgentConfig, FirmwareHandlerConfig } from '../config/agent-config.ts';
+import type { AgentConfig, FirmwareHandlerConfig } from '../config/schema/agent-config.ts';
 import type { ControlCalls } from '../control-socket/control-connection.ts';
-import { hasCode, messageOf, refusal } from '../errors.ts';
+import { hasCode, messageOf, refusal } from '../errors/agent-error.ts';
 import type { Alerts } from '../host/alert-list.ts';
 import { fillArguments } from '../host/argument-template.ts';
 import type { Clock } from '../host/clock.ts';
@@ -16,7 +16,7 @@ import type { HostMachine } from '../host/machine.ts';
 import { textIn } from '../host/request-params.ts';
 import { agentVersion } from '../host/version.ts';
 import type { TelemetryEntry } from '../outbox/outbox.ts';
-import type { FirmwareSummary } from '../status/agent-status.ts';
+import type { FirmwareSummary } from '../status/shape/agent-status.ts';
 import { offerKeys, type PackageKind } from './firmware-offer.ts';
 import { FirmwareUpdater } from './firmware-updater.ts';
 import type { ReleasePaths } from './guard-state.ts';

@@ -3,7 +3,7 @@
  * on the way down and up, and no attached device's command. It is downloaded and verified all the same. What a person on site asked for goes
  * on, and what waits unbegun gives way to it.
  */
-import { type AgentError, retryable } from '../errors.ts';
+import { type AgentError, retryable } from '../errors/agent-error.ts';
 import { lookAtGuard } from './swap-request.ts';
 import type { Update } from './update-journal.ts';
 import type { UpdateStep } from './update-states.ts';

@@ -31,7 +31,7 @@ class Blocks {
     this.#left = Buffer.from(all.subarray(whole));
   }
 
-  /** What is left over, followed by zeros. */
+  /** Bytes left over, followed by zeros. */
   rest(): DataView {
     return viewOf(Buffer.concat([this.#left], this.#sizeBytes));
   }

@@ -6,7 +6,7 @@
 import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { constants, createZstdDecompress } from 'node:zlib';
-import { type AgentError, refusal } from '../errors.ts';
+import { type AgentError, refusal } from '../errors/agent-error.ts';
 import type { OpenFile } from '../host/files.ts';
 import { piecesOf } from './file-pieces.ts';
 import { MANIFEST_NAME, MAX_MANIFEST_BYTES, parseManifest, type ReleaseFile, type ReleaseManifest } from './release-manifest.ts';

@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import { basename, dirname, join } from 'node:path';
-import { messageOf, refusal } from '../errors.ts';
+import { messageOf, refusal } from '../errors/agent-error.ts';
 import type { OpenFile } from '../host/files.ts';
 import { copyPieces, sha256Of, withPlain } from './file-pieces.ts';
 import type { ReleasePaths } from './guard-state.ts';

@@ -1,6 +1,6 @@
 /** Which confirmed releases ran on this machine, in root's own folder, and which of them are kept to go back to. */
 import { join } from 'node:path';
-import { messageOf } from '../errors.ts';
+import { messageOf } from '../errors/agent-error.ts';
 import type { Log } from '../host/log.ts';
 import type { ReleasePaths } from './guard-state.ts';
 import { currentVersion, readTrial } from './guard-state.ts';

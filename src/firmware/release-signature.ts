@@ -7,7 +7,7 @@
  * The signed message is a label and the SHA-256 of all bytes before the frame; Ed25519 itself would want the whole file in memory.
  */
 import { createHash, createPublicKey, type KeyObject, sign, verify } from 'node:crypto';
-import { AgentError, refusal } from '../errors.ts';
+import { AgentError, refusal } from '../errors/agent-error.ts';
 import type { OpenFile } from '../host/files.ts';
 import { sha256Of } from './file-pieces.ts';
 

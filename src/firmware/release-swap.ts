@@ -5,7 +5,7 @@
  *   request ─► taken away ─► image copied ─► copy verified ─► unpacked ─► tried as the service user ─► named ─► trial ─► current ─► restart
  */
 import { join } from 'node:path';
-import { messageOf, refusal } from '../errors.ts';
+import { messageOf, refusal } from '../errors/agent-error.ts';
 import type { Clock } from '../host/clock.ts';
 import type { Log } from '../host/log.ts';
 import { currentVersion, type HelperRequest, IMAGE_NAME, parseRequest, REQUEST_NAME, readHead, readResult } from './guard-state.ts';

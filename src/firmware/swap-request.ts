@@ -3,7 +3,7 @@
  * new release, or, after a way back, to the old one again; all of them look in the same places.
  */
 import { join } from 'node:path';
-import { refusal } from '../errors.ts';
+import { refusal } from '../errors/agent-error.ts';
 import {
   currentVersion,
   guardLines,

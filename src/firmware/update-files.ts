@@ -43,7 +43,7 @@ export function updateFiles(files: Files) {
     /** Opens for reading and writing, each piece at its place, and makes it when needed; never through a link. */
     openPart: (path: string, mode: number): Promise<OpenFile> => files.open(path, 'keep', { mode }),
 
-    // What follows only looks.
+    // The rest only looks.
     read: (path: string, limitBytes?: number): Promise<Buffer | undefined> => readWhole(files, path, given({ limitBytes })),
     readLink: (path: string): Promise<string | undefined> => files.readLink(path),
     /** Opens a regular file, never through a link. */

@@ -3,7 +3,7 @@
  * that is no journal is set aside: then no update is under way, and the guard goes back from a release that is on trial.
  */
 
-import { AgentError } from '../errors.ts';
+import { AgentError } from '../errors/agent-error.ts';
 import type { EpochMs } from '../host/clock.ts';
 import { given } from '../host/given.ts';
 import { isJsonObject, type JsonObject } from '../host/json.ts';

@@ -1,6 +1,6 @@
 /** The steps of update-states.ts. Each can be begun again after a kill: what is done already is found done. */
 import { join } from 'node:path';
-import { messageOf, retryable } from '../errors.ts';
+import { messageOf, retryable } from '../errors/agent-error.ts';
 import { given } from '../host/given.ts';
 import { isOurs } from './choose-update.ts';
 import { ImageDownload } from './download-image.ts';

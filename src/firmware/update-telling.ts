@@ -1,5 +1,5 @@
 /** Tells the platform what runs and where an update stands: at the start, and later each state, once, however often it could not be. */
-import { retryable } from '../errors.ts';
+import { retryable } from '../errors/agent-error.ts';
 import { endedWithin } from '../host/bounded-wait.ts';
 import type { JsonValue } from '../host/json.ts';
 import { joinedWhileUnderWay } from '../host/shared-work.ts';

@@ -1,5 +1,5 @@
 /** The needs of an update; agent.ts hands them over as functions, tests hand over their own. */
-import type { FirmwareConfig, FirmwareHandlerConfig } from '../config/agent-config.ts';
+import type { FirmwareConfig, FirmwareHandlerConfig } from '../config/schema/agent-config.ts';
 import type { Clock } from '../host/clock.ts';
 import type { JsonValue } from '../host/json.ts';
 import type { Log } from '../host/log.ts';

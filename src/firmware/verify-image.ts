@@ -1,7 +1,7 @@
 /** Everything that is known about an image before anybody acts on it: size, checksum, signature, and for a release its manifest. */
 
-import type { FirmwareConfig } from '../config/agent-config.ts';
-import { refusal } from '../errors.ts';
+import type { FirmwareConfig } from '../config/schema/agent-config.ts';
+import { refusal } from '../errors/agent-error.ts';
 import type { OpenFile } from '../host/files.ts';
 import { expectSum, isWeak, startSum } from './checksum.ts';
 import { copyPieces, piecesOf, withPlain } from './file-pieces.ts';

@@ -1,5 +1,5 @@
 /** The ports of a simulated board: the same roles as the real ones, over the board's socket. A real tty that the board names is opened as one. */
-import { retryable } from '../errors.ts';
+import { retryable } from '../errors/agent-error.ts';
 import type { Clock } from '../host/clock.ts';
 import { BoardGpio } from './board-gpio.ts';
 import { BoardHandle } from './board-handle.ts';

@@ -2,7 +2,7 @@
  * Line, port or channel that the simulated board has opened for us, by its handle. It survives the board's own restart, after which it is
  * opened again at once: listeners would otherwise wait for events of a handle that no longer exists.
  */
-import { AgentError } from '../errors.ts';
+import { AgentError } from '../errors/agent-error.ts';
 import { withinMs } from '../host/bounded-wait.ts';
 import type { Clock } from '../host/clock.ts';
 import type { BoardConnection } from './board-link.ts';

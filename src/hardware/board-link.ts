@@ -2,7 +2,7 @@
  * The agent's end of the simulated board's socket: requests with replies, events by handle. It outlives the board: when the connection is
  * lost every waiting request fails, and it is made again with backoff; then whoever held something opens it again.
  */
-import { AgentError, hasCode, retryable } from '../errors.ts';
+import { AgentError, hasCode, retryable } from '../errors/agent-error.ts';
 import { Backoff } from '../host/backoff.ts';
 import type { Clock } from '../host/clock.ts';
 import type { JsonObject, JsonValue } from '../host/json.ts';

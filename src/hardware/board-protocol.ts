@@ -8,7 +8,7 @@
  *
  * Bytes are hexadecimal text. Everything that a connection opened is released when it ends, as the kernel does for a process.
  */
-import type { Recovery } from '../errors.ts';
+import type { Recovery } from '../errors/agent-error.ts';
 import type { JsonValue } from '../host/json.ts';
 import type { InputRequest, Level, LineDescription, OutputRequest } from './gpio-port.ts';
 import type { PwmRequest, PwmState } from './pwm-port.ts';

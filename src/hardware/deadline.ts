@@ -1,5 +1,5 @@
 /** Deadlines over calls that cannot be cancelled: the caller gives up, the call itself runs out on its own. */
-import { type AgentError, retryable } from '../errors.ts';
+import { type AgentError, retryable } from '../errors/agent-error.ts';
 import { untilAborted } from '../host/bounded-wait.ts';
 
 /**

@@ -2,7 +2,7 @@
  * I2C as drivers need it. Registers, words and plain transfers are told apart because some adapters (and i2c-stub) speak only SMBus:
  * those serve the first two, and answer `hardware/unsupported` to plain transfers that SMBus has no form for.
  */
-import { hasCode } from '../errors.ts';
+import { hasCode } from '../errors/agent-error.ts';
 
 export interface I2cBus {
   /** `i2c-1`, for messages. */

@@ -1,5 +1,5 @@
 /** System errors of device files, in words that say what to do: which group to join, what is missing, who is in the way. */
-import { AgentError, retryable, systemCode } from '../errors.ts';
+import { AgentError, retryable, systemCode } from '../errors/agent-error.ts';
 
 /** The group that owns each class of device file where udev rules set one (ours do; Raspberry Pi OS does too). */
 const GROUPS = { gpio: 'gpio', i2c: 'i2c', serial: 'dialout', pwm: 'gpio' } as const;

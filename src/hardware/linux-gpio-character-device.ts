@@ -4,7 +4,7 @@
  */
 import { closeSync, readSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { retryable, systemCode } from '../errors.ts';
+import { retryable, systemCode } from '../errors/agent-error.ts';
 import { kernelStampMs } from '../host/clock.ts';
 import { Listeners } from '../host/listeners.ts';
 import { once } from '../host/shared-work.ts';

@@ -8,7 +8,7 @@
  */
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type AgentError, retryable } from '../errors.ts';
+import { type AgentError, retryable } from '../errors/agent-error.ts';
 import { type LineReference, lineInWords } from './gpio-port.ts';
 
 /** A chip as one of the two kernel interfaces shows it. */

@@ -6,7 +6,7 @@ import { closeSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Edge, Gpio, Options } from 'onoff';
-import { retryable, systemCode } from '../errors.ts';
+import { retryable, systemCode } from '../errors/agent-error.ts';
 import type { Clock } from '../host/clock.ts';
 import type { GpioInput, GpioOutput, InputRequest, Level, LineEdge, OutputRequest } from './gpio-port.ts';
 import { hardwareFault } from './linux-faults.ts';

@@ -6,7 +6,7 @@
 import { constants } from 'node:fs';
 import { access } from 'node:fs/promises';
 import { join } from 'node:path';
-import { AgentError, hasCode, retryable } from '../errors.ts';
+import { AgentError, hasCode, retryable } from '../errors/agent-error.ts';
 import type { Clock } from '../host/clock.ts';
 import { given } from '../host/given.ts';
 import type { GpioInput, GpioOutput, GpioPort, InputRequest, Level, LineDescription, LineReference, OutputRequest } from './gpio-port.ts';

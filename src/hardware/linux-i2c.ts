@@ -5,7 +5,7 @@
 
 import { readdir } from 'node:fs/promises';
 import type { I2CFuncs, PromisifiedBus } from 'i2c-bus';
-import { AgentError, retryable, systemCode } from '../errors.ts';
+import { AgentError, retryable, systemCode } from '../errors/agent-error.ts';
 import { once } from '../host/shared-work.ts';
 import { withinDeadline } from './deadline.ts';
 import { addressInWords, type I2cBus, type I2cPort, isAnswered } from './i2c-port.ts';

@@ -1,5 +1,5 @@
 /** Loads every native module there is, as a release on trial must be able to; the agent itself loads each only when its bus is used. */
-import { AgentError, messageOf } from '../errors.ts';
+import { AgentError, messageOf } from '../errors/agent-error.ts';
 import { nativeAddon } from '../host/native-addon.ts';
 
 /** Each with what is used of it: a bundle may load a module and have lost its names. */

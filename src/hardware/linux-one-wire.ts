@@ -1,7 +1,7 @@
 /** One-wire through the kernel's w1 folders. Reading a slave waits for its conversion on a thread of the pool; one at a time, as the wire is one. */
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { retryable, systemCode } from '../errors.ts';
+import { retryable, systemCode } from '../errors/agent-error.ts';
 import { hardwareFault } from './linux-faults.ts';
 import type { OneWirePort } from './one-wire-port.ts';
 import { TurnQueue } from './turn-queue.ts';

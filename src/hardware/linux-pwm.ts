@@ -5,7 +5,7 @@
 import { constants } from 'node:fs';
 import { access, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { retryable, systemCode } from '../errors.ts';
+import { retryable, systemCode } from '../errors/agent-error.ts';
 import type { Clock } from '../host/clock.ts';
 import { hardwareFault } from './linux-faults.ts';
 import type { PwmChannel, PwmPort, PwmRequest, PwmState } from './pwm-port.ts';

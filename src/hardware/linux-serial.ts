@@ -6,7 +6,7 @@
 
 import { stat } from 'node:fs/promises';
 import type { SerialPort as NodeSerialPort } from 'serialport';
-import { type AgentError, messageOf, retryable, systemCode } from '../errors.ts';
+import { type AgentError, messageOf, retryable, systemCode } from '../errors/agent-error.ts';
 import { Backoff } from '../host/backoff.ts';
 import type { Clock } from '../host/clock.ts';
 import { given } from '../host/given.ts';

@@ -5,7 +5,7 @@
  *   RTU   unit, PDU, CRC-16 (low byte first)
  *   TCP   transaction (2), protocol 0 (2), length (2), unit, PDU
  */
-import { AgentError, retryable } from '../errors.ts';
+import { AgentError, retryable } from '../errors/agent-error.ts';
 import type { RegisterRange } from './modbus-port.ts';
 
 /** Exceptions that a unit answers when it refuses (V1.1b3, section 7). */

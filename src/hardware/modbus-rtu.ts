@@ -12,7 +12,7 @@
  *
  * A request that switches off does not wait for any of this: it is asked at once, and again.
  */
-import { type AgentError, hasCode, retryable } from '../errors.ts';
+import { type AgentError, hasCode, retryable } from '../errors/agent-error.ts';
 import type { Clock } from '../host/clock.ts';
 import { withinDeadline } from './deadline.ts';
 import { answers, badAnswer, loopBackRequest, parseRtuFrame, rtuAnswerLength, rtuFrame } from './modbus-frames.ts';

@@ -1,6 +1,6 @@
 /** A PDU there, a PDU back, one request at a time: what a serial line and TCP have in common, and TCP, whose answers carry their request's number. */
 import { createConnection, type Socket } from 'node:net';
-import { type AgentError, retryable } from '../errors.ts';
+import { type AgentError, retryable } from '../errors/agent-error.ts';
 import { deadlineError, withinDeadline } from './deadline.ts';
 import { badAnswer, parseTcpFrame, type TcpAnswer, tcpFrame } from './modbus-frames.ts';
 

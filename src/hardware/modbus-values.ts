@@ -1,6 +1,6 @@
 /** Numbers and text in 16-bit Modbus registers: which word, and within it which byte, comes first differs from maker to maker. */
 import { fitsModbus, type ModbusType, registersOf } from '../config/fields/modbus-types.ts';
-import { AgentError, retryable } from '../errors.ts';
+import { AgentError, retryable } from '../errors/agent-error.ts';
 
 export interface ModbusLayout {
   readonly type: ModbusType;

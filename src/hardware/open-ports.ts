@@ -1,6 +1,6 @@
 /** Chooses the ports that the configuration asks for: this machine's, or a simulated board's. */
-import type { HardwareConfig } from '../config/agent-config.ts';
-import { AgentError } from '../errors.ts';
+import type { HardwareConfig } from '../config/schema/agent-config.ts';
+import { AgentError } from '../errors/agent-error.ts';
 import type { Clock } from '../host/clock.ts';
 import { boardPorts } from './board-client.ts';
 import { linuxPorts } from './linux-ports.ts';

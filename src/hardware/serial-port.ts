@@ -1,5 +1,5 @@
 /** Serial ports that survive being unplugged: an open port comes back by itself, and tells its users when it is gone and when it is back. */
-import { type AgentError, retryable } from '../errors.ts';
+import { type AgentError, retryable } from '../errors/agent-error.ts';
 
 export interface SerialSettings {
   /** `/dev/ttyUSB0`, or better a name under `/dev/serial/by-id/`. */

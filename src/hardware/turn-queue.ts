@@ -2,7 +2,7 @@
  * One transfer at a time. A caller whose deadline passes gives up, waiting or not, but the next transfer starts only when the one
  * before it has really ended: a bus that hangs blocks one thread of the pool, never all of them, and holds nothing of callers that gave up.
  */
-import { retryable } from '../errors.ts';
+import { retryable } from '../errors/agent-error.ts';
 import { getOrInsert } from '../host/get-or-insert.ts';
 import { withinDeadline } from './deadline.ts';
 

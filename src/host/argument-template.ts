@@ -1,5 +1,5 @@
 /** Values put into fixed texts and argument lists: as plain words, each within its own argument, never through a shell. */
-import { AgentError } from '../errors.ts';
+import { AgentError } from '../errors/agent-error.ts';
 import type { JsonValue } from './json.ts';
 
 export const PLACEHOLDER = /\{(\w+)\}/g;

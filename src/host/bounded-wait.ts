@@ -1,5 +1,5 @@
 /** The bounded wait: work that is given up, or no longer waited for, when its time has passed or a signal aborts. */
-import { messageOf } from '../errors.ts';
+import { messageOf } from '../errors/agent-error.ts';
 import type { Clock } from './clock.ts';
 import type { Log } from './log.ts';
 

@@ -1,6 +1,6 @@
 /** Another process of this same program, for as long as this one needs it: the simulated board beside the agent. */
 import { spawn } from 'node:child_process';
-import { AgentError } from '../errors.ts';
+import { AgentError } from '../errors/agent-error.ts';
 import { endedWithin } from './bounded-wait.ts';
 import { systemClock } from './clock.ts';
 

@@ -3,7 +3,7 @@
  * A crash may leave a `*.tmp` file, which the next write replaces.
  */
 import { dirname, join } from 'node:path';
-import { AgentError, retryable, systemCode } from '../errors.ts';
+import { AgentError, retryable, systemCode } from '../errors/agent-error.ts';
 import { type Files, isMissing, type OpenFile, systemFiles, undefinedWhenMissing } from './files.ts';
 
 /** For files that hold secrets: the service user only. */

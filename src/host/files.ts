@@ -7,7 +7,7 @@
 import * as fs from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { promisify } from 'node:util';
-import { systemCode } from '../errors.ts';
+import { systemCode } from '../errors/agent-error.ts';
 
 /**
  * `read`: must exist. `update`: must exist, read and write. `create`: must not exist. `replace`: made, or emptied when it exists.

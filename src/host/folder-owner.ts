@@ -1,7 +1,7 @@
 /** Drops root's rights where a folder is the service's: its files are for the service's own rights, never for root's. */
 import { lchown, lstat, mkdir, realpath, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import { systemCode } from '../errors.ts';
+import { systemCode } from '../errors/agent-error.ts';
 
 /**
  * When this process is root's and the folder is another user's, becomes that user, for good: a link that was left there then leads root

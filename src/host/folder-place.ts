@@ -1,7 +1,7 @@
 /** Where a folder can be made and written in, told before anything is: what stands in the way is the configuration's fault, not the disk's. */
 import { lstat, realpath, stat, statfs } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
-import { systemCode } from '../errors.ts';
+import { systemCode } from '../errors/agent-error.ts';
 
 /** sockaddr_un holds 108 bytes with the closing zero (unix(7)). */
 export const MAX_SOCKET_PATH_BYTES = 107;

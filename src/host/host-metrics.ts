@@ -5,7 +5,7 @@
 import { readdir, readFile, statfs } from 'node:fs/promises';
 import { freemem, loadavg, totalmem } from 'node:os';
 import { join } from 'node:path';
-import { retryable } from '../errors.ts';
+import { retryable } from '../errors/agent-error.ts';
 
 export type MetricGroup = 'cpu' | 'load' | 'memory' | 'disk' | 'temperature' | 'network' | 'uptime';
 

@@ -4,7 +4,7 @@
  */
 import { once } from 'node:events';
 import { createConnection, type Socket } from 'node:net';
-import { AgentError } from '../errors.ts';
+import { AgentError } from '../errors/agent-error.ts';
 import { isJsonObject, type JsonObject, parseJson, stringifyJson } from './json.ts';
 import { LineReader } from './line-reader.ts';
 

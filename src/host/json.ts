@@ -3,7 +3,7 @@
  * Input is bounded in size, depth, values and digits before it is parsed: a small board has 64 MB of heap, and a parsed value can take a
  * hundred times the room of its text.
  */
-import { AgentError } from '../errors.ts';
+import { AgentError } from '../errors/agent-error.ts';
 
 export type JsonPrimitive = null | boolean | number | bigint | string;
 export type JsonValue = JsonPrimitive | readonly JsonValue[] | JsonObject;

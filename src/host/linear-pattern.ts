@@ -2,7 +2,7 @@
  * Regular expressions of the configuration, matched in time that grows with the text alone (RE2's syntax and automata): no line and no command can
  * hold the agent up. The engine is loaded when the first pattern is compiled. Its `\s` knows ASCII blanks only.
  */
-import { messageOf } from '../errors.ts';
+import { messageOf } from '../errors/agent-error.ts';
 
 export interface LinearPattern {
   /** Matches anywhere unless anchored. */

@@ -1,5 +1,5 @@
 /** Loops that run for as long as the agent does. */
-import { messageOf } from '../errors.ts';
+import { messageOf } from '../errors/agent-error.ts';
 import { Backoff } from './backoff.ts';
 import type { Clock } from './clock.ts';
 import type { Log } from './log.ts';

@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
-import { AgentError } from '../errors.ts';
+import { AgentError } from '../errors/agent-error.ts';
 
 /** In a checkout beside src, in a release beside the bundled file. */
 const PLACES = ['../../native/build/Release/turnstone.node', './native/turnstone.node'];

@@ -1,5 +1,5 @@
 /** Reading a small file at a start: a lack of descriptors or memory passes in a second, and a start waits no longer. */
-import { AgentError } from '../errors.ts';
+import { AgentError } from '../errors/agent-error.ts';
 import type { Clock } from './clock.ts';
 import { readWhole } from './durable-file.ts';
 import type { Files } from './files.ts';

@@ -1,5 +1,5 @@
 /** Parameters of a request from this machine, as they are needed. Each function throws AgentError `agent/bad-request` (drop). */
-import { AgentError } from '../errors.ts';
+import { AgentError } from '../errors/agent-error.ts';
 import type { JsonObject } from './json.ts';
 
 export function textIn(params: JsonObject, name: string): string {

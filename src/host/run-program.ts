@@ -4,7 +4,7 @@
  * do, or cannot be killed, is not waited for.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { AgentError, retryable, systemCode } from '../errors.ts';
+import { AgentError, retryable, systemCode } from '../errors/agent-error.ts';
 import type { Clock } from './clock.ts';
 
 export interface Program {

@@ -3,7 +3,7 @@
  * is tried again until it is on disk. Content that is no state is quarantined as `*.corrupt`, and so is, before anything is written in its place,
  * a file that could not be read. A file that holds less than is known and must not be believed is renamed as `*.behind`, when it has a mark.
  */
-import { messageOf, retryable } from '../errors.ts';
+import { messageOf, retryable } from '../errors/agent-error.ts';
 import type { Alerts } from './alert-list.ts';
 import { Backoff } from './backoff.ts';
 import { outcomeWithin } from './bounded-wait.ts';

@@ -3,7 +3,7 @@
  * nothing of the outbox is touched; what may be lived without is lived without. The run folder, which lies in memory, is taken beside it: it
  * keeps two agents from the same outputs where the disk keeps nothing apart.
  */
-import { hasCode, messageOf } from '../errors.ts';
+import { hasCode, messageOf } from '../errors/agent-error.ts';
 import type { Alerts } from './alert-list.ts';
 import { endedWithin } from './bounded-wait.ts';
 import type { HostMachine } from './machine.ts';

@@ -2,7 +2,7 @@
 import { constants } from 'node:fs';
 import { type FileHandle, open, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { AgentError, retryable, systemCode } from '../errors.ts';
+import { AgentError, retryable, systemCode } from '../errors/agent-error.ts';
 import { nativeAddon } from './native-addon.ts';
 
 /** Something that was opened and is to be closed once. */

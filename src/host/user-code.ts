@@ -1,6 +1,6 @@
 /** A program file of a user's own that this process is to load, with all of its own rights. */
 import { stat } from 'node:fs/promises';
-import { AgentError } from '../errors.ts';
+import { AgentError } from '../errors/agent-error.ts';
 
 const WRITABLE_BY_OTHERS = 0o022;
 

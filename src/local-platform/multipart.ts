@@ -3,7 +3,7 @@ import { createWriteStream } from 'node:fs';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { Busboy, type BusboyInstance } from '@fastify/busboy';
-import { systemCode } from '../errors.ts';
+import { systemCode } from '../errors/agent-error.ts';
 import type { FilePart } from './package-checksum.ts';
 import { PayloadFault } from './request-faults.ts';
 

@@ -2,7 +2,7 @@
  * One commit on its way to the disk: room for it, the boot it belongs to in the table, and then the bytes. Commits take their places in the
  * order of their sequences, and up to two are on their way together.
  */
-import { systemCode } from '../errors.ts';
+import { systemCode } from '../errors/agent-error.ts';
 import type { Retention } from './delivery/retention.ts';
 import type { FramedBlock } from './format/block-frame.ts';
 import type { OutboxParts } from './outbox-parts.ts';

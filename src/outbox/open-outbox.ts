@@ -1,6 +1,6 @@
 /** Opens the outbox of a running agent, which does not wait for its disk. */
 import { join } from 'node:path';
-import type { OutboxConfig } from '../config/agent-config.ts';
+import type { OutboxConfig } from '../config/schema/agent-config.ts';
 import type { Log } from '../host/log.ts';
 import type { HostMachine } from '../host/machine.ts';
 import { Outbox } from './outbox.ts';

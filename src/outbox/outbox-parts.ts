@@ -1,5 +1,5 @@
 /** Opens the parts of an outbox in their order, from whatever lies in its folder. */
-import type { OutboxConfig } from '../config/agent-config.ts';
+import type { OutboxConfig } from '../config/schema/agent-config.ts';
 import { closeGaps } from './delivery/damage.ts';
 import { Delivery } from './delivery/delivery.ts';
 import type { DeliveryParts } from './delivery/delivery-parts.ts';

@@ -4,7 +4,7 @@
  *
  *   append ─▶ GroupCommit ─▶ BlockBuilder ─▶ SegmentWriter ─▶ segments ─▶ Lanes ─▶ peek ─▶ acknowledge ─▶ ledger
  */
-import { AgentError, messageOf, systemCode } from '../errors.ts';
+import { AgentError, messageOf, systemCode } from '../errors/agent-error.ts';
 import { endedWithin } from '../host/bounded-wait.ts';
 import { Listeners } from '../host/listeners.ts';
 import { CommitWriter } from './commit-writer.ts';

@@ -4,7 +4,7 @@
  * waited goes into the outbox, in its order, as soon as there is one.
  */
 
-import { AgentError, messageOf, systemCode } from '../errors.ts';
+import { AgentError, messageOf, systemCode } from '../errors/agent-error.ts';
 import { Backoff } from '../host/backoff.ts';
 import { endedWithin } from '../host/bounded-wait.ts';
 import { Listeners } from '../host/listeners.ts';

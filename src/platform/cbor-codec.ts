@@ -3,7 +3,7 @@
  * whole, so nothing is rounded; integers keep all 64 bits.
  */
 import { Decoder, Encoder, setSizeLimits } from 'cbor-x';
-import { AgentError } from '../errors.ts';
+import { AgentError } from '../errors/agent-error.ts';
 import type { JsonObject, JsonValue } from '../host/json.ts';
 import type { TelemetryRows } from './device-api.ts';
 import { DEEPEST_ANSWER, MAX_ANSWER_VALUES, type PayloadCodec } from './payload-codec.ts';

@@ -2,7 +2,7 @@
  * One long poll after the other, for one kind of message (wire-facts.md, "Long polls"). A message is handled before the next poll.
  * "Nothing yet" polls again at once, but never in a tight loop: a server that answers without delay is slowed to a walk.
  */
-import { hasCode, messageOf } from '../errors.ts';
+import { hasCode, messageOf } from '../errors/agent-error.ts';
 import { Backoff } from '../host/backoff.ts';
 import { outcomeWithin } from '../host/bounded-wait.ts';
 import type { Clock } from '../host/clock.ts';

@@ -1,5 +1,5 @@
 /** Failures of calls to the platform, and faults of the network told without the address: the token is in every path. */
-import { AgentError, type ErrorCode, type Recovery, systemCode } from '../errors.ts';
+import { AgentError, type ErrorCode, type Recovery, systemCode } from '../errors/agent-error.ts';
 import { beginningWithoutSecrets, secretForms } from '../host/secret-forms.ts';
 
 export type PlatformFault =

@@ -1,6 +1,6 @@
 /** The configuration's platform section, with its files read, as the platform client wants it. */
-import type { PlatformConfig } from '../config/agent-config.ts';
-import { AgentError, messageOf } from '../errors.ts';
+import type { PlatformConfig } from '../config/schema/agent-config.ts';
+import { AgentError, messageOf } from '../errors/agent-error.ts';
 import { readWhole } from '../host/durable-file.ts';
 import type { Files } from '../host/files.ts';
 import { given } from '../host/given.ts';

@@ -3,7 +3,7 @@
  * place is set aside as `*.corrupt`.
  */
 import { join } from 'node:path';
-import { AgentError, hasCode, retryable, systemCode } from '../errors.ts';
+import { AgentError, hasCode, retryable, systemCode } from '../errors/agent-error.ts';
 import type { Alerts } from '../host/alert-list.ts';
 import { PRIVATE_MODE, readWhole, removeDurably, setAside } from '../host/durable-file.ts';
 import { type Files, isLost } from '../host/files.ts';

@@ -1,5 +1,5 @@
 /** The content of the credentials file, and how it is read: two places, so that a token of the configuration never displaces one that was provisioned. */
-import { AgentError, refusal } from '../errors.ts';
+import { AgentError, refusal } from '../errors/agent-error.ts';
 import { MAX_SMALL_FILE_BYTES } from '../host/durable-file.ts';
 import type { BoardIdentity } from '../host/identity.ts';
 import { isJsonObject, parseJson } from '../host/json.ts';

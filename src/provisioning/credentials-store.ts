@@ -4,7 +4,7 @@
  * counts once the first is durable; a twin that cannot be written is an alert, and written as soon as the disk lets it.
  */
 import { join } from 'node:path';
-import { messageOf } from '../errors.ts';
+import { messageOf } from '../errors/agent-error.ts';
 import type { Clock } from '../host/clock.ts';
 import { writeDurably } from '../host/durable-file.ts';
 import { given } from '../host/given.ts';

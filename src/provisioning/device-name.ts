@@ -1,5 +1,5 @@
 /** The device's name on the platform: a template over what the board really is. */
-import { AgentError } from '../errors.ts';
+import { AgentError } from '../errors/agent-error.ts';
 import type { BoardIdentity } from '../host/identity.ts';
 
 /** The platform keeps names of up to 255 characters. */

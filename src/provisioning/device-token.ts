@@ -6,7 +6,7 @@
  *
  * At every instant the token that the platform accepts is on disk, so a rotation can be cut short anywhere.
  */
-import { refusal, retryable } from '../errors.ts';
+import { refusal, retryable } from '../errors/agent-error.ts';
 import { Backoff } from '../host/backoff.ts';
 import { SharedWork } from '../host/shared-work.ts';
 import { isAccessToken } from './access-token.ts';

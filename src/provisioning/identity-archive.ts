@@ -5,7 +5,7 @@
 
 import { createCipheriv, createDecipheriv, type ScryptOptions, scrypt } from 'node:crypto';
 import { promisify } from 'node:util';
-import { refusal } from '../errors.ts';
+import { refusal } from '../errors/agent-error.ts';
 import type { EpochMs } from '../host/clock.ts';
 import { isJsonObject, type JsonObject, type JsonValue, parseJson, stringifyJson } from '../host/json.ts';
 import type { RandomBytes } from '../host/random.ts';

@@ -3,7 +3,7 @@
  * One place for both, so that a command does the same with and without an agent.
  */
 
-import { AgentError, refusal } from '../errors.ts';
+import { AgentError, refusal } from '../errors/agent-error.ts';
 import { given } from '../host/given.ts';
 import { isOtherBoard } from '../host/identity.ts';
 import type { JsonObject, JsonValue } from '../host/json.ts';

@@ -1,6 +1,6 @@
 /** Moves a device's place from board to board: what each move does to the kept credentials. Nothing here speaks to the platform. */
 
-import { refusal } from '../errors.ts';
+import { refusal } from '../errors/agent-error.ts';
 import { given } from '../host/given.ts';
 import type { BoardIdentity } from '../host/identity.ts';
 import type { RandomBytes } from '../host/random.ts';

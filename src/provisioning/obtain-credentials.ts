@@ -2,8 +2,8 @@
  * The identity of this device at the start: the configured access token if there is one (and what it was rotated to since), else the kept credentials,
  * else provisioning. Notices a card that was copied or moved: the same credentials on another board.
  */
-import type { AgentConfig } from '../config/agent-config.ts';
-import { AgentError } from '../errors.ts';
+import type { AgentConfig } from '../config/schema/agent-config.ts';
+import { AgentError } from '../errors/agent-error.ts';
 import { given } from '../host/given.ts';
 import { type BoardIdentity, isOtherBoard, withNewMarks } from '../host/identity.ts';
 import { fingerprintOf } from './access-token.ts';

@@ -5,7 +5,7 @@
  * Otherwise the card was copied, which only a person can sort out.
  */
 import { createHash } from 'node:crypto';
-import { AgentError, messageOf } from '../errors.ts';
+import { AgentError, messageOf } from '../errors/agent-error.ts';
 import { Backoff } from '../host/backoff.ts';
 import { allMacs, type BoardIdentity, isOtherBoard, withNewMarks } from '../host/identity.ts';
 import { isJsonObject, type JsonObject } from '../host/json.ts';

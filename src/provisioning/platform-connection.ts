@@ -2,8 +2,8 @@
  * Everything that needs the platform: credentials first, however long they take, then the loops that speak to it. The agent
  * measures and stores from its first second, whatever happens here.
  */
-import type { AgentConfig } from '../config/agent-config.ts';
-import { AgentError, messageOf } from '../errors.ts';
+import type { AgentConfig } from '../config/schema/agent-config.ts';
+import { AgentError, messageOf } from '../errors/agent-error.ts';
 import type { Alerts } from '../host/alert-list.ts';
 import { Backoff } from '../host/backoff.ts';
 import { outcomeWithin, untilAborted } from '../host/bounded-wait.ts';
@@ -86,7 +86,7 @@ export class PlatformConnection {
     const config = deps.config();
     const { clock, files, readIdentity } = deps.machine;
     const store = new CredentialsStore({ stateFolder: config.stateFolder, files, clock, log, alerts, hide: (secret) => log.hide(secret) });
-    // What cannot be read now is read again when it is needed: measuring does not wait for it.
+    // Measuring does not wait for credentials that cannot be read now: they are read again when they are needed.
     const read = (): Promise<string | undefined> => store.read().then(() => undefined, messageOf);
     const why = await outcomeWithin(clock, READ_WITHIN_MS, read, () => 'the disk does not answer');
     if (why !== undefined) alerts.raise(CONNECT_ALERT, `nothing is sent: ${why}`);

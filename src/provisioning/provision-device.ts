@@ -10,7 +10,7 @@
  * tokens itself leaves one window, between its answer and our disk; it ends in the alert "device exists, token unknown".
  */
 
-import { type AgentError, hasCode, messageOf, retryable } from '../errors.ts';
+import { type AgentError, hasCode, messageOf, retryable } from '../errors/agent-error.ts';
 import type { Alerts } from '../host/alert-list.ts';
 import { Backoff } from '../host/backoff.ts';
 import { type BoardIdentity, isOtherBoard } from '../host/identity.ts';
@@ -157,7 +157,7 @@ async function keep(
 
 function report(deps: ProvisioningDeps, outcome: Exclude<Outcome, { kind: 'token' }>, waitMs: number): void {
   const retryInS = Math.round(waitMs / 1_000);
-  // Of a way that is blocked the contact tells.
+  // The contact tells of a way that is blocked.
   if (outcome.kind === 'refused') deps.alerts.raise(PROVISIONING_ALERT, outcome.explanation);
   deps.log[outcome.kind === 'busy' ? 'warn' : 'error']({ deviceName: deps.deviceName, retryInS }, outcome.explanation);
 }

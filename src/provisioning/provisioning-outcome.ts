@@ -1,5 +1,5 @@
 /** One round of asking the platform for credentials, and what its answer means for a technician. Nothing is kept here. */
-import { AgentError, messageOf } from '../errors.ts';
+import { AgentError, messageOf } from '../errors/agent-error.ts';
 import { given } from '../host/given.ts';
 import type { ProvisionAnswer } from '../platform/device-api.ts';
 import { PlatformError } from '../platform/platform-error.ts';

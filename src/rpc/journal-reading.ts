@@ -1,5 +1,5 @@
 /** Reads the journal's file of an earlier run, as entries of this boot. */
-import { AgentError, messageOf } from '../errors.ts';
+import { AgentError, messageOf } from '../errors/agent-error.ts';
 import type { Clock } from '../host/clock.ts';
 import type { JsonObject } from '../host/json.ts';
 import type { Log } from '../host/log.ts';

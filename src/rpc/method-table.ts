@@ -1,11 +1,11 @@
 /** Which methods there are, and who may call which, with what, how often. A request passes every gate here before anything is touched. */
-import type { RpcMethodConfig } from '../config/agent-config.ts';
-import { AgentError, type ErrorCode } from '../errors.ts';
+import type { RpcMethodConfig } from '../config/schema/agent-config.ts';
+import { AgentError, type ErrorCode } from '../errors/agent-error.ts';
 import type { Clock } from '../host/clock.ts';
 import { given } from '../host/given.ts';
 import type { JsonObject, JsonValue } from '../host/json.ts';
 import { type MatchesPattern, mismatchOf, shapeAsJson } from '../host/value-shape.ts';
-import { methodsOn, type RpcMethod, TABLE_METHODS } from './rpc-method.ts';
+import { methodsOn, type RpcMethod, TABLE_METHODS } from '../methods/rpc-method.ts';
 
 /** Permissions of a method, built-in or declared; by default everything. `allowed` comes on top of the method's own shape. */
 export type MethodPermission = Partial<Pick<RpcMethodConfig, 'enabled' | 'allowed' | 'mostPerMinute' | 'deadlineMs'>>;

@@ -1,11 +1,11 @@
 /** Methods of the configuration that are programs. */
-import type { RpcConfig } from '../config/agent-config.ts';
-import { AgentError, refusal } from '../errors.ts';
+import type { RpcConfig } from '../config/schema/agent-config.ts';
+import { AgentError, refusal } from '../errors/agent-error.ts';
 import { fillArguments } from '../host/argument-template.ts';
 import { given } from '../host/given.ts';
 import { isJsonObject, type JsonValue, parseJson } from '../host/json.ts';
 import type { HostMachine } from '../host/machine.ts';
-import type { RpcMethod } from './rpc-method.ts';
+import type { RpcMethod } from '../methods/rpc-method.ts';
 
 export type ProgramMachine = Pick<HostMachine, 'clock' | 'runProgram'>;
 

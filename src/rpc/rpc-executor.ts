@@ -7,20 +7,20 @@
  *
  * A request that takes longer than its deadline is answered all the same, so that those behind it get their turn; a movement that has begun goes on.
  */
-import { AgentError, type ErrorCode, hasCode, messageOf } from '../errors.ts';
+import { AgentError, type ErrorCode, hasCode, messageOf } from '../errors/agent-error.ts';
 import type { Clock } from '../host/clock.ts';
 import { given } from '../host/given.ts';
 import type { JsonObject, JsonValue } from '../host/json.ts';
 import type { Log } from '../host/log.ts';
+import type { MethodCall, RpcMethod } from '../methods/rpc-method.ts';
+import { isWidgetName } from '../methods/widget-names.ts';
 import type { RpcRequest } from '../platform/device-api.ts';
 import type { JournalEntry } from './journal-entries.ts';
 import type { MethodTable } from './method-table.ts';
 import { requestKey } from './request-key.ts';
 import type { RpcJournal } from './rpc-journal.ts';
-import type { MethodCall, RpcMethod } from './rpc-method.ts';
 import { bareBody, errorReply, outcomeUnknownReply, type ReplyBody, resultReply } from './rpc-reply.ts';
 import { DEEDS, type Effect } from './same-command.ts';
-import { isWidgetName } from './widget-names.ts';
 
 const INTERRUPTED = 'the agent was interrupted between starting this and replying: it was done once or not at all, and is not done again';
 const MAY_BE_A_REPEAT =

@@ -7,7 +7,7 @@
  *
  * Survives kills and power cuts: a torn tail is cut off, damage in between is skipped, a damaged file is quarantined.
  */
-import { AgentError, messageOf } from '../errors.ts';
+import { AgentError, messageOf } from '../errors/agent-error.ts';
 import { endedWithin } from '../host/bounded-wait.ts';
 import { given } from '../host/given.ts';
 import { type JsonObject, stringifyJson } from '../host/json.ts';

@@ -3,7 +3,7 @@
  * and holds back those behind it. Whatever has that id takes the reply, also the command of another life of the platform: so it goes out soon
  * after a hand-out, or waits for the next one (SAME-COMMAND.md).
  */
-import { AgentError, hasCode, messageOf } from '../errors.ts';
+import { AgentError, hasCode, messageOf } from '../errors/agent-error.ts';
 import { Backoff } from '../host/backoff.ts';
 import { endedWithin, withinMs } from '../host/bounded-wait.ts';
 import type { RpcRequest } from '../platform/device-api.ts';

@@ -1,5 +1,5 @@
 /** Replies as they go out: `{"result": …}` or `{"error": {"code", "message"}}`, never larger than the platform takes. */
-import { AgentError } from '../errors.ts';
+import { AgentError } from '../errors/agent-error.ts';
 import { isJsonObject, type JsonObject, type JsonValue, stringifyJson } from '../host/json.ts';
 
 /** The platform refuses larger bodies on `/rpc` with 413 (wire-facts.md, "Values"). */

@@ -1,18 +1,18 @@
 /** Server-side RPC as a whole: its journal, which is open before the first poll, its methods, and the loop that answers. */
 import { join } from 'node:path';
-import type { AgentConfig } from '../config/agent-config.ts';
+import type { AgentConfig } from '../config/schema/agent-config.ts';
 import { given } from '../host/given.ts';
 import { loadLinearPatterns } from '../host/linear-pattern.ts';
 import type { Log } from '../host/log.ts';
 import type { HostMachine } from '../host/machine.ts';
 import type { MatchesPattern, ValueShape } from '../host/value-shape.ts';
+import type { RpcMethod } from '../methods/rpc-method.ts';
 import type { DeviceApi } from '../platform/device-api.ts';
 import { JournalFile } from './journal-storage.ts';
 import { MethodTable } from './method-table.ts';
 import { RpcExecutor, type RpcExecutorDeps } from './rpc-executor.ts';
 import { RpcJournal } from './rpc-journal.ts';
 import { runRpcLoop } from './rpc-loop.ts';
-import type { RpcMethod } from './rpc-method.ts';
 
 export interface RpcServiceDeps extends Pick<HostMachine, 'clock' | 'files'> {
   readonly config: () => AgentConfig;

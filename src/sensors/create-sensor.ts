@@ -1,12 +1,14 @@
 /** Opens a configured sensor by the driver of its kind, and gives it to the sampler as that wants it. */
-import type { AgentConfig, SensorConfig } from '../config/agent-config.ts';
-import { messageOf, systemCode } from '../errors.ts';
+
+import { readingsOf } from '../config/keys/rule-parts.ts';
+import type { AgentConfig, SensorConfig } from '../config/schema/agent-config.ts';
+import { messageOf, systemCode } from '../errors/agent-error.ts';
+import { definitionOf } from '../kinds/sensor-kinds.ts';
 import { sendableKey } from '../platform/wire-values.ts';
-import { definitionOf } from './kinds.ts';
+import type { Reading, Sensor } from './kind/sensor.ts';
+import type { SensorDeps } from './kind/sensor-deps.ts';
+import { sensorFault } from './kind/sensor-fault.ts';
 import type { SamplerEntry } from './sampler.ts';
-import type { Reading, Sensor } from './sensor.ts';
-import type { SensorDeps } from './sensor-deps.ts';
-import { sensorFault } from './sensor-fault.ts';
 
 /**
  * Loads the drivers of all kinds that are configured, of sensors that are off, too. Node reads a file that it loads while everything else waits,
@@ -70,7 +72,7 @@ export function samplerEntry(config: SensorConfig, deps: SensorDeps, users: User
 
 /** A new rule, or one whose actuator is another now, acts on the next reading; other report rules tell of it. */
 function useOf(config: SensorConfig, { rules, actuators }: Users): unknown {
-  const watching = rules.filter(({ when }) => when.sensor === config.name);
+  const watching = rules.filter((rule) => readingsOf(rule).some(({ sensor }) => sensor === config.name));
   const moved = new Set(watching.map(({ set }) => set.actuator));
   return [config, watching, actuators.filter(({ name }) => moved.has(name))];
 }

@@ -1,7 +1,7 @@
 /** The values that a working sensor does not give: told when it begins, when the reason changes, and when it ends. */
 import { getOrInsert } from '../host/get-or-insert.ts';
+import type { Refusal } from './kind/sensor.ts';
 import type { SamplerDeps } from './sampler.ts';
-import type { Refusal } from './sensor.ts';
 import type { SensorState } from './sensor-state.ts';
 import { ToldReason } from './told-reason.ts';
 

@@ -1,14 +1,14 @@
 /** One sensor with its schedule: opened, read on its grid, closed; opened again when it keeps failing. */
 import { isDeepStrictEqual } from 'node:util';
-import { AgentError, messageOf } from '../errors.ts';
+import { AgentError, messageOf } from '../errors/agent-error.ts';
 import { Backoff } from '../host/backoff.ts';
 import { endedWithin, withinMs } from '../host/bounded-wait.ts';
+import type { Reading, Refusal, Sample } from './kind/sensor.ts';
+import { sensorFault } from './kind/sensor-fault.ts';
 import { ReadGrid } from './read-grid.ts';
 import { Refusals } from './refusals.ts';
 import type { SamplerDeps, SamplerEntry } from './sampler.ts';
-import type { Reading, Refusal, Sample } from './sensor.ts';
 import { SensorDriver } from './sensor-driver.ts';
-import { sensorFault } from './sensor-fault.ts';
 import type { SensorState } from './sensor-state.ts';
 import { SensorWindow } from './sensor-window.ts';
 import { ToldReason } from './told-reason.ts';

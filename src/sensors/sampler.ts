@@ -3,13 +3,13 @@
  * grid of their period, so that they do not drift; a read that is still under way when the next is due is not doubled, but counted
  * as missed. A failure is reported when it begins and when its reason changes, retried with backoff, and its end is reported too.
  */
-import type { AgentError } from '../errors.ts';
+import type { AgentError } from '../errors/agent-error.ts';
 import { withinDeadline } from '../hardware/deadline.ts';
 import type { Clock } from '../host/clock.ts';
 import type { Log } from '../host/log.ts';
+import type { Sample, Sensor } from './kind/sensor.ts';
+import { sensorFault } from './kind/sensor-fault.ts';
 import { SampledSensor } from './sampled-sensor.ts';
-import type { Sample, Sensor } from './sensor.ts';
-import { sensorFault } from './sensor-fault.ts';
 import type { SensorState } from './sensor-state.ts';
 import type { WindowSettings } from './window.ts';
 

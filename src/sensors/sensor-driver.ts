@@ -2,12 +2,12 @@
  * One sensor's driver: opened at the first read, never asked twice at once, and opened again when it keeps failing. A read that has not ended
  * when its driver was closed is left to itself, and so is an opening; only a few, as each may hold a thread of the pool for ever.
  */
-import { messageOf } from '../errors.ts';
+import { messageOf } from '../errors/agent-error.ts';
 import { deadlineError, withinDeadline } from '../hardware/deadline.ts';
 import { endedWithin } from '../host/bounded-wait.ts';
 import type { Clock } from '../host/clock.ts';
 import type { Log } from '../host/log.ts';
-import type { Reading, Sensor } from './sensor.ts';
+import type { Reading, Sensor } from './kind/sensor.ts';
 
 export interface SensorDriverDeps {
   readonly name: string;

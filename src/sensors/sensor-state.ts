@@ -1,5 +1,5 @@
 /** State of a sensor, for status, people and alarms. */
-import type { Sample } from './sensor.ts';
+import type { Sample } from './kind/sensor.ts';
 
 export interface SensorState {
   readonly name: string;

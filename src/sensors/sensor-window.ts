@@ -4,8 +4,8 @@
  */
 
 import type { Clock } from '../host/clock.ts';
+import type { Reading } from './kind/sensor.ts';
 import type { SamplerEntry } from './sampler.ts';
-import type { Reading } from './sensor.ts';
 import { type FinishedWindow, Window, type WindowDeps, type WindowInstant } from './window.ts';
 
 export class SensorWindow {

@@ -1,6 +1,6 @@
 /** Statistics over a window, so that a sensor can be read at 10 Hz and reported once a minute: `temperature_mean`, `temperature_min` … */
 import { isNumeric, type JsonValue } from '../host/json.ts';
-import type { Reading } from './sensor.ts';
+import type { Reading } from './kind/sensor.ts';
 
 export type Statistic = 'mean' | 'min' | 'max' | 'count' | 'sum' | 'last';
 

@@ -1,6 +1,6 @@
 /** Configuration of the simulated board. JSON or YAML; everything has a default, so that an empty file is an empty board. */
 import { z } from 'zod';
-import { AgentError } from '../errors.ts';
+import { AgentError } from '../errors/agent-error.ts';
 import { signalSchema } from './signals.ts';
 
 /** The telemetry keys that the record names, when report rules rename the driver's own: driver's key → platform's key. */

@@ -2,7 +2,7 @@
  * Operations of a simulated board by user: each user is one process that uses the hardware. Everything it opened is released when it
  * ends; outputs keep their level then, and the record goes on.
  */
-import { AgentError } from '../errors.ts';
+import { AgentError } from '../errors/agent-error.ts';
 import type { BoardEvent, BoardOperation, BoardOperations } from '../hardware/board-protocol.ts';
 import { given } from '../host/given.ts';
 import type { SimulatedBoard } from './simulated-board.ts';

@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { rmSync } from 'node:fs';
 import { createServer, type Server, type Socket } from 'node:net';
-import { AgentError, messageOf } from '../errors.ts';
+import { AgentError, messageOf } from '../errors/agent-error.ts';
 import type { BoardOperation } from '../hardware/board-protocol.ts';
 import { type JsonObject, type JsonValue, jsonOf } from '../host/json.ts';
 import { JsonLink } from '../host/json-link.ts';

@@ -4,7 +4,7 @@
  */
 import { closeSync, rmSync, symlinkSync, writeSync } from 'node:fs';
 import { ReadStream } from 'node:tty';
-import { systemCode } from '../errors.ts';
+import { systemCode } from '../errors/agent-error.ts';
 import { nativeAddon } from '../host/native-addon.ts';
 
 export interface SerialWire {

@@ -6,7 +6,7 @@
  *   square  0 or 1 at a frequency; ramp, steps and constant for tests
  */
 import { z } from 'zod';
-import { clamped } from './numbers.ts';
+import { clamped } from './talkers/numbers.ts';
 
 const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;

@@ -4,8 +4,8 @@
  * Documentation/w1/slaves/w1_therm.rst).
  */
 import type { BoardConfig } from './board-config.ts';
-import { clamped } from './numbers.ts';
 import { type BoardContext, boardFault, FOREVER } from './simulated-part.ts';
+import { clamped } from './talkers/numbers.ts';
 
 /** 85 °C, low byte first (datasheet, table 1). */
 const POWER_ON: readonly [number, number] = [0x50, 0x05];

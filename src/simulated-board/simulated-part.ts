@@ -1,5 +1,5 @@
 /** Context of every part of the board: time, the record, the faults that are switched on, and signals by name. */
-import { AgentError } from '../errors.ts';
+import { AgentError } from '../errors/agent-error.ts';
 import type { BoardFault } from '../hardware/board-protocol.ts';
 import type { Clock } from '../host/clock.ts';
 import type { BoardRecord } from './board-record.ts';

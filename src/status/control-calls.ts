@@ -3,7 +3,7 @@ import type { ControlCalls } from '../control-socket/control-connection.ts';
 import { jsonOf } from '../host/json.ts';
 import { type AgentLog, LOG_LEVELS } from '../host/log.ts';
 import { badRequest } from '../host/request-params.ts';
-import type { AskedForStatus } from './rpc-methods.ts';
+import type { AskedForStatus } from '../methods/status-methods.ts';
 import type { StatusPublisher } from './status-publisher.ts';
 
 export interface StatusCallsDeps extends AskedForStatus {

@@ -1,5 +1,5 @@
 /** Two questions that a supervisor asks: does the process work (`/healthz`), and does it do its whole job (`/readyz`)? */
-import type { AgentStatus } from './agent-status.ts';
+import type { AgentStatus } from './shape/agent-status.ts';
 
 export interface Health {
   readonly ok: boolean;

@@ -6,7 +6,7 @@
 import { CONTACT_STATES } from '../platform/contact.ts';
 import type { AdaptedEntries } from '../telemetry/entry-check.ts';
 import type { UploadTimesStatus } from '../telemetry/upload-times.ts';
-import type { AgentStatus } from './agent-status.ts';
+import type { AgentStatus } from './shape/agent-status.ts';
 import type { StatusView } from './status-view.ts';
 
 export interface Metric {

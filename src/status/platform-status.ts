@@ -2,9 +2,9 @@
  * Contact and delivery as one verdict, for every place that tells of the platform. "Up to date" is said only when the last upload was acknowledged
  * by this process's own exchange and nothing that waits is older than the upload interval.
  */
-import { formatDuration } from '../config/quantity.ts';
+import { formatDuration } from '../config/fields/quantity.ts';
 import { type ContactStatus, faultText } from '../platform/contact.ts';
-import type { ConnectionStatus, OutboxSummary } from './agent-status.ts';
+import type { ConnectionStatus, OutboxSummary } from './shape/agent-status.ts';
 
 export interface PlatformStatus extends ContactStatus {
   readonly verdict: 'good' | 'waiting' | 'fault';

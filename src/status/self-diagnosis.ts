@@ -1,10 +1,10 @@
 /** The RPC `diagnose`: the doctor, called by the agent on itself. Loaded only when somebody asks. */
-import type { AgentConfig } from '../config/agent-config.ts';
+import type { AgentConfig } from '../config/schema/agent-config.ts';
 import { openPorts } from '../hardware/open-ports.ts';
 import type { JsonObject } from '../host/json.ts';
 import { agentVersion } from '../host/version.ts';
-import type { AgentStatus } from './agent-status.ts';
-import type { DoctorDeps } from './doctor/checkup.ts';
+import type { DoctorDeps } from './doctor/checks/checkup.ts';
+import type { AgentStatus } from './shape/agent-status.ts';
 
 export interface SelfDiagnosisDeps extends Pick<DoctorDeps, 'configFile' | 'environment' | 'clock' | 'boardSocket'> {
   readonly status: () => AgentStatus;

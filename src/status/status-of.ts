@@ -1,12 +1,12 @@
 /** Puts together what the parts know of themselves. */
-import type { ActuatorState } from '../actuators/actuator.ts';
+import type { ActuatorState } from '../actuators/kind/actuator.ts';
 import { given } from '../host/given.ts';
 import type { OutboxStatus } from '../outbox/outbox.ts';
 import type { ContactStatus } from '../platform/contact.ts';
 import type { SensorState } from '../sensors/sensor-state.ts';
 import type { AdaptedEntries } from '../telemetry/entry-check.ts';
-import type { AgentStatus, OutboxSummary, SensorStatus } from './agent-status.ts';
 import { platformStatus } from './platform-status.ts';
+import type { AgentStatus, OutboxSummary, SensorStatus } from './shape/agent-status.ts';
 
 type Known = Omit<AgentStatus, 'alerts' | 'platform' | 'outbox' | 'adapted' | 'sensors' | 'actuators'>;
 
@@ -17,7 +17,7 @@ export interface StatusSources {
   readonly outbox: OutboxStatus;
   readonly adapted: AdaptedEntries;
   readonly sensors: readonly SensorState[];
-  readonly actuators: readonly (ActuatorState & { readonly kind: string })[];
+  readonly actuators: readonly (ActuatorState & { readonly kind: string; readonly why?: string | undefined })[];
   readonly alerts: readonly string[];
 }
 
@@ -30,7 +30,7 @@ export function agentStatus(sources: StatusSources): AgentStatus {
     outbox,
     adapted,
     sensors: sensors.map(sensorStatus),
-    actuators: actuators.map(({ name, kind, value = null, fault }) => given({ name, kind, value, fault })),
+    actuators: actuators.map(({ name, kind, value = null, fault, why }) => given({ name, kind, value, why, fault })),
   };
   // The network comes first: much of what follows may be its consequence.
   const contactAlert = seen.platform.verdict === 'fault' ? [seen.platform.words] : [];

@@ -2,9 +2,10 @@
  * The status page, health, metrics, and the metrics as telemetry, joined to the parts they speak of. The server is loaded after the agent
  * runs, and only when the configuration wants it: nobody waits for a page.
  */
+
+import { rulesOfReading } from '../config/keys/sensor-keys.ts';
 import type { LiveConfig } from '../config/live-config.ts';
-import { rulesOfReading } from '../config/sensor-keys.ts';
-import { messageOf } from '../errors.ts';
+import { messageOf } from '../errors/agent-error.ts';
 import type { FirmwareUpdates } from '../firmware/firmware-updates.ts';
 import type { Clock } from '../host/clock.ts';
 import { given } from '../host/given.ts';
@@ -13,12 +14,12 @@ import type { AgentLog } from '../host/log.ts';
 import type { HostMachine } from '../host/machine.ts';
 import type { PlatformConnection } from '../provisioning/platform-connection.ts';
 import type { TelemetryPath } from '../telemetry/telemetry-path.ts';
-import type { AgentStatus, SensorStatus } from './agent-status.ts';
 import { healthOf, readinessOf } from './health.ts';
 import { LogRing } from './log-ring.ts';
 import { type Metric, metricsOf } from './metrics.ts';
 import { SelfTelemetry } from './self-telemetry.ts';
 import { thinSeries } from './series.ts';
+import type { AgentStatus, SensorStatus } from './shape/agent-status.ts';
 import type { OpenedStatusServer, StatusServerDeps } from './status-server.ts';
 import type { StatusView } from './status-view.ts';
 

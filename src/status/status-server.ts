@@ -6,7 +6,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { messageOf } from '../errors.ts';
+import { messageOf } from '../errors/agent-error.ts';
 import type { Log } from '../host/log.ts';
 import { PAGE_HEADERS } from '../host/page-files.ts';
 import { serveOneAtATime } from '../host/request-gate.ts';

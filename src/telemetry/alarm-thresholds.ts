@@ -2,7 +2,7 @@
  * Alarm thresholds of one key, with hysteresis: a value that trembles at the limit raises one alarm, not a hundred. What was said before
  * this object was made is not known, so the first value always says how it is.
  */
-import type { KeyRulesConfig } from '../config/agent-config.ts';
+import type { KeyRulesConfig } from '../config/schema/agent-config.ts';
 
 /** Exactly one of `above` and `below`; `hysteresis` is 0 and `name` is "above 40" where they are missing. */
 export type Threshold = Partial<NonNullable<KeyRulesConfig['alarms']>[number]>;

@@ -7,12 +7,12 @@
  * After a restart the first sample of each key is always reported, and with it whether its alarms are on: what the platform was told last
  * is not known for certain.
  */
-import type { KeyRulesConfig } from '../config/agent-config.ts';
+import type { KeyRulesConfig } from '../config/schema/agent-config.ts';
 import type { Clock } from '../host/clock.ts';
 import type { JsonValue } from '../host/json.ts';
 import { jsonEqual } from '../host/json.ts';
 import type { TelemetryEntry } from '../outbox/outbox.ts';
-import type { Sample } from '../sensors/sensor.ts';
+import type { Sample } from '../sensors/kind/sensor.ts';
 import { ALARM_CLEAR, ALARM_REMOVED, AlarmThresholds, type Threshold } from './alarm-thresholds.ts';
 import type { StandingStates, StateOwner } from './standing-states.ts';
 

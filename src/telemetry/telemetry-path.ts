@@ -4,9 +4,9 @@
  *   sampler → report rules → outbox (durable) → uploader → platform
  */
 import { join } from 'node:path';
-import type { AgentConfig, SensorConfig } from '../config/agent-config.ts';
-import { givesStill, readingsOf, rulesOfReading } from '../config/sensor-keys.ts';
-import { messageOf } from '../errors.ts';
+import { givesStill, readingsOf, rulesOfReading } from '../config/keys/sensor-keys.ts';
+import type { AgentConfig, SensorConfig } from '../config/schema/agent-config.ts';
+import { messageOf } from '../errors/agent-error.ts';
 import { endedWithin } from '../host/bounded-wait.ts';
 import { given } from '../host/given.ts';
 import type { JsonValue } from '../host/json.ts';
@@ -18,7 +18,7 @@ import type { OutboxStatus, PatientOutbox, TelemetryEntry } from '../outbox/outb
 import type { DeviceApi } from '../platform/device-api.ts';
 import { sendableKey } from '../platform/wire-values.ts';
 import type { PlatformConnection } from '../provisioning/platform-connection.ts';
-import type { Sample } from '../sensors/sensor.ts';
+import type { Sample } from '../sensors/kind/sensor.ts';
 import { ALARM_REMOVED } from './alarm-thresholds.ts';
 import { DAILY_BUDGET_FORMAT, DailyBudget, type SentToday, sentTodayFrom } from './daily-budget.ts';
 import { DeadbandRules, type KeyRules } from './deadband-rules.ts';

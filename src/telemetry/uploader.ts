@@ -8,7 +8,7 @@
  *
  * Everything is sent with its own `ts`, so whatever is sent twice overwrites itself. Nothing here survives a crash or needs to.
  */
-import type { UploadConfig } from '../config/agent-config.ts';
+import type { UploadConfig } from '../config/schema/agent-config.ts';
 import { given } from '../host/given.ts';
 import type { BatchLimits, Outbox, OutboxBatch } from '../outbox/outbox.ts';
 import type { UploadAnswer } from '../platform/device-api.ts';

@@ -17,15 +17,15 @@ import { parseArgs } from 'node:util';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { boardForConfig } from '../../src/cli/board-for-config.ts';
-import type { AgentConfig, SensorConfig } from '../../src/config/agent-config.ts';
+import type { AgentConfig, SensorConfig } from '../../src/config/schema/agent-config.ts';
 import { sensorSchema } from '../../src/config/schema/sensors.ts';
 import { boardPorts } from '../../src/hardware/board-client.ts';
 import { systemClock } from '../../src/host/clock.ts';
 import { systemFiles } from '../../src/host/files.ts';
 import { silentLog } from '../../src/host/log.ts';
+import { loadTwins } from '../../src/kinds/twins.ts';
 import { samplerEntry } from '../../src/sensors/create-sensor.ts';
 import { Sampler } from '../../src/sensors/sampler.ts';
-import { loadTwins } from '../../src/sensors/twins.ts';
 import { OF_THIS_MACHINE } from '../support/sensor-bench.ts';
 
 const PERIOD_MS = 1_000;

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, it } from 'vitest';
-import { messageOf } from '../../src/errors.ts';
+import { messageOf } from '../../src/errors/agent-error.ts';
 import { AGENT_PROGRAM } from '../support/agent-program.ts';
 
 const DEMO = join(import.meta.dirname, '../../scripts/demo.sh');

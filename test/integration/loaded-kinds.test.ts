@@ -9,11 +9,11 @@ import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 
 const run = promisify(execFile);
 const MAIN = resolve(import.meta.dirname, '../../src/main.ts');
-/** Tells on its own line of every module that is loaded of a kind, apart from its definition. */
+/** Tells on its own line of every module that is loaded of a kind, apart from its definition and from what all kinds share. */
 const TELL = `import { registerHooks } from 'node:module';
 registerHooks({ load: (url, context, next) => {
   const [, path] = /\\/src\\/((?:sensors|actuators)\\/.*\\/.*)$/.exec(url) ?? [];
-  if (path !== undefined && !path.endsWith('/definition.ts')) process.stderr.write('loaded ' + path + '\\n');
+  if (path !== undefined && !path.endsWith('/definition.ts') && !path.includes('/kind/')) process.stderr.write('loaded ' + path + '\\n');
   return next(url, context);
 } });`;
 

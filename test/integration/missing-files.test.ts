@@ -1,6 +1,6 @@
 /** The whole agent while a file that its configuration names is not there: it measures and moves without contact, and takes the file when it comes. */
 import { expect, it } from 'vitest';
-import type { ConfigFault } from '../../src/config/config-fault.ts';
+import type { ConfigFault } from '../../src/config/fields/config-fault.ts';
 import { worldWithAgent } from '../support/agent-in-world.ts';
 
 const WITHOUT_MS = 5 * 60_000;

@@ -11,7 +11,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 
 const run = promisify(execFile);
 const ROOT = resolve(import.meta.dirname, '../..');
-const COPIED = ['src', 'test', 'scripts', 'config', 'native', '.gitignore'];
+const COPIED = ['src', 'test', 'scripts', 'config', 'docs', 'native', '.gitignore'];
 const FOLDER = 'src/sensors/tmp117/';
 /** Environment of somebody who has just cloned the sources: nothing of the project on the path, and no variable of ours. */
 const { HOME = '/', PATH = '', TMPDIR = tmpdir() } = process.env;
@@ -83,7 +83,7 @@ it('touches two lists outside its folder, and the schema is made from them', () 
   expect(touched.filter((path) => !path.startsWith(FOLDER)).sort()).toEqual([
     'config/turnstone.example.yaml',
     'config/turnstone.schema.json',
-    'src/sensors/kinds.ts',
+    'src/kinds/sensor-kinds.ts',
   ]);
   expect(touched.filter((path) => path.startsWith(FOLDER))).toHaveLength(5);
   expect([...before.keys()].filter((path) => !after.has(path))).toEqual([]);

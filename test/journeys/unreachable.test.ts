@@ -10,8 +10,8 @@ import { createServer as createTlsServer } from 'node:tls';
 import { afterEach, expect, it, vi } from 'vitest';
 import { LocalPlatform } from '../../src/local-platform/local-platform.ts';
 import { makeCertificate } from '../../src/local-platform/self-signed-certificate.ts';
-import type { AgentStatus } from '../../src/status/agent-status.ts';
 import type { DoctorReport } from '../../src/status/doctor/doctor.ts';
+import type { AgentStatus } from '../../src/status/shape/agent-status.ts';
 import { AgentProcess } from '../support/agent-process.ts';
 
 // The page's scripts are plain JavaScript, without types.

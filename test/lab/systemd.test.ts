@@ -13,7 +13,7 @@ const NODE = '/opt/turnstone/current/node';
 const MAX_EXPOSURE = 1.9;
 /** WatchdogSec of the unit, the kill, a stop hook and a start, with software emulation. */
 const WATCHDOG_DEADLINE_MS = 120_000;
-/** WatchdogSec and the stop hook's 10 s, as the README has them, and a minute for starting the hook's program under emulation. */
+/** WatchdogSec and the stop hook's 10 s, as docs/operations.md has them, and a minute for starting the hook's program under emulation. */
 const MAX_FREEZE_S = 100;
 
 describe('the service', () => {

@@ -48,6 +48,7 @@ describe('a release bundle', () => {
     expect(stdout.split('\n')).toEqual(
       expect.arrayContaining(['manifest.json', 'node', 'main.mjs', 'native/i2c.node', 'install.sh', 'guard/boot-guard']),
     );
+    expect(stdout.split('\n')).toEqual(expect.arrayContaining(['README.md', 'CHANGELOG.md', 'docs/operations.md', 'docs/outputs.md']));
   });
 
   it('holds nothing of the machine it was built on', async () => {

@@ -25,6 +25,11 @@ export class Boots {
     return this.present;
   }
 
+  /** Times at which the board booted. */
+  get bootedAtMs(): readonly number[] {
+    return [...this.#all.values()].map(({ bootedAtMs }) => bootedAtMs);
+  }
+
   /** When something that happened in a boot was, in the world's time. */
   trueTimeOf(bootId: string, monotonicMs: number): number {
     return this.#all.get(bootId)?.trueTimeOf(monotonicMs) ?? Number.NEGATIVE_INFINITY;

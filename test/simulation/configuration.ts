@@ -1,7 +1,7 @@
 /** Configuration that the agent reads: as it was installed, with each change of a technician until it is taken back. */
 
-import type { AgentConfig } from '../../src/config/agent-config.ts';
 import type { FileConfig } from '../../src/config/config-file.ts';
+import type { AgentConfig } from '../../src/config/schema/agent-config.ts';
 import type { Timeline } from './timeline.ts';
 
 export class Configuration {

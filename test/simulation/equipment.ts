@@ -250,7 +250,11 @@ function fan(drawn: Drawn, chance: Chance): void {
 /** Excludes both motors. */
 function vent(drawn: Drawn): void {
   const [up, down] = MOTORS;
-  output(drawn, { name: 'vent', line: 'gpiochip0:27', excludes: [up, down], ...BOTH_OFF, use: 'set' }, `, interlocks: [${up}, ${down}]`);
+  output(
+    drawn,
+    { name: 'vent', line: 'gpiochip0:27', excludes: [up, down], ...BOTH_OFF, use: 'set' },
+    `, interlocks: [{ with: ${up}, gap: 1s }, ${down}]`,
+  );
 }
 
 /** Set by a shared attribute. */

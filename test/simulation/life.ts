@@ -1,10 +1,10 @@
 /** One life of the agent, from its start to its stop, its kill, or its own end. A killed one is dead: none of its ports answers any more. */
 
+import { Agent } from '../../src/agent/agent.ts';
 import type { Machine } from '../../src/agent/machine.ts';
-import { Agent } from '../../src/agent.ts';
 import type { FileConfig } from '../../src/config/config-file.ts';
 import type { ControlServerDeps } from '../../src/control-socket/control-server.ts';
-import { AgentError } from '../../src/errors.ts';
+import { AgentError } from '../../src/errors/agent-error.ts';
 import type { Files } from '../../src/host/files.ts';
 import type { JsonObject, JsonValue } from '../../src/host/json.ts';
 import type { RunProgram } from '../../src/host/run-program.ts';

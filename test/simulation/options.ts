@@ -14,7 +14,7 @@ export interface DrawnOptions {
   readonly shutdown: string;
   readonly log: string;
   readonly methods: string;
-  /** Lines of sensors and actuators of the worlds' own equipment, with options that its kind has. */
+  /** Lines of sensors, actuators and rules of the worlds' own equipment, with options that its kind has. */
   readonly dressed: (line: string) => string;
   /** Lines of sensors that no fault of the board hits, with options that the equipment has not, and the periods of those that are read, ms. */
   readonly sensors: readonly string[];
@@ -41,6 +41,7 @@ export function optionsOf(seed: number): DrawnOptions {
       `pollTimeout: ${chance.between(10, 25)}s`,
       `reconcilePeriod: ${chance.between(60, 300)}s`,
       'dailyBudget: 500MB',
+      `resendWindow: ${chance.between(5, 60)}s`,
     ),
     outbox: some(
       `commitAge: ${chance.between(1, 5)}s`,
@@ -86,9 +87,17 @@ const DRESSES: readonly (readonly [contains: RegExp, ...members: readonly string
   [/kind: ds18b20/, 'resolution: 11'],
   [/kind: serial-line/, SERIAL, 'delimiter: "\\n", maxLine: 8kB'],
   [/kind: nmea/, SERIAL],
-  [/name: bell/, 'desiredKey: ringNow', 'telemetry: false', 'restore: false', 'limits: { maxSwitchesPerHour: 100000 }'],
+  [
+    /name: bell/,
+    'desiredKey: ringNow',
+    'operatorUntil: release',
+    'telemetry: false',
+    'restore: false',
+    'limits: { maxSwitchesPerHour: 100000 }',
+  ],
   [/name: flap/, 'stateKey: flapStands', 'maxPulse: 10m'],
 ];
+const DRESSES_OF_RULES: typeof DRESSES = [[/name: cooling/, 'sensorLost: off', 'lostAfter: 10m']];
 const CUP = '{ temperature: { deadbandPercent: 5 }, humidity: { report: false } }';
 const MAST =
   'kind: bme280, bus: 6, address: 118, enabled: true, deadline: 2s, align: true, window: { length: 1m, statistics: [mean, max, count] }, keys: { temperature: { rename: mastTemperature, round: 1, unit: °C, scale: 1, offset: 0, minInterval: 5s, maxInterval: 10m }, humidity: { report: false }, pressure: { deadband: 0.5 } }';
@@ -106,7 +115,11 @@ function ofEquipment(chance: Chance): Pick<DrawnOptions, 'dressed' | 'sensors' |
   ];
   const drawn = own.filter(() => chance.happens(SHARE));
   const setPoint = `  - { name: setPoint, kind: modbus-write, connection: { transport: rtu, port: /dev/ttyUSB8, ${LINE} }, unitId: 5, address: 100, type: int16, wordOrder: big, byteOrder: big, scale: 0.1, offset: 0, readBack: true, limits: { min: 5, max: 30, step: 0.5 }, safe: { noContact: { after: 1h, value: 15 } } }`;
-  const dresses = DRESSES.map(([contains, ...members]) => ({ contains, members: members.filter(() => chance.happens(SHARE)) }));
+  const drawnOf = (of: typeof DRESSES) =>
+    of.map(([contains, ...members]) => ({ contains, members: members.filter(() => chance.happens(SHARE)) }));
+  const dressesOfParts = drawnOf(DRESSES);
+  const actuators = chance.happens(SHARE) ? [setPoint] : [];
+  const dresses = [...dressesOfParts, ...drawnOf(DRESSES_OF_RULES)];
   return {
     dressed: (line) =>
       dresses
@@ -114,7 +127,7 @@ function ofEquipment(chance: Chance): Pick<DrawnOptions, 'dressed' | 'sensors' |
         .reduce((so, { members }) => so.replace(/ \}$/, `, ${members.join(', ')} }`), line),
     sensors: drawn.map(([name, seconds, words]) => `  - { name: ${name}, period: ${seconds}s, ${words} }`),
     periods: new Map(drawn.map(([name, seconds]) => [name, seconds * 1_000])),
-    actuators: chance.happens(SHARE) ? [setPoint] : [],
+    actuators,
   };
 }
 
@@ -135,6 +148,11 @@ export const NOT_IN_WORLDS: readonly (readonly [beginning: string, reason: strin
   ['time.trust', 'clocks of worlds are judged under the default; test/unit/host/time-sync tests hold the others'],
   ['hardware.', 'a world is its board'],
   ['rules[].enabled', 'a rule that is off does nothing'],
+  ['rules[].protect', 'refuses the people of a world, who reckon with no refusal of a rule: test/unit/actuators/local-rules.test.ts'],
+  ...['all', 'any', 'not', 'time', 'weekdays', 'dates'].map(
+    (word) => [`rules[].when.${word}`, 'drawn by the next change; test/unit/actuators/rule-condition.test.ts'] as const,
+  ),
+  ['rules[].set.curve', 'drawn by the next change, with a fan that turns; test/unit/actuators/local-rules.test.ts'],
   ['rules[].when.below', 'the mirror of above: test/unit/actuators/rules tests'],
   ['rules[].when.equal', 'test/unit/actuators/rules tests'],
   ['rpc.enabled', 'a world without RPC has no commands to judge'],

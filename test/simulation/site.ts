@@ -3,13 +3,13 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { actuatorDefinition } from '../../src/actuators/kinds.ts';
 import { boardForConfig } from '../../src/cli/board-for-config.ts';
-import type { AgentConfig } from '../../src/config/agent-config.ts';
 import { loadConfig } from '../../src/config/read-config.ts';
+import type { AgentConfig } from '../../src/config/schema/agent-config.ts';
 import { loadLinearPatterns } from '../../src/host/linear-pattern.ts';
-import { definitionOf } from '../../src/sensors/kinds.ts';
-import { loadTwins } from '../../src/sensors/twins.ts';
+import { actuatorDefinition } from '../../src/kinds/actuator-kinds.ts';
+import { definitionOf } from '../../src/kinds/sensor-kinds.ts';
+import { loadTwins } from '../../src/kinds/twins.ts';
 import { type BoardConfig, parseBoardConfig } from '../../src/simulated-board/board-config.ts';
 import type { Twins } from '../../src/simulated-board/twin.ts';
 import { ATTACHED_TITLE } from './attached.ts';
@@ -78,7 +78,7 @@ sensors:
 ${[...all, ...(drawn?.sensors ?? [])].join('\n')}
 actuators:
 ${[...actuators.map(dressed), ...(drawn?.actuators ?? [])].join('\n')}
-${rules.length === 0 ? '' : `rules:\n${rules.join('\n')}`}
+${rules.length === 0 ? '' : `rules:\n${rules.map(dressed).join('\n')}`}
 `;
 }
 

@@ -2,8 +2,9 @@
  * Witness for words: looks at a running agent every few seconds, and holds what status, readiness and alerts say against what is so outside. It knows
  * only what passed the line, what the board shows, and what was called durable.
  */
-import type { AgentStatus } from '../../src/status/agent-status.ts';
+
 import { readinessOf } from '../../src/status/health.ts';
+import type { AgentStatus } from '../../src/status/shape/agent-status.ts';
 import { isOnAt } from './witness/intervals.ts';
 import { seconds } from './witness/sentence.ts';
 import type { World } from './world.ts';

@@ -2,7 +2,7 @@
  * A world in one process: the real agent on a board, a disk, a network and a platform that are all made here, in a time that passes as fast as
  * it can be told. Everything that happens comes from the seed.
  */
-import type { AgentConfig } from '../../src/config/agent-config.ts';
+import type { AgentConfig } from '../../src/config/schema/agent-config.ts';
 import { LocalPlatform } from '../../src/local-platform/local-platform.ts';
 import type { TelemetryEntry } from '../../src/outbox/format/telemetry-entry.ts';
 import { MemoryFiles } from '../support/memory-files.ts';

@@ -1,10 +1,13 @@
 /** Actuators over fake hardware, a clock and a run folder in memory: opened, killed (opened again without a close), asked, and listened to. */
-import type { ActuatorDriver, ActuatorSettings, ActuatorValue } from '../../src/actuators/actuator.ts';
+
 import { ActuatorControl } from '../../src/actuators/actuator-control.ts';
 import { ActuatorMemory } from '../../src/actuators/actuator-memory.ts';
-import { DESIRED_STATES_FORMAT, DesiredStates } from '../../src/actuators/desired-states.ts';
 import { KEPT_PULSES_FORMAT, KeptPulses } from '../../src/actuators/kept-pulses.ts';
+import type { ActuatorDriver, ActuatorSettings, ActuatorValue } from '../../src/actuators/kind/actuator.ts';
+import { OUTPUTS_FORMAT, OutputFile } from '../../src/actuators/output-file.ts';
+import type { RuleWords } from '../../src/actuators/priority-slots.ts';
 import { PulseMarks } from '../../src/actuators/pulse-marks.ts';
+import type { RuleEvent } from '../../src/actuators/rule-event.ts';
 import type { Log } from '../../src/host/log.ts';
 import { StateFile } from '../../src/host/state-file.ts';
 import { FakeActuator } from './fake-actuator.ts';
@@ -20,6 +23,9 @@ export class ActuatorBench {
   readonly alarms: (readonly [string, string | undefined])[] = [];
   readonly warnings: string[] = [];
   locked = false;
+  /** What the outputs know of rules as they begin. */
+  rules: ReadonlyMap<string, readonly RuleWords[]> = new Map();
+  readonly events: RuleEvent[] = [];
   #control: ActuatorControl | undefined;
 
   get control(): ActuatorControl {
@@ -41,12 +47,12 @@ export class ActuatorBench {
   async open(...settings: readonly ActuatorSettings[]): Promise<ActuatorControl> {
     const { clock, files, log } = this;
     const ownSupply = settings.filter((each) => each.ownSupply).map(({ name }) => name);
-    const file = new StateFile({ ...DESIRED_STATES_FORMAT, path: '/state/actuators.json', files, clock, log });
+    const file = new StateFile({ ...OUTPUTS_FORMAT, path: '/state/outputs.json', files, clock, log });
     const opening = ActuatorControl.open(
       {
         actuators: settings.map((each) => ({ settings: each, driver: this.driver(each.name) })),
         memory: new ActuatorMemory({
-          desired: await DesiredStates.open(file, clock),
+          outputs: await OutputFile.open(file, clock),
           keptPulses: await KeptPulses.open(
             new StateFile({ ...KEPT_PULSES_FORMAT, path: '/state/pulses.json', files, clock, log }),
             clock,
@@ -55,6 +61,8 @@ export class ActuatorBench {
           pulseMarks: await PulseMarks.open('/run', log, { files, bootId: clock.bootId }),
         }),
         locked: () => this.locked,
+        rules: this.rules,
+        onRule: (event) => this.events.push(event),
         ...{ clock, log },
         onAlarm: (actuator, message) => this.alarms.push([actuator, message]),
       },

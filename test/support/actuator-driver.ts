@@ -1,6 +1,6 @@
 /** An actuator's driver without a board: what every configuration has, and ports that a test makes up. */
-import type { ActuatorDriver } from '../../src/actuators/actuator.ts';
-import type { DriverDeps, OpenDriver } from '../../src/actuators/definition.ts';
+import type { ActuatorDriver } from '../../src/actuators/kind/actuator.ts';
+import type { DriverDeps, OpenDriver } from '../../src/actuators/kind/definition.ts';
 import type { Ports } from '../../src/hardware/ports.ts';
 import { type Clock, systemClock } from '../../src/host/clock.ts';
 import { runProgram } from '../../src/host/run-program.ts';
@@ -18,6 +18,7 @@ export const COMMON = {
     safe: {},
     limits: {},
     interlocks: [],
+    operatorUntil: 'ruleChange' as const,
   },
 } as const;
 

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { boardPorts } from '../../src/hardware/board-client.ts';
 import { type Clock, systemClock } from '../../src/host/clock.ts';
-import { loadTwins } from '../../src/sensors/twins.ts';
+import { loadTwins } from '../../src/kinds/twins.ts';
 import { type BoardConfigInput, parseBoardConfig } from '../../src/simulated-board/board-config.ts';
 import { BoardRecord, type RecordEntry } from '../../src/simulated-board/board-record.ts';
 import { BoardServer } from '../../src/simulated-board/board-server.ts';

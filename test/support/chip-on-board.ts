@@ -2,13 +2,13 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import type { SensorKind } from '../../src/config/agent-config.ts';
+import type { SensorKind } from '../../src/config/schema/agent-config.ts';
 import type { Ports } from '../../src/hardware/ports.ts';
 import { systemClock } from '../../src/host/clock.ts';
 import { silentLog } from '../../src/host/log.ts';
 import { createSensor } from '../../src/sensors/create-sensor.ts';
-import { type Outcome, sorted } from '../../src/sensors/outcome.ts';
-import type { Reading, Sensor } from '../../src/sensors/sensor.ts';
+import { type Outcome, sorted } from '../../src/sensors/kind/outcome.ts';
+import type { Reading, Sensor } from '../../src/sensors/kind/sensor.ts';
 import type { BoardConfigInput } from '../../src/simulated-board/board-config.ts';
 import { type BoardBench, openBoardBench } from './board-bench.ts';
 import { MemoryFiles } from './memory-files.ts';

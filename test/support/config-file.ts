@@ -2,8 +2,8 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { AgentConfig } from '../../src/config/agent-config.ts';
 import { loadConfig } from '../../src/config/read-config.ts';
+import type { AgentConfig } from '../../src/config/schema/agent-config.ts';
 import type { Environment } from '../../src/host/environment.ts';
 
 /** A platform and a token; sections are added behind it. */

@@ -1,5 +1,5 @@
 /** An actuator that remembers everything it was told. */
-import type { ActuatorDriver, ActuatorSettings, ActuatorValue } from '../../src/actuators/actuator.ts';
+import type { ActuatorDriver, ActuatorSettings, ActuatorValue } from '../../src/actuators/kind/actuator.ts';
 
 export class FakeActuator implements ActuatorDriver {
   shown: ActuatorValue;
@@ -33,7 +33,17 @@ export class FakeActuator implements ActuatorDriver {
 /** A relay without any limit, but for what is given. */
 export function relaySettings(name: string, changes: Partial<ActuatorSettings> = {}): ActuatorSettings {
   return {
-    ...{ name, valueType: 'boolean', limits: {}, neverWith: [], safe: {}, restore: false, deadlineMs: 1_000, idempotent: true },
+    ...{
+      name,
+      valueType: 'boolean',
+      limits: {},
+      neverWith: [],
+      safe: {},
+      restore: false,
+      operatorUntil: 'ruleChange',
+      deadlineMs: 1_000,
+      idempotent: true,
+    },
     ...changes,
   };
 }

@@ -1,6 +1,6 @@
 /** The firmware side with its real updaters and journals, in memory, and no platform behind it. */
 
-import { configSchema } from '../../src/config/agent-config.ts';
+import { configSchema } from '../../src/config/schema/agent-config.ts';
 import { FirmwareUpdates, type FirmwareUpdatesDeps } from '../../src/firmware/firmware-updates.ts';
 import { silentLog } from '../../src/host/log.ts';
 import { runProgram } from '../../src/host/run-program.ts';

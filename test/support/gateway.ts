@@ -5,7 +5,7 @@
 import { chmod, mkdir, mkdtemp, readFile, readlink, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { type AgentConfig, configSchema } from '../../src/config/agent-config.ts';
+import { type AgentConfig, configSchema } from '../../src/config/schema/agent-config.ts';
 import { FirmwareUpdater } from '../../src/firmware/firmware-updater.ts';
 import { REQUEST_NAME, type ReleasePaths, releasePaths } from '../../src/firmware/guard-state.ts';
 import { answerRequest } from '../../src/firmware/release-swap.ts';

@@ -1,6 +1,6 @@
 /** Random lives of an outbox: what may happen to it, drawn by fast-check, each held against the model. */
 import fc from 'fast-check';
-import type { OutboxConfig } from '../../src/config/agent-config.ts';
+import type { OutboxConfig } from '../../src/config/schema/agent-config.ts';
 import { OutboxModel, type Step } from './outbox-model.ts';
 
 const append = fc.record({

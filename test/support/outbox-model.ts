@@ -3,8 +3,8 @@
  * and one time. Runs a sequence of steps against a real outbox on a disk in memory, and throws when the two part.
  */
 
-import type { OutboxConfig } from '../../src/config/agent-config.ts';
-import { systemCode } from '../../src/errors.ts';
+import type { OutboxConfig } from '../../src/config/schema/agent-config.ts';
+import { systemCode } from '../../src/errors/agent-error.ts';
 import { stringifyJson } from '../../src/host/json.ts';
 import { silentLog } from '../../src/host/log.ts';
 import type { Lane, OutboxBatch } from '../../src/outbox/delivery/outbox-batch.ts';

@@ -1,5 +1,5 @@
 /** An outbox as a configuration that says nothing about it makes it. */
-import type { OutboxConfig } from '../../src/config/agent-config.ts';
+import type { OutboxConfig } from '../../src/config/schema/agent-config.ts';
 
 const MB = 1_000_000;
 const HOUR_MS = 3_600_000;

@@ -1,5 +1,5 @@
 /** Inputs for parsers: pseudo-random bytes that are the same in every run, so that a failure can be repeated. */
-import { AgentError } from '../../src/errors.ts';
+import { AgentError } from '../../src/errors/agent-error.ts';
 
 /**
  * Calls the parser with this many inputs; an AgentError of the parser is its answer to bad input, anything else fails the test with the

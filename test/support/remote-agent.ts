@@ -11,7 +11,7 @@ import { writeSync } from 'node:fs';
 import { flushCompileCache } from 'node:module';
 import { Actuators } from '../../src/actuators/actuators.ts';
 import { DeviceAttributes } from '../../src/attributes/device-attributes.ts';
-import { configSchema } from '../../src/config/agent-config.ts';
+import { configSchema } from '../../src/config/schema/agent-config.ts';
 import { openPorts } from '../../src/hardware/open-ports.ts';
 import { AlertList } from '../../src/host/alert-list.ts';
 import { systemClock } from '../../src/host/clock.ts';
@@ -19,12 +19,12 @@ import { systemFiles } from '../../src/host/files.ts';
 import { AgentLog } from '../../src/host/log.ts';
 import { runTogether } from '../../src/host/loops.ts';
 import { runProgram } from '../../src/host/run-program.ts';
+import { builtInMethods } from '../../src/methods/built-in-methods.ts';
 import type { OutboxStatus } from '../../src/outbox/outbox-status.ts';
 import { HttpDeviceApi } from '../../src/platform/http-device-api.ts';
-import { builtInMethods } from '../../src/rpc/built-in-methods.ts';
 import type { Checkpoint } from '../../src/rpc/rpc-executor.ts';
 import { RpcService } from '../../src/rpc/rpc-service.ts';
-import type { AgentStatus } from '../../src/status/agent-status.ts';
+import type { AgentStatus } from '../../src/status/shape/agent-status.ts';
 
 export interface RemoteAgentOptions {
   readonly platformUrl: string;
@@ -71,7 +71,10 @@ const stop = new AbortController();
 process.once('SIGTERM', () => stop.abort());
 
 const actuators = await Actuators.open(
-  { config, ports, clock, files: systemFiles, runProgram, log, onRuleEvent: () => {}, report: () => {}, alerts: new AlertList(log) },
+  {
+    ...{ config, ports, clock, files: systemFiles, runProgram, log, onRuleEvent: () => {}, report: () => {} },
+    ...{ alerts: new AlertList(log), localTime: () => undefined },
+  },
   stop.signal,
 );
 const common = { config: () => config, deviceApi, clock, files: systemFiles, log };

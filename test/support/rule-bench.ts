@@ -1,32 +1,34 @@
 /** Local rules over a pump with fake hardware: each watches a sensor of its own name, above 10; opened, and opened again after a kill. */
-import type { ActuatorSettings, ActuatorValue } from '../../src/actuators/actuator.ts';
+import type { ActuatorSettings, ActuatorValue } from '../../src/actuators/kind/actuator.ts';
 import { LocalRules } from '../../src/actuators/local-rules.ts';
-import type { RuleEvent } from '../../src/actuators/rule-movements.ts';
-import type { RuleInForce } from '../../src/actuators/rule-state.ts';
-import { STANDING_RULES_FORMAT, StandingRules } from '../../src/actuators/standing-rules.ts';
-import { StateFile } from '../../src/host/state-file.ts';
+import type { RuleEvent } from '../../src/actuators/rule-event.ts';
+import { type RuleInForce, ruleWords } from '../../src/actuators/rule-in-force.ts';
+import type { LocalTime } from '../../src/host/local-time.ts';
 import { ActuatorBench } from './actuator-bench.ts';
 import { relaySettings } from './fake-actuator.ts';
 
-const FILE = '/state/rules.json';
 /** Each sensor gives its value so often, */
 const PERIOD_MS = 10_000;
-/** and has given it by then. */
-const NEXT_WITHIN_MS = 12_000;
+/** and is lost when it has given none for so long. */
+const LOST_AFTER_MS = 36_000;
 
 export function rule(name: string, value: ActuatorValue, otherwise?: ActuatorValue): RuleInForce {
   const when = { sensor: name, key: 'value', above: 10, hysteresis: 0, forMs: 0 };
   const end = otherwise === undefined ? {} : { otherwise };
-  return { name, enabled: true, when, set: { actuator: 'pump', value }, ...end, nextWithinMs: NEXT_WITHIN_MS };
+  return {
+    ...{ name, enabled: true, protect: false, when, set: { actuator: 'pump', value }, ...end },
+    sensors: { [name]: { lostAfterMs: LOST_AFTER_MS, isByEvent: false } },
+  };
 }
 
 export const pump = (changes: Partial<ActuatorSettings> = {}): ActuatorSettings => relaySettings('pump', changes);
 
 export class RuleBench {
   readonly bench = new ActuatorBench();
-  readonly events: RuleEvent[] = [];
   /** The pump takes nothing and says nothing. */
   isMute = false;
+  /** Undefined: the clock is not trusted. */
+  localTime: LocalTime | undefined;
   #rules: LocalRules | undefined;
 
   constructor() {
@@ -50,25 +52,18 @@ export class RuleBench {
     return this.bench.fake('pump').shown;
   }
 
-  get stored(): unknown {
-    return JSON.parse(this.bench.files.contentOf(FILE).toString()).state.standing;
+  get events(): readonly RuleEvent[] {
+    return this.bench.events;
   }
 
   async open(configs: readonly RuleInForce[], ...settings: readonly ActuatorSettings[]): Promise<void> {
-    const { clock, files, log } = this.bench;
+    this.bench.rules = ruleWords(configs);
     const control = await this.bench.open(...settings);
-    const standing = await StandingRules.open(
-      new StateFile({ ...STANDING_RULES_FORMAT, path: FILE, files, clock, log }),
-      configs.map(({ name }) => name),
-    );
-    this.#rules = new LocalRules({
-      ...{ rules: configs, standing, clock, log },
-      ...{ actuators: control, contact: control.contact, onEvent: (event) => this.events.push(event) },
-    });
+    this.#rules = new LocalRules({ rules: configs, control, clock: this.bench.clock, localTime: () => this.localTime });
   }
 
   async restart(configs: readonly RuleInForce[], ...settings: readonly ActuatorSettings[]): Promise<void> {
-    await this.rules.close();
+    this.rules.close();
     await this.bench.control.close();
     await this.open(configs, ...settings);
   }
@@ -76,7 +71,7 @@ export class RuleBench {
   /** As a kill does: nothing is set, and nothing of the process before moves anything any more. */
   async kill(downMs: number, configs: readonly RuleInForce[], ...settings: readonly ActuatorSettings[]): Promise<void> {
     const { clock } = this.bench;
-    await this.rules.close();
+    this.rules.close();
     clock.reboot({ bootId: clock.bootId, monotonicMs: clock.monotonicMs() + downMs });
     await this.open(configs, ...settings);
   }

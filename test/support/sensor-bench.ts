@@ -1,13 +1,13 @@
 /** Sensors for tests: configurations as the schema completes them, and what sensors stand on. */
 
-import type { SensorConfigOf, SensorKind } from '../../src/config/agent-config.ts';
+import type { SensorConfigOf, SensorKind } from '../../src/config/schema/agent-config.ts';
 import { sensorSchema } from '../../src/config/schema/sensors.ts';
 import { systemClock } from '../../src/host/clock.ts';
 import { systemFiles } from '../../src/host/files.ts';
 import { HostMetrics, type HostMetricsOptions, type HostMetricsSource } from '../../src/host/host-metrics.ts';
 import { silentLog } from '../../src/host/log.ts';
 import { runProgram } from '../../src/host/run-program.ts';
-import type { SensorDeps } from '../../src/sensors/sensor-deps.ts';
+import type { SensorDeps } from '../../src/sensors/kind/sensor-deps.ts';
 import type { BoardBench } from './board-bench.ts';
 
 /** A sensor's configuration as YAML would give it, with every default filled in. */

@@ -5,57 +5,48 @@ import { describe, expect, it } from 'vitest';
 
 const SRC = resolve(import.meta.dirname, '../../src');
 
-/** Higher rows may use lower ones; rooms of one row meet only in agent.ts, and in types. */
+/** Folders by their rows; one that is not named belongs to the folder above it. Higher rows may use lower ones; those of one row meet only in agent/, and in types. */
 const ROW: Readonly<Record<string, number>> = {
-  main: 8,
-  cli: 7,
-  agent: 6,
-  sensors: 5,
-  actuators: 5,
-  telemetry: 5,
-  outbox: 5,
-  attributes: 5,
-  rpc: 5,
-  provisioning: 5,
-  firmware: 5,
-  analytics: 5,
-  status: 5,
-  'control-socket': 5,
-  config: 4,
-  'RPC methods': 3.5,
-  'kinds of sensors and actuators': 3,
+  '': 13,
+  'command-line': 12,
+  cli: 11,
+  agent: 10,
+  sensors: 9,
+  actuators: 9,
+  telemetry: 9,
+  outbox: 9,
+  attributes: 9,
+  rpc: 9,
+  provisioning: 9,
+  firmware: 9,
+  analytics: 9,
+  status: 9,
+  'control-socket': 9,
+  config: 8,
+  methods: 7,
+  kinds: 7,
+  'sensors/*': 6,
+  'actuators/*': 6,
+  'sensors/families/*': 5,
+  'sensors/kind': 4,
+  'actuators/kind': 4,
   platform: 3,
   hardware: 3,
-  'fields of a configuration': 2,
+  'config/fields': 2,
   host: 1,
   errors: 0,
 };
 
-/** They stand above what a configuration is made of, and beside the ways to the world outside all the same: they meet in types only. */
-const BESIDE: readonly (readonly [string, string])[] = [
+/** Folders whose code stays apart: they meet in types only. */
+const APART: readonly (readonly [string, string])[] = [
   ['config', 'hardware'],
   ['config', 'platform'],
 ];
 
-/**
- * Rooms that share a folder with another one. A kind of sensor or actuator is one folder, whose files are of three rooms: its definition, of
- * which the configuration's schema and checks are made, so that it stands below `config`; its driver, which stands in `sensors` or `actuators` as
- * ever; and the twin of a sensor, which is a part of the simulated board and shares no code with the driver that it judges. The RPC methods that rooms declare stand below
- * `config` too, which knows their names; what they work on they know by its type.
- */
-const SHARED_FOLDERS: readonly { readonly room: string; readonly files: RegExp }[] = [
-  { room: 'fields of a configuration', files: /^config\/(fields(\/.*)?|config-fault|quantity|secret)\.ts$/ },
-  { room: 'RPC methods', files: /^(\w[\w-]*\/rpc-methods|rpc\/(rpc-method|built-in-methods|widget-names))\.ts$/ },
-  { room: 'simulated-board', files: /^sensors\/.*\/twin(-[a-z]+)?\.ts$/ },
-  {
-    room: 'kinds of sensors and actuators',
-    files:
-      /^(sensors\/((.*\/)?definition|kinds|identify-chip|twins|sensor|sensor-deps)|actuators\/((.*\/)?definition|kinds|actuator(-value)?))\.ts$/,
-  },
-];
-
-/** Files that a definition names in its own folder, by `import()` alone: none is loaded, or used, before somebody asks for it. */
-const NAMED_BY_DEFINITION = /^((?:sensors|actuators)\/(?:families\/)?[a-z0-9-]+\/)definition\.ts > \1(driver|twin)\.ts$/;
+/** Twin of a sensor: a part of the simulated board, which shares no code with the driver that it judges. */
+const TWIN = /^sensors\/.*\/twin(-[a-z]+)?\.ts$/;
+/** Declaration of a kind: its driver and its twin are loaded when somebody asks for them. */
+const DEFINITION = /\/definition\.ts$/;
 
 /** Programs of their own, which stand in for the world outside: what each may use of the house, apart from its types. */
 const STAND_INS: Readonly<Record<string, readonly string[]>> = {
@@ -180,7 +171,7 @@ describe.each(files)('src/%s', (file) => {
 });
 
 it('the agent joins parts, and has no rule of its own that would take more lines', () => {
-  const wiring = files.filter((file) => roomOf(file) === 'agent');
+  const wiring = files.filter((file) => topOf(file) === 'agent');
   const lines = wiring.map((file) => readFileSync(join(SRC, file), 'utf8').trimEnd().split('\n').length);
   expect(lines.reduce((sum, each) => sum + each, 0)).toBeLessThanOrEqual(MAX_AGENT_LINES);
 });
@@ -198,25 +189,26 @@ function importsOf(file: string, text: string): Import[] {
 }
 
 function faultOf(file: string, { target, isType, isLazy }: Import): string[] {
+  if (TWIN.test(file) && !isType)
+    return TWIN.test(target) || ['simulated-board', 'host', 'errors'].includes(topOf(target)) ? [] : [`a twin may not use ${target}`];
+  if (DEFINITION.test(file) && dirname(file) === dirname(target))
+    return isType || isLazy ? [] : [`a definition loads ${target} by import()`];
   const from = roomOf(file);
   const to = roomOf(target);
   if (from === to) return partFaultOf(from, file, target);
-  if (isLazy && NAMED_BY_DEFINITION.test(`${file} > ${target}`)) return [];
   const doors = DOORS[to];
   if (doors?.includes(target) === false) return [`${target} is inside of ${to}: what others use of it comes from ${doors[0]}`];
   const allowed = STAND_INS[from];
   if (allowed !== undefined) return allowed.includes(to) || isType ? [] : [`${from} stands outside the house and may not use ${target}`];
-  // Definitions say in types what a twin is, for the command line to give it to the board.
-  if (STAND_INS[to] !== undefined && !(isType && from === 'kinds of sensors and actuators'))
-    return from === 'cli' ? [] : [`${target} is a program of its own; only the command line starts it`];
-  if (STAND_INS[to] !== undefined) return [];
-  const fromRow = ROW[from];
-  const toRow = ROW[to];
-  if (fromRow === undefined || toRow === undefined) return [`${fromRow === undefined ? from : to} is no room of the house`];
-  const isBeside = toRow === fromRow || BESIDE.some((pair) => pair.includes(from) && pair.includes(to));
-  if (toRow < fromRow && !isBeside) return [];
-  if ((isBeside || from === 'RPC methods') && isType) return [];
-  return [isBeside ? `${from} and ${to} are of one row: they meet in agent.ts, or in types` : `${to} stands above ${from}`];
+  if (STAND_INS[to] !== undefined)
+    return from === 'cli' || isType ? [] : [`${target} is a program of its own; only the command line starts it`];
+  const [fromRow = -1, toRow = -1] = [ROW[from], ROW[to]];
+  if (fromRow < 0 || toRow < 0) return [`${fromRow < 0 ? from : to} is no room of the house`];
+  const isApart = toRow === fromRow || APART.some((pair) => pair.includes(from) && pair.includes(to));
+  if (toRow < fromRow && !isApart) return [];
+  // Declarations say in types what they are made for.
+  if (isType && (isApart || from === 'methods' || from.includes('/'))) return [];
+  return [isApart ? `${from} and ${to} are apart: they meet in agent/, or in types` : `${to} stands above ${from}`];
 }
 
 /** Inside a room that has parts. */
@@ -228,10 +220,15 @@ function partFaultOf(room: string, file: string, target: string): string[] {
   return (other as number) > (own as number) ? [`${target} stands above ${parts[own as number]}`] : [];
 }
 
-/** `outbox/segment.ts` belongs to `outbox`; `agent.ts` is a room of its own. */
+/** `outbox/delivery/lanes.ts` belongs to `outbox`, `sensors/bme280/driver.ts` to `sensors/*`. */
 function roomOf(path: string): string {
-  const shared = SHARED_FOLDERS.find(({ files: of }) => of.test(path));
-  return shared?.room ?? (path.split('/')[0] ?? '').replace(/\.ts$/, '');
+  const folder = dirname(path) === '.' ? '' : dirname(path);
+  const kind = folder.replace(/^(sensors\/families|sensors|actuators)\/.+$/, '$1/*');
+  return [folder, kind].find((one) => ROW[one] !== undefined) ?? topOf(path);
+}
+
+function topOf(path: string): string {
+  return path.split('/')[0] ?? '';
 }
 
 function withoutComments(text: string): string {

@@ -1,12 +1,9 @@
-/** The README tells of the last full lab run what its result file says, and nothing else. */
+/** docs/testing.md tells of the last full lab run what its result file says, and nothing else. */
 import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { labTable } from '../../scripts/lab-table.ts';
-import { tableInReadme, withTable } from '../../scripts/readme-table.ts';
+import { PAGE_OF_TABLES, tableInPage, withTable } from '../../scripts/page-table.ts';
 import { type LabRun, readLabRun } from '../lab/results/lab-run.ts';
-
-const README = join(import.meta.dirname, '../../README.md');
 
 const RUN: LabRun = {
   format: 'turnstone-lab-run',
@@ -37,15 +34,15 @@ describe('the lab table', () => {
   });
 
   it('replaces what stood between its marks, and only that', () => {
-    const readme = 'before\n<!-- lab table: made by scripts/lab-table.ts -->\nold\n<!-- end of lab table -->\nafter\n';
-    const written = withTable(readme, 'lab', 'new');
-    expect(tableInReadme(written, 'lab')).toBe('new');
-    expect(written).toBe(readme.replace('old', 'new'));
+    const page = 'before\n<!-- lab table: made by scripts/lab-table.ts -->\nold\n<!-- end of lab table -->\nafter\n';
+    const written = withTable(page, 'lab', 'new');
+    expect(tableInPage(written, 'lab')).toBe('new');
+    expect(written).toBe(page.replace('old', 'new'));
   });
 
-  it('in the README is the one of the result file', async () => {
+  it('in docs/testing.md is the one of the result file', async () => {
     const run = await readLabRun();
-    expect(tableInReadme(await readFile(README, 'utf8'), 'lab')).toBe(labTable(run));
+    expect(tableInPage(await readFile(PAGE_OF_TABLES, 'utf8'), 'lab')).toBe(labTable(run));
     expect([run.tests.failed, run.tests.skipped], 'the run is a whole one').toEqual([0, 0]);
   });
 });

@@ -1,7 +1,7 @@
 /** Something only a program can move. Values are of the type that the configuration tells. */
 import { valueType } from '../../config/fields/actuator-fields.ts';
-import { duration, program, programArguments, section } from '../../config/fields.ts';
-import { actuatorSection, type ConfigOf, defineActuator } from '../definition.ts';
+import { duration, program, programArguments, section } from '../../config/fields/fields.ts';
+import { actuatorSection, type ConfigOf, defineActuator } from '../kind/definition.ts';
 
 const DEFAULT_TIMEOUT = '10s';
 /** Beside the program's own time before the movement counts as failed. */

@@ -1,9 +1,9 @@
 /** Something only a program can move: started with a fixed argument list, the value as one argument. */
-import { retryable } from '../../errors.ts';
+import { retryable } from '../../errors/agent-error.ts';
 import { fillArguments } from '../../host/argument-template.ts';
 import type { Program } from '../../host/run-program.ts';
-import type { ActuatorDriver, ActuatorSettings, ActuatorValue } from '../actuator.ts';
-import type { DriverDeps, OpenDriver } from '../definition.ts';
+import type { ActuatorDriver, ActuatorSettings, ActuatorValue } from '../kind/actuator.ts';
+import type { DriverDeps, OpenDriver } from '../kind/definition.ts';
 import type { CommandConfig } from './definition.ts';
 
 const MAX_SHOWN_ERROR_LENGTH = 200;

@@ -1,8 +1,8 @@
 /** A GPIO line that switches: a relay, a lamp, a contactor. Values are true and false. */
 import { z } from 'zod';
+import { duration } from '../../config/fields/fields.ts';
 import { gpioLine } from '../../config/fields/lines-and-ports.ts';
-import { duration } from '../../config/fields.ts';
-import { actuatorSection, type ConfigOf, defineActuator } from '../definition.ts';
+import { actuatorSection, type ConfigOf, defineActuator } from '../kind/definition.ts';
 
 /** A relay that is held by a pulse is a relay that was forgotten. */
 const DEFAULT_MAX_PULSE = '1m';

@@ -2,8 +2,8 @@
 import { nearestModbus, registersOf, valueOfModbus } from '../../config/fields/modbus-types.ts';
 import type { ModbusLink, ModbusRequests } from '../../hardware/modbus-port.ts';
 import { decodeModbus, encodeModbus, type ModbusLayout } from '../../hardware/modbus-values.ts';
-import { type ActuatorDriver, type ActuatorValue, isActive } from '../actuator.ts';
-import type { DriverDeps, OpenDriver } from '../definition.ts';
+import { type ActuatorDriver, type ActuatorValue, isActive } from '../kind/actuator.ts';
+import type { DriverDeps, OpenDriver } from '../kind/definition.ts';
 import type { ModbusWriteConfig } from './definition.ts';
 
 /** @throws as ModbusPort.open. */

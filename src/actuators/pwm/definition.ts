@@ -1,7 +1,7 @@
 /** A PWM channel: a dimmer, a fan, a proportional valve. Values are duty cycles in percent. */
 import { z } from 'zod';
-import { frequency, whole } from '../../config/fields.ts';
-import { actuatorSection, type ConfigOf, defineActuator } from '../definition.ts';
+import { frequency, whole } from '../../config/fields/fields.ts';
+import { actuatorSection, type ConfigOf, defineActuator } from '../kind/definition.ts';
 
 /** Above hearing for motors, far below what a relay driver's optocoupler follows. */
 const DEFAULT_FREQUENCY = '1kHz';

@@ -3,8 +3,8 @@
  * disabled one the kernel promises no level (Documentation/driver-api/pwm.rst), and some hardware keeps its last, or shows an inverted load
  * the very level that switches it on. What such a channel shows is therefore unknown, but for one that was never set up since the machine started.
  */
-import { retryable } from '../../errors.ts';
-import type { DriverDeps, OpenDriver } from '../definition.ts';
+import { retryable } from '../../errors/agent-error.ts';
+import type { DriverDeps, OpenDriver } from '../kind/definition.ts';
 import type { PwmConfig } from './definition.ts';
 
 const NS_PER_S = 1e9;

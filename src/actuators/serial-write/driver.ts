@@ -2,11 +2,11 @@
  * Something that is told in words over a serial line: a template with the value in it, and the answer that means it was heard. An answer does
  * not say to what: while an earlier command owes its own, it is not taken for that of the present one.
  */
-import { type AgentError, hasCode, retryable } from '../../errors.ts';
+import { type AgentError, hasCode, retryable } from '../../errors/agent-error.ts';
 import { wordOf } from '../../host/argument-template.ts';
 import { outcomeWithin } from '../../host/bounded-wait.ts';
 import { type LinearPattern, loadLinearPatterns } from '../../host/linear-pattern.ts';
-import type { DriverDeps, OpenDriver } from '../definition.ts';
+import type { DriverDeps, OpenDriver } from '../kind/definition.ts';
 import type { SerialWriteConfig } from './definition.ts';
 import { OwedAnswers } from './owed-answers.ts';
 

@@ -2,8 +2,8 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { ActuatorBench } from '../../../test/support/actuator-bench.ts';
 import { relaySettings } from '../../../test/support/fake-actuator.ts';
-import type { ActuatorConfigOf } from '../../config/agent-config.ts';
-import { AgentError } from '../../errors.ts';
+import type { ActuatorConfigOf } from '../../config/schema/agent-config.ts';
+import { AgentError } from '../../errors/agent-error.ts';
 import type { Ports } from '../../hardware/ports.ts';
 import type { SerialPort } from '../../hardware/serial-port.ts';
 import { runProgram } from '../../host/run-program.ts';
@@ -20,7 +20,17 @@ const config: ActuatorConfigOf<'serial-write'> = {
     telemetry: true,
     restore: false,
   },
-  ...{ safe: {}, limits: {}, interlocks: [], port: '/dev/ttyUSB0', baudRate: 9_600, dataBits: 8, parity: 'none', stopBits: 1 },
+  ...{
+    safe: {},
+    limits: {},
+    interlocks: [],
+    operatorUntil: 'ruleChange',
+    port: '/dev/ttyUSB0',
+    baudRate: 9_600,
+    dataBits: 8,
+    parity: 'none',
+    stopBits: 1,
+  },
   ...{ valueType: 'boolean', template: 'SET {value}\r\n', expect: 'OK', replyTimeoutMs: 1_000 },
 };
 const SETTINGS = relaySettings('heater', { deadlineMs: 6_000, idempotent: false });

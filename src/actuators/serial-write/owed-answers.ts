@@ -3,9 +3,9 @@
  * nothing then, but for a command that says the same. Answers come in the order of what was said; they bear no number.
  */
 import type { Clock } from '../../host/clock.ts';
-import { type ActuatorValue, isActive } from '../actuator.ts';
+import { type ActuatorValue, isActive } from '../kind/actuator.ts';
 
-/** What has not answered by then never will. */
+/** Time after which an answer no longer comes. */
 const OWED_FOR_MS = 60_000;
 /** Off that is refused is told again every two seconds. */
 const MAX_OWED = 100;

@@ -1,6 +1,7 @@
 /** `turnstone audit VIEW-ID`: proof of delivery, by the ledger of what was acknowledged against what a report finds. */
+
+import { ANALYTICS_OPTIONS, RANGE_OPTIONS, VIEW } from '../analytics-options.ts';
 import { AGENT_OPTIONS, type Call, command, list, toggle, valued } from '../command.ts';
-import { ANALYTICS_OPTIONS, RANGE_OPTIONS, VIEW } from './analytics-options.ts';
 
 const OPTIONS = {
   ...ANALYTICS_OPTIONS,

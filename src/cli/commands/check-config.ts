@@ -1,5 +1,5 @@
 /** `turnstone check-config FILE`: every fault of a configuration at once. */
-import { DEFAULT_CONFIG_FILE } from '../../config/default-places.ts';
+import { DEFAULT_CONFIG_FILE } from '../../config/fields/default-places.ts';
 import { argument, type Call, command, toggle } from '../command.ts';
 
 const ARGUMENTS = { file: argument('the configuration', { byDefault: DEFAULT_CONFIG_FILE }) };

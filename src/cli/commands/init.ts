@@ -1,5 +1,5 @@
 /** `turnstone init`: a few questions, or flags; a look at the buses; a configuration that passes check-config. */
-import { DEFAULT_CONFIG_FILE } from '../../config/default-places.ts';
+import { DEFAULT_CONFIG_FILE } from '../../config/fields/default-places.ts';
 import { type Call, command, negation, taking, toggle, valued } from '../command.ts';
 
 const PAGES = ['off', 'loopback', 'lan'] as const;

@@ -1,6 +1,7 @@
 /** `turnstone report VIEW-ID`: a saved view's rows, as a table, as CSV or as JSON, on the terminal or in a file. */
+
+import { ANALYTICS_OPTIONS, RANGE_OPTIONS, VIEW } from '../analytics-options.ts';
 import { type Call, choice, command, valued } from '../command.ts';
-import { ANALYTICS_OPTIONS, RANGE_OPTIONS, VIEW } from './analytics-options.ts';
 
 export const REPORT_FORMATS = ['table', 'csv', 'json'] as const;
 export type ReportFormat = (typeof REPORT_FORMATS)[number];

@@ -1,5 +1,5 @@
 /** `turnstone safe-states`: what systemd's stop hook calls after the agent has ended, in a process of its own. */
-import { DEFAULT_CONFIG_FILE } from '../../config/default-places.ts';
+import { DEFAULT_CONFIG_FILE } from '../../config/fields/default-places.ts';
 import { type Call, choice, command, valued } from '../command.ts';
 
 const OPTIONS = {

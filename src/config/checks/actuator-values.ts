@@ -1,10 +1,10 @@
 /** Limits, safe states, rules and methods that ask an actuator for what it cannot do. */
-import type { ActuatorValue } from '../../actuators/actuator.ts';
-import { ACTUATOR_KINDS, actuatorDefinition } from '../../actuators/kinds.ts';
-import type { ActuatorConfig } from '../agent-config.ts';
-import type { ConfigPath } from '../config-fault.ts';
+import type { ActuatorValue } from '../../actuators/kind/actuator.ts';
+import { ACTUATOR_KINDS, actuatorDefinition } from '../../kinds/actuator-kinds.ts';
+import type { ConfigPath } from '../fields/config-fault.ts';
 import { type Finding, finding, findingAtKey, noEffect } from '../fields/findings.ts';
-import { formatDuration } from '../quantity.ts';
+import { formatDuration } from '../fields/quantity.ts';
+import type { ActuatorConfig, RuleConfig } from '../schema/agent-config.ts';
 import type { Check } from './draft.ts';
 
 /** Steps of decimals are not exact in binary; as actuators/actuator-limits.ts takes them. */
@@ -20,15 +20,14 @@ export const checkLimits: Check = ({ actuators }) =>
   ]);
 
 export const checkRuleValues: Check = ({ rules, actuators }) =>
-  rules.flatMap(({ config: { when, set, otherwise }, path }) => {
-    const given = (['above', 'below', 'equal'] as const).filter((one) => when[one] !== undefined);
-    const problem = given.length === 0 ? 'no condition' : `several conditions: ${given.join(', ')}`;
-    const condition = { path: [...path, 'when'], atKey: true, problem, expected: 'exactly one of above, below and equal' };
+  rules.flatMap(({ config: { set, otherwise, sensorLost }, path }) => {
     const actuator = actuators.find(({ config }) => config.name === set.actuator)?.config;
     return [
-      ...(given.length === 1 ? [] : [condition]),
-      ...(actuator === undefined ? [] : mismatch(actuator, set.value, [...path, 'set', 'value'])),
+      ...((set.value === undefined) === (set.curve === undefined) ? [oneOfBoth(set, [...path, 'set'])] : []),
+      ...(actuator === undefined || set.value === undefined ? [] : mismatch(actuator, set.value, [...path, 'set', 'value'])),
+      ...(actuator === undefined || set.curve === undefined ? [] : curveFaults(actuator, set.curve, [...path, 'set', 'curve'])),
       ...(actuator === undefined || otherwise === undefined ? [] : mismatch(actuator, otherwise, [...path, 'otherwise'])),
+      ...(actuator === undefined || sensorLost === undefined ? [] : mismatch(actuator, sensorLost, [...path, 'sensorLost'])),
     ];
   });
 
@@ -49,6 +48,23 @@ export const checkMethodValues: Check = ({ actuators, sections }) =>
     if (pulseMs !== undefined) return pulseFaults(target, pulseMs, [...path, 'pulse']);
     return value === undefined ? [] : mismatch(target, value, [...path, 'value']);
   });
+
+function oneOfBoth({ value }: RuleConfig['set'], path: ConfigPath): Finding {
+  return findingAtKey(path, value === undefined ? 'neither value nor curve' : 'value beside curve', 'one of value and curve');
+}
+
+function curveFaults(actuator: ActuatorConfig, { points }: NonNullable<RuleConfig['set']['curve']>, path: ConfigPath): Finding[] {
+  if (valueTypeOf(actuator) !== 'number')
+    return [findingAtKey(path, `a curve for ${actuator.name}, which takes no numbers`, 'an actuator whose values are numbers')];
+  return points.flatMap(([reading = 0, value = 0], index) => {
+    const before = points[index - 1]?.[0] ?? Number.NEGATIVE_INFINITY;
+    const at = [...path, 'points', index];
+    return [
+      ...(reading > before ? [] : [finding([...at, 0], 'not above the reading before:', `more than ${before}`)]),
+      ...mismatch(actuator, value, [...at, 1]),
+    ];
+  });
+}
 
 function pulseFaults(target: ActuatorConfig, pulseMs: number, path: ConfigPath): Finding[] {
   const { minOnMs = 0, maxOnMs = Number.POSITIVE_INFINITY } = target.limits;

@@ -11,6 +11,7 @@ import { checkKinds } from './kinds.ts';
 import { checkNames, checkReferences } from './names.ts';
 import { checkFirmwareBounds, checkShapes } from './ranges.ts';
 import { checkAddedKeys, checkClientAttributes, checkReservedKeys } from './reserved-keys.ts';
+import { checkConditions, checkLostSensors } from './rules.ts';
 import { checkSafeStates } from './safe-states.ts';
 import { checkDeviceName, checkPlaceholders } from './templates.ts';
 import { checkAlarms } from './thresholds.ts';
@@ -39,6 +40,7 @@ export const CHECKS: readonly Check[] = [
   checkRuleKeys,
   checkMethodKeys,
   checkSensorTimes,
+  checkLostSensors,
   checkActuatorTimes,
   checkDeliveryTimes,
   checkAlarms,
@@ -46,6 +48,7 @@ export const CHECKS: readonly Check[] = [
   checkKinds,
   checkLimits,
   checkSafeStates,
+  checkConditions,
   checkRuleValues,
   checkRuleTypes,
   checkMethodValues,

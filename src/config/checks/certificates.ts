@@ -5,7 +5,7 @@
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 import { createSecureContext, type SecureContextOptions } from 'node:tls';
 import { readUserFile } from '../../host/durable-file.ts';
-import type { ConfigPath } from '../config-fault.ts';
+import type { ConfigPath } from '../fields/config-fault.ts';
 import { type Finding, finding } from '../fields/findings.ts';
 import type { ConfigDraft } from './draft.ts';
 

@@ -1,5 +1,6 @@
 /** References to what is switched off by `enabled: false`: they do nothing, or hold an actuator back for good. */
 import { type Finding, finding } from '../fields/findings.ts';
+import { readingsOf } from '../keys/rule-parts.ts';
 import type { Check } from './draft.ts';
 
 export const checkDisabled: Check = ({ sensors, actuators, rules, sections }) => {
@@ -11,7 +12,7 @@ export const checkDisabled: Check = ({ sensors, actuators, rules, sections }) =>
     void findings.push(finding(path, problem, expected, { warning: true }));
   const onActuators = new Set(actuators.filter(({ config }) => config.enabled).map(({ config }) => config.name));
   for (const { config, path } of actuators)
-    for (const [index, other] of config.interlocks.entries()) {
+    for (const [index, { with: other }] of config.interlocks.entries()) {
       const [held] = [config.name, other].filter((name) => onActuators.has(name));
       // Two that are both disabled do not hold each other back.
       if (held === undefined || (onActuators.has(other) && config.enabled) || !(offActuators.has(other) || !config.enabled)) continue;
@@ -19,8 +20,8 @@ export const checkDisabled: Check = ({ sensors, actuators, rules, sections }) =>
       warn([...path, 'interlocks', index], problem, 'both enabled, or no interlock between them');
     }
   for (const { config, path } of rules) {
-    if (offSensors.has(config.when.sensor))
-      warn([...path, 'when', 'sensor'], 'the rule does nothing, as its sensor is disabled:', 'an enabled sensor');
+    for (const { sensor, path: at } of readingsOf(config, path))
+      if (offSensors.has(sensor)) warn([...at, 'sensor'], 'the rule does nothing, as its sensor is disabled:', 'an enabled sensor');
     if (offActuators.has(config.set.actuator))
       warn([...path, 'set', 'actuator'], 'the rule does nothing, as its actuator is disabled:', 'an enabled actuator');
   }

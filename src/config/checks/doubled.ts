@@ -1,8 +1,9 @@
 /** Finds names that stand twice where only one can be meant. */
-import type { SensorConfig } from '../agent-config.ts';
-import type { ConfigPath } from '../config-fault.ts';
+
+import type { ConfigPath } from '../fields/config-fault.ts';
 import { doubled, type Finding, finding, repeated } from '../fields/findings.ts';
-import { keyRulesOf, sensorKeys } from '../sensor-keys.ts';
+import { keyRulesOf, sensorKeys } from '../keys/sensor-keys.ts';
+import type { SensorConfig } from '../schema/agent-config.ts';
 import type { Check } from './draft.ts';
 
 export const checkDoubled: Check = ({ sensors, actuators, sections }) => [
@@ -10,7 +11,12 @@ export const checkDoubled: Check = ({ sensors, actuators, sections }) => [
     ...doubled(config.window?.statistics ?? [], [...path, 'window', 'statistics']),
     ...renamesOfAll(config, path),
   ]),
-  ...actuators.flatMap(({ config, path }) => doubled(config.interlocks, [...path, 'interlocks'])),
+  ...actuators.flatMap(({ config, path }) =>
+    doubled(
+      config.interlocks.map((one) => one.with),
+      [...path, 'interlocks'],
+    ),
+  ),
   ...handlerFaults(sections.firmware),
 ];
 

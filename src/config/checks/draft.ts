@@ -1,10 +1,10 @@
 /** A configuration as far as it could be parsed: cross checks work on what is whole, so that one fault does not hide the others. */
 
-import { totalKeys } from '../actuator-keys.ts';
-import type { ActuatorConfig, AgentConfig, RuleConfig, SensorConfig } from '../agent-config.ts';
-import type { ConfigPath } from '../config-fault.ts';
+import type { ConfigPath } from '../fields/config-fault.ts';
 import type { Finding, Placed } from '../fields/findings.ts';
-import { platformKeysOf, sensorKeys } from '../sensor-keys.ts';
+import { totalKeys } from '../keys/actuator-keys.ts';
+import { platformKeysOf, sensorKeys } from '../keys/sensor-keys.ts';
+import type { ActuatorConfig, AgentConfig, RuleConfig, SensorConfig } from '../schema/agent-config.ts';
 
 export interface ConfigDraft {
   readonly sensors: readonly Placed<SensorConfig>[];

@@ -3,7 +3,7 @@ import { extname } from 'node:path';
 import { systemClock } from '../../host/clock.ts';
 import { readUserFile } from '../../host/durable-file.ts';
 import { type ProgramOutcome, runProgram } from '../../host/run-program.ts';
-import { definitionOf } from '../../sensors/kinds.ts';
+import { definitionOf } from '../../kinds/sensor-kinds.ts';
 import { type Finding, finding } from '../fields/findings.ts';
 import type { ConfigDraft } from './draft.ts';
 

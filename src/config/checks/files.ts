@@ -2,9 +2,9 @@
 import { constants } from 'node:fs';
 import { access, stat } from 'node:fs/promises';
 import type { z } from 'zod';
-import { systemCode } from '../../errors.ts';
+import { systemCode } from '../../errors/agent-error.ts';
 import { type Finding, finding } from '../fields/findings.ts';
-import { type Field, visitFields } from '../schema-walk.ts';
+import { type Field, visitFields } from '../schema/schema-walk.ts';
 
 export async function checkFiles(schema: z.core.$ZodType, tree: unknown): Promise<Finding[]> {
   const named: Field[] = [];

@@ -1,9 +1,9 @@
 /** Hardware: no pin, address, port or channel is claimed twice. */
-import { placesOf } from '../../actuators/kinds.ts';
-import type { ActuatorConfig, ModbusConnectionConfig, SensorConfig } from '../agent-config.ts';
-import { type ConfigPath, pathText } from '../config-fault.ts';
+import { placesOf } from '../../kinds/actuator-kinds.ts';
+import { type ConfigPath, pathText } from '../fields/config-fault.ts';
 import { type Finding, finding, repeated } from '../fields/findings.ts';
 import { lineLabel } from '../fields/lines-and-ports.ts';
+import type { ActuatorConfig, ModbusConnectionConfig, SensorConfig } from '../schema/agent-config.ts';
 import type { Check, ConfigDraft } from './draft.ts';
 
 /** Hardware that can have one user only, as people read it. */

@@ -1,9 +1,10 @@
 /** Keys at the platform: each from one source, known to those who refer to it, and not both client and shared. */
-import { definitionOf } from '../../sensors/kinds.ts';
-import { type ConfigPath, pathText } from '../config-fault.ts';
-import { didYouMeanWhenTold, oneOf } from '../did-you-mean.ts';
+import { definitionOf } from '../../kinds/sensor-kinds.ts';
+import { type ConfigPath, pathText } from '../fields/config-fault.ts';
+import { didYouMeanWhenTold, oneOf } from '../fields/did-you-mean.ts';
 import { finding, findingAtKey, repeated } from '../fields/findings.ts';
-import { keysForRules, sensorKeys } from '../sensor-keys.ts';
+import { readingsOf } from '../keys/rule-parts.ts';
+import { keysForRules, sensorKeys } from '../keys/sensor-keys.ts';
 import { type Check, clientAttributeUses, desiredUses, type KeyUse, stateUses, totalUses } from './draft.ts';
 
 /** Client attributes that the agent itself sends. */
@@ -88,15 +89,16 @@ export const checkMethodKeys: Check = ({ sensors, sections }) =>
 
 /** A rule waits for a key that its sensor never gives. */
 export const checkRuleKeys: Check = ({ sensors, rules }) => {
-  const watched = new Set(rules.map(({ config }) => config.when.sensor));
+  const readings = rules.flatMap(({ config, path }) => readingsOf(config, path));
+  const watched = new Set(readings.map(({ sensor }) => sensor));
   const keysOf = new Map<string, { readonly known: ReadonlySet<string>; readonly expected: string }>();
   for (const { config } of sensors) {
     const keys = watched.has(config.name) ? keysForRules(config) : undefined;
     if (keys !== undefined && !keysOf.has(config.name)) keysOf.set(config.name, { known: new Set(keys), expected: oneOf(keys) });
   }
-  return rules.flatMap(({ config, path }) => {
-    const { known, expected } = keysOf.get(config.when.sensor) ?? {};
-    if (known === undefined || expected === undefined || known.has(config.when.key)) return [];
-    return [{ ...finding([...path, 'when', 'key'], 'the sensor has no key', expected), ...didYouMeanWhenTold(config.when.key, known) }];
+  return readings.flatMap(({ sensor, key, path }) => {
+    const { known, expected } = keysOf.get(sensor) ?? {};
+    if (known === undefined || expected === undefined || known.has(key)) return [];
+    return [{ ...finding([...path, 'key'], 'the sensor has no key', expected), ...didYouMeanWhenTold(key, known) }];
   });
 };

@@ -1,10 +1,10 @@
 /** Checks that each kind makes of its own options: those that need each other, and those that several of one kind cannot share. */
-import { ACTUATOR_KINDS, actuatorDefinition } from '../../actuators/kinds.ts';
-import { definitionOf, SENSOR_KINDS } from '../../sensors/kinds.ts';
-import type { SensorConfig } from '../agent-config.ts';
-import type { ConfigPath } from '../config-fault.ts';
+import { ACTUATOR_KINDS, actuatorDefinition } from '../../kinds/actuator-kinds.ts';
+import { definitionOf, SENSOR_KINDS } from '../../kinds/sensor-kinds.ts';
+import type { ConfigPath } from '../fields/config-fault.ts';
 import type { Finding, Placed } from '../fields/findings.ts';
 import { scaleFaults } from '../fields/registers.ts';
+import type { SensorConfig } from '../schema/agent-config.ts';
 import type { Check } from './draft.ts';
 
 export const checkKinds: Check = ({ sensors, actuators }) => [

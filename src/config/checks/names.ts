@@ -1,9 +1,10 @@
 /** Names: each once, and every reference to one that exists. */
-import { BUILT_IN_METHODS } from '../../rpc/built-in-methods.ts';
-import type { RpcMethodConfig } from '../agent-config.ts';
-import { type ConfigPath, pathText } from '../config-fault.ts';
-import { didYouMean, didYouMeanWhenTold, oneOf } from '../did-you-mean.ts';
+import { BUILT_IN_METHODS } from '../../methods/built-in-methods.ts';
+import { type ConfigPath, pathText } from '../fields/config-fault.ts';
+import { didYouMean, didYouMeanWhenTold, oneOf } from '../fields/did-you-mean.ts';
 import { type Finding, finding, findingAtKey, type Placed, repeated } from '../fields/findings.ts';
+import { readingsOf } from '../keys/rule-parts.ts';
+import type { RpcMethodConfig } from '../schema/agent-config.ts';
 import type { Check } from './draft.ts';
 
 export const checkNames: Check = ({ sensors, actuators, rules }) =>
@@ -27,14 +28,14 @@ export const checkReferences: Check = ({ actuators, rules, sections, sensorNames
     if (!names.has(name)) findings.push({ ...finding(path, `unknown ${noun}`, expected), ...didYouMeanWhenTold(name, names) });
   };
   for (const { config, path } of actuators) {
-    for (const [index, other] of config.interlocks.entries()) {
+    for (const [index, { with: other }] of config.interlocks.entries()) {
       const at = [...path, 'interlocks', index];
       if (other === config.name) findings.push(finding(at, 'interlock with itself:', 'another actuator'));
       else refer(other, at, 'actuator');
     }
   }
   for (const { config, path } of rules) {
-    refer(config.when.sensor, [...path, 'when', 'sensor'], 'sensor');
+    for (const { sensor, path: at } of readingsOf(config, path)) refer(sensor, [...at, 'sensor'], 'sensor');
     refer(config.set.actuator, [...path, 'set', 'actuator'], 'actuator');
   }
   for (const [name, method] of Object.entries(sections.rpc?.methods ?? {})) {

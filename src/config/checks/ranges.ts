@@ -1,8 +1,8 @@
 /** Bounds that leave nothing between them. */
 import type { ValueShape } from '../../host/value-shape.ts';
-import type { ConfigPath } from '../config-fault.ts';
+import type { ConfigPath } from '../fields/config-fault.ts';
 import { type Finding, finding } from '../fields/findings.ts';
-import { formatDuration, formatSize } from '../quantity.ts';
+import { formatDuration, formatSize } from '../fields/quantity.ts';
 import type { Check } from './draft.ts';
 
 /** Parameters that nobody could give. */

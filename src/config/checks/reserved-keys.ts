@@ -1,7 +1,8 @@
 /** Keys that mean something already: to the platform, to live settings, or because the agent itself sends them. */
-import { configShape } from '../agent-config.ts';
-import { type ConfigPath, pathText } from '../config-fault.ts';
+
+import { type ConfigPath, pathText } from '../fields/config-fault.ts';
 import { type Finding, finding, repeated } from '../fields/findings.ts';
+import { configShape } from '../schema/agent-config.ts';
 import { type Check, clientAttributeUses, desiredUses, stateUses } from './draft.ts';
 import { OWN_CLIENT_KEYS } from './keys.ts';
 

@@ -1,9 +1,9 @@
 /** Safe states that are on although their interlocks cannot let them be: they would never be set, and nobody would expect it. */
-import { type ActuatorValue, isActive } from '../../actuators/actuator.ts';
-import { actuatorDefinition } from '../../actuators/kinds.ts';
-import type { ActuatorConfig } from '../agent-config.ts';
-import type { ConfigPath } from '../config-fault.ts';
+import { type ActuatorValue, isActive } from '../../actuators/kind/actuator.ts';
+import { actuatorDefinition } from '../../kinds/actuator-kinds.ts';
+import type { ConfigPath } from '../fields/config-fault.ts';
 import { type Finding, finding, type Placed } from '../fields/findings.ts';
+import type { ActuatorConfig } from '../schema/agent-config.ts';
 import type { Check } from './draft.ts';
 
 const OCCASIONS = ['start', 'stop', 'crash', 'noContact'] as const;
@@ -18,7 +18,7 @@ export const checkSafeStates: Check = ({ actuators }) => {
   const byName = new Map(enabled.map((one) => [one.config.name, one]));
   const partners = new Map(enabled.map((one) => [one, new Set<Placed<ActuatorConfig>>()]));
   for (const one of enabled) {
-    for (const name of one.config.interlocks) {
+    for (const { with: name } of one.config.interlocks) {
       const other = byName.get(name);
       if (other === undefined || other === one) continue;
       partners.get(one)?.add(other);

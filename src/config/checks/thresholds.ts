@@ -1,7 +1,8 @@
 /** Alarms that contradict each other, or that nobody could tell apart. */
-import type { KeyRulesConfig } from '../agent-config.ts';
-import type { ConfigPath } from '../config-fault.ts';
+
+import type { ConfigPath } from '../fields/config-fault.ts';
 import { type Finding, finding } from '../fields/findings.ts';
+import type { KeyRulesConfig } from '../schema/agent-config.ts';
 import type { Check } from './draft.ts';
 
 /** Value of `<key>_alarm` while no alarm is on; telemetry/alarm-thresholds.ts. */

@@ -1,10 +1,12 @@
 /** Times that contradict each other. */
-import { actuatorDefinition } from '../../actuators/kinds.ts';
-import { definitionOf } from '../../sensors/kinds.ts';
-import type { SensorConfig } from '../agent-config.ts';
-import type { ConfigPath } from '../config-fault.ts';
+
+import type { Span } from '../../host/local-time.ts';
+import { actuatorDefinition } from '../../kinds/actuator-kinds.ts';
+import { definitionOf } from '../../kinds/sensor-kinds.ts';
+import type { ConfigPath } from '../fields/config-fault.ts';
 import { type Finding, finding } from '../fields/findings.ts';
-import { formatDuration } from '../quantity.ts';
+import { formatDuration } from '../fields/quantity.ts';
+import type { SensorConfig } from '../schema/agent-config.ts';
 import type { Check } from './draft.ts';
 
 /** Some thirty bytes at 100 kHz, and a timer that comes a little late. */
@@ -52,7 +54,10 @@ export const checkDeliveryTimes: Check = ({ sections: { outbox, firmware } }) =>
   const findings: Finding[] = [];
   if (outbox !== undefined && outbox.retain.bytes > outbox.maxBytes)
     findings.push(finding(['outbox', 'retain', 'bytes'], 'more than the whole outbox may hold:', 'at most maxBytes'));
-  if (firmware?.hours !== undefined && firmware.hours.from === firmware.hours.to)
-    findings.push(finding(['firmware', 'hours', 'to'], 'no time between from and to:', 'another time than from'));
+  if (firmware?.hours !== undefined) findings.push(...hoursFaults(firmware.hours, ['firmware', 'hours']));
   return findings;
 };
+
+export function hoursFaults({ from, to }: Span, path: ConfigPath): Finding[] {
+  return from === to ? [finding([...path, 'to'], 'no time between from and to:', 'another time than from')] : [];
+}

@@ -1,20 +1,25 @@
 /** Rules and alarms that wait for a value which never comes: their sensor gives another type, or the key is left out. */
-import type { ValueType } from '../../sensors/definition.ts';
-import type { RuleConfig, SensorConfig } from '../agent-config.ts';
-import type { ConfigPath } from '../config-fault.ts';
+import type { ValueType } from '../../sensors/kind/definition.ts';
+import type { ConfigPath } from '../fields/config-fault.ts';
 import { type Finding, finding, findingAtKey } from '../fields/findings.ts';
-import { typesForRules, valueTypeOf } from '../sensor-keys.ts';
+import { readingsOf } from '../keys/rule-parts.ts';
+import { typesForRules, valueTypeOf } from '../keys/sensor-keys.ts';
+import type { ConditionConfig, SensorConfig } from '../schema/agent-config.ts';
 import type { Check } from './draft.ts';
 
 const IN_WORDS: Readonly<Record<ValueType, string>> = { boolean: 'true or false', number: 'a number', string: 'a text' };
 const EQUAL_TO: Readonly<Record<ValueType, string>> = { boolean: 'on or off', number: 'a number', string: 'a text' };
 
 export const checkRuleTypes: Check = ({ sensors, rules }) => {
-  const watched = new Set(rules.map(({ config }) => config.when.sensor));
+  const readings = rules.flatMap(({ config, path }) => readingsOf(config, path));
+  const watched = new Set(readings.map(({ sensor }) => sensor));
   const types = new Map(sensors.flatMap(({ config }) => (watched.has(config.name) ? [[config.name, typesForRules(config)]] : [])));
-  return rules.flatMap(({ config: { when }, path }) => {
-    const type = types.get(when.sensor)?.get(when.key);
-    return type === undefined ? [] : conditionFaults(when, type, [...path, 'when']);
+  return readings.flatMap(({ sensor, key, path, condition }) => {
+    const type = types.get(sensor)?.get(key);
+    if (type === undefined) return [];
+    if (condition !== undefined) return conditionFaults(condition, type, path);
+    const problem = `gives nothing to the curve, as the value is ${IN_WORDS[type]}:`;
+    return type === 'number' ? [] : [finding([...path, 'key'], problem, 'a key whose values are numbers')];
   });
 };
 
@@ -33,7 +38,7 @@ export const checkAlarmTypes: Check = ({ sensors }) =>
     }),
   );
 
-function conditionFaults({ above, below, equal }: RuleConfig['when'], type: ValueType, path: ConfigPath): Finding[] {
+function conditionFaults({ above, below, equal }: ConditionConfig, type: ValueType, path: ConfigPath): Finding[] {
   const problem = `never holds, as the value is ${IN_WORDS[type]}:`;
   const limits = type === 'number' ? [] : Object.entries({ above, below }).filter(([, limit]) => limit !== undefined);
   const findings = limits.map(([limit]) => finding([...path, limit], problem, `equal: with ${EQUAL_TO[type]}`));

@@ -1,9 +1,15 @@
 /** Fields that every actuator has, whatever its kind: limits, interlocks and safe states. */
 import { z } from 'zod';
-import { duration, list, name, onOff, platformKey, section, whole } from '../fields.ts';
+import { duration, list, name, onOff, platformKey, section, whole } from './fields.ts';
 
 /** true and false (also written on and off), a number, or text. */
 const actuatorValue = () => z.union([onOff(), z.number(), z.string().max(1_024)]);
+
+const interlock = () =>
+  z.union([
+    name().transform((other) => ({ with: other, gapMs: 0 })),
+    section({ with: name(), gap: duration({ max: '1h' }).prefault('0s') }),
+  ]);
 
 export const actuatorFields = {
   name: name(),
@@ -39,8 +45,10 @@ export const actuatorFields = {
     /** How often it may be switched on within an hour; switching off is never counted. */
     maxSwitchesPerHour: whole(1, 100_000).optional(),
   }).prefault({}),
-  /** Names of actuators that must be off while this one is on, and the other way round. */
-  interlocks: list(name(), { max: 32 }).default([]),
+  /** How long an operator's command without a time of its own holds against the rules: until what they say changes, or until a release. */
+  operatorUntil: z.enum(['ruleChange', 'release']).default('ruleChange'),
+  /** Actuators that must be off while this one is on, and the other way round; with a gap, that must have been off for so long. */
+  interlocks: list(interlock(), { max: 32 }).default([]),
 };
 
 /** Type of the values, for kinds that leave it to the configuration. */

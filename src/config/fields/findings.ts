@@ -1,5 +1,5 @@
 /** Findings of a check in a configuration, and names that stand in it twice. */
-import type { ConfigPath, PathFault } from '../config-fault.ts';
+import type { ConfigPath, PathFault } from './config-fault.ts';
 
 /** Warnings do not stop the agent. */
 export interface Finding extends PathFault {

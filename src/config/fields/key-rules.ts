@@ -1,6 +1,6 @@
 /** Report rules of one key of a sensor: conversion, what is worth sending, alarms. Field names agree with telemetry/deadband-rules.ts. */
 import { z } from 'zod';
-import { duration, LIVE, list, platformKey, section, table, whole } from '../fields.ts';
+import { duration, LIVE, list, platformKey, section, table, whole } from './fields.ts';
 
 const alarm = section({
   /** Raised when the value is greater than this, in the key's unit after scaling. */

@@ -1,7 +1,7 @@
 /** Where hardware is: GPIO lines, I2C addresses, serial ports, Modbus connections. Shared by sensors and actuators. */
 import { normalize } from 'node:path';
 import { z } from 'zod';
-import { duration, filePath, section, text, whole } from '../fields.ts';
+import { duration, filePath, section, text, whole } from './fields.ts';
 
 /** The longest wait for one answer on a serial line or Modbus connection: ten times the slowest meter seen. */
 const DEFAULT_RESPONSE_TIMEOUT = '1s';

@@ -1,6 +1,6 @@
 /** Registers of units and chips: what the number in one means, and what cannot be said of it. */
 import { z } from 'zod';
-import type { ConfigPath } from '../config-fault.ts';
+import type { ConfigPath } from './config-fault.ts';
 import { type Finding, finding, noEffect } from './findings.ts';
 import type { ModbusConnectionConfig } from './lines-and-ports.ts';
 import { type ModbusType, registersOf } from './modbus-types.ts';

@@ -1,6 +1,6 @@
 /** Fields that every sensor has, whatever its kind. */
 import { z } from 'zod';
-import { duration, LIVE, list, name, section } from '../fields.ts';
+import { duration, LIVE, list, name, section } from './fields.ts';
 import { keyRulesTable } from './key-rules.ts';
 
 /** How often a sensor is read when nobody says: slow enough for an SD card and a metered link, fast enough for a room. */

@@ -1,6 +1,6 @@
 /** Every kind of actuator, told apart by `kind`. */
 import { z } from 'zod';
-import { ACTUATOR_KINDS } from '../../actuators/kinds.ts';
+import { ACTUATOR_KINDS } from '../../kinds/actuator-kinds.ts';
 
 type SchemasOf<T extends readonly unknown[]> = { -readonly [I in keyof T]: T[I] extends { readonly schema: infer S } ? S : never };
 

@@ -1,6 +1,6 @@
 /** The outbox and the uploader: how long readings are kept, and how they leave. */
 import { z } from 'zod';
-import { duration, LIVE, rate, section, size, whole } from '../fields.ts';
+import { duration, LIVE, rate, section, size, whole } from '../fields/fields.ts';
 
 /** A power cut loses at most this; ten times as many writes to the card would buy 0.5 s. Alarms never wait. */
 const DEFAULT_COMMIT_AGE = '5s';

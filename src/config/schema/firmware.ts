@@ -1,12 +1,11 @@
 /** Updates of the agent itself, and of what is attached to it. */
 import { z } from 'zod';
-import { byteRate, duration, filePath, list, program, programArguments, section, size, text } from '../fields.ts';
+import { byteRate, duration, filePath, list, program, programArguments, section, size } from '../fields/fields.ts';
+import { hours } from '../fields/local-times.ts';
 
 /** A chunk lost to a bad line is sent again whole; 1 MB is 8 s at 1 Mbit/s. */
 const DEFAULT_CHUNK = '1MB';
 const DEFAULT_MAX_SIZE = '512MB';
-
-const timeOfDay = () => text(/^(?:[01]\d|2[0-3]):[0-5]\d$/, 'a time of day such as 02:30');
 
 export const firmwareSchema = section({
   enabled: z.boolean().default(true),
@@ -25,7 +24,7 @@ export const firmwareSchema = section({
   maxSize: size({ min: '1MB', max: '2GB' }).prefault(DEFAULT_MAX_SIZE),
   rateLimit: byteRate({ min: '1kB/s' }).optional(),
   /** Downloads run only within these hours, local time; may cross midnight. */
-  hours: section({ from: timeOfDay(), to: timeOfDay() }).optional(),
+  hours: hours().optional(),
   downloadDeadline: duration({ min: '1m', max: '30d' }).prefault('3d'),
   confirm: section({
     /** Healthy for this long after the first acknowledged upload. */

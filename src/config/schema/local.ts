@@ -1,6 +1,6 @@
 /** Sections that concern this machine alone: its board, its log, its status page; and the analytics service for reports. */
 import { z } from 'zod';
-import { duration, existingFile, filePath, LIVE, secretFields, section, url, whole } from '../fields.ts';
+import { duration, existingFile, filePath, LIVE, secretFields, section, url, whole } from '../fields/fields.ts';
 
 export const logSchema = section({ level: z.enum(['debug', 'info', 'warn', 'error']).meta(LIVE).default('info') });
 

@@ -12,7 +12,7 @@ import {
   size,
   text,
   url,
-} from '../fields.ts';
+} from '../fields/fields.ts';
 
 /** The platform itself gives up on a request after 30 s; half of that leaves room for a second try. */
 const DEFAULT_REQUEST_TIMEOUT = '15s';

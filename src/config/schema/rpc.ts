@@ -1,8 +1,21 @@
 /** Remote commands: which methods exist, what they may move, how often, and the key switch that stops them all. */
 import { z } from 'zod';
 import type { ShapeType, ValueShape } from '../../host/value-shape.ts';
+import {
+  duration,
+  filePath,
+  list,
+  name,
+  onOff,
+  pattern,
+  program,
+  programArguments,
+  section,
+  table,
+  text,
+  whole,
+} from '../fields/fields.ts';
 import { gpioLine } from '../fields/lines-and-ports.ts';
-import { duration, filePath, list, name, onOff, pattern, program, programArguments, section, table, text, whole } from '../fields.ts';
 
 /** Below the 10 s that dashboards wait by default. */
 const DEFAULT_DEADLINE = '8s';

@@ -1,29 +1,36 @@
 /** Local rules: they work without the platform, through the same limits, interlocks and lockout as everyone else. */
 import { z } from 'zod';
-import { duration, LIVE, name, onOff, section } from '../fields.ts';
+import { duration, LIVE, list, name, section } from '../fields/fields.ts';
+import { conditionFields, ruleValue } from './conditions.ts';
 
-const ruleValue = () => z.union([onOff(), z.number(), z.string().max(1_024)]);
+/** A reading and the value for it. */
+const point = () => list(z.number(), { min: 2, max: 2 }).meta({ expected: 'a reading and its value, such as [30, 0]' });
 
 export const ruleSchema = section({
   name: name(),
   /** Can be switched by a shared attribute. */
   enabled: z.boolean().meta(LIVE).default(true),
-  /** Exactly one of above, below and equal. */
+  /** Without it a curve applies always. */
   when: section({
-    sensor: name(),
-    /** The key as the platform sees it, after rename. */
-    key: z.string().min(1).max(255),
-    above: z.number().meta(LIVE).optional(),
-    below: z.number().meta(LIVE).optional(),
-    equal: ruleValue().optional(),
-    /** How far the value must come back before the condition ends. */
-    hysteresis: z.number().min(0).meta(LIVE).default(0),
+    ...conditionFields(),
     /** How long the condition must hold. */
     for: duration({ max: '1d' }).meta(LIVE).prefault('0s'),
+  }).optional(),
+  /** Exactly one of value and curve. */
+  set: section({
+    actuator: name(),
+    value: ruleValue().optional(),
+    /** Proportional control: linear between points, held outside them. */
+    curve: section({ sensor: name(), key: z.string().min(1).max(255), points: list(point(), { min: 2, max: 32 }) }).optional(),
   }),
-  set: section({ actuator: name(), value: ruleValue() }),
   /** Value for the same actuator when the condition ends; without it nothing happens then. */
   otherwise: ruleValue().optional(),
+  /** Comes before operators: their commands against it are refused. */
+  protect: z.boolean().default(false),
+  /** Value for the same actuator while the sensor is lost; without it the rule says nothing then. */
+  sensorLost: ruleValue().optional(),
+  /** Default: three values that were due; a sensor that reports by event is lost when it fails. */
+  lostAfter: duration({ min: '1s', max: '30d' }).optional(),
 });
 
 export type RuleConfig = z.infer<typeof ruleSchema>;

@@ -1,7 +1,7 @@
 /** Every kind of sensor, told apart by `kind`. */
 import { z } from 'zod';
 import { given } from '../../host/given.ts';
-import { definitionOf, SENSOR_KINDS } from '../../sensors/kinds.ts';
+import { definitionOf, SENSOR_KINDS } from '../../kinds/sensor-kinds.ts';
 import type { Deadline } from '../fields/sensor-fields.ts';
 
 /** A read that has not answered by then counts as failed: ten times the slowest conversion of any chip here (750 ms) would pile up. */

@@ -1,5 +1,5 @@
 /** From the blocks that a lane selected to a batch: reads and unpacks them, gives their entries times for good, and stays within the limits. */
-import { hasCode } from '../../errors.ts';
+import { hasCode } from '../../errors/agent-error.ts';
 import { endedWithin } from '../../host/bounded-wait.ts';
 import { type FramedBlock, unpackBlock } from '../format/block-frame.ts';
 import { EntryColumns } from '../format/entry-columns.ts';

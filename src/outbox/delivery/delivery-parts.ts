@@ -1,5 +1,5 @@
 /** The parts that the files of this folder work on; each of them takes the parts that it needs. */
-import type { OutboxConfig } from '../../config/agent-config.ts';
+import type { OutboxConfig } from '../../config/schema/agent-config.ts';
 import type { OutboxPlace } from '../segments/outbox-place.ts';
 import type { ReadingTurns } from '../segments/reading-turns.ts';
 import type { SegmentShelf } from '../segments/segment-shelf.ts';

@@ -4,7 +4,7 @@
  * other. All of it is one piece: what is re-sent after a loss is also counted again, once.
  */
 import { crc32 } from 'node:zlib';
-import { AgentError } from '../../errors.ts';
+import { AgentError } from '../../errors/agent-error.ts';
 import { endedWithin } from '../../host/bounded-wait.ts';
 import { isLost } from '../../host/files.ts';
 import { OWN_JSON, parseJson, stringifyJson } from '../../host/json.ts';

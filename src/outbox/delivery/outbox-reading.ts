@@ -1,5 +1,5 @@
 /** Reads what is still on the disk, delivered or not: for plots, the audit and the command line. One block of entries in memory at a time. */
-import { hasCode } from '../../errors.ts';
+import { hasCode } from '../../errors/agent-error.ts';
 import type { BlockInfo } from '../format/block-frame.ts';
 import type { ResolvedEntry } from '../format/entry-columns.ts';
 import type { PlacedBlock, Segment, SegmentShelf } from '../segments/segment-shelf.ts';

@@ -3,7 +3,7 @@
  * and each `append` resolves when its block is synced. While the disk fails, what waits is a bounded ring: sampling goes
  * on, the oldest regular entries give way, and the same commit is tried again until the disk takes it.
  */
-import { AgentError, messageOf, systemCode } from '../../errors.ts';
+import { AgentError, messageOf, systemCode } from '../../errors/agent-error.ts';
 import type { FramedBlock } from '../format/block-frame.ts';
 import type { TelemetryEntry } from '../format/telemetry-entry.ts';
 import type { OutboxPlace } from './outbox-place.ts';

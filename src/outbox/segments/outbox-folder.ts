@@ -3,7 +3,7 @@
  * is not ours to read. Only the newest segment is read through; the rest waits until it is needed. When the disk does not give the newest, it
  * waits like the others, and so many sequences are left to it that no new entry gets one of them.
  */
-import { AgentError } from '../../errors.ts';
+import { AgentError } from '../../errors/agent-error.ts';
 import { readWhole } from '../../host/durable-file.ts';
 import { isLost } from '../../host/files.ts';
 import { readBlockInfo } from '../format/block-frame.ts';

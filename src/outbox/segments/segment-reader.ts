@@ -3,7 +3,7 @@
  * long after, although pages around it can, counts as zeros, which is damage like any other (delivery/damage.ts). A disk that gives nothing at all
  * of a segment is no damage: it may give all of it tomorrow.
  */
-import { AgentError, systemCode } from '../../errors.ts';
+import { AgentError, systemCode } from '../../errors/agent-error.ts';
 import { isLost, type OpenFile } from '../../host/files.ts';
 import type { OutboxPlace } from './outbox-place.ts';
 import type { ReadingTurns } from './reading-turns.ts';

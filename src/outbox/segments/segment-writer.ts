@@ -3,7 +3,7 @@
  * is zeros, written before, so that most syncs change data and no file size. After any failure the file is left alone for good:
  * what the kernel kept of a failed sync cannot be known (its pages may be marked clean), so the commit goes to a new file.
  */
-import { systemCode } from '../../errors.ts';
+import { systemCode } from '../../errors/agent-error.ts';
 import type { OpenFile } from '../../host/files.ts';
 import type { BlockInfo, FramedBlock } from '../format/block-frame.ts';
 import { SEGMENT_HEADER_BYTES, segmentFileName, segmentHeader } from '../format/segment-file.ts';

@@ -2,7 +2,7 @@
  * Small files, which are read whole. The outbox can live without each of them: one that is no file is quarantined, and so is one that the disk has
  * not given for a while, over all tries to open the outbox; not before, because minutes later a disk may give what it refuses now.
  */
-import type { AgentError } from '../../errors.ts';
+import type { AgentError } from '../../errors/agent-error.ts';
 import type { Clock } from '../../host/clock.ts';
 import { readWhole } from '../../host/durable-file.ts';
 import { isLost } from '../../host/files.ts';

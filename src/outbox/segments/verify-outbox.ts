@@ -1,5 +1,5 @@
 /** Reads every block of an outbox's segments and says what is whole. Changes nothing, and needs no agent to stand still. */
-import { messageOf } from '../../errors.ts';
+import { messageOf } from '../../errors/agent-error.ts';
 import { readWhole } from '../../host/durable-file.ts';
 import { parseSegmentName, readSegmentHeader, scanSegment } from '../format/segment-file.ts';
 import { MAX_FILE_BYTES, SET_ASIDE } from './outbox-folder.ts';

@@ -1,5 +1,5 @@
 /** Appends whose block is still open. While the disk takes nothing they are a ring: what is over the bound gives way, the oldest regular ones first. */
-import { AgentError } from '../../errors.ts';
+import { AgentError } from '../../errors/agent-error.ts';
 import type { TelemetryEntry, TelemetryValue } from '../format/telemetry-entry.ts';
 
 export interface WaitingAppend {

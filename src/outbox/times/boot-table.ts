@@ -2,7 +2,7 @@
  * The boots that are known, as they lie in `boots.json` and its twin: entries of earlier boots have their times from nowhere else, and would
  * wait for ever. The twin is written first, so it is never the older of the two, except after an earlier release, which quarantines it.
  */
-import { AgentError } from '../../errors.ts';
+import { AgentError } from '../../errors/agent-error.ts';
 import { GROUP_MODE, writeDurably } from '../../host/durable-file.ts';
 import { isLost } from '../../host/files.ts';
 import { OWN_JSON } from '../../host/json.ts';

@@ -6,7 +6,7 @@
  *   boot-1  never synchronised     ?────────?        decided between its neighbours when they leave little room
  *   boot-2  synchronised at 12:03  ────────────▶     the same offset serves entries of before 12:03
  */
-import type { OutboxConfig } from '../../config/agent-config.ts';
+import type { OutboxConfig } from '../../config/schema/agent-config.ts';
 import { wallOffsetMs } from '../../host/clock.ts';
 import type { TimeSync } from '../../host/time-sync.ts';
 import type { OutboxPlace } from '../segments/outbox-place.ts';

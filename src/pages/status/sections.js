@@ -37,13 +37,23 @@ function renderActuators({ actuators, lockedOut }) {
       el(
         'div',
         { class: 'actuator' },
-        el('span', {}, name, ' ', el('span', { class: 'quiet' }, kind), ' ', el('span', { class: 'fault bad' })),
+        el(
+          'span',
+          {},
+          name,
+          ' ',
+          el('span', { class: 'quiet' }, kind),
+          ' ',
+          el('span', { class: 'fault bad' }),
+          el('div', { class: 'why quiet' }),
+        ),
         el('span', { class: 'state' }),
       ),
-    update: (row, { value, fault }) => {
+    update: (row, { value, why, fault }) => {
       setText(row.querySelector('.state'), plain(value));
       row.querySelector('.state').classList.toggle('on', value === true);
       setText(row.querySelector('.fault'), fault ?? '');
+      setText(row.querySelector('.why'), why ?? '');
     },
   });
 }

@@ -8,11 +8,11 @@
  */
 import type { I2cBus } from '../../hardware/i2c-port.ts';
 import type { Clock } from '../../host/clock.ts';
-import { openI2cChip, rounded, signed16 } from '../i2c-chip.ts';
-import { type Outcome, outcomeOf } from '../outcome.ts';
-import type { Reading, Sensor } from '../sensor.ts';
-import type { SensorDeps } from '../sensor-deps.ts';
-import { sensorFault } from '../sensor-fault.ts';
+import { openI2cChip, rounded, signed16 } from '../kind/i2c-chip.ts';
+import { type Outcome, outcomeOf } from '../kind/outcome.ts';
+import type { Reading, Sensor } from '../kind/sensor.ts';
+import type { SensorDeps } from '../kind/sensor-deps.ts';
+import { sensorFault } from '../kind/sensor-fault.ts';
 import { type Ads1115Config, conversionMs } from './definition.ts';
 
 type Channel = Ads1115Config['channels'][string];

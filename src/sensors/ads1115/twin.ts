@@ -1,6 +1,7 @@
 /** The ADS1115 as its bus sees it, after SBAS444E. */
-import { clamped, rounded } from '../../simulated-board/numbers.ts';
+
 import { type ChipContext, WordChip } from '../../simulated-board/simulated-chip.ts';
+import { clamped, rounded } from '../../simulated-board/talkers/numbers.ts';
 import type { Twin } from '../../simulated-board/twin.ts';
 import type { Ads1115Config } from './definition.ts';
 

@@ -1,7 +1,7 @@
 /** BH1750. Key `illuminance` (lx). */
 import { z } from 'zod';
 import { i2cFields } from '../../config/fields/lines-and-ports.ts';
-import { type ConfigOf, defineSensor, sensorSection } from '../definition.ts';
+import { type ConfigOf, defineSensor, sensorSection } from '../kind/definition.ts';
 
 const schema = sensorSection('bh1750', {
   ...i2cFields({ default: 0x23 }),

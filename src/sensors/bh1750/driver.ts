@@ -7,10 +7,10 @@
  * During a measurement: it has no busy mark either; its longest time is waited for. Overload: 0xffff is the end of its count.
  */
 import type { I2cBus } from '../../hardware/i2c-port.ts';
-import { openI2cChip, rounded } from '../i2c-chip.ts';
-import type { Reading, Sensor } from '../sensor.ts';
-import type { SensorDeps } from '../sensor-deps.ts';
-import { sensorFault } from '../sensor-fault.ts';
+import { openI2cChip, rounded } from '../kind/i2c-chip.ts';
+import type { Reading, Sensor } from '../kind/sensor.ts';
+import type { SensorDeps } from '../kind/sensor-deps.ts';
+import { sensorFault } from '../kind/sensor-fault.ts';
 import { type Bh1750Config, MEASUREMENT_MS, UNITS } from './definition.ts';
 
 type Mode = Bh1750Config['mode'];

@@ -1,6 +1,7 @@
 /** BME280. Keys `temperature` (°C), `pressure` (hPa), `humidity` (%). */
-import { type ConfigOf, defineSensor, sensorSection } from '../definition.ts';
+
 import { boschFields, boschMs, boschScan, UNITS } from '../families/bosch/definition.ts';
+import { type ConfigOf, defineSensor, sensorSection } from '../kind/definition.ts';
 
 const schema = sensorSection('bme280', boschFields);
 

@@ -1,6 +1,7 @@
 /** BMP280: a BME280 without humidity. Keys `temperature` (°C), `pressure` (hPa). */
-import { type ConfigOf, defineSensor, sensorSection } from '../definition.ts';
+
 import { boschFields, boschMs, boschScan, UNITS } from '../families/bosch/definition.ts';
+import { type ConfigOf, defineSensor, sensorSection } from '../kind/definition.ts';
 
 const schema = sensorSection('bmp280', boschFields);
 

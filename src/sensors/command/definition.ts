@@ -1,7 +1,7 @@
 /** A program. Keys are what it prints. */
-import { program, programArguments, programWord, size, table, text } from '../../config/fields.ts';
-import { type ConfigOf, defineSensor, sensorSection } from '../definition.ts';
+import { program, programArguments, programWord, size, table, text } from '../../config/fields/fields.ts';
 import { LINE_KEYS, lineFormatFields } from '../families/lines/definition.ts';
+import { type ConfigOf, defineSensor, sensorSection } from '../kind/definition.ts';
 
 /** A program that prints more than this is not a sensor. */
 const DEFAULT_MAX_OUTPUT = '64kB';

@@ -1,9 +1,9 @@
 /** A program whose output is the reading: started directly, never through a shell, bounded in time and output. */
 import { excerpt, openLineParser } from '../families/lines/line-format.ts';
-import { type Outcome, sorted } from '../outcome.ts';
-import type { Refusal, Sensor } from '../sensor.ts';
-import type { SensorDeps } from '../sensor-deps.ts';
-import { sensorFault } from '../sensor-fault.ts';
+import { type Outcome, sorted } from '../kind/outcome.ts';
+import type { Refusal, Sensor } from '../kind/sensor.ts';
+import type { SensorDeps } from '../kind/sensor-deps.ts';
+import { sensorFault } from '../kind/sensor-fault.ts';
 import type { CommandConfig } from './definition.ts';
 
 export async function open(config: CommandConfig, { clock, runProgram }: SensorDeps, _signal: AbortSignal): Promise<Sensor> {

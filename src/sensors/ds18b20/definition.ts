@@ -1,8 +1,8 @@
 /** DS18B20 and its kin. Key `temperature` (°C). */
-import { pathText } from '../../config/config-fault.ts';
+import { pathText } from '../../config/fields/config-fault.ts';
+import { text, whole } from '../../config/fields/fields.ts';
 import { type Finding, type Placed, repeated } from '../../config/fields/findings.ts';
-import { text, whole } from '../../config/fields.ts';
-import { type ConfigOf, defineSensor, sensorSection } from '../definition.ts';
+import { type ConfigOf, defineSensor, sensorSection } from '../kind/definition.ts';
 
 const schema = sensorSection('ds18b20', {
   /** As /sys/bus/w1/devices names it. */

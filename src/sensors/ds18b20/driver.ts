@@ -8,9 +8,9 @@
  * A resolution that was lost with the power is the one of its EEPROM again; each answer says its own.
  * During a conversion: the kernel awaits it. Overload: the register is wider than the range of -55 to 125 °C; what lies outside is refused.
  */
-import type { Reading, Sensor } from '../sensor.ts';
-import type { SensorDeps } from '../sensor-deps.ts';
-import { sensorFault, withinRange } from '../sensor-fault.ts';
+import type { Reading, Sensor } from '../kind/sensor.ts';
+import type { SensorDeps } from '../kind/sensor-deps.ts';
+import { sensorFault, withinRange } from '../kind/sensor-fault.ts';
 import { type Ds18b20Config, UNITS } from './definition.ts';
 
 const FAMILY = /^28-/;

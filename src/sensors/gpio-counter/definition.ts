@@ -1,8 +1,8 @@
 /** Pulses on a GPIO line. Keys `total` (survives restarts) and `rate` (pulses per second since the last reading). */
 import { z } from 'zod';
+import { duration } from '../../config/fields/fields.ts';
 import { gpioInputFields } from '../../config/fields/lines-and-ports.ts';
-import { duration } from '../../config/fields.ts';
-import { type ConfigOf, defineSensor, sensorSection } from '../definition.ts';
+import { type ConfigOf, defineSensor, sensorSection } from '../kind/definition.ts';
 
 /** Pulses that a power cut may lose, against one or two small writes a minute to the card. */
 const DEFAULT_SAVE_EVERY = '1m';

@@ -7,7 +7,7 @@
  */
 
 import { join } from 'node:path';
-import { messageOf } from '../../errors.ts';
+import { messageOf } from '../../errors/agent-error.ts';
 import type { LineEdge } from '../../hardware/gpio-port.ts';
 import { endedWithin } from '../../host/bounded-wait.ts';
 import type { Clock } from '../../host/clock.ts';
@@ -16,9 +16,9 @@ import type { Files } from '../../host/files.ts';
 import type { Log } from '../../host/log.ts';
 import { fieldsOf, sealJson } from '../../host/sealed-json.ts';
 import { joinedWhileUnderWay } from '../../host/shared-work.ts';
-import { rounded } from '../i2c-chip.ts';
-import type { Reading, Sensor } from '../sensor.ts';
-import type { LeftTotal, LeftTotals, SensorDeps } from '../sensor-deps.ts';
+import { rounded } from '../kind/i2c-chip.ts';
+import type { Reading, Sensor } from '../kind/sensor.ts';
+import type { LeftTotal, LeftTotals, SensorDeps } from '../kind/sensor-deps.ts';
 import { type GpioCounterConfig, UNITS } from './definition.ts';
 
 const FORMAT = { format: 'turnstone-counter', version: 1 };

@@ -12,7 +12,7 @@ import { systemClock } from '../../host/clock.ts';
 import { type Files, systemFiles } from '../../host/files.ts';
 import { silentLog } from '../../host/log.ts';
 import { sealJson } from '../../host/sealed-json.ts';
-import type { LeftTotals } from '../sensor-deps.ts';
+import type { LeftTotals } from '../kind/sensor-deps.ts';
 import { open as openGpioCounter, SavedTotal } from './driver.ts';
 
 const { signal } = new AbortController();

@@ -1,11 +1,11 @@
 /** Key `frequency` in Hz, from the times between edges during the gate: it needs two, and reads 0 for what is slower. */
 import { z } from 'zod';
-import type { ConfigPath } from '../../config/config-fault.ts';
+import type { ConfigPath } from '../../config/fields/config-fault.ts';
+import { duration } from '../../config/fields/fields.ts';
 import type { Finding } from '../../config/fields/findings.ts';
 import { gpioInputFields } from '../../config/fields/lines-and-ports.ts';
-import { duration } from '../../config/fields.ts';
-import { formatDuration } from '../../config/quantity.ts';
-import { type ConfigOf, defineSensor, sensorSection } from '../definition.ts';
+import { formatDuration } from '../../config/fields/quantity.ts';
+import { type ConfigOf, defineSensor, sensorSection } from '../kind/definition.ts';
 
 /** Long enough to count 1 Hz, short enough for a live display. */
 const DEFAULT_GATE = '1s';

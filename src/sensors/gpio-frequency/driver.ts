@@ -4,9 +4,9 @@
  */
 import { deadlineError } from '../../hardware/deadline.ts';
 import type { LineEdge } from '../../hardware/gpio-port.ts';
-import { rounded } from '../i2c-chip.ts';
-import type { Sensor } from '../sensor.ts';
-import type { SensorDeps } from '../sensor-deps.ts';
+import { rounded } from '../kind/i2c-chip.ts';
+import type { Sensor } from '../kind/sensor.ts';
+import type { SensorDeps } from '../kind/sensor-deps.ts';
 import { type GpioFrequencyConfig, UNITS } from './definition.ts';
 
 export async function open(config: GpioFrequencyConfig, { ports, clock }: SensorDeps, signal: AbortSignal): Promise<Sensor> {

@@ -1,6 +1,6 @@
 /** A GPIO line as a sensor: `state`, true when active; at every edge, and at every period as a heartbeat. */
-import type { Reading, Sensor } from '../sensor.ts';
-import type { SensorDeps } from '../sensor-deps.ts';
+import type { Reading, Sensor } from '../kind/sensor.ts';
+import type { SensorDeps } from '../kind/sensor-deps.ts';
 import type { GpioInputConfig } from './definition.ts';
 
 export async function open(config: GpioInputConfig, { ports }: SensorDeps, signal: AbortSignal): Promise<Sensor> {

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { type BoardBench, openBoardBench, until } from '../../../test/support/board-bench.ts';
 import { sensorConfig, sensorDeps } from '../../../test/support/sensor-bench.ts';
-import type { Reading } from '../sensor.ts';
+import type { Reading } from '../kind/sensor.ts';
 import { open as openGpioInput } from './driver.ts';
 
 const { signal } = new AbortController();

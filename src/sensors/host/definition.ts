@@ -1,8 +1,8 @@
 /** The gateway itself. Keys such as `cpuPercent`, `load1`, `memoryUsedPercent`, `diskUsedPercent`, `networkReceivedBytes`, `uptimeS`. */
 import { z } from 'zod';
+import { filePath, list, text } from '../../config/fields/fields.ts';
 import { doubled } from '../../config/fields/findings.ts';
-import { filePath, list, text } from '../../config/fields.ts';
-import { type ConfigOf, defineSensor, sensorSection } from '../definition.ts';
+import { type ConfigOf, defineSensor, sensorSection } from '../kind/definition.ts';
 
 const GROUPS = ['cpu', 'load', 'memory', 'disk', 'temperature', 'network', 'uptime'] as const;
 

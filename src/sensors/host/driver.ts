@@ -8,9 +8,9 @@
  */
 import { withinDeadline } from '../../hardware/deadline.ts';
 import type { Metric, MetricGroup } from '../../host/host-metrics.ts';
-import type { Refusal, Sensor } from '../sensor.ts';
-import type { SensorDeps } from '../sensor-deps.ts';
-import { sensorFault } from '../sensor-fault.ts';
+import type { Refusal, Sensor } from '../kind/sensor.ts';
+import type { SensorDeps } from '../kind/sensor-deps.ts';
+import { sensorFault } from '../kind/sensor-fault.ts';
 import { type HostConfig, hostKeys } from './definition.ts';
 
 /** Part of the metrics that is read by itself. */

@@ -3,10 +3,10 @@ import { FakeClock } from '../../../test/support/fake-clock.ts';
 import { FewLines } from '../../../test/support/few-lines.ts';
 import { MemoryFiles } from '../../../test/support/memory-files.ts';
 import { OF_THIS_MACHINE, sensorConfig } from '../../../test/support/sensor-bench.ts';
-import { AgentError } from '../../errors.ts';
+import { AgentError } from '../../errors/agent-error.ts';
 import type { Metric, MetricGroup } from '../../host/host-metrics.ts';
 import { type Log, silentLog } from '../../host/log.ts';
-import type { Sensor } from '../sensor.ts';
+import type { Sensor } from '../kind/sensor.ts';
 import { open as openHost } from './driver.ts';
 
 const { signal } = new AbortController();

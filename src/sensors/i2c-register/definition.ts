@@ -1,9 +1,9 @@
 /** Any chip on I2C by a table of its registers, whose keys it gives. */
 import { z } from 'zod';
+import { list, platformKey, section, table, whole } from '../../config/fields/fields.ts';
 import type { Finding } from '../../config/fields/findings.ts';
 import { limitFaults, registerMeaning, scaleFaults } from '../../config/fields/registers.ts';
-import { list, platformKey, section, table, whole } from '../../config/fields.ts';
-import { type ConfigOf, defineSensor, sensorSection } from '../definition.ts';
+import { type ConfigOf, defineSensor, sensorSection } from '../kind/definition.ts';
 
 const schema = sensorSection('i2c-register', {
   bus: whole(0, 255).default(1),

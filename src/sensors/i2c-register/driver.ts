@@ -5,10 +5,10 @@
  */
 import type { I2cBus } from '../../hardware/i2c-port.ts';
 import { registerValue } from '../families/registers/register-value.ts';
-import { openI2cChip } from '../i2c-chip.ts';
-import { type Outcome, outcomeOf } from '../outcome.ts';
-import type { Reading, Sensor } from '../sensor.ts';
-import type { SensorDeps } from '../sensor-deps.ts';
+import { openI2cChip } from '../kind/i2c-chip.ts';
+import { type Outcome, outcomeOf } from '../kind/outcome.ts';
+import type { Reading, Sensor } from '../kind/sensor.ts';
+import type { SensorDeps } from '../kind/sensor-deps.ts';
 import type { I2cRegisterConfig } from './definition.ts';
 
 export type RegisterField = I2cRegisterConfig['registers'][string];

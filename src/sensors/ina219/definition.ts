@@ -1,9 +1,9 @@
 /** INA219. Keys `voltage` (V), `current` (A), `power` (W). */
 import { z } from 'zod';
-import type { ConfigPath } from '../../config/config-fault.ts';
+import type { ConfigPath } from '../../config/fields/config-fault.ts';
 import { type Finding, finding } from '../../config/fields/findings.ts';
 import { i2cFields } from '../../config/fields/lines-and-ports.ts';
-import { addresses, type ConfigOf, defineSensor, sensorSection } from '../definition.ts';
+import { addresses, type ConfigOf, defineSensor, sensorSection } from '../kind/definition.ts';
 
 /** Most breakout boards carry a 0.1 ohm shunt. */
 const DEFAULT_SHUNT_OHMS = 0.1;

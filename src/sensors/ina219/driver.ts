@@ -9,11 +9,11 @@
  * the truth is. Such a value is left out, and the power with it.
  */
 import type { I2cBus } from '../../hardware/i2c-port.ts';
-import { openI2cChip, rounded, signed16 } from '../i2c-chip.ts';
-import { type Outcome, outcomeOf } from '../outcome.ts';
-import type { Sensor } from '../sensor.ts';
-import type { SensorDeps } from '../sensor-deps.ts';
-import { sensorFault } from '../sensor-fault.ts';
+import { openI2cChip, rounded, signed16 } from '../kind/i2c-chip.ts';
+import { type Outcome, outcomeOf } from '../kind/outcome.ts';
+import type { Sensor } from '../kind/sensor.ts';
+import type { SensorDeps } from '../kind/sensor-deps.ts';
+import { sensorFault } from '../kind/sensor-fault.ts';
 import { CONVERSION_MS, type Ina219Config, UNITS } from './definition.ts';
 
 const REGISTER = { config: 0, shunt: 1, bus: 2 } as const;

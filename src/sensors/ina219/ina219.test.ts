@@ -10,7 +10,7 @@ import {
   valuesOf,
 } from '../../../test/support/chip-on-board.ts';
 import { forRandomBytes } from '../../../test/support/random-bytes.ts';
-import { sorted } from '../outcome.ts';
+import { sorted } from '../kind/outcome.ts';
 import { ina219Config, parseIna219 } from './driver.ts';
 
 const { signal } = new AbortController();

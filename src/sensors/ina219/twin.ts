@@ -3,8 +3,9 @@
  * and power of them (equations 4 and 5), and OVF tells only that this arithmetic overflowed. CNVR falls with a write of the configuration and
  * with a read of the power register (table 8-7). After power-on it converts continuously, uncalibrated.
  */
-import { clamped, rounded } from '../../simulated-board/numbers.ts';
+
 import { type ChipContext, WordChip } from '../../simulated-board/simulated-chip.ts';
+import { clamped, rounded } from '../../simulated-board/talkers/numbers.ts';
 import type { Twin } from '../../simulated-board/twin.ts';
 import type { Ina219Config } from './definition.ts';
 

@@ -1,7 +1,7 @@
 /** LM75 and its descendants, after LM75B (NXP) rev. 6.1. Key `temperature` (°C). */
 import { i2cFields } from '../../config/fields/lines-and-ports.ts';
-import { defineSensor, sensorSection } from '../definition.ts';
 import { type ThermometerData, thermometer } from '../families/thermometers/definition.ts';
+import { defineSensor, sensorSection } from '../kind/definition.ts';
 
 const schema = sensorSection('lm75', i2cFields({ default: 0x48, min: 0x48, max: 0x4f }));
 

@@ -1,8 +1,8 @@
 /** MCP9808, after DS25095A. Key `temperature` (°C). */
 import { z } from 'zod';
 import { i2cFields } from '../../config/fields/lines-and-ports.ts';
-import { type ConfigOf, defineSensor, sensorSection } from '../definition.ts';
 import { type ThermometerData, thermometer } from '../families/thermometers/definition.ts';
+import { type ConfigOf, defineSensor, sensorSection } from '../kind/definition.ts';
 
 /** °C, by the bits of register 8 (register 5-7). */
 const RESOLUTIONS = [0.5, 0.25, 0.125, 0.0625] as const;

@@ -1,12 +1,12 @@
 /** A Modbus unit, by a table of its registers. One key per register. */
 import { z } from 'zod';
-import type { ConfigPath } from '../../config/config-fault.ts';
+import type { ConfigPath } from '../../config/fields/config-fault.ts';
+import { platformKey, section, table, whole } from '../../config/fields/fields.ts';
 import type { Finding } from '../../config/fields/findings.ts';
 import { modbusConnection } from '../../config/fields/lines-and-ports.ts';
 import { MODBUS_TYPES } from '../../config/fields/modbus-types.ts';
 import { endFaults, limitFaults, noConversion, registerMeaning, scaleFaults, unitFaults } from '../../config/fields/registers.ts';
-import { platformKey, section, table, whole } from '../../config/fields.ts';
-import { type ConfigOf, defineSensor, sensorSection, type ValueType } from '../definition.ts';
+import { type ConfigOf, defineSensor, sensorSection, type ValueType } from '../kind/definition.ts';
 
 /** Reading a few unused registers costs less than another request (2 bytes each against 8 bytes and a turn-around). */
 const DEFAULT_MAX_GAP = 8;

@@ -12,10 +12,10 @@
  * The mark of a missing value differs from maker to maker: NaN is none in every float, `noValue`, `min` and `max` say the rest. Such
  * a value is left out alone.
  */
-import { AgentError, hasCode, retryable } from '../../errors.ts';
-import { type Outcome, sorted } from '../outcome.ts';
-import type { Refusal, Sensor } from '../sensor.ts';
-import type { SensorDeps } from '../sensor-deps.ts';
+import { AgentError, hasCode, retryable } from '../../errors/agent-error.ts';
+import { type Outcome, sorted } from '../kind/outcome.ts';
+import type { Refusal, Sensor } from '../kind/sensor.ts';
+import type { SensorDeps } from '../kind/sensor-deps.ts';
 import type { ModbusConfig } from './definition.ts';
 import { isAlone, type PollingGroup } from './polling-groups.ts';
 import { PollingPlan } from './polling-plan.ts';

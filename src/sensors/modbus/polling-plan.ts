@@ -10,7 +10,7 @@
  * A unit of which nothing answers is looked for by one request a read, or the two halves of one: by all in turn, then by their halves. The first
  * that answers is asked for alone from then on, as the whole of it was silent.
  */
-import type { AgentError } from '../../errors.ts';
+import type { AgentError } from '../../errors/agent-error.ts';
 import { halvesOf, isAlone, type PollingGroup, pollingGroups, type Registers, registerOf } from './polling-groups.ts';
 
 /** Reads after which a silent register has a turn of its own, and what cannot be asked for as a whole is tried once more. */

@@ -3,8 +3,8 @@ import { modbusWidth } from '../../config/fields/registers.ts';
 import type { ModbusLink } from '../../hardware/modbus-port.ts';
 import { decodeModbus } from '../../hardware/modbus-values.ts';
 import { registerValue } from '../families/registers/register-value.ts';
-import { type Outcome, outcomeOf } from '../outcome.ts';
-import type { Reading } from '../sensor.ts';
+import { type Outcome, outcomeOf } from '../kind/outcome.ts';
+import type { Reading } from '../kind/sensor.ts';
 import type { ModbusRegister } from './definition.ts';
 import { type PollingGroup, type Registers, registerOf } from './polling-groups.ts';
 

@@ -4,7 +4,7 @@
  */
 import { Socket } from 'node:net';
 import { pathToFileURL } from 'node:url';
-import { messageOf } from '../../errors.ts';
+import { messageOf } from '../../errors/agent-error.ts';
 import { systemClock } from '../../host/clock.ts';
 import { JsonLink } from '../../host/json-link.ts';
 import { expectSafeCode } from '../../host/user-code.ts';

@@ -1,7 +1,7 @@
 /** A user's own driver file; tank-level.mjs shows what it exports. Only it knows its keys. */
 import { z } from 'zod';
-import { existingFile, table } from '../../config/fields.ts';
-import { type ConfigOf, defineSensor, sensorSection } from '../definition.ts';
+import { existingFile, table } from '../../config/fields/fields.ts';
+import { type ConfigOf, defineSensor, sensorSection } from '../kind/definition.ts';
 
 const schema = sensorSection('module', {
   file: existingFile(),
@@ -15,5 +15,6 @@ export const moduleSensor = defineSensor({
   schema,
   driver: () => import('./driver.ts'),
   valueType: () => undefined,
+  reportsByEvent: () => true,
   userCode: ({ file }) => file,
 });

@@ -7,7 +7,7 @@
  *     return { read: async (signal) => [{ key: 'level', value: 1.5, unit: 'm' }], close: async () => {} };
  *   }
  */
-import { messageOf } from '../../errors.ts';
+import { messageOf } from '../../errors/agent-error.ts';
 import type { Ports } from '../../hardware/ports.ts';
 import { endedWithin } from '../../host/bounded-wait.ts';
 import type { Clock } from '../../host/clock.ts';
@@ -16,9 +16,9 @@ import { type JsonValue, stringifyJson } from '../../host/json.ts';
 import type { Log } from '../../host/log.ts';
 import { expectSafeCode } from '../../host/user-code.ts';
 import { valueFault } from '../../platform/wire-values.ts';
-import type { Reading, Sensor } from '../sensor.ts';
-import type { ClientRpc, SensorDeps } from '../sensor-deps.ts';
-import { sensorFault } from '../sensor-fault.ts';
+import type { Reading, Sensor } from '../kind/sensor.ts';
+import type { ClientRpc, SensorDeps } from '../kind/sensor-deps.ts';
+import { sensorFault } from '../kind/sensor-fault.ts';
 import type { ModuleConfig } from './definition.ts';
 import { methodsOf, Peer } from './peer.ts';
 

@@ -5,12 +5,12 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { FakeClock } from '../../../test/support/fake-clock.ts';
 import { forRandomBytes } from '../../../test/support/random-bytes.ts';
 import { sensorConfig, sensorDeps } from '../../../test/support/sensor-bench.ts';
-import { AgentError } from '../../errors.ts';
+import { AgentError } from '../../errors/agent-error.ts';
 import type { Ports } from '../../hardware/ports.ts';
 import { AgentLog, silentLog } from '../../host/log.ts';
 import { sendableKey } from '../../platform/wire-values.ts';
 import { createSensor } from '../create-sensor.ts';
-import type { Sensor } from '../sensor.ts';
+import type { Sensor } from '../kind/sensor.ts';
 import { checkReadings, open as openModule } from './driver.ts';
 
 const { signal } = new AbortController();

@@ -1,5 +1,5 @@
 /** Errors on the way between the agent and a driver's process: the words, and of an AgentError its code and recovery too. */
-import { AgentError, type ErrorCode, messageOf, type Recovery } from '../../errors.ts';
+import { AgentError, type ErrorCode, messageOf, type Recovery } from '../../errors/agent-error.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../host/json.ts';
 
 const MAX_MESSAGE_LENGTH = 2_000;

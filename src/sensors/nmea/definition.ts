@@ -1,7 +1,7 @@
 /** A satellite receiver. Keys `latitude`, `longitude`, `altitude`, `speed`, `course`, `satellites`, `fix`. */
 import { z } from 'zod';
 import { serialPortFields } from '../../config/fields/lines-and-ports.ts';
-import { type ConfigOf, defineSensor, sensorSection } from '../definition.ts';
+import { type ConfigOf, defineSensor, sensorSection } from '../kind/definition.ts';
 
 const schema = sensorSection('nmea', {
   ...serialPortFields,

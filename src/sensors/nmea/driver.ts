@@ -2,10 +2,10 @@
 import { withinDeadline } from '../../hardware/deadline.ts';
 import type { Clock } from '../../host/clock.ts';
 import { LineSplitter } from '../families/lines/line-splitter.ts';
-import { rounded } from '../i2c-chip.ts';
-import type { Reading, Sensor } from '../sensor.ts';
-import type { SensorDeps } from '../sensor-deps.ts';
-import { sensorFault } from '../sensor-fault.ts';
+import { rounded } from '../kind/i2c-chip.ts';
+import type { Reading, Sensor } from '../kind/sensor.ts';
+import type { SensorDeps } from '../kind/sensor-deps.ts';
+import { sensorFault } from '../kind/sensor-fault.ts';
 import { type NmeaConfig, UNITS } from './definition.ts';
 
 /** NMEA 0183 allows 82 characters; some receivers send a little more. */

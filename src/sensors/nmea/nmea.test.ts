@@ -7,8 +7,8 @@ import { MemoryFiles } from '../../../test/support/memory-files.ts';
 import { forRandomBytes } from '../../../test/support/random-bytes.ts';
 import { OF_THIS_MACHINE, sensorConfig, sensorDeps } from '../../../test/support/sensor-bench.ts';
 import { silentLog } from '../../host/log.ts';
-import type { Sensor } from '../sensor.ts';
-import type { SensorDeps } from '../sensor-deps.ts';
+import type { Sensor } from '../kind/sensor.ts';
+import type { SensorDeps } from '../kind/sensor-deps.ts';
 import { loadParser, NmeaFix, open as openNmea } from './driver.ts';
 
 const { signal } = new AbortController();

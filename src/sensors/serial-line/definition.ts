@@ -1,9 +1,9 @@
 /** A sensor that prints lines on a serial port. Keys are what the lines say. */
 import { z } from 'zod';
+import { handedOn, size } from '../../config/fields/fields.ts';
 import { serialPortFields } from '../../config/fields/lines-and-ports.ts';
-import { handedOn, size } from '../../config/fields.ts';
-import { type ConfigOf, defineSensor, sensorSection } from '../definition.ts';
 import { LINE_KEYS, lineFormatFields } from '../families/lines/definition.ts';
+import { type ConfigOf, defineSensor, sensorSection } from '../kind/definition.ts';
 
 /** Longer lines are noise: a sensor that lost its line end must not fill the memory. */
 const DEFAULT_MAX_LINE = '4kB';
@@ -25,5 +25,6 @@ export const serialLine = defineSensor({
   twin: () => import('./twin.ts'),
   ...LINE_KEYS,
   keepsTimes: true,
+  reportsByEvent: ({ request }) => request === undefined,
   onSerialPort: (name, port) => `{ name: ${name}, kind: serial-line, port: ${port}, baudRate: 9600, format: json }`,
 });

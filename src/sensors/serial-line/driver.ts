@@ -3,17 +3,17 @@
  * the request and takes the first good line that follows. Lines that are garbage are counted and passed over, and so is a line whose beginning
  * was not heard, as the port was opened or plugged in while it came: `23.5` without its first byte is a number too. After a silence it was.
  */
-import { messageOf } from '../../errors.ts';
+import { messageOf } from '../../errors/agent-error.ts';
 import { withinDeadline } from '../../hardware/deadline.ts';
 import type { SerialPort } from '../../hardware/serial-port.ts';
 import type { Clock } from '../../host/clock.ts';
 import { Listeners } from '../../host/listeners.ts';
 import { type LineParser, openLineParser } from '../families/lines/line-format.ts';
 import { LineSplitter } from '../families/lines/line-splitter.ts';
-import { sorted } from '../outcome.ts';
-import type { Reading, Refusal, Sensor } from '../sensor.ts';
-import type { SensorDeps } from '../sensor-deps.ts';
-import { sensorFault } from '../sensor-fault.ts';
+import { sorted } from '../kind/outcome.ts';
+import type { Reading, Refusal, Sensor } from '../kind/sensor.ts';
+import type { SensorDeps } from '../kind/sensor-deps.ts';
+import { sensorFault } from '../kind/sensor-fault.ts';
 import type { SerialLineConfig } from './definition.ts';
 
 /**

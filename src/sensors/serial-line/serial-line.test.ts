@@ -7,8 +7,8 @@ import { OF_THIS_MACHINE, sensorConfig, sensorDeps } from '../../../test/support
 import type { SerialPort } from '../../hardware/serial-port.ts';
 import { silentLog } from '../../host/log.ts';
 import type { BoardConfigInput } from '../../simulated-board/board-config.ts';
-import type { Reading, Sensor } from '../sensor.ts';
-import type { SensorDeps } from '../sensor-deps.ts';
+import type { Reading, Sensor } from '../kind/sensor.ts';
+import type { SensorDeps } from '../kind/sensor-deps.ts';
 import { open as openSerialLine } from './driver.ts';
 
 const { signal } = new AbortController();

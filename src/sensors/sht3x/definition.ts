@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { i2cFields } from '../../config/fields/lines-and-ports.ts';
 import type { I2cBus } from '../../hardware/i2c-port.ts';
-import { addresses, type ConfigOf, defineSensor, sensorSection } from '../definition.ts';
+import { addresses, type ConfigOf, defineSensor, sensorSection } from '../kind/definition.ts';
 
 const schema = sensorSection('sht3x', {
   ...i2cFields({ default: 0x44, min: 0x44, max: 0x45 }),

@@ -6,11 +6,11 @@
  * Overload: outside its range (tables 1 and 2) a value is left out alone. 0 and 100 % are ends of the scale and also real air.
  */
 import type { I2cBus } from '../../hardware/i2c-port.ts';
-import { openI2cChip, rounded } from '../i2c-chip.ts';
-import { type Outcome, outcomeOf } from '../outcome.ts';
-import type { Sensor } from '../sensor.ts';
-import type { SensorDeps } from '../sensor-deps.ts';
-import { sensorFault, withinRange } from '../sensor-fault.ts';
+import { openI2cChip, rounded } from '../kind/i2c-chip.ts';
+import { type Outcome, outcomeOf } from '../kind/outcome.ts';
+import type { Sensor } from '../kind/sensor.ts';
+import type { SensorDeps } from '../kind/sensor-deps.ts';
+import { sensorFault, withinRange } from '../kind/sensor-fault.ts';
 import { crc8, MEASUREMENT_MS, type Sht3xConfig, UNITS } from './definition.ts';
 
 /** Table 8. */

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { givesNothingWithoutPower, otherLibraries, RUNS, readsWhatIsShown, valuesOf } from '../../../test/support/chip-on-board.ts';
 import { forRandomBytes } from '../../../test/support/random-bytes.ts';
-import { sorted } from '../outcome.ts';
+import { sorted } from '../kind/outcome.ts';
 import { crc8 } from './definition.ts';
 import { parseSht3x } from './driver.ts';
 

@@ -1,8 +1,8 @@
 /** TMP102, after SBOS397. Key `temperature` (°C). */
 import { z } from 'zod';
 import { i2cFields } from '../../config/fields/lines-and-ports.ts';
-import { type ConfigOf, defineSensor, sensorSection } from '../definition.ts';
 import { type ThermometerData, thermometer } from '../families/thermometers/definition.ts';
+import { type ConfigOf, defineSensor, sensorSection } from '../kind/definition.ts';
 
 const schema = sensorSection('tmp102', {
   ...i2cFields({ default: 0x48, min: 0x48, max: 0x4b }),

@@ -1,6 +1,6 @@
 /** A satellite receiver: RMC and GGA sentences, with the values the agent must make of them in the record. */
 import type { SerialTalkConfig } from '../board-config.ts';
-import { rounded } from '../numbers.ts';
+import { rounded } from './numbers.ts';
 import type { Talker, TalkerContext } from './talker.ts';
 
 type NmeaConfig = Extract<SerialTalkConfig, { readonly kind: 'nmea' }>;

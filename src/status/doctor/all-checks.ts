@@ -3,6 +3,7 @@
 import { actuators } from './checks/actuators.ts';
 import { agent } from './checks/agent.ts';
 import { alerts } from './checks/alerts.ts';
+import type { Check } from './checks/checkup.ts';
 import { clock } from './checks/clock.ts';
 import { configReadable } from './checks/config-readable.ts';
 import { configuration } from './checks/configuration.ts';
@@ -29,7 +30,6 @@ import { unit } from './checks/unit.ts';
 import { uploads } from './checks/uploads.ts';
 import { watchdog } from './checks/watchdog.ts';
 import { wear } from './checks/wear.ts';
-import type { Check } from './checkup.ts';
 
 const CONFIGURATION = [configuration, configurationWarnings, stateFolder, secrets, configReadable];
 const HARDWARE = [devices, permissions, sensors, actuators];

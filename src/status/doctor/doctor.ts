@@ -1,11 +1,11 @@
 /** Looks at every thing that keeps a gateway from working. Changes nothing; a check that hangs is cut off and said to be unknown. */
 
-import { onBoard } from '../../config/agent-config.ts';
 import { type ReadConfig, readConfig } from '../../config/read-config.ts';
-import { messageOf } from '../../errors.ts';
+import { onBoard } from '../../config/schema/agent-config.ts';
+import { messageOf } from '../../errors/agent-error.ts';
 import { outcomeWithin } from '../../host/bounded-wait.ts';
 import { CHECKS } from './all-checks.ts';
-import { type Check, type CheckContext, type DoctorDeps, type Finding, unknown, type Verdict } from './checkup.ts';
+import { type Check, type CheckContext, type DoctorDeps, type Finding, unknown, type Verdict } from './checks/checkup.ts';
 
 export interface CheckedThing extends Finding {
   readonly id: string;

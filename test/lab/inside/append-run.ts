@@ -12,7 +12,7 @@ import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { createInterface } from 'node:readline';
-import type { OutboxConfig } from '../../../src/config/agent-config.ts';
+import type { OutboxConfig } from '../../../src/config/schema/agent-config.ts';
 import { systemClock } from '../../../src/host/clock.ts';
 import { systemFiles } from '../../../src/host/files.ts';
 import { silentLog } from '../../../src/host/log.ts';

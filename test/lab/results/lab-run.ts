@@ -1,4 +1,4 @@
-/** The result file of a whole lab run, from which the README's table is made. */
+/** The result file of a whole lab run, from which the table in docs/testing.md is made. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';

@@ -53,6 +53,14 @@ export const AIMS: Readonly<Record<string, readonly [string, string, ...string[]
     'what was on at the start stays on, as nobody has set it',
     'safe states for the start wait for the first command',
   ],
+  'an output shows the highest of its filled slots': [
+    'the state for the start stands above what an operator says',
+    'an operator keeps the slot of an output whose safe state was set',
+  ],
+  'a rule that has lost its sensor leaves its output off': [
+    'an output whose rule has lost its sensor stays as it was',
+    'a lost sensor leaves its rule as it last was',
+  ],
   'the agent ends for nothing that it could live with': [
     'an outbox that does not open ends the agent',
     'a state file that cannot be read ends the agent',

@@ -33,7 +33,7 @@ export const LIFE_FAULTS: readonly PlantedFault[] = [
   {
     name: 'the alarm of an output that switched off in the end stays',
     file: 'actuators/safe-states.ts',
-    old: 'if (owed !== undefined && owed.tries > 0) this.#deps.onAlarm(slot.settings.name, undefined);',
+    old: 'if (owed !== undefined) this.#deps.onAlarm(slot.settings.name, undefined);',
     new: '',
     needs: ['stuck relays|pins', 'heater|pulse'],
   },
@@ -75,22 +75,8 @@ export const LIFE_FAULTS: readonly PlantedFault[] = [
   {
     name: 'a rule that ends leaves its output as it is',
     file: 'actuators/local-rules.ts',
-    old: 'if (state.on) this.#end(state);',
-    new: 'if (state.on) state.on = false;',
-    needs: ['warmth', 'fan'],
-  },
-  {
-    name: 'a rule that was on before a restart does not set its output again',
-    file: 'actuators/local-rules.ts',
-    old: 'if (!state.isSet) this.#setAgain(state);',
-    new: 'state.isSet = true;',
-    needs: ['warmth', 'fan', 'power cut|power cut in a change'],
-  },
-  {
-    name: 'a rule that was on before a restart is forgotten',
-    file: 'actuators/local-rules.ts',
-    old: 'const on = config.enabled && standing.length > 0;',
-    new: 'const on = false;',
+    old: 'void output?.take({',
+    new: 'if (holds) void output?.take({',
     needs: ['warmth', 'fan'],
   },
   {
@@ -103,8 +89,8 @@ export const LIFE_FAULTS: readonly PlantedFault[] = [
   {
     name: 'a rule waits anew with each value',
     file: 'actuators/local-rules.ts',
-    old: '} else if (state.cancelWaiting === undefined) {',
-    new: '} else {\n      stopWaiting(state);',
+    old: 'state.cancelWaiting ??= this',
+    new: 'stopWaiting(state);\n    state.cancelWaiting = this',
     needs: ['warmth', 'fan'],
   },
   {
@@ -123,7 +109,7 @@ export const LIFE_FAULTS: readonly PlantedFault[] = [
   },
   {
     name: 'a stop during the start is a fault',
-    file: 'agent.ts',
+    file: 'agent/agent.ts',
     old: 'if (signal.aborted) void agent.#stop();',
     new: 'if (signal.aborted) throw signal.reason;',
     needs: [],

@@ -33,7 +33,7 @@ export const WISH_COUNTER_AND_IDENTITY_FAULTS: readonly PlantedFault[] = [
   {
     name: 'a setting that is taken back stays',
     file: 'attributes/shared-attributes.ts',
-    old: '      await target.clear();',
+    old: '      await target.clear(wasApplied);',
     new: '      await Promise.resolve(target.clear);',
     needs: [],
   },

@@ -1,5 +1,5 @@
 /** Technician who changes the configuration, rightly or not; in the end it is as it was. */
-import { ConfigError } from '../../../src/config/config-fault.ts';
+import { ConfigError } from '../../../src/config/fields/config-fault.ts';
 import { lasting, MINUTE_MS, type Stroke, type Trouble } from './stroke.ts';
 
 /** A reload has read the file by then. */

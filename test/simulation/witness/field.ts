@@ -2,9 +2,10 @@
 import type { Threshold } from '../../../src/telemetry/alarm-thresholds.ts';
 import type { Durable } from '../durable.ts';
 import { KEY_SWITCH, METER_SHOWS } from '../equipment.ts';
-import type { Command, People } from '../people.ts';
+import type { People } from '../people.ts';
 import type { World } from '../world.ts';
 import { type OnTime, onTimes } from './intervals.ts';
+import { refusalOf } from './refusal.ts';
 import { few, type Sentence, seconds } from './sentence.ts';
 
 /** From being read to being durable: a commit's age, and the disk. */
@@ -106,9 +107,9 @@ function registers(world: World): string[] {
 function rules(world: World): string[] {
   return world.site.config.rules.flatMap(({ name, when, set }) => {
     const output = world.site.outputs.find((one) => one.name === set.actuator);
-    const { above, hysteresis } = when;
-    if (output === undefined || above === undefined) return [];
-    const values = takenOf(world, when.key)
+    const { sensor, key, above, hysteresis = 0 } = when ?? {};
+    if (output === undefined || sensor === undefined || key === undefined || above === undefined) return [];
+    const values = takenOf(world, key)
       .filter(({ entry }) => typeof entry.value === 'number')
       .map(({ entry, takenAtMs }) => ({ value: Number(entry.value), atMs: takenAtMs }));
     const times = onTimes(world, output.line);
@@ -120,11 +121,11 @@ function rules(world: World): string[] {
       const isOn = times.some(({ fromMs, untilMs }) => fromMs <= atMs && atMs < untilMs);
       const time = { fromMs: atMs - RULE_SETTLED_MS, untilMs: atMs };
       // A sensor that was taken out took the rule's turn with it.
-      const isWatched = !world.configuration.isWithout(when.sensor, time.fromMs, time.untilMs);
+      const isWatched = !world.configuration.isWithout(sensor, time.fromMs, time.untilMs);
       // Readings that have just begun again, after a bus that hung, settle nothing.
       const isSettled = seen.length >= 3 && atMs - (seen[0]?.atMs ?? atMs) >= RULE_SETTLED_MS / 2;
       if (isSettled && due !== undefined && due !== isOn && isWatched && isLeftAlone(world, time))
-        return [`${name}: ${output.name} is ${isOn ? 'on' : 'off'} at ${seconds(atMs)}, and ${when.key} is ${value}`];
+        return [`${name}: ${output.name} is ${isOn ? 'on' : 'off'} at ${seconds(atMs)}, and ${key} is ${value}`];
     }
     return [];
   });
@@ -173,12 +174,6 @@ function refusedForTheDisk({ diskTroubles }: World, { commands }: People): strin
       .filter(({ atMs, answeredAtMs = atMs }) => diskTroubles.within(atMs - DISK_WELL_MS, answeredAtMs + 1) === 0)
       .map((command) => `${command.method} at ${seconds(command.atMs)}: ${refusalOf(command)}`),
   );
-}
-
-function refusalOf({ answer }: Command): string | undefined {
-  if (typeof answer !== 'object' || answer === null || !('error' in answer)) return undefined;
-  const { error } = answer as { readonly error: unknown };
-  return typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : undefined;
 }
 
 /** Returns the newest durable entry of a key. */

@@ -1,6 +1,6 @@
 /** Movements: none that was not to be, none twice, none for too long. */
 
-import type { Output } from '../equipment.ts';
+import { KEY_SWITCH, type Output } from '../equipment.ts';
 import type { Command, People } from '../people.ts';
 import type { World } from '../world.ts';
 import { blamelessMs, isOnAt, onTimes, was } from './intervals.ts';
@@ -158,6 +158,10 @@ function started(world: World): string[] {
       world.site.outputs
         .filter(
           ({ safeStart, line }) => safeStart !== undefined && !was(world, line, safeStart, { fromMs, untilMs: untilMs + OFF_TOLERANCE_MS }),
+        )
+        // Lockout holds back what would switch on.
+        .filter(
+          ({ safeStart }) => safeStart === false || !onTimes(world, KEY_SWITCH).some((one) => one.fromMs < untilMs && one.untilMs > fromMs),
         )
         .filter(() => world.hinderedMs(untilMs, untilMs + OFF_TOLERANCE_MS) === 0)
         .map(({ name, safeStart }) => `${name} was ${safeStart === true ? 'off' : 'on'} all through the start at ${seconds(untilMs)}`),

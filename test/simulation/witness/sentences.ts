@@ -7,12 +7,14 @@ import { IMAGES } from './images.ts';
 import { LIFE } from './life.ts';
 import { MOVEMENT } from './movement.ts';
 import type { Sentence } from './sentence.ts';
+import { SLOTS } from './slots.ts';
 import { WISHES } from './wishes.ts';
 import { WORDS } from './words.ts';
 
 export const SENTENCES: readonly Sentence[] = [
   ...DELIVERY,
   ...MOVEMENT,
+  ...SLOTS,
   ...LIFE,
   ...FIELD,
   ...WISHES,

@@ -2,10 +2,10 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { ActuatorSettings, ActuatorState } from '../../../src/actuators/actuator.ts';
 import { ActuatorControl } from '../../../src/actuators/actuator-control.ts';
 import { ActuatorMemory } from '../../../src/actuators/actuator-memory.ts';
-import { DESIRED_STATES_FORMAT, DesiredStates } from '../../../src/actuators/desired-states.ts';
+import type { ActuatorSettings, ActuatorState } from '../../../src/actuators/kind/actuator.ts';
+import { OUTPUTS_FORMAT, OutputFile } from '../../../src/actuators/output-file.ts';
 import { PulseMarks } from '../../../src/actuators/pulse-marks.ts';
 import { systemFiles } from '../../../src/host/files.ts';
 import { silentLog } from '../../../src/host/log.ts';
@@ -22,8 +22,8 @@ let drivers: Record<string, FakeActuator>;
 let control: ActuatorControl;
 
 async function open(...settings: ActuatorSettings[]): Promise<ActuatorControl> {
-  const file = new StateFile({ ...DESIRED_STATES_FORMAT, path: join(folder, 'actuators.json'), files: systemFiles, clock, log: silentLog });
-  const desired = await DesiredStates.open(file, clock);
+  const file = new StateFile({ ...OUTPUTS_FORMAT, path: join(folder, 'actuators.json'), files: systemFiles, clock, log: silentLog });
+  const outputs = await OutputFile.open(file, clock);
   const actuators = settings.map((each) => {
     drivers[each.name] ??= new FakeActuator();
     return { settings: each, driver: drivers[each.name] as FakeActuator };
@@ -32,7 +32,7 @@ async function open(...settings: ActuatorSettings[]): Promise<ActuatorControl> {
     {
       actuators,
       memory: new ActuatorMemory({
-        desired,
+        outputs,
         pulseMarks: await PulseMarks.open(folder, silentLog, { files: systemFiles, bootId: clock.bootId }),
       }),
       locked: () => locked,
@@ -211,7 +211,7 @@ describe('an actuator', () => {
   });
 
   it('is never on together with one it excludes, also when both are asked at once or the other is not known', async () => {
-    await open(relaySettings('up', { neverWith: ['down'] }), relaySettings('down'));
+    await open(relaySettings('up', { neverWith: [{ with: 'down', gapMs: 0 }] }), relaySettings('down'));
     expect(await Promise.all([set('up', true), set('down', true)])).toEqual(['moved', 'actuators/interlocked']);
     await set('up', false);
     expect(await set('down', true)).toBe('moved');
@@ -280,6 +280,9 @@ describe('a pulse', () => {
 
   it('is switched off when nobody knows whether it began', async () => {
     await open(relaySettings('relay', { deadlineMs: 100 }));
+    relay().read = async () => {
+      throw new Error('says nothing');
+    };
     relay().beforeWrite = (value) => {
       if (value === true) throw new Error('half done');
     };
@@ -322,11 +325,11 @@ describe('a pulse', () => {
 });
 
 describe('a safe state', () => {
-  it('is set at start, at stop and after silence, whatever the gates say', async () => {
+  it('is set at start, at stop and after silence', async () => {
     const safe = { start: true, stop: true, noContact: { afterMs: 60_000, value: false } };
-    locked = true;
     await open(relaySettings('relay', { safe, limits: { minOnMs: 3_600_000 } }));
     expect(relay().told).toEqual([true]);
+    locked = true;
     await clock.advance(50_000);
     control.contact.heard();
     await clock.advance(59_000);
@@ -337,7 +340,7 @@ describe('a safe state', () => {
     await clock.advance(600_000);
     control.contact.heard();
     await clock.advance(60_000);
-    expect(relay().told).toEqual([true, false, false]);
+    expect(relay().told).toEqual([true, false]);
     await control.close();
     expect([relay().told.at(-1), relay().closed]).toEqual([true, true]);
   });
@@ -362,7 +365,7 @@ describe('a safe state', () => {
     expect(await set('relay', true)).toBe('actuators/closing');
   });
 
-  it('gives way to the last desired value where that is restored, but not under lockout', async () => {
+  it('gives way to the last desired value where that is restored, under lockout once that ends', async () => {
     const settings = relaySettings('relay', { restore: true, safe: { start: false, stop: false } });
     await open(settings);
     await set('relay', true);
@@ -373,7 +376,10 @@ describe('a safe state', () => {
     await control.close();
     locked = true;
     await open(settings);
-    expect(control.state('relay')).toMatchObject({ value: false, by: 'safe-state' });
+    expect(control.state('relay').value).toBe(false);
+    locked = false;
+    await clock.advance(5_000);
+    expect(control.state('relay')).toMatchObject({ value: true, by: 'restore' });
   });
 
   it('gives way to off under lockout, too: what was off does not begin to run, and what did not go off is told again', async () => {
@@ -407,37 +413,17 @@ describe('a safe state', () => {
     expect(control.state('relay').value).toBe(true);
   });
 
-  it('of what has no memory is written to no card', async () => {
-    const files = new MemoryFiles();
-    const file = new StateFile({ ...DESIRED_STATES_FORMAT, path: '/state/actuators.json', log: silentLog, files, clock });
-    const settings = [relaySettings('relay', { safe: { start: false } }), relaySettings('kept', { restore: true })];
-    const actuators = settings.map((each) => ({ settings: each, driver: new FakeActuator() }));
-    const pulseMarks = await PulseMarks.open(folder, silentLog, { files: systemFiles, bootId: clock.bootId });
-    const desired = await DesiredStates.open(file, clock);
-    control = await ActuatorControl.open(
-      { actuators, memory: new ActuatorMemory({ desired, pulseMarks }), locked: () => false, clock, log: silentLog },
-      never,
-    );
-    await control.set('relay', true, rpc, never);
-    expect(files.changes).toEqual([]);
-    await control.set('kept', true, rpc, never);
-    await file.flush();
-    expect(JSON.parse(files.contentOf('/state/actuators.json').toString())).toMatchObject({
-      state: { actuators: { kept: { value: true } } },
-    });
-  });
-
   it('waits for no disk', async () => {
     const files = new MemoryFiles();
     files.faults = { delay: (operation) => (operation === 'sync' ? new Promise(() => {}) : undefined) };
-    const file = new StateFile({ ...DESIRED_STATES_FORMAT, path: '/state/actuators.json', log: silentLog, files, clock });
+    const file = new StateFile({ ...OUTPUTS_FORMAT, path: '/state/actuators.json', log: silentLog, files, clock });
     drivers.relay = new FakeActuator();
     const actuators = [{ settings: relaySettings('relay', { restore: true }), driver: drivers.relay }];
     const stuck = await ActuatorControl.open(
       {
         actuators,
         memory: new ActuatorMemory({
-          desired: await DesiredStates.open(file, clock),
+          outputs: await OutputFile.open(file, clock),
           pulseMarks: await PulseMarks.open(folder, silentLog, { files: systemFiles, bootId: clock.bootId }),
         }),
         locked: () => false,

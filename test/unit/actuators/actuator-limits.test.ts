@@ -1,7 +1,7 @@
 /** What an actuator may be asked for, and how often: each limit at its edge. */
 import { expect, it } from 'vitest';
-import type { ActuatorLimits, ActuatorSettings, ActuatorValue } from '../../../src/actuators/actuator.ts';
 import { checkPulse, checkTimes, checkValue, withMark } from '../../../src/actuators/actuator-limits.ts';
+import type { ActuatorLimits, ActuatorSettings, ActuatorValue } from '../../../src/actuators/kind/actuator.ts';
 import { relaySettings } from '../../support/fake-actuator.ts';
 
 const HOUR_MS = 3_600_000;

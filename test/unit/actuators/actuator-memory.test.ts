@@ -1,9 +1,9 @@
-/** What of a pin outlives the process: which wishes and marks are written, when, and what a later process makes of them. */
+/** What of a pin outlives the process: which marks are written, when, and what a later process makes of them. */
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { ActuatorSettings } from '../../../src/actuators/actuator.ts';
 import { ActuatorMemory } from '../../../src/actuators/actuator-memory.ts';
-import { DESIRED_STATES_FORMAT, DesiredStates } from '../../../src/actuators/desired-states.ts';
 import { KEPT_PULSES_FORMAT, KeptPulses } from '../../../src/actuators/kept-pulses.ts';
+import type { ActuatorSettings } from '../../../src/actuators/kind/actuator.ts';
+import { OUTPUTS_FORMAT, OutputFile } from '../../../src/actuators/output-file.ts';
 import { PinRecord } from '../../../src/actuators/pin-record.ts';
 import { PulseMarks } from '../../../src/actuators/pulse-marks.ts';
 import { silentLog } from '../../../src/host/log.ts';
@@ -12,8 +12,7 @@ import { relaySettings } from '../../support/fake-actuator.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { MemoryFiles } from '../../support/memory-files.ts';
 
-const FILE = '/state/actuators.json';
-const NONE = { changedAtMs: undefined, switchedOnAtMs: [] };
+const FILE = '/state/outputs.json';
 let clock: FakeClock;
 let files: MemoryFiles;
 let memory: ActuatorMemory;
@@ -22,13 +21,13 @@ let warnings: object[];
 async function open(bootId = 'boot-1'): Promise<void> {
   const log = { ...silentLog, warn: (fields: object) => void warnings.push(fields) };
   clock = new FakeClock({ bootId });
-  const desired = await DesiredStates.open(new StateFile({ ...DESIRED_STATES_FORMAT, path: FILE, files, clock, log }), clock);
-  memory = new ActuatorMemory({ desired, pulseMarks: await PulseMarks.open('/run', log, { files, bootId }) });
+  const outputs = await OutputFile.open(new StateFile({ ...OUTPUTS_FORMAT, path: FILE, files, clock, log }), clock);
+  memory = new ActuatorMemory({ outputs, pulseMarks: await PulseMarks.open('/run', log, { files, bootId }) });
 }
 
 function pin(changes: Partial<ActuatorSettings> = {}): PinRecord {
   const settings = relaySettings('pin', changes);
-  const record = new PinRecord({ settings, clock, history: memory.lastOf('pin').history, left: memory.leftMark(settings) });
+  const record = new PinRecord({ settings, clock, history: memory.historyOf('pin'), left: memory.leftMark(settings) });
   record.learn(false);
   return record;
 }
@@ -54,129 +53,14 @@ it('a switching on that only its mark tells of counts for the limits, and one th
   memory.update(before);
   await open();
   const after = new PinRecord({
-    ...{ settings: relaySettings('pin', { limits }), clock, history: memory.lastOf('pin').history },
+    ...{ settings: relaySettings('pin', { limits }), clock, history: memory.historyOf('pin') },
     left: memory.leftMark({ name: 'pin', limits: {} }),
   });
-  expect(memory.lastOf('pin').history.switchedOnAtMs).toEqual([]);
+  expect(memory.historyOf('pin').switchedOnAtMs).toEqual([]);
   expect(after.history).toEqual(before.history);
   const told = { changedAtMs: 900, switchedOnAtMs: [100, 900] };
   const both = new PinRecord({ settings: relaySettings('pin', { limits }), clock, history: told, left: { sinceMs: 890, pulse: false } });
   expect(both.history).toEqual(told);
-});
-
-describe('a wish', () => {
-  it('is kept for what remembers, with its history, and for nothing else', async () => {
-    memory.wished(pin(), true);
-    expect(memory.lastOf('pin').value).toBeUndefined();
-    for (const changes of [
-      { restore: true },
-      { limits: { minOnMs: 1 } },
-      { limits: { minOffMs: 1 } },
-      { limits: { maxSwitchesPerHour: 1 } },
-    ]) {
-      memory.wished(pin(changes), true);
-      expect(memory.lastOf('pin').value).toBe(true);
-      memory.wished(pin(changes), false);
-      expect(memory.lastOf('pin').value).toBe(false);
-    }
-    expect(memory.lastOf('other').history).toEqual(NONE);
-    await memory.close();
-    expect(files.paths).toEqual([FILE]);
-  });
-
-  it('comes back in the same boot with its times, and in another one as switched at its beginning', async () => {
-    const record = pin({ restore: true, limits: { minOnMs: 1, maxSwitchesPerHour: 5 } });
-    const claim = record.claim(true);
-    record.begin(claim);
-    record.took(claim);
-    record.giveBack(claim);
-    memory.update(record);
-    memory.wished(record, true);
-    await memory.close();
-    const history = { changedAtMs: 10_000, switchedOnAtMs: [10_000] };
-    await open();
-    expect([memory.lastOf('pin').value, memory.lastOf('pin').history]).toEqual([true, history]);
-    await open('boot-2');
-    expect([memory.lastOf('pin').value, memory.lastOf('pin').history]).toEqual([true, { changedAtMs: 0, switchedOnAtMs: [0] }]);
-  });
-
-  it('stays as it was when the pin only switches', async () => {
-    const record = pin({ restore: true, limits: { minOnMs: 1, maxSwitchesPerHour: 5 } });
-    memory.wished(record, false);
-    const claim = record.claim(true);
-    record.begin(claim);
-    memory.update(record);
-    expect([memory.lastOf('pin').value, memory.lastOf('pin').history.switchedOnAtMs]).toEqual([false, [10_000]]);
-    await memory.close();
-    const written = files.changes.length;
-    memory.update(record);
-    await memory.close();
-    expect(files.changes.length).toBe(written);
-  });
-
-  it('is written for itself alone where no limit asks for the past, and what an earlier version has kept of that is dropped', async () => {
-    const state = { value: true, changedAtMs: 5_000, switchedOnAtMs: [1_000, 5_000] };
-    files.put(FILE, JSON.stringify({ ...DESIRED_STATES_FORMAT, state: { bootId: 'boot-1', actuators: { pin: state } } }));
-    await open();
-    const record = pin({ restore: true });
-    memory.update(record);
-    await memory.close();
-    expect(JSON.parse(files.contentOf(FILE).toString()).state.actuators).toEqual({ pin: { value: true, switchedOnAtMs: [] } });
-    await open();
-    const written = files.changes.length;
-    const lamp = pin({ restore: true });
-    for (const value of [true, false, true]) {
-      const claim = lamp.claim(value);
-      lamp.begin(claim);
-      memory.update(lamp);
-      lamp.took(claim);
-      memory.update(lamp);
-    }
-    await memory.close();
-    expect(files.changes.length).toBe(written);
-  });
-
-  it('stands back behind a silence until that ends or something is wished, and is written once for each', async () => {
-    const [record, { settings: other }] = [pin({ restore: true }), pin()];
-    memory.silence(record.settings, true);
-    expect(memory.lastOf('pin').isSilenced ?? false).toBe(false);
-    memory.wished(record, true);
-    memory.silence(other, true);
-    expect(memory.lastOf('pin').isSilenced ?? false).toBe(false);
-    memory.silence(record.settings, true);
-    await memory.close();
-    await open('boot-2');
-    expect([memory.lastOf('pin').value, memory.lastOf('pin').isSilenced ?? false]).toEqual([true, true]);
-    const written = files.changes.length;
-    memory.silence(record.settings, true);
-    await memory.close();
-    expect(files.changes.length).toBe(written);
-    await open();
-    memory.silence(record.settings, false);
-    expect(memory.lastOf('pin').isSilenced ?? false).toBe(false);
-    memory.silence(record.settings, true);
-    memory.wished(record, true);
-    expect(memory.lastOf('pin').isSilenced ?? false).toBe(false);
-  });
-
-  it('is read from a file as far as it makes sense', async () => {
-    const actuators = {
-      ...{ text: { value: 'x', changedAtMs: 5, switchedOnAtMs: [1, 'x', 2] }, number: { value: 7, changedAtMs: 'x', switchedOnAtMs: 9 } },
-      ...{ wrong: { value: null, switchedOnAtMs: [] }, none: 5 },
-    };
-    files.put(FILE, JSON.stringify({ ...DESIRED_STATES_FORMAT, state: { bootId: 'boot-1', actuators } }));
-    await open();
-    expect([memory.lastOf('text').value, memory.lastOf('text').history]).toEqual(['x', { changedAtMs: 5, switchedOnAtMs: [1, 2] }]);
-    expect([memory.lastOf('number').value, memory.lastOf('number').history]).toEqual([7, NONE]);
-    expect([memory.lastOf('wrong').value, memory.lastOf('none').value, memory.lastOf('none').history]).toEqual([
-      undefined,
-      undefined,
-      NONE,
-    ]);
-    files.put(FILE, JSON.stringify({ ...DESIRED_STATES_FORMAT, state: { bootId: 'boot-1', actuators: 3 } }));
-    await open();
-    expect(memory.lastOf('text').value).toBeUndefined();
-  });
 });
 
 describe('a mark', () => {
@@ -213,24 +97,6 @@ describe('a mark', () => {
     record.giveBack(person);
     memory.update(record);
     expect(markText()).toMatchObject({ pulse: false });
-  });
-
-  it('says whether it has been on, and no more often than that changes', async () => {
-    const record = pin({ limits: { maxOnMs: 1_000 } });
-    const claim = record.claim(true);
-    memory.mark(record);
-    record.begin(claim);
-    memory.update(record);
-    expect(markText()).not.toHaveProperty('wasOn');
-    record.took(claim);
-    memory.update(record);
-    expect(markText()).toMatchObject({ sinceMs: 10_000, wasOn: true });
-    const written = files.changes.length;
-    record.lose('no answer');
-    memory.update(record);
-    expect(files.changes.length).toBe(written);
-    await open();
-    expect(memory.leftMark({ name: 'pin', limits: {} })).toEqual({ sinceMs: 10_000, pulse: false, wasOn: true });
   });
 
   it('that cannot be made keeps a pin from going on, and none that is on from being told of', () => {
@@ -329,8 +195,8 @@ it('an output that an earlier process may have left in a pulse stays on the list
   files.put(path, JSON.stringify({ ...KEPT_PULSES_FORMAT, state: { actuators: ['pin'] } }));
   const file = new StateFile({ ...KEPT_PULSES_FORMAT, path, files, clock, log: silentLog });
   const keptPulses = await KeptPulses.open(file, clock, ['pin']);
-  const desired = await DesiredStates.open(new StateFile({ ...DESIRED_STATES_FORMAT, path: FILE, files, clock, log: silentLog }), clock);
-  memory = new ActuatorMemory({ desired, keptPulses, pulseMarks: await PulseMarks.open('/run', silentLog, { files, bootId: 'boot-1' }) });
+  const outputs = await OutputFile.open(new StateFile({ ...OUTPUTS_FORMAT, path: FILE, files, clock, log: silentLog }), clock);
+  memory = new ActuatorMemory({ outputs, keptPulses, pulseMarks: await PulseMarks.open('/run', silentLog, { files, bootId: 'boot-1' }) });
   const listed = async (): Promise<unknown> => {
     await clock.advance(60_000);
     return JSON.parse(files.contentOf(path).toString()).state.actuators;

@@ -4,8 +4,8 @@ import { describe, expect, it } from 'vitest';
 import { checkValue } from '../../../src/actuators/actuator-limits.ts';
 import { actuatorSettings } from '../../../src/actuators/actuator-settings.ts';
 import { openDriver, reopeningDriver } from '../../../src/actuators/open-driver.ts';
-import type { ActuatorConfig } from '../../../src/config/agent-config.ts';
 import { actuatorSchema } from '../../../src/config/schema/actuators.ts';
+import type { ActuatorConfig } from '../../../src/config/schema/agent-config.ts';
 import type { Ports } from '../../../src/hardware/ports.ts';
 import { runProgram } from '../../../src/host/run-program.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
@@ -99,7 +99,16 @@ describe('the settings of an actuator', () => {
     const safe = { start: false, stop: true, crash: false, noContact: { after: '5m', value: true } };
     const relay = parse({ kind: 'gpio-output', line: 'GPIO17', maxPulse: '7s', restore: true, interlocks: ['two'], limits, safe });
     expect(actuatorSettings(relay)).toStrictEqual({
-      ...{ name: 'one', valueType: 'boolean', neverWith: ['two'], restore: true, deadlineMs: 5_000, idempotent: true, ownSupply: false },
+      ...{
+        name: 'one',
+        valueType: 'boolean',
+        neverWith: [{ with: 'two', gapMs: 0 }],
+        operatorUntil: 'ruleChange',
+        restore: true,
+        deadlineMs: 5_000,
+        idempotent: true,
+        ownSupply: false,
+      },
       limits: { minOnMs: 1_000, minOffMs: 2_000, maxOnMs: 3_000, maxSwitchesPerHour: 4, maxPulseMs: 7_000 },
       safe: { start: false, stop: true, crash: false, noContact: { afterMs: 300_000, value: true } },
     });

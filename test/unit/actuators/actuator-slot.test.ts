@@ -1,7 +1,7 @@
 /** One pin's turns by themselves: what queues, what goes first, what a reading beside a write is worth, and what becomes of a write that comes late. */
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { ActuatorDriver, ActuatorValue, Writer } from '../../../src/actuators/actuator.ts';
 import { ActuatorSlot, type Movement } from '../../../src/actuators/actuator-slot.ts';
+import type { ActuatorDriver, ActuatorValue, Writer } from '../../../src/actuators/kind/actuator.ts';
 import { PinRecord } from '../../../src/actuators/pin-record.ts';
 import { codeOf } from '../../support/actuator-bench.ts';
 import { relaySettings } from '../../support/fake-actuator.ts';

@@ -1,7 +1,7 @@
 /** Each gate by itself: whom it stops, and whom it lets pass. */
 import { beforeEach, expect, it } from 'vitest';
-import type { ActuatorSettings, ActuatorValue, Writer } from '../../../src/actuators/actuator.ts';
 import { disabledExcluder, Gates } from '../../../src/actuators/gates.ts';
+import type { ActuatorSettings, ActuatorValue, Writer } from '../../../src/actuators/kind/actuator.ts';
 import { PinRecord } from '../../../src/actuators/pin-record.ts';
 import { relaySettings } from '../../support/fake-actuator.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
@@ -65,7 +65,7 @@ it('a stop ends everything but safe states', () => {
 });
 
 it('an interlock holds both ways, for everyone, and against switching on only', () => {
-  pins(relaySettings('up', { neverWith: ['down'] }), relaySettings('down'), relaySettings('lamp'));
+  pins(relaySettings('up', { neverWith: [{ with: 'down', gapMs: 0 }] }), relaySettings('down'), relaySettings('lamp'));
   const [up, down] = records as [PinRecord, PinRecord];
   expect([permit(true, 'rpc', 0), permit(true, 'rpc', 1), permit(true, 'rpc', 2)]).toEqual(['passes', 'passes', 'passes']);
   down.learn(true);
@@ -96,8 +96,8 @@ it('a value and its times are looked at before all is claimed', () => {
 
 it('one that is disabled counts as not known to be off, whoever of the two names the other', () => {
   for (const [own, other] of [
-    [['b'], []],
-    [[], ['a']],
+    [[{ with: 'b', gapMs: 0 }], []],
+    [[], [{ with: 'a', gapMs: 0 }]],
   ] as const) {
     pins(relaySettings('a', { neverWith: own }));
     const [record] = records as [PinRecord];

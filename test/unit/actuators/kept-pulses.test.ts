@@ -1,7 +1,7 @@
 /** A relay behind a bus stays on while the gateway has no power: what it was in the middle of is ended when the power is back. */
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { ActuatorSettings } from '../../../src/actuators/actuator.ts';
 import { KEPT_PULSES_FORMAT, KeptPulses } from '../../../src/actuators/kept-pulses.ts';
+import type { ActuatorSettings } from '../../../src/actuators/kind/actuator.ts';
 import { StateFile } from '../../../src/host/state-file.ts';
 import { ActuatorBench, codeOf } from '../../support/actuator-bench.ts';
 import { relaySettings } from '../../support/fake-actuator.ts';

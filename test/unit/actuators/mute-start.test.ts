@@ -1,6 +1,6 @@
 /** A start with hardware that does not say what it shows, or does not take what it is told: how long it is held up, and what comes of it later. */
 import { beforeEach, expect, it } from 'vitest';
-import type { ActuatorDriver, ActuatorSettings, ActuatorValue } from '../../../src/actuators/actuator.ts';
+import type { ActuatorDriver, ActuatorSettings, ActuatorValue } from '../../../src/actuators/kind/actuator.ts';
 import { ActuatorBench } from '../../support/actuator-bench.ts';
 import { FakeActuator, relaySettings } from '../../support/fake-actuator.ts';
 
@@ -83,7 +83,7 @@ it('restores behind itself what answers late, and what comes after it in the con
   expect([late.slow?.told, late.quick?.told]).toEqual([[true], [true]]);
 });
 
-it('does not write over what somebody has asked for since', async () => {
+it('does not write over what somebody has asked for since; where that fails, what is restored stands again', async () => {
   const settings = [restored('valve'), restored('fan'), restored('dimmer', { valueType: 'number' })];
   await begun(...settings);
   for (const each of Object.values(late)) each.readsFromMs = nowMs() + 8_000;
@@ -92,7 +92,7 @@ it('does not write over what somebody has asked for since', async () => {
   void bench.set('valve', false, { by: 'local' });
   void bench.set('dimmer', 50);
   await bench.clock.advance(60_000);
-  expect([late.valve?.told, late.fan?.told, late.dimmer?.told]).toEqual([[false], [true], [50]]);
+  expect([late.valve?.told, late.fan?.told, late.dimmer?.told]).toEqual([[false], [true], [50, 80]]);
 });
 
 it('leaves to whoever waits for its end what it could not restore', async () => {
@@ -106,7 +106,7 @@ it('leaves to whoever waits for its end what it could not restore', async () => 
   expect([await asked, late.dimmer?.told]).toEqual(['moved', [50]]);
 });
 
-it('does not take over a pulse that waits for the card', async () => {
+it('does not take over a pulse that waits for the card, and stands again when it has ended', async () => {
   const relay = restored('relay', { ownSupply: true });
   await begun(relay);
   (late.relay as LateActuator).readsFromMs = NEVER_MS;
@@ -122,29 +122,8 @@ it('does not take over a pulse that waits for the card', async () => {
   bench.files.faults = {};
   written();
   await bench.clock.advance(40_000);
-  expect([await pulse, late.relay?.told]).toEqual(['moved', [true, false]]);
-});
-
-it('does not take over a pulse that waits for the card when what it could not restore is tried again', async () => {
-  const [relay, heater] = [restored('relay', { ownSupply: true, neverWith: ['heater'] }), relaySettings('heater')];
-  await begun(relay, heater);
-  // The relay is wished on, and the heater is found on.
-  await bench.open(heater);
-  await bench.set('heater', true);
-  await startedAfterMs(relay, heater);
-  const beganMs = nowMs();
-  expect(late.relay?.told).toEqual([]);
-  await bench.set('heater', false);
-  await bench.clock.advance(9_500);
-  let written = (): void => {};
-  const delay = (operation: string) => (operation === 'write' ? new Promise<void>((resolve) => (written = resolve)) : undefined);
-  bench.files.faults = { delay };
-  const pulse = bench.pulse('relay', 30_000);
-  await bench.clock.advance(beganMs + 10_300 - nowMs());
-  bench.files.faults = {};
-  written();
-  await bench.clock.advance(40_000);
-  expect([await pulse, late.relay?.told]).toEqual(['moved', [true, false]]);
+  expect([await pulse, late.relay?.told]).toEqual(['moved', [true]]);
+  expect(bench.control.state('relay')).toMatchObject({ by: 'rpc', pulsing: false });
 });
 
 it('tells nothing of an output that is still asked for what it shows when the agent stops', async () => {
@@ -175,7 +154,7 @@ it('switches off after its longest time on what does not say what it shows', asy
 });
 
 it('counts as on what has not said what it shows, for whatever it excludes', async () => {
-  const settings = [relaySettings('up', { deadlineMs: 20_000 }), relaySettings('down', { neverWith: ['up'] })];
+  const settings = [relaySettings('up', { deadlineMs: 20_000 }), relaySettings('down', { neverWith: [{ with: 'up', gapMs: 0 }] })];
   for (const { name } of settings) bench.drivers[name] = late[name] = new LateActuator();
   (late.up as LateActuator).readsFromMs = nowMs() + 15_000;
   await startedAfterMs(...settings);

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { reopeningDriver } from '../../../src/actuators/open-driver.ts';
-import type { ActuatorConfigOf } from '../../../src/config/agent-config.ts';
+import type { ActuatorConfigOf } from '../../../src/config/schema/agent-config.ts';
 import type { Ports } from '../../../src/hardware/ports.ts';
 import { runProgram } from '../../../src/host/run-program.ts';
 import { FakeActuator } from '../../support/fake-actuator.ts';
@@ -9,7 +9,7 @@ import { FakeClock } from '../../support/fake-clock.ts';
 const never = new AbortController().signal;
 const config: ActuatorConfigOf<'gpio-output'> = {
   ...{ name: 'relay', kind: 'gpio-output', enabled: true, desiredKey: 'relay', stateKey: 'relayState', telemetry: true, restore: false },
-  ...{ safe: {}, limits: {}, interlocks: [], line: 'GPIO17', activeLow: false, maxPulseMs: 1_000 },
+  ...{ safe: {}, limits: {}, interlocks: [], operatorUntil: 'ruleChange', line: 'GPIO17', activeLow: false, maxPulseMs: 1_000 },
 };
 let opened: FakeActuator[];
 let isThere: boolean;

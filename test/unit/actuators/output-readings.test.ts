@@ -1,6 +1,6 @@
 /** Readings of outputs: a point for each change, and totals that never step back. */
 import { beforeEach, expect, it } from 'vitest';
-import type { ActuatorState, ActuatorValue } from '../../../src/actuators/actuator.ts';
+import type { ActuatorState, ActuatorValue } from '../../../src/actuators/kind/actuator.ts';
 import { OPERATING_TIMES_FORMAT, OutputReadings } from '../../../src/actuators/output-readings.ts';
 import { silentLog } from '../../../src/host/log.ts';
 import { StateFile } from '../../../src/host/state-file.ts';

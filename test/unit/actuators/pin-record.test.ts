@@ -1,7 +1,7 @@
 /** One pin's record by itself: what is known after each step of a write, since when it may be on, and when it has to be off. */
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { ActuatorSettings } from '../../../src/actuators/actuator.ts';
 import type { Claim, Pulse } from '../../../src/actuators/claim.ts';
+import type { ActuatorSettings } from '../../../src/actuators/kind/actuator.ts';
 import { PinRecord } from '../../../src/actuators/pin-record.ts';
 import type { OnMark } from '../../../src/actuators/pulse-marks.ts';
 import { relaySettings } from '../../support/fake-actuator.ts';
@@ -175,7 +175,7 @@ describe('the time on of a pin', () => {
     pin.begin(claim);
     await clock.advance(500);
     pin.took(claim);
-    expect([pin.offDueMs, pin.mark]).toEqual([12_000, { sinceMs: 2_000, pulse: false, wasOn: true }]);
+    expect([pin.offDueMs, pin.mark]).toEqual([12_000, { sinceMs: 2_000, pulse: false }]);
     await clock.advance(500);
     pin.lose('bus busy');
     pin.learn(true);
@@ -192,21 +192,6 @@ describe('the time on of a pin', () => {
     expect(record().offDueMs).toBeUndefined();
   });
 
-  it('is known to have been, also by an earlier process of this boot, until it is known to be off', () => {
-    for (const left of [undefined, { sinceMs: 0, pulse: false }, { sinceMs: -1, pulse: false, wasOn: true }]) {
-      const pin = record(limits, left);
-      expect([pin.wasOn, pin.mark?.wasOn]).toEqual([false, undefined]);
-      pin.learn(true);
-      expect([pin.wasOn, pin.mark?.wasOn]).toEqual(left?.sinceMs === -1 ? [false, undefined] : [true, true]);
-    }
-    const pin = record(limits, { sinceMs: 400, pulse: false, wasOn: true });
-    pin.lose('no answer');
-    expect([pin.wasOn, pin.mark]).toEqual([true, { sinceMs: 400, pulse: false, wasOn: true }]);
-    pin.learn(false);
-    pin.lose('no answer');
-    expect([pin.wasOn, pin.mark]).toEqual([false, { sinceMs: 1_000, pulse: false }]);
-  });
-
   it('counts from now where an earlier process says that it began later', () => {
     const pin = record({ limits: { maxOnMs: 60_000 } }, { sinceMs: 3_600_000, pulse: false });
     expect([pin.offDueMs, pin.mark?.sinceMs]).toEqual([61_000, 1_000]);
@@ -218,12 +203,12 @@ describe('the time on of a pin', () => {
       const inPulse = { sinceMs: 400, pulse: true };
       expect(pin.mark).toEqual(inPulse);
       pin.learn(true);
-      expect(pin.mark).toEqual({ ...inPulse, wasOn: true });
+      expect(pin.mark).toEqual(inPulse);
       const failed = pin.claim(true);
       pin.want(true, 'rpc');
       pin.begin(failed);
       pin.lose('no answer', failed);
-      expect(pin.mark).toEqual({ ...inPulse, wasOn: true });
+      expect(pin.mark).toEqual(inPulse);
       pin.learn(true);
       expect(pin.mark?.pulse ?? false).toBe(false);
       const ended = record(changes, { sinceMs: 400, pulse: true });
@@ -233,15 +218,12 @@ describe('the time on of a pin', () => {
     }
   });
 
-  it('leaves a mark that says to switch off while off is refused, and whether it has been on all the same', () => {
-    for (const [changes, wasOn] of [
-      [{}, {}],
-      [limits, { wasOn: true }],
-    ] as const) {
-      const pin = record(changes, { sinceMs: 400, pulse: false, ...wasOn });
+  it('leaves a mark that says to switch off while off is refused', () => {
+    for (const changes of [{}, limits]) {
+      const pin = record(changes, { sinceMs: 400, pulse: false });
       pin.lose('no answer');
       pin.want(false, 'rpc');
-      expect(pin.mark).toEqual({ sinceMs: 400, pulse: true, ...wasOn });
+      expect(pin.mark).toEqual({ sinceMs: 400, pulse: true });
       pin.want(true, 'rpc');
       expect(pin.mark?.pulse ?? false).toBe(false);
     }

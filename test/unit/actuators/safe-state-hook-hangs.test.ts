@@ -1,7 +1,7 @@
 /** What the stop hook sets while some of the hardware hangs. */
-import { expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { setSafeStates } from '../../../src/actuators/safe-state-hook.ts';
-import type { ActuatorConfigOf } from '../../../src/config/agent-config.ts';
+import type { ActuatorConfigOf } from '../../../src/config/schema/agent-config.ts';
 import type { GpioPort, OutputRequest } from '../../../src/hardware/gpio-port.ts';
 import type { Ports } from '../../../src/hardware/ports.ts';
 import { runProgram } from '../../../src/host/run-program.ts';
@@ -9,8 +9,19 @@ import { FakeClock } from '../../support/fake-clock.ts';
 
 const relay = (name: string, crash: boolean, interlocks: readonly string[] = []): ActuatorConfigOf<'gpio-output'> => ({
   ...{ name, kind: 'gpio-output', enabled: true, desiredKey: name, stateKey: `${name}State`, telemetry: true, restore: false },
-  ...{ safe: { crash }, limits: {}, interlocks, line: name, activeLow: false, maxPulseMs: 1_000 },
+  ...{
+    safe: { crash },
+    limits: {},
+    operatorUntil: 'ruleChange',
+    interlocks: interlocks.map((other) => ({ with: other, gapMs: 0 })),
+    line: name,
+    activeLow: false,
+    maxPulseMs: 1_000,
+  },
 });
+// A driver is loaded when it is first asked for, which takes real time.
+beforeAll(() => import('../../../src/actuators/gpio-output/driver.ts'));
+
 const hang = (): Promise<never> => new Promise(() => {});
 
 it('what is well is set, on too unless what hangs excludes it, and what hangs is named', async () => {

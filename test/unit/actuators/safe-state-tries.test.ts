@@ -1,10 +1,8 @@
-/** How safe states, and "off" that the hardware refuses, are tried again: when, for how long, for whom, and what is said of it. */
+/** How "off" that the hardware refuses is tried again: when, for how long, for whom, and what is said of it. */
 import { beforeEach, describe, expect, it } from 'vitest';
 import { ActuatorSlot, type Movement } from '../../../src/actuators/actuator-slot.ts';
 import { PinRecord } from '../../../src/actuators/pin-record.ts';
-import { SafeStates } from '../../../src/actuators/safe-states.ts';
-import { stopValue } from '../../../src/actuators/start-and-stop.ts';
-import { AgentError } from '../../../src/errors.ts';
+import { SafeStates, stopValue } from '../../../src/actuators/safe-states.ts';
 import { FakeActuator, relaySettings } from '../../support/fake-actuator.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 
@@ -16,7 +14,6 @@ let moves: (Movement & { readonly atMs: number })[];
 let alarms: (readonly [string, string | undefined])[];
 let infos: object[];
 let warnings: { readonly tries: number; readonly error: string }[];
-let excluder: PinRecord | undefined;
 /** Thrown instead of moving. */
 let refusal: Error | undefined;
 let states: SafeStates;
@@ -34,7 +31,7 @@ function pin(name: string): ActuatorSlot {
 beforeEach(() => {
   clock = new FakeClock({ monotonicMs: 100_000 });
   [moves, alarms, infos, warnings] = [[], [], [], []];
-  [excluder, refusal] = [undefined, undefined];
+  refusal = undefined;
   const log = {
     debug: () => {},
     error: () => {},
@@ -48,7 +45,6 @@ beforeEach(() => {
       if (refusal !== undefined) throw refusal;
       await one.move(movement, never);
     },
-    excluderOf: () => excluder,
     onAlarm: (actuator, message) => alarms.push([actuator, message]),
   });
   slot = pin('pin');
@@ -60,145 +56,6 @@ const refuses = (value?: boolean): void => {
   };
 };
 const times = (): readonly number[] => moves.map(({ atMs }) => atMs);
-
-describe('a safe state', () => {
-  it('is set once, said so, and leaves nothing behind', async () => {
-    await states.set(slot, true, 'start');
-    expect([driver.told, moves.length, alarms, clock.pending]).toEqual([[true], 1, [], 0]);
-    expect(moves[0]).toMatchObject({ value: true, by: 'safe-state', urgent: true, repeats: false });
-    expect(infos).toEqual([{ actuator: 'pin', value: true, occasion: 'start' }]);
-  });
-
-  it('of someone else is no safe state in the log', async () => {
-    await states.set(slot, true, 'end of a pulse', 'rpc');
-    expect([driver.told, moves[0]?.by, infos]).toEqual([[true], 'rpc', []]);
-  });
-
-  it('is waited for three seconds at most, and goes on all the same', async () => {
-    const held = Promise.withResolvers<void>();
-    driver.beforeWrite = () => held.promise;
-    let waited = true;
-    const setting = states.set(slot, true, 'start').then(() => {
-      waited = false;
-    });
-    await clock.advance(2_999);
-    expect(waited).toBe(true);
-    await clock.advance(1);
-    expect(waited).toBe(false);
-    await setting;
-    held.resolve();
-    await clock.advance(0);
-    expect([driver.told, moves.length, alarms, infos.length]).toEqual([[true], 1, [], 1]);
-  });
-
-  it('that is on is tried every two seconds, with one alarm until it is taken', async () => {
-    refuses();
-    await states.set(slot, true, 'start');
-    await clock.advance(4_500);
-    expect(times()).toEqual([0, 2_000, 4_000]);
-    expect(moves.map(({ repeats }) => repeats)).toEqual([false, true, true]);
-    expect(alarms).toEqual([['pin', 'pin has not taken its safe state for start: bus busy']]);
-    expect(slot.record.state.fault).toBe('bus busy');
-    driver.beforeWrite = () => {};
-    await clock.advance(1_500);
-    expect([driver.told, alarms.slice(1)]).toEqual([[true], [['pin', undefined]]]);
-    await clock.advance(60_000);
-    expect([moves.length, clock.pending]).toEqual([4, 0]);
-  });
-
-  it('that is on does not go before whoever has asked for something else since', async () => {
-    refuses(true);
-    await states.set(slot, true, 'start');
-    const kept = Promise.withResolvers<void>();
-    await clock.advance(1_900);
-    const asked = slot.move({ value: true, by: 'rpc', keep: () => kept.promise }, never);
-    await clock.advance(500);
-    driver.beforeWrite = () => {};
-    kept.resolve();
-    await asked;
-    await clock.advance(10_000);
-    expect([moves.length, slot.record.state.by, alarms.at(-1)]).toEqual([1, 'rpc', ['pin', undefined]]);
-  });
-
-  it('that is on is over when someone else has written', async () => {
-    refuses(true);
-    await states.set(slot, true, 'start');
-    await slot.move({ value: false, by: 'rpc' }, never);
-    expect(alarms.at(-1)).toEqual(['pin', undefined]);
-    await clock.advance(10_000);
-    expect(moves.length).toBe(1);
-  });
-
-  it('that is on is over when someone else has written while its own time to be tried came', async () => {
-    refusal = new Error('locked');
-    await states.set(slot, true, 'start');
-    slot.record.want(true, 'rpc');
-    await clock.advance(2_000);
-    expect([moves.length, alarms.at(-1)]).toEqual([1, ['pin', undefined]]);
-  });
-
-  it('that was overridden has been replaced by whoever did', async () => {
-    refusal = new AgentError('actuators/overridden', 'went first', { recovery: 'drop' });
-    await states.set(slot, true, 'start');
-    await clock.advance(10_000);
-    expect([moves.length, alarms, warnings]).toEqual([1, [], []]);
-  });
-
-  it('that is on waits for what is not known or refuses to be off, and not for what is meant to be on', async () => {
-    refusal = new AgentError('actuators/interlocked', 'never together', { recovery: 'retry' });
-    const other = pin('other').record;
-    excluder = other;
-    other.lose('CRC');
-    await states.set(slot, true, 'start');
-    await clock.advance(2_000);
-    expect(moves.length).toBe(2);
-    other.learn(true);
-    other.want(false, 'rpc');
-    await clock.advance(2_000);
-    expect(moves.length).toBe(3);
-    other.learn(false);
-    await clock.advance(2_000);
-    expect(moves.length).toBe(4);
-    other.want(true, 'rpc');
-    other.learn(true);
-    await clock.advance(2_000);
-    expect(moves.length).toBe(5);
-    await clock.advance(60_000);
-    expect([moves.length, alarms.length]).toEqual([5, 1]);
-  });
-
-  it('takes the place of the one before', async () => {
-    refuses(true);
-    await states.set(slot, true, 'start');
-    await states.set(slot, false, 'no contact');
-    expect(alarms.slice(1)).toEqual([['pin', undefined]]);
-    await clock.advance(10_000);
-    expect([driver.told, moves.length]).toEqual([[false], 2]);
-  });
-
-  it('that was replaced while it was asked whether it had moved is not tried again', async () => {
-    refuses(true);
-    driver.read = () => new Promise(() => {});
-    const start = states.set(slot, true, 'start');
-    await clock.advance(100);
-    driver.read = async () => driver.shown;
-    await states.set(slot, false, 'no contact');
-    await start;
-    await clock.advance(10_000);
-    expect([driver.told, moves.map(({ value }) => value), alarms]).toEqual([[false], [true, false], []]);
-  });
-
-  it('is tried no more once all is closed', async () => {
-    refuses();
-    await states.set(slot, true, 'start');
-    states.close();
-    expect(alarms.at(-1)).toEqual(['pin', undefined]);
-    await states.set(slot, true, 'stop');
-    expect(alarms.at(-1)).toEqual(['pin', 'pin has not taken its safe state for stop: bus busy']);
-    await clock.advance(10_000);
-    expect(times()).toEqual([0, 0]);
-  });
-});
 
 describe('off that is refused', () => {
   it('is tried again soon and then every two seconds, in the name of whoever asked', async () => {
@@ -236,49 +93,6 @@ describe('off that is refused', () => {
     await slot.move({ value: false, by: 'local' }, never).catch(() => {});
     await clock.advance(2_000);
     expect(alarms).toEqual([['pin', 'pin does not switch off: bus busy']]);
-  });
-
-  it('is tried whatever is on beside it', async () => {
-    excluder = pin('other').record;
-    excluder.want(true, 'rpc');
-    excluder.learn(true);
-    slot = pin('pin');
-    refuses(false);
-    driver.shown = true;
-    slot.record.learn(true);
-    await states.set(slot, false, 'start');
-    await clock.advance(1_000);
-    expect(times()).toEqual([0, 100, 300, 700]);
-  });
-
-  it('waits for no disk that somebody who asks for on waits for', async () => {
-    refuses(false);
-    slot.record.learn(true);
-    driver.shown = true;
-    await slot.move({ value: false, by: 'rpc' }, never).catch(() => {});
-    void slot.move({ value: true, by: 'rpc', keep: () => new Promise(() => {}) }, never).catch(() => {});
-    await clock.advance(2_000);
-    expect(times()).toEqual([1_100]);
-  });
-
-  it('is told of at growing intervals', async () => {
-    refuses(false);
-    slot.record.learn(true);
-    driver.shown = true;
-    await states.set(slot, false, 'start');
-    const said = (): readonly number[] => warnings.map(({ tries }) => tries);
-    expect(warnings).toEqual([{ actuator: 'pin', value: false, occasion: 'start', tries: 1, error: 'bus busy' }]);
-    await clock.advance(59_000);
-    expect(said().length).toBe(1);
-    await clock.advance(3_000);
-    expect(said().length).toBe(2);
-    await clock.advance(117_000);
-    expect(said().length).toBe(2);
-    await clock.advance(3_000);
-    expect(said().length).toBe(3);
-    await clock.advance(4 * 3_600_000);
-    expect(said().length).toBe(10);
-    expect(alarms.length).toBe(1);
   });
 
   it('whose state is not known says so, where no fault is known', async () => {
@@ -339,17 +153,13 @@ it('all that are off are set before any that is on, and those in their order', a
       order.push([settings.name, value]);
       if (settings.name === 'b') await held.promise;
     },
-    excluderOf: () => undefined,
     onAlarm: () => {},
   });
-  const setting = states.setAll(
-    [
-      { slot: a, value: true },
-      { slot: b, value: false },
-      { slot: c, value: true },
-    ],
-    'start',
-  );
+  const setting = states.setAll([
+    { slot: a, value: true },
+    { slot: b, value: false },
+    { slot: c, value: true },
+  ]);
   await clock.advance(0);
   expect(order).toEqual([['b', false]]);
   held.resolve();
@@ -359,28 +169,6 @@ it('all that are off are set before any that is on, and those in their order', a
     ['a', true],
     ['c', true],
   ]);
-});
-
-it('what is held back for another occasion than the silence is switched on later, though the silence ends', async () => {
-  const other = pin('other');
-  excluder = other.record;
-  other.record.want(true, 'rpc');
-  other.record.learn(true);
-  for (const [occasion, isTried] of [
-    ['start', true],
-    ['no contact', false],
-  ] as const) {
-    slot = pin('pin');
-    refusal = new AgentError('actuators/interlocked', 'never together', { recovery: 'retry' });
-    await states.set(slot, true, occasion);
-    states.endSilence();
-    refusal = undefined;
-    moves.length = 0;
-    await states.setAll([{ slot: other, value: false }], occasion);
-    expect(moves.some(({ value }) => value === true)).toBe(isTried);
-    other.record.want(true, 'rpc');
-    other.record.learn(true);
-  }
 });
 
 it('a stop owes a text that means off, and is refused, once more', () => {

@@ -2,12 +2,12 @@
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { HardwareParts, type HardwarePartsDeps } from '../../../src/agent/hardware-parts.ts';
 import { thisMachine } from '../../../src/agent/machine.ts';
-import type { AgentConfig } from '../../../src/config/agent-config.ts';
-import { AgentError } from '../../../src/errors.ts';
+import type { AgentConfig } from '../../../src/config/schema/agent-config.ts';
+import { AgentError } from '../../../src/errors/agent-error.ts';
 import { AlertList } from '../../../src/host/alert-list.ts';
 import { silentLog } from '../../../src/host/log.ts';
 import type { TelemetryEntry } from '../../../src/outbox/format/telemetry-entry.ts';
-import type { Sample } from '../../../src/sensors/sensor.ts';
+import type { Sample } from '../../../src/sensors/kind/sensor.ts';
 import { configOf, SMALLEST } from '../../support/config-file.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { FewLines } from '../../support/few-lines.ts';
@@ -53,6 +53,7 @@ async function open(started: AgentConfig, machine: Partial<HardwarePartsDeps['ma
     keyOf: (key: string) => key,
     report,
     alerts: new AlertList(silentLog),
+    localTime: () => undefined,
   };
   const onSamples = (samples: readonly Sample[]): void => {
     for (const { sensor, key, value } of samples) field?.actuators.rules.take(sensor, key, value);
@@ -63,8 +64,7 @@ async function open(started: AgentConfig, machine: Partial<HardwarePartsDeps['ma
   return field;
 }
 
-const isHeld = (): boolean =>
-  files.paths.includes('/state/standing-rules.json') && files.contentOf('/state/standing-rules.json').includes('horn');
+const isHeld = (): boolean => files.contentOf('/state/outputs.json').includes('"phase":"set"');
 
 describe('a rule whose sensor changes', () => {
   it('ends when the sensor is switched off', async () => {
@@ -158,7 +158,7 @@ describe('a stop', () => {
     expect(closed).toBe(true);
   });
 
-  it('leaves it to the next start to take back what a rule holds that was taken out beside it', async () => {
+  it('leaves an output in its safe state whose rule was taken out while the agent stopped', async () => {
     const rule = `rules:
   - { name: dry, when: { sensor: flow, key: state, equal: true }, set: { actuator: pump, value: on }, otherwise: off }`;
     const lines = new FewLines();
@@ -171,10 +171,9 @@ describe('a stop', () => {
     const configuring = before.configure(await pump('kind: gpio-input'));
     await clock.advance(10_000);
     await Promise.all([closing, configuring]);
-    lines.written.push(1); // it does not listen when the agent stops
     const after = await open(await pump('kind: gpio-input'), machine);
     await clock.advance(0);
-    expect(lines.written.at(-1)).toBe(0);
+    expect([lines.written.at(-1), after.actuators.control.find('pump')?.slots.rules]).toEqual([0, []]);
     await after.close();
   });
 });
@@ -199,7 +198,7 @@ describe('a rule whose sensor fails', () => {
     await field.close();
   });
 
-  it('waits no longer for its time', async () => {
+  it('waits no longer for its time, and its output goes off', async () => {
     const lines = new FewLines();
     const field = await open(await pump('kind: gpio-input', rule), { openPorts: () => lines.ports });
     field.sampler.start(never);
@@ -207,7 +206,7 @@ describe('a rule whose sensor fails', () => {
     await clock.advance(15_000);
     lines.level = new AgentError('hardware/gpio-failed', 'pulled out', { recovery: 'retry' });
     await clock.advance(10 * MINUTE_MS);
-    expect(lines.written).toEqual([]);
+    expect(lines.written).toEqual([0]);
     await field.close();
   });
 });

@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { ActuatorSlot } from '../../../src/actuators/actuator-slot.ts';
-import { ContactWatch } from '../../../src/actuators/no-contact.ts';
+import { ContactWatch } from '../../../src/actuators/contact-watch.ts';
+import type { Output } from '../../../src/actuators/output.ts';
 import { runRemote } from '../../../src/agent/open-parts.ts';
 import { DeviceAttributes, type DeviceAttributesDeps } from '../../../src/attributes/device-attributes.ts';
-import { configSchema } from '../../../src/config/agent-config.ts';
 import { LiveConfig } from '../../../src/config/live-config.ts';
+import { configSchema } from '../../../src/config/schema/agent-config.ts';
 import { AlertList } from '../../../src/host/alert-list.ts';
 import type { JsonObject } from '../../../src/host/json.ts';
 import type { LogLevel } from '../../../src/host/log.ts';
@@ -211,10 +211,11 @@ describe('what is told from afar', () => {
 
   it('lets no safe state for a silence come as long as the platform answers when it is asked', async () => {
     const set: string[] = [];
-    const record = { state: { by: undefined }, overrulings: 0 };
-    const slot = { record, settings: relaySettings('fan', { safe: { noContact: { afterMs: 20_000, value: false } } }) };
-    const safeStates = { setAll: async (_states: unknown, occasion: string) => void set.push(occasion), endSilence: () => {} };
-    const contact = new ContactWatch({ slots: [slot as unknown as ActuatorSlot], clock, memory: { silence: () => {} }, safeStates });
+    const settings = relaySettings('fan', { safe: { noContact: { afterMs: 20_000, value: false } } });
+    const take = async ({ kind }: { kind: string }) => void (kind === 'silent' && set.push('no contact'));
+    // All that a silence wants of an output.
+    const output = { settings, take } as unknown as Output;
+    const contact = new ContactWatch({ outputs: [output], clock });
     let asked = 0;
     let isThere = true;
     const getAttributes: DeviceApi['getAttributes'] = async () => {

@@ -4,7 +4,7 @@ import { runAttributeLoop } from '../../../src/attributes/attribute-loop.ts';
 import { ClientAttributes } from '../../../src/attributes/client-attributes.ts';
 import { SharedAttributes } from '../../../src/attributes/shared-attributes.ts';
 import { settingTarget } from '../../../src/attributes/shared-target.ts';
-import { AgentError } from '../../../src/errors.ts';
+import { AgentError } from '../../../src/errors/agent-error.ts';
 import type { JsonObject, JsonValue } from '../../../src/host/json.ts';
 import { silentLog } from '../../../src/host/log.ts';
 import { StateFile } from '../../../src/host/state-file.ts';

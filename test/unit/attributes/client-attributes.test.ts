@@ -1,7 +1,7 @@
 /** Client attributes that the platform would lose in part without a word. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ClientAttributes } from '../../../src/attributes/client-attributes.ts';
-import { AgentError } from '../../../src/errors.ts';
+import { AgentError } from '../../../src/errors/agent-error.ts';
 import type { JsonObject, JsonValue } from '../../../src/host/json.ts';
 import { silentLog } from '../../../src/host/log.ts';
 import { PlatformError } from '../../../src/platform/platform-error.ts';

@@ -7,7 +7,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { ActuatorControl } from '../../../src/actuators/actuator-control.ts';
 import { ActuatorMemory } from '../../../src/actuators/actuator-memory.ts';
-import { DESIRED_STATES_FORMAT, DesiredStates } from '../../../src/actuators/desired-states.ts';
+import { OUTPUTS_FORMAT, OutputFile } from '../../../src/actuators/output-file.ts';
 import { PulseMarks } from '../../../src/actuators/pulse-marks.ts';
 import { APPLIED_VALUES_FORMAT, AppliedValues } from '../../../src/attributes/applied-values.ts';
 import { SharedAttributes } from '../../../src/attributes/shared-attributes.ts';
@@ -72,9 +72,9 @@ class Real {
     const clock = this.#clock;
     const stateFile = (name: string, format: { format: string; version: number }): StateFile =>
       new StateFile({ ...format, path: join(this.folder, name), files: systemFiles, clock, log: silentLog });
-    const desired = await DesiredStates.open(stateFile('actuators.json', DESIRED_STATES_FORMAT), clock);
+    const outputs = await OutputFile.open(stateFile('actuators.json', OUTPUTS_FORMAT), clock);
     const memory = new ActuatorMemory({
-      desired,
+      outputs,
       pulseMarks: await PulseMarks.open(this.folder, silentLog, { files: systemFiles, bootId: clock.bootId }),
     });
     const settings = relaySettings('dimmer', { valueType: 'number', limits: { min: 0, max: 3 } });

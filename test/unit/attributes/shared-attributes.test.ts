@@ -4,13 +4,13 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ActuatorControl } from '../../../src/actuators/actuator-control.ts';
 import { ActuatorMemory } from '../../../src/actuators/actuator-memory.ts';
-import { DESIRED_STATES_FORMAT, DesiredStates } from '../../../src/actuators/desired-states.ts';
+import { OUTPUTS_FORMAT, OutputFile } from '../../../src/actuators/output-file.ts';
 import { PulseMarks } from '../../../src/actuators/pulse-marks.ts';
 import { APPLIED_VALUES_FORMAT, AppliedValues } from '../../../src/attributes/applied-values.ts';
 import { SharedAttributes } from '../../../src/attributes/shared-attributes.ts';
 import { actuatorTarget, type SharedTarget, settingTarget } from '../../../src/attributes/shared-target.ts';
 import type { ChangeableSetting } from '../../../src/config/live-config.ts';
-import { AgentError } from '../../../src/errors.ts';
+import { AgentError } from '../../../src/errors/agent-error.ts';
 import { systemFiles } from '../../../src/host/files.ts';
 import type { JsonObject, JsonValue } from '../../../src/host/json.ts';
 import { silentLog } from '../../../src/host/log.ts';
@@ -59,8 +59,8 @@ async function start(): Promise<void> {
   range = { min: 1, max: configuredMax };
   changes = 0;
   offers = [];
-  const desired = await DesiredStates.open(
-    new StateFile({ ...DESIRED_STATES_FORMAT, path: join(folder, 'actuators.json'), files: systemFiles, clock, log: silentLog }),
+  const outputs = await OutputFile.open(
+    new StateFile({ ...OUTPUTS_FORMAT, path: join(folder, 'actuators.json'), files: systemFiles, clock, log: silentLog }),
     clock,
   );
   const settings = relaySettings('relay', { limits: { minOffMs: 5_000 } });
@@ -68,7 +68,7 @@ async function start(): Promise<void> {
     {
       actuators: [{ settings, driver: relay }],
       memory: new ActuatorMemory({
-        desired,
+        outputs,
         pulseMarks: await PulseMarks.open(folder, silentLog, { files: systemFiles, bootId: clock.bootId }),
       }),
       locked: () => locked,
@@ -193,13 +193,14 @@ describe('shared attributes', () => {
     await reconcile({ relayWish: true });
     await actuators.set('relay', false, { by: 'rpc' }, never);
     await reconcile({ relayWish: true });
+    // The start writes what the operator's slot says.
     await restart();
     await reconcile({ relayWish: true });
-    expect(relay.told).toEqual([true, false]);
+    expect(relay.told).toEqual([true, false, false]);
     await clock.advance(5_000);
     await reconcile({ relayWish: false });
     await reconcile({ relayWish: true });
-    expect(relay.told).toEqual([true, false, false, true]);
+    expect(relay.told).toEqual([true, false, false, false, true]);
   });
 
   it('hold offline after a restart: settings do, an actuator is left to its own choice', async () => {
@@ -551,13 +552,14 @@ describe('shared attributes', () => {
     await actuators.close();
     await start();
     await reconcile({ relayWish: true, periodS: 7 });
-    expect([relay.told, periodS, shared.refusals.relayWish]).toEqual([[true, false], 7, expect.stringContaining('lost')]);
+    expect([relay.told, periodS, shared.refusals.relayWish]).toEqual([[true, false, false], 7, expect.stringContaining('lost')]);
     await restart();
     await reconcile({ relayWish: true });
-    expect(relay.told).toEqual([true, false]);
+    expect(relay.told.slice(1)).toEqual([false, false, false]);
     await reconcile({ relayWish: false });
+    await clock.advance(5_000);
     await reconcile({ relayWish: true });
-    expect([relay.told, shared.refusals]).toEqual([[true, false, false, true], {}]);
+    expect([relay.told.slice(4), shared.refusals]).toEqual([[false, true], {}]);
   });
 
   describe('of which the last was acted on and could not be noted', () => {

@@ -3,12 +3,12 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { ActuatorControl } from '../../../src/actuators/actuator-control.ts';
 import { ActuatorMemory } from '../../../src/actuators/actuator-memory.ts';
-import { DESIRED_STATES_FORMAT, DesiredStates } from '../../../src/actuators/desired-states.ts';
+import { OUTPUTS_FORMAT, OutputFile } from '../../../src/actuators/output-file.ts';
 import { PulseMarks } from '../../../src/actuators/pulse-marks.ts';
 import { APPLIED_VALUES_FORMAT, AppliedValues } from '../../../src/attributes/applied-values.ts';
 import { SharedAttributes } from '../../../src/attributes/shared-attributes.ts';
 import { actuatorTarget } from '../../../src/attributes/shared-target.ts';
-import { AgentError } from '../../../src/errors.ts';
+import { AgentError } from '../../../src/errors/agent-error.ts';
 import { silentLog } from '../../../src/host/log.ts';
 import { StateFile } from '../../../src/host/state-file.ts';
 import { FakeActuator, relaySettings } from '../../support/fake-actuator.ts';
@@ -47,11 +47,11 @@ class World {
     };
     const file = (path: string, format: { format: string; version: number }): StateFile =>
       new StateFile({ ...format, path, files, clock, log: silentLog });
-    const desired = await DesiredStates.open(file('/state/actuators.json', DESIRED_STATES_FORMAT), clock);
+    const outputs = await OutputFile.open(file('/state/actuators.json', OUTPUTS_FORMAT), clock);
     const pulseMarks = await PulseMarks.open('/state', silentLog, { files, bootId: clock.bootId });
     const settings = relaySettings('dimmer', { valueType: 'number', limits: minOffMs === undefined ? {} : { minOffMs } });
     const actuators = [{ settings, driver: dimmer }];
-    const memory = new ActuatorMemory({ desired, pulseMarks });
+    const memory = new ActuatorMemory({ outputs, pulseMarks });
     this.#control = await ActuatorControl.open({ actuators, memory, locked: () => false, clock, log: silentLog }, never);
     const applied = await AppliedValues.open(file('/state/shared.json', APPLIED_VALUES_FORMAT));
     const targets = [actuatorTarget('wish', 'dimmer', this.#control)];

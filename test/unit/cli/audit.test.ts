@@ -2,8 +2,8 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { PASSWORD_VARIABLE } from '../../../src/cli/analytics-options.ts';
 import { audit } from '../../../src/cli/audit.ts';
-import { PASSWORD_VARIABLE } from '../../../src/cli/commands/analytics-options.ts';
 import type { AuditCall } from '../../../src/cli/commands/audit.ts';
 import { Printer } from '../../../src/cli/printer.ts';
 

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { EXIT } from '../../../src/cli/exit-code.ts';
-import { runCommandLine } from '../../../src/cli/program.ts';
+import { runCommandLine } from '../../../src/command-line/program.ts';
 import { fakeEdge } from '../../support/fake-edge.ts';
 
 const path = (name: string): string => new URL(`../../${name}`, import.meta.url).pathname;

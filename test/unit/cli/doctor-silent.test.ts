@@ -4,7 +4,7 @@ import { createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { runCommandLine } from '../../../src/cli/program.ts';
+import { runCommandLine } from '../../../src/command-line/program.ts';
 import { fakeEdge } from '../../support/fake-edge.ts';
 
 /** The agent check's finding with this agent on the control socket, or with none. */

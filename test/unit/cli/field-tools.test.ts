@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { EXIT } from '../../../src/cli/exit-code.ts';
-import { runCommandLine } from '../../../src/cli/program.ts';
 import { sparkline } from '../../../src/cli/watch.ts';
+import { runCommandLine } from '../../../src/command-line/program.ts';
 import { ControlServer } from '../../../src/control-socket/control-server.ts';
-import { AgentError } from '../../../src/errors.ts';
+import { AgentError } from '../../../src/errors/agent-error.ts';
 import { systemClock } from '../../../src/host/clock.ts';
 import { systemFiles } from '../../../src/host/files.ts';
 import type { JsonObject, JsonValue } from '../../../src/host/json.ts';
@@ -60,11 +60,21 @@ async function serve(): Promise<void> {
   server = await ControlServer.open(
     {
       folder,
-      readMethods: { getStatus: status },
+      readMethods: {
+        getStatus: status,
+        getActuator: () => ({
+          why: 'off, because rule frost released it 3 min ago',
+          slots: [{ slot: 'rule', value: false, rule: 'frost' }],
+        }),
+      },
       methods: {
         readSensor: ({ name }) => {
           if (name !== 'roof') throw new AgentError('sensors/unknown', `there is no sensor ${String(name)}`, { recovery: 'drop' });
           return [{ key: 'temperature', value: 21.123456789, unit: '°C' }];
+        },
+        releaseActuator: (params) => {
+          moved.push(params);
+          return { value: 'off' };
         },
         setActuator: (params) => {
           moved.push(params);
@@ -141,6 +151,26 @@ describe('turnstone actuate', () => {
     await serve();
     expect((await run(['actuate', 'sign', '17', '--text'])).out).toBe('sign: 17\n');
     expect(moved).toEqual([{ name: 'sign', value: '17' }]);
+  });
+
+  it('holds a value for a time, and releases it', async () => {
+    await serve();
+    expect((await run(['actuate', 'pump', 'on', '--for', '2h'])).exitCode).toBe(EXIT.ok);
+    expect((await run(['actuate', 'pump', '--release'])).out).toBe('pump: off\n');
+    expect(moved).toEqual([{ name: 'pump', value: true, forMs: 7_200_000 }, { name: 'pump' }]);
+  });
+
+  it('tells why an actuator is as it is, with its slots, and moves nothing', async () => {
+    await serve();
+    const { out } = await run(['actuate', 'pump', '--why']);
+    expect(out).toMatch(/^pump: off, because rule frost released it 3 min ago\n +rule +false +frost\n/);
+    expect(moved).toEqual([]);
+  });
+
+  it.each([[['pump']], [['pump', 'on', '--why']], [['pump', '--release', '--for', '1h']]])('takes no %j', async (words) => {
+    await serve();
+    expect((await run(['actuate', ...words])).exitCode).toBe(EXIT.usage);
+    expect(moved).toEqual([]);
   });
 
   it('moves nothing when no agent runs', async () => {

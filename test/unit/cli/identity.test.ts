@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { encode } from 'uqr';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { EXIT } from '../../../src/cli/exit-code.ts';
-import { runCommandLine } from '../../../src/cli/program.ts';
+import { runCommandLine } from '../../../src/command-line/program.ts';
 import { ControlServer } from '../../../src/control-socket/control-server.ts';
 import { systemClock } from '../../../src/host/clock.ts';
 import { systemFiles } from '../../../src/host/files.ts';

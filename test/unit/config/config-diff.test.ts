@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { changedItems, changedSections, configHash, secretsOf } from '../../../src/config/config-diff.ts';
+import { changedItems, changedSections, configHash, secretsOf } from '../../../src/config/changes/config-diff.ts';
 import { configOf, SMALLEST } from '../../support/config-file.ts';
 
 const SENSORS = 'sensors: [{ name: in, kind: sht3x }, { name: cpu, kind: host }]\n';

@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { thisMachine } from '../../../src/agent/machine.ts';
-import { type AgentConfig, configSchema } from '../../../src/config/agent-config.ts';
-import type { ConfigFault } from '../../../src/config/config-fault.ts';
 import { ConfigFile, type FileConfig } from '../../../src/config/config-file.ts';
+import type { ConfigFault } from '../../../src/config/fields/config-fault.ts';
+import { type AgentConfig, configSchema } from '../../../src/config/schema/agent-config.ts';
 import { AlertList } from '../../../src/host/alert-list.ts';
 import { AgentLog } from '../../../src/host/log.ts';
 import { FakeClock } from '../../support/fake-clock.ts';

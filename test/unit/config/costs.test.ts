@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { faultLine } from '../../../src/config/config-fault.ts';
+import { faultLine } from '../../../src/config/fields/config-fault.ts';
 import { readConfig } from '../../../src/config/read-config.ts';
 import { SMALLEST } from '../../support/config-file.ts';
 import { EXPENSIVE, thousandSensors } from '../../support/expensive-configurations.ts';

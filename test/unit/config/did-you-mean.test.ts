@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { didYouMean, nearest } from '../../../src/config/did-you-mean.ts';
+import { didYouMean, nearest } from '../../../src/config/fields/did-you-mean.ts';
 
 describe('"did you mean"', () => {
   it.each([

@@ -4,10 +4,10 @@ import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { configJsonSchema, plainJsonSchema, SCHEMA_FILE } from '../../../scripts/schema.ts';
-import { configSchema } from '../../../src/config/agent-config.ts';
-import { faultLine } from '../../../src/config/config-fault.ts';
+import { faultLine } from '../../../src/config/fields/config-fault.ts';
 import { readConfig } from '../../../src/config/read-config.ts';
-import { bare } from '../../../src/config/schema-walk.ts';
+import { configSchema } from '../../../src/config/schema/agent-config.ts';
+import { bare } from '../../../src/config/schema/schema-walk.ts';
 import { readYaml } from '../../../src/config/yaml-source.ts';
 
 const EXAMPLE = resolve(import.meta.dirname, '../../../config/turnstone.example.yaml');
@@ -53,8 +53,8 @@ function shapeOf(option: z.core.$ZodType): Readonly<Record<string, z.core.$ZodTy
   return def.type === 'object' ? [def.shape] : [];
 }
 
-/** JSON Schema's own words; what they mean is in every book. */
-const SHAPE_WORDS = /\.(params|allowed)\./;
+/** JSON Schema's own words, which are in every book, and conditions within others, which have the same options. */
+const SHAPE_WORDS = /\.(params|allowed|all\[\]|any\[\]|not)\./;
 
 describe('the example configuration', () => {
   it('passes check-config', async () => {

@@ -1,7 +1,7 @@
 /** The configuration in force, with settings laid over the file's. */
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { AgentConfig } from '../../../src/config/agent-config.ts';
 import { LiveConfig } from '../../../src/config/live-config.ts';
+import type { AgentConfig } from '../../../src/config/schema/agent-config.ts';
 import { configOf, SMALLEST } from '../../support/config-file.ts';
 
 const yaml = (keys: string): string => `${SMALLEST}

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { AgentConfig } from '../../../src/config/agent-config.ts';
-import { changedSections } from '../../../src/config/config-diff.ts';
+import { changedSections } from '../../../src/config/changes/config-diff.ts';
 import { liveSettings, withLiveSetting, withLiveSettings } from '../../../src/config/live-settings.ts';
+import type { AgentConfig } from '../../../src/config/schema/agent-config.ts';
 import { configOf, SMALLEST } from '../../support/config-file.ts';
 
 const YAML = `${SMALLEST}

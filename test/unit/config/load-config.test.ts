@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { ConfigError } from '../../../src/config/config-fault.ts';
+import { ConfigError } from '../../../src/config/fields/config-fault.ts';
 import { loadConfig, readConfig } from '../../../src/config/read-config.ts';
 import { configOf, SMALLEST } from '../../support/config-file.ts';
 
@@ -191,6 +191,25 @@ rpc: { methods: { open: { actuator: down }, panel: { pins: { '7': down, '8': up 
       'rules[0].set.actuator: the rule does nothing, as its actuator is disabled:',
       'rpc.methods.open.actuator: the method is refused, as its actuator is disabled:',
       'rpc.methods.panel.pins.7: the whole panel is refused, as its actuator is disabled:',
+    ]);
+  });
+
+  it('names each rule on a sensor that reports by event, where nothing says when it is lost', async () => {
+    const yaml = `${SMALLEST}sensors:
+  - { name: tank, kind: serial-line, port: /dev/ttyS0, format: number, key: level }
+  - { name: asked, kind: serial-line, port: /dev/ttyS1, format: number, key: level, request: "?" }
+actuators: [{ name: pump, kind: gpio-output, line: 17 }]
+rules:
+  - { name: full, when: { sensor: tank, key: level, above: 80 }, set: { actuator: pump, value: off } }
+  - { name: known, when: { sensor: tank, key: level, above: 80 }, lostAfter: 1h, set: { actuator: pump, value: off } }
+  - { name: polled, when: { sensor: asked, key: level, above: 80 }, set: { actuator: pump, value: off } }
+  - name: within
+    when: { all: [{ time: { from: "22:00", to: "06:00" } }, { not: { sensor: tank, key: level, below: 80 } }] }
+    set: { actuator: pump, value: off }
+`;
+    expect((await warningsOf(yaml)).map(({ path, problem }) => `${path}: ${problem}`)).toEqual([
+      expect.stringMatching(/^rules\[0\]\.when\.sensor: reports by event, so that the rule goes by its last value/),
+      expect.stringMatching(/^rules\[3\]\.when\.all\[1\]\.not\.sensor: reports by event/),
     ]);
   });
 

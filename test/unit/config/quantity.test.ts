@@ -8,7 +8,7 @@ import {
   parseFrequency,
   parseRate,
   parseSize,
-} from '../../../src/config/quantity.ts';
+} from '../../../src/config/fields/quantity.ts';
 
 describe('amounts with a unit', () => {
   it.each([

@@ -1,7 +1,7 @@
 /** Which local rules a reload takes up where actuators have changed with them. */
 import { expect, it } from 'vitest';
-import { type AgentConfig, configSchema } from '../../../src/config/agent-config.ts';
-import { rulesUntilRestart } from '../../../src/config/rules-until-restart.ts';
+import { rulesUntilRestart } from '../../../src/config/changes/rules-until-restart.ts';
+import { type AgentConfig, configSchema } from '../../../src/config/schema/agent-config.ts';
 
 interface RuleSketch {
   readonly name?: string;
@@ -26,7 +26,7 @@ const was = config([FAN, PUMP], [{}, { name: 'fill', on: 'pump' }]);
 
 function sketchesAfter(now: AgentConfig): readonly RuleSketch[] {
   const taken = rulesUntilRestart({ opened: was.actuators, rules: was.rules }, now);
-  return taken.map(({ name, set, when, enabled }) => ({ name, on: set.actuator, above: when.above as number, enabled }));
+  return taken.map(({ name, set, when, enabled }) => ({ name, on: set.actuator, above: when?.above as number, enabled }));
 }
 
 const COOL = { name: 'cool', on: 'fan', above: 50, enabled: true };

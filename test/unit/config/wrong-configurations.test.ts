@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { type ConfigFault, faultLine } from '../../../src/config/config-fault.ts';
+import { type ConfigFault, faultLine } from '../../../src/config/fields/config-fault.ts';
 import { readConfig } from '../../../src/config/read-config.ts';
-import { messageOf } from '../../../src/errors.ts';
+import { messageOf } from '../../../src/errors/agent-error.ts';
 import { configOf, SMALLEST } from '../../support/config-file.ts';
 
 /**

@@ -8,7 +8,7 @@ import { ControlClient } from '../../../src/control-socket/control-client.ts';
 import { MAX_ANSWER_LENGTH } from '../../../src/control-socket/control-protocol.ts';
 import { ControlServer, type ControlServerDeps } from '../../../src/control-socket/control-server.ts';
 import { MAX_STREAMS } from '../../../src/control-socket/under-way.ts';
-import { AgentError } from '../../../src/errors.ts';
+import { AgentError } from '../../../src/errors/agent-error.ts';
 import { systemClock } from '../../../src/host/clock.ts';
 import { systemFiles } from '../../../src/host/files.ts';
 import type { JsonValue } from '../../../src/host/json.ts';

@@ -1,7 +1,7 @@
 /** The local sockets come as soon as the run folder can be written, and go with the agent. */
 import { beforeEach, expect, it } from 'vitest';
 import { openControlSockets } from '../../../src/control-socket/control-sockets.ts';
-import { AgentError } from '../../../src/errors.ts';
+import { AgentError } from '../../../src/errors/agent-error.ts';
 import { AlertList } from '../../../src/host/alert-list.ts';
 import { AgentLog } from '../../../src/host/log.ts';
 import type { Held } from '../../../src/host/state-lock.ts';

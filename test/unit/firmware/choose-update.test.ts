@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { configSchema } from '../../../src/config/agent-config.ts';
+import { configSchema } from '../../../src/config/schema/agent-config.ts';
 import { chooseOffer, chooseWish, isOurs } from '../../../src/firmware/choose-update.ts';
 import type { FirmwareOffer } from '../../../src/firmware/firmware-offer.ts';
 import { releasePaths } from '../../../src/firmware/guard-state.ts';

@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type AgentConfig, configSchema } from '../../../src/config/agent-config.ts';
+import { type AgentConfig, configSchema } from '../../../src/config/schema/agent-config.ts';
 import { FirmwareUpdater } from '../../../src/firmware/firmware-updater.ts';
 import { releasePaths } from '../../../src/firmware/guard-state.ts';
 import { signatureFrame } from '../../../src/firmware/release-signature.ts';

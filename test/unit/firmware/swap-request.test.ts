@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { configSchema } from '../../../src/config/agent-config.ts';
+import { configSchema } from '../../../src/config/schema/agent-config.ts';
 import { guardLines, parseRequest, releasePaths } from '../../../src/firmware/guard-state.ts';
 import { awaitSwap, expectHelper, leaveRequest, lookAtGuard } from '../../../src/firmware/swap-request.ts';
 import { updateFiles } from '../../../src/firmware/update-files.ts';

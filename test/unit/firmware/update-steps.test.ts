@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { configSchema, type FirmwareConfig } from '../../../src/config/agent-config.ts';
+import { configSchema, type FirmwareConfig } from '../../../src/config/schema/agent-config.ts';
 import type { FirmwareOffer } from '../../../src/firmware/firmware-offer.ts';
 import { guardLines, releasePaths } from '../../../src/firmware/guard-state.ts';
 import { signatureFrame } from '../../../src/firmware/release-signature.ts';

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { configSchema } from '../../../src/config/agent-config.ts';
+import { configSchema } from '../../../src/config/schema/agent-config.ts';
 import { FirmwareUpdater } from '../../../src/firmware/firmware-updater.ts';
 import { guardLines, releasePaths } from '../../../src/firmware/guard-state.ts';
 import { updateFiles } from '../../../src/firmware/update-files.ts';

@@ -1,6 +1,6 @@
 /** Answers that come late on a line where nothing but their shape ties them to a question; the unit is a fake that is as slow as it is told. */
 import { beforeEach, describe, expect, it } from 'vitest';
-import { AgentError } from '../../../src/errors.ts';
+import { AgentError } from '../../../src/errors/agent-error.ts';
 import { Modbus } from '../../../src/hardware/modbus.ts';
 import { rtuFrame } from '../../../src/hardware/modbus-frames.ts';
 import type { ModbusLink } from '../../../src/hardware/modbus-port.ts';

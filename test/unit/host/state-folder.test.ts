@@ -1,5 +1,5 @@
 import { beforeEach, expect, it } from 'vitest';
-import { AgentError } from '../../../src/errors.ts';
+import { AgentError } from '../../../src/errors/agent-error.ts';
 import { AlertList } from '../../../src/host/alert-list.ts';
 import { silentLog } from '../../../src/host/log.ts';
 import { StateFolder } from '../../../src/host/state-folder.ts';

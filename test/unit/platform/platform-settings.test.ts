@@ -2,7 +2,7 @@
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { expect, it, onTestFinished } from 'vitest';
-import { configSchema } from '../../../src/config/agent-config.ts';
+import { configSchema } from '../../../src/config/schema/agent-config.ts';
 import { systemClock as clock } from '../../../src/host/clock.ts';
 import { makeCertificate } from '../../../src/local-platform/self-signed-certificate.ts';
 import { openExternalFile } from '../../../src/platform/external-file.ts';

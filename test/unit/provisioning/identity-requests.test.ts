@@ -1,7 +1,7 @@
 /** What people ask about the identity, by name: each request's needs, answer and consequence. */
 
 import { beforeEach, describe, expect, it } from 'vitest';
-import { AgentError } from '../../../src/errors.ts';
+import { AgentError } from '../../../src/errors/agent-error.ts';
 import type { JsonObject } from '../../../src/host/json.ts';
 import { systemRandomBytes } from '../../../src/host/random.ts';
 import { CLAIM_FILE, claimText, openClaim } from '../../../src/provisioning/claim-device.ts';

@@ -2,7 +2,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { thisMachine } from '../../../src/agent/machine.ts';
-import { configSchema } from '../../../src/config/agent-config.ts';
+import { configSchema } from '../../../src/config/schema/agent-config.ts';
 import { AlertList } from '../../../src/host/alert-list.ts';
 import { systemClock } from '../../../src/host/clock.ts';
 import { AgentLog } from '../../../src/host/log.ts';

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
+import { CREDENTIAL_METHODS } from '../../../src/methods/credential-methods.ts';
+import { methodsOn } from '../../../src/methods/rpc-method.ts';
 import type { DeviceApi, UploadAnswer } from '../../../src/platform/device-api.ts';
 import { PlatformError } from '../../../src/platform/platform-error.ts';
-import { CREDENTIAL_METHODS } from '../../../src/provisioning/rpc-methods.ts';
 import { tokenAwareDeviceApi } from '../../../src/provisioning/token-aware-device-api.ts';
 import { tokenWorks } from '../../../src/provisioning/token-check.ts';
-import { methodsOn } from '../../../src/rpc/rpc-method.ts';
 import { rowsOf } from '../../support/telemetry-rows.ts';
 import { openStore, stateFolder } from './state-folder.ts';
 

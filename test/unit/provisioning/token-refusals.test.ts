@@ -2,11 +2,11 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { silentLog } from '../../../src/host/log.ts';
 import { mismatchOf } from '../../../src/host/value-shape.ts';
+import { CREDENTIAL_METHODS } from '../../../src/methods/credential-methods.ts';
+import { methodsOn } from '../../../src/methods/rpc-method.ts';
 import type { CredentialsRecord } from '../../../src/provisioning/credentials-record.ts';
 import type { CredentialsStore } from '../../../src/provisioning/credentials-store.ts';
 import { DeviceToken } from '../../../src/provisioning/device-token.ts';
-import { CREDENTIAL_METHODS } from '../../../src/provisioning/rpc-methods.ts';
-import { methodsOn } from '../../../src/rpc/rpc-method.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 
 const never = new AbortController().signal;

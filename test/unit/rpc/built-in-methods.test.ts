@@ -1,7 +1,7 @@
 /** Built-in methods of the configuration are those that an agent answers. */
-import { existsSync, readdirSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { expect, it } from 'vitest';
-import { BUILT_IN_METHODS, builtInMethods, type MethodParts } from '../../../src/rpc/built-in-methods.ts';
+import { BUILT_IN_METHODS, builtInMethods, type MethodParts } from '../../../src/methods/built-in-methods.ts';
 import { MethodTable } from '../../../src/rpc/method-table.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 
@@ -26,12 +26,13 @@ it('are those of the method table, each once', () => {
   expect(BUILT_IN_METHODS).toHaveLength(methods.length + 1);
 });
 
-it('are known of every room that declares some', async () => {
-  for (const room of readdirSync(SRC)) {
-    const file = new URL(`${room}/rpc-methods.ts`, SRC);
-    if (!existsSync(file)) continue;
-    const tables = Object.entries(await import(file.href)).filter(([name]) => name.endsWith('_METHODS'));
-    expect(tables, room).not.toEqual([]);
+it('are known of every table that lies beside them', async () => {
+  const folder = new URL('methods/', SRC);
+  const files = readdirSync(folder).filter((file) => file.endsWith('-methods.ts') && file !== 'built-in-methods.ts');
+  expect(files.length).toBeGreaterThan(5);
+  for (const file of files) {
+    const tables = Object.entries(await import(new URL(file, folder).href)).filter(([name]) => name.endsWith('_METHODS'));
+    expect(tables, file).not.toEqual([]);
     for (const [, table] of tables) expect(BUILT_IN_METHODS).toEqual(expect.arrayContaining(Object.keys(table as object)));
   }
 });

@@ -1,19 +1,20 @@
 /** Shapes of methods, exactly: what `listMethods` tells is what is checked, and programs and sensors do what is declared. */
 
 import { beforeEach, describe, expect, it } from 'vitest';
-import { ACTUATOR_METHODS, type ActuatorCalls, declaredActuatorMethods, stateAsJson } from '../../../src/actuators/rpc-methods.ts';
-import type { RpcMethodConfig } from '../../../src/config/agent-config.ts';
-import { SETTING_METHODS } from '../../../src/config/rpc-methods.ts';
-import { RESTART_METHODS } from '../../../src/firmware/rpc-methods.ts';
+import { declaredActuatorMethods } from '../../../src/actuators/declared-methods.ts';
+import type { RpcMethodConfig } from '../../../src/config/schema/agent-config.ts';
 import { systemClock } from '../../../src/host/clock.ts';
 import type { JsonValue } from '../../../src/host/json.ts';
 import { runProgram } from '../../../src/host/run-program.ts';
-import { OUTBOX_METHODS } from '../../../src/outbox/rpc-methods.ts';
+import { ACTUATOR_METHODS, type ActuatorCalls, stateAsJson } from '../../../src/methods/actuator-methods.ts';
+import { OUTBOX_METHODS } from '../../../src/methods/outbox-methods.ts';
+import { RESTART_METHODS } from '../../../src/methods/restart-methods.ts';
+import { methodsOn, type RpcMethod } from '../../../src/methods/rpc-method.ts';
+import { declaredSensorMethods, type ReadNow, SENSOR_METHODS } from '../../../src/methods/sensor-methods.ts';
+import { SETTING_METHODS } from '../../../src/methods/setting-methods.ts';
+import { STATUS_METHODS } from '../../../src/methods/status-methods.ts';
 import { type MethodPermission, MethodTable } from '../../../src/rpc/method-table.ts';
 import { programMethods } from '../../../src/rpc/program-methods.ts';
-import { methodsOn, type RpcMethod } from '../../../src/rpc/rpc-method.ts';
-import { declaredSensorMethods, type ReadNow, SENSOR_METHODS } from '../../../src/sensors/rpc-methods.ts';
-import { STATUS_METHODS } from '../../../src/status/rpc-methods.ts';
 import { relaySettings } from '../../support/fake-actuator.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 
@@ -91,6 +92,7 @@ describe('what is told of a method', () => {
     const value = { type: ['boolean', 'number', 'string'], maxLength: 1024 };
     const shut = { type: 'object', additionalProperties: false };
     const nothing = { description: 'nothing' };
+    const time = { type: 'string', maxLength: 16, description: expect.any(String) };
     const durationMs = { type: 'number', minimum: 1, maximum: 3_600_000, description: 'ms' };
     const level = { type: 'string', enum: ['debug', 'info', 'warn', 'error'] };
     expect(await listed([...builtIn(), ...methodsOn(ACTUATOR_METHODS, actuators())])).toEqual([
@@ -103,10 +105,11 @@ describe('what is told of a method', () => {
       { name: 'reboot', params: nothing, deadlineMs: 8_000, moves: true },
       {
         name: 'setActuator',
-        params: { ...shut, properties: { name, value }, required: ['name', 'value'] },
+        params: { ...shut, properties: { name, value, for: time }, required: ['name', 'value'] },
         deadlineMs: 8_000,
         moves: true,
       },
+      { name: 'releaseActuator', params: { ...shut, properties: { name }, required: ['name'] }, deadlineMs: 8_000, moves: false },
       { name: 'getActuator', params: { ...shut, properties: { name }, required: ['name'] }, deadlineMs: 8_000, moves: false },
       {
         name: 'pulse',

@@ -4,21 +4,22 @@ import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { ActuatorControl } from '../../../src/actuators/actuator-control.ts';
 import { ActuatorMemory } from '../../../src/actuators/actuator-memory.ts';
-import { DESIRED_STATES_FORMAT, DesiredStates } from '../../../src/actuators/desired-states.ts';
+import { declaredActuatorMethods, widgetMethods } from '../../../src/actuators/declared-methods.ts';
+import { OUTPUTS_FORMAT, OutputFile } from '../../../src/actuators/output-file.ts';
 import { PulseMarks } from '../../../src/actuators/pulse-marks.ts';
-import { ACTUATOR_METHODS, type ActuatorCalls, declaredActuatorMethods, widgetMethods } from '../../../src/actuators/rpc-methods.ts';
-import type { RpcMethodConfig } from '../../../src/config/agent-config.ts';
-import { SETTING_METHODS } from '../../../src/config/rpc-methods.ts';
-import { RESTART_METHODS } from '../../../src/firmware/rpc-methods.ts';
+import type { RpcMethodConfig } from '../../../src/config/schema/agent-config.ts';
 import { systemFiles } from '../../../src/host/files.ts';
 import type { JsonValue } from '../../../src/host/json.ts';
 import { silentLog } from '../../../src/host/log.ts';
 import { runProgram } from '../../../src/host/run-program.ts';
 import { StateFile } from '../../../src/host/state-file.ts';
+import { ACTUATOR_METHODS, type ActuatorCalls } from '../../../src/methods/actuator-methods.ts';
+import { RESTART_METHODS } from '../../../src/methods/restart-methods.ts';
+import { methodsOn, type RpcMethod } from '../../../src/methods/rpc-method.ts';
+import { type ReadNow, SENSOR_METHODS } from '../../../src/methods/sensor-methods.ts';
+import { SETTING_METHODS } from '../../../src/methods/setting-methods.ts';
 import { MethodTable } from '../../../src/rpc/method-table.ts';
 import { programMethods } from '../../../src/rpc/program-methods.ts';
-import { methodsOn, type RpcMethod } from '../../../src/rpc/rpc-method.ts';
-import { type ReadNow, SENSOR_METHODS } from '../../../src/sensors/rpc-methods.ts';
 import { FakeActuator, relaySettings } from '../../support/fake-actuator.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { openFirmwareUpdates } from '../../support/firmware-updates-bench.ts';
@@ -39,7 +40,7 @@ beforeEach(async () => {
   relay = new FakeActuator();
   dimmer = new FakeActuator(0);
   ends = [];
-  const file = new StateFile({ ...DESIRED_STATES_FORMAT, path: '/state/a.json', log: silentLog, files: new MemoryFiles(), clock });
+  const file = new StateFile({ ...OUTPUTS_FORMAT, path: '/state/a.json', log: silentLog, files: new MemoryFiles(), clock });
   const actuators = [
     { settings: relaySettings('relay'), driver: relay },
     { settings: DIMMER, driver: dimmer },
@@ -49,9 +50,9 @@ beforeEach(async () => {
     files: systemFiles,
     bootId: clock.bootId,
   });
-  const desired = await DesiredStates.open(file, clock);
+  const outputs = await OutputFile.open(file, clock);
   control = await ActuatorControl.open(
-    { actuators, memory: new ActuatorMemory({ desired, pulseMarks }), locked: () => false, clock, log: silentLog },
+    { actuators, memory: new ActuatorMemory({ outputs, pulseMarks }), locked: () => false, clock, log: silentLog },
     never,
   );
 });
@@ -88,6 +89,26 @@ describe('methods of actuators', () => {
     expect(await pulsing).toMatchObject({ value: false });
     expect(await call(methods, 'toggle', { name: 'relay' })).toMatchObject({ value: true });
     expect(relay.told).toEqual([true, false, true]);
+  });
+
+  it('hold a value for a time, tell why, and take it back, also under lockout', async () => {
+    const methods = methodsOn(ACTUATOR_METHODS, control);
+    await call(methods, 'setActuator', { name: 'dimmer', value: 30, for: '2h' });
+    expect(await call(methods, 'getActuator', { name: 'dimmer' })).toMatchObject({
+      why: '30, because the operator (rpc) said so 0 s ago, for 2h more',
+      slots: [{ slot: 'operator', value: 30, by: 'rpc', sinceS: 0 }],
+    });
+    expect(method(methods, 'releaseActuator').moves).toBe(false);
+    await call(methods, 'releaseActuator', { name: 'dimmer' });
+    expect(await call(methods, 'getActuator', { name: 'dimmer' })).toMatchObject({
+      value: 30,
+      why: "as it was: nothing says what it should be; operator's 30 (rpc) ended by a release 0 s ago",
+    });
+  });
+
+  it.each(['soon', '0s', '-1h'])('take no time that is %s', (time) => {
+    const set = method(methodsOn(ACTUATOR_METHODS, control), 'setActuator');
+    expect(() => set.prepare?.({ name: 'dimmer', value: 30, for: time })).toThrow('for is a time');
   });
 
   it('refuse before anything is written down', () => {

@@ -2,8 +2,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { silentLog } from '../../../src/host/log.ts';
+import type { Sample } from '../../../src/sensors/kind/sensor.ts';
 import { Sampler, type SamplerEntry } from '../../../src/sensors/sampler.ts';
-import type { Sample } from '../../../src/sensors/sensor.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 
 const [SECOND_MS, MINUTE_MS, HOUR_MS, DAY_MS] = [1_000, 60_000, 3_600_000, 86_400_000];

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { AgentConfig } from '../../../src/config/agent-config.ts';
+import type { AgentConfig } from '../../../src/config/schema/agent-config.ts';
 import { silentLog } from '../../../src/host/log.ts';
 import { samplerEntry } from '../../../src/sensors/create-sensor.ts';
 import { configOf, SMALLEST } from '../../support/config-file.ts';

@@ -1,7 +1,7 @@
 /** Chips as they are met in the field: idle, or set up by our own drivers. */
 import { afterEach, expect, it } from 'vitest';
+import { answersAt, identifyChip } from '../../../src/kinds/identify-chip.ts';
 import { createSensor } from '../../../src/sensors/create-sensor.ts';
-import { answersAt, identifyChip } from '../../../src/sensors/identify-chip.ts';
 import { type BoardBench, openBoardBench } from '../../support/board-bench.ts';
 import { sensorConfig, sensorDeps } from '../../support/sensor-bench.ts';
 

@@ -1,7 +1,7 @@
 /** Drivers that are asked at odd times; sampler.test.ts has the rest. */
 import { expect, it } from 'vitest';
 import { silentLog } from '../../../src/host/log.ts';
-import type { Reading } from '../../../src/sensors/sensor.ts';
+import type { Reading } from '../../../src/sensors/kind/sensor.ts';
 import { SensorDriver } from '../../../src/sensors/sensor-driver.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 

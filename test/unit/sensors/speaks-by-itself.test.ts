@@ -1,9 +1,9 @@
 /** A sensor that speaks by itself works when it says something: that its port can be opened says nothing. */
 import { expect, it } from 'vitest';
-import { AgentError } from '../../../src/errors.ts';
+import { AgentError } from '../../../src/errors/agent-error.ts';
 import { silentLog } from '../../../src/host/log.ts';
+import type { Reading } from '../../../src/sensors/kind/sensor.ts';
 import { Sampler } from '../../../src/sensors/sampler.ts';
-import type { Reading } from '../../../src/sensors/sensor.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 
 it('fails until it is heard, however often its port is opened anew', async () => {

@@ -1,10 +1,10 @@
 /** The log and the telemetry of a failing sensor give the reason that its status gives. */
 import { expect, it } from 'vitest';
-import { AgentError } from '../../../src/errors.ts';
+import { AgentError } from '../../../src/errors/agent-error.ts';
 import type { Log } from '../../../src/host/log.ts';
 import { silentLog } from '../../../src/host/log.ts';
+import type { Refusal, Sensor } from '../../../src/sensors/kind/sensor.ts';
 import { Sampler } from '../../../src/sensors/sampler.ts';
-import type { Refusal, Sensor } from '../../../src/sensors/sensor.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 
 const fault = (reason: string): AgentError => new AgentError('test/broken', reason, { recovery: 'retry' });

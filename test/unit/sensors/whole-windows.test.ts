@@ -1,9 +1,9 @@
 /** Which sums and counts are of a whole window: neither the wall clock nor a reading that is missing makes a part look whole. */
 import { beforeEach, describe, expect, it } from 'vitest';
-import { AgentError } from '../../../src/errors.ts';
+import { AgentError } from '../../../src/errors/agent-error.ts';
 import { silentLog } from '../../../src/host/log.ts';
+import type { Reading, Refusal, Sample } from '../../../src/sensors/kind/sensor.ts';
 import { Sampler, type SamplerEntry } from '../../../src/sensors/sampler.ts';
-import type { Reading, Refusal, Sample } from '../../../src/sensors/sensor.ts';
 import { SensorWindow } from '../../../src/sensors/sensor-window.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 

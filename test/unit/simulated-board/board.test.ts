@@ -1,6 +1,6 @@
 import { createConnection } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
-import { loadTwins } from '../../../src/sensors/twins.ts';
+import { loadTwins } from '../../../src/kinds/twins.ts';
 import { parseBoardConfig } from '../../../src/simulated-board/board-config.ts';
 import { sampleBoard } from '../../../src/simulated-board/sample-board.ts';
 import { type SignalConfig, signalOf } from '../../../src/simulated-board/signals.ts';

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import type { z } from 'zod';
-import { configSchema } from '../../../src/config/agent-config.ts';
-import { bare, memberSchema } from '../../../src/config/schema-walk.ts';
-import { SENSOR_KINDS } from '../../../src/sensors/kinds.ts';
+import { configSchema } from '../../../src/config/schema/agent-config.ts';
+import { bare, memberSchema } from '../../../src/config/schema/schema-walk.ts';
+import { SENSOR_KINDS } from '../../../src/kinds/sensor-kinds.ts';
 import { Chance } from '../../simulation/chance.ts';
 import { KINDS_NOT_IN_WORLDS, NOT_IN_WORLDS, optionsOf } from '../../simulation/options.ts';
 import { configFrom, drawSite, provisionsOf, siteYaml } from '../../simulation/site.ts';

@@ -16,10 +16,10 @@ import { Contact } from '../../../src/platform/contact.ts';
 import { HttpDeviceApi } from '../../../src/platform/http-device-api.ts';
 import { apiSettings } from '../../../src/platform/platform-settings.ts';
 import { tokenWorks } from '../../../src/provisioning/token-check.ts';
-import type { AgentStatus } from '../../../src/status/agent-status.ts';
 import { CHECKS } from '../../../src/status/doctor/all-checks.ts';
-import type { DoctorDeps } from '../../../src/status/doctor/checkup.ts';
+import type { DoctorDeps } from '../../../src/status/doctor/checks/checkup.ts';
 import { runDoctor } from '../../../src/status/doctor/doctor.ts';
+import type { AgentStatus } from '../../../src/status/shape/agent-status.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { openFirmwareUpdates, walkThrough } from '../../support/firmware-updates-bench.ts';
 

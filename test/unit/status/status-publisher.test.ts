@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { configSchema } from '../../../src/config/agent-config.ts';
+import { configSchema } from '../../../src/config/schema/agent-config.ts';
 import { AgentLog } from '../../../src/host/log.ts';
 import { StatusPublisher, type StatusPublisherDeps } from '../../../src/status/status-publisher.ts';
 import type { StatusView } from '../../../src/status/status-view.ts';

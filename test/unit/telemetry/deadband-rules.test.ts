@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { JsonValue } from '../../../src/host/json.ts';
 import type { TelemetryEntry } from '../../../src/outbox/format/telemetry-entry.ts';
-import type { Sample } from '../../../src/sensors/sensor.ts';
+import type { Sample } from '../../../src/sensors/kind/sensor.ts';
 import { DeadbandRules, type KeyRules } from '../../../src/telemetry/deadband-rules.ts';
 import type { StateOwner } from '../../../src/telemetry/standing-states.ts';
 import { FakeClock } from '../../support/fake-clock.ts';

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { type AgentConfig, configSchema } from '../../../src/config/agent-config.ts';
+import { type AgentConfig, configSchema } from '../../../src/config/schema/agent-config.ts';
 import { platformSchema } from '../../../src/config/schema/platform.ts';
 import { silentLog } from '../../../src/host/log.ts';
 import { TimeSync } from '../../../src/host/time-sync.ts';

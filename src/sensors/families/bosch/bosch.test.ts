@@ -5,7 +5,7 @@ import { type BoardBench, openBoardBench } from '../../../../test/support/board-
 import { forRandomBytes, mulberry32 } from '../../../../test/support/random-bytes.ts';
 import { sensorConfig, sensorDeps } from '../../../../test/support/sensor-bench.ts';
 import { type Clock, systemClock } from '../../../host/clock.ts';
-import { sorted } from '../../outcome.ts';
+import { sorted } from '../../kind/outcome.ts';
 import { type BoschTrimming, celsius, fineTemperature, parseTrimming, pascal, relativeHumidity } from './compensation.ts';
 import { openBosch, parseBoschData } from './driver.ts';
 import {

@@ -1,8 +1,8 @@
 /** Parts that the definitions of Bosch's BME280 and BMP280 share: addresses, options, the time of a measurement, the identity register. */
 import { z } from 'zod';
+import { section } from '../../../config/fields/fields.ts';
 import { i2cFields } from '../../../config/fields/lines-and-ports.ts';
-import { section } from '../../../config/fields.ts';
-import { addresses, type ChipScan } from '../../definition.ts';
+import { addresses, type ChipScan } from '../../kind/definition.ts';
 
 const oversampling = () => z.literal([1, 2, 4, 8, 16]).default(1);
 

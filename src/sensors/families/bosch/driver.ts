@@ -13,11 +13,11 @@ import type { I2cBus } from '../../../hardware/i2c-port.ts';
 import type { Clock } from '../../../host/clock.ts';
 import type { Bme280Config } from '../../bme280/definition.ts';
 import type { Bmp280Config } from '../../bmp280/definition.ts';
-import { openI2cChip, wrongChip } from '../../i2c-chip.ts';
-import { type Outcome, outcomeOf } from '../../outcome.ts';
-import type { Reading, Sensor } from '../../sensor.ts';
-import type { SensorDeps } from '../../sensor-deps.ts';
-import { sensorFault, withinRange } from '../../sensor-fault.ts';
+import { openI2cChip, wrongChip } from '../../kind/i2c-chip.ts';
+import { type Outcome, outcomeOf } from '../../kind/outcome.ts';
+import type { Reading, Sensor } from '../../kind/sensor.ts';
+import type { SensorDeps } from '../../kind/sensor-deps.ts';
+import { sensorFault, withinRange } from '../../kind/sensor-fault.ts';
 import { type BoschTrimming, celsius, fineTemperature, parseTrimming, pascal, relativeHumidity } from './compensation.ts';
 import { boschMs, CHIP_ID, UNITS } from './definition.ts';
 

@@ -1,9 +1,9 @@
 /** Parts shared by sensors that give text, a line from a port or the output of a program: how it becomes keys and values. */
 import { z } from 'zod';
-import type { ConfigPath } from '../../../config/config-fault.ts';
+import type { ConfigPath } from '../../../config/fields/config-fault.ts';
+import { list, pattern, platformKey } from '../../../config/fields/fields.ts';
 import { doubled, type Finding, finding } from '../../../config/fields/findings.ts';
-import { list, pattern, platformKey } from '../../../config/fields.ts';
-import type { ValueType } from '../../definition.ts';
+import type { ValueType } from '../../kind/definition.ts';
 
 export const lineFormatFields = {
   format: z.enum(['json', 'csv', 'regex', 'number']).default('json'),

@@ -4,8 +4,8 @@
  */
 import { isJsonObject, type JsonValue, parseJson } from '../../../host/json.ts';
 import { type CompilePattern, loadLinearPatterns } from '../../../host/linear-pattern.ts';
-import { type Outcome, outcomeOf } from '../../outcome.ts';
-import { sensorFault } from '../../sensor-fault.ts';
+import { type Outcome, outcomeOf } from '../../kind/outcome.ts';
+import { sensorFault } from '../../kind/sensor-fault.ts';
 import { type CsvField, csvFields } from './csv-fields.ts';
 import type { LineFormat } from './definition.ts';
 

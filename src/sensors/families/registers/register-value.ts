@@ -1,5 +1,5 @@
 /** Meaning of the number in a register, in Modbus tables and in chips: its scale, its own mark of none, and where it stops being credible. */
-import { sensorFault, withinRange } from '../../sensor-fault.ts';
+import { sensorFault, withinRange } from '../../kind/sensor-fault.ts';
 import { type Scaling, scaled } from './scaled.ts';
 
 export interface RegisterMeaning extends Scaling {

@@ -3,7 +3,7 @@
  * driver and the twin have the data in common and no code, so that each kind's test holds the data to its sheet, register by register.
  */
 import type { Twin } from '../../../simulated-board/twin.ts';
-import { addresses, type ChipScan } from '../../definition.ts';
+import { addresses, type ChipScan } from '../../kind/definition.ts';
 
 export const UNITS = { temperature: '°C' } as const;
 

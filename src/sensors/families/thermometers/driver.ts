@@ -8,10 +8,10 @@
  */
 import type { I2cBus } from '../../../hardware/i2c-port.ts';
 import type { Clock } from '../../../host/clock.ts';
-import { type I2cPlace, openI2cChip, wrongChip } from '../../i2c-chip.ts';
-import type { Reading, Sensor } from '../../sensor.ts';
-import type { SensorDeps } from '../../sensor-deps.ts';
-import { sensorFault, withinRange } from '../../sensor-fault.ts';
+import { type I2cPlace, openI2cChip, wrongChip } from '../../kind/i2c-chip.ts';
+import type { Reading, Sensor } from '../../kind/sensor.ts';
+import type { SensorDeps } from '../../kind/sensor-deps.ts';
+import { sensorFault, withinRange } from '../../kind/sensor-fault.ts';
 import { type Settings, type ThermometerData, UNITS } from './definition.ts';
 
 const CONFIG = 1;

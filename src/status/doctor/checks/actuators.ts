@@ -1,5 +1,5 @@
 /** Checks that every actuator is known to be where it should. */
-import { agentCheck, fault, good } from '../checkup.ts';
+import { agentCheck, fault, good } from './checkup.ts';
 
 export const actuators = agentCheck('actuators', 'every actuator is known to be where it should', ({ actuators: all }) => {
   const lost = all.find((actuator) => actuator.fault !== undefined);

@@ -1,5 +1,5 @@
 /** Checks that an agent of this release answers. */
-import { check, fault, good, warning } from '../checkup.ts';
+import { check, fault, good, warning } from './checkup.ts';
 
 export const agent = check('agent', 'the agent answers', ({ agent, silentAgent, version }) => {
   if (silentAgent !== undefined)

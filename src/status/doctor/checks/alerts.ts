@@ -1,5 +1,5 @@
 /** Alerts that stand in the agent: each is a finding, so that the doctor never calls good what the status calls wrong. */
-import { agentCheck, fault, good } from '../checkup.ts';
+import { agentCheck, fault, good } from './checkup.ts';
 
 export const alerts = agentCheck('alerts', 'no alert stands', ({ alerts: standing, platform }) => {
   // Contact is a check of its own, in the same words.

@@ -1,5 +1,5 @@
 /** Checks that the clock is synchronised, or trusted. */
-import { check, fault, good } from '../checkup.ts';
+import { check, fault, good } from './checkup.ts';
 
 export const clock = check('clock', 'the clock is synchronised', async ({ isTimeSynchronised, agent, read }) => {
   if (read.config?.time.trust === 'always') return good('trusted by configuration (time.trust: always)');

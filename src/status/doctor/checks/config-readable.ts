@@ -1,6 +1,6 @@
 /** Checks that the service can read its configuration. */
 import { resolve } from 'node:path';
-import { check, fault, good, may } from '../checkup.ts';
+import { check, fault, good, may } from './checkup.ts';
 
 export const configReadable = check('config-readable', 'the service can read its configuration', async (context) => {
   const { configFile, machine, serviceUser } = context;

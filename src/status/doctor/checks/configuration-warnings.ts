@@ -1,5 +1,5 @@
 /** Checks the configuration for weak spots. */
-import { check, warning } from '../checkup.ts';
+import { check, warning } from './checkup.ts';
 
 export const configurationWarnings = check('configuration-warnings', 'the configuration has no weak spot', ({ read, configFile }) => {
   const [first] = read.warnings;

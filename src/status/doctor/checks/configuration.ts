@@ -1,5 +1,5 @@
 /** Checks the configuration for faults. */
-import { check, fault, good } from '../checkup.ts';
+import { check, fault, good } from './checkup.ts';
 
 export const configuration = check('configuration', 'the configuration is right', ({ read, configFile }) => {
   const [first, ...others] = read.faults;

@@ -1,6 +1,6 @@
 /** Checks that every bus and port that the configuration names is there. */
-import { configCheck, fault, good } from '../checkup.ts';
-import { neededDevices } from '../needed-devices.ts';
+import { configCheck, fault, good } from './checkup.ts';
+import { neededDevices } from './needed-devices.ts';
 
 export const devices = configCheck('devices', 'every bus and port is there', async (config, { machine }) => {
   const needed = neededDevices(config);

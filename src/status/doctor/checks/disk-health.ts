@@ -1,5 +1,5 @@
 /** Checks that the kernel met no errors on the disk. */
-import { configCheck, fault, good, unknown } from '../checkup.ts';
+import { configCheck, fault, good, unknown } from './checkup.ts';
 
 export const diskHealth = configCheck('disk-health', 'the disk is sound', async ({ stateFolder }, { machine }) => {
   const mount = await machine.mount(stateFolder);

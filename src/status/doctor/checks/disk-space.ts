@@ -1,6 +1,6 @@
 /** Checks that the disk has room for bytes and for files. */
-import { formatSize } from '../../../config/quantity.ts';
-import { configCheck, fault, good, unknown, warning } from '../checkup.ts';
+import { formatSize } from '../../../config/fields/quantity.ts';
+import { configCheck, fault, good, unknown, warning } from './checkup.ts';
 
 /** Files are small here; a disk without inodes is full all the same. */
 const MIN_INODE_SHARE = 0.02;

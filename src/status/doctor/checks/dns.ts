@@ -1,8 +1,8 @@
 /** Checks that the platform’s name, or the proxy’s, is known. */
 import { lookup } from 'node:dns/promises';
-import { systemCode } from '../../../errors.ts';
-import { configCheck, fault, good } from '../checkup.ts';
-import { firstHop } from '../first-hop.ts';
+import { systemCode } from '../../../errors/agent-error.ts';
+import { configCheck, fault, good } from './checkup.ts';
+import { firstHop } from './first-hop.ts';
 
 export const dns = configCheck('dns', 'the platform’s name is known', async (config) => {
   const { host } = firstHop(config);

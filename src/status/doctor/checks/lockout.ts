@@ -1,5 +1,5 @@
 /** Checks that remote commands are let through. */
-import { agentCheck, warning } from '../checkup.ts';
+import { agentCheck, warning } from './checkup.ts';
 
 const REMEDY = 'turn the key switch back, or remove the lockout file, when nobody works on the machine';
 

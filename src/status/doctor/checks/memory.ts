@@ -1,6 +1,6 @@
 /** Checks that there is memory left. */
-import { formatSize } from '../../../config/quantity.ts';
-import { check, fault, good, unknown } from '../checkup.ts';
+import { formatSize } from '../../../config/fields/quantity.ts';
+import { check, fault, good, unknown } from './checkup.ts';
 
 /** Below this much free memory the kernel starts to kill. */
 const MIN_MEMORY_BYTES = 32e6;

@@ -1,6 +1,6 @@
 /** Checks that the outbox keeps everything. */
-import type { AgentStatus } from '../../agent-status.ts';
-import { agentCheck, fault, good, warning } from '../checkup.ts';
+import type { AgentStatus } from '../../shape/agent-status.ts';
+import { agentCheck, fault, good, warning } from './checkup.ts';
 
 /** Below this the outbox is about to thin. */
 const MIN_HOURS = 24;

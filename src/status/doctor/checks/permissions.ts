@@ -1,6 +1,6 @@
 /** Checks that the service may use every bus and port. */
-import { configCheck, fault, good, may } from '../checkup.ts';
-import { neededDevices } from '../needed-devices.ts';
+import { configCheck, fault, good, may } from './checkup.ts';
+import { neededDevices } from './needed-devices.ts';
 
 export const permissions = configCheck('permissions', 'the service may use every bus and port', async (config, context) => {
   const { machine, serviceUser } = context;

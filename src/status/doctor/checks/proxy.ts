@@ -1,6 +1,6 @@
 /** Checks that the proxy takes connections. */
-import { configCheck } from '../checkup.ts';
-import { hopAnswers } from '../first-hop.ts';
+import { configCheck } from './checkup.ts';
+import { hopAnswers } from './first-hop.ts';
 
 export const proxy = configCheck('proxy', 'the proxy takes connections', (config, _context, signal) =>
   config.platform.proxy === undefined

@@ -1,6 +1,6 @@
 /** Checks that there is a route out of here. */
-import { configCheck, fault, good } from '../checkup.ts';
-import { firstHop } from '../first-hop.ts';
+import { configCheck, fault, good } from './checkup.ts';
+import { firstHop } from './first-hop.ts';
 
 const LOOPBACK = /^(localhost|127(\.\d+){3}|::1)$/;
 

@@ -1,6 +1,6 @@
 /** Checks that nobody but the service can read the credentials. */
 import { join } from 'node:path';
-import { configCheck, fault, good } from '../checkup.ts';
+import { configCheck, fault, good } from './checkup.ts';
 
 const OTHERS = 0o077;
 const SECRET_FILES = ['credentials.json', 'credentials.backup.json'] as const;

@@ -1,11 +1,11 @@
 /** Checks that every sensor answers: the running agent knows; without one, chips are asked. */
-import type { AgentConfig, SensorConfig } from '../../../config/agent-config.ts';
-import { messageOf } from '../../../errors.ts';
+import type { AgentConfig, SensorConfig } from '../../../config/schema/agent-config.ts';
+import { messageOf } from '../../../errors/agent-error.ts';
 import { addressInWords } from '../../../hardware/i2c-port.ts';
-import { answersAt } from '../../../sensors/identify-chip.ts';
-import { definitionOf } from '../../../sensors/kinds.ts';
-import type { AgentStatus } from '../../agent-status.ts';
-import { type CheckContext, configCheck, type Finding, fault, good, unknown } from '../checkup.ts';
+import { answersAt } from '../../../kinds/identify-chip.ts';
+import { definitionOf } from '../../../kinds/sensor-kinds.ts';
+import type { AgentStatus } from '../../shape/agent-status.ts';
+import { type CheckContext, configCheck, type Finding, fault, good, unknown } from './checkup.ts';
 
 export const sensors = configCheck('sensors', 'every sensor answers', (config, context, signal) =>
   context.agent === undefined ? probeSensors(config, context, signal) : runningSensors(config, context.agent),

@@ -1,5 +1,5 @@
 /** Checks that the service can write its state folder, and everything in it. */
-import { configCheck, fault, good, may } from '../checkup.ts';
+import { configCheck, fault, good, may } from './checkup.ts';
 
 export const stateFolder = configCheck('state-folder', 'the state folder can be written', async ({ stateFolder }, context) => {
   const { machine, serviceUser } = context;

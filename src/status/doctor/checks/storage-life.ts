@@ -1,5 +1,5 @@
 /** Checks that the flash memory has life left. */
-import { check, fault, good, warning } from '../checkup.ts';
+import { check, fault, good, warning } from './checkup.ts';
 
 const LIFE_WARNING_PERCENT = 80;
 const LIFE_ENDED_PERCENT = 100;

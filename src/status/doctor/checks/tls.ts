@@ -1,13 +1,13 @@
 /** Checks that the platform’s certificate is good now, and for a while. */
 import { once } from 'node:events';
 import { connect as connectTls, type PeerCertificate } from 'node:tls';
-import type { AgentConfig } from '../../../config/agent-config.ts';
-import { messageOf } from '../../../errors.ts';
+import type { AgentConfig } from '../../../config/schema/agent-config.ts';
+import { messageOf } from '../../../errors/agent-error.ts';
 import { readUserFile } from '../../../host/durable-file.ts';
 import { given } from '../../../host/given.ts';
 import { trusting } from '../../../platform/trusted-authorities.ts';
-import { configCheck, type Finding, fault, good, unknown, warning } from '../checkup.ts';
-import { type Target, targetOf } from '../first-hop.ts';
+import { configCheck, type Finding, fault, good, unknown, warning } from './checkup.ts';
+import { type Target, targetOf } from './first-hop.ts';
 
 /** A certificate that ends within this time is renewed by nobody, it seems. */
 const EXPIRES_SOON_MS = 14 * 24 * 3_600_000;

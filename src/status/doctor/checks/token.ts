@@ -1,7 +1,7 @@
 /** Access token: accepted by the platform, refused, or not to be asked about now. */
-import type { AgentConfig } from '../../../config/agent-config.ts';
-import { messageOf } from '../../../errors.ts';
-import { configCheck, type Finding, fault, good, unknown } from '../checkup.ts';
+import type { AgentConfig } from '../../../config/schema/agent-config.ts';
+import { messageOf } from '../../../errors/agent-error.ts';
+import { configCheck, type Finding, fault, good, unknown } from './checkup.ts';
 
 export const token = configCheck('token', 'the platform knows this device', async (config, { askPlatform }, signal) => {
   const asked = await askPlatform(config, signal).catch((error: unknown) => unknown(`it could not be asked: ${messageOf(error)}`));

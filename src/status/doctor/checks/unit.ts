@@ -1,5 +1,5 @@
 /** Checks that the service is installed, starts at boot, and runs. */
-import { check, fault, good, UNIT, warning } from '../checkup.ts';
+import { check, fault, good, UNIT, warning } from './checkup.ts';
 
 const BAD_CONFIG = 78;
 const UNREADABLE_CONFIG = 66;

@@ -1,6 +1,6 @@
 /** Contact with the platform and delivery to it, in the agent's own words. */
-import { formatDuration } from '../../../config/quantity.ts';
-import { agentCheck, fault, good, warning } from '../checkup.ts';
+import { formatDuration } from '../../../config/fields/quantity.ts';
+import { agentCheck, fault, good, warning } from './checkup.ts';
 
 /** Longer than any backoff: what does not arrive for this long needs a person. */
 const MAX_SILENCE_MS = 30 * 60_000;

@@ -1,6 +1,6 @@
 /** Checks that systemd starts a frozen agent again. */
-import { formatDuration } from '../../../config/quantity.ts';
-import { check, good, UNIT, warning } from '../checkup.ts';
+import { formatDuration } from '../../../config/fields/quantity.ts';
+import { check, good, UNIT, warning } from './checkup.ts';
 
 export const watchdog = check('watchdog', 'a frozen agent is started again', async ({ machine }, signal) => {
   const unit = await machine.unit(UNIT, signal);

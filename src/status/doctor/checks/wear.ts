@@ -1,6 +1,6 @@
 /** Checks that no more is written than a card endures. */
-import { formatSize } from '../../../config/quantity.ts';
-import { agentCheck, good, warning } from '../checkup.ts';
+import { formatSize } from '../../../config/fields/quantity.ts';
+import { agentCheck, good, warning } from './checkup.ts';
 
 /** An 8 GB consumer card takes some 3,000 writes of each cell: 24 TB, or 6.6 GB a day for ten years; small writes cost ten times their size. */
 const MAX_BYTES_A_DAY = 600e6;

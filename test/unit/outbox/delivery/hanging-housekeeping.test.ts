@@ -1,6 +1,6 @@
 /** A disk that does not come back from a read keeps no commit waiting: what is new is durable within its age, and somebody is told. */
 import { afterEach, describe, expect, it } from 'vitest';
-import type { OutboxConfig } from '../../../../src/config/agent-config.ts';
+import type { OutboxConfig } from '../../../../src/config/schema/agent-config.ts';
 import type { Outbox } from '../../../../src/outbox/outbox.ts';
 import { MemoryFiles, type Operation } from '../../../support/memory-files.ts';
 import { drain, NO_LIMITS, OutboxFixture } from '../../../support/outbox-fixture.ts';

@@ -1,6 +1,6 @@
 /** A disk that others fill, or that takes no more: what the outbox gives up is bounded to what it needs itself; on a disk in memory. */
 import { afterEach, describe, expect, it } from 'vitest';
-import type { OutboxConfig } from '../../../../src/config/agent-config.ts';
+import type { OutboxConfig } from '../../../../src/config/schema/agent-config.ts';
 import type { Outbox } from '../../../../src/outbox/outbox.ts';
 import { MemoryFiles, type Operation } from '../../../support/memory-files.ts';
 import { drain, OutboxFixture } from '../../../support/outbox-fixture.ts';

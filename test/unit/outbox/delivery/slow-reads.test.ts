@@ -1,6 +1,6 @@
 /** A card that is slow, or comes back late, costs no entry that a quick one does not: slow is not hanging. */
 import { afterEach, describe, expect, it } from 'vitest';
-import type { OutboxConfig } from '../../../../src/config/agent-config.ts';
+import type { OutboxConfig } from '../../../../src/config/schema/agent-config.ts';
 import type { Outbox } from '../../../../src/outbox/outbox.ts';
 import type { OutboxStatus } from '../../../../src/outbox/outbox-status.ts';
 import { MemoryFiles, type Operation } from '../../../support/memory-files.ts';

@@ -1,6 +1,6 @@
 /** When a block closes, what is on its way together, and what becomes of appends that the disk does not take; on a disk that answers by hand. */
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { AgentError } from '../../../../src/errors.ts';
+import type { AgentError } from '../../../../src/errors/agent-error.ts';
 import { silentLog } from '../../../../src/host/log.ts';
 import type { FramedBlock } from '../../../../src/outbox/format/block-frame.ts';
 import type { TelemetryEntry } from '../../../../src/outbox/format/telemetry-entry.ts';

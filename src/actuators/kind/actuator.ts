@@ -1,0 +1,99 @@
+/** Types of an actuator: something that takes a value and moves. Kinds differ in their driver only; every rule lies above it. */
+import type { z } from 'zod';
+import type { actuatorFields } from '../../config/fields/actuator-fields.ts';
+import type { JsonValue } from '../../host/json.ts';
+import type { ValueShape } from '../../host/value-shape.ts';
+
+/** `true` and `false` for what switches, a number for what is set, a text for what is told. */
+export type ActuatorValue = boolean | number | string;
+
+/** Writer of a value. The first three come from afar or act by themselves, and are stopped by lockout; `local` is a person on site. */
+export type Writer = 'rpc' | 'shared' | 'rule' | 'local' | 'restore' | 'safe-state';
+
+/** One kind's way to the hardware. */
+export interface ActuatorDriver {
+  /** Resolves when the hardware has taken the value. @throws AgentError (retry): it may or may not have moved. */
+  write(value: ActuatorValue, signal: AbortSignal): Promise<void>;
+  /** Reads what the hardware shows; absent when it cannot be asked. */
+  readonly read?: (signal: AbortSignal) => Promise<ActuatorValue>;
+  /** Leaves the hardware as it is. Idempotent. */
+  close(): Promise<void>;
+}
+
+export type ActuatorLimits = z.infer<typeof actuatorFields.limits> & {
+  /** Default 60 s. */
+  readonly maxPulseMs?: number;
+};
+export type SafeStates = z.infer<typeof actuatorFields.safe>;
+
+/** Another actuator that must be off, and for how long it must have been. */
+export interface Interlock {
+  readonly with: string;
+  readonly gapMs: number;
+}
+
+/** One actuator as the configuration describes it, without its kind. */
+export interface ActuatorSettings {
+  readonly name: string;
+  readonly valueType: 'boolean' | 'number' | 'string';
+  readonly limits: ActuatorLimits;
+  /** True for a number that the hardware has room for, whatever the limits say; default: for any. */
+  readonly holds?: (value: number) => boolean;
+  /** The number that the hardware makes of one: it is what is written, wanted and told; default: the same. */
+  readonly nearest?: (value: number) => number;
+  /** Actuators that must not be active while this one is; holds both ways. */
+  readonly neverWith: readonly Interlock[];
+  readonly safe: SafeStates;
+  /** True when an operator's last value is set again after a restart, instead of the safe state for start. */
+  readonly restore: boolean;
+  /** Until when an operator's command without a time holds against the rules. */
+  readonly operatorUntil: 'ruleChange' | 'release';
+  /** For one movement. */
+  readonly deadlineMs: number;
+  /** True when setting a value twice is the same as once; false for programs and spoken commands. */
+  readonly idempotent: boolean;
+  /** True when it stays as it is while this board has no power. */
+  readonly ownSupply?: boolean;
+}
+
+export interface ActuatorState {
+  readonly name: string;
+  /** Value that the hardware shows, or took last; undefined when not known. */
+  readonly value: ActuatorValue | undefined;
+  /** Value that its last writer wanted. */
+  readonly desired: ActuatorValue | undefined;
+  readonly by: Writer | undefined;
+  readonly pulsing: boolean;
+  /** Why the value is not known or not as desired. */
+  readonly fault: string | undefined;
+}
+
+/** Returns the value that is off; undefined for a text. */
+export function offValue(settings: ActuatorSettings): ActuatorValue | undefined {
+  return settings.valueType === 'boolean' ? false : settings.valueType === 'number' ? 0 : undefined;
+}
+
+/** The value as the hardware will have it. */
+export function nearestValue({ valueType, nearest }: Pick<ActuatorSettings, 'valueType' | 'nearest'>, value: ActuatorValue): ActuatorValue {
+  return valueType === 'number' && typeof value === 'number' && nearest !== undefined ? nearest(value) : value;
+}
+
+/** Tells a value that only ever ends something. */
+export function isOff(value: JsonValue): boolean {
+  return value === false || value === 0 || value === '';
+}
+
+/** Tells a value by which something runs, flows or holds. */
+export function isActive(value: ActuatorValue): boolean {
+  return !isOff(value);
+}
+
+/** Returns the shape of a value that somebody from afar may give it. */
+export function shapeOfValue({ valueType, limits: { min, max } }: ActuatorSettings): ValueShape {
+  return { type: valueType, ...(min !== undefined && { minimum: min }), ...(max !== undefined && { maximum: max }) };
+}
+
+/** Known to be off, or to be on as somebody wants it: what an earlier process left on is not done with by being looked at, nor by what failed. */
+export function isSettled({ value, desired }: ActuatorState): boolean {
+  return value !== undefined && (!isActive(value) || (desired !== undefined && isActive(desired)));
+}

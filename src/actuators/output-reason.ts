@@ -1,0 +1,100 @@
+/** Tells in words why an output is as it is: the array of its slots, which of them wins, what it waits for, and the operator's last word. */
+import { formatDuration } from '../config/fields/quantity.ts';
+import { given } from '../host/given.ts';
+import type { ActuatorValue } from './kind/actuator.ts';
+import { arbitrate, filledSlots } from './priority-array.ts';
+import type { SlotName, Slots, Winner } from './priority-slots.ts';
+
+/** A filled slot as people and programs are shown it. */
+export interface ShownSlot {
+  readonly slot: SlotName;
+  readonly value: ActuatorValue;
+  readonly rule?: string;
+  readonly by?: string;
+  readonly sinceS?: number;
+}
+
+export interface OutputReason {
+  readonly why: string;
+  /** Filled slots, the highest first. */
+  readonly slots: readonly ShownSlot[];
+}
+
+const ENDED_BY = {
+  maxOn: 'maxOn',
+  ruleChange: 'a rule that changed its mind',
+  released: 'a release',
+  time: 'its time',
+  'no contact': 'no contact with the platform',
+  'safe state': 'a safe state',
+  failed: 'a failure',
+} as const;
+
+/** Returns the reason at `nowMs` (ms since boot); `waitsFor` is the gate or the hardware that keeps the winner from being so. */
+export function outputReason(
+  slots: Slots,
+  { nowMs, waitsFor }: { readonly nowMs: number; readonly waitsFor: string | undefined },
+): OutputReason {
+  const winner = arbitrate(slots);
+  const { ended } = slots;
+  const sentences = [
+    winner === undefined ? 'as it was: nothing says what it should be' : `${wordOf(winner.value)}, ${becauseOf(winner, slots, nowMs)}`,
+    waitsFor === undefined ? undefined : `not yet: ${waitsFor}`,
+    // What a command has replaced is no news.
+    ended === undefined || slots.operator !== undefined
+      ? undefined
+      : `operator's ${wordOf(ended.value)} (${ended.by}) ended by ${ENDED_BY[ended.why]} ${agoOf(ended.atMs, nowMs)}`,
+  ];
+  return {
+    why: sentences.filter((one) => one !== undefined).join('; '),
+    slots: filledSlots(slots).map(({ slot, value, rule, by, sinceMs }) =>
+      given({ slot, value, rule, by, sinceS: sinceMs === undefined ? undefined : Math.max(0, Math.round((nowMs - sinceMs) / 1_000)) }),
+    ),
+  };
+}
+
+function becauseOf({ slot, rule = '', by, sinceMs }: Winner, slots: Slots, nowMs: number): string {
+  const ago = sinceMs === undefined ? '' : ` ${agoOf(sinceMs, nowMs)}`;
+  switch (slot) {
+    case 'limit':
+      return `because its longest time on (maxOn) ended${ago}`;
+    case 'protect':
+    case 'rule':
+      return becauseOfRule(rule, slots, ago);
+    case 'pulse':
+      return `because a pulse (${by}) began${ago}`;
+    case 'operator': {
+      const { untilMs } = slots.operator ?? {};
+      const left = untilMs === undefined ? '' : `, for ${inWords(untilMs - nowMs)} more`;
+      return `because the operator (${by}) said so${ago}${left}`;
+    }
+    case 'noContact':
+      return `because contact with the platform was lost (noContact)${ago}`;
+    case 'base':
+      return rule === '' ? 'its state for the start' : `as rule ${rule} left it`;
+    case 'none':
+      return 'because a pulse ended or a sensor was lost, and nothing else says what it should be';
+  }
+}
+
+function becauseOfRule(name: string, { rules }: Slots, ago: string): string {
+  const rule = rules.find((one) => one.name === name);
+  if (rule?.isLost === true) return `because rule ${name} has lost its sensor`;
+  return rule?.phase === 'set' ? `because rule ${name} set it${ago}` : `because rule ${name} released it${ago}`;
+}
+
+/** Returns a value as a person says it: true is on. */
+function wordOf(value: ActuatorValue): string {
+  return typeof value === 'boolean' ? (value ? 'on' : 'off') : String(value);
+}
+
+function agoOf(atMs: number, nowMs: number): string {
+  return `${inWords(nowMs - atMs)} ago`;
+}
+
+/** Returns a time in its largest unit, or two: seconds up to two minutes, minutes up to two hours. */
+function inWords(ms: number): string {
+  const s = Math.max(0, Math.round(ms / 1_000));
+  if (s < 120) return `${s} s`;
+  return s < 7_200 ? `${Math.floor(s / 60)} min` : formatDuration(Math.floor(s / 60) * 60_000);
+}

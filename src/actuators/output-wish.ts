@@ -1,0 +1,138 @@
+/**
+ * The value that an output is to have, on its way through the gates. A wish that a gate or the hardware refuses waits, and is tried again for as long as its
+ * slot wins. Off that the hardware refuses is retried by safe-states.ts beside it.
+ */
+import { AgentError, hasCode, messageOf } from '../errors/agent-error.ts';
+import type { ActuatorSlot, Movement } from './actuator-slot.ts';
+import type { Gates } from './gates.ts';
+import { isActive, type Writer } from './kind/actuator.ts';
+import type { Winner } from './priority-slots.ts';
+
+export interface OutputWishDeps {
+  readonly slot: ActuatorSlot;
+  readonly gates: Gates;
+  /** Through the gates that may close meanwhile, with the mark that must be there. */
+  readonly move: (movement: Movement, signal: AbortSignal) => Promise<void>;
+  readonly onAlarm: (message: string | undefined) => void;
+  /** It is wanted by somebody else now, without a movement. */
+  readonly onChange: () => void;
+  /** It waits to be tried again. */
+  readonly onWaits: () => void;
+  /** A rule has its wish, or is kept from it. */
+  readonly onRule: (rule: string, refusal?: string) => void;
+}
+
+export class OutputWish {
+  readonly #deps: OutputWishDeps;
+  #wish: Winner | undefined;
+  #trying: AbortController | undefined;
+  /** Why it waits, by code and in words; undefined when it does not. */
+  #refusal: { readonly code: string; readonly message: string } | undefined;
+  #isAlarmed = false;
+  /** A rule whose condition has changed, until what it moves has moved. */
+  #untold: string | undefined;
+
+  constructor(deps: OutputWishDeps) {
+    this.#deps = deps;
+  }
+
+  get waitsFor(): string | undefined {
+    return this.#refusal?.message;
+  }
+
+  /** Follows what wins now; nothing is moved where that is what was wished before. */
+  follow(winner: Winner | undefined): Promise<void> | undefined {
+    const isOther = this.#refusal !== undefined || this.#wish?.slot === 'pulse' || winner?.slot === 'pulse';
+    if (winner !== undefined && winner.value === this.#wish?.value && !(isOther && winner.slot !== this.#wish.slot)) {
+      this.#wish = winner;
+      return undefined;
+    }
+    this.set(winner);
+    return this.#try();
+  }
+
+  /** Somebody moves it themselves. */
+  set(winner: Winner | undefined): void {
+    this.#trying?.abort();
+    this.#trying = undefined;
+    this.#wish = winner;
+    this.#refusal = undefined;
+    this.#alarm(undefined);
+  }
+
+  /** Tries what waits once more; with a code, what waits for that alone. */
+  retry(code = this.#refusal?.code): void {
+    if (this.#refusal !== undefined && this.#refusal.code === code && this.#trying === undefined) void this.#try();
+  }
+
+  /** A condition has begun or ended: whether its rule is told with what it moves. */
+  willTell(rule: string): boolean {
+    if (this.#wish?.rule !== rule || this.#wish.slot === 'base') return false;
+    if (this.#trying !== undefined) this.#untold = rule;
+    return this.#trying !== undefined || this.#refusal !== undefined;
+  }
+
+  async #try(): Promise<void> {
+    const winner = this.#wish;
+    if (winner === undefined) return;
+    const { gates, move, slot, onChange } = this.#deps;
+    const { record } = slot;
+    const { value } = winner;
+    const by = writerOf(winner);
+    const trying = new AbortController();
+    this.#trying = trying;
+    try {
+      // What the hardware shows by itself proves nothing: a line may not be driven yet.
+      if (record.lastBegun !== undefined && record.value === value && record.expected === value) {
+        record.keep(value, by);
+        onChange();
+      } else {
+        const gated = gatedAs(winner);
+        if (gated !== undefined) gates.check(record, value, gated);
+        await move({ value, by, urgent: gated === undefined, repeats: this.#refusal !== undefined }, trying.signal);
+      }
+      if (this.#trying !== trying) return;
+      this.#alarm(undefined);
+      this.#tell(winner);
+      this.#refusal = undefined;
+    } catch (error) {
+      if (this.#trying === trying) this.#refused(winner, error);
+    } finally {
+      if (this.#trying === trying) this.#trying = undefined;
+    }
+  }
+
+  #refused(winner: Winner, error: unknown): void {
+    const refusal = { code: error instanceof AgentError ? error.code : messageOf(error), message: messageOf(error) };
+    const isForNow = !(error instanceof AgentError) || error.recovery !== 'drop' || hasCode(error, 'actuators/overridden');
+    if (this.#refusal?.code !== refusal.code) this.#tell(winner, refusal.message);
+    this.#refusal = isForNow ? refusal : undefined;
+    if (isForNow) this.#deps.onWaits();
+    if (isActive(winner.value) && winner.rule === undefined)
+      this.#alarm(`${this.#deps.slot.settings.name} has not taken its safe state: ${refusal.message}`);
+  }
+
+  #alarm(message: string | undefined): void {
+    if ((message !== undefined) === this.#isAlarmed) return;
+    this.#isAlarmed = message !== undefined;
+    this.#deps.onAlarm(message);
+  }
+
+  #tell({ rule, slot }: Winner, refusal?: string): void {
+    if (rule === undefined || slot === 'base' || (refusal === undefined && this.#refusal === undefined && this.#untold !== rule)) return;
+    this.#untold = undefined;
+    this.#deps.onRule(rule, refusal);
+  }
+}
+
+/** Returns the writer that moves an output for a slot. */
+export function writerOf({ slot, by, rule }: Winner): Writer {
+  if (slot !== 'base') return by ?? 'safe-state';
+  return rule === undefined ? 'safe-state' : 'rule';
+}
+
+/** Whose gates a slot passes; undefined for a safe state, which passes all but the interlocks. */
+function gatedAs({ slot, by, value }: Winner): Writer | undefined {
+  if (slot === 'protect') return isActive(value) ? 'rule' : undefined;
+  return slot === 'base' ? (isActive(value) ? 'restore' : undefined) : by;
+}

@@ -1,0 +1,250 @@
+/**
+ * One output that follows its slots: each event is reduced, kept, and what wins is wished. An operator's command that is refused fills nothing.
+ *
+ *   event ─► reduce ─► file
+ *               └────► arbitrate ─► OutputWish ─► gates ─► ActuatorSlot
+ */
+import { AgentError, retryable } from '../errors/agent-error.ts';
+import { endedWithin, untilAborted } from '../host/bounded-wait.ts';
+import type { Clock } from '../host/clock.ts';
+import type { Log } from '../host/log.ts';
+import type { Pulse } from './claim.ts';
+import { type ActuatorSettings, type ActuatorState, type ActuatorValue, isActive, offValue, type Writer } from './kind/actuator.ts';
+import { type OutputReason, outputReason } from './output-reason.ts';
+import { OutputWish, type OutputWishDeps, writerOf } from './output-wish.ts';
+import { arbitrate, reduce } from './priority-array.ts';
+import { EMPTY_SLOTS, type Operator, type RuleSlot, type SlotEvent, type Slots } from './priority-slots.ts';
+import type { RuleEvent } from './rule-event.ts';
+
+export interface OutputDeps extends Omit<OutputWishDeps, 'onRule'> {
+  readonly slots: Slots | undefined;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly save: (slots: Slots) => void;
+  readonly onRule: (event: RuleEvent) => void;
+}
+
+export interface CommandSource {
+  readonly by: Writer;
+  /** Time that it holds against rules; default: as the output's `operatorUntil` says. */
+  readonly forMs?: number | undefined;
+}
+
+/** A command as it comes; its time is added when it is taken. */
+type Command = Omit<Operator, 'sinceMs' | 'until'>;
+
+export interface PulseRequest {
+  readonly durationMs: number;
+  readonly by: Writer;
+}
+
+export interface PulseSignals {
+  readonly signal: AbortSignal;
+  /** Aborts when the agent stops, which sets its own state. */
+  readonly closing: AbortSignal;
+}
+
+/** Longer pulses are answered when they have begun. */
+const AWAITED_PULSE_MS = 1_000;
+/** A pulse that failed is answered no later than this after it. */
+const OFF_WITHIN_MS = 3_000;
+
+type WithoutTime<E> = E extends SlotEvent ? Omit<E, 'atMs'> : never;
+
+export class Output {
+  readonly slot: OutputDeps['slot'];
+  readonly settings: ActuatorSettings;
+  readonly #deps: OutputDeps;
+  readonly #wish: OutputWish;
+  #slots: Slots;
+  /** Its times are counted once the hardware was looked at, it follows from the start on, and no longer once the agent stops. */
+  #phase: 'held' | 'looked' | 'follows' | 'over' = 'held';
+  #cancelTime = (): void => {};
+  /** End of a pulse or of a longest time on that the slots know of. */
+  #endedAtMs: number | undefined;
+
+  constructor(deps: OutputDeps) {
+    this.#deps = deps;
+    this.slot = deps.slot;
+    this.settings = deps.slot.settings;
+    this.#slots = { ...(deps.slots ?? EMPTY_SLOTS), off: offValue(this.settings) };
+    const onRule = (rule: string, refusal?: string): void => {
+      const one = this.#slots.rules.find(({ name }) => name === rule);
+      deps.onRule({ rule, on: one?.phase === 'set' && !one.isLost, ...(refusal !== undefined && { refusal }) });
+    };
+    this.#wish = new OutputWish({ ...deps, onRule });
+  }
+
+  get slots(): Slots {
+    return this.#slots;
+  }
+
+  get reason(): OutputReason {
+    return outputReason(this.#slots, { nowMs: this.#deps.clock.monotonicMs(), waitsFor: this.#wish.waitsFor });
+  }
+
+  get state(): ActuatorState {
+    const { record } = this.slot;
+    const winner = arbitrate(this.#slots);
+    if (winner === undefined || record.state.by === undefined) return record.state;
+    const isRestored = winner.slot === 'base' && winner.rule === undefined && this.settings.restore;
+    return { ...record.state, by: isRestored ? 'restore' : writerOf(winner) };
+  }
+
+  /** Takes an event, and follows what wins then; resolves when that has moved, or has failed for now. */
+  take(event: WithoutTime<SlotEvent>): Promise<void> | undefined {
+    if (this.#phase === 'over') return undefined;
+    const before = this.#slots;
+    this.note(event);
+    const following = this.#follow();
+    if (this.#phase === 'follows') this.#tellEdge(event, before);
+    return following;
+  }
+
+  /** Takes an event of a start or a stop: nothing moves by it. */
+  note(event: WithoutTime<SlotEvent>): void {
+    const before = this.#slots;
+    this.#slots = reduce(before, { ...event, atMs: this.#deps.clock.monotonicMs() } as SlotEvent);
+    if (this.#slots === before) return;
+    const [then, now] = [before, this.#slots].map(arbitrate);
+    if (then?.slot !== now?.slot || then?.rule !== now?.rule)
+      this.#deps.log.info({ actuator: this.settings.name, why: this.reason.why }, 'an output follows another slot');
+    this.#deps.save(this.#slots);
+    this.update();
+  }
+
+  /** The hardware was looked at, or does not answer: its times are counted from here on. */
+  looked(): void {
+    if (this.#phase === 'held') this.#phase = 'looked';
+    this.update();
+  }
+
+  /** From here on it follows. */
+  async begin(): Promise<void> {
+    if (this.#phase !== 'held' && this.#phase !== 'looked') return;
+    this.#phase = 'follows';
+    await this.#follow();
+    this.update();
+  }
+
+  /** Nothing is followed any more. */
+  end(): void {
+    this.#phase = 'over';
+    this.#cancelTime();
+    this.#wish.set(undefined);
+  }
+
+  /** Tries what waits once more; with a code, what waits for that alone. */
+  retry(code?: string): void {
+    if (this.#phase === 'follows') this.#wish.retry(code);
+  }
+
+  /** @throws AgentError `actuators/protected` or `actuators/max-on` when a higher slot says otherwise, and as Gates.check. */
+  check(value: unknown, by: Writer): ActuatorValue {
+    const checked = this.#deps.gates.check(this.slot.record, value, by);
+    const winner = arbitrate(this.#slots);
+    const { name } = this.settings;
+    if (winner?.slot === 'protect' && winner.value !== checked)
+      throw new AgentError('actuators/protected', `${name} is held by the rule ${winner.rule ?? ''}`, { recovery: 'hold' });
+    if (winner?.slot === 'limit' && isActive(checked)) throw retryable('actuators/max-on', `${name} has had its longest time on`);
+    return checked;
+  }
+
+  /** An operator's word: moved at once, or refused. @throws AgentError as `check`, and the driver's own. */
+  async command(command: Command, signal: AbortSignal): Promise<void> {
+    const before = this.#slots;
+    this.note({ kind: 'commanded', operator: { ...command, until: this.settings.operatorUntil } });
+    const winner = arbitrate(this.#slots);
+    // On, where a pulse is on, goes on after it.
+    const isMine = winner?.slot === 'operator' || (winner?.slot === 'pulse' && winner.value === command.value);
+    if (winner === undefined || !isMine) return void this.#follow();
+    this.#wish.set(winner);
+    const mine = this.#slots.operator;
+    const { writes } = this.slot.record;
+    try {
+      await this.#deps.move({ value: command.value, by: command.by }, signal);
+    } catch (error) {
+      // Off stays wanted, and is tried again. Whoever has spoken since has the word.
+      if (isActive(command.value) && this.#slots.operator === mine) {
+        const hasBegun = this.slot.record.writes !== writes;
+        this.#set({ ...this.#slots, operator: hasBegun ? undefined : before.operator, left: before.left });
+      }
+      throw error;
+    }
+  }
+
+  /**
+   * On, and off again whatever happens to the caller. Resolves when it has ended, or for pulses over a second when it has begun. After a kill
+   * its mark is left, for the stop hook and the next start. @throws as `move` does: what had begun goes off where nothing else is filled.
+   */
+  async pulse({ durationMs, by }: PulseRequest, { signal, closing }: PulseSignals): Promise<void> {
+    const { promise: ended, resolve: onEnd } = Promise.withResolvers<void>();
+    const pulse: Pulse = { durationMs, onEnd };
+    this.note({ kind: 'pulseBegan', by });
+    const mine = this.#slots.pulse;
+    const end = async (): Promise<void> => {
+      if (this.#slots.pulse === mine) await this.take({ kind: 'pulseEnded' });
+    };
+    this.#wish.set(arbitrate(this.#slots));
+    void ended.then(end);
+    try {
+      await this.#deps.move({ value: true, by, pulse }, signal);
+    } catch (error) {
+      // A pulse that nobody ends is worse than one switching-off too many.
+      if (this.slot.record.lastBegun?.pulse === pulse) await endedWithin(this.#deps.clock, OFF_WITHIN_MS, end());
+      else if (this.#slots.pulse === mine) this.#set({ ...this.#slots, pulse: undefined });
+      throw error;
+    }
+    if (durationMs <= AWAITED_PULSE_MS) await untilAborted(ended, closing).catch(() => {});
+  }
+
+  /** To be told of every change of the output, in the midst of a movement as well: times begin to run, whoever switched on, and end. */
+  update(): void {
+    const { clock } = this.#deps;
+    const { limit, operator } = this.#slots;
+    const { record } = this.slot;
+    const { offSinceMs, changedAtMs = 0 } = record;
+    // Where off is wanted and refused, it is being tried again already.
+    const dueMs = record.refusesOff || offValue(this.settings) === undefined ? undefined : record.offDueMs;
+    if (dueMs === undefined) this.#endedAtMs = undefined;
+    const endsMs = dueMs === this.#endedAtMs ? undefined : dueMs;
+    const { minOffMs = 0 } = this.settings.limits;
+    const limitEndsMs = limit === undefined || offSinceMs === undefined ? undefined : Math.max(limit, changedAtMs) + minOffMs;
+    const times = [endsMs, limitEndsMs, operator?.untilMs].filter((atMs) => atMs !== undefined);
+    this.#cancelTime();
+    if (times.length === 0 || this.#phase === 'held' || this.#phase === 'over') return;
+    this.#cancelTime = clock.after(Math.max(0, Math.min(...times) - clock.monotonicMs()), () => {
+      // A timer may be shorter than what was asked for.
+      const isOver = (atMs = Number.POSITIVE_INFINITY): boolean => atMs <= clock.monotonicMs();
+      if (isOver(endsMs)) {
+        this.#endedAtMs = endsMs;
+        void this.take({ kind: record.state.pulsing ? 'pulseEnded' : 'maxOnEnded' });
+      }
+      if (isOver(limitEndsMs)) void this.take({ kind: 'minOffEnded' });
+      void this.take({ kind: 'timePassed' });
+      this.update();
+    });
+  }
+
+  #set(slots: Slots): void {
+    this.#slots = slots;
+    this.#deps.save(slots);
+    void this.#follow();
+  }
+
+  #follow(): Promise<void> | undefined {
+    return this.#phase === 'follows' ? this.#wish.follow(arbitrate(this.#slots)) : undefined;
+  }
+
+  /** A condition that begins or ends is told, with what it moves. */
+  #tellEdge(event: WithoutTime<SlotEvent>, before: Slots): void {
+    if (event.kind === 'configured') {
+      const isGone = ({ name, phase }: RuleSlot): boolean => phase === 'set' && !this.#slots.rules.some((rule) => rule.name === name);
+      for (const { name } of before.rules.filter(isGone)) this.#deps.onRule({ rule: name, on: false });
+    }
+    if (event.kind !== 'read') return;
+    const [then, now] = [before, this.#slots].map(({ rules }) => rules.find(({ name }) => name === event.rule));
+    if (now === undefined || then?.phase === now.phase || (then?.phase === 'unread' && !event.holds)) return;
+    if (!this.#wish.willTell(event.rule)) this.#deps.onRule({ rule: event.rule, on: event.holds });
+  }
+}

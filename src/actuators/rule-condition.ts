@@ -1,0 +1,41 @@
+/** What a condition is by the values that are known: what is decided without a value does not wait for it, and is not lost with it. Pure. */
+import type { ConditionConfig } from '../config/schema/agent-config.ts';
+import type { JsonValue } from '../host/json.ts';
+import { isWithinDates, isWithinHours, type LocalTime } from '../host/local-time.ts';
+
+/** `unread`: a value has not come yet; `lost`: one no longer comes. */
+export type Truth = boolean | 'unread' | 'lost';
+
+/** @param truthOf a condition that holds no other one. */
+export function evaluate(condition: ConditionConfig, truthOf: (part: ConditionConfig) => Truth): Truth {
+  const { all, any, not } = condition;
+  const each = (parts: readonly ConditionConfig[]): readonly Truth[] => parts.map((part) => evaluate(part, truthOf));
+  if (all !== undefined) return decided(each(all), false);
+  if (any !== undefined) return decided(each(any), true);
+  if (not === undefined) return truthOf(condition);
+  const truth = evaluate(not, truthOf);
+  return typeof truth === 'boolean' ? !truth : truth;
+}
+
+/** Of several values one that is so decides. */
+export function decided(parts: readonly Truth[], so: boolean): Truth {
+  if (parts.includes(so)) return so;
+  return parts.find((part) => part === 'lost') ?? parts.find((part) => part === 'unread') ?? !so;
+}
+
+/** Says that a comparison holds by this value; `on`: it held before, and the value must come back by the hysteresis. */
+export function valueHolds({ above, below, equal, hysteresis }: ConditionConfig, value: JsonValue, on: boolean): boolean {
+  if (equal !== undefined) return (typeof value === 'bigint' ? Number(value) : value) === equal;
+  if (typeof value !== 'number' && typeof value !== 'bigint') return false;
+  const number = Number(value);
+  const back = on ? hysteresis : 0;
+  if (above !== undefined) return number > above - back;
+  return below !== undefined && number < below + back;
+}
+
+/** Says that hours, weekdays or dates hold. */
+export function timeHolds({ time, weekdays, dates }: ConditionConfig, now: LocalTime): boolean {
+  if (time !== undefined) return isWithinHours(time, now);
+  if (dates !== undefined) return isWithinDates(dates, now);
+  return weekdays?.includes(now.weekday) === true;
+}

@@ -1,0 +1,7 @@
+/** What a rule has done, for telemetry. */
+export interface RuleEvent {
+  readonly rule: string;
+  readonly on: boolean;
+  /** Undefined when the actuator was set, or there was nothing to set. */
+  readonly refusal?: string;
+}

@@ -1,0 +1,73 @@
+/** What one value that a rule goes by has said last, of a sensor or of the clock, until the next one is overdue: then it is lost. */
+import type { Clock } from '../host/clock.ts';
+import type { Truth } from './rule-condition.ts';
+
+export interface WatchedValueDeps {
+  readonly clock: Clock;
+  /** How long after its last value it is lost; infinite where only its driver says so. */
+  readonly lostAfterMs: number;
+  readonly onLost: () => void;
+}
+
+/** So many values in a row that do not come are no noise: what the value was meanwhile nobody knows. */
+export const MISSED_VALUES = 3;
+
+export class WatchedValue {
+  readonly #deps: WatchedValueDeps;
+  #said: boolean | undefined;
+  #lostAtMs = 0;
+  /** How many values that say nothing have come since one that does. */
+  #partsInARow = 0;
+  #cancel = (): void => {};
+
+  constructor(deps: WatchedValueDeps) {
+    this.#deps = deps;
+    this.#wait();
+  }
+
+  get isLost(): boolean {
+    return this.#deps.clock.monotonicMs() > this.#lostAtMs;
+  }
+
+  get truth(): Truth {
+    return this.isLost ? 'lost' : (this.#said ?? 'unread');
+  }
+
+  /** A value has come; undefined when it says nothing. */
+  heard(says: boolean | undefined): void {
+    this.#partsInARow = says === undefined ? this.#partsInARow + 1 : 0;
+    if (this.#partsInARow >= MISSED_VALUES) return;
+    this.#said = says ?? (this.isLost ? undefined : this.#said);
+    this.#wait();
+  }
+
+  /** Another sensor has its name: what was said says nothing. */
+  forget(): void {
+    this.#said = undefined;
+  }
+
+  /** Its driver says so. */
+  lose(): void {
+    this.#cancel();
+    this.#lostAtMs = Number.NEGATIVE_INFINITY;
+    this.#deps.onLost();
+  }
+
+  /** Idempotent. */
+  end(): void {
+    this.#cancel();
+  }
+
+  #wait(): void {
+    const { clock, lostAfterMs, onLost } = this.#deps;
+    this.#cancel();
+    this.#lostAtMs = clock.monotonicMs() + lostAfterMs;
+    if (!Number.isFinite(lostAfterMs)) return;
+    const look = (): void => {
+      const leftMs = this.#lostAtMs - clock.monotonicMs();
+      if (leftMs >= 0) this.#cancel = clock.after(leftMs + 1, look);
+      else onLost();
+    };
+    this.#cancel = clock.after(lostAfterMs + 1, look);
+  }
+}

@@ -1,0 +1,221 @@
+/**
+ * The wiring: opens every part in order, joins them, closes in reverse. It has no rule of its own.
+ *
+ *   configuration → lock → hardware (ports, actuators, sampler), beside it the outbox → control sockets → ready
+ *                                  └ platform: credentials, however long they take → uploader and the other loops
+ */
+
+import { loadActuatorDrivers } from '../actuators/open-driver.ts';
+import { ConfigFile, type ConfigPlace, type FileConfig } from '../config/config-file.ts';
+import type { AgentConfig } from '../config/schema/agent-config.ts';
+import { messageOf } from '../errors/agent-error.ts';
+import { AlertList } from '../host/alert-list.ts';
+import { closingStep } from '../host/bounded-wait.ts';
+import { given } from '../host/given.ts';
+import type { JsonObject } from '../host/json.ts';
+import { AgentLog } from '../host/log.ts';
+import { keepRunning } from '../host/loops.ts';
+import type { Held } from '../host/state-lock.ts';
+import { SystemdNotifier } from '../host/systemd-notifier.ts';
+import { correctedClock, TimeSync } from '../host/time-sync.ts';
+import { agentVersion } from '../host/version.ts';
+import { loadDrivers } from '../sensors/create-sensor.ts';
+import type { AgentStatus } from '../status/shape/agent-status.ts';
+import { agentStatus } from '../status/status-of.ts';
+import type { Machine } from './machine.ts';
+import { type AgentParts, type OpenPartsDeps, openParts, runRemote } from './open-parts.ts';
+
+export interface AgentDeps extends ConfigPlace, Pick<OpenPartsDeps, 'onDurable'> {
+  readonly machine: Machine;
+  /** Is given the filter that hides secrets, for what is printed outside the log. */
+  readonly redactWith?: (redact: (text: string) => string) => void;
+}
+
+type Loops = Readonly<Record<string, (signal: AbortSignal) => Promise<void>>>;
+
+/** Time that closing may take beyond the drain itself. */
+const CLOSE_WITHIN_MS = 5_000;
+
+export class Agent {
+  /** Resolves when everything is closed. */
+  readonly stopped: Promise<void>;
+  /** Dependencies that every part is opened with. */
+  readonly #common: OpenPartsDeps;
+  readonly #notifier: SystemdNotifier;
+  readonly #startedAtMs: number;
+  readonly #loops = new AbortController();
+  readonly #stopped = Promise.withResolvers<void>();
+  readonly #opened = Promise.withResolvers<void>();
+  #parts!: AgentParts;
+  #sockets!: Held;
+  #running: Promise<unknown> = Promise.resolve();
+  #isStopping = false;
+  #configuredLogLevel: AgentConfig['log']['level'];
+
+  private constructor(deps: AgentDeps, first: FileConfig) {
+    const { log: logging, time } = first.config;
+    const { machine, environment, onDurable } = deps;
+    const { clock } = machine;
+    const log = new AgentLog(given({ level: logging.level, clock, sink: machine.logSink }));
+    const alerts = new AlertList(log);
+    const timeSync = new TimeSync({ clock, policy: time.trust, ask: machine.askSystemTime });
+    const aboutItself = { clock, status: () => this.status() };
+    this.#common = {
+      ...{ machine, environment, log, alerts, timeSync, rightClock: correctedClock(clock, timeSync), ...given({ onDurable }) },
+      file: new ConfigFile({ place: deps, clock, log, alerts, prepare: loadDrivers }, first),
+      status: () => this.status(),
+      reload: () => this.reload(),
+      restart: () => void this.#stop(),
+      diagnose: (signal) => machine.diagnose({ ...deps, ...aboutItself }, signal),
+    };
+    this.#notifier = new SystemdNotifier(deps.environment);
+    this.#configuredLogLevel = logging.level;
+    this.#startedAtMs = clock.monotonicMs();
+    this.stopped = this.#stopped.promise;
+  }
+
+  /**
+   * Starts everything; the platform need not be there. The agent stops when `signal` aborts.
+   * @throws ConfigError (stop), AgentError (stop) when another agent runs here.
+   */
+  static async start(deps: AgentDeps, signal: AbortSignal): Promise<Agent> {
+    const first = await ConfigFile.read(deps);
+    await Promise.all([loadDrivers(first.config), loadActuatorDrivers(first.config)]);
+    const agent = new Agent(deps, first);
+    deps.redactWith?.((text) => agent.#common.log.redact(text));
+    // Not with `signal`: a stop during the start ends what was opened in good order, with safe states, once all of it is open.
+    await agent.#open(new AbortController().signal);
+    agent.#opened.resolve();
+    if (signal.aborted) void agent.#stop();
+    else signal.addEventListener('abort', () => void agent.#stop(), { once: true });
+    return agent;
+  }
+
+  status(): AgentStatus {
+    const { telemetry, platform, hardware, firmware } = this.#parts;
+    const { machine, rightClock, file, timeSync, alerts } = this.#common;
+    const { dailyBudgetBytes } = file.live.current.platform;
+    return agentStatus({
+      contact: platform.contact.status,
+      uploadIntervalMs: file.live.current.upload.intervalMs,
+      known: {
+        version: agentVersion(),
+        nowMs: machine.clock.monotonicMs(),
+        wallMs: rightClock.wallMs(),
+        bootId: machine.clock.bootId,
+        startedAtMs: this.#startedAtMs,
+        configHash: file.hash,
+        deviceName: platform.deviceName,
+        timeSynchronised: timeSync.isSynchronised(),
+        connection: {
+          ...telemetry.uploader.state,
+          ...platform.traffic,
+          ...given({ sentTodayBytes: telemetry.budget.today().bytes, dailyBudgetBytes }),
+        },
+        lockedOut: hardware.actuators.lockout.locked,
+        firmware: firmware.summary(),
+      },
+      ...telemetry.status(),
+      sensors: hardware.sampler.states(),
+      actuators: hardware.actuators.states(),
+      alerts: alerts.list(),
+    });
+  }
+
+  /** Reads the configuration again and changes only what changed. Never rejects: a wrong file changes nothing, and is an alert. */
+  async reload(): Promise<JsonObject> {
+    const { machine, file, alerts } = this.#common;
+    this.#notifier.reloading(machine.clock.monotonicMs());
+    try {
+      const read = await file.readAgain();
+      alerts.clear('reload');
+      return { ...read };
+    } catch (error) {
+      alerts.raise('reload', `the changed configuration is not taken up: ${messageOf(error)}`);
+      return { error: messageOf(error) };
+    } finally {
+      this.#notifier.ready('running');
+    }
+  }
+
+  async #open(signal: AbortSignal): Promise<void> {
+    const { machine, log, timeSync, file } = this.#common;
+    void timeSync.start();
+    this.#parts = await openParts(this.#common, signal);
+    file.live.onChange((changed) => this.#takeUp(changed));
+    this.#takeUp(file.live.current);
+    this.#sockets = await this.#parts.listen();
+    const { signal: running } = this.#loops;
+    this.#parts.hardware.sampler.start(running);
+    // Not after the credentials: a release on trial that gets none has its time counted all the same.
+    const firmware = this.#keepRunning({ firmware: (loopSignal) => this.#parts.firmware.run(loopSignal) }, running);
+    this.#running = Promise.all([this.#runPlatform(running), firmware, file.lookForMissing(running)]);
+    this.#notifier.keepAlive(machine.clock);
+    // The page waits for its PIN file.
+    void file.untilThere(['status'], running).then(() => running.aborted || this.#parts.page.open());
+    this.#notifier.ready('running');
+    log.info({ version: agentVersion(), configHash: file.hash }, 'the agent runs');
+  }
+
+  /** Waits for what the configuration names and for credentials, and then speaks to the platform until the loops end. */
+  async #runPlatform(signal: AbortSignal): Promise<void> {
+    const { platform, telemetry } = this.#parts;
+    await this.#common.file.untilThere(['platform', 'provisioning'], signal);
+    await platform.connect(signal);
+    const loops: Loops = {
+      uploader: (loopSignal) => telemetry.uploader.run(loopSignal),
+      remote: (loopSignal) => runRemote(this.#parts, loopSignal),
+      credentials: (loopSignal) => platform.watchCredentials(loopSignal),
+    };
+    await this.#keepRunning(loops, signal);
+  }
+
+  async #keepRunning(loops: Loops, signal: AbortSignal): Promise<void> {
+    const { machine, log } = this.#common;
+    await Promise.all(Object.entries(loops).map(([name, run]) => keepRunning({ clock: machine.clock, log, name, run }, signal)));
+  }
+
+  /** Applies a live setting or a reload to the parts that do not ask each time. */
+  #takeUp(config: AgentConfig): void {
+    const { hardware, telemetry, attributes } = this.#parts;
+    const { log, file, alerts } = this.#common;
+    // Somebody on the machine may have set another one.
+    if (config.log.level !== this.#configuredLogLevel) log.level = config.log.level;
+    this.#configuredLogLevel = config.log.level;
+    telemetry.outbox.changeCommitAge(config.outbox.commitAgeMs);
+    telemetry.configured(new Set(config.sensors.filter(({ enabled }) => enabled).map(({ name }) => name)));
+    attributes.configurationChanged(file.hash);
+    void hardware.configure(config).catch((error: unknown) => alerts.raise('sensors', `sensors could not be changed: ${messageOf(error)}`));
+  }
+
+  /** Safe states first; then what is kept is made durable and sent as far as the time allows; the platform goes before the disk. */
+  async #stop(): Promise<void> {
+    if (this.#isStopping) return;
+    this.#isStopping = true;
+    // A part may ask for it while the others are still being opened.
+    await this.#opened.promise;
+    const { machine, log, file, timeSync } = this.#common;
+    const { clock } = machine;
+    const { drainMs } = file.live.current.shutdown;
+    const { stateFolder, telemetry, platform, hardware, attributes, rpc, page } = this.#parts;
+    this.#notifier.stopping(drainMs + CLOSE_WITHIN_MS);
+    log.info({ drainMs }, 'stopping');
+    const attempt = closingStep({ clock, log, withinMs: drainMs + CLOSE_WITHIN_MS });
+    const drained = new AbortController();
+    const cancel = clock.after(drainMs, () => drained.abort());
+    await attempt('close the sensors and actuators', () => hardware.close());
+    this.#loops.abort();
+    await attempt('end the loops', () => this.#running);
+    await attempt('close the status page', () => page.close());
+    await attempt('drain the outbox', () => telemetry.drainAndClose(drained.signal));
+    cancel();
+    await attempt('close the journal', () => Promise.all([rpc.close(), attributes.close()]));
+    await attempt('close the connections', () => platform.close());
+    await attempt('close the control sockets', () => this.#sockets.close());
+    timeSync.close();
+    await attempt('release the state folder', () => stateFolder.close());
+    log.info({}, 'stopped');
+    log.close();
+    this.#stopped.resolve();
+  }
+}

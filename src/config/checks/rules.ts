@@ -1,0 +1,75 @@
+/** Local rules whose conditions say nothing, or several things at once, and rules that nobody can tell to be lost. */
+import { definitionOf } from '../../kinds/sensor-kinds.ts';
+import type { ConfigPath } from '../fields/config-fault.ts';
+import { type Finding, finding, findingAtKey, noEffect } from '../fields/findings.ts';
+import { formatDuration } from '../fields/quantity.ts';
+import { childrenOf, partsOf, readingsOf } from '../keys/rule-parts.ts';
+import type { ConditionConfig, RuleConfig } from '../schema/agent-config.ts';
+import { MAX_PARTS } from '../schema/conditions.ts';
+import type { Check } from './draft.ts';
+import { hoursFaults } from './timing.ts';
+
+const OTHER_FORMS = ['time', 'weekdays', 'dates', 'all', 'any', 'not'] as const;
+const FORMS = 'sensor and key with one of above, below and equal, or one of time, weekdays, dates, all, any and not';
+const LOST_VALUE = 'sensorLost: beside it, with what the actuator gets while the sensor is lost';
+
+export const checkConditions: Check = ({ rules }) =>
+  rules.flatMap(({ config, path }) => {
+    const { when, protect, sensorLost } = config;
+    const at = [...path, 'when'];
+    const parts = when === undefined ? 0 : partsOf(when).length;
+    return [
+      ...(when === undefined ? alwaysFaults(config, path) : conditionFaults(when, at)),
+      ...(parts > MAX_PARTS ? [findingAtKey(at, `${parts} conditions`, `at most ${MAX_PARTS}`)] : []),
+      ...(protect && sensorLost === undefined ? [findingAtKey([...path, 'protect'], 'protect without sensorLost', LOST_VALUE)] : []),
+    ];
+  });
+
+/** Warns of a sensor that reports by event: it may say nothing for a year, and nobody knows that it is still there. */
+export const checkLostSensors: Check = ({ sensors, rules }) => {
+  const known = new Map(
+    sensors.map(({ config }) => {
+      const { kind, name, periodMs } = config;
+      return [name, { periodMs, isByEvent: definitionOf(kind).reportsByEvent?.(config) ?? false }];
+    }),
+  );
+  return rules.flatMap(({ config, path }) => {
+    const { lostAfterMs } = config;
+    const readings = readingsOf(config, path);
+    if (lostAfterMs !== undefined) {
+      const periods = readings.map(({ sensor }) => known.get(sensor)).map((sensor) => (sensor?.isByEvent === false ? sensor.periodMs : 0));
+      const periodMs = Math.max(0, ...periods);
+      const expected = `more than ${formatDuration(periodMs)}`;
+      return lostAfterMs > periodMs ? [] : [finding([...path, 'lostAfter'], 'no longer than the period of its sensor:', expected)];
+    }
+    const silent = readings.find(({ sensor }) => known.get(sensor)?.isByEvent === true);
+    if (silent === undefined) return [];
+    const problem = 'reports by event, so that the rule goes by its last value for as long as it says nothing:';
+    return [finding([...silent.path, 'sensor'], problem, 'lostAfter: in the rule', { warning: true })];
+  });
+};
+
+function alwaysFaults({ set, otherwise }: RuleConfig, path: ConfigPath): Finding[] {
+  if (set.curve === undefined) return [findingAtKey(path, 'no condition', 'when:, or a curve: under set, which applies always')];
+  return otherwise === undefined ? [] : [noEffect(path, 'otherwise', 'when: beside it')];
+}
+
+function conditionFaults(condition: ConditionConfig, path: ConfigPath): Finding[] {
+  const limits = (['above', 'below', 'equal'] as const).filter((one) => condition[one] !== undefined);
+  const isComparison = condition.sensor !== undefined || condition.key !== undefined || limits.length > 0;
+  const others = OTHER_FORMS.filter((one) => condition[one] !== undefined);
+  const said = [...(others.length === 0 ? limits : isComparison ? ['a comparison'] : []), ...others];
+  const below = childrenOf(condition, path).flatMap((child) => conditionFaults(child.condition, child.path));
+  const hours = condition.time === undefined ? [] : hoursFaults(condition.time, [...path, 'time']);
+  if (said.length > 1) {
+    const expected = others.length === 0 ? 'exactly one of above, below and equal' : 'one of them, or all: with both';
+    return [findingAtKey(path, `several conditions: ${said.join(', ')}`, expected), ...hours, ...below];
+  }
+  if (!isComparison && others.length === 0) return [findingAtKey(path, 'no condition', FORMS)];
+  const beside = isComparison || condition.hysteresis === 0 ? [] : [noEffect(path, 'hysteresis', 'above or below beside it')];
+  if (!isComparison) return [...beside, ...hours, ...below];
+  const missing = (['sensor', 'key'] as const).filter((one) => condition[one] === undefined);
+  if (missing.length > 0)
+    return [findingAtKey(path, `a comparison without ${missing.join(' and ')}`, `${missing.join(' and ')} beside it`)];
+  return limits.length === 1 ? [] : [findingAtKey(path, 'no condition', 'exactly one of above, below and equal')];
+}

@@ -1,0 +1,84 @@
+/** Which keys a sensor gives, as far as its configuration says it. */
+
+import { definitionOf } from '../../kinds/sensor-kinds.ts';
+import type { ValueType } from '../../sensors/kind/definition.ts';
+import type { KeyRulesConfig, SensorConfig } from '../schema/agent-config.ts';
+
+/** The driver's own keys; undefined when only the sensor knows them. */
+export function sensorKeys(sensor: SensorConfig): readonly string[] | undefined {
+  const { units, keys } = definitionOf(sensor.kind);
+  return units === undefined ? keys?.(sensor) : Object.keys(units);
+}
+
+/** Returns the type of one of the driver's keys; undefined when only the sensor knows. */
+export function valueTypeOf(sensor: SensorConfig, key: string): ValueType | undefined {
+  const { valueType } = definitionOf(sensor.kind);
+  return valueType === undefined ? 'number' : valueType(sensor, key);
+}
+
+/** The keys by which local rules know its values, reported or not. */
+export function keysForRules(sensor: SensorConfig): readonly string[] | undefined {
+  return sensorKeys(sensor)?.flatMap((key) => namesOf(sensor, key));
+}
+
+/** Returns the platform's keys for one of the driver's: none, one, or one for each statistic. */
+export function platformKeysOf(sensor: SensorConfig, key: string): readonly string[] {
+  return keyRulesOf(sensor, key)?.report === false ? [] : namesOf(sensor, key);
+}
+
+function namesOf(sensor: SensorConfig, key: string): readonly string[] {
+  return withStatistics(sensor, keyRulesOf(sensor, key)?.rename ?? key);
+}
+
+function withStatistics({ window }: SensorConfig, name: string): readonly string[] {
+  return window === undefined ? [name] : [...new Set(window.statistics)].map((statistic) => `${name}_${statistic}`);
+}
+
+/** Its readings as the sampler has them; undefined when only the sensor knows them. @param keyOf under which name a driver's key goes. */
+export function readingsOf(sensor: SensorConfig, keyOf: (key: string) => string): readonly string[] | undefined {
+  return sensorKeys(sensor)?.flatMap((key) => withStatistics(sensor, keyOf(key)));
+}
+
+/** Returns the types of these keys where they are known; of a window's statistics only the last value is no number. */
+export function typesForRules(sensor: SensorConfig): ReadonlyMap<string, ValueType> {
+  return new Map(
+    (sensorKeys(sensor) ?? []).flatMap((key) => {
+      const type = valueTypeOf(sensor, key);
+      const given = type === undefined ? [] : namesOf(sensor, key);
+      return given.map((name) => [name, sensor.window === undefined || name.endsWith('_last') ? type : 'number'] as [string, ValueType]);
+    }),
+  );
+}
+
+/** The report rules of a sensor's key: its own, or those of `*`. */
+export function keyRulesOf(sensor: SensorConfig, key: string): KeyRulesConfig | undefined {
+  return Object.hasOwn(sensor.keys, key) ? sensor.keys[key] : sensor.keys['*'];
+}
+
+/** `temperature_mean`: a window's statistic of `temperature`. */
+const STATISTIC = /^(.+)_(mean|min|max|count|sum|last)$/;
+
+/**
+ * The report rules of a reading. A window's statistics follow the rules of the key they are made of, under their own names; a count is no
+ * measurement, so that it is neither converted nor watched, and an offset has no meaning for a sum.
+ */
+export function rulesOfReading(sensor: SensorConfig, key: string): KeyRulesConfig | undefined {
+  const [, base, statistic] = (sensor.window === undefined ? undefined : STATISTIC.exec(key)) ?? [];
+  const rules = keyRulesOf(sensor, base ?? key);
+  if (rules === undefined || base === undefined) return rules;
+  const { rename, report, minIntervalMs, maxIntervalMs } = rules;
+  const named = { ...(rename !== undefined && { rename: `${rename}_${statistic}` }) };
+  if (statistic !== 'count') return { ...rules, ...named, ...(statistic === 'sum' && { offset: 0 }) };
+  return { ...named, report, ...(minIntervalMs !== undefined && { minIntervalMs }), ...(maxIntervalMs !== undefined && { maxIntervalMs }) };
+}
+
+/** True when a reading that a sensor gave before a change of its configuration is still one of its readings, as far as the configuration says it. */
+export function givesStill(
+  sensor: SensorConfig,
+  { before, reading, keyOf }: { readonly before: SensorConfig; readonly reading: string; readonly keyOf: (key: string) => string },
+): boolean {
+  const readings = readingsOf(sensor, keyOf);
+  if (readings !== undefined) return readings.includes(reading);
+  const statistic = (before.window === undefined ? undefined : STATISTIC.exec(reading))?.[2];
+  return statistic === undefined || sensor.window?.statistics.some((given) => given === statistic) === true;
+}

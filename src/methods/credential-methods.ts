@@ -1,0 +1,40 @@
+/**
+ * RPC methods that replace secrets without a visit. Each makes the new secret durable beside the old one and only then answers; the
+ * operator changes the platform over after the answer, at any time, and the device follows by itself. Nothing secret is in an answer.
+ */
+
+import type { CredentialsStore } from '../provisioning/credentials-store.ts';
+import type { DeviceToken } from '../provisioning/device-token.ts';
+import { type MethodsOn, objectOf, textOf } from './rpc-method.ts';
+
+export interface ReplaceableSecrets {
+  /** @throws AgentError while there is none. */
+  readonly token: Pick<DeviceToken, 'offerNext'>;
+  readonly store: Pick<CredentialsStore, 'saveProvisionSecret'>;
+}
+
+const SET = { effect: 'set', moves: false, deadlineMs: 10_000 } as const;
+const SECRET = { type: 'string', minLength: 1, maxLength: 255 } as const;
+
+export const CREDENTIAL_METHODS: MethodsOn<ReplaceableSecrets> = {
+  setNextAccessToken: (platform) => ({
+    ...SET,
+    description: 'Announces the access token that this device is about to be given; answers when either token will do.',
+    // No pattern: a mismatch would quote the token.
+    params: objectOf({ accessToken: { ...SECRET, minLength: 8 } }),
+    run: async (params) => {
+      await platform.token.offerNext(textOf(params, 'accessToken'));
+      return { ready: true };
+    },
+  }),
+  setProvisioningSecret: ({ store }) => ({
+    ...SET,
+    description: 'Replaces the provisioning key and secret of the configuration, which stays as the second choice.',
+    params: objectOf({ deviceKey: SECRET, deviceSecret: SECRET }),
+    run: async (params) => {
+      const [deviceKey, deviceSecret] = [textOf(params, 'deviceKey'), textOf(params, 'deviceSecret')];
+      await store.saveProvisionSecret({ deviceKey, deviceSecret });
+      return { ready: true };
+    },
+  }),
+};

@@ -1,0 +1,70 @@
+/** Row of the method table. Built-in and declared methods are both made of these. */
+import { isJsonObject, type JsonObject, type JsonValue } from '../host/json.ts';
+import type { ValueShape } from '../host/value-shape.ts';
+import type { Effect } from '../rpc/same-command.ts';
+
+export interface RpcMethod {
+  readonly name: string;
+  readonly description: string;
+  readonly params: ValueShape;
+  /** Params as the method takes them, for the gates that judge them: a value in another spelling is the same value. */
+  readonly understood?: (params: JsonValue) => JsonValue;
+  /** Decides between acting at once and writing the intent first. */
+  readonly effect: Effect | ((params: JsonValue) => Effect);
+  /** True when it can set something in motion, and is therefore refused under lockout; switching off is not. */
+  readonly moves: boolean | ((params: JsonValue) => boolean);
+  readonly deadlineMs: number;
+  /** The result alone is the whole reply, as dashboards expect a state; a fault is a text that is no JSON, so that the caller's own call fails. */
+  readonly bare?: boolean;
+  /** True when a run that has begun by the deadline goes on, is answered as under way, and ends by itself; others end with the signal. */
+  readonly goesOn?: boolean;
+  /** Before anything is written: refuses by throwing, or notes what `recover` will need. */
+  readonly prepare?: (params: JsonValue) => JsonObject | undefined;
+  readonly run: (params: JsonValue, call: MethodCall) => Promise<JsonValue> | JsonValue;
+  /** After a crash between intent and reply: the result when it can be told what has happened, undefined when it cannot. Moves nothing. */
+  readonly recover?: (note: JsonObject, params: JsonValue) => Promise<JsonValue | undefined> | JsonValue | undefined;
+  /** Runs once the reply is on its way, for methods that end the process. */
+  readonly afterReply?: () => void;
+}
+
+export interface MethodCall {
+  readonly note: JsonObject | undefined;
+  /** Aborts at the method's deadline. */
+  readonly signal: AbortSignal;
+}
+
+/** Methods that a room declares, by name: each is made when the agent joins it to what it works on. */
+export type MethodsOn<Part> = Readonly<Record<string, (part: Part) => Omit<RpcMethod, 'name'>>>;
+
+export function methodsOn<Part>(methods: MethodsOn<Part>, part: Part): readonly RpcMethod[] {
+  return Object.entries(methods).map(([name, method]) => ({ name, ...method(part) }));
+}
+
+/** A question without parameters; moves nothing. */
+export const QUESTION = { params: { description: 'nothing' }, effect: 'read', moves: false, deadlineMs: 8_000 } as const;
+
+/** Methods on the method table itself. */
+export const TABLE_METHODS: MethodsOn<{ readonly list: () => JsonValue }> = {
+  listMethods: ({ list }) => ({
+    ...QUESTION,
+    description: 'What can be called here, with the shape of params and what of it is allowed.',
+    params: {},
+    deadlineMs: 1_000,
+    run: list,
+  }),
+};
+
+/** The params of a method that takes an object with just these members. */
+export function objectOf(properties: NonNullable<ValueShape['properties']>): ValueShape {
+  return { type: 'object', properties, required: Object.keys(properties), additionalProperties: false };
+}
+
+/** A member of params whose shape was checked. */
+export function memberOf(params: JsonValue, name: string): JsonValue {
+  return isJsonObject(params) && Object.hasOwn(params, name) ? (params[name] ?? null) : null;
+}
+
+/** Likewise, as text; empty where there is none. */
+export function textOf(params: JsonValue, name: string): string {
+  return String(memberOf(params, name) ?? '');
+}

@@ -1,0 +1,45 @@
+/** Sensors read from afar: each by its name, and by the methods that the configuration declares. */
+import type { RpcMethodConfig } from '../config/schema/agent-config.ts';
+import { refusal } from '../errors/agent-error.ts';
+import type { JsonValue } from '../host/json.ts';
+import type { Reading } from '../sensors/kind/sensor.ts';
+import { type MethodsOn, objectOf, QUESTION, type RpcMethod, textOf } from './rpc-method.ts';
+
+export interface ReadNow {
+  /** @throws AgentError when there is no such sensor, or it does not answer. */
+  readonly readNow: (name: string, signal: AbortSignal) => Promise<readonly Reading[]>;
+}
+
+export const SENSOR_METHODS: MethodsOn<ReadNow> = {
+  readSensor: (sampler) => ({
+    ...QUESTION,
+    description: 'Reads a sensor once, now.',
+    params: objectOf({ name: { type: 'string', maxLength: 64, description: 'the sensor, as the configuration calls it' } }),
+    run: (params, { signal }) => readingsOf(sampler, textOf(params, 'name'), signal),
+  }),
+};
+
+export function declaredSensorMethods(configs: Readonly<Record<string, RpcMethodConfig>>, sampler: ReadNow): readonly RpcMethod[] {
+  return Object.entries(configs).flatMap(([name, { sensor, key, description = `Reads ${sensor} once, now.`, params = {}, deadlineMs }]) => {
+    if (sensor === undefined) return [];
+    const run: RpcMethod['run'] = (_params, { signal }) =>
+      key === undefined ? readingsOf(sampler, sensor, signal) : keyValue(sampler, { sensor, key }, signal);
+    return [{ ...QUESTION, name, description, params, deadlineMs, bare: key !== undefined, run }];
+  });
+}
+
+/** @throws AgentError `sensors/no-such-key` (drop) when the read gave no value of it. */
+async function keyValue(
+  sampler: ReadNow,
+  { sensor, key }: { readonly sensor: string; readonly key: string },
+  signal: AbortSignal,
+): Promise<JsonValue> {
+  const found = (await sampler.readNow(sensor, signal)).find((reading) => reading.key === key);
+  if (found === undefined) throw refusal('sensors/no-such-key', `${sensor} gave no ${key}`);
+  return found.value;
+}
+
+async function readingsOf(sampler: ReadNow, name: string, signal: AbortSignal): Promise<JsonValue> {
+  const readings = await sampler.readNow(name, signal);
+  return readings.map(({ key, value, unit }) => ({ key, value, ...(unit === undefined ? {} : { unit }) }));
+}

@@ -1,0 +1,22 @@
+/** RPC methods that ask for the state of the agent as a whole. */
+import { type JsonObject, jsonOf } from '../host/json.ts';
+import type { AgentStatus } from '../status/shape/agent-status.ts';
+import { type MethodsOn, QUESTION } from './rpc-method.ts';
+
+export interface AskedForStatus {
+  readonly status: () => AgentStatus;
+  readonly diagnose: (signal: AbortSignal) => Promise<JsonObject>;
+}
+
+export const STATUS_METHODS: MethodsOn<AskedForStatus> = {
+  getStatus: ({ status }) => ({
+    ...QUESTION,
+    description: 'How the agent is: version, uptime, links, counts.',
+    run: () => jsonOf(status()),
+  }),
+  diagnose: ({ diagnose }) => ({
+    ...QUESTION,
+    description: 'What a technician would look at first: faults, versions, disks, clock, buses.',
+    run: (_params, { signal }) => diagnose(signal),
+  }),
+};

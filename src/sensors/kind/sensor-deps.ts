@@ -1,0 +1,39 @@
+/** Dependencies of the sensors. */
+import type { Ports } from '../../hardware/ports.ts';
+import type { Clock } from '../../host/clock.ts';
+import type { Files } from '../../host/files.ts';
+import type { HostMetricsOptions, HostMetricsSource } from '../../host/host-metrics.ts';
+import type { JsonValue } from '../../host/json.ts';
+import type { Log } from '../../host/log.ts';
+import type { RunProgram } from '../../host/run-program.ts';
+
+export type ClientRpc = (method: string, params: JsonValue, signal: AbortSignal) => Promise<JsonValue>;
+
+/** Pulses of a closed counter that the disk did not take. */
+export interface LeftTotal {
+  /** Undefined when it was never known where it begins. */
+  readonly count: number | undefined;
+  /** Pulses since it was opened. */
+  readonly added: number;
+}
+
+/** By counter, of its last closing; undefined when all of it was written down. */
+export type LeftTotals = Map<string, Promise<LeftTotal | undefined>>;
+
+export interface SensorDeps {
+  readonly ports: Ports;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Asks the platform's rule chain (endpoint 7). @throws AgentError `platform/…` as the client does, `sensors/no-platform` (retry) without one. */
+  readonly clientRpc?: ClientRpc;
+  /** Where totals that must survive a restart are kept. */
+  readonly stateFolder: string;
+  /** Totals with which counters are opened again, whatever the disk took of them; the same map for all that are opened. */
+  readonly leftTotals?: LeftTotals;
+  /** Under which name the platform keeps a key; told of each reading whose key gets another. */
+  readonly keyOf?: (key: string) => string;
+  readonly files: Files;
+  readonly runProgram: RunProgram;
+  /** Opens the metrics of the machine. */
+  readonly openHostMetrics: (options: HostMetricsOptions) => HostMetricsSource;
+}

@@ -1,0 +1,90 @@
+/** Status of a running agent: the one shape behind `turnstone status`, the RPC `getStatus`, the status page and the metrics. */
+import type { EpochMs } from '../../host/clock.ts';
+import type { JsonValue } from '../../host/json.ts';
+import type { OutboxStatus } from '../../outbox/outbox.ts';
+import type { AdaptedEntries } from '../../telemetry/entry-check.ts';
+import type { UploadState } from '../../telemetry/uploader.ts';
+import type { PlatformStatus } from '../platform-status.ts';
+
+/** Times are monotonic ms since boot unless they say otherwise; `nowMs` is the time of the status itself. */
+export interface AgentStatus {
+  readonly version: string;
+  readonly nowMs: number;
+  /** UTC epoch ms, by this machine's clock, or by the platform's dates where these stand in. */
+  readonly wallMs: number;
+  readonly bootId: string;
+  readonly startedAtMs: number;
+  readonly timeSynchronised: boolean;
+  readonly configHash: string;
+  readonly deviceName: string;
+  readonly platform: PlatformStatus;
+  /** Uploads of telemetry. */
+  readonly connection: ConnectionStatus;
+  readonly outbox: OutboxSummary;
+  /** Absent in what an agent of an older release says. */
+  readonly adapted?: AdaptedEntries;
+  readonly sensors: readonly SensorStatus[];
+  readonly actuators: readonly ActuatorStatus[];
+  readonly lockedOut: boolean;
+  readonly firmware: FirmwareSummary;
+  /** Things a person should know, in words, worst first. */
+  readonly alerts: readonly string[];
+}
+
+export interface ConnectionStatus extends UploadState {
+  readonly sentBytes: number;
+  readonly receivedBytes: number;
+  /** Sent in this UTC day, against `dailyBudgetBytes` where there is one. */
+  readonly sentTodayBytes: number;
+  readonly dailyBudgetBytes?: number;
+}
+
+/** As the outbox tells it. */
+type Told = 'heldEntries' | 'heldBytes' | 'deadLetters' | 'hoursThatFit' | 'rejected' | 'thinned' | 'dropped' | 'lastLost';
+type Troubles = 'fault' | 'missingBytes' | 'untimedEntries' | 'unreadSegments' | 'hangingReadMs';
+
+/** Outbox summary. Rejected, thinned, dropped and damaged entries count for as long as the outbox is kept. */
+export interface OutboxSummary extends Pick<OutboxStatus, Told | Troubles> {
+  /** UTC epoch ms of the oldest entry that waits, where its time is known. */
+  readonly oldestTs?: number;
+  /** Sent once more after a restart of the platform. Absent in what an agent of an older release says. */
+  readonly resent?: number;
+  /** Lost to damage on the disk. Absent in what an agent of an older release says, and so is `lastLost`. */
+  readonly damaged?: number;
+  readonly writtenBytes: number;
+}
+
+export interface SensorStatus {
+  readonly name: string;
+  readonly kind: string;
+  readonly state: 'starting' | 'ok' | 'failing';
+  readonly fault?: string;
+  readonly readings: readonly { readonly key: string; readonly value: JsonValue; readonly unit?: string; readonly atMs: number }[];
+}
+
+export interface ActuatorStatus {
+  readonly name: string;
+  readonly kind: string;
+  readonly value: JsonValue;
+  /** The slot that it follows, in words. Absent in what an agent of an older release says. */
+  readonly why?: string;
+  readonly fault?: string;
+}
+
+export interface FirmwareSummary {
+  readonly title?: string;
+  readonly version: string;
+  readonly state?: string;
+  readonly offered?: string;
+  /** 0 to 100. */
+  readonly progressPercent?: number;
+  readonly error?: string;
+  /** Last update of each kind of package, where it failed, until another one begins; times are UTC epoch ms. */
+  readonly failed?: readonly { readonly title: string; readonly version: string; readonly reason?: string; readonly endedAtMs?: EpochMs }[];
+}
+
+/** In words, for every place that tells of it. */
+export function failureText({ title, version, reason, endedAtMs }: NonNullable<FirmwareSummary['failed']>[number]): string {
+  const at = endedAtMs === undefined ? '' : ` at ${new Date(endedAtMs).toISOString()}`;
+  return `the update to ${title} ${version} failed${at}: ${reason ?? 'no reason is known'}`;
+}

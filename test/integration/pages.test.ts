@@ -1,0 +1,124 @@
+/** README.md and the pages of docs/: every command in them is run, here or by the test that is named here, and what they name exists. */
+import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { describe, expect, it } from 'vitest';
+
+const run = promisify(execFile);
+const ROOT = join(import.meta.dirname, '../..');
+const NAMES = ['README.md', 'CHANGELOG.md', 'CONTRIBUTING.md', ...(await readdir(join(ROOT, 'docs'))).map((name) => `docs/${name}`)];
+const PAGES = await Promise.all(NAMES.map(async (name) => ({ name, text: await readFile(join(ROOT, name), 'utf8') })));
+/** The new chip's commands are run by new-chip.test.ts. */
+const TEXT = PAGES.filter(({ name }) => name !== 'CONTRIBUTING.md')
+  .map(({ text }) => text)
+  .join('\n');
+
+/** The test that runs a command, and the words by which it can be found there. */
+const RUN_BY: Readonly<Record<string, { readonly file: string; readonly words: string }>> = {
+  './scripts/demo.sh': { file: 'test/integration/demo.test.ts', words: 'scripts/demo.sh' },
+  './scripts/test.sh': { file: 'test/unit/scripts/test-loops.test.ts', words: "join(ROOT, 'scripts/test.sh')" },
+  './scripts/lab.sh': { file: '.ci/run', words: 'stage ./scripts/lab.sh' },
+  'npm run simulate -- --seeds 30': { file: '.ci/run', words: 'stage ./scripts/dev.sh node test/simulation/simulate.ts' },
+  './scripts/build-release.sh --arch arm64': { file: 'test/release/arm64.test.ts', words: "arch: 'arm64'" },
+  'sudo apt install zstd': { file: 'scripts/test-release.sh', words: 'missing+=(zstd)' },
+  'mkdir turnstone && tar --zstd -xf turnstone-*.tar.zst -C turnstone': {
+    file: 'test/release/bundle.test.ts',
+    words: 'is unpacked by ordinary tools',
+  },
+  'sudo systemctl restart turnstone': { file: 'test/lab/systemd.test.ts', words: 'systemctl' },
+  'sudo ./turnstone/install.sh': { file: 'test/release/bundle.test.ts', words: 'installs the release it lies in' },
+  'turnstone check-config /etc/turnstone/turnstone.yaml': { file: 'test/integration/check-config.test.ts', words: 'check-config' },
+  'sudo systemctl reload turnstone': { file: 'test/integration/daemon.test.ts', words: 'takes up a changed period on SIGHUP' },
+  'turnstone status': { file: 'test/integration/daemon.test.ts', words: "command(['status'])" },
+};
+
+const commands = [...TEXT.matchAll(/^```sh\n([\s\S]*?)^```/gm)].flatMap(([, block]) => (block ?? '').trim().split('\n'));
+
+/** A heading's anchor, as the hosts of such pages make it. */
+function anchorOf(heading: string): string {
+  return heading
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}\s-]/gu, '')
+    .replace(/\s/g, '-');
+}
+
+describe('README.md and docs/', () => {
+  it.each(commands)('have a command that is run by a test: %s', { timeout: 60_000 }, async (command) => {
+    const proof = RUN_BY[command];
+    if (proof !== undefined) {
+      expect(await readFile(join(ROOT, proof.file), 'utf8')).toContain(proof.words);
+      return;
+    }
+    const { stdout } = await run('bash', ['-c', command], { cwd: ROOT });
+    expect(stdout).not.toBe('');
+  });
+
+  it('name only files that exist', () => {
+    const paths = [...TEXT.matchAll(/`((?:src|config|docs|scripts|test|systemd)\/[\w./-]+)`/g)].map(([, path]) => path ?? '');
+    expect(paths.length).toBeGreaterThan(20);
+    expect(paths.filter((path) => !existsSync(join(ROOT, path)))).toEqual([]);
+  });
+
+  it('link only to pages and headings that exist', async () => {
+    const links = PAGES.flatMap(({ name, text }) =>
+      [...text.matchAll(/\]\(([^)#\s]*)(?:#([^)\s]+))?\)/g)].map(([, to = '', anchor]) => ({ name, to, anchor })),
+    );
+    expect(links.length).toBeGreaterThan(20);
+    for (const { name, to, anchor } of links) {
+      const page = to === '' ? name : join(dirname(name), to);
+      const text = await readFile(join(ROOT, page), 'utf8');
+      const anchors = [...text.matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) => anchorOf(heading));
+      expect(anchor === undefined || anchors.includes(anchor), `${name} links to ${page}#${anchor}`).toBe(true);
+    }
+  });
+
+  it('are all reached from the README', () => {
+    const [readme] = PAGES;
+    expect(NAMES.filter((name) => name !== 'README.md' && readme?.text.includes(`](${name}`) !== true)).toEqual([]);
+  });
+
+  it('name only commands that the program has', async () => {
+    const help = async (...words: readonly string[]): Promise<string> =>
+      (await run(process.execPath, [join(ROOT, 'src/main.ts'), ...words, '--help'])).stdout;
+    const has = (text: string, name: string): boolean => new RegExp(`^  ${name}\\b`, 'm').test(text);
+    const all = await help();
+    const named = [...TEXT.matchAll(/turnstone ([a-z][a-z-]+)(?: ([a-z][a-z-]+))?/g)].map(([, name = '', word]) => ({ name, word }));
+    expect(named.filter(({ name }) => !has(all, name))).toEqual([]);
+    const groups = ['outbox', 'firmware', 'identity', 'settings'];
+    const texts = new Map(await Promise.all(groups.map(async (group) => [group, await help(group)] as const)));
+    const isUnknown = (name: string, word: string): boolean => !has(texts.get(name) ?? '', word);
+    expect(named.filter(({ name, word }) => groups.includes(name) && word !== undefined && isUnknown(name, word))).toEqual([]);
+  });
+
+  it('show only whole configurations that are good', async () => {
+    const blocks = [...TEXT.matchAll(/^```yaml\n(version: 1\n[\s\S]*?)^```/gm)].map(([, block]) => block ?? '');
+    expect(blocks.length).toBeGreaterThan(1);
+    const folder = await mkdtemp(join(tmpdir(), 'turnstone-pages-'));
+    try {
+      for (const [index, block] of blocks.entries()) {
+        const file = join(folder, `${index}.yaml`);
+        await writeFile(file, block, { mode: 0o600 });
+        const env = { ...process.env, TURNSTONE_TOKEN: 'any' };
+        const { stdout } = await run(process.execPath, [join(ROOT, 'src/main.ts'), 'check-config', file], { env });
+        expect(stdout).toContain(`${file}: good\n`);
+      }
+    } finally {
+      await rm(folder, { recursive: true, force: true });
+    }
+  });
+
+  it('name only benchmarks that can be run', async () => {
+    const { scripts } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8')) as {
+      readonly scripts: Readonly<Record<string, string>>;
+    };
+    const named = [...TEXT.matchAll(/npm run ([\w:-]+)/g)].map(([, name]) => name ?? '');
+    expect(named.filter((name) => scripts[name] === undefined)).toEqual([]);
+  });
+});
+
+it('the README is read in five minutes', () => {
+  expect(PAGES[0]?.text.split(/\s+/).filter(Boolean).length).toBeLessThanOrEqual(1_000);
+});
