@@ -174,7 +174,7 @@ export class ActuatorControl {
   #newOutput({ settings, driver }: ActuatorControlDeps['actuators'][number]): Output {
     const { clock, log, memory, onAlarm = () => {}, onRule = () => {} } = this.#deps;
     const { name } = settings;
-    const past = { history: memory.historyOf(name), lostAtMs: memory.lostAtMs, left: memory.leftMark(settings) };
+    const past = { history: memory.historyOf(name), lostAtMs: memory.outputs.lostAtMs, left: memory.leftMark(settings) };
     const record = new PinRecord({ settings, clock, ...past });
     const slot = new ActuatorSlot({ record, driver, clock, onChange: () => this.#changed(name), onDue: () => output.update() });
     const output = new Output({

@@ -97,13 +97,6 @@ export function neededHistory({ limits }: ActuatorSettings, history: SwitchHisto
   return isSame ? before : { changedAtMs, switchedOnAtMs };
 }
 
-/** With the going on that a mark tells of and an earlier process could not write any more; of one before this boot nobody knows when it was. */
-export function withMark(history: SwitchHistory, onSinceMs = -1): SwitchHistory {
-  const { changedAtMs = onSinceMs, switchedOnAtMs } = history;
-  if (onSinceMs < 0 || switchedOnAtMs.some((atMs) => atMs >= onSinceMs)) return history;
-  return { changedAtMs: Math.max(changedAtMs, onSinceMs), switchedOnAtMs: [...switchedOnAtMs, onSinceMs] };
-}
-
 /** When it was switched on, as far as it counts. */
 export function recentSwitches(history: SwitchHistory, nowMs: number): readonly number[] {
   return history.switchedOnAtMs.filter((atMs) => nowMs - atMs < SWITCHES_COUNT_MS);

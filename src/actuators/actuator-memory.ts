@@ -19,27 +19,20 @@ export interface ActuatorMemoryDeps {
 }
 
 export class ActuatorMemory {
+  readonly outputs: OutputFile;
   readonly #deps: ActuatorMemoryDeps;
   /** Whose mark is there, of this process or an earlier one, and what it says; undefined where it may be there and say anything. */
   readonly #marked: Map<string, OnMark | undefined>;
 
   constructor(deps: ActuatorMemoryDeps) {
     this.#deps = deps;
+    this.outputs = deps.outputs;
     this.#marked = new Map(deps.pulseMarks.left);
-  }
-
-  get outputs(): OutputFile {
-    return this.#deps.outputs;
   }
 
   /** When it switched, as far as that is kept. */
   historyOf(name: string): SwitchHistory {
     return this.outputs.get(name)?.history ?? NO_HISTORY;
-  }
-
-  /** Until when it may have been switched without anybody knowing, ms since boot. */
-  get lostAtMs(): number | undefined {
-    return this.outputs.lostAtMs;
   }
 
   /** Mark of an output that an earlier process left for this one to switch off. */

@@ -121,7 +121,7 @@ export class ActuatorSlot {
     const overridden = new AgentError('actuators/overridden', why, { recovery: 'drop' });
     this.#inTurn.abort(overridden);
     this.#inTurn = new AbortController();
-    if (!isActive(value)) this.#want(movement);
+    if (!isActive(value)) this.record.want(value, movement.by, movement);
     // Off that is on its way already would only be held up by a second one.
     if (this.#urgent !== undefined && this.#urgent.value === value) return this.#urgent.moving;
     this.#urgent?.end.abort(overridden);
@@ -159,7 +159,7 @@ export class ActuatorSlot {
       await keep?.();
       if (signal.aborted) throw this.#ended(signal);
       permit?.();
-      if (isActive(value)) this.#want(movement);
+      if (isActive(value)) record.want(value, movement.by, movement);
       await this.#write({ ...turn, signal: AbortSignal.any([turn.overridden, this.#closing.signal]) });
     } finally {
       record.giveBack(claim);
@@ -167,10 +167,6 @@ export class ActuatorSlot {
       this.#lookAgain();
       this.#deps.onChange();
     }
-  }
-
-  #want({ value, by, repeats = false }: Movement): void {
-    this.record.want(value, by, { repeats });
   }
 
   async #write(turn: Turn): Promise<void> {

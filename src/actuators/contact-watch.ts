@@ -21,52 +21,59 @@ const OFF_WITHIN_MS = 3_000;
 export class ContactWatch {
   readonly #deps: ContactWatchDeps;
   readonly #listeners = new Set<() => void>();
-  readonly #times: readonly number[];
+  /** Becomes due one after the other while nothing is heard. */
+  readonly #steps: readonly { readonly afterMs: number; readonly act: () => void }[];
+  #done = 0;
   #heardAtMs: number;
-  #cancelSilence = (): void => {};
-  #cancelQuiet: (() => void) | undefined;
+  #cancel = (): void => {};
   #isClosed = false;
 
   constructor(deps: ContactWatchDeps) {
     this.#deps = deps;
     this.#heardAtMs = deps.clock.monotonicMs();
-    this.#times = [...new Set(deps.outputs.flatMap(({ settings }) => settings.safe.noContact?.afterMs ?? []))].sort((a, b) => a - b);
-    this.#armSilence();
+    const times = [...new Set(deps.outputs.flatMap(({ settings }) => settings.safe.noContact?.afterMs ?? []))].sort((a, b) => a - b);
+    const ask = (): void => {
+      for (const listener of this.#listeners) listener();
+    };
+    this.#steps = [
+      ...times.slice(0, 1).flatMap((shortestMs) => ASKED_AT.map((share) => ({ afterMs: shortestMs * share, act: ask }))),
+      ...times.map((afterMs) => ({ afterMs, act: () => void this.#fill(afterMs) })),
+    ];
+    this.#arm();
   }
 
   /** The platform was heard just now. */
   heard(): void {
     if (this.#isClosed) return;
     this.#heardAtMs = this.#deps.clock.monotonicMs();
+    this.#done = 0;
     for (const output of this.#deps.outputs) void output.take({ kind: 'heard' });
-    this.#armSilence();
-    this.#armQuiet();
+    this.#arm();
   }
 
   /** Calls back when the platform should be asked whether it is there, until the returned function is called. */
   onQuiet(listener: () => void): () => void {
     this.#listeners.add(listener);
-    this.#armQuiet();
     return () => this.#listeners.delete(listener);
   }
 
   /** Idempotent. */
   close(): void {
     this.#isClosed = true;
-    this.#cancelSilence();
-    this.#cancelQuiet?.();
+    this.#cancel();
   }
 
-  /** For the next of the times that have not passed. */
-  #armSilence(): void {
-    const { clock } = this.#deps;
-    this.#cancelSilence();
-    const next = this.#times.find((afterMs) => this.#leftMs(afterMs) > 0);
+  #arm(): void {
+    this.#cancel();
+    const next = this.#steps[this.#done];
     if (next === undefined || this.#isClosed) return;
-    this.#cancelSilence = clock.after(this.#leftMs(next), () => {
+    this.#cancel = this.#deps.clock.after(Math.max(0, this.#leftMs(next.afterMs)), () => {
       // A timer may be shorter than what was asked for.
-      if (this.#leftMs(next) <= 0) void this.#fill(next);
-      this.#armSilence();
+      if (this.#leftMs(next.afterMs) <= 0) {
+        this.#done += 1;
+        next.act();
+      }
+      this.#arm();
     });
   }
 
@@ -85,19 +92,5 @@ export class ContactWatch {
 
   #leftMs(afterMs: number): number {
     return this.#heardAtMs + afterMs - this.#deps.clock.monotonicMs();
-  }
-
-  #armQuiet(step = 0): void {
-    const share = ASKED_AT[step];
-    const [shortest] = this.#times;
-    if (this.#isClosed || this.#cancelQuiet !== undefined || shortest === undefined || this.#listeners.size === 0 || share === undefined)
-      return;
-    const quietMs = shortest * share;
-    this.#cancelQuiet = this.#deps.clock.after(Math.max(0, this.#leftMs(quietMs)), () => {
-      this.#cancelQuiet = undefined;
-      if (this.#leftMs(quietMs) > 0) return this.#armQuiet();
-      for (const listener of this.#listeners) listener();
-      this.#armQuiet(step + 1);
-    });
   }
 }

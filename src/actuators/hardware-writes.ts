@@ -36,7 +36,6 @@ export class HardwareWrites {
   readonly #unsettled = new Set<Attempt>();
   /** Claims that are with the hardware now. */
   #freed = Promise.withResolvers<void>();
-  readonly #cancels = new Set<() => void>();
 
   constructor(deps: HardwareWritesDeps) {
     this.#deps = deps;
@@ -79,8 +78,7 @@ export class HardwareWrites {
 
   /** Waits no longer for writes that have not settled. Idempotent. */
   close(): void {
-    for (const cancel of this.#cancels) cancel();
-    this.#cancels.clear();
+    for (const { forget } of this.#unsettled) forget?.();
   }
 
   #took(claim: Claim): void {
@@ -102,14 +100,11 @@ export class HardwareWrites {
 
   #leave(attempt: Attempt): void {
     const { clock, record, onLate } = this.#deps;
-    const cancel = clock.after(MAX_LEFT_MS, () => {
-      this.#cancels.delete(cancel);
+    attempt.forget = clock.after(MAX_LEFT_MS, () => {
       this.#free(attempt);
       record.release(attempt.claim);
       onLate(undefined);
     });
-    this.#cancels.add(cancel);
-    attempt.forget = cancel;
   }
 
   #free(attempt: Attempt): void {
@@ -126,7 +121,6 @@ export class HardwareWrites {
     this.#free(attempt);
     if (forget === undefined) return;
     forget();
-    this.#cancels.delete(forget);
     const isDoubtful = !took || record.lastBegun !== claim;
     if (!isDoubtful) this.#took(claim);
     // What can be asked is not believed before: others act by it.

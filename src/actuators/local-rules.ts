@@ -49,15 +49,13 @@ export class LocalRules {
   configure(rules: readonly RuleInForce[]): void {
     if (this.#isClosed) return;
     const before = this.#states;
-    const goesOn = (state: RuleState | undefined, config: RuleInForce): boolean => isDeepStrictEqual(state?.config, config);
-    for (const state of before.values())
-      if (!rules.some((config) => goesOn(state, config) && config.name === state.config.name)) end(state);
     this.#states = new Map(
       rules.map((config) => {
         const known = before.get(config.name);
-        return [config.name, known !== undefined && goesOn(known, config) ? known : this.#begin(config)];
+        return [config.name, known !== undefined && isDeepStrictEqual(known.config, config) ? known : this.#begin(config)];
       }),
     );
+    for (const state of before.values()) if (this.#states.get(state.config.name) !== state) end(state);
     this.#deps.control.configure(ruleWords(rules));
     this.#tellTime();
   }

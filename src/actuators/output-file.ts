@@ -34,9 +34,10 @@ export class OutputFile {
     this.wasClosed = json?.isClosed === true;
     // What is not the last of it may be the opposite of what was wished last.
     const outputs = !file.isLost && isJsonObject(json?.outputs) ? Object.entries(json.outputs) : [];
-    this.#states = new Map(outputs.flatMap(([name, one]) => (isJsonObject(one) ? [[name, stateOf(one, this.isSameBoot, clock)]] : [])));
-    const keptLostAtMs = typeof json?.lostAtMs === 'number' ? (this.isSameBoot ? json.lostAtMs : 0) : undefined;
-    this.lostAtMs = file.isLost ? clock.monotonicMs() : keptLostAtMs;
+    const states = outputs.map(([name, one]) => [name, stateOf(one, this.isSameBoot, clock)] as const);
+    this.#states = new Map(states.filter((one): one is [string, OutputState] => one[1] !== undefined));
+    const lostAtMs = typeof json?.lostAtMs === 'number' ? (this.isSameBoot ? json.lostAtMs : 0) : undefined;
+    this.lostAtMs = file.isLost ? clock.monotonicMs() : lostAtMs;
   }
 
   /** Takes over the files of the release before, where this one has none yet. */
@@ -46,7 +47,7 @@ export class OutputFile {
     const outputs = new OutputFile(file, clock, json);
     // The next process would find nothing lost, nor anything to take over.
     if ((file.isLost && !file.liesUnread) || (own === undefined && json !== undefined)) outputs.#save();
-    else outputs.#forgetLater(outputs.#told);
+    else outputs.#forgetLater();
     return outputs;
   }
 
@@ -63,32 +64,28 @@ export class OutputFile {
   /** Resolves when what was set is durable, or could not be made so. Idempotent. */
   close(): Promise<void> {
     this.#cancelForgetting();
-    if (!this.#isClosed && this.#states.size > 0) {
-      this.#isClosed = true;
-      this.#save();
-      this.#cancelForgetting();
-    }
+    const isFirst = !this.#isClosed;
+    this.#isClosed = true;
+    if (isFirst && this.#states.size > 0) this.#save();
     return this.#file.close();
   }
 
   #save(): void {
-    const nowMs = this.#clock.monotonicMs();
     const outputs = Object.fromEntries([...this.#states].map(([name, state]) => [name, stateAsJson(state, this.#clock)]));
-    const lostAtMs = this.lostAtMs !== undefined && nowMs - this.lostAtMs < SWITCHES_COUNT_MS ? this.lostAtMs : undefined;
+    const lostAtMs = this.#leftMs(this.lostAtMs) > 0 ? this.lostAtMs : undefined;
     this.#file.save(given({ bootId: this.#clock.bootId, outputs, lostAtMs, isClosed: this.#isClosed || undefined }));
-    this.#forgetLater(this.#told.filter((atMs) => nowMs - atMs < SWITCHES_COUNT_MS));
-  }
-
-  /** Times that the file tells and that count for an hour, ms since boot. */
-  get #told(): number[] {
-    const switchedOnAtMs = [...this.#states.values()].flatMap(({ history }) => history.switchedOnAtMs);
-    return this.lostAtMs === undefined ? switchedOnAtMs : [...switchedOnAtMs, this.lostAtMs];
+    this.#forgetLater();
   }
 
   /** Once nothing of what the file tells counts any more. */
-  #forgetLater(toldAtMs: readonly number[]): void {
+  #forgetLater(): void {
     this.#cancelForgetting();
-    const inMs = Math.max(...toldAtMs) + SWITCHES_COUNT_MS - this.#clock.monotonicMs();
-    if (toldAtMs.length > 0) this.#cancelForgetting = this.#clock.after(Math.max(0, inMs), () => this.#save());
+    const switchedOnAtMs = [...this.#states.values()].flatMap(({ history }) => history.switchedOnAtMs);
+    const leftMs = Math.max(this.#leftMs(this.lostAtMs), ...switchedOnAtMs.map((atMs) => this.#leftMs(atMs)));
+    if (leftMs > 0 && !this.#isClosed) this.#cancelForgetting = this.#clock.after(leftMs, () => this.#save());
+  }
+
+  #leftMs(atMs = Number.NEGATIVE_INFINITY): number {
+    return atMs + SWITCHES_COUNT_MS - this.#clock.monotonicMs();
   }
 }

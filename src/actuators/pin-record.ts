@@ -7,7 +7,7 @@
  *     └ given back: nothing has happened
  */
 import type { Clock } from '../host/clock.ts';
-import { neededHistory, type SwitchHistory, switchedOn, switchSince, withMark } from './actuator-limits.ts';
+import { neededHistory, type SwitchHistory, switchedOn, switchSince } from './actuator-limits.ts';
 import type { Claim, Pulse } from './claim.ts';
 import { type ActuatorSettings, type ActuatorState, type ActuatorValue, isActive, isSettled, type Writer } from './kind/actuator.ts';
 import type { OnMark } from './pulse-marks.ts';
@@ -46,7 +46,7 @@ export class PinRecord {
     this.settings = settings;
     this.lostAtMs = lostAtMs;
     this.#clock = clock;
-    this.#history = neededHistory(settings, withMark(history, left?.sinceMs), history);
+    this.#history = neededHistory(settings, history, history);
     this.#onSinceMs = Math.min(left?.sinceMs ?? Number.POSITIVE_INFINITY, clock.monotonicMs());
     this.#isLeftInPulse = left?.pulse ?? false;
   }
@@ -143,7 +143,7 @@ export class PinRecord {
   }
 
   /** Somebody wants it so; what was wanted before is wanted no longer. */
-  want(value: ActuatorValue, by: Writer, { repeats = false } = {}): void {
+  want(value: ActuatorValue, by: Writer, { repeats = false }: { readonly repeats?: boolean } = {}): void {
     // Who tries once more takes nobody's word over.
     if (repeats && this.#wanted?.value === value) return;
     this.#wanted = { value, by };

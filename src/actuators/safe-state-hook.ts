@@ -117,22 +117,17 @@ interface Known {
   readonly outcomes: readonly SafeStateOutcome[];
 }
 
-interface Excluder {
-  readonly name: string;
-  /** False when it does not say. */
-  readonly isOn: boolean;
-}
-
-/** Whoever is on, or is not known to be off; undefined when nobody is. */
-async function excluderOf(config: ActuatorConfig, known: Known, hook: Hook): Promise<Excluder | undefined> {
-  for (const other of known.configs) {
-    const excluded = [
-      config.interlocks.map((one) => one.with).includes(other.name),
-      other.interlocks.map((one) => one.with).includes(config.name),
-    ].includes(true);
-    if (!excluded || other.name === config.name) continue;
+/** Whoever is on, or does not say that it is off (`isOn` false); undefined when nobody is. */
+async function excluderOf(
+  config: ActuatorConfig,
+  { configs, outcomes }: Known,
+  hook: Hook,
+): Promise<{ name: string; isOn: boolean } | undefined> {
+  const excludes = (one: ActuatorConfig, other: ActuatorConfig): boolean => one.interlocks.some((lock) => lock.with === other.name);
+  for (const other of configs) {
+    if (other.name === config.name || !(excludes(config, other) || excludes(other, config))) continue;
     if (!other.enabled) return { name: other.name, isOn: false };
-    const set = known.outcomes.find(({ name }) => name === other.name);
+    const set = outcomes.find(({ name }) => name === other.name);
     const value = set?.fault === undefined ? set?.value : undefined;
     const shown = value ?? (await shownInTime(other, hook));
     if (shown === undefined || isActive(shown)) return { name: other.name, isOn: shown !== undefined };

@@ -86,13 +86,15 @@ export class SafeStates {
     await endedWithin(clock, WAITED_FOR_MS, moving);
   }
 
-  /** Its end, taken or not, is told to `update`. */
+  /** Its end, taken or not, is told to `update`. Whoever has asked for on since, and only waits for their turn, goes first. */
   #tryAgain(slot: ActuatorSlot, owed: Owed): void {
     const { clock, move } = this.#deps;
-    const { desired, by = 'safe-state' } = slot.record.state;
+    const { record } = slot;
+    const { desired, by = 'safe-state' } = record.state;
     owed.cancel = undefined;
     owed.triedAtMs = clock.monotonicMs();
-    if (!slot.record.refusesOff || desired === undefined) this.#end(slot);
+    if (!record.refusesOff || desired === undefined) this.#end(slot);
+    else if (isActive(record.claimed ?? false)) owed.cancel = clock.after(FIRST_AGAIN_AFTER_MS, () => this.#tryAgain(slot, owed));
     else void move(slot, { value: desired, by, urgent: true, repeats: true }).catch(() => {});
   }
 

@@ -6,18 +6,22 @@ import { type AgentError, hasCode, retryable } from '../../errors/agent-error.ts
 import { wordOf } from '../../host/argument-template.ts';
 import { outcomeWithin } from '../../host/bounded-wait.ts';
 import { type LinearPattern, loadLinearPatterns } from '../../host/linear-pattern.ts';
+import { type ActuatorValue, isActive } from '../kind/actuator.ts';
 import type { DriverDeps, OpenDriver } from '../kind/definition.ts';
 import type { SerialWriteConfig } from './definition.ts';
-import { OwedAnswers } from './owed-answers.ts';
 
+/** Time after which an answer no longer comes. */
+const OWED_FOR_MS = 60_000;
+/** Off that is refused is told again every two seconds. */
+const MAX_OWED = 100;
 /** An answer that matches nothing within this is noise. */
 const MAX_ANSWER_CHARACTERS = 4096;
 
 /** @throws as SerialPorts.open. */
 export function opener(config: SerialWriteConfig, { ports, clock }: DriverDeps): OpenDriver {
   const { port: path, baudRate, dataBits, parity, stopBits, replyTimeoutMs } = config;
-  // A port that is opened anew may still bring what was asked of it before.
-  const owed = new OwedAnswers(clock);
+  // Values that were told and whose answers may come yet, in their order: also from a port that is opened anew.
+  let owed: readonly { readonly value: ActuatorValue; readonly untilMs: number }[] = [];
   const noAnswer = (why: string): AgentError => retryable('actuators/no-answer', `${path}: ${why}`);
   return async (signal) => {
     const expected = config.expect === undefined ? undefined : (await loadLinearPatterns())(config.expect);
@@ -50,10 +54,15 @@ export function opener(config: SerialWriteConfig, { ports, clock }: DriverDeps):
         if (expected === undefined) return await port.write(line, writeSignal);
         try {
           await answered(line, expected, writeSignal);
-          if (!owed.proves(value)) throw noAnswer('the answer may be that of an earlier command');
+          const earlier = owed.filter(({ untilMs }) => clock.monotonicMs() < untilMs);
+          const isProof = earlier.every((one) => one.value === value);
+          // Off that was refused for long has many answers owed; taking one of them for that of a later "on" leaves nothing on.
+          owed = isProof && !isActive(value) ? [] : earlier.slice(1);
+          if (!isProof) throw noAnswer('the answer may be that of an earlier command');
         } catch (error) {
           // Without a port nothing was told.
-          if (!hasCode(error, 'hardware/serial-unplugged')) owed.owe(value);
+          if (!hasCode(error, 'hardware/serial-unplugged'))
+            owed = [...owed.slice(0, MAX_OWED - 1), { value, untilMs: clock.monotonicMs() + OWED_FOR_MS }];
           throw error;
         }
       },

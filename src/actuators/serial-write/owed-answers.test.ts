@@ -6,9 +6,9 @@ import type { ActuatorConfigOf } from '../../config/schema/agent-config.ts';
 import { AgentError } from '../../errors/agent-error.ts';
 import type { Ports } from '../../hardware/ports.ts';
 import type { SerialPort } from '../../hardware/serial-port.ts';
+import { loadLinearPatterns } from '../../host/linear-pattern.ts';
 import { runProgram } from '../../host/run-program.ts';
 import { loadActuatorDrivers, reopeningDriver } from '../open-driver.ts';
-import { OwedAnswers } from './owed-answers.ts';
 
 const config: ActuatorConfigOf<'serial-write'> = {
   ...{
@@ -72,6 +72,7 @@ beforeEach(async () => {
     return port;
   };
   await loadActuatorDrivers({ actuators: [config] }); // as a start does, before anything has a deadline
+  await loadLinearPatterns();
   bench.drivers.heater = reopeningDriver(config, {
     ports: { serial: { open, list: async () => [], close: async () => {} } } as Partial<Ports> as Ports,
     clock,
@@ -145,37 +146,5 @@ describe('an answer that comes after its time', () => {
     await bench.clock.advance(3_000);
     expect([shown(), alarms()]).toEqual([false, undefined]);
     expect(await set(true)).toBe('moved');
-  });
-});
-
-describe('answers that are owed', () => {
-  it('are so for a minute, and each for one that is heard', async () => {
-    const owed = new OwedAnswers(bench.clock);
-    owed.owe(21);
-    owed.owe(22);
-    expect([owed.proves(5), owed.proves(5), owed.proves(5)]).toEqual([false, false, true]);
-    owed.owe(21);
-    await bench.clock.advance(59_999);
-    owed.owe(22);
-    expect([owed.proves(5)]).toEqual([false]);
-    await bench.clock.advance(60_000);
-    expect(owed.proves(5)).toBe(true);
-  });
-
-  it('of a value that was told twice are two: the second comes after it is something else', () => {
-    const owed = new OwedAnswers(bench.clock);
-    owed.owe(true);
-    expect([owed.proves(true), owed.proves(false)]).toEqual([true, true]);
-    owed.owe(true);
-    owed.owe(true);
-    expect([owed.proves(true), owed.proves(false), owed.proves(false)]).toEqual([true, false, true]);
-  });
-
-  it('are a hundred at most, the first of them among those', () => {
-    const owed = new OwedAnswers(bench.clock);
-    owed.owe(true);
-    for (let tries = 0; tries < 1_000; tries += 1) owed.owe(false);
-    const heard = Array.from({ length: 101 }, () => owed.proves(true));
-    expect([heard.lastIndexOf(false), heard.at(-1)]).toEqual([99, true]);
   });
 });

@@ -62,8 +62,8 @@ export const RPC_FAULTS: readonly PlantedFault[] = [
   {
     name: 'an answer does not wait for the movement',
     file: 'actuators/actuator-control.ts',
-    old: 'await output.command({',
-    new: 'void output.command({',
+    old: 'await output.command({ value: output.check(value, by), by, untilMs }, signal);',
+    new: 'void output.command({ value: output.check(value, by), by, untilMs }, signal).catch(() => {});',
     needs: ['toggle'],
   },
   {

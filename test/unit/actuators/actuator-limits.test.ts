@@ -1,6 +1,6 @@
 /** What an actuator may be asked for, and how often: each limit at its edge. */
 import { expect, it } from 'vitest';
-import { checkPulse, checkTimes, checkValue, withMark } from '../../../src/actuators/actuator-limits.ts';
+import { checkPulse, checkTimes, checkValue } from '../../../src/actuators/actuator-limits.ts';
 import type { ActuatorLimits, ActuatorSettings, ActuatorValue } from '../../../src/actuators/kind/actuator.ts';
 import { relaySettings } from '../../support/fake-actuator.ts';
 
@@ -107,11 +107,4 @@ it('a pulse has a length, an actuator that switches, and begins at off', () => {
   expect([99, 100, 200, 201].map((ms) => pulse(ms, { limits }))).toEqual([RANGE, 'passes', 'passes', RANGE]);
   expect([pulse(1, { valueType: 'number' }), pulse(1, { valueType: 'string' })]).toEqual(['no-pulse drop', 'no-pulse drop']);
   expect([pulse(1, {}, true), pulse(1, {}, false)]).toEqual(['already-on drop', 'passes']);
-});
-
-it('the going on that a mark tells of is counted where it is not known, and once', () => {
-  const known = { changedAtMs: 700, switchedOnAtMs: [100, 500] };
-  for (const sinceMs of [undefined, -1, 500, 450]) expect(withMark(known, sinceMs)).toBe(known);
-  expect(withMark(known, 600)).toEqual({ changedAtMs: 700, switchedOnAtMs: [100, 500, 600] });
-  expect(withMark({ changedAtMs: undefined, switchedOnAtMs: [] }, 600)).toEqual({ changedAtMs: 600, switchedOnAtMs: [600] });
 });

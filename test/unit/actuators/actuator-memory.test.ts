@@ -42,27 +42,6 @@ beforeEach(async () => {
   await open();
 });
 
-it('a switching on that only its mark tells of counts for the limits, and one that both tell of counts once', async () => {
-  const limits = { maxSwitchesPerHour: 2, minOffMs: 1, maxOnMs: 60_000 };
-  files.faults = { fail: (operation, path) => (operation === 'write' && path.startsWith('/state') ? { code: 'EIO' } : undefined) };
-  const before = pin({ limits });
-  const claim = before.claim(true);
-  memory.mark(before);
-  before.begin(claim);
-  before.took(claim);
-  memory.update(before);
-  await open();
-  const after = new PinRecord({
-    ...{ settings: relaySettings('pin', { limits }), clock, history: memory.historyOf('pin') },
-    left: memory.leftMark({ name: 'pin', limits: {} }),
-  });
-  expect(memory.historyOf('pin').switchedOnAtMs).toEqual([]);
-  expect(after.history).toEqual(before.history);
-  const told = { changedAtMs: 900, switchedOnAtMs: [100, 900] };
-  const both = new PinRecord({ settings: relaySettings('pin', { limits }), clock, history: told, left: { sinceMs: 890, pulse: false } });
-  expect(both.history).toEqual(told);
-});
-
 describe('a mark', () => {
   it('is made before a pulse, once, and gone when the pin is known to be off', () => {
     const record = pin();

@@ -144,6 +144,19 @@ it('writes that never end are forgotten: once they are, nothing waits for them a
   expect(valve.told.at(-1)).toEqual({ value: true, atMs: askedMs });
 });
 
+it('off that was not taken is not repeated before whoever has asked for on since, and only waits for their turn', async () => {
+  await open();
+  await bench.set('valve', true);
+  [valve.moves, valve.answersWrites, valve.answersReads] = [false, false, false];
+  void bench.set('valve', false);
+  await bench.clock.advance(DEADLINE_MS - 1_000);
+  const on = bench.set('valve', true);
+  [valve.moves, valve.answersWrites] = [true, true];
+  await bench.clock.advance(60_000);
+  expect(await on).toBe('moved');
+  expect([valve.told.map(({ value }) => value), bench.control.state('valve').desired]).toEqual([[true, false, true], true]);
+});
+
 /** It has taken off once, and shown that it is on. */
 async function refuseOff(): Promise<void> {
   await open();
