@@ -120,10 +120,10 @@ export function fitsInt64(value: bigint): boolean {
 }
 
 function wireNumber(value: number): string {
+  if (Number.isSafeInteger(value)) return String(value);
   if (!Number.isFinite(value)) return 'null';
-  if (isSentAsText(value)) return `"${value}"`;
-  if (!Number.isInteger(value)) return decimalOf(value) as string;
-  return Number.isSafeInteger(value) ? String(value) : BigInt(value).toString();
+  if (!Number.isInteger(value)) return decimalOf(value) ?? `"${value}"`;
+  return isSentAsText(value) ? `"${value}"` : BigInt(value).toString();
 }
 
 /** A fraction with at most 16 decimals; undefined when that would be another number. */
