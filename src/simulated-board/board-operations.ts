@@ -2,6 +2,7 @@
  * Operations of a simulated board by user: each user is one process that uses the hardware. Everything it opened is released when it
  * ends; outputs keep their level then, and the record goes on.
  */
+import { randomInt } from 'node:crypto';
 import { AgentError } from '../errors/agent-error.ts';
 import type { BoardEvent, BoardOperation, BoardOperations } from '../hardware/board-protocol.ts';
 import { given } from '../host/given.ts';
@@ -29,7 +30,8 @@ export class BoardUser {
   /** Tells of an event of something that is held. */
   readonly tell: (event: BoardEvent) => void;
   readonly #held = new Map<number, Held>();
-  #lastHandle = 0;
+  /** A handle of an earlier connection, or of an earlier board, is none of this one. */
+  #lastHandle = randomInt(2 ** 40);
 
   constructor(tell: (event: BoardEvent) => void) {
     this.tell = tell;
@@ -43,7 +45,7 @@ export class BoardUser {
     return { handle };
   }
 
-  /** @throws AgentError `hardware/board-gone` (retry): opened before the board restarted. */
+  /** @throws AgentError `hardware/board-gone` (retry): opened on an earlier connection. */
   held<T extends Held>(handle: number): T {
     const held = this.#held.get(handle);
     if (held === undefined)

@@ -76,10 +76,6 @@ export class FieldLine implements BoardConnection {
     else this.#listeners.set(handle, listener);
   }
 
-  onReconnect(): () => void {
-    return () => {};
-  }
-
   async close(): Promise<void> {}
 
   /** The process is gone: outputs keep their level, nothing else is held. */
