@@ -3,7 +3,6 @@
  * event loop; a line that another process exported is taken over, because that is also what our own crash leaves behind.
  */
 import { closeSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
 import type { Edge, Gpio, Options } from 'onoff';
 import { retryable, systemCode } from '../errors/agent-error.ts';
 import type { Clock } from '../host/clock.ts';
@@ -14,15 +13,13 @@ import type { TurnQueues, TurnRank } from './turn-queue.ts';
 
 export interface SysfsGpioDeps {
   readonly clock: Clock;
-  /** Returns the consumer of a line, when something better than debugfs knows it. */
+  /** Returns the consumer of a line, where the character device knows it. */
   readonly holderOf: (line: FoundLine) => Promise<string | undefined>;
   /** By the chip's name: the lines of an expander hang together. */
   readonly queues: TurnQueues;
   /** Loads onoff; tests give a twin. */
   readonly loadOnoff?: () => Promise<{ readonly Gpio: typeof Gpio }>;
 }
-
-const DEBUG_FILE = '/sys/kernel/debug/gpio';
 
 /** @throws AgentError `hardware/gpio-busy`, `hardware/no-permission`, `hardware/gpio-failed` or `hardware/deadline` (retry). */
 export async function openSysfsInput(line: FoundLine, request: InputRequest, deps: SysfsGpioDeps, signal: AbortSignal): Promise<GpioInput> {
@@ -90,7 +87,7 @@ async function exported(
   };
   const gpio = await queue.run(open, { what: `opening ${words}`, rank: 'movement' }, signal).catch(async (cause: unknown) => {
     if (systemCode(cause) !== 'EBUSY') throw hardwareFault('gpio', 'hardware/gpio-failed', `opening ${words}`, cause);
-    const holder = (await deps.holderOf(line)) ?? (await debugHolder(sysfsNumber(line)));
+    const holder = await deps.holderOf(line);
     throw retryable('hardware/gpio-busy', `${words} is held by ${holder ?? 'a kernel driver or another program'}`, cause);
   });
   const inTurn = <T>(doing: string, work: () => Promise<T>, turnSignal: AbortSignal, rank: TurnRank = 'reading'): Promise<T> => {
@@ -113,10 +110,4 @@ async function exported(
       await queue.runAtLast(async () => end(), `closing ${words}`);
     },
   };
-}
-
-/** The holder as debugfs shows it (root only): ` gpio-529 (GPIO17  |led0  ) out lo`. */
-async function debugHolder(number: number): Promise<string | undefined> {
-  const text = await readFile(DEBUG_FILE, 'utf8').catch(() => '');
-  return new RegExp(`^\\s*gpio-${number} +\\([^|]*\\|([^)]*?) *\\)`, 'm').exec(text)?.[1];
 }
