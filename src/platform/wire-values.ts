@@ -130,7 +130,9 @@ function wireNumber(value: number): string {
 function decimalOf(value: number): string | undefined {
   const size = Math.abs(value);
   if (size < MIN_SIZE) return undefined;
-  const shortest = String(value);
+  const shortest = `${value}`;
+  // Most are so short that nothing more is to be looked at.
+  if (size >= 1e-6 && shortest.length <= MAX_DECIMALS) return shortest;
   if (!shortest.includes('e') && shortest.length - shortest.indexOf('.') - 1 <= MAX_DECIMALS) return shortest;
   const rounded = value.toFixed(MAX_DECIMALS).replace(/0+$/, '');
   if (Math.abs(Number(rounded) - value) > size * MAX_RELATIVE_ERROR) return undefined;
