@@ -71,7 +71,7 @@ export function unreachable(error: unknown, secrets: readonly string[]): Analyti
   const isAbort = error instanceof Error && error.name === 'AbortError';
   const message = isAbort
     ? 'the request was ended before its answer was complete'
-    : fault.message.replace('the platform', 'the analytics service');
+    : fault.message.replaceAll('the platform', 'the analytics service');
   return new AnalyticsError('unreachable', message, fault.cause);
 }
 

@@ -1,12 +1,13 @@
 /**
  * Reads a report's JSON as it arrives, in memory that does not grow with it:
  *
- *   bytes → members of the outer object → items of `dataTable`, each cut out whole → rows, in batches as they came
+ *   bytes ─┬─ rows of `dataTable`, each cut out whole and parsed → in batches as they came
+ *          └─ what is left of the outer object → parsed when the rows begin, for their labels, and at its end
  *
- * Only brackets, quotes and commas are looked at here; they are single bytes in UTF-8 wherever a piece was cut. Each value cut out is
- * parsed by the house's JSON, longs and depth included. Cut out here, as `@streamparser/json` takes 1.6 times as long, makes a `__proto__`
- * of rows that have one, and bounds neither depth nor parts.
+ * Only brackets, quotes and commas are looked at here; they are single bytes in UTF-8 wherever a piece was cut. What is cut out is parsed by
+ * the house's JSON, longs and bounds included: `@streamparser/json` makes a `__proto__` of rows that have one, and bounds neither depth nor parts.
  */
+import { messageOf } from '../errors/agent-error.ts';
 import { isJsonObject, type JsonObject, type JsonValue, parseJson } from '../host/json.ts';
 import { AnalyticsError } from './analytics-error.ts';
 
@@ -14,72 +15,78 @@ export type ReportPart =
   | { readonly kind: 'labels'; readonly columnLabels: readonly string[] }
   | { readonly kind: 'rows'; readonly rows: readonly JsonObject[] };
 
-/** One row, or the list of labels. */
+/** One row, or all that is beside the rows. */
 const MAX_VALUE_BYTES = 1024 * 1024;
-/** Members, items and brackets of one: each costs some hundred bytes once it is parsed, however few it has on the wire. */
-const MAX_PARTS = 20_000;
-const MAX_DEPTH = 32;
+/** Each value costs some hundred bytes once it is parsed, however few it has on the wire. */
+const LIMITS = { values: 20_000, depth: 32 };
 const FIRST_HELD_BYTES = 4 * 1024;
-const TABLE = 'dataTable';
-const LABELS = 'columnLabels';
+/** Name of the list of rows. */
+const TABLE_NAME = /"dataTable"\s*:\s*$/;
+/** Bytes of it, with blanks around its colon. */
+const NAME_BYTES = 64;
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const COMMA = 0x2c;
-const COLON = 0x3a;
 const OPEN_BRACKET = 0x5b;
 const CLOSE_BRACKET = 0x5d;
 const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
 
-type Place = 'start' | 'key' | 'colon' | 'member' | 'after-member' | 'row' | 'after-row' | 'end';
-
-/** By place, `table` being that of the rows' list: what comes after which byte, and what is wrong with any other. */
-const STEPS: Readonly<
-  Record<Exclude<Place, 'member'> | 'table', { readonly next: Readonly<Record<number, Place | 'value'>>; readonly fault: string }>
-> = {
-  start: { next: { [OPEN_BRACE]: 'key' }, fault: 'the answer is no JSON object' },
-  key: { next: { [CLOSE_BRACE]: 'end', [QUOTE]: 'value' }, fault: 'a member has no name' },
-  colon: { next: { [COLON]: 'member' }, fault: 'a member has no value' },
-  table: { next: { [OPEN_BRACKET]: 'row' }, fault: 'dataTable is no list' },
-  row: { next: { [CLOSE_BRACKET]: 'after-member', [OPEN_BRACE]: 'value' }, fault: 'a row is no object' },
-  'after-row': { next: { [COMMA]: 'row', [CLOSE_BRACKET]: 'after-member' }, fault: 'rows are not separated' },
-  'after-member': { next: { [COMMA]: 'key', [CLOSE_BRACE]: 'end' }, fault: 'members are not separated' },
-  end: { next: {}, fault: 'something follows the report' },
-};
-
 export class ReportReader {
-  #place: Place = 'start';
-  #key = '';
-  /** The value that began in an earlier piece of the body, so far. */
-  #held = Buffer.alloc(0);
-  #heldBytes = 0;
-  #parts = 0;
-  /** Within a value: open brackets, and whether inside a string. */
+  readonly #rest = new HeldText();
+  readonly #row = new HeldText();
   #depth = 0;
   #inString = false;
   #escaped = false;
-  #scalar = false;
-  /** At the first byte of a value. */
-  #isFresh = false;
-  #sawTable = false;
+  #inTable = false;
+  /** A row has ended, and no comma has come since. */
+  #isAfterRow = false;
   /** Rows that come before the labels are labelled by the first of them. */
   #sawLabels = false;
+  #isWhole = false;
 
   /** Returns the parts that a piece of the body completes. @throws AnalyticsError `analytics/bad-answer` (drop). */
   readPiece(piece: Uint8Array): readonly ReportPart[] {
     const parts: ReportPart[] = [];
     const rows: JsonObject[] = [];
-    let at = 0;
-    while (at < piece.length) {
-      if (this.#isInValue()) {
-        at = this.#takeValue(piece, at, parts, rows);
-        continue;
+    let from = 0;
+    for (let at = 0; at < piece.length; at += 1) {
+      const byte = piece[at] as number;
+      if (this.#inString) this.#inString = !this.#endsString(byte);
+      else if (this.#depth === 0 && !this.#beginsReport(byte)) from = at + 1;
+      else if (this.#inTable && this.#depth === 2 && byte !== CLOSE_BRACKET && !this.#beginsRow(byte)) from = at + 1;
+      else if (byte === QUOTE) this.#inString = true;
+      else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) {
+        if (this.#depth === 1 && byte === OPEN_BRACKET) {
+          this.#rest.add(piece.subarray(from, at));
+          from = at;
+          this.#inTable = TABLE_NAME.test(this.#rest.text(NAME_BYTES));
+        }
+        if (this.#inTable && this.#depth === 1) {
+          this.#rest.add(piece.subarray(at, at + 1));
+          from = at + 1;
+          this.#takeLabels(parts, `${this.#rest.text()}]}`);
+        }
+        this.#depth += 1;
+        if (this.#depth > LIMITS.depth) throw bad(`a value is nested deeper than ${LIMITS.depth} levels`);
+      } else if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) {
+        this.#depth -= 1;
+        if (this.#inTable && this.#depth === 2) {
+          this.#row.add(piece.subarray(from, at + 1));
+          rows.push(parsedObject(this.#row.take(), 'a row is no object'));
+          this.#isAfterRow = true;
+          from = at + 1;
+        }
+        this.#inTable &&= this.#depth > 1;
+        if (this.#depth === 0) {
+          this.#rest.add(piece.subarray(from, at + 1));
+          from = at + 1;
+          this.#finish(parts);
+        }
       }
-      const byte = piece[at] ?? 0;
-      if (isSpace(byte)) at += 1;
-      else at = this.#takeStructure(byte, at);
     }
+    (this.#inTable && this.#depth > 2 ? this.#row : this.#rest).add(piece.subarray(from));
     const [first] = rows;
     if (first !== undefined && !this.#sawLabels) parts.push(this.#labels(Object.keys(first)));
     if (rows.length > 0) parts.push({ kind: 'rows', rows });
@@ -88,144 +95,94 @@ export class ReportReader {
 
   /** The body has ended. @throws AnalyticsError `analytics/bad-answer` (drop) when it was cut short or was no report. */
   end(): void {
-    if (this.#place !== 'end') throw bad('the report ends in the middle');
-    if (!this.#sawTable) throw bad('the answer holds no dataTable');
+    if (!this.#isWhole) throw bad('the report ends in the middle');
+  }
+
+  #endsString(byte: number): boolean {
+    const isEscaped = this.#escaped;
+    this.#escaped = !isEscaped && byte === BACKSLASH;
+    return !isEscaped && byte === QUOTE;
+  }
+
+  #beginsReport(byte: number): boolean {
+    if (isSpace(byte)) return false;
+    if (this.#isWhole) throw bad('something follows the report');
+    if (byte !== OPEN_BRACE) throw bad('the answer is no JSON object');
+    return true;
+  }
+
+  #beginsRow(byte: number): boolean {
+    if (isSpace(byte)) return false;
+    if (byte === COMMA ? !this.#isAfterRow : this.#isAfterRow) throw bad('rows are not separated');
+    this.#isAfterRow = false;
+    if (byte !== COMMA && byte !== OPEN_BRACE) throw bad('a row is no object');
+    return byte === OPEN_BRACE;
+  }
+
+  #finish(parts: ReportPart[]): void {
+    const { dataTable } = this.#takeLabels(parts, this.#rest.take());
+    if (dataTable === undefined) throw bad('the answer holds no dataTable');
+    if (!Array.isArray(dataTable)) throw bad('dataTable is no list');
+    this.#isWhole = true;
+  }
+
+  #takeLabels(parts: ReportPart[], text: string): JsonObject {
+    const report = parsedObject(text, 'the answer is no JSON object');
+    const { columnLabels } = report;
+    if (columnLabels !== undefined && !Array.isArray(columnLabels)) throw bad('columnLabels is no list');
+    if (columnLabels !== undefined && !this.#sawLabels) parts.push(this.#labels(columnLabels.map(String)));
+    return report;
   }
 
   #labels(columnLabels: readonly string[]): ReportPart {
     this.#sawLabels = true;
     return { kind: 'labels', columnLabels };
   }
-
-  #isInValue(): boolean {
-    return this.#depth > 0 || this.#inString || this.#scalar;
-  }
-
-  /** A byte between values: what may come here, and what comes then. */
-  #takeStructure(byte: number, at: number): number {
-    const place = this.#place === 'member' && this.#key === TABLE ? 'table' : this.#place;
-    if (place === 'member') return this.#begin(byte, at);
-    const { next, fault } = STEPS[place];
-    const step = next[byte];
-    if (step === undefined) throw bad(fault);
-    if (step === 'value') return this.#begin(byte, at);
-    if (place === 'table') this.#sawTable = true;
-    this.#place = step;
-    return at + 1;
-  }
-
-  /** A value begins at this byte; `#takeValue` is given it again. */
-  #begin(byte: number, at: number): number {
-    if (byte === QUOTE) this.#inString = true;
-    else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) this.#depth = 1;
-    else this.#scalar = true;
-    this.#isFresh = true;
-    return at;
-  }
-
-  /** Goes on to the end of the value or of the piece. */
-  #takeValue(piece: Uint8Array, from: number, parts: ReportPart[], rows: JsonObject[]): number {
-    const scanFrom = this.#isFresh ? from + 1 : from;
-    this.#isFresh = false;
-    const end = this.#scalar ? scalarEnd(piece, scanFrom) : this.#valueEnd(piece, scanFrom);
-    const bytes = piece.subarray(from, end);
-    if (this.#heldBytes + bytes.length > MAX_VALUE_BYTES) throw bad(`a value is larger than ${MAX_VALUE_BYTES} bytes`);
-    const isComplete = this.#scalar ? end < piece.length : !this.#isInValue();
-    if (!isComplete || this.#heldBytes > 0) this.#hold(bytes);
-    if (!isComplete) return end;
-    this.#scalar = false;
-    const whole = this.#heldBytes === 0 ? bytes : this.#held.subarray(0, this.#heldBytes);
-    const text = Buffer.from(whole.buffer, whole.byteOffset, whole.byteLength).toString('utf8');
-    this.#heldBytes = 0;
-    this.#parts = 0;
-    this.#finish(text, parts, rows);
-    return end;
-  }
-
-  /** Copies: a piece's memory is not to be kept for the sake of its end, and many small pieces cost more than what is in them. */
-  #hold(bytes: Uint8Array): void {
-    const wanted = this.#heldBytes + bytes.length;
-    if (wanted > this.#held.length) {
-      const larger = Buffer.alloc(Math.max(wanted, this.#held.length * 2, FIRST_HELD_BYTES));
-      this.#held.copy(larger, 0, 0, this.#heldBytes);
-      this.#held = larger;
-    }
-    this.#held.set(bytes, this.#heldBytes);
-    this.#heldBytes = wanted;
-  }
-
-  /** The index after the value's last byte, or the piece's length. */
-  #valueEnd(piece: Uint8Array, from: number): number {
-    let depth = this.#depth;
-    let inString = this.#inString;
-    let at = from;
-    for (; at < piece.length; at += 1) {
-      const byte = piece[at];
-      if (this.#escaped) this.#escaped = false;
-      else if (inString) {
-        if (byte === BACKSLASH) this.#escaped = true;
-        else if (byte === QUOTE) inString = false;
-      } else if (byte === QUOTE) inString = true;
-      else if (byte === COMMA) this.#parts += 1;
-      else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) {
-        depth += 1;
-        this.#parts += 1;
-        if (depth > MAX_DEPTH) throw bad(`a value is nested deeper than ${MAX_DEPTH} levels`);
-      } else if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) depth -= 1;
-      if (depth === 0 && !inString) {
-        at += 1;
-        break;
-      }
-    }
-    if (this.#parts > MAX_PARTS) throw bad(`a value has more than ${MAX_PARTS} parts`);
-    this.#depth = depth;
-    this.#inString = inString;
-    return at;
-  }
-
-  #finish(text: string, parts: ReportPart[], rows: JsonObject[]): void {
-    const value = parsedValue(text);
-    if (this.#place === 'row') {
-      if (!isJsonObject(value)) throw bad('a row is no object');
-      rows.push(value);
-      this.#place = 'after-row';
-      return;
-    }
-    if (this.#place === 'key') {
-      this.#key = String(value);
-      this.#place = 'colon';
-      return;
-    }
-    if (this.#key === LABELS && !this.#sawLabels) parts.push(this.#labels(labelsOf(value)));
-    this.#place = 'after-member';
-  }
 }
 
-function scalarEnd(piece: Uint8Array, from: number): number {
-  let at = from;
-  while (at < piece.length && !isSpace(piece[at] ?? 0) && piece[at] !== COMMA && piece[at] !== CLOSE_BRACE && piece[at] !== CLOSE_BRACKET)
-    at += 1;
-  return at;
+/** Text that comes in pieces, copied: a piece's memory is not to be kept for its end, and many small ones cost more than what is in them. */
+class HeldText {
+  #held = Buffer.alloc(0);
+  #bytes = 0;
+
+  /** @throws AnalyticsError for more than anybody has. */
+  add(piece: Uint8Array): void {
+    const wanted = this.#bytes + piece.length;
+    if (wanted > MAX_VALUE_BYTES) throw bad(`a value is larger than ${MAX_VALUE_BYTES} bytes`);
+    if (wanted > this.#held.length) {
+      const larger = Buffer.alloc(Math.max(wanted, this.#held.length * 2, FIRST_HELD_BYTES));
+      this.#held.copy(larger, 0, 0, this.#bytes);
+      this.#held = larger;
+    }
+    this.#held.set(piece, this.#bytes);
+    this.#bytes = wanted;
+  }
+
+  /** Returns its end, at most so many bytes. */
+  text(bytes = this.#bytes): string {
+    return this.#held.toString('utf8', Math.max(0, this.#bytes - bytes), this.#bytes);
+  }
+
+  take(): string {
+    const text = this.text();
+    this.#bytes = 0;
+    return text;
+  }
 }
 
 function isSpace(byte: number): boolean {
   return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
 }
 
-/** Most rows have neither longs nor depth: plain JSON is several times faster. */
-const NEEDS_CARE = /\d{16}|__proto__|[{[].*[{[]/s;
-
-function parsedValue(text: string): JsonValue {
+function parsedObject(text: string, fault: string): JsonObject {
+  let value: JsonValue;
   try {
-    return NEEDS_CARE.test(text) ? parseJson(text) : JSON.parse(text);
-  } catch {
-    throw bad('a value is no JSON');
+    value = parseJson(text, LIMITS);
+  } catch (error) {
+    throw bad(`a part of it is ${messageOf(error)}`);
   }
-}
-
-function labelsOf(value: JsonValue): readonly string[] {
-  if (!Array.isArray(value)) throw bad('columnLabels is no list');
-  return value.map(String);
+  if (!isJsonObject(value)) throw bad(fault);
+  return value;
 }
 
 function bad(why: string): AnalyticsError {

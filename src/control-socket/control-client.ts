@@ -1,5 +1,5 @@
 /** The command line's end of the control sockets. */
-import { AgentError, hasCode, systemCode } from '../errors/agent-error.ts';
+import { AgentError, hasCode, refusal, retryable, systemCode } from '../errors/agent-error.ts';
 import { given } from '../host/given.ts';
 import type { JsonObject, JsonValue } from '../host/json.ts';
 import { JsonLink } from '../host/json-link.ts';
@@ -10,8 +10,6 @@ import {
   JOIN_GROUP,
   MAX_ANSWER_LENGTH,
   PROTOCOL_VERSION,
-  refusal,
-  retry,
   socketPath,
 } from './control-protocol.ts';
 
@@ -105,7 +103,7 @@ export class ControlClient {
       this.#link.send({ cancel: id });
       if (onEvent !== undefined) answer.resolve(null);
       else if (this.#interrupted?.aborted === true) answer.reject(refusal('control-socket/interrupted', 'the answer was not waited for'));
-      else answer.reject(retry('control-socket/deadline', 'the agent did not answer in time'));
+      else answer.reject(retryable('control-socket/deadline', 'the agent did not answer in time'));
     };
     this.#pending.set(id, given({ ...answer, onEvent }));
     signal.addEventListener('abort', cancel, { once: true });
@@ -151,7 +149,7 @@ export class ControlClient {
 }
 
 function lost(message: string): AgentError {
-  return retry('control-socket/lost', message);
+  return retryable('control-socket/lost', message);
 }
 
 async function connected(path: string, access: ControlAccess): Promise<JsonLink> {
@@ -165,6 +163,6 @@ async function connected(path: string, access: ControlAccess): Promise<JsonLink>
         `no permission for the agent's ${access} socket ${path}, which is for its group: ${JOIN_GROUP}`,
         cause,
       );
-    throw retry('control-socket/not-running', `no agent runs here (${path}: ${code ?? 'not reached'})`, cause);
+    throw retryable('control-socket/not-running', `no agent runs here (${path}: ${code ?? 'not reached'})`, cause);
   }
 }

@@ -2,6 +2,7 @@
 
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
+import { refusal, retryable } from '../errors/agent-error.ts';
 import { untilAborted } from '../host/bounded-wait.ts';
 import type { Clock } from '../host/clock.ts';
 import type { JsonObject, JsonValue } from '../host/json.ts';
@@ -15,11 +16,7 @@ import {
   MAX_REQUEST_LENGTH,
   PROTOCOL_VERSION,
   parseRequest,
-  refusal,
-  retry,
 } from './control-protocol.ts';
-import type { LongAnswer, LongAnswers } from './long-answers.ts';
-import type { UnderWay } from './under-way.ts';
 
 /** Answers once. */
 export type ControlMethod = (params: JsonObject, signal: AbortSignal) => Promise<JsonValue> | JsonValue;
@@ -44,20 +41,13 @@ export interface ControlConnectionDeps {
   /** Methods that others may call and this caller may not. */
   readonly withheld: ReadonlySet<string>;
   readonly clock: Clock;
-  /** Shared by all callers. */
-  readonly longAnswers: LongAnswers;
-  /** Shared by all callers of this socket. */
-  readonly underWay: UnderWay;
-  /** This caller takes slower than it is told. */
-  readonly onBacklog: () => void;
 }
 
 /** One terminal never has more under way. */
 const MAX_REQUESTS = 16;
-const LISTENERS_OF_SOCKET = 10;
 const TOO_LONG = `the answer is longer than ${MAX_ANSWER_LENGTH / 1024 / 1024} MB: ask for less`;
-/** Longer answers take their turn. */
-const LONG_BYTES = 256 * 1024;
+/** Unread by a caller that is past this: it takes nothing, and is cut off. */
+const MAX_BACKLOG_BYTES = 2 * MAX_ANSWER_LENGTH;
 
 export class ControlConnection {
   readonly #deps: ControlConnectionDeps;
@@ -68,19 +58,8 @@ export class ControlConnection {
   constructor(deps: ControlConnectionDeps) {
     this.#deps = deps;
     const { socket } = deps;
-    // Each long answer waits for the caller's end.
-    socket.setMaxListeners(LISTENERS_OF_SOCKET + MAX_REQUESTS);
     new JsonLink(socket, MAX_REQUEST_LENGTH).listen({ message: (message) => this.#take(message), end: () => this.#abortAll() });
-    void this.#send({ turnstone: PROTOCOL_VERSION, access: deps.access });
-  }
-
-  get access(): ControlAccess {
-    return this.#deps.access;
-  }
-
-  /** Bytes that this caller has not read yet. */
-  get backlogBytes(): number {
-    return this.#deps.socket.writableLength;
+    this.#send({ turnstone: PROTOCOL_VERSION, access: deps.access });
   }
 
   /** Ends the connection and what runs on it. Idempotent. */
@@ -106,31 +85,26 @@ export class ControlConnection {
 
   async #serve(request: ControlRequest): Promise<void> {
     const { id, method, deadlineMs } = request;
-    const { streams, underWay, clock } = this.#deps;
-    const refused = (why: string): void => void this.#send(errorMessage(id, refusal('control-socket/refused', why)));
+    const { streams, clock } = this.#deps;
+    const refused = (why: string): void => this.#send(errorMessage(id, refusal('control-socket/refused', why)));
     if (this.#running.has(id)) return refused('this id is under way already');
     if (this.#running.size >= MAX_REQUESTS) return refused(`at most ${MAX_REQUESTS} requests may be under way`);
     const isStream = streams.has(method);
-    const begun = { isStream, giveWay: () => this.close() };
-    if (!underWay.begin(begun)) return refused('the agent has as many requests under way as it can hold: try again later');
     const ending = new AbortController();
     this.#running.set(id, ending);
-    const late = retry('control-socket/deadline', `${method} did not end within ${deadlineMs / 1000} s`);
+    const late = retryable('control-socket/deadline', `${method} did not end within ${deadlineMs / 1000} s`);
     const cancelTimer = isStream ? () => {} : clock.after(deadlineMs, () => ending.abort(late));
     const work = this.#run(request, ending.signal);
     try {
       // A method that does not look at its signal must not keep its caller waiting.
-      const result = await untilAborted(work, ending.signal);
-      // A long answer that waits for its turn is still under way.
-      await this.#send({ id, result });
+      this.#send({ id, result: await untilAborted(work, ending.signal) });
     } catch (error) {
-      await this.#send(isStream && ending.signal.aborted ? { id, result: null } : errorMessage(id, error));
+      this.#send(isStream && ending.signal.aborted ? { id, result: null } : errorMessage(id, error));
     } finally {
       cancelTimer();
       // Answered or not: what is still at work counts.
       await work.catch(() => {});
       this.#running.delete(id);
-      underWay.over(begun);
     }
   }
 
@@ -151,7 +125,7 @@ export class ControlConnection {
 
   async #emit(message: JsonObject, signal: AbortSignal): Promise<void> {
     if (signal.aborted) return;
-    await this.#send(message);
+    this.#send(message);
     const { socket } = this.#deps;
     if (!socket.writableNeedDrain || socket.destroyed) return;
     this.#room ??= this.#untilRoom();
@@ -167,31 +141,14 @@ export class ControlConnection {
     this.#room = undefined;
   }
 
-  /** Resolves when it was handed over, which a long answer waits for. */
-  async #send(message: JsonObject): Promise<void> {
-    const { socket, onBacklog } = this.#deps;
+  #send(message: JsonObject): void {
+    const { socket } = this.#deps;
     if (socket.destroyed) return;
     // Bytes lie outside the heap, which is small.
     const line = Buffer.from(encodeLine(message));
-    if (line.length > MAX_ANSWER_LENGTH && typeof message.id === 'number')
-      return this.#send(errorMessage(message.id, refusal('control-socket/too-long', TOO_LONG)));
-    if (line.length > LONG_BYTES) return this.#sendInTurn(line);
-    if (!socket.write(line)) onBacklog();
-  }
-
-  async #sendInTurn(line: Buffer): Promise<void> {
-    const { socket, longAnswers } = this.#deps;
-    const answer: LongAnswer = { bytes: line.length, left: () => socket.writableLength, giveUp: () => this.close() };
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const over = (): void => {
-      socket.off('close', over);
-      longAnswers.over(answer);
-      resolve();
-    };
-    // Its caller may leave while it waits.
-    socket.on('close', over);
-    void longAnswers.turn(answer).then(() => socket.write(line, over));
-    return promise;
+    const isTooLong = line.length > MAX_ANSWER_LENGTH && typeof message.id === 'number';
+    socket.write(isTooLong ? encodeLine(errorMessage(message.id as number, refusal('control-socket/too-long', TOO_LONG))) : line);
+    if (socket.writableLength > MAX_BACKLOG_BYTES) this.close();
   }
 
   #abortAll(): void {

@@ -9,7 +9,7 @@
  *   → {"cancel": 2}
  */
 import { join } from 'node:path';
-import { AgentError, type ErrorCode, messageOf } from '../errors/agent-error.ts';
+import { AgentError, type ErrorCode, messageOf, refusal } from '../errors/agent-error.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../host/json.ts';
 
 /** Rises when something that exists changes its meaning; new methods and members do not count. */
@@ -48,16 +48,6 @@ export function parseRequest(message: JsonObject): ControlRequest {
     throw refusal('control-socket/malformed', 'a request needs an id and a method');
   const asked = typeof deadlineMs === 'number' && deadlineMs > 0 ? deadlineMs : DEFAULT_DEADLINE_MS;
   return { id, method, params: isJsonObject(params) ? params : {}, deadlineMs: Math.min(asked, MAX_DEADLINE_MS) };
-}
-
-/** Makes an error of a request that can never succeed. */
-export function refusal(code: ErrorCode, message: string, cause?: unknown): AgentError {
-  return new AgentError(code, message, { recovery: 'drop', cause });
-}
-
-/** Makes an error of a request that may succeed later. */
-export function retry(code: ErrorCode, message: string, cause?: unknown): AgentError {
-  return new AgentError(code, message, { recovery: 'retry', cause });
 }
 
 export function errorMessage(id: number, error: unknown): JsonObject {

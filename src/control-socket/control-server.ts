@@ -9,8 +9,6 @@ import type { Log } from '../host/log.ts';
 import type { HostMachine } from '../host/machine.ts';
 import { type ControlCalls, ControlConnection } from './control-connection.ts';
 import { type ControlAccess, MAX_ANSWER_LENGTH, socketPath } from './control-protocol.ts';
-import { LongAnswers } from './long-answers.ts';
-import { UnderWay } from './under-way.ts';
 
 export interface ControlServerDeps extends ControlCalls, Pick<HostMachine, 'clock' | 'files'> {
   /** The run folder. */
@@ -21,21 +19,15 @@ export interface ControlServerDeps extends ControlCalls, Pick<HostMachine, 'cloc
 /** Connecting to a Unix socket takes write permission on it. */
 const MODE_OF: Readonly<Record<ControlAccess, number>> = { control: 0o660, read: 0o666 };
 /** On each socket: terminals and monitors; more is somebody's loop. */
-const MAX_CONNECTIONS = 64;
-/** Bytes that may wait for callers to read them, beside the long answers. */
-const MAX_BACKLOG_BYTES = 4 * 1024 * 1024;
+const MAX_CONNECTIONS = 16;
 
 export class ControlServer {
   readonly #deps: ControlServerDeps;
   readonly #servers: Server[] = [];
-  readonly #connections = new Set<ControlConnection>();
-  readonly #longAnswers: LongAnswers;
-  /** Requests under way by access: those who only read take nothing from those who may change things. */
-  readonly #underWay: Readonly<Record<ControlAccess, UnderWay>> = { control: new UnderWay(), read: new UnderWay() };
+  readonly #connections = { control: new Set<ControlConnection>(), read: new Set<ControlConnection>() };
 
   private constructor(deps: ControlServerDeps) {
     this.#deps = deps;
-    this.#longAnswers = new LongAnswers({ clock: deps.clock, limitBytes: MAX_ANSWER_LENGTH });
   }
 
   /**
@@ -61,7 +53,7 @@ export class ControlServer {
 
   /** Ends every connection and removes the sockets. Idempotent. */
   async close(): Promise<void> {
-    for (const connection of this.#connections) connection.close();
+    for (const connections of Object.values(this.#connections)) for (const one of connections) one.close();
     await Promise.all(this.#servers.splice(0).map((server) => new Promise((resolve) => server.close(resolve))));
   }
 
@@ -79,26 +71,6 @@ export class ControlServer {
     await this.#deps.files.chmod(path, MODE_OF[access]);
   }
 
-  /** Bounds the backlog over all callers: readers are cut off first, and among them who is furthest behind. */
-  #relieve(): void {
-    const waiting = [...this.#connections].sort(
-      (a, b) => Number(b.access === 'read') - Number(a.access === 'read') || b.backlogBytes - a.backlogBytes,
-    );
-    let sum = waiting.reduce((total, { backlogBytes }) => total + backlogBytes, 0);
-    for (const connection of waiting) {
-      if (sum <= MAX_BACKLOG_BYTES) return;
-      sum -= connection.backlogBytes;
-      connection.close();
-    }
-  }
-
-  /** Whoever has had nothing under way for longest goes; while all are busy, whoever came first. */
-  #makeRoom(access: ControlAccess): void {
-    const here = [...this.#connections].filter((one) => one.access === access);
-    if (here.length < MAX_CONNECTIONS) return;
-    (here.find(({ isIdle }) => isIdle) ?? here[0])?.close();
-  }
-
   #accept(socket: Socket, access: ControlAccess): void {
     const { methods = {}, readMethods = {}, readStreams = {}, clock } = this.#deps;
     const may = access === 'control';
@@ -109,13 +81,13 @@ export class ControlServer {
       streams: new Map(Object.entries(readStreams)),
       withheld: new Set(may ? [] : Object.keys(methods)),
       clock,
-      longAnswers: this.#longAnswers,
-      underWay: this.#underWay[access],
-      onBacklog: () => this.#relieve(),
     });
-    this.#makeRoom(access);
-    this.#connections.add(connection);
-    socket.once('close', () => this.#connections.delete(connection));
+    const connections = this.#connections[access];
+    const [first] = connections;
+    // Whoever came first of those with nothing under way makes room; while all are busy, whoever came first.
+    if (connections.size >= MAX_CONNECTIONS) ([...connections].find(({ isIdle }) => isIdle) ?? first)?.close();
+    connections.add(connection);
+    socket.once('close', () => connections.delete(connection));
   }
 }
 

@@ -1,17 +1,22 @@
 /** The ports of a simulated board: the same roles as the real ones, over the board's socket. A real tty that the board names is opened as one. */
 import { retryable } from '../errors/agent-error.ts';
+import { withinMs } from '../host/bounded-wait.ts';
 import type { Clock } from '../host/clock.ts';
-import { BoardGpio } from './board-gpio.ts';
-import { BoardHandle } from './board-handle.ts';
+import { Listeners } from '../host/listeners.ts';
+import { once } from '../host/shared-work.ts';
 import { type BoardConnection, BoardLink, type BoardLinkDeps } from './board-link.ts';
-import { BoardSerial } from './board-serial.ts';
+import type { GpioPort, LineEdge } from './gpio-port.ts';
 import { addressInWords, type I2cBus, type I2cPort, isAnswered } from './i2c-port.ts';
 import { Modbus } from './modbus.ts';
 import type { TcpPlace } from './modbus-transports.ts';
 import type { OneWirePort } from './one-wire-port.ts';
 import type { Ports } from './ports.ts';
 import type { PwmPort } from './pwm-port.ts';
+import { type SerialPort, type SerialPorts, type SerialSettings, unplugged } from './serial-port.ts';
 import { TurnQueue, TurnQueues } from './turn-queue.ts';
+
+/** A board that does not answer has released it anyway. */
+const CLOSE_WITHIN_MS = 1_000;
 
 /** Opens nothing yet; the link is made by the first request. `link` is for tests and benches that speak to the board themselves. */
 export function boardPorts(deps: BoardLinkDeps): Ports & { readonly link: BoardConnection } {
@@ -20,7 +25,7 @@ export function boardPorts(deps: BoardLinkDeps): Ports & { readonly link: BoardC
 
 /** The ports at the end of a line to the board. */
 export function portsOver(link: BoardConnection, clock: Clock): Ports & { readonly link: BoardConnection } {
-  const [gpio, serial] = [new BoardGpio(link, clock), new BoardSerial(link, clock)];
+  const [gpio, serial] = [gpioOver(link, clock), serialOver(link, clock)];
   const modbus = new Modbus({ clock, serial, placeOf: (place, signal) => placeOnBoard(link, place, signal) });
   const close = async (): Promise<void> => {
     await modbus.close();
@@ -35,6 +40,85 @@ async function placeOnBoard(link: BoardConnection, { host, port }: TcpPlace, sig
   const place = await link.request('modbus.tcp', { host, port }, signal);
   if (place === null) throw retryable('hardware/modbus-no-answer', `the simulated board has no Modbus host ${host}:${port}`);
   return { host: '127.0.0.1', port: place.port };
+}
+
+/** Releases what the board has opened for us, once. */
+function closer(link: BoardConnection, clock: Clock, handle: number): () => Promise<void> {
+  return once(async () => {
+    link.onEvents(handle, undefined);
+    await withinMs(clock, CLOSE_WITHIN_MS, (late) => link.request('close', { handle }, late)).catch(() => {});
+  });
+}
+
+function gpioOver(link: BoardConnection, clock: Clock): GpioPort {
+  const lines = new Set<() => Promise<void>>();
+  const lineOn = (handle: number) => {
+    const close = closer(link, clock, handle);
+    lines.add(close);
+    return { read: (signal: AbortSignal) => link.request('gpio.read', { handle }, signal), close };
+  };
+  return {
+    openInput: async (request, signal) => {
+      const { handle } = await link.request('gpio.openInput', request, signal);
+      const edges = new Listeners<[LineEdge]>();
+      link.onEvents(handle, (event) => {
+        if (event.event === 'edge') edges.tell({ level: event.level, monotonicMs: event.monotonicMs, missed: event.missed });
+      });
+      return { ...lineOn(handle), watch: edges.add };
+    },
+    openOutput: async (request, signal) => {
+      const { handle } = await link.request('gpio.openOutput', request, signal);
+      return { ...lineOn(handle), write: async (level, inner) => void (await link.request('gpio.write', { handle, level }, inner)) };
+    },
+    list: (signal) => link.request('gpio.list', {}, signal),
+    close: async () => void (await Promise.all([...lines].map((close) => close()))),
+  };
+}
+
+/** Real ttys where the board made a pty, else bytes over the board's socket. */
+function serialOver(link: BoardConnection, clock: Clock): SerialPorts {
+  const open = new Set<SerialPort>();
+  const ttys = async (): Promise<SerialPorts> => new (await import('./linux-serial.ts')).LinuxSerial({ clock });
+  return {
+    open: async (settings, signal) => {
+      const { handle, device } = await link.request('serial.open', settings, signal);
+      const port =
+        device === undefined ? portOver(link, clock, settings, handle) : await (await ttys()).open({ ...settings, port: device }, signal);
+      open.add(port);
+      return port;
+    },
+    list: (signal) => link.request('serial.list', {}, signal),
+    close: async () => void (await Promise.all([...open].map((port) => port.close()))),
+  };
+}
+
+function portOver(link: BoardConnection, clock: Clock, settings: SerialSettings, handle: number): SerialPort {
+  const bytes = new Listeners<[Uint8Array]>();
+  const plugs = new Listeners<[boolean, string]>();
+  let isPlugged = true;
+  link.onEvents(handle, (event) => {
+    if (event.event === 'bytes') bytes.tell(Buffer.from(event.bytes, 'hex'));
+    if (event.event !== 'plug') return;
+    isPlugged = event.plugged;
+    plugs.tell(isPlugged, isPlugged ? 'back' : 'unplugged');
+  });
+  const close = closer(link, clock, handle);
+  return {
+    path: settings.port,
+    get plugged() {
+      return isPlugged;
+    },
+    write: async (written, signal) => {
+      if (!isPlugged) throw unplugged(settings.port);
+      await link.request('serial.write', { handle, bytes: Buffer.from(written).toString('hex') }, signal);
+    },
+    onBytes: bytes.add,
+    onPlug: plugs.add,
+    close: async () => {
+      isPlugged = false;
+      await close();
+    },
+  };
 }
 
 function i2cOver(link: BoardConnection): I2cPort {
@@ -83,12 +167,11 @@ function oneWireOver(link: BoardConnection): OneWirePort {
 function pwmOver(link: BoardConnection, clock: Clock): PwmPort {
   return {
     openChannel: async (request, signal) => {
-      const channel = new BoardHandle(link, clock, { open: async (inner) => (await link.request('pwm.open', request, inner)).handle });
-      await channel.id(signal);
+      const { handle } = await link.request('pwm.open', request, signal);
       return {
-        set: async (state, inner) => void (await link.request('pwm.set', { ...state, handle: await channel.id(inner) }, inner)),
-        read: async (inner) => await link.request('pwm.read', { handle: await channel.id(inner) }, inner),
-        close: () => channel.close(),
+        set: async (state, inner) => void (await link.request('pwm.set', { ...state, handle }, inner)),
+        read: (inner) => link.request('pwm.read', { handle }, inner),
+        close: closer(link, clock, handle),
       };
     },
     list: (signal) => link.request('pwm.list', {}, signal),

@@ -1,13 +1,11 @@
 /**
- * The agent's end of the simulated board's socket: requests with replies, events by handle. It outlives the board: when the connection is
- * lost every waiting request fails, and it is made again with backoff; then whoever held something opens it again.
+ * The agent's end of the simulated board's socket: requests with replies, events by handle. When the connection is
+ * lost every waiting request fails, and so does every handle from then on; the next request connects again, and whoever needs a line opens it.
  */
 import { AgentError, hasCode, retryable } from '../errors/agent-error.ts';
-import { Backoff } from '../host/backoff.ts';
 import type { Clock } from '../host/clock.ts';
 import type { JsonObject, JsonValue } from '../host/json.ts';
 import { JsonLink } from '../host/json-link.ts';
-import { Listeners } from '../host/listeners.ts';
 import { nextTurn } from '../host/next-turn.ts';
 import { joinedWhileUnderWay } from '../host/shared-work.ts';
 import type { BoardEvent, BoardOperation, BoardOperations, BoardReply } from './board-protocol.ts';
@@ -18,8 +16,6 @@ export interface BoardLinkDeps {
   readonly socketPath: string;
 }
 
-/** How soon, and at least how often, a lost board is looked for, ms. */
-const RECONNECT = { firstMs: 50, maxMs: 2_000 };
 /** A longer line than this is no message of the board's. */
 const MAX_LINE_BYTES = 4 * 1024 * 1024;
 /** A board that listens but does not greet is frozen. */
@@ -32,18 +28,15 @@ interface Waiting {
 }
 
 /** Part of it that clients need; a line within one process is another. */
-export type BoardConnection = Pick<BoardLink, 'request' | 'onEvents' | 'onReconnect' | 'close'>;
+export type BoardConnection = Pick<BoardLink, 'request' | 'onEvents' | 'close'>;
 
 export class BoardLink {
   readonly #deps: BoardLinkDeps;
   readonly #waiting = new Map<number, Waiting>();
   readonly #eventListeners = new Map<number, (event: BoardEvent) => void>();
-  readonly #reconnects = new Listeners<[]>();
-  readonly #closing = new AbortController();
   #link: JsonLink | undefined;
   readonly #connect = joinedWhileUnderWay(() => this.#open());
   #lastId = 0;
-  #connections = 0;
 
   constructor(deps: BoardLinkDeps) {
     this.#deps = deps;
@@ -74,12 +67,8 @@ export class BoardLink {
     else this.#eventListeners.set(handle, listener);
   }
 
-  /** Calls back whenever a lost connection has been made again: handles are gone then, and must be opened again. */
-  readonly onReconnect = this.#reconnects.add;
-
   /** Idempotent. */
   async close(): Promise<void> {
-    this.#closing.abort();
     this.#link?.close();
   }
 
@@ -96,14 +85,15 @@ export class BoardLink {
       },
       end: (cause) => {
         greeted.reject(hasCode(cause, 'hardware/board-gone') ? cause : gone('the simulated board hung up', cause));
-        this.#lost(link);
+        if (this.#link !== link) return;
+        this.#link = undefined;
+        this.#eventListeners.clear();
+        for (const { reject } of this.#waiting.values()) reject(gone('the simulated board hung up'));
       },
     });
     const cancel = this.#deps.clock.after(GREETING_WITHIN_MS, () => link.close());
     await greeted.promise.finally(cancel);
     this.#link = link;
-    this.#connections += 1;
-    if (this.#connections > 1) this.#reconnects.tell();
     return link;
   }
 
@@ -122,23 +112,6 @@ export class BoardLink {
     const waiting = this.#waiting.get(id);
     if (error !== undefined) waiting?.reject(new AgentError(error.code, error.message, { recovery: error.recovery }));
     else waiting?.resolve(result ?? null);
-  }
-
-  #lost(link: JsonLink): void {
-    if (this.#link !== link) return;
-    this.#link = undefined;
-    this.#eventListeners.clear();
-    for (const { reject } of this.#waiting.values()) reject(gone('the simulated board hung up'));
-    this.#waiting.clear();
-    if (!this.#closing.signal.aborted) void this.#reconnect(this.#closing.signal);
-  }
-
-  async #reconnect(signal: AbortSignal): Promise<void> {
-    const backoff = new Backoff(RECONNECT, this.#deps.clock);
-    while (!signal.aborted && this.#link === undefined) {
-      await this.#deps.clock.sleep(backoff.nextMs(), signal);
-      if (!signal.aborted && this.#link === undefined) await this.#connect().catch(() => {});
-    }
   }
 }
 

@@ -5,7 +5,6 @@
 import { closeSync, readSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { retryable, systemCode } from '../errors/agent-error.ts';
-import { kernelStampMs } from '../host/clock.ts';
 import { Listeners } from '../host/listeners.ts';
 import { once } from '../host/shared-work.ts';
 import type { GpioInput, GpioOutput, InputRequest, LineBias, LineDrive, LineEdge, LineEdges, OutputRequest } from './gpio-port.ts';
@@ -64,7 +63,7 @@ export function openCharacterDeviceInput(deviceFolder: string, line: FoundLine, 
       const sequence = buffer.readUInt32LE(at + 20);
       const missed = lastSequence === 0 ? sequence - 1 : (sequence - lastSequence - 1) >>> 0;
       lastSequence = sequence;
-      const monotonicMs = kernelStampMs(Number(buffer.readBigUInt64LE(at)) / 1e6);
+      const monotonicMs = Number(buffer.readBigUInt64LE(at)) / 1e6;
       edges.tell({ level: buffer.readUInt32LE(at + 8) === RISING ? 1 : 0, monotonicMs, missed });
     }
   });

@@ -3,8 +3,6 @@
  * event loop; a line that another process exported is taken over, because that is also what our own crash leaves behind.
  */
 import { closeSync } from 'node:fs';
-import { readFile, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import type { Edge, Gpio, Options } from 'onoff';
 import { retryable, systemCode } from '../errors/agent-error.ts';
 import type { Clock } from '../host/clock.ts';
@@ -15,15 +13,13 @@ import type { TurnQueues, TurnRank } from './turn-queue.ts';
 
 export interface SysfsGpioDeps {
   readonly clock: Clock;
-  /** Returns the consumer of a line, when something better than debugfs knows it. */
+  /** Returns the consumer of a line, where the character device knows it. */
   readonly holderOf: (line: FoundLine) => Promise<string | undefined>;
   /** By the chip's name: the lines of an expander hang together. */
   readonly queues: TurnQueues;
   /** Loads onoff; tests give a twin. */
   readonly loadOnoff?: () => Promise<{ readonly Gpio: typeof Gpio }>;
 }
-
-const DEBUG_FILE = '/sys/kernel/debug/gpio';
 
 /** @throws AgentError `hardware/gpio-busy`, `hardware/no-permission`, `hardware/gpio-failed` or `hardware/deadline` (retry). */
 export async function openSysfsInput(line: FoundLine, request: InputRequest, deps: SysfsGpioDeps, signal: AbortSignal): Promise<GpioInput> {
@@ -72,25 +68,6 @@ export function sysfsNumber({ chip, offset }: FoundLine): number {
   return (chip.base ?? 0) + offset;
 }
 
-/** A line that somebody exported and that no longer has a user. */
-export interface Leftover {
-  readonly direction: 'in' | 'out';
-  /** Physical. */
-  readonly level: Level;
-}
-
-/** Unexports a line; undefined when it is not exported or cannot be. sysfs does not know who exported it: an agent that crashed, or a script. */
-export async function unexportLeftover(classFolder: string, number: number): Promise<Leftover | undefined> {
-  const text = async (file: string): Promise<string> => (await readFile(join(classFolder, `gpio${number}`, file), 'utf8')).trim();
-  try {
-    const [direction, value, activeLow] = [await text('direction'), await text('value'), await text('active_low')];
-    await writeFile(join(classFolder, 'unexport'), String(number));
-    return { direction: direction === 'out' ? 'out' : 'in', level: value === activeLow ? 0 : 1 };
-  } catch {
-    return undefined;
-  }
-}
-
 /** An exported line: whatever is done with it waits its turn, and it is closed once. */
 async function exported(
   line: FoundLine,
@@ -110,7 +87,7 @@ async function exported(
   };
   const gpio = await queue.run(open, { what: `opening ${words}`, rank: 'movement' }, signal).catch(async (cause: unknown) => {
     if (systemCode(cause) !== 'EBUSY') throw hardwareFault('gpio', 'hardware/gpio-failed', `opening ${words}`, cause);
-    const holder = (await deps.holderOf(line)) ?? (await debugHolder(sysfsNumber(line)));
+    const holder = await deps.holderOf(line);
     throw retryable('hardware/gpio-busy', `${words} is held by ${holder ?? 'a kernel driver or another program'}`, cause);
   });
   const inTurn = <T>(doing: string, work: () => Promise<T>, turnSignal: AbortSignal, rank: TurnRank = 'reading'): Promise<T> => {
@@ -133,10 +110,4 @@ async function exported(
       await queue.runAtLast(async () => end(), `closing ${words}`);
     },
   };
-}
-
-/** The holder as debugfs shows it (root only): ` gpio-529 (GPIO17  |led0  ) out lo`. */
-async function debugHolder(number: number): Promise<string | undefined> {
-  const text = await readFile(DEBUG_FILE, 'utf8').catch(() => '');
-  return new RegExp(`^\\s*gpio-${number} +\\([^|]*\\|([^)]*?) *\\)`, 'm').exec(text)?.[1];
 }

@@ -3,8 +3,6 @@
  * without a battery-backed clock it is wrong at boot and steps later.
  */
 import { readFileSync } from 'node:fs';
-import { uptime } from 'node:os';
-import { TimeSinceBoot } from './time-since-boot.ts';
 
 /**
  * A time of UTC, epoch ms. Whatever else is called `…AtMs` is monotonic, of this boot: only times that other boots, other programs or people
@@ -15,11 +13,11 @@ export type EpochMs = number;
 export interface Clock {
   /** Names this boot of the kernel: monotonic times of one boot id can be compared with each other, across processes. */
   readonly bootId: string;
-  /** Milliseconds since boot, suspension included (as CLOCK_BOOTTIME), with a fraction; never goes back. */
+  /** Milliseconds since boot (CLOCK_MONOTONIC, with which the kernel stamps too), with a fraction; never goes back. */
   monotonicMs(): number;
   /** UTC epoch milliseconds, whole; may be wrong until the clock is synchronised, and may step either way. */
   wallMs(): number;
-  /** Resolves after `ms`, or at once when the signal aborts; never rejects. What was due in a suspension comes within 10 s of its end. */
+  /** Resolves after `ms`, or at once when the signal aborts; never rejects. */
   sleep(ms: number, signal: AbortSignal): Promise<void>;
   /** Calls back once after `ms`, as `sleep`; the returned function cancels and may be called any number of times. */
   after(ms: number, callback: () => void): () => void;
@@ -27,13 +25,13 @@ export interface Clock {
   jitter(): number;
 }
 
-const awakeMs = (): number => Number(process.hrtime.bigint()) / 1e6;
-const sinceBoot = new TimeSinceBoot({ awakeMs, wallMs: Date.now, uptimeMs: () => uptime() * 1_000 });
+/** Longest timer of the runtime, ms. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /** The machine's clock. */
 export const systemClock: Clock = {
   bootId: readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim(),
-  monotonicMs: () => sinceBoot.ms(),
+  monotonicMs: () => Number(process.hrtime.bigint()) / 1e6,
   wallMs: () => Date.now(),
   sleep: (ms, signal) =>
     new Promise((resolve) => {
@@ -43,10 +41,10 @@ export const systemClock: Clock = {
         signal.removeEventListener('abort', finish);
         resolve();
       };
-      const cancel = sinceBoot.after(ms, finish);
+      const cancel = after(ms, finish);
       signal.addEventListener('abort', finish, { once: true });
     }),
-  after: (ms, callback) => sinceBoot.after(ms, callback),
+  after,
   jitter: () => Math.random(),
 };
 
@@ -61,7 +59,14 @@ export function wallOffsetMs(clock: Pick<Clock, 'monotonicMs' | 'wallMs'>): numb
   return after - before > READ_WITHIN_MS ? undefined : Math.round(wallMs - (before + after) / 2);
 }
 
-/** A stamp that the kernel has just set, CLOCK_MONOTONIC, as the machine's clock shows it, ms since boot. */
-export function kernelStampMs(awakeMs: number): number {
-  return sinceBoot.of(awakeMs);
+function after(ms: number, callback: () => void): () => void {
+  let timer: NodeJS.Timeout;
+  const wait = (leftMs: number): void => {
+    timer = setTimeout(
+      () => (leftMs > MAX_TIMER_MS ? wait(leftMs - MAX_TIMER_MS) : callback()),
+      Math.max(0, Math.min(leftMs, MAX_TIMER_MS)),
+    );
+  };
+  wait(ms);
+  return () => clearTimeout(timer);
 }

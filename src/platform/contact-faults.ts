@@ -158,6 +158,12 @@ const WITHOUT_NETWORK: ReadonlySet<ContactReason> = new Set(['no-route', 'unknow
 
 const GATEWAY_FAULTS: ReadonlySet<number> = new Set([502, 503, 504]);
 
+/** Words for a code of the system, of TLS or of the HTTP client. */
+export function networkProblem(code: string, host: string): string {
+  const { problem }: Words = FAULTS[BY_CODE[code] ?? 'other-fault'];
+  return problem(host, code);
+}
+
 /** Fault of an exchange that brought no answer. `hasNetwork`: this machine has an address that is not its own loopback's. */
 export function faultOfError(error: PlatformError, place: ContactPlace, hasNetwork: boolean): ContactFault {
   const { networkCode: code = '', proxyStatus } = error;

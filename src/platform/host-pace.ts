@@ -4,6 +4,7 @@
  * host that fails now and then is spared as one that always does, and one that works again is asked as often as before. A way that works takes
  * nothing and waits for nobody: a command's reply is not slowed by an upload that is refused.
  */
+import { untilAborted } from '../host/bounded-wait.ts';
 import type { Clock } from '../host/clock.ts';
 import type { Lane } from './connections.ts';
 import { PlatformError } from './platform-error.ts';
@@ -18,19 +19,11 @@ const WELL_AFTER_MS = 60_000;
 /** A lane, of which those calls that a person waits for are two by themselves: replies, and what actuators are to be. */
 export type Way = Lane | 'replies' | 'wishes';
 
-/** Those go before others when they have to wait, though not all of them each time: commands that are answered, what is to move, and alarms. */
-const URGENT: ReadonlySet<Way> = new Set(['replies', 'wishes', 'upload']);
-
 /** `unreached`: no answer of the platform came, be it that a proxy says so; `answered`: one that is a fault. */
 export type Fault = 'unreached' | 'answered';
 
 /** Statuses that proxies answer for a server that is not there. */
 const GATEWAY_FAULTS: ReadonlySet<number> = new Set([502, 503, 504]);
-
-interface Waiter {
-  readonly isUrgent: boolean;
-  readonly go: () => void;
-}
 
 export interface PacedRequest<T> {
   /** Returns the fault of an answer, if it is one; a thrown error always is. */
@@ -43,12 +36,12 @@ export class HostPace {
   readonly #failedAtMs = new Map<Way, number>();
   /** Times that nothing was reached. */
   #outages = 0;
-  /** Whoever waits for a turn, in the order of asking. */
-  #waiting: Waiter[] = [];
-  #wasUrgent = false;
+  /** Resolves when all who asked for a turn have had it, in the order of asking. */
+  #turns = Promise.resolve();
   /** From when on the next may fail. */
   #freeAtMs = Number.NEGATIVE_INFINITY;
-  #cancelTurn: (() => void) | undefined;
+  /** Aborts when that is sooner than it was. */
+  #sooner = new AbortController();
 
   constructor(deps: { readonly clock: Clock }) {
     this.#clock = deps.clock;
@@ -57,7 +50,7 @@ export class HostPace {
   /** Does the work when it is its turn: at once, unless this way has failed lately. */
   async paceRequest<T>(way: Way, { faultIn, work }: PacedRequest<T>, signal: AbortSignal): Promise<T> {
     const pays = this.#clock.monotonicMs() - (this.#failedAtMs.get(way) ?? Number.NEGATIVE_INFINITY) < WELL_AFTER_MS;
-    const hasPaid = pays && (await this.#turn(URGENT.has(way), signal));
+    const hasPaid = pays && (await this.#turn(signal));
     const outages = this.#outages;
     let fault: Fault | undefined;
     try {
@@ -81,55 +74,20 @@ export class HostPace {
   }
 
   /** Resolves to true when it is this one's turn, and to false when the signal aborts, which gives the turn to the next. */
-  #turn(isUrgent: boolean, signal: AbortSignal): Promise<boolean> {
-    return new Promise((resolve) => {
-      if (signal.aborted) return resolve(false);
-      const leave = (): void => {
-        this.#waiting = this.#waiting.filter((one) => one !== waiter);
-        if (this.#waiting.length === 0) this.#endWait();
-        resolve(false);
-      };
-      const waiter: Waiter = {
-        isUrgent,
-        go: () => {
-          signal.removeEventListener('abort', leave);
-          resolve(true);
-        },
-      };
-      signal.addEventListener('abort', leave, { once: true });
-      this.#waiting.push(waiter);
-      this.#call();
-    });
+  async #turn(signal: AbortSignal): Promise<boolean> {
+    const before = this.#turns;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#turns = promise;
+    await untilAborted(before, signal).catch(() => {});
+    for (let waitMs = this.#waitMs(); waitMs > 0 && !signal.aborted; waitMs = this.#waitMs())
+      await this.#clock.sleep(waitMs, AbortSignal.any([signal, this.#sooner.signal]));
+    if (!signal.aborted) this.#use();
+    void before.then(resolve);
+    return !signal.aborted;
   }
 
-  /** Calls whoever is next, now or when the time comes. */
-  #call(): void {
-    if (this.#cancelTurn !== undefined) return;
-    while (this.#waiting.length > 0) {
-      const waitMs = this.#freeAtMs - this.#clock.monotonicMs();
-      if (waitMs > 0) {
-        this.#cancelTurn = this.#clock.after(waitMs, () => {
-          this.#cancelTurn = undefined;
-          this.#call();
-        });
-        return;
-      }
-      this.#use();
-      this.#next()?.go();
-    }
-  }
-
-  /** The urgent before the others, but no two of them while others wait. */
-  #next(): Waiter | undefined {
-    const urgent = this.#waiting.findIndex(({ isUrgent }) => isUrgent !== this.#wasUrgent);
-    const [next] = this.#waiting.splice(Math.max(0, urgent), 1);
-    this.#wasUrgent = next?.isUrgent === true && this.#waiting.length > 0;
-    return next;
-  }
-
-  #endWait(): void {
-    this.#cancelTurn?.();
-    this.#cancelTurn = undefined;
+  #waitMs(): number {
+    return this.#freeAtMs - this.#clock.monotonicMs();
   }
 
   /** One failing answer takes up its time; many that were under way at once make nobody wait for all of them. */
@@ -142,8 +100,8 @@ export class HostPace {
   /** It was no failing answer, so whoever waits may go. */
   #giveBack(): void {
     this.#freeAtMs -= FAILURE_EVERY_MS;
-    this.#endWait();
-    this.#call();
+    this.#sooner.abort();
+    this.#sooner = new AbortController();
   }
 }
 

@@ -1,6 +1,7 @@
 /** Failures of calls to the platform, and faults of the network told without the address: the token is in every path. */
 import { AgentError, type ErrorCode, type Recovery, systemCode } from '../errors/agent-error.ts';
 import { beginningWithoutSecrets, secretForms } from '../host/secret-forms.ts';
+import { networkProblem } from './contact-faults.ts';
 
 export type PlatformFault =
   | 'unauthorised'
@@ -23,31 +24,6 @@ const RECOVERIES: Readonly<Record<PlatformFault, Recovery>> = {
   'bad-answer': 'retry',
   aborted: 'retry',
   settings: 'stop',
-};
-
-/** Plain words for what goes wrong most. */
-const NETWORK_WORDS: Readonly<Record<string, string>> = {
-  ECONNREFUSED: 'connection refused',
-  ECONNRESET: 'connection reset',
-  EPIPE: 'connection closed',
-  ENOTFOUND: 'the name is not known',
-  EAI_AGAIN: 'names cannot be resolved now',
-  EHOSTUNREACH: 'no route to the host',
-  ENETUNREACH: 'the network is unreachable',
-  ETIMEDOUT: 'no answer in time',
-  UND_ERR_CONNECT_TIMEOUT: 'no connection in time',
-  UND_ERR_HEADERS_TIMEOUT: 'no answer in time',
-  UND_ERR_BODY_TIMEOUT: 'the answer stopped half way',
-  UND_ERR_SOCKET: 'connection closed by the other side',
-  UND_ERR_HEADERS_OVERFLOW: 'the answer has too many headers',
-  UND_ERR_RESPONSE_EXCEEDED_MAX_SIZE: 'the answer is too long',
-  CERT_HAS_EXPIRED: 'its certificate has expired, or this clock is wrong',
-  CERT_NOT_YET_VALID: 'its certificate is not valid yet, or this clock is wrong',
-  DEPTH_ZERO_SELF_SIGNED_CERT: 'its certificate is self-signed and not trusted here',
-  SELF_SIGNED_CERT_IN_CHAIN: 'its certificate authority is not trusted here',
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'its certificate authority is not trusted here',
-  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'its certificate authority is not trusted here',
-  ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is for another name',
 };
 
 /** Faults of a connection that stood. */
@@ -103,7 +79,7 @@ export function networkError(error: unknown, secrets: readonly string[], host = 
   cause.stack = cause.message;
   const proxyStatus = PROXY_ANSWER.exec(said)?.slice(1).find(Boolean);
   // Without a code it is no fault of the network that anybody foresaw, so it speaks for itself.
-  const words = code === undefined ? said : `${NETWORK_WORDS[code] ?? 'the connection failed'} (${code})`;
+  const words = code === undefined ? said : `${networkProblem(code, host)} (${code})`;
   return new PlatformError('busy', `cannot reach ${host}: ${words}`, {
     ...{ cause, cut: code !== undefined && CUT.has(code), networkCode: code },
     ...(proxyStatus !== undefined && { proxyStatus: Number(proxyStatus) }),

@@ -3,8 +3,9 @@
  * waited for, by hours at the boot of a board that has none of its own: it is looked at every few seconds, and its time as it is then counts.
  */
 import type { Clock } from '../host/clock.ts';
-import { LOOK_AGAIN_MS } from '../host/time-since-boot.ts';
 
+/** A clock that nobody has set yet is looked at so often. */
+const LOOK_AGAIN_MS = 10_000;
 /** Timers count whole milliseconds and may fire a little early; without this a read could come twice for one point of the grid. */
 const EARLY_MS = 2;
 /** A clock that steps past a point by no more than this makes its read late; by more, there is none. */

@@ -2,6 +2,7 @@
  * Operations of a simulated board by user: each user is one process that uses the hardware. Everything it opened is released when it
  * ends; outputs keep their level then, and the record goes on.
  */
+
 import { AgentError } from '../errors/agent-error.ts';
 import type { BoardEvent, BoardOperation, BoardOperations } from '../hardware/board-protocol.ts';
 import { given } from '../host/given.ts';
@@ -29,10 +30,12 @@ export class BoardUser {
   /** Tells of an event of something that is held. */
   readonly tell: (event: BoardEvent) => void;
   readonly #held = new Map<number, Held>();
-  #lastHandle = 0;
+  #lastHandle: number;
 
-  constructor(tell: (event: BoardEvent) => void) {
+  /** @param after handles are above: one of an earlier connection is none of this one. */
+  constructor(tell: (event: BoardEvent) => void, after = 0) {
     this.tell = tell;
+    this.#lastHandle = after;
   }
 
   /** Keeps what an operation opened. @param open gets the handle, for its events. */
@@ -43,7 +46,7 @@ export class BoardUser {
     return { handle };
   }
 
-  /** @throws AgentError `hardware/board-gone` (retry): opened before the board restarted. */
+  /** @throws AgentError `hardware/board-gone` (retry): opened on an earlier connection. */
   held<T extends Held>(handle: number): T {
     const held = this.#held.get(handle);
     if (held === undefined)

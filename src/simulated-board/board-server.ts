@@ -27,7 +27,9 @@ export class BoardServer {
   private constructor(board: SimulatedBoard) {
     const operations = operationsOf(board);
     this.#server = createServer((socket) => {
-      const connection = new Connection(socket, operations, () => this.#connections.delete(connection));
+      const connection = new Connection(socket, { operations, handlesAfter: Math.floor(board.clock.monotonicMs() * 1_000) }, () =>
+        this.#connections.delete(connection),
+      );
       this.#connections.add(connection);
     });
   }
@@ -42,11 +44,12 @@ export class BoardServer {
 class Connection {
   readonly link: JsonLink;
   readonly #operations: Operations;
-  readonly #user = new BoardUser((event) => this.link.send(jsonOf(event)));
+  readonly #user: BoardUser;
 
-  constructor(socket: Socket, operations: Operations, onEnd: () => void) {
+  constructor(socket: Socket, deps: { readonly operations: Operations; readonly handlesAfter: number }, onEnd: () => void) {
     this.link = new JsonLink(socket, MAX_REQUEST_BYTES);
-    this.#operations = operations;
+    this.#operations = deps.operations;
+    this.#user = new BoardUser((event) => this.link.send(jsonOf(event)), deps.handlesAfter);
     this.link.listen({
       message: (request) => void this.#answer(request),
       end: () => {

@@ -21,6 +21,7 @@ export interface SimulatedBoardDeps {
 }
 
 export class SimulatedBoard {
+  readonly clock: Clock;
   readonly gpio: SimulatedGpio;
   readonly i2c: SimulatedI2c;
   readonly serial: SimulatedSerial;
@@ -34,6 +35,7 @@ export class SimulatedBoard {
     const { clock, record } = deps;
     const context: BoardContext = { clock, record, faults: new BoardFaults(), signals: new BoardSignals(clock, config.seed) };
     record.add('started', 'board', 'board', clock.bootId);
+    this.clock = clock;
     this.#record = record;
     this.gpio = new SimulatedGpio(config.gpio, context);
     this.i2c = new SimulatedI2c(config.i2c, context, deps.twins);

@@ -3,7 +3,6 @@
  * stands still for good: nothing that waited on it goes on.
  */
 import type { Clock } from '../../src/host/clock.ts';
-import { LOOK_AGAIN_MS } from '../../src/host/time-since-boot.ts';
 import type { Boot } from './boot.ts';
 import type { Timeline } from './timeline.ts';
 
@@ -62,17 +61,11 @@ export class BoardClock implements Clock {
       this.#timers.delete(cancel);
       cancelTimer();
     };
-    const arm = (inMs: number): void => {
-      cancelTimer = this.#timeline.after(inMs, () => {
-        // Timers that were due in a suspension fire when the process looks at the clock again.
-        if (this.#boot.isAsleep)
-          return void this.#boot.awake().then(() => this.#timers.has(cancel) && arm(Math.min(wholeMs, LOOK_AGAIN_MS)));
-        this.#timers.delete(cancel);
-        callback();
-      });
-    };
     this.#timers.add(cancel);
-    arm(wholeMs);
+    cancelTimer = this.#timeline.after(wholeMs, () => {
+      this.#timers.delete(cancel);
+      callback();
+    });
     return cancel;
   }
 

@@ -26,21 +26,18 @@ export class FieldLine implements BoardConnection {
   readonly #listeners = new Map<number, (event: BoardEvent) => void>();
   readonly #user: BoardUser;
   readonly #pins: Pins;
-  readonly #boot: Boot;
   /** Paths of open serial ports, by their handles. */
   readonly #ports = new Map<number, string>();
   #isCut = false;
 
   constructor({ operations, boot, pins, later }: FieldDeps) {
     this.#operations = operations;
-    this.#boot = boot;
     this.#pins = pins;
     this.#user = new BoardUser((event) => {
       const ownEvent =
         event.event === 'edge' ? { ...event, monotonicMs: boot.monotonicAt(event.monotonicMs - Boot.MONOTONIC_BEGINS_MS) } : event;
-      // Whoever sleeps sees no edge, and hears nothing.
       const deliver = (): void => {
-        if (!this.#isCut && !boot.isAsleep) queueMicrotask(() => this.#listeners.get(event.handle)?.(ownEvent));
+        if (!this.#isCut) queueMicrotask(() => this.#listeners.get(event.handle)?.(ownEvent));
       };
       if (event.event === 'bytes') later(this.#ports.get(event.handle), deliver);
       else deliver();
@@ -57,7 +54,7 @@ export class FieldLine implements BoardConnection {
     if (isSwitching) this.#pins.switches('before');
     if (this.#isCut) return await new Promise<never>(() => {});
     const done = isSwitching && this.#pins.areStuck ? this.#takenOnly(params as Written) : this.#operations[op](params, this.#user);
-    const answer = this.#awake(Promise.resolve(done) as Promise<BoardOperations[Op]['result']>);
+    const answer = Promise.resolve(done) as Promise<BoardOperations[Op]['result']>;
     if (isSwitching) this.#pins.switches('after');
     if (this.#isCut) return await neverTold(answer);
     if (op === 'serial.open') {
@@ -76,10 +73,6 @@ export class FieldLine implements BoardConnection {
     else this.#listeners.set(handle, listener);
   }
 
-  onReconnect(): () => void {
-    return () => {};
-  }
-
   async close(): Promise<void> {}
 
   /** The process is gone: outputs keep their level, nothing else is held. */
@@ -92,11 +85,6 @@ export class FieldLine implements BoardConnection {
   async #takenOnly({ handle }: Written): Promise<null> {
     await this.#operations['gpio.read']({ handle }, this.#user);
     return null;
-  }
-
-  /** Delays an answer until the board is awake. */
-  async #awake<T>(answer: Promise<T>): Promise<T> {
-    return await answer.finally(() => this.#boot.isAsleep && this.#boot.awake());
   }
 
   ports(clock: Clock): Ports {

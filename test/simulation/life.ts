@@ -50,7 +50,7 @@ export class Life {
 
   constructor(deps: LifeDeps) {
     this.#deps = deps;
-    this.#mortality = new Mortality(deps.boot);
+    this.#mortality = new Mortality();
     this.#line = new FieldLine(deps);
     this.ended = this.#run();
   }
@@ -71,7 +71,7 @@ export class Life {
   /** Calls the agent as a user of the service's group on this machine. */
   async ask(door: string, params: JsonObject): Promise<JsonValue> {
     const method = this.#doors?.[door];
-    if (method === undefined || this.isDead || this.#deps.boot.isAsleep) throw new Error('nobody listens');
+    if (method === undefined || this.isDead) throw new Error('nobody listens');
     return await method(params, this.#stopping.signal);
   }
 

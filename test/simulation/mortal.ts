@@ -1,21 +1,10 @@
 /** Ports of a process that can be killed: after that, no call reaches what is behind them, and none of them answers, for good. */
-import type { Boot } from './boot.ts';
 
 export class Mortality {
-  readonly #boot: Pick<Boot, 'awake' | 'isAsleep'>;
   #isDead = false;
-
-  /** @param boot while it is suspended nothing is answered. */
-  constructor(boot: Pick<Boot, 'awake' | 'isAsleep'>) {
-    this.#boot = boot;
-  }
 
   get isDead(): boolean {
     return this.#isDead;
-  }
-
-  get isAsleep(): boolean {
-    return this.#boot.isAsleep;
   }
 
   kill(): void {
@@ -45,11 +34,9 @@ export class Mortality {
   async #whileAlive<T>(work: Promise<T>): Promise<T> {
     try {
       const result = await work;
-      if (this.#boot.isAsleep) await this.#boot.awake();
       if (this.#isDead) return await forever();
       return isPort(result) ? this.bind(result) : result;
     } catch (error) {
-      if (this.#boot.isAsleep) await this.#boot.awake();
       if (this.#isDead) return await forever();
       throw error;
     }

@@ -38,8 +38,6 @@ const OVERHEAD_BYTES = 300;
 
 interface Life {
   readonly isDead: boolean;
-  /** True while its board sleeps: messages then reach nobody. */
-  readonly isAsleep: boolean;
 }
 
 /** Answer in place of the platform's: by somebody on the way, or by the platform when it is not itself. */
@@ -194,7 +192,7 @@ export class Network {
       const isCut = bytes.length > 1 && this.#chance.happens(this.line.cutAnswers);
       await this.#timeline.wait(this.#timeFor(bytes.length));
       store();
-      if (life.isDead || life.isAsleep) return await lost();
+      if (life.isDead) return await lost();
       const isPlatforms = stranger === undefined || stranger.isPlatforms === true;
       const isJsonLike = answer.status === 200 && !isCut && bytes[0] !== LESS_THAN;
       this.#noteOutcome({ isPlatforms: isPlatforms && !isCut, isJsonLike, status: answer.status, ...options });
@@ -214,7 +212,6 @@ export class Network {
     try {
       return await Promise.race([passing(), cut.promise]);
     } catch (error) {
-      if (life.isAsleep) return await lost();
       this.outcomes.failedAtMs = this.#timeline.nowMs;
       throw error;
     } finally {

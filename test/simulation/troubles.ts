@@ -1,5 +1,5 @@
 /** All that may befall a world. */
-import { CLOCK_TROUBLES, RARE_CLOCK_TROUBLES } from './troubles/clock.ts';
+import { CLOCK_TROUBLES } from './troubles/clock.ts';
 import { DISK_TROUBLES } from './troubles/disk.ts';
 import { FIELD_TROUBLES, RARE_FIELD_TROUBLES } from './troubles/field.ts';
 import { FIRMWARE_TROUBLES } from './troubles/firmware.ts';
@@ -24,7 +24,6 @@ export const TROUBLES: readonly Trouble[] = [
 export const RARE_TROUBLES: readonly Trouble[] = [
   ...IDENTITY_TROUBLES,
   ...FIRMWARE_TROUBLES,
-  ...RARE_CLOCK_TROUBLES,
   ...LASTING_NETWORK_TROUBLES,
   ...LASTING_PLATFORM_TROUBLES,
   ...RARE_FIELD_TROUBLES,

@@ -44,9 +44,8 @@ export class Words {
 
   #look(): void {
     const world = this.#world;
-    const { life, timeline, boots } = world;
-    const sleepsLate = boots.sleeps.some(({ untilMs }) => untilMs > timeline.nowMs - SILENCE_KNOWN_MS);
-    if (life?.agent === undefined || life.isDead || sleepsLate || this.lies.length >= MAX_LIES) return;
+    const { life, timeline } = world;
+    if (life?.agent === undefined || life.isDead || this.lies.length >= MAX_LIES) return;
     const status = life.agent.status();
     const sinceMs = timeline.nowMs - (status.nowMs - status.startedAtMs);
     for (const lie of [

@@ -80,7 +80,7 @@ export class World {
     this.timeline = parts.timeline;
     this.story = new Story(() => parts.timeline.nowMs);
     this.hindrances = new Hindrances(parts.timeline);
-    this.boots = new Boots(parts.timeline, this.hindrances);
+    this.boots = new Boots(parts.timeline);
     this.attached = new AttachedDevice(parts.timeline, this.disk);
     this.diskTroubles = new Hindrances(parts.timeline);
     this.lives = new Lives(parts.timeline, this.hindrances);
@@ -167,24 +167,20 @@ export class World {
     this.story.tell('the agent starts');
     this.lives.begin(life, (how) => {
       this.story.tell(`the agent ended: ${how}`);
-      this.timeline.after(RESTART_AFTER_MS, () => this.boots.whenAwake(() => this.startAgent()));
+      this.timeline.after(RESTART_AFTER_MS, () => this.startAgent());
     });
   }
 
   /** SIGKILL; systemd starts it again. */
   killAgent(): void {
-    this.boots.whenAwake(() => {
-      this.#end('kill');
-      this.timeline.after(RESTART_AFTER_MS, () => this.boots.whenAwake(() => this.startAgent()));
-    });
+    this.#end('kill');
+    this.timeline.after(RESTART_AFTER_MS, () => this.startAgent());
   }
 
   /** SIGTERM; whoever stopped it starts it again after a while. */
   stopAgent(): void {
-    this.boots.whenAwake(() => {
-      this.story.tell('the agent is told to stop');
-      this.life?.stop();
-    });
+    this.story.tell('the agent is told to stop');
+    this.life?.stop();
   }
 
   /**
@@ -213,7 +209,7 @@ export class World {
 
   /** SIGHUP. */
   reload(): void {
-    this.boots.whenAwake(() => void this.life?.agent?.reload());
+    void this.life?.agent?.reload();
   }
 
   /** The configuration's file is changed and read again, now and when the returned function is called. */

@@ -43,7 +43,7 @@ process.exit(0);
 
 async function boot(serial: string, stopAt: string | undefined): Promise<void> {
   const stateFolder = join(folder, serial);
-  const life = new Mortality({ isAsleep: false, awake: async () => {} });
+  const life = new Mortality();
   let writes = 0;
   const say = (line: string): void => void process.stdout.write(`${serial} ${line}\n`);
   const stop = (): void => {

@@ -18,18 +18,6 @@ export const CLOCK_TROUBLES: readonly Trouble[] = [
   { name: 'no clock battery', weight: 3, befall: noBattery },
 ];
 
-/** Comes only where it is asked for: too few worlds have had it. */
-export const RARE_CLOCK_TROUBLES: readonly Trouble[] = [{ name: 'suspended', weight: 1, befall: suspended }];
-
-/** Suspends the board: requests under way on the line are lost, and all its timers are late. */
-function suspended(stroke: Stroke): void {
-  const { world, chance } = stroke;
-  const ms = within(stroke, chance.magnitude(SECOND_MS, HOUR_MS));
-  if (ms === 0 || world.life?.agent === undefined || !world.boots.suspend(ms)) return;
-  world.story.tell(`the board is suspended, for ${Math.round(ms / SECOND_MS)} s`);
-  world.timeline.after(ms, () => world.story.tell('the board goes on'));
-}
-
 function wrong(stroke: Stroke, words: string, byMs: number, maxMs: number): void {
   const { world } = stroke;
   lasting(stroke, words, maxMs, () => world.wall.setWrong({ byMs, isKnown: false }));

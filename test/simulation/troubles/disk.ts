@@ -99,10 +99,9 @@ function badSectors(stroke: Stroke): void {
   if (chance.happens(0.4)) world.killAgent();
 }
 
-/** Others write until next to nothing is left. They are programs of the same board: while it is suspended they neither write nor make room. */
+/** Others write until next to nothing is left. */
 function full(stroke: Stroke): void {
   const { world, chance } = stroke;
-  if (world.boots.present.isAsleep) return;
   const left = chance.pick([0, Math.round(chance.magnitude(512, 300_000))]);
   troubling(stroke, `others fill the disk, ${left} bytes are left`, 20 * MINUTE_MS, () => {
     const { disk } = world;
@@ -112,12 +111,11 @@ function full(stroke: Stroke): void {
     const before = world.lives.gaveWayTillNow;
     const fill = { fromMs, untilMs: Number.POSITIVE_INFINITY, gaveWay: 0 };
     world.fills.push(fill);
-    return () =>
-      world.boots.whenAwake(() => {
-        disk.foreignBytes -= taken;
-        fill.untilMs = world.timeline.nowMs;
-        fill.gaveWay = world.lives.gaveWayTillNow - before;
-      });
+    return () => {
+      disk.foreignBytes -= taken;
+      fill.untilMs = world.timeline.nowMs;
+      fill.gaveWay = world.lives.gaveWayTillNow - before;
+    };
   });
 }
 

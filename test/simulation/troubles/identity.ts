@@ -153,8 +153,8 @@ const NAME_TAKEN = 'device exists, token unknown';
 export function lookAfterProvisioning(world: World): void {
   if (world.site.provisions === 'not') return;
   world.timeline.after(LOOKED_AFTER_MS, () => {
-    const { identity, boots } = world;
-    if (!boots.present.isAsleep && !identity.isBusy && isNameTaken(world)) {
+    const { identity } = world;
+    if (!identity.isBusy && isNameTaken(world)) {
       if (identity.excuse === undefined) identity.strandings.push(world.timeline.nowMs);
       makeRoom(world);
     }

@@ -17,8 +17,6 @@ const BORROWED_TOLERANCE_MS = 4_000;
 const UNDER_WAY_MS = 20_000;
 /** A step of the clock is seen by the agent's next look at it. */
 const STEP_SEEN_MS = 15_000;
-/** One that nobody sets is corrected by the platform's dates within a minute, by the next of them. */
-const CORRECTED_WITHIN_MS = 80_000;
 /** Keys of the outbox about itself, which no sensor gave. */
 const OWN_KEYS = new Set(['outboxThinned', 'outboxDropped', 'outboxDamaged']);
 /** Two looks at two clocks, each in whole ms. */
@@ -169,14 +167,7 @@ function candidates(world: World, { takenAtMs, entry }: Durable, times: readonly
 /** By how much the time of what was taken then may be wrong without anybody being able to know. */
 function wrongBy(world: World, takenAtMs: number): number[] {
   const wrong = world.wall.wrongTimes.filter(({ fromMs, untilMs }) => isWithin(takenAtMs, fromMs - STEP_SEEN_MS, untilMs + STEP_SEEN_MS));
-  // The clock's advance in a sleep is unknown just before and just after it.
-  const slept = world.boots.sleeps.flatMap(({ fromMs, untilMs }) => [
-    ...(isWithin(takenAtMs, fromMs - STEP_SEEN_MS, fromMs) ? [untilMs - fromMs] : []),
-    ...(isWithin(takenAtMs, untilMs, untilMs + (isBorrowed(world, takenAtMs) ? CORRECTED_WITHIN_MS : STEP_SEEN_MS))
-      ? [fromMs - untilMs]
-      : []),
-  ]);
-  return [0, ...wrong.map(({ byMs }) => byMs), ...slept];
+  return [0, ...wrong.map(({ byMs }) => byMs)];
 }
 
 function isUnderWay({ timeline }: World, durable: Durable | undefined): boolean {

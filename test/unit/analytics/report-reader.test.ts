@@ -91,10 +91,10 @@ describe('the report reader', () => {
     ['<html>', /no JSON object/],
     ['{"dataTable":{}}', /no list/],
     ['{"dataTable":[1]}', /a row is no object/],
-    ['{"dataTable":[{"a":tru}]}', /no JSON/],
+    ['{"dataTable":[{"a":tru}]}', /not JSON/],
     ['{"dataTable":[{"a":1}{"a":2}]}', /not separated/],
     ['{"dataTable":[]} {', /follows/],
-    ['{"dataTable" 1', /no value/],
+    ['{"dataTable" 1}', /not JSON/],
     ['{"columnLabels":3,"dataTable":[]}', /no list/],
   ])('refuses %j in words', (text, words) => {
     expect(() => read(text)).toThrow(words);
@@ -110,9 +110,9 @@ describe('the report reader', () => {
   });
 
   it.each<[string, string, RegExp]>([
-    ['objects', `[${'{},'.repeat(100_000)}{}]`, /parts/],
-    ['numbers', `[${'1,'.repeat(100_000)}1]`, /parts/],
-    ['members', `{${Array.from({ length: 30_000 }, (_, at) => `"${at}":1`).join()}}`, /parts/],
+    ['objects', `[${'{},'.repeat(100_000)}{}]`, /values/],
+    ['numbers', `[${'1,'.repeat(100_000)}1]`, /values/],
+    ['members', `{${Array.from({ length: 30_000 }, (_, at) => `"${at}":1`).join()}}`, /values/],
     ['depth', '['.repeat(40) + ']'.repeat(40), /deeper/],
   ])('does not make of a value the many times larger thing that it stands for: %s', (_name, value, words) => {
     expect(() => read(`{"dataTable":[{"a":${value}}]}`)).toThrow(words);

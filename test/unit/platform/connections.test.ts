@@ -138,7 +138,7 @@ describe('TLS', () => {
   });
 
   it.each<[string, () => Partial<HttpDeviceApiSettings> & { readonly own: SelfSignedCertificate }, RegExp]>([
-    ['an unknown authority', () => ({ own: certificate(['127.0.0.1']) }), /self-signed/],
+    ['an unknown authority', () => ({ own: certificate(['127.0.0.1']) }), /authority that is not trusted/],
     [
       'another name',
       () => {
