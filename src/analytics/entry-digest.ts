@@ -30,7 +30,7 @@ export const HOUR_MS = 3_600_000;
 const MODULUS = 2 ** 48;
 /** As deep as the platform's parser reads. */
 const MAX_DEPTH = 255;
-/** Values that the report reader takes: parsed, each costs many times its length. */
+/** As many as the report reader takes: parsed, each costs many times its length. */
 const MAX_VALUES = 20_000;
 
 /** Returns the beginning of the hour around a time. */

@@ -20,9 +20,9 @@ const MAX_VALUE_BYTES = 1024 * 1024;
 /** Each value costs some hundred bytes once it is parsed, however few it has on the wire. */
 const LIMITS = { values: 20_000, depth: 32 };
 const FIRST_HELD_BYTES = 4 * 1024;
-/** Name of the list of rows. */
+/** What the list of rows comes behind. */
 const TABLE_NAME = /"dataTable"\s*:\s*$/;
-/** Bytes of it, with blanks around its colon. */
+/** With the blanks around its colon. */
 const NAME_BYTES = 64;
 
 const QUOTE = 0x22;
@@ -158,7 +158,7 @@ class HeldText {
     this.#bytes = wanted;
   }
 
-  /** Returns its end, at most so many bytes. */
+  /** The last of it, at most so many bytes. */
   text(bytes = this.#bytes): string {
     return this.#held.toString('utf8', Math.max(0, this.#bytes - bytes), this.#bytes);
   }

@@ -5,7 +5,9 @@
 import { Decoder, Encoder, setSizeLimits } from 'cbor-x';
 import { AgentError } from '../errors/agent-error.ts';
 import type { JsonObject, JsonValue } from '../host/json.ts';
-import { DEEPEST_ANSWER, MAX_ANSWER_VALUES, type PayloadCodec, telemetryRecords } from './payload-codec.ts';
+import type { TelemetryRows } from './device-api.ts';
+import { DEEPEST_ANSWER, MAX_ANSWER_VALUES, type PayloadCodec } from './payload-codec.ts';
+import { apartFrom } from './telemetry-json.ts';
 import { fitsInt64 } from './wire-values.ts';
 
 /** A header of five bytes can announce four thousand million members; no answer may hold more than this. */
@@ -30,10 +32,7 @@ export function cborCodec(): PayloadCodec {
     name: 'cbor',
     contentType: 'application/cbor',
     encodeTelemetry: (rows) => {
-      const records = telemetryRecords(rows).map(({ ts, values }): JsonObject => {
-        const own = Object.fromEntries(values);
-        return ts === undefined ? own : { ts, values: own };
-      });
+      const records = recordsOf(rows);
       return encode(records.length === 1 ? (records[0] ?? {}) : records);
     },
     encodeAttributes: encode,
@@ -84,6 +83,23 @@ function headAt(bytes: Uint8Array, at: number, info: number): { readonly size: n
 
 function tooLarge(message: string): AgentError {
   return new AgentError('cbor/too-large', message, { recovery: 'drop' });
+}
+
+/** The records that the JSON codec makes; rows without a time are one record without one. */
+function recordsOf({ keys, values, ts }: TelemetryRows): JsonObject[] {
+  const records: JsonObject[] = [];
+  for (let row = 0; row < keys.length; ) {
+    const at = ts?.[row];
+    const own = new Map<string, JsonValue>();
+    for (; row < keys.length && ts?.[row] === at; row += 1) {
+      const key = keys[row] as string;
+      const apart = apartFrom(key);
+      if (at !== undefined && (own.has(key) || (apart !== undefined && own.has(apart)))) break;
+      own.set(key, values[row] as JsonValue);
+    }
+    records.push(at === undefined ? Object.fromEntries(own) : { ts: at, values: Object.fromEntries(own) });
+  }
+  return records;
 }
 
 /** cbor-x writes whole numbers past 32 bits as doubles and every bigint in nine bytes; the form on the wire must follow the value alone. */

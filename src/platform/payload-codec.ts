@@ -4,6 +4,7 @@
  */
 import { type JsonObject, type JsonValue, parseJson, stringifyJson } from '../host/json.ts';
 import type { TelemetryRows } from './device-api.ts';
+import { TelemetryJson } from './telemetry-json.ts';
 import { wireValue } from './wire-values.ts';
 
 export interface PayloadCodec {
@@ -26,51 +27,22 @@ export const MAX_ANSWER_VALUES = 20_000;
 
 const ANSWER_LIMITS = { depth: DEEPEST_ANSWER, values: MAX_ANSWER_VALUES };
 
+const telemetryJson = new TelemetryJson();
+
 export const jsonCodec: PayloadCodec = {
   name: 'json',
   contentType: 'application/json',
-  encodeTelemetry: (rows) => oneOrMore(telemetryRecords(rows).map(recordJson)),
-  encodeAttributes: (attributes) => valuesJson(Object.entries(attributes)),
+  encodeTelemetry: (rows) => telemetryJson.encode(rows),
+  encodeAttributes: valuesJson,
   encode: stringifyJson,
   decode: (bytes) => parseJson(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8'), ANSWER_LIMITS),
 };
 
-export interface TelemetryRecord {
-  readonly ts: number | undefined;
-  readonly values: ReadonlyMap<string, JsonValue>;
-}
-
-/**
- * Rows of one timestamp become one record where they are neighbours; a key that comes again there begins another, and the server keeps the
- * later value. So does `ts` beside `values`, which together the server takes for a record within the record.
- */
-export function telemetryRecords({ keys, values, ts }: TelemetryRows): readonly TelemetryRecord[] {
-  const records: TelemetryRecord[] = [];
-  for (let row = 0; row < keys.length; ) {
-    const at = ts?.[row];
-    const own = new Map<string, JsonValue>();
-    for (; row < keys.length && ts?.[row] === at; row += 1) {
-      const key = keys[row] as string;
-      const apart = key === 'ts' ? 'values' : 'ts';
-      if (at !== undefined && (own.has(key) || ((key === 'ts' || key === 'values') && own.has(apart)))) break;
-      own.set(key, values[row] as JsonValue);
-    }
-    records.push({ ts: at, values: own });
+function valuesJson(values: Readonly<Record<string, JsonValue>>): string {
+  let text = '{';
+  for (const key of Object.keys(values)) {
+    if (text.length > 1) text += ',';
+    text += `${JSON.stringify(key)}:${wireValue(values[key] as JsonValue)}`;
   }
-  return records;
-}
-
-function recordJson({ ts, values }: TelemetryRecord): string {
-  const json = valuesJson(values);
-  return ts === undefined ? json : `{"ts":${ts},"values":${json}}`;
-}
-
-function oneOrMore(records: readonly string[]): string {
-  return records.length === 1 ? (records[0] ?? '') : `[${records.join()}]`;
-}
-
-function valuesJson(values: Iterable<readonly [string, JsonValue]>): string {
-  let text = '';
-  for (const [key, value] of values) text += `${text === '' ? '' : ','}${JSON.stringify(key)}:${wireValue(value)}`;
-  return `{${text}}`;
+  return `${text}}`;
 }

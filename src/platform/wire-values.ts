@@ -120,19 +120,17 @@ export function fitsInt64(value: bigint): boolean {
 }
 
 function wireNumber(value: number): string {
-  if (Number.isSafeInteger(value)) return String(value);
   if (!Number.isFinite(value)) return 'null';
-  if (!Number.isInteger(value)) return decimalOf(value) ?? `"${value}"`;
-  return isSentAsText(value) ? `"${value}"` : BigInt(value).toString();
+  if (isSentAsText(value)) return `"${value}"`;
+  if (!Number.isInteger(value)) return decimalOf(value) as string;
+  return Number.isSafeInteger(value) ? String(value) : BigInt(value).toString();
 }
 
 /** A fraction with at most 16 decimals; undefined when that would be another number. */
 function decimalOf(value: number): string | undefined {
   const size = Math.abs(value);
   if (size < MIN_SIZE) return undefined;
-  const shortest = `${value}`;
-  // Most are so short that nothing more is to be looked at.
-  if (size >= 1e-6 && shortest.length <= MAX_DECIMALS) return shortest;
+  const shortest = String(value);
   if (!shortest.includes('e') && shortest.length - shortest.indexOf('.') - 1 <= MAX_DECIMALS) return shortest;
   const rounded = value.toFixed(MAX_DECIMALS).replace(/0+$/, '');
   if (Math.abs(Number(rounded) - value) > size * MAX_RELATIVE_ERROR) return undefined;
