@@ -20,7 +20,7 @@ const MAX_VALUE_BYTES = 1024 * 1024;
 /** Each value costs some hundred bytes once it is parsed, however few it has on the wire. */
 const LIMITS = { values: 20_000, depth: 32 };
 const FIRST_HELD_BYTES = 4 * 1024;
-/** What the list of rows comes behind. */
+/** Text that the list of rows follows. */
 const TABLE_NAME = /"dataTable"\s*:\s*$/;
 /** With the blanks around its colon. */
 const NAME_BYTES = 64;
