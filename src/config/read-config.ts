@@ -6,16 +6,15 @@
  * Each section, sensor, actuator and rule is parsed by itself, so that a fault in one hides none in another.
  */
 import type { Environment } from '../host/environment.ts';
+import { checkCertificates } from './checks/access.ts';
 import { CHECKS } from './checks/all-checks.ts';
-import { checkCertificates } from './checks/certificates.ts';
 import { checkDrivers } from './checks/drivers.ts';
-import { checkFiles, checkReadable } from './checks/files.ts';
-import { checkFolders } from './checks/folders.ts';
-import { readConfigBytes } from './config-bytes.ts';
+import { checkFiles, checkFolders, checkReadable } from './checks/files.ts';
 import { ConfigError, type ConfigFault, type PathFault, pathText } from './fields/config-fault.ts';
 import { type Finding, finding } from './fields/findings.ts';
 import { freezeDeeply, parseDraft, wholeConfig } from './parse-draft.ts';
 import { patternFaults, tooManyPatterns } from './pattern-bounds.ts';
+import { readConfigBytes } from './peek-config.ts';
 import { inPlace } from './placed-faults.ts';
 import { type AgentConfig, configSchema } from './schema/agent-config.ts';
 import { visitFields } from './schema/schema-walk.ts';

@@ -6,8 +6,7 @@ import { type Document, isAlias, isMap, isScalar, isSeq, LineCounter, type Pair,
 import { given } from '../host/given.ts';
 import { type ConfigFault, type ConfigPath, type PathFault, pathText } from './fields/config-fault.ts';
 import { withoutUser } from './shown-value.ts';
-import { composeBounded, YamlLimit } from './yaml-bounds.ts';
-import { decodeText } from './yaml-text.ts';
+import { composeBounded, decodeText, YamlLimit } from './yaml-bounds.ts';
 import { type TreeFault, treeOf } from './yaml-tree.ts';
 
 /** Longest value that a message shows. */
