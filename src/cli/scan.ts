@@ -9,8 +9,7 @@ import type { BusKind, ScanCall } from './commands/scan.ts';
 import type { Edge } from './edge.ts';
 import { CommandError } from './exit-code.ts';
 import { chipSnippet, serialProposals } from './first-config.ts';
-import { printable } from './printer.ts';
-import { withBar } from './progress-bar.ts';
+import { printable, withBar } from './printer.ts';
 import { type FoundChip, scanI2cBus } from './scan-board.ts';
 
 type ScanFlags = ScanCall['flags'];

@@ -4,11 +4,11 @@
  *   devices → (keys) → points in range → grouped by hour or day, or not → rows
  */
 import type { JsonObject, JsonValue } from '../host/json.ts';
-import { summarise } from './aggregation.ts';
 import type { ReportAggregation, SavedView, ViewField, ViewFilters } from './analytics-views.ts';
 import type { PlatformDevice } from './device-registry.ts';
 import type { PlatformState } from './platform-state.ts';
 import type { Point } from './telemetry-store.ts';
+import { summarise } from './telemetry-store.ts';
 
 export interface ReportRange {
   readonly startTs: number;

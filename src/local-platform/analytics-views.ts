@@ -3,7 +3,7 @@
  * a view open (platform/wire-facts.md, "Analytics"); this one is made of as little as reports need.
  */
 import { isJsonObject, type JsonObject, type JsonValue } from '../host/json.ts';
-import { PayloadFault } from './request-faults.ts';
+import { PayloadFault } from './http-reply.ts';
 
 const REPORT_AGGREGATIONS = ['NONE', 'MIN', 'MAX', 'AVG', 'SUM', 'COUNT', 'FIRST', 'LAST'] as const;
 export type ReportAggregation = (typeof REPORT_AGGREGATIONS)[number];

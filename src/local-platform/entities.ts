@@ -1,8 +1,8 @@
 /** The forms that all of the REST API's bodies share: ids with their type, pages of lists, objects. */
 import { isJsonObject, type JsonObject, type JsonValue } from '../host/json.ts';
+import { PayloadFault } from './http-reply.ts';
 import type { Call } from './http-service.ts';
 import { readDocument } from './payload.ts';
-import { PayloadFault } from './request-faults.ts';
 
 /** All entities belong to one tenant. */
 export const TENANT_ID = '13814000-1dd2-11b2-8080-808080808080';

@@ -5,8 +5,8 @@
 import { Decoder, Encoder } from 'cbor-x';
 import { isJsonObject, type JsonObject, type JsonValue, parseJson, parseJsonNumbers, stringifyJson } from '../host/json.ts';
 import type { Reply } from './http-reply.ts';
+import { PayloadFault } from './http-reply.ts';
 import { parseLenient } from './lenient-json.ts';
-import { PayloadFault } from './request-faults.ts';
 import {
   mapLeaves,
   receivedValue,

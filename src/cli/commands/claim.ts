@@ -20,5 +20,5 @@ export const CLAIM = command('claim', {
 Without a secret an unguessable one is made. Whoever enters device name and secret at the platform, or scans the code, owns the
 device. The platform keeps the first claim until it expires; until then its secret is shown again.`,
   agent: async (configFile, edge) => (await import('../identity-files.ts')).openIdentityFiles(configFile, edge),
-  run: async (call) => (await import('../claim.ts')).claim(call),
+  run: async (call) => (await import('../identity.ts')).claim(call),
 });

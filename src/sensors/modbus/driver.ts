@@ -14,9 +14,8 @@ import { type Outcome, sorted } from '../kind/outcome.ts';
 import type { Refusal, Sensor } from '../kind/sensor.ts';
 import type { SensorDeps } from '../kind/sensor-deps.ts';
 import type { ModbusConfig } from './definition.ts';
-import { isAlone, type PollingGroup } from './polling-groups.ts';
+import { isAlone, type PollingGroup, request } from './polling-groups.ts';
 import { PollingPlan } from './polling-plan.ts';
-import { request } from './register-request.ts';
 
 /** One read of all registers. */
 interface Round {
