@@ -1,6 +1,6 @@
 /** Sets or releases an actuator from on site, or tells why it is as it is. */
 import { isJsonObject, type JsonObject, type JsonValue } from '../host/json.ts';
-import type { ActuateCall } from './commands/actuate.ts';
+import type { ActuateCall } from './commands/status.ts';
 import { usageError } from './exit-code.ts';
 import { printable } from './printer.ts';
 import { valueText } from './value-text.ts';

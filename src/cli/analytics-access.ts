@@ -8,7 +8,7 @@ import { analyticsDefaults } from '../config/schema/local.ts';
 import { hasCode, systemCode } from '../errors/agent-error.ts';
 import { systemClock } from '../host/clock.ts';
 import { given } from '../host/given.ts';
-import { type AnalyticsFlags, PASSWORD_VARIABLE } from './analytics-options.ts';
+import { type AnalyticsFlags, PASSWORD_VARIABLE } from './commands/report.ts';
 import type { Edge } from './edge.ts';
 import { CommandError, usageError } from './exit-code.ts';
 import { secretFrom } from './secret-from.ts';

@@ -17,7 +17,7 @@ import { agentVersion } from '../host/version.ts';
 import { CREDENTIALS_FILES } from '../provisioning/credentials-files.ts';
 import { UNIT } from '../status/doctor/checks/checkup.ts';
 import { askAgent } from './agent-calls.ts';
-import type { DiagnoseCall } from './commands/diagnose.ts';
+import type { DiagnoseCall } from './commands/doctor.ts';
 import { examine, reportText } from './doctor.ts';
 import { usageError } from './exit-code.ts';
 import { writeOutput } from './output-file.ts';

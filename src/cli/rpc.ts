@@ -1,6 +1,6 @@
 /** Sends a client-side RPC through the running agent, and prints the reply. */
 import { type JsonValue, stringifyJson } from '../host/json.ts';
-import type { RpcCall } from './commands/rpc.ts';
+import type { RpcCall } from './commands/status.ts';
 
 export async function sendRpc({ args: { method, params }, flags, agent, print }: RpcCall): Promise<void> {
   const reply = await (await agent()).ask<JsonValue>('clientRpc', { method, params }, { deadlineMs: flags.timeout * 1000 });

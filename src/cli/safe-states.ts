@@ -13,7 +13,7 @@ import { actAsOwnerOf, actAsOwnerOfWay } from '../host/folder-owner.ts';
 import { silentLog } from '../host/log.ts';
 import { runProgram } from '../host/run-program.ts';
 import { takeLockIfThere } from '../host/state-lock.ts';
-import type { SafeStatesCall } from './commands/safe-states.ts';
+import type { SafeStatesCall } from './commands/run.ts';
 import { CommandError } from './exit-code.ts';
 
 /** Below the time that the hook itself has. */

@@ -5,7 +5,7 @@ import { openPorts } from '../hardware/open-ports.ts';
 import type { Ports } from '../hardware/ports.ts';
 import { systemClock } from '../host/clock.ts';
 import { oneWireKind } from '../sensors/identify-chip.ts';
-import type { BusKind, ScanCall } from './commands/scan.ts';
+import type { BusKind, ScanCall } from './commands/init.ts';
 import type { Edge } from './edge.ts';
 import { CommandError } from './exit-code.ts';
 import { chipSnippet, serialProposals } from './first-config.ts';

@@ -102,7 +102,7 @@ export class PollingPlan {
   answered(group: PollingGroup): void {
     this.#unproven.delete(group);
     this.#joined.delete(group);
-    // What has passed for one may have for others.
+    // A fault that has passed for one may have for others.
     if (this.isGivenUp(group) || this.faultOf(group)?.code === 'hardware/modbus-exception') this.#forget();
     if (!isAlone(group)) this.#wasFound = false;
     for (const key of group.keys) this.#hasHealed = this.#misses.delete(key) || this.#hasHealed;
