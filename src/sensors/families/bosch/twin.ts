@@ -4,7 +4,7 @@
  * holds 0x80000, humidity 0x8000 (5.4.7 to 5.4.9). `ctrl_hum` takes effect with the next write of `ctrl_meas` (5.4.3), `config` is ignored in
  * normal mode (5.4.6), and one write may hold several pairs of register and byte (6.2.1).
  */
-import { type ChipContext, RegisterChip } from '../../../simulated-board/twin.ts';
+import { type ChipContext, RegisterChip, type Twin } from '../../../simulated-board/twin.ts';
 
 const REGISTER = {
   trimming: 0x88,
@@ -25,7 +25,11 @@ const NORMAL_MODE = 3;
 /** The data registers of what was not measured. */
 const SKIPPED = Uint8Array.of(0x80, 0, 0, 0x80, 0, 0, 0x80, 0);
 
-export class BoschChip extends RegisterChip {
+export function boschTwin(humidity: boolean): Twin {
+  return { chip: (context) => new BoschChip(context, { humidity }), sample: { address: humidity ? 0x76 : 0x77 } };
+}
+
+class BoschChip extends RegisterChip {
   readonly #context: ChipContext;
   readonly #trimming: Trimming;
   #trimmedAtMs = 0;
