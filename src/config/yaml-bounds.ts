@@ -73,8 +73,6 @@ function startOfCharacter(bytes: Uint8Array, at: number): number {
 const MAX_TOKENS = 100_000;
 /** Weight of a comma: the parser keeps as much again for each item between brackets. */
 const COMMA_COUNTS = 2;
-/** Levels by indentation, by dashes on one line, or by brackets; the tree itself may have fewer. */
-const DEEPEST_TEXT = 100;
 /** More than anybody mends before checking again. */
 export const MAX_FAULTS = 100;
 
@@ -130,22 +128,12 @@ class Meter {
   #offset = 0;
   #tokens = 0;
   #faults = 0;
-  /** Open brackets. */
-  #flow = 0;
-  /** Dashes and question marks one after another on this line. */
-  #dashes = 0;
-  /** Columns at which the lines around this one begin. */
-  #indents: number[] = [];
-  #column: number | undefined = 0;
 
   /** @throws YamlLimit. */
   countLexeme(lexeme: string): void {
     if (NO_TEXT.has(lexeme)) return;
     this.#tokens += lexeme === ',' ? COMMA_COUNTS : 1;
     if (this.#tokens > MAX_TOKENS) throw new YamlLimit('too much in one file:', `at most ${MAX_TOKENS} words and signs`, this.#offset);
-    this.#level(lexeme);
-    if (this.#flow > DEEPEST_TEXT || this.#dashes > DEEPEST_TEXT || this.#indents.length > DEEPEST_TEXT)
-      throw new YamlLimit('nested too deeply', `at most ${DEEPEST_TEXT} levels`, this.#offset);
     this.#offset += lexeme.length;
   }
 
@@ -153,27 +141,5 @@ class Meter {
   fault(): void {
     this.#faults += 1;
     if (this.#faults > MAX_FAULTS) throw new YamlLimit('no YAML', 'a configuration in YAML', this.#offset);
-  }
-
-  #level(lexeme: string): void {
-    const first = lexeme[0];
-    if (first === '\n' || first === '\r') {
-      this.#dashes = 0;
-      this.#column = 0;
-    } else if (first === ' ') {
-      if (this.#column !== undefined) this.#column += lexeme.length;
-    } else {
-      if (this.#column !== undefined && this.#flow === 0 && first !== '#') this.#indent(this.#column);
-      this.#column = undefined;
-      if (lexeme === '[' || lexeme === '{') this.#flow += 1;
-      else if (lexeme === ']' || lexeme === '}') this.#flow = Math.max(0, this.#flow - 1);
-      if (lexeme === '-' || lexeme === '?') this.#dashes += 1;
-      else this.#dashes = 0;
-    }
-  }
-
-  #indent(column: number): void {
-    while ((this.#indents.at(-1) ?? -1) >= column) this.#indents.pop();
-    this.#indents.push(column);
   }
 }

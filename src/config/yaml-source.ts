@@ -27,6 +27,8 @@ const EXPLAINED: Readonly<Record<string, { readonly expected: string; readonly h
     hint: 'within { } and [ ] a value that has { } [ ] or , in it stands in quotes: "gw-{hostname}"',
   },
 };
+/** Words of Node where the composer, which recurses, has no stack left. */
+const OVERFLOW = /call stack|regular expression/;
 /** After any other fault the parser still knows where it is: what it finds behind these is their consequence. */
 const GOES_ON_AFTER: ReadonlySet<string> = new Set(['DUPLICATE_KEY', 'BAD_SCALAR_START', 'TAG_RESOLVE_FAILED', 'TAB_AS_INDENT']);
 
@@ -125,7 +127,7 @@ function firstTwo<T>(all: Iterable<T>): readonly T[] {
 
 /** The parser's words without what follows a colon: that is a piece of the file, and may be a token that begins with * or !. */
 function firstLine(message: string): string {
-  return (message.split('\n')[0] ?? message).replace(/:.*$/, '');
+  return OVERFLOW.test(message) ? 'nested too deeply' : (message.split('\n')[0] ?? message).replace(/:.*$/, '');
 }
 
 /** Where a fault stands: at its value, at its key, or at what is nearest above when it is not there. */
