@@ -12,8 +12,8 @@ import type { TelemetryEntry } from '../outbox/outbox.ts';
 import { samplerEntry } from '../sensors/create-sensor.ts';
 import type { Sample } from '../sensors/kind/sensor.ts';
 import type { ClientRpc } from '../sensors/kind/sensor-deps.ts';
+import type { SensorState } from '../sensors/sampler.ts';
 import { Sampler, type SamplerEntry } from '../sensors/sampler.ts';
-import type { SensorState } from '../sensors/sensor-state.ts';
 import type { Machine } from './machine.ts';
 
 export interface HardwarePartsDeps {

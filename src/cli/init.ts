@@ -17,7 +17,7 @@ import { type CredentialsChoice, type FirstConfig, firstConfigText } from './fir
 import { OutputFile, writeOutput } from './output-file.ts';
 import type { Style } from './printer.ts';
 import { withBar } from './printer.ts';
-import { type FoundBoard, scanBoard } from './scan-board.ts';
+import { type FoundBoard, scanBoard } from './scan.ts';
 
 /** The service's group may read it. */
 const CONFIG_MODE = 0o640;

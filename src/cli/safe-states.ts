@@ -1,8 +1,7 @@
 /** Sets safe states without an agent, in a process of its own: of what the last one had opened, or else of what the configuration says. */
 import { PulseMarks } from '../actuators/pulse-marks.ts';
 import { setSafeStates } from '../actuators/safe-state-hook.ts';
-import { inForcePath, readInForce } from '../config/actuators-in-force.ts';
-import { type ActuatorSections, actuatorsLeft, peekActuators } from '../config/peek-actuators.ts';
+import { type ActuatorSections, actuatorsLeft, inForcePath, peekActuators, readInForce } from '../config/actuators-in-force.ts';
 import { foldersOf } from '../config/peek-config.ts';
 import { messageOf } from '../errors/agent-error.ts';
 import { openPorts } from '../hardware/open-ports.ts';

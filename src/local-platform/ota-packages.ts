@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { JsonObject } from '../host/json.ts';
 import type { AssignedPackages, KeptTable, PlatformDevice } from './device-registry.ts';
-import { idIn } from './entities.ts';
 import { PayloadFault } from './http-reply.ts';
 import type { PlatformSettings } from './local-platform-options.ts';
 import type { ChecksumAlgorithm, UploadedFile } from './package-file.ts';
+import { idIn } from './payload.ts';
 import type { PlatformState } from './platform-state.ts';
 import type { StoredValue } from './stored-value.ts';
 

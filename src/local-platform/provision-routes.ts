@@ -5,11 +5,10 @@ import { given } from '../host/given.ts';
 import { isJsonObject, type JsonObject, type JsonValue, stringifyJson } from '../host/json.ts';
 import type { DeviceProfile, PlatformDevice } from './device-registry.ts';
 import { forDevice } from './device-routes.ts';
-import { objectIn } from './entities.ts';
 import { errorReply, existing, jsonReply, OK, PayloadFault, payloadFaultsAs, type Reply, textReply } from './http-reply.ts';
 import type { Call, Routes } from './http-service.ts';
 import type { LocalPlatform } from './local-platform.ts';
-import { readDocument } from './payload.ts';
+import { objectIn, readDocument } from './payload.ts';
 import type { PlatformState } from './platform-state.ts';
 import { deviceJson } from './rest-devices.ts';
 

@@ -4,11 +4,11 @@ import { randomUUID } from 'node:crypto';
 import { given } from '../host/given.ts';
 import { isJsonObject, type JsonObject } from '../host/json.ts';
 import type { DeviceProfile, PlatformDevice, ProvisionType } from './device-registry.ts';
-import { entityId, idIn, NOBODY_ID, objectIn, page, TENANT_ID } from './entities.ts';
 import { existing, jsonReply, OK, PayloadFault, type Reply } from './http-reply.ts';
 import type { Call, Routes } from './http-service.ts';
 import type { LocalPlatform } from './local-platform.ts';
 import { assignedIn, OTA_KIND_NAMES, OTA_KINDS } from './ota-packages.ts';
+import { entityId, idIn, NOBODY_ID, objectIn, page, TENANT_ID } from './payload.ts';
 import type { PlatformState } from './platform-state.ts';
 
 export function restDeviceRoutes(platform: LocalPlatform): Routes {

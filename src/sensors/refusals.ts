@@ -3,8 +3,7 @@ import { Backoff } from '../host/backoff.ts';
 import type { Clock } from '../host/clock.ts';
 import { getOrInsert } from '../host/get-or-insert.ts';
 import type { Refusal } from './kind/sensor.ts';
-import type { SamplerDeps } from './sampler.ts';
-import type { SensorState } from './sensor-state.ts';
+import type { SamplerDeps, SensorState } from './sampler.ts';
 
 const BETWEEN = { firstMs: 60_000, maxMs: 3_600_000 };
 

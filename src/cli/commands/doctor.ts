@@ -1,4 +1,4 @@
-/** What keeps this gateway from working, each thing with a verdict, a reason and a remedy; and one redacted archive for support. */
+/** Commands that find what keeps this gateway from working, each thing with a verdict, a reason and a remedy; and one redacted archive for support. */
 import { type Call, CONFIG, command, toggle, valued } from '../command.ts';
 
 const DOCTOR_OPTIONS = { config: CONFIG, json: toggle('print the report as JSON') };

@@ -1,4 +1,4 @@
-/** Who this device is, moving it to another board, replacing its secrets without a gap, and letting a user of the platform take it. */
+/** Commands for the identity: showing it, moving it to another board, replacing its secrets without a gap, and letting a user of the platform take it. */
 import { argument, type Call, command, duration, negation, toggle, valued } from '../command.ts';
 
 const FILE = { file: argument('') };

@@ -1,8 +1,18 @@
 /** Reports of the analytics service: a saved view's rows, and proof of delivery by them. */
-import { AGENT_OPTIONS, argument, type Call, choice, command, list, taking, toggle, type Values, valued } from '../command.ts';
+import {
+  AGENT_OPTIONS,
+  argument,
+  type Call,
+  choice,
+  command,
+  list,
+  PASSWORD_VARIABLE,
+  taking,
+  toggle,
+  type Values,
+  valued,
+} from '../command.ts';
 
-/** Read when neither a file nor the configuration has the password. */
-export const PASSWORD_VARIABLE = 'TURNSTONE_ANALYTICS_PASSWORD';
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 export const VIEW = {

@@ -100,5 +100,5 @@ export const RPC = command('rpc', {
   options: RPC_OPTIONS,
   examples: ['rpc getTime', 'rpc getSchedule \'{"day": "monday"}\''],
   notes: "The reply is what the platform's rule chain answers, as JSON.",
-  run: async (call) => (await import('../rpc.ts')).sendRpc(call),
+  run: async (call) => (await import('../actuate.ts')).sendRpc(call),
 });

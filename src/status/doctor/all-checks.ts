@@ -2,13 +2,10 @@
 
 import type { Check } from './checks/checkup.ts';
 import { configReadable, configuration, configurationWarnings, secrets, stateFolder } from './checks/configuration-checks.ts';
-import { actuators, devices, permissions } from './checks/hardware-checks.ts';
+import { actuators, devices, permissions, sensors } from './checks/hardware-checks.ts';
 import { clock, diskHealth, diskSpace, memory, storageLife, wear } from './checks/machine-checks.ts';
-import { dns, proxy, reachable, route, token } from './checks/network-checks.ts';
-import { outbox } from './checks/outbox.ts';
-import { sensors } from './checks/sensors.ts';
-import { agent, alerts, firmware, lockout, unit, uploads, watchdog } from './checks/service-checks.ts';
-import { tls } from './checks/tls.ts';
+import { dns, proxy, reachable, route, tls, token } from './checks/network-checks.ts';
+import { agent, alerts, firmware, lockout, outbox, unit, uploads, watchdog } from './checks/service-checks.ts';
 
 const CONFIGURATION = [configuration, configurationWarnings, stateFolder, secrets, configReadable];
 const HARDWARE = [devices, permissions, sensors, actuators];

@@ -1,9 +1,55 @@
-/** Checks of the way to the platform, hop by hop, and of what it says of this device. */
+/** Checks of the way to the platform, hop by hop: its name, the route, the proxy, its certificate, and what it says of this device. */
+
 import { lookup } from 'node:dns/promises';
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { connect as connectTls, type PeerCertificate } from 'node:tls';
 import type { AgentConfig } from '../../../config/schema/agent-config.ts';
 import { messageOf, systemCode } from '../../../errors/agent-error.ts';
-import { configCheck, type Finding, fault, good, unknown } from './checkup.ts';
-import { firstHop, hopAnswers } from './first-hop.ts';
+import { readUserFile } from '../../../host/durable-file.ts';
+import { given } from '../../../host/given.ts';
+import { trusting } from '../../../platform/trusted-authorities.ts';
+import { configCheck, type Finding, fault, good, unknown, warning } from './checkup.ts';
+
+const DEFAULT_PORTS: Readonly<Record<string, number>> = { 'http:': 80, 'https:': 443 };
+
+export interface Target {
+  /** As the system's calls take it: an IPv6 address without the brackets of a URL. */
+  readonly host: string;
+  readonly port: number;
+}
+
+/** The platform, or the proxy before it. */
+export function firstHop({ platform }: AgentConfig): Target {
+  return targetOf(new URL(platform.proxy?.reveal() ?? platform.url));
+}
+
+/** Checks that it takes connections. */
+export async function hopAnswers(config: AgentConfig, remedy: string, signal: AbortSignal): Promise<Finding> {
+  const target = firstHop(config);
+  const refused = await tryPort(target, signal);
+  return refused === undefined ? good(shown(target)) : fault(`${shown(target)}: ${refused}`, remedy);
+}
+
+export function targetOf({ hostname, port, protocol }: URL): Target {
+  return { host: hostname.replace(/^\[(.*)\]$/, '$1'), port: port === '' ? (DEFAULT_PORTS[protocol] ?? 80) : Number(port) };
+}
+
+function shown({ host, port }: Target): string {
+  return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
+}
+
+/** Returns what keeps a port from being reached, in words; undefined when nothing does. */
+async function tryPort({ host, port }: Target, signal: AbortSignal): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    const socket = connect({ host, port, signal });
+    socket.once('connect', () => {
+      socket.destroy();
+      resolve(undefined);
+    });
+    socket.once('error', (error) => resolve(signal.aborted ? 'no answer in time' : (systemCode(error) ?? error.message)));
+  });
+}
 
 export const dns = configCheck('dns', 'the platform’s name is known', async (config) => {
   const { host } = firstHop(config);
@@ -47,4 +93,53 @@ function provisionAdvice({ provisioning }: AgentConfig): Finding {
   if (provisioning === undefined)
     return fault('this device has no access token', 'put one into the configuration (platform.accessTokenFile), or a section provisioning');
   return unknown('not provisioned yet: the agent does it, and says in turnstone status what keeps it from it');
+}
+
+/** A certificate that ends within this time is renewed by nobody, it seems. */
+const EXPIRES_SOON_MS = 14 * 24 * 3_600_000;
+
+export const tls = configCheck('tls', 'the platform’s certificate is good', (config, { clock }, signal) =>
+  checkTls(config, clock.wallMs(), signal),
+);
+
+async function checkTls({ platform }: AgentConfig, nowMs: number, signal: AbortSignal): Promise<Finding | undefined> {
+  const url = new URL(platform.url);
+  // Through a proxy only the platform client knows the way.
+  if (url.protocol !== 'https:' || platform.proxy !== undefined) return undefined;
+  const authority = platform.caFile === undefined ? undefined : await readUserFile(platform.caFile);
+  const seen = await handshake({ ...targetOf(url), ...trusting(authority) }, signal);
+  if (seen === undefined) return unknown('no TLS connection came about');
+  const { certificate, refusal } = seen;
+  const [fromMs, toMs] = [Date.parse(certificate.valid_from), Date.parse(certificate.valid_to)];
+  if (nowMs < fromMs)
+    return fault(`valid only from ${day(fromMs)}, and this clock says ${day(nowMs)}`, 'set this machine’s clock: timedatectl set-ntp true');
+  if (nowMs > toMs) return fault(`ended on ${day(toMs)}`, 'renew it on the platform; is this machine’s clock right (timedatectl)?');
+  const giveAuthority = 'give the platform’s authority as platform.caFile, and check the host name in platform.url';
+  if (refusal !== undefined) return fault(`not trusted here: ${refusal}`, giveAuthority);
+  if (toMs - nowMs < EXPIRES_SOON_MS) return warning(`ends on ${day(toMs)}`, 'renew it on the platform before that');
+  return good(`until ${day(toMs)}`);
+}
+
+interface Seen {
+  readonly certificate: PeerCertificate;
+  /** Why it is not trusted. */
+  readonly refusal?: string;
+}
+
+/** Looked at even when it is not trusted, because the reason is what is asked for. */
+async function handshake(target: Target & { readonly ca?: (string | Buffer)[] }, signal: AbortSignal): Promise<Seen | undefined> {
+  const socket = connectTls({ ...target, servername: /^[\d.]+$|:/.test(target.host) ? '' : target.host, rejectUnauthorized: false });
+  try {
+    await once(socket, 'secureConnect', { signal });
+    const refusal = socket.authorized ? undefined : messageOf(socket.authorizationError);
+    return given({ certificate: socket.getPeerCertificate(), refusal });
+  } catch {
+    return undefined;
+  } finally {
+    socket.destroy();
+  }
+}
+
+function day(ms: number): string {
+  return new Date(ms).toISOString().slice(0, 10);
 }
