@@ -11,9 +11,9 @@ import type { Log } from '../host/log.ts';
 import type { TelemetryEntry } from '../outbox/outbox.ts';
 import { samplerEntry } from '../sensors/create-sensor.ts';
 import type { Sample } from '../sensors/kind/sensor.ts';
-import type { ClientRpc, LeftTotals } from '../sensors/kind/sensor-deps.ts';
+import type { ClientRpc } from '../sensors/kind/sensor-deps.ts';
+import type { SensorState } from '../sensors/sampler.ts';
 import { Sampler, type SamplerEntry } from '../sensors/sampler.ts';
-import type { SensorState } from '../sensors/sensor-state.ts';
 import type { Machine } from './machine.ts';
 
 export interface HardwarePartsDeps {
@@ -41,7 +41,6 @@ export class HardwareParts {
   readonly sampler: Sampler;
   readonly actuators: Actuators;
   readonly #deps: HardwarePartsDeps;
-  readonly #leftTotals: LeftTotals = new Map();
   #config: AgentConfig;
 
   private constructor(deps: HardwarePartsDeps, parts: { readonly ports: Ports; readonly actuators: Actuators }) {
@@ -89,7 +88,7 @@ export class HardwareParts {
 
   #entries(config: AgentConfig): SamplerEntry[] {
     const { machine, log, clientRpc, keyOf } = this.#deps;
-    const deps = { ports: this.ports, ...machine, log, clientRpc, keyOf, stateFolder: config.stateFolder, leftTotals: this.#leftTotals };
+    const deps = { ports: this.ports, ...machine, log, clientRpc, keyOf, stateFolder: config.stateFolder };
     return config.sensors.filter(({ enabled }) => enabled).map((sensor) => samplerEntry(sensor, deps, config));
   }
 

@@ -1,6 +1,7 @@
-/** Sets or releases an actuator from on site, or tells why it is as it is. */
-import { isJsonObject, type JsonObject, type JsonValue } from '../host/json.ts';
-import type { ActuateCall } from './commands/actuate.ts';
+/** Sets or releases an actuator from on site, or tells why it is as it is; and sends a client-side RPC. */
+
+import { isJsonObject, type JsonObject, type JsonValue, stringifyJson } from '../host/json.ts';
+import type { ActuateCall, RpcCall } from './commands/status.ts';
 import { usageError } from './exit-code.ts';
 import { printable } from './printer.ts';
 import { valueText } from './value-text.ts';
@@ -42,4 +43,13 @@ function typedValue(text: string): JsonValue {
 function shown(answer: JsonValue): string {
   const value = isJsonObject(answer) ? answer.value : answer;
   return value === undefined ? 'done' : valueText(value);
+}
+
+export async function sendRpc({ args: { method, params }, flags, agent, print }: RpcCall): Promise<void> {
+  const reply = await (await agent()).ask<JsonValue>('clientRpc', { method, params }, { deadlineMs: flags.timeout * 1000 });
+  print.writeForeign(`${flags.json === true ? stringifyJson(reply) : indented(reply)}\n`);
+}
+
+function indented(reply: JsonValue): string {
+  return JSON.stringify(reply, (_key, value: unknown) => (typeof value === 'bigint' ? JSON.rawJSON(value.toString()) : value), 2);
 }

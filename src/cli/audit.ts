@@ -8,7 +8,7 @@ import { given } from '../host/given.ts';
 import type { AgentStatus } from '../status/shape/agent-status.ts';
 import { agentWallMs } from './agent-calls.ts';
 import { openReportClient } from './analytics-access.ts';
-import type { AuditCall } from './commands/audit.ts';
+import type { AuditCall } from './commands/report.ts';
 import { CommandError, EXIT } from './exit-code.ts';
 import { type Printer, printable } from './printer.ts';
 

@@ -11,7 +11,7 @@ import { sampleBoard } from '../simulated-board/sample-board.ts';
 import { SimulatedBoard } from '../simulated-board/simulated-board.ts';
 import type { Twins } from '../simulated-board/twin.ts';
 import { boardForConfig } from './board-for-config.ts';
-import type { BoardCall } from './commands/board.ts';
+import type { BoardCall } from './commands/platform.ts';
 import { type Edge, untilStopped } from './edge.ts';
 
 export async function runBoard({ flags, edge, print }: BoardCall): Promise<void> {

@@ -2,7 +2,7 @@
 import { configHash } from '../config/changes/config-diff.ts';
 import { type ConfigFault, faultLine } from '../config/fields/config-fault.ts';
 import { readConfig } from '../config/read-config.ts';
-import type { CheckConfigCall } from './commands/check-config.ts';
+import type { CheckConfigCall } from './commands/run.ts';
 import { EXIT } from './exit-code.ts';
 import type { Style } from './printer.ts';
 

@@ -35,6 +35,9 @@ export const AGENT_OPTIONS = {
 /** Option of a command that reads the configuration itself. */
 export const CONFIG = valued('<file>', 'the configuration', { byDefault: DEFAULT_CONFIG_FILE });
 
+/** Read when neither a file nor the configuration has the password. */
+export const PASSWORD_VARIABLE = 'TURNSTONE_ANALYTICS_PASSWORD';
+
 /** By name: `tlsPort` is `--tls-port`. */
 export type Parameters = Readonly<Record<string, Parameter>>;
 export type Values<P extends Parameters> = { readonly [name in keyof P]: P[name] extends Parameter<infer T> ? T : never };

@@ -1,10 +1,104 @@
-/** Looks at the gateway with the doctor’s eyes, and words what was found for people. */
-import type { Verdict } from '../status/doctor/checks/checkup.ts';
-import type { DoctorReport } from '../status/doctor/doctor.ts';
+/** Looks at this machine, and the agent when one runs, with the doctor's eyes, and words what was found for people. */
+
+import { join } from 'node:path';
+import { peekFolders } from '../config/peek-config.ts';
+import type { AgentConfig } from '../config/schema/agent-config.ts';
+import { hasCode, messageOf } from '../errors/agent-error.ts';
+import { openPorts } from '../hardware/open-ports.ts';
+import { networkAddresses } from '../host/board-model.ts';
+import { systemClock as clock } from '../host/clock.ts';
+import { readWhole } from '../host/durable-file.ts';
+import { systemFiles } from '../host/files.ts';
+import { silentLog } from '../host/log.ts';
+import { MachineFacts } from '../host/machine-facts.ts';
+import { isSealed } from '../host/sealed-json.ts';
+import { askSystemTime, TimeSync } from '../host/time-sync.ts';
+import { agentVersion } from '../host/version.ts';
+import { Contact } from '../platform/contact.ts';
+import { HttpDeviceApi } from '../platform/http-device-api.ts';
+import { apiSettings } from '../platform/platform-settings.ts';
+import { fingerprintOf } from '../provisioning/access-token.ts';
+import { CREDENTIALS_FILES } from '../provisioning/credentials-files.ts';
+import { type CredentialsState, parseCredentials, recordsOf } from '../provisioning/credentials-record.ts';
+import { tokenWorks } from '../provisioning/token-check.ts';
+import type { AskedPlatform, Verdict } from '../status/doctor/checks/checkup.ts';
+import { type DoctorReport, runDoctor } from '../status/doctor/doctor.ts';
+import type { AgentStatus } from '../status/shape/agent-status.ts';
+import { askAgent } from './agent-calls.ts';
 import type { DoctorCall } from './commands/doctor.ts';
-import { examine } from './examination.ts';
+import type { Edge } from './edge.ts';
 import { EXIT } from './exit-code.ts';
 import { printable, type Style } from './printer.ts';
+
+/** Runs the doctor, with a running agent's own status; none may run, or none that answers this user. */
+export async function examine(configFile: string, { environment, signal }: Pick<Edge, 'environment' | 'signal'>): Promise<DoctorReport> {
+  const { runFolder } = await peekFolders(configFile, environment);
+  const asked = askAgent<AgentStatus>(runFolder, 'getStatus').then((agent) => ({ agent }));
+  const known = await asked.catch((error: unknown) => (isSilent(error) ? { silentAgent: messageOf(error) } : {}));
+  const deps = {
+    ...{ configFile, environment, clock, version: agentVersion() },
+    machine: new MachineFacts({ clock }),
+    isTimeSynchronised,
+    askPlatform,
+    openPorts: ({ hardware }: AgentConfig) => openPorts({ clock, hardware }),
+  };
+  return runDoctor({ ...deps, ...known }, signal);
+}
+
+/** Where one listens and hangs it is not so that none runs. */
+function isSilent(error: unknown): boolean {
+  return hasCode(error, 'control-socket/lost') || hasCode(error, 'control-socket/deadline');
+}
+
+async function isTimeSynchronised(): Promise<boolean> {
+  const timeSync = new TimeSync({ clock, policy: 'system', ask: askSystemTime });
+  await timeSync.start();
+  timeSync.close();
+  return timeSync.isSynchronised();
+}
+
+async function askPlatform(config: AgentConfig, signal: AbortSignal): Promise<AskedPlatform> {
+  const contact = new Contact({ clock, log: silentLog, networkAddresses });
+  const token = await tokenInUse(config.stateFolder, config.platform.accessToken?.reveal());
+  if (token === undefined) return { hasToken: false, contact: contact.status };
+  const settings = await apiSettings(config.platform, systemFiles);
+  const open = (accessToken: string): HttpDeviceApi => new HttpDeviceApi({ ...settings, token: () => accessToken, clock, contact });
+  await tokenWorks(open, token, signal).catch((error: unknown) => {
+    if (contact.status.problem === undefined) throw error;
+  });
+  return { hasToken: true, contact: contact.status };
+}
+
+/** Returns the token in use: the configured one or what it was rotated to since, else the board's own. @throws as `keptCredentials`. */
+export async function tokenInUse(stateFolder: string, configured: string | undefined): Promise<string | undefined> {
+  if (configured === undefined) {
+    const { own } = await keptCredentials(stateFolder);
+    return own?.phase === 'in-use' ? own.accessToken : undefined;
+  }
+  // A technician may not be allowed to read what the agent keeps.
+  const kept: CredentialsState = await keptCredentials(stateFolder).catch(() => ({}));
+  const configuredToken = fingerprintOf(configured);
+  return recordsOf(kept).find((record) => record.configuredToken === configuredToken)?.accessToken ?? configured;
+}
+
+/** Reads only: healing and quarantine are the agent's. @throws AgentError when files are there and none of them can be understood. */
+async function keptCredentials(stateFolder: string): Promise<CredentialsState> {
+  let fault: unknown;
+  let unsealed: CredentialsState | undefined;
+  for (const file of CREDENTIALS_FILES) {
+    try {
+      const text = await readWhole(systemFiles, join(stateFolder, file));
+      if (text === undefined) continue;
+      const state = parseCredentials(text.toString('utf8'));
+      if (isSealed(text.toString('utf8'))) return state;
+      unsealed ??= state;
+    } catch (error) {
+      fault ??= error;
+    }
+  }
+  if (unsealed === undefined && fault !== undefined) throw fault;
+  return unsealed ?? {};
+}
 
 const MARKS: Readonly<Record<Verdict, string>> = { good: 'good   ', warning: 'warning', fault: 'FAULT  ', unknown: 'unknown' };
 const PAINT: Readonly<Record<Verdict, keyof Style>> = { good: 'green', warning: 'yellow', fault: 'red', unknown: 'dim' };

@@ -18,8 +18,7 @@ import type { Call } from './command.ts';
 import type { InstallCall, RollbackCall, WaitingCall } from './commands/firmware.ts';
 import type { Edge } from './edge.ts';
 import { CommandError, EXIT } from './exit-code.ts';
-import { type Printer, printable } from './printer.ts';
-import { type ProgressBar, withBar } from './progress-bar.ts';
+import { type Printer, type ProgressBar, printable, withBar } from './printer.ts';
 
 /** How often a waiting command looks; people see it as motion. */
 const LOOK_EVERY_MS = 500;

@@ -2,7 +2,7 @@
 import { addressInWords } from '../hardware/i2c-port.ts';
 import { oneWireKind } from '../kinds/identify-chip.ts';
 import { definitionOf, SENSOR_KINDS } from '../kinds/sensor-kinds.ts';
-import type { FoundBoard, FoundChip } from './scan-board.ts';
+import type { FoundBoard, FoundChip } from './scan.ts';
 
 /** Where the device's way to the platform comes from; secrets are named, never held. */
 export type CredentialsChoice =

@@ -1,18 +1,24 @@
-/** Shows this device's identity, moves it to another board, and replaces its secrets without a gap. */
+/** Shows this device's identity, moves it to another board, replaces its secrets without a gap, and opens a claim on it. */
+
 import { constants } from 'node:fs';
 import { type FileHandle, open, readFile } from 'node:fs/promises';
+import { renderUnicodeCompact } from 'uqr';
+import { formatDuration } from '../config/fields/quantity.ts';
 import { messageOf, systemCode } from '../errors/agent-error.ts';
+import { systemClock } from '../host/clock.ts';
 import { PRIVATE_MODE, writeDurably } from '../host/durable-file.ts';
 import { systemFiles } from '../host/files.ts';
+import { given } from '../host/given.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../host/json.ts';
 import { systemRandomBytes } from '../host/random.ts';
 import { makeAccessToken } from '../provisioning/access-token.ts';
+import { claimText, type OpenClaim } from '../provisioning/claim-device.ts';
 import { FORMER_QUEUE } from '../provisioning/former-queue.ts';
 import type { Call } from './command.ts';
-import type { ExportCall, ForgetCall, ImportCall, SecretCall, TokenCall } from './commands/identity.ts';
+import type { ClaimCall, ExportCall, ForgetCall, ImportCall, SecretCall, TokenCall } from './commands/identity.ts';
 import type { Edge } from './edge.ts';
 import { CommandError, usageError } from './exit-code.ts';
-import { printable } from './printer.ts';
+import { printable, type Style } from './printer.ts';
 import { secretFrom } from './secret-from.ts';
 
 type AnyCall = Pick<Call, 'agent' | 'edge' | 'print'>;
@@ -153,4 +159,21 @@ function rowsOf(value: JsonValue, prefix = ''): readonly (readonly string[])[] {
   return Object.entries(value).flatMap(([name, item]) =>
     isJsonObject(item) ? rowsOf(item, `${prefix}${name}.`) : [[`${prefix}${name}`, printable(String(item))]],
   );
+}
+
+export async function claim(call: ClaimCall): Promise<void> {
+  const { flags, edge, print } = call;
+  const asksForSecret = flags.secretKeyFile !== undefined || flags.ask === true;
+  const secretKey = asksForSecret ? await secretFrom(flags.secretKeyFile, 'Secret for this claim: ', edge) : undefined;
+  const opened = await askIdentity<OpenClaim>(call, 'claim', given({ secretKey, durationMs: flags.duration }));
+  print.result(opened, () => claimPage(opened, flags.qr, print.style));
+}
+
+function claimPage(claim: OpenClaim, withCode: boolean, { bold }: Style): string {
+  const leftMs = Math.max(1_000, Math.round((claim.untilMs - systemClock.wallMs()) / 1_000) * 1_000);
+  const until = `${claim.untilIsEstimate ? 'about ' : ''}${formatDuration(leftMs)}`;
+  const again = claim.alreadyOpen ? 'An earlier claim is still open; the platform takes no other before it ends.\n' : '';
+  const name = claim.deviceName === undefined ? '' : `device   ${bold(printable(claim.deviceName))}\n`;
+  const code = withCode ? `\n${renderUnicodeCompact(claimText(claim), { border: 2, ecc: 'M' })}\n` : '';
+  return `${again}${name}secret   ${bold(printable(claim.secretKey))}\nvalid    ${until}\n${code}`;
 }

@@ -1,5 +1,6 @@
 /** Writes a first configuration: from a few questions, or flags, and a look at the buses; it passes check-config. */
-import { dirname, resolve } from 'node:path';
+
+import { dirname, join, resolve } from 'node:path';
 import { faultLine } from '../config/fields/config-fault.ts';
 import { readConfig } from '../config/read-config.ts';
 import { openPorts } from '../hardware/open-ports.ts';
@@ -8,15 +9,15 @@ import { makeFolder } from '../host/durable-file.ts';
 import type { Environment } from '../host/environment.ts';
 import { systemFiles } from '../host/files.ts';
 import { actAsOwnerOfWay } from '../host/folder-owner.ts';
+import { given } from '../host/given.ts';
 import type { InitCall } from './commands/init.ts';
 import type { Edge } from './edge.ts';
-import { CommandError, EXIT } from './exit-code.ts';
-import { firstConfigText } from './first-config.ts';
-import { askForFirstConfig } from './init-questions.ts';
-import { OutputFile } from './output-file.ts';
+import { CommandError, EXIT, usageError } from './exit-code.ts';
+import { type CredentialsChoice, type FirstConfig, firstConfigText } from './first-config.ts';
+import { OutputFile, writeOutput } from './output-file.ts';
 import type { Style } from './printer.ts';
-import { withBar } from './progress-bar.ts';
-import { type FoundBoard, scanBoard } from './scan-board.ts';
+import { withBar } from './printer.ts';
+import { type FoundBoard, scanBoard } from './scan.ts';
 
 /** The service's group may read it. */
 const CONFIG_MODE = 0o640;
@@ -73,4 +74,97 @@ function summary(out: string, { chips, thermometers, serialPorts, faults }: Foun
   const saw = list.length === 0 ? 'no chip, thermometer or serial port' : list.join(', ');
   const missed = faults.map((fault) => `${yellow('!')} not looked at: ${fault}\n`).join('');
   return `found   ${saw}\n${missed}wrote   ${bold(out)}\nnext    turnstone doctor --config ${out}\n        systemctl enable --now turnstone\n`;
+}
+
+type Told = Pick<InitCall, 'flags' | 'edge' | 'settings'>;
+/** The file in which an answer that is typed is kept; nothing typed takes the usual file. */
+type KeepSecret = (name: string, question: string, usualFile?: string) => Promise<string>;
+
+const DEFAULT_NAME = 'gateway-{serial|mac}';
+/** Typed secrets are kept beside the configuration, for the service's group to read. */
+const SECRET_MODE = 0o640;
+
+/** Everything but what the buses show. @throws CommandError (usage) when something is missing and nobody can be asked. */
+export async function askForFirstConfig(told: Told, folder: string): Promise<Omit<FirstConfig, 'found'>> {
+  const { flags, edge, settings } = told;
+  const asks = flags.yes !== true;
+  const asFlags = 'say --yes and give --url and credentials as flags; see turnstone init --help';
+  if (asks && !edge.isInteractive) throw usageError('nobody can be asked here', { nextStep: asFlags });
+  const usualUrl = settings['platform.url'] ?? '';
+  const url =
+    flags.url ?? (asks ? await answer(edge, `Address of the platform${inBrackets(usualUrl, ' (https://…)')}: `, usualUrl) : usualUrl);
+  if (url === '') throw usageError('the address of the platform is missing', { nextStep: 'give it as --url' });
+  const keep = secretKeeper(edge, folder);
+  const credentials = chosen(told) ?? (asks ? await askForCredentials(told, keep) : unasked(told));
+  const statusPage = await statusPageOf(told, asks ? keep : undefined);
+  const [caFile, stateFolder, runFolder, boardSocket] = [flags.caFile, flags.stateFolder, flags.runFolder, flags.simulate].map((path) =>
+    path === undefined ? undefined : resolve(path),
+  );
+  return given({ url, credentials, caFile, statusPage, stateFolder, runFolder, boardSocket });
+}
+
+/** Credentials by the flags, a setting for the other half of provisioning; undefined when the flags name none. */
+function chosen({ flags, settings }: Told): CredentialsChoice | undefined {
+  const { accessTokenFile, accessTokenEnv, provisionKeyFile, provisionSecretFile } = flags;
+  if (accessTokenFile !== undefined) return { way: 'token-file', file: resolve(accessTokenFile) };
+  if (accessTokenEnv !== undefined) return { way: 'token-variable', variable: accessTokenEnv };
+  if (provisionKeyFile === undefined && provisionSecretFile === undefined) return undefined;
+  const [key, secret] = [
+    provisionKeyFile ?? settings['provisioning.deviceKeyFile'],
+    provisionSecretFile ?? settings['provisioning.deviceSecretFile'],
+  ];
+  if (key === undefined || secret === undefined)
+    throw usageError('provisioning needs a key and a secret', { nextStep: 'give both --provision-key-file and --provision-secret-file' });
+  return { way: 'provision', keyFile: resolve(key), secretFile: resolve(secret), deviceName: flags.name ?? usualName(settings) };
+}
+
+function unasked({ flags, settings }: Told): CredentialsChoice {
+  const { 'provisioning.deviceKeyFile': keyFile, 'provisioning.deviceSecretFile': secretFile } = settings;
+  if (keyFile === undefined || secretFile === undefined) return { way: 'later' };
+  return { way: 'provision', keyFile, secretFile, deviceName: flags.name ?? usualName(settings) };
+}
+
+async function askForCredentials({ flags, edge, settings }: Told, keep: KeepSecret): Promise<CredentialsChoice> {
+  const way = await answer(edge, 'Does the device (p)rovision itself, or has it a (t)oken, or comes that (l)ater? [p] ');
+  if (/^l/i.test(way)) return { way: 'later' };
+  if (/^t/i.test(way)) return { way: 'token-file', file: await keep('access-token', 'Access token') };
+  const keyFile = await keep('provision-key', 'Provision key of the device profile', settings['provisioning.deviceKeyFile']);
+  const secretFile = await keep('provision-secret', 'Provision secret', settings['provisioning.deviceSecretFile']);
+  const name = usualName(settings);
+  return { way: 'provision', keyFile, secretFile, deviceName: flags.name ?? (await answer(edge, `Device name [${name}]: `, name)) };
+}
+
+/** Nothing is asked about the page; but one on the network needs a PIN, and that is asked for where no file has it. */
+async function statusPageOf({ flags, settings }: Told, keep: KeepSecret | undefined): Promise<FirstConfig['statusPage']> {
+  const page = flags.page ?? settings['status.page'];
+  const pinFile = flags.pinFile ?? settings['status.pinFile'];
+  if (pinFile !== undefined) return { page: page ?? 'loopback', pinFile: resolve(pinFile) };
+  if (page !== 'lan') return page === undefined ? undefined : { page };
+  if (keep === undefined) throw usageError('a status page on the network needs a PIN', { nextStep: 'give --pin-file, or another --page' });
+  return { page, pinFile: await keep('pin', 'PIN of the status page') };
+}
+
+function secretKeeper(edge: Edge, folder: string): KeepSecret {
+  return async (name, question, usualFile) => {
+    const secret = (await edge.ask(`${question}${inBrackets(usualFile)}: `, { hidden: true })).trim();
+    if (secret === '' && usualFile !== undefined) return usualFile;
+    if (secret === '') throw usageError('nothing was typed', { nextStep: 'start again' });
+    const file = join(folder, name);
+    await makeFolder(folder);
+    await writeOutput(file, `${secret}\n`, SECRET_MODE);
+    return file;
+  };
+}
+
+function usualName(settings: Told['settings']): string {
+  return settings['provisioning.deviceName'] ?? DEFAULT_NAME;
+}
+
+/** The answer that Enter gives, as a question shows it. */
+function inBrackets(usual = '', otherwise = ''): string {
+  return usual === '' ? otherwise : ` [${usual}]`;
+}
+
+async function answer(edge: Edge, question: string, usual = ''): Promise<string> {
+  return (await edge.ask(question)).trim() || usual;
 }

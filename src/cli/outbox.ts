@@ -1,9 +1,21 @@
-/** How much the outbox holds, as a page for people. */
+/** The outbox for people and programs: how much it holds, its entries, whether it is whole, and what the platform refused of it. */
+import { parseRange } from '../analytics/report-range.ts';
 import { formatSize } from '../config/fields/quantity.ts';
-import type { OutboxStatus } from '../outbox/outbox.ts';
+import { namedFolders } from '../config/peek-config.ts';
+import { messageOf } from '../errors/agent-error.ts';
+import { systemClock } from '../host/clock.ts';
+import { systemFiles } from '../host/files.ts';
+import { actAsOwnerOf } from '../host/folder-owner.ts';
+import { given } from '../host/given.ts';
+import { type JsonObject, stringifyJson } from '../host/json.ts';
+import { outboxFolder } from '../outbox/open-outbox.ts';
+import { type OutboxStatus, type OutboxVerdict, type RejectedEntry, type ResolvedEntry, verifyOutbox } from '../outbox/outbox.ts';
+import { type AgentCalls, agentWallMs } from './agent-calls.ts';
 import type { Call } from './command.ts';
-import type { Printer } from './printer.ts';
-import { shortAge } from './value-text.ts';
+import type { DrainCall, EntriesCall, ExportCall, ListCall, RejectedCall, VerifyCall } from './commands/outbox.ts';
+import { CommandError, EXIT } from './exit-code.ts';
+import { type Printer, printable, withBar } from './printer.ts';
+import { csvLine, shortAge, valueText } from './value-text.ts';
 
 const HOURS_A_DAY = 24;
 
@@ -50,4 +62,128 @@ function hours(amount: number): string {
 
 function iso(ms: number): string {
   return new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z');
+}
+
+export async function listEntries(call: ListCall): Promise<void> {
+  const { edge, flags, print } = call;
+  let newest: readonly ResolvedEntry[] = [];
+  await entries(call, (some) => {
+    newest = [...newest, ...some].slice(-flags.limit);
+  });
+  if (newest.length === 0 && flags.json !== true) return edge.stderr.write('no entry of known time; --all shows delivered ones too\n');
+  print.result(newest, () =>
+    print.table([
+      ['TIME', 'KEY', 'VALUE', ''],
+      ...newest.map((entry) => [timeOf(entry), printable(entry.key), valueText(entry.value), entry.class === 'alarm' ? 'alarm' : '']),
+    ]),
+  );
+}
+
+export async function exportEntries(call: ExportCall): Promise<void> {
+  const { edge, flags, print } = call;
+  const line = flags.format === 'csv' ? csvOf : jsonLine;
+  let done = 0;
+  if (flags.format === 'csv') print.write('time,ts,key,value,class\r\n');
+  await withBar(edge.stderr, 'export', (bar) =>
+    entries(call, async (some) => {
+      print.writeForeign(some.map(line).join(''));
+      done += some.length;
+      bar.update(done, undefined, (amount) => `${amount} entries`);
+      await edge.stdout.drained();
+    }),
+  );
+}
+
+/** Calls back with what the flags choose, in the order of blocks, a few hundred at a time. */
+async function entries(
+  { agent, flags, edge }: EntriesCall,
+  onEntries: (entries: readonly ResolvedEntry[]) => void | Promise<void>,
+): Promise<void> {
+  const asked = await agent();
+  await asked.subscribe('outboxEntries', await queryOf(flags, asked), onEntries, edge.signal);
+}
+
+async function queryOf(flags: EntriesCall['flags'], agent: AgentCalls): Promise<JsonObject> {
+  const { from, to, last, key, all } = flags;
+  const nowMs = await agentWallMs(agent);
+  const isRanged = from !== undefined || to !== undefined || last !== undefined;
+  const { rangeStartTs, rangeEndTs } = isRanged ? parseRange(flags, nowMs) : {};
+  return given({ heldOnly: all !== true, keys: key, fromMs: rangeStartTs, toMs: rangeEndTs });
+}
+
+function jsonLine({ ts, key, value, class: own }: ResolvedEntry): string {
+  return `${stringifyJson({ ts, key, value, class: own })}\n`;
+}
+
+function csvOf(entry: ResolvedEntry): string {
+  const value = typeof entry.value === 'string' ? entry.value : stringifyJson(entry.value);
+  return csvLine([timeOf(entry), String(entry.ts), entry.key, value, entry.class]);
+}
+
+function timeOf({ ts }: ResolvedEntry): string {
+  return new Date(ts).toISOString();
+}
+
+const LOOK_EVERY_MS = 500;
+
+export async function verify({ flags, edge, print }: VerifyCall): Promise<void> {
+  const { stateFolder } = await namedFolders(flags.config, edge.environment);
+  await actAsOwnerOf(stateFolder);
+  const folder = outboxFolder(stateFolder);
+  const nextStep = 'name its --config, and run this as the service’s user or root';
+  const verdict = await withBar(edge.stderr, 'verify', (bar) => {
+    const onProgress = (done: number, total: number): void => bar.update(done, total, (amount) => `${amount} segments`);
+    return verifyOutbox({ files: systemFiles, folder }, onProgress, edge.signal);
+  }).catch((error: unknown) => {
+    throw new CommandError(`the outbox in ${folder} cannot be read: ${messageOf(error)}`, { nextStep });
+  });
+  print.result({ folder, ...verdict }, () => verdictText(folder, verdict, print));
+  if (!verdict.isWhole) print.exitCode = EXIT.failure;
+}
+
+function verdictText(folder: string, { segments, entries, setAside, isWhole }: OutboxVerdict, print: Printer): string {
+  const { green, red } = print.style;
+  const damaged = segments
+    .filter(({ damage }) => damage !== undefined)
+    .map(({ name, damage }) => `${red('damaged')}    ${name}: ${damage}\n`);
+  const aside = setAside.map((name) => `${red('set aside')}  ${printable(name)}\n`);
+  const blocks = segments.reduce((sum, segment) => sum + segment.blocks, 0);
+  return `${damaged.join('')}${aside.join('')}${folder}: ${isWhole ? green('whole') : red('not whole')}, ${segments.length} segments, ${blocks} whole blocks, ${entries} entries\n`;
+}
+
+export async function drain({ flags, edge, print, agent }: DrainCall): Promise<void> {
+  const asked = await agent();
+  const held = async (): Promise<number> => (await asked.ask<OutboxStatus>('outboxStatus')).heldEntries;
+  const atFirst = await held();
+  const untilMs = systemClock.monotonicMs() + flags.within;
+  let left = atFirst;
+  await withBar(edge.stderr, 'drain', async (bar) => {
+    while (left > 0 && systemClock.monotonicMs() < untilMs && !edge.signal.aborted) {
+      bar.update(Math.max(0, atFirst - left), atFirst, (amount) => `${amount} entries`);
+      await systemClock.sleep(LOOK_EVERY_MS, edge.signal);
+      left = await held();
+    }
+  });
+  print.result({ held: left }, () => (left === 0 ? 'everything has arrived\n' : ''));
+  if (left > 0) print.fail(`${left} entries still wait`, 'turnstone status says why');
+}
+
+export async function rejected({ flags, print, agent }: RejectedCall): Promise<void> {
+  const asked = await agent();
+  const { resend, sequence: sequences } = flags;
+  if (resend === true) {
+    const { resent } = await asked.ask<{ readonly resent: number }>('resendRejected', sequences === undefined ? {} : { sequences });
+    print.result({ resent }, () => `${resent} put back into the outbox\n`);
+    const missing = new Set(sequences).size - resent;
+    if (sequences !== undefined && missing > 0)
+      print.fail(`${missing} of these sequences are not among what was refused`, 'turnstone outbox rejected lists it');
+    return;
+  }
+  const all = await asked.ask<readonly RejectedEntry[]>('rejectedEntries');
+  const chosen = sequences === undefined ? all : all.filter(({ sequence }) => sequences.includes(sequence));
+  const rows = chosen.map(({ sequence, ts, ...entry }) => {
+    return [String(sequence), new Date(ts).toISOString(), printable(entry.key), valueText(entry.value), printable(entry.answer)];
+  });
+  const head = ['SEQUENCE', 'TIME', 'KEY', 'VALUE', 'ANSWER'];
+  print.result(chosen, () => (rows.length === 0 ? 'nothing was refused\n' : print.table([head, ...rows])));
 }

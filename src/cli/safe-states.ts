@@ -1,8 +1,7 @@
 /** Sets safe states without an agent, in a process of its own: of what the last one had opened, or else of what the configuration says. */
 import { PulseMarks } from '../actuators/pulse-marks.ts';
 import { setSafeStates } from '../actuators/safe-state-hook.ts';
-import { inForcePath, readInForce } from '../config/actuators-in-force.ts';
-import { type ActuatorSections, actuatorsLeft, peekActuators } from '../config/peek-actuators.ts';
+import { type ActuatorSections, actuatorsLeft, inForcePath, peekActuators, readInForce } from '../config/actuators-in-force.ts';
 import { foldersOf } from '../config/peek-config.ts';
 import { messageOf } from '../errors/agent-error.ts';
 import { openPorts } from '../hardware/open-ports.ts';
@@ -13,7 +12,7 @@ import { actAsOwnerOf, actAsOwnerOfWay } from '../host/folder-owner.ts';
 import { silentLog } from '../host/log.ts';
 import { runProgram } from '../host/run-program.ts';
 import { takeLockIfThere } from '../host/state-lock.ts';
-import type { SafeStatesCall } from './commands/safe-states.ts';
+import type { SafeStatesCall } from './commands/run.ts';
 import { CommandError } from './exit-code.ts';
 
 /** Below the time that the hook itself has. */

@@ -15,7 +15,7 @@ import { runProgram } from '../host/run-program.ts';
 import type { AgentStatus, SensorStatus } from '../status/shape/agent-status.ts';
 import type { AgentFiles } from './agent-calls.ts';
 import type { Call } from './command.ts';
-import type { ReadCall } from './commands/sensors.ts';
+import type { ReadCall } from './commands/status.ts';
 import type { Edge } from './edge.ts';
 import { usageError } from './exit-code.ts';
 import { type Printer, printable } from './printer.ts';

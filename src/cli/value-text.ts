@@ -1,4 +1,5 @@
-/** Values and ages as people read them. */
+/** Values and ages as people read them, and as a line of CSV has them. */
+
 import { formatDuration } from '../config/fields/quantity.ts';
 import { type JsonValue, stringifyJson } from '../host/json.ts';
 import type { SensorStatus } from '../status/shape/agent-status.ts';
@@ -24,4 +25,8 @@ export function shortAge(ms: number): string {
 export function stateText({ state, fault }: SensorStatus, { green, red, dim }: Style): string {
   const paint = { ok: green, failing: red, starting: dim }[state];
   return `${paint(state)}${fault === undefined ? '' : `: ${printable(fault)}`}`;
+}
+
+export function csvLine(cells: readonly string[]): string {
+  return `${cells.map((cell) => (/[",\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell)).join(',')}\r\n`;
 }

@@ -3,7 +3,7 @@ import { systemClock } from '../host/clock.ts';
 import { given } from '../host/given.ts';
 import { type JsonValue, jsonEqual, stringifyJson } from '../host/json.ts';
 import type { ActuatorStatus, AgentStatus } from '../status/shape/agent-status.ts';
-import type { WatchCall } from './commands/watch.ts';
+import type { WatchCall } from './commands/status.ts';
 import { type Printer, printable } from './printer.ts';
 import { shortAge, valueText } from './value-text.ts';
 

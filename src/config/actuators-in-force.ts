@@ -3,17 +3,27 @@
  * moved: somebody may be in the middle of changing the configuration when the agent is killed, and what was opened is what must be made safe. They
  * are kept as the file named them, variables not put in; nothing else of the configuration is there. Whoever has made them safe takes it away.
  */
+
 import { join } from 'node:path';
+import { z } from 'zod';
 import { messageOf, refusal } from '../errors/agent-error.ts';
 import { endedWithin } from '../host/bounded-wait.ts';
 import type { Clock } from '../host/clock.ts';
-import { GROUP_MODE, readWhole, writeDurably } from '../host/durable-file.ts';
+import { GROUP_MODE, readUserFile, readWhole, writeDurably } from '../host/durable-file.ts';
 import type { Environment } from '../host/environment.ts';
 import type { Files } from '../host/files.ts';
 import { type JsonObject, type JsonValue, OWN_JSON } from '../host/json.ts';
 import type { Log } from '../host/log.ts';
 import { fieldsOf, sealJson } from '../host/sealed-json.ts';
-import type { AgentConfig } from './schema/agent-config.ts';
+import { faultLine, type PathFault, pathText } from './fields/config-fault.ts';
+import { type AgentFolders, foldersIn, foldersOf, type Unchecked } from './peek-config.ts';
+import { inPlace } from './placed-faults.ts';
+import { actuatorSchema } from './schema/actuators.ts';
+import type { ActuatorConfig, AgentConfig, HardwareConfig } from './schema/agent-config.ts';
+import { hardwareSchema } from './schema/local.ts';
+import { withEnvironment } from './secret-sources.ts';
+import { readYaml } from './yaml-source.ts';
+import { faultsOf } from './zod-faults.ts';
 
 const NAME = 'actuators-in-force.json';
 const FORMAT = { format: 'turnstone/actuators-in-force', version: 1 } as const;
@@ -64,4 +74,44 @@ export async function readInForce(path: string, files: Files, bootId: string): P
   } catch (error) {
     throw refusal('config/in-force', `what the agent left of its actuators in ${path} is not understood: ${messageOf(error)}`, error);
   }
+}
+
+const PEEKED = z.looseObject({ hardware: hardwareSchema.prefault({}), actuators: z.array(actuatorSchema).default([]) });
+
+export interface ActuatorSections {
+  readonly hardware: HardwareConfig;
+  /** Those that are whole; one that is wrong does not hide the others. */
+  readonly actuators: readonly ActuatorConfig[];
+  readonly folders: AgentFolders;
+  /** Lines for people on what could not be understood. */
+  readonly faults: readonly string[];
+}
+
+/** Reads the file's sections; a missing file is a fault among them. @throws AgentError `host/read-failed` when it cannot be read. */
+export async function peekActuators(file: string, environment: Environment): Promise<ActuatorSections> {
+  const content = await readUserFile(file);
+  const source = readYaml(content ?? '');
+  const tree = withEnvironment(source.tree ?? {}, environment);
+  const { faults, ...sections } = sectionsIn(tree);
+  const placed = source.tree === undefined ? source.faults : inPlace(faults, { schema: PEEKED, source, tree, hidden: new Map() });
+  const lines = content === undefined ? [`there is no configuration ${file}`] : placed.map((fault) => faultLine(file, fault));
+  return { ...sections, folders: foldersIn(content ?? '', environment), faults: lines };
+}
+
+/** Reads the sections that the agent left in a file, which may be of another release. */
+export function actuatorsLeft(left: Unchecked, path: string, environment: Environment): ActuatorSections {
+  const { faults, ...sections } = sectionsIn(withEnvironment(left, environment));
+  return { ...sections, folders: foldersOf(left), faults: faults.map((fault) => `${path}: ${pathText(fault.path)}: not understood`) };
+}
+
+function sectionsIn(tree: unknown): Pick<ActuatorSections, 'hardware' | 'actuators'> & { readonly faults: readonly PathFault[] } {
+  const parsed = PEEKED.safeParse(tree);
+  if (parsed.success) return { ...parsed.data, faults: [] };
+  const faults = faultsOf(parsed.error.issues, PEEKED, tree, []);
+  const { hardware, actuators } = (typeof tree === 'object' && tree !== null ? tree : {}) as Unchecked;
+  const whole = (Array.isArray(actuators) ? actuators : []).flatMap((one) => {
+    const { data } = actuatorSchema.safeParse(one);
+    return data === undefined ? [] : [data];
+  });
+  return { hardware: hardwareSchema.safeParse(hardware ?? {}).data ?? hardwareSchema.parse({}), actuators: whole, faults };
 }

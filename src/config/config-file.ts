@@ -15,8 +15,7 @@ import { oneAtATime } from '../host/shared-work.ts';
 import { changedSections, configHash, secretsOf } from './changes/config-diff.ts';
 import { rulesUntilRestart } from './changes/rules-until-restart.ts';
 import { ConfigError, type ConfigFault, sectionOf } from './fields/config-fault.ts';
-import { LiveConfig } from './live-config.ts';
-import { withoutLiveSettings } from './live-settings.ts';
+import { LiveConfig, withoutLiveSettings } from './live-config.ts';
 import type { loadConfigToRun } from './read-config.ts';
 import { type AgentConfig, onBoard } from './schema/agent-config.ts';
 

@@ -3,12 +3,142 @@
  * keeps what is laid over, as far as it still fits.
  */
 
+import type { z } from 'zod';
 import { AgentError } from '../errors/agent-error.ts';
 import type { JsonObject, JsonValue } from '../host/json.ts';
 import { Listeners } from '../host/listeners.ts';
 import type { ValueShape } from '../host/value-shape.ts';
-import { liveSettings, withLiveSetting, withLiveSettings } from './live-settings.ts';
-import type { AgentConfig } from './schema/agent-config.ts';
+import { CHECKS } from './checks/all-checks.ts';
+import { type ConfigPath, pathText } from './fields/config-fault.ts';
+import { nameWithUnit } from './fields/fields.ts';
+import { Quantity } from './fields/quantity.ts';
+import { draftOf, freezeDeeply } from './parse-draft.ts';
+import { type AgentConfig, configShape } from './schema/agent-config.ts';
+import { bare, type FieldMeta, knownKeys, memberSchema } from './schema/schema-walk.ts';
+import { followPeriod } from './schema/sensors.ts';
+import { expectedOf } from './zod-faults.ts';
+
+type Schema = z.core.$ZodType;
+
+export interface LiveSetting {
+  /** The shared attribute: `log.level`, `sensors.roof.period`, `sensors.roof.keys.temperature.deadband`. */
+  readonly key: string;
+  /** Expected value in words: "a duration such as …, at least 10ms". */
+  readonly expected: string;
+  /** The value that holds now, in the unit of the configuration object (ms, bytes); undefined when it is not set. */
+  readonly value: JsonValue | undefined;
+}
+
+/** Outcome of a requested change. */
+export type LiveSettingResult = { readonly config: AgentConfig } | { readonly fault: string };
+
+interface Place extends LiveSetting {
+  /** In the frozen configuration, with units in names and indexes in lists. */
+  readonly path: ConfigPath;
+  readonly schema: z.ZodType;
+}
+
+/** Every live setting of a configuration. */
+export function liveSettings(config: AgentConfig): readonly LiveSetting[] {
+  return placesOf(config).map(({ key, expected, value }) => ({ key, expected, value }));
+}
+
+/** The configuration with one setting changed; a value that does not fit changes nothing and is refused in words. */
+export function withLiveSetting(config: AgentConfig, key: string, value: JsonValue): LiveSettingResult {
+  const place = placesOf(config).find((one) => one.key === key);
+  if (place === undefined) return { fault: `${key} is no live setting` };
+  const parsed = place.schema.safeParse(typeof value === 'bigint' ? Number(value) : value);
+  if (!parsed.success) return { fault: `${key}: expected ${place.expected}` };
+  const plain: unknown = parsed.data instanceof Quantity ? parsed.data.amount : parsed.data;
+  const changed = withDeadlines(replaced(config, place.path, plain) as AgentConfig, place.path);
+  const contradiction = contradictionIn(changed);
+  return contradiction === undefined ? { config: freezeDeeply(changed) } : { fault: `${key}: ${contradiction}` };
+}
+
+/** The configuration with as many of these settings as fit together, whatever their order: one may fit only once another is in force. */
+export function withLiveSettings(config: AgentConfig, settings: Iterable<readonly [string, JsonValue]>): AgentConfig {
+  let changed = config;
+  let left = [...settings];
+  for (let before = left.length + 1; left.length > 0 && left.length < before; ) {
+    before = left.length;
+    left = left.filter(([key, value]) => {
+      const result = withLiveSetting(changed, key, value);
+      if ('config' in result) changed = result.config;
+      return 'fault' in result;
+    });
+  }
+  return changed;
+}
+
+/** Returns the configuration without its live settings: a reload cannot change the rest at once. */
+export function withoutLiveSettings(config: AgentConfig): AgentConfig {
+  return placesOf(config).reduce((rest, { path }) => replaced(rest, path, undefined) as AgentConfig, config);
+}
+
+function placesOf(config: AgentConfig): readonly Place[] {
+  const places: Place[] = [];
+  for (const [section, schema] of Object.entries<z.ZodType>(configShape)) {
+    walk(schema, config[section as keyof AgentConfig], { path: [section], key: section }, places);
+  }
+  return places;
+}
+
+/** Follows the schema along the parsed configuration; what is not set yet can be set where its mapping exists. */
+function walk(schema: Schema, value: unknown, at: { readonly path: ConfigPath; readonly key: string }, places: Place[]): void {
+  if (typeof value !== 'object' || value === null) return;
+  const inner = bare(schema).schema as z.core.$ZodTypes;
+  if (inner._zod.def.type === 'array' && Array.isArray(value)) {
+    const items = value as readonly { readonly name?: unknown }[];
+    for (const [index, item] of items.entries()) {
+      const member = memberSchema(inner, value, index);
+      if (member !== undefined && typeof item?.name === 'string')
+        walk(member, item, { path: [...at.path, index], key: `${at.key}.${item.name}` }, places);
+    }
+    return;
+  }
+  for (const field of inner._zod.def.type === 'record' ? Object.keys(value) : knownKeys(inner, value)) {
+    const member = memberSchema(inner, value, field);
+    if (member === undefined) continue;
+    const { meta, schema: bareMember } = bare(member);
+    const name = meta.amount === undefined ? field : nameWithUnit(field, meta.amount.unit as Parameters<typeof nameWithUnit>[1]);
+    const present: unknown = Object.hasOwn(value, name) ? (value as Record<string, unknown>)[name] : undefined;
+    const place = { path: [...at.path, name], key: `${at.key}.${field}` };
+    if (meta.live === true)
+      places.push({ ...place, schema: member as z.ZodType, expected: wordsFor(bareMember, meta), value: present as JsonValue | undefined });
+    else walk(member, present, place, places);
+  }
+}
+
+function wordsFor(schema: Schema, meta: FieldMeta & { readonly description?: string }): string {
+  return meta.amount === undefined ? expectedOf(schema, meta.expected) : (meta.description ?? 'an amount with its unit');
+}
+
+/** A copy that differs at one place; everything beside the way to it is shared. */
+function replaced(value: unknown, [key, ...rest]: ConfigPath, put: unknown): unknown {
+  if (key === undefined) return put;
+  if (Array.isArray(value)) return value.map((item, index) => (index === key ? replaced(item, rest, put) : item));
+  const mapping = value as Record<string | number, unknown>;
+  return { ...mapping, [key]: replaced(mapping[key], rest, put) };
+}
+
+/** The sensor at a path with the deadline that follows its period. */
+function withDeadlines(config: AgentConfig, [section, index]: ConfigPath): AgentConfig {
+  const sensors = config.sensors.map((sensor, at) => (section === 'sensors' && at === index ? followPeriod(sensor) : sensor));
+  return { ...config, sensors };
+}
+
+/** Returns the first fault that check-config would find, if any. */
+function contradictionIn(config: AgentConfig): string | undefined {
+  const draft = draftOf(config);
+  for (const check of CHECKS) {
+    const found = check(draft).find(({ warning }) => warning !== true);
+    if (found === undefined) continue;
+    const { path, problem = 'a value that does not fit', expected } = found;
+    const place = pathText(typeof path[1] === 'number' ? path.slice(2) : path);
+    return `${place} would be wrong: ${problem.replace(/:$/, '')}, expected ${expected}`;
+  }
+  return undefined;
+}
 
 /** A setting that can change while the agent runs. */
 export interface ChangeableSetting {

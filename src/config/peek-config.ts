@@ -1,11 +1,23 @@
-/** Reads folders and hardware from a configuration although something else in it is wrong. */
+/** Reads the bytes of a configuration, and its folders and hardware although something else in it is wrong. */
+
+import { AgentError, messageOf } from '../errors/agent-error.ts';
 import { readUserFile } from '../host/durable-file.ts';
 import type { Environment } from '../host/environment.ts';
-import { readConfigBytes } from './config-bytes.ts';
 import { DEFAULT_CONFIG_FILE, DEFAULT_RUN_FOLDER, DEFAULT_STATE_FOLDER } from './fields/default-places.ts';
 import { type HardwareConfig, hardwareSchema } from './schema/local.ts';
 import { withEnvironment } from './secret-sources.ts';
 import { readYaml } from './yaml-source.ts';
+
+/** @throws AgentError `config/unreadable`: retry for what a disk or a right may mend, else stop. */
+export async function readConfigBytes(path: string): Promise<Uint8Array> {
+  const content = await readUserFile(path).catch((cause: unknown) => {
+    // A disk or a right may be mended by itself; what is no file, or far too large for one, is not.
+    const recovery = cause instanceof AgentError && cause.recovery === 'retry' ? 'retry' : 'stop';
+    throw new AgentError('config/unreadable', `no configuration: ${messageOf(cause)}`, { recovery, cause });
+  });
+  if (content === undefined) throw new AgentError('config/unreadable', `there is no configuration ${path}`, { recovery: 'stop' });
+  return content;
+}
 
 export type Unchecked = Readonly<Record<string, unknown>>;
 

@@ -5,17 +5,17 @@
  *
  * Each section, sensor, actuator and rule is parsed by itself, so that a fault in one hides none in another.
  */
+
 import type { Environment } from '../host/environment.ts';
+import { loadLinearPatterns, patternProblem } from '../host/linear-pattern.ts';
+import { checkCertificates } from './checks/access.ts';
 import { CHECKS } from './checks/all-checks.ts';
-import { checkCertificates } from './checks/certificates.ts';
 import { checkDrivers } from './checks/drivers.ts';
-import { checkFiles, checkReadable } from './checks/files.ts';
-import { checkFolders } from './checks/folders.ts';
-import { readConfigBytes } from './config-bytes.ts';
+import { checkFiles, checkFolders, checkReadable } from './checks/files.ts';
 import { ConfigError, type ConfigFault, type PathFault, pathText } from './fields/config-fault.ts';
 import { type Finding, finding } from './fields/findings.ts';
 import { freezeDeeply, parseDraft, wholeConfig } from './parse-draft.ts';
-import { patternFaults, tooManyPatterns } from './pattern-bounds.ts';
+import { readConfigBytes } from './peek-config.ts';
 import { inPlace } from './placed-faults.ts';
 import { type AgentConfig, configSchema } from './schema/agent-config.ts';
 import { visitFields } from './schema/schema-walk.ts';
@@ -100,4 +100,38 @@ function holdsSecret(tree: unknown, hidden: ReadonlyMap<string, unknown>): boole
     if (meta.secret === true && typeof value === 'string' && !hidden.has(pathText(path))) found = true;
   });
   return found;
+}
+
+/** Sum over all distinct patterns; less than a second of work. A thousand sensors that write their values alike have one between them. */
+const MAX_CHARACTERS = 32_000;
+
+/** Asked before any of them is made. */
+export function tooManyPatterns(tree: unknown): PathFault | undefined {
+  const seen = new Set<string>();
+  let characters = 0;
+  let fault: PathFault | undefined;
+  visitFields(configSchema, tree, ({ meta, path, value }) => {
+    if (meta.format !== 'regex' || typeof value !== 'string' || seen.has(value)) return;
+    seen.add(value);
+    characters += value.length;
+    if (characters > MAX_CHARACTERS)
+      fault ??= { path, problem: 'too many regular expressions in one file:', expected: `at most ${MAX_CHARACTERS} characters of them` };
+  });
+  return fault;
+}
+
+/** Returns the faults of all patterns; the engine is loaded only where there is one to check. */
+export async function patternFaults(tree: unknown): Promise<readonly PathFault[]> {
+  const patterns: { readonly path: PathFault['path']; readonly source: string }[] = [];
+  visitFields(configSchema, tree, ({ meta, path, value }) => {
+    if (meta.format === 'regex' && typeof value === 'string' && value !== '') patterns.push({ path, source: value });
+  });
+  if (patterns.length === 0) return [];
+  const compile = await loadLinearPatterns();
+  const problems = new Map(patterns.map(({ source }) => [source, undefined as string | undefined]));
+  for (const source of problems.keys()) problems.set(source, patternProblem(compile, source));
+  return patterns.flatMap(({ path, source }) => {
+    const expected = problems.get(source);
+    return expected === undefined ? [] : [{ path, expected }];
+  });
 }

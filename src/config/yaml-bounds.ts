@@ -1,15 +1,78 @@
 /**
- * Bounds of a configuration before it is parsed. The YAML library has no limits of its own: a small file can hold a million tokens,
+ * Bounds of a configuration before it is parsed: its bytes are text in UTF-8, and there is not too much of it. The YAML library has no limits of its own: a small file can hold a million tokens,
  * as many faults, or more levels than its stack. Everything here is counted while the text streams into the parser.
  */
+import { isUtf8 } from 'node:buffer';
 import { Composer, type Document, Lexer, type LineCounter, Parser } from 'yaml';
+
+/** A hundred bytes for each word and sign that yaml-bounds.ts lets through are for comments. */
+const MAX_FILE_LENGTH = 1024 * 1024;
+/** Control characters but tab and line ends (YAML 1.2.2, section 5.1), and those that turn the direction of text, so that it reads as it does not stand. */
+const HIDDEN = /(?![\t\n\r])\p{Cc}|[\u202a-\u202e\u2066-\u2069\ufffe\uffff]/u;
+
+/** Fault of a text, and its place. */
+export interface TextFault {
+  readonly text: string;
+  readonly offset: number;
+  readonly problem: string;
+  readonly expected: string;
+  readonly hint?: string;
+}
+
+/** The text of a file, without a byte order mark; or the first fault, with the text before it. */
+export function decodeText(source: string | Uint8Array): string | TextFault {
+  if (source.length > MAX_FILE_LENGTH)
+    return { text: '', offset: 0, problem: `${source.length} bytes`, expected: `at most ${MAX_FILE_LENGTH}` };
+  const decoded = typeof source === 'string' ? source : decode(source);
+  if (typeof decoded !== 'string') return decoded;
+  const text = decoded.replace(/^\ufeff/, '');
+  const hidden = HIDDEN.exec(text);
+  if (hidden === null) return text;
+  const code = hidden[0].charCodeAt(0).toString(16).padStart(4, '0').toUpperCase();
+  return {
+    text,
+    offset: hidden.index,
+    problem: `a character that cannot be seen, U+${code}`,
+    expected: 'text',
+    hint: 'in double quotes it can be written as an escape such as \\e or \\x1b',
+  };
+}
+
+function decode(bytes: Uint8Array): string | TextFault {
+  if (isUtf8(bytes)) return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
+  const wide = bytes[0] === 0xff || bytes[0] === 0xfe;
+  const text = new TextDecoder().decode(bytes.subarray(0, wholeBytes(bytes)));
+  return {
+    text,
+    offset: text.length,
+    problem: 'bytes that are no UTF-8',
+    expected: 'a file in UTF-8',
+    hint: wide ? 'the editor saved it as UTF-16' : 'the editor saved it as Latin-1 or Windows-1252; save it again as UTF-8',
+  };
+}
+
+/** How many bytes from the start on are UTF-8. */
+function wholeBytes(bytes: Uint8Array): number {
+  let [good, bad] = [0, bytes.length];
+  while (bad - good > 1) {
+    const middle = (good + bad) >> 1;
+    if (isUtf8(bytes.subarray(0, startOfCharacter(bytes, middle)))) good = middle;
+    else bad = middle;
+  }
+  return isUtf8(bytes.subarray(0, good)) ? good : startOfCharacter(bytes, good);
+}
+
+/** A character has at most three bytes after its first, and those begin with the bits 10. */
+function startOfCharacter(bytes: Uint8Array, at: number): number {
+  let start = at;
+  while (start > at - 3 && start > 0 && ((bytes[start] ?? 0) & 0xc0) === 0x80) start -= 1;
+  return start;
+}
 
 /** 1,000 sensors with an address, a period and three renamed keys each; twice as many would take a second longer and 100 MB more. */
 const MAX_TOKENS = 100_000;
 /** Weight of a comma: the parser keeps as much again for each item between brackets. */
 const COMMA_COUNTS = 2;
-/** Levels by indentation, by dashes on one line, or by brackets; the tree itself may have fewer. */
-const DEEPEST_TEXT = 100;
 /** More than anybody mends before checking again. */
 export const MAX_FAULTS = 100;
 
@@ -65,22 +128,12 @@ class Meter {
   #offset = 0;
   #tokens = 0;
   #faults = 0;
-  /** Open brackets. */
-  #flow = 0;
-  /** Dashes and question marks one after another on this line. */
-  #dashes = 0;
-  /** Columns at which the lines around this one begin. */
-  #indents: number[] = [];
-  #column: number | undefined = 0;
 
   /** @throws YamlLimit. */
   countLexeme(lexeme: string): void {
     if (NO_TEXT.has(lexeme)) return;
     this.#tokens += lexeme === ',' ? COMMA_COUNTS : 1;
     if (this.#tokens > MAX_TOKENS) throw new YamlLimit('too much in one file:', `at most ${MAX_TOKENS} words and signs`, this.#offset);
-    this.#level(lexeme);
-    if (this.#flow > DEEPEST_TEXT || this.#dashes > DEEPEST_TEXT || this.#indents.length > DEEPEST_TEXT)
-      throw new YamlLimit('nested too deeply', `at most ${DEEPEST_TEXT} levels`, this.#offset);
     this.#offset += lexeme.length;
   }
 
@@ -88,27 +141,5 @@ class Meter {
   fault(): void {
     this.#faults += 1;
     if (this.#faults > MAX_FAULTS) throw new YamlLimit('no YAML', 'a configuration in YAML', this.#offset);
-  }
-
-  #level(lexeme: string): void {
-    const first = lexeme[0];
-    if (first === '\n' || first === '\r') {
-      this.#dashes = 0;
-      this.#column = 0;
-    } else if (first === ' ') {
-      if (this.#column !== undefined) this.#column += lexeme.length;
-    } else {
-      if (this.#column !== undefined && this.#flow === 0 && first !== '#') this.#indent(this.#column);
-      this.#column = undefined;
-      if (lexeme === '[' || lexeme === '{') this.#flow += 1;
-      else if (lexeme === ']' || lexeme === '}') this.#flow = Math.max(0, this.#flow - 1);
-      if (lexeme === '-' || lexeme === '?') this.#dashes += 1;
-      else this.#dashes = 0;
-    }
-  }
-
-  #indent(column: number): void {
-    while ((this.#indents.at(-1) ?? -1) >= column) this.#indents.pop();
-    this.#indents.push(column);
   }
 }

@@ -6,8 +6,7 @@ import { type Document, isAlias, isMap, isScalar, isSeq, LineCounter, type Pair,
 import { given } from '../host/given.ts';
 import { type ConfigFault, type ConfigPath, type PathFault, pathText } from './fields/config-fault.ts';
 import { withoutUser } from './shown-value.ts';
-import { composeBounded, YamlLimit } from './yaml-bounds.ts';
-import { decodeText } from './yaml-text.ts';
+import { composeBounded, decodeText, YamlLimit } from './yaml-bounds.ts';
 import { type TreeFault, treeOf } from './yaml-tree.ts';
 
 /** Longest value that a message shows. */
@@ -28,6 +27,9 @@ const EXPLAINED: Readonly<Record<string, { readonly expected: string; readonly h
     hint: 'within { } and [ ] a value that has { } [ ] or , in it stands in quotes: "gw-{hostname}"',
   },
 };
+/** Words of Node where the composer, which recurses, has no stack left. */
+const OVERFLOW = /call stack|regular expression/;
+const TOO_DEEP = { problem: 'nested too deeply', expected: 'a few levels' };
 /** After any other fault the parser still knows where it is: what it finds behind these is their consequence. */
 const GOES_ON_AFTER: ReadonlySet<string> = new Set(['DUPLICATE_KEY', 'BAD_SCALAR_START', 'TAG_RESOLVE_FAILED', 'TAB_AS_INDENT']);
 
@@ -66,7 +68,7 @@ export function readYaml(source: string | Uint8Array): YamlSource {
   } catch (error) {
     if (error instanceof YamlLimit) return broken({ problem: error.message, expected: error.expected }, placeIn(decoded, error.offset));
     // The composer recurses; a file that overflows its stack is a file nobody wrote by hand.
-    if (error instanceof RangeError) return broken({ problem: 'nested too deeply', expected: 'a few levels' });
+    if (error instanceof RangeError) return broken(TOO_DEEP);
     throw error;
   }
 }
@@ -87,6 +89,7 @@ function sourceOf(document: Document.Parsed, text: string, at: (offset: number) 
   };
   const place = (fault: PathFault): Place => at(nodes.find(fault).offset);
   const errors = [...document.errors, ...document.warnings].sort((a, b) => a.pos[0] - b.pos[0]);
+  if (errors.some(({ message }) => OVERFLOW.test(message))) return broken(TOO_DEEP);
   const first = errors.findIndex(({ code }) => !GOES_ON_AFTER.has(code));
   const faults = errors.slice(0, first < 0 ? errors.length : first + 1).map((error): ConfigFault => {
     const explained = EXPLAINED[error.code] ?? { expected: 'well-formed YAML' };

@@ -9,69 +9,45 @@ import { MAX_FAULTS } from './yaml-bounds.ts';
 
 /** The schema itself is at most 9 deep; JSON Schemas of RPC parameters go deeper. */
 const DEEPEST = 32;
-/** Anchors are for sharing a few key rules: so often one may be used, those within it counted too. */
-const MAX_ALIASES = 200;
-/** Values that anchors may add to a tree. */
-const MAX_SHARED_VALUES = 100_000;
+/** Values that anchors may add to a tree: they are for sharing a few key rules. */
+const MAX_SHARED_VALUES = 5_000;
 
 /** A fault at a node, or, where its place is known by its path, at the value there. */
 export interface TreeFault extends PathFault {
   readonly node?: unknown;
 }
 
-/** A value, with what it would cost to use it again. */
-interface Branch {
-  readonly value: unknown;
-  readonly height: number;
-  readonly values: number;
-  readonly aliases: number;
-}
-
-interface Anchor extends Branch {
-  uses: number;
-}
-
 /** The plain values of a document, and what is wrong with it; with a fault the values are not whole. */
 export function treeOf(document: Document.Parsed): { readonly tree: unknown; readonly faults: readonly TreeFault[] } {
   const builder = new TreeBuilder();
-  const { value } = builder.build(document.contents, []);
-  return { tree: value, faults: builder.faults };
+  return { tree: builder.build(document.contents, []), faults: builder.faults };
 }
 
 class TreeBuilder {
   readonly faults: TreeFault[] = [];
-  readonly #anchors = new Map<string, Anchor>();
+  readonly #anchors = new Map<string, unknown>();
   #shared = 0;
 
-  build(node: unknown, path: ConfigPath): Branch {
+  build(node: unknown, path: ConfigPath): unknown {
     if (isAlias(node)) return this.#use(node, path);
-    const branch = this.#plain(node, path);
+    const value = this.#plain(node, path);
     const { anchor } = (node ?? {}) as Node & { readonly anchor?: string };
-    if (anchor !== undefined) this.#anchors.set(anchor, { ...branch, uses: 0 });
-    return branch;
+    if (anchor !== undefined) this.#anchors.set(anchor, value);
+    return value;
   }
 
-  #plain(node: unknown, path: ConfigPath): Branch {
-    if (isScalar(node)) return leaf(node.value);
-    if (!isMap(node) && !isSeq(node)) return leaf(null);
+  #plain(node: unknown, path: ConfigPath): unknown {
+    if (isScalar(node)) return node.value;
+    if (!isMap(node) && !isSeq(node)) return null;
     if (path.length >= DEEPEST) return this.#tooDeep(path);
-    const value: unknown[] | Record<string, unknown> = isSeq(node) ? [] : {};
-    let [height, values, aliases] = [0, 1, 0];
-    const add = (member: Branch): unknown => {
-      height = Math.max(height, member.height);
-      values += member.values;
-      aliases += member.aliases;
-      return member.value;
-    };
-    if (Array.isArray(value)) for (const [index, item] of node.items.entries()) value.push(add(this.build(item, [...path, index])));
-    else {
-      for (const pair of node.items as Pair[]) {
-        const key = this.#keyOf(pair, value, path);
-        const member = add(this.build(pair.value, [...path, key ?? '']));
-        if (key !== undefined) value[key] = member;
-      }
+    if (isSeq(node)) return node.items.map((item, index) => this.build(item, [...path, index]));
+    const mapping: Record<string, unknown> = {};
+    for (const pair of node.items as Pair[]) {
+      const key = this.#keyOf(pair, mapping, path);
+      const member = this.build(pair.value, [...path, key ?? '']);
+      if (key !== undefined) mapping[key] = member;
     }
-    return { value, height: height + 1, values, aliases };
+    return mapping;
   }
 
   /** Undefined for a key that is none. */
@@ -91,28 +67,27 @@ class TreeBuilder {
     return undefined;
   }
 
-  #use(node: { readonly source: string }, path: ConfigPath): Branch {
-    const anchor = this.#anchors.get(node.source);
-    if (anchor === undefined) {
+  #use(node: { readonly source: string }, path: ConfigPath): unknown {
+    if (!this.#anchors.has(node.source)) {
       // The anchor's name may be a token that begins with * and wanted quotes.
       const hint = didYouMeanWhenTold(node.source, [...this.#anchors.keys()], 'put values that begin with * in quotes');
       const expected = 'an anchor of this name, set before it is used';
       this.#fault({ node, path, problem: 'an alias without its anchor', expected, ...hint });
-      return leaf(null);
+      return null;
     }
-    anchor.uses += 1;
-    this.#shared += anchor.values;
-    if (anchor.uses * Math.max(1, anchor.aliases) > MAX_ALIASES || this.#shared > MAX_SHARED_VALUES) {
-      this.#faultOnce({ path: [], problem: 'too many aliases', expected: `at most ${MAX_ALIASES} uses of an anchor` });
-      return leaf(null);
+    const value = this.#anchors.get(node.source);
+    const weight = this.#shared > MAX_SHARED_VALUES ? { height: 0, values: 0 } : weightOf(value);
+    this.#shared += weight.values;
+    if (this.#shared > MAX_SHARED_VALUES) {
+      this.#faultOnce({ path: [], problem: 'too many aliases', expected: `at most ${MAX_SHARED_VALUES} values by them` });
+      return null;
     }
-    if (path.length + anchor.height > DEEPEST) return this.#tooDeep(path);
-    return { ...anchor, aliases: anchor.aliases + 1 };
+    return path.length + weight.height > DEEPEST ? this.#tooDeep(path) : value;
   }
 
-  #tooDeep(path: ConfigPath): Branch {
+  #tooDeep(path: ConfigPath): null {
     this.#faultOnce({ path: path.slice(0, 3), problem: 'nested too deeply', expected: `at most ${DEEPEST} levels` });
-    return leaf(null);
+    return null;
   }
 
   /** Reports a fault of the whole file, once. */
@@ -125,6 +100,12 @@ class TreeBuilder {
   }
 }
 
-function leaf(value: unknown): Branch {
-  return { value, height: 0, values: 1, aliases: 0 };
+/** How many levels and values another use of a value adds. */
+function weightOf(value: unknown): { readonly height: number; readonly values: number } {
+  if (typeof value !== 'object' || value === null) return { height: 0, values: 1 };
+  const members = Object.values(value).map(weightOf);
+  return {
+    height: 1 + members.reduce((height, member) => Math.max(height, member.height), 0),
+    values: 1 + members.reduce((values, member) => values + member.values, 0),
+  };
 }

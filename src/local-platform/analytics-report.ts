@@ -1,14 +1,130 @@
-/**
- * Runs a saved view over the telemetry there is, one row at a time:
- *
- *   devices → (keys) → points in range → grouped by hour or day, or not → rows
- */
-import type { JsonObject, JsonValue } from '../host/json.ts';
-import { summarise } from './aggregation.ts';
-import type { ReportAggregation, SavedView, ViewField, ViewFilters } from './analytics-views.ts';
+/** Saved table views of the analytics service (which fields make a row, over which time, with which filters), run over the telemetry there is, row by row. */
+import { isJsonObject, type JsonObject, type JsonValue } from '../host/json.ts';
 import type { PlatformDevice } from './device-registry.ts';
+import { PayloadFault } from './http-reply.ts';
 import type { PlatformState } from './platform-state.ts';
-import type { Point } from './telemetry-store.ts';
+import { type Point, summarise } from './telemetry-store.ts';
+
+const REPORT_AGGREGATIONS = ['NONE', 'MIN', 'MAX', 'AVG', 'SUM', 'COUNT', 'FIRST', 'LAST'] as const;
+export type ReportAggregation = (typeof REPORT_AGGREGATIONS)[number];
+
+/** A column. */
+export type ViewField =
+  | { readonly label: string; readonly source: 'device' }
+  /** The telemetry key's name; with it a report has one row per key. */
+  | { readonly label: string; readonly source: 'key' }
+  /** UTC ms, as a string; of the hour or the day when grouped. */
+  | { readonly label: string; readonly source: 'time'; readonly groupBy?: 'hour' | 'day' }
+  /** Value of `key`, or of the row's own key when there is a field of source `key`. */
+  | { readonly label: string; readonly source: 'value'; readonly key?: string; readonly aggregation: ReportAggregation };
+
+export type ViewFilters = Readonly<Record<string, readonly JsonValue[]>>;
+
+export interface SavedView {
+  /** UUID. */
+  readonly id: string;
+  readonly name: string;
+  readonly fields: readonly ViewField[];
+  /** UTC epoch ms, start inclusive, end exclusive; from the first to the last point where absent. */
+  readonly rangeStartTs?: number;
+  readonly rangeEndTs?: number;
+  /** By label of a device or key field, or by `device` and `key`; an empty list filters nothing. */
+  readonly filters: ViewFilters;
+}
+
+const DEVICE_AND_KEY: readonly ViewField[] = [
+  { label: 'Device', source: 'device' },
+  { label: 'Key', source: 'key' },
+];
+
+/** There from the start, under ids that scripts can rely on: every point, and every key's hours. */
+export const BUILT_IN_VIEWS: readonly SavedView[] = [
+  {
+    id: '7e57ab1e-0000-4000-8000-000000000001',
+    name: 'All telemetry',
+    filters: {},
+    fields: [...DEVICE_AND_KEY, { label: 'Time', source: 'time' }, { label: 'Value', source: 'value', aggregation: 'NONE' }],
+  },
+  {
+    id: '7e57ab1e-0000-4000-8000-000000000002',
+    name: 'Telemetry by hour',
+    filters: {},
+    fields: [
+      ...DEVICE_AND_KEY,
+      { label: 'Hour', source: 'time', groupBy: 'hour' },
+      { label: 'Count', source: 'value', aggregation: 'COUNT' },
+      { label: 'Sum', source: 'value', aggregation: 'SUM' },
+      { label: 'First', source: 'value', aggregation: 'FIRST' },
+      { label: 'Last', source: 'value', aggregation: 'LAST' },
+    ],
+  },
+];
+
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+/** A view out of JSON. @throws PayloadFault that names what is wrong. */
+export function readView(json: JsonObject): SavedView {
+  const { id, name, fields, rangeStartTs, rangeEndTs } = json;
+  if (typeof id !== 'string' || !UUID.test(id)) throw new PayloadFault('the id of a view is a UUID');
+  if (!Array.isArray(fields) || fields.length === 0) throw new PayloadFault('a view has at least one field');
+  const read = fields.map(readField);
+  if (new Set(read.map(({ label }) => label)).size !== read.length) throw new PayloadFault('two fields of a view have one label');
+  const perKey = read.some(({ source }) => source === 'key');
+  if (!perKey && read.some((field) => field.source === 'value' && field.key === undefined))
+    throw new PayloadFault('a value needs a key, unless there is a field of source key');
+  return {
+    id,
+    name: typeof name === 'string' ? name : id,
+    ...(isBlank(rangeStartTs) ? {} : { rangeStartTs: readMs(rangeStartTs) }),
+    ...(isBlank(rangeEndTs) ? {} : { rangeEndTs: readMs(rangeEndTs) }),
+    filters: readFilters(json.filters),
+    fields: read,
+  };
+}
+
+/** Filters out of JSON: lists of values by name. @throws PayloadFault for anything else. */
+export function readFilters(json: JsonValue | undefined): ViewFilters {
+  if (isBlank(json)) return {};
+  if (!isJsonObject(json)) throw new PayloadFault('filters are an object');
+  return Object.fromEntries(
+    Object.entries(json).map(([name, values]) => {
+      if (!Array.isArray(values)) throw new PayloadFault(`the filter ${name} is no array of values`);
+      return [name, values];
+    }),
+  );
+}
+
+/** A time in ms, as a number or in a string. @throws PayloadFault for anything else. */
+export function readMs(json: JsonValue | undefined): number {
+  const ms = typeof json === 'number' ? json : typeof json === 'string' && /^-?\d+$/.test(json) ? Number(json) : Number.NaN;
+  if (!Number.isSafeInteger(ms)) throw new PayloadFault('a range is given in milliseconds');
+  return ms;
+}
+
+/** Absent, null or an empty string: what the contract calls blank. */
+export function isBlank(json: JsonValue | undefined): boolean {
+  return json === undefined || json === null || json === '';
+}
+
+function readField(json: JsonValue): ViewField {
+  if (!isJsonObject(json) || typeof json.label !== 'string' || json.label === '') throw new PayloadFault('a field has a label');
+  const { label, source, groupBy, key } = json;
+  switch (source) {
+    case 'device':
+    case 'key':
+      return { label, source };
+    case 'time':
+      if (groupBy !== undefined && groupBy !== 'hour' && groupBy !== 'day') throw new PayloadFault('time is grouped by hour or day');
+      return { label, source, ...(groupBy === undefined ? {} : { groupBy }) };
+    case 'value': {
+      const aggregation = REPORT_AGGREGATIONS.find((known) => known === (json.aggregation ?? 'NONE'));
+      if (aggregation === undefined) throw new PayloadFault(`an aggregation is one of ${REPORT_AGGREGATIONS.join(', ')}`);
+      return { label, source, aggregation, ...(typeof key === 'string' ? { key } : {}) };
+    }
+    default:
+      throw new PayloadFault('the source of a field is device, key, time or value');
+  }
+}
 
 export interface ReportRange {
   readonly startTs: number;

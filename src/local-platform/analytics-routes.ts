@@ -1,15 +1,22 @@
 /** The analytics service: `buildReport`, and where people save and list views. */
 import { randomUUID } from 'node:crypto';
 import { isJsonObject, type JsonObject, jsonOf, stringifyJson } from '../host/json.ts';
-import { columnLabels, type ReportRange, reportRows } from './analytics-report.ts';
-import { isBlank, readFilters, readMs, readView, type SavedView, type ViewFilters } from './analytics-views.ts';
-import { objectIn } from './entities.ts';
-import { errorReply, jsonReply } from './http-reply.ts';
+import {
+  columnLabels,
+  isBlank,
+  type ReportRange,
+  readFilters,
+  readMs,
+  readView,
+  reportRows,
+  type SavedView,
+  type ViewFilters,
+} from './analytics-report.ts';
+import type { KeptTable } from './device-registry.ts';
+import { errorReply, jsonReply, PayloadFault, payloadFaultsAs } from './http-reply.ts';
 import type { Answer, Call, Routes } from './http-service.ts';
-import type { KeptTable } from './kept-table.ts';
 import type { LocalPlatform } from './local-platform.ts';
-import { readDocument } from './payload.ts';
-import { PayloadFault, payloadFaultsAs } from './request-faults.ts';
+import { objectIn, readDocument } from './payload.ts';
 
 interface ReportRequest {
   readonly view: SavedView;

@@ -2,13 +2,12 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../host/json.ts';
 import { asObject, type Scope } from './attribute-store.ts';
 import type { PlatformDevice } from './device-registry.ts';
-import { OK, type Reply, textReply } from './http-reply.ts';
+import { OK, PayloadFault, payloadFaultsAs, type Reply, textReply, wholeNumberOf } from './http-reply.ts';
 import type { Call, Handler, Routes } from './http-service.ts';
 import type { LocalPlatform } from './local-platform.ts';
 import type { PollEnd } from './long-polls.ts';
 import { documentReply, readAttributes, readDocument, readReply, readTelemetry } from './payload.ts';
 import type { PlatformState } from './platform-state.ts';
-import { PayloadFault, payloadFaultsAs, wholeNumberOf } from './request-faults.ts';
 import { deviceForm, type StoredValue } from './stored-value.ts';
 
 /** Answers a client-side RPC as the rule chain; undefined: nothing within its time. */

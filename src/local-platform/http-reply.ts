@@ -1,4 +1,5 @@
-/** Replies of a route, and how they are written: a text or bytes at once, or pieces as fast as the client takes them. */
+/** Replies of a route, how they are written, and the faults that the real server finds with a request. */
+
 import type { ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import type { Clock } from '../host/clock.ts';
@@ -47,4 +48,74 @@ export async function writeReply(response: ServerResponse, { status, body = '', 
   } finally {
     whenDone?.();
   }
+}
+
+export type JavaNumber = 'int' | 'long' | 'java.lang.Integer';
+
+const BITS: Readonly<Record<JavaNumber, number>> = { int: 32, 'java.lang.Integer': 32, long: 64 };
+
+/** Something wrong with a payload; each part of the API answers it in its own way, and without a word where it is `silent`. */
+export class PayloadFault extends Error {
+  readonly silent: boolean;
+
+  constructor(message: string, { silent = false }: { readonly silent?: boolean } = {}) {
+    super(message);
+    this.silent = silent;
+  }
+}
+
+/** A request that no route serves: mostly found before the token is looked at. */
+export class RequestFault extends Error {
+  readonly #status: number;
+  readonly #errorCode: number | undefined;
+
+  /** @param errorCode makes it a fault that the REST API words, whose members have another order. */
+  constructor(message: string, status = 400, errorCode?: number) {
+    super(message);
+    this.#status = status;
+    this.#errorCode = errorCode;
+  }
+
+  reply(clock: Clock): Reply {
+    const status = this.#status;
+    if (this.#errorCode !== undefined) return errorReply(status, this.message, clock, this.#errorCode);
+    return jsonReply({ message: this.message, errorCode: 31, status, timestamp: clock.wallMs() }, status);
+  }
+}
+
+export function missingBody(): RequestFault {
+  return new RequestFault('Required request body is missing');
+}
+
+/** @throws RequestFault for an item that is not there. */
+export function existing<T>(item: T | undefined): T {
+  if (item === undefined) throw new RequestFault("Requested item wasn't found!", 404, 32);
+  return item;
+}
+
+/** The answer of `work`; where its payload is at fault, the answer of `reply`. */
+export async function payloadFaultsAs<T>(reply: (fault: PayloadFault) => T, work: () => T | Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof PayloadFault) return reply(error);
+    throw error;
+  }
+}
+
+/** A whole number of a path or query; an empty one is 0. @throws RequestFault for what is none, or past the type's bits. */
+export function wholeNumberOf(text: string | null | undefined, name: string, type: JavaNumber): number {
+  if (text === null || text === undefined || text === '') return 0;
+  const isWhole = /^[+-]?\d+$/.test(text) && BigInt.asIntN(BITS[type], BigInt(text)) === BigInt(text);
+  if (isWhole) return Number(text);
+  throw new RequestFault(
+    `Method parameter '${name}': Failed to convert value of type 'java.lang.String' to required type '${type}'; For input string: "${text}"`,
+  );
+}
+
+/** @throws RequestFault when it is not given. */
+export function requiredText(query: URLSearchParams, name: string): string {
+  const text = query.get(name);
+  if (text === null) throw new RequestFault(`Required request parameter '${name}' for method parameter type String is not present`);
+  return text;
 }

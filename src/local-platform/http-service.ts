@@ -10,8 +10,7 @@ import type { AddressInfo } from 'node:net';
 import { Readable } from 'node:stream';
 import type { Clock } from '../host/clock.ts';
 import { serveOneAtATime } from '../host/request-gate.ts';
-import { type Reply, writeReply } from './http-reply.ts';
-import { missingBody, RequestFault } from './request-faults.ts';
+import { missingBody, type Reply, RequestFault, writeReply } from './http-reply.ts';
 
 /** One request, its body read and within the route's limit. */
 export interface Call {

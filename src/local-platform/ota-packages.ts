@@ -3,14 +3,12 @@ import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { JsonObject } from '../host/json.ts';
-import type { AssignedPackages, PlatformDevice } from './device-registry.ts';
-import { idIn } from './entities.ts';
-import type { KeptTable } from './kept-table.ts';
+import type { AssignedPackages, KeptTable, PlatformDevice } from './device-registry.ts';
+import { PayloadFault } from './http-reply.ts';
 import type { PlatformSettings } from './local-platform-options.ts';
-import type { UploadedFile } from './multipart.ts';
-import type { ChecksumAlgorithm } from './package-checksum.ts';
+import type { ChecksumAlgorithm, UploadedFile } from './package-file.ts';
+import { idIn } from './payload.ts';
 import type { PlatformState } from './platform-state.ts';
-import { PayloadFault } from './request-faults.ts';
 import type { StoredValue } from './stored-value.ts';
 
 export type OtaKind = 'FIRMWARE' | 'SOFTWARE';

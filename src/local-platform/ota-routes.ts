@@ -5,14 +5,12 @@ import { given } from '../host/given.ts';
 import type { JsonObject } from '../host/json.ts';
 import type { PlatformDevice } from './device-registry.ts';
 import { forDevice } from './device-routes.ts';
-import { entityId, idIn, objectIn, page, TENANT_ID } from './entities.ts';
-import { jsonReply, OK, type Reply } from './http-reply.ts';
+import { existing, jsonReply, OK, PayloadFault, type Reply, requiredText, wholeNumberOf } from './http-reply.ts';
 import type { Call, Handler, Routes } from './http-service.ts';
 import type { LocalPlatform } from './local-platform.ts';
-import { receiveFile } from './multipart.ts';
 import type { OtaKind, OtaPackage } from './ota-packages.ts';
-import { CHECKSUM_ALGORITHMS, checksumOf, readPart } from './package-checksum.ts';
-import { existing, PayloadFault, requiredText, wholeNumberOf } from './request-faults.ts';
+import { CHECKSUM_ALGORITHMS, checksumOf, readPart, receiveFile } from './package-file.ts';
+import { entityId, idIn, objectIn, page, TENANT_ID } from './payload.ts';
 
 export function otaRoutes(platform: LocalPlatform): Routes {
   const { people, state } = platform;

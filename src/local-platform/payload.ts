@@ -2,11 +2,12 @@
  * Payloads as the real platform's transport reads them (platform/wire-facts.md, "Values" and "Malformed requests"): as leniently, and with the same
  * complaints. JSON, or CBOR by content type.
  */
+
 import { Decoder, Encoder } from 'cbor-x';
 import { isJsonObject, type JsonObject, type JsonValue, parseJson, parseJsonNumbers, stringifyJson } from '../host/json.ts';
-import type { Reply } from './http-reply.ts';
+import { PayloadFault, type Reply } from './http-reply.ts';
+import type { Call } from './http-service.ts';
 import { parseLenient } from './lenient-json.ts';
-import { PayloadFault } from './request-faults.ts';
 import {
   mapLeaves,
   receivedValue,
@@ -143,4 +144,40 @@ function objectOf(wire: unknown): Readonly<Record<string, unknown>> {
 
 function isPlainObject(value: unknown): value is JsonObject {
   return isJsonObject(value) && !(value instanceof SpelledNumber);
+}
+
+/** All entities belong to one tenant. */
+export const TENANT_ID = '13814000-1dd2-11b2-8080-808080808080';
+
+/** In place of a customer where there is none. */
+export const NOBODY_ID = '13814000-1dd2-11b2-8080-808080808080';
+
+/** `{id, entityType}`, the form of every id inside a body; null for none. */
+export function entityId(entityType: string, id: string | undefined): JsonObject | null {
+  return id === undefined ? null : { entityType, id };
+}
+
+/** The id inside an `{id, entityType}`. */
+export function idIn(value: JsonValue | undefined): string | undefined {
+  return isJsonObject(value) && typeof value.id === 'string' ? value.id : undefined;
+}
+
+/** The body as an object. @throws PayloadFault for anything else. */
+export function objectIn(call: Call): JsonObject {
+  const document = readDocument(call.body, 'application/json');
+  if (!isJsonObject(document)) throw new PayloadFault('Required request body is missing');
+  return document;
+}
+
+/** One page of a list, by `pageSize` and `page`. */
+export function page(items: readonly JsonObject[], query: URLSearchParams): JsonObject {
+  const pageSize = Math.max(1, Number(query.get('pageSize') ?? 100) || 100);
+  const at = Math.max(0, Number(query.get('page') ?? 0) || 0);
+  const totalPages = Math.ceil(items.length / pageSize);
+  return {
+    data: items.slice(at * pageSize, (at + 1) * pageSize),
+    totalPages,
+    totalElements: items.length,
+    hasNext: at + 1 < totalPages,
+  };
 }

@@ -1,14 +1,16 @@
-/** Devices that provision themselves by a profile's key and secret. Refusals come with status 200 (platform/wire-facts.md). */
+/** Devices that provision themselves by a profile's key and secret, and claiming (platform/wire-facts.md, "Claim and provision"). */
+
 import { randomBytes } from 'node:crypto';
 import { given } from '../host/given.ts';
 import { isJsonObject, type JsonObject, type JsonValue, stringifyJson } from '../host/json.ts';
 import type { DeviceProfile, PlatformDevice } from './device-registry.ts';
-import { errorReply, type Reply, textReply } from './http-reply.ts';
-import type { Routes } from './http-service.ts';
+import { forDevice } from './device-routes.ts';
+import { errorReply, existing, jsonReply, OK, PayloadFault, payloadFaultsAs, type Reply, textReply } from './http-reply.ts';
+import type { Call, Routes } from './http-service.ts';
 import type { LocalPlatform } from './local-platform.ts';
-import { readDocument } from './payload.ts';
+import { objectIn, readDocument } from './payload.ts';
 import type { PlatformState } from './platform-state.ts';
-import { PayloadFault, payloadFaultsAs } from './request-faults.ts';
+import { deviceJson } from './rest-devices.ts';
 
 /** Server-side attribute by which the real platform remembers that a device was provisioned. */
 const PROVISION_STATE = 'provisionState';
@@ -97,4 +99,58 @@ function requestIn(body: JsonValue) {
     token: text('token'),
     gateway: body.gateway === true,
   };
+}
+
+interface Window {
+  readonly secretKey: string;
+  readonly untilMs: number;
+}
+
+export function claimRoutes(platform: LocalPlatform): Routes {
+  const { state, people, settings } = platform;
+  const { devices } = state.registry;
+  const { clock } = settings;
+  const windows = new Map<string, Window>();
+  return {
+    'POST /api/v1/:token/claim': forDevice(platform, (device, call) => {
+      const { secretKey, durationMs } = claimIn(call);
+      const open = windows.get(device.id);
+      const untilMs = clock.wallMs() + (durationMs > 0 ? durationMs : settings.claimDurationMs);
+      // A window that is still open stays as it is; the answer is the same. A device that has an owner opens none.
+      if (device.customer === undefined && (open === undefined || open.untilMs <= clock.wallMs()))
+        windows.set(device.id, { secretKey, untilMs });
+      return OK;
+    }),
+    'POST /api/customer/device/:name/claim': people.users((call, user) => {
+      const device = existing(state.registry.byName(call.params.name ?? ''));
+      const { secretKey } = call.body.length === 0 ? {} : objectIn(call);
+      const window = windows.get(device.id);
+      // Whoever tries shuts the window: a wrong secret costs the right one its chance.
+      windows.delete(device.id);
+      if (window === undefined) return jsonReply(device.customer === undefined ? 'FAILURE' : 'CLAIMED', 400);
+      const isRight = window.untilMs > clock.wallMs() && window.secretKey === (typeof secretKey === 'string' ? secretKey : '');
+      if (!isRight) return jsonReply('FAILURE', 400);
+      if (device.customer !== undefined) return jsonReply('CLAIMED', 400);
+      const claimed = { ...device, customer: user.username };
+      devices.put(claimed);
+      return jsonReply({ response: 'SUCCESS', device: deviceJson(claimed) });
+    }, 'CUSTOMER_USER'),
+    'DELETE /api/customer/device/:name/claim': people.users((call) => {
+      const { customer: _released, ...free } = existing(state.registry.byName(call.params.name ?? ''));
+      windows.delete(free.id);
+      devices.put(free);
+      return OK;
+    }),
+  };
+}
+
+/** Text of any kind of value, as the real server's parser gives it. @throws PayloadFault for what is no claim. */
+function claimIn({ body, headers }: Call): { readonly secretKey: string; readonly durationMs: number } {
+  const claim = body.length === 0 ? {} : readDocument(body, headers['content-type']);
+  if (!isJsonObject(claim)) throw new PayloadFault(`Can't parse value: ${stringifyJson(claim)}`);
+  const { secretKey = '', durationMs = 0 } = claim;
+  if (typeof secretKey === 'object') throw new PayloadFault('secretKey is no text', { silent: true });
+  if (typeof durationMs === 'object' || typeof durationMs === 'boolean' || !/^-?\d+/.test(String(durationMs)))
+    throw new PayloadFault('durationMs is no number', { silent: true });
+  return { secretKey: String(secretKey), durationMs: Number.parseInt(String(durationMs), 10) };
 }

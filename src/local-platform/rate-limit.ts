@@ -1,9 +1,7 @@
-/**
- * Limits per device, off by default as on a stock server: of messages, of messages that bring data points, and of the data points in them,
- * each over several windows at once (platform/wire-facts.md, "Rate limits").
- */
+/** Limits as the real servers have them: of messages and data points per device, and of the reports that run at a time (platform/wire-facts.md). */
 import type { Clock } from '../host/clock.ts';
 import { getOrInsert } from '../host/get-or-insert.ts';
+import type { PlatformSettings } from './local-platform-options.ts';
 
 /** Windows as the real server spells them: `100:1,3000:60` is 100 in one second and 3000 in a minute. */
 export interface RateLimits {
@@ -73,4 +71,51 @@ export function windowsOf(spec: string): readonly Window[] {
     if (capacity === undefined || Number(seconds) === 0) throw new Error(`a rate limit is like 100:1,3000:60, not ${spec}`);
     return { capacity: Number(capacity), durationMs: Number(seconds) * 1000 };
   });
+}
+
+export class ExecutionPool {
+  readonly #limits: Pick<PlatformSettings['analytics'], 'threadPoolSize' | 'queueCapacity'>;
+  readonly #queue: (() => void)[] = [];
+  #running = 0;
+
+  constructor(limits: Pick<PlatformSettings['analytics'], 'threadPoolSize' | 'queueCapacity'>) {
+    this.#limits = limits;
+  }
+
+  /** Executions now, and requests that wait for one. */
+  get held(): { readonly running: number; readonly waiting: number } {
+    return { running: this.#running, waiting: this.#queue.length };
+  }
+
+  /**
+   * Resolves when there is room, with the function that gives it back (any number of times); with undefined when pool and queue are full,
+   * or when `gone` aborts while waiting.
+   */
+  async enter(gone: AbortSignal): Promise<(() => void) | undefined> {
+    if (this.#running < this.#limits.threadPoolSize) return this.#start();
+    if (this.#queue.length >= this.#limits.queueCapacity || gone.aborted) return undefined;
+    return new Promise((resolve) => {
+      const giveUp = (): void => {
+        this.#queue.splice(this.#queue.indexOf(start), 1);
+        resolve(undefined);
+      };
+      const start = (): void => {
+        gone.removeEventListener('abort', giveUp);
+        resolve(this.#start());
+      };
+      gone.addEventListener('abort', giveUp, { once: true });
+      this.#queue.push(start);
+    });
+  }
+
+  #start(): () => void {
+    this.#running += 1;
+    let over = false;
+    return () => {
+      if (over) return;
+      over = true;
+      this.#running -= 1;
+      this.#queue.shift()?.();
+    };
+  }
 }

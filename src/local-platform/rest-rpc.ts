@@ -1,11 +1,9 @@
 /** REST: RPC to devices, one-way, two-way and persistent. */
 import { type JsonObject, stringifyJson } from '../host/json.ts';
-import { entityId, objectIn } from './entities.ts';
-import { errorReply, jsonReply, OK, type Reply, textReply } from './http-reply.ts';
+import { errorReply, existing, jsonReply, OK, type Reply, textReply } from './http-reply.ts';
 import type { Call, Routes } from './http-service.ts';
 import type { LocalPlatform } from './local-platform.ts';
-import { RawReply } from './payload.ts';
-import { existing } from './request-faults.ts';
+import { entityId, objectIn, RawReply } from './payload.ts';
 import type { PersistentRpc } from './rpc-broker.ts';
 
 const NO_METHOD =

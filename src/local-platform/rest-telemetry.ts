@@ -1,16 +1,15 @@
 /** REST: time series and attributes as people, dashboards and tests read and set them. */
 import type { JsonObject, JsonValue } from '../host/json.ts';
-import { AGGREGATIONS, aggregate } from './aggregation.ts';
 import { isScope, SCOPES, type Scope } from './attribute-store.ts';
 import type { PlatformDevice } from './device-registry.ts';
-import { errorReply, jsonReply, OK, type Reply, textReply } from './http-reply.ts';
+import { errorReply, jsonReply, OK, PayloadFault, payloadFaultsAs, type Reply, textReply } from './http-reply.ts';
 import type { Answer, Call, Handler, Routes } from './http-service.ts';
 import type { LocalPlatform } from './local-platform.ts';
 import { readSetAttributes } from './payload.ts';
 import type { PlatformState } from './platform-state.ts';
-import { PayloadFault, payloadFaultsAs } from './request-faults.ts';
 import { plainForm, strictForm } from './stored-value.ts';
 import type { Point } from './telemetry-store.ts';
+import { AGGREGATIONS, aggregate } from './telemetry-store.ts';
 
 const DEFAULT_LIMIT = 100;
 /** More intervals than this the real server refuses too. */

@@ -7,7 +7,7 @@ import { randomUUID } from 'node:crypto';
 import type { Clock } from '../host/clock.ts';
 import { getOrInsert } from '../host/get-or-insert.ts';
 import type { JsonObject, JsonValue } from '../host/json.ts';
-import type { KeptTable } from './kept-table.ts';
+import type { KeptTable } from './device-registry.ts';
 import { LongPolls, type LongPollsOptions, type PollEnd } from './long-polls.ts';
 import { RawReply } from './payload.ts';
 

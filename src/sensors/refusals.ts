@@ -1,9 +1,33 @@
-/** The values that a working sensor does not give: told when it begins, when the reason changes, and when it ends. */
+/** Values that a sensor does not give: told when it begins, when the reason changes, ever more seldom where reasons take turns, and when it ends. */
+import { Backoff } from '../host/backoff.ts';
+import type { Clock } from '../host/clock.ts';
 import { getOrInsert } from '../host/get-or-insert.ts';
 import type { Refusal } from './kind/sensor.ts';
-import type { SamplerDeps } from './sampler.ts';
-import type { SensorState } from './sensor-state.ts';
-import { ToldReason } from './told-reason.ts';
+import type { SamplerDeps, SensorState } from './sampler.ts';
+
+const BETWEEN = { firstMs: 60_000, maxMs: 3_600_000 };
+
+export class ToldReason {
+  readonly #clock: Pick<Clock, 'monotonicMs' | 'jitter'>;
+  readonly #backoff: Backoff;
+  #told: string | undefined;
+  #notBeforeMs = 0;
+
+  constructor(clock: Pick<Clock, 'monotonicMs' | 'jitter'>) {
+    this.#clock = clock;
+    this.#backoff = new Backoff(BETWEEN, clock);
+  }
+
+  /** Returns true when this reason is to be told now, and counts it as told. */
+  isNews(reason: string): boolean {
+    const nowMs = this.#clock.monotonicMs();
+    if (reason === this.#told || nowMs < this.#notBeforeMs) return false;
+    // The first change is told at once.
+    if (this.#told !== undefined) this.#notBeforeMs = nowMs + this.#backoff.nextMs();
+    this.#told = reason;
+    return true;
+  }
+}
 
 export class Refusals {
   readonly #sensor: string;

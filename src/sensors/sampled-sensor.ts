@@ -6,12 +6,10 @@ import { endedWithin, withinMs } from '../host/bounded-wait.ts';
 import type { Reading, Refusal, Sample } from './kind/sensor.ts';
 import { sensorFault } from './kind/sensor-fault.ts';
 import { ReadGrid } from './read-grid.ts';
-import { Refusals } from './refusals.ts';
-import type { SamplerDeps, SamplerEntry } from './sampler.ts';
+import { Refusals, ToldReason } from './refusals.ts';
+import type { SamplerDeps, SamplerEntry, SensorState } from './sampler.ts';
 import { SensorDriver } from './sensor-driver.ts';
-import type { SensorState } from './sensor-state.ts';
-import { SensorWindow } from './sensor-window.ts';
-import { ToldReason } from './told-reason.ts';
+import { SensorWindow } from './window.ts';
 
 /** A failing sensor is tried again this soon, and at least this often, whatever its period; on its grid, where that is finer. */
 const RETRY = { firstMs: 1_000, maxMs: 60_000 };

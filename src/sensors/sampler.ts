@@ -10,8 +10,27 @@ import type { Log } from '../host/log.ts';
 import type { Sample, Sensor } from './kind/sensor.ts';
 import { sensorFault } from './kind/sensor-fault.ts';
 import { SampledSensor } from './sampled-sensor.ts';
-import type { SensorState } from './sensor-state.ts';
 import type { WindowSettings } from './window.ts';
+
+export interface SensorState {
+  readonly name: string;
+  readonly kind: string;
+  /** `starting` until the first read has ended one way or the other. */
+  readonly state: 'starting' | 'working' | 'failing';
+  readonly periodMs: number;
+  /** The newest reading of each key. */
+  readonly readings: readonly Sample[];
+  /** ms since boot of the newest reading. */
+  readonly lastReadAtMs?: number;
+  /** Why it fails. */
+  readonly error?: { readonly code: string; readonly message: string };
+  /** Values that the last read could not give beside its readings, and why. */
+  readonly refused: readonly { readonly key: string; readonly code: string; readonly message: string }[];
+  readonly reads: number;
+  readonly failures: number;
+  /** Times that passed without a read, because the one before had not ended, or the clock was set past them while they were waited for. */
+  readonly missed: number;
+}
 
 export interface SamplerEntry {
   /** Unique. */

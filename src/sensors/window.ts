@@ -1,6 +1,8 @@
 /** Statistics over a window, so that a sensor can be read at 10 Hz and reported once a minute: `temperature_mean`, `temperature_min` … */
+import type { Clock } from '../host/clock.ts';
 import { isNumeric, type JsonValue } from '../host/json.ts';
 import type { Reading } from './kind/sensor.ts';
+import type { SamplerEntry } from './sampler.ts';
 
 export type Statistic = 'mean' | 'min' | 'max' | 'count' | 'sum' | 'last';
 
@@ -155,4 +157,54 @@ function readingOf(key: string, { count, numbers, sum, min, max, last, unit }: T
   if (typeof value === 'number' && !Number.isFinite(value)) return [];
   if ((statistic === 'mean' || statistic === 'sum') && numbers === 0) return [];
   return [{ key: `${key}_${statistic}`, value, ...(unit !== undefined && statistic !== 'count' && { unit }) }];
+}
+
+export class SensorWindow {
+  readonly #clock: Clock;
+  /** Windows lie on the wall clock. */
+  readonly #align: boolean;
+  readonly #window: Window;
+
+  private constructor(clock: Clock, align: boolean, settings: WindowDeps) {
+    this.#clock = clock;
+    this.#align = align;
+    this.#window = new Window(settings);
+  }
+
+  /** Undefined for a sensor that reports every reading. */
+  static of({ window, align, periodMs }: Pick<SamplerEntry, 'window' | 'align' | 'periodMs'>, clock: Clock): SensorWindow | undefined {
+    return window === undefined ? undefined : new SensorWindow(clock, align, { ...window, periodMs });
+  }
+
+  /**
+   * Takes readings of now; gives the statistics of a window that ended before them, and what it holds when it is full.
+   * @param refused keys that the same read did not give.
+   */
+  addReadings(readings: readonly Reading[], refused: readonly string[] = []): readonly Reading[] {
+    const now = this.#now();
+    const finished = this.#window.finish(now);
+    const statistics = finished === undefined ? [] : stamped(finished);
+    this.#window.addReadings(readings, now, refused);
+    return this.#window.isFull ? [...statistics, ...this.cut()] : statistics;
+  }
+
+  /** Readings that were due since then, ms since boot, did not come. To be told before later readings are added. */
+  miss(sinceMs: number): void {
+    const { atMs, monotonicMs } = this.#now();
+    this.#window.miss(atMs - (monotonicMs - sinceMs), atMs);
+  }
+
+  /** Returns the readings of a window that does not come to its end. */
+  cut(): readonly Reading[] {
+    return stamped(this.#window.cut());
+  }
+
+  #now(): WindowInstant {
+    const monotonicMs = this.#clock.monotonicMs();
+    return { atMs: this.#align ? this.#clock.wallMs() : monotonicMs, monotonicMs };
+  }
+}
+
+function stamped({ readings, endedMs }: FinishedWindow): readonly Reading[] {
+  return readings.map((reading) => ({ ...reading, monotonicMs: endedMs }));
 }

@@ -1,8 +1,7 @@
 /** The board's I2C buses: chips by address, and everything a bus can do wrong. */
 import type { BoardConfig } from './board-config.ts';
-import type { SimulatedChip } from './simulated-chip.ts';
 import { type BoardContext, boardFault, FOREVER } from './simulated-part.ts';
-import type { Twins } from './twin.ts';
+import type { SimulatedChip, Twins } from './twin.ts';
 
 export class SimulatedI2c {
   readonly #context: BoardContext;

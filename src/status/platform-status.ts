@@ -4,7 +4,7 @@
  */
 import { formatDuration } from '../config/fields/quantity.ts';
 import { type ContactStatus, faultText } from '../platform/contact.ts';
-import type { ConnectionStatus, OutboxSummary } from './shape/agent-status.ts';
+import type { AgentStatus, ConnectionStatus, OutboxSummary } from './shape/agent-status.ts';
 
 export interface PlatformStatus extends ContactStatus {
   readonly verdict: 'good' | 'waiting' | 'fault';
@@ -46,4 +46,30 @@ function verdictOf({ contact, connection, outbox, wallMs, uploadIntervalMs }: Pl
 
 function wholeSeconds(ms: number): number {
   return Math.round(ms / 1_000) * 1_000;
+}
+
+export interface Health {
+  readonly ok: boolean;
+  /** Why not, in words. */
+  readonly reasons: readonly string[];
+}
+
+/** A restart may mend a `false`: only what is wrong on this machine counts. */
+export function healthOf({ outbox }: Pick<AgentStatus, 'outbox'>): Health {
+  return verdict(outbox.fault === undefined ? [] : [`the disk does not take readings (${outbox.fault})`]);
+}
+
+/** False also while the platform is out of reach; the agent measures and keeps all the same. */
+export function readinessOf({ outbox, platform, timeSynchronised }: Pick<AgentStatus, 'outbox' | 'platform' | 'timeSynchronised'>): Health {
+  return verdict([
+    ...(platform.verdict === 'good' ? [] : [platform.words]),
+    ...healthOf({ outbox }).reasons,
+    // No restart reads what the disk does not give, and until then new readings are stored and alarms leave.
+    ...(outbox.hangingReadMs === undefined ? [] : ['the disk does not come back from a read']),
+    ...(timeSynchronised ? [] : ['the clock is not synchronised']),
+  ]);
+}
+
+function verdict(reasons: readonly string[]): Health {
+  return { ok: reasons.length === 0, reasons };
 }

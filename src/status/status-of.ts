@@ -3,7 +3,7 @@ import type { ActuatorState } from '../actuators/kind/actuator.ts';
 import { given } from '../host/given.ts';
 import type { OutboxStatus } from '../outbox/outbox.ts';
 import type { ContactStatus } from '../platform/contact.ts';
-import type { SensorState } from '../sensors/sensor-state.ts';
+import type { SensorState } from '../sensors/sampler.ts';
 import type { AdaptedEntries } from '../telemetry/entry-check.ts';
 import { platformStatus } from './platform-status.ts';
 import type { AgentStatus, OutboxSummary, SensorStatus } from './shape/agent-status.ts';

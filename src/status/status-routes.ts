@@ -5,11 +5,11 @@ import type { HostMachine } from '../host/machine.ts';
 import { PageFiles } from '../host/page-files.ts';
 import { cookieOf, readText, sendFile, sendJson, sendText } from './answers.ts';
 import { EventStreams, eventText, STREAM_HEADERS } from './event-streams.ts';
-import type { Health } from './health.ts';
 import type { LogRing } from './log-ring.ts';
 import type { Metric } from './metrics.ts';
+import { PROMETHEUS_TYPE, prometheusText } from './metrics.ts';
 import { PinAccess, SESSION_LIFE_MS } from './pin-access.ts';
-import { PROMETHEUS_TYPE, prometheusText } from './prometheus-text.ts';
+import type { Health } from './platform-status.ts';
 import { readSeriesQuery, type Series, type SeriesQuery } from './series.ts';
 import type { StatusView } from './status-view.ts';
 

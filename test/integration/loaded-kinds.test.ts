@@ -45,11 +45,7 @@ async function loadedBy(...args: readonly string[]): Promise<readonly string[]> 
 
 it('reading one sensor loads its driver, and what that stands on', async () => {
   expect(await loadedBy('sensors', 'read', 'machine')).toEqual(['sensors/host/driver.ts']);
-  expect(await loadedBy('sensors', 'read', 'tool')).toEqual([
-    'sensors/command/driver.ts',
-    'sensors/families/lines/csv-fields.ts',
-    'sensors/families/lines/line-format.ts',
-  ]);
+  expect(await loadedBy('sensors', 'read', 'tool')).toEqual(['sensors/command/driver.ts', 'sensors/families/lines/line-format.ts']);
 });
 
 it('an agent that starts loads what is configured before it reads anything, also what reads later or is off, and nothing else', async () => {

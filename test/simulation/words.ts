@@ -3,7 +3,7 @@
  * only what passed the line, what the board shows, and what was called durable.
  */
 
-import { readinessOf } from '../../src/status/health.ts';
+import { readinessOf } from '../../src/status/platform-status.ts';
 import type { AgentStatus } from '../../src/status/shape/agent-status.ts';
 import { isOnAt } from './witness/intervals.ts';
 import { seconds } from './witness/sentence.ts';

@@ -1,5 +1,5 @@
-/** `turnstone identity …`: who this device is, moving it to another board, and replacing its secrets without a gap. */
-import { argument, type Call, command, toggle, valued } from '../command.ts';
+/** Commands for the identity: showing it, moving it to another board, replacing its secrets without a gap, and letting a user of the platform take it. */
+import { argument, type Call, command, duration, negation, toggle, valued } from '../command.ts';
 
 const FILE = { file: argument('') };
 const SHOW_OPTIONS = { json: toggle('print it as JSON') };
@@ -69,4 +69,26 @@ export const IDENTITY = command('identity', {
     'identity rotate-token --make             prints a new token; then enter it at the platform',
   ],
   notes: 'Passphrases and tokens are asked for, or come from files; never from the command line.',
+});
+
+const CLAIM_OPTIONS = {
+  secretKeyFile: valued('<file>', 'the secret, from a file'),
+  ask: toggle('ask for the secret'),
+  duration: valued('<duration>', 'how long the claim stands (default: what the platform is set to)', {
+    parse: duration('write a duration such as 10m or 2h', 1_000),
+  }),
+  qr: negation('without the QR code'),
+  json: toggle('print the claim as JSON'),
+};
+export type ClaimCall = Call<typeof CLAIM_OPTIONS>;
+
+export const CLAIM = command('claim', {
+  says: 'let a user of the platform claim this device',
+  options: CLAIM_OPTIONS,
+  examples: ['claim', 'claim --duration 10m', 'claim --secret-key-file /root/claim-secret --duration 1h', 'claim --ask'],
+  notes: `\
+Without a secret an unguessable one is made. Whoever enters device name and secret at the platform, or scans the code, owns the
+device. The platform keeps the first claim until it expires; until then its secret is shown again.`,
+  agent: async (configFile, edge) => (await import('../identity-files.ts')).openIdentityFiles(configFile, edge),
+  run: async (call) => (await import('../identity.ts')).claim(call),
 });

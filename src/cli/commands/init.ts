@@ -1,10 +1,11 @@
-/** `turnstone init`: a few questions, or flags; a look at the buses; a configuration that passes check-config. */
+/** A first configuration that passes check-config, and a look at what hangs on a bus or port. */
+
 import { DEFAULT_CONFIG_FILE } from '../../config/fields/default-places.ts';
-import { type Call, command, negation, taking, toggle, valued } from '../command.ts';
+import { argument, type Call, command, negation, taking, toggle, valued, wholeNumber } from '../command.ts';
 
 const PAGES = ['off', 'loopback', 'lan'] as const;
 
-const OPTIONS = {
+const INIT_OPTIONS = {
   yes: toggle('ask nothing: flags and defaults decide'),
   url: valued('<url>', 'address of the platform'),
   accessTokenFile: valued('<file>', 'the device’s access token, in a file'),
@@ -25,11 +26,11 @@ const OPTIONS = {
   force: toggle('overwrite it'),
   json: toggle('print what was found and written as JSON'),
 };
-export type InitCall = Call<typeof OPTIONS>;
+export type InitCall = Call<typeof INIT_OPTIONS>;
 
 export const INIT = command('init', {
   says: 'write a first configuration: asks a few questions and looks at the buses',
-  options: OPTIONS,
+  options: INIT_OPTIONS,
   takesSettings: true,
   examples: [
     'init',
@@ -42,4 +43,31 @@ Secrets are never arguments: they come from a prompt, a file or an environment v
 To tell I2C chips apart a register of each that answers is read. A few simple converters, expanders and bus switches have none and take the
 register’s number for a setting: where one of them drives something, say --no-scan, and look with turnstone scan i2c --addresses-only.`,
   run: async (call) => (await import('../init.ts')).initialise(call),
+});
+
+const BUSES = ['i2c', 'serial', 'gpio', 'one-wire'] as const;
+export type BusKind = (typeof BUSES)[number];
+
+const SCAN_ARGUMENTS = {
+  bus: argument(BUSES.join(', '), { parse: taking(`one of ${BUSES.join(', ')}`, (text) => BUSES.find((bus) => bus === text)) }),
+};
+const SCAN_OPTIONS = {
+  bus: valued('<number>', 'only this I2C bus', { parse: wholeNumber('the N of /dev/i2c-N', 0, 999) }),
+  addressesOnly: toggle('on I2C, show who answers and write nothing to them'),
+  config: valued('<file>', 'use the hardware section of this configuration'),
+  simulate: valued('<socket>', 'look at the simulated board on this socket'),
+  json: toggle('print what was found as JSON'),
+};
+export type ScanCall = Call<typeof SCAN_OPTIONS, typeof SCAN_ARGUMENTS>;
+
+export const SCAN = command('scan', {
+  says: 'show what hangs on a bus: i2c, serial, gpio or one-wire',
+  arguments: SCAN_ARGUMENTS,
+  options: SCAN_OPTIONS,
+  takesSettings: true,
+  examples: ['scan i2c', 'scan i2c --bus 1 --json', 'scan serial', 'scan gpio', 'scan one-wire'],
+  notes: `\
+Nothing is configured and no port opened. To tell I2C chips apart a register of each that answers is read. A few simple converters, expanders
+and bus switches have none and take the register’s number for a setting: where one of them drives something, look with --addresses-only.`,
+  run: async (call) => (await import('../scan.ts')).scan(call),
 });

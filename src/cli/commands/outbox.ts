@@ -50,13 +50,13 @@ const SUBCOMMANDS = [
       'outbox list --key temperature --key humidity --last 1h --limit 100',
       'outbox list --all --from 2026-05-01 --to 2026-05-02',
     ],
-    run: async (call) => (await import('../outbox-entries.ts')).listEntries(call),
+    run: async (call) => (await import('../outbox.ts')).listEntries(call),
   }),
   command('export', {
     says: 'write entries to stdout, as JSON lines or CSV',
     options: EXPORT_OPTIONS,
     examples: ['outbox export > waiting.jsonl', 'outbox export --all --format csv --last 24h > day.csv'],
-    run: async (call) => (await import('../outbox-entries.ts')).exportEntries(call),
+    run: async (call) => (await import('../outbox.ts')).exportEntries(call),
   }),
   command('verify', {
     says: 'read every block on the disk and say what is whole',
@@ -65,7 +65,7 @@ const SUBCOMMANDS = [
     options: VERIFY_OPTIONS,
     examples: ['outbox verify', 'outbox verify --config gateway.yaml', 'outbox verify --json'],
     exitCodes: '0 every block is whole, 1 something is damaged or was set aside',
-    run: async (call) => (await import('../outbox-work.ts')).verify(call),
+    run: async (call) => (await import('../outbox.ts')).verify(call),
   }),
   command('drain', {
     says: 'wait until everything that is held has arrived',
@@ -73,13 +73,13 @@ const SUBCOMMANDS = [
     options: DRAIN_OPTIONS,
     examples: ['outbox drain', 'outbox drain --within 10m'],
     exitCodes: '0 everything has arrived, 1 something still waits',
-    run: async (call) => (await import('../outbox-work.ts')).drain(call),
+    run: async (call) => (await import('../outbox.ts')).drain(call),
   }),
   command('rejected', {
     says: 'what the platform refused, with its answers',
     options: REJECTED_OPTIONS,
     examples: ['outbox rejected', 'outbox rejected --resend', 'outbox rejected --resend --sequence 1204 --sequence 1207'],
-    run: async (call) => (await import('../outbox-work.ts')).rejected(call),
+    run: async (call) => (await import('../outbox.ts')).rejected(call),
   }),
 ];
 

@@ -1,4 +1,5 @@
-/** `turnstone platform`: the small local platform, for benches, demos and tests, until Ctrl-C. */
+/** Stand-ins for benches, demos and tests, until Ctrl-C: a small local platform, and a simulated board. */
+
 import { windowsOf } from '../../local-platform/rate-limit.ts';
 import { type Call, command, list, taking, toggle, valued, wholeNumber } from '../command.ts';
 
@@ -7,7 +8,7 @@ const milliseconds = wholeNumber('milliseconds are a whole number above 0', 1);
 const count = wholeNumber('a whole number from 0', 0);
 const windows = taking('windows are like 100:1,3000:60', (text) => (windowsOf(text).length > 0 ? text : undefined));
 
-const OPTIONS = {
+const PLATFORM_OPTIONS = {
   port: valued('<number>', 'HTTP port; 0 takes any free one', { parse: port, byDefault: 8080 }),
   host: valued('<address>', 'address to listen on', { byDefault: '127.0.0.1' }),
   tlsPort: valued('<number>', 'HTTPS port, with a certificate made at start; 0 takes any free one', { parse: port }),
@@ -27,12 +28,33 @@ const OPTIONS = {
   device: list('<name=token>', 'make a device with this access token (repeatable)'),
   json: toggle('print the addresses as one line of JSON'),
 };
-export type PlatformCall = Call<typeof OPTIONS>;
+export type PlatformCall = Call<typeof PLATFORM_OPTIONS>;
 
 export const PLATFORM = command('platform', {
   says: 'serve a small local platform: device API and the REST part that tests and people need',
-  options: OPTIONS,
+  options: PLATFORM_OPTIONS,
   examples: ['platform', 'platform --port 8080 --data ./platform-data', 'platform --device gateway=my-access-token'],
   notes: 'People log in as tenant@thingsboard.org with the password "tenant".',
   run: async (call) => (await import('../platform.ts')).runPlatform(call),
+});
+
+const BOARD_OPTIONS = {
+  socket: valued('<path>', 'Unix socket to listen on', { isRequired: true }),
+  record: valued('<file>', 'append everything shown and done to this file, as JSON lines'),
+  config: valued('<file>', 'what is on the board (YAML or JSON); without it, a sample of everything'),
+  fit: valued('<file>', 'make the board that this agent configuration needs'),
+  json: toggle('print what is needed to reach it as one line of JSON'),
+};
+export type BoardCall = Call<typeof BOARD_OPTIONS>;
+
+export const BOARD = command('board', {
+  says: 'run a simulated board: pins, buses and ports that behave, and remember everything done to them',
+  options: BOARD_OPTIONS,
+  examples: [
+    'board --socket /tmp/board.sock',
+    'board --socket /tmp/board.sock --config board.yaml --record board.jsonl',
+    'board --socket /tmp/board.sock --fit /etc/turnstone/turnstone.yaml',
+  ],
+  notes: 'An agent uses it with "hardware: { board: simulated, boardSocket: /tmp/board.sock }".',
+  run: async (call) => (await import('../board.ts')).runBoard(call),
 });

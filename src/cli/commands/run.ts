@@ -1,16 +1,18 @@
-/** `turnstone run`: the agent itself, until it is told to stop. */
-import { type Call, CONFIG, command, toggle, valued } from '../command.ts';
+/** The agent itself, until it is told to stop; the check of its configuration; and what systemd's stop hook calls after it. */
 
-const OPTIONS = {
+import { DEFAULT_CONFIG_FILE } from '../../config/fields/default-places.ts';
+import { argument, type Call, CONFIG, choice, command, toggle, valued } from '../command.ts';
+
+const RUN_OPTIONS = {
   config: CONFIG,
   simulate: toggle('with a simulated board instead of this machine’s pins, buses and ports'),
   recordAppends: { ...valued('<file>', 'write every entry that became durable to this file, as JSON lines'), isHidden: true },
 };
-export type RunCall = Call<typeof OPTIONS>;
+export type RunCall = Call<typeof RUN_OPTIONS>;
 
 export const RUN = command('run', {
   says: 'run the agent in the foreground, as the service does',
-  options: OPTIONS,
+  options: RUN_OPTIONS,
   examples: ['run --config /etc/turnstone/turnstone.yaml', 'run --config gateway.yaml --simulate'],
   notes: `\
 Signals: SIGTERM and Ctrl-C make readings durable, send what they can and stop; SIGHUP reads the configuration again and
@@ -19,4 +21,35 @@ A file that the configuration names and that is not there now (a token, a certif
   exitCodes: `0 stopped as told, 1 failed and 66 the configuration cannot be read now (systemd starts it
 again), 78 the configuration is wrong (systemd does not)`,
   run: async (call) => (await import('../run.ts')).run(call),
+});
+
+const CHECK_ARGUMENTS = { file: argument('the configuration', { byDefault: DEFAULT_CONFIG_FILE }) };
+const CHECK_OPTIONS = { json: toggle('print faults and warnings as JSON') };
+export type CheckConfigCall = Call<typeof CHECK_OPTIONS, typeof CHECK_ARGUMENTS>;
+
+export const CHECK_CONFIG = command('check-config', {
+  says: 'check a configuration: every fault at once, with line, column and a hint',
+  arguments: CHECK_ARGUMENTS,
+  options: CHECK_OPTIONS,
+  examples: ['check-config /etc/turnstone/turnstone.yaml', 'check-config gateway.yaml --json'],
+  exitCodes: '0 the agent would start with it, 78 it would not, or not with all that is named',
+  run: async (call) => (await import('../check-config.ts')).checkConfig(call),
+});
+
+const SAFE_STATES_OPTIONS = {
+  config: valued('<file>', 'configuration of the agent', { byDefault: DEFAULT_CONFIG_FILE }),
+  event: choice('<event>', 'which of the declared states', ['stop', 'crash'], 'crash'),
+};
+export type SafeStatesCall = Call<typeof SAFE_STATES_OPTIONS>;
+
+export const SAFE_STATES = command('safe-states', {
+  says: 'set the safe states that are declared for a stop or a crash, and switch off what the agent left to be, without an agent',
+  options: SAFE_STATES_OPTIONS,
+  examples: ['safe-states --event crash'],
+  notes:
+    'Opens the hardware itself, so no agent may run: beside one that does it sets nothing.\n' +
+    'Goes by what the last agent of this boot had in force, until all of that is set; then, or without it, by the configuration.\n' +
+    'Of a configuration with faults it sets what it understands, and says where the rest is wrong.',
+  exitCodes: '0 all were set, 1 some were not, or could not be understood',
+  run: async (call) => (await import('../safe-states.ts')).applySafeStates(call),
 });

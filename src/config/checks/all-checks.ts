@@ -1,35 +1,29 @@
 /** Every check of a configuration that looks at nothing outside it, in the order in which their faults of one place are told. */
 import { checkPlatformAccess, checkProvisioning, checkStatusPage } from './access.ts';
-import { checkLimits, checkMethodValues, checkRuleValues } from './actuator-values.ts';
-import { checkDisabled } from './disabled.ts';
-import { checkDoubled } from './doubled.ts';
+import { checkLimits, checkMethodValues, checkRuleValues, checkSafeStates } from './actuators.ts';
+import { checkActuatorTimes, checkAlarms, checkDeliveryTimes, checkFirmwareBounds, checkSensorTimes, checkShapes } from './bounds.ts';
 import type { Check } from './draft.ts';
-import { checkLockoutFile, checkSockets } from './folders.ts';
+import { checkLockoutFile, checkSockets } from './files.ts';
 import { checkBias, checkBoard, checkBuses, checkLines, checkSerialPorts } from './hardware.ts';
-import { checkAttributeKeys, checkFixedAttributes, checkKeyRules, checkMethodKeys, checkProducedKeys, checkRuleKeys } from './keys.ts';
+import {
+  checkAddedKeys,
+  checkAttributeKeys,
+  checkClientAttributes,
+  checkFixedAttributes,
+  checkKeyRules,
+  checkMethodKeys,
+  checkProducedKeys,
+  checkReservedKeys,
+  checkRuleKeys,
+} from './keys.ts';
 import { checkKinds } from './kinds.ts';
-import { checkNames, checkReferences } from './names.ts';
-import { checkFirmwareBounds, checkShapes } from './ranges.ts';
-import { checkAddedKeys, checkClientAttributes, checkReservedKeys } from './reserved-keys.ts';
-import { checkConditions, checkLostSensors } from './rules.ts';
-import { checkSafeStates } from './safe-states.ts';
+import { checkDisabled, checkDoubled, checkNames, checkReferences } from './references.ts';
+import { checkAlarmTypes, checkConditions, checkLostSensors, checkRuleTypes } from './rules.ts';
 import { checkDeviceName, checkPlaceholders } from './templates.ts';
-import { checkAlarms } from './thresholds.ts';
-import { checkActuatorTimes, checkDeliveryTimes, checkSensorTimes } from './timing.ts';
-import { checkAlarmTypes, checkRuleTypes } from './value-types.ts';
 
-export const CHECKS: readonly Check[] = [
-  checkNames,
-  checkDoubled,
-  checkReferences,
-  checkDisabled,
-  checkLines,
-  checkBuses,
-  checkSerialPorts,
-  checkBias,
-  checkBoard,
-  checkSockets,
-  checkLockoutFile,
+const NAMES = [checkNames, checkDoubled, checkReferences, checkDisabled];
+const PLACES = [checkLines, checkBuses, checkSerialPorts, checkBias, checkBoard, checkSockets, checkLockoutFile];
+const KEYS = [
   checkKeyRules,
   checkProducedKeys,
   checkAttributeKeys,
@@ -39,19 +33,10 @@ export const CHECKS: readonly Check[] = [
   checkAddedKeys,
   checkRuleKeys,
   checkMethodKeys,
-  checkSensorTimes,
-  checkLostSensors,
-  checkActuatorTimes,
-  checkDeliveryTimes,
-  checkAlarms,
-  checkAlarmTypes,
-  checkKinds,
-  checkLimits,
-  checkSafeStates,
-  checkConditions,
-  checkRuleValues,
-  checkRuleTypes,
-  checkMethodValues,
+];
+const TIMES = [checkSensorTimes, checkLostSensors, checkActuatorTimes, checkDeliveryTimes, checkAlarms, checkAlarmTypes];
+const VALUES = [checkKinds, checkLimits, checkSafeStates, checkConditions, checkRuleValues, checkRuleTypes, checkMethodValues];
+const ACCESS = [
   checkPlaceholders,
   checkDeviceName,
   checkShapes,
@@ -60,3 +45,5 @@ export const CHECKS: readonly Check[] = [
   checkProvisioning,
   checkStatusPage,
 ];
+
+export const CHECKS: readonly Check[] = [...NAMES, ...PLACES, ...KEYS, ...TIMES, ...VALUES, ...ACCESS];

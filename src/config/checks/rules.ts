@@ -1,13 +1,16 @@
-/** Local rules whose conditions say nothing, or several things at once, and rules that nobody can tell to be lost. */
+/** Local rules and alarms: conditions that say nothing, or several things at once, and values that never come. */
+
 import { definitionOf } from '../../kinds/sensor-kinds.ts';
+import type { ValueType } from '../../sensors/kind/definition.ts';
 import type { ConfigPath } from '../fields/config-fault.ts';
 import { type Finding, finding, findingAtKey, noEffect } from '../fields/findings.ts';
 import { formatDuration } from '../fields/quantity.ts';
 import { childrenOf, partsOf, readingsOf } from '../keys/rule-parts.ts';
-import type { ConditionConfig, RuleConfig } from '../schema/agent-config.ts';
+import { typesForRules, valueTypeOf } from '../keys/sensor-keys.ts';
+import type { ConditionConfig, RuleConfig, SensorConfig } from '../schema/agent-config.ts';
 import { MAX_PARTS } from '../schema/conditions.ts';
+import { hoursFaults } from './bounds.ts';
 import type { Check } from './draft.ts';
-import { hoursFaults } from './timing.ts';
 
 const OTHER_FORMS = ['time', 'weekdays', 'dates', 'all', 'any', 'not'] as const;
 const FORMS = 'sensor and key with one of above, below and equal, or one of time, weekdays, dates, all, any and not';
@@ -72,4 +75,48 @@ function conditionFaults(condition: ConditionConfig, path: ConfigPath): Finding[
   if (missing.length > 0)
     return [findingAtKey(path, `a comparison without ${missing.join(' and ')}`, `${missing.join(' and ')} beside it`)];
   return limits.length === 1 ? [] : [findingAtKey(path, 'no condition', 'exactly one of above, below and equal')];
+}
+
+const IN_WORDS: Readonly<Record<ValueType, string>> = { boolean: 'true or false', number: 'a number', string: 'a text' };
+const EQUAL_TO: Readonly<Record<ValueType, string>> = { boolean: 'on or off', number: 'a number', string: 'a text' };
+
+export const checkRuleTypes: Check = ({ sensors, rules }) => {
+  const readings = rules.flatMap(({ config, path }) => readingsOf(config, path));
+  const watched = new Set(readings.map(({ sensor }) => sensor));
+  const types = new Map(sensors.flatMap(({ config }) => (watched.has(config.name) ? [[config.name, typesForRules(config)]] : [])));
+  return readings.flatMap(({ sensor, key, path, condition }) => {
+    const type = types.get(sensor)?.get(key);
+    if (type === undefined) return [];
+    if (condition !== undefined) return comparisonFaults(condition, type, path);
+    const problem = `gives nothing to the curve, as the value is ${IN_WORDS[type]}:`;
+    return type === 'number' ? [] : [finding([...path, 'key'], problem, 'a key whose values are numbers')];
+  });
+};
+
+/** Those that are written for a key; what `*` says need not be for all. */
+export const checkAlarmTypes: Check = ({ sensors }) =>
+  sensors.flatMap(({ config, path }) =>
+    Object.entries(config.keys).flatMap(([key, { alarms = [], report }]) => {
+      const place = [...path, 'keys', key, 'alarms'];
+      // No fault: a release that refused what the one before took would be rolled back for it.
+      if (alarms.length > 0 && !report)
+        return [findingAtKey(place, 'never raised, as the key is not reported', 'no alarms, or report: true', { warning: true })];
+      const type = key === '*' || alarms.length === 0 ? undefined : valueTypeOf(config, key);
+      if (type === undefined || type === 'number' || (type === 'boolean' && countsOnAndOff(config))) return [];
+      const expected = 'a key whose values are numbers, or a rule with equal';
+      return [findingAtKey(place, `never raised, as the value is ${IN_WORDS[type]}`, expected)];
+    }),
+  );
+
+function comparisonFaults({ above, below, equal }: ConditionConfig, type: ValueType, path: ConfigPath): Finding[] {
+  const problem = `never holds, as the value is ${IN_WORDS[type]}:`;
+  const limits = type === 'number' ? [] : Object.entries({ above, below }).filter(([, limit]) => limit !== undefined);
+  const findings = limits.map(([limit]) => finding([...path, limit], problem, `equal: with ${EQUAL_TO[type]}`));
+  if (equal !== undefined && typeof equal !== type) findings.push(finding([...path, 'equal'], problem, EQUAL_TO[type]));
+  return findings;
+}
+
+/** A window makes numbers of true and false. */
+function countsOnAndOff({ window }: SensorConfig): boolean {
+  return window?.statistics.some((statistic) => statistic !== 'count' && statistic !== 'last') ?? false;
 }

@@ -39,20 +39,6 @@ it('is measured once where there is light', async () => {
   expect(await read([120])).toEqual({ lux: 100, opcodes: [0x20] });
 });
 
-it('is not taken for dark because its supply failed during one measurement', async () => {
-  expect(await read([0, 120])).toEqual({ lux: 100, opcodes: [0x20, 0x20] });
-  expect(await read([0, 1])).toEqual({ lux: 0.83, opcodes: [0x20, 0x20] });
-});
-
-it('is dark when it says so twice', async () => {
-  expect(await read([0, 0])).toEqual({ lux: 0, opcodes: [0x20, 0x20] });
-});
-
-it('is believed at once where the deadline leaves no time for a second measurement', async () => {
-  expect(await read([0, 120], { deadline: '500ms' })).toEqual({ lux: 0, opcodes: [0x20] });
-  expect(await read([0, 120], { deadline: '500ms', mode: 'low' })).toEqual({ lux: 100, opcodes: [0x23, 0x23] });
-});
-
 describe('BH1750', () => {
   // ROHM BH1750FVI technical note 2009.04, rev. B, page 10: high byte 1000_0011, low byte 1001_0000 are about 28067 lx.
   it('agrees with the example of its data sheet', () => {

@@ -2,8 +2,7 @@
  * BH1750FVI: one measurement a read, after which it sleeps. ROHM technical note 2009.04, rev. B.
  *
  * Power-up (page 6): asleep, with 0 in its data register; the instruction of a read wakes it, so that there is nothing to lose between reads.
- * A supply that fails within the 180 ms of a measurement shows 0 lx, as darkness does, and the chip has no mark to tell them apart: 0 is
- * measured once more, where the deadline leaves time for it, and believed the second time. One that fails in both stays darkness.
+ * A supply that fails within the 180 ms of a measurement shows 0 lx, as darkness does, and the chip has no mark to tell them apart.
  * During a measurement: it has no busy mark either; its longest time is waited for. Overload: 0xffff is the end of its count.
  */
 import type { I2cBus } from '../../hardware/i2c-port.ts';
@@ -22,23 +21,12 @@ const MODES: Readonly<Record<Mode, { readonly opcode: number; readonly countsPer
   low: { opcode: 0x23, countsPerLux: 1.2 },
 };
 
-/** Two measurements, and what the bus takes. */
-const TIMES_OF_TWO = 3;
-
 export function open(config: Bh1750Config, deps: SensorDeps, signal: AbortSignal): Promise<Sensor> {
-  const { address, mode, deadlineMs } = config;
-  const { opcode } = MODES[mode];
-  const ms = MEASUREMENT_MS[mode];
-  const measure = async (bus: I2cBus, inner: AbortSignal): Promise<Uint8Array> => {
-    await bus.write(address, Uint8Array.of(opcode), inner);
-    await deps.clock.sleep(ms, inner);
-    return bus.read(address, 2, inner);
-  };
-  const hasTimeForTwo = deadlineMs >= ms * TIMES_OF_TWO;
+  const { address, mode } = config;
   const read = async (bus: I2cBus, inner: AbortSignal) => {
-    const first = await measure(bus, inner);
-    const isDark = first.every((byte) => byte === 0);
-    return [parseBh1750(isDark && hasTimeForTwo ? await measure(bus, inner) : first, mode)];
+    await bus.write(address, Uint8Array.of(MODES[mode].opcode), inner);
+    await deps.clock.sleep(MEASUREMENT_MS[mode], inner);
+    return [parseBh1750(await bus.read(address, 2, inner), mode)];
   };
   return openI2cChip(config, deps, { read }, signal);
 }

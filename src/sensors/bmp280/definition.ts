@@ -1,17 +1,9 @@
 /** BMP280: a BME280 without humidity. Keys `temperature` (°C), `pressure` (hPa). */
-
-import { boschFields, boschMs, boschScan, UNITS } from '../families/bosch/definition.ts';
+import { boschFields, boschKind } from '../families/bosch/definition.ts';
 import { type ConfigOf, defineSensor, sensorSection } from '../kind/definition.ts';
 
 const schema = sensorSection('bmp280', boschFields);
 
 export type Bmp280Config = ConfigOf<typeof schema>;
 
-export const bmp280 = defineSensor({
-  schema,
-  driver: () => import('./driver.ts'),
-  twin: () => import('./twin.ts'),
-  units: { temperature: UNITS.temperature, pressure: UNITS.pressure },
-  minReadMs: ({ oversampling }) => boschMs(oversampling, false),
-  scan: boschScan('bmp280'),
-});
+export const bmp280 = defineSensor({ schema, ...boschKind('bmp280') });

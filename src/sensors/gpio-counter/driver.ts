@@ -2,8 +2,7 @@
  * Pulses on a GPIO line: `total`, which survives restarts, and `rate` per second since the reading before. The total is written every
  * `saveEvery`, and at close, and reported as it was written: a power cut loses the pulses since the last write, which is the price for sparing
  * the card, and no reported total steps back. Pulses do not wait for the disk: they are counted from the start, and the total is reported once
- * it is known what they are added to. A counter that is opened again in the same process goes on from its count, also where the disk did not
- * take that.
+ * it is known what they are added to.
  */
 
 import { join } from 'node:path';
@@ -18,7 +17,7 @@ import { fieldsOf, sealJson } from '../../host/sealed-json.ts';
 import { joinedWhileUnderWay } from '../../host/shared-work.ts';
 import { rounded } from '../kind/i2c-chip.ts';
 import type { Reading, Sensor } from '../kind/sensor.ts';
-import type { LeftTotal, LeftTotals, SensorDeps } from '../kind/sensor-deps.ts';
+import type { SensorDeps } from '../kind/sensor-deps.ts';
 import { type GpioCounterConfig, UNITS } from './definition.ts';
 
 const FORMAT = { format: 'turnstone-counter', version: 1 };
@@ -28,9 +27,9 @@ const LOAD_AGAIN_MS = 10_000;
 
 export async function open(config: GpioCounterConfig, deps: SensorDeps, signal: AbortSignal): Promise<Sensor> {
   const { name, line, activeLow, bias, debounceMs, edge, saveEveryMs } = config;
-  const { clock, log, ports, stateFolder, files, leftTotals = new Map() } = deps;
+  const { clock, log, ports, stateFolder, files } = deps;
   const input = await ports.gpio.openInput({ line, activeLow, bias, debounceMs, edges: edge }, signal);
-  const total = new SavedTotal(join(stateFolder, 'counters'), name, { files, clock, log, saveEveryMs, leftTotals });
+  const total = new SavedTotal(join(stateFolder, 'counters'), name, { files, clock, log, saveEveryMs });
   input.watch(({ missed }: LineEdge) => total.countPulses(1 + missed));
   await total.load();
   let before: { readonly added: number; readonly atMs: number } | undefined;
@@ -57,7 +56,6 @@ export interface SavedTotalDeps {
   readonly clock: Clock;
   readonly log: Log;
   readonly saveEveryMs: number;
-  readonly leftTotals: LeftTotals;
 }
 
 /** A number in a file of its own. */
@@ -69,8 +67,6 @@ export class SavedTotal {
   readonly #deps: SavedTotalDeps;
   /** Count that the file held; undefined until it has been read. */
   #before: number | undefined;
-  /** Remainder of the counter before it in this process. */
-  readonly #left: Promise<LeftTotal | undefined> | undefined;
   #savedCount = 0;
   #savedForReadAtMs = Number.NEGATIVE_INFINITY;
   #cancelSave: (() => void) | undefined;
@@ -83,7 +79,6 @@ export class SavedTotal {
     this.#folder = folder;
     this.#name = name;
     this.#deps = deps;
-    this.#left = deps.leftTotals.get(name);
   }
 
   /** Undefined until it is known where it begins. */
@@ -96,7 +91,7 @@ export class SavedTotal {
   }
 
   /**
-   * Begins where the one before it or the file ends; a file that is none is quarantined and the count begins at 0. A disk that does not answer is not waited for,
+   * Begins where the file ends; a file that is none is quarantined and the count begins at 0. A disk that does not answer is not waited for,
    * and asked again until it does. Never rejects.
    */
   async load(): Promise<void> {
@@ -129,38 +124,20 @@ export class SavedTotal {
     return this.#savedCount < count ? undefined : this.#savedCount;
   }
 
-  /** Saves what is not saved yet, once the last pulse has come; what the disk does not take is left to whoever opens it again. */
+  /** Saves what is not saved yet, once the last pulse has come; what the disk does not take is lost. */
   async close(lastPulse: Promise<void> = Promise.resolve()): Promise<void> {
     this.#isClosed = true;
-    const ended = this.#end(lastPulse);
-    this.#deps.leftTotals.set(this.#name, ended);
-    await ended;
-    await lastPulse;
-  }
-
-  /** Never rejects. */
-  async #end(lastPulse: Promise<void>): Promise<LeftTotal | undefined> {
     await lastPulse.catch(() => {});
     this.#cancelSave?.();
     this.#cancelLoad();
     if (this.#before === undefined && this.added > 0) await this.load();
     await this.#save();
-    const { count } = this;
-    if (count === this.#savedCount) return undefined;
-    if (count !== undefined) return { count, added: this.added };
-    // The total of the counter before it, told too late, is not lost with this one.
-    const left = await this.#left;
-    return { count: left?.count === undefined ? undefined : left.count + this.added, added: this.added + (left?.added ?? 0) };
+    await lastPulse;
   }
 
   async #load(): Promise<void> {
     const { files, clock, log } = this.#deps;
     try {
-      const left = await this.#left;
-      if (left?.count !== undefined) {
-        this.#before = left.count;
-        return;
-      }
       const saved = await readWhole(files, this.#path);
       const count = saved === undefined ? 0 : parseTotal(saved.toString('utf8'));
       if (count === undefined) {
@@ -168,7 +145,7 @@ export class SavedTotal {
         log.error({ counter: this.#name, aside }, 'the saved total cannot be read; counting begins at 0');
       }
       this.#savedCount = count ?? 0;
-      this.#before = this.#savedCount + (left?.added ?? 0);
+      this.#before = this.#savedCount;
     } catch (error) {
       const told = { path: this.#path, reason: messageOf(error) };
       log.warn(told, 'the saved total is not known; pulses are counted, and added to it when it is');

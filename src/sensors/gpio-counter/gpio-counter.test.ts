@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { type BoardBench, openBoardBench, until } from '../../../test/support/board-bench.ts';
 import { FakeClock } from '../../../test/support/fake-clock.ts';
-import { MemoryFiles, type Operation } from '../../../test/support/memory-files.ts';
+import { MemoryFiles } from '../../../test/support/memory-files.ts';
 import { OF_THIS_MACHINE, sensorConfig, sensorDeps } from '../../../test/support/sensor-bench.ts';
 import type { LineEdge } from '../../hardware/gpio-port.ts';
 import type { Ports } from '../../hardware/ports.ts';
@@ -12,7 +12,6 @@ import { systemClock } from '../../host/clock.ts';
 import { type Files, systemFiles } from '../../host/files.ts';
 import { silentLog } from '../../host/log.ts';
 import { sealJson } from '../../host/sealed-json.ts';
-import type { LeftTotals } from '../kind/sensor-deps.ts';
 import { open as openGpioCounter, SavedTotal } from './driver.ts';
 
 const { signal } = new AbortController();
@@ -106,13 +105,8 @@ describe('a counter whose chip is pulled out', () => {
 });
 
 describe('SavedTotal', () => {
-  const open = async (
-    folder: string,
-    clock: FakeClock,
-    files: Files = systemFiles,
-    leftTotals: LeftTotals = new Map(),
-  ): Promise<SavedTotal> => {
-    const total = new SavedTotal(folder, 'water', { files, clock, log: silentLog, saveEveryMs: 60_000, leftTotals });
+  const open = async (folder: string, clock: FakeClock, files: Files = systemFiles): Promise<SavedTotal> => {
+    const total = new SavedTotal(folder, 'water', { files, clock, log: silentLog, saveEveryMs: 60_000 });
     await total.load();
     return total;
   };
@@ -240,90 +234,6 @@ describe('SavedTotal', () => {
     total.countPulses(1);
     await clock.advance(60_001);
     expect((await open('/counters', clock, files)).count).toBe(6);
-  });
-
-  describe('that is opened anew in the same process', () => {
-    const disk = (fails: readonly Operation[]): MemoryFiles => {
-      const files = new MemoryFiles();
-      files.addFaults({ fail: (op) => (fails.includes(op) ? { code: 'EIO' } : undefined) });
-      return files;
-    };
-
-    it('goes on from what it told, though the disk did not take it', async () => {
-      const [files, clock, left] = [new MemoryFiles(), new FakeClock(), new Map()];
-      const first = await open('/counters', clock, files, left);
-      first.countPulses(1_000);
-      await clock.advance(60_001);
-      const heal = files.addFaults({ fail: (op) => (op === 'write' ? { code: 'ENOSPC' } : undefined) });
-      first.countPulses(500);
-      await first.close();
-      const second = await open('/counters', clock, files, left);
-      second.countPulses(1);
-      expect(second.count).toBe(1_501);
-      await second.close();
-      heal();
-      const third = await open('/counters', clock, files, left);
-      expect(third.count).toBe(1_501);
-      await third.close();
-      expect((await open('/counters', clock, files)).count).toBe(1_501);
-    });
-
-    it('waits for what the one before it still writes, and for its last pulse', async () => {
-      const [files, clock, left] = [new MemoryFiles(), new FakeClock(), new Map()];
-      const synced = Promise.withResolvers<void>();
-      const lastPulse = Promise.withResolvers<void>();
-      const first = await open('/counters', clock, files, left);
-      first.countPulses(10);
-      const end = files.addFaults({ delay: (op) => (op === 'sync' ? synced.promise : undefined) });
-      const closed = first.close(lastPulse.promise);
-      const opening = open('/counters', clock, files, left);
-      first.countPulses(5);
-      lastPulse.resolve();
-      await clock.advance(1_000);
-      const second = await opening;
-      second.countPulses(1);
-      expect([second.count, second.added]).toEqual([undefined, 1]);
-      end();
-      synced.resolve();
-      await closed;
-      await until('the total', async () => second.count !== undefined);
-      expect(second.count).toBe(16);
-    });
-
-    it('is not misled by one between them that was closed before the first had told its total', async () => {
-      const [files, clock, left] = [new MemoryFiles(), new FakeClock(), new Map()];
-      const hangs = Promise.withResolvers<void>();
-      const first = await open('/counters', clock, files, left);
-      first.countPulses(100);
-      await clock.advance(60_001);
-      first.countPulses(5);
-      const heal = files.addFaults({ delay: () => hangs.promise, fail: () => ({ code: 'EIO' }) });
-      const closed = [first.close()];
-      const opening = open('/counters', clock, files, left);
-      await clock.advance(1_000);
-      const second = await opening;
-      second.countPulses(3);
-      closed.push(second.close());
-      await clock.advance(1_000);
-      hangs.resolve();
-      await Promise.all(closed);
-      heal();
-      const third = await open('/counters', clock, files, left);
-      expect(third.count).toBe(108);
-      await third.close();
-      expect((await open('/counters', clock, files)).count).toBe(108);
-    });
-
-    it('loses no pulse of those before it that never knew where they began', async () => {
-      const [files, clock, left] = [disk(['open', 'read']), new FakeClock(), new Map()];
-      for (const pulses of [5, 6]) {
-        const unknown = await open('/counters', clock, files, left);
-        unknown.countPulses(pulses);
-        await unknown.close();
-      }
-      const total = await open('/counters', clock, new MemoryFiles(), left);
-      expect(total.count).toBe(11);
-    });
   });
 
   it('sets a file aside that it cannot read, and counts from 0', async () => {

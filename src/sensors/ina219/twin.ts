@@ -4,9 +4,9 @@
  * with a read of the power register (table 8-7). After power-on it converts continuously, uncalibrated.
  */
 
-import { type ChipContext, WordChip } from '../../simulated-board/simulated-chip.ts';
 import { clamped, rounded } from '../../simulated-board/talkers/numbers.ts';
 import type { Twin } from '../../simulated-board/twin.ts';
+import { type ChipContext, WordChip } from '../../simulated-board/twin.ts';
 import type { Ina219Config } from './definition.ts';
 
 export const twin: Twin = {

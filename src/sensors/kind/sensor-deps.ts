@@ -9,17 +9,6 @@ import type { RunProgram } from '../../host/run-program.ts';
 
 export type ClientRpc = (method: string, params: JsonValue, signal: AbortSignal) => Promise<JsonValue>;
 
-/** Pulses of a closed counter that the disk did not take. */
-export interface LeftTotal {
-  /** Undefined when it was never known where it begins. */
-  readonly count: number | undefined;
-  /** Pulses since it was opened. */
-  readonly added: number;
-}
-
-/** By counter, of its last closing; undefined when all of it was written down. */
-export type LeftTotals = Map<string, Promise<LeftTotal | undefined>>;
-
 export interface SensorDeps {
   readonly ports: Ports;
   readonly clock: Clock;
@@ -28,8 +17,6 @@ export interface SensorDeps {
   readonly clientRpc?: ClientRpc;
   /** Where totals that must survive a restart are kept. */
   readonly stateFolder: string;
-  /** Totals with which counters are opened again, whatever the disk took of them; the same map for all that are opened. */
-  readonly leftTotals?: LeftTotals;
   /** Under which name the platform keeps a key; told of each reading whose key gets another. */
   readonly keyOf?: (key: string) => string;
   readonly files: Files;

@@ -5,8 +5,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { type BoardBench, openBoardBench } from '../../../test/support/board-bench.ts';
 import { sensorConfig, sensorDeps } from '../../../test/support/sensor-bench.ts';
 import { open as openModbus } from './driver.ts';
-import { pollingGroups } from './polling-groups.ts';
-import { readingOf } from './register-request.ts';
+import { pollingGroups, readingOf } from './polling-groups.ts';
 
 const { signal } = new AbortController();
 const registersOf = (registers: Readonly<Record<string, unknown>>, more: Readonly<Record<string, unknown>> = {}) =>

@@ -12,7 +12,7 @@ export const MODBUS_FAULTS: readonly PlantedFault[] = [
   },
   {
     name: 'registers that are asked for together are told apart by their order',
-    file: 'sensors/modbus/register-request.ts',
+    file: 'sensors/modbus/polling-groups.ts',
     old: 'const from = register.address - address;',
     new: 'const from = Math.min(1, register.address - address);',
     needs: ['meter'],

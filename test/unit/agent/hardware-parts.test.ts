@@ -117,27 +117,6 @@ actuators:
   - { name: pump, kind: gpio-output, line: PUMP, safe: { stop: off } }
 ${rest}`);
 
-describe('a counter that is set otherwise', () => {
-  it('goes on from its count, though the disk did not take it', async () => {
-    const lines = new FewLines();
-    const field = await open(await pump('kind: gpio-counter'), { openPorts: () => lines.ports });
-    const total = async (): Promise<unknown> => (await field.sampler.readNow('flow', never)).find(({ key }) => key === 'total')?.value;
-    field.sampler.start(never);
-    await clock.advance(1_000);
-    files.faults = { fail: () => ({ code: 'ENOSPC' }) };
-    lines.edge();
-    lines.edge();
-    expect(await total()).toBeUndefined();
-    await field.configure(await pump('kind: gpio-counter, debounce: 5ms'));
-    await clock.advance(1_000);
-    lines.edge();
-    files.faults = {};
-    await clock.advance(60_000);
-    expect(await total()).toBe(3);
-    await field.close();
-  });
-});
-
 describe('a stop', () => {
   it('sets the safe states at once, whatever hangs: a sensor’s disk, hardware that is not given back', async () => {
     const lines = new FewLines();

@@ -2,9 +2,9 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { PASSWORD_VARIABLE } from '../../../src/cli/analytics-options.ts';
 import { audit } from '../../../src/cli/audit.ts';
-import type { AuditCall } from '../../../src/cli/commands/audit.ts';
+import { PASSWORD_VARIABLE } from '../../../src/cli/command.ts';
+import type { AuditCall } from '../../../src/cli/commands/report.ts';
 import { Printer } from '../../../src/cli/printer.ts';
 
 const HOUR_MS = 3_600_000;

@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { tokenInUse } from '../../../src/cli/examination.ts';
+import { tokenInUse } from '../../../src/cli/doctor.ts';
 import { fingerprintOf } from '../../../src/provisioning/access-token.ts';
 import { type CredentialsRecord, type CredentialsState, formatCredentials } from '../../../src/provisioning/credentials-record.ts';
 

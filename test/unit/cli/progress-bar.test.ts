@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ProgressBar } from '../../../src/cli/progress-bar.ts';
+import { ProgressBar } from '../../../src/cli/printer.ts';
 import { fakeEdge } from '../../support/fake-edge.ts';
 
 describe('a progress bar', () => {

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { EXIT } from '../../../src/cli/exit-code.ts';
-import { formatterFor } from '../../../src/cli/report-formats.ts';
+import { formatterFor } from '../../../src/cli/report.ts';
 import { runCommandLine } from '../../../src/command-line/program.ts';
 import type { JsonObject } from '../../../src/host/json.ts';
 import { type FakeEdgeOptions, fakeEdge } from '../../support/fake-edge.ts';

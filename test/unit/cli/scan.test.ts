@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { EXIT } from '../../../src/cli/exit-code.ts';
-import { scanI2cBus } from '../../../src/cli/scan-board.ts';
+import { scanI2cBus } from '../../../src/cli/scan.ts';
 import { runCommandLine } from '../../../src/command-line/program.ts';
 import type { Ports } from '../../../src/hardware/ports.ts';
 import { systemClock } from '../../../src/host/clock.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { changedSections } from '../../../src/config/changes/config-diff.ts';
-import { liveSettings, withLiveSetting, withLiveSettings } from '../../../src/config/live-settings.ts';
+import { liveSettings, withLiveSetting, withLiveSettings } from '../../../src/config/live-config.ts';
 import type { AgentConfig } from '../../../src/config/schema/agent-config.ts';
 import { configOf, SMALLEST } from '../../support/config-file.ts';
 

@@ -2,7 +2,7 @@
 import { request } from 'undici';
 import { afterEach, describe, expect, it } from 'vitest';
 import { type JsonObject, type JsonValue, parseJson, stringifyJson } from '../../../src/host/json.ts';
-import { BUILT_IN_VIEWS } from '../../../src/local-platform/analytics-views.ts';
+import { BUILT_IN_VIEWS } from '../../../src/local-platform/analytics-report.ts';
 import { LocalPlatform, type LocalPlatformOptions } from '../../../src/local-platform/local-platform.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 

@@ -4,10 +4,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { PayloadFault } from '../../../src/local-platform/http-reply.ts';
 import { LocalPlatform } from '../../../src/local-platform/local-platform.ts';
-import { receiveFile } from '../../../src/local-platform/multipart.ts';
-import { CHECKSUM_ALGORITHMS, type ChecksumAlgorithm, checksumOf, readPart } from '../../../src/local-platform/package-checksum.ts';
-import { PayloadFault } from '../../../src/local-platform/request-faults.ts';
+import {
+  CHECKSUM_ALGORITHMS,
+  type ChecksumAlgorithm,
+  checksumOf,
+  readPart,
+  receiveFile,
+} from '../../../src/local-platform/package-file.ts';
 import { makeCertificate } from '../../../src/local-platform/self-signed-certificate.ts';
 
 let folder: string;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { stringifyJson } from '../../../src/host/json.ts';
+import { PayloadFault } from '../../../src/local-platform/http-reply.ts';
 import { readAttributes, readDocument, readSetAttributes, readTelemetry } from '../../../src/local-platform/payload.ts';
-import { PayloadFault } from '../../../src/local-platform/request-faults.ts';
 import { deviceForm, plainForm, type StoredValue, strictForm } from '../../../src/local-platform/stored-value.ts';
 
 const NOW_MS = 1_780_000_000_000;

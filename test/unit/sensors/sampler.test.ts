@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { AgentError } from '../../../src/errors/agent-error.ts';
 import { silentLog } from '../../../src/host/log.ts';
 import type { Reading, Refusal, Sample, Sensor } from '../../../src/sensors/kind/sensor.ts';
+import type { SensorState } from '../../../src/sensors/sampler.ts';
 import { Sampler, type SamplerEntry } from '../../../src/sensors/sampler.ts';
-import type { SensorState } from '../../../src/sensors/sensor-state.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 
 interface Fixture {

@@ -4,7 +4,7 @@ import { AgentError } from '../../../src/errors/agent-error.ts';
 import { silentLog } from '../../../src/host/log.ts';
 import type { Reading, Refusal, Sample } from '../../../src/sensors/kind/sensor.ts';
 import { Sampler, type SamplerEntry } from '../../../src/sensors/sampler.ts';
-import { SensorWindow } from '../../../src/sensors/sensor-window.ts';
+import { SensorWindow } from '../../../src/sensors/window.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 
 const MINUTE_MS = 60_000;

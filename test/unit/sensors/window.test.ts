@@ -1,7 +1,6 @@
 /** Statistics of a window: numbers by what they are, text by its count and its last value. */
 import { expect, it } from 'vitest';
-import { SensorWindow } from '../../../src/sensors/sensor-window.ts';
-import { Window, type WindowInstant } from '../../../src/sensors/window.ts';
+import { SensorWindow, Window, type WindowInstant } from '../../../src/sensors/window.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 
 const instant = (atMs: number): WindowInstant => ({ atMs, monotonicMs: atMs });

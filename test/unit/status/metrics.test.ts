@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { TelemetryEntry } from '../../../src/outbox/format/telemetry-entry.ts';
-import { healthOf, readinessOf } from '../../../src/status/health.ts';
-import { type Metric, metricsOf } from '../../../src/status/metrics.ts';
-import { prometheusText } from '../../../src/status/prometheus-text.ts';
+import { type Metric, metricsOf, prometheusText } from '../../../src/status/metrics.ts';
+import { healthOf, readinessOf } from '../../../src/status/platform-status.ts';
 import { SelfTelemetry, telemetryKey } from '../../../src/status/self-telemetry.ts';
 import type { AgentStatus } from '../../../src/status/shape/agent-status.ts';
 import { UploadTimes } from '../../../src/telemetry/upload-times.ts';

@@ -14,7 +14,7 @@ import {
   hectopascal as chipHectopascal,
   relativeHumidity as chipHumidity,
   SAMPLE_TRIMMING,
-} from './twin-compensation.ts';
+} from './twin.ts';
 
 const { signal } = new AbortController();
 

@@ -23,11 +23,20 @@ export function boschMs({ temperature, pressure, humidity }: Record<keyof typeof
   return 1.25 + 2.3 * temperature + 2.3 * pressure + 0.575 + (hasHumidity ? 2.3 * humidity + 0.575 : 0);
 }
 
-export function boschScan(kind: keyof typeof CHIP_ID): ChipScan {
-  return {
+/** All of a kind's definition but its schema. */
+export function boschKind(kind: keyof typeof CHIP_ID) {
+  const hasHumidity = kind === 'bme280';
+  const scan: ChipScan = {
     addresses: addresses(0x76, 0x77),
     isCertain: true,
     turn: 1,
     looksLike: async (bus, address, signal) => (await bus.readRegisters(address, ID_REGISTER, 1, signal))[0] === CHIP_ID[kind],
+  };
+  return {
+    driver: async () => ({ open: (await import('./driver.ts')).openBosch }),
+    twin: async () => ({ twin: (await import('./twin.ts')).boschTwin(hasHumidity) }),
+    units: hasHumidity ? UNITS : { temperature: UNITS.temperature, pressure: UNITS.pressure },
+    minReadMs: ({ oversampling }: { readonly oversampling: Parameters<typeof boschMs>[0] }) => boschMs(oversampling, hasHumidity),
+    scan,
   };
 }

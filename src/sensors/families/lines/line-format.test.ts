@@ -7,9 +7,8 @@ import { sensorConfig } from '../../../../test/support/sensor-bench.ts';
 import { sensorKeys } from '../../../config/keys/sensor-keys.ts';
 import { loadLinearPatterns } from '../../../host/linear-pattern.ts';
 import { sorted } from '../../kind/outcome.ts';
-import { csvFields } from './csv-fields.ts';
 import type { LineFormat } from './definition.ts';
-import { lineParser } from './line-format.ts';
+import { csvFields, lineParser } from './line-format.ts';
 import { LineSplitter } from './line-splitter.ts';
 
 const compile = await loadLinearPatterns();

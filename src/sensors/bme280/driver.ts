@@ -1,2 +1,0 @@
-/** The BME280 is read as its family is. */
-export { openBosch as open } from '../families/bosch/driver.ts';

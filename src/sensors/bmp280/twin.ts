@@ -1,5 +1,0 @@
-/** The BMP280 as its bus sees it. */
-import type { Twin } from '../../simulated-board/twin.ts';
-import { BoschChip } from '../families/bosch/twin.ts';
-
-export const twin: Twin = { chip: (context) => new BoschChip(context, { humidity: false }), sample: { address: 0x77 } };
