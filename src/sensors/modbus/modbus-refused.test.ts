@@ -58,7 +58,7 @@ describe('a register that the unit cannot give', () => {
     expect(alone.refused?.()).toMatchObject([{ key: 'probe', fault: { code: 'hardware/modbus-exception' } }]);
     faults = new Map([[0, refusal(code)]]);
     const beside = await meter(joined);
-    for (let at = 0; at < 22; at += 1) expect(await read(beside)).toEqual(['power', 'voltage']);
+    for (let at = 0; at < 6; at += 1) expect(await read(beside)).toEqual(['power', 'voltage']);
     expect(asked.toSorted()).toEqual(['0+1', '1+2']);
   });
 
@@ -84,8 +84,7 @@ describe('a register that the unit cannot give', () => {
       await expect(read(sensor)).rejects.toMatchObject({ recovery: 'retry' });
       faults.clear();
       expect(await read(sensor)).toEqual(['probe', 'power', 'voltage']);
-      expect(asked.at(-1)).toBe('0+3');
-      expect(asked.length).toBeLessThanOrEqual(2);
+      expect(asked).toEqual(['0+3']);
     }
   });
 
@@ -104,7 +103,7 @@ describe('a register that the unit cannot give', () => {
     faults.set(0, silentOnce);
     expect(await read(sensor)).toEqual(['probe', 'power', 'voltage', 'frequency']);
     expect(asked).toEqual(['300+1', '0+3', '0+2', '2+1']);
-    for (let at = 0; at < 22; at += 1) expect(await read(sensor)).toEqual(['probe', 'power', 'voltage', 'frequency']);
+    for (let at = 0; at < 5; at += 1) expect(await read(sensor)).toEqual(['probe', 'power', 'voltage', 'frequency']);
     expect(asked).toHaveLength(2);
   });
 
@@ -122,7 +121,7 @@ describe('a register that the unit cannot give', () => {
       return requests;
     };
     expect(await offFor(4)).toEqual([2, 1, 1, 1]);
-    expect((await offFor(2)).at(-1)).toBe(1);
+    expect(await offFor(2)).toEqual([2, 1]);
   });
 
   it('is asked for once a read, alone, when it is silent among others, and when nobody asked for what is refused between them', async () => {
@@ -256,8 +255,11 @@ describe('a register that the unit cannot give', () => {
     expect(await readUntilSilent()).toEqual(['frequency']);
     expect(asked).toEqual(['300+1', '0+3']);
     faults.clear();
-    for (let at = 0; at < 22; at += 1) expect(await read(sensor)).toEqual(['probe', 'power', 'voltage', 'frequency']);
+    for (let at = 0; at < 6; at += 1) expect(await read(sensor)).toEqual(['probe', 'power', 'voltage', 'frequency']);
     expect(asked).toEqual(['300+1', '0+3']);
+    for (let at = 0; at < 2; at += 1) expect(await readUntilSilent()).toEqual(['frequency']);
+    expect(await readUntilSilent()).toEqual(['frequency']);
+    expect(asked).toEqual(['300+1', '0+2']);
   });
 
   it('is none of what a read of a slow unit on a noisy line had no time for: that is asked for together again', async () => {

@@ -118,12 +118,12 @@ describe('a register of a sound but slow unit', () => {
     expect([...(await givenBy(3, read))].toSorted()).toEqual(all);
   });
 
-  it('takes the time of others no more than once in twenty reads when it is dead', async () => {
+  it('takes the time of others no more than once in a hundred reads when it is dead', async () => {
     const { read } = readerOf({ groups: 3, perGroup: 1, perMs: 300, deadlineMs: 1_000 }, (address) => address === 200);
     for (let at = 0; at < 100; at += 1) await read();
     const given: (readonly string[])[] = [];
     for (let at = 0; at < 300; at += 1) given.push(await read());
-    expect(given.filter((keys) => keys.length === 2).length).toBeGreaterThanOrEqual(285);
+    expect(given.filter((keys) => keys.length === 2).length).toBeGreaterThanOrEqual(297);
   });
 
   it('is read within a hundred reads and its turn, whatever was silent before, and in each where all fit', async () => {
@@ -159,10 +159,10 @@ describe('a register of a sound but slow unit', () => {
     for (let world = 0; world < 150; world += 1) {
       const unit = {
         ...{ groups: oneOf(1, 2, 3, 4), perGroup: oneOf(1, 2, 3, 4, 8) },
-        ...{ perMs: oneOf(300, 400, 600, 700), deadlineMs: oneOf(2_000, 3_000) },
+        ...{ perMs: oneOf(300, 400, 600, 700), deadlineMs: oneOf(1_000, 1_500, 2_000, 3_000) },
       };
       const size = unit.groups * unit.perGroup;
-      const dead = new Set(Array.from({ length: oneOf(1, 1, 2) }, () => oneOf(...Array(size).keys())));
+      const dead = new Set(Array.from({ length: oneOf(1, 1, 2, 3) }, () => oneOf(...Array(size).keys())));
       if (dead.size === size) continue;
       const addresses = [...dead].map((at) => 100 * Math.floor(at / unit.perGroup) + (at % unit.perGroup));
       const { all, read, told } = readerOf(unit, (address, count) => addresses.some((one) => one >= address && one < address + count));
@@ -175,7 +175,7 @@ describe('a register of a sound but slow unit', () => {
         longest = Math.max(longest, ...[...last.values()].map((lastAt) => at - lastAt));
       }
       const { failed, changes } = told();
-      if (found.failed > 10 || longest > 30 || failed > 0 || changes > 10)
+      if (found.failed > 10 || longest > 10 || failed > 0 || changes > 10)
         wrong.push(`${world}: ${JSON.stringify({ ...unit, dead: addresses.join(), found, longest, failed, changes })}`);
     }
     expect(wrong).toEqual([]);
@@ -193,9 +193,7 @@ describe('a register of a sound but slow unit', () => {
       told();
       const times = new Map(all.map((key) => [key, 0]));
       for (let at = 0; at < 200; at += 1) for (const key of await read()) times.set(key, (times.get(key) ?? 0) + 1);
-      const { failed, changes } = told();
-      expect(failed).toBe(0);
-      expect(changes).toBeLessThan(10);
+      expect(told()).toEqual({ failed: 0, changes: 0 });
       times.delete(`r${bad}`);
       expect(Math.min(...times.values())).toBeGreaterThan(80);
     }
@@ -230,7 +228,7 @@ describe('a register of a sound but slow unit', () => {
       asked = 0;
       for (let at = 0; at < 400; at += 1) expect(await read()).toEqual(all);
       expect(told()).toEqual({ failed: 0, changes: 0 });
-      expect(asked).toBeLessThan(2.06 * 400);
+      expect(asked).toBeLessThan(2.05 * 400);
     }
   });
 
