@@ -87,7 +87,7 @@ export class Outbox {
     this.#commit = new GroupCommit({
       ...parts,
       ...settings,
-      write: (blocks, isOldest) => commits.write(blocks, isOldest),
+      write: (blocks) => commits.write(blocks),
       onCommitted: (blocks) => this.#onCommitted(blocks),
       onDropped: (count, blocks) => {
         for (const { info } of blocks) state.acknowledged.add(info.firstSequence, info.lastSequence);
