@@ -137,6 +137,16 @@ export class OutboxFixture {
   }
 }
 
+/** One entry of whatever lane gives it, by itself. */
+export async function takeAlone(outbox: Outbox, sequence: number): Promise<OutboxBatch | undefined> {
+  for (const lane of LANES) {
+    const batch = await outbox.peek(lane, NO_LIMITS);
+    const entries = batch?.entries.where((row) => batch.entries.sequences[row] === sequence);
+    if (batch !== undefined && entries !== undefined && entries.length > 0) return { ...batch, entries, ranges: [[sequence, sequence]] };
+  }
+  return undefined;
+}
+
 /** Takes and acknowledges all that the lanes give, until nothing is left. */
 export async function drain(outbox: Outbox, limits = NO_LIMITS): Promise<ResolvedEntry[]> {
   const entries: ResolvedEntry[] = [];
