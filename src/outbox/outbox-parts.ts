@@ -24,8 +24,6 @@ export interface OutboxDeps extends OutboxPlace {
   readonly timeSync: TimeSource;
   /** Since when files cannot be read, over all tries to open it. Without it nothing is given up that the disk refuses at the only try. */
   readonly unread?: UnreadFiles;
-  /** Has looked at the clock since the first try to open it. */
-  readonly watch?: BootTimes;
 }
 
 export interface OutboxParts extends OutboxDeps, Omit<DeliveryParts, 'quarantined'> {
@@ -81,7 +79,6 @@ export async function openOutboxParts(deps: OutboxDeps): Promise<OutboxParts> {
     const lastKnown = state.acknowledged.lastUpTo(segment.lastSequence) ?? 0;
     if (segment.thinned === 0) segment.count = Math.max(1, lastKnown - segment.firstSequence + 1);
   }
-  if (deps.watch !== undefined) boots.takeOver(deps.watch);
   boots.refresh();
   const ledger = await Delivery.openLedger(deps, settings.maxBytes, state.flush);
   const onWritten = (bytes: number): void => {
