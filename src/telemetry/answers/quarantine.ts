@@ -3,7 +3,6 @@
  * known whether others pass. When others do, they are retried one at a time: one that fails again is at fault, one that is accepted shows that the
  * platform or the line was, and all go back to their lanes. While nothing passes, nobody is at fault.
  */
-import type { Clock } from '../../host/clock.ts';
 import type { EntryColumns, Lane, Outbox, OutboxBatch } from '../../outbox/outbox.ts';
 
 /** `nothingElse`: there are no others whose turn it is. `withHistory`: the day's budget holds back none of it. */
@@ -15,8 +14,6 @@ export interface DueOptions {
 /** Beyond so many, or so much, the one that failed first is back in its lane. */
 const MAX_QUARANTINED = 1_000;
 const MAX_BYTES = 4 * 1024 * 1024;
-/** An entry that the disk does not take as a dead letter must not take every second post of the others. */
-const AGAIN_AFTER_MS = 10_000;
 
 interface Quarantined {
   /** The entry, with its mark if it has one. */
@@ -29,15 +26,14 @@ interface Quarantined {
 }
 
 export class Quarantine {
-  readonly #deps: { readonly outbox: Pick<Outbox, 'quarantined'>; readonly clock: Pick<Clock, 'monotonicMs'> };
+  readonly #quarantined: Outbox['quarantined'];
   /** By sequence, in the order of their turns. */
   readonly #all = new Map<number, Quarantined>();
   /** Others were accepted since one was last asked for. */
   #othersAccepted = false;
-  #notBeforeMs = Number.NEGATIVE_INFINITY;
 
-  constructor(deps: { readonly outbox: Pick<Outbox, 'quarantined'>; readonly clock: Pick<Clock, 'monotonicMs'> }) {
-    this.#deps = deps;
+  constructor({ quarantined }: Pick<Outbox, 'quarantined'>) {
+    this.#quarantined = quarantined;
   }
 
   get size(): number {
@@ -60,19 +56,13 @@ export class Quarantine {
     // Nobody else knows that it was the present.
     const { lane = givenBy } = this.#all.get(sequence) ?? {};
     this.#all.delete(sequence);
-    this.#deps.outbox.quarantined.add(sequence);
+    this.#quarantined.add(sequence);
     this.#all.set(sequence, { entries, bytes: entries.jsonBytes(), lane, othersPass: false });
     for (const first of this.#all.keys()) {
       const bytes = [...this.#all.values()].reduce((sum, one) => sum + one.bytes, 0);
       if (this.#all.size <= MAX_QUARANTINED && (bytes <= MAX_BYTES || this.#all.size === 1)) break;
       this.#putBack(first);
     }
-  }
-
-  /** It failed again, and the disk does not keep it elsewhere. */
-  keep(entries: EntryColumns, givenBy: Lane): void {
-    this.add(entries, givenBy);
-    this.#notBeforeMs = this.#deps.clock.monotonicMs() + AGAIN_AFTER_MS;
   }
 
   /** It is kept elsewhere. */
@@ -93,12 +83,11 @@ export class Quarantine {
 
   /** The next to be retried by itself, after others had their turn. */
   due({ nothingElse, withHistory }: DueOptions): OutboxBatch | undefined {
-    const isEarly = this.#deps.clock.monotonicMs() < this.#notBeforeMs;
     for (const [sequence, { entries, bytes, lane }] of this.#all) {
-      if (!nothingElse && (isEarly || !this.#othersAccepted)) return undefined;
+      if (!nothingElse && !this.#othersAccepted) return undefined;
       if (lane === 'backlog' && !withHistory) continue;
       // Delivered, dropped or damaged meanwhile.
-      if (!this.#deps.outbox.quarantined.isWaiting(sequence)) this.#putBack(sequence);
+      if (!this.#quarantined.isWaiting(sequence)) this.#putBack(sequence);
       else {
         this.#othersAccepted = false;
         return { lane: lane === 'alarm' ? lane : 'backlog', entries, ranges: [[sequence, sequence]], bytes };
@@ -109,6 +98,6 @@ export class Quarantine {
 
   #putBack(sequence: number): void {
     this.#all.delete(sequence);
-    this.#deps.outbox.quarantined.putBack(sequence);
+    this.#quarantined.putBack(sequence);
   }
 }

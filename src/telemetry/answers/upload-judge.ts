@@ -47,7 +47,7 @@ export class UploadJudge {
 
   constructor(deps: UploadJudgeDeps) {
     this.#deps = deps;
-    this.quarantine = new Quarantine(deps);
+    this.quarantine = new Quarantine(deps.outbox);
     this.empty500 = new Empty500(deps.clock);
   }
 
@@ -173,7 +173,7 @@ export class UploadJudge {
     const { outbox, log } = this.#deps;
     const rows = [...entries];
     const { sequence, key, ts } = rows[0] as ResolvedEntry;
-    if (!(await this.#isKept(sequence, () => outbox.deadLetter(rows, answer)))) return this.quarantine.keep(entries, lane);
+    if (!(await this.#isKept(sequence, () => outbox.deadLetter(rows, answer)))) return this.quarantine.add(entries, lane);
     this.quarantine.release(sequence);
     log.error({ key, ts, answer }, 'the platform refuses this entry and takes others; it is tried again by itself for a week');
   }
@@ -198,7 +198,7 @@ export class UploadJudge {
     }
     for (const { entry } of left) {
       const own = entries.where((row) => entries.sequences[row] === entry.sequence);
-      this.quarantine.keep(own, lane);
+      this.quarantine.add(own, lane);
     }
     const rows = new Set(found.map(({ row }) => row));
     return left.length > 0 ? undefined : entries.where((row) => !rows.has(row));

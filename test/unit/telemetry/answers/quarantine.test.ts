@@ -3,24 +3,18 @@ import { beforeEach, expect, it } from 'vitest';
 import type { OutboxBatch } from '../../../../src/outbox/delivery/outbox-batch.ts';
 import { EntryColumns } from '../../../../src/outbox/format/entry-columns.ts';
 import { Quarantine } from '../../../../src/telemetry/answers/quarantine.ts';
-import { FakeClock } from '../../../support/fake-clock.ts';
 
-let clock: FakeClock;
 let quarantined: Set<number>;
 let gone: Set<number>;
 let quarantine: Quarantine;
 
 beforeEach(() => {
-  clock = new FakeClock();
   [quarantined, gone] = [new Set(), new Set()];
   quarantine = new Quarantine({
-    clock,
-    outbox: {
-      quarantined: {
-        add: (sequence) => void quarantined.add(sequence),
-        putBack: (sequence) => void quarantined.delete(sequence),
-        isWaiting: (sequence) => !gone.has(sequence),
-      },
+    quarantined: {
+      add: (sequence) => void quarantined.add(sequence),
+      putBack: (sequence) => void quarantined.delete(sequence),
+      isWaiting: (sequence) => !gone.has(sequence),
     },
   });
 });
@@ -78,14 +72,6 @@ it('is back in its lane when it is gone', async () => {
   gone.add(2);
   expect(due(true)).toBe(3);
   expect([quarantine.size, [...quarantined]]).toEqual([1, [3]]);
-});
-
-it('does not take the turns of others while the disk does not keep it elsewhere', async () => {
-  quarantine.keep(entries(1), 'live');
-  quarantine.accepted(batch(9));
-  expect(due()).toBeUndefined();
-  await clock.advance(10_000);
-  expect(due()).toBe(1);
 });
 
 it('holds no more than a thousand: the first is back in its lane', () => {
