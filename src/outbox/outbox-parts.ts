@@ -62,18 +62,11 @@ export async function openOutboxParts(deps: OutboxDeps): Promise<OutboxParts> {
   if (counted > 0) state.count('setAside', counted);
   const letters = await openDeadLetters({ ...deps, unread, setAside }, state);
   const boots = await BootTimes.open({ ...deps, unread, setAside });
-  let waiting: Segment | undefined;
-  const onScanned = (segment: Segment, blocks: readonly BlockInfo[]): void => {
-    closeGaps(state, segment, blocks);
-    if (segment === waiting) observeBoots(boots, blocks);
-  };
+  const onScanned = (segment: Segment, blocks: readonly BlockInfo[]): void => closeGaps(state, segment, blocks);
   const reading = new ReadingTurns(clock);
   const shelf = new SegmentShelf({ ...deps, reading, onScanned });
   const newest = await outboxFolder.load(shelf);
   if (newest !== undefined) observeBoots(boots, newest.scan.blocks);
-  else waiting = shelf.segments.at(-1);
-  // Entries of this boot may lie in a part that cannot be read yet: no step of the clock from now on moves them.
-  if (waiting !== undefined) boots.hold(clock.bootId, clock.monotonicMs());
   for (const segment of shelf.segments.filter(isOpenEnded)) {
     // Its entries are known only up to one that was delivered.
     const lastKnown = state.acknowledged.lastUpTo(segment.lastSequence) ?? 0;
