@@ -26,14 +26,15 @@ interface Quarantined {
 }
 
 export class Quarantine {
-  readonly #quarantined: Outbox['quarantined'];
+  /** It may not be open yet. */
+  readonly #outbox: Pick<Outbox, 'quarantined'>;
   /** By sequence, in the order of their turns. */
   readonly #all = new Map<number, Quarantined>();
   /** Others were accepted since one was last asked for. */
   #othersAccepted = false;
 
-  constructor({ quarantined }: Pick<Outbox, 'quarantined'>) {
-    this.#quarantined = quarantined;
+  constructor(outbox: Pick<Outbox, 'quarantined'>) {
+    this.#outbox = outbox;
   }
 
   get size(): number {
@@ -56,7 +57,7 @@ export class Quarantine {
     // Nobody else knows that it was the present.
     const { lane = givenBy } = this.#all.get(sequence) ?? {};
     this.#all.delete(sequence);
-    this.#quarantined.add(sequence);
+    this.#outbox.quarantined.add(sequence);
     this.#all.set(sequence, { entries, bytes: entries.jsonBytes(), lane, othersPass: false });
     for (const first of this.#all.keys()) {
       const bytes = [...this.#all.values()].reduce((sum, one) => sum + one.bytes, 0);
@@ -87,7 +88,7 @@ export class Quarantine {
       if (!nothingElse && !this.#othersAccepted) return undefined;
       if (lane === 'backlog' && !withHistory) continue;
       // Delivered, dropped or damaged meanwhile.
-      if (!this.#quarantined.isWaiting(sequence)) this.#putBack(sequence);
+      if (!this.#outbox.quarantined.isWaiting(sequence)) this.#putBack(sequence);
       else {
         this.#othersAccepted = false;
         return { lane: lane === 'alarm' ? lane : 'backlog', entries, ranges: [[sequence, sequence]], bytes };
@@ -98,6 +99,6 @@ export class Quarantine {
 
   #putBack(sequence: number): void {
     this.#all.delete(sequence);
-    this.#quarantined.putBack(sequence);
+    this.#outbox.quarantined.putBack(sequence);
   }
 }
