@@ -79,10 +79,17 @@ export class LedgerFile {
     for (const name of await this.#names()) {
       const bytes = await readWhole(this.#deps.files, `${this.#deps.folder}/${name}`, SMALL_FILE);
       const whole = this.#failed?.name === name ? bytes?.subarray(0, this.#failed.size) : bytes;
+      const written = new Map<string, LedgerCell>();
+      let [runs, last] = [0, 0];
       for (const line of (whole?.toString() ?? '').split('\n')) {
-        const { cell } = parseLedgerLine(line) ?? {};
-        if (cell !== undefined && matches(cell, query)) cells.merge(cell);
+        const { flush, cell } = parseLedgerLine(line) ?? {};
+        if (flush === undefined || cell === undefined || !matches(cell, query)) continue;
+        if (flush !== last) runs += 1;
+        last = flush;
+        // A flush names a cell once; earlier releases wrote it again behind a try that had failed. Numbers come again where their count was lost.
+        written.set(`${runs}\0${cell.hourMs}\0${cell.device}\0${cell.key}`, cell);
       }
+      for (const cell of written.values()) cells.merge(cell);
     }
     return cells;
   }

@@ -116,6 +116,13 @@ it('leaves nothing of a longer try that failed behind what is added again', asyn
   expect(await counts()).toEqual([3]);
 });
 
+it('counts a flush once that an earlier release wrote again behind a try that had failed', async () => {
+  await ledger.add(1, [cell(0, 1)]);
+  await ledger.add(2, [cell(0, 2), cell(3_600_000, 5)]);
+  await ledger.add(2, [cell(0, 3), cell(3_600_000, 5)]);
+  expect(await counts()).toEqual([4, 5]);
+});
+
 it('begins another file at the bound, named after its first flush, and keeps eight', async () => {
   for (let flush = 1; flush <= 60; flush += 1) await ledger.add(flush, [cell(flush * 3_600_000, 1)]);
   expect(files.paths).toHaveLength(8);

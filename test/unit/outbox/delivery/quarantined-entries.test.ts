@@ -1,6 +1,7 @@
 /** Entries that are in quarantine hold up nobody, are nobody's to acknowledge, and are lost by nothing but their own age. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Lane } from '../../../../src/outbox/delivery/outbox-batch.ts';
+import { EntryColumns } from '../../../../src/outbox/format/entry-columns.ts';
 import type { Outbox } from '../../../../src/outbox/outbox.ts';
 import { MemoryFiles } from '../../../support/memory-files.ts';
 import { drain, NO_LIMITS, OutboxFixture, takeAlone } from '../../../support/outbox-fixture.ts';
@@ -208,8 +209,8 @@ describe('in what was thinned', () => {
     const [first = -1, ...others] = await thinned();
     outbox.quarantined.add(first);
     for (const sequence of others) {
-      const alone = await takeAlone(outbox, sequence);
-      if (alone !== undefined) await outbox.acknowledge(alone);
+      const entries = EntryColumns.of([{ sequence, device: 'self', key: 'k0', value: 1, ts: 1, class: 'regular' }]);
+      await outbox.acknowledge({ lane: 'backlog', entries, ranges: [[sequence, sequence]], bytes: 1 });
     }
     for (let batch = await outbox.peek('alarm', NO_LIMITS); batch !== undefined; batch = await outbox.peek('alarm', NO_LIMITS))
       await outbox.acknowledge(batch);
