@@ -6,7 +6,7 @@ import type { HostMachine } from '../host/machine.ts';
 import { Outbox } from './outbox.ts';
 import { PatientOutbox } from './patient-outbox.ts';
 import { UnreadFiles } from './segments/small-file.ts';
-import { BootTimes, type TimeSource } from './times/boot-times.ts';
+import type { TimeSource } from './times/boot-times.ts';
 
 export interface OpenOutboxDeps extends Pick<HostMachine, 'clock' | 'files'> {
   readonly stateFolder: string;
@@ -22,14 +22,12 @@ export function openOutbox(deps: OpenOutboxDeps, signal: AbortSignal): Promise<P
   const { config, clock, files, log, timeSync, expectFolder } = deps;
   const shared = { folder: outboxFolder(deps.stateFolder), clock, files, log, timeSync, settings: config };
   const unread = new UnreadFiles(clock);
-  const watch = BootTimes.watching(shared);
   return PatientOutbox.open({
     ...shared,
     memoryEntries: config.memoryEntries,
-    watch,
     open: async () => {
       await expectFolder();
-      return Outbox.open({ ...shared, unread, watch }, signal);
+      return Outbox.open({ ...shared, unread }, signal);
     },
   });
 }

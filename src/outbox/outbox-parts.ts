@@ -24,8 +24,6 @@ export interface OutboxDeps extends OutboxPlace {
   readonly timeSync: TimeSource;
   /** Since when files cannot be read, over all tries to open it. Without it nothing is given up that the disk refuses at the only try. */
   readonly unread?: UnreadFiles;
-  /** Has looked at the clock since the first try to open it. */
-  readonly watch?: BootTimes;
 }
 
 export interface OutboxParts extends OutboxDeps, Omit<DeliveryParts, 'quarantined'> {
@@ -64,24 +62,16 @@ export async function openOutboxParts(deps: OutboxDeps): Promise<OutboxParts> {
   if (counted > 0) state.count('setAside', counted);
   const letters = await openDeadLetters({ ...deps, unread, setAside }, state);
   const boots = await BootTimes.open({ ...deps, unread, setAside });
-  let waiting: Segment | undefined;
-  const onScanned = (segment: Segment, blocks: readonly BlockInfo[]): void => {
-    closeGaps(state, segment, blocks);
-    if (segment === waiting) observeBoots(boots, blocks);
-  };
+  const onScanned = (segment: Segment, blocks: readonly BlockInfo[]): void => closeGaps(state, segment, blocks);
   const reading = new ReadingTurns(clock);
   const shelf = new SegmentShelf({ ...deps, reading, onScanned });
   const newest = await outboxFolder.load(shelf);
   if (newest !== undefined) observeBoots(boots, newest.scan.blocks);
-  else waiting = shelf.segments.at(-1);
-  // Entries of this boot may lie in a part that cannot be read yet: no step of the clock from now on moves them.
-  if (waiting !== undefined) boots.hold(clock.bootId, clock.monotonicMs());
   for (const segment of shelf.segments.filter(isOpenEnded)) {
     // Its entries are known only up to one that was delivered.
     const lastKnown = state.acknowledged.lastUpTo(segment.lastSequence) ?? 0;
     if (segment.thinned === 0) segment.count = Math.max(1, lastKnown - segment.firstSequence + 1);
   }
-  if (deps.watch !== undefined) boots.takeOver(deps.watch);
   boots.refresh();
   const ledger = await Delivery.openLedger(deps, settings.maxBytes, state.flush);
   const onWritten = (bytes: number): void => {

@@ -15,7 +15,6 @@ import type { LedgerQuery } from './delivery/ledger-file.ts';
 import { lossReport } from './delivery/loss-report.ts';
 import type { BatchLimits, Lane, OutboxBatch } from './delivery/outbox-batch.ts';
 import { type EntryQuery, readEntries } from './delivery/outbox-reading.ts';
-import type { QuarantinedEntries } from './delivery/quarantined-entries.ts';
 import { asAppended, type RejectedEntry } from './delivery/rejected-file.ts';
 import { type ResendQuery, resendDelivered } from './delivery/resend.ts';
 import type { FramedBlock } from './format/block-frame.ts';
@@ -33,7 +32,6 @@ export type { LedgerCell } from './delivery/delivery-ledger.ts';
 export type { BatchLimits, Lane, OutboxBatch } from './delivery/outbox-batch.ts';
 export type { EntryQuery } from './delivery/outbox-reading.ts';
 /** Types that other rooms use of the outbox: all of them come through this file. */
-export type { QuarantinedEntries } from './delivery/quarantined-entries.ts';
 export type { RejectedEntry } from './delivery/rejected-file.ts';
 export type { SequenceRange } from './delivery/sequence-ranges.ts';
 export type { EntryColumns, ResolvedEntry } from './format/entry-columns.ts';
@@ -47,7 +45,7 @@ const CLOSE_DEADLINE_MS = 5_000;
 
 export class Outbox {
   /** Entries that failed by themselves, until it is known whether others pass. */
-  readonly quarantined: Pick<QuarantinedEntries, keyof QuarantinedEntries>;
+  readonly quarantined: Delivery['quarantined'];
   /** Entries that the platform refuses alone while it takes others. */
   readonly deadLetters: Pick<DeadLetters, 'size' | 'next' | 'refused' | 'hurry'>;
   /** For what is taken now and appended later. */
@@ -87,7 +85,7 @@ export class Outbox {
     this.#commit = new GroupCommit({
       ...parts,
       ...settings,
-      write: (blocks, isOldest) => commits.write(blocks, isOldest),
+      write: (blocks) => commits.write(blocks),
       onCommitted: (blocks) => this.#onCommitted(blocks),
       onDropped: (count, blocks) => {
         for (const { info } of blocks) state.acknowledged.add(info.firstSequence, info.lastSequence);

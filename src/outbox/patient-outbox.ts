@@ -21,8 +21,6 @@ interface PatientOutboxDeps extends Pick<OutboxPlace, 'clock' | 'log'> {
   /** Opens it; what it throws is tried again. */
   readonly open: () => Promise<Outbox>;
   readonly timeSync: Pick<TimeSource, 'isSynchronised'>;
-  /** Looks at the clock until it is open; what opens it takes over what was seen. */
-  readonly watch: Pick<BootTimes, 'take'>;
 }
 
 /** Code that is reported while the disk has not answered. */
@@ -104,7 +102,6 @@ export class PatientOutbox {
     if (this.#outbox !== undefined) return this.#outbox.append(entries);
     if (this.#closing.signal.aborted) return Promise.reject(closedError());
     if (entries.length === 0) return Promise.resolve();
-    this.#deps.watch.take(entries);
     return new Promise((resolve, reject) => {
       this.#waiting.add(entries, resolve, reject);
       this.#boundMemory();
@@ -113,7 +110,7 @@ export class PatientOutbox {
 
   /** By what the clock says now these have their times, though they are appended later. */
   take(moments: Parameters<BootTimes['take']>[0]): void {
-    (this.#outbox?.times ?? this.#deps.watch).take(moments);
+    this.#outbox?.times.take(moments);
   }
 
   /** Resolves when all of it is durable, never while the disk takes nothing. */

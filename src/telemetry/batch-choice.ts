@@ -59,7 +59,7 @@ export class BatchChoice {
     const ahead = this.#ahead;
     this.#ahead = undefined;
     const alone = { withHistory, withDeadLetters };
-    const again = await judge.nextAlone({ ...alone, nothingElse: false });
+    const again = judge.nextAlone({ ...alone, nothingElse: false });
     if (again !== undefined) return again;
     for (const lane of due) {
       const batch = lane === 'backlog' && ahead !== undefined ? ahead : await outbox.peek(lane, limits());

@@ -19,13 +19,11 @@ const MAX_STANDING = 2_000;
 export class StandingStates {
   readonly #file: StateFile;
   /** By the key under which the platform knows it; the one that was seen longest ago comes first. */
-  readonly #standing = new Map<string, StateOwner>();
-  /** Keys of each reading, under whatever names it had. */
-  readonly #keysOf = new Map<string, Set<string>>();
+  readonly #standing: Map<string, StateOwner>;
 
   private constructor(file: StateFile, standing: readonly [string, StateOwner][]) {
     this.#file = file;
-    for (const [key, owner] of standing) this.#add(key, owner);
+    this.#standing = new Map(standing);
   }
 
   static async open(file: StateFile): Promise<StandingStates> {
@@ -36,8 +34,8 @@ export class StandingStates {
   note(key: string, owner: StateOwner, isWrong: boolean): void {
     const known = this.#standing.get(key);
     if (isWrong ? known !== undefined && isSame(known, owner) : known === undefined) return;
-    this.#delete(key);
-    if (isWrong) this.#add(key, owner);
+    this.#standing.delete(key);
+    if (isWrong) this.#standing.set(key, owner);
     this.#save();
   }
 
@@ -55,8 +53,9 @@ export class StandingStates {
 
   /** Keys of a reading's earlier names. They are forgotten here: the caller tells that they are over. */
   takeOthersOf(sensor: string, reading: string, key: string): readonly string[] {
-    const keys = this.#keysOf.get(readingId(sensor, reading));
-    return keys === undefined ? [] : this.#forget([...keys].filter((other) => other !== key));
+    if (this.#standing.size === 0) return [];
+    const others = [...this.#standing].filter(([other, owner]) => other !== key && isSame(owner, { sensor, reading }));
+    return this.#forget(others.map(([other]) => other));
   }
 
   /** Keys of readings, seen longest ago, that are too many. They are forgotten here: the caller tells that they are gone. */
@@ -78,36 +77,14 @@ export class StandingStates {
   }
 
   #forget(keys: readonly string[]): readonly string[] {
-    for (const key of keys) this.#delete(key);
+    for (const key of keys) this.#standing.delete(key);
     if (keys.length > 0) this.#save();
     return keys;
-  }
-
-  #add(key: string, owner: StateOwner): void {
-    this.#standing.set(key, owner);
-    if (owner.reading === undefined) return;
-    const id = readingId(owner.sensor, owner.reading);
-    const keys = this.#keysOf.get(id) ?? new Set();
-    this.#keysOf.set(id, keys.add(key));
-  }
-
-  #delete(key: string): void {
-    const owner = this.#standing.get(key);
-    this.#standing.delete(key);
-    if (owner?.reading === undefined) return;
-    const id = readingId(owner.sensor, owner.reading);
-    const keys = this.#keysOf.get(id);
-    keys?.delete(key);
-    if (keys?.size === 0) this.#keysOf.delete(id);
   }
 
   #save(): void {
     this.#file.save(Object.fromEntries([...this.#standing].map(([key, owner]) => [key, { ...owner }])));
   }
-}
-
-function readingId(sensor: string, reading: string): string {
-  return `${sensor}\n${reading}`;
 }
 
 function isSame(one: StateOwner, other: StateOwner): boolean {

@@ -11,9 +11,7 @@ import type { Lane, OutboxBatch } from '../../src/outbox/delivery/outbox-batch.t
 import type { ResolvedEntry } from '../../src/outbox/format/entry-columns.ts';
 import type { TelemetryEntry } from '../../src/outbox/format/telemetry-entry.ts';
 import { Outbox } from '../../src/outbox/outbox.ts';
-import type { OutboxDeps } from '../../src/outbox/outbox-parts.ts';
 import { UnreadFiles } from '../../src/outbox/segments/small-file.ts';
-import { BootTimes } from '../../src/outbox/times/boot-times.ts';
 import { FakeClock } from './fake-clock.ts';
 import { MemoryFiles } from './memory-files.ts';
 import { DEFAULT_OUTBOX_SETTINGS } from './outbox-settings.ts';
@@ -84,15 +82,9 @@ export class OutboxFixture {
     return new OutboxFixture(await mkdtemp(join(tmpdir(), 'turnstone-outbox-')), settings);
   }
 
-  /** Watches a board's clock, before its outbox is open. */
-  watch(): BootTimes {
-    const { folder, rightClock: clock, timeSync, files, settings } = this;
-    return BootTimes.watching({ folder, clock, log: silentLog, timeSync, files, settings });
-  }
-
-  async open(more: Pick<OutboxDeps, 'watch'> = {}): Promise<Outbox> {
+  async open(): Promise<Outbox> {
     const { folder, rightClock: clock, settings, timeSync, files, unread } = this;
-    const deps = { folder, clock, log: silentLog, settings, timeSync, files, unread, ...more };
+    const deps = { folder, clock, log: silentLog, settings, timeSync, files, unread };
     const outbox = await Outbox.open(deps, new AbortController().signal);
     this.#opened.push(outbox);
     return outbox;
@@ -135,6 +127,16 @@ export class OutboxFixture {
     for (const outbox of this.#opened) await this.until(outbox.close());
     await rm(this.folder, { recursive: true, force: true });
   }
+}
+
+/** One entry of whatever lane gives it, by itself. */
+export async function takeAlone(outbox: Outbox, sequence: number): Promise<OutboxBatch | undefined> {
+  for (const lane of LANES) {
+    const batch = await outbox.peek(lane, NO_LIMITS);
+    const entries = batch?.entries.where((row) => batch.entries.sequences[row] === sequence);
+    if (batch !== undefined && entries !== undefined && entries.length > 0) return { ...batch, entries, ranges: [[sequence, sequence]] };
+  }
+  return undefined;
 }
 
 /** Takes and acknowledges all that the lanes give, until nothing is left. */

@@ -22,7 +22,7 @@ export interface KnownEntry {
   /** It waits again, in whichever lane. */
   resent?: boolean;
   /** Its sequence, while it is in quarantine. */
-  asideAs?: number;
+  aside?: OutboxBatch;
 }
 
 export interface KnownOutbox {
@@ -75,7 +75,7 @@ export function checkStatus(known: KnownOutbox): void {
 /** Checks the first batch of a lane: it must belong to it, stay within the limits, and leave nothing out that comes before. */
 export function checkSelection(known: KnownOutbox, lane: Lane, limits: BatchLimits, batch: OutboxBatch | undefined): void {
   const { life, order, entries } = known;
-  const waiting = waitingOf(known).filter(({ asideAs }) => asideAs === undefined);
+  const waiting = waitingOf(known).filter(({ aside }) => aside === undefined);
   const older = waiting.filter((one) => one.entry.class === 'regular' && !mayBeLive(one, known));
   if (batch === undefined) {
     const left = {
@@ -90,12 +90,12 @@ export function checkSelection(known: KnownOutbox, lane: Lane, limits: BatchLimi
   const byName = new Map(entries.map((one) => [one.name, one]));
   const given = [...batch.entries].flatMap((entry) => byName.get(nameOf(entry)) ?? []);
   const size = batch.entries.length;
-  if (batch.ranges.length > 1 && entries.every(({ asideAs }) => asideAs === undefined)) {
+  if (batch.ranges.length > 1 && entries.every(({ aside }) => aside === undefined)) {
     if (size > limits.maxEntries) throw new Error(`a batch of ${size} entries where ${limits.maxEntries} were allowed`);
     if (batch.bytes > limits.maxBytes) throw new Error(`a batch of ${batch.bytes} bytes where ${limits.maxBytes} were allowed`);
   }
   for (const one of given) {
-    if (one.asideAs !== undefined) throw new Error(`${one.entry.key} is in quarantine and is given out`);
+    if (one.aside !== undefined) throw new Error(`${one.entry.key} is in quarantine and is given out`);
     if (lane === 'alarm' && one.entry.class !== 'alarm') throw new Error(`${one.entry.key} is no alarm`);
     if (lane === 'live' && !mayBeLive(one, known)) throw new Error(`${one.entry.key} is not of the present`);
     if (lane === 'backlog' && isLive(one, known)) throw new Error(`${one.entry.key} is of the present`);

@@ -151,7 +151,7 @@ export class OutboxModel {
     this.files.faults = faults;
     this.#diskFailed = false;
     this.#life += 1;
-    for (const known of this.#known.values()) delete known.asideAs;
+    for (const known of this.#known.values()) delete known.aside;
     const deps = { folder: FOLDER, clock: this.clock, log: silentLog, timeSync: this.#timeSync, files: this.files };
     this.#outbox = await Outbox.open({ ...deps, settings: { ...this.#settings, ...settings } }, new AbortController().signal);
   }
@@ -237,23 +237,22 @@ export class OutboxModel {
     if (batch === undefined || entry === undefined || isMark(entry.key)) return;
     this.#check(batch);
     this.#opened.quarantined.add(entry.sequence);
-    this.#of(entry.key, entry.value).asideAs = entry.sequence;
+    const { sequence } = entry;
+    const entries = batch.entries.where((row) => batch.entries.sequences[row] === sequence);
+    this.#of(entry.key, entry.value).aside = { ...batch, entries, ranges: [[sequence, sequence]] };
   }
 
   async #endAside(giveUp: boolean): Promise<void> {
     for (const known of this.#known.values()) {
-      const sequence = known.asideAs;
-      if (sequence === undefined) continue;
-      const found = await this.#opened.quarantined.peek(sequence);
-      const alone = typeof found === 'string' ? undefined : found;
-      delete known.asideAs;
-      if (alone !== undefined) this.#check(alone);
-      if (alone !== undefined && alone.entries.at(0)?.sequence !== sequence) throw new Error(`${describe(known)} is given as another`);
-      if (this.#isExact && (alone?.entries.at(0)?.sequence !== sequence || alone.entries.length !== 1))
-        throw new Error(`${describe(known)} is in quarantine and is not given alone`);
+      const { aside: alone } = known;
+      if (alone === undefined) continue;
+      const [sequence = -1] = alone.entries.sequences;
+      delete known.aside;
+      const isWaiting = this.#opened.quarantined.isWaiting(sequence);
+      if (this.#isExact && !isWaiting) throw new Error(`${describe(known)} is in quarantine and is not waiting`);
       if (!giveUp) this.#opened.quarantined.putBack(sequence);
       else {
-        if (alone === undefined) {
+        if (!isWaiting) {
           this.#opened.quarantined.putBack(sequence);
           continue;
         }
@@ -265,7 +264,7 @@ export class OutboxModel {
           },
         );
         if (!isKept) {
-          known.asideAs = sequence;
+          known.aside = alone;
           continue;
         }
         known.acknowledged = true;

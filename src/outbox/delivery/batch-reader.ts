@@ -3,7 +3,7 @@ import { hasCode } from '../../errors/agent-error.ts';
 import { endedWithin } from '../../host/bounded-wait.ts';
 import { type FramedBlock, unpackBlock } from '../format/block-frame.ts';
 import { EntryColumns } from '../format/entry-columns.ts';
-import type { PlacedBlock, Segment } from '../segments/segment-shelf.ts';
+import type { PlacedBlock } from '../segments/segment-shelf.ts';
 import { canGiveOut, freezeEntries } from '../times/entry-resolver.ts';
 import { loseBlock } from './damage.ts';
 import type { DeliveryParts } from './delivery-parts.ts';
@@ -40,35 +40,6 @@ export class BatchReader {
         if (!hasCode(error, 'outbox/unreadable')) throw error;
       }
     }
-  }
-
-  /** One entry with its mark, whether it is in quarantine or not; undefined when it was delivered, dropped or damaged. */
-  async only(sequence: number): Promise<OutboxBatch | 'unreadable' | undefined> {
-    const { shelf, state } = this.#deps;
-    const segment = shelf.segmentAtOrAfter(sequence);
-    if (segment === undefined || state.acknowledged.has(sequence)) return undefined;
-    if (!shelf.isReadable(segment)) return 'unreadable';
-    try {
-      return await this.#onlyOf(segment, sequence);
-    } catch (error) {
-      if (hasCode(error, 'outbox/unreadable')) return 'unreadable';
-      throw error;
-    }
-  }
-
-  async #onlyOf(segment: Segment, sequence: number): Promise<OutboxBatch | undefined> {
-    const { shelf, boots } = this.#deps;
-    const info = (await shelf.blocksOf(segment)).find(
-      ({ firstSequence, lastSequence }) => firstSequence <= sequence && sequence <= lastSequence,
-    );
-    if (info === undefined) return undefined;
-    const [columns] = await shelf.read([{ segment, info }]);
-    if (columns === undefined) return undefined;
-    const all = freezeEntries(boots, info, columns);
-    const entries = all.where((row) => all.sequences[row] === sequence);
-    await this.#keepTimes();
-    if (entries.length === 0) return undefined;
-    return { lane: info.alarm ? 'alarm' : 'backlog', entries, ranges: [[sequence, sequence]], bytes: entries.jsonBytes() };
   }
 
   /** The first of some blocks in memory that still waits, not for its time, and is not on its way: `beyond`. */

@@ -14,7 +14,6 @@ import { LaneReading, type LaneReadingDeps } from './lane-reading.ts';
 import { Lanes } from './lanes.ts';
 import { LedgerFile } from './ledger-file.ts';
 import type { OutboxBatch } from './outbox-batch.ts';
-import { QuarantinedEntries } from './quarantined-entries.ts';
 import { RejectedFile } from './rejected-file.ts';
 import { RecentDeliveries } from './resend.ts';
 import { Retention } from './retention.ts';
@@ -39,7 +38,6 @@ const MAX_UNFLUSHED_CELLS = 1_024;
 
 export class Delivery {
   readonly state: DeliveryState;
-  readonly quarantined: QuarantinedEntries;
   readonly lanes: Lanes;
   readonly reading: LaneReading;
   readonly retention: Retention;
@@ -49,7 +47,7 @@ export class Delivery {
   readonly deadLetters: DeadLetters;
   readonly #deps: DeliveryDeps;
   readonly #recent: RecentDeliveries;
-  /** Entries that wait in quarantine; in memory only. */
+  /** Entries that wait in quarantine, out of the lanes' sight. In memory only: a restart puts them back, and age and bound take them with the rest. */
   readonly #quarantined = new SequenceRanges();
   #flushedMs: number;
 
@@ -62,7 +60,6 @@ export class Delivery {
     this.lanes = new Lanes({ ...parts, acknowledged: state.acknowledged });
     const batches = new BatchReader({ ...parts, lanes: this.lanes });
     this.reading = new LaneReading({ ...deps, batches, lanes: this.lanes });
-    this.quarantined = new QuarantinedEntries({ ...parts, batches, reading: this.reading });
     this.#recent = new RecentDeliveries(deps);
     this.retention = new Retention({ ...parts, recent: this.#recent });
     this.rejected = new RejectedFile({ ...deps, maxBytes: smallFileBytes(settings.maxBytes, REJECTED_FILE_SHARE) });
@@ -104,6 +101,15 @@ export class Delivery {
     }
     this.#recent.add(entries);
   }
+
+  /** As `Outbox.quarantined`. */
+  readonly quarantined = {
+    /** No lane gives this entry until it is put back. */
+    add: (sequence: number): void => this.#quarantined.add(sequence, sequence),
+    putBack: (sequence: number): void => this.#quarantined.remove(sequence, sequence),
+    /** False when it was delivered, dropped or damaged. */
+    isWaiting: (sequence: number): boolean => !this.state.acknowledged.has(sequence),
+  };
 
   /** As `Outbox.resendRecent`. */
   resendRecent(sinceMs: number): void {

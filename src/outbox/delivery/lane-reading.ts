@@ -64,36 +64,25 @@ export class LaneReading {
     const late = this.#late.get(lane);
     const wasLate = this.#late.delete(lane);
     if (wasLate && (late === undefined || this.#isWaiting(late))) return late;
-    const found = await this.inTime(
-      () => batches.next(lane, limits, beyond),
-      (late) => this.#late.set(lane, late),
-    );
-    const batch = found === 'not-now' ? undefined : found;
+    // It would only stand behind the one that hangs.
+    const batch = this.#hanging > 0 ? undefined : await this.#inTime(lane, () => batches.next(lane, limits, beyond));
     return batch === undefined && lane === 'alarm' && this.#hanging > 0 ? batches.unwritten(this.#alarms, beyond) : batch;
   }
 
-  /** The outcome of a read in its turn, or that it takes too long. `whenLate` gets what nobody waited for, undefined for a fault. */
-  async inTime<T>(read: () => Promise<T | undefined>, whenLate: (found: T | undefined) => void): Promise<T | 'not-now' | undefined> {
-    // It would only stand behind the one that hangs.
-    if (this.#hanging > 0) return 'not-now';
+  /** The outcome of a read in its turn; undefined when it takes too long. */
+  async #inTime(lane: Lane, read: () => Promise<OutboxBatch | undefined>): Promise<OutboxBatch | undefined> {
     const { clock, reading, onLate } = this.#deps;
-    let isOver = false;
-    let isLate = false;
     const work = reading.run(read);
-    // A fault that comes late is met again.
-    const end = (found?: T): void => {
-      isOver = true;
-      if (!isLate) return;
+    if (await endedWithin(clock, READ_WITHIN_MS, work)) return work;
+    this.#hanging += 1;
+    const end = (late?: OutboxBatch): void => {
       this.#hanging -= 1;
-      whenLate(found);
+      this.#late.set(lane, late);
       onLate();
     };
+    // A fault that comes late is met again.
     work.then(end, () => end());
-    await endedWithin(clock, READ_WITHIN_MS, work);
-    if (isOver) return work;
-    isLate = true;
-    this.#hanging += 1;
-    return 'not-now';
+    return undefined;
   }
 
   #isWaiting({ ranges }: OutboxBatch): boolean {

@@ -2,8 +2,7 @@
  * Decides which segments stay and which give way. Delivered segments stay for a while; entries past their age go. When there is no room for the next commit,
  * delivered segments go first, then the oldest are thinned, then dropped. Every entry that goes undelivered is counted.
  *
- * It survives a disk that does not come back from a read: no commit waits for it, and segments then go without being read. It survives a disk
- * that others fill, which cannot be mended from here: while it is short of space the outbox stays as large as it was when that began. What is new
+ * It survives a disk that others fill, which cannot be mended from here: while it is short of space the outbox stays as large as it was when that began. What is new
  * takes the place of the oldest, byte for byte, and what others write costs no entry of ours.
  */
 import { isOpenEnded } from '../format/segment-file.ts';
@@ -18,9 +17,6 @@ type RetentionDeps = Pick<DeliveryParts, 'clock' | 'log' | 'boots' | 'settings' 
   /** The segments of these stay until there is no room. */
   readonly recent: Pick<RecentDeliveries, 'lieIn'>;
 };
-
-/** `refusable`: the room is for new entries that can be refused instead. `unread`: nothing may be read to make it. */
-type GivingWay = Record<'refusable' | 'unread', boolean>;
 
 /** A sixteenth is left for the ledger, the rejected, what is set aside and the small files. */
 const SEGMENTS_SHARE = 15 / 16;
@@ -40,8 +36,6 @@ export class Retention {
   #ceilingBytes: number | undefined;
   /** Bytes of the segments after the oldest gave way to alarms. Regular entries do not grow beyond it until something is delivered. */
   #leftBytes = Number.POSITIVE_INFINITY;
-  /** The segment whose thinner copy is being written; on a slow disk that takes long. */
-  #rewriting: Segment | undefined;
   /** Why the disk refused the last commit: it is full, or the quota of this user is. */
   #refusedBy: 'ENOSPC' | 'EDQUOT' | undefined;
 
@@ -77,11 +71,10 @@ export class Retention {
       retained -= segment.bytes;
       await this.#remove(segment);
     }
-    for (const segment of this.#sealed())
-      if (this.#isOlder(segment, settings.maxAgeMs)) await this.#drop(segment, { reason: 'age', unread: false });
+    for (const segment of this.#sealed()) if (this.#isOlder(segment, settings.maxAgeMs)) await this.#drop(segment, 'age');
   }
 
-  /** Makes room for so much; false when the newest must give way, which no alarm does. No segment goes while it is read, unless a read hangs. */
+  /** Makes room for so much; false when the newest must give way, which no alarm does. No segment goes while it is read. */
   async makeRoom(growth: number, { alarms }: { readonly alarms: boolean }): Promise<boolean> {
     await this.#free.refresh();
     const { shelf, settings, reading } = this.#deps;
@@ -91,8 +84,11 @@ export class Retention {
     if (this.missingBytes > 0) await reading.soon(() => this.#giveBack());
     const refusable = settings.whenFull === 'drop-newest' && !alarms;
     if (shelf.bytes + growth <= this.#maxBytes(refusable)) return true;
-    const hasRoom = await reading.soon((late) => this.#makeRoom(growth, { refusable, unread: false }, late));
-    return hasRoom === 'late' ? this.#makeRoom(growth, { refusable, unread: true }) : hasRoom;
+    return reading.soon(async () => {
+      let gave = true;
+      while (gave && shelf.bytes + growth > this.#maxBytes(refusable)) gave = await this.#giveWay(refusable);
+      return gave || !refusable;
+    });
   }
 
   /** The disk took no more: lets go of all that was delivered, and, while that does not help, of what the next commit needs. */
@@ -133,37 +129,31 @@ export class Retention {
     this.#free.forget();
   }
 
-  /** Once it is late somebody else makes the room: nothing more goes here. */
-  async #makeRoom(growth: number, how: GivingWay, late?: AbortSignal): Promise<boolean> {
-    const { shelf } = this.#deps;
-    let gave = true;
-    while (gave && late?.aborted !== true && shelf.bytes + growth > this.#maxBytes(how.refusable)) gave = await this.#giveWay(how, late);
-    return gave || !how.refusable;
-  }
-
   /** Frees some space; false when nothing may or can go. */
-  async #giveWay({ refusable, unread }: GivingWay, late?: AbortSignal): Promise<boolean> {
-    const { settings, shelf } = this.#deps;
-    const isDone = (segment: Segment): boolean => late?.aborted === true || !shelf.segments.includes(segment);
-    for (const segment of this.#delivered()) if ((await this.#remove(segment)) || isDone(segment)) return true;
+  async #giveWay(refusable: boolean): Promise<boolean> {
+    if (await this.#removeDelivered()) return true;
     if (refusable) return false;
     const sealed = this.#sealed();
-    if (settings.whenFull === 'thin' && !unread && (await this.#thin(sealed, late))) return true;
-    for (const segment of sealed) if ((await this.#drop(segment, { reason: 'full', unread }, late)) || isDone(segment)) return true;
+    if (this.#deps.settings.whenFull === 'thin' && (await this.#thin(sealed))) return true;
+    for (const segment of sealed) if (await this.#drop(segment, 'full')) return true;
+    return false;
+  }
+
+  async #removeDelivered(): Promise<boolean> {
+    for (const segment of this.#delivered()) if (await this.#remove(segment)) return true;
     return false;
   }
 
   /** Thins the least thinned of the older half, the oldest first; false when all of it is as thin as can be, or cannot be rewritten. */
-  async #thin(sealed: readonly Segment[], late?: AbortSignal): Promise<boolean> {
+  async #thin(sealed: readonly Segment[]): Promise<boolean> {
     const older = sealed.slice(0, Math.ceil(sealed.length / 2)).filter(({ thinned }) => thinned < MAX_THINNINGS);
     for (const segment of older.sort((a, b) => a.thinned - b.thinned).slice(0, TRIED_AT_ONCE))
-      if ((await this.#thinOne(segment)) || late?.aborted === true) return true;
+      if (await this.#thinOne(segment)) return true;
     return false;
   }
 
   async #thinOne(segment: Segment): Promise<boolean> {
     const { state, log } = this.#deps;
-    this.#rewriting = segment;
     try {
       const { removed, bytesBefore, bytesAfter } = await thinSegment(this.#deps, segment);
       state.count('thinned', removed);
@@ -174,23 +164,23 @@ export class Retention {
     } catch (error) {
       log.warn({ segment: segment.name, err: error }, 'outbox segment cannot be thinned');
       return false;
-    } finally {
-      this.#rewriting = undefined;
     }
   }
 
-  /** False when it is not needed any more, or its file cannot be taken off the disk: then nothing changed. What arrives until then does not count. */
-  async #drop(segment: Segment, how: { readonly reason: 'age' | 'full'; readonly unread: boolean }, late?: AbortSignal): Promise<boolean> {
+  /** False when its file cannot be taken off the disk: then nothing changed. What arrives until then does not count. */
+  async #drop(segment: Segment, reason: 'age' | 'full'): Promise<boolean> {
     const { shelf, state, log } = this.#deps;
     const { acknowledged } = state;
-    const { blocks, sequences } = await contentOf(shelf, segment, { acknowledged, unread: how.unread });
-    if (late?.aborted === true || !(await this.#remove(segment))) return false;
+    const { blocks, sequences } = await contentOf(shelf, segment, acknowledged);
+    // What was delivered meanwhile goes first.
+    if (reason === 'full' && (await this.#removeDelivered())) return true;
+    if (!(await this.#remove(segment))) return false;
     const entries = heldIn(segment, blocks, acknowledged, sequences);
-    if (how.reason === 'full') this.#leftBytes = shelf.bytes;
+    if (reason === 'full') this.#leftBytes = shelf.bytes;
     acknowledged.add(segment.firstSequence, segment.lastSequence);
     state.count('dropped', entries);
     const atLeast = blocks === undefined && isOpenEnded(segment) ? ', at least so many: its end was never read' : '';
-    if (entries > 0) log.warn({ segment: segment.name, entries, reason: how.reason }, `outbox entries dropped undelivered${atLeast}`);
+    if (entries > 0) log.warn({ segment: segment.name, entries, reason }, `outbox entries dropped undelivered${atLeast}`);
     return true;
   }
 
@@ -212,7 +202,7 @@ export class Retention {
 
   #sealed(): Segment[] {
     const { active, segments } = this.#deps.shelf;
-    return segments.filter((segment) => segment !== active && segment !== this.#rewriting);
+    return segments.filter((segment) => segment !== active);
   }
 
   #delivered(): Segment[] {

@@ -45,13 +45,8 @@ export interface SegmentContent {
   readonly sequences?: SequencesOfBlocks;
 }
 
-/** Reads all that is needed to count exactly; what cannot be read stays as it is known. With `unread` nothing is read. */
-export async function contentOf(
-  shelf: SegmentShelf,
-  segment: Segment,
-  { acknowledged, unread }: { readonly acknowledged: SequenceRanges; readonly unread: boolean },
-): Promise<SegmentContent> {
-  if (unread) return { blocks: shelf.knownBlocksOf(segment) };
+/** Reads all that is needed to count exactly; what cannot be read stays as it is known. */
+export async function contentOf(shelf: SegmentShelf, segment: Segment, acknowledged: SequenceRanges): Promise<SegmentContent> {
   const blocks = await shelf.blocksOf(segment).catch(() => undefined);
   const unclear = (blocks ?? []).filter(
     (info) => hasGaps(info) && acknowledged.touches(info.firstSequence, info.lastSequence) && heldInBlock(info, acknowledged) > 0,

@@ -1,14 +1,8 @@
 /**
  * Reads of segments take turns, one at a time. A read that hangs keeps its turn and all others wait; for how long it has hung is known. Work that
- * commits wait for goes to the head of the line, and waits for as long as the disk makes progress: slow is not the same as hanging.
+ * commits wait for goes to the head of the line.
  */
-import { endedWithin } from '../../host/bounded-wait.ts';
 import type { Clock } from '../../host/clock.ts';
-
-/** One access to a slow card takes a second or two. */
-const PATIENCE_MS = 10_000;
-/** The longest wait, however much progress there is. What is committed meanwhile is in memory only: there is room for it, but a power cut takes it. */
-const MAX_WAIT_MS = 60_000;
 
 export class ReadingTurns {
   readonly #clock: Clock;
@@ -35,25 +29,9 @@ export class ReadingTurns {
     return this.#enter((begin) => this.#line.push(begin), work);
   }
 
-  /**
-   * The same for callers that must not wait for a disk that hangs: they get `late`. If it hangs before their turn comes, the work never begins;
-   * if it hangs during the work, the signal aborts, and nobody waits for the result any more.
-   */
-  async soon<T>(work: (late: AbortSignal) => Promise<T>): Promise<T | 'late'> {
-    if (this.stillForMs >= PATIENCE_MS) return 'late';
-    const late = new AbortController();
-    const turn = this.#enter<T | 'late'>(
-      (begin) => this.#line.unshift(begin),
-      async () => (late.signal.aborted ? 'late' : work(late.signal)),
-    );
-    const untilMs = this.#clock.monotonicMs() + MAX_WAIT_MS;
-    for (;;) {
-      const leftMs = Math.min(PATIENCE_MS - this.stillForMs, untilMs - this.#clock.monotonicMs());
-      if (leftMs <= 0) break;
-      if (await endedWithin(this.#clock, leftMs, turn)) return turn;
-    }
-    late.abort();
-    return 'late';
+  /** The same, before all others that wait. */
+  soon<T>(work: () => Promise<T>): Promise<T> {
+    return this.#enter((begin) => this.#line.unshift(begin), work);
   }
 
   #enter<T>(stand: (begin: () => void) => void, work: () => Promise<T>): Promise<T> {

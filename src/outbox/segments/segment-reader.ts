@@ -24,14 +24,12 @@ export interface Unreadable {
   readonly pages: Map<number, UnreadPage>;
 }
 
-/** A page that the disk did not give. What is counted are faults of the disk, a minute apart. */
+/** A page that the disk did not give. What is counted are faults of the disk; the segment is left alone between them. */
 interface UnreadPage {
   readonly sinceMs: number;
-  lastMs: number;
-  /** With others, or alone. */
   tries: number;
-  /** Alone, after it was tried for long enough. */
-  triesAlone: number;
+  /** It failed by itself, too, after it was tried for long enough. */
+  isAloneToo?: true;
 }
 
 /** Bytes of a segment, the end excluded. */
@@ -43,11 +41,10 @@ interface Span {
 const LEAVE_ALONE_MS = 60_000;
 /**
  * A page counts as lost only when the disk has had time to be reset and to cool down, and was asked dozens of times. Mostly it is asked for many
- * pages at once, of which one is bad; so in the end each of them is asked for alone, more than once.
+ * pages at once, of which one is bad; so in the end each of them is asked for alone, twice.
  */
 const GIVEN_UP_AFTER_MS = 45 * 60_000;
 const GIVEN_UP_AFTER_TRIES = 24;
-const GIVEN_UP_AFTER_TRIES_ALONE = 3;
 /** From then on a dead disk is asked seldom, because each answer may take minutes; when it has given nothing for a day, all of it counts as lost. */
 const LEAVE_ALONE_LONGER_MS = 10 * 60_000;
 const HOPELESS_AFTER_MS = 24 * 3_600_000;
@@ -160,10 +157,8 @@ export class SegmentReader {
     const { nothingSinceMs, pages = new Map<number, UnreadPage>() } = segment.unreadable ?? {};
     const isFault = isLost(cause);
     for (const page of isFault ? pagesOf(span) : []) {
-      const known = pages.get(page) ?? { sinceMs: nowMs, lastMs: Number.NEGATIVE_INFINITY, tries: 0, triesAlone: 0 };
+      const known = pages.get(page) ?? { sinceMs: nowMs, tries: 0 };
       pages.set(page, known);
-      if (nowMs - known.lastMs < LEAVE_ALONE_MS) continue;
-      known.lastMs = nowMs;
       known.tries += 1;
     }
     const since = nothingSinceMs ?? (isFault ? nowMs : undefined);
@@ -184,8 +179,9 @@ export class SegmentReader {
   #isGivenUp(segment: ReadableSegment, span: Span): boolean {
     const [page] = pagesOf(span).map((number) => segment.unreadable?.pages.get(number));
     if (page === undefined || !this.#isTriedForLong(segment, span)) return false;
-    if (this.#deps.clock.monotonicMs() - page.lastMs >= LEAVE_ALONE_MS) page.triesAlone += 1;
-    return page.triesAlone >= GIVEN_UP_AFTER_TRIES_ALONE;
+    const isSecond = page.isAloneToo === true;
+    page.isAloneToo = true;
+    return isSecond;
   }
 
   #givesNothingFor({ unreadable }: ReadableSegment, ms: number): boolean {

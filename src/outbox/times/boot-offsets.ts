@@ -26,14 +26,12 @@ export interface Look {
   readonly sinceMs: number;
   /** Up to here no step moves anything. */
   readonly heldMs: number;
-  /** Spans whose times were given out as a guess. */
-  readonly guessed: readonly Span[];
+  /** All times that were given out as a guess lie in it. */
+  readonly guessed: Span | undefined;
 }
 
 /** Every clock that jumps is followed so often in a boot; of one that jumps on, the two oldest offsets become one, which is called a guess. */
 export const MAX_OFFSETS = 64;
-/** Each is two offsets more, and leaves room for as many steps. */
-const MAX_SPANS = 16;
 /** A smaller difference is the noise of two looks at two clocks. A leap second, a suspension or a new time from the network is more. */
 const STEP_MS = 100;
 /**
@@ -48,12 +46,11 @@ export function offsetsAfter({ offsets, lastMs }: BootRecord, look: Look): reado
   const right = (fromMs: number): BootOffset => ({ fromMs, offsetMs, certainty: 'synchronised', frozen: false });
   const last = offsets.at(-1);
   if (last === undefined) return [right(0)];
-  if (last.certainty === 'guessed')
-    return look.guessed.flatMap(([fromMs, untilMs], at) => [
-      ...(at === 0 && fromMs > 0 ? [right(0)] : []),
-      { ...last, fromMs },
-      right(untilMs + 1),
-    ]);
+  if (last.certainty === 'guessed') {
+    if (look.guessed === undefined) return [right(0)];
+    const [fromMs, untilMs] = look.guessed;
+    return [...(fromMs > 0 ? [right(0)] : []), { ...last, fromMs }, right(untilMs + 1)];
+  }
   const stepMs = Math.abs(last.offsetMs - offsetMs);
   if (stepMs < STEP_MS) return undefined;
   if (!last.frozen && stepMs < CORRECTION_MS)
@@ -69,20 +66,8 @@ function withRoom(offsets: readonly BootOffset[]): readonly BootOffset[] {
   return withRoom([{ ...second, fromMs: first.fromMs, certainty: 'guessed' }, ...others]);
 }
 
-/** One more; what touches is one, and of too many so are the two that lie nearest. */
-export function withSpan(spans: readonly Span[], more: Span): readonly Span[] {
-  const sorted = [...spans, more].sort(([a], [b]) => a - b);
-  const apart: Span[] = [];
-  for (const span of sorted) {
-    const before = apart.at(-1);
-    if (before !== undefined && span[0] <= before[1] + 1) apart[apart.length - 1] = [before[0], Math.max(before[1], span[1])];
-    else apart.push(span);
-  }
-  if (apart.length <= MAX_SPANS) return apart;
-  const gaps = apart.slice(1).map(([fromMs], at) => fromMs - (apart[at] as Span)[1]);
-  const nearest = gaps.indexOf(Math.min(...gaps));
-  const joined: Span = [(apart[nearest] as Span)[0], (apart[nearest + 1] as Span)[1]];
-  return [...apart.slice(0, nearest), joined, ...apart.slice(nearest + 2)];
+export function hullOf(span: Span | undefined, [fromMs, lastMs]: Span): Span {
+  return span === undefined ? [fromMs, lastMs] : [Math.min(span[0], fromMs), Math.max(span[1], lastMs)];
 }
 
 /** The offset that holds at a moment; the first one also serves what came before it. */

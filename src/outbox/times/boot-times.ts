@@ -12,7 +12,7 @@ import type { TimeSync } from '../../host/time-sync.ts';
 import type { OutboxPlace } from '../segments/outbox-place.ts';
 import { SerialQueue } from '../segments/serial-queue.ts';
 import type { SmallFileDeps } from '../segments/small-file.ts';
-import { type Look, MAX_OFFSETS, offsetAt, offsetsAfter, type Span, stretchOf, type TimeStretch, withSpan } from './boot-offsets.ts';
+import { hullOf, type Look, MAX_OFFSETS, offsetAt, offsetsAfter, type Span, stretchOf, type TimeStretch } from './boot-offsets.ts';
 import { type BootRecord, readBoots, writeBoots } from './boot-table.ts';
 import { KnownBoots, ranSince } from './known-boots.ts';
 
@@ -32,25 +32,17 @@ export class BootTimes {
   #heldMs = 0;
   /** When the clock was last seen to agree with what is known of it. */
   #agreedMs = 0;
-  /** When this process began to look. */
-  readonly #sinceMs: number;
-  /** Spans of this boot whose times this process gave out as a guess. */
-  #guessed: readonly Span[] = [];
+  /** All times of this boot that this process gave out as a guess lie in it. */
+  #guessed: Span | undefined;
   readonly #saving = new SerialQueue();
 
   private constructor(deps: BootTimesDeps, boots: BootRecord[]) {
     this.#deps = deps;
     this.#boots = new KnownBoots(boots);
-    this.#sinceMs = Math.floor(deps.clock.monotonicMs());
     this.#begin();
     const last = this.#current().offsets.at(-1);
     // Which of it an earlier process gave out is not known.
-    if (last?.certainty === 'guessed') this.#guessed = [[0, this.#sinceMs]];
-  }
-
-  /** Knows nothing but this boot, and looks at its clock while the table cannot be read: `takeOver` is to follow. */
-  static watching(deps: BootTimesDeps): BootTimes {
-    return new BootTimes(deps, []);
+    if (last?.certainty === 'guessed') this.#guessed = [0, Math.floor(deps.clock.monotonicMs())];
   }
 
   /** Reads the table; where none is left, boots of before are undecided. `refresh` is to follow. @throws as `readBoots`. */
@@ -59,14 +51,6 @@ export class BootTimes {
     const times = new BootTimes(deps, boots);
     times.dirty ||= !isWhole;
     return times;
-  }
-
-  /** Adopts what was seen of this boot's clock before the table could be read, as if it were seen now that the entries of before are observed. */
-  takeOver(seen: BootTimes): void {
-    const heldMs = Math.min(this.#heldMs, seen.#sinceMs);
-    for (const { fromMs, offsetMs } of seen.#current().offsets) this.#follow({ offsetMs, sinceMs: fromMs, heldMs });
-    this.#heldMs = Math.max(this.#heldMs, seen.#heldMs);
-    this.#agreedMs = seen.#agreedMs;
   }
 
   /**
@@ -169,7 +153,7 @@ export class BootTimes {
     this.hold(bootId, lastMs);
     const isOfThis = bootId === this.#deps.clock.bootId;
     const { certainty = 'guessed' } = (isOfThis ? this.#current().offsets.at(-1) : undefined) ?? {};
-    if (isOfThis && certainty === 'guessed') this.#guessed = withSpan(this.#guessed, [firstMs, lastMs]);
+    if (isOfThis && certainty === 'guessed') this.#guessed = hullOf(this.#guessed, [firstMs, lastMs]);
   }
 
   /** Makes the table durable when something in it changed. */
@@ -190,7 +174,7 @@ export class BootTimes {
   #follow(look: Omit<Look, 'guessed'>): boolean {
     const boot = this.#current();
     // Entries on the disk from before this process may all have been given out.
-    const guessed = this.#guessed[0]?.[0] === 0 ? withSpan(this.#guessed, [0, boot.lastMs]) : this.#guessed;
+    const guessed = this.#guessed?.[0] === 0 ? hullOf(this.#guessed, [0, boot.lastMs]) : this.#guessed;
     const offsets = offsetsAfter(boot, { ...look, guessed });
     if (offsets !== undefined) this.#replace({ ...boot, offsets });
     return offsets !== undefined;

@@ -39,7 +39,8 @@ export async function noteTaken(spacing: EntrySpacing, { segment, scan, shelf, b
       const note = (key: string, row: number): void =>
         spacing.takeSinceBoot(nameOf(entries.devices[row] as string, key), entries.monotonicMs[row] as number);
       entries.keys.forEach(note);
-    } else for (const { device, key, ts } of lookAtEntries(boots, info, entries)) spacing.takeWallMs(nameOf(device, key), ts);
+    }
+    for (const { device, key, ts } of lookAtEntries(boots, info, entries)) spacing.takeWallMs(nameOf(device, key), ts);
   }
 }
 

@@ -3,8 +3,7 @@
  * known whether others pass. When others do, they are retried one at a time: one that fails again is at fault, one that is accepted shows that the
  * platform or the line was, and all go back to their lanes. While nothing passes, nobody is at fault.
  */
-import type { Clock } from '../../host/clock.ts';
-import type { Lane, Outbox, OutboxBatch } from '../../outbox/outbox.ts';
+import type { EntryColumns, Lane, Outbox, OutboxBatch } from '../../outbox/outbox.ts';
 
 /** `nothingElse`: there are no others whose turn it is. `withHistory`: the day's budget holds back none of it. */
 export interface DueOptions {
@@ -12,21 +11,30 @@ export interface DueOptions {
   readonly withHistory: boolean;
 }
 
-/** Beyond so many the one that failed first is back in its lane. */
+/** Beyond so many, or so much, the one that failed first is back in its lane. */
 const MAX_QUARANTINED = 1_000;
-/** An entry that the disk does not take as a dead letter must not take every second post of the others. */
-const AGAIN_AFTER_MS = 10_000;
+const MAX_BYTES = 4 * 1024 * 1024;
+
+interface Quarantined {
+  /** The entry, with its mark if it has one. */
+  readonly entries: EntryColumns;
+  readonly bytes: number;
+  /** The lane that gave it first. */
+  readonly lane: Lane;
+  /** Others were accepted since it failed. */
+  readonly othersPass: boolean;
+}
 
 export class Quarantine {
-  readonly #deps: { readonly outbox: Pick<Outbox, 'quarantined'>; readonly clock: Pick<Clock, 'monotonicMs'> };
-  /** By sequence, in the order of their turns: out of which lane, and whether others were accepted since. */
-  readonly #all = new Map<number, { readonly lane: Lane; readonly othersPass: boolean }>();
+  /** It may not be open yet. */
+  readonly #outbox: Pick<Outbox, 'quarantined'>;
+  /** By sequence, in the order of their turns. */
+  readonly #all = new Map<number, Quarantined>();
   /** Others were accepted since one was last asked for. */
   #othersAccepted = false;
-  #notBeforeMs = Number.NEGATIVE_INFINITY;
 
-  constructor(deps: { readonly outbox: Pick<Outbox, 'quarantined'>; readonly clock: Pick<Clock, 'monotonicMs'> }) {
-    this.#deps = deps;
+  constructor(outbox: Pick<Outbox, 'quarantined'>) {
+    this.#outbox = outbox;
   }
 
   get size(): number {
@@ -43,21 +51,19 @@ export class Quarantine {
     return withHistory ? this.size : [...this.#all.values()].filter(({ lane }) => lane !== 'backlog').length;
   }
 
-  /** It failed by itself: no lane gives it. */
-  add(sequence: number, givenBy: Lane): void {
+  /** An entry failed by itself: no lane gives it. */
+  add(entries: EntryColumns, givenBy: Lane): void {
+    const sequence = entries.sequences[0] as number;
     // Nobody else knows that it was the present.
     const { lane = givenBy } = this.#all.get(sequence) ?? {};
     this.#all.delete(sequence);
-    this.#deps.outbox.quarantined.add(sequence);
-    this.#all.set(sequence, { lane, othersPass: false });
-    const [first] = this.#all.keys();
-    if (first !== undefined && this.#all.size > MAX_QUARANTINED) this.#putBack(first);
-  }
-
-  /** It failed again, and the disk does not keep it elsewhere. */
-  keep(sequence: number, givenBy: Lane): void {
-    this.add(sequence, givenBy);
-    this.#notBeforeMs = this.#deps.clock.monotonicMs() + AGAIN_AFTER_MS;
+    this.#outbox.quarantined.add(sequence);
+    this.#all.set(sequence, { entries, bytes: entries.jsonBytes(), lane, othersPass: false });
+    for (const first of this.#all.keys()) {
+      const bytes = [...this.#all.values()].reduce((sum, one) => sum + one.bytes, 0);
+      if (this.#all.size <= MAX_QUARANTINED && (bytes <= MAX_BYTES || this.#all.size === 1)) break;
+      this.#putBack(first);
+    }
   }
 
   /** It is kept elsewhere. */
@@ -69,35 +75,30 @@ export class Quarantine {
   accepted({ ranges }: OutboxBatch): boolean {
     const isOneOfThese = [...this.#all.keys()].some((sequence) => ranges.some(([first, last]) => first <= sequence && sequence <= last));
     this.#othersAccepted = !isOneOfThese;
-    for (const [sequence, { lane }] of this.#all) {
+    for (const [sequence, known] of this.#all) {
       if (isOneOfThese) this.#putBack(sequence);
-      else this.#all.set(sequence, { lane, othersPass: true });
+      else this.#all.set(sequence, { ...known, othersPass: true });
     }
     return isOneOfThese;
   }
 
   /** The next to be retried by itself, after others had their turn. */
-  async due({ nothingElse, withHistory }: DueOptions): Promise<OutboxBatch | undefined> {
-    const isEarly = this.#deps.clock.monotonicMs() < this.#notBeforeMs;
-    for (const [sequence, known] of [...this.#all]) {
-      if (!nothingElse && (isEarly || !this.#othersAccepted)) return undefined;
-      if (known.lane === 'backlog' && !withHistory) continue;
-      const batch = await this.#deps.outbox.quarantined.peek(sequence);
-      // It keeps its turn, and what is known of it.
-      if (batch === 'not-now') return undefined;
-      this.#othersAccepted = false;
-      if (batch === 'unreadable') {
-        this.#all.delete(sequence);
-        this.#all.set(sequence, known);
-      } else if (batch !== undefined) return batch;
-      // Delivered, dropped or damaged: if it still waits, its lane has it.
-      else this.#putBack(sequence);
+  due({ nothingElse, withHistory }: DueOptions): OutboxBatch | undefined {
+    for (const [sequence, { entries, bytes, lane }] of this.#all) {
+      if (!nothingElse && !this.#othersAccepted) return undefined;
+      if (lane === 'backlog' && !withHistory) continue;
+      // Delivered, dropped or damaged meanwhile.
+      if (!this.#outbox.quarantined.isWaiting(sequence)) this.#putBack(sequence);
+      else {
+        this.#othersAccepted = false;
+        return { lane: lane === 'alarm' ? lane : 'backlog', entries, ranges: [[sequence, sequence]], bytes };
+      }
     }
     return undefined;
   }
 
   #putBack(sequence: number): void {
     this.#all.delete(sequence);
-    this.#deps.outbox.quarantined.putBack(sequence);
+    this.#outbox.quarantined.putBack(sequence);
   }
 }

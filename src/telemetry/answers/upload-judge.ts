@@ -47,7 +47,7 @@ export class UploadJudge {
 
   constructor(deps: UploadJudgeDeps) {
     this.#deps = deps;
-    this.quarantine = new Quarantine(deps);
+    this.quarantine = new Quarantine(deps.outbox);
     this.empty500 = new Empty500(deps.clock);
   }
 
@@ -80,8 +80,8 @@ export class UploadJudge {
   }
 
   /** The entry that is to be retried by itself now. */
-  async nextAlone(options: DueOptions & { readonly withDeadLetters: boolean }): Promise<OutboxBatch | undefined> {
-    const quarantined = await this.quarantine.due(options);
+  nextAlone(options: DueOptions & { readonly withDeadLetters: boolean }): OutboxBatch | undefined {
+    const quarantined = this.quarantine.due(options);
     if (quarantined !== undefined || !options.withDeadLetters) return quarantined;
     const isTurn = this.#othersPass && this.#deps.clock.monotonicMs() >= this.#letterNotBeforeMs;
     if (!options.nothingElse && !isTurn) return undefined;
@@ -129,7 +129,7 @@ export class UploadJudge {
         return;
       case 'quarantine':
         if (name !== 'timed-out') this.size.found();
-        return this.quarantine.add(sequence, lane);
+        return this.quarantine.add(entries, lane);
       case 'dead-letter':
         return this.#bury(sent, answerText(answer));
       case 'postpone':
@@ -173,7 +173,7 @@ export class UploadJudge {
     const { outbox, log } = this.#deps;
     const rows = [...entries];
     const { sequence, key, ts } = rows[0] as ResolvedEntry;
-    if (!(await this.#isKept(sequence, () => outbox.deadLetter(rows, answer)))) return this.quarantine.keep(sequence, lane);
+    if (!(await this.#isKept(sequence, () => outbox.deadLetter(rows, answer)))) return this.quarantine.add(entries, lane);
     this.quarantine.release(sequence);
     log.error({ key, ts, answer }, 'the platform refuses this entry and takes others; it is tried again by itself for a week');
   }
@@ -196,7 +196,10 @@ export class UploadJudge {
       this.quarantine.release(entry.sequence);
       left.shift();
     }
-    for (const { entry } of left) this.quarantine.keep(entry.sequence, lane);
+    for (const { entry } of left) {
+      const own = entries.where((row) => entries.sequences[row] === entry.sequence);
+      this.quarantine.add(own, lane);
+    }
     const rows = new Set(found.map(({ row }) => row));
     return left.length > 0 ? undefined : entries.where((row) => !rows.has(row));
   }

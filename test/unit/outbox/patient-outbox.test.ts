@@ -19,13 +19,12 @@ afterEach(() => fixture.remove());
 
 function open(memoryEntries = 1_000): Promise<PatientOutbox> {
   const { clock, timeSync } = fixture;
-  const watch = fixture.watch();
   return PatientOutbox.open({
-    ...{ clock, timeSync, log: silentLog, memoryEntries, watch },
+    ...{ clock, timeSync, log: silentLog, memoryEntries },
     open: async () => {
       tries += 1;
       if (!answers) throw new Error('no outbox', { cause: Object.assign(new Error('no disk'), { code: 'EIO' }) });
-      return fixture.open({ watch });
+      return fixture.open();
     },
   });
 }
@@ -136,43 +135,6 @@ describe('a clock that steps while it cannot be opened', () => {
     await fixture.clock.advance(1_000);
   }
 
-  it('moves nothing that was taken before, however often it does', async () => {
-    const outbox = await open();
-    await append(outbox, 'a');
-    fixture.clock.stepWall(60_000);
-    await append(outbox, 'b');
-    fixture.clock.stepWall(-20_000);
-    await append(outbox, 'c');
-    await untilOpen(outbox);
-    expect(await timesOf(outbox)).toEqual({ a: 0, b: 61_000, c: 42_000 });
-  });
-
-  it('moves nothing that was taken before and is appended later', async () => {
-    const outbox = await open();
-    const waiting = fixture.entry('a', 1);
-    outbox.take([waiting]);
-    await fixture.clock.advance(1_000);
-    fixture.clock.stepWall(60_000);
-    await append(outbox, 'b');
-    void outbox.append([waiting]);
-    await untilOpen(outbox);
-    expect(await timesOf(outbox)).toEqual({ a: 0, b: 61_000 });
-  });
-
-  it('moves nothing that an earlier run of this boot took, either, given out or not', async () => {
-    const earlier = await fixture.open();
-    await append(earlier, 'a');
-    await fixture.until(earlier.close());
-    const closedMs = fixture.clock.wallMs() - RIGHT_MS;
-    fixture.clock.stepWall(60_000);
-    const outbox = await open();
-    await append(outbox, 'b');
-    fixture.clock.stepWall(60_000);
-    await append(outbox, 'c');
-    await untilOpen(outbox);
-    expect(await timesOf(outbox)).toEqual({ a: 0, b: closedMs + 60_000, c: closedMs + 121_000 });
-  });
-
   it('is believed for all of it when it was wrong until then, and corrects it by a little', async () => {
     fixture.timeSync.become(false);
     const outbox = await open();
@@ -192,7 +154,7 @@ describe('a disk that does not answer', () => {
     const { clock, timeSync } = fixture;
     const answer = Promise.withResolvers<Outbox>();
     const opening = PatientOutbox.open({
-      ...{ clock, timeSync, log: silentLog, memoryEntries: 10, watch: fixture.watch() },
+      ...{ clock, timeSync, log: silentLog, memoryEntries: 10 },
       open: () => answer.promise,
     });
     let isOpen = false;
@@ -217,7 +179,7 @@ describe('a disk that does not answer', () => {
     const { clock, timeSync } = fixture;
     const answer = Promise.withResolvers<Outbox>();
     const opening = PatientOutbox.open({
-      ...{ clock, timeSync, log: silentLog, memoryEntries: 10, watch: fixture.watch() },
+      ...{ clock, timeSync, log: silentLog, memoryEntries: 10 },
       open: () => answer.promise,
     });
     await clock.advance(10_000);
@@ -284,7 +246,7 @@ describe('a stop', () => {
     const { clock, timeSync } = fixture;
     let asked = 0;
     const outbox = await PatientOutbox.open({
-      ...{ clock, timeSync, log: silentLog, memoryEntries: 10, watch: fixture.watch() },
+      ...{ clock, timeSync, log: silentLog, memoryEntries: 10 },
       open: () => {
         asked += 1;
         if (asked === 1) return Promise.reject(new Error('not yet'));
@@ -306,7 +268,7 @@ describe('a stop', () => {
     const { clock, timeSync } = fixture;
     let isFirst = true;
     const outbox = await PatientOutbox.open({
-      ...{ clock, timeSync, log: silentLog, memoryEntries: 10, watch: fixture.watch() },
+      ...{ clock, timeSync, log: silentLog, memoryEntries: 10 },
       open: () => {
         if (!isFirst) return new Promise<Outbox>(() => {});
         isFirst = false;

@@ -118,12 +118,10 @@ beforeEach(() => {
         putBack: (sequence) => {
           asideSequences = asideSequences.filter((one) => one !== sequence);
         },
-        peek: async (sequence) => {
-          const own = Object.values(lanes)
+        isWaiting: (sequence) =>
+          Object.values(lanes)
             .flat()
-            .find(([first]) => first?.sequence === sequence);
-          return own === undefined ? undefined : batchOf('backlog', own);
-        },
+            .some(([first]) => first?.sequence === sequence),
       },
     },
   });

@@ -59,7 +59,7 @@ function given(
       reject: unexpected,
       deadLetter: unexpected,
       deadLetters: undefined,
-      quarantined: { add: unexpected, putBack: unexpected, peek: unexpected },
+      quarantined: { add: unexpected, putBack: unexpected, isWaiting: unexpected },
       onAppended: (listener) => {
         listeners.add(listener);
         return () => listeners.delete(listener);

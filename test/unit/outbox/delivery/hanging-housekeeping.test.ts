@@ -90,67 +90,6 @@ describe('a read that hangs', () => {
     expect(outbox.status().hangingReadMs).toBeUndefined();
   });
 
-  it.each(['thin', 'drop-oldest'] as const)(
-    'of a full outbox costs the oldest of it, and is not waited for for long: %s',
-    async (whenFull) => {
-      await open({ whenFull }, 80);
-      const { heldEntries, dropped, thinned } = outbox.status();
-      const heal = hang(segments().at(-2) as string);
-      await look();
-      const { maxMs, undone } = await appending(20, 500);
-      expect([maxMs <= 10_100, undone]).toEqual([true, 0]);
-      const after = outbox.status();
-      expect(after.bytes).toBeLessThanOrEqual(MAX_BYTES);
-      expect(after.dropped - dropped).toBeGreaterThan(10_000);
-      // A report of it each minute.
-      const reports = after.heldEntries - (heldEntries + 120 * 500 - (after.dropped - dropped) - (after.thinned - thinned));
-      expect([reports > 0, reports <= 40]).toEqual([true, true]);
-      await heal();
-    },
-  );
-
-  it('refuses what is new where that is to give way, and says so at once', async () => {
-    await open({ whenFull: 'drop-newest' });
-    let at = 0;
-    while (outbox.status().dropped === 0) await fixture.commit(outbox, fixture.noise(500, ++at)).catch(() => {});
-    const heal = hang(segments()[0] as string);
-    await look();
-    await fixture.clock.advance(11_000);
-    const before = outbox.status();
-    await expect(fixture.commit(outbox, fixture.noise(1_000))).rejects.toMatchObject({ code: 'outbox/full' });
-    expect(outbox.status()).toMatchObject({ dropped: before.dropped + 1_000, heldEntries: before.heldEntries });
-    await heal();
-  });
-
-  it('of the segment that is being thinned keeps only the commit waiting that needs its space, and that for no more than ten seconds', async () => {
-    await open({}, 50);
-    const heal = hang(segments()[0] as string);
-    const { maxMs, undone } = await appending(20, 500);
-    expect([maxMs <= 10_100, undone]).toEqual([true, 0]);
-    expect(outbox.status().bytes).toBeLessThanOrEqual(MAX_BYTES + 64 * 1024);
-    const { heldEntries } = outbox.status();
-    await heal();
-    // What is thinned late takes no more away than it counts.
-    const { heldEntries: left, thinned, dropped } = outbox.status();
-    expect(left).toBeLessThanOrEqual(heldEntries);
-    const given = (await drain(outbox)).filter(({ key }) => key.startsWith('key'));
-    expect(given).toHaveLength(170 * 500 - thinned - dropped);
-  });
-
-  it('keeps no commit from a disk that took no more and has space again', async () => {
-    await open({}, 10);
-    const heal = hang(segments()[0] as string);
-    await look();
-    const full = files.addFaults({ fail: (operation) => (operation === 'write' ? { code: 'ENOSPC' } : undefined) });
-    const appended = outbox.append([fixture.entry('new', 1)]);
-    await fixture.clock.advance(60_000);
-    full();
-    await fixture.clock.advance(31_000);
-    await appended;
-    expect(outbox.status().fault).toBeUndefined();
-    await heal();
-  });
-
   it.each<[string, RegExp, () => Promise<unknown>]>([
     ['the ledger', /ledger-/, () => outbox.readLedger({})],
     ['what was refused', /rejected/, () => outbox.resendRejected(() => true)],

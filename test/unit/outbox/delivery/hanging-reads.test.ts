@@ -2,7 +2,6 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { Lane, OutboxBatch } from '../../../../src/outbox/delivery/outbox-batch.ts';
 import type { Outbox } from '../../../../src/outbox/outbox.ts';
-import { Quarantine } from '../../../../src/telemetry/answers/quarantine.ts';
 import { MemoryFiles, type Operation } from '../../../support/memory-files.ts';
 import { drain, FakeTimeSync, NO_LIMITS, OutboxFixture } from '../../../support/outbox-fixture.ts';
 
@@ -107,65 +106,6 @@ it('what was read late is not given out when it has been acknowledged since', as
   await heal();
   if (batch !== undefined) await outbox.acknowledge(batch);
   expect(await drain(outbox)).toEqual([]);
-});
-
-it('an entry that is in quarantine does not make anybody wait, is not said to be gone, and is given when asked for again', async () => {
-  const batch = await outbox.peek('backlog', NO_LIMITS);
-  const [first = -1, second = -1] = batch?.entries.sequences ?? [];
-  const heal = hang(['read']);
-  let found: unknown = 'waits';
-  void outbox.quarantined.peek(first).then((one) => {
-    found = one;
-  });
-  await fixture.clock.advance(3_000);
-  expect([found, await outbox.quarantined.peek(second)]).toEqual(['not-now', 'not-now']);
-  await heal();
-  for (const sequence of [first, second]) expect(await outbox.quarantined.peek(sequence)).toMatchObject({ ranges: [[sequence, sequence]] });
-});
-
-it('an entry that is in quarantine is given on a disk that always takes too long, but not when it was delivered meanwhile', async () => {
-  const batch = await outbox.peek('backlog', NO_LIMITS);
-  const [first = -1, second = -1] = batch?.entries.sequences ?? [];
-  const heal = files.addFaults({
-    delay: (operation) => (operation === 'read' ? fixture.clock.sleep(4_000, new AbortController().signal) : undefined),
-  });
-  for (const sequence of [first, second]) {
-    const looked = outbox.quarantined.peek(sequence);
-    await fixture.clock.advance(60_000);
-    expect(await looked).toBe('not-now');
-    if (sequence === second && batch !== undefined) await outbox.acknowledge(batch);
-    const again = await outbox.quarantined.peek(sequence);
-    expect(typeof again === 'string' ? again : again?.ranges).toEqual(sequence === first ? [[first, first]] : undefined);
-  }
-  heal();
-});
-
-it('an entry that is in quarantine is not said to be gone when a read of it that took too long ends with a fault', async () => {
-  const batch = await outbox.peek('backlog', NO_LIMITS);
-  const [first = -1] = batch?.entries.sequences ?? [];
-  const heal = hang(['read']);
-  const looked = outbox.quarantined.peek(first);
-  await fixture.clock.advance(3_000);
-  expect(await looked).toBe('not-now');
-  files.faults = { fail: (operation) => (operation === 'read' ? { code: 'EIO' } : undefined) };
-  await heal();
-  expect([await outbox.quarantined.peek(first), await outbox.quarantined.peek(first)]).toEqual(['unreadable', 'unreadable']);
-});
-
-it('an entry that failed by itself keeps its turn, and what is known of it, whatever reads took too long', async () => {
-  const batch = await outbox.peek('backlog', NO_LIMITS);
-  const [bad] = [...(batch?.entries ?? [])];
-  if (batch === undefined || bad === undefined) expect.fail('nothing is given out');
-  const quarantine = new Quarantine({ clock: fixture.clock, outbox });
-  quarantine.add(bad.sequence, 'backlog');
-  quarantine.accepted({ ...batch, ranges: [[999_999, 999_999]] });
-  const heal = hang(['read']);
-  const due = quarantine.due({ nothingElse: false, withHistory: true });
-  await fixture.clock.advance(3_000);
-  expect(await due).toBeUndefined();
-  await heal();
-  expect(await quarantine.due({ nothingElse: false, withHistory: true })).toMatchObject({ ranges: [[bad.sequence, bad.sequence]] });
-  expect(quarantine.othersPassed(bad.sequence)).toBe(true);
 });
 
 /** Segments of an earlier boot whose clock nobody synchronised, each with alarms. */

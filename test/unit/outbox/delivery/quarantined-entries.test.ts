@@ -1,9 +1,10 @@
 /** Entries that are in quarantine hold up nobody, are nobody's to acknowledge, and are lost by nothing but their own age. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Lane, OutboxBatch } from '../../../../src/outbox/delivery/outbox-batch.ts';
+import type { Lane } from '../../../../src/outbox/delivery/outbox-batch.ts';
+import { EntryColumns } from '../../../../src/outbox/format/entry-columns.ts';
 import type { Outbox } from '../../../../src/outbox/outbox.ts';
 import { MemoryFiles } from '../../../support/memory-files.ts';
-import { drain, NO_LIMITS, OutboxFixture } from '../../../support/outbox-fixture.ts';
+import { drain, NO_LIMITS, OutboxFixture, takeAlone } from '../../../support/outbox-fixture.ts';
 
 let fixture: OutboxFixture;
 let files: MemoryFiles;
@@ -19,12 +20,6 @@ afterEach(() => fixture.remove());
 
 async function keysIn(lane: Lane): Promise<readonly string[]> {
   return (await outbox.peek(lane, NO_LIMITS))?.entries.keys ?? [];
-}
-
-async function peekAlone(sequence: number): Promise<OutboxBatch | undefined> {
-  const batch = await outbox.quarantined.peek(sequence);
-  if (typeof batch === 'string') throw new Error(`the disk does not give it: ${batch}`);
-  return batch;
 }
 
 /** Commits one block of these keys and returns their sequences. */
@@ -69,45 +64,16 @@ describe.each(['live', 'backlog', 'alarm'] as const)('in the lane %s', (lane) =>
   });
 });
 
-it('is given out by itself with the very time it would have had in its lane, and gone once it is acknowledged', async () => {
-  const [, bad = -1] = await given(['a', 'bad', 'c']);
-  const ts = (await outbox.peek('live', NO_LIMITS))?.entries.ts[1];
-  outbox.quarantined.add(bad);
-  const alone = await peekAlone(bad);
-  expect(alone).toMatchObject({ ranges: [[bad, bad]], entries: { keys: ['bad'], ts: [ts] } });
-  if (alone !== undefined) await outbox.acknowledge(alone);
-  expect(await peekAlone(bad)).toBeUndefined();
-  expect(await keysIn('live')).toEqual(['a', 'c']);
-  outbox.quarantined.putBack(bad);
-  expect(await keysIn('live')).toEqual(['a', 'c']);
-});
-
-it('is an alarm still when it was one', async () => {
-  const [alarm = -1] = await given(['alarm'], { class: 'alarm' });
-  expect((await peekAlone(alarm))?.lane).toBe('alarm');
-  await fixture.commit(outbox, [fixture.entry('sample', 1)]);
-  expect((await peekAlone(alarm + 1))?.lane).toBe('backlog');
-});
-
 it('is in quarantine no more once it is delivered, so that it goes when it is asked for again', async () => {
   const [bad = -1] = await given(['bad', 'good']);
+  const alone = await takeAlone(outbox, bad);
   outbox.quarantined.add(bad);
-  const alone = await peekAlone(bad);
   if (alone !== undefined) await outbox.acknowledge(alone);
   await drain(outbox);
   const query = { key: 'bad', fromMs: 0, toMs: Number.MAX_SAFE_INTEGER };
   expect(await fixture.until(outbox.resend(query, new AbortController().signal))).toBe(1);
   // Its neighbours in the block go along.
   expect((await drain(outbox)).map(({ key }) => key)).toEqual(['bad', 'good']);
-});
-
-it('has its time for good before it is given out, whatever the power and the clock do then', async () => {
-  await fixture.commit(outbox, [fixture.entry('bad', 1)]);
-  outbox.quarantined.add(1);
-  const ts = (await peekAlone(1))?.entries.ts[0];
-  expect(ts).toBeDefined();
-  files.cutPower(() => false);
-  expect(files.contentOf(`${fixture.folder}/boots.json`).toString()).toContain('"frozen":true');
 });
 
 it('is in its lane again after a restart', async () => {
@@ -119,36 +85,17 @@ it('is in its lane again after a restart', async () => {
   expect((await drain(outbox)).map(({ key }) => key)).toEqual(['bad']);
 });
 
-it('is not given out while it cannot be read, is not said to be gone, and is given out when it can', async () => {
-  const [bad = -1] = await given(['bad', 'good']);
-  outbox.quarantined.add(bad);
-  let reads = 0;
-  files.faults = {
-    fail: (operation, path) => {
-      if (operation !== 'read' || !path.endsWith('.seg')) return undefined;
-      reads += 1;
-      return { code: 'EIO' };
-    },
-  };
-  expect(await outbox.quarantined.peek(bad)).toBe('unreadable');
-  const triedOnce = reads;
-  expect([await outbox.quarantined.peek(bad), reads]).toEqual(['unreadable', triedOnce]);
-  files.faults = {};
-  await fixture.clock.advance(61_000);
-  expect((await peekAlone(bad))?.entries.keys).toEqual(['bad']);
-});
-
 it('is not rejected when it is delivered while the disk hangs on its refusal, and can be sent again', async () => {
   const [sequence = -1] = await given(['bad']);
   const [bad] = (await outbox.peek('live', NO_LIMITS))?.entries ?? [];
   if (bad === undefined) throw new Error('nothing is given out');
+  const alone = await takeAlone(outbox, sequence);
   outbox.quarantined.add(sequence);
   const { promise, resolve } = Promise.withResolvers<void>();
   const heal = files.addFaults({
     delay: (operation, path) => (path.endsWith('rejected.jsonl') && operation === 'open' ? promise : undefined),
   });
   const rejecting = outbox.reject(bad, '400 no');
-  const alone = await peekAlone(sequence);
   if (alone !== undefined) await outbox.acknowledge(alone);
   heal();
   resolve();
@@ -172,16 +119,16 @@ it('is rejected once, and not at all when it was delivered meanwhile', async () 
 
 it('waits as before when the disk does not take it among the rejected', async () => {
   const [bad = -1] = await given(['bad', 'good']);
+  const entry = (await takeAlone(outbox, bad))?.entries.at(0);
   outbox.quarantined.add(bad);
-  const entry = (await peekAlone(bad))?.entries.at(0);
   if (entry === undefined) throw new Error('it is not given out');
   files.faults = { fail: (operation, path) => (operation !== 'read' && path.includes('rejected') ? { code: 'ENOSPC' } : undefined) };
   await expect(outbox.reject(entry, '400 no')).rejects.toMatchObject({ code: 'ENOSPC' });
   expect(outbox.status()).toMatchObject({ heldEntries: 2, rejected: 0 });
-  expect(await peekAlone(bad)).toBeDefined();
+  expect(outbox.quarantined.isWaiting(bad)).toBe(true);
   files.faults = {};
   await fixture.until(outbox.reject(entry, '400 no'));
-  expect(await peekAlone(bad)).toBeUndefined();
+  expect(outbox.quarantined.isWaiting(bad)).toBe(false);
   expect(outbox.status()).toMatchObject({ heldEntries: 1, rejected: 1 });
 });
 
@@ -262,8 +209,8 @@ describe('in what was thinned', () => {
     const [first = -1, ...others] = await thinned();
     outbox.quarantined.add(first);
     for (const sequence of others) {
-      const alone = await peekAlone(sequence);
-      if (alone !== undefined) await outbox.acknowledge(alone);
+      const entries = EntryColumns.of([{ sequence, device: 'self', key: 'k0', value: 1, ts: 1, class: 'regular' }]);
+      await outbox.acknowledge({ lane: 'backlog', entries, ranges: [[sequence, sequence]], bytes: 1 });
     }
     for (let batch = await outbox.peek('alarm', NO_LIMITS); batch !== undefined; batch = await outbox.peek('alarm', NO_LIMITS))
       await outbox.acknowledge(batch);

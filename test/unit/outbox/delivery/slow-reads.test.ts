@@ -88,44 +88,12 @@ describe('where the oldest is thinned', () => {
     expect(maxMs).toBeLessThan(40_000);
   });
 
-  it('no commit waits longer than a minute, however well the disk gets on', async () => {
-    await open('thin', 140);
-    slow(9_000);
-    const { maxMs, undone, bytes } = await takeIn(10, LARGE_BATCHES);
-    expect([maxMs, undone]).toEqual([60_000, 0]);
-    expect(bytes).toBeLessThanOrEqual(256 * 1024);
-  });
-
   it('who sends all again holds up a commit for one read, not for those of a segment', async () => {
     await open('thin', 140);
     slow(2_500);
     const { maxMs, dropped } = await takeIn(30, RESENDING);
     expect(maxMs).toBeLessThanOrEqual(10_000);
     expect(dropped).toBe(0);
-  });
-
-  it('what is thinned late is followed by no more, though it is full again by then', async () => {
-    await open('thin', 120);
-    slow(25_000, { path: only(segments()[0]) });
-    for (let at = 0; at < 3; at += 1) {
-      void outbox.append(fixture.noise(4_000, at * 4_000));
-      await fixture.clock.advance(1_000);
-    }
-    await fixture.clock.advance(100_000);
-    expect(outbox.status()).toMatchObject({ thinned: 1_993, dropped: 12_000 });
-  });
-
-  it('what is thinned late, and in vain, is followed by no more', async () => {
-    await open('thin', 120);
-    const before = segments();
-    const { thinned } = outbox.status();
-    files.addFaults({
-      fail: (operation, path) => (operation === 'rename' && path.startsWith(`${before[0]}`) ? { code: 'EIO' } : undefined),
-    });
-    slow(11_000, { path: only(before[0]) });
-    while (segments().includes(before[1] as string)) await takeIn(1);
-    expect(segments().slice(0, 2)).toEqual([before[0], before[2]]);
-    expect(outbox.status().thinned).toBe(thinned);
   });
 });
 

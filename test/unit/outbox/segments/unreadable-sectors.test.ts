@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import type { OpenFile } from '../../../../src/host/files.ts';
 import type { ResolvedEntry } from '../../../../src/outbox/format/entry-columns.ts';
 import { MemoryFiles, type Operation } from '../../../support/memory-files.ts';
-import { drain, FakeTimeSync, NO_LIMITS, OutboxFixture } from '../../../support/outbox-fixture.ts';
+import { drain, NO_LIMITS, OutboxFixture } from '../../../support/outbox-fixture.ts';
 
 let fixture: OutboxFixture;
 let files: MemoryFiles;
@@ -140,53 +140,6 @@ describe('an outbox opens although the disk cannot read', () => {
     expect(given.map(({ key }) => key).sort()).toEqual(['new', 'new', ...Array(5).fill('old1'), ...Array(5).fill('old2')]);
     expect(new Set(given.map(({ sequence }) => sequence)).size).toBe(12);
     expect(outbox.status()).toMatchObject({ setAside: 0, damaged: 0, dropped: 0, heldEntries: 0 });
-  });
-
-  it('when it does not give the newest segment of this boot: no step of the clock moves times that may have been given out', async () => {
-    fixture = await OutboxFixture.make({ commitAgeMs: 100 });
-    files = new MemoryFiles();
-    fixture.files = files;
-    let outbox = await fixture.open();
-    const takenMs = fixture.clock.wallMs();
-    await fixture.commit(outbox, [fixture.entry('old', 1)]);
-    await fixture.until(outbox.close());
-    await fixture.clock.advance(10_000);
-    unreadable(/-0\.seg$/);
-    // While nobody looked.
-    fixture.clock.stepWall(3_600_000);
-    outbox = await fixture.open();
-    files.faults = {};
-    await fixture.clock.advance(61_000);
-    expect((await drain(outbox)).map(({ key, ts }) => [key, ts])).toEqual([['old', takenMs]]);
-  });
-
-  it('when it gives the newest segment later: how long a boot ran whose clock was never right is known by then', async () => {
-    const times: number[][] = [];
-    for (const isBad of [false, true]) {
-      fixture = await OutboxFixture.make({ commitAgeMs: 100 });
-      files = new MemoryFiles();
-      fixture.files = files;
-      let outbox = await fixture.open();
-      await fixture.commit(outbox, [fixture.entry('first', 1)]);
-      await drain(outbox);
-      await fixture.until(outbox.close());
-      fixture.clock.reboot({ bootId: 'untimed', monotonicMs: 1_000, wallMs: fixture.clock.wallMs() + 10_000 });
-      fixture.timeSync = new FakeTimeSync(false);
-      outbox = await fixture.open();
-      await fixture.clock.advance(50_000);
-      await fixture.commit(outbox, [fixture.entry('second', 1)]);
-      await fixture.until(outbox.close());
-      fixture.clock.reboot({ bootId: 'last', monotonicMs: 1_000, wallMs: fixture.clock.wallMs() + 10_000 });
-      fixture.timeSync = new FakeTimeSync(true);
-      if (isBad) unreadable(/-0\.seg$/);
-      outbox = await fixture.open();
-      files.faults = {};
-      await fixture.clock.advance(61_000);
-      times.push((await drain(outbox)).map(({ ts }) => ts));
-      await fixture.until(outbox.close());
-    }
-    expect(times[0]).toHaveLength(1);
-    expect(times[1]).toEqual(times[0]);
   });
 
   it('when it never gives the newest segment again: that is given up after a day, counted, and kept for a person', async () => {

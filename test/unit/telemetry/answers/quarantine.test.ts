@@ -3,118 +3,82 @@ import { beforeEach, expect, it } from 'vitest';
 import type { OutboxBatch } from '../../../../src/outbox/delivery/outbox-batch.ts';
 import { EntryColumns } from '../../../../src/outbox/format/entry-columns.ts';
 import { Quarantine } from '../../../../src/telemetry/answers/quarantine.ts';
-import { FakeClock } from '../../../support/fake-clock.ts';
 
-let clock: FakeClock;
 let quarantined: Set<number>;
 let gone: Set<number>;
-let unreadable: Set<number>;
-let diskAnswers: boolean;
 let quarantine: Quarantine;
 
 beforeEach(() => {
-  clock = new FakeClock();
-  [quarantined, gone, unreadable, diskAnswers] = [new Set(), new Set(), new Set(), true];
+  [quarantined, gone] = [new Set(), new Set()];
   quarantine = new Quarantine({
-    clock,
-    outbox: {
-      quarantined: {
-        add: (sequence) => void quarantined.add(sequence),
-        putBack: (sequence) => void quarantined.delete(sequence),
-        peek: async (sequence) => {
-          if (!diskAnswers) return 'not-now';
-          if (unreadable.has(sequence)) return 'unreadable';
-          return gone.has(sequence) ? undefined : batch(sequence);
-        },
-      },
+    quarantined: {
+      add: (sequence) => void quarantined.add(sequence),
+      putBack: (sequence) => void quarantined.delete(sequence),
+      isWaiting: (sequence) => !gone.has(sequence),
     },
   });
 });
 
-function batch(sequence: number): OutboxBatch {
-  return { lane: 'live', entries: EntryColumns.of([]), ranges: [[sequence, sequence]], bytes: 1 };
+function entries(sequence: number, value: string | number = 1): EntryColumns {
+  return EntryColumns.of([{ sequence, device: 'self', key: 'k', value, ts: 1, class: 'regular' }]);
 }
 
-const due = async (nothingElse = false, withHistory = true): Promise<number | undefined> =>
-  (await quarantine.due({ nothingElse, withHistory }))?.ranges[0]?.[0];
+function batch(sequence: number): OutboxBatch {
+  return { lane: 'live', entries: entries(sequence), ranges: [[sequence, sequence]], bytes: 1 };
+}
+
+const due = (nothingElse = false, withHistory = true): number | undefined => quarantine.due({ nothingElse, withHistory })?.ranges[0]?.[0];
 
 it('makes way, and is suspicious only when others were accepted since it failed', async () => {
   for (let times = 0; times < 3; times += 1) {
-    quarantine.add(1, 'live');
+    quarantine.add(entries(1), 'live');
     expect(quarantine.othersPassed(1)).toBe(false);
   }
-  expect([[...quarantined], await due()]).toEqual([[1], undefined]);
+  expect([[...quarantined], due()]).toEqual([[1], undefined]);
   expect(quarantine.accepted(batch(9))).toBe(false);
-  expect([await due(), quarantine.othersPassed(1)]).toEqual([1, true]);
+  expect([due(), quarantine.othersPassed(1)]).toEqual([1, true]);
   quarantine.release(1);
   expect([quarantine.size, quarantine.othersPassed(1), [...quarantined]]).toEqual([0, false, [1]]);
 });
 
 it('is retried one at a time, each after another was accepted, and each in its turn when there is nothing else', async () => {
-  for (const sequence of [1, 2]) quarantine.add(sequence, 'live');
+  for (const sequence of [1, 2]) quarantine.add(entries(sequence), 'live');
   for (const sequence of [1, 2]) {
-    expect(await due(true)).toBe(sequence);
-    quarantine.add(sequence, 'live');
+    expect(due(true)).toBe(sequence);
+    quarantine.add(entries(sequence), 'live');
   }
   quarantine.accepted(batch(9));
-  expect([await due(), await due()]).toEqual([1, undefined]);
+  expect([due(), due()]).toEqual([1, undefined]);
 });
 
 it.each([1, 9])('goes on making way when only %i is accepted, before it or behind', async (accepted) => {
-  quarantine.add(5, 'live');
+  quarantine.add(entries(5), 'live');
   quarantine.accepted(batch(accepted));
-  expect([[...quarantined], await due()]).toEqual([[5], 5]);
+  expect([[...quarantined], due()]).toEqual([[5], 5]);
 });
 
 it('brings all back into their lanes when one of them is accepted, and waits for others again', async () => {
-  for (const sequence of [1, 2, 3]) quarantine.add(sequence, 'live');
+  for (const sequence of [1, 2, 3]) quarantine.add(entries(sequence), 'live');
   expect(quarantine.accepted(batch(2))).toBe(true);
   expect([quarantine.size, [...quarantined]]).toEqual([0, []]);
-  quarantine.add(4, 'live');
-  expect(await due()).toBeUndefined();
+  quarantine.add(entries(4), 'live');
+  expect(due()).toBeUndefined();
   quarantine.accepted(batch(9));
-  expect(await due()).toBe(4);
+  expect(due()).toBe(4);
 });
 
 it('is back in its lane when it is gone', async () => {
-  for (const sequence of [2, 3]) quarantine.add(sequence, 'live');
+  for (const sequence of [2, 3]) quarantine.add(entries(sequence), 'live');
   gone.add(2);
-  expect(await due(true)).toBe(3);
+  expect(due(true)).toBe(3);
   expect([quarantine.size, [...quarantined]]).toEqual([1, [3]]);
 });
 
-it('keeps its turn, and what is known of it, when the disk does not answer', async () => {
-  for (const sequence of [1, 2]) quarantine.add(sequence, 'live');
-  quarantine.accepted(batch(9));
-  diskAnswers = false;
-  expect([await due(), await due(true)]).toEqual([undefined, undefined]);
-  expect([quarantine.size, [...quarantined]]).toEqual([2, [1, 2]]);
-  diskAnswers = true;
-  expect([await due(), quarantine.othersPassed(1)]).toEqual([1, true]);
-});
-
-it('is retried when its segment can be read, out of its lane until then, and holds up no other', async () => {
-  for (const sequence of [1, 2, 3]) quarantine.add(sequence, 'live');
-  unreadable = new Set([1, 2]);
-  quarantine.accepted(batch(9));
-  expect(await due()).toBeUndefined();
-  expect([await due(true), quarantine.size, [...quarantined]]).toEqual([3, 3, [1, 2, 3]]);
-  quarantine.release(3);
-  unreadable.clear();
-  expect([await due(true), quarantine.othersPassed(1)]).toEqual([1, true]);
-});
-
-it('does not take the turns of others while the disk does not keep it elsewhere', async () => {
-  quarantine.keep(1, 'live');
-  quarantine.accepted(batch(9));
-  expect(await due()).toBeUndefined();
-  await clock.advance(10_000);
-  expect(await due()).toBe(1);
-});
-
 it('holds no more than a thousand: the first is back in its lane', () => {
-  for (let sequence = 0; sequence <= 1_000; sequence += 1) quarantine.add(sequence, 'live');
+  for (let sequence = 0; sequence <= 1_000; sequence += 1) quarantine.add(entries(sequence), 'live');
   expect([quarantine.size, quarantined.has(0), quarantined.has(1)]).toEqual([1_000, false, true]);
+  for (let sequence = 2_000; sequence < 2_005; sequence += 1) quarantine.add(entries(sequence, 'x'.repeat(1_000_000)), 'live');
+  expect([quarantine.size, quarantined.has(2_000), quarantined.has(2_001)]).toEqual([4, false, true]);
 });
 
 it('keeps the lane that it had: only what came out of the backlog waits for another day', async () => {
@@ -123,17 +87,17 @@ it('keeps the lane that it had: only what came out of the backlog waits for anot
     [2, 'alarm'],
     [3, 'live'],
   ] as const)
-    quarantine.add(sequence, lane);
+    quarantine.add(entries(sequence), lane);
   for (const withHistory of [true, false]) expect(quarantine.waiting({ withHistory })).toBe(withHistory ? 3 : 2);
   for (const sequence of [2, 3]) {
-    expect(await due(true, false)).toBe(sequence);
+    expect(due(true, false)).toBe(sequence);
     // By itself it is read as what lies in the backlog.
-    quarantine.add(sequence, 'backlog');
+    quarantine.add(entries(sequence), 'backlog');
   }
   quarantine.accepted(batch(9));
-  expect(await due(false, false)).toBe(2);
+  expect(due(false, false)).toBe(2);
   quarantine.release(2);
-  expect(await due(true, false)).toBe(3);
+  expect(due(true, false)).toBe(3);
   quarantine.release(3);
-  expect([await due(true, false), await due(true)]).toEqual([undefined, 1]);
+  expect([due(true, false), due(true)]).toEqual([undefined, 1]);
 });

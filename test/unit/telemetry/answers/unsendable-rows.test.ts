@@ -11,7 +11,7 @@ import { FakeClock } from '../../../support/fake-clock.ts';
 
 const unexpected = (): never => expect.fail('nothing is in quarantine here');
 /** What cannot be sent is not in quarantine while the disk keeps it. */
-const NONE_QUARANTINED = { add: unexpected, putBack: unexpected, peek: unexpected };
+const NONE_QUARANTINED = { add: unexpected, putBack: unexpected, isWaiting: unexpected };
 const NO_LETTERS = { deadLetter: unexpected, deadLetters: undefined };
 const never = new AbortController().signal;
 
@@ -99,10 +99,7 @@ it.each(['refuses', 'hangs on'])(
           ...NONE_QUARANTINED,
           add: (sequence) => void quarantined.add(sequence),
           putBack: (sequence) => void quarantined.delete(sequence),
-          peek: async (sequence) => {
-            const batch = some([sequence]);
-            return rejected.includes(batch.entries.keys[0] as string) ? undefined : batch;
-          },
+          isWaiting: (sequence) => !rejected.includes(some([sequence]).entries.keys[0] as string),
         },
         reject: async ({ key }) => {
           asked += 1;
