@@ -23,7 +23,7 @@ import { SafeStates, stopValue } from './safe-states.ts';
 const CLOSE_WITHIN_MS = 2_000;
 /** A longest time on does not wait longer for hardware that may say that it is off. */
 const LOOK_WITHIN_MS = 5_000;
-/** What waits at a gate is tried again this often. */
+/** Interval at which an output that waits at a gate is tried again. */
 const RETRY_AFTER_MS = 5_000;
 
 export class ActuatorControl {

@@ -180,13 +180,13 @@ export class ActuatorSlot {
     } catch (error) {
       const ended = signal.aborted ? this.#ended(signal) : error;
       record.lose(messageOf(ended));
-      // Who went first knows what it shows.
+      // The movement that went first knows what it shows.
       if (!hasCode(ended, 'actuators/overridden')) await this.#readBack(turn, messageOf(ended));
       throw ended;
     }
     const shown = await this.#readBack(turn, undefined);
     if (shown === claim.value || (shown === undefined && !this.#writes.doubts(claim.value))) return;
-    // Who went first knows what it shows.
+    // The movement that went first knows what it shows.
     if (shown === undefined && signal.aborted) throw this.#ended(signal);
     const what = shown === undefined ? 'does not answer' : `shows ${String(shown)}`;
     if (shown !== undefined) this.#standsStill(shown, claim.value);
@@ -209,7 +209,7 @@ export class ActuatorSlot {
         : withinMs(clock, LOOK_AFTER_FAILURE_MS, (within) => this.#writes.read(within), AbortSignal.any(ending));
     const shown = await reading.catch(() => undefined);
     if (shown === undefined) return undefined;
-    // What is as it should be has no fault, however it was told.
+    // A value that is as it should be has no fault, however it was told.
     record.learn(shown, shown === claim.value ? undefined : fault);
     return shown;
   }

@@ -74,7 +74,7 @@ export class Actuators {
     const inState = (name: string, format: Pick<StateFileDeps, 'format' | 'version'>): StateFileDeps => ({
       ...{ ...format, path: join(config.stateFolder, name), files, clock, log, alerts: deps.alerts },
     });
-    // What is behind on the card names too many, and none too few.
+    // A list that is behind on the card names too many, and none too few.
     const pulses = { ...inState('pulses.json', KEPT_PULSES_FORMAT), mayBeBehind: true };
     const ownSupply = config.actuators.filter((each) => actuatorSettings(each).ownSupply).map(({ name }) => name);
     // Side by side: a disk that hangs holds the states for the start up once.

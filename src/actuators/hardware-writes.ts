@@ -123,7 +123,7 @@ export class HardwareWrites {
     forget();
     const isDoubtful = !took || record.lastBegun !== claim;
     if (!isDoubtful) this.#took(claim);
-    // What can be asked is not believed before: others act by it.
+    // Hardware that can be asked is not believed before: others act by it.
     if (isDoubtful || driver.read !== undefined) record.lose(`an earlier write ${took ? 'was taken' : 'failed'} late`, claim);
     onLate(isDoubtful ? undefined : claim.value);
   }

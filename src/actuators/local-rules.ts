@@ -129,7 +129,7 @@ export class LocalRules {
     if (truth !== true) stopWaiting(state);
     if (truth === 'lost') void this.#output(state)?.take({ kind: 'sensorLost', rule: config.name });
     if (typeof truth !== 'boolean') return;
-    // What has not held for its time does not hold.
+    // A condition that has not held for its time does not hold.
     const holds = truth && (forMs === 0 || this.#slot(state)?.phase === 'set');
     this.#tell(state, holds);
     if (!truth || holds) return;

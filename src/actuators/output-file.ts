@@ -32,7 +32,7 @@ export class OutputFile {
     this.#clock = clock;
     this.isSameBoot = json?.bootId === clock.bootId;
     this.wasClosed = json?.isClosed === true;
-    // What is not the last of it may be the opposite of what was wished last.
+    // A file that is not the last one may say the opposite of what was wished last.
     const outputs = !file.isLost && isJsonObject(json?.outputs) ? Object.entries(json.outputs) : [];
     const states = outputs.map(([name, one]) => [name, stateOf(one, this.isSameBoot, clock)] as const);
     this.#states = new Map(states.filter((one): one is [string, OutputState] => one[1] !== undefined));

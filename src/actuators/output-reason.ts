@@ -40,7 +40,7 @@ export function outputReason(
   const sentences = [
     winner === undefined ? 'as it was: nothing says what it should be' : `${wordOf(winner.value)}, ${becauseOf(winner, slots, nowMs)}`,
     waitsFor === undefined ? undefined : `not yet: ${waitsFor}`,
-    // What a command has replaced is no news.
+    // A command that another one has replaced is no news.
     ended === undefined || slots.operator !== undefined
       ? undefined
       : `operator's ${wordOf(ended.value)} (${ended.by}) ended by ${ENDED_BY[ended.why]} ${agoOf(ended.atMs, nowMs)}`,

@@ -82,7 +82,7 @@ export class OutputWish {
     const trying = new AbortController();
     this.#trying = trying;
     try {
-      // What the hardware shows by itself proves nothing: a line may not be driven yet.
+      // A value that the hardware shows by itself proves nothing: a line may not be driven yet.
       if (record.lastBegun !== undefined && record.value === value && record.expected === value) {
         record.keep(value, by);
         onChange();

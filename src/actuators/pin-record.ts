@@ -144,7 +144,7 @@ export class PinRecord {
 
   /** Somebody wants it so; what was wanted before is wanted no longer. */
   want(value: ActuatorValue, by: Writer, { repeats = false }: { readonly repeats?: boolean } = {}): void {
-    // Who tries once more takes nobody's word over.
+    // A second try takes no other writer's value over.
     if (repeats && this.#wanted?.value === value) return;
     this.#wanted = { value, by };
     if (!repeats) this.#writes += 1;

@@ -1,4 +1,4 @@
-/** What a condition is by the values that are known: what is decided without a value does not wait for it, and is not lost with it. Pure. */
+/** Judges a condition by the values that are known: one that is decided without a value does not wait for it, and is not lost with it. Pure. */
 import type { ConditionConfig } from '../config/schema/agent-config.ts';
 import type { JsonValue } from '../host/json.ts';
 import { isWithinDates, isWithinHours, type LocalTime } from '../host/local-time.ts';
@@ -17,7 +17,7 @@ export function evaluate(condition: ConditionConfig, truthOf: (part: ConditionCo
   return typeof truth === 'boolean' ? !truth : truth;
 }
 
-/** Of several values one that is so decides. */
+/** Joins the values of several conditions: one that is so decides. */
 export function decided(parts: readonly Truth[], so: boolean): Truth {
   if (parts.includes(so)) return so;
   return parts.find((part) => part === 'lost') ?? parts.find((part) => part === 'unread') ?? !so;

@@ -4,16 +4,16 @@
 export type CurvePoints = readonly (readonly number[])[];
 
 export interface CurveUse {
-  /** What the output has by it; undefined when it has nothing yet. */
+  /** Value that the output has by the curve; undefined before the first. */
   readonly before: number | undefined;
-  /** Of the actuator, counted from `origin`. */
+  /** Step of the actuator, counted from `origin`. */
   readonly step: number | undefined;
   readonly origin: number;
 }
 
 /** A step of the curve's span that is worth a movement, where the actuator has none. */
 const STEPS_OF_SPAN = 100;
-/** What is left of binary fractions. */
+/** Tolerance for binary fractions. */
 const DIGITS = 12;
 
 /** The value before, until the curve is a whole step away from it or at its lowest or highest value. */

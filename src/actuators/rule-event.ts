@@ -1,4 +1,4 @@
-/** What a rule has done, for telemetry. */
+/** Edge of a rule, for telemetry. */
 export interface RuleEvent {
   readonly rule: string;
   readonly on: boolean;

@@ -15,7 +15,7 @@ export interface RuleInForce extends RuleConfig {
   readonly sensors: Readonly<Record<string, RuleSensor>>;
 }
 
-/** What the outputs are to know of the rules that are switched on, in the order of the file. */
+/** Returns the slots' view of the rules that are switched on, in the order of the file. */
 export function ruleWords(rules: readonly RuleInForce[]): ReadonlyMap<string, readonly RuleWords[]> {
   return Map.groupBy(
     rules.filter(({ enabled }) => enabled).map((rule) => ({ actuator: rule.set.actuator, ...wordsOf(rule) })),

@@ -45,7 +45,7 @@ export class RuleValues {
     this.goesByTime = this.all.some(({ sensor }) => sensor === undefined);
   }
 
-  /** What the rule is now: a curve has to have its reading, too. */
+  /** Truth of the rule now: a curve has to have its reading, too. */
   get truth(): Truth {
     const { when, set } = this.#config;
     const truthOf = (part?: ConditionConfig): Truth => this.all.find(({ condition }) => condition === part)?.watched.truth ?? 'unread';
@@ -81,7 +81,7 @@ export class RuleValues {
     for (const { watched } of this.all) watched.end();
   }
 
-  /** What is no number says nothing to a curve. */
+  /** Returns the reading of a curve; one that is no number says nothing. */
   #takeReading(value: JsonValue): boolean | undefined {
     if (typeof value !== 'number' && typeof value !== 'bigint') return undefined;
     this.#reading = Number(value);

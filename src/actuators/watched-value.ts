@@ -1,4 +1,4 @@
-/** What one value that a rule goes by has said last, of a sensor or of the clock, until the next one is overdue: then it is lost. */
+/** Last value that a rule goes by, of a sensor or of the clock, until the next one is overdue: then it is lost. */
 import type { Clock } from '../host/clock.ts';
 import type { Truth } from './rule-condition.ts';
 

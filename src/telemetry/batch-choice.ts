@@ -54,7 +54,7 @@ export class BatchChoice {
     // While entries are refused by themselves, or not answered, each failing post gives another lane its turn: it may show that the platform works.
     const isHeldUp = waits.refusals + judge.quarantine.waiting({ withHistory }) > 0;
     for (let turns = isHeldUp ? this.failures % due.length : 0; turns > 0; turns -= 1) due.push(due.shift() as Lane);
-    // What little a limit of posts lets through must not all be the present's.
+    // The few posts that a limit lets through must not all be the present's.
     if (judge.empty500.count % 2 === 1 && due.length === 3) due.push(due.splice(1, 1)[0] as Lane);
     const ahead = this.#ahead;
     this.#ahead = undefined;

@@ -57,7 +57,7 @@ export class DailyBudget {
   /** Bytes sent today, to be carried over a restart. */
   today(): SentToday {
     const countedBytes = this.#deps.bytesSent();
-    // What was sent since the last look was sent in that day.
+    // Bytes sent since the last look were sent in that day.
     const more = countedBytes - this.#countedBytes;
     this.#countedBytes = countedBytes;
     this.#add(this.#day, more);

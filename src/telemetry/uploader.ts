@@ -90,7 +90,7 @@ export class Uploader {
     for (let failures = 0; failures < MAX_DRAIN_FAILURES && !signal.aborted; ) {
       this.#choice.hurry();
       this.#isNextOther = false;
-      // What was refused before would take its time, and what is good would stay behind.
+      // Entries that were refused before would take their time, and good ones would stay behind.
       const waitMs = await this.#upload({ withDeadLetters: false }, signal);
       if (this.#isResting && this.#deps.outbox.isStillLooking()) await this.#wait(waitMs, signal);
       else if (waitMs > 0 && !this.#isNextOther) return;
@@ -132,7 +132,7 @@ export class Uploader {
     const { clock, outbox } = this.#deps;
     let isOver = false;
     const look = async (): Promise<void> => {
-      // What cannot be read now is looked for again.
+      // Entries that cannot be read now are looked for again.
       const alarm = await outbox.peek('alarm', this.#limits()).catch(() => undefined);
       if (isOver) return;
       if (alarm !== undefined) upload.abort();

@@ -41,7 +41,7 @@ export const modbusWrite = defineActuator({
   isIdempotent: true,
   hasOwnSupply: true,
   faults: (config, path) => [...writeFaults(config, path), ...offFaults(config, path)],
-  // What one actuator writes, another would write over.
+  // One actuator would write over the other.
   faultsAmong: (writers) =>
     writers.flatMap(({ config, path }, index) => {
       const first = writers.slice(0, index).find((other) => overlaps(other.config, config));

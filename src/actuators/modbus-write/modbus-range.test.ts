@@ -1,4 +1,4 @@
-/** What check-config says of registers is what the drivers do. */
+/** Registers: check-config says of them what the drivers do. */
 import { describe, expect, it } from 'vitest';
 import { configOf, SMALLEST } from '../../../test/support/config-file.ts';
 import { MODBUS_TYPES } from '../../config/fields/modbus-types.ts';

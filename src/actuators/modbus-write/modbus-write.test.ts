@@ -1,4 +1,4 @@
-/** What is written over Modbus, and what is read back. */
+/** Values written over Modbus, and read back. */
 
 import { beforeEach, describe, expect, it } from 'vitest';
 import { COMMON, opensWith } from '../../../test/support/actuator-driver.ts';

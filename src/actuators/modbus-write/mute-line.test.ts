@@ -23,7 +23,7 @@ let link: ModbusLink;
 let coils: Map<number, boolean>;
 /** Units that do nothing. */
 let mute: Set<number>;
-/** What is said in their place, and when; by nobody when undefined. */
+/** Answer in their place, and its time; undefined when nobody answers. */
 let gateway: { readonly code: number; readonly afterMs: number } | undefined;
 let asked: { readonly unit: number; readonly sets: boolean | undefined; readonly atMs: number }[];
 let readings: number;
@@ -37,7 +37,7 @@ function answerOf(unit: number, pdu: Uint8Array): Uint8Array {
   return code === 3 ? Uint8Array.of(3, 2, 0, 7) : pdu.slice(0, 5);
 }
 
-/** What a unit says to a frame, and after how long. */
+/** Answer of a unit to a frame, and its delay. */
 function hear([unit = 0, ...rest]: Uint8Array): { readonly frame: Uint8Array; readonly afterMs: number } | undefined {
   const pdu = Uint8Array.from(rest.slice(0, -2));
   const [code = 0] = pdu;
@@ -66,7 +66,7 @@ beforeEach(async () => {
   link = await modbus.open(connection, never);
   for (const unitId of [...MUTE, HEALTHY]) {
     const coil = { kind: 'modbus-write', name: `relay ${unitId}`, connection, unitId, table: 'coil', address: 0, readBack: true };
-    // What says nothing to a coil, or to the driver, is left out.
+    // Fields that say nothing to a coil, or to the driver, are left out.
     bench.drivers[coil.name] = await opensWith(opener)(coil as Parameters<typeof opener>[0], { modbus });
   }
   const opening = bench.open(...[...MUTE, HEALTHY].map((unit) => relaySettings(`relay ${unit}`, { deadlineMs: 5_000 })));

@@ -22,7 +22,7 @@ export const serialWrite = defineActuator({
   valueType: (config) => config.valueType,
   isReadable: () => false,
   deadlineMs: ({ replyTimeoutMs }, usualMs) => replyTimeoutMs + usualMs,
-  // What is told twice may be done twice.
+  // A text that is told twice may be done twice.
   isIdempotent: false,
   hasOwnSupply: true,
 });

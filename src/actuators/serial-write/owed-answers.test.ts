@@ -36,7 +36,7 @@ const config: ActuatorConfigOf<'serial-write'> = {
 const SETTINGS = relaySettings('heater', { deadlineMs: 6_000, idempotent: false });
 
 let bench: ActuatorBench;
-/** What the heater really is. */
+/** State of the heater. */
 let isOn: boolean;
 let told: string[];
 let opened: number;
@@ -81,7 +81,7 @@ beforeEach(async () => {
   await bench.open(SETTINGS);
 });
 
-/** What becomes of it within three seconds. */
+/** Outcome within three seconds. */
 async function set(value: boolean): Promise<unknown> {
   const setting = bench.set('heater', value);
   await bench.clock.advance(3_000);

@@ -103,7 +103,7 @@ describe('a serial actuator', () => {
     await clock.advance(1);
     await writing;
     expect(ended).toBe('/dev/ttyUSB0: no answer that matches OK within 50 ms');
-    // What came long before is forgotten.
+    // Bytes that came long before are forgotten.
     answer = `O${'.'.repeat(4_095)}K`;
     const first = await open(config('O[^]*K'), { serial }, clock);
     const forgotten = first.write(21, never).catch((error: { code: string }) => error.code);

@@ -7,7 +7,7 @@
  *   a segment with damage         goes to `set-aside` instead of being unlinked; one with no block at all goes there at once
  *   a small file                  goes to `set-aside` when it is wrong, or cannot be read for long (small-file.ts); its twin is used, or none
  *
- * What is damaged is acknowledged too: nothing waits for it, and no new entry gets its sequence.
+ * Damaged entries are acknowledged too: nothing waits for them, and no new entry gets its sequence.
  */
 import type { BlockInfo } from '../format/block-frame.ts';
 import type { Segment } from '../segments/segment-shelf.ts';

@@ -21,7 +21,7 @@ export interface DeadLetter {
   readonly rows: readonly ResolvedEntry[];
   /** The platform's last words about it. */
   readonly answer: string;
-  /** Of the first refusal, by the clock as it was. */
+  /** Time of the first refusal, by the clock as it was. */
   readonly atMs: EpochMs;
   readonly firstRefused: BootMoment;
   readonly lastRefused: BootMoment;

@@ -38,7 +38,7 @@ const MAX_ANSWER_LENGTH = 500;
 export class DeadLetters {
   readonly #deps: DeadLettersDeps;
   readonly #file: DeadLetterFile;
-  /** Of each letter: when it is due, by the monotonic clock of this boot, and what its line takes. */
+  /** Time at which each letter is due, by the monotonic clock of this boot, and the bytes of its line. */
   readonly #known = new Map<number, { readonly dueAtMs: number; readonly bytes: number }>();
   /** An alarm was given out last. */
   #wasAlarm = false;

@@ -1,5 +1,5 @@
 /**
- * What was delivered, per key and hour: count, sum, first, last. The audit compares it with what the platform has. Cells gather in memory
+ * Ledger of deliveries, per key and hour: count, sum, first, last. The audit compares it with what the platform has. Cells gather in memory
  * (and in the delivery state, so that a crash loses none) and are added to a file of JSON lines; a reader adds up the lines of a cell.
  */
 import { type JsonValue, OWN_JSON, stringifyJson } from '../../host/json.ts';
@@ -16,7 +16,7 @@ export interface LedgerCell {
   /** UTC epoch ms at which the hour begins. */
   readonly hourMs: number;
   count: number;
-  /** Of the numbers among the values. */
+  /** Sum of the numbers among the values. */
   sum: number;
   first: LedgerPoint;
   last: LedgerPoint;
@@ -108,7 +108,7 @@ export function ledgerLines(flush: number, cells: readonly LedgerCell[]): string
 /** A line's cell; undefined for a torn or foreign line. */
 export function parseLedgerLine(line: string): { readonly flush: number; readonly cell: LedgerCell } | undefined {
   try {
-    // What a foreign or torn line has in the place of these is looked at below.
+    // Values that a foreign or torn line has in the place of these are looked at below.
     const { flush, ...cell } = unsealJson(line, OWN_JSON) as unknown as LedgerCell & { flush: number };
     const whole =
       typeof cell.key === 'string' && typeof cell.hourMs === 'number' && typeof cell.count === 'number' && Array.isArray(cell.last);
@@ -124,7 +124,7 @@ function pointOf(ts: number, value: TelemetryValue): LedgerPoint {
   return stringifyJson(value as JsonValue).length > MAX_VALUE_LENGTH ? [ts] : [ts, value];
 }
 
-/** What a value adds to a sum; nothing when it is no number, or none that can be added up. */
+/** Returns what a value adds to a sum; 0 when it is no number, or none that can be added up. */
 function numberOf(value: TelemetryValue): number {
   return Number.isFinite(value) ? (value as number) : 0;
 }

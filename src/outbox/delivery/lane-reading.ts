@@ -51,7 +51,7 @@ export class LaneReading {
     this.#alarms = newest === -1 ? alarms : alarms.slice(alarms.length - newest);
   }
 
-  /** Whether a look takes longer than anybody waited for. */
+  /** True while a look takes longer than anybody waited for. */
   get isStillLooking(): boolean {
     return this.#hanging > 0;
   }

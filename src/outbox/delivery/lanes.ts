@@ -58,7 +58,7 @@ export class Lanes {
     };
   }
 
-  /** Whether a look into a lane could find something; costs nothing, unlike the look. */
+  /** Tells when a look into a lane could find something; costs nothing, unlike the look. */
   mayHold(lane: Lane): boolean {
     if (lane === 'alarm') return this.#alarms.list().length > 0 || this.#unsurveyed.length > 0;
     return lane === 'backlog' || this.#recent.length > 0;
@@ -68,7 +68,7 @@ export class Lanes {
   async select(lane: Lane, maxEntries: number, beyond: readonly SequenceRange[] = []): Promise<PlacedBlock[]> {
     const taken: PlacedBlock[] = [];
     const seen = new Set<number>();
-    // What is in quarantine is on no way, and must not make its neighbours go twice.
+    // Quarantined entries are not under way, and must not make their neighbours go twice.
     const notNow = new SequenceRanges([...beyond, ...this.#deps.quarantined.list()]);
     let entries = 0;
     await this.#visit(lane, (placed) => {
@@ -134,7 +134,7 @@ export class Lanes {
 
   async #visitWithin(first: number, last: number, visit: Visit): Promise<boolean> {
     for (let sequence = first; sequence <= last; ) {
-      // What was there may be gone; what follows need not be.
+      // Its entries may be gone; those that follow need not be.
       const segment = this.#deps.shelf.segmentAtOrAfter(sequence);
       if (segment === undefined || segment.firstSequence > last) return true;
       const blocks = await this.#blocksOf(segment);
@@ -161,7 +161,7 @@ export class Lanes {
     return !this.#isSettled(info.firstSequence, info.lastSequence) && canGiveOut(this.#deps.boots, info);
   }
 
-  /** Whether nothing of a range is to be given out. */
+  /** True when nothing of a range is to be given out. */
   #isSettled(first: number, last: number): boolean {
     return this.#deps.acknowledged.coversWith(this.#deps.quarantined, first, last);
   }

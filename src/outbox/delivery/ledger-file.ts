@@ -17,7 +17,7 @@ export interface LedgerQuery {
 
 export class LedgerFile {
   readonly #deps: LineFileDeps;
-  /** What a flush that failed may have left behind the lines that count; nobody reads it, and the next one begins there. */
+  /** Start of what a failed flush may have left behind the lines that count: nobody reads it, and the next flush begins there. */
   #failed: { readonly name: string; readonly size: number } | undefined;
   /** Counts the begins and ends of flushes. */
   #changes = 0;

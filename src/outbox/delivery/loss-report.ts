@@ -1,5 +1,5 @@
 /**
- * What was lost is telemetry: totals of entries that were thinned, dropped or damaged, whenever they have grown, over restarts. Alarms, so that a
+ * Telemetry of losses: totals of entries that were thinned, dropped or damaged, whenever they have grown, over restarts. Alarms, so that a
  * full outbox takes them too, and they are the first to arrive.
  */
 import type { Clock } from '../../host/clock.ts';

@@ -20,7 +20,7 @@ export async function openDeadLetters(
   return letters;
 }
 
-/** What is neither delivered, nor a letter, nor rejected waits again. */
+/** Entries that are neither delivered, nor letters, nor rejected wait again. */
 async function giveBack(
   { files, folder }: Parameters<typeof DeadLetterFile.read>[0],
   { acknowledged, undelivered }: Pick<DeliveryState, 'acknowledged' | 'undelivered'>,

@@ -10,9 +10,9 @@ import { SerialQueue } from '../segments/serial-queue.ts';
 import { type LineFileDeps, SMALL_FILE, writeLines } from '../segments/small-file.ts';
 
 export interface RejectedEntry extends ResolvedEntry {
-  /** What the platform said, cut to 500 characters. */
+  /** Answer of the platform, cut to 500 characters. */
   readonly answer: string;
-  /** Of the refusal, by the clock as it was. */
+  /** Time of the refusal, by the clock as it was. */
   readonly atMs: EpochMs;
 }
 

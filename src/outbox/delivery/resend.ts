@@ -76,7 +76,7 @@ export class RecentDeliveries {
 /** Resolves to how many entries of the query wait again; their neighbours in the same blocks go along. */
 export async function resendDelivered(parts: ResendParts, query: ResendQuery, signal: AbortSignal): Promise<number> {
   const { shelf, boots, state, rejected, reading } = parts;
-  // Of what an earlier release refused nothing else is noted.
+  // An earlier release noted nothing else of a refused entry.
   const refused = new Set((await rejected.list()).map(nameOf));
   const wasDelivered = (entry: ResolvedEntry): boolean => isDelivered(state, entry.sequence) && !refused.has(nameOf(entry));
   const resendBlock = async ({ segment, info }: PlacedBlock): Promise<number> => {

@@ -158,7 +158,7 @@ export class Retention {
       const { removed, bytesBefore, bytesAfter } = await thinSegment(this.#deps, segment);
       state.count('thinned', removed);
       log.warn({ segment: segment.name, removed, bytesBefore, bytesAfter }, 'outbox has no room: oldest entries thinned');
-      // What does not shrink (alarms, few samples) is not tried again.
+      // Entries that do not shrink (alarms, few samples) are not tried again.
       if (bytesBefore - bytesAfter < bytesBefore * WORTHWHILE_SAVING) segment.thinned = MAX_THINNINGS;
       return true;
     } catch (error) {
@@ -172,7 +172,7 @@ export class Retention {
     const { shelf, state, log } = this.#deps;
     const { acknowledged } = state;
     const { blocks, sequences } = await contentOf(shelf, segment, acknowledged);
-    // What was delivered meanwhile goes first.
+    // Entries that were delivered meanwhile go first.
     if (reason === 'full' && (await this.#removeDelivered())) return true;
     if (!(await this.#remove(segment))) return false;
     const entries = heldIn(segment, blocks, acknowledged, sequences);
@@ -214,7 +214,7 @@ export class Retention {
   #isOlder(segment: Segment, ms: number): boolean {
     const { boots, shelf } = this.#deps;
     const later = shelf.segments.slice(shelf.segments.indexOf(segment) + 1);
-    // Of a boot that is forgotten, the next one that is not says how long ago it was at least.
+    // The next boot that is not forgotten says how long ago a forgotten one was at least.
     const next = later.find(({ first }) => first !== undefined && boots.isKnown(first.bootId))?.first;
     return [segment.last, next].some(
       (moment) => moment !== undefined && boots.ranSince(moment.bootId, moment.ownTime ? Number.POSITIVE_INFINITY : moment.ms) > ms,

@@ -20,10 +20,10 @@ export function heldIn(
   if (lastSequence < firstSequence || acknowledged.covers(firstSequence, lastSequence)) return 0;
   if (blocks !== undefined) return blocks.reduce((sum, block) => sum + heldInBlock(block, acknowledged, sequences?.get(block)), 0);
   const settled = acknowledged.countWithin(firstSequence, lastSequence);
-  // What is known to be in it, and one: how many more, its blocks will say.
+  // Entries known to be in it, and one: its blocks will say how many more.
   if (isOpenEnded(segment)) return Math.max(1, count - settled);
   const open = lastSequence - firstSequence + 1 - settled;
-  // What was delivered before it was thinned is not in the count: no share of that says how many are left.
+  // Entries delivered before it was thinned are not in the count: no share of that says how many are left.
   return thinned > 0 ? Math.min(count, open) : open;
 }
 
@@ -39,7 +39,7 @@ export function oldestWaitingBoot(shelf: SegmentShelf, acknowledged: SequenceRan
   return undefined;
 }
 
-/** What is known of a segment: where its blocks lie, and the sequences of those that `SequencesOfBlocks` is about. */
+/** Knowledge of a segment: where its blocks lie, and the sequences of those that `SequencesOfBlocks` is about. */
 export interface SegmentContent {
   readonly blocks?: readonly BlockInfo[] | undefined;
   readonly sequences?: SequencesOfBlocks;

@@ -29,12 +29,12 @@ export class SequenceRanges {
     return this.covers(sequence, sequence);
   }
 
-  /** Whether every number of the range is in the set. */
+  /** True when every number of the range is in the set. */
   covers(first: number, last: number): boolean {
     return this.rangeOf(first, last) !== undefined;
   }
 
-  /** Whether every number of the range is in this set or in the other. */
+  /** True when every number of the range is in this set or in the other. */
   coversWith(other: SequenceRanges, first: number, last: number): boolean {
     for (let at = first; at <= last; ) {
       const range = this.rangeOf(at, at) ?? other.rangeOf(at, at);
@@ -50,7 +50,7 @@ export class SequenceRanges {
     return range !== undefined && range[0] <= first && range[1] >= last ? range : undefined;
   }
 
-  /** Whether any number of the range is in the set. */
+  /** True when any number of the range is in the set. */
   touches(first: number, last: number): boolean {
     const range = this.#ranges[this.#firstEndingAtOrAfter(first)];
     return range !== undefined && range[0] <= last;
@@ -86,7 +86,7 @@ export class SequenceRanges {
     this.#ranges.splice(at, until - at, ...kept);
   }
 
-  /** What is left of some ranges where this set takes from them, ascending. */
+  /** Returns the parts of some ranges that are outside this set, ascending. */
   without(ranges: readonly SequenceRange[]): readonly SequenceRange[] {
     const left = new SequenceRanges(ranges);
     for (const [first, last] of ranges) {

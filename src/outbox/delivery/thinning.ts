@@ -153,7 +153,7 @@ function isAlike({ info: a }: PlacedBlock, { info: b }: PlacedBlock): boolean {
   return a.alarm === b.alarm && a.ownTime === b.ownTime && a.bootId === b.bootId;
 }
 
-/** What is not delivered yet, as one block. */
+/** Entries that are not delivered yet, as one block. */
 function waiting(stretch: readonly PlacedBlock[], read: readonly (BlockEntries | undefined)[], acknowledged: SequenceRanges): BlockEntries {
   const parts = read.flatMap((entries, at): Rows[] => {
     if (entries === undefined) return [];

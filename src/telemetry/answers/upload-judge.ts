@@ -99,7 +99,7 @@ export class UploadJudge {
     while (entries.length > 0) {
       const answer = await this.#deps.postTelemetry(entries, signal);
       if (answer.kind !== 'refused' || answer.unsendable === undefined || batch.isDeadLetter === true) {
-        // What the agent itself ended says nothing.
+        // A request that the agent itself ended says nothing.
         if (answer.kind === 'accepted' || !signal.aborted) await this.#act({ ...batch, entries }, answer);
         return answer;
       }
