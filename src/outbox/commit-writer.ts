@@ -1,12 +1,13 @@
 /**
  * One commit on its way to the disk: room for it, the boot it belongs to in the table, and then the bytes. Commits take their places in the
- * order of their sequences.
+ * order of their sequences, and up to two are on their way together.
  */
 import { systemCode } from '../errors/agent-error.ts';
 import type { Retention } from './delivery/retention.ts';
 import type { FramedBlock } from './format/block-frame.ts';
 import type { OutboxParts } from './outbox-parts.ts';
-import type { SerialQueue } from './segments/serial-queue.ts';
+import type { BegunWrite } from './segments/segment-writer.ts';
+import { SerialQueue } from './segments/serial-queue.ts';
 
 interface CommitWriterDeps extends Pick<OutboxParts, 'clock' | 'log' | 'writer' | 'boots'> {
   /** Whose share of the disk makes room. */
@@ -19,6 +20,7 @@ const TIMES_WITHIN_MS = 60_000;
 
 export class CommitWriter {
   readonly #deps: CommitWriterDeps;
+  readonly #placing = new SerialQueue();
   /** Since when the boot table refuses, ms since boot. */
   #refusesSinceMs: number | undefined;
 
@@ -26,23 +28,30 @@ export class CommitWriter {
     this.#deps = deps;
   }
 
-  /** Resolves when the blocks are durable, to those without room, which give way. @throws as the files. */
-  write(blocks: readonly FramedBlock[]): Promise<readonly FramedBlock[]> {
-    const { writing, retention, writer } = this.#deps;
-    return writing.run(async () => {
+  /** Resolves when the blocks are durable, to those without room, which give way. `isOldest`: none waits before them. @throws as the files. */
+  write(blocks: readonly FramedBlock[], isOldest: boolean): Promise<readonly FramedBlock[]> {
+    const { writing, retention } = this.#deps;
+    return writing.share(async () => {
       try {
-        const fitting = await this.#fitting(blocks);
-        if (fitting.length > 0) {
-          await this.#keepTimes();
-          await writer.write(fitting);
-          retention.onTaken();
-        }
+        const { fitting, begun } = await this.#placing.run(() => this.#place(blocks, isOldest));
+        await begun?.written;
+        if (begun !== undefined) retention.onTaken();
         return blocks.filter((block) => !fitting.includes(block));
       } catch (error) {
         const code = systemCode(error);
         if (code === 'ENOSPC' || code === 'EDQUOT') await retention.onRefused(code).catch(() => {});
         throw error;
       }
+    });
+  }
+
+  #place(blocks: readonly FramedBlock[], isOldest: boolean): Promise<{ fitting: readonly FramedBlock[]; begun?: BegunWrite }> {
+    const { writer } = this.#deps;
+    return writer.inTurn(isOldest, async () => {
+      const fitting = await this.#fitting(blocks);
+      if (fitting.length === 0) return { fitting };
+      await this.#keepTimes();
+      return { fitting, begun: await writer.begin(fitting, { isOldest }) };
     });
   }
 

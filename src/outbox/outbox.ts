@@ -85,7 +85,7 @@ export class Outbox {
     this.#commit = new GroupCommit({
       ...parts,
       ...settings,
-      write: (blocks) => commits.write(blocks),
+      write: (blocks, isOldest) => commits.write(blocks, isOldest),
       onCommitted: (blocks) => this.#onCommitted(blocks),
       onDropped: (count, blocks) => {
         for (const { info } of blocks) state.acknowledged.add(info.firstSequence, info.lastSequence);

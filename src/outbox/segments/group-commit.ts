@@ -16,8 +16,8 @@ interface GroupCommitDeps extends Pick<OutboxPlace, 'clock' | 'log'> {
   readonly commitEntries: number;
   /** Entries that may wait while the disk fails. */
   readonly memoryEntries: number;
-  /** Makes blocks durable, but those that give way, which it resolves to; rejects when the disk takes none. */
-  readonly write: (blocks: readonly FramedBlock[]) => Promise<readonly FramedBlock[]>;
+  /** Makes blocks durable, but those that give way, which it resolves to; rejects when the disk takes none. `isOldest`: nothing before them waits. */
+  readonly write: (blocks: readonly FramedBlock[], isOldest: boolean) => Promise<readonly FramedBlock[]>;
   readonly onCommitted: (blocks: readonly FramedBlock[]) => void;
   /** Entries that gave way in memory, and the blocks of those that were in blocks already. */
   readonly onDropped: (count: number, blocks: readonly FramedBlock[]) => void;
@@ -28,12 +28,15 @@ interface Commit {
   readonly appends: readonly WaitingAppend[];
   readonly bytes: number;
   readonly packedAtMs: number;
+  isWriting: boolean;
 }
 
 /** A block closes at this size, so that a commit stays a few pages. */
 const COMMIT_BYTES = 64 * 1024;
-/** One on its way, and one packed meanwhile; what comes after that waits unpacked and makes one larger block. */
-const PACKED_COMMITS = 2;
+/** Syncs of neighbouring commits run into each other in the device; a third would only take a thread from everyone else. */
+const COMMITS_IN_FLIGHT = 2;
+/** Those, and one packed meanwhile; what comes after that waits unpacked and makes one larger block. */
+const PACKED_COMMITS = COMMITS_IN_FLIGHT + 1;
 /** The sync takes time, too. And two commits of 5 s then fall into one of ext4's journal commits (every 5 s): measured, a fifth less to write. */
 const CLOSING_SHARE = 0.96;
 const FIRST_RETRY_MS = 1_000;
@@ -49,8 +52,7 @@ export class GroupCommit {
   #packedBytes = 0;
   #due = true;
   #cancelTimer: (() => void) | undefined;
-  /** The commit on its way to the disk. */
-  #writing: Commit | undefined;
+  #inFlight = 0;
   /** A write failed, and the next try waits for its time. */
   #isRetrying = false;
   #retryMs = FIRST_RETRY_MS;
@@ -100,7 +102,7 @@ export class GroupCommit {
   /** Settles commits whose entries all reached the platform without the disk. */
   arrived(hasArrived: (first: number, last: number) => boolean): void {
     for (const commit of this.#packed) {
-      if (commit === this.#writing || !commit.blocks.every(({ info }) => hasArrived(info.firstSequence, info.lastSequence))) continue;
+      if (commit.isWriting || !commit.blocks.every(({ info }) => hasArrived(info.firstSequence, info.lastSequence))) continue;
       this.#unpack(commit);
       for (const append of commit.appends) append.resolve();
     }
@@ -140,7 +142,7 @@ export class GroupCommit {
     return new Promise((resolve) => this.#watchers.push(resolve));
   }
 
-  /** Packs what is due, as far ahead as makes sense, and begins to write the oldest that is packed. */
+  /** Packs what is due, as far ahead as makes sense, and begins to write what is packed. */
   #pump(): void {
     if (this.#due && this.#waiting.entries > 0 && this.#packed.length < PACKED_COMMITS) {
       this.#pack(this.#waiting.takeAll());
@@ -148,13 +150,17 @@ export class GroupCommit {
       this.#cancelTimer?.();
       this.#cancelTimer = undefined;
     }
-    const [oldest] = this.#packed;
-    if (this.#isRetrying || this.#writing !== undefined || oldest === undefined) return;
-    this.#writing = oldest;
-    this.#deps.write(oldest.blocks).then(
-      (refused) => this.#onWritten(oldest, refused),
-      (error: unknown) => this.#onFailed(error),
-    );
+    if (this.#isRetrying) return;
+    for (const commit of this.#packed) {
+      if (this.#inFlight >= COMMITS_IN_FLIGHT) return;
+      if (commit.isWriting) continue;
+      this.#inFlight += 1;
+      commit.isWriting = true;
+      this.#deps.write(commit.blocks, commit === this.#packed[0]).then(
+        (refused) => this.#onWritten(commit, refused),
+        (error: unknown) => this.#onFailed(commit, error),
+      );
+    }
   }
 
   #pack(appends: readonly WaitingAppend[]): void {
@@ -162,7 +168,7 @@ export class GroupCommit {
     const bytes = appends.reduce((sum, append) => sum + append.bytes, 0);
     const entries = appends.map((append) => append.entries);
     const blocks = this.#deps.builder.build(entries, this.#deps.commitEntries);
-    this.#packed.push({ blocks, appends, bytes, packedAtMs: this.#deps.clock.monotonicMs() });
+    this.#packed.push({ blocks, appends, bytes, packedAtMs: this.#deps.clock.monotonicMs(), isWriting: false });
     this.#packedBytes += bytes;
   }
 
@@ -180,10 +186,13 @@ export class GroupCommit {
     this.#settled();
   }
 
-  /** The commit stays packed, with the sequences it has, and goes again. */
-  #onFailed(error: unknown): void {
-    this.#isRetrying = true;
-    this.#onFault(error);
+  /** The commits stay packed, with the sequences they have, and go again together when all that was in flight has ended. */
+  #onFailed(commit: Commit, error: unknown): void {
+    commit.isWriting = false;
+    if (!this.#isRetrying) {
+      this.#isRetrying = true;
+      this.#onFault(error);
+    }
     this.#settled();
   }
 
@@ -194,9 +203,9 @@ export class GroupCommit {
 
   /** A write has ended, one way or the other. */
   #settled(): void {
-    this.#writing = undefined;
+    this.#inFlight -= 1;
     for (const wake of this.#watchers.splice(0)) wake();
-    if (this.#isRetrying && !this.#closing.signal.aborted) void this.#retryLater();
+    if (this.#isRetrying && this.#inFlight === 0 && !this.#closing.signal.aborted) void this.#retryLater();
     else this.#pump();
   }
 

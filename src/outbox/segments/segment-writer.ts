@@ -1,6 +1,6 @@
 /**
- * Writes commits to the newest segment: one synced write each, into space that was taken ahead. That space is zeros, written before, so that
- * most syncs change data and no file size. After any failure the file is left alone for good:
+ * Writes commits to the newest segment: one synced write each, two of them at a time where they only fill space taken ahead. That space
+ * is zeros, written before, so that most syncs change data and no file size. After any failure the file is left alone for good:
  * what the kernel kept of a failed sync cannot be known (its pages may be marked clean), so the commit goes to a new file.
  */
 import { systemCode } from '../../errors/agent-error.ts';
@@ -26,6 +26,12 @@ interface SegmentWriterDeps extends Omit<OutboxPlace, 'log'> {
   readonly onWritten: (bytes: number) => void;
 }
 
+/** A commit on its way. */
+export interface BegunWrite {
+  /** Resolves when it, and all before it, are durable; rejects when one of them is not: then none of the rest counts as written. */
+  readonly written: Promise<void>;
+}
+
 interface OpenSegment {
   readonly segment: Segment;
   readonly file: OpenFile;
@@ -35,12 +41,18 @@ interface OpenSegment {
   allocated: number;
   /** Nothing was written to it but zeros. */
   isNew: boolean;
+  /** A write failed: nothing after it counts. */
+  failed: boolean;
 }
 
 export class SegmentWriter {
   readonly #deps: SegmentWriterDeps;
   #open: OpenSegment | undefined;
+  /** The last write begun; settled when it and all before it are. */
+  #last: Promise<void> = Promise.resolve();
   #grownMs = Number.NEGATIVE_INFINITY;
+  /** A commit failed and has not begun again. */
+  #broken = false;
 
   constructor(deps: SegmentWriterDeps) {
     this.#deps = deps;
@@ -49,7 +61,7 @@ export class SegmentWriter {
   /** Goes on with a segment whose blocks end cleanly at `end`. */
   async resume(segment: Segment, blocks: readonly BlockInfo[], end: number): Promise<void> {
     const file = await this.#deps.files.open(`${this.#deps.folder}/${segment.name}`, 'update', SYNCED);
-    this.#open = { segment, file, at: end, allocated: segment.bytes, isNew: false };
+    this.#open = { segment, file, at: end, allocated: segment.bytes, isNew: false, failed: false };
     this.#deps.shelf.activate(segment, blocks);
   }
 
@@ -62,20 +74,42 @@ export class SegmentWriter {
     return Math.max(0, Math.ceil(end / preallocationBytes) * preallocationBytes - (goesOn ? open.allocated : 0));
   }
 
-  /** Writes blocks; they are durable when it resolves. Not to be called again before that. @throws what the files throw: none of them counts. */
-  async write(blocks: readonly FramedBlock[]): Promise<void> {
-    const size = blocks.reduce((sum, block) => sum + block.bytes.length, 0);
-    const end = (this.#open?.at ?? 0) + size;
-    const grows = this.#open === undefined || end > this.#open.allocated;
-    if (grows && end > this.#deps.segmentBytes) await this.seal();
-    const open = this.#open ?? (await this.#create((blocks[0] as FramedBlock).info.firstSequence));
+  /**
+   * Begins to write blocks; not to be called again before this resolves. After a failure only the oldest commit may begin again: one that
+   * came after it must not take its place in the order of sequences.
+   * @throws what the files throw.
+   */
+  begin(blocks: readonly FramedBlock[], { isOldest }: { readonly isOldest: boolean }): Promise<BegunWrite> {
+    return this.inTurn(isOldest, () => this.#begin(blocks));
+  }
+
+  /** Runs a commit's work before its bytes are written; after a failure no later commit takes its place. @throws as the work. */
+  async inTurn<T>(isOldest: boolean, work: () => Promise<T>): Promise<T> {
+    if (isOldest) this.#broken = false;
+    if (this.#broken) throw new Error('a commit before this one failed');
     try {
-      if (grows) await this.#grow(open, open.at + size);
-      await this.#write(open, blocks);
+      return await work();
     } catch (error) {
-      await this.#abandon(open);
+      this.#broken = true;
       throw error;
     }
+  }
+
+  async #begin(blocks: readonly FramedBlock[]): Promise<BegunWrite> {
+    const size = blocks.reduce((sum, block) => sum + block.bytes.length, 0);
+    const open = this.#open;
+    if (open !== undefined && open.at + size <= open.allocated) return { written: this.#start(open, blocks) };
+    // The file grows, or another begins: that waits for what is on its way.
+    await this.#last.catch(() => {});
+    if (this.#broken) throw new Error('a commit before this one failed');
+    if (this.#open !== undefined && this.#open.at + size > this.#deps.segmentBytes) await this.seal();
+    const target = this.#open ?? (await this.#create((blocks[0] as FramedBlock).info.firstSequence));
+    const now = this.#deps.clock.monotonicMs();
+    const isQuiet = now - this.#grownMs > QUIET_MS;
+    this.#grownMs = now;
+    if (isQuiet) await this.#growByPages(target, target.at + size);
+    await this.#start(target, blocks);
+    return { written: Promise.resolve() };
   }
 
   /** Ends the segment being written; gives back the zeros behind its last block. */
@@ -96,58 +130,83 @@ export class SegmentWriter {
 
   /** Closes the file and leaves its zeros to the next start. */
   async close(): Promise<void> {
+    await this.#last.catch(() => {});
     const open = this.#open;
     this.#open = undefined;
     await open?.file.close();
   }
 
   /**
-   * Takes space in single pages, when nobody waits for it. Zeros that are written at once become one large folio of the page cache, and the kernel
-   * then accounts all of it as written with every commit into it: the disk would not notice, but everyone who watches the process would be misled.
+   * Takes space in single pages. Zeros that are written at once become one large folio of the page cache, and the kernel then accounts all of
+   * it as written with every commit into it: the disk would not notice, but everyone who watches the process would be misled.
    */
-  async #grow(open: OpenSegment, end: number): Promise<void> {
-    const { files, folder, clock, preallocationBytes, onWritten } = this.#deps;
-    const now = clock.monotonicMs();
-    const isQuiet = now - this.#grownMs > QUIET_MS;
-    this.#grownMs = now;
-    if (!isQuiet) return;
+  async #growByPages(open: OpenSegment, end: number): Promise<void> {
+    const { files, folder, preallocationBytes, onWritten } = this.#deps;
     const until = Math.ceil(end / preallocationBytes) * preallocationBytes;
-    const file = await files.open(`${folder}/${open.segment.name}`, 'update');
     try {
-      const zeros = new Uint8Array(PAGE_BYTES);
-      for (let at = open.allocated; at < until; at += PAGE_BYTES - (at % PAGE_BYTES)) await file.write(zeros.subarray(at % PAGE_BYTES), at);
-      await file.datasync();
-    } finally {
-      await file.close();
+      const file = await files.open(`${folder}/${open.segment.name}`, 'update');
+      try {
+        const zeros = new Uint8Array(PAGE_BYTES);
+        for (let at = open.allocated; at < until; at += PAGE_BYTES - (at % PAGE_BYTES))
+          await file.write(zeros.subarray(at % PAGE_BYTES), at);
+        await file.datasync();
+      } finally {
+        await file.close();
+      }
+    } catch (error) {
+      await this.#abandon(open);
+      throw error;
     }
     onWritten(until - open.allocated);
     open.allocated = until;
   }
 
-  async #write(open: OpenSegment, blocks: readonly FramedBlock[]): Promise<void> {
-    const { files, folder, shelf, preallocationBytes, onWritten } = this.#deps;
+  #start(open: OpenSegment, blocks: readonly FramedBlock[]): Promise<void> {
     const { isNew } = open;
+    open.isNew = false;
     const parts: Uint8Array[] = blocks.map((block) => block.bytes);
     const infos = blocks.map(({ info, bytes: { length } }) => {
       open.at += length;
       return { ...info, offset: open.at - length };
     });
-    const [{ offset, bootId, firstMs, ownTime }] = infos as [BlockInfo];
-    const from = isNew ? 0 : offset;
+    const from = isNew ? 0 : (infos[0] as BlockInfo).offset;
     if (isNew) parts.unshift(segmentHeader());
     if (open.at > open.allocated) {
+      const { preallocationBytes } = this.#deps;
       open.allocated = Math.ceil(open.at / preallocationBytes) * preallocationBytes;
       parts.push(Buffer.alloc(open.allocated - open.at));
     }
     const bytes = parts.length === 1 ? (parts[0] as Uint8Array) : Buffer.concat(parts);
-    onWritten((Math.ceil((from + bytes.length) / PAGE_BYTES) - Math.floor(from / PAGE_BYTES)) * PAGE_BYTES);
-    await open.file.write(bytes, from);
-    if (isNew) {
-      await files.syncFolder(folder);
-      open.isNew = false;
-      open.segment.first = { bootId, ms: firstMs, ownTime };
-      shelf.add(open.segment);
-      shelf.activate(open.segment, []);
+    this.#deps.onWritten((Math.ceil((from + bytes.length) / PAGE_BYTES) - Math.floor(from / PAGE_BYTES)) * PAGE_BYTES);
+    const written = this.#finish(open, this.#last, open.file.write(bytes, from), infos, isNew);
+    // Whoever began it hears of a failure; the next in line only has to wait.
+    written.catch(() => {});
+    this.#last = written;
+    return written;
+  }
+
+  async #finish(
+    open: OpenSegment,
+    before: Promise<void>,
+    writing: Promise<void>,
+    infos: readonly BlockInfo[],
+    isNew: boolean,
+  ): Promise<void> {
+    const { files, folder, shelf } = this.#deps;
+    const [, own] = await Promise.allSettled([before, writing]);
+    try {
+      if (own.status === 'rejected') throw own.reason;
+      if (open.failed) throw new Error('a commit before this one failed');
+      if (isNew) {
+        await files.syncFolder(folder);
+        const { bootId, firstMs, ownTime } = infos[0] as BlockInfo;
+        open.segment.first = { bootId, ms: firstMs, ownTime };
+        shelf.add(open.segment);
+        shelf.activate(open.segment, []);
+      }
+    } catch (error) {
+      await this.#abandon(open);
+      throw error;
     }
     open.segment.bytes = open.allocated;
     shelf.committed(infos);
@@ -163,18 +222,23 @@ export class SegmentWriter {
       });
       if (file === undefined) continue;
       const segment = { name, firstSequence, lastSequence: firstSequence - 1, bytes: 0, thinned: 0, count: 0, damagedBytes: 0 };
-      this.#open = { segment, file, at: SEGMENT_HEADER_BYTES, allocated: 0, isNew: true };
+      this.#open = { segment, file, at: SEGMENT_HEADER_BYTES, allocated: 0, isNew: true, failed: false };
       return this.#open;
     }
     throw new Error(`no free name is left for a segment that begins with ${firstSequence}`);
   }
 
   async #abandon(open: OpenSegment): Promise<void> {
+    if (open.failed) return;
+    open.failed = true;
+    this.#broken = true;
     this.#open = undefined;
     const { shelf, files, folder } = this.#deps;
     const isEmpty = !shelf.segments.includes(open.segment);
     shelf.retire();
-    void open.file.close().catch(() => {});
+    // Another write to this file may still be on its way: it ends before the file is closed, and fails because this one did.
+    const last = this.#last;
+    void last.catch(() => {}).then(() => open.file.close().catch(() => {}));
     // On a full disk its pages are what the next try needs.
     if (isEmpty) await files.unlink(`${folder}/${open.segment.name}`).catch(() => {});
   }

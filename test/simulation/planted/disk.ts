@@ -12,15 +12,22 @@ export const DISK_FAULTS: readonly PlantedFault[] = [
   {
     name: 'a commit counts before the disk has taken it',
     file: 'outbox/commit-writer.ts',
-    old: 'await writer.write(fitting);',
-    new: 'void writer.write(fitting).catch(() => {});',
+    old: 'await begun?.written;',
+    new: 'void begun?.written.catch(() => {});',
     needs: ['disk fails|power cut'],
+  },
+  {
+    name: 'a commit counts although the one before it failed',
+    file: 'outbox/segments/segment-writer.ts',
+    old: "if (own.status === 'rejected') throw own.reason;\n      if (open.failed) throw new Error('a commit before this one failed');",
+    new: "if (own.status === 'rejected' && before === undefined) throw own.reason;",
+    needs: ['disk fails'],
   },
   {
     name: 'the folder of a new segment is not synced',
     file: 'outbox/segments/segment-writer.ts',
-    old: '      await files.syncFolder(folder);\n      open.isNew = false;',
-    new: '      open.isNew = false;',
+    old: '        await files.syncFolder(folder);\n        const { bootId, firstMs, ownTime }',
+    new: '        const { bootId, firstMs, ownTime }',
     needs: ['power cut in a change', 'short boots', 'no network'],
     perHour: 40,
   },
@@ -55,8 +62,8 @@ export const DISK_FAULTS: readonly PlantedFault[] = [
   {
     name: 'a commit that failed is thrown away, and said to be durable',
     file: 'outbox/segments/group-commit.ts',
-    old: '    this.#isRetrying = true;\n    this.#onFault(error);',
-    new: '    const commit = this.#packed[0] as Commit;\n    this.#unpack(commit);\n    for (const append of commit.appends) append.resolve();\n    this.#onFault(error);',
+    old: '      this.#isRetrying = true;\n      this.#onFault(error);',
+    new: '      this.#unpack(commit);\n      for (const append of commit.appends) append.resolve();\n      this.#onFault(error);',
     needs: ['disk fails|read-only disk'],
   },
   {
@@ -76,7 +83,7 @@ export const DISK_FAULTS: readonly PlantedFault[] = [
   {
     name: 'the table of boots is written when there is time',
     file: 'outbox/commit-writer.ts',
-    old: '          await this.#keepTimes();\n',
+    old: '    await this.#keepTimes();\n',
     new: '',
     needs: ['short boots', 'power cut', 'no network'],
   },
@@ -90,8 +97,8 @@ export const DISK_FAULTS: readonly PlantedFault[] = [
   {
     name: 'each commit begins a segment, and takes its space ahead',
     file: 'outbox/segments/segment-writer.ts',
-    old: 'const end = (this.#open?.at ?? 0) + size;',
-    new: 'this.#open = undefined;\n    const end = size;',
+    old: 'if (open !== undefined && open.at + size <= open.allocated) return { written: this.#start(open, blocks) };',
+    new: 'this.#open = undefined;',
     needs: ['kill|no network'],
   },
   {

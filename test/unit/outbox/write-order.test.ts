@@ -91,7 +91,7 @@ describe('an outbox', () => {
       durable.push(key);
     });
     await fixture.clock.advance(1_000);
-    expect([writes, durable]).toEqual([1, []]);
+    expect([writes, durable]).toEqual([2, []]);
     slow.resolve();
     await Promise.all(appended);
     expect(durable).toEqual(['first', 'second']);

@@ -10,6 +10,7 @@ import { FakeClock } from '../../../support/fake-clock.ts';
 
 interface Write {
   readonly entries: number;
+  readonly isOldest: boolean;
   readonly blocks: readonly FramedBlock[];
   readonly take: (refused: readonly FramedBlock[]) => void;
   readonly refuse: (error: Error) => void;
@@ -37,11 +38,11 @@ beforeEach(() => {
     commitAgeMs: AGE_MS,
     commitEntries: 10,
     memoryEntries: 40,
-    write: (blocks) => {
+    write: (blocks, isOldest) => {
       if (writes.length > MAX_WRITES) throw new Error('it writes for ever');
       const { promise, resolve, reject } = Promise.withResolvers<readonly FramedBlock[]>();
       const entries = blocks.reduce((sum, { info }) => sum + info.count, 0);
-      writes.push({ entries, blocks, take: resolve, refuse: reject });
+      writes.push({ entries, isOldest, blocks, take: resolve, refuse: reject });
       return promise;
     },
     onCommitted: (blocks) => void committed.push(...blocks.map(({ info }) => info.firstSequence)),
@@ -95,10 +96,21 @@ async function begun(): Promise<void> {
   [writes, settled, committed] = [[], [], []];
 }
 
+it('tells why the disk does not take the first of two commits, whatever becomes of the second', async () => {
+  await begun();
+  append('a', 1, { class: 'alarm' });
+  append('b', 1, { class: 'alarm' });
+  expect(writes).toHaveLength(2);
+  await refuse(NO_DISK, 0);
+  await refuse(new Error('a commit before this one failed'), 1);
+  expect(commit.fault).toBe('EIO');
+});
+
 describe('a block', () => {
   it('is closed by the first append of a start', async () => {
     append('first');
     expect(writes.map((write) => write.entries)).toEqual([1]);
+    expect(writes[0]?.isOldest).toBe(true);
     await take();
     expect([settled, committed, commit.waitingEntries, commit.waitingBytes, clock.pending]).toEqual([['first'], [1], 0, 0, 0]);
   });
@@ -201,18 +213,27 @@ describe('a block', () => {
 });
 
 describe('commits', () => {
-  it('are on their way one at a time, the next is packed, and what comes then makes one more', async () => {
-    for (const name of ['a', 'b', 'c', 'd']) append(name, 1, { class: 'alarm' });
-    expect(writes.map((write) => write.entries)).toEqual([1]);
-    expect(commit.waitingEntries).toBe(4);
-    expect(commit.waitingBytes).toBeGreaterThan(4 * 64);
+  it('are on their way two at a time, a third is packed, and what comes then makes one more', async () => {
+    for (const name of ['a', 'b', 'c', 'd', 'e']) append(name, 1, { class: 'alarm' });
+    expect(writes.map((write) => [write.entries, write.isOldest])).toEqual([
+      [1, true],
+      [1, false],
+    ]);
+    expect(commit.waitingEntries).toBe(5);
+    expect(commit.waitingBytes).toBeGreaterThan(5 * 64);
     await take(0);
-    expect(writes.map((write) => write.entries)).toEqual([1, 1]);
+    expect(writes.map((write) => write.entries)).toEqual([1, 1, 1]);
     await take(1);
-    expect(writes.map((write) => write.entries)).toEqual([1, 1, 2]);
+    expect(writes.map((write) => [write.entries, write.isOldest])).toEqual([
+      [1, true],
+      [1, false],
+      [1, false],
+      [2, false],
+    ]);
     await take(2);
-    expect([settled, commit.waitingEntries, commit.waitingBytes]).toEqual([['a', 'b', 'c', 'd'], 0, 0]);
-    expect(committed).toEqual([1, 2, 3]);
+    await take(3);
+    expect([settled, commit.waitingEntries, commit.waitingBytes]).toEqual([['a', 'b', 'c', 'd', 'e'], 0, 0]);
+    expect(committed).toEqual([1, 2, 3, 4]);
   });
 
   it('that the disk refuses go again, with the numbers they have, after a while that doubles up to half a minute', async () => {
@@ -220,16 +241,21 @@ describe('commits', () => {
     append('b', 1, { class: 'alarm' });
     for (const waitMs of [1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000]) {
       const before = writes.length;
-      expect(writes.at(-1)?.blocks.map(({ info }) => info.firstSequence)).toEqual([1]);
-      await refuse(NO_DISK);
+      const sequences = writes.slice(-2).flatMap(({ blocks }) => blocks.map(({ info }) => info.firstSequence));
+      expect(sequences).toEqual([1, 2]);
+      await refuse(NO_DISK, before - 2);
+      // Nothing goes again while the other is on its way.
+      await clock.advance(60_000);
+      expect(writes).toHaveLength(before);
+      await refuse(NO_DISK, before - 1);
       await clock.advance(waitMs - 1);
       expect(writes).toHaveLength(before);
       await clock.advance(1);
-      expect(writes).toHaveLength(before + 1);
+      expect(writes).toHaveLength(before + 2);
     }
     expect(settled).toEqual([]);
-    await take();
-    await take();
+    await take(writes.length - 2);
+    await take(writes.length - 1);
     expect(settled).toEqual(['a', 'b']);
     append('c', 1, { class: 'alarm' });
     await refuse(NO_DISK);
@@ -320,7 +346,7 @@ describe('while the disk takes nothing', () => {
     await failing();
     for (const name of ['a', 'b', 'c', 'd', 'e']) append(name, 1, { class: 'alarm' });
     await clock.advance(1_000);
-    expect(writes.map((write) => write.entries)).toEqual([1, 1]);
+    expect(writes.map((write) => write.entries)).toEqual([1, 1, 1]);
     while (commit.waitingEntries > 0) {
       const at = writes.length;
       for (let write = 1; write < at; write += 1) await take(write);

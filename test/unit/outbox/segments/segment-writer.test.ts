@@ -13,6 +13,8 @@ import { MemoryFiles } from '../../../support/memory-files.ts';
 const PAGE = 4_096;
 const AHEAD = 4 * PAGE;
 const SEGMENT = 8 * PAGE;
+const OLDEST = { isOldest: true };
+const LATER = { isOldest: false };
 
 let files: MemoryFiles;
 let clock: FakeClock;
@@ -56,7 +58,7 @@ function block(bytes: number, more: { readonly takenAtMs?: number[] } = {}): Fra
 }
 
 async function write(...blocks: readonly FramedBlock[]): Promise<void> {
-  await writer.write(blocks);
+  await (await writer.begin(blocks, OLDEST)).written;
 }
 
 const paths = (): string[] => files.paths.map((path) => path.slice('/outbox/'.length));
@@ -158,6 +160,82 @@ describe('space', () => {
   });
 });
 
+describe('two commits on their way', () => {
+  async function bothBegun(): Promise<{ readonly gates: PromiseWithResolvers<void>[]; readonly settled: string[] }> {
+    await write(block(300));
+    const gates = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const settled: string[] = [];
+    let writes = 0;
+    files.faults = { delay: (operation) => (operation === 'write' ? gates[writes++]?.promise : undefined) };
+    for (const [name, options] of [
+      ['first', OLDEST],
+      ['second', LATER],
+    ] as const) {
+      const { written } = await writer.begin([block(300)], options);
+      written.then(
+        () => settled.push(name),
+        () => settled.push(`${name} failed`),
+      );
+    }
+    await clock.advance(0);
+    expect(writes).toBe(2);
+    return { gates, settled };
+  }
+
+  it('are durable in their order, whichever the disk finishes first', async () => {
+    const { gates, settled } = await bothBegun();
+    gates[1]?.resolve();
+    await clock.advance(0);
+    expect([settled, shelf.segments[0]?.lastSequence]).toEqual([[], 1]);
+    gates[0]?.resolve();
+    await clock.advance(0);
+    expect([settled, shelf.segments[0]?.lastSequence, shelf.segments[0]?.count]).toEqual([['first', 'second'], 3, 3]);
+    expect(sequencesIn()).toEqual([1, 2, 3]);
+  });
+
+  it('fail together when the first does, and only the oldest may begin again, in another segment', async () => {
+    const { gates, settled } = await bothBegun();
+    gates[1]?.resolve();
+    gates[0]?.reject(new Error('EIO'));
+    await clock.advance(0);
+    expect([settled, shelf.segments[0]?.lastSequence, shelf.active]).toEqual([['first failed', 'second failed'], 1, undefined]);
+    files.faults = {};
+    nextSequence = 2;
+    const [again, then] = [block(300), block(300)];
+    await expect(writer.begin([then], LATER)).rejects.toThrow('before this one failed');
+    await (await writer.begin([again], OLDEST)).written;
+    await (await writer.begin([then], LATER)).written;
+    expect([paths(), sequencesIn(1)]).toEqual([
+      [NAME(1), NAME(2)],
+      [2, 3],
+    ]);
+  });
+
+  it('leave the first durable when only the second fails', async () => {
+    const { gates, settled } = await bothBegun();
+    gates[1]?.reject(new Error('EIO'));
+    gates[0]?.resolve();
+    await clock.advance(0);
+    expect([settled, shelf.segments[0]?.lastSequence]).toEqual([['first', 'second failed'], 2]);
+  });
+
+  it('let one that needs more space wait for both', async () => {
+    const { gates } = await bothBegun();
+    let isBegun = false;
+    const third = writer.begin([block(AHEAD)], LATER).then(({ written }) => {
+      isBegun = true;
+      return written;
+    });
+    await clock.advance(0);
+    gates[0]?.resolve();
+    await clock.advance(0);
+    expect([isBegun, size()]).toEqual([false, AHEAD]);
+    gates[1]?.resolve();
+    await third;
+    expect(sequencesIn()).toEqual([1, 2, 3, 4]);
+  });
+});
+
 describe('a failed write', () => {
   const failing = (operation: string, at = 1): void => {
     let count = 0;
@@ -174,6 +252,7 @@ describe('a failed write', () => {
     await expect(write(block(300))).rejects.toThrow('ENOSPC');
     await clock.advance(0);
     expect([paths(), shelf.segments]).toEqual([[], []]);
+    await expect(writer.begin([block(300)], LATER)).rejects.toThrow('before this one failed');
     nextSequence = 1;
     await write(block(300));
     expect([paths(), sequencesIn()]).toEqual([[NAME(1)], [1]]);
