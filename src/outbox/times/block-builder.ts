@@ -40,7 +40,7 @@ export class BlockBuilder {
     this.#boots?.refresh();
     for (const entries of appended) {
       for (const entry of entries) {
-        if (entry.bootId !== bootId) this.spacing.begin();
+        if (entry.bootId !== bootId) this.spacing.begin(entry.bootId);
         bootId = entry.bootId;
         const ownTime = hasOwnTime(entry);
         const alarm = entry.class === 'alarm';
@@ -67,7 +67,7 @@ export class BlockBuilder {
       entries.monotonicMs.push(monotonicMs);
       const takenAtMs = Math.floor(entry.takenAtMs as number);
       entries.takenAtMs.push(entry.isAgain === true ? takenAtMs : this.spacing.placeOwn(name, takenAtMs));
-    } else entries.monotonicMs.push(this.spacing.place(name, entry.bootId, monotonicMs));
+    } else entries.monotonicMs.push(this.spacing.place(name, monotonicMs));
   }
 
   #frame(group: Group): FramedBlock {

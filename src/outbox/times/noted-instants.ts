@@ -39,8 +39,7 @@ export async function noteTaken(spacing: EntrySpacing, { segment, scan, shelf, b
       const note = (key: string, row: number): void =>
         spacing.takeSinceBoot(nameOf(entries.devices[row] as string, key), entries.monotonicMs[row] as number);
       entries.keys.forEach(note);
-    }
-    for (const { device, key, ts } of lookAtEntries(boots, info, entries)) spacing.takeWallMs(nameOf(device, key), ts);
+    } else for (const { device, key, ts } of lookAtEntries(boots, info, entries)) spacing.takeWallMs(nameOf(device, key), ts);
   }
 }
 

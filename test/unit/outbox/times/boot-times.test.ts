@@ -550,6 +550,19 @@ describe('a clock that comes by the same instants again', () => {
     expect(await read(outbox, 20)).toEqual(wholeSeconds(20, 1));
   });
 
+  it('has moved them where the earlier ones were taken before their time was known', async () => {
+    await make();
+    stepTo(RIGHT_MS);
+    fixture.timeSync = new FakeTimeSync(false);
+    const outbox = await fixture.open();
+    expect(await read(outbox, 5)).toEqual([]);
+    fixture.timeSync.become(true);
+    expect((await drain(outbox)).filter(({ key }) => key === 'a').map(({ ts }) => ts)).toEqual(wholeSeconds(5));
+    await fixture.clock.advance(1_000);
+    stepTo(RIGHT_MS);
+    expect(await read(outbox, 5)).toEqual(wholeSeconds(5, 1));
+  });
+
   it.each(['now', 'before a restart'])(
     'has moved them where the earlier ones brought their own time, and one that does: %s',
     async (when) => {

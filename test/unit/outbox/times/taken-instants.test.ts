@@ -51,18 +51,21 @@ describe('instants of one key', () => {
 });
 
 describe('what is remembered', () => {
-  it('is bounded over all keys: what was taken first goes', () => {
+  it('is bounded over all keys: the earliest of a key go, and half of what one may have stays', () => {
     const spacing = new TakenInstants();
     for (let at = 0; at <= 50_000; at += 1) spacing.take('a', 10 * at);
-    expect([0, 10, 500_000].map((ms) => spacing.freeFrom('a', ms))).toEqual([0, 11, 500_001]);
+    expect(spacing.freeFrom('a', 10 * 25_000)).toBe(10 * 25_000);
+    expect(spacing.freeFrom('a', 10 * 25_001)).toBe(10 * 25_001 + 1);
+    expect(spacing.freeFrom('a', 500_000)).toBe(500_001);
   });
 
-  it('is of every key at least the last sixteen', () => {
+  it('is of every key at least eight stretches around the one that came last, also below all others', () => {
     const spacing = new TakenInstants();
     for (let key = 0; key < 9_999; key += 1) spacing.take(`k${key}`, 0);
     for (let at = 0; at < 16; at += 1) spacing.take('a', 1_000 + 10 * at);
     spacing.take('a', 500);
-    expect([500, 1_000, 1_010].map((ms) => spacing.freeFrom('a', ms))).toEqual([501, 1_000, 1_011]);
+    expect([500, 1_000, 1_060].map((ms) => spacing.freeFrom('a', ms))).toEqual([501, 1_001, 1_061]);
+    expect(spacing.freeFrom('a', 1_150)).toBe(1_150);
   });
 
   it('is of ten thousand keys, and then nothing', () => {
