@@ -130,7 +130,8 @@ export class LocalRules {
     if (truth === 'lost') void this.#output(state)?.take({ kind: 'sensorLost', rule: config.name });
     if (typeof truth !== 'boolean') return;
     // A condition that has not held for its time does not hold.
-    const holds = truth && (forMs === 0 || this.#slot(state)?.phase === 'set');
+    const slot = this.#slot(state);
+    const holds = truth && (forMs === 0 || (slot?.phase === 'set' && !slot.isLost));
     this.#tell(state, holds);
     if (!truth || holds) return;
     state.cancelWaiting ??= this.#deps.clock.after(forMs, () => {

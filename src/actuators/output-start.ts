@@ -48,7 +48,9 @@ function prepare(output: Output, memory: ActuatorMemory): void {
   const { settings, slots } = output;
   const { isSameBoot, wasClosed } = memory.outputs;
   const mark = memory.leftMark(settings);
-  if (!isSameBoot || (!wasClosed && isSetByHook(settings, mark !== undefined))) leaveOperator(output);
+  // Off outlives a crash: only a command to switch on may have been taken back by the hook.
+  const isCut = !wasClosed && isActive(slots.operator?.value ?? false) && isSetByHook(settings, mark !== undefined);
+  if (!isSameBoot || isCut) leaveOperator(output);
   output.note({ kind: 'started', start: (settings.restore ? slots.left : undefined) ?? settings.safe.start });
   if (settings.safe.noContact === undefined) output.note({ kind: 'heard' });
   // A pulse that a kill has cut short ends here; a longest time on goes on being counted.

@@ -164,10 +164,13 @@ export class Output {
     try {
       await this.#deps.move({ value: command.value, by: command.by }, signal);
     } catch (error) {
-      // Off stays wanted, and is tried again. Whoever has spoken since has the word.
-      if (isActive(command.value) && this.#slots.operator === mine) {
+      // Off stays wanted, and is tried again. A later command stands.
+      if (isActive(command.value)) {
         const hasBegun = this.slot.record.writes !== writes;
-        this.#set({ ...this.#slots, operator: hasBegun ? undefined : before.operator, left: before.left });
+        const failed = { operator: hasBegun ? undefined : before.operator, left: before.left };
+        // The slot that wins now has not moved anything, also where it says the same.
+        this.#wish.set(undefined);
+        this.#set(this.#slots.operator === mine ? { ...this.#slots, ...failed } : this.#slots);
       }
       throw error;
     }

@@ -51,8 +51,8 @@ export function reduce(slots: Slots, event: SlotEvent): Slots {
   const after = applied(slots, event);
   if (after === slots) return slots;
   if (filledSlots(after).length > 0) return after.goesOff ? { ...after, goesOff: false } : after;
-  const endsPulse = slots.pulse !== undefined && after.pulse === undefined;
-  return endsPulse || event.kind === 'pulseEnded' || event.kind === 'sensorLost' ? { ...after, goesOff: true } : after;
+  const endsPulse = event.kind === 'pulseEnded' || (slots.pulse !== undefined && after.pulse === undefined);
+  return endsPulse || after.rules.some(({ isLost }) => isLost) ? { ...after, goesOff: true } : after;
 }
 
 function applied(slots: Slots, event: SlotEvent): Slots {
@@ -120,7 +120,10 @@ function read(slots: Slots, event: Extract<SlotEvent, { kind: 'read' }>): Slots 
   const isBarred = before.isBarred && !isEdge && (isActive(before.set) || !isActive(set));
   const now: RuleSlot = { ...before, ...{ phase, set, isLost: false, isBarred }, ...(isEdge && { sinceMs: event.atMs }) };
   const after = { ...slots, rules: slots.rules.map((rule) => (rule === before ? now : rule)) };
-  const leaves = before.phase === 'set' && isEdge && !before.isLost && before.otherwise === undefined ? wordOf(before) : undefined;
+  const inForce = arbitrate(slots);
+  const isLatch =
+    before.phase === 'set' && isEdge && before.otherwise === undefined && inForce?.slot === 'rule' && inForce.rule === before.name;
+  const leaves = isLatch ? inForce.value : undefined;
   const left = leaves === undefined ? after : { ...after, base: { value: leaves, rule: before.name } };
   // A rule that was there before the operator spoke, and says something only now, is no change.
   const isNews = before.phase !== 'unread' || (slots.operator?.sinceMs ?? event.atMs) < before.sinceMs;
@@ -140,7 +143,7 @@ function configured(slots: Slots, event: Extract<SlotEvent, { kind: 'configured'
     const before = known(words);
     if (before?.version === words.version) return before;
     if (before?.version === ANY_VERSION) return { ...before, ...words };
-    return { ...words, phase: 'unread', isLost: false, isBarred: false, sinceMs: event.atMs };
+    return { ...words, phase: 'unread', isLost: false, isBarred: false, sinceMs: before?.sinceMs ?? event.atMs };
   });
   if (rules.length === slots.rules.length && rules.every((rule, at) => rule === slots.rules[at])) return slots;
   const isLeft = slots.base?.rule === undefined || rules.some((rule) => rule.name === slots.base?.rule && known(rule) === rule);
@@ -179,5 +182,7 @@ function baseOf(value: ActuatorValue | undefined): Slots['base'] {
 
 function withoutOperator(slots: Slots, why: Ended['why'], { atMs }: SlotEvent): Slots {
   const { operator } = slots;
-  return operator === undefined ? slots : { ...slots, operator: undefined, ended: { value: operator.value, by: operator.by, why, atMs } };
+  if (operator === undefined) return slots;
+  const left = why === 'safe state' ? slots.left : undefined;
+  return { ...slots, operator: undefined, left, ended: { value: operator.value, by: operator.by, why, atMs } };
 }

@@ -2,11 +2,13 @@
  * The dead-letter queue on the disk, as JSON lines. A later line about an entry replaces an earlier one, and a line without rows ends it. The
  * file is written anew when it has grown to twice what the queue may take, and after a write that failed.
  */
+import { join } from 'node:path';
 import type { EpochMs } from '../../host/clock.ts';
 import { GROUP_MODE, writeDurably } from '../../host/durable-file.ts';
 import { isJsonObject, OWN_JSON } from '../../host/json.ts';
 import { sealJson, unsealJson } from '../../host/sealed-json.ts';
 import type { ResolvedEntry } from '../format/entry-columns.ts';
+import { SET_ASIDE } from '../segments/outbox-folder.ts';
 import { SerialQueue } from '../segments/serial-queue.ts';
 import { type LineFileDeps, readSmallFile, type SmallFileDeps, writeLines } from '../segments/small-file.ts';
 
@@ -63,6 +65,9 @@ export class DeadLetterFile {
       else if (found.letter === undefined) letters.delete(found.sequence);
       else letters.set(found.sequence, found.letter);
     }
+    // A release before this queue moves a file that it does not know.
+    const others = bytes === undefined ? await deps.files.list(join(deps.folder, SET_ASIDE)).catch(() => []) : [];
+    if (others.some((name) => name.includes(NAME))) isWhole = false;
     return { letters, isWhole };
   }
 

@@ -55,7 +55,7 @@ export const AIMS: Readonly<Record<string, readonly [string, string, ...string[]
   ],
   'an output shows the highest of its filled slots': [
     'the state for the start stands above what an operator says',
-    'an operator keeps the slot of an output whose safe state was set',
+    'an operator keeps the slot of an output through a crash and a reboot',
   ],
   'a rule that has lost its sensor leaves its output off': [
     'an output whose rule has lost its sensor stays as it was',

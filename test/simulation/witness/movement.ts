@@ -159,14 +159,21 @@ function started(world: World): string[] {
         .filter(
           ({ safeStart, line }) => safeStart !== undefined && !was(world, line, safeStart, { fromMs, untilMs: untilMs + OFF_TOLERANCE_MS }),
         )
-        // Lockout holds back what would switch on.
+        // Lockout holds back what would switch on, and so does an operator's off that outlives a crash.
         .filter(
           ({ safeStart }) => safeStart === false || !onTimes(world, KEY_SWITCH).some((one) => one.fromMs < untilMs && one.untilMs > fromMs),
         )
+        .filter(({ safeStart }) => safeStart === false || !wasKilled(world, fromMs))
         .filter(() => world.hinderedMs(untilMs, untilMs + OFF_TOLERANCE_MS) === 0)
         .map(({ name, safeStart }) => `${name} was ${safeStart === true ? 'off' : 'on'} all through the start at ${seconds(untilMs)}`),
     ),
   );
+}
+
+/** True when the life before the one that began then did not end by itself, within its boot. */
+function wasKilled({ lives, boots }: World, beganMs: number): boolean {
+  const endMs = lives.ends.findLast((atMs) => atMs <= beganMs) ?? Number.NEGATIVE_INFINITY;
+  return !lives.stops.includes(endMs) && !boots.bootedAtMs.some((atMs) => atMs >= endMs && atMs <= beganMs);
 }
 
 function outputOf(world: World, name: string): Output {

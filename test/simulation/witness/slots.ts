@@ -53,11 +53,18 @@ function slots(world: World, people: People): string[] {
 /** Everything that may fill or empty the operator's slot, in its order. */
 function stepsOf(world: World, { name, safeStop, maxOnMs }: Output, { commands }: People): readonly Step[] {
   const isLeft = safeStop === undefined && maxOnMs === undefined;
+  const { stops } = world.lives;
   const { bootedAtMs } = world.boots;
   const starts = world.lives.starts.map(({ fromMs, untilMs }): Step => {
     const endMs = world.lives.ends.findLast((atMs) => atMs <= fromMs) ?? Number.NEGATIVE_INFINITY;
     const isBoot = bootedAtMs.some((atMs) => atMs >= endMs && atMs <= fromMs);
-    return { atMs: untilMs, operator: (before) => (isBoot || !isLeft ? 'empty' : before), isStart: true };
+    // Off outlives a crash.
+    const isKilled = !stops.includes(endMs);
+    return {
+      atMs: untilMs,
+      operator: (before) => (isBoot || (!isLeft && !(isKilled && before === false)) ? 'empty' : before),
+      isStart: true,
+    };
   });
   const given = commands.filter(({ params }) => params.name === name);
   return [...starts, ...given.flatMap(commandSteps)].sort((a, b) => a.atMs - b.atMs);

@@ -44,6 +44,13 @@ class Reference {
     return (usual.find(({ said }) => said)?.words.set ??
       this.rules.find(({ said, words: { otherwise } }) => said === false && otherwise !== undefined)?.words.otherwise) as unknown;
   }
+  /** The rule whose value is in force. */
+  get winner(): Reference['rules'][number] | undefined {
+    const { limit, pulse, operator } = this.slots;
+    const protects = this.rules.some((one) => one.words.protect && (one.said || one.lost) && this.fill(one) !== undefined);
+    if (limit !== undefined || protects || pulse !== undefined || operator !== undefined) return undefined;
+    return this.rules.find((one) => one.said && !one.lost && this.fill(one) !== undefined);
+  }
   get order(): unknown[] {
     const { limit, pulse, operator, noContact, base } = this.slots;
     const protects = this.rules.filter(({ words: { protect }, said, lost }) => protect && (said || lost));
@@ -82,7 +89,8 @@ class Reference {
     }
     if (event.kind === 'minOffEnded') slots.limit = undefined;
     if (event.kind === 'read' && known !== undefined) {
-      const leaves = known.said && !event.holds && !known.lost && known.words.otherwise === undefined ? this.fill(known) : undefined;
+      const inForce = known.said && !known.lost && !known.barred && !known.words.protect && this.winner === known;
+      const leaves = inForce && !event.holds && known.words.otherwise === undefined ? known.words.set : undefined;
       if (leaves !== undefined) [slots.base, this.leftBy] = [leaves as boolean, known.words.name];
       mayHeed = known.said !== undefined;
       if (known.said !== event.holds) known.barred = false;
@@ -96,7 +104,7 @@ class Reference {
       slots.operator = undefined;
     if (slots.operator === undefined) this.operator = undefined;
     if (this.order.length > 0) this.goesOff = false;
-    else if (endsOff || (hadPulse && !slots.pulse)) this.goesOff = true;
+    else if (endsOff || (hadPulse && !slots.pulse) || this.rules.some(({ lost }) => lost)) this.goesOff = true;
   }
   get value(): unknown {
     return this.order[0] ?? (this.goesOff ? false : undefined);
