@@ -8,6 +8,7 @@ import { AgentError, retryable } from '../errors/agent-error.ts';
 import { endedWithin, untilAborted } from '../host/bounded-wait.ts';
 import type { Clock } from '../host/clock.ts';
 import type { Log } from '../host/log.ts';
+import { checkValue } from './actuator-limits.ts';
 import type { Pulse } from './claim.ts';
 import { type ActuatorSettings, type ActuatorState, type ActuatorValue, isActive, offValue, type Writer } from './kind/actuator.ts';
 import { type OutputReason, outputReason } from './output-reason.ts';
@@ -30,13 +31,9 @@ export interface CommandSource {
   readonly forMs?: number | undefined;
 }
 
-/** A command as it comes; its time is added when it is taken. */
 type Command = Omit<Operator, 'sinceMs' | 'until'>;
 
-export interface PulseRequest {
-  readonly durationMs: number;
-  readonly by: Writer;
-}
+export type PulseRequest = Pick<CommandSource, 'by'> & { readonly durationMs: number };
 
 export interface PulseSignals {
   readonly signal: AbortSignal;
@@ -119,7 +116,6 @@ export class Output {
     this.update();
   }
 
-  /** From here on it follows. */
   async begin(): Promise<void> {
     if (this.#phase !== 'held' && this.#phase !== 'looked') return;
     this.#phase = 'follows';
@@ -127,7 +123,6 @@ export class Output {
     this.update();
   }
 
-  /** Nothing is followed any more. */
   end(): void {
     this.#phase = 'over';
     this.#cancelTime();
@@ -141,13 +136,13 @@ export class Output {
 
   /** @throws AgentError `actuators/protected` or `actuators/max-on` when a higher slot says otherwise, and as Gates.check. */
   check(value: unknown, by: Writer): ActuatorValue {
-    const checked = this.#deps.gates.check(this.slot.record, value, by);
+    const checked = checkValue(this.settings, value);
     const winner = arbitrate(this.#slots);
-    const { name } = this.settings;
     if (winner?.slot === 'protect' && winner.value !== checked)
-      throw new AgentError('actuators/protected', `${name} is held by the rule ${winner.rule ?? ''}`, { recovery: 'hold' });
-    if (winner?.slot === 'limit' && isActive(checked)) throw retryable('actuators/max-on', `${name} has had its longest time on`);
-    return checked;
+      throw new AgentError('actuators/protected', `${this.settings.name} is held by the rule ${winner.rule ?? ''}`, { recovery: 'hold' });
+    if (winner?.slot === 'limit' && isActive(checked))
+      throw retryable('actuators/max-on', `${this.settings.name} has had its longest time on`);
+    return this.#deps.gates.check(this.slot.record, checked, by);
   }
 
   /** An operator's word: moved at once, or refused. @throws AgentError as `check`, and the driver's own. */
@@ -168,9 +163,10 @@ export class Output {
       if (isActive(command.value)) {
         const hasBegun = this.slot.record.writes !== writes;
         const failed = { operator: hasBegun ? undefined : before.operator, left: before.left };
-        // The slot that wins now has not moved anything, also where it says the same.
-        this.#wish.set(undefined);
-        this.#set(this.#slots.operator === mine ? { ...this.#slots, ...failed } : this.#slots);
+        const slots = this.#slots.operator === mine ? { ...this.#slots, ...failed } : this.#slots;
+        // A command moves what it says itself; any other slot has moved nothing yet, also where it says the same.
+        if (arbitrate(slots)?.slot !== 'operator') this.#wish.set(undefined);
+        this.#set(slots);
       }
       throw error;
     }
