@@ -71,11 +71,12 @@ export class Actuators {
     const { config, ports, clock, files, runProgram, log } = deps;
     const configs = config.actuators.filter(({ enabled }) => enabled);
     const lockout = await Lockout.open({ settings: config.rpc.lockout, gpio: ports.gpio, clock, files, log }, signal);
-    const inState = (name: string, format: Pick<StateFileDeps, 'format' | 'version'>): StateFileDeps => ({
-      ...{ ...format, path: join(config.stateFolder, name), files, clock, log, alerts: deps.alerts },
-    });
+    const inState = (name: string, format: Pick<StateFileDeps, 'format' | 'version'>): StateFileDeps => {
+      const [path, behindMark] = [join(config.stateFolder, name), join(config.runFolder, 'behind', name)];
+      return { ...format, path, behindMark, files, clock, log, alerts: deps.alerts };
+    };
     // A list that is behind on the card names too many, and none too few.
-    const pulses = { ...inState('pulses.json', KEPT_PULSES_FORMAT), mayBeBehind: true };
+    const { behindMark: _none, ...pulses } = inState('pulses.json', KEPT_PULSES_FORMAT);
     const ownSupply = config.actuators.filter((each) => actuatorSettings(each).ownSupply).map(({ name }) => name);
     // Side by side: a disk that hangs holds the states for the start up once.
     const [outputs, keptPulses, pulseMarks, readings] = await Promise.all([

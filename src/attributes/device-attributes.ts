@@ -65,8 +65,12 @@ export class DeviceAttributes {
   /** Settings that were shared before hold once this resolves. */
   static async open(deps: DeviceAttributesDeps, signal: AbortSignal): Promise<DeviceAttributes> {
     const { config, files, clock, log, actuators, firmware } = deps;
-    const path = join(config().stateFolder, 'shared-attributes.json');
-    const applied = await AppliedValues.open(new StateFile({ ...APPLIED_VALUES_FORMAT, path, files, clock, log, alerts: deps.alerts }));
+    const { stateFolder, runFolder } = config();
+    const name = 'shared-attributes.json';
+    const places = { path: join(stateFolder, name), behindMark: join(runFolder, 'behind', name) };
+    const applied = await AppliedValues.open(
+      new StateFile({ ...APPLIED_VALUES_FORMAT, ...places, files, clock, log, alerts: deps.alerts }),
+    );
     const client = new ClientAttributes({ deviceApi: deps.deviceApi, clock, log });
     let opened: SharedAttributes | undefined;
     const wishes = (): JsonObject => ({ effectiveSettings: deps.live.overrides, sharedRefused: opened?.refusals ?? {} });

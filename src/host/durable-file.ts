@@ -107,7 +107,7 @@ async function readUpTo(file: OpenFile, limitBytes: number): Promise<Buffer> {
 
 /** Moves an unreadable file out of the way, to `<path>.corrupt`, keeping its content for a person; the newest such copy stays. */
 export async function setAside(files: Files, path: string): Promise<string> {
-  const aside = `${path}.corrupt`;
+  const aside = asidePath(path);
   await files.rename(path, aside);
   await files.syncFolder(dirname(path));
   return aside;
@@ -115,16 +115,24 @@ export async function setAside(files: Files, path: string): Promise<string> {
 
 /** Tells if content was quarantined. Unknown counts as yes. */
 export function mayBeSetAside(files: Files, path: string): Promise<boolean> {
-  const isThere = files.facts(`${path}.corrupt`).then((facts) => facts !== undefined);
+  const isThere = files.facts(asidePath(path)).then((facts) => facts !== undefined);
   return isThere.catch(() => true);
 }
 
-/** Name of a file that holds less than was known: it is found there, and not believed. */
+function asidePath(path: string): string {
+  return `${path}.corrupt`;
+}
+
+/**
+ * Where lies what holds less than was known: it is found there, and not believed. A release that does not know the name, taken up again while a
+ * disk is full, finds nothing, as at its first start: what is wished from afar is new to it and moves what was moved otherwise since, within all
+ * limits, and how long outputs were on is lost. With the old content it would have believed that, which is no less.
+ */
 export function behindPath(path: string): string {
   return `${path}.behind`;
 }
 
-/** Renames a file that cannot be rewritten, for which a full disk has room; where there is none, the beginning of the new one. */
+/** Makes a file that cannot be rewritten unbelievable, for which a full disk has room. Where there is none, the beginning of the new one says that it was to be. */
 export async function disown(files: Files, path: string): Promise<void> {
   for (const from of [path, `${path}.tmp`]) {
     const isThere = await files.rename(from, behindPath(path)).then(() => true, undefinedWhenMissing);

@@ -1,28 +1,31 @@
 /**
  * A small JSON file that follows a value in memory: the latest state is written soon, whole, and never in the caller's way. A write that fails
  * is tried again until it is on disk. Content that is no state is quarantined as `*.corrupt`, and so is, before anything is written in its place,
- * a file that could not be read. A file that holds less than is known is renamed as `*.behind`: the next process finds it there, and must not
- * believe it.
+ * a file that could not be read. A file that holds less than is known and must not be believed is renamed as `*.behind`, when it has a mark.
  */
-import { AgentError, messageOf, retryable } from '../errors/agent-error.ts';
+import { messageOf, retryable } from '../errors/agent-error.ts';
 import type { Alerts } from './alert-list.ts';
 import { Backoff } from './backoff.ts';
 import { outcomeWithin } from './bounded-wait.ts';
 import type { Clock } from './clock.ts';
-import { behindPath, disown, mayBeSetAside, readWhole, removeDurably, setAside, writeDurably } from './durable-file.ts';
-import { type Files, undefinedWhenMissing } from './files.ts';
+import { behindPath, disown, mayBeSetAside, removeDurably, setAside, writeDurably } from './durable-file.ts';
+import { type Files, mayBeThereNow, undefinedWhenMissing } from './files.ts';
 import { given } from './given.ts';
 import { isJsonObject, type JsonObject, OWN_JSON } from './json.ts';
 import type { Log } from './log.ts';
-import { fieldsOf, type StateFormat, sealJson } from './sealed-json.ts';
+import { isPassing, readPatiently } from './patient-read.ts';
+import { fieldsOf, isSealed, type StateFormat, sealJson } from './sealed-json.ts';
 
 export interface StateFileDeps extends StateFormat {
   readonly path: string;
   readonly log: Log;
   readonly files: Files;
   readonly clock: Clock;
-  /** An older state does no harm: it is believed. */
-  readonly mayBeBehind?: boolean;
+  /**
+   * A path in the run folder. It is there while the disk holds less than this process knows: whoever reads the file after it finds it whole,
+   * and must not believe it. What is to outlive a boot too is the file's own name.
+   */
+  readonly behindMark?: string;
   /** Told, for a day, that an earlier run left more than is known. */
   readonly alerts?: Alerts;
 }
@@ -31,6 +34,8 @@ export interface StateFileDeps extends StateFormat {
 const READ_WITHIN_MS = 10_000;
 /** Written and read alike. An answer of the platform, of which a part may be kept, has at most half of it. */
 const MAX_BYTES = 8 * 1024 * 1024;
+/** A write that takes longer may never end. */
+const BEHIND_AFTER_MS = 1_000;
 const TOLD_FOR_MS = 86_400_000;
 const WRITE_AGAIN = { firstMs: 1_000, maxMs: 60_000 };
 
@@ -41,11 +46,16 @@ export class StateFile {
   #writing: Promise<void> | undefined;
   #cancelRetry: (() => void) | undefined;
   #cancelAlert: (() => void) | undefined;
+  /** State that was read: while the disk refuses to take it again, the file lacks nothing. */
+  #onDisk: JsonObject | undefined;
+  #isLate = false;
   #closed = false;
   #isLost = false;
   #liesUnread = false;
+  /** True when the mark is there; undefined while nobody has looked. */
+  #isMarked: boolean | undefined;
   /** True when the file has the name of one that is not believed. */
-  #isBehind = false;
+  #isDisowned = false;
 
   constructor(deps: StateFileDeps) {
     this.#deps = deps;
@@ -69,16 +79,18 @@ export class StateFile {
 
   /** The state of an earlier run; undefined when there is none, or none that can be read and understood. Never rejects. */
   async read(): Promise<JsonObject | undefined> {
-    const { path, files } = this.#deps;
+    const { path, files, behindMark } = this.#deps;
+    if (behindMark !== undefined) {
+      this.#isMarked = mayBeThereNow(files, behindMark);
+      this.#isLost = this.#isMarked;
+    }
     try {
       const bytes = await this.#readInTime();
       if (this.#isLost) this.#tellLost('does not hold what was known last');
-      if (bytes === undefined) return undefined;
-      const { state } = fieldsOf(bytes.toString('utf8'), this.#deps, OWN_JSON);
-      return isJsonObject(state) ? state : {};
+      return bytes === undefined ? undefined : this.#stateIn(bytes);
     } catch (error) {
       this.#isLost = true;
-      this.#liesUnread = error instanceof AgentError && error.recovery === 'retry';
+      this.#liesUnread = isPassing(error);
       this.#tellLost(this.#liesUnread ? 'cannot be read now' : 'cannot be used and is set aside', error);
       if (!this.#liesUnread) await setAside(files, path).catch(() => {});
       return undefined;
@@ -88,6 +100,7 @@ export class StateFile {
   /** Has the state written soon; states that come faster than the disk are skipped, the last one never. */
   save(state: JsonObject): void {
     this.#next = state;
+    if (this.#isLate) this.#mark(true);
     this.#writing ??= this.#writeAll();
   }
 
@@ -117,20 +130,35 @@ export class StateFile {
   }
 
   #readInTime(): Promise<Buffer | undefined> {
-    const { path, clock, files } = this.#deps;
+    const { path, clock } = this.#deps;
     const hangs = (): never => {
       throw retryable('host/read-failed', `cannot read ${path}: no answer`);
     };
-    const read = async (): Promise<Buffer | undefined> => {
-      const believed = await readWhole(files, path, { limitBytes: MAX_BYTES });
-      if (believed !== undefined) return believed;
-      const behind = await readWhole(files, behindPath(path), { limitBytes: MAX_BYTES });
-      this.#isBehind = behind !== undefined;
-      // The process that quarantined it may have ended before anything was written in its place.
-      this.#isLost = this.#isBehind || (await mayBeSetAside(files, path));
-      return behind;
-    };
-    return outcomeWithin(clock, READ_WITHIN_MS, read, hangs);
+    return outcomeWithin(clock, READ_WITHIN_MS, () => this.#readEither(), hangs);
+  }
+
+  async #readEither(): Promise<Buffer | undefined> {
+    const { path, behindMark } = this.#deps;
+    const believed = await readPatiently(this.#deps, path, MAX_BYTES);
+    if (believed !== undefined) return believed;
+    // The process that quarantined it may have ended before anything was written in its place.
+    this.#isLost ||= await mayBeSetAside(this.#deps.files, path);
+    if (behindMark === undefined) return undefined;
+    // Also one that cannot be read shows that there was more.
+    this.#isDisowned = true;
+    const behind = await readPatiently(this.#deps, behindPath(path), MAX_BYTES);
+    this.#isDisowned = behind !== undefined;
+    this.#isLost ||= this.#isDisowned;
+    return behind;
+  }
+
+  #stateIn(bytes: Buffer): JsonObject {
+    const text = bytes.toString('utf8');
+    const { state } = fieldsOf(text, this.#deps, OWN_JSON);
+    this.#onDisk = isJsonObject(state) ? state : {};
+    // A file of an earlier release has no check value: damage in it goes unseen.
+    if (!this.#isLost && !isSealed(text)) this.save(this.#onDisk);
+    return this.#onDisk;
   }
 
   async #writeAll(): Promise<void> {
@@ -139,10 +167,15 @@ export class StateFile {
     while (this.#next !== undefined) {
       const state = this.#next;
       this.#next = undefined;
-      const content = Buffer.from(sealJson({ format, version, state }));
+      const lacks = (): boolean => state !== this.#onDisk || this.#next !== undefined;
+      const cancel = this.#deps.clock.after(BEHIND_AFTER_MS, () => {
+        this.#isLate = true;
+        if (lacks()) this.#mark(true);
+      });
       try {
+        const content = Buffer.from(sealJson({ format, version, state }));
         if (content.length > MAX_BYTES) {
-          log.error({ file: path, bytes: content.length }, 'a state is too large to be kept');
+          log.error({ file: path, bytes: content.length }, 'a state is too large to be kept; the file stays as it was');
           await this.#fallBehind();
           continue;
         }
@@ -152,26 +185,46 @@ export class StateFile {
         if (this.#backoff.attempts > 0) log.info({ file: path }, 'a state file is written again');
         this.#backoff.reset();
         // Beside what is believed it says nothing.
-        if (this.#isBehind) await removeDurably(files, behindPath(path)).catch(() => {});
-        this.#isBehind = false;
+        if (this.#isDisowned) await removeDurably(files, behindPath(path)).catch(() => {});
+        this.#isDisowned = false;
+        if (this.#next === undefined) this.#mark(false);
       } catch (error) {
+        if (!lacks()) break;
         await this.#fallBehind();
         // A state that came meanwhile is newer.
         this.#next ??= state;
         this.#writeLater(error);
         break;
+      } finally {
+        cancel();
+        this.#isLate = false;
       }
     }
     this.#writing = undefined;
   }
 
   async #fallBehind(): Promise<void> {
-    const { path, files, mayBeBehind } = this.#deps;
-    if (mayBeBehind === true || this.#isBehind) return;
-    this.#isBehind = await disown(files, path).then(
-      () => true,
-      () => false,
-    );
+    const { path, files, behindMark, log } = this.#deps;
+    this.#mark(true);
+    if (behindMark === undefined || this.#isDisowned) return;
+    try {
+      await disown(files, path);
+      this.#isDisowned = true;
+    } catch (error) {
+      log.warn({ file: path, error: messageOf(error) }, 'a state file that is behind could not be renamed');
+    }
+  }
+
+  #mark(isBehind: boolean): void {
+    const { behindMark, files, log } = this.#deps;
+    if (behindMark === undefined || this.#isMarked === isBehind) return;
+    try {
+      if (isBehind) files.writeNow(behindMark, '');
+      else files.unlinkNow(behindMark);
+      this.#isMarked = isBehind;
+    } catch (error) {
+      log.warn({ file: behindMark, error: messageOf(error) }, 'whether a state file is behind could not be noted');
+    }
   }
 
   #writeLater(error: unknown): void {

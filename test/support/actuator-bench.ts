@@ -54,7 +54,7 @@ export class ActuatorBench {
         memory: new ActuatorMemory({
           outputs: await OutputFile.open(file, clock),
           keptPulses: await KeptPulses.open(
-            new StateFile({ ...KEPT_PULSES_FORMAT, mayBeBehind: true, path: '/state/pulses.json', files, clock, log }),
+            new StateFile({ ...KEPT_PULSES_FORMAT, path: '/state/pulses.json', files, clock, log }),
             clock,
             ownSupply,
           ),

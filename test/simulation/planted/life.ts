@@ -40,8 +40,8 @@ export const LIFE_FAULTS: readonly PlantedFault[] = [
   {
     name: 'a state file that cannot be read ends the agent',
     file: 'host/state-file.ts',
-    old: '      this.#isLost = true;\n',
-    new: "      if (error instanceof AgentError && error.recovery === 'retry') throw error;\n",
+    old: '      this.#liesUnread = isPassing(error);\n',
+    new: '      if (isPassing(error)) throw error;\n',
     needs: ['too many open files|bad sectors|disk fails'],
   },
   {
@@ -96,7 +96,7 @@ export const LIFE_FAULTS: readonly PlantedFault[] = [
   {
     name: 'a state file that cannot be read now is set aside',
     file: 'host/state-file.ts',
-    old: "this.#liesUnread = error instanceof AgentError && error.recovery === 'retry';",
+    old: 'this.#liesUnread = isPassing(error);',
     new: 'this.#liesUnread = path === undefined;',
     needs: ['lamp', 'disk fails|bad sectors|read-only disk'],
   },

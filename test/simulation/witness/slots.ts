@@ -62,7 +62,7 @@ function stepsOf(world: World, { name, safeStop, maxOnMs }: Output, { commands }
     const isKilled = !stops.includes(endMs);
     return {
       atMs: untilMs,
-      operator: (before) => (isBoot || (!isLeft && !(isKilled && before === false)) ? 'empty' : before),
+      operator: (before) => (isBoot || (!isLeft && !(isKilled && (before === false || before === 'any'))) ? 'empty' : before),
       isStart: true,
     };
   });

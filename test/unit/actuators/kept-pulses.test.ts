@@ -251,7 +251,7 @@ describe('a pulse of what has a supply of its own', () => {
 describe('whoever keeps what another has begun to keep', () => {
   const open = (): Promise<KeptPulses> => {
     const { files, clock, log } = bench;
-    return KeptPulses.open(new StateFile({ ...KEPT_PULSES_FORMAT, mayBeBehind: true, path: FILE, files, clock, log }), clock, ['relay']);
+    return KeptPulses.open(new StateFile({ ...KEPT_PULSES_FORMAT, path: FILE, files, clock, log }), clock, ['relay']);
   };
 
   it('waits for the card as that one does, and then writes it no more', async () => {

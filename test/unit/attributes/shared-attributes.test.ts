@@ -102,7 +102,7 @@ async function restart(): Promise<void> {
 /** A target that only tells what it is moved to, and agents one after the other whose files lie in memory. */
 function gateInMemory() {
   const files = new MemoryFiles();
-  const paths = { path: '/state/shared.json' };
+  const paths = { path: '/state/shared.json', behindMark: '/run/behind/shared.json' };
   const moves: JsonValue[] = [];
   const gate: SharedTarget = {
     ...{ key: 'gate', shape: {}, switchesOff: () => false, clear: () => {}, restored: false, writes: () => 0 },
@@ -596,7 +596,7 @@ describe('shared attributes', () => {
       await kept.close();
     };
     await live({ gate: 'closed' });
-    await files.rename('/state/shared.json', '/state/shared.json.behind');
+    files.writeNow('/run/behind/shared.json', '');
     await live({ gate: 'closed' });
     await live({ gate: 'open' });
     expect(moves).toEqual(['closed', 'open']);

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { systemFiles } from '../../../src/host/files.ts';
 import { silentLog } from '../../../src/host/log.ts';
+import { isSealed } from '../../../src/host/sealed-json.ts';
 import { StateFile, type StateFileDeps } from '../../../src/host/state-file.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { MemoryFiles } from '../../support/memory-files.ts';
@@ -27,8 +28,10 @@ function inMemory() {
   return { clock, files, opened: (log = silentLog): StateFile => file({ path: '/state.json', files, clock, log }) };
 }
 
+const behindMark = '/run/behind/state.json';
+
 function marked({ clock, files }: ReturnType<typeof inMemory>): StateFile {
-  return file({ path: '/state.json', files, clock });
+  return file({ path: '/state.json', files, clock, behindMark });
 }
 
 describe('a state file', () => {
@@ -140,6 +143,20 @@ describe('a state file', () => {
     },
   );
 
+  it('is read when what stood in the way has passed', async () => {
+    const { clock, files, opened } = inMemory();
+    const earlier = opened();
+    earlier.save({ n: 1 });
+    await earlier.close();
+    files.faults = { fail: (operation) => (operation === 'open' ? { code: 'EMFILE' } : undefined) };
+    const late = opened();
+    const reading = late.read();
+    await clock.advance(300);
+    files.faults = {};
+    await clock.advance(700);
+    expect([await reading, late.isLost]).toEqual([{ n: 1 }, false]);
+  });
+
   it('is done without while the disk hangs, and kept for a person', async () => {
     const { clock, files, opened } = inMemory();
     const earlier = opened();
@@ -196,6 +213,52 @@ describe('a state file', () => {
     }
   });
 
+  it('of an earlier release is written so that damage can be told', async () => {
+    const { files, opened } = inMemory();
+    files.put('/state.json', JSON.stringify({ format: 'turnstone/x', version: 1, state: { n: 1 } }));
+    const one = opened();
+    expect(await one.read()).toEqual({ n: 1 });
+    await one.close();
+    expect(isSealed(files.contentOf('/state.json').toString())).toBe(true);
+    const changes = files.changes.length;
+    const two = opened();
+    expect(await two.read()).toEqual({ n: 1 });
+    await two.close();
+    expect(files.changes.length).toBe(changes);
+  });
+
+  describe('of an earlier release on a disk that does not take it anew', () => {
+    const earlier = JSON.stringify({ format: 'turnstone/x', version: 1, state: { n: 1 } });
+
+    it.each([
+      ['refuses', { fail: (operation: string) => (operation === 'write' ? { code: 'ENOSPC' } : undefined) }],
+      ['hangs', { delay: (operation: string) => (operation === 'write' ? new Promise<void>(() => {}) : undefined) }],
+    ])('lacks nothing where it %s, until something new is known', async (_how, faults) => {
+      const world = inMemory();
+      world.files.put('/state.json', earlier);
+      world.files.faults = faults;
+      const first = marked(world);
+      expect(await first.read()).toEqual({ n: 1 });
+      await world.clock.advance(3_000);
+      const second = marked(world);
+      expect([await second.read(), second.isLost]).toEqual([{ n: 1 }, false]);
+      first.save({ n: 2 });
+      await world.clock.advance(1_000);
+      const third = marked(world);
+      expect([await third.read(), third.isLost]).toEqual([{ n: 1 }, true]);
+    });
+
+    it('is not written as if it were the last where it is behind', async () => {
+      const world = inMemory();
+      world.files.put('/state.json.behind', earlier);
+      for (let start = 0; start < 2; start += 1) {
+        const state = marked(world);
+        expect([await state.read(), state.isLost]).toEqual([{ n: 1 }, true]);
+        await state.close();
+      }
+    });
+  });
+
   it('is done without where nobody says whether it was set aside, and no alert tells of what may be whole', async () => {
     const { clock, files } = inMemory();
     const standing = new StandingAlerts();
@@ -248,26 +311,26 @@ describe('a state file', () => {
   });
 
   describe('that is behind what was known last', () => {
-    it.each([['cannot be written', { fail: (operation: string) => (operation === 'sync' ? { code: 'ENOSPC' } : undefined) }]])(
-      'as it %s is not believed by the next process, and is again once it has been written',
-      async (_what, faults) => {
-        const world = inMemory();
-        const first = marked(world);
-        await first.read();
-        first.save({ n: 1 });
-        await first.flush();
-        world.files.faults = faults;
-        first.save({ n: 2 });
-        await world.clock.advance(1_000);
-        world.files.faults = {};
-        const next = marked(world);
-        expect([await next.read(), next.isLost]).toEqual([{ n: 1 }, true]);
-        next.save({ n: 3 });
-        await next.flush();
-        const after = marked(world);
-        expect([await after.read(), after.isLost, world.files.paths]).toEqual([{ n: 3 }, false, ['/state.json']]);
-      },
-    );
+    it.each([
+      ['cannot be written', { fail: (operation: string) => (operation === 'sync' ? { code: 'ENOSPC' } : undefined) }],
+      ['is being written for ever', { delay: (operation: string) => (operation === 'sync' ? new Promise<void>(() => {}) : undefined) }],
+    ])('as it %s is not believed by the next process, and is again once it has been written', async (_what, faults) => {
+      const world = inMemory();
+      const first = marked(world);
+      await first.read();
+      first.save({ n: 1 });
+      await first.flush();
+      world.files.faults = faults;
+      first.save({ n: 2 });
+      await world.clock.advance(1_000);
+      world.files.faults = {};
+      const next = marked(world);
+      expect([await next.read(), next.isLost]).toEqual([{ n: 1 }, true]);
+      next.save({ n: 3 });
+      await next.flush();
+      const after = marked(world);
+      expect([await after.read(), after.isLost, world.files.paths]).toEqual([{ n: 3 }, false, ['/state.json']]);
+    });
 
     it('as it is too large to be kept is not believed by the next process, nor after a reboot', async () => {
       const world = inMemory();
@@ -284,6 +347,7 @@ describe('a state file', () => {
     });
 
     const rebooted = (world: ReturnType<typeof inMemory>): StateFile => {
+      world.files.unlinkNow(behindMark);
       world.files.cutPower(() => false);
       return marked(world);
     };
@@ -344,6 +408,16 @@ describe('a state file', () => {
       const next = rebooted(world);
       await next.read();
       expect(next.isLost).toBe(true);
+    });
+
+    it('keeps its mark while something newer is being written', async () => {
+      const { world, first } = await marksOnce();
+      let synced = 0;
+      world.files.faults = { delay: (operation) => (operation === 'sync' && ++synced > 1 ? new Promise(() => {}) : undefined) };
+      first.save({ n: 1 });
+      first.save({ n: 2 });
+      await world.clock.advance(10);
+      expect([synced, world.files.isThereNow(behindMark)]).toEqual([2, true]);
     });
 
     it('is written as it was known last when an older state failed meanwhile', async () => {
