@@ -60,6 +60,8 @@ export interface Asked {
 
 /** Statuses by which the platform itself speaks, be it of a fault. */
 const SPOKEN: ReadonlySet<number> = new Set([400, 408, 413, 425, 429, 500]);
+/** Answers to a long poll that say that nothing has happened. */
+const NOTHING_YET: ReadonlySet<number> = new Set([408, 503, 504]);
 
 /** First character of a page. */
 const LESS_THAN = 0x3c;
@@ -230,7 +232,9 @@ export class Network {
     const { nowMs } = this.#timeline;
     if (!isPlatforms || isFault(status, path)) this.outcomes.failedAtMs = nowMs;
     else this.outcomes.answeredAtMs = nowMs;
-    if (SPOKEN.has(status) || isJsonLike) this.outcomes.spokeAtMs = nowMs;
+    // A poll's end without news (device API, endpoint 4).
+    const isEmptyPoll = method === 'GET' && NOTHING_YET.has(status) && /\/(updates|rpc)(\?|$)/.test(path);
+    if (SPOKEN.has(status) || isJsonLike || isEmptyPoll) this.outcomes.spokeAtMs = nowMs;
     if (isPlatforms && status === 200 && method === 'POST' && /\/(telemetry|attributes)$/.test(path)) this.outcomes.uploadedAtMs = nowMs;
   }
 

@@ -58,6 +58,8 @@ function stepsOf(world: World, { name, safeStop, maxOnMs }: Output, { commands }
   const starts = world.lives.starts.map(({ fromMs, untilMs }): Step => {
     const endMs = world.lives.ends.findLast((atMs) => atMs <= fromMs) ?? Number.NEGATIVE_INFINITY;
     const isBoot = bootedAtMs.some((atMs) => atMs >= endMs && atMs <= fromMs);
+    // A disk that fails about a start gives nobody its slots.
+    if (world.diskTroubles.within(endMs - MAY_MOVE_FOR_MS, untilMs + 1) > 0) return { atMs: untilMs, operator: () => 'any', isStart: true };
     // Off outlives a crash.
     const isKilled = !stops.includes(endMs);
     return {
