@@ -3,6 +3,8 @@
  * event loop; a line that another process exported is taken over, because that is also what our own crash leaves behind.
  */
 import { closeSync } from 'node:fs';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { Edge, Gpio, Options } from 'onoff';
 import { retryable, systemCode } from '../errors/agent-error.ts';
 import type { Clock } from '../host/clock.ts';
@@ -66,6 +68,25 @@ export async function openSysfsOutput(
 /** Returns the number by which sysfs knows a line. */
 export function sysfsNumber({ chip, offset }: FoundLine): number {
   return (chip.base ?? 0) + offset;
+}
+
+/** A line that somebody exported and that no longer has a user. */
+export interface Leftover {
+  readonly direction: 'in' | 'out';
+  /** Physical. */
+  readonly level: Level;
+}
+
+/** Unexports a line; undefined when it is not exported or cannot be. sysfs does not know who exported it: an agent that crashed, or a script. */
+export async function unexportLeftover(classFolder: string, number: number): Promise<Leftover | undefined> {
+  const text = async (file: string): Promise<string> => (await readFile(join(classFolder, `gpio${number}`, file), 'utf8')).trim();
+  try {
+    const [direction, value, activeLow] = [await text('direction'), await text('value'), await text('active_low')];
+    await writeFile(join(classFolder, 'unexport'), String(number));
+    return { direction: direction === 'out' ? 'out' : 'in', level: value === activeLow ? 0 : 1 };
+  } catch {
+    return undefined;
+  }
 }
 
 /** An exported line: whatever is done with it waits its turn, and it is closed once. */

@@ -6,14 +6,14 @@
 import { constants } from 'node:fs';
 import { access } from 'node:fs/promises';
 import { join } from 'node:path';
-import { AgentError, retryable } from '../errors/agent-error.ts';
+import { AgentError, hasCode, retryable } from '../errors/agent-error.ts';
 import type { Clock } from '../host/clock.ts';
 import { given } from '../host/given.ts';
-import type { GpioInput, GpioOutput, GpioPort, InputRequest, LineDescription, LineReference, OutputRequest } from './gpio-port.ts';
+import type { GpioInput, GpioOutput, GpioPort, InputRequest, Level, LineDescription, LineReference, OutputRequest } from './gpio-port.ts';
 import { openCharacterDeviceInput, openCharacterDeviceOutput } from './linux-gpio-character-device.ts';
 import { describeLines, holderOf, readCharacterDeviceChips } from './linux-gpio-chips.ts';
 import { type FoundLine, findLine, type GpioChip, mergeChips, readSysfsChips } from './linux-gpio-lines.ts';
-import { openSysfsInput, openSysfsOutput, type SysfsGpioDeps, sysfsNumber } from './linux-gpio-sysfs.ts';
+import { type Leftover, openSysfsInput, openSysfsOutput, type SysfsGpioDeps, sysfsNumber, unexportLeftover } from './linux-gpio-sysfs.ts';
 import { TurnQueues } from './turn-queue.ts';
 
 export type GpioInterface = 'auto' | 'sysfs' | 'character-device';
@@ -53,7 +53,8 @@ export class LinuxGpio implements GpioPort {
     const special =
       (request.bias !== undefined && request.bias !== 'as-is') || (request.debounceMs ?? 0) > 0 || (request.edges ?? 'none') !== 'none';
     const { through, line } = await this.#choose(request.line, special);
-    if (through === 'character-device') return this.#keep(openCharacterDeviceInput(this.#deviceFolder, line, request));
+    if (through === 'character-device')
+      return await this.#onCharacterDevice(line, () => openCharacterDeviceInput(this.#deviceFolder, line, request), signal);
     if (request.bias !== undefined && request.bias !== 'as-is') throw needsCharacterDevice(`bias ${request.bias}`, line);
     return await this.#onSysfs(line, () => openSysfsInput(line, request, this.#sysfsDeps(), signal));
   }
@@ -63,7 +64,12 @@ export class LinuxGpio implements GpioPort {
     const { through, line } = await this.#choose(request.line, special);
     if (special && through === 'sysfs') throw needsCharacterDevice(`drive ${request.drive}`, line);
     if (through === 'sysfs') return await this.#onSysfs(line, () => openSysfsOutput(line, request, this.#sysfsDeps(), signal));
-    return this.#keep(openCharacterDeviceOutput(this.#deviceFolder, line, request));
+    const open = (leftover?: Leftover): GpioOutput => {
+      const keeps = request.initial === 'keep' && leftover?.direction === 'out';
+      const initial = keeps ? logical(leftover.level, request.activeLow) : request.initial;
+      return openCharacterDeviceOutput(this.#deviceFolder, line, { ...request, initial });
+    };
+    return await this.#onCharacterDevice(line, open, signal);
   }
 
   async list(_signal: AbortSignal): Promise<readonly LineDescription[]> {
@@ -125,6 +131,31 @@ export class LinuxGpio implements GpioPort {
     }
   }
 
+  /** A line that an earlier run of the agent left exported in sysfs is taken back first. */
+  async #onCharacterDevice<T extends GpioInput | GpioOutput>(
+    line: FoundLine,
+    open: (leftover?: Leftover) => T,
+    signal: AbortSignal,
+  ): Promise<T> {
+    try {
+      return this.#keep(open());
+    } catch (error) {
+      const leftover = hasCode(error, 'hardware/gpio-busy') ? await this.#takeBack(line, signal) : undefined;
+      if (leftover === undefined) throw error;
+      return this.#keep(open(leftover));
+    }
+  }
+
+  async #takeBack(line: FoundLine, signal: AbortSignal): Promise<Leftover | undefined> {
+    const sysfs = mergeChips(await readSysfsChips(this.#classFolder), readCharacterDeviceChips(this.#deviceFolder));
+    const chip = sysfs.find(({ aliases }) => aliases.includes(line.chip.name));
+    if (chip === undefined) return undefined;
+    const number = sysfsNumber({ chip, offset: line.offset });
+    if (this.#sysfsLines.has(number)) return undefined;
+    const takeBack = (): Promise<Leftover | undefined> => unexportLeftover(this.#classFolder, number);
+    return await this.#queues.at(chip.name).run(takeBack, { what: `taking back line ${line.offset} of ${chip.label}` }, signal);
+  }
+
   /** Keeps it for `close`, until it is closed by itself. */
   #keep<T extends GpioInput | GpioOutput>(line: T): T {
     const kept: T = {
@@ -137,6 +168,10 @@ export class LinuxGpio implements GpioPort {
     this.#open.add(kept);
     return kept;
   }
+}
+
+function logical(physical: Level, activeLow = false): Level {
+  return (physical === 1) !== activeLow ? 1 : 0;
 }
 
 function needsCharacterDevice(what: string, line: FoundLine): AgentError {
