@@ -35,14 +35,19 @@ export function optionsOf(seed: number): DrawnOptions {
   const chance = new Chance(`options ${seed}`);
   const some = (...members: readonly string[]): string => members.filter(() => chance.happens(SHARE)).join(', ');
   return {
-    platform: some(
-      `connectTimeout: ${chance.between(5, 15)}s`,
-      `requestTimeout: ${chance.between(10, 20)}s`,
-      `pollTimeout: ${chance.between(10, 25)}s`,
-      `reconcilePeriod: ${chance.between(60, 300)}s`,
-      'dailyBudget: 500MB',
-      `resendWindow: ${chance.between(5, 60)}s`,
-    ),
+    // The window is drawn apart, so that whatever else a seed draws stays as it was.
+    platform: [
+      `resendWindow: ${new Chance(`resend window ${seed}`).between(5, 60)}s`,
+      some(
+        `connectTimeout: ${chance.between(5, 15)}s`,
+        `requestTimeout: ${chance.between(10, 20)}s`,
+        `pollTimeout: ${chance.between(10, 25)}s`,
+        `reconcilePeriod: ${chance.between(60, 300)}s`,
+        'dailyBudget: 500MB',
+      ),
+    ]
+      .filter((one) => one !== '')
+      .join(', '),
     outbox: some(
       `commitAge: ${chance.between(1, 5)}s`,
       `commitEntries: ${chance.between(200, 2_000)}`,
