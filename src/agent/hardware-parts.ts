@@ -12,6 +12,7 @@ import type { TelemetryEntry } from '../outbox/outbox.ts';
 import { samplerEntry } from '../sensors/create-sensor.ts';
 import type { Sample } from '../sensors/kind/sensor.ts';
 import type { ClientRpc } from '../sensors/kind/sensor-deps.ts';
+import { MeasuredValues } from '../sensors/measured-values.ts';
 import type { SensorState } from '../sensors/sampler.ts';
 import { Sampler, type SamplerEntry } from '../sensors/sampler.ts';
 import type { Machine } from './machine.ts';
@@ -42,6 +43,7 @@ export class HardwareParts {
   readonly actuators: Actuators;
   readonly #deps: HardwarePartsDeps;
   #config: AgentConfig;
+  readonly #values = new MeasuredValues(() => this.#config.sensors);
 
   private constructor(deps: HardwarePartsDeps, parts: { readonly ports: Ports; readonly actuators: Actuators }) {
     this.#deps = deps;
@@ -50,7 +52,15 @@ export class HardwareParts {
     this.actuators = parts.actuators;
     const { log, onSamples, machine } = deps;
     this.sampler = new Sampler(
-      { clock: machine.clock, log, onSamples, onStateChange: (state, error) => this.#reportState(state, error?.message) },
+      {
+        clock: machine.clock,
+        log,
+        onSamples: (samples) => {
+          onSamples(samples);
+          this.#values.recordSamples(samples);
+        },
+        onStateChange: (state, error) => this.#reportState(state, error?.message),
+      },
       this.#entries(deps.config),
     );
   }
@@ -75,7 +85,11 @@ export class HardwareParts {
     // Last readings of sensors that are removed still count for the rules before.
     const begun = this.sampler.configure(this.#entries(config));
     // A rule must not fire from readings of an earlier sensor of the same name.
-    for (const sensor of before.sensors) if (isChanged(sensor, config)) this.actuators.rules.sensorChanged(sensor.name);
+    for (const sensor of before.sensors) {
+      if (!isChanged(sensor, config)) continue;
+      this.actuators.rules.sensorChanged(sensor.name);
+      this.#values.forget(sensor.name);
+    }
     this.actuators.configure(config);
     await begun;
   }
@@ -88,11 +102,13 @@ export class HardwareParts {
 
   #entries(config: AgentConfig): SamplerEntry[] {
     const { machine, log, clientRpc, keyOf } = this.#deps;
-    const deps = { ports: this.ports, ...machine, log, clientRpc, keyOf, stateFolder: config.stateFolder };
+    const deps = { ports: this.ports, ...machine, log, clientRpc, keyOf, stateFolder: config.stateFolder, values: this.#values };
     return config.sensors.filter(({ enabled }) => enabled).map((sensor) => samplerEntry(sensor, deps, config));
   }
 
-  #reportState({ name, state, refused }: SensorState, reason: string | undefined): void {
+  #reportState(sensor: SensorState, reason: string | undefined): void {
+    const { name, state, refused } = sensor;
+    this.#values.recordState(sensor);
     const isWhole = state !== 'failing' && refused.length === 0;
     // A rule's `for` is counted again when its sensor is silent.
     if (state === 'failing') this.actuators.rules.sensorFailed(name);

@@ -11,6 +11,7 @@ import { loadLinearPatterns, patternProblem } from '../host/linear-pattern.ts';
 import { checkCertificates } from './checks/access.ts';
 import { CHECKS } from './checks/all-checks.ts';
 import { checkDrivers } from './checks/drivers.ts';
+import { checkExpressions } from './checks/expressions.ts';
 import { checkFiles, checkFolders, checkReadable } from './checks/files.ts';
 import { ConfigError, type ConfigFault, type PathFault, pathText } from './fields/config-fault.ts';
 import { type Finding, finding } from './fields/findings.ts';
@@ -77,6 +78,7 @@ export async function readConfig(path: string, deps: ReadConfigDeps): Promise<Re
     ...CHECKS.flatMap((check) => check(draft)),
     ...(await checkFiles(configSchema, tree)),
     ...(await checkFolders(draft)),
+    ...(await checkExpressions(draft)),
     ...(await checkDrivers(draft)),
     ...(await checkCertificates(draft)),
     ...(await checkReadable(path, holdsSecret(tree, hidden))),

@@ -5,6 +5,7 @@ import { bh1750 } from '../sensors/bh1750/definition.ts';
 import { bme280 } from '../sensors/bme280/definition.ts';
 import { bmp280 } from '../sensors/bmp280/definition.ts';
 import { command } from '../sensors/command/definition.ts';
+import { derived } from '../sensors/derived/definition.ts';
 import { ds18b20 } from '../sensors/ds18b20/definition.ts';
 import { gpioCounter } from '../sensors/gpio-counter/definition.ts';
 import { gpioFrequency } from '../sensors/gpio-frequency/definition.ts';
@@ -41,6 +42,7 @@ export const SENSOR_KINDS = [
   nmea,
   modbus,
   host,
+  derived,
   command,
   moduleSensor,
 ] as const;

@@ -16,6 +16,7 @@ import { SENSOR_KINDS } from '../../src/kinds/sensor-kinds.ts';
 import { loadTwins } from '../../src/kinds/twins.ts';
 import { samplerEntry } from '../../src/sensors/create-sensor.ts';
 import type { Sample } from '../../src/sensors/kind/sensor.ts';
+import { MeasuredValues } from '../../src/sensors/measured-values.ts';
 import { Sampler } from '../../src/sensors/sampler.ts';
 import type { BoardConfigInput } from '../../src/simulated-board/board-config.ts';
 import { type BoardBench, openBoardBench, until } from '../support/board-bench.ts';
@@ -89,11 +90,19 @@ it('there is an example for every kind of sensor and of actuator', () => {
 
 async function readings(sensors: readonly SensorConfig[], { ports, folder }: BoardBench): Promise<void> {
   const samples: Sample[] = [];
-  const deps = { ...OF_THIS_MACHINE, ports, clock: systemClock, files: systemFiles, log: silentLog, stateFolder: folder };
+  const values = new MeasuredValues(() => sensors);
+  const deps = { ...OF_THIS_MACHINE, ports, clock: systemClock, files: systemFiles, log: silentLog, stateFolder: folder, values };
   // The driver's copy lies in this bench's folder.
   const here = sensors.map((sensor) => (sensor.kind === 'module' ? { ...sensor, file: join(folder, 'tank-level.mjs') } : sensor));
   const sampler = new Sampler(
-    { clock: systemClock, log: silentLog, onSamples: (taken) => samples.push(...taken) },
+    {
+      clock: systemClock,
+      log: silentLog,
+      onSamples: (taken) => {
+        samples.push(...taken);
+        values.recordSamples(taken);
+      },
+    },
     here.map((sensor) => samplerEntry(sensor, deps)),
   );
   sampler.start(signal);

@@ -119,6 +119,9 @@ export const url = () => z.string().refine(isHttpUrl, HTTP_URL).meta({ format: '
 /** A regular expression, compiled and judged by `patternFaults`. */
 export const pattern = () => z.string().min(1).max(1_000).meta({ format: 'regex', expected: 'a regular expression' });
 
+/** An expression of other keys; compiled where it is checked (checks/expressions.ts). */
+export const expression = () => z.string().min(1).max(1_000);
+
 export const list = <T extends z.core.SomeType>(item: T, limits: { readonly min?: number; readonly max?: number } = {}) =>
   z
     .array(item)

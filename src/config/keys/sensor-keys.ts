@@ -26,8 +26,13 @@ export function platformKeysOf(sensor: SensorConfig, key: string): readonly stri
   return keyRulesOf(sensor, key)?.report === false ? [] : namesOf(sensor, key);
 }
 
+/** Returns the platform's name for one of the driver's keys, without a window's statistic. */
+export function platformKeyOf(sensor: SensorConfig, key: string): string {
+  return keyRulesOf(sensor, key)?.rename ?? key;
+}
+
 function namesOf(sensor: SensorConfig, key: string): readonly string[] {
-  return withStatistics(sensor, keyRulesOf(sensor, key)?.rename ?? key);
+  return withStatistics(sensor, platformKeyOf(sensor, key));
 }
 
 function withStatistics({ window }: SensorConfig, name: string): readonly string[] {

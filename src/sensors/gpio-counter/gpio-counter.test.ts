@@ -12,7 +12,8 @@ import { systemClock } from '../../host/clock.ts';
 import { type Files, systemFiles } from '../../host/files.ts';
 import { silentLog } from '../../host/log.ts';
 import { sealJson } from '../../host/sealed-json.ts';
-import { open as openGpioCounter, SavedTotal } from './driver.ts';
+import { SavedTotal } from '../families/totals/saved-total.ts';
+import { open as openGpioCounter } from './driver.ts';
 
 const { signal } = new AbortController();
 const clean: (() => Promise<void>)[] = [];
@@ -119,7 +120,7 @@ describe('SavedTotal', () => {
   it('writes once in its interval however many pulses come, and nothing when none come', async () => {
     const [folder, clock] = [await folderOf(), new FakeClock()];
     const total = await open(folder, clock);
-    for (let at = 0; at < 1_000; at += 1) total.countPulses(1);
+    for (let at = 0; at < 1_000; at += 1) total.add(1);
     expect(clock.pending).toBe(1);
     await clock.advance(60_001);
     await until('the write', () =>
@@ -129,7 +130,7 @@ describe('SavedTotal', () => {
       ),
     );
     expect(clock.pending).toBe(0);
-    total.countPulses(2);
+    total.add(2);
     await total.close();
     expect((await open(folder, clock)).count).toBe(1_002);
   });
@@ -137,7 +138,7 @@ describe('SavedTotal', () => {
   it('loses only what came after the last write when it is killed', async () => {
     const [folder, clock] = [await folderOf(), new FakeClock()];
     const total = await open(folder, clock);
-    total.countPulses(10);
+    total.add(10);
     await clock.advance(60_001);
     await until('the write', () =>
       readFile(join(folder, 'water.json'), 'utf8').then(
@@ -145,7 +146,7 @@ describe('SavedTotal', () => {
         () => false,
       ),
     );
-    total.countPulses(5); // killed before the next
+    total.add(5); // killed before the next
     expect((await open(folder, clock)).count).toBe(10);
   });
 
@@ -155,7 +156,7 @@ describe('SavedTotal', () => {
     const total = await open('/counters', clock, files);
     expect([await total.saved(), writes()]).toEqual([0, 0]);
     for (let reported = 0, at = 0; at < 300; at += 1) {
-      total.countPulses(1);
+      total.add(1);
       reported = Math.max(reported, (await total.saved()) ?? 0);
       const killed = await open('/counters', clock, files);
       expect(killed.count).toBeGreaterThanOrEqual(reported);
@@ -172,13 +173,13 @@ describe('SavedTotal', () => {
     const [files, clock] = [new MemoryFiles(), new FakeClock()];
     const total = await open('/counters', clock, files);
     const heal = files.addFaults({ fail: (op) => (op === 'write' ? { code: 'ENOSPC' } : undefined) });
-    total.countPulses(5);
+    total.add(5);
     expect([await total.saved(), total.count]).toEqual([undefined, 5]);
     heal();
     const hangs = Promise.withResolvers<void>();
     const end = files.addFaults({ delay: (op) => (op === 'sync' ? hangs.promise : undefined) });
     await clock.advance(60_000);
-    total.countPulses(1);
+    total.add(1);
     const read = total.saved();
     await clock.advance(1_000);
     expect(await read).toBe(undefined);
@@ -192,11 +193,11 @@ describe('SavedTotal', () => {
     const [files, clock] = [new MemoryFiles(), new FakeClock()];
     await files.makeFolder('/counters');
     const first = await open('/counters', clock, files);
-    first.countPulses(10);
+    first.add(10);
     await first.close();
     const heal = files.addFaults({ fail: (op) => (op === 'read' || op === 'open' ? { code: 'EIO' } : undefined) });
     const total = await open('/counters', clock, files);
-    total.countPulses(5);
+    total.add(5);
     await clock.advance(120_000);
     expect([total.count, total.added]).toEqual([undefined, 5]);
     heal();
@@ -211,11 +212,11 @@ describe('SavedTotal', () => {
       const [files, clock] = [new MemoryFiles(), new FakeClock()];
       await files.makeFolder('/counters');
       const first = await open('/counters', clock, files);
-      first.countPulses(10);
+      first.add(10);
       await first.close();
       const heal = files.addFaults({ fail: (op) => (op === 'read' || op === 'open' ? { code: 'EIO' } : undefined) });
       const total = await open('/counters', clock, files);
-      total.countPulses(5);
+      total.add(5);
       if (kept === 15) heal();
       await total.close();
       heal();
@@ -227,11 +228,11 @@ describe('SavedTotal', () => {
     const [files, clock] = [new MemoryFiles(), new FakeClock()];
     const heal = files.addFaults({ fail: (op) => (op === 'read' || op === 'open' ? undefined : { code: 'EROFS' }) });
     const total = await open('/counters', clock, files);
-    total.countPulses(5);
+    total.add(5);
     await clock.advance(60_001);
     expect(total.count).toBe(5);
     heal();
-    total.countPulses(1);
+    total.add(1);
     await clock.advance(60_001);
     expect((await open('/counters', clock, files)).count).toBe(6);
   });
@@ -240,7 +241,7 @@ describe('SavedTotal', () => {
     const [folder, clock] = [await folderOf(), new FakeClock()];
     for (const wrong of [
       '{"format":"turnstone-counter","version":2,"total":5}',
-      '{"format":"turnstone-counter","version":1,"total":-5}',
+      '{"format":"turnstone-counter","version":1,"total":"5"}',
       'rubbish',
       sealJson({ format: 'turnstone-counter', version: 1, total: 5 }).replace('"total":5', '"total":7'),
     ]) {

@@ -6,8 +6,19 @@ import type { HostMetricsOptions, HostMetricsSource } from '../../host/host-metr
 import type { JsonValue } from '../../host/json.ts';
 import type { Log } from '../../host/log.ts';
 import type { RunProgram } from '../../host/run-program.ts';
+import type { Sample } from './sensor.ts';
 
 export type ClientRpc = (method: string, params: JsonValue, signal: AbortSignal) => Promise<JsonValue>;
+
+/** A sensor's last value, under the platform's key. */
+export type MeasuredValue = Pick<Sample, 'value' | 'monotonicMs' | 'takenAtMs' | 'isPart'>;
+
+export interface ValuesOfSensors {
+  /** @throws AgentError `sensors/no-input` (retry) while the key has no value, or its sensor does not give it. */
+  current(key: string): MeasuredValue;
+  /** Calls back with the keys of each read, until the returned function is called. */
+  onValues(listener: (keys: ReadonlySet<string>) => void): () => void;
+}
 
 export interface SensorDeps {
   readonly ports: Ports;
@@ -19,6 +30,8 @@ export interface SensorDeps {
   readonly stateFolder: string;
   /** Under which name the platform keeps a key; told of each reading whose key gets another. */
   readonly keyOf?: (key: string) => string;
+  /** Values of the other sensors; none outside the running agent. */
+  readonly values?: ValuesOfSensors;
   readonly files: Files;
   readonly runProgram: RunProgram;
   /** Opens the metrics of the machine. */

@@ -68,13 +68,13 @@ export const WISH_COUNTER_AND_IDENTITY_FAULTS: readonly PlantedFault[] = [
   {
     name: 'a pulse that came while others were missed is counted with them',
     file: 'sensors/gpio-counter/driver.ts',
-    old: 'total.countPulses(1 + missed)',
-    new: 'total.countPulses(total.count % 50 === 7 ? 2 : 1 + missed)',
+    old: 'total.add(1 + missed)',
+    new: 'total.add(total.count % 50 === 7 ? 2 : 1 + missed)',
     needs: ['water'],
   },
   {
     name: 'a total goes on after a start with what it may have lost',
-    file: 'sensors/gpio-counter/driver.ts',
+    file: 'sensors/families/totals/saved-total.ts',
     old: 'this.#savedCount = count ?? 0;',
     new: 'this.#savedCount = count === undefined ? 0 : count + 6;',
     needs: ['water', 'kill'],
@@ -88,8 +88,8 @@ export const WISH_COUNTER_AND_IDENTITY_FAULTS: readonly PlantedFault[] = [
   },
   {
     name: 'a total is reported before it is saved',
-    file: 'sensors/gpio-counter/driver.ts',
-    old: 'return this.#savedCount < count ? undefined : this.#savedCount;',
+    file: 'sensors/families/totals/saved-total.ts',
+    old: 'return this.#savedCount === count ? count : undefined;',
     new: 'return count;',
     needs: ['water', 'kill'],
   },

@@ -1,0 +1,69 @@
+/** Expressions of derived values: that they can be compiled, that a sensor gives each of their keys, and that none is made of itself. */
+import { messageOf } from '../../errors/agent-error.ts';
+import { type Expression, loadExpressions } from '../../host/expression.ts';
+import type { ConfigPath } from '../fields/config-fault.ts';
+import { didYouMean } from '../fields/did-you-mean.ts';
+import { type Finding, finding } from '../fields/findings.ts';
+import { keysForRules, platformKeyOf } from '../keys/sensor-keys.ts';
+import type { ConfigDraft } from './draft.ts';
+
+interface Derived {
+  /** The platform's key. */
+  readonly key: string;
+  readonly path: ConfigPath;
+  readonly inputs: readonly string[];
+}
+
+/** The engine is loaded only where there is an expression. */
+export async function checkExpressions({ sensors }: ConfigDraft): Promise<Finding[]> {
+  const written = sensors.flatMap(({ config, path }) =>
+    config.kind === 'derived'
+      ? Object.entries(config.values).map(([key, source]) => ({ key: platformKeyOf(config, key), source, path: [...path, 'values', key] }))
+      : [],
+  );
+  if (written.length === 0) return [];
+  const compile = await loadExpressions();
+  const findings: Finding[] = [];
+  const derived = written.flatMap(({ key, source, path }): Derived[] => {
+    try {
+      const { inputs }: Expression = compile(source);
+      return [{ key, path, inputs }];
+    } catch (error) {
+      findings.push(finding(path, `no expression (${messageOf(error)}):`, 'an expression of other keys, such as voltage * current'));
+      return [];
+    }
+  });
+  const given = sensors.map(({ config }) => keysForRules(config));
+  const known = new Set(given.flatMap((keys) => keys ?? []));
+  // A line, a program or a driver of a user's own may give any key.
+  const isSure = given.every((keys) => keys !== undefined);
+  for (const { path, inputs } of derived) {
+    if (inputs.length === 0) findings.push(finding(path, 'made of no key:', 'an expression of other keys'));
+    for (const input of inputs)
+      if (!known.has(input))
+        findings.push(
+          finding(path, `no sensor gives ${input}:`, 'keys of other sensors', { ...didYouMean(input, known), warning: !isSure }),
+        );
+  }
+  const circle = circleIn(derived);
+  if (circle !== undefined) findings.push(finding(circle.path, 'made of itself:', 'keys that do not depend on it'));
+  return findings;
+}
+
+/** The first value that is made of itself, by any number of others. */
+function circleIn(derived: readonly Derived[]): Derived | undefined {
+  const byKey = new Map(derived.map((one) => [one.key, one]));
+  const done = new Set<string>();
+  const isOpen = (one: Derived, above: ReadonlySet<string>): boolean => {
+    if (above.has(one.key)) return true;
+    if (done.has(one.key)) return false;
+    const below = new Set([...above, one.key]);
+    const found = one.inputs.some((input) => {
+      const next = byKey.get(input);
+      return next !== undefined && isOpen(next, below);
+    });
+    done.add(one.key);
+    return found;
+  };
+  return derived.find((one) => isOpen(one, new Set()));
+}

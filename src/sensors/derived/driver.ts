@@ -1,0 +1,176 @@
+/**
+ * Values made of those of other sensors. Each is calculated when one of its keys has come, with the time of the newest; one whose keys are not all
+ * there is missing, and named. It speaks by itself: its period only asks what is missing.
+ */
+import { join } from 'node:path';
+import { messageOf } from '../../errors/agent-error.ts';
+import { type Expression, type ExpressionHistory, type ExpressionValue, loadExpressions } from '../../host/expression.ts';
+import { given } from '../../host/given.ts';
+import { Listeners } from '../../host/listeners.ts';
+import { SavedTotal, type SavedTotalDeps } from '../families/totals/saved-total.ts';
+import { type Outcome, outcomeOf, sorted } from '../kind/outcome.ts';
+import type { Reading, Refusal, Sensor } from '../kind/sensor.ts';
+import type { MeasuredValue, SensorDeps, ValuesOfSensors } from '../kind/sensor-deps.ts';
+import { sensorFault } from '../kind/sensor-fault.ts';
+import type { DerivedConfig } from './definition.ts';
+
+/** Between two values further apart nobody knows what was: an integral leaves it out. */
+const MAX_GAP_MS = 10 * 60_000;
+const MS_PER_HOUR = 3_600_000;
+
+export async function open(config: DerivedConfig, deps: SensorDeps, _signal: AbortSignal): Promise<Sensor> {
+  const { name, saveEveryMs } = config;
+  const { values, stateFolder } = deps;
+  if (values === undefined) throw sensorFault('no-input', `${name} is made of other sensors’ values, which only the running agent has`);
+  const compile = await loadExpressions();
+  const totals: SavedTotal[] = [];
+  const made = Object.entries(config.values).map(([key, source]) => {
+    const expression = compile(source);
+    const sums = Array.from({ length: expression.integrals > 0 ? expression.places : 0 }, (_, place) => {
+      const total = new SavedTotal(join(stateFolder, 'counters'), `${name}.${key}.${place}`, {
+        ...deps,
+        saveEveryMs,
+      } satisfies SavedTotalDeps);
+      totals.push(total);
+      return total;
+    });
+    return new DerivedValue(key, expression, new PlacesOfHistory(sums));
+  });
+  await Promise.all(totals.map((total) => total.load()));
+  const readings = new Listeners<[readonly Reading[]]>();
+  let refused: readonly Refusal[] = [];
+  const missing = (): readonly Refusal[] => made.flatMap((one) => one.missing(values) ?? []);
+  const stop = values.onValues((keys) => {
+    const due = made.filter(({ inputs }) => inputs.some((input) => keys.has(input)));
+    if (due.length === 0) return;
+    const outcomes = due.flatMap((one) => one.calculate(values));
+    const faults = outcomes.filter((outcome) => 'fault' in outcome);
+    const told = new Set(faults.map(({ key }) => key));
+    refused = [...faults, ...missing().filter(({ key }) => !told.has(key))];
+    const given = outcomes.filter((outcome): outcome is Reading => !('fault' in outcome));
+    if (given.length > 0) readings.tell(given);
+  });
+  return {
+    name,
+    speaksByItself: true,
+    read: async () => {
+      const lost = missing();
+      if (lost.length === made.length) sorted(lost);
+      return [];
+    },
+    refused: () => refused,
+    subscribe: readings.add,
+    close: async () => {
+      stop();
+      await Promise.all(totals.map((total) => total.close()));
+    },
+  };
+}
+
+class DerivedValue {
+  readonly #key: string;
+  readonly #expression: Expression;
+  readonly #history: PlacesOfHistory;
+
+  constructor(key: string, expression: Expression, history: PlacesOfHistory) {
+    this.#key = key;
+    this.#expression = expression;
+    this.#history = history;
+  }
+
+  get inputs(): readonly string[] {
+    return this.#expression.inputs;
+  }
+
+  /** The refusal for a key that is not there. */
+  missing(values: ValuesOfSensors): Refusal | undefined {
+    const outcome = outcomeOf(this.#key, () => {
+      for (const input of this.inputs) values.current(input);
+      return { key: this.#key, value: 0 };
+    });
+    return 'fault' in outcome ? outcome : undefined;
+  }
+
+  /** Nothing while a function that remembers has no value before. */
+  calculate(values: ValuesOfSensors): readonly Outcome[] {
+    const key = this.#key;
+    let isFirst = false;
+    const outcome = outcomeOf(key, () => {
+      const inputs = this.inputs.map((input) => ({ input, ...values.current(input) }));
+      const newest = inputs.reduce<MeasuredValue | undefined>(
+        (one, other) => (one && one.monotonicMs >= other.monotonicMs ? one : other),
+        undefined,
+      );
+      this.#history.begin(newest?.monotonicMs ?? 0);
+      const value = this.#evaluate(inputs.map(({ input, value }) => plain(input, value)));
+      isFirst = typeof value === 'number' && Number.isNaN(value) && this.#history.isFirst;
+      if (!isFirst && typeof value === 'number' && !Number.isFinite(value)) throw sensorFault('no-value', 'the expression gives no number');
+      const isPart = inputs.some((one) => one.isPart === true);
+      return { key, value, ...given({ monotonicMs: newest?.monotonicMs, takenAtMs: newest?.takenAtMs }), ...(isPart && { isPart }) };
+    });
+    return isFirst ? [] : [outcome];
+  }
+
+  #evaluate(values: readonly ExpressionValue[]): ExpressionValue {
+    try {
+      return this.#expression.evaluate(values, this.#history);
+    } catch (cause) {
+      throw sensorFault('bad-expression', messageOf(cause), cause);
+    }
+  }
+}
+
+function plain(key: string, value: MeasuredValue['value']): ExpressionValue {
+  if (typeof value === 'bigint') return Number(value);
+  if (typeof value === 'object') throw sensorFault('bad-expression', `${key} is neither a number nor a text nor true or false`);
+  return value;
+}
+
+/** Values before, by the place of the call that remembers them. */
+class PlacesOfHistory implements ExpressionHistory {
+  readonly #sums: readonly SavedTotal[];
+  readonly #before = new Map<number, { readonly value: number; readonly atMs: number }>();
+  #nowMs = 0;
+  /** True when a call of this evaluation had nothing to compare with. */
+  isFirst = false;
+
+  constructor(sums: readonly SavedTotal[]) {
+    this.#sums = sums;
+  }
+
+  begin(nowMs: number): void {
+    this.#nowMs = nowMs;
+    this.isFirst = false;
+  }
+
+  rate(value: number, place: number): number {
+    const before = this.#replace(place, value);
+    return before === undefined || before.atMs >= this.#nowMs
+      ? this.#nothing()
+      : ((value - before.value) * 1_000) / (this.#nowMs - before.atMs);
+  }
+
+  difference(value: number, place: number): number {
+    const before = this.#replace(place, value);
+    return before === undefined ? this.#nothing() : value - before.value;
+  }
+
+  integral(value: number, place: number): number {
+    const before = this.#replace(place, value);
+    const total = this.#sums[place];
+    const tookMs = this.#nowMs - (before?.atMs ?? this.#nowMs);
+    if (before !== undefined && tookMs > 0 && tookMs <= MAX_GAP_MS) total?.add(((before.value + value) / 2) * (tookMs / MS_PER_HOUR));
+    return total?.kept ?? this.#nothing();
+  }
+
+  #replace(place: number, value: number): { readonly value: number; readonly atMs: number } | undefined {
+    const before = this.#before.get(place);
+    this.#before.set(place, { value, atMs: this.#nowMs });
+    return before;
+  }
+
+  #nothing(): number {
+    this.isFirst = true;
+    return Number.NaN;
+  }
+}

@@ -1,0 +1,63 @@
+/** Last value of each key of all sensors, under the name that the platform knows, after conversion; what derived values are made of. */
+import { rulesOfReading } from '../config/keys/sensor-keys.ts';
+import type { SensorConfig } from '../config/schema/agent-config.ts';
+import { Listeners } from '../host/listeners.ts';
+import type { Sample } from './kind/sensor.ts';
+import type { MeasuredValue, ValuesOfSensors } from './kind/sensor-deps.ts';
+import { sensorFault } from './kind/sensor-fault.ts';
+import type { SensorState } from './sampler.ts';
+
+/** Whoever makes keys up as they go must not fill the memory. */
+const MAX_KEYS = 10_000;
+
+interface KeptValue extends MeasuredValue {
+  readonly sensor: string;
+  /** The driver's own key. */
+  readonly driverKey: string;
+}
+
+export class MeasuredValues implements ValuesOfSensors {
+  readonly #sensors: () => readonly SensorConfig[];
+  readonly #values = new Map<string, KeptValue>();
+  readonly #states = new Map<string, Pick<SensorState, 'state' | 'refused' | 'error'>>();
+  readonly #listeners = new Listeners<[ReadonlySet<string>]>();
+  readonly onValues = this.#listeners.add;
+
+  /** @param sensors as they are configured now. */
+  constructor(sensors: () => readonly SensorConfig[]) {
+    this.#sensors = sensors;
+  }
+
+  current(key: string): MeasuredValue {
+    const kept = this.#values.get(key);
+    if (kept === undefined) throw sensorFault('no-input', `${key} has not come yet`);
+    const { state, refused = [], error } = this.#states.get(kept.sensor) ?? {};
+    if (state === 'failing') throw sensorFault('no-input', `${key} is missing, as ${kept.sensor} fails: ${error?.message}`);
+    const refusal = refused.find((one) => one.key === kept.driverKey);
+    if (refusal !== undefined) throw sensorFault('no-input', `${key} is missing: ${refusal.message}`);
+    return kept;
+  }
+
+  /** @param samples of one sensor. */
+  recordSamples(samples: readonly Sample[]): void {
+    const keys = new Set<string>();
+    const config = this.#sensors().find(({ name }) => name === samples[0]?.sensor);
+    for (const sample of samples) {
+      const name = (config && rulesOfReading(config, sample.key)?.rename) ?? sample.key;
+      if (this.#values.size >= MAX_KEYS && !this.#values.has(name)) continue;
+      this.#values.set(name, { ...sample, driverKey: sample.key });
+      keys.add(name);
+    }
+    this.#listeners.tell(keys);
+  }
+
+  recordState({ name, state, refused, error }: SensorState): void {
+    this.#states.set(name, { state, refused, ...(error !== undefined && { error }) });
+  }
+
+  /** Forgets the values of sensors that changed or are gone. */
+  forget(sensor: string): void {
+    this.#states.delete(sensor);
+    for (const [key, kept] of this.#values) if (kept.sensor === sensor) this.#values.delete(key);
+  }
+}
