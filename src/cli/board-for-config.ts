@@ -24,6 +24,7 @@ export function boardForConfig(config: AgentConfig, twins: Twins): BoardConfigIn
     i2c: i2cBuses(fitted),
     serial: serialPorts(fitted, actuators),
     modbusTcp: modbusHosts([...sensors, ...actuators]),
+    http: fitted.flatMap(({ fit: { http } }) => http ?? []),
     oneWire: fitted.flatMap(({ fit: { oneWire } }) => (oneWire === undefined ? [] : [oneWire])),
     pwm: [...new Set(actuators.flatMap((actuator) => placesOf(actuator).chip ?? []))].map((chip) => ({
       chip,

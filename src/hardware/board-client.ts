@@ -6,6 +6,7 @@ import { Listeners } from '../host/listeners.ts';
 import { once } from '../host/shared-work.ts';
 import { type BoardConnection, BoardLink, type BoardLinkDeps } from './board-link.ts';
 import type { GpioPort, LineEdge } from './gpio-port.ts';
+import type { HttpPort } from './http-port.ts';
 import { addressInWords, type I2cBus, type I2cPort, isAnswered } from './i2c-port.ts';
 import { Modbus } from './modbus.ts';
 import type { TcpPlace } from './modbus-transports.ts';
@@ -32,7 +33,17 @@ export function portsOver(link: BoardConnection, clock: Clock): Ports & { readon
     await Promise.all([gpio.close(), serial.close()]);
     await link.close();
   };
-  return { link, gpio, i2c: i2cOver(link), serial, oneWire: oneWireOver(link), pwm: pwmOver(link, clock), modbus, close };
+  return {
+    link,
+    gpio,
+    i2c: i2cOver(link),
+    serial,
+    oneWire: oneWireOver(link),
+    pwm: pwmOver(link, clock),
+    modbus,
+    http: httpOver(link),
+    close,
+  };
 }
 
 /** A Modbus/TCP host of the board's; hosts that it does not stand in for are not there. */
@@ -40,6 +51,19 @@ async function placeOnBoard(link: BoardConnection, { host, port }: TcpPlace, sig
   const place = await link.request('modbus.tcp', { host, port }, signal);
   if (place === null) throw retryable('hardware/modbus-no-answer', `the simulated board has no Modbus host ${host}:${port}`);
   return { host: '127.0.0.1', port: place.port };
+}
+
+/** Devices of the board's; it answers every request to one of them alike. */
+function httpOver(link: BoardConnection): HttpPort {
+  return {
+    request: async ({ url }, signal) => {
+      const { host } = new URL(url);
+      const body = await link.request('http.ask', { host }, signal);
+      if (body === null) throw retryable('hardware/http-no-answer', `the simulated board has no HTTP device ${host}`);
+      return { status: 200, headers: {}, body: Buffer.from(body) };
+    },
+    close: async () => {},
+  };
 }
 
 /** Releases what the board has opened for us, once. */

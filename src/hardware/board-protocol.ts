@@ -34,6 +34,8 @@ export interface BoardOperations {
   'serial.list': { params: Empty; result: readonly SerialDescription[] };
   /** Where the board answers for a Modbus/TCP host: a port of 127.0.0.1, or null when it does not. */
   'modbus.tcp': { params: { readonly host: string; readonly port: number }; result: { readonly port: number } | null };
+  /** Answer of an HTTP device of the board, or null for a host that is none. */
+  'http.ask': { params: { readonly host: string }; result: string | null };
   'oneWire.read': { params: { readonly id: string }; result: string };
   'oneWire.list': { params: Empty; result: readonly string[] };
   'pwm.open': { params: PwmRequest; result: { readonly handle: number } };

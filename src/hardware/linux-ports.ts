@@ -1,6 +1,7 @@
 /** The real ports of a Linux machine. Nothing is opened, and no native module loaded, before a sensor or actuator asks for it. */
 import type { Clock } from '../host/clock.ts';
 import { type GpioInterface, LinuxGpio } from './linux-gpio.ts';
+import { LinuxHttp } from './linux-http.ts';
 import { LinuxI2c } from './linux-i2c.ts';
 import { linuxOneWire } from './linux-one-wire.ts';
 import { LinuxPwm } from './linux-pwm.ts';
@@ -11,7 +12,7 @@ import type { Ports } from './ports.ts';
 export function linuxPorts(clock: Clock, through: GpioInterface): Ports {
   const serial = new LinuxSerial({ clock });
   const gpio = new LinuxGpio({ clock, interface: through });
-  const ports = { gpio, i2c: new LinuxI2c(), serial, oneWire: linuxOneWire(), pwm: new LinuxPwm({ clock }) };
+  const ports = { gpio, i2c: new LinuxI2c(), serial, oneWire: linuxOneWire(), pwm: new LinuxPwm({ clock }), http: new LinuxHttp() };
   const modbus = new Modbus({ clock, serial });
   const close = async (): Promise<void> => {
     await modbus.close();

@@ -1,5 +1,6 @@
 /** Everything beneath the sensors and actuators, real or simulated, in one object. */
 import type { GpioPort } from './gpio-port.ts';
+import type { HttpPort } from './http-port.ts';
 import type { I2cPort } from './i2c-port.ts';
 import type { ModbusPort } from './modbus-port.ts';
 import type { OneWirePort } from './one-wire-port.ts';
@@ -14,6 +15,7 @@ export interface Ports {
   readonly pwm: PwmPort;
   /** Over the serial ports above, and over TCP. */
   readonly modbus: ModbusPort;
+  readonly http: HttpPort;
   /** Closes every port; each closes what it opened. Idempotent. */
   close(): Promise<void>;
 }

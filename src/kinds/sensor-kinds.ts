@@ -11,6 +11,7 @@ import { gpioCounter } from '../sensors/gpio-counter/definition.ts';
 import { gpioFrequency } from '../sensors/gpio-frequency/definition.ts';
 import { gpioInput } from '../sensors/gpio-input/definition.ts';
 import { host } from '../sensors/host/definition.ts';
+import { http } from '../sensors/http/definition.ts';
 import { i2cRegister } from '../sensors/i2c-register/definition.ts';
 import { ina219 } from '../sensors/ina219/definition.ts';
 import type { ConfigOf, SensorDefinition } from '../sensors/kind/definition.ts';
@@ -41,6 +42,7 @@ export const SENSOR_KINDS = [
   serialLine,
   nmea,
   modbus,
+  http,
   host,
   derived,
   command,

@@ -1,5 +1,7 @@
 /** Opens a configured sensor by the driver of its kind, and gives it to the sampler as that wants it. */
 
+import { createHash } from 'node:crypto';
+import { Secret } from '../config/fields/secret.ts';
 import { readingsOf } from '../config/keys/rule-parts.ts';
 import type { AgentConfig, SensorConfig } from '../config/schema/agent-config.ts';
 import { messageOf, systemCode } from '../errors/agent-error.ts';
@@ -65,9 +67,15 @@ export function samplerEntry(config: SensorConfig, deps: SensorDeps, users: User
     ...(window !== undefined && { window }),
     use: useOf(config, users),
     // A sensor is opened again only when something that concerns its driver has changed.
-    revision: JSON.stringify(definitionOf(kind).keepsTimes === true ? { ...driver, periodMs, deadlineMs } : driver),
+    revision: revisionOf(definitionOf(kind).keepsTimes === true ? { ...driver, periodMs, deadlineMs } : driver),
     open: (signal) => createSensor(config, deps, signal),
   };
+}
+
+/** Text that differs when a driver's options do; another password is another option, though it shows as `[secret]`. */
+function revisionOf(options: object): string {
+  const secrets = Object.values(options).filter((value) => value instanceof Secret);
+  return JSON.stringify([options, secrets.map((secret) => createHash('sha256').update(secret.reveal()).digest('hex'))]);
 }
 
 /** A new rule, or one whose actuator is another now, acts on the next reading; other report rules tell of it. */

@@ -88,6 +88,18 @@ const boardSchema = z.strictObject({
       }),
     )
     .default([]),
+  http: z
+    .array(
+      z.strictObject({
+        /** With its port, as in an address. */
+        host: z.string(),
+        /** Answer to every request; `{key}` is replaced. */
+        body: z.string(),
+        values: z.record(z.string(), z.strictObject({ signal: signalSchema, digits: z.int().min(0).max(9).default(2) })),
+        keys,
+      }),
+    )
+    .default([]),
   oneWire: z.array(z.strictObject({ id: z.string().regex(/^[0-9a-f]{2}-[0-9a-f]{12}$/), signal: signalSchema, keys })).default([]),
   pwm: z.array(z.strictObject({ chip: z.int().min(0), channels: z.int().min(1).max(64) })).default([]),
 });

@@ -91,6 +91,7 @@ export function operationsOf(board: SimulatedBoard): Operations {
     'serial.write': ({ handle, bytes }, user) => user.held<SerialUser>(handle).write(Buffer.from(bytes, 'hex')),
     'serial.list': () => serial.list(),
     'modbus.tcp': async ({ host, port }) => await board.modbusTcp(host, port),
+    'http.ask': async ({ host }) => await bench.unlessHung(host, () => board.http.answer(host)),
     'oneWire.read': ({ id }) => oneWire.read(id),
     'oneWire.list': () => oneWire.list(),
     'pwm.open': (request, user) => user.hold(() => pwm.open(request)),

@@ -5,6 +5,7 @@ import type { Clock } from '../host/clock.ts';
 import type { BoardConfig } from './board-config.ts';
 import type { BoardRecord } from './board-record.ts';
 import { SimulatedGpio } from './simulated-gpio.ts';
+import { SimulatedHttp } from './simulated-http.ts';
 import { SimulatedI2c } from './simulated-i2c.ts';
 import { SimulatedOneWire } from './simulated-one-wire.ts';
 import { type BoardContext, BoardFaults, BoardSignals, FOREVER } from './simulated-part.ts';
@@ -27,6 +28,7 @@ export class SimulatedBoard {
   readonly serial: SimulatedSerial;
   readonly oneWire: SimulatedOneWire;
   readonly pwm: SimulatedPwm;
+  readonly http: SimulatedHttp;
   readonly bench: ReturnType<typeof benchOf>;
   readonly #record: BoardRecord;
   readonly #modbusTcp: ReadonlyMap<string, { readonly server: ModbusTcpServer; readonly listenOn: number }>;
@@ -42,6 +44,7 @@ export class SimulatedBoard {
     this.serial = new SimulatedSerial(config.serial, context);
     this.oneWire = new SimulatedOneWire(config.oneWire, context);
     this.pwm = new SimulatedPwm(config.pwm, context);
+    this.http = new SimulatedHttp(config.http, context);
     this.#modbusTcp = new Map(
       config.modbusTcp.map(({ host, port, listenOn, units }) => {
         const source = `${host}:${port}`;

@@ -2,6 +2,7 @@
 import type { BoardConfigInput, SerialTalkConfigInput } from './board-config.ts';
 import type { SignalConfigInput } from './signals.ts';
 
+export type HttpInput = NonNullable<BoardConfigInput['http']>[number];
 export type OneWireInput = NonNullable<BoardConfigInput['oneWire']>[number];
 
 /** Part of a board for one configured sensor. */
@@ -15,6 +16,7 @@ export interface Fitting {
   /** Device at the far end of a serial line. */
   readonly talk?: SerialTalkConfigInput;
   readonly oneWire?: OneWireInput;
+  readonly http?: HttpInput;
 }
 
 export interface Twin {

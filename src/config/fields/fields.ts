@@ -116,6 +116,9 @@ export const existingFile = () => filePath().meta({ exists: 'file' });
 /** A program that is started directly, never through a shell. */
 export const program = () => text(/^\/[^\0]*$/, 'the absolute path of a program').meta({ exists: 'program' });
 export const url = () => z.string().refine(isHttpUrl, HTTP_URL).meta({ format: 'uri', expected: HTTP_URL });
+/** Address that a device of the site is asked at; its query may hold a key, so that no message shows it. */
+export const requestUrl = () =>
+  z.string().max(2_000).refine(isRequestUrl, REQUEST_URL).meta({ format: 'uri', expected: REQUEST_URL, private: true });
 /** A regular expression, compiled and judged by `patternFaults`. */
 export const pattern = () => z.string().min(1).max(1_000).meta({ format: 'regex', expected: 'a regular expression' });
 
@@ -192,11 +195,17 @@ function isPlatformKey(key: string): boolean {
 
 const HTTP_URL = 'a URL beginning with http:// or https://, without user, password, ? or #';
 
+const REQUEST_URL = 'a URL beginning with http:// or https://, without #, user and password (user: and password: are options)';
+
 /** Marks a setting that a shared attribute may change while the agent runs. */
 export const LIVE = { live: true } as const;
 
 function isHttpUrl(value: string): boolean {
   return isAddress(value) && !/[?#]/.test(value) && !/^[^/]*\/\/[^/]*@/.test(value);
+}
+
+function isRequestUrl(value: string): boolean {
+  return isAddress(value) && !value.includes('#') && !/^[^/]*\/\/[^/]*@/.test(value);
 }
 
 /** Any of these signs would end the login too early, and what follows would be taken for the host. */

@@ -1,6 +1,7 @@
 /** A program whose output is the reading: started directly, never through a shell, bounded in time and output. */
 import { excerpt, openLineParser } from '../families/lines/line-format.ts';
-import { type Outcome, sorted } from '../kind/outcome.ts';
+import { parseOutput } from '../families/lines/output.ts';
+import { sorted } from '../kind/outcome.ts';
 import type { Refusal, Sensor } from '../kind/sensor.ts';
 import type { SensorDeps } from '../kind/sensor-deps.ts';
 import { sensorFault } from '../kind/sensor-fault.ts';
@@ -24,20 +25,4 @@ export async function open(config: CommandConfig, { clock, runProgram }: SensorD
     refused: () => refused,
     close: async () => {},
   };
-}
-
-/** JSON may span lines; of anything else each line is read, and a key that comes again takes the later value. @throws AgentError `sensors/bad-line` (retry). */
-function parseOutput(text: string, format: CommandConfig['format'], parse: (line: string) => readonly Outcome[]): readonly Outcome[] {
-  const lines = format === 'json' ? [text] : text.split('\n').filter((line) => line.trim() !== '');
-  const outcomes = new Map<string, Outcome>();
-  let fault: unknown;
-  for (const line of lines) {
-    try {
-      for (const outcome of parse(line)) outcomes.set(outcome.key, outcome);
-    } catch (error) {
-      fault = error; // headings and remarks between the values are usual
-    }
-  }
-  if (outcomes.size === 0) throw fault ?? sensorFault('bad-line', 'the program printed nothing');
-  return [...outcomes.values()];
 }

@@ -1,5 +1,6 @@
 /** Twin on a simulated board's port: a sensor that prints lines of the configured format. */
 import { signalOf } from '../../simulated-board/room-signals.ts';
+import { textLike } from '../../simulated-board/text-like.ts';
 import type { Twin } from '../../simulated-board/twin.ts';
 import type { SerialLineConfig } from './definition.ts';
 
@@ -24,14 +25,4 @@ export const twin: Twin = {
 function printedKeys({ format, columns = [] }: SerialLineConfig, keys: readonly string[]): readonly string[] {
   if (format === 'csv') return columns.map((column, index) => (column === '' ? `column${index}` : column));
   return format === 'json' ? ['temperature', 'humidity'] : keys;
-}
-
-/** A line that a simple pattern takes, with its groups as places for values: `^T=(?<t>[\d.]+)\s+C` → `T={t} C`. */
-function textLike(pattern: string): string {
-  return pattern
-    .replace(/^\^|\$$/g, '')
-    .replace(/\(\?<([^=!>]+)>(?:[^()\\]|\\.)*\)/g, '{$1}')
-    .replace(/(?:\\s|\\b|\.| )[*+?]?/g, ' ')
-    .replace(/\\(.)/g, '$1')
-    .replace(/[()?*+|[\]^$]/g, '');
 }
