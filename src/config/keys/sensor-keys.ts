@@ -27,7 +27,12 @@ export function platformKeysOf(sensor: SensorConfig, key: string): readonly stri
 }
 
 function namesOf(sensor: SensorConfig, key: string): readonly string[] {
-  return withStatistics(sensor, keyRulesOf(sensor, key)?.rename ?? key);
+  return withStatistics(sensor, platformKeyOf(sensor, key));
+}
+
+/** The platform's name of one of the driver's keys, without a window's statistic. */
+export function platformKeyOf(sensor: SensorConfig, key: string): string {
+  return `${sensor.prefix ?? ''}${keyRulesOf(sensor, key)?.rename ?? key}`;
 }
 
 function withStatistics({ window }: SensorConfig, name: string): readonly string[] {
@@ -64,10 +69,13 @@ const STATISTIC = /^(.+)_(mean|min|max|count|sum|last)$/;
  */
 export function rulesOfReading(sensor: SensorConfig, key: string): KeyRulesConfig | undefined {
   const [, base, statistic] = (sensor.window === undefined ? undefined : STATISTIC.exec(key)) ?? [];
-  const rules = keyRulesOf(sensor, base ?? key);
-  if (rules === undefined || base === undefined) return rules;
-  const { rename, report, minIntervalMs, maxIntervalMs } = rules;
-  const named = { ...(rename !== undefined && { rename: `${rename}_${statistic}` }) };
+  const written = keyRulesOf(sensor, base ?? key);
+  if (written === undefined && sensor.prefix === undefined) return undefined;
+  const rename = platformKeyOf(sensor, base ?? key);
+  const rules = { report: true, ...written, ...(rename !== (base ?? key) && { rename }) };
+  if (base === undefined) return rules;
+  const { report, minIntervalMs, maxIntervalMs } = rules;
+  const named = { ...(rules.rename !== undefined && { rename: `${rename}_${statistic}` }) };
   if (statistic !== 'count') return { ...rules, ...named, ...(statistic === 'sum' && { offset: 0 }) };
   return { ...named, report, ...(minIntervalMs !== undefined && { minIntervalMs }), ...(maxIntervalMs !== undefined && { maxIntervalMs }) };
 }
