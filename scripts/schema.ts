@@ -7,7 +7,7 @@
 import { writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
-import { configSchema } from '../src/config/schema/agent-config.ts';
+import { configSchema, MAX_ITEMS } from '../src/config/schema/agent-config.ts';
 import { type JsonObject, sharingShapes } from './shared-shapes.ts';
 
 export const SCHEMA_FILE = fileURLToPath(new URL('../config/turnstone.schema.json', import.meta.url));
@@ -35,7 +35,29 @@ export function plainJsonSchema(): JsonObject {
       for (const word of OWN_WORDS) delete words[word];
     },
   });
-  return { $id: 'turnstone.schema.json', title: 'Turnstone agent configuration', ...(schema as JsonObject) };
+  return { $id: 'turnstone.schema.json', title: 'Turnstone agent configuration', ...withTemplates(schema as JsonObject) };
+}
+
+/** What expand-templates.ts takes away before the agent's own schema sees it. */
+const REPEATED = {
+  type: 'object',
+  properties: {
+    template: { type: 'string', description: 'name of a template, whose keys and values these stand over' },
+    count: { type: 'integer', minimum: 1, maximum: MAX_ITEMS.sensors, description: 'how many; {n} is replaced by its number' },
+    from: { type: 'integer', minimum: 0, description: 'the first number, by default 1' },
+    each: { type: 'array', items: { type: 'object' }, description: 'one for each; {word} is replaced by its value' },
+  },
+  anyOf: ['template', 'count', 'each'].map((key) => ({ required: [key] })),
+};
+
+function withTemplates({ properties, ...schema }: JsonObject): JsonObject {
+  const sections = properties as Readonly<Record<'sensors' | 'actuators', JsonObject>>;
+  const items = (section: JsonObject): JsonObject => ({ ...section, items: { anyOf: [section.items, REPEATED] } });
+  const templates = { type: 'object', additionalProperties: { type: 'object' }, description: 'parts of sensors and actuators, by name' };
+  return {
+    ...schema,
+    properties: { ...sections, templates, sensors: items(sections.sensors), actuators: items(sections.actuators) },
+  };
 }
 
 if (import.meta.main) {

@@ -1,7 +1,7 @@
 /** Every fault of a configuration at once, each with its line, column and a hint. */
 import { configHash } from '../config/changes/config-diff.ts';
-import { type ConfigFault, faultLine } from '../config/fields/config-fault.ts';
-import { readConfig } from '../config/read-config.ts';
+import { faultLine } from '../config/fields/config-fault.ts';
+import { type ReadConfig, readConfig } from '../config/read-config.ts';
 import type { CheckConfigCall } from './commands/run.ts';
 import { EXIT } from './exit-code.ts';
 import type { Style } from './printer.ts';
@@ -9,17 +9,26 @@ import type { Style } from './printer.ts';
 export async function checkConfig({ args: { file }, edge, print }: CheckConfigCall): Promise<void> {
   const { config, faults, warnings } = await readConfig(file, { environment: edge.environment });
   const hash = config === undefined ? {} : { hash: configHash(config) };
-  print.result({ file, ok: config !== undefined, ...hash, faults, warnings }, () => verdictText(file, faults, warnings, print.style));
+  const items = config === undefined ? {} : { sensors: config.sensors.length, actuators: config.actuators.length };
+  const counts = Object.entries(items).map(([name, amount]) => count(amount, name.slice(0, -1)));
+  print.result({ file, ok: config !== undefined, ...hash, ...items, faults, warnings }, () =>
+    verdictText(file, { faults, warnings, counts }, print.style),
+  );
   if (config === undefined) print.exitCode = EXIT.badConfig;
 }
 
-function verdictText(file: string, faults: readonly ConfigFault[], warnings: readonly ConfigFault[], style: Style): string {
+interface Verdict extends Pick<ReadConfig, 'faults' | 'warnings'> {
+  /** Items after templates were expanded: `10 sensors`. */
+  readonly counts: readonly string[];
+}
+
+function verdictText(file: string, { faults, warnings, counts }: Verdict, style: Style): string {
   const { bold, red, yellow, green } = style;
   const lines = [
     ...faults.map((fault) => `${red('fault')}   ${faultLine(file, fault)}\n`),
     ...warnings.map((warning) => `${yellow('warning')} ${faultLine(file, warning)}\n`),
   ];
-  const noted = warnings.length === 0 ? '' : `, ${count(warnings.length, 'warning')}`;
+  const noted = [...counts, ...(warnings.length === 0 ? [] : [count(warnings.length, 'warning')])].map((one) => `, ${one}`).join('');
   const verdict = faults.length === 0 ? green('good') : red(count(faults.length, 'fault'));
   return `${lines.join('')}${bold(file)}: ${verdict}${noted}\n`;
 }

@@ -15,6 +15,7 @@ import type { Files } from '../host/files.ts';
 import { type JsonObject, type JsonValue, OWN_JSON } from '../host/json.ts';
 import type { Log } from '../host/log.ts';
 import { fieldsOf, sealJson } from '../host/sealed-json.ts';
+import { expandTemplates } from './expand-templates.ts';
 import { faultLine, type PathFault, pathText } from './fields/config-fault.ts';
 import { type AgentFolders, foldersIn, foldersOf, type Unchecked } from './peek-config.ts';
 import { inPlace } from './placed-faults.ts';
@@ -90,11 +91,12 @@ export interface ActuatorSections {
 /** Reads the file's sections; a missing file is a fault among them. @throws AgentError `host/read-failed` when it cannot be read. */
 export async function peekActuators(file: string, environment: Environment): Promise<ActuatorSections> {
   const content = await readUserFile(file);
-  const source = readYaml(content ?? '');
+  const source = expandTemplates(readYaml(content ?? ''));
   const tree = withEnvironment(source.tree ?? {}, environment);
   const { faults, ...sections } = sectionsIn(tree);
-  const placed = source.tree === undefined ? source.faults : inPlace(faults, { schema: PEEKED, source, tree, hidden: new Map() });
-  const lines = content === undefined ? [`there is no configuration ${file}`] : placed.map((fault) => faultLine(file, fault));
+  const found = source.tree === undefined ? [] : inPlace(faults, { schema: PEEKED, source, tree, hidden: new Map() });
+  const lines =
+    content === undefined ? [`there is no configuration ${file}`] : [...source.faults, ...found].map((fault) => faultLine(file, fault));
   return { ...sections, folders: foldersIn(content ?? '', environment), faults: lines };
 }
 

@@ -16,16 +16,24 @@ export interface FaultySource extends Pick<ResolvedSecrets, 'tree' | 'hidden'> {
 export function inPlace(faults: readonly PathFault[], { schema, source, tree, hidden }: FaultySource): readonly ConfigFault[] {
   // A fault in a file's content stands where the file is named.
   const standing = faults.map((fault) => ({ fault, path: hidden.get(pathText(fault.path)) ?? fault.path }));
-  const sorted = standing
+  // What is wrong in a template is wrong in each item that it makes, and told once.
+  const once = new Map(standing.map((one) => [identityOf(one.fault, source), one] as const).toReversed());
+  const sorted = [...once.values()]
+    .toReversed()
     .map((one) => ({ ...one, at: source.place({ ...one.fault, path: one.path }) }))
     .toSorted((a, b) => a.at.line - b.at.line || a.at.column - b.at.column);
   const told = sorted.slice(0, MAX_FAULTS).map(({ fault, path }): ConfigFault => {
     const field = fieldAt(schema, tree, fault.path);
     const isSecret = field !== undefined && !isHarmless(field.value, field);
-    const shown = pathText(fault.hidesKey === true ? fault.path.slice(0, -1) : fault.path);
-    return { ...source.locate({ ...fault, path }, isSecret), path: shown };
+    const { path: shown, of } = source.origin(fault.hidesKey === true ? fault.path.slice(0, -1) : fault.path);
+    const named = of === undefined ? pathText(shown) : `${pathText(shown)} (${of})`;
+    return { ...source.locate({ ...fault, path }, isSecret), path: named };
   });
   const next = sorted[MAX_FAULTS];
   if (next === undefined) return told;
   return [...told, { ...next.at, path: '', problem: 'there is more', expected: 'what is above, first' }];
+}
+
+function identityOf({ path, problem, value, expected }: PathFault, source: YamlSource): string {
+  return JSON.stringify([source.origin(path).path, problem, value, expected]);
 }

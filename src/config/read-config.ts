@@ -1,7 +1,7 @@
 /**
  * One YAML file in; one frozen configuration out, or every fault at once.
  *
- *   file → YAML with positions → secrets put in → schema, section by section → cross checks on what is whole → frozen AgentConfig
+ *   file → YAML with positions → templates expanded → secrets put in → schema, section by section → cross checks on what is whole → frozen AgentConfig
  *
  * Each section, sensor, actuator and rule is parsed by itself, so that a fault in one hides none in another.
  */
@@ -13,6 +13,7 @@ import { CHECKS } from './checks/all-checks.ts';
 import { checkDrivers } from './checks/drivers.ts';
 import { checkExpressions } from './checks/expressions.ts';
 import { checkFiles, checkFolders, checkReadable } from './checks/files.ts';
+import { expandTemplates } from './expand-templates.ts';
 import { ConfigError, type ConfigFault, type PathFault, pathText } from './fields/config-fault.ts';
 import { type Finding, finding } from './fields/findings.ts';
 import { freezeDeeply, parseDraft, wholeConfig } from './parse-draft.ts';
@@ -60,8 +61,8 @@ export async function loadConfigToRun(
 
 /** The same with warnings, for check-config. @throws AgentError `config/unreadable` (stop, or retry) when the file cannot be read. */
 export async function readConfig(path: string, deps: ReadConfigDeps): Promise<ReadConfig> {
-  const source = readYaml(await readConfigBytes(path));
-  if (source.tree === undefined) return { faults: source.faults, warnings: [] };
+  const source = expandTemplates(readYaml(await readConfigBytes(path)));
+  if (source.faults.length > 0) return { faults: source.faults, warnings: [] };
   if (typeof source.tree !== 'object' || source.tree === null || Array.isArray(source.tree)) {
     const notMapping = finding([], 'no configuration in this file', 'keys and values, beginning with "version: 1"');
     return { faults: [source.locate(notMapping, true)], warnings: [] };

@@ -5,6 +5,7 @@
 import { stringify } from 'yaml';
 import type { z } from 'zod';
 import type { Environment } from '../host/environment.ts';
+import { expandTemplates } from './expand-templates.ts';
 import { configSchema } from './schema/agent-config.ts';
 import { bare, fieldAt, memberSchema, visitFields } from './schema/schema-walk.ts';
 import { resolveSecrets } from './secret-sources.ts';
@@ -21,7 +22,7 @@ export interface ShownConfig {
 const MASK = '[secret]';
 
 export async function shownConfig(source: string | Uint8Array, environment: Environment): Promise<ShownConfig> {
-  const { tree } = readYaml(source);
+  const { tree } = expandTemplates(readYaml(source));
   if (typeof tree !== 'object' || tree === null) return { secrets: [] };
   const { tree: resolved } = await resolveSecrets(configSchema, tree, environment);
   const secrets = new Set<string>();

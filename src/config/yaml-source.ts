@@ -7,7 +7,7 @@ import { given } from '../host/given.ts';
 import { type ConfigFault, type ConfigPath, type PathFault, pathText } from './fields/config-fault.ts';
 import { withoutUser } from './shown-value.ts';
 import { composeBounded, decodeText, YamlLimit } from './yaml-bounds.ts';
-import { type TreeFault, treeOf } from './yaml-tree.ts';
+import { isMergeKey, type TreeFault, treeOf } from './yaml-tree.ts';
 
 /** Longest value that a message shows. */
 const SHOWN_LENGTH = 60;
@@ -37,6 +37,8 @@ export interface YamlSource {
   /** Plain values; undefined when the text is no YAML at all. */
   readonly tree: unknown;
   readonly faults: readonly ConfigFault[];
+  /** Where the file has what stands at a path of the tree, and the item that was made of it. */
+  origin(path: ConfigPath): { readonly path: ConfigPath; readonly of?: string };
   place(fault: PathFault): Place;
   /** The fault with its place in the file; `isSecret` keeps the value out of it. */
   locate(fault: PathFault, isSecret?: boolean): ConfigFault;
@@ -95,9 +97,10 @@ function sourceOf(document: Document.Parsed, text: string, at: (offset: number) 
     const explained = EXPLAINED[error.code] ?? { expected: 'well-formed YAML' };
     return { ...at(error.pos[0]), path: '', problem: firstLine(error.message), ...explained };
   });
-  if (faults.length > 0) return { tree: undefined, faults, place, locate };
+  const origin = asWrittenThere;
+  if (faults.length > 0) return { tree: undefined, faults, origin, place, locate };
   const { tree, faults: found } = treeOf(document);
-  if (found.length === 0) return { tree, faults: [], place, locate };
+  if (found.length === 0) return { tree, faults: [], origin, place, locate };
   const placed = ({ node, ...fault }: TreeFault): ConfigFault => {
     const start = startOf(node);
     // Without its value, which may be a token that begins with *.
@@ -106,13 +109,17 @@ function sourceOf(document: Document.Parsed, text: string, at: (offset: number) 
     // A fault of the whole file has the path of its root.
     return fault.path.length === 0 ? { ...located, line: 1, column: 1 } : located;
   };
-  return { tree: undefined, faults: found.map(placed), place, locate };
+  return { tree: undefined, faults: found.map(placed), origin, place, locate };
 }
 
 /** A text that is not even looked into. */
 function broken(said: Omit<ConfigFault, keyof Place | 'path'>, place: Place = { line: 1, column: 1 }): YamlSource {
   const fault: ConfigFault = { ...place, path: '', ...said };
-  return { tree: undefined, faults: [fault], place: () => place, locate: () => fault };
+  return { tree: undefined, faults: [fault], origin: asWrittenThere, place: () => place, locate: () => fault };
+}
+
+function asWrittenThere(path: ConfigPath): { readonly path: ConfigPath } {
+  return { path };
 }
 
 function placeIn(text: string, offset: number): Place {
@@ -170,9 +177,17 @@ class NodeFinder {
   #pairsOf(map: YAMLMap): ReadonlyMap<string, Pair> {
     const known = this.#pairs.get(map);
     if (known !== undefined) return known;
-    const pairs = new Map((map.items as Pair[]).map((pair) => [String(isScalar(pair.key) ? pair.key.value : pair.key), pair]));
+    const own = (map.items as Pair[]).map((pair) => [String(isScalar(pair.key) ? pair.key.value : pair.key), pair] as const);
+    const pairs = new Map([...this.#mergedInto(map), ...own]);
     this.#pairs.set(map, pairs);
     return pairs;
+  }
+
+  /** The pairs that merge keys bring, the first of them last. */
+  #mergedInto(map: YAMLMap): (readonly [string, Pair])[] {
+    const merges = (map.items as Pair[]).filter(({ key }) => isMergeKey(key)).map(({ value }) => this.#resolve(value));
+    const maps = merges.flatMap((value) => (isSeq(value) ? value.items.map((item) => this.#resolve(item)) : [value]));
+    return maps.toReversed().flatMap((value) => (isMap(value) ? [...this.#pairsOf(value)] : []));
   }
 }
 

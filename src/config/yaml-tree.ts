@@ -2,7 +2,7 @@
  * A YAML document as plain values, checked on the way: keys are texts and come once, anchors are known before they are used and do not grow
  * a small file into a large tree, and nothing lies deeper than a configuration does.
  */
-import { type Document, isAlias, isMap, isScalar, isSeq, type Node, type Pair } from 'yaml';
+import { type Document, isAlias, isMap, isScalar, isSeq, type Node, type Pair, Scalar } from 'yaml';
 import type { ConfigPath, PathFault } from './fields/config-fault.ts';
 import { didYouMeanWhenTold } from './fields/did-you-mean.ts';
 import { MAX_FAULTS } from './yaml-bounds.ts';
@@ -11,6 +11,13 @@ import { MAX_FAULTS } from './yaml-bounds.ts';
 const DEEPEST = 32;
 /** Values that anchors may add to a tree: they are for sharing a few key rules. */
 const MAX_SHARED_VALUES = 5_000;
+
+const MERGE_KEY = '<<';
+
+/** True for a key that brings the keys of another mapping (YAML's merge type), where the mapping has none of its own. */
+export function isMergeKey(key: unknown): boolean {
+  return isScalar(key) && key.value === MERGE_KEY && key.type === Scalar.PLAIN;
+}
 
 /** A fault at a node, or, where its place is known by its path, at the value there. */
 export interface TreeFault extends PathFault {
@@ -42,12 +49,27 @@ class TreeBuilder {
     if (path.length >= DEEPEST) return this.#tooDeep(path);
     if (isSeq(node)) return node.items.map((item, index) => this.build(item, [...path, index]));
     const mapping: Record<string, unknown> = {};
+    let merged: Record<string, unknown> = {};
     for (const pair of node.items as Pair[]) {
+      if (isMergeKey(pair.key)) {
+        merged = { ...this.#mergedBy(pair, path), ...merged };
+        continue;
+      }
       const key = this.#keyOf(pair, mapping, path);
       const member = this.build(pair.value, [...path, key ?? '']);
       if (key !== undefined) mapping[key] = member;
     }
-    return mapping;
+    return { ...merged, ...mapping };
+  }
+
+  /** The keys that `<<` brings, of one mapping or of a list in which the first wins. */
+  #mergedBy({ key, value }: Pair, path: ConfigPath): Readonly<Record<string, unknown>> {
+    const brought = this.build(value, [...path, MERGE_KEY]);
+    const mappings: unknown[] = Array.isArray(brought) ? brought : [brought];
+    if (mappings.every((one) => typeof one === 'object' && one !== null && !Array.isArray(one)))
+      return Object.assign({}, ...mappings.toReversed());
+    this.#fault({ node: key, path, problem: '<< without a mapping', expected: 'an alias of a mapping, or a list of them: <<: *meter' });
+    return {};
   }
 
   /** Undefined for a key that is none. */

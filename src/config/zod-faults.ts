@@ -46,7 +46,7 @@ function faultsOfIssue(issue: Issue, schema: Schema, value: unknown, base: Confi
 }
 
 function unknownKey(path: ConfigPath, key: string, known: readonly string[]): PathFault {
-  const suggestion = key === MERGE_KEY ? { hint: 'YAML 1.2 has no merge keys: write the keys of the anchor here' } : didYouMean(key, known);
+  const suggestion = didYouMean(key, known);
   // A text unlike any key may be a secret that slipped in front of a colon.
   const isShown = Object.keys(suggestion).length > 0 || isLikeKey(key);
   return {
@@ -66,7 +66,6 @@ function closestBranch(branches: readonly (readonly Issue[])[]): readonly Issue[
   return inside.length === 1 ? inside[0] : undefined;
 }
 
-const MERGE_KEY = '<<';
 /** YAML knows 0x alone. */
 const UPPER_CASE_HEX = /^-?0X[0-9A-Fa-f]{1,8}$/;
 const TYPES_IN_WORDS: Readonly<Record<string, string>> = {

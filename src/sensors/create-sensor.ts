@@ -57,7 +57,7 @@ type Users = Pick<AgentConfig, 'rules' | 'actuators'>;
 
 /** A configured sensor as the sampler wants it. @param users what may act on its readings. */
 export function samplerEntry(config: SensorConfig, deps: SensorDeps, users: Users = { rules: [], actuators: [] }): SamplerEntry {
-  const { name, kind, periodMs, deadlineMs, givenDeadlineMs: _given, align, window, keys: _keys, ...driver } = config;
+  const { name, kind, periodMs, deadlineMs, givenDeadlineMs: _given, align, window, prefix: _prefix, keys: _keys, ...driver } = config;
   return {
     name,
     kind,

@@ -103,7 +103,7 @@ describe('README.md and docs/', () => {
         await writeFile(file, block, { mode: 0o600 });
         const env = { ...process.env, TURNSTONE_TOKEN: 'any' };
         const { stdout } = await run(process.execPath, [join(ROOT, 'src/main.ts'), 'check-config', file], { env });
-        expect(stdout).toContain(`${file}: good\n`);
+        expect(stdout).toContain(`${file}: good`);
       }
     } finally {
       await rm(folder, { recursive: true, force: true });

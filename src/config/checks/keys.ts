@@ -5,7 +5,7 @@ import { type ConfigPath, pathText } from '../fields/config-fault.ts';
 import { didYouMeanWhenTold, oneOf } from '../fields/did-you-mean.ts';
 import { type Finding, finding, findingAtKey, repeated } from '../fields/findings.ts';
 import { readingsOf } from '../keys/rule-parts.ts';
-import { keysForRules, sensorKeys } from '../keys/sensor-keys.ts';
+import { keysForRules, platformKeyOf, sensorKeys } from '../keys/sensor-keys.ts';
 import { configShape } from '../schema/agent-config.ts';
 import { type Check, clientAttributeUses, desiredUses, type KeyUse, stateUses, totalUses } from './draft.ts';
 
@@ -33,7 +33,7 @@ export const checkKeyRules: Check = ({ sensors }) =>
 export const checkProducedKeys: Check = (draft) => {
   // Metrics of the machine differ from machine to machine.
   const measured = draft.telemetry.filter(({ sensor }) => sensor.enabled && definitionOf(sensor.kind).keysVary !== true);
-  const hint = 'add a rename under keys';
+  const hint = 'add a prefix to the sensor, or a rename under keys';
   return repeated([...measured, ...stateUses(draft), ...totalUses(draft)], keyOf, ({ key, path }, first) =>
     finding(path, 'key produced twice:', `a key of its own; ${itemAt(first)} gives it already`, { value: JSON.stringify(key), hint }),
   );
@@ -134,8 +134,9 @@ export const checkClientAttributes: Check = (draft) => {
 export const checkAddedKeys: Check = (draft) => {
   const added = new Map<string, ConfigPath>(draft.sensors.map(({ config, path }) => [`${config.name}_state`, [...path, 'name']]));
   for (const { config, path } of draft.sensors)
-    for (const [key, { alarms, rename }] of Object.entries(config.keys))
-      if (key !== '*' && alarms !== undefined && alarms.length > 0) added.set(`${rename ?? key}_alarm`, [...path, 'keys', key, 'alarms']);
+    for (const [key, { alarms }] of Object.entries(config.keys))
+      if (key !== '*' && alarms !== undefined && alarms.length > 0)
+        added.set(`${platformKeyOf(config, key)}_alarm`, [...path, 'keys', key, 'alarms']);
   return [...stateUses(draft), ...draft.telemetry].flatMap(({ key, path }) => {
     const other = added.get(key);
     return other === undefined

@@ -1,6 +1,6 @@
 /** Fields that every sensor has, whatever its kind. */
 import { z } from 'zod';
-import { duration, LIVE, list, name, section } from './fields.ts';
+import { duration, LIVE, list, name, platformKey, section } from './fields.ts';
 import { keyRulesTable } from './key-rules.ts';
 
 /** How often a sensor is read when nobody says: slow enough for an SD card and a metered link, fast enough for a room. */
@@ -22,6 +22,8 @@ export const sensorFields = {
     length: duration({ min: '100ms', max: '1d' }),
     statistics: list(z.enum(STATISTICS), { min: 1 }).default(['mean', 'min', 'max']),
   }).optional(),
+  /** Set before each of its keys at the platform. */
+  prefix: platformKey().max(100).optional(),
   keys: keyRulesTable(),
 };
 

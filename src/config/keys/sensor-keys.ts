@@ -26,13 +26,13 @@ export function platformKeysOf(sensor: SensorConfig, key: string): readonly stri
   return keyRulesOf(sensor, key)?.report === false ? [] : namesOf(sensor, key);
 }
 
-/** Returns the platform's name for one of the driver's keys, without a window's statistic. */
-export function platformKeyOf(sensor: SensorConfig, key: string): string {
-  return keyRulesOf(sensor, key)?.rename ?? key;
-}
-
 function namesOf(sensor: SensorConfig, key: string): readonly string[] {
   return withStatistics(sensor, platformKeyOf(sensor, key));
+}
+
+/** The platform's name of one of the driver's keys, without a window's statistic. */
+export function platformKeyOf(sensor: SensorConfig, key: string): string {
+  return `${sensor.prefix ?? ''}${keyRulesOf(sensor, key)?.rename ?? key}`;
 }
 
 function withStatistics({ window }: SensorConfig, name: string): readonly string[] {
@@ -69,10 +69,13 @@ const STATISTIC = /^(.+)_(mean|min|max|count|sum|last)$/;
  */
 export function rulesOfReading(sensor: SensorConfig, key: string): KeyRulesConfig | undefined {
   const [, base, statistic] = (sensor.window === undefined ? undefined : STATISTIC.exec(key)) ?? [];
-  const rules = keyRulesOf(sensor, base ?? key);
-  if (rules === undefined || base === undefined) return rules;
-  const { rename, report, minIntervalMs, maxIntervalMs } = rules;
-  const named = { ...(rename !== undefined && { rename: `${rename}_${statistic}` }) };
+  const written = keyRulesOf(sensor, base ?? key);
+  if (written === undefined && sensor.prefix === undefined) return undefined;
+  const rename = platformKeyOf(sensor, base ?? key);
+  const rules = { report: true, ...written, ...(rename !== (base ?? key) && { rename }) };
+  if (base === undefined) return rules;
+  const { report, minIntervalMs, maxIntervalMs } = rules;
+  const named = { ...(rules.rename !== undefined && { rename: `${rename}_${statistic}` }) };
   if (statistic !== 'count') return { ...rules, ...named, ...(statistic === 'sum' && { offset: 0 }) };
   return { ...named, report, ...(minIntervalMs !== undefined && { minIntervalMs }), ...(maxIntervalMs !== undefined && { maxIntervalMs }) };
 }

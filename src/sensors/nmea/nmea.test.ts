@@ -9,20 +9,20 @@ import { OF_THIS_MACHINE, sensorConfig, sensorDeps } from '../../../test/support
 import { silentLog } from '../../host/log.ts';
 import type { Sensor } from '../kind/sensor.ts';
 import type { SensorDeps } from '../kind/sensor-deps.ts';
-import { loadParser, NmeaFix, open as openNmea } from './driver.ts';
+import { NmeaSentences, open as openNmea } from './driver.ts';
 
 const { signal } = new AbortController();
-const parse = await loadParser();
+const READS = sensorConfig({ name: 'gps', kind: 'nmea', port: '/dev/ttyS0' });
 
-function fixWith(...lines: readonly string[]): { readonly fix: NmeaFix; readonly clock: FakeClock } {
+function fixWith(...lines: readonly string[]): { readonly fix: NmeaSentences; readonly clock: FakeClock } {
   const clock = new FakeClock();
-  const fix = new NmeaFix({ parse, clock, useReceiverTime: true });
+  const fix = new NmeaSentences(READS, clock);
   for (const line of lines) fix.readSentence(line);
   return { fix, clock };
 }
-const valuesOf = (fix: NmeaFix): unknown => Object.fromEntries(fix.readings().map(({ key, value }) => [key, value]));
+const valuesOf = (fix: NmeaSentences): unknown => Object.fromEntries(fix.readings().map(({ key, value }) => [key, value]));
 
-describe('NmeaFix', () => {
+describe('NmeaSentences', () => {
   // NMEA 0183 itself is not public. These two sentences are the ones that its public descriptions explain field by field (gpsd's "NMEA Revealed",
   // "Example"): 48° 07.038' N, 11° 31.000' E, 545.4 m, 8 satellites; 22.4 knots, course 84.4°, 23 March 1994.
   it('agrees with the explained sentences', () => {
@@ -80,7 +80,7 @@ describe('NmeaFix', () => {
 
   it('survives any line, also those whose check sum is right', () => {
     const clock = new FakeClock();
-    const fix = new NmeaFix({ parse, clock, useReceiverTime: true });
+    const fix = new NmeaSentences(READS, clock);
     const kinds = ['GPRMC', 'GPGGA', 'GPVTG', 'GPGSA', 'GPGSV', 'GNZDA', 'GPTXT', 'XXYYY'];
     forRandomBytes(100_000, 20, (bytes, random) => {
       const fields = bytes.toString('latin1').replace(/[^ -~]/g, () => ',.0123456789NSEWAV'[Math.floor(random() * 18)] ?? ',');

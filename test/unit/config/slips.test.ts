@@ -53,9 +53,9 @@ it('a number with a decimal comma or another minus gets the number', async () =>
     expect((await said(limit(written))).faults[0]?.hint).toBe(`did you mean ${meant}?`);
 });
 
-it('a merge key gets what to write instead', async () => {
-  const { faults } = await said(`${SMALLEST}sensors: [{ name: a, kind: host, <<: { period: 10s } }]\n`);
-  expect(faults).toEqual([expect.objectContaining({ hint: expect.stringContaining('no merge keys') })]);
+it('a merge key without a mapping gets what belongs there', async () => {
+  const { faults } = await said(`${SMALLEST}sensors: [{ name: a, kind: host, <<: 10s }]\n`);
+  expect(faults).toEqual([expect.objectContaining({ expected: expect.stringContaining('<<: *meter') })]);
 });
 
 it('a byte order mark before a token is no part of it', async () => {
