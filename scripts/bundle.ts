@@ -6,8 +6,9 @@
  *   src/sensors/module/child.ts ──┤   ├─► module-driver.mjs: the process of a user's own driver
  *   scripts/root-helper.ts ─┘         └─► guard/root-helper.mjs
  *   src/pages, uPlot ───────► pages/, which browsers get
+ *   src/sensors/modbus/models ► models/, which configurations name
  */
-import { chmod, copyFile, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, copyFile, cp, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { builtinModules } from 'node:module';
 import { basename, dirname, extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -61,6 +62,7 @@ export async function buildBundle(natives: NativeModules, options: BundleOptions
   const helper = await bundleFile(join(ROOT, 'scripts/root-helper.ts'), join(target, 'guard/root-helper.mjs'), version);
   for (const [name, path] of Object.entries(natives)) await copyFile(path, join(target, 'native', `${name}.node`));
   await copyPages(join(target, 'pages'));
+  await cp(join(ROOT, 'src/sensors/modbus/models'), join(target, 'models'), { recursive: true });
   await copyFile(join(ROOT, 'scripts/launcher.sh'), join(target, 'turnstone'));
   await chmod(join(target, 'turnstone'), 0o755);
   await writeFile(join(target, 'package.json'), `${JSON.stringify({ name: 'turnstone', version, type: 'module', private: true })}\n`);

@@ -21,6 +21,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   actuate: async () => (await import('../cli/commands/status.ts')).ACTUATE,
   outbox: async () => (await import('../cli/commands/outbox.ts')).OUTBOX,
   scan: async () => (await import('../cli/commands/init.ts')).SCAN,
+  models: async () => (await import('../cli/commands/models.ts')).MODELS,
   claim: async () => (await import('../cli/commands/identity.ts')).CLAIM,
   identity: async () => (await import('../cli/commands/identity.ts')).IDENTITY,
   report: async () => (await import('../cli/commands/report.ts')).REPORT,

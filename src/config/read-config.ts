@@ -1,7 +1,8 @@
 /**
  * One YAML file in; one frozen configuration out, or every fault at once.
  *
- *   file → YAML with positions → templates expanded → secrets put in → schema, section by section → cross checks on what is whole → frozen AgentConfig
+ *   file → YAML with positions → templates expanded → secrets put in → registers of models put in → schema, section by section → cross checks on
+ *   what is whole → frozen AgentConfig
  *
  * Each section, sensor, actuator and rule is parsed by itself, so that a fault in one hides none in another.
  */
@@ -16,6 +17,7 @@ import { checkFiles, checkFolders, checkReadable } from './checks/files.ts';
 import { expandTemplates } from './expand-templates.ts';
 import { ConfigError, type ConfigFault, type PathFault, pathText } from './fields/config-fault.ts';
 import { type Finding, finding } from './fields/findings.ts';
+import type { withModels } from './models/with-models.ts';
 import { freezeDeeply, parseDraft, wholeConfig } from './parse-draft.ts';
 import { readConfigBytes } from './peek-config.ts';
 import { inPlace } from './placed-faults.ts';
@@ -67,13 +69,15 @@ export async function readConfig(path: string, deps: ReadConfigDeps): Promise<Re
     const notMapping = finding([], 'no configuration in this file', 'keys and values, beginning with "version: 1"');
     return { faults: [source.locate(notMapping, true)], warnings: [] };
   }
-  const { tree, faults: unset, hidden } = await resolveSecrets(configSchema, source.tree, deps.environment);
-  const faults = [...unset];
+  const resolved = await resolveSecrets(configSchema, source.tree, deps.environment);
+  const { hidden } = resolved;
+  const { root: tree, faults: unmodelled } = await withNamedModels(resolved.tree as Record<string, unknown>, path);
+  const faults = [...resolved.faults, ...unmodelled];
   const where = { schema: configSchema, source, tree, hidden };
   const tooMany = tooManyPatterns(tree);
   if (tooMany !== undefined) return { faults: inPlace([...faults, tooMany], where), warnings: [] };
   faults.push(...(await patternFaults(tree)));
-  const { draft, faults: schemaFaults } = parseDraft(tree as Record<string, unknown>);
+  const { draft, faults: schemaFaults } = parseDraft(tree);
   const findings: Finding[] = [
     ...schemaFaults,
     ...CHECKS.flatMap((check) => check(draft)),
@@ -94,6 +98,13 @@ export async function readConfig(path: string, deps: ReadConfigDeps): Promise<Re
   if (found.faults.length === 0) return { config: freezeDeeply(wholeConfig(draft)), ...found };
   const isMeanwhile = schemaFaults.length === 0 && found.faults.every(({ mayPass }) => mayPass === true);
   return isMeanwhile ? { meanwhile: freezeDeeply(wholeConfig(draft)), ...found } : found;
+}
+
+/** A tree that names no model loads nothing for it. */
+async function withNamedModels(root: Record<string, unknown>, path: string): ReturnType<typeof withModels> {
+  const { sensors } = root;
+  if (!Array.isArray(sensors) || !sensors.some((sensor) => typeof sensor?.model === 'string')) return { root, faults: [] };
+  return await (await import('./models/with-models.ts')).withModels(root, path);
 }
 
 /** True when a secret is written in the file itself. */

@@ -46,7 +46,15 @@ describe('a release bundle', () => {
   it('is unpacked by ordinary tools', async () => {
     const { stdout } = await run('sh', ['-c', `zstd -dc "$1" 2>/dev/null | tar -t`, 'sh', first.file]);
     expect(stdout.split('\n')).toEqual(
-      expect.arrayContaining(['manifest.json', 'node', 'main.mjs', 'native/i2c.node', 'install.sh', 'guard/boot-guard']),
+      expect.arrayContaining([
+        'manifest.json',
+        'node',
+        'main.mjs',
+        'native/i2c.node',
+        'install.sh',
+        'guard/boot-guard',
+        'models/eastron.yaml',
+      ]),
     );
     expect(stdout.split('\n')).toEqual(expect.arrayContaining(['README.md', 'CHANGELOG.md', 'docs/operations.md', 'docs/outputs.md']));
   });

@@ -152,6 +152,8 @@ export const NOT_IN_WORLDS: readonly (readonly [beginning: string, reason: strin
   ['provisioning.onOtherBoard', 'a moved card provisions by the default; test/unit/provisioning holds the others'],
   ['time.trust', 'clocks of worlds are judged under the default; test/unit/host/time-sync tests hold the others'],
   ['hardware.', 'a world is its board'],
+  ['sensors[](modbus).model', 'its registers are read before a world begins: test/unit/config/models.test.ts'],
+  ['sensors[](modbus).only', 'as model'],
   ['rules[].enabled', 'a rule that is off does nothing'],
   ['rules[].protect', 'refuses the people of a world, who reckon with no refusal of a rule: test/unit/actuators/local-rules.test.ts'],
   ...['all', 'any', 'not', 'time', 'weekdays', 'dates'].map(

@@ -23,6 +23,6 @@ export const OF_THIS_MACHINE = {
   openHostMetrics: (options: HostMetricsOptions): HostMetricsSource => new HostMetrics(options),
 };
 
-export function sensorDeps({ ports, folder }: Pick<BoardBench, 'ports' | 'folder'>): SensorDeps {
+export function sensorDeps({ ports, folder }: Pick<SensorDeps, 'ports'> & Pick<BoardBench, 'folder'>): SensorDeps {
   return { ...OF_THIS_MACHINE, ports, clock: systemClock, files: systemFiles, log: silentLog, stateFolder: folder };
 }

@@ -1,8 +1,8 @@
 /** A Modbus unit, by a table of its registers. One key per register. */
 import { z } from 'zod';
 import type { ConfigPath } from '../../config/fields/config-fault.ts';
-import { platformKey, section, table, whole } from '../../config/fields/fields.ts';
-import type { Finding } from '../../config/fields/findings.ts';
+import { list, platformKey, section, table, whole } from '../../config/fields/fields.ts';
+import { type Finding, noEffect } from '../../config/fields/findings.ts';
 import { modbusConnection } from '../../config/fields/lines-and-ports.ts';
 import { MODBUS_TYPES } from '../../config/fields/modbus-types.ts';
 import { endFaults, limitFaults, noConversion, registerMeaning, scaleFaults, unitFaults } from '../../config/fields/registers.ts';
@@ -15,6 +15,11 @@ const schema = sensorSection('modbus', {
   connection: modbusConnection(),
   /** Unit (slave) address. */
   unitId: whole(0, 255).default(1),
+  /** Meter whose registers are known: `turnstone models` lists them. */
+  model: z.string().min(1).max(64).optional(),
+  /** Keys of the model to read; all when not given. */
+  only: list(platformKey(), { min: 1 }).optional(),
+  /** Beside those of the model, or over them. */
   registers: table(
     platformKey(),
     section({
@@ -31,7 +36,7 @@ const schema = sensorSection('modbus', {
       length: whole(1, 125).optional(),
       ...registerMeaning,
     }),
-  ),
+  ).default({}),
   /** Registers this far apart are still read in one request. */
   maxGap: whole(0, 100).default(DEFAULT_MAX_GAP),
 });
@@ -47,10 +52,9 @@ export const modbus = defineSensor({
   waitMs: ({ connection }) => connection.responseTimeoutMs,
   faults: (config, path) => {
     const all = Object.entries(config.registers).map(([key, register]) => ({ register, at: [...path, 'registers', key] }));
-    if (all.length === 0)
-      return [...unitFaults(config, path), { path: [...path, 'registers'], problem: 'no register', expected: 'at least one' }];
     return [
       ...unitFaults(config, path),
+      ...emptyFaults(config, path),
       ...all.flatMap(({ register, at }) => meaningFaults(register, at)),
       ...all.flatMap(({ register, at }) => typeFaults(register, at)),
       ...all.flatMap(({ register, at }) => limitFaults(register, at)),
@@ -58,6 +62,14 @@ export const modbus = defineSensor({
   },
   remedy: () => 'check wiring (A, B, ground), baud rate, parity and unit address',
 });
+
+/** A model that is not known is told of by itself. */
+function emptyFaults({ model, only, registers }: ModbusConfig, path: ConfigPath): Finding[] {
+  if (model !== undefined) return [];
+  const unused = only === undefined ? [] : [noEffect(path, 'only', 'a model, or no such option')];
+  if (Object.keys(registers).length > 0) return unused;
+  return [...unused, { path: [...path, 'registers'], problem: 'no register', expected: 'at least one, or model: with the name of one' }];
+}
 
 function typeOfRegister(register: ModbusRegister | undefined): ValueType | undefined {
   if (register === undefined) return undefined;

@@ -1,0 +1,64 @@
+/** Puts the registers of named models into a configuration's sensors, before it is parsed. Only models that are named are read. */
+import type { PathFault } from '../fields/config-fault.ts';
+import { didYouMean, didYouMeanWhenTold, oneOf } from '../fields/did-you-mean.ts';
+import { allModels, findModel, type ModelFault } from './find-models.ts';
+import type { Model } from './model-file.ts';
+
+type Mapping = Readonly<Record<string, unknown>>;
+type Faults = readonly PathFault[];
+
+/** The same tree with the registers of its models. @param root whose sensors are a list. */
+export async function withModels(root: Mapping, configFile: string): Promise<{ readonly root: Mapping; readonly faults: Faults }> {
+  const written = root.sensors as readonly unknown[];
+  const found = new Map<string, Awaited<ReturnType<typeof findModel>>>();
+  for (const name of new Set(written.filter(namesModel).map(({ model }) => model))) found.set(name, await findModel(name, configFile));
+  const isUnknown = [...found.values()].some(({ model, fault }) => model === undefined && fault === undefined);
+  const known = isUnknown ? (await allModels(configFile)).models.map(({ name }) => name) : [];
+  const faults: PathFault[] = [];
+  const sensors = written.map((sensor, at) => {
+    if (!namesModel(sensor)) return sensor;
+    const { model, fault } = found.get(sensor.model) ?? {};
+    const wrong = model === undefined ? [modelFault(sensor.model, fault, known)] : onlyFaults(sensor.only, model);
+    faults.push(...wrong.map((one) => ({ ...one, path: ['sensors', at, ...one.path] })));
+    return model === undefined ? sensor : { ...sensor, registers: registersOf(sensor, model) };
+  });
+  return { root: { ...root, sensors }, faults };
+}
+
+function namesModel(sensor: unknown): sensor is Mapping & { readonly model: string } {
+  return isMapping(sensor) && sensor.kind === 'modbus' && typeof sensor.model === 'string';
+}
+
+function modelFault(name: string, fault: ModelFault | undefined, known: readonly string[]): PathFault {
+  if (fault === undefined)
+    return {
+      path: ['model'],
+      problem: 'no such model:',
+      expected: 'one that "turnstone models" lists',
+      ...didYouMeanWhenTold(name, known),
+    };
+  const problem = `the model's file ${fault.file} is wrong at ${fault.path || 'its beginning'} (${fault.problem}):`;
+  return { path: ['model'], problem, expected: fault.expected };
+}
+
+function onlyFaults(only: unknown, { registers }: Model): Faults {
+  const keys = Object.keys(registers);
+  const unknown = Array.isArray(only) ? only.flatMap((key, at) => (keys.includes(key) ? [] : [{ key: String(key), at }])) : [];
+  return unknown.map(({ key, at }) => ({
+    path: ['only', at],
+    problem: 'not of this model:',
+    expected: oneOf(keys),
+    ...didYouMean(key, keys),
+  }));
+}
+
+/** Registers that the sensor itself has stand in place of the model's. */
+function registersOf({ only, registers }: Mapping, model: Model): unknown {
+  if (registers !== undefined && !isMapping(registers)) return registers;
+  const picked = Object.entries(model.registers).filter(([key]) => !Array.isArray(only) || only.includes(key));
+  return { ...Object.fromEntries(picked), ...registers };
+}
+
+function isMapping(value: unknown): value is Mapping {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,33 @@
+/** Files of device models: those of the release, and a person's own in the folder `models` beside the configuration, which come first. */
+import { readdir } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+
+export interface ModelFile {
+  /** Without `.yaml`. */
+  readonly name: string;
+  readonly path: string;
+  /** Written by a person, not shipped. */
+  readonly isOwn: boolean;
+}
+
+/** In a bundle they lie beside the main file; in a checkout with the sources. */
+const SHIPPED = join(import.meta.dirname, process.env.TURNSTONE_VERSION === undefined ? '../sensors/modbus/models' : 'models');
+/** More is no folder of models. */
+const MAX_FILES = 1_000;
+const FILE = /^([a-z0-9][a-z0-9-]{0,62})\.yaml$/;
+
+/** The files by name, those of the person first; reads none of them. */
+export async function modelFiles(configFile: string): Promise<readonly ModelFile[]> {
+  return [...(await filesIn(join(dirname(configFile), 'models'), true)), ...(await filesIn(SHIPPED, false))];
+}
+
+async function filesIn(folder: string, isOwn: boolean): Promise<readonly ModelFile[]> {
+  const names = await readdir(folder).catch((): string[] => []);
+  return names
+    .sort()
+    .slice(0, MAX_FILES)
+    .flatMap((entry) => {
+      const name = FILE.exec(entry)?.[1];
+      return name === undefined ? [] : [{ name, path: join(folder, entry), isOwn }];
+    });
+}
