@@ -1,10 +1,12 @@
 /** Opens a configured sensor by the driver of its kind, and gives it to the sampler as that wants it. */
 
+import { conversionOf } from '../config/fields/conversion.ts';
 import { readingsOf } from '../config/keys/rule-parts.ts';
 import type { AgentConfig, SensorConfig } from '../config/schema/agent-config.ts';
 import { messageOf, systemCode } from '../errors/agent-error.ts';
 import { definitionOf } from '../kinds/sensor-kinds.ts';
 import { sendableKey } from '../platform/wire-values.ts';
+import type { Conversions } from './conversion/sensor-conversion.ts';
 import type { Reading, Sensor } from './kind/sensor.ts';
 import type { SensorDeps } from './kind/sensor-deps.ts';
 import { sensorFault } from './kind/sensor-fault.ts';
@@ -55,7 +57,7 @@ type Users = Pick<AgentConfig, 'rules' | 'actuators'>;
 
 /** A configured sensor as the sampler wants it. @param users what may act on its readings. */
 export function samplerEntry(config: SensorConfig, deps: SensorDeps, users: Users = { rules: [], actuators: [] }): SamplerEntry {
-  const { name, kind, periodMs, deadlineMs, givenDeadlineMs: _given, align, window, keys: _keys, ...driver } = config;
+  const { name, kind, periodMs, deadlineMs, givenDeadlineMs: _given, align, window, keys, ...driver } = config;
   return {
     name,
     kind,
@@ -63,11 +65,16 @@ export function samplerEntry(config: SensorConfig, deps: SensorDeps, users: User
     deadlineMs,
     align,
     ...(window !== undefined && { window }),
+    conversions: conversionsOf(keys),
     use: useOf(config, users),
     // A sensor is opened again only when something that concerns its driver has changed.
     revision: JSON.stringify(definitionOf(kind).keepsTimes === true ? { ...driver, periodMs, deadlineMs } : driver),
     open: (signal) => createSensor(config, deps, signal),
   };
+}
+
+function conversionsOf(keys: SensorConfig['keys']): Conversions {
+  return Object.fromEntries(Object.entries(keys).map(([key, rules]) => [key, conversionOf(rules)]));
 }
 
 /** A new rule, or one whose actuator is another now, acts on the next reading; other report rules tell of it. */
