@@ -25,7 +25,7 @@ const NUMBERS: Readonly<Record<Exclude<ModbusType, 'bool' | 'string'>, Codec>> =
   int32: { read: (view) => view.getInt32(0), write: (view, value) => view.setInt32(0, Math.round(value)) },
   uint64: { read: (view) => narrowed(view.getBigUint64(0)), write: (view, value) => view.setBigUint64(0, BigInt(Math.round(value))) },
   int64: { read: (view) => narrowed(view.getBigInt64(0)), write: (view, value) => view.setBigInt64(0, BigInt(Math.round(value))) },
-  float32: { read: (view) => finite(view.getFloat32(0)), write: (view, value) => view.setFloat32(0, value) },
+  float32: { read: (view) => shortest(finite(view.getFloat32(0))), write: (view, value) => view.setFloat32(0, value) },
   float64: { read: (view) => finite(view.getFloat64(0)), write: (view, value) => view.setFloat64(0, value) },
 };
 
@@ -67,6 +67,15 @@ function arranged(words: readonly number[], { type, wordOrder, byteOrder }: Modb
 function narrowed(value: bigint): number | bigint {
   const number = Number(value);
   return Number.isSafeInteger(number) ? number : value;
+}
+
+/** The decimal with the fewest digits that is the same float32: nine are always enough. */
+function shortest(float: number): number {
+  for (let digits = 6; digits < 9; digits += 1) {
+    const short = Number(float.toPrecision(digits));
+    if (Math.fround(short) === float) return short;
+  }
+  return Number(float.toPrecision(9));
 }
 
 function finite(value: number): number {

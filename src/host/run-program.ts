@@ -18,6 +18,8 @@ export interface Program {
   readonly input?: string | Uint8Array;
   /** Bytes kept of each output stream; the rest is thrown away. Default 64 KiB. */
   readonly maxOutputBytes?: number;
+  /** How its output is written in bytes. Default `utf8`. */
+  readonly encoding?: 'utf8' | 'latin1';
   /** Which part of it. Default `first`. */
   readonly keeps?: 'first' | 'last';
 }
@@ -114,7 +116,7 @@ function follow(child: ChildProcess, program: Program) {
   return { ended, letGo, outcome };
 }
 
-function collect(stream: NodeJS.ReadableStream | null, { maxOutputBytes = DEFAULT_OUTPUT_BYTES, keeps }: Program) {
+function collect(stream: NodeJS.ReadableStream | null, { maxOutputBytes = DEFAULT_OUTPUT_BYTES, keeps, encoding = 'utf8' }: Program) {
   let pieces: Buffer[] = [];
   let bytes = 0;
   let cut = false;
@@ -131,7 +133,7 @@ function collect(stream: NodeJS.ReadableStream | null, { maxOutputBytes = DEFAUL
     pieces = [Buffer.from(kept())];
     bytes = maxOutputBytes;
   });
-  return { text: () => kept().toString('utf8'), cut: () => cut };
+  return { text: () => kept().toString(encoding), cut: () => cut };
 }
 
 function killGroup(child: ChildProcess): void {

@@ -1,12 +1,14 @@
 /** Opens a configured sensor by the driver of its kind, and gives it to the sampler as that wants it. */
 
 import { createHash } from 'node:crypto';
+import { conversionOf } from '../config/fields/conversion.ts';
 import { Secret } from '../config/fields/secret.ts';
 import { readingsOf } from '../config/keys/rule-parts.ts';
 import type { AgentConfig, SensorConfig } from '../config/schema/agent-config.ts';
 import { messageOf, systemCode } from '../errors/agent-error.ts';
 import { definitionOf } from '../kinds/sensor-kinds.ts';
 import { sendableKey } from '../platform/wire-values.ts';
+import type { Conversions } from './conversion/sensor-conversion.ts';
 import type { Reading, Sensor } from './kind/sensor.ts';
 import type { SensorDeps } from './kind/sensor-deps.ts';
 import { sensorFault } from './kind/sensor-fault.ts';
@@ -57,7 +59,7 @@ type Users = Pick<AgentConfig, 'rules' | 'actuators'>;
 
 /** A configured sensor as the sampler wants it. @param users what may act on its readings. */
 export function samplerEntry(config: SensorConfig, deps: SensorDeps, users: Users = { rules: [], actuators: [] }): SamplerEntry {
-  const { name, kind, periodMs, deadlineMs, givenDeadlineMs: _given, align, window, prefix: _prefix, keys: _keys, ...driver } = config;
+  const { name, kind, periodMs, deadlineMs, givenDeadlineMs: _given, align, window, prefix: _prefix, keys, ...driver } = config;
   return {
     name,
     kind,
@@ -65,6 +67,7 @@ export function samplerEntry(config: SensorConfig, deps: SensorDeps, users: User
     deadlineMs,
     align,
     ...(window !== undefined && { window }),
+    conversions: conversionsOf(keys),
     use: useOf(config, users),
     // A sensor is opened again only when something that concerns its driver has changed.
     revision: revisionOf(definitionOf(kind).keepsTimes === true ? { ...driver, periodMs, deadlineMs } : driver),
@@ -76,6 +79,10 @@ export function samplerEntry(config: SensorConfig, deps: SensorDeps, users: User
 function revisionOf(options: object): string {
   const secrets = Object.values(options).filter((value) => value instanceof Secret);
   return JSON.stringify([options, secrets.map((secret) => createHash('sha256').update(secret.reveal()).digest('hex'))]);
+}
+
+function conversionsOf(keys: SensorConfig['keys']): Conversions {
+  return Object.fromEntries(Object.entries(keys).map(([key, rules]) => [key, conversionOf(rules)]));
 }
 
 /** A new rule, or one whose actuator is another now, acts on the next reading; other report rules tell of it. */

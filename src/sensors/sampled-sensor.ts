@@ -3,6 +3,8 @@ import { isDeepStrictEqual } from 'node:util';
 import { AgentError, messageOf } from '../errors/agent-error.ts';
 import { Backoff } from '../host/backoff.ts';
 import { endedWithin, withinMs } from '../host/bounded-wait.ts';
+import { keepAtMost } from '../host/keep-at-most.ts';
+import { SensorConversion } from './conversion/sensor-conversion.ts';
 import type { Reading, Refusal, Sample } from './kind/sensor.ts';
 import { sensorFault } from './kind/sensor-fault.ts';
 import { ReadGrid } from './read-grid.ts';
@@ -28,6 +30,7 @@ export class SampledSensor {
   readonly #closing = new AbortController();
   readonly #latest = new Map<string, Sample>();
   #window: SensorWindow | undefined;
+  #conversion: SensorConversion;
   #wake = (): void => {};
   #running: Promise<void> | undefined;
   #error: AgentError | undefined;
@@ -48,6 +51,7 @@ export class SampledSensor {
     this.#backoff = new Backoff(RETRY, deps.clock);
     this.#refusals = new Refusals(entry.name, deps);
     this.#window = SensorWindow.of(entry, deps.clock);
+    this.#conversion = new SensorConversion(entry.conversions, deps.clock);
     this.#driver = new SensorDriver({
       name: entry.name,
       clock: deps.clock,
@@ -68,8 +72,10 @@ export class SampledSensor {
    */
   reschedule(entry: SamplerEntry): void {
     const sameGrid = entry.periodMs === this.entry.periodMs && entry.align === this.entry.align;
-    // Readings at two rates have no common sum.
-    if (!sameGrid || !isDeepStrictEqual(entry.window, this.entry.window)) {
+    const isAlike = this.#conversion.isBy(entry.conversions);
+    if (!isAlike) this.#conversion = new SensorConversion(entry.conversions, this.#deps.clock);
+    // Readings at two rates, or in two units, have no common sum.
+    if (!sameGrid || !isAlike || !isDeepStrictEqual(entry.window, this.entry.window)) {
       this.#handOverWindow();
       this.#window = SensorWindow.of(entry, this.#deps.clock);
     }
@@ -87,7 +93,7 @@ export class SampledSensor {
   async readNow(signal: AbortSignal): Promise<readonly Sample[]> {
     const turnWithinMs = this.entry.deadlineMs + LAST_WORDS_MS;
     const read = (turn: AbortSignal): Promise<readonly Reading[]> => this.#driver.read({ signal, letGo: signal, turn });
-    return this.#stamp(await withinMs(this.#deps.clock, turnWithinMs, read, signal));
+    return this.#stamp(this.#conversion.convertSome(await withinMs(this.#deps.clock, turnWithinMs, read, signal)));
   }
 
   state(): SensorState {
@@ -151,9 +157,8 @@ export class SampledSensor {
 
   /** True when it was woken before the time came. */
   async #pauseUntil(dueMs: number): Promise<boolean> {
-    const delayMs = dueMs - this.#deps.clock.monotonicMs();
     return await new Promise((resolve) => {
-      const cancel = this.#deps.clock.after(delayMs, () => resolve(false));
+      const cancel = this.#deps.clock.after(dueMs - this.#deps.clock.monotonicMs(), () => resolve(false));
       this.#wake = () => {
         cancel();
         resolve(true);
@@ -172,9 +177,11 @@ export class SampledSensor {
       const refused = this.#driver.sensor?.refused?.() ?? [];
       // That its port is open says nothing of a sensor that speaks by itself.
       if (this.#driver.sensor?.speaksByItself === true) return;
-      this.#worked(refused);
+      const converted = this.#conversion.convert(readings);
+      const missing = this.#conversion.refusedBeside(refused);
+      this.#worked(missing);
       if (clock.monotonicMs() - dueMs >= this.entry.periodMs) this.#window?.miss(dueMs);
-      this.#deliver(readings, refused);
+      this.#deliver(converted, missing);
     } catch (error) {
       if (this.#closing.signal.aborted) return;
       this.#window?.miss(dueMs);
@@ -187,8 +194,9 @@ export class SampledSensor {
   /** Takes readings that came by subscription. */
   #heard(readings: readonly Reading[]): void {
     const { sensor } = this.#driver;
-    if (sensor?.speaksByItself === true && !this.#closing.signal.aborted) this.#worked(sensor.refused?.() ?? []);
-    this.#deliver(readings);
+    const converted = this.#conversion.convert(readings);
+    if (sensor?.speaksByItself === true && !this.#closing.signal.aborted) this.#worked(this.#conversion.refusedBeside(sensor.refused?.()));
+    this.#deliver(converted, this.#conversion.refusedBeside());
   }
 
   #deliver(readings: readonly Reading[], refused: readonly Refusal[] = []): void {
@@ -196,12 +204,8 @@ export class SampledSensor {
     this.#lastReadAtMs = this.#deps.clock.monotonicMs();
     const samples = this.#stamp(readings);
     for (const sample of samples) this.#latest.set(sample.key, sample);
-    for (const oldest of this.#latest.keys()) {
-      if (this.#latest.size <= MAX_SHOWN) break;
-      this.#latest.delete(oldest);
-    }
-    const missing = refused.map(({ key }) => key);
-    const due = this.#window === undefined ? samples : this.#stamp(this.#window.addReadings(readings, missing));
+    keepAtMost(this.#latest, MAX_SHOWN);
+    const due = this.#window === undefined ? samples : this.#stamp(this.#window.addReadings(readings, refused));
     if (due.length > 0) this.#deps.onSamples(due);
   }
 

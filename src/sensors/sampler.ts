@@ -7,6 +7,7 @@ import type { AgentError } from '../errors/agent-error.ts';
 import { withinDeadline } from '../hardware/deadline.ts';
 import type { Clock } from '../host/clock.ts';
 import type { Log } from '../host/log.ts';
+import type { Conversions } from './conversion/sensor-conversion.ts';
 import type { Sample, Sensor } from './kind/sensor.ts';
 import { sensorFault } from './kind/sensor-fault.ts';
 import { SampledSensor } from './sampled-sensor.ts';
@@ -42,6 +43,8 @@ export interface SamplerEntry {
   /** On whole multiples of the period since midnight UTC, instead of since the first read. */
   readonly align: boolean;
   readonly window?: WindowSettings;
+  /** Words of conversion, by key. */
+  readonly conversions?: Conversions;
   /** Use of its readings; when it differs they are read at once. */
   readonly use?: unknown;
   /** When it differs the sensor is closed and opened again; otherwise only its schedule changes. */

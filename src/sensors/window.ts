@@ -1,7 +1,7 @@
 /** Statistics over a window, so that a sensor can be read at 10 Hz and reported once a minute: `temperature_mean`, `temperature_min` … */
 import type { Clock } from '../host/clock.ts';
 import { isNumeric, type JsonValue } from '../host/json.ts';
-import type { Reading } from './kind/sensor.ts';
+import type { Reading, Refusal } from './kind/sensor.ts';
 import type { SamplerEntry } from './sampler.ts';
 
 export type Statistic = 'mean' | 'min' | 'max' | 'count' | 'sum' | 'last';
@@ -178,13 +178,17 @@ export class SensorWindow {
 
   /**
    * Takes readings of now; gives the statistics of a window that ended before them, and what it holds when it is full.
-   * @param refused keys that the same read did not give.
+   * @param refused values that the same read did not give.
    */
-  addReadings(readings: readonly Reading[], refused: readonly string[] = []): readonly Reading[] {
+  addReadings(readings: readonly Reading[], refused: readonly Pick<Refusal, 'key'>[] = []): readonly Reading[] {
     const now = this.#now();
     const finished = this.#window.finish(now);
     const statistics = finished === undefined ? [] : stamped(finished);
-    this.#window.addReadings(readings, now, refused);
+    this.#window.addReadings(
+      readings,
+      now,
+      refused.map(({ key }) => key),
+    );
     return this.#window.isFull ? [...statistics, ...this.cut()] : statistics;
   }
 

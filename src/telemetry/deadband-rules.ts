@@ -1,7 +1,7 @@
 /**
  * Decides which samples are worth keeping, and turns them into telemetry entries.
  *
- *   sample → scale, offset, round → alarm thresholds ─ crossed ─→ entry (alarm)
+ *   sample → round → alarm thresholds ─ crossed ─→ entry (alarm)
  *                                  └ deadband, least and greatest interval ─→ entry (regular)
  *
  * After a restart the first sample of each key is always reported, and with it whether its alarms are on: what the platform was told last
@@ -23,7 +23,7 @@ export interface DeadbandRulesDeps {
   readonly clock: Clock;
   /** The rules of a sensor's key; asked for each sample, so that live settings take effect at once. */
   readonly rulesFor: (sensor: string, key: string) => KeyRules | undefined;
-  /** Sees every sample under its name and after conversion, reported or not: local rules. */
+  /** Sees every sample under its name and rounded, reported or not: local rules. */
   readonly observe?: (sample: Sample) => void;
   /** Remembers alarms for those who are no longer there to clear them. */
   readonly standing?: StandingStates;
@@ -83,8 +83,8 @@ export class DeadbandRules {
     const rules = this.#deps.rulesFor(sample.sensor, sample.key) ?? {};
     const key = rules.rename ?? sample.key;
     const state = this.#stateOf(sample, key);
-    const value = convert(sample.value, rules);
-    // A factor can make an infinity of a number, which is no value and says nothing about any limit.
+    const value = rounded(sample.value, rules);
+    // Infinity is no value and says nothing about any limit.
     if (typeof value === 'number' && !Number.isFinite(value)) return [];
     this.#deps.observe?.({ ...sample, key, value });
     const over = this.#alarmsOver(sample, key, state, rules);
@@ -202,13 +202,8 @@ function isWorthReporting(state: KeyState, value: JsonValue, atMs: number, rules
   return change > 0 && change >= band - (typeof value === 'bigint' ? 0 : FLOAT_TOLERANCE * Math.max(1, Math.abs(value)));
 }
 
-/** Scale, offset and rounding, for numbers; a 64-bit long is left alone unless it is asked for. */
-function convert(value: JsonValue, rules: KeyRules): JsonValue {
-  const { scale, offset, round } = rules;
-  if (typeof value === 'bigint' && (scale !== undefined || offset !== undefined)) return convert(Number(value), rules);
-  if (typeof value !== 'number') return value;
-  const scaled = value * (scale ?? 1) + (offset ?? 0);
-  return round === undefined ? scaled : roundTo(scaled, round);
+function rounded(value: JsonValue, { round }: KeyRules): JsonValue {
+  return typeof value === 'number' && round !== undefined ? roundTo(value, round) : value;
 }
 
 /** Rounds half away from zero in decimal, as a person would: 1.005 to two places is 1.01. */

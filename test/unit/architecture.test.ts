@@ -28,6 +28,7 @@ const ROW: Readonly<Record<string, number>> = {
   'sensors/*': 6,
   'actuators/*': 6,
   'sensors/families/*': 5,
+  'sensors/conversion': 4.5,
   'sensors/kind': 4,
   'actuators/kind': 4,
   platform: 3,

@@ -2,6 +2,7 @@
 import { checkPlatformAccess, checkProvisioning, checkStatusPage } from './access.ts';
 import { checkLimits, checkMethodValues, checkRuleValues, checkSafeStates } from './actuators.ts';
 import { checkActuatorTimes, checkAlarms, checkDeliveryTimes, checkFirmwareBounds, checkSensorTimes, checkShapes } from './bounds.ts';
+import { checkConversions } from './conversions.ts';
 import type { Check } from './draft.ts';
 import { checkLockoutFile, checkSockets } from './files.ts';
 import { checkBias, checkBoard, checkBuses, checkLines, checkSerialPorts } from './hardware.ts';
@@ -35,7 +36,16 @@ const KEYS = [
   checkMethodKeys,
 ];
 const TIMES = [checkSensorTimes, checkLostSensors, checkActuatorTimes, checkDeliveryTimes, checkAlarms, checkAlarmTypes];
-const VALUES = [checkKinds, checkLimits, checkSafeStates, checkConditions, checkRuleValues, checkRuleTypes, checkMethodValues];
+const VALUES = [
+  checkKinds,
+  checkConversions,
+  checkLimits,
+  checkSafeStates,
+  checkConditions,
+  checkRuleValues,
+  checkRuleTypes,
+  checkMethodValues,
+];
 const ACCESS = [
   checkPlaceholders,
   checkDeviceName,

@@ -1,5 +1,6 @@
 /** Report rules of one key of a sensor: conversion, what is worth sending, alarms. Field names agree with telemetry/deadband-rules.ts. */
 import { z } from 'zod';
+import { conversionFields } from './conversion.ts';
 import { duration, LIVE, list, platformKey, section, table, whole } from './fields.ts';
 
 const alarm = section({
@@ -16,8 +17,7 @@ const keyRules = section({
   rename: platformKey().optional(),
   /** Unit of the value, for people; it converts nothing. */
   unit: z.string().max(32).optional(),
-  scale: z.number().optional(),
-  offset: z.number().optional(),
+  ...conversionFields,
   /** Decimal places. */
   round: whole(0, 15).optional(),
   /** A smaller change than this is not reported. */

@@ -1,6 +1,7 @@
 /** Registers of units and chips: what the number in one means, and what cannot be said of it. */
 import { z } from 'zod';
 import type { ConfigPath } from './config-fault.ts';
+import { type BitWords, bitFields, limitFields, wordFields } from './conversion.ts';
 import { type Finding, finding, noEffect } from './findings.ts';
 import type { ModbusConnectionConfig } from './lines-and-ports.ts';
 import { type ModbusType, registersOf } from './modbus-types.ts';
@@ -31,8 +32,9 @@ export const registerMeaning = {
     .max(Number.MAX_SAFE_INTEGER)
     .optional(),
   /** A value outside is reported as a fault, and left out alone. */
-  min: z.number().optional(),
-  max: z.number().optional(),
+  ...limitFields,
+  ...wordFields,
+  ...bitFields,
 };
 
 /** Addresses that a value takes, from its own on. */
@@ -59,12 +61,13 @@ export function scaleFaults({ scale }: Converted, path: ConfigPath): Finding[] {
   return scale === 0 ? [finding([...path, 'scale'], 'makes every value the same:', 'another number than 0')] : [];
 }
 
-/** Limits that leave a register nothing to give. */
-export function limitFaults({ min, max }: { readonly min?: number; readonly max?: number }, path: ConfigPath): Finding[] {
-  return min !== undefined && max !== undefined && min > max ? [finding([...path, 'min'], 'above max:', `at most ${max}`)] : [];
-}
-
 export function noConversion({ scale = 1, offset = 0 }: Converted, path: ConfigPath, type: string): Finding[] {
   const given = [...(scale === 1 || scale === 0 ? [] : ['scale']), ...(offset === 0 ? [] : ['offset'])];
   return given.map((option) => noEffect(path, option, `a type of number instead of ${type}`));
+}
+
+/** Bits of what is no whole number. */
+export function noBits(register: BitWords, path: ConfigPath, type: string): Finding[] {
+  const given = (Object.keys(bitFields) as (keyof BitWords)[]).filter((word) => register[word] !== undefined);
+  return given.map((word) => noEffect(path, word, `a type of whole number instead of ${type}`));
 }

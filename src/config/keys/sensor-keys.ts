@@ -2,6 +2,7 @@
 
 import { definitionOf } from '../../kinds/sensor-kinds.ts';
 import type { ValueType } from '../../sensors/kind/definition.ts';
+import { typeAfter } from '../fields/conversion.ts';
 import type { KeyRulesConfig, SensorConfig } from '../schema/agent-config.ts';
 
 /** The driver's own keys; undefined when only the sensor knows them. */
@@ -10,8 +11,13 @@ export function sensorKeys(sensor: SensorConfig): readonly string[] | undefined 
   return units === undefined ? keys?.(sensor) : Object.keys(units);
 }
 
-/** Returns the type of one of the driver's keys; undefined when only the sensor knows. */
+/** Returns the type of one of the driver's keys after its conversion; undefined when only the sensor knows. */
 export function valueTypeOf(sensor: SensorConfig, key: string): ValueType | undefined {
+  return typeAfter(keyRulesOf(sensor, key) ?? {}, sourceTypeOf(sensor, key));
+}
+
+/** Returns the type in which the driver gives it. */
+export function sourceTypeOf(sensor: SensorConfig, key: string): ValueType | undefined {
   const { valueType } = definitionOf(sensor.kind);
   return valueType === undefined ? 'number' : valueType(sensor, key);
 }
@@ -65,7 +71,7 @@ const STATISTIC = /^(.+)_(mean|min|max|count|sum|last)$/;
 
 /**
  * The report rules of a reading. A window's statistics follow the rules of the key they are made of, under their own names; a count is no
- * measurement, so that it is neither converted nor watched, and an offset has no meaning for a sum.
+ * measurement, so that it is not watched.
  */
 export function rulesOfReading(sensor: SensorConfig, key: string): KeyRulesConfig | undefined {
   const [, base, statistic] = (sensor.window === undefined ? undefined : STATISTIC.exec(key)) ?? [];
@@ -76,7 +82,7 @@ export function rulesOfReading(sensor: SensorConfig, key: string): KeyRulesConfi
   if (base === undefined) return rules;
   const { report, minIntervalMs, maxIntervalMs } = rules;
   const named = { ...(rules.rename !== undefined && { rename: `${rename}_${statistic}` }) };
-  if (statistic !== 'count') return { ...rules, ...named, ...(statistic === 'sum' && { offset: 0 }) };
+  if (statistic !== 'count') return { ...rules, ...named };
   return { ...named, report, ...(minIntervalMs !== undefined && { minIntervalMs }), ...(maxIntervalMs !== undefined && { maxIntervalMs }) };
 }
 

@@ -17,8 +17,8 @@ describe('a command', () => {
     ]);
     const lines = await command('echo heading; echo T=21.5; echo H=40', { format: 'regex', pattern: '^(?:T=(?<t>.*)|H=(?<h>.*))$' });
     expect(await lines.read(signal)).toEqual([
-      { key: 't', value: 21.5 },
-      { key: 'h', value: 40 },
+      { key: 't', value: 21.5, text: '21.5' },
+      { key: 'h', value: 40, text: '40' },
     ]);
   });
 

@@ -1,8 +1,9 @@
 /** Any chip on I2C by a table of its registers, whose keys it gives. */
 import { z } from 'zod';
+import { bitFaults, limitFaults } from '../../config/fields/conversion.ts';
 import { list, platformKey, section, table, whole } from '../../config/fields/fields.ts';
 import type { Finding } from '../../config/fields/findings.ts';
-import { limitFaults, registerMeaning, scaleFaults } from '../../config/fields/registers.ts';
+import { registerMeaning, scaleFaults } from '../../config/fields/registers.ts';
 import { type ConfigOf, defineSensor, sensorSection } from '../kind/definition.ts';
 
 const schema = sensorSection('i2c-register', {
@@ -14,6 +15,7 @@ const schema = sensorSection('i2c-register', {
   registers: table(
     platformKey(),
     section({
+      ...registerMeaning,
       register: whole(0, 255),
       /** Width in bytes. */
       width: whole(1, 8).default(2),
@@ -22,7 +24,6 @@ const schema = sensorSection('i2c-register', {
       /** Applied before scale: shifts right, then keeps this many bits. */
       shift: whole(0, 63).default(0),
       bits: whole(1, 64).optional(),
-      ...registerMeaning,
     }),
   ),
 });
@@ -44,7 +45,7 @@ export const i2cRegister = defineSensor({
           ? [{ path: at, atKey: true, problem: 'shift and bits reach past the register', expected: `at most ${width * 8} bits` }]
           : [],
       ),
-      ...all.flatMap(({ register, at }) => limitFaults(register, at)),
+      ...all.flatMap(({ register, at }) => [...bitFaults(register, at, register.width * 8), ...limitFaults(register, at)]),
     ];
   },
 });

@@ -4,6 +4,8 @@
  * set up again before the next read, as it may have lost its power.
  */
 import type { I2cBus } from '../../hardware/i2c-port.ts';
+import { given } from '../../host/given.ts';
+import { bitField } from '../conversion/bit-field.ts';
 import { registerValue } from '../families/registers/register-value.ts';
 import { openI2cChip } from '../kind/i2c-chip.ts';
 import { type Outcome, outcomeOf } from '../kind/outcome.ts';
@@ -35,9 +37,10 @@ export function open(config: I2cRegisterConfig, deps: SensorDeps, signal: AbortS
 export function parseRegister(key: string, field: RegisterField, bytes: Uint8Array): Reading {
   const { width, signed, byteOrder, shift, bits, unit } = field;
   const ordered = byteOrder === 'big' ? [...bytes] : [...bytes].reverse();
-  const raw = ordered.reduce((sum, byte) => (sum << 8n) | BigInt(byte), 0n) >> BigInt(shift);
+  const raw = ordered.reduce((sum, byte) => (sum << 8n) | BigInt(byte), 0n);
   const kept = bits ?? 8 * width - shift;
-  const number = signed ? BigInt.asIntN(kept, raw) : BigInt.asUintN(kept, raw);
-  const narrow = Number.isSafeInteger(Number(number)) ? Number(number) : number;
-  return { key, value: registerValue(key, narrow, kept, field), ...(unit !== undefined && { unit }) };
+  const number = bitField(key, BigInt.asUintN(shift + kept, raw), field, { bits: shift + kept, isSigned: signed });
+  const { noValue, nulls, map, scale, offset, min, max } = field;
+  const meaning = given({ noValue, nulls, map, scale, offset, min, max });
+  return { key, value: registerValue(key, number, meaning, { bits: kept }), ...(unit !== undefined && { unit }) };
 }

@@ -56,6 +56,8 @@ export interface SensorDefinition<S extends z.ZodType = z.ZodType, C = ConfigOf<
   keys?(config: C): readonly string[] | undefined;
   /** Type of one of the keys, when it is not always a number; undefined when only the sensor knows. */
   valueType?(config: C, key: string): ValueType | undefined;
+  /** Its values come as text, of which it makes numbers by itself. */
+  readonly givesText?: boolean;
   /** Which of its keys it gives differs from machine to machine, so that another sensor may give them too. */
   readonly keysVary?: boolean;
 

@@ -9,6 +9,8 @@ export interface Reading {
   /** The driver's own key (`temperature`), before any rename by report rules. */
   readonly key: string;
   readonly value: JsonValue;
+  /** As the source wrote it, where the value is no text. */
+  readonly text?: string;
   /** UCUM-like unit: `°C`, `hPa`, `%`, `V`. */
   readonly unit?: string;
   /** Only when the source itself knows the time. */

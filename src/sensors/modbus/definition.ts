@@ -1,15 +1,33 @@
 /** A Modbus unit, by a table of its registers. One key per register. */
 import { z } from 'zod';
 import type { ConfigPath } from '../../config/fields/config-fault.ts';
+import { bitFaults, limitFaults, typeAfter } from '../../config/fields/conversion.ts';
 import { list, platformKey, section, table, whole } from '../../config/fields/fields.ts';
-import { type Finding, noEffect } from '../../config/fields/findings.ts';
+import { type Finding, finding, noEffect } from '../../config/fields/findings.ts';
 import { modbusConnection } from '../../config/fields/lines-and-ports.ts';
 import { MODBUS_TYPES } from '../../config/fields/modbus-types.ts';
-import { endFaults, limitFaults, noConversion, registerMeaning, scaleFaults, unitFaults } from '../../config/fields/registers.ts';
+import { endFaults, modbusWidth, noBits, noConversion, registerMeaning, scaleFaults, unitFaults } from '../../config/fields/registers.ts';
 import { type ConfigOf, defineSensor, sensorSection, type ValueType } from '../kind/definition.ts';
 
 /** Reading a few unused registers costs less than another request (2 bytes each against 8 bytes and a turn-around). */
 const DEFAULT_MAX_GAP = 8;
+
+const register = section({
+  table: z.enum(['holding', 'input', 'coil', 'discrete']).default('holding'),
+  /** From 0, as on the wire; not 40001. */
+  address: whole(0, 65_535),
+  type: z.enum(MODBUS_TYPES).default('uint16'),
+  /** Which 16-bit word of a longer number comes first. */
+  wordOrder: z.enum(['big', 'little']).default('big'),
+  byteOrder: z.enum(['big', 'little']).default('big'),
+  /** For `bool` in a 16-bit register. */
+  bit: whole(0, 15).optional(),
+  /** For `string`: its registers. */
+  length: whole(1, 125).optional(),
+  ...registerMeaning,
+  /** Register or key with the power of ten of this number, as SunSpec's sf; the register is an int16 of the same table. */
+  scaleFrom: z.union([whole(0, 65_535), platformKey()]).optional(),
+});
 
 const schema = sensorSection('modbus', {
   connection: modbusConnection(),
@@ -20,23 +38,7 @@ const schema = sensorSection('modbus', {
   /** Keys of the model to read; all when not given. */
   only: list(platformKey(), { min: 1 }).optional(),
   /** Beside those of the model, or over them. */
-  registers: table(
-    platformKey(),
-    section({
-      table: z.enum(['holding', 'input', 'coil', 'discrete']).default('holding'),
-      /** From 0, as on the wire; not 40001. */
-      address: whole(0, 65_535),
-      type: z.enum(MODBUS_TYPES).default('uint16'),
-      /** Which 16-bit word of a longer number comes first. */
-      wordOrder: z.enum(['big', 'little']).default('big'),
-      byteOrder: z.enum(['big', 'little']).default('big'),
-      /** For `bool` in a 16-bit register. */
-      bit: whole(0, 15).optional(),
-      /** For `string`: its registers. */
-      length: whole(1, 125).optional(),
-      ...registerMeaning,
-    }),
-  ).default({}),
+  registers: table(platformKey(), register).default({}),
   /** Registers this far apart are still read in one request. */
   maxGap: whole(0, 100).default(DEFAULT_MAX_GAP),
 });
@@ -57,7 +59,7 @@ export const modbus = defineSensor({
       ...emptyFaults(config, path),
       ...all.flatMap(({ register, at }) => meaningFaults(register, at)),
       ...all.flatMap(({ register, at }) => typeFaults(register, at)),
-      ...all.flatMap(({ register, at }) => limitFaults(register, at)),
+      ...all.flatMap(({ register, at }) => [...limitFaults(register, at), ...factorFaults(register, config.registers, at)]),
     ];
   },
   remedy: () => 'check wiring (A, B, ground), baud rate, parity and unit address',
@@ -73,8 +75,14 @@ function emptyFaults({ model, only, registers }: ModbusConfig, path: ConfigPath)
 
 function typeOfRegister(register: ModbusRegister | undefined): ValueType | undefined {
   if (register === undefined) return undefined;
-  if (register.table === 'coil' || register.table === 'discrete' || register.type === 'bool') return 'boolean';
-  return register.type === 'string' ? 'string' : 'number';
+  const { table: of, type, map = {} } = register;
+  const isBit = of === 'coil' || of === 'discrete' || type === 'bool';
+  return typeAfter({ map }, isBit ? 'boolean' : type === 'string' ? 'string' : 'number');
+}
+
+/** The register of a scale factor. */
+export function scaleRegister(address: number): ModbusRegister {
+  return register.parse({ address, type: 'int16' });
 }
 
 function meaningFaults(register: ModbusRegister, path: ConfigPath): Finding[] {
@@ -85,7 +93,18 @@ function meaningFaults(register: ModbusRegister, path: ConfigPath): Finding[] {
   if (length !== undefined && type !== 'string')
     findings.push({ path: [...path, 'length'], problem: 'a length of what has its own:', expected: 'type: string, or no length' });
   if (type === 'bool' || type === 'string') findings.push(...noConversion(register, path, type));
+  if (type === 'bool' || type === 'string' || type.startsWith('float')) findings.push(...noBits(register, path, type));
+  else findings.push(...bitFaults(register, path, 16 * modbusWidth(register)));
   return findings;
+}
+
+/** A factor that another key gives, and that is a whole number. */
+function factorFaults({ scaleFrom, type }: ModbusRegister, registers: ModbusConfig['registers'], path: ConfigPath): Finding[] {
+  if (scaleFrom === undefined) return [];
+  if (type === 'bool' || type === 'string') return [noEffect(path, 'scaleFrom', `a type of number instead of ${type}`)];
+  const factor = typeof scaleFrom === 'string' ? registers[scaleFrom] : undefined;
+  if (typeof scaleFrom === 'number' || (factor !== undefined && factor.scaleFrom === undefined)) return [];
+  return [finding([...path, 'scaleFrom'], 'no key with a scale factor:', 'the address of its register, or the key of another register')];
 }
 
 function typeFaults({ type, bit, length, table: of }: ModbusRegister, path: ConfigPath): Finding[] {

@@ -19,6 +19,7 @@ import type { SensorDeps } from '../kind/sensor-deps.ts';
 import type { ModbusConfig } from './definition.ts';
 import { isAlone, type PollingGroup, request } from './polling-groups.ts';
 import { PollingPlan } from './polling-plan.ts';
+import { scaledOutcomes, withScaleRegisters } from './scale-registers.ts';
 
 /** One read of all registers. */
 interface Round {
@@ -46,10 +47,11 @@ const IN_TIME_READS = 20;
 const plans = new WeakMap<object, PollingPlan>();
 
 export async function open(config: ModbusConfig, { ports, clock }: SensorDeps, signal: AbortSignal): Promise<Sensor> {
-  const { name, connection, unitId, registers, maxGap } = config;
+  const { name, connection, unitId, maxGap } = config;
+  const registers = withScaleRegisters(config.registers);
   const link = await ports.modbus.open(connection, signal);
-  const plan = plans.get(registers) ?? new PollingPlan(registers, maxGap);
-  plans.set(registers, plan);
+  const plan = plans.get(config.registers) ?? new PollingPlan(registers, maxGap);
+  plans.set(config.registers, plan);
   const remedy = 'a longer deadline and period, or fewer requests (a larger maxGap, fewer sensors on its line) give it time';
   const tooLate = retryable('hardware/deadline', `${name}: the deadline was over before this was given; ${remedy}`);
   /** How many reads are left for which each of these is called late. */
@@ -197,7 +199,7 @@ export async function open(config: ModbusConfig, { ports, clock }: SensorDeps, s
       plan.end();
       // A read whose time another group's turn took is repeated in the next: nothing is missing, and the unit is not silent.
       if (begun.turn !== undefined && !round.answered) return [];
-      const given = sorted(outcomes);
+      const given = sorted(scaledOutcomes(outcomes, registers));
       for (const [key, left] of late) left > 0 ? late.set(key, left - 1) : late.delete(key);
       // A group that another's turn left no time for is neither given nor missing again.
       const missing = given.refused.flatMap((one) => {
@@ -208,7 +210,7 @@ export async function open(config: ModbusConfig, { ports, clock }: SensorDeps, s
       const others = [...late.keys()].filter((key) => missing.every((one) => one.key !== key));
       refused = [...missing, ...others.map((key) => ({ key, fault: tooLate }))];
       const readings = new Map(given.readings.map((reading) => [reading.key, reading]));
-      return Object.keys(registers).flatMap((key) => readings.get(key) ?? []);
+      return Object.keys(config.registers).flatMap((key) => readings.get(key) ?? []);
     },
     refused: () => refused,
     close: () => link.close(),

@@ -2,7 +2,8 @@
 import { modbusWidth } from '../../config/fields/registers.ts';
 import type { ModbusLink, ModbusTable, RegisterRange } from '../../hardware/modbus-port.ts';
 import { decodeModbus } from '../../hardware/modbus-values.ts';
-import { registerValue } from '../families/registers/register-value.ts';
+import { isNumeric } from '../../host/json.ts';
+import { registerNumber, registerValue } from '../families/registers/register-value.ts';
 import { type Outcome, outcomeOf } from '../kind/outcome.ts';
 import type { Reading } from '../kind/sensor.ts';
 import type { ModbusRegister } from './definition.ts';
@@ -80,12 +81,13 @@ export async function request(unit: Unit, group: PollingGroup, signal: AbortSign
   return outcomesOf(group, unit, await readRaw(unit, group, signal));
 }
 
-/** @throws AgentError `hardware/modbus-no-number`, `sensors/no-value`, `sensors/out-of-range` (all retry). */
-export function readingOf(key: string, register: ModbusRegister, words: readonly number[]): Reading {
-  const { unit, type } = register;
-  const raw = decodeModbus(words, register);
-  const bits = type.startsWith('float') ? undefined : 16 * words.length;
-  const value = typeof raw === 'number' || typeof raw === 'bigint' ? registerValue(key, raw, bits, register) : raw;
+/** The value of a register; a number before its scale where that stands in another one. @throws AgentError `hardware/modbus-no-number`, `sensors/no-value`, `sensors/out-of-range` (all retry). */
+export function readingOf(key: string, register: ModbusRegister, words: readonly (number | boolean)[]): Reading {
+  const { table: _place, unit, type, ...meaning } = register;
+  const raw = typeof words[0] === 'boolean' ? words[0] : decodeModbus(words.map(Number), register);
+  const width = type.startsWith('float') ? {} : { bits: 16 * words.length, isSigned: type.startsWith('int') };
+  const isScaledLater = register.scaleFrom !== undefined && isNumeric(raw);
+  const value = isScaledLater ? registerNumber(key, raw, meaning, width) : registerValue(key, raw, meaning, width);
   return { key, value, ...(unit !== undefined && { unit }) };
 }
 
@@ -105,6 +107,6 @@ function outcomesOf({ address, keys }: PollingGroup, { registers }: Unit, raw: r
     const register = registerOf(registers, key);
     const from = register.address - address;
     const words = raw.slice(from, from + modbusWidth(register));
-    return outcomeOf(key, () => (typeof words[0] === 'boolean' ? { key, value: words[0] } : readingOf(key, register, words.map(Number))));
+    return outcomeOf(key, () => readingOf(key, register, words));
   });
 }

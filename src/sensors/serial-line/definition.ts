@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { handedOn, size } from '../../config/fields/fields.ts';
 import { serialPortFields } from '../../config/fields/lines-and-ports.ts';
-import { LINE_KEYS, lineFormatFields } from '../families/lines/definition.ts';
+import { LINE_KEYS, lineFormatFields, textEncoding } from '../families/lines/definition.ts';
 import { type ConfigOf, defineSensor, sensorSection } from '../kind/definition.ts';
 
 /** Longer lines are noise: a sensor that lost its line end must not fill the memory. */
@@ -11,6 +11,7 @@ const DEFAULT_MAX_LINE = '4kB';
 const schema = sensorSection('serial-line', {
   ...serialPortFields,
   ...lineFormatFields,
+  encoding: textEncoding(),
   delimiter: z.string().min(1).max(8).default('\n'),
   maxLine: size({ min: '16B', max: '64kB' }).prefault(DEFAULT_MAX_LINE),
   /** Sent at each period, for sensors that speak only when asked; without it the sensor speaks by itself. */

@@ -31,7 +31,9 @@ export async function open(config: SerialLineConfig, { ports, clock, log }: Sens
   const lines = new SerialLines(config, await ports.serial.open(config, signal), { clock, parse, onGarbage });
   return {
     name,
-    ...(request === undefined ? listening(config, lines, clock) : asking(config, lines, { request: Buffer.from(request, 'utf8'), clock })),
+    ...(request === undefined
+      ? listening(config, lines, clock)
+      : asking(config, lines, { request: Buffer.from(request, config.encoding), clock })),
     refused: () => lines.refused,
     close: () => lines.close(),
   };
@@ -62,6 +64,7 @@ class SerialLines {
     this.#deps = deps;
     this.#splitter = new LineSplitter({
       delimiter: config.delimiter,
+      encoding: config.encoding,
       maxBytes: config.maxLineBytes,
       onLine: (line) => this.#readLine(line),
       onTooLong: () => this.#count('longer than maxLine'),

@@ -59,8 +59,8 @@ describe('a serial line on a real pty', () => {
       pattern: 'T=(?<t>[\\d.]+)',
     });
     const sensor = await openSerialLine(config, sensorDeps(bench), signal);
-    expect(await sensor.read(signal)).toEqual([{ key: 't', value: 21.5 }]);
-    expect(await sensor.read(signal)).toEqual([{ key: 't', value: 21.5 }]);
+    expect(await sensor.read(signal)).toEqual([{ key: 't', value: 21.5, text: '21.5' }]);
+    expect(await sensor.read(signal)).toEqual([{ key: 't', value: 21.5, text: '21.5' }]);
     await sensor.close();
     expect((await bench.record()).filter(({ kind }) => kind === 'received').map(({ value }) => value)).toEqual(['READ?\n', 'READ?\n']);
   });

@@ -13,7 +13,7 @@ import { NO_LIMITS } from '../../support/outbox-fixture.ts';
 
 const TANK = {
   ...{ name: 'tank', kind: 'command', program: '/bin/cat', format: 'json', period: '1s' },
-  keys: { raw: { rename: 'level', scale: 0.001, alarms: [{ above: 1 }] }, internal: { report: false } },
+  keys: { raw: { rename: 'level', alarms: [{ above: 1 }] }, internal: { report: false } },
 };
 const configOf = (...sensors: object[]): AgentConfig =>
   configSchema.parse({ version: 1, platform: { url: 'http://platform', accessToken: 'secret-token' }, stateFolder: '/state', sensors });
@@ -265,7 +265,7 @@ describe('what a window holds that a reload ends', () => {
     config = configOf(next);
     path.configured(new Set(['tank']));
     const now = { sensor: 'tank', bootId: clock.bootId, monotonicMs: clock.monotonicMs() };
-    path.take(['raw_mean', 'internal_mean'].map((key) => ({ ...now, key, value: 2_000 })));
+    path.take(['raw_mean', 'internal_mean'].map((key) => ({ ...now, key, value: 2 })));
     await pass(1);
     expect(said).toEqual(expected);
     await path.drainAndClose(AbortSignal.abort());
@@ -302,7 +302,7 @@ describe('what a window holds that a reload ends', () => {
 describe('what a sensor gives while it is taken out of the configuration', () => {
   const now = () => ({ sensor: 'tank', bootId: clock.bootId, monotonicMs: clock.monotonicMs() });
   const both = () => [
-    { ...now(), key: 'raw', value: 2_000 },
+    { ...now(), key: 'raw', value: 2 },
     { ...now(), key: 'internal', value: 7 },
   ];
 
@@ -329,12 +329,12 @@ describe('what a sensor gives while it is taken out of the configuration', () =>
 });
 
 it('the sum of a part of a window is the latest value as the platform gets it, and no value for local rules', async () => {
-  config = configOf({ ...TANK, window: { length: '1h', statistics: ['sum'] }, keys: { flow: { rename: 'total', scale: 0.5 } } });
+  config = configOf({ ...TANK, window: { length: '1h', statistics: ['sum'] }, keys: { flow: { rename: 'total' } } });
   const observed: unknown[] = [];
   const path = await open({ observe: (...all) => void observed.push(all) });
   for (const [value, isPart] of [
-    [40, false],
-    [6, true],
+    [20, false],
+    [3, true],
   ] as const)
     path.take([{ sensor: 'tank', key: 'flow_sum', value, isPart, bootId: clock.bootId, monotonicMs: clock.monotonicMs() }]);
   expect([path.latest.get('tank', 'total_sum'), observed]).toEqual([

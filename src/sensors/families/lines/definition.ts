@@ -16,13 +16,16 @@ export const lineFormatFields = {
   key: platformKey().default('value'),
 };
 
+/** Bytes of the letters. */
+export const textEncoding = () => z.enum(['utf8', 'latin1']).default('utf8');
+
 export type LineFormat = z.infer<z.ZodObject<typeof lineFormatFields>>;
 
 /** Beginning of a named group for JavaScript, whatever the letters; an escaped character begins none. */
 const NAMED_GROUP = /\\.|\(\?<([\p{ID_Start}$_][\p{ID_Continue}$\u200c\u200d]*)>/gu;
 
-/** Keys, types and faults for a kind with these fields. */
-export const LINE_KEYS = { keys: lineKeys, valueType: lineType, faults: lineFormatFaults } as const;
+/** Keys, types, text and faults for a kind with these fields. */
+export const LINE_KEYS = { keys: lineKeys, valueType: lineType, givesText: true, faults: lineFormatFaults } as const;
 
 function lineKeys({ format, key, columns, pattern: expression }: LineFormat): readonly string[] | undefined {
   if (format === 'number') return [key];

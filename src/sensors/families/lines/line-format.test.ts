@@ -83,7 +83,7 @@ describe('lineParser', () => {
     const outcomes = lineParser(format({ format: 'csv', columns: ['t', 'h', 'p', 'name'] }))('nan,40,-Inf,nancy');
     const { readings, refused } = sorted(outcomes);
     expect(readings).toEqual([
-      { key: 'h', value: 40 },
+      { key: 'h', value: 40, text: '40' },
       { key: 'name', value: 'nancy' },
     ]);
     expect(refused.map(({ key, fault }) => [key, fault.code])).toEqual([

@@ -4,21 +4,20 @@
  */
 import { isJsonObject, type JsonValue, parseJson } from '../../../host/json.ts';
 import { type CompilePattern, loadLinearPatterns } from '../../../host/linear-pattern.ts';
+import { numberOfText } from '../../conversion/text-number.ts';
 import { type Outcome, outcomeOf } from '../../kind/outcome.ts';
 import { sensorFault } from '../../kind/sensor-fault.ts';
 import type { LineFormat } from './definition.ts';
 
 /** A sensor's JSON is flat; deeper than this is noise or malice. */
 const MAX_JSON_DEPTH = 8;
-const NUMBER = /^[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?$/;
 const LINE_END = /[\r\n]+$/;
 const NO_NUMBER = /^[-+]?(?:nan|inf(?:inity)?)$/i;
 const NO_JSON_NUMBER = /NaN|Infinity/;
 const STRING_OR_NO_NUMBER = /"(?:[^"\\]|\\.)*"|-?\b(?:NaN|Infinity)\b/g;
-const WHOLE_NUMBER = /^[-+]?\d+$/;
 
-/** Key and value in a line, or the text that says that there is none. */
-type Pair = readonly [key: string, value: JsonValue | NoNumber];
+/** Key and value in a line, or the text that says that there is none; and the text that became a number, true or false. */
+type Pair = readonly [key: string, value: JsonValue | NoNumber, text?: string | undefined];
 
 class NoNumber {
   readonly text: string;
@@ -45,12 +44,12 @@ export function lineParser(format: LineFormat, compile?: CompilePattern): LinePa
     } catch (cause) {
       throw sensorFault('bad-line', `a line that is not ${format.format}: ${excerpt(line)}`, cause);
     }
-    const outcomes = found.flatMap(([key, value]): Outcome[] => {
+    const outcomes = found.flatMap(([key, value, text]): Outcome[] => {
       if (key === '' || value === null || (typeof value === 'number' && !Number.isFinite(value))) return [];
       return [
         outcomeOf(key, () => {
           if (value instanceof NoNumber) throw sensorFault('no-value', `the line says ${value.text}`);
-          return { key, value };
+          return text === undefined || typeof value === 'string' ? { key, value } : { key, value, text };
         }),
       ];
     });
@@ -81,20 +80,20 @@ function pairsOf(
         const fields = csvFields(line.replace(LINE_END, ''), separator);
         const names = columns ?? fields.map((_, at) => `column${at + 1}`);
         if (fields.length < names.length) throw new Error(`${fields.length} fields instead of ${names.length}`);
-        return names.map((name, at) => [name, fieldValue(fields[at])] as const);
+        return names.map((name, at) => [name, fieldValue(fields[at]), fields[at]?.text.trim()] as const);
       };
     case 'regex': {
       const compiled = compile?.(pattern);
       return (line) =>
         Object.entries(compiled?.groups(line.trim()) ?? {}).map(
-          ([name, text]) => [name, text === undefined ? null : scalar(text)] as const,
+          ([name, text]) => [name, text === undefined ? null : scalar(text), text?.trim()] as const,
         );
     }
     case 'number':
       return (line) => {
         const value = scalar(line);
         if (typeof value !== 'number' && typeof value !== 'bigint' && !(value instanceof NoNumber)) throw new Error('no number');
-        return [[key, value]];
+        return [[key, value, line.trim()]];
       };
   }
 }
@@ -117,9 +116,7 @@ function scalar(text: string): Pair[1] {
   if (trimmed === '') return null;
   if (trimmed === 'true' || trimmed === 'false') return trimmed === 'true';
   if (NO_NUMBER.test(trimmed)) return new NoNumber(trimmed);
-  if (!NUMBER.test(trimmed)) return trimmed;
-  const value = Number(trimmed);
-  return Number.isSafeInteger(value) || !WHOLE_NUMBER.test(trimmed) ? value : BigInt(trimmed);
+  return numberOfText(trimmed) ?? trimmed;
 }
 
 export interface CsvField {

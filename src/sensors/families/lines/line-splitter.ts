@@ -3,8 +3,11 @@
  * Nobody opens a port just between two lines: what comes before the first line end may be the rest of a line, and is dropped.
  */
 
+type LineEncoding = 'utf8' | 'latin1';
+
 export class LineSplitter {
   readonly #delimiter: Buffer;
+  readonly #encoding: LineEncoding;
   readonly #maxBytes: number;
   readonly #onLine: (line: string) => void;
   readonly #onTooLong: () => void;
@@ -16,11 +19,13 @@ export class LineSplitter {
   /** @param options.maxBytes in bytes, without the delimiter. */
   constructor(options: {
     readonly delimiter: string;
+    readonly encoding?: LineEncoding;
     readonly maxBytes: number;
     readonly onLine: (line: string) => void;
     readonly onTooLong?: () => void;
   }) {
-    this.#delimiter = Buffer.from(options.delimiter, 'utf8');
+    this.#delimiter = Buffer.from(options.delimiter, options.encoding ?? 'utf8');
+    this.#encoding = options.encoding ?? 'utf8';
     this.#maxBytes = options.maxBytes;
     this.#onLine = options.onLine;
     this.#onTooLong = options.onTooLong ?? (() => {});
@@ -31,7 +36,7 @@ export class LineSplitter {
     return !this.#hasTaken;
   }
 
-  /** Takes a piece of any size; lines are decoded as UTF-8, bytes that are none become U+FFFD. */
+  /** Takes a piece of any size; bytes that its encoding does not have become U+FFFD. */
   splitBytes(bytes: Uint8Array): void {
     this.#hasTaken = true;
     let buffer = this.#rest.length === 0 ? Buffer.from(bytes) : Buffer.concat([this.#rest, bytes]);
@@ -40,7 +45,7 @@ export class LineSplitter {
       buffer = buffer.subarray(end + this.#delimiter.length);
       if (this.#skipping) this.#skipping = false;
       else if (line.length > this.#maxBytes) this.#onTooLong();
-      else this.#onLine(line.toString('utf8'));
+      else this.#onLine(line.toString(this.#encoding));
     }
     // A delimiter may be cut in two: what could be its beginning is kept.
     if (buffer.length > this.#maxBytes + this.#delimiter.length) {
