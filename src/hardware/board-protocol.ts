@@ -11,7 +11,7 @@
 import type { Recovery } from '../errors/agent-error.ts';
 import type { JsonValue } from '../host/json.ts';
 import type { InputRequest, Level, LineDescription, OutputRequest } from './gpio-port.ts';
-import type { PwmRequest, PwmState } from './pwm-port.ts';
+import type { PwmChip, PwmRequest, PwmState } from './pwm-port.ts';
 import type { SerialDescription, SerialSettings } from './serial-port.ts';
 
 /** Every operation with its parameters and its result. */
@@ -41,7 +41,7 @@ export interface BoardOperations {
   'pwm.open': { params: PwmRequest; result: { readonly handle: number } };
   'pwm.set': { params: PwmState & { readonly handle: number }; result: null };
   'pwm.read': { params: { readonly handle: number }; result: PwmState };
-  'pwm.list': { params: Empty; result: readonly { readonly chip: number; readonly channels: number }[] };
+  'pwm.list': { params: Empty; result: readonly { readonly chip: PwmChip; readonly channels: number }[] };
   /** Releases a line, port or channel. */
   close: { params: { readonly handle: number }; result: null };
   /** Everything done to a line, oldest first; the line as `chip:offset` or its name. */

@@ -8,6 +8,7 @@
  */
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { BCM_NAME, RASPBERRY_PI_LABELS } from '../config/fields/lines-and-ports.ts';
 import { type AgentError, retryable } from '../errors/agent-error.ts';
 import { type LineReference, lineInWords } from './gpio-port.ts';
 
@@ -35,10 +36,6 @@ export function inWords({ chip, offset }: FoundLine): string {
   const name = chip.lineNames[offset];
   return `GPIO line ${offset} of ${chip.label}${name ? ` (${name})` : ''}`;
 }
-
-/** The chips that carry the pin header on each generation of Raspberry Pi. */
-const RASPBERRY_PI_LABELS: ReadonlySet<string> = new Set(['pinctrl-bcm2835', 'pinctrl-bcm2711', 'pinctrl-rp1']);
-const BCM_NAME = /^(?:GPIO|BCM)[ _-]?(\d{1,3})$/i;
 
 /** @throws AgentError `hardware/gpio-no-chip` or `hardware/gpio-no-line` (retry), naming what there is instead. */
 export function findLine(chips: readonly GpioChip[], reference: LineReference): FoundLine {

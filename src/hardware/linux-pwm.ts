@@ -3,8 +3,8 @@
  * while the channel is disabled, and before Linux 6.11 only when it has a period, which a fresh channel does not.
  */
 import { constants } from 'node:fs';
-import { access, readdir, readFile, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { access, readdir, readFile, realpath, writeFile } from 'node:fs/promises';
+import { basename, join } from 'node:path';
 import { retryable, systemCode } from '../errors/agent-error.ts';
 import type { Clock } from '../host/clock.ts';
 import { hardwareFault } from './linux-faults.ts';
@@ -46,8 +46,8 @@ export class LinuxPwm implements PwmPort {
   }
 
   async openChannel({ chip, channel, polarity = 'normal' }: PwmRequest, signal: AbortSignal): Promise<PwmChannel> {
-    const what = `PWM channel ${channel} of pwmchip${chip}`;
-    const chipFolder = join(this.#classFolder, `pwmchip${chip}`);
+    const what = `PWM channel ${channel} of ${typeof chip === 'number' ? `pwmchip${chip}` : chip}`;
+    const chipFolder = join(this.#classFolder, typeof chip === 'number' ? `pwmchip${chip}` : await this.#chipOf(chip, what));
     const folder = join(chipFolder, `pwm${channel}`);
     if (this.#held.has(folder)) throw retryable('hardware/pwm-busy', `${what} is already in use by this agent`);
     this.#held.add(folder);
@@ -80,7 +80,7 @@ export class LinuxPwm implements PwmPort {
   }
 
   async list(_signal: AbortSignal): Promise<readonly { readonly chip: number; readonly channels: number }[]> {
-    const names = (await readdir(this.#classFolder).catch(() => [])).filter((name) => /^pwmchip\d+$/.test(name));
+    const names = await this.#chipNames();
     const channelsOf = async (name: string): Promise<number> => Number(await text(join(this.#classFolder, name), 'npwm'));
     const chips = names.map(async (name) => ({ chip: Number(name.slice(7)), channels: await channelsOf(name) }));
     return (await Promise.all(chips)).sort((a, b) => a.chip - b.chip);
@@ -88,6 +88,24 @@ export class LinuxPwm implements PwmPort {
 
   async close(): Promise<void> {
     this.#held.clear();
+  }
+
+  async #chipNames(): Promise<readonly string[]> {
+    return (await readdir(this.#classFolder).catch(() => [])).filter((name) => /^pwmchip\d+$/.test(name));
+  }
+
+  /** The number that this kernel gave to a device's chip: `device` links to the device's own folder. */
+  async #chipOf(device: string, what: string): Promise<string> {
+    const found = (await this.#chipNames()).map(async (name) => {
+      const link = await realpath(join(this.#classFolder, name, 'device')).catch(() => '');
+      return { name, device: basename(link) };
+    });
+    const chips = await Promise.all(found);
+    const [chip, another] = chips.filter((one) => one.device === device);
+    if (chip !== undefined && another === undefined) return chip.name;
+    const reason = another === undefined ? 'the kernel shows no PWM chip of this device' : 'several chips are of this device; use a number';
+    const there = chips.map((one) => `${one.device} (${one.name})`).join(', ');
+    throw retryable('hardware/pwm-no-channel', `${what}: ${reason}; there is ${there === '' ? 'none' : there}`);
   }
 
   async #checkChannel(chipFolder: string, channel: number, what: string): Promise<void> {

@@ -1,8 +1,10 @@
 /** PWM channels: a period and the part of it that is high. */
 
+/** A chip by its number N of /sys/class/pwm/pwmchipN, which another kernel may give to another chip; or by the name of its device. */
+export type PwmChip = number | string;
+
 export interface PwmRequest {
-  /** The chip's number: 0 is /sys/class/pwm/pwmchip0. */
-  readonly chip: number;
+  readonly chip: PwmChip;
   readonly channel: number;
   /** Default `normal`; `inversed` where the hardware can. Taken up with the first `set`. */
   readonly polarity?: 'normal' | 'inversed';
@@ -29,7 +31,7 @@ export interface PwmPort {
   /** @throws AgentError `hardware/pwm-no-channel`, `hardware/pwm-busy`, `hardware/no-permission` (all retry). */
   openChannel(request: PwmRequest, signal: AbortSignal): Promise<PwmChannel>;
   /** Each chip with how many channels it has. */
-  list(signal: AbortSignal): Promise<readonly { readonly chip: number; readonly channels: number }[]>;
+  list(signal: AbortSignal): Promise<readonly { readonly chip: PwmChip; readonly channels: number }[]>;
   /** Idempotent. */
   close(): Promise<void>;
 }

@@ -101,7 +101,7 @@ const boardSchema = z.strictObject({
     )
     .default([]),
   oneWire: z.array(z.strictObject({ id: z.string().regex(/^[0-9a-f]{2}-[0-9a-f]{12}$/), signal: signalSchema, keys })).default([]),
-  pwm: z.array(z.strictObject({ chip: z.int().min(0), channels: z.int().min(1).max(64) })).default([]),
+  pwm: z.array(z.strictObject({ chip: z.union([z.int().min(0), z.string()]), channels: z.int().min(1).max(64) })).default([]),
 });
 
 export type BoardConfig = z.infer<typeof boardSchema>;

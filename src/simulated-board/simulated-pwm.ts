@@ -13,7 +13,7 @@ const OFF: PwmState = { periodNs: 0, dutyNs: 0, enabled: false };
 
 export class SimulatedPwm {
   readonly #context: BoardContext;
-  readonly #chips: ReadonlyMap<number, number>;
+  readonly #chips: ReadonlyMap<PwmRequest['chip'], number>;
   readonly #states = new Map<string, PwmState>();
   readonly #held = new Set<string>();
 

@@ -21,7 +21,7 @@ export interface Places {
   readonly kind: string;
   readonly line?: GpioLineConfig;
   readonly port?: string;
-  readonly chip?: number;
+  readonly chip?: number | string;
   readonly channel?: number;
   readonly arguments?: readonly string[];
 }

@@ -2,7 +2,7 @@
 import { placesOf } from '../../kinds/actuator-kinds.ts';
 import { type ConfigPath, pathText } from '../fields/config-fault.ts';
 import { type Finding, finding, repeated } from '../fields/findings.ts';
-import { lineLabel } from '../fields/lines-and-ports.ts';
+import { likelySameLine, lineIdentity } from '../fields/lines-and-ports.ts';
 import type { ActuatorConfig, ModbusConnectionConfig, SensorConfig } from '../schema/agent-config.ts';
 import type { Check, ConfigDraft } from './draft.ts';
 
@@ -14,11 +14,22 @@ interface Claim {
 
 export const checkLines: Check = (draft) => {
   const lockout = draft.sections.rpc?.lockout.line;
-  const claims = devices(draft).flatMap(({ config, path }) =>
-    'line' in config ? [{ what: lineLabel(config.line), path: [...path, 'line'] }] : [],
-  );
-  if (lockout !== undefined) claims.push({ what: lineLabel(lockout), path: ['rpc', 'lockout', 'line'] });
-  return twice(claims, 'two users of one GPIO line', 'a line of its own');
+  const users = devices(draft).flatMap(({ config, path }) => ('line' in config ? [{ line: config.line, path: [...path, 'line'] }] : []));
+  if (lockout !== undefined) users.push({ line: lockout, path: ['rpc', 'lockout', 'line'] });
+  const claims = users.map(({ line, path }) => ({ what: lineIdentity(line), path }));
+  const byIdentity = new Map(claims.map((claim) => [claim.what, claim]));
+  // The kernel numbers its chips: on some boards the first one is another than the pin header's.
+  const likely = users.flatMap(({ line, path }) => {
+    const other = byIdentity.get(likelySameLine(line) ?? '');
+    if (other === undefined) return [];
+    return [
+      finding(path, `on most boards ${other.what}:`, `a line of its own; ${pathText(other.path)} has it already`, {
+        value: lineIdentity(line),
+        warning: true,
+      }),
+    ];
+  });
+  return [...twice(claims, 'two users of one GPIO line', 'a line of its own'), ...likely];
 };
 
 export const checkBuses: Check = (draft) => {

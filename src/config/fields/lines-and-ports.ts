@@ -21,14 +21,26 @@ const lineInput = z.union([
   text(/^\S{1,64}$/, 'a line name such as GPIO17, or {chip: gpiochip0, offset: 17}'),
 ]);
 
+/** The chips that carry the pin header on each generation of Raspberry Pi. */
+export const RASPBERRY_PI_LABELS: ReadonlySet<string> = new Set(['pinctrl-bcm2835', 'pinctrl-bcm2711', 'pinctrl-rp1']);
+/** The number of a pin of that header, as people write it. */
+export const BCM_NAME = /^(?:GPIO|BCM)[ _-]?(\d{1,3})$/i;
+
 /** A line by chip and offset, or by its name (which includes `GPIO17`, the BCM number on a Raspberry Pi); hardware's LineReference. */
 export type GpioLineConfig = string | { readonly chip: string; readonly offset: number };
 
 export const gpioLine = () => lineInput.transform((line): GpioLineConfig => (typeof line === 'number' ? `GPIO${line}` : line));
 
-/** A line as people read it, and as it is compared: `gpiochip0:17`, `GPIO17`. */
-export function lineLabel(line: GpioLineConfig): string {
-  return typeof line === 'string' ? line : `${line.chip}:${line.offset}`;
+/** A line as it is compared: one of the pin header is `GPIO17` in each spelling that says so. */
+export function lineIdentity(line: GpioLineConfig): string {
+  if (typeof line !== 'string') return RASPBERRY_PI_LABELS.has(line.chip) ? `GPIO${line.offset}` : `${line.chip}:${line.offset}`;
+  const bcm = BCM_NAME.exec(line)?.[1];
+  return bcm === undefined ? line : `GPIO${Number(bcm)}`;
+}
+
+/** The line of the first chip that most boards have as this one; undefined where there is no such. */
+export function likelySameLine(line: GpioLineConfig): string | undefined {
+  return typeof line !== 'string' && line.chip === 'gpiochip0' ? `GPIO${line.offset}` : undefined;
 }
 
 /** Fields of a sensor that reads one GPIO line. */

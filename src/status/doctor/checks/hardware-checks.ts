@@ -24,7 +24,7 @@ export function neededDevices(config: AgentConfig): readonly NeededDevice[] {
   const users: {
     readonly user: SensorConfig | ActuatorConfig;
     readonly device?: NeededDevice | undefined;
-    readonly chip?: number | undefined;
+    readonly chip?: number | string | undefined;
   }[] = [
     ...config.sensors.map((sensor) => ({ user: sensor, device: definitionOf(sensor.kind).device })),
     ...config.actuators.map((user) => ({ user, chip: placesOf(user).chip })),
@@ -41,7 +41,7 @@ export function neededDevices(config: AgentConfig): readonly NeededDevice[] {
       );
     if ('port' in user) needed.set(user.port, PLUG_IN);
     if ('connection' in user && user.connection.transport === 'rtu') needed.set(user.connection.port, PLUG_IN);
-    if (chip !== undefined) needed.set(`/sys/class/pwm/pwmchip${chip}`, ENABLE_PWM);
+    if (typeof chip === 'number') needed.set(`/sys/class/pwm/pwmchip${chip}`, ENABLE_PWM);
   }
   return [...needed].map(([path, enable]) => ({ path, enable }));
 }
