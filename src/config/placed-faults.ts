@@ -16,7 +16,7 @@ export interface FaultySource extends Pick<ResolvedSecrets, 'tree' | 'hidden'> {
 export function inPlace(faults: readonly PathFault[], { schema, source, tree, hidden }: FaultySource): readonly ConfigFault[] {
   // A fault in a file's content stands where the file is named.
   const standing = faults.map((fault) => ({ fault, path: hidden.get(pathText(fault.path)) ?? fault.path }));
-  // What is wrong in a template is wrong in each item that it makes, and told once.
+  // A fault of a template is one of each item that it makes, and told once.
   const once = new Map(standing.map((one) => [identityOf(one.fault, source), one] as const).toReversed());
   const sorted = [...once.values()]
     .toReversed()

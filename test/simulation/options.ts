@@ -137,6 +137,9 @@ function ofEquipment(chance: Chance): Pick<DrawnOptions, 'dressed' | 'sensors' |
 }
 
 /** Beginnings of paths that no world's configuration has. */
+/** Words of the conversion chain that registers have, too. */
+const CONVERSION = ['nulls', 'map', 'bytes', 'mask', 'shift', 'bcd', 'signMagnitude'] as const;
+
 export const NOT_IN_WORLDS: readonly (readonly [beginning: string, reason: string])[] = [
   ['platform.accessTokenFile', 'secrets come through the real reader; test/unit/config holds the three ways'],
   ['platform.accessTokenCredential', 'as accessTokenFile'],
@@ -152,6 +155,18 @@ export const NOT_IN_WORLDS: readonly (readonly [beginning: string, reason: strin
   ['provisioning.onOtherBoard', 'a moved card provisions by the default; test/unit/provisioning holds the others'],
   ['time.trust', 'clocks of worlds are judged under the default; test/unit/host/time-sync tests hold the others'],
   ['hardware.', 'a world is its board'],
+  ['sensors[].prefix', 'names keys only: test/field-cases/templates.test.ts'],
+  ...[...CONVERSION, 'type', 'decimal', 'radix', 'bits', 'signed', 'table', 'min$', 'max$', 'maxStep'].map(
+    (word) => [`sensors[].keys.*.${word}`, 'a value is converted before a world sees it: test/field-cases/conversion.test.ts'] as const,
+  ),
+  ...CONVERSION.map((word) => [`sensors[](modbus).registers.*.${word}`, 'as in keys'] as const),
+  ['sensors[](modbus).registers.*.scaleFrom', 'as in keys'],
+  ['sensors[](serial-line).encoding', 'lines of a world are ASCII: test/field-cases'],
+  ['sensors[](nmea).checksum', 'receivers of a world count: test/field-cases/nmea.test.ts'],
+  ['sensors[](nmea).sentences', 'as checksum'],
+  ['sensors[](nmea).transducers', 'as checksum'],
+  ['sensors[](http)', 'the network of a world has no hosts: src/sensors/http/http.test.ts'],
+  ['sensors[](derived)', 'made of others without a device: src/sensors/derived/derived.test.ts, and a rule or an alarm sees no difference'],
   ['sensors[](modbus).model', 'its registers are read before a world begins: test/unit/config/models.test.ts'],
   ['sensors[](modbus).only', 'as model'],
   ['rules[].enabled', 'a rule that is off does nothing'],

@@ -102,6 +102,20 @@ describe('a derived value', () => {
     expect(sensor.refused?.().map(({ key, fault }) => [key, fault.message])).toEqual([['share', 'the expression gives no number']]);
   });
 
+  it('is calculated at once where its keys came before, as after a reload', async () => {
+    measure('meter', { u: 230, current: 2 });
+    await derived({ power: 'voltage * current', other: 'gone + 1' });
+    expect(heard.map(({ key, value }) => [key, value])).toEqual([['power', 460]]);
+  });
+
+  it('fails as a whole when none of its values can be calculated', async () => {
+    const sensor = await derived({ sum: 'a + b' });
+    measure('one', { a: 1, b: 'x' });
+    await expect(sensor.read(signal)).rejects.toMatchObject({ code: 'sensors/bad-expression' });
+    measure('one', { b: 1 });
+    expect(await sensor.read(signal)).toEqual([]);
+  });
+
   it('is a part where one of its keys is', async () => {
     await derived({ twice: '2 * a' });
     measure('one', { a: 1 }, { isPart: true });

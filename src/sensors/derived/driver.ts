@@ -8,7 +8,7 @@ import { type Expression, type ExpressionHistory, type ExpressionValue, loadExpr
 import { given } from '../../host/given.ts';
 import { Listeners } from '../../host/listeners.ts';
 import { SavedTotal, type SavedTotalDeps } from '../families/totals/saved-total.ts';
-import { type Outcome, outcomeOf, sorted } from '../kind/outcome.ts';
+import { outcomeOf, sorted } from '../kind/outcome.ts';
 import type { Reading, Refusal, Sensor } from '../kind/sensor.ts';
 import type { MeasuredValue, SensorDeps, ValuesOfSensors } from '../kind/sensor-deps.ts';
 import { sensorFault } from '../kind/sensor-fault.ts';
@@ -38,28 +38,27 @@ export async function open(config: DerivedConfig, deps: SensorDeps, _signal: Abo
   });
   await Promise.all(totals.map((total) => total.load()));
   const readings = new Listeners<[readonly Reading[]]>();
-  let refused: readonly Refusal[] = [];
-  const missing = (): readonly Refusal[] => made.flatMap((one) => one.missing(values) ?? []);
-  const stop = values.onValues((keys) => {
-    const due = made.filter(({ inputs }) => inputs.some((input) => keys.has(input)));
-    if (due.length === 0) return;
-    const outcomes = due.flatMap((one) => one.calculate(values));
-    const faults = outcomes.filter((outcome) => 'fault' in outcome);
-    const told = new Set(faults.map(({ key }) => key));
-    refused = [...faults, ...missing().filter(({ key }) => !told.has(key))];
-    const given = outcomes.filter((outcome): outcome is Reading => !('fault' in outcome));
+  const refused = (): readonly Refusal[] => made.flatMap((one) => one.refusal(values) ?? []);
+  const calculate = (due: readonly DerivedValue[]): void => {
+    const given = due.flatMap((one) => one.calculate(values) ?? []);
     if (given.length > 0) readings.tell(given);
-  });
+  };
+  const stop = values.onValues((keys) => calculate(made.filter(({ inputs }) => inputs.some((input) => keys.has(input)))));
   return {
     name,
     speaksByItself: true,
     read: async () => {
-      const lost = missing();
+      const lost = refused();
       if (lost.length === made.length) sorted(lost);
       return [];
     },
-    refused: () => refused,
-    subscribe: readings.add,
+    refused,
+    subscribe: (listener) => {
+      const end = readings.add(listener);
+      // Its keys may have come before, and come again in an hour.
+      calculate(made);
+      return end;
+    },
     close: async () => {
       stop();
       await Promise.all(totals.map((total) => total.close()));
@@ -71,6 +70,7 @@ class DerivedValue {
   readonly #key: string;
   readonly #expression: Expression;
   readonly #history: PlacesOfHistory;
+  #fault: Refusal | undefined;
 
   constructor(key: string, expression: Expression, history: PlacesOfHistory) {
     this.#key = key;
@@ -82,25 +82,22 @@ class DerivedValue {
     return this.#expression.inputs;
   }
 
-  /** The refusal for a key that is not there. */
-  missing(values: ValuesOfSensors): Refusal | undefined {
+  /** The refusal for a key that is not there, or for what could not be calculated last. */
+  refusal(values: ValuesOfSensors): Refusal | undefined {
     const outcome = outcomeOf(this.#key, () => {
       for (const input of this.inputs) values.current(input);
       return { key: this.#key, value: 0 };
     });
-    return 'fault' in outcome ? outcome : undefined;
+    return 'fault' in outcome ? outcome : this.#fault;
   }
 
-  /** Nothing while a function that remembers has no value before. */
-  calculate(values: ValuesOfSensors): readonly Outcome[] {
+  /** Undefined when it is refused, and while a function that remembers has no value before. */
+  calculate(values: ValuesOfSensors): Reading | undefined {
     const key = this.#key;
     let isFirst = false;
     const outcome = outcomeOf(key, () => {
       const inputs = this.inputs.map((input) => ({ input, ...values.current(input) }));
-      const newest = inputs.reduce<MeasuredValue | undefined>(
-        (one, other) => (one && one.monotonicMs >= other.monotonicMs ? one : other),
-        undefined,
-      );
+      const [newest] = inputs.toSorted((one, other) => other.monotonicMs - one.monotonicMs);
       this.#history.begin(newest?.monotonicMs ?? 0);
       const value = this.#evaluate(inputs.map(({ input, value }) => plain(input, value)));
       isFirst = typeof value === 'number' && Number.isNaN(value) && this.#history.isFirst;
@@ -108,7 +105,8 @@ class DerivedValue {
       const isPart = inputs.some((one) => one.isPart === true);
       return { key, value, ...given({ monotonicMs: newest?.monotonicMs, takenAtMs: newest?.takenAtMs }), ...(isPart && { isPart }) };
     });
-    return isFirst ? [] : [outcome];
+    this.#fault = 'fault' in outcome ? outcome : undefined;
+    return isFirst || 'fault' in outcome ? undefined : outcome;
   }
 
   #evaluate(values: readonly ExpressionValue[]): ExpressionValue {

@@ -99,8 +99,8 @@ describe('an HTTP device', () => {
     ]);
     const text = await sensor(`http://127.0.0.1:${port}/t`, { format: 'regex', pattern: 'tempf=(?<t>[0-9.]+)&humidity=(?<h>\\d+)' });
     expect(await text.read(signal)).toEqual([
-      { key: 't', value: 71.6 },
-      { key: 'h', value: 40 },
+      { key: 't', value: 71.6, text: '71.6' },
+      { key: 'h', value: 40, text: '40' },
     ]);
   });
 

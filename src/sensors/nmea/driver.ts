@@ -21,7 +21,7 @@ interface Heard {
   readonly reading: Reading;
   readonly atMs: number;
 }
-/** What one kind of sentence said last. */
+/** Last sentence of one kind. */
 interface Source {
   readonly readings: Map<string, Heard>;
   atMs: number;
