@@ -6,10 +6,10 @@ import { z } from 'zod';
 import { deviceNameFindings } from '../config/checks/templates.ts';
 import { nearest, oneOf } from '../config/fields/did-you-mean.ts';
 import { filePath, text, url } from '../config/fields/fields.ts';
+import { isLikeKey, withoutUser } from '../config/fields/shown-value.ts';
 import { deviceNameTemplate } from '../config/schema/platform.ts';
 import { bare } from '../config/schema/schema-walk.ts';
-import { isLikeKey, withoutUser } from '../config/shown-value.ts';
-import { expectedOf } from '../config/zod-faults.ts';
+import { expectedOf } from '../config/yaml/zod-faults.ts';
 import { usageError } from './exit-code.ts';
 import { printable } from './printer.ts';
 

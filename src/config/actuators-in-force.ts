@@ -23,8 +23,8 @@ import { actuatorSchema } from './schema/actuators.ts';
 import type { ActuatorConfig, AgentConfig, HardwareConfig } from './schema/agent-config.ts';
 import { hardwareSchema } from './schema/local.ts';
 import { withEnvironment } from './secret-sources.ts';
-import { readYaml } from './yaml-source.ts';
-import { faultsOf } from './zod-faults.ts';
+import { readYaml } from './yaml/yaml-source.ts';
+import { faultsOf } from './yaml/zod-faults.ts';
 
 const NAME = 'actuators-in-force.json';
 const FORMAT = { format: 'turnstone/actuators-in-force', version: 1 } as const;

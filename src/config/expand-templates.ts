@@ -10,7 +10,7 @@ import { pathText } from './fields/config-fault.ts';
 import { didYouMeanWhenTold, oneOf } from './fields/did-you-mean.ts';
 import { type Finding, finding, findingAtKey } from './fields/findings.ts';
 import { MAX_ITEMS } from './schema/agent-config.ts';
-import type { YamlSource } from './yaml-source.ts';
+import type { YamlSource } from './yaml/yaml-source.ts';
 
 /** Values of all items together: 1,000 sensors with a hundred values each. */
 const MAX_VALUES = 100_000;

@@ -16,7 +16,7 @@ import { draftOf, freezeDeeply } from './parse-draft.ts';
 import { type AgentConfig, configShape } from './schema/agent-config.ts';
 import { bare, type FieldMeta, knownKeys, memberSchema } from './schema/schema-walk.ts';
 import { followPeriod } from './schema/sensors.ts';
-import { expectedOf } from './zod-faults.ts';
+import { expectedOf } from './yaml/zod-faults.ts';
 
 type Schema = z.core.$ZodType;
 

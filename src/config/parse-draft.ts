@@ -7,7 +7,7 @@ import { actuatorSchema } from './schema/actuators.ts';
 import { type AgentConfig, configSchema, configShape, MAX_ITEMS } from './schema/agent-config.ts';
 import { ruleSchema } from './schema/rules.ts';
 import { sensorSchema } from './schema/sensors.ts';
-import { faultsOf } from './zod-faults.ts';
+import { faultsOf } from './yaml/zod-faults.ts';
 
 type Items = keyof typeof MAX_ITEMS;
 

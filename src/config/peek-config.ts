@@ -6,7 +6,7 @@ import type { Environment } from '../host/environment.ts';
 import { DEFAULT_CONFIG_FILE, DEFAULT_RUN_FOLDER, DEFAULT_STATE_FOLDER } from './fields/default-places.ts';
 import { type HardwareConfig, hardwareSchema } from './schema/local.ts';
 import { withEnvironment } from './secret-sources.ts';
-import { readYaml } from './yaml-source.ts';
+import { readYaml } from './yaml/yaml-source.ts';
 
 /** @throws AgentError `config/unreadable`: retry for what a disk or a right may mend, else stop. */
 export async function readConfigBytes(path: string): Promise<Uint8Array> {

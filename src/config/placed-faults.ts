@@ -1,11 +1,11 @@
 /** Faults told where they stand in the file, without its secrets. */
 import type { z } from 'zod';
 import { type ConfigFault, type PathFault, pathText } from './fields/config-fault.ts';
+import { isHarmless } from './fields/shown-value.ts';
 import { fieldAt } from './schema/schema-walk.ts';
 import type { ResolvedSecrets } from './secret-sources.ts';
-import { isHarmless } from './shown-value.ts';
-import { MAX_FAULTS } from './yaml-bounds.ts';
-import type { YamlSource } from './yaml-source.ts';
+import { MAX_FAULTS } from './yaml/yaml-bounds.ts';
+import type { YamlSource } from './yaml/yaml-source.ts';
 
 export interface FaultySource extends Pick<ResolvedSecrets, 'tree' | 'hidden'> {
   readonly schema: z.core.$ZodType;

@@ -24,7 +24,7 @@ import { inPlace } from './placed-faults.ts';
 import { type AgentConfig, configSchema } from './schema/agent-config.ts';
 import { visitFields } from './schema/schema-walk.ts';
 import { resolveSecrets } from './secret-sources.ts';
-import { readYaml } from './yaml-source.ts';
+import { readYaml } from './yaml/yaml-source.ts';
 
 export interface ReadConfigDeps {
   readonly environment: Environment;

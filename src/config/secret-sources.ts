@@ -10,9 +10,9 @@ import { readUserFile } from '../host/durable-file.ts';
 import type { Environment } from '../host/environment.ts';
 import { type ConfigPath, type PathFault, pathText } from './fields/config-fault.ts';
 import { didYouMeanWhenTold } from './fields/did-you-mean.ts';
+import { isWord } from './fields/shown-value.ts';
 import { knownKeys, visitFields } from './schema/schema-walk.ts';
-import { isWord } from './shown-value.ts';
-import { MAX_FAULTS } from './yaml-bounds.ts';
+import { MAX_FAULTS } from './yaml/yaml-bounds.ts';
 
 /** `${NAME}`; `$${` is kept as `${`, and `${` without name and end is a mistake. */
 const REFERENCE = /\$?\$\{(?:([A-Za-z_][A-Za-z0-9_]*)\})?/g;

@@ -6,11 +6,11 @@ import { stringify } from 'yaml';
 import type { z } from 'zod';
 import type { Environment } from '../host/environment.ts';
 import { expandTemplates } from './expand-templates.ts';
+import { isHarmless, isLikeKey, withoutUser } from './fields/shown-value.ts';
 import { configSchema } from './schema/agent-config.ts';
 import { bare, fieldAt, memberSchema, visitFields } from './schema/schema-walk.ts';
 import { resolveSecrets } from './secret-sources.ts';
-import { isHarmless, isLikeKey, withoutUser } from './shown-value.ts';
-import { readYaml } from './yaml-source.ts';
+import { readYaml } from './yaml/yaml-source.ts';
 
 export interface ShownConfig {
   /** Undefined when nobody can tell what in it is secret. */

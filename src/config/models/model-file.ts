@@ -10,8 +10,8 @@ import { modbus } from '../../sensors/modbus/definition.ts';
 import { type ConfigFault, pathText } from '../fields/config-fault.ts';
 import { list, platformKey, section, table, text, whole } from '../fields/fields.ts';
 import { MEASUREMENT_UNITS } from '../fields/measurement-keys.ts';
-import { readYaml } from '../yaml-source.ts';
-import { faultsOf } from '../zod-faults.ts';
+import { readYaml } from '../yaml/yaml-source.ts';
+import { faultsOf } from '../yaml/zod-faults.ts';
 
 /** Options of a register as a Modbus sensor has them; checked when the model is whole. */
 const options = () => table(z.string(), z.unknown());

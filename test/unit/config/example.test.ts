@@ -8,7 +8,7 @@ import { faultLine } from '../../../src/config/fields/config-fault.ts';
 import { readConfig } from '../../../src/config/read-config.ts';
 import { configSchema } from '../../../src/config/schema/agent-config.ts';
 import { bare } from '../../../src/config/schema/schema-walk.ts';
-import { readYaml } from '../../../src/config/yaml-source.ts';
+import { readYaml } from '../../../src/config/yaml/yaml-source.ts';
 
 const EXAMPLE = resolve(import.meta.dirname, '../../../config/turnstone.example.yaml');
 

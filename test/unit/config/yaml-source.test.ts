@@ -1,6 +1,6 @@
 /** Bounds of a file, before anybody asks what it says. */
 import { describe, expect, it } from 'vitest';
-import { readYaml } from '../../../src/config/yaml-source.ts';
+import { readYaml } from '../../../src/config/yaml/yaml-source.ts';
 
 /** Line, column and words of each fault. */
 const faultsOf = (source: string | Uint8Array): string[] =>

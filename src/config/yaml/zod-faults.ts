@@ -1,11 +1,11 @@
 /** Turns the schema library's issues into faults with words for people. */
 
 import { safeParse, type z } from 'zod';
-import type { ConfigPath, PathFault } from './fields/config-fault.ts';
-import { didYouMean, nearest, oneOf } from './fields/did-you-mean.ts';
-import { parseQuantity } from './fields/quantity.ts';
-import { bare, fieldAt, knownKeys } from './schema/schema-walk.ts';
-import { isLikeKey } from './shown-value.ts';
+import type { ConfigPath, PathFault } from '../fields/config-fault.ts';
+import { didYouMean, nearest, oneOf } from '../fields/did-you-mean.ts';
+import { parseQuantity } from '../fields/quantity.ts';
+import { isLikeKey } from '../fields/shown-value.ts';
+import { bare, fieldAt, knownKeys } from '../schema/schema-walk.ts';
 import { MAX_FAULTS } from './yaml-bounds.ts';
 
 type Schema = z.core.$ZodType;

@@ -3,8 +3,8 @@
  * a small file into a large tree, and nothing lies deeper than a configuration does.
  */
 import { type Document, isAlias, isMap, isScalar, isSeq, type Node, type Pair, Scalar } from 'yaml';
-import type { ConfigPath, PathFault } from './fields/config-fault.ts';
-import { didYouMeanWhenTold } from './fields/did-you-mean.ts';
+import type { ConfigPath, PathFault } from '../fields/config-fault.ts';
+import { didYouMeanWhenTold } from '../fields/did-you-mean.ts';
 import { MAX_FAULTS } from './yaml-bounds.ts';
 
 /** The schema itself is at most 9 deep; JSON Schemas of RPC parameters go deeper. */

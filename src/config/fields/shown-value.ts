@@ -1,6 +1,6 @@
 /** Which values of a configuration a message may show. */
 import type { z } from 'zod';
-import type { Bare } from './schema/schema-walk.ts';
+import type { Bare } from '../schema/schema-walk.ts';
 
 /** User and password, whatever signs are in them, and what a query may hold. */
 const USER_IN_URL = /(\bhttps?:\/*|:\/\/)\S*@/gi;

@@ -3,9 +3,9 @@
  * duplicate keys, unknown tags, unknown anchors, a second document and `__proto__` are faults.
  */
 import { type Document, isAlias, isMap, isScalar, isSeq, LineCounter, type Pair, type YAMLMap } from 'yaml';
-import { given } from '../host/given.ts';
-import { type ConfigFault, type ConfigPath, type PathFault, pathText } from './fields/config-fault.ts';
-import { withoutUser } from './shown-value.ts';
+import { given } from '../../host/given.ts';
+import { type ConfigFault, type ConfigPath, type PathFault, pathText } from '../fields/config-fault.ts';
+import { withoutUser } from '../fields/shown-value.ts';
 import { composeBounded, decodeText, YamlLimit } from './yaml-bounds.ts';
 import { isMergeKey, type TreeFault, treeOf } from './yaml-tree.ts';
 
