@@ -1,6 +1,7 @@
 /** Last value of each key of all sensors, under the name that the platform knows, after conversion; what derived values are made of. */
 import { rulesOfReading } from '../config/keys/sensor-keys.ts';
 import type { SensorConfig } from '../config/schema/agent-config.ts';
+import { getOrInsert } from '../host/get-or-insert.ts';
 import { Listeners } from '../host/listeners.ts';
 import type { Sample } from './kind/sensor.ts';
 import type { MeasuredValue, ValuesOfSensors } from './kind/sensor-deps.ts';
@@ -10,16 +11,12 @@ import type { SensorState } from './sampler.ts';
 /** Whoever makes keys up as they go must not fill the memory. */
 const MAX_KEYS = 10_000;
 
-interface KeptValue extends MeasuredValue {
-  readonly sensor: string;
-  /** The driver's own key. */
-  readonly driverKey: string;
-}
-
 export class MeasuredValues implements ValuesOfSensors {
   readonly #sensors: () => readonly SensorConfig[];
-  readonly #values = new Map<string, KeptValue>();
+  readonly #values = new Map<string, Sample>();
   readonly #states = new Map<string, Pick<SensorState, 'state' | 'refused' | 'error'>>();
+  /** The platform's names, by the configuration of the sensor: thousands of values a second ask for them. */
+  readonly #names = new WeakMap<SensorConfig, Map<string, string>>();
   readonly #listeners = new Listeners<[ReadonlySet<string>]>();
   readonly onValues = this.#listeners.add;
 
@@ -33,7 +30,7 @@ export class MeasuredValues implements ValuesOfSensors {
     if (kept === undefined) throw sensorFault('no-input', `${key} has not come yet`);
     const { state, refused = [], error } = this.#states.get(kept.sensor) ?? {};
     if (state === 'failing') throw sensorFault('no-input', `${key} is missing, as ${kept.sensor} fails: ${error?.message}`);
-    const refusal = refused.find((one) => one.key === kept.driverKey);
+    const refusal = refused.find((one) => one.key === kept.key);
     if (refusal !== undefined) throw sensorFault('no-input', `${key} is missing: ${refusal.message}`);
     return kept;
   }
@@ -43,9 +40,9 @@ export class MeasuredValues implements ValuesOfSensors {
     const keys = new Set<string>();
     const config = this.#sensors().find(({ name }) => name === samples[0]?.sensor);
     for (const sample of samples) {
-      const name = (config && rulesOfReading(config, sample.key)?.rename) ?? sample.key;
+      const name = config === undefined ? sample.key : this.#nameOf(config, sample.key);
       if (this.#values.size >= MAX_KEYS && !this.#values.has(name)) continue;
-      this.#values.set(name, { ...sample, driverKey: sample.key });
+      this.#values.set(name, sample);
       keys.add(name);
     }
     this.#listeners.tell(keys);
@@ -59,5 +56,10 @@ export class MeasuredValues implements ValuesOfSensors {
   forget(sensor: string): void {
     this.#states.delete(sensor);
     for (const [key, kept] of this.#values) if (kept.sensor === sensor) this.#values.delete(key);
+  }
+
+  #nameOf(config: SensorConfig, key: string): string {
+    const names = getOrInsert(this.#names, config, () => new Map<string, string>());
+    return getOrInsert(names, key, () => rulesOfReading(config, key)?.rename ?? key);
   }
 }

@@ -3,9 +3,9 @@
  *
  *   npm run bench:sensors [-- --json] [-- --for 600] [-- --sensors 200]
  *
- * The mix is that of a large gateway: a third contacts, a third small thermometers, the rest BME280s, converters, one-wire and a Modbus meter
- * of which every sensor polls its own registers. What is measured is the sampler with real drivers over the board's ports; a read that was
- * due and did not come is missed, whether the sampler counted it or not.
+ * The mix is that of a large gateway: of 20, six are meters by their models, four over TCP and two over ptys, of which four keys are read; four are
+ * derived of such; the rest are contacts, small thermometers, BME280s, converters, one-wire, and single registers. What is measured is the sampler with
+ * real drivers over the board's ports; a read that was due and did not come is missed, whether the sampler counted it or not.
  */
 
 import { spawn } from 'node:child_process';
@@ -17,14 +17,14 @@ import { parseArgs } from 'node:util';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { boardForConfig } from '../../src/cli/board-for-config.ts';
-import type { AgentConfig, SensorConfig } from '../../src/config/schema/agent-config.ts';
-import { sensorSchema } from '../../src/config/schema/sensors.ts';
+import { loadConfig } from '../../src/config/read-config.ts';
 import { boardPorts } from '../../src/hardware/board-client.ts';
 import { systemClock } from '../../src/host/clock.ts';
 import { systemFiles } from '../../src/host/files.ts';
 import { silentLog } from '../../src/host/log.ts';
 import { loadTwins } from '../../src/kinds/twins.ts';
 import { samplerEntry } from '../../src/sensors/create-sensor.ts';
+import { MeasuredValues } from '../../src/sensors/measured-values.ts';
 import { Sampler } from '../../src/sensors/sampler.ts';
 import { OF_THIS_MACHINE } from '../support/sensor-bench.ts';
 
@@ -40,17 +40,35 @@ const { values: flags } = parseArgs({
 const seconds = Number.parseFloat(flags.for);
 const count = Number(flags.sensors);
 
+const TCP_MODELS = ['eastron-sdm630', 'abb-b23', 'carlo-gavazzi-em24', 'siemens-pac2200'] as const;
+const PTY_MODELS = ['eastron-sdm230', 'chint-dtsu666'] as const;
+/** Keys of a meter that a dashboard shows. */
+const ONLY = ['voltageL1', 'currentL1', 'powerTotal', 'energyImport'];
+const FORMULAS = ['voltageL1 * currentL1', 'powerTotal / 1000', 'difference(voltageL1)', 'integral(powerTotal)'] as const;
+
 /** One of each in turn; addresses repeat on other buses. */
-function sensorNumber(at: number): SensorConfig {
-  const slot = at % 12;
-  const group = Math.floor(at / 12);
-  const common = { name: `s${at}`, period: '1s' };
+function sensorNumber(at: number): object {
+  const slot = at % 20;
+  const group = Math.floor(at / 20);
+  const prefix = `g${group}s${slot}.`;
   const kinds: readonly Record<string, unknown>[] = [
-    ...[0, 1, 2, 3].map((line) => ({
+    ...TCP_MODELS.map((model, unit) => {
+      const connection = { transport: 'tcp', host: `meters${group % 4}.local` };
+      return { kind: 'modbus', connection, unitId: 1 + unit + 8 * group, model, only: ONLY };
+    }),
+    ...PTY_MODELS.map((model, unit) => {
+      const connection = { transport: 'rtu', port: `/dev/ttyBENCH${group % 5}`, baudRate: 115_200 };
+      return { kind: 'modbus', connection, unitId: 1 + unit + 8 * group, model, only: ONLY };
+    }),
+    ...FORMULAS.map((formula) => ({
+      kind: 'derived',
+      values: { made: formula.replace(/(?=(voltage|current|power)[LT])/g, `g${group}s0.`) },
+    })),
+    ...[0, 1, 2].map((line) => ({
       kind: 'gpio-input',
       line: { chip: `gpiochip${Math.floor(group / 16)}`, offset: (group % 16) * 4 + line },
     })),
-    ...[0x48, 0x49, 0x4a].map((address) => ({ kind: 'tmp102', bus: group, address })),
+    ...[0x48, 0x49].map((address) => ({ kind: 'tmp102', bus: group, address })),
     { kind: 'lm75', bus: group, address: 0x4c },
     { kind: 'bme280', bus: group, address: 0x76 },
     { kind: 'ads1115', bus: group, address: 0x4b, samplesPerSecond: 860, channels: { [`volts${at}`]: { input: 'A0' } } },
@@ -62,13 +80,19 @@ function sensorNumber(at: number): SensorConfig {
       registers: { [`power${at}`]: { address: group * 2, type: 'uint32' } },
     },
   ];
-  return sensorSchema.parse({ ...common, ...kinds[slot] });
+  return { name: `s${at}`, period: '1s', prefix, ...kinds[slot] };
 }
 
 const folder = await mkdtemp(join(tmpdir(), 'turnstone-sensors-'));
-const sensors = Array.from({ length: count }, (_, at) => sensorNumber(at));
-const config = { sensors, actuators: [], rpc: { lockout: {} } } as unknown as AgentConfig;
-await writeFile(join(folder, 'board.json'), JSON.stringify(boardForConfig(config, await loadTwins())));
+const platform = { url: 'https://iot.example.org', accessToken: 'bench' };
+const file = join(folder, 'turnstone.yaml');
+const written = { version: 1, platform, sensors: Array.from({ length: count }, (_, at) => sensorNumber(at)) };
+await writeFile(file, JSON.stringify(written), { mode: 0o600 });
+const config = await loadConfig(file, { environment: {} });
+const { sensors } = config;
+const fitted = boardForConfig(config, await loadTwins());
+const withPtys = { ...fitted, serial: fitted.serial?.map((port) => ({ ...port, pty: true })) };
+await writeFile(join(folder, 'board.json'), JSON.stringify(withPtys));
 const socket = join(folder, 'board.sock');
 const board = spawn(
   process.execPath,
@@ -79,14 +103,17 @@ await once(board.stdout, 'data');
 const ports = boardPorts({ clock: systemClock, socketPath: socket });
 let samples = 0;
 const reads = new Map<string, number>();
-const deps = { ...OF_THIS_MACHINE, ports, clock: systemClock, files: systemFiles, log: silentLog, stateFolder: folder };
+const values = new MeasuredValues(() => sensors);
+const deps = { ...OF_THIS_MACHINE, values, ports, clock: systemClock, files: systemFiles, log: silentLog, stateFolder: folder };
 const sampler = new Sampler(
   {
     clock: systemClock,
     log: silentLog,
     onSamples: (taken) => {
       samples += taken.length;
+      values.recordSamples(taken);
     },
+    onStateChange: (state) => values.recordState(state),
   },
   sensors.map((sensor) => samplerEntry(sensor, deps)),
 );
@@ -109,6 +136,7 @@ interface Figures {
   readonly cpuPercent: number;
   readonly growthMb: number;
   readonly failing: number;
+  readonly refused: number;
 }
 
 async function measure(): Promise<Figures> {
@@ -131,6 +159,7 @@ async function measure(): Promise<Figures> {
     cpuPercent: rounded((user + system) / 10 / elapsedMs, 1),
     growthMb: rounded((await privateMb()) - memoryBefore, 1),
     failing: states.filter(({ state }) => state !== 'working').length,
+    refused: states.filter(({ refused }) => refused.length > 0).length,
   };
 }
 

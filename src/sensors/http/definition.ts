@@ -3,8 +3,8 @@ import { z } from 'zod';
 import type { ConfigPath } from '../../config/fields/config-fault.ts';
 import { existingFile, handedOn, platformKey, requestUrl, secretFields, size, table, text } from '../../config/fields/fields.ts';
 import { type Finding, finding, noEffect } from '../../config/fields/findings.ts';
+import { parseJsonPath } from '../../config/fields/json-path.ts';
 import { LINE_KEYS, lineFormatFields } from '../families/lines/definition.ts';
-import { parseJsonPath } from '../families/lines/json-path.ts';
 import { type ConfigOf, defineSensor, sensorSection } from '../kind/definition.ts';
 
 /** Answers of inverters with all their phases have some 20 kB. */

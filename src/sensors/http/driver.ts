@@ -2,12 +2,13 @@
  * A device that answers over HTTP. The answer is read as a line of the configured format, or by paths into its JSON. A password is given when the
  * device asks for it, and from then on with each request; an answer that leads elsewhere is not followed, as the password would go there too.
  */
+
+import { parseJsonPath, valueAt } from '../../config/fields/json-path.ts';
 import type { HttpAnswer } from '../../hardware/http-port.ts';
 import { readWhole } from '../../host/durable-file.ts';
 import type { Files } from '../../host/files.ts';
 import { given } from '../../host/given.ts';
 import { parseJson } from '../../host/json.ts';
-import { parseJsonPath, valueAt } from '../families/lines/json-path.ts';
 import { excerpt, openLineParser } from '../families/lines/line-format.ts';
 import { parseOutput } from '../families/lines/output.ts';
 import { type Outcome, outcomeOf, sorted } from '../kind/outcome.ts';
