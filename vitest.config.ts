@@ -34,7 +34,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'rooms',
-          include: ['test/{unit,contract}/**/*.test.ts', 'src/**/*.test.ts'],
+          include: ['test/{unit,contract,field-cases}/**/*.test.ts', 'src/**/*.test.ts'],
           exclude: ALONE,
           isolate: false,
           setupFiles: ['test/support/clean-slate.ts'],

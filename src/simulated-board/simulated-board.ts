@@ -43,9 +43,9 @@ export class SimulatedBoard {
     this.oneWire = new SimulatedOneWire(config.oneWire, context);
     this.pwm = new SimulatedPwm(config.pwm, context);
     this.#modbusTcp = new Map(
-      config.modbusTcp.map(({ host, port, listenOn, units }) => {
+      config.modbusTcp.map(({ host, port, framing, listenOn, units }) => {
         const source = `${host}:${port}`;
-        return [source, { server: new ModbusTcpServer(units, source, context), listenOn }];
+        return [source, { server: new ModbusTcpServer({ units, framing, source }, context), listenOn }];
       }),
     );
     this.bench = benchOf(this, context);

@@ -2,13 +2,13 @@
 
 import type { SensorConfigOf, SensorKind } from '../../src/config/schema/agent-config.ts';
 import { sensorSchema } from '../../src/config/schema/sensors.ts';
+import type { Ports } from '../../src/hardware/ports.ts';
 import { systemClock } from '../../src/host/clock.ts';
 import { systemFiles } from '../../src/host/files.ts';
 import { HostMetrics, type HostMetricsOptions, type HostMetricsSource } from '../../src/host/host-metrics.ts';
 import { silentLog } from '../../src/host/log.ts';
 import { runProgram } from '../../src/host/run-program.ts';
 import type { SensorDeps } from '../../src/sensors/kind/sensor-deps.ts';
-import type { BoardBench } from './board-bench.ts';
 
 /** A sensor's configuration as YAML would give it, with every default filled in. */
 export function sensorConfig<K extends SensorKind>(
@@ -23,6 +23,6 @@ export const OF_THIS_MACHINE = {
   openHostMetrics: (options: HostMetricsOptions): HostMetricsSource => new HostMetrics(options),
 };
 
-export function sensorDeps({ ports, folder }: Pick<BoardBench, 'ports' | 'folder'>): SensorDeps {
+export function sensorDeps({ ports, folder }: { readonly ports: Ports; readonly folder: string }): SensorDeps {
   return { ...OF_THIS_MACHINE, ports, clock: systemClock, files: systemFiles, log: silentLog, stateFolder: folder };
 }
