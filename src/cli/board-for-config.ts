@@ -83,33 +83,39 @@ function serialPorts(fitted: readonly Fitted[], actuators: readonly ActuatorConf
   for (const { sensor, fit } of fitted) if ('port' in sensor && fit.talk !== undefined) ports.set(sensor.port, fit.talk);
   for (const { port } of actuators.map(placesOf)) if (port !== undefined) ports.set(port, { kind: 'listener', reply: 'OK\n' });
   for (const device of devices) {
-    if (!isModbus(device) || device.connection.transport !== 'rtu') continue;
-    const { port } = device.connection;
-    const sharing = devices.filter(isModbus).filter(({ connection }) => connection.transport === 'rtu' && connection.port === port);
-    ports.set(port, { kind: 'modbus', units: modbusUnits(sharing) });
+    if (!isModbus(device) || 'host' in device.connection) continue;
+    const { port, transport } = device.connection;
+    const sharing = devices.filter(isModbus).filter(({ connection }) => connection.port === port);
+    ports.set(port, { kind: 'modbus', framing: transport, units: modbusUnits(sharing) });
   }
   return [...ports].map(([port, talk]) => ({ port, pty: false, talk }));
 }
 
 type ModbusDevice = Extract<SensorConfig | ActuatorConfig, { readonly connection: unknown }>;
 type ModbusUnits = NonNullable<BoardConfigInput['modbusTcp']>[number]['units'];
+type Framing = NonNullable<NonNullable<BoardConfigInput['modbusTcp']>[number]['framing']>;
 type ModbusTable = 'holding' | 'input' | 'coil' | 'discrete';
 
 function isModbus(device: SensorConfig | ActuatorConfig): device is ModbusDevice {
   return 'connection' in device;
 }
 
+const FRAMINGS = { tcp: 'tcp', 'rtu-over-tcp': 'rtu', 'ascii-over-tcp': 'ascii' } as const;
+
 /** Every unit that stands behind a TCP host; the agent asks the board where that really is. */
 function modbusHosts(devices: readonly (SensorConfig | ActuatorConfig)[]): NonNullable<BoardConfigInput['modbusTcp']> {
-  const hosts = new Map<string, { readonly host: string; readonly port: number; readonly devices: ModbusDevice[] }>();
+  const hosts = new Map<
+    string,
+    { readonly host: string; readonly port: number; readonly framing: Framing; readonly devices: ModbusDevice[] }
+  >();
   for (const device of devices.filter(isModbus)) {
-    if (device.connection.transport !== 'tcp') continue;
-    const { host, port } = device.connection;
-    const known = hosts.get(`${host}:${port}`) ?? { host, port, devices: [] };
+    if (!('host' in device.connection)) continue;
+    const { host, port, transport } = device.connection;
+    const known = hosts.get(`${host}:${port}`) ?? { host, port, framing: FRAMINGS[transport], devices: [] };
     known.devices.push(device);
     hosts.set(`${host}:${port}`, known);
   }
-  return [...hosts.values()].map(({ host, port, devices: behind }) => ({ host, port, units: modbusUnits(behind) }));
+  return [...hosts.values()].map(({ devices: behind, ...place }) => ({ ...place, units: modbusUnits(behind) }));
 }
 
 function modbusUnits(devices: readonly ModbusDevice[]): ModbusUnits {

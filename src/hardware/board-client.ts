@@ -9,7 +9,7 @@ import type { GpioPort, LineEdge } from './gpio-port.ts';
 import type { HttpPort } from './http-port.ts';
 import { addressInWords, type I2cBus, type I2cPort, isAnswered } from './i2c-port.ts';
 import { Modbus } from './modbus.ts';
-import type { TcpPlace } from './modbus-transports.ts';
+import type { TcpPlace } from './modbus-lines.ts';
 import type { OneWirePort } from './one-wire-port.ts';
 import type { Ports } from './ports.ts';
 import type { PwmPort } from './pwm-port.ts';

@@ -1,44 +1,70 @@
 /**
- * Modbus on the wire (MODBUS Application Protocol V1.1b3, MODBUS over Serial Line V1.02). Our own and not modbus-serial's, because that
+ * Modbus on the wire (MODBUS over Serial Line V1.02, MODBUS Messaging on TCP/IP V1.0b). Our own and not modbus-serial's, because that
  * loads the native serial driver even for TCP, and its requests cannot be called off.
  *
- *   RTU   unit, PDU, CRC-16 (low byte first)
- *   TCP   transaction (2), protocol 0 (2), length (2), unit, PDU
+ *   RTU    unit, PDU, CRC-16 (low byte first)
+ *   ASCII  colon, the same in hexadecimal digits with LRC in place of CRC, CR LF
+ *   TCP    transaction (2), protocol 0 (2), length (2), unit, PDU
  */
-import { AgentError, retryable } from '../errors/agent-error.ts';
-import type { RegisterRange } from './modbus-port.ts';
+import { badAnswer, EXCEPTION_FLAG, FUNCTION } from './modbus-pdu.ts';
 
-/** Exceptions that a unit answers when it refuses (V1.1b3, section 7). */
-const EXCEPTIONS: Readonly<Record<number, string>> = {
-  1: 'illegal function',
-  2: 'illegal data address',
-  3: 'illegal data value',
-  4: 'device failure',
-  5: 'acknowledged, still working',
-  6: 'device busy',
-  8: 'memory parity error',
-  10: 'gateway path unavailable',
-  11: 'gateway target did not respond',
-};
-/** These three say that the same request can never succeed. */
-const FINAL_EXCEPTIONS: ReadonlySet<number> = new Set([1, 2, 3]);
-/** These two come from a gateway, in place of the unit. */
-const GATEWAY_EXCEPTIONS: ReadonlySet<number> = new Set([10, 11]);
-const EXCEPTION_FLAG = 0x80;
 const MBAP_LENGTH = 7;
 /** The longest PDU of a serial line, and so of all (section 4.1). */
 const MAX_PDU_LENGTH = 253;
+/** Colon, two digits for each byte of unit, PDU and LRC, CR and LF. */
+const MAX_ASCII_LENGTH = 2 * (MAX_PDU_LENGTH + 2) + 3;
+const COLON = 0x3a;
+const LINE_FEED = 0x0a;
 
-export const FUNCTION = {
-  readCoils: 1,
-  readDiscrete: 2,
-  readHolding: 3,
-  readInput: 4,
-  writeCoil: 5,
-  writeRegister: 6,
-  diagnostics: 8,
-  writeRegisters: 16,
-} as const;
+/** A frame as far as it has come. */
+export interface BegunFrame {
+  /** Undefined while its digits are missing. */
+  readonly unitId: number | undefined;
+  /** The PDU's first bytes; all of it in a whole frame. */
+  readonly pdu: Uint8Array;
+  /** Bytes that a whole frame took; undefined while it is not whole. */
+  readonly length: number | undefined;
+}
+
+/** How unit and PDU are put on a line without numbers of requests. */
+export interface Framing {
+  frame(unitId: number, pdu: Uint8Array): Uint8Array;
+  /** The frame that begins with the first of these bytes; undefined when none does, or its check sum is wrong. */
+  begun(bytes: Uint8Array): BegunFrame | undefined;
+}
+
+export const RTU: Framing = {
+  frame: rtuFrame,
+  begun: (bytes) => {
+    const length = rtuAnswerLength(bytes);
+    if (length === undefined || bytes.length < length) return { unitId: bytes[0], pdu: bytes.slice(1), length: undefined };
+    const body = bytes.slice(0, length - 2);
+    const sum = (bytes[length - 2] ?? 0) | ((bytes[length - 1] ?? 0) << 8);
+    return crc16(body) === sum ? { unitId: body[0], pdu: body.slice(1), length } : undefined;
+  },
+};
+
+export const ASCII: Framing = {
+  frame: (unitId, pdu) => {
+    const body = Buffer.from([unitId, ...pdu]);
+    return Buffer.from(
+      `:${Buffer.from([...body, lrc(body)])
+        .toString('hex')
+        .toUpperCase()}\r\n`,
+    );
+  },
+  begun: (bytes) => {
+    const feed = bytes.indexOf(LINE_FEED);
+    const digits = Buffer.from(bytes.subarray(1, feed === -1 ? undefined : feed))
+      .toString('latin1')
+      .trimEnd();
+    if (bytes[0] !== COLON || digits.length > MAX_ASCII_LENGTH || !/^[0-9A-Fa-f]*$/.test(digits)) return undefined;
+    const body = Buffer.from(digits, 'hex');
+    if (feed === -1) return { unitId: body[0], pdu: body.subarray(1), length: undefined };
+    const isSound = body.length >= 3 && digits.length === 2 * body.length && lrc(body) === 0;
+    return isSound ? { unitId: body[0], pdu: body.subarray(1, -1), length: feed + 1 } : undefined;
+  },
+};
 
 /** CRC-16 of the serial line: polynomial 0xa001 reflected, start 0xffff (V1.02, appendix B). */
 export function crc16(bytes: Uint8Array): number {
@@ -50,28 +76,41 @@ export function crc16(bytes: Uint8Array): number {
   return crc;
 }
 
+/** Two's complement of the sum of all bytes (V1.02, section 6.2.1); 0 for bytes that end with it. */
+function lrc(bytes: Uint8Array): number {
+  return -bytes.reduce((sum, byte) => sum + byte, 0) & 0xff;
+}
+
 export function rtuFrame(unitId: number, pdu: Uint8Array): Uint8Array {
   const frame = Buffer.from([unitId, ...pdu, 0, 0]);
   frame.writeUInt16LE(crc16(frame.subarray(0, -2)), frame.length - 2);
   return frame;
 }
 
+/** Functions whose third byte counts the bytes that follow. */
+const COUNTED: ReadonlySet<number> = new Set([
+  FUNCTION.readCoils,
+  FUNCTION.readDiscrete,
+  FUNCTION.readHolding,
+  FUNCTION.readInput,
+  FUNCTION.reportServerId,
+]);
+
 /** The frame's length as far as its first bytes tell; undefined while they do not. */
-export function rtuAnswerLength(bytes: Uint8Array): number | undefined {
+function rtuAnswerLength(bytes: Uint8Array): number | undefined {
   const [, code, third] = bytes;
   if (code === undefined) return undefined;
   if (code & EXCEPTION_FLAG) return 5;
-  if (code >= FUNCTION.readCoils && code <= FUNCTION.readInput) return third === undefined ? undefined : third + 5;
-  return 8;
+  if (COUNTED.has(code)) return third === undefined ? undefined : third + 5;
+  if (code === FUNCTION.maskWriteRegister) return 10;
+  return code === FUNCTION.readDeviceIdentification ? identificationLength(bytes) : 8;
 }
 
-/** The PDU of a whole frame. @throws AgentError `hardware/modbus-bad-answer` (retry) for a wrong check sum or another unit's answer. */
-export function parseRtuFrame(frame: Uint8Array, unitId: number): Uint8Array {
-  const body = frame.subarray(0, -2);
-  const sum = (frame.at(-2) ?? 0) | ((frame.at(-1) ?? 0) << 8);
-  if (frame.length < 5 || crc16(body) !== sum) throw badAnswer('a wrong check sum');
-  if (body[0] !== unitId) throw badAnswer(`an answer of unit ${body[0]}`);
-  return body.subarray(1);
+/** Unit, function, MEI type, code, conformity, more, next and count come before the objects; each has its id and length before it. */
+function identificationLength(bytes: Uint8Array): number | undefined {
+  let at = 8;
+  for (let left = bytes[7] ?? 1; left > 0 && at <= bytes.length; left -= 1) at += 2 + (bytes[at + 1] ?? bytes.length);
+  return at <= bytes.length ? at + 2 : undefined;
 }
 
 export function tcpFrame(transaction: number, unitId: number, pdu: Uint8Array): Uint8Array {
@@ -104,70 +143,4 @@ export function parseTcpFrame(bytes: Uint8Array): TcpAnswer | undefined {
     pdu: bytes.slice(MBAP_LENGTH, MBAP_LENGTH - 1 + length),
     length: MBAP_LENGTH - 1 + length,
   };
-}
-
-export function readRequest(code: number, { address, count }: Pick<RegisterRange, 'address' | 'count'>): Uint8Array {
-  return Uint8Array.of(code, address >> 8, address & 0xff, count >> 8, count & 0xff);
-}
-
-export function writeCoilRequest(address: number, on: boolean): Uint8Array {
-  return Uint8Array.of(FUNCTION.writeCoil, address >> 8, address & 0xff, on ? 0xff : 0, 0);
-}
-
-/** One register with function 6, several with 16: some small units know only the former. */
-export function writeRegistersRequest(address: number, words: readonly number[]): Uint8Array {
-  const bytes = words.flatMap((word) => [(word >> 8) & 0xff, word & 0xff]);
-  if (words.length === 1) return Uint8Array.of(FUNCTION.writeRegister, address >> 8, address & 0xff, ...bytes);
-  return Uint8Array.of(FUNCTION.writeRegisters, address >> 8, address & 0xff, 0, words.length, bytes.length, ...bytes);
-}
-
-/** Asks a unit on a serial line to send this number back (function 8, sub-function 0: section 6.8). */
-export function loopBackRequest(number: number): Uint8Array {
-  return Uint8Array.of(FUNCTION.diagnostics, 0, 0, number >> 8, number & 0xff);
-}
-
-/** True when a PDU can be the answer to a request: its function, or its refusal, with the length or the echo that the request calls for. */
-export function answers(pdu: Uint8Array, request: Uint8Array): boolean {
-  const code = request[0] ?? 0;
-  if (pdu[0] === (code | EXCEPTION_FLAG)) return true;
-  if (pdu[0] !== code) return false;
-  if (code > FUNCTION.readInput) return pdu.length === 5 && pdu.every((byte, at) => byte === request[at]);
-  const count = ((request[3] ?? 0) << 8) | (request[4] ?? 0);
-  return pdu[1] === (code <= FUNCTION.readDiscrete ? Math.ceil(count / 8) : 2 * count) && pdu.length === 2 + pdu[1];
-}
-
-/** Registers of an answer to a read. @throws AgentError `hardware/modbus-exception`, `hardware/modbus-no-answer`, `hardware/modbus-bad-answer`. */
-export function parseRegisters(pdu: Uint8Array, code: number, count: number): readonly number[] {
-  checkAnswer(pdu, code);
-  if (pdu[1] !== 2 * count || pdu.length !== 2 + 2 * count) throw badAnswer(`${pdu.length - 2} bytes instead of ${2 * count}`);
-  return Array.from({ length: count }, (_, at) => ((pdu[2 + 2 * at] ?? 0) << 8) | (pdu[3 + 2 * at] ?? 0));
-}
-
-/** Bits of an answer to a read. @throws the same as parseRegisters. */
-export function parseBits(pdu: Uint8Array, code: number, count: number): readonly boolean[] {
-  checkAnswer(pdu, code);
-  const bytes = Math.ceil(count / 8);
-  if (pdu[1] !== bytes || pdu.length !== 2 + bytes) throw badAnswer(`${pdu.length - 2} bytes instead of ${bytes}`);
-  return Array.from({ length: count }, (_, at) => (((pdu[2 + (at >> 3)] ?? 0) >> (at & 7)) & 1) === 1);
-}
-
-/** An answer to a write repeats the head of its request. @throws the same as parseRegisters. */
-export function checkWritten(pdu: Uint8Array, request: Uint8Array): void {
-  checkAnswer(pdu, request[0] ?? 0);
-  if (pdu.length !== 5 || pdu.some((byte, at) => byte !== request[at])) throw badAnswer('an echo that differs from the request');
-}
-
-function checkAnswer(pdu: Uint8Array, code: number): void {
-  const [answered, reason = 0] = pdu;
-  if (answered === (code | EXCEPTION_FLAG)) {
-    const words = EXCEPTIONS[reason] ?? `exception ${reason}`;
-    if (GATEWAY_EXCEPTIONS.has(reason)) throw retryable('hardware/modbus-no-answer', `the Modbus gateway has no answer: ${words}`);
-    const recovery = FINAL_EXCEPTIONS.has(reason) ? 'drop' : 'retry';
-    throw new AgentError('hardware/modbus-exception', `the Modbus unit refused: ${words}`, { recovery });
-  }
-  if (answered !== code) throw badAnswer(`an answer to function ${answered} instead of ${code}`);
-}
-
-export function badAnswer(what: string): AgentError {
-  return retryable('hardware/modbus-bad-answer', `on the Modbus came ${what}`);
 }

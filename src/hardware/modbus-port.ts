@@ -34,10 +34,28 @@ export interface ModbusRequests {
   writeCoil(unitId: number, address: number, on: boolean, signal: AbortSignal): Promise<void>;
 }
 
-/** Where the units are. */
-export type ModbusConnection =
-  | (Omit<SerialSettings, 'flowControl'> & { readonly transport: 'rtu'; readonly responseTimeoutMs: number })
-  | { readonly transport: 'tcp'; readonly host: string; readonly port: number; readonly responseTimeoutMs: number };
+/** How long units take, and what they and their gateways do otherwise than the specification says. */
+export interface ModbusManners {
+  readonly responseTimeoutMs: number;
+  /** Time that units need after the port was opened or the connection made, before they hear. Default: none. */
+  readonly connectDelayMs?: number;
+  /** Silence that units need after an answer, before they hear again. Default: none. */
+  readonly betweenRequestsMs?: number;
+  /** Takes answers with another unit number, and over TCP with another transaction number. */
+  readonly lenient?: boolean;
+  /** The line sends back what it is given. Default: it is found out from requests that read. */
+  readonly echo?: boolean;
+}
+
+export type SerialConnection = Omit<SerialSettings, 'flowControl'> & ModbusManners & { readonly transport: 'rtu' | 'ascii' };
+export type HostConnection = ModbusManners & {
+  readonly transport: 'tcp' | 'rtu-over-tcp' | 'ascii-over-tcp';
+  readonly host: string;
+  readonly port: number;
+};
+
+/** Where the units are, and how they are spoken to. */
+export type ModbusConnection = SerialConnection | HostConnection;
 
 export interface ModbusPort {
   /** Opens a serial port at once; a TCP connection is made by the first request. @throws AgentError as SerialPorts.open. */

@@ -1,10 +1,13 @@
-/** A PDU there, a PDU back, one request at a time: what a serial line and TCP have in common, and TCP, whose answers carry their request's number. */
-import { createConnection, type Socket } from 'node:net';
-import { type AgentError, retryable } from '../errors/agent-error.ts';
-import { deadlineError, withinDeadline } from './deadline.ts';
-import { badAnswer, parseTcpFrame, type TcpAnswer, tcpFrame } from './modbus-frames.ts';
+/** A PDU there, a PDU back, one request at a time: what all transports have in common, and TCP, whose answers carry their request's number. */
+import type { AgentError } from '../errors/agent-error.ts';
+import { withinDeadline } from './deadline.ts';
+import { parseTcpFrame, type TcpAnswer, tcpFrame } from './modbus-frames.ts';
+import type { ByteLine, LineListener } from './modbus-lines.ts';
+import { badAnswer } from './modbus-pdu.ts';
 
 export interface ModbusTransport {
+  /** Resolves when the units can hear. @throws AgentError `hardware/modbus-no-answer`, `hardware/deadline` (retry). */
+  connect(signal: AbortSignal): Promise<void>;
   /**
    * Resolves when no answer is outstanding that could be taken for the one to this request; what switches off does not wait for it.
    * @throws AgentError `hardware/modbus-no-answer` (retry).
@@ -15,48 +18,53 @@ export interface ModbusTransport {
   close(): Promise<void>;
 }
 
-export interface TcpPlace {
-  readonly host: string;
-  readonly port: number;
+/** Makes the line of a transport, which listens to it. */
+export type OpenLine = (listener: LineListener) => ByteLine;
+
+export interface TcpTransportDeps {
+  readonly openLine: OpenLine;
+  /** Takes answers with another transaction or unit number. */
+  readonly lenient: boolean;
 }
 
 export class TcpTransport implements ModbusTransport {
-  readonly #host: string;
-  readonly #place: (signal: AbortSignal) => Promise<TcpPlace>;
-  #socket: Socket | undefined;
+  readonly #line: ByteLine;
+  readonly #lenient: boolean;
+  #rest: Uint8Array = new Uint8Array();
   #transaction = 0;
   #onAnswer: (answer: TcpAnswer) => void = () => {};
   #onLost: (error: AgentError) => void = () => {};
 
-  /** @param host for messages. */
-  constructor(host: string, place: (signal: AbortSignal) => Promise<TcpPlace>) {
-    this.#host = host;
-    this.#place = place;
+  constructor({ openLine, lenient }: TcpTransportDeps) {
+    this.#lenient = lenient;
+    this.#line = openLine({ onBytes: (bytes) => this.#take(bytes), onLost: (error) => this.#lost(error) });
+  }
+
+  async connect(signal: AbortSignal): Promise<void> {
+    await this.#line.connect(signal);
   }
 
   async settle(): Promise<void> {}
 
   async exchange(unitId: number, pdu: Uint8Array, signal: AbortSignal): Promise<Uint8Array> {
-    const what = `waiting for Modbus unit ${unitId} at ${this.#host}`;
-    const socket = this.#socket ?? (await withinDeadline(this.#connect(signal), what, signal));
     this.#transaction = (this.#transaction + 1) & 0xffff;
     const transaction = this.#transaction;
     let stray: AgentError | undefined;
     const answer = new Promise<Uint8Array>((resolve, reject) => {
       this.#onLost = reject;
       this.#onAnswer = (given) => {
-        if (given.transaction !== transaction) stray = badAnswer('an answer with another transaction number');
-        else if (given.unitId !== unitId) stray = badAnswer(`an answer with another unit number (${given.unitId}) than ${unitId}`);
-        else resolve(given.pdu);
+        const isOther = given.transaction !== transaction;
+        if (this.#lenient || (!isOther && given.unitId === unitId)) return resolve(given.pdu);
+        stray = isOther ? strayAnswer('transaction number') : strayAnswer(`unit number (${given.unitId}) than ${unitId}`);
       };
     });
     answer.catch(() => {});
-    socket.write(tcpFrame(transaction, unitId, pdu));
     try {
-      return await withinDeadline(answer, what, signal);
+      await this.#line.write(tcpFrame(transaction, unitId, pdu), signal);
+      return await withinDeadline(answer, `waiting for Modbus unit ${unitId} at ${this.#line.label}`, signal);
     } catch (error) {
       // A connection on which an answer is overdue is not trusted with the next request.
-      this.#drop(socket);
+      this.#drop();
       throw stray ?? error;
     } finally {
       this.#onAnswer = () => {};
@@ -65,46 +73,34 @@ export class TcpTransport implements ModbusTransport {
   }
 
   async close(): Promise<void> {
-    this.#socket?.destroy();
+    await this.#line.close();
   }
 
-  /** Forgotten at once, so that the next request makes a new connection. */
-  #drop(socket: Socket): void {
-    if (this.#socket === socket) this.#socket = undefined;
-    socket.destroy();
-  }
-
-  async #connect(signal: AbortSignal): Promise<Socket> {
-    const { host, port } = await this.#place(signal);
-    const socket = createConnection({ host, port, noDelay: true });
-    // A connection that nobody waits for any more is not made: the next request makes its own.
-    const giveUp = (): void => void socket.destroy(deadlineError(`connecting to ${this.#host}`, signal));
-    if (signal.aborted) giveUp();
-    signal.addEventListener('abort', giveUp, { once: true });
-    await new Promise<void>((resolve, reject) => {
-      socket.once('connect', resolve);
-      socket.once('error', (cause) => reject(retryable('hardware/modbus-no-answer', `no connection to Modbus host ${this.#host}`, cause)));
-    }).finally(() => signal.removeEventListener('abort', giveUp));
-    let rest = new Uint8Array();
-    socket.on('error', () => {}); // close follows
-    socket.on('data', (bytes) => {
-      rest = Buffer.concat([rest, bytes]);
-      try {
-        for (let answer = parseTcpFrame(rest); answer !== undefined; answer = parseTcpFrame(rest)) {
-          rest = rest.subarray(answer.length);
-          this.#onAnswer(answer);
-        }
-      } catch (error) {
-        this.#onLost(error as AgentError);
-        this.#drop(socket);
+  #take(bytes: Uint8Array): void {
+    this.#rest = Buffer.concat([this.#rest, bytes]);
+    try {
+      for (let answer = parseTcpFrame(this.#rest); answer !== undefined; answer = parseTcpFrame(this.#rest)) {
+        this.#rest = this.#rest.subarray(answer.length);
+        this.#onAnswer(answer);
       }
-    });
-    socket.once('close', () => {
-      if (this.#socket !== socket) return; // dropped before: its end is no news
-      this.#socket = undefined;
-      this.#onLost(retryable('hardware/modbus-no-answer', `Modbus host ${this.#host} hung up`));
-    });
-    this.#socket = socket;
-    return socket;
+    } catch (error) {
+      this.#onLost(error as AgentError);
+      this.#drop();
+    }
   }
+
+  #lost(error: AgentError): void {
+    this.#rest = new Uint8Array();
+    this.#onLost(error);
+  }
+
+  #drop(): void {
+    this.#rest = new Uint8Array();
+    this.#line.drop();
+  }
+}
+
+/** An answer whose numbers are not those of its request. */
+export function strayAnswer(what: string): AgentError {
+  return badAnswer(`an answer with another ${what}; with lenient: true it is taken`);
 }

@@ -1,38 +1,35 @@
 /** Modbus connections, each shared by every sensor and actuator on it, with one queue: RTU allows one question at a time on the whole line. */
 import { AgentError } from '../errors/agent-error.ts';
-import { withinMs } from '../host/bounded-wait.ts';
 import type { Clock } from '../host/clock.ts';
 import { getOrInsert } from '../host/get-or-insert.ts';
 import { once } from '../host/shared-work.ts';
-import {
-  checkWritten,
-  FUNCTION,
-  parseBits,
-  parseRegisters,
-  readRequest,
-  writeCoilRequest,
-  writeRegistersRequest,
-} from './modbus-frames.ts';
-import type { ModbusConnection, ModbusLink, ModbusPort, ModbusRequests } from './modbus-port.ts';
-import { RtuTransport, type UnitDebts } from './modbus-rtu.ts';
-import { type ModbusTransport, type TcpPlace, TcpTransport } from './modbus-transports.ts';
+import { ASCII, RTU } from './modbus-frames.ts';
+import { LineTransport, type UnitDebts } from './modbus-line-transport.ts';
+import { serialLine, TcpLine, type TcpPlace } from './modbus-lines.ts';
+import type { HostConnection, ModbusConnection, ModbusLink, ModbusPort } from './modbus-port.ts';
+import { requestsOf, type SharedLink } from './modbus-requests.ts';
+import { type ModbusTransport, type OpenLine, TcpTransport } from './modbus-transports.ts';
 import type { SerialPorts } from './serial-port.ts';
-import { TurnQueue, type TurnRank } from './turn-queue.ts';
+import { TurnQueue } from './turn-queue.ts';
+
+/** 3.5 characters of silence part two frames; from 19200 baud on it is this long whatever the speed (V1.02, section 2.5.1.1). */
+const MIN_SILENCE_MS = 1.75;
+const SILENT_CHARACTERS = 3.5;
+const BITS_PER_CHARACTER = 11;
+/** A USB adapter hands bytes over every 16 ms: what stays half for longer is no frame any more. */
+const RTU_GAP_MS = 100;
+/** The longest pause within an ASCII frame (V1.02, section 2.5.2.1); over TCP a lost packet is sent again by then. */
+const GAP_MS = 1_000;
+
+interface Shared extends SharedLink {
+  users: number;
+}
 
 export interface ModbusDeps {
   readonly clock: Clock;
   readonly serial: SerialPorts;
   /** Where a host really is; a simulated board stands in for it. Default: where it says. */
   readonly placeOf?: (place: TcpPlace, signal: AbortSignal) => Promise<TcpPlace>;
-}
-
-interface Shared {
-  readonly transport: ModbusTransport;
-  readonly queue: TurnQueue;
-  /** Units that did not take "off" when they were told, and have answered nothing since. */
-  readonly refusing: Set<number>;
-  readonly connection: ModbusConnection;
-  users: number;
 }
 
 export class Modbus implements ModbusPort {
@@ -46,7 +43,7 @@ export class Modbus implements ModbusPort {
   }
 
   async open(connection: ModbusConnection, signal: AbortSignal): Promise<ModbusLink> {
-    const key = connection.transport === 'tcp' ? `${connection.host}:${connection.port}` : connection.port;
+    const key = keyOf(connection);
     const opening = this.#shared.get(key) ?? this.#openShared(connection, signal);
     this.#shared.set(key, opening);
     const shared = await opening.catch((error: unknown) => {
@@ -69,17 +66,23 @@ export class Modbus implements ModbusPort {
   }
 
   async #openShared(connection: ModbusConnection, signal: AbortSignal): Promise<Shared> {
-    const transport =
-      connection.transport === 'tcp'
-        ? new TcpTransport(connection.host, async (inner) => (await this.#deps.placeOf?.(connection, inner)) ?? connection)
-        : await this.#openLine(connection, signal);
-    return { transport, queue: new TurnQueue(), refusing: new Set(), connection, users: 0 };
+    const transport = transportOf(connection, await this.#openLine(connection, signal), this.#deps.clock, this.#debtsOf(connection));
+    return { transport, queue: new TurnQueue(), refusing: new Set(), connection, freeAtMs: 0, users: 0 };
   }
 
-  async #openLine(connection: Extract<ModbusConnection, { transport: 'rtu' }>, signal: AbortSignal): Promise<RtuTransport> {
-    const { serial, clock } = this.#deps;
-    const debts = getOrInsert(this.#debts, connection.port, (): UnitDebts => new Map());
-    return new RtuTransport({ port: await serial.open(connection, signal), baudRate: connection.baudRate, clock, debts });
+  async #openLine(connection: ModbusConnection, signal: AbortSignal): Promise<OpenLine> {
+    const { serial, clock, placeOf } = this.#deps;
+    const times = { clock, connectDelayMs: connection.connectDelayMs ?? 0 };
+    if (isHost(connection)) {
+      const place = async (inner: AbortSignal): Promise<TcpPlace> => (await placeOf?.(connection, inner)) ?? connection;
+      return (listener) => new TcpLine({ ...times, label: connection.host, place }, listener);
+    }
+    const port = await serial.open(connection, signal);
+    return (listener) => serialLine(port, times, listener);
+  }
+
+  #debtsOf(connection: ModbusConnection): UnitDebts {
+    return getOrInsert(this.#debts, keyOf(connection), (): UnitDebts => new Map());
   }
 
   async #release(key: string, shared: Shared): Promise<void> {
@@ -90,50 +93,32 @@ export class Modbus implements ModbusPort {
   }
 }
 
-interface RequestsDeps {
-  readonly shared: Shared;
-  readonly responseTimeoutMs: number;
-  readonly clock: Clock;
+function keyOf(connection: ModbusConnection): string {
+  return isHost(connection) ? `${connection.host}:${connection.port}` : connection.port;
 }
 
-/** Each in its turn among those of all who share the connection. */
-function requestsOf({ shared, responseTimeoutMs, clock }: RequestsDeps, rank: TurnRank): ModbusRequests {
-  const { queue, transport, refusing } = shared;
-  const ask = async <T>(unitId: number, pdu: Uint8Array, parse: (answer: Uint8Array) => T, signal: AbortSignal): Promise<T> => {
-    // The response time-out runs from the request's own turn; the caller's signal also covers the waiting.
-    const inTime = <R>(work: (limit: AbortSignal) => Promise<R>): Promise<R> => withinMs(clock, responseTimeoutMs, work, signal);
-    const work = async (): Promise<T> => {
-      try {
-        if (rank !== 'off') await inTime((limit) => transport.settle(unitId, pdu, limit));
-        const answer = parse(await inTime((limit) => transport.exchange(unitId, pdu, limit)));
-        refusing.delete(unitId);
-        return answer;
-      } catch (error) {
-        if (rank === 'off') refusing.add(unitId);
-        throw error;
-      }
-    };
-    const turn = rank !== 'reading' && refusing.has(unitId) ? 'again' : rank;
-    return await queue.run(work, { what: `Modbus unit ${unitId}`, rank: turn }, signal);
-  };
-  const write = (unitId: number, request: Uint8Array, signal: AbortSignal): Promise<void> =>
-    ask(unitId, request, (answer) => checkWritten(answer, request), signal);
-  return {
-    readRegisters: (unitId, range, signal) => {
-      const code = range.table === 'holding' ? FUNCTION.readHolding : FUNCTION.readInput;
-      return ask(unitId, readRequest(code, range), (answer) => parseRegisters(answer, code, range.count), signal);
-    },
-    readBits: (unitId, range, signal) => {
-      const code = range.table === 'coil' ? FUNCTION.readCoils : FUNCTION.readDiscrete;
-      return ask(unitId, readRequest(code, range), (answer) => parseBits(answer, code, range.count), signal);
-    },
-    writeRegisters: (unitId, address, words, signal) => write(unitId, writeRegistersRequest(address, words), signal),
-    writeCoil: (unitId, address, on, signal) => write(unitId, writeCoilRequest(address, on), signal),
-  };
+function transportOf(connection: ModbusConnection, openLine: OpenLine, clock: Clock, debts: UnitDebts): ModbusTransport {
+  const { transport, lenient = false, echo = false } = connection;
+  if (transport === 'tcp') return new TcpTransport({ openLine, lenient });
+  const framing = transport === 'rtu' || transport === 'rtu-over-tcp' ? RTU : ASCII;
+  const silenceMs = 'baudRate' in connection && framing === RTU ? silenceOf(connection.baudRate) : 0;
+  const gapMs = transport === 'rtu' ? RTU_GAP_MS : GAP_MS;
+  return new LineTransport({ openLine, framing, clock, debts, silenceMs, gapMs, echo, lenient });
 }
 
+function silenceOf(baudRate: number): number {
+  return Math.max(MIN_SILENCE_MS, (SILENT_CHARACTERS * BITS_PER_CHARACTER * 1000) / baudRate);
+}
+
+/** Everything that two users of one connection have to agree on. */
 function settingsOf(connection: ModbusConnection): string {
-  if (connection.transport === 'tcp') return 'TCP';
+  const { transport, connectDelayMs = 0, betweenRequestsMs = 0, lenient = false, echo = false } = connection;
+  const manners = `connectDelay ${connectDelayMs} ms, betweenRequests ${betweenRequestsMs} ms, lenient ${lenient}, echo ${echo}`;
+  if (isHost(connection)) return `${transport}, ${manners}`;
   const { baudRate, dataBits = 8, parity = 'none', stopBits = 1 } = connection;
-  return `${baudRate} baud, ${dataBits} data bits, parity ${parity}, ${stopBits} stop bits`;
+  return `${transport}, ${baudRate} baud, ${dataBits} data bits, parity ${parity}, ${stopBits} stop bits, ${manners}`;
+}
+
+function isHost(connection: ModbusConnection): connection is HostConnection {
+  return 'host' in connection;
 }

@@ -64,7 +64,7 @@ const talk = z.discriminatedUnion('kind', [
     speedKnots: signalSchema,
     keys,
   }),
-  z.strictObject({ kind: z.literal('modbus'), units: modbusUnits }),
+  z.strictObject({ kind: z.literal('modbus'), framing: z.enum(['rtu', 'ascii']).default('rtu'), units: modbusUnits }),
   /** Sends back what it gets. */
   z.strictObject({ kind: z.literal('echo') }),
   /** Keeps what it gets in the record, and answers each line with `reply` when there is one. */
@@ -82,6 +82,7 @@ const boardSchema = z.strictObject({
       z.strictObject({
         host: z.string(),
         port: z.int().min(1).max(65_535),
+        framing: z.enum(['tcp', 'rtu', 'ascii']).default('tcp'),
         /** Where it really listens, on 127.0.0.1; 0 takes any free port, which the agent asks for. */
         listenOn: z.int().min(0).max(65_535).default(0),
         units: modbusUnits,

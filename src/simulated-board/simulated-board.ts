@@ -46,9 +46,9 @@ export class SimulatedBoard {
     this.pwm = new SimulatedPwm(config.pwm, context);
     this.http = new SimulatedHttp(config.http, context);
     this.#modbusTcp = new Map(
-      config.modbusTcp.map(({ host, port, listenOn, units }) => {
+      config.modbusTcp.map(({ host, port, framing, listenOn, units }) => {
         const source = `${host}:${port}`;
-        return [source, { server: new ModbusTcpServer(units, source, context), listenOn }];
+        return [source, { server: new ModbusTcpServer({ units, framing, source }, context), listenOn }];
       }),
     );
     this.bench = benchOf(this, context);

@@ -45,7 +45,10 @@ async function loadedBy(...args: readonly string[]): Promise<readonly string[]> 
 
 it('reading one sensor loads its driver, and what that stands on', async () => {
   expect(await loadedBy('sensors', 'read', 'machine')).toEqual(['sensors/host/driver.ts']);
-  expect(await loadedBy('sensors', 'read', 'tool')).toEqual(['sensors/command/driver.ts', 'sensors/families/lines/line-format.ts']);
+  expect(await loadedBy('sensors', 'read', 'tool')).toEqual([
+    ...['sensors/command/driver.ts', 'sensors/conversion/bit-field.ts', 'sensors/conversion/text-number.ts'],
+    ...['sensors/families/lines/line-format.ts', 'sensors/families/lines/output.ts'],
+  ]);
 });
 
 it('an agent that starts loads what is configured before it reads anything, also what reads later or is off, and nothing else', async () => {

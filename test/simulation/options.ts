@@ -167,6 +167,11 @@ export const NOT_IN_WORLDS: readonly (readonly [beginning: string, reason: strin
   ['sensors[](nmea).transducers', 'as checksum'],
   ['sensors[](http)', 'the network of a world has no hosts: src/sensors/http/http.test.ts'],
   ['sensors[](derived)', 'made of others without a device: src/sensors/derived/derived.test.ts, and a rule or an alarm sees no difference'],
+  ...['sensors[](modbus)', 'actuators[](modbus-write)'].flatMap((user) =>
+    ['connectDelay', 'betweenRequests', 'lenient', 'echo'].map(
+      (word) => [`${user}.connection.${word}`, 'units of a world are quick and exact: test/field-cases/modbus.test.ts'] as const,
+    ),
+  ),
   ['sensors[](modbus).model', 'its registers are read before a world begins: test/unit/config/models.test.ts'],
   ['sensors[](modbus).only', 'as model'],
   ['rules[].enabled', 'a rule that is off does nothing'],

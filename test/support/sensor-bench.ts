@@ -8,7 +8,6 @@ import { HostMetrics, type HostMetricsOptions, type HostMetricsSource } from '..
 import { silentLog } from '../../src/host/log.ts';
 import { runProgram } from '../../src/host/run-program.ts';
 import type { SensorDeps } from '../../src/sensors/kind/sensor-deps.ts';
-import type { BoardBench } from './board-bench.ts';
 
 /** A sensor's configuration as YAML would give it, with every default filled in. */
 export function sensorConfig<K extends SensorKind>(
@@ -23,6 +22,6 @@ export const OF_THIS_MACHINE = {
   openHostMetrics: (options: HostMetricsOptions): HostMetricsSource => new HostMetrics(options),
 };
 
-export function sensorDeps({ ports, folder }: Pick<SensorDeps, 'ports'> & Pick<BoardBench, 'folder'>): SensorDeps {
+export function sensorDeps({ ports, folder }: Pick<SensorDeps, 'ports'> & { readonly folder: string }): SensorDeps {
   return { ...OF_THIS_MACHINE, ports, clock: systemClock, files: systemFiles, log: silentLog, stateFolder: folder };
 }

@@ -75,5 +75,5 @@ function overlaps(a: ModbusWriteConfig, b: ModbusWriteConfig): boolean {
 }
 
 function endOf(connection: ModbusConnectionConfig): string {
-  return connection.transport === 'rtu' ? connection.port : `${connection.host.toLowerCase()}:${connection.port}`;
+  return !('host' in connection) ? connection.port : `${connection.host.toLowerCase()}:${connection.port}`;
 }

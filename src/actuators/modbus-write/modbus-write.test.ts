@@ -2,6 +2,7 @@
 
 import { beforeEach, describe, expect, it } from 'vitest';
 import { COMMON, opensWith } from '../../../test/support/actuator-driver.ts';
+import { modbusConnection } from '../../config/fields/lines-and-ports.ts';
 import type { ModbusLink, ModbusPort, RegisterRange } from '../../hardware/modbus-port.ts';
 import type { ModbusWriteConfig } from './definition.ts';
 import { opener } from './driver.ts';
@@ -29,7 +30,12 @@ describe('a Modbus actuator', () => {
   } as Partial<ModbusLink> as ModbusLink;
   const modbus = { open: async () => link } as Partial<ModbusPort> as ModbusPort;
   const config = (changes: Partial<ModbusWriteConfig>): ModbusWriteConfig => ({
-    ...{ ...COMMON, kind: 'modbus-write', connection: { transport: 'tcp', host: 'plc', port: 502, responseTimeoutMs: 100 }, unitId: 1 },
+    ...{
+      ...COMMON,
+      kind: 'modbus-write',
+      connection: modbusConnection().parse({ transport: 'tcp', host: 'plc', responseTimeout: '100ms' }),
+      unitId: 1,
+    },
     ...{ table: 'holding', address: 40, type: 'int16', wordOrder: 'big', byteOrder: 'big', scale: 1, offset: 0, readBack: true },
     ...changes,
   });

@@ -50,7 +50,7 @@ export const checkBuses: Check = (draft) => {
 export const checkSerialPorts: Check = (draft) => {
   const users = devices(draft).flatMap(({ config, path }) => {
     if ('port' in config) return [{ port: config.port, speaks: pathText(path), path: [...path, 'port'] }];
-    if (!('connection' in config) || config.connection.transport !== 'rtu') return [];
+    if (!('connection' in config) || 'host' in config.connection) return [];
     return [{ port: config.connection.port, speaks: framing(config.connection), path: [...path, 'connection', 'port'] }];
   });
   return users.flatMap(({ port, speaks, path }, index) => {
@@ -82,8 +82,8 @@ function devices({
   return [...sensors, ...actuators];
 }
 
-function framing(connection: Extract<ModbusConnectionConfig, { transport: 'rtu' }>): string {
-  return `modbus ${connection.baudRate} ${connection.dataBits}${connection.parity}${connection.stopBits}`;
+function framing({ transport, baudRate, dataBits, parity, stopBits }: Extract<ModbusConnectionConfig, { baudRate: number }>): string {
+  return `modbus ${transport} ${baudRate} ${dataBits}${parity}${stopBits}`;
 }
 
 function twice(claims: readonly Claim[], problem: string, expected: string): Finding[] {

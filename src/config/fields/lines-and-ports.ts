@@ -73,23 +73,32 @@ export const serialPortFields = {
   stopBits: z.literal([1, 2]).default(1),
 };
 
-/** A name, an IPv4 address, or an IPv6 address with at least two colons and, for a link's own, its zone. */
-const HOST = /^([A-Za-z0-9_]([A-Za-z0-9._-]*[A-Za-z0-9])?\.?|(?=(.*:){2})[0-9A-Fa-f:.]+(%[A-Za-z0-9._-]+)?)$/;
-const hostName = () => text(HOST, 'a host name or an address by itself, without scheme, brackets, port and path');
+/** A name, an IPv4 address, or an IPv6 address with at least two colons and, for a link's own, its zone; in brackets as in a URL, or without. */
+const HOST =
+  /^([A-Za-z0-9_]([A-Za-z0-9._-]*[A-Za-z0-9])?\.?|(?=(.*:){2})[0-9A-Fa-f:.]+(%[A-Za-z0-9._-]+)?|\[(?=(.*:){2})[0-9A-Fa-f:.]+(%[A-Za-z0-9._-]+)?\])$/;
+const hostName = () =>
+  text(HOST, 'a host name or an address by itself, without scheme, port and path').overwrite((host) => host.replace(/^\[(.*)\]$/, '$1'));
+
+const modbusManners = {
+  responseTimeout: duration({ min: '10ms', max: '1m' }).prefault(DEFAULT_RESPONSE_TIMEOUT),
+  /** Some units hear nothing for a while after the port was opened or the connection made. */
+  connectDelay: duration({ max: '1m' }).prefault('0s'),
+  /** Silence that a unit needs after its answer. */
+  betweenRequests: duration({ max: '10s' }).prefault('0s'),
+  /** Takes answers with another unit number, and over TCP with another transaction number. */
+  lenient: z.boolean().default(false),
+};
+
+/** The line sends back what it is given. Requests that read find it out; it is needed where only writes are made, without `readBack`. */
+const echo = z.boolean().default(false);
+
+const modbusHost = { host: hostName(), port: whole(1, 65_535).default(MODBUS_TCP_PORT) };
 
 export const modbusConnection = () =>
   z.discriminatedUnion('transport', [
-    section({
-      transport: z.literal('rtu'),
-      ...serialPortFields,
-      responseTimeout: duration({ min: '10ms', max: '1m' }).prefault(DEFAULT_RESPONSE_TIMEOUT),
-    }),
-    section({
-      transport: z.literal('tcp'),
-      host: hostName(),
-      port: whole(1, 65_535).default(MODBUS_TCP_PORT),
-      responseTimeout: duration({ min: '10ms', max: '1m' }).prefault(DEFAULT_RESPONSE_TIMEOUT),
-    }),
+    section({ transport: z.enum(['rtu', 'ascii']), ...serialPortFields, ...modbusManners, echo }),
+    section({ transport: z.literal('tcp'), ...modbusHost, ...modbusManners }),
+    section({ transport: z.enum(['rtu-over-tcp', 'ascii-over-tcp']), ...modbusHost, ...modbusManners, echo }),
   ]);
 
 export type ModbusConnectionConfig = z.infer<ReturnType<typeof modbusConnection>>;

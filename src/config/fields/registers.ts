@@ -47,7 +47,7 @@ export function unitFaults(
   { unitId, connection }: { readonly unitId: number; readonly connection: ModbusConnectionConfig },
   path: ConfigPath,
 ): Finding[] {
-  if (unitId !== 0 || connection.transport !== 'rtu') return [];
+  if (unitId !== 0 || connection.transport === 'tcp') return [];
   return [finding([...path, 'unitId'], 'every unit on the line, of which none answers:', 'a unit from 1 to 247')];
 }
 

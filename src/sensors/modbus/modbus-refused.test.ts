@@ -3,7 +3,7 @@ import { FakeClock } from '../../../test/support/fake-clock.ts';
 import { MemoryFiles } from '../../../test/support/memory-files.ts';
 import { OF_THIS_MACHINE, sensorConfig } from '../../../test/support/sensor-bench.ts';
 import { AgentError } from '../../errors/agent-error.ts';
-import { parseRegisters } from '../../hardware/modbus-frames.ts';
+import { parseRegisters } from '../../hardware/modbus-pdu.ts';
 import type { RegisterRange } from '../../hardware/modbus-port.ts';
 import type { Ports } from '../../hardware/ports.ts';
 import { silentLog } from '../../host/log.ts';

@@ -30,7 +30,7 @@ export function talkerOf(config: SerialTalkConfig, context: TalkerContext): Talk
     case 'nmea':
       return nmeaTalker(config, context);
     case 'modbus':
-      return modbusTalker(config.units, context);
+      return modbusTalker(config, context);
   }
 }
 

@@ -1,18 +1,13 @@
 import { describe, expect, it } from 'vitest';
+import { ASCII, crc16, parseTcpFrame, RTU, tcpFrame } from '../../../src/hardware/modbus-frames.ts';
 import {
   checkWritten,
-  crc16,
   parseBits,
   parseRegisters,
-  parseRtuFrame,
-  parseTcpFrame,
   readRequest,
-  rtuAnswerLength,
-  rtuFrame,
-  tcpFrame,
   writeCoilRequest,
   writeRegistersRequest,
-} from '../../../src/hardware/modbus-frames.ts';
+} from '../../../src/hardware/modbus-pdu.ts';
 import { decodeModbus, encodeModbus, type ModbusLayout } from '../../../src/hardware/modbus-values.ts';
 import { forRandomBytes, mulberry32 } from '../../support/random-bytes.ts';
 
@@ -56,8 +51,16 @@ describe('frames', () => {
 
   it('carry a PDU there and back', () => {
     const pdu = hex('03 06 02 2B 00 00 00 64');
-    expect(parseRtuFrame(rtuFrame(17, pdu), 17)).toEqual(Buffer.from(pdu));
-    expect(() => parseRtuFrame(rtuFrame(17, pdu), 18)).toThrow(/an answer of unit 17/);
+    for (const framing of [RTU, ASCII]) {
+      const sent = framing.frame(17, pdu);
+      expect(framing.begun(sent)).toEqual({ unitId: 17, pdu: expect.anything(), length: sent.length });
+      expect(Uint8Array.from(framing.begun(sent)?.pdu ?? [])).toEqual(pdu);
+      expect(framing.begun(sent.subarray(0, -1))).toMatchObject({ unitId: 17, length: undefined });
+      const damaged = Uint8Array.from(sent, (byte, at) => (at === 9 ? byte ^ 1 : byte));
+      expect(framing.begun(damaged)).toBeUndefined();
+    }
+    // V1.02, section 6.2: digits in capitals, LRC before CR LF.
+    expect(Buffer.from(ASCII.frame(1, hex('03 00 00 00 01'))).toString('latin1')).toBe(':010300000001FB\r\n');
     const frame = tcpFrame(0x1234, 17, pdu);
     expect(parseTcpFrame(frame)).toMatchObject({ transaction: 0x1234, unitId: 17, length: frame.length });
     expect(parseTcpFrame(frame.subarray(0, -1))).toBeUndefined();
@@ -66,13 +69,16 @@ describe('frames', () => {
   it('answer any bytes with a PDU of the right sum or an AgentError', () => {
     let whole = 0;
     forRandomBytes(100_000, 12, (bytes, random) => {
-      if (random() < 0.3) bytes.writeUInt16LE(crc16(bytes.subarray(0, 10)), 10);
-      rtuAnswerLength(bytes);
+      if (random() < 0.3) {
+        bytes.set([3, 7], 1);
+        bytes.writeUInt16LE(crc16(bytes.subarray(0, 10)), 10);
+      }
+      ASCII.begun(bytes);
       parseTcpFrame(bytes.subarray(0, Math.floor(random() * 13)));
-      const pdu = parseRtuFrame(bytes, bytes[0] ?? 0);
+      const { pdu, length } = RTU.begun(bytes) ?? {};
+      if (pdu === undefined || length === undefined) return;
       whole += 1;
-      const count = (bytes[2] ?? 0) >> 1;
-      if (bytes[1] === 3) expect(parseRegisters(pdu, 3, count)).toHaveLength(count);
+      if (bytes[1] === 3) parseRegisters(pdu, 3, (bytes[2] ?? 0) >> 1);
     });
     expect(whole).toBeGreaterThan(15_000);
   });

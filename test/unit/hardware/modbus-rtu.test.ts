@@ -187,7 +187,7 @@ it('says that the answer of a unit came that nobody asked', async () => {
   await clock.advance(1_000);
   await expect(value).rejects.toMatchObject({
     code: 'hardware/modbus-bad-answer',
-    message: 'on the Modbus came an answer with another unit number (9) than 1',
+    message: 'on the Modbus came an answer with another unit number (9) than 1; with lenient: true it is taken',
   });
 });
 

@@ -40,7 +40,7 @@ export function neededDevices(config: AgentConfig): readonly NeededDevice[] {
         ENABLE_GPIO,
       );
     if ('port' in user) needed.set(user.port, PLUG_IN);
-    if ('connection' in user && user.connection.transport === 'rtu') needed.set(user.connection.port, PLUG_IN);
+    if ('connection' in user && !('host' in user.connection)) needed.set(user.connection.port, PLUG_IN);
     if (typeof chip === 'number') needed.set(`/sys/class/pwm/pwmchip${chip}`, ENABLE_PWM);
   }
   return [...needed].map(([path, enable]) => ({ path, enable }));

@@ -1,6 +1,6 @@
 /**
- * Modbus over a serial line, one question at a time. An RTU answer carries no number: unit, function and length are all that tie it to its
- * question, so an answer that comes after its question was given up fits the next question as well, and would be taken for its value.
+ * Modbus over a line, serial or through a gateway, one question at a time. An answer carries no number: unit, function and length are all that tie
+ * it to its question, so an answer that comes after its question was given up fits the next question as well, and would be taken for its value.
  *
  *   asked ─► answered
  *     └────► given up: an answer is outstanding. Before it is asked anything of the same function again, it has to answer a loop-back
@@ -15,18 +15,12 @@
 import { type AgentError, hasCode, retryable } from '../errors/agent-error.ts';
 import type { Clock } from '../host/clock.ts';
 import { withinDeadline } from './deadline.ts';
-import { answers, badAnswer, loopBackRequest, parseRtuFrame, rtuAnswerLength, rtuFrame } from './modbus-frames.ts';
-import type { ModbusTransport } from './modbus-transports.ts';
-import type { SerialPort } from './serial-port.ts';
+import { type HeardFrame, type Hearing, LineEar } from './modbus-ear.ts';
+import type { Framing } from './modbus-frames.ts';
+import type { ByteLine } from './modbus-lines.ts';
+import { answers, badAnswer, loopBackRequest, mayAnswer } from './modbus-pdu.ts';
+import { type ModbusTransport, type OpenLine, strayAnswer } from './modbus-transports.ts';
 
-/** 3.5 characters of silence part two frames; from 19200 baud on it is this long whatever the speed (V1.02, section 2.5.1.1). */
-const MIN_SILENCE_MS = 1.75;
-const SILENT_CHARACTERS = 3.5;
-const BITS_PER_CHARACTER = 11;
-/** A USB adapter hands bytes over every 16 ms: what stays half for longer is no frame any more. */
-const HALF_FRAME_MS = 100;
-/** More than the longest frame is noise. */
-const MAX_FRAME_LENGTH = 256;
 /** No unit and no radio in between has been seen to answer later. */
 const OWED_FOR_MS = 10_000;
 
@@ -39,38 +33,46 @@ interface Owed {
 /** Outstanding answers of a line, by unit, in the order of the requests. A line that is opened again finds those of its units. */
 export type UnitDebts = Map<number, readonly Owed[]>;
 
-export interface RtuDeps {
-  readonly port: SerialPort;
-  readonly baudRate: number;
+export interface LineTransportDeps {
+  readonly openLine: OpenLine;
+  readonly framing: Framing;
   readonly clock: Clock;
   readonly debts: UnitDebts;
-}
-
-interface Frame {
-  readonly unitId: number;
-  readonly pdu: Uint8Array;
+  /** Silence that parts two frames. */
+  readonly silenceMs: number;
+  /** Half a frame is dropped after this long without a byte. */
+  readonly gapMs: number;
+  /** The line is known to send back all that it is given; otherwise it is found out. */
+  readonly echo: boolean;
+  /** Takes answers with another unit number. */
+  readonly lenient: boolean;
 }
 
 /** Gets every frame with the questions it may be the answer to, or nothing for bytes that are no frame. */
-type Listener = (frame: (Frame & { readonly fits: readonly Uint8Array[] }) | undefined) => void;
+type Listener = (frame: (HeardFrame & { readonly fits: readonly Uint8Array[] }) | undefined) => void;
 
-export class RtuTransport implements ModbusTransport {
-  readonly #port: SerialPort;
-  readonly #clock: Clock;
-  readonly #silenceMs: number;
-  readonly #stop: () => void;
-  readonly #owed: UnitDebts;
-  #rest: Uint8Array = new Uint8Array();
+export class LineTransport implements ModbusTransport {
+  readonly #deps: LineTransportDeps;
+  readonly #line: ByteLine;
+  readonly #ear: LineEar;
   #lastByteMs = Number.NEGATIVE_INFINITY;
   #onFrame: Listener | undefined;
+  #onLost: (error: AgentError) => void = () => {};
   #nonce = 0;
 
-  constructor({ port, baudRate, clock, debts }: RtuDeps) {
-    this.#port = port;
-    this.#clock = clock;
-    this.#owed = debts;
-    this.#silenceMs = Math.max(MIN_SILENCE_MS, (SILENT_CHARACTERS * BITS_PER_CHARACTER * 1000) / baudRate);
-    this.#stop = port.onBytes((bytes) => this.#take(bytes));
+  constructor(deps: LineTransportDeps) {
+    this.#deps = deps;
+    const mayFit: Hearing['mayFit'] = (unitId, head) => this.#owedBy(unitId).some(({ question }) => mayAnswer(head, question));
+    const onFrame: Hearing['onFrame'] = (frame) => {
+      const fits = frame === undefined ? [] : this.#fitting(frame);
+      this.#onFrame?.(frame && { ...frame, fits });
+    };
+    this.#ear = new LineEar({ ...deps, mayFit, onFrame });
+    this.#line = deps.openLine({ onBytes: (bytes) => this.#take(bytes), onLost: (error) => this.#onLost(error) });
+  }
+
+  async connect(signal: AbortSignal): Promise<void> {
+    await this.#line.connect(signal);
   }
 
   async settle(unitId: number, pdu: Uint8Array, signal: AbortSignal): Promise<void> {
@@ -84,10 +86,10 @@ export class RtuTransport implements ModbusTransport {
     });
     try {
       await this.#send(unitId, request, signal);
-      await withinDeadline(inStep, `waiting for what Modbus unit ${unitId} on ${this.#port.path} still owes`, signal);
+      await withinDeadline(inStep, `waiting for what Modbus unit ${unitId} on ${this.#line.label} still owes`, signal);
     } catch (cause) {
       if (!hasCode(cause, 'hardware/deadline')) throw cause;
-      const what = `Modbus unit ${unitId} on ${this.#port.path} has not answered an earlier question yet`;
+      const what = `Modbus unit ${unitId} on ${this.#line.label} has not answered an earlier question yet`;
       throw retryable('hardware/modbus-no-answer', what, cause);
     } finally {
       this.#onFrame = undefined;
@@ -99,15 +101,17 @@ export class RtuTransport implements ModbusTransport {
     const answer = this.#listen<Uint8Array>((frame, resolve, reject) => {
       if (frame === undefined) return reject(badAnswer('bytes that are no frame'));
       // A unit with an outstanding answer gives a late one.
-      if (frame.unitId !== unitId && frame.fits.length === 0)
-        stray = badAnswer(`an answer with another unit number (${frame.unitId}) than ${unitId}`);
+      if (frame.unitId !== unitId && frame.fits.length === 0) stray = strayAnswer(`unit number (${frame.unitId}) than ${unitId}`);
       if (frame.unitId !== unitId || !answers(frame.pdu, pdu)) return;
       if (frame.fits.every((question) => isSame(question, pdu))) resolve(frame.pdu);
     });
     try {
       await this.#send(unitId, pdu, signal);
-      return await withinDeadline(answer, `waiting for Modbus unit ${unitId} on ${this.#port.path}`, signal);
+      const answered = await withinDeadline(answer, `waiting for Modbus unit ${unitId} on ${this.#line.label}`, signal);
+      this.#ear.learnEcho();
+      return answered;
     } catch (error) {
+      this.#line.drop();
       throw stray ?? error;
     } finally {
       this.#onFrame = undefined;
@@ -115,13 +119,14 @@ export class RtuTransport implements ModbusTransport {
   }
 
   async close(): Promise<void> {
-    this.#stop();
-    await this.#port.close();
+    this.#ear.close();
+    await this.#line.close();
   }
 
   #listen<T>(judge: (frame: Parameters<Listener>[0], resolve: (value: T) => void, reject: (error: Error) => void) => void): Promise<T> {
     const heard = new Promise<T>((resolve, reject) => {
       this.#onFrame = (frame) => judge(frame, resolve, reject);
+      this.#onLost = reject;
     });
     heard.catch(() => {});
     return heard;
@@ -129,58 +134,42 @@ export class RtuTransport implements ModbusTransport {
 
   /** Sends into silence; from then on an answer is outstanding. */
   async #send(unitId: number, pdu: Uint8Array, signal: AbortSignal): Promise<void> {
-    for (let quietMs = this.#quietMs(); quietMs < this.#silenceMs && !signal.aborted; quietMs = this.#quietMs())
-      await this.#clock.sleep(Math.max(1, this.#silenceMs - quietMs), signal);
-    this.#rest = new Uint8Array();
+    const { clock, debts, framing, silenceMs } = this.#deps;
+    for (let quietMs = this.#quietMs(); quietMs < silenceMs && !signal.aborted; quietMs = this.#quietMs())
+      await clock.sleep(Math.max(1, silenceMs - quietMs), signal);
+    const frame = framing.frame(unitId, pdu);
+    this.#ear.expect({ unitId, frame, fitsItself: answers(pdu, pdu) });
     const before = this.#owedBy(unitId);
-    this.#owed.set(unitId, [...before, { question: pdu, askedAtMs: this.#clock.monotonicMs() }]);
+    debts.set(unitId, [...before, { question: pdu, askedAtMs: clock.monotonicMs() }]);
     try {
-      await this.#port.write(rtuFrame(unitId, pdu), signal);
+      await this.#line.write(frame, signal);
     } catch (error) {
-      if (hasCode(error, 'hardware/serial-unplugged')) this.#owed.set(unitId, before); // nothing was sent
+      if (hasCode(error, 'hardware/serial-unplugged')) debts.set(unitId, before); // nothing was sent
       throw error;
     }
   }
 
   #quietMs(): number {
-    return this.#clock.monotonicMs() - this.#lastByteMs;
+    return this.#deps.clock.monotonicMs() - this.#lastByteMs;
   }
 
   #owedBy(unitId: number): readonly Owed[] {
-    const sinceMs = this.#clock.monotonicMs() - OWED_FOR_MS;
-    return (this.#owed.get(unitId) ?? []).filter(({ askedAtMs }) => askedAtMs > sinceMs);
+    const sinceMs = this.#deps.clock.monotonicMs() - OWED_FOR_MS;
+    return (this.#deps.debts.get(unitId) ?? []).filter(({ askedAtMs }) => askedAtMs > sinceMs);
   }
 
   #take(bytes: Uint8Array): void {
-    if (this.#quietMs() > HALF_FRAME_MS) this.#rest = new Uint8Array();
-    this.#lastByteMs = this.#clock.monotonicMs();
-    this.#rest = Buffer.concat([this.#rest, bytes]);
-    for (let length = rtuAnswerLength(this.#rest); length !== undefined; length = rtuAnswerLength(this.#rest)) {
-      if (this.#rest.length < length && this.#rest.length <= MAX_FRAME_LENGTH) return;
-      const frame = frameOf(this.#rest.subarray(0, length));
-      // Where a frame begins among noise cannot be told: all of it is dropped.
-      this.#rest = frame === undefined ? new Uint8Array() : this.#rest.subarray(length);
-      const heard = frame && { ...frame, fits: this.#fitting(frame) };
-      this.#onFrame?.(heard);
-    }
+    this.#lastByteMs = this.#deps.clock.monotonicMs();
+    this.#ear.take(bytes);
   }
 
   /** The questions that this can be the answer to; those before the oldest of them are outstanding no more, nor is that one. */
-  #fitting({ unitId, pdu }: Frame): readonly Uint8Array[] {
-    const owed = this.#owed.get(unitId) ?? [];
+  #fitting({ unitId, pdu }: HeardFrame): readonly Uint8Array[] {
+    const owed = this.#deps.debts.get(unitId) ?? [];
     const oldest = owed.findIndex(({ question }) => answers(pdu, question));
     // An answer that fits none is the answer to one of them all the same.
-    this.#owed.set(unitId, owed.slice(Math.max(oldest, 0) + 1));
+    this.#deps.debts.set(unitId, owed.slice(Math.max(oldest, 0) + 1));
     return owed.map(({ question }) => question).filter((question) => answers(pdu, question));
-  }
-}
-
-function frameOf(bytes: Uint8Array): Frame | undefined {
-  const unitId = bytes[0] ?? 0;
-  try {
-    return { unitId, pdu: parseRtuFrame(bytes, unitId) };
-  } catch {
-    return undefined;
   }
 }
 

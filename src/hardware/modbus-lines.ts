@@ -1,0 +1,128 @@
+/** Bytes to Modbus units and back: a serial port, or a TCP connection that is made when the first request needs it. */
+import { createConnection, type Socket } from 'node:net';
+import { type AgentError, retryable } from '../errors/agent-error.ts';
+import type { Clock } from '../host/clock.ts';
+import { deadlineError, withinDeadline } from './deadline.ts';
+import type { SerialPort } from './serial-port.ts';
+
+/** Where the bytes of a line go. */
+export interface LineListener {
+  readonly onBytes: (bytes: Uint8Array) => void;
+  /** The connection ended by itself. */
+  readonly onLost: (error: AgentError) => void;
+}
+
+export interface ByteLine {
+  /** Port or host, for messages. */
+  readonly label: string;
+  /** Resolves when the units can hear. @throws AgentError `hardware/modbus-no-answer`, `hardware/deadline` (retry). */
+  connect(signal: AbortSignal): Promise<void>;
+  write(bytes: Uint8Array, signal: AbortSignal): Promise<void>;
+  /** Gives a connection up, so that the next request makes its own; a serial port stays open. */
+  drop(): void;
+  close(): Promise<void>;
+}
+
+/** Time that units need before they hear, after the port was opened or the connection made. */
+export interface LineTimes {
+  readonly clock: Clock;
+  readonly connectDelayMs: number;
+}
+
+export function serialLine(port: SerialPort, { clock, connectDelayMs }: LineTimes, { onBytes }: LineListener): ByteLine {
+  const readyAtMs = clock.monotonicMs() + connectDelayMs;
+  const stop = port.onBytes(onBytes);
+  return {
+    label: port.path,
+    connect: (signal) => untilReady(clock, readyAtMs, port.path, signal),
+    write: (bytes, signal) => port.write(bytes, signal),
+    drop: () => {},
+    close: async () => {
+      stop();
+      await port.close();
+    },
+  };
+}
+
+export interface TcpPlace {
+  readonly host: string;
+  readonly port: number;
+}
+
+export interface TcpLineDeps extends LineTimes {
+  /** The host as it is configured. */
+  readonly label: string;
+  readonly place: (signal: AbortSignal) => Promise<TcpPlace>;
+}
+
+export class TcpLine implements ByteLine {
+  readonly label: string;
+  readonly #deps: TcpLineDeps;
+  readonly #listener: LineListener;
+  #socket: Socket | undefined;
+  #readyAtMs = 0;
+
+  constructor(deps: TcpLineDeps, listener: LineListener) {
+    this.label = deps.label;
+    this.#deps = deps;
+    this.#listener = listener;
+  }
+
+  async connect(signal: AbortSignal): Promise<void> {
+    const { clock, connectDelayMs } = this.#deps;
+    if (this.#socket === undefined) {
+      this.#socket = await withinDeadline(this.#open(signal), `connecting to ${this.label}`, signal);
+      this.#readyAtMs = clock.monotonicMs() + connectDelayMs;
+    }
+    await untilReady(clock, this.#readyAtMs, this.label, signal);
+  }
+
+  async write(bytes: Uint8Array): Promise<void> {
+    if (this.#socket === undefined) throw this.#hungUp();
+    this.#socket.write(bytes);
+  }
+
+  drop(): void {
+    const socket = this.#socket;
+    this.#socket = undefined;
+    socket?.destroy();
+  }
+
+  async close(): Promise<void> {
+    this.drop();
+  }
+
+  async #open(signal: AbortSignal): Promise<Socket> {
+    const { host, port } = await this.#deps.place(signal);
+    const socket = createConnection({ host, port, noDelay: true });
+    // A connection that nobody waits for any more is not made: the next request makes its own.
+    const giveUp = (): void => void socket.destroy(deadlineError(`connecting to ${this.label}`, signal));
+    if (signal.aborted) giveUp();
+    signal.addEventListener('abort', giveUp, { once: true });
+    await new Promise<void>((resolve, reject) => {
+      socket.once('connect', resolve);
+      socket.once('error', (cause) => reject(retryable('hardware/modbus-no-answer', `no connection to Modbus host ${this.label}`, cause)));
+    }).finally(() => signal.removeEventListener('abort', giveUp));
+    socket.on('error', () => {}); // close follows
+    socket.on('data', (bytes) => {
+      if (this.#socket === socket) this.#listener.onBytes(bytes);
+    });
+    socket.once('close', () => {
+      if (this.#socket !== socket) return; // dropped before: its end is no news
+      this.#socket = undefined;
+      this.#listener.onLost(this.#hungUp());
+    });
+    return socket;
+  }
+
+  #hungUp(): AgentError {
+    return retryable('hardware/modbus-no-answer', `Modbus host ${this.label} hung up`);
+  }
+}
+
+async function untilReady(clock: Clock, readyAtMs: number, label: string, signal: AbortSignal): Promise<void> {
+  const leftMs = readyAtMs - clock.monotonicMs();
+  if (leftMs <= 0) return;
+  await clock.sleep(leftMs, signal);
+  if (signal.aborted) throw deadlineError(`waiting for connectDelay on ${label}`, signal);
+}
