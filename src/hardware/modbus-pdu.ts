@@ -1,6 +1,6 @@
 /** Requests to Modbus units and their answers, however they are framed (MODBUS Application Protocol V1.1b3). */
 import { AgentError, retryable } from '../errors/agent-error.ts';
-import type { RegisterRange } from './modbus-port.ts';
+import type { RegisterBit, RegisterRange, WriteFunction } from './modbus-port.ts';
 
 /** Exceptions that a unit answers when it refuses (V1.1b3, section 7). */
 const EXCEPTIONS: Readonly<Record<number, string>> = {
@@ -14,11 +14,15 @@ const EXCEPTIONS: Readonly<Record<number, string>> = {
   10: 'gateway path unavailable',
   11: 'gateway target did not respond',
 };
+/** These two say that the unit understood, and is not done with it or with something else. */
+const BUSY = { working: 5, busy: 6 } as const;
 /** These three say that the same request can never succeed. */
 const FINAL_EXCEPTIONS: ReadonlySet<number> = new Set([1, 2, 3]);
 /** These two come from a gateway, in place of the unit. */
 const GATEWAY_EXCEPTIONS: ReadonlySet<number> = new Set([10, 11]);
 export const EXCEPTION_FLAG = 0x80;
+export const MODBUS_BUSY = 'hardware/modbus-busy';
+export const MODBUS_WORKING = 'hardware/modbus-working';
 
 export const FUNCTION = {
   readCoils: 1,
@@ -42,15 +46,41 @@ export function readRequest(code: number, { address, count }: Pick<RegisterRange
   return Uint8Array.of(code, address >> 8, address & 0xff, count >> 8, count & 0xff);
 }
 
-export function writeCoilRequest(address: number, on: boolean): Uint8Array {
-  return Uint8Array.of(FUNCTION.writeCoil, address >> 8, address & 0xff, on ? 0xff : 0, 0);
+/** With function 5, or 15 where a unit wants it. */
+export function writeCoilRequest(address: number, on: boolean, code?: WriteFunction): Uint8Array {
+  const place = [address >> 8, address & 0xff];
+  if (code === FUNCTION.writeCoils) return Uint8Array.of(code, ...place, 0, 1, 1, on ? 1 : 0);
+  return Uint8Array.of(FUNCTION.writeCoil, ...place, on ? 0xff : 0, 0);
 }
 
-/** One register with function 6, several with 16: some small units know only the former. */
-export function writeRegistersRequest(address: number, words: readonly number[]): Uint8Array {
+/** One register with function 6, several with 16: some small units know only the former, others only the latter. */
+export function writeRegistersRequest(address: number, words: readonly number[], code?: WriteFunction): Uint8Array {
   const bytes = words.flatMap((word) => [(word >> 8) & 0xff, word & 0xff]);
-  if (words.length === 1) return Uint8Array.of(FUNCTION.writeRegister, address >> 8, address & 0xff, ...bytes);
+  if (words.length === 1 && code !== FUNCTION.writeRegisters)
+    return Uint8Array.of(FUNCTION.writeRegister, address >> 8, address & 0xff, ...bytes);
   return Uint8Array.of(FUNCTION.writeRegisters, address >> 8, address & 0xff, 0, words.length, bytes.length, ...bytes);
+}
+
+/** Writes one bit of a register and leaves the others: AND and OR masks (section 6.16). */
+export function maskWriteRequest({ address, bit, on }: RegisterBit): Uint8Array {
+  const [and, or] = [0xffff & ~(1 << bit), on ? 1 << bit : 0];
+  return Uint8Array.of(FUNCTION.maskWriteRegister, address >> 8, address & 0xff, and >> 8, and & 0xff, or >> 8, or & 0xff);
+}
+
+/** Asks for maker, product and revision (function 43, type 14: section 6.21). */
+export const IDENTIFICATION_REQUEST = Uint8Array.of(FUNCTION.readDeviceIdentification, 14, 1, 0);
+
+/** Texts by their object: 0 maker, 1 product, 2 revision. */
+export function parseIdentification(pdu: Uint8Array): ReadonlyMap<number, string> {
+  checkAnswer(pdu, FUNCTION.readDeviceIdentification);
+  const texts = new Map<number, string>();
+  let at = 7;
+  for (let left = pdu[6] ?? 0; left > 0 && at + 2 <= pdu.length; left -= 1) {
+    const [object = 0, length = 0] = pdu.subarray(at, at + 2);
+    texts.set(object, Buffer.from(pdu.subarray(at + 2, at + 2 + length)).toString('latin1'));
+    at += 2 + length;
+  }
+  return texts;
 }
 
 /** Asks a unit on a serial line to send this number back (function 8, sub-function 0: section 6.8). */
@@ -113,6 +143,8 @@ function checkAnswer(pdu: Uint8Array, code: number): void {
   if (answered === (code | EXCEPTION_FLAG)) {
     const words = EXCEPTIONS[reason] ?? `exception ${reason}`;
     if (GATEWAY_EXCEPTIONS.has(reason)) throw retryable('hardware/modbus-no-answer', `the Modbus gateway has no answer: ${words}`);
+    if (reason === BUSY.working || reason === BUSY.busy)
+      throw retryable(reason === BUSY.busy ? MODBUS_BUSY : MODBUS_WORKING, `the Modbus unit refused: ${words}`);
     const recovery = FINAL_EXCEPTIONS.has(reason) ? 'drop' : 'retry';
     throw new AgentError('hardware/modbus-exception', `the Modbus unit refused: ${words}`, { recovery });
   }

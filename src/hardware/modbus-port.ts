@@ -15,11 +15,14 @@ export interface RegisterRange<Table extends ModbusTable = ModbusTable> {
 /**
  * One connection, shared by all who open it; requests wait their turn, what switches off first. All throw AgentError:
  * `hardware/modbus-exception` (the unit refused: drop when it never will, else retry), `hardware/modbus-bad-answer`,
- * `hardware/modbus-no-answer`, `hardware/deadline` (retry).
+ * `hardware/modbus-no-answer`, `hardware/modbus-busy` (still so after several tries), `hardware/deadline` (retry).
  */
 export interface ModbusLink extends ModbusRequests {
-  /** The same connection, for what must not wait behind readings. On the link itself everything is a reading. */
-  ranked(rank: TurnRank): ModbusRequests;
+  /**
+   * The same connection, for what must not wait behind readings. On the link itself everything is a reading.
+   * @param code function for single registers and coils, where 6 and 5 are not what a unit wants.
+   */
+  ranked(rank: TurnRank, code?: WriteFunction): ModbusRequests;
   /** Gives this user's share back; the last one closes the connection. Idempotent. */
   close(): Promise<void>;
 }
@@ -32,6 +35,26 @@ export interface ModbusRequests {
   /** Writes holding registers, in one request. @param words from 1 to 123 of them. */
   writeRegisters(unitId: number, address: number, words: readonly number[], signal: AbortSignal): Promise<void>;
   writeCoil(unitId: number, address: number, on: boolean, signal: AbortSignal): Promise<void>;
+  /** Writes one bit of a holding register and leaves the others: by function 22, or read and written in one turn, in which nobody else on this link writes. */
+  writeBit(unitId: number, bit: RegisterBit, signal: AbortSignal): Promise<void>;
+  /** Asks who the unit is. @throws AgentError as the others, `hardware/modbus-exception` from a unit that does not tell. */
+  identify(unitId: number, signal: AbortSignal): Promise<ModbusIdentity>;
+}
+
+/** Functions that write; 5 and 15 a coil, the others a register. */
+export type WriteFunction = 5 | 6 | 15 | 16 | 22;
+
+export interface RegisterBit {
+  readonly address: number;
+  /** 0 is the lowest. */
+  readonly bit: number;
+  readonly on: boolean;
+}
+
+export interface ModbusIdentity {
+  readonly maker?: string;
+  readonly product?: string;
+  readonly revision?: string;
 }
 
 /** How long units take, and what they and their gateways do otherwise than the specification says. */

@@ -1,8 +1,23 @@
 /** Requests to units behind one connection, each in its turn among those of all who share it. */
+import { hasCode } from '../errors/agent-error.ts';
 import { withinMs } from '../host/bounded-wait.ts';
 import type { Clock } from '../host/clock.ts';
-import { checkWritten, FUNCTION, parseBits, parseRegisters, readRequest, writeCoilRequest, writeRegistersRequest } from './modbus-pdu.ts';
-import type { ModbusConnection, ModbusRequests } from './modbus-port.ts';
+import { given } from '../host/given.ts';
+import {
+  checkWritten,
+  FUNCTION,
+  IDENTIFICATION_REQUEST,
+  MODBUS_BUSY,
+  MODBUS_WORKING,
+  maskWriteRequest,
+  parseBits,
+  parseIdentification,
+  parseRegisters,
+  readRequest,
+  writeCoilRequest,
+  writeRegistersRequest,
+} from './modbus-pdu.ts';
+import type { ModbusConnection, ModbusRequests, RegisterBit, WriteFunction } from './modbus-port.ts';
 import type { ModbusTransport } from './modbus-transports.ts';
 import type { TurnQueue, TurnRank } from './turn-queue.ts';
 
@@ -17,13 +32,17 @@ export interface SharedLink {
   freeAtMs: number;
 }
 
+/** Waits of a unit that says it is busy, doubled from one try to the next: 3 s in all, unless the deadline is over before. */
+const FIRST_BUSY_MS = 50;
+const MAX_BUSY_MS = 1_600;
+
 export interface RequestsDeps {
   readonly shared: SharedLink;
   readonly responseTimeoutMs: number;
   readonly clock: Clock;
 }
 
-export function requestsOf({ shared, responseTimeoutMs, clock }: RequestsDeps, rank: TurnRank): ModbusRequests {
+export function requestsOf({ shared, responseTimeoutMs, clock }: RequestsDeps, rank: TurnRank, code?: WriteFunction): ModbusRequests {
   const { queue, transport, refusing, connection } = shared;
   const { connectDelayMs = 0, betweenRequestsMs = 0 } = connection;
   const ready = async (signal: AbortSignal): Promise<void> => {
@@ -43,7 +62,8 @@ export function requestsOf({ shared, responseTimeoutMs, clock }: RequestsDeps, r
       }
     };
     try {
-      if (rank !== 'off') await inTime((limit) => transport.settle(unitId, pdu, limit));
+      // An off does not wait; the other bits of its register are not taken from an answer that is late.
+      if (rank !== 'off' || pdu[0] === FUNCTION.readHolding) await inTime((limit) => transport.settle(unitId, pdu, limit));
       const answer = parse(await inTime((limit) => transport.exchange(unitId, pdu, limit)));
       refusing.delete(unitId);
       return answer;
@@ -56,20 +76,56 @@ export function requestsOf({ shared, responseTimeoutMs, clock }: RequestsDeps, r
     const turn = rank !== 'reading' && refusing.has(unitId) ? 'again' : rank;
     return queue.run(work, { what: `Modbus unit ${unitId}`, rank: turn }, signal);
   };
+  /** A unit that is busy is asked again, in another turn: others on the line have theirs meanwhile. */
+  const patiently = async <T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> => {
+    for (let waitMs = FIRST_BUSY_MS; ; waitMs *= 2) {
+      try {
+        return await work();
+      } catch (error) {
+        if (!isBusy(error) || waitMs > MAX_BUSY_MS || signal.aborted) throw error;
+        await clock.sleep(waitMs, signal);
+        if (signal.aborted) throw error;
+      }
+    }
+  };
   const ask = <T>(unitId: number, pdu: Uint8Array, parse: (answer: Uint8Array) => T, signal: AbortSignal): Promise<T> =>
-    inTurn(unitId, () => exchange(unitId, pdu, parse, signal), signal);
+    patiently(() => inTurn(unitId, () => exchange(unitId, pdu, parse, signal), signal), signal);
+  /** What the unit has taken and is not done with counts as written: it is read back like any other. */
+  const send = async (unitId: number, request: Uint8Array, signal: AbortSignal): Promise<void> =>
+    await exchange(unitId, request, (answer) => checkWritten(answer, request), signal).catch((error: unknown) => {
+      if (!hasCode(error, MODBUS_WORKING)) throw error;
+    });
   const write = (unitId: number, request: Uint8Array, signal: AbortSignal): Promise<void> =>
-    ask(unitId, request, (answer) => checkWritten(answer, request), signal);
+    patiently(() => inTurn(unitId, () => send(unitId, request, signal), signal), signal);
+  const rewriteBit = async (unitId: number, { address, bit, on }: RegisterBit, signal: AbortSignal): Promise<void> => {
+    const range = { table: 'holding', address, count: 1 } as const;
+    const parse = (answer: Uint8Array): readonly number[] => parseRegisters(answer, FUNCTION.readHolding, 1);
+    const [before = 0] = await exchange(unitId, readRequest(FUNCTION.readHolding, range), parse, signal);
+    const after = on ? before | (1 << bit) : before & ~(1 << bit);
+    if (after !== before) await send(unitId, writeRegistersRequest(address, [after], code), signal);
+  };
   return {
     readRegisters: (unitId, range, signal) => {
-      const code = range.table === 'holding' ? FUNCTION.readHolding : FUNCTION.readInput;
-      return ask(unitId, readRequest(code, range), (answer) => parseRegisters(answer, code, range.count), signal);
+      const table = range.table === 'holding' ? FUNCTION.readHolding : FUNCTION.readInput;
+      return ask(unitId, readRequest(table, range), (answer) => parseRegisters(answer, table, range.count), signal);
     },
     readBits: (unitId, range, signal) => {
-      const code = range.table === 'coil' ? FUNCTION.readCoils : FUNCTION.readDiscrete;
-      return ask(unitId, readRequest(code, range), (answer) => parseBits(answer, code, range.count), signal);
+      const table = range.table === 'coil' ? FUNCTION.readCoils : FUNCTION.readDiscrete;
+      return ask(unitId, readRequest(table, range), (answer) => parseBits(answer, table, range.count), signal);
     },
-    writeRegisters: (unitId, address, words, signal) => write(unitId, writeRegistersRequest(address, words), signal),
-    writeCoil: (unitId, address, on, signal) => write(unitId, writeCoilRequest(address, on), signal),
+    writeRegisters: (unitId, address, words, signal) => write(unitId, writeRegistersRequest(address, words, code), signal),
+    writeCoil: (unitId, address, on, signal) => write(unitId, writeCoilRequest(address, on, code), signal),
+    writeBit: (unitId, bit, signal) =>
+      code === FUNCTION.maskWriteRegister
+        ? write(unitId, maskWriteRequest(bit), signal)
+        : patiently(() => inTurn(unitId, () => rewriteBit(unitId, bit, signal), signal), signal),
+    identify: async (unitId, signal) => {
+      const texts = await ask(unitId, IDENTIFICATION_REQUEST, parseIdentification, signal);
+      return given({ maker: texts.get(0), product: texts.get(1), revision: texts.get(2) });
+    },
   };
+}
+
+function isBusy(error: unknown): boolean {
+  return hasCode(error, MODBUS_BUSY) || hasCode(error, MODBUS_WORKING);
 }

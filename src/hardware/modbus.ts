@@ -56,7 +56,7 @@ export class Modbus implements ModbusPort {
     shared.users += 1;
     const deps = { shared, responseTimeoutMs: connection.responseTimeoutMs, clock: this.#deps.clock };
     const release = once(() => this.#release(key, shared));
-    return { ...requestsOf(deps, 'reading'), ranked: (rank) => requestsOf(deps, rank), close: release };
+    return { ...requestsOf(deps, 'reading'), ranked: (rank, code) => requestsOf(deps, rank, code), close: release };
   }
 
   async close(): Promise<void> {

@@ -1,11 +1,19 @@
 /** Modbus units as people have them, by the rows of the field cases: each over a real pty or socket, with the bytes of the row. */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { openDriver } from '../../src/actuators/open-driver.ts';
+import { readConfig } from '../../src/config/read-config.ts';
+import { actuatorSchema } from '../../src/config/schema/actuators.ts';
 import { ASCII, RTU, tcpFrame } from '../../src/hardware/modbus-frames.ts';
+import { systemClock } from '../../src/host/clock.ts';
 import { open } from '../../src/sensors/modbus/driver.ts';
 import { openBoardBench } from '../support/board-bench.ts';
+import { SMALLEST } from '../support/config-file.ts';
 import { bytes, openPeerBench, type PeerBench } from '../support/modbus-peer.ts';
-import { sensorConfig, sensorDeps } from '../support/sensor-bench.ts';
+import { OF_THIS_MACHINE, sensorConfig, sensorDeps } from '../support/sensor-bench.ts';
 
 const { signal } = new AbortController();
 const REQUEST = bytes('01 04 00 00 00 01 31 CA');
@@ -191,4 +199,108 @@ it('row 38: a host is reached by its IPv6 address, in brackets or not', async ()
   const pdu = Uint8Array.of(4, 2, 0x08, 0xfd);
   const port = await bench.tcp((asked, send) => send(tcpFrame(asked.readUInt16BE(0), 1, pdu)), { host: '::1' });
   for (const host of ['[::1]', '::1']) expect(await (await sensorAt({ transport: 'tcp', host, port })).read(signal)).toEqual(VOLTAGE);
+});
+
+describe('row 13: a busy unit', () => {
+  it('is asked again within the deadline, and gives its value', async () => {
+    let asked = 0;
+    const port = await bench.pty((_asked, send) => {
+      asked += 1;
+      send(asked % 2 === 1 ? RTU.frame(1, bytes('84 06')) : ANSWER);
+    });
+    const sensor = await sensorAt({ transport: 'rtu', port });
+    for (let n = 0; n < 3; n += 1) expect(await sensor.read(signal)).toEqual(VOLTAGE);
+    expect(sensor.refused?.()).toEqual([]);
+    expect(asked).toBe(6);
+  });
+
+  it('is told as busy when it stays so', async () => {
+    const port = await bench.pty((_asked, send) => send(RTU.frame(1, bytes('84 06'))));
+    const sensor = await sensorAt({ transport: 'rtu', port });
+    await expect(sensor.read(AbortSignal.timeout(400))).rejects.toThrow('device busy');
+    expect(bench.asked.length).toBeGreaterThan(2);
+  });
+
+  it('that has taken a write and works on it is read back', async () => {
+    const port = await bench.tcp((asked, send) => send(tcpFrame(asked.readUInt16BE(0), 1, bytes('86 05'))));
+    const link = await bench.ports.modbus.open({ transport: 'tcp', host: '127.0.0.1', port, responseTimeoutMs: 500 }, signal);
+    await link.writeRegisters(1, 5, [7], signal);
+    expect(bench.asked).toHaveLength(1);
+    await link.close();
+  });
+});
+
+describe('rows 6 and 20: what is written', () => {
+  /** A unit with one register, and the functions that it was asked. */
+  async function unit(first: number, refuses: readonly number[] = []) {
+    const state = { word: first, functions: [] as number[] };
+    const port = await bench.tcp((asked, send) => {
+      const pdu = asked.subarray(7);
+      const [code = 0] = pdu;
+      state.functions.push(code);
+      const answer = (given: Uint8Array): void => send(tcpFrame(asked.readUInt16BE(0), asked[6] ?? 0, given));
+      if (refuses.includes(code)) return answer(Uint8Array.of(code | 0x80, 1));
+      if (code === 3) return answer(Uint8Array.of(3, 2, state.word >> 8, state.word & 0xff));
+      if (code === 6) state.word = pdu.readUInt16BE(3);
+      if (code === 16) state.word = pdu.readUInt16BE(6);
+      if (code === 22) state.word = (state.word & pdu.readUInt16BE(3)) | (pdu.readUInt16BE(5) & ~pdu.readUInt16BE(3));
+      answer(code === 16 ? pdu.subarray(0, 5) : pdu);
+    });
+    return { state, connection: { transport: 'tcp', host: '127.0.0.1', port } };
+  }
+  async function driver(connection: object, more: object) {
+    const config = actuatorSchema.parse({ name: 'out', kind: 'modbus-write', connection, address: 5, ...more });
+    return await openDriver(config, { ...OF_THIS_MACHINE, ports: bench.ports, clock: systemClock }, signal);
+  }
+
+  it.each([undefined, 16, 22])('row 6: one bit of a register, with function %s', async (writeFunction) => {
+    const { state, connection } = await unit(0x00f0);
+    const out = await driver(connection, { type: 'bool', bit: 0, ...(writeFunction !== undefined && { writeFunction }) });
+    await out.write(true, signal);
+    expect([state.word, await out.read?.(signal)]).toEqual([0x00f1, true]);
+    await out.write(false, signal);
+    expect([state.word, await out.read?.(signal)]).toEqual([0x00f0, false]);
+    expect(state.functions.includes(writeFunction ?? 6)).toBe(true);
+    if (writeFunction === 22) expect(state.functions.filter((code) => code === 3)).toHaveLength(2);
+    await out.close();
+  });
+
+  it('row 6: two bits of one register are two outputs, written at once', async () => {
+    const { state, connection } = await unit(0x8000);
+    const outs = await Promise.all([1, 2, 3, 4].map((bit) => driver(connection, { type: 'bool', bit })));
+    await Promise.all(outs.map((out) => out.write(true, signal)));
+    expect(state.word).toBe(0x801e);
+    await Promise.all(outs.map((out) => out.write(false, signal)));
+    expect(state.word).toBe(0x8000);
+    for (const out of outs) await out.close();
+  });
+
+  it('row 6: check-config warns of a whole register for one bit, and knows bits apart', async () => {
+    const check = async (...outs: readonly string[]) => {
+      const folder = await mkdtemp(join(tmpdir(), 'turnstone-bits-'));
+      const file = join(folder, 'turnstone.yaml');
+      const list = outs.map((out, n) => `{ name: o${n}, kind: modbus-write, connection: { transport: tcp, host: a }, address: 5, ${out} }`);
+      await writeFile(file, `${SMALLEST}actuators: [${list.join(', ')}]`, { mode: 0o600 });
+      const { faults, warnings } = await readConfig(file, { environment: {} });
+      await rm(folder, { recursive: true });
+      return { faults: faults.map(({ problem }) => problem), warnings: warnings.map(({ problem }) => problem) };
+    };
+    expect((await check('type: bool')).warnings.join()).toContain('its other fifteen bits are cleared');
+    expect(await check('type: bool, bit: 0', 'type: bool, bit: 1')).toEqual({ faults: [], warnings: [] });
+    expect((await check('type: bool, bit: 0', 'type: bool, bit: 0')).faults.join()).toContain('two actuators on one register');
+    expect((await check('type: bool, bit: 0', 'type: uint16')).faults.join()).toContain('two actuators on one register');
+    expect((await check('type: uint32, writeFunction: 6')).faults.join()).toContain('a function that does not write this');
+    expect((await check('type: uint16, bit: 3')).faults.join()).toContain('bit has no effect');
+  });
+
+  it('row 20: one register by function 16, where the unit refuses 6', async () => {
+    const { state, connection } = await unit(0, [6]);
+    const plain = await driver(connection, {});
+    await expect(plain.write(7, signal)).rejects.toMatchObject({ code: 'hardware/modbus-exception' });
+    const other = await driver(connection, { writeFunction: 16 });
+    await other.write(7, signal);
+    expect(state).toEqual({ word: 7, functions: [6, 16] });
+    await plain.close();
+    await other.close();
+  });
 });

@@ -172,6 +172,8 @@ export const NOT_IN_WORLDS: readonly (readonly [beginning: string, reason: strin
       (word) => [`${user}.connection.${word}`, 'units of a world are quick and exact: test/field-cases/modbus.test.ts'] as const,
     ),
   ),
+  ['actuators[](modbus-write).bit', 'units of a world have a register for each output: test/field-cases/modbus.test.ts'],
+  ['actuators[](modbus-write).writeFunction', 'as bit'],
   ['sensors[](modbus).model', 'its registers are read before a world begins: test/unit/config/models.test.ts'],
   ['sensors[](modbus).only', 'as model'],
   ['rules[].enabled', 'a rule that is off does nothing'],

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { type ConfigPath, pathText } from '../../config/fields/config-fault.ts';
 import { whole } from '../../config/fields/fields.ts';
-import { type Finding, finding, findingAtKey } from '../../config/fields/findings.ts';
+import { type Finding, finding, findingAtKey, noEffect } from '../../config/fields/findings.ts';
 import { type ModbusConnectionConfig, modbusConnection } from '../../config/fields/lines-and-ports.ts';
 import { holdsModbus, MODBUS_TYPES, modbusRange, nearestModbus } from '../../config/fields/modbus-types.ts';
 import { endFaults, modbusWidth, noConversion, scaleFaults, unitFaults } from '../../config/fields/registers.ts';
@@ -24,6 +24,10 @@ const schema = actuatorSection('modbus-write', {
   /** value = register × scale + offset, as for the sensor. */
   scale: z.number().default(1),
   offset: z.number().default(0),
+  /** For `bool` in a holding register: the one bit that is written, the others as they are. */
+  bit: whole(0, 15).optional(),
+  /** Function on the wire; default 5 for a coil, 6 for one register, 16 for several. 22 writes a bit without reading the register first. */
+  writeFunction: z.literal([5, 6, 15, 16, 22]).optional(),
   readBack: z.boolean().default(true),
 });
 
@@ -40,7 +44,12 @@ export const modbusWrite = defineActuator({
   deadlineMs: ({ connection }, usualMs) => Math.max(usualMs, RESPONSE_TIMES * connection.responseTimeoutMs + DEADLINE_MARGIN_MS),
   isIdempotent: true,
   hasOwnSupply: true,
-  faults: (config, path) => [...writeFaults(config, path), ...offFaults(config, path)],
+  faults: (config, path) => [
+    ...writeFaults(config, path),
+    ...bitFaults(config, path),
+    ...functionFaults(config, path),
+    ...offFaults(config, path),
+  ],
   // One actuator would write over the other.
   faultsAmong: (writers) =>
     writers.flatMap(({ config, path }, index) => {
@@ -62,6 +71,21 @@ function writeFaults(config: ModbusWriteConfig, path: ConfigPath): Finding[] {
   ];
 }
 
+function bitFaults({ table, type, bit }: ModbusWriteConfig, path: ConfigPath): Finding[] {
+  if (bit !== undefined && (table === 'coil' || type !== 'bool')) return [noEffect(path, 'bit', 'type: bool in a holding register')];
+  if (bit !== undefined || table === 'coil' || type !== 'bool') return [];
+  const problem = 'writes the whole register, 1 or 0, so that its other fifteen bits are cleared:';
+  return [finding([...path, 'type'], problem, 'bit: with the number of the one bit, from 0, or another type', { warning: true })];
+}
+
+/** Functions that can write what is configured. */
+function functionFaults(config: ModbusWriteConfig, path: ConfigPath): Finding[] {
+  const { table, bit, writeFunction } = config;
+  const able = table === 'coil' ? [5, 15] : bit !== undefined ? [6, 16, 22] : modbusWidth(config) === 1 ? [6, 16] : [16];
+  if (writeFunction === undefined || able.includes(writeFunction)) return [];
+  return [finding([...path, 'writeFunction'], 'a function that does not write this:', able.join(' or '))];
+}
+
 /** The longest time on ends with off, which not every register can hold. */
 function offFaults(config: ModbusWriteConfig, path: ConfigPath): Finding[] {
   if (config.limits.maxOnMs === undefined || holdsModbus(config, 0)) return [];
@@ -71,6 +95,7 @@ function offFaults(config: ModbusWriteConfig, path: ConfigPath): Finding[] {
 
 function overlaps(a: ModbusWriteConfig, b: ModbusWriteConfig): boolean {
   if (a.table !== b.table || a.unitId !== b.unitId || endOf(a.connection) !== endOf(b.connection)) return false;
+  if (a.address === b.address && a.bit !== undefined && b.bit !== undefined) return a.bit === b.bit;
   return a.address < b.address + modbusWidth(b) && b.address < a.address + modbusWidth(a);
 }
 

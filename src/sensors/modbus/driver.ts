@@ -43,6 +43,9 @@ interface Given {
 /** Reads in which all was given in time before a register that was late is called so no longer. */
 const IN_TIME_READS = 20;
 
+/** Faults that the unit itself has said. */
+const SAID: ReadonlySet<string> = new Set(['hardware/modbus-exception', 'hardware/modbus-busy', 'hardware/modbus-working']);
+
 /** By the registers as they are configured. */
 const plans = new WeakMap<object, PollingPlan>();
 
@@ -219,7 +222,7 @@ export async function open(config: ModbusConfig, { ports, clock }: SensorDeps, s
 
 /** True when the request itself failed, whatever the values would be. */
 function isOfRequest(fault: unknown): fault is AgentError {
-  const codes = ['modbus-exception', 'modbus-no-answer', 'modbus-bad-answer', 'deadline'] as const;
+  const codes = ['modbus-exception', 'modbus-busy', 'modbus-working', 'modbus-no-answer', 'modbus-bad-answer', 'deadline'] as const;
   return codes.some((code) => hasCode(fault, `hardware/${code}`));
 }
 
@@ -237,5 +240,5 @@ function failuresOf(outcomes: readonly Outcome[]): number {
 
 /** True when no answer came that could be understood. */
 function isSilence(given: readonly Outcome[] | AgentError): boolean {
-  return given instanceof AgentError && given.code !== 'hardware/modbus-exception';
+  return given instanceof AgentError && !SAID.has(given.code);
 }
