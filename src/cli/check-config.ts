@@ -1,18 +1,20 @@
 /** Every fault of a configuration at once, each with its line, column and a hint. */
 import { configHash } from '../config/changes/config-diff.ts';
 import { faultLine } from '../config/fields/config-fault.ts';
+import { conversionSteps } from '../config/keys/conversion-steps.ts';
 import { type ReadConfig, readConfig } from '../config/read-config.ts';
 import type { CheckConfigCall } from './commands/run.ts';
 import { EXIT } from './exit-code.ts';
 import type { Style } from './printer.ts';
 
-export async function checkConfig({ args: { file }, edge, print }: CheckConfigCall): Promise<void> {
+export async function checkConfig({ args: { file }, flags, edge, print }: CheckConfigCall): Promise<void> {
   const { config, faults, warnings } = await readConfig(file, { environment: edge.environment });
+  const conversions = flags.explain === true ? { conversions: config?.sensors.flatMap(conversionSteps) ?? [] } : {};
   const hash = config === undefined ? {} : { hash: configHash(config) };
   const items = config === undefined ? {} : { sensors: config.sensors.length, actuators: config.actuators.length };
   const counts = Object.entries(items).map(([name, amount]) => count(amount, name.slice(0, -1)));
-  print.result({ file, ok: config !== undefined, ...hash, ...items, faults, warnings }, () =>
-    verdictText(file, { faults, warnings, counts }, print.style),
+  print.result({ file, ok: config !== undefined, ...hash, ...items, faults, warnings, ...conversions }, () =>
+    [...(conversions.conversions ?? []).map((line) => `${line}\n`), verdictText(file, { faults, warnings, counts }, print.style)].join(''),
   );
   if (config === undefined) print.exitCode = EXIT.badConfig;
 }

@@ -78,13 +78,15 @@ export function requestsOf({ shared, responseTimeoutMs, clock }: RequestsDeps, r
   };
   /** A unit that is busy is asked again, in another turn: others on the line have theirs meanwhile. */
   const patiently = async <T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> => {
+    let busy: unknown;
     for (let waitMs = FIRST_BUSY_MS; ; waitMs *= 2) {
       try {
         return await work();
       } catch (error) {
-        if (!isBusy(error) || waitMs > MAX_BUSY_MS || signal.aborted) throw error;
+        busy = isBusy(error) ? error : signal.aborted ? (busy ?? error) : error;
+        if (busy !== error || !isBusy(error) || waitMs > MAX_BUSY_MS) throw busy;
         await clock.sleep(waitMs, signal);
-        if (signal.aborted) throw error;
+        if (signal.aborted) throw busy;
       }
     }
   };

@@ -24,7 +24,10 @@ again), 78 the configuration is wrong (systemd does not)`,
 });
 
 const CHECK_ARGUMENTS = { file: argument('the configuration', { byDefault: DEFAULT_CONFIG_FILE }) };
-const CHECK_OPTIONS = { json: toggle('print faults and warnings as JSON') };
+const CHECK_OPTIONS = {
+  json: toggle('print faults and warnings as JSON'),
+  explain: toggle('print the steps by which each value of a sensor is converted, in their order'),
+};
 export type CheckConfigCall = Call<typeof CHECK_OPTIONS, typeof CHECK_ARGUMENTS>;
 
 export const CHECK_CONFIG = command('check-config', {

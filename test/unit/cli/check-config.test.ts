@@ -36,6 +36,21 @@ describe('turnstone check-config', () => {
     expect(out).toContain(`${EXAMPLE}: good`);
   });
 
+  it('explains the conversion of every key, step by step', async () => {
+    const { exitCode, out } = await check(EXAMPLE, '--explain');
+    expect(exitCode).toBe(EXIT.ok);
+    for (const line of [
+      'roof.temperature: number → × 1 → + 0 → -40…85 → at most 5 per 1m → round to 2 places',
+      'indicator.linePressure: text → no value: "N/A" 32767 → number, decimal ","',
+      'indicator.valve: text → "OPEN" = true, "SHUT" = false, "FAULT" = no value',
+      "indicator.raw: text → number, base 16 → 16 bits, two's complement → × 0.1",
+      'indicator.tank: text → table of 3 points',
+      'meter.energy: number → × 0.01',
+      'meter.meterAlarm: true or false',
+    ])
+      expect(out.split('\n')).toContain(line);
+  });
+
   it('prints a fault a line, in a form that editors can jump to, and ends with 78', async () => {
     const { exitCode, out, err } = await check(WRONG);
     expect({ exitCode, err }).toEqual({ exitCode: EXIT.badConfig, err: '' });

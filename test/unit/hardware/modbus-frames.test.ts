@@ -40,7 +40,7 @@ describe('the PDUs of the specification', () => {
     try {
       parseBits(hex('81 06'), 1, 1);
     } catch (error) {
-      expect(error).toMatchObject({ code: 'hardware/modbus-exception', recovery: 'retry' }); // busy: later
+      expect(error).toMatchObject({ code: 'hardware/modbus-busy', recovery: 'retry' });
     }
   });
 });

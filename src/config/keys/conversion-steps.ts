@@ -1,0 +1,75 @@
+/** The conversion of each key in words, in the order of its steps: `roof.temperature: text → number, decimal "," → × 0.1 → -40…85`. */
+import { definitionOf } from '../../kinds/sensor-kinds.ts';
+import type { ConversionConfig } from '../fields/conversion.ts';
+import { formatDuration } from '../fields/quantity.ts';
+import type { SensorConfig } from '../schema/agent-config.ts';
+import { keyRulesOf, sensorKeys, sourceTypeOf } from './sensor-keys.ts';
+
+const AS_IT_COMES = 'as it comes';
+const SOURCE = { number: 'number', boolean: 'true or false', string: 'text' } as const;
+
+/** Meaning of a register, beside the words that it shares with every key. */
+interface RegisterWords extends Omit<ConversionConfig, 'type' | 'table'> {
+  readonly scaleFrom?: number | string;
+  readonly noValue?: number;
+}
+
+/** One line for each key of the sensor, `*` for those that only the sensor knows. */
+export function conversionSteps(sensor: SensorConfig): readonly string[] {
+  const keys = sensorKeys(sensor) ?? [...new Set([...Object.keys(sensor.keys), '*'])];
+  return keys.map((key) => {
+    const type = sourceTypeOf(sensor, key);
+    const source = definitionOf(sensor.kind).givesText === true ? 'text' : type === undefined ? AS_IT_COMES : SOURCE[type];
+    const register = 'registers' in sensor ? (sensor.registers as Readonly<Record<string, object>>)[key] : undefined;
+    const rules = keyRulesOf(sensor, key);
+    const rounding = rules?.round === undefined ? [] : [`round to ${rules.round} places`];
+    const steps = [...(register === undefined ? [] : registerSteps(register)), ...stepsOf(rules ?? {}), ...rounding];
+    return `${sensor.name}.${key}: ${[source, ...steps].join(' → ')}`;
+  });
+}
+
+function registerSteps({
+  type: _type,
+  table: _place,
+  bits: _bits,
+  ...register
+}: RegisterWords & { type?: unknown; table?: unknown }): string[] {
+  const { noValue, scaleFrom, scale, offset } = register;
+  return [
+    ...(noValue === undefined ? [] : [`no value: ${noValue}`]),
+    ...stepsOf({ ...register, ...(scale === 1 && { scale: undefined }), ...(offset === 0 && { offset: undefined }) } as ConversionConfig),
+    ...(scaleFrom === undefined ? [] : [`× 10^(${typeof scaleFrom === 'number' ? `register ${scaleFrom}` : scaleFrom})`]),
+  ];
+}
+
+function stepsOf(rules: ConversionConfig): string[] {
+  const { nulls = [], map = {}, type, decimal, radix, bits, signed, bytes, mask, shift, signMagnitude, bcd } = rules;
+  const { table, scale, offset, min, max, maxStep } = rules;
+  const json = (value: unknown): string => JSON.stringify(value);
+  const pairs = Object.entries(map).map(([came, value]) => `${json(came)} = ${value === null ? 'no value' : json(value)}`);
+  const reading = [
+    ...(type === undefined ? ((decimal ?? radix) === undefined ? [] : ['number']) : [type]),
+    ...(decimal === undefined ? [] : [`decimal ${json(decimal)}`]),
+    ...(radix === undefined ? [] : [`base ${radix}`]),
+  ];
+  const field = [
+    ...(bits === undefined ? [] : [`${bits} bits`]),
+    ...(bytes === undefined ? [] : [`${bytes} byte`]),
+    ...(mask === undefined ? [] : [`mask 0x${mask.toString(16)}`]),
+    ...(shift === undefined || shift === 0 ? [] : [`shift ${shift}`]),
+    ...(signed === true ? ["two's complement"] : signMagnitude === true ? ['sign bit'] : []),
+    ...(bcd === true ? ['BCD'] : []),
+  ];
+  const steps: readonly (readonly string[])[] = [
+    nulls.length === 0 ? [] : [`no value: ${nulls.map(json).join(' ')}`],
+    pairs,
+    reading,
+    field,
+    table === undefined ? [] : [`table of ${table.length} points`],
+    scale === undefined ? [] : [`× ${scale}`],
+    offset === undefined ? [] : [`${offset < 0 ? '-' : '+'} ${Math.abs(offset)}`],
+    min === undefined && max === undefined ? [] : [`${min ?? ''}…${max ?? ''}`],
+    maxStep === undefined ? [] : [`at most ${maxStep.by} per ${formatDuration(maxStep.perMs)}`],
+  ];
+  return steps.filter((step) => step.length > 0).map((step) => step.join(', '));
+}
