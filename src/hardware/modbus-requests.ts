@@ -92,7 +92,7 @@ export function requestsOf({ shared, responseTimeoutMs, clock }: RequestsDeps, r
   };
   const ask = <T>(unitId: number, pdu: Uint8Array, parse: (answer: Uint8Array) => T, signal: AbortSignal): Promise<T> =>
     patiently(() => inTurn(unitId, () => exchange(unitId, pdu, parse, signal), signal), signal);
-  /** What the unit has taken and is not done with counts as written: it is read back like any other. */
+  /** A write that the unit has taken and is not done with counts as written: it is read back like any other. */
   const send = async (unitId: number, request: Uint8Array, signal: AbortSignal): Promise<void> =>
     await exchange(unitId, request, (answer) => checkWritten(answer, request), signal).catch((error: unknown) => {
       if (!hasCode(error, MODBUS_WORKING)) throw error;

@@ -127,7 +127,8 @@ export async function open(config: ModbusConfig, { ports, clock }: SensorDeps, s
   };
   /** Bisects a refused group. */
   const readRefused = async (group: PollingGroup, round: Round, fault: AgentError): Promise<Given> => {
-    if (isAlone(group) || round.signal.aborted) return notGiven(group, round.signal.aborted ? tooLate : fault);
+    if (isAlone(group) || fault.code !== 'hardware/modbus-exception') return notGiven(group, fault);
+    if (round.signal.aborted) return notGiven(group, tooLate);
     const halves: Given[] = [];
     for (const half of plan.halvesOf(group)) halves.push(round.signal.aborted ? notGiven(half, tooLate) : await readGroup(half, round));
     const { outcomes, next } = joinedOf(halves);
