@@ -10,6 +10,8 @@ const COUNTERS = {
   ...{ energyImport: 'kWh', energyExport: 'kWh', energySum: 'kWh' },
   ...{ reactiveEnergyImport: 'kvarh', reactiveEnergyExport: 'kvarh', reactiveEnergySum: 'kvarh', apparentEnergySum: 'kVAh' },
 } as const;
+/** Where a site meets the grid, positive when drawn, and what it uses, beside what an inverter itself gives. */
+const OF_SITE = { gridVoltage: 'V', gridCurrent: 'A', gridPower: 'W', loadPower: 'W' } as const;
 /** Quantities of each direct-current input, `dcPower1`, and of all. */
 const OF_INPUTS = { dcVoltage: 'V', dcCurrent: 'A', dcPower: 'W' } as const;
 
@@ -22,6 +24,8 @@ export const MEASUREMENT_UNITS: Readonly<Record<string, string | null>> = {
   ...named(OF_PHASES, ['Total']),
   ...named(COUNTERS, ['', ...PHASES, ...TARIFFS]),
   ...named(OF_INPUTS, ['', ...INPUTS, 'Total']),
+  ...named(OF_SITE, PHASES),
+  ...{ gridPower: 'W', loadPower: 'W', dcEnergyTotal: 'kWh', batteryPowerCharge: 'W', batteryPowerDischarge: 'W' },
   ...{ voltageL1L2: 'V', voltageL2L3: 'V', voltageL3L1: 'V', voltageAverage: 'V', voltageLineAverage: 'V' },
   ...{ voltageThdAverage: '%', phaseAngleTotal: '°', currentAverage: 'A', currentNeutral: 'A', frequency: 'Hz' },
   ...{ powerImport: 'W', powerExport: 'W', energyYieldDay: 'kWh', energyYieldTotal: 'kWh', energyCharged: 'kWh' },
