@@ -30,7 +30,7 @@ export const MEASUREMENT_UNITS: Readonly<Record<string, string | null>> = {
   ...{ voltageThdAverage: '%', phaseAngleTotal: '°', currentAverage: 'A', currentNeutral: 'A', frequency: 'Hz' },
   ...{ powerImport: 'W', powerExport: 'W', energyYieldDay: 'kWh', energyYieldTotal: 'kWh', energyCharged: 'kWh' },
   ...{ batteryVoltage: 'V', batteryCurrent: 'A', batteryPower: 'W', batterySoc: '%', batterySoh: '%', batteryTemperature: '°C' },
-  ...{ batteryEnergyCharged: 'kWh', batteryEnergyDischarged: 'kWh', chargePower: 'W', chargeCurrentLimit: 'A' },
+  ...{ batteryEnergyCharged: 'kWh', batteryEnergyDischarged: 'kWh', chargePower: 'W', chargeCurrentLimit: 'A', energySession: 'kWh' },
   ...{ temperature: '°C', humidity: '%', dewPoint: '°C', pressure: 'hPa', co2: 'ppm', illuminance: 'lx', irradiance: 'W/m²' },
   ...{ windSpeed: 'm/s', windDirection: '°', flow: 'm³/h', volume: 'm³', heatPower: 'W', heatEnergy: 'kWh' },
   ...{ temperatureFlow: '°C', temperatureReturn: '°C', temperatureOutdoor: '°C', temperatureWater: '°C' },
