@@ -18,6 +18,7 @@ const OF_INPUTS = { dcVoltage: 'V', dcCurrent: 'A', dcPower: 'W' } as const;
 const PHASES = ['L1', 'L2', 'L3'];
 const TARIFFS = ['T1', 'T2', 'T3', 'T4'];
 const INPUTS = ['1', '2', '3', '4'];
+const CHANNELS = [...INPUTS, '5', '6', '7', '8'];
 
 export const MEASUREMENT_UNITS: Readonly<Record<string, string | null>> = {
   ...named({ voltage: 'V', voltageThd: '%', currentThd: '%', phaseAngle: '°', ...OF_PHASES }, PHASES),
@@ -34,6 +35,9 @@ export const MEASUREMENT_UNITS: Readonly<Record<string, string | null>> = {
   ...{ temperature: '°C', humidity: '%', dewPoint: '°C', pressure: 'hPa', co2: 'ppm', illuminance: 'lx', irradiance: 'W/m²' },
   ...{ windSpeed: 'm/s', windDirection: '°', flow: 'm³/h', volume: 'm³', heatPower: 'W', heatEnergy: 'kWh' },
   ...{ temperatureFlow: '°C', temperatureReturn: '°C', temperatureOutdoor: '°C', temperatureWater: '°C' },
+  ...{ temperatureBuffer: '°C', temperatureSource: '°C', temperatureHeatingCircuit1: '°C' },
+  ...{ temperatureSupplyAir: '°C', temperatureExtractAir: '°C', fanSpeedSupply: '%', fanSpeedExtract: '%' },
+  ...named({ temperature: '°C', relay: null }, CHANNELS),
   ...{ state: null, fault: null, operatingHours: 'h' },
 };
 
