@@ -35,7 +35,7 @@ export const MEASUREMENT_UNITS: Readonly<Record<string, string | null>> = {
   ...{ temperature: '°C', humidity: '%', dewPoint: '°C', pressure: 'hPa', co2: 'ppm', illuminance: 'lx', irradiance: 'W/m²' },
   ...{ windSpeed: 'm/s', windDirection: '°', flow: 'm³/h', volume: 'm³', heatPower: 'W', heatEnergy: 'kWh' },
   ...{ temperatureFlow: '°C', temperatureReturn: '°C', temperatureOutdoor: '°C', temperatureWater: '°C' },
-  ...{ temperatureBuffer: '°C', temperatureSource: '°C', temperatureHeatingCircuit1: '°C' },
+  ...{ temperatureBuffer: '°C', temperatureSource: '°C', temperatureHeatingCircuit1: '°C', temperatureCoolant: '°C', engineSpeed: 'rpm' },
   ...{ temperatureSupplyAir: '°C', temperatureExtractAir: '°C', fanSpeedSupply: '%', fanSpeedExtract: '%' },
   ...named({ temperature: '°C', relay: null }, CHANNELS),
   ...{ state: null, fault: null, operatingHours: 'h' },

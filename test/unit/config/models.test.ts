@@ -55,7 +55,7 @@ const faultsOf = async (options: string) =>
 describe('the models of the release', () => {
   it('are without fault, and are many', () => {
     expect(faults).toEqual([]);
-    expect(models.length).toBeGreaterThanOrEqual(125);
+    expect(models.length).toBeGreaterThanOrEqual(129);
     expect(models.filter(({ verified }) => verified === 'two-sources').length).toBeGreaterThanOrEqual(61);
   });
 
