@@ -18,7 +18,7 @@ import { sensorDeps } from '../../support/sensor-bench.ts';
 interface Fixture {
   readonly model: string;
   readonly from: readonly string[];
-  readonly registers: Readonly<Record<'holding' | 'input', Readonly<Record<string, string>>>>;
+  readonly registers: Readonly<Partial<Record<'holding' | 'input' | 'coil', Readonly<Record<string, string>>>>>;
   readonly values: Readonly<Record<string, number>>;
 }
 
@@ -55,8 +55,8 @@ const faultsOf = async (options: string) =>
 describe('the models of the release', () => {
   it('are without fault, and are many', () => {
     expect(faults).toEqual([]);
-    expect(models.length).toBeGreaterThanOrEqual(55);
-    expect(models.filter(({ verified }) => verified === 'two-sources').length).toBeGreaterThanOrEqual(33);
+    expect(models.length).toBeGreaterThanOrEqual(129);
+    expect(models.filter(({ verified }) => verified === 'two-sources').length).toBeGreaterThanOrEqual(61);
   });
 
   it.each(models)('$name keeps to the vocabulary and says where it is from', ({ registers, sources, oneSource }) => {
@@ -162,17 +162,32 @@ describe('a configuration with a model', () => {
   });
 });
 
-/** Answers one Modbus TCP request for holding or input registers; what no table states reads 0. */
+/** Answers one Modbus TCP request for coils, holding or input registers; what no table states reads 0. */
 function answerOf(frame: Buffer, { registers }: Fixture): Buffer {
   const [code, address, count] = [frame.readUInt8(7), frame.readUInt16BE(8), frame.readUInt16BE(10)];
+  if (code === 1) return answerWith(frame, bitsOf(registers.coil ?? {}, address, count));
   const words = Buffer.alloc(2 * count);
-  for (const [at, hex] of Object.entries(registers[code === 3 ? 'holding' : 'input']))
+  for (const [at, hex] of Object.entries(registers[code === 3 ? 'holding' : 'input'] ?? {}))
     for (const [index, pair] of (hex.match(/.{4}/g) ?? []).entries()) {
       const place = Number(at) + index - address;
       if (place >= 0 && place < count) words.writeUInt16BE(Number.parseInt(pair, 16), 2 * place);
     }
+  return answerWith(frame, words);
+}
+
+function bitsOf(coils: Readonly<Record<string, string>>, address: number, count: number): Buffer {
+  const bytes = Buffer.alloc(Math.ceil(count / 8));
+  for (const at of Object.keys(coils).filter((one) => coils[one] === '1'))
+    if (Number(at) >= address && Number(at) < address + count) {
+      const place = Number(at) - address;
+      bytes[place >> 3] = (bytes[place >> 3] ?? 0) | (1 << (place & 7));
+    }
+  return bytes;
+}
+
+function answerWith(frame: Buffer, data: Buffer): Buffer {
   const head = Buffer.from(frame.subarray(0, 9));
-  head.writeUInt16BE(words.length + 3, 4);
-  head.writeUInt8(words.length, 8);
-  return Buffer.concat([head, words]);
+  head.writeUInt16BE(data.length + 3, 4);
+  head.writeUInt8(data.length, 8);
+  return Buffer.concat([head, data]);
 }
