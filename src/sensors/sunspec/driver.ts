@@ -5,7 +5,7 @@
  *       ▲                  │
  *       └── a block is not where it was, or everything is refused: the device was replaced, or changed its blocks
  */
-import { hasCode } from '../../errors/agent-error.ts';
+import { AgentError, hasCode } from '../../errors/agent-error.ts';
 import type { Reading, Refusal, Sensor } from '../kind/sensor.ts';
 import type { SensorDeps } from '../kind/sensor-deps.ts';
 import { sensorFault } from '../kind/sensor-fault.ts';
@@ -81,17 +81,26 @@ export async function open(config: SunspecConfig, deps: SensorDeps, signal: Abor
     await forget();
     throw sensorFault('moved', `a block of unit ${unitId} is not where it was: the blocks are looked for again`);
   };
+  const readIdentity = async (of: Found, inner: AbortSignal): Promise<readonly Reading[]> => {
+    const { identity } = of;
+    if (identity === undefined) return [];
+    try {
+      const who = await identity.read(inner);
+      of.identity = undefined;
+      await identity.close();
+      return who;
+    } catch (fault) {
+      // Values do not wait for a name: one that is not given now is asked for in the next read.
+      if (fault instanceof AgentError) return [];
+      throw fault;
+    }
+  };
   return {
     name,
     read: async (inner) => {
       found ??= await find(inner);
       const readings = await readValues(found, inner);
-      const { identity } = found;
-      if (identity === undefined) return readings;
-      const who = await identity.read(inner);
-      found.identity = undefined;
-      await identity.close();
-      return [...who, ...readings];
+      return [...(await readIdentity(found, inner)), ...readings];
     },
     refused: () => (found?.values.refused?.() ?? []).filter(isMissing),
     close: async () => {

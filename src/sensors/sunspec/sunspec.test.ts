@@ -92,6 +92,12 @@ it('tells who it is in its first read alone, and leaves out what the device does
   expect(requests).toEqual(['40070+42']);
 });
 
+it('gives its values though its name is empty', async () => {
+  const nameless = [1, 66, ...letters('', 64), 1, 0x8000];
+  const { open } = await unitWith(at(40_000, nameless, meter(5, 0)));
+  expect(valuesOf(await (await open()).read(signal))).toMatchObject({ powerTotal: 5 });
+});
+
 it('finds the mark at 50000, at 0, and where it is told', async () => {
   for (const [base, options] of [
     [50_000, {}],
