@@ -56,7 +56,14 @@ for (const event of ['uncaughtException', 'unhandledRejection'] as const) {
   });
 }
 setTimeout(flushCompileCache, FLUSH_COMPILE_CACHE_AFTER_MS).unref();
-process.exit(await runCommandLine(process.argv.slice(2), { edge, version: agentVersion }));
+const exitCode = await runCommandLine(process.argv.slice(2), { edge, version: agentVersion });
+await Promise.all([process.stdout, process.stderr].map(flushed));
+process.exit(exitCode);
+
+/** Resolves when the other end has taken all: a pipe holds 64 kB, and what is beyond would end with the process. */
+function flushed(stream: NodeJS.WriteStream): Promise<void> {
+  return new Promise((resolve) => stream.write('', () => resolve()));
+}
 
 function outputOf(stream: NodeJS.WriteStream): Output {
   return {

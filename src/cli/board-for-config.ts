@@ -23,7 +23,7 @@ export function boardForConfig(config: AgentConfig, twins: Twins): BoardConfigIn
     gpio: gpioChips(config, fitted),
     i2c: i2cBuses(fitted),
     serial: serialPorts(fitted, actuators),
-    modbusTcp: modbusHosts([...sensors, ...actuators]),
+    modbusTcp: modbusHosts(fitted, actuators),
     http: fitted.flatMap(({ fit: { http } }) => http ?? []),
     oneWire: fitted.flatMap(({ fit: { oneWire } }) => (oneWire === undefined ? [] : [oneWire])),
     pwm: [...new Set(actuators.flatMap((actuator) => placesOf(actuator).chip ?? []))].map((chip) => ({
@@ -86,7 +86,7 @@ function serialPorts(fitted: readonly Fitted[], actuators: readonly ActuatorConf
     if (!isModbus(device) || 'host' in device.connection) continue;
     const { port, transport } = device.connection;
     const sharing = devices.filter(isModbus).filter(({ connection }) => connection.port === port);
-    ports.set(port, { kind: 'modbus', framing: transport, units: modbusUnits(sharing) });
+    ports.set(port, { kind: 'modbus', framing: transport, units: modbusUnits(sharing, fitted) });
   }
   return [...ports].map(([port, talk]) => ({ port, pty: false, talk }));
 }
@@ -103,7 +103,8 @@ function isModbus(device: SensorConfig | ActuatorConfig): device is ModbusDevice
 const FRAMINGS = { tcp: 'tcp', 'rtu-over-tcp': 'rtu', 'ascii-over-tcp': 'ascii' } as const;
 
 /** Every unit that stands behind a TCP host; the agent asks the board where that really is. */
-function modbusHosts(devices: readonly (SensorConfig | ActuatorConfig)[]): NonNullable<BoardConfigInput['modbusTcp']> {
+function modbusHosts(fitted: readonly Fitted[], actuators: readonly ActuatorConfig[]): NonNullable<BoardConfigInput['modbusTcp']> {
+  const devices = [...fitted.map(({ sensor }) => sensor), ...actuators];
   const hosts = new Map<
     string,
     { readonly host: string; readonly port: number; readonly framing: Framing; readonly devices: ModbusDevice[] }
@@ -115,15 +116,16 @@ function modbusHosts(devices: readonly (SensorConfig | ActuatorConfig)[]): NonNu
     known.devices.push(device);
     hosts.set(`${host}:${port}`, known);
   }
-  return [...hosts.values()].map(({ devices: behind, ...place }) => ({ ...place, units: modbusUnits(behind) }));
+  return [...hosts.values()].map(({ devices: behind, ...place }) => ({ ...place, units: modbusUnits(behind, fitted) }));
 }
 
-function modbusUnits(devices: readonly ModbusDevice[]): ModbusUnits {
+function modbusUnits(devices: readonly ModbusDevice[], fitted: readonly Fitted[]): ModbusUnits {
   const units: Record<string, Record<ModbusTable, Record<string, Signal>>> = {};
   for (const device of devices) {
     const unit = units[device.unitId] ?? { holding: {}, input: {}, coil: {}, discrete: {} };
     units[device.unitId] = unit;
-    for (const { table, address } of 'registers' in device ? Object.values(device.registers) : [device]) {
+    Object.assign(unit.holding, fitted.find(({ sensor }) => sensor === device)?.fit.holding);
+    for (const { table, address } of 'registers' in device ? Object.values(device.registers) : 'table' in device ? [device] : []) {
       const isBit = table === 'coil' || table === 'discrete';
       // A 64-bit number has four registers, a name up to a dozen: all of them can be read.
       for (let at = address; at < address + 16; at += 1) unit[table][at] ??= constant(isBit ? 0 : at % 100);

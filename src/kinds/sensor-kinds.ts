@@ -22,6 +22,8 @@ import { moduleSensor } from '../sensors/module/definition.ts';
 import { nmea } from '../sensors/nmea/definition.ts';
 import { serialLine } from '../sensors/serial-line/definition.ts';
 import { sht3x } from '../sensors/sht3x/definition.ts';
+import { sml } from '../sensors/sml/definition.ts';
+import { sunspec } from '../sensors/sunspec/definition.ts';
 import { tmp102 } from '../sensors/tmp102/definition.ts';
 
 export const SENSOR_KINDS = [
@@ -41,7 +43,9 @@ export const SENSOR_KINDS = [
   ds18b20,
   serialLine,
   nmea,
+  sml,
   modbus,
+  sunspec,
   http,
   host,
   derived,

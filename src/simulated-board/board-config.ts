@@ -65,6 +65,8 @@ const talk = z.discriminatedUnion('kind', [
     keys,
   }),
   z.strictObject({ kind: z.literal('modbus'), framing: z.enum(['rtu', 'ascii']).default('rtu'), units: modbusUnits }),
+  /** Sends the same bytes over and over. */
+  z.strictObject({ kind: z.literal('bytes'), hex: z.string().regex(/^([0-9a-f]{2})+$/), periodMs: z.number().positive() }),
   /** Sends back what it gets. */
   z.strictObject({ kind: z.literal('echo') }),
   /** Keeps what it gets in the record, and answers each line with `reply` when there is one. */

@@ -17,6 +17,8 @@ export interface Fitting {
   readonly talk?: SerialTalkConfigInput;
   readonly oneWire?: OneWireInput;
   readonly http?: HttpInput;
+  /** Holding registers of a Modbus unit, by address. */
+  readonly holding?: Readonly<Record<string, SignalConfigInput>>;
 }
 
 export interface Twin {

@@ -304,3 +304,39 @@ describe('rows 6 and 20: what is written', () => {
     await other.close();
   });
 });
+
+describe('row 36: scattered registers of a slow unit', () => {
+  const registers = Object.fromEntries(Array.from({ length: 14 }, (_, at) => [`r${at}`, { address: 100 * at }]));
+
+  it('are all given in each period, by a deadline that follows from their number', async () => {
+    const port = await bench.tcp((asked, send) => {
+      const answer = tcpFrame(asked.readUInt16BE(0), 1, Uint8Array.of(3, 2, 0, 7));
+      setTimeout(() => send(answer), 50); // a fifth of the row's time, as are deadline and period
+    });
+    const config = sensorConfig({
+      ...{ name: 'meter', kind: 'modbus', period: '2s', registers },
+      connection: { transport: 'tcp', host: '127.0.0.1', port, responseTimeout: '200ms' },
+    });
+    expect(config.deadlineMs).toBe(2_000);
+    const sensor = await open(config, sensorDeps(bench), signal);
+    for (let n = 0; n < 2; n += 1) expect(await sensor.read(AbortSignal.timeout(config.deadlineMs))).toHaveLength(14);
+    expect(sensor.refused?.()).toEqual([]);
+    await sensor.close();
+  });
+
+  it('that no period can hold are told by check-config, with the words that help', async () => {
+    const check = async (period: string, baudRate: number): Promise<string> => {
+      const folder = await mkdtemp(join(tmpdir(), 'turnstone-period-'));
+      const file = join(folder, 'turnstone.yaml');
+      const connection = `{ transport: rtu, port: /dev/ttyUSB0, baudRate: ${baudRate} }`;
+      const sensor = `{ name: m, kind: modbus, period: ${period}, connection: ${connection}, registers: ${JSON.stringify(registers)} }`;
+      await writeFile(file, `${SMALLEST}sensors: [${sensor}]`, { mode: 0o600 });
+      const { warnings } = await readConfig(file, { environment: {} });
+      await rm(folder, { recursive: true });
+      return warnings.map(({ problem, expected }) => `${problem} ${expected}`).join();
+    };
+    expect(await check('500ms', 9_600)).toMatch(/^too short for the 14 requests of its line, which take 1\.\d times as long: .*maxGap/);
+    expect(await check('5s', 9_600)).toBe('');
+    expect(await check('500ms', 115_200)).toBe('');
+  });
+});

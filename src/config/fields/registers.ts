@@ -42,6 +42,29 @@ export function modbusWidth(place: Place): number {
   return place.table === 'coil' || place.table === 'discrete' ? 1 : registersOf(place);
 }
 
+/** The most one request may ask for (V1.1b3, sections 6.1 to 6.4). */
+export const MAX_COUNT = { holding: 125, input: 125, coil: 2_000, discrete: 2_000 } as const;
+
+type Table = keyof typeof MAX_COUNT;
+
+/** How many addresses each request asks for: those at most `maxGap` apart share one. */
+export function requestCounts(
+  places: readonly (Place & { readonly table: Table; readonly address: number })[],
+  maxGap: number,
+): readonly number[] {
+  const sorted = places.toSorted((one, other) => one.table.localeCompare(other.table) || one.address - other.address);
+  const requests: { readonly table: Table; readonly from: number; end: number }[] = [];
+  for (const place of sorted) {
+    const { table, address } = place;
+    const end = address + modbusWidth(place);
+    const last = requests.at(-1);
+    const isNear = last?.table === table && address - last.end <= maxGap && end - last.from <= MAX_COUNT[table];
+    if (last !== undefined && isNear) last.end = Math.max(last.end, end);
+    else requests.push({ table, from: address, end });
+  }
+  return requests.map(({ from, end }) => end - from);
+}
+
 /** Unit 0 on a serial line is everyone, and nobody answers (Modbus over serial line V1.02, section 2.1). */
 export function unitFaults(
   { unitId, connection }: { readonly unitId: number; readonly connection: ModbusConnectionConfig },

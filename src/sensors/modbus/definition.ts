@@ -3,10 +3,19 @@ import { z } from 'zod';
 import type { ConfigPath } from '../../config/fields/config-fault.ts';
 import { bitFaults, limitFaults, typeAfter } from '../../config/fields/conversion.ts';
 import { list, platformKey, section, table, whole } from '../../config/fields/fields.ts';
-import { type Finding, finding, noEffect } from '../../config/fields/findings.ts';
+import { type Finding, finding, noEffect, type Placed } from '../../config/fields/findings.ts';
 import { modbusConnection } from '../../config/fields/lines-and-ports.ts';
 import { MODBUS_TYPES } from '../../config/fields/modbus-types.ts';
-import { endFaults, modbusWidth, noBits, noConversion, registerMeaning, scaleFaults, unitFaults } from '../../config/fields/registers.ts';
+import {
+  endFaults,
+  modbusWidth,
+  noBits,
+  noConversion,
+  registerMeaning,
+  requestCounts,
+  scaleFaults,
+  unitFaults,
+} from '../../config/fields/registers.ts';
 import { type ConfigOf, defineSensor, sensorSection, type ValueType } from '../kind/definition.ts';
 
 /** Reading a few unused registers costs less than another request (2 bytes each against 8 bytes and a turn-around). */
@@ -51,7 +60,9 @@ export const modbus = defineSensor({
   driver: () => import('./driver.ts'),
   keys: ({ registers }) => Object.keys(registers),
   valueType: ({ registers }, key) => typeOfRegister(registers[key]),
-  waitMs: ({ connection }) => connection.responseTimeoutMs,
+  // A unit that answers each request just in time gives all of them in one read.
+  waitMs: (config) => countsOf(config).length * config.connection.responseTimeoutMs,
+  faultsAmong: periodFaults,
   faults: (config, path) => {
     const all = Object.entries(config.registers).map(([key, register]) => ({ register, at: [...path, 'registers', key] }));
     return [
@@ -64,6 +75,42 @@ export const modbus = defineSensor({
   },
   remedy: () => 'check wiring (A, B, ground), baud rate, parity and unit address',
 });
+
+function countsOf({ registers, maxGap }: ModbusConfig): readonly number[] {
+  return requestCounts(Object.values(registers), maxGap);
+}
+
+/** Time that a unit of today takes to answer, beside that on the wire. */
+const ANSWER_MS = 20;
+/** Bytes of a request and of an answer without its registers, and the silence around them, in characters (V1.02, section 2.5.1). */
+const FRAME_CHARACTERS = 8 + 5 + 7;
+const BITS_PER_CHARACTER = 11;
+
+/** Least time of a read on the wire. */
+function readMs(config: ModbusConfig): number {
+  const { connection } = config;
+  const counts = countsOf(config);
+  const characters = counts.reduce((sum, count) => sum + FRAME_CHARACTERS + 2 * count, 0);
+  const wireMs = 'baudRate' in connection ? (characters * BITS_PER_CHARACTER * 1_000) / connection.baudRate : 0;
+  return wireMs + counts.length * (ANSWER_MS + connection.betweenRequestsMs);
+}
+
+/** Warns of a line on which the registers of all sensors take longer than their periods leave. */
+function periodFaults(sensors: readonly Placed<ModbusConfig>[]): Finding[] {
+  const lines = Map.groupBy(
+    sensors.filter(({ config }) => config.enabled),
+    ({ config: { connection } }) => ('host' in connection ? `${connection.host}:${connection.port}` : connection.port),
+  );
+  return [...lines.values()].flatMap((sharing) => {
+    const share = sharing.reduce((sum, { config }) => sum + readMs(config) / config.periodMs, 0);
+    const [first] = sharing;
+    if (share <= 1 || first === undefined) return [];
+    const requests = sharing.reduce((sum, { config }) => sum + countsOf(config).length, 0);
+    const problem = `too short for the ${requests} requests of its line, which take ${share.toFixed(1)} times as long:`;
+    const expected = 'a longer period, a larger maxGap, fewer registers (only:), or a higher baud rate';
+    return [finding([...first.path, 'period'], problem, expected, { warning: true })];
+  });
+}
 
 /** A model that is not known is told of by itself. */
 function emptyFaults({ model, only, registers }: ModbusConfig, path: ConfigPath): Finding[] {

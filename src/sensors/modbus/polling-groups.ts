@@ -1,5 +1,5 @@
 /** Which registers of a Modbus unit are asked for together, and what the answer says of each. */
-import { modbusWidth } from '../../config/fields/registers.ts';
+import { MAX_COUNT, modbusWidth } from '../../config/fields/registers.ts';
 import type { ModbusLink, ModbusTable, RegisterRange } from '../../hardware/modbus-port.ts';
 import { decodeModbus } from '../../hardware/modbus-values.ts';
 import { isNumeric } from '../../host/json.ts';
@@ -17,9 +17,6 @@ export interface PollingGroup extends RegisterRange {
   /** Registers that are told apart: several keys may be of one, as bits are. */
   readonly places: number;
 }
-
-/** The most one request may ask for (V1.1b3, sections 6.1 to 6.4). */
-const MAX_COUNT = { holding: 125, input: 125, coil: 2_000, discrete: 2_000 } as const;
 
 /** Registers in as few requests as maxGap allows. @param alone keys that share no request with those of another register. */
 export function pollingGroups(registers: Registers, maxGap: number, alone: ReadonlySet<string> = new Set()): readonly PollingGroup[] {

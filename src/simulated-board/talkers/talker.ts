@@ -23,6 +23,8 @@ export function talkerOf(config: SerialTalkConfig, context: TalkerContext): Talk
   switch (config.kind) {
     case 'lines':
       return lineTalker(config, context);
+    case 'bytes':
+      return repeater(config, context);
     case 'echo':
       return { receive: (bytes) => context.send(bytes), close: () => {} };
     case 'listener':
@@ -32,6 +34,18 @@ export function talkerOf(config: SerialTalkConfig, context: TalkerContext): Talk
     case 'modbus':
       return modbusTalker(config, context);
   }
+}
+
+function repeater({ hex, periodMs }: Extract<SerialTalkConfig, { readonly kind: 'bytes' }>, context: TalkerContext): Talker {
+  const { clock, faults, send, source } = context;
+  const schedule = (): (() => void) =>
+    clock.after(periodMs, () => {
+      const fault = faults.of(source);
+      if (fault !== 'hang' && fault !== 'unplug') send(Buffer.from(hex, 'hex'));
+      cancel = schedule();
+    });
+  let cancel = schedule();
+  return { receive: () => {}, close: () => cancel() };
 }
 
 /** Takes lines, and answers each. */
