@@ -27,7 +27,7 @@ function faultsOf<K extends string, C extends { readonly kind: K }>(
     ...configured.flatMap(({ config, path }) => definition(config.kind).faults?.(config, path) ?? []),
     ...kinds.flatMap(({ kind }) => {
       const all = configured.filter(({ config }) => config.kind === kind);
-      return (all.length > 1 && definition(kind).faultsAmong?.(all)) || [];
+      return (all.length > 0 && definition(kind).faultsAmong?.(all)) || [];
     }),
   ];
 }

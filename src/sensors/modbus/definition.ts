@@ -60,7 +60,7 @@ export const modbus = defineSensor({
   driver: () => import('./driver.ts'),
   keys: ({ registers }) => Object.keys(registers),
   valueType: ({ registers }, key) => typeOfRegister(registers[key]),
-  // A unit that answers each request just in time gives all of them in one read.
+  // Each request answered just in time leaves all of them in one read.
   waitMs: (config) => countsOf(config).length * config.connection.responseTimeoutMs,
   faultsAmong: periodFaults,
   faults: (config, path) => {

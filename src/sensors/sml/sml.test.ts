@@ -36,7 +36,7 @@ function valuesIn(...pieces: readonly Uint8Array[]) {
   return { found, cutter };
 }
 
-/** What smllib reads otherwise than the meter means it: a sign that is none (DZG), and a direction in the status (EMH). */
+/** Values that smllib reads otherwise than the meter means it: a sign that is none (DZG), and a direction in the status (EMH). */
 const MEANT: Readonly<Record<string, number>> = {
   'DZG_DVS-7412.2_jmberg': 356.24,
   dzg_dwsb20_2th_2byte: 344.72,

@@ -26,7 +26,7 @@ export class TelegramCutter {
   cutBytes(bytes: Uint8Array): void {
     this.#bytes = Buffer.concat([this.#bytes, bytes]);
     while (this.#cutOne()) {}
-    // What is longer is noise behind a beginning: the next beginning counts.
+    // A longer telegram is noise behind a beginning: the next beginning counts.
     if (this.#bytes.length > MAX_BYTES) this.#bytes = this.#bytes.subarray(-START.length);
   }
 

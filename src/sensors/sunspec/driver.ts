@@ -26,7 +26,7 @@ interface Found {
   readonly values: Sensor;
   /** Number and length by the key under which they are read. */
   readonly headers: ReadonlyMap<string, number>;
-  /** Who it is; undefined once it was told. */
+  /** Identity of the device; undefined once it was told. */
   identity?: Sensor | undefined;
 }
 

@@ -8,7 +8,7 @@ import { sensorFault } from '../kind/sensor-fault.ts';
 
 export interface FoundBlock {
   readonly id: number;
-  /** Of its number. */
+  /** Register of its number. */
   readonly address: number;
   /** Registers after number and length. */
   readonly length: number;
