@@ -1,7 +1,10 @@
 /** A sensor that prints lines on a serial port. Keys are what the lines say. */
 import { z } from 'zod';
-import { handedOn, size } from '../../config/fields/fields.ts';
+import type { ConfigPath } from '../../config/fields/config-fault.ts';
+import { size } from '../../config/fields/fields.ts';
+import { type Finding, findingAtKey } from '../../config/fields/findings.ts';
 import { serialPortFields } from '../../config/fields/lines-and-ports.ts';
+import { byteText, hexText } from '../../config/fields/request-text.ts';
 import { LINE_KEYS, lineFormatFields, textEncoding } from '../families/lines/definition.ts';
 import { type ConfigOf, defineSensor, sensorSection } from '../kind/definition.ts';
 
@@ -14,8 +17,10 @@ const schema = sensorSection('serial-line', {
   encoding: textEncoding(),
   delimiter: z.string().min(1).max(8).default('\n'),
   maxLine: size({ min: '16B', max: '64kB' }).prefault(DEFAULT_MAX_LINE),
-  /** Sent at each period, for sensors that speak only when asked; without it the sensor speaks by itself. */
-  request: handedOn().max(1_024).optional(),
+  /** Sent at each period, for sensors that speak only when asked; without it the sensor speaks by itself. Each character is one byte. */
+  request: byteText('requestHex').max(1_024).meta({ private: true }).optional(),
+  /** The same in hex. */
+  requestHex: hexText().max(4_096).meta({ private: true }).optional(),
 });
 
 export type SerialLineConfig = ConfigOf<typeof schema>;
@@ -26,6 +31,15 @@ export const serialLine = defineSensor({
   twin: () => import('./twin.ts'),
   ...LINE_KEYS,
   keepsTimes: true,
-  reportsByEvent: ({ request }) => request === undefined,
+  reportsByEvent: ({ request, requestHex }) => request === undefined && requestHex === undefined,
+  faults,
   onSerialPort: (name, port) => `{ name: ${name}, kind: serial-line, port: ${port}, baudRate: 9600, format: json }`,
 });
+
+function faults(config: SerialLineConfig, path: ConfigPath): Finding[] {
+  const isTwice = config.request !== undefined && config.requestHex !== undefined;
+  return [
+    ...LINE_KEYS.faults(config, path),
+    ...(isTwice ? [findingAtKey([...path, 'requestHex'], 'requestHex beside request', 'one of them')] : []),
+  ];
+}

@@ -3,6 +3,7 @@
  * the request and takes the first good line that follows. Lines that are garbage are counted and passed over, and so is a line whose beginning
  * was not heard, as the port was opened or plugged in while it came: `23.5` without its first byte is a number too. After a silence it was.
  */
+import { bytesOfHex, bytesOfText } from '../../config/fields/request-text.ts';
 import { messageOf } from '../../errors/agent-error.ts';
 import { withinDeadline } from '../../hardware/deadline.ts';
 import type { SerialPort } from '../../hardware/serial-port.ts';
@@ -25,18 +26,23 @@ const SILENCE_MS = 1_000;
 const QUIET_MS = 100;
 
 export async function open(config: SerialLineConfig, { ports, clock, log }: SensorDeps, signal: AbortSignal): Promise<Sensor> {
-  const { name, request } = config;
+  const { name } = config;
+  const request = requestOf(config);
   const onGarbage = (count: number, problem: string): void => log.debug({ sensor: name, count, problem }, 'a line that could not be read');
   const parse = await openLineParser(config);
   const lines = new SerialLines(config, await ports.serial.open(config, signal), { clock, parse, onGarbage });
   return {
     name,
-    ...(request === undefined
-      ? listening(config, lines, clock)
-      : asking(config, lines, { request: Buffer.from(request, config.encoding), clock })),
+    ...(request === undefined ? listening(config, lines, clock) : asking(config, lines, { request, clock })),
     refused: () => lines.refused,
     close: () => lines.close(),
   };
+}
+
+/** Bytes that are sent at each period. */
+function requestOf({ request, requestHex }: SerialLineConfig): Uint8Array | undefined {
+  if (requestHex !== undefined) return bytesOfHex(requestHex);
+  return request === undefined ? undefined : bytesOfText(request);
 }
 
 interface SerialLinesDeps {
