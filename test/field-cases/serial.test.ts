@@ -82,3 +82,70 @@ it('row 5: the template of an output is bytes, too', async () => {
   await driver.close();
   expect(heard.toString('hex')).toBe('ff0135a5');
 });
+
+const THREE = '^(?:T1=(?<t1>[-0-9.]+)|T2=(?<t2>[-0-9.]+)|T3=(?<t3>[-0-9.]+))$';
+
+it.each([{ answers: { count: 4, idle: '5s' } }, { answers: { idle: '100ms' } }])(
+  'row 11: all lines that answer one request are one reading: %o',
+  async (answers) => {
+    answer = ['OK\r\nT1=21', '.5\r\nT2=22.5\r\nT3=', '-5.0\r\n'];
+    const asked = await openWith({ request: 'READ\r\n', ...answers, format: 'regex', pattern: THREE });
+    expect(pairsOf(await asked.read(AbortSignal.timeout(5_000)))).toEqual({ t1: 21.5, t2: 22.5, t3: -5 });
+    expect(asked.refused?.()).toEqual([]);
+  },
+);
+
+it('row 11: what is missing among the lines is told by its key', async () => {
+  answer = ['OK\r\nT1=21.5\r\nT3=-5.0\r\n'];
+  const asked = await openWith({ request: 'READ\r\n', answers: { count: 4, idle: '100ms' }, format: 'regex', pattern: THREE });
+  expect(pairsOf(await asked.read(AbortSignal.timeout(5_000)))).toEqual({ t1: 21.5, t3: -5 });
+  expect(asked.refused?.().map(({ key, fault }) => [key, fault.message])).toEqual([
+    ['t2', expect.stringContaining('3 of 4 answer lines came, and none has t2')],
+  ]);
+});
+
+it('row 12: text in Latin-1 keeps its letters', async () => {
+  answer = [Buffer.from('T;R\xfccklauf\n', 'latin1')];
+  const asked = await openWith({ request: '?\n', encoding: 'latin1', format: 'csv', separator: ';', columns: ['', 'place'] });
+  expect(pairsOf(await asked.read(AbortSignal.timeout(5_000)))).toEqual({ place: 'R\xfccklauf' });
+});
+
+it('row 23: a line whose check sum is wrong gives nothing', async () => {
+  answer = ['$IIMWV,030,R,90.5,N,A*14\r\n', '$IIMWV,030,R,10.5,N,A*14\r\n'];
+  const asked = await openWith({ request: '?\n', check: 'nmea', format: 'csv', columns: ['', '', '', 'speed'] });
+  const { speed } = pairsOf(await asked.read(AbortSignal.timeout(5_000)));
+  expect(speed).toBe(10.5);
+});
+
+const CO2 = {
+  requestHex: 'FF 01 86 00 00 00 00 00 79',
+  frame: { start: 'FF 86', length: 9 },
+  fields: { co2: { at: 2, type: 'uint16' }, temperature: { at: 4, type: 'uint8', offset: -40 } },
+  check: { kind: 'sum8-negative', from: 1 },
+};
+
+it('row 5: a binary answer is a frame with numbers at their places, and a damaged one gives nothing', async () => {
+  const good = Buffer.from('ff86026047000000d1', 'hex');
+  answer = [Buffer.from('00ff86ff86036047000000d1', 'hex'), good.subarray(0, 4), good.subarray(4)];
+  const asked = await openWith(CO2);
+  expect(pairsOf(await asked.read(AbortSignal.timeout(5_000)))).toEqual({ co2: 608, temperature: 31 });
+});
+
+it('takes the length of a frame from the frame, and its text up to its end', async () => {
+  answer = [Buffer.from('0000424d000401f4', 'hex'), Buffer.from('0188', 'hex')];
+  const pm = await openWith({
+    request: '?',
+    frame: { start: '42 4D', length: { at: 2, type: 'uint16', add: 4 } },
+    fields: { pm: { at: 4 } },
+    check: 'sum16',
+  });
+  expect(pairsOf(await pm.read(AbortSignal.timeout(5_000)))).toEqual({ pm: 500 });
+  await pm.close();
+  answer = ['/METER\r\n\r\n1-0:1.8.0(00012.5*kWh)\r\n', '1-0:1.7.0(0.25*kW)\r\n!\r\n'];
+  const telegram = await openWith({
+    request: '?',
+    ...{ frame: { start: '2F', end: '21' }, format: 'regex' },
+    pattern: '1-0:1\\.8\\.0\\((?<energy>[0-9.]+)|1-0:1\\.7\\.0\\((?<power>[0-9.]+)',
+  });
+  expect(pairsOf(await telegram.read(AbortSignal.timeout(5_000)))).toEqual({ energy: 12.5, power: 0.25 });
+});
