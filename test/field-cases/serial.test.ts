@@ -1,5 +1,8 @@
 /** Devices on serial lines as people have them: bytes instead of text, several lines to one request, damaged lines, frames. */
+
+import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
@@ -148,4 +151,35 @@ it('takes the length of a frame from the frame, and its text up to its end', asy
     pattern: '1-0:1\\.8\\.0\\((?<energy>[0-9.]+)|1-0:1\\.7\\.0\\((?<power>[0-9.]+)',
   });
   expect(pairsOf(await telegram.read(AbortSignal.timeout(5_000)))).toEqual({ energy: 12.5, power: 0.25 });
+});
+
+it('reads a port behind a device server, and goes on when the connection is back', async () => {
+  const sockets: Socket[] = [];
+  const server = createServer((socket) => sockets.push(socket)).listen(0, '127.0.0.1');
+  try {
+    await once(server, 'listening');
+    const port = `tcp://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const meter = await openWith({ port, request: '?\n', format: 'number', period: '10s' });
+    const answers = (value: number): void => {
+      sockets.at(-1)?.on('data', () => sockets.at(-1)?.write(`${value}\n`));
+    };
+    await until('the connection', () => sockets.length === 1);
+    answers(7);
+    expect(pairsOf(await meter.read(AbortSignal.timeout(5_000)))).toEqual({ value: 7 });
+    sockets[0]?.destroy();
+    await until('the connection again', () => sockets.length === 2);
+    answers(8);
+    await until('a value again', async () => {
+      const readings = await meter.read(AbortSignal.timeout(1_000)).catch(() => []);
+      return pairsOf(readings).value === 8;
+    });
+  } finally {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  }
+});
+
+it.each(['tcp://host', 'tcp://host:0', 'http://host:4001', 'ttyUSB0'])('refuses %s as a port', (port) => {
+  const parsed = sensorSchema.safeParse({ name: 'meter', kind: 'serial-line', port });
+  expect(parsed.error?.issues.map(({ message }) => message)).toEqual([expect.stringContaining('tcp://host:port')]);
 });
