@@ -13,6 +13,8 @@ import { type ConfigOf, defineSensor, sensorSection } from '../kind/definition.t
 const DEFAULT_MAX_LINE = '4kB';
 
 const schema = sensorSection('serial-line', {
+  /** Device whose options are known, one file of the folder presets; options of the sensor itself stand in their place. */
+  preset: z.string().min(1).max(64).optional(),
   ...serialPortFields,
   ...lineFormatFields,
   encoding: textEncoding(),
