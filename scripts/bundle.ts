@@ -7,6 +7,7 @@
  *   scripts/root-helper.ts ─┘         └─► guard/root-helper.mjs
  *   src/pages, uPlot ───────► pages/, which browsers get
  *   src/sensors/modbus/models ► models/, which configurations name
+ *   src/sensors/serial-line/presets ► presets/, the same
  */
 import { chmod, copyFile, cp, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { builtinModules } from 'node:module';
@@ -63,6 +64,7 @@ export async function buildBundle(natives: NativeModules, options: BundleOptions
   for (const [name, path] of Object.entries(natives)) await copyFile(path, join(target, 'native', `${name}.node`));
   await copyPages(join(target, 'pages'));
   await cp(join(ROOT, 'src/sensors/modbus/models'), join(target, 'models'), { recursive: true });
+  await cp(join(ROOT, 'src/sensors/serial-line/presets'), join(target, 'presets'), { recursive: true });
   await copyFile(join(ROOT, 'scripts/launcher.sh'), join(target, 'turnstone'));
   await chmod(join(target, 'turnstone'), 0o755);
   await writeFile(join(target, 'package.json'), `${JSON.stringify({ name: 'turnstone', version, type: 'module', private: true })}\n`);

@@ -103,8 +103,11 @@ export async function readConfig(path: string, deps: ReadConfigDeps): Promise<Re
 /** A tree that names no model loads nothing for it. */
 async function withNamedModels(root: Record<string, unknown>, path: string): ReturnType<typeof withModels> {
   const { sensors } = root;
-  if (!Array.isArray(sensors) || !sensors.some((sensor) => typeof sensor?.model === 'string')) return { root, faults: [] };
-  return await (await import('./models/with-models.ts')).withModels(root, path);
+  if (!Array.isArray(sensors) || !sensors.some((sensor) => typeof (sensor?.model ?? sensor?.preset) === 'string'))
+    return { root, faults: [] };
+  const models = await (await import('./models/with-models.ts')).withModels(root, path);
+  const presets = await (await import('./models/with-presets.ts')).withPresets(models.root, path);
+  return { root: presets.root, faults: [...models.faults, ...presets.faults] };
 }
 
 /** True when a secret is written in the file itself. */

@@ -13,6 +13,7 @@ import { given } from '../host/given.ts';
 import { Listeners } from '../host/listeners.ts';
 import { withinDeadline } from './deadline.ts';
 import { permissionFault } from './linux-faults.ts';
+import { isNetworkPort, NetworkSerialPort } from './network-serial.ts';
 import { type SerialDescription, type SerialPort, type SerialPorts, type SerialSettings, unplugged } from './serial-port.ts';
 import { type TurnQueue, TurnQueues } from './turn-queue.ts';
 
@@ -29,7 +30,7 @@ const REOPEN = { firstMs: 250, maxMs: 10_000 };
 
 export class LinuxSerial implements SerialPorts {
   readonly #deps: LinuxSerialDeps;
-  readonly #open = new Set<LinuxSerialPort>();
+  readonly #open = new Set<SerialPort>();
   readonly #queues = new TurnQueues();
 
   constructor(deps: LinuxSerialDeps) {
@@ -37,7 +38,9 @@ export class LinuxSerial implements SerialPorts {
   }
 
   async open(settings: SerialSettings, signal: AbortSignal): Promise<SerialPort> {
-    const port = await LinuxSerialPort.open(settings, { ...this.#deps, drains: this.#queues.at(settings.port) }, signal);
+    const port = isNetworkPort(settings.port)
+      ? await NetworkSerialPort.open(settings.port, this.#deps.clock, signal)
+      : await LinuxSerialPort.open(settings, { ...this.#deps, drains: this.#queues.at(settings.port) }, signal);
     port.onClosed = () => this.#open.delete(port);
     this.#open.add(port);
     return port;

@@ -1,4 +1,4 @@
-/** Files of device models: those of the release, and a person's own in the folder `models` beside the configuration, which come first. */
+/** Files of device models and presets: those of the release, and a person's own in the folder of that name beside the configuration, which come first. */
 import { readdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
@@ -11,14 +11,16 @@ export interface ModelFile {
 }
 
 /** In a bundle they lie beside the main file; in a checkout with the sources. */
-const SHIPPED = join(import.meta.dirname, process.env.TURNSTONE_VERSION === undefined ? '../sensors/modbus/models' : 'models');
+const IN_SOURCES = { models: '../sensors/modbus/models', presets: '../sensors/serial-line/presets' } as const;
+const IS_BUNDLE = process.env.TURNSTONE_VERSION !== undefined;
 /** More is no folder of models. */
 const MAX_FILES = 1_000;
 const FILE = /^([a-z0-9][a-z0-9-]{0,62})\.yaml$/;
 
 /** The files by name, those of the person first; reads none of them. */
-export async function modelFiles(configFile: string): Promise<readonly ModelFile[]> {
-  return [...(await filesIn(join(dirname(configFile), 'models'), true)), ...(await filesIn(SHIPPED, false))];
+export async function modelFiles(configFile: string, folder: keyof typeof IN_SOURCES = 'models'): Promise<readonly ModelFile[]> {
+  const shipped = join(import.meta.dirname, IS_BUNDLE ? folder : IN_SOURCES[folder]);
+  return [...(await filesIn(join(dirname(configFile), folder), true)), ...(await filesIn(shipped, false))];
 }
 
 async function filesIn(folder: string, isOwn: boolean): Promise<readonly ModelFile[]> {

@@ -7,8 +7,13 @@ import { actuatorSection, type ConfigOf, defineActuator } from '../kind/definiti
 const schema = actuatorSection('serial-write', {
   ...serialPortFields,
   valueType: valueType(),
-  /** `{value}` is replaced. */
-  template: text(/\{value\}/, 'a template with {value} in it').meta({ private: true }),
+  /** `{value}` is replaced; each other character is one byte. */
+  template: text(
+    /^(?=[\s\S]*\{value\})[^\u0100-\uffff]*$/,
+    'a template with {value} in it, of characters up to U+00FF, each one byte',
+  ).meta({
+    private: true,
+  }),
   /** The answer that means success; without it a complete write does. */
   expect: pattern().optional(),
   replyTimeout: duration({ min: '10ms', max: '1m' }).prefault('1s'),

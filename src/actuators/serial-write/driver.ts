@@ -2,6 +2,7 @@
  * Something that is told in words over a serial line: a template with the value in it, and the answer that means it was heard. An answer does
  * not say to what: while an earlier command owes its own, it is not taken for that of the present one.
  */
+import { bytesOfText } from '../../config/fields/request-text.ts';
 import { type AgentError, hasCode, retryable } from '../../errors/agent-error.ts';
 import { wordOf } from '../../host/argument-template.ts';
 import { outcomeWithin } from '../../host/bounded-wait.ts';
@@ -50,7 +51,9 @@ export function opener(config: SerialWriteConfig, { ports, clock }: DriverDeps):
     };
     return {
       write: async (value, writeSignal) => {
-        const line = Buffer.from(config.template.replaceAll('{value}', () => wordOf(value)));
+        const around = config.template.split('{value}').map(bytesOfText);
+        const word = Buffer.from(wordOf(value));
+        const line = Buffer.concat(around.flatMap((part, at) => (at === 0 ? [part] : [word, part])));
         if (expected === undefined) return await port.write(line, writeSignal);
         try {
           await answered(line, expected, writeSignal);

@@ -1,7 +1,7 @@
 /** Where hardware is: GPIO lines, I2C addresses, serial ports, Modbus connections. Shared by sensors and actuators. */
 import { normalize } from 'node:path';
 import { z } from 'zod';
-import { duration, filePath, section, text, whole } from './fields.ts';
+import { duration, section, text, whole } from './fields.ts';
 
 /** The longest wait for one answer on a serial line or Modbus connection: ten times the slowest meter seen. */
 const DEFAULT_RESPONSE_TIMEOUT = '1s';
@@ -64,9 +64,15 @@ export const i2cFields = (addresses: { readonly default?: number; readonly min?:
   address: i2cAddress(addresses.min, addresses.max).prefault(addresses.default ?? 0x03),
 });
 
+/** A port of this machine, or one behind a device server that hands its bytes on. */
+const SERIAL_PORT =
+  /^(?:(?!.*\/\.{1,2}(?:\/|$))\/[^\0]*|tcp:\/\/(?:[A-Za-z0-9_](?:[A-Za-z0-9._-]*[A-Za-z0-9])?|\[[0-9A-Fa-f:.]+\]):[1-9]\d{0,4})$/;
+
 export const serialPortFields = {
-  /** A /dev/serial/by-id/… path stays the same when ports are plugged in another order. */
-  port: filePath().overwrite(normalize),
+  /** A /dev/serial/by-id/… path stays the same when ports are plugged in another order; tcp://host:4001 is one of a device server. */
+  port: text(SERIAL_PORT, 'an absolute path, beginning with /, without /./ and /../, or tcp://host:port').overwrite((port) =>
+    port.startsWith('/') ? normalize(port) : port,
+  ),
   baudRate: whole(50, 4_000_000).default(DEFAULT_BAUD_RATE),
   dataBits: z.literal([5, 6, 7, 8]).default(8),
   parity: z.enum(['none', 'even', 'odd']).default('none'),

@@ -1,7 +1,11 @@
 /** A sensor that prints lines on a serial port. Keys are what the lines say. */
 import { z } from 'zod';
-import { handedOn, size } from '../../config/fields/fields.ts';
+import type { ConfigPath } from '../../config/fields/config-fault.ts';
+import { duration, platformKey, section, size, table, whole } from '../../config/fields/fields.ts';
+import { type Finding, findingAtKey } from '../../config/fields/findings.ts';
+import { check, frame, frameFaults, frameField } from '../../config/fields/frames.ts';
 import { serialPortFields } from '../../config/fields/lines-and-ports.ts';
+import { byteText, hexText } from '../../config/fields/request-text.ts';
 import { LINE_KEYS, lineFormatFields, textEncoding } from '../families/lines/definition.ts';
 import { type ConfigOf, defineSensor, sensorSection } from '../kind/definition.ts';
 
@@ -9,13 +13,24 @@ import { type ConfigOf, defineSensor, sensorSection } from '../kind/definition.t
 const DEFAULT_MAX_LINE = '4kB';
 
 const schema = sensorSection('serial-line', {
+  /** Device whose options are known, one file of the folder presets; options of the sensor itself stand in their place. */
+  preset: z.string().min(1).max(64).optional(),
   ...serialPortFields,
   ...lineFormatFields,
   encoding: textEncoding(),
   delimiter: z.string().min(1).max(8).default('\n'),
+  /** Frames of bytes instead of lines; without `fields` they are text, of which each line is read. */
+  frame: frame.optional(),
+  fields: table(platformKey(), frameField).optional(),
+  /** A line or frame whose check sum is wrong gives nothing. */
+  check: check.optional(),
   maxLine: size({ min: '16B', max: '64kB' }).prefault(DEFAULT_MAX_LINE),
-  /** Sent at each period, for sensors that speak only when asked; without it the sensor speaks by itself. */
-  request: handedOn().max(1_024).optional(),
+  /** Sent at each period, for sensors that speak only when asked; without it the sensor speaks by itself. Each character is one byte. */
+  request: byteText('requestHex').max(1_024).meta({ private: true }).optional(),
+  /** The same in hex. */
+  requestHex: hexText().max(4_096).meta({ private: true }).optional(),
+  /** More lines than one answer a request: so many, or until the device is silent for so long. */
+  answers: section({ count: whole(1, 1_000).optional(), idle: duration({ min: '10ms', max: '1m' }).prefault('200ms') }).optional(),
 });
 
 export type SerialLineConfig = ConfigOf<typeof schema>;
@@ -25,7 +40,24 @@ export const serialLine = defineSensor({
   driver: () => import('./driver.ts'),
   twin: () => import('./twin.ts'),
   ...LINE_KEYS,
+  keys,
+  valueType: (config) => (config.fields === undefined ? LINE_KEYS.valueType(config) : undefined),
   keepsTimes: true,
-  reportsByEvent: ({ request }) => request === undefined,
+  reportsByEvent: ({ request, requestHex }) => request === undefined && requestHex === undefined,
+  faults,
   onSerialPort: (name, port) => `{ name: ${name}, kind: serial-line, port: ${port}, baudRate: 9600, format: json }`,
 });
+
+/** Keys that a whole answer has, where the configuration tells them. */
+function keys(config: SerialLineConfig): readonly string[] | undefined {
+  return config.fields === undefined ? LINE_KEYS.keys(config) : Object.keys(config.fields);
+}
+
+function faults(config: SerialLineConfig, path: ConfigPath): Finding[] {
+  const isTwice = config.request !== undefined && config.requestHex !== undefined;
+  return [
+    ...(config.fields === undefined ? LINE_KEYS.faults(config, path) : []),
+    ...frameFaults(config, path),
+    ...(isTwice ? [findingAtKey([...path, 'requestHex'], 'requestHex beside request', 'one of them')] : []),
+  ];
+}

@@ -3,6 +3,7 @@
  * the request and takes the first good line that follows. Lines that are garbage are counted and passed over, and so is a line whose beginning
  * was not heard, as the port was opened or plugged in while it came: `23.5` without its first byte is a number too. After a silence it was.
  */
+import { bytesOfHex, bytesOfText } from '../../config/fields/request-text.ts';
 import { messageOf } from '../../errors/agent-error.ts';
 import { withinDeadline } from '../../hardware/deadline.ts';
 import type { SerialPort } from '../../hardware/serial-port.ts';
@@ -10,11 +11,16 @@ import type { Clock } from '../../host/clock.ts';
 import { Listeners } from '../../host/listeners.ts';
 import { type LineParser, openLineParser } from '../families/lines/line-format.ts';
 import { LineSplitter } from '../families/lines/line-splitter.ts';
-import { sorted } from '../kind/outcome.ts';
+import { parseOutput } from '../families/lines/output.ts';
+import { type Outcome, sorted } from '../kind/outcome.ts';
 import type { Reading, Refusal, Sensor } from '../kind/sensor.ts';
 import type { SensorDeps } from '../kind/sensor-deps.ts';
 import { sensorFault } from '../kind/sensor-fault.ts';
+import { readAnswers } from './answers.ts';
+import { isWhole } from './check-sum.ts';
 import type { SerialLineConfig } from './definition.ts';
+import { FrameCutter } from './frame-cutter.ts';
+import { frameValues } from './frame-fields.ts';
 
 /**
  * No sender stops for so long within a line: what comes after such a silence begins one, and a sensor that speaks once an hour loses nothing.
@@ -23,20 +29,26 @@ import type { SerialLineConfig } from './definition.ts';
 const SILENCE_MS = 1_000;
 /** By then the rest of an answer to whoever asked before us has come, at 300 baud too. */
 const QUIET_MS = 100;
+const LINE_END = /[\r\n]+$/;
 
 export async function open(config: SerialLineConfig, { ports, clock, log }: SensorDeps, signal: AbortSignal): Promise<Sensor> {
-  const { name, request } = config;
+  const { name } = config;
+  const request = requestOf(config);
   const onGarbage = (count: number, problem: string): void => log.debug({ sensor: name, count, problem }, 'a line that could not be read');
   const parse = await openLineParser(config);
   const lines = new SerialLines(config, await ports.serial.open(config, signal), { clock, parse, onGarbage });
   return {
     name,
-    ...(request === undefined
-      ? listening(config, lines, clock)
-      : asking(config, lines, { request: Buffer.from(request, config.encoding), clock })),
+    ...(request === undefined ? listening(config, lines, clock) : asking(config, lines, { request, clock })),
     refused: () => lines.refused,
     close: () => lines.close(),
   };
+}
+
+/** Bytes that are sent at each period. */
+function requestOf({ request, requestHex }: SerialLineConfig): Uint8Array | undefined {
+  if (requestHex !== undefined) return bytesOfHex(requestHex);
+  return request === undefined ? undefined : bytesOfText(request);
 }
 
 interface SerialLinesDeps {
@@ -51,7 +63,11 @@ class SerialLines {
   readonly port: SerialPort;
   readonly #readings = new Listeners<[readonly Reading[]]>();
   readonly onReadings = this.#readings.add;
-  readonly #splitter: LineSplitter;
+  readonly #lines = new Listeners<[]>();
+  /** Calls back after each line, also one that could not be read. */
+  readonly onLine = this.#lines.add;
+  readonly #config: SerialLineConfig;
+  readonly #splitter: LineSplitter | FrameCutter;
   #listening = new AbortController();
   readonly #deps: SerialLinesDeps;
   /** Since the last good line. */
@@ -61,14 +77,14 @@ class SerialLines {
 
   constructor(config: SerialLineConfig, port: SerialPort, deps: SerialLinesDeps) {
     this.port = port;
+    this.#config = config;
     this.#deps = deps;
-    this.#splitter = new LineSplitter({
-      delimiter: config.delimiter,
-      encoding: config.encoding,
-      maxBytes: config.maxLineBytes,
-      onLine: (line) => this.#readLine(line),
-      onTooLong: () => this.#count('longer than maxLine'),
-    });
+    const { frame, maxLineBytes: maxBytes } = config;
+    const onTooLong = (): void => this.#count('longer than maxLine');
+    this.#splitter =
+      frame === undefined
+        ? new LineSplitter({ ...config, maxBytes, onLine: (line) => this.#readLine(line), onTooLong })
+        : new FrameCutter({ frame, maxBytes, onFrame: (bytes) => this.#readFrame(bytes), onTooLong });
     port.onBytes((bytes) => this.#splitter.splitBytes(bytes));
     port.onPlug(() => {
       this.#splitter.reset();
@@ -111,9 +127,28 @@ class SerialLines {
 
   #readLine(line: string): void {
     if (line.trim() === '') return;
+    const { encoding, check } = this.#config;
+    if (check !== undefined && !isWhole(Buffer.from(line.replace(LINE_END, ''), encoding), check)) this.#count('its check sum is wrong');
+    else this.#take(() => this.#deps.parse(line));
+    this.#lines.tell();
+  }
+
+  /** Returns false for a damaged frame. */
+  #readFrame(frame: Buffer): boolean {
+    const { check, fields, format, encoding } = this.#config;
+    if (check !== undefined && !isWhole(frame, check)) {
+      this.#count('its check sum is wrong');
+      return false;
+    }
+    this.#take(() => (fields === undefined ? parseOutput(frame.toString(encoding), format, this.#deps.parse) : frameValues(frame, fields)));
+    this.#lines.tell();
+    return true;
+  }
+
+  #take(parse: () => readonly Outcome[]): void {
     let readings: readonly Reading[];
     try {
-      const given = sorted(this.#deps.parse(line));
+      const given = sorted(parse());
       readings = given.readings;
       this.refused = given.refused;
     } catch (error) {
@@ -145,24 +180,19 @@ function listening({ periodMs, deadlineMs }: SerialLineConfig, lines: SerialLine
   return { speaksByItself: true, read, subscribe: lines.onReadings };
 }
 
-function asking(
-  { deadlineMs }: SerialLineConfig,
-  lines: SerialLines,
-  { request, clock }: { readonly request: Uint8Array; readonly clock: Clock },
-) {
-  const quietMs = Math.min(QUIET_MS, deadlineMs / 4);
+function asking(config: SerialLineConfig, lines: SerialLines, { request, clock }: { readonly request: Uint8Array; readonly clock: Clock }) {
+  const quietMs = Math.min(QUIET_MS, config.deadlineMs / 4);
   const read = async (signal: AbortSignal): Promise<readonly Reading[]> => {
     if (lines.isSilent) await clock.sleep(quietMs, signal);
     lines.expectLine();
-    const { promise: answer, resolve } = Promise.withResolvers<readonly Reading[]>();
-    const stop = lines.onReadings(resolve);
+    const answer = readAnswers(config, lines, clock);
     try {
       await lines.port.write(request, signal);
-      return await withinDeadline(answer, 'waiting for a line', signal);
+      return await withinDeadline(answer.readings, 'waiting for a line', signal);
     } catch (cause) {
       throw sensorFault('silent', lines.silence(), cause);
     } finally {
-      stop();
+      answer.stop();
     }
   };
   return { read };

@@ -6,7 +6,7 @@ import type { SerialLineConfig } from './definition.ts';
 
 export const twin: Twin = {
   fitting: (config: SerialLineConfig, keys) => {
-    const { format, delimiter, request, periodMs } = config;
+    const { format, delimiter, request, requestHex, periodMs } = config;
     const values = Object.fromEntries(printedKeys(config, keys).map((key) => [key, { signal: signalOf(key) }]));
     return {
       talk: {
@@ -15,7 +15,7 @@ export const twin: Twin = {
         template: format === 'number' ? `{${config.key}}` : format === 'regex' ? textLike(config.pattern ?? '') : '',
         terminator: delimiter,
         values,
-        ...(request === undefined ? { periodMs } : {}),
+        ...(request === undefined && requestHex === undefined ? { periodMs } : {}),
       },
     };
   },

@@ -39,8 +39,8 @@ export function neededDevices(config: AgentConfig): readonly NeededDevice[] {
         typeof user.line !== 'string' && /^gpiochip\d+$/.test(user.line.chip) ? `/dev/${user.line.chip}` : '/dev/gpiochip0',
         ENABLE_GPIO,
       );
-    if ('port' in user) needed.set(user.port, PLUG_IN);
-    if ('connection' in user && !('host' in user.connection)) needed.set(user.connection.port, PLUG_IN);
+    const port = 'port' in user ? user.port : 'connection' in user && !('host' in user.connection) ? user.connection.port : '';
+    if (port.startsWith('/')) needed.set(port, PLUG_IN);
     if (typeof chip === 'number') needed.set(`/sys/class/pwm/pwmchip${chip}`, ENABLE_PWM);
   }
   return [...needed].map(([path, enable]) => ({ path, enable }));

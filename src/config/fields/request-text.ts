@@ -1,0 +1,21 @@
+/** Requests as devices take them: text in which each character is one byte, or bytes in hex. */
+import { text } from './fields.ts';
+
+/** One byte for each character, as `"\xFF\x01"` is meant; what no byte is, is no character of a request. */
+const BYTES = /^[^\u0100-\uffff]*$/;
+const HEX = /^\s*[0-9A-Fa-f]{2}(?:[\s:]*[0-9A-Fa-f]{2})*\s*$/;
+
+/** Text of which each character is one byte. @param hexOption for what it cannot say. */
+export const byteText = (hexOption: string) => text(BYTES, `characters up to U+00FF, each one byte; ${hexOption} takes other bytes`);
+
+/** `FF 01 86`. */
+export const hexText = () => text(HEX, 'bytes in hex such as "FF 01 86"');
+
+export function bytesOfHex(hex: string): Buffer {
+  return Buffer.from(hex.replace(/[\s:]/g, ''), 'hex');
+}
+
+/** One byte for each character. */
+export function bytesOfText(characters: string): Buffer {
+  return Buffer.from(characters, 'latin1');
+}

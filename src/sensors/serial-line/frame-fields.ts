@@ -1,0 +1,26 @@
+/** Values in a frame of bytes: numbers at their places, with the meaning that a register has. */
+import { FIELD_BYTES, type FrameField } from '../../config/fields/frames.ts';
+import { decodeModbus } from '../../hardware/modbus-values.ts';
+import { registerValue } from '../families/registers/register-value.ts';
+import { type Outcome, outcomeOf } from '../kind/outcome.ts';
+import { sensorFault } from '../kind/sensor-fault.ts';
+
+export function frameValues(frame: Buffer, fields: Readonly<Record<string, FrameField>>): readonly Outcome[] {
+  return Object.entries(fields).map(([key, field]) =>
+    outcomeOf(key, () => {
+      const isFloat = field.type === 'float32' || field.type === 'float64';
+      const width = { isSigned: field.type.startsWith('int'), ...(!isFloat && { bits: 8 * FIELD_BYTES[field.type] }) };
+      return { key, value: registerValue(key, rawOf(key, frame, field), field, width) };
+    }),
+  );
+}
+
+/** @throws AgentError `sensors/bad-reading` (retry) for a frame that ends before the field does. */
+function rawOf(key: string, frame: Buffer, { at, type, order }: FrameField): number | bigint | boolean | string {
+  const end = at + FIELD_BYTES[type];
+  if (end > frame.length) throw sensorFault('bad-reading', `${key} is behind the end of a frame of ${frame.length} bytes`);
+  if (type === 'uint8') return frame.readUInt8(at);
+  if (type === 'int8') return frame.readInt8(at);
+  const words = Array.from({ length: FIELD_BYTES[type] / 2 }, (_, word) => frame.readUInt16BE(at + 2 * word));
+  return decodeModbus(words, { type, wordOrder: order, byteOrder: order });
+}

@@ -1,0 +1,84 @@
+/** Presets of serial devices: each reads its recorded bytes from a pty, in pieces, as a configuration that names it does. */
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { conversionOf } from '../../../src/config/fields/conversion.ts';
+import { readConfig } from '../../../src/config/read-config.ts';
+import { linuxPorts } from '../../../src/hardware/linux-ports.ts';
+import { systemClock } from '../../../src/host/clock.ts';
+import { modelFiles } from '../../../src/host/model-files.ts';
+import { SensorConversion } from '../../../src/sensors/conversion/sensor-conversion.ts';
+import { createSensor } from '../../../src/sensors/create-sensor.ts';
+import { PtyWire } from '../../../src/simulated-board/serial-wire.ts';
+import { until } from '../../support/board-bench.ts';
+import { SMALLEST } from '../../support/config-file.ts';
+import { sensorDeps } from '../../support/sensor-bench.ts';
+
+interface Fixture {
+  readonly preset: string;
+  readonly bytes: string;
+  readonly values: Readonly<Record<string, number>>;
+}
+
+const FIXTURES = join(import.meta.dirname, '../../fixtures/presets');
+const { signal } = new AbortController();
+const fixtures = await Promise.all(
+  (await readdir(FIXTURES)).map(async (name) => JSON.parse(await readFile(join(FIXTURES, name), 'utf8')) as Fixture),
+);
+let folder: string;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'turnstone-presets-'));
+});
+afterEach(() => rm(folder, { recursive: true }));
+
+async function read(options: string) {
+  const file = join(folder, 'turnstone.yaml');
+  const sensor = `{ name: meter, kind: serial-line, port: ${join(folder, 'port')}, ${options} }`;
+  await writeFile(file, `${SMALLEST}sensors:\n  - ${sensor}\n`, { mode: 0o600 });
+  return await readConfig(file, { environment: {} });
+}
+
+it('has a recording for each preset of the release', async () => {
+  const files = await modelFiles('/nowhere/turnstone.yaml', 'presets');
+  expect(files.map(({ name }) => name).sort()).toEqual(fixtures.map(({ preset }) => preset).sort());
+});
+
+it.each(fixtures)('reads the recorded bytes of $preset', async ({ preset, bytes, values }) => {
+  const sent = Buffer.from(bytes, 'hex');
+  const send = (): void => {
+    for (let at = 0; at < sent.length; at += 3) wire.send(sent.subarray(at, at + 3));
+  };
+  const wire = new PtyWire(join(folder, 'port'), send);
+  const { config, faults } = await read(`preset: ${preset}`);
+  expect(faults).toEqual([]);
+  const [meter] = config?.sensors ?? [];
+  if (meter === undefined) throw new Error('no sensor');
+  const sensor = await createSensor(meter, sensorDeps({ ports: linuxPorts(systemClock, 'sysfs'), folder }), signal);
+  const words = Object.entries(meter.keys).map(([key, rules]) => [key, conversionOf(rules)]);
+  const conversion = new SensorConversion(Object.fromEntries(words), systemClock);
+  try {
+    let last: unknown;
+    await until('a reading', async () => {
+      if (sensor.speaksByItself) send();
+      const readings = await sensor.read(AbortSignal.timeout(2_000)).catch(() => []);
+      last = Object.fromEntries(conversion.convert(readings).map(({ key, value }) => [key, value]));
+      return readings.length > 0;
+    });
+    expect(last).toEqual(values);
+  } finally {
+    await sensor.close();
+    wire.close();
+  }
+});
+
+it('takes a preset of a person, with the sensor’s own options over it, and names those that are there', async () => {
+  await mkdir(join(folder, 'presets'));
+  await writeFile(join(folder, 'presets/tank.yaml'), 'title: Tank\nsensor: { baudRate: 1200, format: number, key: level }\n');
+  const { config } = await read('preset: tank, key: depth');
+  expect(config?.sensors[0]).toMatchObject({ baudRate: 1200, format: 'number', key: 'depth' });
+  expect((await read('preset: sds012')).faults).toMatchObject([{ path: 'sensors[0].preset', hint: expect.stringContaining('sds011') }]);
+  await writeFile(join(folder, 'presets/tank.yaml'), 'title: Tank\n');
+  expect((await read('preset: tank')).faults).toMatchObject([{ path: 'sensors[0].preset' }]);
+});
