@@ -162,6 +162,9 @@ export const NOT_IN_WORLDS: readonly (readonly [beginning: string, reason: strin
   ...CONVERSION.map((word) => [`sensors[](modbus).registers.*.${word}`, 'as in keys'] as const),
   ['sensors[](modbus).registers.*.scaleFrom', 'as in keys'],
   ['sensors[](serial-line).encoding', 'lines of a world are ASCII: test/field-cases'],
+  ...['preset', 'frame', 'fields', 'check', 'requestHex', 'answers'].map(
+    (word) => [`sensors[](serial-line).${word}`, 'the talkers of a world print lines: test/field-cases/serial.test.ts'] as const,
+  ),
   ['sensors[](nmea).checksum', 'receivers of a world count: test/field-cases/nmea.test.ts'],
   ['sensors[](nmea).sentences', 'as checksum'],
   ['sensors[](nmea).transducers', 'as checksum'],

@@ -5,7 +5,7 @@ import { type ModelFile, modelFiles } from '../../host/model-files.ts';
 import type { PathFault } from '../fields/config-fault.ts';
 import { didYouMean, oneOf } from '../fields/did-you-mean.ts';
 import { section, table } from '../fields/fields.ts';
-import { readYaml } from '../yaml-source.ts';
+import { readYaml } from '../yaml/yaml-source.ts';
 
 type Mapping = Readonly<Record<string, unknown>>;
 
