@@ -2,7 +2,6 @@
 import { rulesOfReading } from '../config/keys/sensor-keys.ts';
 import type { SensorConfig } from '../config/schema/agent-config.ts';
 import { getOrInsert } from '../host/get-or-insert.ts';
-import { Listeners } from '../host/listeners.ts';
 import type { Sample } from './kind/sensor.ts';
 import type { MeasuredValue, ValuesOfSensors } from './kind/sensor-deps.ts';
 import { sensorFault } from './kind/sensor-fault.ts';
@@ -17,8 +16,10 @@ export class MeasuredValues implements ValuesOfSensors {
   readonly #states = new Map<string, Pick<SensorState, 'state' | 'refused' | 'error'>>();
   /** The platform's names, by the configuration of the sensor: thousands of values a second ask for them. */
   readonly #names = new WeakMap<SensorConfig, Map<string, string>>();
-  readonly #listeners = new Listeners<[ReadonlySet<string>]>();
-  readonly onValues = this.#listeners.add;
+  #configured: readonly SensorConfig[] = [];
+  #byName: ReadonlyMap<string, SensorConfig> = new Map();
+  /** By the key that they want. */
+  readonly #listeners = new Map<string, Set<(keys: ReadonlySet<string>) => void>>();
 
   /** @param sensors as they are configured now. */
   constructor(sensors: () => readonly SensorConfig[]) {
@@ -35,17 +36,26 @@ export class MeasuredValues implements ValuesOfSensors {
     return kept;
   }
 
+  onValues(wanted: readonly string[], listener: (keys: ReadonlySet<string>) => void): () => void {
+    for (const key of wanted) getOrInsert(this.#listeners, key, () => new Set<typeof listener>()).add(listener);
+    return () => {
+      for (const key of wanted) this.#listeners.get(key)?.delete(listener);
+    };
+  }
+
   /** @param samples of one sensor. */
   recordSamples(samples: readonly Sample[]): void {
     const keys = new Set<string>();
-    const config = this.#sensors().find(({ name }) => name === samples[0]?.sensor);
+    const wanted = new Set<(keys: ReadonlySet<string>) => void>();
+    const config = this.#configOf(samples[0]?.sensor);
     for (const sample of samples) {
       const name = config === undefined ? sample.key : this.#nameOf(config, sample.key);
       if (this.#values.size >= MAX_KEYS && !this.#values.has(name)) continue;
       this.#values.set(name, sample);
       keys.add(name);
+      for (const listener of this.#listeners.get(name) ?? []) wanted.add(listener);
     }
-    this.#listeners.tell(keys);
+    for (const listener of wanted) listener(keys);
   }
 
   recordState({ name, state, refused, error }: SensorState): void {
@@ -56,6 +66,15 @@ export class MeasuredValues implements ValuesOfSensors {
   forget(sensor: string): void {
     this.#states.delete(sensor);
     for (const [key, kept] of this.#values) if (kept.sensor === sensor) this.#values.delete(key);
+  }
+
+  #configOf(sensor: string | undefined): SensorConfig | undefined {
+    const sensors = this.#sensors();
+    if (sensors !== this.#configured) {
+      this.#configured = sensors;
+      this.#byName = new Map(sensors.map((one) => [one.name, one]));
+    }
+    return sensor === undefined ? undefined : this.#byName.get(sensor);
   }
 
   #nameOf(config: SensorConfig, key: string): string {

@@ -14,7 +14,7 @@ const RESPONSE_TIMES = 4;
 const DEADLINE_MARGIN_MS = 500;
 
 const schema = actuatorSection('modbus-write', {
-  connection: modbusConnection(),
+  connection: modbusConnection,
   unitId: whole(0, 255).default(1),
   table: z.enum(['holding', 'coil']).default('holding'),
   address: whole(0, 65_535),

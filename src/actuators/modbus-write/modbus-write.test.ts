@@ -33,7 +33,7 @@ describe('a Modbus actuator', () => {
     ...{
       ...COMMON,
       kind: 'modbus-write',
-      connection: modbusConnection().parse({ transport: 'tcp', host: 'plc', responseTimeout: '100ms' }),
+      connection: modbusConnection.parse({ transport: 'tcp', host: 'plc', responseTimeout: '100ms' }),
       unitId: 1,
     },
     ...{ table: 'holding', address: 40, type: 'int16', wordOrder: 'big', byteOrder: 'big', scale: 1, offset: 0, readBack: true },

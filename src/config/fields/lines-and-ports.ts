@@ -100,11 +100,11 @@ const echo = z.boolean().default(false);
 
 const modbusHost = { host: hostName(), port: whole(1, 65_535).default(MODBUS_TCP_PORT) };
 
-export const modbusConnection = () =>
-  z.discriminatedUnion('transport', [
-    section({ transport: z.enum(['rtu', 'ascii']), ...serialPortFields, ...modbusManners, echo }),
-    section({ transport: z.literal('tcp'), ...modbusHost, ...modbusManners }),
-    section({ transport: z.enum(['rtu-over-tcp', 'ascii-over-tcp']), ...modbusHost, ...modbusManners, echo }),
-  ]);
+/** One schema for all who have such a connection: each takes memory. */
+export const modbusConnection = z.discriminatedUnion('transport', [
+  section({ transport: z.enum(['rtu', 'ascii']), ...serialPortFields, ...modbusManners, echo }),
+  section({ transport: z.literal('tcp'), ...modbusHost, ...modbusManners }),
+  section({ transport: z.enum(['rtu-over-tcp', 'ascii-over-tcp']), ...modbusHost, ...modbusManners, echo }),
+]);
 
-export type ModbusConnectionConfig = z.infer<ReturnType<typeof modbusConnection>>;
+export type ModbusConnectionConfig = z.infer<typeof modbusConnection>;

@@ -43,7 +43,8 @@ export async function open(config: DerivedConfig, deps: SensorDeps, _signal: Abo
     const given = due.flatMap((one) => one.calculate(values) ?? []);
     if (given.length > 0) readings.tell(given);
   };
-  const stop = values.onValues((keys) => calculate(made.filter(({ inputs }) => inputs.some((input) => keys.has(input)))));
+  const wanted = [...new Set(made.flatMap(({ inputs }) => inputs))];
+  const stop = values.onValues(wanted, (keys) => calculate(made.filter(({ inputs }) => inputs.some((input) => keys.has(input)))));
   return {
     name,
     speaksByItself: true,

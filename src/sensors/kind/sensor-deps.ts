@@ -16,8 +16,8 @@ export type MeasuredValue = Pick<Sample, 'value' | 'monotonicMs' | 'takenAtMs' |
 export interface ValuesOfSensors {
   /** @throws AgentError `sensors/no-input` (retry) while the key has no value, or its sensor does not give it. */
   current(key: string): MeasuredValue;
-  /** Calls back with the keys of each read, until the returned function is called. */
-  onValues(listener: (keys: ReadonlySet<string>) => void): () => void;
+  /** Calls back with the keys of each read that gives one of these, until the returned function is called. */
+  onValues(wanted: readonly string[], listener: (keys: ReadonlySet<string>) => void): () => void;
 }
 
 export interface SensorDeps {

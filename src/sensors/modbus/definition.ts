@@ -39,7 +39,7 @@ const register = section({
 });
 
 const schema = sensorSection('modbus', {
-  connection: modbusConnection(),
+  connection: modbusConnection,
   /** Unit (slave) address. */
   unitId: whole(0, 255).default(1),
   /** Meter whose registers are known: `turnstone models` lists them. */

@@ -14,7 +14,7 @@ const TEXTS: readonly string[] = ['maker', 'model', 'serialNumber'];
 export type BlockId = (typeof BLOCKS)[number];
 
 const schema = sensorSection('sunspec', {
-  connection: modbusConnection(),
+  connection: modbusConnection,
   /** Unit (slave) address. */
   unitId: whole(0, 255).default(1),
   /** Address of the mark "SunS"; without it 40000, 50000 and 0 are tried. */
