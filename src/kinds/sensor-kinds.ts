@@ -16,6 +16,7 @@ import { i2cRegister } from '../sensors/i2c-register/definition.ts';
 import { ina219 } from '../sensors/ina219/definition.ts';
 import type { ConfigOf, SensorDefinition } from '../sensors/kind/definition.ts';
 import { lm75 } from '../sensors/lm75/definition.ts';
+import { mbus } from '../sensors/mbus/definition.ts';
 import { mcp9808 } from '../sensors/mcp9808/definition.ts';
 import { modbus } from '../sensors/modbus/definition.ts';
 import { moduleSensor } from '../sensors/module/definition.ts';
@@ -44,6 +45,7 @@ export const SENSOR_KINDS = [
   serialLine,
   nmea,
   sml,
+  mbus,
   modbus,
   sunspec,
   http,

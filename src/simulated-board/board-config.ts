@@ -44,6 +44,8 @@ const modbusUnit = z.strictObject({
 /** By unit id. */
 const modbusUnits = z.record(z.string(), modbusUnit);
 
+const hexBytes = z.string().regex(/^([0-9a-f]{2})+$/);
+
 const talk = z.discriminatedUnion('kind', [
   /** A sensor that prints a line every so often, or one for each line it is sent. */
   z.strictObject({
@@ -66,7 +68,9 @@ const talk = z.discriminatedUnion('kind', [
   }),
   z.strictObject({ kind: z.literal('modbus'), framing: z.enum(['rtu', 'ascii']).default('rtu'), units: modbusUnits }),
   /** Sends the same bytes over and over. */
-  z.strictObject({ kind: z.literal('bytes'), hex: z.string().regex(/^([0-9a-f]{2})+$/), periodMs: z.number().positive() }),
+  z.strictObject({ kind: z.literal('bytes'), hex: hexBytes, periodMs: z.number().positive() }),
+  /** Answers each of these requests, both as hexadecimal text. */
+  z.strictObject({ kind: z.literal('answers'), answers: z.record(hexBytes, hexBytes) }),
   /** Sends back what it gets. */
   z.strictObject({ kind: z.literal('echo') }),
   /** Keeps what it gets in the record, and answers each line with `reply` when there is one. */

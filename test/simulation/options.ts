@@ -217,6 +217,5 @@ export const NOT_IN_WORLDS: readonly (readonly [beginning: string, reason: strin
  * Kinds whose drivers are judged by their twins and examples: a world has one of each bus and port, and its faults are the bus's. The same
  * holds for every chip that a scan knows and no world has.
  */
-export const KINDS_NOT_IN_WORLDS: readonly string[] = 'command gpio-frequency host i2c-register module pwm serial-write sml sunspec'.split(
-  ' ',
-);
+export const KINDS_NOT_IN_WORLDS: readonly string[] =
+  'command gpio-frequency host i2c-register mbus module pwm serial-write sml sunspec'.split(' ');

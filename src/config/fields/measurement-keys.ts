@@ -34,6 +34,7 @@ export const MEASUREMENT_UNITS: Readonly<Record<string, string | null>> = {
   ...{ batteryEnergyCharged: 'kWh', batteryEnergyDischarged: 'kWh', chargePower: 'W', chargeCurrentLimit: 'A', energySession: 'kWh' },
   ...{ temperature: '°C', humidity: '%', dewPoint: '°C', pressure: 'hPa', co2: 'ppm', illuminance: 'lx', irradiance: 'W/m²' },
   ...{ windSpeed: 'm/s', windDirection: '°', flow: 'm³/h', volume: 'm³', heatPower: 'W', heatEnergy: 'kWh' },
+  ...{ coolingEnergy: 'kWh', mass: 'kg', massFlow: 'kg/h', heatCostUnits: null, temperatureDifference: 'K', onHours: 'h' },
   ...{ temperatureFlow: '°C', temperatureReturn: '°C', temperatureOutdoor: '°C', temperatureWater: '°C' },
   ...{ temperatureBuffer: '°C', temperatureSource: '°C', temperatureHeatingCircuit1: '°C', temperatureCoolant: '°C', engineSpeed: 'rpm' },
   ...{ temperatureSupplyAir: '°C', temperatureExtractAir: '°C', fanSpeedSupply: '%', fanSpeedExtract: '%' },

@@ -25,6 +25,8 @@ export function talkerOf(config: SerialTalkConfig, context: TalkerContext): Talk
       return lineTalker(config, context);
     case 'bytes':
       return repeater(config, context);
+    case 'answers':
+      return answerer(config.answers, context);
     case 'echo':
       return { receive: (bytes) => context.send(bytes), close: () => {} };
     case 'listener':
@@ -46,6 +48,24 @@ function repeater({ hex, periodMs }: Extract<SerialTalkConfig, { readonly kind: 
     });
   let cancel = schedule();
   return { receive: () => {}, close: () => cancel() };
+}
+
+/** Answers a request as soon as its last byte has come. */
+function answerer(answers: Readonly<Record<string, string>>, { send }: TalkerContext): Talker {
+  const longest = Math.max(...Object.keys(answers).map((request) => request.length));
+  let received = '';
+  return {
+    receive: (bytes) => {
+      for (const byte of bytes) {
+        received = `${received}${byte.toString(16).padStart(2, '0')}`.slice(-longest);
+        const request = Object.keys(answers).find((one) => received.endsWith(one));
+        if (request === undefined) continue;
+        received = '';
+        send(Buffer.from(answers[request] ?? '', 'hex'));
+      }
+    },
+    close: () => {},
+  };
 }
 
 /** Takes lines, and answers each. */

@@ -82,7 +82,7 @@ describe('turnstone init', () => {
     const { exitCode, err, config } = await init(YES());
     expect({ exitCode, err }).toEqual({ exitCode: EXIT.ok, err: '' });
     const found = (await config()).sensors.map((sensor) =>
-      'address' in sensor ? `${sensor.kind} ${sensor.bus}/0x${sensor.address.toString(16)}` : sensor.kind,
+      'bus' in sensor ? `${sensor.kind} ${sensor.bus}/0x${sensor.address.toString(16)}` : sensor.kind,
     );
     expect(found).toEqual([
       'host',
