@@ -99,13 +99,16 @@ interface Found {
   readonly rows: readonly Row[];
 }
 
-const BUSES: Readonly<Record<BusKind, (ports: Ports, flags: ScanFlags, edge: Edge) => Promise<Found>>> = {
+/** The buses whose findings are rows. */
+type BusOfRows = Exclude<BusKind, 'modbus'>;
+
+const BUSES: Readonly<Record<BusOfRows, (ports: Ports, flags: ScanFlags, edge: Edge) => Promise<Found>>> = {
   i2c: scanI2c,
   serial: scanSerial,
   gpio: scanGpio,
   'one-wire': scanOneWire,
 };
-const ADVICE: Readonly<Record<BusKind, string>> = {
+const ADVICE: Readonly<Record<BusOfRows, string>> = {
   i2c: 'check power, SDA and SCL, and that the bus is enabled',
   serial: 'plug a port in; lsusb and dmesg show whether the kernel sees it',
   gpio: 'this kernel shows no GPIO chip',
@@ -114,11 +117,13 @@ const ADVICE: Readonly<Record<BusKind, string>> = {
 
 const ENABLE_I2C = 'enable it (on a Raspberry Pi: raspi-config, or dtparam=i2c_arm=on), and modprobe i2c-dev';
 
-export async function scan({ args, flags, edge, print }: ScanCall): Promise<void> {
+export async function scan(call: ScanCall): Promise<void> {
+  const { args, flags, edge, print } = call;
   const hardware =
     flags.simulate === undefined
       ? await peekHardware(flags.config, edge.environment)
       : ({ board: 'simulated', gpio: 'auto', boardSocket: flags.simulate } as const);
+  if (args.bus === 'modbus') return (await import('./scan-modbus.ts')).scanModbus(call, hardware);
   const ports = openPorts({ clock: systemClock, hardware });
   try {
     const { found, rows } = await BUSES[args.bus](ports, flags, edge);

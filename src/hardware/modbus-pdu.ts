@@ -83,6 +83,15 @@ export function parseIdentification(pdu: Uint8Array): ReadonlyMap<number, string
   return texts;
 }
 
+/** Asks for what the maker put in its server id (function 17: section 6.13). */
+export const SERVER_ID_REQUEST = Uint8Array.of(FUNCTION.reportServerId);
+
+/** Printable characters of a server id, whose form is each maker's own; undefined when there are too few to be words. */
+export function parseServerId(pdu: Uint8Array): string | undefined {
+  checkAnswer(pdu, FUNCTION.reportServerId);
+  return /[\x20-\x7e]{3,}/.exec(Buffer.from(pdu.subarray(2)).toString('latin1'))?.[0].trim();
+}
+
 /** Asks a unit on a serial line to send this number back (function 8, sub-function 0: section 6.8). */
 export function loopBackRequest(number: number): Uint8Array {
   return Uint8Array.of(FUNCTION.diagnostics, 0, 0, number >> 8, number & 0xff);

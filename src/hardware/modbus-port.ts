@@ -37,7 +37,7 @@ export interface ModbusRequests {
   writeCoil(unitId: number, address: number, on: boolean, signal: AbortSignal): Promise<void>;
   /** Writes one bit of a holding register and leaves the others: by function 22, or read and written in one turn, in which nobody else on this link writes. */
   writeBit(unitId: number, bit: RegisterBit, signal: AbortSignal): Promise<void>;
-  /** Asks who the unit is. @throws AgentError as the others, `hardware/modbus-exception` from a unit that does not tell. */
+  /** Asks who the unit is, by function 43 or, where it refuses that, 17. @throws AgentError as the others, `hardware/modbus-exception` from a unit that does not tell. */
   identify(unitId: number, signal: AbortSignal): Promise<ModbusIdentity>;
 }
 

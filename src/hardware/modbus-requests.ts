@@ -13,7 +13,9 @@ import {
   parseBits,
   parseIdentification,
   parseRegisters,
+  parseServerId,
   readRequest,
+  SERVER_ID_REQUEST,
   writeCoilRequest,
   writeRegistersRequest,
 } from './modbus-pdu.ts';
@@ -122,7 +124,10 @@ export function requestsOf({ shared, responseTimeoutMs, clock }: RequestsDeps, r
         ? write(unitId, maskWriteRequest(bit), signal)
         : patiently(() => inTurn(unitId, () => rewriteBit(unitId, bit, signal), signal), signal),
     identify: async (unitId, signal) => {
-      const texts = await ask(unitId, IDENTIFICATION_REQUEST, parseIdentification, signal);
+      const texts = await ask(unitId, IDENTIFICATION_REQUEST, parseIdentification, signal).catch((error: unknown) => {
+        if (!hasCode(error, 'hardware/modbus-exception')) throw error;
+      });
+      if (texts === undefined) return given({ product: await ask(unitId, SERVER_ID_REQUEST, parseServerId, signal) });
       return given({ maker: texts.get(0), product: texts.get(1), revision: texts.get(2) });
     },
   };

@@ -1,7 +1,7 @@
 /** A first configuration that passes check-config, and a look at what hangs on a bus or port. */
 
 import { DEFAULT_CONFIG_FILE } from '../../config/fields/default-places.ts';
-import { argument, type Call, command, negation, taking, toggle, valued, wholeNumber } from '../command.ts';
+import { argument, type Call, choice, command, duration, negation, taking, toggle, valued, wholeNumber } from '../command.ts';
 
 const PAGES = ['off', 'loopback', 'lan'] as const;
 
@@ -40,13 +40,33 @@ export const INIT = command('init', {
   notes: `\
 Secrets are never arguments: they come from a prompt, a file or an environment variable.
 
-To tell I2C chips apart a register of each that answers is read. A few simple converters, expanders and bus switches have none and take the
-register’s number for a setting: where one of them drives something, say --no-scan, and look with turnstone scan i2c --addresses-only.`,
+To tell I2C chips apart a register of each that answers is read. A few simple converters, expanders and bus switches have none and take the register’s
+number for a setting: where one of them drives something, say --no-scan, and look with turnstone scan i2c --addresses-only.`,
   run: async (call) => (await import('../init.ts')).initialise(call),
 });
 
-const BUSES = ['i2c', 'serial', 'gpio', 'one-wire'] as const;
+const BUSES = ['i2c', 'serial', 'gpio', 'one-wire', 'modbus'] as const;
 export type BusKind = (typeof BUSES)[number];
+
+const PARITIES = ['none', 'even', 'odd'] as const;
+
+/** A list with commas, of which every part is understood. */
+function severalOf<T>(says: string, read: (part: string) => readonly T[]): (text: string) => readonly T[] {
+  return taking(`a list ${says}`, (text) => {
+    const parts = text.split(',').map(read);
+    return parts.some((part) => part.length === 0) ? undefined : [...new Set(parts.flat())];
+  });
+}
+
+/** `3` or `1-32`. Units of a serial line are numbered to 247; over TCP 255 is a gateway itself. */
+function unitNumbers(part: string): readonly number[] {
+  const [, first, last = first] = /^([1-9]\d{0,2})(?:-(\d{1,3}))?$/.exec(part) ?? [];
+  const [from, to] = [Number(first), Number(last)];
+  return to <= 255 && from <= to ? Array.from({ length: to - from + 1 }, (_, at) => from + at) : [];
+}
+
+const baudRates = severalOf('such as 9600,19200', (part) => (/^\d{3,6}$/.test(part) ? [Number(part)] : []));
+const parities = severalOf(`of ${PARITIES.join(', ')}`, (part) => PARITIES.filter((one) => one === part));
 
 const SCAN_ARGUMENTS = {
   bus: argument(BUSES.join(', '), { parse: taking(`one of ${BUSES.join(', ')}`, (text) => BUSES.find((bus) => bus === text)) }),
@@ -56,18 +76,26 @@ const SCAN_OPTIONS = {
   addressesOnly: toggle('on I2C, show who answers and write nothing to them'),
   config: valued('<file>', 'use the hardware section of this configuration'),
   simulate: valued('<socket>', 'look at the simulated board on this socket'),
+  port: valued('<port>', 'serial port of a Modbus line, or the TCP port of --host', { byDefault: '502' }),
+  host: valued('<host>', 'Modbus device or gateway in the network'),
+  transport: choice('<way>', 'how the host is spoken to', ['tcp', 'rtu-over-tcp', 'ascii-over-tcp'], 'tcp'),
+  baud: valued('<rates>', 'baud rates to try on a Modbus line', { parse: baudRates, byDefault: [9_600, 19_200] }),
+  parity: valued('<parities>', 'parities to try on a Modbus line', { parse: parities, byDefault: parities('none,even') }),
+  units: valued('<numbers>', 'Modbus units to ask', { parse: severalOf('such as 1-32,247', unitNumbers), byDefault: unitNumbers('1-32') }),
+  timeout: valued('<time>', 'how long a Modbus unit has to answer', { parse: duration('a time such as 300ms', 10), byDefault: 300 }),
   json: toggle('print what was found as JSON'),
 };
 export type ScanCall = Call<typeof SCAN_OPTIONS, typeof SCAN_ARGUMENTS>;
 
 export const SCAN = command('scan', {
-  says: 'show what hangs on a bus: i2c, serial, gpio or one-wire',
+  says: 'show what hangs on a bus: i2c, serial, gpio, one-wire or modbus',
   arguments: SCAN_ARGUMENTS,
   options: SCAN_OPTIONS,
   takesSettings: true,
-  examples: ['scan i2c', 'scan i2c --bus 1 --json', 'scan serial', 'scan gpio', 'scan one-wire'],
+  examples: ['scan i2c', 'scan i2c --bus 1 --json', 'scan serial', 'scan modbus --port /dev/ttyUSB0', 'scan modbus --host 192.168.1.20'],
   notes: `\
-Nothing is configured and no port opened. To tell I2C chips apart a register of each that answers is read. A few simple converters, expanders
-and bus switches have none and take the register’s number for a setting: where one of them drives something, look with --addresses-only.`,
+Nothing is configured. Modbus units are read, and nothing is written to them; no other port is opened. To tell I2C chips apart a register of
+each that answers is read. A few simple converters, expanders and bus switches have none and take the register’s
+number for a setting: where one of them drives something, look with --addresses-only.`,
   run: async (call) => (await import('../scan.ts')).scan(call),
 });
