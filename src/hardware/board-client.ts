@@ -13,6 +13,7 @@ import type { TcpPlace } from './modbus-lines.ts';
 import type { OneWirePort } from './one-wire-port.ts';
 import type { Ports } from './ports.ts';
 import type { PwmPort } from './pwm-port.ts';
+import { SerialBuses } from './serial-buses.ts';
 import { type SerialPort, type SerialPorts, type SerialSettings, unplugged } from './serial-port.ts';
 import { TurnQueue, TurnQueues } from './turn-queue.ts';
 
@@ -38,6 +39,7 @@ export function portsOver(link: BoardConnection, clock: Clock): Ports & { readon
     gpio,
     i2c: i2cOver(link),
     serial,
+    serialBuses: new SerialBuses(serial),
     oneWire: oneWireOver(link),
     pwm: pwmOver(link, clock),
     modbus,

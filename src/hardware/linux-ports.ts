@@ -8,6 +8,7 @@ import { LinuxPwm } from './linux-pwm.ts';
 import { LinuxSerial } from './linux-serial.ts';
 import { Modbus } from './modbus.ts';
 import type { Ports } from './ports.ts';
+import { SerialBuses } from './serial-buses.ts';
 
 export function linuxPorts(clock: Clock, through: GpioInterface): Ports {
   const serial = new LinuxSerial({ clock });
@@ -18,5 +19,5 @@ export function linuxPorts(clock: Clock, through: GpioInterface): Ports {
     await modbus.close();
     await Promise.all(Object.values(ports).map((port) => port.close()));
   };
-  return { ...ports, modbus, close };
+  return { ...ports, serialBuses: new SerialBuses(serial), modbus, close };
 }

@@ -5,12 +5,15 @@ import type { I2cPort } from './i2c-port.ts';
 import type { ModbusPort } from './modbus-port.ts';
 import type { OneWirePort } from './one-wire-port.ts';
 import type { PwmPort } from './pwm-port.ts';
+import type { SerialBuses } from './serial-buses.ts';
 import type { SerialPorts } from './serial-port.ts';
 
 export interface Ports {
   readonly gpio: GpioPort;
   readonly i2c: I2cPort;
   readonly serial: SerialPorts;
+  /** The serial ports above, for users who take turns. */
+  readonly serialBuses: SerialBuses;
   readonly oneWire: OneWirePort;
   readonly pwm: PwmPort;
   /** Over the serial ports above, and over TCP. */

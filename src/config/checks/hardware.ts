@@ -1,9 +1,10 @@
 /** Hardware: no pin, address, port or channel is claimed twice. */
+import type { SerialSettings } from '../../hardware/serial-port.ts';
 import { placesOf } from '../../kinds/actuator-kinds.ts';
 import { type ConfigPath, pathText } from '../fields/config-fault.ts';
 import { type Finding, finding, repeated } from '../fields/findings.ts';
 import { likelySameLine, lineIdentity } from '../fields/lines-and-ports.ts';
-import type { ActuatorConfig, ModbusConnectionConfig, SensorConfig } from '../schema/agent-config.ts';
+import type { ActuatorConfig, SensorConfig } from '../schema/agent-config.ts';
 import type { Check, ConfigDraft } from './draft.ts';
 
 /** Hardware that can have one user only, as people read it. */
@@ -46,12 +47,21 @@ export const checkBuses: Check = (draft) => {
   ];
 };
 
-/** Modbus users share a port when they agree on how it speaks; nobody else shares one. */
+/** Those who ask in turns share a port, Modbus units and M-Bus meters, when they agree on how it speaks; nobody else shares one. */
 export const checkSerialPorts: Check = (draft) => {
   const users = devices(draft).flatMap(({ config, path }) => {
-    if ('port' in config) return [{ port: config.port, speaks: pathText(path), path: [...path, 'port'] }];
+    if ('port' in config) {
+      const speaks = config.kind === 'mbus' ? settingsOf('mbus', config) : pathText(path);
+      return [{ port: config.port, speaks, path: [...path, 'port'] }];
+    }
     if (!('connection' in config) || 'host' in config.connection) return [];
-    return [{ port: config.connection.port, speaks: framing(config.connection), path: [...path, 'connection', 'port'] }];
+    return [
+      {
+        port: config.connection.port,
+        speaks: settingsOf(`modbus ${config.connection.transport}`, config.connection),
+        path: [...path, 'connection', 'port'],
+      },
+    ];
   });
   return users.flatMap(({ port, speaks, path }, index) => {
     const first = users.slice(0, index).find((other) => other.port === port && other.speaks !== speaks);
@@ -82,8 +92,8 @@ function devices({
   return [...sensors, ...actuators];
 }
 
-function framing({ transport, baudRate, dataBits, parity, stopBits }: Extract<ModbusConnectionConfig, { baudRate: number }>): string {
-  return `modbus ${transport} ${baudRate} ${dataBits}${parity}${stopBits}`;
+function settingsOf(protocol: string, { baudRate, dataBits, parity, stopBits }: SerialSettings): string {
+  return `${protocol} ${baudRate} ${dataBits}${parity}${stopBits}`;
 }
 
 function twice(claims: readonly Claim[], problem: string, expected: string): Finding[] {

@@ -10,8 +10,8 @@ import { type ConfigOf, defineSensor, sensorSection } from '../kind/definition.t
 /** The longest answer takes 1.2 s at 2400 baud. */
 const DEFAULT_RESPONSE_TIMEOUT = '2s';
 const DEFAULT_BAUD_RATE = 2400;
-/** Reset, selection, request, and the request once more. */
-const WAITS_OF_A_READ = 4;
+/** Meters of a bus wait for each other: thirty that are due at once take some 45 s. A mute one is given up long before. */
+const TURNS_MS = 60_000;
 export const TEXTS: readonly string[] = ['maker', 'serialNumber', 'medium'];
 
 const schema = sensorSection('mbus', {
@@ -30,6 +30,6 @@ export const mbus = defineSensor({
   driver: () => import('./driver.ts'),
   twin: () => import('./twin.ts'),
   valueType: (_config, key) => (TEXTS.includes(key) ? 'string' : 'number'),
-  waitMs: ({ responseTimeoutMs }) => WAITS_OF_A_READ * responseTimeoutMs,
+  waitMs: () => TURNS_MS,
   remedy: () => "check the meter's address and baud rate (2400 or 300), and that the level converter feeds the bus with some 36 V",
 });

@@ -4,7 +4,7 @@
  * the last again.
  */
 import { withinDeadline } from '../../hardware/deadline.ts';
-import type { SerialPort } from '../../hardware/serial-port.ts';
+import type { SerialBus } from '../../hardware/serial-buses.ts';
 import { withinMs } from '../../host/bounded-wait.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { Reading, Sensor } from '../kind/sensor.ts';
@@ -27,12 +27,12 @@ const MAX_TELEGRAMS = 16;
 
 export async function open(config: MbusConfig, { ports, clock }: SensorDeps, signal: AbortSignal): Promise<Sensor> {
   const { name } = config;
-  const line = new MbusLine(config, await ports.serial.open(config, signal), clock);
+  const line = new MbusLine(config, await ports.serialBuses.open(config, signal), clock);
   let wasTold = false;
   return {
     name,
     read: async (inner) => {
-      const answers = await line.readAll(inner);
+      const answers = await line.readInTurn(inner);
       const [first] = answers;
       const readings: readonly Reading[] = readingsOf(answers);
       if (readings.length === 0) throw sensorFault('no-value', `the meter ${config.address} has no value that is known here`);
@@ -46,19 +46,30 @@ export async function open(config: MbusConfig, { ports, clock }: SensorDeps, sig
 
 class MbusLine {
   readonly #config: MbusConfig;
-  readonly #port: SerialPort;
+  readonly #bus: SerialBus;
+  readonly #stopListening: () => void;
   readonly #clock: Clock;
   readonly #cutter = new FrameCutter((frame) => this.#onFrame?.(frame));
   #onFrame: ((frame: Frame) => void) | undefined;
 
-  constructor(config: MbusConfig, port: SerialPort, clock: Clock) {
+  constructor(config: MbusConfig, bus: SerialBus, clock: Clock) {
     this.#config = config;
-    this.#port = port;
+    this.#bus = bus;
     this.#clock = clock;
-    port.onBytes((bytes) => this.#cutter.cutBytes(bytes));
+    this.#stopListening = bus.port.onBytes((bytes) => this.#cutter.cutBytes(bytes));
   }
 
-  async readAll(signal: AbortSignal): Promise<readonly MbusAnswer[]> {
+  /** Reads all telegrams; the other meters of the bus wait, as a selection holds until the next. */
+  readInTurn(signal: AbortSignal): Promise<readonly MbusAnswer[]> {
+    return this.#bus.turns.run(() => this.#readAll(signal), { what: `reading the meter ${this.#config.address}` }, signal);
+  }
+
+  close(): Promise<void> {
+    this.#stopListening();
+    return this.#bus.close();
+  }
+
+  async #readAll(signal: AbortSignal): Promise<readonly MbusAnswer[]> {
     const { address, responseTimeoutMs } = this.#config;
     const place = typeof address === 'number' ? address : SELECTED;
     const isAcknowledged = (frame: Frame): boolean => frame === undefined;
@@ -74,16 +85,12 @@ class MbusLine {
     return answers;
   }
 
-  close(): Promise<void> {
-    return this.#port.close();
-  }
-
   #read(frame: Uint8Array): MbusAnswer {
     try {
       return answerOf(frame);
     } catch (error) {
       if (!(error instanceof RangeError)) throw error;
-      throw sensorFault('bad-reading', `the meter ${this.#config.address} on ${this.#port.path} gave ${error.message}`, error);
+      throw sensorFault('bad-reading', `the meter ${this.#config.address} on ${this.#bus.port.path} gave ${error.message}`, error);
     }
   }
 
@@ -93,7 +100,7 @@ class MbusLine {
       try {
         return await this.#ask(request, isWanted, responseTimeoutMs, signal);
       } catch (cause) {
-        if (tries < TRIES && !signal.aborted && this.#port.plugged) continue;
+        if (tries < TRIES && !signal.aborted && this.#bus.port.plugged) continue;
         throw sensorFault('silent', this.#silence(), cause);
       }
     }
@@ -106,7 +113,7 @@ class MbusLine {
       if (isWanted(frame)) resolve(frame);
     };
     const work = async (inner: AbortSignal): Promise<Frame> => {
-      await this.#port.write(request, inner);
+      await this.#bus.port.write(request, inner);
       return await withinDeadline(promise, `waiting for the meter ${this.#config.address}`, inner);
     };
     try {
@@ -118,7 +125,7 @@ class MbusLine {
 
   /** Reason why no answer came, in words. */
   #silence(): string {
-    const { path, plugged } = this.#port;
+    const { path, plugged } = this.#bus.port;
     if (!plugged) return `${path} is unplugged`;
     return this.#cutter.noise > 0
       ? `bytes come on ${path}, and no good M-Bus frame (baud rate? two meters at one address?)`

@@ -180,6 +180,25 @@ describe('a meter on a pty', () => {
     await sensor.close();
   });
 
+  it('shares its bus with others, each read from its reset to its last telegram', async () => {
+    const hex = (frame: Uint8Array) => Buffer.from(frame).toString('hex');
+    const telegramOf = (n: number, wh: string) => hex(longFrame(Buffer.from(`080${n}724200000074520104000000000406${wh}000000`, 'hex')));
+    const answers = Object.fromEntries(
+      [1, 2, 3].flatMap((n) => [
+        [hex(shortFrame(0x40, n)), 'e5'],
+        [hex(shortFrame(0x7b, n)), telegramOf(n, `0${n}`)],
+      ]),
+    );
+    const { port, sensor } = await openMeter({ address: 1 }, { kind: 'answers', answers });
+    const openOther = (address: number) =>
+      openMbus(sensorConfig({ name: `heat${address}`, kind: 'mbus', port, address }), sensorDeps(bench), signal);
+    const [second, third] = [await openOther(2), await openOther(3)];
+    expect(await Promise.all([sensor, second, third].map(read))).toMatchObject([{ heatEnergy: 1 }, { heatEnergy: 2 }, { heatEnergy: 3 }]);
+    await Promise.all([sensor.close(), second.close()]);
+    expect(await read(third)).toEqual({ heatEnergy: 3 });
+    await third.close();
+  });
+
   it('that says without end that more follows is asked sixteen times', async () => {
     const answers = { [request(0x7b)]: telegram('0406010000001f'), [request(0x5b)]: telegram('0406010000001f') };
     const { sensor } = await openMeter({ address: 1 }, { kind: 'answers', answers });
