@@ -70,7 +70,7 @@ describe('an answer', () => {
       const ending = `${tariff === 0 ? '' : `_t${tariff}`}${subunit === 0 ? '' : `_u${subunit}`}`;
       const read = readings.filter(({ key }) => new RegExp(`^(heat|cooling)?(${names})${ending}$`).test(key));
       expect(read).toHaveLength(1);
-      // Of a value that comes twice the first counts.
+      // The first of two values counts.
       const twice = plain.filter(([one, , , , t, u]) => TYPES[one]?.[0] === names && t === tariff && u === subunit);
       if (twice[0]?.[1] === value)
         expect(Math.abs(Number(read[0]?.value) / ((value ?? 0) / divisor || 1) - (value === 0 ? 0 : 1))).toBeLessThan(1e-6);

@@ -51,7 +51,7 @@ export function answerOf(content: Uint8Array): MbusAnswer {
   while (!reader.isAtEnd) {
     last = reader.next();
     if (last === FILLER) continue;
-    // What follows these is of the maker's own form.
+    // The rest after these is in a form of the maker's own.
     if ((last & SPECIAL) === SPECIAL) break;
     records.push(recordOf(last, reader));
   }
