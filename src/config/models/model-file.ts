@@ -38,6 +38,8 @@ const model = section({
   /** Keys that one of two sources alone has. */
   oneSource: list(platformKey()).default([]),
   baudRate: whole(300, 115_200).optional(),
+  /** Options of the sensor that the device needs, beneath those that the sensor has itself. */
+  sensor: section({ maxGap: z.number().optional(), connection: options().optional() }).default({}),
   /** Register whose value tells this model, for scans. */
   identify: section({ register: options(), values: list(z.union([z.number(), z.string()]), { min: 1, max: 64 }) }).optional(),
 });
@@ -87,8 +89,9 @@ function modelOf(name: string, one: z.infer<typeof model>, { maker, ...of }: z.i
 }
 
 /** First fault of a model's registers, as a Modbus sensor would have it. */
-export function registerFault({ registers: of }: Model): Fault | undefined {
-  const sensor = { name: 'model', kind: 'modbus', connection: { transport: 'tcp', host: 'localhost' }, registers: of };
+export function registerFault({ registers: of, sensor: own }: Model): Fault | undefined {
+  const connection = { ...own.connection, transport: 'tcp', host: 'localhost' };
+  const sensor = { ...own, name: 'model', kind: 'modbus', connection, registers: of };
   const parsed = modbus.schema.safeParse(sensor);
   const [fault] = parsed.success
     ? (modbus.faults?.({ ...parsed.data, deadlineMs: 0 }, []) ?? [])

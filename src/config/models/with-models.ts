@@ -20,7 +20,7 @@ export async function withModels(root: Mapping, configFile: string): Promise<{ r
     const { model, fault } = found.get(sensor.model) ?? {};
     const wrong = model === undefined ? [modelFault(sensor.model, fault, known)] : onlyFaults(sensor.only, model);
     faults.push(...wrong.map((one) => ({ ...one, path: ['sensors', at, ...one.path] })));
-    return model === undefined ? sensor : { ...sensor, registers: registersOf(sensor, model) };
+    return model === undefined ? sensor : ofModel(sensor, model);
   });
   return { root: { ...root, sensors }, faults };
 }
@@ -52,10 +52,16 @@ function onlyFaults(only: unknown, { registers }: Model): Faults {
   }));
 }
 
+/** The sensor's own words stand over the model's. */
+function ofModel(sensor: Mapping, { registers, sensor: { connection, ...own } }: Model): Mapping {
+  const linked = isMapping(sensor.connection) ? { connection: { ...connection, ...sensor.connection } } : {};
+  return { ...own, ...sensor, ...linked, registers: registersOf(sensor, registers) };
+}
+
 /** Registers that the sensor itself has stand in place of the model's. */
-function registersOf({ only, registers }: Mapping, model: Model): unknown {
+function registersOf({ only, registers }: Mapping, ofModel: Model['registers']): unknown {
   if (registers !== undefined && !isMapping(registers)) return registers;
-  const picked = Object.entries(model.registers).filter(([key]) => !Array.isArray(only) || only.includes(key));
+  const picked = Object.entries(ofModel).filter(([key]) => !Array.isArray(only) || only.includes(key));
   return { ...Object.fromEntries(picked), ...registers };
 }
 

@@ -2,6 +2,7 @@
 
 import { safeParse, type z } from 'zod';
 import type { ConfigPath, PathFault } from '../fields/config-fault.ts';
+import { conversionFields } from '../fields/conversion.ts';
 import { didYouMean, nearest, oneOf } from '../fields/did-you-mean.ts';
 import { parseQuantity } from '../fields/quantity.ts';
 import { isLikeKey } from '../fields/shown-value.ts';
@@ -45,8 +46,10 @@ function faultsOfIssue(issue: Issue, schema: Schema, value: unknown, base: Confi
   return [{ path, expected, ...hintFor(field?.value, expected, field) }];
 }
 
+const NOT_TURNED_ROUND = { hint: 'it turns what a sensor reads into a value, and no actuator can turn it round' };
+
 function unknownKey(path: ConfigPath, key: string, known: readonly string[]): PathFault {
-  const suggestion = didYouMean(key, known);
+  const suggestion = path[0] === 'actuators' && Object.hasOwn(conversionFields, key) ? NOT_TURNED_ROUND : didYouMean(key, known);
   // A text unlike any key may be a secret that slipped in front of a colon.
   const isShown = Object.keys(suggestion).length > 0 || isLikeKey(key);
   return {

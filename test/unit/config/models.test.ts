@@ -124,6 +124,15 @@ describe('a configuration with a model', () => {
     expect(registers.energyImport).toMatchObject({ table: 'holding', address: 7, type: 'uint16', scale: 2 });
   });
 
+  it('has what the device needs on its link, beneath what it says itself', async () => {
+    const connectionOf = async (own: string) => {
+      const found = await read(`{ name: meter, kind: modbus, model: huawei-sun2000, connection: { transport: tcp, host: h${own} } }`);
+      return found.config?.sensors[0];
+    };
+    expect(await connectionOf('')).toMatchObject({ connection: { connectDelayMs: 1_000 } });
+    expect(await connectionOf(', connectDelay: 5s')).toMatchObject({ connection: { connectDelayMs: 5_000 } });
+  });
+
   it('says which model or key was meant', async () => {
     expect(await faultsOf('model: eastron-smd630')).toMatchObject([
       { path: 'sensors[0].model', value: '"eastron-smd630"', hint: 'did you mean "eastron-sdm630"?' },
