@@ -6,11 +6,11 @@ import type { ConfigPath } from '../fields/config-fault.ts';
 import { type Finding, finding, findingAtKey, noEffect } from '../fields/findings.ts';
 import { formatDuration } from '../fields/quantity.ts';
 import { childrenOf, partsOf, readingsOf } from '../keys/rule-parts.ts';
-import { typesForRules, valueTypeOf } from '../keys/sensor-keys.ts';
+import { keysForRules, typesForRules, valueTypeOf } from '../keys/sensor-keys.ts';
 import type { ConditionConfig, RuleConfig, SensorConfig } from '../schema/agent-config.ts';
 import { MAX_PARTS } from '../schema/conditions.ts';
 import { hoursFaults } from './bounds.ts';
-import type { Check } from './draft.ts';
+import type { Check, ConfigDraft } from './draft.ts';
 
 const OTHER_FORMS = ['time', 'weekdays', 'dates', 'all', 'any', 'not'] as const;
 const FORMS = 'sensor and key with one of above, below and equal, or one of time, weekdays, dates, all, any and not';
@@ -32,8 +32,11 @@ export const checkConditions: Check = ({ rules }) =>
 export const checkLostSensors: Check = ({ sensors, rules }) => {
   const known = new Map(
     sensors.map(({ config }) => {
-      const { kind, name, periodMs } = config;
-      return [name, { periodMs, isByEvent: definitionOf(kind).reportsByEvent?.(config) ?? false }];
+      const { name, periodMs } = config;
+      return [
+        name,
+        { periodMs, isByEvent: sourcesOf(config, sensors).some((one) => definitionOf(one.kind).reportsByEvent?.(one) ?? false) },
+      ];
     }),
   );
   return rules.flatMap(({ config, path }) => {
@@ -51,6 +54,14 @@ export const checkLostSensors: Check = ({ sensors, rules }) => {
     return [finding([...silent.path, 'sensor'], problem, 'lostAfter: in the rule', { warning: true })];
   });
 };
+
+/** Sensors whose keys stand in the expressions of a derived one, which is lost when they are; any other is its own. */
+function sourcesOf(config: SensorConfig, sensors: ConfigDraft['sensors']): readonly SensorConfig[] {
+  if (config.kind !== 'derived') return [config];
+  const words = new Set(Object.values(config.values).flatMap((source) => source.match(/[\w.]+|(?<=")[^"]+(?=")|(?<=')[^']+(?=')/g) ?? []));
+  const others = sensors.map((each) => each.config).filter(({ kind }) => kind !== 'derived');
+  return others.filter((one) => keysForRules(one)?.some((key) => words.has(key)) !== false);
+}
 
 function alwaysFaults({ set, otherwise }: RuleConfig, path: ConfigPath): Finding[] {
   if (set.curve === undefined) return [findingAtKey(path, 'no condition', 'when:, or a curve: under set, which applies always')];

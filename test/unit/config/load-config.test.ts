@@ -197,19 +197,25 @@ rpc: { methods: { open: { actuator: down }, panel: { pins: { '7': down, '8': up 
   it('names each rule on a sensor that reports by event, where nothing says when it is lost', async () => {
     const yaml = `${SMALLEST}sensors:
   - { name: tank, kind: serial-line, port: /dev/ttyS0, format: number, key: level }
-  - { name: asked, kind: serial-line, port: /dev/ttyS1, format: number, key: level, request: "?" }
+  - { name: asked, kind: serial-line, port: /dev/ttyS1, format: number, key: depth, request: "?" }
+  - { name: flow, kind: modbus, connection: { transport: tcp, host: plc }, registers: { speed: { address: 1 } } }
+  - { name: litres, kind: derived, values: { volume: "level * 3" } }
+  - { name: power, kind: derived, values: { power: 'key("speed") * 2' } }
 actuators: [{ name: pump, kind: gpio-output, line: 17 }]
 rules:
   - { name: full, when: { sensor: tank, key: level, above: 80 }, set: { actuator: pump, value: off } }
   - { name: known, when: { sensor: tank, key: level, above: 80 }, lostAfter: 1h, set: { actuator: pump, value: off } }
-  - { name: polled, when: { sensor: asked, key: level, above: 80 }, set: { actuator: pump, value: off } }
+  - { name: polled, when: { sensor: asked, key: depth, above: 80 }, set: { actuator: pump, value: off } }
   - name: within
     when: { all: [{ time: { from: "22:00", to: "06:00" } }, { not: { sensor: tank, key: level, below: 80 } }] }
     set: { actuator: pump, value: off }
+  - { name: made, when: { sensor: litres, key: volume, above: 80 }, set: { actuator: pump, value: off } }
+  - { name: fast, when: { sensor: power, key: power, above: 80 }, set: { actuator: pump, value: off } }
 `;
     expect((await warningsOf(yaml)).map(({ path, problem }) => `${path}: ${problem}`)).toEqual([
       expect.stringMatching(/^rules\[0\]\.when\.sensor: reports by event, so that the rule goes by its last value/),
       expect.stringMatching(/^rules\[3\]\.when\.all\[1\]\.not\.sensor: reports by event/),
+      expect.stringMatching(/^rules\[4\]\.when\.sensor: reports by event/),
     ]);
   });
 
