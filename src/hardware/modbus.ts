@@ -94,7 +94,7 @@ export class Modbus implements ModbusPort {
 }
 
 function keyOf(connection: ModbusConnection): string {
-  return isHost(connection) ? `${connection.host}:${connection.port}` : connection.port;
+  return isHost(connection) ? `${connection.host.toLowerCase()}:${connection.port}` : connection.port;
 }
 
 function transportOf(connection: ModbusConnection, openLine: OpenLine, clock: Clock, debts: UnitDebts): ModbusTransport {

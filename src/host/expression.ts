@@ -11,9 +11,9 @@ export type ExpressionValue = number | boolean | string;
 
 /** Functions that remember their argument: one place for each call in the expression. */
 export interface ExpressionHistory {
-  /** Change per second since the evaluation before; NaN in the first. */
+  /** Change per second since its argument was new before; NaN at first. */
   rate(value: number, place: number): number;
-  /** Change since the evaluation before; NaN in the first. */
+  /** Change since its argument was new before; NaN at first. */
   difference(value: number, place: number): number;
   /** Sum of value × hours, from before this process, too; NaN until that is known. */
   integral(value: number, place: number): number;
@@ -22,9 +22,9 @@ export interface ExpressionHistory {
 export interface Expression {
   /** Keys that it needs, each once. */
   readonly inputs: readonly string[];
-  /** Number of its calls that remember. */
-  readonly places: number;
-  /** How many of these are integrals. */
+  /** Inputs of each call that remembers, by their place in `inputs`. */
+  readonly places: readonly (readonly number[])[];
+  /** How many of these calls are integrals. */
   readonly integrals: number;
   /** @param values in the order of `inputs`. @throws Error in words, when it cannot be calculated. */
   evaluate(values: readonly ExpressionValue[], history: ExpressionHistory): ExpressionValue;
@@ -50,7 +50,7 @@ const NUMERIC: Readonly<Record<string, (...values: number[]) => number>> = {
   'min(double, double): double': Math.min,
   'max(double, double): double': Math.max,
   'round(double): double': Math.round,
-  'round(double, double): double': (value, digits) => Number(`${Math.round(Number(`${value}e${digits}`))}e-${digits}`),
+  'round(double, double): double': (value, digits) => shifted(Math.round(shifted(value, digits)), -digits) + 0,
   'floor(double): double': Math.floor,
   'ceil(double): double': Math.ceil,
   'sqrt(double): double': Math.sqrt,
@@ -115,10 +115,12 @@ interface Rewritten extends Pick<Expression, 'inputs' | 'places' | 'integrals'> 
 function rewritten(source: string, root: Node): Rewritten {
   const inputs: string[] = [];
   const changes: { readonly start: number; readonly end: number; readonly text: string }[] = [];
-  let places = 0;
+  const places: number[][] = [];
+  const open: number[][] = [];
   let integrals = 0;
   const useKey = (key: string, { start, end }: Node): void => {
     if (!inputs.includes(key)) inputs.push(key);
+    for (const call of open) call.push(inputs.indexOf(key));
     changes.push({ start, end, text: `i${inputs.indexOf(key)}` });
   };
   const visit = (node: Node): void => {
@@ -131,11 +133,14 @@ function rewritten(source: string, root: Node): Rewritten {
       if (!FUNCTIONS.includes(name)) throw new Error(`there is no function ${name}; there are ${FUNCTIONS.join(', ')}`);
       if (name === 'key') throw new Error('key() takes one name in quotes: key("outdoor-temp")');
       if (MEMORIES.some((memory) => memory === name)) {
-        changes.push({ start: node.end - 1, end: node.end - 1, text: `, ${places}.0` });
-        places += 1;
+        const call: number[] = [];
+        changes.push({ start: node.end - 1, end: node.end - 1, text: `, ${places.length}.0` });
+        places.push(call);
+        open.push(call);
         if (name === 'integral') integrals += 1;
-      }
-      for (const arg of args) visit(arg);
+        for (const arg of args) visit(arg);
+        open.pop();
+      } else for (const arg of args) visit(arg);
     } else if (node.op === 'rcall') {
       const [name, object, args] = node.args as readonly [string, Node, readonly Node[]];
       if (!TEXT_METHODS.has(name)) throw new Error(`there is no .${name}(); there are .${[...TEXT_METHODS].join('(), .')}()`);
@@ -162,6 +167,12 @@ function keyOf(node: Node): string | undefined {
   if (node.op !== 'call') return undefined;
   const [name, [arg, ...more]] = node.args as readonly [string, readonly Node[]];
   return name === 'key' && arg?.op === 'value' && typeof arg.args === 'string' && more.length === 0 ? arg.args : undefined;
+}
+
+/** Value × 10^places, by its digits: 1.005 shifted by 2 is 100.5. */
+function shifted(value: number, places: number): number {
+  const [digits, exponent = '0'] = String(value).split('e');
+  return Number(`${digits}e${Number(exponent) + places}`);
 }
 
 /** Temperature in °C at which water condenses. @param humidity relative, in percent. */

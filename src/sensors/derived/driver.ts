@@ -26,7 +26,7 @@ export async function open(config: DerivedConfig, deps: SensorDeps, _signal: Abo
   const totals: SavedTotal[] = [];
   const made = Object.entries(config.values).map(([key, source]) => {
     const expression = compile(source);
-    const sums = Array.from({ length: expression.integrals > 0 ? expression.places : 0 }, (_, place) => {
+    const sums = Array.from({ length: expression.integrals > 0 ? expression.places.length : 0 }, (_, place) => {
       const total = new SavedTotal(join(stateFolder, 'counters'), `${name}.${key}.${place}`, {
         ...deps,
         saveEveryMs,
@@ -34,7 +34,7 @@ export async function open(config: DerivedConfig, deps: SensorDeps, _signal: Abo
       totals.push(total);
       return total;
     });
-    return new DerivedValue(key, expression, new PlacesOfHistory(sums));
+    return new DerivedValue(key, expression, new PlacesOfHistory(expression.places, sums));
   });
   await Promise.all(totals.map((total) => total.load()));
   const readings = new Listeners<[readonly Reading[]]>();
@@ -99,7 +99,7 @@ class DerivedValue {
     const outcome = outcomeOf(key, () => {
       const inputs = this.inputs.map((input) => ({ input, ...values.current(input) }));
       const [newest] = inputs.toSorted((one, other) => other.monotonicMs - one.monotonicMs);
-      this.#history.begin(newest?.monotonicMs ?? 0);
+      this.#history.begin(inputs.map(({ monotonicMs }) => monotonicMs));
       const value = this.#evaluate(inputs.map(({ input, value }) => plain(input, value)));
       isFirst = typeof value === 'number' && Number.isNaN(value) && this.#history.isFirst;
       if (!isFirst && typeof value === 'number' && !Number.isFinite(value)) throw sensorFault('no-value', 'the expression gives no number');
@@ -125,51 +125,60 @@ function plain(key: string, value: MeasuredValue['value']): ExpressionValue {
   return value;
 }
 
-/** Values before, by the place of the call that remembers them. */
+/** Values before, by the place of the call that remembers them: it is new when one of its own inputs is. */
 class PlacesOfHistory implements ExpressionHistory {
+  readonly #places: Expression['places'];
   readonly #sums: readonly SavedTotal[];
-  readonly #before = new Map<number, { readonly value: number; readonly atMs: number }>();
-  #nowMs = 0;
+  readonly #before = new Map<number, { readonly value: number; readonly atMs: number; readonly result: number }>();
+  #inputsAtMs: readonly number[] = [];
   /** True when a call of this evaluation had nothing to compare with. */
   isFirst = false;
 
-  constructor(sums: readonly SavedTotal[]) {
+  constructor(places: Expression['places'], sums: readonly SavedTotal[]) {
+    this.#places = places;
     this.#sums = sums;
   }
 
-  begin(nowMs: number): void {
-    this.#nowMs = nowMs;
+  /** @param inputsAtMs times of the inputs, monotonic. */
+  begin(inputsAtMs: readonly number[]): void {
+    this.#inputsAtMs = inputsAtMs;
     this.isFirst = false;
   }
 
   rate(value: number, place: number): number {
-    const before = this.#replace(place, value);
-    return before === undefined || before.atMs >= this.#nowMs
-      ? this.#nothing()
-      : ((value - before.value) * 1_000) / (this.#nowMs - before.atMs);
+    return this.#change(value, place, (difference, tookMs) => (difference * 1_000) / tookMs);
   }
 
   difference(value: number, place: number): number {
-    const before = this.#replace(place, value);
-    return before === undefined ? this.#nothing() : value - before.value;
+    return this.#change(value, place, (difference) => difference);
   }
 
   integral(value: number, place: number): number {
-    const before = this.#replace(place, value);
-    const total = this.#sums[place];
-    const tookMs = this.#nowMs - (before?.atMs ?? this.#nowMs);
-    if (before !== undefined && tookMs > 0 && tookMs <= MAX_GAP_MS) total?.add(((before.value + value) / 2) * (tookMs / MS_PER_HOUR));
-    return total?.kept ?? this.#nothing();
-  }
-
-  #replace(place: number, value: number): { readonly value: number; readonly atMs: number } | undefined {
     const before = this.#before.get(place);
-    this.#before.set(place, { value, atMs: this.#nowMs });
-    return before;
+    const atMs = this.#atMs(place);
+    const total = this.#sums[place];
+    const tookMs = atMs - (before?.atMs ?? atMs);
+    if (before !== undefined && tookMs > 0 && tookMs <= MAX_GAP_MS) total?.add(((before.value + value) / 2) * (tookMs / MS_PER_HOUR));
+    this.#before.set(place, { value, atMs, result: 0 });
+    return this.#known(total?.kept ?? Number.NaN);
   }
 
-  #nothing(): number {
-    this.isFirst = true;
-    return Number.NaN;
+  #change(value: number, place: number, of: (difference: number, tookMs: number) => number): number {
+    const before = this.#before.get(place);
+    const atMs = this.#atMs(place);
+    if (before !== undefined && before.atMs >= atMs) return this.#known(before.result);
+    const result = before === undefined ? Number.NaN : of(value - before.value, atMs - before.atMs);
+    this.#before.set(place, { value, atMs, result });
+    return this.#known(result);
+  }
+
+  #known(result: number): number {
+    if (Number.isNaN(result)) this.isFirst = true;
+    return result;
+  }
+
+  /** Time of the newest input of a call. */
+  #atMs(place: number): number {
+    return Math.max(0, ...(this.#places[place] ?? []).map((input) => this.#inputsAtMs[input] ?? 0));
   }
 }

@@ -39,7 +39,7 @@ describe('an expression', () => {
 
   it('names each key once, and gives each call that remembers its own place', () => {
     const { inputs, places, integrals, evaluate } = compile('rate(a) + rate(a + rate(b)) + integral(a)');
-    expect([inputs, places, integrals]).toEqual([['a', 'b'], 4, 1]);
+    expect([inputs, places, integrals]).toEqual([['a', 'b'], [[0], [0, 1], [1], [0]], 1]);
     const heard: [string, number, number][] = [];
     const history = Object.fromEntries(
       (['rate', 'difference', 'integral'] as const).map((name) => [

@@ -50,7 +50,10 @@ describe('rtu', () => {
   it('an echo and a unit that is dead: a write is not taken as done', async () => {
     const port = await bench.pty((asked, send) => send(asked));
     const link = await open({ transport: 'rtu', port, responseTimeout: '300ms' });
-    const outcome = await link.writeRegisters(1, 5, [1], signal).then(() => 'written', (e: Error) => e.message);
+    const outcome = await link.writeRegisters(1, 5, [1], signal).then(
+      () => 'written',
+      (e: Error) => e.message,
+    );
     console.log('echo write, unknown:', outcome);
     const read = await link.readRegisters(1, one(5), signal).catch((e: Error) => e.message);
     console.log('echo read:', read);
@@ -69,8 +72,20 @@ describe('rtu', () => {
   it('a bit of an echoing line, dead unit', async () => {
     const port = await bench.pty((asked, send) => send(asked));
     const link = await open({ transport: 'rtu', port, responseTimeout: '300ms' });
-    const outcome = await link.ranked('off').writeBit(1, { address: 5, bit: 3, on: false }, signal).then(() => 'written', (e: Error) => e.message);
-    const outcome22 = await link.ranked('off', 22).writeBit(1, { address: 5, bit: 3, on: false }, signal).then(() => 'written', (e: Error) => e.message);
+    const outcome = await link
+      .ranked('off')
+      .writeBit(1, { address: 5, bit: 3, on: false }, signal)
+      .then(
+        () => 'written',
+        (e: Error) => e.message,
+      );
+    const outcome22 = await link
+      .ranked('off', 22)
+      .writeBit(1, { address: 5, bit: 3, on: false }, signal)
+      .then(
+        () => 'written',
+        (e: Error) => e.message,
+      );
     console.log('bit', outcome, '| fc22', outcome22);
   });
   it('unit that answers with a longer answer than asked for', async () => {
@@ -94,7 +109,13 @@ describe('rtu', () => {
     const began = Date.now();
     let outcome = '';
     for (let tries = 0; tries < 60 && outcome !== 'written'; tries += 1)
-      outcome = await link.ranked('off').writeBit(1, { address: 5, bit: 3, on: false }, signal).then(() => 'written', (e: Error) => e.message);
+      outcome = await link
+        .ranked('off')
+        .writeBit(1, { address: 5, bit: 3, on: false }, signal)
+        .then(
+          () => 'written',
+          (e: Error) => e.message,
+        );
     console.log('off of a bit took', Date.now() - began, 'ms;', outcome, word);
     expect(Date.now() - began).toBeLessThan(3_000);
   });

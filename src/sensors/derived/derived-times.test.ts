@@ -1,13 +1,13 @@
-/** Adversarial look at derived values: failing tests are findings. */
+/** Derived values of inputs that come at different times, and rounding by digits. */
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { Ports } from '../../../src/hardware/ports.ts';
-import { silentLog } from '../../../src/host/log.ts';
-import { open } from '../../../src/sensors/derived/driver.ts';
-import type { Reading, Sensor } from '../../../src/sensors/kind/sensor.ts';
-import { MeasuredValues } from '../../../src/sensors/measured-values.ts';
-import { FakeClock } from '../../support/fake-clock.ts';
-import { MemoryFiles } from '../../support/memory-files.ts';
-import { OF_THIS_MACHINE, sensorConfig } from '../../support/sensor-bench.ts';
+import { FakeClock } from '../../../test/support/fake-clock.ts';
+import { MemoryFiles } from '../../../test/support/memory-files.ts';
+import { OF_THIS_MACHINE, sensorConfig } from '../../../test/support/sensor-bench.ts';
+import type { Ports } from '../../hardware/ports.ts';
+import { silentLog } from '../../host/log.ts';
+import type { Reading, Sensor } from '../kind/sensor.ts';
+import { MeasuredValues } from '../measured-values.ts';
+import { open } from './driver.ts';
 
 const { signal } = new AbortController();
 let clock: FakeClock;
@@ -33,7 +33,7 @@ function measure(sensor: string, read: Readonly<Record<string, number>>): void {
 }
 
 describe('rate', () => {
-  it('of two counters read at different times is the sum of both rates: each rises by 10 in 10 s', async () => {
+  it('of two counters read at different times is the sum of both', async () => {
     await derived({ both: 'rate(one) + rate(two)' });
     for (let round = 0; round < 5; round += 1) {
       measure('a', { one: 10 * round });
@@ -41,7 +41,7 @@ describe('rate', () => {
       measure('b', { two: 10 * round });
       await clock.advance(9_000);
     }
-    // Right: about 2 per second. Given: 10 and 1.11 in turn.
+    // Each rises by 10 in 10 s.
     for (const { value } of heard.slice(2)) expect(value).toBeCloseTo(2, 1);
   });
 
