@@ -15,7 +15,9 @@ export interface LineListener {
 export interface ByteLine {
   /** Port or host, for messages. */
   readonly label: string;
-  /** Resolves when the units can hear. @throws AgentError `hardware/modbus-no-answer`, `hardware/deadline` (retry). */
+  /** True when the units can hear. */
+  readonly isReady: boolean;
+  /** Resolves when they can. @throws AgentError `hardware/modbus-no-answer`, `hardware/deadline` (retry). */
   connect(signal: AbortSignal): Promise<void>;
   write(bytes: Uint8Array, signal: AbortSignal): Promise<void>;
   /** Gives a connection up, so that the next request makes its own; a serial port stays open. */
@@ -34,6 +36,9 @@ export function serialLine(port: SerialPort, { clock, connectDelayMs }: LineTime
   const stop = port.onBytes(onBytes);
   return {
     label: port.path,
+    get isReady() {
+      return clock.monotonicMs() >= readyAtMs;
+    },
     connect: (signal) => untilReady(clock, readyAtMs, port.path, signal),
     write: (bytes, signal) => port.write(bytes, signal),
     drop: () => {},
@@ -66,6 +71,10 @@ export class TcpLine implements ByteLine {
     this.label = deps.label;
     this.#deps = deps;
     this.#listener = listener;
+  }
+
+  get isReady(): boolean {
+    return this.#socket !== undefined && this.#deps.clock.monotonicMs() >= this.#readyAtMs;
   }
 
   async connect(signal: AbortSignal): Promise<void> {

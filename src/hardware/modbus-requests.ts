@@ -56,7 +56,8 @@ export function requestsOf({ shared, responseTimeoutMs, clock }: RequestsDeps, r
   const exchange = async <T>(unitId: number, pdu: Uint8Array, parse: (answer: Uint8Array) => T, signal: AbortSignal): Promise<T> => {
     // The response time-out runs from the request's own turn; the caller's signal also covers the waiting.
     const inTime = async <R>(work: (limit: AbortSignal) => Promise<R>): Promise<R> => {
-      await withinMs(clock, responseTimeoutMs + connectDelayMs + betweenRequestsMs, ready, signal);
+      if (!transport.isReady || clock.monotonicMs() < shared.freeAtMs)
+        await withinMs(clock, responseTimeoutMs + connectDelayMs + betweenRequestsMs, ready, signal);
       try {
         return await withinMs(clock, responseTimeoutMs, work, signal);
       } finally {
@@ -65,7 +66,8 @@ export function requestsOf({ shared, responseTimeoutMs, clock }: RequestsDeps, r
     };
     try {
       // An off does not wait; the other bits of its register are not taken from an answer that is late.
-      if (rank !== 'off' || pdu[0] === FUNCTION.readHolding) await inTime((limit) => transport.settle(unitId, pdu, limit));
+      const settle = rank !== 'off' || pdu[0] === FUNCTION.readHolding ? transport.settling(unitId, pdu) : undefined;
+      if (settle !== undefined) await inTime(settle);
       const answer = parse(await inTime((limit) => transport.exchange(unitId, pdu, limit)));
       refusing.delete(unitId);
       return answer;
