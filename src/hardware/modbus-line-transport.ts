@@ -56,7 +56,7 @@ type Judge<T> = (frame: Parameters<Listener>[0], resolve: (value: T) => void, re
 
 export class LineTransport implements ModbusTransport {
   readonly #deps: LineTransportDeps;
-  readonly #line: ByteLine;
+  readonly line: ByteLine;
   readonly #ear: LineEar;
   #lastByteMs = Number.NEGATIVE_INFINITY;
   #onFrame: Listener | undefined;
@@ -71,15 +71,7 @@ export class LineTransport implements ModbusTransport {
       this.#onFrame?.(frame && { ...frame, fits });
     };
     this.#ear = new LineEar({ ...deps, mayFit, onFrame });
-    this.#line = deps.openLine({ onBytes: (bytes) => this.#take(bytes), onLost: (error) => this.#onLost(error) });
-  }
-
-  get isReady(): boolean {
-    return this.#line.isReady;
-  }
-
-  async connect(signal: AbortSignal): Promise<void> {
-    await this.#line.connect(signal);
+    this.line = deps.openLine({ onBytes: (bytes) => this.#take(bytes), onLost: (error) => this.#onLost(error) });
   }
 
   settling(unitId: number, pdu: Uint8Array): ((signal: AbortSignal) => Promise<void>) | undefined {
@@ -97,14 +89,14 @@ export class LineTransport implements ModbusTransport {
       if (frame.unitId !== unitId || !answers(frame.pdu, pdu)) return;
       if (frame.fits.every((question) => isSame(question, pdu))) resolve(frame.pdu);
     };
-    const answer = this.#listen(judge, `waiting for Modbus unit ${unitId} on ${this.#line.label}`, signal);
+    const answer = this.#listen(judge, `waiting for Modbus unit ${unitId} on ${this.line.label}`, signal);
     try {
       await this.#send(unitId, pdu, signal);
       const answered = await answer;
       this.#ear.learnEcho();
       return answered;
     } catch (error) {
-      this.#line.drop();
+      this.line.drop();
       throw stray ?? error;
     } finally {
       this.#onFrame = undefined;
@@ -113,13 +105,13 @@ export class LineTransport implements ModbusTransport {
 
   async close(): Promise<void> {
     this.#ear.close();
-    await this.#line.close();
+    await this.line.close();
   }
 
   async #settle(unitId: number, owesAlike: () => boolean, signal: AbortSignal): Promise<void> {
     this.#nonce = (this.#nonce + 1) & 0xffff;
     const request = loopBackRequest(this.#nonce);
-    const what = `waiting for what Modbus unit ${unitId} on ${this.#line.label} still owes`;
+    const what = `waiting for what Modbus unit ${unitId} on ${this.line.label} still owes`;
     const judge: Judge<void> = (frame, resolve) => {
       if (frame?.unitId === unitId && !owesAlike()) resolve();
     };
@@ -129,7 +121,7 @@ export class LineTransport implements ModbusTransport {
       await inStep;
     } catch (cause) {
       if (!hasCode(cause, 'hardware/deadline')) throw cause;
-      const what = `Modbus unit ${unitId} on ${this.#line.label} has not answered an earlier question yet`;
+      const what = `Modbus unit ${unitId} on ${this.line.label} has not answered an earlier question yet`;
       throw retryable('hardware/modbus-no-answer', what, cause);
     } finally {
       this.#onFrame = undefined;
@@ -156,7 +148,7 @@ export class LineTransport implements ModbusTransport {
     const before = this.#owedBy(unitId);
     debts.set(unitId, [...before, { question: pdu, askedAtMs: clock.monotonicMs() }]);
     try {
-      await this.#line.write(frame, signal);
+      await this.line.write(frame, signal);
     } catch (error) {
       if (hasCode(error, 'hardware/serial-unplugged')) debts.set(unitId, before); // nothing was sent
       throw error;

@@ -6,10 +6,7 @@ import type { ByteLine, LineListener } from './modbus-lines.ts';
 import { badAnswer } from './modbus-pdu.ts';
 
 export interface ModbusTransport {
-  /** True when the units can hear. */
-  readonly isReady: boolean;
-  /** Resolves when they can. @throws AgentError `hardware/modbus-no-answer`, `hardware/deadline` (retry). */
-  connect(signal: AbortSignal): Promise<void>;
+  readonly line: ByteLine;
   /**
    * The work after which no answer is outstanding that could be taken for the one to this request, undefined when none is; what switches off
    * does not wait for it. It throws AgentError `hardware/modbus-no-answer` (retry).
@@ -30,7 +27,7 @@ export interface TcpTransportDeps {
 }
 
 export class TcpTransport implements ModbusTransport {
-  readonly #line: ByteLine;
+  readonly line: ByteLine;
   readonly #lenient: boolean;
   #rest: Uint8Array = new Uint8Array();
   #transaction = 0;
@@ -39,15 +36,7 @@ export class TcpTransport implements ModbusTransport {
 
   constructor({ openLine, lenient }: TcpTransportDeps) {
     this.#lenient = lenient;
-    this.#line = openLine({ onBytes: (bytes) => this.#take(bytes), onLost: (error) => this.#lost(error) });
-  }
-
-  get isReady(): boolean {
-    return this.#line.isReady;
-  }
-
-  async connect(signal: AbortSignal): Promise<void> {
-    await this.#line.connect(signal);
+    this.line = openLine({ onBytes: (bytes) => this.#take(bytes), onLost: (error) => this.#lost(error) });
   }
 
   settling(): undefined {}
@@ -64,10 +53,10 @@ export class TcpTransport implements ModbusTransport {
         stray = isOther ? strayAnswer('transaction number') : strayAnswer(`unit number (${given.unitId}) than ${unitId}`);
       };
     };
-    const answer = answerWithin(listen, `waiting for Modbus unit ${unitId} at ${this.#line.label}`, signal);
+    const answer = answerWithin(listen, `waiting for Modbus unit ${unitId} at ${this.line.label}`, signal);
     answer.catch(() => {}); // writing may fail first
     try {
-      await this.#line.write(tcpFrame(transaction, unitId, pdu), signal);
+      await this.line.write(tcpFrame(transaction, unitId, pdu), signal);
       return await answer;
     } catch (error) {
       // A connection on which an answer is overdue is not trusted with the next request.
@@ -80,7 +69,7 @@ export class TcpTransport implements ModbusTransport {
   }
 
   async close(): Promise<void> {
-    await this.#line.close();
+    await this.line.close();
   }
 
   #take(bytes: Uint8Array): void {
@@ -103,7 +92,7 @@ export class TcpTransport implements ModbusTransport {
 
   #drop(): void {
     this.#rest = new Uint8Array();
-    this.#line.drop();
+    this.line.drop();
   }
 }
 
