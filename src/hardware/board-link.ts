@@ -9,7 +9,7 @@ import { JsonLink } from '../host/json-link.ts';
 import { nextTurn } from '../host/next-turn.ts';
 import { joinedWhileUnderWay } from '../host/shared-work.ts';
 import type { BoardEvent, BoardOperation, BoardOperations, BoardReply } from './board-protocol.ts';
-import { withinDeadline } from './deadline.ts';
+import { answerWithin, withinDeadline } from './deadline.ts';
 
 export interface BoardLinkDeps {
   readonly clock: Clock;
@@ -51,11 +51,13 @@ export class BoardLink {
     const link = this.#link ?? (await withinDeadline(this.#connect(), 'connecting to the simulated board', signal));
     this.#lastId += 1;
     const id = this.#lastId;
-    const reply = new Promise<JsonValue>((resolve, reject) => this.#waiting.set(id, { resolve, reject }));
-    // The params of every operation are JSON; of one that is not known yet the compiler cannot see it.
-    link.send({ id, op, params: params as unknown as JsonValue });
+    const listen: Parameters<typeof answerWithin<JsonValue>>[0] = (resolve, reject) => {
+      this.#waiting.set(id, { resolve, reject });
+      // The params of every operation are JSON; of one that is not known yet the compiler cannot see it.
+      link.send({ id, op, params: params as unknown as JsonValue });
+    };
     try {
-      return (await withinDeadline(reply, `simulated board: ${op}`, signal)) as BoardOperations[Op]['result'];
+      return (await answerWithin(listen, `simulated board: ${op}`, signal)) as BoardOperations[Op]['result'];
     } finally {
       this.#waiting.delete(id);
     }

@@ -10,6 +10,29 @@ export function withinDeadline<T>(work: Promise<T>, what: string, signal: AbortS
   return untilAborted(work, signal, () => deadlineError(what, signal));
 }
 
+/**
+ * The answer that others give by `listen`'s two functions, or a rejection as soon as the signal aborts: nothing of it stays anywhere.
+ * @throws AgentError `hardware/deadline` (retry) with the signal's reason as cause.
+ */
+export function answerWithin<T>(
+  listen: (resolve: (answer: T) => void, reject: (error: unknown) => void) => void,
+  what: string,
+  signal: AbortSignal,
+): Promise<T> {
+  return new Promise<T>((resolve, reject) => {
+    const giveUp = (): void => reject(deadlineError(what, signal));
+    const ended =
+      <V>(settle: (value: V) => void) =>
+      (value: V): void => {
+        signal.removeEventListener('abort', giveUp);
+        settle(value);
+      };
+    if (signal.aborted) giveUp();
+    else signal.addEventListener('abort', giveUp, { once: true });
+    listen(ended(resolve), ended(reject));
+  });
+}
+
 export function deadlineError(what: string, signal: AbortSignal): AgentError {
   return retryable('hardware/deadline', `${what}: no answer within the deadline`, signal.reason);
 }

@@ -11,7 +11,7 @@ import { Backoff } from '../host/backoff.ts';
 import type { Clock } from '../host/clock.ts';
 import { given } from '../host/given.ts';
 import { Listeners } from '../host/listeners.ts';
-import { withinDeadline } from './deadline.ts';
+import { answerWithin, withinDeadline } from './deadline.ts';
 import { permissionFault } from './linux-faults.ts';
 import { isNetworkPort, NetworkSerialPort } from './network-serial.ts';
 import { type SerialDescription, type SerialPort, type SerialPorts, type SerialSettings, unplugged } from './serial-port.ts';
@@ -109,13 +109,11 @@ class LinuxSerialPort implements SerialPort {
     const native = this.#native;
     if (native?.isOpen !== true) throw unplugged(this.path);
     const what = `writing to ${this.path}`;
-    const ended = (act: (done: (error?: Error | null) => void) => void): Promise<void> =>
-      new Promise((resolve, reject) => {
-        act((cause) => (cause ? reject(retryable('hardware/serial-failed', what, cause)) : resolve()));
-      });
-    const written = ended((done) => void native.write(Buffer.from(bytes), done));
-    await withinDeadline(written, what, signal);
-    await this.#deps.drains.run(() => ended((done) => native.drain(done)), { what }, signal);
+    const ended = (resolve: () => void, reject: (error: unknown) => void) => (cause?: Error | null) =>
+      cause ? reject(retryable('hardware/serial-failed', what, cause)) : resolve();
+    await answerWithin<void>((...outcome) => void native.write(bytes, ended(...outcome)), what, signal);
+    const drain = (): Promise<void> => new Promise((...outcome) => native.drain(ended(...outcome)));
+    await this.#deps.drains.run(drain, { what }, signal);
   }
 
   async close(): Promise<void> {

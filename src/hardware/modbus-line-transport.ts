@@ -14,7 +14,7 @@
  */
 import { type AgentError, hasCode, retryable } from '../errors/agent-error.ts';
 import type { Clock } from '../host/clock.ts';
-import { withinDeadline } from './deadline.ts';
+import { answerWithin } from './deadline.ts';
 import { type HeardFrame, type Hearing, LineEar } from './modbus-ear.ts';
 import type { Framing } from './modbus-frames.ts';
 import type { ByteLine } from './modbus-lines.ts';
@@ -51,9 +51,12 @@ export interface LineTransportDeps {
 /** Gets every frame with the questions it may be the answer to, or nothing for bytes that are no frame. */
 type Listener = (frame: (HeardFrame & { readonly fits: readonly Uint8Array[] }) | undefined) => void;
 
+/** Tells from a frame what becomes of a request. */
+type Judge<T> = (frame: Parameters<Listener>[0], resolve: (value: T) => void, reject: (error: AgentError) => void) => void;
+
 export class LineTransport implements ModbusTransport {
   readonly #deps: LineTransportDeps;
-  readonly #line: ByteLine;
+  readonly line: ByteLine;
   readonly #ear: LineEar;
   #lastByteMs = Number.NEGATIVE_INFINITY;
   #onFrame: Listener | undefined;
@@ -68,50 +71,32 @@ export class LineTransport implements ModbusTransport {
       this.#onFrame?.(frame && { ...frame, fits });
     };
     this.#ear = new LineEar({ ...deps, mayFit, onFrame });
-    this.#line = deps.openLine({ onBytes: (bytes) => this.#take(bytes), onLost: (error) => this.#onLost(error) });
+    this.line = deps.openLine({ onBytes: (bytes) => this.#take(bytes), onLost: (error) => this.#onLost(error) });
   }
 
-  async connect(signal: AbortSignal): Promise<void> {
-    await this.#line.connect(signal);
-  }
-
-  async settle(unitId: number, pdu: Uint8Array, signal: AbortSignal): Promise<void> {
+  settling(unitId: number, pdu: Uint8Array): ((signal: AbortSignal) => Promise<void>) | undefined {
     // An answer of another function, or its refusal, is never taken for this one's.
     const owesAlike = (): boolean => this.#owedBy(unitId).some(({ question }) => question[0] === pdu[0]);
-    if (!owesAlike()) return;
-    this.#nonce = (this.#nonce + 1) & 0xffff;
-    const request = loopBackRequest(this.#nonce);
-    const inStep = this.#listen<void>((frame, resolve) => {
-      if (frame?.unitId === unitId && !owesAlike()) resolve();
-    });
-    try {
-      await this.#send(unitId, request, signal);
-      await withinDeadline(inStep, `waiting for what Modbus unit ${unitId} on ${this.#line.label} still owes`, signal);
-    } catch (cause) {
-      if (!hasCode(cause, 'hardware/deadline')) throw cause;
-      const what = `Modbus unit ${unitId} on ${this.#line.label} has not answered an earlier question yet`;
-      throw retryable('hardware/modbus-no-answer', what, cause);
-    } finally {
-      this.#onFrame = undefined;
-    }
+    return owesAlike() ? (signal) => this.#settle(unitId, owesAlike, signal) : undefined;
   }
 
   async exchange(unitId: number, pdu: Uint8Array, signal: AbortSignal): Promise<Uint8Array> {
     let stray: AgentError | undefined;
-    const answer = this.#listen<Uint8Array>((frame, resolve, reject) => {
+    const judge: Judge<Uint8Array> = (frame, resolve, reject) => {
       if (frame === undefined) return reject(badAnswer('bytes that are no frame'));
       // A unit with an outstanding answer gives a late one.
       if (frame.unitId !== unitId && frame.fits.length === 0) stray = strayAnswer(`unit number (${frame.unitId}) than ${unitId}`);
       if (frame.unitId !== unitId || !answers(frame.pdu, pdu)) return;
       if (frame.fits.every((question) => isSame(question, pdu))) resolve(frame.pdu);
-    });
+    };
+    const answer = this.#listen(judge, `waiting for Modbus unit ${unitId} on ${this.line.label}`, signal);
     try {
       await this.#send(unitId, pdu, signal);
-      const answered = await withinDeadline(answer, `waiting for Modbus unit ${unitId} on ${this.#line.label}`, signal);
+      const answered = await answer;
       this.#ear.learnEcho();
       return answered;
     } catch (error) {
-      this.#line.drop();
+      this.line.drop();
       throw stray ?? error;
     } finally {
       this.#onFrame = undefined;
@@ -120,15 +105,36 @@ export class LineTransport implements ModbusTransport {
 
   async close(): Promise<void> {
     this.#ear.close();
-    await this.#line.close();
+    await this.line.close();
   }
 
-  #listen<T>(judge: (frame: Parameters<Listener>[0], resolve: (value: T) => void, reject: (error: Error) => void) => void): Promise<T> {
-    const heard = new Promise<T>((resolve, reject) => {
+  async #settle(unitId: number, owesAlike: () => boolean, signal: AbortSignal): Promise<void> {
+    this.#nonce = (this.#nonce + 1) & 0xffff;
+    const request = loopBackRequest(this.#nonce);
+    const what = `waiting for what Modbus unit ${unitId} on ${this.line.label} still owes`;
+    const judge: Judge<void> = (frame, resolve) => {
+      if (frame?.unitId === unitId && !owesAlike()) resolve();
+    };
+    const inStep = this.#listen(judge, what, signal);
+    try {
+      await this.#send(unitId, request, signal);
+      await inStep;
+    } catch (cause) {
+      if (!hasCode(cause, 'hardware/deadline')) throw cause;
+      const what = `Modbus unit ${unitId} on ${this.line.label} has not answered an earlier question yet`;
+      throw retryable('hardware/modbus-no-answer', what, cause);
+    } finally {
+      this.#onFrame = undefined;
+    }
+  }
+
+  #listen<T>(judge: Judge<T>, what: string, signal: AbortSignal): Promise<T> {
+    const listen: Parameters<typeof answerWithin<T>>[0] = (resolve, reject) => {
       this.#onFrame = (frame) => judge(frame, resolve, reject);
       this.#onLost = reject;
-    });
-    heard.catch(() => {});
+    };
+    const heard = answerWithin(listen, what, signal);
+    heard.catch(() => {}); // sending may fail first
     return heard;
   }
 
@@ -142,7 +148,7 @@ export class LineTransport implements ModbusTransport {
     const before = this.#owedBy(unitId);
     debts.set(unitId, [...before, { question: pdu, askedAtMs: clock.monotonicMs() }]);
     try {
-      await this.#line.write(frame, signal);
+      await this.line.write(frame, signal);
     } catch (error) {
       if (hasCode(error, 'hardware/serial-unplugged')) debts.set(unitId, before); // nothing was sent
       throw error;

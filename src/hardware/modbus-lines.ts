@@ -1,7 +1,6 @@
 /** Bytes to Modbus units and back: a serial port, or a TCP connection that is made when the first request needs it. */
 import { createConnection, type Socket } from 'node:net';
 import { type AgentError, retryable } from '../errors/agent-error.ts';
-import type { Clock } from '../host/clock.ts';
 import { deadlineError, withinDeadline } from './deadline.ts';
 import type { SerialPort } from './serial-port.ts';
 
@@ -15,7 +14,8 @@ export interface LineListener {
 export interface ByteLine {
   /** Port or host, for messages. */
   readonly label: string;
-  /** Resolves when the units can hear. @throws AgentError `hardware/modbus-no-answer`, `hardware/deadline` (retry). */
+  readonly isOpen: boolean;
+  /** Opens it, where it is not. @throws AgentError `hardware/modbus-no-answer`, `hardware/deadline` (retry). */
   connect(signal: AbortSignal): Promise<void>;
   write(bytes: Uint8Array, signal: AbortSignal): Promise<void>;
   /** Gives a connection up, so that the next request makes its own; a serial port stays open. */
@@ -23,18 +23,12 @@ export interface ByteLine {
   close(): Promise<void>;
 }
 
-/** Time that units need before they hear, after the port was opened or the connection made. */
-export interface LineTimes {
-  readonly clock: Clock;
-  readonly connectDelayMs: number;
-}
-
-export function serialLine(port: SerialPort, { clock, connectDelayMs }: LineTimes, { onBytes }: LineListener): ByteLine {
-  const readyAtMs = clock.monotonicMs() + connectDelayMs;
+export function serialLine(port: SerialPort, { onBytes }: LineListener): ByteLine {
   const stop = port.onBytes(onBytes);
   return {
     label: port.path,
-    connect: (signal) => untilReady(clock, readyAtMs, port.path, signal),
+    isOpen: true,
+    connect: async () => {},
     write: (bytes, signal) => port.write(bytes, signal),
     drop: () => {},
     close: async () => {
@@ -49,7 +43,7 @@ export interface TcpPlace {
   readonly port: number;
 }
 
-export interface TcpLineDeps extends LineTimes {
+export interface TcpLineDeps {
   /** The host as it is configured. */
   readonly label: string;
   readonly place: (signal: AbortSignal) => Promise<TcpPlace>;
@@ -60,7 +54,6 @@ export class TcpLine implements ByteLine {
   readonly #deps: TcpLineDeps;
   readonly #listener: LineListener;
   #socket: Socket | undefined;
-  #readyAtMs = 0;
 
   constructor(deps: TcpLineDeps, listener: LineListener) {
     this.label = deps.label;
@@ -68,13 +61,12 @@ export class TcpLine implements ByteLine {
     this.#listener = listener;
   }
 
+  get isOpen(): boolean {
+    return this.#socket !== undefined;
+  }
+
   async connect(signal: AbortSignal): Promise<void> {
-    const { clock, connectDelayMs } = this.#deps;
-    if (this.#socket === undefined) {
-      this.#socket = await withinDeadline(this.#open(signal), `connecting to ${this.label}`, signal);
-      this.#readyAtMs = clock.monotonicMs() + connectDelayMs;
-    }
-    await untilReady(clock, this.#readyAtMs, this.label, signal);
+    this.#socket ??= await withinDeadline(this.#open(signal), `connecting to ${this.label}`, signal);
   }
 
   async write(bytes: Uint8Array): Promise<void> {
@@ -118,11 +110,4 @@ export class TcpLine implements ByteLine {
   #hungUp(): AgentError {
     return retryable('hardware/modbus-no-answer', `Modbus host ${this.label} hung up`);
   }
-}
-
-async function untilReady(clock: Clock, readyAtMs: number, label: string, signal: AbortSignal): Promise<void> {
-  const leftMs = readyAtMs - clock.monotonicMs();
-  if (leftMs <= 0) return;
-  await clock.sleep(leftMs, signal);
-  if (signal.aborted) throw deadlineError(`waiting for connectDelay on ${label}`, signal);
 }

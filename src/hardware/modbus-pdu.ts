@@ -130,7 +130,9 @@ function isRead([code = 0]: Uint8Array): boolean {
 export function parseRegisters(pdu: Uint8Array, code: number, count: number): readonly number[] {
   checkAnswer(pdu, code);
   if (pdu[1] !== 2 * count || pdu.length !== 2 + 2 * count) throw badAnswer(`${pdu.length - 2} bytes instead of ${2 * count}`);
-  return Array.from({ length: count }, (_, at) => ((pdu[2 + 2 * at] ?? 0) << 8) | (pdu[3 + 2 * at] ?? 0));
+  const words: number[] = [];
+  for (let at = 2; at < pdu.length; at += 2) words.push(((pdu[at] ?? 0) << 8) | (pdu[at + 1] ?? 0));
+  return words;
 }
 
 /** Bits of an answer to a read. @throws the same as parseRegisters. */

@@ -3,6 +3,7 @@ import { hasCode } from '../errors/agent-error.ts';
 import { withinMs } from '../host/bounded-wait.ts';
 import type { Clock } from '../host/clock.ts';
 import { given } from '../host/given.ts';
+import { deadlineError } from './deadline.ts';
 import {
   checkWritten,
   FUNCTION,
@@ -30,7 +31,7 @@ export interface SharedLink {
   /** Units that did not take "off" when they were told, and have answered nothing since. */
   readonly refusing: Set<number>;
   readonly connection: ModbusConnection;
-  /** When the units hear again after the last answer. */
+  /** When the units hear, after the line was opened or the last answer came. */
   freeAtMs: number;
 }
 
@@ -48,15 +49,19 @@ export function requestsOf({ shared, responseTimeoutMs, clock }: RequestsDeps, r
   const { queue, transport, refusing, connection } = shared;
   const { connectDelayMs = 0, betweenRequestsMs = 0 } = connection;
   const ready = async (signal: AbortSignal): Promise<void> => {
-    await transport.connect(signal);
-    const leftMs = shared.freeAtMs - clock.monotonicMs();
-    if (leftMs > 0) await clock.sleep(leftMs, signal);
+    if (!transport.line.isOpen) {
+      await transport.line.connect(signal);
+      shared.freeAtMs = Math.max(shared.freeAtMs, clock.monotonicMs() + connectDelayMs);
+    }
+    await clock.sleep(shared.freeAtMs - clock.monotonicMs(), signal);
+    if (signal.aborted) throw deadlineError(`waiting until ${transport.line.label} hears`, signal);
   };
   /** One request of a turn. */
   const exchange = async <T>(unitId: number, pdu: Uint8Array, parse: (answer: Uint8Array) => T, signal: AbortSignal): Promise<T> => {
     // The response time-out runs from the request's own turn; the caller's signal also covers the waiting.
     const inTime = async <R>(work: (limit: AbortSignal) => Promise<R>): Promise<R> => {
-      await withinMs(clock, responseTimeoutMs + connectDelayMs + betweenRequestsMs, ready, signal);
+      if (!transport.line.isOpen || clock.monotonicMs() < shared.freeAtMs)
+        await withinMs(clock, responseTimeoutMs + connectDelayMs + betweenRequestsMs, ready, signal);
       try {
         return await withinMs(clock, responseTimeoutMs, work, signal);
       } finally {
@@ -65,7 +70,8 @@ export function requestsOf({ shared, responseTimeoutMs, clock }: RequestsDeps, r
     };
     try {
       // An off does not wait; the other bits of its register are not taken from an answer that is late.
-      if (rank !== 'off' || pdu[0] === FUNCTION.readHolding) await inTime((limit) => transport.settle(unitId, pdu, limit));
+      const settle = rank !== 'off' || pdu[0] === FUNCTION.readHolding ? transport.settling(unitId, pdu) : undefined;
+      if (settle !== undefined) await inTime(settle);
       const answer = parse(await inTime((limit) => transport.exchange(unitId, pdu, limit)));
       refusing.delete(unitId);
       return answer;

@@ -1,18 +1,17 @@
 /** A PDU there, a PDU back, one request at a time: what all transports have in common, and TCP, whose answers carry their request's number. */
 import type { AgentError } from '../errors/agent-error.ts';
-import { withinDeadline } from './deadline.ts';
+import { answerWithin } from './deadline.ts';
 import { parseTcpFrame, type TcpAnswer, tcpFrame } from './modbus-frames.ts';
 import type { ByteLine, LineListener } from './modbus-lines.ts';
 import { badAnswer } from './modbus-pdu.ts';
 
 export interface ModbusTransport {
-  /** Resolves when the units can hear. @throws AgentError `hardware/modbus-no-answer`, `hardware/deadline` (retry). */
-  connect(signal: AbortSignal): Promise<void>;
+  readonly line: ByteLine;
   /**
-   * Resolves when no answer is outstanding that could be taken for the one to this request; what switches off does not wait for it.
-   * @throws AgentError `hardware/modbus-no-answer` (retry).
+   * The work after which no answer is outstanding that could be taken for the one to this request, undefined when none is; what switches off
+   * does not wait for it. It throws AgentError `hardware/modbus-no-answer` (retry).
    */
-  settle(unitId: number, pdu: Uint8Array, signal: AbortSignal): Promise<void>;
+  settling(unitId: number, pdu: Uint8Array): ((signal: AbortSignal) => Promise<void>) | undefined;
   /** @throws AgentError `hardware/modbus-bad-answer`, `hardware/modbus-no-answer`, `hardware/deadline` (retry). */
   exchange(unitId: number, pdu: Uint8Array, signal: AbortSignal): Promise<Uint8Array>;
   close(): Promise<void>;
@@ -28,7 +27,7 @@ export interface TcpTransportDeps {
 }
 
 export class TcpTransport implements ModbusTransport {
-  readonly #line: ByteLine;
+  readonly line: ByteLine;
   readonly #lenient: boolean;
   #rest: Uint8Array = new Uint8Array();
   #transaction = 0;
@@ -37,31 +36,28 @@ export class TcpTransport implements ModbusTransport {
 
   constructor({ openLine, lenient }: TcpTransportDeps) {
     this.#lenient = lenient;
-    this.#line = openLine({ onBytes: (bytes) => this.#take(bytes), onLost: (error) => this.#lost(error) });
+    this.line = openLine({ onBytes: (bytes) => this.#take(bytes), onLost: (error) => this.#lost(error) });
   }
 
-  async connect(signal: AbortSignal): Promise<void> {
-    await this.#line.connect(signal);
-  }
-
-  async settle(): Promise<void> {}
+  settling(): undefined {}
 
   async exchange(unitId: number, pdu: Uint8Array, signal: AbortSignal): Promise<Uint8Array> {
     this.#transaction = (this.#transaction + 1) & 0xffff;
     const transaction = this.#transaction;
     let stray: AgentError | undefined;
-    const answer = new Promise<Uint8Array>((resolve, reject) => {
+    const listen = (resolve: (pdu: Uint8Array) => void, reject: (error: AgentError) => void): void => {
       this.#onLost = reject;
       this.#onAnswer = (given) => {
         const isOther = given.transaction !== transaction;
         if (this.#lenient || (!isOther && given.unitId === unitId)) return resolve(given.pdu);
         stray = isOther ? strayAnswer('transaction number') : strayAnswer(`unit number (${given.unitId}) than ${unitId}`);
       };
-    });
-    answer.catch(() => {});
+    };
+    const answer = answerWithin(listen, `waiting for Modbus unit ${unitId} at ${this.line.label}`, signal);
+    answer.catch(() => {}); // writing may fail first
     try {
-      await this.#line.write(tcpFrame(transaction, unitId, pdu), signal);
-      return await withinDeadline(answer, `waiting for Modbus unit ${unitId} at ${this.#line.label}`, signal);
+      await this.line.write(tcpFrame(transaction, unitId, pdu), signal);
+      return await answer;
     } catch (error) {
       // A connection on which an answer is overdue is not trusted with the next request.
       this.#drop();
@@ -73,7 +69,7 @@ export class TcpTransport implements ModbusTransport {
   }
 
   async close(): Promise<void> {
-    await this.#line.close();
+    await this.line.close();
   }
 
   #take(bytes: Uint8Array): void {
@@ -96,7 +92,7 @@ export class TcpTransport implements ModbusTransport {
 
   #drop(): void {
     this.#rest = new Uint8Array();
-    this.#line.drop();
+    this.line.drop();
   }
 }
 

@@ -14,26 +14,30 @@ export interface ModbusLayout {
 }
 
 interface Codec {
-  readonly read: (view: DataView) => number | bigint;
-  readonly write: (view: DataView, value: number) => void;
+  readonly read: (bytes: Buffer) => number | bigint;
+  readonly write: (bytes: Buffer, value: number) => void;
 }
 
 const NUMBERS: Readonly<Record<Exclude<ModbusType, 'bool' | 'string'>, Codec>> = {
-  uint16: { read: (view) => view.getUint16(0), write: (view, value) => view.setUint16(0, Math.round(value)) },
-  int16: { read: (view) => view.getInt16(0), write: (view, value) => view.setInt16(0, Math.round(value)) },
-  uint32: { read: (view) => view.getUint32(0), write: (view, value) => view.setUint32(0, Math.round(value)) },
-  int32: { read: (view) => view.getInt32(0), write: (view, value) => view.setInt32(0, Math.round(value)) },
-  uint64: { read: (view) => narrowed(view.getBigUint64(0)), write: (view, value) => view.setBigUint64(0, BigInt(Math.round(value))) },
-  int64: { read: (view) => narrowed(view.getBigInt64(0)), write: (view, value) => view.setBigInt64(0, BigInt(Math.round(value))) },
-  float32: { read: (view) => shortest(finite(view.getFloat32(0))), write: (view, value) => view.setFloat32(0, value) },
-  float64: { read: (view) => finite(view.getFloat64(0)), write: (view, value) => view.setFloat64(0, value) },
+  uint16: { read: (bytes) => bytes.readUInt16BE(), write: (bytes, value) => bytes.writeUInt16BE(Math.round(value)) },
+  int16: { read: (bytes) => bytes.readInt16BE(), write: (bytes, value) => bytes.writeInt16BE(Math.round(value)) },
+  uint32: { read: (bytes) => bytes.readUInt32BE(), write: (bytes, value) => bytes.writeUInt32BE(Math.round(value)) },
+  int32: { read: (bytes) => bytes.readInt32BE(), write: (bytes, value) => bytes.writeInt32BE(Math.round(value)) },
+  uint64: {
+    read: (bytes) => narrowed(bytes.readBigUInt64BE()),
+    write: (bytes, value) => bytes.writeBigUInt64BE(BigInt(Math.round(value))),
+  },
+  int64: { read: (bytes) => narrowed(bytes.readBigInt64BE()), write: (bytes, value) => bytes.writeBigInt64BE(BigInt(Math.round(value))) },
+  float32: { read: (bytes) => shortest(finite(bytes.readFloatBE())), write: (bytes, value) => bytes.writeFloatBE(value) },
+  float64: { read: (bytes) => finite(bytes.readDoubleBE()), write: (bytes, value) => bytes.writeDoubleBE(value) },
 };
 
 /** Whole numbers past 2^53 are bigint. @throws AgentError `hardware/modbus-no-number` (retry) for a float that is none. */
 export function decodeModbus(words: readonly number[], layout: ModbusLayout): boolean | number | bigint | string {
   const { type, bit = 0 } = layout;
-  const bytes = Buffer.alloc(2 * words.length);
-  for (const [at, word] of arranged(words, layout).entries()) bytes.writeUInt16BE(word, 2 * at);
+  const bytes = Buffer.allocUnsafe(2 * words.length);
+  let end = 0;
+  for (const word of arranged(words, layout)) end = bytes.writeUInt16BE(word, end);
   if (type === 'bool') return ((bytes.readUInt16BE(0) >> bit) & 1) === 1;
   // Padded with NUL or blanks to the length of its registers.
   if (type === 'string')
@@ -41,7 +45,7 @@ export function decodeModbus(words: readonly number[], layout: ModbusLayout): bo
       .toString('latin1')
       .replace(/\0[\s\S]*$/, '')
       .trimEnd();
-  return NUMBERS[type].read(new DataView(bytes.buffer, bytes.byteOffset, bytes.length));
+  return NUMBERS[type].read(bytes);
 }
 
 /** @throws AgentError `hardware/modbus-no-number` (drop) for a value that the type cannot hold. */
@@ -51,10 +55,10 @@ export function encodeModbus(value: number, layout: ModbusLayout): readonly numb
   const whole = Math.round(value);
   if (!Number.isFinite(value) || !fitsModbus(type, whole)) throw noNumber(`${value} does not fit into ${type}`);
   if (type === 'string') throw noNumber('text cannot be written to a number');
-  const view = new DataView(new ArrayBuffer(2 * registersOf(layout)));
-  if (type === 'bool') view.setUint16(0, whole === 0 ? 0 : 1 << bit);
-  else NUMBERS[type].write(view, value);
-  const words = Array.from({ length: registersOf(layout) }, (_, at) => view.getUint16(2 * at));
+  const bytes = Buffer.alloc(2 * registersOf(layout));
+  if (type === 'bool') bytes.writeUInt16BE(whole === 0 ? 0 : 1 << bit);
+  else NUMBERS[type].write(bytes, value);
+  const words = Array.from({ length: registersOf(layout) }, (_, at) => bytes.readUInt16BE(2 * at));
   return arranged(words, layout);
 }
 

@@ -66,19 +66,20 @@ export class Modbus implements ModbusPort {
   }
 
   async #openShared(connection: ModbusConnection, signal: AbortSignal): Promise<Shared> {
-    const transport = transportOf(connection, await this.#openLine(connection, signal), this.#deps.clock, this.#debtsOf(connection));
-    return { transport, queue: new TurnQueue(), refusing: new Set(), connection, freeAtMs: 0, users: 0 };
+    const { clock } = this.#deps;
+    const transport = transportOf(connection, await this.#openLine(connection, signal), clock, this.#debtsOf(connection));
+    const freeAtMs = clock.monotonicMs() + (connection.connectDelayMs ?? 0);
+    return { transport, queue: new TurnQueue(), refusing: new Set(), connection, freeAtMs, users: 0 };
   }
 
   async #openLine(connection: ModbusConnection, signal: AbortSignal): Promise<OpenLine> {
-    const { serial, clock, placeOf } = this.#deps;
-    const times = { clock, connectDelayMs: connection.connectDelayMs ?? 0 };
+    const { serial, placeOf } = this.#deps;
     if (isHost(connection)) {
       const place = async (inner: AbortSignal): Promise<TcpPlace> => (await placeOf?.(connection, inner)) ?? connection;
-      return (listener) => new TcpLine({ ...times, label: connection.host, place }, listener);
+      return (listener) => new TcpLine({ label: connection.host, place }, listener);
     }
     const port = await serial.open(connection, signal);
-    return (listener) => serialLine(port, times, listener);
+    return (listener) => serialLine(port, listener);
   }
 
   #debtsOf(connection: ModbusConnection): UnitDebts {

@@ -7,7 +7,7 @@ import { messageOf, retryable } from '../errors/agent-error.ts';
 import { Backoff } from '../host/backoff.ts';
 import type { Clock } from '../host/clock.ts';
 import { Listeners } from '../host/listeners.ts';
-import { withinDeadline } from './deadline.ts';
+import { answerWithin, withinDeadline } from './deadline.ts';
 import { type SerialPort, unplugged } from './serial-port.ts';
 
 /** How soon, and at least how often, a lost connection is tried again, ms. */
@@ -63,10 +63,9 @@ export class NetworkSerialPort implements SerialPort {
     const socket = this.#socket;
     if (socket === undefined) throw unplugged(this.path);
     const what = `writing to ${this.path}`;
-    const written = new Promise<void>((resolve, reject) => {
-      socket.write(bytes, (cause) => (cause ? reject(retryable('hardware/serial-failed', what, cause)) : resolve()));
-    });
-    await withinDeadline(written, what, signal);
+    const write = (resolve: () => void, reject: (error: unknown) => void): void =>
+      void socket.write(bytes, (cause) => (cause ? reject(retryable('hardware/serial-failed', what, cause)) : resolve()));
+    await answerWithin<void>(write, what, signal);
   }
 
   async close(): Promise<void> {

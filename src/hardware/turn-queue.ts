@@ -4,7 +4,7 @@
  */
 import { retryable } from '../errors/agent-error.ts';
 import { getOrInsert } from '../host/get-or-insert.ts';
-import { withinDeadline } from './deadline.ts';
+import { deadlineError } from './deadline.ts';
 
 /**
  * Rank of a request, whoever came first: those that switch off go before all others; then movements and their reading back, then readings; at
@@ -43,17 +43,21 @@ export class TurnQueue {
     signal: AbortSignal,
   ): Promise<T> {
     return new Promise<T>((resolve, reject) => {
+      let isUnderWay = false;
       const giveUp = (): void => {
         this.#waiting = this.#waiting.filter((each) => each !== turn);
-        reject(
-          retryable('hardware/deadline', `${what}, waiting for its turn: the deadline was over while others had theirs`, signal.reason),
-        );
+        const inQueue = `${what}, waiting for its turn: the deadline was over while others had theirs`;
+        reject(isUnderWay ? deadlineError(what, signal) : retryable('hardware/deadline', inQueue, signal.reason));
       };
       const begin = async (): Promise<void> => {
-        signal.removeEventListener('abort', giveUp);
-        const underWay = (async (): Promise<T> => await work())();
-        resolve(withinDeadline(underWay, what, signal));
-        await underWay.catch(() => {});
+        isUnderWay = true;
+        try {
+          resolve(await work());
+        } catch (error) {
+          reject(error);
+        } finally {
+          signal.removeEventListener('abort', giveUp);
+        }
       };
       const turn: Waiting = { rank, begin };
       if (signal.aborted) return giveUp();

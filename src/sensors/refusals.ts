@@ -49,6 +49,7 @@ export class Refusals {
   recordRefusals(refused: readonly Refusal[]): boolean {
     const { clock, log } = this.#deps;
     this.#refused = refused;
+    if (refused.length + this.#told.size === 0) return false;
     const given = [...this.#told.keys()].filter((known) => refused.every(({ key }) => key !== known));
     for (const key of given) this.#told.delete(key);
     const news = refused.filter(({ key, fault }) => getOrInsert(this.#told, key, () => new ToldReason(clock)).isNews(fault.message));

@@ -3,7 +3,7 @@
  * when its driver was closed is left to itself, and so is an opening; only a few, as each may hold a thread of the pool for ever.
  */
 import { messageOf } from '../errors/agent-error.ts';
-import { deadlineError, withinDeadline } from '../hardware/deadline.ts';
+import { answerWithin, deadlineError, withinDeadline } from '../hardware/deadline.ts';
 import { endedWithin } from '../host/bounded-wait.ts';
 import type { Clock } from '../host/clock.ts';
 import type { Log } from '../host/log.ts';
@@ -65,7 +65,7 @@ export class SensorDriver {
       opening.underWay = undefined;
     };
     opening.underWay = reading.then(ended, ended);
-    return await withinDeadline(reading, `sensor ${this.#deps.name}`, letGo);
+    return await answerWithin((resolve, reject) => void reading.then(resolve, reject), `sensor ${this.#deps.name}`, letGo);
   }
 
   /** The next read opens it again, once what is under way has ended or is left. Never rejects. */

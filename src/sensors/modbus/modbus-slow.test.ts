@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { FakeClock } from '../../../test/support/fake-clock.ts';
 import { MemoryFiles } from '../../../test/support/memory-files.ts';
 import { OF_THIS_MACHINE, sensorConfig } from '../../../test/support/sensor-bench.ts';
@@ -7,6 +7,8 @@ import type { RegisterRange } from '../../hardware/modbus-port.ts';
 import type { Ports } from '../../hardware/ports.ts';
 import { silentLog } from '../../host/log.ts';
 import { open as openModbus } from './driver.ts';
+import type { Registers } from './polling-groups.ts';
+import { PollingPlan } from './polling-plan.ts';
 
 /** A unit whose registers lie in groups, each of which is one request. */
 interface Unit {
@@ -289,5 +291,20 @@ describe('a register of a sound but slow unit', () => {
     told();
     for (let at = 0; at < 30; at += 1) expect((await givenBy(10, read)).size).toBe(all.length);
     expect(told().failed).toBe(0);
+  });
+});
+
+describe('a unit that gives all in the fewest requests', () => {
+  it('has its registers put into requests once', () => {
+    const looked = vi.fn(Reflect.ownKeys);
+    const register = { table: 'holding', type: 'uint16', wordOrder: 'big', byteOrder: 'big', scale: 1, offset: 0 } as const;
+    const registers: Registers = { near: { ...register, address: 1 }, far: { ...register, address: 90 } };
+    const plan = new PollingPlan(new Proxy<Registers>(registers, { ownKeys: looked }), 4);
+    for (let read = 0; read < 5; read += 1) {
+      plan.begin();
+      for (const group of plan.order()) plan.answered(group);
+      plan.end();
+    }
+    expect(looked).toHaveBeenCalledTimes(1);
   });
 });

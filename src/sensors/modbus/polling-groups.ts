@@ -89,14 +89,14 @@ export function readingOf(key: string, register: ModbusRegister, words: readonly
 }
 
 /** Registers as numbers, bits as booleans. */
-async function readRaw(
+function readRaw(
   { link, unitId }: Unit,
-  { table, ...range }: PollingGroup,
+  { table, address, count }: PollingGroup,
   signal: AbortSignal,
 ): Promise<readonly (number | boolean)[]> {
   return table === 'coil' || table === 'discrete'
-    ? await link.readBits(unitId, { ...range, table }, signal)
-    : await link.readRegisters(unitId, { ...range, table }, signal);
+    ? link.readBits(unitId, { table, address, count }, signal)
+    : link.readRegisters(unitId, { table, address, count }, signal);
 }
 
 function outcomesOf({ address, keys }: PollingGroup, { registers }: Unit, raw: readonly (number | boolean)[]): readonly Outcome[] {

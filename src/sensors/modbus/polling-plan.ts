@@ -35,6 +35,8 @@ export class PollingPlan {
   readonly #registers: Registers;
   readonly #maxGap: number;
   #groups: readonly PollingGroup[];
+  /** As few requests as there can be. */
+  readonly #fewest: number;
   readonly #doubts = new Map<string, Doubt>();
   /** Keys that were not given although they were asked for alone. */
   readonly #apart = new Set<string>();
@@ -58,6 +60,7 @@ export class PollingPlan {
     this.#registers = registers;
     this.#maxGap = maxGap;
     this.#groups = pollingGroups(registers, maxGap);
+    this.#fewest = this.#groups.length;
   }
 
   /** Begins a read. @returns what is to be asked first: for a sign of life, or because it has its turn. */
@@ -183,7 +186,7 @@ export class PollingPlan {
 
   /** Ends a read: what answers is joined; what does not stands between. */
   end(): void {
-    if (this.#reads < this.#joinAt) return;
+    if (this.#reads < this.#joinAt || this.#groups.length <= this.#fewest) return;
     const doubtful = this.#groups.filter((group) => this.doubtOf(group) !== undefined);
     const doubtfulKeys = new Set(doubtful.flatMap(({ keys }) => keys));
     const joined = pollingGroups(this.#registers, this.#maxGap, new Set([...this.#apart, ...doubtfulKeys]));

@@ -1,5 +1,5 @@
 /** Answers that come late on a line where nothing but their shape ties them to a question; the unit is a fake that is as slow as it is told. */
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { AgentError } from '../../../src/errors/agent-error.ts';
 import { Modbus } from '../../../src/hardware/modbus.ts';
 import { rtuFrame } from '../../../src/hardware/modbus-frames.ts';
@@ -326,5 +326,13 @@ describe('switching off while the unit owes an answer', () => {
     await clock.advance(10_000);
     unit.answer = echo;
     expect(await ended(link.ranked('off').writeRegisters(1, 0, [0, 0], never))).toBeUndefined();
+  });
+});
+
+describe('a line that owes nothing', () => {
+  it('has a single time-out for a request', async () => {
+    const timers = vi.spyOn(clock, 'after');
+    expect(await read(0)).toBe(101);
+    expect(timers.mock.calls.filter(([ms]) => ms === RESPONSE_TIMEOUT_MS)).toHaveLength(1);
   });
 });
