@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { EXIT } from '../../../src/cli/exit-code.ts';
 import { runCommandLine } from '../../../src/command-line/program.ts';
+import { crc16 } from '../../../src/hardware/modbus-frames.ts';
 import { type BoardBench, openBoardBench } from '../../support/board-bench.ts';
 import { configOf, SMALLEST } from '../../support/config-file.ts';
 import { fakeEdge } from '../../support/fake-edge.ts';
@@ -44,7 +45,7 @@ function sunSpec(at: number) {
   return Object.fromEntries(Array.from({ length: map.length / 2 }, (_, word) => [at + word, constant(map.readUInt16BE(2 * word))]));
 }
 
-const QUICK = ['--timeout', '40ms'];
+const QUICK = ['--timeout', '200ms'];
 let board: BoardBench;
 let peers: PeerBench;
 beforeEach(async () => {
@@ -111,9 +112,12 @@ describe('turnstone scan modbus', () => {
   it('tries baud rates until units answer', async () => {
     const speed = (path: string): string => execFileSync('stty', ['-F', path, 'speed'], { encoding: 'utf8' }).trim();
     const heardAt: string[] = [];
-    const path: string = await peers.pty((_asked, send) => {
+    const path: string = await peers.pty((asked, send) => {
       heardAt.push(speed(path));
-      if (heardAt.at(-1) === '19200') send(bytes('01 83 02 C0 F1'));
+      if (heardAt.at(-1) !== '19200') return;
+      const refusal = Uint8Array.of(1, (asked[1] ?? 0) | 0x80, 2);
+      const sum = crc16(refusal);
+      send(Uint8Array.of(...refusal, sum & 0xff, sum >> 8));
     });
     const { out } = await scan('--port', path, '--units', '1', '--baud', '9600,19200,38400', '--parity', 'none', '--timeout', '1s');
     expect(out).toMatch(/baudRate: 19200/);
