@@ -3,6 +3,7 @@ import type { PathFault } from '../fields/config-fault.ts';
 import { didYouMean, didYouMeanWhenTold, oneOf } from '../fields/did-you-mean.ts';
 import { allModels, findModel, type ModelFault } from './find-models.ts';
 import type { Model } from './model-file.ts';
+import { isMapping, withOwnWords } from './own-words.ts';
 
 type Mapping = Readonly<Record<string, unknown>>;
 type Faults = readonly PathFault[];
@@ -52,13 +53,12 @@ function onlyFaults(only: unknown, { registers }: Model): Faults {
   }));
 }
 
-/** Registers that the sensor itself has stand in place of the model's. */
+/** The sensor's own words stand over the model's; with an address they are another register, which stands whole. */
 function registersOf({ only, registers }: Mapping, model: Model): unknown {
-  if (registers !== undefined && !isMapping(registers)) return registers;
-  const picked = Object.entries(model.registers).filter(([key]) => !Array.isArray(only) || only.includes(key));
-  return { ...Object.fromEntries(picked), ...registers };
-}
-
-function isMapping(value: unknown): value is Mapping {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+  const own = isMapping(registers) ? registers : {};
+  const isGiven = (key: string): boolean => {
+    const words = Object.hasOwn(own, key) ? own[key] : undefined;
+    return isMapping(words) ? words.address === undefined : !Array.isArray(only) || only.includes(key);
+  };
+  return withOwnWords(Object.fromEntries(Object.entries(model.registers).filter(([key]) => isGiven(key))), registers);
 }
