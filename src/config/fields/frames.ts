@@ -49,8 +49,9 @@ export const frameField = section({
 });
 
 const CHECKS = [
-  ...(['sum8', 'sum8-negative', 'sum16', 'xor', 'lrc', 'crc16-modbus', 'crc16-arc', 'crc16-ccitt'] as const),
-  ...(['nmea', 'p1', 'vedirect'] as const),
+  ...(['sum8', 'sum8-negative', 'sum16', 'sum16-negative', 'xor', 'lrc', 'vedirect'] as const),
+  ...(['crc16-modbus', 'crc16-arc', 'crc16-ccitt', 'crc16-voltronic'] as const),
+  ...(['nmea', 'p1', 'teleinfo'] as const),
 ] as const;
 const place = () => whole(-MAX_FRAME_BYTES, MAX_FRAME_BYTES).optional();
 

@@ -3,6 +3,7 @@ import type { PathFault } from '../fields/config-fault.ts';
 import { didYouMean, didYouMeanWhenTold, oneOf } from '../fields/did-you-mean.ts';
 import { allModels, findModel, type ModelFault } from './find-models.ts';
 import type { Model } from './model-file.ts';
+import { isMapping, withOwnWords } from './own-words.ts';
 
 type Mapping = Readonly<Record<string, unknown>>;
 type Faults = readonly PathFault[];
@@ -58,13 +59,12 @@ function ofModel(sensor: Mapping, { registers, sensor: { connection, ...own } }:
   return { ...own, ...sensor, ...linked, registers: registersOf(sensor, registers) };
 }
 
-/** Registers that the sensor itself has stand in place of the model's. */
+/** With an address of its own it is another register, which stands whole. */
 function registersOf({ only, registers }: Mapping, ofModel: Model['registers']): unknown {
-  if (registers !== undefined && !isMapping(registers)) return registers;
-  const picked = Object.entries(ofModel).filter(([key]) => !Array.isArray(only) || only.includes(key));
-  return { ...Object.fromEntries(picked), ...registers };
-}
-
-function isMapping(value: unknown): value is Mapping {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+  const own = isMapping(registers) ? registers : {};
+  const isGiven = (key: string): boolean => {
+    const words = Object.hasOwn(own, key) ? own[key] : undefined;
+    return isMapping(words) ? words.address === undefined : !Array.isArray(only) || only.includes(key);
+  };
+  return withOwnWords(Object.fromEntries(Object.entries(ofModel).filter(([key]) => isGiven(key))), registers);
 }

@@ -1,24 +1,14 @@
-/** Puts the options of named presets below those of a configuration's serial sensors, before it is parsed: one file for each preset. */
-import { z } from 'zod';
-import { readUserFile } from '../../host/durable-file.ts';
+/** Puts the options of named presets below those of a configuration's serial sensors, before it is parsed. */
 import { type ModelFile, modelFiles } from '../../host/model-files.ts';
 import type { PathFault } from '../fields/config-fault.ts';
 import { didYouMean, oneOf } from '../fields/did-you-mean.ts';
-import { section, table } from '../fields/fields.ts';
-import { readYaml } from '../yaml/yaml-source.ts';
+import { isMapping, withOwnWords } from './own-words.ts';
+import { A_PRESET, readPreset } from './preset-file.ts';
 
 type Mapping = Readonly<Record<string, unknown>>;
 
-/** A device's options are a hundred lines at most. */
-const MAX_FILE_BYTES = 64 * 1024;
-
-const preset = section({
-  title: z.string().min(1),
-  /** Where the facts were found. */
-  source: z.string().min(1).optional(),
-  /** Options of a serial-line sensor; checked when the sensor is whole. */
-  sensor: table(z.string(), z.unknown()),
-});
+/** Options that hold words by key. */
+const BY_KEY = ['keys', 'fields'] as const;
 
 /** The same tree with the options of its presets. @param root whose sensors are a list. */
 export async function withPresets(root: Mapping, configFile: string): Promise<{ root: Mapping; faults: readonly PathFault[] }> {
@@ -32,9 +22,9 @@ export async function withPresets(root: Mapping, configFile: string): Promise<{ 
       continue;
     }
     const file = files.find(({ name }) => name === sensor.preset);
-    const options = file && (await optionsIn(file));
+    const options = file && (await readPreset(file))?.sensor;
     if (options === undefined) faults.push({ ...presetFault(sensor.preset, file, files), path: ['sensors', at, 'preset'] });
-    sensors.push({ ...options, ...sensor });
+    sensors.push(options === undefined ? sensor : { ...options, ...sensor, ...wordsByKey(options, sensor) });
   }
   return { root: { ...root, sensors }, faults };
 }
@@ -44,16 +34,13 @@ function namesPreset(sensor: unknown): sensor is Mapping & { readonly preset: st
   return kind === 'serial-line' && typeof name === 'string';
 }
 
-/** Undefined for a file that is no preset. */
-async function optionsIn({ path }: ModelFile): Promise<Mapping | undefined> {
-  const content = await readUserFile(path, MAX_FILE_BYTES).catch(() => undefined);
-  const { tree, faults } = readYaml(content ?? new Uint8Array());
-  const parsed = preset.safeParse(tree);
-  return faults.length === 0 && parsed.success ? parsed.data.sensor : undefined;
+function wordsByKey(options: Mapping, sensor: Mapping): Mapping {
+  const given = BY_KEY.filter((option) => isMapping(options[option]));
+  return Object.fromEntries(given.map((option) => [option, withOwnWords(options[option] as Mapping, sensor[option])]));
 }
 
 function presetFault(name: string, file: ModelFile | undefined, files: readonly ModelFile[]): Omit<PathFault, 'path'> {
-  if (file !== undefined) return { problem: `${file.path} is no preset:`, expected: 'title: and sensor: with options of a serial-line' };
+  if (file !== undefined) return { problem: `${file.path} is no preset:`, expected: A_PRESET };
   const known = [...new Set(files.map((one) => one.name))];
   return { problem: 'no such preset:', expected: oneOf(known), ...didYouMean(name, known) };
 }

@@ -13,22 +13,39 @@ interface Sum {
 
 const sum = (bytes: Uint8Array): number => bytes.reduce((total, byte) => total + byte, 0);
 
-const SUMS: Readonly<Record<Exclude<CheckKind, 'nmea' | 'p1'>, Sum>> = {
+/** Sums of bytes, and those that are written in a text, by what holds for it. */
+const CHECKS: Readonly<Record<CheckKind, Sum | ((text: string) => boolean)>> = {
   sum8: { width: 1, of: (bytes) => sum(bytes) & 0xff },
   'sum8-negative': { width: 1, of: (bytes) => -sum(bytes) & 0xff },
   sum16: { width: 2, of: (bytes) => sum(bytes) & 0xffff },
+  'sum16-negative': { width: 2, of: (bytes) => -sum(bytes) & 0xffff },
   xor: { width: 1, of: xor },
   lrc: { width: 1, of: (bytes) => -sum(bytes) & 0xff },
   'crc16-modbus': { width: 2, of: (bytes) => reflected(bytes, 0xa001, 0xffff), order: 'little' },
   'crc16-arc': { width: 2, of: (bytes) => reflected(bytes, 0xa001, 0), order: 'little' },
   'crc16-ccitt': { width: 2, of: ccitt },
+  'crc16-voltronic': { width: 2, of: voltronic },
   vedirect: { width: 0, of: (bytes) => sum(bytes) & 0xff },
+  /** `$…*HH` of NMEA 0183, section 5.3, and `<STX>…<ETX>HH` of anemometers. */
+  nmea: (text) => isSum(/[$!\p{Cc}]([^$!*\p{Cc}]*)[*\p{Cc}]([\da-f]{2})\s*$/iu.exec(text), xor),
+  /** `/…!HHHH` of DSMR 5.0.2 P1, section 5.2. */
+  p1: (text) => isSum(/(\/[^!]*!)([\da-f]{4})\s*$/i.exec(text), (bytes) => reflected(bytes, 0xa001, 0)),
+  /** Groups of a frame, from LF to CR, each with its own sum (Enedis-NOI-CPT_54E): a tab before the sum is in it, a blank is not. */
+  teleinfo: (text) => {
+    const groups = text.match(/\n[^\r]*\r/g) ?? [];
+    const isGood = (group: string): boolean => {
+      const summed = Buffer.from(group.slice(1, group.at(-3) === '\t' ? -2 : -3), 'latin1');
+      return (sum(summed) & 0x3f) + 0x20 === group.charCodeAt(group.length - 2);
+    };
+    return groups.length > 0 && groups.every(isGood);
+  },
 };
 
 /** True when the bytes are as they were sent; a line that is without the sum is damaged, too. */
 export function isWhole(bytes: Buffer, { kind, from, to, at }: CheckConfig): boolean {
-  if (kind === 'nmea' || kind === 'p1') return isWholeText(bytes, kind);
-  const { width, of, order } = SUMS[kind];
+  const check = CHECKS[kind];
+  if (typeof check === 'function') return check(bytes.toString('latin1'));
+  const { width, of, order } = check;
   const place = placeOf(at ?? -width, bytes.length);
   const end = to === undefined ? (width === 0 ? bytes.length : place) : placeOf(to, bytes.length);
   const start = placeOf(from ?? 0, bytes.length);
@@ -38,13 +55,10 @@ export function isWhole(bytes: Buffer, { kind, from, to, at }: CheckConfig): boo
   return expected === (order === 'little' ? bytes.readUIntLE(place, width) : bytes.readUIntBE(place, width));
 }
 
-/** `$…*HH` of NMEA 0183, section 5.3; `/…!HHHH` of DSMR 5.0.2 P1, section 5.2. */
-function isWholeText(bytes: Buffer, kind: 'nmea' | 'p1'): boolean {
-  const text = bytes.toString('latin1');
-  const [, sentence, written] = (kind === 'nmea' ? /[$!]([^$!*]*)\*([\da-f]{2})\s*$/i : /(\/[^!]*!)([\da-f]{4})\s*$/i).exec(text) ?? [];
-  if (sentence === undefined || written === undefined) return false;
-  const summed = Buffer.from(sentence, 'latin1');
-  return Number.parseInt(written, 16) === (kind === 'nmea' ? xor(summed) : reflected(summed, 0xa001, 0));
+function isSum(found: RegExpExecArray | null, of: Sum['of']): boolean {
+  const [, summed, written] = found ?? [];
+  if (summed === undefined || written === undefined) return false;
+  return Number.parseInt(written, 16) === of(Buffer.from(summed, 'latin1'));
 }
 
 function placeOf(place: number, length: number): number {
@@ -72,4 +86,11 @@ function ccitt(bytes: Uint8Array): number {
     for (let bit = 0; bit < 8; bit += 1) crc = (crc & 0x8000 ? (crc << 1) ^ 0x1021 : crc << 1) & 0xffff;
   }
   return crc;
+}
+
+/** The same, of which a byte that would be `(`, CR or LF is one more. */
+function voltronic(bytes: Uint8Array): number {
+  const crc = ccitt(bytes);
+  const escaped = (byte: number): number => ([0x28, 0x0d, 0x0a].includes(byte) ? byte + 1 : byte);
+  return (escaped(crc >> 8) << 8) | escaped(crc & 0xff);
 }

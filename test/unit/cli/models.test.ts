@@ -53,4 +53,37 @@ describe('turnstone models', () => {
     expect(err).toMatch(/bad\.yaml: bad: registers\.level.*address/);
     expect(exitCode).toBe(EXIT.failure);
   });
+
+  it('lists every preset with its device, its keys and its fixture', async () => {
+    const { out } = await models();
+    expect(out).toMatch(/^vedirect-mppt +Victron MPPT solar charger.* +11 +recorded$/m);
+    expect(out).toMatch(/^scale-and .* +3 +worked example$/m);
+    expect((await models('dsmr')).out).toMatch(/^powerImport +W$/m);
+    expect(await models('vedirect-mpp')).toMatchObject({
+      exitCode: EXIT.usage,
+      err: expect.stringContaining('did you mean "vedirect-mppt"?'),
+    });
+  });
+
+  it('tells programs the keys, units, source and fixture of presets', async () => {
+    const all = JSON.parse((await models('--json')).out) as readonly { readonly kind: string; readonly name: string }[];
+    const presets = all.filter(({ kind }) => kind === 'serial-line');
+    expect(presets.length).toBeGreaterThanOrEqual(18);
+    for (const preset of presets)
+      expect(preset).toMatchObject({ source: expect.stringMatching(/./), fixture: expect.stringMatching(/^(recorded|worked example)$/) });
+    expect(presets.find(({ name }) => name === 'sds011')).toMatchObject({
+      ...{ title: 'Nova SDS011, particulate matter', isOwn: false, fixture: 'recorded', keys: ['pm2_5', 'pm10'] },
+      ...{ units: { pm2_5: 'µg/m³', pm10: 'µg/m³' }, source: expect.stringContaining('esphome/esphome') },
+    });
+  });
+
+  it('lists a person’s own preset in place of what is shipped, and says which file is none', async () => {
+    await mkdir(join(folder, 'presets'));
+    await writeFile(join(folder, 'presets/sds011.yaml'), 'title: mine\nsensor: { format: number, key: level }\n');
+    await writeFile(join(folder, 'presets/tank.yaml'), 'title: Tank\nsensor: { baudrate: 1200 }\n');
+    const { exitCode, out, err } = await models();
+    expect(out).toMatch(/^sds011 +mine +1 +your own$/m);
+    expect(err).toMatch(/tank\.yaml: no preset/);
+    expect(exitCode).toBe(EXIT.failure);
+  });
 });

@@ -115,6 +115,13 @@ describe('a meter by its model', () => {
 });
 
 describe('a configuration with a model', () => {
+  it('keeps the words of a register that the sensor says nothing of', async () => {
+    const { powerTotal } = await registersOf(
+      'model: eastron-sdm630, only: [energyImport], registers: { powerTotal: { unit: kW, scale: 0.001 } }',
+    );
+    expect(powerTotal).toMatchObject({ table: 'input', address: 0x34, type: 'float32', unit: 'kW', scale: 0.001 });
+  });
+
   it('picks keys of it, and has registers of its own beside and over it', async () => {
     const registers = await registersOf(
       'model: eastron-sdm630, only: [powerTotal, energyImport], registers: { energyImport: { address: 7, scale: 2 }, alarm: { address: 9, type: bool } }',
