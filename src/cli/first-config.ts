@@ -2,7 +2,10 @@
 import { addressInWords } from '../hardware/i2c-port.ts';
 import { oneWireKind } from '../kinds/identify-chip.ts';
 import { definitionOf, SENSOR_KINDS } from '../kinds/sensor-kinds.ts';
+import { printable } from './printer.ts';
 import type { FoundBoard, FoundChip } from './scan.ts';
+import type { HeardPort } from './scan-serial.ts';
+import type { LineSettings } from './serial-guesses.ts';
 
 /** Where the device's way to the platform comes from; secrets are named, never held. */
 export type CredentialsChoice =
@@ -30,11 +33,7 @@ export function firstConfigText({ found, ...config }: FirstConfig): string {
     ...SENSOR_KINDS.flatMap(({ everywhere }) => (everywhere === undefined ? [] : [`  - ${everywhere}`])),
     ...found.chips.map((chip) => chipLine(chip, names)),
     ...found.thermometers.map((id) => thermometerLine(id, names)),
-    ...found.serialPorts.flatMap(({ path, stablePath }) =>
-      serialProposals(names.next('serial'), stablePath ?? path).map(
-        (proposal) => `  # A serial port: ${path}. What hangs on it?\n  # - ${proposal}`,
-      ),
-    ),
+    ...found.serialPorts.map((port) => serialLines(port, names)),
   ];
   return `# Configuration of the Turnstone agent. Every option is shown in turnstone.example.yaml.
 version: 1
@@ -56,9 +55,36 @@ export function chipSnippet(chip: FoundChip): string {
   return chipLine(chip, new Names()).trim();
 }
 
-/** Returns proposals for a serial port, in words of a configuration. */
-export function serialProposals(name: string, port: string): readonly string[] {
-  return SENSOR_KINDS.flatMap(({ onSerialPort }) => onSerialPort?.(name, port) ?? []);
+/** Lines of a configuration for what hangs on a serial port; an example as a comment where nobody knows. */
+export function serialLines({ path, stablePath = path, maker, guesses = [], heard }: HeardPort, names: Names): string {
+  const from = printable(maker === undefined ? path : `${path} (${maker})`);
+  const [port, shown] = [yamlText(stablePath), yamlText(path)];
+  if (guesses.length === 0) {
+    const { settings = { baudRate: 9_600, dataBits: 8, parity: 'none' }, what } = heard ?? {};
+    return `  # A serial port: ${from}. What hangs on it?${what === undefined ? '' : ` ${what}`}
+  # - { name: ${names.next('serial')}, kind: serial-line, port: ${port}${settingsField(settings)}, format: json }
+  # A device that only answers: turnstone scan modbus --port ${shown}, or turnstone scan serial --ask --port ${shown}`;
+  }
+  return guesses
+    .map(({ name: called, options: { kind, ...options }, keys, settings }) => {
+      const name = names.next(called);
+      const isTaken = keys.map((key) => names.next(key) !== key).includes(true);
+      const fields = Object.entries({ ...(isTaken && { prefix: `${name}.` }), ...options }).map(
+        ([option, value]) => `, ${option}: ${value}`,
+      );
+      const speed = options.preset === undefined ? settingsField(settings) : '';
+      return `  # ${from} gives ${printable(keys.join(', '))}.\n  - { name: ${name}, kind: ${kind}, port: ${port}${speed}${fields.join('')} }`;
+    })
+    .join('\n');
+}
+
+function settingsField({ baudRate, dataBits, parity }: LineSettings): string {
+  return `, baudRate: ${baudRate}${dataBits === 8 ? '' : `, dataBits: ${dataBits}`}${parity === 'none' ? '' : `, parity: ${parity}`}`;
+}
+
+/** A text of others in a flow of YAML, in quotes where it needs them. */
+export function yamlText(text: string): string {
+  return /^[\w./-]+$/.test(text) ? text : quoted(text);
 }
 
 function platformLines({ credentials, caFile }: Omit<FirstConfig, 'found'>): string {
@@ -117,7 +143,7 @@ function quoted(text: string): string {
 }
 
 /** Numbers what is asked for again. */
-class Names {
+export class Names {
   readonly #used = new Map<string, number>();
 
   next(name: string): string {

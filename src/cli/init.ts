@@ -4,6 +4,7 @@ import { dirname, join, resolve } from 'node:path';
 import { faultLine } from '../config/fields/config-fault.ts';
 import { readConfig } from '../config/read-config.ts';
 import { openPorts } from '../hardware/open-ports.ts';
+import { withinMs } from '../host/bounded-wait.ts';
 import { systemClock } from '../host/clock.ts';
 import { makeFolder } from '../host/durable-file.ts';
 import type { Environment } from '../host/environment.ts';
@@ -18,9 +19,14 @@ import { OutputFile, writeOutput } from './output-file.ts';
 import type { Style } from './printer.ts';
 import { withBar } from './printer.ts';
 import { type FoundBoard, scanBoard } from './scan.ts';
+import { listenOn } from './scan-serial.ts';
+import { serialCandidates } from './serial-guesses.ts';
 
 /** The service's group may read it. */
 const CONFIG_MODE = 0o640;
+/** At one speed, and at all of them. */
+const LISTEN_MS = 2_000;
+const MAX_LISTEN_MS = 10_000;
 
 export async function initialise({ flags, edge, print, settings }: InitCall): Promise<void> {
   const out = resolve(flags.out);
@@ -57,15 +63,28 @@ function environmentOfService({ accessTokenEnv }: InitCall['flags'], { environme
   return accessTokenEnv === undefined ? environment : { [accessTokenEnv]: 'set-for-the-service', ...environment };
 }
 
-async function lookAround({ simulate }: InitCall['flags'], edge: Edge): Promise<FoundBoard> {
+async function lookAround({ simulate, listen, out }: InitCall['flags'], edge: Edge): Promise<FoundBoard> {
   const hardware =
     simulate === undefined
       ? ({ board: 'linux', gpio: 'auto' } as const)
       : ({ board: 'simulated', gpio: 'auto', boardSocket: resolve(simulate) } as const);
   const ports = openPorts({ clock: systemClock, hardware });
-  return withBar(edge.stderr, 'looking at the buses', (bar) =>
-    scanBoard(ports, { onProgress: (done, total) => bar.update(done, total, (amount) => `${amount} buses`) }, edge.signal),
-  ).finally(() => ports.close());
+  try {
+    const found = await withBar(edge.stderr, 'looking at the buses', (bar) =>
+      scanBoard(ports, { onProgress: (done, total) => bar.update(done, total, (amount) => `${amount} buses`) }, edge.signal),
+    );
+    if (!listen || found.serialPorts.length === 0) return found;
+    const candidates = await serialCandidates(resolve(out));
+    const serialPorts = await withBar(edge.stderr, 'listening on serial ports', (bar) => {
+      const onProgress = (done: number): void => bar.update(done * LISTEN_MS, MAX_LISTEN_MS, (amount) => `${amount / 1_000} s`);
+      const hear = (within: AbortSignal) => listenOn(ports, found.serialPorts, { forMs: LISTEN_MS, candidates, onProgress }, within);
+      return withinMs(systemClock, MAX_LISTEN_MS, hear, edge.signal);
+    });
+    edge.signal.throwIfAborted();
+    return { ...found, serialPorts };
+  } finally {
+    await ports.close();
+  }
 }
 
 function summary(out: string, { chips, thermometers, serialPorts, faults }: FoundBoard, { bold, yellow }: Style): string {

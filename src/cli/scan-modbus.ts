@@ -10,11 +10,13 @@ import { systemClock } from '../host/clock.ts';
 import { reachAgent } from './agent-calls.ts';
 import type { ScanCall } from './commands/init.ts';
 import { CommandError, usageError } from './exit-code.ts';
+import { yamlText } from './first-config.ts';
 import { likelyModels, type ModelGuess } from './modbus-models.ts';
 import { printable, withBar } from './printer.ts';
 
 /** Looking for the models of one unit ends after this long; some are silent instead of refusing. */
 const MAX_UNIT_MS = 60_000;
+const USUAL_UNITS = Array.from({ length: 32 }, (_, at) => at + 1);
 /** Faults that a unit itself has answered, and those of units that are not there or are spoken to at another speed. */
 const ANSWERS = ['hardware/modbus-exception', 'hardware/modbus-busy', 'hardware/modbus-working'] as const;
 const SILENCES = ['hardware/deadline', 'hardware/modbus-no-answer', 'hardware/modbus-bad-answer'] as const;
@@ -35,7 +37,8 @@ export async function scanModbus({ flags, edge, print }: ScanCall, hardware: Har
     const ports = openPorts({ clock: systemClock, hardware });
     try {
       const link = await ports.modbus.open(connection, edge.signal);
-      for (const unitId of await searchUnits(link, connection, flags.units, edge)) found.push(await lookAt(link, connection, unitId));
+      for (const unitId of await searchUnits(link, connection, flags.units ?? USUAL_UNITS, edge))
+        found.push(await lookAt(link, connection, unitId));
     } catch (error) {
       throw hasCode(error, 'hardware/serial-busy') ? await heldFault(messageOf(error)) : error;
     } finally {
@@ -141,7 +144,7 @@ async function identityOf(link: ModbusLink, unitId: number, signal: AbortSignal)
 /** Lines of a configuration for a unit, as comments where nobody knows its registers. */
 function sectionOf({ connection, unitId, identity: { maker, product, revision }, models: [best, ...others] }: FoundUnit): string {
   const { responseTimeoutMs: _ofScan, ...place } = connection;
-  const fields = Object.entries(place).map(([name, value]) => `${name}: ${/^[\w./-]+$/.test(`${value}`) ? value : JSON.stringify(value)}`);
+  const fields = Object.entries(place).map(([name, value]) => `${name}: ${yamlText(`${value}`)}`);
   const told = printable([maker, product, revision].filter((part) => part !== undefined).join(' '));
   const alike = ['by its values', ...others.map(({ name }) => name)].join(', or ');
   const lines = [

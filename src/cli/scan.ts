@@ -5,15 +5,15 @@ import { messageOf } from '../errors/agent-error.ts';
 import { addressInWords } from '../hardware/i2c-port.ts';
 import { openPorts } from '../hardware/open-ports.ts';
 import type { Ports } from '../hardware/ports.ts';
-import type { SerialDescription } from '../hardware/serial-port.ts';
 import { systemClock } from '../host/clock.ts';
 import { given } from '../host/given.ts';
 import { answersAt, type ChipGuess, identifyChip, oneWireKind } from '../kinds/identify-chip.ts';
 import type { BusKind, ScanCall } from './commands/init.ts';
 import type { Edge } from './edge.ts';
 import { CommandError } from './exit-code.ts';
-import { chipSnippet, serialProposals } from './first-config.ts';
+import { chipSnippet } from './first-config.ts';
 import { printable, withBar } from './printer.ts';
+import type { HeardPort } from './scan-serial.ts';
 
 export interface FoundChip {
   readonly bus: number;
@@ -26,7 +26,7 @@ export interface FoundBoard {
   readonly chips: readonly FoundChip[];
   /** Ids of one-wire thermometers. */
   readonly thermometers: readonly string[];
-  readonly serialPorts: readonly SerialDescription[];
+  readonly serialPorts: readonly HeardPort[];
   /** Buses that could not be looked at, and why. */
   readonly faults: readonly string[];
 }
@@ -100,17 +100,15 @@ interface Found {
 }
 
 /** The buses whose findings are rows. */
-type BusOfRows = Exclude<BusKind, 'modbus'>;
+type BusOfRows = Exclude<BusKind, 'modbus' | 'serial'>;
 
 const BUSES: Readonly<Record<BusOfRows, (ports: Ports, flags: ScanFlags, edge: Edge) => Promise<Found>>> = {
   i2c: scanI2c,
-  serial: scanSerial,
   gpio: scanGpio,
   'one-wire': scanOneWire,
 };
 const ADVICE: Readonly<Record<BusOfRows, string>> = {
   i2c: 'check power, SDA and SCL, and that the bus is enabled',
-  serial: 'plug a port in; lsusb and dmesg show whether the kernel sees it',
   gpio: 'this kernel shows no GPIO chip',
   'one-wire': 'check the data line and its pull-up resistor, and that the one-wire bus is enabled',
 };
@@ -126,6 +124,7 @@ export async function scan(call: ScanCall): Promise<void> {
   if (args.bus === 'modbus') return (await import('./scan-modbus.ts')).scanModbus(call, hardware);
   const ports = openPorts({ clock: systemClock, hardware });
   try {
+    if (args.bus === 'serial') return await (await import('./scan-serial.ts')).scanSerial(call, ports);
     const { found, rows } = await BUSES[args.bus](ports, flags, edge);
     if (found.length === 0 && flags.json !== true) edge.stderr.write(`nothing found; ${ADVICE[args.bus]}\n`);
     else print.result(found, () => print.table(rows.map((row, at) => (at === 0 ? row.map(print.style.bold) : row))));
@@ -151,16 +150,6 @@ async function scanI2c(ports: Ports, { bus, addressesOnly = false }: ScanFlags, 
     return [`i2c-${number}`, addressInWords(address), kind, chipSnippet(chip)];
   });
   return { found, rows: [['BUS', 'ADDRESS', 'CHIP', 'CONFIGURATION'], ...rows] };
-}
-
-async function scanSerial(ports: Ports, _flags: ScanFlags, edge: Edge): Promise<Found> {
-  const found = await ports.serial.list(edge.signal);
-  const rows = found.map(({ path, stablePath, maker, vendorId, productId }) => [
-    path,
-    printable(maker ?? (vendorId === undefined ? '' : `${vendorId}:${productId ?? ''}`)),
-    ...serialProposals('serial', stablePath ?? path).map((proposal) => `- ${proposal}`),
-  ]);
-  return { found, rows: [['PORT', 'MAKER', 'CONFIGURATION'], ...rows] };
 }
 
 async function scanGpio(ports: Ports, _flags: ScanFlags, edge: Edge): Promise<Found> {

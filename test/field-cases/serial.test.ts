@@ -17,6 +17,7 @@ import type { Sensor } from '../../src/sensors/kind/sensor.ts';
 import { PtyWire } from '../../src/simulated-board/serial-wire.ts';
 import { COMMON, opensWith } from '../support/actuator-driver.ts';
 import { until } from '../support/board-bench.ts';
+import { configOf, SMALLEST } from '../support/config-file.ts';
 import { OF_THIS_MACHINE, sensorConfig } from '../support/sensor-bench.ts';
 
 const { signal } = new AbortController();
@@ -151,6 +152,21 @@ it('takes the length of a frame from the frame, and its text up to its end', asy
     pattern: '1-0:1\\.8\\.0\\((?<energy>[0-9.]+)|1-0:1\\.7\\.0\\((?<power>[0-9.]+)',
   });
   expect(pairsOf(await telegram.read(AbortSignal.timeout(5_000)))).toEqual({ energy: 12.5, power: 0.25 });
+});
+
+it('takes a frame that only silence ends', async () => {
+  answer = [Buffer.from('01', 'hex'), Buffer.from('f40207fe', 'hex')];
+  const scale = await openWith({ request: '?', frame: { gap: '20ms' }, fields: { weight: { at: 0 }, state: { at: 2 } }, check: 'sum8' });
+  expect(pairsOf(await scale.read(AbortSignal.timeout(5_000)))).toEqual({ weight: 500, state: 519 });
+});
+
+it.each([
+  [{ start: '02' }, 'length:, end: or gap:'],
+  [{ start: '02', length: 9, gap: '20ms' }, 'length:, end: or gap:'],
+  [{ length: 9 }, 'start:'],
+])('refuses a frame without one beginning and one end: %o', async (frame, told) => {
+  const yaml = `${SMALLEST}sensors: [{ name: meter, kind: serial-line, port: /dev/ttyS0, frame: ${JSON.stringify(frame)} }]\n`;
+  await expect(configOf(yaml)).rejects.toThrow(told);
 });
 
 it('reads a port behind a device server, and goes on when the connection is back', async () => {

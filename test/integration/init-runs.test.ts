@@ -53,6 +53,7 @@ describe('turnstone init --yes on the simulated board', () => {
       AGENT_PROGRAM,
       'init',
       '--yes',
+      '--no-listen',
       ...credentials,
       ...folders,
       '--simulate',

@@ -22,6 +22,7 @@ const INIT_OPTIONS = {
   pinFile: valued('<file>', 'the status page’s PIN, in a file'),
   simulate: valued('<socket>', 'look at a simulated board, and use it'),
   scan: negation('do not look at the buses'),
+  listen: negation('do not listen on serial ports'),
   out: valued('<file>', 'the file to write', { byDefault: DEFAULT_CONFIG_FILE }),
   force: toggle('overwrite it'),
   json: toggle('print what was found and written as JSON'),
@@ -76,12 +77,16 @@ const SCAN_OPTIONS = {
   addressesOnly: toggle('on I2C, show who answers and write nothing to them'),
   config: valued('<file>', 'use the hardware section of this configuration'),
   simulate: valued('<socket>', 'look at the simulated board on this socket'),
-  port: valued('<port>', 'serial port of a Modbus line, or the TCP port of --host', { byDefault: '502' }),
+  port: valued('<port>', 'serial port to listen on, or of a Modbus line; with --host its TCP port', { byDefault: '502' }),
+  for: valued('<time>', 'how long to listen at each speed', { parse: duration('a time such as 12s', 10), byDefault: 3_000 }),
+  ask: toggle('on silent serial ports, send the requests of presets, and ask each M-Bus address'),
   host: valued('<host>', 'Modbus device or gateway in the network'),
   transport: choice('<way>', 'how the host is spoken to', ['tcp', 'rtu-over-tcp', 'ascii-over-tcp'], 'tcp'),
   baud: valued('<rates>', 'baud rates to try on a Modbus line', { parse: baudRates, byDefault: [9_600, 19_200] }),
   parity: valued('<parities>', 'parities to try on a Modbus line', { parse: parities, byDefault: parities('none,even') }),
-  units: valued('<numbers>', 'Modbus units to ask', { parse: severalOf('such as 1-32,247', unitNumbers), byDefault: unitNumbers('1-32') }),
+  units: valued('<numbers>', 'Modbus units to ask (1-32), or M-Bus addresses (0-250)', {
+    parse: severalOf('such as 1-32,247', unitNumbers),
+  }),
   timeout: valued('<time>', 'how long a Modbus unit has to answer', { parse: duration('a time such as 300ms', 10), byDefault: 300 }),
   json: toggle('print what was found as JSON'),
 };
@@ -92,9 +97,17 @@ export const SCAN = command('scan', {
   arguments: SCAN_ARGUMENTS,
   options: SCAN_OPTIONS,
   takesSettings: true,
-  examples: ['scan i2c', 'scan i2c --bus 1 --json', 'scan serial', 'scan modbus --port /dev/ttyUSB0', 'scan modbus --host 192.168.1.20'],
+  examples: [
+    'scan i2c',
+    'scan i2c --bus 1 --json',
+    'scan serial',
+    'scan serial --port /dev/ttyUSB0 --ask',
+    'scan modbus --port /dev/ttyUSB0',
+    'scan modbus --host 192.168.1.20',
+  ],
   notes: `\
-Nothing is configured. Modbus units are read, and nothing is written to them; no other port is opened. To tell I2C chips apart a register of
+Nothing is configured. Serial ports are listened to, and nothing is written to them without --ask; some meters speak every ten seconds only (--for 12s),
+and a few boards restart when their port is opened. Modbus units are read, and nothing is written to them. To tell I2C chips apart a register of
 each that answers is read. A few simple converters, expanders and bus switches have none and take the register’s
 number for a setting: where one of them drives something, look with --addresses-only.`,
   run: async (call) => (await import('../scan.ts')).scan(call),

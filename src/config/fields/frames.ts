@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import type { ConfigPath } from './config-fault.ts';
 import { bitFaults, limitFaults } from './conversion.ts';
-import { section, whole } from './fields.ts';
+import { duration, section, whole } from './fields.ts';
 import { type Finding, finding, noEffect } from './findings.ts';
 import { registerMeaning, scaleFaults } from './registers.ts';
 import { hexText } from './request-text.ts';
@@ -16,10 +16,10 @@ type FieldType = keyof typeof FIELD_BYTES;
 
 const order = () => z.enum(['big', 'little']).default('big');
 
-/** Frame: its `start`, and its `length` or its `end`. */
+/** Frame: its `start`, and its `length` or its `end`; or the silence behind it. */
 export const frame = section({
   /** First bytes, in hex. */
-  start: hexText(),
+  start: hexText().optional(),
   /** Bytes of the whole frame, or where in it they are told and how many come on top. */
   length: z
     .union([
@@ -36,6 +36,8 @@ export const frame = section({
   end: hexText().optional(),
   /** Bytes behind `end`, such as a check sum. */
   tail: whole(0, 64).default(0),
+  /** Silence that ends it. */
+  gap: duration({ min: '1ms', max: '10s' }).optional(),
 });
 
 /** A number in a frame, with the meaning that a register has. */
@@ -80,8 +82,9 @@ interface Framed {
 
 export function frameFaults({ frame: of, fields }: Framed, path: ConfigPath): Finding[] {
   if (of === undefined) return fields === undefined ? [] : [noEffect(path, 'fields', 'a frame: which bytes they are in')];
-  const { length, end } = of;
-  const isOne = (length === undefined) !== (end === undefined);
+  const { start, length, end, gapMs } = of;
+  const isOne = [length, end, gapMs].filter((one) => one !== undefined).length === 1;
+  const hasStart = start !== undefined || gapMs !== undefined;
   const fixed = typeof length === 'number' ? length : MAX_FRAME_BYTES;
   const ofFields = Object.entries(fields ?? {}).flatMap(([key, field]) => {
     const at = [...path, 'fields', key];
@@ -94,7 +97,8 @@ export function frameFaults({ frame: of, fields }: Framed, path: ConfigPath): Fi
     ];
   });
   return [
-    ...(isOne ? [] : [{ path: [...path, 'frame'], problem: 'no one end of', expected: 'length: or end:, one of them' }]),
+    ...(isOne ? [] : [{ path: [...path, 'frame'], problem: 'no one end of', expected: 'length:, end: or gap:, one of them' }]),
+    ...(hasStart ? [] : [{ path: [...path, 'frame'], problem: 'no beginning of', expected: 'start: with its first bytes in hex' }]),
     ...ofFields,
   ];
 }

@@ -82,8 +82,8 @@ export interface SensorDefinition<S extends z.ZodType = z.ZodType, C = ConfigOf<
   readonly oneWireFamily?: string;
   /** Section for a first configuration of a kind that every machine has. */
   readonly everywhere?: string;
-  /** Proposal for a first configuration, as a comment, for a serial port. @param name in the configuration. */
-  onSerialPort?(name: string, port: string): string;
+  /** Options with which it is told by what it sends through a serial port by itself, at whatever speed. */
+  readonly onSerialPort?: Readonly<Record<string, string>>;
 
   /** Remedy when it does not answer, where its bus, line or port does not say enough. */
   remedy?(config: C): string;

@@ -54,4 +54,5 @@ export const nmea = defineSensor({
     return [...new Set([...fix, ...sentences.flatMap((type): readonly string[] => KEYS_OF[type]), ...transducers])];
   },
   valueType: (_config, key) => (key === 'fix' ? 'string' : 'number'),
+  onSerialPort: {},
 });

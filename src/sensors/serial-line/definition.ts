@@ -45,7 +45,7 @@ export const serialLine = defineSensor({
   keepsTimes: true,
   reportsByEvent: ({ request, requestHex }) => request === undefined && requestHex === undefined,
   faults,
-  onSerialPort: (name, port) => `{ name: ${name}, kind: serial-line, port: ${port}, baudRate: 9600, format: json }`,
+  onSerialPort: { format: 'json' },
 });
 
 /** Keys that a whole answer has, where the configuration tells them. */

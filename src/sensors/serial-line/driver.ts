@@ -21,6 +21,7 @@ import { isWhole } from './check-sum.ts';
 import type { SerialLineConfig } from './definition.ts';
 import { FrameCutter } from './frame-cutter.ts';
 import { frameValues } from './frame-fields.ts';
+import { SilenceCutter } from './silence-cutter.ts';
 
 /**
  * No sender stops for so long within a line: what comes after such a silence begins one, and a sensor that speaks once an hour loses nothing.
@@ -67,7 +68,7 @@ class SerialLines {
   /** Calls back after each line, also one that could not be read. */
   readonly onLine = this.#lines.add;
   readonly #config: SerialLineConfig;
-  readonly #splitter: LineSplitter | FrameCutter;
+  readonly #splitter: LineSplitter | FrameCutter | SilenceCutter;
   #listening = new AbortController();
   readonly #deps: SerialLinesDeps;
   /** Since the last good line. */
@@ -79,12 +80,15 @@ class SerialLines {
     this.port = port;
     this.#config = config;
     this.#deps = deps;
-    const { frame, maxLineBytes: maxBytes } = config;
+    const { frame, maxLineBytes: maxBytes, deadlineMs } = config;
+    const onFrame = (bytes: Buffer): boolean => this.#readFrame(bytes);
     const onTooLong = (): void => this.#count('longer than maxLine');
     this.#splitter =
       frame === undefined
         ? new LineSplitter({ ...config, maxBytes, onLine: (line) => this.#readLine(line), onTooLong })
-        : new FrameCutter({ frame, maxBytes, onFrame: (bytes) => this.#readFrame(bytes), onTooLong });
+        : frame.gapMs === undefined
+          ? new FrameCutter({ frame, maxBytes, onFrame, onTooLong })
+          : new SilenceCutter({ ...frame, gapMs: frame.gapMs, clock: deps.clock, maxBytes, deadlineMs, onFrame, onTooLong });
     port.onBytes((bytes) => this.#splitter.splitBytes(bytes));
     port.onPlug(() => {
       this.#splitter.reset();
@@ -113,6 +117,7 @@ class SerialLines {
 
   close(): Promise<void> {
     this.#listening.abort();
+    this.#splitter.reset();
     return this.port.close();
   }
 
@@ -122,7 +127,7 @@ class SerialLines {
     const { signal } = this.#listening;
     await this.#deps.clock.sleep(SILENCE_MS / 2, signal);
     await this.#deps.clock.sleep(SILENCE_MS / 2, signal);
-    if (!signal.aborted && this.port.plugged) this.#splitter.expectLine();
+    if (!signal.aborted && this.port.plugged && this.isSilent) this.#splitter.expectLine();
   }
 
   #readLine(line: string): void {

@@ -21,7 +21,7 @@ export class FrameCutter {
   #hasTaken = false;
 
   constructor(options: FrameCutterOptions) {
-    const { start, end } = options.frame;
+    const { start = '', end } = options.frame;
     this.#options = options;
     this.#start = bytesOfHex(start);
     this.#end = end === undefined ? undefined : bytesOfHex(end);

@@ -125,7 +125,7 @@ describe('a serial line on a real pty', () => {
 });
 
 /** A port of which the test is the other end, and a sensor on it. */
-async function listening(more: { readonly request?: string } = {}): Promise<{
+async function listening(more: Readonly<Record<string, unknown>> = {}): Promise<{
   readonly say: (text: string) => void;
   readonly plug: () => void;
   readonly clock: FakeClock;
@@ -188,6 +188,19 @@ describe('a sensor that speaks seldom', () => {
     expect(await sensor.read(signal)).toEqual([{ key: 'rain', value: 1 }]);
     await clock.advance(60_000);
     await expect(sensor.read(signal)).rejects.toThrow('nothing comes on /dev/ttyUSB0');
+  });
+
+  it('gives a frame that is just coming when the port has been open for a second', async () => {
+    const { say, clock, values } = await listening({
+      frame: { start: '2F', end: '21' },
+      format: 'regex',
+      pattern: '/rain (?<rain>[0-9]+)!',
+    });
+    await clock.advance(900);
+    say('/rain ');
+    await clock.advance(200);
+    say('12!');
+    expect(values).toEqual([12]);
   });
 
   it('is listened to anew once it was plugged in again', async () => {

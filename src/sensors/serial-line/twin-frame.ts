@@ -38,7 +38,7 @@ export function frameLike({ frame, fields = {}, check }: Pick<SerialLineConfig, 
   const open = Math.max(0, ...ends) + Math.max(sum?.[0] ?? 0, frame.tail) + end.length;
   const bytes = Buffer.alloc(typeof frame.length === 'number' ? frame.length : open);
   for (const [at, field] of Object.values(fields).entries()) writeNumber(bytes, field, FIRST_VALUE + at);
-  bytesOf(frame.start).copy(bytes);
+  bytesOf(frame.start ?? '').copy(bytes);
   if (typeof frame.length === 'object') writeNumber(bytes, frame.length, bytes.length - frame.length.add);
   end.copy(bytes, bytes.length - end.length - frame.tail);
   if (check !== undefined && sum !== undefined) seal(bytes, check, sum);

@@ -28,6 +28,7 @@ export const sml = defineSensor({
   units: UNITS,
   // A meter without its PIN tells its counters alone, and few meters tell all.
   keysVary: true,
+  onSerialPort: {},
   remedy: () =>
     'see that the reading head sits straight on the meter, and that the meter sends (many want a PIN for more than their counters)',
 });

@@ -60,7 +60,7 @@ afterEach(async () => {
 async function init(words: readonly string[], options: FakeEdgeOptions = {}) {
   const edge = fakeEdge(options);
   const out = join(folder, 'etc/turnstone.yaml');
-  const exitCode = await runCommandLine(['init', '--simulate', join(folder, 'board.sock'), '--out', out, ...words], {
+  const exitCode = await runCommandLine(['init', '--no-listen', '--simulate', join(folder, 'board.sock'), '--out', out, ...words], {
     edge,
     version: () => '',
   });
@@ -115,7 +115,7 @@ describe('turnstone init', () => {
 
   it('shows what it takes a person for as comments', async () => {
     const { text } = await init(YES());
-    expect(text).toContain('# A serial port: /dev/ttyUSB7. What hangs on it?');
+    expect(text).toContain('# A serial port: /dev/ttyUSB7 (simulated). What hangs on it?');
     expect(text).toMatch(/kind: tmp102, .* # by its address and registers/);
   });
 
