@@ -9,6 +9,7 @@ type Mapping = Readonly<Record<string, unknown>>;
 
 /** Options that hold words by key. */
 const BY_KEY = ['keys', 'fields'] as const;
+const REQUESTS = ['request', 'requestHex'] as const;
 
 /** The same tree with the options of its presets. @param root whose sensors are a list. */
 export async function withPresets(root: Mapping, configFile: string): Promise<{ root: Mapping; faults: readonly PathFault[] }> {
@@ -24,7 +25,7 @@ export async function withPresets(root: Mapping, configFile: string): Promise<{ 
     const file = files.find(({ name }) => name === sensor.preset);
     const options = file && (await readPreset(file))?.sensor;
     if (options === undefined) faults.push({ ...presetFault(sensor.preset, file, files), path: ['sensors', at, 'preset'] });
-    sensors.push(options === undefined ? sensor : { ...options, ...sensor, ...wordsByKey(options, sensor) });
+    sensors.push(options === undefined ? sensor : { ...withoutRequest(options, sensor), ...sensor, ...wordsByKey(options, sensor) });
   }
   return { root: { ...root, sensors }, faults };
 }
@@ -32,6 +33,12 @@ export async function withPresets(root: Mapping, configFile: string): Promise<{ 
 function namesPreset(sensor: unknown): sensor is Mapping & { readonly preset: string } {
   const { kind, preset: name } = (sensor ?? {}) as Mapping;
   return kind === 'serial-line' && typeof name === 'string';
+}
+
+/** Options under which the sensor's own stand: a request of its own takes the place of both spellings. */
+function withoutRequest(options: Mapping, sensor: Mapping): Mapping {
+  const { request, requestHex, ...others } = options;
+  return REQUESTS.some((option) => sensor[option] !== undefined) ? others : options;
 }
 
 function wordsByKey(options: Mapping, sensor: Mapping): Mapping {

@@ -104,3 +104,10 @@ it('merges the sensor’s own words of a key with those of its preset, word by w
   });
   expect((await read('preset: dsmr, keys: 5')).faults).toMatchObject([{ path: 'sensors[0].keys' }]);
 });
+
+it('asks by the sensor’s own request, in either spelling, in place of its preset’s', async () => {
+  const { config, faults } = await read('preset: mh-z19, request: "\\xFF\\x01\\x86"');
+  expect(faults).toEqual([]);
+  expect(config?.sensors[0]).toMatchObject({ request: '\xFF\x01\x86', frame: { start: 'FF 86', length: 9 } });
+  expect(config?.sensors[0]).not.toHaveProperty('requestHex');
+});
