@@ -66,9 +66,9 @@ export function serialLines({ path, stablePath = path, maker, guesses = [], hear
   # A device that only answers: turnstone scan modbus --port ${shown}, or turnstone scan serial --ask --port ${shown}`;
   }
   return guesses
-    .map(({ name: called, options: { kind, ...options }, keys, settings }) => {
+    .map(({ name: called, options: { kind, ...options }, keys, possible, settings }) => {
       const name = names.next(called);
-      const isTaken = keys.map((key) => names.next(key) !== key).includes(true);
+      const isTaken = possible.map((key) => names.next(key) !== key).includes(true);
       const fields = Object.entries({ ...(isTaken && { prefix: `${name}.` }), ...options }).map(
         ([option, value]) => `, ${option}: ${value}`,
       );

@@ -16,7 +16,16 @@ import { FrameCutter, SND_NKE, shortFrame } from '../sensors/mbus/frames.ts';
 import type { ScanCall } from './commands/init.ts';
 import { Names, serialLines } from './first-config.ts';
 import { type ProgressBar, printable, withBar } from './printer.ts';
-import { type Candidate, type Guess, guessFrom, isText, keysFrom, type LineSettings, serialCandidates } from './serial-guesses.ts';
+import {
+  type Candidate,
+  type Guess,
+  guessFrom,
+  isText,
+  keysFrom,
+  type LineSettings,
+  possibleKeys,
+  serialCandidates,
+} from './serial-guesses.ts';
 
 /** A port, and what was found out about it. */
 export interface HeardPort extends SerialDescription {
@@ -41,8 +50,8 @@ const OPEN_MS = 5_000;
 const MAX_HEARD_BYTES = 32_768;
 const MAX_SHOWN = 80;
 const SILENCE = 'Nothing was heard.';
-/** A preset's answer, or all telegrams of an M-Bus meter. */
-const ANSWER_MS = 2_000;
+/** A preset's answer takes as long as one listens, at least this long; all telegrams of an M-Bus meter. */
+const MIN_ANSWER_MS = 500;
 const METER_MS = 10_000;
 /** An acknowledgement begins at most 190 ms after its request at 2400 baud. */
 const ACKNOWLEDGE_MS = 250;
@@ -61,7 +70,13 @@ export async function scanSerial({ flags, edge, print }: ScanCall, ports: Ports)
   });
   const asked: HeardPort[] = [];
   for (const port of heard) {
-    const ask = (bar: ProgressBar) => askPort(ports, port, { candidates, addresses: flags.units ?? MBUS_ADDRESSES, bar }, edge.signal);
+    const ask = (bar: ProgressBar) =>
+      askPort(
+        ports,
+        port,
+        { candidates, addresses: flags.units ?? MBUS_ADDRESSES, answerMs: Math.max(MIN_ANSWER_MS, flags.for), bar },
+        edge.signal,
+      );
     asked.push(flags.ask === true && port.heard?.what === SILENCE ? await withBar(edge.stderr, `asking on ${port.path}`, ask) : port);
   }
   edge.signal.throwIfAborted();
@@ -123,6 +138,7 @@ interface Asking {
   readonly candidates: readonly Candidate[];
   /** Addresses on the M-Bus. */
   readonly addresses: readonly number[];
+  readonly answerMs: number;
   readonly bar: ProgressBar;
 }
 
@@ -131,14 +147,15 @@ async function askPort(ports: Ports, port: HeardPort, asking: Asking, signal: Ab
   const ask = (config: SensorConfig, ms: number) =>
     withinMs(systemClock, ms, (within) => keysFrom({ ...config, port: port.path } as SensorConfig, ports, within), signal);
   for (const { name, options, config, settings, isAsked } of asking.candidates) {
-    const keys = isAsked && settings !== undefined && !signal.aborted ? await ask(config, ANSWER_MS) : [];
-    if (settings !== undefined && keys.length > 0) return { ...port, guesses: [{ name, options, keys, settings }] };
+    const keys = isAsked && settings !== undefined && !signal.aborted ? await ask(config, asking.answerMs) : [];
+    if (settings !== undefined && keys.length > 0)
+      return { ...port, guesses: [{ name, options, keys, settings, possible: possibleKeys(config, keys) }] };
   }
   const guesses: Guess[] = [];
   for (const address of await acknowledging(ports, port.path, asking, signal)) {
     const options = { kind: 'mbus', address };
     const keys = await ask(sensorSchema.parse({ name: 'meter', port: port.path, ...options }), METER_MS);
-    if (keys.length > 0) guesses.push({ name: 'meter', options, keys, settings: MBUS });
+    if (keys.length > 0) guesses.push({ name: 'meter', options, keys, settings: MBUS, possible: keys });
   }
   return guesses.length === 0 ? port : { ...port, guesses };
 }
@@ -155,7 +172,7 @@ async function acknowledging(ports: Ports, path: string, { addresses, bar }: Ask
       bar.update(done, addresses.length, (amount) => `${amount} M-Bus addresses`);
       const acknowledged = new AbortController();
       onAcknowledged = () => acknowledged.abort();
-      await withinMs(systemClock, ANSWER_MS, (within) => port.write(shortFrame(SND_NKE, address), within), signal);
+      await withinMs(systemClock, MIN_ANSWER_MS, (within) => port.write(shortFrame(SND_NKE, address), within), signal);
       await systemClock.sleep(ACKNOWLEDGE_MS, acknowledged.signal);
       if (acknowledged.signal.aborted) found.push(address);
     }

@@ -3,6 +3,8 @@
  *
  *   kinds that speak by themselves, presets ─► those of the line's settings ─► driver ─► the candidate with most values
  */
+import { bytesOfHex } from '../config/fields/request-text.ts';
+import { sensorKeys } from '../config/keys/sensor-keys.ts';
 import { withPresets } from '../config/models/with-presets.ts';
 import { type SensorConfig, sensorSchema } from '../config/schema/sensors.ts';
 import type { Ports } from '../hardware/ports.ts';
@@ -17,6 +19,9 @@ import { SENSOR_KINDS } from '../kinds/sensor-kinds.ts';
 import { createSensor } from '../sensors/create-sensor.ts';
 
 export type LineSettings = Required<Pick<SerialSettings, 'baudRate' | 'dataBits' | 'parity'>>;
+
+/** Bytes at the beginning and end of a frame that no noise has. */
+const SURE_MARKS = 6;
 
 export interface Candidate {
   /** That of the preset or kind. */
@@ -34,6 +39,8 @@ export interface Guess extends Pick<Candidate, 'name' | 'options'> {
   readonly settings: LineSettings;
   /** Keys of the values that were read. */
   readonly keys: readonly string[];
+  /** Keys that may come, too. */
+  readonly possible: readonly string[];
 }
 
 /** Every kind and preset that is told by what it sends; a person's own presets, too. */
@@ -66,7 +73,7 @@ export async function guessFrom({ bytes, settings }: Heard, candidates: readonly
   for (const { name, options, config, isAsked } of candidates) {
     if (isAsked || (!hasCheck(config) && !isText(bytes))) continue;
     const keys = await keysFrom(config, { ...ports, serial: replayOf(bytes) }, AbortSignal.abort());
-    guesses.push({ name, options, settings, keys });
+    guesses.push({ name, options, settings, keys, possible: possibleKeys(config, keys) });
   }
   const [best] = guesses.toSorted((a, b) => b.keys.length - a.keys.length);
   return best?.keys.length === 0 ? undefined : best;
@@ -84,15 +91,22 @@ export async function keysFrom(config: SensorConfig, ports: Ports, signal: Abort
   return readings.map(({ key }) => key);
 }
 
+/** Keys of values that were read, and of those that the configuration tells. */
+export function possibleKeys(config: SensorConfig, read: readonly string[]): readonly string[] {
+  return [...new Set([...read, ...(sensorKeys(config) ?? [])])];
+}
+
 /** True for printable characters in lines. */
 export function isText(bytes: Buffer): boolean {
   const printed = bytes.filter((byte) => (byte >= 0x20 && byte < 0x7f) || byte === 0x0a || byte === 0x0d || byte === 0x09);
   return printed.length >= 0.9 * bytes.length && bytes.includes(0x0a);
 }
 
-/** Numbers are in any noise: frames need a check sum, and lines without one need to be text. */
+/** Numbers are in any noise: frames need a check sum or a long beginning and end, and lines without one need to be text. */
 function hasCheck(config: SensorConfig): boolean {
-  return config.kind !== 'serial-line' || config.check !== undefined;
+  if (config.kind !== 'serial-line' || config.check !== undefined) return true;
+  const { start = '', end = '' } = config.frame ?? {};
+  return bytesOfHex(start).length + bytesOfHex(end).length >= SURE_MARKS;
 }
 
 /** A port that has sent these bytes by the time somebody reads, and takes none. */
