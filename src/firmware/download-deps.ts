@@ -22,6 +22,8 @@ export interface DownloadDeps {
   /** The platform refuses the file: whether it offers another by now is read again, and one that is withdrawn aborts the signal. */
   readonly readOffer: (signal: AbortSignal) => Promise<void>;
   readonly onProgress?: (receivedBytes: number) => void;
+  /** Told why the download does not go on, in words; undefined when it does. */
+  readonly onWaits?: (reason: string | undefined) => void;
 }
 
 export interface DownloadTarget {

@@ -72,7 +72,7 @@ export class ImageDownload {
 
   async #run(signal: AbortSignal): Promise<void> {
     for (;;) {
-      await this.#schedule.waitForWindow(signal);
+      await this.#schedule.waitForWindow(signal, this.#deps.onWaits);
       signal.throwIfAborted();
       try {
         if (await this.#schedule.within((within) => this.#next(within), signal)) return await this.#part.datasync();

@@ -39,9 +39,10 @@ export class DownloadSchedule {
     return this.#elapsedBeforeMs + this.#clock.monotonicMs() - this.#startedMs - this.#outsideMs;
   }
 
-  /** Waits for the window of hours. @throws AgentError `firmware/download-deadline` (drop). */
-  async waitForWindow(signal: AbortSignal): Promise<void> {
+  /** Waits for the window of hours. @param onWaits told why, and undefined when it is over. @throws AgentError `firmware/download-deadline` (drop). */
+  async waitForWindow(signal: AbortSignal, onWaits: (reason: string | undefined) => void = () => {}): Promise<void> {
     while (!signal.aborted) {
+      onWaits(this.#isOpen ? undefined : `for ${this.#limits.hours?.from}, when the hours for downloads begin`);
       if (this.elapsedMs >= this.#limits.downloadDeadlineMs) throw this.#overdue();
       if (this.#isOpen) return;
       const fromMs = this.#clock.monotonicMs();

@@ -45,6 +45,8 @@ export class FirmwareUpdater {
   readonly #load = joinedWhileUnderWay(() => this.#loadNow());
   readonly #news = new UpdateNews();
   #receivedBytes = 0;
+  /** Why the download does not go on. */
+  #waits: string | undefined;
 
   private constructor(deps: UpdaterDeps) {
     this.#deps = deps;
@@ -55,6 +57,9 @@ export class FirmwareUpdater {
       readOffer: (signal) => this.readOffer(signal),
       received: (bytes) => {
         this.#receivedBytes = bytes;
+      },
+      waits: (reason) => {
+        this.#waits = reason;
       },
     });
   }
@@ -69,7 +74,11 @@ export class FirmwareUpdater {
 
   get status(): UpdaterStatus {
     const { runningVersion: running } = this.#deps;
-    const waiting = { isWaited: this.#isWaited, fault: this.#fault, waits: this.#steps.lockout.reason };
+    const waiting = {
+      isWaited: this.#isWaited,
+      fault: this.#fault,
+      waits: this.#steps.lockout.reason ?? (this.#journal.state === 'downloading' ? this.#waits : undefined),
+    };
     return statusOf({ running, journal: this.#journal, offer: this.#offer, receivedBytes: this.#receivedBytes, ...waiting });
   }
 

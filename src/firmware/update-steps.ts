@@ -25,6 +25,8 @@ export interface StepSurroundings {
   readonly standing: (fingerprint: string) => OfferStanding;
   readonly readOffer: (signal: AbortSignal) => Promise<void>;
   readonly received: (bytes: number) => void;
+  /** Told why a download waits; undefined when it goes on. */
+  readonly waits: (reason: string | undefined) => void;
 }
 
 const MAX_HANDLER_ATTEMPTS = 3;
@@ -100,8 +102,8 @@ export class UpdateSteps {
         { title, version, ...(kind === 'software' ? { kind } : {}), ...(sizeBytes === 0 ? {} : { sizeBytes, chunk }) },
         ended,
       );
-    const { received: onProgress, readOffer } = this.#around;
-    const deps = { files, clock, log, settings: config, getChunk, getUrl, readOffer, onProgress };
+    const { received: onProgress, waits: onWaits, readOffer } = this.#around;
+    const deps = { files, clock, log, settings: config, getChunk, getUrl, readOffer, onProgress, onWaits };
     return ImageDownload.run(deps, { offer, partPath: this.image, progressPath: `${this.image}.progress` }, signal);
   }
 

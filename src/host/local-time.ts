@@ -1,4 +1,5 @@
 /** Time of day, date and weekday as people write them, in the machine's zone; spans of them, which may cross midnight or the new year. */
+import { readlinkSync } from 'node:fs';
 import type { EpochMs } from './clock.ts';
 import { given } from './given.ts';
 
@@ -19,13 +20,26 @@ export interface Span {
 }
 
 /** Local time by the wall clock: at a change of summer time minutes are left out, or come twice. @param timeZone default: the machine's. */
-export function localTime(epochMs: EpochMs, timeZone?: string): LocalTime {
+export function localTime(epochMs: EpochMs, timeZone: string | undefined = machineZone()): LocalTime {
   const two = '2-digit';
   const fields = { weekday: 'short', month: two, day: two, hour: two, minute: two, hourCycle: 'h23' } as const;
   const parts = new Intl.DateTimeFormat('en-GB', { ...fields, ...given({ timeZone }) }).formatToParts(epochMs);
   const part = (type: Intl.DateTimeFormatPartTypes): string => parts.find((one) => one.type === type)?.value ?? '';
   const weekday = part('weekday').toLowerCase() as Weekday;
   return { time: `${part('hour')}:${part('minute')}`, date: `${part('month')}-${part('day')}`, weekday };
+}
+
+/**
+ * Returns the zone that the machine has now; the runtime keeps that of its start. Undefined where that holds: `TZ` is set, or the file names none.
+ * @param link set by `timedatectl set-timezone`.
+ */
+export function machineZone(link = '/etc/localtime'): string | undefined {
+  try {
+    const zone = process.env.TZ === undefined ? /zoneinfo\/(?:posix\/|right\/)?(.+)$/.exec(readlinkSync(link))?.[1] : undefined;
+    return zone === undefined ? undefined : new Intl.DateTimeFormat('en', { timeZone: zone }).resolvedOptions().timeZone;
+  } catch {
+    return undefined;
+  }
 }
 
 /** Says that a time of day is within these hours; `to` is no longer. */

@@ -56,6 +56,7 @@ let clock: FakeClock;
 let offered: string | undefined;
 let offersRead: number;
 let received: number[];
+let waits: string | undefined;
 let asked: object[];
 let handled: object[];
 let restarts: string[];
@@ -106,6 +107,9 @@ function steps(changes: Partial<UpdaterDeps> = {}, config: Partial<FirmwareConfi
       offersRead += 1;
     },
     received: (bytes) => void received.push(bytes),
+    waits: (reason) => {
+      waits = reason;
+    },
   });
 }
 
@@ -198,6 +202,7 @@ describe('the download', () => {
       'waits',
     );
     expect(asked).toHaveLength(asks);
+    expect(waits).toBe(`for ${local}, when the hours for downloads begin`);
   });
 
   it('fails with what is wrong, and with nothing to download', async () => {

@@ -1,7 +1,10 @@
 /** Hours and weekdays over the weeks in which Europe/Berlin changes its clocks, minute by minute against a table. */
+import { mkdtemp, rm, symlink } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import * as fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
-import { isWithinHours, localTime, WEEKDAYS } from '../../../src/host/local-time.ts';
+import { describe, expect, it, vi } from 'vitest';
+import { isWithinHours, localTime, machineZone, WEEKDAYS } from '../../../src/host/local-time.ts';
 
 const MINUTE_MS = 60_000;
 const DAY_MINUTES = 24 * 60;
@@ -55,4 +58,25 @@ describe.each([
   it('the hour that is left out has no minutes, and the one that comes twice has them twice', () => {
     expect(table.filter(({ shown }) => isWithinHours({ from: '02:00', to: '03:00' }, shown))).toHaveLength(hoursAtTwo * 60);
   });
+});
+
+it('goes by the zone that the machine is set to while it runs (row 63)', async () => {
+  vi.stubEnv('TZ', undefined);
+  const folder = await mkdtemp(join(tmpdir(), 'turnstone-zone-'));
+  const zoneOf = async (target: string): Promise<string | undefined> => {
+    const link = join(folder, target.replaceAll('/', '-'));
+    await symlink(target, link);
+    return machineZone(link);
+  };
+  try {
+    expect(await zoneOf('/usr/share/zoneinfo/Europe/Berlin')).toBe('Europe/Berlin');
+    expect(await zoneOf('../usr/share/zoneinfo/posix/America/New_York')).toBe('America/New_York');
+    expect(await zoneOf('/usr/share/zoneinfo/Nowhere/Land')).toBeUndefined();
+    expect(machineZone(join(folder, 'missing'))).toBeUndefined();
+    vi.stubEnv('TZ', 'Asia/Tokyo');
+    expect(machineZone(join(folder, '-usr-share-zoneinfo-Europe-Berlin'))).toBeUndefined();
+  } finally {
+    vi.unstubAllEnvs();
+    await rm(folder, { recursive: true });
+  }
 });
