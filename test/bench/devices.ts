@@ -18,8 +18,6 @@ const DEVICES = 100;
 const HELD = 'meter-0';
 const MINUTE_MS = 60_000;
 const MINUTES_PER_DAY = 1_440;
-/** Moved entries wait for their block in `attached/`, which has them until then. */
-const HELD_COMMIT_AGE_MS = 10 * MINUTE_MS;
 const LIMITS = { maxEntries: 5_000, maxBytes: 1_000_000 };
 
 const { values: flags } = parseArgs({ options: { json: { type: 'boolean', default: false }, days: { type: 'string', default: '30' } } });
@@ -32,12 +30,7 @@ const result = await inFolder(async (folder) => {
     const timeSync = { isSynchronised: () => true, onChange: () => () => {} };
     return Outbox.open({ folder: join(folder, name), clock, files: systemFiles, log: silentLog, settings, timeSync }, signal);
   };
-  const [attached, held, healthy, alone] = [
-    await open('attached'),
-    await open('held', { commitAgeMs: HELD_COMMIT_AGE_MS }),
-    await open('healthy'),
-    await open('alone'),
-  ];
+  const [attached, held, healthy, alone] = [await open('attached'), await open('held'), await open('healthy'), await open('alone')];
   const bytesOf = (name: string): number =>
     readdirSync(join(folder, name)).reduce((sum, file) => sum + statSync(join(folder, name, file)).size, 0);
   let moved = 0;
@@ -53,11 +46,13 @@ const result = await inFolder(async (folder) => {
       const rows = Array.from({ length: window.entries.length }, (_, row) => window.entries.at(row));
       const own = outbox === attached ? rows.filter((one) => one?.device === HELD) : [];
       moved += own.length;
-      void held.append(own.map((one) => asMoved(one as ResolvedEntry, clock)));
+      // Durable before it is acknowledged in `attached/`.
+      const kept = held.append(own.map((one) => asMoved(one as ResolvedEntry, clock)));
+      await held.flush();
+      await kept;
       await outbox.acknowledge(window);
     }
   }
-  await Promise.all([held.flush(), alone.flush()]);
   const beyondRetain = bytesOf('held') + bytesOf('attached') - bytesOf('healthy');
   const bytes = { held: bytesOf('held'), attached: bytesOf('attached'), healthy: bytesOf('healthy'), alone: bytesOf('alone') };
   if (held.status().heldEntries !== moved) throw new Error('not all were held');
