@@ -4,15 +4,19 @@ import { createHash } from 'node:crypto';
 import { conversionOf } from '../config/fields/conversion.ts';
 import { Secret } from '../config/fields/secret.ts';
 import { readingsOf } from '../config/keys/rule-parts.ts';
+import { sensorKeys } from '../config/keys/sensor-keys.ts';
 import type { AgentConfig, SensorConfig } from '../config/schema/agent-config.ts';
-import { messageOf, systemCode } from '../errors/agent-error.ts';
+import { type AgentError, messageOf, systemCode } from '../errors/agent-error.ts';
 import { definitionOf } from '../kinds/sensor-kinds.ts';
 import { sendableKey } from '../platform/wire-values.ts';
 import type { Conversions } from './conversion/sensor-conversion.ts';
-import type { Reading, Sensor } from './kind/sensor.ts';
+import type { Reading, Refusal, Sensor } from './kind/sensor.ts';
 import type { SensorDeps } from './kind/sensor-deps.ts';
 import { sensorFault } from './kind/sensor-fault.ts';
 import type { SamplerEntry } from './sampler.ts';
+
+/** Values taken of one read whose keys nobody has configured: as many as the status shows. Ten times as many every few seconds fill the outbox. */
+const MAX_UNNAMED_KEYS = 1_000;
 
 /**
  * Loads the drivers of all kinds that are configured, of sensors that are off, too. Node reads a file that it loads while everything else waits,
@@ -31,28 +35,41 @@ export async function createSensor(config: SensorConfig, deps: SensorDeps, signa
       const why = `the driver of ${config.kind} cannot be loaded (${systemCode(cause) ?? messageOf(cause)})`;
       throw sensorFault('no-driver', `${why}: the installed release or its disk is at fault`, cause);
     });
-  return withSendableKeys(await driver.open(config, deps, signal), deps.keyOf ?? sendableKey);
+  const maxKeys = sensorKeys(config) === undefined ? MAX_UNNAMED_KEYS : Number.POSITIVE_INFINITY;
+  return withSendableKeys(await driver.open(config, deps, signal), { keyOf: deps.keyOf ?? sendableKey, maxKeys });
 }
 
 /**
- * Keys may come from outside: of a line, a program, a user's own driver. From here on each goes by the name under which the platform keeps it, so
- * that no screen, rule or log knows it by another.
+ * Keys may come from outside: of a line, a program, a user's own driver. From here on there are only so many, and each goes by the name under which
+ * the platform keeps it, so that no screen, rule or log knows it by another.
  */
-function withSendableKeys(sensor: Sensor, keyOf: (key: string) => string): Sensor {
-  const named = (readings: readonly Reading[]): readonly Reading[] =>
-    readings.map((reading) => {
+function withSendableKeys(
+  sensor: Sensor,
+  { keyOf, maxKeys }: { readonly keyOf: (key: string) => string; readonly maxKeys: number },
+): Sensor {
+  let leftOut: readonly Refusal[] = [];
+  const named = (readings: readonly Reading[]): readonly Reading[] => {
+    leftOut = readings.slice(maxKeys, maxKeys + 1).map(({ key }) => ({ key, fault: tooManyKeys(readings.length - maxKeys) }));
+    return readings.slice(0, maxKeys).map((reading) => {
       const key = keyOf(reading.key);
       return key === reading.key ? reading : { ...reading, key };
     });
+  };
+  const refusals = (): readonly Refusal[] => [...leftOut, ...(sensor.refused?.() ?? [])].slice(0, maxKeys);
   const { name, speaksByItself, subscribe } = sensor;
   return {
     name,
     ...(speaksByItself !== undefined && { speaksByItself }),
     read: async (signal) => named(await sensor.read(signal)),
-    refused: () => (sensor.refused?.() ?? []).map((refusal) => ({ ...refusal, key: keyOf(refusal.key) })),
+    refused: () => refusals().map((refusal) => ({ ...refusal, key: keyOf(refusal.key) })),
     ...(subscribe !== undefined && { subscribe: (listener) => subscribe.call(sensor, (readings) => listener(named(readings))) }),
     close: () => sensor.close(),
   };
+}
+
+function tooManyKeys(leftOut: number): AgentError {
+  const what = `this key and all after it are left out, ${leftOut} in all: at most ${MAX_UNNAMED_KEYS} are taken of one read`;
+  return sensorFault('too-many-keys', `${what}; name those to read (paths, columns, blocks)`);
 }
 
 type Users = Pick<AgentConfig, 'rules' | 'actuators'>;

@@ -104,6 +104,16 @@ describe('an HTTP device', () => {
     ]);
   });
 
+  it.each([
+    ['{"a":1e999,"b":2}', {}],
+    ['{"a":-1e999,"b":2}', { paths: { a: 'a', b: 'b' } }],
+  ])('refuses a number that is larger than can be held: %s', async (body, more) => {
+    const port = await device((_request, answer) => void answer.end(body));
+    const meter = await sensor(`http://127.0.0.1:${port}/`, more);
+    expect(await meter.read(signal)).toEqual([{ key: 'b', value: 2 }]);
+    expect(meter.refused?.()).toMatchObject([{ key: 'a', fault: { message: 'a number larger than can be held' } }]);
+  });
+
   it('posts a body', async () => {
     const port = await device(async (request, answer) => {
       const pieces: Buffer[] = [];

@@ -4,13 +4,18 @@
  */
 import { AgentError } from '../../errors/agent-error.ts';
 import type { Reading, Refusal } from './sensor.ts';
+import { sensorFault } from './sensor-fault.ts';
 
 export type Outcome = Reading | Refusal;
 
-/** The reading, or its refusal. What is no AgentError is a fault of the program, and thrown on. */
+/** The reading, or its refusal; a number as large as `1e999` is refused. What is no AgentError is a fault of the program, and thrown on. */
 export function outcomeOf(key: string, give: () => Reading): Outcome {
   try {
-    return give();
+    const reading = give();
+    const { value } = reading;
+    if (typeof value === 'number' && Math.abs(value) === Number.POSITIVE_INFINITY)
+      throw sensorFault('no-value', 'a number larger than can be held');
+    return reading;
   } catch (fault) {
     if (fault instanceof AgentError) return { key, fault };
     throw fault;

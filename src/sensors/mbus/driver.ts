@@ -1,13 +1,14 @@
 /**
  * A meter that answers when it is asked: it is reset, so that it begins with its first telegram, selected by its number where it has no
  * primary address, and asked on as long as it says that more follows. A changed frame count bit asks for the next telegram, the same one for
- * the last again.
+ * the last again. What came before an answer that is missing or damaged is given.
  */
+import { AgentError } from '../../errors/agent-error.ts';
 import { withinDeadline } from '../../hardware/deadline.ts';
 import type { SerialBus } from '../../hardware/serial-buses.ts';
 import { withinMs } from '../../host/bounded-wait.ts';
 import type { Clock } from '../../host/clock.ts';
-import type { Reading, Sensor } from '../kind/sensor.ts';
+import type { Reading, Refusal, Sensor } from '../kind/sensor.ts';
 import type { SensorDeps } from '../kind/sensor-deps.ts';
 import { sensorFault } from '../kind/sensor-fault.ts';
 import type { MbusConfig } from './definition.ts';
@@ -24,24 +25,51 @@ const SELECT = 0x52;
 const RESET_MS = 500;
 const TRIES = 2;
 const MAX_TELEGRAMS = 16;
+/** Stands for the keys of telegrams that have not come yet. */
+const THE_REST = 'telegrams';
 
 export async function open(config: MbusConfig, { ports, clock }: SensorDeps, signal: AbortSignal): Promise<Sensor> {
   const { name } = config;
   const line = new MbusLine(config, await ports.serialBuses.open(config, signal), clock);
   let wasTold = false;
+  /** Keys of the last read in which nothing was missing. */
+  let whole: readonly string[] = [];
+  let refused: readonly Refusal[] = [];
   return {
     name,
     read: async (inner) => {
-      const answers = await line.readInTurn(inner);
+      const { answers, fault } = await line.readInTurn(inner);
       const [first] = answers;
       const readings: readonly Reading[] = readingsOf(answers);
-      if (readings.length === 0) throw sensorFault('no-value', `the meter ${config.address} has no value that is known here`);
+      if (readings.length === 0) throw fault ?? sensorFault('no-value', `the meter ${config.address} has no value that is known here`);
+      const keys = readings.map(({ key }) => key);
+      const gone = whole.filter((key) => !keys.includes(key));
+      refused = fault === undefined ? [] : missing(gone, fault);
+      if (fault === undefined) whole = keys;
       const identity = wasTold || first === undefined ? [] : identityOf(first);
       wasTold = true;
       return [...identity, ...readings];
     },
+    refused: () => refused,
     close: () => line.close(),
   };
+}
+
+/** Refusals of these keys; of all the rest, where it is not known which ones the meter has. */
+function missing(keys: readonly string[], fault: AgentError): readonly Refusal[] {
+  return (keys.length === 0 ? [THE_REST] : keys).map((key) => ({ key, fault }));
+}
+
+/** Telegrams of one read, and why there are no more of them although the meter has more. */
+interface Telegrams {
+  readonly answers: readonly MbusAnswer[];
+  readonly fault?: AgentError;
+}
+
+interface Wanted {
+  readonly isWanted: (frame: Frame) => boolean;
+  /** How many telegrams came before. */
+  readonly given: number;
 }
 
 class MbusLine {
@@ -59,9 +87,20 @@ class MbusLine {
     this.#stopListening = bus.port.onBytes((bytes) => this.#cutter.cutBytes(bytes));
   }
 
-  /** Reads all telegrams; the other meters of the bus wait, as a selection holds until the next. */
-  readInTurn(signal: AbortSignal): Promise<readonly MbusAnswer[]> {
-    return this.#bus.turns.run(() => this.#readAll(signal), { what: `reading the meter ${this.#config.address}` }, signal);
+  /** Reads all telegrams; the other meters of the bus wait, as a selection holds until the next. @throws AgentError (retry) when none comes. */
+  async readInTurn(signal: AbortSignal): Promise<Telegrams> {
+    const answers: MbusAnswer[] = [];
+    try {
+      await this.#bus.turns.run(() => this.#readAll(answers, signal), { what: `reading the meter ${this.#config.address}` }, signal);
+      return { answers };
+    } catch (fault) {
+      if (answers.length === 0 || !(fault instanceof AgentError)) throw fault;
+      const late = `the deadline was over after ${answers.length} telegrams of the meter ${this.#config.address}`;
+      return {
+        answers,
+        fault: signal.aborted ? sensorFault('late', `${late}; a longer deadline and period give time for the rest`, fault) : fault,
+      };
+    }
   }
 
   close(): Promise<void> {
@@ -69,39 +108,48 @@ class MbusLine {
     return this.#bus.close();
   }
 
-  async #readAll(signal: AbortSignal): Promise<readonly MbusAnswer[]> {
+  async #readAll(answers: MbusAnswer[], signal: AbortSignal): Promise<void> {
     const { address, responseTimeoutMs } = this.#config;
     const place = typeof address === 'number' ? address : SELECTED;
     const isAcknowledged = (frame: Frame): boolean => frame === undefined;
     await this.#ask(shortFrame(SND_NKE, place), isAcknowledged, Math.min(RESET_MS, responseTimeoutMs), signal).catch(() => {});
-    if (typeof address !== 'number') await this.#askTwice(selection(address), isAcknowledged, signal);
-    const answers: MbusAnswer[] = [];
+    if (typeof address !== 'number') await this.#askTwice(selection(address), { isWanted: isAcknowledged, given: 0 }, signal);
     let control = REQ_UD2 | FRAME_COUNT_BIT;
     do {
-      const frame = await this.#askTwice(shortFrame(control, place), (one) => isAnswerOf(one, place), signal);
+      const wanted = { isWanted: (one: Frame) => isAnswerOf(one, place), given: answers.length };
+      const frame = await this.#askTwice(shortFrame(control, place), wanted, signal);
       control ^= FRAME_COUNT_BIT;
-      answers.push(this.#read(frame ?? new Uint8Array()));
+      const answer = this.#read(frame ?? new Uint8Array());
+      answers.push(answer);
+      if (answer.damage !== undefined) throw this.#damaged(answer.damage);
     } while (answers.at(-1)?.hasMore === true && answers.length < MAX_TELEGRAMS);
-    return answers;
   }
 
+  /** @throws AgentError (retry): `sensors/bad-reading`, `sensors/wrong-meter`. */
   #read(frame: Uint8Array): MbusAnswer {
+    const { address } = this.#config;
+    const answer = this.#answerOf(frame);
+    if (typeof address === 'number' || isNumbered(answer, address)) return answer;
+    throw sensorFault('wrong-meter', `the meter ${answer.serialNumber} on ${this.#bus.port.path} answers in place of ${address}`);
+  }
+
+  #answerOf(frame: Uint8Array): MbusAnswer {
     try {
       return answerOf(frame);
     } catch (error) {
       if (!(error instanceof RangeError)) throw error;
-      throw sensorFault('bad-reading', `the meter ${this.#config.address} on ${this.#bus.port.path} gave ${error.message}`, error);
+      throw this.#damaged(error.message);
     }
   }
 
-  async #askTwice(request: Uint8Array, isWanted: (frame: Frame) => boolean, signal: AbortSignal): Promise<Frame> {
+  async #askTwice(request: Uint8Array, { isWanted, given }: Wanted, signal: AbortSignal): Promise<Frame> {
     const { responseTimeoutMs } = this.#config;
     for (let tries = 1; ; tries += 1) {
       try {
         return await this.#ask(request, isWanted, responseTimeoutMs, signal);
       } catch (cause) {
         if (tries < TRIES && !signal.aborted && this.#bus.port.plugged) continue;
-        throw sensorFault('silent', this.#silence(), cause);
+        throw sensorFault('silent', this.#silence(given), cause);
       }
     }
   }
@@ -123,10 +171,16 @@ class MbusLine {
     }
   }
 
+  #damaged(damage: string): AgentError {
+    return sensorFault('bad-reading', `the meter ${this.#config.address} on ${this.#bus.port.path} gave ${damage}`);
+  }
+
   /** Reason why no answer came, in words. */
-  #silence(): string {
+  #silence(given: number): string {
     const { path, plugged } = this.#bus.port;
     if (!plugged) return `${path} is unplugged`;
+    if (given > 0)
+      return `the meter ${this.#config.address} on ${path} gave ${given} telegrams and not the next, which it says that it has`;
     return this.#cutter.noise > 0
       ? `bytes come on ${path}, and no good M-Bus frame (baud rate? two meters at one address?)`
       : `the meter ${this.#config.address} on ${path} does not answer`;
@@ -136,6 +190,11 @@ class MbusLine {
 /** Selects the meter with this number, of any maker, version and medium. */
 function selection(digits: string): Uint8Array {
   return longFrame(Uint8Array.of(SND_UD, SELECTED, SELECT, ...Buffer.from(digits, 'hex').reverse(), 0xff, 0xff, 0xff, 0xff));
+}
+
+/** True when each digit of the meter's number is the wanted one. */
+function isNumbered({ serialNumber }: MbusAnswer, digits: string): boolean {
+  return [...digits].every((digit, at) => digit === 'F' || digit === serialNumber[at]);
 }
 
 /** A meter sets two bits of its control field as it likes: it wants to be asked more often, or cannot take more. */

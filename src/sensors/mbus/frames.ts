@@ -14,6 +14,8 @@ const SHORT_LENGTH = 5;
 const AROUND = 6;
 /** Control, address and CI. */
 const MIN_LENGTH = 3;
+/** Looked at after one request: its answer, and what echoes, other meters and noise put before it. What floods the line costs no more than this. */
+const MAX_BYTES = 4 * (255 + AROUND);
 
 /** Control fields of a master. The frame count bit changes with each answer that was received. */
 export const SND_NKE = 0x40;
@@ -36,6 +38,8 @@ export function longFrame(content: Uint8Array): Uint8Array {
 export class FrameCutter {
   readonly #onFrame: (frame: Frame) => void;
   #bytes: Buffer = Buffer.alloc(0);
+  /** How many more bytes are looked at before the next reset. */
+  #room = MAX_BYTES;
   /** Bytes that belong to no frame, since the last reset. */
   noise = 0;
 
@@ -44,8 +48,9 @@ export class FrameCutter {
   }
 
   cutBytes(bytes: Uint8Array): void {
-    // Never longer than a frame of 255 and these: what is no beginning of one goes.
-    this.#bytes = Buffer.concat([this.#bytes, bytes]);
+    const taken = bytes.subarray(0, this.#room);
+    this.#room -= taken.length;
+    this.#bytes = Buffer.concat([this.#bytes, taken]);
     while (this.#bytes.length > 0) {
       const length = frameLength(this.#bytes);
       if (length === undefined) return;
@@ -58,6 +63,7 @@ export class FrameCutter {
 
   reset(): void {
     this.#bytes = Buffer.alloc(0);
+    this.#room = MAX_BYTES;
     this.noise = 0;
   }
 }

@@ -17,7 +17,10 @@ export interface MbusAnswer {
   /** Three letters. */
   readonly maker: string;
   readonly medium: number;
+  /** Those before a damaged one. */
   readonly records: readonly MbusRecord[];
+  /** Fault of the damaged record, of whose length nothing is known, so that no other is read after it. */
+  readonly damage?: string;
   readonly hasMore: boolean;
 }
 
@@ -39,13 +42,22 @@ const WIDE: Readonly<Record<number, number>> = { 240: 16, 241: 20, 242: 24, 243:
 const REAL = 5;
 const VARIABLE = 13;
 
-/** @param content of a long frame: control, address, CI and data. @throws RangeError for what is no such answer. */
+/** @param content of a long frame: control, address, CI and data. @throws RangeError for what is no such answer; for half a header. */
 export function answerOf(content: Uint8Array): MbusAnswer {
   const [, , ci = 0] = content;
   if (ci !== VARIABLE_DATA) throw new RangeError(`an answer of another form (0x${ci.toString(16)}) than is read here (0x72)`);
   const reader = new ByteReader(content.subarray(3));
   const header = reader.take(HEADER_LENGTH);
   const maker = header.readUInt16LE(4);
+  return {
+    serialNumber: header.subarray(0, 4).reverse().toString('hex'),
+    maker: [10, 5, 0].map((shift) => String.fromCharCode(64 + ((maker >> shift) & 0x1f))).join(''),
+    medium: header[7] ?? 0,
+    ...recordsIn(reader),
+  };
+}
+
+function recordsIn(reader: ByteReader): Pick<MbusAnswer, 'records' | 'damage' | 'hasMore'> {
   const records: MbusRecord[] = [];
   let last = FILLER;
   while (!reader.isAtEnd) {
@@ -53,15 +65,14 @@ export function answerOf(content: Uint8Array): MbusAnswer {
     if (last === FILLER) continue;
     // The rest after these is in a form of the maker's own.
     if ((last & SPECIAL) === SPECIAL) break;
-    records.push(recordOf(last, reader));
+    try {
+      records.push(recordOf(last, reader));
+    } catch (error) {
+      if (!(error instanceof RangeError)) throw error;
+      return { records, damage: `${error.message} (record ${records.length + 1})`, hasMore: false };
+    }
   }
-  return {
-    serialNumber: header.subarray(0, 4).reverse().toString('hex'),
-    maker: [10, 5, 0].map((shift) => String.fromCharCode(64 + ((maker >> shift) & 0x1f))).join(''),
-    medium: header[7] ?? 0,
-    records,
-    hasMore: last === MORE_FOLLOWS,
-  };
+  return { records, hasMore: last === MORE_FOLLOWS };
 }
 
 function recordOf(dif: number, reader: ByteReader): MbusRecord {

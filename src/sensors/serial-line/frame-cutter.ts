@@ -1,9 +1,13 @@
 /**
  * Cuts a stream of bytes into frames: from their first bytes on, as long as they are or say, or up to their last bytes. A frame that turns out
- * damaged may have begun within another one: the search goes on behind its first byte. Bounded as lines are.
+ * damaged may have begun within another one: the search goes on behind its first byte. Bounded as lines are, and in time: a flood of beginnings is
+ * not checked from each of them to the end.
  */
 import type { FrameConfig } from '../../config/fields/frames.ts';
 import { bytesOfHex } from '../../config/fields/request-text.ts';
+
+/** So many damaged frames in a row, and the last of them is passed over as a whole: each byte is checked at most so often. */
+const MAX_DAMAGED = 16;
 
 interface FrameCutterOptions {
   readonly frame: FrameConfig;
@@ -19,6 +23,8 @@ export class FrameCutter {
   readonly #end: Buffer | undefined;
   #rest: Buffer = Buffer.alloc(0);
   #hasTaken = false;
+  /** In a row. */
+  #damaged = 0;
 
   constructor(options: FrameCutterOptions) {
     const { start = '', end } = options.frame;
@@ -68,7 +74,8 @@ export class FrameCutter {
     }
     if (length > maxBytes) onTooLong();
     const isGood = length <= maxBytes && onFrame(this.#rest.subarray(0, length));
-    this.#rest = this.#rest.subarray(isGood ? length : 1);
+    this.#damaged = isGood ? 0 : this.#damaged + 1;
+    this.#rest = this.#rest.subarray(this.#damaged % MAX_DAMAGED === 0 ? length : 1);
     return this.#rest.length > 0;
   }
 

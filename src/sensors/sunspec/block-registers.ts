@@ -1,7 +1,7 @@
 /** Registers of found blocks as a Modbus sensor has them: each number with the place of its scale factor and its mark of none. */
 import { MEASUREMENT_UNITS } from '../../config/fields/measurement-keys.ts';
+import type { FoundBlock } from './block-search.ts';
 import { BLOCKS, type Block, type Point, type PointType, UNITS } from './blocks.ts';
-import type { FoundBlock } from './find-blocks.ts';
 
 /** Options of a register, by key. */
 export type BlockRegisters = Readonly<Record<string, Readonly<Record<string, unknown>>>>;

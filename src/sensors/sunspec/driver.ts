@@ -12,15 +12,18 @@ import { sensorFault } from '../kind/sensor-fault.ts';
 import { modbus } from '../modbus/definition.ts';
 import { open as openModbus } from '../modbus/driver.ts';
 import { type BlockRegisters, registersOf } from './block-registers.ts';
+import { BlockSearch, type FoundBlock } from './block-search.ts';
 import { BLOCKS } from './blocks.ts';
 import type { SunspecConfig } from './definition.ts';
-import { type FoundBlock, findBlocks } from './find-blocks.ts';
 
 const COMMON = 1;
 /** Between the points of a block lies less than this; a request for what is between costs more than reading it. */
 const MAX_GAP = 100;
 /** Keys under which the number and the length of each block are read along. */
 const HEADER = 'header of block ';
+
+/** By configuration, with what was found until values were read: a slow unit's search goes on when the driver was opened again. */
+const searches = new WeakMap<object, BlockSearch>();
 
 interface Found {
   readonly values: Sensor;
@@ -33,6 +36,8 @@ interface Found {
 export async function open(config: SunspecConfig, deps: SensorDeps, signal: AbortSignal): Promise<Sensor> {
   const { name, connection, unitId, base, blocks: picked } = config;
   const link = await deps.ports.modbus.open(connection, signal);
+  const search = searches.get(config) ?? new BlockSearch();
+  searches.set(config, search);
   let found: Found | undefined;
 
   const sensorOf = async (registers: BlockRegisters, inner: AbortSignal): Promise<Sensor> => {
@@ -47,9 +52,12 @@ export async function open(config: SunspecConfig, deps: SensorDeps, signal: Abor
     return await openModbus({ ...section, connection, deadlineMs: config.deadlineMs }, deps, inner);
   };
   const find = async (inner: AbortSignal): Promise<Found> => {
-    const all = await findBlocks({ link, unitId, base }, inner);
+    const all = await search.goOn({ link, unitId, base }, inner);
     const known = all.filter(({ id }) => (picked ?? Object.keys(BLOCKS).map(Number)).some((one) => one === id));
-    if (known.length === 0) throw sensorFault('no-sunspec', `unit ${unitId} has the blocks ${idsOf(all)}, and none of those to read`);
+    if (known.length === 0) {
+      search.beginAnew();
+      throw sensorFault('no-sunspec', `unit ${unitId} has the blocks ${idsOf(all)}, and none of those to read`);
+    }
     const common = known.filter(({ id }) => id === COMMON);
     const others = known.filter(({ id }) => id !== COMMON);
     const headers = others.map((block) => [HEADER + block.address, block] as const);
@@ -64,6 +72,10 @@ export async function open(config: SunspecConfig, deps: SensorDeps, signal: Abor
     return { values, identity, headers: new Map(headers.map(([key, { id, length }]) => [key, id * 0x1_0000 + length])) };
   };
   const forget = async (): Promise<void> => {
+    search.beginAnew();
+    await closeFound();
+  };
+  const closeFound = async (): Promise<void> => {
     const { values, identity } = found ?? {};
     found = undefined;
     await values?.close();
@@ -100,11 +112,12 @@ export async function open(config: SunspecConfig, deps: SensorDeps, signal: Abor
     read: async (inner) => {
       found ??= await find(inner);
       const readings = await readValues(found, inner);
+      search.beginAnew();
       return [...(await readIdentity(found, inner)), ...readings];
     },
     refused: () => (found?.values.refused?.() ?? []).filter(isMissing),
     close: async () => {
-      await forget();
+      await closeFound();
       await link.close();
     },
   };

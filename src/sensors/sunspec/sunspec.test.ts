@@ -8,7 +8,7 @@ import { linuxPorts } from '../../hardware/linux-ports.ts';
 import { systemClock } from '../../host/clock.ts';
 import { loadTwins } from '../../kinds/twins.ts';
 import type { Reading } from '../kind/sensor.ts';
-import { sunspec } from './definition.ts';
+import { type SunspecConfig, sunspec } from './definition.ts';
 import { open as openSunspec } from './driver.ts';
 
 const { signal } = new AbortController();
@@ -19,14 +19,15 @@ afterEach(async () => {
 
 type Words = readonly number[];
 
-/** Holding registers of a unit, which the test may change, and the requests that came: `address+count`. */
-async function unitWith(words: Map<number, number>) {
+/** Holding registers of a unit, which the test may change, and the requests that came: `address+count`. @param isAnswered whether one is. */
+async function unitWith(words: Map<number, number>, isAnswered: (request: string) => boolean = () => true) {
   const requests: string[] = [];
   const server = createServer((socket) => {
     socket.on('error', () => {});
     socket.on('data', (frame) => {
       const [from, count] = [frame.readUInt16BE(8), frame.readUInt16BE(10)];
       requests.push(`${from}+${count}`);
+      if (!isAnswered(`${from}+${count}`)) return;
       const isThere = words.has(from) && words.has(from + count - 1);
       const pdu = isThere ? Buffer.alloc(2 + 2 * count) : Buffer.of(0x83, 2);
       if (isThere) {
@@ -45,11 +46,14 @@ async function unitWith(words: Map<number, number>) {
   closing.push(() => ports.close());
   const open = async (options: Readonly<Record<string, unknown>> = {}) => {
     const config = sensorConfig({ name: 'roof', kind: 'sunspec', connection: { transport: 'tcp', host: '127.0.0.1', port }, ...options });
-    const sensor = await openSunspec({ ...config, deadlineMs: 2_000 }, sensorDeps({ ports, folder: '/' }), signal);
+    return await openAgain({ ...config, deadlineMs: 2_000 });
+  };
+  const openAgain = async (config: SunspecConfig) => {
+    const sensor = await openSunspec(config, sensorDeps({ ports, folder: '/' }), signal);
     closing.push(() => sensor.close());
     return sensor;
   };
-  return { requests, open };
+  return { requests, open, openAgain, port };
 }
 
 const letters = (text: string, registers: number): Words => {
@@ -147,6 +151,53 @@ it('finds its blocks again when the device is another one, or has them elsewhere
   for (const [address, word] of at(50_000, meter(9, 0))) words.set(address, word);
   await expect(sensor.read(signal)).rejects.toMatchObject({ code: 'hardware/modbus-exception' });
   expect(valuesOf(await sensor.read(signal)).powerTotal).toBe(9);
+});
+
+/** A unit, and reads of it that end when it is asked for more than so many answers; each by a driver opened anew. */
+async function slowUnit(words: Map<number, number>, isSilent: (request: string) => boolean = () => false) {
+  let [left, deadline] = [0, new AbortController()];
+  const { requests, openAgain, port } = await unitWith(words, (request) => {
+    left -= 1;
+    if (left >= 0 && !isSilent(request)) return true;
+    deadline.abort();
+    return false;
+  });
+  const connection = { transport: 'tcp', host: '127.0.0.1', port };
+  const config = { ...sensorConfig({ name: 'roof', kind: 'sunspec', connection }), deadlineMs: 2_000 };
+  const read = async (answers: number) => {
+    [left, deadline] = [answers, new AbortController()];
+    const sensor = await openAgain(config);
+    const outcome = await sensor.read(deadline.signal).then(valuesOf, (fault: Error) => fault.message);
+    await sensor.close();
+    return outcome;
+  };
+  return { requests, read };
+}
+
+it('goes on with its search in the next read, also when it was opened again meanwhile', async () => {
+  const { requests, read } = await slowUnit(at(40_000, common, meter(5, 0), meter(6, 0), meter(7, 0)));
+  const blocksFound = (count: number) => `unit 1: ${count} blocks found so far, the next read looks for more`;
+  expect([await read(2), await read(2), await read(2), await read(9)]).toEqual([
+    ...[blocksFound(1), blocksFound(3), expect.stringContaining('deadline')],
+    expect.objectContaining({ powerTotal: 5 }),
+  ]);
+  expect(requests.filter((request) => request === '40000+2')).toHaveLength(1);
+});
+
+it('asks for the next address of the mark where the time of a read was over at one', async () => {
+  const { requests, read } = await slowUnit(at(0, meter(5, 0)));
+  expect(await read(1)).toMatch(/deadline/);
+  expect(await read(9)).toMatchObject({ powerTotal: 5 });
+  expect(requests.filter((request) => request === '40000+2')).toHaveLength(1);
+});
+
+it('begins its search anew when three reads found nothing out', async () => {
+  const words = at(40_000, common, meter(5, 0));
+  const { read } = await slowUnit(words, (request) => request === '40070+2');
+  expect(await read(9)).toMatch(/1 blocks found so far/);
+  for (const [address, word] of at(40_000, meter(7, 0))) words.set(address, word);
+  for (let reads = 0; reads < 3; reads += 1) expect(await read(9)).toMatch(/deadline/);
+  expect(await read(9)).toMatchObject({ powerTotal: 7 });
 });
 
 it('does not walk a list of blocks without end', async () => {

@@ -122,6 +122,12 @@ describe('lineParser', () => {
     expect(() => pairs({ format: 'number' }, 'Infinity')).toThrow(/the line says Infinity/);
   });
 
+  it('refuses a number that is larger than can be held, and gives the others', () => {
+    const { readings, refused } = sorted(lineParser(format({}))('{"a":1e999,"b":1}'));
+    expect(readings).toEqual([{ key: 'b', value: 1 }]);
+    expect(refused.map(({ key, fault }) => [key, fault.message])).toEqual([['a', 'a number larger than can be held']]);
+  });
+
   it('answers every line with readings or an AgentError, whatever the bytes', () => {
     const parsers = [
       lineParser(format({})),

@@ -45,7 +45,7 @@ export function lineParser(format: LineFormat, compile?: CompilePattern): LinePa
       throw sensorFault('bad-line', `a line that is not ${format.format}: ${excerpt(line)}`, cause);
     }
     const outcomes = found.flatMap(([key, value, text]): Outcome[] => {
-      if (key === '' || value === null || (typeof value === 'number' && !Number.isFinite(value))) return [];
+      if (key === '' || value === null) return [];
       return [
         outcomeOf(key, () => {
           if (value instanceof NoNumber) throw sensorFault('no-value', `the line says ${value.text}`);
