@@ -2,6 +2,7 @@
 import { beforeAll, beforeEach, expect, it } from 'vitest';
 import { HardwareParts } from '../../../src/agent/hardware-parts.ts';
 import { thisMachine } from '../../../src/agent/machine.ts';
+import type { AgentConfig } from '../../../src/config/schema/agent-config.ts';
 import { AgentError } from '../../../src/errors/agent-error.ts';
 import { AlertList } from '../../../src/host/alert-list.ts';
 import type { HostMetricsSource } from '../../../src/host/host-metrics.ts';
@@ -17,6 +18,7 @@ let clock: FakeClock;
 let lines: FewLines;
 let machine: HostMetricsSource;
 let told: string[];
+let heard: [string, unknown][];
 
 // A driver is loaded when it is first asked for, which takes real time.
 beforeAll(async () => {
@@ -28,22 +30,26 @@ beforeEach(() => {
   lines = new FewLines();
   machine = { read: async () => [{ key: 'uptimeS', value: 5 }] };
   told = [];
+  heard = [];
 });
 
-/** A contact that is read every second, a machine, and what is made of them. The pump goes by `contact`, until 10 s after it came last. */
-async function open(values: string, machineEvery = '1s'): Promise<HardwareParts> {
-  const config = await configOf(`${SMALLEST}
+/** A contact that is read every second, a machine, and what is made of them. The pump goes by `contact`. */
+function configured(values: string, machineSection = 'period: 1s'): Promise<AgentConfig> {
+  return configOf(`${SMALLEST}
 stateFolder: /state
 runFolder: /run
 sensors:
   - { name: contact, kind: gpio-input, line: FLOW, period: 1s }
-  - { name: machine, kind: host, groups: [uptime], period: ${machineEvery} }
+  - { name: machine, kind: host, groups: [uptime], ${machineSection} }
   - { name: calculated, kind: derived, period: 2s, values: ${values}, keys: { made: { rename: contact, maxStep: { by: 1, per: 1s } } } }
 actuators:
   - { name: pump, kind: gpio-output, line: PUMP, safe: { start: off, stop: off } }
 rules:
   - { name: dry, when: { sensor: calculated, key: contact, above: 0 }, set: { actuator: pump, value: on }, sensorLost: off, lostAfter: 1d }
 `);
+}
+
+async function open(config: AgentConfig): Promise<HardwareParts> {
   let parts: HardwareParts | undefined;
   parts = await HardwareParts.open(
     {
@@ -52,7 +58,10 @@ rules:
       ...{ clientRpc: async () => null, report: () => {} },
       reportSensor: (sensor, state) => told.push(`${sensor} ${state}`),
       onSamples: (samples) => {
-        for (const { sensor, key, value } of samples) parts?.actuators.rules.take(sensor, key === 'made' ? 'contact' : key, value);
+        for (const { sensor, key, value } of samples) {
+          heard.push([key, value]);
+          parts?.actuators.rules.take(sensor, key === 'made' ? 'contact' : key, value);
+        }
       },
     },
     never,
@@ -67,7 +76,7 @@ it('starts as long as the sensors of its keys do, and fails with them', async ()
     await answer.promise;
     throw FAULT;
   };
-  const parts = await open('{ made: uptimeS }');
+  const parts = await open(await configured('{ made: uptimeS }'));
   await clock.advance(500);
   expect(told.filter((one) => one.startsWith('calculated'))).toEqual([]);
   expect(parts.sampler.states().find(({ name }) => name === 'calculated')?.state).toBe('starting');
@@ -79,7 +88,7 @@ it('starts as long as the sensors of its keys do, and fails with them', async ()
 
 it.each(['1s', '1h'])('loses the rules on a value that is refused, while another value works, which comes every %s', async (every) => {
   lines.level = 1;
-  const parts = await open('{ made: "state ? 1 : 0", up: uptimeS }', every);
+  const parts = await open(await configured('{ made: "state ? 1 : 0", up: uptimeS }', `period: ${every}`));
   await clock.advance(3_000);
   expect(lines.written.at(-1)).toBe(1);
   lines.level = FAULT;
@@ -95,11 +104,23 @@ it.each(['1s', '1h'])('loses the rules on a value that is refused, while another
 it('keeps the rules on a value of which a spike was left out', async () => {
   let uptimeS = 5;
   machine.read = async () => [{ key: 'uptimeS', value: uptimeS }];
-  const parts = await open('{ made: uptimeS }');
+  const parts = await open(await configured('{ made: uptimeS }'));
   await clock.advance(2_500);
   uptimeS = 500;
   await clock.advance(1_000);
   expect(told.at(-1)).toMatch(/^calculated failing in part: made: .*500 is more than 1 away/);
   expect(lines.written).toEqual([0, 1]);
+  await parts.close();
+});
+
+it('gives no rate between values of two conversions, as after a reload', async () => {
+  machine.read = async () => [{ key: 'uptimeS', value: clock.monotonicMs() / 1_000 }];
+  const values = '{ made: uptimeS * 0, speed: rate(uptimeS) }';
+  const parts = await open(await configured(values));
+  await clock.advance(5_500);
+  await parts.configure(await configured(values, 'period: 1s, keys: { uptimeS: { scale: 1000 } }'));
+  await clock.advance(5_500);
+  const speeds = heard.flatMap(([key, value]) => (key === 'speed' ? [Math.round(Number(value))] : []));
+  expect(new Set(speeds)).toEqual(new Set([1, 1000]));
   await parts.close();
 });
