@@ -80,9 +80,13 @@ export class LocalRules {
     });
   }
 
-  /** The sensor does not answer just now: what waits for its time is counted anew, and one that reports by event is lost. */
-  sensorFailed(sensor: string): void {
-    this.#each(sensor, (state, { watched }) => {
+  /**
+   * The sensor does not answer just now, or does not give these keys: what waits for its time is counted anew, and one that reports by event is
+   * lost.
+   */
+  sensorFailed(sensor: string, keys?: readonly string[]): void {
+    this.#each(sensor, (state, { key = '', watched }) => {
+      if (keys?.includes(key) === false) return;
       stopWaiting(state);
       if (state.config.sensors[sensor]?.isByEvent === true) watched.lose();
     });

@@ -2,6 +2,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { Actuators, type ActuatorsDeps } from '../actuators/actuators.ts';
 import type { RuleEvent } from '../actuators/rule-event.ts';
+import { namesForRules } from '../config/keys/sensor-keys.ts';
 import type { AgentConfig, SensorConfig } from '../config/schema/agent-config.ts';
 import type { Ports } from '../hardware/ports.ts';
 import type { Alerts } from '../host/alert-list.ts';
@@ -112,10 +113,18 @@ export class HardwareParts {
     const isWhole = state !== 'failing' && refused.length === 0;
     // A rule's `for` is counted again when its sensor is silent.
     if (state === 'failing') this.actuators.rules.sensorFailed(name);
+    else this.actuators.rules.sensorFailed(name, lostKeys(sensor, this.#config));
     const missing = refused.map(({ key, message }) => `${key}: ${message}`).join('; ');
     const value = reason !== undefined ? `${state}: ${reason}` : missing === '' ? state : `failing in part: ${missing}`;
     this.#deps.reportSensor(name, value, !isWhole);
   }
+}
+
+/** Returns the keys, as rules know them, of which a sensor has no value now. A spike is only left out: the value before it stands. */
+function lostKeys({ name, refused }: SensorState, { sensors }: AgentConfig): readonly string[] {
+  const config = sensors.find((one) => one.name === name);
+  if (config === undefined) return [];
+  return refused.filter(({ code }) => code !== 'sensors/spike').flatMap(({ key }) => namesForRules(config, key));
 }
 
 function isChanged(sensor: SensorConfig, { sensors }: AgentConfig): boolean {

@@ -24,8 +24,8 @@ export interface Expression {
   readonly inputs: readonly string[];
   /** Inputs of each call that remembers, by their place in `inputs`. */
   readonly places: readonly (readonly number[])[];
-  /** How many of these calls are integrals. */
-  readonly integrals: number;
+  /** Texts of the sums of those calls that are integrals, by place: the same however they are spaced. */
+  readonly integrals: ReadonlyMap<number, string>;
   /** @param values in the order of `inputs`. @throws Error in words, when it cannot be calculated. */
   evaluate(values: readonly ExpressionValue[], history: ExpressionHistory): ExpressionValue;
 }
@@ -117,7 +117,7 @@ function rewritten(source: string, root: Node): Rewritten {
   const changes: { readonly start: number; readonly end: number; readonly text: string }[] = [];
   const places: number[][] = [];
   const open: number[][] = [];
-  let integrals = 0;
+  const integrals = new Map<number, string>();
   const useKey = (key: string, { start, end }: Node): void => {
     if (!inputs.includes(key)) inputs.push(key);
     for (const call of open) call.push(inputs.indexOf(key));
@@ -135,9 +135,9 @@ function rewritten(source: string, root: Node): Rewritten {
       if (MEMORIES.some((memory) => memory === name)) {
         const call: number[] = [];
         changes.push({ start: node.end - 1, end: node.end - 1, text: `, ${places.length}.0` });
+        if (name === 'integral') integrals.set(places.length, unspaced(source.slice(args[0]?.start, args[0]?.end)));
         places.push(call);
         open.push(call);
-        if (name === 'integral') integrals += 1;
         for (const arg of args) visit(arg);
         open.pop();
       } else for (const arg of args) visit(arg);
@@ -154,6 +154,11 @@ function rewritten(source: string, root: Node): Rewritten {
   for (const { start, end, text } of changes.toSorted((one, other) => other.start - one.start))
     plain = plain.slice(0, start) + text + plain.slice(end);
   return { inputs, places, integrals, plain };
+}
+
+/** The text without what stands between its words; texts in quotes as they are. */
+function unspaced(source: string): string {
+  return source.replaceAll(/("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')|\s+/g, '$1');
 }
 
 /** Key that a node names: `voltage`, `m1.power`, `key("outdoor-temp")`. */

@@ -53,9 +53,7 @@ export class SampledSensor {
     this.#window = SensorWindow.of(entry, deps.clock);
     this.#conversion = new SensorConversion(entry.conversions, deps.clock);
     this.#driver = new SensorDriver({
-      name: entry.name,
-      clock: deps.clock,
-      log: deps.log,
+      ...{ name: entry.name, clock: deps.clock, log: deps.log },
       open: (signal) => this.entry.open(signal),
       onReadings: (readings) => this.#heard(readings),
       closing: this.#closing.signal,
@@ -174,11 +172,14 @@ export class SampledSensor {
     try {
       const readings = await withinMs(clock, deadlineMs + LAST_WORDS_MS, read);
       if (this.#closing.signal.aborted) return;
-      const refused = this.#driver.sensor?.refused?.() ?? [];
-      // That its port is open says nothing of a sensor that speaks by itself.
-      if (this.#driver.sensor?.speaksByItself === true) return;
+      // That its port is open says nothing of a sensor that speaks by itself; what it refuses does.
+      if (this.#driver.speaksByItself) {
+        const refused = this.#conversion.refusedBeside(this.#driver.refused);
+        if (this.#error === undefined && this.#refusals.recordRefusals(refused)) this.#deps.onStateChange?.(this.state());
+        return;
+      }
       const converted = this.#conversion.convert(readings);
-      const missing = this.#conversion.refusedBeside(refused);
+      const missing = this.#conversion.refusedBeside(this.#driver.refused);
       this.#worked(missing);
       if (clock.monotonicMs() - dueMs >= this.entry.periodMs) this.#window?.miss(dueMs);
       this.#deliver(converted, missing);
@@ -193,9 +194,8 @@ export class SampledSensor {
 
   /** Takes readings that came by subscription. */
   #heard(readings: readonly Reading[]): void {
-    const { sensor } = this.#driver;
     const converted = this.#conversion.convert(readings);
-    if (sensor?.speaksByItself === true && !this.#closing.signal.aborted) this.#worked(this.#conversion.refusedBeside(sensor.refused?.()));
+    if (this.#driver.speaksByItself && !this.#closing.signal.aborted) this.#worked(this.#conversion.refusedBeside(this.#driver.refused));
     this.#deliver(converted, this.#conversion.refusedBeside());
   }
 

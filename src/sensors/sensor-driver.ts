@@ -7,7 +7,7 @@ import { answerWithin, deadlineError, withinDeadline } from '../hardware/deadlin
 import { endedWithin } from '../host/bounded-wait.ts';
 import type { Clock } from '../host/clock.ts';
 import type { Log } from '../host/log.ts';
-import type { Reading, Sensor } from './kind/sensor.ts';
+import type { Reading, Refusal, Sensor } from './kind/sensor.ts';
 
 export interface SensorDriverDeps {
   readonly name: string;
@@ -50,9 +50,14 @@ export class SensorDriver {
     this.#deps = deps;
   }
 
-  /** While it is open. */
-  get sensor(): Sensor | undefined {
-    return this.#now.sensor;
+  /** False while it is not open. */
+  get speaksByItself(): boolean {
+    return this.#now.sensor?.speaksByItself === true;
+  }
+
+  /** Values that the last read could not give; none while it is not open. */
+  get refused(): readonly Refusal[] {
+    return this.#now.sensor?.refused?.() ?? [];
   }
 
   /** @throws AgentError `hardware/deadline` (retry), or whatever the driver throws. */

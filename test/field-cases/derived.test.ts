@@ -59,5 +59,6 @@ it('check-config refuses an expression that is none, keys that nobody gives, and
   await expect(of('{ p: voltage * curent }')).rejects.toThrow(/no sensor gives curent.*did you mean "current"/s);
   await expect(of('{ p: 1 + 1 }')).rejects.toThrow(/made of no key/);
   await expect(of('{ p: q + 1, q: voltage + p }')).rejects.toThrow(/made of itself/);
+  await expect(of('{ p: p_mean + voltage }, window: { length: 1m }')).rejects.toThrow(/made of itself/);
   await expect(of('{}')).rejects.toThrow(/at least one/);
 });

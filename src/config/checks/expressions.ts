@@ -1,15 +1,16 @@
 /** Expressions of derived values: that they can be compiled, that a sensor gives each of their keys, and that none is made of itself. */
 import { messageOf } from '../../errors/agent-error.ts';
+import { ranksByDependence } from '../../host/dependence.ts';
 import { type Expression, loadExpressions } from '../../host/expression.ts';
 import type { ConfigPath } from '../fields/config-fault.ts';
 import { didYouMean } from '../fields/did-you-mean.ts';
 import { type Finding, finding } from '../fields/findings.ts';
-import { keysForRules, platformKeyOf } from '../keys/sensor-keys.ts';
+import { keysForRules, namesForRules } from '../keys/sensor-keys.ts';
 import type { ConfigDraft } from './draft.ts';
 
 interface Derived {
-  /** The platform's key. */
-  readonly key: string;
+  /** The platform's keys: one, or one for each statistic. */
+  readonly names: readonly string[];
   readonly path: ConfigPath;
   readonly inputs: readonly string[];
 }
@@ -18,16 +19,20 @@ interface Derived {
 export async function checkExpressions({ sensors }: ConfigDraft): Promise<Finding[]> {
   const written = sensors.flatMap(({ config, path }) =>
     config.kind === 'derived'
-      ? Object.entries(config.values).map(([key, source]) => ({ key: platformKeyOf(config, key), source, path: [...path, 'values', key] }))
+      ? Object.entries(config.values).map(([key, source]) => ({
+          names: namesForRules(config, key),
+          source,
+          path: [...path, 'values', key],
+        }))
       : [],
   );
   if (written.length === 0) return [];
   const compile = await loadExpressions();
   const findings: Finding[] = [];
-  const derived = written.flatMap(({ key, source, path }): Derived[] => {
+  const derived = written.flatMap(({ names, source, path }): Derived[] => {
     try {
       const { inputs }: Expression = compile(source);
-      return [{ key, path, inputs }];
+      return [{ names, path, inputs }];
     } catch (error) {
       findings.push(finding(path, `no expression (${messageOf(error)}):`, 'an expression of other keys, such as voltage * current'));
       return [];
@@ -52,18 +57,7 @@ export async function checkExpressions({ sensors }: ConfigDraft): Promise<Findin
 
 /** The first value that is made of itself, by any number of others. */
 function circleIn(derived: readonly Derived[]): Derived | undefined {
-  const byKey = new Map(derived.map((one) => [one.key, one]));
-  const done = new Set<string>();
-  const isOpen = (one: Derived, above: ReadonlySet<string>): boolean => {
-    if (above.has(one.key)) return true;
-    if (done.has(one.key)) return false;
-    const below = new Set([...above, one.key]);
-    const found = one.inputs.some((input) => {
-      const next = byKey.get(input);
-      return next !== undefined && isOpen(next, below);
-    });
-    done.add(one.key);
-    return found;
-  };
-  return derived.find((one) => isOpen(one, new Set()));
+  const byName = new Map(derived.flatMap((one) => one.names.map((name) => [name, one] as const)));
+  const ranks = ranksByDependence(derived, ({ inputs }) => inputs.flatMap((input) => byName.get(input) ?? []));
+  return derived.find((one) => !ranks.has(one));
 }

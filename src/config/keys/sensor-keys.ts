@@ -24,15 +24,16 @@ export function sourceTypeOf(sensor: SensorConfig, key: string): ValueType | und
 
 /** The keys by which local rules know its values, reported or not. */
 export function keysForRules(sensor: SensorConfig): readonly string[] | undefined {
-  return sensorKeys(sensor)?.flatMap((key) => namesOf(sensor, key));
+  return sensorKeys(sensor)?.flatMap((key) => namesForRules(sensor, key));
 }
 
 /** Returns the platform's keys for one of the driver's: none, one, or one for each statistic. */
 export function platformKeysOf(sensor: SensorConfig, key: string): readonly string[] {
-  return keyRulesOf(sensor, key)?.report === false ? [] : namesOf(sensor, key);
+  return keyRulesOf(sensor, key)?.report === false ? [] : namesForRules(sensor, key);
 }
 
-function namesOf(sensor: SensorConfig, key: string): readonly string[] {
+/** Returns the keys by which local rules know one of the driver's: one, or one for each statistic. */
+export function namesForRules(sensor: SensorConfig, key: string): readonly string[] {
   return withStatistics(sensor, platformKeyOf(sensor, key));
 }
 
@@ -55,7 +56,7 @@ export function typesForRules(sensor: SensorConfig): ReadonlyMap<string, ValueTy
   return new Map(
     (sensorKeys(sensor) ?? []).flatMap((key) => {
       const type = valueTypeOf(sensor, key);
-      const given = type === undefined ? [] : namesOf(sensor, key);
+      const given = type === undefined ? [] : namesForRules(sensor, key);
       return given.map((name) => [name, sensor.window === undefined || name.endsWith('_last') ? type : 'number'] as [string, ValueType]);
     }),
   );

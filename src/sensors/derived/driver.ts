@@ -2,15 +2,15 @@
  * Values made of those of other sensors. Each is calculated when one of its keys has come, with the time of the newest; one whose keys are not all
  * there is missing, and named. It speaks by itself: its period only asks what is missing.
  */
+import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { messageOf } from '../../errors/agent-error.ts';
 import { type Expression, type ExpressionHistory, type ExpressionValue, loadExpressions } from '../../host/expression.ts';
 import { given } from '../../host/given.ts';
-import { Listeners } from '../../host/listeners.ts';
-import { SavedTotal, type SavedTotalDeps } from '../families/totals/saved-total.ts';
+import { SavedTotal } from '../families/totals/saved-total.ts';
 import { outcomeOf, sorted } from '../kind/outcome.ts';
 import type { Reading, Refusal, Sensor } from '../kind/sensor.ts';
-import type { MeasuredValue, SensorDeps, ValuesOfSensors } from '../kind/sensor-deps.ts';
+import type { MadeValue, MeasuredValue, SensorDeps, ValuesOfSensors } from '../kind/sensor-deps.ts';
 import { sensorFault } from '../kind/sensor-fault.ts';
 import type { DerivedConfig } from './definition.ts';
 
@@ -26,39 +26,30 @@ export async function open(config: DerivedConfig, deps: SensorDeps, _signal: Abo
   const totals: SavedTotal[] = [];
   const made = Object.entries(config.values).map(([key, source]) => {
     const expression = compile(source);
-    const sums = Array.from({ length: expression.integrals > 0 ? expression.places.length : 0 }, (_, place) => {
-      const total = new SavedTotal(join(stateFolder, 'counters'), `${name}.${key}.${place}`, {
-        ...deps,
-        saveEveryMs,
-      } satisfies SavedTotalDeps);
+    const sums = [...expression.integrals].map(([place, of], at, all) => {
+      const alikeBefore = all.slice(0, at).filter(([, other]) => other === of).length;
+      const total = new SavedTotal(join(stateFolder, 'counters'), fileOf(name, [key, of, alikeBefore]), { ...deps, saveEveryMs });
       totals.push(total);
-      return total;
+      return [place, total] as const;
     });
-    return new DerivedValue(key, expression, new PlacesOfHistory(expression.places, sums));
+    return new DerivedValue(key, expression, { values, history: new PlacesOfHistory(expression.places, new Map(sums)) });
   });
   await Promise.all(totals.map((total) => total.load()));
-  const readings = new Listeners<[readonly Reading[]]>();
-  const refused = (): readonly Refusal[] => made.flatMap((one) => one.refusal(values) ?? []);
-  const calculate = (due: readonly DerivedValue[]): void => {
-    const given = due.flatMap((one) => one.calculate(values) ?? []);
-    if (given.length > 0) readings.tell(given);
-  };
-  const wanted = [...new Set(made.flatMap(({ inputs }) => inputs))];
-  const stop = values.onValues(wanted, (keys) => calculate(made.filter(({ inputs }) => inputs.some((input) => keys.has(input)))));
+  let stop = (): void => {};
+  const refusals = (): readonly Refusal[] => made.flatMap(({ refusal }) => refusal ?? []);
   return {
     name,
     speaksByItself: true,
     read: async () => {
-      const lost = refused();
-      if (lost.length === made.length) sorted(lost);
+      for (const one of made) one.look();
+      const lost = refusals();
+      if (lost.length === made.length) sorted(lost.filter(isFault));
       return [];
     },
-    refused,
-    subscribe: (listener) => {
-      const end = readings.add(listener);
-      // Its keys may have come before, and come again in an hour.
-      calculate(made);
-      return end;
+    refused: () => refusals().filter(isFault),
+    subscribe: (tell) => {
+      stop = values.make({ name, values: made, tell });
+      return stop;
     },
     close: async () => {
       stop();
@@ -67,52 +58,82 @@ export async function open(config: DerivedConfig, deps: SensorDeps, _signal: Abo
   };
 }
 
-class DerivedValue {
-  readonly #key: string;
+/** While the sensor of a key only starts, nothing is wrong. */
+function isFault({ fault }: Refusal): boolean {
+  return fault.code !== 'sensors/awaited-input';
+}
+
+/** Returns a name that any key can have, and that the sum of something else does not. */
+function fileOf(sensor: string, sum: readonly (string | number)[]): string {
+  return `${sensor}.${createHash('sha256').update(JSON.stringify(sum)).digest('hex').slice(0, 32)}`;
+}
+
+interface DerivedValueDeps {
+  readonly values: ValuesOfSensors;
+  readonly history: PlacesOfHistory;
+}
+
+class DerivedValue implements MadeValue {
+  readonly key: string;
   readonly #expression: Expression;
-  readonly #history: PlacesOfHistory;
+  readonly #deps: DerivedValueDeps;
+  /** The refusal for a key that is not there. */
+  #missing: Refusal | undefined;
+  /** The refusal for what could not be calculated last. */
   #fault: Refusal | undefined;
 
-  constructor(key: string, expression: Expression, history: PlacesOfHistory) {
-    this.#key = key;
+  constructor(key: string, expression: Expression, deps: DerivedValueDeps) {
+    this.key = key;
     this.#expression = expression;
-    this.#history = history;
+    this.#deps = deps;
   }
 
   get inputs(): readonly string[] {
     return this.#expression.inputs;
   }
 
-  /** The refusal for a key that is not there, or for what could not be calculated last. */
-  refusal(values: ValuesOfSensors): Refusal | undefined {
-    const outcome = outcomeOf(this.#key, () => {
-      for (const input of this.inputs) values.current(input);
-      return { key: this.#key, value: 0 };
+  get refusal(): Refusal | undefined {
+    return this.#missing ?? this.#fault;
+  }
+
+  /** Returns its inputs; none when one is missing. */
+  look(): readonly (MeasuredValue & { readonly input: string })[] {
+    let inputs: readonly (MeasuredValue & { readonly input: string })[] = [];
+    const outcome = outcomeOf(this.key, () => {
+      inputs = this.inputs.map((input) => ({ input, ...this.#deps.values.current(input) }));
+      return { key: this.key, value: null };
     });
-    return 'fault' in outcome ? outcome : this.#fault;
+    this.#missing = 'fault' in outcome ? outcome : undefined;
+    return inputs;
   }
 
   /** Undefined when it is refused, and while a function that remembers has no value before. */
-  calculate(values: ValuesOfSensors): Reading | undefined {
-    const key = this.#key;
+  calculate(): Reading | undefined {
+    const { key } = this;
+    const { history } = this.#deps;
+    const inputs = this.look();
+    const [newest] = inputs.toSorted((one, other) => other.monotonicMs - one.monotonicMs);
+    if (newest === undefined) return undefined;
     let isFirst = false;
     const outcome = outcomeOf(key, () => {
-      const inputs = this.inputs.map((input) => ({ input, ...values.current(input) }));
-      const [newest] = inputs.toSorted((one, other) => other.monotonicMs - one.monotonicMs);
-      this.#history.begin(inputs.map(({ monotonicMs }) => monotonicMs));
+      history.begin(inputs.map(({ monotonicMs }) => monotonicMs));
       const value = this.#evaluate(inputs.map(({ input, value }) => plain(input, value)));
-      isFirst = typeof value === 'number' && Number.isNaN(value) && this.#history.isFirst;
+      isFirst = typeof value === 'number' && Number.isNaN(value) && history.isFirst;
       if (!isFirst && typeof value === 'number' && !Number.isFinite(value)) throw sensorFault('no-value', 'the expression gives no number');
       const isPart = inputs.some((one) => one.isPart === true);
-      return { key, value, ...given({ monotonicMs: newest?.monotonicMs, takenAtMs: newest?.takenAtMs }), ...(isPart && { isPart }) };
+      return { key, value, ...given({ monotonicMs: newest.monotonicMs, takenAtMs: newest.takenAtMs }), ...(isPart && { isPart }) };
     });
     this.#fault = 'fault' in outcome ? outcome : undefined;
     return isFirst || 'fault' in outcome ? undefined : outcome;
   }
 
+  forget(keys: ReadonlySet<string>): void {
+    this.#deps.history.forget((input) => keys.has(this.inputs[input] ?? ''));
+  }
+
   #evaluate(values: readonly ExpressionValue[]): ExpressionValue {
     try {
-      return this.#expression.evaluate(values, this.#history);
+      return this.#expression.evaluate(values, this.#deps.history);
     } catch (cause) {
       throw sensorFault('bad-expression', messageOf(cause), cause);
     }
@@ -128,13 +149,13 @@ function plain(key: string, value: MeasuredValue['value']): ExpressionValue {
 /** Values before, by the place of the call that remembers them: it is new when one of its own inputs is. */
 class PlacesOfHistory implements ExpressionHistory {
   readonly #places: Expression['places'];
-  readonly #sums: readonly SavedTotal[];
+  readonly #sums: ReadonlyMap<number, SavedTotal>;
   readonly #before = new Map<number, { readonly value: number; readonly atMs: number; readonly result: number }>();
   #inputsAtMs: readonly number[] = [];
   /** True when a call of this evaluation had nothing to compare with. */
   isFirst = false;
 
-  constructor(places: Expression['places'], sums: readonly SavedTotal[]) {
+  constructor(places: Expression['places'], sums: ReadonlyMap<number, SavedTotal>) {
     this.#places = places;
     this.#sums = sums;
   }
@@ -143,6 +164,11 @@ class PlacesOfHistory implements ExpressionHistory {
   begin(inputsAtMs: readonly number[]): void {
     this.#inputsAtMs = inputsAtMs;
     this.isFirst = false;
+  }
+
+  /** Begins anew each call that goes by one of these inputs. @param isOf an input, by its place. */
+  forget(isOf: (input: number) => boolean): void {
+    for (const place of this.#before.keys()) if (this.#places[place]?.some(isOf)) this.#before.delete(place);
   }
 
   rate(value: number, place: number): number {
@@ -156,7 +182,7 @@ class PlacesOfHistory implements ExpressionHistory {
   integral(value: number, place: number): number {
     const before = this.#before.get(place);
     const atMs = this.#atMs(place);
-    const total = this.#sums[place];
+    const total = this.#sums.get(place);
     const tookMs = atMs - (before?.atMs ?? atMs);
     if (before !== undefined && tookMs > 0 && tookMs <= MAX_GAP_MS) total?.add(((before.value + value) / 2) * (tookMs / MS_PER_HOUR));
     this.#before.set(place, { value, atMs, result: 0 });

@@ -6,18 +6,39 @@ import type { HostMetricsOptions, HostMetricsSource } from '../../host/host-metr
 import type { JsonValue } from '../../host/json.ts';
 import type { Log } from '../../host/log.ts';
 import type { RunProgram } from '../../host/run-program.ts';
-import type { Sample } from './sensor.ts';
+import type { Reading, Sample } from './sensor.ts';
 
 export type ClientRpc = (method: string, params: JsonValue, signal: AbortSignal) => Promise<JsonValue>;
 
 /** A sensor's last value, under the platform's key. */
 export type MeasuredValue = Pick<Sample, 'value' | 'monotonicMs' | 'takenAtMs' | 'isPart'>;
 
+/** A value that is made of others. */
+export interface MadeValue {
+  /** The driver's own. */
+  readonly key: string;
+  /** The platform's keys that it needs. */
+  readonly inputs: readonly string[];
+  /** Undefined when there is none. */
+  calculate(): Reading | undefined;
+  /** Forgets what it remembers of these keys. */
+  forget(keys: ReadonlySet<string>): void;
+}
+
+export interface MadeSensor {
+  readonly name: string;
+  readonly values: readonly MadeValue[];
+  tell(readings: readonly Reading[]): void;
+}
+
 export interface ValuesOfSensors {
-  /** @throws AgentError `sensors/no-input` (retry) while the key has no value, or its sensor does not give it. */
+  /**
+   * @throws AgentError (retry) while the key has no value, or its sensor does not give it: `sensors/no-input`, or `sensors/awaited-input` as long as
+   * the sensor that gives it only starts.
+   */
   current(key: string): MeasuredValue;
-  /** Calls back with the keys of each read that gives one of these, until the returned function is called. */
-  onValues(wanted: readonly string[], listener: (keys: ReadonlySet<string>) => void): () => void;
+  /** Has its values calculated, each after those that it is made of, now and when their keys come, until the returned function is called. */
+  make(sensor: MadeSensor): () => void;
 }
 
 export interface SensorDeps {

@@ -38,8 +38,8 @@ describe('an expression', () => {
   });
 
   it('names each key once, and gives each call that remembers its own place', () => {
-    const { inputs, places, integrals, evaluate } = compile('rate(a) + rate(a + rate(b)) + integral(a)');
-    expect([inputs, places, integrals]).toEqual([['a', 'b'], [[0], [0, 1], [1], [0]], 1]);
+    const { inputs, places, integrals, evaluate } = compile('rate(a) + rate(a + rate(b)) + integral( a * key("b c") )');
+    expect([inputs, places, integrals]).toEqual([['a', 'b', 'b c'], [[0], [0, 1], [1], [0, 2]], new Map([[3, 'a*key("b c")']])]);
     const heard: [string, number, number][] = [];
     const history = Object.fromEntries(
       (['rate', 'difference', 'integral'] as const).map((name) => [
@@ -50,7 +50,7 @@ describe('an expression', () => {
         },
       ]),
     ) as unknown as ExpressionHistory;
-    expect(evaluate([1, 2], history)).toBe(30);
+    expect(evaluate([1, 2, 1], history)).toBe(30);
     expect(heard).toHaveLength(4);
     expect(new Set(heard.map(([, , place]) => place)).size).toBe(4);
     expect(heard).toContainEqual(['integral', 1, 3]);
