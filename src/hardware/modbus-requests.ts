@@ -112,7 +112,8 @@ export function requestsOf({ shared, responseTimeoutMs, clock }: RequestsDeps, r
     const parse = (answer: Uint8Array): readonly number[] => parseRegisters(answer, FUNCTION.readHolding, 1);
     const [before = 0] = await exchange(unitId, readRequest(FUNCTION.readHolding, range), parse, signal);
     const after = on ? before | (1 << bit) : before & ~(1 << bit);
-    if (after !== before) await send(unitId, writeRegistersRequest(address, [after], code), signal);
+    // Also where nothing changes: some registers show late, or never, what was written to them.
+    await send(unitId, writeRegistersRequest(address, [after], code), signal);
   };
   return {
     readRegisters: (unitId, range, signal) => {
