@@ -25,6 +25,7 @@ export interface Hearing {
   readonly clock: Clock;
   readonly gapMs: number;
   readonly echo: boolean;
+  readonly memory: { echoes: boolean };
   readonly lenient: boolean;
   /** True when these first bytes of a PDU may be of an outstanding answer of the unit. */
   readonly mayFit: (unitId: number, head: Uint8Array) => boolean;
@@ -44,14 +45,12 @@ export class LineEar {
   readonly #hearing: Hearing;
   #heard: Uint8Array = new Uint8Array();
   #sent: Sent | undefined;
-  #echoes: boolean;
   /** True when the request came back since it was sent. */
   #cameBack = false;
   #cancelGap = (): void => {};
 
   constructor(hearing: Hearing) {
     this.#hearing = hearing;
-    this.#echoes = hearing.echo;
   }
 
   /** Forgets what was heard before a request. */
@@ -64,7 +63,7 @@ export class LineEar {
 
   /** Takes from an answer that came whether the line sends back what it is given. */
   learnEcho(): void {
-    if (this.#sent?.fitsItself === false) this.#echoes = this.#cameBack || this.#hearing.echo;
+    if (this.#sent?.fitsItself === false) this.#hearing.memory.echoes = this.#cameBack;
   }
 
   take(bytes: Uint8Array): void {
@@ -111,7 +110,8 @@ export class LineEar {
 
   /** How much of the request these bytes begin with. */
   #echoIn(bytes: Uint8Array): 'whole' | 'begun' | undefined {
-    if (this.#sent === undefined || this.#cameBack || (this.#sent.fitsItself && !this.#echoes)) return undefined;
+    const { echo, memory } = this.#hearing;
+    if (this.#sent === undefined || this.#cameBack || (this.#sent.fitsItself && !echo && !memory.echoes)) return undefined;
     const { frame } = this.#sent;
     if (bytes.subarray(0, frame.length).some((byte, at) => byte !== frame[at])) return undefined;
     if (bytes.length < frame.length) return 'begun';

@@ -7,7 +7,7 @@
  *            (function 8, with a number of its own): units answer in order, so nothing older follows.
  *
  * For the same reason an answer tells that all before the oldest question it fits will have none. An answer is believed when all that are
- * outstanding and that it fits are one and the same question. An outstanding answer expires after OWED_FOR_MS, whatever was asked since: some
+ * outstanding and that it fits are one and the same question; registers also only when nothing was written since. An outstanding answer expires after OWED_FOR_MS, whatever was asked since: some
  * units never answer the loop-back.
  *
  * A request that switches off does not wait for any of this: it is asked at once, and again.
@@ -18,7 +18,7 @@ import { answerWithin } from './deadline.ts';
 import { type HeardFrame, type Hearing, LineEar } from './modbus-ear.ts';
 import type { Framing } from './modbus-frames.ts';
 import type { ByteLine } from './modbus-lines.ts';
-import { answers, badAnswer, loopBackRequest, mayAnswer } from './modbus-pdu.ts';
+import { answers, badAnswer, isRead, loopBackRequest, mayAnswer } from './modbus-pdu.ts';
 import { type ModbusTransport, type OpenLine, strayAnswer } from './modbus-transports.ts';
 
 /** No unit and no radio in between has been seen to answer later. */
@@ -28,16 +28,23 @@ const OWED_FOR_MS = 10_000;
 interface Owed {
   readonly question: Uint8Array;
   readonly askedAtMs: number;
+  /** The unit was written to since: what it then had in its registers is no longer what it has. */
+  readonly isOutdated: boolean;
 }
 
-/** Outstanding answers of a line, by unit, in the order of the requests. A line that is opened again finds those of its units. */
-export type UnitDebts = Map<number, readonly Owed[]>;
+/** Knowledge of a line that outlives its openings. */
+export interface LineMemory {
+  /** Outstanding answers by unit, in the order of the requests. */
+  readonly debts: Map<number, readonly Owed[]>;
+  /** The line was found to send back what it is given. */
+  echoes: boolean;
+}
 
 export interface LineTransportDeps {
   readonly openLine: OpenLine;
   readonly framing: Framing;
   readonly clock: Clock;
-  readonly debts: UnitDebts;
+  readonly memory: LineMemory;
   /** Silence that parts two frames. */
   readonly silenceMs: number;
   /** Half a frame is dropped after this long without a byte. */
@@ -49,7 +56,7 @@ export interface LineTransportDeps {
 }
 
 /** Gets every frame with the questions it may be the answer to, or nothing for bytes that are no frame. */
-type Listener = (frame: (HeardFrame & { readonly fits: readonly Uint8Array[] }) | undefined) => void;
+type Listener = (frame: (HeardFrame & { readonly fits: readonly Owed[] }) | undefined) => void;
 
 /** Tells from a frame what becomes of a request. */
 type Judge<T> = (frame: Parameters<Listener>[0], resolve: (value: T) => void, reject: (error: AgentError) => void) => void;
@@ -87,7 +94,8 @@ export class LineTransport implements ModbusTransport {
       // A unit with an outstanding answer gives a late one.
       if (frame.unitId !== unitId && frame.fits.length === 0) stray = strayAnswer(`unit number (${frame.unitId}) than ${unitId}`);
       if (frame.unitId !== unitId || !answers(frame.pdu, pdu)) return;
-      if (frame.fits.every((question) => isSame(question, pdu))) resolve(frame.pdu);
+      const isCurrent = ({ question, isOutdated }: Owed): boolean => isSame(question, pdu) && !(isOutdated && isRead(pdu));
+      if (frame.fits.every(isCurrent)) resolve(frame.pdu);
     };
     const answer = this.#listen(judge, `waiting for Modbus unit ${unitId} on ${this.line.label}`, signal);
     try {
@@ -140,17 +148,19 @@ export class LineTransport implements ModbusTransport {
 
   /** Sends into silence; from then on an answer is outstanding. */
   async #send(unitId: number, pdu: Uint8Array, signal: AbortSignal): Promise<void> {
-    const { clock, debts, framing, silenceMs } = this.#deps;
+    const { clock, framing, silenceMs } = this.#deps;
+    const { debts } = this.#deps.memory;
     for (let quietMs = this.#quietMs(); quietMs < silenceMs && !signal.aborted; quietMs = this.#quietMs())
       await clock.sleep(Math.max(1, silenceMs - quietMs), signal);
     const frame = framing.frame(unitId, pdu);
     this.#ear.expect({ unitId, frame, fitsItself: answers(pdu, pdu) });
     const before = this.#owedBy(unitId);
-    debts.set(unitId, [...before, { question: pdu, askedAtMs: clock.monotonicMs() }]);
+    const earlier = isRead(pdu) ? before : before.map((owed) => ({ ...owed, isOutdated: true }));
+    debts.set(unitId, [...earlier, { question: pdu, askedAtMs: clock.monotonicMs(), isOutdated: false }]);
     try {
       await this.line.write(frame, signal);
     } catch (error) {
-      if (hasCode(error, 'hardware/serial-unplugged')) debts.set(unitId, before); // nothing was sent
+      if (hasCode(error, 'hardware/serial-unplugged') || !this.line.isOpen) debts.set(unitId, before); // nothing was sent
       throw error;
     }
   }
@@ -161,7 +171,7 @@ export class LineTransport implements ModbusTransport {
 
   #owedBy(unitId: number): readonly Owed[] {
     const sinceMs = this.#deps.clock.monotonicMs() - OWED_FOR_MS;
-    return (this.#deps.debts.get(unitId) ?? []).filter(({ askedAtMs }) => askedAtMs > sinceMs);
+    return (this.#deps.memory.debts.get(unitId) ?? []).filter(({ askedAtMs }) => askedAtMs > sinceMs);
   }
 
   #take(bytes: Uint8Array): void {
@@ -170,12 +180,13 @@ export class LineTransport implements ModbusTransport {
   }
 
   /** The questions that this can be the answer to; those before the oldest of them are outstanding no more, nor is that one. */
-  #fitting({ unitId, pdu }: HeardFrame): readonly Uint8Array[] {
-    const owed = this.#deps.debts.get(unitId) ?? [];
+  #fitting({ unitId, pdu }: HeardFrame): readonly Owed[] {
+    const { debts } = this.#deps.memory;
+    const owed = debts.get(unitId) ?? [];
     const oldest = owed.findIndex(({ question }) => answers(pdu, question));
     // An answer that fits none is the answer to one of them all the same.
-    this.#deps.debts.set(unitId, owed.slice(Math.max(oldest, 0) + 1));
-    return owed.map(({ question }) => question).filter((question) => answers(pdu, question));
+    debts.set(unitId, owed.slice(Math.max(oldest, 0) + 1));
+    return owed.filter(({ question }) => answers(pdu, question));
   }
 }
 

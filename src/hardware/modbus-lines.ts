@@ -15,8 +15,11 @@ export interface ByteLine {
   /** Port or host, for messages. */
   readonly label: string;
   readonly isOpen: boolean;
+  /** True when the other end closed the connection before anything came back for the last write. */
+  readonly hungUpUnanswered: boolean;
   /** Opens it, where it is not. @throws AgentError `hardware/modbus-no-answer`, `hardware/deadline` (retry). */
   connect(signal: AbortSignal): Promise<void>;
+  /** @throws AgentError `hardware/modbus-no-answer` (retry) where no connection is; as SerialPort.write. Nothing has left then. */
   write(bytes: Uint8Array, signal: AbortSignal): Promise<void>;
   /** Gives a connection up, so that the next request makes its own; a serial port stays open. */
   drop(): void;
@@ -28,6 +31,7 @@ export function serialLine(port: SerialPort, { onBytes }: LineListener): ByteLin
   return {
     label: port.path,
     isOpen: true,
+    hungUpUnanswered: false,
     connect: async () => {},
     write: (bytes, signal) => port.write(bytes, signal),
     drop: () => {},
@@ -54,6 +58,7 @@ export class TcpLine implements ByteLine {
   readonly #deps: TcpLineDeps;
   readonly #listener: LineListener;
   #socket: Socket | undefined;
+  #isUnanswered = false;
 
   constructor(deps: TcpLineDeps, listener: LineListener) {
     this.label = deps.label;
@@ -65,19 +70,26 @@ export class TcpLine implements ByteLine {
     return this.#socket !== undefined;
   }
 
+  get hungUpUnanswered(): boolean {
+    return this.#socket === undefined && this.#isUnanswered;
+  }
+
   async connect(signal: AbortSignal): Promise<void> {
     this.#socket ??= await withinDeadline(this.#open(signal), `connecting to ${this.label}`, signal);
   }
 
   async write(bytes: Uint8Array): Promise<void> {
+    this.#isUnanswered = true;
     if (this.#socket === undefined) throw this.#hungUp();
     this.#socket.write(bytes);
   }
 
   drop(): void {
+    if (this.#socket === undefined) return;
     const socket = this.#socket;
     this.#socket = undefined;
-    socket?.destroy();
+    this.#isUnanswered = false;
+    socket.destroy();
   }
 
   async close(): Promise<void> {
@@ -97,7 +109,9 @@ export class TcpLine implements ByteLine {
     }).finally(() => signal.removeEventListener('abort', giveUp));
     socket.on('error', () => {}); // close follows
     socket.on('data', (bytes) => {
-      if (this.#socket === socket) this.#listener.onBytes(bytes);
+      if (this.#socket !== socket) return;
+      this.#isUnanswered = false;
+      this.#listener.onBytes(bytes);
     });
     socket.once('close', () => {
       if (this.#socket !== socket) return; // dropped before: its end is no news

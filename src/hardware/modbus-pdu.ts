@@ -122,7 +122,8 @@ function echoOf(request: Uint8Array): Uint8Array {
   return Uint8Array.of(code, code <= FUNCTION.readDiscrete ? Math.ceil(count / 8) : 2 * count);
 }
 
-function isRead([code = 0]: Uint8Array): boolean {
+/** True for a request of registers or bits. */
+export function isRead([code = 0]: Uint8Array): boolean {
   return code >= FUNCTION.readCoils && code <= FUNCTION.readInput;
 }
 

@@ -59,7 +59,7 @@ export function requestsOf({ shared, responseTimeoutMs, clock }: RequestsDeps, r
   /** One request of a turn. */
   const exchange = async <T>(unitId: number, pdu: Uint8Array, parse: (answer: Uint8Array) => T, signal: AbortSignal): Promise<T> => {
     // The response time-out runs from the request's own turn; the caller's signal also covers the waiting.
-    const inTime = async <R>(work: (limit: AbortSignal) => Promise<R>): Promise<R> => {
+    const once = async <R>(work: (limit: AbortSignal) => Promise<R>): Promise<R> => {
       if (!transport.line.isOpen || clock.monotonicMs() < shared.freeAtMs)
         await withinMs(clock, responseTimeoutMs + connectDelayMs + betweenRequestsMs, ready, signal);
       try {
@@ -68,9 +68,16 @@ export function requestsOf({ shared, responseTimeoutMs, clock }: RequestsDeps, r
         shared.freeAtMs = clock.monotonicMs() + betweenRequestsMs;
       }
     };
+    // A host that hangs up after each answer may do so while the next request is on its way: it goes again. No request does harm twice.
+    const inTime = async <R>(work: (limit: AbortSignal) => Promise<R>): Promise<R> => {
+      const isKept = transport.line.isOpen;
+      return await once(work).catch((error: unknown) => {
+        if (isKept && transport.line.hungUpUnanswered) return once(work);
+        throw error;
+      });
+    };
     try {
-      // An off does not wait; the other bits of its register are not taken from an answer that is late.
-      const settle = rank !== 'off' || pdu[0] === FUNCTION.readHolding ? transport.settling(unitId, pdu) : undefined;
+      const settle = rank === 'off' ? undefined : transport.settling(unitId, pdu);
       if (settle !== undefined) await inTime(settle);
       const answer = parse(await inTime((limit) => transport.exchange(unitId, pdu, limit)));
       refusing.delete(unitId);
@@ -109,10 +116,15 @@ export function requestsOf({ shared, responseTimeoutMs, clock }: RequestsDeps, r
     patiently(() => inTurn(unitId, () => send(unitId, request, signal), signal), signal);
   const rewriteBit = async (unitId: number, { address, bit, on }: RegisterBit, signal: AbortSignal): Promise<void> => {
     const range = { table: 'holding', address, count: 1 } as const;
+    const request = readRequest(FUNCTION.readHolding, range);
     const parse = (answer: Uint8Array): readonly number[] => parseRegisters(answer, FUNCTION.readHolding, 1);
-    const [before = 0] = await exchange(unitId, readRequest(FUNCTION.readHolding, range), parse, signal);
+    const read = (): Promise<readonly number[]> => exchange(unitId, request, parse, signal);
+    // While an older answer is outstanding, the first may be that one; it tells that nothing older follows.
+    const mayBeOlder = rank === 'off' && transport.settling(unitId, request) !== undefined;
+    const [before = 0] = await (mayBeOlder ? read().catch(read) : read());
     const after = on ? before | (1 << bit) : before & ~(1 << bit);
-    if (after !== before) await send(unitId, writeRegistersRequest(address, [after], code), signal);
+    // Also where nothing changes: some registers show late, or never, what was written to them.
+    await send(unitId, writeRegistersRequest(address, [after], code), signal);
   };
   return {
     readRegisters: (unitId, range, signal) => {

@@ -4,7 +4,7 @@ import type { Clock } from '../host/clock.ts';
 import { getOrInsert } from '../host/get-or-insert.ts';
 import { once } from '../host/shared-work.ts';
 import { ASCII, RTU } from './modbus-frames.ts';
-import { LineTransport, type UnitDebts } from './modbus-line-transport.ts';
+import { type LineMemory, LineTransport } from './modbus-line-transport.ts';
 import { serialLine, TcpLine, type TcpPlace } from './modbus-lines.ts';
 import type { HostConnection, ModbusConnection, ModbusLink, ModbusPort } from './modbus-port.ts';
 import { requestsOf, type SharedLink } from './modbus-requests.ts';
@@ -16,8 +16,11 @@ import { TurnQueue } from './turn-queue.ts';
 const MIN_SILENCE_MS = 1.75;
 const SILENT_CHARACTERS = 3.5;
 const BITS_PER_CHARACTER = 11;
-/** A USB adapter hands bytes over every 16 ms: what stays half for longer is no frame any more. */
-const RTU_GAP_MS = 100;
+/**
+ * A USB adapter hands bytes over every 16 ms, some radios and a busy gateway later: what stays half for longer, and for longer than the silence
+ * that parts frames, is no frame any more.
+ */
+const RTU_GAP_MS = 250;
 /** The longest pause within an ASCII frame (V1.02, section 2.5.2.1); over TCP a lost packet is sent again by then. */
 const GAP_MS = 1_000;
 
@@ -35,8 +38,8 @@ export interface ModbusDeps {
 export class Modbus implements ModbusPort {
   readonly #deps: ModbusDeps;
   readonly #shared = new Map<string, Promise<Shared>>();
-  /** By port: what fails is opened again, and outstanding answers still come. */
-  readonly #debts = new Map<string, UnitDebts>();
+  /** By port: what fails is opened again, outstanding answers still come, and an adapter goes on to echo. */
+  readonly #memories = new Map<string, LineMemory>();
 
   constructor(deps: ModbusDeps) {
     this.#deps = deps;
@@ -67,7 +70,7 @@ export class Modbus implements ModbusPort {
 
   async #openShared(connection: ModbusConnection, signal: AbortSignal): Promise<Shared> {
     const { clock } = this.#deps;
-    const transport = transportOf(connection, await this.#openLine(connection, signal), clock, this.#debtsOf(connection));
+    const transport = transportOf(connection, await this.#openLine(connection, signal), clock, this.#memoryOf(connection));
     const freeAtMs = clock.monotonicMs() + (connection.connectDelayMs ?? 0);
     return { transport, queue: new TurnQueue(), refusing: new Set(), connection, freeAtMs, users: 0 };
   }
@@ -82,8 +85,8 @@ export class Modbus implements ModbusPort {
     return (listener) => serialLine(port, listener);
   }
 
-  #debtsOf(connection: ModbusConnection): UnitDebts {
-    return getOrInsert(this.#debts, keyOf(connection), (): UnitDebts => new Map());
+  #memoryOf(connection: ModbusConnection): LineMemory {
+    return getOrInsert(this.#memories, keyOf(connection), (): LineMemory => ({ debts: new Map(), echoes: false }));
   }
 
   async #release(key: string, shared: Shared): Promise<void> {
@@ -98,13 +101,13 @@ function keyOf(connection: ModbusConnection): string {
   return isHost(connection) ? `${connection.host.toLowerCase()}:${connection.port}` : connection.port;
 }
 
-function transportOf(connection: ModbusConnection, openLine: OpenLine, clock: Clock, debts: UnitDebts): ModbusTransport {
+function transportOf(connection: ModbusConnection, openLine: OpenLine, clock: Clock, memory: LineMemory): ModbusTransport {
   const { transport, lenient = false, echo = false } = connection;
   if (transport === 'tcp') return new TcpTransport({ openLine, lenient });
   const framing = transport === 'rtu' || transport === 'rtu-over-tcp' ? RTU : ASCII;
   const silenceMs = 'baudRate' in connection && framing === RTU ? silenceOf(connection.baudRate) : 0;
-  const gapMs = transport === 'rtu' ? RTU_GAP_MS : GAP_MS;
-  return new LineTransport({ openLine, framing, clock, debts, silenceMs, gapMs, echo, lenient });
+  const gapMs = transport === 'rtu' ? Math.max(RTU_GAP_MS, silenceMs) : GAP_MS;
+  return new LineTransport({ openLine, framing, clock, memory, silenceMs, gapMs, echo, lenient });
 }
 
 function silenceOf(baudRate: number): number {

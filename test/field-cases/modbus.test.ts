@@ -71,11 +71,14 @@ describe('row 8: an adapter that echoes', () => {
     expect(await sensor.read(signal)).toEqual(VOLTAGE);
   });
 
-  it('does not stand for the unit when it is written to, once it is known', async () => {
+  it('does not stand for the unit when it is written to, once it is known, also after the line was opened again', async () => {
     const port = await bench.pty((asked, send) => send(asked[1] === 4 ? Buffer.concat([asked, ANSWER]) : asked));
     const link = await bench.ports.modbus.open({ transport: 'rtu', port, baudRate: 9_600, responseTimeoutMs: 150 }, signal);
     await link.readRegisters(1, { table: 'input', address: 0, count: 1 }, signal);
     await expect(link.writeCoil(1, 3, true, signal)).rejects.toMatchObject({ code: 'hardware/deadline' });
+    await link.close();
+    const again = await bench.ports.modbus.open({ transport: 'rtu', port, baudRate: 9_600, responseTimeoutMs: 150 }, signal);
+    await expect(again.ranked('off').writeCoil(1, 3, true, signal)).rejects.toMatchObject({ code: 'hardware/deadline' });
     const other = await bench.pty((asked, send) => send(asked));
     const told = { transport: 'rtu', port: other, baudRate: 9_600, responseTimeoutMs: 150, echo: true } as const;
     const known = await bench.ports.modbus.open(told, signal);

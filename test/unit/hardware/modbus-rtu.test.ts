@@ -139,7 +139,7 @@ describe('a late answer on a serial line', () => {
     expect(frames).toHaveLength(1);
   });
 
-  it('is put together from pieces, and half of one is forgotten', async () => {
+  it('is put together from pieces, its bytes far apart too, and half of one is forgotten', async () => {
     unit.answer = () => undefined;
     const frame = rtuFrame(1, Uint8Array.of(3, 2, 0, 73));
     const whole = link.readRegisters(1, { table: 'holding', address: 10, count: 1 }, never);
@@ -154,6 +154,13 @@ describe('a late answer on a serial line', () => {
     await clock.advance(101);
     say(frame);
     expect(await ended(again)).toEqual([73]);
+    const patient = await modbus.open({ transport: 'rtu', port: '/dev/ttyS9', baudRate: 9_600, responseTimeoutMs: 2_000 }, never);
+    const slow = patient.readRegisters(1, { table: 'holding', address: 10, count: 1 }, never);
+    for (const byte of frame) {
+      await clock.advance(120);
+      say(Uint8Array.of(byte));
+    }
+    expect(await ended(slow)).toEqual([73]);
     unit.answer = answer;
     for (const quietMs of [5_000, 20]) {
       say(frame.subarray(0, 4));
