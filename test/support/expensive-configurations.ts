@@ -70,6 +70,8 @@ export const EXPENSIVE: Readonly<Record<string, () => string>> = {
     `${SMALLEST}templates: { t: { kind: command, program: /bin/true, arguments: ["${'{a}'.repeat(150_000)}"] } }\nsensors: [{ template: t, name: "s{n}", each: [{ a: ${'x'.repeat(400_000)} }] }]\n`,
   'many words in a template of many': () =>
     `${SMALLEST}templates: { t: { kind: host, x: "${lines(100_000, (index) => `{w${index}}`)}" } }\nsensors: [{ template: t, count: 1000, name: "s{n}" }]\n`,
+  'keys that stand twice': () => `${SMALLEST}${'a: { b: 1, b: 2 }\n'.repeat(14_000)}`,
+  'templates that are not there': () => `${SMALLEST}sensors:\n${lines(15_000, () => '- { template: t, count: 2 }\n')}`,
   'sensors of no kind': () =>
     cut(`${SMALLEST}sensors:\n${lines(1_000, (index) => `- { name: a${index}, ${lines(15, (at) => `k${at}: 1, `)}}\n`)}`),
 };
