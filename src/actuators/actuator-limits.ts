@@ -1,4 +1,6 @@
 /** Limits on the values of an actuator and on how often it switches. Pure: the state comes in, a refusal or nothing comes out. */
+
+import { rangeText } from '../config/fields/range-text.ts';
 import { AgentError, type ErrorCode, retryable } from '../errors/agent-error.ts';
 import { type ActuatorSettings, type ActuatorValue, isActive, nearestValue } from './kind/actuator.ts';
 import { expectValueFor } from './kind/actuator-value.ts';
@@ -104,7 +106,7 @@ export function recentSwitches(history: SwitchHistory, nowMs: number): readonly 
 
 function checkNumber(settings: ActuatorSettings, value: number): void {
   const { min = Number.NEGATIVE_INFINITY, max = Number.POSITIVE_INFINITY, step } = settings.limits;
-  if (value < min || value > max) throw refused('actuators/out-of-range', settings, `takes ${min} to ${max}`);
+  if (value < min || value > max) throw refused('actuators/out-of-range', settings, `takes ${rangeText(min, max)}`);
   if (settings.holds?.(value) === false) throw refused('actuators/out-of-range', settings, `has no room for ${value}`);
   if (step === undefined) return;
   const steps = (value - (settings.limits.min ?? 0)) / step;

@@ -10,20 +10,19 @@ import { pathText } from './fields/config-fault.ts';
 import { didYouMeanWhenTold, oneOf } from './fields/did-you-mean.ts';
 import { type Finding, finding, findingAtKey } from './fields/findings.ts';
 import { MAX_ITEMS } from './schema/agent-config.ts';
+import { filled, isMapping, isWords, type Mapping, TemplateSize, type Words } from './template-words.ts';
 import type { YamlSource } from './yaml/yaml-source.ts';
 
 /** Values of all items together: 1,000 sensors with a hundred values each. */
 const MAX_VALUES = 100_000;
+/** And their texts: forty characters for each of these values. */
+const MAX_CHARACTERS = 4_000_000;
 const SECTIONS = ['sensors', 'actuators'] as const;
 const REPEATS = ['count', 'each'] as const;
 /** Another item of the expanded list in the words of a fault. */
 const ITEM = /\b(sensors|actuators)\[(\d+)\]/g;
 
-type Mapping = Readonly<Record<string, unknown>>;
 type Section = (typeof SECTIONS)[number];
-/** Words in braces and what is put in their place. */
-type Words = Readonly<Record<string, string | number | boolean>>;
-
 /** Where an item of the expanded list is written. */
 interface Origin {
   readonly item: ConfigPath;
@@ -77,6 +76,7 @@ class Expander {
   readonly templates: Mapping;
   readonly faults: Finding[] = [];
   #values = 0;
+  #characters = 0;
 
   constructor(templates: unknown) {
     this.templates = isMapping(templates) ? templates : {};
@@ -113,16 +113,23 @@ class Expander {
     const base = template === undefined ? {} : this.#templateOf(template, path);
     if (base === undefined) return [];
     const merged = mergedMapping(base, own);
-    this.#values += instances.length * sizeOf(merged);
-    if (this.#values > MAX_VALUES) {
-      this.faults.push(finding(path, 'too much from templates:', `at most ${MAX_VALUES} values in all`, { value: '' }));
-      return [];
-    }
+    if (!this.#hasRoomFor(new TemplateSize(merged), instances, path)) return [];
     return instances.map((words) => {
       const value = filled(merged, words) as Mapping;
       const name = typeof value.name === 'string' ? value.name : undefined;
       return { value, item: path, ...given({ template: typeof template === 'string' ? template : undefined, name }) };
     });
+  }
+
+  /** Looks before anything is made: a short file can say a long text a thousand times. */
+  #hasRoomFor(size: TemplateSize, instances: readonly Words[], path: ConfigPath): boolean {
+    this.#values += instances.length * size.values;
+    for (const words of instances) this.#characters += size.charactersWith(words);
+    const isTooMany = this.#values > MAX_VALUES;
+    if (!isTooMany && this.#characters <= MAX_CHARACTERS) return true;
+    const expected = `at most ${isTooMany ? `${MAX_VALUES} values` : `${MAX_CHARACTERS} characters`} in all`;
+    this.faults.push(finding(path, 'too much from templates', expected, { value: '' }));
+    return false;
   }
 
   #templateOf(name: unknown, path: ConfigPath): Mapping | undefined {
@@ -167,16 +174,8 @@ function usesTemplate(item: Mapping): boolean {
   return Object.hasOwn(item, 'template') && !Object.hasOwn(item, 'kind');
 }
 
-function isMapping(value: unknown): value is Mapping {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
 function isWhole(value: unknown, min: number, max: number): value is number {
   return Number.isInteger(value) && Number(value) >= min && Number(value) <= max;
-}
-
-function isWords(value: unknown): value is Words {
-  return isMapping(value) && Object.values(value).every((word) => ['string', 'number', 'boolean'].includes(typeof word));
 }
 
 /** The item's own values over those of the template; what is a mapping in both is merged. */
@@ -187,24 +186,6 @@ function mergedMapping(base: Mapping, own: Mapping): Mapping {
     merged[key] = isMapping(below) && isMapping(value) ? mergedMapping(below, value) : value;
   }
   return merged;
-}
-
-/** A copy with the words put in, also in keys; a text that is one word alone becomes its value. `${n}` is a variable of the environment. */
-function filled(value: unknown, words: Words): unknown {
-  if (Array.isArray(value)) return value.map((item) => filled(item, words));
-  if (isMapping(value))
-    return Object.fromEntries(Object.entries(value).map(([key, item]) => [filledText(key, words), filled(item, words)]));
-  if (typeof value !== 'string') return value;
-  const alone = /^\{(\w+)\}$/.exec(value)?.[1];
-  return alone !== undefined && Object.hasOwn(words, alone) ? words[alone] : filledText(value, words);
-}
-
-function filledText(text: string, words: Words): string {
-  return text.replace(/(?<!\$)\{(\w+)\}/g, (whole, word: string) => (Object.hasOwn(words, word) ? String(words[word]) : whole));
-}
-
-function sizeOf(value: unknown): number {
-  return typeof value === 'object' && value !== null ? Object.values(value).reduce((sum: number, one) => sum + sizeOf(one), 1) : 1;
 }
 
 function valueAt(tree: unknown, path: ConfigPath): unknown {

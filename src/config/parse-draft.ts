@@ -11,7 +11,11 @@ import { faultsOf } from './yaml/zod-faults.ts';
 
 type Items = keyof typeof MAX_ITEMS;
 
-export function parseDraft(root: Readonly<Record<string, unknown>>): {
+/** @param unmade faults of sensors whose models are not there: such a sensor is wrong, whatever else can be read of it. */
+export function parseDraft(
+  root: Readonly<Record<string, unknown>>,
+  unmade: readonly PathFault[] = [],
+): {
   readonly draft: ConfigDraft;
   readonly faults: readonly PathFault[];
 } {
@@ -45,7 +49,8 @@ export function parseDraft(root: Readonly<Record<string, unknown>>): {
   const unknown = Object.keys(root).filter((key) => !Object.hasOwn(configShape, key));
   if (unknown.length > 0)
     faults.push(...faultsOf([{ code: 'unrecognized_keys', keys: unknown, path: [], message: '' }], configSchema, root, []));
-  const sensors = items('sensors', sensorSchema);
+  const wrong = new Set(unmade.map(({ path: [, index] }) => index));
+  const sensors = items('sensors', sensorSchema).filter(({ path: [, index] }) => !wrong.has(index));
   const draft = {
     sensors,
     actuators: items('actuators', actuatorSchema),

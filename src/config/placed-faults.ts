@@ -5,7 +5,7 @@ import { isHarmless } from './fields/shown-value.ts';
 import { fieldAt } from './schema/schema-walk.ts';
 import type { ResolvedSecrets } from './secret-sources.ts';
 import { MAX_FAULTS } from './yaml/yaml-bounds.ts';
-import type { YamlSource } from './yaml/yaml-source.ts';
+import type { Place, YamlSource } from './yaml/yaml-source.ts';
 
 export interface FaultySource extends Pick<ResolvedSecrets, 'tree' | 'hidden'> {
   readonly schema: z.core.$ZodType;
@@ -21,17 +21,29 @@ export function inPlace(faults: readonly PathFault[], { schema, source, tree, hi
   const sorted = [...once.values()]
     .toReversed()
     .map((one) => ({ ...one, at: source.place({ ...one.fault, path: one.path }) }))
-    .toSorted((a, b) => a.at.line - b.at.line || a.at.column - b.at.column);
-  const told = sorted.slice(0, MAX_FAULTS).map(({ fault, path }): ConfigFault => {
+    .toSorted((one, other) => byPlace(one.at, other.at));
+  // One more tells that there is more.
+  const located = sorted.slice(0, MAX_FAULTS + 1).map(({ fault, path }): ConfigFault => {
     const field = fieldAt(schema, tree, fault.path);
     const isSecret = field !== undefined && !isHarmless(field.value, field);
     const { path: shown, of } = source.origin(fault.hidesKey === true ? fault.path.slice(0, -1) : fault.path);
     const named = of === undefined ? pathText(shown) : `${pathText(shown)} (${of})`;
     return { ...source.locate({ ...fault, path }, isSecret), path: named };
   });
+  return inOrder(located);
+}
+
+/** The same of faults that have their places. */
+export function inOrder(faults: readonly ConfigFault[]): readonly ConfigFault[] {
+  const sorted = faults.toSorted(byPlace);
   const next = sorted[MAX_FAULTS];
-  if (next === undefined) return told;
-  return [...told, { ...next.at, path: '', problem: 'there is more', expected: 'what is above, first' }];
+  if (next === undefined) return sorted;
+  const { line, column } = next;
+  return [...sorted.slice(0, MAX_FAULTS), { line, column, path: '', problem: 'there is more', expected: 'what is above, first' }];
+}
+
+function byPlace(one: Place, other: Place): number {
+  return one.line - other.line || one.column - other.column;
 }
 
 function identityOf({ path, problem, value, expected }: PathFault, source: YamlSource): string {

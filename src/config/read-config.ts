@@ -15,15 +15,16 @@ import { checkDrivers } from './checks/drivers.ts';
 import { checkExpressions } from './checks/expressions.ts';
 import { checkFiles, checkFolders, checkReadable } from './checks/files.ts';
 import { expandTemplates } from './expand-templates.ts';
-import { ConfigError, type ConfigFault, type PathFault, pathText } from './fields/config-fault.ts';
+import { ConfigError, type ConfigFault, type ConfigPath, type PathFault, pathText } from './fields/config-fault.ts';
 import { type Finding, finding } from './fields/findings.ts';
 import type { withModels } from './models/with-models.ts';
 import { freezeDeeply, parseDraft, wholeConfig } from './parse-draft.ts';
 import { readConfigBytes } from './peek-config.ts';
-import { inPlace } from './placed-faults.ts';
+import { inOrder, inPlace } from './placed-faults.ts';
 import { type AgentConfig, configSchema } from './schema/agent-config.ts';
 import { visitFields } from './schema/schema-walk.ts';
 import { resolveSecrets } from './secret-sources.ts';
+import { isMapping } from './template-words.ts';
 import { readYaml } from './yaml/yaml-source.ts';
 
 export interface ReadConfigDeps {
@@ -63,21 +64,29 @@ export async function loadConfigToRun(
 
 /** The same with warnings, for check-config. @throws AgentError `config/unreadable` (stop, or retry) when the file cannot be read. */
 export async function readConfig(path: string, deps: ReadConfigDeps): Promise<ReadConfig> {
-  const source = expandTemplates(readYaml(await readConfigBytes(path)));
-  if (source.faults.length > 0) return { faults: source.faults, warnings: [] };
-  if (typeof source.tree !== 'object' || source.tree === null || Array.isArray(source.tree)) {
+  const yaml = readYaml(await readConfigBytes(path));
+  const { tree: written, spoilt } = yaml.remains ?? { tree: yaml.tree, spoilt: [] };
+  const source = expandTemplates({ ...yaml, tree: written });
+  if (!isMapping(source.tree)) {
+    if (source.faults.length > 0) return { faults: source.faults, warnings: [] };
     const notMapping = finding([], 'no configuration in this file', 'keys and values, beginning with "version: 1"');
     return { faults: [source.locate(notMapping, true)], warnings: [] };
   }
   const resolved = await resolveSecrets(configSchema, source.tree, deps.environment);
   const { hidden } = resolved;
   const { root: tree, faults: unmodelled } = await withNamedModels(resolved.tree as Record<string, unknown>, path);
+  const isSpoilt = (fault: PathFault): boolean => spoilt.some((place) => isWithin(source.origin(fault.path).path, place));
   const faults = [...resolved.faults, ...unmodelled];
   const where = { schema: configSchema, source, tree, hidden };
   const tooMany = tooManyPatterns(tree);
-  if (tooMany !== undefined) return { faults: inPlace([...faults, tooMany], where), warnings: [] };
+  if (tooMany !== undefined) return { faults: inOrder([...source.faults, ...inPlace([...faults, tooMany], where)]), warnings: [] };
   faults.push(...(await patternFaults(tree)));
-  const { draft, faults: schemaFaults } = parseDraft(tree);
+  const { draft, faults: schemaFaults } = parseDraft(tree, unmodelled);
+  // What is not whole is looked at section by section: items that are not there would be missed everywhere.
+  if (source.faults.length > 0) {
+    const told = [...faults, ...schemaFaults].filter((fault) => !isSpoilt(fault));
+    return { faults: inOrder([...source.faults, ...inPlace(told, where)]), warnings: [] };
+  }
   const findings: Finding[] = [
     ...schemaFaults,
     ...CHECKS.flatMap((check) => check(draft)),
@@ -93,11 +102,14 @@ export async function readConfig(path: string, deps: ReadConfigDeps): Promise<Re
   const others = findings.filter((fault) => !unresolved.has(pathText(fault.path)));
   const { warnings = [], wrong = [] } = Object.groupBy(others, ({ warning }) => (warning === true ? 'warnings' : 'wrong'));
   const placed = (all: readonly PathFault[]): readonly ConfigFault[] => inPlace(all, where);
-  const written = (source.tree as Record<string, unknown>).actuators;
-  const found = { faults: placed([...faults, ...wrong]), warnings: placed(warnings), written };
+  const found = { faults: placed([...faults, ...wrong]), warnings: placed(warnings), written: source.tree.actuators };
   if (found.faults.length === 0) return { config: freezeDeeply(wholeConfig(draft)), ...found };
   const isMeanwhile = schemaFaults.length === 0 && found.faults.every(({ mayPass }) => mayPass === true);
   return isMeanwhile ? { meanwhile: freezeDeeply(wholeConfig(draft)), ...found } : found;
+}
+
+function isWithin(path: ConfigPath, place: ConfigPath): boolean {
+  return place.every((part, depth) => path[depth] === part);
 }
 
 /** A tree that names no model loads nothing for it. */

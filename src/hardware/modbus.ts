@@ -1,4 +1,5 @@
 /** Modbus connections, each shared by every sensor and actuator on it, with one queue: RTU allows one question at a time on the whole line. */
+import { isHost, modbusLine, modbusSettings } from '../config/fields/line-agreement.ts';
 import { AgentError } from '../errors/agent-error.ts';
 import type { Clock } from '../host/clock.ts';
 import { getOrInsert } from '../host/get-or-insert.ts';
@@ -6,7 +7,7 @@ import { once } from '../host/shared-work.ts';
 import { ASCII, RTU } from './modbus-frames.ts';
 import { type LineMemory, LineTransport } from './modbus-line-transport.ts';
 import { serialLine, TcpLine, type TcpPlace } from './modbus-lines.ts';
-import type { HostConnection, ModbusConnection, ModbusLink, ModbusPort } from './modbus-port.ts';
+import type { ModbusConnection, ModbusLink, ModbusPort } from './modbus-port.ts';
 import { requestsOf, type SharedLink } from './modbus-requests.ts';
 import { type ModbusTransport, type OpenLine, TcpTransport } from './modbus-transports.ts';
 import type { SerialPorts } from './serial-port.ts';
@@ -46,15 +47,15 @@ export class Modbus implements ModbusPort {
   }
 
   async open(connection: ModbusConnection, signal: AbortSignal): Promise<ModbusLink> {
-    const key = keyOf(connection);
+    const key = modbusLine(connection);
     const opening = this.#shared.get(key) ?? this.#openShared(connection, signal);
     this.#shared.set(key, opening);
     const shared = await opening.catch((error: unknown) => {
       if (this.#shared.get(key) === opening) this.#shared.delete(key);
       throw error;
     });
-    const settings = settingsOf(shared.connection);
-    if (settings !== settingsOf(connection))
+    const settings = modbusSettings(shared.connection).join(', ');
+    if (settings !== modbusSettings(connection).join(', '))
       throw new AgentError('hardware/modbus-settings', `${key} is already open with other settings (${settings})`, { recovery: 'hold' });
     shared.users += 1;
     const deps = { shared, responseTimeoutMs: connection.responseTimeoutMs, clock: this.#deps.clock };
@@ -86,7 +87,7 @@ export class Modbus implements ModbusPort {
   }
 
   #memoryOf(connection: ModbusConnection): LineMemory {
-    return getOrInsert(this.#memories, keyOf(connection), (): LineMemory => ({ debts: new Map(), echoes: false }));
+    return getOrInsert(this.#memories, modbusLine(connection), (): LineMemory => ({ debts: new Map(), echoes: false }));
   }
 
   async #release(key: string, shared: Shared): Promise<void> {
@@ -95,10 +96,6 @@ export class Modbus implements ModbusPort {
     this.#shared.delete(key);
     await shared.transport.close();
   }
-}
-
-function keyOf(connection: ModbusConnection): string {
-  return isHost(connection) ? `${connection.host.toLowerCase()}:${connection.port}` : connection.port;
 }
 
 function transportOf(connection: ModbusConnection, openLine: OpenLine, clock: Clock, memory: LineMemory): ModbusTransport {
@@ -112,17 +109,4 @@ function transportOf(connection: ModbusConnection, openLine: OpenLine, clock: Cl
 
 function silenceOf(baudRate: number): number {
   return Math.max(MIN_SILENCE_MS, (SILENT_CHARACTERS * BITS_PER_CHARACTER * 1000) / baudRate);
-}
-
-/** Everything that two users of one connection have to agree on. */
-function settingsOf(connection: ModbusConnection): string {
-  const { transport, connectDelayMs = 0, betweenRequestsMs = 0, lenient = false, echo = false } = connection;
-  const manners = `connectDelay ${connectDelayMs} ms, betweenRequests ${betweenRequestsMs} ms, lenient ${lenient}, echo ${echo}`;
-  if (isHost(connection)) return `${transport}, ${manners}`;
-  const { baudRate, dataBits = 8, parity = 'none', stopBits = 1 } = connection;
-  return `${transport}, ${baudRate} baud, ${dataBits} data bits, parity ${parity}, ${stopBits} stop bits, ${manners}`;
-}
-
-function isHost(connection: ModbusConnection): connection is HostConnection {
-  return 'host' in connection;
 }

@@ -117,7 +117,10 @@ actuators:
       /sensors\[0\]\.template: unknown template "metre", expected one of meter; did you mean "meter"/,
     ],
     ['sensors: [{ template: meter, count: 1001 }]', /sensors\[0\]\.count: wrong value 1001, expected a number from 1 to 1000/],
-    ['sensors: [{ template: meter, count: 600 }, { template: meter, count: 600 }]', /sensors\[1\]: more than 1000 sensors/],
+    [
+      'sensors: [{ template: meter, count: 600, name: "a{n}" }, { template: meter, count: 600, name: "b{n}" }]',
+      /sensors\[1\]: more than 1000 sensors/,
+    ],
     ['sensors: [{ template: meter, each: [1] }]', /sensors\[0\]\.each: wrong value a list, expected a list of mappings/],
     ['sensors: [{ template: meter, count: 1, each: [{ n: 1 }] }]', /expected either count or each/],
     ['sensors: [{ template: meter, count: two }]', /expected a number from 1 to 1000/],

@@ -64,6 +64,14 @@ export const EXPENSIVE: Readonly<Record<string, () => string>> = {
     `${SMALLEST}rpc: { methods: { x: { command: { program: /bin/cat, arguments: [${lines(60, (index) => `"${`{w${index}}`.repeat(2_000)}",`)}] }, params: { properties: {${lines(8_000, (index) => `p${index}: {},`)}} } } } }`,
   'names given twice': () =>
     `${SMALLEST}attributes: { client: {${lines(15_000, (index) => `fw_${index}: 1,`)}} }\nsensors: [{ name: a, kind: host, interfaces: [${lines(32, () => 'eth0,')}], disks: [${lines(32, () => '/,')}] }]\n`,
+  'a long text of a template': () =>
+    `${SMALLEST}templates: { t: { kind: command, program: /bin/true, arguments: ["${'y'.repeat(900_000)}{n}"] } }\nsensors: [{ template: t, count: 1000, name: "s{n}" }]\n`,
+  'a long word again and again in a template': () =>
+    `${SMALLEST}templates: { t: { kind: command, program: /bin/true, arguments: ["${'{a}'.repeat(150_000)}"] } }\nsensors: [{ template: t, name: "s{n}", each: [{ a: ${'x'.repeat(400_000)} }] }]\n`,
+  'many words in a template of many': () =>
+    `${SMALLEST}templates: { t: { kind: host, x: "${lines(100_000, (index) => `{w${index}}`)}" } }\nsensors: [{ template: t, count: 1000, name: "s{n}" }]\n`,
+  'keys that stand twice': () => `${SMALLEST}${'a: { b: 1, b: 2 }\n'.repeat(14_000)}`,
+  'templates that are not there': () => `${SMALLEST}sensors:\n${lines(15_000, () => '- { template: t, count: 2 }\n')}`,
   'sensors of no kind': () =>
     cut(`${SMALLEST}sensors:\n${lines(1_000, (index) => `- { name: a${index}, ${lines(15, (at) => `k${at}: 1, `)}}\n`)}`),
 };

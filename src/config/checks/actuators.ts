@@ -4,6 +4,7 @@ import { ACTUATOR_KINDS, actuatorDefinition } from '../../kinds/actuator-kinds.t
 import type { ConfigPath } from '../fields/config-fault.ts';
 import { type Finding, finding, findingAtKey, noEffect, type Placed } from '../fields/findings.ts';
 import { formatDuration } from '../fields/quantity.ts';
+import { rangeText } from '../fields/range-text.ts';
 import type { ActuatorConfig, RuleConfig } from '../schema/agent-config.ts';
 import type { Check } from './draft.ts';
 
@@ -87,7 +88,7 @@ function limitFaults(actuator: ActuatorConfig, path: ConfigPath): Finding[] {
   const range = (max ?? most) - (min ?? least);
   const findings = (['min', 'max'] as const)
     .filter((limit) => (limits[limit] ?? least) < least || (limits[limit] ?? most) > most)
-    .map((limit) => finding([...path, limit], 'beyond what it can be set to:', `a value from ${least} to ${most}`));
+    .map((limit) => finding([...path, limit], 'beyond what it can be set to:', `a value of ${rangeText(least, most)}`));
   if (min !== undefined && max !== undefined && min > max) findings.push(finding([...path, 'min'], 'above max:', `at most ${max}`));
   else if (step !== undefined && step > range)
     findings.push(finding([...path, 'step'], 'larger than the whole range:', `at most ${range}`));
@@ -123,7 +124,7 @@ function mismatch(actuator: ActuatorConfig, value: ActuatorValue, path: ConfigPa
   if (typeof value !== 'number') return [];
   const [least, most] = rangeOf(actuator);
   const [min, max] = [Math.max(limits.min ?? least, least), Math.min(limits.max ?? most, most)];
-  if (value < min || value > max) return [finding(path, 'outside the limits:', `a value from ${min} to ${max}`)];
+  if (value < min || value > max) return [finding(path, 'outside the limits:', `a value of ${rangeText(min, max)}`)];
   const steps = limits.step === undefined ? 0 : (value - (limits.min ?? 0)) / limits.step;
   if (Math.abs(steps - Math.round(steps)) <= STEP_TOLERANCE) return [];
   return [finding(path, 'off its step:', `${limits.min ?? 0} and multiples of ${limits.step} from there`)];

@@ -5,7 +5,7 @@ import { checkActuatorTimes, checkAlarms, checkDeliveryTimes, checkFirmwareBound
 import { checkConversions } from './conversions.ts';
 import type { Check } from './draft.ts';
 import { checkLockoutFile, checkSockets } from './files.ts';
-import { checkBias, checkBoard, checkBuses, checkLines, checkSerialPorts } from './hardware.ts';
+import { checkBias, checkBoard, checkBuses, checkLines, checkSharedLines } from './hardware.ts';
 import {
   checkAddedKeys,
   checkAttributeKeys,
@@ -23,7 +23,7 @@ import { checkAlarmTypes, checkConditions, checkLostSensors, checkRuleTypes } fr
 import { checkDeviceName, checkPlaceholders } from './templates.ts';
 
 const NAMES = [checkNames, checkDoubled, checkReferences, checkDisabled];
-const PLACES = [checkLines, checkBuses, checkSerialPorts, checkBias, checkBoard, checkSockets, checkLockoutFile];
+const PLACES = [checkLines, checkBuses, checkSharedLines, checkBias, checkBoard, checkSockets, checkLockoutFile];
 const KEYS = [
   checkKeyRules,
   checkProducedKeys,

@@ -16,7 +16,7 @@ interface Derived {
 }
 
 /** The engine is loaded only where there is an expression. */
-export async function checkExpressions({ sensors }: ConfigDraft): Promise<Finding[]> {
+export async function checkExpressions({ sensors, sensorNames }: ConfigDraft): Promise<Finding[]> {
   const written = sensors.flatMap(({ config, path }) =>
     config.kind === 'derived'
       ? Object.entries(config.values).map(([key, source]) => ({
@@ -40,8 +40,8 @@ export async function checkExpressions({ sensors }: ConfigDraft): Promise<Findin
   });
   const given = sensors.map(({ config }) => keysForRules(config));
   const known = new Set(given.flatMap((keys) => keys ?? []));
-  // A line, a program or a driver of a user's own may give any key.
-  const isSure = given.every((keys) => keys !== undefined);
+  // A line, a program or a driver of a user's own may give any key, and so may a sensor that is told to be wrong.
+  const isSure = sensors.length === sensorNames.size && given.every((keys) => keys !== undefined);
   for (const { path, inputs } of derived) {
     if (inputs.length === 0) findings.push(finding(path, 'made of no key:', 'an expression of other keys'));
     for (const input of inputs)

@@ -1,8 +1,9 @@
 /** Hardware: no pin, address, port or channel is claimed twice. */
-import type { SerialSettings } from '../../hardware/serial-port.ts';
+import { getOrInsert } from '../../host/get-or-insert.ts';
 import { placesOf } from '../../kinds/actuator-kinds.ts';
 import { type ConfigPath, pathText } from '../fields/config-fault.ts';
 import { type Finding, finding, repeated } from '../fields/findings.ts';
+import { isHost, modbusLine, modbusSettings, serialSettings } from '../fields/line-agreement.ts';
 import { likelySameLine, lineIdentity } from '../fields/lines-and-ports.ts';
 import type { ActuatorConfig, SensorConfig } from '../schema/agent-config.ts';
 import type { Check, ConfigDraft } from './draft.ts';
@@ -47,29 +48,40 @@ export const checkBuses: Check = (draft) => {
   ];
 };
 
-/** Those who ask in turns share a port, Modbus units and M-Bus meters, when they agree on how it speaks; nobody else shares one. */
-export const checkSerialPorts: Check = (draft) => {
-  const users = devices(draft).flatMap(({ config, path }) => {
-    if ('port' in config) {
-      const speaks = config.kind === 'mbus' ? settingsOf('mbus', config) : pathText(path);
-      return [{ port: config.port, speaks, path: [...path, 'port'] }];
-    }
-    if (!('connection' in config) || 'host' in config.connection) return [];
-    return [
-      {
-        port: config.connection.port,
-        speaks: settingsOf(`modbus ${config.connection.transport}`, config.connection),
-        path: [...path, 'connection', 'port'],
-      },
-    ];
-  });
-  return users.flatMap(({ port, speaks, path }, index) => {
-    const first = users.slice(0, index).find((other) => other.port === port && other.speaks !== speaks);
-    if (first === undefined) return [];
-    const expected = `a port of its own; ${pathText(first.path.slice(0, 2))} uses it already`;
-    return [finding(path, 'serial port used twice, in different ways:', expected)];
+/** One user of a serial line or a connection, and how it speaks there. */
+interface LineUser {
+  readonly line: string;
+  /** What all who speak so have in common; no two others do. */
+  readonly speaks: string;
+  readonly settings: readonly string[];
+  readonly path: ConfigPath;
+}
+
+/** Those who ask in turns share a line, Modbus units and M-Bus meters, when they agree on how it speaks; nobody else shares one. */
+export const checkSharedLines: Check = (draft) => {
+  const firstOf = new Map<string, LineUser>();
+  return devices(draft).flatMap((device) => {
+    const user = lineUser(device);
+    if (user === undefined) return [];
+    const first = getOrInsert(firstOf, user.line, () => user);
+    const other = pathText(first.path.slice(0, 2));
+    if (first.speaks !== user.speaks)
+      return [finding(user.path, 'line used twice, in different ways:', `a line of its own; ${other} uses it already`)];
+    const expected = first.settings.filter((setting) => !user.settings.includes(setting)).join(', ');
+    return expected === '' ? [] : [finding(user.path, 'line used twice, with different settings:', `${expected}, as ${other} has`)];
   });
 };
+
+function lineUser({ config, path }: ReturnType<typeof devices>[number]): LineUser | undefined {
+  if ('port' in config)
+    return config.kind === 'mbus'
+      ? { line: config.port, speaks: 'M-Bus', settings: serialSettings(config), path: [...path, 'port'] }
+      : { line: config.port, speaks: pathText(path), settings: [], path: [...path, 'port'] };
+  if (!('connection' in config)) return undefined;
+  const { connection } = config;
+  const at = [...path, 'connection', isHost(connection) ? 'host' : 'port'];
+  return { line: modbusLine(connection), speaks: 'Modbus', settings: modbusSettings(connection), path: at };
+}
 
 export const checkBoard: Check = ({ sections: { hardware } }) => {
   if (hardware?.board !== 'simulated' || hardware.boardSocket !== undefined) return [];
@@ -90,10 +102,6 @@ function devices({
   actuators,
 }: ConfigDraft): readonly { readonly config: SensorConfig | ActuatorConfig; readonly path: ConfigPath }[] {
   return [...sensors, ...actuators];
-}
-
-function settingsOf(protocol: string, { baudRate, dataBits, parity, stopBits }: SerialSettings): string {
-  return `${protocol} ${baudRate} ${dataBits}${parity}${stopBits}`;
 }
 
 function twice(claims: readonly Claim[], problem: string, expected: string): Finding[] {

@@ -120,10 +120,11 @@ export const url = () => z.string().refine(isHttpUrl, HTTP_URL).meta({ format: '
 export const requestUrl = () =>
   z.string().max(2_000).refine(isRequestUrl, REQUEST_URL).meta({ format: 'uri', expected: REQUEST_URL, private: true });
 /** A regular expression, compiled and judged by `patternFaults`. */
-export const pattern = () => z.string().min(1).max(1_000).meta({ format: 'regex', expected: 'a regular expression' });
+export const pattern = () =>
+  z.string().min(1).max(1_000).meta({ format: 'regex', expected: 'a regular expression of at most 1000 characters' });
 
 /** An expression of other keys; compiled where it is checked (checks/expressions.ts). */
-export const expression = () => z.string().min(1).max(1_000);
+export const expression = () => z.string().min(1).max(1_000).meta({ expected: 'an expression of at most 1000 characters' });
 
 export const list = <T extends z.core.SomeType>(item: T, limits: { readonly min?: number; readonly max?: number } = {}) =>
   z

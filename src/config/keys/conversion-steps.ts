@@ -18,14 +18,21 @@ interface RegisterWords extends Omit<ConversionConfig, 'type' | 'table'> {
 export function conversionSteps(sensor: SensorConfig): readonly string[] {
   const keys = sensorKeys(sensor) ?? [...new Set([...Object.keys(sensor.keys), '*'])];
   return keys.map((key) => {
-    const type = sourceTypeOf(sensor, key);
-    const source = definitionOf(sensor.kind).givesText === true ? 'text' : type === undefined ? AS_IT_COMES : SOURCE[type];
     const register = 'registers' in sensor ? (sensor.registers as Readonly<Record<string, object>>)[key] : undefined;
     const rules = keyRulesOf(sensor, key);
     const rounding = rules?.round === undefined ? [] : [`round to ${rules.round} places`];
     const steps = [...(register === undefined ? [] : registerSteps(register)), ...stepsOf(rules ?? {}), ...rounding];
-    return `${sensor.name}.${key}: ${[source, ...steps].join(' → ')}`;
+    return `${sensor.name}.${key}: ${[sourceOf(sensor, key), ...steps].join(' → ')}`;
   });
+}
+
+/** Numbers in JSON and in frames are numbers already. */
+function sourceOf(sensor: SensorConfig, key: string): string {
+  if ('fields' in sensor && sensor.fields !== undefined) return AS_IT_COMES;
+  if ('format' in sensor && sensor.format === 'json') return 'JSON';
+  if (definitionOf(sensor.kind).givesText === true) return 'text';
+  const type = sourceTypeOf(sensor, key);
+  return type === undefined ? AS_IT_COMES : SOURCE[type];
 }
 
 function registerSteps({

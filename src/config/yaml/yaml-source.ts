@@ -6,7 +6,7 @@ import { type Document, isAlias, isMap, isScalar, isSeq, LineCounter, type Pair,
 import { given } from '../../host/given.ts';
 import { type ConfigFault, type ConfigPath, type PathFault, pathText } from '../fields/config-fault.ts';
 import { withoutUser } from '../fields/shown-value.ts';
-import { composeBounded, decodeText, YamlLimit } from './yaml-bounds.ts';
+import { composeBounded, decodeText, MAX_FAULTS, YamlLimit } from './yaml-bounds.ts';
 import { isMergeKey, type TreeFault, treeOf } from './yaml-tree.ts';
 
 /** Longest value that a message shows. */
@@ -37,6 +37,8 @@ export interface YamlSource {
   /** Plain values; undefined when the text is no YAML at all. */
   readonly tree: unknown;
   readonly faults: readonly ConfigFault[];
+  /** What is left of a tree with such faults as keys that stand twice, to find others in it; and where it is not what was meant. */
+  readonly remains?: { readonly tree: unknown; readonly spoilt: readonly ConfigPath[] };
   /** Where the file has what stands at a path of the tree, and the item that was made of it. */
   origin(path: ConfigPath): { readonly path: ConfigPath; readonly of?: string };
   place(fault: PathFault): Place;
@@ -109,7 +111,10 @@ function sourceOf(document: Document.Parsed, text: string, at: (offset: number) 
     // A fault of the whole file has the path of its root.
     return fault.path.length === 0 ? { ...located, line: 1, column: 1 } : located;
   };
-  return { tree: undefined, faults: found.map(placed), origin, place, locate };
+  const spoilt = found.filter(({ spoils = true }) => spoils).map(({ path }) => path);
+  // Of more faults than are told nobody knows what they spoil.
+  const remains = found.length < MAX_FAULTS ? { tree, spoilt } : undefined;
+  return { tree: undefined, faults: found.map(placed), ...given({ remains }), origin, place, locate };
 }
 
 /** A text that is not even looked into. */
@@ -178,7 +183,8 @@ class NodeFinder {
     const known = this.#pairs.get(map);
     if (known !== undefined) return known;
     const own = (map.items as Pair[]).map((pair) => [String(isScalar(pair.key) ? pair.key.value : pair.key), pair] as const);
-    const pairs = new Map([...this.#mergedInto(map), ...own]);
+    // Of two with one key the first is in the tree.
+    const pairs = new Map([...this.#mergedInto(map), ...own.toReversed()]);
     this.#pairs.set(map, pairs);
     return pairs;
   }

@@ -22,6 +22,8 @@ export function isMergeKey(key: unknown): boolean {
 /** A fault at a node, or, where its place is known by its path, at the value there. */
 export interface TreeFault extends PathFault {
   readonly node?: unknown;
+  /** False where what is at its path is what was written all the same. */
+  readonly spoils?: boolean;
 }
 
 /** The plain values of a document, and what is wrong with it; with a fault the values are not whole. */
@@ -84,7 +86,14 @@ class TreeBuilder {
     const key = String(written);
     if (key === '__proto__') this.#fault({ node, path: [...path, key], problem: 'forbidden key', expected: 'another name' });
     else if (Object.hasOwn(mapping, key))
-      this.#fault({ node, path: [], problem: 'Map keys must be unique', expected: 'each key once', hint: 'remove one of the two' });
+      this.#fault({
+        node,
+        path: [],
+        spoils: false,
+        problem: 'Map keys must be unique',
+        expected: 'each key once',
+        hint: 'remove one of the two',
+      });
     else return key;
     return undefined;
   }

@@ -72,7 +72,7 @@ function closestBranch(branches: readonly (readonly Issue[])[]): readonly Issue[
 /** YAML knows 0x alone. */
 const UPPER_CASE_HEX = /^-?0X[0-9A-Fa-f]{1,8}$/;
 const TYPES_IN_WORDS: Readonly<Record<string, string>> = {
-  ...{ string: 'text', boolean: 'true or false', array: 'a list' },
+  ...{ boolean: 'true or false', array: 'a list' },
   ...{ object: 'a mapping of keys and values', record: 'a mapping of keys and values' },
 };
 
@@ -81,6 +81,7 @@ export function expectedOf(schema: Schema, said?: string): string {
   if (said !== undefined) return said;
   const { def } = (schema as z.core.$ZodTypes)._zod;
   if (def.type === 'number') return numberInWords(schema as z.ZodNumber);
+  if (def.type === 'string') return textInWords(schema as z.ZodString);
   if (def.type === 'literal') return choices(def.values);
   if (def.type === 'enum') return choices(Object.values(def.entries));
   if (def.type !== 'union') return TYPES_IN_WORDS[def.type] ?? 'another value';
@@ -97,6 +98,11 @@ function numberInWords(schema: z.ZodNumber): string {
   if (isBound(min) && isBound(max)) return `a number from ${min} to ${max}`;
   if (isBound(min)) return `a number, at least ${min}`;
   return isBound(max) ? `a number, at most ${max}` : 'a number';
+}
+
+function textInWords({ minLength, maxLength }: z.ZodString): string {
+  if (maxLength === null) return 'text';
+  return `text of ${minLength === null ? 'at most' : `${minLength} to`} ${maxLength} characters`;
 }
 
 /** The spelling of a slip that the field takes. Only of quantities: a text may be a secret. */

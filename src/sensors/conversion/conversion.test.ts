@@ -91,3 +91,11 @@ describe('the chain of one value', () => {
     expect([-1, 0, 5, 10, 15, 20, 30].map((x) => convert(x, { table }))).toEqual([-10, 0, 50, 100, 105, 110, 120]);
   });
 });
+
+it.each([
+  [31, { max: 30 }, 'at most 30'],
+  [-1, { min: 0 }, 'at least 0'],
+  [31, { min: 0, max: 30 }, '0 to 30'],
+])('%d beyond %j is refused with the range in words', (value, rules, range) => {
+  expect(() => convert(value, rules)).toThrow(`k ${value} is outside the sensor's range of ${range}`);
+});

@@ -1,4 +1,5 @@
 /** Faults of this room: what a sensor says when it has no reading to give. All of them are worth another try. */
+import { rangeText } from '../../config/fields/range-text.ts';
 import { type AgentError, retryable } from '../../errors/agent-error.ts';
 
 /** @param fault after `sensors/`: `wrong-chip`, `bad-reading`, `out-of-range`, `silent` … */
@@ -12,5 +13,5 @@ export function sensorFault(fault: string, message: string, cause?: unknown): Ag
  */
 export function withinRange(key: string, value: number, [least, greatest]: readonly [number, number]): number {
   if (value >= least && value <= greatest) return value;
-  throw sensorFault('out-of-range', `${key} ${value} is outside the sensor's range of ${least} to ${greatest}`);
+  throw sensorFault('out-of-range', `${key} ${value} is outside the sensor's range of ${rangeText(least, greatest)}`);
 }

@@ -45,6 +45,7 @@ describe('turnstone check-config', () => {
       'indicator.valve: text → "OPEN" = true, "SHUT" = false, "FAULT" = no value',
       "indicator.raw: text → number, base 16 → 16 bits, two's complement → × 0.1",
       'indicator.tank: text → table of 3 points',
+      'shelly.gridPower: JSON',
       'meter.energy: number → × 0.01',
       'meter.meterAlarm: true or false',
     ])
