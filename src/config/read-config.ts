@@ -82,7 +82,7 @@ export async function readConfig(path: string, deps: ReadConfigDeps): Promise<Re
   if (tooMany !== undefined) return { faults: inOrder([...source.faults, ...inPlace([...faults, tooMany], where)]), warnings: [] };
   faults.push(...(await patternFaults(tree)));
   const { draft, faults: schemaFaults } = parseDraft(tree, unmodelled);
-  // What is not whole is looked at section by section: items that are not there would be missed everywhere.
+  // A tree that is not whole is looked at section by section: items that are not there would be missed everywhere.
   if (source.faults.length > 0) {
     const told = [...faults, ...schemaFaults].filter((fault) => !isSpoilt(fault));
     return { faults: inOrder([...source.faults, ...inPlace(told, where)]), warnings: [] };

@@ -51,7 +51,7 @@ export const checkBuses: Check = (draft) => {
 /** One user of a serial line or a connection, and how it speaks there. */
 interface LineUser {
   readonly line: string;
-  /** What all who speak so have in common; no two others do. */
+  /** Settings that all who speak so have in common; no two others do. */
   readonly speaks: string;
   readonly settings: readonly string[];
   readonly path: ConfigPath;

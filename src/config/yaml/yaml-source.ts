@@ -37,7 +37,7 @@ export interface YamlSource {
   /** Plain values; undefined when the text is no YAML at all. */
   readonly tree: unknown;
   readonly faults: readonly ConfigFault[];
-  /** What is left of a tree with such faults as keys that stand twice, to find others in it; and where it is not what was meant. */
+  /** Rest of a tree with such faults as keys that stand twice, to find others in it; and where it is not what was meant. */
   readonly remains?: { readonly tree: unknown; readonly spoilt: readonly ConfigPath[] };
   /** Where the file has what stands at a path of the tree, and the item that was made of it. */
   origin(path: ConfigPath): { readonly path: ConfigPath; readonly of?: string };
@@ -112,7 +112,7 @@ function sourceOf(document: Document.Parsed, text: string, at: (offset: number) 
     return fault.path.length === 0 ? { ...located, line: 1, column: 1 } : located;
   };
   const spoilt = found.filter(({ spoils = true }) => spoils).map(({ path }) => path);
-  // Of more faults than are told nobody knows what they spoil.
+  // Nobody knows what more faults spoil than are told.
   const remains = found.length < MAX_FAULTS ? { tree, spoilt } : undefined;
   return { tree: undefined, faults: found.map(placed), ...given({ remains }), origin, place, locate };
 }
@@ -183,7 +183,7 @@ class NodeFinder {
     const known = this.#pairs.get(map);
     if (known !== undefined) return known;
     const own = (map.items as Pair[]).map((pair) => [String(isScalar(pair.key) ? pair.key.value : pair.key), pair] as const);
-    // Of two with one key the first is in the tree.
+    // The first of two with one key is in the tree.
     const pairs = new Map([...this.#mergedInto(map), ...own.toReversed()]);
     this.#pairs.set(map, pairs);
     return pairs;
