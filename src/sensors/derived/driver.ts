@@ -24,6 +24,7 @@ export async function open(config: DerivedConfig, deps: SensorDeps, _signal: Abo
   if (values === undefined) throw sensorFault('no-input', `${name} is made of other sensors’ values, which only the running agent has`);
   const compile = await loadExpressions();
   const totals: SavedTotal[] = [];
+  const refusals = new Map<string, Refusal>();
   const made = Object.entries(config.values).map(([key, source]) => {
     const expression = compile(source);
     const sums = [...expression.integrals].map(([place, of], at, all) => {
@@ -32,21 +33,19 @@ export async function open(config: DerivedConfig, deps: SensorDeps, _signal: Abo
       totals.push(total);
       return [place, total] as const;
     });
-    return new DerivedValue(key, expression, { values, history: new PlacesOfHistory(expression.places, new Map(sums)) });
+    return new DerivedValue(key, expression, { values, refusals, history: new PlacesOfHistory(expression.places, new Map(sums)) });
   });
   await Promise.all(totals.map((total) => total.load()));
   let stop = (): void => {};
-  const refusals = (): readonly Refusal[] => made.flatMap(({ refusal }) => refusal ?? []);
   return {
     name,
     speaksByItself: true,
     read: async () => {
       for (const one of made) one.look();
-      const lost = refusals();
-      if (lost.length === made.length) sorted(lost.filter(isFault));
+      if (refusals.size === made.length) sorted([...refusals.values()].filter(isFault));
       return [];
     },
-    refused: () => refusals().filter(isFault),
+    refused: () => [...refusals.values()].filter(isFault),
     subscribe: (tell) => {
       stop = values.make({ name, values: made, tell });
       return stop;
@@ -70,6 +69,8 @@ function fileOf(sensor: string, sum: readonly (string | number)[]): string {
 
 interface DerivedValueDeps {
   readonly values: ValuesOfSensors;
+  /** By key: those of the newest look, or of what could not be calculated last. */
+  readonly refusals: Map<string, Refusal>;
   readonly history: PlacesOfHistory;
 }
 
@@ -77,8 +78,6 @@ class DerivedValue implements MadeValue {
   readonly key: string;
   readonly #expression: Expression;
   readonly #deps: DerivedValueDeps;
-  /** The refusal for a key that is not there. */
-  #missing: Refusal | undefined;
   /** The refusal for what could not be calculated last. */
   #fault: Refusal | undefined;
 
@@ -92,10 +91,6 @@ class DerivedValue implements MadeValue {
     return this.#expression.inputs;
   }
 
-  get refusal(): Refusal | undefined {
-    return this.#missing ?? this.#fault;
-  }
-
   /** Returns its inputs; none when one is missing. */
   look(): readonly (MeasuredValue & { readonly input: string })[] {
     let inputs: readonly (MeasuredValue & { readonly input: string })[] = [];
@@ -103,7 +98,7 @@ class DerivedValue implements MadeValue {
       inputs = this.inputs.map((input) => ({ input, ...this.#deps.values.current(input) }));
       return { key: this.key, value: null };
     });
-    this.#missing = 'fault' in outcome ? outcome : undefined;
+    this.#refuse('fault' in outcome ? outcome : this.#fault);
     return inputs;
   }
 
@@ -124,11 +119,18 @@ class DerivedValue implements MadeValue {
       return { key, value, ...given({ monotonicMs: newest.monotonicMs, takenAtMs: newest.takenAtMs }), ...(isPart && { isPart }) };
     });
     this.#fault = 'fault' in outcome ? outcome : undefined;
+    this.#refuse(this.#fault);
     return isFirst || 'fault' in outcome ? undefined : outcome;
   }
 
   forget(keys: ReadonlySet<string>): void {
     this.#deps.history.forget((input) => keys.has(this.inputs[input] ?? ''));
+  }
+
+  #refuse(refusal: Refusal | undefined): void {
+    const { refusals } = this.#deps;
+    if (refusal === undefined) refusals.delete(this.key);
+    else refusals.set(this.key, refusal);
   }
 
   #evaluate(values: readonly ExpressionValue[]): ExpressionValue {
