@@ -107,8 +107,9 @@ export const SCAN = command('scan', {
   ],
   notes: `\
 Nothing is configured. Serial ports are listened to, and nothing is written to them without --ask; some meters speak every ten seconds only (--for 12s),
-and a few boards restart when their port is opened. Modbus units are read, and nothing is written to them. To tell I2C chips apart a register of
-each that answers is read. A few simple converters, expanders and bus switches have none and take the register’s
-number for a setting: where one of them drives something, look with --addresses-only.`,
+and a few boards restart when their port is opened. Modbus units are read, and nothing is written to them (functions 1
+to 4, 17 and 43, and 8 after a lost answer); a port or host that the running agent uses is not scanned. To tell I2C chips apart a register of each that
+answers is read. A few simple converters, expanders and bus switches have none and take the register’s number for a setting: where one of them drives
+something, look with --addresses-only.`,
   run: async (call) => (await import('../scan.ts')).scan(call),
 });

@@ -1,11 +1,20 @@
 /** `turnstone scan modbus` on ptys and sockets: of the simulated board, and of a peer whose bytes stand here. */
 import { execFileSync } from 'node:child_process';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { ScanCall } from '../../../src/cli/commands/init.ts';
 import { EXIT } from '../../../src/cli/exit-code.ts';
+import { scanModbus } from '../../../src/cli/scan-modbus.ts';
 import { runCommandLine } from '../../../src/command-line/program.ts';
-import { crc16 } from '../../../src/hardware/modbus-frames.ts';
+import { ControlServer } from '../../../src/control-socket/control-server.ts';
+import { crc16, rtuFrame, tcpFrame } from '../../../src/hardware/modbus-frames.ts';
+import { systemClock } from '../../../src/host/clock.ts';
+import { systemFiles } from '../../../src/host/files.ts';
+import { silentLog } from '../../../src/host/log.ts';
 import { type BoardBench, openBoardBench } from '../../support/board-bench.ts';
 import { configOf, SMALLEST } from '../../support/config-file.ts';
+import { FakeClock } from '../../support/fake-clock.ts';
 import { fakeEdge } from '../../support/fake-edge.ts';
 import { bytes, openPeerBench, type PeerBench } from '../../support/modbus-peer.ts';
 
@@ -142,6 +151,70 @@ describe('turnstone scan modbus', () => {
     );
     const { out } = await scan('--host', '127.0.0.1', '--port', `${port}`, '--units', '1-5', '--json');
     expect((JSON.parse(out) as readonly object[]).length).toBe(1);
+  });
+
+  it.each(['tcp', 'rtu-over-tcp'])(
+    'shows most units of a host as one when they answer alike, and the others, over %s',
+    async (transport) => {
+      const isTcp = transport === 'tcp';
+      const port = await peers.tcp((asked, send) => {
+        const [unitId = 0, code = 0] = asked.subarray(isTcp ? 6 : 0);
+        const refusal = Uint8Array.of(code | 0x80, unitId === 4 ? 3 : 2);
+        if (unitId !== 6) send(isTcp ? tcpFrame(asked.readUInt16BE(0), unitId, refusal) : rtuFrame(unitId, refusal));
+      });
+      const { out, err } = await scan('--host', '127.0.0.1', '--port', `${port}`, '--transport', transport, '--units', '1-6', '--json');
+      expect((JSON.parse(out) as readonly { readonly unitId: number }[]).map(({ unitId }) => unitId)).toEqual([1, 4]);
+      expect(err).toContain('4 units answer alike, and are shown as one; name others with --units, one at a time\n');
+    },
+  );
+
+  it('looks at what it has found for five minutes in all', async () => {
+    const clock = new FakeClock();
+    const lookedAt = new Set<number>();
+    const port = await peers.tcp((asked, send) => {
+      const [unitId = 0, code = 0] = asked.subarray(6);
+      if (code === 43) lookedAt.add(unitId);
+      if (code === 43 && unitId === 2) void clock.advance(300_000);
+      const pdu =
+        code === 3 && asked.readUInt16BE(8) === 0 && asked[11] === 1 ? Uint8Array.of(3, 2, 0, unitId) : Uint8Array.of(code | 0x80, 2);
+      send(tcpFrame(asked.readUInt16BE(0), unitId, pdu));
+    });
+    const edge = fakeEdge();
+    const shown: unknown[] = [];
+    const flags = { host: '127.0.0.1', port: `${port}`, transport: 'tcp', units: [1, 2, 3], timeout: 1_000 } as Partial<ScanCall['flags']>;
+    const print = { result: (found: unknown) => shown.push(found) } as unknown as ScanCall['print']; // its only method that is called
+    await scanModbus({ flags, edge, print } as Partial<ScanCall> as ScanCall, { board: 'linux', gpio: 'auto' }, clock);
+    expect(shown).toMatchObject([[{ unitId: 1 }, { unitId: 2 }, { unitId: 3 }]]);
+    expect([...lookedAt]).toEqual([1, 2]);
+    expect(edge.err()).toContain('there was no time to look at all units; name some with --units\n');
+  });
+
+  it('does not scan a host that the running agent uses, however it is written', async () => {
+    const config = join(peers.folder, 'turnstone.yaml');
+    const runFolder = join(peers.folder, 'run');
+    const asked: Buffer[] = [];
+    const port = await peers.tcp((request) => void asked.push(request));
+    const meter = `{ name: meter, kind: modbus, connection: { transport: rtu-over-tcp, host: LocalHost, port: ${port} }, registers: { p: { address: 0 } } }`;
+    const server = `{ name: scale, kind: serial-line, port: 'tcp://127.0.0.1:${port}', format: number, key: weight }`;
+    await writeFile(config, `${SMALLEST}runFolder: ${runFolder}\nsensors: [${meter}, ${server}]\n`, { mode: 0o600 });
+    const scanHost = (host: string) => scan('--host', host, '--port', `${port}`, '--units', '1', '--config', config);
+    expect((await scanHost('localhost')).err).toMatch(/no Modbus unit answered/);
+    const before = asked.length;
+    const log = silentLog;
+    const agent = await ControlServer.open(
+      { folder: runFolder, readMethods: {}, clock: systemClock, files: systemFiles, log },
+      new AbortController().signal,
+    );
+    try {
+      for (const host of ['localhost', '127.0.0.1'])
+        expect(await scanHost(host)).toMatchObject({
+          exitCode: EXIT.failure,
+          err: expect.stringMatching(/ is used by the agent; the agent runs here: stop it for the scan/),
+        });
+      expect(asked.length).toBe(before);
+    } finally {
+      await agent.close();
+    }
   });
 
   it('says that another program holds the port, and what to look at when nobody answers', async () => {
