@@ -102,7 +102,11 @@ export async function readConfig(path: string, deps: ReadConfigDeps): Promise<Re
   const others = findings.filter((fault) => !unresolved.has(pathText(fault.path)));
   const { warnings = [], wrong = [] } = Object.groupBy(others, ({ warning }) => (warning === true ? 'warnings' : 'wrong'));
   const placed = (all: readonly PathFault[]): readonly ConfigFault[] => inPlace(all, where);
-  const found = { faults: placed([...faults, ...wrong]), warnings: placed(warnings), written: source.tree.actuators };
+  const found = {
+    faults: placed([...faults, ...wrong]),
+    warnings: inOrder([...source.warnings, ...placed(warnings)]),
+    written: source.tree.actuators,
+  };
   if (found.faults.length === 0) return { config: freezeDeeply(wholeConfig(draft)), ...found };
   const isMeanwhile = schemaFaults.length === 0 && found.faults.every(({ mayPass }) => mayPass === true);
   return isMeanwhile ? { meanwhile: freezeDeeply(wholeConfig(draft)), ...found } : found;
