@@ -6,7 +6,7 @@
  */
 import { given } from '../host/given.ts';
 import type { ConfigFault, ConfigPath, PathFault } from './fields/config-fault.ts';
-import { pathText } from './fields/config-fault.ts';
+import { depthIn, pathText } from './fields/config-fault.ts';
 import { didYouMeanWhenTold, oneOf } from './fields/did-you-mean.ts';
 import { type Finding, finding, findingAtKey } from './fields/findings.ts';
 import { MAX_ITEMS } from './schema/agent-config.ts';
@@ -208,11 +208,4 @@ function valueAt(tree: unknown, path: ConfigPath): unknown {
     (value, key) => (typeof value === 'object' && value !== null ? (value as Record<string | number, unknown>)[key] : undefined),
     tree,
   );
-}
-
-/** How many parts of a path lead on in a value. */
-function depthIn(value: unknown, path: ConfigPath): number {
-  const [key, ...rest] = path;
-  if (key === undefined || typeof value !== 'object' || value === null || !Object.hasOwn(value, key)) return 0;
-  return 1 + depthIn((value as Record<string | number, unknown>)[key], rest);
 }
