@@ -1,6 +1,6 @@
 /** The models and presets of devices: a line for each, or all that is known of one. */
-import { didYouMean } from '../config/fields/did-you-mean.ts';
 import { allModels } from '../config/models/find-models.ts';
+import { meantDevice } from '../config/models/meant-device.ts';
 import type { Model } from '../config/models/model-file.ts';
 import { A_PRESET, allPresets, type Preset } from '../config/models/preset-file.ts';
 import type { ModelsCall } from './commands/models.ts';
@@ -14,8 +14,7 @@ export async function showModels({ args: { name }, flags: { config }, edge, prin
     name === '' ? all : all.filter((one) => one.name === name);
   const [shown, lines] = [named(models), named(presets)];
   if (shown.length + lines.length === 0 && name !== '') {
-    const known = new Set([...models, ...presets].map((one) => one.name));
-    const { hint = 'turnstone models lists them all' } = didYouMean(name, known);
+    const { hint = 'turnstone models lists them all' } = meantDevice(name, [...models, ...presets]);
     throw usageError(`there is no model ${name}`, { nextStep: hint });
   }
   print.result([...shown.map(modelFacts), ...lines.map(presetFacts)], () =>

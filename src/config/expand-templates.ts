@@ -5,8 +5,8 @@
  *   templates: { meter: {…} }   sensors: [{ template: meter, count: 10, name: "meter{n}" }]   →   sensors: [{ name: meter1, … }, …]
  */
 import { given } from '../host/given.ts';
-import type { ConfigPath, PathFault } from './fields/config-fault.ts';
-import { pathText } from './fields/config-fault.ts';
+import type { ConfigFault, ConfigPath, PathFault } from './fields/config-fault.ts';
+import { depthIn, pathText } from './fields/config-fault.ts';
 import { didYouMeanWhenTold, oneOf } from './fields/did-you-mean.ts';
 import { type Finding, finding, findingAtKey } from './fields/findings.ts';
 import { MAX_ITEMS } from './schema/agent-config.ts';
@@ -34,11 +34,15 @@ interface Item extends Origin {
   readonly value: unknown;
 }
 
+export interface ExpandedSource extends YamlSource {
+  readonly warnings: readonly ConfigFault[];
+}
+
 /** The source with plain items, and the faults of those that could not be made; it is the same one where there is nothing to expand. */
-export function expandTemplates(source: YamlSource): YamlSource {
+export function expandTemplates(source: YamlSource): ExpandedSource {
   const { tree } = source;
   if (!isMapping(tree) || !(Object.hasOwn(tree, 'templates') || SECTIONS.some((section) => listOf(tree, section).some(isExpandable))))
-    return source;
+    return { ...source, warnings: [] };
   const { templates = {}, ...expanded }: Record<string, unknown> = tree;
   const expander = new Expander(templates);
   const origins = new Map<unknown, readonly Origin[]>();
@@ -66,6 +70,7 @@ export function expandTemplates(source: YamlSource): YamlSource {
   return {
     tree: expanded,
     faults: [...source.faults, ...expander.faults.map((fault) => source.locate(fault))],
+    warnings: expander.warnings.map((fault) => source.locate(fault)),
     origin,
     place: (fault) => source.place(inFile(fault)),
     locate: (fault, isSecret) => source.locate(inFile(fault), isSecret),
@@ -75,6 +80,7 @@ export function expandTemplates(source: YamlSource): YamlSource {
 class Expander {
   readonly templates: Mapping;
   readonly faults: Finding[] = [];
+  readonly warnings: Finding[] = [];
   #values = 0;
   #characters = 0;
 
@@ -113,12 +119,21 @@ class Expander {
     const base = template === undefined ? {} : this.#templateOf(template, path);
     if (base === undefined) return [];
     const merged = mergedMapping(base, own);
+    this.#warnOfOnePlace(merged, instances, path);
     if (!this.#hasRoomFor(new TemplateSize(merged), instances, path)) return [];
     return instances.map((words) => {
       const value = filled(merged, words) as Mapping;
       const name = typeof value.name === 'string' ? value.name : undefined;
       return { value, item: path, ...given({ template: typeof template === 'string' ? template : undefined, name }) };
     });
+  }
+
+  /** Finds items that differ in their names alone, and so read one device several times. */
+  #warnOfOnePlace({ name: _name, prefix: _prefix, ...others }: Mapping, instances: readonly Words[], path: ConfigPath): void {
+    const [first, second] = instances;
+    if (first === undefined || second === undefined || new TemplateSize(others).uses(first)) return;
+    const expected = 'a word in its place, too, such as unitId: "{n}"';
+    this.warnings.push(finding(path, `${instances.length} items that differ in name and prefix alone`, expected, { value: '' }));
   }
 
   /** Looks before anything is made: a short file can say a long text a thousand times. */
@@ -193,11 +208,4 @@ function valueAt(tree: unknown, path: ConfigPath): unknown {
     (value, key) => (typeof value === 'object' && value !== null ? (value as Record<string | number, unknown>)[key] : undefined),
     tree,
   );
-}
-
-/** How many parts of a path lead on in a value. */
-function depthIn(value: unknown, path: ConfigPath): number {
-  const [key, ...rest] = path;
-  if (key === undefined || typeof value !== 'object' || value === null || !Object.hasOwn(value, key)) return 0;
-  return 1 + depthIn((value as Record<string | number, unknown>)[key], rest);
 }

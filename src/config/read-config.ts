@@ -17,7 +17,7 @@ import { checkFiles, checkFolders, checkReadable } from './checks/files.ts';
 import { expandTemplates } from './expand-templates.ts';
 import { ConfigError, type ConfigFault, type ConfigPath, type PathFault, pathText } from './fields/config-fault.ts';
 import { type Finding, finding } from './fields/findings.ts';
-import type { withModels } from './models/with-models.ts';
+import type { WithPresets } from './models/with-presets.ts';
 import { freezeDeeply, parseDraft, wholeConfig } from './parse-draft.ts';
 import { readConfigBytes } from './peek-config.ts';
 import { inOrder, inPlace } from './placed-faults.ts';
@@ -74,18 +74,19 @@ export async function readConfig(path: string, deps: ReadConfigDeps): Promise<Re
   }
   const resolved = await resolveSecrets(configSchema, source.tree, deps.environment);
   const { hidden } = resolved;
-  const { root: tree, faults: unmodelled } = await withNamedModels(resolved.tree as Record<string, unknown>, path);
+  const { root: tree, faults: unmodelled, ofFile } = await withNamedModels(resolved.tree as Record<string, unknown>, path);
   const isSpoilt = (fault: PathFault): boolean => spoilt.some((place) => isWithin(source.origin(fault.path).path, place));
   const faults = [...resolved.faults, ...unmodelled];
   const where = { schema: configSchema, source, tree, hidden };
+  const placed = (all: readonly PathFault[]): readonly ConfigFault[] => inPlace(all.map(ofFile), where);
   const tooMany = tooManyPatterns(tree);
-  if (tooMany !== undefined) return { faults: inOrder([...source.faults, ...inPlace([...faults, tooMany], where)]), warnings: [] };
+  if (tooMany !== undefined) return { faults: inOrder([...source.faults, ...placed([...faults, tooMany])]), warnings: [] };
   faults.push(...(await patternFaults(tree)));
   const { draft, faults: schemaFaults } = parseDraft(tree, unmodelled);
   // A tree that is not whole is looked at section by section: items that are not there would be missed everywhere.
   if (source.faults.length > 0) {
     const told = [...faults, ...schemaFaults].filter((fault) => !isSpoilt(fault));
-    return { faults: inOrder([...source.faults, ...inPlace(told, where)]), warnings: [] };
+    return { faults: inOrder([...source.faults, ...placed(told)]), warnings: [] };
   }
   const findings: Finding[] = [
     ...schemaFaults,
@@ -101,8 +102,11 @@ export async function readConfig(path: string, deps: ReadConfigDeps): Promise<Re
   const unresolved = new Set(faults.map(({ path: at }) => pathText(at)));
   const others = findings.filter((fault) => !unresolved.has(pathText(fault.path)));
   const { warnings = [], wrong = [] } = Object.groupBy(others, ({ warning }) => (warning === true ? 'warnings' : 'wrong'));
-  const placed = (all: readonly PathFault[]): readonly ConfigFault[] => inPlace(all, where);
-  const found = { faults: placed([...faults, ...wrong]), warnings: placed(warnings), written: source.tree.actuators };
+  const found = {
+    faults: placed([...faults, ...wrong]),
+    warnings: inOrder([...source.warnings, ...placed(warnings)]),
+    written: source.tree.actuators,
+  };
   if (found.faults.length === 0) return { config: freezeDeeply(wholeConfig(draft)), ...found };
   const isMeanwhile = schemaFaults.length === 0 && found.faults.every(({ mayPass }) => mayPass === true);
   return isMeanwhile ? { meanwhile: freezeDeeply(wholeConfig(draft)), ...found } : found;
@@ -113,13 +117,13 @@ function isWithin(path: ConfigPath, place: ConfigPath): boolean {
 }
 
 /** A tree that names no model loads nothing for it. */
-async function withNamedModels(root: Record<string, unknown>, path: string): ReturnType<typeof withModels> {
+async function withNamedModels(root: Record<string, unknown>, path: string): Promise<WithPresets> {
   const { sensors } = root;
   if (!Array.isArray(sensors) || !sensors.some((sensor) => typeof (sensor?.model ?? sensor?.preset) === 'string'))
-    return { root, faults: [] };
+    return { root, faults: [], ofFile: (fault) => fault };
   const models = await (await import('./models/with-models.ts')).withModels(root, path);
   const presets = await (await import('./models/with-presets.ts')).withPresets(models.root, path);
-  return { root: presets.root, faults: [...models.faults, ...presets.faults] };
+  return { ...presets, faults: [...models.faults, ...presets.faults] };
 }
 
 /** True when a secret is written in the file itself. */

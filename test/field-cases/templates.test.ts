@@ -96,6 +96,16 @@ actuators:
     ]);
   });
 
+  it.each([
+    ['unitId: "{n}"', 'unitId: 3'],
+    ['host: meters.local', 'host: meters.local, connectDelay: 1s'],
+  ])('ten meters of which none has a place of its own are warned of: %s', async (without, fixed) => {
+    const { faults, warnings } = await readConfig(await written(TEN_METERS.replace(without, fixed)), { environment });
+    const told =
+      'f:6:5: sensors[0]: 10 items that differ in name and prefix alone, expected a word in its place, too, such as unitId: "{n}"';
+    expect([faults, warnings.map((fault) => faultLine('f', fault))]).toEqual([[], fixed.startsWith('unitId') ? [told] : []]);
+  });
+
   it('a fault of a template is told once, at its line, with the first instance', async () => {
     const faults = await faultsOf(TEN_METERS.replace('uint32', 'uint33'));
     expect(faults).toEqual([expect.stringMatching(/^4:\d+: templates\.meter\.registers\.energy\.type \(meter1\): wrong value "uint33"/)]);

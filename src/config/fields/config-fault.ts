@@ -69,6 +69,13 @@ export function pathText(path: ConfigPath): string {
   }, '');
 }
 
+/** How many parts of a path lead on in a value. */
+export function depthIn(value: unknown, path: ConfigPath): number {
+  const [key, ...rest] = path;
+  if (key === undefined || typeof value !== 'object' || value === null || !Object.hasOwn(value, key)) return 0;
+  return 1 + depthIn((value as Record<string | number, unknown>)[key], rest);
+}
+
 /** `platform` of `platform.caFile`. */
 export function sectionOf({ path }: ConfigFault): string {
   return /^\w*/.exec(path)?.[0] ?? '';

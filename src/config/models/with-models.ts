@@ -1,7 +1,8 @@
 /** Puts the registers of named models into a configuration's sensors, before it is parsed. Only models that are named are read. */
 import type { PathFault } from '../fields/config-fault.ts';
-import { didYouMean, didYouMeanWhenTold, oneOf } from '../fields/did-you-mean.ts';
+import { didYouMean, oneOf } from '../fields/did-you-mean.ts';
 import { allModels, findModel, type ModelFault } from './find-models.ts';
+import { meantDevice } from './meant-device.ts';
 import type { Model } from './model-file.ts';
 import { isMapping, withOwnWords } from './own-words.ts';
 
@@ -14,7 +15,7 @@ export async function withModels(root: Mapping, configFile: string): Promise<{ r
   const found = new Map<string, Awaited<ReturnType<typeof findModel>>>();
   for (const name of new Set(written.filter(namesModel).map(({ model }) => model))) found.set(name, await findModel(name, configFile));
   const isUnknown = [...found.values()].some(({ model, fault }) => model === undefined && fault === undefined);
-  const known = isUnknown ? (await allModels(configFile)).models.map(({ name }) => name) : [];
+  const known = isUnknown ? (await allModels(configFile)).models : [];
   const faults: PathFault[] = [];
   const sensors = written.map((sensor, at) => {
     if (!namesModel(sensor)) return sensor;
@@ -30,13 +31,13 @@ function namesModel(sensor: unknown): sensor is Mapping & { readonly model: stri
   return isMapping(sensor) && sensor.kind === 'modbus' && typeof sensor.model === 'string';
 }
 
-function modelFault(name: string, fault: ModelFault | undefined, known: readonly string[]): PathFault {
+function modelFault(name: string, fault: ModelFault | undefined, known: readonly Model[]): PathFault {
   if (fault === undefined)
     return {
       path: ['model'],
       problem: 'no such model:',
       expected: 'one that "turnstone models" lists',
-      ...didYouMeanWhenTold(name, known),
+      hint: () => meantDevice(name, known).hint,
     };
   const problem = `the model's file ${fault.file} is wrong at ${fault.path || 'its beginning'} (${fault.problem}):`;
   return { path: ['model'], problem, expected: fault.expected };

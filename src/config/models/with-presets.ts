@@ -1,7 +1,9 @@
 /** Puts the options of named presets below those of a configuration's serial sensors, before it is parsed. */
 import { type ModelFile, modelFiles } from '../../host/model-files.ts';
 import type { PathFault } from '../fields/config-fault.ts';
-import { didYouMean, oneOf } from '../fields/did-you-mean.ts';
+import { oneOf } from '../fields/did-you-mean.ts';
+import { type Brought, toldOfFile } from './brought-options.ts';
+import { meantDevice } from './meant-device.ts';
 import { isMapping, withOwnWords } from './own-words.ts';
 import { A_PRESET, readPreset } from './preset-file.ts';
 
@@ -11,11 +13,19 @@ type Mapping = Readonly<Record<string, unknown>>;
 const BY_KEY = ['keys', 'fields'] as const;
 const REQUESTS = ['request', 'requestHex'] as const;
 
+export interface WithPresets {
+  readonly root: Mapping;
+  readonly faults: readonly PathFault[];
+  /** A fault in what a preset brought, told of its file; others are the same. */
+  readonly ofFile: (fault: PathFault) => PathFault;
+}
+
 /** The same tree with the options of its presets. @param root whose sensors are a list. */
-export async function withPresets(root: Mapping, configFile: string): Promise<{ root: Mapping; faults: readonly PathFault[] }> {
+export async function withPresets(root: Mapping, configFile: string): Promise<WithPresets> {
   const written = root.sensors as readonly unknown[];
   const files = written.some(namesPreset) ? await modelFiles(configFile, 'presets') : [];
   const faults: PathFault[] = [];
+  const brought = new Map<number, Brought>();
   const sensors: unknown[] = [];
   for (const [at, sensor] of written.entries()) {
     if (!namesPreset(sensor)) {
@@ -25,9 +35,10 @@ export async function withPresets(root: Mapping, configFile: string): Promise<{ 
     const file = files.find(({ name }) => name === sensor.preset);
     const options = file && (await readPreset(file))?.sensor;
     if (options === undefined) faults.push({ ...presetFault(sensor.preset, file, files), path: ['sensors', at, 'preset'] });
+    if (file !== undefined && options !== undefined) brought.set(at, { file: file.path, options, own: sensor });
     sensors.push(options === undefined ? sensor : { ...withoutRequest(options, sensor), ...sensor, ...wordsByKey(options, sensor) });
   }
-  return { root: { ...root, sensors }, faults };
+  return { root: { ...root, sensors }, faults, ofFile: (fault) => toldOfFile(fault, brought) };
 }
 
 function namesPreset(sensor: unknown): sensor is Mapping & { readonly preset: string } {
@@ -48,6 +59,6 @@ function wordsByKey(options: Mapping, sensor: Mapping): Mapping {
 
 function presetFault(name: string, file: ModelFile | undefined, files: readonly ModelFile[]): Omit<PathFault, 'path'> {
   if (file !== undefined) return { problem: `${file.path} is no preset:`, expected: A_PRESET };
-  const known = [...new Set(files.map((one) => one.name))];
-  return { problem: 'no such preset:', expected: oneOf(known), ...didYouMean(name, known) };
+  const known = [...new Map(files.map((one) => [one.name, one])).values()];
+  return { problem: 'no such preset:', expected: oneOf(known.map((one) => one.name)), ...meantDevice(name, known) };
 }

@@ -144,10 +144,20 @@ describe('a configuration with a model', () => {
     expect(await faultsOf('model: eastron-smd630')).toMatchObject([
       { path: 'sensors[0].model', value: '"eastron-smd630"', hint: 'did you mean "eastron-sdm630"?' },
     ]);
+    expect(await faultsOf('model: SDM630')).toMatchObject([{ hint: 'did you mean "eastron-sdm630"?' }]);
+    expect(await faultsOf('model: SDM72D-M')).toMatchObject([{ hint: 'did you mean "eastron-sdm72" or "eastron-sdm72-v2"?' }]);
+    expect((await faultsOf('model: m'))[0]).not.toHaveProperty('hint');
     expect(await faultsOf('model: eastron-sdm72, only: [powerTotl]')).toMatchObject([
       { path: 'sensors[0].only[0]', value: '"powerTotl"', hint: 'did you mean "powerTotal"?' },
     ]);
     expect(await faultsOf('only: [powerTotal], registers: { a: { address: 1 } }')).toMatchObject([{ path: 'sensors[0].only' }]);
+  });
+
+  it('says which models a file of its name has', async () => {
+    await mkdir(join(folder, 'models'));
+    const own = 'maker: Me\nregisters: { level: { address: 5 } }\nmodels: { mymeter-a: { title: A }, mymeter-b: { title: B } }\n';
+    await writeFile(join(folder, 'models/mymeter.yaml'), own);
+    expect(await faultsOf('model: mymeter')).toMatchObject([{ hint: 'did you mean "mymeter-a" or "mymeter-b"?' }]);
   });
 
   it('takes a model of the folder beside it first, whatever its keys', async () => {

@@ -90,6 +90,22 @@ it('takes a preset of a person, with the sensor’s own options over it, and nam
   expect((await read('preset: tank')).faults).toMatchObject([{ path: 'sensors[0].preset' }]);
 });
 
+it('tells a fault of a preset with its file, and one of the sensor’s own at its place', async () => {
+  await mkdir(join(folder, 'presets'));
+  const file = join(folder, 'presets/tank.yaml');
+  const preset = 'title: Tank\nsensor: { baudRate: fast, formt: csv, format: regex, pattern: "(", keys: { level: { scale: x } } }\n';
+  await writeFile(file, preset);
+  const told = (await read('preset: tank, keys: { level: { offset: y } }')).faults.map(({ path, problem }) => `${path} ${problem}`);
+  expect(told.toSorted()).toEqual([
+    'sensors[0].keys.level.offset wrong value',
+    `sensors[0].preset the preset's file ${file} is wrong at sensor.baudRate (wrong value):`,
+    `sensors[0].preset the preset's file ${file} is wrong at sensor.formt (unknown key "formt"):`,
+    `sensors[0].preset the preset's file ${file} is wrong at sensor.keys.level.scale (wrong value):`,
+    `sensors[0].preset the preset's file ${file} is wrong at sensor.pattern (wrong value):`,
+  ]);
+  expect((await read('preset: tank, baudRate: slow, formt: 1')).faults.map(({ path }) => path)).toContain('sensors[0].baudRate');
+});
+
 it('merges the sensor’s own words of a key with those of its preset, word by word', async () => {
   const { config } = await read('preset: dsmr, keys: { powerImport: { scale: 1, unit: kW }, gas: { min: 0 } }');
   const [{ keys } = { keys: {} }] = config?.sensors ?? [];
