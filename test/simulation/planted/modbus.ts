@@ -6,7 +6,7 @@ export const MODBUS_FAULTS: readonly PlantedFault[] = [
     name: 'an answer that comes late is that of the next question',
     file: 'hardware/modbus-line-transport.ts',
     old: 'const owesAlike = (): boolean => this.#owedBy(unitId).some(({ question }) => question[0] === pdu[0]);\n',
-    new: 'this.#deps.debts.delete(unitId);\n    const owesAlike = (): boolean => false;\n',
+    new: 'this.#deps.memory.debts.delete(unitId);\n    const owesAlike = (): boolean => false;\n',
     needs: ['slow meter', 'meter'],
     perHour: 30,
   },
