@@ -54,7 +54,7 @@ const SILENCE = 'Nothing was heard.';
 const MIN_ANSWER_MS = 500;
 const METER_MS = 10_000;
 /** An acknowledgement begins at most 190 ms after its request at 2400 baud. */
-const ACKNOWLEDGE_MS = 250;
+const MIN_ACKNOWLEDGE_MS = 250;
 const MBUS = at(2_400, 8, 'even');
 const MBUS_ADDRESSES = Array.from({ length: 251 }, (_, address) => address);
 
@@ -74,7 +74,13 @@ export async function scanSerial({ flags, edge, print }: ScanCall, ports: Ports)
       askPort(
         ports,
         port,
-        { candidates, addresses: flags.units ?? MBUS_ADDRESSES, answerMs: Math.max(MIN_ANSWER_MS, flags.for), bar },
+        {
+          candidates,
+          addresses: flags.units ?? MBUS_ADDRESSES,
+          answerMs: Math.max(MIN_ANSWER_MS, flags.for),
+          acknowledgeMs: Math.max(MIN_ACKNOWLEDGE_MS, flags.timeout),
+          bar,
+        },
         edge.signal,
       );
     asked.push(flags.ask === true && port.heard?.what === SILENCE ? await withBar(edge.stderr, `asking on ${port.path}`, ask) : port);
@@ -139,6 +145,7 @@ interface Asking {
   /** Addresses on the M-Bus. */
   readonly addresses: readonly number[];
   readonly answerMs: number;
+  readonly acknowledgeMs: number;
   readonly bar: ProgressBar;
 }
 
@@ -161,7 +168,12 @@ async function askPort(ports: Ports, port: HeardPort, asking: Asking, signal: Ab
 }
 
 /** Returns the primary addresses whose meters acknowledge a reset of their link. */
-async function acknowledging(ports: Ports, path: string, { addresses, bar }: Asking, signal: AbortSignal): Promise<readonly number[]> {
+async function acknowledging(
+  ports: Ports,
+  path: string,
+  { addresses, acknowledgeMs, bar }: Asking,
+  signal: AbortSignal,
+): Promise<readonly number[]> {
   const found: number[] = [];
   await withPort(ports, path, MBUS, async (port) => {
     let onAcknowledged = (): void => {};
@@ -173,7 +185,7 @@ async function acknowledging(ports: Ports, path: string, { addresses, bar }: Ask
       const acknowledged = new AbortController();
       onAcknowledged = () => acknowledged.abort();
       await withinMs(systemClock, MIN_ANSWER_MS, (within) => port.write(shortFrame(SND_NKE, address), within), signal);
-      await systemClock.sleep(ACKNOWLEDGE_MS, acknowledged.signal);
+      await systemClock.sleep(acknowledgeMs, acknowledged.signal);
       if (acknowledged.signal.aborted) found.push(address);
     }
   });

@@ -87,7 +87,7 @@ const SCAN_OPTIONS = {
   units: valued('<numbers>', 'Modbus units to ask (1-32), or M-Bus addresses (0-250)', {
     parse: severalOf('such as 1-32,247', unitNumbers),
   }),
-  timeout: valued('<time>', 'how long a Modbus unit has to answer', { parse: duration('a time such as 300ms', 10), byDefault: 300 }),
+  timeout: valued('<time>', 'how long a unit or meter has to answer', { parse: duration('a time such as 300ms', 10), byDefault: 300 }),
   json: toggle('print what was found as JSON'),
 };
 export type ScanCall = Call<typeof SCAN_OPTIONS, typeof SCAN_ARGUMENTS>;

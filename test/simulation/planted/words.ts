@@ -33,8 +33,8 @@ export const WORDS_FAULTS: readonly PlantedFault[] = [
   {
     name: 'a sensor that speaks by itself works again as soon as its port is open',
     file: 'sensors/sampled-sensor.ts',
-    old: '      if (this.#driver.sensor?.speaksByItself === true) return;',
-    new: '      this.#worked(refused);\n      if (this.#driver.sensor?.speaksByItself === true) return;',
+    old: '      if (this.#driver.speaksByItself) {',
+    new: '      if (this.#driver.speaksByItself) {\n        this.#worked([]);',
     needs: ['part', 'station'],
   },
   {

@@ -199,7 +199,7 @@ describe('turnstone scan serial', () => {
     device('bus', Buffer.alloc(0), ([start, control, address]) =>
       start !== 0x10 || address !== 3 ? undefined : control === 0x40 ? Uint8Array.of(0xe5) : ofMeter,
     );
-    const { out } = await scan('--port', pathOf('bus'), '--for', '10ms', '--ask', '--units', '2-4');
+    const { out } = await scan('--port', pathOf('bus'), '--for', '10ms', '--ask', '--units', '2-4', '--timeout', '2s');
     const { sensors } = await configOf(`${SMALLEST}${out}`);
     expect(sensors).toMatchObject([{ kind: 'mbus', address: 3, baudRate: 2_400, parity: 'even' }]);
   }, 60_000);
