@@ -10,8 +10,8 @@ export interface Request {
 }
 
 const MINUTE_MS = 60_000;
-/** Under no manner of the network more: long polls, uploads, replies, and what each repeats. */
-const REQUESTS_A_MINUTE = 125;
+/** Under no manner of the network more: three uploads a second behind a limit of values (upload-pace.ts), and beside them polls and replies. */
+const REQUESTS_A_MINUTE = 200;
 /** To a host that answers nothing good: one in two seconds, sustained for five minutes. */
 const FAILING_IN_FIVE = 150;
 /** So many are kept before the older ones are judged and forgotten: a year of polls is three million. */
