@@ -20,6 +20,8 @@ export interface ConnectionSettings {
   /** `http://` or `https://` address of a proxy, with user and password if it wants them. */
   readonly proxy?: string;
   readonly connectTimeoutMs?: number;
+  /** Sockets of lanes that have another number of them than is usual. */
+  readonly sockets?: Partial<Record<Lane, number>>;
 }
 
 /** One socket each, but `calls`, where a reply must not wait for another call that hangs. */
@@ -92,7 +94,8 @@ class Connections implements PlatformConnections {
   lane(lane: Lane): Dispatcher {
     // A file may be as large as its offer says; its own deadline and hours end it.
     const limitBytes = lane === 'download' ? Number.POSITIVE_INFINITY : MAX_RECEIVED;
-    return getOrInsert(this.#lanes, lane, () => this.#open(lane === 'calls' ? CALL_SOCKETS : 1, limitBytes));
+    const sockets = this.#settings.sockets?.[lane] ?? (lane === 'calls' ? CALL_SOCKETS : 1);
+    return getOrInsert(this.#lanes, lane, () => this.#open(sockets, limitBytes));
   }
 
   get traffic(): Traffic {

@@ -33,24 +33,25 @@ export interface PacedRequest<T> {
 
 export class HostPace {
   readonly #clock: Clock;
+  readonly #bucket: TokenBucket;
   readonly #failedAtMs = new Map<Way, number>();
   /** Times that nothing was reached. */
   #outages = 0;
-  /** Resolves when all who asked for a turn have had it, in the order of asking. */
-  #turns = Promise.resolve();
-  /** From when on the next may fail. */
-  #freeAtMs = Number.NEGATIVE_INFINITY;
-  /** Aborts when that is sooner than it was. */
-  #sooner = new AbortController();
 
-  constructor(deps: { readonly clock: Clock }) {
-    this.#clock = deps.clock;
+  constructor({ clock, bucket = new TokenBucket(clock) }: { readonly clock: Clock; readonly bucket?: TokenBucket }) {
+    this.#clock = clock;
+    this.#bucket = bucket;
+  }
+
+  /** Returns the pace of another client of the same host: what fails for the one says nothing of the other's ways, and both share the tokens. */
+  ofAnotherClient(): HostPace {
+    return new HostPace({ clock: this.#clock, bucket: this.#bucket });
   }
 
   /** Does the work when it is its turn: at once, unless this way has failed lately. */
   async paceRequest<T>(way: Way, { faultIn, work }: PacedRequest<T>, signal: AbortSignal): Promise<T> {
     const pays = this.#clock.monotonicMs() - (this.#failedAtMs.get(way) ?? Number.NEGATIVE_INFINITY) < WELL_AFTER_MS;
-    const hasPaid = pays && (await this.#turn(signal));
+    const hasPaid = pays && (await this.#bucket.turn(signal));
     const outages = this.#outages;
     let fault: Fault | undefined;
     try {
@@ -61,27 +62,42 @@ export class HostPace {
       fault = faultOfError(error);
       throw error;
     } finally {
-      if (fault === undefined && hasPaid) this.#giveBack();
+      if (fault === undefined && hasPaid) this.#bucket.giveBack();
       // A request that the agent itself ended is nobody's fault.
       if (fault !== undefined && !signal.aborted) {
         this.#failedAtMs.set(way, this.#clock.monotonicMs());
         // Each loop notices an outage by itself; it is one.
         const isKnown = fault === 'unreached' && this.#outages > outages;
-        if (!pays && !isKnown) this.#use();
+        if (!pays && !isKnown) this.#bucket.use();
         if (fault === 'unreached') this.#outages += 1;
       }
     }
   }
+}
+
+/** The tokens of one host, for all of its clients. */
+class TokenBucket {
+  readonly #clock: Clock;
+  /** Resolves when all who asked for a turn have had it, in the order of asking. */
+  #turns = Promise.resolve();
+  /** From when on the next may fail. */
+  #freeAtMs = Number.NEGATIVE_INFINITY;
+  /** Aborts when that is sooner than it was. */
+  #sooner = new AbortController();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
 
   /** Resolves to true when it is this one's turn, and to false when the signal aborts, which gives the turn to the next. */
-  async #turn(signal: AbortSignal): Promise<boolean> {
+  async turn(signal: AbortSignal): Promise<boolean> {
     const before = this.#turns;
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#turns = promise;
     await untilAborted(before, signal).catch(() => {});
     for (let waitMs = this.#waitMs(); waitMs > 0 && !signal.aborted; waitMs = this.#waitMs())
       await this.#clock.sleep(waitMs, AbortSignal.any([signal, this.#sooner.signal]));
-    if (!signal.aborted) this.#use();
+    if (!signal.aborted) this.use();
     void before.then(resolve);
     return !signal.aborted;
   }
@@ -91,14 +107,14 @@ export class HostPace {
   }
 
   /** One failing answer takes up its time; many that were under way at once make nobody wait for all of them. */
-  #use(): void {
+  use(): void {
     const nowMs = this.#clock.monotonicMs();
     const atMs = Math.max(this.#freeAtMs, nowMs - (MAX_AT_ONCE - 1) * FAILURE_EVERY_MS);
     this.#freeAtMs = Math.min(atMs, nowMs) + FAILURE_EVERY_MS;
   }
 
   /** It was no failing answer, so whoever waits may go. */
-  #giveBack(): void {
+  giveBack(): void {
     this.#freeAtMs -= FAILURE_EVERY_MS;
     this.#sooner.abort();
     this.#sooner = new AbortController();

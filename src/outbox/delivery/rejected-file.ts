@@ -85,8 +85,8 @@ export function nameOf({ sequence, ts }: ResolvedEntry): string {
   return `${sequence} ${ts}`;
 }
 
-/** Rejected entries to be appended again, with the times they had. */
-export function asAppended(entries: readonly RejectedEntry[], clock: Clock): TelemetryEntry[] {
+/** Entries to be appended again, with the times they had. */
+export function asAppended(entries: readonly ResolvedEntry[], clock: Clock): TelemetryEntry[] {
   const again = { bootId: clock.bootId, monotonicMs: clock.monotonicMs(), isAgain: true };
   return entries.map(({ device, key, value, ts: takenAtMs, class: own }) => ({ device, key, value, takenAtMs, class: own, ...again }));
 }

@@ -1,4 +1,5 @@
 /** Entries with wall times, as they leave the outbox: a column for each of their parts. */
+import { getOrInsert } from '../../host/get-or-insert.ts';
 import type { EntryClass, TelemetryValue } from './telemetry-entry.ts';
 
 /** An entry as the platform is to see it. */
@@ -64,6 +65,14 @@ export class EntryColumns implements Iterable<ResolvedEntry> {
   /** The rows for which the answer is true. */
   where(isWanted: (row: number) => boolean): EntryColumns {
     return columnsOf([this], ([column = []]) => column.filter((_value, row) => isWanted(row)));
+  }
+
+  /** The rows of each device, in their order. */
+  byDevice(): ReadonlyMap<string, EntryColumns> {
+    const rows = new Map<string, number[]>();
+    for (let row = 0; row < this.length; row += 1) getOrInsert(rows, this.devices[row] as string, () => []).push(row);
+    const columns = (own: readonly number[]): EntryColumns => columnsOf([this], ([column = []]) => own.map((row) => column[row] as never));
+    return new Map([...rows].map(([device, own]) => [device, rows.size === 1 ? this : columns(own)]));
   }
 
   /** Roughly what they take as JSON: `"key":value,` each. */

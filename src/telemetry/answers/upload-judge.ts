@@ -7,7 +7,7 @@ import { endedWithin } from '../../host/bounded-wait.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { Log } from '../../host/log.ts';
 import type { BatchLimits, EntryColumns, Outbox, OutboxBatch, ResolvedEntry } from '../../outbox/outbox.ts';
-import type { TelemetryRows, UnsendableRow, UploadAnswer } from '../../platform/device-api.ts';
+import type { UnsendableRow, UploadAnswer } from '../../platform/device-api.ts';
 import { BatchSize } from './batch-size.ts';
 import { Empty500 } from './empty-500.ts';
 import { type DueOptions, Quarantine } from './quarantine.ts';
@@ -21,7 +21,7 @@ export interface UploadJudgeDeps {
   };
   readonly clock: Clock;
   readonly log: Log;
-  readonly postTelemetry: (rows: TelemetryRows, signal: AbortSignal) => Promise<UploadAnswer>;
+  readonly postTelemetry: (rows: EntryColumns, signal: AbortSignal) => Promise<UploadAnswer>;
 }
 
 /** `kept`: nobody was asked, as nothing is left to send; every entry is among the rejected, and the batch is to be acknowledged. */

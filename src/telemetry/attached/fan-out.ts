@@ -1,0 +1,129 @@
+/**
+ * Posts a window of the attached devices' outbox: each device's rows with its own token, side by side over shared connections
+ * (outbox/DEVICES.md).
+ *
+ *   window ─┬─ device A ─▶ post ─ accepted
+ *           ├─ device B ─▶ post ─ refused by itself, slow ─▶ its own place
+ *           └─ device C, which has a place of its own ─────▶ its own place
+ *
+ * While the platform itself is away nothing is moved: the window stays as it is, but for what has arrived of it.
+ */
+import { withinMs } from '../../host/bounded-wait.ts';
+import type { Clock } from '../../host/clock.ts';
+import type { EntryColumns } from '../../outbox/outbox.ts';
+import type { UploadAnswer } from '../../platform/device-api.ts';
+import { answerText } from '../answers/upload-actions.ts';
+
+type FailingAnswer = Exclude<UploadAnswer, { kind: 'accepted' }>;
+
+export interface FanOutDeps {
+  readonly clock: Clock;
+  readonly devices: {
+    /** Says why nothing of the window is sent now, in words; undefined when it can be. */
+    readonly settling: () => string | undefined;
+    readonly post: (device: string, rows: EntryColumns, signal: AbortSignal) => Promise<UploadAnswer>;
+  };
+  readonly held: {
+    readonly isHeld: (device: string) => boolean;
+    /** Resolves when the rows are durable in the device's own place. */
+    readonly move: (device: string, rows: EntryColumns, why: string | undefined, signal: AbortSignal) => Promise<void>;
+  };
+  /** Most entries of one post. */
+  readonly maxEntries: () => number;
+}
+
+interface Part {
+  readonly device: string;
+  readonly rows: EntryColumns;
+}
+
+/** Requests side by side: as many as there are sockets. */
+export const POSTS_AT_ONCE = 8;
+/** A device that takes longer is slow: it goes on in a place of its own. */
+const FIRST_BOUND_MS = 5_000;
+/** As long as a call may take on a slow line; from then on the line is slow, and not a device. */
+const MAX_BOUND_MS = 60_000;
+const ACCEPTED: UploadAnswer = { kind: 'accepted' };
+
+export class FanOut {
+  readonly #deps: FanOutDeps;
+  /** Sequences of windows that are not over: they have arrived, or lie in a place of their own. */
+  readonly #settled = new Set<number>();
+  #boundMs = FIRST_BOUND_MS;
+  /** The last window reached nobody: one device asks before the others. */
+  #isAway = false;
+
+  constructor(deps: FanOutDeps) {
+    this.#deps = deps;
+  }
+
+  /** Resolves to `accepted` when each row has arrived or lies in its device's own place; else to the answer that holds for all. */
+  async post(rows: EntryColumns, signal: AbortSignal): Promise<UploadAnswer> {
+    const settling = this.#deps.devices.settling();
+    if (settling !== undefined) return { kind: 'busy', status: 0, text: settling };
+    const open = rows.where((row) => !this.#settled.has(rows.sequences[row] as number));
+    const parts = [...open.byDevice()].map(([device, own]): Part => ({ device, rows: own }));
+    const answer = await this.#postParts(parts, signal);
+    if (answer.kind !== 'accepted') return answer;
+    for (const sequence of rows.sequences) this.#settled.delete(sequence);
+    return answer;
+  }
+
+  async #postParts(parts: readonly Part[], signal: AbortSignal): Promise<UploadAnswer> {
+    const failed: { readonly part: Part; readonly answer: FailingAnswer }[] = [];
+    let isReached = false;
+    const waiting = [...parts];
+    const postNext = async (): Promise<void> => {
+      for (let part = waiting.shift(); part !== undefined && !signal.aborted; part = waiting.shift()) {
+        const answer = await this.#postPart(part, signal);
+        if (answer === undefined || answer.kind === 'accepted') this.#settle(part);
+        if (answer?.kind === 'accepted') isReached = true;
+        else if (answer !== undefined) failed.push({ part, answer });
+        // A window that nobody takes ends with the first who were asked.
+        if (failed.length > 0 && !isReached && !failed.some((one) => isAboutDevice(one.answer))) return;
+      }
+    };
+    if (this.#isAway) await postNext();
+    await Promise.all(Array.from({ length: Math.min(POSTS_AT_ONCE, waiting.length) }, postNext));
+    isReached ||= failed.some(({ answer }) => isAboutDevice(answer));
+    this.#isAway = !isReached && failed.length > 0;
+    if (isReached) this.#boundMs = FIRST_BOUND_MS;
+    if (signal.aborted) return failed[0]?.answer ?? { kind: 'busy', text: 'the upload was ended' };
+    if (this.#isAway) return this.#away(failed.map(({ answer }) => answer));
+    for (const { part, answer } of failed) {
+      await this.#deps.held.move(part.device, part.rows, answerText(answer), signal);
+      this.#settle(part);
+    }
+    return waiting.length === 0 ? ACCEPTED : this.#postParts(waiting, signal);
+  }
+
+  /** Resolves to undefined when the rows went to the device's own place, untried. */
+  async #postPart({ device, rows }: Part, signal: AbortSignal): Promise<UploadAnswer | undefined> {
+    const { clock, devices, held, maxEntries } = this.#deps;
+    if (held.isHeld(device)) {
+      await held.move(device, rows, undefined, signal);
+      return undefined;
+    }
+    for (let from = 0; from < rows.length; from += maxEntries()) {
+      const piece = rows.length <= maxEntries() ? rows : rows.part(from, from + maxEntries());
+      const answer = await withinMs(clock, this.#boundMs, (bounded) => devices.post(device, piece, bounded), signal);
+      if (answer.kind !== 'accepted') return answer;
+    }
+    return ACCEPTED;
+  }
+
+  #settle({ rows }: Part): void {
+    for (const sequence of rows.sequences) this.#settled.add(sequence);
+  }
+
+  /** Nobody was reached. When that is a matter of time, the next window may take longer. */
+  #away(answers: readonly FailingAnswer[]): UploadAnswer {
+    this.#boundMs = Math.min(MAX_BOUND_MS, this.#boundMs * 2);
+    return answers.find(({ kind }) => kind === 'portal') ?? (answers[0] as FailingAnswer);
+  }
+}
+
+/** True for an answer of the platform about this device or what it sent: others may pass. */
+function isAboutDevice(answer: FailingAnswer): boolean {
+  return answer.kind === 'refused' || answer.kind === 'too-large' || (answer.kind === 'unauthorised' && answer.status >= 400);
+}

@@ -1,0 +1,181 @@
+/**
+ * Places of attached devices that cannot have their entries now: an outbox for each, with an uploader of its own that judges what the platform
+ * refuses (outbox/DEVICES.md). A place goes when it is empty.
+ */
+import { createHash } from 'node:crypto';
+import { join } from 'node:path';
+import { messageOf } from '../../errors/agent-error.ts';
+import { endedWithin, untilAborted } from '../../host/bounded-wait.ts';
+import { readWhole, removeTreeDurably, writeDurably } from '../../host/durable-file.ts';
+import { isJsonObject, parseJson } from '../../host/json.ts';
+import type { Log } from '../../host/log.ts';
+import { keepRunning } from '../../host/loops.ts';
+import type { HostMachine } from '../../host/machine.ts';
+import { asAppended, type EntryColumns, type OutboxStatus, type PatientOutbox } from '../../outbox/outbox.ts';
+import type { UploadAnswer } from '../../platform/device-api.ts';
+import type { DailyBudget } from '../daily-budget.ts';
+import { Uploader, type UploadSettings } from '../uploader.ts';
+
+export interface HeldDevicesDeps extends Pick<HostMachine, 'clock' | 'files'> {
+  /** Folder with a folder for each device. */
+  readonly folder: string;
+  readonly log: Log;
+  /** Opens an outbox within a folder. Never rejects. */
+  readonly openOutbox: (folder: string) => Promise<PatientOutbox>;
+  readonly post: (device: string, rows: EntryColumns, signal: AbortSignal) => Promise<UploadAnswer>;
+  readonly settings: () => UploadSettings;
+  readonly budget: DailyBudget;
+  readonly onAcknowledged: () => void;
+}
+
+interface HeldPlace {
+  readonly folder: string;
+  readonly outbox: PatientOutbox;
+  readonly uploader: Uploader;
+  readonly ended: AbortController;
+  /** Reason for which it was opened, in words; undefined for one of an earlier run. */
+  readonly why: string | undefined;
+  running: Promise<void>;
+}
+
+/** What is left of a place for so long is left in it by more than the moment. */
+const LOOK_EVERY_MS = 5_000;
+const NAME_FILE = 'device.json';
+const CLOSE_WITHIN_MS = 5_000;
+
+export class HeldDevices {
+  readonly #deps: HeldDevicesDeps;
+  readonly #places = new Map<string, HeldPlace>();
+  /** Places that are being opened. */
+  readonly #opening = new Map<string, Promise<HeldPlace>>();
+  /** Places that are being removed: a new one waits for it. */
+  readonly #ending = new Map<string, Promise<void>>();
+  #signal: AbortSignal | undefined;
+
+  private constructor(deps: HeldDevicesDeps) {
+    this.#deps = deps;
+  }
+
+  /** Opens the places that an earlier run left. A folder that cannot be read is left as it is, and told. */
+  static async open(deps: HeldDevicesDeps): Promise<HeldDevices> {
+    const held = new HeldDevices(deps);
+    const { files, folder, log } = deps;
+    const names = await files.list(folder).catch(() => []);
+    for (const name of names) {
+      const device = await readDevice(deps, join(folder, name)).catch((error: unknown) => {
+        log.error({ folder: join(folder, name), error: messageOf(error) }, 'a place of held entries cannot be read');
+        return undefined;
+      });
+      if (device !== undefined) await held.#open(device, undefined);
+    }
+    return held;
+  }
+
+  isHeld(device: string): boolean {
+    return this.#places.has(device) || this.#opening.has(device);
+  }
+
+  /** Devices that have a place, with the counts of their outboxes. */
+  list(): readonly { readonly device: string; readonly outbox: OutboxStatus; readonly uploader: Uploader['state']; readonly why?: string }[] {
+    return [...this.#places].map(([device, { outbox, uploader, why }]) => ({
+      ...{ device, outbox: outbox.status(), uploader: uploader.state },
+      ...(why === undefined ? {} : { why }),
+    }));
+  }
+
+  /** Resolves when the rows are durable in the device's place, with the times they have. @throws the signal's reason, the disk's fault. */
+  async move(device: string, rows: EntryColumns, why: string | undefined, signal: AbortSignal): Promise<void> {
+    const { outbox } = this.#places.get(device) ?? (await this.#open(device, why));
+    await untilAborted(outbox.append(asAppended([...rows], this.#deps.clock)), signal);
+  }
+
+  /** Sends what is held until the signal aborts, and ends places that are empty. */
+  async run(signal: AbortSignal): Promise<void> {
+    this.#signal = signal;
+    for (const [device, place] of this.#places) this.#start(device, place, signal);
+    while (!signal.aborted) {
+      await this.#deps.clock.sleep(LOOK_EVERY_MS, signal);
+      if (signal.aborted) break;
+      for (const [device, place] of this.#places) if (isEmpty(place.outbox)) await this.#end(device, place);
+    }
+    await Promise.all([...this.#places.values()].map(({ running }) => running));
+  }
+
+  /** Removes a device's place with what it holds. @throws the disk's fault. */
+  async discard(device: string): Promise<void> {
+    const place = this.#places.get(device);
+    if (place === undefined) return;
+    await this.#close(device, place);
+    await removeTreeDurably(this.#deps.files, place.folder);
+  }
+
+  /** Ends all outboxes; what they hold stays. Idempotent. */
+  async close(): Promise<void> {
+    await Promise.all([...this.#places].map(([device, place]) => this.#close(device, place)));
+  }
+
+  #open(device: string, why: string | undefined): Promise<HeldPlace> {
+    const known = this.#opening.get(device);
+    if (known !== undefined) return known;
+    const opening = this.#make(device, why).finally(() => this.#opening.delete(device));
+    this.#opening.set(device, opening);
+    return opening;
+  }
+
+  async #make(device: string, why: string | undefined): Promise<HeldPlace> {
+    const { files, clock, log, openOutbox, post, settings, budget, onAcknowledged } = this.#deps;
+    const folder = join(this.#deps.folder, placeName(device));
+    await this.#ending.get(device)?.catch(() => {});
+    await files.makeFolder(folder);
+    await writeDurably(files, join(folder, NAME_FILE), `${JSON.stringify({ device })}\n`);
+    const outbox = await openOutbox(folder);
+    const postTelemetry = (rows: EntryColumns, signal: AbortSignal): Promise<UploadAnswer> => post(device, rows, signal);
+    const uploader = new Uploader({ outbox, postTelemetry, clock, log, settings, budget, onAcknowledged });
+    const place: HeldPlace = { folder, outbox, uploader, ended: new AbortController(), why, running: Promise.resolve() };
+    this.#places.set(device, place);
+    if (why !== undefined) log.warn({ device, why }, 'entries of this device are held apart, and tried there');
+    if (this.#signal !== undefined) this.#start(device, place, this.#signal);
+    return place;
+  }
+
+  #start(device: string, place: HeldPlace, signal: AbortSignal): void {
+    const { clock, log } = this.#deps;
+    const either = AbortSignal.any([signal, place.ended.signal]);
+    place.running = keepRunning({ clock, log, name: `uploads of ${device}`, run: (own) => place.uploader.run(own) }, either);
+  }
+
+  /** The next rows of the device are tried with the others' again. Entries that the platform refused for good stay in the folder. */
+  async #end(device: string, place: HeldPlace): Promise<void> {
+    const { files, log } = this.#deps;
+    const ending = (async () => {
+      const rejected = await place.outbox.rejected();
+      await this.#close(device, place);
+      if (rejected.length === 0) await removeTreeDurably(files, place.folder);
+    })();
+    this.#ending.set(device, ending);
+    await ending.catch((error: unknown) => log.warn({ device, error: messageOf(error) }, 'an empty place cannot be removed'));
+    this.#ending.delete(device);
+    log.info({ device }, 'what was held of this device is delivered');
+  }
+
+  async #close(device: string, place: HeldPlace): Promise<void> {
+    this.#places.delete(device);
+    place.ended.abort();
+    await endedWithin(this.#deps.clock, CLOSE_WITHIN_MS, place.running);
+    await place.outbox.close();
+  }
+}
+
+/** Folder name of a device: any device has one, and no two the same. */
+export function placeName(device: string): string {
+  return createHash('sha256').update(device).digest('hex').slice(0, 24);
+}
+
+function isEmpty(outbox: PatientOutbox): boolean {
+  return outbox.isOpen && outbox.status().heldEntries === 0 && (outbox.deadLetters?.size ?? 0) === 0;
+}
+
+async function readDevice({ files }: Pick<HeldDevicesDeps, 'files'>, folder: string): Promise<string | undefined> {
+  const content = parseJson((await readWhole(files, join(folder, NAME_FILE)))?.toString('utf8') ?? 'null');
+  return isJsonObject(content) && typeof content.device === 'string' ? content.device : undefined;
+}
