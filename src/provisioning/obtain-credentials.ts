@@ -60,6 +60,15 @@ export async function obtainCredentials(deps: ObtainCredentialsDeps, signal: Abo
   return inUse(deps, 'own', own);
 }
 
+/** Returns the credentials that are kept, of whatever configuration; undefined where there are none in use. */
+export async function keptCredentials(deps: ObtainCredentialsDeps): Promise<DeviceCredentials | undefined> {
+  for (const place of ['own', 'configured'] as const) {
+    const kept = deps.store.record(place);
+    if (kept?.phase === 'in-use') return inUse(deps, place, kept);
+  }
+  return undefined;
+}
+
 /**
  * Before the outbox is opened: when this board is to be a device of its own, it forgets the other board's credentials, and that board's queue
  * is set aside, as it would be sent as the new device. Both in one write, so that this board's own readings are never set aside.

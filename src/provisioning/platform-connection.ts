@@ -17,6 +17,7 @@ import type { DeviceApi } from '../platform/device-api.ts';
 import { HostPace } from '../platform/host-pace.ts';
 import { HttpDeviceApi } from '../platform/http-device-api.ts';
 import { type ApiSettings, apiSettings } from '../platform/platform-settings.ts';
+import { SharedConnections } from '../platform/shared-connections.ts';
 import { requestProvisioning } from '../platform/provision-request.ts';
 import type { CredentialsPlace } from './credentials-record.ts';
 import { CredentialsStore } from './credentials-store.ts';
@@ -44,6 +45,8 @@ const READ_WITHIN_MS = 5_000;
 /** A fault that keeps this device from its credentials may pass: a full disk, a folder of another user. */
 const CONNECT_BACKOFF = { firstMs: 2_000, maxMs: 300_000 };
 const CONNECT_ALERT = 'credentials';
+/** Uploads and standing polls of attached devices go side by side, each at most so many. */
+const ATTACHED_SOCKETS = { upload: 8, 'rpc-poll': 8, 'attribute-poll': 8 };
 
 export class PlatformConnection {
   /** The marks of this board. */
@@ -62,6 +65,8 @@ export class PlatformConnection {
   readonly deviceApi: DeviceApi;
   /** For the question which board is the device; all other calls wait for its answer. */
   readonly #askingApi: DeviceApi;
+  /** Of all attached devices. */
+  readonly attached: SharedConnections;
   #credentials: DeviceCredentials | undefined;
   #ownership: IdentityOwnership | undefined;
   readonly #ready = Promise.withResolvers<void>();
@@ -74,8 +79,9 @@ export class PlatformConnection {
     this.#pace = new HostPace(deps.machine);
     this.contact = new Contact({ ...deps.machine, log: deps.log });
     this.#http = this.#open({ settings: { url: this.#config.platform.url } });
+    this.attached = new SharedConnections(deps.machine.connect, ATTACHED_SOCKETS);
     const inUse = { deviceApi: () => this.#http, token: () => this.#credentials?.token };
-    this.deviceApi = tokenAwareDeviceApi({ ...inUse, held: () => this.#held() });
+    this.deviceApi = tokenAwareDeviceApi({ ...inUse, held: () => this.held });
     // The token may have been rotated: that question too is asked with whichever token works.
     this.#askingApi = tokenAwareDeviceApi({ ...inUse, held: () => undefined });
   }
@@ -99,9 +105,10 @@ export class PlatformConnection {
     await leaveOtherBoard({ settings: credentialsSettings(config()), store: this.store, board: this.board, alerts });
   }
 
-  /** Bytes over the wire since start. */
+  /** Bytes over the wire since start, with those of attached devices. */
   get traffic(): HttpDeviceApi['traffic'] {
-    return this.#http.traffic;
+    const [own, attached] = [this.#http.traffic, this.attached.traffic];
+    return { sentBytes: own.sentBytes + attached.sentBytes, receivedBytes: own.receivedBytes + attached.receivedBytes };
   }
 
   /** Entries that were accepted under another key than they were kept under, since start. */
@@ -170,7 +177,7 @@ export class PlatformConnection {
       const reason = 'what waits was measured as another device, and was not set aside yet; a restart does it';
       throw new AgentError('agent/queue-of-another', reason, { recovery: 'hold' });
     }
-    const settings = await this.#equip();
+    const settings = await this.equip();
     const { contact } = this;
     const open = (accessToken: string): HttpDeviceApi =>
       new HttpDeviceApi({ ...settings, clock, connect, contact, pace: this.#pace, token: () => accessToken });
@@ -206,11 +213,11 @@ export class PlatformConnection {
   /** Ends every connection. Idempotent. */
   async close(): Promise<void> {
     this.contact.close();
-    await this.#http.close();
+    await Promise.all([this.#http.close(), this.attached.close()]);
   }
 
-  /** Once, with the certificates. @throws AgentError `agent/unreadable-file` (retry). */
-  async #equip(): Promise<ApiSettings> {
+  /** Returns the settings of every client, with the certificates; reads those once. @throws AgentError `agent/unreadable-file` (retry). */
+  async equip(): Promise<ApiSettings> {
     if (this.#settings !== undefined) return this.#settings;
     const settings = await apiSettings(this.#config.platform, this.#deps.machine.files);
     this.#settings = settings;
@@ -225,7 +232,8 @@ export class PlatformConnection {
     return new HttpDeviceApi({ ...settings, clock, connect, contact: this.contact, pace: this.#pace, onPlatformDate, token });
   }
 
-  #held(): string | undefined {
+  /** Why this gateway must not send now, in words. */
+  get held(): string | undefined {
     if (this.#credentials === undefined) return 'this device has no credentials yet';
     return this.#credentials.held ?? this.#ownership?.held;
   }

@@ -14,7 +14,7 @@ import { jsonEqual } from '../host/json.ts';
 import type { TelemetryEntry } from '../outbox/outbox.ts';
 import type { Sample } from '../sensors/kind/sensor.ts';
 import { ALARM_CLEAR, ALARM_REMOVED, AlarmThresholds, type Threshold } from './alarm-thresholds.ts';
-import type { StandingStates, StateOwner } from './standing-states.ts';
+import { placeOf, placeText, type StandingStates, type StateOwner, type StatePlace } from './standing-states.ts';
 
 /** The rules of one key of one sensor, as configured; none means "report every sample as it is". */
 export type KeyRules = Omit<Partial<KeyRulesConfig>, 'alarms'> & { readonly alarms?: readonly Threshold[] };
@@ -29,6 +29,8 @@ export interface DeadbandRulesDeps {
   readonly standing?: StandingStates;
   /** Sees each change that begins to wait for its interval. */
   readonly onWaiting?: (sample: Sample) => void;
+  /** Device of a sensor's entries; default the gateway. */
+  readonly deviceOf?: (sensor: string) => string;
   /** Where entries go. */
   readonly report: (entries: readonly TelemetryEntry[]) => void;
 }
@@ -89,15 +91,16 @@ export class DeadbandRules {
     this.#deps.observe?.({ ...sample, key, value });
     const over = this.#alarmsOver(sample, key, state, rules);
     if (rules.report === false) return over;
-    const wasRaised = state.thresholds.isRaised || this.#deps.standing?.has(alarmKey(key)) === true;
+    const alarmPlace = this.#alarmPlace(sample, key);
+    const wasRaised = state.thresholds.isRaised || this.#deps.standing?.has(alarmPlace) === true;
     const alarm = isNumber(value) && sample.isPart !== true ? state.thresholds.evaluate(value, rules.alarms ?? []) : undefined;
     if (alarm !== undefined) {
       this.#note(state, sample, value);
       // That all is well, said for the first time, is no alarm.
-      const entry = toEntry(sample, key, value, wasRaised || state.thresholds.isRaised ? 'alarm' : 'regular');
-      this.#deps.standing?.note(alarmKey(key), { sensor: sample.sensor, reading: sample.key }, state.thresholds.isRaised);
+      const entry = this.#entryOf(sample, key, value, wasRaised || state.thresholds.isRaised ? 'alarm' : 'regular');
+      this.#deps.standing?.note(alarmPlace, { sensor: sample.sensor, reading: sample.key }, state.thresholds.isRaised);
       const tooMany = this.#deps.standing?.takeTooMany() ?? [];
-      const forgotten = tooMany.map((gone) => toEntry(sample, gone, ALARM_REMOVED, 'alarm'));
+      const forgotten = tooMany.map((gone) => toEntry(sample, placeOf(gone), ALARM_REMOVED, 'alarm'));
       return [...over, entry, { ...entry, key: alarmKey(key), value: alarm }, ...forgotten];
     }
     return [...over, ...this.#worthReporting(sample, key, value, state, rules)];
@@ -107,15 +110,16 @@ export class DeadbandRules {
   #alarmsOver(sample: Sample, key: string, state: KeyState, rules: KeyRules): TelemetryEntry[] {
     const { standing } = this.#deps;
     if (standing === undefined) return [];
-    standing.seen(alarmKey(key));
-    const others = standing.takeOthersOf(sample.sensor, sample.key, alarmKey(key));
+    const alarmPlace = this.#alarmPlace(sample, key);
+    standing.seen(alarmPlace);
+    const others = standing.takeOthersOf(sample.sensor, sample.key, alarmPlace);
     const isWatched = rules.report !== false && (rules.alarms ?? []).length > 0;
-    const unwatched = !isWatched && standing.has(alarmKey(key)) ? [alarmKey(key)] : [];
+    const unwatched = !isWatched && standing.has(alarmPlace) ? [alarmPlace] : [];
     for (const gone of unwatched) {
       standing.note(gone, { sensor: sample.sensor }, false);
       state.thresholds = new AlarmThresholds();
     }
-    return [...others, ...unwatched].map((gone) => toEntry(sample, gone, ALARM_CLEAR, 'alarm'));
+    return [...others, ...unwatched].map((gone) => toEntry(sample, placeOf(gone), ALARM_CLEAR, 'alarm'));
   }
 
   #worthReporting(sample: Sample, key: string, value: JsonValue, state: KeyState, rules: KeyRules): TelemetryEntry[] {
@@ -134,7 +138,7 @@ export class DeadbandRules {
       return [];
     }
     this.#note(state, sample, value);
-    return [toEntry(sample, key, value, 'regular')];
+    return [this.#entryOf(sample, key, value, 'regular')];
   }
 
   #reportWaiting(state: KeyState): void {
@@ -145,7 +149,20 @@ export class DeadbandRules {
     if (this.#deps.rulesFor(sample.sensor, sample.key)?.report === false) return;
     // The interval counts from the report, not from the sample that waited for it.
     state.reported = { value, atMs: Math.max(sample.monotonicMs, this.#deps.clock.monotonicMs()) };
-    this.#deps.report([toEntry(sample, key, value, 'regular')]);
+    this.#deps.report([this.#entryOf(sample, key, value, 'regular')]);
+  }
+
+  #deviceOf(sensor: string): string {
+    return this.#deps.deviceOf?.(sensor) ?? 'self';
+  }
+
+  /** Name of the place of a reading's alarm. */
+  #alarmPlace({ sensor }: Sample, key: string): string {
+    return placeText({ device: this.#deviceOf(sensor), key: alarmKey(key) });
+  }
+
+  #entryOf(sample: Sample, key: string, value: JsonValue, entryClass: TelemetryEntry['class']): TelemetryEntry {
+    return toEntry(sample, { device: this.#deviceOf(sample.sensor), key }, value, entryClass);
   }
 
   #note(state: KeyState, sample: Sample, value: JsonValue): void {
@@ -216,10 +233,9 @@ function roundTo(value: number, places: number): number {
   return Math.sign(value) * Number(`${Math.round(shifted)}e-${places}`) + 0;
 }
 
-function toEntry(sample: Sample, key: string, value: JsonValue, entryClass: TelemetryEntry['class']): TelemetryEntry {
+function toEntry(sample: Sample, place: StatePlace, value: JsonValue, entryClass: TelemetryEntry['class']): TelemetryEntry {
   return {
-    device: 'self',
-    key,
+    ...place,
     value,
     bootId: sample.bootId,
     monotonicMs: sample.monotonicMs,

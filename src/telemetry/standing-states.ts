@@ -13,12 +13,28 @@ export interface StateOwner {
   readonly reading?: string;
 }
 
+/** Where the platform has a state: under a key of a device. */
+export interface StatePlace {
+  readonly device: string;
+  readonly key: string;
+}
+
+/** Name of a place; the gateway's own places are called by their keys. */
+export function placeText({ device, key }: StatePlace): string {
+  return device === 'self' ? key : `${device}\n${key}`;
+}
+
+export function placeOf(text: string): StatePlace {
+  const end = text.indexOf('\n');
+  return end === -1 ? { device: 'self', key: text } : { device: text.slice(0, end), key: text.slice(end + 1) };
+}
+
 /** Far more than a person would look at; whoever makes keys up as they go must fill neither the memory nor the disk. */
 const MAX_STANDING = 2_000;
 
 export class StandingStates {
   readonly #file: StateFile;
-  /** By the key under which the platform knows it; the one that was seen longest ago comes first. */
+  /** By the name of its place on the platform; the one that was seen longest ago comes first. */
   readonly #standing: Map<string, StateOwner>;
 
   private constructor(file: StateFile, standing: readonly [string, StateOwner][]) {

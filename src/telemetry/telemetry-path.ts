@@ -4,8 +4,7 @@
  *   sampler → report rules → outbox (durable) → uploader → platform
  */
 import { join } from 'node:path';
-import { givesStill, readingsOf, rulesOfReading } from '../config/keys/sensor-keys.ts';
-import type { AgentConfig, SensorConfig } from '../config/schema/agent-config.ts';
+import type { AgentConfig } from '../config/schema/agent-config.ts';
 import { messageOf } from '../errors/agent-error.ts';
 import { endedWithin } from '../host/bounded-wait.ts';
 import { given } from '../host/given.ts';
@@ -16,17 +15,23 @@ import { StateFile } from '../host/state-file.ts';
 import type { TimeSync } from '../host/time-sync.ts';
 import type { OutboxStatus, PatientOutbox, TelemetryEntry } from '../outbox/outbox.ts';
 import type { DeviceApi } from '../platform/device-api.ts';
-import { sendableKey } from '../platform/wire-values.ts';
 import type { PlatformConnection } from '../provisioning/platform-connection.ts';
 import type { Sample } from '../sensors/kind/sensor.ts';
 import { ALARM_REMOVED } from './alarm-thresholds.ts';
+import { ConfiguredSensors } from './configured-sensors.ts';
 import { DAILY_BUDGET_FORMAT, DailyBudget, type SentToday, sentTodayFrom } from './daily-budget.ts';
-import { DeadbandRules, type KeyRules } from './deadband-rules.ts';
+import { DeadbandRules } from './deadband-rules.ts';
 import { type AdaptedEntries, EntryCheck } from './entry-check.ts';
 import { LatestValues } from './latest-values.ts';
-import { STANDING_STATES_FORMAT, StandingStates, type StateOwner } from './standing-states.ts';
+import { placeOf, placeText, STANDING_STATES_FORMAT, StandingStates, type StatePlace } from './standing-states.ts';
 import { UploadTimes } from './upload-times.ts';
 import { Uploader } from './uploader.ts';
+
+export interface AttachedTelemetry {
+  /** Id of the device that a sensor with such a setting belongs to; the gateway's without one. */
+  readonly idOf: (slot: string | undefined) => string;
+  readonly outbox: Pick<PatientOutbox, 'append' | 'take' | 'flush'>;
+}
 
 export interface TelemetryPathDeps extends Pick<HostMachine, 'clock' | 'files'> {
   /** Asked at each use: reload and live settings change it. */
@@ -39,6 +44,8 @@ export interface TelemetryPathDeps extends Pick<HostMachine, 'clock' | 'files'> 
     readonly deviceApi: Pick<DeviceApi, 'postTelemetry' | 'prepareTelemetry'>;
   };
   readonly onAcknowledged?: () => void;
+  /** Attached devices: the device of a sensor, and where its entries go; absent without any. */
+  readonly attached?: AttachedTelemetry;
   /** Sees every value after conversion, reported or not; undefined for one that came and may be held against nothing. */
   readonly observe?: (sensor: string, key: string, value: JsonValue | undefined) => void;
   /** Told of entries once they are durable; the demo's second account. */
@@ -49,8 +56,6 @@ export interface TelemetryPathDeps extends Pick<HostMachine, 'clock' | 'files'> 
 const KEEP_BUDGET_EVERY_MS = 60_000;
 /** A disk that has not taken an entry by then may never take it, and counts as stuck to alarms: what can be sent is sent without it. */
 const FLUSH_WITHIN_MS = 5_500;
-/** Taken out, sensors give what is left of their windows as they close, seconds later; beside those of one change nobody takes out more. */
-const MAX_LEFT = 100;
 
 export class TelemetryPath {
   readonly outbox: PatientOutbox;
@@ -64,11 +69,7 @@ export class TelemetryPath {
   readonly #check: EntryCheck;
   readonly #spentFile: StateFile;
   readonly #standing: StandingStates;
-  #configured: readonly SensorConfig[] = [];
-  /** Sensors as they were when they were taken out, the latest last. */
-  readonly #left = new Map<string, SensorConfig>();
-  /** Sensors as they were before a change, until the end of its turn: windows that it ends give what they hold within it. */
-  #before: readonly SensorConfig[] = [];
+  readonly #sensors: ConfiguredSensors;
   #keptBytes: number | undefined;
   #cancelKeeping: () => void;
 
@@ -82,6 +83,7 @@ export class TelemetryPath {
     this.#standing = kept.standing;
     this.outbox = outbox;
     this.#check = new EntryCheck(deps.log);
+    this.#sensors = new ConfiguredSensors(() => deps.config().sensors);
     this.#spentFile = kept.file;
     this.#cancelKeeping = deps.clock.after(KEEP_BUDGET_EVERY_MS, () => this.#keepBudget());
     this.budget = new DailyBudget(
@@ -109,8 +111,9 @@ export class TelemetryPath {
     });
     this.#rules = new DeadbandRules({
       clock: deps.clock,
-      rulesFor: (sensor, key) => this.#rulesFor(sensor, key),
-      onWaiting: (sample) => this.outbox.take([sample]),
+      rulesFor: (sensor, key) => this.#sensors.rulesFor(sensor, key),
+      onWaiting: (sample) => this.#outboxOf(this.#deviceOf(sample.sensor)).take([sample]),
+      deviceOf: (sensor) => this.#deviceOf(sensor),
       report: (entries) => void this.append(entries),
       standing: this.#standing,
       observe: ({ sensor, key, value, isPart }) => {
@@ -155,49 +158,56 @@ export class TelemetryPath {
 
   /** A sensor's failing and mending is telemetry too: `<sensor>_state`. */
   reportSensor(sensor: string, state: string, isFailing: boolean): void {
-    const key = `${sensor}_state`;
-    const isAlarm = isFailing || this.#standing.has(key);
-    this.#standing.note(key, { sensor }, isFailing);
-    void this.append([this.#ownEntry(key, state, isAlarm ? 'alarm' : 'regular')]);
+    const place = { device: this.#deviceOf(sensor), key: `${sensor}_state` };
+    const text = placeText(place);
+    const isAlarm = isFailing || this.#standing.has(text);
+    this.#standing.note(text, { sensor }, isFailing);
+    void this.append([this.#ownEntry(place, state, isAlarm ? 'alarm' : 'regular')]);
   }
 
   /** Ends what stands of sensors and readings that are no longer configured: nobody else would ever say that it is over. */
   configured(sensors: ReadonlySet<string>): void {
-    for (const sensor of this.#configured) if (!sensors.has(sensor.name)) this.#left.set(sensor.name, sensor);
-    const most = Math.max(MAX_LEFT, this.#configured.length);
-    for (const name of this.#left.keys()) if (sensors.has(name) || this.#left.size > most) this.#left.delete(name);
-    this.#before = this.#configured;
-    queueMicrotask(() => {
-      this.#before = [];
-    });
-    this.#configured = this.#deps.config().sensors.filter(({ name }) => sensors.has(name));
-    const readings = new Map(this.#configured.map((sensor) => [sensor.name, readingsOf(sensor, sendableKey)]));
-    const isConfigured = ({ sensor, reading }: StateOwner): boolean =>
-      sensors.has(sensor) && (reading === undefined || readings.get(sensor)?.includes(reading) !== false);
+    const isConfigured = this.#sensors.configured(sensors);
     this.#rules.keepOnly(isConfigured);
     const gone = this.#standing.takeGone(isConfigured);
-    if (gone.length > 0) void this.append(gone.map((key) => this.#ownEntry(key, ALARM_REMOVED, 'alarm')));
+    if (gone.length > 0) void this.append(gone.map((text) => this.#ownEntry(placeOf(text), ALARM_REMOVED, 'alarm')));
   }
 
   /** Entries of the agent's own, beside the sensors'. Resolves when they are durable; never rejects, a loss is logged and counted by the outbox. */
   async append(given: readonly TelemetryEntry[]): Promise<void> {
     const entries = this.#check.check(given);
+    const own = entries.filter(({ device }) => device === 'self');
+    const others = own.length === entries.length ? [] : entries.filter(({ device }) => device !== 'self');
+    await Promise.all([this.#keep(this.outbox, own), this.#keep(this.#outboxOf('attached'), others)]);
+  }
+
+  /** Makes what waits durable as far as the disk takes it, sends what can be sent until the signal aborts, and closes the outbox. */
+  async drainAndClose(signal: AbortSignal): Promise<void> {
+    this.#rules.close();
+    const { attached, clock } = this.#deps;
+    await endedWithin(clock, FLUSH_WITHIN_MS, Promise.all([this.outbox.flush(), attached?.outbox.flush()]), signal);
+    await this.uploader.drain(signal);
+    this.#keepBudget();
+    this.#cancelKeeping();
+    await Promise.all([this.outbox.close(), this.#spentFile.close(), this.#standing.close()]);
+  }
+
+  async #keep(outbox: Pick<PatientOutbox, 'append'>, entries: readonly TelemetryEntry[]): Promise<void> {
+    if (entries.length === 0) return;
     try {
-      await this.outbox.append(entries);
+      await outbox.append(entries);
       this.#deps.onDurable?.(entries);
     } catch (error) {
       this.#deps.log.error({ error: messageOf(error), entries: entries.length }, 'readings could not be kept');
     }
   }
 
-  /** Makes what waits durable as far as the disk takes it, sends what can be sent until the signal aborts, and closes the outbox. */
-  async drainAndClose(signal: AbortSignal): Promise<void> {
-    this.#rules.close();
-    await endedWithin(this.#deps.clock, FLUSH_WITHIN_MS, this.outbox.flush(), signal);
-    await this.uploader.drain(signal);
-    this.#keepBudget();
-    this.#cancelKeeping();
-    await Promise.all([this.outbox.close(), this.#spentFile.close(), this.#standing.close()]);
+  #deviceOf(sensor: string): string {
+    return this.#deps.attached?.idOf(this.#sensors.deviceOf(sensor)) ?? 'self';
+  }
+
+  #outboxOf(device: string): Pick<PatientOutbox, 'append' | 'take'> {
+    return device === 'self' ? this.outbox : (this.#deps.attached?.outbox ?? this.outbox);
   }
 
   /** The cost of the first post is kept at once, whatever its answer: a process that ends within each minute forgets no more. */
@@ -219,22 +229,8 @@ export class TelemetryPath {
     this.#spentFile.save({ ...today });
   }
 
-  #ownEntry(key: string, value: JsonValue, entryClass: TelemetryEntry['class']): TelemetryEntry {
+  #ownEntry(place: StatePlace, value: JsonValue, entryClass: TelemetryEntry['class']): TelemetryEntry {
     const { bootId } = this.#deps.clock;
-    return { device: 'self', key, value, bootId, monotonicMs: this.#deps.clock.monotonicMs(), class: entryClass };
-  }
-
-  /**
-   * Rules of a reading; of a sensor that is no longer configured its last ones, without alarms, which nobody would clear; the same for a reading that a changed sensor no
-   * longer gives, or did not report before. Of a sensor that never was configured nothing goes out.
-   */
-  #rulesFor(sensor: string, key: string): KeyRules | undefined {
-    const config = this.#deps.config().sensors.find(({ name, enabled }) => name === sensor && enabled);
-    const left = config === undefined ? this.#left.get(sensor) : this.#before.find(({ name }) => name === sensor);
-    const rulesBefore = left === undefined ? undefined : rulesOfReading(left, key);
-    if (config === undefined) return left === undefined ? { report: false } : { ...rulesBefore, alarms: [] };
-    const isOver =
-      left !== undefined && (rulesBefore?.report === false || !givesStill(config, { before: left, reading: key, keyOf: sendableKey }));
-    return isOver ? { ...rulesBefore, alarms: [] } : rulesOfReading(config, key);
+    return { ...place, value, bootId, monotonicMs: this.#deps.clock.monotonicMs(), class: entryClass };
   }
 }

@@ -12,7 +12,7 @@ import { withinMs } from '../../host/bounded-wait.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { EntryColumns } from '../../outbox/outbox.ts';
 import type { UploadAnswer } from '../../platform/device-api.ts';
-import { answerText } from '../answers/upload-actions.ts';
+import { reasonFor } from '../answers/upload-waits.ts';
 
 type FailingAnswer = Exclude<UploadAnswer, { kind: 'accepted' }>;
 
@@ -91,7 +91,7 @@ export class FanOut {
     if (signal.aborted) return failed[0]?.answer ?? { kind: 'busy', text: 'the upload was ended' };
     if (this.#isAway) return this.#away(failed.map(({ answer }) => answer));
     for (const { part, answer } of failed) {
-      await this.#deps.held.move(part.device, part.rows, answerText(answer), signal);
+      await this.#deps.held.move(part.device, part.rows, reasonFor(answer), signal);
       this.#settle(part);
     }
     return waiting.length === 0 ? ACCEPTED : this.#postParts(waiting, signal);

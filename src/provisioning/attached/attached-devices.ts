@@ -1,0 +1,165 @@
+/**
+ * All attached devices of this gateway: those in the slots of the configuration, and those that were taken out of it and still hold entries. Made
+ * when their names are known, each with credentials of its own in `known/<hash>/`.
+ */
+import { join } from 'node:path';
+import type { JsonValue } from '../../host/json.ts';
+import { Listeners } from '../../host/listeners.ts';
+import { keepRunning } from '../../host/loops.ts';
+import type { TelemetryRows, UploadAnswer } from '../../platform/device-api.ts';
+import type { CredentialsSettings } from '../obtain-credentials.ts';
+import { AttachedDevice, type AttachedDeviceDeps } from './attached-device.ts';
+import type { DeviceNames } from './device-names.ts';
+
+export interface AttachedDevicesDeps extends Omit<AttachedDeviceDeps, 'openApi' | 'provision'> {
+  readonly names: DeviceNames;
+  /** Folder with a folder for each device. */
+  readonly folder: string;
+  readonly placeName: (device: string) => string;
+  /** Settings of the credentials of a device in a slot; undefined of one that is in none. */
+  readonly credentials: (id: string) => CredentialsSettings | undefined;
+}
+
+/** Way to the platform, once its certificates are read. */
+export type AttachedWay = Pick<AttachedDeviceDeps, 'openApi' | 'provision'>;
+
+interface Running {
+  readonly device: AttachedDevice;
+  readonly ended: AbortController;
+  run: Promise<void>;
+}
+
+/** Devices that are provisioned side by side. */
+const PROVISIONED_AT_ONCE = 4;
+/** So long after the start devices without credentials are waited for; after that, their entries are held apart. */
+const SETTLING_MS = 60_000;
+
+export class AttachedDevices {
+  readonly #deps: AttachedDevicesDeps;
+  readonly #devices = new Map<string, Running>();
+  /** Devices that a person removed in this run: what is left of them is given up. */
+  readonly #removed = new Set<string>();
+  readonly #made = new Listeners<[AttachedDevice]>();
+  #way: AttachedWay | undefined;
+  #openedAtMs = 0;
+  #signal: AbortSignal | undefined;
+  #provisioning = 0;
+  readonly #turns: (() => void)[] = [];
+
+  /** Calls back with each device that is made. */
+  readonly onMade = this.#made.add;
+
+  constructor(deps: AttachedDevicesDeps) {
+    this.#deps = deps;
+  }
+
+  /** Begins to speak to the platform. */
+  open(way: AttachedWay): void {
+    const turned: AttachedWay['provision'] = (request, signal) => this.#inTurn(() => way.provision(request, signal));
+    this.#way = { ...way, provision: turned };
+    this.#openedAtMs = this.#deps.clock.monotonicMs();
+    for (const id of this.#deps.names.present) this.#make(id);
+  }
+
+  /** Devices that were made, each with what is known of it. */
+  get list(): readonly AttachedDevice[] {
+    return [...this.#devices.values()].map(({ device }) => device);
+  }
+
+  find(id: string): AttachedDevice | undefined {
+    return this.#devices.get(id)?.device;
+  }
+
+  /** Says why no window is sent yet, in words; undefined when it can be. */
+  readonly settling = (): string | undefined => {
+    const { names, clock } = this.#deps;
+    if (this.#way === undefined) return 'attached devices wait for the way to the platform';
+    const states = this.list.map(({ state }) => state);
+    if (!states.includes('provisioning') && names.unidentified.length === 0) return undefined;
+    const isEarly = clock.monotonicMs() - this.#openedAtMs < SETTLING_MS;
+    const isNobodyReady = states.includes('provisioning') && !states.includes('ready') && !states.includes('blocked');
+    return isEarly || isNobodyReady ? 'attached devices are being provisioned' : undefined;
+  };
+
+  /** Posts entries that were kept under a device's id, or under a slot whose device was not known. */
+  readonly post = async (kept: string, rows: TelemetryRows, signal: AbortSignal): Promise<UploadAnswer> => {
+    const id = this.#deps.names.resolve(kept);
+    if (id === undefined) return { kind: 'unauthorised', status: 0, text: 'the serial number of its device is not known yet' };
+    if (this.#removed.has(id) && !this.#devices.has(id)) {
+      this.#deps.log.warn({ device: id, entries: rows.keys.length }, 'entries of a removed device are given up');
+      return { kind: 'accepted' };
+    }
+    return await this.#make(id).post(rows, signal);
+  };
+
+  /** Takes a reading that may be a serial number. */
+  observe(sensor: string, key: string, value: JsonValue): void {
+    const { names } = this.#deps;
+    if (names.observe(sensor, key, value).length > 0 && this.#way !== undefined) for (const id of names.present) this.#make(id);
+  }
+
+  /** Keeps the devices' credentials until the signal aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    this.#signal = signal;
+    for (const one of this.#devices.values()) this.#start(one, signal);
+    await new Promise<void>((resolve) => {
+      if (signal.aborted) resolve();
+      else signal.addEventListener('abort', () => resolve(), { once: true });
+    });
+    await Promise.all([...this.#devices.values()].map(({ run }) => run));
+  }
+
+  /** Ends a device; the next use makes it anew. Resolves when nothing of it runs. */
+  async end(id: string, { isRemoved }: { readonly isRemoved: boolean }): Promise<void> {
+    const running = this.#devices.get(id);
+    this.#devices.delete(id);
+    if (isRemoved) this.#removed.add(id);
+    running?.ended.abort();
+    await running?.run;
+    await running?.device.deviceApi.close();
+  }
+
+  /** Makes the devices in the slots that are not there. */
+  remake(): void {
+    for (const id of this.#deps.names.present) this.#make(id);
+  }
+
+  #make(id: string): AttachedDevice {
+    const known = this.#devices.get(id);
+    if (known !== undefined) return known.device;
+    const { names, placeName, credentials } = this.#deps;
+    if (this.#way === undefined) throw new Error('attached devices are made before there is a way to the platform');
+    const folder = join(this.#deps.folder, placeName(id));
+    const device = new AttachedDevice({ ...this.#deps, ...this.#way }, { id, name: names.nameOf(id), folder, credentials: credentials(id) });
+    const running: Running = { device, ended: new AbortController(), run: Promise.resolve() };
+    this.#devices.set(id, running);
+    this.#removed.delete(id);
+    if (this.#signal !== undefined) this.#start(running, this.#signal);
+    this.#made.tell(device);
+    return device;
+  }
+
+  #start(running: Running, signal: AbortSignal): void {
+    const { clock, log, files } = this.#deps;
+    const { device, ended } = running;
+    const run = async (either: AbortSignal): Promise<void> => {
+      await files.makeFolder(device.folder);
+      await device.run(either);
+    };
+    const either = AbortSignal.any([signal, ended.signal]);
+    running.run = keepRunning({ clock, log, name: `credentials of ${device.id}`, run }, either);
+  }
+
+  /** A few at once: the first start of a hundred devices is spread. */
+  async #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#provisioning >= PROVISIONED_AT_ONCE) await new Promise<void>((resolve) => this.#turns.push(resolve));
+    else this.#provisioning += 1;
+    try {
+      return await work();
+    } finally {
+      const next = this.#turns.shift();
+      if (next === undefined) this.#provisioning -= 1;
+      else next();
+    }
+  }
+}
