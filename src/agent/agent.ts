@@ -159,13 +159,14 @@ export class Agent {
 
   /** Waits for what the configuration names and for credentials, and then speaks to the platform until the loops end. */
   async #runPlatform(signal: AbortSignal): Promise<void> {
-    const { platform, telemetry } = this.#parts;
+    const { platform, telemetry, attached } = this.#parts;
     await this.#common.file.untilThere(['platform', 'provisioning'], signal);
     await platform.connect(signal);
     const loops: Loops = {
       uploader: (loopSignal) => telemetry.uploader.run(loopSignal),
       remote: (loopSignal) => runRemote(this.#parts, loopSignal),
       credentials: (loopSignal) => platform.watchCredentials(loopSignal),
+      ...(attached === undefined ? {} : { devices: (loopSignal) => attached.run(loopSignal) }),
     };
     await this.#keepRunning(loops, signal);
   }
@@ -177,12 +178,13 @@ export class Agent {
 
   /** Applies a live setting or a reload to the parts that do not ask each time. */
   #takeUp(config: AgentConfig): void {
-    const { hardware, telemetry, attributes } = this.#parts;
+    const { hardware, telemetry, attached, attributes } = this.#parts;
     const { log, file, alerts } = this.#common;
     // Somebody on the machine may have set another one.
     if (config.log.level !== this.#configuredLogLevel) log.level = config.log.level;
     this.#configuredLogLevel = config.log.level;
     telemetry.outbox.changeCommitAge(config.outbox.commitAgeMs);
+    attached?.outbox.changeCommitAge(config.outbox.commitAgeMs);
     telemetry.configured(new Set(config.sensors.filter(({ enabled }) => enabled).map(({ name }) => name)));
     attributes.configurationChanged(file.hash);
     void hardware.configure(config).catch((error: unknown) => alerts.raise('sensors', `sensors could not be changed: ${messageOf(error)}`));
@@ -197,7 +199,7 @@ export class Agent {
     const { machine, log, file, timeSync } = this.#common;
     const { clock } = machine;
     const { drainMs } = file.live.current.shutdown;
-    const { stateFolder, telemetry, platform, hardware, attributes, rpc, page } = this.#parts;
+    const { stateFolder, telemetry, attached, platform, hardware, attributes, rpc, page } = this.#parts;
     this.#notifier.stopping(drainMs + CLOSE_WITHIN_MS);
     log.info({ drainMs }, 'stopping');
     const attempt = closingStep({ clock, log, withinMs: drainMs + CLOSE_WITHIN_MS });
@@ -207,7 +209,9 @@ export class Agent {
     this.#loops.abort();
     await attempt('end the loops', () => this.#running);
     await attempt('close the status page', () => page.close());
-    await attempt('drain the outbox', () => telemetry.drainAndClose(drained.signal));
+    await attempt('drain the outbox', () =>
+      Promise.all([telemetry.drainAndClose(drained.signal), attached?.drainAndClose(drained.signal)]),
+    );
     cancel();
     await attempt('close the journal', () => Promise.all([rpc.close(), attributes.close()]));
     await attempt('close the connections', () => platform.close());

@@ -43,12 +43,15 @@ import { statusCalls } from '../status/control-calls.ts';
 import type { AgentStatus } from '../status/shape/agent-status.ts';
 import { StatusPublisher } from '../status/status-publisher.ts';
 import { TelemetryPath } from '../telemetry/telemetry-path.ts';
+import { AttachedParts, gatewayOutbox } from './attached-parts.ts';
 import { HardwareParts } from './hardware-parts.ts';
 import type { Machine } from './machine.ts';
 
 export interface AgentParts {
   readonly stateFolder: StateFolder;
   readonly telemetry: TelemetryPath;
+  /** Undefined where the configuration has no devices. */
+  readonly attached?: AttachedParts;
   readonly platform: PlatformConnection;
   readonly hardware: HardwareParts;
   readonly firmware: FirmwareUpdates;
@@ -115,12 +118,20 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
     await platform.leaveOtherBoard();
     await setFormerQueueAside({ stateFolder: path, files, store: platform.store, log });
   };
-  const telemetry = await TelemetryPath.open({
-    ...{ config: current, clock: rightClock, files, log, timeSync, platform, ...given({ onDurable: deps.onDurable }) },
+  const onAcknowledged = (): void => hardware.actuators.control.contact.heard();
+  const attached = await AttachedParts.open(
+    { ...{ machine, log, timeSync, rightClock, config: current, platform, expectFolder, onAcknowledged }, telemetry: () => telemetry },
+    signal,
+  );
+  const telemetry: TelemetryPath = await TelemetryPath.open({
+    ...{ config: current, clock: rightClock, files, log, timeSync, platform, ...given({ onDurable: deps.onDurable, attached }) },
     openOutbox: () =>
-      openOutbox({ stateFolder: path, config: config.outbox, clock: rightClock, files, log, timeSync, expectFolder }, signal),
-    onAcknowledged: () => hardware.actuators.control.contact.heard(),
-    observe: (sensor, key, value) => hardware.actuators.rules.take(sensor, key, value),
+      openOutbox({ stateFolder: path, config: gatewayOutbox(config), clock: rightClock, files, log, timeSync, expectFolder }, signal),
+    onAcknowledged,
+    observe: (sensor, key, value) => {
+      hardware.actuators.rules.take(sensor, key, value);
+      attached?.observe(sensor, key, value);
+    },
   });
   platform.contact.onRestarted((lastHeardAtMs) => telemetry.platformRestarted(lastHeardAtMs));
   telemetryOpened.resolve(telemetry);
@@ -186,7 +197,7 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
     platformCalls({ platform, stateFolder: path, machine, log, restart: deps.restart }),
   ];
   const listen = (): Promise<Held> => openControlSockets({ runFolder, machine, log, alerts, calls }, signal);
-  return { stateFolder, telemetry, platform, hardware, firmware, attributes, rpc, listen, page };
+  return { stateFolder, telemetry, platform, hardware, firmware, attributes, rpc, listen, page, ...given({ attached }) };
 }
 
 /** Speaks with the platform until the signal aborts. When one loop fails all end, so that no kind of poll ever runs twice. */

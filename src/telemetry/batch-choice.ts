@@ -10,7 +10,7 @@ import type { DailyBudget } from './daily-budget.ts';
 export interface BatchChoiceDeps {
   readonly outbox: Pick<Outbox, 'peek'>;
   readonly clock: Clock;
-  readonly budget: DailyBudget;
+  readonly budget: Pick<DailyBudget, 'isSpent'>;
   readonly judge: Pick<UploadJudge, 'nextAlone' | 'quarantine' | 'empty500'>;
   readonly waits: Pick<UploadWaits, 'refusals'>;
   readonly limits: () => BatchLimits;

@@ -30,7 +30,7 @@ import { Uploader } from './uploader.ts';
 export interface AttachedTelemetry {
   /** Id of the device that a sensor with such a setting belongs to; the gateway's without one. */
   readonly idOf: (slot: string | undefined) => string;
-  readonly outbox: Pick<PatientOutbox, 'append' | 'take' | 'flush'>;
+  readonly outbox: Pick<PatientOutbox, 'append' | 'take' | 'resendRecent'>;
 }
 
 export interface TelemetryPathDeps extends Pick<HostMachine, 'clock' | 'files'> {
@@ -148,7 +148,8 @@ export class TelemetryPath {
   /** The platform has restarted: what it acknowledged shortly before its last answer goes once more. */
   platformRestarted(lastHeardAtMs: number): void {
     const { resendWindowMs } = this.#deps.config().platform;
-    if (resendWindowMs > 0) this.outbox.resendRecent(lastHeardAtMs - resendWindowMs);
+    if (resendWindowMs <= 0) return;
+    for (const outbox of [this.outbox, this.#deps.attached?.outbox]) outbox?.resendRecent(lastHeardAtMs - resendWindowMs);
   }
 
   /** Readings from the sampler. */
@@ -184,8 +185,7 @@ export class TelemetryPath {
   /** Makes what waits durable as far as the disk takes it, sends what can be sent until the signal aborts, and closes the outbox. */
   async drainAndClose(signal: AbortSignal): Promise<void> {
     this.#rules.close();
-    const { attached, clock } = this.#deps;
-    await endedWithin(clock, FLUSH_WITHIN_MS, Promise.all([this.outbox.flush(), attached?.outbox.flush()]), signal);
+    await endedWithin(this.#deps.clock, FLUSH_WITHIN_MS, this.outbox.flush(), signal);
     await this.uploader.drain(signal);
     this.#keepBudget();
     this.#cancelKeeping();

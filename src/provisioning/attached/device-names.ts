@@ -128,7 +128,8 @@ export class DeviceNames {
 
   /** Gives a device another name here. */
   rename(id: string, name: string): void {
-    this.#known.set(id, { ...this.#known.get(id), name });
+    // In a template braces would be placeholders.
+    this.#known.set(id, { ...this.#known.get(id), name: name.replace(/[{}]/g, '') });
     this.#save();
   }
 
@@ -136,6 +137,11 @@ export class DeviceNames {
   forget(id: string): void {
     this.#known.delete(id);
     this.#save();
+  }
+
+  /** Resolves when what is known is durable, or could not be made so. Idempotent. */
+  close(): Promise<void> {
+    return this.#deps.file.close();
   }
 
   /** Takes a reading; returns the slots whose device is another from now on. */

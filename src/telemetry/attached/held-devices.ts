@@ -13,8 +13,7 @@ import { keepRunning } from '../../host/loops.ts';
 import type { HostMachine } from '../../host/machine.ts';
 import { asAppended, type EntryColumns, type OutboxStatus, type PatientOutbox } from '../../outbox/outbox.ts';
 import type { UploadAnswer } from '../../platform/device-api.ts';
-import type { DailyBudget } from '../daily-budget.ts';
-import { Uploader, type UploadSettings } from '../uploader.ts';
+import { Uploader, type UploaderDeps, type UploadSettings } from '../uploader.ts';
 
 export interface HeldDevicesDeps extends Pick<HostMachine, 'clock' | 'files'> {
   /** Folder with a folder for each device. */
@@ -24,7 +23,7 @@ export interface HeldDevicesDeps extends Pick<HostMachine, 'clock' | 'files'> {
   readonly openOutbox: (folder: string) => Promise<PatientOutbox>;
   readonly post: (device: string, rows: EntryColumns, signal: AbortSignal) => Promise<UploadAnswer>;
   readonly settings: () => UploadSettings;
-  readonly budget: DailyBudget;
+  readonly budget: UploaderDeps['budget'];
   readonly onAcknowledged: () => void;
 }
 
@@ -52,23 +51,21 @@ export class HeldDevices {
   readonly #ending = new Map<string, Promise<void>>();
   #signal: AbortSignal | undefined;
 
-  private constructor(deps: HeldDevicesDeps) {
+  constructor(deps: HeldDevicesDeps) {
     this.#deps = deps;
   }
 
-  /** Opens the places that an earlier run left. A folder that cannot be read is left as it is, and told. */
-  static async open(deps: HeldDevicesDeps): Promise<HeldDevices> {
-    const held = new HeldDevices(deps);
-    const { files, folder, log } = deps;
-    const names = await files.list(folder).catch(() => []);
-    for (const name of names) {
-      const device = await readDevice(deps, join(folder, name)).catch((error: unknown) => {
+  /** Opens the places that an earlier run left. A folder that cannot be read is left as it is, and told. @throws the disk's fault. */
+  async open(): Promise<void> {
+    const { files, folder, log } = this.#deps;
+    await files.makeFolder(folder);
+    for (const name of await files.list(folder)) {
+      const device = await readDevice(this.#deps, join(folder, name)).catch((error: unknown) => {
         log.error({ folder: join(folder, name), error: messageOf(error) }, 'a place of held entries cannot be read');
         return undefined;
       });
-      if (device !== undefined) await held.#open(device, undefined);
+      if (device !== undefined && !this.isHeld(device)) await this.#open(device, undefined);
     }
-    return held;
   }
 
   isHeld(device: string): boolean {

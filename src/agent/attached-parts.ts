@@ -1,0 +1,185 @@
+/**
+ * Attached devices of the agent, joined (outbox/DEVICES.md):
+ *
+ *   entries of a device ─▶ devices/outbox ─▶ windows ─▶ fan-out ─┬─▶ platform, with the device's token
+ *                                                               └─▶ devices/held/<device> ─▶ uploader of its own
+ */
+import { join } from 'node:path';
+import type { AgentConfig, OutboxConfig } from '../config/schema/agent-config.ts';
+import { endedWithin, outcomeWithin } from '../host/bounded-wait.ts';
+import { given } from '../host/given.ts';
+import type { JsonValue } from '../host/json.ts';
+import { loadLinearPatterns } from '../host/linear-pattern.ts';
+import type { AgentLog } from '../host/log.ts';
+import { keepRunning } from '../host/loops.ts';
+import { StateFile } from '../host/state-file.ts';
+import { openOutbox } from '../outbox/open-outbox.ts';
+import type { OutboxStatus, PatientOutbox } from '../outbox/outbox.ts';
+import { HostPace } from '../platform/host-pace.ts';
+import { HttpDeviceApi } from '../platform/http-device-api.ts';
+import { requestProvisioning } from '../platform/provision-request.ts';
+import { attachedContact } from '../provisioning/attached/attached-contact.ts';
+import { AttachedDevices, type AttachedWay } from '../provisioning/attached/attached-devices.ts';
+import { attachedCredentials, gatewayName } from '../provisioning/attached/attached-settings.ts';
+import { DEVICE_NAMES_FORMAT, DeviceNames } from '../provisioning/attached/device-names.ts';
+import type { PlatformConnection } from '../provisioning/platform-connection.ts';
+import { FanOut } from '../telemetry/attached/fan-out.ts';
+import { HeldDevices, placeName } from '../telemetry/attached/held-devices.ts';
+import type { TelemetryPath } from '../telemetry/telemetry-path.ts';
+import { Uploader, type UploadSettings } from '../telemetry/uploader.ts';
+import type { OpenPartsDeps } from './open-parts.ts';
+
+export interface AttachedPartsDeps extends Pick<OpenPartsDeps, 'machine' | 'timeSync' | 'rightClock'> {
+  readonly log: AgentLog;
+  readonly config: () => AgentConfig;
+  readonly platform: PlatformConnection;
+  /** Resolves when the state folder is this agent's alone. */
+  readonly expectFolder: () => Promise<void>;
+  readonly telemetry: () => Pick<TelemetryPath, 'budget' | 'uploads'>;
+  readonly onAcknowledged: () => void;
+}
+
+/** Shares of `outbox.maxBytes`: half for what waits of all devices, a quarter for those that are held, a quarter for the gateway. */
+const SHARES = { attached: 1 / 2, held: 1 / 4, gateway: 1 / 4 };
+const LEAST_BYTES = 1_000_000;
+/** A window is many devices' posts. */
+const WINDOW_POSTS = 20;
+const MAX_WINDOW_ENTRIES = 40_000;
+const MAX_WINDOW_BYTES = 8_000_000;
+const LOOK_WITHIN_MS = 5_000;
+/** A disk that has not taken an entry by then may never take it. */
+const FLUSH_WITHIN_MS = 5_500;
+
+export class AttachedParts {
+  readonly outbox: PatientOutbox;
+  readonly names: DeviceNames;
+  readonly devices: AttachedDevices;
+  readonly held: HeldDevices;
+  readonly uploader: Uploader;
+  readonly #deps: AttachedPartsDeps;
+
+  private constructor(deps: AttachedPartsDeps, names: DeviceNames, outbox: PatientOutbox, signal: AbortSignal) {
+    const { machine, rightClock: clock, log, platform, config, onAcknowledged } = deps;
+    const { files } = machine;
+    const { stateFolder } = config();
+    this.#deps = deps;
+    this.outbox = outbox;
+    this.names = names;
+    this.devices = new AttachedDevices({
+      ...{ names, log, files, placeName, clock, randomBytes: machine.randomBytes, board: platform.board },
+      folder: join(stateFolder, 'devices', 'known'),
+      credentials: (id) => attachedCredentials(config(), { slot: names.slotOf(id), name: names.nameOf(id), store: platform.store }),
+      held: () => platform.held,
+    });
+    const budget = { isSpent: () => deps.telemetry().budget.isSpent() };
+    const shared = { clock, log, budget, onAcknowledged };
+    const settings = (): UploadSettings => {
+      const { upload, outbox: kept } = config();
+      return { ...upload, ...given({ backlogRatePerS: kept.backlogRatePerS }) };
+    };
+    this.held = new HeldDevices({
+      ...{ ...shared, files, settings, post: this.devices.post },
+      folder: join(stateFolder, 'devices', 'held'),
+      openOutbox: (folder) => openOutbox({ ...outboxDeps(deps), stateFolder: folder, config: heldOutbox(config()) }, signal),
+    });
+    const fanOut = new FanOut({ clock, devices: this.devices, held: this.held, maxEntries: () => settings().maxBatchEntries });
+    this.uploader = new Uploader({
+      ...{ ...shared, outbox, settings: () => inWindows(settings()) },
+      postTelemetry: (rows, postSignal) => deps.telemetry().uploads.measure(() => fanOut.post(rows, postSignal)),
+    });
+  }
+
+  /** Undefined where the configuration has no devices, and never had. */
+  static async open(deps: AttachedPartsDeps, signal: AbortSignal): Promise<AttachedParts | undefined> {
+    const { machine, rightClock: clock, log, config, platform } = deps;
+    const { files } = machine;
+    const { devices, stateFolder, outbox, provisioning } = config();
+    const folder = join(stateFolder, 'devices');
+    // A disk that does not answer has none to tell of now.
+    const wasThere = (): Promise<boolean> => files.facts(folder).then((facts) => facts !== undefined, () => false);
+    if (devices.length === 0 && !(await outcomeWithin(clock, LOOK_WITHIN_MS, wasThere, () => false))) return undefined;
+    const hasPattern = devices.some(({ serialNumber }) => serialNumber?.pattern !== undefined);
+    const compile = hasPattern ? await loadLinearPatterns() : undefined;
+    const file = new StateFile({ ...DEVICE_NAMES_FORMAT, path: join(stateFolder, 'device-names.json'), files, clock, log });
+    const names = await DeviceNames.open({
+      ...{ file, clock, log, newPerDay: () => config().provisioning?.newPerDay ?? 5 },
+      gatewayName: () => gatewayName(platform, provisioning?.deviceName),
+      matches: (pattern, text) => compile?.(`^(?:${pattern})$`).test(text) ?? false,
+    });
+    names.configure(devices);
+    const share = { ...outbox, maxBytes: shareOf(outbox, SHARES.attached) };
+    const attached = await openOutbox({ ...outboxDeps(deps), stateFolder: folder, config: share }, signal);
+    return new AttachedParts(deps, names, attached, signal);
+  }
+
+  /** Id of the device of a slot; the gateway's without one. */
+  readonly idOf = (slot: string | undefined): string => (slot === undefined ? 'self' : this.names.idOf(slot));
+
+  /** Takes a reading, as local rules see it. */
+  observe(sensor: string, key: string, value: JsonValue | undefined): void {
+    if (value !== undefined) this.devices.observe(sensor, key, value);
+  }
+
+  /** Speaks with the platform until the signal aborts; begins when the gateway itself may. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { rightClock: clock, log } = this.#deps;
+    await this.held.open();
+    this.devices.open(await this.#way());
+    const loops = {
+      'devices’ credentials': (own: AbortSignal) => this.devices.run(own),
+      'devices’ uploads': (own: AbortSignal) => this.uploader.run(own),
+      'held devices': (own: AbortSignal) => this.held.run(own),
+    };
+    await Promise.all(Object.entries(loops).map(([name, run]) => keepRunning({ clock, log, name, run }, signal)));
+  }
+
+  /** Sends what can be sent until the signal aborts, and closes the outboxes. */
+  async drainAndClose(signal: AbortSignal): Promise<void> {
+    await endedWithin(this.#deps.rightClock, FLUSH_WITHIN_MS, this.outbox.flush(), signal);
+    if (this.devices.settling() === undefined) await this.uploader.drain(signal);
+    await Promise.all([this.outbox.close(), this.held.close(), this.names.close()]);
+  }
+
+  /** Counts of what waits of all devices, in the outbox that they share and in places of their own. */
+  status(): readonly OutboxStatus[] {
+    return [this.outbox.status(), ...this.held.list().map(({ outbox }) => outbox)];
+  }
+
+  async #way(): Promise<AttachedWay> {
+    const { platform, rightClock: clock } = this.#deps;
+    const settings = await platform.equip();
+    const shared = { ...settings, clock, connect: platform.attached.connect, contact: attachedContact(platform.contact) };
+    const pace = new HostPace({ clock });
+    return {
+      openApi: (token) => new HttpDeviceApi({ ...shared, pace: pace.ofAnotherClient(), token }),
+      provision: (request, signal) => requestProvisioning(request, shared, signal),
+    };
+  }
+}
+
+/** The gateway's own outbox, beside those of its devices. */
+export function gatewayOutbox({ outbox, devices }: Pick<AgentConfig, 'outbox' | 'devices'>): OutboxConfig {
+  return devices.length === 0 ? outbox : { ...outbox, maxBytes: shareOf(outbox, SHARES.gateway) };
+}
+
+/** Each held device has a share of its own, and thins only itself. What was delivered to it is not kept. */
+function heldOutbox({ outbox, devices }: Pick<AgentConfig, 'outbox' | 'devices'>): OutboxConfig {
+  const maxBytes = shareOf(outbox, SHARES.held / Math.max(1, devices.length));
+  return { ...outbox, maxBytes, retain: { ...outbox.retain, forMs: 0, bytes: 0 } };
+}
+
+function shareOf({ maxBytes }: OutboxConfig, share: number): number {
+  return Math.max(LEAST_BYTES, Math.floor(maxBytes * share));
+}
+
+function inWindows(settings: UploadSettings): UploadSettings {
+  return {
+    ...settings,
+    maxBatchEntries: Math.min(MAX_WINDOW_ENTRIES, settings.maxBatchEntries * WINDOW_POSTS),
+    maxBatchBytes: Math.min(MAX_WINDOW_BYTES, settings.maxBatchBytes * WINDOW_POSTS),
+  };
+}
+
+function outboxDeps({ machine, rightClock: clock, log, timeSync, expectFolder }: AttachedPartsDeps) {
+  return { clock, files: machine.files, log, timeSync, expectFolder };
+}
