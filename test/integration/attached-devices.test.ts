@@ -1,0 +1,134 @@
+/** One gateway with several devices on the platform: the whole agent, provisioning them by itself, against the local platform. */
+import { rename, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { LocalPlatform } from '../../src/local-platform/local-platform.ts';
+import { AgentProcess } from '../support/agent-process.ts';
+
+const DEVICE_KEY = 'profile-key-4711';
+const DEVICE_SECRET = 'profile-secret-0815';
+const PATIENCE = { timeout: 30_000, interval: 100 };
+
+let platform: LocalPlatform;
+let boards: AgentProcess[] = [];
+
+beforeAll(async () => {
+  platform = await LocalPlatform.start();
+  platform.state.registry.profiles.put({
+    ...platform.state.registry.defaultProfile,
+    id: crypto.randomUUID(),
+    name: 'meters',
+    isDefault: false,
+    provisionType: 'ALLOW_CREATE_NEW_DEVICES',
+    provisionDeviceKey: DEVICE_KEY,
+    provisionDeviceSecret: DEVICE_SECRET,
+  });
+});
+
+afterEach(async () => {
+  for (const board of boards) await board.remove();
+  boards = [];
+});
+
+afterAll(async () => {
+  await platform.close();
+});
+
+/** A gateway whose meters print what stands in files of its folder. */
+async function gateway(name: string, meters: readonly string[], devices: string): Promise<AgentProcess> {
+  const sensors = (folder: string): string =>
+    meters
+      .map((meter) => `  - { name: ${meter}, device: ${meter}, kind: command, period: 1s, program: /bin/cat, arguments: ['${folder}/${meter}'] }`)
+      .join('\n');
+  const board = await AgentProcess.make('', name);
+  await writeFile(
+    board.configFile,
+    `version: 1
+platform: { url: '${platform.url}' }
+provisioning: { deviceName: ${name}, deviceKey: ${DEVICE_KEY}, deviceSecret: ${DEVICE_SECRET}, newPerDay: 1 }
+time: { trust: always }
+outbox: { commitAge: 100ms }
+${devices}
+sensors:
+  - { name: machine, kind: host, period: 1s }
+${sensors(board.folder)}
+stateFolder: ${join(board.folder, 'state')}
+runFolder: ${join(board.folder, 'run')}
+`,
+    { mode: 0o600 },
+  );
+  boards.push(board);
+  return board;
+}
+
+/** Replaced at once: a reader sees the one or the other. */
+async function show(board: AgentProcess, meter: string, reading: object): Promise<void> {
+  await writeFile(join(board.folder, `${meter}.new`), JSON.stringify(reading));
+  await rename(join(board.folder, `${meter}.new`), join(board.folder, meter));
+}
+
+function values(device: string, key: string): readonly unknown[] {
+  const found = platform.state.registry.byName(device);
+  if (found === undefined) return [];
+  return [...platform.state.telemetry.series(found.id, key).scan(0, Number.MAX_SAFE_INTEGER)].map(({ value }) => value);
+}
+
+const keysOf = (device: string): readonly string[] => {
+  const found = platform.state.registry.byName(device);
+  return found === undefined ? [] : platform.state.telemetry.keys(found.id);
+};
+
+describe('attached devices', () => {
+  it('are devices of their own on the platform, and have what their sensors read, and nothing else', async () => {
+    const board = await gateway('roof', ['one', 'two'], 'devices: [{ name: one }, { name: two, deviceName: "Second meter" }]');
+    await show(board, 'one', { power: 11 });
+    await show(board, 'two', { power: 22 });
+    board.start();
+    await expect.poll(() => values('roof one', 'power').length, PATIENCE).toBeGreaterThan(2);
+    await expect.poll(() => values('Second meter', 'power').length, PATIENCE).toBeGreaterThan(2);
+    expect(new Set(values('roof one', 'power'))).toEqual(new Set([11]));
+    expect(new Set(values('Second meter', 'power'))).toEqual(new Set([22]));
+    expect(keysOf('roof')).not.toContain('power');
+    expect(keysOf('roof one')).toEqual(expect.arrayContaining(['power', 'one_state']));
+  });
+
+  it('keep what is read while the platform refuses one of them, hold up no other, and deliver it when it is taken again', async () => {
+    const board = await gateway('barn', ['good', 'bad'], 'devices: [{ name: good }, { name: bad }]');
+    await show(board, 'good', { count: 0 });
+    await show(board, 'bad', { count: 0 });
+    board.start();
+    await expect.poll(() => values('barn bad', 'count').length, PATIENCE).toBeGreaterThan(0);
+    const device = platform.state.registry.byName('barn bad');
+    const token = device?.accessToken ?? '';
+    if (device === undefined) throw new Error('it is not there');
+    platform.state.registry.setToken(device.id, 'changed-at-the-platform');
+    await show(board, 'bad', { count: 1 });
+    await show(board, 'good', { count: 1 });
+    await expect.poll(() => values('barn good', 'count').at(-1), PATIENCE).toBe(1);
+    await expect.poll(() => board.log, PATIENCE).toContain('an attached device is blocked');
+    expect(values('barn bad', 'count')).not.toContain(1);
+    await board.stop();
+    platform.state.registry.setToken(device.id, token);
+    await show(board, 'bad', { count: 2 });
+    board.start();
+    await expect.poll(() => values('barn bad', 'count'), PATIENCE).toEqual(expect.arrayContaining([1, 2]));
+  }, 60_000);
+
+  it('with a serial number wait until it is read twice alike, and a swapped one is another device', async () => {
+    const serial = 'serialNumber: { key: serial, pattern: "[0-9]{4}" }';
+    const board = await gateway('cellar', ['meter'], `devices: [{ name: meter, ${serial} }]`);
+    await show(board, 'meter', { serial: '1111', energy: 1 });
+    board.start();
+    await expect.poll(() => values('cellar 1111', 'energy').length, PATIENCE).toBeGreaterThan(2);
+    await show(board, 'meter', { serial: 'no number', energy: 2 });
+    await expect.poll(() => values('cellar 1111', 'energy'), PATIENCE).toContain(2);
+    await show(board, 'meter', { serial: '2222', energy: 3 });
+    await expect.poll(() => values('cellar 2222', 'energy').length, PATIENCE).toBeGreaterThan(1);
+    // A second new one waits for the next day.
+    await show(board, 'meter', { serial: '3333', energy: 4 });
+    await expect.poll(() => values('cellar 2222', 'energy'), PATIENCE).toContain(4);
+    await show(board, 'meter', { serial: '1111', energy: 5 });
+    await expect.poll(() => values('cellar 1111', 'energy'), PATIENCE).toContain(5);
+    expect(platform.state.registry.byName('cellar 3333')).toBeUndefined();
+  }, 60_000);
+});
