@@ -105,8 +105,7 @@ export class World {
 
   static async make(seed: number, options: EquipmentOptions = {}): Promise<World> {
     const chance = new Chance(seed);
-    const isPlain = Object.keys(options).length > 0;
-    const site = await makeSite(chance.fork('site'), isPlain ? { provisions: 'not' } : drawnApart(seed), options);
+    const site = await makeSite(chance.fork('site'), Object.keys(options).length > 0 ? { provisions: 'not' } : drawnApart(seed), options);
     const timeline = new Timeline();
     const clock = new BoardClock(timeline, { boot: new Boot(timeline, 'world'), jitter: chance.fork('platform').random });
     const platform = await LocalPlatform.start({ port: 'none', clock });
