@@ -42,7 +42,7 @@ function pollsOf(config: AgentConfig): DevicesAndPolls {
 }
 
 function pollsText({ count: devices, rpcPolls, attributePolls }: DevicesAndPolls): string {
-  return `devices: ${devices}, ${rpcPolls} of them poll for commands, ${attributePolls} for shared attributes\n`;
+  return `devices: ${devices}, ${rpcPolls} of them ${rpcPolls === 1 ? 'polls' : 'poll'} for commands, ${attributePolls} for shared attributes\n`;
 }
 
 interface Verdict extends Pick<ReadConfig, 'faults' | 'warnings'> {
