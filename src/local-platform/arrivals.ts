@@ -21,11 +21,13 @@ const FIRST_LOST_MS = Date.UTC(10_000, 0, 1);
 
 export class Arrivals {
   readonly #state: PlatformState;
-  readonly #settings: Pick<PlatformSettings, 'clock' | 'storeDelayMs'>;
+  readonly #settings: Pick<PlatformSettings, 'clock' | 'storeDelayMs' | 'onStored'>;
   readonly #waiting = new Map<() => void, () => void>();
+  /** Values stored of each device, each time that they came. */
+  readonly #stored = new Map<string, number>();
   #lost = 0;
 
-  constructor(state: PlatformState, settings: Pick<PlatformSettings, 'clock' | 'storeDelayMs'>) {
+  constructor(state: PlatformState, settings: Pick<PlatformSettings, 'clock' | 'storeDelayMs' | 'onStored'>) {
     this.#state = state;
     this.#settings = settings;
   }
@@ -35,12 +37,17 @@ export class Arrivals {
     return this.#lost;
   }
 
+  /** Values of a device that were stored, the same ones each time that they came. */
+  stored(deviceId: string): number {
+    return this.#stored.get(deviceId) ?? 0;
+  }
+
   telemetry(device: PlatformDevice, records: readonly TimedValues[]): void {
     this.#later(() => {
       for (const record of records) {
         if (!this.#isThere(device) || Object.keys(record.values).length === 0) continue;
         if (record.ts >= FIRST_LOST_MS || !areKept(record.values)) this.#lost += 1;
-        else this.#state.saveTelemetry(device, record);
+        else this.#save(device, record);
       }
     });
   }
@@ -66,6 +73,17 @@ export class Arrivals {
     this.#lost += this.#waiting.size;
     for (const cancel of this.#waiting.values()) cancel();
     this.#waiting.clear();
+  }
+
+  /** Forgets the count of a deleted device. */
+  forgetDevice(deviceId: string): void {
+    this.#stored.delete(deviceId);
+  }
+
+  #save(device: PlatformDevice, record: TimedValues): void {
+    this.#state.saveTelemetry(device, record);
+    this.#stored.set(device.id, this.stored(device.id) + Object.keys(record.values).length);
+    this.#settings.onStored?.(device, record);
   }
 
   #later(work: () => void): void {

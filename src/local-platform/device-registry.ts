@@ -8,6 +8,7 @@ export class KeptTable<T extends object> {
   readonly #idOf: (item: T) => string;
   readonly #record: (record: JsonObject) => void;
   readonly #items: Map<string, T>;
+  #changes = 0;
 
   /** @param name of one item, in the journal. @param first what is there from the start, and in no journal. */
   constructor(name: string, idOf: (item: T) => string, record: (record: JsonObject) => void, first: readonly T[] = []) {
@@ -15,6 +16,11 @@ export class KeptTable<T extends object> {
     this.#idOf = idOf;
     this.#record = record;
     this.#items = new Map(first.map((item) => [idOf(item), item]));
+  }
+
+  /** Counts the changes: who made something of the items sees by it that they are others now. */
+  get changes(): number {
+    return this.#changes;
   }
 
   get all(): readonly T[] {
@@ -26,6 +32,7 @@ export class KeptTable<T extends object> {
   }
 
   put(item: T): void {
+    this.#changes += 1;
     this.#items.set(this.#idOf(item), item);
     // Every item is made of JSON alone; only its interface has no index signature.
     this.#record({ t: this.#name, [this.#name]: item as unknown as JsonObject });
@@ -33,6 +40,7 @@ export class KeptTable<T extends object> {
 
   /** Removes an item. Returns true when it was there. */
   remove(id: string): boolean {
+    this.#changes += 1;
     this.#record({ t: `${this.#name}-gone`, id });
     return this.#items.delete(id);
   }
@@ -40,6 +48,7 @@ export class KeptTable<T extends object> {
   /** Takes back what the journal says; answers whether the record was one of this table. */
   replay(record: JsonObject): boolean {
     const { t, id, [this.#name]: item } = record;
+    this.#changes += 1;
     if (t === `${this.#name}-gone`) this.#items.delete(String(id));
     if (t !== this.#name || !isJsonObject(item)) return t === `${this.#name}-gone`;
     // Written by `put`, in this very form.
@@ -80,12 +89,16 @@ export interface DeviceProfile extends AssignedPackages {
   readonly provisionDeviceSecret?: string;
 }
 
+type Lookup = ReadonlyMap<string, PlatformDevice>;
+
 /** The stock server's own length. */
 const TOKEN_LENGTH = 20;
 
 export class DeviceRegistry {
   readonly devices: KeptTable<PlatformDevice>;
   readonly profiles: KeptTable<DeviceProfile>;
+  /** Of hundreds of devices each request looks one up. */
+  #index: { readonly changes: number; readonly byToken: Lookup; readonly byName: Lookup } | undefined;
 
   constructor(record: (record: JsonObject) => void) {
     this.devices = new KeptTable('device', ({ id }) => id, record);
@@ -93,11 +106,11 @@ export class DeviceRegistry {
   }
 
   byToken(token: string): PlatformDevice | undefined {
-    return this.devices.all.findLast(({ accessToken }) => accessToken === token);
+    return this.#indexed().byToken.get(token);
   }
 
   byName(name: string): PlatformDevice | undefined {
-    return this.devices.all.find((device) => device.name === name);
+    return this.#indexed().byName.get(name);
   }
 
   /** The profile that devices get when nothing else is said. */
@@ -119,6 +132,17 @@ export class DeviceRegistry {
       gateway: false,
       ...draft,
     };
+  }
+
+  /** The last of two devices with one token, and the first of two with one name. */
+  #indexed(): { readonly byToken: Lookup; readonly byName: Lookup } {
+    const { all, changes } = this.devices;
+    if (this.#index?.changes !== changes) {
+      const byToken = new Map(all.map((device) => [device.accessToken, device]));
+      const byName = new Map(all.toReversed().map((device) => [device.name, device]));
+      this.#index = { changes, byToken, byName };
+    }
+    return this.#index;
   }
 }
 

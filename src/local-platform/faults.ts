@@ -20,33 +20,52 @@ export type Fault =
   | { readonly kind: 'drop' }
   /** Answered late, and properly. */
   | { readonly kind: 'delay'; readonly ms: number }
+  /** As if the body came at this rate: a client that gives up before the end has sent nothing. */
+  | { readonly kind: 'slow'; readonly bytesPerSecond: number }
   /** Stored properly, and then the connection is cut before the answer. */
   | { readonly kind: 'lose-answer' };
 
 interface Planted {
   readonly fault: Fault;
   readonly matches: (method: string, path: string) => boolean;
+  readonly device: string | undefined;
   left: number;
+}
+
+interface PlantOptions {
+  /** Default 1; `Number.POSITIVE_INFINITY` until it is cleared. */
+  readonly times?: number;
+  /** Name of the one device whose requests meet it. */
+  readonly device?: string;
+  /** Default: uploads. */
+  readonly matches?: (method: string, path: string) => boolean;
+}
+
+export interface FaultsDeps {
+  readonly clock: Clock;
+  /** Access token of the device of this name, as it is now. */
+  readonly tokenOf: (name: string) => string | undefined;
 }
 
 /** Telemetry uploads, which most faults are about. */
 const isUpload = (method: string, path: string): boolean => method === 'POST' && path.endsWith('/telemetry');
 
 export class Faults {
-  readonly #clock: Clock;
+  readonly #deps: FaultsDeps;
   #planted: Planted[] = [];
 
-  constructor(clock: Clock) {
-    this.#clock = clock;
+  constructor(deps: FaultsDeps) {
+    this.#deps = deps;
   }
 
-  /** The next `times` matching requests meet this fault; uploads, unless `matches` says otherwise. */
-  plant(fault: Fault, options: { readonly times?: number; readonly matches?: (method: string, path: string) => boolean } = {}): void {
-    this.#planted.push({ fault, matches: options.matches ?? isUpload, left: options.times ?? 1 });
+  /** The next `times` matching requests meet this fault. */
+  plant(fault: Fault, { times = 1, matches = isUpload, device }: PlantOptions = {}): void {
+    this.#planted.push({ fault, matches, device, left: times });
   }
 
-  clear(): void {
-    this.#planted = [];
+  /** Takes all faults away, or those of one device. */
+  clear(device?: string): void {
+    this.#planted = device === undefined ? [] : this.#planted.filter((planted) => planted.device !== device);
   }
 
   /** How many requests are still to meet a fault. */
@@ -54,23 +73,29 @@ export class Faults {
     return this.#planted.reduce((sum, { left }) => sum + left, 0);
   }
 
-  readonly interfere: Interference = async (method, path, response) => {
-    const planted = this.#planted.find((candidate) => candidate.matches(method, path));
+  readonly interfere: Interference = async ({ method, path, bodyBytes }, response) => {
+    const token = tokenIn(path);
+    const planted = this.#planted.find(
+      ({ matches, device }) => matches(method, path) && (device === undefined || (token !== '' && this.#deps.tokenOf(device) === token)),
+    );
     if (planted === undefined) return undefined;
     planted.left -= 1;
     if (planted.left <= 0) this.#planted = this.#planted.filter((candidate) => candidate !== planted);
-    return await this.#act(planted.fault, response);
+    return await this.#act(planted.fault, bodyBytes, response);
   };
 
-  async #act(fault: Fault, response: ServerResponse): Promise<Reply | 'unanswered' | 'taken' | undefined> {
+  async #act(fault: Fault, bodyBytes: number, response: ServerResponse): Promise<Reply | 'unanswered' | 'taken' | undefined> {
     switch (fault.kind) {
       case 'answer':
         return fault;
       case 'hang':
         return 'unanswered';
       case 'delay':
-        await this.#clock.sleep(fault.ms, new AbortController().signal);
+        await this.#sleep(fault.ms);
         return undefined;
+      case 'slow':
+        await this.#sleep((bodyBytes * 1_000) / fault.bytesPerSecond);
+        return response.destroyed ? 'taken' : undefined;
       case 'drop':
         response.destroy();
         return 'taken';
@@ -84,9 +109,19 @@ export class Faults {
     }
   }
 
+  #sleep(ms: number): Promise<void> {
+    return this.#deps.clock.sleep(ms, new AbortController().signal);
+  }
+
   #drip(response: ServerResponse, periodMs: number): void {
     if (response.destroyed) return;
     response.write(' ');
-    this.#clock.after(periodMs, () => this.#drip(response, periodMs));
+    this.#deps.clock.after(periodMs, () => this.#drip(response, periodMs));
   }
+}
+
+/** Access token of a device's path; '' for a path of people. Each path comes here decodable. */
+function tokenIn(path: string): string {
+  const [, token = ''] = /^\/api\/v1\/([^/]+)\//.exec(path) ?? [];
+  return decodeURIComponent(token);
 }

@@ -48,8 +48,15 @@ export interface Endpoint {
 /** By method and path, as `GET /api/device/:id`; `:name` takes one segment. */
 export type Routes = Readonly<Record<string, Handler | Endpoint>>;
 
+/** A request whose body has arrived, before its route sees it. */
+export interface Arrived {
+  readonly method: string;
+  readonly path: string;
+  readonly bodyBytes: number;
+}
+
 /** Acts on a request before its route sees it; undefined lets it pass. */
-export type Interference = (method: string, path: string, response: ServerResponse) => Promise<Answer | 'taken' | undefined>;
+export type Interference = (request: Arrived, response: ServerResponse) => Promise<Answer | 'taken' | undefined>;
 
 export interface HttpServiceOptions {
   readonly routes: Routes;
@@ -137,7 +144,7 @@ export class HttpService {
       { method, headers, request, gone: gone.signal },
       url,
       (limit) => readBody(request, limit),
-      (path) => this.#options.interfere(method, path, response),
+      (arrived) => this.#options.interfere(arrived, response),
     );
     if (reply !== 'taken') await writeReply(response, await this.#cutAtLimit(reply, gone.signal));
   }
@@ -146,7 +153,7 @@ export class HttpService {
     head: Pick<Call, 'method' | 'headers' | 'request' | 'gone'>,
     address: string,
     read: (limit: number) => Promise<Buffer | undefined>,
-    interfere: (path: string) => ReturnType<Interference>,
+    interfere: (arrived: Arrived) => ReturnType<Interference>,
   ): Promise<Answer | 'taken'> {
     try {
       const { endpoint, params, url } = this.#find(head.method, address);
@@ -155,7 +162,8 @@ export class HttpService {
       if (body === undefined) return tooLarge(bodyLimit);
       if (needsBody && body.length === 0) throw missingBody();
       const { pathname: path, searchParams: query } = url;
-      return (await interfere(path)) ?? (await handler({ ...head, path, params, query, body }));
+      const arrived = { method: head.method, path, bodyBytes: body.byteLength };
+      return (await interfere(arrived)) ?? (await handler({ ...head, path, params, query, body }));
     } catch (error) {
       if (error instanceof RequestFault) return error.reply(this.#options.clock);
       return { status: 500, body: error instanceof Error ? error.message : String(error), contentType: 'text/plain' };

@@ -1,6 +1,8 @@
 /** Options of a local platform: defaults are those of a stock server. */
 import type { Clock } from '../host/clock.ts';
+import type { PlatformDevice } from './device-registry.ts';
 import type { ClientRpcHandler } from './device-routes.ts';
+import type { TimedValues } from './payload.ts';
 import type { User } from './people.ts';
 import type { RateLimits } from './rate-limit.ts';
 
@@ -36,6 +38,8 @@ export interface PlatformSettings {
   readonly tokenLifetimeMs: number;
   /** Answers of the rule chain; by default only the time. */
   readonly clientRpc?: ClientRpcHandler;
+  /** Told of telemetry as it is stored: who measures delays looks at the clock then. */
+  readonly onStored?: (device: PlatformDevice, record: TimedValues) => void;
   readonly analytics: {
     /** SIMPLE_API_RATE_LIMITER_THREAD_POOL_SIZE. */
     readonly threadPoolSize: number;

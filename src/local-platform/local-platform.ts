@@ -2,11 +2,13 @@
  * A small platform that serves the same device API and the same part of the REST API as the real one: bench, demo, tests. It opens every
  * part, joins them, and closes them in reverse; it has no rule of its own.
  */
+import { randomUUID } from 'node:crypto';
 import { systemClock } from '../host/clock.ts';
 import { given } from '../host/given.ts';
 import type { JsonObject } from '../host/json.ts';
 import { analyticsRoutes } from './analytics-routes.ts';
 import { Arrivals } from './arrivals.ts';
+import type { DeviceProfile, PlatformDevice } from './device-registry.ts';
 import { deviceRoutes } from './device-routes.ts';
 import { Faults } from './faults.ts';
 import type { Reply } from './http-reply.ts';
@@ -25,12 +27,20 @@ import { restRpcRoutes } from './rest-rpc.ts';
 import { restTelemetryRoutes } from './rest-telemetry.ts';
 import { RpcBroker } from './rpc-broker.ts';
 import { makeCertificate, type SelfSignedCertificate } from './self-signed-certificate.ts';
+import type { Point } from './telemetry-store.ts';
 
 export type { LocalPlatformOptions } from './local-platform-options.ts';
 
 const DAY_MS = 86_400_000;
 /** Valid from yesterday, for clients whose clock is behind. */
 const CERTIFICATE_DAYS = 30;
+
+/** A device with all that arrived of it. */
+export interface DeviceView extends PlatformDevice {
+  readonly points: ReadonlyMap<string, readonly Point[]>;
+  /** Values stored, the same ones each time that they came. */
+  readonly storedValues: number;
+}
 
 export class LocalPlatform {
   readonly settings: PlatformSettings;
@@ -56,7 +66,7 @@ export class LocalPlatform {
     this.rpc = new RpcBroker(settings, state.rpcs);
     this.arrivals = new Arrivals(state, settings);
     this.attributePolls = new LongPolls(settings);
-    this.faults = new Faults(clock);
+    this.faults = new Faults({ clock, tokenOf: (name) => state.registry.byName(name)?.accessToken });
     this.rateLimit = new RateLimit(settings);
     this.packages = new OtaPackages(state, settings);
     this.reportPool = new ExecutionPool(settings.analytics);
@@ -66,6 +76,8 @@ export class LocalPlatform {
     state.onDeleted((deviceId) => {
       this.attributePolls.forget(deviceId);
       this.rpc.forget(deviceId);
+      this.rateLimit.forget(deviceId);
+      this.arrivals.forgetDevice(deviceId);
     });
     this.#service = new HttpService({
       ...settings,
@@ -120,6 +132,36 @@ export class LocalPlatform {
     const device = { ...(known ?? registry.draft({ name }, this.settings.clock.wallMs())), ...given({ accessToken }) };
     if (device.accessToken !== known?.accessToken) registry.devices.put(device);
     return { id: device.id, accessToken: device.accessToken };
+  }
+
+  /** Lets devices with this key and secret provision themselves under a profile, which is made when there is none of its name. */
+  allowProvisioning({
+    key,
+    secret,
+    profile = 'default',
+  }: {
+    readonly key: string;
+    readonly secret: string;
+    readonly profile?: string;
+  }): void {
+    const { profiles } = this.state.registry;
+    const known = profiles.all.find(({ name }) => name === profile);
+    const createdMs = this.settings.clock.wallMs();
+    const made: Pick<DeviceProfile, 'id' | 'name' | 'isDefault' | 'createdMs'> = known ?? {
+      id: randomUUID(),
+      name: profile,
+      isDefault: false,
+      createdMs,
+    };
+    profiles.put({ ...made, provisionType: 'ALLOW_CREATE_NEW_DEVICES', provisionDeviceKey: key, provisionDeviceSecret: secret });
+  }
+
+  /** What is there of a device now, by its name; undefined when there is none of it. */
+  deviceView(name: string): DeviceView | undefined {
+    const { registry, telemetry } = this.state;
+    const device = registry.byName(name);
+    if (device === undefined) return undefined;
+    return { ...device, points: telemetry.all(device.id), storedValues: this.arrivals.stored(device.id) };
   }
 
   /** Goes away as a killed server does: what it answered with 200 within `storeDelayMs` is lost. */

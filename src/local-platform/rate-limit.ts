@@ -19,9 +19,14 @@ interface Window {
   readonly durationMs: number;
 }
 
+type Windows = Readonly<Partial<Record<keyof RateLimits, readonly Window[]>>>;
+const KINDS = ['messages', 'dataMessages', 'dataPoints'] as const satisfies readonly (keyof RateLimits)[];
+
 export class RateLimit {
   readonly #clock: Clock;
-  #limits: Partial<Record<keyof RateLimits, readonly Window[]>> = {};
+  #limits: Windows = {};
+  /** By device, in place of the common ones. */
+  readonly #ownLimits = new Map<string, Windows>();
   /** By limit and device: what is left in each window. */
   #buckets = new Map<string, { atMs: number; left: readonly number[] }>();
 
@@ -32,8 +37,21 @@ export class RateLimit {
 
   /** Takes effect at once, with full windows. @throws Error for a limit that cannot be read. */
   set limits(limits: RateLimits) {
-    this.#limits = Object.fromEntries(Object.entries(limits).map(([what, spec]: [string, string]) => [what, windowsOf(spec)]));
+    this.#limits = allWindowsOf(limits);
     this.#buckets.clear();
+  }
+
+  /** Gives a device limits of its own, with full windows; undefined: the common ones again. @throws Error for a limit that cannot be read. */
+  limitDevice(deviceId: string, limits: RateLimits | undefined): void {
+    if (limits === undefined) this.#ownLimits.delete(deviceId);
+    else this.#ownLimits.set(deviceId, allWindowsOf(limits));
+    this.forget(deviceId, { keepsLimits: true });
+  }
+
+  /** Forgets what a device has used, and its own limits when it is gone. */
+  forget(deviceId: string, { keepsLimits = false }: { readonly keepsLimits?: boolean } = {}): void {
+    for (const what of KINDS) this.#buckets.delete(`${what} ${deviceId}`);
+    if (!keepsLimits) this.#ownLimits.delete(deviceId);
   }
 
   /** The same limit of messages of both kinds, per second; undefined: none. */
@@ -49,7 +67,7 @@ export class RateLimit {
 
   /** Takes from all windows, or from none. */
   #take(deviceId: string, what: keyof RateLimits, count: number): boolean {
-    const windows = this.#limits[what];
+    const windows = (this.#ownLimits.get(deviceId) ?? this.#limits)[what];
     if (windows === undefined) return true;
     const nowMs = this.#clock.monotonicMs();
     const full = windows.map(({ capacity }) => capacity);
@@ -62,6 +80,10 @@ export class RateLimit {
     bucket.left = passes ? left.map((room) => room - count) : left;
     return passes;
   }
+}
+
+function allWindowsOf(limits: RateLimits): Windows {
+  return Object.fromEntries(Object.entries(limits).map(([what, spec]: [string, string]) => [what, windowsOf(spec)]));
 }
 
 /** @throws Error for anything but `capacity:seconds`, separated by commas. */

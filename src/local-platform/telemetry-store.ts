@@ -48,6 +48,11 @@ export class TelemetryStore {
     return this.#devices.get(deviceId)?.get(key) ?? new Series();
   }
 
+  /** Every point of a device by key, oldest first. */
+  all(deviceId: string): ReadonlyMap<string, readonly Point[]> {
+    return new Map(this.keys(deviceId).map((key) => [key, [...this.series(deviceId, key).scan(0, Number.MAX_SAFE_INTEGER)]]));
+  }
+
   forget(deviceId: string): void {
     this.#devices.delete(deviceId);
   }

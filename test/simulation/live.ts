@@ -54,6 +54,7 @@ export async function live(plan: Plan, show?: (line: string) => void): Promise<V
   for (const [n, [method, params]] of probes.entries())
     world.timeline.after(calmMs - (probes.length - n + 1) * 60_000, () => people.probe(method, params));
   planCalm(people, calmMs);
+  people.attached.planProbes(calmMs);
   lookAfterProvisioning(world);
   world.powerOn();
   try {

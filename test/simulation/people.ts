@@ -1,6 +1,7 @@
 /** People who command: RPC at random times, and the answer to each. */
 import { isJsonObject, type JsonObject, type JsonValue, stringifyJson } from '../../src/host/json.ts';
 import { RawReply } from '../../src/local-platform/payload.ts';
+import { AttachedPeople } from './attached-people.ts';
 import type { Chance } from './chance.ts';
 import { type Claim, openAndUse } from './claims.ts';
 import { MOTORS } from './equipment.ts';
@@ -80,6 +81,9 @@ export const DEEDS: readonly Deed[] = [
 export const RARE_DEEDS: readonly Deed[] = [{ name: 'claim', weight: 1, do: (people) => people.claim() }];
 /** Methods that move nothing, or that the agent does not know. */
 const QUESTIONS = ['ping', 'getStatus', 'getSensors', 'makeCoffee', ''] as const;
+/** Each is planned apart, in worlds that have such devices. */
+export const ATTACHED_COMMAND = 'attached command';
+const ATTACHED_DEEDS: readonly Deed[] = [{ name: ATTACHED_COMMAND, weight: 0, do: (people, chance) => people.attached.command(chance) }];
 
 export class People {
   readonly world: World;
@@ -88,6 +92,7 @@ export class People {
   readonly probes: Command[] = [];
   readonly wishes: Wish[] = [];
   readonly claims: Claim[] = [];
+  readonly attached: AttachedPeople;
   /** Settings at the platform some time after somebody had changed them. */
   readonly settings: {
     readonly atMs: number;
@@ -100,12 +105,13 @@ export class People {
 
   constructor(world: World) {
     this.world = world;
+    this.attached = new AttachedPeople(world);
   }
 
   do(name: string, chance: Chance): void {
     // A device that is not at the platform yet is nobody's to ask.
     if (!this.world.identity.wasThere) return;
-    const deed = [...DEEDS, ...RARE_DEEDS].find((one) => one.name === name);
+    const deed = [...DEEDS, ...RARE_DEEDS, ...ATTACHED_DEEDS].find((one) => one.name === name);
     if (deed === undefined) throw new Error(`nobody knows how to ${name}`);
     deed.do(this, chance);
   }

@@ -2,8 +2,9 @@
  * Plan of a seed: how long its world lasts, what befalls it and when, and who asks for what. A plan can be shortened: each part of it draws
  * from a source of its own, so that leaving one out changes none of the others.
  */
+import { attachedDeedTimes } from './attached-devices.ts';
 import { Chance } from './chance.ts';
-import { DEEDS, RARE_DEEDS } from './people.ts';
+import { ATTACHED_COMMAND, DEEDS, RARE_DEEDS } from './people.ts';
 import { provisionsOf } from './site.ts';
 import { RARE_TROUBLES, TROUBLES } from './troubles.ts';
 import { BOOT_TAKES_MS } from './world.ts';
@@ -109,8 +110,12 @@ export function planOf(seed: number, options: PlanOptions = {}): Plan {
     isLong,
     calmFromMs,
     troubles: [...troubles, ...rare(RARE_TROUBLES, options.only), ...(isLong ? [] : firstBoot(seed, options))],
-    deeds: [...deeds, ...rare(RARE_DEEDS)],
+    deeds: [...deeds, ...rare(RARE_DEEDS), ...(isLong ? [] : attachedDeeds(seed, calmFromMs - MINUTE_MS))],
   };
+}
+
+function attachedDeeds(seed: number, untilMs: number): Planned[] {
+  return attachedDeedTimes(seed, untilMs).map((atMs, number) => ({ source: `attached ${number}`, name: ATTACHED_COMMAND, atMs }));
 }
 
 function firstBoot(seed: number, { only, without }: PlanOptions): Planned[] {

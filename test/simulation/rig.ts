@@ -103,7 +103,8 @@ export class Rig {
 
   /** Every movement of a line, oldest first; with the power outputs fall, and an input is as whoever holds it has it. */
   movesOf(line: string): readonly { readonly atMs: number; readonly on: boolean }[] {
-    const output = this.#site.outputs.find((one) => one.line === line);
+    const { outputs, attached } = this.#site;
+    const output = outputs.find((one) => one.line === line) ?? attached.find(({ relay }) => relay?.line === line)?.relay;
     const onValue = output?.activeLow === true ? 0 : 1;
     const moves = this.record.movesOf(line).map(({ atMs, value }) => ({ atMs: atMs - Boot.MONOTONIC_BEGINS_MS, on: value === onValue }));
     if (output === undefined) return moves;

@@ -13,9 +13,10 @@ import { loadTwins } from '../../src/kinds/twins.ts';
 import { type BoardConfig, parseBoardConfig } from '../../src/simulated-board/board-config.ts';
 import type { Twins } from '../../src/simulated-board/twin.ts';
 import { ATTACHED_TITLE } from './attached.ts';
+import { type AttachedSlot, attachedLines, attachedOf, sensorOf, withMeters } from './attached-devices.ts';
 import { Chance } from './chance.ts';
 import { drawEquipment, type Equipment, type EquipmentOptions, type Output, SCANNER, slowed } from './equipment.ts';
-import type { DrawnOptions } from './options.ts';
+import { type DrawnOptions, optionsOf } from './options.ts';
 
 export const TOKEN = 'token-of-the-world';
 export const DEVICE_NAME = 'gateway';
@@ -34,6 +35,15 @@ export interface Site {
   /** The board's faults may hit these, beside its I2C buses and pins. */
   readonly parts: readonly string[];
   readonly provisions: Provisions;
+  /** Devices behind the gateway. */
+  readonly attached: readonly AttachedSlot[];
+}
+
+/** Parts of a site that a seed draws by themselves, so that whatever else it draws stays as it was. */
+interface DrawnApart {
+  readonly provisions: Provisions;
+  readonly options?: DrawnOptions;
+  readonly attached?: readonly AttachedSlot[];
 }
 
 /** How it comes to its token: the technician wrote it, or it asks for one as it boots first, and perhaps again when it is refused. */
@@ -52,7 +62,8 @@ export function drawSite(
 }
 
 /** Text of a site's configuration file. */
-export function siteYaml(site: ReturnType<typeof drawSite>, provisions: Provisions, drawn?: DrawnOptions): string {
+export function siteYaml(site: ReturnType<typeof drawSite>, { provisions, options: drawn, attached = [] }: DrawnApart): string {
+  const own = attachedLines(attached);
   const { sensors, actuators, rules, lockout, smallOutbox } = site;
   const more = (members: string | undefined): string => (members === undefined || members === '' ? '' : `, ${members}`);
   const section = (name: string, ...members: readonly (string | false | undefined)[]): string => {
@@ -74,10 +85,11 @@ ${section('attributes', drawn?.attributes)}
 ${section('shutdown', drawn?.shutdown)}
 ${section('log', drawn?.log)}
 ${section('rpc', lockout && 'lockout: { line: { chip: gpiochip0, offset: 6 } }', drawn?.methods !== undefined && drawn.methods !== '' && `methods: { ${drawn.methods} }`)}
+${own.devices.length === 0 ? '' : `devices:\n${own.devices.join('\n')}`}
 sensors:
-${[...all, ...(drawn?.sensors ?? [])].join('\n')}
+${[...all, ...(drawn?.sensors ?? []), ...own.sensors].join('\n')}
 actuators:
-${[...actuators.map(dressed), ...(drawn?.actuators ?? [])].join('\n')}
+${[...actuators.map(dressed), ...(drawn?.actuators ?? []), ...own.actuators].join('\n')}
 ${rules.length === 0 ? '' : `rules:\n${rules.map(dressed).join('\n')}`}
 `;
 }
@@ -90,16 +102,13 @@ function withLargeAlarm(sensor: string): string {
   );
 }
 
-export async function makeSite(
-  chance: Chance,
-  provisions: Provisions,
-  options: EquipmentOptions = {},
-  drawn?: DrawnOptions,
-): Promise<Site> {
-  const site = drawSite(chance, options);
+export async function makeSite(chance: Chance, drawn: DrawnApart, equipment: EquipmentOptions = {}): Promise<Site> {
+  const { provisions, options, attached = [] } = drawn;
+  const site = drawSite(chance, equipment);
   const { outputs, parts } = site;
-  const periods = new Map([...site.periods, ...(drawn?.periods ?? [])]);
-  const config = await configFrom(siteYaml(site, provisions, drawn));
+  const ofAttached = attached.map(({ slot, periodSeconds }) => [sensorOf(slot), periodSeconds * 1_000] as const);
+  const periods = new Map([...site.periods, ...(options?.periods ?? []), ...ofAttached]);
+  const config = await configFrom(siteYaml(site, drawn));
   // Patterns of methods are compiled as the agent starts.
   await loadLinearPatterns();
   // In a world of virtual time nothing waits for a disk: what the agent loads when a configuration names it is loaded before.
@@ -107,7 +116,8 @@ export async function makeSite(
   const ofActuators = config.actuators.map(({ kind }) => actuatorDefinition(kind).driver());
   await Promise.all([...ofSensors, ...ofActuators]);
   const twins = await loadTwins();
-  return { outputs, config, board: parseBoardConfig(slowed(boardForConfig(config, twins))), twins, periods, parts, provisions };
+  const board = parseBoardConfig(withMeters(slowed(boardForConfig(config, twins)), attached));
+  return { outputs, config, board, twins, periods, parts, provisions, attached };
 }
 
 function provisioning(provisions: 'once' | 'again'): string {
@@ -127,7 +137,10 @@ export async function configFrom(yaml: string): Promise<AgentConfig> {
   }
 }
 
-/** Drawn apart, so that whatever else a seed draws stays as it was. */
+export function drawnApart(seed: number): DrawnApart {
+  return { provisions: provisionsOf(seed), options: optionsOf(seed), attached: attachedOf(seed) };
+}
+
 export function provisionsOf(seed: number): Provisions {
   const chance = new Chance(`first boot ${seed}`);
   return chance.happens(PROVISIONING_SHARE) ? chance.pick<Provisions>(['once', 'again']) : 'not';

@@ -7,6 +7,7 @@ import { LocalPlatform } from '../../src/local-platform/local-platform.ts';
 import type { TelemetryEntry } from '../../src/outbox/format/telemetry-entry.ts';
 import { MemoryFiles } from '../support/memory-files.ts';
 import { AttachedDevice } from './attached.ts';
+import { expectAttached } from './attached-devices.ts';
 import { BoardClock } from './board-clock.ts';
 import { Boot } from './boot.ts';
 import { Boots } from './boots.ts';
@@ -20,10 +21,9 @@ import { Identity } from './identity.ts';
 import { Life } from './life.ts';
 import { type Fill, Lives } from './lives.ts';
 import { Network } from './network.ts';
-import { optionsOf } from './options.ts';
 import { Pins } from './pins.ts';
 import { Rig } from './rig.ts';
-import { makeSite, PROVISION_SECRET, provisionsOf, RUN_FOLDER, type Site } from './site.ts';
+import { drawnApart, makeSite, PROVISION_SECRET, RUN_FOLDER, type Site } from './site.ts';
 import { Story } from './story.ts';
 import { settled, Timeline } from './timeline.ts';
 import { WallClock } from './wall-clock.ts';
@@ -94,6 +94,7 @@ export class World {
     this.network = new Network(this.timeline, chance.fork('network'));
     this.network.platform = this.platform;
     this.identity = new Identity(parts.platform, () => parts.timeline.nowMs, parts.site.provisions !== 'not');
+    expectAttached(parts.platform, parts.site.attached);
     this.rig = new Rig(parts.site, parts.clock);
     this.disk.capacityBytes = DISK_BYTES;
     // A line that nothing drives stays as it was.
@@ -104,8 +105,7 @@ export class World {
 
   static async make(seed: number, options: EquipmentOptions = {}): Promise<World> {
     const chance = new Chance(seed);
-    const isPlain = Object.keys(options).length > 0;
-    const site = await makeSite(chance.fork('site'), isPlain ? 'not' : provisionsOf(seed), options, isPlain ? undefined : optionsOf(seed));
+    const site = await makeSite(chance.fork('site'), Object.keys(options).length > 0 ? { provisions: 'not' } : drawnApart(seed), options);
     const timeline = new Timeline();
     const clock = new BoardClock(timeline, { boot: new Boot(timeline, 'world'), jitter: chance.fork('platform').random });
     const platform = await LocalPlatform.start({ port: 'none', clock });

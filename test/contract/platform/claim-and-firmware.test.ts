@@ -26,10 +26,7 @@ describe('claiming', () => {
 
 describe('provisioning', () => {
   it('makes a device once, with the token that it proposes, and refuses the name from then on', async () => {
-    const key = randomBytes(10).toString('hex');
-    const secret = randomBytes(10).toString('hex');
-    const made = await server.rest('POST', '/api/deviceProfile', profile('ALLOW_CREATE_NEW_DEVICES', key, secret));
-    server.made('profiles', idOf(made.body));
+    const { key, secret } = await server.makeProvisioningProfile();
     const deviceName = `turnstone-provisioned-${key}`;
     server.made('devices', deviceName);
     const token = randomBytes(12).toString('hex');
@@ -89,21 +86,6 @@ describe('firmware', () => {
     await expect(api.getFirmware({ title, version: 'other' }, never)).rejects.toMatchObject({ code: 'platform/refused' });
   });
 });
-
-function profile(provisionType: string, key: string, secret: string): JsonValue {
-  return {
-    name: `turnstone-profile-${key}`,
-    type: 'DEFAULT',
-    transportType: 'DEFAULT',
-    provisionType,
-    provisionDeviceKey: key,
-    profileData: {
-      configuration: { type: 'DEFAULT' },
-      transportConfiguration: { type: 'DEFAULT' },
-      provisionConfiguration: { type: provisionType, provisionDeviceSecret: secret },
-    },
-  };
-}
 
 async function assign(id: string, name: string, image: Buffer): Promise<{ readonly title: string; readonly version: string }> {
   const device = (await server.rest('GET', `/api/tenant/devices?deviceName=${name}`)).body as { readonly [key: string]: JsonValue };

@@ -83,6 +83,21 @@ export class Server {
     return send(this.url, 'POST', '/api/v1/provision', { body });
   }
 
+  /** A profile of its own, under which devices make themselves. */
+  async makeProvisioningProfile(): Promise<{ readonly key: string; readonly secret: string }> {
+    const key = randomBytes(10).toString('hex');
+    const secret = randomBytes(10).toString('hex');
+    const { status, body } = await this.rest('POST', '/api/deviceProfile', profileOf('ALLOW_CREATE_NEW_DEVICES', key, secret));
+    if (status !== 200) throw new Error(`making a profile answered ${status}`);
+    this.made('profiles', idOf(body));
+    return { key, secret };
+  }
+
+  /** Id of the device of this name. */
+  async idOfDevice(name: string): Promise<string> {
+    return idOf((await this.rest('GET', `/api/tenant/devices?deviceName=${encodeURIComponent(name)}`)).body);
+  }
+
   /** Something that is to be deleted in the end. */
   made(what: 'devices' | 'packages' | 'profiles', nameOrId: string): void {
     this.#made[what].add(nameOrId);
@@ -170,6 +185,21 @@ export async function until<T>(waiting: Promise<T>, act: () => Promise<unknown>)
 
 export function idOf(body: JsonValue | undefined): string {
   return (body as { readonly id: { readonly id: string } }).id.id;
+}
+
+function profileOf(provisionType: string, key: string, secret: string): JsonValue {
+  return {
+    name: `turnstone-profile-${key}`,
+    type: 'DEFAULT',
+    transportType: 'DEFAULT',
+    provisionType,
+    provisionDeviceKey: key,
+    profileData: {
+      configuration: { type: 'DEFAULT' },
+      transportConfiguration: { type: 'DEFAULT' },
+      provisionConfiguration: { type: provisionType, provisionDeviceSecret: secret },
+    },
+  };
 }
 
 async function send(

@@ -1,4 +1,5 @@
 /** Delivery: every durable entry arrives once, unchanged, at its time, and nothing else does. */
+import { getOrInsert } from '../../../src/host/get-or-insert.ts';
 import { type JsonValue, stringifyJson } from '../../../src/host/json.ts';
 import { segmentSizes } from '../../../src/outbox/outbox-parts.ts';
 import { WORLD_BEGINS_MS } from '../board-clock.ts';
@@ -18,6 +19,8 @@ const UNDER_WAY_MS = 20_000;
 /** A step of the clock is seen by the agent's next look at it. */
 const STEP_SEEN_MS = 15_000;
 /** Keys of the outbox about itself, which no sensor gave. */
+/** Device of the gateway's own entries. */
+const GATEWAY = 'self';
 const OWN_KEYS = new Set(['outboxThinned', 'outboxDropped', 'outboxDamaged']);
 /** Two looks at two clocks, each in whole ms. */
 const SAME_MOMENT_MS = 3;
@@ -106,19 +109,40 @@ interface Deliveries {
   readonly missingAlarms: readonly string[];
   readonly unexplained: readonly string[];
 }
-const judged = new WeakMap<World, Deliveries>();
 
+/** A device at the platform, and what was called durable of it. */
+export interface Place {
+  readonly durable: readonly Durable[];
+  readonly points: ReadonlyMap<string, ReturnType<World['identity']['points']>>;
+  /** Where a queue is that was set aside. */
+  readonly aside?: SetAside;
+}
+
+const judged = new WeakMap<World, Map<string, Deliveries>>();
+
+/** Deliveries of the gateway itself. */
 function deliveries(world: World): Deliveries {
-  const known = judged.get(world);
-  if (known !== undefined) return known;
+  return deliveriesAt(world, GATEWAY, () => ({
+    durable: world.durable.filter(({ entry }) => entry.device === GATEWAY),
+    points: new Map(world.identity.keys().map((key) => [key, world.identity.points(key)])),
+    aside: new SetAside(world),
+  }));
+}
+
+/** Judges a place of a world once. */
+export function deliveriesAt(world: World, name: string, placeOf: () => Place): Deliveries {
+  const places = getOrInsert(judged, world, () => new Map<string, Deliveries>());
+  return getOrInsert(places, name, () => judge(world, placeOf()));
+}
+
+function judge(world: World, { durable: all, points: arrived, aside }: Place): Deliveries {
   const missing: string[] = [];
   const missingAlarms: string[] = [];
   const unexplained: string[] = [];
-  const aside = new SetAside(world);
-  const taken = Map.groupBy(world.durable, ({ entry }) => entry.key);
-  const keys = new Set([...taken.keys(), ...world.identity.keys()]);
+  const taken = Map.groupBy(all, ({ entry }) => entry.key);
+  const keys = new Set([...taken.keys(), ...arrived.keys()]);
   for (const key of keys) {
-    const points = world.identity.points(key);
+    const points = arrived.get(key) ?? [];
     const stored = Map.groupBy(points, ({ value }) => spelled(value));
     const due = Map.groupBy(taken.get(key) ?? [], ({ entry }) => spelled(entry.value));
     for (const value of new Set([...stored.keys(), ...due.keys()])) {
@@ -144,9 +168,7 @@ function deliveries(world: World): Deliveries {
       }
     }
   }
-  const found = { missing, missingAlarms, unexplained };
-  judged.set(world, found);
-  return found;
+  return { missing, missingAlarms, unexplained };
 }
 
 /** A whole number is the same however it is held. */
@@ -190,8 +212,8 @@ function isOverwritten(world: World, durable: Durable | undefined, points: reado
 }
 
 /** True when a card that was moved before its board had a device holds the entry aside: told in the log, and never sent as another's. */
-function isIn(aside: SetAside, durable: Durable | undefined): boolean {
-  return durable !== undefined && aside.take(durable);
+function isIn(aside: SetAside | undefined, durable: Durable | undefined): boolean {
+  return durable !== undefined && aside?.take(durable) === true;
 }
 
 /** Taken in a boot in which the system said for a while that its clock was not synchronised. */

@@ -1,4 +1,6 @@
 /** All that is promised, as far as it can be seen from outside. */
+import { SHARE_OF_WORLDS } from '../attached-devices.ts';
+import { ATTACHED } from './attached.ts';
 import { CLAIMS } from './claims.ts';
 import { COUNTERS } from './counters.ts';
 import { DELIVERY } from './delivery.ts';
@@ -21,5 +23,6 @@ export const SENTENCES: readonly Sentence[] = [
   ...COUNTERS,
   ...CLAIMS,
   ...IMAGES,
+  ...(SHARE_OF_WORLDS > 0 ? ATTACHED : []),
   ...WORDS,
 ];

@@ -5,8 +5,8 @@ import { configSchema } from '../../../src/config/schema/agent-config.ts';
 import { bare, memberSchema } from '../../../src/config/schema/schema-walk.ts';
 import { SENSOR_KINDS } from '../../../src/kinds/sensor-kinds.ts';
 import { Chance } from '../../simulation/chance.ts';
-import { KINDS_NOT_IN_WORLDS, NOT_IN_WORLDS, optionsOf } from '../../simulation/options.ts';
-import { configFrom, drawSite, provisionsOf, siteYaml } from '../../simulation/site.ts';
+import { KINDS_NOT_IN_WORLDS, NOT_IN_WORLDS } from '../../simulation/options.ts';
+import { configFrom, drawnApart, drawSite, siteYaml } from '../../simulation/site.ts';
 
 type Schema = z.core.$ZodType;
 const WORLDS = 300;
@@ -52,7 +52,7 @@ function names(beginning: string, path: string): boolean {
 }
 
 function yamlOf(seed: number): string {
-  return siteYaml(drawSite(new Chance(seed).fork('site')), provisionsOf(seed), optionsOf(seed));
+  return siteYaml(drawSite(new Chance(seed).fork('site')), drawnApart(seed));
 }
 
 /** Options that a value has, or all that its schema has, with `[]` for entries, `*` for free names and `(kind)` for what only one kind has. */
