@@ -14,15 +14,7 @@ let boards: AgentProcess[] = [];
 
 beforeAll(async () => {
   platform = await LocalPlatform.start();
-  platform.state.registry.profiles.put({
-    ...platform.state.registry.defaultProfile,
-    id: crypto.randomUUID(),
-    name: 'meters',
-    isDefault: false,
-    provisionType: 'ALLOW_CREATE_NEW_DEVICES',
-    provisionDeviceKey: DEVICE_KEY,
-    provisionDeviceSecret: DEVICE_SECRET,
-  });
+  platform.allowProvisioning({ key: DEVICE_KEY, secret: DEVICE_SECRET, profile: 'meters' });
 });
 
 afterEach(async () => {
@@ -68,15 +60,10 @@ async function show(board: AgentProcess, meter: string, reading: object): Promis
 }
 
 function values(device: string, key: string): readonly unknown[] {
-  const found = platform.state.registry.byName(device);
-  if (found === undefined) return [];
-  return [...platform.state.telemetry.series(found.id, key).scan(0, Number.MAX_SAFE_INTEGER)].map(({ value }) => value);
+  return (platform.deviceView(device)?.points.get(key) ?? []).map(({ value }) => value);
 }
 
-const keysOf = (device: string): readonly string[] => {
-  const found = platform.state.registry.byName(device);
-  return found === undefined ? [] : platform.state.telemetry.keys(found.id);
-};
+const keysOf = (device: string): readonly string[] => [...(platform.deviceView(device)?.points.keys() ?? [])];
 
 describe('attached devices', () => {
   it('are devices of their own on the platform, and have what their sensors read, and nothing else', async () => {
@@ -101,14 +88,14 @@ describe('attached devices', () => {
     const device = platform.state.registry.byName('barn bad');
     const token = device?.accessToken ?? '';
     if (device === undefined) throw new Error('it is not there');
-    platform.state.registry.setToken(device.id, 'changed-at-the-platform');
+    platform.state.registry.devices.put({ ...device, accessToken: 'changed-at-the-platform' });
     await show(board, 'bad', { count: 1 });
     await show(board, 'good', { count: 1 });
     await expect.poll(() => values('barn good', 'count').at(-1), PATIENCE).toBe(1);
     await expect.poll(() => board.log, PATIENCE).toContain('an attached device is blocked');
     expect(values('barn bad', 'count')).not.toContain(1);
     await board.stop();
-    platform.state.registry.setToken(device.id, token);
+    platform.state.registry.devices.put({ ...device, accessToken: token });
     await show(board, 'bad', { count: 2 });
     board.start();
     await expect.poll(() => values('barn bad', 'count'), PATIENCE).toEqual(expect.arrayContaining([1, 2]));

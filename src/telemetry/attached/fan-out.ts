@@ -52,6 +52,8 @@ export class FanOut {
   #boundMs = FIRST_BOUND_MS;
   /** The last window reached nobody: one device asks before the others. */
   #isAway = false;
+  /** Windows that reached nobody: another device asks first each time, as it may be about the first alone. */
+  #timesAway = 0;
 
   constructor(deps: FanOutDeps) {
     this.#deps = deps;
@@ -72,22 +74,23 @@ export class FanOut {
   async #postParts(parts: readonly Part[], signal: AbortSignal): Promise<UploadAnswer> {
     const failed: { readonly part: Part; readonly answer: FailingAnswer }[] = [];
     let isReached = false;
-    const waiting = [...parts];
+    const first = this.#timesAway % Math.max(1, parts.length);
+    const waiting = [...parts.slice(first), ...parts.slice(0, first)];
+    // A window that nobody takes ends with the first who were asked.
+    const isLost = (): boolean => failed.length > 0 && !isReached && !failed.some(({ answer }) => isAboutDevice(answer));
     const postNext = async (): Promise<void> => {
       for (let part = waiting.shift(); part !== undefined && !signal.aborted; part = waiting.shift()) {
         const answer = await this.#postPart(part, signal);
         if (answer === undefined || answer.kind === 'accepted') this.#settle(part);
         if (answer?.kind === 'accepted') isReached = true;
         else if (answer !== undefined) failed.push({ part, answer });
-        // A window that nobody takes ends with the first who were asked.
-        if (failed.length > 0 && !isReached && !failed.some((one) => isAboutDevice(one.answer))) return;
+        if (isLost()) return;
       }
     };
     if (this.#isAway) await postNext();
-    await Promise.all(Array.from({ length: Math.min(POSTS_AT_ONCE, waiting.length) }, postNext));
-    isReached ||= failed.some(({ answer }) => isAboutDevice(answer));
-    this.#isAway = !isReached && failed.length > 0;
-    if (isReached) this.#boundMs = FIRST_BOUND_MS;
+    if (!isLost()) await Promise.all(Array.from({ length: Math.min(POSTS_AT_ONCE, waiting.length) }, postNext));
+    this.#isAway = isLost();
+    if (!this.#isAway && failed.length < parts.length) this.#boundMs = FIRST_BOUND_MS;
     if (signal.aborted) return failed[0]?.answer ?? { kind: 'busy', text: 'the upload was ended' };
     if (this.#isAway) return this.#away(failed.map(({ answer }) => answer));
     for (const { part, answer } of failed) {
@@ -119,6 +122,7 @@ export class FanOut {
   /** Nobody was reached. When that is a matter of time, the next window may take longer. */
   #away(answers: readonly FailingAnswer[]): UploadAnswer {
     this.#boundMs = Math.min(MAX_BOUND_MS, this.#boundMs * 2);
+    this.#timesAway += 1;
     return answers.find(({ kind }) => kind === 'portal') ?? (answers[0] as FailingAnswer);
   }
 }

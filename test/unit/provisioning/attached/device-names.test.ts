@@ -1,0 +1,137 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import type { DeviceConfig } from '../../../../src/config/schema/devices.ts';
+import { silentLog } from '../../../../src/host/log.ts';
+import { StateFile } from '../../../../src/host/state-file.ts';
+import { DEVICE_NAMES_FORMAT, DeviceNames } from '../../../../src/provisioning/attached/device-names.ts';
+import { FakeClock } from '../../../support/fake-clock.ts';
+import { MemoryFiles } from '../../../support/memory-files.ts';
+
+const SERIAL = { sensor: 'meter', key: 'serial' };
+const DAY_MS = 86_400_000;
+
+let clock: FakeClock;
+let files: MemoryFiles;
+let gateway: string;
+
+beforeEach(() => {
+  clock = new FakeClock();
+  files = new MemoryFiles();
+  gateway = 'roof';
+});
+
+async function names(slots: readonly DeviceConfig[]): Promise<DeviceNames> {
+  const file = new StateFile({ ...DEVICE_NAMES_FORMAT, path: '/state/names.json', files, clock, log: silentLog });
+  const opened = await DeviceNames.open({
+    ...{ file, clock, log: silentLog, gatewayName: () => gateway, newPerDay: () => 2 },
+    matches: (pattern, text) => new RegExp(`^(?:${pattern})$`).test(text),
+  });
+  opened.configure(slots);
+  return opened;
+}
+
+const slot = (name: string, more: Partial<DeviceConfig> = {}): DeviceConfig =>
+  ({ name, deviceName: '{gateway} {name}', poll: 'auto', ...more }) as DeviceConfig;
+const meter = (name: string, more: Partial<DeviceConfig> = {}): DeviceConfig =>
+  slot(name, { deviceName: '{gateway} {serialNumber}', serialNumber: { sensor: name, key: 'serial' }, ...more });
+
+function read(known: DeviceNames, sensor: string, number: string | number, times = 2): void {
+  for (let time = 0; time < times; time += 1) known.observe(sensor, 'serial', number);
+}
+
+describe('a slot without a serial number', () => {
+  it('is one device for ever, whatever the gateway is called', async () => {
+    const known = await names([slot('pump')]);
+    expect(known.idOf('pump')).toBe('pump');
+    expect(known.nameOf('pump')).toBe('roof pump');
+    gateway = 'cellar';
+    expect(known.idOf('pump')).toBe('pump');
+  });
+
+  it('fills the first choice that there is', async () => {
+    const known = await names([slot('pump', { deviceName: '{serialNumber|label} at {gateway}', label: 'Well' })]);
+    expect(known.nameOf('pump')).toBe('Well at roof');
+  });
+});
+
+describe('a slot with a serial number', () => {
+  it('is unknown until its number is read twice alike', async () => {
+    const known = await names([meter('meter')]);
+    expect(known.idOf('meter')).toBe('?meter');
+    expect(known.resolve('?meter')).toBeUndefined();
+    known.observe('meter', 'serial', 4711);
+    known.observe('meter', 'serial', 4712);
+    expect(known.idOf('meter')).toBe('?meter');
+    expect(known.observe('meter', 'serial', 4712)).toEqual(['meter']);
+    expect(known.idOf('meter')).toBe('roof 4712');
+    expect(known.resolve('?meter')).toBe('roof 4712');
+    expect(known.serialNumberOf('roof 4712')).toBe('4712');
+  });
+
+  it.each([['000000'], [''], ['12a'], ['  '], ['1'.repeat(65)]])('takes %j for no number', async (text) => {
+    const known = await names([meter('meter', { serialNumber: { ...SERIAL, pattern: '[0-9]+' } })]);
+    read(known, 'meter', text, 5);
+    expect(known.idOf('meter')).toBe('?meter');
+  });
+
+  it('takes numbers of other sensors and keys for none of its own', async () => {
+    const known = await names([meter('meter')]);
+    read(known, 'other', '4711');
+    for (let time = 0; time < 3; time += 1) known.observe('meter', 'power', '4711');
+    expect(known.idOf('meter')).toBe('?meter');
+  });
+
+  it('is known again at the next start, before anything is read', async () => {
+    const known = await names([meter('meter')]);
+    read(known, 'meter', '4711');
+    await known.close();
+    expect((await names([meter('meter')])).idOf('meter')).toBe('roof 4711');
+  });
+
+  it('keeps the device of a moved meter, and of one whose gateway has another name', async () => {
+    const known = await names([meter('one'), meter('two')]);
+    read(known, 'one', '4711');
+    gateway = 'cellar';
+    read(known, 'two', '4711');
+    expect(known.idOf('two')).toBe('roof 4711');
+    expect(known.slotsOf('roof 4711')).toEqual(['one', 'two']);
+  });
+
+  it('tells meters of one number apart by their slots, where the name tells the slot', async () => {
+    const own = { deviceName: '{name} {serialNumber}' };
+    const known = await names([meter('one', own), meter('two', own)]);
+    read(known, 'one', '1');
+    read(known, 'two', '1');
+    expect([known.idOf('one'), known.idOf('two')]).toEqual(['one 1', 'two 1']);
+  });
+
+  it('is never the device of a slot of that name', async () => {
+    const known = await names([slot('pump'), meter('meter', { deviceName: '{serialNumber}' })]);
+    read(known, 'meter', 'pump');
+    expect(known.idOf('meter')).not.toBe('pump');
+    expect(known.idOf('pump')).toBe('pump');
+  });
+
+  it('takes so many new devices in a day, and known ones always', async () => {
+    const known = await names([meter('meter')]);
+    for (const number of ['1', '2', '3']) read(known, 'meter', number);
+    expect(known.idOf('meter')).toBe('roof 3');
+    read(known, 'meter', '4', 9);
+    expect(known.idOf('meter')).toBe('roof 3');
+    expect(known.waitsForTomorrow('meter')).toBe(true);
+    read(known, 'meter', '1');
+    expect(known.idOf('meter')).toBe('roof 1');
+    await clock.advance(DAY_MS);
+    read(known, 'meter', '4');
+    expect(known.idOf('meter')).toBe('roof 4');
+    expect(known.waitsForTomorrow('meter')).toBe(false);
+  });
+});
+
+describe('a name', () => {
+  it('given here stays, without what a template would fill', async () => {
+    const known = await names([slot('pump')]);
+    known.rename('pump', 'The {pump}');
+    await known.close();
+    expect((await names([slot('pump')])).nameOf('pump')).toBe('The pump');
+  });
+});
