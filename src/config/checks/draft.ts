@@ -4,17 +4,19 @@ import type { ConfigPath } from '../fields/config-fault.ts';
 import type { Finding, Placed } from '../fields/findings.ts';
 import { totalKeys } from '../keys/actuator-keys.ts';
 import { platformKeysOf, sensorKeys } from '../keys/sensor-keys.ts';
-import type { ActuatorConfig, AgentConfig, RuleConfig, SensorConfig } from '../schema/agent-config.ts';
+import type { ActuatorConfig, AgentConfig, DeviceConfig, RuleConfig, SensorConfig } from '../schema/agent-config.ts';
 
 export interface ConfigDraft {
+  readonly devices: readonly Placed<DeviceConfig>[];
   readonly sensors: readonly Placed<SensorConfig>[];
   readonly actuators: readonly Placed<ActuatorConfig>[];
   readonly rules: readonly Placed<RuleConfig>[];
   /** Keys that the sensors send, by their kinds and rules. */
   readonly telemetry: readonly (KeyUse & { readonly sensor: SensorConfig })[];
   /** Every other section that parsed. */
-  readonly sections: Partial<Omit<AgentConfig, 'sensors' | 'actuators' | 'rules'>>;
+  readonly sections: Partial<Omit<AgentConfig, 'devices' | 'sensors' | 'actuators' | 'rules'>>;
   /** Names as written, also of items that did not parse: a reference to a broken sensor is no second fault. */
+  readonly deviceNames: ReadonlySet<string>;
   readonly sensorNames: ReadonlySet<string>;
   readonly actuatorNames: ReadonlySet<string>;
 }
