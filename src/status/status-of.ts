@@ -6,7 +6,7 @@ import type { ContactStatus } from '../platform/contact.ts';
 import type { SensorState } from '../sensors/sampler.ts';
 import type { AdaptedEntries } from '../telemetry/entry-check.ts';
 import { platformStatus } from './platform-status.ts';
-import type { AgentStatus, OutboxSummary, SensorStatus } from './shape/agent-status.ts';
+import type { ActuatorStatus, AgentStatus, OutboxSummary, SensorStatus } from './shape/agent-status.ts';
 
 type Known = Omit<AgentStatus, 'alerts' | 'platform' | 'outbox' | 'adapted' | 'sensors' | 'actuators'>;
 
@@ -30,7 +30,7 @@ export function agentStatus(sources: StatusSources): AgentStatus {
     outbox,
     adapted,
     sensors: sensors.map(sensorStatus),
-    actuators: actuators.map(({ name, kind, value = null, fault, why }) => given({ name, kind, value, why, fault })),
+    actuators: actuators.map(actuatorStatus),
   };
   // The network comes first: much of what follows may be its consequence.
   const contactAlert = seen.platform.verdict === 'fault' ? [seen.platform.words] : [];
@@ -58,7 +58,7 @@ function outboxSummary(status: OutboxStatus): OutboxSummary {
   });
 }
 
-function sensorStatus({ name, kind, state, error, refused, readings }: SensorState): SensorStatus {
+export function sensorStatus({ name, kind, state, error, refused, readings }: SensorState): SensorStatus {
   const byReason = Map.groupBy(refused, ({ message }) => message);
   const missing = [...byReason].map(([message, values]) => `no ${values.map(({ key }) => key).join(', ')}: ${message}`);
   const fault = error?.message ?? missing.join('; ');
@@ -66,6 +66,10 @@ function sensorStatus({ name, kind, state, error, refused, readings }: SensorSta
     ...given({ name, kind, state: state === 'working' ? ('ok' as const) : state, fault: fault || undefined }),
     readings: readings.map(({ key, value, unit, monotonicMs }) => given({ key, value, unit, atMs: monotonicMs })),
   };
+}
+
+export function actuatorStatus({ name, kind, value, fault, why }: StatusSources['actuators'][number]): ActuatorStatus {
+  return given({ name, kind, value: value ?? null, why, fault });
 }
 
 /** Returns alerts in words, beside those that the parts raised themselves. */
