@@ -25,6 +25,13 @@ export interface ConfigDraft {
 export interface KeyUse {
   readonly key: string;
   readonly path: ConfigPath;
+  /** Slot of the attached device that has it; undefined for the gateway. */
+  readonly device?: string | undefined;
+}
+
+/** Tells apart the keys of one device: two devices may have the same. */
+export function ownKey({ key, device = '' }: KeyUse): string {
+  return `${device} ${key}`;
 }
 
 /** Every key that sensors send, once for all who look at them: there may be tens of thousands. */
@@ -35,7 +42,7 @@ export function telemetryUses(sensors: readonly Placed<SensorConfig>[]): ConfigD
     for (const key of sensorKeys(config) ?? []) {
       const isOwnRename = Object.hasOwn(config.keys, key) && config.keys[key]?.rename !== undefined;
       const at = isOwnRename ? [...path, 'keys', key, 'rename'] : named;
-      for (const sent of platformKeysOf(config, key)) uses.push({ key: sent, path: at, sensor: config });
+      for (const sent of platformKeysOf(config, key)) uses.push({ key: sent, path: at, device: config.device, sensor: config });
     }
   }
   return uses;
@@ -43,16 +50,18 @@ export function telemetryUses(sensors: readonly Placed<SensorConfig>[]): ConfigD
 
 /** The shared attributes by which actuators are moved. */
 export function desiredUses({ actuators }: ConfigDraft): readonly KeyUse[] {
-  return actuators.map(({ config: { name, desiredKey }, path }) => ({
+  return actuators.map(({ config: { name, desiredKey, device }, path }) => ({
     key: desiredKey,
+    device,
     path: [...path, desiredKey === name ? 'name' : 'desiredKey'],
   }));
 }
 
 /** The telemetry and client attributes in which actuators say where they are. */
 export function stateUses({ actuators }: ConfigDraft): readonly KeyUse[] {
-  return actuators.map(({ config: { name, stateKey }, path }) => ({
+  return actuators.map(({ config: { name, stateKey, device }, path }) => ({
     key: stateKey,
+    device,
     path: [...path, stateKey === `${name}State` ? 'name' : 'stateKey'],
   }));
 }
@@ -62,7 +71,7 @@ export function totalUses({ actuators }: ConfigDraft): readonly KeyUse[] {
   const byName = new Map(actuators.map((one) => [one.config.name, one]));
   return [...byName.values()]
     .filter(({ config }) => config.telemetry)
-    .flatMap(({ config: { name }, path }) => totalKeys(name).map((key) => ({ key, path: [...path, 'name'] })));
+    .flatMap(({ config: { name, device }, path }) => totalKeys(name).map((key) => ({ key, device, path: [...path, 'name'] })));
 }
 
 export function clientAttributeUses({ sections }: ConfigDraft): readonly KeyUse[] {

@@ -29,7 +29,7 @@ const deviceSection = section({
     /** The whole value must match. */
     pattern: pattern().optional(),
   }).optional(),
-  /** Of a device profile; default: the gateway's. */
+  /** Key and secret of a device profile; default: the gateway's. */
   provisioning: section({ ...secretFields('key'), ...secretFields('secret') }).optional(),
   ...secretFields('accessToken', ACCESS_TOKEN),
   /** Which standing polls it holds; `auto`: both when it has an actuator. */
