@@ -34,7 +34,9 @@ export interface AttachedCommandsDeps extends Pick<HostMachine, 'clock' | 'files
   readonly settings: DeviceConfig;
   readonly config: () => AgentConfig;
   /** Those of all devices. */
-  readonly actuators: Pick<Actuators, 'configs' | 'control' | 'lockout' | 'states'>;
+  readonly actuators: Pick<Actuators, 'configs' | 'control' | 'states'>;
+  /** True while someone works on the machine. */
+  readonly locked: () => boolean;
   readonly sampler: Pick<Sampler, 'readNow' | 'states'>;
   readonly turns: PollTurns;
   /** The gateway's name on the platform. */
@@ -88,14 +90,13 @@ export class AttachedCommands {
 }
 
 function openRpc(deps: AttachedCommandsDeps, actuators: OwnActuators): Promise<RpcService> {
-  const { device, settings, config, clock, files, log, sampler, turns } = deps;
+  const { device, settings, config, clock, files, log, locked, sampler, turns } = deps;
   return RpcService.open({
-    ...{ config, deviceApi: device.deviceApi, clock, files, log },
+    ...{ config, deviceApi: device.deviceApi, clock, files, log, locked },
     methods: attachedMethods({ config, actuators, sampler, status: () => statusOf(deps) }, settings.name),
     permissions: ownMethodConfigs(config(), settings.name),
     journalPath: join(device.folder, 'rpc.journal'),
     place: turns.place('rpc'),
-    locked: () => deps.actuators.lockout.locked,
     onContact: () => deps.actuators.control.contact.heard(),
   });
 }
