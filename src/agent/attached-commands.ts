@@ -1,6 +1,6 @@
 /**
- * What the platform may ask of one attached device: commands and shared attributes reach its own actuators and sensors alone. A journal and a memory
- * of shared values of its own lie in its folder; its polls stand in turns with those of the other attached devices.
+ * Commands and attributes of one attached device: they reach its own actuators and sensors alone. A journal and a memory of shared values of its own
+ * lie in its folder; its polls stand in turns with those of the other attached devices.
  */
 import { join } from 'node:path';
 import type { Actuators } from '../actuators/actuators.ts';

@@ -46,14 +46,11 @@ export class HardwareParts {
   readonly actuators: Actuators;
   readonly #deps: HardwarePartsDeps;
   #config: AgentConfig;
-  /** Rules that it has and the present one has not tell their end. */
-  #before: AgentConfig;
   readonly #values = new MeasuredValues(() => this.#config.sensors);
 
   private constructor(deps: HardwarePartsDeps, parts: { readonly ports: Ports; readonly actuators: Actuators }) {
     this.#deps = deps;
     this.#config = deps.config;
-    this.#before = deps.config;
     this.ports = parts.ports;
     this.actuators = parts.actuators;
     const { log, onSamples, machine } = deps;
@@ -78,7 +75,7 @@ export class HardwareParts {
     const ports = openPorts({ clock, hardware: config.hardware });
     let opened: HardwareParts | undefined;
     const onRuleEvent = (event: RuleEvent): void => {
-      const slot = slotOf(event.rule, opened === undefined ? [config] : [opened.#config, opened.#before]);
+      const slot = slotOf(event.rule, opened === undefined ? config : opened.#config);
       report([ruleEntry(event, { device: (slot === undefined ? undefined : idOf?.(slot)) ?? 'self', clock })]);
     };
     const actuators = await Actuators.open(
@@ -92,7 +89,6 @@ export class HardwareParts {
   /** Takes up changed sensors and rules; what did not change goes on without a gap. */
   async configure(config: AgentConfig): Promise<void> {
     const before = this.#config;
-    this.#before = before;
     this.#config = config;
     // Last readings of sensors that are removed still count for the rules before.
     const begun = this.sampler.configure(this.#entries(config));
@@ -143,10 +139,9 @@ function isChanged(sensor: SensorConfig, { sensors }: AgentConfig): boolean {
 }
 
 /** A rule belongs to the device whose actuator it moves. */
-function slotOf(rule: string, configs: readonly AgentConfig[]): string | undefined {
-  const rules = configs.flatMap(({ rules: all, actuators }) => all.map((one) => ({ ...one, actuators })));
-  const found = rules.find(({ name }) => name === rule);
-  return found?.actuators.find(({ name }) => name === found.set.actuator)?.device;
+function slotOf(rule: string, { rules, actuators }: AgentConfig): string | undefined {
+  const moved = rules.find(({ name }) => name === rule)?.set.actuator;
+  return actuators.find(({ name }) => name === moved)?.device;
 }
 
 /** Returns the telemetry of a local rule's event: `rule_<name>`. */

@@ -1,4 +1,4 @@
-/** What the attributes of a device tell of its actuators, and of wishes that are not fulfilled. */
+/** Actuators of a device as its attributes tell of them, and wishes that are not fulfilled. */
 import type { OwnActuators } from '../actuators/own-actuators.ts';
 import type { ActuatorConfig } from '../config/schema/agent-config.ts';
 import type { Alerts } from '../host/alert-list.ts';
