@@ -7,8 +7,15 @@ import type { SensorState } from '../sensors/sampler.ts';
 import type { AdaptedEntries } from '../telemetry/entry-check.ts';
 import { platformStatus } from './platform-status.ts';
 import type { AgentStatus, OutboxSummary, SensorStatus } from './shape/agent-status.ts';
+import { type DeviceStatus, deviceAlerts, devicesSummary } from './shape/device-status.ts';
 
-type Known = Omit<AgentStatus, 'alerts' | 'platform' | 'outbox' | 'adapted' | 'sensors' | 'actuators'>;
+type Known = Omit<AgentStatus, 'alerts' | 'platform' | 'outbox' | 'adapted' | 'sensors' | 'actuators' | 'devices'>;
+
+/** A sensor or an actuator as the configuration assigns it to an attached device. */
+interface Assigned {
+  readonly name: string;
+  readonly device?: string;
+}
 
 export interface StatusSources {
   readonly known: Known;
@@ -18,23 +25,36 @@ export interface StatusSources {
   readonly adapted: AdaptedEntries;
   readonly sensors: readonly SensorState[];
   readonly actuators: readonly (ActuatorState & { readonly kind: string; readonly why?: string | undefined })[];
+  /** The configuration, which says what is of which device. */
+  readonly config?: { readonly sensors: readonly Assigned[]; readonly actuators: readonly Assigned[] };
+  /** Attached devices; undefined without `devices:`. */
+  readonly devices?: readonly DeviceStatus[] | undefined;
   readonly alerts: readonly string[];
 }
 
 export function agentStatus(sources: StatusSources): AgentStatus {
-  const { known, contact, uploadIntervalMs, adapted, sensors, actuators, alerts } = sources;
+  const { known, contact, uploadIntervalMs, adapted, sensors, actuators, config, alerts } = sources;
+  const devices = sources.devices && devicesSummary(sources.devices);
+  const sensorSlots = slotsOf(config?.sensors);
+  const actuatorSlots = slotsOf(config?.actuators);
   const outbox = outboxSummary(sources.outbox);
   const seen = {
     ...known,
     platform: platformStatus({ ...known, contact, outbox, uploadIntervalMs }),
     outbox,
     adapted,
-    sensors: sensors.map(sensorStatus),
-    actuators: actuators.map(({ name, kind, value = null, fault, why }) => given({ name, kind, value, why, fault })),
+    sensors: sensors.map((sensor) => sensorStatus(sensor, sensorSlots.get(sensor.name))),
+    actuators: actuators.map(({ name, kind, value = null, fault, why }) =>
+      given({ name, kind, device: actuatorSlots.get(name), value, why, fault }),
+    ),
+    ...given({ devices }),
   };
   // The network comes first: much of what follows may be its consequence.
   const contactAlert = seen.platform.verdict === 'fault' ? [seen.platform.words] : [];
-  return { ...seen, alerts: [...new Set([...contactAlert, ...alerts, ...derivedAlerts(seen)])] };
+  return {
+    ...seen,
+    alerts: [...new Set([...contactAlert, ...alerts, ...(devices === undefined ? [] : deviceAlerts(devices)), ...derivedAlerts(seen)])],
+  };
 }
 
 function outboxSummary(status: OutboxStatus): OutboxSummary {
@@ -58,12 +78,16 @@ function outboxSummary(status: OutboxStatus): OutboxSummary {
   });
 }
 
-function sensorStatus({ name, kind, state, error, refused, readings }: SensorState): SensorStatus {
+function slotsOf(assigned: readonly Assigned[] = []): ReadonlyMap<string, string> {
+  return new Map(assigned.flatMap(({ name, device }) => (device === undefined ? [] : [[name, device] as const])));
+}
+
+function sensorStatus({ name, kind, state, error, refused, readings }: SensorState, device: string | undefined): SensorStatus {
   const byReason = Map.groupBy(refused, ({ message }) => message);
   const missing = [...byReason].map(([message, values]) => `no ${values.map(({ key }) => key).join(', ')}: ${message}`);
   const fault = error?.message ?? missing.join('; ');
   return {
-    ...given({ name, kind, state: state === 'working' ? ('ok' as const) : state, fault: fault || undefined }),
+    ...given({ name, kind, device, state: state === 'working' ? ('ok' as const) : state, fault: fault || undefined }),
     readings: readings.map(({ key, value, unit, monotonicMs }) => given({ key, value, unit, atMs: monotonicMs })),
   };
 }
