@@ -1,6 +1,7 @@
 /** The status as a page for people. */
 import { formatSize } from '../config/fields/quantity.ts';
 import { type ActuatorStatus, type AgentStatus, failureText } from '../status/shape/agent-status.ts';
+import { devicesText } from '../status/shape/device-status.ts';
 import type { Call } from './command.ts';
 import { type Printer, printable, type Style } from './printer.ts';
 import { shortAge, stateText, valueText } from './value-text.ts';
@@ -23,6 +24,7 @@ function statusText(status: AgentStatus, print: Printer): string {
     ['uploads', uploadsText(status)],
     outboxRow(status),
     ...adaptedRows(status),
+    ...(status.devices === undefined ? [] : [['devices', devicesText(status.devices)]]),
     ['firmware', firmwareText(status)],
     ...(status.firmware.failed ?? []).map((failed) => ['', printable(failureText(failed))]),
   ]);
@@ -76,7 +78,7 @@ function firmwareText({ firmware }: AgentStatus): string {
 function sensorRows({ sensors }: AgentStatus, print: Printer, ago: (atMs: number) => string): string {
   if (sensors.length === 0) return '';
   const rows = sensors.flatMap((sensor) => [
-    [sensor.name, sensor.kind, stateText(sensor, print.style), ''],
+    [sensor.name, kindText(sensor), stateText(sensor, print.style), ''],
     ...sensor.readings.map(({ key, value, unit, atMs }) => ['', '', `${printable(key)} = ${valueText(value, unit)}`, ago(atMs)]),
   ]);
   return `\nsensors\n${print.table(rows, '  ')}`;
@@ -85,6 +87,11 @@ function sensorRows({ sensors }: AgentStatus, print: Printer, ago: (atMs: number
 function actuatorRows({ actuators }: AgentStatus, print: Printer): string {
   if (actuators.length === 0) return '';
   const shown = ({ value, fault }: ActuatorStatus): string => (fault === undefined ? valueText(value) : `unknown: ${printable(fault)}`);
-  const rows = actuators.map((actuator) => [actuator.name, actuator.kind, shown(actuator), printable(actuator.why ?? '')]);
+  const rows = actuators.map((actuator) => [actuator.name, kindText(actuator), shown(actuator), printable(actuator.why ?? '')]);
   return `\nactuators\n${print.table(rows, '  ')}`;
+}
+
+/** The kind, and the slot of the attached device that it is of. */
+function kindText({ kind, device }: { readonly kind: string; readonly device?: string }): string {
+  return device === undefined ? kind : `${kind} of ${printable(device)}`;
 }

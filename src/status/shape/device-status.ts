@@ -48,7 +48,7 @@ export interface DevicesSummary {
 
 /** Up to so many devices all are told. */
 const MAX_TOLD = 200;
-/** Of more, the worst. */
+/** Past that the worst alone, so many. */
 const MAX_OF_MANY = 50;
 /** Half of the largest reply to an RPC. */
 const MAX_TOLD_BYTES = 32 * 1024;
@@ -148,7 +148,7 @@ export function deviceAlerts({ list, byState }: Pick<DevicesSummary, 'list' | 'b
   ];
 }
 
-export function withRemedy({ words, remedy }: DeviceVerdict): string {
+function withRemedy({ words, remedy }: DeviceVerdict): string {
   return remedy === undefined ? words : `${words}; ${remedy}`;
 }
 
