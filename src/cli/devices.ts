@@ -5,7 +5,7 @@ import type { JsonObject } from '../host/json.ts';
 import { systemRandomBytes } from '../host/random.ts';
 import { makeAccessToken } from '../provisioning/access-token.ts';
 import type { OpenClaim } from '../provisioning/claim-device.ts';
-import { type DeviceStatus, devicesSummary, devicesText, type ToldDevice, toldDevice, toldDevices } from '../status/shape/device-status.ts';
+import { type DeviceStatus, devicesSummary, type ToldDevice, toldDevice, toldDevices } from '../status/shape/device-status.ts';
 import type { AgentCalls } from './agent-calls.ts';
 import { claimPage } from './claim-page.ts';
 import type { ClaimCall, ListCall, RemoveCall, RenameCall, RotateCall, ShowCall } from './commands/devices.ts';
@@ -40,7 +40,7 @@ function listPage(devices: readonly DeviceStatus[], told: readonly ToldDevice[],
   const ill = told.filter(({ verdict, remedy }) => verdict !== 'good' && remedy !== undefined);
   const remedies = ill.slice(0, MAX_REMEDIES).map((device) => `${style.yellow('!')} ${printable(`${device.name}: ${device.remedy}`)}\n`);
   const more = ill.length > MAX_REMEDIES ? `  turnstone devices show tells of ${ill.length - MAX_REMEDIES} more\n` : '';
-  return `${devicesText(devicesSummary(devices))}\n${print.table([['DEVICE', 'SLOT', 'DELIVERED', 'STATE'], ...rows])}${remedies.join('')}${more}`;
+  return `${devicesSummary(devices).words}\n${print.table([['DEVICE', 'SLOT', 'DELIVERED', 'STATE'], ...rows])}${remedies.join('')}${more}`;
 }
 
 export async function showDevice({ args, agent, print }: ShowCall): Promise<void> {

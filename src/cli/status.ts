@@ -1,7 +1,6 @@
 /** The status as a page for people. */
 import { formatSize } from '../config/fields/quantity.ts';
 import { type ActuatorStatus, type AgentStatus, failureText } from '../status/shape/agent-status.ts';
-import { devicesText } from '../status/shape/device-status.ts';
 import type { Call } from './command.ts';
 import { type Printer, printable, type Style } from './printer.ts';
 import { shortAge, stateText, valueText } from './value-text.ts';
@@ -24,7 +23,7 @@ function statusText(status: AgentStatus, print: Printer): string {
     ['uploads', uploadsText(status)],
     outboxRow(status),
     ...adaptedRows(status),
-    ...(status.devices === undefined ? [] : [['devices', devicesText(status.devices)]]),
+    ...(status.devices === undefined ? [] : [['devices', status.devices.words]]),
     ['firmware', firmwareText(status)],
     ...(status.firmware.failed ?? []).map((failed) => ['', printable(failureText(failed))]),
   ]);

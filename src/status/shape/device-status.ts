@@ -42,6 +42,8 @@ export interface DevicesSummary {
   readonly byState: Readonly<Record<DeviceState, number>>;
   readonly heldEntries: number;
   readonly acceptedEntries: number;
+  /** How many are how, in words. */
+  readonly words: string;
   /** Worst first. */
   readonly list: readonly ToldDevice[];
 }
@@ -118,8 +120,10 @@ export function devicesSummary(devices: readonly DeviceStatus[]): DevicesSummary
   const sum = (what: 'heldEntries' | 'acceptedEntries'): number => devices.reduce((all, device) => all + device[what], 0);
   const count = (state: DeviceState): number => devices.filter((device) => device.state === state).length;
   const byState = Object.fromEntries(DEVICE_STATES.map((state) => [state, count(state)])) as Record<DeviceState, number>;
+  const counts = { total: devices.length, byState, heldEntries: sum('heldEntries'), acceptedEntries: sum('acceptedEntries') };
   return {
-    ...{ total: devices.length, byState, heldEntries: sum('heldEntries'), acceptedEntries: sum('acceptedEntries') },
+    ...counts,
+    words: devicesText(counts),
     list: firstThatFit(toldDevices(devices).slice(0, devices.length > MAX_TOLD ? MAX_OF_MANY : MAX_TOLD), MAX_TOLD_BYTES),
   };
 }
@@ -133,7 +137,7 @@ function firstThatFit(devices: readonly ToldDevice[], maxBytes: number): readonl
 }
 
 /** `12: 1 blocked, 11 ready`. */
-export function devicesText({ total, byState, heldEntries }: Omit<DevicesSummary, 'list' | 'acceptedEntries'>): string {
+function devicesText({ total, byState, heldEntries }: Pick<DevicesSummary, 'total' | 'byState' | 'heldEntries'>): string {
   const states = DEVICE_STATES.filter((state) => byState[state] > 0).map((state) => `${byState[state]} ${state}`);
   return `${total}: ${states.join(', ')}${heldEntries === 0 ? '' : `; ${counted(heldEntries, 'entry waits', 'entries wait')}`}`;
 }

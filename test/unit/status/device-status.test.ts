@@ -5,14 +5,7 @@ import type { CheckContext } from '../../../src/status/doctor/checks/checkup.ts'
 import { metricsOf, prometheusText } from '../../../src/status/metrics.ts';
 import { telemetryKey } from '../../../src/status/self-telemetry.ts';
 import type { AgentStatus } from '../../../src/status/shape/agent-status.ts';
-import {
-  type DeviceStatus,
-  deviceAlerts,
-  devicesSummary,
-  devicesText,
-  deviceVerdict,
-  toldDevices,
-} from '../../../src/status/shape/device-status.ts';
+import { type DeviceStatus, deviceAlerts, devicesSummary, deviceVerdict, toldDevices } from '../../../src/status/shape/device-status.ts';
 import { UploadTimes } from '../../../src/telemetry/upload-times.ts';
 import { attachedDevice } from '../../support/attached-device-status.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
@@ -67,7 +60,7 @@ describe('the summary of devices', () => {
       acceptedEntries: 48,
     });
     expect(summary.list.map(({ state }) => state)).toEqual(['blocked', 'provisioning', 'ready', 'ready']);
-    expect(devicesText(summary)).toBe('4: 1 blocked, 1 provisioning, 2 ready; 4 entries wait');
+    expect(summary.words).toBe('4: 1 blocked, 1 provisioning, 2 ready; 4 entries wait');
   });
 
   it('tells the worst 50 of more than 200, and keeps the order of those that are alike', () => {

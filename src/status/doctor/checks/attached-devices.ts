@@ -1,6 +1,6 @@
 /** Check of the attached devices, in the sentences that everything else says of them. */
 import { formatDuration } from '../../../config/fields/quantity.ts';
-import { devicesText, type ToldDevice } from '../../shape/device-status.ts';
+import type { ToldDevice } from '../../shape/device-status.ts';
 import { agentCheck, fault, good, warning } from './checkup.ts';
 
 /** As with uploads: longer than any backoff. */
@@ -17,7 +17,7 @@ export const attachedDevices = agentCheck('attached-devices', 'attached devices 
       `${device.words}, for ${formatDuration(Math.floor((nowMs - device.sinceMs) / 60_000) * 60_000)}`;
     return warning(namesOf(late, late.length, words), remediesOf(late));
   }
-  return good(devicesText(devices));
+  return good(devices.words);
 });
 
 function namesOf(devices: readonly ToldDevice[], all: number, wordsOf = ({ words }: ToldDevice): string => words): string {
