@@ -25,15 +25,15 @@ export function renderFinder({ devices }) {
   search(false);
 }
 
-/** Calls `keep(container, items, isGrouped)` once, or for each device's open group. */
-export function keepGroups(container, items, view, { keep, hasEmpty = false }) {
+/** Calls `keep(container, items, isGrouped)` once, or for each device's open group; `tellsAll` shows every device, and what to do for it. */
+export function keepGroups(container, items, view, { keep, tellsAll = false }) {
   if (view.devices === undefined) return keep(container, items, false);
-  const groups = groupsOf(items, view).filter((group) => hasEmpty || group.items.length > 0);
+  const groups = groupsOf(items, view).filter((group) => tellsAll || group.items.length > 0);
   keepList(container, groups, {
     keyOf: ({ key }) => key,
     make: (group) => makeGroup(group, groups.length),
     update: (element, group) => {
-      updateGroup(element, group, view);
+      updateGroup(element, tellsAll ? group : { ...group, remedy: undefined }, view);
       element.fill = () => keep(element.querySelector('.items'), group.items, true);
       if (element.open) element.fill();
     },
@@ -45,7 +45,7 @@ function groupsOf(items, { devices, deviceName }) {
   const bySlot = new Map();
   for (const item of items) bySlot.set(item.device, [...(bySlot.get(item.device) ?? []), item]);
   const told = devices.list.map((device) => ({
-    ...{ key: `device ${device.id}`, name: device.name, device },
+    ...{ key: `device ${device.id}`, name: device.name, device, remedy: device.remedy },
     items: device.slots.flatMap((slot) => bySlot.get(slot) ?? []),
   }));
   const toldSlots = new Set(devices.list.flatMap(({ slots }) => slots));
@@ -71,14 +71,14 @@ function makeGroup({ device, key }, count) {
   );
 }
 
-function updateGroup(element, { name, device, key }, { nowMs }) {
+function updateGroup(element, { name, device, key, remedy = '' }, { nowMs }) {
   setText(element.querySelector('h3'), device?.label === undefined ? name : `${name} (${device.label})`);
   const words = element.querySelector('.words');
   const since = device === undefined || device.verdict === 'good' ? '' : `, for ${duration((nowMs - device.sinceMs) / 1000)}`;
   setText(words, device === undefined ? '' : `${device.words}${since}`);
   words.className = `words ${CLASSES[device?.verdict] ?? 'quiet'}`;
-  setText(element.querySelector('.remedy'), device?.remedy ?? '');
-  element.querySelector('.remedy').hidden = device?.remedy === undefined;
+  setText(element.querySelector('.remedy'), remedy);
+  element.querySelector('.remedy').hidden = remedy === '';
   const { id, label, slots = [], state } = device ?? {};
   element.dataset.text = [name, id, label, ...slots, state, device?.words, key === 'gateway' ? 'gateway' : '']
     .filter(Boolean)

@@ -14,7 +14,7 @@ let agentMs = Date.now();
 export function renderReadings(view) {
   agentMs = view.wallMs;
   keepGroups(byId('sensors'), view.sensors, view, {
-    hasEmpty: true,
+    tellsAll: true,
     keep: (list, sensors, isGrouped) =>
       keepList(list, sensors, {
         keyOf: ({ name }) => name,
