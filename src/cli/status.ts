@@ -3,7 +3,7 @@ import { formatSize } from '../config/fields/quantity.ts';
 import { type ActuatorStatus, type AgentStatus, failureText } from '../status/shape/agent-status.ts';
 import type { Call } from './command.ts';
 import { type Printer, printable, type Style } from './printer.ts';
-import { shortAge, stateText, valueText } from './value-text.ts';
+import { kindText, shortAge, stateText, valueText } from './value-text.ts';
 
 export async function showStatus({ agent, print }: Pick<Call, 'agent' | 'print'>): Promise<void> {
   const status = await (await agent()).ask<AgentStatus>('getStatus');
@@ -88,9 +88,4 @@ function actuatorRows({ actuators }: AgentStatus, print: Printer): string {
   const shown = ({ value, fault }: ActuatorStatus): string => (fault === undefined ? valueText(value) : `unknown: ${printable(fault)}`);
   const rows = actuators.map((actuator) => [actuator.name, kindText(actuator), shown(actuator), printable(actuator.why ?? '')]);
   return `\nactuators\n${print.table(rows, '  ')}`;
-}
-
-/** The kind, and the slot of the attached device that it is of. */
-function kindText({ kind, device }: { readonly kind: string; readonly device?: string }): string {
-  return device === undefined ? kind : `${kind} of ${printable(device)}`;
 }

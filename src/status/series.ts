@@ -39,6 +39,8 @@ const MAX_KEYS = 64;
 /** Points of all keys together: 20,000 are 400 kB of JSON. */
 const MAX_POINTS = 20_000;
 const USUAL_POINTS = 300;
+/** As long as the name of a slot may be. */
+const MAX_SLOT_LENGTH = 64;
 const MAX_SPAN_MS = 31 * 86_400_000;
 
 /** `key` (repeated), `device` (a slot), `from` and `to` (UTC epoch ms), `points`; or what is wrong with them, in words. */
@@ -48,10 +50,11 @@ export function readSeriesQuery(query: URLSearchParams, nowMs: number): SeriesQu
   const toMs = number('to', nowMs + 1);
   const fromMs = number('from', toMs - 3_600_000);
   const points = number('points', USUAL_POINTS);
+  const device = query.get('device') ?? undefined;
+  if (device !== undefined && device.length > MAX_SLOT_LENGTH) return 'no device is called so';
   if (keys.length === 0 || keys.length > MAX_KEYS) return `1 to ${MAX_KEYS} keys are needed`;
   if (!(fromMs < toMs) || toMs - fromMs > MAX_SPAN_MS) return 'from lies before to, by 31 days at most';
   if (!(points >= 2)) return 'points is a number from 2';
-  const device = query.get('device') ?? undefined;
   return given({ device, keys, fromMs, toMs, points: Math.min(points, MAX_POINTS / keys.length) });
 }
 

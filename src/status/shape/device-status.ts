@@ -142,12 +142,12 @@ function devicesText({ total, byState, heldEntries }: Pick<DevicesSummary, 'tota
   return `${total}: ${states.join(', ')}${heldEntries === 0 ? '' : `; ${counted(heldEntries, 'entry waits', 'entries wait')}`}`;
 }
 
-/** Alerts about devices that a person has to look after; of many faults the first few. */
+/** Alerts about devices that a person has to look after, without counts, so that each stays as it is; of many faults the first few. */
 export function deviceAlerts({ list, byState }: Pick<DevicesSummary, 'list' | 'byState'>): readonly string[] {
   const faults = list.filter(({ verdict }) => verdict === 'fault').slice(0, MAX_ALERTS);
   const others = byState.blocked - faults.length;
   return [
-    ...faults.map((device) => `device ${device.name}: ${withRemedy(device)}`),
+    ...faults.map((device) => `device ${device.name}: ${withRemedy(deviceVerdict({ ...device, heldEntries: 0 }))}`),
     ...(others > 0 ? [`${counted(others, 'more device is', 'more devices are')} blocked: turnstone devices tells which`] : []),
   ];
 }

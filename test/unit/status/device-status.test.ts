@@ -90,6 +90,11 @@ describe('alerts of devices', () => {
     ]);
   });
 
+  it('stay the same while more and more waits', () => {
+    const alertsWith = (heldEntries: number) => deviceAlerts(devicesSummary([attachedDevice({ state: 'blocked', heldEntries })]));
+    expect(alertsWith(5_000)).toEqual(alertsWith(0));
+  });
+
   it('name five of many, and count the others', () => {
     const alerts = deviceAlerts(devicesSummary(many(120, 'blocked')));
     expect(alerts).toHaveLength(6);
