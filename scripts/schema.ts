@@ -50,13 +50,19 @@ const REPEATED = {
   anyOf: ['template', 'count', 'each'].map((key) => ({ required: [key] })),
 };
 
+const REPEATABLE = ['devices', 'sensors', 'actuators'] as const;
+
 function withTemplates({ properties, ...schema }: JsonObject): JsonObject {
-  const sections = properties as Readonly<Record<'sensors' | 'actuators', JsonObject>>;
+  const sections = properties as Readonly<Record<(typeof REPEATABLE)[number], JsonObject>>;
   const items = (section: JsonObject): JsonObject => ({ ...section, items: { anyOf: [section.items, REPEATED] } });
-  const templates = { type: 'object', additionalProperties: { type: 'object' }, description: 'parts of sensors and actuators, by name' };
+  const templates = {
+    type: 'object',
+    additionalProperties: { type: 'object' },
+    description: 'parts of devices, sensors and actuators, by name',
+  };
   return {
     ...schema,
-    properties: { ...sections, templates, sensors: items(sections.sensors), actuators: items(sections.actuators) },
+    properties: { ...sections, templates, ...Object.fromEntries(REPEATABLE.map((name) => [name, items(sections[name])])) },
   };
 }
 

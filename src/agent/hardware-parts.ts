@@ -31,6 +31,8 @@ export interface HardwarePartsDeps {
   readonly reportSensor: (sensor: string, state: string, isFailing: boolean) => void;
   /** Entries about what moved. */
   readonly report: (entries: readonly TelemetryEntry[]) => void;
+  /** The id under which entries of an attached device are kept; default the gateway's own. */
+  readonly idOf?: ActuatorsDeps['idOf'];
   readonly alerts: Alerts;
   /** Undefined while the clock is not trusted. */
   readonly localTime: ActuatorsDeps['localTime'];
@@ -44,11 +46,14 @@ export class HardwareParts {
   readonly actuators: Actuators;
   readonly #deps: HardwarePartsDeps;
   #config: AgentConfig;
+  /** Rules that it has and the present one has not tell their end. */
+  #before: AgentConfig;
   readonly #values = new MeasuredValues(() => this.#config.sensors);
 
   private constructor(deps: HardwarePartsDeps, parts: { readonly ports: Ports; readonly actuators: Actuators }) {
     this.#deps = deps;
     this.#config = deps.config;
+    this.#before = deps.config;
     this.ports = parts.ports;
     this.actuators = parts.actuators;
     const { log, onSamples, machine } = deps;
@@ -68,20 +73,26 @@ export class HardwareParts {
 
   /** Sets the actuators' safe states for start; hardware that is not there is reported later, not fatal. */
   static async open(deps: HardwarePartsDeps, signal: AbortSignal): Promise<HardwareParts> {
-    const { config, log, report, alerts, localTime } = deps;
+    const { config, log, report, idOf, alerts, localTime } = deps;
     const { clock, files, openPorts, runProgram } = deps.machine;
     const ports = openPorts({ clock, hardware: config.hardware });
-    const onRuleEvent = (event: RuleEvent): void => report([ruleEntry(event, clock)]);
+    let opened: HardwareParts | undefined;
+    const onRuleEvent = (event: RuleEvent): void => {
+      const slot = slotOf(event.rule, opened === undefined ? [config] : [opened.#config, opened.#before]);
+      report([ruleEntry(event, { device: (slot === undefined ? undefined : idOf?.(slot)) ?? 'self', clock })]);
+    };
     const actuators = await Actuators.open(
-      { config, ports, clock, files, runProgram, log, onRuleEvent, report, alerts, localTime },
+      { config, ports, clock, files, runProgram, log, onRuleEvent, report, idOf, alerts, localTime },
       signal,
     );
-    return new HardwareParts(deps, { ports, actuators });
+    opened = new HardwareParts(deps, { ports, actuators });
+    return opened;
   }
 
   /** Takes up changed sensors and rules; what did not change goes on without a gap. */
   async configure(config: AgentConfig): Promise<void> {
     const before = this.#config;
+    this.#before = before;
     this.#config = config;
     // Last readings of sensors that are removed still count for the rules before.
     const begun = this.sampler.configure(this.#entries(config));
@@ -131,10 +142,17 @@ function isChanged(sensor: SensorConfig, { sensors }: AgentConfig): boolean {
   return !sensors.some((other) => other.name === sensor.name && isDeepStrictEqual(other, sensor));
 }
 
+/** A rule belongs to the device whose actuator it moves. */
+function slotOf(rule: string, configs: readonly AgentConfig[]): string | undefined {
+  const rules = configs.flatMap(({ rules: all, actuators }) => all.map((one) => ({ ...one, actuators })));
+  const found = rules.find(({ name }) => name === rule);
+  return found?.actuators.find(({ name }) => name === found.set.actuator)?.device;
+}
+
 /** Returns the telemetry of a local rule's event: `rule_<name>`. */
-function ruleEntry(event: RuleEvent, clock: Clock): TelemetryEntry {
+function ruleEntry(event: RuleEvent, { device, clock }: { readonly device: string; readonly clock: Clock }): TelemetryEntry {
   return {
-    device: 'self',
+    device,
     key: `rule_${event.rule}`,
     value: { ...event },
     bootId: clock.bootId,

@@ -2,7 +2,10 @@
 import { configHash } from '../config/changes/config-diff.ts';
 import { faultLine } from '../config/fields/config-fault.ts';
 import { conversionSteps } from '../config/keys/conversion-steps.ts';
+import { devicePolls } from '../config/keys/device-polls.ts';
 import { type ReadConfig, readConfig } from '../config/read-config.ts';
+import type { AgentConfig } from '../config/schema/agent-config.ts';
+import { given } from '../host/given.ts';
 import type { CheckConfigCall } from './commands/run.ts';
 import { EXIT } from './exit-code.ts';
 import type { Style } from './printer.ts';
@@ -13,10 +16,33 @@ export async function checkConfig({ args: { file }, flags, edge, print }: CheckC
   const hash = config === undefined ? {} : { hash: configHash(config) };
   const items = config === undefined ? {} : { sensors: config.sensors.length, actuators: config.actuators.length };
   const counts = Object.entries(items).map(([name, amount]) => count(amount, name.slice(0, -1)));
-  print.result({ file, ok: config !== undefined, ...hash, ...items, faults, warnings, ...conversions }, () =>
-    [...(conversions.conversions ?? []).map((line) => `${line}\n`), verdictText(file, { faults, warnings, counts }, print.style)].join(''),
+  const devices = config === undefined || config.devices.length === 0 ? undefined : pollsOf(config);
+  print.result({ file, ok: config !== undefined, ...hash, ...items, ...given({ devices }), faults, warnings, ...conversions }, () =>
+    [
+      ...(conversions.conversions ?? []).map((line) => `${line}\n`),
+      ...(devices === undefined ? [] : [pollsText(devices)]),
+      verdictText(file, { faults, warnings, counts }, print.style),
+    ].join(''),
   );
   if (config === undefined) print.exitCode = EXIT.badConfig;
+}
+
+interface DevicesAndPolls {
+  readonly count: number;
+  /** Those that hold a standing poll for commands. */
+  readonly rpcPolls: number;
+  /** Those that hold one for shared attributes. */
+  readonly attributePolls: number;
+}
+
+function pollsOf(config: AgentConfig): DevicesAndPolls {
+  const polls = config.devices.map((device) => devicePolls(device, config));
+  const { length: rpcPolls } = polls.filter(({ rpc }) => rpc);
+  return { count: polls.length, rpcPolls, attributePolls: polls.filter(({ attributes }) => attributes).length };
+}
+
+function pollsText({ count: devices, rpcPolls, attributePolls }: DevicesAndPolls): string {
+  return `devices: ${devices}, ${rpcPolls} of them ${rpcPolls === 1 ? 'polls' : 'poll'} for commands, ${attributePolls} for shared attributes\n`;
 }
 
 interface Verdict extends Pick<ReadConfig, 'faults' | 'warnings'> {

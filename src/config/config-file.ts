@@ -51,7 +51,7 @@ export interface ReadAgain {
 
 type Section = keyof AgentConfig;
 
-/** Sections that a running agent takes up, except rules of actuators that are not in force; the rest needs a restart, and a reload says so. */
+/** Sections that a running agent takes up, except rules of actuators and sensors of devices that are not in force; the rest needs a restart, and a reload says so. */
 const RELOADABLE: ReadonlySet<Section> = new Set(['log', 'sensors', 'rules', 'upload', 'shutdown']);
 const ALERT = 'missing-files';
 /** A mount or a credential comes soon after the boot, or when somebody brings it. */

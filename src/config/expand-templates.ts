@@ -17,10 +17,10 @@ import type { YamlSource } from './yaml/yaml-source.ts';
 const MAX_VALUES = 100_000;
 /** And their texts: forty characters for each of these values. */
 const MAX_CHARACTERS = 4_000_000;
-const SECTIONS = ['sensors', 'actuators'] as const;
+const SECTIONS = ['devices', 'sensors', 'actuators'] as const;
 const REPEATS = ['count', 'each'] as const;
 /** Another item of the expanded list in the words of a fault. */
-const ITEM = /\b(sensors|actuators)\[(\d+)\]/g;
+const ITEM = /\b(devices|sensors|actuators)\[(\d+)\]/g;
 
 type Section = (typeof SECTIONS)[number];
 /** Where an item of the expanded list is written. */
@@ -119,7 +119,8 @@ class Expander {
     const base = template === undefined ? {} : this.#templateOf(template, path);
     if (base === undefined) return [];
     const merged = mergedMapping(base, own);
-    this.#warnOfOnePlace(merged, instances, path);
+    // Devices have no place: their sensors have.
+    if (path[0] !== 'devices') this.#warnOfOnePlace(merged, instances, path);
     if (!this.#hasRoomFor(new TemplateSize(merged), instances, path)) return [];
     return instances.map((words) => {
       const value = filled(merged, words) as Mapping;
@@ -128,8 +129,12 @@ class Expander {
     });
   }
 
-  /** Finds items that differ in their names alone, and so read one device several times. */
-  #warnOfOnePlace({ name: _name, prefix: _prefix, ...others }: Mapping, instances: readonly Words[], path: ConfigPath): void {
+  /** Finds items that differ in names alone, and so read one device several times. */
+  #warnOfOnePlace(
+    { name: _name, prefix: _prefix, device: _device, ...others }: Mapping,
+    instances: readonly Words[],
+    path: ConfigPath,
+  ): void {
     const [first, second] = instances;
     if (first === undefined || second === undefined || new TemplateSize(others).uses(first)) return;
     const expected = 'a word in its place, too, such as unitId: "{n}"';

@@ -3,8 +3,10 @@ import type { z } from 'zod';
 import { type ConfigDraft, telemetryUses } from './checks/draft.ts';
 import type { ConfigPath, PathFault } from './fields/config-fault.ts';
 import type { Placed } from './fields/findings.ts';
+import { withSerialSensors } from './keys/serial-sensors.ts';
 import { actuatorSchema } from './schema/actuators.ts';
 import { type AgentConfig, configSchema, configShape, MAX_ITEMS } from './schema/agent-config.ts';
+import { deviceSchema } from './schema/devices.ts';
 import { ruleSchema } from './schema/rules.ts';
 import { sensorSchema } from './schema/sensors.ts';
 import { faultsOf } from './yaml/zod-faults.ts';
@@ -40,7 +42,7 @@ export function parseDraft(
       return config === undefined ? [] : [{ config, path: [name, index] }];
     });
   };
-  const { sensors: _s, actuators: _a, rules: _r, ...others } = configShape;
+  const { devices: _d, sensors: _s, actuators: _a, rules: _r, ...others } = configShape;
   const sections: Record<string, unknown> = {};
   for (const [key, schema] of Object.entries<z.ZodType>(others)) {
     const section = parse(schema, root[key], [key]);
@@ -52,11 +54,13 @@ export function parseDraft(
   const wrong = new Set(unmade.map(({ path: [, index] }) => index));
   const sensors = items('sensors', sensorSchema).filter(({ path: [, index] }) => !wrong.has(index));
   const draft = {
+    devices: withSerialSensors(items('devices', deviceSchema), sensors),
     sensors,
     actuators: items('actuators', actuatorSchema),
     rules: items('rules', ruleSchema),
     telemetry: telemetryUses(sensors),
     sections,
+    deviceNames: namesIn(root.devices),
     sensorNames: namesIn(root.sensors),
     actuatorNames: namesIn(root.actuators),
   };
@@ -64,10 +68,11 @@ export function parseDraft(
 }
 
 /** The configuration of a draft without a fault. */
-export function wholeConfig({ sections, sensors, actuators, rules }: ConfigDraft): AgentConfig {
+export function wholeConfig({ sections, devices, sensors, actuators, rules }: ConfigDraft): AgentConfig {
   const configs = <T>(items: readonly Placed<T>[]): readonly T[] => items.map(({ config }) => config);
   // Every section parsed, as there is no fault; those that are missing are optional.
-  return { ...sections, sensors: configs(sensors), actuators: configs(actuators), rules: configs(rules) } as AgentConfig;
+  const items = { devices: configs(devices), sensors: configs(sensors), actuators: configs(actuators), rules: configs(rules) };
+  return { ...sections, ...items } as AgentConfig;
 }
 
 /** Nobody changes a configuration: a new one is read, and what differs is reopened. */
@@ -79,16 +84,18 @@ export function freezeDeeply<T>(value: T): T {
 }
 
 /** The draft of a configuration that is whole already. */
-export function draftOf({ sensors, actuators, rules, ...sections }: AgentConfig): ConfigDraft {
+export function draftOf({ devices, sensors, actuators, rules, ...sections }: AgentConfig): ConfigDraft {
   const placed = <T>(items: readonly T[], name: Items): readonly Placed<T>[] =>
     items.map((config, index) => ({ config, path: [name, index] }));
   const placedSensors = placed(sensors, 'sensors');
   return {
+    devices: placed(devices, 'devices'),
     sensors: placedSensors,
     actuators: placed(actuators, 'actuators'),
     rules: placed(rules, 'rules'),
     telemetry: telemetryUses(placedSensors),
     sections,
+    deviceNames: namesIn(devices),
     sensorNames: namesIn(sensors),
     actuatorNames: namesIn(actuators),
   };

@@ -6,7 +6,7 @@ import type { ContactStatus } from '../platform/contact.ts';
 import type { SensorState } from '../sensors/sampler.ts';
 import type { AdaptedEntries } from '../telemetry/entry-check.ts';
 import { platformStatus } from './platform-status.ts';
-import type { AgentStatus, OutboxSummary, SensorStatus } from './shape/agent-status.ts';
+import type { ActuatorStatus, AgentStatus, OutboxSummary, SensorStatus } from './shape/agent-status.ts';
 import { type DeviceStatus, deviceAlerts, devicesSummary } from './shape/device-status.ts';
 
 type Known = Omit<AgentStatus, 'alerts' | 'platform' | 'outbox' | 'adapted' | 'sensors' | 'actuators' | 'devices'>;
@@ -35,18 +35,14 @@ export interface StatusSources {
 export function agentStatus(sources: StatusSources): AgentStatus {
   const { known, contact, uploadIntervalMs, adapted, sensors, actuators, config, alerts } = sources;
   const devices = sources.devices && devicesSummary(sources.devices);
-  const sensorSlots = slotsOf(config?.sensors);
-  const actuatorSlots = slotsOf(config?.actuators);
   const outbox = outboxSummary(sources.outbox);
   const seen = {
     ...known,
     platform: platformStatus({ ...known, contact, outbox, uploadIntervalMs }),
     outbox,
     adapted,
-    sensors: sensors.map((sensor) => sensorStatus(sensor, sensorSlots.get(sensor.name))),
-    actuators: actuators.map(({ name, kind, value = null, fault, why }) =>
-      given({ name, kind, device: actuatorSlots.get(name), value, why, fault }),
-    ),
+    sensors: ofDevices(sensors.map(sensorStatus), config?.sensors),
+    actuators: ofDevices(actuators.map(actuatorStatus), config?.actuators),
     ...given({ devices }),
   };
   // The network comes first: much of what follows may be its consequence.
@@ -78,18 +74,27 @@ function outboxSummary(status: OutboxStatus): OutboxSummary {
   });
 }
 
-function slotsOf(assigned: readonly Assigned[] = []): ReadonlyMap<string, string> {
-  return new Map(assigned.flatMap(({ name, device }) => (device === undefined ? [] : [[name, device] as const])));
+/** Adds to each the slot of the attached device that it is of. */
+function ofDevices<T extends { readonly name: string }>(
+  told: readonly T[],
+  assigned: readonly Assigned[] = [],
+): readonly (T & { readonly device?: string })[] {
+  const slots = new Map(assigned.map(({ name, device }) => [name, device]));
+  return told.map((one) => ({ ...one, ...given({ device: slots.get(one.name) }) }));
 }
 
-function sensorStatus({ name, kind, state, error, refused, readings }: SensorState, device: string | undefined): SensorStatus {
+export function sensorStatus({ name, kind, state, error, refused, readings }: SensorState): SensorStatus {
   const byReason = Map.groupBy(refused, ({ message }) => message);
   const missing = [...byReason].map(([message, values]) => `no ${values.map(({ key }) => key).join(', ')}: ${message}`);
   const fault = error?.message ?? missing.join('; ');
   return {
-    ...given({ name, kind, device, state: state === 'working' ? ('ok' as const) : state, fault: fault || undefined }),
+    ...given({ name, kind, state: state === 'working' ? ('ok' as const) : state, fault: fault || undefined }),
     readings: readings.map(({ key, value, unit, monotonicMs }) => given({ key, value, unit, atMs: monotonicMs })),
   };
+}
+
+export function actuatorStatus({ name, kind, value, fault, why }: StatusSources['actuators'][number]): ActuatorStatus {
+  return given({ name, kind, value: value ?? null, why, fault });
 }
 
 /** Returns alerts in words, beside those that the parts raised themselves. */

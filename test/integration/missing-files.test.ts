@@ -11,7 +11,7 @@ const NO_TOKEN: ConfigFault = {
 };
 
 it('is not spoken to the platform, nor asked for a device of its own, before the token is there', async () => {
-  const provisioning = { deviceName: 'second', onUnauthorised: 'hold', onOtherBoard: 'continue' } as const;
+  const provisioning = { deviceName: 'second', onUnauthorised: 'hold', onOtherBoard: 'continue', newPerDay: 5 } as const;
   const world = await worldWithAgent((made) => {
     const { accessToken: _missing, ...platform } = made.site.config.platform;
     made.configuration.file = { config: { ...made.site.config, platform, provisioning }, missing: [NO_TOKEN] };

@@ -59,7 +59,7 @@ export const checkStatusPage: Check = ({ sections: { status } }) => {
 };
 
 /** Also when its file could not be read: that has been said already. */
-function isGiven(section: object, secret: string): boolean {
+export function isGiven(section: object, secret: string): boolean {
   return ['', 'File', 'Credential'].some((source) => Object.hasOwn(section, `${secret}${source}`));
 }
 

@@ -3,6 +3,7 @@ import { checkPlatformAccess, checkProvisioning, checkStatusPage } from './acces
 import { checkLimits, checkMethodValues, checkRuleValues, checkSafeStates } from './actuators.ts';
 import { checkActuatorTimes, checkAlarms, checkDeliveryTimes, checkFirmwareBounds, checkSensorTimes, checkShapes } from './bounds.ts';
 import { checkConversions } from './conversions.ts';
+import { checkDeviceAccess, checkDeviceCommands, checkDeviceNames, checkSerialNumbers, checkUnusedDevices } from './devices.ts';
 import type { Check } from './draft.ts';
 import { checkLockoutFile, checkSockets } from './files.ts';
 import { checkBias, checkBoard, checkBuses, checkLines, checkSharedLines } from './hardware.ts';
@@ -56,4 +57,6 @@ const ACCESS = [
   checkStatusPage,
 ];
 
-export const CHECKS: readonly Check[] = [...NAMES, ...PLACES, ...KEYS, ...TIMES, ...VALUES, ...ACCESS];
+const DEVICES = [checkSerialNumbers, checkDeviceNames, checkDeviceAccess, checkDeviceCommands, checkUnusedDevices];
+
+export const CHECKS: readonly Check[] = [...NAMES, ...DEVICES, ...PLACES, ...KEYS, ...TIMES, ...VALUES, ...ACCESS];

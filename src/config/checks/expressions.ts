@@ -6,7 +6,10 @@ import type { ConfigPath } from '../fields/config-fault.ts';
 import { didYouMean } from '../fields/did-you-mean.ts';
 import { type Finding, finding } from '../fields/findings.ts';
 import { keysForRules, namesForRules } from '../keys/sensor-keys.ts';
+import type { SensorConfig } from '../schema/agent-config.ts';
 import type { ConfigDraft } from './draft.ts';
+
+const SINGLE_KEY = 'a key that one device alone has: give its sensor a prefix, or the key a rename';
 
 interface Derived {
   /** The platform's keys: one, or one for each statistic. */
@@ -39,20 +42,31 @@ export async function checkExpressions({ sensors, sensorNames }: ConfigDraft): P
     }
   });
   const given = sensors.map(({ config }) => keysForRules(config));
-  const known = new Set(given.flatMap((keys) => keys ?? []));
+  const owners = ownersOf(sensors.map(({ config }) => config));
+  const known = new Set(owners.keys());
   // A line, a program or a driver of a user's own may give any key, and so may a sensor that is told to be wrong.
   const isSure = sensors.length === sensorNames.size && given.every((keys) => keys !== undefined);
   for (const { path, inputs } of derived) {
     if (inputs.length === 0) findings.push(finding(path, 'made of no key:', 'an expression of other keys'));
-    for (const input of inputs)
+    for (const input of inputs) {
+      if ((owners.get(input)?.size ?? 0) > 1) findings.push(finding(path, `${input} is a key of several devices:`, SINGLE_KEY));
       if (!known.has(input))
         findings.push(
           finding(path, `no sensor gives ${input}:`, 'keys of other sensors', { ...didYouMean(input, known), warning: !isSure }),
         );
+    }
   }
   const circle = circleIn(derived);
   if (circle !== undefined) findings.push(finding(circle.path, 'made of itself:', 'keys that do not depend on it'));
   return findings;
+}
+
+/** The slots of the devices that have each key, undefined for the gateway. */
+function ownersOf(sensors: readonly SensorConfig[]): ReadonlyMap<string, ReadonlySet<string | undefined>> {
+  const owners = new Map<string, Set<string | undefined>>();
+  for (const sensor of sensors)
+    for (const key of keysForRules(sensor) ?? []) owners.set(key, (owners.get(key) ?? new Set()).add(sensor.device));
+  return owners;
 }
 
 /** The first value that is made of itself, by any number of others. */

@@ -7,7 +7,7 @@ import { type Finding, finding, findingAtKey, repeated } from '../fields/finding
 import { readingsOf } from '../keys/rule-parts.ts';
 import { keysForRules, platformKeyOf, sensorKeys } from '../keys/sensor-keys.ts';
 import { configShape } from '../schema/agent-config.ts';
-import { type Check, clientAttributeUses, desiredUses, type KeyUse, stateUses, totalUses } from './draft.ts';
+import { type Check, clientAttributeUses, desiredUses, type KeyUse, ownKey, stateUses, totalUses } from './draft.ts';
 
 /** Client attributes that the agent itself sends. */
 export const OWN_CLIENT_KEYS: readonly string[] = [
@@ -34,7 +34,7 @@ export const checkProducedKeys: Check = (draft) => {
   // Metrics of the machine differ from machine to machine.
   const measured = draft.telemetry.filter(({ sensor }) => sensor.enabled && definitionOf(sensor.kind).keysVary !== true);
   const hint = 'add a prefix to the sensor, or a rename under keys';
-  return repeated([...measured, ...stateUses(draft), ...totalUses(draft)], keyOf, ({ key, path }, first) =>
+  return repeated([...measured, ...stateUses(draft), ...totalUses(draft)], ownKey, ({ key, path }, first) =>
     finding(path, 'key produced twice:', `a key of its own; ${itemAt(first)} gives it already`, { value: JSON.stringify(key), hint }),
   );
 };
@@ -42,29 +42,25 @@ export const checkProducedKeys: Check = (draft) => {
 export const checkAttributeKeys: Check = (draft) => {
   const desired = desiredUses(draft);
   const client = new Map<string, ConfigPath>([
-    ...OWN_CLIENT_KEYS.map((key): [string, ConfigPath] => [key, []]),
-    ...draft.actuators.map(({ config, path }): [string, ConfigPath] => [config.stateKey, [...path, 'stateKey']]),
-    ...clientAttributeUses(draft).map(({ key, path }): [string, ConfigPath] => [key, path]),
+    ...OWN_CLIENT_KEYS.map((key): [string, ConfigPath] => [ownKey({ key, path: [] }), []]),
+    ...stateUses(draft).map((use): [string, ConfigPath] => [ownKey(use), [...use.path.slice(0, 2), 'stateKey']]),
+    ...clientAttributeUses(draft).map((use): [string, ConfigPath] => [ownKey(use), use.path]),
   ]);
-  const both = new Map(desired.map((use) => [use.key, use]));
+  const both = new Map(desired.map((use) => [ownKey(use), use]));
   return [
-    ...repeated(desired, keyOf, ({ key, path }, first) =>
+    ...repeated(desired, ownKey, ({ key, path }, first) =>
       finding(path, 'one shared attribute moves two actuators:', `a key of its own; ${itemAt(first)} has it already`, {
         value: JSON.stringify(key),
       }),
     ),
-    ...[...both.values()].flatMap(({ key, path }) => {
-      const other = client.get(key);
+    ...[...both].flatMap(([own, { key, path }]) => {
+      const other = client.get(own);
       if (other === undefined) return [];
       const expected = `two keys; ${other.length === 0 ? 'the agent itself' : pathText(other)} sends it as client attribute`;
       return [finding(path, 'key both client and shared:', expected, { value: JSON.stringify(key), warning: true })];
     }),
   ];
 };
-
-function keyOf({ key }: KeyUse): string {
-  return key;
-}
 
 /** `sensors[2]` of a key's place. */
 function itemAt({ path }: KeyUse): string {
@@ -121,24 +117,24 @@ export const checkClientAttributes: Check = (draft) => {
   return [
     ...own.map(({ key, path }) => findingOf(path, 'key that the agent itself sends:', key, 'another key')),
     // Two states of one key are two of telemetry already.
-    ...repeated(
-      uses,
-      ({ key }) => key,
-      ({ key, path }, first) =>
-        findingOf(path, 'client attribute sent twice:', key, `a key of its own; ${pathText(first.path)} has it already`),
+    ...repeated(uses, ownKey, ({ key, path }, first) =>
+      findingOf(path, 'client attribute sent twice:', key, `a key of its own; ${pathText(first.path)} has it already`),
     ).filter(({ path }) => path[0] === 'attributes'),
   ];
 };
 
 /** Finds clashes with keys that the agent adds itself: `<sensor>_state`, and `<key>_alarm` where there are alarms. */
 export const checkAddedKeys: Check = (draft) => {
-  const added = new Map<string, ConfigPath>(draft.sensors.map(({ config, path }) => [`${config.name}_state`, [...path, 'name']]));
+  const added = new Map<string, ConfigPath>(
+    draft.sensors.map(({ config: { name, device }, path }) => [ownKey({ key: `${name}_state`, device, path }), [...path, 'name']]),
+  );
   for (const { config, path } of draft.sensors)
     for (const [key, { alarms }] of Object.entries(config.keys))
       if (key !== '*' && alarms !== undefined && alarms.length > 0)
-        added.set(`${platformKeyOf(config, key)}_alarm`, [...path, 'keys', key, 'alarms']);
-  return [...stateUses(draft), ...draft.telemetry].flatMap(({ key, path }) => {
-    const other = added.get(key);
+        added.set(ownKey({ key: `${platformKeyOf(config, key)}_alarm`, device: config.device, path }), [...path, 'keys', key, 'alarms']);
+  return [...stateUses(draft), ...draft.telemetry].flatMap((use) => {
+    const { key, path } = use;
+    const other = added.get(ownKey(use));
     return other === undefined
       ? []
       : [findingOf(path, 'key produced twice:', key, `a key of its own; ${pathText(other)} gives it already`)];
@@ -147,7 +143,8 @@ export const checkAddedKeys: Check = (draft) => {
 
 function isSetting(key: string): boolean {
   const [section] = key.split('.');
-  return section !== key && section !== undefined && Object.hasOwn(configShape, section);
+  // None of a device can be set, and "devices.open" was a good key before there were any.
+  return section !== key && section !== undefined && section !== 'devices' && Object.hasOwn(configShape, section);
 }
 
 function findingOf(path: ConfigPath, problem: string, key: string, expected: string): Finding {

@@ -9,8 +9,8 @@ import { keyRulesOf, sensorKeys } from '../keys/sensor-keys.ts';
 import type { RpcMethodConfig, SensorConfig } from '../schema/agent-config.ts';
 import type { Check } from './draft.ts';
 
-export const checkNames: Check = ({ sensors, actuators, rules }) =>
-  [sensors, actuators, rules].flatMap((items: readonly Placed<{ readonly name: string }>[]) =>
+export const checkNames: Check = ({ devices, sensors, actuators, rules }) =>
+  [devices, sensors, actuators, rules].flatMap((items: readonly Placed<{ readonly name: string }>[]) =>
     repeated(
       items,
       ({ config }) => config.name,
@@ -18,10 +18,11 @@ export const checkNames: Check = ({ sensors, actuators, rules }) =>
     ),
   );
 
-export const checkReferences: Check = ({ actuators, rules, sections, sensorNames, actuatorNames }) => {
+export const checkReferences: Check = ({ sensors, actuators, rules, sections, deviceNames, sensorNames, actuatorNames }) => {
   const findings: Finding[] = [];
   // Put into words once: there may be thousands of wrong references.
   const known = {
+    device: { names: deviceNames, expected: namesInWords(deviceNames, 'a device under devices:') },
     sensor: { names: sensorNames, expected: namesInWords(sensorNames, 'a sensor') },
     actuator: { names: actuatorNames, expected: namesInWords(actuatorNames, 'an actuator') },
   };
@@ -29,6 +30,8 @@ export const checkReferences: Check = ({ actuators, rules, sections, sensorNames
     const { names, expected } = known[noun];
     if (!names.has(name)) findings.push({ ...finding(path, `unknown ${noun}`, expected), ...didYouMeanWhenTold(name, names) });
   };
+  for (const { config, path } of [...sensors, ...actuators])
+    if (config.device !== undefined) refer(config.device, [...path, 'device'], 'device');
   for (const { config, path } of actuators) {
     for (const [index, { with: other }] of config.interlocks.entries()) {
       const at = [...path, 'interlocks', index];

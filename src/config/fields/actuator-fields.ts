@@ -1,6 +1,7 @@
 /** Fields that every actuator has, whatever its kind: limits, interlocks and safe states. */
 import { z } from 'zod';
 import { duration, list, name, onOff, platformKey, section, whole } from './fields.ts';
+import { slotName } from './slot-name.ts';
 
 /** true and false (also written on and off), a number, or text. */
 const actuatorValue = () => z.union([onOff(), z.number(), z.string().max(1_024)]);
@@ -14,6 +15,8 @@ const interlock = () =>
 export const actuatorFields = {
   name: name(),
   enabled: z.boolean().default(true),
+  /** Slot of the attached device whose commands and shared attributes move it; default: the gateway. */
+  device: slotName().optional(),
   /** Shared attribute with the desired state; default: the actuator's name. */
   desiredKey: platformKey().optional(),
   /** Client attribute and telemetry key with the real state; default: the name and `State`. */

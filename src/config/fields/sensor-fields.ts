@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { duration, LIVE, list, name, platformKey, section } from './fields.ts';
 import { keyRulesTable } from './key-rules.ts';
+import { slotName } from './slot-name.ts';
 
 /** How often a sensor is read when nobody says: slow enough for an SD card and a metered link, fast enough for a room. */
 const DEFAULT_PERIOD = '10s';
@@ -11,6 +12,8 @@ export const sensorFields = {
   name: name(),
   /** `false`: kept in the file, but not opened. */
   enabled: z.boolean().meta(LIVE).default(true),
+  /** Slot of the attached device whose values they are; default: the gateway. */
+  device: slotName().optional(),
   /** How often it is read. */
   period: duration({ min: '10ms', max: '1d' }).meta(LIVE).prefault(DEFAULT_PERIOD),
   /** How long one read may take; default 2s, longer where gate, conversions or response time-out are, and never more than the period. */

@@ -4,6 +4,7 @@ import { DEFAULT_RUN_FOLDER, DEFAULT_STATE_FOLDER } from '../fields/default-plac
 import { filePath, list, section } from '../fields/fields.ts';
 import { actuatorSchema } from './actuators.ts';
 import { outboxSchema, uploadSchema } from './delivery.ts';
+import { deviceSchema } from './devices.ts';
 import { firmwareSchema } from './firmware.ts';
 import { analyticsSchema, hardwareSchema, logSchema, shutdownSchema, statusSchema } from './local.ts';
 import { attributesSchema, platformSchema, provisioningSchema, timeSchema } from './platform.ts';
@@ -15,7 +16,7 @@ import { sensorSchema } from './sensors.ts';
 const CONFIG_VERSION = 1;
 
 /** Largest numbers of items, far above what one board has pins, buses and time for. */
-export const MAX_ITEMS = { sensors: 1_000, actuators: 500, rules: 500 } as const;
+export const MAX_ITEMS = { devices: 1_000, sensors: 1_000, actuators: 500, rules: 500 } as const;
 
 export const configShape = {
   version: z.literal(CONFIG_VERSION),
@@ -28,6 +29,8 @@ export const configShape = {
   log: logSchema.prefault({}),
   time: timeSchema.prefault({}),
   hardware: hardwareSchema.prefault({}),
+  /** Attached devices: each a device of its own on the platform. */
+  devices: list(deviceSchema, { max: MAX_ITEMS.devices }).default([]),
   sensors: list(sensorSchema, { max: MAX_ITEMS.sensors }).default([]),
   actuators: list(actuatorSchema, { max: MAX_ITEMS.actuators }).default([]),
   rules: list(ruleSchema, { max: MAX_ITEMS.rules }).default([]),
@@ -55,6 +58,7 @@ export type { GpioLineConfig, ModbusConnectionConfig } from '../fields/lines-and
 export type { ActuatorConfig, ActuatorConfigOf } from './actuators.ts';
 export type { ConditionConfig } from './conditions.ts';
 export type { OutboxConfig, UploadConfig } from './delivery.ts';
+export type { DeviceConfig } from './devices.ts';
 export type { FirmwareConfig, FirmwareHandlerConfig } from './firmware.ts';
 export type { AnalyticsConfig, HardwareConfig, LogConfig, ShutdownConfig, StatusConfig } from './local.ts';
 export type { AttributesConfig, PlatformConfig, ProvisioningConfig, TimeConfig } from './platform.ts';
