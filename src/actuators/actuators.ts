@@ -23,7 +23,7 @@ import { LocalRules, type LocalRulesDeps } from './local-rules.ts';
 import { Lockout } from './lockout.ts';
 import { reopeningDriver } from './open-driver.ts';
 import { OUTPUTS_FORMAT, OutputFile } from './output-file.ts';
-import { OPERATING_TIMES_FORMAT, OutputReadings } from './output-readings.ts';
+import { OPERATING_TIMES_FORMAT, OutputReadings, type OutputReadingsDeps } from './output-readings.ts';
 import { PulseMarks } from './pulse-marks.ts';
 import type { RuleEvent } from './rule-event.ts';
 import { type RuleInForce, type RuleSensor, ruleWords } from './rule-in-force.ts';
@@ -36,6 +36,7 @@ export interface ActuatorsDeps extends Pick<HostMachine, 'clock' | 'files' | 'ru
   readonly onRuleEvent: (event: RuleEvent) => void;
   /** Readings of outputs, as they change. */
   readonly report: (entries: readonly TelemetryEntry[]) => void;
+  readonly idOf?: OutputReadingsDeps['idOf'];
   readonly alerts: Alerts;
   readonly localTime: LocalRulesDeps['localTime'];
 }
@@ -87,7 +88,7 @@ export class Actuators {
       KeptPulses.open(new StateFile(pulses), clock, ownSupply),
       PulseMarks.open(config.runFolder, log, { files, bootId: clock.bootId }),
       OutputReadings.open({
-        ...{ outputs: configs.filter(({ telemetry }) => telemetry), clock, report: deps.report },
+        ...{ outputs: configs.filter(({ telemetry }) => telemetry), clock, report: deps.report, idOf: deps.idOf },
         file: new StateFile(inState('operating-times.json', OPERATING_TIMES_FORMAT)),
       }),
     ]);

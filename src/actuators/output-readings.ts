@@ -18,6 +18,8 @@ export const OPERATING_TIMES_FORMAT = { format: 'turnstone/operating-times', ver
 export interface ReportedOutput {
   readonly name: string;
   readonly stateKey: string;
+  /** The slot of an attached device. */
+  readonly device?: string | undefined;
 }
 
 export interface OutputReadingsDeps {
@@ -25,7 +27,11 @@ export interface OutputReadingsDeps {
   readonly file: StateFile;
   readonly clock: Clock;
   readonly report: (entries: readonly TelemetryEntry[]) => void;
+  /** The id under which entries of a slot are kept, asked each time: it may become known later. Default the gateway's own. */
+  readonly idOf?: ((slot: string) => string) | undefined;
 }
+
+type Report = readonly [output: ReportedOutput, key: string, value: JsonValue];
 
 interface Totals {
   onMs: number;
@@ -43,7 +49,7 @@ const HOUR_MS = 3_600_000;
 
 export class OutputReadings {
   readonly #deps: OutputReadingsDeps;
-  readonly #stateKeys: ReadonlyMap<string, string>;
+  readonly #outputs: ReadonlyMap<string, ReportedOutput>;
   readonly #totals: Map<string, Totals>;
   readonly #shown = new Map<string, ActuatorValue>();
   #savedAtMs = Number.NEGATIVE_INFINITY;
@@ -52,7 +58,7 @@ export class OutputReadings {
 
   private constructor(deps: OutputReadingsDeps, totals: Map<string, Totals>) {
     this.#deps = deps;
-    this.#stateKeys = new Map(deps.outputs.map(({ name, stateKey }) => [name, stateKey]));
+    this.#outputs = new Map(deps.outputs.map((output) => [output.name, output]));
     this.#totals = totals;
   }
 
@@ -65,12 +71,12 @@ export class OutputReadings {
 
   /** Takes a state that may have changed. A value that is not known is no reading, and no operating time. */
   take({ name, value }: ActuatorState): void {
-    const stateKey = this.#stateKeys.get(name);
-    if (stateKey === undefined) return;
+    const output = this.#outputs.get(name);
+    if (output === undefined) return;
     const nowMs = this.#deps.clock.monotonicMs();
     const before = this.#shown.get(name);
     if (value !== undefined) {
-      if (before !== value) this.#report([[stateKey, value]]);
+      if (before !== value) this.#report([[output, output.stateKey, value]]);
       this.#shown.set(name, value);
     }
     if (value !== undefined && isActive(value) && typeof value !== 'string') this.#beginTime(name, nowMs, before);
@@ -125,13 +131,16 @@ export class OutputReadings {
     file.save(this.#asJson(nowMs));
     const isAnyOn = [...this.#totals.values()].some(({ onSinceMs }) => onSinceMs !== undefined);
     if (isAnyOn) this.#saveNoLaterThan(nowMs + SAVE_WHILE_ON_MS);
-    const counted = [...this.#totals].filter(
-      ([name, totals]) => this.#stateKeys.has(name) && (!totals.isReported || totals.onSinceMs !== undefined),
-    );
-    const entries = counted.flatMap(([name, totals]) => {
+    const counted = [...this.#totals].filter(([, totals]) => !totals.isReported || totals.onSinceMs !== undefined);
+    const entries = counted.flatMap(([name, totals]): Report[] => {
+      const output = this.#outputs.get(name);
+      if (output === undefined) return [];
       const [hours, starts] = totalKeys(name);
       totals.isReported = true;
-      return [[hours, hoursOf(totals, nowMs)] as const, [starts, totals.starts] as const];
+      return [
+        [output, hours, hoursOf(totals, nowMs)],
+        [output, starts, totals.starts],
+      ];
     });
     await file.flush();
     // A total that the disk does not keep would step back after a kill.
@@ -146,10 +155,11 @@ export class OutputReadings {
     return { outputs: Object.fromEntries(outputs) };
   }
 
-  #report(readings: readonly (readonly [key: string, value: JsonValue])[]): void {
-    const { clock, report } = this.#deps;
-    const at = { device: 'self', bootId: clock.bootId, monotonicMs: clock.monotonicMs(), class: 'regular' } as const;
-    if (readings.length > 0) report(readings.map(([key, value]) => ({ ...at, key, value })));
+  #report(readings: readonly Report[]): void {
+    const { clock, report, idOf } = this.#deps;
+    const at = { bootId: clock.bootId, monotonicMs: clock.monotonicMs(), class: 'regular' } as const;
+    const deviceOf = ({ device }: ReportedOutput): string => (device === undefined ? undefined : idOf?.(device)) ?? 'self';
+    if (readings.length > 0) report(readings.map(([output, key, value]) => ({ ...at, device: deviceOf(output), key, value })));
   }
 }
 

@@ -31,6 +31,8 @@ export interface HardwarePartsDeps {
   readonly reportSensor: (sensor: string, state: string, isFailing: boolean) => void;
   /** Entries about what moved. */
   readonly report: (entries: readonly TelemetryEntry[]) => void;
+  /** The id under which entries of an attached device are kept; default the gateway's own. */
+  readonly idOf?: ActuatorsDeps['idOf'];
   readonly alerts: Alerts;
   /** Undefined while the clock is not trusted. */
   readonly localTime: ActuatorsDeps['localTime'];
@@ -68,15 +70,20 @@ export class HardwareParts {
 
   /** Sets the actuators' safe states for start; hardware that is not there is reported later, not fatal. */
   static async open(deps: HardwarePartsDeps, signal: AbortSignal): Promise<HardwareParts> {
-    const { config, log, report, alerts, localTime } = deps;
+    const { config, log, report, idOf, alerts, localTime } = deps;
     const { clock, files, openPorts, runProgram } = deps.machine;
     const ports = openPorts({ clock, hardware: config.hardware });
-    const onRuleEvent = (event: RuleEvent): void => report([ruleEntry(event, clock)]);
+    let opened: HardwareParts | undefined;
+    const onRuleEvent = (event: RuleEvent): void => {
+      const slot = slotOf(event.rule, opened === undefined ? config : opened.#config);
+      report([ruleEntry(event, { device: (slot === undefined ? undefined : idOf?.(slot)) ?? 'self', clock })]);
+    };
     const actuators = await Actuators.open(
-      { config, ports, clock, files, runProgram, log, onRuleEvent, report, alerts, localTime },
+      { config, ports, clock, files, runProgram, log, onRuleEvent, report, idOf, alerts, localTime },
       signal,
     );
-    return new HardwareParts(deps, { ports, actuators });
+    opened = new HardwareParts(deps, { ports, actuators });
+    return opened;
   }
 
   /** Takes up changed sensors and rules; what did not change goes on without a gap. */
@@ -131,10 +138,16 @@ function isChanged(sensor: SensorConfig, { sensors }: AgentConfig): boolean {
   return !sensors.some((other) => other.name === sensor.name && isDeepStrictEqual(other, sensor));
 }
 
+/** A rule belongs to the device whose actuator it moves. */
+function slotOf(rule: string, { rules, actuators }: AgentConfig): string | undefined {
+  const moved = rules.find(({ name }) => name === rule)?.set.actuator;
+  return actuators.find(({ name }) => name === moved)?.device;
+}
+
 /** Returns the telemetry of a local rule's event: `rule_<name>`. */
-function ruleEntry(event: RuleEvent, clock: Clock): TelemetryEntry {
+function ruleEntry(event: RuleEvent, { device, clock }: { readonly device: string; readonly clock: Clock }): TelemetryEntry {
   return {
-    device: 'self',
+    device,
     key: `rule_${event.rule}`,
     value: { ...event },
     bootId: clock.bootId,

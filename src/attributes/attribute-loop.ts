@@ -15,6 +15,7 @@ import { runTogether } from '../host/loops.ts';
 import type { DeviceApi } from '../platform/device-api.ts';
 import { runLongPoll } from '../platform/long-poll.ts';
 import { askedDelayMs } from '../platform/platform-error.ts';
+import type { PollPlace } from '../platform/poll-turns.ts';
 import type { ClientAttributes } from './client-attributes.ts';
 import type { SharedAttributes } from './shared-attributes.ts';
 
@@ -28,6 +29,7 @@ export interface AttributeLoopDeps {
   /** How often all client attributes are read back. */
   readonly readBackPeriodMs: number;
   readonly pollTimeoutMs?: number | undefined;
+  readonly place?: PollPlace | undefined;
   /** Takes the keys of an update, before they are asked for. */
   readonly onSaved?: (keys: readonly string[]) => void;
   /** The platform has answered. */
@@ -55,7 +57,7 @@ const WAKES_PER_NEWS = 2;
 /** Runs until the signal aborts; never rejects. */
 export async function runAttributeLoop(deps: AttributeLoopDeps, signal: AbortSignal): Promise<void> {
   const loop = new AttributeLoop(deps);
-  const { clock, log, pollTimeoutMs } = deps;
+  const { clock, log, pollTimeoutMs, place } = deps;
   const poll = (pollSignal: AbortSignal): Promise<void> =>
     runLongPoll(
       {
@@ -67,7 +69,8 @@ export async function runAttributeLoop(deps: AttributeLoopDeps, signal: AbortSig
           return loop.woken();
         },
         onGap: () => loop.wantTwice(),
-        ...{ clock, log, pollTimeoutMs },
+        onWaited: () => loop.wantTwice(),
+        ...{ clock, log, pollTimeoutMs, place },
       },
       pollSignal,
     );

@@ -1,6 +1,6 @@
 /** Client and shared attributes as a whole: what the device says of itself, and what the platform wishes of it. */
 import { join } from 'node:path';
-import type { Actuators } from '../actuators/actuators.ts';
+import type { OwnActuators } from '../actuators/own-actuators.ts';
 import type { LiveConfig } from '../config/live-config.ts';
 import type { AgentConfig } from '../config/schema/agent-config.ts';
 import type { FirmwareUpdates } from '../firmware/firmware-updates.ts';
@@ -13,6 +13,7 @@ import type { HostMachine } from '../host/machine.ts';
 import { StateFile } from '../host/state-file.ts';
 import { agentVersion } from '../host/version.ts';
 import type { DeviceApi } from '../platform/device-api.ts';
+import { actuatorValues, tellRefused } from './actuator-values.ts';
 import { APPLIED_VALUES_FORMAT, AppliedValues } from './applied-values.ts';
 import { runAttributeLoop } from './attribute-loop.ts';
 import { ClientAttributes } from './client-attributes.ts';
@@ -23,8 +24,8 @@ import { UnknownSettings } from './unknown-settings.ts';
 export interface DeviceAttributesDeps extends Pick<HostMachine, 'clock' | 'files'> {
   readonly config: () => AgentConfig;
   readonly deviceApi: DeviceApi;
-  /** Actuators that shared attributes move. */
-  readonly actuators: Pick<Actuators, 'control' | 'configs'>;
+  /** Actuators that shared attributes move: the gateway's own. */
+  readonly actuators: OwnActuators;
   readonly log: Log;
   readonly alerts: Alerts;
   /** Asked each time: a changed configuration brings other settings. */
@@ -39,9 +40,6 @@ export interface DeviceAttributesDeps extends Pick<HostMachine, 'clock' | 'files
 
 /** A lease or a modem may give another address at any time; a dashboard may wait this long for it. */
 const LOOK_AT_IDENTITY_MS = 60_000;
-const REFUSED_ALERT = 'shared attributes';
-/** More than a person reads at once; `sharedRefused` has them all. */
-const MAX_TOLD = 5;
 
 export class DeviceAttributes {
   readonly client: ClientAttributes;
@@ -78,15 +76,15 @@ export class DeviceAttributes {
     const onChange = (): void =>
       queueMicrotask(() => {
         client.report(wishes());
-        tellRefused(opened?.lastingRefusals ?? {}, deps.alerts);
+        tellRefused(opened?.lastingRefusals ?? {}, 'shared attributes', deps.alerts);
       });
     const unknown = new UnknownSettings(() => deps.live.settings());
     const offers = { firmwareKeys: firmware.keys, onFirmwareOffer: (offer: JsonObject) => firmware.consider(offer) };
     const targets = (): readonly SharedTarget[] => targetsOf(deps, unknown);
     const shared = await SharedAttributes.open({ targets, applied, ...offers, onChange, log }, signal);
     opened = shared;
-    client.report({ ...deps.identity, ...config().attributes.client, ...actuatorValues(deps), ...wishes() });
-    actuators.control.onState(() => client.report(actuatorValues(deps)));
+    client.report({ ...deps.identity, ...config().attributes.client, ...ownValues(deps), ...wishes() });
+    actuators.control.onState(() => client.report(ownValues(deps)));
     return new DeviceAttributes(deps, { client, shared }, { applied, unknown });
   }
 
@@ -109,7 +107,7 @@ export class DeviceAttributes {
   /** The configuration in force is another: its settings and its hash are told. */
   configurationChanged(configHash: string): void {
     this.client.report({ configHash, effectiveSettings: this.#deps.live.overrides });
-    tellRefused(this.shared.lastingRefusals, this.#deps.alerts);
+    tellRefused(this.shared.lastingRefusals, 'shared attributes', this.#deps.alerts);
   }
 
   /** Everything known is on disk when this resolves. Idempotent; its loops have ended before. */
@@ -125,14 +123,11 @@ export class DeviceAttributes {
   }
 }
 
-/** In the status, and so for the doctor, until each is settled. */
-function tellRefused(refused: Readonly<Record<string, string>>, alerts: Alerts): void {
-  const reasons = Object.values(refused);
-  const more = reasons.length > MAX_TOLD ? `; and ${reasons.length - MAX_TOLD} more` : '';
-  const told = reasons.slice(0, MAX_TOLD).join('; ');
-  if (reasons.length === 0) alerts.clear(REFUSED_ALERT);
-  else
-    alerts.raise(REFUSED_ALERT, `shared attributes are not applied (${told}${more}): correct, save again or delete them at the platform`);
+function ownValues({ actuators, config }: DeviceAttributesDeps): JsonObject {
+  return actuatorValues(
+    actuators,
+    config().actuators.filter(({ device }) => device === undefined),
+  );
 }
 
 function targetsOf({ config, actuators, live }: DeviceAttributesDeps, unknown: UnknownSettings): readonly SharedTarget[] {
@@ -141,18 +136,6 @@ function targetsOf({ config, actuators, live }: DeviceAttributesDeps, unknown: U
     ...actuators.configs.map(({ desiredKey, name }) => actuatorTarget(desiredKey, name, actuators.control)),
     ...(attributes.liveSettings ? [...live.settings().map(settingTarget), ...unknown.targets()] : []),
   ];
-}
-
-/** Returns each actuator's state and why it differs from the desired one. An attribute cannot be deleted, so an unknown state is named in a word. */
-function actuatorValues({ actuators, config }: DeviceAttributesDeps): JsonObject {
-  const states = actuators.configs.map(({ name, stateKey }) => ({ stateKey, ...actuators.control.state(name) }));
-  // The platform still has what an earlier run told of one that is disabled now.
-  const disabled = config().actuators.filter(({ enabled }) => !enabled);
-  return {
-    ...Object.fromEntries(disabled.map(({ stateKey }) => [stateKey, 'unknown'])),
-    ...Object.fromEntries(states.map(({ stateKey, value }) => [stateKey, value ?? 'unknown'])),
-    actuatorFaults: Object.fromEntries(states.flatMap(({ name, fault }) => (fault === undefined ? [] : [[name, fault]]))),
-  };
 }
 
 export async function identityAttributes(

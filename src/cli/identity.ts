@@ -2,23 +2,21 @@
 
 import { constants } from 'node:fs';
 import { type FileHandle, open, readFile } from 'node:fs/promises';
-import { renderUnicodeCompact } from 'uqr';
-import { formatDuration } from '../config/fields/quantity.ts';
 import { messageOf, systemCode } from '../errors/agent-error.ts';
-import { systemClock } from '../host/clock.ts';
 import { PRIVATE_MODE, writeDurably } from '../host/durable-file.ts';
 import { systemFiles } from '../host/files.ts';
 import { given } from '../host/given.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../host/json.ts';
 import { systemRandomBytes } from '../host/random.ts';
 import { makeAccessToken } from '../provisioning/access-token.ts';
-import { claimText, type OpenClaim } from '../provisioning/claim-device.ts';
+import type { OpenClaim } from '../provisioning/claim-device.ts';
 import { FORMER_QUEUE } from '../provisioning/former-queue.ts';
+import { claimPage } from './claim-page.ts';
 import type { Call } from './command.ts';
 import type { ClaimCall, ExportCall, ForgetCall, ImportCall, SecretCall, TokenCall } from './commands/identity.ts';
 import type { Edge } from './edge.ts';
 import { CommandError, usageError } from './exit-code.ts';
-import { printable, type Style } from './printer.ts';
+import { printable } from './printer.ts';
 import { secretFrom } from './secret-from.ts';
 
 type AnyCall = Pick<Call, 'agent' | 'edge' | 'print'>;
@@ -167,13 +165,4 @@ export async function claim(call: ClaimCall): Promise<void> {
   const secretKey = asksForSecret ? await secretFrom(flags.secretKeyFile, 'Secret for this claim: ', edge) : undefined;
   const opened = await askIdentity<OpenClaim>(call, 'claim', given({ secretKey, durationMs: flags.duration }));
   print.result(opened, () => claimPage(opened, flags.qr, print.style));
-}
-
-function claimPage(claim: OpenClaim, withCode: boolean, { bold }: Style): string {
-  const leftMs = Math.max(1_000, Math.round((claim.untilMs - systemClock.wallMs()) / 1_000) * 1_000);
-  const until = `${claim.untilIsEstimate ? 'about ' : ''}${formatDuration(leftMs)}`;
-  const again = claim.alreadyOpen ? 'An earlier claim is still open; the platform takes no other before it ends.\n' : '';
-  const name = claim.deviceName === undefined ? '' : `device   ${bold(printable(claim.deviceName))}\n`;
-  const code = withCode ? `\n${renderUnicodeCompact(claimText(claim), { border: 2, ecc: 'M' })}\n` : '';
-  return `${again}${name}secret   ${bold(printable(claim.secretKey))}\nvalid    ${until}\n${code}`;
 }

@@ -19,7 +19,7 @@ import type { ReadCall } from './commands/status.ts';
 import type { Edge } from './edge.ts';
 import { usageError } from './exit-code.ts';
 import { type Printer, printable } from './printer.ts';
-import { shortAge, stateText, valueText } from './value-text.ts';
+import { kindText, shortAge, stateText, valueText } from './value-text.ts';
 
 /** One value of a reading, as the agent and a driver both give it. */
 type ShownReading = Omit<SensorStatus['readings'][number], 'atMs'>;
@@ -45,7 +45,7 @@ function sensorTable({ sensors, nowMs }: AgentStatus, print: Printer): string {
   const rows = sensors.flatMap((sensor) => {
     const readings = sensor.readings.map(({ key, value, unit, atMs }) => [printable(key), valueText(value, unit), shortAge(nowMs - atMs)]);
     const [first = ['', '', ''], ...others] = readings;
-    const head = [sensor.name, sensor.kind, ...first, stateText(sensor, print.style)];
+    const head = [sensor.name, kindText(sensor), ...first, stateText(sensor, print.style)];
     return [head, ...others.map((reading) => ['', '', ...reading, ''])];
   });
   return print.table([['SENSOR', 'KIND', 'KEY', 'VALUE', 'AGE', 'STATE'], ...rows]);

@@ -3,7 +3,7 @@ import { formatSize } from '../config/fields/quantity.ts';
 import { type ActuatorStatus, type AgentStatus, failureText } from '../status/shape/agent-status.ts';
 import type { Call } from './command.ts';
 import { type Printer, printable, type Style } from './printer.ts';
-import { shortAge, stateText, valueText } from './value-text.ts';
+import { kindText, shortAge, stateText, valueText } from './value-text.ts';
 
 export async function showStatus({ agent, print }: Pick<Call, 'agent' | 'print'>): Promise<void> {
   const status = await (await agent()).ask<AgentStatus>('getStatus');
@@ -23,6 +23,7 @@ function statusText(status: AgentStatus, print: Printer): string {
     ['uploads', uploadsText(status)],
     outboxRow(status),
     ...adaptedRows(status),
+    ...(status.devices === undefined ? [] : [['devices', status.devices.words]]),
     ['firmware', firmwareText(status)],
     ...(status.firmware.failed ?? []).map((failed) => ['', printable(failureText(failed))]),
   ]);
@@ -76,7 +77,7 @@ function firmwareText({ firmware }: AgentStatus): string {
 function sensorRows({ sensors }: AgentStatus, print: Printer, ago: (atMs: number) => string): string {
   if (sensors.length === 0) return '';
   const rows = sensors.flatMap((sensor) => [
-    [sensor.name, sensor.kind, stateText(sensor, print.style), ''],
+    [sensor.name, kindText(sensor), stateText(sensor, print.style), ''],
     ...sensor.readings.map(({ key, value, unit, atMs }) => ['', '', `${printable(key)} = ${valueText(value, unit)}`, ago(atMs)]),
   ]);
   return `\nsensors\n${print.table(rows, '  ')}`;
@@ -85,6 +86,6 @@ function sensorRows({ sensors }: AgentStatus, print: Printer, ago: (atMs: number
 function actuatorRows({ actuators }: AgentStatus, print: Printer): string {
   if (actuators.length === 0) return '';
   const shown = ({ value, fault }: ActuatorStatus): string => (fault === undefined ? valueText(value) : `unknown: ${printable(fault)}`);
-  const rows = actuators.map((actuator) => [actuator.name, actuator.kind, shown(actuator), printable(actuator.why ?? '')]);
+  const rows = actuators.map((actuator) => [actuator.name, kindText(actuator), shown(actuator), printable(actuator.why ?? '')]);
   return `\nactuators\n${print.table(rows, '  ')}`;
 }

@@ -27,6 +27,11 @@ export function stateText({ state, fault }: SensorStatus, { green, red, dim }: S
   return `${paint(state)}${fault === undefined ? '' : `: ${printable(fault)}`}`;
 }
 
+/** The kind, and the slot of the attached device that it is of. */
+export function kindText({ kind, device }: { readonly kind: string; readonly device?: string }): string {
+  return device === undefined ? kind : `${kind} of ${printable(device)}`;
+}
+
 export function csvLine(cells: readonly string[]): string {
   return `${cells.map((cell) => (/[",\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell)).join(',')}\r\n`;
 }

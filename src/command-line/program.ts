@@ -19,6 +19,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   sensors: async () => (await import('../cli/commands/status.ts')).SENSORS,
   watch: async () => (await import('../cli/commands/status.ts')).WATCH,
   actuate: async () => (await import('../cli/commands/status.ts')).ACTUATE,
+  devices: async () => (await import('../cli/commands/devices.ts')).DEVICES,
   outbox: async () => (await import('../cli/commands/outbox.ts')).OUTBOX,
   scan: async () => (await import('../cli/commands/init.ts')).SCAN,
   models: async () => (await import('../cli/commands/models.ts')).MODELS,

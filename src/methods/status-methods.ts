@@ -1,7 +1,8 @@
 /** RPC methods that ask for the state of the agent as a whole. */
-import { type JsonObject, jsonOf } from '../host/json.ts';
+import type { JsonObject } from '../host/json.ts';
 import type { AgentStatus } from '../status/shape/agent-status.ts';
 import { type MethodsOn, QUESTION } from './rpc-method.ts';
+import { shortStatus } from './short-status.ts';
 
 export interface AskedForStatus {
   readonly status: () => AgentStatus;
@@ -12,7 +13,7 @@ export const STATUS_METHODS: MethodsOn<AskedForStatus> = {
   getStatus: ({ status }) => ({
     ...QUESTION,
     description: 'How the agent is: version, uptime, links, counts.',
-    run: () => jsonOf(status()),
+    run: () => shortStatus(status()),
   }),
   diagnose: ({ diagnose }) => ({
     ...QUESTION,

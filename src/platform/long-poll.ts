@@ -8,6 +8,7 @@ import { outcomeWithin } from '../host/bounded-wait.ts';
 import type { Clock } from '../host/clock.ts';
 import type { Log } from '../host/log.ts';
 import { askedDelayMs, PlatformError } from './platform-error.ts';
+import type { PollPlace } from './poll-turns.ts';
 
 /** Worth of a message to its handler; `worthless` ones (repeats, nonsense) slow the loop down. */
 export type MessageWorth = 'worthy' | 'worthless';
@@ -20,6 +21,12 @@ export interface LongPollDeps<Message> {
   readonly onMessage: (message: Message, signal: AbortSignal) => Promise<MessageWorth>;
   /** Something may have been missed: a poll failed or was cut short. Called then, and again as the next one begins. */
   readonly onGap?: () => void;
+  /** Where polls stand in turns: the place among them; default at any time. */
+  readonly place?: PollPlace | undefined;
+  /** Called before a poll that had to wait for its turn. */
+  readonly onWaited?: (waitedMs: number) => void;
+  /** True while the outcome of a message is still asked for, which keeps the turn for a while. */
+  readonly isUnderWay?: () => boolean;
   readonly clock: Clock;
   readonly log: Log;
   /** The shortest poll; default 20 s. */
@@ -42,12 +49,22 @@ const UNAUTHORISED_MIN_MS = 60_000;
 /** "Nothing yet" sooner than this was not a long poll. */
 const CUT_SHORT_BELOW_MS = 1_000;
 const IDLE_BACKOFF = { firstMs: 100, maxMs: 10_000 };
+/** A message that takes longer to be handled gives the turn to others. */
+const TURN_WHILE_HANDLED_MS = 3_000;
 /** Messages handled per second in the long run, and at once. */
 const MAX_PER_SECOND = 100;
 const MAX_AT_ONCE = 200;
 
 /** Polls until the signal aborts; never rejects. */
 export async function runLongPoll<Message>(deps: LongPollDeps<Message>, signal: AbortSignal): Promise<void> {
+  try {
+    await pollOn(deps, signal);
+  } finally {
+    deps.place?.leave();
+  }
+}
+
+async function pollOn<Message>(deps: LongPollDeps<Message>, signal: AbortSignal): Promise<void> {
   const { clock, log } = deps;
   const failures = new Backoff(FAILURE_BACKOFF, clock);
   const idling = new Backoff(IDLE_BACKOFF, clock);
@@ -59,11 +76,11 @@ export async function runLongPoll<Message>(deps: LongPollDeps<Message>, signal: 
     failures.reset();
   };
   while (!signal.aborted) {
+    const timeoutMs = deps.place === undefined ? wantedMs(deps) : await turnMs(deps, deps.place, signal);
+    if (timeoutMs === undefined) return;
     const startedMs = clock.monotonicMs();
     if (failures.attempts + idling.attempts > 0) deps.onGap?.();
     try {
-      const shortestMs = deps.pollTimeoutMs ?? MIN_POLL_MS;
-      const timeoutMs = Math.min(MAX_POLL_MS, Math.floor(shortestMs * (1 + POLL_JITTER * clock.jitter())));
       const message = await pollOnce(deps, timeoutMs, signal);
       const tookMs = clock.monotonicMs() - startedMs;
       if (message === undefined) {
@@ -71,18 +88,23 @@ export async function runLongPoll<Message>(deps: LongPollDeps<Message>, signal: 
         if (tookMs >= CUT_SHORT_BELOW_MS) idling.reset();
         else {
           deps.onGap?.();
+          deps.place?.leave();
           await clock.sleep(idling.nextMs(), signal);
         }
         continue;
       }
-      if ((await deps.onMessage(message, signal)) === 'worthy') {
+      if ((await handled(deps, message, signal)) === 'worthy') {
         if (clock.monotonicMs() - failedAtMs >= FAILURE_BACKOFF.maxMs) recovered();
         idling.reset();
-      } else await clock.sleep(idling.nextMs(), signal);
+      } else {
+        deps.place?.leave();
+        await clock.sleep(idling.nextMs(), signal);
+      }
       const delayMs = throttle.delayMs();
       if (delayMs > 0) await clock.sleep(delayMs, signal);
     } catch (error) {
       if (signal.aborted) return;
+      deps.place?.leave();
       deps.onGap?.();
       // A wait for a turn, because others have failed, is no connection that stood.
       const stoodMs = error instanceof PlatformError ? error.stoodMs : undefined;
@@ -93,6 +115,25 @@ export async function runLongPoll<Message>(deps: LongPollDeps<Message>, signal: 
       await clock.sleep(failures.nextMs(atLeastMs), signal);
     }
   }
+}
+
+/** Handles a message; while that takes long, others have their turn. */
+async function handled<Message>(deps: LongPollDeps<Message>, message: Message, signal: AbortSignal): Promise<MessageWorth> {
+  const { clock, place } = deps;
+  if (place === undefined) return await deps.onMessage(message, signal);
+  const cancel = clock.after(TURN_WHILE_HANDLED_MS, () => place.leave());
+  return await deps.onMessage(message, signal).finally(cancel);
+}
+
+function wantedMs<Message>({ clock, pollTimeoutMs = MIN_POLL_MS }: LongPollDeps<Message>): number {
+  return Math.min(MAX_POLL_MS, Math.floor(pollTimeoutMs * (1 + POLL_JITTER * clock.jitter())));
+}
+
+/** Waits for its turn, and gives the poll's time; undefined when the signal aborts. */
+async function turnMs<Message>(deps: LongPollDeps<Message>, place: PollPlace, signal: AbortSignal): Promise<number | undefined> {
+  const turn = await place.enter({ timeoutMs: wantedMs(deps), isUnderWay: deps.isUnderWay?.() ?? false }, signal);
+  if (turn !== undefined && turn.waitedMs > 0) deps.onWaited?.(turn.waitedMs);
+  return turn?.timeoutMs;
 }
 
 function pollOnce<Message>(deps: LongPollDeps<Message>, timeoutMs: number, signal: AbortSignal): Promise<Message | undefined> {

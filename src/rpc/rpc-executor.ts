@@ -79,6 +79,11 @@ export class RpcExecutor {
     return isBare ? bareBody(reply) : { json: reply };
   }
 
+  /** True while a request is under way that is not answered yet. */
+  get isBusy(): boolean {
+    return this.#running.size > 0;
+  }
+
   /** Resolves when nothing is under way. */
   async ended(): Promise<void> {
     await Promise.all(this.#running.values());

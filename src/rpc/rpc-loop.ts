@@ -9,6 +9,7 @@ import { endedWithin, withinMs } from '../host/bounded-wait.ts';
 import type { RpcRequest } from '../platform/device-api.ts';
 import { type MessageWorth, runLongPoll } from '../platform/long-poll.ts';
 import { askedDelayMs } from '../platform/platform-error.ts';
+import type { PollPlace } from '../platform/poll-turns.ts';
 import type { RpcExecutor } from './rpc-executor.ts';
 import { type ReplyBody, replyOfError } from './rpc-reply.ts';
 import type { RpcServiceDeps } from './rpc-service.ts';
@@ -19,6 +20,7 @@ export interface RpcLoopDeps extends Pick<RpcServiceDeps, 'deviceApi' | 'clock' 
   /** Called when the platform has sent a request; "nothing yet" may come from a proxy before a platform that is gone. */
   readonly onContact?: () => void;
   readonly pollTimeoutMs?: number | undefined;
+  readonly place?: PollPlace | undefined;
 }
 
 /**
@@ -51,7 +53,10 @@ export async function runRpcLoop(deps: RpcLoopDeps, signal: AbortSignal): Promis
       kind: 'rpc',
       poll: (timeoutMs, pollSignal) => poll(loop, timeoutMs, pollSignal),
       onMessage: (request, messageSignal) => handle(loop, request, messageSignal),
-      ...{ clock: deps.clock, log: deps.log, pollTimeoutMs: deps.pollTimeoutMs },
+      // While others had their turn the platform may have restarted unseen.
+      onWaited: (waitedMs) => void (waitedMs >= STEADY_WITHIN_MS && deps.executor.doubtPlatform()),
+      isUnderWay: () => deps.executor.isBusy,
+      ...{ clock: deps.clock, log: deps.log, pollTimeoutMs: deps.pollTimeoutMs, place: deps.place },
     },
     signal,
   );

@@ -8,6 +8,7 @@ import type { HostMachine } from '../host/machine.ts';
 import type { MatchesPattern, ValueShape } from '../host/value-shape.ts';
 import type { RpcMethod } from '../methods/rpc-method.ts';
 import type { DeviceApi } from '../platform/device-api.ts';
+import type { PollPlace } from '../platform/poll-turns.ts';
 import { JournalFile } from './journal-storage.ts';
 import { MethodTable } from './method-table.ts';
 import { RpcExecutor, type RpcExecutorDeps } from './rpc-executor.ts';
@@ -19,6 +20,12 @@ export interface RpcServiceDeps extends Pick<HostMachine, 'clock' | 'files'> {
   readonly deviceApi: Pick<DeviceApi, 'pollRpc' | 'replyRpc' | 'failRpc'>;
   readonly log: Log;
   readonly methods: readonly RpcMethod[];
+  /** Entries of the configuration that hold for these methods; default all of them. */
+  readonly permissions?: AgentConfig['rpc']['methods'];
+  /** File of the journal; default the gateway's own. */
+  readonly journalPath?: string;
+  /** Where its poll stands in turns. */
+  readonly place?: PollPlace;
   /** True while someone works on the machine. */
   readonly locked: () => boolean;
   /** The platform has sent a request. */
@@ -33,18 +40,18 @@ export class RpcService {
   readonly #executor: RpcExecutor;
 
   private constructor(deps: RpcServiceDeps, journal: RpcJournal, matches: MatchesPattern | undefined) {
-    const { config, clock, log, locked, checkpoint } = deps;
+    const { clock, log, locked, checkpoint } = deps;
     this.#deps = deps;
     this.#journal = journal;
-    const methods = new MethodTable({ clock, methods: deps.methods, permissions: config().rpc.methods, locked, ...given({ matches }) });
+    const methods = new MethodTable({ clock, methods: deps.methods, permissions: permissionsOf(deps), locked, ...given({ matches }) });
     this.#executor = new RpcExecutor(given({ journal, methods, clock, log, checkpoint }));
   }
 
   /** @throws AgentError `rpc/method-twice` (stop) for a declared method with a built-in one's name. */
   static async open(deps: RpcServiceDeps): Promise<RpcService> {
-    const { config, clock, files, log } = deps;
-    const storage = new JournalFile(files, join(config().stateFolder, 'rpc.journal'));
-    const matches = await matcherFor(config().rpc.methods);
+    const { config, clock, files, log, journalPath = join(config().stateFolder, 'rpc.journal') } = deps;
+    const storage = new JournalFile(files, journalPath);
+    const matches = await matcherFor(permissionsOf(deps));
     return new RpcService(deps, await RpcJournal.open({ storage, clock, log }), matches);
   }
 
@@ -58,6 +65,10 @@ export class RpcService {
   async close(): Promise<void> {
     await this.#journal.close();
   }
+}
+
+function permissionsOf({ permissions, config }: RpcServiceDeps): AgentConfig['rpc']['methods'] {
+  return permissions ?? config().rpc.methods;
 }
 
 /** Patterns in linear time; undefined where no method has one. */

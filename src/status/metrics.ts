@@ -6,6 +6,7 @@ import { CONTACT_STATES } from '../platform/contact.ts';
 import type { AdaptedEntries } from '../telemetry/entry-check.ts';
 import type { UploadTimesStatus } from '../telemetry/upload-times.ts';
 import type { AgentStatus } from './shape/agent-status.ts';
+import { type DeviceStatus, deviceVerdict } from './shape/device-status.ts';
 import type { StatusView } from './status-view.ts';
 
 export interface Metric {
@@ -30,6 +31,8 @@ export interface MetricSources {
   readonly uploads: UploadTimesStatus;
   readonly process: { readonly residentBytes: number; readonly heapUsedBytes: number; readonly cpuSeconds: number };
   readonly openPages: number;
+  /** Attached devices, all of them and always in one order, so that each keeps its label. */
+  readonly devices?: readonly DeviceStatus[] | undefined;
 }
 
 /** Row of the table. Each of several samples has its label; without a value there is nothing of the kind now. */
@@ -38,7 +41,16 @@ type Row = readonly [name: string, type: Metric['type'], help: string, value: nu
 const UPLOAD_STATES: readonly AgentStatus['connection']['state'][] = ['idle', 'sending', 'backing-off', 'held'];
 /** Metrics that telemetry has already, or cannot use. */
 const NOT_IN_TELEMETRY: ReadonlySet<string> = new Set(
-  ['build_info', 'upload_duration_seconds', 'sensor_up', 'reading', 'actuator_up'].map((name) => `turnstone_${name}`),
+  [
+    'build_info',
+    'upload_duration_seconds',
+    'sensor_up',
+    'reading',
+    'actuator_up',
+    'device_up',
+    'device_held_entries',
+    'device_accepted_entries_total',
+  ].map((name) => `turnstone_${name}`),
 );
 
 export function metricsOf(sources: MetricSources): readonly Metric[] {
@@ -48,7 +60,7 @@ export function metricsOf(sources: MetricSources): readonly Metric[] {
   }));
 }
 
-function tableOf({ status, view, uploads, process, openPages }: MetricSources): readonly Row[] {
+function tableOf({ status, view, uploads, process, openPages, devices = [] }: MetricSources): readonly Row[] {
   const { version, nowMs, adapted, platform, connection, outbox, sensors, actuators } = status;
   const { renamed, retimed, asText }: Partial<AdaptedEntries> = adapted ?? {};
   const contacts = CONTACT_STATES.map((state) => ({ labels: { state }, value: Number(state === platform.state) }));
@@ -102,11 +114,36 @@ function tableOf({ status, view, uploads, process, openPages }: MetricSources): 
     ['turnstone_sensor_up', 'gauge', 'Whether the sensor gives readings.', sensorsUp],
     ['turnstone_reading', 'gauge', 'The last reading of each key that is a number or a switch.', lastReadings(view)],
     ['turnstone_actuator_up', 'gauge', 'Whether the actuator can be moved.', actuatorsUp],
+    ['turnstone_device_up', 'gauge', 'Whether the attached device delivers; of "other", how many do.', byDevice(devices, isUp)],
+    ['turnstone_device_held_entries', 'gauge', 'Entries of the attached device that wait.', byDevice(devices, (one) => one.heldEntries)],
+    [
+      'turnstone_device_accepted_entries_total',
+      'counter',
+      'Entries of the attached device that the platform has.',
+      byDevice(devices, (one) => one.acceptedEntries),
+    ],
     ['turnstone_status_pages', 'gauge', 'Status pages that are open.', openPages],
     ['process_resident_memory_bytes', 'gauge', 'Resident memory.', process.residentBytes],
     ['nodejs_heap_size_used_bytes', 'gauge', 'Heap in use.', process.heapUsedBytes],
     ['process_cpu_seconds_total', 'counter', 'User and system time of the process.', process.cpuSeconds],
   ];
+}
+
+/** Devices with a label of their own; the rest is one sample. */
+const MAX_DEVICE_LABELS = 200;
+const REST = 'other';
+
+function byDevice(devices: readonly DeviceStatus[], numberOf: (device: DeviceStatus) => number): readonly MetricSample[] {
+  const values = new Map<string, number>();
+  for (const [at, device] of devices.entries()) {
+    const label = at < MAX_DEVICE_LABELS ? device.id : REST;
+    values.set(label, (values.get(label) ?? 0) + numberOf(device));
+  }
+  return [...values].map(([device, value]) => ({ labels: { device }, value }));
+}
+
+function isUp(device: DeviceStatus): number {
+  return Number(deviceVerdict(device).verdict === 'good');
 }
 
 function byLabel(label: string, values: Readonly<Record<string, number>>): readonly MetricSample[] {

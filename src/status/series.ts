@@ -2,9 +2,12 @@
  * The last hours of some keys, from what the outbox still holds, thinned for a plot: each key's span is cut into equal parts, of which the least and
  * the greatest value stay, so that no peak is lost. Memory depends on the number of parts, never on that of the entries.
  */
+import { given } from '../host/given.ts';
 import type { JsonValue } from '../host/json.ts';
 
 export interface SeriesQuery {
+  /** Slot of the attached device whose keys they are; the gateway's own without it. */
+  readonly device?: string;
   readonly keys: readonly string[];
   /** UTC epoch ms, `[fromMs, toMs)`. */
   readonly fromMs: number;
@@ -36,19 +39,23 @@ const MAX_KEYS = 64;
 /** Points of all keys together: 20,000 are 400 kB of JSON. */
 const MAX_POINTS = 20_000;
 const USUAL_POINTS = 300;
+/** As long as the name of a slot may be. */
+const MAX_SLOT_LENGTH = 64;
 const MAX_SPAN_MS = 31 * 86_400_000;
 
-/** `key` (repeated), `from` and `to` (UTC epoch ms), `points`; or what is wrong with them, in words. */
+/** `key` (repeated), `device` (a slot), `from` and `to` (UTC epoch ms), `points`; or what is wrong with them, in words. */
 export function readSeriesQuery(query: URLSearchParams, nowMs: number): SeriesQuery | string {
   const keys = [...new Set(query.getAll('key'))];
   const number = (name: string, usual: number): number => Number(query.get(name) ?? usual);
   const toMs = number('to', nowMs + 1);
   const fromMs = number('from', toMs - 3_600_000);
   const points = number('points', USUAL_POINTS);
+  const device = query.get('device') ?? undefined;
+  if (device !== undefined && device.length > MAX_SLOT_LENGTH) return 'no device is called so';
   if (keys.length === 0 || keys.length > MAX_KEYS) return `1 to ${MAX_KEYS} keys are needed`;
   if (!(fromMs < toMs) || toMs - fromMs > MAX_SPAN_MS) return 'from lies before to, by 31 days at most';
   if (!(points >= 2)) return 'points is a number from 2';
-  return { keys, fromMs, toMs, points: Math.min(points, MAX_POINTS / keys.length) };
+  return given({ device, keys, fromMs, toMs, points: Math.min(points, MAX_POINTS / keys.length) });
 }
 
 export async function thinSeries(entries: AsyncIterable<TimedValue>, query: SeriesQuery): Promise<Series> {

@@ -6,9 +6,16 @@ import type { ContactStatus } from '../platform/contact.ts';
 import type { SensorState } from '../sensors/sampler.ts';
 import type { AdaptedEntries } from '../telemetry/entry-check.ts';
 import { platformStatus } from './platform-status.ts';
-import type { AgentStatus, OutboxSummary, SensorStatus } from './shape/agent-status.ts';
+import type { ActuatorStatus, AgentStatus, OutboxSummary, SensorStatus } from './shape/agent-status.ts';
+import { type DeviceStatus, deviceAlerts, devicesSummary } from './shape/device-status.ts';
 
-type Known = Omit<AgentStatus, 'alerts' | 'platform' | 'outbox' | 'adapted' | 'sensors' | 'actuators'>;
+type Known = Omit<AgentStatus, 'alerts' | 'platform' | 'outbox' | 'adapted' | 'sensors' | 'actuators' | 'devices'>;
+
+/** A sensor or an actuator as the configuration assigns it to an attached device. */
+interface Assigned {
+  readonly name: string;
+  readonly device?: string;
+}
 
 export interface StatusSources {
   readonly known: Known;
@@ -18,23 +25,32 @@ export interface StatusSources {
   readonly adapted: AdaptedEntries;
   readonly sensors: readonly SensorState[];
   readonly actuators: readonly (ActuatorState & { readonly kind: string; readonly why?: string | undefined })[];
+  /** The configuration, which says what is of which device. */
+  readonly config?: { readonly sensors: readonly Assigned[]; readonly actuators: readonly Assigned[] };
+  /** Attached devices; undefined without `devices:`. */
+  readonly devices?: readonly DeviceStatus[] | undefined;
   readonly alerts: readonly string[];
 }
 
 export function agentStatus(sources: StatusSources): AgentStatus {
-  const { known, contact, uploadIntervalMs, adapted, sensors, actuators, alerts } = sources;
+  const { known, contact, uploadIntervalMs, adapted, sensors, actuators, config, alerts } = sources;
+  const devices = sources.devices && devicesSummary(sources.devices);
   const outbox = outboxSummary(sources.outbox);
   const seen = {
     ...known,
     platform: platformStatus({ ...known, contact, outbox, uploadIntervalMs }),
     outbox,
     adapted,
-    sensors: sensors.map(sensorStatus),
-    actuators: actuators.map(({ name, kind, value = null, fault, why }) => given({ name, kind, value, why, fault })),
+    sensors: ofDevices(sensors.map(sensorStatus), config?.sensors),
+    actuators: ofDevices(actuators.map(actuatorStatus), config?.actuators),
+    ...given({ devices }),
   };
   // The network comes first: much of what follows may be its consequence.
   const contactAlert = seen.platform.verdict === 'fault' ? [seen.platform.words] : [];
-  return { ...seen, alerts: [...new Set([...contactAlert, ...alerts, ...derivedAlerts(seen)])] };
+  return {
+    ...seen,
+    alerts: [...new Set([...contactAlert, ...alerts, ...(devices === undefined ? [] : deviceAlerts(devices)), ...derivedAlerts(seen)])],
+  };
 }
 
 function outboxSummary(status: OutboxStatus): OutboxSummary {
@@ -58,7 +74,16 @@ function outboxSummary(status: OutboxStatus): OutboxSummary {
   });
 }
 
-function sensorStatus({ name, kind, state, error, refused, readings }: SensorState): SensorStatus {
+/** Adds to each the slot of the attached device that it is of. */
+function ofDevices<T extends { readonly name: string }>(
+  told: readonly T[],
+  assigned: readonly Assigned[] = [],
+): readonly (T & { readonly device?: string })[] {
+  const slots = new Map(assigned.map(({ name, device }) => [name, device]));
+  return told.map((one) => ({ ...one, ...given({ device: slots.get(one.name) }) }));
+}
+
+export function sensorStatus({ name, kind, state, error, refused, readings }: SensorState): SensorStatus {
   const byReason = Map.groupBy(refused, ({ message }) => message);
   const missing = [...byReason].map(([message, values]) => `no ${values.map(({ key }) => key).join(', ')}: ${message}`);
   const fault = error?.message ?? missing.join('; ');
@@ -66,6 +91,10 @@ function sensorStatus({ name, kind, state, error, refused, readings }: SensorSta
     ...given({ name, kind, state: state === 'working' ? ('ok' as const) : state, fault: fault || undefined }),
     readings: readings.map(({ key, value, unit, monotonicMs }) => given({ key, value, unit, atMs: monotonicMs })),
   };
+}
+
+export function actuatorStatus({ name, kind, value, fault, why }: StatusSources['actuators'][number]): ActuatorStatus {
+  return given({ name, kind, value: value ?? null, why, fault });
 }
 
 /** Returns alerts in words, beside those that the parts raised themselves. */

@@ -18,8 +18,9 @@ import { LogRing } from './log-ring.ts';
 import { type Metric, metricsOf } from './metrics.ts';
 import { healthOf, readinessOf } from './platform-status.ts';
 import { SelfTelemetry } from './self-telemetry.ts';
-import { thinSeries } from './series.ts';
+import { type SeriesQuery, type TimedValue, thinSeries } from './series.ts';
 import type { AgentStatus, SensorStatus } from './shape/agent-status.ts';
+import type { DeviceStatus } from './shape/device-status.ts';
 import type { OpenedStatusServer, StatusServerDeps } from './status-server.ts';
 import type { StatusView } from './status-view.ts';
 
@@ -38,6 +39,11 @@ export interface StatusPublisherDeps {
   readonly diagnose: (signal: AbortSignal) => Promise<JsonObject>;
   /** The open claim, and its QR code; undefined while there is none. */
   readonly claim: () => Promise<JsonObject | undefined>;
+  /** Attached devices, in the order of the configuration, and what is still kept of one. */
+  readonly attached?: {
+    readonly list: () => readonly DeviceStatus[];
+    readonly read: (slot: string, query: SeriesQuery, signal: AbortSignal) => AsyncIterable<TimedValue>;
+  };
 }
 
 const MAX_HISTORY = 10;
@@ -94,7 +100,7 @@ export class StatusPublisher {
   }
 
   async #openServer(): Promise<void> {
-    const { config, log, telemetry, status, rightClock } = this.#deps;
+    const { config, log, telemetry, status, rightClock, attached } = this.#deps;
     const { randomBytes, openStatusServer } = this.#deps.machine;
     const { page, port, pin, metrics } = config.current.status;
     const server = await openStatusServer({
@@ -106,7 +112,10 @@ export class StatusPublisher {
       view: () => this.#view(),
       metrics: () => this.#metrics(),
       health: () => ({ health: healthOf(status()), readiness: readinessOf(status()) }),
-      series: (query, signal) => thinSeries(telemetry.outbox.read(query, signal), query),
+      series: async (query, signal) => {
+        if (query.device === undefined) return thinSeries(telemetry.outbox.read(query, signal), query);
+        return attached === undefined ? {} : thinSeries(attached.read(query.device, query, signal), query);
+      },
       diagnose: this.#deps.diagnose,
       claim: this.#deps.claim,
     });
@@ -121,6 +130,7 @@ export class StatusPublisher {
       uploads: this.#deps.telemetry.uploads.status(),
       process: this.#deps.machine.usage(),
       openPages: this.#server?.openPages ?? 0,
+      devices: this.#deps.attached?.list(),
     });
   }
 

@@ -4,6 +4,7 @@ import { preparePlot } from '../shared/plot.js';
 import { duration, parse } from '../shared/words.js';
 import { watchClaim } from './claim.js';
 import { prepareDoctor } from './doctor.js';
+import { prepareSearch, renderFinder } from './groups.js';
 import { addLines, clearLines, prepareLog } from './log.js';
 import { forgetTraces, renderReadings } from './readings.js';
 import { renderSections } from './sections.js';
@@ -17,6 +18,7 @@ const stream = connect();
 preparePlot();
 prepareLog();
 prepareDoctor();
+prepareSearch();
 byId('pin-form').addEventListener('submit', (event) => {
   event.preventDefault();
   void enter();
@@ -60,6 +62,7 @@ function render(view) {
   setText(byId('detail'), `${detail} Turnstone ${view.version}.`);
   renderReadings(view);
   renderSections(view);
+  renderFinder(view);
 }
 
 function sayVerdict(state, words) {

@@ -1,6 +1,7 @@
 /** The sections beside the readings: actuators, connection, outbox, firmware, identity. Each is text about one part of the status. */
 import { byId, el, keepFacts, keepList, setText } from '../shared/dom.js';
 import { ago, bytes, count, counted, duration, instant, plain } from '../shared/words.js';
+import { keepGroups } from './groups.js';
 
 const CLASSES = { good: 'good', waiting: 'warn', fault: 'bad' };
 const PHASES = { none: 'no credentials yet', proposed: 'credentials offered, not used yet', 'in-use': 'credentials in use' };
@@ -27,10 +28,15 @@ function renderAlerts({ alerts }) {
   keepList(byId('alert-list'), alerts, { keyOf: (text) => text, make: (text) => el('li', {}, text) });
 }
 
-function renderActuators({ actuators, lockedOut }) {
+function renderActuators(view) {
+  const { actuators, lockedOut } = view;
   byId('lockout').hidden = !lockedOut;
   const list = byId('actuators');
   if (actuators.length === 0) return setText(list, 'No actuator is configured.');
+  keepGroups(list, actuators, view, { keep: keepActuators });
+}
+
+function keepActuators(list, actuators) {
   keepList(list, actuators, {
     keyOf: ({ name }) => name,
     make: ({ name, kind }) =>

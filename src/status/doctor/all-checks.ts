@@ -1,5 +1,6 @@
 /** Every check of the doctor, in the order in which a person would look. */
 
+import { attachedDevices } from './checks/attached-devices.ts';
 import type { Check } from './checks/checkup.ts';
 import { configReadable, configuration, configurationWarnings, secrets, stateFolder } from './checks/configuration-checks.ts';
 import { actuators, devices, permissions, sensors } from './checks/hardware-checks.ts';
@@ -11,6 +12,6 @@ const CONFIGURATION = [configuration, configurationWarnings, stateFolder, secret
 const HARDWARE = [devices, permissions, sensors, actuators];
 const NETWORK = [dns, route, proxy, reachable, tls, token];
 const MACHINE = [clock, diskSpace, diskHealth, storageLife, wear, memory];
-const SERVICE = [unit, watchdog, agent, uploads, outbox, firmware, lockout, alerts];
+const SERVICE = [unit, watchdog, agent, uploads, attachedDevices, outbox, firmware, lockout, alerts];
 
 export const CHECKS: readonly Check[] = [...CONFIGURATION, ...HARDWARE, ...NETWORK, ...MACHINE, ...SERVICE];

@@ -5,6 +5,7 @@ import type { OutboxStatus } from '../../outbox/outbox.ts';
 import type { AdaptedEntries } from '../../telemetry/entry-check.ts';
 import type { UploadState } from '../../telemetry/uploader.ts';
 import type { PlatformStatus } from '../platform-status.ts';
+import type { DevicesSummary } from './device-status.ts';
 
 /** Times are monotonic ms since boot unless they say otherwise; `nowMs` is the time of the status itself. */
 export interface AgentStatus {
@@ -25,6 +26,8 @@ export interface AgentStatus {
   readonly adapted?: AdaptedEntries;
   readonly sensors: readonly SensorStatus[];
   readonly actuators: readonly ActuatorStatus[];
+  /** Attached devices; absent without `devices:` in the configuration. */
+  readonly devices?: DevicesSummary;
   readonly lockedOut: boolean;
   readonly firmware: FirmwareSummary;
   /** Things a person should know, in words, worst first. */
@@ -57,6 +60,8 @@ export interface OutboxSummary extends Pick<OutboxStatus, Told | Troubles> {
 export interface SensorStatus {
   readonly name: string;
   readonly kind: string;
+  /** Slot of the attached device that its readings are of; absent where they are the gateway's own. */
+  readonly device?: string;
   readonly state: 'starting' | 'ok' | 'failing';
   readonly fault?: string;
   readonly readings: readonly { readonly key: string; readonly value: JsonValue; readonly unit?: string; readonly atMs: number }[];
@@ -65,6 +70,8 @@ export interface SensorStatus {
 export interface ActuatorStatus {
   readonly name: string;
   readonly kind: string;
+  /** Slot of the attached device that it is of; absent where it is the gateway's own. */
+  readonly device?: string;
   readonly value: JsonValue;
   /** The slot that it follows, in words. Absent in what an agent of an older release says. */
   readonly why?: string;

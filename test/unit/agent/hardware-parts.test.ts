@@ -45,7 +45,11 @@ rules:
 `);
 }
 
-async function open(started: AgentConfig, machine: Partial<HardwarePartsDeps['machine']> = {}): Promise<HardwareParts> {
+async function open(
+  started: AgentConfig,
+  machine: Partial<HardwarePartsDeps['machine']> = {},
+  own: Partial<Pick<HardwarePartsDeps, 'idOf' | 'report'>> = {},
+): Promise<HardwareParts> {
   const report = (entries: readonly TelemetryEntry[]): void => void told.push(...entries.map(({ value }) => value));
   const deps = {
     machine: { ...thisMachine, clock, files, ...machine },
@@ -60,7 +64,7 @@ async function open(started: AgentConfig, machine: Partial<HardwarePartsDeps['ma
   };
   const quiet = { onSamples, clientRpc: async () => null, reportSensor: () => {} };
   let field: HardwareParts | undefined;
-  field = await HardwareParts.open({ ...deps, ...quiet, config: started }, never);
+  field = await HardwareParts.open({ ...deps, ...quiet, ...own, config: started }, never);
   return field;
 }
 
@@ -105,6 +109,25 @@ describe('a rule whose sensor changes', () => {
     expect(told).toEqual([{ rule: 'hot', on: false }]);
     await after.close();
   });
+});
+
+it('a rule’s events are kept under the device whose output it moves, also those of a rule that a reload brings', async () => {
+  const devices: string[] = [];
+  const base = await config('period: 10s', '0s');
+  const attached = { ...base, actuators: base.actuators.map((one) => ({ ...one, device: 'meter1' })) };
+  const idOf = (slot: string): string => `id of ${slot}`;
+  const report = (entries: readonly TelemetryEntry[]): void => {
+    devices.push(...entries.flatMap(({ key, device }) => (key === 'rule_hot' ? [device] : [])));
+  };
+  const field = await open({ ...attached, rules: [] }, {}, { idOf, report });
+  await field.configure(attached);
+  for (const temperature of [80, 20]) field.actuators.rules.take('machine', 'temperature', temperature);
+  await field.close();
+  expect(devices).toEqual(['id of meter1', 'id of meter1']);
+  const own = await open(base, {}, { idOf, report });
+  own.actuators.rules.take('machine', 'temperature', 80);
+  expect(devices.at(-1)).toBe('self');
+  await own.close();
 });
 
 const pump = (sensor: string, rest = ''): Promise<AgentConfig> =>

@@ -10,6 +10,8 @@ import { systemFiles } from '../../../src/host/files.ts';
 import type { JsonValue } from '../../../src/host/json.ts';
 import { silentLog } from '../../../src/host/log.ts';
 import type { AgentStatus } from '../../../src/status/shape/agent-status.ts';
+import { devicesSummary } from '../../../src/status/shape/device-status.ts';
+import { attachedDevice } from '../../support/attached-device-status.ts';
 import { type FakeEdgeOptions, fakeEdge } from '../../support/fake-edge.ts';
 
 const STATUS: AgentStatus = {
@@ -83,8 +85,8 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-async function serve(): Promise<void> {
-  const readMethods = { getStatus: () => STATUS as unknown as JsonValue };
+async function serve(shown = STATUS): Promise<void> {
+  const readMethods = { getStatus: () => shown as unknown as JsonValue };
   server = await ControlServer.open(
     { folder, methods: {}, readMethods, clock: systemClock, files: systemFiles, log: silentLog },
     new AbortController().signal,
@@ -98,6 +100,18 @@ async function status(words: readonly string[] = ['--run-folder', folder], optio
 }
 
 describe('turnstone status', () => {
+  it('tells how many devices are attached, and which sensor and output is of which', async () => {
+    const devices = devicesSummary([attachedDevice(), attachedDevice({ name: 'gateway-1 meter2', state: 'blocked', heldEntries: 3 })]);
+    const sensors = STATUS.sensors.map((sensor) => ({ ...sensor, device: 'meter1' }));
+    const actuators = STATUS.actuators.map((actuator, at) => (at === 0 ? { ...actuator, device: 'meter2' } : actuator));
+    await serve({ ...STATUS, devices, sensors, actuators });
+    const { out } = await status();
+    expect(out).toMatch(/^devices +2: 1 blocked, 1 ready; 3 entries wait$/m);
+    expect(out).toMatch(/^ +roof +bme280 of meter1 +failing/m);
+    expect(out).toMatch(/^ +pump +gpio-output of meter2 +true/m);
+    expect(out).toMatch(/^ +display +serial-write +unknown/m);
+  });
+
   it('tells in words whether the agent works', async () => {
     await serve();
     const { exitCode, out } = await status();

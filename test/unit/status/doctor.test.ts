@@ -20,6 +20,8 @@ import { CHECKS } from '../../../src/status/doctor/all-checks.ts';
 import type { DoctorDeps } from '../../../src/status/doctor/checks/checkup.ts';
 import { runDoctor } from '../../../src/status/doctor/doctor.ts';
 import type { AgentStatus } from '../../../src/status/shape/agent-status.ts';
+import { deviceAlerts, devicesSummary } from '../../../src/status/shape/device-status.ts';
+import { attachedDevice } from '../../support/attached-device-status.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { openFirmwareUpdates, walkThrough } from '../../support/firmware-updates-bench.ts';
 
@@ -572,6 +574,16 @@ const PLANTED: readonly Planted[] = [
     plant: () => agent({ alerts: ['another board sends as this device: turnstone identity adopt'] }),
     reason: /another board sends/,
     remedy: /turnstone status/,
+  },
+  {
+    fault: 'an attached device that the platform deleted, which no alert repeats',
+    check: 'attached-devices',
+    plant: () => {
+      const devices = devicesSummary([attachedDevice({ state: 'blocked', reason: 'it was deleted there' })]);
+      agent({ devices, alerts: deviceAlerts(devices) });
+    },
+    reason: /^gateway-7 meter1: blocked: it was deleted there$/,
+    remedy: /devices rotate/,
   },
   {
     fault: 'entries that the platform refused',

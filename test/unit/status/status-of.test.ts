@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { agentStatus, type StatusSources } from '../../../src/status/status-of.ts';
+import { attachedDevice } from '../../support/attached-device-status.ts';
 import { drain, OutboxFixture } from '../../support/outbox-fixture.ts';
 
 const REACHED = { state: 'reached', sinceMs: 0, lastHeardAtMs: 0, lastAcknowledgedAtMs: 0 } as const;
@@ -69,4 +70,24 @@ describe('alerts of the sensors', () => {
       'sensor roof gives no humidity: not measured; no power, voltage: the deadline was over',
     ]);
   });
+});
+
+it('says which device a sensor and an output are of, and raises an alert for a blocked one', async () => {
+  const fixture = await OutboxFixture.make();
+  const base = { kind: 'modbus', periodMs: 1_000, readings: [], refused: [], reads: 1, failures: 0, missed: 0, state: 'working' as const };
+  const actuator = { kind: 'gpio-output', value: true };
+  const seen = agentStatus({
+    known: { connection: { state: 'idle' }, timeSynchronised: true, wallMs: 0 } as StatusSources['known'],
+    ...{ contact: REACHED, uploadIntervalMs: 0, outbox: (await fixture.open()).status(), adapted: { renamed: 0, retimed: 0, asText: 0 } },
+    sensors: ['power', 'machine'].map((name) => ({ ...base, name })),
+    actuators: ['valve', 'fan'].map((name) => ({ ...actuator, name })) as unknown as StatusSources['actuators'],
+    config: { sensors: [{ name: 'power', device: 'meter1' }, { name: 'machine' }], actuators: [{ name: 'valve', device: 'meter2' }] },
+    devices: [attachedDevice(), attachedDevice({ name: 'gateway-7 meter2', state: 'blocked' })],
+    alerts: [],
+  });
+  expect(seen.sensors.map(({ device }) => device)).toEqual(['meter1', undefined]);
+  expect(seen.actuators.map(({ device }) => device)).toEqual(['meter2', undefined]);
+  expect(seen.devices).toMatchObject({ total: 2, byState: { ready: 1, blocked: 1 } });
+  expect(seen.alerts).toEqual([expect.stringMatching(/^device gateway-7 meter2: blocked/)]);
+  await fixture.remove();
 });

@@ -2,7 +2,8 @@ import { expect, it } from 'vitest';
 import { configSchema } from '../../../src/config/schema/agent-config.ts';
 import { AgentLog } from '../../../src/host/log.ts';
 import { StatusPublisher, type StatusPublisherDeps } from '../../../src/status/status-publisher.ts';
-import type { StatusView } from '../../../src/status/status-view.ts';
+import type { StatusServerDeps } from '../../../src/status/status-server.ts';
+import { attachedDevice } from '../../support/attached-device-status.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { openFirmwareUpdates, walkThrough } from '../../support/firmware-updates-bench.ts';
 import { MemoryFiles } from '../../support/memory-files.ts';
@@ -16,25 +17,67 @@ it('the page gets the latest ten updates, the latest first', async () => {
     clock,
     versions.map((version) => ({ fw_title: 'toaster', fw_version: version, fw_checksum: 'ab' })),
   );
-  let view: (() => StatusView) | undefined;
-  const openStatusServer: StatusPublisherDeps['machine']['openStatusServer'] = async (deps) => {
-    view = deps.view;
+  const { opened, side } = sideWith({ clock, firmware });
+  side.open();
+  await clock.advance(1_000);
+  expect(
+    opened()
+      ?.view()
+      .firmware.history.map((entry) => (entry as { version: string }).version),
+  ).toEqual(versions.toReversed().slice(0, 10));
+  await side.close();
+});
+
+it('the page gets what is kept of attached devices', async () => {
+  const clock = new FakeClock();
+  const firmware = await openFirmwareUpdates({}, { clock });
+  const asked: string[] = [];
+  const attached: StatusPublisherDeps['attached'] = {
+    list: () => [attachedDevice({ name: 'meter' })],
+    async *read(slot) {
+      asked.push(slot);
+      yield { key: 'power', ts: 5, value: 7 };
+    },
+  };
+  const query = { keys: ['power'], fromMs: 0, toMs: 10, points: 10 };
+  const { signal } = new AbortController();
+  const { opened, side } = sideWith({ clock, firmware, attached });
+  side.open();
+  await clock.advance(1_000);
+  expect(await opened()?.series({ ...query, device: 'meter1' }, signal)).toEqual({ power: [[5], [7]] });
+  expect(asked).toEqual(['meter1']);
+  expect(await opened()?.series(query, signal)).toEqual({ power: [[6], [8]] });
+  await side.close();
+
+  const without = sideWith({ clock, firmware });
+  without.side.open();
+  await clock.advance(1_000);
+  expect(await without.opened()?.series({ ...query, device: 'meter1' }, signal)).toEqual({});
+  await without.side.close();
+});
+
+/** As much of the parts as a page asks for. */
+function sideWith(parts: Pick<StatusPublisherDeps, 'firmware' | 'attached'> & { readonly clock: FakeClock }) {
+  const { clock, firmware } = parts;
+  let deps: StatusServerDeps | undefined;
+  const openStatusServer: StatusPublisherDeps['machine']['openStatusServer'] = async (given) => {
+    deps = given;
     return { url: '', openPages: 0, close: async () => {} };
   };
   const config = configSchema.parse({ version: 1, platform: { url: 'http://127.0.0.1:1', accessToken: 'token' } });
-  // As much of the parts as a page asks for.
+  async function* read() {
+    yield { key: 'power', ts: 6, value: 8 };
+  }
   const side = new StatusPublisher({
+    ...parts,
     config: { current: config },
     machine: { clock, files: new MemoryFiles(), randomBytes: Buffer.alloc, usage: () => ({}), openStatusServer },
     rightClock: clock,
     log: new AgentLog({ level: 'error', clock, sink: { write: () => {} } }),
     status: () => ({ connection: {}, outbox: {}, sensors: [], firmware: firmware.summary() }),
-    telemetry: { outbox: { status: () => ({ lanes: {}, ratePerS: 0 }) }, uploads: { status: () => ({}) } },
+    telemetry: { outbox: { status: () => ({ lanes: {}, ratePerS: 0 }), read }, uploads: { status: () => ({}) } },
     platform: { store: { record: () => undefined } },
-    firmware,
+    // Only what is asked for is there.
   } as unknown as StatusPublisherDeps);
-  side.open();
-  await clock.advance(1_000);
-  expect(view?.().firmware.history.map((entry) => (entry as { version: string }).version)).toEqual(versions.toReversed().slice(0, 10));
-  await side.close();
-});
+  return { opened: () => deps, side };
+}

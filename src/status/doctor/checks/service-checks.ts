@@ -1,6 +1,7 @@
 /** Checks of the service: its unit, and the running agent. */
 import { formatDuration } from '../../../config/fields/quantity.ts';
 import { type AgentStatus, failureText } from '../../shape/agent-status.ts';
+import { deviceAlerts } from '../../shape/device-status.ts';
 import { agentCheck, check, fault, good, UNIT, warning } from './checkup.ts';
 
 const BAD_CONFIG = 78;
@@ -69,9 +70,10 @@ export const lockout = agentCheck('lockout', 'remote commands are let through', 
   lockedOut ? warning('locked out: nothing remote moves', REMEDY) : undefined,
 );
 
-export const alerts = agentCheck('alerts', 'no alert stands', ({ alerts: standing, platform }) => {
-  // Contact is a check of its own, in the same words.
-  const others = standing.filter((alert) => alert !== platform.words);
+export const alerts = agentCheck('alerts', 'no alert stands', ({ alerts: standing, platform, devices }) => {
+  // Contact and attached devices are checks of their own, in the same words.
+  const toldAbove = [platform.words, ...(devices === undefined ? [] : deviceAlerts(devices))];
+  const others = standing.filter((alert) => !toldAbove.includes(alert));
   if (others.length === 0) return good('none');
   return fault(others.join(' · '), 'each says what to do, or names the part: its check above tells more; turnstone status lists them');
 });

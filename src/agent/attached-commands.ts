@@ -1,0 +1,159 @@
+/**
+ * Commands and attributes of one attached device: they reach its own actuators and sensors alone. A journal and a memory of shared values of its own
+ * lie in its folder; its polls stand in turns with those of the other attached devices.
+ */
+import { join } from 'node:path';
+import type { Actuators } from '../actuators/actuators.ts';
+import { type OwnActuators, ownActuators } from '../actuators/own-actuators.ts';
+import { AttachedAttributes } from '../attributes/attached-attributes.ts';
+import { devicePolls } from '../config/keys/device-polls.ts';
+import { namesForRules } from '../config/keys/sensor-keys.ts';
+import type { AgentConfig, DeviceConfig } from '../config/schema/agent-config.ts';
+import type { Alerts } from '../host/alert-list.ts';
+import { given } from '../host/given.ts';
+import { type JsonObject, type JsonValue, jsonOf } from '../host/json.ts';
+import type { Log } from '../host/log.ts';
+import { runTogether } from '../host/loops.ts';
+import type { HostMachine } from '../host/machine.ts';
+import type { DeviceApi } from '../platform/device-api.ts';
+import type { PollTurns } from '../platform/poll-turns.ts';
+import { RpcService } from '../rpc/rpc-service.ts';
+import type { Sampler, SensorState } from '../sensors/sampler.ts';
+import { actuatorStatus, sensorStatus } from '../status/status-of.ts';
+import { attachedMethods, ownMethodConfigs } from './own-commands.ts';
+
+export interface AttachedCommandsDeps extends Pick<HostMachine, 'clock' | 'files'> {
+  readonly device: {
+    readonly id: string;
+    /** Exists, and is this device's alone. */
+    readonly folder: string;
+    readonly deviceApi: DeviceApi;
+    /** For people. */
+    readonly name: string;
+  };
+  readonly settings: DeviceConfig;
+  readonly config: () => AgentConfig;
+  /** Those of all devices. */
+  readonly actuators: Pick<Actuators, 'configs' | 'control' | 'states'>;
+  /** True while someone works on the machine. */
+  readonly locked: () => boolean;
+  readonly sampler: Pick<Sampler, 'readNow' | 'states'>;
+  readonly turns: PollTurns;
+  /** The gateway's name on the platform. */
+  readonly gateway: () => string;
+  readonly serialNumber: () => string | undefined;
+  readonly log: Log;
+  readonly alerts: Alerts;
+}
+
+/** Readings that tell the firmware of the thing. */
+const FIRMWARE_KEYS: ReadonlySet<string> = new Set(['firmware', 'firmwareVersion', 'firmware_version']);
+
+export class AttachedCommands {
+  readonly #rpc: RpcService | undefined;
+  readonly #attributes: AttachedAttributes;
+
+  private constructor(rpc: RpcService | undefined, attributes: AttachedAttributes) {
+    this.#rpc = rpc;
+    this.#attributes = attributes;
+  }
+
+  /** Polls nothing yet. @throws AgentError `rpc/method-twice` (stop) for a declared method with a built-in one's name. */
+  static async open(deps: AttachedCommandsDeps, signal: AbortSignal): Promise<AttachedCommands> {
+    const { settings, config, turns, alerts, device } = deps;
+    const polls = devicePolls(settings, config());
+    const actuators = ownActuators(deps.actuators, settings.name);
+    const log = logOf(deps);
+    const rpc = polls.rpc ? await openRpc({ ...deps, log }, actuators) : undefined;
+    const attributes = await AttachedAttributes.open(
+      {
+        ...{ config, device, slot: settings.name, actuators, clock: deps.clock, files: deps.files, log, alerts },
+        place: polls.attributes ? turns.place('attributes') : undefined,
+        identity: () => identityOf(deps),
+      },
+      signal,
+    );
+    return new AttachedCommands(rpc, attributes);
+  }
+
+  /** Speaks with the platform until the signal aborts. When one loop fails all end, so that no kind of poll ever stands twice. @throws the first failure. */
+  async run(signal: AbortSignal): Promise<void> {
+    const rpc = this.#rpc;
+    const answer = rpc === undefined ? [] : [(either: AbortSignal) => rpc.run(either)];
+    await runTogether([...this.#attributes.loops(), ...answer], signal);
+  }
+
+  /** Everything known is on disk when this resolves. Idempotent; `run` has ended before. */
+  async close(): Promise<void> {
+    await Promise.all([this.#rpc?.close(), this.#attributes.close()]);
+  }
+}
+
+function openRpc(deps: AttachedCommandsDeps, actuators: OwnActuators): Promise<RpcService> {
+  const { device, settings, config, clock, files, log, locked, sampler, turns } = deps;
+  return RpcService.open({
+    ...{ config, deviceApi: device.deviceApi, clock, files, log, locked },
+    methods: attachedMethods({ config, actuators, sampler, status: () => statusOf(deps) }, settings.name),
+    permissions: ownMethodConfigs(config(), settings.name),
+    journalPath: join(device.folder, 'rpc.journal'),
+    place: turns.place('rpc'),
+    onContact: () => deps.actuators.control.contact.heard(),
+  });
+}
+
+function statusOf(deps: AttachedCommandsDeps): JsonObject {
+  const own = new Set(ownActuators(deps.actuators, deps.settings.name).configs.map(({ name }) => name));
+  return {
+    ...identityOf(deps),
+    name: deps.device.name,
+    sensors: jsonOf(ownStates(deps).map(sensorStatus)),
+    actuators: jsonOf(
+      deps.actuators
+        .states()
+        .filter(({ name }) => own.has(name))
+        .map(actuatorStatus),
+    ),
+  };
+}
+
+/** Undefined values are left out: nothing of them is known yet. */
+function identityOf(deps: AttachedCommandsDeps): JsonObject {
+  const states = ownStates(deps);
+  return given({
+    serialNumber: deps.serialNumber(),
+    firmware: firmwareIn(deps, states),
+    gateway: deps.gateway(),
+    active: isActive(states),
+  });
+}
+
+function firmwareIn({ config }: AttachedCommandsDeps, states: readonly SensorState[]): JsonValue | undefined {
+  const { sensors } = config();
+  for (const { name, readings } of states) {
+    const sensor = sensors.find((one) => one.name === name);
+    const found = readings.find(({ key }) => sensor !== undefined && namesForRules(sensor, key).some((one) => FIRMWARE_KEYS.has(one)));
+    if (found !== undefined) return found.value;
+  }
+  return undefined;
+}
+
+/** True while any of its sensors answers, or it has none; undefined until the first has been read. */
+function isActive(states: readonly SensorState[]): boolean | undefined {
+  if (states.length === 0 || states.some(({ state }) => state === 'working')) return true;
+  return states.some(({ state }) => state === 'starting') ? undefined : false;
+}
+
+function ownStates({ config, settings, sampler }: AttachedCommandsDeps): readonly SensorState[] {
+  const own = new Set(config().sensors.flatMap(({ name, device }) => (device === settings.name ? [name] : [])));
+  return sampler.states().filter(({ name }) => own.has(name));
+}
+
+/** Names the device in each line. */
+function logOf({ log, device: { name: device } }: AttachedCommandsDeps): Log {
+  return {
+    debug: (fields, message) => log.debug({ device, ...fields }, message),
+    info: (fields, message) => log.info({ device, ...fields }, message),
+    warn: (fields, message) => log.warn({ device, ...fields }, message),
+    error: (fields, message) => log.error({ device, ...fields }, message),
+  };
+}

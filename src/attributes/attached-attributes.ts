@@ -1,0 +1,111 @@
+/**
+ * Attributes of an attached device: what it says of itself, and what the platform wishes of its actuators. Settings, updates and credentials are
+ * the gateway's and stand in no attribute of another device.
+ */
+import { basename, join } from 'node:path';
+import type { OwnActuators } from '../actuators/own-actuators.ts';
+import type { AgentConfig } from '../config/schema/agent-config.ts';
+import type { Alerts } from '../host/alert-list.ts';
+import type { JsonObject } from '../host/json.ts';
+import type { Log } from '../host/log.ts';
+import type { HostMachine } from '../host/machine.ts';
+import { StateFile } from '../host/state-file.ts';
+import type { DeviceApi } from '../platform/device-api.ts';
+import type { PollPlace } from '../platform/poll-turns.ts';
+import { actuatorValues, tellRefused } from './actuator-values.ts';
+import { APPLIED_VALUES_FORMAT, AppliedValues } from './applied-values.ts';
+import { runAttributeLoop } from './attribute-loop.ts';
+import { ClientAttributes } from './client-attributes.ts';
+import { SharedAttributes } from './shared-attributes.ts';
+import { actuatorTarget } from './shared-target.ts';
+
+export interface AttachedAttributesDeps extends Pick<HostMachine, 'clock' | 'files'> {
+  readonly config: () => AgentConfig;
+  readonly device: { readonly folder: string; readonly name: string; readonly deviceApi: DeviceApi };
+  /** Its slot in the configuration. */
+  readonly slot: string;
+  /** Its own. */
+  readonly actuators: OwnActuators;
+  /** Where its poll stands in turns; undefined where it holds none, and nothing is shared with it. */
+  readonly place: PollPlace | undefined;
+  /** Returns what it says of itself. Called now and then. */
+  readonly identity: () => JsonObject;
+  readonly log: Log;
+  readonly alerts: Alerts;
+}
+
+/** A reading that tells of the thing, or its silence, may be on a dashboard this much later. */
+const LOOK_AT_IDENTITY_MS = 60_000;
+
+export class AttachedAttributes {
+  readonly #deps: AttachedAttributesDeps;
+  readonly #client: ClientAttributes;
+  readonly #shared: SharedAttributes;
+  readonly #applied: AppliedValues;
+  readonly #stopListening: () => void;
+
+  private constructor(deps: AttachedAttributesDeps, parts: { client: ClientAttributes; shared: SharedAttributes; applied: AppliedValues }) {
+    const { actuators } = deps;
+    this.#deps = deps;
+    this.#client = parts.client;
+    this.#shared = parts.shared;
+    this.#applied = parts.applied;
+    this.#stopListening = actuators.control.onState(() => this.#client.report(ownValues(deps)));
+  }
+
+  static async open(deps: AttachedAttributesDeps, signal: AbortSignal): Promise<AttachedAttributes> {
+    const { files, clock, log, alerts, actuators, device } = deps;
+    const name = 'shared-attributes.json';
+    const behindMark = join(deps.config().runFolder, 'behind', `${basename(device.folder)}-${name}`);
+    const places = { path: join(device.folder, name), behindMark };
+    const applied = await AppliedValues.open(new StateFile({ ...APPLIED_VALUES_FORMAT, ...places, files, clock, log, alerts }));
+    const client = new ClientAttributes({ deviceApi: device.deviceApi, clock, log });
+    let opened: SharedAttributes | undefined;
+    // Not while a value is being applied: what it changes shows itself a moment later.
+    const onChange = (): void =>
+      queueMicrotask(() => {
+        client.report({ sharedRefused: opened?.refusals ?? {} });
+        tellRefused(opened?.lastingRefusals ?? {}, `shared attributes of ${device.name}`, alerts);
+      });
+    const targets = actuators.configs.map(({ desiredKey, name }) => actuatorTarget(desiredKey, name, actuators.control));
+    const noFirmware = { firmwareKeys: [], onFirmwareOffer: () => {} };
+    const shared = await SharedAttributes.open({ targets: () => targets, applied, ...noFirmware, onChange, log }, signal);
+    opened = shared;
+    client.report({ ...deps.identity(), ...ownValues(deps) });
+    return new AttachedAttributes(deps, { client, shared, applied });
+  }
+
+  /** Returns the loops that speak with the platform until the signal aborts. */
+  loops(): readonly ((signal: AbortSignal) => Promise<void>)[] {
+    const { config, device, clock, log, actuators, place } = this.#deps;
+    const { platform, attributes } = config();
+    const loop = {
+      ...{ deviceApi: device.deviceApi, clock, log, shared: this.#shared, client: this.#client, pollTimeoutMs: platform.pollTimeoutMs },
+      reconcilePeriodMs: () => config().platform.reconcilePeriodMs,
+      readBackPeriodMs: attributes.readBackPeriodMs,
+      onContact: () => actuators.control.contact.heard(),
+      place,
+    };
+    const tell = [(signal: AbortSignal) => this.#client.run(signal), (signal: AbortSignal) => this.#watchIdentity(signal)];
+    return place === undefined ? tell : [...tell, (signal) => runAttributeLoop(loop, signal)];
+  }
+
+  /** Everything known is on disk when this resolves. Idempotent; its loops have ended before. */
+  async close(): Promise<void> {
+    this.#stopListening();
+    await this.#applied.close();
+  }
+
+  async #watchIdentity(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      this.#client.report(this.#deps.identity());
+      await this.#deps.clock.sleep(LOOK_AT_IDENTITY_MS, signal);
+    }
+  }
+}
+
+/** Nothing is told by a device that has no actuator. */
+function ownValues({ actuators, config, slot }: AttachedAttributesDeps): JsonObject {
+  const configured = config().actuators.filter(({ device }) => device === slot);
+  return configured.length === 0 ? {} : actuatorValues(actuators, configured);
+}

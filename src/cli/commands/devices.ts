@@ -1,0 +1,81 @@
+/** Commands for attached devices: which there are and how each does, and what is done for one of them. */
+import { argument, type Call, command, duration, negation, toggle, valued } from '../command.ts';
+
+const DEVICE = { name: argument('its name, its slot in the configuration, or a beginning of one of them') };
+const JSON_OPTIONS = { json: toggle('print it as JSON') };
+const CLAIM_OPTIONS = {
+  secretKeyFile: valued('<file>', 'the secret, from a file'),
+  ask: toggle('ask for the secret'),
+  duration: valued('<duration>', 'how long the claim stands (default: what the platform is set to)', {
+    parse: duration('write a duration such as 10m or 2h', 1_000),
+  }),
+  qr: negation('without the QR code'),
+  ...JSON_OPTIONS,
+};
+const ROTATE_OPTIONS = {
+  tokenFile: valued('<file>', 'the next token, from a file'),
+  make: toggle('make an unguessable one and print it'),
+};
+const REMOVE_OPTIONS = { yes: toggle('without asking') };
+const RENAME_ARGUMENTS = { ...DEVICE, newName: argument('its new name on the platform') };
+
+export type ListCall = Call<typeof JSON_OPTIONS>;
+export type ShowCall = Call<typeof JSON_OPTIONS, typeof DEVICE>;
+export type ClaimCall = Call<typeof CLAIM_OPTIONS, typeof DEVICE>;
+export type RotateCall = Call<typeof ROTATE_OPTIONS, typeof DEVICE>;
+export type RemoveCall = Call<typeof REMOVE_OPTIONS, typeof DEVICE>;
+export type RenameCall = Call<Record<never, never>, typeof RENAME_ARGUMENTS>;
+
+const SUBCOMMANDS = [
+  command('list', {
+    says: 'list them with how each does, those that need a person first',
+    options: JSON_OPTIONS,
+    exitCodes: '0 none is blocked, 1 one is',
+    run: async (call) => (await import('../devices.ts')).listDevices(call),
+  }),
+  command('show', {
+    says: 'show one',
+    arguments: DEVICE,
+    options: JSON_OPTIONS,
+    run: async (call) => (await import('../devices.ts')).showDevice(call),
+  }),
+  command('claim', {
+    says: 'let a user of the platform claim one',
+    arguments: DEVICE,
+    options: CLAIM_OPTIONS,
+    run: async (call) => (await import('../devices.ts')).claimDevice(call),
+  }),
+  command('rotate', {
+    says: 'announce the next access token of one; a blocked one is tried with it at once',
+    arguments: DEVICE,
+    options: ROTATE_OPTIONS,
+    run: async (call) => (await import('../devices.ts')).rotateDevice(call),
+  }),
+  command('remove', {
+    says: 'forget the credentials of one, and what it still holds',
+    arguments: DEVICE,
+    options: REMOVE_OPTIONS,
+    run: async (call) => (await import('../devices.ts')).removeDevice(call),
+  }),
+  command('rename', {
+    says: 'tell the agent that one has another name on the platform now',
+    arguments: RENAME_ARGUMENTS,
+    run: async (call) => (await import('../devices.ts')).renameDevice(call),
+  }),
+];
+
+export const DEVICES = command('devices', {
+  says: 'list, show, claim and remove attached devices, and renew their tokens',
+  agent: 'needed',
+  subcommands: SUBCOMMANDS,
+  defaultSubcommand: 'list',
+  examples: [
+    'devices',
+    'devices show meter1',
+    'devices claim meter1 --duration 10m      with a QR code for the person who takes it',
+    'devices rotate meter1 --token-file next  the platform has another token for it',
+    'devices remove meter1                    it was deleted on the platform, or is gone for good',
+    "devices rename meter1 'Heat pump'        it was renamed on the platform",
+  ],
+  notes: 'Attached devices stand under devices: in the configuration; the gateway itself has turnstone identity and turnstone claim.',
+});

@@ -1,0 +1,29 @@
+/** A status that fits into one reply to an RPC: with many devices the rows of the healthy go first, and what needs a person stays. */
+import { type JsonValue, jsonOf, stringifyJson } from '../host/json.ts';
+import type { AgentStatus } from '../status/shape/agent-status.ts';
+
+/** Below the 64 KiB that the platform takes, with room for the reply around it. */
+const MAX_BYTES = 60 * 1024;
+const FEW = 20;
+
+/** Returns the whole status where it fits; else `shortened` says that something was left out. */
+export function shortStatus(status: AgentStatus): JsonValue {
+  const whole = jsonOf(status);
+  if (fits(whole)) return whole;
+  const { sensors, actuators, devices } = status;
+  const withoutValues = sensors.map((sensor) => ({ ...sensor, readings: [] }));
+  const atFault = {
+    sensors: withoutValues.filter(({ fault }) => fault !== undefined),
+    actuators: actuators.filter(({ fault }) => fault !== undefined),
+  };
+  const few = {
+    ...{ sensors: atFault.sensors.slice(0, FEW), actuators: atFault.actuators.slice(0, FEW), alerts: status.alerts.slice(0, FEW) },
+    ...(devices !== undefined && { devices: { ...devices, list: devices.list.slice(0, FEW) } }),
+  };
+  const shorter = [{ sensors: withoutValues }, atFault, few].map((part) => jsonOf({ ...status, ...part, shortened: true }));
+  return shorter.find(fits) ?? shorter.at(-1) ?? null;
+}
+
+function fits(status: JsonValue): boolean {
+  return Buffer.byteLength(stringifyJson(status)) <= MAX_BYTES;
+}

@@ -1,0 +1,166 @@
+/** Status of attached devices, and the one sentence about each of them: command line, doctor, alerts and page all say it in these words. */
+import { given } from '../../host/given.ts';
+
+/** `removed`: taken out of the configuration; what it still holds is delivered. */
+export const DEVICE_STATES = ['blocked', 'unidentified', 'provisioning', 'removed', 'ready'] as const;
+export type DeviceState = (typeof DEVICE_STATES)[number];
+
+/** An attached device as its own part knows it. Times are monotonic ms since boot. */
+export interface DeviceStatus {
+  /** Platform name at its first identification, which stays. */
+  readonly id: string;
+  /** Name on the platform. */
+  readonly name: string;
+  /** Entries of `devices:` that are this device now. */
+  readonly slots: readonly string[];
+  readonly state: DeviceState;
+  /** Cause of the state, or of what is kept, in words that neither a URL nor a secret stands in. */
+  readonly reason?: string;
+  /** Beginning of the state. */
+  readonly sinceMs: number;
+  readonly heldEntries: number;
+  /** Entries that the platform took since the agent started. */
+  readonly acceptedEntries: number;
+  readonly lastAcceptedAtMs?: number;
+  readonly sensors: number;
+  readonly label?: string;
+}
+
+/** A verdict with its sentence, as `PlatformStatus` has them. */
+export interface DeviceVerdict {
+  readonly verdict: 'good' | 'waiting' | 'fault';
+  readonly words: string;
+  /** Next step of a person, where there is one. */
+  readonly remedy?: string;
+}
+
+export interface ToldDevice extends DeviceStatus, DeviceVerdict {}
+
+/** All attached devices; the list holds the worst of many. */
+export interface DevicesSummary {
+  readonly total: number;
+  readonly byState: Readonly<Record<DeviceState, number>>;
+  readonly heldEntries: number;
+  readonly acceptedEntries: number;
+  /** How many are how, in words. */
+  readonly words: string;
+  /** Worst first. */
+  readonly list: readonly ToldDevice[];
+}
+
+/** Up to so many devices all are told. */
+const MAX_TOLD = 200;
+/** Past that the worst alone, so many. */
+const MAX_OF_MANY = 50;
+/** Half of the largest reply to an RPC. */
+const MAX_TOLD_BYTES = 32 * 1024;
+/** Longer reasons are cut: some hold an answer of the platform. */
+const MAX_REASON_LENGTH = 200;
+const MAX_ALERTS = 5;
+const BY_URGENCY: readonly DeviceVerdict['verdict'][] = ['fault', 'waiting', 'good'];
+
+/** Tells how one device is, without its name and without times, so that the sentence stays while the state does. */
+export function deviceVerdict(device: Pick<DeviceStatus, 'name' | 'state' | 'reason' | 'heldEntries' | 'lastAcceptedAtMs'>): DeviceVerdict {
+  const { state, heldEntries, lastAcceptedAtMs } = device;
+  const reason = device.reason?.slice(0, MAX_REASON_LENGTH);
+  const because = reason === undefined ? '' : `: ${reason}`;
+  const held = heldEntries === 0 ? '' : `, ${counted(heldEntries, 'entry waits', 'entries wait')}`;
+  switch (state) {
+    case 'unidentified':
+      return {
+        ...{ verdict: 'waiting', words: `its serial number is not known yet${held}${because}` },
+        remedy: 'see that the thing answers (turnstone sensors), and that devices.serialNumber names its register and pattern',
+      };
+    case 'provisioning':
+      return {
+        ...{ verdict: 'waiting', words: `the platform has not given it a token yet${held}${because}` },
+        remedy: 'it is tried again; look at the provisioning key, and at provisioning.newPerDay when many are new',
+      };
+    case 'blocked':
+      return {
+        verdict: 'fault',
+        words: `blocked${held}: ${reason ?? 'the platform refuses its token'}`,
+        remedy: remedyOfBlocked(device.name),
+      };
+    case 'removed':
+      return heldEntries === 0
+        ? { verdict: 'good', words: 'taken out of the configuration, nothing waits' }
+        : { verdict: 'waiting', words: `taken out of the configuration${held}${because}`, remedy: remedyOfRemoved(device.name) };
+    case 'ready':
+      if (reason !== undefined) return { verdict: 'waiting', words: `its entries are kept${held}${because}` };
+      return { verdict: 'good', words: lastAcceptedAtMs === undefined ? 'ready, nothing was delivered yet' : `up to date${held}` };
+  }
+}
+
+function remedyOfBlocked(name: string): string {
+  const shown = shellWord(name);
+  return (
+    `enter the token that the platform has for it (turnstone devices rotate ${shown}), or, when it was deleted there, ` +
+    `turnstone devices remove ${shown}, which makes it anew if it stands in the configuration`
+  );
+}
+
+function remedyOfRemoved(name: string): string {
+  return `wait, or give up what it holds: turnstone devices remove ${shellWord(name)}`;
+}
+
+export function toldDevice(device: DeviceStatus): ToldDevice {
+  const { reason, ...known } = device;
+  return { ...known, ...given({ reason: reason?.slice(0, MAX_REASON_LENGTH) }), ...deviceVerdict(device) };
+}
+
+/** Every device with its sentence, worst first, those of one urgency in the order in which they came. */
+export function toldDevices(devices: readonly DeviceStatus[]): readonly ToldDevice[] {
+  const urgency = ({ verdict, state }: ToldDevice): number =>
+    BY_URGENCY.indexOf(verdict) * DEVICE_STATES.length + DEVICE_STATES.indexOf(state);
+  return devices.map(toldDevice).sort((a, b) => urgency(a) - urgency(b));
+}
+
+export function devicesSummary(devices: readonly DeviceStatus[]): DevicesSummary {
+  const sum = (what: 'heldEntries' | 'acceptedEntries'): number => devices.reduce((all, device) => all + device[what], 0);
+  const count = (state: DeviceState): number => devices.filter((device) => device.state === state).length;
+  const byState = Object.fromEntries(DEVICE_STATES.map((state) => [state, count(state)])) as Record<DeviceState, number>;
+  const counts = { total: devices.length, byState, heldEntries: sum('heldEntries'), acceptedEntries: sum('acceptedEntries') };
+  return {
+    ...counts,
+    words: devicesText(counts),
+    list: firstThatFit(toldDevices(devices).slice(0, devices.length > MAX_TOLD ? MAX_OF_MANY : MAX_TOLD), MAX_TOLD_BYTES),
+  };
+}
+
+function firstThatFit(devices: readonly ToldDevice[], maxBytes: number): readonly ToldDevice[] {
+  let bytes = 0;
+  return devices.filter((device) => {
+    bytes += Buffer.byteLength(JSON.stringify(device)) + 1;
+    return bytes <= maxBytes;
+  });
+}
+
+/** `12: 1 blocked, 11 ready`. */
+function devicesText({ total, byState, heldEntries }: Pick<DevicesSummary, 'total' | 'byState' | 'heldEntries'>): string {
+  const states = DEVICE_STATES.filter((state) => byState[state] > 0).map((state) => `${byState[state]} ${state}`);
+  return `${total}: ${states.join(', ')}${heldEntries === 0 ? '' : `; ${counted(heldEntries, 'entry waits', 'entries wait')}`}`;
+}
+
+/** Alerts about devices that a person has to look after, without counts, so that each stays as it is; of many faults the first few. */
+export function deviceAlerts({ list, byState }: Pick<DevicesSummary, 'list' | 'byState'>): readonly string[] {
+  const faults = list.filter(({ verdict }) => verdict === 'fault').slice(0, MAX_ALERTS);
+  const others = byState.blocked - faults.length;
+  return [
+    ...faults.map((device) => `device ${device.name}: ${withRemedy(deviceVerdict({ ...device, heldEntries: 0 }))}`),
+    ...(others > 0 ? [`${counted(others, 'more device is', 'more devices are')} blocked: turnstone devices tells which`] : []),
+  ];
+}
+
+function withRemedy({ words, remedy }: DeviceVerdict): string {
+  return remedy === undefined ? words : `${words}; ${remedy}`;
+}
+
+function counted(number: number, one: string, many: string): string {
+  return `${number} ${number === 1 ? one : many}`;
+}
+
+/** A name as it can be typed. */
+function shellWord(name: string): string {
+  return /^[\w.:@%+/-]+$/.test(name) ? name : `'${name.replaceAll("'", "'\\''")}'`;
+}

@@ -1,0 +1,217 @@
+/** Attached devices over a virtual clock, disk and board: each with a platform side of its own that hands out commands and shared attributes. */
+import { Actuators } from '../../src/actuators/actuators.ts';
+import { AttachedCommands, type AttachedCommandsDeps } from '../../src/agent/attached-commands.ts';
+import { type AgentConfig, configSchema, type DeviceConfig } from '../../src/config/schema/agent-config.ts';
+import type { GpioPort } from '../../src/hardware/gpio-port.ts';
+import type { Ports } from '../../src/hardware/ports.ts';
+import { AlertList } from '../../src/host/alert-list.ts';
+import type { JsonObject, JsonValue } from '../../src/host/json.ts';
+import { silentLog } from '../../src/host/log.ts';
+import { runProgram } from '../../src/host/run-program.ts';
+import type { TelemetryEntry } from '../../src/outbox/outbox.ts';
+import type { DeviceApi, RpcRequest } from '../../src/platform/device-api.ts';
+import { PollTurns } from '../../src/platform/poll-turns.ts';
+import type { Sample } from '../../src/sensors/kind/sensor.ts';
+import type { SensorState } from '../../src/sensors/sampler.ts';
+import { FakeClock } from './fake-clock.ts';
+import { MemoryFiles } from './memory-files.ts';
+
+const never = new AbortController().signal;
+
+/** The platform as one device sees it. */
+export class DeviceSide {
+  readonly polls = { rpc: 0, attributes: 0 };
+  readonly replies: JsonValue[] = [];
+  readonly shared: JsonObject = {};
+  client: JsonObject = {};
+  /** How often attributes were asked for. */
+  reads = 0;
+  /** Replies that it does not take. */
+  refusesReplies = false;
+  readonly #clock: FakeClock;
+  readonly #requests: RpcRequest[] = [];
+  #nextId = 0;
+  readonly #wake = { rpc: (): void => {}, attributes: (): void => {} };
+
+  constructor(clock: FakeClock) {
+    this.#clock = clock;
+  }
+
+  command(method: string, params: JsonValue): void {
+    this.#requests.push({ id: this.#nextId, method, params });
+    this.#nextId += 1;
+    this.#wake.rpc();
+  }
+
+  share(values: JsonObject): void {
+    Object.assign(this.shared, values);
+    this.#wake.attributes();
+  }
+
+  get api(): DeviceApi {
+    const api: Partial<DeviceApi> = {
+      pollRpc: async (timeoutMs, signal) => {
+        this.polls.rpc += 1;
+        if (this.#requests.length === 0) await this.#stand('rpc', timeoutMs, signal);
+        return this.#requests[0];
+      },
+      replyRpc: async (id, reply) => this.#take(id, reply),
+      failRpc: async (id, text) => this.#take(id, text),
+      pollAttributes: async (timeoutMs, signal) => {
+        this.polls.attributes += 1;
+        const isWoken = await this.#stand('attributes', timeoutMs, signal);
+        return isWoken ? { changed: this.shared, deleted: [] } : undefined;
+      },
+      getAttributes: async ({ sharedKeys = [] }) => {
+        this.reads += 1;
+        const shared = Object.fromEntries(Object.entries(this.shared).filter(([key]) => sharedKeys.includes(key)));
+        return { client: this.client, shared, empty: false };
+      },
+      postAttributes: async (attributes) => {
+        this.client = { ...this.client, ...attributes };
+      },
+    };
+    // Nothing else is asked for.
+    return api as DeviceApi;
+  }
+
+  #take(id: number, reply: JsonValue): void {
+    if (this.refusesReplies) throw new Error('cut');
+    this.replies.push(reply);
+    if (this.#requests[0]?.id === id) this.#requests.shift();
+  }
+
+  async #stand(kind: 'rpc' | 'attributes', timeoutMs: number, signal: AbortSignal): Promise<boolean> {
+    const woken = new AbortController();
+    this.#wake[kind] = () => woken.abort();
+    await this.#clock.sleep(timeoutMs, AbortSignal.any([signal, woken.signal]));
+    return woken.signal.aborted;
+  }
+}
+
+export class AttachedBench {
+  readonly clock = new FakeClock({ jitter: 0 });
+  readonly files = new MemoryFiles();
+  readonly config: AgentConfig;
+  /** Levels that each line was given, oldest first. */
+  readonly written = new Map<string, number[]>();
+  readonly entries: TelemetryEntry[] = [];
+  readonly sides = new Map<string, DeviceSide>();
+  readonly alerts = new AlertList(silentLog);
+  turns: PollTurns;
+  /** Of the sampler; a test says what they read. */
+  states: readonly SensorState[] = [];
+  readonly serialNumbers: Record<string, string> = {};
+  #locked = false;
+  #actuators: Actuators | undefined;
+  #stop = new AbortController();
+  #open: { readonly commands: AttachedCommands; readonly running: Promise<void> }[] = [];
+
+  constructor(config: JsonObject) {
+    const common = {
+      version: 1,
+      platform: { url: 'http://platform', accessToken: 'secret-token' },
+      stateFolder: '/state',
+      runFolder: '/run',
+    };
+    this.config = configSchema.parse({ ...common, ...config });
+    this.turns = new PollTurns({ clock: this.clock, max: 8 });
+  }
+
+  get actuators(): Actuators {
+    if (this.#actuators === undefined) throw new Error('start() first');
+    return this.#actuators;
+  }
+
+  /** Someone begins to work on the machine. */
+  lock(): void {
+    this.#locked = true;
+  }
+
+  stateOf(name: string, state: SensorState['state'], values: Readonly<Record<string, JsonValue>> = {}): SensorState {
+    const readings = Object.entries(values).map(([key, value]) => this.#sample(name, key, value));
+    return { name, kind: 'host', state, periodMs: 1_000, readings, refused: [], reads: 0, failures: 0, missed: 0 };
+  }
+
+  /** Returns the platform's side of a device. */
+  side(name: string): DeviceSide {
+    const side = this.sides.get(name) ?? new DeviceSide(this.clock);
+    this.sides.set(name, side);
+    return side;
+  }
+
+  /** Opens the actuators, and all devices with them. */
+  async start(idOf?: (slot: string) => string): Promise<void> {
+    const { clock, files, config } = this;
+    const hardware = { ports: this.#ports(), clock, files, runProgram, log: silentLog, alerts: this.alerts };
+    this.#actuators = await Actuators.open(
+      {
+        ...{ ...hardware, config, onRuleEvent: () => {}, localTime: () => undefined },
+        report: (entries) => this.entries.push(...entries),
+        ...(idOf === undefined ? {} : { idOf }),
+      },
+      never,
+    );
+    this.#stop = new AbortController();
+    const commands = await Promise.all(config.devices.map((settings) => this.#device(settings)));
+    this.#open = commands.map((one) => ({ commands: one, running: one.run(this.#stop.signal) }));
+    await clock.advance(100);
+  }
+
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    await this.clock.advance(0);
+    await Promise.all(this.#open.map(({ running }) => running));
+    const closing = Promise.all([...this.#open.map(({ commands }) => commands.close()), this.actuators.close()]);
+    await this.clock.advance(10_000);
+    await closing;
+  }
+
+  /** Stops, as a kill would: nothing that is not synced is kept, nothing is closed. */
+  async kill(): Promise<void> {
+    this.#stop.abort();
+    await this.clock.advance(0);
+    this.files.cutPower(() => false);
+    this.turns = new PollTurns({ clock: this.clock, max: 8 });
+  }
+
+  #sample(sensor: string, key: string, value: JsonValue): Sample {
+    return { sensor, key, value, bootId: this.clock.bootId, monotonicMs: this.clock.monotonicMs() };
+  }
+
+  async #device(settings: DeviceConfig): Promise<AttachedCommands> {
+    const { clock, files, config, alerts, actuators, turns } = this;
+    const { name } = settings;
+    const folder = `/state/devices/known/${name}`;
+    await files.makeFolder(folder);
+    const sampler: AttachedCommandsDeps['sampler'] = {
+      readNow: async (sensor) => [this.#sample(sensor, 'read', sensor)],
+      states: () => this.states,
+    };
+    return await AttachedCommands.open(
+      {
+        ...{ settings, clock, files, alerts, actuators, turns, sampler, log: silentLog, config: () => config, locked: () => this.#locked },
+        device: { id: `gateway ${name}`, folder, deviceApi: this.side(name).api, name: `Gateway ${name}` },
+        gateway: () => 'Gateway',
+        serialNumber: () => this.serialNumbers[name],
+      },
+      never,
+    );
+  }
+
+  #ports(): Ports {
+    const gpio: Partial<GpioPort> = {
+      openOutput: async ({ line }) => {
+        const levels = this.written.get(String(line)) ?? [];
+        this.written.set(String(line), levels);
+        return {
+          write: async (level) => void levels.push(level),
+          read: async () => (levels.at(-1) === 1 ? 1 : 0),
+          close: async () => {},
+        };
+      },
+    };
+    // Nothing else is asked for.
+    return { gpio, close: async () => {} } as Partial<Ports> as Ports;
+  }
+}
