@@ -92,7 +92,7 @@ export class Agent {
   }
 
   status(): AgentStatus {
-    const { telemetry, platform, hardware, firmware } = this.#parts;
+    const { telemetry, platform, hardware, firmware, devices } = this.#parts;
     const { machine, rightClock, file, timeSync, alerts } = this.#common;
     const { dailyBudgetBytes } = file.live.current.platform;
     return agentStatus({
@@ -118,6 +118,8 @@ export class Agent {
       ...telemetry.status(),
       sensors: hardware.sampler.states(),
       actuators: hardware.actuators.states(),
+      config: file.live.current,
+      devices: devices?.list(),
       alerts: alerts.list(),
     });
   }

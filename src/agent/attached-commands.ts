@@ -16,10 +16,14 @@ import type { Log } from '../host/log.ts';
 import { runTogether } from '../host/loops.ts';
 import type { HostMachine } from '../host/machine.ts';
 import type { DeviceApi } from '../platform/device-api.ts';
-import type { PollTurns } from '../platform/poll-turns.ts';
+import { PollTurns } from '../platform/poll-turns.ts';
+import type { AttachedDevice } from '../provisioning/attached/attached-device.ts';
+import type { DeviceNames } from '../provisioning/attached/device-names.ts';
+import type { PlatformConnection } from '../provisioning/platform-connection.ts';
 import { RpcService } from '../rpc/rpc-service.ts';
 import type { Sampler, SensorState } from '../sensors/sampler.ts';
 import { actuatorStatus, sensorStatus } from '../status/status-of.ts';
+import type { HardwareParts } from './hardware-parts.ts';
 import { attachedMethods, ownMethodConfigs } from './own-commands.ts';
 
 export interface AttachedCommandsDeps extends Pick<HostMachine, 'clock' | 'files'> {
@@ -46,6 +50,8 @@ export interface AttachedCommandsDeps extends Pick<HostMachine, 'clock' | 'files
   readonly alerts: Alerts;
 }
 
+/** As many as there are sockets for each kind of poll. */
+const MAX_STANDING_POLLS = 8;
 /** Readings that tell the firmware of the thing. */
 const FIRMWARE_KEYS: ReadonlySet<string> = new Set(['firmware', 'firmwareVersion', 'firmware_version']);
 
@@ -155,5 +161,35 @@ function logOf({ log, device: { name: device } }: AttachedCommandsDeps): Log {
     info: (fields, message) => log.info({ device, ...fields }, message),
     warn: (fields, message) => log.warn({ device, ...fields }, message),
     error: (fields, message) => log.error({ device, ...fields }, message),
+  };
+}
+
+export interface RunAttachedDeps
+  extends Omit<AttachedCommandsDeps, 'device' | 'settings' | 'actuators' | 'locked' | 'sampler' | 'turns' | 'gateway' | 'serialNumber'> {
+  readonly platform: Pick<PlatformConnection, 'deviceName'>;
+  readonly hardware: () => Pick<HardwareParts, 'actuators' | 'sampler'>;
+}
+
+/** Answers commands and attributes of each device that is in a slot; all of them take turns at their polls. */
+export function runAttachedCommands(deps: RunAttachedDeps) {
+  const turns = new PollTurns({ clock: deps.clock, max: MAX_STANDING_POLLS });
+  return async (device: AttachedDevice, names: DeviceNames, signal: AbortSignal): Promise<void> => {
+    const settings = names.slotOf(device.id);
+    if (settings === undefined) return;
+    const { actuators, sampler } = deps.hardware();
+    const commands = await AttachedCommands.open(
+      {
+        ...{ ...deps, device, settings, actuators, sampler, turns },
+        locked: () => actuators.lockout.locked,
+        gateway: () => deps.platform.deviceName,
+        serialNumber: () => names.serialNumberOf(device.id),
+      },
+      signal,
+    );
+    try {
+      await commands.run(signal);
+    } finally {
+      await commands.close();
+    }
   };
 }

@@ -19,6 +19,7 @@ import { HostPace } from '../platform/host-pace.ts';
 import { HttpDeviceApi } from '../platform/http-device-api.ts';
 import { requestProvisioning } from '../platform/provision-request.ts';
 import { attachedContact } from '../provisioning/attached/attached-contact.ts';
+import type { AttachedDevice } from '../provisioning/attached/attached-device.ts';
 import { AttachedDevices, type AttachedWay } from '../provisioning/attached/attached-devices.ts';
 import { attachedCredentials, gatewayName } from '../provisioning/attached/attached-settings.ts';
 import { DEVICE_NAMES_FORMAT, DeviceNames } from '../provisioning/attached/device-names.ts';
@@ -37,6 +38,8 @@ export interface AttachedPartsDeps extends Pick<OpenPartsDeps, 'machine' | 'time
   readonly expectFolder: () => Promise<void>;
   readonly telemetry: () => Pick<TelemetryPath, 'budget' | 'uploads'>;
   readonly onAcknowledged: () => void;
+  /** Commands and attributes of a device, once it has credentials. */
+  readonly beside: (device: AttachedDevice, names: DeviceNames, signal: AbortSignal) => Promise<void>;
 }
 
 /** Shares of `outbox.maxBytes`: half for what waits of all devices, a quarter for those that are held, a quarter for the gateway. */
@@ -70,6 +73,7 @@ export class AttachedParts {
       folder: join(stateFolder, 'devices', 'known'),
       credentials: (id) => attachedCredentials(config(), { slot: names.slotOf(id), name: names.nameOf(id), store: platform.store }),
       held: () => platform.held,
+      beside: (device, besideSignal) => deps.beside(device, names, besideSignal),
     });
     const budget = { isSpent: () => deps.telemetry().budget.isSpent() };
     const shared = { clock, log, budget, onAcknowledged };
@@ -96,7 +100,11 @@ export class AttachedParts {
     const { devices, stateFolder, outbox, provisioning } = config();
     const folder = join(stateFolder, 'devices');
     // A disk that does not answer has none to tell of now.
-    const wasThere = (): Promise<boolean> => files.facts(folder).then((facts) => facts !== undefined, () => false);
+    const wasThere = (): Promise<boolean> =>
+      files.facts(folder).then(
+        (facts) => facts !== undefined,
+        () => false,
+      );
     if (devices.length === 0 && !(await outcomeWithin(clock, LOOK_WITHIN_MS, wasThere, () => false))) return undefined;
     const hasPattern = devices.some(({ serialNumber }) => serialNumber?.pattern !== undefined);
     const compile = hasPattern ? await loadLinearPatterns() : undefined;

@@ -3,9 +3,8 @@
  * When it fails, what is already open is closed by the end of the process.
  */
 
-import { actuatorSettings } from '../actuators/actuator-settings.ts';
 import { actuatorCalls } from '../actuators/control-calls.ts';
-import { declaredActuatorMethods, widgetMethods } from '../actuators/declared-methods.ts';
+import { ownActuators } from '../actuators/own-actuators.ts';
 import { deliveryCalls } from '../analytics/control-calls.ts';
 import { DeviceAttributes, identityAttributes } from '../attributes/device-attributes.ts';
 import { leaveInForce } from '../config/actuators-in-force.ts';
@@ -27,11 +26,11 @@ import { StateFolder } from '../host/state-folder.ts';
 import type { Held } from '../host/state-lock.ts';
 import type { TimeSync } from '../host/time-sync.ts';
 import { builtInMethods } from '../methods/built-in-methods.ts';
-import { declaredSensorMethods } from '../methods/sensor-methods.ts';
 import { outboxCalls } from '../outbox/control-calls.ts';
 import { openOutbox } from '../outbox/open-outbox.ts';
 import type { TelemetryEntry } from '../outbox/outbox.ts';
 import { externalFileSettings } from '../platform/platform-settings.ts';
+import { devicesCalls } from '../provisioning/attached/control-calls.ts';
 import { shownClaim } from '../provisioning/claim-device.ts';
 import { platformCalls } from '../provisioning/control-calls.ts';
 import { setFormerQueueAside } from '../provisioning/former-queue.ts';
@@ -43,15 +42,19 @@ import { statusCalls } from '../status/control-calls.ts';
 import type { AgentStatus } from '../status/shape/agent-status.ts';
 import { StatusPublisher } from '../status/status-publisher.ts';
 import { TelemetryPath } from '../telemetry/telemetry-path.ts';
+import { runAttachedCommands } from './attached-commands.ts';
+import { AttachedControl } from './attached-control.ts';
 import { AttachedParts, gatewayOutbox } from './attached-parts.ts';
 import { HardwareParts } from './hardware-parts.ts';
 import type { Machine } from './machine.ts';
+import { ownDeclaredMethods, ownMethodConfigs } from './own-commands.ts';
 
 export interface AgentParts {
   readonly stateFolder: StateFolder;
   readonly telemetry: TelemetryPath;
   /** Undefined where the configuration has no devices. */
   readonly attached?: AttachedParts;
+  readonly devices?: AttachedControl;
   readonly platform: PlatformConnection;
   readonly hardware: HardwareParts;
   readonly firmware: FirmwareUpdates;
@@ -89,6 +92,7 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
   const { stateFolder: path, runFolder } = config;
   const stateFolder = await StateFolder.open({ path, runFolder, machine, alerts, onTaken: deps.restart });
   await leaveInForce(config, deps.file.startedAsWritten, { files, clock, environment: deps.environment, log });
+  let attachedNow: AttachedParts | undefined;
   const telemetryOpened = Promise.withResolvers<TelemetryPath>();
   const report = (entries: readonly TelemetryEntry[]): void => void telemetryOpened.promise.then((opened) => opened.append(entries));
   const hardwareOpening = HardwareParts.open(
@@ -102,6 +106,7 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
         return await platform.deviceApi.clientRpc(method, params, callSignal);
       },
       reportSensor: (sensor, state, isFailing) => telemetry.reportSensor(sensor, state, isFailing),
+      idOf: (slot) => attachedNow?.idOf(slot) ?? `?${slot}`,
     },
     signal,
   );
@@ -120,9 +125,15 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
   };
   const onAcknowledged = (): void => hardware.actuators.control.contact.heard();
   const attached = await AttachedParts.open(
-    { ...{ machine, log, timeSync, rightClock, config: current, platform, expectFolder, onAcknowledged }, telemetry: () => telemetry },
+    {
+      ...{ machine, log, timeSync, rightClock, config: current, platform, expectFolder, onAcknowledged, telemetry: () => telemetry },
+      beside: runAttachedCommands({
+        ...{ config: () => config, platform, clock, files, log, alerts, hardware: () => hardware },
+      }),
+    },
     signal,
   );
+  attachedNow = attached;
   const telemetry: TelemetryPath = await TelemetryPath.open({
     ...{ config: current, clock: rightClock, files, log, timeSync, platform, ...given({ onDurable: deps.onDurable, attached }) },
     openOutbox: () =>
@@ -150,6 +161,7 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
     locked: () => hardware.actuators.lockout.locked,
   });
   const { actuators, sampler } = hardware;
+  const own = ownActuators(actuators);
   const methods = [
     ...builtInMethods({
       status: { status, diagnose },
@@ -157,36 +169,34 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
       outbox: telemetry.outbox,
       settings: live,
       restarts: { restart: deps.restart, expectReboots: () => firmware.expectReboots(), reboot: () => firmware.reboot() },
-      actuators: actuators.control,
+      actuators: own.control,
       credentials: platform,
     }),
-    ...declaredActuatorMethods(
-      widgetMethods(config.rpc.methods, actuators.configs.map(actuatorSettings)),
-      config.actuators.map(actuatorSettings),
-      actuators.control,
-    ),
-    ...declaredSensorMethods(config.rpc.methods, sampler),
+    ...ownDeclaredMethods({ config: () => config, actuators: own, sampler }),
     ...programMethods(config.rpc.methods, machine),
   ];
   const { deviceApi } = platform;
   const rpc = await RpcService.open({
-    ...{ config: current, deviceApi, clock, files, log, methods },
+    ...{ config: current, deviceApi, clock, files, log, methods, permissions: ownMethodConfigs(config) },
     locked: () => actuators.lockout.locked,
     onContact: () => actuators.control.contact.heard(),
   });
   const attributes = await DeviceAttributes.open(
     {
-      ...{ config: current, deviceApi, actuators, clock, files, log, live, firmware, alerts },
+      ...{ config: current, deviceApi, actuators: own, clock, files, log, live, firmware, alerts },
       identity: await identityAttributes(platform.board, machine, deps.file.hash),
       changing: () => ({ addresses: machine.networkAddresses() }),
     },
     signal,
   );
+  const devices = new AttachedControl({ ...{ attached, config: current, machine, log } });
   const page = new StatusPublisher({
+    ...(attached === undefined ? {} : { attached: devices }),
     ...{ config: live, machine, rightClock, log, status, telemetry, platform, firmware, diagnose },
     claim: () => shownClaim({ stateFolder: path, clock, files, deviceName: platform.deviceName, hide: (secret) => log.hide(secret) }),
   });
   const calls: readonly ControlCalls[] = [
+    devicesCalls(devices),
     { methods: { reload: () => deps.reload() } },
     statusCalls({ status, diagnose, page, log }),
     outboxCalls(telemetry.outbox),
@@ -197,7 +207,18 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
     platformCalls({ platform, stateFolder: path, machine, log, restart: deps.restart }),
   ];
   const listen = (): Promise<Held> => openControlSockets({ runFolder, machine, log, alerts, calls }, signal);
-  return { stateFolder, telemetry, platform, hardware, firmware, attributes, rpc, listen, page, ...given({ attached }) };
+  return {
+    stateFolder,
+    telemetry,
+    platform,
+    hardware,
+    firmware,
+    attributes,
+    rpc,
+    listen,
+    page,
+    ...given({ attached, devices: attached && devices }),
+  };
 }
 
 /** Speaks with the platform until the signal aborts. When one loop fails all end, so that no kind of poll ever runs twice. */

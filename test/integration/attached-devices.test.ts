@@ -30,7 +30,10 @@ afterAll(async () => {
 async function gateway(name: string, meters: readonly string[], devices: string): Promise<AgentProcess> {
   const sensors = (folder: string): string =>
     meters
-      .map((meter) => `  - { name: ${meter}, device: ${meter}, kind: command, period: 1s, program: /bin/cat, arguments: ['${folder}/${meter}'] }`)
+      .map(
+        (meter) =>
+          `  - { name: ${meter}, device: ${meter}, kind: command, period: 1s, program: /bin/cat, arguments: ['${folder}/${meter}'] }`,
+      )
       .join('\n');
   const board = await AgentProcess.make('', name);
   await writeFile(
@@ -117,5 +120,23 @@ describe('attached devices', () => {
     await show(board, 'meter', { serial: '1111', energy: 5 });
     await expect.poll(() => values('cellar 1111', 'energy'), PATIENCE).toContain(5);
     expect(platform.state.registry.byName('cellar 3333')).toBeUndefined();
+  }, 60_000);
+
+  it('are listed, blocked ones first, and take a token from hand', async () => {
+    const taken = platform.state.registry.draft({ name: 'shed taken' }, Date.now());
+    platform.state.registry.devices.put(taken);
+    const board = await gateway('shed', ['taken', 'free'], 'devices: [{ name: taken }, { name: free, label: Free one }]');
+    await show(board, 'taken', { count: 1 });
+    await show(board, 'free', { count: 1 });
+    board.start();
+    await expect.poll(() => values('shed free', 'count').length, PATIENCE).toBeGreaterThan(0);
+    const list = async (): Promise<{ name: string; state: string; words: string }[]> =>
+      JSON.parse((await board.command(['devices', '--json'])).out).devices ?? JSON.parse((await board.command(['devices', '--json'])).out);
+    await expect.poll(async () => (await list()).map(({ state }) => state), PATIENCE).toEqual(['blocked', 'ready']);
+    expect((await list())[0]?.words).toContain('device exists, token unknown');
+    const rotated = await board.command(['devices', 'rotate', 'taken', '--token-stdin'], { input: `${taken.accessToken}\n` });
+    expect(rotated.err + rotated.out).not.toContain(taken.accessToken);
+    await expect.poll(() => values('shed taken', 'count').length, PATIENCE).toBeGreaterThan(0);
+    expect((await board.command(['devices', 'remove', 'shed free', '--yes'])).exitCode).toBe(0);
   }, 60_000);
 });

@@ -140,10 +140,19 @@ export class AttachedDevice {
     return answer;
   }
 
-  /** @throws AgentError as DeviceToken.offerNext, `provisioning/no-credentials` (hold). */
-  async offerNext(accessToken: string): Promise<void> {
-    if (this.#credentials === undefined) throw noCredentials(this.name);
-    await this.#credentials.token.offerNext(accessToken);
+  /**
+   * Puts the next token beside the present one; a device without credentials takes it as its own. Resolves to true when it is to be made anew.
+   * @throws AgentError as DeviceToken.offerNext, `host/write-failed` (retry).
+   */
+  async takeToken(accessToken: string): Promise<boolean> {
+    this.#deps.log.hide(accessToken);
+    if (this.#credentials !== undefined) {
+      await this.#credentials.token.offerNext(accessToken);
+      return false;
+    }
+    const { board } = this.#deps;
+    await this.#store.replaceOwn({ phase: 'in-use', source: 'imported', deviceName: this.name, accessToken, board, generation: 1 });
+    return true;
   }
 
   async #obtain(signal: AbortSignal): Promise<DeviceCredentials> {
@@ -156,7 +165,9 @@ export class AttachedDevice {
     };
     const { credentials: settings } = this.#settings;
     const credentials =
-      settings === undefined ? await keptCredentials({ ...shared, settings: {} }) : await obtainCredentials({ ...shared, settings }, signal);
+      settings === undefined
+        ? await keptCredentials({ ...shared, settings: {} })
+        : await obtainCredentials({ ...shared, settings }, signal);
     if (credentials === undefined) throw noCredentials(this.name);
     log.hide(credentials.token.accessToken);
     return credentials;
@@ -188,9 +199,12 @@ export class AttachedDevice {
   }
 }
 
-
 function noCredentials(name: string): AgentError {
-  return new AgentError('provisioning/no-credentials', `${name} has no access token, and none can be got: give it one, or a provisioning key`, {
-    recovery: 'hold',
-  });
+  return new AgentError(
+    'provisioning/no-credentials',
+    `${name} has no access token, and none can be got: give it one, or a provisioning key`,
+    {
+      recovery: 'hold',
+    },
+  );
 }

@@ -3,9 +3,10 @@
  * when their names are known, each with credentials of its own in `known/<hash>/`.
  */
 import { join } from 'node:path';
+import { refusal } from '../../errors/agent-error.ts';
+import { untilAborted } from '../../host/bounded-wait.ts';
 import type { JsonValue } from '../../host/json.ts';
-import { Listeners } from '../../host/listeners.ts';
-import { keepRunning } from '../../host/loops.ts';
+import { keepRunning, runTogether } from '../../host/loops.ts';
 import type { TelemetryRows, UploadAnswer } from '../../platform/device-api.ts';
 import type { CredentialsSettings } from '../obtain-credentials.ts';
 import { AttachedDevice, type AttachedDeviceDeps } from './attached-device.ts';
@@ -18,6 +19,8 @@ export interface AttachedDevicesDeps extends Omit<AttachedDeviceDeps, 'openApi' 
   readonly placeName: (device: string) => string;
   /** Settings of the credentials of a device in a slot; undefined of one that is in none. */
   readonly credentials: (id: string) => CredentialsSettings | undefined;
+  /** Runs beside a device, from when it has credentials until the signal aborts. */
+  readonly beside: (device: AttachedDevice, signal: AbortSignal) => Promise<void>;
 }
 
 /** Way to the platform, once its certificates are read. */
@@ -39,15 +42,11 @@ export class AttachedDevices {
   readonly #devices = new Map<string, Running>();
   /** Devices that a person removed in this run: what is left of them is given up. */
   readonly #removed = new Set<string>();
-  readonly #made = new Listeners<[AttachedDevice]>();
   #way: AttachedWay | undefined;
   #openedAtMs = 0;
   #signal: AbortSignal | undefined;
   #provisioning = 0;
   readonly #turns: (() => void)[] = [];
-
-  /** Calls back with each device that is made. */
-  readonly onMade = this.#made.add;
 
   constructor(deps: AttachedDevicesDeps) {
     this.#deps = deps;
@@ -58,7 +57,7 @@ export class AttachedDevices {
     const turned: AttachedWay['provision'] = (request, signal) => this.#inTurn(() => way.provision(request, signal));
     this.#way = { ...way, provision: turned };
     this.#openedAtMs = this.#deps.clock.monotonicMs();
-    for (const id of this.#deps.names.present) this.#make(id);
+    this.remake();
   }
 
   /** Devices that were made, each with what is known of it. */
@@ -68,6 +67,14 @@ export class AttachedDevices {
 
   find(id: string): AttachedDevice | undefined {
     return this.#devices.get(id)?.device;
+  }
+
+  /** @throws AgentError `provisioning/no-such-device` (drop) for one that is not identified, or not made yet. */
+  expect(id: string): AttachedDevice {
+    const found = this.find(id);
+    if (found === undefined)
+      throw refusal('provisioning/no-such-device', 'this device is not known to the platform yet: its serial number is read first');
+    return found;
   }
 
   /** Says why no window is sent yet, in words; undefined when it can be. */
@@ -95,7 +102,11 @@ export class AttachedDevices {
   /** Takes a reading that may be a serial number. */
   observe(sensor: string, key: string, value: JsonValue): void {
     const { names } = this.#deps;
-    if (names.observe(sensor, key, value).length > 0 && this.#way !== undefined) for (const id of names.present) this.#make(id);
+    const before = names.present;
+    if (names.observe(sensor, key, value).length === 0 || this.#way === undefined) return;
+    // One that is in no slot any more has nothing to command; what is left of its entries makes it anew.
+    for (const id of before) if (names.slotsOf(id).length === 0) void this.end(id, { isRemoved: false });
+    this.remake();
   }
 
   /** Keeps the devices' credentials until the signal aborts. */
@@ -130,21 +141,27 @@ export class AttachedDevices {
     const { names, placeName, credentials } = this.#deps;
     if (this.#way === undefined) throw new Error('attached devices are made before there is a way to the platform');
     const folder = join(this.#deps.folder, placeName(id));
-    const device = new AttachedDevice({ ...this.#deps, ...this.#way }, { id, name: names.nameOf(id), folder, credentials: credentials(id) });
+    const device = new AttachedDevice(
+      { ...this.#deps, ...this.#way },
+      { id, name: names.nameOf(id), folder, credentials: credentials(id) },
+    );
     const running: Running = { device, ended: new AbortController(), run: Promise.resolve() };
     this.#devices.set(id, running);
     this.#removed.delete(id);
     if (this.#signal !== undefined) this.#start(running, this.#signal);
-    this.#made.tell(device);
     return device;
   }
 
   #start(running: Running, signal: AbortSignal): void {
-    const { clock, log, files } = this.#deps;
+    const { clock, log, files, beside } = this.#deps;
     const { device, ended } = running;
     const run = async (either: AbortSignal): Promise<void> => {
       await files.makeFolder(device.folder);
-      await device.run(either);
+      const work = async (own: AbortSignal): Promise<void> => {
+        await untilAborted(device.ready, own);
+        await beside(device, own);
+      };
+      await runTogether([(own) => device.run(own), work], either);
     };
     const either = AbortSignal.any([signal, ended.signal]);
     running.run = keepRunning({ clock, log, name: `credentials of ${device.id}`, run }, either);

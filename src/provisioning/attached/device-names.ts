@@ -6,9 +6,11 @@
  */
 import type { DeviceConfig } from '../../config/schema/devices.ts';
 import type { Clock } from '../../host/clock.ts';
+import { given } from '../../host/given.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../host/json.ts';
 import type { Log } from '../../host/log.ts';
 import type { StateFile } from '../../host/state-file.ts';
+import { filledName, serialNumberIn, tellsSlot } from './filled-name.ts';
 
 export const DEVICE_NAMES_FORMAT = { format: 'turnstone/device-names', version: 1 } as const;
 
@@ -28,6 +30,8 @@ interface Known {
   /** Name on the platform that it is provisioned under. */
   readonly name: string;
   readonly serialNumber?: string;
+  /** A person gave it its name. */
+  readonly isRenamed?: boolean;
 }
 
 interface Heard {
@@ -37,9 +41,6 @@ interface Heard {
 
 /** Readings of one number that make it believed. */
 const READ_ALIKE = 2;
-const MAX_NAME_LENGTH = 255;
-/** Numbers that meters send which were never given one. */
-const NO_NUMBER = /^[0\s-]*$/;
 const DAY_MS = 86_400_000;
 const MAX_KNOWN = 5_000;
 
@@ -126,10 +127,15 @@ export class DeviceNames {
     return this.#filled(slot, undefined) ?? id;
   }
 
+  /** Name for people: the one that somebody gave it here, else the one that the platform knows. */
+  shownName(id: string, onPlatform: string | undefined): string {
+    return this.#known.get(id)?.isRenamed === true ? this.nameOf(id) : (onPlatform ?? this.nameOf(id));
+  }
+
   /** Gives a device another name here. */
   rename(id: string, name: string): void {
     // In a template braces would be placeholders.
-    this.#known.set(id, { ...this.#known.get(id), name: name.replace(/[{}]/g, '') });
+    this.#known.set(id, { ...this.#known.get(id), name: name.replace(/[{}]/g, ''), isRenamed: true });
     this.#save();
   }
 
@@ -147,12 +153,12 @@ export class DeviceNames {
   /** Takes a reading; returns the slots whose device is another from now on. */
   observe(sensor: string, key: string, value: JsonValue): readonly string[] {
     const slots = this.#slots.filter(({ serialNumber: from }) => from !== undefined && from.sensor === sensor && from.key === key);
-    return slots.filter((slot) => this.#hear(slot, textOf(value))).map(({ name }) => name);
+    return slots.filter((slot) => this.#hear(slot, serialNumberIn(value))).map(({ name }) => name);
   }
 
   #hear(slot: DeviceConfig, text: string | undefined): boolean {
     const { pattern } = slot.serialNumber ?? {};
-    const isNumber = text !== undefined && !NO_NUMBER.test(text) && (pattern === undefined || this.#deps.matches(pattern, text));
+    const isNumber = text !== undefined && (pattern === undefined || this.#deps.matches(pattern, text));
     const before = this.#heard.get(slot.name);
     if (!isNumber) {
       this.#heard.delete(slot.name);
@@ -189,25 +195,15 @@ export class DeviceNames {
     const filled = this.#filled(slot, serialNumber);
     if (filled === undefined) return undefined;
     if (this.#known.has(filled)) return filled;
-    const isOfSlot = /\{[^{}]*\b(name|label)\b[^{}]*\}/.test(slot.deviceName);
-    const known = isOfSlot ? undefined : [...this.#known].find(([, one]) => one.serialNumber === serialNumber)?.[0];
+    const known = tellsSlot(slot) ? undefined : [...this.#known].find(([, one]) => one.serialNumber === serialNumber)?.[0];
     // Names of slots are ids of their own.
     return known ?? (this.#slots.some(({ name }) => name === filled) ? `${filled} (${slot.name})` : filled);
   }
 
   #filled(slot: DeviceConfig, serialNumber: string | undefined): string | undefined {
-    const words: Readonly<Record<string, string | undefined>> = {
-      ...{ gateway: this.#deps.gatewayName(), name: slot.name, label: slot.label, serialNumber },
-    };
-    const filled = slot.deviceName.replace(/\{([^{}]*)\}/g, (_whole, choices: string) => {
-      const found = choices.split('|').map((word) => words[word]);
-      return found.find((text) => text !== undefined && text !== '') ?? '';
-    });
-    const name = filled.replace(/[{}]/g, '').trim();
-    if (name === '' || name === 'self' || name.startsWith('?') || name.length > MAX_NAME_LENGTH) {
-      this.#deps.log.error({ slot: slot.name }, 'the device name of this slot is empty or too long with what it is filled with');
-      return undefined;
-    }
+    const { gatewayName, log } = this.#deps;
+    const name = filledName(slot, { gateway: gatewayName(), serialNumber });
+    if (name === undefined) log.error({ slot: slot.name }, 'the device name of this slot is empty or too long with what it is filled with');
     return name;
   }
 
@@ -234,19 +230,12 @@ export class DeviceNames {
   #take({ slots, devices, replaced }: JsonObject): void {
     for (const [id, known] of Object.entries(isJsonObject(devices) ? devices : {})) {
       if (!isJsonObject(known) || typeof known.name !== 'string') continue;
-      const { name, serialNumber } = known;
-      this.#known.set(id, typeof serialNumber === 'string' ? { name, serialNumber } : { name });
+      const { name, serialNumber, isRenamed } = known;
+      const own = { serialNumber: typeof serialNumber === 'string' ? serialNumber : undefined };
+      this.#known.set(id, given({ name, ...own, isRenamed: isRenamed === true ? true : undefined }));
     }
     for (const [slot, id] of Object.entries(isJsonObject(slots) ? slots : {})) if (typeof id === 'string') this.#inSlot.set(slot, id);
     if (isJsonObject(replaced) && typeof replaced.dayMs === 'number' && typeof replaced.count === 'number')
       this.#replaced = { dayMs: replaced.dayMs, count: replaced.count };
   }
-}
-
-/** Text of a serial number; undefined of what is none. */
-function textOf(value: JsonValue): string | undefined {
-  if (typeof value === 'number' && !Number.isSafeInteger(value)) return undefined;
-  if (typeof value !== 'string' && typeof value !== 'number' && typeof value !== 'bigint') return undefined;
-  const text = String(value).trim();
-  return text === '' || text.length > 64 ? undefined : text;
 }

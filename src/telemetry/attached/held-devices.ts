@@ -73,7 +73,12 @@ export class HeldDevices {
   }
 
   /** Devices that have a place, with the counts of their outboxes. */
-  list(): readonly { readonly device: string; readonly outbox: OutboxStatus; readonly uploader: Uploader['state']; readonly why?: string }[] {
+  list(): readonly {
+    readonly device: string;
+    readonly outbox: OutboxStatus;
+    readonly uploader: Uploader['state'];
+    readonly why?: string;
+  }[] {
     return [...this.#places].map(([device, { outbox, uploader, why }]) => ({
       ...{ device, outbox: outbox.status(), uploader: uploader.state },
       ...(why === undefined ? {} : { why }),

@@ -1,0 +1,148 @@
+/** Attached devices for people: how each is, and what can be done with it. */
+import { join } from 'node:path';
+import type { AgentConfig } from '../config/schema/agent-config.ts';
+import { removeTreeDurably } from '../host/durable-file.ts';
+import { given } from '../host/given.ts';
+import type { AgentLog } from '../host/log.ts';
+import type { HostMachine } from '../host/machine.ts';
+import type { EntryQuery, ResolvedEntry } from '../outbox/outbox.ts';
+import type { AttachedDevice } from '../provisioning/attached/attached-device.ts';
+import type { DevicesControl } from '../provisioning/attached/control-calls.ts';
+import { claimDevice } from '../provisioning/claim-device.ts';
+import type { DeviceStatus } from '../status/shape/device-status.ts';
+import { placeName } from '../telemetry/attached/held-devices.ts';
+import type { AttachedParts } from './attached-parts.ts';
+
+export interface AttachedControlDeps {
+  /** Undefined where the configuration has no devices. */
+  readonly attached: AttachedParts | undefined;
+  readonly config: () => AgentConfig;
+  readonly machine: Pick<HostMachine, 'clock' | 'files' | 'randomBytes'>;
+  readonly log: AgentLog;
+}
+
+type Held = Pick<DeviceStatus, 'heldEntries' | 'reason'>;
+
+export class AttachedControl implements DevicesControl {
+  readonly #deps: AttachedControlDeps;
+  /** Monotonic ms since when a device without a state of its own is known. */
+  readonly #since: number;
+
+  constructor(deps: AttachedControlDeps) {
+    this.#deps = deps;
+    this.#since = deps.machine.clock.monotonicMs();
+  }
+
+  readonly list = (): readonly DeviceStatus[] => {
+    const { attached } = this.#deps;
+    if (attached === undefined) return [];
+    const { names, devices, held } = attached;
+    const places = new Map<string, Held>();
+    for (const { device: kept, outbox, uploader, why } of held.list()) {
+      const id = names.resolve(kept) ?? kept;
+      const heldEntries = outbox.heldEntries + (outbox.deadLetters ?? 0) + (places.get(id)?.heldEntries ?? 0);
+      places.set(id, { heldEntries, ...given({ reason: heldEntries === 0 ? undefined : (uploader.reason ?? why) }) });
+    }
+    const present = names.present.map((id) => this.#status(id, devices.find(id), places.get(id)));
+    const unidentified = names.unidentified.map(({ name, label }) => this.#unidentified(name, label, places.get(`?${name}`)));
+    const ids = new Set([...present, ...unidentified].map(({ id }) => id));
+    const removed = [...places].filter(([id]) => !ids.has(id)).map(([id, place]) => this.#removed(id, devices.find(id), place));
+    return [...present, ...unidentified, ...removed];
+  };
+
+  readonly claim: DevicesControl['claim'] = (id, request, signal) => {
+    const { machine, log } = this.#deps;
+    const device = this.#device(id);
+    const { clock, files, randomBytes } = machine;
+    const { deviceApi, folder: stateFolder, name: deviceName } = device;
+    return claimDevice(
+      { clock, files, randomBytes, deviceApi, stateFolder, deviceName, hide: (secret) => log.hide(secret) },
+      request,
+      signal,
+    );
+  };
+
+  readonly rotate: DevicesControl['rotate'] = async (id, accessToken) => {
+    const device = this.#device(id);
+    if (await device.takeToken(accessToken)) await this.#remake(id);
+  };
+
+  readonly remove: DevicesControl['remove'] = async (id) => {
+    const { machine, config } = this.#deps;
+    const { devices, held, names } = this.#attached;
+    await devices.end(id, { isRemoved: true });
+    for (const { device: kept } of held.list()) if (kept === id || names.resolve(kept) === id) await held.discard(kept);
+    await removeTreeDurably(machine.files, join(config().stateFolder, 'devices', 'known', placeName(id)));
+    names.forget(id);
+    devices.remake();
+  };
+
+  readonly rename: DevicesControl['rename'] = async (id, name) => {
+    this.#attached.names.rename(id, name);
+    await this.#remake(id);
+  };
+
+  /** Entries that are still kept of the device in a slot, delivered or not. */
+  async *read(slot: string, query: EntryQuery, signal: AbortSignal): AsyncGenerator<ResolvedEntry> {
+    const { attached } = this.#deps;
+    if (attached === undefined) return;
+    const ids = new Set([attached.names.idOf(slot), `?${slot}`]);
+    for await (const entry of attached.outbox.read(query, signal)) if (ids.has(entry.device)) yield entry;
+  }
+
+  get #attached(): AttachedParts {
+    const { attached } = this.#deps;
+    if (attached === undefined) throw new Error('there are no attached devices');
+    return attached;
+  }
+
+  /** @throws AgentError `provisioning/no-such-device` (drop). */
+  #device(id: string): AttachedDevice {
+    return this.#attached.devices.expect(id);
+  }
+
+  async #remake(id: string): Promise<void> {
+    const { devices } = this.#attached;
+    await devices.end(id, { isRemoved: false });
+    devices.remake();
+  }
+
+  #status(id: string, device: AttachedDevice | undefined, place: Held | undefined): DeviceStatus {
+    const { names } = this.#attached;
+    const slots = names.slotsOf(id);
+    return given({
+      ...{ id, slots, name: names.shownName(id, device?.name) },
+      ...{ state: device?.state ?? ('provisioning' as const), sinceMs: device?.sinceMs ?? this.#since },
+      reason: device?.reason ?? place?.reason ?? (slots.some((slot) => names.waitsForTomorrow(slot)) ? TOO_MANY : undefined),
+      ...{ heldEntries: place?.heldEntries ?? 0, acceptedEntries: device?.acceptedEntries ?? 0, sensors: this.#sensors(slots) },
+      ...{ lastAcceptedAtMs: device?.lastAcceptedAtMs, label: names.slotOf(id)?.label },
+    });
+  }
+
+  #unidentified(slot: string, label: string | undefined, place: Held | undefined): DeviceStatus {
+    return given({
+      ...{ id: `?${slot}`, name: slot, slots: [slot], state: 'unidentified' as const, sinceMs: this.#since },
+      ...{ heldEntries: place?.heldEntries ?? 0, acceptedEntries: 0, sensors: this.#sensors([slot]), label },
+    });
+  }
+
+  #removed(id: string, device: AttachedDevice | undefined, place: Held): DeviceStatus {
+    return given({
+      ...{
+        id,
+        name: this.#attached.names.shownName(id, device?.name),
+        slots: [],
+        state: 'removed' as const,
+        sinceMs: device?.sinceMs ?? this.#since,
+      },
+      ...{ heldEntries: place.heldEntries, acceptedEntries: device?.acceptedEntries ?? 0, sensors: 0 },
+      ...{ lastAcceptedAtMs: device?.lastAcceptedAtMs, reason: device?.reason ?? place.reason },
+    });
+  }
+
+  #sensors(slots: readonly string[]): number {
+    return this.#deps.config().sensors.filter(({ device, enabled }) => enabled && device !== undefined && slots.includes(device)).length;
+  }
+}
+
+const TOO_MANY = 'another device is in its slot, and waits until tomorrow (provisioning.newPerDay)';
