@@ -197,6 +197,20 @@ describe('a reload', () => {
     expect(await file.readAgain()).toMatchObject({ needRestart: ['outbox'] });
   });
 
+  it('takes up at once to which device a sensor belongs, and says that devices wait for a restart', async () => {
+    const withDevices = (devices: readonly object[], device: string): FileConfig => ({
+      config: config(TOKEN, { devices, sensors: [{ name: 'room', kind: 'host', device }] }),
+      missing: [],
+    });
+    const file = await open(withDevices([{ name: 'm1' }, { name: 'm2' }], 'm1'));
+    onDisk = withDevices([{ name: 'm1' }, { name: 'm2' }], 'm2');
+    expect(await file.readAgain()).toEqual({ changed: ['sensors'], needRestart: [] });
+    onDisk = withDevices([{ name: 'm1', accessToken: 'its-own-token' }, { name: 'm2' }], 'm2');
+    expect(await file.readAgain()).toEqual({ changed: ['devices'], needRestart: ['devices'] });
+    log.info({ hidden: 'its-own-token' }, 'told');
+    expect(lines).not.toContain('its-own-token');
+  });
+
   it('says that a rule waits for a restart with its actuator', async () => {
     const room = { name: 'room', kind: 'host', period: '1s' };
     const cooled = (fan: string, above: number): FileConfig => {

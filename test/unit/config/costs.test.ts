@@ -44,9 +44,20 @@ describe('a file under one megabyte', () => {
     expect(cpuMs).toBeLessThan(MAX_CPU_MS);
   });
 
+  it('may have a thousand devices, each with a sensor and a serial number', async () => {
+    const devices = 'devices: [{ count: 1000, name: "d{n}", serialNumber: { key: id, pattern: "[0-9]+" } }]\n';
+    const meter = 'kind: modbus, connection: { transport: tcp, host: "h{n}" }, registers: { id: { address: 0 } }';
+    const sensors = `sensors: [{ count: 1000, name: "s{n}", device: "d{n}", ${meter} }]\n`;
+    const { config, faults, cpuMs } = await check(`${SMALLEST}provisioning: { deviceKey: k, deviceSecret: s }\n${devices}${sensors}`);
+    expect(faults).toEqual([]);
+    expect(config?.devices.at(-1)?.serialNumber?.sensor).toBe('s1000');
+    expect(cpuMs).toBeLessThan(MAX_CPU_MS);
+  });
+
   it.each([
     ['sensors', 1_000, (index: number) => `  - { name: s${index}, kind: host, keys: { "*": { report: false } } }\n`],
     ['actuators', 500, (index: number) => `  - { name: a${index}, kind: gpio-output, line: { chip: gpiochip0, offset: ${index} } }\n`],
+    ['devices', 1_000, (index: number) => `  - { name: d${index}, accessToken: t${index} }\n`],
     [
       'rules',
       500,
