@@ -18,7 +18,7 @@ export function measureDrain(
   { devices, entries, keySets }: { readonly devices: number; readonly entries: number; readonly keySets: number },
 ): Promise<number> {
   return inFolder(async (folder) => {
-    const setting: Setting = { folder, url: sink.url, devices, meters: 0, period: '1h', uploadInterval: '10s' };
+    const setting: Setting = { folder, url: sink.url, devices, meters: 0, period: '1h', uploadInterval: '0s' };
     await fill({ folder: join(folder, 'state', ...(devices === 0 ? ['outbox'] : ['devices', 'outbox'])), devices, entries, keySets });
     const config = await writeConfig(setting);
     const stopBoard = await startBoard(setting, config);
