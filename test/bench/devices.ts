@@ -53,15 +53,15 @@ async function measureAgent(): Promise<Record<string, number>> {
   await buildBundle(ownNativeModules());
   const sink = await Sink.open();
   try {
-    const [privateMb, privateMbWithout] = [await measureMemory(sink, devices), await measureMemory(sink, 0)];
     const [start, startFew] = [await measureStart(sink, devices, Number(flags.runs)), await measureStart(sink, few, Number(flags.runs))];
+    const memory = await measureMemory(sink, devices, Number(flags.runs));
     const backlog = { entries: Number(flags.entries), keySets: KEY_SETS };
     const [drain, drainFew] = [await measureDrain(sink, { ...backlog, devices }), await measureDrain(sink, { ...backlog, devices: few })];
     const load = await measureLoad(sink, devices, Number(flags.for));
     return {
       devices,
-      privateMb: rounded(privateMb, 1),
-      privateMbPer100Devices: rounded(((privateMb - privateMbWithout) * 100) / Math.max(1, devices), 1),
+      privateMb: rounded(memory.privateMb, 1),
+      privateMbPer100Devices: rounded(memory.moreMb * (devices === 0 ? 1 : 100 / devices), 1),
       firstUploadMs: rounded(start.firstUploadMs, 0),
       everyDeviceMs: rounded(start.everyDeviceMs, 0),
       startToFirstUploadRatio: rounded(start.firstUploadMs / startFew.firstUploadMs, 2),

@@ -18,8 +18,23 @@ const METERS = 100;
 /** Until polls stand, and client attributes are told. */
 const SETTLE_MS = 20_000;
 
-/** Private memory after a forced collection, MB. */
-export function measureMemory(sink: Sink, devices: number): Promise<number> {
+export interface MemoryFigures {
+  readonly privateMb: number;
+  /** Beyond the same meters without devices. */
+  readonly moreMb: number;
+}
+
+/** Private memory after a forced collection, with devices and without in turn: one start differs from the next by some MB. */
+export async function measureMemory(sink: Sink, devices: number, runs: number): Promise<MemoryFigures> {
+  const measured: MemoryFigures[] = [];
+  for (let run = 0; run < runs; run += 1) {
+    const privateMb = await memoryWith(sink, devices);
+    measured.push({ privateMb, moreMb: privateMb - (await memoryWith(sink, 0)) });
+  }
+  return { privateMb: median(measured.map((one) => one.privateMb)), moreMb: median(measured.map((one) => one.moreMb)) };
+}
+
+function memoryWith(sink: Sink, devices: number): Promise<number> {
   return running(sink, { devices, meters: METERS, period: '10s', uploadInterval: '10s' }, async (agent, setting) => {
     await sink.until(setting, STARTS_WITHIN_MS, (arrived) => arrived.length >= Math.max(1, devices));
     await delay(SETTLE_MS);
@@ -62,7 +77,7 @@ export interface LoadFigures {
   readonly valuesPerSecond: number;
 }
 
-/** A thousand values a second. */
+/** A thousand values a second, which arrive in one burst each interval: their rate is as exact as the time is long. */
 export function measureLoad(sink: Sink, devices: number, seconds: number): Promise<LoadFigures> {
   return running(sink, { devices, meters: METERS, period: '1s', uploadInterval: '10s' }, async (agent, setting) => {
     await sink.until(setting, STARTS_WITHIN_MS, (arrived) => arrived.length >= Math.max(1, devices));
