@@ -2,7 +2,7 @@
  * Costs of many attached devices, against the same readings of few: memory, start, processor, a backlog's way out, and the disk when one of them is
  * held for weeks.
  *
- *   npm run bench:devices [-- --json] [-- --devices 100] [-- --runs 3] [-- --for 60] [-- --entries 1000000] [-- --days 30] [-- --skip-agent]
+ *   npm run bench:devices [-- --json] [-- --devices 100] [-- --runs 5] [-- --for 60] [-- --entries 1000000] [-- --days 30] [-- --skip-agent]
  *
  * The agent is the bundle as a process of its own, before a sink, without TLS. `--skip-agent` leaves out what needs one that has `devices:`, and says so;
  * `--devices 0` gives all to the gateway, which every agent can.
@@ -19,7 +19,7 @@ const { values: flags } = parseArgs({
     json: { type: 'boolean', default: false },
     'skip-agent': { type: 'boolean', default: false },
     devices: { type: 'string', default: '100' },
-    runs: { type: 'string', default: '3' },
+    runs: { type: 'string', default: '5' },
     for: { type: 'string', default: '60' },
     entries: { type: 'string', default: '1000000' },
     days: { type: 'string', default: '30' },

@@ -56,7 +56,7 @@ export class Sink {
     return new Sink(child, port);
   }
 
-  /** What came of the devices that a setting has, or of the gateway when it has none. */
+  /** Uploads of the devices that a setting has, or of the gateway when it has none. */
   async arrived({ devices }: Pick<Setting, 'devices'>): Promise<readonly Arrived[]> {
     const all = (await (await fetch(`${this.url}/arrived`)).json()) as Record<string, Arrived>;
     return Object.entries(all).flatMap(([token, one]) => ((token === GATEWAY_TOKEN) === (devices === 0) ? [one] : []));
