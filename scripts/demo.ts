@@ -12,12 +12,13 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { ControlClient } from '../src/control-socket/control-client.ts';
 import { isJsonObject, type JsonValue } from '../src/host/json.ts';
 import { readAppended, readShown } from './demo/accounts.ts';
-import { judgeDelivery, type Verdict, wallOffset } from './demo/delivery-verdict.ts';
+import { DEMO_DEVICES, judgedKey } from './demo/attached-devices.ts';
+import { judgeDelivery, type StoredValue, type Verdict, wallOffset } from './demo/delivery-verdict.ts';
 import { type DemoOptions, HELP, readOptions } from './demo/options.ts';
 import { PlatformRest } from './demo/platform-rest.ts';
 import { DemoProcess } from './demo/processes.ts';
 import { ACCESS_TOKEN, DEVICE_NAME, type SettingPaths, writeAgent, writeBoard } from './demo/setting.ts';
-import { showArrivals } from './demo/show-arrivals.ts';
+import { type MadeDevice, showArrivals } from './demo/show-arrivals.ts';
 import { startSwallowingProxy } from './demo/swallowing-proxy.ts';
 
 const USER = { username: 'tenant@thingsboard.org', password: 'tenant' };
@@ -60,7 +61,7 @@ async function run({ forMs, json, sabotage, killEveryMs, outageMs, port: wishedP
   await writeAgent(folder, { platformUrl, pagePort: 0 }, paths);
   const startAgent = (): DemoProcess => start('agent', ['run', '--config', paths.agentConfig, '--record-appends', paths.appendRecord]);
   const rest = await logIn(url);
-  const deviceId = await rest.makeDevice(DEVICE_NAME, ACCESS_TOKEN);
+  const devices = await makeDevices(rest);
   let agent = startAgent();
   const pageUrl = await pageOf(paths);
   // Its next lives keep to it.
@@ -68,7 +69,7 @@ async function run({ forMs, json, sabotage, killEveryMs, outageMs, port: wishedP
   announce({ url, pageUrl }, paths);
 
   const ending = forMs === undefined ? stop.signal : AbortSignal.any([stop.signal, AbortSignal.timeout(forMs)]);
-  const showing = showArrivals({ rest, deviceId, isQuiet: json }, ending);
+  const showing = showArrivals({ rest, devices, isQuiet: json }, ending);
   const killing = repeat(killEveryMs, ending, async () => {
     await agent.kill();
     agent = startAgent();
@@ -90,7 +91,7 @@ async function run({ forMs, json, sabotage, killEveryMs, outageMs, port: wishedP
     await delay(LAST_LIFE_MS);
     await agent.stop();
   }
-  const verdict = await judge(await logIn(url), deviceId, { paths, startedMs, startedOffsetMs });
+  const verdict = await judge(await logIn(url), devices, { paths, startedMs, startedOffsetMs });
   await board.stop();
   await platform.stop();
   proxy?.server.close();
@@ -99,17 +100,35 @@ async function run({ forMs, json, sabotage, killEveryMs, outageMs, port: wishedP
 
 async function judge(
   rest: PlatformRest,
-  deviceId: string,
+  devices: readonly MadeDevice[],
   { paths, startedMs, startedOffsetMs }: { readonly paths: SettingPaths; readonly startedMs: number; readonly startedOffsetMs: number },
 ): Promise<Verdict> {
   const wallOffsetMs = wallOffset();
   return judgeDelivery({
     shown: await readShown(paths.boardRecord),
     appended: await readAppended(paths.appendRecord),
-    stored: await rest.series(deviceId, await rest.keys(deviceId), startedMs - 60_000),
+    stored: await storedAt(rest, devices, startedMs - 60_000),
     wallOffsetMs,
     offsetMovedMs: wallOffsetMs - startedOffsetMs,
   });
+}
+
+/** The gateway, and the devices behind it. */
+async function makeDevices(rest: PlatformRest): Promise<readonly MadeDevice[]> {
+  const made: MadeDevice[] = [];
+  for (const { deviceName, accessToken } of [{ deviceName: DEVICE_NAME, accessToken: ACCESS_TOKEN }, ...DEMO_DEVICES])
+    made.push({ name: deviceName, id: await rest.makeDevice(deviceName, accessToken) });
+  return made;
+}
+
+async function storedAt(rest: PlatformRest, devices: readonly MadeDevice[], fromMs: number): Promise<Map<string, readonly StoredValue[]>> {
+  const stored = new Map<string, readonly StoredValue[]>();
+  for (const { id, name } of devices) {
+    const keys = await rest.keys(id);
+    const series = keys.length === 0 ? [] : await rest.series(id, keys, fromMs);
+    for (const [key, values] of series) stored.set(judgedKey(name, key, DEMO_DEVICES, DEVICE_NAME), values);
+  }
+  return stored;
 }
 
 function report({ faults, ...counts }: Verdict, { json, startedMs }: { readonly json: boolean; readonly startedMs: number }): number {

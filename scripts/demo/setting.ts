@@ -2,6 +2,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { BoardConfigInput } from '../../src/simulated-board/board-config.ts';
+import { DEMO_DEVICES, deviceLines, devicePorts } from './attached-devices.ts';
 
 export const ACCESS_TOKEN = 'demo-gateway-token';
 export const DEVICE_NAME = 'demo-gateway';
@@ -50,6 +51,7 @@ const boardIn = (folder: string): BoardConfigInput => ({
         },
       },
     },
+    ...devicePorts(folder, DEMO_DEVICES),
   ],
 });
 
@@ -95,6 +97,7 @@ export async function writeAgent(folder: string, addresses: SettingAddresses, pa
 }
 
 function agentConfig(folder: string, { platformUrl, pagePort }: SettingAddresses, { boardSocket, runFolder }: SettingPaths): string {
+  const own = deviceLines(folder, DEMO_DEVICES);
   return `version: 1
 platform: { url: "${platformUrl}", accessToken: ${ACCESS_TOKEN} }
 stateFolder: ${join(folder, 'state')}
@@ -103,7 +106,7 @@ time: { trust: always }
 hardware: { board: simulated, boardSocket: ${boardSocket} }
 outbox: { commitAge: 1s }
 status: { page: loopback, port: ${pagePort} }
-sensors:
+${own.devices}sensors:
   - { name: machine, kind: host, period: 2s }
   - name: room
     kind: bme280
@@ -120,7 +123,7 @@ sensors:
     period: 5s
     keys: { state: { rename: doorOpen } }
   - { name: weather, kind: serial-line, port: ${join(folder, SERIAL_PORT)}, format: json, period: 10s }
-actuators:
+${own.sensors}actuators:
   - { name: relay, kind: gpio-output, line: RELAY, safe: { start: off, stop: off } }
 `;
 }

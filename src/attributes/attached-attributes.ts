@@ -37,63 +37,54 @@ export interface AttachedAttributesDeps extends Pick<HostMachine, 'clock' | 'fil
 /** A reading that tells of the thing, or its silence, may be on a dashboard this much later. */
 const LOOK_AT_IDENTITY_MS = 60_000;
 
+/** Wishes of the platform, and those that were acted on. */
+interface Wishes {
+  readonly shared: SharedAttributes;
+  readonly applied: AppliedValues;
+  readonly place: PollPlace;
+}
+
 export class AttachedAttributes {
   readonly #deps: AttachedAttributesDeps;
   readonly #client: ClientAttributes;
-  readonly #shared: SharedAttributes;
-  readonly #applied: AppliedValues;
+  readonly #wishes: Wishes | undefined;
   readonly #stopListening: () => void;
 
-  private constructor(deps: AttachedAttributesDeps, parts: { client: ClientAttributes; shared: SharedAttributes; applied: AppliedValues }) {
-    const { actuators } = deps;
+  private constructor(deps: AttachedAttributesDeps, client: ClientAttributes, wishes: Wishes | undefined) {
     this.#deps = deps;
-    this.#client = parts.client;
-    this.#shared = parts.shared;
-    this.#applied = parts.applied;
-    this.#stopListening = actuators.control.onState(() => this.#client.report(ownValues(deps)));
+    this.#client = client;
+    this.#wishes = wishes;
+    this.#stopListening = deps.actuators.control.onState(() => client.report(ownValues(deps)));
   }
 
   static async open(deps: AttachedAttributesDeps, signal: AbortSignal): Promise<AttachedAttributes> {
-    const { files, clock, log, alerts, actuators, device } = deps;
-    const name = 'shared-attributes.json';
-    const behindMark = join(deps.config().runFolder, 'behind', `${basename(device.folder)}-${name}`);
-    const places = { path: join(device.folder, name), behindMark };
-    const applied = await AppliedValues.open(new StateFile({ ...APPLIED_VALUES_FORMAT, ...places, files, clock, log, alerts }));
+    const { clock, log, device, place } = deps;
     const client = new ClientAttributes({ deviceApi: device.deviceApi, clock, log });
-    let opened: SharedAttributes | undefined;
-    // Not while a value is being applied: what it changes shows itself a moment later.
-    const onChange = (): void =>
-      queueMicrotask(() => {
-        client.report({ sharedRefused: opened?.refusals ?? {} });
-        tellRefused(opened?.lastingRefusals ?? {}, `shared attributes of ${device.name}`, alerts);
-      });
-    const targets = actuators.configs.map(({ desiredKey, name }) => actuatorTarget(desiredKey, name, actuators.control));
-    const noFirmware = { firmwareKeys: [], onFirmwareOffer: () => {} };
-    const shared = await SharedAttributes.open({ targets: () => targets, applied, ...noFirmware, onChange, log }, signal);
-    opened = shared;
     client.report({ ...deps.identity(), ...ownValues(deps) });
-    return new AttachedAttributes(deps, { client, shared, applied });
+    const wishes = place === undefined ? undefined : await openWishes({ ...deps, place, client }, signal);
+    return new AttachedAttributes(deps, client, wishes);
   }
 
   /** Returns the loops that speak with the platform until the signal aborts. */
   loops(): readonly ((signal: AbortSignal) => Promise<void>)[] {
-    const { config, device, clock, log, actuators, place } = this.#deps;
+    const { config, device, clock, log, actuators } = this.#deps;
     const { platform, attributes } = config();
+    const tell = [(signal: AbortSignal) => this.#client.run(signal), (signal: AbortSignal) => this.#watchIdentity(signal)];
+    if (this.#wishes === undefined) return tell;
+    const { shared, place } = this.#wishes;
     const loop = {
-      ...{ deviceApi: device.deviceApi, clock, log, shared: this.#shared, client: this.#client, pollTimeoutMs: platform.pollTimeoutMs },
+      ...{ deviceApi: device.deviceApi, clock, log, shared, client: this.#client, place, pollTimeoutMs: platform.pollTimeoutMs },
       reconcilePeriodMs: () => config().platform.reconcilePeriodMs,
       readBackPeriodMs: attributes.readBackPeriodMs,
       onContact: () => actuators.control.contact.heard(),
-      place,
     };
-    const tell = [(signal: AbortSignal) => this.#client.run(signal), (signal: AbortSignal) => this.#watchIdentity(signal)];
-    return place === undefined ? tell : [...tell, (signal) => runAttributeLoop(loop, signal)];
+    return [...tell, (signal) => runAttributeLoop(loop, signal)];
   }
 
   /** Everything known is on disk when this resolves. Idempotent; its loops have ended before. */
   async close(): Promise<void> {
     this.#stopListening();
-    await this.#applied.close();
+    await this.#wishes?.applied.close();
   }
 
   async #watchIdentity(signal: AbortSignal): Promise<void> {
@@ -102,6 +93,27 @@ export class AttachedAttributes {
       await this.#deps.clock.sleep(LOOK_AT_IDENTITY_MS, signal);
     }
   }
+}
+
+async function openWishes(
+  deps: AttachedAttributesDeps & { readonly place: PollPlace; readonly client: ClientAttributes },
+  signal: AbortSignal,
+): Promise<Wishes> {
+  const { files, clock, log, alerts, actuators, device, client, place, config } = deps;
+  const name = 'shared-attributes.json';
+  const places = { path: join(device.folder, name), behindMark: join(config().runFolder, 'behind', `${basename(device.folder)}-${name}`) };
+  const applied = await AppliedValues.open(new StateFile({ ...APPLIED_VALUES_FORMAT, ...places, files, clock, log, alerts }));
+  let opened: SharedAttributes | undefined;
+  // Not while a value is being applied: what it changes shows itself a moment later.
+  const onChange = (): void =>
+    queueMicrotask(() => {
+      client.report({ sharedRefused: opened?.refusals ?? {} });
+      tellRefused(opened?.lastingRefusals ?? {}, `shared attributes of ${device.name}`, alerts);
+    });
+  const targets = actuators.configs.map(({ desiredKey, name: actuator }) => actuatorTarget(desiredKey, actuator, actuators.control));
+  const noFirmware = { firmwareKeys: [], onFirmwareOffer: () => {} };
+  opened = await SharedAttributes.open({ targets: () => targets, applied, ...noFirmware, onChange, log }, signal);
+  return { shared: opened, applied, place };
 }
 
 /** Nothing is told by a device that has no actuator. */

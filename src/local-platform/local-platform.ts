@@ -156,7 +156,7 @@ export class LocalPlatform {
     profiles.put({ ...made, provisionType: 'ALLOW_CREATE_NEW_DEVICES', provisionDeviceKey: key, provisionDeviceSecret: secret });
   }
 
-  /** What is there of a device now, by its name; undefined when there is none of it. */
+  /** All that is there of a device now, by its name; undefined when there is none of it. */
   deviceView(name: string): DeviceView | undefined {
     const { registry, telemetry } = this.state;
     const device = registry.byName(name);

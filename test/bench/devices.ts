@@ -1,77 +1,80 @@
 /**
- * Bytes on the disk when one of many attached devices cannot have its entries for weeks: `npm run bench:devices [-- --json] [--days 30]`. Virtual
- * time, real files. The entries of the held device are moved as `src/outbox/DEVICES.md` has it; the ratio is what they take beyond what
- * `attached/` takes anyway, per byte that they take in an outbox of their own that nothing is moved into.
+ * Costs of many attached devices, against the same readings of few: memory, start, processor, a backlog's way out, and the disk when one of them is
+ * held for weeks.
+ *
+ *   npm run bench:devices [-- --json] [-- --devices 100] [-- --runs 5] [-- --for 60] [-- --entries 1000000] [-- --days 30] [-- --skip-agent]
+ *
+ * The agent is the bundle as a process of its own, before a sink, without TLS. `--skip-agent` leaves out what needs one that has `devices:`, and says so;
+ * `--devices 0` gives all to the gateway, which every agent can.
  */
-import { readdirSync, statSync } from 'node:fs';
-import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import type { OutboxConfig } from '../../src/config/schema/agent-config.ts';
-import { systemFiles } from '../../src/host/files.ts';
-import { silentLog } from '../../src/host/log.ts';
-import { Outbox, type ResolvedEntry, type TelemetryEntry } from '../../src/outbox/outbox.ts';
-import { FakeClock } from '../support/fake-clock.ts';
-import { DEFAULT_OUTBOX_SETTINGS } from '../support/outbox-settings.ts';
-import { inFolder, nextBatch } from './outbox-bench/bench-outbox.ts';
+import { buildBundle, ownNativeModules } from '../../scripts/bundle.ts';
+import { measureLoad, measureMemory, measureStart } from './devices-bench/agent-figures.ts';
+import { Sink } from './devices-bench/agent-run.ts';
+import { measureDrain } from './devices-bench/drain.ts';
+import { measureHeld } from './devices-bench/held-device.ts';
 
-const DEVICES = 100;
-const HELD = 'meter-0';
-const MINUTE_MS = 60_000;
-const MINUTES_PER_DAY = 1_440;
-const LIMITS = { maxEntries: 5_000, maxBytes: 1_000_000 };
-
-const { values: flags } = parseArgs({ options: { json: { type: 'boolean', default: false }, days: { type: 'string', default: '30' } } });
-const { signal } = new AbortController();
-
-const result = await inFolder(async (folder) => {
-  const clock = new FakeClock();
-  const open = (name: string, changes: Partial<OutboxConfig> = {}): Promise<Outbox> => {
-    const settings = { ...DEFAULT_OUTBOX_SETTINGS, minFreeBytes: 0, ...changes };
-    const timeSync = { isSynchronised: () => true, onChange: () => () => {} };
-    return Outbox.open({ folder: join(folder, name), clock, files: systemFiles, log: silentLog, settings, timeSync }, signal);
-  };
-  const [attached, held, healthy, alone] = [await open('attached'), await open('held'), await open('healthy'), await open('alone')];
-  const bytesOf = (name: string): number =>
-    readdirSync(join(folder, name)).reduce((sum, file) => sum + statSync(join(folder, name, file)).size, 0);
-  let moved = 0;
-  for (let minute = 0; minute < Number(flags.days) * MINUTES_PER_DAY; minute += 1) {
-    const entries = Array.from({ length: DEVICES }, (_, at) => entryOf(`meter-${at}`, minute + at / 10, clock));
-    const appended = [attached, healthy].map((outbox) => outbox.append(entries));
-    appended.push(alone.append(entries.slice(0, 1)));
-    await clock.advance(MINUTE_MS);
-    await Promise.all(appended);
-    for (const outbox of [attached, healthy]) {
-      const window = await nextBatch(outbox, LIMITS);
-      if (window === undefined) throw new Error('nothing came');
-      const rows = Array.from({ length: window.entries.length }, (_, row) => window.entries.at(row));
-      const own = outbox === attached ? rows.filter((one) => one?.device === HELD) : [];
-      moved += own.length;
-      // Durable before it is acknowledged in `attached/`.
-      const kept = held.append(own.map((one) => asMoved(one as ResolvedEntry, clock)));
-      await held.flush();
-      await kept;
-      await outbox.acknowledge(window);
-    }
-  }
-  const beyondRetain = bytesOf('held') + bytesOf('attached') - bytesOf('healthy');
-  const bytes = { held: bytesOf('held'), attached: bytesOf('attached'), healthy: bytesOf('healthy'), alone: bytesOf('alone') };
-  if (held.status().heldEntries !== moved) throw new Error('not all were held');
-  await Promise.all([attached, held, healthy, alone].map((outbox) => outbox.close()));
-  return {
-    days: Number(flags.days),
-    heldEntries: moved,
-    ...bytes,
-    heldBytesRatio: Math.round((1_000 * beyondRetain) / bytes.alone) / 1_000,
-  };
+const { values: flags } = parseArgs({
+  options: {
+    json: { type: 'boolean', default: false },
+    'skip-agent': { type: 'boolean', default: false },
+    devices: { type: 'string', default: '100' },
+    runs: { type: 'string', default: '5' },
+    for: { type: 'string', default: '60' },
+    entries: { type: 'string', default: '1000000' },
+    days: { type: 'string', default: '30' },
+  },
 });
-if (!flags.json) for (const [field, value] of Object.entries(result)) console.log(`${field.padEnd(16)} ${value}`);
-console.log(JSON.stringify(result));
+const devices = Number(flags.devices);
+/** The least that the same agent can have of them. */
+const few = Math.min(1, devices);
+/** Sets of keys in a backlog. */
+const KEY_SETS = 100;
 
-function entryOf(device: string, value: number, clock: FakeClock): TelemetryEntry {
-  return { device, key: 'energyImport', value, bootId: clock.bootId, monotonicMs: clock.monotonicMs(), class: 'regular' };
+/** Bounds of the issue that this answers; a figure without one is only told. */
+const BOUNDS: Readonly<Record<string, string>> = {
+  heldBytesRatio: '<= 1.2',
+  privateMbPer100Devices: '<= 6',
+  startToFirstUploadRatio: '<= 1.5',
+  drainRatioOneDevice: '>= 0.8',
+  cpuPercent: '<= 12',
+};
+
+const figures: Record<string, number | string> = {};
+Object.assign(figures, await measureHeld(Number(flags.days)));
+if (flags['skip-agent']) figures.skipped = 'what needs an agent with devices (--skip-agent)';
+else Object.assign(figures, await measureAgent());
+if (!flags.json)
+  for (const [name, value] of Object.entries(figures))
+    console.log(`${name.padEnd(26)}${String(value).padStart(14)}   ${BOUNDS[name] ?? ''}`.trimEnd());
+else console.log(JSON.stringify(figures));
+
+async function measureAgent(): Promise<Record<string, number>> {
+  await buildBundle(ownNativeModules());
+  const sink = await Sink.open();
+  try {
+    const [start, startFew] = [await measureStart(sink, devices, Number(flags.runs)), await measureStart(sink, few, Number(flags.runs))];
+    const memory = await measureMemory(sink, devices, Number(flags.runs));
+    const backlog = { entries: Number(flags.entries), keySets: KEY_SETS };
+    const [drain, drainFew] = [await measureDrain(sink, { ...backlog, devices }), await measureDrain(sink, { ...backlog, devices: few })];
+    const load = await measureLoad(sink, devices, Number(flags.for));
+    return {
+      devices,
+      privateMb: rounded(memory.privateMb, 1),
+      privateMbPer100Devices: rounded(memory.moreMb * (devices === 0 ? 1 : 100 / devices), 1),
+      firstUploadMs: rounded(start.firstUploadMs, 0),
+      everyDeviceMs: rounded(start.everyDeviceMs, 0),
+      startToFirstUploadRatio: rounded(start.firstUploadMs / startFew.firstUploadMs, 2),
+      drainedPerSecond: rounded(drain, 0),
+      drainRatioOneDevice: rounded(drain / drainFew, 2),
+      valuesPerSecond: rounded(load.valuesPerSecond, 0),
+      cpuPercent: rounded(load.cpuPercent, 1),
+    };
+  } finally {
+    sink.close();
+  }
 }
 
-/** An entry with the instant that its window gave it. */
-function asMoved({ device, key, value, ts }: ResolvedEntry, clock: FakeClock): TelemetryEntry {
-  return { ...entryOf(device, 0, clock), key, value, takenAtMs: ts, isAgain: true };
+function rounded(value: number, digits: number): number {
+  return Math.round(value * 10 ** digits) / 10 ** digits;
 }

@@ -86,6 +86,18 @@ describe('a command', () => {
   });
 });
 
+describe('a permission', () => {
+  const methods = { setValue: { actuator: 'lamp', allowed: { enum: [false] } }, setActuator: { enabled: false } };
+
+  it('of a method of the gateway holds for none of the same name of a device; of a built-in one for all', async () => {
+    bench = new AttachedBench({ ...TWO, rpc: { methods } });
+    await bench.start();
+    await ask('one', 'setValue', true);
+    expect(levels()).toEqual([1, 0, 0]);
+    expect(await ask('one', 'setActuator', { name: 'pump1', value: false })).toMatchObject({ error: { code: 'disabled' } });
+  });
+});
+
 describe('shared attributes', () => {
   beforeEach(() => bench.start());
 

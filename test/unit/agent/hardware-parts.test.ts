@@ -121,7 +121,11 @@ it('a rule’s events are kept under the device whose output it moves, also thos
   };
   const field = await open({ ...attached, rules: [] }, {}, { idOf, report });
   await field.configure(attached);
-  for (const temperature of [80, 20]) field.actuators.rules.take('machine', 'temperature', temperature);
+  await clock.advance(0);
+  for (const temperature of [80, 20]) {
+    field.actuators.rules.take('machine', 'temperature', temperature);
+    await clock.advance(1_000);
+  }
   await field.close();
   expect(devices).toEqual(['id of meter1', 'id of meter1']);
   const own = await open(base, {}, { idOf, report });

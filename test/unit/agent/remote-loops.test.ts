@@ -88,6 +88,22 @@ function actuatorsWith(contact: object): DeviceAttributesDeps['actuators'] {
 }
 
 describe('what is told from afar', () => {
+  it('says of outputs that are switched off that they are unknown, but for those of attached devices', async () => {
+    const relay = { kind: 'gpio-output', line: 'GPIO5', enabled: false };
+    const config = configSchema.parse({
+      version: 1,
+      platform: { url: 'http://platform', accessToken: 'secret-token' },
+      devices: [{ name: 'one' }],
+      actuators: [
+        { ...relay, name: 'lamp' },
+        { ...relay, name: 'pump', device: 'one' },
+      ],
+    });
+    const { attributes, close } = await open(() => ({}), { config: () => config });
+    expect(attributes.client.keys.filter((key) => key.endsWith('State'))).toEqual(['lampState']);
+    await close();
+  });
+
   it('gives a log that sums up no more than a few kB a minute of a flood of requests, and how many there were', async () => {
     let bytes = 0;
     let answered = 0;

@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { silentLog } from '../../../src/host/log.ts';
 import { runLongPoll } from '../../../src/platform/long-poll.ts';
+import { PlatformError } from '../../../src/platform/platform-error.ts';
 import { type PollPlace, PollTurns } from '../../../src/platform/poll-turns.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 
@@ -143,6 +144,34 @@ describe('more devices than places', () => {
     const all = devices(MAX + 1);
     await clock.advance(POLL_MS + 1);
     expect(all.flatMap(({ waitedMs }) => waitedMs)).toEqual([POLL_MS]);
+  });
+});
+
+describe('devices that cannot use their turn', () => {
+  it('hold up nobody when their token is refused', async () => {
+    for (let at = 0; at < MAX; at += 1) {
+      const poll = async (): Promise<undefined> => {
+        throw new PlatformError('unauthorised', 'no such token');
+      };
+      const place = turns.place('rpc');
+      running.push(
+        runLongPoll({ ...{ kind: 'rpc', clock, log: silentLog, place, poll }, onMessage: async () => 'worthy' as const }, stop.signal),
+      );
+    }
+    const others = devices(MAX);
+    await clock.advance(10 * POLL_MS - 1);
+    expect(Math.max(...others.map(({ longestWithoutMs }) => longestWithoutMs))).toBeLessThanOrEqual(POLL_MS);
+    expect(Math.min(...others.map(({ polls }) => polls))).toBeGreaterThanOrEqual(9);
+  });
+
+  it('give it to others while they handle a message for longer than three seconds', async () => {
+    const busy = devices(MAX, 15_000);
+    const other = new Device();
+    for (const one of busy) one.command();
+    await clock.advance(2_999);
+    expect([standing(busy), other.polls]).toEqual([0, 0]);
+    await clock.advance(1);
+    expect(other.standing).toBe(1);
   });
 });
 
