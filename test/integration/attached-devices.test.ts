@@ -131,10 +131,11 @@ describe('attached devices', () => {
     board.start();
     await expect.poll(() => values('shed free', 'count').length, PATIENCE).toBeGreaterThan(0);
     const list = async (): Promise<{ name: string; state: string; words: string }[]> =>
-      JSON.parse((await board.command(['devices', '--json'])).out).devices ?? JSON.parse((await board.command(['devices', '--json'])).out);
+      JSON.parse((await board.command(['devices', 'list', '--json'])).out);
     await expect.poll(async () => (await list()).map(({ state }) => state), PATIENCE).toEqual(['blocked', 'ready']);
     expect((await list())[0]?.words).toContain('device exists, token unknown');
-    const rotated = await board.command(['devices', 'rotate', 'taken', '--token-stdin'], { input: `${taken.accessToken}\n` });
+    const rotated = await board.command(['devices', 'rotate', 'taken'], { input: `${taken.accessToken}\n` });
+    expect(rotated.exitCode).toBe(0);
     expect(rotated.err + rotated.out).not.toContain(taken.accessToken);
     await expect.poll(() => values('shed taken', 'count').length, PATIENCE).toBeGreaterThan(0);
     expect((await board.command(['devices', 'remove', 'shed free', '--yes'])).exitCode).toBe(0);
