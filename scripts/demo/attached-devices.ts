@@ -2,9 +2,6 @@
 import { join } from 'node:path';
 import type { BoardConfigInput } from '../../src/simulated-board/board-config.ts';
 
-/** Switched on once the agent has `devices:`. */
-const SHOWS_DEVICES: boolean = false;
-
 export interface DemoDevice {
   /** Slot of the configuration. */
   readonly name: string;
@@ -13,12 +10,11 @@ export interface DemoDevice {
   readonly accessToken: string;
 }
 
-export const THREE_DEVICES: readonly DemoDevice[] = ['heatPump', 'boiler', 'coldRoom'].map((name) => ({
+export const DEMO_DEVICES: readonly DemoDevice[] = ['heatPump', 'boiler', 'coldRoom'].map((name) => ({
   name,
   deviceName: `demo-gateway ${name}`,
   accessToken: `demo-${name}-token`,
 }));
-export const DEMO_DEVICES: readonly DemoDevice[] = SHOWS_DEVICES ? THREE_DEVICES : [];
 
 const BASES: Readonly<Record<string, number>> = { heatPump: 35, boiler: 62, coldRoom: 4 };
 

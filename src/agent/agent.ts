@@ -92,7 +92,7 @@ export class Agent {
   }
 
   status(): AgentStatus {
-    const { telemetry, platform, hardware, firmware, devices } = this.#parts;
+    const { telemetry, attached, platform, hardware, firmware, devices } = this.#parts;
     const { machine, rightClock, file, timeSync, alerts } = this.#common;
     const { dailyBudgetBytes } = file.live.current.platform;
     return agentStatus({
@@ -120,6 +120,7 @@ export class Agent {
       actuators: hardware.actuators.states(),
       config: file.live.current,
       devices: devices?.list(),
+      devicesOutbox: attached?.counts(),
       alerts: alerts.list(),
     });
   }

@@ -14,7 +14,7 @@ import type { AgentLog } from '../host/log.ts';
 import { keepRunning } from '../host/loops.ts';
 import { StateFile } from '../host/state-file.ts';
 import { openOutbox } from '../outbox/open-outbox.ts';
-import type { OutboxStatus, PatientOutbox } from '../outbox/outbox.ts';
+import type { PatientOutbox } from '../outbox/outbox.ts';
 import { HostPace } from '../platform/host-pace.ts';
 import { HttpDeviceApi } from '../platform/http-device-api.ts';
 import { requestProvisioning } from '../platform/provision-request.ts';
@@ -24,6 +24,7 @@ import { AttachedDevices, type AttachedWay } from '../provisioning/attached/atta
 import { attachedCredentials, gatewayName } from '../provisioning/attached/attached-settings.ts';
 import { DEVICE_NAMES_FORMAT, DeviceNames } from '../provisioning/attached/device-names.ts';
 import type { PlatformConnection } from '../provisioning/platform-connection.ts';
+import type { SharedOutbox } from '../status/shape/device-status.ts';
 import { FanOut } from '../telemetry/attached/fan-out.ts';
 import { HeldDevices, placeName } from '../telemetry/attached/held-devices.ts';
 import type { TelemetryPath } from '../telemetry/telemetry-path.ts';
@@ -148,9 +149,10 @@ export class AttachedParts {
     await Promise.all([this.outbox.close(), this.held.close(), this.names.close()]);
   }
 
-  /** Counts of what waits of all devices, in the outbox that they share and in places of their own. */
-  status(): readonly OutboxStatus[] {
-    return [this.outbox.status(), ...this.held.list().map(({ outbox }) => outbox)];
+  /** Counts of the outbox that the devices share, and of what was lost there and in places of their own. */
+  counts(): SharedOutbox {
+    const { heldEntries, thinned, dropped } = this.outbox.status();
+    return { waitingEntries: heldEntries, lostEntries: thinned + dropped + this.held.lostEntries };
   }
 
   async #way(): Promise<AttachedWay> {

@@ -7,7 +7,7 @@ import type { SensorState } from '../sensors/sampler.ts';
 import type { AdaptedEntries } from '../telemetry/entry-check.ts';
 import { platformStatus } from './platform-status.ts';
 import type { ActuatorStatus, AgentStatus, OutboxSummary, SensorStatus } from './shape/agent-status.ts';
-import { type DeviceStatus, deviceAlerts, devicesSummary } from './shape/device-status.ts';
+import { type DeviceStatus, deviceAlerts, devicesSummary, type SharedOutbox } from './shape/device-status.ts';
 
 type Known = Omit<AgentStatus, 'alerts' | 'platform' | 'outbox' | 'adapted' | 'sensors' | 'actuators' | 'devices'>;
 
@@ -29,12 +29,13 @@ export interface StatusSources {
   readonly config?: { readonly sensors: readonly Assigned[]; readonly actuators: readonly Assigned[] };
   /** Attached devices; undefined without `devices:`. */
   readonly devices?: readonly DeviceStatus[] | undefined;
+  readonly devicesOutbox?: SharedOutbox | undefined;
   readonly alerts: readonly string[];
 }
 
 export function agentStatus(sources: StatusSources): AgentStatus {
   const { known, contact, uploadIntervalMs, adapted, sensors, actuators, config, alerts } = sources;
-  const devices = sources.devices && devicesSummary(sources.devices);
+  const devices = sources.devices && devicesSummary(sources.devices, sources.devicesOutbox);
   const outbox = outboxSummary(sources.outbox);
   const seen = {
     ...known,

@@ -34,6 +34,7 @@ export class BatchChoice {
   readonly #deps: BatchChoiceDeps;
   #liveNotBeforeMs = 0;
   #backlogNotBeforeMs = 0;
+  #lookedAtMs = 0;
   /** The next of the backlog, read while the last was on its way. */
   #ahead: OutboxBatch | undefined;
   /** Posts that failed since something was taken, or since one was ended for an alarm. */
@@ -47,6 +48,7 @@ export class BatchChoice {
   async next({ withDeadLetters }: { readonly withDeadLetters: boolean }): Promise<OutboxBatch | undefined> {
     const { outbox, clock, budget, judge, waits, limits } = this.#deps;
     const now = clock.monotonicMs();
+    this.#lookedAtMs = now;
     const withHistory = !budget.isSpent();
     const due: Lane[] = ['alarm'];
     if (now >= this.#liveNotBeforeMs) due.push('live');
@@ -102,10 +104,10 @@ export class BatchChoice {
     this.#liveNotBeforeMs = 0;
   }
 
-  /** Ms until a lane may have its turn again. */
+  /** Ms until a lane may have its turn again that had none at the last look. */
   idleWaitMs(): number {
     const now = this.#deps.clock.monotonicMs();
-    const next = [this.#liveNotBeforeMs, this.#backlogNotBeforeMs].filter((at) => at > now).map((at) => at - now);
+    const next = [this.#liveNotBeforeMs, this.#backlogNotBeforeMs].filter((at) => at > this.#lookedAtMs).map((at) => at - now);
     return Math.max(1, Math.min(IDLE_LOOK_MS, ...next));
   }
 }

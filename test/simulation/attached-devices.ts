@@ -7,8 +7,7 @@ import type { BoardConfigInput } from '../../src/simulated-board/board-config.ts
 import { Chance } from './chance.ts';
 import type { Output } from './equipment.ts';
 
-/** Nought until the agent has `devices:`. */
-export const SHARE_OF_WORLDS: number = 0;
+export const SHARE_OF_WORLDS: number = 0.4;
 const MOST_DEVICES = 20;
 /** Others bring a token: by the default so many new ones are made in a day. */
 const MOST_PROVISIONED = 5;

@@ -40,8 +40,11 @@ export interface ToldDevice extends DeviceStatus, DeviceVerdict {}
 export interface DevicesSummary {
   readonly total: number;
   readonly byState: Readonly<Record<DeviceState, number>>;
+  /** Entries that wait, in the devices' own places and in the outbox that they share. */
   readonly heldEntries: number;
   readonly acceptedEntries: number;
+  /** Present when so many entries were thinned or dropped, as the disk had no room for them. */
+  readonly lostEntries?: number;
   /** How many are how, in words. */
   readonly words: string;
   /** Worst first. */
@@ -116,11 +119,23 @@ export function toldDevices(devices: readonly DeviceStatus[]): readonly ToldDevi
   return devices.map(toldDevice).sort((a, b) => urgency(a) - urgency(b));
 }
 
-export function devicesSummary(devices: readonly DeviceStatus[]): DevicesSummary {
+/** Counts of the outbox that attached devices share, with the places of those that are held. */
+export interface SharedOutbox {
+  /** Entries that wait in the shared one. */
+  readonly waitingEntries: number;
+  /** Entries that were thinned or dropped, in all of them. */
+  readonly lostEntries: number;
+}
+
+export function devicesSummary(devices: readonly DeviceStatus[], shared?: SharedOutbox): DevicesSummary {
   const sum = (what: 'heldEntries' | 'acceptedEntries'): number => devices.reduce((all, device) => all + device[what], 0);
   const count = (state: DeviceState): number => devices.filter((device) => device.state === state).length;
   const byState = Object.fromEntries(DEVICE_STATES.map((state) => [state, count(state)])) as Record<DeviceState, number>;
-  const counts = { total: devices.length, byState, heldEntries: sum('heldEntries'), acceptedEntries: sum('acceptedEntries') };
+  const counts = {
+    ...{ total: devices.length, byState, acceptedEntries: sum('acceptedEntries') },
+    heldEntries: sum('heldEntries') + (shared?.waitingEntries ?? 0),
+    ...given({ lostEntries: shared?.lostEntries || undefined }),
+  };
   return {
     ...counts,
     words: devicesText(counts),
@@ -137,9 +152,10 @@ function firstThatFit(devices: readonly ToldDevice[], maxBytes: number): readonl
 }
 
 /** `12: 1 blocked, 11 ready`. */
-function devicesText({ total, byState, heldEntries }: Pick<DevicesSummary, 'total' | 'byState' | 'heldEntries'>): string {
+function devicesText({ total, byState, heldEntries, lostEntries = 0 }: Omit<DevicesSummary, 'words' | 'list' | 'acceptedEntries'>): string {
+  const lost = lostEntries === 0 ? '' : `; ${counted(lostEntries, 'entry was', 'entries were')} lost, as the disk had no room`;
   const states = DEVICE_STATES.filter((state) => byState[state] > 0).map((state) => `${byState[state]} ${state}`);
-  return `${total}: ${states.join(', ')}${heldEntries === 0 ? '' : `; ${counted(heldEntries, 'entry waits', 'entries wait')}`}`;
+  return `${total}: ${states.join(', ')}${heldEntries === 0 ? '' : `; ${counted(heldEntries, 'entry waits', 'entries wait')}`}${lost}`;
 }
 
 /** Alerts about devices that a person has to look after, without counts, so that each stays as it is; of many faults the first few. */

@@ -49,6 +49,8 @@ export class HeldDevices {
   readonly #opening = new Map<string, Promise<HeldPlace>>();
   /** Places that are being removed: a new one waits for it. */
   readonly #ending = new Map<string, Promise<void>>();
+  /** Entries that were lost in places that are gone. */
+  #lostBefore = 0;
   #signal: AbortSignal | undefined;
 
   constructor(deps: HeldDevicesDeps) {
@@ -83,6 +85,11 @@ export class HeldDevices {
       ...{ device, outbox: outbox.status(), uploader: uploader.state },
       ...(why === undefined ? {} : { why }),
     }));
+  }
+
+  /** Entries that were thinned or dropped for want of room, since start. */
+  get lostEntries(): number {
+    return [...this.#places.values()].reduce((sum, { outbox }) => sum + lostIn(outbox), this.#lostBefore);
   }
 
   /** Resolves when the rows are durable in the device's place, with the times they have. @throws the signal's reason, the disk's fault. */
@@ -162,6 +169,7 @@ export class HeldDevices {
 
   async #close(device: string, place: HeldPlace): Promise<void> {
     this.#places.delete(device);
+    this.#lostBefore += lostIn(place.outbox);
     place.ended.abort();
     await endedWithin(this.#deps.clock, CLOSE_WITHIN_MS, place.running);
     await place.outbox.close();
@@ -171,6 +179,11 @@ export class HeldDevices {
 /** Folder name of a device: any device has one, and no two the same. */
 export function placeName(device: string): string {
   return createHash('sha256').update(device).digest('hex').slice(0, 24);
+}
+
+function lostIn(outbox: PatientOutbox): number {
+  const { thinned, dropped } = outbox.status();
+  return thinned + dropped;
 }
 
 function isEmpty(outbox: PatientOutbox): boolean {

@@ -45,9 +45,8 @@ function strayed(world: World): string[] {
 
 function missing(world: World): string[] {
   const gone = world.site.attached.flatMap((slot) => judged(world, slot).missing.map((one) => `of ${slot.slot}, ${one}`));
-  const outbox = world.life?.agent?.status().outbox;
-  // Entries that gave way, or that the platform refuses, are counted.
-  const counted = (outbox?.dropped ?? 0) + (outbox?.thinned ?? 0) + (outbox?.deadLetters ?? 0);
+  // Entries that gave way are counted.
+  const counted = world.life?.agent?.status().devices?.lostEntries ?? 0;
   return gone.length > counted ? few(gone) : [];
 }
 
@@ -87,9 +86,10 @@ function isDone(answer: AttachedCommand['answer']): boolean {
   return typeof answer === 'object' && answer !== null && 'result' in answer;
 }
 
-/** Known by its name, or by its slot while its serial number is not known. */
+/** Known by its slot; by its name where it has a serial number, once that is known. */
 function isDeviceOf(slot: AttachedSlot | undefined, device: string): boolean {
-  return slot !== undefined && (device === slot.deviceName || (slot.isBySerial && device === `?${slot.slot}`));
+  if (slot === undefined) return false;
+  return slot.isBySerial ? device === slot.deviceName || device === `?${slot.slot}` : device === slot.slot;
 }
 
 function pointsOf({ platform }: World, { deviceName }: AttachedSlot): ReadonlyMap<string, readonly Point[]> {
