@@ -15,10 +15,9 @@ import { keepRunning } from '../host/loops.ts';
 import { StateFile } from '../host/state-file.ts';
 import { openOutbox } from '../outbox/open-outbox.ts';
 import type { PatientOutbox } from '../outbox/outbox.ts';
-import { HostPace } from '../platform/host-pace.ts';
 import { HttpDeviceApi } from '../platform/http-device-api.ts';
 import { requestProvisioning } from '../platform/provision-request.ts';
-import { attachedContact } from '../provisioning/attached/attached-contact.ts';
+import { attachedContact, attachedPace } from '../provisioning/attached/attached-contact.ts';
 import type { AttachedDevice } from '../provisioning/attached/attached-device.ts';
 import { AttachedDevices, type AttachedWay } from '../provisioning/attached/attached-devices.ts';
 import { attachedCredentials, gatewayName } from '../provisioning/attached/attached-settings.ts';
@@ -159,12 +158,16 @@ export class AttachedParts {
     const { platform, rightClock: clock } = this.#deps;
     const settings = await platform.equip();
     const shared = { ...settings, clock, connect: platform.attached.connect, contact: attachedContact(platform.contact) };
-    const pace = new HostPace({ clock });
     return {
-      openApi: (token) => new HttpDeviceApi({ ...shared, pace: pace.ofAnotherClient(), token }),
+      openApi: (token) => new HttpDeviceApi({ ...shared, pace: attachedPace(platform.pace, platform.contact), token }),
       provision: (request, signal) => requestProvisioning(request, shared, signal),
     };
   }
+}
+
+/** Id under which entries of a slot are kept before its device is known. */
+export function idBeforeOpening({ devices }: Pick<AgentConfig, 'devices'>, slot: string): string {
+  return devices.find(({ name }) => name === slot)?.serialNumber === undefined ? slot : `?${slot}`;
 }
 
 /** The gateway's own outbox, beside those of its devices. */

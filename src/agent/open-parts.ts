@@ -44,7 +44,7 @@ import { StatusPublisher } from '../status/status-publisher.ts';
 import { TelemetryPath } from '../telemetry/telemetry-path.ts';
 import { runAttachedCommands } from './attached-commands.ts';
 import { AttachedControl } from './attached-control.ts';
-import { AttachedParts, gatewayOutbox } from './attached-parts.ts';
+import { AttachedParts, gatewayOutbox, idBeforeOpening } from './attached-parts.ts';
 import { HardwareParts } from './hardware-parts.ts';
 import type { Machine } from './machine.ts';
 import { ownDeclaredMethods, ownMethodConfigs } from './own-commands.ts';
@@ -106,7 +106,7 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
         return await platform.deviceApi.clientRpc(method, params, callSignal);
       },
       reportSensor: (sensor, state, isFailing) => telemetry.reportSensor(sensor, state, isFailing),
-      idOf: (slot) => attachedNow?.idOf(slot) ?? `?${slot}`,
+      idOf: (slot) => attachedNow?.idOf(slot) ?? idBeforeOpening(config, slot),
     },
     signal,
   );

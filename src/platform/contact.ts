@@ -6,6 +6,7 @@
  *
  * A fault of a contact that stood counts after five seconds, as one broken connection is no loss; before the first answer it counts at once.
  */
+import { untilAborted } from '../host/bounded-wait.ts';
 import type { Clock } from '../host/clock.ts';
 import { given } from '../host/given.ts';
 import { Listeners } from '../host/listeners.ts';
@@ -62,6 +63,8 @@ export class Contact implements ContactObserver {
   #absentSinceMs: number | undefined;
   readonly #restarted = new Listeners<[lastHeardAtMs: number]>();
   #cancelCount: (() => void) | undefined;
+  /** Resolves at the next answer of the platform. */
+  #nextHeard = Promise.withResolvers<void>();
 
   /** Calls back at the first answer after a restart of the platform, with the time of its last answer before; the returned function ends it. */
   readonly onRestarted = this.#restarted.add;
@@ -96,6 +99,12 @@ export class Contact implements ContactObserver {
     this.#lastAcknowledgedAtMs = this.#deps.clock.monotonicMs();
   }
 
+  /** Resolves at once, unless the platform is away: then when it has answered. For those who ask it beside others. @throws the signal's reason. */
+  async untilReached(signal: AbortSignal): Promise<void> {
+    const isReached = this.#fault === undefined ? this.#lastHeardAtMs !== undefined : REFUSALS.has(this.#fault.what.reason);
+    if (!isReached) await untilAborted(this.#nextHeard.promise, signal);
+  }
+
   /** Ends the wait before a fault counts. Idempotent. */
   close(): void {
     this.#cancelCount?.();
@@ -105,6 +114,8 @@ export class Contact implements ContactObserver {
     const nowMs = this.#deps.clock.monotonicMs();
     this.#cancelCount?.();
     this.#cancelCount = undefined;
+    this.#nextHeard.resolve();
+    this.#nextHeard = Promise.withResolvers();
     if (this.#logged.size > 0 || this.#lastHeardAtMs === undefined) {
       this.#sinceMs = nowMs;
       this.#deps.log.info({ contact: 'reached' }, 'the platform is reached');

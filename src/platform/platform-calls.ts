@@ -41,7 +41,7 @@ export interface PlatformCallsDeps {
   readonly connect?: Connect;
   readonly contact?: ContactObserver;
   /** Shared by all who speak to this host; default its own. */
-  readonly pace?: HostPace;
+  readonly pace?: Pick<HostPace, 'paceRequest'>;
 }
 
 export interface CallOptions {
@@ -82,7 +82,7 @@ export class PlatformCalls {
   readonly #deps: PlatformCallsDeps;
   readonly #connections: PlatformConnections;
   readonly #exchangeDeps: ExchangeDeps;
-  readonly #pace: HostPace;
+  readonly #pace: Pick<HostPace, 'paceRequest'>;
   readonly #line = new LineSpeed();
 
   /** Connects at the first call. @throws PlatformError `platform/settings` (stop) for an address that is none. */

@@ -59,8 +59,8 @@ export class PlatformConnection {
   #http: HttpDeviceApi;
   #settings: ApiSettings | undefined;
   #config: AgentConfig;
-  /** Shared with the clients that try out a token at the same host. */
-  readonly #pace: HostPace;
+  /** Shared by all clients of the same host. */
+  readonly pace: HostPace;
   /** Refuses every call until `connect` has resolved. */
   readonly deviceApi: DeviceApi;
   /** For the question which board is the device; all other calls wait for its answer. */
@@ -76,7 +76,7 @@ export class PlatformConnection {
     this.board = board;
     this.store = store;
     this.#config = deps.config();
-    this.#pace = new HostPace(deps.machine);
+    this.pace = new HostPace(deps.machine);
     this.contact = new Contact({ ...deps.machine, log: deps.log });
     this.#http = this.#open({ settings: { url: this.#config.platform.url } });
     this.attached = new SharedConnections(deps.machine.connect, ATTACHED_SOCKETS);
@@ -180,7 +180,7 @@ export class PlatformConnection {
     const settings = await this.equip();
     const { contact } = this;
     const open = (accessToken: string): HttpDeviceApi =>
-      new HttpDeviceApi({ ...settings, clock, connect, contact, pace: this.#pace, token: () => accessToken });
+      new HttpDeviceApi({ ...settings, clock, connect, contact, pace: this.pace, token: () => accessToken });
     const credentials = await obtainCredentials(
       {
         ...{ settings: credentialsSettings(this.#config), store, board, clock, randomBytes, log, alerts },
@@ -229,7 +229,7 @@ export class PlatformConnection {
     const { machine, onPlatformDate } = this.#deps;
     const { clock, connect } = machine;
     const token = (): string => this.#credentials?.token.accessToken ?? '';
-    return new HttpDeviceApi({ ...settings, clock, connect, contact: this.contact, pace: this.#pace, onPlatformDate, token });
+    return new HttpDeviceApi({ ...settings, clock, connect, contact: this.contact, pace: this.pace, onPlatformDate, token });
   }
 
   /** Why this gateway must not send now, in words. */

@@ -7,10 +7,8 @@ import type { BoardConfigInput } from '../../src/simulated-board/board-config.ts
 import { Chance } from './chance.ts';
 import type { Output } from './equipment.ts';
 
-export const SHARE_OF_WORLDS: number = 0.4;
+export const SHARE_OF_WORLDS = 0.15;
 const MOST_DEVICES = 20;
-/** Others bring a token: by the default so many new ones are made in a day. */
-const MOST_PROVISIONED = 5;
 const SOME = 0.4;
 const PROVISION = { key: 'key-of-meters', secret: 'secret-of-meters', profile: 'meters' } as const;
 const FIRST_PORT = 20;
@@ -44,7 +42,8 @@ export function attachedOf(seed: number, share = SHARE_OF_WORLDS): readonly Atta
   return Array.from({ length: count }, (_, number) => {
     const slot = `meter${number}`;
     const isBySerial = chance.happens(SOME);
-    const isProvisioned = chance.happens(SOME) && number < MOST_PROVISIONED;
+    // A token is one device's for good, whatever is connected.
+    const isProvisioned = chance.happens(SOME) || isBySerial;
     const periodSeconds = chance.pick([10, 30, 60]);
     const hasRelay = chance.happens(SOME);
     return {

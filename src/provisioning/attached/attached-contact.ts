@@ -1,6 +1,8 @@
-/** Contact with the platform as exchanges of attached devices tell it: that it answers, and never that one of them is refused or slow. */
-import type { ContactObserver } from '../../platform/contact.ts';
+/** Contact with the platform, as attached devices make and need it. */
+import type { Contact, ContactObserver } from '../../platform/contact.ts';
+import type { HostPace } from '../../platform/host-pace.ts';
 
+/** Tells that the platform answers, and never that one of many is refused or slow. */
 export function attachedContact(contact: ContactObserver): ContactObserver {
   return {
     answered: (verdict, answer, place) => {
@@ -8,5 +10,19 @@ export function attachedContact(contact: ContactObserver): ContactObserver {
     },
     failed: () => {},
     acknowledged: () => contact.acknowledged(),
+  };
+}
+
+/**
+ * Pace of one device's requests. While the platform is away only uploads ask whether it is back, one device at a time; hundreds of polls would
+ * take the turns of the gateway.
+ */
+export function attachedPace(pace: HostPace, contact: Pick<Contact, 'untilReached'>): Pick<HostPace, 'paceRequest'> {
+  const own = pace.ofAnotherClient();
+  return {
+    paceRequest: async (way, request, signal) => {
+      if (way !== 'upload') await contact.untilReached(signal);
+      return await own.paceRequest(way, request, signal);
+    },
   };
 }
