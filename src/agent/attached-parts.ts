@@ -44,7 +44,7 @@ export interface AttachedPartsDeps extends Pick<OpenPartsDeps, 'machine' | 'time
 
 /** Shares of `outbox.maxBytes`: half for what waits of all devices, a quarter for those that are held, a quarter for the gateway. */
 const SHARES = { attached: 1 / 2, held: 1 / 4, gateway: 1 / 4 };
-const LEAST_BYTES = 1_000_000;
+const MIN_BYTES = 1_000_000;
 /** A window is many devices' posts. */
 const WINDOW_POSTS = 20;
 const MAX_WINDOW_ENTRIES = 40_000;
@@ -182,7 +182,7 @@ function heldOutbox({ outbox, devices }: Pick<AgentConfig, 'outbox' | 'devices'>
 }
 
 function shareOf({ maxBytes }: OutboxConfig, share: number): number {
-  return Math.max(LEAST_BYTES, Math.floor(maxBytes * share));
+  return Math.max(MIN_BYTES, Math.floor(maxBytes * share));
 }
 
 function inWindows(settings: UploadSettings): UploadSettings {

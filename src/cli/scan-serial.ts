@@ -59,10 +59,13 @@ const MBUS = at(2_400, 8, 'even');
 const MBUS_ADDRESSES = Array.from({ length: 251 }, (_, address) => address);
 
 export async function scanSerial({ flags, edge, print }: ScanCall, ports: Ports): Promise<void> {
-  const listed = await ports.serial.list(edge.signal);
-  const found = /^(\/|tcp:)/.test(flags.port)
-    ? [listed.find((one) => [one.path, one.stablePath].includes(flags.port)) ?? { path: flags.port }]
-    : listed;
+  const isNamed = /^(\/|tcp:)/.test(flags.port);
+  const listed = await ports.serial.list(edge.signal).catch((error: unknown) => {
+    // A port that is named is listened on, on a machine that cannot list them, too.
+    if (isNamed) return [];
+    throw error;
+  });
+  const found = isNamed ? [listed.find((one) => [one.path, one.stablePath].includes(flags.port)) ?? { path: flags.port }] : listed;
   const candidates = await serialCandidates(flags.config ?? DEFAULT_CONFIG_FILE);
   const heard = await withBar(edge.stderr, 'listening', (bar) => {
     const onProgress = (done: number, total: number): void => bar.update(done, total, (amount) => `${amount} speeds`);

@@ -97,7 +97,7 @@ const TOKEN_LENGTH = 20;
 export class DeviceRegistry {
   readonly devices: KeptTable<PlatformDevice>;
   readonly profiles: KeptTable<DeviceProfile>;
-  /** Of hundreds of devices each request looks one up. */
+  /** Each request looks one of hundreds of devices up. */
   #index: { readonly changes: number; readonly byToken: Lookup; readonly byName: Lookup } | undefined;
 
   constructor(record: (record: JsonObject) => void) {

@@ -32,7 +32,7 @@ export type { LedgerCell } from './delivery/delivery-ledger.ts';
 export type { BatchLimits, Lane, OutboxBatch } from './delivery/outbox-batch.ts';
 export type { EntryQuery } from './delivery/outbox-reading.ts';
 /** Types that other rooms use of the outbox: all of them come through this file. */
-export { asAppended, type RejectedEntry } from './delivery/rejected-file.ts';
+export type { RejectedEntry } from './delivery/rejected-file.ts';
 export type { SequenceRange } from './delivery/sequence-ranges.ts';
 export type { EntryColumns, ResolvedEntry } from './format/entry-columns.ts';
 export type { TelemetryEntry } from './format/telemetry-entry.ts';

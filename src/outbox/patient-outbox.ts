@@ -8,6 +8,8 @@ import { AgentError, messageOf, systemCode } from '../errors/agent-error.ts';
 import { Backoff } from '../host/backoff.ts';
 import { endedWithin } from '../host/bounded-wait.ts';
 import { Listeners } from '../host/listeners.ts';
+import { asAppended } from './delivery/rejected-file.ts';
+import type { ResolvedEntry } from './format/entry-columns.ts';
 import type { TelemetryEntry } from './format/telemetry-entry.ts';
 import type { Outbox } from './outbox.ts';
 import { type OutboxStatus, statusBeforeOpening } from './outbox-status.ts';
@@ -106,6 +108,11 @@ export class PatientOutbox {
       this.#waiting.add(entries, resolve, reject);
       this.#boundMemory();
     });
+  }
+
+  /** Appends entries that have their times already, from another outbox. @throws as Outbox.append. */
+  appendAgain(entries: Iterable<ResolvedEntry>): Promise<void> {
+    return this.append(asAppended([...entries], this.#deps.clock));
   }
 
   /** By what the clock says now these have their times, though they are appended later. */

@@ -25,7 +25,7 @@ export class SharedConnections {
       ...{ origin: shared.origin, prefix: shared.prefix, secrets: shared.secrets },
       ...(shared.proxyHost === undefined ? {} : { proxyHost: shared.proxyHost }),
       lane: (lane) => shared.lane(lane),
-      // Of all devices: it is nobody's own.
+      // All devices share it: it is nobody's own.
       traffic: NO_TRAFFIC,
       close: async () => {},
     };

@@ -65,7 +65,7 @@ export class PlatformConnection {
   readonly deviceApi: DeviceApi;
   /** For the question which board is the device; all other calls wait for its answer. */
   readonly #askingApi: DeviceApi;
-  /** Of all attached devices. */
+  /** Connections that all attached devices share. */
   readonly attached: SharedConnections;
   #credentials: DeviceCredentials | undefined;
   #ownership: IdentityOwnership | undefined;

@@ -95,7 +95,8 @@ export class Network {
   /** Requests that the platform has answered and stores once the answer is written: while that is on its way. */
   readonly #storing = new Set<() => void>();
 
-  constructor(timeline: Timeline, chance: Chance) {
+  constructor(timeline: Timeline, chance: Chance, attached = 0) {
+    this.requests.attached = attached;
     this.#timeline = timeline;
     this.#chance = chance;
   }

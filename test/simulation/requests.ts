@@ -12,12 +12,16 @@ export interface Request {
 const MINUTE_MS = 60_000;
 /** Under no manner of the network more: three uploads a second behind a limit of values (upload-pace.ts), and beside them polls and replies. */
 const REQUESTS_A_MINUTE = 200;
+/** An upload every ten seconds, two polls in turns, attributes. */
+const OF_A_DEVICE = 15;
 /** To a host that answers nothing good: one in two seconds, sustained for five minutes. */
 const FAILING_IN_FIVE = 150;
 /** So many are kept before the older ones are judged and forgotten: a year of polls is three million. */
 const MAX_KEPT = 20_000;
 
 export class Requests {
+  /** Devices behind the gateway, which send and poll, too. */
+  attached = 0;
   /** Ever. */
   count = 0;
   #kept: Request[] = [];
@@ -40,7 +44,7 @@ export class Requests {
   #judge(untilMs: number): void {
     const failed = this.#kept.filter((request) => request.failed);
     this.#faults.push(
-      ...tooMany(this.#kept, REQUESTS_A_MINUTE, MINUTE_MS),
+      ...tooMany(this.#kept, REQUESTS_A_MINUTE + this.attached * OF_A_DEVICE, MINUTE_MS),
       ...tooMany(failed, FAILING_IN_FIVE, 5 * MINUTE_MS).map((one) => `failing ones: ${one}`),
     );
     this.#kept = this.#kept.filter(({ atMs }) => atMs >= untilMs);

@@ -91,7 +91,7 @@ export class World {
         if (this.#clock !== undefined) this.#clock.wrongByMs = byMs;
       },
     });
-    this.network = new Network(this.timeline, chance.fork('network'));
+    this.network = new Network(this.timeline, chance.fork('network'), this.site.attached.length);
     this.network.platform = this.platform;
     this.identity = new Identity(parts.platform, () => parts.timeline.nowMs, parts.site.provisions !== 'not');
     expectAttached(parts.platform, parts.site.attached);

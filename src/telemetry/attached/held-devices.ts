@@ -11,7 +11,7 @@ import { isJsonObject, parseJson } from '../../host/json.ts';
 import type { Log } from '../../host/log.ts';
 import { keepRunning } from '../../host/loops.ts';
 import type { HostMachine } from '../../host/machine.ts';
-import { asAppended, type EntryColumns, type OutboxStatus, type PatientOutbox } from '../../outbox/outbox.ts';
+import type { EntryColumns, OutboxStatus, PatientOutbox } from '../../outbox/outbox.ts';
 import type { UploadAnswer } from '../../platform/device-api.ts';
 import { Uploader, type UploaderDeps, type UploadSettings } from '../uploader.ts';
 
@@ -37,7 +37,7 @@ interface HeldPlace {
   running: Promise<void>;
 }
 
-/** What is left of a place for so long is left in it by more than the moment. */
+/** A place that is empty then is not only empty for the moment. */
 const LOOK_EVERY_MS = 5_000;
 const NAME_FILE = 'device.json';
 const CLOSE_WITHIN_MS = 5_000;
@@ -95,7 +95,7 @@ export class HeldDevices {
   /** Resolves when the rows are durable in the device's place, with the times they have. @throws the signal's reason, the disk's fault. */
   async move(device: string, rows: EntryColumns, why: string | undefined, signal: AbortSignal): Promise<void> {
     const { outbox } = this.#places.get(device) ?? (await this.#open(device, why));
-    await untilAborted(outbox.append(asAppended([...rows], this.#deps.clock)), signal);
+    await untilAborted(outbox.appendAgain(rows), signal);
   }
 
   /** Sends what is held until the signal aborts, and ends places that are empty. */

@@ -16,6 +16,23 @@ export const AIMS: Readonly<Record<string, readonly [string, string, ...string[]
     'the correction of the platform is taken away in place of added',
     'what the clock says now is the time of all that waits',
   ],
+  'no entry arrives at another device': [
+    'a sensor that is configured belongs to the gateway',
+    'entries of all devices go with the first one’s token',
+  ],
+  'whatever was called durable of an attached device is there, once, with its value and its time': [
+    'a device that is refused by itself loses its part of a window',
+    'a place of held entries goes before it is empty',
+  ],
+  'an attached device has nothing that nobody took': [
+    'what is held apart gets the time at which it is moved',
+    'rows of a device are the first ones of a window',
+  ],
+  'no command moves another device’s actuator': ['a command may name the actuator of any device', 'all actuators are every device’s own'],
+  'when all is calm, a command to an attached device moves what is its own': [
+    'a device with an actuator polls for no commands',
+    'actuators of attached devices are nobody’s',
+  ],
   'a board that provisions itself finds its own device again': [
     'a device is asked for by a token that is not on the disk',
     'a name that is taken is never tried with the token of before',

@@ -1,4 +1,5 @@
 /** All planted faults. */
+import { ATTACHED_FAULTS } from './attached.ts';
 import { DELIVERY_FAULTS } from './delivery.ts';
 import { DISK_FAULTS } from './disk.ts';
 import type { PlantedFault } from './fault.ts';
@@ -15,6 +16,7 @@ export const FAULTS: readonly PlantedFault[] = [
   ...MOVEMENT_FAULTS,
   ...RPC_FAULTS,
   ...DELIVERY_FAULTS,
+  ...ATTACHED_FAULTS,
   ...TIME_FAULTS,
   ...DISK_FAULTS,
   ...LIFE_FAULTS,

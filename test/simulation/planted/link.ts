@@ -5,8 +5,8 @@ export const LINK_FAULTS: readonly PlantedFault[] = [
   {
     name: 'a poll that brings nothing is asked again at once',
     file: 'platform/long-poll.ts',
-    old: '          deps.onGap?.();\n          await clock.sleep(idling.nextMs(), signal);',
-    new: '          deps.onGap?.();',
+    old: '          deps.place?.leave();\n          await clock.sleep(idling.nextMs(), signal);',
+    new: '          deps.place?.leave();',
     needs: ['lost polls'],
   },
   {

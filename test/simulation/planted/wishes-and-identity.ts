@@ -61,7 +61,7 @@ export const WISH_COUNTER_AND_IDENTITY_FAULTS: readonly PlantedFault[] = [
   {
     name: 'a movement is not told of to the platform',
     file: 'attributes/device-attributes.ts',
-    old: 'actuators.control.onState(() => client.report(actuatorValues(deps)));',
+    old: 'actuators.control.onState(() => client.report(ownValues(deps)));',
     new: '',
     needs: [],
   },
