@@ -9,7 +9,7 @@ import { AgentError, messageOf } from '../errors/agent-error.ts';
 import { endedWithin } from '../host/bounded-wait.ts';
 import { checkPulse, checkPulseOver } from './actuator-limits.ts';
 import { ActuatorSlot, type Movement } from './actuator-slot.ts';
-import { ContactWatch } from './contact-watch.ts';
+import { ContactWatches } from './contact-watches.ts';
 import type { ActuatorControlDeps } from './control-deps.ts';
 import { disabledExcluder, Gates } from './gates.ts';
 import { type ActuatorSettings, type ActuatorState, type ActuatorValue, isActive } from './kind/actuator.ts';
@@ -28,7 +28,7 @@ const RETRY_AFTER_MS = 5_000;
 
 export class ActuatorControl {
   /** To be told whenever the platform is heard. */
-  readonly contact: ContactWatch;
+  readonly contact: ContactWatches;
   readonly #deps: ActuatorControlDeps;
   readonly #outputs: ReadonlyMap<string, Output>;
   readonly #gates: Gates;
@@ -47,7 +47,7 @@ export class ActuatorControl {
     this.#outputs = new Map(deps.actuators.map((one) => [one.settings.name, this.#newOutput(one)]));
     records.push(...[...this.#outputs.values()].map(({ slot }) => slot.record));
     this.#safeStates = new SafeStates({ clock, log, onAlarm, move: (slot, movement) => this.#move(slot, movement, this.#closing.signal) });
-    this.contact = new ContactWatch({ outputs: [...this.#outputs.values()], clock });
+    this.contact = new ContactWatches({ outputs: [...this.#outputs.values()], clock });
   }
 
   /** Looks at what the hardware shows, then begins to follow the slots. What does not answer is waited for a few seconds at most. */

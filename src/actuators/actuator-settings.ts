@@ -8,13 +8,14 @@ import { type ActuatorSettings, type ActuatorValue, nearestValue, type SafeState
 const DEADLINE_MS = 5_000;
 
 export function actuatorSettings(config: ActuatorConfig): ActuatorSettings {
-  const { name, limits, interlocks: neverWith, restore, operatorUntil } = config;
+  const { name, limits, interlocks: neverWith, restore, operatorUntil, device } = config;
   const kind = actuatorDefinition(config.kind);
   const valueType = kind.valueType(config);
   const range = kind.holds === undefined ? kind.range?.(config) : undefined;
   const maxPulseMs = kind.maxPulseMs?.(config);
   const nearest = kind.nearest && valueType === 'number' ? (value: number) => kind.nearest?.(config, value) ?? value : undefined;
   return {
+    ...given({ device }),
     ...{ name, valueType, neverWith, restore, operatorUntil, ...(nearest && { nearest }) },
     safe: nearestStates(config.safe, (value) => nearestValue(given({ valueType, nearest }), value)),
     limits: { ...(range && { min: range[0], max: range[1] }), ...limits, ...(maxPulseMs !== undefined && { maxPulseMs }) },

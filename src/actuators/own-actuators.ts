@@ -6,6 +6,7 @@ import type { ActuatorConfig } from '../config/schema/agent-config.ts';
 import { refusal } from '../errors/agent-error.ts';
 import type { ActuatorControl } from './actuator-control.ts';
 import type { Actuators } from './actuators.ts';
+import type { Contact } from './contact-watches.ts';
 
 /** Calls that name an actuator. */
 type NamedCalls = Pick<
@@ -13,7 +14,7 @@ type NamedCalls = Pick<
   'set' | 'release' | 'pulse' | 'check' | 'checkPulse' | 'state' | 'read' | 'settings' | 'foundAtStart' | 'movements'
 >;
 
-export type OwnControl = NamedCalls & Pick<ActuatorControl, 'find' | 'onState' | 'contact'>;
+export type OwnControl = NamedCalls & Pick<ActuatorControl, 'find' | 'onState'> & { readonly contact: Contact };
 
 export interface OwnActuators {
   /** Those of the device that were opened. */
@@ -32,7 +33,7 @@ export function ownActuators({ configs, control }: Pick<Actuators, 'configs' | '
   return {
     configs: own,
     control: {
-      contact: control.contact,
+      contact: control.contact.of(device),
       set: async (name, ...rest) => await control.set(checked(name), ...rest),
       pulse: async (name, ...rest) => await control.pulse(checked(name), ...rest),
       read: async (name, ...rest) => await control.read(checked(name), ...rest),

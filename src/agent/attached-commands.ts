@@ -103,7 +103,7 @@ function openRpc(deps: AttachedCommandsDeps, actuators: OwnActuators): Promise<R
     permissions: ownMethodConfigs(config(), settings.name),
     journalPath: join(device.folder, 'rpc.journal'),
     place: turns.place('rpc'),
-    onContact: () => deps.actuators.control.contact.heard(),
+    onContact: () => actuators.control.contact.heard(),
   });
 }
 

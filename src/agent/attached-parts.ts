@@ -37,7 +37,8 @@ export interface AttachedPartsDeps extends Pick<OpenPartsDeps, 'machine' | 'time
   /** Resolves when the state folder is this agent's alone. */
   readonly expectFolder: () => Promise<void>;
   readonly telemetry: () => Pick<TelemetryPath, 'budget' | 'uploads'>;
-  readonly onAcknowledged: () => void;
+  /** Told that the platform was heard, of the device in a slot. */
+  readonly onHeard: (slot: string) => void;
   /** Commands and attributes of a device, once it has credentials. */
   readonly beside: (device: AttachedDevice, names: DeviceNames, signal: AbortSignal) => Promise<void>;
 }
@@ -62,7 +63,7 @@ export class AttachedParts {
   readonly #deps: AttachedPartsDeps;
 
   private constructor(deps: AttachedPartsDeps, names: DeviceNames, outbox: PatientOutbox, signal: AbortSignal) {
-    const { machine, rightClock: clock, log, platform, config, onAcknowledged } = deps;
+    const { machine, rightClock: clock, log, platform, config } = deps;
     const { files } = machine;
     const { stateFolder } = config();
     this.#deps = deps;
@@ -73,10 +74,13 @@ export class AttachedParts {
       folder: join(stateFolder, 'devices', 'known'),
       credentials: (id) => attachedCredentials(config(), { slot: names.slotOf(id), name: names.nameOf(id), store: platform.store }),
       held: () => platform.held,
+      onAccepted: (id) => {
+        for (const slot of names.slotsOf(id)) deps.onHeard(slot);
+      },
       beside: (device, besideSignal) => deps.beside(device, names, besideSignal),
     });
     const budget = { isSpent: () => deps.telemetry().budget.isSpent() };
-    const shared = { clock, log, budget, onAcknowledged };
+    const shared = { clock, log, budget };
     const settings = (): UploadSettings => {
       const { upload, outbox: kept } = config();
       return { ...upload, ...given({ backlogRatePerS: kept.backlogRatePerS }) };

@@ -123,10 +123,10 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
     await platform.leaveOtherBoard();
     await setFormerQueueAside({ stateFolder: path, files, store: platform.store, log });
   };
-  const onAcknowledged = (): void => hardware.actuators.control.contact.heard();
   const attached = await AttachedParts.open(
     {
-      ...{ machine, log, timeSync, rightClock, config: current, platform, expectFolder, onAcknowledged, telemetry: () => telemetry },
+      ...{ machine, log, timeSync, rightClock, config: current, platform, expectFolder, telemetry: () => telemetry },
+      onHeard: (slot) => hardware.actuators.control.contact.of(slot).heard(),
       beside: runAttachedCommands({
         ...{ config: () => config, platform, clock, files, log, alerts, hardware: () => hardware },
       }),
@@ -138,7 +138,7 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
     ...{ config: current, clock: rightClock, files, log, timeSync, platform, ...given({ onDurable: deps.onDurable, attached }) },
     openOutbox: () =>
       openOutbox({ stateFolder: path, config: gatewayOutbox(config), clock: rightClock, files, log, timeSync, expectFolder }, signal),
-    onAcknowledged,
+    onAcknowledged: () => hardware.actuators.control.contact.heard(),
     observe: (sensor, key, value) => {
       hardware.actuators.rules.take(sensor, key, value);
       attached?.observe(sensor, key, value);

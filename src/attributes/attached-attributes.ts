@@ -77,6 +77,7 @@ export class AttachedAttributes {
       reconcilePeriodMs: () => config().platform.reconcilePeriodMs,
       readBackPeriodMs: attributes.readBackPeriodMs,
       onContact: () => actuators.control.contact.heard(),
+      onQuiet: (ask: () => void) => actuators.control.contact.onQuiet(ask),
     };
     return [...tell, (signal) => runAttributeLoop(loop, signal)];
   }

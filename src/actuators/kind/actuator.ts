@@ -35,6 +35,8 @@ export interface Interlock {
 /** One actuator as the configuration describes it, without its kind. */
 export interface ActuatorSettings {
   readonly name: string;
+  /** Slot of the attached device that it belongs to; the gateway's own without one. */
+  readonly device?: string;
   readonly valueType: 'boolean' | 'number' | 'string';
   readonly limits: ActuatorLimits;
   /** True for a number that the hardware has room for, whatever the limits say; default: for any. */

@@ -24,6 +24,8 @@ export interface AttachedDeviceDeps extends Pick<HostMachine, 'clock' | 'files' 
   readonly provision: (request: ProvisionRequest, signal: AbortSignal) => Promise<ProvisionAnswer>;
   /** Says why no device of this gateway may speak to the platform now, in words. */
   readonly held: () => string | undefined;
+  /** Told of each upload that the platform has accepted. */
+  readonly onAccepted: (id: string) => void;
 }
 
 export interface AttachedDeviceSettings {
@@ -132,6 +134,7 @@ export class AttachedDevice {
       this.#accepted += rows.keys.length;
       this.#lastAcceptedAtMs = this.#deps.clock.monotonicMs();
       this.#refusal = undefined;
+      this.#deps.onAccepted(this.id);
       this.#enter('ready');
     } else if (answer.kind === 'unauthorised' && REFUSES_DEVICE.has(answer.status)) {
       this.#refusal = `the platform refuses it (status ${answer.status}): restore the device there, or remove it here`;

@@ -24,7 +24,6 @@ export interface HeldDevicesDeps extends Pick<HostMachine, 'clock' | 'files'> {
   readonly post: (device: string, rows: EntryColumns, signal: AbortSignal) => Promise<UploadAnswer>;
   readonly settings: () => UploadSettings;
   readonly budget: UploaderDeps['budget'];
-  readonly onAcknowledged: () => void;
 }
 
 interface HeldPlace {
@@ -132,14 +131,14 @@ export class HeldDevices {
   }
 
   async #make(device: string, why: string | undefined): Promise<HeldPlace> {
-    const { files, clock, log, openOutbox, post, settings, budget, onAcknowledged } = this.#deps;
+    const { files, clock, log, openOutbox, post, settings, budget } = this.#deps;
     const folder = join(this.#deps.folder, placeName(device));
     await this.#ending.get(device)?.catch(() => {});
     await files.makeFolder(folder);
     await writeDurably(files, join(folder, NAME_FILE), `${JSON.stringify({ device })}\n`);
     const outbox = await openOutbox(folder);
     const postTelemetry = (rows: EntryColumns, signal: AbortSignal): Promise<UploadAnswer> => post(device, rows, signal);
-    const uploader = new Uploader({ outbox, postTelemetry, clock, log, settings, budget, onAcknowledged });
+    const uploader = new Uploader({ outbox, postTelemetry, clock, log, settings, budget });
     const place: HeldPlace = { folder, outbox, uploader, ended: new AbortController(), why, running: Promise.resolve() };
     this.#places.set(device, place);
     if (why !== undefined) log.warn({ device, why }, 'entries of this device are held apart, and tried there');

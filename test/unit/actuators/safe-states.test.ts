@@ -434,6 +434,21 @@ describe('safe states for a silence', () => {
     expect(shown('main', 'fallback')).toEqual([false, true]);
   });
 
+  it('of an attached device hear that device alone', async () => {
+    await bench.open(relaySettings('heater', silent(false)), relaySettings('pump', { device: 'meter1', ...silent(false) }));
+    const { contact } = bench.control;
+    for (const name of ['heater', 'pump']) await bench.set(name, true);
+    await bench.clock.advance(200_000);
+    contact.heard();
+    contact.of('meter2').heard();
+    await bench.clock.advance(150_000);
+    expect(shown('heater', 'pump')).toEqual([true, false]);
+    contact.of('meter1').heard();
+    await bench.set('pump', true);
+    await bench.clock.advance(200_000);
+    expect(shown('heater', 'pump')).toEqual([false, true]);
+  });
+
   describe('that are on and wait for an off that hangs', () => {
     const fan = relaySettings('fan', { deadlineMs: 10_000, ...silent(false, 60_000) });
     const heater = relaySettings('heater', silent(true, 60_000));
