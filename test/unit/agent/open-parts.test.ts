@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { expect, it, onTestFinished, vi } from 'vitest';
-import { ContactWatch } from '../../../src/actuators/contact-watch.ts';
+import { ContactWatches } from '../../../src/actuators/contact-watches.ts';
 import { Agent } from '../../../src/agent/agent.ts';
 import { type Machine, thisMachine } from '../../../src/agent/machine.ts';
 import { ControlClient } from '../../../src/control-socket/control-client.ts';
@@ -123,7 +123,7 @@ it('what a copied card has waiting is set aside before the outbox is opened, whe
 });
 
 it('an upload that the platform acknowledges counts as contact, for the states that a silence asks for', async () => {
-  const contact = vi.spyOn(ContactWatch.prototype, 'heard');
+  const contact = vi.spyOn(ContactWatches.prototype, 'heard');
   onTestFinished(() => contact.mockRestore());
   // Nothing is answered but telemetry, and before it whose the device is.
   let owner = '{}';
