@@ -27,6 +27,8 @@ export class AttachedControl implements DevicesControl {
   readonly #deps: AttachedControlDeps;
   /** Monotonic ms since when a device without a state of its own is known. */
   readonly #since: number;
+  /** Sensors of each slot. */
+  #counted: { readonly of: AgentConfig['sensors']; readonly counts: ReadonlyMap<string, number> } | undefined;
 
   constructor(deps: AttachedControlDeps) {
     this.#deps = deps;
@@ -141,7 +143,14 @@ export class AttachedControl implements DevicesControl {
   }
 
   #sensors(slots: readonly string[]): number {
-    return this.#deps.config().sensors.filter(({ device, enabled }) => enabled && device !== undefined && slots.includes(device)).length;
+    const { sensors } = this.#deps.config();
+    if (this.#counted?.of !== sensors) {
+      const counts = new Map<string, number>();
+      for (const { device, enabled } of sensors) if (enabled && device !== undefined) counts.set(device, (counts.get(device) ?? 0) + 1);
+      this.#counted = { of: sensors, counts };
+    }
+    const { counts } = this.#counted;
+    return slots.reduce((sum, slot) => sum + (counts.get(slot) ?? 0), 0);
   }
 }
 

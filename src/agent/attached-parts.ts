@@ -154,8 +154,9 @@ export class AttachedParts {
 
   /** Counts of the outbox that the devices share, and of what was lost there and in places of their own. */
   counts(): SharedOutbox {
-    const { heldEntries, thinned, dropped } = this.outbox.status();
-    return { waitingEntries: heldEntries, lostEntries: thinned + dropped + this.held.lostEntries };
+    const { heldEntries, thinned, dropped, oldestMs, fault } = this.outbox.status();
+    const lostEntries = thinned + dropped + this.held.lostEntries;
+    return { waitingEntries: heldEntries, lostEntries, connection: this.uploader.state, ...given({ oldestMs, fault }) };
   }
 
   async #way(): Promise<AttachedWay> {

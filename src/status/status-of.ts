@@ -5,11 +5,13 @@ import type { OutboxStatus } from '../outbox/outbox.ts';
 import type { ContactStatus } from '../platform/contact.ts';
 import type { SensorState } from '../sensors/sampler.ts';
 import type { AdaptedEntries } from '../telemetry/entry-check.ts';
-import { platformStatus } from './platform-status.ts';
-import type { ActuatorStatus, AgentStatus, OutboxSummary, SensorStatus } from './shape/agent-status.ts';
+import { type PlatformSources, platformStatus } from './platform-status.ts';
+import type { ActuatorStatus, AgentStatus, ConnectionStatus, OutboxSummary, SensorStatus } from './shape/agent-status.ts';
 import { type DeviceStatus, deviceAlerts, devicesSummary, type SharedOutbox } from './shape/device-status.ts';
 
 type Known = Omit<AgentStatus, 'alerts' | 'platform' | 'outbox' | 'adapted' | 'sensors' | 'actuators' | 'devices'>;
+
+type Delivery = Pick<PlatformSources, 'connection' | 'outbox'>;
 
 /** A sensor or an actuator as the configuration assigns it to an attached device. */
 interface Assigned {
@@ -36,10 +38,11 @@ export interface StatusSources {
 export function agentStatus(sources: StatusSources): AgentStatus {
   const { known, contact, uploadIntervalMs, adapted, sensors, actuators, config, alerts } = sources;
   const devices = sources.devices && devicesSummary(sources.devices, sources.devicesOutbox);
-  const outbox = outboxSummary(sources.outbox);
+  const shared = sources.devicesOutbox;
+  const outbox = { ...outboxSummary(sources.outbox), ...given({ fault: sources.outbox.fault ?? shared?.fault }) };
   const seen = {
     ...known,
-    platform: platformStatus({ ...known, contact, outbox, uploadIntervalMs }),
+    platform: platformStatus({ ...known, ...deliveryOf(known.connection, outbox, shared), contact, uploadIntervalMs }),
     outbox,
     adapted,
     sensors: ofDevices(sensors.map(sensorStatus), config?.sensors),
@@ -51,6 +54,20 @@ export function agentStatus(sources: StatusSources): AgentStatus {
   return {
     ...seen,
     alerts: [...new Set([...contactAlert, ...alerts, ...(devices === undefined ? [] : deviceAlerts(devices)), ...derivedAlerts(seen)])],
+  };
+}
+
+/** The delivery that is behind, of the gateway's entries and of those that attached devices share. */
+function deliveryOf(connection: ConnectionStatus, outbox: OutboxSummary, shared: SharedOutbox | undefined): Delivery {
+  if (shared === undefined) return { connection, outbox };
+  const isWell = connection.state === 'idle' || connection.state === 'sending';
+  const oldest = [outbox.oldestTs, shared.oldestMs].filter((ts) => ts !== undefined);
+  return {
+    connection: isWell ? shared.connection : connection,
+    outbox: {
+      heldEntries: outbox.heldEntries + shared.waitingEntries,
+      ...given({ oldestTs: oldest.length === 0 ? undefined : Math.min(...oldest) }),
+    },
   };
 }
 

@@ -1,5 +1,6 @@
 /** Status of attached devices, and the one sentence about each of them: command line, doctor, alerts and page all say it in these words. */
 import { given } from '../../host/given.ts';
+import type { ConnectionStatus } from './agent-status.ts';
 
 /** `removed`: taken out of the configuration; what it still holds is delivered. */
 export const DEVICE_STATES = ['blocked', 'unidentified', 'provisioning', 'removed', 'ready'] as const;
@@ -125,9 +126,17 @@ export interface SharedOutbox {
   readonly waitingEntries: number;
   /** Entries that were thinned or dropped, in all of them. */
   readonly lostEntries: number;
+  /** UTC epoch ms of the oldest entry that waits in the shared one. */
+  readonly oldestMs?: number;
+  /** Present while the disk takes no entries there: the system's code. */
+  readonly fault?: string;
+  readonly connection: Pick<ConnectionStatus, 'state' | 'reason'>;
 }
 
-export function devicesSummary(devices: readonly DeviceStatus[], shared?: SharedOutbox): DevicesSummary {
+export function devicesSummary(
+  devices: readonly DeviceStatus[],
+  shared?: Pick<SharedOutbox, 'waitingEntries' | 'lostEntries'>,
+): DevicesSummary {
   const sum = (what: 'heldEntries' | 'acceptedEntries'): number => devices.reduce((all, device) => all + device[what], 0);
   const count = (state: DeviceState): number => devices.filter((device) => device.state === state).length;
   const byState = Object.fromEntries(DEVICE_STATES.map((state) => [state, count(state)])) as Record<DeviceState, number>;

@@ -91,3 +91,26 @@ it('says which device a sensor and an output are of, and raises an alert for a b
   expect(seen.alerts).toEqual([expect.stringMatching(/^device gateway-7 meter2: blocked/)]);
   await fixture.remove();
 });
+
+it('is up to date only when what attached devices share is, too', async () => {
+  const fixture = await OutboxFixture.make();
+  const opened = await fixture.open();
+  await drain(opened);
+  const seen = (devicesOutbox: StatusSources['devicesOutbox']) =>
+    agentStatus({
+      known: { connection: { state: 'idle' }, timeSynchronised: true, wallMs: 3_600_000 } as StatusSources['known'],
+      ...{ contact: REACHED, uploadIntervalMs: 0, outbox: opened.status(), adapted: { renamed: 0, retimed: 0, asText: 0 } },
+      ...{ sensors: [], actuators: [], devices: [attachedDevice()], devicesOutbox, alerts: [] },
+    });
+  const shared = { waitingEntries: 0, lostEntries: 0, connection: { state: 'idle' } } as const;
+  expect(seen(shared).platform.words).toBe('up to date');
+  expect(seen({ ...shared, waitingEntries: 7, oldestMs: 0 }).platform.words).toContain('7 entries wait, the oldest for 1h');
+  expect(seen({ ...shared, connection: { state: 'backing-off', reason: 'they are being provisioned' } }).platform).toMatchObject({
+    verdict: 'waiting',
+    words: 'the platform is reached, and readings are kept: they are being provisioned',
+  });
+  const lost = seen({ ...shared, lostEntries: 3, fault: 'ENOSPC' });
+  expect(lost.devices?.words).toContain('3 entries were lost');
+  expect(lost.outbox.fault).toBe('ENOSPC');
+  await fixture.remove();
+});
