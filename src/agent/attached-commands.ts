@@ -18,8 +18,8 @@ import type { HostMachine } from '../host/machine.ts';
 import type { DeviceApi } from '../platform/device-api.ts';
 import { PollTurns } from '../platform/poll-turns.ts';
 import type { AttachedDevice } from '../provisioning/attached/attached-device.ts';
+import { gatewayName } from '../provisioning/attached/attached-settings.ts';
 import type { DeviceNames } from '../provisioning/attached/device-names.ts';
-import type { PlatformConnection } from '../provisioning/platform-connection.ts';
 import { RpcService } from '../rpc/rpc-service.ts';
 import type { Sampler, SensorState } from '../sensors/sampler.ts';
 import { actuatorStatus, sensorStatus } from '../status/status-of.ts';
@@ -166,7 +166,7 @@ function logOf({ log, device: { name: device } }: AttachedCommandsDeps): Log {
 
 export interface RunAttachedDeps
   extends Omit<AttachedCommandsDeps, 'device' | 'settings' | 'actuators' | 'locked' | 'sampler' | 'turns' | 'gateway' | 'serialNumber'> {
-  readonly platform: Pick<PlatformConnection, 'deviceName'>;
+  readonly platform: Parameters<typeof gatewayName>[0];
   readonly hardware: () => Pick<HardwareParts, 'actuators' | 'sampler'>;
 }
 
@@ -181,7 +181,7 @@ export function runAttachedCommands(deps: RunAttachedDeps) {
       {
         ...{ ...deps, device, settings, actuators, sampler, turns },
         locked: () => actuators.lockout.locked,
-        gateway: () => deps.platform.deviceName,
+        gateway: () => gatewayName(deps.platform, deps.config().provisioning?.deviceName),
         serialNumber: () => names.serialNumberOf(device.id),
       },
       signal,

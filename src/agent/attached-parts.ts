@@ -73,7 +73,7 @@ export class AttachedParts {
       ...{ names, log, files, placeName, clock, randomBytes: machine.randomBytes, board: platform.board },
       folder: join(stateFolder, 'devices', 'known'),
       credentials: (id) => attachedCredentials(config(), { slot: names.slotOf(id), name: names.nameOf(id), store: platform.store }),
-      held: () => platform.held,
+      held: () => platform.heldBoard,
       onAccepted: (id) => {
         for (const slot of names.slotsOf(id)) deps.onHeard(slot);
       },

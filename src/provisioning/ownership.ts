@@ -51,6 +51,11 @@ export class IdentityOwnership {
     if (replacedBy !== undefined) this.#standBack();
   }
 
+  /** Why another board is this device now, in words; undefined while that is not known. */
+  get replaced(): string | undefined {
+    return this.#held;
+  }
+
   /** Why this board must not send, in words; known from the first moment of a start. */
   get held(): string | undefined {
     return this.#held ?? (this.#isSettled || this.#isUnwilling ? undefined : NOT_ASKED_YET);

@@ -81,7 +81,7 @@ export class PlatformConnection {
     this.#http = this.#open({ settings: { url: this.#config.platform.url } });
     this.attached = new SharedConnections(deps.machine.connect, ATTACHED_SOCKETS);
     const inUse = { deviceApi: () => this.#http, token: () => this.#credentials?.token };
-    this.deviceApi = tokenAwareDeviceApi({ ...inUse, held: () => this.held });
+    this.deviceApi = tokenAwareDeviceApi({ ...inUse, held: () => this.#held });
     // The token may have been rotated: that question too is asked with whichever token works.
     this.#askingApi = tokenAwareDeviceApi({ ...inUse, held: () => undefined });
   }
@@ -232,8 +232,12 @@ export class PlatformConnection {
     return new HttpDeviceApi({ ...settings, clock, connect, contact: this.contact, pace: this.pace, onPlatformDate, token });
   }
 
-  /** Why this gateway must not send now, in words. */
-  get held(): string | undefined {
+  /** Why no device of this board may send, in words: it is another board's card. A token of the gateway that is refused is the gateway's alone. */
+  get heldBoard(): string | undefined {
+    return this.#credentials?.held ?? this.#ownership?.replaced;
+  }
+
+  get #held(): string | undefined {
     if (this.#credentials === undefined) return 'this device has no credentials yet';
     return this.#credentials.held ?? this.#ownership?.held;
   }

@@ -16,6 +16,8 @@ const REQUESTS_A_MINUTE = 200;
 const OF_A_DEVICE = 15;
 /** To a host that answers nothing good: one in two seconds, sustained for five minutes. */
 const FAILING_IN_FIVE = 150;
+/** Requests of a device that are under way when the platform goes. */
+const UNDER_WAY = 3;
 /** So many are kept before the older ones are judged and forgotten: a year of polls is three million. */
 const MAX_KEPT = 20_000;
 
@@ -45,7 +47,7 @@ export class Requests {
     const failed = this.#kept.filter((request) => request.failed);
     this.#faults.push(
       ...tooMany(this.#kept, REQUESTS_A_MINUTE + this.attached * OF_A_DEVICE, MINUTE_MS),
-      ...tooMany(failed, FAILING_IN_FIVE, 5 * MINUTE_MS).map((one) => `failing ones: ${one}`),
+      ...tooMany(failed, FAILING_IN_FIVE + this.attached * UNDER_WAY, 5 * MINUTE_MS).map((one) => `failing ones: ${one}`),
     );
     this.#kept = this.#kept.filter(({ atMs }) => atMs >= untilMs);
   }

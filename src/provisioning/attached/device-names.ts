@@ -176,14 +176,16 @@ export class DeviceNames {
       return false;
     }
     const id = this.#idFor(slot, serialNumber);
-    if (id === undefined || id === before) return false;
+    if (id === undefined) return false;
     if (!this.#known.has(id)) {
-      // The first device of a slot takes nobody's place.
-      if (before !== undefined && !this.#mayReplace(slot.name)) return false;
+      // The first device of a slot takes nobody's place, and one that was forgotten takes its own.
+      if (before !== undefined && before !== id && !this.#mayReplace(slot.name)) return false;
       if (this.#known.size >= MAX_KNOWN) return false;
       this.#known.set(id, { name: id, serialNumber });
+      this.#save();
     }
     this.#waiting.delete(slot.name);
+    if (id === before) return false;
     this.#inSlot.set(slot.name, id);
     this.#deps.log.info({ slot: slot.name, device: id, serialNumber, before }, 'a device was identified by its serial number');
     this.#save();
