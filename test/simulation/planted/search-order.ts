@@ -2,6 +2,7 @@
  * In which order worlds are searched for a planted fault: of those that are drawn as always the few that have most of what it takes to show it and
  * are short; then directed ones, an hour long, in which nothing else happens; then all others.
  */
+import { attachedOf } from '../attached-devices.ts';
 import { Chance } from '../chance.ts';
 import { CALM_MS } from '../live.ts';
 import { type PlanOptions, planOf } from '../plan.ts';
@@ -77,5 +78,12 @@ function namesOf(seed: number): ReadonlySet<string> {
     ...(lockout ? ['lockout'] : []),
     ...(smallOutbox ? ['small outbox'] : []),
     ...(provisionsOf(seed) === 'not' ? [] : ['provisions']),
+    ...attachedNames(seed),
   ]);
+}
+
+function attachedNames(seed: number): readonly string[] {
+  const slots = attachedOf(seed);
+  const hasRelays = slots.some(({ relay }) => relay !== undefined);
+  return [...(slots.length > 1 ? ['attached devices'] : []), ...(slots.length > 1 && hasRelays ? ['attached relays'] : [])];
 }
