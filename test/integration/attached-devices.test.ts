@@ -1,5 +1,5 @@
 /** One gateway with several devices on the platform: the whole agent, provisioning them by itself, against the local platform. */
-import { rename, writeFile } from 'node:fs/promises';
+import { readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { LocalPlatform } from '../../src/local-platform/local-platform.ts';
@@ -139,5 +139,39 @@ describe('attached devices', () => {
     expect(rotated.err + rotated.out).not.toContain(taken.accessToken);
     await expect.poll(() => values('shed taken', 'count').length, PATIENCE).toBeGreaterThan(0);
     expect((await board.command(['devices', 'remove', 'shed free', '--yes'])).exitCode).toBe(0);
+  }, 60_000);
+
+  it('go on while the platform refuses the gateway', async () => {
+    const board = await gateway('mill', ['meter'], 'devices: [{ name: meter }]');
+    await show(board, 'meter', { count: 1 });
+    board.start();
+    await expect.poll(() => values('mill meter', 'count').length, PATIENCE).toBeGreaterThan(0);
+    const own = platform.state.registry.byName('mill');
+    if (own === undefined) throw new Error('it is not there');
+    platform.state.registry.devices.put({ ...own, accessToken: 'changed-at-the-platform' });
+    await board.stop();
+    await show(board, 'meter', { count: 2 });
+    board.start();
+    await expect.poll(() => values('mill meter', 'count'), PATIENCE).toContain(2);
+  }, 60_000);
+
+  it('that are taken out of the configuration get what they still hold', async () => {
+    const board = await gateway('farm', ['one', 'two'], 'devices: [{ name: one }, { name: two }]');
+    await show(board, 'one', { count: 1 });
+    await show(board, 'two', { count: 1 });
+    board.start();
+    await expect.poll(() => values('farm two', 'count').length, PATIENCE).toBeGreaterThan(0);
+    const two = platform.state.registry.byName('farm two');
+    if (two === undefined) throw new Error('it is not there');
+    platform.state.registry.devices.put({ ...two, accessToken: 'changed-at-the-platform' });
+    await show(board, 'two', { count: 7 });
+    await expect.poll(() => board.log, PATIENCE).toContain('an attached device is blocked');
+    await new Promise((resolve) => setTimeout(resolve, 3_000));
+    await board.stop();
+    const config = await readFile(board.configFile, 'utf8');
+    await writeFile(board.configFile, config.replace(', { name: two }', '').replace(/^ {2}- \{ name: two.*\n/m, ''));
+    platform.state.registry.devices.put({ ...two });
+    board.start();
+    await expect.poll(() => values('farm two', 'count'), PATIENCE).toContain(7);
   }, 60_000);
 });
