@@ -97,7 +97,12 @@ async function drainFigures(sink: Sink): Promise<Record<string, number>> {
   const backlog = { entries: Number(flags.entries), keySets: KEY_SETS };
   const drain = await measureDrain(sink, { ...backlog, devices });
   const drainFew = await measureDrain(sink, { ...backlog, devices: few });
-  return { drainedPerSecond: rounded(drain, 0), drainRatioOneDevice: rounded(drain / drainFew, 2) };
+  return {
+    drainedPerSecond: rounded(drain.perSecond, 0),
+    drainRatioOneDevice: rounded(drain.perSecond / drainFew.perSecond, 2),
+    drainCpuSecondsPerMillion: rounded(drain.cpuSecondsPerMillion, 1),
+    drainCpuRatioOneDevice: rounded(drainFew.cpuSecondsPerMillion / drain.cpuSecondsPerMillion, 2),
+  };
 }
 
 async function loadFigures(sink: Sink): Promise<Record<string, number>> {
