@@ -63,15 +63,24 @@ export class FanOut {
   async post(rows: EntryColumns, signal: AbortSignal): Promise<UploadAnswer> {
     const settling = this.#deps.devices.settling();
     if (settling !== undefined) return { kind: 'busy', status: 0, text: settling };
-    const open = rows.where((row) => !this.#settled.has(rows.sequences[row] as number));
+    const isNew = this.#settled.size === 0;
+    const open = isNew ? rows : rows.where((row) => !this.#settled.has(rows.sequences[row] as number));
     const parts = [...open.byDevice()].map(([device, own]): Part => ({ device, rows: own }));
-    const answer = await this.#postParts(parts, signal);
-    if (answer.kind !== 'accepted') return answer;
-    for (const sequence of rows.sequences) this.#settled.delete(sequence);
-    return answer;
+    const done: Part[] = [];
+    let isOver = false;
+    try {
+      const answer = await this.#postParts(parts, done, signal);
+      isOver = answer.kind === 'accepted';
+      return answer;
+    } finally {
+      // A window that is over, as most are at once, needs no account of its rows.
+      if (!isOver) for (const { rows: own } of done) for (const sequence of own.sequences) this.#settled.add(sequence);
+      else if (!isNew) for (const sequence of rows.sequences) this.#settled.delete(sequence);
+    }
   }
 
-  async #postParts(parts: readonly Part[], signal: AbortSignal): Promise<UploadAnswer> {
+  /** @param done Gets the parts that have arrived, or lie in a place of their own. */
+  async #postParts(parts: readonly Part[], done: Part[], signal: AbortSignal): Promise<UploadAnswer> {
     const failed: { readonly part: Part; readonly answer: FailingAnswer }[] = [];
     let isReached = false;
     const first = this.#timesAway % Math.max(1, parts.length);
@@ -81,7 +90,7 @@ export class FanOut {
     const postNext = async (): Promise<void> => {
       for (let part = waiting.shift(); part !== undefined && !signal.aborted; part = waiting.shift()) {
         const answer = await this.#postPart(part, signal);
-        if (answer === undefined || answer.kind === 'accepted') this.#settle(part);
+        if (answer === undefined || answer.kind === 'accepted') done.push(part);
         if (answer?.kind === 'accepted') isReached = true;
         else if (answer !== undefined) failed.push({ part, answer });
         if (isLost()) return;
@@ -95,9 +104,9 @@ export class FanOut {
     if (this.#isAway) return this.#away(failed.map(({ answer }) => answer));
     for (const { part, answer } of failed) {
       await this.#deps.held.move(part.device, part.rows, reasonFor(answer), signal);
-      this.#settle(part);
+      done.push(part);
     }
-    return waiting.length === 0 ? ACCEPTED : this.#postParts(waiting, signal);
+    return waiting.length === 0 ? ACCEPTED : this.#postParts(waiting, done, signal);
   }
 
   /** Resolves to undefined when the rows went to the device's own place, untried. */
@@ -113,10 +122,6 @@ export class FanOut {
       if (answer.kind !== 'accepted') return answer;
     }
     return ACCEPTED;
-  }
-
-  #settle({ rows }: Part): void {
-    for (const sequence of rows.sequences) this.#settled.add(sequence);
   }
 
   /** Nobody was reached. When that is a matter of time, the next window may take longer. */

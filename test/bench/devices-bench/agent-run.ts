@@ -17,7 +17,7 @@ const KEYS = 10;
 const HOSTS = 4;
 /** Ticks of /proc/<pid>/stat in a second. */
 const TICKS = 100;
-const GATEWAY_TOKEN = 'token-of-the-gateway';
+export const GATEWAY_TOKEN = 'token-of-the-gateway';
 /** Fields of it behind the program's name and before its time as user and as system. */
 const FIELDS_BEFORE_TIME = 11;
 
@@ -30,6 +30,10 @@ export interface Setting {
   readonly meters: number;
   readonly period: string;
   readonly uploadInterval: string;
+  /** Program and its first arguments; default: the bundle's launcher. */
+  readonly program?: readonly [string, ...string[]];
+  /** File to which the agent writes what became durable. */
+  readonly appendRecord?: string;
 }
 
 export interface Arrived {
@@ -120,7 +124,7 @@ export async function writeConfig(setting: Setting): Promise<string> {
 }
 
 function deviceConfig(at: number): object {
-  return { name: deviceName(at), deviceName: deviceName(at), accessToken: `token-of-${deviceName(at)}` };
+  return { name: deviceName(at), deviceName: deviceName(at), accessToken: tokenOf(deviceName(at)) };
 }
 
 /** Name of the slot and on the platform: the device of its entries. */
@@ -128,13 +132,20 @@ export function deviceName(at: number): string {
   return `device${at}`;
 }
 
+export function tokenOf(device: string): string {
+  return `token-of-${device}`;
+}
+
 function boardSocket(folder: string): string {
   return join(folder, 'board.sock');
 }
 
 /** The board that fits a configuration, until the returned function is called. */
-export async function startBoard({ folder }: Setting, config: string): Promise<() => Promise<void>> {
-  const child = spawn(LAUNCHER, ['board', '--socket', boardSocket(folder), '--fit', config], { stdio: ['ignore', 'pipe', 'inherit'] });
+export async function startBoard({ folder, program = [LAUNCHER] }: Setting, config: string): Promise<() => Promise<void>> {
+  const [command, ...words] = program;
+  const child = spawn(command, [...words, 'board', '--socket', boardSocket(folder), '--fit', config], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   await Promise.race([once(child.stdout, 'data'), diesFirst(child, 'the board')]);
   return () => end(child);
 }
@@ -149,9 +160,11 @@ export interface RunningAgent {
   stop(): Promise<void>;
 }
 
-export function startAgent({ folder }: Setting, config: string): RunningAgent {
+export function startAgent({ folder, program = [LAUNCHER], appendRecord }: Setting, config: string): RunningAgent {
   const startedMs = monotonicMs();
-  const child = spawn(LAUNCHER, ['run', '--config', config], {
+  const [command, ...words] = program;
+  const record = appendRecord === undefined ? [] : ['--record-appends', appendRecord];
+  const child = spawn(command, [...words, 'run', '--config', config, ...record], {
     stdio: ['ignore', 'ignore', 'inherit'],
     env: { ...process.env, NODE_OPTIONS: '--expose-gc', XDG_CACHE_HOME: CACHE },
   });
