@@ -14,7 +14,7 @@ import type { AgentLog } from '../host/log.ts';
 import { keepRunning } from '../host/loops.ts';
 import { StateFile } from '../host/state-file.ts';
 import { openOutbox } from '../outbox/open-outbox.ts';
-import type { PatientOutbox } from '../outbox/outbox.ts';
+import type { BatchLimits, PatientOutbox } from '../outbox/outbox.ts';
 import { HttpDeviceApi } from '../platform/http-device-api.ts';
 import { requestProvisioning } from '../platform/provision-request.ts';
 import { attachedContact, attachedPace } from '../provisioning/attached/attached-contact.ts';
@@ -90,7 +90,7 @@ export class AttachedParts {
       folder: join(stateFolder, 'devices', 'held'),
       openOutbox: (folder) => openOutbox({ ...outboxDeps(deps), stateFolder: folder, config: heldOutbox(config()) }, signal),
     });
-    const fanOut = new FanOut({ clock, devices: this.devices, held: this.held, maxEntries: () => settings().maxBatchEntries });
+    const fanOut = new FanOut({ clock, devices: this.devices, held: this.held, limits: () => postLimits(settings()) });
     this.uploader = new Uploader({
       ...{ ...shared, outbox, settings: () => inWindows(settings()) },
       postTelemetry: (rows, postSignal) => deps.telemetry().uploads.measure(() => fanOut.post(rows, postSignal)),
@@ -188,6 +188,10 @@ function heldOutbox({ outbox, devices }: Pick<AgentConfig, 'outbox' | 'devices'>
 
 function shareOf({ maxBytes }: OutboxConfig, share: number): number {
   return Math.max(MIN_BYTES, Math.floor(maxBytes * share));
+}
+
+function postLimits({ maxBatchEntries, maxBatchBytes }: UploadSettings): BatchLimits {
+  return { maxEntries: maxBatchEntries, maxBytes: maxBatchBytes };
 }
 
 function inWindows(settings: UploadSettings): UploadSettings {

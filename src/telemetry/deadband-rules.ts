@@ -36,8 +36,8 @@ export interface DeadbandRulesDeps {
 }
 
 interface KeyState {
-  /** The name under which it was told. */
-  readonly key: string;
+  /** Device and name under which it was told. */
+  readonly place: StatePlace;
   reported?: { readonly value: JsonValue; readonly atMs: number };
   /** The newest change that came too soon after the last report. */
   waiting?: { readonly sample: Sample; readonly value: JsonValue };
@@ -84,33 +84,34 @@ export class DeadbandRules {
   #evaluate(sample: Sample): TelemetryEntry[] {
     const rules = this.#deps.rulesFor(sample.sensor, sample.key) ?? {};
     const key = rules.rename ?? sample.key;
-    const state = this.#stateOf(sample, key);
+    const place = { device: this.#deps.deviceOf?.(sample.sensor) ?? 'self', key };
+    const state = this.#stateOf(sample, place);
     const value = rounded(sample.value, rules);
     // Infinity is no value and says nothing about any limit.
     if (typeof value === 'number' && !Number.isFinite(value)) return [];
     this.#deps.observe?.({ ...sample, key, value });
-    const over = this.#alarmsOver(sample, key, state, rules);
+    const over = this.#alarmsOver(sample, place, state, rules);
     if (rules.report === false) return over;
-    const alarmPlace = this.#alarmPlace(sample, key);
+    const alarmPlace = placeText(alarmOf(place));
     const wasRaised = state.thresholds.isRaised || this.#deps.standing?.has(alarmPlace) === true;
     const alarm = isNumber(value) && sample.isPart !== true ? state.thresholds.evaluate(value, rules.alarms ?? []) : undefined;
     if (alarm !== undefined) {
       this.#note(state, sample, value);
       // That all is well, said for the first time, is no alarm.
-      const entry = this.#entryOf(sample, key, value, wasRaised || state.thresholds.isRaised ? 'alarm' : 'regular');
+      const entry = toEntry(sample, place, value, wasRaised || state.thresholds.isRaised ? 'alarm' : 'regular');
       this.#deps.standing?.note(alarmPlace, { sensor: sample.sensor, reading: sample.key }, state.thresholds.isRaised);
       const tooMany = this.#deps.standing?.takeTooMany() ?? [];
       const forgotten = tooMany.map((gone) => toEntry(sample, placeOf(gone), ALARM_REMOVED, 'alarm'));
-      return [...over, entry, { ...entry, key: alarmKey(key), value: alarm }, ...forgotten];
+      return [...over, entry, { ...entry, ...alarmOf(place), value: alarm }, ...forgotten];
     }
-    return [...over, ...this.#worthReporting(sample, key, value, state, rules)];
+    return [...over, ...this.#worthReporting(sample, value, state, rules)];
   }
 
   /** Alarms of this reading that stand at the platform under an earlier name of it, or that nothing watches any more. */
-  #alarmsOver(sample: Sample, key: string, state: KeyState, rules: KeyRules): TelemetryEntry[] {
+  #alarmsOver(sample: Sample, place: StatePlace, state: KeyState, rules: KeyRules): TelemetryEntry[] {
     const { standing } = this.#deps;
     if (standing === undefined) return [];
-    const alarmPlace = this.#alarmPlace(sample, key);
+    const alarmPlace = placeText(alarmOf(place));
     standing.seen(alarmPlace);
     const others = standing.takeOthersOf(sample.sensor, sample.key, alarmPlace);
     const isWatched = rules.report !== false && (rules.alarms ?? []).length > 0;
@@ -119,10 +120,12 @@ export class DeadbandRules {
       standing.note(gone, { sensor: sample.sensor }, false);
       state.thresholds = new AlarmThresholds();
     }
-    return [...others, ...unwatched].map((gone) => toEntry(sample, placeOf(gone), ALARM_CLEAR, 'alarm'));
+    // What was told before its device was known is that device's, and goes on.
+    const told = [...others, ...unwatched].map(placeOf).filter(({ device }) => !device.startsWith('?'));
+    return told.map((gone) => toEntry(sample, gone, ALARM_CLEAR, 'alarm'));
   }
 
-  #worthReporting(sample: Sample, key: string, value: JsonValue, state: KeyState, rules: KeyRules): TelemetryEntry[] {
+  #worthReporting(sample: Sample, value: JsonValue, state: KeyState, rules: KeyRules): TelemetryEntry[] {
     if (!isWorthReporting(state, value, sample.monotonicMs, rules)) {
       // Back within the deadband: what waited is no longer the newest state.
       dropWaiting(state);
@@ -138,31 +141,18 @@ export class DeadbandRules {
       return [];
     }
     this.#note(state, sample, value);
-    return [this.#entryOf(sample, key, value, 'regular')];
+    return [toEntry(sample, state.place, value, 'regular')];
   }
 
   #reportWaiting(state: KeyState): void {
-    const { key, waiting } = state;
+    const { place, waiting } = state;
     if (waiting === undefined) return;
     const { sample, value } = waiting;
     dropWaiting(state);
     if (this.#deps.rulesFor(sample.sensor, sample.key)?.report === false) return;
     // The interval counts from the report, not from the sample that waited for it.
     state.reported = { value, atMs: Math.max(sample.monotonicMs, this.#deps.clock.monotonicMs()) };
-    this.#deps.report([this.#entryOf(sample, key, value, 'regular')]);
-  }
-
-  #deviceOf(sensor: string): string {
-    return this.#deps.deviceOf?.(sensor) ?? 'self';
-  }
-
-  /** Name of the place of a reading's alarm. */
-  #alarmPlace({ sensor }: Sample, key: string): string {
-    return placeText({ device: this.#deviceOf(sensor), key: alarmKey(key) });
-  }
-
-  #entryOf(sample: Sample, key: string, value: JsonValue, entryClass: TelemetryEntry['class']): TelemetryEntry {
-    return toEntry(sample, { device: this.#deviceOf(sample.sensor), key }, value, entryClass);
+    this.#deps.report([toEntry(sample, place, value, 'regular')]);
   }
 
   #note(state: KeyState, sample: Sample, value: JsonValue): void {
@@ -170,13 +160,13 @@ export class DeadbandRules {
     dropWaiting(state);
   }
 
-  #stateOf(sample: Sample, key: string): KeyState {
+  #stateOf(sample: Sample, place: StatePlace): KeyState {
     const id = `${sample.sensor}\n${sample.key}`;
     const known = this.#states.get(id);
-    // Under another name nothing of it was told yet.
-    const isRenamed = known !== undefined && known.key !== key;
+    // Under another name, or of another device, nothing of it was told yet.
+    const isRenamed = known !== undefined && placeText(known.place) !== placeText(place);
     if (isRenamed) this.#reportWaiting(known);
-    const state = known === undefined || isRenamed ? { key, thresholds: new AlarmThresholds() } : known;
+    const state = known === undefined || isRenamed ? { place, thresholds: new AlarmThresholds() } : known;
     // The one that was read longest ago comes first.
     this.#states.delete(id);
     this.#states.set(id, state);
@@ -189,8 +179,8 @@ export class DeadbandRules {
   }
 }
 
-function alarmKey(key: string): string {
-  return `${key}_alarm`;
+function alarmOf({ device, key }: StatePlace): StatePlace {
+  return { device, key: `${key}_alarm` };
 }
 
 function isNumber(value: JsonValue): value is number | bigint {

@@ -109,6 +109,7 @@ export class AttachedLives {
       folder: `${FOLDER}/known`,
       credentials: (id) => ({ provisioning: { ...provisioning, deviceName: names.nameOf(id), secret } }),
       held: () => undefined,
+      onAccepted: () => {},
       beside: async () => {},
     });
     devices.open({

@@ -10,7 +10,7 @@
  */
 import { withinMs } from '../../host/bounded-wait.ts';
 import type { Clock } from '../../host/clock.ts';
-import type { EntryColumns } from '../../outbox/outbox.ts';
+import type { BatchLimits, EntryColumns } from '../../outbox/outbox.ts';
 import type { UploadAnswer } from '../../platform/device-api.ts';
 import { reasonFor } from '../answers/upload-waits.ts';
 
@@ -28,13 +28,18 @@ export interface FanOutDeps {
     /** Resolves when the rows are durable in the device's own place. */
     readonly move: (device: string, rows: EntryColumns, why: string | undefined, signal: AbortSignal) => Promise<void>;
   };
-  /** Most entries of one post. */
-  readonly maxEntries: () => number;
+  /** Largest post. */
+  readonly limits: () => BatchLimits;
 }
 
 interface Part {
   readonly device: string;
   readonly rows: EntryColumns;
+}
+
+interface Failed {
+  readonly part: Part;
+  readonly answer: FailingAnswer;
 }
 
 /** Requests side by side: as many as there are sockets. */
@@ -81,7 +86,7 @@ export class FanOut {
 
   /** @param done Gets the parts that have arrived, or lie in a place of their own. */
   async #postParts(parts: readonly Part[], done: Part[], signal: AbortSignal): Promise<UploadAnswer> {
-    const failed: { readonly part: Part; readonly answer: FailingAnswer }[] = [];
+    const failed: Failed[] = [];
     let isReached = false;
     const first = this.#timesAway % Math.max(1, parts.length);
     const waiting = [...parts.slice(first), ...parts.slice(0, first)];
@@ -102,6 +107,7 @@ export class FanOut {
     if (!this.#isAway && failed.length < parts.length) this.#boundMs = FIRST_BOUND_MS;
     if (signal.aborted) return failed[0]?.answer ?? { kind: 'busy', text: 'the upload was ended' };
     if (this.#isAway) return this.#away(failed.map(({ answer }) => answer));
+    if (!(await this.#tryAlone(failed, done, signal))) return this.#away(failed.map(({ answer }) => answer));
     for (const { part, answer } of failed) {
       await this.#deps.held.move(part.device, part.rows, reasonFor(answer), signal);
       done.push(part);
@@ -109,15 +115,33 @@ export class FanOut {
     return waiting.length === 0 ? ACCEPTED : this.#postParts(waiting, done, signal);
   }
 
+  /**
+   * Tries once more, one after the other, what was too slow beside others: on a slow line all of them are. Takes what passes from `failed`.
+   * Resolves to false when the first of them reaches nobody any more.
+   */
+  async #tryAlone(failed: Failed[], done: Part[], signal: AbortSignal): Promise<boolean> {
+    const slow = failed.filter(({ answer }) => answer.kind === 'busy' && answer.status === undefined);
+    if (slow.length < 2) return true;
+    let isReached = false;
+    for (const one of slow) {
+      const answer = await this.#postPart(one.part, signal);
+      if (answer === undefined || answer.kind === 'accepted') {
+        failed.splice(failed.indexOf(one), 1);
+        done.push(one.part);
+        isReached = true;
+      } else if (!isReached) return false;
+    }
+    return true;
+  }
+
   /** Resolves to undefined when the rows went to the device's own place, untried. */
   async #postPart({ device, rows }: Part, signal: AbortSignal): Promise<UploadAnswer | undefined> {
-    const { clock, devices, held, maxEntries } = this.#deps;
+    const { clock, devices, held } = this.#deps;
     if (held.isHeld(device)) {
       await held.move(device, rows, undefined, signal);
       return undefined;
     }
-    for (let from = 0; from < rows.length; from += maxEntries()) {
-      const piece = rows.length <= maxEntries() ? rows : rows.part(from, from + maxEntries());
+    for (const piece of piecesOf(rows, this.#deps.limits())) {
       const answer = await withinMs(clock, this.#boundMs, (bounded) => devices.post(device, piece, bounded), signal);
       if (answer.kind !== 'accepted') return answer;
     }
@@ -130,6 +154,18 @@ export class FanOut {
     this.#timesAway += 1;
     return answers.find(({ kind }) => kind === 'portal') ?? (answers[0] as FailingAnswer);
   }
+}
+
+/** The rows in posts within the limits, at least one row each. */
+function* piecesOf(rows: EntryColumns, limits: BatchLimits): Generator<EntryColumns, undefined> {
+  if (rows.length > 1 && (rows.length > limits.maxEntries || rows.jsonBytes() > limits.maxBytes)) {
+    // A row and its mark have one sequence, and stay together where that is possible.
+    let half = Math.ceil(rows.length / 2);
+    if (rows.isMark(half) && half + 1 < rows.length) half += 1;
+    yield* piecesOf(rows.part(0, half), limits);
+    yield* piecesOf(rows.part(half, rows.length), limits);
+  } else yield rows;
+  return undefined;
 }
 
 /** True for an answer of the platform about this device or what it sent: others may pass. */

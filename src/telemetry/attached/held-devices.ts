@@ -104,7 +104,7 @@ export class HeldDevices {
     while (!signal.aborted) {
       await this.#deps.clock.sleep(LOOK_EVERY_MS, signal);
       if (signal.aborted) break;
-      for (const [device, place] of this.#places) if (isEmpty(place.outbox)) await this.#end(device, place);
+      for (const [device, place] of [...this.#places]) if (isEmpty(place.outbox)) await this.#end(device, place);
     }
     await Promise.all([...this.#places.values()].map(({ running }) => running));
   }
@@ -155,6 +155,8 @@ export class HeldDevices {
   /** The next rows of the device are tried with the others' again. Entries that the platform refused for good stay in the folder. */
   async #end(device: string, place: HeldPlace): Promise<void> {
     const { files, log } = this.#deps;
+    // At once: what is moved from now on gets a place of its own, once this one is gone.
+    this.#places.delete(device);
     const ending = (async () => {
       const rejected = await place.outbox.rejected();
       await this.#close(device, place);

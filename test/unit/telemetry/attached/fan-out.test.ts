@@ -29,7 +29,7 @@ beforeEach(() => {
 function fanOut(): FanOut {
   return new FanOut({
     clock,
-    maxEntries: () => maxEntries,
+    limits: () => ({ maxEntries, maxBytes: 1_000_000 }),
     devices: {
       settling: () => settling,
       post: async (device, rows, signal) => {
