@@ -17,6 +17,7 @@ export const checkDeviceFirmware: Check = ({ devices, sections: { firmware } }) 
     const isDeaf = config.poll === 'rpc' || config.poll === 'none';
     return [
       ...unknown,
+      ...(config.firmware.handlers.length === 0 ? [findingAtKey(at, 'no handler is named', expected)] : []),
       ...doubled(config.firmware.handlers, at),
       ...(isDeaf ? [finding([...path, 'poll'], 'offers of packages are not heard of with', 'auto or attributes')] : []),
       ...(firmware.enabled

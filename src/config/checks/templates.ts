@@ -14,20 +14,25 @@ const BOARD_WORDS = ['serial', 'mac', 'machineId', 'hostname'] as const;
 const HANDLER_WORDS = ['file', 'title', 'version'] as const;
 const DEVICE_HANDLER_WORDS = [...HANDLER_WORDS, 'device'] as const;
 
-export const checkPlaceholders: Check = ({ devices, actuators, sections: { rpc, firmware } }) => [
+export const checkPlaceholders: Check = ({ devices, deviceNames, actuators, sections: { rpc, firmware } }) => [
   ...Object.entries(rpc?.methods ?? {}).flatMap(([name, { command, params }]) => {
     const known = Object.keys(params?.properties ?? {});
     const path = ['rpc', 'methods', name, 'command', 'arguments'];
     return unknownIn(command?.arguments ?? [], path, known, known.length === 0 ? 'params: with properties' : undefined);
   }),
   ...actuators.flatMap(({ config, path }) => unknownIn(placesOf(config).arguments ?? [], [...path, 'arguments'], ['value'])),
-  ...handlerWords(firmware?.handlers ?? [], deviceTitles(devices.map(({ config }) => config))),
+  ...handlerWords(
+    firmware?.handlers ?? [],
+    devices.length < deviceNames.size ? undefined : deviceTitles(devices.map(({ config }) => config)),
+  ),
 ];
 
-/** A handler of the gateway is for no device. */
-function handlerWords(handlers: readonly FirmwareHandlerConfig[], ofDevices: ReadonlySet<string>): Finding[] {
+/** A handler of the gateway is for no device. Which are, is not known where a device did not parse or names one that is not there: that is told already. */
+function handlerWords(handlers: readonly FirmwareHandlerConfig[], ofDevices: ReadonlySet<string> | undefined): Finding[] {
+  const titles = new Set(handlers.map(({ title }) => title));
+  const isKnown = ofDevices !== undefined && [...ofDevices].every((title) => titles.has(title));
   return handlers.flatMap((handler, index) => {
-    const known = ofDevices.has(handler.title) ? DEVICE_HANDLER_WORDS : HANDLER_WORDS;
+    const known = !isKnown || ofDevices.has(handler.title) ? DEVICE_HANDLER_WORDS : HANDLER_WORDS;
     return unknownIn(handler.arguments, ['firmware', 'handlers', index, 'arguments'], known);
   });
 }
