@@ -30,7 +30,7 @@ export interface StepSurroundings {
   readonly waits: (reason: string | undefined) => void;
 }
 
-/** What hangs on the gateway's own lines is tried again; an attached device is a person's concern after a command that was cut short. */
+/** Times that a command is begun: a device with its own place on the platform is a person's concern after one that was cut short. */
 const MAX_ATTEMPTS = { own: 3, attached: 1 };
 const CUT_SHORT = 'its command was cut short: look at the device, then assign the package again, with another tag';
 /** While the platform does not answer. */
