@@ -9,6 +9,8 @@ import { AttachedAttributes } from '../attributes/attached-attributes.ts';
 import { devicePolls } from '../config/keys/device-polls.ts';
 import { namesForRules } from '../config/keys/sensor-keys.ts';
 import type { AgentConfig, DeviceConfig } from '../config/schema/agent-config.ts';
+import type { AttachedFirmware, FirmwareOfDevice } from '../firmware/attached-firmware.ts';
+import type { FirmwareUpdates } from '../firmware/firmware-updates.ts';
 import type { Alerts } from '../host/alert-list.ts';
 import { given } from '../host/given.ts';
 import { type JsonObject, type JsonValue, jsonOf } from '../host/json.ts';
@@ -46,6 +48,8 @@ export interface AttachedCommandsDeps extends Pick<HostMachine, 'clock' | 'files
   /** The gateway's name on the platform. */
   readonly gateway: () => string;
   readonly serialNumber: () => string | undefined;
+  /** Opens its updates; undefined of the device that has none. */
+  readonly openFirmware?: FirmwareUpdates['ofDevice'];
   readonly log: Log;
   readonly alerts: Alerts;
 }
@@ -58,10 +62,12 @@ const FIRMWARE_KEYS: ReadonlySet<string> = new Set(['firmware', 'firmwareVersion
 export class AttachedCommands {
   readonly #rpc: RpcService | undefined;
   readonly #attributes: AttachedAttributes;
+  readonly #firmware: AttachedFirmware | undefined;
 
-  private constructor(rpc: RpcService | undefined, attributes: AttachedAttributes) {
+  private constructor(rpc: RpcService | undefined, attributes: AttachedAttributes, firmware: AttachedFirmware | undefined) {
     this.#rpc = rpc;
     this.#attributes = attributes;
+    this.#firmware = firmware;
   }
 
   /** Polls nothing yet. @throws AgentError `rpc/method-twice` (stop) for a declared method with a built-in one's name. */
@@ -71,28 +77,36 @@ export class AttachedCommands {
     const actuators = ownActuators(deps.actuators, settings.name);
     const log = logOf(deps);
     const rpc = polls.rpc ? await openRpc({ ...deps, log }, actuators) : undefined;
+    const { control } = actuators;
+    const isPulsing = () => actuators.configs.some(({ name }) => control.find(name)?.state.pulsing === true);
+    const firmware = await deps.openFirmware?.({ ...ofDevice(device), settings, isPulsing, log });
     const attributes = await AttachedAttributes.open(
       {
         ...{ config, device, slot: settings.name, actuators, clock: deps.clock, files: deps.files, log, alerts },
         place: polls.attributes ? turns.place('attributes') : undefined,
+        ...given({ firmware }),
         identity: () => identityOf(deps),
       },
       signal,
     );
-    return new AttachedCommands(rpc, attributes);
+    return new AttachedCommands(rpc, attributes, firmware);
   }
 
   /** Speaks with the platform until the signal aborts. When one loop fails all end, so that no kind of poll ever stands twice. @throws the first failure. */
   async run(signal: AbortSignal): Promise<void> {
-    const rpc = this.#rpc;
-    const answer = rpc === undefined ? [] : [(either: AbortSignal) => rpc.run(either)];
-    await runTogether([...this.#attributes.loops(), ...answer], signal);
+    const beside = [this.#rpc, this.#firmware].filter((one) => one !== undefined);
+    await runTogether([...this.#attributes.loops(), ...beside.map((one) => (either: AbortSignal) => one.run(either))], signal);
   }
 
   /** Everything known is on disk when this resolves. Idempotent; `run` has ended before. */
   async close(): Promise<void> {
     await Promise.all([this.#rpc?.close(), this.#attributes.close()]);
   }
+}
+
+/** Fields by their names: a getter is lost where an object is spread. */
+function ofDevice({ id, name, folder, deviceApi }: AttachedCommandsDeps['device']): AttachedCommandsDeps['device'] {
+  return { id, name, folder, deviceApi };
 }
 
 function openRpc(deps: AttachedCommandsDeps, actuators: OwnActuators): Promise<RpcService> {
@@ -165,9 +179,13 @@ function logOf({ log, device: { name: device } }: AttachedCommandsDeps): Log {
 }
 
 export interface RunAttachedDeps
-  extends Omit<AttachedCommandsDeps, 'device' | 'settings' | 'actuators' | 'locked' | 'sampler' | 'turns' | 'gateway' | 'serialNumber'> {
+  extends Omit<
+    AttachedCommandsDeps,
+    'device' | 'settings' | 'actuators' | 'locked' | 'sampler' | 'turns' | 'gateway' | 'serialNumber' | 'openFirmware'
+  > {
   readonly platform: Parameters<typeof gatewayName>[0];
   readonly hardware: () => Pick<HardwareParts, 'actuators' | 'sampler'>;
+  readonly firmware: () => Pick<FirmwareUpdates, 'ofDevice'>;
 }
 
 /** Answers commands and attributes of each device that is in a slot; all of them take turns at their polls. */
@@ -177,9 +195,11 @@ export function runAttachedCommands(deps: RunAttachedDeps) {
     const settings = names.slotOf(device.id);
     if (settings === undefined) return;
     const { actuators, sampler } = deps.hardware();
+    const firmware = deps.firmware?.();
     const commands = await AttachedCommands.open(
       {
         ...{ ...deps, device, settings, actuators, sampler, turns },
+        ...given({ openFirmware: firmware && ((opened: FirmwareOfDevice) => firmware.ofDevice(opened)) }),
         locked: () => actuators.lockout.locked,
         gateway: () => gatewayName(deps.platform, deps.config().provisioning?.deviceName),
         serialNumber: () => names.serialNumberOf(device.id),

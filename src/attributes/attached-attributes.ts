@@ -1,10 +1,11 @@
 /**
- * Attributes of an attached device: what it says of itself, and what the platform wishes of its actuators. Settings, updates and credentials are
- * the gateway's and stand in no attribute of another device.
+ * Attributes of an attached device: what it says of itself, what the platform wishes of its actuators, and packages for it. Settings, credentials
+ * and updates of the agent are the gateway's and stand in no attribute of another device.
  */
 import { basename, join } from 'node:path';
 import type { OwnActuators } from '../actuators/own-actuators.ts';
 import type { AgentConfig } from '../config/schema/agent-config.ts';
+import type { AttachedFirmware } from '../firmware/attached-firmware.ts';
 import type { Alerts } from '../host/alert-list.ts';
 import type { JsonObject } from '../host/json.ts';
 import type { Log } from '../host/log.ts';
@@ -28,6 +29,8 @@ export interface AttachedAttributesDeps extends Pick<HostMachine, 'clock' | 'fil
   readonly actuators: OwnActuators;
   /** Where its poll stands in turns; undefined where it holds none, and nothing is shared with it. */
   readonly place: PollPlace | undefined;
+  /** Offers of updates are shared attributes; undefined of a device that takes none. */
+  readonly firmware?: Pick<AttachedFirmware, 'keys' | 'consider'>;
   /** Returns what it says of itself. Called now and then. */
   readonly identity: () => JsonObject;
   readonly log: Log;
@@ -100,7 +103,7 @@ async function openWishes(
   deps: AttachedAttributesDeps & { readonly place: PollPlace; readonly client: ClientAttributes },
   signal: AbortSignal,
 ): Promise<Wishes> {
-  const { files, clock, log, alerts, actuators, device, client, place, config } = deps;
+  const { files, clock, log, alerts, actuators, device, client, place, config, firmware } = deps;
   const name = 'shared-attributes.json';
   const places = { path: join(device.folder, name), behindMark: join(config().runFolder, 'behind', `${basename(device.folder)}-${name}`) };
   const applied = await AppliedValues.open(new StateFile({ ...APPLIED_VALUES_FORMAT, ...places, files, clock, log, alerts }));
@@ -112,8 +115,8 @@ async function openWishes(
       tellRefused(opened?.lastingRefusals ?? {}, `shared attributes of ${device.name}`, alerts);
     });
   const targets = actuators.configs.map(({ desiredKey, name: actuator }) => actuatorTarget(desiredKey, actuator, actuators.control));
-  const noFirmware = { firmwareKeys: [], onFirmwareOffer: () => {} };
-  opened = await SharedAttributes.open({ targets: () => targets, applied, ...noFirmware, onChange, log }, signal);
+  const offers = { firmwareKeys: firmware?.keys ?? [], onFirmwareOffer: (offer: JsonObject) => firmware?.consider(offer) };
+  opened = await SharedAttributes.open({ targets: () => targets, applied, ...offers, onChange, log }, signal);
   return { shared: opened, applied, place };
 }
 

@@ -21,7 +21,7 @@ export interface Beginning {
 /** It becomes an argument of the handler's program: it must not look like an option, nor hold a line break. */
 const HANDLER_VERSION = /^[0-9A-Za-z][\x20-\x7e]{0,127}$/;
 
-type ChooseDeps = Pick<UpdaterDeps, 'kind' | 'config' | 'runningVersion' | 'clock' | 'newId'>;
+type ChooseDeps = Pick<UpdaterDeps, 'kind' | 'config' | 'runningVersion' | 'clock' | 'newId' | 'isAttached'>;
 
 /** Undefined when nothing is offered, or when this offer has already ended. */
 export function chooseOffer(
@@ -70,8 +70,8 @@ export async function expectUsable(
 }
 
 /** True for a package that replaces this agent, and not the program of something attached to it. */
-export function isOurs({ kind, config }: Pick<UpdaterDeps, 'kind' | 'config'>, title: string): boolean {
-  return kind === 'firmware' && title === config.title;
+export function isOurs({ kind, config, isAttached }: Pick<UpdaterDeps, 'kind' | 'config' | 'isAttached'>, title: string): boolean {
+  return isAttached !== true && kind === 'firmware' && title === config.title;
 }
 
 async function releaseIn(deps: Pick<UpdaterDeps, 'runningVersion' | 'files'>, path: string, signal: AbortSignal): Promise<string> {

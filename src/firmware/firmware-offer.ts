@@ -7,6 +7,8 @@ import { type ChecksumAlgorithm, checksumAlgorithm } from './checksum.ts';
 /** Which of the platform's two kinds of package; it names the attributes, the telemetry and the endpoint. */
 export type PackageKind = 'firmware' | 'software';
 
+export const PACKAGE_KINDS: readonly PackageKind[] = ['firmware', 'software'];
+
 export interface FirmwareOffer {
   readonly title: string;
   readonly version: string;

@@ -3,27 +3,31 @@
  * outbox, a trial is judged by the uploads of this process and by what the platform answers to a question of its own.
  */
 import { basename, dirname, join } from 'node:path';
-import type { AgentConfig, FirmwareHandlerConfig } from '../config/schema/agent-config.ts';
+import { gatewayHandlers } from '../config/keys/device-firmware.ts';
+import type { AgentConfig } from '../config/schema/agent-config.ts';
 import type { ControlCalls } from '../control-socket/control-connection.ts';
 import { hasCode, messageOf, refusal } from '../errors/agent-error.ts';
 import type { Alerts } from '../host/alert-list.ts';
-import { fillArguments } from '../host/argument-template.ts';
-import type { Clock } from '../host/clock.ts';
 import { given } from '../host/given.ts';
-import { type JsonObject, type JsonValue, jsonOf } from '../host/json.ts';
+import { type JsonObject, jsonOf } from '../host/json.ts';
 import { runTogether } from '../host/loops.ts';
 import type { HostMachine } from '../host/machine.ts';
 import { textIn } from '../host/request-params.ts';
 import { agentVersion } from '../host/version.ts';
 import type { TelemetryEntry } from '../outbox/outbox.ts';
 import type { FirmwareSummary } from '../status/shape/agent-status.ts';
-import { offerKeys, type PackageKind } from './firmware-offer.ts';
+import { AttachedFirmware, type FirmwareOfDevice } from './attached-firmware.ts';
+import { offerKeys, PACKAGE_KINDS, type PackageKind } from './firmware-offer.ts';
 import { FirmwareUpdater } from './firmware-updater.ts';
 import type { ReleasePaths } from './guard-state.ts';
 import { history } from './release-history.ts';
+import { runHandler } from './run-handler.ts';
 import { expectHelper, leaveRequest } from './swap-request.ts';
 import { updateFiles } from './update-files.ts';
-import type { AttachedImage, UpdaterDeps, Vitals } from './updater-deps.ts';
+import type { UpdateState } from './update-states.ts';
+import { updateEntries } from './update-telling.ts';
+import { UpdateTurns } from './update-turns.ts';
+import type { UpdaterDeps, Vitals } from './updater-deps.ts';
 import { lastFailure, type UpdaterStatus } from './updater-status.ts';
 
 export interface FirmwareUpdatesDeps
@@ -44,17 +48,33 @@ export interface FirmwareUpdatesDeps
 const PROBE_EVERY_MS = 60_000;
 /** Two probes may be lost on a bad line. */
 const CONTACT_COUNTS_MS = 3 * PROBE_EVERY_MS;
-const KINDS: readonly PackageKind[] = ['firmware', 'software'];
+/** From the request for another release until that is confirmed or given up, this process may end at any time. */
+const SWAPS: ReadonlySet<UpdateState> = new Set(['requesting', 'swapping', 'trial', 'confirming', 'giving-up']);
+
+/** Turns of everything that is updated over this gateway. */
+interface Turns {
+  readonly downloads: UpdateTurns;
+  readonly installs: UpdateTurns;
+}
 
 export class FirmwareUpdates {
   readonly #deps: FirmwareUpdatesDeps;
   readonly #paths: ReleasePaths;
   readonly #updaters: Readonly<Record<PackageKind, FirmwareUpdater>>;
+  readonly #turns: Turns;
   #lastContactMs = Number.NEGATIVE_INFINITY;
 
-  private constructor(deps: FirmwareUpdatesDeps, paths: ReleasePaths, updaters: Record<PackageKind, FirmwareUpdater>) {
+  private constructor(
+    deps: FirmwareUpdatesDeps,
+    {
+      paths,
+      turns,
+      updaters,
+    }: { readonly paths: ReleasePaths; readonly turns: Turns; readonly updaters: Record<PackageKind, FirmwareUpdater> },
+  ) {
     this.#deps = deps;
     this.#paths = paths;
+    this.#turns = turns;
     this.#updaters = updaters;
   }
 
@@ -64,14 +84,17 @@ export class FirmwareUpdates {
     const paths = { home: installFolder, guard: guardFolder, firmware: join(deps.config.stateFolder, 'firmware') };
     // The updaters need this object's vitals, and this object needs the updaters.
     let updates: FirmwareUpdates | undefined;
-    const open = (kind: PackageKind) => openUpdater(kind, deps, paths, () => updates?.vitals() ?? { uploaded: false, reachable: false });
-    updates = new FirmwareUpdates(deps, paths, { firmware: await open('firmware'), software: await open('software') });
+    const turns = { downloads: new UpdateTurns(deps.clock), installs: new UpdateTurns(deps.clock) };
+    const vitals = () => updates?.vitals() ?? { uploaded: false, reachable: false };
+    const open = (kind: PackageKind) => openUpdater(kind, { ...deps, paths, turns, vitals });
+    const updaters = { firmware: await open('firmware'), software: await open('software') };
+    updates = new FirmwareUpdates(deps, { paths, turns, updaters });
     return updates;
   }
 
   /** The shared attributes that are to be asked for. */
   get keys(): readonly string[] {
-    return this.#deps.config.firmware.enabled ? KINDS.flatMap(offerKeys) : [];
+    return this.#deps.config.firmware.enabled ? PACKAGE_KINDS.flatMap(offerKeys) : [];
   }
 
   status(): UpdaterStatus {
@@ -81,7 +104,7 @@ export class FirmwareUpdates {
   /** For the status page and `turnstone status`. */
   summary(): FirmwareSummary {
     const { reported, update, offered, receivedBytes, sizeBytes, fault, waits } = this.status();
-    const failed = KINDS.flatMap((kind) => lastFailure(this.#updaters[kind].status) ?? []);
+    const failed = PACKAGE_KINDS.flatMap((kind) => lastFailure(this.#updaters[kind].status) ?? []);
     return given({
       title: this.#deps.config.firmware.title,
       version: agentVersion(),
@@ -93,15 +116,23 @@ export class FirmwareUpdates {
     });
   }
 
+  /** Opens the updates of an attached device; undefined where the configuration names no handler for it. */
+  async ofDevice(device: FirmwareOfDevice): Promise<AttachedFirmware | undefined> {
+    const { config } = this.#deps;
+    if (!config.firmware.enabled) return undefined;
+    const holds = () => (SWAPS.has(this.status().state) ? 'the gateway itself is being updated' : undefined);
+    return await AttachedFirmware.open({ ...this.#deps, ...this.#turns, holds }, device);
+  }
+
   /** Takes note of the shared attributes as they were read. */
   consider(shared: JsonObject): void {
-    for (const kind of KINDS) this.#updaters[kind].considerOffer(shared);
+    for (const kind of PACKAGE_KINDS) this.#updaters[kind].considerOffer(shared);
   }
 
   /** Walks both kinds of update until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
     if (!this.#deps.config.firmware.enabled) return this.#deps.clock.sleep(2 ** 31 - 1, signal);
-    const updaters = KINDS.map((kind) => (either: AbortSignal) => this.#updaters[kind].run(either));
+    const updaters = PACKAGE_KINDS.map((kind) => (either: AbortSignal) => this.#updaters[kind].run(either));
     await runTogether([(either) => this.#probe(either), ...updaters], signal);
   }
 
@@ -185,44 +216,33 @@ function runningRelease(home: string): string {
   return dirname(folder) === join(home, 'releases') ? basename(folder) : agentVersion();
 }
 
-function openUpdater(kind: PackageKind, deps: FirmwareUpdatesDeps, paths: ReleasePaths, vitals: () => Vitals): Promise<FirmwareUpdater> {
+interface OpenUpdaterDeps extends FirmwareUpdatesDeps {
+  readonly paths: ReleasePaths;
+  readonly turns: Turns;
+  readonly vitals: () => Vitals;
+}
+
+function openUpdater(kind: PackageKind, { paths, turns, vitals, ...deps }: OpenUpdaterDeps): Promise<FirmwareUpdater> {
+  const { config, clock, runProgram, log, alerts } = deps;
+  const { installs } = turns;
   return FirmwareUpdater.open({
     ...deps,
     kind,
-    config: deps.config.firmware,
+    config: { ...config.firmware, handlers: gatewayHandlers(config) },
     files: updateFiles(deps.files),
     paths,
     arch: process.arch,
     runningVersion: runningRelease(paths.home),
-    report: (values) => deps.append(entriesOf(values, deps.clock)),
+    report: (values) => deps.append(updateEntries('self', values, clock)),
     vitals,
     requestRestart: (reason) => {
-      deps.log.info({ reason }, 'restarting');
+      log.info({ reason }, 'restarting');
       deps.restart();
     },
-    runHandler: (handler, image, signal) => runHandler(handler, image, deps, signal),
-    onWait: (why) => (why === undefined ? deps.alerts.clear(`${kind} update`) : deps.alerts.raise(`${kind} update`, why)),
+    runHandler: (handler, image, signal) => runHandler(handler, { ...image }, { clock, runProgram, installs }, signal),
+    takeTurn: async () => turns.downloads.own(),
+    // A command that is cut short may leave a device that does not work.
+    holds: () => (installs.isTaken ? 'something attached is being updated' : undefined),
+    onWait: (why) => (why === undefined ? alerts.clear(`${kind} update`) : alerts.raise(`${kind} update`, why)),
   });
-}
-
-/** As alarms, which are durable at once: a regular entry waits for its block, and each state of an update would wait with it. */
-function entriesOf(values: Readonly<Record<string, JsonValue>>, clock: Clock): TelemetryEntry[] {
-  const { bootId } = clock;
-  const monotonicMs = clock.monotonicMs();
-  return Object.entries(values).map(([key, value]) => ({ device: 'self', key, value, bootId, monotonicMs, class: 'alarm' }));
-}
-
-/** The fixed command of an attached device. @throws AgentError `firmware/handler-failed` (drop) with what it said last. */
-async function runHandler(
-  handler: FirmwareHandlerConfig,
-  image: AttachedImage,
-  { clock, runProgram }: Pick<FirmwareUpdatesDeps, 'clock' | 'runProgram'>,
-  signal: AbortSignal,
-): Promise<void> {
-  const args = fillArguments(handler.arguments, { ...image });
-  const outcome = await runProgram({ file: handler.program, args, deadlineMs: handler.timeoutMs }, clock, signal);
-  if (outcome.exitCode === 0) return;
-  const said = outcome.stderr.trim().split('\n').at(-1)?.slice(0, 200) ?? '';
-  const ended = outcome.exitCode === undefined ? `was ended by ${outcome.endedBySignal}` : `ended with ${outcome.exitCode}`;
-  throw refusal('firmware/handler-failed', `${basename(handler.program)} ${ended}: ${said}`);
 }

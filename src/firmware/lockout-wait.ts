@@ -1,6 +1,6 @@
 /**
  * While someone works on the machine, what the platform offers sets nothing in motion: no swap, which restarts the agent and moves safe states
- * on the way down and up, and no attached device's command. It is downloaded and verified all the same. What a person on site asked for goes
+ * on the way down and up, and no attached device's command; nor while something else holds it up, such as another device that is being updated. It is downloaded and verified all the same. What a person on site asked for goes
  * on, and what waits unbegun gives way to it.
  */
 import { type AgentError, retryable } from '../errors/agent-error.ts';
@@ -47,7 +47,8 @@ export class LockoutWait {
 
   /** Resolves when the step may be taken: false when the signal has aborted meanwhile. */
   async allows(step: UpdateStep, update: Update, isWithdrawn: () => boolean, signal: AbortSignal): Promise<boolean> {
-    const { clock, locked } = this.#deps;
+    const { clock, locked, holds } = this.#deps;
+    const why = (): string | undefined => (locked() ? WHY : holds?.());
     if (!HELD.has(step) || update.source !== 'platform') return true;
     // When the update has ended or the step was done before, its step only notes that: no need to wait.
     const isMoot = async (): Promise<boolean> =>
@@ -55,8 +56,8 @@ export class LockoutWait {
     const end = new AbortController();
     const ended = AbortSignal.any([signal, end.signal]);
     try {
-      while (locked() && !(await isMoot()) && !ended.aborted) {
-        this.#tell(WHY, update);
+      for (let reason = why(); reason !== undefined && !(await isMoot()) && !ended.aborted; reason = why()) {
+        this.#tell(reason, update);
         if (step === 'choose') this.#unbegun = { id: update.id, end };
         await clock.sleep(LOOK_EVERY_MS, ended);
       }

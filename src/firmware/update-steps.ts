@@ -13,6 +13,7 @@ import { proveRelease } from './release-trial.ts';
 import { awaitSwap, leaveRequest, lookAtGuard, withdrawRequest } from './swap-request.ts';
 import type { Update } from './update-journal.ts';
 import { UPDATE_STATES, type UpdateEvent, type UpdateState, type UpdateStep } from './update-states.ts';
+import type { UpdateTurn } from './update-turns.ts';
 import type { StepOutcome, UpdaterDeps } from './updater-deps.ts';
 import { expectAnnounced, expectFitting, expectSigned, writePayload } from './verify-image.ts';
 
@@ -29,7 +30,9 @@ export interface StepSurroundings {
   readonly waits: (reason: string | undefined) => void;
 }
 
-const MAX_HANDLER_ATTEMPTS = 3;
+/** Times that a command is begun: a device with its own place on the platform is a person's concern after one that was cut short. */
+const MAX_ATTEMPTS = { own: 3, attached: 1 };
+const CUT_SHORT = 'its command was cut short: look at the device, then assign the package again, with another tag';
 /** While the platform does not answer. */
 const ASK_AGAIN_MS = 30_000;
 /** After a request to go back, this process should have been stopped within this time. */
@@ -89,12 +92,30 @@ export class UpdateSteps {
     if (this.#isWithdrawn(update)) return { event: 'withdrawn' };
     const withdrawal = new AbortController();
     this.#withdrawal = withdrawal;
-    const outcome = await outcomeOf(signal, () => this.#downloadImage(offer, AbortSignal.any([signal, withdrawal.signal])));
+    const either = AbortSignal.any([signal, withdrawal.signal]);
+    let turn: UpdateTurn | undefined;
+    const outcome = await outcomeOf(signal, async () => {
+      turn = await this.#turn(either);
+      await this.#downloadImage(offer, turn, turn === undefined ? either : AbortSignal.any([either, turn.isOver]));
+    });
+    turn?.end();
     this.#withdrawal = undefined;
-    return outcome?.event === 'failed' && withdrawal.signal.aborted ? { event: 'withdrawn' } : outcome;
+    if (outcome?.event !== 'failed') return outcome;
+    if (withdrawal.signal.aborted) return { event: 'withdrawn' };
+    // It goes on where it was, once it has its turn again.
+    return turn?.isOver.aborted === true ? undefined : outcome;
   }
 
-  #downloadImage(offer: FirmwareOffer, signal: AbortSignal): Promise<void> {
+  /** Waits until no other download goes before. */
+  async #turn(signal: AbortSignal): Promise<UpdateTurn | undefined> {
+    const { takeTurn } = this.#deps;
+    if (takeTurn === undefined) return undefined;
+    const { waits } = this.#around;
+    waits('another download goes before');
+    return await takeTurn(signal).finally(() => waits(undefined));
+  }
+
+  #downloadImage(offer: FirmwareOffer, turn: UpdateTurn | undefined, signal: AbortSignal): Promise<void> {
     const { files, clock, log, config, deviceApi, getUrl, kind } = this.#deps;
     const { title, version } = offer;
     const getChunk = (chunk: number, sizeBytes: number, ended: AbortSignal) =>
@@ -102,7 +123,11 @@ export class UpdateSteps {
         { title, version, ...(kind === 'software' ? { kind } : {}), ...(sizeBytes === 0 ? {} : { sizeBytes, chunk }) },
         ended,
       );
-    const { received: onProgress, waits: onWaits, readOffer } = this.#around;
+    const { received, waits: onWaits, readOffer } = this.#around;
+    const onProgress = (bytes: number): void => {
+      turn?.progressed();
+      received(bytes);
+    };
     const deps = { files, clock, log, settings: config, getChunk, getUrl, readOffer, onProgress, onWaits };
     return ImageDownload.run(deps, { offer, partPath: this.image, progressPath: `${this.image}.progress` }, signal);
   }
@@ -169,10 +194,11 @@ export class UpdateSteps {
   }
 
   async #runHandler(update: Update, signal: AbortSignal): Promise<Outcome> {
-    const { config, kind, files } = this.#deps;
+    const { config, kind, files, isAttached } = this.#deps;
     const handler = config.handlers.find((one) => one.title === update.title && one.package === kind);
     if (handler === undefined) return { event: 'failed', reason: `nothing here is called "${update.title}" any more` };
-    if (update.attempts > MAX_HANDLER_ATTEMPTS) return { event: 'failed', reason: 'its command was cut short too often' };
+    const isCutShort = update.attempts > MAX_ATTEMPTS[isAttached === true ? 'attached' : 'own'];
+    if (isCutShort) return { event: 'failed', reason: isAttached === true ? CUT_SHORT : 'its command was cut short too often' };
     const { title, version } = update;
     return outcomeOf(signal, async () => {
       const bytes = await withPlain(files, this.image, (file) => expectSigned(file, this.#deps));

@@ -1,8 +1,10 @@
 /** Tells the platform what runs and where an update stands: at the start, and later each state, once, however often it could not be. */
 import { retryable } from '../errors/agent-error.ts';
 import { endedWithin } from '../host/bounded-wait.ts';
+import type { Clock } from '../host/clock.ts';
 import type { JsonValue } from '../host/json.ts';
 import { joinedWhileUnderWay } from '../host/shared-work.ts';
+import type { TelemetryEntry } from '../outbox/outbox.ts';
 import { prefixOf } from './firmware-offer.ts';
 import type { UpdateJournal } from './update-journal.ts';
 import { reportedState } from './update-states.ts';
@@ -12,7 +14,7 @@ import type { UpdaterDeps } from './updater-deps.ts';
 const TOLD_WITHIN_MS = 30_000;
 
 export class UpdateTelling {
-  readonly #deps: Pick<UpdaterDeps, 'kind' | 'config' | 'runningVersion' | 'report' | 'clock'>;
+  readonly #deps: Pick<UpdaterDeps, 'kind' | 'config' | 'runningVersion' | 'report' | 'clock' | 'isAttached'>;
   readonly #journal: () => UpdateJournal;
   #owed: 'start' | 'state' | undefined = 'start';
   readonly #tellOnce = joinedWhileUnderWay(() => this.#tell());
@@ -36,8 +38,10 @@ export class UpdateTelling {
   }
 
   async #tell(): Promise<void> {
-    const { kind, config, runningVersion, report } = this.#deps;
-    if (this.#owed === 'start' && kind === 'firmware') await report({ current_fw_title: config.title, current_fw_version: runningVersion });
+    const { kind, config, runningVersion, report, isAttached } = this.#deps;
+    // An attached device may have been changed by hand: only what was installed is told of it.
+    const isAgent = kind === 'firmware' && isAttached !== true;
+    if (this.#owed === 'start' && isAgent) await report({ current_fw_title: config.title, current_fw_version: runningVersion });
     if (this.#owed === 'start') this.#owed = 'state';
     const told = this.#journal();
     const values = this.#owed === 'state' ? stateReport(kind, told) : undefined;
@@ -57,4 +61,11 @@ function stateReport(kind: UpdaterDeps['kind'], { state, update }: UpdateJournal
     ...(state === 'failed' ? { [`${prefix}_error`]: update.reason ?? 'unknown' } : {}),
     ...(state === 'updated' ? { [`current_${prefix}_title`]: update.title, [`current_${prefix}_version`]: update.version } : {}),
   };
+}
+
+/** Entries of a device, as alarms, which are durable at once: a regular one waits for its block, and each state of an update would wait with it. */
+export function updateEntries(device: string, values: Readonly<Record<string, JsonValue>>, clock: Clock): TelemetryEntry[] {
+  const { bootId } = clock;
+  const monotonicMs = clock.monotonicMs();
+  return Object.entries(values).map(([key, value]) => ({ device, key, value, bootId, monotonicMs, class: 'alarm' }));
 }

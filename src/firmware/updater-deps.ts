@@ -8,6 +8,7 @@ import type { GetUrl } from './download-deps.ts';
 import type { PackageKind } from './firmware-offer.ts';
 import type { ReleasePaths } from './guard-state.ts';
 import type { UpdateFiles } from './update-files.ts';
+import type { UpdateTurn } from './update-turns.ts';
 
 export interface UpdaterDeps {
   readonly kind: PackageKind;
@@ -33,6 +34,12 @@ export interface UpdaterDeps {
   readonly newId: () => string;
   /** True while someone works on the machine. */
   readonly locked: () => boolean;
+  /** Why nothing is to be installed now, the lockout aside, in words; undefined when it may be. */
+  readonly holds?: () => string | undefined;
+  /** Waits for a turn at a download. */
+  readonly takeTurn?: (signal: AbortSignal) => Promise<UpdateTurn>;
+  /** True for an attached device: none of its packages replaces this agent, and none is installed twice. */
+  readonly isAttached?: boolean;
   /** Why the update does not go on, for a person to know; undefined when it does. */
   readonly onWait: (why: string | undefined) => void;
 }

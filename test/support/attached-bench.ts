@@ -1,13 +1,16 @@
 /** Attached devices over a virtual clock, disk and board: each with a platform side of its own that hands out commands and shared attributes. */
+import { createHash } from 'node:crypto';
 import { Actuators } from '../../src/actuators/actuators.ts';
 import { AttachedCommands, type AttachedCommandsDeps } from '../../src/agent/attached-commands.ts';
 import { type AgentConfig, configSchema, type DeviceConfig } from '../../src/config/schema/agent-config.ts';
+import type { FirmwareOfDevice } from '../../src/firmware/attached-firmware.ts';
+import { FirmwareUpdates } from '../../src/firmware/firmware-updates.ts';
 import type { GpioPort } from '../../src/hardware/gpio-port.ts';
 import type { Ports } from '../../src/hardware/ports.ts';
 import { AlertList } from '../../src/host/alert-list.ts';
 import type { JsonObject, JsonValue } from '../../src/host/json.ts';
 import { silentLog } from '../../src/host/log.ts';
-import { runProgram } from '../../src/host/run-program.ts';
+import { type ProgramOutcome, runProgram } from '../../src/host/run-program.ts';
 import type { TelemetryEntry } from '../../src/outbox/outbox.ts';
 import type { DeviceApi, RpcRequest } from '../../src/platform/device-api.ts';
 import { PollTurns } from '../../src/platform/poll-turns.ts';
@@ -28,6 +31,12 @@ export class DeviceSide {
   reads = 0;
   /** Replies that it does not take. */
   refusesReplies = false;
+  /** Package that it hands out in parts. */
+  file: Uint8Array = new Uint8Array();
+  /** Parts that were asked for. */
+  parts = 0;
+  /** Parts are asked for in vain. */
+  isStuck = false;
   readonly #clock: FakeClock;
   readonly #requests: RpcRequest[] = [];
   #nextId = 0;
@@ -48,6 +57,14 @@ export class DeviceSide {
     this.#wake.attributes();
   }
 
+  /** Assigns a package, with the right checksum unless another is given. */
+  offer(version: string, file: Uint8Array, more: JsonObject = {}): void {
+    this.file = file;
+    const checksum = createHash('sha256').update(file).digest('hex');
+    const offer = { fw_title: 'pump', fw_version: version, fw_size: file.length, fw_checksum: checksum, fw_checksum_algorithm: 'SHA256' };
+    this.share({ ...offer, ...more });
+  }
+
   get api(): DeviceApi {
     const api: Partial<DeviceApi> = {
       pollRpc: async (timeoutMs, signal) => {
@@ -62,10 +79,17 @@ export class DeviceSide {
         const isWoken = await this.#stand('attributes', timeoutMs, signal);
         return isWoken ? { changed: this.shared, deleted: [] } : undefined;
       },
-      getAttributes: async ({ sharedKeys = [] }) => {
+      getAttributes: async ({ sharedKeys }) => {
         this.reads += 1;
-        const shared = Object.fromEntries(Object.entries(this.shared).filter(([key]) => sharedKeys.includes(key)));
+        const shared = Object.fromEntries(Object.entries(this.shared).filter(([key]) => sharedKeys?.includes(key) ?? true));
         return { client: this.client, shared, empty: false };
+      },
+      getFirmware: async ({ sizeBytes = this.file.length, chunk = 0 }, signal) => {
+        this.parts += 1;
+        if (this.isStuck) await this.#clock.sleep(365 * 86_400_000, signal);
+        signal.throwIfAborted();
+        const part = this.file.subarray(chunk * sizeBytes, (chunk + 1) * sizeBytes);
+        return { lengthBytes: part.length, stream: ReadableStream.from([part]) };
       },
       postAttributes: async (attributes) => {
         this.client = { ...this.client, ...attributes };
@@ -102,8 +126,14 @@ export class AttachedBench {
   /** Of the sampler; a test says what they read. */
   states: readonly SensorState[] = [];
   readonly serialNumbers: Record<string, string> = {};
+  /** Arguments of the programs that were begun. */
+  readonly programs: (readonly string[])[] = [];
+  /** How a program ends; a test may have it take its time. */
+  program: (signal: AbortSignal) => Promise<ProgramOutcome> = async () => ({ exitCode: 0, stdout: '', stderr: '', cut: false });
   #locked = false;
   #actuators: Actuators | undefined;
+  firmware: FirmwareUpdates | undefined;
+  #gateway: Promise<void> | undefined;
   #stop = new AbortController();
   #open: { readonly commands: AttachedCommands; readonly running: Promise<void> }[] = [];
 
@@ -124,8 +154,8 @@ export class AttachedBench {
   }
 
   /** Someone begins to work on the machine. */
-  lock(): void {
-    this.#locked = true;
+  lock(isLocked = true): void {
+    this.#locked = isLocked;
   }
 
   stateOf(name: string, state: SensorState['state'], values: Readonly<Record<string, JsonValue>> = {}): SensorState {
@@ -153,15 +183,17 @@ export class AttachedBench {
       never,
     );
     this.#stop = new AbortController();
+    this.firmware = await this.#openFirmware();
     const commands = await Promise.all(config.devices.map((settings) => this.#device(settings)));
     this.#open = commands.map((one) => ({ commands: one, running: one.run(this.#stop.signal) }));
+    this.#gateway = this.firmware.run(this.#stop.signal);
     await clock.advance(100);
   }
 
   async stop(): Promise<void> {
     this.#stop.abort();
     await this.clock.advance(0);
-    await Promise.all(this.#open.map(({ running }) => running));
+    await Promise.all([this.#gateway, ...this.#open.map(({ running }) => running)]);
     const closing = Promise.all([...this.#open.map(({ commands }) => commands.close()), this.actuators.close()]);
     await this.clock.advance(10_000);
     await closing;
@@ -179,6 +211,22 @@ export class AttachedBench {
     return { sensor, key, value, bootId: this.clock.bootId, monotonicMs: this.clock.monotonicMs() };
   }
 
+  #openFirmware(): Promise<FirmwareUpdates> {
+    const { clock, files, config, alerts } = this;
+    let ids = 0;
+    return FirmwareUpdates.open({
+      ...{ clock, files, config, alerts, log: silentLog, deviceApi: this.side('').api, locked: () => this.#locked },
+      newId: () => `${clock.bootId}-${ids++}`,
+      runProgram: (program, _clock, signal) => {
+        this.programs.push(program.args);
+        return this.program(signal);
+      },
+      getUrl: () => Promise.reject(new Error('not asked for')),
+      append: async (entries) => void this.entries.push(...entries),
+      ...{ uploaded: () => true, fault: () => undefined, restart: () => {} },
+    });
+  }
+
   async #device(settings: DeviceConfig): Promise<AttachedCommands> {
     const { clock, files, config, alerts, actuators, turns } = this;
     const { name } = settings;
@@ -192,6 +240,7 @@ export class AttachedBench {
       {
         ...{ settings, clock, files, alerts, actuators, turns, sampler, log: silentLog, config: () => config, locked: () => this.#locked },
         device: { id: `gateway ${name}`, folder, deviceApi: this.side(name).api, name: `Gateway ${name}` },
+        openFirmware: async (device: FirmwareOfDevice) => await this.firmware?.ofDevice(device),
         gateway: () => 'Gateway',
         serialNumber: () => this.serialNumbers[name],
       },

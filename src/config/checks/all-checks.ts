@@ -3,6 +3,7 @@ import { checkPlatformAccess, checkProvisioning, checkStatusPage } from './acces
 import { checkLimits, checkMethodValues, checkRuleValues, checkSafeStates } from './actuators.ts';
 import { checkActuatorTimes, checkAlarms, checkDeliveryTimes, checkFirmwareBounds, checkSensorTimes, checkShapes } from './bounds.ts';
 import { checkConversions } from './conversions.ts';
+import { checkDeviceFirmware } from './device-firmware.ts';
 import { checkDeviceAccess, checkDeviceCommands, checkDeviceNames, checkSerialNumbers, checkUnusedDevices } from './devices.ts';
 import type { Check } from './draft.ts';
 import { checkLockoutFile, checkSockets } from './files.ts';
@@ -57,6 +58,6 @@ const ACCESS = [
   checkStatusPage,
 ];
 
-const DEVICES = [checkSerialNumbers, checkDeviceNames, checkDeviceAccess, checkDeviceCommands, checkUnusedDevices];
+const DEVICES = [checkSerialNumbers, checkDeviceNames, checkDeviceAccess, checkDeviceCommands, checkDeviceFirmware, checkUnusedDevices];
 
 export const CHECKS: readonly Check[] = [...NAMES, ...DEVICES, ...PLACES, ...KEYS, ...TIMES, ...VALUES, ...ACCESS];

@@ -5,23 +5,37 @@ import { placesOf } from '../../kinds/actuator-kinds.ts';
 import type { ConfigPath } from '../fields/config-fault.ts';
 import { didYouMean, didYouMeanWhenTold, oneOf } from '../fields/did-you-mean.ts';
 import { type Finding, finding } from '../fields/findings.ts';
+import { deviceTitles } from '../keys/device-firmware.ts';
+import type { FirmwareHandlerConfig } from '../schema/agent-config.ts';
 import type { Check } from './draft.ts';
 
 /** As provisioning/device-name.ts fills them in. */
 const BOARD_WORDS = ['serial', 'mac', 'machineId', 'hostname'] as const;
 const HANDLER_WORDS = ['file', 'title', 'version'] as const;
+const DEVICE_HANDLER_WORDS = [...HANDLER_WORDS, 'device'] as const;
 
-export const checkPlaceholders: Check = ({ actuators, sections: { rpc, firmware } }) => [
+export const checkPlaceholders: Check = ({ devices, deviceNames, actuators, sections: { rpc, firmware } }) => [
   ...Object.entries(rpc?.methods ?? {}).flatMap(([name, { command, params }]) => {
     const known = Object.keys(params?.properties ?? {});
     const path = ['rpc', 'methods', name, 'command', 'arguments'];
     return unknownIn(command?.arguments ?? [], path, known, known.length === 0 ? 'params: with properties' : undefined);
   }),
   ...actuators.flatMap(({ config, path }) => unknownIn(placesOf(config).arguments ?? [], [...path, 'arguments'], ['value'])),
-  ...(firmware?.handlers ?? []).flatMap((handler, index) =>
-    unknownIn(handler.arguments, ['firmware', 'handlers', index, 'arguments'], HANDLER_WORDS),
+  ...handlerWords(
+    firmware?.handlers ?? [],
+    devices.length < deviceNames.size ? undefined : deviceTitles(devices.map(({ config }) => config)),
   ),
 ];
+
+/** A handler of the gateway is for no device. Which are, is not known where a device did not parse or names one that is not there: that is told already. */
+function handlerWords(handlers: readonly FirmwareHandlerConfig[], ofDevices: ReadonlySet<string> | undefined): Finding[] {
+  const titles = new Set(handlers.map(({ title }) => title));
+  const isKnown = ofDevices !== undefined && [...ofDevices].every((title) => titles.has(title));
+  return handlers.flatMap((handler, index) => {
+    const known = !isKnown || ofDevices.has(handler.title) ? DEVICE_HANDLER_WORDS : HANDLER_WORDS;
+    return unknownIn(handler.arguments, ['firmware', 'handlers', index, 'arguments'], known);
+  });
+}
 
 export const checkDeviceName: Check = ({ sections: { provisioning } }) =>
   provisioning === undefined ? [] : deviceNameFindings(provisioning.deviceName);

@@ -15,8 +15,20 @@ it.each([
   ['rpc where there is none', { poll: 'rpc' }, [], { enabled: false }, { rpc: false, attributes: false }],
   ['attributes', { poll: 'attributes' }, [RELAY], {}, { rpc: false, attributes: true }],
   ['none', { poll: 'none' }, [RELAY], {}, { rpc: false, attributes: false }],
-] as const)('polls by %s', (_what, device, actuators, rpc, expected) => {
-  const devices = [{ name: 'm', ...device }, { name: 'n' }];
-  const config = configSchema.parse({ version: 1, platform: { url: 'http://platform' }, devices, actuators, rpc });
-  expect(config.devices.slice(0, 1).map((one) => devicePolls(one, config))).toEqual([expected]);
-});
+  ['auto with a handler', { firmware: { handlers: ['pump'] } }, [], {}, { rpc: false, attributes: true }],
+  ['rpc with a handler', { poll: 'rpc', firmware: { handlers: ['pump'] } }, [], {}, { rpc: true, attributes: false }],
+  [
+    'auto with a handler where nothing is updated',
+    { firmware: { handlers: ['pump'] } },
+    [],
+    { updates: false },
+    { rpc: false, attributes: false },
+  ],
+] as const)(
+  'polls by %s',
+  (_what, device, actuators, { updates: enabled, ...rpc }: { readonly enabled?: boolean; readonly updates?: boolean }, expected) => {
+    const devices = [{ name: 'm', ...device }, { name: 'n' }];
+    const config = configSchema.parse({ version: 1, platform: { url: 'http://platform' }, devices, actuators, rpc, firmware: { enabled } });
+    expect(config.devices.slice(0, 1).map((one) => devicePolls(one, config))).toEqual([expected]);
+  },
+);

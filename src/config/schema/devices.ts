@@ -1,7 +1,7 @@
 /** Attached devices: each is a device of its own on the platform, with a token of its own. An entry is a slot, to which sensors and actuators belong. */
 import { z } from 'zod';
 import { given } from '../../host/given.ts';
-import { ACCESS_TOKEN, name, pattern, secretFields, section, text } from '../fields/fields.ts';
+import { ACCESS_TOKEN, list, name, pattern, secretFields, section, text } from '../fields/fields.ts';
 import { slotName } from '../fields/slot-name.ts';
 
 /** The name on the platform where none is given: one for each place, and one for each thing where it tells who it is. */
@@ -32,7 +32,9 @@ const deviceSection = section({
   /** Key and secret of a device profile; default: the gateway's. */
   provisioning: section({ ...secretFields('key'), ...secretFields('secret') }).optional(),
   ...secretFields('accessToken', ACCESS_TOKEN),
-  /** Which standing polls it holds; `auto`: both when it has an actuator. */
+  /** Titles of `firmware.handlers` that install its packages; the gateway's own offers do not reach these. */
+  firmware: section({ handlers: list(z.string().min(1).max(255), { max: 32 }) }).optional(),
+  /** Which standing polls it holds; `auto`: both when it has an actuator, that for shared attributes when it has a handler. */
   poll: z.enum(['auto', 'rpc', 'attributes', 'none']).default('auto'),
 });
 

@@ -102,8 +102,8 @@ describe('turnstone check-config', () => {
   });
 
   it('tells how many attached devices there are, and how many of them hold polls; nothing where there are none', async () => {
-    expect((await check(EXAMPLE)).out).toContain('devices: 2, 1 of them polls for commands, 1 for shared attributes\n');
-    expect(JSON.parse((await check(EXAMPLE, '--json')).out)).toMatchObject({ devices: { count: 2, rpcPolls: 1, attributePolls: 1 } });
+    expect((await check(EXAMPLE)).out).toContain('devices: 2, 1 of them polls for commands, 2 for shared attributes\n');
+    expect(JSON.parse((await check(EXAMPLE, '--json')).out)).toMatchObject({ devices: { count: 2, rpcPolls: 1, attributePolls: 2 } });
     expect((await check(path('../config/provisioning.example.yaml'))).out).not.toContain('devices');
   });
 

@@ -1,0 +1,28 @@
+/** Packages for attached devices: each title is of a handler that exists, and its offers are heard of. */
+import { didYouMeanWhenTold, oneOf } from '../fields/did-you-mean.ts';
+import { doubled, type Finding, finding, findingAtKey } from '../fields/findings.ts';
+import type { Check } from './draft.ts';
+
+/** Finds handlers that are not there, and devices that would never hear of an offer. */
+export const checkDeviceFirmware: Check = ({ devices, sections: { firmware } }) => {
+  if (firmware === undefined) return [];
+  const titles = new Set(firmware.handlers.map(({ title }) => title));
+  const expected = titles.size === 0 ? 'a handler under firmware.handlers' : oneOf([...titles]);
+  return devices.flatMap(({ config, path }): Finding[] => {
+    if (config.firmware === undefined) return [];
+    const at = [...path, 'firmware', 'handlers'];
+    const unknown = config.firmware.handlers.flatMap((title, index) =>
+      titles.has(title) ? [] : [{ ...finding([...at, index], 'no handler has the title', expected), ...didYouMeanWhenTold(title, titles) }],
+    );
+    const isDeaf = config.poll === 'rpc' || config.poll === 'none';
+    return [
+      ...unknown,
+      ...(config.firmware.handlers.length === 0 ? [findingAtKey(at, 'no handler is named', expected)] : []),
+      ...doubled(config.firmware.handlers, at),
+      ...(isDeaf ? [finding([...path, 'poll'], 'offers of packages are not heard of with', 'auto or attributes')] : []),
+      ...(firmware.enabled
+        ? []
+        : [{ ...findingAtKey([...path, 'firmware'], 'no package is taken, as firmware.enabled is false', 'true'), warning: true }]),
+    ];
+  });
+};
