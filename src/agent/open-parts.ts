@@ -189,7 +189,7 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
     },
     signal,
   );
-  const devices = new AttachedControl({ ...{ attached, config: current, machine, log } });
+  const devices = new AttachedControl({ ...{ attached, config: current, machine, log, board: platform.board } });
   const page = new StatusPublisher({
     ...(attached === undefined ? {} : { attached: devices }),
     ...{ config: live, machine, rightClock, log, status, telemetry, platform, firmware, diagnose },

@@ -5,72 +5,57 @@
  *   reading of the serial number ─ twice alike, matches its pattern ─▶ id of this number ─▶ names.json ─▶ entries of the slot
  */
 import type { DeviceConfig } from '../../config/schema/devices.ts';
-import type { Clock } from '../../host/clock.ts';
-import { given } from '../../host/given.ts';
-import { isJsonObject, type JsonObject, type JsonValue } from '../../host/json.ts';
-import type { Log } from '../../host/log.ts';
+import { retryable } from '../../errors/agent-error.ts';
+import type { JsonValue } from '../../host/json.ts';
 import type { StateFile } from '../../host/state-file.ts';
-import { filledName, serialNumberIn, tellsSlot } from './filled-name.ts';
+import { filledName, tellsSlot } from './filled-name.ts';
+import { HeardNumbers } from './heard-numbers.ts';
+import { type KeptNames, type KnownDevice, keptNames } from './kept-names.ts';
+import { NewPerDay, type NewPerDayDeps } from './new-per-day.ts';
 
-export const DEVICE_NAMES_FORMAT = { format: 'turnstone/device-names', version: 1 } as const;
-
-export interface DeviceNamesDeps {
+export interface DeviceNamesDeps extends NewPerDayDeps {
   readonly file: StateFile;
-  readonly clock: Pick<Clock, 'wallMs'>;
-  readonly log: Log;
   /** The gateway's name on the platform, as far as it is known. */
   readonly gatewayName: () => string;
   /** Matches a whole text against a slot's pattern. */
   readonly matches: (pattern: string, text: string) => boolean;
-  /** Most devices that take another's place in a slot within a day. */
-  readonly newPerDay: () => number;
 }
 
-interface Known {
-  /** Name on the platform that it is provisioned under. */
-  readonly name: string;
-  readonly serialNumber?: string;
-  /** A person gave it its name. */
-  readonly isRenamed?: boolean;
-}
+/** A device that comes from another gateway. */
+export type ComingDevice = Pick<KnownDevice, 'name' | 'serialNumber'>;
 
-interface Heard {
-  readonly text: string;
-  readonly times: number;
-}
-
-/** Readings of one number that make it believed. */
-const READ_ALIKE = 2;
-const DAY_MS = 86_400_000;
 const MAX_KNOWN = 5_000;
 
 export class DeviceNames {
   readonly #deps: DeviceNamesDeps;
   /** By id. */
-  readonly #known = new Map<string, Known>();
+  readonly #known: Map<string, KnownDevice>;
   /** Id of the device that is in a slot. */
-  readonly #inSlot = new Map<string, string>();
-  readonly #heard = new Map<string, Heard>();
+  readonly #inSlot: Map<string, string>;
+  /** Slot that a device was in before it went to another gateway, by id. */
+  readonly #away: Map<string, string>;
+  readonly #heard: HeardNumbers;
   #slots: readonly DeviceConfig[] = [];
-  #replaced = { dayMs: 0, count: 0 };
-  /** Slots whose new device waits for the next day. */
-  readonly #waiting = new Set<string>();
+  readonly #newPerDay: NewPerDay;
 
-  private constructor(deps: DeviceNamesDeps) {
+  private constructor(deps: DeviceNamesDeps, kept: KeptNames) {
     this.#deps = deps;
+    this.#known = new Map(kept.devices);
+    this.#inSlot = new Map(kept.slots);
+    this.#away = new Map(kept.away);
+    this.#heard = new HeardNumbers(deps.matches);
+    this.#newPerDay = new NewPerDay(deps, kept.replaced);
   }
 
   /** Reads what was known at the last start. */
   static async open(deps: DeviceNamesDeps): Promise<DeviceNames> {
-    const names = new DeviceNames(deps);
-    names.#take((await deps.file.read()) ?? {});
-    return names;
+    return new DeviceNames(deps, keptNames((await deps.file.read()) ?? {}));
   }
 
   /** Takes the slots of the configuration; a slot without a serial number is the device of its own name. */
   configure(slots: readonly DeviceConfig[]): void {
     this.#slots = slots;
-    for (const { name, serialNumber } of slots) if (serialNumber === undefined) this.#inSlot.set(name, name);
+    for (const { name, serialNumber } of slots) if (serialNumber === undefined && !this.#away.has(name)) this.#inSlot.set(name, name);
     for (const slot of this.#inSlot.keys()) if (!slots.some(({ name }) => name === slot)) this.#inSlot.delete(slot);
   }
 
@@ -106,7 +91,7 @@ export class DeviceNames {
 
   /** True while a new device of the slot waits, as too many came today. */
   waitsForTomorrow(slot: string): boolean {
-    return this.#waiting.has(slot);
+    return this.#newPerDay.waits(slot);
   }
 
   /** Settings of the slot in which the device is. */
@@ -139,6 +124,43 @@ export class DeviceNames {
     this.#save();
   }
 
+  /** Ids of devices that went to another gateway and are not forgotten. */
+  get away(): readonly string[] {
+    return [...this.#away.keys()].filter((id) => this.#known.has(id));
+  }
+
+  /** True of a slot whose device went to another gateway. */
+  isLeft(slot: string): boolean {
+    return !this.#inSlot.has(slot) && [...this.#away.values()].includes(slot);
+  }
+
+  /** Takes a device out of its slots, whatever is read there: it goes to another gateway. @throws AgentError `host/write-failed` (retry). */
+  async leave(id: string): Promise<void> {
+    const slots = this.slotsOf(id);
+    this.#known.set(id, this.#known.get(id) ?? { name: this.nameOf(id) });
+    this.#away.set(id, slots[0] ?? id);
+    for (const slot of slots) this.#inSlot.delete(slot);
+    await this.#saveNow();
+  }
+
+  /** Id that a device from another gateway gets in a slot, which need not stand in the configuration yet. */
+  idOfComing(slot: string, { name, serialNumber }: ComingDevice): string {
+    const settings = this.#slots.find((one) => one.name === slot);
+    if (settings === undefined ? serialNumber === undefined : settings.serialNumber === undefined) return slot;
+    const known = serialNumber === undefined ? this.#inSlot.get(slot) : this.#idOfNumber(serialNumber, () => true);
+    return known ?? (this.#slots.some((one) => one.name === name) ? `${name} (${slot})` : name);
+  }
+
+  /** Takes a device that comes from another gateway; its serial number, where it has one, says which slot it is in. @throws as `leave`. */
+  async take(slot: string, coming: ComingDevice): Promise<void> {
+    const id = this.idOfComing(slot, coming);
+    this.#away.delete(id);
+    this.#known.set(id, { ...coming, isTaken: true });
+    const settings = this.#slots.find((one) => one.name === slot);
+    if (settings !== undefined && (id === slot || coming.serialNumber === undefined)) this.#inSlot.set(slot, id);
+    await this.#saveNow();
+  }
+
   /** Forgets a device that is in no slot. */
   forget(id: string): void {
     this.#known.delete(id);
@@ -153,37 +175,36 @@ export class DeviceNames {
   /** Takes a reading; returns the slots whose device is another from now on. */
   observe(sensor: string, key: string, value: JsonValue): readonly string[] {
     const slots = this.#slots.filter(({ serialNumber: from }) => from !== undefined && from.sensor === sensor && from.key === key);
-    return slots.filter((slot) => this.#hear(slot, serialNumberIn(value))).map(({ name }) => name);
+    return slots.filter((slot) => this.#identify(slot, this.#heard.hear(slot, value))).map(({ name }) => name);
   }
 
-  #hear(slot: DeviceConfig, text: string | undefined): boolean {
-    const { pattern } = slot.serialNumber ?? {};
-    const isNumber = text !== undefined && (pattern === undefined || this.#deps.matches(pattern, text));
-    const before = this.#heard.get(slot.name);
-    if (!isNumber) {
-      this.#heard.delete(slot.name);
+  #identify(slot: DeviceConfig, serialNumber: string | undefined): boolean {
+    if (serialNumber === undefined) return false;
+    const before = this.#inSlot.get(slot.name);
+    const known = before === undefined ? undefined : this.#known.get(before);
+    if (known?.serialNumber === serialNumber) {
+      this.#newPerDay.settle(slot.name);
       return false;
     }
-    const times = before?.text === text ? before.times + 1 : 1;
-    this.#heard.set(slot.name, { text, times: Math.min(times, READ_ALIKE) });
-    return times >= READ_ALIKE && this.#identify(slot, text);
-  }
-
-  #identify(slot: DeviceConfig, serialNumber: string): boolean {
-    const before = this.#inSlot.get(slot.name);
-    if (before !== undefined && this.#known.get(before)?.serialNumber === serialNumber) {
-      this.#waiting.delete(slot.name);
+    if (before !== undefined && known?.isTaken === true && known.serialNumber === undefined) {
+      // Where it came from nobody read its number.
+      this.#known.set(before, { ...known, serialNumber });
+      this.#save();
       return false;
     }
     const id = this.#idFor(slot, serialNumber);
     if (id === undefined || id === before) return false;
+    if (this.#away.has(id)) {
+      if (this.#inSlot.delete(slot.name)) this.#save();
+      return before !== undefined;
+    }
     if (!this.#known.has(id)) {
       // The first device of a slot takes nobody's place.
-      if (before !== undefined && !this.#mayReplace(slot.name)) return false;
+      if (before !== undefined && !this.#newPerDay.mayReplace(slot.name)) return false;
       if (this.#known.size >= MAX_KNOWN) return false;
       this.#known.set(id, { name: id, serialNumber });
     }
-    this.#waiting.delete(slot.name);
+    this.#newPerDay.settle(slot.name);
     this.#inSlot.set(slot.name, id);
     this.#deps.log.info({ slot: slot.name, device: id, serialNumber, before }, 'a device was identified by its serial number');
     this.#save();
@@ -195,9 +216,13 @@ export class DeviceNames {
     const filled = this.#filled(slot, serialNumber);
     if (filled === undefined) return undefined;
     if (this.#known.has(filled)) return filled;
-    const known = tellsSlot(slot) ? undefined : [...this.#known].find(([, one]) => one.serialNumber === serialNumber)?.[0];
+    const known = this.#idOfNumber(serialNumber, ({ isTaken }) => isTaken === true || !tellsSlot(slot));
     // Names of slots are ids of their own.
     return known ?? (this.#slots.some(({ name }) => name === filled) ? `${filled} (${slot.name})` : filled);
+  }
+
+  #idOfNumber(serialNumber: string, fits: (known: KnownDevice) => boolean): string | undefined {
+    return [...this.#known].find(([, known]) => known.serialNumber === serialNumber && fits(known))?.[0];
   }
 
   #filled(slot: DeviceConfig, serialNumber: string | undefined): string | undefined {
@@ -207,35 +232,18 @@ export class DeviceNames {
     return name;
   }
 
-  #mayReplace(slot: string): boolean {
-    const dayMs = Math.floor(this.#deps.clock.wallMs() / DAY_MS) * DAY_MS;
-    if (this.#replaced.dayMs !== dayMs) this.#replaced = { dayMs, count: 0 };
-    if (this.#replaced.count >= this.#deps.newPerDay()) {
-      if (!this.#waiting.has(slot)) this.#deps.log.error({ slot }, 'too many new devices today: this one waits (provisioning.newPerDay)');
-      this.#waiting.add(slot);
-      return false;
-    }
-    this.#replaced.count += 1;
-    return true;
-  }
-
   #save(): void {
     this.#deps.file.save({
       slots: Object.fromEntries([...this.#inSlot].filter(([slot, id]) => slot !== id)),
       devices: Object.fromEntries([...this.#known].map(([id, known]) => [id, { ...known }])),
-      replaced: { ...this.#replaced },
+      ...(this.#away.size > 0 && { away: Object.fromEntries(this.#away) }),
+      replaced: { ...this.#newPerDay.replaced },
     });
   }
 
-  #take({ slots, devices, replaced }: JsonObject): void {
-    for (const [id, known] of Object.entries(isJsonObject(devices) ? devices : {})) {
-      if (!isJsonObject(known) || typeof known.name !== 'string') continue;
-      const { name, serialNumber, isRenamed } = known;
-      const own = { serialNumber: typeof serialNumber === 'string' ? serialNumber : undefined };
-      this.#known.set(id, given({ name, ...own, isRenamed: isRenamed === true ? true : undefined }));
-    }
-    for (const [slot, id] of Object.entries(isJsonObject(slots) ? slots : {})) if (typeof id === 'string') this.#inSlot.set(slot, id);
-    if (isJsonObject(replaced) && typeof replaced.dayMs === 'number' && typeof replaced.count === 'number')
-      this.#replaced = { dayMs: replaced.dayMs, count: replaced.count };
+  async #saveNow(): Promise<void> {
+    this.#save();
+    await this.#deps.file.flush();
+    if (!this.#deps.file.isSaved) throw retryable('host/write-failed', 'the disk does not take it now: it is tried again');
   }
 }
