@@ -157,7 +157,7 @@ describe('attached devices', () => {
     await show(old, 'meter', { count: 2 });
     const words = async (): Promise<string[]> =>
       JSON.parse((await old.command(['devices', 'list', '--json'])).out).map((one: { words: string }) => one.words);
-    await expect.poll(words, PATIENCE).toContainEqual(expect.stringMatching(/^the device of this slot went to another gateway, \d+ entr/));
+    await expect.poll(words, PATIENCE).toContainEqual(expect.stringMatching(/^the device of this slot went to another gateway/));
     expect(await words()).toContain('taken out of the configuration, nothing waits');
     await old.stop();
     old.start();
