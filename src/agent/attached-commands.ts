@@ -195,11 +195,11 @@ export function runAttachedCommands(deps: RunAttachedDeps) {
     const settings = names.slotOf(device.id);
     if (settings === undefined) return;
     const { actuators, sampler } = deps.hardware();
-    const firmware = deps.firmware?.();
+    const firmware = deps.firmware();
     const commands = await AttachedCommands.open(
       {
         ...{ ...deps, device, settings, actuators, sampler, turns },
-        ...given({ openFirmware: firmware && ((opened: FirmwareOfDevice) => firmware.ofDevice(opened)) }),
+        openFirmware: (opened: FirmwareOfDevice) => firmware.ofDevice(opened),
         locked: () => actuators.lockout.locked,
         gateway: () => gatewayName(deps.platform, deps.config().provisioning?.deviceName),
         serialNumber: () => names.serialNumberOf(device.id),

@@ -1,13 +1,16 @@
 /** Attached devices for people: how each is, and what can be done with it. */
 import { join } from 'node:path';
 import type { AgentConfig } from '../config/schema/agent-config.ts';
+import { refusal } from '../errors/agent-error.ts';
 import { removeTreeDurably } from '../host/durable-file.ts';
 import { given } from '../host/given.ts';
+import type { BoardIdentity } from '../host/identity.ts';
 import type { AgentLog } from '../host/log.ts';
 import type { HostMachine } from '../host/machine.ts';
 import type { EntryQuery, ResolvedEntry } from '../outbox/outbox.ts';
 import type { AttachedDevice } from '../provisioning/attached/attached-device.ts';
 import type { DevicesControl } from '../provisioning/attached/control-calls.ts';
+import { leaveDevice, type MoveDeviceDeps, packDevice, takeDevice } from '../provisioning/attached/move-device.ts';
 import { claimDevice } from '../provisioning/claim-device.ts';
 import type { DeviceStatus } from '../status/shape/device-status.ts';
 import { placeName } from '../telemetry/attached/held-devices.ts';
@@ -19,6 +22,7 @@ export interface AttachedControlDeps {
   readonly config: () => AgentConfig;
   readonly machine: Pick<HostMachine, 'clock' | 'files' | 'randomBytes'>;
   readonly log: AgentLog;
+  readonly board: BoardIdentity;
 }
 
 type Held = Pick<DeviceStatus, 'heldEntries' | 'reason'>;
@@ -48,7 +52,8 @@ export class AttachedControl implements DevicesControl {
     const present = names.present.map((id) => this.#status(id, devices.find(id), places.get(id)));
     const unidentified = names.unidentified.map(({ name, label }) => this.#unidentified(name, label, places.get(`?${name}`)));
     const ids = new Set([...present, ...unidentified].map(({ id }) => id));
-    const removed = [...places].filter(([id]) => !ids.has(id)).map(([id, place]) => this.#removed(id, devices.find(id), place));
+    const gone = [...new Set([...places.keys(), ...names.moved.away])].filter((id) => !ids.has(id));
+    const removed = gone.map((id) => this.#removed(id, devices.find(id), places.get(id) ?? { heldEntries: 0 }));
     return [...present, ...unidentified, ...removed];
   };
 
@@ -74,7 +79,7 @@ export class AttachedControl implements DevicesControl {
     const { devices, held, names } = this.#attached;
     await devices.end(id, { isRemoved: true });
     for (const { device: kept } of held.list()) if (kept === id || names.resolve(kept) === id) await held.discard(kept);
-    await removeTreeDurably(machine.files, join(config().stateFolder, 'devices', 'known', placeName(id)));
+    await removeTreeDurably(machine.files, join(this.#folder(config()), placeName(id)));
     names.forget(id);
     devices.remake();
   };
@@ -84,6 +89,12 @@ export class AttachedControl implements DevicesControl {
     await this.#remake(id);
   };
 
+  readonly pack: DevicesControl['pack'] = (id, passphrase) => packDevice(this.#moves, id, passphrase);
+
+  readonly leave: DevicesControl['leave'] = (id) => leaveDevice(this.#moves, id);
+
+  readonly take: DevicesControl['take'] = (arrival) => takeDevice(this.#moves, arrival, this.#deps.config().devices);
+
   /** Entries that are still kept of the device in a slot, delivered or not. */
   async *read(slot: string, query: EntryQuery, signal: AbortSignal): AsyncGenerator<ResolvedEntry> {
     const { attached } = this.#deps;
@@ -92,9 +103,20 @@ export class AttachedControl implements DevicesControl {
     for await (const entry of attached.outbox.read(query, signal)) if (ids.has(entry.device)) yield entry;
   }
 
+  get #moves(): MoveDeviceDeps {
+    const { machine, log, board, config } = this.#deps;
+    const { names, devices } = this.#attached;
+    return { ...{ machine, log, board, names, devices, placeName }, folder: this.#folder(config()) };
+  }
+
+  #folder({ stateFolder }: Pick<AgentConfig, 'stateFolder'>): string {
+    return join(stateFolder, 'devices', 'known');
+  }
+
   get #attached(): AttachedParts {
     const { attached } = this.#deps;
-    if (attached === undefined) throw new Error('there are no attached devices');
+    if (attached === undefined)
+      throw refusal('provisioning/no-such-device', 'there are no attached devices: the first stands under devices: in the configuration');
     return attached;
   }
 
@@ -125,6 +147,7 @@ export class AttachedControl implements DevicesControl {
     return given({
       ...{ id: `?${slot}`, name: slot, slots: [slot], state: 'unidentified' as const, sinceMs: this.#since },
       ...{ heldEntries: place?.heldEntries ?? 0, acceptedEntries: 0, sensors: this.#sensors([slot]), label },
+      reason: this.#attached.names.moved.isLeft(slot) ? LEFT : undefined,
     });
   }
 
@@ -138,7 +161,10 @@ export class AttachedControl implements DevicesControl {
         sinceMs: device?.sinceMs ?? this.#since,
       },
       ...{ heldEntries: place.heldEntries, acceptedEntries: device?.acceptedEntries ?? 0, sensors: 0 },
-      ...{ lastAcceptedAtMs: device?.lastAcceptedAtMs, reason: device?.reason ?? place.reason },
+      ...{
+        lastAcceptedAtMs: device?.lastAcceptedAtMs,
+        reason: device?.reason ?? place.reason ?? (this.#attached.names.moved.away.includes(id) ? MOVED : undefined),
+      },
     });
   }
 
@@ -154,4 +180,6 @@ export class AttachedControl implements DevicesControl {
   }
 }
 
+const MOVED = 'it went to another gateway';
+const LEFT = 'the device of this slot went to another gateway';
 const TOO_MANY = 'another device is in its slot, and waits until tomorrow (provisioning.newPerDay)';

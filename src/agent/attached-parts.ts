@@ -21,7 +21,8 @@ import { attachedContact, attachedPace } from '../provisioning/attached/attached
 import type { AttachedDevice } from '../provisioning/attached/attached-device.ts';
 import { AttachedDevices, type AttachedWay } from '../provisioning/attached/attached-devices.ts';
 import { attachedCredentials, gatewayName } from '../provisioning/attached/attached-settings.ts';
-import { DEVICE_NAMES_FORMAT, DeviceNames } from '../provisioning/attached/device-names.ts';
+import { DeviceNames } from '../provisioning/attached/device-names.ts';
+import { DEVICE_NAMES_FORMAT } from '../provisioning/attached/kept-names.ts';
 import type { PlatformConnection } from '../provisioning/platform-connection.ts';
 import type { SharedOutbox } from '../status/shape/device-status.ts';
 import { FanOut } from '../telemetry/attached/fan-out.ts';

@@ -128,7 +128,7 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
       ...{ machine, log, timeSync, rightClock, config: current, platform, expectFolder, telemetry: () => telemetry },
       onHeard: (slot) => hardware.actuators.control.contact.of(slot).heard(),
       beside: runAttachedCommands({
-        ...{ config: () => config, platform, clock, files, log, alerts, hardware: () => hardware },
+        ...{ config: () => config, platform, clock, files, log, alerts, hardware: () => hardware, firmware: () => firmware },
       }),
     },
     signal,
@@ -189,7 +189,7 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
     },
     signal,
   );
-  const devices = new AttachedControl({ ...{ attached, config: current, machine, log } });
+  const devices = new AttachedControl({ ...{ attached, config: current, machine, log, board: platform.board } });
   const page = new StatusPublisher({
     ...(attached === undefined ? {} : { attached: devices }),
     ...{ config: live, machine, rightClock, log, status, telemetry, platform, firmware, diagnose },

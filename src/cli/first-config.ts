@@ -25,21 +25,24 @@ export interface FirstConfig {
   /** A simulated board's socket instead of this machine's hardware. */
   readonly boardSocket?: string;
   readonly found: FoundBoard;
+  /** Each meter on a serial port is a device of its own on the platform. */
+  readonly hasDevices?: boolean;
 }
 
-export function firstConfigText({ found, ...config }: FirstConfig): string {
+export function firstConfigText({ found, hasDevices = false, ...config }: FirstConfig): string {
   const names = new Names();
+  const slots: Slot[] = [];
   const sensors = [
     ...SENSOR_KINDS.flatMap(({ everywhere }) => (everywhere === undefined ? [] : [`  - ${everywhere}`])),
     ...found.chips.map((chip) => chipLine(chip, names)),
     ...found.thermometers.map((id) => thermometerLine(id, names)),
-    ...found.serialPorts.map((port) => serialLines(port, names)),
+    ...found.serialPorts.map((port) => serialLines(port, names, hasDevices ? slots : undefined)),
   ];
   return `# Configuration of the Turnstone agent. Every option is shown in turnstone.example.yaml.
 version: 1
 platform:
   url: ${quoted(config.url)}
-${platformLines(config)}${provisioningLines(config.credentials)}${folderLines(config)}${statusLines(config)}sensors:
+${platformLines(config)}${provisioningLines(config.credentials)}${folderLines(config)}${statusLines(config)}${slotLines(slots)}sensors:
 ${sensors.join('\n')}
 # actuators:
 #   - { name: relay, kind: gpio-output, line: GPIO5, safe: { start: off, stop: off, crash: off } }
@@ -55,8 +58,33 @@ export function chipSnippet(chip: FoundChip): string {
   return chipLine(chip, new Names()).trim();
 }
 
-/** Lines of a configuration for what hangs on a serial port; an example as a comment where nobody knows. */
-export function serialLines({ path, stablePath = path, maker, guesses = [], heard }: HeardPort, names: Names): string {
+/** An entry of `devices:` for a meter that was found. */
+export interface Slot {
+  readonly name: string;
+  /** Among them that of a serial number, where it gives one. */
+  readonly keys: readonly string[];
+}
+
+/** Section with an entry for each; nothing for none. */
+export function slotLines(slots: readonly Slot[]): string {
+  const lines = slots.map(({ name, keys }) => {
+    const serial = keys.includes(SERIAL_NUMBER) ? `, serialNumber: { key: ${SERIAL_NUMBER} }` : '';
+    return `  - { name: ${name}${serial} }\n`;
+  });
+  return lines.length === 0 ? '' : `devices: # each a device of its own on the platform\n${lines.join('')}`;
+}
+
+const SERIAL_NUMBER = 'serialNumber';
+
+/**
+ * Lines of a configuration for what hangs on a serial port; an example as a comment where nobody knows.
+ * @param slots gets an entry for each meter, where each is to be a device of its own.
+ */
+export function serialLines(
+  { path, stablePath = path, maker, guesses = [], heard }: HeardPort,
+  names: Names,
+  slots: Slot[] | undefined,
+): string {
   const from = printable(maker === undefined ? path : `${path} (${maker})`);
   const [port, shown] = [yamlText(stablePath), yamlText(path)];
   if (guesses.length === 0) {
@@ -68,8 +96,11 @@ export function serialLines({ path, stablePath = path, maker, guesses = [], hear
   return guesses
     .map(({ name: called, options: { kind, ...options }, keys, possible, settings }) => {
       const name = names.next(called);
-      const isTaken = possible.map((key) => names.next(key) !== key).includes(true);
-      const fields = Object.entries({ ...(isTaken && { prefix: `${name}.` }), ...options }).map(
+      slots?.push({ name, keys });
+      // A device's keys are its own.
+      const isTaken = slots === undefined && possible.map((key) => names.next(key) !== key).includes(true);
+      const own = slots === undefined ? {} : { device: name };
+      const fields = Object.entries({ ...own, ...(isTaken && { prefix: `${name}.` }), ...options }).map(
         ([option, value]) => `, ${option}: ${value}`,
       );
       const speed = options.preset === undefined ? settingsField(settings) : '';

@@ -35,9 +35,17 @@ export async function initialise({ flags, edge, print, settings }: InitCall): Pr
     throw new CommandError(`${out} is there already`, { nextStep: 'choose another --out, or overwrite it with --force' });
   const answers = await askForFirstConfig({ flags, edge, settings }, dirname(out));
   const found = flags.scan ? await lookAround(flags, edge) : { chips: [], thermometers: [], serialPorts: [], faults: [] };
-  const text = firstConfigText({ ...answers, found });
+  const hasDevices = await asksForDevices(flags, edge, { ...answers, found });
+  const text = firstConfigText({ ...answers, found, hasDevices });
   await writeChecked(out, text, environmentOfService(flags, edge));
   print.result({ file: out, found }, () => summary(out, found, print.style));
+}
+
+/** Asks once, and only where several meters can make themselves known to the platform. */
+async function asksForDevices({ devices, yes }: InitCall['flags'], edge: Edge, { credentials, found }: FirstConfig): Promise<boolean> {
+  const meters = found.serialPorts.flatMap(({ guesses = [] }) => guesses).length;
+  if (devices === true || yes === true || meters < 2 || credentials.way !== 'provision') return devices === true;
+  return /^y/i.test(await answer(edge, `${meters} meters were found: each a device of its own on the platform? [y/N] `));
 }
 
 /** Writes the configuration only when it passes check-config. */

@@ -14,7 +14,7 @@ import { type Clock, systemClock } from '../host/clock.ts';
 import { reachAgent } from './agent-calls.ts';
 import type { ScanCall } from './commands/init.ts';
 import { CommandError, EXIT, usageError } from './exit-code.ts';
-import { yamlText } from './first-config.ts';
+import { slotLines, yamlText } from './first-config.ts';
 import { likelyModels, type ModelGuess } from './modbus-models.ts';
 import { printable, withBar } from './printer.ts';
 
@@ -60,9 +60,13 @@ export async function scanModbus({ flags, edge, print }: ScanCall, hardware: Har
     // All units of a line are spoken to alike.
     if (found.length > 0) break;
   }
-  const withSections = found.map((unit) => ({ ...unit, section: sectionOf(unit) }));
+  const withSections = found.map((unit) => ({ ...unit, section: sectionOf(unit, flags.devices === true) }));
   if (found.length > 0 || flags.json === true)
-    return print.result(withSections, () => `sensors:\n${withSections.map(({ section }) => section).join('')}`);
+    return print.result(withSections, () => {
+      const known = flags.devices === true ? found.filter(({ models }) => models.length > 0) : [];
+      const slots = known.map(({ unitId }) => ({ name: `unit${unitId}`, keys: [] }));
+      return `${slotLines(slots)}sensors:\n${withSections.map(({ section }) => section).join('')}`;
+    });
   edge.stderr.write('no Modbus unit answered; check power, wiring (A, B, ground) or address, and try other --units, --baud, --parity\n');
 
   async function lookAt(link: ModbusLink, connection: ModbusConnection, unitId: number, signal: AbortSignal): Promise<FoundUnit> {
@@ -190,13 +194,16 @@ async function identityOf(link: ModbusLink, unitId: number, signal: AbortSignal)
 }
 
 /** Lines of a configuration for a unit, as comments where nobody knows its registers. */
-function sectionOf({ connection, unitId, identity: { maker, product, revision }, models: [best, ...others] }: FoundUnit): string {
+function sectionOf(
+  { connection, unitId, identity: { maker, product, revision }, models: [best, ...others] }: FoundUnit,
+  isDevice: boolean,
+): string {
   const { responseTimeoutMs: _ofScan, ...place } = connection;
   const fields = Object.entries(place).map(([name, value]) => `${name}: ${yamlText(`${value}`)}`);
   const told = printable([maker, product, revision].filter((part) => part !== undefined).join(' '));
   const alike = ['by its values', ...others.map(({ name }) => name)].join(', or ');
   const lines = [
-    `- { name: unit${unitId}, kind: modbus, prefix: "unit${unitId}.", unitId: ${unitId},`,
+    `- { name: unit${unitId}, kind: modbus, ${isDevice ? `device: unit${unitId}` : `prefix: "unit${unitId}."`}, unitId: ${unitId},`,
     `    connection: { ${fields.join(', ')} },`,
     best === undefined
       ? '    registers: { power: { address: 0 } } } # its manual tells which it has'

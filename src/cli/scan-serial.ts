@@ -14,7 +14,7 @@ import { withinMs } from '../host/bounded-wait.ts';
 import { systemClock } from '../host/clock.ts';
 import { FrameCutter, SND_NKE, shortFrame } from '../sensors/mbus/frames.ts';
 import type { ScanCall } from './commands/init.ts';
-import { Names, serialLines } from './first-config.ts';
+import { Names, serialLines, slotLines } from './first-config.ts';
 import { type ProgressBar, printable, withBar } from './printer.ts';
 import {
   type Candidate,
@@ -91,7 +91,11 @@ export async function scanSerial({ flags, edge, print }: ScanCall, ports: Ports)
   edge.signal.throwIfAborted();
   const names = new Names();
   if (asked.length > 0 || flags.json === true)
-    return print.result(asked, () => `sensors:\n${asked.map((port) => `${serialLines(port, names)}\n`).join('')}`);
+    return print.result(asked, () => {
+      const slots = flags.devices === true ? [] : undefined;
+      const lines = asked.map((port) => `${serialLines(port, names, slots)}\n`).join('');
+      return `${slotLines(slots ?? [])}sensors:\n${lines}`;
+    });
   edge.stderr.write('nothing found; plug a port in; lsusb and dmesg show whether the kernel sees it\n');
 }
 

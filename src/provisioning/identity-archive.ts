@@ -16,6 +16,8 @@ export interface PortableIdentity {
   readonly record: CredentialsRecord;
   readonly provisionSecret?: ProvisionSecret;
   readonly exportedAtMs: EpochMs;
+  /** Present of an attached device: what it is called, and the number by which it is known. */
+  readonly attached?: { readonly name: string; readonly serialNumber?: string };
 }
 
 const derived = promisify<string, Buffer, number, ScryptOptions, Buffer>(scrypt);

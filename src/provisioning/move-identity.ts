@@ -6,7 +6,7 @@ import type { BoardIdentity } from '../host/identity.ts';
 import type { RandomBytes } from '../host/random.ts';
 import { type CredentialsPlace, type CredentialsRecord, tokensOf } from './credentials-record.ts';
 import type { CredentialsStore } from './credentials-store.ts';
-import { exportIdentity, importIdentity } from './identity-archive.ts';
+import { exportIdentity, importIdentity, type PortableIdentity } from './identity-archive.ts';
 
 export interface MoveDeps {
   readonly store: CredentialsStore;
@@ -17,12 +17,17 @@ export interface MoveDeps {
 
 /** The identity in use as a file's text. @throws AgentError `provisioning/no-credentials` (drop), `provisioning/weak-passphrase` (drop). */
 export async function packIdentity(
-  { store, place, randomBytes }: Pick<MoveDeps, 'store' | 'place'> & { readonly randomBytes: RandomBytes },
+  {
+    store,
+    place,
+    randomBytes,
+    attached,
+  }: Pick<MoveDeps, 'store' | 'place'> & { readonly randomBytes: RandomBytes; readonly attached?: PortableIdentity['attached'] },
   passphrase: string,
   nowMs: number,
 ): Promise<string> {
   const record = inUse({ store, place }, 'export');
-  return exportIdentity(given({ record, exportedAtMs: nowMs, provisionSecret: store.provisionSecret }), passphrase, randomBytes);
+  return exportIdentity(given({ record, exportedAtMs: nowMs, provisionSecret: store.provisionSecret, attached }), passphrase, randomBytes);
 }
 
 /**
@@ -42,13 +47,26 @@ export async function unpackIdentity(
     const name = own.deviceName === undefined ? '' : ` as "${own.deviceName}"`;
     throw refusal('provisioning/has-credentials', `this board is provisioned already${name}; --replace gives that up`);
   }
-  const { record, provisionSecret } = await importIdentity(file.text, file.passphrase);
-  const { configuredToken: _configured, replacedBy: _replaced, ...rest } = record;
+  const identity = await importIdentity(file.text, file.passphrase);
+  if (identity.attached !== undefined) {
+    const way = 'turnstone devices move --from FILE --slot SLOT';
+    throw refusal('provisioning/not-an-identity', `this file holds an attached device, and no gateway: ${way}`);
+  }
   // Readings of a board without an identity belong to whichever device it becomes.
-  const setsQueueAside = isDevice && !isSameDevice(own, record);
+  const setsQueueAside = isDevice && !isSameDevice(own, identity.record);
+  await takeIdentity({ store, board }, identity, { setsQueueAside });
+  return given({ deviceName: identity.record.deviceName, setsQueueAside });
+}
+
+/** Keeps an identity as this board's own, with a higher generation than it had. @throws AgentError `host/write-failed` (retry). */
+export async function takeIdentity(
+  { store, board }: Pick<MoveDeps, 'store' | 'board'>,
+  { record, provisionSecret }: PortableIdentity,
+  { setsQueueAside }: { readonly setsQueueAside: boolean },
+): Promise<void> {
+  const { configuredToken: _configured, replacedBy: _replaced, ...rest } = record;
   const more = given({ provisionSecret, setsQueueAside: setsQueueAside || undefined });
   await store.replaceOwn({ ...rest, phase: 'in-use', source: 'imported', board, generation: record.generation + 1, takesOver: true }, more);
-  return given({ deviceName: record.deviceName, setsQueueAside });
 }
 
 /** True when they have a token in common, as when a board imports its own export. */

@@ -142,17 +142,17 @@ describe('attached devices', () => {
   }, 60_000);
 
   it('go on while the platform refuses the gateway', async () => {
-    const board = await gateway('mill', ['meter'], 'devices: [{ name: meter }]');
+    const board = await gateway('moor', ['meter'], 'devices: [{ name: meter }]');
     await show(board, 'meter', { count: 1 });
     board.start();
-    await expect.poll(() => values('mill meter', 'count').length, PATIENCE).toBeGreaterThan(0);
-    const own = platform.state.registry.byName('mill');
+    await expect.poll(() => values('moor meter', 'count').length, PATIENCE).toBeGreaterThan(0);
+    const own = platform.state.registry.byName('moor');
     if (own === undefined) throw new Error('it is not there');
     platform.state.registry.devices.put({ ...own, accessToken: 'changed-at-the-platform' });
     await board.stop();
     await show(board, 'meter', { count: 2 });
     board.start();
-    await expect.poll(() => values('mill meter', 'count'), PATIENCE).toContain(2);
+    await expect.poll(() => values('moor meter', 'count'), PATIENCE).toContain(2);
   }, 60_000);
 
   it('that are taken out of the configuration get what they still hold', async () => {
@@ -173,5 +173,44 @@ describe('attached devices', () => {
     platform.state.registry.devices.put({ ...two });
     board.start();
     await expect.poll(() => values('farm two', 'count'), PATIENCE).toContain(7);
+  }, 60_000);
+
+  it('move to another gateway: each reading arrives once, at the device that it was, and no device is made', async () => {
+    const old = await gateway('mill', ['meter'], 'devices: [{ name: meter }]');
+    const next = await gateway('dam', [], 'devices: [{ name: spare }]');
+    await show(old, 'meter', { count: 1 });
+    old.start();
+    next.start();
+    await expect.poll(() => values('mill meter', 'count').length, PATIENCE).toBeGreaterThan(0);
+    const file = join(old.folder, 'meter.id');
+    const passphraseFile = join(old.folder, 'passphrase');
+    await writeFile(passphraseFile, 'correct horse battery', { mode: 0o600 });
+    const move = (board: AgentProcess, words: readonly string[]) =>
+      board.command(['devices', 'move', ...words, '--passphrase-file', passphraseFile]);
+    expect(await move(old, ['meter', '--to', file])).toMatchObject({ exitCode: 0, err: '' });
+    await show(old, 'meter', { count: 2 });
+    const words = async (): Promise<string[]> =>
+      JSON.parse((await old.command(['devices', 'list', '--json'])).out).map((one: { words: string }) => one.words);
+    await expect.poll(words, PATIENCE).toContainEqual(expect.stringMatching(/^the device of this slot went to another gateway/));
+    expect(await words()).toContain('taken out of the configuration, nothing waits');
+    await old.stop();
+    old.start();
+
+    await expect.poll(() => platform.state.registry.byName('dam spare'), PATIENCE).toBeDefined();
+    const came = await move(next, ['--from', file, '--slot', 'heat']);
+    expect(came).toMatchObject({ exitCode: 0, out: expect.stringContaining('heat is mill meter here from now on\nnow put heat under') });
+    await next.stop();
+    const configured = (await readFile(next.configFile, 'utf8'))
+      .replace('{ name: spare }', '{ name: spare }, { name: heat }')
+      .replace(
+        'sensors:\n',
+        `$&  - { name: heat, device: heat, kind: command, period: 1s, program: /bin/cat, arguments: ['${next.folder}/heat'] }\n`,
+      );
+    await writeFile(next.configFile, configured, { mode: 0o600 });
+    await show(next, 'heat', { count: 3 });
+    next.start();
+    await expect.poll(() => values('mill meter', 'count'), PATIENCE).toContain(3);
+    expect(platform.state.registry.byName('dam heat')).toBeUndefined();
+    expect(values('mill meter', 'count')).not.toContain(2);
   }, 60_000);
 });

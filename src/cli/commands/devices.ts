@@ -17,6 +17,14 @@ const ROTATE_OPTIONS = {
   make: toggle('make an unguessable one and print it'),
 };
 const REMOVE_OPTIONS = { yes: toggle('without asking') };
+const MOVE_ARGUMENTS = { name: argument('of the device that goes, as for show', { byDefault: '' }) };
+const MOVE_OPTIONS = {
+  to: valued('<file>', 'here it goes: write its identity to the file, and stop sending as it'),
+  from: valued('<file>', 'here it comes: read its identity from the file'),
+  slot: valued('<name>', 'the slot that it comes into'),
+  passphraseFile: valued('<file>', 'the passphrase of the file, from a file'),
+  replace: toggle('give up the device that is in the slot'),
+};
 const RENAME_ARGUMENTS = { ...DEVICE, newName: argument('its new name on the platform') };
 
 export type ListCall = Call<typeof JSON_OPTIONS>;
@@ -24,6 +32,7 @@ export type ShowCall = Call<typeof JSON_OPTIONS, typeof DEVICE>;
 export type ClaimCall = Call<typeof CLAIM_OPTIONS, typeof DEVICE>;
 export type RotateCall = Call<typeof ROTATE_OPTIONS, typeof DEVICE>;
 export type RemoveCall = Call<typeof REMOVE_OPTIONS, typeof DEVICE>;
+export type MoveCall = Call<typeof MOVE_OPTIONS, typeof MOVE_ARGUMENTS>;
 export type RenameCall = Call<Record<never, never>, typeof RENAME_ARGUMENTS>;
 
 const SUBCOMMANDS = [
@@ -57,6 +66,12 @@ const SUBCOMMANDS = [
     options: REMOVE_OPTIONS,
     run: async (call) => (await import('../devices.ts')).removeDevice(call),
   }),
+  command('move', {
+    says: 'move one to another gateway (--to), or take one from there (--from)',
+    arguments: MOVE_ARGUMENTS,
+    options: MOVE_OPTIONS,
+    run: async (call) => (await import('../move-device.ts')).moveDevice(call),
+  }),
   command('rename', {
     says: 'tell the agent that one has another name on the platform now',
     arguments: RENAME_ARGUMENTS,
@@ -65,7 +80,7 @@ const SUBCOMMANDS = [
 ];
 
 export const DEVICES = command('devices', {
-  says: 'list, show, claim and remove attached devices, and renew their tokens',
+  says: 'list, show, claim, move and remove attached devices, and renew their tokens',
   agent: 'needed',
   subcommands: SUBCOMMANDS,
   defaultSubcommand: 'list',
@@ -75,6 +90,8 @@ export const DEVICES = command('devices', {
     'devices claim meter1 --duration 10m      with a QR code for the person who takes it',
     'devices rotate meter1 --token-file next  the platform has another token for it',
     'devices remove meter1                    it was deleted on the platform, or is gone for good',
+    'devices move meter1 --to meter1.id       it goes to another gateway; then take it out of the configuration',
+    'devices move --from meter1.id --slot m7  and there, before m7 stands in the configuration',
     "devices rename meter1 'Heat pump'        it was renamed on the platform",
   ],
   notes: 'Attached devices stand under devices: in the configuration; the gateway itself has turnstone identity and turnstone claim.',

@@ -23,6 +23,7 @@ const INIT_OPTIONS = {
   simulate: valued('<socket>', 'look at a simulated board, and use it'),
   scan: negation('do not look at the buses'),
   listen: negation('do not listen on serial ports'),
+  devices: toggle('each meter on a serial port is a device of its own on the platform; where several are found it is asked'),
   out: valued('<file>', 'the file to write', { byDefault: DEFAULT_CONFIG_FILE }),
   force: toggle('overwrite it'),
   json: toggle('print what was found and written as JSON'),
@@ -88,6 +89,7 @@ const SCAN_OPTIONS = {
     parse: severalOf('such as 1-32,247', unitNumbers),
   }),
   timeout: valued('<time>', 'how long a unit or meter has to answer', { parse: duration('a time such as 300ms', 10), byDefault: 300 }),
+  devices: toggle('of Modbus and M-Bus, show each meter as a device of its own on the platform'),
   json: toggle('print what was found as JSON'),
 };
 export type ScanCall = Call<typeof SCAN_OPTIONS, typeof SCAN_ARGUMENTS>;

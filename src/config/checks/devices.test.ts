@@ -195,17 +195,6 @@ describe('a wrong device', () => {
 });
 
 describe('what several devices have', () => {
-  const withDerived = (values: string, device = '') =>
-    `${twoMeters('')}  - { name: made, kind: derived${device}, values: { ${values} } }\n`;
-
-  it('is no key for an expression', async () => {
-    const { wrong } = await read(withDerived('total: 2 * power', ', device: m1'));
-    expect(wrong).toEqual([
-      expect.stringMatching(/^sensors\[2\]\.values\.total: power is a key of several devices: .*a prefix, or the key a rename$/),
-    ]);
-    await good(withDerived('total: 2 * power').replace('device: m2', 'device: m2, prefix: other'));
-  });
-
   it('is no panel of a method', async () => {
     const panel = `rpc: { methods: { getPanel: { pins: { "1": relay, "2": lamp } } } }
 actuators: [{ name: relay, device: m1, kind: gpio-output, line: GPIO5 }, { name: lamp, kind: gpio-output, line: GPIO6 }]\n`;

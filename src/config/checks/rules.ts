@@ -5,6 +5,7 @@ import type { ValueType } from '../../sensors/kind/definition.ts';
 import type { ConfigPath } from '../fields/config-fault.ts';
 import { type Finding, finding, findingAtKey, noEffect } from '../fields/findings.ts';
 import { formatDuration } from '../fields/quantity.ts';
+import { type KeyOwner, meantOwners, ownersOfKeys } from '../keys/key-owners.ts';
 import { childrenOf, partsOf, readingsOf } from '../keys/rule-parts.ts';
 import { keysForRules, typesForRules, valueTypeOf } from '../keys/sensor-keys.ts';
 import type { ConditionConfig, RuleConfig, SensorConfig } from '../schema/agent-config.ts';
@@ -30,12 +31,13 @@ export const checkConditions: Check = ({ rules }) =>
 
 /** Warns of a sensor that reports by event: it may say nothing for a year, and nobody knows that it is still there. */
 export const checkLostSensors: Check = ({ sensors, rules }) => {
+  const owners = ownersOfKeys(sensors.map(({ config }) => config));
   const known = new Map(
     sensors.map(({ config }) => {
       const { name, periodMs } = config;
       return [
         name,
-        { periodMs, isByEvent: sourcesOf(config, sensors).some((one) => definitionOf(one.kind).reportsByEvent?.(one) ?? false) },
+        { periodMs, isByEvent: sourcesOf(config, sensors, owners).some((one) => definitionOf(one.kind).reportsByEvent?.(one) ?? false) },
       ];
     }),
   );
@@ -56,11 +58,16 @@ export const checkLostSensors: Check = ({ sensors, rules }) => {
 };
 
 /** Sensors whose keys stand in the expressions of a derived one, which is lost when they are; any other is its own. */
-function sourcesOf(config: SensorConfig, sensors: ConfigDraft['sensors']): readonly SensorConfig[] {
+function sourcesOf(
+  config: SensorConfig,
+  sensors: ConfigDraft['sensors'],
+  owners: ReturnType<typeof ownersOfKeys>,
+): readonly SensorConfig[] {
   if (config.kind !== 'derived') return [config];
   const words = new Set(Object.values(config.values).flatMap((source) => source.match(/[\w.]+|(?<=")[^"]+(?=")|(?<=')[^']+(?=')/g) ?? []));
+  const isMeant = (key: string, owner: KeyOwner): boolean => words.has(key) && meantOwners(owners.get(key), config.device).includes(owner);
   const others = sensors.map((each) => each.config).filter(({ kind }) => kind !== 'derived');
-  return others.filter((one) => keysForRules(one)?.some((key) => words.has(key)) !== false);
+  return others.filter((one) => keysForRules(one)?.some((key) => isMeant(key, one.device)) !== false);
 }
 
 function alwaysFaults({ set, otherwise }: RuleConfig, path: ConfigPath): Finding[] {

@@ -8,6 +8,7 @@ import type { DeviceStatus } from '../../status/shape/device-status.ts';
 import { isAccessToken } from '../access-token.ts';
 import type { ClaimRequest, OpenClaim } from '../claim-device.ts';
 import { MAX_SECRET_LENGTH } from '../credentials-record.ts';
+import type { ArrivedDevice, DeviceArrival } from './move-device.ts';
 import { namedDevice } from './named-device.ts';
 
 /** Requests about attached devices, each named by its id. */
@@ -20,10 +21,17 @@ export interface DevicesControl {
   rotate(id: string, accessToken: string): Promise<void>;
   /** Forgets its credentials and what it still holds; a slot that stands in the configuration is a new device after that. */
   remove(id: string): Promise<void>;
+  /** Its identity under a passphrase, as a file's text. @throws AgentError as `packDevice`. */
+  pack(id: string, passphrase: string): Promise<string>;
+  /** Has it in no slot from now on, as it went to another gateway; what waits of it is delivered. @throws AgentError as `leaveDevice`. */
+  leave(id: string): Promise<void>;
+  /** Makes what is in a slot the device of a file. @throws AgentError as `takeDevice`. */
+  take(arrival: DeviceArrival): Promise<ArrivedDevice>;
   /** Takes the name that somebody gave it on the platform; its id stays, and nothing is sent. */
   rename(id: string, name: string): Promise<void>;
 }
 
+const SLOT_NAME = /^[A-Za-z0-9_-]{1,64}$/;
 /** As long as the platform's database column for names. */
 const MAX_NAME_LENGTH = 255;
 
@@ -51,6 +59,20 @@ export function devicesCalls(control: DevicesControl): ControlCalls {
         const device = deviceIn(params);
         await control.remove(device.id);
         return { ...told(device), heldEntries: device.heldEntries, isConfigured: device.slots.length > 0 };
+      },
+      packDevice: async (params) => {
+        const device = deviceIn(params);
+        return { ...told(device), text: await control.pack(device.id, textIn(params, 'passphrase')) };
+      },
+      leaveDevice: async (params) => {
+        const device = deviceIn(params);
+        await control.leave(device.id);
+        return { ...told(device), heldEntries: device.heldEntries, slots: [...device.slots] };
+      },
+      takeDevice: async (params) => {
+        const [slot, text, passphrase] = ['slot', 'text', 'passphrase'].map((name) => textIn(params, name)) as [string, string, string];
+        if (!SLOT_NAME.test(slot)) throw badRequest('a slot has 1 to 64 letters, digits, - and _');
+        return { ...(await control.take({ slot, text, passphrase, replace: params.replace === true })) };
       },
       renameDevice: async (params) => {
         const device = deviceIn(params);

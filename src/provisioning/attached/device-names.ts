@@ -5,108 +5,111 @@
  *   reading of the serial number ─ twice alike, matches its pattern ─▶ id of this number ─▶ names.json ─▶ entries of the slot
  */
 import type { DeviceConfig } from '../../config/schema/devices.ts';
-import type { Clock } from '../../host/clock.ts';
-import { given } from '../../host/given.ts';
-import { isJsonObject, type JsonObject, type JsonValue } from '../../host/json.ts';
-import type { Log } from '../../host/log.ts';
+import { retryable } from '../../errors/agent-error.ts';
+import type { EpochMs } from '../../host/clock.ts';
+import type { JsonValue } from '../../host/json.ts';
+import { keepAtMost } from '../../host/keep-at-most.ts';
 import type { StateFile } from '../../host/state-file.ts';
-import { filledName, serialNumberIn, tellsSlot } from './filled-name.ts';
+import { filledName, tellsSlot } from './filled-name.ts';
+import { HeardNumbers } from './heard-numbers.ts';
+import { type KeptNames, type KnownDevice, keptNames, savedNames } from './kept-names.ts';
+import { MovedDevices } from './moved-devices.ts';
+import { NewPerDay, type NewPerDayDeps } from './new-per-day.ts';
 
-export const DEVICE_NAMES_FORMAT = { format: 'turnstone/device-names', version: 1 } as const;
-
-export interface DeviceNamesDeps {
+export interface DeviceNamesDeps extends NewPerDayDeps {
   readonly file: StateFile;
-  readonly clock: Pick<Clock, 'wallMs'>;
-  readonly log: Log;
   /** The gateway's name on the platform, as far as it is known. */
   readonly gatewayName: () => string;
   /** Matches a whole text against a slot's pattern. */
   readonly matches: (pattern: string, text: string) => boolean;
-  /** Most devices that take another's place in a slot within a day. */
-  readonly newPerDay: () => number;
 }
 
-interface Known {
-  /** Name on the platform that it is provisioned under. */
-  readonly name: string;
-  readonly serialNumber?: string;
-  /** A person gave it its name. */
-  readonly isRenamed?: boolean;
-}
-
-interface Heard {
-  readonly text: string;
-  readonly times: number;
-}
-
-/** Readings of one number that make it believed. */
-const READ_ALIKE = 2;
-const DAY_MS = 86_400_000;
 const MAX_KNOWN = 5_000;
 
 export class DeviceNames {
   readonly #deps: DeviceNamesDeps;
-  /** By id. */
-  readonly #known = new Map<string, Known>();
-  /** Id of the device that is in a slot. */
-  readonly #inSlot = new Map<string, string>();
-  readonly #heard = new Map<string, Heard>();
+  readonly #kept: KeptNames;
+  /** Devices that went to another gateway, or came from one. */
+  readonly moved: MovedDevices;
+  readonly #heard: HeardNumbers;
   #slots: readonly DeviceConfig[] = [];
-  #replaced = { dayMs: 0, count: 0 };
-  /** Slots whose new device waits for the next day. */
-  readonly #waiting = new Set<string>();
+  readonly #newPerDay: NewPerDay;
 
-  private constructor(deps: DeviceNamesDeps) {
+  private constructor(deps: DeviceNamesDeps, kept: KeptNames) {
     this.#deps = deps;
+    this.#kept = kept;
+    this.moved = new MovedDevices({
+      ...{ kept, slots: () => this.#slots, slotsOf: (id) => this.slotsOf(id), nameOf: (id) => this.nameOf(id) },
+      idOfNumber: (serialNumber) => this.#idOfNumber(serialNumber, () => true),
+      save: () => this.#saveNow(),
+    });
+    this.#heard = new HeardNumbers(deps.matches);
+    this.#newPerDay = new NewPerDay(deps, kept.replaced);
   }
 
   /** Reads what was known at the last start. */
   static async open(deps: DeviceNamesDeps): Promise<DeviceNames> {
-    const names = new DeviceNames(deps);
-    names.#take((await deps.file.read()) ?? {});
-    return names;
+    return new DeviceNames(deps, keptNames((await deps.file.read()) ?? {}));
   }
 
   /** Takes the slots of the configuration; a slot without a serial number is the device of its own name. */
   configure(slots: readonly DeviceConfig[]): void {
     this.#slots = slots;
-    for (const { name, serialNumber } of slots) if (serialNumber === undefined) this.#inSlot.set(name, name);
-    for (const slot of this.#inSlot.keys()) if (!slots.some(({ name }) => name === slot)) this.#inSlot.delete(slot);
+    for (const { name, serialNumber } of slots) if (serialNumber === undefined && !this.#kept.away.has(name)) this.#kept.slots.set(name, name);
+    for (const [slot, id] of this.#kept.slots) {
+      if (slots.some(({ name }) => name === slot)) continue;
+      this.#kept.slots.delete(slot);
+      this.#kept.left.set(id, this.#deps.clock.wallMs());
+    }
+    for (const id of this.#kept.slots.values()) this.#kept.left.delete(id);
+    this.#save();
   }
 
   /** Id of the device in a slot; `?slot` while it is not known which one that is. */
   idOf(slot: string): string {
-    return this.#inSlot.get(slot) ?? `?${slot}`;
+    return this.#kept.slots.get(slot) ?? `?${slot}`;
   }
 
-  /** Id of the device that entries under `id` belong to now; undefined while that is not known. */
+  /** Id of the device that entries under `id` belong to: those of a slot that was not identified are its first device's. Undefined while that is not known. */
   resolve(id: string): string | undefined {
-    return id.startsWith('?') ? this.#inSlot.get(id.slice(1)) : id;
+    if (!id.startsWith('?')) return id;
+    const slot = id.slice(1);
+    return this.#kept.first.get(slot) ?? this.#kept.slots.get(slot);
+  }
+
+  /** Time at which a person removed the device, UTC epoch ms: what was read of it before is given up. */
+  removedAtMs(id: string): EpochMs | undefined {
+    return this.#kept.removed.get(id);
+  }
+
+  /** Devices that were taken out of the configuration, and when that was found, UTC epoch ms. */
+  get left(): ReadonlyMap<string, EpochMs> {
+    return this.#kept.left;
   }
 
   /** Ids of the devices in the slots, each once. */
   get present(): readonly string[] {
-    return [...new Set(this.#inSlot.values())];
+    return [...new Set(this.#kept.slots.values())];
   }
 
   /** Ids of all devices that were ever known. */
   get all(): readonly string[] {
-    return [...new Set([...this.present, ...this.#known.keys()])];
+    return [...new Set([...this.present, ...this.#kept.devices.keys()])];
   }
 
   /** Slots in which the device is. */
   slotsOf(id: string): readonly string[] {
-    return [...this.#inSlot].filter(([, own]) => own === id).map(([slot]) => slot);
+    return [...this.#kept.slots].filter(([, own]) => own === id).map(([slot]) => slot);
   }
 
   /** Slots whose device is not known. */
   get unidentified(): readonly DeviceConfig[] {
-    return this.#slots.filter(({ name }) => !this.#inSlot.has(name));
+    return this.#slots.filter(({ name }) => !this.#kept.slots.has(name));
   }
 
   /** True while a new device of the slot waits, as too many came today. */
   waitsForTomorrow(slot: string): boolean {
-    return this.#waiting.has(slot);
+    return this.#newPerDay.waits(slot);
   }
 
   /** Settings of the slot in which the device is. */
@@ -116,12 +119,12 @@ export class DeviceNames {
   }
 
   serialNumberOf(id: string): string | undefined {
-    return this.#known.get(id)?.serialNumber;
+    return this.#kept.devices.get(id)?.serialNumber;
   }
 
   /** Name that the device is provisioned under. */
   nameOf(id: string): string {
-    const known = this.#known.get(id);
+    const known = this.#kept.devices.get(id);
     const slot = this.#slots.find(({ name }) => name === id);
     if (known !== undefined || slot === undefined) return known?.name ?? id;
     return this.#filled(slot, undefined) ?? id;
@@ -129,19 +132,22 @@ export class DeviceNames {
 
   /** Name for people: the one that somebody gave it here, else the one that the platform knows. */
   shownName(id: string, onPlatform: string | undefined): string {
-    return this.#known.get(id)?.isRenamed === true ? this.nameOf(id) : (onPlatform ?? this.nameOf(id));
+    return this.#kept.devices.get(id)?.isRenamed === true ? this.nameOf(id) : (onPlatform ?? this.nameOf(id));
   }
 
   /** Gives a device another name here. */
   rename(id: string, name: string): void {
     // In a template braces would be placeholders.
-    this.#known.set(id, { ...this.#known.get(id), name: name.replace(/[{}]/g, ''), isRenamed: true });
+    this.#kept.devices.set(id, { ...this.#kept.devices.get(id), name: name.replace(/[{}]/g, ''), isRenamed: true });
     this.#save();
   }
 
-  /** Forgets a device that is in no slot. */
+  /** Forgets a device, and gives up what was read of it until now. */
   forget(id: string): void {
-    this.#known.delete(id);
+    this.#kept.devices.delete(id);
+    this.#kept.left.delete(id);
+    this.#kept.removed.set(id, this.#deps.clock.wallMs());
+    keepAtMost(this.#kept.removed, MAX_KNOWN);
     this.#save();
   }
 
@@ -153,40 +159,41 @@ export class DeviceNames {
   /** Takes a reading; returns the slots whose device is another from now on. */
   observe(sensor: string, key: string, value: JsonValue): readonly string[] {
     const slots = this.#slots.filter(({ serialNumber: from }) => from !== undefined && from.sensor === sensor && from.key === key);
-    return slots.filter((slot) => this.#hear(slot, serialNumberIn(value))).map(({ name }) => name);
+    return slots.filter((slot) => this.#identify(slot, this.#heard.hear(slot, value))).map(({ name }) => name);
   }
 
-  #hear(slot: DeviceConfig, text: string | undefined): boolean {
-    const { pattern } = slot.serialNumber ?? {};
-    const isNumber = text !== undefined && (pattern === undefined || this.#deps.matches(pattern, text));
-    const before = this.#heard.get(slot.name);
-    if (!isNumber) {
-      this.#heard.delete(slot.name);
+  #identify(slot: DeviceConfig, serialNumber: string | undefined): boolean {
+    if (serialNumber === undefined) return false;
+    const before = this.#kept.slots.get(slot.name);
+    const known = before === undefined ? undefined : this.#kept.devices.get(before);
+    if (known?.serialNumber === serialNumber) {
+      this.#newPerDay.settle(slot.name);
       return false;
     }
-    const times = before?.text === text ? before.times + 1 : 1;
-    this.#heard.set(slot.name, { text, times: Math.min(times, READ_ALIKE) });
-    return times >= READ_ALIKE && this.#identify(slot, text);
-  }
-
-  #identify(slot: DeviceConfig, serialNumber: string): boolean {
-    const before = this.#inSlot.get(slot.name);
-    if (before !== undefined && this.#known.get(before)?.serialNumber === serialNumber) {
-      this.#waiting.delete(slot.name);
+    if (before !== undefined && known?.isTaken === true && known.serialNumber === undefined) {
+      // Where it came from nobody read its number.
+      this.#kept.devices.set(before, { ...known, serialNumber });
+      this.#save();
       return false;
     }
     const id = this.#idFor(slot, serialNumber);
     if (id === undefined) return false;
-    if (!this.#known.has(id)) {
+    if (this.#kept.away.has(id)) {
+      if (this.#kept.slots.delete(slot.name)) this.#save();
+      return before !== undefined;
+    }
+    if (!this.#kept.devices.has(id)) {
       // The first device of a slot takes nobody's place, and one that was forgotten takes its own.
-      if (before !== undefined && before !== id && !this.#mayReplace(slot.name)) return false;
-      if (this.#known.size >= MAX_KNOWN) return false;
-      this.#known.set(id, { name: id, serialNumber });
+      const isComing = before !== undefined && before !== id && !this.#kept.removed.has(id);
+      if (isComing && !this.#newPerDay.mayReplace(slot.name)) return false;
+      if (this.#kept.devices.size >= MAX_KNOWN) return false;
+      this.#kept.devices.set(id, { name: id, serialNumber });
       this.#save();
     }
-    this.#waiting.delete(slot.name);
+    this.#newPerDay.settle(slot.name);
     if (id === before) return false;
-    this.#inSlot.set(slot.name, id);
+    if (before === undefined) this.#kept.first.set(slot.name, id);
+    this.#kept.slots.set(slot.name, id);
     this.#deps.log.info({ slot: slot.name, device: id, serialNumber, before }, 'a device was identified by its serial number');
     this.#save();
     return true;
@@ -196,10 +203,14 @@ export class DeviceNames {
   #idFor(slot: DeviceConfig, serialNumber: string): string | undefined {
     const filled = this.#filled(slot, serialNumber);
     if (filled === undefined) return undefined;
-    if (this.#known.has(filled)) return filled;
-    const known = tellsSlot(slot) ? undefined : [...this.#known].find(([, one]) => one.serialNumber === serialNumber)?.[0];
+    if (this.#kept.devices.has(filled)) return filled;
+    const known = this.#idOfNumber(serialNumber, ({ isTaken }) => isTaken === true || !tellsSlot(slot));
     // Names of slots are ids of their own.
     return known ?? (this.#slots.some(({ name }) => name === filled) ? `${filled} (${slot.name})` : filled);
+  }
+
+  #idOfNumber(serialNumber: string, fits: (known: KnownDevice) => boolean): string | undefined {
+    return [...this.#kept.devices].find(([, known]) => known.serialNumber === serialNumber && fits(known))?.[0];
   }
 
   #filled(slot: DeviceConfig, serialNumber: string | undefined): string | undefined {
@@ -209,35 +220,13 @@ export class DeviceNames {
     return name;
   }
 
-  #mayReplace(slot: string): boolean {
-    const dayMs = Math.floor(this.#deps.clock.wallMs() / DAY_MS) * DAY_MS;
-    if (this.#replaced.dayMs !== dayMs) this.#replaced = { dayMs, count: 0 };
-    if (this.#replaced.count >= this.#deps.newPerDay()) {
-      if (!this.#waiting.has(slot)) this.#deps.log.error({ slot }, 'too many new devices today: this one waits (provisioning.newPerDay)');
-      this.#waiting.add(slot);
-      return false;
-    }
-    this.#replaced.count += 1;
-    return true;
-  }
-
   #save(): void {
-    this.#deps.file.save({
-      slots: Object.fromEntries([...this.#inSlot].filter(([slot, id]) => slot !== id)),
-      devices: Object.fromEntries([...this.#known].map(([id, known]) => [id, { ...known }])),
-      replaced: { ...this.#replaced },
-    });
+    this.#deps.file.save(savedNames(this.#kept, this.#newPerDay.replaced));
   }
 
-  #take({ slots, devices, replaced }: JsonObject): void {
-    for (const [id, known] of Object.entries(isJsonObject(devices) ? devices : {})) {
-      if (!isJsonObject(known) || typeof known.name !== 'string') continue;
-      const { name, serialNumber, isRenamed } = known;
-      const own = { serialNumber: typeof serialNumber === 'string' ? serialNumber : undefined };
-      this.#known.set(id, given({ name, ...own, isRenamed: isRenamed === true ? true : undefined }));
-    }
-    for (const [slot, id] of Object.entries(isJsonObject(slots) ? slots : {})) if (typeof id === 'string') this.#inSlot.set(slot, id);
-    if (isJsonObject(replaced) && typeof replaced.dayMs === 'number' && typeof replaced.count === 'number')
-      this.#replaced = { dayMs: replaced.dayMs, count: replaced.count };
+  async #saveNow(): Promise<void> {
+    this.#save();
+    await this.#deps.file.flush();
+    if (!this.#deps.file.isSaved) throw retryable('host/write-failed', 'the disk does not take it now: it is tried again');
   }
 }

@@ -3,10 +3,12 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { FakeClock } from '../../../test/support/fake-clock.ts';
 import { MemoryFiles } from '../../../test/support/memory-files.ts';
 import { OF_THIS_MACHINE, sensorConfig } from '../../../test/support/sensor-bench.ts';
+import type { SensorConfig } from '../../config/schema/agent-config.ts';
 import type { Ports } from '../../hardware/ports.ts';
 import { silentLog } from '../../host/log.ts';
 import type { Sensor } from '../kind/sensor.ts';
 import { MeasuredValues } from '../measured-values.ts';
+import type { SensorState } from '../sampler.ts';
 import { open } from './driver.ts';
 
 const { signal } = new AbortController();
@@ -139,4 +141,89 @@ describe('the sum of an integral', () => {
     await summed('made', { energy: 'integral(power) + integral(power)' }, 10);
     expect(await summed('made', { energy: 'integral(power) + integral(power)' }, 0)).toBeCloseTo(20, 9);
   });
+});
+
+describe('keys of several devices', () => {
+  const meter = (name: string, device: string | undefined, keys: readonly string[]) =>
+    sensorConfig({
+      ...{ name, kind: 'modbus', connection: { transport: 'tcp', host: 'h' }, ...(device !== undefined && { device }) },
+      registers: Object.fromEntries(keys.map((key, address) => [key, { address }])),
+    });
+  const made = (name: string, device: string | undefined) =>
+    sensorConfig({ name, kind: 'derived', values: { kilo: 'power / 1000' }, ...(device !== undefined && { device }) });
+  let configs: readonly SensorConfig[] = [];
+  const configure = (...sensors: readonly SensorConfig[]) => {
+    configs = sensors;
+    values = new MeasuredValues(() => configs);
+  };
+
+  it('are taken of the expression’s own device, whichever has the same', async () => {
+    configure(meter('a', 'm1', ['power']), meter('b', 'm2', ['power']), made('ofA', 'm1'), made('ofB', 'm2'));
+    const told = await listened(['ofA', 'ofB']);
+    measure('a', { power: 1_000 });
+    measure('b', { power: 2_000 });
+    measure('a', { power: 3_000 });
+    expect(told).toEqual(['ofA 1', 'ofB 2', 'ofA 3']);
+  });
+
+  it('are the gateway’s where the device has none, and else those of the only one that has them', async () => {
+    configure(meter('own', undefined, ['power']), meter('b', 'm2', ['power']), made('ofC', 'm3'), made('ofB', 'm2'));
+    const told = await listened(['ofC', 'ofB']);
+    measure('b', { power: 2_000 });
+    measure('own', { power: 1_000 });
+    expect(told).toEqual(['ofB 2', 'ofC 1']);
+    configure(meter('b', 'm2', ['power']), made('ofGateway', undefined));
+    const toldByOther = await listened(['ofGateway']);
+    measure('b', { power: 2_000 });
+    expect(toldByOther).toEqual(['ofGateway 2']);
+  });
+
+  it('are never guessed among several, nor taken of another one while the own one starts', async () => {
+    configure(meter('a', 'm1', ['power']), meter('b', 'm2', ['power']), made('ofC', 'm3'));
+    const told = await listened(['ofC']);
+    measure('a', { power: 1_000 });
+    measure('b', { power: 2_000 });
+    expect(told).toEqual([]);
+    expect(() => values.current('power', 'ofC')).toThrow('power is a key of several devices, and not of its own');
+    const program = sensorConfig({ name: 'c', kind: 'command', program: '/bin/c', format: 'json', device: 'm3' });
+    configure(meter('own', undefined, ['power']), program, made('ofC', 'm3'));
+    const toldLater = await listened(['ofC']);
+    measure('own', { power: 1_000 });
+    expect(() => values.current('power', 'ofC')).toThrow(expect.objectContaining({ code: 'sensors/awaited-input' }));
+    measure('c', { power: 7_000 });
+    measure('own', { power: 2_000 });
+    expect(toldLater).toEqual(['ofC 7']);
+  });
+
+  it('are not compared between devices when another one is meant from now on', async () => {
+    const step = sensorConfig({ name: 'step', kind: 'derived', device: 'm3', values: { step: 'difference(power)' } });
+    configure(
+      meter('own', undefined, ['power']),
+      sensorConfig({ name: 'c', kind: 'command', program: '/bin/c', format: 'json', device: 'm3' }),
+      step,
+    );
+    values.recordState({ name: 'c', state: 'working', refused: [] } as unknown as SensorState);
+    const told = await listened(['step']);
+    for (const power of [10, 11]) {
+      await clock.advance(1_000);
+      measure('own', { power });
+    }
+    for (const power of [500, 502]) {
+      await clock.advance(1_000);
+      measure('c', { power });
+    }
+    expect(told).toEqual(['step 1', 'step 2']);
+  });
+
+  /** What these derived sensors of the configuration tell. */
+  async function listened(names: readonly string[]): Promise<string[]> {
+    const told: string[] = [];
+    for (const name of names) {
+      const config = configs.find((one) => one.name === name);
+      const deps = { ...OF_THIS_MACHINE, ports: {} as unknown as Ports, clock, files, log: silentLog, stateFolder: '/state', values };
+      const sensor = await open(config as SensorConfig & { kind: 'derived' }, deps, signal);
+      sensor.subscribe?.((readings) => void told.push(...readings.map(({ value }) => `${name} ${value}`)));
+    }
+    return told;
+  }
 });

@@ -33,7 +33,8 @@ export async function open(config: DerivedConfig, deps: SensorDeps, _signal: Abo
       totals.push(total);
       return [place, total] as const;
     });
-    return new DerivedValue(key, expression, { values, refusals, history: new PlacesOfHistory(expression.places, new Map(sums)) });
+    const history = new PlacesOfHistory(expression.places, new Map(sums));
+    return new DerivedValue(key, expression, { sensor: name, values, refusals, history });
   });
   await Promise.all(totals.map((total) => total.load()));
   let stop = (): void => {};
@@ -68,6 +69,7 @@ function fileOf(sensor: string, sum: readonly (string | number)[]): string {
 }
 
 interface DerivedValueDeps {
+  readonly sensor: string;
   readonly values: ValuesOfSensors;
   /** By key: those of the newest look, or of what could not be calculated last. */
   readonly refusals: Map<string, Refusal>;
@@ -94,8 +96,9 @@ class DerivedValue implements MadeValue {
   /** Returns its inputs; none when one is missing. */
   look(): readonly (MeasuredValue & { readonly input: string })[] {
     let inputs: readonly (MeasuredValue & { readonly input: string })[] = [];
+    const { values, sensor } = this.#deps;
     const outcome = outcomeOf(this.key, () => {
-      inputs = this.inputs.map((input) => ({ input, ...this.#deps.values.current(input) }));
+      inputs = this.inputs.map((input) => ({ input, ...values.current(input, sensor) }));
       return { key: this.key, value: null };
     });
     this.#refuse('fault' in outcome ? outcome : this.#fault);

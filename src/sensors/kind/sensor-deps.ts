@@ -17,7 +17,7 @@ export type MeasuredValue = Pick<Sample, 'value' | 'monotonicMs' | 'takenAtMs' |
 export interface MadeValue {
   /** The driver's own. */
   readonly key: string;
-  /** The platform's keys that it needs. */
+  /** The platform's keys that it needs, of whichever device is meant. */
   readonly inputs: readonly string[];
   /** Undefined when there is none. */
   calculate(): Reading | undefined;
@@ -33,10 +33,11 @@ export interface MadeSensor {
 
 export interface ValuesOfSensors {
   /**
-   * @throws AgentError (retry) while the key has no value, or its sensor does not give it: `sensors/no-input`, or `sensors/awaited-input` as long as
+   * Value of a key as a sensor's expressions mean it: of its own device, else of the gateway, else of the only device that has it.
+   * @throws AgentError (retry) while the key has no value, or several devices have it, or its sensor does not give it: `sensors/no-input`, or `sensors/awaited-input` as long as
    * the sensor that gives it only starts.
    */
-  current(key: string): MeasuredValue;
+  current(key: string, askedBy: string): MeasuredValue;
   /** Has its values calculated, each after those that it is made of, now and when their keys come, until the returned function is called. */
   make(sensor: MadeSensor): () => void;
 }

@@ -71,8 +71,10 @@ export function deviceVerdict(device: Pick<DeviceStatus, 'name' | 'state' | 'rea
   const held = heldEntries === 0 ? '' : `, ${counted(heldEntries, 'entry waits', 'entries wait')}`;
   switch (state) {
     case 'unidentified':
+      if (reason !== undefined)
+        return { verdict: 'waiting', words: `${reason}${held}`, remedy: 'take the slot out of the configuration, or fill it again' };
       return {
-        ...{ verdict: 'waiting', words: `its serial number is not known yet${held}${because}` },
+        ...{ verdict: 'waiting', words: `its serial number is not known yet${held}` },
         remedy: 'see that the thing answers (turnstone sensors), and that devices.serialNumber names its register and pattern',
       };
     case 'provisioning':

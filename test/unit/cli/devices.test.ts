@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -35,6 +35,15 @@ beforeEach(async () => {
     rotate: async (id, token) => void asked.push(['rotate', id, token]),
     remove: async (id) => void asked.push(['remove', id]),
     rename: async (id, name) => void asked.push(['rename', id, name]),
+    pack: async (id, passphrase) => {
+      asked.push(['pack', id, passphrase]);
+      return 'packed';
+    },
+    leave: async (id) => void asked.push(['leave', id]),
+    take: async (arrival) => {
+      asked.push(['take', arrival]);
+      return { id: arrival.slot, name: 'roof meter1', isConfigured: arrival.slot === 'meter1' };
+    },
   };
   const { methods = {}, readMethods = {} } = devicesCalls(control);
   const deps = { folder: join(folder, 'run'), methods, readMethods, clock: systemClock, files: systemFiles, log: silentLog };
@@ -146,5 +155,50 @@ describe('what is done for one device', () => {
     const { out } = await run(['rename', 'meter1', 'Heat pump']);
     expect(out).toBe('called Heat pump here from now on; the platform was told nothing\n');
     expect(asked).toEqual([['rename', 'gateway-7 meter1', 'Heat pump']]);
+  });
+
+  it('goes to another gateway by a file, which is written before it leaves', async () => {
+    const file = join(folder, 'meter1.id');
+    const passphraseFile = join(folder, 'passphrase');
+    await writeFile(passphraseFile, 'correct horse battery\n');
+    const away = ['move', 'meter2', '--to', file, '--passphrase-file', passphraseFile];
+    const { exitCode, out } = await run(away);
+    expect(exitCode).toBe(EXIT.ok);
+    expect(out.replace(file, 'FILE')).toBe(
+      'written to FILE; whoever has it and the passphrase is gateway-7 meter2\n' +
+        'nothing new is sent as it from here; 44 entries of before are delivered from here still\n' +
+        'take meter2 out of the configuration here\n',
+    );
+    expect(await readFile(file, 'utf8')).toBe('packed');
+    expect(asked).toEqual([
+      ['pack', 'gateway-7 meter2', 'correct horse battery'],
+      ['leave', 'gateway-7 meter2'],
+    ]);
+    expect(await run(away)).toMatchObject({ exitCode: EXIT.usage, err: expect.stringContaining('is there already') });
+    const come = ['move', '--from', file, '--passphrase-file', passphraseFile, '--slot'];
+    expect((await run([...come, 'meter1', '--replace'])).out).toBe('meter1 is roof meter1 here from now on\n');
+    expect((await run([...come, 'm7'])).out).toContain('now put m7 under devices: in the configuration, and restart the agent\n');
+    const arrival = { text: 'packed', passphrase: 'correct horse battery' };
+    expect(asked.slice(2)).toEqual([
+      ['take', { ...arrival, slot: 'meter1', replace: true }],
+      ['take', { ...arrival, slot: 'm7', replace: false }],
+    ]);
+    expect((await run([...come, 'no/slot'])).err).toContain('a slot has 1 to 64 letters, digits, - and _');
+  });
+
+  it.each([
+    [['move', 'meter1']],
+    [['move', '--to', 'file']],
+    [['move', 'meter1', '--from', 'file', '--slot', 'a']],
+    [['move', '--from', 'file']],
+  ])('moves nothing that goes nowhere: %j', async (words) => {
+    expect(await run(words)).toMatchObject({ exitCode: EXIT.usage, err: expect.stringContaining('move NAME --to FILE') });
+    expect(asked).toEqual([]);
+  });
+
+  it('stays where its file cannot be written', async () => {
+    const file = join(folder, 'nowhere', 'file');
+    expect(await run(['move', 'meter1', '--to', file])).toMatchObject({ exitCode: EXIT.usage, err: expect.stringContaining('ENOENT') });
+    expect(asked).toEqual([]);
   });
 });

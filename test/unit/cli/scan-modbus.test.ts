@@ -102,6 +102,17 @@ describe('turnstone scan modbus', () => {
     ]);
   });
 
+  it('shows each known unit as a device of its own', async () => {
+    const { out } = await scanBoard('--port', `${board.folder}/ttyLine`, '--units', '3-6', '--devices');
+    const config = await configOf(`${SMALLEST}provisioning: { deviceKey: k, deviceSecret: s }\n${out.slice(out.indexOf('devices:'))}`);
+    expect(config.devices.map(({ name }) => name)).toEqual(['unit3', 'unit5']);
+    expect(config.sensors).toMatchObject([
+      { name: 'unit3', device: 'unit3' },
+      { name: 'unit5', device: 'unit5' },
+    ]);
+    expect(out).not.toContain('prefix');
+  });
+
   it('writes nothing to any unit', async () => {
     await scanBoard('--port', `${board.folder}/ttyLine`, '--units', '3,5');
     expect((await board.record()).filter(({ kind }) => kind === 'written' || kind === 'moved')).toEqual([]);

@@ -22,6 +22,7 @@ describe('the sentence of a device', () => {
     [{}, 'good', 'up to date'],
     [{ heldEntries: 3 }, 'good', 'up to date, 3 entries wait'],
     [{ state: 'unidentified', heldEntries: 1 }, 'waiting', 'its serial number is not known yet, 1 entry waits'],
+    [{ state: 'unidentified', reason: 'it went away', heldEntries: 2 }, 'waiting', 'it went away, 2 entries wait'],
     [{ state: 'provisioning', reason: 'no contact' }, 'waiting', 'the platform has not given it a token yet: no contact'],
     [{ reason: 'the platform answers 500', heldEntries: 9 }, 'waiting', 'its entries are kept, 9 entries wait: the platform answers 500'],
     [{ state: 'blocked' }, 'fault', 'blocked: the platform refuses its token'],

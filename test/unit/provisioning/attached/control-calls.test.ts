@@ -52,6 +52,15 @@ describe('devicesCalls', () => {
       rotate: async (id, token) => void asked.push(['rotate', id, token]),
       remove: async (id) => void asked.push(['remove', id]),
       rename: async (id, name) => void asked.push(['rename', id, name]),
+      pack: async (id, passphrase) => {
+        asked.push(['pack', id, passphrase]);
+        return 'packed';
+      },
+      leave: async (id) => void asked.push(['leave', id]),
+      take: async (arrival) => {
+        asked.push(['take', arrival]);
+        return { id: arrival.slot, name: 'roof meter1', isConfigured: arrival.slot === 'meter1' };
+      },
     };
     const { methods, readMethods } = devicesCalls(control);
     const call = async (name: string, params: Record<string, string | number> = {}) =>

@@ -2,7 +2,8 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import type { DeviceConfig } from '../../../../src/config/schema/devices.ts';
 import { silentLog } from '../../../../src/host/log.ts';
 import { StateFile } from '../../../../src/host/state-file.ts';
-import { DEVICE_NAMES_FORMAT, DeviceNames } from '../../../../src/provisioning/attached/device-names.ts';
+import { DeviceNames } from '../../../../src/provisioning/attached/device-names.ts';
+import { DEVICE_NAMES_FORMAT } from '../../../../src/provisioning/attached/kept-names.ts';
 import { FakeClock } from '../../../support/fake-clock.ts';
 import { MemoryFiles } from '../../../support/memory-files.ts';
 
@@ -133,5 +134,73 @@ describe('a name', () => {
     known.rename('pump', 'The {pump}');
     await known.close();
     expect((await names([slot('pump')])).nameOf('pump')).toBe('The pump');
+  });
+});
+
+describe('a device that goes to another gateway', () => {
+  it('is in no slot, after a restart either, and comes back as it was', async () => {
+    const known = await names([slot('pump'), slot('fan')]);
+    await known.moved.leave('pump');
+    expect([known.idOf('pump'), known.idOf('fan')]).toEqual(['?pump', 'fan']);
+    const again = await names([slot('pump')]);
+    expect([again.idOf('pump'), again.resolve('?pump'), again.moved.isLeft('pump')]).toEqual(['?pump', undefined, true]);
+    expect(again.moved.away).toEqual(['pump']);
+    await again.moved.take('pump', { name: 'roof pump' });
+    expect([again.idOf('pump'), again.resolve('?pump'), again.moved.isLeft('pump'), again.moved.away]).toEqual(['pump', 'pump', false, []]);
+    expect((await names([slot('pump')])).nameOf('pump')).toBe('roof pump');
+  });
+
+  it('is not taken for the one in its slot while its number is read there, and another one is', async () => {
+    const known = await names([meter('meter')]);
+    read(known, 'meter', 111);
+    await known.moved.leave('roof 111');
+    read(known, 'meter', 111);
+    expect([known.idOf('meter'), known.moved.isLeft('meter')]).toEqual(['?meter', true]);
+    read(known, 'meter', 222);
+    expect([known.idOf('meter'), known.moved.isLeft('meter')]).toEqual(['roof 222', false]);
+    read(known, 'meter', 111);
+    expect(known.idOf('meter')).toBe('?meter');
+    expect((await names([meter('meter')])).idOf('meter')).toBe('?meter');
+  });
+
+  it('stays away when it is forgotten', async () => {
+    const known = await names([slot('pump')]);
+    await known.moved.leave('pump');
+    known.forget('pump');
+    expect([known.moved.away, known.idOf('pump')]).toEqual([[], '?pump']);
+  });
+
+  it('is told when the disk does not take it', async () => {
+    const known = await names([slot('pump')]);
+    files.addFaults({ fail: (operation) => (operation === 'write' ? { code: 'ENOSPC' } : undefined) });
+    await expect(known.moved.leave('pump')).rejects.toMatchObject({ code: 'host/write-failed' });
+    expect(known.idOf('pump')).toBe('?pump');
+  });
+});
+
+describe('a device that comes from another gateway', () => {
+  it('is known by its number, whatever the template makes of it', async () => {
+    const known = await names([meter('meter', { deviceName: '{gateway} {name} {serialNumber}' })]);
+    await known.moved.take('meter', { name: 'cellar 111', serialNumber: '111' });
+    expect(known.idOf('meter')).toBe('?meter');
+    read(known, 'meter', 111);
+    expect(known.idOf('meter')).toBe('cellar 111');
+  });
+
+  it('learns its number where nobody read one before', async () => {
+    const known = await names([meter('meter')]);
+    await known.moved.take('meter', { name: 'cellar old' });
+    read(known, 'meter', 111);
+    expect([known.idOf('meter'), known.serialNumberOf('cellar old')]).toEqual(['cellar old', '111']);
+    read(known, 'meter', 222);
+    expect(known.idOf('meter')).toBe('roof 222');
+  });
+
+  it('has the name of a slot that is none of its own for no id', async () => {
+    const known = await names([slot('pump'), meter('meter')]);
+    expect(known.moved.idOfComing('meter', { name: 'pump', serialNumber: '9' })).toBe('pump (meter)');
+    expect(known.moved.idOfComing('pump', { name: 'x', serialNumber: '9' })).toBe('pump');
+    expect(known.moved.idOfComing('later', { name: 'x' })).toBe('later');
+    expect(known.moved.idOfComing('later', { name: 'x', serialNumber: '9' })).toBe('x');
   });
 });

@@ -1,0 +1,73 @@
+/** Moves an attached device between two gateways, by a file under a passphrase. */
+import { access, constants } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { systemCode } from '../errors/agent-error.ts';
+import { readUserFile, writeDurably } from '../host/durable-file.ts';
+import { systemFiles } from '../host/files.ts';
+import type { JsonObject } from '../host/json.ts';
+import type { ArrivedDevice } from '../provisioning/attached/move-device.ts';
+import type { MoveCall } from './commands/devices.ts';
+import { CommandError, usageError } from './exit-code.ts';
+import { printable } from './printer.ts';
+import { secretFrom } from './secret-from.ts';
+
+/** A key derivation on a small board. */
+const DEADLINE_MS = 60_000;
+const MAX_FILE_BYTES = 256 * 1024;
+
+interface LeftDevice {
+  readonly name: string;
+  readonly heldEntries: number;
+  readonly slots: readonly string[];
+}
+
+export async function moveDevice(call: MoveCall): Promise<void> {
+  const { to, from, slot } = call.flags;
+  const { name } = call.args;
+  if (to !== undefined && from === undefined && name !== '') return sendAway(call, name, to);
+  if (from !== undefined && to === undefined && slot !== undefined && name === '') return takeIn(call, from, slot);
+  throw usageError('write turnstone devices move NAME --to FILE, or turnstone devices move --from FILE --slot SLOT');
+}
+
+/** The file is durable before the device leaves: a move that is cut off leaves it where it was. */
+async function sendAway(call: MoveCall, name: string, file: string): Promise<void> {
+  const { flags, edge, print } = call;
+  if ((await systemFiles.facts(file)) !== undefined) throw usageError(`${file} is there already: it may be another device`);
+  await access(dirname(file), constants.W_OK).catch((cause: unknown) => {
+    throw usageError(`cannot write ${file}: ${systemCode(cause)}`, { cause });
+  });
+  const passphrase = await secretFrom(flags.passphraseFile, 'Passphrase: ', edge);
+  if (flags.passphraseFile === undefined && edge.isInteractive && (await secretFrom(undefined, 'Once more: ', edge)) !== passphrase)
+    throw usageError('the two passphrases differ');
+  const { id, text } = await ask<{ readonly id: string; readonly text: string }>(call, 'packDevice', { device: name, passphrase });
+  await writeDurably(systemFiles, file, text);
+  const left = await ask<LeftDevice>(call, 'leaveDevice', { device: id });
+  print.write(`written to ${file}; whoever has it and the passphrase is ${printable(left.name)}\n`);
+  print.write('nothing new is sent as it from here');
+  if (left.heldEntries > 0) print.write(`; ${left.heldEntries} entries of before are delivered from here still`);
+  print.write('\n');
+  if (left.slots.length > 0) print.write(`take ${left.slots.map(printable).join(', ')} out of the configuration here\n`);
+}
+
+async function takeIn(call: MoveCall, file: string, slot: string): Promise<void> {
+  const { flags, edge, print } = call;
+  const bytes = await readUserFile(file, MAX_FILE_BYTES);
+  if (bytes === undefined) throw usageError(`there is no file ${file}`);
+  const passphrase = await secretFrom(flags.passphraseFile, 'Passphrase: ', edge);
+  const params = { slot, text: bytes.toString('utf8'), passphrase, replace: flags.replace === true };
+  const { name, isConfigured } = await ask<ArrivedDevice>(call, 'takeDevice', params);
+  print.write(`${slot} is ${printable(name)} here from now on\n`);
+  if (!isConfigured) print.write(`now put ${slot} under devices: in the configuration, and restart the agent\n`);
+}
+
+async function ask<T>({ agent, edge }: MoveCall, method: string, params: JsonObject): Promise<T> {
+  try {
+    return await (await agent()).ask<T>(method, params, { deadlineMs: DEADLINE_MS, signal: edge.signal });
+  } catch (error) {
+    if (method !== 'leaveDevice' || !(error instanceof Error)) throw error;
+    throw new CommandError(`the file is written, but the agent has not let the device go: ${error.message}`, {
+      cause: error,
+      nextStep: 'remove the file, and ask again',
+    });
+  }
+}

@@ -1,0 +1,36 @@
+/** Serial numbers as they are read: one is believed when it matches its pattern and was read twice alike. */
+import type { DeviceConfig } from '../../config/schema/devices.ts';
+import type { JsonValue } from '../../host/json.ts';
+import { serialNumberIn } from './filled-name.ts';
+
+interface Heard {
+  readonly text: string;
+  readonly times: number;
+}
+
+/** Readings of one number that make it believed. */
+const READ_ALIKE = 2;
+
+export class HeardNumbers {
+  readonly #matches: (pattern: string, text: string) => boolean;
+  readonly #heard = new Map<string, Heard>();
+
+  /** @param matches a whole text against a slot's pattern. */
+  constructor(matches: (pattern: string, text: string) => boolean) {
+    this.#matches = matches;
+  }
+
+  /** Takes a reading; returns the number that is in the slot, once it is believed. */
+  hear({ name, serialNumber }: DeviceConfig, value: JsonValue): string | undefined {
+    const text = serialNumberIn(value);
+    const { pattern } = serialNumber ?? {};
+    if (text === undefined || (pattern !== undefined && !this.#matches(pattern, text))) {
+      this.#heard.delete(name);
+      return undefined;
+    }
+    const before = this.#heard.get(name);
+    const times = before?.text === text ? Math.min(READ_ALIKE, before.times + 1) : 1;
+    this.#heard.set(name, { text, times });
+    return times >= READ_ALIKE ? text : undefined;
+  }
+}
