@@ -52,8 +52,12 @@ export class AttachedControl implements DevicesControl {
     const present = names.present.map((id) => this.#status(id, devices.find(id), places.get(id)));
     const unidentified = names.unidentified.map(({ name, label }) => this.#unidentified(name, label, places.get(`?${name}`)));
     const ids = new Set([...present, ...unidentified].map(({ id }) => id));
-    const gone = [...new Set([...places.keys(), ...names.moved.away])].filter((id) => !ids.has(id));
-    const removed = gone.map((id) => this.#removed(id, devices.find(id), places.get(id) ?? { heldEntries: 0 }));
+    const { heldEntries = 0, oldestMs = 0 } = attached.outbox.status();
+    const left = heldEntries === 0 ? [] : [...names.left].filter(([, leftAtMs]) => oldestMs <= leftAtMs).map(([id]) => id);
+    const gone = [...new Set([...places.keys(), ...names.moved.away, ...left])].filter((id) => !ids.has(id));
+    const removed = gone.map((id) =>
+      this.#removed(id, devices.find(id), places.get(id) ?? { heldEntries: 0, ...(left.includes(id) && { reason: WAITS_WITH_OTHERS }) }),
+    );
     return [...present, ...unidentified, ...removed];
   };
 
@@ -71,22 +75,22 @@ export class AttachedControl implements DevicesControl {
 
   readonly rotate: DevicesControl['rotate'] = async (id, accessToken) => {
     const device = this.#device(id);
-    if (await device.takeToken(accessToken)) await this.#remake(id);
+    if (await device.takeToken(accessToken)) await this.#attached.devices.change(id, () => {});
   };
 
   readonly remove: DevicesControl['remove'] = async (id) => {
     const { machine, config } = this.#deps;
     const { devices, held, names } = this.#attached;
-    await devices.end(id, { isRemoved: true });
-    for (const { device: kept } of held.list()) if (kept === id || names.resolve(kept) === id) await held.discard(kept);
-    await removeTreeDurably(machine.files, join(this.#folder(config()), placeName(id)));
-    names.forget(id);
-    devices.remake();
+    await devices.change(id, async () => {
+      await removeTreeDurably(machine.files, join(this.#folder(config()), placeName(id)));
+      names.forget(id);
+      for (const { device: kept } of held.list()) if (kept === id || names.resolve(kept) === id) await held.discard(kept);
+    });
   };
 
   readonly rename: DevicesControl['rename'] = async (id, name) => {
-    this.#attached.names.rename(id, name);
-    await this.#remake(id);
+    const { devices, names } = this.#attached;
+    await devices.change(id, () => names.rename(id, name));
   };
 
   readonly pack: DevicesControl['pack'] = (id, passphrase) => packDevice(this.#moves, id, passphrase);
@@ -123,12 +127,6 @@ export class AttachedControl implements DevicesControl {
   /** @throws AgentError `provisioning/no-such-device` (drop). */
   #device(id: string): AttachedDevice {
     return this.#attached.devices.expect(id);
-  }
-
-  async #remake(id: string): Promise<void> {
-    const { devices } = this.#attached;
-    await devices.end(id, { isRemoved: false });
-    devices.remake();
   }
 
   #status(id: string, device: AttachedDevice | undefined, place: Held | undefined): DeviceStatus {
@@ -183,3 +181,4 @@ export class AttachedControl implements DevicesControl {
 const MOVED = 'it went to another gateway';
 const LEFT = 'the device of this slot went to another gateway';
 const TOO_MANY = 'another device is in its slot, and waits until tomorrow (provisioning.newPerDay)';
+const WAITS_WITH_OTHERS = 'what was read of it waits with that of the others';

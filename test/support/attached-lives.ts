@@ -6,6 +6,7 @@ import type { DeviceConfig } from '../../src/config/schema/devices.ts';
 import { AgentLog } from '../../src/host/log.ts';
 import { systemRandomBytes } from '../../src/host/random.ts';
 import { StateFile } from '../../src/host/state-file.ts';
+import { EntryColumns } from '../../src/outbox/format/entry-columns.ts';
 import { HttpDeviceApi } from '../../src/platform/http-device-api.ts';
 import { requestProvisioning } from '../../src/platform/provision-request.ts';
 import { AttachedDevices } from '../../src/provisioning/attached/attached-devices.ts';
@@ -15,7 +16,6 @@ import { placeName } from '../../src/telemetry/attached/held-devices.ts';
 import { Mortality } from '../simulation/mortal.ts';
 import { FakeClock } from './fake-clock.ts';
 import { type CutAt, MemoryFiles } from './memory-files.ts';
-import { rowsOf } from './telemetry-rows.ts';
 
 export type Death =
   | { readonly atChange: number; readonly place: CutAt }
@@ -134,12 +134,14 @@ export class AttachedLives {
       const id = names.idOf(slot);
       const device = devices.expect(id);
       while (device.state === 'provisioning') await new Promise((resolve) => setTimeout(resolve, 1));
-      const answer = await devices.post(id, rowsOf({ ts: 1_700_000_000_000, values: { slot } }), never);
+      const answer = await devices.post(id, EntryColumns.of([{ ...ENTRY, device: id, value: slot }]), never);
       outcomes.set(device.name, answer.kind === 'accepted' ? 'ready' : (device.reason ?? answer.kind));
     }
     return outcomes;
   }
 }
+
+const ENTRY = { sequence: 1, key: 'slot', ts: 1_700_000_000_000, class: 'regular' } as const;
 
 function quietLog(): AgentLog {
   return new AgentLog({ level: 'error', clock: new FakeClock(), sink: { write: () => {} } });

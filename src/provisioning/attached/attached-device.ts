@@ -34,7 +34,7 @@ export interface AttachedDeviceSettings {
   /** Folder of its credentials. */
   readonly folder: string;
   /** Undefined of a device that is in no slot: it goes on with what is kept. */
-  readonly credentials: CredentialsSettings | undefined;
+  readonly credentials: () => CredentialsSettings | undefined;
 }
 
 export type AttachedState = 'provisioning' | 'ready' | 'blocked';
@@ -166,7 +166,7 @@ export class AttachedDevice {
       tokenWorks: (token: string, probeSignal: AbortSignal) => tokenWorks((probed) => openApi(() => probed), token, probeSignal),
       hide: (secret: string) => log.hide(secret),
     };
-    const { credentials: settings } = this.#settings;
+    const settings = this.#settings.credentials();
     const credentials =
       settings === undefined
         ? await keptCredentials({ ...shared, settings: {} })

@@ -7,7 +7,8 @@ import { refusal } from '../../errors/agent-error.ts';
 import { untilAborted } from '../../host/bounded-wait.ts';
 import type { JsonValue } from '../../host/json.ts';
 import { keepRunning, runTogether } from '../../host/loops.ts';
-import type { TelemetryRows, UploadAnswer } from '../../platform/device-api.ts';
+import type { EntryColumns } from '../../outbox/outbox.ts';
+import type { UploadAnswer } from '../../platform/device-api.ts';
 import type { CredentialsSettings } from '../obtain-credentials.ts';
 import { AttachedDevice, type AttachedDeviceDeps } from './attached-device.ts';
 import type { DeviceNames } from './device-names.ts';
@@ -17,7 +18,7 @@ export interface AttachedDevicesDeps extends Omit<AttachedDeviceDeps, 'openApi' 
   /** Folder with a folder for each device. */
   readonly folder: string;
   readonly placeName: (device: string) => string;
-  /** Settings of the credentials of a device in a slot; undefined of one that is in none. */
+  /** Settings of the credentials of a device in a slot; undefined of one that is in none. @throws AgentError (hold) while a file of them is missing. */
   readonly credentials: (id: string) => CredentialsSettings | undefined;
   /** Runs beside a device, from when it has credentials until the signal aborts. */
   readonly beside: (device: AttachedDevice, signal: AbortSignal) => Promise<void>;
@@ -40,8 +41,10 @@ const SETTLING_MS = 60_000;
 export class AttachedDevices {
   readonly #deps: AttachedDevicesDeps;
   readonly #devices = new Map<string, Running>();
-  /** Devices that a person removed in this run: what is left of them is given up. */
-  readonly #removed = new Set<string>();
+  /** Devices that are ending: a new one of the same id waits for it. */
+  readonly #ending = new Map<string, Promise<void>>();
+  /** Devices whose files are being changed: nobody makes them meanwhile. */
+  readonly #changing = new Set<string>();
   #way: AttachedWay | undefined;
   #openedAtMs = 0;
   #signal: AbortSignal | undefined;
@@ -89,23 +92,24 @@ export class AttachedDevices {
   };
 
   /** Posts entries that were kept under a device's id, or under a slot whose device was not known. */
-  readonly post = async (kept: string, rows: TelemetryRows, signal: AbortSignal): Promise<UploadAnswer> => {
+  readonly post = async (kept: string, rows: EntryColumns, signal: AbortSignal): Promise<UploadAnswer> => {
     const id = this.#deps.names.resolve(kept);
     if (id === undefined) return { kind: 'unauthorised', status: 0, text: 'the serial number of its device is not known yet' };
-    if (this.#removed.has(id) && !this.#devices.has(id)) {
-      this.#deps.log.warn({ device: id, entries: rows.keys.length }, 'entries of a removed device are given up');
-      return { kind: 'accepted' };
-    }
-    return await this.#make(id).post(rows, signal);
+    if (this.#changing.has(id)) return { kind: 'busy', status: 0, text: 'its credentials are being changed' };
+    const removedAtMs = this.#deps.names.removedAtMs(id);
+    const left = removedAtMs === undefined ? rows : rows.where((row) => (rows.ts[row] as number) > removedAtMs);
+    if (left.length < rows.length)
+      this.#deps.log.warn({ device: id, entries: rows.length - left.length }, 'entries of a removed device are given up');
+    return left.length === 0 ? { kind: 'accepted' } : await this.#make(id).post(left, signal);
   };
 
   /** Takes a reading that may be a serial number. */
   observe(sensor: string, key: string, value: JsonValue): void {
     const { names } = this.#deps;
-    const before = names.present;
+    const before = new Map([...this.#devices.keys()].map((id) => [id, names.slotsOf(id).join()]));
     if (names.observe(sensor, key, value).length === 0 || this.#way === undefined) return;
-    // One that is in no slot any more has nothing to command; what is left of its entries makes it anew.
-    for (const id of before) if (names.slotsOf(id).length === 0) void this.end(id, { isRemoved: false });
+    // One that is in no slot any more has nothing to command, and one that came back has: both are made anew.
+    for (const [id, slots] of before) if (names.slotsOf(id).join() !== slots) void this.end(id);
     this.remake();
   }
 
@@ -121,18 +125,31 @@ export class AttachedDevices {
   }
 
   /** Ends a device; the next use makes it anew. Resolves when nothing of it runs. */
-  async end(id: string, { isRemoved }: { readonly isRemoved: boolean }): Promise<void> {
+  end(id: string): Promise<void> {
     const running = this.#devices.get(id);
+    if (running === undefined) return this.#ending.get(id) ?? Promise.resolve();
     this.#devices.delete(id);
-    if (isRemoved) this.#removed.add(id);
-    running?.ended.abort();
-    await running?.run;
-    await running?.device.deviceApi.close();
+    running.ended.abort();
+    const ending = running.run.then(() => running.device.deviceApi.close());
+    this.#ending.set(id, ending);
+    return ending;
+  }
+
+  /** Ends a device, changes what is kept of it, and makes it anew where it is in a slot. @throws what the change throws. */
+  async change(id: string, change: () => Promise<void> | void): Promise<void> {
+    this.#changing.add(id);
+    try {
+      await this.end(id);
+      await change();
+    } finally {
+      this.#changing.delete(id);
+      this.remake();
+    }
   }
 
   /** Makes the devices in the slots that are not there. */
   remake(): void {
-    for (const id of this.#deps.names.present) this.#make(id);
+    for (const id of this.#deps.names.present) if (!this.#changing.has(id)) this.#make(id);
   }
 
   #make(id: string): AttachedDevice {
@@ -143,11 +160,10 @@ export class AttachedDevices {
     const folder = join(this.#deps.folder, placeName(id));
     const device = new AttachedDevice(
       { ...this.#deps, ...this.#way },
-      { id, name: names.nameOf(id), folder, credentials: credentials(id) },
+      { id, name: names.nameOf(id), folder, credentials: () => credentials(id) },
     );
     const running: Running = { device, ended: new AbortController(), run: Promise.resolve() };
     this.#devices.set(id, running);
-    this.#removed.delete(id);
     if (this.#signal !== undefined) this.#start(running, this.#signal);
     return device;
   }
@@ -155,7 +171,9 @@ export class AttachedDevices {
   #start(running: Running, signal: AbortSignal): void {
     const { clock, log, files, beside } = this.#deps;
     const { device, ended } = running;
+    const before = this.#ending.get(device.id);
     const run = async (either: AbortSignal): Promise<void> => {
+      await before;
       await files.makeFolder(device.folder);
       const work = async (own: AbortSignal): Promise<void> => {
         await untilAborted(device.ready, own);

@@ -55,7 +55,8 @@ export class DeviceNames {
   /** Takes the slots of the configuration; a slot without a serial number is the device of its own name. */
   configure(slots: readonly DeviceConfig[]): void {
     this.#slots = slots;
-    for (const { name, serialNumber } of slots) if (serialNumber === undefined && !this.#kept.away.has(name)) this.#kept.slots.set(name, name);
+    for (const { name, serialNumber } of slots)
+      if (serialNumber === undefined && !this.#kept.away.has(name)) this.#kept.slots.set(name, name);
     for (const [slot, id] of this.#kept.slots) {
       if (slots.some(({ name }) => name === slot)) continue;
       this.#kept.slots.delete(slot);

@@ -51,7 +51,10 @@ export function keptNames({ slots, devices, away, first, removed, left, replaced
 }
 
 /** The state to be saved. */
-export function savedNames({ slots, devices, away, first, removed, left }: KeptNames, replaced: NonNullable<KeptNames['replaced']>): JsonObject {
+export function savedNames(
+  { slots, devices, away, first, removed, left }: KeptNames,
+  replaced: NonNullable<KeptNames['replaced']>,
+): JsonObject {
   const known = [...devices].map(([id, one]): [string, JsonObject] => [id, { ...one }]);
   const maps = Object.entries({ slots, away, first, removed, left }).map(([name, map]) => [name, Object.fromEntries<JsonValue>(map)]);
   return { ...Object.fromEntries(maps), devices: Object.fromEntries(known), replaced: { ...replaced } };

@@ -61,7 +61,7 @@ export async function packDevice(deps: MoveDeviceDeps, id: string, passphrase: s
 export async function leaveDevice({ names, devices, log }: MoveDeviceDeps, id: string): Promise<void> {
   await names.moved.leave(id);
   log.info({ device: id }, 'a device went to another gateway');
-  await devices.end(id, { isRemoved: false });
+  await devices.end(id);
 }
 
 /**
@@ -91,13 +91,11 @@ export async function takeDevice(
     throw refusal('provisioning/has-credentials', `${slot} is a device already, "${present}"; --replace gives that up`);
   }
   const { name } = coming;
-  await devices.end(id, { isRemoved: false });
-  await takeIdentity({ store, board }, { ...identity, record: { ...record, deviceName: name } }, { setsQueueAside: false });
-  await names.moved.take(slot, coming);
-  log.info({ device: id, name, slot }, 'a device came from another gateway');
-  // Something of it that was sent meanwhile made it anew, as it was.
-  await devices.end(id, { isRemoved: false });
-  devices.remake();
+  await devices.change(id, async () => {
+    await takeIdentity({ store, board }, { ...identity, record: { ...record, deviceName: name } }, { setsQueueAside: false });
+    await names.moved.take(slot, coming);
+    log.info({ device: id, name, slot }, 'a device came from another gateway');
+  });
   return { id, name, isConfigured: settings !== undefined };
 }
 

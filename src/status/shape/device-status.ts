@@ -89,7 +89,7 @@ export function deviceVerdict(device: Pick<DeviceStatus, 'name' | 'state' | 'rea
         remedy: remedyOfBlocked(device.name),
       };
     case 'removed':
-      return heldEntries === 0
+      return heldEntries === 0 && reason === undefined
         ? { verdict: 'good', words: 'taken out of the configuration, nothing waits' }
         : { verdict: 'waiting', words: `taken out of the configuration${held}${because}`, remedy: remedyOfRemoved(device.name) };
     case 'ready':
