@@ -75,7 +75,9 @@ export class AttachedControl implements DevicesControl {
 
   readonly rotate: DevicesControl['rotate'] = async (id, accessToken) => {
     const device = this.#device(id);
-    if (await device.takeToken(accessToken)) await this.#attached.devices.change(id, () => {});
+    const { devices, held, names } = this.#attached;
+    if (await device.takeToken(accessToken)) await devices.change(id, () => {});
+    for (const { device: kept } of held.list()) if (names.resolve(kept) === id) held.retry(kept);
   };
 
   readonly remove: DevicesControl['remove'] = async (id) => {

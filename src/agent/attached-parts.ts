@@ -6,6 +6,7 @@
  */
 import { join } from 'node:path';
 import type { AgentConfig, OutboxConfig } from '../config/schema/agent-config.ts';
+import { messageOf } from '../errors/agent-error.ts';
 import { endedWithin, outcomeWithin } from '../host/bounded-wait.ts';
 import { given } from '../host/given.ts';
 import type { JsonValue } from '../host/json.ts';
@@ -27,7 +28,7 @@ import type { PlatformConnection } from '../provisioning/platform-connection.ts'
 import type { SharedOutbox } from '../status/shape/device-status.ts';
 import { FanOut } from '../telemetry/attached/fan-out.ts';
 import { HeldDevices, placeName } from '../telemetry/attached/held-devices.ts';
-import type { TelemetryPath } from '../telemetry/telemetry-path.ts';
+import type { AttachedTelemetry, TelemetryPath } from '../telemetry/telemetry-path.ts';
 import { Uploader, type UploadSettings } from '../telemetry/uploader.ts';
 import type { OpenPartsDeps } from './open-parts.ts';
 
@@ -44,8 +45,10 @@ export interface AttachedPartsDeps extends Pick<OpenPartsDeps, 'machine' | 'time
   readonly beside: (device: AttachedDevice, names: DeviceNames, signal: AbortSignal) => Promise<void>;
 }
 
-/** Shares of `outbox.maxBytes`: half for what waits of all devices, a quarter for those that are held, a quarter for the gateway. */
-const SHARES = { attached: 1 / 2, held: 1 / 4, gateway: 1 / 4 };
+/** Beside the gateway's own, attached devices have `outbox.maxBytes` again: for what waits of all, and for those that are held. */
+const SHARES = { attached: 2 / 3, held: 1 / 3 };
+/** A platform that has restarted may have lost what a held device got last. */
+const HELD_RETAIN = { forMs: 120_000, bytes: 1_000_000 };
 const MIN_BYTES = 1_000_000;
 /** A window is many devices' posts. */
 const WINDOW_POSTS = 20;
@@ -111,6 +114,9 @@ export class AttachedParts {
         () => false,
       );
     if (devices.length === 0 && !(await outcomeWithin(clock, LOOK_WITHIN_MS, wasThere, () => false))) return undefined;
+    // First, as it sets aside what another board's card has left.
+    const share = { ...outbox, maxBytes: shareOf(outbox, SHARES.attached) };
+    const attached = await openOutbox({ ...outboxDeps(deps), stateFolder: folder, config: share }, signal);
     const hasPattern = devices.some(({ serialNumber }) => serialNumber?.pattern !== undefined);
     const compile = hasPattern ? await loadLinearPatterns() : undefined;
     const file = new StateFile({ ...DEVICE_NAMES_FORMAT, path: join(stateFolder, 'device-names.json'), files, clock, log });
@@ -120,13 +126,15 @@ export class AttachedParts {
       matches: (pattern, text) => compile?.(`^(?:${pattern})$`).test(text) ?? false,
     });
     names.configure(devices);
-    const share = { ...outbox, maxBytes: shareOf(outbox, SHARES.attached) };
-    const attached = await openOutbox({ ...outboxDeps(deps), stateFolder: folder, config: share }, signal);
     return new AttachedParts(deps, names, attached, signal);
   }
 
   /** Id of the device of a slot; the gateway's without one. */
   readonly idOf = (slot: string | undefined): string => (slot === undefined ? 'self' : this.names.idOf(slot));
+
+  get outboxes(): AttachedTelemetry['outboxes'] {
+    return [this.outbox, this.held];
+  }
 
   /** Takes a reading, as local rules see it. */
   observe(sensor: string, key: string, value: JsonValue | undefined): void {
@@ -136,7 +144,7 @@ export class AttachedParts {
   /** Speaks with the platform until the signal aborts; begins when the gateway itself may. */
   async run(signal: AbortSignal): Promise<void> {
     const { rightClock: clock, log } = this.#deps;
-    await this.held.open();
+    await this.held.open().catch((error: unknown) => log.error({ error: messageOf(error) }, 'places of held entries cannot be read'));
     this.devices.open(await this.#way());
     const loops = {
       'devices’ credentials': (own: AbortSignal) => this.devices.run(own),
@@ -176,15 +184,10 @@ export function idBeforeOpening({ devices }: Pick<AgentConfig, 'devices'>, slot:
   return devices.find(({ name }) => name === slot)?.serialNumber === undefined ? slot : `?${slot}`;
 }
 
-/** The gateway's own outbox, beside those of its devices. */
-export function gatewayOutbox({ outbox, devices }: Pick<AgentConfig, 'outbox' | 'devices'>): OutboxConfig {
-  return devices.length === 0 ? outbox : { ...outbox, maxBytes: shareOf(outbox, SHARES.gateway) };
-}
-
-/** Each held device has a share of its own, and thins only itself. What was delivered to it is not kept. */
+/** Each held device has a share of its own, and thins only itself. */
 function heldOutbox({ outbox, devices }: Pick<AgentConfig, 'outbox' | 'devices'>): OutboxConfig {
   const maxBytes = shareOf(outbox, SHARES.held / Math.max(1, devices.length));
-  return { ...outbox, maxBytes, retain: { ...outbox.retain, forMs: 0, bytes: 0 } };
+  return { ...outbox, maxBytes, retain: HELD_RETAIN };
 }
 
 function shareOf({ maxBytes }: OutboxConfig, share: number): number {

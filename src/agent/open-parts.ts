@@ -44,7 +44,7 @@ import { StatusPublisher } from '../status/status-publisher.ts';
 import { TelemetryPath } from '../telemetry/telemetry-path.ts';
 import { runAttachedCommands } from './attached-commands.ts';
 import { AttachedControl } from './attached-control.ts';
-import { AttachedParts, gatewayOutbox, idBeforeOpening } from './attached-parts.ts';
+import { AttachedParts, idBeforeOpening } from './attached-parts.ts';
 import { HardwareParts } from './hardware-parts.ts';
 import type { Machine } from './machine.ts';
 import { ownDeclaredMethods, ownMethodConfigs } from './own-commands.ts';
@@ -128,7 +128,7 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
       ...{ machine, log, timeSync, rightClock, config: current, platform, expectFolder, telemetry: () => telemetry },
       onHeard: (slot) => hardware.actuators.control.contact.of(slot).heard(),
       beside: runAttachedCommands({
-        ...{ config: () => config, platform, clock, files, log, alerts, hardware: () => hardware, firmware: () => firmware },
+        ...{ config: current, platform, clock, files, log, alerts, hardware: () => hardware, firmware: () => firmware },
       }),
     },
     signal,
@@ -137,7 +137,7 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
   const telemetry: TelemetryPath = await TelemetryPath.open({
     ...{ config: current, clock: rightClock, files, log, timeSync, platform, ...given({ onDurable: deps.onDurable, attached }) },
     openOutbox: () =>
-      openOutbox({ stateFolder: path, config: gatewayOutbox(config), clock: rightClock, files, log, timeSync, expectFolder }, signal),
+      openOutbox({ stateFolder: path, config: config.outbox, clock: rightClock, files, log, timeSync, expectFolder }, signal),
     onAcknowledged: () => hardware.actuators.control.contact.heard(),
     observe: (sensor, key, value) => {
       hardware.actuators.rules.take(sensor, key, value);
@@ -172,7 +172,7 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
       actuators: own.control,
       credentials: platform,
     }),
-    ...ownDeclaredMethods({ config: () => config, actuators: own, sampler }),
+    ...ownDeclaredMethods({ config: current, actuators: own, sampler }),
     ...programMethods(config.rpc.methods, machine),
   ];
   const { deviceApi } = platform;

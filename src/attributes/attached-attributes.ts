@@ -73,7 +73,7 @@ export class AttachedAttributes {
     const { config, device, clock, log, actuators } = this.#deps;
     const { platform, attributes } = config();
     const tell = [(signal: AbortSignal) => this.#client.run(signal), (signal: AbortSignal) => this.#watchIdentity(signal)];
-    if (this.#wishes === undefined) return tell;
+    if (this.#wishes === undefined) return [...tell, (signal: AbortSignal) => this.#askWhenQuiet(signal)];
     const { shared, place } = this.#wishes;
     const loop = {
       ...{ deviceApi: device.deviceApi, clock, log, shared, client: this.#client, place, pollTimeoutMs: platform.pollTimeoutMs },
@@ -89,6 +89,21 @@ export class AttachedAttributes {
   async close(): Promise<void> {
     this.#stopListening();
     await this.#wishes?.applied.close();
+  }
+
+  /** Without shared attributes nothing else asks whether the platform is there, before an output falls back. */
+  async #askWhenQuiet(signal: AbortSignal): Promise<void> {
+    const { actuators, device } = this.#deps;
+    const ask = async (): Promise<void> => {
+      await device.deviceApi.getAttributes({ clientKeys: ['active'] }, signal);
+      actuators.control.contact.heard();
+    };
+    const stop = actuators.control.contact.onQuiet(() => void ask().catch(() => {}));
+    await new Promise<void>((resolve) => {
+      if (signal.aborted) resolve();
+      else signal.addEventListener('abort', () => resolve(), { once: true });
+    });
+    stop();
   }
 
   async #watchIdentity(signal: AbortSignal): Promise<void> {

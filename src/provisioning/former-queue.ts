@@ -11,15 +11,22 @@ export interface FormerQueueDeps extends Pick<CredentialsStoreDeps, 'stateFolder
 }
 
 export const FORMER_QUEUE = 'outbox-of-former-device';
+/** Attached devices, with their tokens and what waits of them, are the other board's, too. */
+const SET_ASIDE = [
+  ['devices', 'devices-of-former-device'],
+  ['device-names.json', 'device-names-of-former-device.json'],
+  ['outbox', FORMER_QUEUE],
+] as const;
 
 /** Does nothing where nothing is to be set aside; may be cut short at any step, and is then done by the next. @throws what the disk says. */
 export async function setFormerQueueAside({ stateFolder, files, store, log }: FormerQueueDeps): Promise<void> {
   if (!store.setsQueueAside) return;
-  const [outbox, former] = [join(stateFolder, 'outbox'), join(stateFolder, FORMER_QUEUE)];
-  // When it is not there it was renamed before: nobody makes it anew until the mark is removed.
-  if ((await files.facts(outbox)) !== undefined) {
+  for (const [name, formerName] of SET_ASIDE) {
+    const [folder, former] = [join(stateFolder, name), join(stateFolder, formerName)];
+    // When it is not there it was renamed before: nobody makes it anew until the mark is removed.
+    if ((await files.facts(folder)) === undefined) continue;
     await removeTreeDurably(files, former);
-    await files.rename(outbox, former);
+    await files.rename(folder, former);
     await files.syncFolder(stateFolder);
     log.warn({ folder: former }, 'what waited for delivery as another device is set aside');
   }

@@ -62,7 +62,8 @@ export async function obtainCredentials(deps: ObtainCredentialsDeps, signal: Abo
 
 /** Returns the credentials that are kept, of whatever configuration; undefined where there are none in use. */
 export async function keptCredentials(deps: ObtainCredentialsDeps): Promise<DeviceCredentials | undefined> {
-  for (const place of ['own', 'configured'] as const) {
+  // A token of the configuration came later, as a rule: it wins there, too.
+  for (const place of ['configured', 'own'] as const) {
     const kept = deps.store.record(place);
     if (kept?.phase === 'in-use') return inUse(deps, place, kept);
   }

@@ -120,7 +120,7 @@ export class DeadbandRules {
       standing.note(gone, { sensor: sample.sensor }, false);
       state.thresholds = new AlarmThresholds();
     }
-    // What was told before its device was known is that device's, and goes on.
+    // A state that was told before its device was known is that device's, and goes on.
     const told = [...others, ...unwatched].map(placeOf).filter(({ device }) => !device.startsWith('?'));
     return told.map((gone) => toEntry(sample, gone, ALARM_CLEAR, 'alarm'));
   }

@@ -83,8 +83,8 @@ export class StandingStates {
   }
 
   /** Keys of sensors and readings that are no longer configured. They are forgotten here: the caller tells that they are gone. */
-  takeGone(isConfigured: (owner: StateOwner) => boolean): readonly string[] {
-    return this.#forget([...this.#standing].filter(([, owner]) => !isConfigured(owner)).map(([key]) => key));
+  takeGone(isConfigured: (owner: StateOwner, text: string) => boolean): readonly string[] {
+    return this.#forget([...this.#standing].filter(([text, owner]) => !isConfigured(owner, text)).map(([key]) => key));
   }
 
   /** Resolves when what was noted is durable, or could not be made so. Idempotent. */

@@ -30,7 +30,8 @@ import { Uploader } from './uploader.ts';
 export interface AttachedTelemetry {
   /** Id of the device that a sensor with such a setting belongs to; the gateway's without one. */
   readonly idOf: (slot: string | undefined) => string;
-  readonly outbox: Pick<PatientOutbox, 'append' | 'take' | 'resendRecent'>;
+  readonly outbox: Pick<PatientOutbox, 'append' | 'take'>;
+  readonly outboxes: readonly Pick<PatientOutbox, 'resendRecent'>[];
 }
 
 export interface TelemetryPathDeps extends Pick<HostMachine, 'clock' | 'files'> {
@@ -149,7 +150,7 @@ export class TelemetryPath {
   platformRestarted(lastHeardAtMs: number): void {
     const { resendWindowMs } = this.#deps.config().platform;
     if (resendWindowMs <= 0) return;
-    for (const outbox of [this.outbox, this.#deps.attached?.outbox]) outbox?.resendRecent(lastHeardAtMs - resendWindowMs);
+    for (const outbox of [this.outbox, ...(this.#deps.attached?.outboxes ?? [])]) outbox.resendRecent(lastHeardAtMs - resendWindowMs);
   }
 
   /** Readings from the sampler. */
@@ -170,7 +171,9 @@ export class TelemetryPath {
   configured(sensors: ReadonlySet<string>): void {
     const isConfigured = this.#sensors.configured(sensors);
     this.#rules.keepOnly(isConfigured);
-    const gone = this.#standing.takeGone(isConfigured);
+    // A sensor that belongs to another device now is over at the one before.
+    const isThere = (sensor: string, { device }: StatePlace): boolean => device.startsWith('?') || device === this.#deviceOf(sensor);
+    const gone = this.#standing.takeGone((owner, text) => isConfigured(owner) && isThere(owner.sensor, placeOf(text)));
     if (gone.length > 0) void this.append(gone.map((text) => this.#ownEntry(placeOf(text), ALARM_REMOVED, 'alarm')));
   }
 

@@ -149,6 +149,7 @@ export class AttachedDevices {
 
   /** Makes the devices in the slots that are not there. */
   remake(): void {
+    if (this.#way === undefined) return;
     for (const id of this.#deps.names.present) if (!this.#changing.has(id)) this.#make(id);
   }
 

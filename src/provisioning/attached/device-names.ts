@@ -5,7 +5,7 @@
  *   reading of the serial number ─ twice alike, matches its pattern ─▶ id of this number ─▶ names.json ─▶ entries of the slot
  */
 import type { DeviceConfig } from '../../config/schema/devices.ts';
-import { retryable } from '../../errors/agent-error.ts';
+import { refusal, retryable } from '../../errors/agent-error.ts';
 import type { EpochMs } from '../../host/clock.ts';
 import type { JsonValue } from '../../host/json.ts';
 import { keepAtMost } from '../../host/keep-at-most.ts';
@@ -139,7 +139,9 @@ export class DeviceNames {
   /** Gives a device another name here. */
   rename(id: string, name: string): void {
     // In a template braces would be placeholders.
-    this.#kept.devices.set(id, { ...this.#kept.devices.get(id), name: name.replace(/[{}]/g, ''), isRenamed: true });
+    const plain = name.replace(/[{}]/g, '').trim();
+    if (plain === '') throw refusal('provisioning/bad-request', 'a name needs more than braces');
+    this.#kept.devices.set(id, { ...this.#kept.devices.get(id), name: plain, isRenamed: true });
     this.#save();
   }
 

@@ -16,7 +16,7 @@ export interface MoveDeviceDeps {
   readonly log: AgentLog;
   readonly board: BoardIdentity;
   readonly names: DeviceNames;
-  readonly devices: Pick<AttachedDevices, 'find' | 'end' | 'remake'>;
+  readonly devices: Pick<AttachedDevices, 'change' | 'end' | 'find'>;
   /** Folder with a folder for each device. */
   readonly folder: string;
   readonly placeName: (device: string) => string;

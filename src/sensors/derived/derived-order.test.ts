@@ -215,7 +215,7 @@ describe('keys of several devices', () => {
     expect(told).toEqual(['step 1', 'step 2']);
   });
 
-  /** What these derived sensors of the configuration tell. */
+  /** Values that these derived sensors of the configuration tell. */
   async function listened(names: readonly string[]): Promise<string[]> {
     const told: string[] = [];
     for (const name of names) {

@@ -12,6 +12,7 @@ import { withinMs } from '../../host/bounded-wait.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { BatchLimits, EntryColumns } from '../../outbox/outbox.ts';
 import type { UploadAnswer } from '../../platform/device-api.ts';
+import { faultOfStatus } from '../../platform/host-pace.ts';
 import { reasonFor } from '../answers/upload-waits.ts';
 
 type FailingAnswer = Exclude<UploadAnswer, { kind: 'accepted' }>;
@@ -48,6 +49,8 @@ export const POSTS_AT_ONCE = 8;
 const FIRST_BOUND_MS = 5_000;
 /** As long as a call may take on a slow line; from then on the line is slow, and not a device. */
 const MAX_BOUND_MS = 60_000;
+/** A platform that took something within this time is there. */
+const LATELY_MS = 30_000;
 const ACCEPTED: UploadAnswer = { kind: 'accepted' };
 
 export class FanOut {
@@ -55,6 +58,8 @@ export class FanOut {
   /** Sequences of windows that are not over: they have arrived, or lie in a place of their own. */
   readonly #settled = new Set<number>();
   #boundMs = FIRST_BOUND_MS;
+  /** Monotonic ms of the last upload that the platform took. */
+  #takenAtMs = Number.NEGATIVE_INFINITY;
   /** The last window reached nobody: one device asks before the others. */
   #isAway = false;
   /** Windows that reached nobody: another device asks first each time, as it may be about the first alone. */
@@ -91,12 +96,13 @@ export class FanOut {
     const first = this.#timesAway % Math.max(1, parts.length);
     const waiting = [...parts.slice(first), ...parts.slice(0, first)];
     // A window that nobody takes ends with the first who were asked.
-    const isLost = (): boolean => failed.length > 0 && !isReached && !failed.some(({ answer }) => isAboutDevice(answer));
+    const isLost = (): boolean => failed.length > 0 && !isReached && !failed.some(({ answer }) => this.#isAboutDevice(answer));
     const postNext = async (): Promise<void> => {
       for (let part = waiting.shift(); part !== undefined && !signal.aborted; part = waiting.shift()) {
         const answer = await this.#postPart(part, signal);
         if (answer === undefined || answer.kind === 'accepted') done.push(part);
         if (answer?.kind === 'accepted') isReached = true;
+        if (answer?.kind === 'accepted') this.#takenAtMs = this.#deps.clock.monotonicMs();
         else if (answer !== undefined) failed.push({ part, answer });
         if (isLost()) return;
       }
@@ -148,6 +154,18 @@ export class FanOut {
     return ACCEPTED;
   }
 
+  /**
+   * True for an answer about this device or what it sent, so that others may pass: the platform's own, a hold of the agent's, or a fault of the
+   * platform while it has just taken what others sent.
+   */
+  #isAboutDevice(answer: FailingAnswer): boolean {
+    const { kind, status } = answer;
+    if (kind === 'refused' || kind === 'too-large') return true;
+    if (kind === 'unauthorised' || status === 0) return true;
+    const isFault = kind === 'busy' && status !== undefined && faultOfStatus(status) === 'answered';
+    return isFault && this.#deps.clock.monotonicMs() - this.#takenAtMs < LATELY_MS;
+  }
+
   /** Nobody was reached. When that is a matter of time, the next window may take longer. */
   #away(answers: readonly FailingAnswer[]): UploadAnswer {
     this.#boundMs = Math.min(MAX_BOUND_MS, this.#boundMs * 2);
@@ -166,9 +184,4 @@ function* piecesOf(rows: EntryColumns, limits: BatchLimits): Generator<EntryColu
     yield* piecesOf(rows.part(half, rows.length), limits);
   } else yield rows;
   return undefined;
-}
-
-/** True for an answer of the platform about this device or what it sent: others may pass. */
-function isAboutDevice(answer: FailingAnswer): boolean {
-  return answer.kind === 'refused' || answer.kind === 'too-large' || (answer.kind === 'unauthorised' && answer.status >= 400);
 }

@@ -30,12 +30,20 @@ interface HeldPlace {
   readonly folder: string;
   readonly outbox: PatientOutbox;
   readonly uploader: Uploader;
-  readonly ended: AbortController;
+  ended: AbortController;
   /** Reason for which it was opened, in words; undefined for one of an earlier run. */
   readonly why: string | undefined;
   running: Promise<void>;
 }
 
+interface FoundPlace {
+  readonly why?: string | undefined;
+  /** An earlier run left it. */
+  readonly isThere?: boolean;
+}
+
+/** A place stays so long after its last delivery. */
+const ENDS_AFTER_MS = 60_000;
 /** A place that is empty then is not only empty for the moment. */
 const LOOK_EVERY_MS = 5_000;
 const NAME_FILE = 'device.json';
@@ -65,7 +73,7 @@ export class HeldDevices {
         log.error({ folder: join(folder, name), error: messageOf(error) }, 'a place of held entries cannot be read');
         return undefined;
       });
-      if (device !== undefined && !this.isHeld(device)) await this.#open(device, undefined);
+      if (device !== undefined && !this.isHeld(device)) await this.#open(device, { isThere: true });
     }
   }
 
@@ -93,8 +101,11 @@ export class HeldDevices {
 
   /** Resolves when the rows are durable in the device's place, with the times they have. @throws the signal's reason, the disk's fault. */
   async move(device: string, rows: EntryColumns, why: string | undefined, signal: AbortSignal): Promise<void> {
-    const { outbox } = this.#places.get(device) ?? (await this.#open(device, why));
-    await untilAborted(outbox.appendAgain(rows), signal);
+    const { outbox } = this.#places.get(device) ?? (await this.#open(device, { why }));
+    const appended = outbox.appendAgain(rows);
+    // The window of all others waits for it.
+    void outbox.flush().catch(() => {});
+    await untilAborted(appended, signal);
   }
 
   /** Sends what is held until the signal aborts, and ends places that are empty. */
@@ -104,9 +115,23 @@ export class HeldDevices {
     while (!signal.aborted) {
       await this.#deps.clock.sleep(LOOK_EVERY_MS, signal);
       if (signal.aborted) break;
-      for (const [device, place] of [...this.#places]) if (isEmpty(place.outbox)) await this.#end(device, place);
+      for (const [device, place] of [...this.#places]) if (this.#isOver(place)) await this.#end(device, place);
     }
     await Promise.all([...this.#places.values()].map(({ running }) => running));
+  }
+
+  /** Has what waits of a device tried at once: its token is another one. */
+  retry(device: string): void {
+    const place = this.#places.get(device);
+    if (place === undefined || this.#signal === undefined) return;
+    place.ended.abort();
+    place.ended = new AbortController();
+    this.#start(device, place, this.#signal);
+  }
+
+  /** The platform has restarted: what it acknowledged since then, monotonic ms, goes once more. */
+  resendRecent(sinceMs: number): void {
+    for (const { outbox } of this.#places.values()) outbox.resendRecent(sinceMs);
   }
 
   /** Removes a device's place with what it holds. @throws the disk's fault. */
@@ -122,20 +147,26 @@ export class HeldDevices {
     await Promise.all([...this.#places].map(([device, place]) => this.#close(device, place)));
   }
 
-  #open(device: string, why: string | undefined): Promise<HeldPlace> {
+  /** Empty, and for so long that a platform which forgets has been noticed. */
+  #isOver({ outbox, uploader }: HeldPlace): boolean {
+    const { lastAcknowledgedAtMs = Number.NEGATIVE_INFINITY } = uploader.state;
+    return isEmpty(outbox) && this.#deps.clock.monotonicMs() - lastAcknowledgedAtMs >= ENDS_AFTER_MS;
+  }
+
+  #open(device: string, found: FoundPlace): Promise<HeldPlace> {
     const known = this.#opening.get(device);
     if (known !== undefined) return known;
-    const opening = this.#make(device, why).finally(() => this.#opening.delete(device));
+    const opening = this.#make(device, found).finally(() => this.#opening.delete(device));
     this.#opening.set(device, opening);
     return opening;
   }
 
-  async #make(device: string, why: string | undefined): Promise<HeldPlace> {
+  async #make(device: string, { why, isThere = false }: FoundPlace): Promise<HeldPlace> {
     const { files, clock, log, openOutbox, post, settings, budget } = this.#deps;
     const folder = join(this.#deps.folder, placeName(device));
     await this.#ending.get(device)?.catch(() => {});
-    await files.makeFolder(folder);
-    await writeDurably(files, join(folder, NAME_FILE), `${JSON.stringify({ device })}\n`);
+    if (!isThere) await files.makeFolder(folder);
+    if (!isThere) await writeDurably(files, join(folder, NAME_FILE), `${JSON.stringify({ device })}\n`);
     const outbox = await openOutbox(folder);
     const postTelemetry = (rows: EntryColumns, signal: AbortSignal): Promise<UploadAnswer> => post(device, rows, signal);
     const uploader = new Uploader({ outbox, postTelemetry, clock, log, settings, budget });
@@ -149,7 +180,12 @@ export class HeldDevices {
   #start(device: string, place: HeldPlace, signal: AbortSignal): void {
     const { clock, log } = this.#deps;
     const either = AbortSignal.any([signal, place.ended.signal]);
-    place.running = keepRunning({ clock, log, name: `uploads of ${device}`, run: (own) => place.uploader.run(own) }, either);
+    const before = place.running;
+    const run = async (own: AbortSignal): Promise<void> => {
+      await before;
+      await place.uploader.run(own);
+    };
+    place.running = keepRunning({ clock, log, name: `uploads of ${device}`, run }, either);
   }
 
   /** The next rows of the device are tried with the others' again. Entries that the platform refused for good stay in the folder. */

@@ -27,7 +27,12 @@ async function gateway(serial: string, slots: readonly DeviceConfig[]) {
   });
   names.configure(slots);
   const done: string[] = [];
-  const devices = { find: () => undefined, end: async (id: string) => void done.push(`end ${id}`), remake: () => void done.push('remake') };
+  const devices = { find: () => undefined, end: async (id: string) => void done.push(`end ${id}`), 
+    change: async (id: string, work: () => Promise<void> | void) => {
+      done.push(`change ${id}`);
+      await work();
+    },
+ };
   const board = { serial, hostname: 'gw' };
   const deps = { machine, log, board, names, devices, folder: '/known', placeName: (id: string) => id };
   const store = async (id: string): Promise<CredentialsStore> => {
@@ -103,7 +108,7 @@ describe('a device that comes', () => {
     const record = (await cellar.store('heat')).record('own');
     expect(record).toMatchObject({ accessToken: 'the-token', deviceName: 'roof meter', generation: 3, board: { serial: 'cellar' } });
     expect([cellar.names.idOf('heat'), cellar.names.nameOf('heat')]).toEqual(['heat', 'roof meter']);
-    expect(cellar.done).toEqual(['end heat', 'end heat', 'remake']);
+    expect(cellar.done).toEqual(['change heat']);
   });
 
   it('comes into a slot that is configured later', async () => {
