@@ -99,9 +99,14 @@ export class Contact implements ContactObserver {
     this.#lastAcknowledgedAtMs = this.#deps.clock.monotonicMs();
   }
 
+  /** True while the platform refuses this device, be it for a moment that does not count yet. */
+  get isRefused(): boolean {
+    return this.#fault !== undefined && REFUSALS.has(this.#fault.what.reason);
+  }
+
   /** Resolves at once, unless the platform is away: then when it has answered. For those who ask it beside others. @throws the signal's reason. */
   async untilReached(signal: AbortSignal): Promise<void> {
-    const isReached = this.#fault === undefined ? this.#lastHeardAtMs !== undefined : REFUSALS.has(this.#fault.what.reason);
+    const isReached = this.#fault === undefined ? this.#lastHeardAtMs !== undefined : this.isRefused;
     if (!isReached) await untilAborted(this.#nextHeard.promise, signal);
   }
 

@@ -3,11 +3,11 @@ import type { Contact, ContactObserver } from '../../platform/contact.ts';
 import type { HostPace } from '../../platform/host-pace.ts';
 
 /** Tells that the platform answers, and never that one of many is refused or slow. */
-export function attachedContact(contact: ContactObserver & Pick<Contact, 'status'>): ContactObserver {
+export function attachedContact(contact: ContactObserver & Pick<Contact, 'isRefused'>): ContactObserver {
   return {
     answered: (verdict, answer, place) => {
       // A gateway that is refused stays so, whoever else is heard.
-      if (verdict.kind !== 'unauthorised' && contact.status.state !== 'refused') contact.answered(verdict, answer, place);
+      if (verdict.kind !== 'unauthorised' && !contact.isRefused) contact.answered(verdict, answer, place);
     },
     failed: () => {},
     acknowledged: () => contact.acknowledged(),

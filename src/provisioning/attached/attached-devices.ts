@@ -76,7 +76,10 @@ export class AttachedDevices {
   expect(id: string): AttachedDevice {
     const found = this.find(id);
     if (found === undefined)
-      throw refusal('provisioning/no-such-device', 'this device is not known to the platform yet: its serial number is read first');
+      throw refusal(
+        'provisioning/no-such-device',
+        'this device is not there yet: the gateway’s way to the platform, or its serial number, comes first',
+      );
     return found;
   }
 

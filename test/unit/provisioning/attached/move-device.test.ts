@@ -27,12 +27,14 @@ async function gateway(serial: string, slots: readonly DeviceConfig[]) {
   });
   names.configure(slots);
   const done: string[] = [];
-  const devices = { find: () => undefined, end: async (id: string) => void done.push(`end ${id}`), 
+  const devices = {
+    find: () => undefined,
+    end: async (id: string) => void done.push(`end ${id}`),
     change: async (id: string, work: () => Promise<void> | void) => {
       done.push(`change ${id}`);
       await work();
     },
- };
+  };
   const board = { serial, hostname: 'gw' };
   const deps = { machine, log, board, names, devices, folder: '/known', placeName: (id: string) => id };
   const store = async (id: string): Promise<CredentialsStore> => {
