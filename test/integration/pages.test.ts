@@ -3,13 +3,18 @@ import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { dirname, join, normalize } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
+import { programFor } from '../../src/command-line/program.ts';
+import { faultLine } from '../../src/config/fields/config-fault.ts';
+import { readConfig } from '../../src/config/read-config.ts';
+import { fakeEdge } from '../support/fake-edge.ts';
 
 const run = promisify(execFile);
 const ROOT = join(import.meta.dirname, '../..');
-const NAMES = ['README.md', 'CHANGELOG.md', 'CONTRIBUTING.md', ...(await readdir(join(ROOT, 'docs'))).map((name) => `docs/${name}`)];
+const DOCS = (await readdir(join(ROOT, 'docs'), { recursive: true })).filter((name) => name.endsWith('.md')).map((name) => `docs/${name}`);
+const NAMES = ['README.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'SECURITY.md', ...DOCS];
 const PAGES = await Promise.all(NAMES.map(async (name) => ({ name, text: await readFile(join(ROOT, name), 'utf8') })));
 /** The new chip's commands are run by new-chip.test.ts. */
 const TEXT = PAGES.filter(({ name }) => name !== 'CONTRIBUTING.md')
@@ -35,7 +40,34 @@ const RUN_BY: Readonly<Record<string, { readonly file: string; readonly words: s
   'turnstone status': { file: 'test/integration/daemon.test.ts', words: "command(['status'])" },
 };
 
-const commands = [...TEXT.matchAll(/^```sh\n([\s\S]*?)^```/gm)].flatMap(([, block]) => (block ?? '').trim().split('\n'));
+const lines = [...TEXT.matchAll(/^```sh\n([\s\S]*?)^```/gm)].flatMap(([, block]) => (block ?? '').trim().split('\n'));
+const isOwn = (line: string): boolean => /^(sudo )?turnstone /.test(line);
+/** Commands of the program that a test runs elsewhere are looked at like the others. */
+const commands = lines.filter((line) => !isOwn(line) || RUN_BY[line] !== undefined);
+const ownCommands = lines.filter(isOwn);
+const inlineCommands = [
+  ...PAGES.filter(({ name }) => name !== 'CHANGELOG.md')
+    .map(({ text }) => text)
+    .join('\n')
+    .matchAll(/`((?:sudo )?turnstone [a-z][^`\n]*)`/g),
+].map(([, line]) => line ?? '');
+/** Set for configurations that take their secrets from the environment. */
+const ENVIRONMENT = { TURNSTONE_TOKEN: 'any', PROVISION_KEY: 'any', PROVISION_SECRET: 'any', STATUS_PIN: '471199' };
+
+/** Parses a command line without running it. @throws CommanderError for an option that the command has not, or one without its value. */
+async function parseOnly(line: string): Promise<{ readonly unknown: readonly string[]; readonly tooMany: readonly string[] }> {
+  const [typed = ''] = line.replace(/^sudo /, '').split(/ [>|#] ?/);
+  const words = [...typed.matchAll(/'[^']*'|"[^"]*"|\S+/g)].map(([word]) => word.replace(/^(['"])(.*)\1$/, '$2')).slice(1);
+  let command = await programFor(words, fakeEdge());
+  for (let next = command.commands.find((one) => one.name() === words[0]); next !== undefined; ) {
+    command = next;
+    words.shift();
+    next = command.commands.find((one) => one.name() === words[0]);
+  }
+  if (command.name() === 'turnstone') return { unknown: words, tooMany: [] };
+  const { operands, unknown } = command.parseOptions(words);
+  return { unknown, tooMany: operands.slice(command.registeredArguments.length) };
+}
 
 /** A heading's anchor, as the hosts of such pages make it. */
 function anchorOf(heading: string): string {
@@ -54,6 +86,10 @@ describe('README.md and docs/', () => {
     }
     const { stdout } = await run('bash', ['-c', command], { cwd: ROOT });
     expect(stdout).not.toBe('');
+  });
+
+  it.each([...new Set([...ownCommands, ...inlineCommands])])('name a command and options that the program has: %s', async (line) => {
+    expect(await parseOnly(line)).toEqual({ unknown: [], tooMany: [] });
   });
 
   it('name only files that exist', () => {
@@ -75,9 +111,12 @@ describe('README.md and docs/', () => {
     }
   });
 
-  it('are all reached from the README', () => {
-    const [readme] = PAGES;
-    expect(NAMES.filter((name) => name !== 'README.md' && readme?.text.includes(`](${name}`) !== true)).toEqual([]);
+  it('are all reached from the README, or from the index of docs/', () => {
+    const linked = PAGES.filter(({ name }) => name === 'README.md' || name === 'docs/README.md').flatMap(({ name, text }) =>
+      [...text.matchAll(/\]\(([^)#\s]+)/g)].map(([, to = '']) => normalize(join(dirname(name), to))),
+    );
+    const others = NAMES.filter((name) => name !== 'README.md' && name !== 'docs/README.md' && !name.startsWith('docs/reference/'));
+    expect(others.filter((name) => !linked.includes(name))).toEqual([]);
   });
 
   it('name only commands that the program has', async () => {
@@ -101,9 +140,8 @@ describe('README.md and docs/', () => {
       for (const [index, block] of blocks.entries()) {
         const file = join(folder, `${index}.yaml`);
         await writeFile(file, block, { mode: 0o600 });
-        const env = { ...process.env, TURNSTONE_TOKEN: 'any' };
-        const { stdout } = await run(process.execPath, [join(ROOT, 'src/main.ts'), 'check-config', file], { env });
-        expect(stdout).toContain(`${file}: good`);
+        const { faults, warnings } = await readConfig(file, { environment: ENVIRONMENT });
+        expect([...faults, ...warnings].map((fault) => faultLine(`block ${index}`, fault))).toEqual([]);
       }
     } finally {
       await rm(folder, { recursive: true, force: true });
@@ -117,6 +155,21 @@ describe('README.md and docs/', () => {
     const named = [...TEXT.matchAll(/npm run ([\w:-]+)/g)].map(([, name]) => name ?? '');
     expect(named.filter((name) => scripts[name] === undefined)).toEqual([]);
   });
+});
+
+it('the messages of docs/troubleshooting.md are those of the program', async () => {
+  const files = (await readdir(join(ROOT, 'src'), { recursive: true })).filter(
+    (name) => name.endsWith('.ts') && !name.endsWith('.test.ts'),
+  );
+  const sources = await Promise.all(files.map((name) => readFile(join(ROOT, 'src', name), 'utf8')));
+  const text = sources.join('\n').replaceAll("\\'", "'");
+  const page = PAGES.find(({ name }) => name === 'docs/troubleshooting.md')?.text ?? '';
+  const messages = [...page.matchAll(/^\| (`.*?) \|/gm)].flatMap(([, cell = '']) =>
+    [...cell.matchAll(/`([^`]+)`/g)].map(([, words = '']) => words),
+  );
+  expect(messages.length).toBeGreaterThan(60);
+  const parts = messages.flatMap((message) => message.split('…').map((part) => part.replace(/\($|^\)/g, '').trim()));
+  expect(parts.filter((part) => !text.includes(part))).toEqual([]);
 });
 
 it('the README is read in five minutes', () => {
