@@ -139,7 +139,8 @@ function addRuntimeAndUnits(): void {
     copyFileSync(join(ROOT, 'systemd', file), join(staging, GUARD_FILES.includes(file) ? 'guard' : 'systemd', file));
   }
   copyFileSync(join(ROOT, 'scripts/install.sh'), join(staging, 'install.sh'));
-  for (const file of ['LICENSE', 'README.md', 'CHANGELOG.md']) copyFileSync(join(ROOT, file), join(staging, file));
+  for (const file of ['LICENSE', 'README.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'SECURITY.md'])
+    copyFileSync(join(ROOT, file), join(staging, file));
   cpSync(join(ROOT, 'docs'), join(staging, 'docs'), { recursive: true });
   copyFileSync(join(runtime, 'LICENSE'), join(staging, 'LICENSE.node'));
   mkdirSync(join(staging, 'config/examples'), { recursive: true });

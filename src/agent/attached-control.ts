@@ -163,7 +163,8 @@ export class AttachedControl implements DevicesControl {
       ...{ heldEntries: place.heldEntries, acceptedEntries: device?.acceptedEntries ?? 0, sensors: 0 },
       ...{
         lastAcceptedAtMs: device?.lastAcceptedAtMs,
-        reason: device?.reason ?? place.reason ?? (this.#attached.names.moved.away.includes(id) ? MOVED : undefined),
+        reason:
+          device?.reason ?? place.reason ?? (place.heldEntries > 0 && this.#attached.names.moved.away.includes(id) ? MOVED : undefined),
       },
     });
   }

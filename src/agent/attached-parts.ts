@@ -81,7 +81,11 @@ export class AttachedParts {
       onAccepted: (id) => {
         for (const slot of names.slotsOf(id)) deps.onHeard(slot);
       },
-      beside: (device, besideSignal) => deps.beside(device, names, besideSignal),
+      beside: (device, besideSignal) => {
+        // It has credentials now: what waits for them is tried at once.
+        for (const { device: kept } of this.held.list()) if (names.resolve(kept) === device.id) this.held.retry(kept);
+        return deps.beside(device, names, besideSignal);
+      },
     });
     const budget = { isSpent: () => deps.telemetry().budget.isSpent() };
     const shared = { clock, log, budget };

@@ -161,6 +161,7 @@ export const NOT_IN_WORLDS: readonly (readonly [beginning: string, reason: strin
   ['devices[].provisioning.secretCredential', 'as platform.accessTokenFile'],
   ['devices[].accessTokenFile', 'as platform.accessTokenFile'],
   ['devices[].accessTokenCredential', 'as platform.accessTokenFile'],
+  ['devices[].firmware', 'test/integration/attached-firmware.test.ts'],
   ['devices[].poll', 'src/config/keys/device-polls.test.ts'],
   ['time.trust', 'clocks of worlds are judged under the default; test/unit/host/time-sync tests hold the others'],
   ['hardware.', 'a world is its board'],

@@ -29,7 +29,7 @@ export const ds18b20 = defineSensor({
 
 function sharedThermometers(sensors: readonly Placed<Ds18b20Config>[]): Finding[] {
   const named = sensors.flatMap(({ config: { id }, path }) => (id === undefined ? [] : [{ id, path }]));
-  const anyOne = sensors.filter(({ config }) => config.id === undefined);
+  const anyOne = sensors.length === 1 ? [] : sensors.filter(({ config }) => config.id === undefined);
   return [
     ...repeated(
       named,

@@ -2,6 +2,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { type BoardBench, openBoardBench } from '../../../test/support/board-bench.ts';
 import { forRandomBytes } from '../../../test/support/random-bytes.ts';
 import { sensorConfig, sensorDeps } from '../../../test/support/sensor-bench.ts';
+import { type Ds18b20Config, ds18b20 } from './definition.ts';
 import { open as openDs18b20, parseW1Slave } from './driver.ts';
 
 const { signal } = new AbortController();
@@ -148,4 +149,13 @@ describe('a DS18B20 on the board', () => {
     await show(21, 0x0c);
     await expect(show(85, 0x0c)).rejects.toThrow(/power-on value/);
   });
+});
+
+it('needs an id only beside another thermometer', () => {
+  const placed = (...ids: (string | undefined)[]) =>
+    ids.map((id, at) => ({ config: { kind: 'ds18b20', ...(id !== undefined && { id }) } as Ds18b20Config, path: ['sensors', at] }));
+  const problems = (...ids: (string | undefined)[]) => ds18b20.faultsAmong?.(placed(...ids)).map(({ problem }) => problem);
+  expect(problems(undefined)).toEqual([]);
+  expect(problems(undefined, '28-000000000001')).toEqual(['no id, and several thermometers:']);
+  expect(problems('28-000000000001', '28-000000000001')).toEqual(['two sensors on one thermometer:']);
 });
