@@ -7,7 +7,7 @@ import { allPresets, type Preset } from '../../src/config/models/preset-file.ts'
 import { ROOT } from '../bundle.ts';
 import { CONFIG_HEAD } from './example-text.ts';
 import type { ReferencePage } from './kind-pages.ts';
-import { block, code, list, page, part, plain, sentence, table } from './markdown.ts';
+import { block, code, filledTable, list, page, part, plain, table } from './markdown.ts';
 
 /** Beside it no person's own models lie. */
 const NO_CONFIG = '/nonexistent/turnstone.yaml';
@@ -18,7 +18,12 @@ const NOT_SHOWN = new Set(['keys', 'fields', 'pattern', 'columns']);
 export async function presetPages(): Promise<readonly ReferencePage[]> {
   const { presets, wrong } = await allPresets(NO_CONFIG);
   if (wrong.length > 0) throw new Error(`no presets: ${wrong.join(', ')}`);
-  return presets.map((preset) => ({ path: `presets/${preset.name}.md`, name: preset.name, says: plain(preset.title), text: presetText(preset) }));
+  return presets.map((preset) => ({
+    path: `presets/${preset.name}.md`,
+    name: preset.name,
+    says: plain(preset.title),
+    text: presetText(preset),
+  }));
 }
 
 function presetText({ name, title, source, fixture, units, sensor, file }: Preset): string {
@@ -27,15 +32,34 @@ function presetText({ name, title, source, fixture, units, sensor, file }: Prese
   return page(plain(title), [
     `Preset ${code(name)} of a [serial-line](../sensors/serial-line.md) sensor.`,
     part('A configuration that works', block('yaml', example), 'The port is that of your gateway: `turnstone scan serial` lists them.'),
-    part('Keys', table(['Key', 'Unit'], Object.entries(units).map(([key, unit]) => [code(key), unit ?? '']))),
+    part(
+      'Keys',
+      filledTable(
+        ['Key', 'Unit'],
+        Object.entries(units).map(([key, unit]) => [code(key), unit ?? '']),
+      ),
+    ),
     part('Options that it sets', 'Options of the sensor itself stand in their place.', optionsTable(options)),
-    part('When it does not answer', list(['Check the wiring, the port and its speed.', '`turnstone scan serial` shows what comes through the port.'])),
-    part('Source', list([...(source === undefined ? [] : [sentence(plain(source))]), ...(fixture === undefined ? [] : [`Tested with ${FIXTURES[fixture]}.`]), sourceLink(file.path)])),
+    part(
+      'When it does not answer',
+      list(['Check the wiring, the port and its speed.', '`turnstone scan serial` shows what comes through the port.']),
+    ),
+    part(
+      'Source',
+      list([
+        ...(source === undefined ? [] : [plain(source)]),
+        ...(fixture === undefined ? [] : [`Tested with ${FIXTURES[fixture]}.`]),
+        sourceLink(file.path),
+      ]),
+    ),
   ]);
 }
 
 function optionsTable(options: readonly (readonly [string, unknown])[]): string | undefined {
-  return table(['Option', 'Value'], options.map(([option, value]) => [code(option), code(valueText(value))]));
+  return table(
+    ['Option', 'Value'],
+    options.map(([option, value]) => [code(option), code(valueText(value))]),
+  );
 }
 
 function valueText(value: unknown): string {
@@ -45,29 +69,62 @@ function valueText(value: unknown): string {
 export async function modelPages(): Promise<readonly ReferencePage[]> {
   const { models, faults } = await allModels(NO_CONFIG);
   if (faults.length > 0) throw new Error(`faults in models: ${faults.map(({ file, problem }) => `${file}: ${problem}`).join(', ')}`);
-  return models.map((model) => ({ path: `models/${model.name}.md`, name: model.name, says: plain(`${model.maker} ${model.title}`), text: modelText(model) }));
+  return models.map((model) => ({
+    path: `models/${model.name}.md`,
+    name: model.name,
+    says: plain(`${model.maker} ${model.title}`),
+    text: modelText(model),
+  }));
 }
 
 function modelText({ name, maker, title, registers, sources, verified, oneSource, baudRate, sensor, file }: Model): string {
-  const connection = baudRate === undefined ? '{ transport: tcp, host: 192.168.1.50 }' : `{ transport: rtu, port: /dev/ttyUSB0, baudRate: ${baudRate} }`;
+  const connection =
+    baudRate === undefined ? '{ transport: tcp, host: 192.168.1.50 }' : `{ transport: rtu, port: /dev/ttyUSB0, baudRate: ${baudRate} }`;
   const example = `${CONFIG_HEAD}sensors:\n  - name: meter\n    kind: modbus\n    model: ${name}\n    connection: ${connection}\n    unitId: 1\n`;
-  const other = baudRate === undefined ? 'On a serial line: `connection: { transport: rtu, port: /dev/ttyUSB0, baudRate: 9600 }`.' : 'Behind a converter: `connection: { transport: rtu-over-tcp, host: 192.168.1.50, port: 502 }`.';
-  const set = [...Object.entries(sensor.connection ?? {}).map(([option, value]) => [`connection.${option}`, value] as const), ...(sensor.maxGap === undefined ? [] : [['maxGap', sensor.maxGap] as const])];
+  const other =
+    baudRate === undefined
+      ? 'On a serial line: `connection: { transport: rtu, port: /dev/ttyUSB0, baudRate: 9600 }`.'
+      : 'Behind a converter: `connection: { transport: rtu-over-tcp, host: 192.168.1.50, port: 502 }`.';
+  const set = [
+    ...Object.entries(sensor.connection ?? {}).map(([option, value]) => [`connection.${option}`, value] as const),
+    ...(sensor.maxGap === undefined ? [] : [['maxGap', sensor.maxGap] as const]),
+  ];
   const isAlone = (key: string): boolean => verified === 'two-sources' && oneSource.includes(key);
-  const rows = Object.entries(registers).map(([key, { unit = '', table: of = 'holding', address, type = 'uint16', scale = 1 }]) =>
-    [code(key), plain(String(unit)), String(of), addressText(address), String(type), String(scale), ...(oneSource.length === 0 ? [] : [isAlone(key) ? 'one source' : ''])],
-  );
+  const rows = Object.entries(registers).map(([key, { unit = '', table: of = 'holding', address, type = 'uint16', scale = 1 }]) => [
+    code(key),
+    plain(String(unit)),
+    String(of),
+    addressText(address),
+    String(type),
+    String(scale),
+    ...(oneSource.length === 0 ? [] : [isAlone(key) ? 'one source' : '']),
+  ]);
   return page(plain(`${maker} ${title}`), [
     `Model ${code(name)} of a [modbus](../sensors/modbus.md) sensor.`,
-    part('A configuration that works', block('yaml', example), `Address, port and unit number are those of your device. ${other} \`only: [KEY, …]\` reads fewer keys.`),
+    part(
+      'A configuration that works',
+      block('yaml', example),
+      `Address, port and unit number are those of your device. ${other} \`only: [KEY, …]\` reads fewer keys.`,
+    ),
     set.length === 0 ? undefined : part('Options that it sets', 'Options of the sensor itself stand in their place.', optionsTable(set)),
     part('Keys', table(['Key', 'Unit', 'Table', 'Address', 'Type', 'Scale', ...(oneSource.length === 0 ? [] : ['Verified'])], rows)),
-    part('When it does not answer', list(['Check the wiring (A, B, ground), the speed, the parity and the unit number; over the network, that Modbus is switched on in the device.', '`turnstone scan modbus` finds units on a line.'])),
-    part('Source', list([
-      verified === 'two-sources' ? 'Compared with a second, independent source.' : 'From one source: compare its values with the device’s display.',
-      ...sources.map(({ title: of, document, repository, path }) => sentence(plain([of, document ?? repository, path].filter(Boolean).join(', ')))),
-      sourceLink(file.path),
-    ])),
+    part(
+      'When it does not answer',
+      list([
+        'Check the wiring (A, B, ground), the speed, the parity and the unit number; over the network, that Modbus is switched on in the device.',
+        '`turnstone scan modbus` finds units on a line.',
+      ]),
+    ),
+    part(
+      'Source',
+      list([
+        verified === 'two-sources'
+          ? 'Compared with a second, independent source.'
+          : 'From one source: compare its values with the device’s display.',
+        ...sources.map(({ title: of, document, repository, path }) => plain([of, document ?? repository, path].filter(Boolean).join(', '))),
+        sourceLink(file.path),
+      ]),
+    ),
   ]);
 }
 

@@ -4,10 +4,15 @@ import { join } from 'node:path';
 import { ROOT } from '../bundle.ts';
 import { skip, wordsOf } from './source-text.ts';
 
+/** Message as one file has it; … stands for what is put in. */
+export interface Message {
+  readonly text: string;
+  readonly file: string;
+}
+
 export interface ErrorCodeFound {
   readonly code: string;
-  /** … stands for what is put in. */
-  readonly messages: readonly string[];
+  readonly messages: readonly Message[];
   /** What the agent does then, as far as the place says it. */
   readonly recoveries: readonly string[];
   /** Files below src/ that have the code. */
@@ -29,7 +34,7 @@ const THROWN = /(?:AgentError|retryable|refusal|[a-z]\w*)\(\s*'([a-z-]+)\/[a-z0-
 const NO_ROOMS = new Set(['application', 'text', 'multipart', 'device', 'etc', 'proc', 'sys', 'opt', 'turnstone', 'attributes', 'room']);
 
 interface Found {
-  readonly messages: Set<string>;
+  readonly messages: Map<string, Message>;
   readonly recoveries: Set<string>;
   readonly files: Set<string>;
 }
@@ -42,16 +47,26 @@ export function errorCodes(): readonly ErrorCodeFound[] {
   const found = new Map<string, Found>();
   for (const { file, text } of sources) {
     for (const { code, message, recovery } of callsIn(file, text, rooms)) {
-      const known = found.get(code) ?? { messages: new Set(), recoveries: new Set(), files: new Set() };
+      const known = found.get(code) ?? { messages: new Map(), recoveries: new Set(), files: new Set() };
       found.set(code, known);
       known.files.add(file);
-      for (const words of message) known.messages.add(words);
+      for (const words of message) known.messages.set(`${file} ${words}`, { text: words.trim(), file });
       if (recovery !== undefined) known.recoveries.add(recovery);
     }
   }
   return [...found]
-    .map(([code, { messages, recoveries, files }]) => ({ code, messages: [...messages], recoveries: [...recoveries], files: [...files] }))
+    .map(([code, { messages, recoveries, files }]) => ({
+      code,
+      messages: [...messages.values()].filter(hasWords),
+      recoveries: [...recoveries],
+      files: [...files],
+    }))
     .sort((a, b) => (a.code < b.code ? -1 : 1));
+}
+
+/** True for a message that is more than what the program puts in. */
+function hasWords({ text }: Message): boolean {
+  return /[a-z]{2}.*[a-z]{2}/i.test(text.replaceAll('…', ''));
 }
 
 /** Sources of the agent without its tests, by their paths below src/. */
@@ -126,7 +141,7 @@ function messagesOf(argument: string, before: string): readonly string[] {
   const given = argument.trim();
   if (/^\w+$/.test(given)) {
     const from = before.lastIndexOf(`const ${given} =`);
-    const [, value = ''] = from < 0 ? [] : [.../^const \w+ =([\s\S]*?);\n/.exec(before.slice(from)) ?? []];
+    const [, value = ''] = from < 0 ? [] : [...(/^const \w+ =([\s\S]*?);\n/.exec(before.slice(from)) ?? [])];
     return /^\w+$/.test(value.trim()) ? [] : messagesOf(value, '');
   }
   if (!/^['"`]|^[\w.!=<> ()?]+\?\s*['"`]/.test(given)) return [];

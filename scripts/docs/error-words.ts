@@ -1,4 +1,4 @@
-/** Words for codes whose message is made elsewhere, so that none stands beside them in the sources; and for the rooms. */
+/** Words for codes: those whose message is made elsewhere, so that none stands beside them in the sources, and those with too many of them. */
 export const ERROR_WORDS: Readonly<Record<string, string>> = {
   'actuators/min-off': 'The output is to stay off for its `minOff`. The message says how long that takes.',
   'actuators/min-on': 'The output is to stay on for its `minOn`. The message says how long that takes.',
@@ -16,10 +16,25 @@ export const ERROR_WORDS: Readonly<Record<string, string>> = {
   'firmware/handler-failed': 'The program that installs the package of an attached device did not end well. The message has what it said.',
   'firmware/not-ready': 'Updates cannot be made yet. The message says what is missing.',
   'hardware/board-failed': 'The simulated board failed.',
+  'hardware/gpio-failed': 'The kernel refuses the line.',
+  'hardware/gpio-no-chip': 'There is no such GPIO chip. The message says which there are.',
+  'hardware/gpio-no-line': 'There is no such line. The message says which there are.',
+  'hardware/http-no-answer': 'The device does not answer. Check its address and the network.',
+  'hardware/i2c-failed': 'The transfer on the bus failed. Check the wiring, and that no kernel driver holds the address.',
+  'hardware/modbus-bad-answer':
+    'What came is no answer to the request. Check speed and parity of the line, and that no two units have one number.',
   'hardware/modbus-busy': 'The unit is busy (exception 6). It is asked again within the deadline.',
+  'hardware/modbus-exception': 'The unit refuses the request: most often it has no such register. The message has its reason.',
+  'hardware/modbus-no-answer': 'The unit does not answer. Check wiring, speed, parity and unit number.',
+  'hardware/modbus-settings': 'Sensors and outputs on one line are to have the same settings of the connection.',
   'hardware/modbus-working': 'The unit works on the request (exception 5). It is asked again within the deadline.',
-  'hardware/no-permission': 'The device file may not be used. The message names the group that the user is to join, or what else is in the way.',
+  'hardware/no-permission':
+    'The device file may not be used. The message names the group that the user is to join, or what else is in the way.',
   'hardware/one-wire-failed': 'The kernel gives no text of the one-wire device. Check the wiring and the pull-up resistor.',
+  'hardware/pwm-failed': 'The kernel refuses the setting of the channel.',
+  'hardware/pwm-no-channel': 'There is no such PWM chip or channel. The message says which there are.',
+  'hardware/serial-failed': 'The port cannot be opened, read or written. The message has the reason.',
+  'hardware/serial-no-port': 'There is no such port, or no connection to its device server. `turnstone scan serial` lists ports.',
   'host/already-running': 'Another agent uses the state folder.',
   'host/bad-argument': 'The value cannot be put into the arguments of a program.',
   'host/companion-failed': 'A process of the agent ended.',
@@ -28,9 +43,14 @@ export const ERROR_WORDS: Readonly<Record<string, string>> = {
   'rpc/bad-params': 'The parameters of the command do not fit its method. The message says which.',
   'rpc/deadline-passed': 'The command came too late, or did not end in time. Nothing is done for it afterwards.',
   'rpc/program-failed': 'The program of the command did not end well. The message has what it said.',
+  'sensors/bad-line': 'What came is not in the form that is configured.',
+  'sensors/bad-reading': 'What came cannot be a value.',
   'sensors/failed': 'The sensor cannot be read. The message has the reason.',
   'sensors/module-failed': 'The driver file of the sensor failed. The message has what it said.',
+  'sensors/no-value': 'The device says that it has no value now.',
+  'sensors/out-of-range': 'The value lies outside of what the sensor can measure: a loose wire, a dying chip, or too much for its range.',
   'sensors/refused': 'The device refuses the request.',
+  'sensors/silent': 'Nothing came in time. Check the wiring, and that the device is on.',
 };
 
 /** Rooms in the words of a technician. */
@@ -56,10 +76,10 @@ export const ROOM_WORDS: Readonly<Record<string, string>> = {
 
 /** What happens after an error, by what its place says. */
 export const RECOVERY_WORDS: Readonly<Record<string, string>> = {
-  retry: 'the same is tried again',
-  hold: 'what is to be done waits until the cause is gone',
-  drop: 'this one request is given up, and all else goes on',
-  reprovision: 'new credentials are asked for',
-  rollback: 'the release before is taken again',
-  stop: 'the program ends',
+  retry: 'The same may be tried again.',
+  hold: 'It waits until the cause is gone.',
+  drop: 'This one request is given up, and all else goes on.',
+  reprovision: 'New credentials are asked for.',
+  rollback: 'The release before is taken again.',
+  stop: 'The program ends.',
 };

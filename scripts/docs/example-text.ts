@@ -27,7 +27,11 @@ export function examplesIn(folder: string): readonly ExampleFile[] {
     .sort((a, b) => a.length - b.length || (a < b ? -1 : 1))
     .map((name) => {
       const [first = '', ...others] = readFileSync(join(folder, name), 'utf8').split('\n');
-      return { name, caption: first.replace(/^#\s*/, ''), text: others.filter((line) => !line.startsWith('# yaml-language-server')).join('\n') };
+      return {
+        name,
+        caption: first.replace(/^#\s*/, ''),
+        text: others.filter((line) => !line.startsWith('# yaml-language-server')).join('\n'),
+      };
     });
 }
 

@@ -17,8 +17,16 @@ export function part(heading: string, ...below: readonly (string | undefined)[])
 /** Table with its columns; undefined without rows. */
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string | undefined {
   if (rows.length === 0) return undefined;
-  const line = (cells: readonly string[]): string => `| ${cells.map((cell) => cell.replace(/\n/g, ' ').replaceAll('|', '\\|')).join(' | ')} |`;
+  const line = (cells: readonly string[]): string =>
+    `| ${cells.map((cell) => cell.replace(/\n/g, ' ').replaceAll('|', '\\|')).join(' | ')} |`;
   return [line(head), `|${'---|'.repeat(head.length)}`, ...rows.map(line)].join('\n');
+}
+
+/** The same without columns that are empty in every row. */
+export function filledTable(head: readonly string[], rows: readonly (readonly string[])[]): string | undefined {
+  const isFilled = (at: number): boolean => rows.some((row) => row[at] !== '');
+  const filled = (cells: readonly string[]): readonly string[] => cells.filter((_, at) => isFilled(at));
+  return table(filled(head), rows.map(filled));
 }
 
 export function code(text: string): string {

@@ -16,7 +16,9 @@ export interface Fields {
 /** The fields of a kind's folder, of the families that it has parts of, and of those that all share. */
 export function fieldsOf(folder: string): readonly Fields[] {
   const definition = join(folder, 'definition.ts');
-  const imported = [...readFileSync(definition, 'utf8').matchAll(/from '(\.\.\/families\/[^']+)'/g)].map(([, path = '']) => join(folder, path));
+  const imported = [...readFileSync(definition, 'utf8').matchAll(/from '(\.\.\/families\/[^']+)'/g)].map(([, path = '']) =>
+    join(folder, path),
+  );
   return [definition, ...imported, ...sharedFiles()].flatMap(fieldsIn);
 }
 

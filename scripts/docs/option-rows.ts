@@ -141,6 +141,7 @@ function takes(option: Schema): string {
   if (expected !== undefined) return plain(expected.replace(/^a whole number from (\S+) to (\S+)$/, '$1 to $2'));
   if (type === 'number') return `a number${range(option)}`;
   if (type === 'null') return code('null');
+  if (option.maxLength === 1) return 'one character';
   return option.maxLength === undefined ? 'text' : `text, at most ${option.maxLength} characters`;
 }
 
@@ -171,6 +172,7 @@ function byDefault(option: Schema, isRequired: boolean): string {
   const { default: value, expected = '' } = option;
   if (value === undefined) return isRequired ? '**required**' : '';
   if (typeof value === 'number' && expected.includes('0x')) return code(`0x${value.toString(16).padStart(2, '0')}`);
-  if (typeof value === 'object') return Object.keys(value ?? {}).length === 0 ? '' : code(JSON.stringify(value).replaceAll('"', '').replaceAll(',', ', '));
+  if (typeof value === 'object')
+    return Object.keys(value ?? {}).length === 0 ? '' : code(JSON.stringify(value).replaceAll('"', '').replaceAll(',', ', '));
   return code(typeof value === 'string' ? JSON.stringify(value).slice(1, -1) : String(value));
 }

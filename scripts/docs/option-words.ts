@@ -22,7 +22,7 @@ const OPTION_WORDS: Readonly<Record<string, string>> = {
   'maxStep.per': 'in this time',
   alarms: 'limits above or below which an alarm is raised',
   'alarms[].below': 'raised when the value is smaller than this',
-  'alarms[].name': 'name of the alarm, when a key has several',
+  'alarms[].name': 'value of `KEY_alarm` while it is raised, instead of `above 40`',
 
   line: 'GPIO line, by its name or by chip and number',
   'line.offset': 'number of the line on its chip',
