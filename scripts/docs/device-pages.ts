@@ -27,7 +27,7 @@ export async function presetPages(): Promise<readonly ReferencePage[]> {
 }
 
 function presetText({ name, title, source, fixture, units, sensor, file }: Preset): string {
-  const example = `${CONFIG_HEAD}sensors:\n  - name: ${name}\n    kind: serial-line\n    port: /dev/serial/by-id/usb-${name}\n    preset: ${name}\n`;
+  const example = exampleOf([`name: ${name}`, 'kind: serial-line', `port: /dev/serial/by-id/usb-${name}`, `preset: ${name}`]);
   const options = Object.entries(sensor).filter(([option]) => !NOT_SHOWN.has(option));
   return page(plain(title), [
     `Preset ${code(name)} of a [serial-line](../sensors/serial-line.md) sensor.`,
@@ -55,6 +55,11 @@ function presetText({ name, title, source, fixture, units, sensor, file }: Prese
   ]);
 }
 
+/** Whole configuration with one sensor, of these options. */
+function exampleOf(options: readonly string[]): string {
+  return `${CONFIG_HEAD}sensors:\n  - ${options.join('\n    ')}\n`;
+}
+
 function optionsTable(options: readonly (readonly [string, unknown])[]): string | undefined {
   return table(
     ['Option', 'Value'],
@@ -80,7 +85,7 @@ export async function modelPages(): Promise<readonly ReferencePage[]> {
 function modelText({ name, maker, title, registers, sources, verified, oneSource, baudRate, sensor, file }: Model): string {
   const connection =
     baudRate === undefined ? '{ transport: tcp, host: 192.168.1.50 }' : `{ transport: rtu, port: /dev/ttyUSB0, baudRate: ${baudRate} }`;
-  const example = `${CONFIG_HEAD}sensors:\n  - name: meter\n    kind: modbus\n    model: ${name}\n    connection: ${connection}\n    unitId: 1\n`;
+  const example = exampleOf(['name: meter', 'kind: modbus', `model: ${name}`, `connection: ${connection}`, 'unitId: 1']);
   const other =
     baudRate === undefined
       ? 'On a serial line: `connection: { transport: rtu, port: /dev/ttyUSB0, baudRate: 9600 }`.'
@@ -89,7 +94,7 @@ function modelText({ name, maker, title, registers, sources, verified, oneSource
     ...Object.entries(sensor.connection ?? {}).map(([option, value]) => [`connection.${option}`, value] as const),
     ...(sensor.maxGap === undefined ? [] : [['maxGap', sensor.maxGap] as const]),
   ];
-  const isAlone = (key: string): boolean => verified === 'two-sources' && oneSource.includes(key);
+  const isMixed = verified === 'two-sources' && oneSource.length > 0;
   const rows = Object.entries(registers).map(([key, { unit = '', table: of = 'holding', address, type = 'uint16', scale = 1 }]) => [
     code(key),
     plain(String(unit)),
@@ -97,7 +102,7 @@ function modelText({ name, maker, title, registers, sources, verified, oneSource
     addressText(address),
     String(type),
     String(scale),
-    ...(oneSource.length === 0 ? [] : [isAlone(key) ? 'one source' : '']),
+    ...(isMixed ? [oneSource.includes(key) ? 'one source' : 'two sources'] : []),
   ]);
   return page(plain(`${maker} ${title}`), [
     `Model ${code(name)} of a [modbus](../sensors/modbus.md) sensor.`,
@@ -107,11 +112,12 @@ function modelText({ name, maker, title, registers, sources, verified, oneSource
       `Address, port and unit number are those of your device. ${other} \`only: [KEY, …]\` reads fewer keys.`,
     ),
     set.length === 0 ? undefined : part('Options that it sets', 'Options of the sensor itself stand in their place.', optionsTable(set)),
-    part('Keys', table(['Key', 'Unit', 'Table', 'Address', 'Type', 'Scale', ...(oneSource.length === 0 ? [] : ['Verified'])], rows)),
+    part('Keys', table(['Key', 'Unit', 'Table', 'Address', 'Type', 'Scale', ...(isMixed ? ['Verified'] : [])], rows)),
     part(
       'When it does not answer',
       list([
-        'Check the wiring (A, B, ground), the speed, the parity and the unit number; over the network, that Modbus is switched on in the device.',
+        'Check the wiring (A, B, ground), the speed, the parity and the unit number.',
+        'Over the network: see that Modbus is switched on in the device.',
         '`turnstone scan modbus` finds units on a line.',
       ]),
     ),
@@ -119,7 +125,7 @@ function modelText({ name, maker, title, registers, sources, verified, oneSource
       'Source',
       list([
         verified === 'two-sources'
-          ? 'Compared with a second, independent source.'
+          ? `Compared with a second, independent source${isMixed ? ', where the table says so' : ''}.`
           : 'From one source: compare its values with the device’s display.',
         ...sources.map(({ title: of, document, repository, path }) => plain([of, document ?? repository, path].filter(Boolean).join(', '))),
         sourceLink(file.path),

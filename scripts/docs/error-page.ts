@@ -9,7 +9,8 @@ export const anchorOf = (of: string): string => of.replace('/', '-');
 export function errorPage(errors: readonly ErrorCodeFound[]): string {
   const rooms = Map.groupBy(errors, ({ code: of }) => of.split('/')[0] ?? '');
   return page('Error codes', [
-    'Each error has a code and a message. Search this page for words of the message that you see; … stands for a name, a number or the cause.',
+    'Each error has a code and a message. Search this page for words of the message that you see.',
+    'In a message, … stands for a name, a number or the cause.',
     list([...rooms.keys()].map((room) => `[${code(room)}](#${room}): ${ROOM_WORDS[room] ?? ''}`)),
     ...[...rooms].map(([room, found]) => part(room, ROOM_WORDS[room], ...found.map(section))),
   ]);

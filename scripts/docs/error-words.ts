@@ -1,4 +1,4 @@
-/** Words for codes: those whose message is made elsewhere, so that none stands beside them in the sources, and those with too many of them. */
+/** Words for codes without a message beside them in the sources, as it is made elsewhere, and for those with too many of them. */
 export const ERROR_WORDS: Readonly<Record<string, string>> = {
   'actuators/min-off': 'The output is to stay off for its `minOff`. The message says how long that takes.',
   'actuators/min-on': 'The output is to stay on for its `minOn`. The message says how long that takes.',

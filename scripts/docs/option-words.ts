@@ -1,6 +1,6 @@
 /**
- * Meanings of options whose fields have no comment in the sources, as their names say enough to a programmer. By the end of the option's path:
- * `window.length` goes before `length`.
+ * Meanings of options whose fields have no comment in the sources, as their names say enough to a programmer.
+ * By the end of the option's path: `window.length` goes before `length`.
  */
 const OPTION_WORDS: Readonly<Record<string, string>> = {
   name: 'name by which commands, rules and `turnstone status` call it',

@@ -1,4 +1,4 @@
-/** docs/reference says what the sources say: every page as it would be made now, one for each folder and file, with links that lead somewhere. */
+/** docs/reference says what the sources say: every page as it would be made now, one for each kind and device, and no broken link. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
