@@ -65,7 +65,9 @@ export class Words {
     const isReady = readinessOf({ platform, outbox, timeSynchronised }).ok;
     if (platform.state === 'reached' && silentMs > SILENCE_KNOWN_MS)
       yield `the platform is said to be reached, and was silent for ${seconds(silentMs)}`;
-    if (platform.state !== 'reached' && answeredAtMs > Math.max(failedAtMs, sinceMs) && nowMs - answeredAtMs > SAID_WITHIN_MS)
+    // The platform answers attached devices whatever it says of the gateway's own token.
+    const isOwnRefusal = platform.state === 'refused' && this.#world.site.attached.length > 0;
+    if (platform.state !== 'reached' && !isOwnRefusal && answeredAtMs > Math.max(failedAtMs, sinceMs) && nowMs - answeredAtMs > SAID_WITHIN_MS)
       yield `the platform is said to be ${platform.state} (${platform.words}), and answered at ${seconds(answeredAtMs)}`;
     if (platform.verdict !== 'good' && !isReady) return;
     const words = isReady ? 'it is said to be ready' : 'it is said to be up to date';
@@ -75,9 +77,9 @@ export class Words {
     if (waiting !== undefined) yield `${words}, and what was durable at ${seconds(waiting)} has waited since`;
   }
 
-  *#ofBacklog({ outbox }: AgentStatus, sinceMs: number): Generator<string> {
+  *#ofBacklog({ outbox, devices }: AgentStatus, sinceMs: number): Generator<string> {
     const waiting = this.#waitingSince(sinceMs, 0);
-    if (outbox.heldEntries === 0 && waiting !== undefined)
+    if (outbox.heldEntries + (devices?.heldEntries ?? 0) === 0 && waiting !== undefined)
       yield `nothing is said to wait, and something was durable at ${seconds(waiting)}`;
   }
 
