@@ -67,7 +67,12 @@ export class Words {
       yield `the platform is said to be reached, and was silent for ${seconds(silentMs)}`;
     // The platform answers attached devices whatever it says of the gateway's own token.
     const isOwnRefusal = platform.state === 'refused' && this.#world.site.attached.length > 0;
-    if (platform.state !== 'reached' && !isOwnRefusal && answeredAtMs > Math.max(failedAtMs, sinceMs) && nowMs - answeredAtMs > SAID_WITHIN_MS)
+    if (
+      platform.state !== 'reached' &&
+      !isOwnRefusal &&
+      answeredAtMs > Math.max(failedAtMs, sinceMs) &&
+      nowMs - answeredAtMs > SAID_WITHIN_MS
+    )
       yield `the platform is said to be ${platform.state} (${platform.words}), and answered at ${seconds(answeredAtMs)}`;
     if (platform.verdict !== 'good' && !isReady) return;
     const words = isReady ? 'it is said to be ready' : 'it is said to be up to date';
