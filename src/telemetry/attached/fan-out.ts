@@ -123,19 +123,19 @@ export class FanOut {
 
   /**
    * Tries once more, one after the other, what was too slow beside others: on a slow line all of them are. Takes what passes from `failed`.
-   * Resolves to false when the first of them reaches nobody any more.
+   * Resolves to false when the first two reach nobody: one alone may be a slow device.
    */
   async #tryAlone(failed: Failed[], done: Part[], signal: AbortSignal): Promise<boolean> {
     const slow = failed.filter(({ answer }) => answer.kind === 'busy' && answer.status === undefined);
     if (slow.length < 2) return true;
     let isReached = false;
-    for (const one of slow) {
+    for (const [at, one] of slow.entries()) {
       const answer = await this.#postPart(one.part, signal);
       if (answer === undefined || answer.kind === 'accepted') {
         failed.splice(failed.indexOf(one), 1);
         done.push(one.part);
         isReached = true;
-      } else if (!isReached) return false;
+      } else if (at > 0 && !isReached) return false;
     }
     return true;
   }

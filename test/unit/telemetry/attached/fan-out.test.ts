@@ -34,8 +34,10 @@ function fanOut(): FanOut {
       settling: () => settling,
       post: async (device, rows, signal) => {
         asked.push(device);
-        if (slow.has(device)) await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
-        if (slow.has(device)) return { kind: 'busy', text: 'timed out', cut: true };
+        if (slow.has(device)) {
+          await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
+          return { kind: 'busy', text: 'timed out', cut: true };
+        }
         const answer = answers.get(device) ?? ACCEPTED;
         if (answer.kind === 'accepted') posted.set(device, [...(posted.get(device) ?? []), ...rows.sequences]);
         return answer;
@@ -155,6 +157,18 @@ describe('a slow device', () => {
     await clock.advance(1);
     expect(await done).toEqual(ACCEPTED);
     expect(moved.get('b')).toEqual([2, 5]);
+  });
+
+  it('is no slow line beside one that was slow for the moment', async () => {
+    for (const device of ['b', 'c']) slow.add(device);
+    const done = post(windowOf(['a', 'b', 'c'], 6));
+    await clock.advance(4_999);
+    slow.delete('c');
+    await clock.advance(1);
+    await clock.advance(5_000);
+    expect(await done).toEqual(ACCEPTED);
+    expect([...moved.keys()]).toEqual(['b']);
+    expect(posted.get('c')).toEqual([3, 6]);
   });
 
   it('is a slow line where all are slow: the window may then take longer, and is smaller', async () => {
