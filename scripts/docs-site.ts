@@ -55,6 +55,7 @@ function stagePages(): void {
     mkdirSync(dirname(page), { recursive: true });
     writeFileSync(page, withLinksOfSite(source, all));
   }
+  cpSync(join(ROOT, 'docs/pictures'), join(PAGES, 'pictures'), { recursive: true });
   // Else the generator takes that of the project.
   writeFileSync(join(PAGES, 'tsconfig.json'), '{}');
   cpSync(join(SETTINGS, 'config.mjs'), join(PAGES, '.vitepress/config.mjs'));
