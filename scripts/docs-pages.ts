@@ -6,11 +6,13 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { ROOT } from './bundle.ts';
+import { configPage } from './docs/config-page.ts';
 import { modelPages, presetPages } from './docs/device-pages.ts';
 import { errorCodes } from './docs/error-codes.ts';
 import { errorPage } from './docs/error-page.ts';
 import { actuatorPages, type ReferencePage, sensorPages, sharedPage } from './docs/kind-pages.ts';
 import { code, page, part, table } from './docs/markdown.ts';
+import { methodPage } from './docs/method-page.ts';
 
 export const REFERENCE = join(ROOT, 'docs/reference');
 
@@ -18,7 +20,7 @@ export const REFERENCE = join(ROOT, 'docs/reference');
 export async function referencePages(): Promise<ReadonlyMap<string, string>> {
   const errors = errorCodes();
   const [sensors, actuators, presets, models] = [sensorPages(errors), actuatorPages(errors), await presetPages(), await modelPages()];
-  const shared = [sharedPage('sensor'), sharedPage('actuator')];
+  const shared = [configPage(), sharedPage('sensor'), sharedPage('actuator'), methodPage()];
   const all = [...sensors, ...actuators, ...presets, ...models, ...shared].map(({ path, text }) => [path, text] as const);
   return new Map([['README.md', indexPage({ shared, sensors, actuators, presets, models })], ['errors.md', errorPage(errors)], ...all]);
 }

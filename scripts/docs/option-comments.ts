@@ -5,6 +5,7 @@ import { ROOT } from '../bundle.ts';
 import { skip } from './source-text.ts';
 
 const FIELDS = join(ROOT, 'src/config/fields');
+const SCHEMA = join(ROOT, 'src/config/schema');
 const COMMENT = /\/\*\*\s*((?:[^*]|\*(?!\/))*?)\s*\*\/\s*$/;
 
 /** Fields that stand in one pair of braces, with their comments. */
@@ -20,6 +21,14 @@ export function fieldsOf(folder: string): readonly Fields[] {
     join(folder, path),
   );
   return [definition, ...imported, ...sharedFiles()].flatMap(fieldsIn);
+}
+
+/** Fields of the sections outside of sensors and actuators. */
+export function configFields(): readonly Fields[] {
+  const schema = readdirSync(SCHEMA)
+    .filter((name) => name.endsWith('.ts') && !name.endsWith('.test.ts'))
+    .map((name) => join(SCHEMA, name));
+  return [...schema, ...sharedFiles()].flatMap(fieldsIn);
 }
 
 function sharedFiles(): readonly string[] {

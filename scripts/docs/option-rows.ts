@@ -41,7 +41,8 @@ export interface OptionSource {
   readonly fields: readonly Fields[];
 }
 
-const SECTION = 'options, below';
+/** Words for a value that has options of its own. */
+export const SECTION = 'options, below';
 /** Beginning of the words for a key at the platform, which would fill a table. */
 const PLATFORM_KEY = 'a key of 1 to 255 characters';
 

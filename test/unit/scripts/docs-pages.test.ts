@@ -148,5 +148,7 @@ function leadsSomewhere(from: string, link: string): boolean {
   const to = path === '' ? from : join(dirname(from), path);
   const text = made.get(to);
   if (place === undefined || text === undefined) return text !== undefined || existsSync(join(REFERENCE, to));
-  return text.includes(`<a id="${place}"></a>`) || text.includes(`\n## ${place}\n`);
+  return (
+    text.includes(`<a id="${place}"></a>`) || [...text.matchAll(/^## (.*)$/gm)].some(([, heading = '']) => heading.toLowerCase() === place)
+  );
 }
