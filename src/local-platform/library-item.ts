@@ -1,4 +1,4 @@
-/** What people make beside devices and the platform keeps as it came: dashboards, customers, calculated fields. */
+/** Things that people make beside devices, and that the platform keeps as they came: dashboards, customers, calculated fields. */
 import type { JsonObject } from '../host/json.ts';
 
 export interface LibraryItem {

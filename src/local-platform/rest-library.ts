@@ -31,6 +31,16 @@ export function restLibraryRoutes(platform: LocalPlatform): Routes {
         if (others.some((other) => other.title === title)) throw new PayloadFault('Customer with such title already exists!');
       }),
     ),
+    'POST /api/customer/:customer/dashboard/:id': people.admins(({ params }) => {
+      const customer = existing(customers.byId(params.customer ?? ''));
+      const item = existing(dashboards.byId(params.id ?? ''));
+      const before = Array.isArray(item.body.assignedCustomers) ? (item.body.assignedCustomers as readonly JsonObject[]) : [];
+      const others = before.filter((one) => idIn(one.customerId) !== customer.id);
+      const one = { customerId: entityId('CUSTOMER', customer.id), title: customer.body.title ?? null, public: false };
+      const changed = { ...item, version: item.version + 1, body: { ...item.body, assignedCustomers: [...others, one] } };
+      dashboards.put(changed);
+      return jsonReply(itemJson('DASHBOARD', changed));
+    }),
     'GET /api/tenant/customers': people.admins((call) => {
       const title = requiredText(call.query, 'customerTitle');
       return jsonReply(itemJson('CUSTOMER', existing(customers.all.find(({ body }) => body.title === title))));

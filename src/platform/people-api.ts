@@ -64,7 +64,7 @@ export async function openPeopleApi({ user, password, ...where }: PeopleApiSetti
         { connections, clock, secrets: () => [...secrets] },
         signal,
       );
-      // What was refused for lack of time was not done.
+      // A call that was refused for lack of time was not done.
       if ((answer.status !== 429 && answer.status !== 503) || attempt === MAX_ATTEMPTS) return answer;
       await clock.sleep(Math.min(secondsIn(answer.retryAfter) ?? PATIENCE_MS * attempt, MAX_PATIENCE_MS), signal);
     }

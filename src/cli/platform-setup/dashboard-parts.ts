@@ -115,7 +115,7 @@ export function deviceTable(name: string, title: string, place: Place, keys: rea
 
 export interface DashboardParts {
   readonly title: string;
-  /** What the platform calls the type of a device: the name of its profile. */
+  /** The platform's type of a device is the name of its profile. */
   readonly deviceType: string;
   readonly all: readonly Widget[];
   readonly one: readonly Widget[];

@@ -1,4 +1,4 @@
-/** What is there at the platform, and the plan that follows from it. Nothing is changed here. */
+/** Reads all that is there at the platform, and makes the plan that follows from it. Nothing is changed here. */
 import type { AgentConfig } from '../../config/schema/agent-config.ts';
 import { isJsonObject, type JsonObject } from '../../host/json.ts';
 import type { RandomBytes } from '../../host/random.ts';
@@ -17,7 +17,7 @@ export interface Wish {
   readonly customer?: string;
   readonly release?: Release;
   readonly assign: boolean;
-  /** Of a gateway, whose sensors, units and alarms are known by it. */
+  /** A gateway's, by which its sensors, units and alarms are known. */
   readonly config?: AgentConfig;
 }
 
@@ -46,13 +46,16 @@ export async function makePlan(api: Api, wish: Wish, randomBytes: RandomBytes): 
   const made: Made = {
     ...(profile !== undefined && { profile }),
     ...(foundHealth !== undefined && { gatewayDashboardId: idIn(foundHealth) }),
+    ...(foundSensors !== undefined && { sensorDashboardId: idIn(foundSensors) }),
     ...(held !== undefined && { provisioning: { ...held, isNew: false } }),
   };
   const steps: Step[] = [
     dashboardStep(api, health, foundHealth, (each, id) => {
       each.gatewayDashboardId = id;
     }),
-    dashboardStep(api, sensors, foundSensors, () => {}),
+    dashboardStep(api, sensors, foundSensors, (each, id) => {
+      each.sensorDashboardId = id;
+    }),
     profileStep(api, name, profile, randomBytes),
     ...ruleSteps(api, [...keys, ...(config === undefined ? [] : alarmKeysIn(config))], rules),
   ];
@@ -62,7 +65,7 @@ export async function makePlan(api: Api, wish: Wish, randomBytes: RandomBytes): 
     if (there !== undefined) made.packageId = idIn(there);
     if (wish.assign) steps.push(assignStep(api, name, profile, made.packageId, `${release.title} ${release.version}`));
   }
-  if (wish.customer !== undefined) steps.push(await customerStep(api, wish.customer));
+  if (wish.customer !== undefined) steps.push(...(await customerSteps(api, wish.customer, [foundHealth, foundSensors])));
   return { steps, made };
 }
 
@@ -116,12 +119,32 @@ function ruleSteps(api: Api, keys: readonly string[], found: readonly JsonObject
   });
 }
 
-async function customerStep(api: Api, title: string): Promise<Step> {
-  const step = { what: 'customer', name: title };
+/** A customer, and the dashboards that its users see: without them a claimed gateway has nothing to show. */
+async function customerSteps(api: Api, title: string, dashboards: readonly (JsonObject | undefined)[]): Promise<readonly Step[]> {
   const found = await api.get(`/api/tenant/customers?${new URLSearchParams({ customerTitle: title })}`);
-  if (found !== undefined) return { ...step, verdict: 'keep' };
-  const carryOut = async (): Promise<void> => {
-    await api.post('/api/customer', { title });
+  const foundId = isJsonObject(found) ? idIn(found) : undefined;
+  let customerId = foundId;
+  const makeIt = async (): Promise<void> => {
+    customerId = idIn(await api.post('/api/customer', { title }));
   };
-  return { ...step, verdict: 'make', why: 'its users may claim gateways', carryOut };
+  const show = async ({ gatewayDashboardId, sensorDashboardId }: Made): Promise<void> => {
+    for (const id of [gatewayDashboardId, sensorDashboardId])
+      if (id !== undefined && customerId !== undefined) await api.post(`/api/customer/${customerId}/dashboard/${id}`, {});
+  };
+  const isShown = foundId !== undefined && dashboards.every((dashboard) => dashboard !== undefined && isFor(dashboard, foundId));
+  const customer = { what: 'customer', name: title };
+  const access = { what: 'dashboards for', name: title };
+  return [
+    foundId === undefined
+      ? { ...customer, verdict: 'make', why: 'its users may claim gateways', carryOut: makeIt }
+      : { ...customer, verdict: 'keep' },
+    isShown
+      ? { ...access, verdict: 'keep' }
+      : { ...access, verdict: 'make', why: 'its users see both, with their own gateways', carryOut: show },
+  ];
+}
+
+function isFor({ assignedCustomers }: JsonObject, customerId: string): boolean {
+  if (!Array.isArray(assignedCustomers)) return false;
+  return assignedCustomers.some((one) => isJsonObject(one) && isJsonObject(one.customerId) && one.customerId.id === customerId);
 }

@@ -15,10 +15,11 @@ export interface Step {
   readonly carryOut?: (made: Made) => Promise<void>;
 }
 
-/** What later steps need of earlier ones, and of what was there. */
+/** Things that later steps need of earlier ones, and of before. */
 export interface Made {
   profile?: JsonObject;
   gatewayDashboardId?: string;
+  sensorDashboardId?: string;
   packageId?: string;
   /** Key and secret of devices that make themselves known. */
   provisioning?: Provisioning;

@@ -1,71 +1,14 @@
 /** platform-setup against the local platform: a fresh one, one that is set up, one that a person has changed, and one that fails in the middle. */
-import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { EXIT } from '../../../src/cli/exit-code.ts';
-import { runCommandLine } from '../../../src/command-line/program.ts';
 import { systemClock } from '../../../src/host/clock.ts';
 import type { JsonObject } from '../../../src/host/json.ts';
 import type { LibraryItem } from '../../../src/local-platform/library-item.ts';
-import { LocalPlatform } from '../../../src/local-platform/local-platform.ts';
 import { requestProvisioning } from '../../../src/platform/provision-request.ts';
-import { fakeEdge } from '../../support/fake-edge.ts';
-import { makeImage } from '../../support/release-image.ts';
-
-interface Shown {
-  readonly what: string;
-  readonly name: string;
-  readonly verdict: string;
-  readonly isDone: boolean;
-  readonly why?: string;
-}
-interface Result {
-  readonly steps: readonly Shown[];
-  readonly provisioning?: { readonly deviceKey: string; readonly deviceSecret: string };
-}
-
-const PROFILE = 'Turnstone gateway';
-
-async function bench() {
-  const platform = await LocalPlatform.start();
-  const folder = await mkdtemp(join(tmpdir(), 'turnstone-setup-'));
-  onTestFinished(async () => {
-    await platform.close();
-    await rm(folder, { recursive: true, force: true });
-  });
-  const run = async (words: readonly string[], { user = 'tenant', password = 'tenant', answers }: Person = {}) => {
-    const passwordFile = join(folder, 'password');
-    await writeFile(passwordFile, `${password}\n`);
-    const edge = fakeEdge(answers === undefined ? {} : { answers });
-    const login = ['--user', `${user}@thingsboard.org`, ...(answers === undefined ? ['--password-file', passwordFile] : [])];
-    const exitCode = await runCommandLine(['platform-setup', '--url', platform.url, ...login, ...words], { edge, version: () => '1' });
-    return { exitCode, out: edge.out(), err: edge.err(), asked: edge.asked };
-  };
-  const json = async (...words: readonly string[]): Promise<Result> => {
-    const { exitCode, out, err } = await run(['--yes', '--json', ...words]);
-    expect({ exitCode, err }).toEqual({ exitCode: EXIT.ok, err: '' });
-    return JSON.parse(out) as Result;
-  };
-  const { state } = platform;
-  const profile = () => state.registry.profiles.all.find(({ name }) => name === PROFILE);
-  const image = async (content: string): Promise<string> => {
-    const path = join(folder, 'turnstone-1.2.0.tar.zst');
-    await writeFile(path, makeImage({ release: '1.2.0', files: { notes: content } }).bytes);
-    return path;
-  };
-  return { platform, state, folder, run, json, profile, image };
-}
-
-interface Person {
-  readonly user?: string;
-  readonly password?: string;
-  /** Typed at a terminal: the password, and then yes or no. */
-  readonly answers?: readonly string[];
-}
-
-const due = ({ steps }: Result): readonly string[] => steps.filter(({ verdict }) => verdict !== 'keep').map(({ name }) => name);
+import { due, PROFILE, setupBench } from '../../support/platform-setup-bench.ts';
 
 function widgetTitles(dashboard: LibraryItem | undefined): readonly string[] {
   const { widgets } = (dashboard?.body.configuration ?? {}) as { readonly widgets?: Record<string, { config: { title: string } }> };
@@ -74,15 +17,17 @@ function widgetTitles(dashboard: LibraryItem | undefined): readonly string[] {
 
 describe('a fresh platform', () => {
   it('gets profile, rules, dashboards and customer, and a second run finds nothing to do', async () => {
-    const { state, json, profile } = await bench();
+    const { state, json, profile } = await setupBench();
     const first = await json('--customer', 'Farm');
     expect(first.steps.map(({ what }) => what)).toEqual([
       ...['dashboard', 'dashboard', 'device profile'],
-      ...['alarm rule', 'alarm rule', 'alarm rule', 'alarm rule', 'customer'],
+      ...['alarm rule', 'alarm rule', 'alarm rule', 'alarm rule', 'customer', 'dashboards for'],
     ]);
     expect(first.steps.every(({ verdict, isDone }) => verdict === 'make' && isDone)).toBe(true);
     expect(profile()).toMatchObject({ provisionType: 'ALLOW_CREATE_NEW_DEVICES', provisionDeviceKey: first.provisioning?.deviceKey });
     expect(first.provisioning?.deviceSecret).toMatch(/^[A-Za-z0-9]{20}$/);
+    const shown = state.dashboards.all.map(({ body }) => body.assignedCustomers);
+    expect(shown).toEqual(Array.from({ length: 2 }, () => [expect.objectContaining({ title: 'Farm' })]));
     const changes = [state.dashboards, state.customers, state.calculatedFields, state.registry.profiles].map((table) => table.changes);
     const second = await json('--customer', 'Farm');
     expect(due(second)).toEqual([]);
@@ -93,7 +38,7 @@ describe('a fresh platform', () => {
   });
 
   it('lets a gateway make itself known with the section that is written', async () => {
-    const { platform, state, folder, run, profile } = await bench();
+    const { platform, state, folder, run, profile } = await setupBench();
     const file = join(folder, 'provisioning.yaml');
     const { exitCode, out } = await run(['--yes', '--write', file]);
     expect(exitCode).toBe(EXIT.ok);
@@ -107,7 +52,7 @@ describe('a fresh platform', () => {
   });
 
   it('shows the plan, asks, and does nothing without a yes', async () => {
-    const { state, run } = await bench();
+    const { state, run } = await setupBench();
     const refused = await run([], { answers: ['tenant', 'n'] });
     expect(refused).toMatchObject({ exitCode: EXIT.failure, err: 'turnstone: nothing was done; run it again, and answer y\n' });
     expect(refused.asked).toEqual(['Password of tenant@thingsboard.org: ', 'Carry out 7 steps? [y/N] ']);
@@ -120,7 +65,7 @@ describe('a fresh platform', () => {
   });
 
   it('is left alone by --dry-run', async () => {
-    const { state, run, profile } = await bench();
+    const { state, run, profile } = await setupBench();
     expect((await run(['--dry-run'])).out).toMatch(/nothing was done: this is the plan\n$/);
     expect([state.dashboards.all.length, profile()]).toEqual([0, undefined]);
   });
@@ -128,7 +73,7 @@ describe('a fresh platform', () => {
 
 describe('what people have done', () => {
   it('stays: a description, a rule chain, and a key of the profile', async () => {
-    const { state, json, profile } = await bench();
+    const { state, json, profile } = await setupBench();
     const { provisioning } = await json();
     const mine = { ...profile(), more: { ...profile()?.more, description: 'my own' }, provisionType: 'DISABLED' } as never;
     state.registry.profiles.put(mine);
@@ -140,7 +85,7 @@ describe('what people have done', () => {
   });
 
   it('stays: a dashboard that somebody has changed', async () => {
-    const { state, json } = await bench();
+    const { state, json } = await setupBench();
     await json();
     const [first] = state.dashboards.all;
     if (first === undefined) throw new Error('no dashboard');
@@ -152,7 +97,7 @@ describe('what people have done', () => {
   });
 
   it('stays: a profile that takes only known devices; one with another transport is refused', async () => {
-    const { state, json, run, profile } = await bench();
+    const { state, json, run, profile } = await setupBench();
     await json();
     state.registry.profiles.put({ ...profile(), provisionType: 'CHECK_PRE_PROVISIONED_DEVICES' } as never);
     expect((await json()).steps[2]).toMatchObject({ verdict: 'keep', why: 'it takes only devices that somebody has made beforehand' });
@@ -166,7 +111,7 @@ describe('what people have done', () => {
 });
 
 it('takes up the keys that gateways have sent: a chart for their unit, and a rule for each state and alarm', async () => {
-  const { state, json, profile } = await bench();
+  const { state, json, profile } = await setupBench();
   await json();
   const device = { ...state.registry.draft({ name: 'gw', profileId: profile()?.id ?? '' }, 1) };
   state.registry.devices.put(device);
@@ -180,7 +125,7 @@ it('takes up the keys that gateways have sent: a chart for their unit, and a rul
 });
 
 it('takes sensors, units and alarms of a configuration before any gateway has sent something', async () => {
-  const { state, folder, json } = await bench();
+  const { state, folder, json } = await setupBench();
   const config = join(folder, 'turnstone.yaml');
   const sensor = '{ name: attic, kind: bme280, bus: 1, keys: { temperature: { alarms: [{ above: 40 }] } } }';
   await writeFile(config, `version: 1\nplatform: { url: "https://iot.example.org", accessToken: "abc" }\nsensors: [${sensor}]\n`);
@@ -191,7 +136,7 @@ it('takes sensors, units and alarms of a configuration before any gateway has se
 
 describe('a release', () => {
   it('is uploaded once and assigned, and its version keeps its file', async () => {
-    const { state, json, run, profile, image } = await bench();
+    const { state, json, run, profile, image } = await setupBench();
     const release = await image('one');
     await json('--release', release, '--assign');
     const [made] = state.packages.all;
@@ -207,7 +152,7 @@ describe('a release', () => {
   });
 
   it('that stopped half-way is sent whole by the next run', async () => {
-    const { platform, state, run, json, image } = await bench();
+    const { platform, state, run, json, image } = await setupBench();
     const release = await image('one');
     const isUpload = (method: string, path: string): boolean => method === 'POST' && path.startsWith('/api/otaPackage/');
     platform.faults.plant({ kind: 'answer', status: 500 }, { matches: isUpload });
@@ -224,7 +169,7 @@ describe('a release', () => {
   });
 
   it('that is none is refused before anybody logs in', async () => {
-    const { run, folder } = await bench();
+    const { run, folder } = await setupBench();
     await writeFile(join(folder, 'x'), 'no archive');
     expect((await run(['--yes', '--release', join(folder, 'x')])).err).toMatch(/is no release: .*; give a turnstone-….tar.zst\n$/);
     expect(await run(['--yes', '--assign'])).toMatchObject({
@@ -236,25 +181,25 @@ describe('a release', () => {
 
 describe('who may not', () => {
   it('is told so: a wrong password', async () => {
-    const { run } = await bench();
+    const { run } = await setupBench();
     const { exitCode, err } = await run(['--yes'], { password: 'wrong-password-4711' });
     expect({ exitCode, err }).toEqual({ exitCode: EXIT.failure, err: 'turnstone: the login was refused: Invalid username or password\n' });
   });
 
   it('is told so: a user of a customer', async () => {
-    const { run } = await bench();
+    const { run } = await setupBench();
     const { err } = await run(['--yes'], { user: 'customer', password: 'customer' });
     expect(err).toBe('turnstone: this user is no tenant administrator, but CUSTOMER_USER; log in as one with --user\n');
   });
 
   it('is told so: where nobody can be asked', async () => {
-    const { run } = await bench();
+    const { run } = await setupBench();
     expect(await run([])).toMatchObject({ exitCode: EXIT.usage, err: 'turnstone: nobody can be asked here; say --yes, or --dry-run\n' });
   });
 });
 
 it('says that somebody else was faster, and goes on at the next run', async () => {
-  const { platform, run, json } = await bench();
+  const { platform, run, json } = await setupBench();
   const isProfile = (method: string, path: string): boolean => method === 'POST' && path === '/api/deviceProfile';
   platform.faults.plant({ kind: 'answer', status: 409 }, { matches: isProfile });
   const { err } = await run(['--yes']);
