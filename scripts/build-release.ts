@@ -145,6 +145,7 @@ function addRuntimeAndUnits(): void {
   copyFileSync(join(runtime, 'LICENSE'), join(staging, 'LICENSE.node'));
   mkdirSync(join(staging, 'config/examples'), { recursive: true });
   for (const example of examples()) writeFileSync(join(staging, 'config/examples', example.name), exampleText(example));
+  cpSync(join(ROOT, 'config/thingsboard'), join(staging, 'config/thingsboard'), { recursive: true });
   for (const file of ['turnstone.example.yaml', 'provisioning.example.yaml', 'turnstone.schema.json']) {
     if (existsSync(join(ROOT, 'config', file))) copyFileSync(join(ROOT, 'config', file), join(staging, 'config', file));
   }

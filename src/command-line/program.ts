@@ -30,6 +30,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   rpc: async () => (await import('../cli/commands/status.ts')).RPC,
   'safe-states': async () => (await import('../cli/commands/run.ts')).SAFE_STATES,
   platform: async () => (await import('../cli/commands/platform.ts')).PLATFORM,
+  'platform-setup': async () => (await import('../cli/commands/platform-setup.ts')).PLATFORM_SETUP,
   board: async () => (await import('../cli/commands/platform.ts')).BOARD,
   settings: async () => (await import('../cli/commands/settings.ts')).SETTINGS,
 };
