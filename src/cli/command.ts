@@ -91,6 +91,7 @@ export function negation(says: string): Parameter<boolean> {
 
 export function argument(says: string, more?: { readonly byDefault: string }): Parameter<string>;
 export function argument<T>(says: string, more: { readonly parse: (text: string) => T; readonly byDefault?: T }): Parameter<T>;
+export function argument<C extends string>(says: string, more: { readonly choices: readonly C[] }): Parameter<C>;
 export function argument(says: string, more: Partial<Parameter> = {}): Parameter {
   return { says, ...more };
 }
@@ -108,8 +109,10 @@ export function valued(value: string, says: string, more: Partial<Parameter> = {
   return { value, says, ...more };
 }
 
-export function choice<C extends string>(value: string, says: string, choices: readonly C[], byDefault: C): Parameter<C> {
-  return { value, says, choices, byDefault };
+export function choice<C extends string>(value: string, says: string, choices: readonly C[], byDefault: C): Parameter<C>;
+export function choice<C extends string>(value: string, says: string, choices: readonly C[]): Parameter<C | undefined>;
+export function choice<C extends string>(value: string, says: string, choices: readonly C[], byDefault?: C): Parameter {
+  return given({ value, says, choices, byDefault });
 }
 
 /** May be given any number of times. */

@@ -16,9 +16,7 @@ const INIT_OPTIONS = {
   caFile: valued('<file>', 'certificate authority of the platform'),
   stateFolder: valued('<folder>', 'where everything that must survive is kept'),
   runFolder: valued('<folder>', 'where control sockets are'),
-  page: valued('<where>', 'status page: off, loopback or lan; lan needs a PIN', {
-    parse: taking(`one of ${PAGES.join(', ')}`, (text) => PAGES.find((page) => page === text)),
-  }),
+  page: choice('<where>', 'status page: off, loopback or lan; lan needs a PIN', PAGES),
   pinFile: valued('<file>', 'the status page’s PIN, in a file'),
   simulate: valued('<socket>', 'look at a simulated board, and use it'),
   scan: negation('do not look at the buses'),
@@ -71,7 +69,7 @@ const baudRates = severalOf('such as 9600,19200', (part) => (/^\d{3,6}$/.test(pa
 const parities = severalOf(`of ${PARITIES.join(', ')}`, (part) => PARITIES.filter((one) => one === part));
 
 const SCAN_ARGUMENTS = {
-  bus: argument(BUSES.join(', '), { parse: taking(`one of ${BUSES.join(', ')}`, (text) => BUSES.find((bus) => bus === text)) }),
+  bus: argument(BUSES.join(', '), { choices: BUSES }),
 };
 const SCAN_OPTIONS = {
   bus: valued('<number>', 'only this I2C bus', { parse: wholeNumber('the N of /dev/i2c-N', 0, 999) }),
