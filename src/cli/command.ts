@@ -144,3 +144,14 @@ export function duration(says: string, minMs: number): (text: string) => number 
     return ms !== undefined && ms >= minMs ? ms : undefined;
   });
 }
+
+/** An address of the web, as it was typed. */
+export const webAddress = taking('an address such as https://iot.example.org, without user and password', (text) => {
+  const { protocol, hostname, username, password } = new URL(text);
+  return (protocol === 'https:' || protocol === 'http:') && hostname !== '' && username + password === '' ? text : undefined;
+});
+
+/** `name=value`, as it was typed. */
+export function assignment(says: string): (text: string) => string {
+  return taking(says, (text) => (/^[^=]+=./.test(text) ? text : undefined));
+}

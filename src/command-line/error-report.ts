@@ -7,7 +7,7 @@ import { given } from '../host/given.ts';
 interface Told {
   readonly exitCode: ExitCode;
   readonly message: string;
-  /** Of the error itself, or of the one that it came of: a section of the page of error codes. */
+  /** Code of the error, or of the one that it came of: a section of the page of error codes. */
   readonly code?: string | undefined;
   readonly hint?: string | undefined;
 }
@@ -21,6 +21,23 @@ const PLAIN_CODES: Readonly<Partial<Record<ExitCode, string>>> = {
   [EXIT.noPermission]: 'no-permission',
   [EXIT.badConfig]: 'bad-configuration',
 };
+
+/** Codes of faults in what was typed, which only the agent or a report can tell. */
+const WRONG_WORDS: ReadonlySet<string> = new Set([
+  'actuators/off-step',
+  'actuators/out-of-range',
+  'actuators/unknown',
+  'actuators/unknown-level',
+  'actuators/wrong-type',
+  'agent/bad-request',
+  'analytics/settings',
+  'firmware/no-release',
+  'provisioning/ambiguous-device',
+  'provisioning/bad-token',
+  'provisioning/no-such-device',
+  'sensors/ambiguous',
+  'sensors/unknown',
+]);
 
 /** Says what is wrong and what to do next; a stack trace only for faults of the program itself. */
 export function reportError(error: unknown, { stderr, asJson }: { readonly stderr: Output; readonly asJson: boolean }): ExitCode {
@@ -41,8 +58,9 @@ function toldOf(error: unknown): Told {
 }
 
 function inWords({ message, hint, code }: Told): string {
-  const next = hint === undefined ? '' : `; ${hint}`;
-  return `turnstone: ${message}${next}${code === undefined ? '' : ` (${code})`}\n`;
+  const text = hint === undefined ? message : `${message}; ${hint}`;
+  // Below the first line stand places in a file, each a line of its own.
+  return `turnstone: ${code === undefined ? text : text.replace(/$/m, ` (${code})`)}\n`;
 }
 
 /** One line, without sequences of a terminal: JSON escapes what controls. */
@@ -56,7 +74,6 @@ function exitCodeOf({ code, recovery }: AgentError): ExitCode {
   if (code === 'config/unreadable' && recovery === 'retry') return EXIT.unreadable;
   if (code.startsWith('config/')) return EXIT.badConfig;
   if (code === 'control-socket/not-running' || code === 'control-socket/lost') return EXIT.notRunning;
-  // What was said of a report and cannot be asked for.
-  if (code === 'analytics/settings') return EXIT.usage;
+  if (WRONG_WORDS.has(code)) return EXIT.usage;
   return code === 'control-socket/no-permission' ? EXIT.noPermission : EXIT.failure;
 }

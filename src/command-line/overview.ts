@@ -1,6 +1,6 @@
 /**
- * What `turnstone --help` says: the commands by name and one line each, without their declarations. The overview, suggestions for a
- * mistyped name and the completion of the first word are made from this table, so that none of them loads a command.
+ * Commands by name and one line each, without their declarations: `turnstone --help`, and suggestions for a mistyped name, are made
+ * from this table and load no command.
  */
 import type { Command } from '../cli/command.ts';
 

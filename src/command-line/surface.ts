@@ -1,8 +1,8 @@
-/** What can be typed, as data: every command with its options and arguments, for completion scripts and manual pages. */
+/** Everything that can be typed, as data: every command with its options and arguments, for completion scripts and manual pages. */
 import type { Command, Parameter } from '../cli/command.ts';
 import { dashed, flagOf, parametersOf, subcommandsOf } from './spelling.ts';
 
-/** What a shell offers for a value. */
+/** Words or files that a shell offers for a value. */
 export type Offer = { readonly kind: 'words'; readonly words: readonly string[] } | { readonly kind: 'files' | 'folders' | 'nothing' };
 
 export interface SurfaceOption {

@@ -1,15 +1,17 @@
 /** A first configuration that passes check-config, and a look at what hangs on a bus or port. */
 
 import { DEFAULT_CONFIG_FILE } from '../../config/fields/default-places.ts';
-import { argument, type Call, choice, command, duration, negation, taking, toggle, valued, wholeNumber } from '../command.ts';
+import { argument, type Call, choice, command, duration, negation, taking, toggle, valued, webAddress, wholeNumber } from '../command.ts';
 
 const PAGES = ['off', 'loopback', 'lan'] as const;
 
+const variable = taking('a variable has letters, digits and _', (text) => /^[A-Za-z_][A-Za-z0-9_]{0,127}$/.exec(text)?.[0]);
+
 const INIT_OPTIONS = {
   yes: toggle('ask nothing: flags and defaults decide'),
-  url: valued('<url>', 'address of the platform'),
+  url: valued('<url>', 'address of the platform', { parse: webAddress }),
   accessTokenFile: valued('<file>', 'the device’s access token, in a file'),
-  accessTokenEnv: valued('<name>', 'the device’s access token, in an environment variable of the service'),
+  accessTokenEnv: valued('<name>', 'the device’s access token, in an environment variable of the service', { parse: variable }),
   provisionKeyFile: valued('<file>', 'the device profile’s provision key, in a file'),
   provisionSecretFile: valued('<file>', 'the device profile’s provision secret, in a file'),
   name: valued('<template>', 'device name for provisioning, from {serial}, {mac}, {machineId}, {hostname}'),
