@@ -18,7 +18,7 @@ Below, a.b is the key b of the section a, a[] an entry of a list, and a.NAME an 
 
 const EXAMPLE = 'config/provisioning.example.yaml';
 
-/** What a kind's options are told after those that all kinds have. */
+/** Lists whose entries have a kind, with options of its own. */
 const LISTS_OF_KINDS = ['sensors', 'actuators'] as const;
 
 export function configurationPage(version: string): string {

@@ -122,4 +122,16 @@ describe('the command line', () => {
     ];
     expect(imported.filter((path) => !(path?.startsWith('./') || light.includes(path ?? '')))).toEqual([]);
   });
+
+  it('tells times in UTC alone', () => {
+    const folder = join(import.meta.dirname, '../../../src/cli');
+    const texts = readdirSync(folder, { recursive: true, encoding: 'utf8' })
+      .filter((file) => file.endsWith('.ts'))
+      .map((file) => [file, readFileSync(join(folder, file), 'utf8')] as const);
+    const isLocal = /toLocale(Date|Time)|DateTimeFormat|\.get(Hours|Minutes|Date|Month|FullYear)\(|local-time/;
+    expect(texts.filter(([, text]) => isLocal.test(text)).map(([file]) => file)).toEqual([]);
+    // What is cut off of an ISO time, or replaced in it, must not be its zone.
+    const cut = texts.flatMap(([file, text]) => (text.match(/toISOString\(\)[^;]*;/g) ?? []).map((call) => [file, call] as const));
+    expect(cut.filter(([, call]) => /slice|replace/.test(call) && !/'\.?0*Z'|'Z'/.test(call))).toEqual([]);
+  });
 });
