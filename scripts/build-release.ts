@@ -28,6 +28,7 @@ import { signatureFrame } from '../src/firmware/release-signature.ts';
 import { STATE_FORMATS } from '../src/firmware/state-formats.ts';
 import { type Arch, buildBundle, type NativeModules, ownNativeModules, ROOT, serialportModule } from './bundle.ts';
 import { examples, exampleText } from './examples.ts';
+import { addTerminalFiles } from './man.ts';
 
 const NODE_VERSION = '24.21.0';
 const OUT = join(ROOT, 'build/release');
@@ -59,6 +60,7 @@ const { version: release } = await buildBundle(natives, {
 });
 const name = `turnstone-${release}-linux-${arch}`;
 addRuntimeAndUnits();
+await addTerminalFiles(staging, release);
 const signingKey = values.key === undefined ? undefined : createPrivateKey(readFileSync(values.key));
 if (signingKey !== undefined) {
   // install.sh trusts the key of the release that it installs, when the machine trusts none yet.

@@ -91,6 +91,7 @@ export function negation(says: string): Parameter<boolean> {
 
 export function argument(says: string, more?: { readonly byDefault: string }): Parameter<string>;
 export function argument<T>(says: string, more: { readonly parse: (text: string) => T; readonly byDefault?: T }): Parameter<T>;
+export function argument<C extends string>(says: string, more: { readonly choices: readonly C[] }): Parameter<C>;
 export function argument(says: string, more: Partial<Parameter> = {}): Parameter {
   return { says, ...more };
 }
@@ -108,8 +109,10 @@ export function valued(value: string, says: string, more: Partial<Parameter> = {
   return { value, says, ...more };
 }
 
-export function choice<C extends string>(value: string, says: string, choices: readonly C[], byDefault: C): Parameter<C> {
-  return { value, says, choices, byDefault };
+export function choice<C extends string>(value: string, says: string, choices: readonly C[], byDefault: C): Parameter<C>;
+export function choice<C extends string>(value: string, says: string, choices: readonly C[]): Parameter<C | undefined>;
+export function choice<C extends string>(value: string, says: string, choices: readonly C[], byDefault?: C): Parameter {
+  return given({ value, says, choices, byDefault });
 }
 
 /** May be given any number of times. */
@@ -140,4 +143,15 @@ export function duration(says: string, minMs: number): (text: string) => number 
     const ms = parseDuration(text);
     return ms !== undefined && ms >= minMs ? ms : undefined;
   });
+}
+
+/** An address of the web, as it was typed. */
+export const webAddress = taking('an address such as https://iot.example.org, without user and password', (text) => {
+  const { protocol, hostname, username, password } = new URL(text);
+  return (protocol === 'https:' || protocol === 'http:') && hostname !== '' && username + password === '' ? text : undefined;
+});
+
+/** `name=value`, as it was typed. */
+export function assignment(says: string): (text: string) => string {
+  return taking(says, (text) => (/^[^=]+=./.test(text) ? text : undefined));
 }

@@ -149,7 +149,7 @@ describe('turnstone check-config', () => {
     expect(await check('/nonexistent.yaml')).toEqual({
       exitCode: EXIT.badConfig,
       out: '',
-      err: 'turnstone: there is no configuration /nonexistent.yaml\n',
+      err: 'turnstone: there is no configuration /nonexistent.yaml (config/unreadable)\n',
     });
   });
 });
