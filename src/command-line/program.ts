@@ -1,10 +1,12 @@
 /** The command line: which commands there are, made from their declarations, and what an error of theirs looks like. */
+import { dirname } from 'node:path';
 import { Argument, type Command as Commander, CommanderError, Option, Command as Program } from 'commander';
 import type { AgentCalls, AgentFlags } from '../cli/agent-calls.ts';
 import { AGENT_OPTIONS, type Command, type Parameter } from '../cli/command.ts';
 import type { Edge } from '../cli/edge.ts';
 import { CommandError, EXIT, type ExitCode } from '../cli/exit-code.ts';
 import { Printer } from '../cli/printer.ts';
+import { DEFAULT_CONFIG_FILE } from '../config/fields/default-places.ts';
 import { AgentError, hasCode } from '../errors/agent-error.ts';
 
 /** In the order in which `--help` lists them; a call loads its own alone. */
@@ -31,6 +33,8 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   'safe-states': async () => (await import('../cli/commands/run.ts')).SAFE_STATES,
   platform: async () => (await import('../cli/commands/platform.ts')).PLATFORM,
   board: async () => (await import('../cli/commands/platform.ts')).BOARD,
+  backup: async () => (await import('../cli/commands/backup.ts')).BACKUP,
+  restore: async () => (await import('../cli/commands/backup.ts')).RESTORE,
   settings: async () => (await import('../cli/commands/settings.ts')).SETTINGS,
 };
 
@@ -95,9 +99,10 @@ function add(parent: Commander, declared: Command, edge: Edge, isDefault = false
   if (run !== undefined) command.action(() => call(declared, command, edge));
 }
 
-async function call({ run, agent: need, takesSettings, arguments: declared = {} }: Command, command: Commander, edge: Edge): Promise<void> {
+async function call({ run, agent: need, takesSettings, arguments: declared = {} }: Command, command: Commander, bare: Edge): Promise<void> {
   const flags = command.optsWithGlobals<AgentFlags & Record<string, unknown>>();
   const args = Object.fromEntries(Object.keys(declared).map((key, index) => [key, command.processedArgs[index]]));
+  const edge = await withServiceVariables(bare, command.optsWithGlobals(), command.processedArgs);
   const settings = takesSettings === true ? await (await import('../cli/settings-file.ts')).settingsAsDefaults(edge.environment) : {};
   const print = new Printer(edge, flags.json === true, settings.colours);
   let reached: Promise<AgentCalls> | undefined;
@@ -110,6 +115,15 @@ async function call({ run, agent: need, takesSettings, arguments: declared = {} 
     await (await reached?.catch(() => undefined))?.close();
   }
   if (print.exitCode !== EXIT.ok) throw new CommandError('', { exitCode: print.exitCode });
+}
+
+/** The edge of a command for the installed configuration, named or by default, with the variables that the service has for it. */
+async function withServiceVariables(edge: Edge, flags: AgentFlags, args: readonly unknown[]): Promise<Edge> {
+  const folder = dirname(DEFAULT_CONFIG_FILE);
+  const named = flags.config ?? args.flat().find((word) => typeof word === 'string' && word.startsWith(`${folder}/`));
+  const { withServiceEnvironment } = await import('../config/environment-file.ts');
+  const tell = (text: string): void => edge.stderr.write(`turnstone: ${text}`);
+  return { ...edge, environment: await withServiceEnvironment(String(named ?? DEFAULT_CONFIG_FILE), edge.environment, tell) };
 }
 
 function argumentOf(key: string, { says, parse, byDefault }: Parameter): Argument {

@@ -70,7 +70,7 @@ export async function takeIdentity(
 }
 
 /** True when they have a token in common, as when a board imports its own export. */
-function isSameDevice(one: CredentialsRecord, other: CredentialsRecord): boolean {
+export function isSameDevice(one: CredentialsRecord, other: CredentialsRecord): boolean {
   const known = tokensOf(one);
   return tokensOf(other).some((token) => known.includes(token));
 }
