@@ -6,6 +6,7 @@ import { argument, type Call, CONFIG, choice, command, toggle, valued } from '..
 const RUN_OPTIONS = {
   config: CONFIG,
   simulate: toggle('with a simulated board instead of this machine’s pins, buses and ports'),
+  sendSimulated: toggle('with --simulate: send invented readings to a real device, which is refused otherwise'),
   recordAppends: { ...valued('<file>', 'write every entry that became durable to this file, as JSON lines'), isHidden: true },
 };
 export type RunCall = Call<typeof RUN_OPTIONS>;
