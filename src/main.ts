@@ -26,6 +26,7 @@ let redact = (text: string): string => text;
 const edge: Edge = {
   stdout: outputOf(process.stdout),
   stderr: outputOf(process.stderr),
+  stdin: process.stdin,
   environment: systemEnvironment(),
   signal: stopping.signal,
   isInteractive: process.stdin.isTTY === true && process.stderr.isTTY === true,

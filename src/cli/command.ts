@@ -14,6 +14,8 @@ import type { Settings } from './settings-keys.ts';
 /** An option or argument; `T` is what the code gets. Without `value` an option is a switch. */
 export interface Parameter<T = unknown> {
   readonly says: string;
+  /** Its letter: `f` is `-f`. */
+  readonly short?: string;
   /** As help writes it: `<file>`. */
   readonly value?: string;
   readonly parse?: (text: string) => unknown;

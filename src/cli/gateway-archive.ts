@@ -66,14 +66,12 @@ const FILE: ValueShape = {
     content: { type: 'string' },
   },
 };
-const noBackup = (message: string, cause?: unknown) => refusal('provisioning/not-a-backup', message, cause);
 const BACKUP_FILE: BoxFormat = {
   format: 'turnstone/gateway',
   version: 1,
   noun: 'backup of a gateway',
   gives: 'this gateway',
   maxLength: 2 * MAX_PLAIN_BYTES,
-  refuse: noBackup,
 };
 
 /** Longest file that is looked at. */
@@ -91,12 +89,14 @@ export async function sealGateway(archive: GatewayArchive, passphrase: string, r
   return sealUnderPassphrase(BACKUP_FILE, await promisify(gzip)(text), passphrase, randomBytes);
 }
 
-/** @throws AgentError `provisioning/not-a-backup` (drop), `provisioning/wrong-passphrase` (drop), those of `parseCredentials`. */
+/** @throws AgentError `provisioning/not-an-archive` (drop), `provisioning/not-a-backup` (drop), `provisioning/wrong-passphrase` (drop), those of `parseCredentials`. */
 export async function openGateway(text: string, passphrase: string): Promise<GatewayArchive> {
   const content = await openUnderPassphrase(BACKUP_FILE, text, passphrase);
   const options = { maxOutputLength: MAX_PLAIN_BYTES };
   const plain = await new Promise<Buffer>((resolve, reject) =>
-    gunzip(content, options, (error, bytes) => (error === null ? resolve(bytes) : reject(noBackup('this backup does not unpack', error)))),
+    gunzip(content, options, (error, bytes) =>
+      error === null ? resolve(bytes) : reject(refusal('provisioning/not-a-backup', 'this backup does not unpack', error)),
+    ),
   );
   return gatewayOf(plain.toString('utf8'));
 }
@@ -111,19 +111,20 @@ export function gatewayText({ files, ...rest }: GatewayArchive): string {
 export function gatewayOf(text: string): GatewayArchive {
   const json = parsed(text);
   const mismatch = isJsonObject(json) ? mismatchOf(CONTENT, { ...json, files: [] }, 'backup') : 'it is no object';
-  if (!isJsonObject(json) || mismatch !== undefined) throw noBackup(`this backup cannot be used: ${mismatch}`);
+  if (!isJsonObject(json) || mismatch !== undefined) throw refusal('provisioning/not-a-backup', `this backup cannot be used: ${mismatch}`);
   const { version, files: listed } = json;
   if (typeof version === 'number' && version > CONTENT_VERSION)
-    throw noBackup(`this backup was written by a later release (content version ${version})`);
+    throw refusal('provisioning/not-a-backup', `this backup was written by a later release (content version ${version})`);
   if (!Array.isArray(listed) || listed.length > MAX_ARCHIVED_FILES)
-    throw noBackup(`this backup cannot be used: it has more than ${MAX_ARCHIVED_FILES} files`);
+    throw refusal('provisioning/not-a-backup', `this backup cannot be used: it has more than ${MAX_ARCHIVED_FILES} files`);
   const files = listed.map((file: JsonValue) => fileOf(file));
   const bytes = files.reduce((sum, { content }) => sum + content.length, 0);
-  if (bytes > MAX_ARCHIVED_BYTES) throw noBackup(`this backup cannot be used: its files have more than ${MAX_ARCHIVED_BYTES} bytes`);
+  if (bytes > MAX_ARCHIVED_BYTES)
+    throw refusal('provisioning/not-a-backup', `this backup cannot be used: its files have more than ${MAX_ARCHIVED_BYTES} bytes`);
   const [names, { configName }] = [new Set(files.map(({ place, path }) => `${place} ${path}`)), json];
-  if (names.size < files.length) throw noBackup('this backup cannot be used: a file is in it twice');
+  if (names.size < files.length) throw refusal('provisioning/not-a-backup', 'this backup cannot be used: a file is in it twice');
   if (!names.has(`configuration ${String(configName)}`) || String(configName).includes('/'))
-    throw noBackup('this backup cannot be used: it has no configuration');
+    throw refusal('provisioning/not-a-backup', 'this backup cannot be used: it has no configuration');
   // Credentials that cannot be read are not to take the place of some that can.
   for (const { place, path, content } of files) if (place === 'state' && isCredentials(path)) parseCredentials(content.toString('utf8'));
   const { madeAtMs, release, configFolder, configName: name } = json as JsonObject & Omit<GatewayArchive, 'files'>;
@@ -144,9 +145,9 @@ function fileOf(file: JsonValue): ArchivedFile {
   const { content = '', ...rest } = isJsonObject(file) ? file : {};
   const mismatch = mismatchOf(FILE, { ...rest, content: '' }, 'file');
   if (mismatch !== undefined || typeof content !== 'string')
-    throw noBackup(`this backup cannot be used: ${mismatch ?? 'a file is no text'}`);
+    throw refusal('provisioning/not-a-backup', `this backup cannot be used: ${mismatch ?? 'a file is no text'}`);
   const { place, path, mode } = rest as JsonObject & Pick<ArchivedFile, 'place' | 'path' | 'mode'>;
-  if (!isArchivable(path)) throw noBackup('this backup cannot be used: a file in it would lie elsewhere');
+  if (!isArchivable(path)) throw refusal('provisioning/not-a-backup', 'this backup cannot be used: a file in it would lie elsewhere');
   return { place, path, mode, content: Buffer.from(content, 'base64') };
 }
 
@@ -155,6 +156,6 @@ function parsed(text: string): JsonValue {
     return parseJson(text, { length: MAX_PLAIN_BYTES, depth: 4 });
   } catch {
     // Not as cause: the parser quotes the text.
-    throw noBackup('this backup cannot be used: it is not whole');
+    throw refusal('provisioning/not-a-backup', 'this backup cannot be used: it is not whole');
   }
 }

@@ -13,6 +13,7 @@ import { AgentError, hasCode } from '../errors/agent-error.ts';
 const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   init: async () => (await import('../cli/commands/init.ts')).INIT,
   run: async () => (await import('../cli/commands/run.ts')).RUN,
+  logs: async () => (await import('../cli/commands/logs.ts')).LOGS,
   'check-config': async () => (await import('../cli/commands/run.ts')).CHECK_CONFIG,
   doctor: async () => (await import('../cli/commands/doctor.ts')).DOCTOR,
   diagnose: async () => (await import('../cli/commands/doctor.ts')).DIAGNOSE,
@@ -133,8 +134,8 @@ function argumentOf(key: string, { says, parse, byDefault }: Parameter): Argumen
   return argument.default(byDefault);
 }
 
-function optionOf(key: string, { says, value, parse, byDefault, choices, ...is }: Parameter): Option {
-  const name = `--${is.isNegation === true ? 'no-' : ''}${dashed(key)}`;
+function optionOf(key: string, { says, short, value, parse, byDefault, choices, ...is }: Parameter): Option {
+  const name = `${short === undefined ? '' : `-${short}, `}--${is.isNegation === true ? 'no-' : ''}${dashed(key)}`;
   const option = new Option(value === undefined ? name : `${name} ${value}`, says)
     .makeOptionMandatory(is.isRequired === true)
     .hideHelp(is.isHidden === true);

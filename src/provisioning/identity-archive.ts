@@ -1,5 +1,4 @@
 /** A device's identity as one text file under a passphrase. */
-import { refusal } from '../errors/agent-error.ts';
 import type { EpochMs } from '../host/clock.ts';
 import { parseJson, stringifyJson } from '../host/json.ts';
 import type { RandomBytes } from '../host/random.ts';
@@ -20,7 +19,6 @@ const IDENTITY_FILE: BoxFormat = {
   noun: 'identity file',
   gives: 'this device',
   maxLength: 256 * 1024,
-  refuse: (message, cause) => refusal('provisioning/not-an-identity', message, cause),
 };
 
 /** @throws AgentError `provisioning/weak-passphrase` (drop). */
@@ -28,7 +26,7 @@ export function exportIdentity(identity: PortableIdentity, passphrase: string, r
   return sealUnderPassphrase(IDENTITY_FILE, stringifyJson(identity), passphrase, randomBytes);
 }
 
-/** @throws AgentError `provisioning/not-an-identity` (drop), `provisioning/wrong-passphrase` (drop). */
+/** @throws AgentError `provisioning/not-an-archive` (drop), `provisioning/wrong-passphrase` (drop). */
 export async function importIdentity(text: string, passphrase: string): Promise<PortableIdentity> {
   const content = await openUnderPassphrase(IDENTITY_FILE, text, passphrase);
   // The tag proves that it is what was exported.

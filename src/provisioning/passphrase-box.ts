@@ -4,7 +4,7 @@
  */
 import { createCipheriv, createDecipheriv, type ScryptOptions, scrypt } from 'node:crypto';
 import { promisify } from 'node:util';
-import { type AgentError, refusal } from '../errors/agent-error.ts';
+import { refusal } from '../errors/agent-error.ts';
 import { isJsonObject, type JsonObject, type JsonValue, parseJson, stringifyJson } from '../host/json.ts';
 import type { RandomBytes } from '../host/random.ts';
 import { mismatchOf, type ValueShape } from '../host/value-shape.ts';
@@ -19,8 +19,6 @@ export interface BoxFormat {
   readonly gives: string;
   /** Longest text. */
   readonly maxLength: number;
-  /** The error of a text that is no such file. */
-  refuse(message: string, cause?: unknown): AgentError;
 }
 
 const derived = promisify<string, Buffer, number, ScryptOptions, Buffer>(scrypt);
@@ -62,7 +60,7 @@ export async function sealUnderPassphrase(
   return `${stringifyJson({ ...header, tag: cipher.getAuthTag().toString('base64'), content: sealed.toString('base64') })}\n`;
 }
 
-/** The content as it was sealed: the tag proves it. @throws the box's own error, AgentError `provisioning/wrong-passphrase` (drop). */
+/** The content as it was sealed: the tag proves it. @throws AgentError `provisioning/not-an-archive` (drop), `provisioning/wrong-passphrase` (drop). */
 export async function openUnderPassphrase(box: BoxFormat, text: string, passphrase: string): Promise<Buffer> {
   const { tag, content, ...header } = parsed(box, text);
   const key = await keyOf(passphrase, bytesOf(header.salt));
@@ -77,21 +75,22 @@ export async function openUnderPassphrase(box: BoxFormat, text: string, passphra
   }
 }
 
-function parsed({ format, version, noun, maxLength, refuse }: BoxFormat, text: string): JsonObject {
+function parsed({ format, version, noun, maxLength }: BoxFormat, text: string): JsonObject {
   let json: JsonValue;
   try {
     json = parseJson(text, { length: maxLength, depth: 4 });
   } catch (cause) {
-    throw refuse(`this is no ${noun}: it is not whole`, cause);
+    throw refusal('provisioning/not-an-archive', `this is no ${noun}: it is not whole`, cause);
   }
-  if (!isJsonObject(json)) throw refuse(`this is no ${noun}`);
+  if (!isJsonObject(json)) throw refusal('provisioning/not-an-archive', `this is no ${noun}`);
   if (json.format === format && typeof json.version === 'number' && json.version > version)
-    throw refuse(`this ${noun} was written by a later release (format version ${json.version})`);
+    throw refusal('provisioning/not-an-archive', `this ${noun} was written by a later release (format version ${json.version})`);
   const { content, ...rest } = json;
   const mismatch = mismatchOf(shapeOf(format, version), rest, 'file');
-  if (mismatch !== undefined) throw refuse(`this is no ${noun}: ${mismatch}`);
+  if (mismatch !== undefined) throw refusal('provisioning/not-an-archive', `this is no ${noun}: ${mismatch}`);
   // By itself: it may have megabytes, which a mismatch would quote.
-  if (typeof content !== 'string' || !BASE64.test(content)) throw refuse(`this is no ${noun}: its content is not whole`);
+  if (typeof content !== 'string' || !BASE64.test(content))
+    throw refusal('provisioning/not-an-archive', `this is no ${noun}: its content is not whole`);
   return json;
 }
 
