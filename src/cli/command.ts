@@ -24,6 +24,8 @@ export interface Parameter<T = unknown> {
   /** `--no-name`: true unless it is said. */
   readonly isNegation?: boolean;
   readonly isRepeatable?: boolean;
+  /** Takes all words that follow. */
+  readonly isVariadic?: boolean;
   readonly isRequired?: boolean;
   readonly isHidden?: boolean;
 }
@@ -95,6 +97,11 @@ export function argument(says: string, more?: { readonly byDefault: string }): P
 export function argument<T>(says: string, more: { readonly parse: (text: string) => T; readonly byDefault?: T }): Parameter<T>;
 export function argument(says: string, more: Partial<Parameter> = {}): Parameter {
   return { says, ...more };
+}
+
+/** One file or several. */
+export function files(says: string, byDefault: string): Parameter<readonly string[]> {
+  return { says, isVariadic: true, byDefault: [byDefault] };
 }
 
 /** An option with a value. */

@@ -1,5 +1,4 @@
 /** The command line: which commands there are, made from their declarations, and what an error of theirs looks like. */
-import { dirname } from 'node:path';
 import { Argument, type Command as Commander, CommanderError, Option, Command as Program } from 'commander';
 import type { AgentCalls, AgentFlags } from '../cli/agent-calls.ts';
 import { AGENT_OPTIONS, type Command, type Parameter } from '../cli/command.ts';
@@ -100,10 +99,11 @@ function add(parent: Commander, declared: Command, edge: Edge, isDefault = false
   if (run !== undefined) command.action(() => call(declared, command, edge));
 }
 
-async function call({ run, agent: need, takesSettings, arguments: declared = {} }: Command, command: Commander, bare: Edge): Promise<void> {
+async function call(what: Command, command: Commander, bare: Edge): Promise<void> {
+  const { run, agent: need, takesSettings, arguments: declared = {} } = what;
   const flags = command.optsWithGlobals<AgentFlags & Record<string, unknown>>();
   const args = Object.fromEntries(Object.keys(declared).map((key, index) => [key, command.processedArgs[index]]));
-  const edge = await withServiceVariables(bare, command.optsWithGlobals(), command.processedArgs);
+  const edge = await withServiceVariables(bare, what, command);
   const settings = takesSettings === true ? await (await import('../cli/settings-file.ts')).settingsAsDefaults(edge.environment) : {};
   const print = new Printer(edge, flags.json === true, settings.colours);
   let reached: Promise<AgentCalls> | undefined;
@@ -118,20 +118,27 @@ async function call({ run, agent: need, takesSettings, arguments: declared = {} 
   if (print.exitCode !== EXIT.ok) throw new CommandError('', { exitCode: print.exitCode });
 }
 
-/** The edge of a command for the installed configuration, named or by default, with the variables that the service has for it. */
-async function withServiceVariables(edge: Edge, flags: AgentFlags, args: readonly unknown[]): Promise<Edge> {
-  const folder = dirname(DEFAULT_CONFIG_FILE);
-  const named = flags.config ?? args.flat().find((word) => typeof word === 'string' && word.startsWith(`${folder}/`));
+/** The edge of a command that reads a configuration; of the installed one with the variables that the service has for it. */
+async function withServiceVariables(
+  edge: Edge,
+  { options = {}, arguments: declared = {}, agent }: Command,
+  command: Commander,
+): Promise<Edge> {
+  const isArgument = Object.values(declared).some(({ byDefault }) => [byDefault].flat().includes(DEFAULT_CONFIG_FILE));
+  const reads = isArgument || Object.hasOwn(options, 'config');
+  if (!reads && typeof agent !== 'function') return edge;
+  const named = isArgument ? command.processedArgs.flat()[0] : command.optsWithGlobals<AgentFlags>().config;
   const { withServiceEnvironment } = await import('../config/environment-file.ts');
-  const tell = (text: string): void => edge.stderr.write(`turnstone: ${text}`);
-  return { ...edge, environment: await withServiceEnvironment(String(named ?? DEFAULT_CONFIG_FILE), edge.environment, tell) };
+  // Beside a running agent nothing of it may be needed.
+  const tell = (text: string): void => void (reads && edge.stderr.write(`turnstone: ${text}`));
+  return { ...edge, environment: await withServiceEnvironment(named ?? DEFAULT_CONFIG_FILE, edge.environment, tell) };
 }
 
-function argumentOf(key: string, { says, parse, byDefault }: Parameter): Argument {
-  const name = dashed(key);
+function argumentOf(key: string, { says, parse, byDefault, isVariadic }: Parameter): Argument {
+  const name = `${dashed(key)}${isVariadic === true ? '...' : ''}`;
   const argument = new Argument(byDefault === undefined ? `<${name}>` : `[${name}]`, says);
   if (parse !== undefined) argument.argParser(parse);
-  return argument.default(byDefault);
+  return argument.default(byDefault, isVariadic === true ? String(byDefault) : undefined);
 }
 
 function optionOf(key: string, { says, short, value, parse, byDefault, choices, ...is }: Parameter): Option {
