@@ -30,7 +30,7 @@ async function checkOne({ flags, edge, print }: CheckConfigCall, file: string): 
   const config = found.config ?? (isElsewhere ? found.meanwhile : undefined);
   const ok = faults.length === 0;
   const conversions = flags.explain === true ? { conversions: config?.sensors.flatMap(conversionSteps) ?? [] } : {};
-  // Of what a named file would bring, too.
+  // It is made of what named files bring, too.
   const hash = found.config === undefined ? {} : { hash: configHash(found.config) };
   const items = config === undefined ? {} : { sensors: config.sensors.length, actuators: config.actuators.length };
   const counts = Object.entries(items).map(([name, amount]) => count(amount, name.slice(0, -1)));

@@ -32,7 +32,7 @@ describe('the variables of the service', () => {
     onTestFinished(() => rm(folder, { recursive: true, force: true }));
     await writeFile(join(folder, 'environment'), text);
     const told: string[] = [];
-    const read = (config: string) => withServiceEnvironment(config, { OWN: '1' }, (line) => told.push(line), folder);
+    const read = (config: string, more = {}) => withServiceEnvironment(config, { OWN: '1', ...more }, (line) => told.push(line), folder);
     return { folder, told, read };
   }
 
@@ -51,6 +51,9 @@ describe('the variables of the service', () => {
     await writeFile(join(folder, 'environment'), 'A'.repeat(100_000));
     await chmod(join(folder, 'environment'), 0o600);
     expect(await read(join(folder, 'turnstone.yaml'))).toEqual({ OWN: '1' });
+    const service = { STATE_DIRECTORY: '/var/lib/turnstone' };
+    expect(await read(join(folder, 'turnstone.yaml'), service)).toEqual({ OWN: '1', ...service });
+    expect(told).toHaveLength(1);
     expect(told.join('')).toMatch(/more than 65536 bytes.*try sudo/);
   });
 });

@@ -48,7 +48,9 @@ export async function withServiceEnvironment(
   tell: (text: string) => void,
   folder = dirname(DEFAULT_CONFIG_FILE),
 ): Promise<Environment> {
-  if (dirname(resolve(configFile)) !== folder) return environment;
+  // Set of the service alone, which systemd has given the variables already.
+  const isService = environment.STATE_DIRECTORY !== undefined;
+  if (isService || dirname(resolve(configFile)) !== folder) return environment;
   try {
     const bytes = await readUserFile(join(folder, ENVIRONMENT_NAME), MAX_BYTES);
     return bytes === undefined ? environment : { ...environmentIn(bytes.toString('utf8')), ...environment };
