@@ -24,6 +24,7 @@ let redact = (text: string): string => text;
 const edge: Edge = {
   stdout: outputOf(process.stdout),
   stderr: outputOf(process.stderr),
+  stdin: process.stdin,
   environment: systemEnvironment(),
   signal: stopping.signal,
   // Looking at stdin opens it.

@@ -14,6 +14,8 @@ import type { Settings } from './settings-keys.ts';
 /** An option or argument; `T` is what the code gets. Without `value` an option is a switch. */
 export interface Parameter<T = unknown> {
   readonly says: string;
+  /** Its letter: `f` is `-f`. */
+  readonly short?: string;
   /** As help writes it: `<file>`. */
   readonly value?: string;
   readonly parse?: (text: string) => unknown;
@@ -22,6 +24,8 @@ export interface Parameter<T = unknown> {
   /** `--no-name`: true unless it is said. */
   readonly isNegation?: boolean;
   readonly isRepeatable?: boolean;
+  /** Takes all words that follow. */
+  readonly isVariadic?: boolean;
   readonly isRequired?: boolean;
   readonly isHidden?: boolean;
 }
@@ -94,6 +98,11 @@ export function argument<T>(says: string, more: { readonly parse: (text: string)
 export function argument<C extends string>(says: string, more: { readonly choices: readonly C[] }): Parameter<C>;
 export function argument(says: string, more: Partial<Parameter> = {}): Parameter {
   return { says, ...more };
+}
+
+/** One file or several. */
+export function files(says: string, byDefault: string): Parameter<readonly string[]> {
+  return { says, isVariadic: true, byDefault: [byDefault] };
 }
 
 /** An option with a value. */

@@ -5,6 +5,7 @@ import type { Command, Parameter } from '../cli/command.ts';
 import type { Edge } from '../cli/edge.ts';
 import { CommandError, EXIT, usageError } from '../cli/exit-code.ts';
 import { Printer } from '../cli/printer.ts';
+import { DEFAULT_CONFIG_FILE } from '../config/fields/default-places.ts';
 import { DESCRIPTION, helpAfter, OVERVIEW } from './overview.ts';
 import { dashed, flagOf, parametersOf, subcommandsOf } from './spelling.ts';
 
@@ -51,9 +52,11 @@ function add(parent: Commander, declared: Command, edge: Edge, isDefault = false
   if (run !== undefined) command.action(() => call(declared, command, edge));
 }
 
-async function call({ run, agent: need, takesSettings, arguments: declared = {} }: Command, command: Commander, edge: Edge): Promise<void> {
+async function call(what: Command, command: Commander, bare: Edge): Promise<void> {
+  const { run, agent: need, takesSettings, arguments: declared = {} } = what;
   const flags = command.optsWithGlobals<AgentFlags & Record<string, unknown>>();
   const args = Object.fromEntries(Object.keys(declared).map((key, index) => [key, command.processedArgs[index]]));
+  const edge = await withServiceVariables(bare, what, command);
   const settings = takesSettings === true ? await (await import('../cli/settings-file.ts')).settingsAsDefaults(edge.environment) : {};
   const print = new Printer(edge, flags.json === true, settings.colours);
   let reached: Promise<AgentCalls> | undefined;
@@ -68,16 +71,32 @@ async function call({ run, agent: need, takesSettings, arguments: declared = {} 
   if (print.exitCode !== EXIT.ok) throw new CommandError('', { exitCode: print.exitCode });
 }
 
-function argumentOf(key: string, { says, parse, byDefault, choices }: Parameter): Argument {
-  const name = dashed(key);
+/** The edge of a command that reads a configuration; of the installed one with the variables that the service has for it. */
+async function withServiceVariables(
+  edge: Edge,
+  { options = {}, arguments: declared = {}, agent }: Command,
+  command: Commander,
+): Promise<Edge> {
+  const isArgument = Object.values(declared).some(({ byDefault }) => [byDefault].flat().includes(DEFAULT_CONFIG_FILE));
+  const reads = isArgument || Object.hasOwn(options, 'config');
+  if (!reads && typeof agent !== 'function') return edge;
+  const named = isArgument ? command.processedArgs.flat()[0] : command.optsWithGlobals<AgentFlags>().config;
+  const { withServiceEnvironment } = await import('../config/environment-file.ts');
+  // Beside a running agent nothing of it may be needed.
+  const tell = (text: string): void => void (reads && edge.stderr.write(`turnstone: ${text}`));
+  return { ...edge, environment: await withServiceEnvironment(named ?? DEFAULT_CONFIG_FILE, edge.environment, tell) };
+}
+
+function argumentOf(key: string, { says, parse, byDefault, choices, isVariadic }: Parameter): Argument {
+  const name = `${dashed(key)}${isVariadic === true ? '...' : ''}`;
   const argument = new Argument(byDefault === undefined ? `<${name}>` : `[${name}]`, says);
   if (parse !== undefined) argument.argParser(parse);
   if (choices !== undefined) argument.choices(choices);
-  return argument.default(byDefault);
+  return argument.default(byDefault, isVariadic === true ? String(byDefault) : undefined);
 }
 
-function optionOf(key: string, { says, value, parse, byDefault, choices, ...is }: Parameter): Option {
-  const name = flagOf(key, is);
+function optionOf(key: string, { says, short, value, parse, byDefault, choices, ...is }: Parameter): Option {
+  const name = `${short === undefined ? '' : `-${short}, `}${flagOf(key, is)}`;
   const option = new Option(value === undefined ? name : `${name} ${value}`, says)
     .makeOptionMandatory(is.isRequired === true)
     .hideHelp(is.isHidden === true);

@@ -21,6 +21,10 @@ export const OVERVIEW: Readonly<Record<string, Entry>> = {
     says: 'run the agent in the foreground, as the service does',
     load: async () => (await import('../cli/commands/run.ts')).RUN,
   },
+  logs: {
+    says: 'show what the agent has logged, in words',
+    load: async () => (await import('../cli/commands/logs.ts')).LOGS,
+  },
   'check-config': {
     says: 'check a configuration: every fault at once, with line, column and a hint',
     load: async () => (await import('../cli/commands/run.ts')).CHECK_CONFIG,
@@ -108,6 +112,14 @@ export const OVERVIEW: Readonly<Record<string, Entry>> = {
   completion: {
     says: 'print a script by which a shell completes this command line',
     load: async () => (await import('./completion/command.ts')).COMPLETION,
+  },
+  backup: {
+    says: 'write the whole gateway to one file, under a passphrase',
+    load: async () => (await import('../cli/commands/backup.ts')).BACKUP,
+  },
+  restore: {
+    says: 'make this machine the gateway of a backup',
+    load: async () => (await import('../cli/commands/backup.ts')).RESTORE,
   },
   settings: {
     says: 'keep your own answers as defaults of init, scan, report and audit',

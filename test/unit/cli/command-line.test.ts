@@ -90,7 +90,7 @@ describe('the command line', () => {
     [['check-confg'], "unknown command 'check-confg' (Did you mean check-config?)"],
     [['--jsn'], "unknown option '--jsn'"],
     [['status', '--jsn'], "unknown option '--jsn' (Did you mean --json?)"],
-    [['check-config', 'a', 'b'], 'too many arguments'],
+    [['doctor', 'a', 'b'], 'too many arguments'],
   ])('tells in one line what is wrong with %j', async (words, message) => {
     const { exitCode, out, err } = await run(words);
     expect(exitCode).toBe(EXIT.usage);
