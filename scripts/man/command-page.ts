@@ -50,7 +50,10 @@ export async function commandPage(version: string): Promise<string> {
 }
 
 function synopsis({ path, arguments: args, options }: SurfaceCommand): string {
-  const words = args.map(({ name, isOptional }) => (isOptional ? `[${italic(name)}]` : italic(name)));
+  const words = args.map(({ name, isOptional, isVariadic }) => {
+    const word = `${italic(name)}${isVariadic ? '...' : ''}`;
+    return isOptional ? `[${word}]` : word;
+  });
   return [bold('turnstone'), bold(path), ...(options.length > 0 ? [`[${italic('options')}]`] : []), ...words].join(' ');
 }
 
@@ -67,8 +70,9 @@ function section(command: SurfaceCommand): string {
   ].join('');
 }
 
-function termOf({ flag, value }: SurfaceOption): string {
-  return value === undefined ? bold(flag) : `${bold(flag)} ${italic(value.replace(/^<|>$/g, ''))}`;
+function termOf({ flag, short, value }: SurfaceOption): string {
+  const names = `${short === undefined ? '' : `${bold(short)}, `}${bold(flag)}`;
+  return value === undefined ? names : `${names} ${italic(value.replace(/^<|>$/g, ''))}`;
 }
 
 /** The default as a person would type it: durations are milliseconds in the declarations. */

@@ -8,6 +8,8 @@ export type Offer = { readonly kind: 'words'; readonly words: readonly string[] 
 export interface SurfaceOption {
   /** `--format`. */
   readonly flag: string;
+  /** `-n`, where there is one. */
+  readonly short?: string;
   readonly says: string;
   /** `<format>`; a switch has none. */
   readonly value?: string;
@@ -21,6 +23,8 @@ export interface SurfaceArgument {
   readonly name: string;
   readonly says: string;
   readonly isOptional: boolean;
+  /** It may be given several times, as the last. */
+  readonly isVariadic: boolean;
   readonly offer: Offer;
 }
 
@@ -67,14 +71,15 @@ export function flattened(commands: readonly SurfaceCommand[]): readonly Surface
 }
 
 function optionOf(key: string, parameter: Parameter): SurfaceOption {
-  const { says, value, byDefault, choices, isRepeatable = false } = parameter;
+  const { says, short, value, byDefault, choices, isRepeatable = false } = parameter;
   const offer = offerOf(value, choices);
-  return { flag: flagOf(key, parameter), says, offer, byDefault, isRepeatable, ...(value === undefined ? {} : { value }) };
+  const given = { ...(value === undefined ? {} : { value }), ...(short === undefined ? {} : { short: `-${short}` }) };
+  return { flag: flagOf(key, parameter), says, offer, byDefault, isRepeatable, ...given };
 }
 
-function argumentOf(key: string, { says, byDefault, choices }: Parameter): SurfaceArgument {
+function argumentOf(key: string, { says, byDefault, choices, isVariadic = false }: Parameter): SurfaceArgument {
   const name = dashed(key);
-  return { name, says, isOptional: byDefault !== undefined, offer: offerOf(`<${name}>`, choices) };
+  return { name, says, isOptional: byDefault !== undefined, isVariadic, offer: offerOf(`<${name}>`, choices) };
 }
 
 function offerOf(value: string | undefined, choices: readonly string[] | undefined): Offer {

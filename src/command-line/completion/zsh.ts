@@ -19,7 +19,9 @@ export function zshScript(commands: readonly SurfaceCommand[]): string {
 function functionOf(command: SurfaceCommand): string {
   const options = command.options.map(specOf);
   if (command.subcommands.length > 0) return groupOf(nameOf(command.path), command.subcommands, options);
-  const args = command.arguments.map(({ name, isOptional, offer }) => `'${isOptional ? '::' : ':'}${name}:${actionOf(offer)}'`);
+  const args = command.arguments.map(
+    ({ name, isOptional, isVariadic, offer }) => `'${isVariadic ? '*:' : isOptional ? '::' : ':'}${name}:${actionOf(offer)}'`,
+  );
   return `${nameOf(command.path)}() {\n  _arguments ${[...options, HELP, ...args].join(' \\\n    ')}\n}\n`;
 }
 
