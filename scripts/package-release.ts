@@ -52,8 +52,8 @@ function copyright(): string {
     `Files: release/*.mjs release/pages/* release/native/*\nCopyright: 2026 the Turnstone maintainers\n${indented(holders(bundled))}\nLicense: Apache-2.0 and bundled-packages`,
     `Files: release/node\nCopyright: ${holders(node).join('\n ')}\nLicense: Node.js`,
     'License: Apache-2.0\n On Debian systems the whole text is in /usr/share/common-licenses/Apache-2.0.',
-    `License: bundled-packages\n${indented(bundled.trimEnd().split('\n'))}`,
-    `License: Node.js\n${indented(node.trimEnd().split('\n'))}`,
+    `License: bundled-packages\n${verbatim(bundled)}`,
+    `License: Node.js\n${verbatim(node)}`,
   ]
     .join('\n\n')
     .concat('\n');
@@ -64,6 +64,15 @@ function holders(licences: string): string[] {
     .split('\n')
     .flatMap((line) => /copyright (?:\(c\)|©)?\s*(.*\d{4}.*|.*\. All rights.*)$/i.exec(line)?.[1]?.trim() ?? []);
   return [...new Set(lines)].filter((line) => line !== '');
+}
+
+/** The text of the Apache licence lies on every Debian system, and a package refers to it. */
+function verbatim(licences: string): string {
+  const short = licences.replaceAll(
+    /^.*Apache License\s+Version 2\.0, January 2004[\s\S]*?END OF TERMS AND CONDITIONS/gm,
+    'Apache License, Version 2.0: the whole text is in /usr/share/common-licenses/Apache-2.0.',
+  );
+  return indented(short.trimEnd().split('\n'));
 }
 
 /** One space before each line, and a dot on an empty one. */
