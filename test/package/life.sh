@@ -96,4 +96,4 @@ is 'what runs' 1.0.0 "$(turnstone --version)"
 [ -e /etc/systemd/system/multi-user.target.wants/turnstone.service ] || fail 'the service is not enabled again'
 is_whole
 apt-get purge -y -qq turnstone
-is 'what is left' '' "$(find / -xdev -name '*turnstone*' -not -path '/media/*' -not -path '/proc/*' -not -path '/var/lib/apt/*' -not -path '/etc/apt/*' -not -path '/var/log/*' -not -path '/var/cache/*')"
+is 'what is left' '' "$(find / -xdev -name '*turnstone*' -not -path '/media/*' -not -path '/proc/*' -not -path '/root/*' -not -path '/var/lib/apt/*' -not -path '/etc/apt/*' -not -path '/var/log/*' -not -path '/var/cache/*')"

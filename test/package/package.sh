@@ -78,7 +78,7 @@ case_in() { # case_in SUITE CASE [NAME]: on a fresh machine
   cp "$out/turnstone-2.0.0-linux-$(arch_name).tar.zst" "$machine/media/next.tar.zst"
   cp "$here"/*.sh "$machine/media/"
   cp -r "$root/packaging/raspberry-pi" "$machine/media/" 2>/dev/null
-  if chroot "$machine" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive SUITE="$1" sh "/media/$2.sh" >"$work/case.log" 2>&1; then
+  if chroot "$machine" env -i HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive SUITE="$1" sh "/media/$2.sh" >"$work/case.log" 2>&1; then
     tell 0 "$1: ${3:-$2}"
   else
     tail -n 40 "$work/case.log"
