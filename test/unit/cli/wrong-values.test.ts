@@ -23,6 +23,8 @@ const WRONG: Readonly<Record<string, string>> = {
   '<parities>': 'some',
   '<numbers>': '0-1000',
   '<name=a,b>': 'a',
+  '<level>': 'loud',
+  '<count>': 'many',
   '<key=label>': 'a',
   '<name=token>': 'a',
 };
@@ -30,6 +32,8 @@ const WRONG: Readonly<Record<string, string>> = {
 const WRONG_FOR: Readonly<Record<string, string>> = {
   'init --access-token-env': 'MY TOKEN',
   'devices move --slot': 'slot 7',
+  'platform-setup --profile': '<b>',
+  'platform-setup --customer': '<b>',
   'report --url': 'ftp://example.org',
   'report --auth-url': 'example.org',
   'audit --url': 'ftp://example.org',
@@ -38,7 +42,7 @@ const WRONG_FOR: Readonly<Record<string, string>> = {
 /** Any text may stand there; what it names is looked for, or compared, when the command runs. */
 const FREE = [
   ['<file>', '<folder>', '<socket>', '<path>', '<port>', '<address>', '<label>', '<template>', '<version>', '<key>'],
-  ['report --user', 'audit --user', 'audit --device', 'scan --host'],
+  ['report --user', 'audit --user', 'platform-setup --user', 'audit --device', 'scan --host'],
 ].flat();
 /** Arguments that are not the one looked at. */
 const RIGHT: Readonly<Record<string, string>> = { 'view-id': '7e57ab1e-0000-4000-8000-000000000001', bus: 'i2c', shell: 'bash' };

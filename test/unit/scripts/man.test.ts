@@ -46,7 +46,8 @@ describe('the manual pages', () => {
     for (const { path, options } of flattened(surfaceOf(await allCommands()))) {
       const [, section = ''] = text.split(`.SS "turnstone ${path}"\n`);
       const [own = ''] = section.split(/^\.S[SH] /m);
-      for (const { flag } of options) expect([path, own]).toEqual([path, expect.stringContaining(`.TP\n${flag}`)]);
+      for (const { flag, short } of options)
+        expect([path, own]).toEqual([path, expect.stringContaining(`.TP\n${short === undefined ? '' : `${short}, `}${flag}`)]);
     }
     for (const heading of ['SYNOPSIS', 'EXIT STATUS', 'FILES', 'ENVIRONMENT', 'SIGNALS']) expect(text).toContain(`.SH "${heading}"`);
     expect(text).toContain('.TP\n78\nwrong configuration\n');
