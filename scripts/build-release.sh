@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes a release: scripts/build-release.sh [--arch x64|arm64] [--key signing-key.pem] [--release VERSION] [--deb] [--json]
+# Makes a release: scripts/build-release.sh [--arch x64|arm64] [--key signing-key.pem] [--release VERSION] [--deb] [--level N] [--json]
 # A key is made with: openssl genpkey -algorithm ed25519 -out signing-key.pem
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -10,6 +10,7 @@ arch=x64
 [ "$(uname -m)" = aarch64 ] && arch=arm64
 own=$arch
 deb=no
+level=22
 out=$root/build/release
 release=$(sed -n 's/^  "version": "\(.*\)",$/\1/p' "$root/package.json")
 arguments=()
@@ -17,6 +18,7 @@ while [ $# -gt 0 ]; do
   case $1 in
     --arch) arch=$2; arguments+=("$1" "$2"); shift ;;
     --deb) deb=yes ;;
+    --level) level=$2; arguments+=("$1" "$2"); shift ;;
     --out) out=$2; arguments+=("$1" "$2"); shift ;;
     --release) release=$2; arguments+=("$1" "$2"); shift ;;
     *) arguments+=("$1") ;;
@@ -31,4 +33,4 @@ if [ "$arch" = arm64 ] && [ "$own" != arm64 ] && ! command -v aarch64-linux-gnu-
 fi
 
 "$root/scripts/dev.sh" node "$root/scripts/build-release.ts" "${arguments[@]}"
-[ "$deb" = no ] || "$root/scripts/build-deb.sh" "$out/turnstone-$release-linux-$arch" "$release" "$arch"
+[ "$deb" = no ] || "$root/scripts/build-deb.sh" "$out/turnstone-$release-linux-$arch" "$arch" "$level"

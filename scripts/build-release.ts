@@ -28,6 +28,7 @@ import { signatureFrame } from '../src/firmware/release-signature.ts';
 import { STATE_FORMATS } from '../src/firmware/state-formats.ts';
 import { type Arch, buildBundle, type NativeModules, ownNativeModules, ROOT, serialportModule } from './bundle.ts';
 import { examples, exampleText } from './examples.ts';
+import { addTerminalFiles } from './man.ts';
 
 const NODE_VERSION = '24.21.0';
 const OUT = join(ROOT, 'build/release');
@@ -35,6 +36,10 @@ const CROSS = join(ROOT, 'build/cross-arm64');
 /** npm brings its own. */
 const NODE_GYP = join(ROOT, '.runtime/node_modules/npm/node_modules/node-gyp/bin/node-gyp.js');
 const GUARD_FILES = ['boot-guard', 'set-safe-states', 'leave-identity', 'narrow-devices'];
+
+const BUILD_ID_BYTES = 20;
+/** Head of the note: 4 bytes of name, 20 of content, kind 3, "GNU". */
+const BUILD_ID_NOTE = Buffer.from('040000001400000003000000474e5500', 'hex');
 
 const { values } = parseArgs({
   options: {
@@ -59,6 +64,7 @@ const { version: release } = await buildBundle(natives, {
 });
 const name = `turnstone-${release}-linux-${arch}`;
 addRuntimeAndUnits();
+await addTerminalFiles(staging, release);
 const signingKey = values.key === undefined ? undefined : createPrivateKey(readFileSync(values.key));
 if (signingKey !== undefined) {
   // install.sh trusts the key of the release that it installs, when the machine trusts none yet.
@@ -129,10 +135,10 @@ function newest(folder: string): number {
 
 function addRuntimeAndUnits(): void {
   copyFileSync(join(runtime, 'bin/node'), join(staging, 'node'));
-  // A build id is a hash over the builder's paths too.
   for (const file of ['node', ...readdirSync(join(staging, 'native')).map((module) => `native/${module}`)]) {
     chmodSync(join(staging, file), 0o755);
-    execFileSync(strip, ['--strip-all', '--remove-section=.note.gnu.build-id', '--remove-section=.comment', join(staging, file)]);
+    execFileSync(strip, ['--strip-all', '--remove-section=.comment', join(staging, file)]);
+    blankBuildId(join(staging, file));
   }
   mkdirSync(join(staging, 'systemd'));
   for (const file of readdirSync(join(ROOT, 'systemd'))) {
@@ -145,9 +151,19 @@ function addRuntimeAndUnits(): void {
   copyFileSync(join(runtime, 'LICENSE'), join(staging, 'LICENSE.node'));
   mkdirSync(join(staging, 'config/examples'), { recursive: true });
   for (const example of examples()) writeFileSync(join(staging, 'config/examples', example.name), exampleText(example));
+  cpSync(join(ROOT, 'config/thingsboard'), join(staging, 'config/thingsboard'), { recursive: true });
   for (const file of ['turnstone.example.yaml', 'provisioning.example.yaml', 'turnstone.schema.json']) {
     if (existsSync(join(ROOT, 'config', file))) copyFileSync(join(ROOT, 'config', file), join(staging, 'config', file));
   }
+}
+
+/** A build id is a hash over the builder's paths too. It is blanked in place: without its section, strip leaves out PT_GNU_RELRO as well. */
+function blankBuildId(file: string): void {
+  const bytes = readFileSync(file);
+  const at = bytes.indexOf(BUILD_ID_NOTE);
+  if (at < 0) return;
+  bytes.fill(0, at + BUILD_ID_NOTE.length, at + BUILD_ID_NOTE.length + BUILD_ID_BYTES);
+  writeFileSync(file, bytes);
 }
 
 function writeManifest(): ReleaseManifest {

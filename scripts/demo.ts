@@ -146,7 +146,8 @@ function report({ faults, ...counts }: Verdict, { json, startedMs }: { readonly 
 function announce({ url, pageUrl }: { readonly url: string; readonly pageUrl: string | undefined }, paths: SettingPaths): void {
   process.stdout.write(`platform   ${url}   (log in as ${USER.username} / ${USER.password}, and switch the relay)\n`);
   if (pageUrl !== undefined) process.stdout.write(`device     ${pageUrl}   (its status page)\n`);
-  process.stdout.write(`agent      turnstone status --run-folder ${paths.runFolder}\n\n`);
+  // As it stands, from any folder: in a checkout no turnstone is on the path, and Node is the project's own.
+  process.stdout.write(`agent      ${statusCommand(paths)}\n\n`);
 }
 
 function platformArgs(port: number): readonly string[] {
@@ -214,4 +215,16 @@ async function once(afterMs: number | undefined, signal: AbortSignal, action: ()
 /** False when the signal came first. */
 async function passed(ms: number, signal: AbortSignal): Promise<boolean> {
   return delay(ms, true, { signal }).catch(() => false);
+}
+
+function statusCommand({ runFolder }: SettingPaths): string {
+  const words = [
+    join(import.meta.dirname, 'dev.sh'),
+    'node',
+    join(import.meta.dirname, '../src/main.ts'),
+    'status',
+    '--run-folder',
+    runFolder,
+  ];
+  return words.map((word) => (/^[\w./:@-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`)).join(' ');
 }

@@ -39,6 +39,13 @@ done
 live=no
 [ -z "$root" ] && [ -d /run/systemd/system ] && live=yes
 
+# Units, guard and helper have one owner.
+if [ -e "$root/usr/lib/turnstone/manifest.json" ]; then
+  if [ "$uninstall" = yes ]; then die 'the Debian package turnstone is what is installed here; remove it: sudo apt remove turnstone'; fi
+  die 'the Debian package turnstone is installed here. As an update that can be taken back: sudo turnstone firmware install RELEASE.tar.zst;
+  instead of the package: sudo apt remove turnstone (settings and data stay), then this again'
+fi
+
 remove() {
   if [ "$live" = yes ]; then
     systemctl disable --now turnstone.service turnstone-helper.path turnstone-guard.timer 2>/dev/null || true

@@ -1,9 +1,10 @@
 /**
- * The root helper's process: started by turnstone-helper.path when the agent leaves a request, and by install.sh to adopt a release.
- * It lies in /opt/turnstone/guard with a Node of its own, outside every release, and is replaced only by install.sh.
+ * The root helper's process: started by turnstone-helper.path when the agent leaves a request, and by install.sh or the Debian package
+ * to adopt a release. It lies in /opt/turnstone/guard with a Node of its own, and is replaced only by install.sh or the package.
  *
  *   root-helper.mjs request                            does the one request that lies there (swap, reboot)
  *   root-helper.mjs adopt FOLDER [--allow-downgrade]   installs the release unpacked in FOLDER; prints the version that is current then
+ *   root-helper.mjs place FOLDER [--allow-downgrade]   makes the release of the Debian package in FOLDER one of this machine's; prints as adopt
  *   root-helper.mjs check-key FILE                     whether FILE can be a trusted key
  *
  * TURNSTONE_ROOT names another file system root, for tests and for images that are prepared on another machine.
@@ -15,6 +16,7 @@ import { promisify } from 'node:util';
 import { messageOf } from '../src/errors/agent-error.ts';
 import { adoptRelease } from '../src/firmware/adopt-release.ts';
 import { releasePaths } from '../src/firmware/guard-state.ts';
+import { placePackage } from '../src/firmware/place-package.ts';
 import { readTrustedKey } from '../src/firmware/release-folder.ts';
 import { answerRequest, type ReleaseSwapDeps } from '../src/firmware/release-swap.ts';
 import { updateFiles } from '../src/firmware/update-files.ts';
@@ -54,11 +56,12 @@ process.umask(0o022);
 try {
   if (command === 'request') await answerRequest({ ...deps, paths: { ...deps.paths, firmware: enterFolder(deps.paths.firmware) } }, never);
   else if (command === 'check-key' && folder !== undefined) await readTrustedKey(updateFiles(systemFiles), folder);
-  else if (command === 'adopt' && folder !== undefined) {
-    const { installed, current } = await adoptRelease(deps, folder, { allowDowngrade: options.includes('--allow-downgrade') }, never);
+  else if ((command === 'adopt' || command === 'place') && folder !== undefined) {
+    const install = command === 'adopt' ? adoptRelease : placePackage;
+    const { installed, current } = await install(deps, folder, { allowDowngrade: options.includes('--allow-downgrade') }, never);
     if (installed !== current) log.warn({ installed, current }, 'the newer release stays the current one');
     console.log(current);
-  } else throw new Error('usage: root-helper.mjs request | adopt FOLDER [--allow-downgrade] | check-key FILE');
+  } else throw new Error('usage: root-helper.mjs request | adopt|place FOLDER [--allow-downgrade] | check-key FILE');
 } catch (error) {
   log.error({}, messageOf(error));
   if (command === 'request') await new Promise((resolve) => setTimeout(resolve, PAUSE_AFTER_FAULT_MS));

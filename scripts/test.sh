@@ -12,7 +12,7 @@ failed=0
 skipped=0
 
 "$dev" true || exit 1
-./scripts/ensure-chromium.sh
+./scripts/ensure-test-tools.sh
 mkdir -p build
 
 check() { # NAME CMD…: one check counts as one test

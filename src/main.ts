@@ -7,8 +7,6 @@
 
 import { once } from 'node:events';
 import { flushCompileCache } from 'node:module';
-import { createInterface } from 'node:readline';
-import { Writable } from 'node:stream';
 import type { Edge, Output } from './cli/edge.ts';
 import { EXIT } from './cli/exit-code.ts';
 import { runCommandLine } from './command-line/program.ts';
@@ -26,9 +24,13 @@ let redact = (text: string): string => text;
 const edge: Edge = {
   stdout: outputOf(process.stdout),
   stderr: outputOf(process.stderr),
+  stdin: process.stdin,
   environment: systemEnvironment(),
   signal: stopping.signal,
-  isInteractive: process.stdin.isTTY === true && process.stderr.isTTY === true,
+  // Looking at stdin opens it.
+  get isInteractive() {
+    return process.stdin.isTTY === true && process.stderr.isTTY === true;
+  },
   ask,
   onReload: (listener) => {
     process.on('SIGHUP', listener);
@@ -80,6 +82,7 @@ function outputOf(stream: NodeJS.WriteStream): Output {
 
 /** Questions go to stderr, so that answers on stdout can be piped. */
 async function ask(question: string, options: { readonly hidden?: boolean } = {}): Promise<string> {
+  const [{ createInterface }, { Writable }] = [process.getBuiltinModule('node:readline'), process.getBuiltinModule('node:stream')];
   process.stderr.write(question);
   const mute = new Writable({ write: (_chunk, _encoding, done) => done() });
   const output = options.hidden === true ? mute : process.stderr;

@@ -51,10 +51,10 @@ export class DemoProcess {
 
   /** Starts `turnstone ARGS…`; what it prints goes to `<folder>/<name>.log`. */
   static start(name: string, args: readonly string[], options: DemoProcessOptions): DemoProcess {
-    const child = spawn(process.execPath, [MAIN, ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
+    // Ctrl-C in a terminal reaches the demo alone, which stops them in order; over the channel they notice when it is killed.
+    const child = spawn(process.execPath, [MAIN, ...args], { stdio: ['ignore', 'pipe', 'pipe', 'ipc'], detached: true });
     const log = createWriteStream(join(options.folder, `${name}.log`), { flags: 'a' });
-    child.stdout.pipe(log, { end: false });
-    child.stderr.pipe(log, { end: false });
+    for (const stream of [child.stdout, child.stderr]) stream?.pipe(log, { end: false });
     // Whatever ends the demo, nothing of it stays behind.
     process.once('exit', () => child.kill('SIGKILL'));
     return new DemoProcess(name, child, options);

@@ -11,6 +11,7 @@ import { openReportClient } from './analytics-access.ts';
 import type { AuditCall } from './commands/report.ts';
 import { CommandError, EXIT } from './exit-code.ts';
 import { type Printer, printable } from './printer.ts';
+import { checkRange } from './range-words.ts';
 
 const DAY_MS = 86_400_000;
 /** Reading a long ledger, or putting a day back. */
@@ -28,6 +29,7 @@ export async function audit(call: AuditCall): Promise<void> {
 }
 
 async function auditResult({ args, flags, edge, settings, agent }: AuditCall): Promise<AuditResult> {
+  checkRange(flags);
   const asked = await agent();
   const nowMs = await agentWallMs(asked);
   const { rangeStartTs = nowMs - DAY_MS, rangeEndTs = nowMs } = parseRange(flags, nowMs);
@@ -93,5 +95,5 @@ function sum(numbers: readonly number[]): number {
 }
 
 function hourText({ hourMs }: AuditLine): string {
-  return new Date(hourMs).toISOString().replace(':00:00.000Z', 'h');
+  return new Date(hourMs).toISOString().replace(':00:00.000Z', 'Z');
 }

@@ -1,30 +1,63 @@
 /** Every fault of a configuration at once, each with its line, column and a hint. */
 import { configHash } from '../config/changes/config-diff.ts';
-import { faultLine } from '../config/fields/config-fault.ts';
+import { type ConfigFault, faultLine } from '../config/fields/config-fault.ts';
 import { conversionSteps } from '../config/keys/conversion-steps.ts';
 import { devicePolls } from '../config/keys/device-polls.ts';
 import { type ReadConfig, readConfig } from '../config/read-config.ts';
 import type { AgentConfig } from '../config/schema/agent-config.ts';
+import { AgentError } from '../errors/agent-error.ts';
 import { given } from '../host/given.ts';
 import type { CheckConfigCall } from './commands/run.ts';
 import { EXIT } from './exit-code.ts';
 import type { Style } from './printer.ts';
 
-export async function checkConfig({ args: { file }, flags, edge, print }: CheckConfigCall): Promise<void> {
-  const { config, faults, warnings } = await readConfig(file, { environment: edge.environment });
+export async function checkConfig(call: CheckConfigCall): Promise<void> {
+  const { args, edge, print } = call;
+  for (const file of args.file) {
+    await checkOne(call, file).catch((error: unknown) => {
+      // A fleet's other files are looked at all the same.
+      if (args.file.length === 1 || !(error instanceof AgentError)) throw error;
+      edge.stderr.write(`turnstone: ${error.message}\n`);
+      print.exitCode = EXIT.badConfig;
+    });
+  }
+}
+
+async function checkOne({ flags, edge, print }: CheckConfigCall, file: string): Promise<void> {
+  const isElsewhere = flags.forElsewhere === true;
+  const found = await readConfig(file, { environment: edge.environment });
+  const { faults, warnings, onGateway } = isElsewhere ? withoutGateway(found) : { ...found, onGateway: undefined };
+  const config = found.config ?? (isElsewhere ? found.meanwhile : undefined);
+  const ok = faults.length === 0;
   const conversions = flags.explain === true ? { conversions: config?.sensors.flatMap(conversionSteps) ?? [] } : {};
-  const hash = config === undefined ? {} : { hash: configHash(config) };
+  // It is made of what named files bring, too.
+  const hash = found.config === undefined ? {} : { hash: configHash(found.config) };
   const items = config === undefined ? {} : { sensors: config.sensors.length, actuators: config.actuators.length };
   const counts = Object.entries(items).map(([name, amount]) => count(amount, name.slice(0, -1)));
   const devices = config === undefined || config.devices.length === 0 ? undefined : pollsOf(config);
-  print.result({ file, ok: config !== undefined, ...hash, ...items, ...given({ devices }), faults, warnings, ...conversions }, () =>
+  print.result({ file, ok, ...hash, ...items, ...given({ devices }), faults, warnings, ...given({ onGateway }), ...conversions }, () =>
     [
       ...(conversions.conversions ?? []).map((line) => `${line}\n`),
       ...(devices === undefined ? [] : [pollsText(devices)]),
-      verdictText(file, { faults, warnings, counts }, print.style),
+      ...(onGateway ?? []).map((fault) => `gateway ${faultLine(file, fault)}\n`),
+      verdictText(file, { faults, warnings, counts: [...counts, ...gatewayCount(onGateway ?? [])] }, print.style),
     ].join(''),
   );
-  if (config === undefined) print.exitCode = EXIT.badConfig;
+  if (!ok) print.exitCode = EXIT.badConfig;
+}
+
+/** Faults and warnings of the text, and apart from them what only the gateway can answer. */
+function withoutGateway({ faults, warnings }: ReadConfig) {
+  const isOnGateway = ({ mayPass, onGateway }: ConfigFault): boolean => mayPass === true || onGateway === true;
+  return {
+    faults: faults.filter((fault) => !isOnGateway(fault)),
+    warnings: warnings.filter((warning) => !isOnGateway(warning)),
+    onGateway: [...faults, ...warnings].filter(isOnGateway),
+  };
+}
+
+function gatewayCount({ length }: readonly ConfigFault[]): readonly string[] {
+  return length === 0 ? [] : [`${count(length, 'thing')} to be checked on the gateway`];
 }
 
 interface DevicesAndPolls {

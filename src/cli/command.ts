@@ -14,6 +14,8 @@ import type { Settings } from './settings-keys.ts';
 /** An option or argument; `T` is what the code gets. Without `value` an option is a switch. */
 export interface Parameter<T = unknown> {
   readonly says: string;
+  /** Its letter: `f` is `-f`. */
+  readonly short?: string;
   /** As help writes it: `<file>`. */
   readonly value?: string;
   readonly parse?: (text: string) => unknown;
@@ -22,6 +24,8 @@ export interface Parameter<T = unknown> {
   /** `--no-name`: true unless it is said. */
   readonly isNegation?: boolean;
   readonly isRepeatable?: boolean;
+  /** Takes all words that follow. */
+  readonly isVariadic?: boolean;
   readonly isRequired?: boolean;
   readonly isHidden?: boolean;
 }
@@ -91,8 +95,14 @@ export function negation(says: string): Parameter<boolean> {
 
 export function argument(says: string, more?: { readonly byDefault: string }): Parameter<string>;
 export function argument<T>(says: string, more: { readonly parse: (text: string) => T; readonly byDefault?: T }): Parameter<T>;
+export function argument<C extends string>(says: string, more: { readonly choices: readonly C[] }): Parameter<C>;
 export function argument(says: string, more: Partial<Parameter> = {}): Parameter {
   return { says, ...more };
+}
+
+/** One file or several. */
+export function files(says: string, byDefault: string): Parameter<readonly string[]> {
+  return { says, isVariadic: true, byDefault: [byDefault] };
 }
 
 /** An option with a value. */
@@ -108,8 +118,10 @@ export function valued(value: string, says: string, more: Partial<Parameter> = {
   return { value, says, ...more };
 }
 
-export function choice<C extends string>(value: string, says: string, choices: readonly C[], byDefault: C): Parameter<C> {
-  return { value, says, choices, byDefault };
+export function choice<C extends string>(value: string, says: string, choices: readonly C[], byDefault: C): Parameter<C>;
+export function choice<C extends string>(value: string, says: string, choices: readonly C[]): Parameter<C | undefined>;
+export function choice<C extends string>(value: string, says: string, choices: readonly C[], byDefault?: C): Parameter {
+  return given({ value, says, choices, byDefault });
 }
 
 /** May be given any number of times. */
@@ -140,4 +152,15 @@ export function duration(says: string, minMs: number): (text: string) => number 
     const ms = parseDuration(text);
     return ms !== undefined && ms >= minMs ? ms : undefined;
   });
+}
+
+/** An address of the web, as it was typed. */
+export const webAddress = taking('an address such as https://iot.example.org, without user and password', (text) => {
+  const { protocol, hostname, username, password } = new URL(text);
+  return (protocol === 'https:' || protocol === 'http:') && hostname !== '' && username + password === '' ? text : undefined;
+});
+
+/** `name=value`, as it was typed. */
+export function assignment(says: string): (text: string) => string {
+  return taking(says, (text) => (/^[^=]+=./.test(text) ? text : undefined));
 }

@@ -109,7 +109,7 @@ function json(value: JsonValue): string {
   return `${stringifyJson(value)}\n`;
 }
 
-/** `20261121-1134`, UTC. */
+/** `20261121-1134Z`. */
 function stamp(ms: number): string {
-  return new Date(ms).toISOString().replace(/[-:]/g, '').replace('T', '-').slice(0, 13);
+  return new Date(ms).toISOString().replace(/[-:]/g, '').replace('T', '-').slice(0, 13).concat('Z');
 }

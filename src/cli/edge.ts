@@ -14,6 +14,8 @@ export interface Output {
 export interface Edge {
   readonly stdout: Output;
   readonly stderr: Output;
+  /** Whatever is piped in. */
+  readonly stdin: AsyncIterable<Uint8Array>;
   readonly environment: Environment;
   /** Aborts at Ctrl-C and SIGTERM. */
   readonly signal: AbortSignal;

@@ -33,10 +33,15 @@ interface CommandErrorOptions {
 export class CommandError extends Error {
   override readonly name = 'CommandError';
   readonly exitCode: ExitCode;
+  /** The message without its next step, which is `hint`. */
+  readonly says: string;
+  readonly hint: string | undefined;
 
   constructor(message: string, { exitCode = EXIT.failure, nextStep, cause }: CommandErrorOptions = {}) {
     super(nextStep === undefined || message === '' ? message : `${message}; ${nextStep}`, given({ cause }));
     this.exitCode = exitCode;
+    this.says = message;
+    this.hint = nextStep;
   }
 }
 

@@ -111,7 +111,7 @@ function statusText(status: UpdaterStatus, print: Printer): string {
 
 function historyText(history: readonly HistoryEntry[], print: Printer): string {
   if (history.length === 0) return 'no update yet\n';
-  return print.table(history.map((entry) => [new Date(entry.endedAtMs).toISOString().slice(0, 16).replace('T', ' '), entryText(entry)]));
+  return print.table(history.map((entry) => [new Date(entry.endedAtMs).toISOString().slice(0, 16).concat('Z'), entryText(entry)]));
 }
 
 function entryText({ title, version, from, outcome, reason }: HistoryEntry): string {

@@ -15,6 +15,7 @@ import type { Call } from './command.ts';
 import type { DrainCall, EntriesCall, ExportCall, ListCall, RejectedCall, VerifyCall } from './commands/outbox.ts';
 import { CommandError, EXIT } from './exit-code.ts';
 import { type Printer, printable, withBar } from './printer.ts';
+import { checkRange } from './range-words.ts';
 import { csvLine, shortAge, valueText } from './value-text.ts';
 
 const HOURS_A_DAY = 24;
@@ -99,6 +100,7 @@ async function entries(
   { agent, flags, edge }: EntriesCall,
   onEntries: (entries: readonly ResolvedEntry[]) => void | Promise<void>,
 ): Promise<void> {
+  checkRange(flags);
   const asked = await agent();
   await asked.subscribe('outboxEntries', await queryOf(flags, asked), onEntries, edge.signal);
 }

@@ -4,16 +4,23 @@ import { join } from 'node:path';
 import type { Agent } from '../agent/agent.ts';
 import { peekFolders } from '../config/peek-config.ts';
 import { loadConfigToRun } from '../config/read-config.ts';
+import { messageOf } from '../errors/agent-error.ts';
 import { startCompanion } from '../host/companion-process.ts';
 import { makeFolder } from '../host/durable-file.ts';
+import { systemFiles } from '../host/files.ts';
 import { actAsOwnerOf } from '../host/folder-owner.ts';
 import { given } from '../host/given.ts';
 import { stringifyJson } from '../host/json.ts';
 import type { TelemetryEntry } from '../outbox/outbox.ts';
 import type { RunCall } from './commands/run.ts';
 import type { Edge } from './edge.ts';
+import { CommandError } from './exit-code.ts';
+import { finishRestore, isRestoreUnfinished } from './restore-plan.ts';
+import { expectSimulatedDevice, isRealFromNowOn } from './simulated-run.ts';
 
 export async function run({ flags, edge }: RunCall): Promise<void> {
+  await finishCutRestore(flags.config);
+  if (flags.simulate === true) await expectNoRealDevice(flags, edge);
   const board = flags.simulate === true ? await startBoard(flags.config, edge) : undefined;
   try {
     await runAgent(flags, edge, board === undefined ? {} : { boardSocket: board.socket });
@@ -26,6 +33,8 @@ async function runAgent(flags: RunCall['flags'], edge: Edge, board: { readonly b
   const [{ Agent }, { thisMachine }] = await Promise.all([import('../agent/agent.ts'), import('../agent/machine.ts')]);
   const { stateFolder, runFolder } = await peekFolders(flags.config, edge.environment);
   await actAsOwnerOf(stateFolder, [runFolder]);
+  // A disk that does not answer holds no start up.
+  if (flags.simulate !== true) void isRealFromNowOn(stateFolder, systemFiles);
   let agent: Agent | undefined;
   let isAsked = false;
   // Before the start: systemd may ask for a reload as soon as it is told that the agent is ready, and an unheard SIGHUP ends a process.
@@ -47,6 +56,20 @@ async function runAgent(flags: RunCall['flags'], edge: Edge, board: { readonly b
   if (isAsked) void agent.reload();
   await agent.stopped;
   stopListening();
+}
+
+/** A gateway that is half the old one and half the new is none. @throws CommandError where this user cannot finish it. */
+async function finishCutRestore(configFile: string): Promise<void> {
+  if (!(await isRestoreUnfinished(configFile, systemFiles))) return;
+  await finishRestore(configFile, systemFiles).catch((cause: unknown) => {
+    throw new CommandError(`a restore was cut off here: ${messageOf(cause)}`, { cause, nextStep: 'sudo turnstone restore --finish' });
+  });
+}
+
+async function expectNoRealDevice({ config: file, sendSimulated }: RunCall['flags'], edge: Edge): Promise<void> {
+  const { config } = await loadConfigToRun(file, { environment: edge.environment });
+  const warn = (text: string): void => edge.stderr.write(`turnstone: ${text}`);
+  await expectSimulatedDevice(config, systemFiles, { isMeant: sendSimulated === true, warn });
 }
 
 /** Writes down every entry whose append has resolved, one JSON line each: what a test, or the demo, holds against the platform. */

@@ -93,18 +93,18 @@ async function fill({ path, mapping, field, key, others }: Source, environment: 
     const what = `a file with the ${field}`;
     if (content === undefined && key !== `${field}File`) return missingCredential(at, place, file);
     if (content === undefined) return { path: at, problem: 'no such file:', expected: what, mayPass: true };
-    if (!isUtf8(content)) return { path: at, problem: 'bytes that are no UTF-8 in', expected: 'a file in UTF-8' };
+    if (!isUtf8(content)) return { path: at, problem: 'bytes that are no UTF-8 in', expected: 'a file in UTF-8', onGateway: true };
     const value = content
       .toString('utf8')
       .replace(/^\ufeff/, '')
       .replace(/\r?\n$/, '');
-    if (value === '') return { path: at, problem: 'empty file:', expected: what };
+    if (value === '') return { path: at, problem: 'empty file:', expected: what, onGateway: true };
     mapping[field] = value;
     return undefined;
   } catch (error) {
     const isForbidden = error instanceof AgentError && systemCode(error.cause) === 'EACCES';
     const expected = `a file with the ${field} that this user may read`;
-    return { path: at, problem: `${messageOf(error)}:`, expected, ...(isForbidden ? {} : { mayPass: true }) };
+    return { path: at, problem: `${messageOf(error)}:`, expected, ...(isForbidden ? { onGateway: true } : { mayPass: true }) };
   }
 }
 
@@ -162,7 +162,7 @@ function substituteText(text: string, path: ConfigPath, context: Substitution): 
       const known = Object.keys(context.environment);
       const hint = didYouMeanWhenTold(name, known, 'set it in the unit (Environment=, EnvironmentFile=) or use a file');
       const value = VARIABLE.test(name) ? name : '';
-      noteFault(context, { path, problem: 'environment variable not set:', value, expected: 'its value', ...hint });
+      noteFault(context, { path, problem: 'environment variable not set:', value, expected: 'its value', onGateway: true, ...hint });
       return written;
     }
     context.substituted += found.length;

@@ -94,7 +94,8 @@ function isWhole(deps: ReleaseSwapDeps, version: string): Promise<boolean> {
   );
 }
 
-async function expectReadsState(deps: ReleaseSwapDeps, manifest: ReleaseManifest, current: string, allowed: boolean): Promise<void> {
+/** @throws AgentError `firmware/refuses-state` (drop), unless it is `allowed`. */
+export async function expectReadsState(deps: ReleaseSwapDeps, manifest: ReleaseManifest, current: string, allowed: boolean): Promise<void> {
   const unreadable = unreadableFormats(manifest, await installedManifest(deps, current));
   if (unreadable.length === 0) return;
   const what = `release ${manifest.release} cannot read the state: ${unreadable.join(', ')}`;

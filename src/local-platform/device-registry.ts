@@ -87,6 +87,9 @@ export interface DeviceProfile extends AssignedPackages {
   readonly provisionType: ProvisionType;
   readonly provisionDeviceKey?: string;
   readonly provisionDeviceSecret?: string;
+  readonly version?: number;
+  /** Members that this platform only keeps: description, dashboard, rule chain, and the rest of the profile's data. */
+  readonly more?: JsonObject;
 }
 
 type Lookup = ReadonlyMap<string, PlatformDevice>;

@@ -83,6 +83,11 @@ export class RequestFault extends Error {
   }
 }
 
+/** @throws RequestFault (409) when somebody else has changed the item since it was read. */
+export function checkVersion(given: JsonValue | undefined, held: number): void {
+  if (typeof given === 'number' && given !== held) throw new RequestFault('The entity was already changed by someone else', 409, 35);
+}
+
 export function missingBody(): RequestFault {
   return new RequestFault('Required request body is missing');
 }

@@ -22,7 +22,9 @@ import { People } from './people.ts';
 import { PlatformState } from './platform-state.ts';
 import { claimRoutes, provisionRoutes } from './provision-routes.ts';
 import { ExecutionPool, RateLimit } from './rate-limit.ts';
-import { restDeviceRoutes, restProfileRoutes } from './rest-devices.ts';
+import { restDeviceRoutes } from './rest-devices.ts';
+import { restLibraryRoutes } from './rest-library.ts';
+import { restProfileRoutes } from './rest-profiles.ts';
 import { restRpcRoutes } from './rest-rpc.ts';
 import { restTelemetryRoutes } from './rest-telemetry.ts';
 import { RpcBroker } from './rpc-broker.ts';
@@ -92,6 +94,7 @@ export class LocalPlatform {
         ...otaRoutes(this),
         ...restDeviceRoutes(this),
         ...restProfileRoutes(this),
+        ...restLibraryRoutes(this),
         ...restTelemetryRoutes(this),
         ...analyticsRoutes(this),
         ...restRpcRoutes(this),

@@ -9,6 +9,7 @@ import { LineReader } from '../host/line-reader.ts';
 import { BUILT_IN_VIEWS, type SavedView } from './analytics-report.ts';
 import { AttributeStore, isScope, type Scope } from './attribute-store.ts';
 import { DeviceRegistry, KeptTable, type PlatformDevice } from './device-registry.ts';
+import type { LibraryItem } from './library-item.ts';
 import type { OtaPackage } from './ota-packages.ts';
 import type { TimedValues } from './payload.ts';
 import type { PersistentRpc } from './rpc-broker.ts';
@@ -113,6 +114,9 @@ export class PlatformState {
   readonly rpcs: KeptTable<PersistentRpc>;
   /** By id in lower case. */
   readonly views: KeptTable<SavedView>;
+  readonly dashboards: KeptTable<LibraryItem>;
+  readonly customers: KeptTable<LibraryItem>;
+  readonly calculatedFields: KeptTable<LibraryItem>;
   readonly attributes = new AttributeStore();
   readonly telemetry: TelemetryStore;
   readonly #clock: Clock;
@@ -126,6 +130,9 @@ export class PlatformState {
     this.registry = new DeviceRegistry(record);
     this.packages = new KeptTable('package', ({ id }) => id, record);
     this.rpcs = new KeptTable('rpc', ({ rpcId }) => rpcId, record);
+    this.dashboards = new KeptTable('dashboard', ({ id }) => id, record);
+    this.customers = new KeptTable('customer', ({ id }) => id, record);
+    this.calculatedFields = new KeptTable('calculatedField', ({ id }) => id, record);
     this.views = new KeptTable('view', ({ id }) => id.toLowerCase(), record, BUILT_IN_VIEWS);
   }
 
@@ -176,7 +183,8 @@ export class PlatformState {
 
   #replay(record: JsonObject): void {
     const { devices, profiles } = this.registry;
-    for (const table of [devices, profiles, this.packages, this.rpcs, this.views]) table.replay(record);
+    const { packages, rpcs, views, dashboards, customers, calculatedFields } = this;
+    for (const table of [devices, profiles, packages, rpcs, views, dashboards, customers, calculatedFields]) table.replay(record);
     // Written above, in these very forms.
     const { t, d, s, k } = record as { readonly t: string; readonly d: string; readonly s: string; readonly k: string[] };
     const { id, ts, v, at } = record as { readonly id: string; readonly ts: number; readonly v: Values; readonly at: number };

@@ -25,6 +25,8 @@ export interface Exchange {
   readonly body?: string | Uint8Array;
   /** Content type of the body, which the answer is asked to have, too. */
   readonly contentType: string;
+  /** Headers beside those, and in their place. */
+  readonly headers?: Readonly<Record<string, string>>;
   /** For everything, from the connection to the last byte of the answer; a long answer earns itself more, up to five minutes. */
   readonly deadlineMs: number;
   /** The answer's body is cut after this many bytes. */
@@ -100,6 +102,7 @@ export async function openExchange(request: Exchange, deps: ExchangeDeps, signal
       headers: {
         accept: request.contentType,
         ...(request.body === undefined ? {} : { 'content-type': request.contentType }),
+        ...request.headers,
       },
       body: request.body ?? null,
       headersTimeout: request.deadlineMs + PARSER_MARGIN_MS,

@@ -21,6 +21,12 @@ const SET_ASIDE = [
 /** Does nothing where nothing is to be set aside; may be cut short at any step, and is then done by the next. @throws what the disk says. */
 export async function setFormerQueueAside({ stateFolder, files, store, log }: FormerQueueDeps): Promise<void> {
   if (!store.setsQueueAside) return;
+  await moveAside({ stateFolder, files, log });
+  await store.queueIsAside();
+}
+
+/** Moves what belongs to the device of before out of the way; goes on where it was cut short, as long as nothing new has taken a name. @throws what the disk says. */
+export async function moveAside({ stateFolder, files, log }: Pick<FormerQueueDeps, 'stateFolder' | 'files' | 'log'>): Promise<void> {
   for (const [name, formerName] of SET_ASIDE) {
     const [folder, former] = [join(stateFolder, name), join(stateFolder, formerName)];
     // When it is not there it was renamed before: nobody makes it anew until the mark is removed.
@@ -30,5 +36,4 @@ export async function setFormerQueueAside({ stateFolder, files, store, log }: Fo
     await files.syncFolder(stateFolder);
     log.warn({ folder: former }, 'what waited for delivery as another device is set aside');
   }
-  await store.queueIsAside();
 }

@@ -34,7 +34,7 @@ export async function packIdentity(
  * Makes this board the device of an exported identity, with a higher generation, by which the old board notices. A queue that was measured as
  * another device is set aside.
  * @throws AgentError `provisioning/has-credentials` (drop) when this board has an identity of its own and `replace` is not set,
- * `provisioning/not-an-identity` (drop), `provisioning/wrong-passphrase` (drop), `host/write-failed` (retry).
+ * `provisioning/not-an-archive` (drop), `provisioning/not-an-identity` (drop), `provisioning/wrong-passphrase` (drop), `host/write-failed` (retry).
  */
 export async function unpackIdentity(
   { store, board }: Pick<MoveDeps, 'store' | 'board'>,
@@ -70,7 +70,7 @@ export async function takeIdentity(
 }
 
 /** True when they have a token in common, as when a board imports its own export. */
-function isSameDevice(one: CredentialsRecord, other: CredentialsRecord): boolean {
+export function isSameDevice(one: CredentialsRecord, other: CredentialsRecord): boolean {
   const known = tokensOf(one);
   return tokensOf(other).some((token) => known.includes(token));
 }

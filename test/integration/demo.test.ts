@@ -1,7 +1,8 @@
 /** The README's first command, as a newcomer runs it, and what it must say when readings are lost on the way. */
-import { spawn } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { describe, it } from 'vitest';
 import { messageOf } from '../../src/errors/agent-error.ts';
 import { AGENT_PROGRAM } from '../support/agent-program.ts';
@@ -89,6 +90,29 @@ describe.concurrent('./scripts/demo.sh', () => {
     expect(verdict.missing).toBeGreaterThan(0);
     expect(err).toContain('is not at the platform');
     expect(exitCode).toBe(1);
+  });
+});
+
+describe('what the demo prints', () => {
+  it('can be pasted as it stands, in any folder', { timeout: WITHIN_MS }, async ({ expect }) => {
+    const child = spawn(DEMO, ['--port', '0', '--for', '60s'], {
+      stdio: ['ignore', 'pipe', 'ignore'],
+      env: { ...process.env, TURNSTONE_DEMO_PROGRAM: AGENT_PROGRAM },
+    });
+    const ended = new Promise((resolve) => child.once('close', resolve));
+    let out = '';
+    await new Promise<void>((resolve) => {
+      child.stdout.on('data', (piece: Buffer) => {
+        out += piece.toString();
+        if (/^agent .*\n/m.test(out)) resolve();
+      });
+      child.once('close', () => resolve());
+    });
+    const command = /^agent +(.*)$/m.exec(out)?.[1] ?? '';
+    const outcome = await promisify(execFile)('sh', ['-c', command], { cwd: '/' }).catch((error: unknown) => error);
+    child.kill('SIGTERM');
+    await ended;
+    expect(outcome).toMatchObject({ stdout: expect.stringMatching(/room|sensor/i) });
   });
 });
 

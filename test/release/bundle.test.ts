@@ -196,31 +196,6 @@ describe('the Debian package', () => {
     const [one, other] = await Promise.all([first, again].map(async (built) => readFile(await debOf(built))));
     expect(other?.equals(one ?? Buffer.alloc(0))).toBe(true);
   });
-
-  it('installs its release by the same helper, never backwards, and leaves data when it is removed', async () => {
-    const machine = await InstalledGateway.make();
-    try {
-      await mkdir(machine.path('var/tmp'), { recursive: true });
-      const deb = await debOf(first);
-      await run('dpkg-deb', ['--extract', deb, machine.root]);
-      await run('dpkg-deb', ['--control', deb, machine.path('control')]);
-      const script = (name: string, word: string) => run(machine.path('control', name), [word], { env: machine.environment });
-      await script('postinst', 'configure');
-      expect(await machine.turnstone('--version')).toBe(`${first.release}\n`);
-      await machine.install(folderOf(next));
-      await script('postinst', 'configure');
-      expect(await machine.current()).toBe(NEXT);
-      await script('prerm', 'upgrade');
-      expect(await machine.current()).toBe(NEXT);
-      await script('prerm', 'remove');
-      expect(await readdir(machine.path('opt'))).toEqual([]);
-      expect(await readdir(machine.path('var/lib'))).toContain('turnstone');
-      await script('postrm', 'purge');
-      expect(await readdir(machine.path('var/lib'))).toEqual([]);
-    } finally {
-      await machine.remove();
-    }
-  }, 60_000);
 });
 
 describe('uninstalling', () => {

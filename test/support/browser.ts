@@ -9,7 +9,7 @@ const CHROMIUM = ['/usr/bin/chromium-headless-shell', '/usr/bin/chromium'].find(
 
 /** Why page tests cannot run here; undefined when they can. */
 export function missingBrowser(): string | undefined {
-  return CHROMIUM === undefined ? 'no chromium: scripts/ensure-chromium.sh installs it, as root' : undefined;
+  return CHROMIUM === undefined ? 'no chromium: scripts/ensure-test-tools.sh installs it, as root' : undefined;
 }
 
 /** For a suite's name, so that a run that leaves it out says why. */

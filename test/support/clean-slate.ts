@@ -3,7 +3,8 @@
  * another state than it found: globals, environment, folder, mask, listeners, or anything that would still keep the process alive.
  */
 import { afterAll, beforeAll, expect } from 'vitest';
-// It puts a registry on globalThis; commands load it in the midst of a test.
+// One opens the standard streams, the other puts a registry on globalThis; commands load them in the midst of a test.
+import 'commander';
 import 'zod';
 
 /** Objects watched for replaced members: a clock or a die that a test has put in place of the real one, for instance. */

@@ -16,6 +16,8 @@ export interface FakeEdgeOptions {
   readonly environment?: Readonly<Record<string, string>>;
   /** Answers to questions, in order; with any the edge is interactive. */
   readonly answers?: readonly string[];
+  /** Piped in, piece by piece. */
+  readonly input?: readonly string[];
 }
 
 export function fakeEdge(options: FakeEdgeOptions = {}): FakeEdge {
@@ -35,6 +37,7 @@ export function fakeEdge(options: FakeEdgeOptions = {}): FakeEdge {
   return {
     stdout: output('out'),
     stderr: output('err'),
+    stdin: piped(options.input ?? []),
     environment,
     signal: stopping.signal,
     isInteractive: options.answers !== undefined,
@@ -49,4 +52,8 @@ export function fakeEdge(options: FakeEdgeOptions = {}): FakeEdge {
     asked,
     stop: () => stopping.abort(),
   };
+}
+
+async function* piped(pieces: readonly string[]): AsyncGenerator<Uint8Array> {
+  for (const piece of pieces) yield Buffer.from(piece);
 }

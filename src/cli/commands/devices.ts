@@ -1,5 +1,5 @@
 /** Commands for attached devices: which there are and how each does, and what is done for one of them. */
-import { argument, type Call, command, duration, negation, toggle, valued } from '../command.ts';
+import { argument, type Call, command, duration, negation, taking, toggle, valued } from '../command.ts';
 
 const DEVICE = { name: argument('its name, its slot in the configuration, or a beginning of one of them') };
 const JSON_OPTIONS = { json: toggle('print it as JSON') };
@@ -18,10 +18,11 @@ const ROTATE_OPTIONS = {
 };
 const REMOVE_OPTIONS = { yes: toggle('without asking') };
 const MOVE_ARGUMENTS = { name: argument('of the device that goes, as for show', { byDefault: '' }) };
+const slot = taking('a slot has 1 to 64 letters, digits, - and _', (text) => /^[A-Za-z0-9_-]{1,64}$/.exec(text)?.[0]);
 const MOVE_OPTIONS = {
   to: valued('<file>', 'here it goes: write its identity to the file, and stop sending as it'),
   from: valued('<file>', 'here it comes: read its identity from the file'),
-  slot: valued('<name>', 'the slot that it comes into'),
+  slot: valued('<name>', 'the slot that it comes into', { parse: slot }),
   passphraseFile: valued('<file>', 'the passphrase of the file, from a file'),
   replace: toggle('give up the device that is in the slot'),
 };

@@ -1,24 +1,24 @@
 /** A first configuration that passes check-config, and a look at what hangs on a bus or port. */
 
 import { DEFAULT_CONFIG_FILE } from '../../config/fields/default-places.ts';
-import { argument, type Call, choice, command, duration, negation, taking, toggle, valued, wholeNumber } from '../command.ts';
+import { argument, type Call, choice, command, duration, negation, taking, toggle, valued, webAddress, wholeNumber } from '../command.ts';
 
 const PAGES = ['off', 'loopback', 'lan'] as const;
 
+const variable = taking('a variable has letters, digits and _', (text) => /^[A-Za-z_][A-Za-z0-9_]{0,127}$/.exec(text)?.[0]);
+
 const INIT_OPTIONS = {
   yes: toggle('ask nothing: flags and defaults decide'),
-  url: valued('<url>', 'address of the platform'),
+  url: valued('<url>', 'address of the platform', { parse: webAddress }),
   accessTokenFile: valued('<file>', 'the device’s access token, in a file'),
-  accessTokenEnv: valued('<name>', 'the device’s access token, in an environment variable of the service'),
+  accessTokenEnv: valued('<name>', 'the device’s access token, in an environment variable of the service', { parse: variable }),
   provisionKeyFile: valued('<file>', 'the device profile’s provision key, in a file'),
   provisionSecretFile: valued('<file>', 'the device profile’s provision secret, in a file'),
   name: valued('<template>', 'device name for provisioning, from {serial}, {mac}, {machineId}, {hostname}'),
   caFile: valued('<file>', 'certificate authority of the platform'),
   stateFolder: valued('<folder>', 'where everything that must survive is kept'),
   runFolder: valued('<folder>', 'where control sockets are'),
-  page: valued('<where>', 'status page: off, loopback or lan; lan needs a PIN', {
-    parse: taking(`one of ${PAGES.join(', ')}`, (text) => PAGES.find((page) => page === text)),
-  }),
+  page: choice('<where>', 'status page: off, loopback or lan; lan needs a PIN', PAGES),
   pinFile: valued('<file>', 'the status page’s PIN, in a file'),
   simulate: valued('<socket>', 'look at a simulated board, and use it'),
   scan: negation('do not look at the buses'),
@@ -71,7 +71,7 @@ const baudRates = severalOf('such as 9600,19200', (part) => (/^\d{3,6}$/.test(pa
 const parities = severalOf(`of ${PARITIES.join(', ')}`, (part) => PARITIES.filter((one) => one === part));
 
 const SCAN_ARGUMENTS = {
-  bus: argument(BUSES.join(', '), { parse: taking(`one of ${BUSES.join(', ')}`, (text) => BUSES.find((bus) => bus === text)) }),
+  bus: argument(BUSES.join(', '), { choices: BUSES }),
 };
 const SCAN_OPTIONS = {
   bus: valued('<number>', 'only this I2C bus', { parse: wholeNumber('the N of /dev/i2c-N', 0, 999) }),

@@ -1,12 +1,13 @@
 /** `turnstone outbox`: what waits for the platform, how long it can go on waiting, and what the platform did not take. */
 import { type Call, choice, command, duration, list, toggle, valued, wholeNumber } from '../command.ts';
+import { instant, lengthWords } from '../range-words.ts';
 
 const JSON_OPTIONS = { json: toggle('print as JSON') };
 const ENTRY_OPTIONS = {
   key: list('<key>', 'only this key (repeatable)'),
-  from: valued('<time>', 'beginning of the range: ISO time, date or milliseconds'),
-  to: valued('<time>', 'end of the range'),
-  last: valued('<duration>', 'the range up to now'),
+  from: valued('<time>', 'beginning of the range: ISO time, date or milliseconds', { parse: instant }),
+  to: valued('<time>', 'end of the range', { parse: instant }),
+  last: valued('<duration>', 'the range up to now', { parse: lengthWords }),
   all: toggle('also what was delivered and is still kept'),
 };
 const LIST_OPTIONS = {

@@ -1,7 +1,7 @@
 /** Stand-ins for benches, demos and tests, until Ctrl-C: a small local platform, and a simulated board. */
 
 import { windowsOf } from '../../local-platform/rate-limit.ts';
-import { type Call, command, list, taking, toggle, valued, wholeNumber } from '../command.ts';
+import { assignment, type Call, command, list, taking, toggle, valued, wholeNumber } from '../command.ts';
 
 const port = wholeNumber('a port is a whole number from 0 to 65535', 0, 65_535);
 const milliseconds = wholeNumber('milliseconds are a whole number above 0', 1);
@@ -25,7 +25,7 @@ const PLATFORM_OPTIONS = {
   reportThreads: valued('<number>', 'reports that run at a time (SIMPLE_API_RATE_LIMITER_THREAD_POOL_SIZE; default: 4)', { parse: count }),
   reportQueue: valued('<number>', 'reports that may wait (SIMPLE_API_RATE_LIMITER_QUEUE_CAPACITY; default: 10)', { parse: count }),
   data: valued('<folder>', 'keep everything in this folder; without it, in memory'),
-  device: list('<name=token>', 'make a device with this access token (repeatable)'),
+  device: list('<name=token>', 'make a device with this access token (repeatable)', assignment('write name=token')),
   json: toggle('print the addresses as one line of JSON'),
 };
 export type PlatformCall = Call<typeof PLATFORM_OPTIONS>;

@@ -2,6 +2,7 @@
 import {
   AGENT_OPTIONS,
   argument,
+  assignment,
   type Call,
   choice,
   command,
@@ -11,7 +12,9 @@ import {
   toggle,
   type Values,
   valued,
+  webAddress,
 } from '../command.ts';
+import { instant, lengthWords } from '../range-words.ts';
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
@@ -22,18 +25,18 @@ export const VIEW = {
 };
 export const ANALYTICS_OPTIONS = {
   config: valued('<file>', 'configuration with an analytics section'),
-  url: valued('<address>', 'the analytics service, in place of analytics.url'),
-  authUrl: valued('<address>', 'the platform to log in at, in place of analytics.authUrl'),
+  url: valued('<address>', 'the analytics service, in place of analytics.url', { parse: webAddress }),
+  authUrl: valued('<address>', 'the platform to log in at, in place of analytics.authUrl', { parse: webAddress }),
   basePath: valued('<path>', 'path of its API, in place of analytics.basePath'),
   user: valued('<name>', 'who logs in, in place of analytics.user'),
   passwordFile: valued('<file>', `the password, from a file; otherwise $${PASSWORD_VARIABLE}, the configuration, or a prompt`),
 };
 export type AnalyticsFlags = Values<typeof ANALYTICS_OPTIONS>;
 export const RANGE_OPTIONS = {
-  from: valued('<time>', 'beginning of the range'),
-  to: valued('<time>', 'end of the range'),
-  last: valued('<duration>', 'the range up to now'),
-  filter: list('<name=a,b>', 'values of one of the filters of the view (repeatable)'),
+  from: valued('<time>', 'beginning of the range', { parse: instant }),
+  to: valued('<time>', 'end of the range', { parse: instant }),
+  last: valued('<duration>', 'the range up to now', { parse: lengthWords }),
+  filter: list('<name=a,b>', 'values of one of the filters of the view (repeatable)', assignment('write name=value[,value…]')),
 };
 
 export const REPORT_FORMATS = ['table', 'csv', 'json'] as const;
@@ -70,7 +73,7 @@ const AUDIT_OPTIONS = {
   device: valued('<name>', 'this device, where the view shows several (default: as the agent knows it)'),
   timeColumn: valued('<label>', 'column of the times'),
   deviceColumn: valued('<label>', 'column of the devices'),
-  column: list('<key=label>', 'column of a key, where it is not called after it (repeatable)'),
+  column: list('<key=label>', 'column of a key, where it is not called after it (repeatable)', assignment('write key=label')),
   resend: toggle('put what is missing, and still kept, back into the backlog'),
   all: toggle('print every key and hour, not only those with faults'),
   json: toggle('print the result as JSON'),

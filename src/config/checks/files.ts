@@ -22,7 +22,7 @@ export async function checkFiles(schema: z.core.$ZodType, tree: unknown): Promis
 export async function checkReadable(file: string, hasSecret: boolean): Promise<Finding[]> {
   if (!hasSecret || ((await stat(file)).mode & 0o004) === 0) return [];
   const expected = 'chmod 640, or the secret in a file of its own';
-  return [finding([], 'a secret stands in a file that everyone can read', expected, { value: '', warning: true })];
+  return [finding([], 'a secret stands in a file that everyone can read', expected, { value: '', warning: true, onGateway: true })];
 }
 
 async function fileFault({ path, value, meta }: Field): Promise<Finding[]> {
@@ -30,14 +30,14 @@ async function fileFault({ path, value, meta }: Field): Promise<Finding[]> {
   const isProgram = meta.exists === 'program';
   const noun = isProgram ? 'program' : 'file';
   try {
-    if (!(await stat(file)).isFile()) return [finding(path, `no ${noun}:`, `a ${noun}`)];
+    if (!(await stat(file)).isFile()) return [finding(path, `no ${noun}:`, `a ${noun}`, { onGateway: true })];
     await access(file, isProgram ? constants.X_OK : constants.R_OK);
     return [];
   } catch (error) {
     if (systemCode(error) === 'EACCES')
-      return [finding(path, 'no permission for', `a ${noun} that this user may ${isProgram ? 'run' : 'read'}`)];
+      return [finding(path, 'no permission for', `a ${noun} that this user may ${isProgram ? 'run' : 'read'}`, { onGateway: true })];
     // A certificate may lie on a disk that is mounted later; a program is installed, or it is not.
-    return [finding(path, `no such ${noun}:`, `a ${noun} that exists`, isProgram ? {} : { mayPass: true })];
+    return [finding(path, `no such ${noun}:`, `a ${noun} that exists`, isProgram ? { onGateway: true } : { mayPass: true })];
   }
 }
 
@@ -83,7 +83,7 @@ export async function checkFolders({ sections }: ConfigDraft): Promise<Finding[]
   const found = (['stateFolder', 'runFolder'] as const).map(async (name): Promise<Finding[]> => {
     const folder = sections[name];
     const expected = folder === undefined ? undefined : await whyNoFolder(folder);
-    return expected === undefined ? [] : [finding([name], 'no place for a folder:', expected)];
+    return expected === undefined ? [] : [finding([name], 'no place for a folder:', expected, { onGateway: true })];
   });
   return (await Promise.all([nestedFolders(sections), ...found])).flat();
 }

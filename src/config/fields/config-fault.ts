@@ -20,6 +20,8 @@ export interface PathFault {
   readonly value?: string;
   /** It is not in the configuration's text: a file that is not there now may be there later, with a disk that is mounted or a credential. */
   readonly mayPass?: boolean;
+  /** It may be right on the gateway, whatever this machine says: a variable of its service, a program, a folder. */
+  readonly onGateway?: boolean;
 }
 
 export interface ConfigFault {
@@ -35,6 +37,7 @@ export interface ConfigFault {
   readonly expected: string;
   readonly hint?: string;
   readonly mayPass?: boolean;
+  readonly onGateway?: boolean;
 }
 
 /** Every fault of one configuration at once; the service must not start, and not be started again by itself unless all of them may pass. */

@@ -88,7 +88,7 @@ function sourceOf(document: Document.Parsed, text: string, at: (offset: number) 
       ...at(place.offset),
       path: pathText(fault.path),
       problem: fault.problem ?? (value === undefined ? 'missing' : 'wrong value'),
-      ...given({ value: value || undefined, expected: fault.expected, hint, mayPass: fault.mayPass }),
+      ...given({ value: value || undefined, expected: fault.expected, hint, mayPass: fault.mayPass, onGateway: fault.onGateway }),
     };
   };
   const place = (fault: PathFault): Place => at(nodes.find(fault).offset);

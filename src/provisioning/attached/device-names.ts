@@ -93,11 +93,6 @@ export class DeviceNames {
     return [...new Set(this.#kept.slots.values())];
   }
 
-  /** Ids of all devices that were ever known. */
-  get all(): readonly string[] {
-    return [...new Set([...this.present, ...this.#kept.devices.keys()])];
-  }
-
   /** Slots in which the device is. */
   slotsOf(id: string): readonly string[] {
     return [...this.#kept.slots].filter(([, own]) => own === id).map(([slot]) => slot);

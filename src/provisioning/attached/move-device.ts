@@ -67,7 +67,7 @@ export async function leaveDevice({ names, devices, log }: MoveDeviceDeps, id: s
 /**
  * Makes what is in a slot the device of a file, with a higher generation than it had.
  * @throws AgentError `provisioning/has-credentials` (drop) when the slot has a device of its own and `replace` is not set,
- * `provisioning/token-configured` (drop), `provisioning/not-an-identity` (drop), `provisioning/wrong-passphrase` (drop), `host/write-failed` (retry).
+ * `provisioning/token-configured` (drop), `provisioning/not-an-archive` (drop), `provisioning/not-an-identity` (drop), `provisioning/wrong-passphrase` (drop), `host/write-failed` (retry).
  */
 export async function takeDevice(
   deps: MoveDeviceDeps,

@@ -50,8 +50,11 @@ async function quarrels({ text, isGood, at, canStart = false }: OneConfiguration
   const codes = [checked.exitCode, ran.exitCode].filter((code) => code !== EXIT.badConfig);
   if (codes.length > 0) return [`check-config ends with ${checked.exitCode}, run with ${ran.exitCode}: ${ran.err}`];
   // A file that cannot even be read has no places.
-  if (checked.out === '')
-    return checked.err === ran.err && checked.err.includes('no configuration') ? [] : [`${checked.err} is not ${ran.err}`];
+  if (checked.out === '') {
+    const { code, message } = (JSON.parse(checked.err) as { readonly error: Readonly<Record<'code' | 'message', string>> }).error;
+    const isSame = ran.err === `turnstone: ${message} (${code})\n` && message.includes('no configuration');
+    return isSame ? [] : [`${checked.err} is not ${ran.err}`];
+  }
   const { faults } = JSON.parse(checked.out) as { readonly faults: readonly ConfigFault[] };
   const told = faults.map((fault) => faultLine(file, fault));
   const lines = text.toString().split('\n');

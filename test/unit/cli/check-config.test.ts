@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { EXIT } from '../../../src/cli/exit-code.ts';
 import { runCommandLine } from '../../../src/command-line/program.ts';
 import { fakeEdge } from '../../support/fake-edge.ts';
@@ -149,7 +149,62 @@ describe('turnstone check-config', () => {
     expect(await check('/nonexistent.yaml')).toEqual({
       exitCode: EXIT.badConfig,
       out: '',
-      err: 'turnstone: there is no configuration /nonexistent.yaml\n',
+      err: 'turnstone: there is no configuration /nonexistent.yaml (config/unreadable)\n',
     });
+  });
+});
+
+describe('check-config --for-elsewhere', () => {
+  const THERE = [
+    'version: 1',
+    'platform: { url: "https://example.org", accessToken: "$' + '{A_TOKEN_OF_NO_TEST}", caFile: /nowhere/ca.pem }',
+    'provisioning: { deviceKeyFile: /nowhere/key, deviceSecretCredential: turnstone_of_no_test }',
+    'sensors:',
+    '  - { name: own, kind: command, program: /nowhere/program, key: own }',
+    '',
+  ].join('\n');
+
+  async function fleet(texts: Readonly<Record<string, string>>): Promise<readonly string[]> {
+    const folder = await mkdtemp(join(tmpdir(), 'turnstone-fleet-'));
+    onTestFinished(() => rm(folder, { recursive: true, force: true }));
+    for (const [name, text] of Object.entries(texts)) await writeFile(join(folder, name), text);
+    return Object.keys(texts).map((name) => join(folder, name));
+  }
+
+  it('lists what only the gateway can answer, and finds no fault in it', async () => {
+    const [file = ''] = await fleet({ 'there.yaml': THERE });
+    expect((await check(file)).exitCode).toBe(EXIT.badConfig);
+    const { exitCode, out, err } = await check('--for-elsewhere', file);
+    expect([exitCode, err]).toEqual([EXIT.ok, '']);
+    const listed = out.split('\n').filter((line) => line.startsWith('gateway '));
+    for (const part of ['A_TOKEN_OF_NO_TEST', '/nowhere/ca.pem', '/nowhere/key', 'turnstone_of_no_test', '/nowhere/program'])
+      expect(listed.filter((line) => line.includes(part))).toHaveLength(1);
+    expect(out).toContain(`${file}: good, 5 things to be checked on the gateway`);
+    expect(out).not.toMatch(/^(fault|warning)/m);
+  });
+
+  it('finds every other fault as before, and says so as JSON too', async () => {
+    const [file = ''] = await fleet({ 'there.yaml': `${THERE}  - { name: tank, kind: bme280, perod: 5s }\n` });
+    const { exitCode, out } = await check('--for-elsewhere', '--json', file);
+    expect(exitCode).toBe(EXIT.badConfig);
+    const { ok, faults, onGateway } = JSON.parse(out) as {
+      ok: boolean;
+      faults: readonly { path: string }[];
+      onGateway: readonly unknown[];
+    };
+    expect([ok, faults.map(({ path: at }) => at)]).toEqual([false, expect.arrayContaining(['sensors[1].perod'])]);
+    expect(faults.every(({ path: at }) => at.startsWith('sensors[1]'))).toBe(true);
+    expect(onGateway).toHaveLength(5);
+  });
+
+  it('looks at every file of a fleet, and ends as the worst of them', async () => {
+    const good = 'version: 1\nplatform: { url: "https://example.org", accessTokenFile: /nowhere/token }\n';
+    const files = await fleet({ 'a.yaml': good, 'b.yaml': 'version: 1\nplatfrm: {}\n', 'c.yaml': THERE });
+    const [a, b, c] = files;
+    const { exitCode, out, err } = await check('--for-elsewhere', ...files, '/nowhere/d.yaml');
+    expect(exitCode).toBe(EXIT.badConfig);
+    expect(out).toMatch(new RegExp(`${a}: good[^]*${b}: \\d faults?[^]*${c}: good`));
+    expect(err).toBe('turnstone: there is no configuration /nowhere/d.yaml\n');
+    expect((await check('--for-elsewhere', String(a), String(c))).exitCode).toBe(EXIT.ok);
   });
 });

@@ -2,7 +2,9 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { EXIT } from '../../../src/cli/exit-code.ts';
-import { commandNames, programFor, runCommandLine } from '../../../src/command-line/program.ts';
+import { programFor } from '../../../src/command-line/commander-program.ts';
+import { OVERVIEW } from '../../../src/command-line/overview.ts';
+import { commandNames, runCommandLine } from '../../../src/command-line/program.ts';
 import { fakeEdge } from '../../support/fake-edge.ts';
 
 async function run(words: readonly string[], edge = fakeEdge()) {
@@ -36,10 +38,59 @@ describe('the command line', () => {
     expect(program.commands[0]?.description()).not.toBe('');
   });
 
+  it.each(Object.entries(OVERVIEW))('has in its overview the declaration of %s', async (name, { says, isHidden = false, load }) => {
+    const declared = await load();
+    expect({ name, says, isHidden }).toEqual({ name: declared.name, says: declared.says, isHidden: declared.isHidden ?? false });
+  });
+
+  it('loads no command and no parser for its overview', () => {
+    const folder = join(import.meta.dirname, '../../../src');
+    const seen = new Set<string>();
+    const look = (file: string): void => {
+      if (seen.has(file)) return;
+      seen.add(file);
+      for (const [, path = ''] of readFileSync(file, 'utf8').matchAll(/^(?:import|export) (?!type)[^;]*from '([^']+)'/gm))
+        if (path.startsWith('.')) look(join(file, '..', path));
+        else seen.add(path);
+    };
+    look(join(folder, 'main.ts'));
+    const inside = [...seen].map((file) => file.replace(`${folder}/`, '')).sort();
+    expect(inside).toEqual([
+      'cli/exit-code.ts',
+      'command-line/error-report.ts',
+      'command-line/overview.ts',
+      'command-line/program.ts',
+      'errors/agent-error.ts',
+      'host/environment.ts',
+      'host/given.ts',
+      'host/version.ts',
+      'main.ts',
+      'node:events',
+      'node:fs',
+      'node:module',
+    ]);
+  });
+
+  it('folds its overview to the terminal', async () => {
+    const { out } = await run(['--help'], fakeEdge({ isTerminal: true, columns: 80 }));
+    const [above = ''] = out.split('Examples:');
+    expect(Math.max(...above.split('\n').map((line) => line.length))).toBeLessThanOrEqual(80);
+    expect(above).toContain('\n  safe-states     set the safe states that are declared for a stop or a crash,');
+  });
+
+  it('shows the overview on stderr when nothing is asked for, and helps with a command by either word', async () => {
+    const overview = await run(['--help']);
+    expect(await run([])).toEqual({ exitCode: EXIT.usage, out: '', err: overview.out });
+    expect(await run(['help'])).toEqual(overview);
+    expect(await run(['help', 'outbox', 'list'])).toEqual(await run(['outbox', 'list', '--help']));
+    expect((await run(['help', 'outbux'])).err).toContain('(Did you mean outbox?)');
+  });
+
   it.each([
     [['check-confg'], "unknown command 'check-confg' (Did you mean check-config?)"],
+    [['--jsn'], "unknown option '--jsn'"],
     [['status', '--jsn'], "unknown option '--jsn' (Did you mean --json?)"],
-    [['check-config', 'a', 'b'], 'too many arguments'],
+    [['doctor', 'a', 'b'], 'too many arguments'],
   ])('tells in one line what is wrong with %j', async (words, message) => {
     const { exitCode, out, err } = await run(words);
     expect(exitCode).toBe(EXIT.usage);
@@ -62,7 +113,25 @@ describe('the command line', () => {
     const imported = readdirSync(folder).flatMap((file) =>
       [...readFileSync(join(folder, file), 'utf8').matchAll(/^import (?!type)[^;]*from '([^']+)'/gm)].map(([, path]) => path),
     );
-    const light = ['../command.ts', '../../config/fields/default-places.ts', '../../host/json.ts', '../../local-platform/rate-limit.ts'];
+    const light = [
+      '../command.ts',
+      '../../config/fields/default-places.ts',
+      '../../host/json.ts',
+      '../range-words.ts',
+      '../../local-platform/rate-limit.ts',
+    ];
     expect(imported.filter((path) => !(path?.startsWith('./') || light.includes(path ?? '')))).toEqual([]);
+  });
+
+  it('tells times in UTC alone', () => {
+    const folder = join(import.meta.dirname, '../../../src/cli');
+    const texts = readdirSync(folder, { recursive: true, encoding: 'utf8' })
+      .filter((file) => file.endsWith('.ts'))
+      .map((file) => [file, readFileSync(join(folder, file), 'utf8')] as const);
+    const isLocal = /toLocale(Date|Time)|DateTimeFormat|\.get(Hours|Minutes|Date|Month|FullYear)\(|local-time/;
+    expect(texts.filter(([, text]) => isLocal.test(text)).map(([file]) => file)).toEqual([]);
+    // What is cut off of an ISO time, or replaced in it, must not be its zone.
+    const cut = texts.flatMap(([file, text]) => (text.match(/toISOString\(\)[^;]*;/g) ?? []).map((call) => [file, call] as const));
+    expect(cut.filter(([, call]) => /slice|replace/.test(call) && !/'\.?0*Z'|'Z'/.test(call))).toEqual([]);
   });
 });

@@ -111,7 +111,10 @@ describe('turnstone sensors', () => {
     expect(JSON.parse((await run(['sensors', 'read', 'roof', '--json'])).out)).toEqual([
       { key: 'temperature', value: 21.123456789, unit: '°C' },
     ]);
-    expect(await run(['sensors', 'read', 'attic'])).toMatchObject({ exitCode: EXIT.failure, err: 'turnstone: there is no sensor attic\n' });
+    expect(await run(['sensors', 'read', 'attic'])).toMatchObject({
+      exitCode: EXIT.usage,
+      err: 'turnstone: there is no sensor attic (sensors/unknown)\n',
+    });
   });
 
   it('says which value of a reading there is none of', async () => {

@@ -32,6 +32,6 @@ it('is not begun, which is no lack of permission, and leaves nothing', async () 
   const edge = fakeEdge();
   const words = ['firmware', 'install', bundle, '--run-folder', join(folder, 'run')];
   expect(await runCommandLine(words, { edge, version: () => '1' })).toBe(1);
-  expect(edge.err()).toMatch(/there is no room for a copy of the image\n$/);
+  expect(edge.err()).toMatch(/there is no room for a copy of the image \(firmware\/no-space\)\n$/);
   expect(await readdir(inbox)).toEqual([]);
 });

@@ -171,9 +171,9 @@ describe('turnstone init', () => {
   });
 
   it('writes nothing that check-config would refuse', async () => {
-    const { exitCode, err, text } = await init(['--yes', '--url', 'iot.example.org']);
+    const { exitCode, err, text } = await init(['--yes', '--url', 'https://iot.example.org?x']);
     expect({ exitCode, text }).toEqual({ exitCode: EXIT.badConfig, text: '' });
-    expect(err).toContain('platform.url: wrong value "iot.example.org"');
+    expect(err).toContain('platform.url: wrong value "https://iot.example.org?');
   });
 
   it.each([

@@ -144,6 +144,6 @@ describe('turnstone scan', () => {
   it('says in one line what it does not know', async () => {
     const { exitCode, err } = await scan('spi');
     expect(exitCode).toBe(EXIT.usage);
-    expect(err).toContain('one of i2c, serial, gpio, one-wire');
+    expect(err).toContain('Allowed choices are i2c, serial, gpio, one-wire');
   });
 });

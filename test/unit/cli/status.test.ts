@@ -157,12 +157,18 @@ describe('turnstone status', () => {
   it('says that the configuration it is to find the agent by is not there', async () => {
     const config = join(folder, 'none.yaml');
     const { exitCode, out, err } = await status(['--config', config]);
-    expect({ exitCode, out, err }).toEqual({ exitCode: EXIT.badConfig, out: '', err: `turnstone: there is no configuration ${config}\n` });
+    expect({ exitCode, out, err }).toEqual({
+      exitCode: EXIT.badConfig,
+      out: '',
+      err: `turnstone: there is no configuration ${config} (config/unreadable)\n`,
+    });
   });
 
   it('says in one line that no agent runs, and what to do', async () => {
     const { exitCode, out, err } = await status();
     expect({ exitCode, out }).toEqual({ exitCode: EXIT.notRunning, out: '' });
-    expect(err).toBe(`turnstone: no agent answers in ${folder}; start it (systemctl start turnstone), or name its --run-folder\n`);
+    expect(err).toBe(
+      `turnstone: no agent answers in ${folder}; start it (systemctl start turnstone), or name its --run-folder (control-socket/not-running)\n`,
+    );
   });
 });

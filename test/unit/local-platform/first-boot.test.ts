@@ -42,9 +42,14 @@ async function profile(platform: LocalPlatform, provisionType: string): Promise<
     '/api/deviceProfile',
     {
       name: `p-${provisionType}`,
+      type: 'DEFAULT',
+      transportType: 'DEFAULT',
       provisionType,
       provisionDeviceKey: 'key',
-      profileData: { provisionConfiguration: { type: provisionType, provisionDeviceSecret: 'secret' } },
+      profileData: {
+        transportConfiguration: { type: 'DEFAULT' },
+        provisionConfiguration: { type: provisionType, provisionDeviceSecret: 'secret' },
+      },
     },
     await login(platform, 'tenant'),
   );

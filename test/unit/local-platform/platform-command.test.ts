@@ -68,7 +68,7 @@ describe('the platform command', () => {
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const { port } = server.address() as { readonly port: number };
     expect(await run('--port', String(port))).toBe(1);
-    expect(edge.err()).toMatch(/^turnstone: [^\n]*taken; choose another[^\n]*\n$/);
+    expect(edge.err()).toMatch(/^{"error":{[^\n]*taken[^\n]*choose another[^\n]*}}\n$/);
     server.close();
   });
 });

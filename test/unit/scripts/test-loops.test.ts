@@ -19,7 +19,7 @@ describe('the loops of scripts/test.sh', () => {
     checkout = await mkdtemp(join(tmpdir(), 'turnstone-loops-'));
     await mkdir(join(checkout, 'scripts'));
     await copyFile(join(ROOT, 'scripts/test.sh'), join(checkout, 'scripts/test.sh'));
-    for (const name of ['dev.sh', 'ensure-chromium.sh']) await writeFile(join(checkout, 'scripts', name), DEV, { mode: 0o755 });
+    for (const name of ['dev.sh', 'ensure-test-tools.sh']) await writeFile(join(checkout, 'scripts', name), DEV, { mode: 0o755 });
   });
   afterEach(() => rm(checkout, { recursive: true }));
 

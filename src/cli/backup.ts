@@ -1,0 +1,60 @@
+/** Writes a whole gateway to one file. */
+import { messageOf, systemCode } from '../errors/agent-error.ts';
+import { systemClock } from '../host/clock.ts';
+import { PRIVATE_MODE } from '../host/durable-file.ts';
+import { systemFiles } from '../host/files.ts';
+import { systemRandomBytes } from '../host/random.ts';
+import { agentVersion } from '../host/version.ts';
+import type { BackupCall } from './commands/backup.ts';
+import { CommandError, EXIT, usageError } from './exit-code.ts';
+import { CREDENTIALS_NAME, expectBackupPassphrase, sealGateway } from './gateway-archive.ts';
+import { type GatheredGateway, gatherGateway } from './gather-gateway.ts';
+import { writeOutput } from './output-file.ts';
+import { printable } from './printer.ts';
+import { secretFrom } from './secret-from.ts';
+
+/** More are summed up. */
+const MAX_LEFT_TOLD = 10;
+
+export async function backup(call: BackupCall): Promise<void> {
+  const { flags, args, edge, print } = call;
+  const passphrase = await secretFrom(flags.passphraseFile, 'Passphrase: ', edge);
+  expectBackupPassphrase(passphrase);
+  if (flags.passphraseFile === undefined && edge.isInteractive && (await secretFrom(undefined, 'Once more: ', edge)) !== passphrase)
+    throw usageError('the two passphrases differ');
+  const gathered = await gatherGateway(flags.config, edge.environment, systemFiles).catch(withRemedy);
+  const { configFolder, configName, files } = gathered;
+  const archive = { madeAtMs: systemClock.wallMs(), release: agentVersion(), configFolder, configName, files };
+  await writeOutput(args.file, await sealGateway(archive, passphrase, systemRandomBytes), PRIVATE_MODE);
+  print.write(`written to ${printable(args.file)}: ${contentText(gathered)}\n`);
+  print.write('whoever has it and the passphrase is this gateway\n');
+  if (!files.some(({ place, path }) => place === 'state' && path === CREDENTIALS_NAME))
+    print.write(`no identity is in it: there is none in ${printable(gathered.stateFolder)}\n`);
+  for (const path of gathered.left.slice(0, MAX_LEFT_TOLD)) print.write(`not in it: ${printable(path)}; keep it by other means\n`);
+  if (gathered.left.length > MAX_LEFT_TOLD) print.write(`not in it: ${gathered.left.length - MAX_LEFT_TOLD} more files\n`);
+  print.write('not in it: readings that wait for delivery; turnstone outbox export writes them to a file\n');
+}
+
+function contentText({ files }: GatheredGateway): string {
+  const beside = files.filter(({ place }) => place === 'configuration').length - 1;
+  const devices = files.filter(
+    ({ place, path }) => place === 'state' && path !== CREDENTIALS_NAME && path.endsWith(`/${CREDENTIALS_NAME}`),
+  ).length;
+  const parts = ['the configuration'];
+  if (beside > 0) parts.push(`${beside} ${beside === 1 ? 'file' : 'files'} beside it`);
+  if (files.some(({ place, path }) => place === 'state' && path === CREDENTIALS_NAME)) parts.push('the identity');
+  if (devices > 0) parts.push(`${devices} attached ${devices === 1 ? 'device' : 'devices'}`);
+  return parts.join(', ');
+}
+
+/** A backup that lacks what this user may not read would be found out when it is needed. */
+function withRemedy(error: unknown): never {
+  const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
+  const isForbidden = [error, cause, cause instanceof Error ? cause.cause : undefined].some((one) => systemCode(one) === 'EACCES');
+  if (!isForbidden) throw error;
+  throw new CommandError(`this user may not read all of the gateway: ${messageOf(error)}`, {
+    cause: error,
+    exitCode: EXIT.noPermission,
+    nextStep: 'sudo turnstone backup FILE',
+  });
+}

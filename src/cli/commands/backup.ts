@@ -1,0 +1,39 @@
+/** Commands that put a whole gateway into one file, and take it out again. */
+import { argument, type Call, CONFIG, command, toggle, valued } from '../command.ts';
+
+const FILE = { file: argument('') };
+const PASSPHRASE = { passphraseFile: valued('<file>', 'the passphrase, from a file') };
+const BACKUP_OPTIONS = { config: CONFIG, ...PASSPHRASE };
+const RESTORE_OPTIONS = {
+  config: CONFIG,
+  ...PASSPHRASE,
+  replace: toggle('give up the identity and the configuration that are here'),
+  finish: toggle('go on with a restore that was cut off; without FILE'),
+};
+const RESTORE_FILE = { file: argument('', { byDefault: '' }) };
+export type BackupCall = Call<typeof BACKUP_OPTIONS, typeof FILE>;
+export type RestoreCall = Call<typeof RESTORE_OPTIONS, typeof RESTORE_FILE>;
+
+export const BACKUP = command('backup', {
+  says: 'write the whole gateway to one file, under a passphrase',
+  arguments: FILE,
+  options: BACKUP_OPTIONS,
+  examples: ['backup gateway-7.backup', 'backup gateway-7.backup --passphrase-file /root/passphrase'],
+  notes: `\
+In it: the configuration with what lies beside it (models, presets, drivers, credentials, certificates), the identity, the devices that are
+attached with their tokens, settings from afar, and totals of counters. The agent may run meanwhile.
+Not in it: readings that wait for delivery (turnstone outbox export), how outputs are, and the log.`,
+  run: async (call) => (await import('../backup.ts')).backup(call),
+});
+
+export const RESTORE = command('restore', {
+  says: 'make this machine the gateway of a backup',
+  arguments: RESTORE_FILE,
+  options: RESTORE_OPTIONS,
+  examples: ['restore gateway-7.backup', 'restore gateway-7.backup --replace', 'restore --finish'],
+  notes: `\
+The agent is to be stopped (systemctl stop turnstone). The file is checked before anything is written. A power cut leaves what was, or a
+restore that is finished by the next start of the agent or by --finish; until then no agent starts.
+The board that was this gateway stands back when it returns, as after turnstone identity import.`,
+  run: async (call) => (await import('../restore.ts')).restore(call),
+});

@@ -1,0 +1,97 @@
+/**
+ * Alarm rules as the platform has them since 4.3: calculated fields of type ALARM at the profile, one for each key, as one waits for all keys it
+ * names. `<key>_alarm` is a text: "ok", "removed", or the names of the alarms that are on; `<sensor>_state` begins with "failing" where it fails.
+ */
+import { keyRulesOf, platformKeysOf, sensorKeys } from '../../config/keys/sensor-keys.ts';
+import type { AgentConfig } from '../../config/schema/agent-config.ts';
+import type { JsonObject } from '../../host/json.ts';
+
+type Severity = 'CRITICAL' | 'MAJOR' | 'MINOR' | 'WARNING';
+type Test = readonly [operation: string, value: string | number | boolean];
+
+interface Rule {
+  readonly name: string;
+  readonly key: string;
+  /** An attribute of the platform's own, in place of telemetry. */
+  readonly isAttribute?: true;
+  readonly severity: Severity;
+  /** All of these raise it. */
+  readonly raise: readonly Test[];
+  /** Any of these ends it. */
+  readonly clear: readonly Test[];
+}
+
+/** As many as one page of a person's attention takes; past it, rules are made by hand for what matters. */
+const MAX_RULES = 200;
+
+const FIXED: readonly Rule[] = [
+  {
+    name: 'Turnstone: no contact',
+    key: 'active',
+    isAttribute: true,
+    severity: 'MAJOR',
+    raise: [['EQUAL', false]],
+    clear: [['EQUAL', true]],
+  },
+  { name: 'Turnstone: update failed', key: 'fw_state', severity: 'MAJOR', raise: [['EQUAL', 'FAILED']], clear: [['NOT_EQUAL', 'FAILED']] },
+  { name: 'Turnstone: disk refuses readings', key: 'outboxFault', severity: 'CRITICAL', raise: [['EQUAL', 1]], clear: [['EQUAL', 0]] },
+  { name: 'Turnstone: alerts', key: 'alerts', severity: 'WARNING', raise: [['GREATER', 0]], clear: [['EQUAL', 0]] },
+];
+/** Updates tell of themselves under names like those of sensors. */
+const NO_SENSOR = new Set(['fw_state', 'sw_state']);
+
+/** Rules for every gateway, and for these keys of sensors and alarms. */
+export function alarmRules(keys: Iterable<string>): readonly JsonObject[] {
+  const own = [...new Set(keys)].sort().flatMap((key) => ruleFor(key) ?? []);
+  return [...FIXED, ...own].slice(0, MAX_RULES).map(ruleJson);
+}
+
+/** The keys of states and alarms that a gateway with this configuration sends of itself. */
+export function alarmKeysIn(config: AgentConfig): readonly string[] {
+  const sensors = config.sensors.filter(({ enabled, device }) => enabled && device === undefined);
+  return sensors.flatMap((sensor) => {
+    const watched = (sensorKeys(sensor) ?? []).filter((key) => (keyRulesOf(sensor, key)?.alarms ?? []).length > 0);
+    return [`${sensor.name}_state`, ...watched.flatMap((key) => platformKeysOf(sensor, key)).map((key) => `${key}_alarm`)];
+  });
+}
+
+function ruleFor(key: string): Rule | undefined {
+  if (key.endsWith('_alarm')) {
+    const [normal, removed] = [['NOT_EQUAL', 'ok'] as const, ['NOT_EQUAL', 'removed'] as const];
+    const clear = [['EQUAL', 'ok'] as const, ['EQUAL', 'removed'] as const];
+    return { name: `Alarm: ${key.slice(0, -'_alarm'.length)}`, key, severity: 'MAJOR', raise: [normal, removed], clear };
+  }
+  if (!key.endsWith('_state') || NO_SENSOR.has(key)) return undefined;
+  const name = `Sensor fails: ${key.slice(0, -'_state'.length)}`;
+  return { name, key, severity: 'MINOR', raise: [['STARTS_WITH', 'failing']], clear: [['NOT_CONTAINS', 'failing']] };
+}
+
+function ruleJson({ name, key, isAttribute, severity, raise, clear }: Rule): JsonObject {
+  const refEntityKey = isAttribute === true ? { key, type: 'ATTRIBUTE', scope: 'SERVER_SCOPE' } : { key, type: 'TS_LATEST' };
+  return {
+    ...{ type: 'ALARM', name, configurationVersion: 0, debugSettings: null },
+    configuration: {
+      type: 'ALARM',
+      arguments: { value: { refEntityKey, defaultValue: '' } },
+      createRules: { [severity]: { condition: condition('AND', raise), alarmDetails: null, dashboardId: null } },
+      clearRule: { condition: condition('OR', clear), alarmDetails: null, dashboardId: null },
+      ...{ propagate: false, propagateToOwner: false, propagateToTenant: false, propagateRelationTypes: [] },
+    },
+  };
+}
+
+function condition(operation: 'AND' | 'OR', tests: readonly Test[]): JsonObject {
+  const filter = { argument: 'value', valueType: typeOf(tests[0]?.[1]), operation, predicates: tests.map(predicate) };
+  return { type: 'SIMPLE', expression: { type: 'SIMPLE', filters: [filter], operation: 'AND' }, schedule: null };
+}
+
+function predicate([operation, value]: Test): JsonObject {
+  const type = typeOf(value);
+  const held = { staticValue: value, dynamicValueArgument: null };
+  return { type, operation, value: held, ...(type === 'STRING' && { ignoreCase: false }) };
+}
+
+function typeOf(value: unknown): 'BOOLEAN' | 'NUMERIC' | 'STRING' {
+  if (typeof value === 'boolean') return 'BOOLEAN';
+  return typeof value === 'number' ? 'NUMERIC' : 'STRING';
+}

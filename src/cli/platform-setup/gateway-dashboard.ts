@@ -1,0 +1,168 @@
+/** The gateway dashboard: health, outbox, link, firmware and outputs. Its keys are those of status.telemetryPeriod, of updates and of the identity. */
+import type { JsonObject } from '../../host/json.ts';
+import {
+  chart,
+  type DataKey,
+  DEVICES,
+  dashboard,
+  deviceTable,
+  type Place,
+  source,
+  THIS_DEVICE,
+  type Widget,
+  widget,
+} from './dashboard-parts.ts';
+
+/** Row of the six widgets for outputs. */
+const OUTPUTS_ROW = 19;
+/** The newer widgets wait this long for a reply; the older ones 500 ms, which a line by radio does not keep. */
+const RPC_TIMEOUT_MS = 5_000;
+
+const ALL: readonly DataKey[] = [
+  { key: 'active', label: 'In contact', type: 'attribute' },
+  { key: 'version', label: 'Version', type: 'attribute' },
+  { key: 'model', label: 'Board', type: 'attribute' },
+  { key: 'outboxHeldEntries', label: 'Entries that wait' },
+  { key: 'alerts', label: 'Alerts' },
+  { key: 'fw_state', label: 'Update' },
+];
+
+export function gatewayDashboard(profile: string): JsonObject {
+  return dashboard({
+    title: profile,
+    deviceType: profile,
+    all: [
+      deviceTable('gateways', 'Gateways', { row: 0, col: 0, width: 24, height: 8 }, ALL),
+      alarmTable('alarms of all', { row: 8, col: 0, width: 24, height: 7 }, DEVICES),
+    ],
+    one: [
+      card({ key: 'upToDate', label: 'Up to date (1) or not (0)' }, 'cloud_done', 0),
+      card({ key: 'outboxHeldEntries', label: 'Entries that wait' }, 'inventory_2', 4),
+      card({ key: 'alerts', label: 'Alerts' }, 'warning', 8),
+      card({ key: 'outboxRoomSeconds', label: 'Room for an outage', unit: 's' }, 'hourglass_bottom', 12),
+      card({ key: 'lockedOut', label: 'Locked out (1) or not (0)' }, 'lock', 16),
+      card({ key: 'fw_state', label: 'Update' }, 'system_update', 20),
+      chart('outbox', 'Outbox: entries', { row: 3, col: 0, width: 12, height: 5 }, [
+        { key: 'outboxHeldEntries', label: 'wait' },
+        { key: 'outboxThinnedEntriesTotal', label: 'thinned' },
+        { key: 'outboxDroppedEntriesTotal', label: 'dropped' },
+        { key: 'outboxRejectedEntriesTotal', label: 'refused by the platform' },
+        { key: 'outboxDamagedEntriesTotal', label: 'damaged' },
+      ]),
+      chart('link', 'Link: age of the last acknowledgement', { row: 3, col: 12, width: 12, height: 5 }, [
+        { key: 'uploadLastAcknowledgedAgeSeconds', label: 'age', unit: 's' },
+        { key: 'uploadFailures', label: 'failures in a row' },
+      ]),
+      chart('traffic', 'Link: bytes of today', { row: 8, col: 0, width: 12, height: 5 }, [
+        { key: 'httpSentTodayBytes', label: 'sent', unit: 'B' },
+      ]),
+      chart('memory', 'Health: memory', { row: 8, col: 12, width: 12, height: 5 }, [
+        { key: 'processResidentMemoryBytes', label: 'resident', unit: 'B' },
+        { key: 'nodejsHeapSizeUsedBytes', label: 'heap', unit: 'B' },
+      ]),
+      firmwareTable({ row: 13, col: 0, width: 12, height: 6 }),
+      alarmTable('alarms of one', { row: 13, col: 12, width: 12, height: 6 }, THIS_DEVICE),
+      ...outputs(),
+    ],
+  });
+}
+
+function card(key: DataKey, icon: string, col: number): Widget {
+  return widget(
+    `card ${key.key}`,
+    { row: 0, col, width: 4, height: 3 },
+    {
+      ...{ type: 'latest', fqn: 'cards.value_card', title: key.label },
+      settings: { layout: 'vertical', showLabel: true, showIcon: true, icon, showDate: true, autoScale: true },
+      more: {
+        showTitle: false,
+        datasources: [source(THIS_DEVICE, [key])],
+        ...(key.unit !== undefined && { units: key.unit }),
+        decimals: 0,
+      },
+    },
+  );
+}
+
+function firmwareTable(place: Place): Widget {
+  const keys: readonly DataKey[] = [
+    { key: 'current_fw_version', label: 'Runs' },
+    { key: 'target_fw_version', label: 'Is to run' },
+    { key: 'fw_state', label: 'State' },
+    { key: 'fw_error', label: 'Error' },
+  ];
+  return widget('firmware', place, {
+    ...{ type: 'timeseries', fqn: 'cards.timeseries_table', title: 'Firmware' },
+    settings: { showTimestamp: true, displayPagination: true, defaultPageSize: 10, hideEmptyLines: true },
+    more: { datasources: [source(THIS_DEVICE, keys)], useDashboardTimewindow: false, displayTimewindow: true, timewindow: MONTH },
+  });
+}
+
+const MONTH: JsonObject = {
+  ...{ displayValue: '', selectedTab: 0, hideAggregation: false, hideAggInterval: false, hideTimezone: false },
+  realtime: { realtimeType: 0, interval: 1_000, timewindowMs: 2_592_000_000, quickInterval: 'CURRENT_DAY' },
+  aggregation: { type: 'NONE', limit: 200 },
+};
+
+function alarmTable(name: string, place: Place, entityAliasId: string): Widget {
+  const columns = [
+    ['createdTime', 'Since'],
+    ['originator', 'Device'],
+    ['type', 'Alarm'],
+    ['severity', 'Severity'],
+    ['status', 'Status'],
+  ] as const;
+  const keys = columns.map(([key, label]) => ({ name: key, type: 'alarm', label, color: '#0072b2', settings: {}, _hash: key.length / 32 }));
+  return widget(name, place, {
+    ...{ type: 'alarm', fqn: 'alarm_widgets.alarms_table', title: 'Alarms' },
+    settings: {
+      ...{ alarmsTitle: 'Alarms', enableSelection: true, enableSearch: true, enableFilter: true, enableSelectColumnDisplay: true },
+      ...{ displayDetails: true, displayActivity: true, allowAcknowledgment: true, allowClear: true, allowAssign: true },
+      ...{ displayPagination: true, defaultPageSize: 10, defaultSortOrder: '-createdTime', enableStickyAction: false },
+    },
+    more: {
+      alarmSource: { type: 'entity', name: 'alarms', entityAliasId, filterId: null, dataKeys: keys },
+      ...{ timewindow: MONTH, useDashboardTimewindow: false, displayTimewindow: true, alarmsPollingInterval: 5 },
+      alarmFilterConfig: { statusList: ['ACTIVE'], severityList: [], typeList: [], searchPropagatedAlarms: true },
+    },
+  });
+}
+
+/** One of each of the platform's six ways to command an output; where there are several outputs, each copy gets its own methods in its settings. */
+function outputs(): readonly Widget[] {
+  const timeout = { requestTimeout: RPC_TIMEOUT_MS };
+  const onOff = { ...timeout, initialValue: false, retrieveValueMethod: 'rpc', getValueMethod: 'getValue', setValueMethod: 'setValue' };
+  const asItIs = { parseValueFunction: 'return data ? true : false;', convertValueFunction: 'return value;' };
+  return [
+    output('switch', 'control_widgets.switch_control', 0, { ...onOff, ...asItIs, showOnOffLabels: true, title: 'Output' }),
+    output('number', 'control_widgets.knob_control', 4, { ...timeout, minValue: 0, maxValue: 100, title: 'Output, a number' }),
+    output('single switch', 'single_switch', 8, { label: 'Output' }),
+    output('lamp', 'control_widgets.led_indicator', 12, {
+      ...{ ...timeout, initialValue: false, title: 'Output is on', ledColor: '#4caf50', performCheckStatus: true },
+      ...{ checkStatusMethod: 'checkStatus', retrieveValueMethod: 'attribute', valueAttribute: 'value' },
+      parseValueFunction: asItIs.parseValueFunction,
+    }),
+    output('pins', 'gpio_widgets.basic_gpio_control', 16, {
+      ...{ ...timeout, switchPanelBackgroundColor: '#b71c1c', parseGpioStatusFunction: 'return body[pin] === true;' },
+      gpioStatusRequest: { method: 'getGpioStatus', paramsBody: '{}' },
+      gpioStatusChangeRequest: { method: 'setGpioStatus', paramsBody: '{\n   "pin": "{$pin}",\n   "enabled": "{$enabled}"\n}' },
+      gpioList: [{ pin: 7, label: 'Pin 7', row: 0, col: 0, _uniqueKey: 0 }],
+    }),
+    // Both ways, so that a refusal is seen.
+    output('button', 'control_widgets.rpcbutton', 20, {
+      ...{ ...timeout, oneWayElseTwoWay: false, buttonText: 'Off', methodName: 'setValue', methodParams: 'false' },
+      ...{ showError: true, title: 'Output off', styleButton: { isRaised: true, isPrimary: false } },
+    }),
+  ];
+}
+
+function output(name: string, fqn: string, col: number, settings: JsonObject): Widget {
+  return widget(
+    `output ${name}`,
+    { row: OUTPUTS_ROW, col, width: 4, height: 4 },
+    {
+      ...{ type: 'rpc', fqn, title: `Output: ${name}`, settings },
+      more: { showTitle: fqn.startsWith('gpio'), targetDevice: { type: 'entity', entityAliasId: THIS_DEVICE } },
+    },
+  );
+}

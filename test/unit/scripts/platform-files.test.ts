@@ -1,0 +1,98 @@
+/** config/thingsboard is what platform-setup makes, holds no secret, and can be imported. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { PLATFORM_FOLDER, platformFiles } from '../../../scripts/platform-files.ts';
+import { alarmRules } from '../../../src/cli/platform-setup/alarm-rules.ts';
+
+interface Dashboard {
+  readonly configuration: {
+    readonly widgets: Readonly<Record<string, WidgetJson>>;
+    readonly states: Readonly<
+      Record<string, { readonly layouts: { readonly main: { readonly widgets: Readonly<Record<string, Place>> } } }>
+    >;
+    readonly entityAliases: Readonly<
+      Record<string, { readonly filter: { readonly type: string; readonly deviceTypes?: readonly string[] } }>
+    >;
+  };
+}
+interface Place {
+  readonly sizeX: number;
+  readonly sizeY: number;
+  readonly row: number;
+  readonly col: number;
+}
+interface WidgetJson {
+  readonly id: string;
+  readonly type: string;
+  readonly typeFullFqn: string;
+  readonly config: { readonly targetDevice?: { readonly entityAliasId: string }; readonly settings: Readonly<Record<string, unknown>> };
+}
+
+const files = platformFiles();
+const readJson = <T>(name: string): T => JSON.parse(readFileSync(join(PLATFORM_FOLDER, name), 'utf8')) as T;
+
+it('is the same as its sources say: npm run platform:files writes it', () => {
+  const there = readdirSync(PLATFORM_FOLDER).map((name) => [name, readFileSync(join(PLATFORM_FOLDER, name), 'utf8')] as const);
+  expect(new Map(there)).toEqual(new Map([...files].sort(([a], [b]) => (a < b ? -1 : 1))));
+});
+
+it('has a profile without key and secret, which no device can use before a person has made them', () => {
+  expect(readJson('device-profile.json')).toMatchObject({
+    ...{ provisionType: 'DISABLED', provisionDeviceKey: null, transportType: 'DEFAULT', type: 'DEFAULT' },
+    profileData: { transportConfiguration: { type: 'DEFAULT' }, provisionConfiguration: { provisionDeviceSecret: null } },
+  });
+});
+
+describe.each(['gateway-dashboard.json', 'sensor-dashboard.json'])('%s', (name) => {
+  const { widgets, states, entityAliases } = readJson<Dashboard>(name).configuration;
+  const layouts = Object.values(states).map(({ layouts: { main } }) => main.widgets);
+
+  it('fits any gateway of the profile: by the type of the device alone', () => {
+    const filters = Object.values(entityAliases).map(({ filter }) => filter);
+    expect(filters.map(({ type }) => type)).toEqual(['deviceType', 'stateEntity']);
+    expect(filters[0]?.deviceTypes).toEqual(['Turnstone gateway']);
+    const used = [...JSON.stringify(widgets).matchAll(/"entityAliasId":"([^"]+)"/g)].map(([, id]) => id);
+    expect([...new Set(used)].sort()).toEqual(Object.keys(entityAliases).sort());
+  });
+
+  it('places each of its widgets once, inside of the grid, and none upon another', () => {
+    expect(layouts.flatMap((places) => Object.keys(places)).sort()).toEqual(Object.keys(widgets).sort());
+    for (const places of layouts) {
+      const cells = Object.values(places).flatMap(({ row, col, sizeX, sizeY }) =>
+        Array.from({ length: sizeX * sizeY }, (_, at) => `${row + Math.floor(at / sizeX)}/${col + (at % sizeX)}`),
+      );
+      expect(new Set(cells).size).toBe(cells.length);
+      expect(Math.max(...Object.values(places).map(({ col, sizeX }) => col + sizeX))).toBeLessThanOrEqual(24);
+    }
+  });
+});
+
+it('commands outputs by six widgets, with the methods that the agent answers', () => {
+  const { widgets } = readJson<Dashboard>('gateway-dashboard.json').configuration;
+  const outputs = Object.values(widgets).filter(({ type }) => type === 'rpc');
+  const told = readFileSync(join(PLATFORM_FOLDER, '../../src/rpc/WIDGETS.md'), 'utf8');
+  const methods = [...JSON.stringify(outputs).matchAll(/"(?:[a-zA-Z]*[mM]ethod|methodName)":"([a-z][A-Za-z]+)"/g)].map(
+    ([, method]) => method,
+  );
+  expect(outputs.length).toBe(6);
+  expect(new Set(outputs.map(({ typeFullFqn }) => typeFullFqn)).size).toBe(6);
+  const named = methods.filter((method) => method !== 'rpc' && method !== 'attribute');
+  expect([...new Set(named)].sort()).toEqual(['checkStatus', 'getGpioStatus', 'getValue', 'setGpioStatus', 'setValue']);
+  for (const method of named) expect(told).toContain(`\`${method}\``);
+});
+
+it('has a rule that ends for each that begins, with one key each', () => {
+  for (const rule of alarmRules(['temperature_alarm', 'roof_state', 'temperature', 'fw_state'])) {
+    const { arguments: keys, createRules, clearRule } = rule.configuration as Record<string, Record<string, unknown>>;
+    expect([Object.keys(keys ?? {}), Object.keys(createRules ?? {}).length, clearRule?.condition !== undefined]).toEqual([
+      ['value'],
+      1,
+      true,
+    ]);
+  }
+  expect(alarmRules(['temperature_alarm', 'roof_state', 'temperature', 'fw_state']).map(({ name }) => name)).toEqual([
+    ...alarmRules([]).map(({ name }) => name),
+    ...['Sensor fails: roof', 'Alarm: temperature'],
+  ]);
+});
