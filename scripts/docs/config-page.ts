@@ -30,7 +30,6 @@ export function configPage(): ReferencePage {
   const sections = Object.keys(configShape);
   const single = sections.flatMap((name) => all.filter(({ path }) => path === name && !hasBelow(all, name)));
   const text = page('Configuration reference', [
-    SAYS,
     `${AMOUNTS} ${SECRETS}`,
     'One without a default is off when it is not given. The file `config/turnstone.example.yaml` shows all of them in place.',
     part('At the top of the file', rowTable(single)),

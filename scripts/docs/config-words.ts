@@ -2,7 +2,7 @@
 export const CONFIG_WORDS: Readonly<Record<string, string>> = {
   version: 'version of the format of this file',
   'platform.url': 'scheme, host and port of the platform; `http://` sends the access token unencrypted',
-  'platform.accessToken': 'access token of this device; without it the agent provisions itself',
+  'platform.accessToken': 'access token of this device; without it the agent provisions itself, and needs `provisioning:`',
   'platform.accessTokenCredential': 'systemd credential with the token: a file in `/etc/turnstone/credentials`',
   'platform.caFile': 'authorities that are trusted beside the public ones, also for a firmware file',
   'platform.clientCertificateFile': 'certificate by which the agent shows who it is, with its chain',
@@ -10,7 +10,7 @@ export const CONFIG_WORDS: Readonly<Record<string, string>> = {
   'platform.proxy': 'HTTP proxy, with user and password where it asks for them',
   'platform.codec': '`cbor` where the platform’s transport speaks it',
   'platform.connectTimeout': 'time for a connection, with TLS',
-  'platform.requestTimeout': 'time for an answer, but of a poll',
+  'platform.requestTimeout': 'how long an answer may take, except that of a poll',
   'provisioning.deviceName':
     'name of the device on the platform; `{serial}`, `{mac}`, `{machineId}` and `{hostname}` are what this board is; of a choice, the first that it has',
   'provisioning.deviceKey': 'provisioning key of the device profile',
@@ -19,9 +19,10 @@ export const CONFIG_WORDS: Readonly<Record<string, string>> = {
   'hardware.board': '`simulated`: a board process on `boardSocket` instead of this machine',
   'hardware.boardSocket': 'socket of the simulated board',
   'hardware.gpio':
-    'way to the GPIO lines; `auto`: sysfs where it can be written, else the character device, which also carries every line with bias, debounce or edges',
+    'way to the GPIO lines; `auto` uses sysfs where it can be written. Lines with bias, debounce or edges always use the character device',
   'devices[].name': 'name of the slot, for `device:` in a sensor or actuator',
-  'devices[].deviceName': 'name of the device on the platform; of a choice such as `{serialNumber|name}`, the first that it has',
+  'devices[].deviceName':
+    'name of the device on the platform; of a choice such as `{serialNumber|name}`, the first that it has. By default `{gateway} {serialNumber}`, or `{gateway} {name}` without a serial number',
   'devices[].serialNumber.sensor': 'sensor that reads it; default: the only sensor of this device',
   'devices[].serialNumber.key': 'its key as local rules see it: after `prefix` and `rename`, also with `report: false`',
   'devices[].serialNumber.pattern': 'pattern that the whole value matches; it is read twice alike before a device is made',
@@ -76,7 +77,7 @@ export const CONFIG_WORDS: Readonly<Record<string, string>> = {
   'analytics.user': 'user of the analytics service',
   'analytics.requestTimeout': 'time for a report',
   'rules[].name': 'name by which logs and alarms call the rule',
-  'rules[].when.time': 'hours of the day, local time, over midnight too; while the clock is not trusted as if a sensor were lost',
+  'rules[].when.time': 'hours of the day, local time, over midnight too; a clock that is not trusted counts as a lost sensor',
   'rules[].when.dates': 'days of each year, both included',
   'rules[].set': 'what the rule sets',
   'rules[].otherwise':
@@ -84,7 +85,7 @@ export const CONFIG_WORDS: Readonly<Record<string, string>> = {
   'rules[].protect': '`true`: the rule comes before operators, whose commands against it are refused; needs `sensorLost`',
   'rules[].sensorLost': 'value while the sensor is lost: three values that were due did not come; without it the rule says nothing then',
   'rules[].lostAfter':
-    'time without a value after which the sensor is lost, instead of three values; for one that reports by event, which is lost when it fails otherwise',
+    'time without a value after which the sensor is lost, instead of three values. A sensor that reports by event needs it: otherwise it is lost only when it fails',
   'outbox.maxAge':
     'age at which a reading is given up, in time that the gateway ran since; time switched off does not count, as no clock can vouch for it',
   'outbox.minFree':
@@ -99,7 +100,7 @@ export const CONFIG_WORDS: Readonly<Record<string, string>> = {
   'rpc.methods.KEY.command.idempotent': '`true`: running it twice does no harm',
   'rpc.methods.KEY.command.json': '`true`: its output is JSON, and alone the reply',
   'rpc.lockout':
-    'what locks the machine; then nothing remote moves anything, and an update that was offered waits, downloaded and verified',
+    'what locks the machine; then nothing is switched on from afar or by a rule, off passes, and an update that was offered waits, downloaded and verified',
   'rpc.lockout.file': 'the machine is locked while this file exists; in a folder that a power cut leaves as it is',
   'rpc.lockout.line': 'the machine is locked while this GPIO line is active: a key switch',
   'firmware.enabled': '`false`: no offer is taken',
@@ -129,7 +130,8 @@ export const CONFIG_WORDS: Readonly<Record<string, string>> = {
   'analytics.password': 'password of that user',
   'analytics.tokenIn': 'where the token is sent',
   'analytics.caFile': 'authorities that are trusted beside the public ones',
-  'rules[].when.for': 'how long it must hold, without three values in a row that do not come; for several conditions together',
+  'rules[].when.for':
+    'how long it must hold; three values in a row that do not come begin it anew. Of several conditions it counts for all together',
   'shutdown.drain': 'time that a stop may take to make readings durable and send them',
   'devices[].label': 'name of it for people',
   'devices[].serialNumber': 'serial number that is read from the thing itself: a swapped one is another device, and a moved one the same',
@@ -143,6 +145,9 @@ export const CONFIG_WORDS: Readonly<Record<string, string>> = {
   'platform.resendWindow':
     'what the platform acknowledged in this time before its restart is sent once more, as it may be lost; `0s`: never',
   'platform.dailyBudget': 'bytes sent in a day; beyond them history waits, alarms never do',
+  stateFolder:
+    'outbox, credentials, journal: everything that must survive; updates over the platform and remote reboots work only with the default',
+  rules: 'a reload takes them up. A rule whose actuator changes at the same time waits for the restart; until then the old rule goes on',
 };
 
 /** Words for the other places of a secret. */

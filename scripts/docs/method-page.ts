@@ -6,7 +6,8 @@ import type { Effect } from '../../src/rpc/same-command.ts';
 import type { ReferencePage } from './kind-pages.ts';
 import { block, code, page, part, plain, table } from './markdown.ts';
 
-const SAYS = 'Every remote command that needs no entry in the configuration.';
+const SAYS =
+  'Remote commands of every agent; those of dashboards’ widgets, for an agent with one output, stand on the page of remote commands.';
 /** Words for what a second call does, by the effect that the journal goes by. */
 const TWICE: Readonly<Record<Effect, string>> = {
   read: 'It asks, and changes nothing.',
@@ -23,10 +24,9 @@ export function allMethods(): readonly RpcMethod[] {
 
 export function methodPage(): ReferencePage {
   const text = page('Methods', [
-    SAYS,
     '[Remote commands](../rpc.md) says what comes of them twice, and how to declare your own. `listMethods` gives this page for one agent, with its limits.',
     table(
-      ['Method', 'It', 'Moves something', 'Ends after'],
+      ['Method', 'It', 'Moves something', 'Deadline'],
       allMethods().map(({ name, description, moves, deadlineMs }) => [
         `[${code(name)}](#${name.toLowerCase()})`,
         plain(description),
@@ -45,12 +45,12 @@ function methodPart({ name, description, params, effect, bare }: RpcMethod): str
     plain(description),
     paramTable(params),
     block('json', JSON.stringify({ method: name, params: exampleOf(name, params) })),
-    typeof effect === 'function' ? 'Twice is the same as once where the actuator says so.' : TWICE[effect],
+    typeof effect === 'function' ? 'Sending it twice is the same as once, but for actuators whose page says otherwise.' : TWICE[effect],
     bare === true ? 'The value alone is the reply, as dashboards’ widgets expect it.' : undefined,
   );
 }
 
-const movesInWords = (moves: RpcMethod['moves']): string => (typeof moves === 'function' ? 'by its params' : moves ? 'yes' : 'no');
+const movesInWords = (moves: RpcMethod['moves']): string => (typeof moves === 'function' ? 'when it switches on' : moves ? 'yes' : 'no');
 
 function paramTable({ properties = {}, required = [] }: ValueShape): string | undefined {
   return table(
