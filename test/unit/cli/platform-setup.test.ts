@@ -171,7 +171,9 @@ describe('a release', () => {
   it('that is none is refused before anybody logs in', async () => {
     const { run, folder } = await setupBench();
     await writeFile(join(folder, 'x'), 'no archive');
-    expect((await run(['--yes', '--release', join(folder, 'x')])).err).toMatch(/is no release: .*; give a turnstone-….tar.zst\n$/);
+    expect((await run(['--yes', '--release', join(folder, 'x')])).err).toMatch(
+      /is no release: .*; give a turnstone-….tar.zst \(firmware\/bad-archive\)\n$/,
+    );
     expect(await run(['--yes', '--assign'])).toMatchObject({
       exitCode: EXIT.usage,
       err: 'turnstone: --assign needs a package; give --release too\n',
@@ -183,7 +185,10 @@ describe('who may not', () => {
   it('is told so: a wrong password', async () => {
     const { run } = await setupBench();
     const { exitCode, err } = await run(['--yes'], { password: 'wrong-password-4711' });
-    expect({ exitCode, err }).toEqual({ exitCode: EXIT.failure, err: 'turnstone: the login was refused: Invalid username or password\n' });
+    expect({ exitCode, err }).toEqual({
+      exitCode: EXIT.failure,
+      err: 'turnstone: the login was refused: Invalid username or password (platform/unauthorised)\n',
+    });
   });
 
   it('is told so: a user of a customer', async () => {
@@ -204,7 +209,7 @@ it('says that somebody else was faster, and goes on at the next run', async () =
   platform.faults.plant({ kind: 'answer', status: 409 }, { matches: isProfile });
   const { err } = await run(['--yes']);
   expect(err).toBe(
-    `turnstone: device profile ${PROFILE}: somebody else has changed /api/deviceProfile meanwhile; 2 steps are done; run the command again, it goes on there\n`,
+    `turnstone: device profile ${PROFILE}: somebody else has changed /api/deviceProfile meanwhile; 2 steps are done; run the command again, it goes on there (platform/refused)\n`,
   );
   expect(due(await json())[0]).toBe(PROFILE);
 });

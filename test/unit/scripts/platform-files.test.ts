@@ -68,6 +68,15 @@ describe.each(['gateway-dashboard.json', 'sensor-dashboard.json'])('%s', (name) 
   });
 });
 
+it('has a legend with its own settings in each chart: the page has none ready in time, and the chart would fail', () => {
+  for (const name of ['gateway-dashboard.json', 'sensor-dashboard.json']) {
+    const charts = Object.values(readJson<Dashboard>(name).configuration.widgets).filter(({ type }) => type === 'timeseries');
+    const shown = charts.filter(({ config }) => config.settings.showLegend === true);
+    expect(shown.length).toBeGreaterThan(0);
+    for (const { config } of shown) expect(config.settings.legendConfig).toMatchObject({ position: 'top', showLatest: true });
+  }
+});
+
 it('commands outputs by six widgets, with the methods that the agent answers', () => {
   const { widgets } = readJson<Dashboard>('gateway-dashboard.json').configuration;
   const outputs = Object.values(widgets).filter(({ type }) => type === 'rpc');
