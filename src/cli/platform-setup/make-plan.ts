@@ -10,7 +10,7 @@ import { gatewayDashboard } from './gateway-dashboard.ts';
 import { type Api, idIn, type Made, type Step } from './plan.ts';
 import { assignStep, profileStep, provisioningIn } from './profile-step.ts';
 import { type Release, releaseStep } from './release-step.ts';
-import { ruleSteps } from './rule-steps.ts';
+import { alarmRulesOf, ruleSteps } from './rule-steps.ts';
 import { sensorDashboard } from './sensor-dashboard.ts';
 import { toldUnits } from './told-units.ts';
 import { type Units, unitsIn, unitsOf, usualUnits } from './units.ts';
@@ -40,7 +40,7 @@ export async function makePlan(api: Api, wish: Wish, randomBytes: RandomBytes): 
   const profile = await named(api, '/api/deviceProfiles', 'name', name);
   const profileId = profile === undefined ? undefined : idIn(profile);
   const keys = profileId === undefined ? [] : await keysOf(api, profileId);
-  const rules = profileId === undefined ? [] : await api.list(`/api/DEVICE_PROFILE/${profileId}/calculatedFields`);
+  const rules = await alarmRulesOf(api, profileId);
   const units = unitsFor(keys, profile === undefined ? new Map() : await toldUnits(api, name), config);
   const [health, sensors] = [gatewayDashboard(name, given({ output: config && onlyOutputIn(config) })), sensorDashboard(name, units)];
   const [foundHealth, foundSensors] = [await dashboardOf(api, health), await dashboardOf(api, sensors)];

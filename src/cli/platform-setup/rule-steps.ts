@@ -10,6 +10,14 @@ export function markedRule(rule: JsonObject): JsonObject {
   return { ...rule, additionalInfo: { description: markOf(contentOf(rule)) } };
 }
 
+/** Alarm rules of a profile, which may not be there yet; undefined on a platform that has no such rules. @throws PlatformError. */
+export async function alarmRulesOf(api: Api, profileId: string | undefined): Promise<readonly JsonObject[] | undefined> {
+  const all = '/api/calculatedFields?types=ALARM&entityType=DEVICE_PROFILE';
+  // Without types the platform leaves out alarm rules.
+  if (profileId !== undefined) return api.list(`${all}&entities=${profileId}`);
+  return (await api.get(`${all}&pageSize=1&page=0`)) === undefined ? undefined : [];
+}
+
 /** One step for each rule. @param found undefined on a platform that has no such rules. */
 export function ruleSteps(api: Api, rules: readonly JsonObject[], found: readonly JsonObject[] | undefined): readonly Step[] {
   if (found === undefined) return [{ what: WHAT, name: 'all', verdict: 'keep', why: 'left out: this platform is older than 4.3' }];

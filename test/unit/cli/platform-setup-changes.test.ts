@@ -105,6 +105,18 @@ describe('an alarm rule that differs', () => {
   });
 });
 
+it('leaves alarm rules out on a platform that has none of this kind, from the first run on', async () => {
+  const { platform, json } = await setupBench();
+  const isList = (method: string, path: string): boolean => method === 'GET' && path.startsWith('/api/calculatedFields');
+  for (const _run of ['first', 'second']) {
+    platform.faults.plant({ kind: 'answer', status: 404 }, { matches: isList });
+    const { steps } = await json();
+    expect(steps.filter(({ what }) => what === 'alarm rule')).toEqual([
+      { what: 'alarm rule', name: 'all', verdict: 'keep', why: 'left out: this platform is older than 4.3', isDone: false },
+    ]);
+  }
+});
+
 it('shows the state of the only output by its lamp, where the configuration is given', async () => {
   const { state, folder, json } = await setupBench();
   const config = join(folder, 'turnstone.yaml');
