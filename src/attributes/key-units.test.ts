@@ -1,5 +1,6 @@
 /** Units of a device's keys: under the names and in the units that the platform gets, of its own sensors alone, and bounded. */
 import { describe, expect, it } from 'vitest';
+import { AttachedBench } from '../../test/support/attached-bench.ts';
 import { configOf, SMALLEST } from '../../test/support/config-file.ts';
 import type { Log } from '../host/log.ts';
 import { silentLog } from '../host/log.ts';
@@ -81,4 +82,22 @@ describe('units of keys', () => {
     now.states = [{ name: 'attic', readings: readings({ temperature: 'x'.repeat(40), pressure: '' }) }];
     expect(keyUnits(deps)()).toEqual({});
   });
+});
+
+it('an attached device tells the units of its own sensors, once they are read', async () => {
+  const sensors = [
+    { name: 'meter', kind: 'host', device: 'one' },
+    { name: 'board', kind: 'host' },
+  ];
+  const bench = new AttachedBench({ devices: [{ name: 'one' }], sensors });
+  const read = (name: string, key: string, unit: string) => {
+    const state = bench.stateOf(name, 'working', { [key]: 7 });
+    return { ...state, readings: state.readings.map((reading) => ({ ...reading, unit })) };
+  };
+  await bench.start();
+  expect(bench.side('one').client).not.toHaveProperty('units');
+  bench.states = [read('meter', 'power', 'W'), read('board', 'temperature', '°C')];
+  await bench.clock.advance(10_000);
+  expect(bench.side('one').client.units).toEqual({ power: 'W' });
+  await bench.stop();
 });
