@@ -82,7 +82,6 @@ steps.begin('archive');
 await writeArchive(manifest, archive, signingKey);
 rmSync(join(values.out, name), { recursive: true, force: true });
 execFileSync('mv', ['-T', staging, join(values.out, name)]);
-steps.end();
 report();
 
 function installRuntime(): string {
@@ -214,14 +213,10 @@ async function writeArchive(manifest: ReleaseManifest, target: string, key: KeyO
     }
   })();
   const paths = [{ path: MANIFEST_NAME, executable: false }, ...manifest.files];
-  const totalBytes = manifest.files.reduce((sum, { bytes }) => sum + bytes, 0);
-  let doneBytes = 0;
-  for (const { path, executable } of paths) {
-    for (const piece of archiveEntry(path, readFileSync(join(staging, path)), executable)) {
+  for (const [at, { path, executable }] of paths.entries()) {
+    steps.advance(at, paths.length);
+    for (const piece of archiveEntry(path, readFileSync(join(staging, path)), executable))
       if (!zstd.write(piece)) await once(zstd, 'drain');
-      doneBytes += piece.length;
-      steps.advance(Math.min(doneBytes, totalBytes), totalBytes);
-    }
   }
   zstd.end(ARCHIVE_END);
   await compressed;
@@ -231,6 +226,7 @@ async function writeArchive(manifest: ReleaseManifest, target: string, key: KeyO
 }
 
 function report(): void {
+  steps.end();
   const bytes = statSync(archive).size;
   const sum = sha256(readFileSync(archive));
   const facts = {
