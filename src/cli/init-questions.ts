@@ -15,7 +15,7 @@ import { writeOutput } from './output-file.ts';
 import { printable, withBar } from './printer.ts';
 
 type Told = Pick<InitCall, 'flags' | 'edge' | 'settings'>;
-/** What is wrong with an answer; undefined for one that will do. */
+/** Fault of an answer; undefined for one that will do. */
 type Judge = (answer: string) => Promise<string | undefined> | string | undefined;
 
 interface Question {
