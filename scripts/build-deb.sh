@@ -30,9 +30,12 @@ umask 022
 "$root/scripts/dev.sh" node "$root/scripts/package-release.ts" "$folder" "$work/turnstone" "$SOURCE_DATE_EPOCH"
 version=$(cd "$work/turnstone" && dpkg-parsechangelog --show-field Version)
 sed -i "s/#VERSION#/$version/" "$work/turnstone/debian/turnstone.preinst"
+echo "build-deb: package $version …" >&2
+started=$SECONDS
 if ! (cd "$work/turnstone" && dpkg-buildpackage -b -d -us -uc "-a$architecture") >"$log" 2>&1; then
   cat "$log" >&2
   exit 1
 fi
+echo "build-deb: package $version: $((SECONDS - started)) s" >&2
 mv "$work/turnstone_${version}_$architecture.deb" "$(dirname "$folder")/"
 echo "$(dirname "$folder")/turnstone_${version}_$architecture.deb" >&2

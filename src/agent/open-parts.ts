@@ -106,6 +106,7 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
         await platform.ready(callSignal);
         return await platform.deviceApi.clientRpc(method, params, callSignal);
       },
+      driverOf: (sensor) => deps.file.driverOf(sensor),
       reportSensor: (sensor, state, isFailing) => telemetry.reportSensor(sensor, state, isFailing),
       idOf: (slot) => attachedNow?.idOf(slot) ?? idBeforeOpening(config, slot),
     },
