@@ -2,7 +2,7 @@
 # Installs, upgrades, goes back with, removes and purges the Debian package in a Debian of its own, where systemd does not run.
 #   test/package/package.sh          Debian 12
 #   test/package/package.sh --full   Debian 13 too, /opt as another file system, and lintian
-# --again takes the packages of the last run.
+# --again takes the packages of the last run. A name filters the cases: test/package/package.sh --again life
 # The systems are made once, in build/package. To be run by root. Ends with one line: N passed, N failed, N skipped.
 set -uo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
@@ -10,11 +10,12 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 here=$root/test/package
 work=$root/build/package
 out=$work/release
-full=no again=no
+full=no again=no only=''
 for option in "$@"; do
   case $option in
     --full) full=yes ;;
     --again) again=yes ;;
+    [a-z]*) only=$option ;;
     *) echo "package: unknown option $option" >&2; exit 2 ;;
   esac
 done
@@ -66,6 +67,8 @@ tell() { # tell STATUS NAME
 
 case_in() { # case_in SUITE CASE [NAME]: on a fresh machine
   local machine=$work/machine-$$
+  [ -z "$only" ] || [ "$only" = "${3:-$2}" ] || { skipped=$((skipped + 1)); return; }
+  local began=$SECONDS
   clean
   cp -a "$work/$1" "$machine"
   mkdir -p "$machine/media/repo"
@@ -79,7 +82,7 @@ case_in() { # case_in SUITE CASE [NAME]: on a fresh machine
   cp "$here"/*.sh "$machine/media/"
   cp -r "$root/packaging/raspberry-pi" "$machine/media/" 2>/dev/null
   if chroot "$machine" env -i HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive SUITE="$1" sh "/media/$2.sh" >"$work/case.log" 2>&1; then
-    tell 0 "$1: ${3:-$2}"
+    tell 0 "$1: ${3:-$2} ($((SECONDS - began)) s)"
   else
     tail -n 40 "$work/case.log"
     tell 1 "$1: ${3:-$2}"
