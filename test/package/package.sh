@@ -2,9 +2,11 @@
 # Installs, upgrades, goes back with, removes and purges the Debian package in a Debian of its own, where systemd does not run.
 #   test/package/package.sh          Debian 12
 #   test/package/package.sh --full   Debian 13 too, /opt as another file system, and lintian
-# --again takes the packages of the last run. A name filters the cases: test/package/package.sh --again life
+# --again takes the packages of the last run. A name filters the cases: test/package/package.sh --again bookworm-life
 # The systems are made once, in build/package. To be run by root. Ends with one line: N passed, N failed, N skipped.
 set -uo pipefail
+# Each job is a process group, so that what a case has started ends with it.
+set -m
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 [ "$(id -u)" = 0 ] || exec sudo -n "$0" "$@"
 here=$root/test/package
@@ -60,7 +62,7 @@ remove() { # remove MACHINE
 }
 leave() {
   local job machine
-  for job in $(jobs -p); do kill "$job" 2>/dev/null; done
+  for job in $(jobs -p); do kill -- "-$job" 2>/dev/null; done
   wait
   for machine in "$work"/machine-*; do [ ! -d "$machine" ] || remove "$machine"; done
 }
@@ -93,7 +95,7 @@ case_in() { # case_in SUITE CASE NAME: on a fresh machine
 declare -A names=()
 start() { # start SUITE CASE [NAME]: at most two at a time
   local name=${3:-$2}
-  if [ -n "$only" ] && [ "$only" != "$name" ]; then skipped=$((skipped + 1)); return; fi
+  if [ -n "$only" ] && [ "$only" != "$name" ] && [ "$only" != "$1-$name" ]; then skipped=$((skipped + 1)); return; fi
   [ ${#names[@]} -lt 2 ] || finish
   case_in "$1" "$2" "$name" >"$work/$1-$name.log" 2>&1 &
   names[$!]="$1-$name"
@@ -101,8 +103,8 @@ start() { # start SUITE CASE [NAME]: at most two at a time
 finish() { # finish: one case that has ended
   local job status=0
   wait -n -p job "${!names[@]}" || status=$?
-  [ "$status" = 0 ] || tail -n 40 "$work/${names[$job]}.log"
   tell "$status" "${names[$job]} ($SECONDS s after the start)"
+  [ "$status" = 0 ] || tail -n 40 "$work/${names[$job]}.log"
   unset "names[$job]"
 }
 
