@@ -29,6 +29,7 @@ import { STATE_FORMATS } from '../src/firmware/state-formats.ts';
 import { type Arch, buildBundle, type NativeModules, ownNativeModules, ROOT, serialportModule } from './bundle.ts';
 import { examples, exampleText } from './examples.ts';
 import { addTerminalFiles } from './man.ts';
+import { tellSteps } from './steps.ts';
 
 const NODE_VERSION = '24.21.0';
 const OUT = join(ROOT, 'build/release');
@@ -55,14 +56,19 @@ if (values.arch !== 'x64' && values.arch !== 'arm64') throw new Error('--arch is
 const arch: Arch = values.arch;
 const strip = arch === process.arch ? 'strip' : `${arch === 'arm64' ? 'aarch64' : 'x86_64'}-linux-gnu-strip`;
 
+const steps = tellSteps('build-release', { write: (text) => void process.stderr.write(text), isTerminal: process.stderr.isTTY === true });
+steps.begin('runtime');
 const runtime = installRuntime();
 const staging = join(values.out, `.staging-${arch}-${process.pid}`);
+steps.begin('native modules');
 const natives = arch === process.arch ? ownNativeModules() : crossBuild(runtime);
+steps.begin('bundle');
 const { version: release } = await buildBundle(natives, {
   target: staging,
   ...(values.release === undefined ? {} : { version: values.release }),
 });
 const name = `turnstone-${release}-linux-${arch}`;
+steps.begin('files');
 addRuntimeAndUnits();
 await addTerminalFiles(staging, release);
 const signingKey = values.key === undefined ? undefined : createPrivateKey(readFileSync(values.key));
@@ -72,6 +78,7 @@ if (signingKey !== undefined) {
 }
 const manifest = writeManifest();
 const archive = join(values.out, `${name}.tar.zst`);
+steps.begin('archive');
 await writeArchive(manifest, archive, signingKey);
 rmSync(join(values.out, name), { recursive: true, force: true });
 execFileSync('mv', ['-T', staging, join(values.out, name)]);
@@ -206,7 +213,8 @@ async function writeArchive(manifest: ReleaseManifest, target: string, key: KeyO
     }
   })();
   const paths = [{ path: MANIFEST_NAME, executable: false }, ...manifest.files];
-  for (const { path, executable } of paths) {
+  for (const [at, { path, executable }] of paths.entries()) {
+    steps.advance(at, paths.length);
     for (const piece of archiveEntry(path, readFileSync(join(staging, path)), executable))
       if (!zstd.write(piece)) await once(zstd, 'drain');
   }
@@ -218,6 +226,7 @@ async function writeArchive(manifest: ReleaseManifest, target: string, key: KeyO
 }
 
 function report(): void {
+  steps.end();
   const bytes = statSync(archive).size;
   const sum = sha256(readFileSync(archive));
   const facts = {

@@ -10,6 +10,13 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 runtime=$root/.runtime
 
 say() { printf 'set-up: %s\n' "$*" >&2; }
+timed() { # says what is under way: timed WORDS COMMAND [ARG…]; and how long it took
+  local words=$1 started=$SECONDS
+  shift
+  say "$words …"
+  "$@"
+  say "$words: $((SECONDS - started)) s"
+}
 die() { printf 'set-up failed: %s\n' "$*" >&2; exit 1; }
 
 case $(uname -m) in
@@ -33,19 +40,17 @@ as_root() { if [ "$(id -u)" = 0 ]; then "$@"; else sudo -n "$@"; fi; }
 
 install_build_tools() {
   command -v python3 >/dev/null && command -v make >/dev/null && command -v g++ >/dev/null && return
-  say 'Debian packages python3 make g++'
   command -v apt-get >/dev/null || die 'python3, make and g++ are needed to build the native modules; install them'
-  quietly as_root apt-get update
-  quietly as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends python3 make g++
+  timed 'Debian package lists' quietly as_root apt-get update
+  timed 'Debian packages python3 make g++' quietly as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends python3 make g++
 }
 
 install_runtime() {
   [ -n "$node_package" ] || return 0
   [ "$(cat "$runtime/version" 2>/dev/null)" = "$NODE_VERSION $NPM_VERSION" ] && return
-  say "Node $NODE_VERSION"
   rm -rf "$runtime/node_modules" "$runtime/version"
   mkdir -p "$runtime"
-  quietly npm install --no-save --no-package-lock --no-audit --no-fund --prefix "$runtime" "$node_package@$NODE_VERSION" "npm@$NPM_VERSION"
+  timed "Node $NODE_VERSION" quietly npm install --no-save --no-package-lock --no-audit --no-fund --prefix "$runtime" "$node_package@$NODE_VERSION" "npm@$NPM_VERSION"
   (cd "$runtime/node_modules" && grep " $node_package/" "$root/scripts/node.sha256" | sha256sum --check --quiet -) ||
     die "the Node binary is not the recorded one"
   echo "$NODE_VERSION $NPM_VERSION" >"$runtime/version"
@@ -66,10 +71,9 @@ install_packages() {
   stamp=$(cat "${inputs[@]}" | sha256sum)-$(node -p 'process.versions.modules+process.arch')
   [ "$(cat "$root/node_modules/.set-up" 2>/dev/null)" = "$stamp" ] && return
   install_build_tools
-  say 'npm packages and native modules'
   cd "$root"
-  quietly npm ci
-  quietly npm run build:native
+  timed 'npm packages' quietly npm ci
+  timed 'native modules' quietly npm run build:native
   echo "$stamp" >"$root/node_modules/.set-up"
 }
 

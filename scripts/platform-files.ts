@@ -6,6 +6,7 @@ import { marked } from '../src/cli/platform-setup/dashboard-step.ts';
 import { gatewayDashboard } from '../src/cli/platform-setup/gateway-dashboard.ts';
 import { USUAL_KEYS_PER_UNIT } from '../src/cli/platform-setup/make-plan.ts';
 import { profileJson } from '../src/cli/platform-setup/profile-step.ts';
+import { markedRule } from '../src/cli/platform-setup/rule-steps.ts';
 import { sensorDashboard } from '../src/cli/platform-setup/sensor-dashboard.ts';
 import { usualUnits } from '../src/cli/platform-setup/units.ts';
 import type { JsonObject } from '../src/host/json.ts';
@@ -16,7 +17,7 @@ const PROFILE = 'Turnstone gateway';
 
 /** By name of the file. */
 export function platformFiles(): ReadonlyMap<string, string> {
-  const rules = alarmRules([]).map((rule): [string, JsonObject] => [`alarm-rule-${slugOf(String(rule.name))}.json`, rule]);
+  const rules = alarmRules([]).map((rule): [string, JsonObject] => [`alarm-rule-${slugOf(String(rule.name))}.json`, markedRule(rule)]);
   const all: readonly [string, JsonObject][] = [
     ['device-profile.json', profileJson(PROFILE)],
     ['gateway-dashboard.json', marked(gatewayDashboard(PROFILE))],

@@ -24,6 +24,7 @@ import { Lockout } from './lockout.ts';
 import { reopeningDriver } from './open-driver.ts';
 import { OUTPUTS_FORMAT, OutputFile } from './output-file.ts';
 import { OPERATING_TIMES_FORMAT, OutputReadings, type OutputReadingsDeps } from './output-readings.ts';
+import type { OutputReason } from './output-reason.ts';
 import { PulseMarks } from './pulse-marks.ts';
 import type { RuleEvent } from './rule-event.ts';
 import { type RuleInForce, type RuleSensor, ruleWords } from './rule-in-force.ts';
@@ -116,9 +117,9 @@ export class Actuators {
     return new Actuators({ lockout, control, rules, configs, readings }, config, clock);
   }
 
-  /** Returns what each actuator shows, with its kind and why it is so. */
-  states(): readonly (ActuatorState & { readonly kind: string; readonly why: string | undefined })[] {
-    return this.configs.map(({ name, kind }) => ({ ...this.control.state(name), kind, why: this.control.find(name)?.reason.why }));
+  /** Returns what each actuator shows, with its kind, why it is so, and its filled slots. */
+  states(): readonly (ActuatorState & { readonly kind: string } & Partial<OutputReason>)[] {
+    return this.configs.map(({ name, kind }) => ({ ...this.control.state(name), kind, ...this.control.find(name)?.reason }));
   }
 
   /** Takes up changed rules; changed actuators wait for a restart, and rules on them do with them. */

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import type { Actuators } from '../actuators/actuators.ts';
 import { type OwnActuators, ownActuators } from '../actuators/own-actuators.ts';
 import { AttachedAttributes } from '../attributes/attached-attributes.ts';
+import { keyUnits } from '../attributes/key-units.ts';
 import { devicePolls } from '../config/keys/device-polls.ts';
 import { namesForRules } from '../config/keys/sensor-keys.ts';
 import type { AgentConfig, DeviceConfig } from '../config/schema/agent-config.ts';
@@ -80,12 +81,13 @@ export class AttachedCommands {
     const { control } = actuators;
     const isPulsing = () => actuators.configs.some(({ name }) => control.find(name)?.state.pulsing === true);
     const firmware = await deps.openFirmware?.({ ...ofDevice(device), settings, isPulsing, log });
+    const units = keyUnits({ config, states: () => deps.sampler.states(), log }, settings.name);
     const attributes = await AttachedAttributes.open(
       {
         ...{ config, device, slot: settings.name, actuators, clock: deps.clock, files: deps.files, log, alerts },
         place: polls.attributes ? turns.place('attributes') : undefined,
         ...given({ firmware }),
-        identity: () => identityOf(deps),
+        identity: () => ({ ...identityOf(deps), ...units() }),
       },
       signal,
     );

@@ -25,6 +25,8 @@ export interface HardwarePartsDeps {
   readonly onSamples: (samples: readonly Sample[]) => void;
   /** For drivers of a user's own. */
   readonly clientRpc: ClientRpc;
+  /** Text that differs once another driver of a user's own was taken up for a sensor. */
+  readonly driverOf?: (sensor: SensorConfig) => string | undefined;
   /** Under which name the platform keeps a sensor's key. */
   readonly keyOf: (key: string) => string;
   /** Reports a sensor's state in words, and whether it fails. */
@@ -46,11 +48,14 @@ export class HardwareParts {
   readonly actuators: Actuators;
   readonly #deps: HardwarePartsDeps;
   #config: AgentConfig;
+  /** By the sensor's name. */
+  #drivers: ReadonlyMap<string, string | undefined>;
   readonly #values = new MeasuredValues(() => this.#config.sensors);
 
   private constructor(deps: HardwarePartsDeps, parts: { readonly ports: Ports; readonly actuators: Actuators }) {
     this.#deps = deps;
     this.#config = deps.config;
+    this.#drivers = this.#driversOf(deps.config);
     this.ports = parts.ports;
     this.actuators = parts.actuators;
     const { log, onSamples, machine } = deps;
@@ -88,15 +93,17 @@ export class HardwareParts {
 
   /** Takes up changed sensors and rules; what did not change goes on without a gap. */
   async configure(config: AgentConfig): Promise<void> {
-    const before = this.#config;
+    const [before, driversBefore] = [this.#config, this.#drivers];
     this.#config = config;
+    this.#drivers = this.#driversOf(config);
     // Last readings of sensors that are removed still count for the rules before.
     const begun = this.sampler.configure(this.#entries(config));
     // A rule must not fire from readings of an earlier sensor of the same name.
     for (const sensor of before.sensors) {
-      if (!isChanged(sensor, config)) continue;
-      this.actuators.rules.sensorChanged(sensor.name);
-      this.#values.forget(sensor.name);
+      const { name } = sensor;
+      if (!isChanged(sensor, config) && driversBefore.get(name) === this.#drivers.get(name)) continue;
+      this.actuators.rules.sensorChanged(name);
+      this.#values.forget(name);
     }
     this.actuators.configure(config);
     await begun;
@@ -111,7 +118,13 @@ export class HardwareParts {
   #entries(config: AgentConfig): SamplerEntry[] {
     const { machine, log, clientRpc, keyOf } = this.#deps;
     const deps = { ports: this.ports, ...machine, log, clientRpc, keyOf, stateFolder: config.stateFolder, values: this.#values };
-    return config.sensors.filter(({ enabled }) => enabled).map((sensor) => samplerEntry(sensor, deps, config));
+    return config.sensors
+      .filter(({ enabled }) => enabled)
+      .map((sensor) => samplerEntry(sensor, deps, config, this.#drivers.get(sensor.name)));
+  }
+
+  #driversOf({ sensors }: AgentConfig): ReadonlyMap<string, string | undefined> {
+    return new Map(sensors.map((sensor) => [sensor.name, this.#deps.driverOf?.(sensor)]));
   }
 
   #reportState(sensor: SensorState, reason: string | undefined): void {

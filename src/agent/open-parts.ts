@@ -7,6 +7,7 @@ import { actuatorCalls } from '../actuators/control-calls.ts';
 import { ownActuators } from '../actuators/own-actuators.ts';
 import { deliveryCalls } from '../analytics/control-calls.ts';
 import { DeviceAttributes, identityAttributes } from '../attributes/device-attributes.ts';
+import { keyUnits } from '../attributes/key-units.ts';
 import { leaveInForce } from '../config/actuators-in-force.ts';
 import type { ConfigFile } from '../config/config-file.ts';
 import type { AgentConfig } from '../config/schema/agent-config.ts';
@@ -105,6 +106,7 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
         await platform.ready(callSignal);
         return await platform.deviceApi.clientRpc(method, params, callSignal);
       },
+      driverOf: (sensor) => deps.file.driverOf(sensor),
       reportSensor: (sensor, state, isFailing) => telemetry.reportSensor(sensor, state, isFailing),
       idOf: (slot) => attachedNow?.idOf(slot) ?? idBeforeOpening(config, slot),
     },
@@ -181,11 +183,12 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
     locked: () => actuators.lockout.locked,
     onContact: () => actuators.control.contact.heard(),
   });
+  const units = keyUnits({ config: current, states: () => sampler.states(), log });
   const attributes = await DeviceAttributes.open(
     {
       ...{ config: current, deviceApi, actuators: own, clock, files, log, live, firmware, alerts },
       identity: await identityAttributes(platform.board, machine, deps.file.hash),
-      changing: () => ({ addresses: machine.networkAddresses() }),
+      changing: () => ({ addresses: machine.networkAddresses(), ...units() }),
     },
     signal,
   );

@@ -16,6 +16,7 @@ import type { PollPlace } from '../platform/poll-turns.ts';
 import { actuatorValues, tellRefused } from './actuator-values.ts';
 import { APPLIED_VALUES_FORMAT, AppliedValues } from './applied-values.ts';
 import { runAttributeLoop } from './attribute-loop.ts';
+import { reportChanging } from './changing-identity.ts';
 import { ClientAttributes } from './client-attributes.ts';
 import { SharedAttributes } from './shared-attributes.ts';
 import { actuatorTarget } from './shared-target.ts';
@@ -36,9 +37,6 @@ export interface AttachedAttributesDeps extends Pick<HostMachine, 'clock' | 'fil
   readonly log: Log;
   readonly alerts: Alerts;
 }
-
-/** A reading that tells of the thing, or its silence, may be on a dashboard this much later. */
-const LOOK_AT_IDENTITY_MS = 60_000;
 
 /** Wishes of the platform, and those that were acted on. */
 interface Wishes {
@@ -72,7 +70,8 @@ export class AttachedAttributes {
   loops(): readonly ((signal: AbortSignal) => Promise<void>)[] {
     const { config, device, clock, log, actuators } = this.#deps;
     const { platform, attributes } = config();
-    const tell = [(signal: AbortSignal) => this.#client.run(signal), (signal: AbortSignal) => this.#watchIdentity(signal)];
+    const saying = { client: this.#client, clock, look: this.#deps.identity };
+    const tell = [(signal: AbortSignal) => this.#client.run(signal), (signal: AbortSignal) => reportChanging(saying, signal)];
     if (this.#wishes === undefined) return [...tell, (signal: AbortSignal) => this.#askWhenQuiet(signal)];
     const { shared, place } = this.#wishes;
     const loop = {
@@ -104,13 +103,6 @@ export class AttachedAttributes {
       else signal.addEventListener('abort', () => resolve(), { once: true });
     });
     stop();
-  }
-
-  async #watchIdentity(signal: AbortSignal): Promise<void> {
-    while (!signal.aborted) {
-      this.#client.report(this.#deps.identity());
-      await this.#deps.clock.sleep(LOOK_AT_IDENTITY_MS, signal);
-    }
   }
 }
 

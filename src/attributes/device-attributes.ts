@@ -16,6 +16,7 @@ import type { DeviceApi } from '../platform/device-api.ts';
 import { actuatorValues, tellRefused } from './actuator-values.ts';
 import { APPLIED_VALUES_FORMAT, AppliedValues } from './applied-values.ts';
 import { runAttributeLoop } from './attribute-loop.ts';
+import { reportChanging } from './changing-identity.ts';
 import { ClientAttributes } from './client-attributes.ts';
 import { SharedAttributes } from './shared-attributes.ts';
 import { actuatorTarget, type SharedTarget, settingTarget } from './shared-target.ts';
@@ -34,12 +35,9 @@ export interface DeviceAttributesDeps extends Pick<HostMachine, 'clock' | 'files
   readonly firmware: Pick<FirmwareUpdates, 'keys' | 'consider'>;
   /** Identity of the device: model, serial, version, boot id, addresses, the configuration's hash. */
   readonly identity: JsonObject;
-  /** Returns the part of it that changes by itself: addresses. Called now and then. */
+  /** Returns the part of it that changes by itself: addresses, units of keys. Called now and then. */
   readonly changing: () => JsonObject;
 }
-
-/** A lease or a modem may give another address at any time; a dashboard may wait this long for it. */
-const LOOK_AT_IDENTITY_MS = 60_000;
 
 export class DeviceAttributes {
   readonly client: ClientAttributes;
@@ -101,7 +99,8 @@ export class DeviceAttributes {
       onContact: () => contact.heard(),
       onQuiet: (ask: () => void) => contact.onQuiet(ask),
     };
-    return [(signal) => this.client.run(signal), (signal) => runAttributeLoop(loop, signal), (signal) => this.#watchIdentity(signal)];
+    const identity = { client: this.client, clock, look: this.#deps.changing };
+    return [(signal) => this.client.run(signal), (signal) => runAttributeLoop(loop, signal), (signal) => reportChanging(identity, signal)];
   }
 
   /** The configuration in force is another: its settings and its hash are told. */
@@ -113,13 +112,6 @@ export class DeviceAttributes {
   /** Everything known is on disk when this resolves. Idempotent; its loops have ended before. */
   async close(): Promise<void> {
     await this.#applied.close();
-  }
-
-  async #watchIdentity(signal: AbortSignal): Promise<void> {
-    while (!signal.aborted) {
-      this.client.report(this.#deps.changing());
-      await this.#deps.clock.sleep(LOOK_AT_IDENTITY_MS, signal);
-    }
   }
 }
 

@@ -15,16 +15,14 @@ import { isSealed } from '../host/sealed-json.ts';
 import { askSystemTime, TimeSync } from '../host/time-sync.ts';
 import { agentVersion } from '../host/version.ts';
 import { Contact } from '../platform/contact.ts';
-import { HttpDeviceApi } from '../platform/http-device-api.ts';
-import { apiSettings } from '../platform/platform-settings.ts';
 import { fingerprintOf } from '../provisioning/access-token.ts';
 import { CREDENTIALS_FILES } from '../provisioning/credentials-files.ts';
 import { type CredentialsState, parseCredentials, recordsOf } from '../provisioning/credentials-record.ts';
-import { tokenWorks } from '../provisioning/token-check.ts';
 import type { AskedPlatform, Verdict } from '../status/doctor/checks/checkup.ts';
 import { type DoctorReport, runDoctor } from '../status/doctor/doctor.ts';
 import type { AgentStatus } from '../status/shape/agent-status.ts';
 import { askAgent } from './agent-calls.ts';
+import { contactWith } from './ask-platform.ts';
 import type { DoctorCall } from './commands/doctor.ts';
 import type { Edge } from './edge.ts';
 import { EXIT } from './exit-code.ts';
@@ -58,15 +56,9 @@ async function isTimeSynchronised(): Promise<boolean> {
 }
 
 async function askPlatform(config: AgentConfig, signal: AbortSignal): Promise<AskedPlatform> {
-  const contact = new Contact({ clock, log: silentLog, networkAddresses });
   const token = await tokenInUse(config.stateFolder, config.platform.accessToken?.reveal());
-  if (token === undefined) return { hasToken: false, contact: contact.status };
-  const settings = await apiSettings(config.platform, systemFiles);
-  const open = (accessToken: string): HttpDeviceApi => new HttpDeviceApi({ ...settings, token: () => accessToken, clock, contact });
-  await tokenWorks(open, token, signal).catch((error: unknown) => {
-    if (contact.status.problem === undefined) throw error;
-  });
-  return { hasToken: true, contact: contact.status };
+  if (token !== undefined) return { hasToken: true, contact: await contactWith(config.platform, token, signal) };
+  return { hasToken: false, contact: new Contact({ clock, log: silentLog, networkAddresses }).status };
 }
 
 /** Returns the token in use: the configured one or what it was rotated to since, else the board's own. @throws as `keptCredentials`. */

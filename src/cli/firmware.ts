@@ -57,7 +57,7 @@ async function change({ agent, edge, flags, print }: WaitingCall, method: string
   const before = (await statusOf(asked)).history[0];
   await asked.ask(method, params);
   if (!flags.wait) return printStatus(await statusOf(asked), print);
-  const last = await withBar(edge.stderr, 'downloading', (bar) => follow(edge, asked, bar, before));
+  const last = await withBar(edge.stderr, 'update', (bar) => follow(edge, asked, bar, before));
   printStatus(last, print);
   const [ended] = last.history;
   if (ended?.outcome === 'FAILED' && isAnother(ended, before))
@@ -68,7 +68,9 @@ async function change({ agent, edge, flags, print }: WaitingCall, method: string
 async function follow(edge: Edge, agent: AgentCalls, bar: ProgressBar, before: HistoryEntry | undefined): Promise<UpdaterStatus> {
   let last = await statusOf(agent);
   while (!edge.signal.aborted) {
-    if (last.receivedBytes !== undefined) bar.update(last.receivedBytes, last.sizeBytes, formatSize);
+    const { receivedBytes, sizeBytes, state } = last;
+    if (receivedBytes !== undefined) bar.update(receivedBytes, sizeBytes, formatSize);
+    else bar.update(0, undefined, () => state);
     const isOver = last.state === 'idle' && last.beginning !== true;
     if (isOver || last.waits !== undefined || last.state === 'trial' || isAnother(last.history[0], before)) return last;
     await systemClock.sleep(LOOK_EVERY_MS, edge.signal);
@@ -137,9 +139,12 @@ async function handOver({ args: { file }, flags, edge, agent }: InstallCall): Pr
     await actAsOwnerOf((await namedFolders(flags.config, edge.environment)).stateFolder);
     await files.remove(copy);
     // The agent makes its own of it. On a full disk a part of one would lie in the way of the readings.
-    await copyWhereRoom(files, source, copy, Number.MAX_SAFE_INTEGER, 2).catch(async (error: unknown) => {
-      await files.remove(copy);
-      throw error;
+    await withBar(edge.stderr, 'handing the release over', async (bar) => {
+      bar.update(0, undefined, () => '…');
+      await copyWhereRoom(files, source, copy, Number.MAX_SAFE_INTEGER, 2).catch(async (error: unknown) => {
+        await files.remove(copy);
+        throw error;
+      });
     });
     // The agent need not be the folder's owner.
     await systemFiles.chmod(copy, 0o644);

@@ -121,8 +121,8 @@ provisioning:
   deviceKey: ${JSON.stringify(deviceKey)}
   deviceSecret: ${JSON.stringify(deviceSecret)}
   deviceName: ${JSON.stringify(NAME)}
-# The gateway dashboard shows what this sends:
-#status:
-#  telemetryPeriod: 5m
+# The gateway dashboard shows what this sends; where there is a section status: already, the line belongs into it.
+status:
+  telemetryPeriod: 5m
 `;
 }

@@ -1,6 +1,7 @@
 /** Prints what a command found: for programs as JSON, for people as text in columns, coloured on a terminal only (and see no-color.org). */
 
 import { stripVTControlCharacters, styleText } from 'node:util';
+import { type Clock, systemClock } from '../host/clock.ts';
 import { type JsonValue, stringifyJson } from '../host/json.ts';
 import type { Edge, Output } from './edge.ts';
 import { CommandError, EXIT, type ExitCode } from './exit-code.ts';
@@ -123,8 +124,29 @@ export class ProgressBar {
   }
 }
 
-/** A bar for as long as the work takes. */
-export async function withBar<T>(output: Output, label: string, work: (bar: ProgressBar) => Promise<T>): Promise<T> {
+/** Where no terminal is, shorter work says nothing. */
+const LONG_WORK_MS = 5_000;
+
+/** A bar for as long as the work takes; where no terminal is, a line once it takes long, and one at its end. */
+export async function withBar<T>(
+  output: Output,
+  label: string,
+  work: (bar: ProgressBar) => Promise<T>,
+  clock: Pick<Clock, 'after' | 'monotonicMs'> = systemClock,
+): Promise<T> {
   const bar = new ProgressBar(output, label);
-  return work(bar).finally(() => bar.end());
+  const startedMs = clock.monotonicMs();
+  let isLong = false;
+  const say = (text: string): void => output.write(`turnstone: ${label}: ${text}\n`);
+  const cancel = clock.after(LONG_WORK_MS, () => {
+    isLong = !output.isTerminal;
+    if (isLong) say('under way');
+  });
+  try {
+    return await work(bar);
+  } finally {
+    cancel();
+    bar.end();
+    if (isLong) say(`ended after ${Math.round((clock.monotonicMs() - startedMs) / 1_000)} s`);
+  }
 }

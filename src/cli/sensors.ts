@@ -1,7 +1,7 @@
 /** The sensors of the running agent, and a reading of one: by the agent, or by its driver, opened for it where no agent holds the bus. */
 
 import { loadConfig } from '../config/read-config.ts';
-import type { AgentConfig } from '../config/schema/agent-config.ts';
+import type { AgentConfig, SensorConfig } from '../config/schema/agent-config.ts';
 import { withinDeadline } from '../hardware/deadline.ts';
 import { openPorts } from '../hardware/open-ports.ts';
 import { withinMs } from '../host/bounded-wait.ts';
@@ -52,20 +52,29 @@ function sensorTable({ sensors, nowMs }: AgentStatus, print: Printer): string {
 }
 
 async function readDirectly(name: string, config: AgentConfig, edge: Edge): Promise<readonly ShownReading[]> {
-  const sensorConfig = sensorNamed(name, config);
+  return readOnce(sensorNamed(name, config), config, edge, () => actAsOwnerOf(config.stateFolder));
+}
+
+/** Opens a sensor's driver for one reading, and closes it; within its deadline. `before` is done once the ports are there. */
+export async function readOnce(
+  sensorConfig: SensorConfig,
+  { hardware, stateFolder }: Pick<AgentConfig, 'hardware' | 'stateFolder'>,
+  edge: Pick<Edge, 'stderr' | 'signal'>,
+  before = async (): Promise<void> => {},
+): Promise<readonly ShownReading[]> {
   const { createSensor } = await import('../sensors/create-sensor.ts');
-  const ports = openPorts({ clock: systemClock, hardware: config.hardware });
+  const ports = openPorts({ clock: systemClock, hardware });
   // Words and prints of a user's own driver are for the person who tries it.
   const info = (fields: { readonly said?: string }, message: string): void => {
     if (fields.said !== undefined) edge.stderr.write(`turnstone: ${message}: ${printable(fields.said)}\n`);
   };
   const deps = {
-    ...{ ports, clock: systemClock, files: systemFiles, runProgram, log: { ...silentLog, info }, stateFolder: config.stateFolder },
+    ...{ ports, clock: systemClock, files: systemFiles, runProgram, log: { ...silentLog, info }, stateFolder },
     openHostMetrics: (options: HostMetricsOptions) => new HostMetrics(options),
   };
-  const what = `sensor ${name}`;
+  const what = `sensor ${sensorConfig.name}`;
   const read = async (signal: AbortSignal): Promise<readonly ShownReading[]> => {
-    await actAsOwnerOf(config.stateFolder);
+    await before();
     const sensor = await withinDeadline(createSensor(sensorConfig, deps, signal), what, signal);
     const readings = await withinDeadline(sensor.read(signal), what, signal);
     for (const { key, fault } of sensor.refused?.() ?? [])

@@ -1,6 +1,6 @@
 /** The status as a page for people. */
 import { formatSize } from '../config/fields/quantity.ts';
-import { type ActuatorStatus, type AgentStatus, failureText } from '../status/shape/agent-status.ts';
+import { type ActuatorStatus, type AgentStatus, type AlarmStatus, failureText } from '../status/shape/agent-status.ts';
 import type { Call } from './command.ts';
 import { type Printer, printable, type Style } from './printer.ts';
 import { kindText, shortAge, stateText, valueText } from './value-text.ts';
@@ -14,6 +14,7 @@ function statusText(status: AgentStatus, print: Printer): string {
   const { bold, yellow } = print.style;
   const ago = (atMs: number): string => `${shortAge(status.nowMs - atMs)} ago`;
   const alerts = status.alerts.map((alert) => `${yellow('!')} ${printable(alert)}\n`).join('');
+  const alarms = (status.alarms ?? []).map((alarm) => `${print.style.red('✕')} ${alarmText(alarm, status.nowMs)}\n`).join('');
   const clock = status.timeSynchronised ? '' : ', clock not synchronised yet';
   const locked = status.lockedOut ? ', LOCKED OUT: nothing remote moves' : '';
   const name = status.deviceName === '' ? '' : `${bold(printable(status.deviceName))}  `;
@@ -27,7 +28,16 @@ function statusText(status: AgentStatus, print: Printer): string {
     ['firmware', firmwareText(status)],
     ...(status.firmware.failed ?? []).map((failed) => ['', printable(failureText(failed))]),
   ]);
-  return `${head}${alerts}${rows}${sensorRows(status, print, ago)}${actuatorRows(status, print)}`;
+  return `${head}${alarms}${alerts}${rows}${sensorRows(status, print, ago)}${actuatorRows(status, print)}`;
+}
+
+/** `coldRoomTemperature is 7.2, above 5 (hot), for 14m; it moves compressor`. */
+function alarmText({ key, device, value, above, below, name, sinceMs, moves }: AlarmStatus, nowMs: number): string {
+  const limit = above === undefined ? `below ${below}` : `above ${above}`;
+  const called = name === limit ? '' : ` (${printable(name)})`;
+  const moved = moves.length === 0 ? '' : `; it moves ${moves.join(', ')}`;
+  const whose = device === undefined ? '' : ` of ${printable(device)}`;
+  return `${printable(key)}${whose} is ${valueText(value)}, ${limit}${called}, for ${shortAge(nowMs - sinceMs)}${moved}`;
 }
 
 function platformText({ platform, nowMs }: AgentStatus, { green, red, yellow }: Style): string {

@@ -4,7 +4,7 @@
  */
 
 import { isDeepStrictEqual } from 'node:util';
-import { messageOf } from '../errors/agent-error.ts';
+import { AgentError, messageOf } from '../errors/agent-error.ts';
 import type { Alerts } from '../host/alert-list.ts';
 import { Backoff } from '../host/backoff.ts';
 import { untilAborted } from '../host/bounded-wait.ts';
@@ -12,12 +12,14 @@ import type { Clock } from '../host/clock.ts';
 import type { Environment } from '../host/environment.ts';
 import type { AgentLog } from '../host/log.ts';
 import { oneAtATime } from '../host/shared-work.ts';
+import { expectSafeCode, fingerprintsOfCode } from '../host/user-code.ts';
+import { definitionOf } from '../kinds/sensor-kinds.ts';
 import { changedSections, configHash, secretsOf } from './changes/config-diff.ts';
 import { rulesUntilRestart } from './changes/rules-until-restart.ts';
 import { ConfigError, type ConfigFault, sectionOf } from './fields/config-fault.ts';
 import { LiveConfig, withoutLiveSettings } from './live-config.ts';
 import type { loadConfigToRun } from './read-config.ts';
-import { type AgentConfig, onBoard } from './schema/agent-config.ts';
+import { type AgentConfig, onBoard, type SensorConfig } from './schema/agent-config.ts';
 
 export interface ConfigPlace {
   readonly configFile: string;
@@ -33,7 +35,11 @@ export interface FileConfig {
   readonly missing: readonly ConfigFault[];
   /** The actuators as it names them. */
   readonly written?: unknown;
+  /** Fingerprints of the drivers of a user's own that it names, by their files. */
+  readonly drivers?: Drivers;
 }
+
+type Drivers = ReadonlyMap<string, string>;
 
 export interface ConfigFileDeps {
   readonly place: ConfigPlace;
@@ -65,6 +71,7 @@ export class ConfigFile {
   readonly #deps: ConfigFileDeps;
   #startedWith: AgentConfig;
   #read: AgentConfig;
+  #drivers: Drivers;
   /** Those that go until a restart. */
   #rules: AgentConfig['rules'];
   #missing: readonly ConfigFault[] = [];
@@ -78,6 +85,7 @@ export class ConfigFile {
     this.#deps = deps;
     this.#startedWith = first.config;
     this.#read = first.config;
+    this.#drivers = first.drivers ?? new Map();
     this.#rules = first.config.rules;
     this.live = new LiveConfig(first.config);
     this.startedAsWritten = first.written;
@@ -88,7 +96,13 @@ export class ConfigFile {
   /** @throws ConfigError (stop). */
   static async read({ configFile, environment, boardSocket, machine }: ConfigPlace): Promise<FileConfig> {
     const { config, ...rest } = await machine.loadConfig(configFile, { environment });
-    return { config: onBoard(config, boardSocket), ...rest };
+    const drivers = await fingerprintsOfCode(config.sensors.flatMap((sensor) => userCodeOf(sensor) ?? []));
+    return { config: onBoard(config, boardSocket), drivers, ...rest };
+  }
+
+  /** Text that differs once another driver of a user's own was taken up for this sensor; undefined for a kind that has none. */
+  driverOf(sensor: SensorConfig): string | undefined {
+    return this.#drivers.get(userCodeOf(sensor) ?? '');
   }
 
   get hash(): string {
@@ -112,13 +126,16 @@ export class ConfigFile {
 
   async #readAgain(): Promise<ReadAgain> {
     const { place, log, alerts, prepare } = this.#deps;
-    const { config, missing } = await ConfigFile.read(place);
+    const { config, missing, drivers = new Map() } = await ConfigFile.read(place);
+    const edited = await this.#editedDrivers(drivers);
     await prepare(config);
     const awaited = this.#missingSections();
     // A file that was there and is gone changes nothing, as any other fault.
     if (sectionsOf(missing).some((section) => !awaited.includes(section))) throw new ConfigError(place.configFile, missing);
     this.#hideSecrets(config);
-    const changed = changedSections(this.#read, config);
+    const changed = new Set(changedSections(this.#read, config));
+    if (edited.length > 0) changed.add('sensors');
+    this.#drivers = drivers;
     this.#startedWith = withSections(this.#startedWith, config, awaited);
     // Against what runs, not against the file before: a change that is taken back needs no restart.
     const [running, read] = [this.#startedWith, config].map(withoutLiveSettings) as [AgentConfig, AgentConfig];
@@ -127,8 +144,19 @@ export class ConfigFile {
     const needRestart: readonly Section[] = isDeepStrictEqual(this.#rules, config.rules) ? changedSince : [...changedSince, 'rules'];
     if (needRestart.length === 0) alerts.clear('restart');
     else alerts.raise('restart', `restart needed: only a restart takes up what changed in ${needRestart.join(', ')}`);
-    log.info({ changed, needRestart }, 'the configuration was read again');
-    return { changed, needRestart };
+    const outcome: ReadAgain = { changed: [...changed], needRestart };
+    log.info({ ...outcome, ...(edited.length > 0 && { drivers: edited }) }, 'the configuration was read again');
+    return outcome;
+  }
+
+  /** Files of drivers in force that have other contents now. @throws AgentError `host/unsafe-code` (hold) for one that is not to be run. */
+  async #editedDrivers(drivers: Drivers): Promise<readonly string[]> {
+    const edited = [...drivers].flatMap(([file, print]) => (this.#drivers.has(file) && this.#drivers.get(file) !== print ? [file] : []));
+    for (const file of edited)
+      await expectSafeCode(file).catch((cause: unknown) => {
+        throw new AgentError('host/unsafe-code', `${file}: ${messageOf(cause)}`, { recovery: 'hold', cause });
+      });
+    return edited;
   }
 
   /** Takes nothing but what was missing: somebody may be in the middle of changing the rest. */
@@ -176,6 +204,10 @@ export class ConfigFile {
   #hideSecrets(config: AgentConfig): void {
     for (const secret of secretsOf(config)) this.#deps.log.hide(secret.reveal());
   }
+}
+
+function userCodeOf(sensor: SensorConfig): string | undefined {
+  return definitionOf(sensor.kind).userCode?.(sensor);
 }
 
 function pathsOf(faults: readonly ConfigFault[]): string[] {

@@ -1,6 +1,8 @@
 /** A program file of a user's own that this process is to load, with all of its own rights. */
+import { createHash } from 'node:crypto';
 import { stat } from 'node:fs/promises';
 import { AgentError } from '../errors/agent-error.ts';
+import { readUserFile } from './durable-file.ts';
 
 const WRITABLE_BY_OTHERS = 0o022;
 
@@ -15,4 +17,14 @@ export async function expectSafeCode(file: string): Promise<number> {
     throw new AgentError('host/unsafe-code', rule, { recovery: 'hold' });
   }
   return mtimeMs;
+}
+
+/** Fingerprints of program files by their paths; a file that cannot be read has none. */
+export async function fingerprintsOfCode(files: Iterable<string>): Promise<ReadonlyMap<string, string>> {
+  const prints = new Map<string, string>();
+  for (const file of new Set(files)) {
+    const code = await readUserFile(file).catch(() => undefined);
+    if (code !== undefined) prints.set(file, createHash('sha256').update(code).digest('hex'));
+  }
+  return prints;
 }

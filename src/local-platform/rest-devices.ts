@@ -18,7 +18,9 @@ export function restDeviceRoutes(platform: LocalPlatform): Routes {
     'POST /api/device': people.admins((call) => saveDevice(platform, call)),
     'GET /api/tenant/devices': people.admins((call) => {
       const name = call.query.get('deviceName');
-      return jsonReply(name === null ? page(devices.all.map(deviceJson), call.query) : deviceJson(existing(state.registry.byName(name))));
+      return jsonReply(
+        name === null ? page(listed(devices.all, call).map(deviceJson), call.query) : deviceJson(existing(state.registry.byName(name))),
+      );
     }),
     'GET /api/device/:id': people.users((call) => jsonReply(deviceJson(found(call)))),
     'DELETE /api/device/:id': people.admins((call) => {
@@ -36,6 +38,14 @@ export function restDeviceRoutes(platform: LocalPlatform): Routes {
       return jsonReply(credentialsJson(changed));
     }),
   };
+}
+
+/** Those of a type, where one is asked for; the newest first, where that is. */
+function listed(devices: readonly PlatformDevice[], { query }: Call): readonly PlatformDevice[] {
+  const type = query.get('type') ?? '';
+  const found = type === '' ? devices : devices.filter((device) => device.type === type);
+  const isNewestFirst = query.get('sortProperty') === 'createdTime' && query.get('sortOrder') === 'DESC';
+  return isNewestFirst ? found.toSorted((a, b) => b.createdMs - a.createdMs) : found;
 }
 
 export function deviceJson(device: PlatformDevice): JsonObject {

@@ -48,17 +48,12 @@ export function restLibraryRoutes(platform: LocalPlatform): Routes {
     'POST /api/calculatedField': people.admins((call) =>
       save(platform, calculatedFields, 'CALCULATED_FIELD', call, (body, others) => checkField(platform, body, others)),
     ),
-    'GET /api/DEVICE_PROFILE/:id/calculatedFields': people.admins((call) => {
-      const { id = '' } = existing(state.registry.profiles.byId(call.params.id ?? ''));
-      const own = calculatedFields.all.filter(({ body }) => idIn(body.entityId) === id);
-      return paged(
-        searched(
-          own.map((item) => itemJson('CALCULATED_FIELD', item)),
-          'name',
-          call,
-        ),
-        call,
-      );
+    'GET /api/calculatedFields': people.admins((call) => {
+      const entities = call.query.get('entities')?.split(',');
+      const types = call.query.get('types')?.split(',');
+      const own = calculatedFields.all.filter(({ body }) => entities?.includes(idIn(body.entityId) ?? '') ?? true);
+      const shown = own.filter(({ body }) => types?.includes(String(body.type)) ?? true).map((item) => itemJson('CALCULATED_FIELD', item));
+      return paged(searched(shown, 'name', call), call);
     }),
   };
 }

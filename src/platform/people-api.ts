@@ -102,7 +102,7 @@ export async function openPeopleApi({ user, password, ...where }: PeopleApiSetti
       const items: JsonObject[] = [];
       for (let at = 0; at < MAX_PAGES; at += 1) {
         const query = new URLSearchParams(given({ pageSize: String(PAGE_SIZE), page: String(at), textSearch: search }));
-        const found = await get(`${path}?${query}`);
+        const found = await get(`${path}${path.includes('?') ? '&' : '?'}${query}`);
         if (found === undefined) return undefined;
         if (!isJsonObject(found) || !Array.isArray(found.data)) throw noJson(placeOf(path));
         items.push(...(found.data as readonly JsonValue[]).filter(isJsonObject));

@@ -7,6 +7,7 @@ import { readingsOf } from '../config/keys/rule-parts.ts';
 import { sensorKeys } from '../config/keys/sensor-keys.ts';
 import type { AgentConfig, SensorConfig } from '../config/schema/agent-config.ts';
 import { type AgentError, messageOf, systemCode } from '../errors/agent-error.ts';
+import { given } from '../host/given.ts';
 import { definitionOf } from '../kinds/sensor-kinds.ts';
 import { sendableKey } from '../platform/wire-values.ts';
 import type { Conversions } from './conversion/sensor-conversion.ts';
@@ -74,8 +75,13 @@ function tooManyKeys(leftOut: number): AgentError {
 
 type Users = Pick<AgentConfig, 'rules' | 'actuators'>;
 
-/** A configured sensor as the sampler wants it. @param users what may act on its readings. */
-export function samplerEntry(config: SensorConfig, deps: SensorDeps, users: Users = { rules: [], actuators: [] }): SamplerEntry {
+/** A configured sensor as the sampler wants it. @param users what may act on its readings. @param code fingerprint of a driver of a user's own. */
+export function samplerEntry(
+  config: SensorConfig,
+  deps: SensorDeps,
+  users: Users = { rules: [], actuators: [] },
+  code?: string,
+): SamplerEntry {
   const { name, kind, periodMs, deadlineMs, givenDeadlineMs: _given, align, window, prefix: _prefix, keys, ...driver } = config;
   return {
     name,
@@ -87,7 +93,7 @@ export function samplerEntry(config: SensorConfig, deps: SensorDeps, users: User
     conversions: conversionsOf(keys),
     use: useOf(config, users),
     // A sensor is opened again only when something that concerns its driver has changed.
-    revision: revisionOf(definitionOf(kind).keepsTimes === true ? { ...driver, periodMs, deadlineMs } : driver),
+    revision: revisionOf({ ...driver, ...given({ code }), ...(definitionOf(kind).keepsTimes === true && { periodMs, deadlineMs }) }),
     open: (signal) => createSensor(config, deps, signal),
   };
 }

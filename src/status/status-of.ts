@@ -1,15 +1,19 @@
 /** Puts together what the parts know of themselves. */
 import type { ActuatorState } from '../actuators/kind/actuator.ts';
+import type { OutputReason } from '../actuators/output-reason.ts';
+import { readingsOf } from '../config/keys/rule-parts.ts';
+import type { RuleConfig } from '../config/schema/agent-config.ts';
 import { given } from '../host/given.ts';
 import type { OutboxStatus } from '../outbox/outbox.ts';
 import type { ContactStatus } from '../platform/contact.ts';
 import type { SensorState } from '../sensors/sampler.ts';
 import type { AdaptedEntries } from '../telemetry/entry-check.ts';
+import type { MeasuredAlarm } from '../telemetry/telemetry-path.ts';
 import { type PlatformSources, platformStatus } from './platform-status.ts';
-import type { ActuatorStatus, AgentStatus, ConnectionStatus, OutboxSummary, SensorStatus } from './shape/agent-status.ts';
+import type { ActuatorStatus, AgentStatus, AlarmStatus, ConnectionStatus, OutboxSummary, SensorStatus } from './shape/agent-status.ts';
 import { type DeviceStatus, deviceAlerts, devicesSummary, type SharedOutbox } from './shape/device-status.ts';
 
-type Known = Omit<AgentStatus, 'alerts' | 'platform' | 'outbox' | 'adapted' | 'sensors' | 'actuators' | 'devices'>;
+type Known = Omit<AgentStatus, 'alerts' | 'alarms' | 'platform' | 'outbox' | 'adapted' | 'sensors' | 'actuators' | 'devices'>;
 
 type Delivery = Pick<PlatformSources, 'connection' | 'outbox'>;
 
@@ -26,9 +30,14 @@ export interface StatusSources {
   readonly outbox: OutboxStatus;
   readonly adapted: AdaptedEntries;
   readonly sensors: readonly SensorState[];
-  readonly actuators: readonly (ActuatorState & { readonly kind: string; readonly why?: string | undefined })[];
+  readonly actuators: readonly (ActuatorState & { readonly kind: string } & Partial<OutputReason>)[];
+  readonly alarms?: readonly MeasuredAlarm[];
   /** The configuration, which says what is of which device. */
-  readonly config?: { readonly sensors: readonly Assigned[]; readonly actuators: readonly Assigned[] };
+  readonly config?: {
+    readonly sensors: readonly Assigned[];
+    readonly actuators: readonly Assigned[];
+    readonly rules?: readonly Pick<RuleConfig, 'name' | 'when' | 'set'>[];
+  };
   /** Attached devices; undefined without `devices:`. */
   readonly devices?: readonly DeviceStatus[] | undefined;
   readonly devicesOutbox?: SharedOutbox | undefined;
@@ -47,6 +56,7 @@ export function agentStatus(sources: StatusSources): AgentStatus {
     adapted,
     sensors: ofDevices(sensors.map(sensorStatus), config?.sensors),
     actuators: ofDevices(actuators.map(actuatorStatus), config?.actuators),
+    alarms: alarmsOf(sources),
     ...given({ devices }),
   };
   // The network comes first: much of what follows may be its consequence.
@@ -111,8 +121,20 @@ export function sensorStatus({ name, kind, state, error, refused, readings }: Se
   };
 }
 
-export function actuatorStatus({ name, kind, value, fault, why }: StatusSources['actuators'][number]): ActuatorStatus {
-  return given({ name, kind, value: value ?? null, why, fault });
+export function actuatorStatus({ name, kind, value, fault, why, slots }: StatusSources['actuators'][number]): ActuatorStatus {
+  return given({ name, kind, value: value ?? null, why, slots, fault });
+}
+
+function alarmsOf({ alarms = [], actuators, config }: StatusSources): readonly AlarmStatus[] {
+  const slots = new Map(config?.sensors.map(({ name, device }) => [name, device]));
+  return alarms
+    .map(({ sensor, key, name, above, below, value, sinceMs }) => {
+      const rules = (config?.rules ?? []).filter((rule) => readingsOf(rule).some((one) => one.sensor === sensor && one.key === key));
+      const follows = new Map(actuators.map((output) => [output.name, output.slots?.[0]?.rule]));
+      const moves = rules.filter((rule) => follows.get(rule.set.actuator) === rule.name).map(({ set }) => set.actuator);
+      return given({ sensor, key, device: slots.get(sensor), name, above, below, value, sinceMs, moves: [...new Set(moves)] });
+    })
+    .sort((one, other) => one.sinceMs - other.sinceMs);
 }
 
 /** Returns alerts in words, beside those that the parts raised themselves. */

@@ -3,6 +3,7 @@
  * this object was made is not known, so the first value always says how it is.
  */
 import type { KeyRulesConfig } from '../config/schema/agent-config.ts';
+import { given } from '../host/given.ts';
 
 /** Exactly one of `above` and `below`; `hysteresis` is 0 and `name` is "above 40" where they are missing. */
 export type Threshold = Partial<NonNullable<KeyRulesConfig['alarms']>[number]>;
@@ -12,25 +13,41 @@ export const ALARM_CLEAR = 'ok';
 /** Its value once nobody measures any more. */
 export const ALARM_REMOVED = 'removed';
 
+/** An alarm that is on. */
+export interface RaisedAlarm extends Pick<Threshold, 'above' | 'below'> {
+  readonly name: string;
+  /** Monotonic ms of the value that raised it, or of the first one since the start. */
+  readonly sinceMs: number;
+}
+
 export class AlarmThresholds {
-  /** Undefined until the first value. */
-  #raised: ReadonlySet<string> | undefined;
+  /** By name; undefined until the first value. */
+  #raised: ReadonlyMap<string, RaisedAlarm> | undefined;
 
   get isRaised(): boolean {
     return this.#raised !== undefined && this.#raised.size > 0;
   }
 
+  /** Alarms that are on. */
+  get raised(): readonly RaisedAlarm[] {
+    return [...(this.#raised?.values() ?? [])];
+  }
+
   /** The names of the alarms that are on, comma separated, or "ok", when that is new with this value; undefined when it is not. */
-  evaluate(value: number | bigint, thresholds: readonly Threshold[]): string | undefined {
+  evaluate(value: number | bigint, thresholds: readonly Threshold[], atMs = 0): string | undefined {
     const before = this.#raised;
-    const raised = new Set(
-      thresholds.filter((threshold) => isRaised(value, threshold, before?.has(nameOf(threshold)) === true)).map(nameOf),
-    );
+    const raised = new Map<string, RaisedAlarm>();
+    for (const threshold of thresholds) {
+      const name = nameOf(threshold);
+      if (!isRaised(value, threshold, before?.has(name) === true)) continue;
+      const { above, below } = threshold;
+      raised.set(name, given({ name, above, below, sinceMs: before?.get(name)?.sinceMs ?? atMs }));
+    }
     const isNew =
-      before === undefined ? thresholds.length > 0 : raised.size !== before.size || [...raised].some((name) => !before.has(name));
+      before === undefined ? thresholds.length > 0 : raised.size !== before.size || [...raised.keys()].some((name) => !before.has(name));
     this.#raised = raised;
     if (!isNew) return undefined;
-    return raised.size === 0 ? ALARM_CLEAR : [...raised].join(', ');
+    return raised.size === 0 ? ALARM_CLEAR : [...raised.keys()].join(', ');
   }
 }
 

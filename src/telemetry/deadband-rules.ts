@@ -13,7 +13,7 @@ import type { JsonValue } from '../host/json.ts';
 import { jsonEqual } from '../host/json.ts';
 import type { TelemetryEntry } from '../outbox/outbox.ts';
 import type { Sample } from '../sensors/kind/sensor.ts';
-import { ALARM_CLEAR, ALARM_REMOVED, AlarmThresholds, type Threshold } from './alarm-thresholds.ts';
+import { ALARM_CLEAR, ALARM_REMOVED, AlarmThresholds, type RaisedAlarm, type Threshold } from './alarm-thresholds.ts';
 import { placeOf, placeText, type StandingStates, type StateOwner, type StatePlace } from './standing-states.ts';
 
 /** The rules of one key of one sensor, as configured; none means "report every sample as it is". */
@@ -33,6 +33,11 @@ export interface DeadbandRulesDeps {
   readonly deviceOf?: (sensor: string) => string;
   /** Where entries go. */
   readonly report: (entries: readonly TelemetryEntry[]) => void;
+}
+
+export interface StandingAlarm extends RaisedAlarm {
+  readonly sensor: string;
+  readonly key: string;
 }
 
 interface KeyState {
@@ -76,6 +81,13 @@ export class DeadbandRules {
     }
   }
 
+  /** Alarms that are on, each with the sensor and the key, under the name that it has at the platform. */
+  alarms(): readonly StandingAlarm[] {
+    return [...this.#states].flatMap(([id, { place, thresholds }]) =>
+      thresholds.raised.map((alarm) => ({ ...alarm, sensor: id.slice(0, id.indexOf('\n')), key: place.key })),
+    );
+  }
+
   /** Reports changes that still wait for their interval, and ends the timers. */
   close(): void {
     for (const state of this.#states.values()) this.#reportWaiting(state);
@@ -94,7 +106,8 @@ export class DeadbandRules {
     if (rules.report === false) return over;
     const alarmPlace = placeText(alarmOf(place));
     const wasRaised = state.thresholds.isRaised || this.#deps.standing?.has(alarmPlace) === true;
-    const alarm = isNumber(value) && sample.isPart !== true ? state.thresholds.evaluate(value, rules.alarms ?? []) : undefined;
+    const alarm =
+      isNumber(value) && sample.isPart !== true ? state.thresholds.evaluate(value, rules.alarms ?? [], sample.monotonicMs) : undefined;
     if (alarm !== undefined) {
       this.#note(state, sample, value);
       // That all is well, said for the first time, is no alarm.

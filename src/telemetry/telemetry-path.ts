@@ -20,12 +20,17 @@ import type { Sample } from '../sensors/kind/sensor.ts';
 import { ALARM_REMOVED } from './alarm-thresholds.ts';
 import { ConfiguredSensors } from './configured-sensors.ts';
 import { DAILY_BUDGET_FORMAT, DailyBudget, type SentToday, sentTodayFrom } from './daily-budget.ts';
-import { DeadbandRules } from './deadband-rules.ts';
+import { DeadbandRules, type StandingAlarm } from './deadband-rules.ts';
 import { type AdaptedEntries, EntryCheck } from './entry-check.ts';
 import { LatestValues } from './latest-values.ts';
 import { placeOf, placeText, STANDING_STATES_FORMAT, StandingStates, type StatePlace } from './standing-states.ts';
 import { UploadTimes } from './upload-times.ts';
 import { Uploader } from './uploader.ts';
+
+/** An alarm that is on, with the last value of its key. */
+export interface MeasuredAlarm extends StandingAlarm {
+  readonly value: JsonValue;
+}
 
 export interface AttachedTelemetry {
   /** Id of the device that a sensor with such a setting belongs to; the gateway's without one. */
@@ -136,9 +141,10 @@ export class TelemetryPath {
   }
 
   /** Counts of what the outbox holds and lost, and of what was changed since start so that the platform keeps it. */
-  status(): { readonly outbox: OutboxStatus; readonly adapted: AdaptedEntries } {
+  status(): { readonly outbox: OutboxStatus; readonly adapted: AdaptedEntries; readonly alarms: readonly MeasuredAlarm[] } {
     const { counts } = this.#check;
-    return { outbox: this.outbox.status(), adapted: { ...counts, renamed: counts.renamed + this.#deps.platform.renamedEntries } };
+    const alarms = this.#rules.alarms().map((alarm) => ({ ...alarm, value: this.latest.get(alarm.sensor, alarm.key) ?? null }));
+    return { outbox: this.outbox.status(), adapted: { ...counts, renamed: counts.renamed + this.#deps.platform.renamedEntries }, alarms };
   }
 
   /** The name under which the platform keeps this key; counts the reading that has another. */

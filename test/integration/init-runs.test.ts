@@ -64,8 +64,10 @@ describe('turnstone init --yes on the simulated board', () => {
 
     agent = spawn(process.execPath, [AGENT_PROGRAM, 'run', '--config', config], { stdio: 'ignore' });
     const person = await PlatformPerson.logIn(platform.url);
-    await expect.poll(async () => (await person.values(id, 'temperature')).length, { timeout: 20_000, interval: 200 }).toBeGreaterThan(0);
-    expect(Number((await person.values(id, 'pressure'))[0]?.value)).toBeGreaterThan(900);
+    const newest = async (key: string): Promise<number> => Number((await person.values(id, key))[0]?.value ?? 0);
+    const patiently = { timeout: 20_000, interval: 200 };
+    await expect.poll(() => newest('temperature'), patiently).toBeGreaterThan(0);
+    await expect.poll(() => newest('pressure'), patiently).toBeGreaterThan(900);
   }, 40_000);
 
   it('leaves an agent that status and doctor find', async () => {

@@ -52,6 +52,7 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('the status page'),
     const { page } = watched;
     await page.getByText('Working', { exact: true }).waitFor();
     await page.getByRole('heading', { name: 'gateway-7' }).waitFor();
+    await page.locator('#gateway > summary').click();
     await page.getByText('12 entries, 4.1 kB').waitFor();
     await page.getByText('42 ms', { exact: true }).waitFor();
     await page.getByText('9007199254740993').waitFor();
@@ -94,6 +95,7 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('the status page'),
     const watched = await open();
     await watched.page.getByText('Working', { exact: true }).waitFor();
     bench.log({ level: 'warn', time: '2026-01-01T10:00:00Z', msg: 'telemetry is kept', token: 's3cret-token' });
+    await watched.page.locator('#journal > summary').click();
     const line = watched.page.locator('#log-lines li').last();
     await line.getByText('telemetry is kept').waitFor();
     expect(await line.textContent()).toContain('token=[secret]');
@@ -119,6 +121,7 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('the status page'),
     const unguarded = await open();
     bench.claim = async () => claim;
     await unguarded.page.reload();
+    await unguarded.page.locator('#gateway > summary').click();
     await unguarded.page.getByText(/turnstone claim shows its secret/).waitFor();
     expect(await unguarded.page.content()).not.toContain('ABCDE-FGHJK');
     expect(await unguarded.violations()).toEqual([]);
@@ -129,6 +132,7 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('the status page'),
     bench.claim = async () => claim;
     await watched.page.locator('#pin-input').fill('471199');
     await watched.page.keyboard.press('Enter');
+    await watched.page.locator('#gateway > summary').click();
     await watched.page.getByText('ABCDE-FGHJK').waitFor();
     await watched.page.getByRole('img', { name: /QR code/ }).waitFor();
     expect(await watched.violations()).toEqual([]);
@@ -136,6 +140,7 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('the status page'),
 
   it('asks the doctor', async () => {
     const watched = await open();
+    await watched.page.locator('#gateway > summary').click();
     await watched.page.getByRole('button', { name: 'Run the checks' }).click();
     await watched.page.getByText('91 % full').waitFor();
     expect(await watched.violations()).toEqual([]);
@@ -227,6 +232,66 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('the status page'),
     watched.expectClean();
   });
 
+  it('tells an alarm first: its value, its limit, since when, and what it moves', async () => {
+    const alarm = { sensor: 'roof', key: 'roofTemperature', name: 'hot', above: 20, value: 21.5, moves: ['relay'] };
+    const watched = await open({ view: changed(({ nowMs }) => ({ alarms: [{ ...alarm, sinceMs: nowMs - 840_000 }] })), viewport: PHONE });
+    const { page } = watched;
+    await page.getByText('roofTemperature is above 20 (hot)', { exact: true }).waitFor();
+    const told = page.locator('#alarm-list li');
+    expect(await told.locator('.value').textContent()).toBe('21.5 °C');
+    expect(await told.textContent()).toMatch(/is above 20: hot.*for 14 min\. It moves relay\.$/);
+    await page.locator('button.reading.alarmed', { hasText: 'roofTemperature' }).waitFor();
+    expect(await page.title()).toBe('✕ gateway-7');
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme });
+      expect(await watched.violations()).toEqual([]);
+    }
+  });
+
+  it('says why an output is as it is, who else has a say, and what it would be if released', async () => {
+    const slots = [
+      { slot: 'operator', value: true, by: 'rpc', sinceS: 180 },
+      { slot: 'rule', value: false, rule: 'night', sinceS: 7_200 },
+    ] as const;
+    const relay = { name: 'relay', kind: 'gpio-output', value: true, why: 'on, because the operator (rpc) said so', slots };
+    const watched = await open({ view: changed(() => ({ actuators: [relay] })) });
+    const { page } = watched;
+    await page.getByText('on, because the operator (rpc) said so').waitFor();
+    await page.locator('.actuator > summary').focus();
+    await page.keyboard.press('Enter');
+    await page.getByText('Released, it would be off.').waitFor();
+    expect(await page.locator('.actuator tr').allTextContents()).toEqual(['operatoronrpc, for 3 min', 'rule nightofffor 2 h']);
+    expect(await watched.violations()).toEqual([]);
+  });
+
+  it('shows the site first and the machine folded, breaks names where they may be broken, and keeps what was opened open', async () => {
+    const machine = { name: 'machine', kind: 'host', state: 'ok' } as const;
+    const view = changed(({ sensors, nowMs }) => ({
+      sensors: [{ ...machine, readings: [{ key: 'memoryUsedPercent', value: 31, unit: '%', atMs: nowMs }] }, ...sensors],
+    }));
+    const { page } = await open({ view });
+    await page.locator('#sensors .sensor', { hasText: 'roof' }).waitFor();
+    expect(await page.locator('#sensors').textContent()).not.toContain('memory');
+    const row = page.locator('#machine-sensors button.reading');
+    expect([await row.isVisible(), await page.locator('#machine-words').textContent()]).toEqual([false, '1 value']);
+    await page.locator('#machine > summary').click();
+    expect(await row.locator('.key').innerHTML()).toBe('memory<wbr>Used<wbr>Percent');
+    await page.reload();
+    await row.waitFor();
+  });
+
+  it('goes from value to value of a plot by the keyboard', async () => {
+    const { page } = await open();
+    await page.getByRole('button', { name: /roofTemperature/ }).click();
+    await page.locator('#plot-area canvas').waitFor();
+    await page.locator('#plot-area').focus();
+    await page.keyboard.press('Home');
+    await page.getByText(/: 20 °C$/).waitFor();
+    await page.keyboard.press('ArrowRight');
+    await page.getByText(/: 22 °C$/).waitFor();
+    expect(await page.locator('#plot-facts').textContent()).toBe('From sensor roof, in °C.');
+  });
+
   it('lists the updates as they are given, the latest first, and tells of one that failed', async () => {
     const update = (to: string, startedAtMs: number) => ({
       title: 'turnstone',
@@ -240,6 +305,7 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('the status page'),
     const { page } = await open({
       view: changed(({ firmware }) => ({ firmware: { ...firmware, failed, history: [update('3.0.0', 2), update('2.0.0', 1)] } })),
     });
+    await page.locator('#gateway > summary').click();
     await page.getByText('turnstone 3.0.0: wrong signature').waitFor();
     expect(await page.locator('#firmware-list li').allTextContents()).toEqual([
       expect.stringContaining('to 3.0.0'),
@@ -254,6 +320,7 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('the status page'),
       await watched.page.emulateMedia({ colorScheme });
       expect(await watched.violations()).toEqual([]);
     }
+    await watched.page.locator('#journal > summary').click();
     // A check that finds nothing must be able to find something.
     await watched.page.evaluate("document.querySelector('label[for=log-level]').remove()");
     expect(await watched.violations()).toEqual([expect.stringMatching(/^select-name/)]);

@@ -27,7 +27,7 @@ beforeAll(async () => {
   ];
   next = await buildRelease({ out: join(out, 'b'), key, release: NEXT });
   gateway = await InstalledGateway.make();
-}, 120_000);
+}, 600_000);
 
 afterAll(async () => {
   await gateway?.remove();

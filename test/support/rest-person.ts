@@ -23,6 +23,13 @@ export class RestPerson {
     return ((await response.json()) as { id: { id: string } }).id.id;
   }
 
+  /** What the platform shows there. @throws Error for an answer that is none. */
+  async get(path: string): Promise<JsonValue> {
+    const response = await fetch(`${this.#url}${path}`, { headers: this.#headers });
+    if (!response.ok) throw new Error(`${path} was answered with ${response.status}`);
+    return (await response.json()) as JsonValue;
+  }
+
   async rpc(
     deviceId: string,
     method: string,

@@ -99,7 +99,8 @@ export class Terminal {
 
   async close(): Promise<void> {
     await this.#tmux('kill-server').catch(() => {});
-    await rm(this.home, { recursive: true, force: true });
+    // Programs that end with their terminal may still write.
+    await rm(this.home, { recursive: true, force: true, maxRetries: 10 });
   }
 
   #tmux(...words: readonly string[]): Promise<{ readonly stdout: string }> {

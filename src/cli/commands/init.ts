@@ -21,6 +21,7 @@ const INIT_OPTIONS = {
   page: choice('<where>', 'status page: off, loopback or lan; lan needs a PIN', PAGES),
   pinFile: valued('<file>', 'the status page’s PIN, in a file'),
   simulate: valued('<socket>', 'look at a simulated board, and use it'),
+  try: negation('try nothing: neither the platform, as on a machine without network, nor the sensors'),
   scan: negation('do not look at the buses'),
   listen: negation('do not listen on serial ports'),
   devices: toggle('each meter on a serial port is a device of its own on the platform; where several are found it is asked'),
@@ -41,6 +42,8 @@ export const INIT = command('init', {
   ],
   notes: `\
 Secrets are never arguments: they come from a prompt, a file or an environment variable.
+Each answer is judged as it is given: the platform is asked at its address, and whether it knows the token. Each sensor that was found is read once; a
+chip that gives no reading is written as a comment. With --yes the platform is not asked.
 
 To tell I2C chips apart a register of each that answers is read. A few simple converters, expanders and bus switches have none and take the register’s
 number for a setting: where one of them drives something, say --no-scan, and look with turnstone scan i2c --addresses-only.`,

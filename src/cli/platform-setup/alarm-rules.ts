@@ -39,6 +39,8 @@ const FIXED: readonly Rule[] = [
 ];
 /** Updates tell of themselves under names like those of sensors. */
 const NO_SENSOR = new Set(['fw_state', 'sw_state']);
+/** Numbers of the agent itself that end with a name: of a lane, an output, an attached device. `outboxLaneEntries_alarm` is no alarm. */
+const NUMBER_OF_AGENT = /^(outboxLaneEntries|sensorUp|actuatorUp|device[A-Z][a-zA-Z]+)_/;
 
 /** Rules for every gateway, and for these keys of sensors and alarms. */
 export function alarmRules(keys: Iterable<string>): readonly JsonObject[] {
@@ -56,6 +58,7 @@ export function alarmKeysIn(config: AgentConfig): readonly string[] {
 }
 
 function ruleFor(key: string): Rule | undefined {
+  if (NUMBER_OF_AGENT.test(key)) return undefined;
   if (key.endsWith('_alarm')) {
     const [normal, removed] = [['NOT_EQUAL', 'ok'] as const, ['NOT_EQUAL', 'removed'] as const];
     const clear = [['EQUAL', 'ok'] as const, ['EQUAL', 'removed'] as const];

@@ -30,6 +30,11 @@ type WidgetType = 'latest' | 'timeseries' | 'alarm' | 'rpc';
 /** Distinct on white, and for those who see no red or no green. */
 const COLOURS = ['#0072b2', '#e69f00', '#009e73', '#cc79a7', '#56b4e9', '#d55e00', '#f0e442', '#555555'];
 const DAY_MS = 86_400_000;
+/** A chart that shows a legend fails as a whole without this: the page's own default comes too late. */
+const LEGEND: JsonObject = {
+  ...{ direction: 'column', position: 'top', sortDataKeys: false },
+  ...{ showMin: false, showMax: false, showAvg: false, showTotal: false, showLatest: true },
+};
 export const COLUMNS = 24;
 
 /** The ids of the two aliases that every dashboard has: all devices of the type, and the one that is looked at. */
@@ -91,7 +96,7 @@ interface WidgetKind {
 export function chart(name: string, title: string, place: Place, keys: readonly DataKey[]): Widget {
   return widget(name, place, {
     ...{ type: 'timeseries', fqn: 'time_series_chart', title },
-    settings: { showLegend: true, dataZoom: true },
+    settings: { showLegend: true, legendConfig: LEGEND, dataZoom: true },
     more: { datasources: [source(THIS_DEVICE, keys)] },
   });
 }

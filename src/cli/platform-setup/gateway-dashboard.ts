@@ -27,7 +27,8 @@ const ALL: readonly DataKey[] = [
   { key: 'fw_state', label: 'Update' },
 ];
 
-export function gatewayDashboard(profile: string): JsonObject {
+/** @param output attribute that tells the state of a gateway's only output. */
+export function gatewayDashboard(profile: string, { output }: { readonly output?: string } = {}): JsonObject {
   return dashboard({
     title: profile,
     deviceType: profile,
@@ -62,7 +63,7 @@ export function gatewayDashboard(profile: string): JsonObject {
       ]),
       firmwareTable({ row: 13, col: 0, width: 12, height: 6 }),
       alarmTable('alarms of one', { row: 13, col: 12, width: 12, height: 6 }, THIS_DEVICE),
-      ...outputs(),
+      ...outputs(output),
     ],
   });
 }
@@ -129,17 +130,19 @@ function alarmTable(name: string, place: Place, entityAliasId: string): Widget {
 }
 
 /** One of each of the platform's six ways to command an output; where there are several outputs, each copy gets its own methods in its settings. */
-function outputs(): readonly Widget[] {
+function outputs(stateKey = 'value'): readonly Widget[] {
   const timeout = { requestTimeout: RPC_TIMEOUT_MS };
   const onOff = { ...timeout, initialValue: false, retrieveValueMethod: 'rpc', getValueMethod: 'getValue', setValueMethod: 'setValue' };
   const asItIs = { parseValueFunction: 'return data ? true : false;', convertValueFunction: 'return value;' };
   return [
     output('switch', 'control_widgets.switch_control', 0, { ...onOff, ...asItIs, showOnOffLabels: true, title: 'Output' }),
-    output('number', 'control_widgets.knob_control', 4, { ...timeout, minValue: 0, maxValue: 100, title: 'Output, a number' }),
+    output('number', 'control_widgets.knob_control', 4, {
+      ...{ ...timeout, minValue: 0, maxValue: 100, initialValue: 0, title: 'Output, a number' },
+    }),
     output('single switch', 'single_switch', 8, { label: 'Output' }),
     output('lamp', 'control_widgets.led_indicator', 12, {
       ...{ ...timeout, initialValue: false, title: 'Output is on', ledColor: '#4caf50', performCheckStatus: true },
-      ...{ checkStatusMethod: 'checkStatus', retrieveValueMethod: 'attribute', valueAttribute: 'value' },
+      ...{ checkStatusMethod: 'checkStatus', retrieveValueMethod: 'attribute', valueAttribute: stateKey },
       parseValueFunction: asItIs.parseValueFunction,
     }),
     output('pins', 'gpio_widgets.basic_gpio_control', 16, {

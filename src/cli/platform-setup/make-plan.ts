@@ -1,15 +1,18 @@
 /** Reads all that is there at the platform, and makes the plan that follows from it. Nothing is changed here. */
 import type { AgentConfig } from '../../config/schema/agent-config.ts';
+import { given } from '../../host/given.ts';
 import { isJsonObject, type JsonObject } from '../../host/json.ts';
 import type { RandomBytes } from '../../host/random.ts';
 import { CommandError } from '../exit-code.ts';
 import { alarmKeysIn, alarmRules } from './alarm-rules.ts';
 import { dashboardStep } from './dashboard-step.ts';
 import { gatewayDashboard } from './gateway-dashboard.ts';
-import { type Api, idIn, type Made, reference, type Step } from './plan.ts';
+import { type Api, idIn, type Made, type Step } from './plan.ts';
 import { assignStep, profileStep, provisioningIn } from './profile-step.ts';
 import { type Release, releaseStep } from './release-step.ts';
+import { alarmRulesOf, ruleSteps } from './rule-steps.ts';
 import { sensorDashboard } from './sensor-dashboard.ts';
+import { toldUnits } from './told-units.ts';
 import { type Units, unitsIn, unitsOf, usualUnits } from './units.ts';
 
 export interface Wish {
@@ -37,9 +40,9 @@ export async function makePlan(api: Api, wish: Wish, randomBytes: RandomBytes): 
   const profile = await named(api, '/api/deviceProfiles', 'name', name);
   const profileId = profile === undefined ? undefined : idIn(profile);
   const keys = profileId === undefined ? [] : await keysOf(api, profileId);
-  const rules = profileId === undefined ? [] : await api.list(`/api/DEVICE_PROFILE/${profileId}/calculatedFields`);
-  const units = unitsFor(keys, config);
-  const [health, sensors] = [gatewayDashboard(name), sensorDashboard(name, units)];
+  const rules = await alarmRulesOf(api, profileId);
+  const units = unitsFor(keys, profile === undefined ? new Map() : await toldUnits(api, name), config);
+  const [health, sensors] = [gatewayDashboard(name, given({ output: config && onlyOutputIn(config) })), sensorDashboard(name, units)];
   const [foundHealth, foundSensors] = [await dashboardOf(api, health), await dashboardOf(api, sensors)];
   const packages = release === undefined ? [] : ((await api.list('/api/otaPackages', release.title)) ?? []);
   const held = provisioningIn(profile);
@@ -57,7 +60,7 @@ export async function makePlan(api: Api, wish: Wish, randomBytes: RandomBytes): 
       each.sensorDashboardId = id;
     }),
     profileStep(api, name, profile, randomBytes),
-    ...ruleSteps(api, [...keys, ...(config === undefined ? [] : alarmKeysIn(config))], rules),
+    ...ruleSteps(api, alarmRules([...keys, ...(config === undefined ? [] : alarmKeysIn(config))]), rules),
   ];
   if (release !== undefined) {
     steps.push(releaseStep(api, release, packages, profileId));
@@ -78,10 +81,17 @@ async function checkUser(api: Api): Promise<void> {
     });
 }
 
-function unitsFor(keys: readonly string[], config: AgentConfig | undefined): Units {
-  const told: Units = config === undefined ? new Map() : unitsIn(config);
-  const units = unitsOf([...new Set([...told.keys(), ...keys])], told);
+/** As the gateways tell them, then as the configuration says, then by the names of keys. */
+function unitsFor(keys: readonly string[], told: Units, config: AgentConfig | undefined): Units {
+  const configured: Units = config === undefined ? new Map() : unitsIn(config);
+  const units = unitsOf([...new Set([...configured.keys(), ...keys])], new Map([...configured, ...told]));
   return units.size === 0 ? usualUnits(USUAL_KEYS_PER_UNIT) : units;
+}
+
+/** The attribute that tells the state of a gateway's output, where it has one output alone. */
+function onlyOutputIn({ actuators }: AgentConfig): string | undefined {
+  const own = actuators.filter(({ enabled, device }) => enabled && device === undefined);
+  return own.length === 1 ? own[0]?.stateKey : undefined;
 }
 
 /** Keys of all devices of the profile, in one order. */
@@ -103,20 +113,6 @@ async function dashboardOf(api: Api, { title }: JsonObject): Promise<JsonObject 
   if (found === undefined) return undefined;
   const whole = await api.get(`/api/dashboard/${idIn(found)}`);
   return isJsonObject(whole) ? whole : undefined;
-}
-
-/** One step for each rule; a rule that is there is its owner's, whatever it says. @param found undefined on a platform that has no such rules. */
-function ruleSteps(api: Api, keys: readonly string[], found: readonly JsonObject[] | undefined): readonly Step[] {
-  const what = 'alarm rule';
-  if (found === undefined) return [{ what, name: 'all', verdict: 'keep', why: 'left out: this platform is older than 4.3' }];
-  return alarmRules(keys).map((rule): Step => {
-    const name = String(rule.name);
-    if (found.some((one) => one.type === 'ALARM' && one.name === name)) return { what, name, verdict: 'keep' };
-    const carryOut = async ({ profile }: Made): Promise<void> => {
-      await api.post('/api/calculatedField', { ...rule, entityId: reference('DEVICE_PROFILE', idIn(profile)) });
-    };
-    return { what, name, verdict: 'make', carryOut };
-  });
 }
 
 /** A customer, and the dashboards that its users see: without them a claimed gateway has nothing to show. */

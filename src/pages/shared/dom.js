@@ -60,3 +60,9 @@ export function keepFacts(list, facts) {
     if (cells[index].className !== className) cells[index].className = className;
   });
 }
+
+/** A name in pieces that a line may end between: behind a hump, a dot, a dash. */
+export function breakable(name) {
+  const pieces = String(name).split(/(?<=[\p{Ll}\d])(?=\p{Lu})|(?<=[._:/ -])/u);
+  return pieces.flatMap((piece, at) => (at === 0 ? [piece] : [el('wbr'), piece]));
+}

@@ -1,6 +1,6 @@
 /** The larger plot of one key, in a dialog: uPlot is loaded when the first is opened. What the line shows is said in words beside it. */
 import { byId, setText } from './dom.js';
-import { plain, reading } from './words.js';
+import { instant, plain, reading } from './words.js';
 
 /** Plot in the dialog: set while it is open. */
 let open;
@@ -32,12 +32,15 @@ export function preparePlot() {
     open = undefined;
   });
   matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => draw());
+  byId('plot-area').addEventListener('keydown', moveCursor);
   addEventListener('resize', () => open?.chart?.setSize(size()));
 }
 
-/** `load(key, hours)` resolves with times (ms) and values. */
-export function showPlot({ key, unit, load }) {
+/** `load(key, hours)` resolves with times (ms) and values; `facts` stand above the plot. */
+export function showPlot({ key, unit, facts = '', load }) {
   open = { key, unit, load, times: [], values: [] };
+  setText(byId('plot-facts'), facts);
+  setText(byId('plot-at'), '');
   setText(byId('plot-title'), key);
   setText(byId('plot-summary'), 'Loading …');
   byId('plot-area').replaceChildren();
@@ -83,6 +86,7 @@ function draw() {
         { ...axis, values: (_plot, marks, _axis, _space, stepS) => marks.map((mark) => markAt(mark, stepS)) },
         { ...axis, size: 70, values: (_plot, marks) => marks.map((mark) => plain(mark)) },
       ],
+      hooks: { setCursor: [sayCursor] },
       series: [{}, { label: open.key, stroke: colour('--accent'), width: 2, value: (_plot, value) => reading(value, unit) }],
     },
     [open.times.map((ms) => ms / 1000), open.values],
@@ -90,6 +94,30 @@ function draw() {
   );
   byId('plot-area').querySelector('canvas')?.setAttribute('aria-hidden', 'true');
   summarise();
+}
+
+/** The value that the pointer, the finger or the keyboard is at. */
+function sayCursor({ cursor: { idx } }) {
+  const ts = open?.times[idx ?? -1];
+  setText(byId('plot-at'), ts === undefined ? '' : `${instant(ts)}: ${reading(open.values[idx], open.unit)}`);
+}
+
+const STEPS_BY_KEY = {
+  ArrowLeft: -1,
+  ArrowRight: 1,
+  PageUp: -10,
+  PageDown: 10,
+  Home: Number.NEGATIVE_INFINITY,
+  End: Number.POSITIVE_INFINITY,
+};
+
+function moveCursor(event) {
+  const step = STEPS_BY_KEY[event.key];
+  const last = (open?.times.length ?? 0) - 1;
+  if (step === undefined || last < 0 || open.chart === undefined) return;
+  event.preventDefault();
+  const at = Math.min(last, Math.max(0, (open.chart.cursor.idx ?? (step > 0 ? -1 : last + 1)) + step));
+  open.chart.setCursor({ left: open.chart.valToPos(open.times[at] / 1000, 'x'), top: open.chart.valToPos(open.values[at], 'y') });
 }
 
 function markAt(seconds, stepS) {

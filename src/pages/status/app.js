@@ -2,10 +2,13 @@
 import { byId, setText } from '../shared/dom.js';
 import { preparePlot } from '../shared/plot.js';
 import { duration, parse } from '../shared/words.js';
+import { renderAttention } from './attention.js';
 import { watchClaim } from './claim.js';
 import { prepareDoctor } from './doctor.js';
+import { prepareFolds } from './folds.js';
 import { prepareSearch, renderFinder } from './groups.js';
 import { addLines, clearLines, prepareLog } from './log.js';
+import { renderOutputs } from './outputs.js';
 import { forgetTraces, renderReadings } from './readings.js';
 import { renderSections } from './sections.js';
 import { openStream } from './stream.js';
@@ -19,6 +22,7 @@ preparePlot();
 prepareLog();
 prepareDoctor();
 prepareSearch();
+prepareFolds();
 byId('pin-form').addEventListener('submit', (event) => {
   event.preventDefault();
   void enter();
@@ -60,6 +64,8 @@ function render(view) {
   document.title = `${MARKS[state]} ${name}`;
   sayVerdict(state, words);
   setText(byId('detail'), `${detail} Turnstone ${view.version}.`);
+  renderAttention(view);
+  renderOutputs(view);
   renderReadings(view);
   renderSections(view);
   renderFinder(view);

@@ -1,8 +1,9 @@
 /** Sensors with their readings, a line of the last minutes beside each, and a larger plot behind it. */
-import { byId, el, keepList, setText } from '../shared/dom.js';
+import { breakable, byId, el, keepList, setText } from '../shared/dom.js';
 import { addToPlot, showPlot } from '../shared/plot.js';
 import { drawSpark, makeSpark, Trace } from '../shared/spark.js';
-import { ago, reading } from '../shared/words.js';
+import { ago, counted, reading } from '../shared/words.js';
+import { hasAlarm } from './attention.js';
 import { keepGroups } from './groups.js';
 
 const SEED_MINUTES = 10;
@@ -11,19 +12,35 @@ const seeded = new Set();
 /** By the agent's clock, as the readings' times are: this browser's may be another. */
 let agentMs = Date.now();
 
+/** The machine's own numbers come last. */
+const isMachine = ({ kind, device }) => kind === 'host' && device === undefined;
+
 export function renderReadings(view) {
   agentMs = view.wallMs;
-  keepGroups(byId('sensors'), view.sensors, view, {
-    tellsAll: true,
-    keep: (list, sensors, isGrouped) =>
-      keepList(list, sensors, {
-        keyOf: ({ name }) => name,
-        make: (sensor) => makeSensor(sensor, isGrouped ? 'h4' : 'h3'),
-        update: (element, sensor) => updateSensor(element, sensor, view),
-      }),
-  });
-  if (view.sensors.length === 0 && view.devices === undefined) setText(byId('sensors'), 'No sensor is configured.');
+  const site = view.sensors.filter((sensor) => !isMachine(sensor));
+  const machine = view.sensors.filter(isMachine);
+  const keep = (list, sensors, isGrouped) =>
+    keepList(list, sensors, {
+      keyOf: ({ name }) => name,
+      make: (sensor) => makeSensor(sensor, isGrouped ? 'h4' : 'h3'),
+      update: (element, sensor) => updateSensor(element, sensor, view),
+    });
+  keepGroups(byId('sensors'), site, view, { tellsAll: true, keep });
+  if (site.length === 0 && view.devices === undefined)
+    setText(byId('sensors'), view.sensors.length === 0 ? 'No sensor is configured.' : 'No sensor but the machine itself is configured.');
+  const fold = byId('machine');
+  // Where there is nothing else, it is what one came for.
+  if (fold.hidden && machine.length > 0 && site.length === 0) fold.open = true;
+  fold.hidden = machine.length === 0;
+  setText(byId('machine-words'), machineWords(machine));
+  keep(byId('machine-sensors'), machine, false);
   void seed(view);
+}
+
+function machineWords(machine) {
+  if (machine.some(({ state }) => state === 'failing')) return 'gives no readings';
+  const readings = machine.flatMap((sensor) => sensor.readings);
+  return counted(readings.length, 'value');
 }
 
 /** After a contact was lost what came in between is asked for. */
@@ -35,27 +52,35 @@ export function forgetTraces() {
 function makeSensor({ name, kind }, heading) {
   return el(
     'div',
-    {},
-    el(heading, {}, name, ' ', el('span', { class: 'quiet' }, kind)),
-    el('p', { class: 'state' }),
+    { class: 'sensor' },
+    el(
+      'div',
+      { class: 'head' },
+      el(heading, {}, ...breakable(name), ' ', el('span', { class: 'kind quiet' }, kind)),
+      el('p', { class: 'state' }),
+    ),
     el('div', { class: 'list' }),
   );
 }
 
-function updateSensor(element, { device, state, fault, readings }, view) {
+function updateSensor(element, { name, device, state, fault, readings }, view) {
   const line = element.querySelector('.state');
   const newest = Math.max(...readings.map(({ atMs }) => atMs));
   const words = {
     starting: 'starting',
     failing: `no readings: ${fault ?? 'no reason given'}`,
-    ok: readings.length === 0 ? 'works; nothing was read yet' : `read ${ago((view.nowMs - newest) / 1000)}`,
+    ok: readings.length === 0 ? 'works; nothing was read yet' : ago((view.nowMs - newest) / 1000),
   };
   setText(line, words[state]);
   line.className = `state ${state === 'failing' ? 'bad' : 'quiet'}`;
+  element.classList.toggle('failing', state === 'failing');
   keepList(element.querySelector('.list'), readings, {
     keyOf: ({ key }) => key,
-    make: (one) => makeReading(one, device),
-    update: (row, one) => updateReading(row, one, device, view),
+    make: (one) => makeReading(one, name, device),
+    update: (row, one) => {
+      row.classList.toggle('alarmed', hasAlarm(view, name, one.key));
+      updateReading(row, one, device, view);
+    },
   });
 }
 
@@ -64,13 +89,18 @@ function traceName(key, device) {
   return device === undefined ? key : `${device}: ${key}`;
 }
 
-function makeReading({ key, unit }, device) {
+function makeReading({ key, unit }, sensor, device) {
   const name = traceName(key, device);
-  const open = () => void showPlot({ key: name, unit, load: (_name, hours) => loadSeries(key, device, hours) });
+  const facts = [
+    `From sensor ${sensor}`,
+    ...(device === undefined ? [] : [`of ${device}`]),
+    unit === undefined ? 'without a unit' : `in ${unit}`,
+  ].join(', ');
+  const open = () => void showPlot({ key: name, unit, facts: `${facts}.`, load: (_name, hours) => loadSeries(key, device, hours) });
   return el(
     'button',
     { class: 'reading', type: 'button', 'data-trace': name, onclick: open },
-    el('span', { class: 'key' }, key),
+    el('span', { class: 'key' }, ...breakable(key)),
     el('span', { class: 'value' }),
     makeSpark(),
   );

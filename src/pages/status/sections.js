@@ -1,14 +1,12 @@
-/** The sections beside the readings: actuators, connection, outbox, firmware, identity. Each is text about one part of the status. */
+/** The gateway itself: connection, outbox, firmware, identity. Each is text about one part of the status. */
 import { byId, el, keepFacts, keepList, setText } from '../shared/dom.js';
-import { ago, bytes, count, counted, duration, instant, plain } from '../shared/words.js';
-import { keepGroups } from './groups.js';
+import { ago, bytes, count, counted, duration, instant } from '../shared/words.js';
 
 const CLASSES = { good: 'good', waiting: 'warn', fault: 'bad' };
 const PHASES = { none: 'no credentials yet', proposed: 'credentials offered, not used yet', 'in-use': 'credentials in use' };
 
 export function renderSections(view) {
-  renderAlerts(view);
-  renderActuators(view);
+  setText(byId('gateway-words'), `${view.platform.words}; turnstone ${view.version}`);
   renderConnection(view);
   renderOutbox(view);
   renderFirmware(view);
@@ -21,47 +19,6 @@ export function renderSections(view) {
     ['Running for', duration((view.nowMs - view.startedAtMs) / 1000)],
     ['Clock', view.timeSynchronised ? `synchronised, ${instant(view.wallMs)}` : 'not synchronised', view.timeSynchronised ? '' : 'warn'],
   ]);
-}
-
-function renderAlerts({ alerts }) {
-  byId('alerts').hidden = alerts.length === 0;
-  keepList(byId('alert-list'), alerts, { keyOf: (text) => text, make: (text) => el('li', {}, text) });
-}
-
-function renderActuators(view) {
-  const { actuators, lockedOut } = view;
-  byId('lockout').hidden = !lockedOut;
-  const list = byId('actuators');
-  if (actuators.length === 0) return setText(list, 'No actuator is configured.');
-  keepGroups(list, actuators, view, { keep: keepActuators });
-}
-
-function keepActuators(list, actuators) {
-  keepList(list, actuators, {
-    keyOf: ({ name }) => name,
-    make: ({ name, kind }) =>
-      el(
-        'div',
-        { class: 'actuator' },
-        el(
-          'span',
-          {},
-          name,
-          ' ',
-          el('span', { class: 'quiet' }, kind),
-          ' ',
-          el('span', { class: 'fault bad' }),
-          el('div', { class: 'why quiet' }),
-        ),
-        el('span', { class: 'state' }),
-      ),
-    update: (row, { value, why, fault }) => {
-      setText(row.querySelector('.state'), plain(value));
-      row.querySelector('.state').classList.toggle('on', value === true);
-      setText(row.querySelector('.fault'), fault ?? '');
-      setText(row.querySelector('.why'), why ?? '');
-    },
-  });
 }
 
 function renderConnection({ platform, connection, nowMs }) {

@@ -13,7 +13,7 @@ const STARTING_MS = 60_000;
 
 /** `{state: good | warn | bad | starting, words, detail}`. */
 export function verdictOf(view) {
-  const { platform, outbox, sensors, firmware, alerts, nowMs, startedAtMs } = view;
+  const { platform, outbox, sensors, firmware, alerts, alarms = [], nowMs, startedAtMs } = view;
   const readings = sensors.reduce((sum, sensor) => sum + sensor.readings.length, 0);
   const failing = sensors.filter(({ state }) => state === 'failing');
   const delivered =
@@ -26,6 +26,7 @@ export function verdictOf(view) {
   const say = (state, words) => ({ state, words, detail });
 
   if (outbox.fault !== undefined) return say('bad', `The disk does not take readings (${outbox.fault})`);
+  if (alarms.length > 0) return say('bad', alarmWords(alarms));
   if (platform.verdict === 'fault') return say('bad', sentence(platform.words));
   const step = UPDATE_WORDS[firmware.state];
   if (step !== undefined) return say('warn', `Updating to ${firmware.offered ?? 'another release'}: ${step}${percent(firmware)}`);
@@ -38,6 +39,12 @@ export function verdictOf(view) {
     return say('warn', `${failing.length} of ${counted(sensors.length, 'sensor')} ${failing.length === 1 ? 'gives' : 'give'} no readings`);
   if (alerts.length > 0) return say('warn', `Working, with ${counted(alerts.length, 'thing')} to look after`);
   return say('good', 'Working');
+}
+
+function alarmWords([{ key, name, above, below }, ...others]) {
+  const limit = above === undefined ? `below ${below}` : `above ${above}`;
+  const more = others.length === 0 ? '' : `, and ${counted(others.length, 'alarm')} more`;
+  return `${key} is ${limit}${name === limit ? '' : ` (${name})`}${more}`;
 }
 
 export const MARKS = { good: '✓', warn: '!', bad: '✕', starting: '…' };

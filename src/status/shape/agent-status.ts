@@ -1,4 +1,5 @@
 /** Status of a running agent: the one shape behind `turnstone status`, the RPC `getStatus`, the status page and the metrics. */
+import type { ShownSlot } from '../../actuators/output-reason.ts';
 import type { EpochMs } from '../../host/clock.ts';
 import type { JsonValue } from '../../host/json.ts';
 import type { OutboxStatus } from '../../outbox/outbox.ts';
@@ -28,6 +29,8 @@ export interface AgentStatus {
   readonly actuators: readonly ActuatorStatus[];
   /** Attached devices; absent without `devices:` in the configuration. */
   readonly devices?: DevicesSummary;
+  /** Alarms that are on, the oldest first. Absent in what an agent of an older release says. */
+  readonly alarms?: readonly AlarmStatus[];
   readonly lockedOut: boolean;
   readonly firmware: FirmwareSummary;
   /** Things a person should know, in words, worst first. */
@@ -75,7 +78,26 @@ export interface ActuatorStatus {
   readonly value: JsonValue;
   /** The slot that it follows, in words. Absent in what an agent of an older release says. */
   readonly why?: string;
+  /** Filled slots, the highest first. Absent in what an agent of an older release says. */
+  readonly slots?: readonly ShownSlot[];
   readonly fault?: string;
+}
+
+/** An alarm that is on. */
+export interface AlarmStatus {
+  readonly sensor: string;
+  /** Key at the platform. */
+  readonly key: string;
+  /** Slot of the attached device that it is of. */
+  readonly device?: string;
+  readonly name: string;
+  /** Limit that was crossed. */
+  readonly above?: number;
+  readonly below?: number;
+  readonly value: JsonValue;
+  readonly sinceMs: number;
+  /** Outputs that follow a rule on this value now. */
+  readonly moves: readonly string[];
 }
 
 export interface FirmwareSummary {

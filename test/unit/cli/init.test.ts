@@ -79,8 +79,8 @@ const YES = (): string[] => ['--yes', '--url', 'https://iot.example.org', '--acc
 
 describe('turnstone init', () => {
   it('finds every chip on the buses, and tells them apart by their registers', async () => {
-    const { exitCode, err, config } = await init(YES());
-    expect({ exitCode, err }).toEqual({ exitCode: EXIT.ok, err: '' });
+    const { exitCode, config } = await init(YES());
+    expect(exitCode).toBe(EXIT.ok);
     const found = (await config()).sensors.map((sensor) =>
       'bus' in sensor ? `${sensor.kind} ${sensor.bus}/0x${sensor.address.toString(16)}` : sensor.kind,
     );
@@ -127,8 +127,17 @@ describe('turnstone init', () => {
     expect(out).toContain(`next    turnstone doctor --config ${file}`);
   });
 
+  it('reads each sensor once, and shows what it gave', async () => {
+    const { out } = await init(YES());
+    expect(out).toMatch(/^read {2}mcp9808 +temperature 21 °C$/m);
+    expect(out).toMatch(/^read {2}bme280 +temperature 21 °C, pressure 1009.999 hPa, humidity 40.00195 %$/m);
+    expect((await init([...YES(), '--force', '--no-try'])).out).not.toMatch(/^read/m);
+  });
+
   it('asks a technician the few questions, and keeps what is secret out of the configuration', async () => {
-    const { exitCode, asked, text, config } = await init([], { answers: ['https://iot.example.org', '', 'the-key', 'the-secret', ''] });
+    const { exitCode, asked, text, config } = await init(['--no-try'], {
+      answers: ['https://iot.example.org', '', 'the-key', 'the-secret', ''],
+    });
     expect(exitCode).toBe(EXIT.ok);
     expect(asked).toHaveLength(5);
     const { provisioning } = await config();
@@ -139,7 +148,7 @@ describe('turnstone init', () => {
   });
 
   it('takes a token that is typed', async () => {
-    const { config } = await init([], { answers: ['https://iot.example.org', 't', 'typed-token'] });
+    const { config } = await init(['--no-try'], { answers: ['https://iot.example.org', 't', 'typed-token'] });
     expect((await config()).platform.accessToken?.reveal()).toBe('typed-token');
   });
 

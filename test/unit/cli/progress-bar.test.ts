@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { ProgressBar } from '../../../src/cli/printer.ts';
+import { ProgressBar, withBar } from '../../../src/cli/printer.ts';
+import { FakeClock } from '../../support/fake-clock.ts';
 import { fakeEdge } from '../../support/fake-edge.ts';
 
 describe('a progress bar', () => {
@@ -31,5 +32,24 @@ describe('a progress bar', () => {
     const edge = fakeEdge({ isTerminal: true });
     new ProgressBar(edge.stderr, 'download').update(17, undefined, (amount) => `${amount} kB`);
     expect(edge.err()).toContain('download 17 kB');
+  });
+});
+
+describe('work with a bar', () => {
+  const afterWork = async (ms: number, isTerminal = false): Promise<string> => {
+    const [clock, edge] = [new FakeClock(), fakeEdge({ isTerminal })];
+    const work = withBar(edge.stderr, 'verify', () => clock.sleep(ms, new AbortController().signal), clock);
+    await clock.advance(ms);
+    await work;
+    return edge.err();
+  };
+
+  it('tells of long work in two lines where no terminal is', async () => {
+    expect(await afterWork(14_000)).toBe('turnstone: verify: under way\nturnstone: verify: ended after 14 s\n');
+  });
+
+  it('tells of no other', async () => {
+    expect(await afterWork(4_000)).toBe('');
+    expect(await afterWork(14_000, true)).not.toContain('under way');
   });
 });

@@ -152,7 +152,7 @@ describe('settings as defaults', () => {
 
   it('init proposes them, and Enter takes each', async () => {
     const [deviceKeyFile, deviceSecretFile] = await profile();
-    const { exitCode, asked, err } = await init([], { answers: [] });
+    const { exitCode, asked, err } = await init(['--no-try'], { answers: [] });
     expect({ exitCode, err }).toEqual({ exitCode: EXIT.ok, err: '' });
     expect(asked).toEqual([
       'Address of the platform [https://iot.example.org]: ',
@@ -179,7 +179,7 @@ describe('settings as defaults', () => {
     await profile();
     await set('status.page', 'lan');
     expect(await init(['--yes'])).toMatchObject({ exitCode: EXIT.usage, err: expect.stringContaining('--pin-file') });
-    const { asked } = await init([], { answers: ['', '', '', '', '', '471199'] });
+    const { asked } = await init(['--no-try'], { answers: ['', '', '', '', '', '471199'] });
     expect(asked.at(-1)).toBe('PIN of the status page: ');
     const { status } = await config();
     expect([status.page, status.pin?.reveal()]).toEqual(['lan', '471199']);

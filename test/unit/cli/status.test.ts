@@ -130,6 +130,18 @@ describe('turnstone status', () => {
     expect(out).toMatch(/display +serial-write +unknown$/m);
   });
 
+  it('tells the alarms that are on before anything else', async () => {
+    const alarm = { sensor: 'roof', key: 'roofTemperature', above: 40, value: 41.5, sinceMs: STATUS.nowMs - 840_000 };
+    const alarms = [
+      { ...alarm, name: 'hot', moves: ['fan'] },
+      { ...alarm, device: 'meter1', name: 'above 40', moves: [] },
+    ];
+    await serve({ ...STATUS, alarms });
+    const [, first, second] = (await status()).out.split('\n');
+    expect(first).toBe('✕ roofTemperature is 41.5, above 40 (hot), for 14m; it moves fan');
+    expect(second).toBe('✕ roofTemperature of meter1 is 41.5, above 40, for 14m');
+  });
+
   it('lets no device write into the terminal', async () => {
     await serve();
     const { out } = await status(['--run-folder', folder], { isTerminal: true, environment: { NO_COLOR: '1' } });

@@ -68,6 +68,36 @@ describe.each(['gateway-dashboard.json', 'sensor-dashboard.json'])('%s', (name) 
   });
 });
 
+/** The platform's own widgets of 4.3.1.3 that are used, each with its type: `application/src/main/data/json/system/widget_types` there. */
+const WIDGETS_OF_PLATFORM: Readonly<Record<string, string>> = {
+  'system.cards.entities_table': 'latest',
+  'system.cards.value_card': 'latest',
+  'system.cards.timeseries_table': 'timeseries',
+  'system.time_series_chart': 'timeseries',
+  'system.alarm_widgets.alarms_table': 'alarm',
+  'system.control_widgets.switch_control': 'rpc',
+  'system.control_widgets.knob_control': 'rpc',
+  'system.control_widgets.led_indicator': 'rpc',
+  'system.control_widgets.rpcbutton': 'rpc',
+  'system.single_switch': 'rpc',
+  'system.gpio_widgets.basic_gpio_control': 'rpc',
+};
+
+it('uses widgets that the platform has, as what they are', () => {
+  for (const name of ['gateway-dashboard.json', 'sensor-dashboard.json'])
+    for (const { typeFullFqn, type } of Object.values(readJson<Dashboard>(name).configuration.widgets))
+      expect([typeFullFqn, type]).toEqual([typeFullFqn, WIDGETS_OF_PLATFORM[typeFullFqn]]);
+});
+
+it('has a legend with its own settings in each chart: the page has none ready in time, and the chart would fail', () => {
+  for (const name of ['gateway-dashboard.json', 'sensor-dashboard.json']) {
+    const charts = Object.values(readJson<Dashboard>(name).configuration.widgets).filter(({ type }) => type === 'timeseries');
+    const shown = charts.filter(({ config }) => config.settings.showLegend === true);
+    expect(shown.length).toBeGreaterThan(0);
+    for (const { config } of shown) expect(config.settings.legendConfig).toMatchObject({ position: 'top', showLatest: true });
+  }
+});
+
 it('commands outputs by six widgets, with the methods that the agent answers', () => {
   const { widgets } = readJson<Dashboard>('gateway-dashboard.json').configuration;
   const outputs = Object.values(widgets).filter(({ type }) => type === 'rpc');
@@ -91,7 +121,8 @@ it('has a rule that ends for each that begins, with one key each', () => {
       true,
     ]);
   }
-  expect(alarmRules(['temperature_alarm', 'roof_state', 'temperature', 'fw_state']).map(({ name }) => name)).toEqual([
+  const ownNumbers = ['outboxLaneEntries_alarm', 'actuatorUp_pump_state', 'deviceHeldEntries_alarm'];
+  expect(alarmRules(['temperature_alarm', 'roof_state', 'temperature', 'fw_state', ...ownNumbers]).map(({ name }) => name)).toEqual([
     ...alarmRules([]).map(({ name }) => name),
     ...['Sensor fails: roof', 'Alarm: temperature'],
   ]);

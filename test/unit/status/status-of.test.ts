@@ -114,3 +114,43 @@ it('is up to date only when what attached devices share is, too', async () => {
   expect(lost.outbox.fault).toBe('ENOSPC');
   await fixture.remove();
 });
+
+it('tells alarms that are on, the oldest first, each with the outputs that follow a rule on its value now', async () => {
+  const fixture = await OutboxFixture.make();
+  const alarm = { sensor: 'room', key: 'roomTemperature', name: 'hot', above: 30, value: 31 };
+  const rule = (name: string, key: string, actuator: string) => ({
+    name,
+    when: { sensor: 'room', key, above: 30 },
+    set: { actuator, value: true },
+  });
+  const output = (name: string, leader: string | undefined) => ({
+    ...{ name, kind: 'gpio-output', value: true, why: 'on' },
+    slots: [leader === undefined ? { slot: 'operator', value: true } : { slot: 'rule', value: true, rule: leader }],
+  });
+  const seen = agentStatus({
+    known: { connection: { state: 'idle' }, timeSynchronised: true, wallMs: 0 } as StatusSources['known'],
+    ...{ contact: REACHED, uploadIntervalMs: 0, outbox: (await fixture.open()).status(), adapted: { renamed: 0, retimed: 0, asText: 0 } },
+    sensors: [],
+    actuators: [output('fan', 'coolIt'), output('hatch', undefined), output('pump', 'wet')] as unknown as StatusSources['actuators'],
+    config: {
+      sensors: [{ name: 'room', device: 'house' }],
+      actuators: [],
+      rules: [
+        rule('coolIt', 'roomTemperature', 'fan'),
+        rule('openIt', 'roomTemperature', 'hatch'),
+        rule('wet', 'roomHumidity', 'pump'),
+      ] as never,
+    },
+    alarms: [
+      { ...alarm, sinceMs: 500 },
+      { ...alarm, key: 'roomHumidity', sinceMs: 400 },
+    ],
+    alerts: [],
+  });
+  expect(seen.alarms).toEqual([
+    { ...alarm, key: 'roomHumidity', device: 'house', sinceMs: 400, moves: ['pump'] },
+    { ...alarm, device: 'house', sinceMs: 500, moves: ['fan'] },
+  ]);
+  expect(seen.actuators[0]?.slots).toEqual([{ slot: 'rule', value: true, rule: 'coolIt' }]);
+  await fixture.remove();
+});

@@ -36,3 +36,12 @@ it('is nothing to speak of where no limit is set, until one that was on is taken
   expect([alarms.evaluate(50, [{ above: 40 }]), alarms.isRaised]).toEqual(['above 40', true]);
   expect([alarms.evaluate(50, []), alarms.isRaised, alarms.evaluate(50, [])]).toEqual(['ok', false, undefined]);
 });
+
+it('that is on says since when and past which limit, however often it is measured again', () => {
+  const alarms = new AlarmThresholds();
+  const thresholds = [{ above: 40, name: 'hot' }, { below: 5 }];
+  for (const [atMs, value] of [20, 41, 45].entries()) alarms.evaluate(value, thresholds, atMs);
+  expect(alarms.raised).toEqual([{ name: 'hot', above: 40, sinceMs: 1 }]);
+  alarms.evaluate(3, thresholds, 9);
+  expect(alarms.raised).toEqual([{ name: 'below 5', below: 5, sinceMs: 9 }]);
+});

@@ -369,3 +369,11 @@ describe('report rules', () => {
     expect(entries).toHaveLength(2);
   });
 });
+
+it('tells the alarms that are on, under the name that the key has at the platform', async () => {
+  const { reportRules, take } = given({ rename: 'roofTemperature', alarms: [{ above: 40, name: 'hot' }] });
+  await take(20, 41, 42);
+  expect(reportRules.alarms()).toEqual([{ sensor: 'roof', key: 'roofTemperature', name: 'hot', above: 40, sinceMs: 1_000 }]);
+  await take(39);
+  expect(reportRules.alarms()).toEqual([]);
+});

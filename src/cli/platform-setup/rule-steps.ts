@@ -1,0 +1,65 @@
+/** Alarm rules of a profile: made where there is none of that name, and kept up to date until a person changes one. */
+import { isJsonObject, type JsonObject, type JsonValue } from '../../host/json.ts';
+import { isSame, isUntouched, markOf } from './mark.ts';
+import { type Api, idIn, type Made, reference, type Step } from './plan.ts';
+
+const WHAT = 'alarm rule';
+
+/** As it is saved, with its mark. */
+export function markedRule(rule: JsonObject): JsonObject {
+  return { ...rule, additionalInfo: { description: markOf(contentOf(rule)) } };
+}
+
+/** Alarm rules of a profile, which may not be there yet; undefined on a platform that has no such rules. @throws PlatformError. */
+export async function alarmRulesOf(api: Api, profileId: string | undefined): Promise<readonly JsonObject[] | undefined> {
+  const all = '/api/calculatedFields?types=ALARM&entityType=DEVICE_PROFILE';
+  // Without types the platform leaves out alarm rules.
+  if (profileId !== undefined) return api.list(`${all}&entities=${profileId}`);
+  return (await api.get(`${all}&pageSize=1&page=0`)) === undefined ? undefined : [];
+}
+
+/** One step for each rule. @param found undefined on a platform that has no such rules. */
+export function ruleSteps(api: Api, rules: readonly JsonObject[], found: readonly JsonObject[] | undefined): readonly Step[] {
+  if (found === undefined) return [{ what: WHAT, name: 'all', verdict: 'keep', why: 'left out: this platform is older than 4.3' }];
+  return rules.map((rule) =>
+    ruleStep(
+      api,
+      rule,
+      found.find(({ type, name }) => type === 'ALARM' && name === rule.name),
+    ),
+  );
+}
+
+function ruleStep(api: Api, rule: JsonObject, found: JsonObject | undefined): Step {
+  const step = { what: WHAT, name: String(rule.name) };
+  const saveAs =
+    (more: JsonObject) =>
+    async ({ profile }: Made) => {
+      await api.post('/api/calculatedField', { ...markedRule(rule), entityId: reference('DEVICE_PROFILE', idIn(profile)), ...more });
+    };
+  if (found === undefined) return { ...step, verdict: 'make', carryOut: saveAs({}) };
+  const content = contentOf(found);
+  if (isSame(content, contentOf(rule))) return { ...step, verdict: 'keep' };
+  const { additionalInfo, id = null, version = null, debugSettings = null } = found;
+  if (!isUntouched(content, isJsonObject(additionalInfo) ? additionalInfo.description : undefined))
+    return { ...step, verdict: 'keep', why: 'it differs, and somebody has made or changed it; delete or rename it to get a new one' };
+  return { ...step, verdict: 'change', why: 'nobody has changed it since it was made', carryOut: saveAs({ id, version, debugSettings }) };
+}
+
+/** All that a rule does. A server writes members that say nothing, which nobody has changed. */
+function contentOf({ configuration }: JsonObject): JsonObject {
+  return isJsonObject(configuration) ? (meant(configuration) as JsonObject) : {};
+}
+
+function meant(value: JsonValue): JsonValue {
+  if (Array.isArray(value)) return (value as readonly JsonValue[]).map(meant);
+  if (!isJsonObject(value)) return value;
+  const members = Object.entries(value).map(([name, member]) => [name, meant(member)] as const);
+  return Object.fromEntries(members.filter(([, member]) => !isNothing(member)));
+}
+
+function isNothing(value: JsonValue): boolean {
+  if (value === null || value === false) return true;
+  if (Array.isArray(value)) return value.length === 0;
+  return isJsonObject(value) && Object.keys(value).length === 0;
+}

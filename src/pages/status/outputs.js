@@ -1,0 +1,73 @@
+/** Outputs: what each is, why, and who else says something about it, the highest first. */
+import { breakable, byId, el, keepList, setText } from '../shared/dom.js';
+import { duration, plain } from '../shared/words.js';
+import { keepGroups } from './groups.js';
+
+/** Slots of the array of priorities, as people call them. */
+const SLOTS = {
+  limit: 'longest time on',
+  protect: 'protecting rule',
+  pulse: 'pulse',
+  operator: 'operator',
+  rule: 'rule',
+  noContact: 'no contact',
+  base: 'state for the start',
+  none: 'nothing',
+};
+/** They are taken back by a release. */
+const RELEASED = new Set(['operator', 'pulse']);
+
+export function renderOutputs(view) {
+  const { actuators } = view;
+  byId('outputs').hidden = actuators.length === 0;
+  keepGroups(byId('actuators'), actuators, view, { keep: keepOutputs });
+}
+
+function keepOutputs(list, actuators) {
+  keepList(list, actuators, {
+    keyOf: ({ name }) => name,
+    make: ({ name, kind }) =>
+      el(
+        'details',
+        { class: 'actuator' },
+        el(
+          'summary',
+          {},
+          el('span', { class: 'name' }, ...breakable(name)),
+          el('span', { class: 'state' }),
+          el('span', { class: 'fault bad' }),
+          el('span', { class: 'why quiet' }),
+        ),
+        el('p', { class: 'quiet' }, kind),
+        el('table', {}, el('tbody', {})),
+        el('p', { class: 'released' }),
+      ),
+    update: updateOutput,
+  });
+}
+
+function updateOutput(row, { value, why, fault, slots = [] }) {
+  setText(row.querySelector('.state'), plain(value));
+  row.querySelector('.state').classList.toggle('on', value === true);
+  setText(row.querySelector('.fault'), fault ?? '');
+  setText(row.querySelector('.why'), why ?? '');
+  keepList(row.querySelector('tbody'), slots, {
+    keyOf: ({ slot, rule = '' }) => `${slot} ${rule}`,
+    make: ({ slot, rule }) =>
+      el(
+        'tr',
+        {},
+        el('th', { scope: 'row' }, rule === undefined ? SLOTS[slot] : `${SLOTS[slot]} ${rule}`),
+        el('td', {}),
+        el('td', { class: 'quiet' }),
+      ),
+    update: (line, { value: wanted, by, sinceS }) => {
+      const [state, since] = line.querySelectorAll('td');
+      setText(state, plain(wanted));
+      setText(since, [by, sinceS === undefined ? undefined : `for ${duration(sinceS)}`].filter((part) => part !== undefined).join(', '));
+    },
+  });
+  const next = slots.find(({ slot }) => !RELEASED.has(slot));
+  const isHeld = slots.length > 0 && RELEASED.has(slots[0].slot);
+  setText(row.querySelector('.released'), isHeld ? `Released, it would be ${next === undefined ? 'off' : plain(next.value)}.` : '');
+}
