@@ -3,7 +3,9 @@ import { breakable, byId, el, keepList, setText } from '../shared/dom.js';
 import { duration, instant, reading } from '../shared/words.js';
 
 export function renderAttention(view) {
-  const { alarms = [], alerts, lockedOut } = view;
+  const { alarms = [], lockedOut, platform } = view;
+  // The head says it already.
+  const alerts = view.alerts.filter((text) => alarms.length > 0 || platform.verdict !== 'fault' || text !== platform.words);
   byId('attention').hidden = alarms.length === 0 && alerts.length === 0 && !lockedOut;
   byId('lockout').hidden = !lockedOut;
   keepList(byId('alarm-list'), alarms, {
