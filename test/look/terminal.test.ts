@@ -28,7 +28,7 @@ it('says under --json of each file of a fleet in JSON that it cannot be read', a
 });
 
 it('suggests no variable of the shell for one that is not set', async () => {
-  const file = await someFile(GOOD.replace('abcdefghij0123456789', '"${K}"'));
+  const file = await someFile(GOOD.replace('abcdefghij0123456789', `"\${K}"`));
   expect((await run(['check-config', file], { _: '/usr/bin/env', TERM: 'x' })).out).not.toContain('did you mean "_"');
 });
 
