@@ -1,4 +1,4 @@
-/** What is wrong, first on the page: alarms with their limits and what they move, the lockout, and things that a person should know of. */
+/** Troubles, which come first on the page: alarms with their limits and what they move, the lockout, and things that a person should know of. */
 import { breakable, byId, el, keepList, setText } from '../shared/dom.js';
 import { duration, instant, reading } from '../shared/words.js';
 
