@@ -81,7 +81,7 @@ async function writeState({ stateFolder, setsQueueAside, files: archived }: Rest
   const present = await readWhole(files, join(stateFolder, CREDENTIALS_FILES[0])).catch(() => undefined);
   const isNew = own !== undefined && present?.equals(own.content) === true;
   if (setsQueueAside && !isNew) await moveGatewayAside({ stateFolder, files, log: silentLog });
-  // What is restored is a real device's, wherever a simulated run was tried before.
+  // The restored device is a real one, wherever a simulated run was tried before.
   await removeDurably(files, join(stateFolder, SIMULATED_MARK));
   for (const file of [...(own === undefined ? [] : [own]), ...state.filter((each) => each !== own)])
     await writeStateFile(stateFolder, file, files);

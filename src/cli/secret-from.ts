@@ -9,7 +9,7 @@ import { CommandError, EXIT, usageError } from './exit-code.ts';
 
 const MAX_SECRET_BYTES = 4_096;
 const PIPE_POLL_MS = 20;
-/** Of a pipe that nobody writes to, until it counts as empty. */
+/** Wait for a first writer, after which a pipe counts as empty. */
 const NO_WRITER_MS = 2_000;
 
 /** @throws CommandError (usage) when there is none. */

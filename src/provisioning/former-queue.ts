@@ -17,7 +17,7 @@ const SET_ASIDE = [
   ['device-names.json', 'device-names-of-former-device.json'],
   ['outbox', FORMER_QUEUE],
 ] as const;
-/** What a whole other gateway takes the place of, too: what its outputs were told, by whom, and what it had counted. */
+/** Names that a whole other gateway takes, too: how the outputs of the former one were, by whom, and its totals. */
 const SET_ASIDE_OF_GATEWAY = [
   ...[
     'outputs',
