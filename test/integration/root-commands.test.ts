@@ -247,6 +247,16 @@ describe.skipIf(process.getuid?.() !== 0)("root's commands", () => {
     expect(await agent.command(['status'], other)).toMatchObject({ exitCode: 0 });
   });
 
+  it('are what a restore that was cut off waits for: the service ends for good with the command, and the doctor names it', async () => {
+    await writeFile(`${agent.configFile}.restore`, '{}', { mode: 0o600 });
+    const { exitCode, err } = await agent.command(['run'], { uid: NOBODY });
+    expect([exitCode, err]).toEqual([
+      78,
+      expect.stringMatching(/a restore was cut off here: .*EACCES; finish it: sudo turnstone restore --finish/),
+    ]);
+    expect((await agent.command(['doctor'], { uid: NOBODY })).out).toContain('→ sudo turnstone restore --finish');
+  });
+
   it('say what to do about files that root left there before', async () => {
     await writeFile(join(state, 'agent.lock'), '', { mode: 0o600 });
     const { exitCode, err } = await agent.command(['identity', 'show']);
