@@ -10,7 +10,7 @@ import { openPeopleApi, type PeopleApi } from '../platform/people-api.ts';
 import type { PlatformSetupCall } from './commands/platform-setup.ts';
 import type { Edge } from './edge.ts';
 import { CommandError, usageError } from './exit-code.ts';
-import { writeOutput } from './output-file.ts';
+import { expectReplaceable, writeOutput } from './output-file.ts';
 import { makePlan, type Plan } from './platform-setup/make-plan.ts';
 import type { Provisioning, Step, Verdict } from './platform-setup/plan.ts';
 import { readRelease } from './platform-setup/release-step.ts';
@@ -27,6 +27,7 @@ export async function setUpPlatform(call: PlatformSetupCall): Promise<void> {
     throw usageError('--assign needs a package', { nextStep: 'give --release too' });
   if (flags.dryRun !== true && flags.yes !== true && !edge.isInteractive)
     throw usageError('nobody can be asked here', { nextStep: 'say --yes, or --dry-run' });
+  if (flags.write !== undefined) await expectReplaceable(flags.write);
   const release = flags.release === undefined ? undefined : await readRelease(flags.release, edge.signal);
   const config = flags.config === undefined ? undefined : await loadConfig(flags.config, { environment: edge.environment });
   const api = await logIn(call);

@@ -5,10 +5,11 @@ import { LocalPlatform, type LocalPlatformOptions } from '../local-platform/loca
 import type { PlatformCall } from './commands/platform.ts';
 import { untilStopped } from './edge.ts';
 import { CommandError } from './exit-code.ts';
-import { writeOutput } from './output-file.ts';
+import { expectReplaceable, writeOutput } from './output-file.ts';
 
 export async function runPlatform({ flags, edge, print }: PlatformCall): Promise<void> {
   const { messageLimit, dataPointLimit, reportThreads, reportQueue } = flags;
+  if (flags.tlsCertificateFile !== undefined) await expectReplaceable(flags.tlsCertificateFile);
   const platform = await start({
     ...given({
       port: flags.port,

@@ -14,7 +14,7 @@ import { stringifyJson } from '../host/json.ts';
 import type { TelemetryEntry } from '../outbox/outbox.ts';
 import type { RunCall } from './commands/run.ts';
 import type { Edge } from './edge.ts';
-import { CommandError } from './exit-code.ts';
+import { CommandError, EXIT } from './exit-code.ts';
 import { finishRestore, isRestoreUnfinished } from './restore-plan.ts';
 import { expectSimulatedDevice, isRealFromNowOn } from './simulated-run.ts';
 
@@ -62,7 +62,12 @@ async function runAgent(flags: RunCall['flags'], edge: Edge, board: { readonly b
 async function finishCutRestore(configFile: string): Promise<void> {
   if (!(await isRestoreUnfinished(configFile, systemFiles))) return;
   await finishRestore(configFile, systemFiles).catch((cause: unknown) => {
-    throw new CommandError(`a restore was cut off here: ${messageOf(cause)}`, { cause, nextStep: 'sudo turnstone restore --finish' });
+    throw new CommandError(`a restore was cut off here: ${messageOf(cause)}`, {
+      cause,
+      // Nothing but that command mends it: the plan is root's, and starting again does nothing.
+      exitCode: EXIT.badConfig,
+      nextStep: 'finish it: sudo turnstone restore --finish',
+    });
   });
 }
 

@@ -7,7 +7,7 @@ import { CREDENTIALS_FILES } from '../provisioning/credentials-files.ts';
 import { usageError } from './exit-code.ts';
 
 /** In a state folder whose identity was made by a simulated run. */
-const MARK = 'simulated';
+export const SIMULATED_MARK = 'simulated';
 const LOCAL = /^(localhost|.+\.localhost|127(\.\d{1,3}){3}|\[::1\])$/;
 const NEXT_STEP = 'use a state folder and a device of its own, a local platform, or, if it is meant, --send-simulated';
 
@@ -25,7 +25,7 @@ export async function expectSimulatedDevice(
   const why = await realDevice(config, files);
   if (why === undefined) {
     await files.makeFolder(config.stateFolder);
-    await writeDurably(files, join(config.stateFolder, MARK), '');
+    await writeDurably(files, join(config.stateFolder, SIMULATED_MARK), '');
     return;
   }
   if (!isMeant) throw usageError(`invented readings would reach a real device at ${hostname}: ${why}`, { nextStep: NEXT_STEP });
@@ -34,7 +34,7 @@ export async function expectSimulatedDevice(
 
 /** A run with the real board makes the folder's device a real one. */
 export async function isRealFromNowOn(stateFolder: string, files: Files): Promise<void> {
-  await removeDurably(files, join(stateFolder, MARK)).catch(() => {});
+  await removeDurably(files, join(stateFolder, SIMULATED_MARK)).catch(() => {});
 }
 
 async function realDevice(
@@ -44,7 +44,7 @@ async function realDevice(
   if (platform.accessToken !== undefined) return 'the configuration has its access token';
   const attached = devices.find(({ accessToken }) => accessToken !== undefined);
   if (attached !== undefined) return `the configuration has the access token of ${attached.name}`;
-  if ((await files.facts(join(stateFolder, MARK))) !== undefined) return undefined;
+  if ((await files.facts(join(stateFolder, SIMULATED_MARK))) !== undefined) return undefined;
   for (const name of CREDENTIALS_FILES)
     if ((await readWhole(files, join(stateFolder, name))) !== undefined) return `${stateFolder} holds the identity of one`;
   return undefined;

@@ -1,5 +1,6 @@
 /** Checks of the configuration, and of the folders and files that go with it. */
 import { join, resolve } from 'node:path';
+import { restorePlanPath } from '../../../config/restore-plan-path.ts';
 import { check, configCheck, fault, good, may, warning } from './checkup.ts';
 
 export const configuration = check('configuration', 'the configuration is right', ({ read, configFile }) => {
@@ -53,4 +54,10 @@ export const configReadable = check('config-readable', 'the service can read its
   if (may(serviceUser, 'read', file)) return good('yes');
   const remedy = `chgrp ${serviceUser?.name} ${configFile} && chmod 640 ${configFile}`;
   return fault(`user ${serviceUser?.name} cannot read ${configFile}`, remedy);
+});
+
+export const cutRestore = check('restore', 'no restore was cut off', async ({ configFile, machine }) => {
+  const plan = restorePlanPath(resolve(configFile));
+  if ((await machine.file(plan)) === undefined) return undefined;
+  return fault(`${plan} is not written out yet, and no agent starts until it is`, 'sudo turnstone restore --finish');
 });
