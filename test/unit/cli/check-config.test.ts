@@ -204,7 +204,7 @@ describe('check-config --for-elsewhere', () => {
     const { exitCode, out, err } = await check('--for-elsewhere', ...files, '/nowhere/d.yaml');
     expect(exitCode).toBe(EXIT.badConfig);
     expect(out).toMatch(new RegExp(`${a}: good[^]*${b}: \\d faults?[^]*${c}: good`));
-    expect(err).toBe('turnstone: there is no configuration /nowhere/d.yaml\n');
+    expect(err).toBe('turnstone: there is no configuration /nowhere/d.yaml (config/unreadable)\n');
     expect((await check('--for-elsewhere', String(a), String(c))).exitCode).toBe(EXIT.ok);
   });
 });
