@@ -130,10 +130,10 @@ it('takes a restored identity for a real one, also where a simulated run was tri
   await rm(state, { recursive: true });
   await rm(config);
   const settings = { platform: { url: 'https://iot.example.org' }, devices: [], stateFolder: state };
-  const simulate = () => expectSimulatedDevice(settings as never, systemFiles, { isMeant: false, warn: () => {} });
-  await simulate();
+  const simulate = (isMeant: boolean) => expectSimulatedDevice(settings as never, systemFiles, { isMeant, warn: () => {} });
+  await simulate(true);
   expect((await run('restore', file)).exitCode).toBe(EXIT.ok);
-  await expect(simulate()).rejects.toThrow('would reach a real device');
+  await expect(simulate(false)).rejects.toThrow('would reach a real device');
 });
 
 it('takes a passphrase from a pipe: --passphrase-file <(pass show gateway)', async () => {
