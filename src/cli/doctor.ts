@@ -41,7 +41,7 @@ export async function examine(configFile: string, { environment, signal }: Pick<
     openPorts: ({ hardware }: AgentConfig) => openPorts({ clock, hardware }),
   };
   const report = await runDoctor({ ...deps, ...known }, signal);
-  // What was cut off was not looked at.
+  // A look that was cut off is none.
   if (signal.aborted) throw interrupted();
   return report;
 }
