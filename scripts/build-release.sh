@@ -17,6 +17,7 @@ arguments=()
 while [ $# -gt 0 ]; do
   case $1 in
     --arch) arch=$2; arguments+=("$1" "$2"); shift ;;
+    -h | --help) sed -n '2,3s/^# //p' "$0"; exit 0 ;;
     --deb) deb=yes ;;
     --level) level=$2; arguments+=("$1" "$2"); shift ;;
     --out) out=$2; arguments+=("$1" "$2"); shift ;;

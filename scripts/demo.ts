@@ -30,7 +30,7 @@ const LAST_LIFE_MS = 15_000;
 const options = parse();
 const folder = await mkdtemp(join(tmpdir(), 'turnstone-demo-'));
 const stop = new AbortController();
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort());
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => stop.abort());
 process.exitCode = await run(options).finally(() => rm(folder, { recursive: true, force: true }));
 
 function parse(): DemoOptions {

@@ -7,7 +7,7 @@
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { ROOT } from './bundle.ts';
 
 const SETTINGS = join(ROOT, 'scripts/docs-site');
@@ -78,13 +78,14 @@ function pathOnSite(source: string): string {
     .toLowerCase();
 }
 
-/** Text of a page, in which links lead to pages of the site; what is not on it is named without a link. */
+/** Text of a page, in which links and pictures lead to those of the site; what is not on it is named without a link. */
 function withLinksOfSite(source: string, all: ReadonlySet<string>): string {
   return readFileSync(join(ROOT, source), 'utf8').replace(
     /(!?)\[([^\]]*)\]\(([^)#\s]*)(#[^)\s]*)?\)/g,
     (link, image, text, to, anchor = '') => {
-      if (image !== '' || to === '' || /^[a-z]+:/.test(to)) return link;
+      if (to === '' || /^[a-z]+:/.test(to)) return link;
       const target = join(dirname(source), to);
+      if (image !== '') return `![${text}](./${relative(dirname(pathOnSite(source)), pathOnSite(target))})`;
       return all.has(target) ? `[${text}](/${pathOnSite(target)}${anchor})` : text;
     },
   );

@@ -1,6 +1,6 @@
 /**
  * Pictures of each page, on a phone and on a desktop, light and dark: `npm run screenshots [-- --out FOLDER]`, by default build/screenshots.
- * Both pages are the demo's own, after half a minute of readings; the PIN's is that of a server beside it.
+ * The demo's own pages after half a minute of readings, and the status page in each of its states.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdir } from 'node:fs/promises';
@@ -10,9 +10,13 @@ import { parseArgs } from 'node:util';
 import type { Browser, Page } from 'playwright-core';
 import { launchBrowser } from '../test/support/browser.ts';
 import { StatusBench } from '../test/support/status-bench.ts';
+import { PAGE_STATES, swingingSeries } from './screens/page-states.ts';
 
 const READINGS_FOR_MS = 30_000;
 const SIZES = { phone: { width: 390, height: 844 }, desktop: { width: 1280, height: 900 } } as const;
+const SMALL = { ...SIZES, 'small-phone': { width: 320, height: 568 } } as const;
+/** Until the stream has told twice, and lines are drawn. */
+const DRAWN_AFTER_MS = 2_500;
 
 const { values: flags } = parseArgs({
   options: { out: { type: 'string', default: resolve(import.meta.dirname, '../build/screenshots') } },
@@ -22,7 +26,23 @@ const demo = spawn(process.execPath, [join(import.meta.dirname, 'demo.ts')], { s
 const ended = new Promise((done) => demo.once('close', done));
 const browser = await launchBrowser();
 const bench = await StatusBench.open({ page: 'lan', pin: '471199' });
+const states = await StatusBench.open();
+states.series = swingingSeries;
 try {
+  for (const [state, view] of Object.entries(PAGE_STATES)) {
+    states.view = view;
+    const sizes = state === 'alarm' || state === '120-keys' ? SMALL : SIZES;
+    await shootAll(
+      browser,
+      `page-${state}`,
+      async (page) => {
+        await page.goto(states.url);
+        await page.locator('#content').waitFor();
+        await delay(DRAWN_AFTER_MS);
+      },
+      sizes,
+    );
+  }
   const { platform, device } = await addressesOf(demo);
   await delay(READINGS_FOR_MS);
   await shootAll(browser, 'status', async (page) => {
@@ -49,6 +69,7 @@ try {
 } finally {
   await browser.close();
   await bench.stop();
+  await states.stop();
   demo.kill('SIGINT');
   await ended;
 }
@@ -68,8 +89,13 @@ async function addressesOf({ stdout }: ChildProcess): Promise<{ readonly platfor
   }
 }
 
-async function shootAll(withBrowser: Browser, name: string, prepare: (page: Page) => Promise<void>): Promise<void> {
-  for (const [size, viewport] of Object.entries(SIZES)) {
+async function shootAll(
+  withBrowser: Browser,
+  name: string,
+  prepare: (page: Page) => Promise<void>,
+  sizes: Readonly<Record<string, { readonly width: number; readonly height: number }>> = SIZES,
+): Promise<void> {
+  for (const [size, viewport] of Object.entries(sizes)) {
     for (const colorScheme of ['light', 'dark'] as const) {
       const context = await withBrowser.newContext({ viewport, colorScheme });
       const page = await context.newPage();

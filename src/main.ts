@@ -94,6 +94,8 @@ async function ask(question: string, options: { readonly hidden?: boolean } = {}
       // A terminal that is gone gives no answer.
       terminal.once('error', () => resolve(''));
       terminal.once('SIGINT', () => process.exit(EXIT.interrupted));
+      // Where the answer is piped in no terminal hears it.
+      stopping.signal.addEventListener('abort', () => process.exit(EXIT.interrupted), { once: true });
     });
   } finally {
     terminal.close();

@@ -9,7 +9,7 @@ import type { AgentStatus } from '../status/shape/agent-status.ts';
 import { agentWallMs } from './agent-calls.ts';
 import { openReportClient } from './analytics-access.ts';
 import type { AuditCall } from './commands/report.ts';
-import { CommandError, EXIT } from './exit-code.ts';
+import { EXIT, interrupted } from './exit-code.ts';
 import { type Printer, printable } from './printer.ts';
 import { checkRange } from './range-words.ts';
 
@@ -20,7 +20,7 @@ const DEADLINE_MS = 120_000;
 export async function audit(call: AuditCall): Promise<void> {
   const { flags, edge, print } = call;
   const result = await auditResult(call).catch((error: unknown) => {
-    throw edge.signal.aborted ? new CommandError('', { exitCode: EXIT.interrupted, cause: error }) : error;
+    throw edge.signal.aborted ? interrupted('', { cause: error }) : error;
   });
   // Where nothing was compared nothing is proven.
   const ok = sentIn(result) > 0 && !result.lines.some(isFaulty);

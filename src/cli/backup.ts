@@ -9,15 +9,17 @@ import type { BackupCall } from './commands/backup.ts';
 import { CommandError, EXIT, usageError } from './exit-code.ts';
 import { CREDENTIALS_NAME, expectBackupPassphrase, sealGateway } from './gateway-archive.ts';
 import { type GatheredGateway, gatherGateway } from './gather-gateway.ts';
-import { writeOutput } from './output-file.ts';
+import { expectReplaceable, writeOutput } from './output-file.ts';
 import { printable } from './printer.ts';
 import { secretFrom } from './secret-from.ts';
 
 /** More are summed up. */
 const MAX_LEFT_TOLD = 10;
+const SPOILT_REMEDY = 'keep an earlier backup of them';
 
 export async function backup(call: BackupCall): Promise<void> {
   const { flags, args, edge, print } = call;
+  await expectReplaceable(args.file);
   const passphrase = await secretFrom(flags.passphraseFile, 'Passphrase: ', edge);
   expectBackupPassphrase(passphrase);
   if (flags.passphraseFile === undefined && edge.isInteractive && (await secretFrom(undefined, 'Once more: ', edge)) !== passphrase)
@@ -28,7 +30,11 @@ export async function backup(call: BackupCall): Promise<void> {
   await writeOutput(args.file, await sealGateway(archive, passphrase, systemRandomBytes), PRIVATE_MODE);
   print.write(`written to ${printable(args.file)}: ${contentText(gathered)}\n`);
   print.write('whoever has it and the passphrase is this gateway\n');
-  if (!files.some(({ place, path }) => place === 'state' && path === CREDENTIALS_NAME))
+  if (gathered.spoilt.length > 0) print.exitCode = EXIT.failure;
+  for (const folder of gathered.spoilt.slice(0, MAX_LEFT_TOLD))
+    edge.stderr.write(`turnstone: the credentials in ${printable(folder)} cannot be understood and are not in it; ${SPOILT_REMEDY}\n`);
+  const hasIdentity = files.some(({ place, path }) => place === 'state' && path === CREDENTIALS_NAME);
+  if (!hasIdentity && !gathered.spoilt.includes(gathered.stateFolder))
     print.write(`no identity is in it: there is none in ${printable(gathered.stateFolder)}\n`);
   for (const path of gathered.left.slice(0, MAX_LEFT_TOLD)) print.write(`not in it: ${printable(path)}; keep it by other means\n`);
   if (gathered.left.length > MAX_LEFT_TOLD) print.write(`not in it: ${gathered.left.length - MAX_LEFT_TOLD} more files\n`);

@@ -6,18 +6,23 @@ import { devicePolls } from '../config/keys/device-polls.ts';
 import { type ReadConfig, readConfig } from '../config/read-config.ts';
 import type { AgentConfig } from '../config/schema/agent-config.ts';
 import { AgentError } from '../errors/agent-error.ts';
+import { systemClock } from '../host/clock.ts';
 import { given } from '../host/given.ts';
+import { MachineFacts } from '../host/machine-facts.ts';
+import { serviceMayRead } from '../host/service-reader.ts';
 import type { CheckConfigCall } from './commands/run.ts';
 import { EXIT } from './exit-code.ts';
 import type { Style } from './printer.ts';
 
 export async function checkConfig(call: CheckConfigCall): Promise<void> {
-  const { args, edge, print } = call;
+  const { args, flags, edge, print } = call;
   for (const file of args.file) {
     await checkOne(call, file).catch((error: unknown) => {
       // A fleet's other files are looked at all the same.
       if (args.file.length === 1 || !(error instanceof AgentError)) throw error;
-      edge.stderr.write(`turnstone: ${error.message}\n`);
+      const { code, message } = error;
+      if (flags.json === true) print.result({ file, ok: false, error: { code, message } }, () => '');
+      else edge.stderr.write(`turnstone: ${message} (${code})\n`);
       print.exitCode = EXIT.badConfig;
     });
   }
@@ -25,7 +30,8 @@ export async function checkConfig(call: CheckConfigCall): Promise<void> {
 
 async function checkOne({ flags, edge, print }: CheckConfigCall, file: string): Promise<void> {
   const isElsewhere = flags.forElsewhere === true;
-  const found = await readConfig(file, { environment: edge.environment });
+  const mayRead = isElsewhere ? undefined : await serviceMayRead(new MachineFacts({ clock: systemClock }));
+  const found = await readConfig(file, { environment: edge.environment, mayRead });
   const { faults, warnings, onGateway } = isElsewhere ? withoutGateway(found) : { ...found, onGateway: undefined };
   const config = found.config ?? (isElsewhere ? found.meanwhile : undefined);
   const ok = faults.length === 0;

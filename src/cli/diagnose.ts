@@ -20,7 +20,7 @@ import { askAgent } from './agent-calls.ts';
 import type { DiagnoseCall } from './commands/doctor.ts';
 import { examine, reportText } from './doctor.ts';
 import { usageError } from './exit-code.ts';
-import { writeOutput } from './output-file.ts';
+import { expectReplaceable, writeOutput } from './output-file.ts';
 import { PLAIN } from './printer.ts';
 import { ARCHIVE_MODE, packSupportArchive, Redactor } from './support-archive.ts';
 
@@ -29,6 +29,7 @@ const NO_LOG = 'no log: journalctl knows nothing of turnstone.service here, or t
 
 export async function diagnose({ flags, edge, print }: DiagnoseCall): Promise<void> {
   const out = resolve(flags.out ?? `turnstone-diagnosis-${stamp(systemClock.wallMs())}.tar.gz`);
+  await expectReplaceable(out);
   // A name that is mistyped is told at once.
   const log = flags.logFile === undefined ? await readServiceLog(UNIT, systemClock, edge.signal) : await namedLog(flags.logFile);
   const redactor = new Redactor();

@@ -25,10 +25,10 @@ import { askAgent } from './agent-calls.ts';
 import { contactWith } from './ask-platform.ts';
 import type { DoctorCall } from './commands/doctor.ts';
 import type { Edge } from './edge.ts';
-import { EXIT } from './exit-code.ts';
+import { EXIT, interrupted } from './exit-code.ts';
 import { printable, type Style } from './printer.ts';
 
-/** Runs the doctor, with a running agent's own status; none may run, or none that answers this user. */
+/** Runs the doctor, with a running agent's own status; none may run, or none that answers this user. @throws CommandError when it is interrupted. */
 export async function examine(configFile: string, { environment, signal }: Pick<Edge, 'environment' | 'signal'>): Promise<DoctorReport> {
   const { runFolder } = await peekFolders(configFile, environment);
   const asked = askAgent<AgentStatus>(runFolder, 'getStatus').then((agent) => ({ agent }));
@@ -40,7 +40,10 @@ export async function examine(configFile: string, { environment, signal }: Pick<
     askPlatform,
     openPorts: ({ hardware }: AgentConfig) => openPorts({ clock, hardware }),
   };
-  return runDoctor({ ...deps, ...known }, signal);
+  const report = await runDoctor({ ...deps, ...known }, signal);
+  // A look that was cut off is none.
+  if (signal.aborted) throw interrupted();
+  return report;
 }
 
 /** Where one listens and hangs it is not so that none runs. */

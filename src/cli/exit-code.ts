@@ -45,6 +45,11 @@ export class CommandError extends Error {
   }
 }
 
+/** Makes the error of a command that Ctrl-C has ended. */
+export function interrupted(message = '', more: Omit<CommandErrorOptions, 'exitCode'> = {}): CommandError {
+  return new CommandError(message, { ...more, exitCode: EXIT.interrupted });
+}
+
 /** Makes an error of input that cannot be used, as it was typed or for what it names. */
 export function usageError(message: string, more: Omit<CommandErrorOptions, 'exitCode'> = {}): CommandError {
   return new CommandError(message, { ...more, exitCode: EXIT.usage });

@@ -30,6 +30,8 @@ export interface GatheredGateway {
   readonly files: readonly ArchivedFile[];
   /** Files that the configuration names and that lie elsewhere, or whose names an archive does not hold. */
   readonly left: readonly string[];
+  /** Folders whose credentials are there and cannot be understood. */
+  readonly spoilt: readonly string[];
 }
 
 /** Folders beside the configuration that are of it. */
@@ -49,17 +51,19 @@ interface Found {
   readonly files: Files;
   readonly archived: Map<string, ArchivedFile>;
   readonly left: Set<string>;
+  readonly spoilt: string[];
 }
 
 /** @throws AgentError `config/unreadable`, `host/read-failed`; what the system says of a folder that may not be read. */
 export async function gatherGateway(configFile: string, environment: Environment, files: Files): Promise<GatheredGateway> {
   const file = resolve(configFile);
   const [configFolder, configName] = [dirname(file), basename(file)];
-  const found: Found = { files, archived: new Map(), left: new Set() };
+  const found: Found = { files, archived: new Map(), left: new Set(), spoilt: [] };
   const { stateFolder } = foldersIn(await readConfigBytes(file), environment);
   await asOwnerOf(configFolder, () => gatherConfig(found, file, environment));
   await asOwnerOf(stateFolder, () => gatherState(found, stateFolder));
-  return { configFolder, configName, stateFolder, files: [...found.archived.values()], left: [...found.left] };
+  const { archived, left, spoilt } = found;
+  return { configFolder, configName, stateFolder, files: [...archived.values()], left: [...left], spoilt };
 }
 
 async function gatherConfig(found: Found, file: string, environment: Environment): Promise<void> {
@@ -100,12 +104,15 @@ async function gatherState(found: Found, folder: string): Promise<void> {
 
 /** The first of the two that can be read. */
 async function takeCredentials(found: Found, folder: string, within: string): Promise<void> {
+  let isThere = false;
   for (const name of CREDENTIALS_FILES) {
-    const content = await readWhole(found.files, join(folder, within, name)).catch(undefinedWhenNotToBeRead);
-    if (content === undefined || !isUsable(content)) continue;
-    add(found, { place: 'state', path: join(within, CREDENTIALS_NAME), mode: 0o600, content });
-    return;
+    const path = join(folder, within, name);
+    const content = await readWhole(found.files, path).catch(undefinedWhenNotToBeRead);
+    if (content !== undefined && isUsable(content))
+      return add(found, { place: 'state', path: join(within, CREDENTIALS_NAME), mode: 0o600, content });
+    isThere ||= content !== undefined || (await found.files.facts(path)) !== undefined;
   }
+  if (isThere) found.spoilt.push(join(folder, within));
 }
 
 function isUsable(content: Buffer): boolean {

@@ -17,7 +17,7 @@ import { CommandError, EXIT } from './exit-code.ts';
 import { type FirstConfig, firstConfigText } from './first-config.ts';
 import { askForFirstConfig } from './init-questions.ts';
 import { markSilent, type TriedSensor, trySensors } from './init-trial.ts';
-import { OutputFile } from './output-file.ts';
+import { expectReplaceable, OutputFile } from './output-file.ts';
 import { type Printer, withBar } from './printer.ts';
 import { type FoundBoard, scanBoard } from './scan.ts';
 import { listenOn } from './scan-serial.ts';
@@ -34,6 +34,7 @@ export async function initialise({ flags, edge, print, settings }: InitCall): Pr
   const isThere = (await systemFiles.facts(out).catch(() => undefined)) !== undefined;
   if (flags.force !== true && isThere)
     throw new CommandError(`${out} is there already`, { nextStep: 'choose another --out, or overwrite it with --force' });
+  await expectReplaceable(out);
   const answers = await askForFirstConfig({ flags, edge, settings }, dirname(out));
   const found = flags.scan ? await lookAround(flags, edge) : { chips: [], thermometers: [], serialPorts: [], faults: [] };
   const hasDevices = await asksForDevices(flags, edge, { ...answers, found });

@@ -1,6 +1,7 @@
 /** Shows what the agent has logged, in words: the service's journal, a file, or what is piped in. */
 import { createReadStream } from 'node:fs';
 import { hasCode, systemCode } from '../errors/agent-error.ts';
+import { untilAborted } from '../host/bounded-wait.ts';
 import { systemClock } from '../host/clock.ts';
 import { followProgram } from '../host/followed-program.ts';
 import { LineReader } from '../host/line-reader.ts';
@@ -22,10 +23,7 @@ export async function showLogs(call: LogsCall): Promise<void> {
   const stream = args.file === '-' ? edge.stdin : createReadStream(args.file);
   const take = shown.reader(flags.follow === true);
   try {
-    for await (const bytes of stream) {
-      await take(Buffer.from(bytes));
-      if (edge.signal.aborted) break;
-    }
+    for await (const bytes of untilStopping(stream, edge.signal)) await take(Buffer.from(bytes));
   } catch (cause) {
     if (cause instanceof CommandError) throw cause;
     throw usageError(`cannot read ${args.file}: ${systemCode(cause) ?? 'unknown fault'}`, { cause });
@@ -33,6 +31,20 @@ export async function showLogs(call: LogsCall): Promise<void> {
   // The last line may have no end.
   await take(Buffer.from('\n'));
   await shown.writeLast();
+}
+
+/** Pieces until the signal aborts, also while none come. */
+async function* untilStopping(pieces: AsyncIterable<Uint8Array>, signal: AbortSignal): AsyncGenerator<Uint8Array> {
+  const iterator = pieces[Symbol.asyncIterator]();
+  const end = { done: true, value: undefined } as const;
+  while (!signal.aborted) {
+    const next = await untilAborted(iterator.next(), signal).catch((error: unknown) => {
+      if (!signal.aborted) throw error;
+      return end;
+    });
+    if (next.done === true) return;
+    yield next.value;
+  }
 }
 
 /** First what is there, then what comes after the last of it. */

@@ -1,6 +1,7 @@
 /**
  * A file that a command writes where a person says. The command may be root's and the folder somebody else's, who may have left anything there:
- * what is written is a new file, which takes the name when it is whole; nothing that is there is opened, and no link followed.
+ * what is written is a new file, which takes the name when it is whole. Nothing that is there is opened, no link followed, and only a regular file replaced:
+ * what `/dev/stdout` leads to is the whole machine's.
  */
 import { constants } from 'node:fs';
 import { type FileHandle, lstat, open, rename, rm, stat } from 'node:fs/promises';
@@ -26,8 +27,7 @@ export class OutputFile {
   static async open(name: string, mode: number): Promise<OutputFile> {
     const path = resolve(name);
     return orCannotWrite(path, async () => {
-      const there = await lstat(path).catch(() => undefined);
-      if (there?.isDirectory() === true) throw Object.assign(new Error('it is a folder'), { code: 'EISDIR' });
+      await expectReplaceable(path);
       const draft = `${path}.${process.pid}.part`;
       await rm(draft, { force: true });
       const file = await open(draft, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW, mode);
@@ -66,6 +66,15 @@ export class OutputFile {
   }
 }
 
+/** Refuses a name that cannot become a file, before anything is asked or done for it. @throws CommandError. */
+export async function expectReplaceable(name: string): Promise<void> {
+  const path = resolve(name);
+  const there = await lstat(path).catch(() => undefined);
+  if (there === undefined || there.isFile()) return;
+  const kind = there.isDirectory() ? 'a folder' : there.isSymbolicLink() ? 'a link' : 'a device or a pipe';
+  throw new CommandError(`cannot write ${path}: it is ${kind}`, { nextStep: 'name a file' });
+}
+
 /** Writes a small file whole. @throws CommandError. */
 export async function writeOutput(path: string, content: string | Uint8Array, mode: number): Promise<void> {
   const file = await OutputFile.open(path, mode);
@@ -81,6 +90,7 @@ async function orCannotWrite<T>(path: string, work: () => Promise<T>): Promise<T
   try {
     return await work();
   } catch (cause) {
+    if (cause instanceof CommandError) throw cause;
     throw new CommandError(`cannot write ${path}: ${systemCode(cause) ?? 'unknown fault'}`, { cause });
   }
 }

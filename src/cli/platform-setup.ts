@@ -9,8 +9,8 @@ import { systemRandomBytes } from '../host/random.ts';
 import { openPeopleApi, type PeopleApi } from '../platform/people-api.ts';
 import type { PlatformSetupCall } from './commands/platform-setup.ts';
 import type { Edge } from './edge.ts';
-import { CommandError, usageError } from './exit-code.ts';
-import { writeOutput } from './output-file.ts';
+import { CommandError, interrupted, usageError } from './exit-code.ts';
+import { expectReplaceable, writeOutput } from './output-file.ts';
 import { makePlan, type Plan } from './platform-setup/make-plan.ts';
 import type { Provisioning, Step, Verdict } from './platform-setup/plan.ts';
 import { readRelease } from './platform-setup/release-step.ts';
@@ -27,6 +27,15 @@ export async function setUpPlatform(call: PlatformSetupCall): Promise<void> {
     throw usageError('--assign needs a package', { nextStep: 'give --release too' });
   if (flags.dryRun !== true && flags.yes !== true && !edge.isInteractive)
     throw usageError('nobody can be asked here', { nextStep: 'say --yes, or --dry-run' });
+  if (flags.write !== undefined) await expectReplaceable(flags.write);
+  await setUp(call).catch((cause: unknown) => {
+    if (!edge.signal.aborted || cause instanceof CommandError) throw cause;
+    throw interrupted('interrupted: nothing was done', { cause });
+  });
+}
+
+async function setUp(call: PlatformSetupCall): Promise<void> {
+  const { flags, edge } = call;
   const release = flags.release === undefined ? undefined : await readRelease(flags.release, edge.signal);
   const config = flags.config === undefined ? undefined : await loadConfig(flags.config, { environment: edge.environment });
   const api = await logIn(call);
@@ -70,7 +79,7 @@ async function perform({ flags, edge, print }: PlatformSetupCall, { steps, made 
   }
   const done = new Set<Step>();
   for (const step of due) {
-    await carryOut(step, () => step.carryOut?.(made), done.size);
+    await carryOut(step, () => step.carryOut?.(made), { done: done.size, due: due.length, signal: edge.signal });
     done.add(step);
     if (!isJson) print.write(`${print.style.green(DONE[step.verdict])} ${step.what} ${printable(step.name)}\n`);
   }
@@ -80,13 +89,26 @@ async function perform({ flags, edge, print }: PlatformSetupCall, { steps, made 
   print.result({ steps: steps.map((step) => shown(step, done.has(step))), ...told }, () => closing(flags.write, provisioning, print));
 }
 
-async function carryOut(step: Step, work: () => Promise<void> | undefined, before: number): Promise<void> {
+interface Progress {
+  readonly done: number;
+  readonly due: number;
+  readonly signal: AbortSignal;
+}
+
+async function carryOut(step: Step, work: () => Promise<void> | undefined, { done, due, signal }: Progress): Promise<void> {
   try {
+    signal.throwIfAborted();
     await work();
   } catch (cause) {
+    // A step that was under way may have been done, or not: the next plan tells.
+    if (signal.aborted)
+      throw interrupted(`interrupted at ${step.what} ${printable(step.name)}: ${done} of ${due} steps are done`, {
+        nextStep: 'run the command again, it goes on there',
+        cause,
+      });
     if (!(cause instanceof AgentError) && !(cause instanceof CommandError)) throw cause;
     throw new CommandError(`${step.what} ${printable(step.name)}: ${cause.message}`, {
-      nextStep: `${before} steps are done; run the command again, it goes on there`,
+      nextStep: `${done} steps are done; run the command again, it goes on there`,
       cause,
     });
   }

@@ -1,14 +1,20 @@
 /** Serves the small local platform until Ctrl-C. */
+import { resolve } from 'node:path';
 import { messageOf, systemCode } from '../errors/agent-error.ts';
+import { whyNoFolder } from '../host/folder-place.ts';
 import { given } from '../host/given.ts';
 import { LocalPlatform, type LocalPlatformOptions } from '../local-platform/local-platform.ts';
 import type { PlatformCall } from './commands/platform.ts';
 import { untilStopped } from './edge.ts';
-import { CommandError } from './exit-code.ts';
-import { writeOutput } from './output-file.ts';
+import { CommandError, usageError } from './exit-code.ts';
+import { expectReplaceable, writeOutput } from './output-file.ts';
 
 export async function runPlatform({ flags, edge, print }: PlatformCall): Promise<void> {
   const { messageLimit, dataPointLimit, reportThreads, reportQueue } = flags;
+  if (flags.tlsCertificateFile !== undefined) await expectReplaceable(flags.tlsCertificateFile);
+  const why = flags.data === undefined ? undefined : await whyNoFolder(resolve(flags.data));
+  if (why !== undefined)
+    throw usageError(`cannot keep anything in ${flags.data}: expected ${why}`, { nextStep: 'name another with --data' });
   const platform = await start({
     ...given({
       port: flags.port,

@@ -6,7 +6,7 @@ import { actAsOwnerOfWay } from '../host/folder-owner.ts';
 import { type JsonObject, type JsonValue, stringifyJson } from '../host/json.ts';
 import { openReportClient } from './analytics-access.ts';
 import type { ReportCall, ReportFormat } from './commands/report.ts';
-import { CommandError, EXIT } from './exit-code.ts';
+import { interrupted } from './exit-code.ts';
 import { OutputFile } from './output-file.ts';
 import { printable, withBar } from './printer.ts';
 import { csvLine } from './value-text.ts';
@@ -41,7 +41,7 @@ export async function report({ args, flags, edge, print, settings }: ReportCall)
     await write(formatter.end());
     await file?.keep();
   } catch (error) {
-    throw edge.signal.aborted ? new CommandError('', { exitCode: EXIT.interrupted, cause: error }) : error;
+    throw edge.signal.aborted ? interrupted('', { cause: error }) : error;
   } finally {
     // Nothing of a report that was not complete is left where a whole one is expected.
     await file?.discard();

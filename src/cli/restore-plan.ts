@@ -3,18 +3,26 @@
  * writes what is in it, from the beginning, and removes it. Before, nothing has changed. So a power cut leaves the old gateway or the new one.
  */
 import { chown, stat } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { dirname, join, relative } from 'node:path';
+import { ENVIRONMENT_NAME } from '../config/environment-file.ts';
+import { restorePlanPath } from '../config/restore-plan-path.ts';
 import { messageOf } from '../errors/agent-error.ts';
 import { GROUP_MODE, PRIVATE_MODE, readWhole, removeDurably, writeDurably } from '../host/durable-file.ts';
 import type { Files } from '../host/files.ts';
+import { given } from '../host/given.ts';
 import { parseJson } from '../host/json.ts';
 import { silentLog } from '../host/log.ts';
 import { takeLock } from '../host/state-lock.ts';
 import { CREDENTIALS_FILES } from '../provisioning/credentials-files.ts';
-import { moveAside } from '../provisioning/former-queue.ts';
+import { moveGatewayAside } from '../provisioning/former-queue.ts';
 import { asOwnerOf } from './as-owner.ts';
 import { CommandError } from './exit-code.ts';
 import { type ArchivedFile, type GatewayArchive, gatewayOf, gatewayText, isCredentials, MAX_BACKUP_BYTES } from './gateway-archive.ts';
+import { SIMULATED_MARK } from './simulated-run.ts';
+
+const GROUP_READ = 0o040;
+const FOLDER_MODE = 0o750;
+const PRIVATE_FOLDER_MODE = 0o700;
 
 export interface RestorePlan extends GatewayArchive {
   readonly stateFolder: string;
@@ -22,20 +30,15 @@ export interface RestorePlan extends GatewayArchive {
   readonly setsQueueAside: boolean;
 }
 
-/** Where the plan of a configuration lies. */
-export function planPath(configFile: string): string {
-  return `${configFile}.restore`;
-}
-
 /** Makes the restore happen: after this only `finishRestore` remains. @throws AgentError `host/write-failed` (retry). */
 export async function commitRestore(configFile: string, plan: RestorePlan, files: Files): Promise<void> {
   const folder = dirname(configFile);
-  await asOwnerOf(folder, () => writeDurably(files, planPath(configFile), gatewayText(plan), { mode: PRIVATE_MODE }));
+  await asOwnerOf(folder, () => writeDurably(files, restorePlanPath(configFile), gatewayText(plan), { mode: PRIVATE_MODE }));
 }
 
 /** True while a restore is to be finished. */
 export async function isRestoreUnfinished(configFile: string, files: Files): Promise<boolean> {
-  return (await files.facts(planPath(configFile)).catch(() => undefined)) !== undefined;
+  return (await files.facts(restorePlanPath(configFile)).catch(() => undefined)) !== undefined;
 }
 
 /**
@@ -44,7 +47,7 @@ export async function isRestoreUnfinished(configFile: string, files: Files): Pro
  */
 export async function finishRestore(configFile: string, files: Files): Promise<boolean> {
   const folder = dirname(configFile);
-  const bytes = await asOwnerOf(folder, () => readWhole(files, planPath(configFile), { limitBytes: MAX_BACKUP_BYTES }));
+  const bytes = await asOwnerOf(folder, () => readWhole(files, restorePlanPath(configFile), { limitBytes: MAX_BACKUP_BYTES }));
   if (bytes === undefined) return false;
   const plan = planIn(bytes, configFile);
   const { stateFolder } = plan;
@@ -58,14 +61,15 @@ export async function finishRestore(configFile: string, files: Files): Promise<b
     }
   });
   await asOwnerOf(folder, async () => {
-    for (const file of plan.files.filter(({ place }) => place === 'configuration')) {
+    const beside = plan.files.filter(({ place }) => place === 'configuration');
+    // The other device's secrets, which the unit would hand to this one.
+    if (plan.setsQueueAside && !beside.some(({ path }) => path === ENVIRONMENT_NAME)) await setEnvironmentAside(folder, files);
+    for (const file of beside) {
       // The name of this configuration may be another one than it was.
       const path = file.path === plan.configName ? configFile : join(folder, file.path);
-      await files.makeFolder(dirname(path));
-      await writeDurably(files, path, file.content, { mode: file.mode });
-      await giveToGroup(folder, path, file.mode);
+      await writeBeside(folder, { ...file, path }, files);
     }
-    await removeDurably(files, planPath(configFile));
+    await removeDurably(files, restorePlanPath(configFile));
   });
   return true;
 }
@@ -76,7 +80,9 @@ async function writeState({ stateFolder, setsQueueAside, files: archived }: Rest
   const own = state.find(({ path }) => path === CREDENTIALS_FILES[0]);
   const present = await readWhole(files, join(stateFolder, CREDENTIALS_FILES[0])).catch(() => undefined);
   const isNew = own !== undefined && present?.equals(own.content) === true;
-  if (setsQueueAside && !isNew) await moveAside({ stateFolder, files, log: silentLog });
+  if (setsQueueAside && !isNew) await moveGatewayAside({ stateFolder, files, log: silentLog });
+  // The restored device is a real one, wherever a simulated run was tried before.
+  await removeDurably(files, join(stateFolder, SIMULATED_MARK));
   for (const file of [...(own === undefined ? [] : [own]), ...state.filter((each) => each !== own)])
     await writeStateFile(stateFolder, file, files);
 }
@@ -88,12 +94,35 @@ async function writeStateFile(folder: string, { path, mode, content }: ArchivedF
   for (const name of CREDENTIALS_FILES) await writeDurably(files, join(dirname(whole), name), content, { mode: PRIVATE_MODE });
 }
 
-/** Below a folder of root's own: what the service's group may read there is the group's. */
-async function giveToGroup(folder: string, path: string, mode: number): Promise<void> {
-  if (process.geteuid?.() !== 0 || (mode & 0o070) === 0) return;
+async function setEnvironmentAside(folder: string, files: Files): Promise<void> {
+  const path = join(folder, ENVIRONMENT_NAME);
+  if ((await files.facts(path)) === undefined) return;
+  await files.rename(path, `${path}-of-former-device`);
+  await files.syncFolder(folder);
+}
+
+/** `path` is the whole one. In a folder of root's own the service's group, which is the folder's, may read what the service reads itself. */
+async function writeBeside(folder: string, { path, mode, content }: ArchivedFile, files: Files): Promise<void> {
   const { gid } = await stat(folder);
-  await chown(path, 0, gid);
-  if (dirname(path) !== folder) await chown(dirname(path), 0, gid);
+  const isShared = process.geteuid?.() === 0 && gid !== 0 && !isForRoot(relative(folder, path));
+  await makeFoldersTo(dirname(path), { files, ...given({ gid: isShared ? gid : undefined }) });
+  await writeDurably(files, path, content, { mode: isShared ? mode | GROUP_READ : mode });
+  if (isShared) await chown(path, 0, gid);
+}
+
+/** True of what systemd reads as root and hands over. */
+function isForRoot(path: string): boolean {
+  return path === ENVIRONMENT_NAME || path.startsWith('credentials/');
+}
+
+/** Every folder that is made belongs to the group; one that is there stays as it is. */
+async function makeFoldersTo(folder: string, group: { readonly files: Files; readonly gid?: number }): Promise<void> {
+  const { files, gid } = group;
+  if ((await files.facts(folder)) !== undefined) return;
+  await makeFoldersTo(dirname(folder), group);
+  await files.makeFolder(folder);
+  await files.chmod(folder, gid === undefined ? PRIVATE_FOLDER_MODE : FOLDER_MODE);
+  if (gid !== undefined) await chown(folder, 0, gid);
 }
 
 function planIn(bytes: Buffer, configFile: string): RestorePlan {
@@ -105,7 +134,7 @@ function planIn(bytes: Buffer, configFile: string): RestorePlan {
     if (typeof stateFolder !== 'string' || !stateFolder.startsWith('/')) throw new Error('it names no state folder');
     return { ...archive, stateFolder, setsQueueAside: setsQueueAside === true };
   } catch (cause) {
-    throw new CommandError(`${planPath(configFile)} is no plan of a restore: ${messageOf(cause)}`, {
+    throw new CommandError(`${restorePlanPath(configFile)} is no plan of a restore: ${messageOf(cause)}`, {
       cause,
       nextStep: 'remove it, and restore again',
     });

@@ -55,7 +55,10 @@ export async function restore(call: RestoreCall): Promise<void> {
   }).catch(withRemedy);
   const made = new Date(archive.madeAtMs).toISOString().replace(/\.\d+Z$/, 'Z');
   print.write(`this machine is the gateway of ${made} (release ${printable(archive.release)})\n`);
-  if (plan.setsQueueAside) print.write(`what waited here as another device is set aside in ${plan.stateFolder}, in ${FORMER_QUEUE}\n`);
+  if (plan.setsQueueAside)
+    print.write(
+      `what waited here as another device is set aside in ${plan.stateFolder}, in ${FORMER_QUEUE}; its settings, outputs, totals and variables too\n`,
+    );
   if (archive.configFolder !== dirname(configFile))
     print.write(`its configuration lay in ${printable(archive.configFolder)}: paths in it may lead there still\n`);
   print.write('the board that was it stands back when it returns\n');

@@ -5,6 +5,7 @@ import type { Agent } from '../agent/agent.ts';
 import { peekFolders } from '../config/peek-config.ts';
 import { loadConfigToRun } from '../config/read-config.ts';
 import { messageOf } from '../errors/agent-error.ts';
+import { systemClock } from '../host/clock.ts';
 import { startCompanion } from '../host/companion-process.ts';
 import { makeFolder } from '../host/durable-file.ts';
 import { systemFiles } from '../host/files.ts';
@@ -12,9 +13,10 @@ import { actAsOwnerOf } from '../host/folder-owner.ts';
 import { given } from '../host/given.ts';
 import { stringifyJson } from '../host/json.ts';
 import type { TelemetryEntry } from '../outbox/outbox.ts';
+import { asOwnerOf } from './as-owner.ts';
 import type { RunCall } from './commands/run.ts';
 import type { Edge } from './edge.ts';
-import { CommandError } from './exit-code.ts';
+import { CommandError, EXIT } from './exit-code.ts';
 import { finishRestore, isRestoreUnfinished } from './restore-plan.ts';
 import { expectSimulatedDevice, isRealFromNowOn } from './simulated-run.ts';
 
@@ -33,8 +35,7 @@ async function runAgent(flags: RunCall['flags'], edge: Edge, board: { readonly b
   const [{ Agent }, { thisMachine }] = await Promise.all([import('../agent/agent.ts'), import('../agent/machine.ts')]);
   const { stateFolder, runFolder } = await peekFolders(flags.config, edge.environment);
   await actAsOwnerOf(stateFolder, [runFolder]);
-  // A disk that does not answer holds no start up.
-  if (flags.simulate !== true) void isRealFromNowOn(stateFolder, systemFiles);
+  if (flags.simulate !== true) await isRealFromNowOn(stateFolder, { files: systemFiles, clock: systemClock, tell: tellingOn(edge) });
   let agent: Agent | undefined;
   let isAsked = false;
   // Before the start: systemd may ask for a reload as soon as it is told that the agent is ready, and an unheard SIGHUP ends a process.
@@ -62,14 +63,23 @@ async function runAgent(flags: RunCall['flags'], edge: Edge, board: { readonly b
 async function finishCutRestore(configFile: string): Promise<void> {
   if (!(await isRestoreUnfinished(configFile, systemFiles))) return;
   await finishRestore(configFile, systemFiles).catch((cause: unknown) => {
-    throw new CommandError(`a restore was cut off here: ${messageOf(cause)}`, { cause, nextStep: 'sudo turnstone restore --finish' });
+    throw new CommandError(`a restore was cut off here: ${messageOf(cause)}`, {
+      cause,
+      // Nothing but that command mends it: the plan is root's, and starting again does nothing.
+      exitCode: EXIT.badConfig,
+      nextStep: 'finish it: sudo turnstone restore --finish',
+    });
   });
 }
 
 async function expectNoRealDevice({ config: file, sendSimulated }: RunCall['flags'], edge: Edge): Promise<void> {
   const { config } = await loadConfigToRun(file, { environment: edge.environment });
-  const warn = (text: string): void => edge.stderr.write(`turnstone: ${text}`);
-  await expectSimulatedDevice(config, systemFiles, { isMeant: sendSimulated === true, warn });
+  const check = () => expectSimulatedDevice(config, systemFiles, { isMeant: sendSimulated === true, warn: tellingOn(edge) });
+  await asOwnerOf(config.stateFolder, check);
+}
+
+function tellingOn({ stderr }: Edge): (text: string) => void {
+  return (text) => stderr.write(`turnstone: ${text}`);
 }
 
 /** Writes down every entry whose append has resolved, one JSON line each: what a test, or the demo, holds against the platform. */

@@ -9,11 +9,12 @@
 
 import type { Environment } from '../host/environment.ts';
 import { loadLinearPatterns, patternProblem } from '../host/linear-pattern.ts';
+import type { MayRead } from '../host/service-reader.ts';
 import { checkCertificates } from './checks/access.ts';
 import { CHECKS } from './checks/all-checks.ts';
 import { checkDrivers } from './checks/drivers.ts';
 import { checkExpressions } from './checks/expressions.ts';
-import { checkFiles, checkFolders, checkReadable } from './checks/files.ts';
+import { checkFiles, checkFolders, checkForService, checkReadable } from './checks/files.ts';
 import { expandTemplates } from './expand-templates.ts';
 import { ConfigError, type ConfigFault, type ConfigPath, type PathFault, pathText } from './fields/config-fault.ts';
 import { type Finding, finding } from './fields/findings.ts';
@@ -29,6 +30,8 @@ import { readYaml } from './yaml/yaml-source.ts';
 
 export interface ReadConfigDeps {
   readonly environment: Environment;
+  /** Asked for the service, where who checks may read more than it. */
+  readonly mayRead?: MayRead | undefined;
 }
 
 export interface ReadConfig {
@@ -96,6 +99,7 @@ export async function readConfig(path: string, deps: ReadConfigDeps): Promise<Re
     ...(await checkExpressions(draft)),
     ...(await checkDrivers(draft)),
     ...(await checkCertificates(draft)),
+    ...(await checkForService(configSchema, tree, path, deps.mayRead)),
     ...(await checkReadable(path, holdsSecret(tree, hidden))),
   ];
   // Remains of an unset variable or a broken pattern are no fault of their own.

@@ -159,7 +159,7 @@ function substituteText(text: string, path: ConfigPath, context: Substitution): 
     context.hidden.set(pathText(path), undefined);
     const found = context.environment[name];
     if (found === undefined || found === '') {
-      const known = Object.keys(context.environment);
+      const known = Object.keys(context.environment).filter((other) => other !== name);
       const hint = didYouMeanWhenTold(name, known, 'set it in the unit (Environment=, EnvironmentFile=) or use a file');
       const value = VARIABLE.test(name) ? name : '';
       noteFault(context, { path, problem: 'environment variable not set:', value, expected: 'its value', onGateway: true, ...hint });

@@ -17,6 +17,22 @@ const SET_ASIDE = [
   ['device-names.json', 'device-names-of-former-device.json'],
   ['outbox', FORMER_QUEUE],
 ] as const;
+/** Names that a whole other gateway takes, too: how the outputs of the former one were, by whom, and its totals. */
+const SET_ASIDE_OF_GATEWAY = [
+  ...[
+    'outputs',
+    'actuators',
+    'standing-rules',
+    'pulses',
+    'operating-times',
+    'shared-attributes',
+    'standing-states',
+    'daily-budget',
+    'claim',
+  ].flatMap((name) => ['', '.behind', '.tmp'].map((end) => [`${name}.json${end}`, `${name}-of-former-device.json${end}`] as const)),
+  ['rpc.journal', 'rpc-of-former-device.journal'],
+  ['counters', 'counters-of-former-device'],
+] as const;
 
 /** Does nothing where nothing is to be set aside; may be cut short at any step, and is then done by the next. @throws what the disk says. */
 export async function setFormerQueueAside({ stateFolder, files, store, log }: FormerQueueDeps): Promise<void> {
@@ -26,8 +42,20 @@ export async function setFormerQueueAside({ stateFolder, files, store, log }: Fo
 }
 
 /** Moves what belongs to the device of before out of the way; goes on where it was cut short, as long as nothing new has taken a name. @throws what the disk says. */
-export async function moveAside({ stateFolder, files, log }: Pick<FormerQueueDeps, 'stateFolder' | 'files' | 'log'>): Promise<void> {
-  for (const [name, formerName] of SET_ASIDE) {
+export async function moveAside(deps: Pick<FormerQueueDeps, 'stateFolder' | 'files' | 'log'>): Promise<void> {
+  await moveAll(SET_ASIDE, deps);
+}
+
+/** As `moveAside`, with all that the other gateway knew. */
+export async function moveGatewayAside(deps: Pick<FormerQueueDeps, 'stateFolder' | 'files' | 'log'>): Promise<void> {
+  await moveAll([...SET_ASIDE_OF_GATEWAY, ...SET_ASIDE], deps);
+}
+
+async function moveAll(
+  names: readonly (readonly [string, string])[],
+  { stateFolder, files, log }: Pick<FormerQueueDeps, 'stateFolder' | 'files' | 'log'>,
+): Promise<void> {
+  for (const [name, formerName] of names) {
     const [folder, former] = [join(stateFolder, name), join(stateFolder, formerName)];
     // When it is not there it was renamed before: nobody makes it anew until the mark is removed.
     if ((await files.facts(folder)) === undefined) continue;

@@ -20,7 +20,7 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'turnstone-hundred-'));
   const program = [process.execPath, AGENT_PROGRAM] as const;
   run = await FaultyDevices.start({ folder, program: [...program], devices: DEVICES, meters: DEVICES, period: '3s', uploadInterval: '0s' });
-}, 90_000);
+}, 180_000);
 
 afterAll(async () => {
   await run?.close();

@@ -7,6 +7,8 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 const ROOT = join(import.meta.dirname, '../..');
 
+/** As the site of the papers is built. */
+const BUILDS = 'case $1 in npm) exit;; esac';
 /** As the simulator ends where every world is well. */
 const SIMULATES = 'case $2 in *simulate.ts) echo "$3"; echo "4 passed, 0 failed"; exit;; esac';
 
@@ -36,13 +38,15 @@ describe('.ci/run', () => {
     await copyFile(join(ROOT, '.ci/run'), join(checkout, '.ci/run'));
     await stage('test.sh', '[ "$*" = --all ] && echo "100 passed, 0 failed, 2 skipped"');
     await stage('test-release.sh', 'echo "10 passed, 0 failed"');
+    await mkdir(join(checkout, 'test/package'), { recursive: true });
+    await stage('../test/package/package.sh', 'echo "3 passed, 0 failed, 4 skipped"');
     await stage('lab.sh', 'echo "1 passed, 0 failed, 0 skipped"');
-    await stage('dev.sh', `${SIMULATES}; echo "$*" >mutate-words`);
+    await stage('dev.sh', `${BUILDS}; ${SIMULATES}; echo "$*" >mutate-words`);
   });
   afterEach(() => rm(checkout, { recursive: true }));
 
   it('adds up the tests, the release, a sample of mutants, and the lab', async () => {
-    expect(run()).toMatchObject({ status: 0, last: '116 passed, 0 failed, 2 skipped' });
+    expect(run()).toMatchObject({ status: 0, last: '120 passed, 0 failed, 6 skipped' });
     const sampled = 'node scripts/mutate.ts --sample 60 --at-least 0.75 --seed ';
     const words = await readFile(join(checkout, 'mutate-words'), 'utf8');
     expect(words.startsWith(sampled)).toBe(true);
@@ -56,23 +60,28 @@ describe('.ci/run', () => {
   });
 
   it('fails when too many mutants live, whatever is printed', async () => {
-    await stage('dev.sh', `${SIMULATES}; echo "60 passed, 0 failed"; exit 1`);
-    expect(run()).toMatchObject({ status: 1, last: '115 passed, 1 failed, 2 skipped' });
+    await stage('dev.sh', `${BUILDS}; ${SIMULATES}; echo "60 passed, 0 failed"; exit 1`);
+    expect(run()).toMatchObject({ status: 1, last: '119 passed, 1 failed, 6 skipped' });
   });
 
   it('fails when a simulated world does', async () => {
-    await stage('dev.sh', 'case $2 in *simulate.ts) echo "3 passed, 1 failed"; exit 1;; esac');
-    expect(run()).toMatchObject({ status: 1, last: '115 passed, 1 failed, 2 skipped' });
+    await stage('dev.sh', `${BUILDS}; case $2 in *simulate.ts) echo "3 passed, 1 failed"; exit 1;; esac`);
+    expect(run()).toMatchObject({ status: 1, last: '119 passed, 1 failed, 6 skipped' });
+  });
+
+  it('fails when the site of the papers is not built', async () => {
+    await stage('dev.sh', `case $1 in npm) exit 1;; esac; ${SIMULATES}`);
+    expect(run()).toMatchObject({ status: 1, last: '119 passed, 1 failed, 6 skipped' });
   });
 
   it('fails when the lab cannot run', async () => {
     await stage('lab.sh', 'echo "lab: this needs a Debian machine" >&2; exit 1');
-    expect(run()).toMatchObject({ status: 1, last: '115 passed, 1 failed, 2 skipped' });
+    expect(run()).toMatchObject({ status: 1, last: '119 passed, 1 failed, 6 skipped' });
   });
 
   it('leaves the lab out only when it is told to', async () => {
     await stage('lab.sh', 'exit 1');
-    expect(run('off')).toMatchObject({ status: 0, last: '115 passed, 0 failed, 2 skipped' });
+    expect(run('off')).toMatchObject({ status: 0, last: '119 passed, 0 failed, 6 skipped' });
     expect(run('yes').status).toBe(1);
   });
 
@@ -88,12 +97,12 @@ describe('.ci/run', () => {
       ' FAIL  test/a.test.ts > goes off',
       'AssertionError: on',
       '99 passed, 1 failed',
-      '115 passed, 1 failed, 0 skipped',
+      '119 passed, 1 failed, 4 skipped',
     ]);
   });
 
   it('fails with a stage whose count says nothing of it', async () => {
     await stage('test.sh', 'echo "100 passed, 0 failed, 2 skipped"; exit 3');
-    expect(run()).toMatchObject({ status: 1, last: '116 passed, 1 failed, 2 skipped' });
+    expect(run()).toMatchObject({ status: 1, last: '120 passed, 1 failed, 6 skipped' });
   });
 });

@@ -192,6 +192,10 @@ describe.skipIf(process.getuid?.() !== 0)("root's commands", () => {
   it('write over nothing that lies in their way in a folder that is not root’s', async () => {
     const out = join(state, 'out.tar.gz');
     for (const name of ['out.tar.gz', `out.tar.gz.tmp`]) await symlink(victim, join(state, name));
+    const refused = { exitCode: 1, err: expect.stringContaining('it is a link; name a file') };
+    expect(await agent.command(['diagnose', '--out', out])).toMatchObject(refused);
+    expect([await readFile(victim, 'utf8'), (await lstat(out)).isSymbolicLink()]).toEqual(['root only\n', true]);
+    await rm(out);
     expect(await agent.command(['diagnose', '--out', out])).toMatchObject({ exitCode: 0 });
     const { mode, uid } = await lstat(out);
     expect([mode & 0o777, uid]).toEqual([0o600, NOBODY]);
@@ -241,6 +245,16 @@ describe.skipIf(process.getuid?.() !== 0)("root's commands", () => {
       err: expect.stringContaining('usermod -aG turnstone'),
     });
     expect(await agent.command(['status'], other)).toMatchObject({ exitCode: 0 });
+  });
+
+  it('are what a restore that was cut off waits for: the service ends for good with the command, and the doctor names it', async () => {
+    await writeFile(`${agent.configFile}.restore`, '{}', { mode: 0o600 });
+    const { exitCode, err } = await agent.command(['run'], { uid: NOBODY });
+    expect([exitCode, err]).toEqual([
+      78,
+      expect.stringMatching(/a restore was cut off here: .*EACCES; finish it: sudo turnstone restore --finish/),
+    ]);
+    expect((await agent.command(['doctor'], { uid: NOBODY })).out).toContain('→ sudo turnstone restore --finish');
   });
 
   it('say what to do about files that root left there before', async () => {

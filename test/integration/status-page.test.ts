@@ -248,6 +248,19 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('the status page'),
     }
   });
 
+  it('says of what is locked out or has no contact that it is so, once', async () => {
+    const { page } = await open({ view: changed(() => ({ lockedOut: true })) });
+    await page.getByText('Working, and locked out at the device', { exact: true }).waitFor();
+    await page.locator('#lockout').waitFor();
+    const words = 'the access token is refused; enter it';
+    bench.view = changed(({ platform }) => ({
+      platform: { ...platform, verdict: 'fault', words },
+      alerts: [words, 'the disk is nearly full'],
+    }));
+    await page.getByText('The access token is refused; enter it', { exact: true }).waitFor();
+    expect(await page.locator('#alert-list li').allTextContents()).toEqual(['the disk is nearly full']);
+  });
+
   it('says why an output is as it is, who else has a say, and what it would be if released', async () => {
     const slots = [
       { slot: 'operator', value: true, by: 'rpc', sinceS: 180 },

@@ -33,7 +33,8 @@ export const RESTORE = command('restore', {
   examples: ['restore gateway-7.backup', 'restore gateway-7.backup --replace', 'restore --finish'],
   notes: `\
 The agent is to be stopped (systemctl stop turnstone). The file is checked before anything is written. A power cut leaves what was, or a
-restore that is finished by the next start of the agent or by --finish; until then no agent starts.
+restore that sudo turnstone restore --finish ends; until then the service does not start, and the doctor says so.
+With --replace of another device, what that one kept is set aside, in names with of-former-device.
 The board that was this gateway stands back when it returns, as after turnstone identity import.`,
   run: async (call) => (await import('../restore.ts')).restore(call),
 });

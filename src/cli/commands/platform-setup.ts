@@ -1,12 +1,12 @@
 /** Makes everything at the platform that a fleet of gateways needs. */
-import { type Call, command, taking, toggle, valued } from '../command.ts';
+import { type Call, command, taking, toggle, valued, webAddress } from '../command.ts';
 
 /** The platform refuses markup in names; a title with a tail has 255 characters at most. */
 const name = (says: string) => taking(says, (text) => (/^[^<>&"\p{Cc}]{1,200}$/u.test(text.trim()) ? text.trim() : undefined));
 const aName = name('a name has 1 to 200 characters, and none of < > & "');
 
 const PLATFORM_SETUP_OPTIONS = {
-  url: valued('<address>', 'the platform (default: the setting platform.url)'),
+  url: valued('<address>', 'the platform (default: the setting platform.url)', { parse: webAddress }),
   user: valued('<name>', 'a tenant administrator', { isRequired: true }),
   passwordFile: valued('<file>', 'the password, from a file; otherwise it is asked for'),
   caFile: valued('<file>', 'PEM of a private authority to trust'),

@@ -6,6 +6,8 @@ import { join, relative } from 'node:path';
 import type { z } from 'zod';
 import { systemCode } from '../../errors/agent-error.ts';
 import { MAX_SOCKET_PATH_BYTES, placeBehindLinks, whyNoFolder } from '../../host/folder-place.ts';
+import type { MayRead } from '../../host/service-reader.ts';
+import { DEFAULT_CONFIG_FILE } from '../fields/default-places.ts';
 import { type Finding, finding } from '../fields/findings.ts';
 import { type Field, visitFields } from '../schema/schema-walk.ts';
 import type { Check, ConfigDraft } from './draft.ts';
@@ -16,6 +18,24 @@ export async function checkFiles(schema: z.core.$ZodType, tree: unknown): Promis
     if (field.meta.exists !== undefined && typeof field.value === 'string' && field.value.startsWith('/')) named.push(field);
   });
   return (await Promise.all(named.map(fileFault))).flat();
+}
+
+const FOR_SERVICE = 'a file that the service may read: chgrp turnstone and chmod 640, in a folder that it may enter';
+
+/** Finds what root may read and the service may not: secrets, certificates, code, and the installed configuration itself. */
+export async function checkForService(schema: z.core.$ZodType, tree: unknown, configFile: string, mayRead?: MayRead): Promise<Finding[]> {
+  if (mayRead === undefined) return [];
+  const named: Pick<Field, 'path' | 'value'>[] = configFile === DEFAULT_CONFIG_FILE ? [{ path: [], value: configFile }] : [];
+  visitFields(schema, tree, ({ path, value, meta }) => {
+    if ((meta.exists === 'file' || meta.names === 'secret-file') && typeof value === 'string' && value.startsWith('/'))
+      named.push({ path, value });
+  });
+  const checked = named.map(async ({ path, value }) =>
+    (await mayRead(String(value)))
+      ? []
+      : [finding(path, 'the user turnstone may not read', FOR_SERVICE, { value: String(value), onGateway: true })],
+  );
+  return (await Promise.all(checked)).flat();
 }
 
 /** A file with a secret in it that everyone on the machine can read. */

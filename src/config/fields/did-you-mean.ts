@@ -22,7 +22,8 @@ export function nearest(word: string, candidates: Iterable<string>): string | un
     const plain = distance(wanted, other);
     if (plain > bestDistance) continue;
     const found = Math.min(plain, ...swapped.map((one) => 1 + distance(one, other)));
-    if (found < bestDistance) [best, bestDistance] = [candidate, found];
+    // With not one letter in common it is another word.
+    if (found < bestDistance && found < Math.max(word.length, candidate.length)) [best, bestDistance] = [candidate, found];
   }
   return best;
 }

@@ -1,9 +1,11 @@
-/** What is wrong, first on the page: alarms with their limits and what they move, the lockout, and things that a person should know of. */
+/** Troubles, which come first on the page: alarms with their limits and what they move, the lockout, and things that a person should know of. */
 import { breakable, byId, el, keepList, setText } from '../shared/dom.js';
 import { duration, instant, reading } from '../shared/words.js';
 
 export function renderAttention(view) {
-  const { alarms = [], alerts, lockedOut } = view;
+  const { alarms = [], lockedOut, platform } = view;
+  // The head says it already.
+  const alerts = view.alerts.filter((text) => alarms.length > 0 || platform.verdict !== 'fault' || text !== platform.words);
   byId('attention').hidden = alarms.length === 0 && alerts.length === 0 && !lockedOut;
   byId('lockout').hidden = !lockedOut;
   keepList(byId('alarm-list'), alarms, {

@@ -1,4 +1,4 @@
-/** Outputs: what each is, why, and who else says something about it, the highest first. */
+/** Outputs: the state of each, the reason, and who else has a say, the highest first. */
 import { breakable, byId, el, keepList, setText } from '../shared/dom.js';
 import { duration, plain } from '../shared/words.js';
 import { keepGroups } from './groups.js';

@@ -7,6 +7,8 @@ import { hasAlarm } from './attention.js';
 import { keepGroups } from './groups.js';
 
 const SEED_MINUTES = 10;
+/** So long a value stays on one line. */
+const MAX_SHORT = 12;
 const traces = new Map();
 const seeded = new Set();
 /** By the agent's clock, as the readings' times are: this browser's may be another. */
@@ -107,7 +109,9 @@ function makeReading({ key, unit }, sensor, device) {
 }
 
 function updateReading(row, { key, value, unit, atMs }, device, view) {
-  setText(row.querySelector('.value'), reading(value, unit));
+  const text = reading(value, unit);
+  setText(row.querySelector('.value'), text);
+  row.classList.toggle('short', text.length <= MAX_SHORT);
   const name = traceName(key, device);
   const trace = traceOf(name);
   const ts = view.wallMs - (view.nowMs - atMs);

@@ -13,7 +13,7 @@ const STARTING_MS = 60_000;
 
 /** `{state: good | warn | bad | starting, words, detail}`. */
 export function verdictOf(view) {
-  const { platform, outbox, sensors, firmware, alerts, alarms = [], nowMs, startedAtMs } = view;
+  const { platform, outbox, sensors, firmware, alerts, alarms = [], lockedOut, nowMs, startedAtMs } = view;
   const readings = sensors.reduce((sum, sensor) => sum + sensor.readings.length, 0);
   const failing = sensors.filter(({ state }) => state === 'failing');
   const delivered =
@@ -37,6 +37,7 @@ export function verdictOf(view) {
   }
   if (failing.length > 0)
     return say('warn', `${failing.length} of ${counted(sensors.length, 'sensor')} ${failing.length === 1 ? 'gives' : 'give'} no readings`);
+  if (lockedOut) return say('warn', 'Working, and locked out at the device');
   if (alerts.length > 0) return say('warn', `Working, with ${counted(alerts.length, 'thing')} to look after`);
   return say('good', 'Working');
 }

@@ -2,13 +2,13 @@
 
 import { attachedDevices } from './checks/attached-devices.ts';
 import type { Check } from './checks/checkup.ts';
-import { configReadable, configuration, configurationWarnings, secrets, stateFolder } from './checks/configuration-checks.ts';
+import { configReadable, configuration, configurationWarnings, cutRestore, secrets, stateFolder } from './checks/configuration-checks.ts';
 import { actuators, devices, permissions, sensors } from './checks/hardware-checks.ts';
 import { clock, diskHealth, diskSpace, memory, storageLife, wear } from './checks/machine-checks.ts';
 import { dns, proxy, reachable, route, tls, token } from './checks/network-checks.ts';
 import { agent, alerts, firmware, lockout, outbox, unit, uploads, watchdog } from './checks/service-checks.ts';
 
-const CONFIGURATION = [configuration, configurationWarnings, stateFolder, secrets, configReadable];
+const CONFIGURATION = [cutRestore, configuration, configurationWarnings, stateFolder, secrets, configReadable];
 const HARDWARE = [devices, permissions, sensors, actuators];
 const NETWORK = [dns, route, proxy, reachable, tls, token];
 const MACHINE = [clock, diskSpace, diskHealth, storageLife, wear, memory];

@@ -2,8 +2,9 @@
 
 import { type ReadConfig, readConfig } from '../../config/read-config.ts';
 import { onBoard } from '../../config/schema/agent-config.ts';
-import { messageOf } from '../../errors/agent-error.ts';
+import { messageOf, systemCode } from '../../errors/agent-error.ts';
 import { outcomeWithin } from '../../host/bounded-wait.ts';
+import { serviceMayRead } from '../../host/service-reader.ts';
 import { CHECKS } from './all-checks.ts';
 import { type Check, type CheckContext, type DoctorDeps, type Finding, unknown, type Verdict } from './checks/checkup.ts';
 
@@ -23,12 +24,17 @@ const CHECK_WITHIN_MS = 12_000;
 const SERVICE_USER = 'turnstone';
 
 export async function runDoctor(deps: DoctorDeps, signal: AbortSignal): Promise<DoctorReport> {
-  const read: ReadConfig = await readConfig(deps.configFile, { environment: deps.environment }).catch((error: unknown) => ({
-    faults: [{ line: 1, column: 1, path: '', problem: messageOf(error), expected: 'a configuration' }],
-    warnings: [],
-  }));
+  let isForbidden = false;
+  const { configFile, environment } = deps;
+  const mayRead = await serviceMayRead(deps.machine);
+  const read: ReadConfig = await readConfig(configFile, { environment, mayRead }).catch((error: unknown) => {
+    isForbidden = rootCodeOf(error) === 'EACCES';
+    const fault = { line: 1, column: 1, path: '', problem: messageOf(error), expected: 'a configuration' };
+    return { faults: [fault], warnings: [] };
+  });
   const context: CheckContext = {
     ...deps,
+    isForbidden,
     read: read.config === undefined ? read : { ...read, config: onBoard(read.config, deps.boardSocket) },
     serviceUser: (await deps.machine.user(SERVICE_USER)) ?? (await deps.machine.user()),
   };
@@ -36,6 +42,11 @@ export async function runDoctor(deps: DoctorDeps, signal: AbortSignal): Promise<
   const checks = found.flat();
   const has = (verdict: Verdict): boolean => checks.some((one) => one.verdict === verdict);
   return { verdict: has('fault') ? 'fault' : has('warning') ? 'warning' : 'good', checks };
+}
+
+/** The system's code of the fault that an error came of. */
+function rootCodeOf(error: unknown): string | undefined {
+  return error instanceof Error ? (rootCodeOf(error.cause) ?? systemCode(error)) : undefined;
 }
 
 async function examine({ id, title, look }: Check, context: CheckContext, signal: AbortSignal): Promise<readonly CheckedThing[]> {

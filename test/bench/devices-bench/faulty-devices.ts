@@ -67,7 +67,12 @@ export class FaultyDevices {
     const config = await writeConfig(setting);
     const stopBoard = await startBoard(setting, config);
     const run = new FaultyDevices({ platform, agent: startAgent(setting, config), setting, stopBoard, delays });
-    await run.until(STARTS_WITHIN_MS, () => [...delays.keys()].filter((name) => name !== 'gateway').length >= asked.devices);
+    try {
+      await run.until(STARTS_WITHIN_MS, () => [...delays.keys()].filter((name) => name !== 'gateway').length >= asked.devices);
+    } catch (error) {
+      await run.close();
+      throw error;
+    }
     return run;
   }
 

@@ -61,7 +61,7 @@ export const LIFE_FAULTS: readonly PlantedFault[] = [
   {
     name: 'an alarm is not raised while another of the same reading stands',
     file: 'telemetry/alarm-thresholds.ts',
-    old: 'raised.size !== before.size || [...raised].some((name) => !before.has(name))',
+    old: 'raised.size !== before.size || [...raised.keys()].some((name) => !before.has(name))',
     new: '(raised.size === 0) !== (before.size === 0)',
     needs: ['warmth'],
   },

@@ -6,6 +6,7 @@ import { promisify } from 'node:util';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { EXIT } from '../../../src/cli/exit-code.ts';
 import { runCommandLine } from '../../../src/command-line/program.ts';
+import { readConfig } from '../../../src/config/read-config.ts';
 import { fakeEdge } from '../../support/fake-edge.ts';
 
 const path = (name: string): string => new URL(`../../${name}`, import.meta.url).pathname;
@@ -204,7 +205,38 @@ describe('check-config --for-elsewhere', () => {
     const { exitCode, out, err } = await check('--for-elsewhere', ...files, '/nowhere/d.yaml');
     expect(exitCode).toBe(EXIT.badConfig);
     expect(out).toMatch(new RegExp(`${a}: good[^]*${b}: \\d faults?[^]*${c}: good`));
-    expect(err).toBe('turnstone: there is no configuration /nowhere/d.yaml\n');
+    expect(err).toBe('turnstone: there is no configuration /nowhere/d.yaml (config/unreadable)\n');
     expect((await check('--for-elsewhere', String(a), String(c))).exitCode).toBe(EXIT.ok);
+  });
+});
+
+describe('check-config elsewhere than expected', () => {
+  it('says under --json of each file of a fleet in JSON that it cannot be read', async () => {
+    const { out, err } = await check('--json', EXAMPLE, '/nowhere/gw.yaml');
+    const [, unreadable] = out.trim().split('\n');
+    expect(JSON.parse(unreadable ?? '')).toMatchObject({ file: '/nowhere/gw.yaml', ok: false, error: { code: 'config/unreadable' } });
+    expect(err).toBe('');
+  });
+
+  it('suggests no variable of the shell for one that is not set', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'turnstone-check-'));
+    onTestFinished(() => rm(folder, { recursive: true, force: true }));
+    const file = join(folder, 'turnstone.yaml');
+    await writeFile(file, `version: 1\nplatform: { url: "https://iot.example.org", accessToken: "\${K}" }\n`, { mode: 0o600 });
+    const edge = fakeEdge({ environment: { _: '/usr/bin/env', K: '' } });
+    await runCommandLine(['check-config', file], { edge, version: () => '' });
+    expect(edge.out()).toContain('environment variable not set: K');
+    expect(edge.out()).not.toContain('did you mean');
+  });
+
+  it('says to root which files the service may not read', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'turnstone-check-'));
+    onTestFinished(() => rm(folder, { recursive: true, force: true }));
+    const [file, token] = [join(folder, 'turnstone.yaml'), join(folder, 'token')];
+    await writeFile(token, 'a-token-of-root', { mode: 0o600 });
+    await writeFile(file, `version: 1\nplatform: { url: "https://iot.example.org", accessTokenFile: ${token} }\n`, { mode: 0o600 });
+    const { faults } = await readConfig(file, { environment: {}, mayRead: async () => false });
+    expect(faults).toMatchObject([{ path: 'platform.accessTokenFile', problem: 'the user turnstone may not read' }]);
+    expect((await readConfig(file, { environment: {}, mayRead: async () => true })).faults).toEqual([]);
   });
 });

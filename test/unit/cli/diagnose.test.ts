@@ -134,7 +134,7 @@ describe('turnstone diagnose', () => {
     ['log-file', () => folder, EXIT.usage, 'no regular file'],
     ['log-file', () => join(folder, 'pipe'), EXIT.usage, 'no regular file'],
     ['out', () => join(folder, 'mistyped/out.tar.gz'), EXIT.failure, 'cannot write'],
-    ['out', () => folder, EXIT.failure, 'EISDIR'],
+    ['out', () => folder, EXIT.failure, 'it is a folder; name a file'],
   ])('says what is wrong with a --%s', async (flag, path, exitCode, why) => {
     const config = await plant();
     await promisify(execFile)('mkfifo', [join(folder, 'pipe')]);

@@ -4,6 +4,7 @@ import { createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
+import { EXIT } from '../../../src/cli/exit-code.ts';
 import { runCommandLine } from '../../../src/command-line/program.ts';
 import { fakeEdge } from '../../support/fake-edge.ts';
 
@@ -29,4 +30,11 @@ it('is that one hangs where one listens, and that none runs where none does', as
     reason: expect.stringMatching(/^one runs and hangs/),
   });
   expect(await findingWith(undefined)).toMatchObject({ verdict: 'warning', reason: 'no agent runs' });
+});
+
+it('prints no report of what it could not look at: Ctrl-C ends it with 130', async () => {
+  const edge = fakeEdge();
+  edge.stop();
+  expect(await runCommandLine(['doctor', '--config', '/nowhere/turnstone.yaml'], { edge, version: () => '' })).toBe(EXIT.interrupted);
+  expect(edge.out()).toBe('');
 });

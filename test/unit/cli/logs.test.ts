@@ -5,7 +5,7 @@ import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { EXIT } from '../../../src/cli/exit-code.ts';
 import { logLineOf, logLineText } from '../../../src/cli/log-lines.ts';
 import { runCommandLine } from '../../../src/command-line/program.ts';
-import { type FakeEdgeOptions, fakeEdge } from '../../support/fake-edge.ts';
+import { type FakeEdge, type FakeEdgeOptions, fakeEdge } from '../../support/fake-edge.ts';
 
 const record = (level: string, msg: string, more: object = {}): string =>
   JSON.stringify({ level, time: '2020-11-28T07:10:14.123Z', ...more, msg });
@@ -131,4 +131,15 @@ esac
     const { err } = await logs([], { environment: { PATH } });
     expect(err).toMatch(/turnstone.service/);
   });
+});
+
+it('ends at the first Ctrl-C although nothing more is piped in', async () => {
+  const silent = async function* (): AsyncGenerator<Uint8Array> {
+    yield Buffer.from(`${record('info', 'measuring')}\n`);
+    edge.stop();
+    await new Promise(() => {});
+  };
+  const edge: FakeEdge = { ...fakeEdge(), stdin: silent() };
+  expect(await runCommandLine(['logs', '-'], { edge, version: () => '1' })).toBe(EXIT.ok);
+  expect(edge.out()).toContain('measuring');
 });

@@ -1,13 +1,16 @@
 /** platform-setup against the local platform: a fresh one, one that is set up, one that a person has changed, and one that fails in the middle. */
 import { readFile, stat, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { parse } from 'yaml';
 import { EXIT } from '../../../src/cli/exit-code.ts';
+import { runCommandLine } from '../../../src/command-line/program.ts';
 import { systemClock } from '../../../src/host/clock.ts';
 import type { JsonObject } from '../../../src/host/json.ts';
 import type { LibraryItem } from '../../../src/local-platform/library-item.ts';
 import { requestProvisioning } from '../../../src/platform/provision-request.ts';
+import { fakeEdge } from '../../support/fake-edge.ts';
 import { due, PROFILE, setupBench } from '../../support/platform-setup-bench.ts';
 
 function widgetTitles(dashboard: LibraryItem | undefined): readonly string[] {
@@ -212,4 +215,30 @@ it('says that somebody else was faster, and goes on at the next run', async () =
     `turnstone: device profile ${PROFILE}: somebody else has changed /api/deviceProfile meanwhile; 2 steps are done; run the command again, it goes on there (platform/refused)\n`,
   );
   expect(due(await json())[0]).toBe(PROFILE);
+});
+
+describe('the address', () => {
+  it.each(['iot.example.org', 'http://somebody:secret@localhost'])('is refused as typed: %s', async (url) => {
+    const edge = fakeEdge();
+    const words = ['platform-setup', '--url', url, '--user', 'tenant@thingsboard.org', '--dry-run'];
+    expect(await runCommandLine(words, { edge, version: () => '1' })).toBe(EXIT.usage);
+    expect(edge.err()).toContain('without user and password');
+  });
+});
+
+it('ends with 130 when it is interrupted while it waits for the platform, and says what was done', async () => {
+  const [{ folder }, edge] = [await setupBench(), fakeEdge()];
+  const server = createServer((socket) => {
+    socket.on('error', () => {});
+    edge.stop();
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void server.close());
+  const address = server.address();
+  const port = typeof address === 'object' ? address?.port : undefined;
+  await writeFile(join(folder, 'password'), 'tenant');
+  const login = ['--user', 'a@example.org', '--password-file', join(folder, 'password'), '--dry-run'];
+  const words = ['platform-setup', '--url', `http://127.0.0.1:${port}`, ...login];
+  expect(await runCommandLine(words, { edge, version: () => '1' })).toBe(EXIT.interrupted);
+  expect(edge.err()).toContain('interrupted: nothing was done');
 });

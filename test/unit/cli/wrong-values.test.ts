@@ -34,6 +34,7 @@ const WRONG_FOR: Readonly<Record<string, string>> = {
   'devices move --slot': 'slot 7',
   'platform-setup --profile': '<b>',
   'platform-setup --customer': '<b>',
+  'platform-setup --url': 'iot.example.org',
   'report --url': 'ftp://example.org',
   'report --auth-url': 'example.org',
   'audit --url': 'ftp://example.org',

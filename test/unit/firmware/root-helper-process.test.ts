@@ -206,6 +206,6 @@ describe('a release that a person installs', () => {
 describe('other words', () => {
   it.each([[[]], [['adopt']], [['swap', '/media']]])('%j are none', async (words) => {
     const ended = await helper(words);
-    expect([ended.code, ended.err]).toEqual([1, expect.stringContaining('usage: root-helper.mjs request | adopt FOLDER')]);
+    expect([ended.code, ended.err]).toEqual([1, expect.stringContaining('usage: root-helper.mjs request | adopt|place FOLDER')]);
   });
 });

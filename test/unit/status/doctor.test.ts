@@ -269,6 +269,13 @@ const PLANTED: readonly Planted[] = [
     remedy: /chmod 600/,
   },
   {
+    fault: 'a restore that was cut off',
+    check: 'restore',
+    plant: () => writeFile(`${gateway.deps.configFile}.restore`, ''),
+    reason: /no agent starts until it is/,
+    remedy: /^sudo turnstone restore --finish$/,
+  },
+  {
     fault: 'a configuration that the service cannot read',
     check: 'config-readable',
     plant: asOtherUser,

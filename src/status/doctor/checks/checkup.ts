@@ -52,6 +52,8 @@ export interface AskedPlatform {
 /** Context that checks share; read once. */
 export interface CheckContext extends DoctorDeps {
   readonly read: ReadConfig;
+  /** This user may not read the configuration, or not enter its folder. */
+  readonly isForbidden: boolean;
   /** The user whom the agent runs as. */
   readonly serviceUser: MachineUser | undefined;
 }

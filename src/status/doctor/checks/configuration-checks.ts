@@ -1,8 +1,10 @@
 /** Checks of the configuration, and of the folders and files that go with it. */
 import { join, resolve } from 'node:path';
-import { check, configCheck, fault, good, may, warning } from './checkup.ts';
+import { restorePlanPath } from '../../../config/restore-plan-path.ts';
+import { check, configCheck, fault, good, may, unknown, warning } from './checkup.ts';
 
-export const configuration = check('configuration', 'the configuration is right', ({ read, configFile }) => {
+export const configuration = check('configuration', 'the configuration is right', ({ read, configFile, isForbidden }) => {
+  if (isForbidden) return fault(`this user may not read ${configFile}`, 'sudo turnstone doctor');
   const [first, ...others] = read.faults;
   if (first === undefined) return good(`${configFile} has no fault`);
   const more = others.length === 0 ? '' : `, and ${others.length} more`;
@@ -47,10 +49,17 @@ export const secrets = configCheck('secrets', 'nobody else can read the credenti
 });
 
 export const configReadable = check('config-readable', 'the service can read its configuration', async (context) => {
-  const { configFile, machine, serviceUser } = context;
+  const { configFile, machine, serviceUser, isForbidden } = context;
   const file = await machine.file(resolve(configFile));
+  if (file === undefined && isForbidden) return unknown('only a user who may enter its folder can tell');
   if (file === undefined) return fault(`${configFile} is not there`, 'turnstone init writes one');
   if (may(serviceUser, 'read', file)) return good('yes');
   const remedy = `chgrp ${serviceUser?.name} ${configFile} && chmod 640 ${configFile}`;
   return fault(`user ${serviceUser?.name} cannot read ${configFile}`, remedy);
+});
+
+export const cutRestore = check('restore', 'no restore was cut off', async ({ configFile, machine }) => {
+  const plan = restorePlanPath(resolve(configFile));
+  if ((await machine.file(plan)) === undefined) return undefined;
+  return fault(`${plan} is not written out yet, and no agent starts until it is`, 'sudo turnstone restore --finish');
 });
