@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { SMALLEST } from '../support/config-file.ts';
-import { EXPENSIVE, thousandSensors } from '../support/expensive-configurations.ts';
+import { EXPENSIVE, manySensors } from '../support/expensive-configurations.ts';
 
 const MAIN = resolve(import.meta.dirname, '../../src/main.ts');
 const FIXTURES = resolve(import.meta.dirname, '../fixtures/config');
@@ -59,7 +59,7 @@ describe('the process', () => {
     'answers a file of %s within 170 MB and the heap of a release',
     async (what) => {
       const file = join(folder, 'turnstone.yaml');
-      await writeFile(file, EXPENSIVE[what]?.() ?? `${SMALLEST}${thousandSensors()}`, { mode: 0o600 });
+      await writeFile(file, EXPENSIVE[what]?.() ?? `${SMALLEST}${manySensors(1_000)}`, { mode: 0o600 });
       const expected = what === 'a thousand sensors' ? 0 : 78;
       const { code, stderr } = await started([...SMALL_HEAP, '--import', TELL_MEMORY], ['check-config', file]);
       expect({ code, stderr }).toEqual({ code: expected, stderr: expect.stringMatching(/^\d+$/) });

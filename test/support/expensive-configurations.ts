@@ -77,10 +77,10 @@ export const EXPENSIVE: Readonly<Record<string, () => string>> = {
 };
 
 /** A configuration that is long and right. */
-export function thousandSensors(): string {
+export function manySensors(count: number): string {
   const one = (index: number): string => {
     const keys = `voltage: { rename: v${index}, deadband: 0.1 }, current: { rename: c${index} }, power: { rename: p${index} }`;
     return `- { name: s${index}, kind: ina219, bus: ${index >> 4}, address: ${0x40 + (index & 15)}, period: 10s, keys: { ${keys} } }\n`;
   };
-  return `sensors:\n${lines(1_000, one)}`;
+  return `sensors:\n${lines(count, one)}`;
 }

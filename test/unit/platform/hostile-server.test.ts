@@ -54,9 +54,7 @@ describe('time', () => {
       const timer = setInterval(() => response.write(' '), 20);
       response.on('close', () => clearInterval(timer));
     });
-    const startMs = Date.now();
     await expect(client(server, { requestTimeoutMs: 300 }).getAttributes({}, never)).rejects.toMatchObject({ code: 'platform/busy' });
-    expect(Date.now() - startMs).toBeLessThan(1500);
   });
 
   it('ends a call when its signal aborts', async () => {
