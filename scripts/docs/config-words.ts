@@ -124,6 +124,7 @@ export const CONFIG_WORDS: Readonly<Record<string, string>> = {
   'firmware.handlers[].timeout': 'time that the program may take',
   'status.port': 'TCP port of the page',
   'status.metrics': '`/metrics`, `/healthz` and `/readyz`; on loopback also while the page is off',
+  'status.control': 'outputs can be set and released on the page, by who knows the PIN; they count as an operator’s on site',
   'status.telemetryPeriod': 'period at which the numbers of `/metrics` go to the platform as telemetry',
   'analytics.url': 'address of the analytics service',
   'analytics.basePath': 'path of its API; `/apiTrendz` in some of its releases',

@@ -20,3 +20,13 @@ export function actuatorCalls(actuators: Pick<ActuatorControl, 'set' | 'release'
     },
   };
 }
+
+/** Outputs as the page sets them: an operator on site. */
+export function pageOutputs(actuators: Pick<ActuatorControl, 'set' | 'release' | 'find'>) {
+  return {
+    set: (name: string, value: unknown, forMs: number | undefined, signal: AbortSignal) =>
+      actuators.set(name, value, given({ by: 'local' as const, forMs }), signal),
+    release: (name: string) => actuators.release(name),
+    settings: (name: string) => actuators.find(name)?.settings,
+  };
+}

@@ -3,7 +3,7 @@
  * When it fails, what is already open is closed by the end of the process.
  */
 
-import { actuatorCalls } from '../actuators/control-calls.ts';
+import { actuatorCalls, pageOutputs } from '../actuators/control-calls.ts';
 import { ownActuators } from '../actuators/own-actuators.ts';
 import { deliveryCalls } from '../analytics/control-calls.ts';
 import { DeviceAttributes, identityAttributes } from '../attributes/device-attributes.ts';
@@ -196,6 +196,7 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
   const page = new StatusPublisher({
     ...(attached === undefined ? {} : { attached: devices }),
     ...{ config: live, machine, rightClock, log, status, telemetry, platform, firmware, diagnose },
+    outputs: pageOutputs(actuators.control),
     claim: () => shownClaim({ stateFolder: path, clock, files, deviceName: platform.deviceName, hide: (secret) => log.hide(secret) }),
   });
   const calls: readonly ControlCalls[] = [

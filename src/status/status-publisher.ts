@@ -3,6 +3,7 @@
  * runs, and only when the configuration wants it: nobody waits for a page.
  */
 
+import type { ActuatorSettings } from '../actuators/kind/actuator.ts';
 import { rulesOfReading } from '../config/keys/sensor-keys.ts';
 import type { LiveConfig } from '../config/live-config.ts';
 import { messageOf } from '../errors/agent-error.ts';
@@ -16,6 +17,8 @@ import type { PlatformConnection } from '../provisioning/platform-connection.ts'
 import type { TelemetryPath } from '../telemetry/telemetry-path.ts';
 import { LogRing } from './log-ring.ts';
 import { type Metric, metricsOf } from './metrics.ts';
+import type { SwitchedOutputs } from './output-switch.ts';
+import { pageFacts } from './page-facts.ts';
 import { healthOf, readinessOf } from './platform-status.ts';
 import { SelfTelemetry } from './self-telemetry.ts';
 import { type SeriesQuery, type TimedValue, thinSeries } from './series.ts';
@@ -36,6 +39,7 @@ export interface StatusPublisherDeps {
   readonly telemetry: TelemetryPath;
   readonly platform: PlatformConnection;
   readonly firmware: FirmwareUpdates;
+  readonly outputs: SwitchedOutputs & { readonly settings: (name: string) => ActuatorSettings | undefined };
   readonly diagnose: (signal: AbortSignal) => Promise<JsonObject>;
   /** The open claim, and its QR code; undefined while there is none. */
   readonly claim: () => Promise<JsonObject | undefined>;
@@ -100,9 +104,9 @@ export class StatusPublisher {
   }
 
   async #openServer(): Promise<void> {
-    const { config, log, telemetry, status, rightClock, attached } = this.#deps;
+    const { config, log, telemetry, status, rightClock, attached, outputs } = this.#deps;
     const { randomBytes, openStatusServer } = this.#deps.machine;
-    const { page, port, pin, metrics } = config.current.status;
+    const { page, port, pin, metrics, control } = config.current.status;
     const server = await openStatusServer({
       settings: given({ page, port, metrics, pin: pin?.reveal() }),
       clock: rightClock,
@@ -110,6 +114,8 @@ export class StatusPublisher {
       log,
       logLines: this.#logLines ?? new LogRing({ onLine: () => () => {}, redact: (text) => text }),
       view: () => this.#view(),
+      facts: () => pageFacts(config.current, { sensors: status().sensors, settings: outputs.settings }),
+      ...(control && { outputs }),
       metrics: () => this.#metrics(),
       health: () => ({ health: healthOf(status()), readiness: readinessOf(status()) }),
       series: async (query, signal) => {

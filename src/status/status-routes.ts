@@ -1,6 +1,7 @@
-/** Answers of the status page's server. Nothing here changes anything at the device; the only thing that is sent is the PIN. */
+/** Answers of the status page's server. Outputs are the only thing that it changes, and only where the configuration and the PIN allow it. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isJsonObject, type JsonObject, type JsonValue, jsonOf, parseJson, stringifyJson } from '../host/json.ts';
+import type { Log } from '../host/log.ts';
 import type { HostMachine } from '../host/machine.ts';
 import { PageFiles } from '../host/page-files.ts';
 import { cookieOf, readText, sendFile, sendJson, sendText } from './answers.ts';
@@ -8,6 +9,8 @@ import { EventStreams, eventText, STREAM_HEADERS } from './event-streams.ts';
 import type { LogRing } from './log-ring.ts';
 import type { Metric } from './metrics.ts';
 import { PROMETHEUS_TYPE, prometheusText } from './metrics.ts';
+import { OutputSwitch, type SwitchedOutputs } from './output-switch.ts';
+import type { PageFacts } from './page-facts.ts';
 import { PinAccess, SESSION_LIFE_MS } from './pin-access.ts';
 import type { Health } from './platform-status.ts';
 import { readSeriesQuery, type Series, type SeriesQuery } from './series.ts';
@@ -23,7 +26,11 @@ export interface ShownSettings {
 export interface StatusRoutesDeps extends Pick<HostMachine, 'clock' | 'randomBytes'> {
   readonly settings: ShownSettings;
   readonly view: () => StatusView;
+  readonly facts: () => PageFacts;
+  /** Absent where the page only shows. */
+  readonly outputs?: SwitchedOutputs;
   readonly logLines: LogRing;
+  readonly log: Log;
   readonly metrics: () => readonly Metric[];
   readonly health: () => { readonly health: Health; readonly readiness: Health };
   readonly series: (query: SeriesQuery, signal: AbortSignal) => Promise<Series>;
@@ -100,9 +107,14 @@ export class StatusRoutes {
   }
 
   #pageAnswers(): Record<string, Answer> {
-    const { view } = this.#deps;
+    const { view, facts, outputs, log } = this.#deps;
+    const outputSwitch = outputs === undefined || this.#access === undefined ? undefined : new OutputSwitch({ outputs, log });
     return {
       'GET /api/status': (_request, response) => sendJson(response, jsonOf(view())),
+      'GET /api/facts': (_request, response) => sendJson(response, jsonOf(facts())),
+      ...(outputSwitch !== undefined && {
+        'POST /api/output': (request, response) => outputSwitch.answer(request, response, this.#closed.signal),
+      }),
       'GET /api/events': (request, response) => this.#stream(request, response),
       'GET /api/series': (_request, response, query) => this.#series(response, query),
       'GET /api/doctor': async (_request, response) => sendJson(response, await this.#diagnose()),

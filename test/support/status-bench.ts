@@ -1,9 +1,12 @@
 /** The status page's server over a status that tests write, for the states that a real agent shows only on bad days. */
 
 import { type Clock, systemClock } from '../../src/host/clock.ts';
+import { given } from '../../src/host/given.ts';
 import { silentLog } from '../../src/host/log.ts';
 import { systemRandomBytes } from '../../src/host/random.ts';
 import { LogRing } from '../../src/status/log-ring.ts';
+import type { SwitchedOutputs } from '../../src/status/output-switch.ts';
+import type { PageFacts } from '../../src/status/page-facts.ts';
 import { StatusServer, type StatusServerDeps, type StatusServerSettings } from '../../src/status/status-server.ts';
 import type { StatusView } from '../../src/status/status-view.ts';
 
@@ -11,8 +14,11 @@ export class StatusBench {
   view: (nowMs: number, wallMs: number) => StatusView = workingView;
   claim: StatusServerDeps['claim'] = async () => undefined;
   series: StatusServerDeps['series'] = twoPoints;
+  facts: PageFacts = { mayControl: false, sensors: {}, outputs: {} };
+  outputs: SwitchedOutputs | undefined;
   /** Lines of the server in the agent's log. */
   readonly told: string[] = [];
+  readonly infos: string[] = [];
   readonly #settings: StatusServerSettings;
   readonly #clock: Clock;
   readonly #listeners = new Set<(line: string) => void>();
@@ -26,8 +32,13 @@ export class StatusBench {
     this.#port = this.#settings.port;
   }
 
-  static async open(settings: Partial<StatusServerSettings> = {}, clock: Clock = systemClock): Promise<StatusBench> {
+  static async open(
+    settings: Partial<StatusServerSettings> = {},
+    clock: Clock = systemClock,
+    outputs?: SwitchedOutputs,
+  ): Promise<StatusBench> {
     const bench = new StatusBench(settings, clock);
+    bench.outputs = outputs;
     await bench.start();
     return bench;
   }
@@ -58,9 +69,11 @@ export class StatusBench {
       settings: { ...this.#settings, port: this.#port },
       clock,
       randomBytes: systemRandomBytes,
-      log: { ...silentLog, warn: (_fields, message) => this.told.push(message) },
+      log: { ...silentLog, info: (_fields, message) => this.infos.push(message), warn: (_fields, message) => this.told.push(message) },
       logLines: this.#logLines,
       view: () => this.view(clock.monotonicMs(), clock.wallMs()),
+      facts: () => this.facts,
+      ...given({ outputs: this.outputs }),
       metrics: () => [{ name: 'turnstone_alerts', help: 'Things.', type: 'gauge', samples: [{ value: 2 }] }],
       health: () => ({
         health: { ok: true, reasons: [] },

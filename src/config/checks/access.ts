@@ -54,6 +54,7 @@ const MIN_PIN_LENGTH = 4;
 export const checkStatusPage: Check = ({ sections: { status } }) => {
   if (status === undefined) return [];
   if (status.page === 'lan' && !isGiven(status, 'pin')) return [finding(['status', 'page'], 'no PIN for', 'pin or pinFile beside it')];
+  if (status.control && !isGiven(status, 'pin')) return [finding(['status', 'control'], 'no PIN for', 'pin or pinFile beside it')];
   const isShort = status.pin !== undefined && status.pin.reveal().length < MIN_PIN_LENGTH;
   return isShort ? [finding(['status', 'pin'], 'too short:', `at least ${MIN_PIN_LENGTH} characters`)] : [];
 };

@@ -13,10 +13,12 @@ export const hardwareSchema = section({
 });
 
 export const statusSchema = section({
-  /** `lan` is read-only and needs a PIN. */
+  /** `lan` needs a PIN. */
   page: z.enum(['off', 'loopback', 'lan']).default('loopback'),
   port: whole(0, 65_535).default(8_088),
   ...secretFields('pin'),
+  /** Outputs can be set and released on the page, by who knows the PIN; they count as an operator's on site. */
+  control: z.boolean().default(false),
   /** /metrics in Prometheus' form, /healthz, /readyz. */
   metrics: z.boolean().default(true),
   /** The same numbers as telemetry, this often; not at all when it is not given. */

@@ -5,8 +5,9 @@ import { duration, parse } from '../shared/words.js';
 import { renderAttention } from './attention.js';
 import { watchClaim } from './claim.js';
 import { prepareDoctor } from './doctor.js';
+import { forgetFacts } from './facts.js';
+import { prepareFinder, renderFinder } from './finder.js';
 import { prepareFolds } from './folds.js';
-import { prepareSearch, renderFinder } from './groups.js';
 import { addLines, clearLines, prepareLog } from './log.js';
 import { renderOutputs } from './outputs.js';
 import { forgetTraces, renderReadings } from './readings.js';
@@ -21,7 +22,7 @@ const stream = connect();
 preparePlot();
 prepareLog();
 prepareDoctor();
-prepareSearch();
+prepareFinder();
 prepareFolds();
 byId('pin-form').addEventListener('submit', (event) => {
   event.preventDefault();
@@ -53,6 +54,7 @@ function render(view) {
     isLost = false;
     document.body.classList.remove('offline');
     forgetTraces();
+    forgetFacts();
   }
   byId('pin').hidden = true;
   byId('content').hidden = false;

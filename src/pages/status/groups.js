@@ -1,29 +1,11 @@
-/** Sensors and actuators by the device that they are of, once there are attached devices; a search field leaves those that somebody looks for. */
-import { byId, el, keepList, setText } from '../shared/dom.js';
-import { counted, duration } from '../shared/words.js';
+/** Sensors and actuators by the device that they are of, once there are attached devices. */
+import { el, keepList, setText } from '../shared/dom.js';
+import { duration } from '../shared/words.js';
 
 const CLASSES = { good: 'quiet', waiting: 'warn', fault: 'bad' };
 /** More begin closed, but for those that need a person. */
 const MAX_OPEN = 10;
-/** So few that a search leaves are opened. */
-const MAX_FOUND_OPEN = 3;
 const ORDER = new Intl.Collator('en', { numeric: true });
-let wanted = [];
-
-export function prepareSearch() {
-  byId('device-search').addEventListener('input', ({ currentTarget }) => {
-    wanted = currentTarget.value.toLowerCase().split(/\s+/).filter(Boolean);
-    search();
-  });
-}
-
-export function renderFinder({ devices }) {
-  byId('device-finder').hidden = devices === undefined;
-  if (devices === undefined) return;
-  const { total, list, words } = devices;
-  setText(byId('device-words'), `Attached devices: ${words}${list.length < total ? `. The state of ${list.length} stands here` : ''}.`);
-  search(false);
-}
 
 /** Calls `keep(container, items, isGrouped)` once, or for each device's open group; `tellsAll` shows every device, and what to do for it. */
 export function keepGroups(container, items, view, { keep, tellsAll = false }) {
@@ -84,13 +66,4 @@ function updateGroup(element, { name, device, key, remedy = '' }, { nowMs }) {
     .filter(Boolean)
     .join(' ')
     .toLowerCase();
-}
-
-function search(isNew = true) {
-  const groups = [...document.querySelectorAll('.group')];
-  for (const group of groups) group.hidden = !wanted.every((word) => group.dataset.text.includes(word));
-  const listed = groups.filter((group) => byId('sensors').contains(group) && group.dataset.key !== 'gateway');
-  const found = listed.filter(({ hidden }) => !hidden);
-  setText(byId('device-found'), wanted.length === 0 ? '' : `${found.length} of ${counted(listed.length, 'device')}`);
-  if (isNew && wanted.length > 0 && found.length <= MAX_FOUND_OPEN) for (const group of found) group.open = true;
 }

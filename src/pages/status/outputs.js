@@ -1,7 +1,9 @@
 /** Outputs: the state of each, the reason, and who else has a say, the highest first. */
 import { breakable, byId, el, keepList, setText } from '../shared/dom.js';
 import { duration, plain } from '../shared/words.js';
+import { loadFacts, mayControl, outputWords } from './facts.js';
 import { keepGroups } from './groups.js';
+import { makeSwitch } from './switching.js';
 
 /** Slots of the array of priorities, as people call them. */
 const SLOTS = {
@@ -29,7 +31,7 @@ function keepOutputs(list, actuators) {
     make: ({ name, kind }) =>
       el(
         'details',
-        { class: 'actuator' },
+        { class: 'actuator', ontoggle: ({ currentTarget }) => currentTarget.open && void explain(currentTarget, name, kind) },
         el(
           'summary',
           {},
@@ -38,12 +40,23 @@ function keepOutputs(list, actuators) {
           el('span', { class: 'fault bad' }),
           el('span', { class: 'why quiet' }),
         ),
-        el('p', { class: 'quiet' }, kind),
+        el('p', { class: 'facts quiet' }),
         el('table', {}, el('tbody', {})),
         el('p', { class: 'released' }),
       ),
     update: updateOutput,
   });
+}
+
+/** Once it is opened: where the output is, its limits, and its buttons where there may be some. */
+async function explain(row, name, kind) {
+  await loadFacts();
+  setText(row.querySelector('.facts'), outputWords(name, kind));
+  const known = row.querySelector('.switching');
+  if (mayControl() && known === null) {
+    const controls = makeSwitch(name);
+    if (controls !== undefined) row.querySelector('summary').after(controls);
+  } else if (!mayControl()) known?.remove();
 }
 
 function updateOutput(row, { value, why, fault, slots = [] }) {

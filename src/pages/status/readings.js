@@ -4,6 +4,7 @@ import { addToPlot, showPlot } from '../shared/plot.js';
 import { drawSpark, makeSpark, Trace } from '../shared/spark.js';
 import { ago, counted, reading } from '../shared/words.js';
 import { hasAlarm } from './attention.js';
+import { loadFacts, readingWords } from './facts.js';
 import { keepGroups } from './groups.js';
 
 const SEED_MINUTES = 10;
@@ -11,6 +12,8 @@ const SEED_MINUTES = 10;
 const MAX_SHORT = 12;
 const traces = new Map();
 const seeded = new Set();
+/** UTC ms, by the agent's clock. */
+const lastReadMs = new Map();
 /** By the agent's clock, as the readings' times are: this browser's may be another. */
 let agentMs = Date.now();
 
@@ -93,15 +96,14 @@ function traceName(key, device) {
 
 function makeReading({ key, unit }, sensor, device) {
   const name = traceName(key, device);
-  const facts = [
-    `From sensor ${sensor}`,
-    ...(device === undefined ? [] : [`of ${device}`]),
-    unit === undefined ? 'without a unit' : `in ${unit}`,
-  ].join(', ');
-  const open = () => void showPlot({ key: name, unit, facts: `${facts}.`, load: (_name, hours) => loadSeries(key, device, hours) });
+  const open = async () => {
+    await loadFacts();
+    const facts = readingWords({ sensor, key, unit, device, atMs: lastReadMs.get(name) });
+    await showPlot({ key: name, unit, facts, load: (_name, hours) => loadSeries(key, device, hours) });
+  };
   return el(
     'button',
-    { class: 'reading', type: 'button', 'data-trace': name, onclick: open },
+    { class: 'reading', type: 'button', 'data-trace': name, onclick: () => void open() },
     el('span', { class: 'key' }, ...breakable(key)),
     el('span', { class: 'value' }),
     makeSpark(),
@@ -115,6 +117,7 @@ function updateReading(row, { key, value, unit, atMs }, device, view) {
   const name = traceName(key, device);
   const trace = traceOf(name);
   const ts = view.wallMs - (view.nowMs - atMs);
+  lastReadMs.set(name, ts);
   if (!trace.add(ts, value)) return;
   drawSpark(row.querySelector('svg'), trace);
   addToPlot(name, ts, value);

@@ -1,0 +1,64 @@
+/** A search field, once there are attached devices or many values: it leaves the devices, sensors and values that somebody looks for. */
+import { byId, setText } from '../shared/dom.js';
+import { counted } from '../shared/words.js';
+
+/** So few that a search leaves are opened. */
+const MAX_FOUND_OPEN = 3;
+/** More values than a desktop shows at once. */
+const MANY_VALUES = 24;
+let wanted = [];
+
+export function prepareFinder() {
+  byId('device-search').addEventListener('input', ({ currentTarget }) => {
+    wanted = currentTarget.value.toLowerCase().split(/\s+/).filter(Boolean);
+    search(true);
+  });
+}
+
+export function renderFinder({ devices, sensors }) {
+  const values = sensors.reduce((sum, { readings }) => sum + readings.length, 0);
+  byId('device-finder').hidden = devices === undefined && values <= MANY_VALUES;
+  if (byId('device-finder').hidden) return;
+  setText(
+    byId('device-label'),
+    devices === undefined ? 'Find a sensor or a value by its name' : 'Find a device by its name, slot or state',
+  );
+  if (devices !== undefined) {
+    const { total, list, words } = devices;
+    setText(byId('device-words'), `Attached devices: ${words}${list.length < total ? `. The state of ${list.length} stands here` : ''}.`);
+  }
+  search(false);
+}
+
+function search(isNew) {
+  const groups = [...document.querySelectorAll('.group')];
+  if (groups.length > 0) searchGroups(groups, isNew);
+  else searchSensors();
+}
+
+function searchGroups(groups, isNew) {
+  for (const group of groups) group.hidden = !hasAll(group.dataset.text);
+  const listed = groups.filter((group) => byId('sensors').contains(group) && group.dataset.key !== 'gateway');
+  const found = listed.filter(({ hidden }) => !hidden);
+  setText(byId('device-found'), wanted.length === 0 ? '' : `${found.length} of ${counted(listed.length, 'device')}`);
+  if (isNew && wanted.length > 0 && found.length <= MAX_FOUND_OPEN) for (const group of found) group.open = true;
+}
+
+/** A sensor that is called so is shown whole, another with the values that are called so. */
+function searchSensors() {
+  const rows = [...byId('sensors').querySelectorAll('.reading')];
+  let found = 0;
+  for (const sensor of byId('sensors').querySelectorAll('.sensor')) {
+    const name = (sensor.querySelector('.head').textContent ?? '').toLowerCase();
+    const own = [...sensor.querySelectorAll('.reading')];
+    for (const row of own) row.hidden = !hasAll(`${name} ${row.querySelector('.key').textContent.toLowerCase()}`);
+    const shown = own.filter(({ hidden }) => !hidden).length;
+    found += shown;
+    sensor.hidden = wanted.length > 0 && shown === 0 && !hasAll(name);
+  }
+  setText(byId('device-found'), wanted.length === 0 ? '' : `${found} of ${counted(rows.length, 'value')}`);
+}
+
+function hasAll(text) {
+  return wanted.every((word) => text.includes(word));
+}

@@ -1,0 +1,75 @@
+/** Buttons by which an output is set and released on the page, where the configuration allows it. The state shown is always the one that the agent tells. */
+import { el, setText } from '../shared/dom.js';
+import { outputFacts } from './facts.js';
+
+/** Times for which a value holds against rules; the first is until the rules say something new, or until it is released. */
+const TIMES = [
+  ['', ''],
+  ['10 min', 600_000],
+  ['1 h', 3_600_000],
+  ['8 h', 28_800_000],
+];
+
+/** Returns the controls of one output, or undefined while its facts are not here. */
+export function makeSwitch(name) {
+  const facts = outputFacts(name);
+  if (facts === undefined) return undefined;
+  const said = el('p', { class: 'said', role: 'status' });
+  const until = facts.operatorUntil === 'release' ? 'until released' : 'until the rules change';
+  const time = el(
+    'select',
+    { 'aria-label': `How long ${name} is held so` },
+    ...TIMES.map(([words, ms]) => el('option', { value: ms }, words === '' ? until : words)),
+  );
+  const send = async (wish) => {
+    setText(said, 'Sent …');
+    said.className = 'said';
+    const forMs = wish.release === true || time.value === '' ? undefined : Number(time.value);
+    const { ok, words } = await post({ name, ...wish, ...(forMs !== undefined && { forMs }) });
+    setText(said, words);
+    said.className = `said ${ok ? 'quiet' : 'bad'}`;
+  };
+  const release = el('button', { type: 'button', onclick: () => void send({ release: true }) }, 'Release');
+  return el(
+    'div',
+    { class: 'switching', role: 'group', 'aria-label': `Set ${name}` },
+    el('div', { class: 'row' }, ...valueControls(facts, send), release),
+    el('div', { class: 'row' }, time),
+    said,
+  );
+}
+
+function valueControls({ valueType, limits: { min, max, step } }, send) {
+  if (valueType === 'boolean')
+    return [
+      el('button', { type: 'button', onclick: () => void send({ value: true }) }, 'On'),
+      el('button', { type: 'button', onclick: () => void send({ value: false }) }, 'Off'),
+    ];
+  const isNumber = valueType === 'number';
+  const input = el('input', {
+    'aria-label': 'Value',
+    type: isNumber ? 'number' : 'text',
+    ...(isNumber ? { min, max, step: step ?? 'any', inputmode: 'decimal' } : { maxlength: 1024 }),
+  });
+  const set = () => {
+    if (isNumber && !Number.isFinite(input.valueAsNumber)) return input.reportValidity();
+    return void send({ value: isNumber ? input.valueAsNumber : input.value });
+  };
+  return [input, el('button', { type: 'button', onclick: set }, 'Set')];
+}
+
+async function post(wish) {
+  try {
+    const answer = await fetch('/api/output', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(wish),
+    });
+    if (answer.ok) return { ok: true, words: wish.release === true ? 'Released.' : 'Done.' };
+    if (answer.status === 401) return { ok: false, words: 'Not done: this page needs the PIN again.' };
+    const { reason } = await answer.json().catch(() => ({}));
+    return { ok: false, words: `Not done: ${reason ?? 'the agent gave no reason'}.` };
+  } catch {
+    return { ok: false, words: 'No contact with the agent: it is not known if it was done. The state above tells.' };
+  }
+}
