@@ -48,15 +48,23 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite("the platform's pag
     });
   }
 
-  /** A device with one fan; everything else it refuses. */
+  /** A device with a fan and a dimmer; everything else it refuses. */
   async function answerRpc(): Promise<void> {
     while (!device.signal.aborted) {
       const poll = await fetch(`${platform.url}/api/v1/${TOKEN}/rpc?timeout=5000`, { signal: device.signal }).catch(() => undefined);
       if (poll?.status !== 200) continue;
-      const { id, method, params } = (await poll.json()) as { id: number; method: string; params: { value?: boolean } };
+      const { id, method, params } = (await poll.json()) as { id: number; method: string; params: Record<string, unknown> };
       const known: Record<string, object> = {
-        getStatus: { actuators: [{ name: 'fan', value: false }] },
-        setActuator: { name: 'fan', value: params?.value },
+        getStatus: {
+          actuators: [
+            { name: 'fan', value: false },
+            { name: 'dimmer', value: 10 },
+          ],
+        },
+        setActuator: { name: params.name, value: params.value },
+        getActuator: { name: params.name, why: '40, because the operator (rpc) said so' },
+        pulse: { ...params },
+        releaseActuator: { released: params.name },
       };
       const reply = known[method] === undefined ? { error: { code: 'rpc/unknown-method' } } : { result: known[method] };
       await tell(`rpc/${id}`, reply).catch(() => {});
@@ -110,7 +118,47 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite("the platform's pag
     await page.getByText('rpc/unknown-method').waitFor();
     await page.getByLabel('Parameters, as JSON').fill('{oops');
     await page.getByRole('button', { name: 'Send' }).click();
-    await page.getByText('not sent: the parameters are no JSON').waitFor();
+    await page.getByText('A name in double quotes is due: {oops').waitFor();
+    expect(await page.getByLabel('Parameters, as JSON').getAttribute('aria-invalid')).toBe('true');
+    await page.getByLabel('Parameters, as JSON').fill('{}');
+    await page.getByText('A name in double quotes is due').waitFor({ state: 'detached' });
+  });
+
+  it('has buttons for each output, with its reason, and a field where it takes a number', async () => {
+    const { page } = watched;
+    await logIn('tenant@thingsboard.org', 'tenant');
+    await page.getByRole('button', { name: 'Pulse 1 s fan' }).click();
+    await page.getByText('"durationMs": 1000').waitFor();
+    await page.getByLabel('Value of dimmer').fill('40');
+    await page.getByRole('button', { name: 'Set dimmer' }).click();
+    await page.locator('.output[data-key=dimmer]').getByText('40, because the operator (rpc) said so').waitFor();
+    expect(await page.locator('.output[data-key=dimmer] .value').textContent()).toBe('40');
+    await page.getByRole('button', { name: 'Release dimmer' }).click();
+    await page.getByText('"released": "dimmer"').waitFor();
+    expect(await watched.violations()).toEqual([]);
+  });
+
+  it('folds client attributes that hold several values', async () => {
+    const { page } = watched;
+    await tell('attributes', { effectiveSettings: { 'upload.intervalMs': 5000 } });
+    await logIn('tenant@thingsboard.org', 'tenant');
+    const fold = page.locator('#client-wide details');
+    await fold.getByText('Effective settings').click();
+    await page.getByText('upload.intervalMs').waitFor();
+    expect(await page.locator('#client').textContent()).not.toContain('upload');
+  });
+
+  it('tells a mistake in a value beneath it, and offers quotes for a bare word', async () => {
+    const { page } = watched;
+    await logIn('tenant@thingsboard.org', 'tenant');
+    await page.locator('#shared-key').fill('mode');
+    await page.locator('#shared-value').fill('eco');
+    await page.locator('#shared-form button[type=submit]').click();
+    await page.getByText('Text needs quotes: eco').waitFor();
+    expect(await watched.violations()).toEqual([]);
+    await page.getByRole('button', { name: 'Make it the text "eco"' }).click();
+    await page.locator('#shared-form button[type=submit]').click();
+    await page.getByRole('textbox', { name: 'Value of mode' }).waitFor();
   });
 
   it('sets, changes and removes shared attributes, which the device is told, and server-side ones, which it is not', async () => {

@@ -4,9 +4,10 @@ import { preparePlot } from '../shared/plot.js';
 import { instant } from '../shared/words.js';
 import { prepareAttributes, refreshAttributes } from './attributes.js';
 import { prepareFirmware, refreshPackages, renderFirmware } from './firmware.js';
+import { findOutputs, followOutputs, renderOutputs } from './outputs.js';
 import { prepareReports } from './reports.js';
 import * as rest from './rest.js';
-import { findSwitches, followSwitches, prepareRpc, renderSwitches } from './rpc.js';
+import { clearAnswers, prepareRpc } from './rpc.js';
 import { forgetTelemetry, renderTelemetry } from './telemetry.js';
 
 const LATEST_EVERY_MS = 1_000;
@@ -103,7 +104,7 @@ async function refresh() {
     ['Last telemetry', Number.isFinite(newest) && newest > 0 ? instant(newest) : 'none yet'],
   ]);
   byId('release').hidden = !hasOwner(device);
-  if (round % REST_EVERY === 1) followSwitches(await refreshAttributes(currentId, attempt));
+  if (round % REST_EVERY === 1) followOutputs(await refreshAttributes(currentId, attempt));
 }
 
 async function refreshDevices() {
@@ -125,8 +126,9 @@ async function show(one) {
   setText(byId('device-title'), one.name);
   forgetTelemetry();
   await Promise.all([refreshDevices(), refreshPackages(one), refresh()]);
-  const switches = await findSwitches(one.id.id);
-  if (currentId() === one.id.id) renderSwitches(one.id.id, switches);
+  clearAnswers();
+  const outputs = await findOutputs(one.id.id);
+  if (currentId() === one.id.id) renderOutputs(one.id.id, outputs);
 }
 
 function listen(id, action) {
@@ -149,13 +151,7 @@ async function attempt(action, isRepeated = false) {
       byId('log-in').hidden = false;
     }
     byId('fault').dataset.repeated = String(isRepeated);
-    const words =
-      error instanceof SyntaxError
-        ? 'That is no JSON; text needs quotes.'
-        : error instanceof rest.Refused
-          ? error.message
-          : 'The platform is not reached; trying again.';
-    setText(byId('fault'), words);
+    setText(byId('fault'), error instanceof rest.Refused ? error.message : 'The platform is not reached; trying again.');
     return undefined;
   }
 }

@@ -1,6 +1,7 @@
-/** RPC: what is sent and what came back, newest first; and a switch for each actuator of a device that says what it has. */
-import { byId, el, keepList, setText } from '../shared/dom.js';
-import { instant, parse, plain } from '../shared/words.js';
+/** RPC: what is sent and what came back, newest first. */
+import { byId, el, setText } from '../shared/dom.js';
+import { watchJson } from '../shared/json-field.js';
+import { instant, parse } from '../shared/words.js';
 import { call, Refused, write } from './rest.js';
 
 const MAX_ANSWERS = 20;
@@ -24,56 +25,25 @@ export function prepareRpc(current) {
     const example = METHODS[target.value];
     if (example !== undefined) byId('rpc-params').value = JSON.stringify(example);
   });
+  const read = watchJson(byId('rpc-params'), { isEmptyFine: true });
   byId('rpc-form').addEventListener('submit', (event) => {
     event.preventDefault();
-    void send(current(), byId('rpc-method').value, byId('rpc-params').value, byId('rpc-oneway').checked);
+    const written = read();
+    if (written !== undefined) void send(current(), byId('rpc-method').value, written.value, byId('rpc-oneway').checked);
   });
 }
 
-/** Asks a device once what it can switch; one that is away or of another make has no switches. */
-export async function findSwitches(deviceId) {
-  byId('switches').replaceChildren();
+export function clearAnswers() {
   byId('rpc-answers').replaceChildren();
-  const status = await call(deviceId, { method: 'getStatus', params: {}, timeout: TIMEOUT_MS }, false).catch(() => undefined);
-  return (status?.result?.actuators ?? []).filter(({ value }) => typeof value === 'boolean');
-}
-
-export function renderSwitches(deviceId, switches) {
-  keepList(byId('switches'), switches, {
-    keyOf: ({ name }) => name,
-    make: ({ name }) => {
-      const move = async ({ currentTarget }) => {
-        const value = currentTarget.getAttribute('aria-checked') !== 'true';
-        const answer = await send(deviceId, 'setActuator', JSON.stringify({ name, value }), false);
-        if (typeof answer?.result?.value === 'boolean') showSwitch(byId(`switch-${name}`), name, answer.result.value);
-      };
-      return el('button', { type: 'button', role: 'switch', id: `switch-${name}`, onclick: move });
-    },
-    update: (button, { name, value }) => showSwitch(button, name, value),
-  });
-}
-
-/** Shows the device's own attributes meanwhile: a local rule, a person at the device or another page may have moved it. */
-export function followSwitches(clientAttributes) {
-  for (const { key, value } of clientAttributes) {
-    const button = key.endsWith('State') ? byId(`switch-${key.slice(0, -'State'.length)}`) : null;
-    if (button !== null && typeof value === 'boolean') showSwitch(button, button.dataset.key, value);
-  }
-}
-
-function showSwitch(button, name, value) {
-  button.setAttribute('aria-checked', String(value));
-  button.classList.toggle('main', value);
-  setText(button, `${name}: ${plain(value)}`);
 }
 
 /** Shows the answer, or why there is none; resolves with it. */
-async function send(deviceId, method, paramsText, isOneway) {
+export async function send(deviceId, method, params, isOneway) {
   const item = el(
     'li',
     {},
     el('strong', {}, `${instant(Date.now())} ${method}`),
-    ` ${paramsText} `,
+    ` ${write(params)} `,
     el('span', { class: 'outcome quiet' }, 'waiting …'),
   );
   byId('rpc-answers').prepend(item);
@@ -83,24 +53,13 @@ async function send(deviceId, method, paramsText, isOneway) {
     setText(item.querySelector('.outcome'), text);
   };
   try {
-    const answer = await call(
-      deviceId,
-      { method, params: parse(paramsText.trim() === '' ? '{}' : paramsText), timeout: TIMEOUT_MS },
-      isOneway,
-    );
+    const answer = await call(deviceId, { method, params, timeout: TIMEOUT_MS }, isOneway);
     // An agent's refusal is an answer too: `{error: …}`.
     say(isOneway ? 'sent' : answer?.error === undefined ? 'answered' : 'refused', answer?.error === undefined ? 'good' : 'bad');
     if (!isOneway) item.append(el('pre', {}, pretty(answer)));
     return answer;
   } catch (error) {
-    say(
-      error instanceof SyntaxError
-        ? 'not sent: the parameters are no JSON'
-        : error instanceof Refused
-          ? error.message
-          : 'the platform is not reached',
-      'bad',
-    );
+    say(error instanceof Refused ? error.message : 'the platform is not reached', 'bad');
     return undefined;
   }
 }
