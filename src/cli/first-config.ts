@@ -1,7 +1,7 @@
 /** The first configuration of a gateway, as a text that a technician can go on with: what was found is on, what it takes more for is shown. */
 import { addressInWords } from '../hardware/i2c-port.ts';
 import { oneWireKind } from '../kinds/identify-chip.ts';
-import { definitionOf, SENSOR_KINDS } from '../kinds/sensor-kinds.ts';
+import { definitionOf, SENSOR_KINDS, type SensorKind } from '../kinds/sensor-kinds.ts';
 import { printable } from './printer.ts';
 import type { FoundBoard, FoundChip } from './scan.ts';
 import type { HeardPort } from './scan-serial.ts';
@@ -53,9 +53,9 @@ ${sensors.join('\n')}
 `;
 }
 
-/** The line of a configuration that switches a chip on; a comment where nobody knows what it is. */
+/** The line of a configuration that switches a chip on, without its keys; a comment where nobody knows what it is. */
 export function chipSnippet(chip: FoundChip): string {
-  return chipLine(chip, new Names()).trim();
+  return chipLine(chip, new Names(), { isShort: true }).trim();
 }
 
 /** An entry of `devices:` for a meter that was found. */
@@ -144,28 +144,32 @@ function folderLines({ stateFolder, runFolder, boardSocket }: Omit<FirstConfig, 
   return `${optionLine('stateFolder', stateFolder)}${optionLine('runFolder', runFolder)}${board}`;
 }
 
-function chipLine({ bus, address, guess }: FoundChip, names: Names): string {
+function chipLine({ bus, address, guess }: FoundChip, names: Names, { isShort = false } = {}): string {
   const place = `bus: ${bus}, address: ${addressInWords(address)}`;
   if (guess === undefined)
     return `  # Somebody answers at ${addressInWords(address)} on bus ${bus}, of an unknown kind; see i2c-register in turnstone.example.yaml.`;
   const doubt = guess.isCertain ? '' : ' # by its address and registers; check what is printed on it';
-  const { scan, units = {} } = definitionOf(guess.kind);
+  const { scan } = definitionOf(guess.kind);
   const name = names.next(guess.kind);
   const options = scan?.options === undefined ? '' : `, ${scan.options((taken) => names.next(taken))}`;
-  return `  - { name: ${name}, kind: ${guess.kind}, ${place}${options}${keysField(Object.keys(units), names)} }${doubt}`;
+  return `  - { name: ${name}, kind: ${guess.kind}, ${place}${options}${isShort ? '' : keysField(guess.kind, names)} }${doubt}`;
 }
 
 function thermometerLine(id: string, names: Names): string {
   const kind = oneWireKind(id);
   if (kind === undefined) return '';
-  const { units = {} } = definitionOf(kind);
-  return `  - { name: ${names.next('thermometer')}, kind: ${kind}, id: ${id}${keysField(Object.keys(units), names)} }`;
+  return `  - { name: ${names.next('thermometer')}, kind: ${kind}, id: ${id}${keysField(kind, names)} }`;
 }
 
-/** A rename for every key that an earlier sensor has: temperature, temperature2 … */
-function keysField(keys: readonly string[], names: Names): string {
-  const renames = keys.map((key) => [key, names.next(key)] as const).filter(([key, unique]) => key !== unique);
-  return renames.length === 0 ? '' : `, keys: { ${renames.map(([key, unique]) => `${key}: { rename: ${unique} }`).join(', ')} }`;
+/** The decimal places of each key, and a rename where an earlier sensor has it: temperature, temperature2 … */
+function keysField(kind: SensorKind, names: Names): string {
+  const { units = {}, digits = {} } = definitionOf(kind);
+  const rules = Object.keys(units).flatMap((key) => {
+    const unique = names.next(key);
+    const told = Object.entries({ ...(unique !== key && { rename: unique }), ...(digits[key] !== undefined && { round: digits[key] }) });
+    return told.length === 0 ? [] : [`${key}: { ${told.map(([option, value]) => `${option}: ${value}`).join(', ')} }`];
+  });
+  return rules.length === 0 ? '' : `, keys: { ${rules.join(', ')} }`;
 }
 
 /** JSON's quotes are YAML's; a dollar is doubled so that no text is taken for a variable. */

@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 const LOOK_EVERY_MS = 100;
-const WITHIN_MS = 20_000;
+const WITHIN_MS = 60_000;
 const ROWS = '50';
 const COLUMNS = '160';
 const SCROLLED_LINES = '2000';

@@ -18,6 +18,8 @@ export const bh1750 = defineSensor({
   driver: () => import('./driver.ts'),
   twin: () => import('./twin.ts'),
   units: UNITS,
+  // A count is 1/1.2 lx.
+  digits: { illuminance: 1 },
   minReadMs: ({ mode }) => MEASUREMENT_MS[mode],
   // It has no register to ask; its two addresses are its own.
   scan: { addresses: [0x23, 0x5c], isCertain: false, turn: 9, looksLike: async () => true },

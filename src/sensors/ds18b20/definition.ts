@@ -18,6 +18,8 @@ export const ds18b20 = defineSensor({
   driver: () => import('./driver.ts'),
   twin: () => import('./twin.ts'),
   units: UNITS,
+  // Steps of 1/16 °C (DS18B20, table 2).
+  digits: { temperature: 2 },
   faultsAmong: sharedThermometers,
   oneWireFamily: '28',
   remedy: () => 'check the data line’s pull-up resistor (4.7 kΩ); turnstone scan one-wire shows who answers',

@@ -29,6 +29,8 @@ export const ina219 = defineSensor({
   driver: () => import('./driver.ts'),
   twin: () => import('./twin.ts'),
   units: UNITS,
+  // Steps of 4 mV; of 0.1 mA and 2 mW with the usual shunt (SBOS448G, section 8.5.1).
+  digits: { voltage: 3, current: 4, power: 3 },
   minReadMs: () => CONVERSION_MS,
   faults: shuntFaults,
   scan: {

@@ -52,6 +52,8 @@ export interface SensorDefinition<S extends z.ZodType = z.ZodType, C = ConfigOf<
 
   /** The driver's own keys and their units, null without one, where they are the same whatever the configuration. */
   readonly units?: Readonly<Record<string, string | null>>;
+  /** Decimal places that the chip's resolution gives, by key; `init` proposes to round to them, as each digit beyond is a byte of noise. */
+  readonly digits?: Readonly<Record<string, number>>;
   /** The driver's own keys where they hang on the configuration; undefined when only the sensor knows them. */
   keys?(config: C): readonly string[] | undefined;
   /** Type of one of the keys, when it is not always a number; undefined when only the sensor knows. */

@@ -21,6 +21,8 @@ export const sht3x = defineSensor({
   driver: () => import('./driver.ts'),
   twin: () => import('./twin.ts'),
   units: UNITS,
+  // Resolution 0.01 °C, 0.01 %RH (SHT3x-DIS, tables 1 and 2).
+  digits: { temperature: 2, humidity: 2 },
   minReadMs: ({ repeatability }) => MEASUREMENT_MS[repeatability],
   // It does not acknowledge being read before it has measured (section 4.4).
   scan: { addresses: addresses(0x44, 0x45), isCertain: true, turn: 6, isSilent: true, looksLike: hasStatus },

@@ -18,6 +18,9 @@ const ID_REGISTER = 0xd0;
 
 export const UNITS = { temperature: '°C', pressure: 'hPa', humidity: '%' } as const;
 
+/** Resolution 0.01 °C, 0.18 Pa, 0.008 %RH (BST-BME280-DS002, table 1). */
+const DIGITS = { temperature: 2, pressure: 2, humidity: 2 } as const;
+
 /** At most (DS002, appendix B, section 9.1). */
 export function boschMs({ temperature, pressure, humidity }: Record<keyof typeof UNITS, number>, hasHumidity: boolean): number {
   return 1.25 + 2.3 * temperature + 2.3 * pressure + 0.575 + (hasHumidity ? 2.3 * humidity + 0.575 : 0);
@@ -36,6 +39,7 @@ export function boschKind(kind: keyof typeof CHIP_ID) {
     driver: async () => ({ open: (await import('./driver.ts')).openBosch }),
     twin: async () => ({ twin: (await import('./twin.ts')).boschTwin(hasHumidity) }),
     units: hasHumidity ? UNITS : { temperature: UNITS.temperature, pressure: UNITS.pressure },
+    digits: DIGITS,
     minReadMs: ({ oversampling }: { readonly oversampling: Parameters<typeof boschMs>[0] }) => boschMs(oversampling, hasHumidity),
     scan,
   };

@@ -6,6 +6,8 @@ import type { Twin } from '../../../simulated-board/twin.ts';
 import { addresses, type ChipScan } from '../../kind/definition.ts';
 
 export const UNITS = { temperature: '°C' } as const;
+/** Steps of 1/16 °C (SBOS397, section 6.5; DS25095, table 5-2), 1/8 °C or 1/2 °C: two places keep them apart. */
+const DIGITS = { temperature: 2 } as const;
 
 /** A number in two's complement within the register. */
 export interface Format {
@@ -58,6 +60,7 @@ export function thermometer<O>(data: ThermometerData<O>) {
     driver: async () => (await import('./driver.ts')).thermometerDriver(data),
     twin: async (): Promise<{ readonly twin: Twin }> => ({ twin: (await import('./twin.ts')).thermometerTwin(data) }),
     units: UNITS,
+    digits: DIGITS,
     scan: thermometerScan(data),
   };
 }
