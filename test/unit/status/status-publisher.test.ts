@@ -34,6 +34,7 @@ it('the page gets what is kept of attached devices', async () => {
   const asked: string[] = [];
   const attached: StatusPublisherDeps['attached'] = {
     list: () => [attachedDevice({ name: 'meter' })],
+    idsOf: (slot) => [slot],
     async *read(slot) {
       asked.push(slot);
       yield { key: 'power', ts: 5, value: 7 };
