@@ -80,14 +80,8 @@ export class Bands {
   constructor(deps: BandsDeps) {
     this.#deps = deps;
     const { stateFolder, files } = deps;
-    const folder = join(stateFolder, 'bands');
-    this.#files = new BandFiles({
-      folder,
-      files,
-      maxBytes: MAX_BYTES,
-      fileBytes: FILE_BYTES,
-      onDamaged: (name) => this.#tellDamaged(name),
-    });
+    const place = { folder: join(stateFolder, 'bands'), files, maxBytes: MAX_BYTES, fileBytes: FILE_BYTES };
+    this.#files = new BandFiles({ ...place, onDamaged: (name) => this.#tellDamaged(name) });
     this.#schedule();
   }
 
@@ -147,7 +141,7 @@ export class Bands {
 
   /** Writes the hours that are over. Never rejects. */
   async #writeHours(): Promise<void> {
-    const { clock, log, timeSync, expectFolder } = this.#deps;
+    const { clock, timeSync, expectFolder } = this.#deps;
     let isDone = false;
     try {
       await expectFolder();
@@ -165,7 +159,6 @@ export class Bands {
     } catch (error) {
       isDone = false;
       if (!this.#closed.signal.aborted) this.#tell('unwritten', { error: messageOf(error) }, 'the record for plots cannot be written now');
-      else log.debug({ error: messageOf(error) }, 'the record for plots was not written');
     } finally {
       if (!this.#closed.signal.aborted) this.#schedule(isDone ? undefined : AGAIN_MS);
     }
@@ -188,11 +181,11 @@ export class Bands {
 
   /** Reads from the outbox what belongs to hours that are not written, once the time is known. Never rejects. */
   #catchUp(): Promise<void> {
-    if (!this.#isBehind || !this.#deps.timeSync.isSynchronised()) return Promise.resolve();
-    this.#catchingUp ??= this.#readKept().finally(() => {
-      this.#catchingUp = undefined;
-    });
-    return this.#catchingUp;
+    if (this.#catchingUp === undefined && this.#isBehind && this.#deps.timeSync.isSynchronised())
+      this.#catchingUp = this.#readKept().finally(() => {
+        this.#catchingUp = undefined;
+      });
+    return this.#catchingUp ?? Promise.resolve();
   }
 
   async #readKept(): Promise<void> {
