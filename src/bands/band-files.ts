@@ -19,7 +19,7 @@ const MAX_PARTS_OF_A_DAY = 99;
 export interface BandFilesDeps {
   readonly folder: string;
   readonly files: Files;
-  /** Of all files together. */
+  /** Bound of all files together. */
   readonly maxBytes: number;
   /** Past which a day goes on in another file. */
   readonly fileBytes: number;

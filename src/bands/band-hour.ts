@@ -48,7 +48,7 @@ export class BandHour {
     // NaN, of a part without numbers, is neither greater nor less.
     if (!((fields[place] as number) <= least)) fields[place] = least;
     if (!((fields[place + 1] as number) >= greatest)) fields[place + 1] = greatest;
-    // Of two at one time the greater counts, or the order of reading would show.
+    // The greater of two at one time counts, or the order of reading would show.
     if (lastMs < known || (lastMs === known && (fields[place + 2] as number) >= last)) return;
     fields[place + 2] = last;
     fields[place + 3] = lastMs;

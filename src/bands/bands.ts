@@ -28,7 +28,7 @@ export interface BandsDeps {
   readonly clock: Clock;
   readonly log: Log;
   readonly timeSync: Pick<TimeSync, 'isSynchronised'>;
-  /** Of the gateway, and of attached devices. */
+  /** The gateway's own, and that of attached devices. */
   readonly outboxes: () => readonly Pick<PatientOutbox, 'read'>[];
   /** Resolves when what lies in the folder is this agent's alone. */
   readonly expectFolder: () => Promise<void>;

@@ -16,7 +16,7 @@ export interface SeriesSources {
   readonly bands?: (query: BandQuery) => AsyncIterable<KeyBand>;
 }
 
-/** Of so much the outbox is read in no time. */
+/** A span of the outbox that is read in no time. */
 const QUICK_MS = 6 * 3_600_000;
 /** As long as a part of the record. */
 const PART_MS = 300_000;
