@@ -105,8 +105,13 @@ export class AttachedControl implements DevicesControl {
   async *read(slot: string, query: EntryQuery, signal: AbortSignal): AsyncGenerator<ResolvedEntry> {
     const { attached } = this.#deps;
     if (attached === undefined) return;
-    const ids = new Set([attached.names.idOf(slot), `?${slot}`]);
+    const ids = new Set(this.idsOf(slot));
     for await (const entry of attached.outbox.read(query, signal)) if (ids.has(entry.device)) yield entry;
+  }
+
+  /** Ids of the device in a slot: since it is identified, and before. */
+  idsOf(slot: string): readonly string[] {
+    return [...new Set([this.#deps.attached?.names.idOf(slot) ?? `?${slot}`, `?${slot}`])];
   }
 
   get #moves(): MoveDeviceDeps {

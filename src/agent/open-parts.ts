@@ -8,6 +8,7 @@ import { ownActuators } from '../actuators/own-actuators.ts';
 import { deliveryCalls } from '../analytics/control-calls.ts';
 import { DeviceAttributes, identityAttributes } from '../attributes/device-attributes.ts';
 import { keyUnits } from '../attributes/key-units.ts';
+import { Bands } from '../bands/bands.ts';
 import { leaveInForce } from '../config/actuators-in-force.ts';
 import type { ConfigFile } from '../config/config-file.ts';
 import type { AgentConfig } from '../config/schema/agent-config.ts';
@@ -29,7 +30,7 @@ import type { TimeSync } from '../host/time-sync.ts';
 import { builtInMethods } from '../methods/built-in-methods.ts';
 import { outboxCalls } from '../outbox/control-calls.ts';
 import { openOutbox } from '../outbox/open-outbox.ts';
-import type { TelemetryEntry } from '../outbox/outbox.ts';
+import type { PatientOutbox, TelemetryEntry } from '../outbox/outbox.ts';
 import { externalFileSettings } from '../platform/platform-settings.ts';
 import { devicesCalls } from '../provisioning/attached/control-calls.ts';
 import { shownClaim } from '../provisioning/claim-device.ts';
@@ -136,8 +137,16 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
     signal,
   );
   attachedNow = attached;
+  const outboxes = (): Pick<PatientOutbox, 'read'>[] => [telemetry.outbox, ...(attached === undefined ? [] : [attached.outbox])];
+  const bandsDeps = { stateFolder: path, files, clock: rightClock, log, timeSync, outboxes, expectFolder };
+  // Nobody but the page asks for it.
+  const bands = config.status.page === 'off' ? undefined : new Bands(bandsDeps);
   const telemetry: TelemetryPath = await TelemetryPath.open({
-    ...{ config: current, clock: rightClock, files, log, timeSync, platform, ...given({ onDurable: deps.onDurable, attached }) },
+    ...{ config: current, clock: rightClock, files, log, timeSync, platform, ...given({ attached }) },
+    onDurable: (entries) => {
+      bands?.take(entries);
+      deps.onDurable?.(entries);
+    },
     openOutbox: () =>
       openOutbox({ stateFolder: path, config: config.outbox, clock: rightClock, files, log, timeSync, expectFolder }, signal),
     onAcknowledged: () => hardware.actuators.control.contact.heard(),
@@ -195,6 +204,7 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
   const devices = new AttachedControl({ ...{ attached, config: current, machine, log, board: platform.board } });
   const page = new StatusPublisher({
     ...(attached === undefined ? {} : { attached: devices }),
+    ...given({ bands }),
     ...{ config: live, machine, rightClock, log, status, telemetry, platform, firmware, diagnose },
     outputs: pageOutputs(actuators.control),
     claim: () => shownClaim({ stateFolder: path, clock, files, deviceName: platform.deviceName, hide: (secret) => log.hide(secret) }),

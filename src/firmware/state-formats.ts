@@ -4,6 +4,7 @@
  * wrote, so a format is only ever extended, and a new version is first read for one release before another writes it.
  */
 export const STATE_FORMATS: Readonly<Record<string, readonly number[]>> = {
+  'turnstone-bands': [1],
   'turnstone-outbox-segment': [1],
   'turnstone-outbox-delivery': [1],
   'turnstone-outbox-rejected': [1],

@@ -16,6 +16,7 @@ const SET_ASIDE = [
   ['devices', 'devices-of-former-device'],
   ['device-names.json', 'device-names-of-former-device.json'],
   ['outbox', FORMER_QUEUE],
+  ['bands', 'bands-of-former-device'],
 ] as const;
 /** Names that a whole other gateway takes, too: how the outputs of the former one were, by whom, and its totals. */
 const SET_ASIDE_OF_GATEWAY = [

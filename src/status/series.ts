@@ -4,6 +4,7 @@
  */
 import { given } from '../host/given.ts';
 import type { JsonValue } from '../host/json.ts';
+import { plottedNumber } from '../host/plotted-number.ts';
 
 export interface SeriesQuery {
   /** Slot of the attached device whose keys they are; the gateway's own without it. */
@@ -27,8 +28,16 @@ export interface TimedValue {
   readonly value: JsonValue;
 }
 
-/** Per key its times and its values. */
-export type Series = Readonly<Record<string, readonly [readonly number[], readonly number[]]>>;
+type Column = readonly number[];
+
+/** Times and values. */
+export type Plain = readonly [times: Column, values: Column];
+
+/** Middles of parts, and the least and the greatest value in each. */
+export type Banded = readonly [times: Column, least: Column, greatest: Column];
+
+/** A plot per key. */
+export type Series = Readonly<Record<string, Plain | Banded>>;
 
 interface Part {
   least: Point;
@@ -58,12 +67,12 @@ export function readSeriesQuery(query: URLSearchParams, nowMs: number): SeriesQu
   return given({ device, keys, fromMs, toMs, points: Math.min(points, MAX_POINTS / keys.length) });
 }
 
-export async function thinSeries(entries: AsyncIterable<TimedValue>, query: SeriesQuery): Promise<Series> {
+export async function thinSeries(entries: AsyncIterable<TimedValue>, query: SeriesQuery): Promise<Readonly<Record<string, Plain>>> {
   const { keys, fromMs, toMs, points } = query;
   const partMs = Math.max(1, (toMs - fromMs) / Math.max(1, Math.floor(points / 2)));
   const parts = new Map(keys.map((key) => [key, new Map<number, Part>()]));
   for await (const { key, ts, value } of entries) {
-    const number = numberOf(value);
+    const number = plottedNumber(value);
     if (number === undefined || ts < fromMs || ts >= toMs) continue;
     const ofKey = parts.get(key);
     const at = Math.floor((ts - fromMs) / partMs);
@@ -76,18 +85,11 @@ export async function thinSeries(entries: AsyncIterable<TimedValue>, query: Seri
   return Object.fromEntries([...parts].map(([key, ofKey]) => [key, columns([...ofKey.values()])]));
 }
 
-function columns(parts: readonly Part[]): readonly [readonly number[], readonly number[]] {
+function columns(parts: readonly Part[]): Plain {
   // Backlog that was appended late is not in order.
   const points = parts
     .flatMap(({ least, greatest }) => (least === greatest ? [least] : [least, greatest]))
     .sort((a, b) => a.ts - b.ts)
     .filter((point, index, all) => point.ts !== all[index - 1]?.ts);
   return [points.map(({ ts }) => ts), points.map(({ value }) => value)];
-}
-
-/** Returns the number to plot: numbers, longs, and switches as 0 and 1. */
-function numberOf(value: JsonValue): number | undefined {
-  if (typeof value === 'boolean') return value ? 1 : 0;
-  if (typeof value === 'bigint') return Number(value);
-  return typeof value === 'number' && Number.isFinite(value) ? value : undefined;
 }

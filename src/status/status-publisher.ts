@@ -4,6 +4,7 @@
  */
 
 import type { ActuatorSettings } from '../actuators/kind/actuator.ts';
+import type { BandQuery, Bands } from '../bands/bands.ts';
 import { rulesOfReading } from '../config/keys/sensor-keys.ts';
 import type { LiveConfig } from '../config/live-config.ts';
 import { messageOf } from '../errors/agent-error.ts';
@@ -15,13 +16,14 @@ import type { AgentLog } from '../host/log.ts';
 import type { HostMachine } from '../host/machine.ts';
 import type { PlatformConnection } from '../provisioning/platform-connection.ts';
 import type { TelemetryPath } from '../telemetry/telemetry-path.ts';
+import { answerSeries } from './band-series.ts';
 import { LogRing } from './log-ring.ts';
 import { type Metric, metricsOf } from './metrics.ts';
 import type { SwitchedOutputs } from './output-switch.ts';
 import { pageFacts } from './page-facts.ts';
 import { healthOf, readinessOf } from './platform-status.ts';
 import { SelfTelemetry } from './self-telemetry.ts';
-import { type SeriesQuery, type TimedValue, thinSeries } from './series.ts';
+import type { Series, SeriesQuery, TimedValue } from './series.ts';
 import type { AgentStatus, SensorStatus } from './shape/agent-status.ts';
 import type { DeviceStatus } from './shape/device-status.ts';
 import type { OpenedStatusServer, StatusServerDeps } from './status-server.ts';
@@ -47,7 +49,10 @@ export interface StatusPublisherDeps {
   readonly attached?: {
     readonly list: () => readonly DeviceStatus[];
     readonly read: (slot: string, query: SeriesQuery, signal: AbortSignal) => AsyncIterable<TimedValue>;
+    readonly idsOf: (slot: string) => readonly string[];
   };
+  /** Coarser record for plots of a week; closed with the page. */
+  readonly bands?: Pick<Bands, 'read' | 'close'>;
 }
 
 const MAX_HISTORY = 10;
@@ -98,13 +103,14 @@ export class StatusPublisher {
     this.#isClosed = true;
     this.#cancelOpening();
     this.#telemetry?.close();
+    this.#deps.bands?.close();
     await this.#opening;
     await this.#server?.close();
     this.#logLines?.close();
   }
 
   async #openServer(): Promise<void> {
-    const { config, log, telemetry, status, rightClock, attached, outputs } = this.#deps;
+    const { config, log, status, rightClock, outputs } = this.#deps;
     const { randomBytes, openStatusServer } = this.#deps.machine;
     const { page, port, pin, metrics, control } = config.current.status;
     const server = await openStatusServer({
@@ -118,15 +124,26 @@ export class StatusPublisher {
       ...(control && { outputs }),
       metrics: () => this.#metrics(),
       health: () => ({ health: healthOf(status()), readiness: readinessOf(status()) }),
-      series: async (query, signal) => {
-        if (query.device === undefined) return thinSeries(telemetry.outbox.read(query, signal), query);
-        return attached === undefined ? {} : thinSeries(attached.read(query.device, query, signal), query);
-      },
+      series: (query, signal) => this.#series(query, signal),
       diagnose: this.#deps.diagnose,
       claim: this.#deps.claim,
     });
     if (this.#isClosed) await server.close();
     else this.#server = server;
+  }
+
+  async #series(query: SeriesQuery, signal: AbortSignal): Promise<Series> {
+    const { telemetry, attached, bands, rightClock, config } = this.#deps;
+    const slot = query.device;
+    if (slot !== undefined && attached === undefined) return {};
+    return answerSeries(query, {
+      nowMs: rightClock.wallMs(),
+      retainMs: config.current.outbox.retain.forMs,
+      devices: slot === undefined ? ['self'] : (attached?.idsOf(slot) ?? []),
+      entries: () =>
+        slot === undefined || attached === undefined ? telemetry.outbox.read(query, signal) : attached.read(slot, query, signal),
+      ...given({ bands: bands && ((asked: BandQuery) => bands.read(asked, signal)) }),
+    });
   }
 
   #metrics(): readonly Metric[] {

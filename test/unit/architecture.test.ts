@@ -15,6 +15,7 @@ const ROW: Readonly<Record<string, number>> = {
   actuators: 9,
   telemetry: 9,
   outbox: 9,
+  bands: 9,
   attributes: 9,
   rpc: 9,
   provisioning: 9,

@@ -34,6 +34,7 @@ it('the page gets what is kept of attached devices', async () => {
   const asked: string[] = [];
   const attached: StatusPublisherDeps['attached'] = {
     list: () => [attachedDevice({ name: 'meter' })],
+    idsOf: (slot) => [slot],
     async *read(slot) {
       asked.push(slot);
       yield { key: 'power', ts: 5, value: 7 };
@@ -56,8 +57,36 @@ it('the page gets what is kept of attached devices', async () => {
   await without.side.close();
 });
 
+it('the page gets a week from the coarser record, of the device it asks for, and ends it', async () => {
+  const clock = new FakeClock();
+  const firmware = await openFirmwareUpdates({}, { clock });
+  const asked: (readonly string[])[] = [];
+  let closed = 0;
+  const bands: StatusPublisherDeps['bands'] = {
+    async *read({ devices }) {
+      asked.push(devices);
+      yield { key: 'power', hourMs: 1_779_996_000_000, at: 0, least: 1, greatest: 3, last: 2, lastMs: 0 };
+    },
+    close: () => {
+      closed += 1;
+    },
+  };
+  const attached: StatusPublisherDeps['attached'] = { list: () => [], idsOf: (slot) => [slot, `?${slot}`], async *read() {} };
+  const { opened, side } = sideWith({ clock, firmware, attached, bands });
+  side.open();
+  await clock.advance(1_000);
+  const query = { keys: ['power'], fromMs: clock.wallMs() - 7 * 86_400_000, toMs: clock.wallMs(), points: 3_000 };
+  const { signal } = new AbortController();
+  const banded = { power: [[1_779_996_150_000], [1], [3]] };
+  expect(await opened()?.series(query, signal)).toEqual(banded);
+  expect(await opened()?.series({ ...query, device: 'meter1' }, signal)).toEqual(banded);
+  expect(asked).toEqual([['self'], ['meter1', '?meter1']]);
+  await side.close();
+  expect(closed).toBe(1);
+});
+
 /** As much of the parts as a page asks for. */
-function sideWith(parts: Pick<StatusPublisherDeps, 'firmware' | 'attached'> & { readonly clock: FakeClock }) {
+function sideWith(parts: Pick<StatusPublisherDeps, 'firmware' | 'attached' | 'bands'> & { readonly clock: FakeClock }) {
   const { clock, firmware } = parts;
   let deps: StatusServerDeps | undefined;
   const openStatusServer: StatusPublisherDeps['machine']['openStatusServer'] = async (given) => {
