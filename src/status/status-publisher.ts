@@ -16,10 +16,11 @@ import type { PlatformConnection } from '../provisioning/platform-connection.ts'
 import type { TelemetryPath } from '../telemetry/telemetry-path.ts';
 import { LogRing } from './log-ring.ts';
 import { type Metric, metricsOf } from './metrics.ts';
+import { openPageCertificate } from './page-certificate.ts';
 import { healthOf, readinessOf } from './platform-status.ts';
 import { SelfTelemetry } from './self-telemetry.ts';
 import { type SeriesQuery, type TimedValue, thinSeries } from './series.ts';
-import type { AgentStatus, SensorStatus } from './shape/agent-status.ts';
+import type { AgentStatus, PagePlace, SensorStatus } from './shape/agent-status.ts';
 import type { DeviceStatus } from './shape/device-status.ts';
 import type { OpenedStatusServer, StatusServerDeps } from './status-server.ts';
 import type { StatusView } from './status-view.ts';
@@ -89,6 +90,17 @@ export class StatusPublisher {
     return this.#deps.config.current.status.page === 'off' ? undefined : this.#server?.url;
   }
 
+  /** Address and certificate for people, while there is a page. */
+  get place(): PagePlace | undefined {
+    const { config, platform } = this.#deps;
+    const server = this.#server;
+    if (config.current.status.page === 'off' || server?.url === undefined) return undefined;
+    const { port } = new URL(server.url);
+    const { fingerprint } = server;
+    if (fingerprint === undefined) return { url: `http://localhost:${port}` };
+    return { url: `https://${platform.board.hostname}:${port}`, fingerprint };
+  }
+
   /** Idempotent. */
   async close(): Promise<void> {
     this.#isClosed = true;
@@ -100,8 +112,9 @@ export class StatusPublisher {
   }
 
   async #openServer(): Promise<void> {
-    const { config, log, telemetry, status, rightClock, attached } = this.#deps;
-    const { randomBytes, openStatusServer } = this.#deps.machine;
+    const { config, log, telemetry, status, rightClock, attached, platform } = this.#deps;
+    const { randomBytes, openStatusServer, files } = this.#deps.machine;
+    const { stateFolder } = config.current;
     const { page, port, pin, metrics } = config.current.status;
     const server = await openStatusServer({
       settings: given({ page, port, metrics, pin: pin?.reveal() }),
@@ -118,6 +131,7 @@ export class StatusPublisher {
       },
       diagnose: this.#deps.diagnose,
       claim: this.#deps.claim,
+      certificate: () => openPageCertificate({ files, clock: rightClock, log, stateFolder, hostname: platform.board.hostname }),
     });
     if (this.#isClosed) await server.close();
     else this.#server = server;

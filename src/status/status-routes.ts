@@ -10,6 +10,7 @@ import type { Metric } from './metrics.ts';
 import { PROMETHEUS_TYPE, prometheusText } from './metrics.ts';
 import { PinAccess, SESSION_LIFE_MS } from './pin-access.ts';
 import type { Health } from './platform-status.ts';
+import { isEncrypted } from './secure-port.ts';
 import { readSeriesQuery, type Series, type SeriesQuery } from './series.ts';
 import type { StatusView } from './status-view.ts';
 
@@ -35,7 +36,11 @@ export interface StatusRoutesDeps extends Pick<HostMachine, 'clock' | 'randomByt
 
 type Answer = (request: IncomingMessage, response: ServerResponse, query: URLSearchParams) => void | Promise<void>;
 
-const COOKIE = 'turnstone_session';
+/** One for each: a browser lets no cookie in clear stand beside one of TLS, and takes the second only over TLS and from this host. */
+const COOKIES = {
+  clear: { name: 'turnstone_session', rules: '' },
+  encrypted: { name: '__Host-turnstone_session', rules: '; Secure' },
+} as const;
 const MAX_PIN_BYTES = 512;
 /** Looking at buses and the network takes a while; many pages ask for one look. */
 const DIAGNOSIS_GOOD_FOR_MS = 30_000;
@@ -108,8 +113,9 @@ export class StatusRoutes {
       'GET /api/doctor': async (_request, response) => sendJson(response, await this.#diagnose()),
       'GET /api/claim': async (_request, response) => sendJson(response, await this.#claim()),
       'DELETE /api/session': (request, response) => {
-        this.#access?.forget(cookieOf(request, COOKIE) ?? '');
-        response.writeHead(204, { 'set-cookie': `${COOKIE}=; Path=/; Max-Age=0` }).end();
+        const { name, rules } = cookieFor(request);
+        this.#access?.forget(cookieOf(request, name) ?? '');
+        response.writeHead(204, { 'set-cookie': `${name}=; Path=/; Max-Age=0${rules}` }).end();
       },
     };
   }
@@ -133,14 +139,15 @@ export class StatusRoutes {
       response.setHeader('retry-after', waitS);
       return sendJson(response, { reason: 'wait', waitS }, 429);
     }
-    const life = `Path=/; Max-Age=${SESSION_LIFE_MS / 1000}; HttpOnly; SameSite=Strict`;
-    response.writeHead(204, { 'set-cookie': `${COOKIE}=${admission.session}; ${life}` }).end();
+    const { name, rules } = cookieFor(request);
+    const life = `Path=/; Max-Age=${SESSION_LIFE_MS / 1000}${rules}; HttpOnly; SameSite=Strict`;
+    response.writeHead(204, { 'set-cookie': `${name}=${admission.session}; ${life}` }).end();
   }
 
   /** A session, or for programs the PIN itself as a bearer token, which counts as a guess. */
   #mayPass(request: IncomingMessage): boolean {
     if (this.#access === undefined) return true;
-    if (this.#access.knows(cookieOf(request, COOKIE))) return true;
+    if (this.#access.knows(cookieOf(request, cookieFor(request).name))) return true;
     const bearer = /^Bearer (.+)$/i.exec(request.headers.authorization ?? '')?.[1];
     return bearer !== undefined && this.#access.proves(bearer, request.socket.remoteAddress ?? '');
   }
@@ -151,7 +158,7 @@ export class StatusRoutes {
       return;
     }
     const { logLines } = this.#deps;
-    const session = cookieOf(request, COOKIE);
+    const session = cookieOf(request, cookieFor(request).name);
     // A program that sent the PIN itself has no session that could end.
     const isEntered = (): boolean => this.#access?.knows(session) ?? false;
     const mayLook = isEntered() ? isEntered : () => true;
@@ -205,6 +212,10 @@ export class StatusRoutes {
     }
     return this.#diagnosis.result;
   }
+}
+
+function cookieFor(request: IncomingMessage): (typeof COOKIES)[keyof typeof COOKIES] {
+  return isEncrypted(request) ? COOKIES.encrypted : COOKIES.clear;
 }
 
 function logEvent(lines: readonly string[]): string {

@@ -4,8 +4,10 @@ import { type Clock, systemClock } from '../../src/host/clock.ts';
 import { silentLog } from '../../src/host/log.ts';
 import { systemRandomBytes } from '../../src/host/random.ts';
 import { LogRing } from '../../src/status/log-ring.ts';
+import { openPageCertificate } from '../../src/status/page-certificate.ts';
 import { StatusServer, type StatusServerDeps, type StatusServerSettings } from '../../src/status/status-server.ts';
 import type { StatusView } from '../../src/status/status-view.ts';
+import { MemoryFiles } from './memory-files.ts';
 
 export class StatusBench {
   view: (nowMs: number, wallMs: number) => StatusView = workingView;
@@ -13,6 +15,8 @@ export class StatusBench {
   series: StatusServerDeps['series'] = twoPoints;
   /** Lines of the server in the agent's log. */
   readonly told: string[] = [];
+  /** Hold the certificate of its page in the LAN. */
+  readonly files = new MemoryFiles();
   readonly #settings: StatusServerSettings;
   readonly #clock: Clock;
   readonly #listeners = new Set<(line: string) => void>();
@@ -34,6 +38,15 @@ export class StatusBench {
 
   get url(): string {
     return `http://127.0.0.1:${this.#port}`;
+  }
+
+  /** As a browser in the LAN asks. */
+  get secureUrl(): string {
+    return `https://127.0.0.1:${this.#port}`;
+  }
+
+  get fingerprint(): string | undefined {
+    return this.#server?.fingerprint;
   }
 
   get openPages(): number {
@@ -73,6 +86,7 @@ export class StatusBench {
         good: ['clock'],
       }),
       claim: () => this.claim(),
+      certificate: () => openPageCertificate({ files: this.files, clock, log: silentLog, stateFolder: '/state', hostname: 'gateway-7' }),
     });
     this.#port = Number(new URL(this.#server.url ?? 'http://x:0').port);
   }

@@ -33,8 +33,17 @@ export interface AgentStatus {
   readonly alarms?: readonly AlarmStatus[];
   readonly lockedOut: boolean;
   readonly firmware: FirmwareSummary;
+  /** Absent while there is no page, and in what an agent of an older release says. */
+  readonly page?: PagePlace;
   /** Things a person should know, in words, worst first. */
   readonly alerts: readonly string[];
+}
+
+/** The status page, for people. */
+export interface PagePlace {
+  readonly url: string;
+  /** SHA-256 of its certificate, in pairs; absent where it is open to this machine alone, without TLS. */
+  readonly fingerprint?: string;
 }
 
 export interface ConnectionStatus extends UploadState {
