@@ -65,11 +65,6 @@ export async function openPageCertificate(deps: PageCertificateDeps): Promise<Pa
   return made;
 }
 
-/** Its first eight bytes, to be read aloud. */
-export function shortFingerprint(fingerprint: string): string {
-  return fingerprint.split(':').slice(0, 8).join(' ');
-}
-
 function madeForNow({ hostname, log }: PageCertificateDeps, nowMs: number, error: unknown): PageCertificate {
   log.warn({ error: messageOf(error) }, "the page's certificate cannot be read now; until the next start the page has another");
   return make(hostname, nowMs);

@@ -126,3 +126,8 @@ export function failureText({ title, version, reason, endedAtMs }: NonNullable<F
   const at = endedAtMs === undefined ? '' : ` at ${new Date(endedAtMs).toISOString()}`;
   return `the update to ${title} ${version} failed${at}: ${reason ?? 'no reason is known'}`;
 }
+
+/** First eight bytes of a fingerprint, to be read aloud. */
+export function shortFingerprint(fingerprint: string): string {
+  return fingerprint.split(':').slice(0, 8).join(' ');
+}
