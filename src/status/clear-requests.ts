@@ -10,7 +10,7 @@ const NOT_LOOKED_AT = 'this came unencrypted and was not looked at; if a PIN was
 /** Answers without a word of the agent's. */
 export function leadToTls(request: IncomingMessage, response: ServerResponse): void {
   const { method = '', headers, url = '' } = request;
-  // What follows is not read.
+  // The rest of the connection is not read.
   response.setHeader('connection', 'close');
   if (headers.authorization !== undefined || method === 'POST') sendText(response, 403, NOT_LOOKED_AT);
   else if ((method === 'GET' || method === 'HEAD') && PATH.test(url) && HOST.test(headers.host ?? '')) {

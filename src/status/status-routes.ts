@@ -59,7 +59,8 @@ export class StatusRoutes {
   #seriesUnderWay = 0;
   #diagnosis: { readonly result: Promise<JsonObject>; readonly atMs: number } | undefined;
 
-  constructor(deps: StatusRoutesDeps) {
+  /** @param certificate in PEM, where there is one. */
+  constructor(deps: StatusRoutesDeps, certificate?: string) {
     this.#deps = deps;
     const { settings, health } = deps;
     this.#access = settings.pin === undefined ? undefined : new PinAccess(settings.pin, deps);
@@ -67,6 +68,9 @@ export class StatusRoutes {
     this.#open = {
       'GET /healthz': (_request, response) => sendHealth(response, health().health),
       'GET /readyz': (_request, response) => sendHealth(response, health().readiness),
+      ...(certificate !== undefined && {
+        'GET /certificate.pem': (_request, response) => sendText(response, 200, certificate, 'application/x-pem-file'),
+      }),
       ...(settings.page !== 'off' && { 'POST /api/session': (request, response) => this.#enter(request, response) }),
     };
     this.#guarded = {

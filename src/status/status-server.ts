@@ -35,7 +35,7 @@ export interface OpenedStatusServer extends Held {
   /** Undefined while the port is taken. */
   readonly url: string | undefined;
   readonly openPages: number;
-  /** Of its certificate; undefined where it speaks no TLS. */
+  /** SHA-256 of its certificate; undefined where it speaks no TLS. */
   readonly fingerprint?: string | undefined;
 }
 
@@ -52,13 +52,13 @@ export class StatusServer {
   readonly #deps: StatusServerDeps;
   readonly #routes: StatusRoutes;
   readonly #server: Server;
-  #secure: (SecurePort & Pick<PageCertificate, 'fingerprint'>) | undefined;
+  readonly #secure: (SecurePort & Pick<PageCertificate, 'fingerprint'>) | undefined;
   #cancel: () => void = () => {};
   #isClosed = false;
 
-  private constructor(deps: StatusServerDeps) {
+  private constructor(deps: StatusServerDeps, certificate: PageCertificate | undefined) {
     this.#deps = deps;
-    this.#routes = new StatusRoutes(deps);
+    this.#routes = new StatusRoutes(deps, certificate?.cert);
     this.#server = createServer({
       headersTimeout: HEADERS_WITHIN_MS,
       requestTimeout: REQUEST_WITHIN_MS,
@@ -68,16 +68,13 @@ export class StatusServer {
     });
     serveOneAtATime(this.#server, (request, response) => void this.#serve(request, response));
     this.#server.maxConnections = MAX_CONNECTIONS;
+    if (certificate === undefined) return;
+    this.#secure = { fingerprint: certificate.fingerprint, ...speakTlsToo(this.#server, { clock: deps.clock, certificate }) };
   }
 
   /** Listens, or keeps trying to. */
   static async open(deps: StatusServerDeps): Promise<StatusServer> {
-    const server = new StatusServer(deps);
-    if (deps.settings.page === 'lan') {
-      const certificate = await deps.certificate();
-      const { fingerprint } = certificate;
-      server.#secure = { fingerprint, ...speakTlsToo(server.#server, { clock: deps.clock, certificate }) };
-    }
+    const server = new StatusServer(deps, deps.settings.page === 'lan' ? await deps.certificate() : undefined);
     await server.#listen();
     return server;
   }

@@ -13,7 +13,7 @@ export const hardwareSchema = section({
 });
 
 export const statusSchema = section({
-  /** `lan` is read-only and needs a PIN. */
+  /** `lan` is read-only, needs a PIN, and speaks TLS alone. */
   page: z.enum(['off', 'loopback', 'lan']).default('loopback'),
   port: whole(0, 65_535).default(8_088),
   ...secretFields('pin'),

@@ -42,7 +42,9 @@ describe('the page in the LAN', () => {
   it('answers over TLS with its own certificate, whose names and fingerprint a client can check', async () => {
     const { status, certificate } = await ask(`${bench.secureUrl}/healthz`);
     expect([status, certificate?.fingerprint256]).toEqual([200, bench.fingerprint]);
-    const trusting = connectTls({ host: '127.0.0.1', port: port(), ca: await pemOf(bench) });
+    const { text } = await ask(`${bench.url}/certificate.pem`);
+    expect(text).toMatch(/^-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----\n$/);
+    const trusting = connectTls({ host: '127.0.0.1', port: port(), ca: text });
     await once(trusting, 'secureConnect');
     expect([trusting.authorized, trusting.getProtocol()]).toEqual([true, 'TLSv1.3']);
     trusting.destroy();
@@ -227,6 +229,7 @@ it('this machine is loopback, and no address that looks like it', () => {
 
 it('on loopback alone there is no certificate, and no TLS', async () => {
   const bench = await StatusBench.open();
+  expect((await ask(`${bench.url}/certificate.pem`)).status).toBe(404);
   expect([bench.fingerprint, bench.files.changes]).toEqual([undefined, []]);
   await expect(ask(`${bench.secureUrl}/healthz`)).rejects.toThrow();
   await bench.stop();
@@ -249,11 +252,4 @@ async function secureSocket(port: number): Promise<TLSSocket> {
   const socket = connectTls({ host: '127.0.0.1', port, rejectUnauthorized: false });
   await once(socket, 'secureConnect');
   return socket;
-}
-
-async function pemOf(bench: StatusBench): Promise<string> {
-  const socket = await secureSocket(Number(new URL(bench.url).port));
-  const raw = socket.getPeerCertificate().raw.toString('base64');
-  socket.destroy();
-  return `-----BEGIN CERTIFICATE-----\n${raw.match(/.{1,64}/g)?.join('\n')}\n-----END CERTIFICATE-----\n`;
 }
