@@ -1,6 +1,7 @@
 /**
- * The status that was seen last, for a page that is opened without contact. It is kept where the browser keeps the page itself: on this machine, and behind
- * a certificate that the browser trusts. Elsewhere a browser refuses, and nothing is kept. It goes when the agent asks for the PIN.
+ * The status that was seen last, for a page that is opened without contact. It is kept where the browser keeps the page itself: on this
+ * machine, and behind a certificate that the browser trusts. Elsewhere a browser refuses, and nothing is kept. It goes when the agent asks
+ * for the PIN.
  */
 
 const KEY = 'turnstone-last';
