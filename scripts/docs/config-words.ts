@@ -72,7 +72,7 @@ export const CONFIG_WORDS: Readonly<Record<string, string>> = {
   'firmware.rateLimit': 'speed of a download',
   'firmware.hours.from': 'beginning, local time',
   'firmware.hours.to': 'end; a smaller one is that of the next day',
-  'status.page': '`lan`: read-only for the local network, behind a PIN',
+  'status.page': '`lan`: read-only for the local network, behind a PIN, over TLS alone',
   'status.pin': 'PIN of the page; in quotes, as it is text',
   'analytics.user': 'user of the analytics service',
   'analytics.requestTimeout': 'time for a report',

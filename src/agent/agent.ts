@@ -92,7 +92,7 @@ export class Agent {
   }
 
   status(): AgentStatus {
-    const { telemetry, attached, platform, hardware, firmware, devices } = this.#parts;
+    const { telemetry, attached, platform, hardware, firmware, devices, page } = this.#parts;
     const { machine, rightClock, file, timeSync, alerts } = this.#common;
     const { dailyBudgetBytes } = file.live.current.platform;
     return agentStatus({
@@ -114,6 +114,7 @@ export class Agent {
         },
         lockedOut: hardware.actuators.lockout.locked,
         firmware: firmware.summary(),
+        ...given({ page: page.place }),
       },
       ...telemetry.status(),
       sensors: hardware.sampler.states(),

@@ -45,6 +45,7 @@ async function checkOne({ flags, edge, print }: CheckConfigCall, file: string): 
     [
       ...(conversions.conversions ?? []).map((line) => `${line}\n`),
       ...(devices === undefined ? [] : [pollsText(devices)]),
+      ...(config?.status.page === 'lan' ? [PAGE_TEXT] : []),
       ...(onGateway ?? []).map((fault) => `gateway ${faultLine(file, fault)}\n`),
       verdictText(file, { faults, warnings, counts: [...counts, ...gatewayCount(onGateway ?? [])] }, print.style),
     ].join(''),
@@ -65,6 +66,9 @@ function withoutGateway({ faults, warnings }: ReadConfig) {
 function gatewayCount({ length }: readonly ConfigFault[]): readonly string[] {
   return length === 0 ? [] : [`${count(length, 'thing')} to be checked on the gateway`];
 }
+
+const PAGE_TEXT =
+  "page: in the network over TLS alone, where a listener reads nothing; a browser warns once of the gateway's own certificate: compare it with turnstone status\n";
 
 interface DevicesAndPolls {
   readonly count: number;

@@ -11,6 +11,7 @@ import { systemRandomBytes } from '../host/random.ts';
 import { makeAccessToken } from '../provisioning/access-token.ts';
 import type { OpenClaim } from '../provisioning/claim-device.ts';
 import { FORMER_QUEUE } from '../provisioning/former-queue.ts';
+import type { AgentStatus, PagePlace } from '../status/shape/agent-status.ts';
 import { claimPage } from './claim-page.ts';
 import type { Call } from './command.ts';
 import type { ClaimCall, ExportCall, ForgetCall, ImportCall, SecretCall, TokenCall } from './commands/identity.ts';
@@ -18,6 +19,7 @@ import type { Edge } from './edge.ts';
 import { CommandError, usageError } from './exit-code.ts';
 import { printable } from './printer.ts';
 import { secretFrom } from './secret-from.ts';
+import { pageRows } from './status.ts';
 
 type AnyCall = Pick<Call, 'agent' | 'edge' | 'print'>;
 
@@ -164,5 +166,14 @@ export async function claim(call: ClaimCall): Promise<void> {
   const asksForSecret = flags.secretKeyFile !== undefined || flags.ask === true;
   const secretKey = asksForSecret ? await secretFrom(flags.secretKeyFile, 'Secret for this claim: ', edge) : undefined;
   const opened = await askIdentity<OpenClaim>(call, 'claim', given({ secretKey, durationMs: flags.duration }));
-  print.result(opened, () => claimPage(opened, flags.qr, print.style));
+  const page = await pageOf(call);
+  print.result({ ...opened, ...given({ page }) }, () => claimPage(opened, flags.qr, print.style) + print.table(pageRows(given({ page }))));
+}
+
+/** Undefined while no agent runs: there is no page, then. */
+async function pageOf({ agent }: AnyCall): Promise<PagePlace | undefined> {
+  const asked = await agent();
+  if (!asked.isRunning) return undefined;
+  const status = await asked.ask<Partial<AgentStatus>>('getStatus').catch(() => undefined);
+  return status?.page;
 }

@@ -1,6 +1,6 @@
 /** The status as a page for people. */
 import { formatSize } from '../config/fields/quantity.ts';
-import { type ActuatorStatus, type AgentStatus, type AlarmStatus, failureText } from '../status/shape/agent-status.ts';
+import { type ActuatorStatus, type AgentStatus, type AlarmStatus, failureText, shortFingerprint } from '../status/shape/agent-status.ts';
 import type { Call } from './command.ts';
 import { type Printer, printable, type Style } from './printer.ts';
 import { kindText, shortAge, stateText, valueText } from './value-text.ts';
@@ -27,6 +27,7 @@ function statusText(status: AgentStatus, print: Printer): string {
     ...(status.devices === undefined ? [] : [['devices', status.devices.words]]),
     ['firmware', firmwareText(status)],
     ...(status.firmware.failed ?? []).map((failed) => ['', printable(failureText(failed))]),
+    ...pageRows(status),
   ]);
   return `${head}${alarms}${alerts}${rows}${sensorRows(status, print, ago)}${actuatorRows(status, print)}`;
 }
@@ -82,6 +83,17 @@ function firmwareText({ firmware }: AgentStatus): string {
   const offered = firmware.offered === undefined ? '' : `, offered ${printable(firmware.offered)}`;
   const error = firmware.error === undefined ? '' : `: ${printable(firmware.error)}`;
   return `${firmware.version}${firmware.state === undefined ? '' : `, ${firmware.state}${progress}${error}`}${offered}`;
+}
+
+/** The fingerprint whole, to be compared, and its beginning, to be read aloud. */
+export function pageRows({ page }: Pick<AgentStatus, 'page'>): readonly (readonly string[])[] {
+  if (page === undefined) return [];
+  const { url, fingerprint } = page;
+  if (fingerprint === undefined) return [['page', `${printable(url)}, on this machine alone`]];
+  return [
+    ['page', `${printable(url)}, certificate ${printable(shortFingerprint(fingerprint))} …`],
+    ['', `SHA-256 ${printable(fingerprint)}`],
+  ];
 }
 
 function sensorRows({ sensors }: AgentStatus, print: Printer, ago: (atMs: number) => string): string {

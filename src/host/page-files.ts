@@ -29,11 +29,13 @@ const IS_BUNDLED = process.env.TURNSTONE_VERSION !== undefined;
 const FOLDER = join(import.meta.dirname, IS_BUNDLED ? 'pages' : '../pages');
 const UPLOT = IS_BUNDLED ? join(FOLDER, 'uplot') : join(import.meta.dirname, '../../node_modules/uplot/dist');
 /** Nothing that begins with a dot or leads to another folder. */
-const FILE_NAME = /^[a-zA-Z]+(?:[-.][a-zA-Z]+)*\.(js|css)$/;
+const FILE_NAME = /^[a-zA-Z]+(?:[-.][a-zA-Z]+)*\.(js|css|svg|webmanifest)$/;
 const CONTENT_TYPE: Readonly<Record<string, string>> = {
   html: 'text/html; charset=utf-8',
   js: 'text/javascript; charset=utf-8',
   css: 'text/css; charset=utf-8',
+  svg: 'image/svg+xml',
+  webmanifest: 'application/manifest+json',
 };
 
 /**
@@ -42,11 +44,13 @@ const CONTENT_TYPE: Readonly<Record<string, string>> = {
  */
 export const PAGE_HEADERS: Readonly<Record<string, string>> = {
   'content-security-policy':
-    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; worker-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; worker-src 'self'; manifest-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
   'x-content-type-options': 'nosniff',
   'referrer-policy': 'no-referrer',
   'cross-origin-opener-policy': 'same-origin',
   'cross-origin-resource-policy': 'same-origin',
+  // A worker that keeps the page for times without contact is a file of its folder.
+  'service-worker-allowed': '/',
 };
 
 /** One page's files, for as long as its server lives. */

@@ -6,6 +6,7 @@ import { randomUUID } from 'node:crypto';
 import { systemClock } from '../host/clock.ts';
 import { given } from '../host/given.ts';
 import type { JsonObject } from '../host/json.ts';
+import { makeCertificate, type SelfSignedCertificate } from '../host/self-signed-certificate.ts';
 import { analyticsRoutes } from './analytics-routes.ts';
 import { Arrivals } from './arrivals.ts';
 import type { DeviceProfile, PlatformDevice } from './device-registry.ts';
@@ -28,7 +29,6 @@ import { restProfileRoutes } from './rest-profiles.ts';
 import { restRpcRoutes } from './rest-rpc.ts';
 import { restTelemetryRoutes } from './rest-telemetry.ts';
 import { RpcBroker } from './rpc-broker.ts';
-import { makeCertificate, type SelfSignedCertificate } from './self-signed-certificate.ts';
 import type { Point } from './telemetry-store.ts';
 
 export type { LocalPlatformOptions } from './local-platform-options.ts';

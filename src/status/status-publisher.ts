@@ -20,11 +20,12 @@ import { answerSeries } from './band-series.ts';
 import { LogRing } from './log-ring.ts';
 import { type Metric, metricsOf } from './metrics.ts';
 import type { SwitchedOutputs } from './output-switch.ts';
+import { openPageCertificate } from './page-certificate.ts';
 import { pageFacts } from './page-facts.ts';
 import { healthOf, readinessOf } from './platform-status.ts';
 import { SelfTelemetry } from './self-telemetry.ts';
 import type { Series, SeriesQuery, TimedValue } from './series.ts';
-import type { AgentStatus, SensorStatus } from './shape/agent-status.ts';
+import type { AgentStatus, PagePlace, SensorStatus } from './shape/agent-status.ts';
 import type { DeviceStatus } from './shape/device-status.ts';
 import type { OpenedStatusServer, StatusServerDeps } from './status-server.ts';
 import type { StatusView } from './status-view.ts';
@@ -98,6 +99,17 @@ export class StatusPublisher {
     return this.#deps.config.current.status.page === 'off' ? undefined : this.#server?.url;
   }
 
+  /** Address and certificate for people, while there is a page. */
+  get place(): PagePlace | undefined {
+    const { config, platform } = this.#deps;
+    const server = this.#server;
+    if (config.current.status.page === 'off' || server?.url === undefined) return undefined;
+    const { port } = new URL(server.url);
+    const { fingerprint } = server;
+    if (fingerprint === undefined) return { url: `http://localhost:${port}` };
+    return { url: `https://${platform.board.hostname}:${port}`, fingerprint };
+  }
+
   /** Idempotent. */
   async close(): Promise<void> {
     this.#isClosed = true;
@@ -110,8 +122,9 @@ export class StatusPublisher {
   }
 
   async #openServer(): Promise<void> {
-    const { config, log, status, rightClock, outputs } = this.#deps;
-    const { randomBytes, openStatusServer } = this.#deps.machine;
+    const { config, log, status, rightClock, outputs, platform } = this.#deps;
+    const { randomBytes, openStatusServer, files } = this.#deps.machine;
+    const { stateFolder } = config.current;
     const { page, port, pin, metrics, control } = config.current.status;
     const server = await openStatusServer({
       settings: given({ page, port, metrics, pin: pin?.reveal() }),
@@ -127,6 +140,7 @@ export class StatusPublisher {
       series: (query, signal) => this.#series(query, signal),
       diagnose: this.#deps.diagnose,
       claim: this.#deps.claim,
+      certificate: () => openPageCertificate({ files, clock: rightClock, log, stateFolder, hostname: platform.board.hostname }),
     });
     if (this.#isClosed) await server.close();
     else this.#server = server;

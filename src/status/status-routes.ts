@@ -13,6 +13,7 @@ import { OutputSwitch, type SwitchedOutputs } from './output-switch.ts';
 import type { PageFacts } from './page-facts.ts';
 import { PinAccess, SESSION_LIFE_MS } from './pin-access.ts';
 import type { Health } from './platform-status.ts';
+import { isEncrypted } from './secure-port.ts';
 import { readSeriesQuery, type Series, type SeriesQuery } from './series.ts';
 import type { StatusView } from './status-view.ts';
 
@@ -42,7 +43,11 @@ export interface StatusRoutesDeps extends Pick<HostMachine, 'clock' | 'randomByt
 
 type Answer = (request: IncomingMessage, response: ServerResponse, query: URLSearchParams) => void | Promise<void>;
 
-const COOKIE = 'turnstone_session';
+/** One for each: a browser lets no cookie in clear stand beside one of TLS, and takes the second only over TLS and from this host. */
+const COOKIES = {
+  clear: { name: 'turnstone_session', rules: '' },
+  encrypted: { name: '__Host-turnstone_session', rules: '; Secure' },
+} as const;
 const MAX_PIN_BYTES = 512;
 /** Looking at buses and the network takes a while; many pages ask for one look. */
 const DIAGNOSIS_GOOD_FOR_MS = 30_000;
@@ -61,7 +66,8 @@ export class StatusRoutes {
   #seriesUnderWay = 0;
   #diagnosis: { readonly result: Promise<JsonObject>; readonly atMs: number } | undefined;
 
-  constructor(deps: StatusRoutesDeps) {
+  /** @param certificate in PEM, where there is one. */
+  constructor(deps: StatusRoutesDeps, certificate?: string) {
     this.#deps = deps;
     const { settings, health } = deps;
     this.#access = settings.pin === undefined ? undefined : new PinAccess(settings.pin, deps);
@@ -69,6 +75,9 @@ export class StatusRoutes {
     this.#open = {
       'GET /healthz': (_request, response) => sendHealth(response, health().health),
       'GET /readyz': (_request, response) => sendHealth(response, health().readiness),
+      ...(certificate !== undefined && {
+        'GET /certificate.pem': (_request, response) => sendText(response, 200, certificate, 'application/x-pem-file'),
+      }),
       ...(settings.page !== 'off' && { 'POST /api/session': (request, response) => this.#enter(request, response) }),
     };
     this.#guarded = {
@@ -120,8 +129,9 @@ export class StatusRoutes {
       'GET /api/doctor': async (_request, response) => sendJson(response, await this.#diagnose()),
       'GET /api/claim': async (_request, response) => sendJson(response, await this.#claim()),
       'DELETE /api/session': (request, response) => {
-        this.#access?.forget(cookieOf(request, COOKIE) ?? '');
-        response.writeHead(204, { 'set-cookie': `${COOKIE}=; Path=/; Max-Age=0` }).end();
+        const { name, rules } = cookieFor(request);
+        this.#access?.forget(cookieOf(request, name) ?? '');
+        response.writeHead(204, { 'set-cookie': `${name}=; Path=/; Max-Age=0${rules}` }).end();
       },
     };
   }
@@ -145,14 +155,15 @@ export class StatusRoutes {
       response.setHeader('retry-after', waitS);
       return sendJson(response, { reason: 'wait', waitS }, 429);
     }
-    const life = `Path=/; Max-Age=${SESSION_LIFE_MS / 1000}; HttpOnly; SameSite=Strict`;
-    response.writeHead(204, { 'set-cookie': `${COOKIE}=${admission.session}; ${life}` }).end();
+    const { name, rules } = cookieFor(request);
+    const life = `Path=/; Max-Age=${SESSION_LIFE_MS / 1000}${rules}; HttpOnly; SameSite=Strict`;
+    response.writeHead(204, { 'set-cookie': `${name}=${admission.session}; ${life}` }).end();
   }
 
   /** A session, or for programs the PIN itself as a bearer token, which counts as a guess. */
   #mayPass(request: IncomingMessage): boolean {
     if (this.#access === undefined) return true;
-    if (this.#access.knows(cookieOf(request, COOKIE))) return true;
+    if (this.#access.knows(cookieOf(request, cookieFor(request).name))) return true;
     const bearer = /^Bearer (.+)$/i.exec(request.headers.authorization ?? '')?.[1];
     return bearer !== undefined && this.#access.proves(bearer, request.socket.remoteAddress ?? '');
   }
@@ -163,7 +174,7 @@ export class StatusRoutes {
       return;
     }
     const { logLines } = this.#deps;
-    const session = cookieOf(request, COOKIE);
+    const session = cookieOf(request, cookieFor(request).name);
     // A program that sent the PIN itself has no session that could end.
     const isEntered = (): boolean => this.#access?.knows(session) ?? false;
     const mayLook = isEntered() ? isEntered : () => true;
@@ -217,6 +228,10 @@ export class StatusRoutes {
     }
     return this.#diagnosis.result;
   }
+}
+
+function cookieFor(request: IncomingMessage): (typeof COOKIES)[keyof typeof COOKIES] {
+  return isEncrypted(request) ? COOKIES.encrypted : COOKIES.clear;
 }
 
 function logEvent(lines: readonly string[]): string {

@@ -1,17 +1,21 @@
 /**
  * The status page's server: reads only, bounded in connections, streams, time and bytes, and closed to other origins. On loopback it answers only to
- * loopback's names, so that no web page can reach it through a name of its own; on the LAN only to who knows the PIN. A port that is taken
- * is no reason not to measure: it is tried again.
+ * loopback's names, so that no web page can reach it through a name of its own; on the LAN only to who knows the PIN, over TLS. A port that is
+ * taken is no reason not to measure: it is tried again.
  */
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { messageOf } from '../errors/agent-error.ts';
+import { given } from '../host/given.ts';
 import type { Log } from '../host/log.ts';
 import { PAGE_HEADERS } from '../host/page-files.ts';
 import { serveOneAtATime } from '../host/request-gate.ts';
 import type { Held } from '../host/state-lock.ts';
 import { sendText } from './answers.ts';
+import { isFromThisMachine, leadToTls } from './clear-requests.ts';
+import type { PageCertificate } from './page-certificate.ts';
+import { isEncrypted, type SecurePort, speakTlsToo } from './secure-port.ts';
 import { type ShownSettings, StatusRoutes, type StatusRoutesDeps } from './status-routes.ts';
 
 export interface StatusServerSettings extends ShownSettings {
@@ -22,6 +26,8 @@ export interface StatusServerSettings extends ShownSettings {
 export interface StatusServerDeps extends StatusRoutesDeps {
   readonly settings: StatusServerSettings;
   readonly log: Log;
+  /** Asked for where the page is in the LAN. */
+  readonly certificate: () => Promise<PageCertificate>;
 }
 
 /** As the agent needs it. */
@@ -29,6 +35,8 @@ export interface OpenedStatusServer extends Held {
   /** Undefined while the port is taken. */
   readonly url: string | undefined;
   readonly openPages: number;
+  /** SHA-256 of its certificate; undefined where it speaks no TLS. */
+  readonly fingerprint?: string | undefined;
 }
 
 /** A browser opens six at first: twenty pages that come at once must all find room. */
@@ -44,12 +52,13 @@ export class StatusServer {
   readonly #deps: StatusServerDeps;
   readonly #routes: StatusRoutes;
   readonly #server: Server;
+  readonly #secure: (SecurePort & Pick<PageCertificate, 'fingerprint'>) | undefined;
   #cancel: () => void = () => {};
   #isClosed = false;
 
-  private constructor(deps: StatusServerDeps) {
+  private constructor(deps: StatusServerDeps, certificate: PageCertificate | undefined) {
     this.#deps = deps;
-    this.#routes = new StatusRoutes(deps);
+    this.#routes = new StatusRoutes(deps, certificate?.cert);
     this.#server = createServer({
       headersTimeout: HEADERS_WITHIN_MS,
       requestTimeout: REQUEST_WITHIN_MS,
@@ -59,16 +68,18 @@ export class StatusServer {
     });
     serveOneAtATime(this.#server, (request, response) => void this.#serve(request, response));
     this.#server.maxConnections = MAX_CONNECTIONS;
+    if (certificate === undefined) return;
+    this.#secure = { fingerprint: certificate.fingerprint, ...speakTlsToo(this.#server, { clock: deps.clock, certificate }) };
   }
 
   /** Listens, or keeps trying to. */
   static async open(deps: StatusServerDeps): Promise<StatusServer> {
-    const server = new StatusServer(deps);
+    const server = new StatusServer(deps, deps.settings.page === 'lan' ? await deps.certificate() : undefined);
     await server.#listen();
     return server;
   }
 
-  /** Where a browser on this machine finds it; undefined while the port is taken. */
+  /** Where a browser on this machine finds it, without TLS; undefined while the port is taken. */
   get url(): string | undefined {
     const address = this.#server.address() as AddressInfo | null;
     return address === null ? undefined : `http://127.0.0.1:${address.port}`;
@@ -76,6 +87,10 @@ export class StatusServer {
 
   get openPages(): number {
     return this.#routes.openPages;
+  }
+
+  get fingerprint(): string | undefined {
+    return this.#secure?.fingerprint;
   }
 
   /** Ends every stream and connection. Idempotent. */
@@ -86,6 +101,7 @@ export class StatusServer {
     this.#routes.close();
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
     this.#server.closeAllConnections();
+    this.#secure?.close();
     await closed;
   }
 
@@ -95,7 +111,8 @@ export class StatusServer {
       this.#server.listen(settings.port, settings.page === 'lan' ? '0.0.0.0' : '127.0.0.1');
       // Leaves no listener behind, however it ends.
       await once(this.#server, 'listening');
-      log.info({ page: settings.page, port: (this.#server.address() as AddressInfo).port }, 'the status page can be opened');
+      const { port } = this.#server.address() as AddressInfo;
+      log.info({ page: settings.page, port, ...given({ certificate: this.fingerprint }) }, 'the status page can be opened');
     } catch (error) {
       log.warn({ port: settings.port, error: messageOf(error) }, 'the status page cannot be opened; it is tried again');
       if (!this.#isClosed) this.#cancel = clock.after(LISTEN_AGAIN_MS, () => void this.#listen());
@@ -107,8 +124,9 @@ export class StatusServer {
     response.on('error', () => {});
     request.on('error', () => {});
     try {
-      if (this.#deps.settings.page !== 'lan' && !LOOPBACK_NAMES.test(request.headers.host ?? ''))
-        sendText(response, 421, 'this page is for this machine alone\n');
+      const isLan = this.#deps.settings.page === 'lan';
+      if (isLan && !isEncrypted(request) && !isFromThisMachine(request)) leadToTls(request, response);
+      else if (!isLan && !LOOPBACK_NAMES.test(request.headers.host ?? '')) sendText(response, 421, 'this page is for this machine alone\n');
       else await this.#routes.answer(request, response);
     } catch (error) {
       this.#deps.log.warn({ error: messageOf(error) }, 'the status page could not answer');

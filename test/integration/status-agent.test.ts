@@ -1,11 +1,11 @@
 /** The status side of a whole agent: health, metrics, metrics as telemetry, and a page beneath which the agent is killed. */
 
-import { createServer } from 'node:net';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { LocalPlatform } from '../../src/local-platform/local-platform.ts';
 import { AgentProcess } from '../support/agent-process.ts';
 import { launchBrowser, missingBrowser, WatchedPage } from '../support/browser.ts';
+import { freePort } from '../support/free-port.ts';
 
 const TOKEN = 'status-agent-token-93781';
 const WITHIN = { timeout: 20_000, interval: 200 };
@@ -99,11 +99,3 @@ describe('the status side of an agent', () => {
     60_000,
   );
 });
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  return typeof address === 'object' && address !== null ? address.port : 0;
-}

@@ -3,6 +3,7 @@ import type { Browser, BrowserContext } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { refusal } from '../../src/errors/agent-error.ts';
 import { systemClock } from '../../src/host/clock.ts';
+import { given } from '../../src/host/given.ts';
 import type { SwitchedOutputs } from '../../src/status/output-switch.ts';
 import type { StatusView } from '../../src/status/status-view.ts';
 import { browserSuite, launchBrowser, missingBrowser, WatchedPage } from '../support/browser.ts';
@@ -183,6 +184,62 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('the status page'),
     await bench.stop();
     await bench.start();
     await page.getByText('This page needs the PIN').waitFor();
+  });
+
+  it('opens without contact with what was seen last, where the browser keeps it, and says how old it is', async () => {
+    const watched = await open();
+    const { page } = watched;
+    await page.getByText('Working', { exact: true }).waitFor();
+    await page.evaluate('navigator.serviceWorker.ready.then(() => true)');
+    // Loaded once more under the worker, every file is kept; and what is seen, from the next status on.
+    await page.reload();
+    await page.getByText('Working', { exact: true }).waitFor();
+    await page.waitForFunction(() => localStorage.getItem('turnstone-last') !== null);
+    await page.close();
+    await bench.stop();
+    const later = await WatchedPage.open(context);
+    await later.page.goto(bench.url);
+    await later.page.getByText('No contact with the agent; trying again').waitFor();
+    await later.page.getByText(/What is shown was so .* ago\./).waitFor();
+    await later.page.getByRole('heading', { name: 'gateway-7' }).waitFor();
+    expect(await later.page.locator('body.offline').count()).toBe(1);
+    expect(await later.violations()).toEqual([]);
+    await bench.start();
+    await later.page.getByText('Working', { exact: true }).waitFor({ timeout: 15_000 });
+    expect(await later.page.locator('body.offline').count()).toBe(0);
+  });
+
+  it('is opened over TLS behind the warning, asks for the PIN, and tells the fingerprint; a browser that keeps no page keeps nothing', async () => {
+    bench = await StatusBench.open({ page: 'lan', pin: '471199' });
+    bench.view = (nowMs, wallMs) => ({ ...workingView(nowMs, wallMs), page: { url: '', ...given({ fingerprint: bench.fingerprint }) } });
+    context = await browser.newContext({ ignoreHTTPSErrors: true });
+    const { page, faults } = await WatchedPage.open(context);
+    await page.addInitScript("ServiceWorkerContainer.prototype.register = () => Promise.reject(new DOMException('', 'SecurityError'))");
+    await page.goto(bench.secureUrl);
+    await page.locator('#pin-input').fill('471199');
+    await page.getByRole('button', { name: 'Show the status' }).click();
+    await page.getByText('Working', { exact: true }).waitFor();
+    const [cookie] = await context.cookies();
+    expect(cookie).toMatchObject({ name: '__Host-turnstone_session', secure: true, httpOnly: true, sameSite: 'Strict' });
+    await page.locator('#gateway > summary').click();
+    await page.getByText(`encrypted; the certificate of this gateway is SHA-256 ${bench.fingerprint?.replaceAll(':', ' ')}`).waitFor();
+    await page.getByText(/^12 entries,/).waitFor();
+    bench.view = (nowMs, wallMs) => {
+      const view = workingView(nowMs, wallMs);
+      return { ...view, outbox: { ...view.outbox, heldEntries: 13 } };
+    };
+    await page.getByText(/^13 entries,/).waitFor();
+    expect([await page.evaluate(() => localStorage.getItem('turnstone-last')), faults]).toEqual([null, []]);
+  });
+
+  it('forgets what was seen last when the agent asks for the PIN', async () => {
+    const watched = await open({ settings: { page: 'lan', pin: '471199' } });
+    const { page } = watched;
+    await page.getByText('This page needs the PIN').waitFor();
+    await page.evaluate(() => localStorage.setItem('turnstone-last', '1 {}'));
+    await page.reload();
+    await page.getByText('This page needs the PIN').waitFor();
+    expect(await page.evaluate(() => localStorage.getItem('turnstone-last'))).toBeNull();
   });
 
   it('says when the agent is gone and since when, and goes on by itself when it is back', async () => {

@@ -6,9 +6,11 @@ import { silentLog } from '../../src/host/log.ts';
 import { systemRandomBytes } from '../../src/host/random.ts';
 import { LogRing } from '../../src/status/log-ring.ts';
 import type { SwitchedOutputs } from '../../src/status/output-switch.ts';
+import { openPageCertificate } from '../../src/status/page-certificate.ts';
 import type { PageFacts } from '../../src/status/page-facts.ts';
 import { StatusServer, type StatusServerDeps, type StatusServerSettings } from '../../src/status/status-server.ts';
 import type { StatusView } from '../../src/status/status-view.ts';
+import { MemoryFiles } from './memory-files.ts';
 
 export class StatusBench {
   view: (nowMs: number, wallMs: number) => StatusView = workingView;
@@ -19,6 +21,8 @@ export class StatusBench {
   /** Lines of the server in the agent's log. */
   readonly told: string[] = [];
   readonly infos: string[] = [];
+  /** Hold the certificate of its page in the LAN. */
+  readonly files = new MemoryFiles();
   readonly #settings: StatusServerSettings;
   readonly #clock: Clock;
   readonly #listeners = new Set<(line: string) => void>();
@@ -45,6 +49,15 @@ export class StatusBench {
 
   get url(): string {
     return `http://127.0.0.1:${this.#port}`;
+  }
+
+  /** As a browser in the LAN asks. */
+  get secureUrl(): string {
+    return `https://127.0.0.1:${this.#port}`;
+  }
+
+  get fingerprint(): string | undefined {
+    return this.#server?.fingerprint;
   }
 
   get openPages(): number {
@@ -86,6 +99,7 @@ export class StatusBench {
         good: ['clock'],
       }),
       claim: () => this.claim(),
+      certificate: () => openPageCertificate({ files: this.files, clock, log: silentLog, stateFolder: '/state', hostname: 'gateway-7' }),
     });
     this.#port = Number(new URL(this.#server.url ?? 'http://x:0').port);
   }

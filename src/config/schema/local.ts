@@ -13,7 +13,7 @@ export const hardwareSchema = section({
 });
 
 export const statusSchema = section({
-  /** `lan` needs a PIN. */
+  /** `lan` needs a PIN, and speaks TLS alone. */
   page: z.enum(['off', 'loopback', 'lan']).default('loopback'),
   port: whole(0, 65_535).default(8_088),
   ...secretFields('pin'),

@@ -8,6 +8,7 @@ import { prepareDoctor } from './doctor.js';
 import { forgetFacts } from './facts.js';
 import { prepareFinder, renderFinder } from './finder.js';
 import { prepareFolds } from './folds.js';
+import { forgetStatus, keepPage, keepStatus, lastStatus } from './last-status.js';
 import { addLines, clearLines, prepareLog } from './log.js';
 import { renderOutputs } from './outputs.js';
 import { forgetTraces, renderReadings } from './readings.js';
@@ -42,14 +43,17 @@ function connect() {
 }
 
 function take({ kind, data }) {
-  if (kind === 'status') render(parse(data));
-  else if (kind === 'log') addLines(JSON.parse(data));
+  if (kind === 'status') {
+    lastSeenMs = Date.now();
+    render(parse(data));
+    keepStatus(data);
+    void keepPage();
+  } else if (kind === 'log') addLines(JSON.parse(data));
   else if (kind === 'pin') askPin();
   else lose();
 }
 
 function render(view) {
-  lastSeenMs = Date.now();
   if (isLost) {
     isLost = false;
     document.body.classList.remove('offline');
@@ -83,8 +87,21 @@ function sayVerdict(state, words) {
 /** The stream begins with the newest lines again when it comes back. */
 function lose() {
   if (!isLost) clearLines();
+  if (lastSeenMs === undefined) showLast();
   isLost = true;
   sayLost();
+}
+
+/** Nothing has been heard since the page was opened: what an earlier one has seen. */
+function showLast() {
+  const last = lastStatus();
+  if (last === undefined) return;
+  lastSeenMs = last.atMs;
+  try {
+    render(parse(last.text));
+  } catch {
+    forgetStatus();
+  }
 }
 
 function sayLost() {
@@ -96,6 +113,7 @@ function sayLost() {
 }
 
 function askPin() {
+  forgetStatus();
   byId('content').hidden = true;
   byId('pin').hidden = false;
   document.body.classList.remove('offline');

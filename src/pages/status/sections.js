@@ -18,7 +18,16 @@ export function renderSections(view) {
     ],
     ['Running for', duration((view.nowMs - view.startedAtMs) / 1000)],
     ['Clock', view.timeSynchronised ? `synchronised, ${instant(view.wallMs)}` : 'not synchronised', view.timeSynchronised ? '' : 'warn'],
+    ['This connection', connectionText(view.page)],
   ]);
+}
+
+/** A page of an older release has no certificate, and a proxy has another one. */
+function connectionText({ fingerprint } = {}) {
+  if (location.protocol !== 'https:') return 'on this machine alone, not encrypted';
+  return fingerprint === undefined
+    ? 'encrypted'
+    : `encrypted; the certificate of this gateway is SHA-256 ${fingerprint.replaceAll(':', ' ')}`;
 }
 
 function renderConnection({ platform, connection, nowMs }) {

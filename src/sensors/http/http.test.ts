@@ -14,7 +14,7 @@ import type { Ports } from '../../hardware/ports.ts';
 import { systemClock } from '../../host/clock.ts';
 import { systemFiles } from '../../host/files.ts';
 import { silentLog } from '../../host/log.ts';
-import { makeCertificate } from '../../local-platform/self-signed-certificate.ts';
+import { makeCertificate } from '../../host/self-signed-certificate.ts';
 import type { Sensor } from '../kind/sensor.ts';
 import type { SensorDeps } from '../kind/sensor-deps.ts';
 import { authorization, parseChallenge } from './digest-login.ts';

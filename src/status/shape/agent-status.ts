@@ -33,8 +33,17 @@ export interface AgentStatus {
   readonly alarms?: readonly AlarmStatus[];
   readonly lockedOut: boolean;
   readonly firmware: FirmwareSummary;
+  /** Absent while there is no page, and in what an agent of an older release says. */
+  readonly page?: PagePlace;
   /** Things a person should know, in words, worst first. */
   readonly alerts: readonly string[];
+}
+
+/** The status page, for people. */
+export interface PagePlace {
+  readonly url: string;
+  /** SHA-256 of its certificate, in pairs; absent where it is open to this machine alone, without TLS. */
+  readonly fingerprint?: string;
 }
 
 export interface ConnectionStatus extends UploadState {
@@ -116,4 +125,9 @@ export interface FirmwareSummary {
 export function failureText({ title, version, reason, endedAtMs }: NonNullable<FirmwareSummary['failed']>[number]): string {
   const at = endedAtMs === undefined ? '' : ` at ${new Date(endedAtMs).toISOString()}`;
   return `the update to ${title} ${version} failed${at}: ${reason ?? 'no reason is known'}`;
+}
+
+/** First eight bytes of a fingerprint, to be read aloud. */
+export function shortFingerprint(fingerprint: string): string {
+  return fingerprint.split(':').slice(0, 8).join(' ');
 }

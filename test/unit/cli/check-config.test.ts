@@ -108,6 +108,18 @@ describe('turnstone check-config', () => {
     expect((await check(path('../config/provisioning.example.yaml'))).out).not.toContain('devices');
   });
 
+  it('says of a page in the network what a listener reads of it, and what a browser will ask', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'turnstone-page-'));
+    onTestFinished(() => rm(folder, { recursive: true }));
+    const config = join(folder, 'turnstone.yaml');
+    const outOf = async (status: string): Promise<string> => {
+      await writeFile(config, `version: 1\nplatform: { url: https://example.org, accessToken: t }\nstatus: ${status}\n`, { mode: 0o600 });
+      return (await check(config)).out;
+    };
+    expect(await outOf('{ page: lan, pin: "471199" }')).toMatch(/^page: .* a listener reads nothing; a browser warns once/m);
+    expect(await outOf('{ page: loopback }')).not.toContain('page:');
+  });
+
   it('prints the same as JSON', async () => {
     const { exitCode, out } = await check(WRONG, '--json');
     expect(exitCode).toBe(EXIT.badConfig);

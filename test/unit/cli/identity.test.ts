@@ -81,6 +81,26 @@ describe('turnstone claim', () => {
     for (const line of code) expect(line.length).toBe(size);
   });
 
+  it('tells of a running agent where its page is, which shows the same, and what to compare', async () => {
+    const { folder, run } = await given('');
+    const claim = { secretKey: 'ABCDE-FGHJK', untilMs: Date.now() + 60_000, alreadyOpen: false };
+    const page = { url: 'https://gateway-1:8088', fingerprint: Array(32).fill('AB').join(':') };
+    const server = await ControlServer.open(
+      {
+        folder: join(folder, 'run'),
+        methods: { claim: () => claim },
+        readMethods: { getStatus: () => ({ page }) },
+        ...{ clock: systemClock, files: systemFiles, log: silentLog },
+      },
+      new AbortController().signal,
+    );
+    onTestFinished(() => server.close());
+    expect((await run(['claim', '--no-qr'])).out).toMatch(
+      /^page +https:\/\/gateway-1:8088, certificate (AB ){8}…\n +SHA-256 (AB:){31}AB$/m,
+    );
+    expect(JSON.parse((await run(['claim', '--json'])).out)).toMatchObject({ secretKey: 'ABCDE-FGHJK', page });
+  });
+
   it('takes the secret from a prompt or a file, never from the command line', async () => {
     const { run, folder } = await given();
     const file = join(folder, 'secret');

@@ -6,7 +6,7 @@ import { beforeEach, expect, it, onTestFinished } from 'vitest';
 import { CommandError, EXIT } from '../../../src/cli/exit-code.ts';
 import { runCommandLine } from '../../../src/command-line/program.ts';
 import { loadConfigToRun } from '../../../src/config/read-config.ts';
-import { makeCertificate } from '../../../src/local-platform/self-signed-certificate.ts';
+import { makeCertificate } from '../../../src/host/self-signed-certificate.ts';
 import { fakeEdge } from '../../support/fake-edge.ts';
 
 let folder: string;

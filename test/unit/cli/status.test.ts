@@ -142,6 +142,17 @@ describe('turnstone status', () => {
     expect(second).toBe('✕ roofTemperature of meter1 is 41.5, above 40, for 14m');
   });
 
+  it('tells where the page is, and what to compare its certificate with', async () => {
+    const fingerprint = ['00', ...Array(31).fill('AB')].join(':');
+    await serve({ ...STATUS, page: { url: 'https://gateway-1:8088', fingerprint } });
+    const { out } = await status();
+    expect(out).toMatch(/^page +https:\/\/gateway-1:8088, certificate 00 AB AB AB AB AB AB AB …$/m);
+    expect(out).toContain(` SHA-256 ${fingerprint}\n`);
+    await server?.close();
+    await serve({ ...STATUS, page: { url: 'http://localhost:8088' } });
+    expect((await status()).out).toMatch(/^page +http:\/\/localhost:8088, on this machine alone$/m);
+  });
+
   it('lets no device write into the terminal', async () => {
     await serve();
     const { out } = await status(['--run-folder', folder], { isTerminal: true, environment: { NO_COLOR: '1' } });

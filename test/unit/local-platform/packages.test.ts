@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { makeCertificate } from '../../../src/host/self-signed-certificate.ts';
 import { PayloadFault } from '../../../src/local-platform/http-reply.ts';
 import { LocalPlatform } from '../../../src/local-platform/local-platform.ts';
 import {
@@ -13,7 +14,6 @@ import {
   readPart,
   receiveFile,
 } from '../../../src/local-platform/package-file.ts';
-import { makeCertificate } from '../../../src/local-platform/self-signed-certificate.ts';
 
 let folder: string;
 beforeEach(async () => {

@@ -5,7 +5,7 @@ import { type AddressInfo, connect, type Socket } from 'node:net';
 import { getCACertificates, setDefaultCACertificates, type TLSSocket } from 'node:tls';
 import { afterEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../../src/host/clock.ts';
-import { makeCertificate, type SelfSignedCertificate } from '../../../src/local-platform/self-signed-certificate.ts';
+import { makeCertificate, type SelfSignedCertificate } from '../../../src/host/self-signed-certificate.ts';
 import { HttpDeviceApi } from '../../../src/platform/http-device-api.ts';
 import type { HttpDeviceApiSettings } from '../../../src/platform/platform-calls.ts';
 import { rowsOf } from '../../support/telemetry-rows.ts';

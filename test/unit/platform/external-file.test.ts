@@ -3,7 +3,7 @@ import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../../src/host/clock.ts';
-import { makeCertificate } from '../../../src/local-platform/self-signed-certificate.ts';
+import { makeCertificate } from '../../../src/host/self-signed-certificate.ts';
 import { openExternalFile } from '../../../src/platform/external-file.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 

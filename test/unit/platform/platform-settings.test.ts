@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { expect, it, onTestFinished } from 'vitest';
 import { configSchema } from '../../../src/config/schema/agent-config.ts';
 import { systemClock as clock } from '../../../src/host/clock.ts';
-import { makeCertificate } from '../../../src/local-platform/self-signed-certificate.ts';
+import { makeCertificate } from '../../../src/host/self-signed-certificate.ts';
 import { openExternalFile } from '../../../src/platform/external-file.ts';
 import { externalFileSettings } from '../../../src/platform/platform-settings.ts';
 import { MemoryFiles } from '../../support/memory-files.ts';

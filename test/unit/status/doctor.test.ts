@@ -10,8 +10,8 @@ import { systemClock } from '../../../src/host/clock.ts';
 import { systemFiles } from '../../../src/host/files.ts';
 import { silentLog } from '../../../src/host/log.ts';
 import { MachineFacts, type UnitFacts } from '../../../src/host/machine-facts.ts';
+import { makeCertificate } from '../../../src/host/self-signed-certificate.ts';
 import { LocalPlatform } from '../../../src/local-platform/local-platform.ts';
-import { makeCertificate } from '../../../src/local-platform/self-signed-certificate.ts';
 import { Contact } from '../../../src/platform/contact.ts';
 import { HttpDeviceApi } from '../../../src/platform/http-device-api.ts';
 import { apiSettings } from '../../../src/platform/platform-settings.ts';
@@ -39,6 +39,7 @@ interface Gateway {
 
 const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;
+const FINGERPRINT = ['00', ...Array(31).fill('AB')].join(':');
 const NOW_MS = Date.UTC(2026, 0, 8);
 const UID = process.getuid?.() ?? 0;
 /** Some containers have none, not even on loopback. */
@@ -647,6 +648,27 @@ const PLANTED: readonly Planted[] = [
     remedy: /key switch/,
     verdict: 'warning',
   },
+  {
+    fault: 'a page in the network whose port somebody else has',
+    check: 'page',
+    plant: () => {
+      gateway.config += 'status: { page: lan, pin: "471199" }\n';
+    },
+    reason: /^it is not open on port 8088$/,
+    remedy: /turnstone logs .* another status\.port/,
+    verdict: 'warning',
+  },
+  {
+    fault: 'a page that the agent still has on this machine alone',
+    check: 'page',
+    plant: () => {
+      gateway.config += 'status: { page: lan, pin: "471199" }\n';
+      agent({ page: { url: 'http://localhost:8088' } });
+    },
+    reason: /on this machine alone, and the configuration in the network$/,
+    remedy: /systemctl restart turnstone/,
+    verdict: 'warning',
+  },
 ];
 
 describe('the doctor', () => {
@@ -677,6 +699,21 @@ describe('the doctor', () => {
     const lastLost = { damaged: NOW_MS - 7 * 24 * HOUR_MS - 1 };
     agent({ wallMs: NOW_MS, outbox: { ...gateway.agent.outbox, damaged: 9_500, lastLost } });
     expect((await examine()).checks.find(({ id }) => id === 'outbox')).toMatchObject({ verdict: 'good' });
+  });
+
+  it('says what a listener in the network can read of the page, and what to compare in a browser', async () => {
+    const reasonOf = async (withAgent = true): Promise<string | undefined> =>
+      (await examine(withAgent)).checks.find(({ id, verdict }) => id === 'page' && verdict === 'good')?.reason;
+    expect(await reasonOf()).toBe('it is open to this machine alone');
+    const sound = gateway.config;
+    gateway.config = `${sound}status: { page: "off" }\n`;
+    expect(await reasonOf()).toBeUndefined();
+    gateway.config = `${sound}status: { page: lan, pin: "471199" }\n`;
+    expect(await reasonOf(false)).toMatch(/a listener reads nothing$/);
+    agent({ page: { url: 'https://gateway-1:8088', fingerprint: FINGERPRINT } });
+    expect(await reasonOf()).toMatch(/a listener in the network reads nothing: .* must begin with 00 AB AB AB AB AB AB AB$/);
+    agent({ page: undefined, nowMs: 29_000 });
+    expect((await examine()).checks.find(({ id }) => id === 'page')).toBeUndefined();
   });
 
   it('takes an agent that hangs for none that is gone, and leaves it the buses', async () => {

@@ -44,6 +44,15 @@ describe('StatusServer', () => {
     for (const path of paths) expect((await ask(path)).status).toBe(404);
   });
 
+  it('can be installed: its manifest names an icon that is there, and its worker may keep the whole page', async () => {
+    const ask = await open();
+    const manifest = await ask('/page/status/manifest.webmanifest');
+    expect(manifest.headers.get('content-type')).toBe('application/manifest+json');
+    const { icons, scope } = (await manifest.json()) as { readonly icons: readonly { readonly src: string }[]; readonly scope: string };
+    expect((await ask(icons[0]?.src ?? '')).headers.get('content-type')).toBe('image/svg+xml');
+    expect((await ask('/page/status/offline.js')).headers.get('service-worker-allowed')).toBe(scope);
+  });
+
   it('changes nothing: every other method is unknown', async () => {
     const ask = await open();
     for (const method of ['POST', 'PUT', 'PATCH', 'DELETE']) expect((await ask('/api/status', { method })).status).toBe(404);
