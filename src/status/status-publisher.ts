@@ -14,6 +14,7 @@ import type { AgentLog } from '../host/log.ts';
 import type { HostMachine } from '../host/machine.ts';
 import type { PlatformConnection } from '../provisioning/platform-connection.ts';
 import type { TelemetryPath } from '../telemetry/telemetry-path.ts';
+import type { Timeline } from '../timeline/timeline.ts';
 import { LogRing } from './log-ring.ts';
 import { type Metric, metricsOf } from './metrics.ts';
 import { healthOf, readinessOf } from './platform-status.ts';
@@ -36,6 +37,7 @@ export interface StatusPublisherDeps {
   readonly telemetry: TelemetryPath;
   readonly platform: PlatformConnection;
   readonly firmware: FirmwareUpdates;
+  readonly timeline: Pick<Timeline, 'lastSeq' | 'answer'>;
   readonly diagnose: (signal: AbortSignal) => Promise<JsonObject>;
   /** The open claim, and its QR code; undefined while there is none. */
   readonly claim: () => Promise<JsonObject | undefined>;
@@ -100,7 +102,7 @@ export class StatusPublisher {
   }
 
   async #openServer(): Promise<void> {
-    const { config, log, telemetry, status, rightClock, attached } = this.#deps;
+    const { config, log, telemetry, status, rightClock, attached, timeline } = this.#deps;
     const { randomBytes, openStatusServer } = this.#deps.machine;
     const { page, port, pin, metrics } = config.current.status;
     const server = await openStatusServer({
@@ -116,6 +118,7 @@ export class StatusPublisher {
         if (query.device === undefined) return thinSeries(telemetry.outbox.read(query, signal), query);
         return attached === undefined ? {} : thinSeries(attached.read(query.device, query, signal), query);
       },
+      timeline: (query) => timeline.answer(query),
       diagnose: this.#deps.diagnose,
       claim: this.#deps.claim,
     });
@@ -135,7 +138,7 @@ export class StatusPublisher {
   }
 
   #view(): StatusView {
-    const { telemetry, platform, firmware } = this.#deps;
+    const { telemetry, platform, firmware, timeline } = this.#deps;
     const { bootId: _bootId, configHash: _configHash, ...status } = this.#deps.status();
     const { lanes, ratePerS } = telemetry.outbox.status();
     const latencyMs = telemetry.uploads.status().medianMs;
@@ -146,6 +149,7 @@ export class StatusPublisher {
       outbox: { ...status.outbox, lanes, ratePerS },
       sensors: status.sensors.map((sensor) => ({ ...sensor, readings: this.#readings(sensor) })),
       firmware: { ...status.firmware, history: jsonOf(firmware.status().history.slice(0, MAX_HISTORY)) },
+      timelineSeq: timeline.lastSeq,
       provisioning: record === undefined ? { phase: 'none' } : { phase: record.phase, source: record.source },
     };
   }

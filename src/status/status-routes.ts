@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isJsonObject, type JsonObject, type JsonValue, jsonOf, parseJson, stringifyJson } from '../host/json.ts';
 import type { HostMachine } from '../host/machine.ts';
 import { PageFiles } from '../host/page-files.ts';
+import type { TimelineAnswer } from '../timeline/query.ts';
 import { cookieOf, readText, sendFile, sendJson, sendText } from './answers.ts';
 import { EventStreams, eventText, STREAM_HEADERS } from './event-streams.ts';
 import type { LogRing } from './log-ring.ts';
@@ -27,6 +28,8 @@ export interface StatusRoutesDeps extends Pick<HostMachine, 'clock' | 'randomByt
   readonly metrics: () => readonly Metric[];
   readonly health: () => { readonly health: Health; readonly readiness: Health };
   readonly series: (query: SeriesQuery, signal: AbortSignal) => Promise<Series>;
+  /** Events that the query asks for, or what is wrong with it, in words. */
+  readonly timeline: (query: URLSearchParams) => TimelineAnswer | string;
   /** Runs the doctor. */
   readonly diagnose: (signal: AbortSignal) => Promise<JsonObject>;
   /** The open claim, and its QR code; undefined while there is none. */
@@ -47,6 +50,8 @@ export class StatusRoutes {
   readonly #access: PinAccess | undefined;
   readonly #streams: EventStreams;
   readonly #closed = new AbortController();
+  /** Numbers of log lines are those of this run. */
+  readonly #run: string;
   readonly #files = new PageFiles('status');
   readonly #open: Readonly<Record<string, Answer>>;
   readonly #guarded: Readonly<Record<string, Answer>>;
@@ -56,6 +61,7 @@ export class StatusRoutes {
 
   constructor(deps: StatusRoutesDeps) {
     this.#deps = deps;
+    this.#run = Buffer.from(deps.randomBytes(6)).toString('hex');
     const { settings, health } = deps;
     this.#access = settings.pin === undefined ? undefined : new PinAccess(settings.pin, deps);
     this.#streams = new EventStreams({ clock: deps.clock, tick: () => this.#tick() });
@@ -105,6 +111,11 @@ export class StatusRoutes {
       'GET /api/status': (_request, response) => sendJson(response, jsonOf(view())),
       'GET /api/events': (request, response) => this.#stream(request, response),
       'GET /api/series': (_request, response, query) => this.#series(response, query),
+      'GET /api/timeline': (_request, response, query) => {
+        const answer = this.#deps.timeline(query);
+        if (typeof answer === 'string') sendJson(response, { reason: answer }, 400);
+        else sendJson(response, jsonOf(answer));
+      },
       'GET /api/doctor': async (_request, response) => sendJson(response, await this.#diagnose()),
       'GET /api/claim': async (_request, response) => sendJson(response, await this.#claim()),
       'DELETE /api/session': (request, response) => {
@@ -157,7 +168,7 @@ export class StatusRoutes {
     const mayLook = isEntered() ? isEntered : () => true;
     // Whoever comes between two ticks gets every line up to the last one; the rest comes with the next.
     if (this.#streams.count === 0) this.#nextLine = logLines.next;
-    const before = logEvent(logLines.between(0, this.#nextLine));
+    const before = this.#logEvent(logLines.first);
     if (!this.#streams.openStream(response, this.#statusEvent() + before, mayLook)) {
       response.setHeader('retry-after', 5);
       sendText(response, 503, 'too many pages are open\n');
@@ -168,7 +179,13 @@ export class StatusRoutes {
     const { logLines } = this.#deps;
     const from = this.#nextLine;
     this.#nextLine = logLines.next;
-    return this.#statusEvent() + logEvent(logLines.between(from, this.#nextLine));
+    return this.#statusEvent() + this.#logEvent(Math.max(from, logLines.first));
+  }
+
+  /** Lines from a number to the last that was sent; a page that has some of them already knows them by it. */
+  #logEvent(first: number): string {
+    const lines = this.#deps.logLines.between(first, this.#nextLine);
+    return lines.length === 0 ? '' : eventText('log', JSON.stringify({ run: this.#run, first, lines }));
   }
 
   #statusEvent(): string {
@@ -205,10 +222,6 @@ export class StatusRoutes {
     }
     return this.#diagnosis.result;
   }
-}
-
-function logEvent(lines: readonly string[]): string {
-  return lines.length === 0 ? '' : eventText('log', JSON.stringify(lines));
 }
 
 function sendHealth(response: ServerResponse, { ok, reasons }: Health): void {

@@ -6,11 +6,15 @@ import { systemRandomBytes } from '../../src/host/random.ts';
 import { LogRing } from '../../src/status/log-ring.ts';
 import { StatusServer, type StatusServerDeps, type StatusServerSettings } from '../../src/status/status-server.ts';
 import type { StatusView } from '../../src/status/status-view.ts';
+import type { TimelineEvent } from '../../src/timeline/event.ts';
+import { readTimelineQuery, selectEvents } from '../../src/timeline/query.ts';
 
 export class StatusBench {
   view: (nowMs: number, wallMs: number) => StatusView = workingView;
   claim: StatusServerDeps['claim'] = async () => undefined;
   series: StatusServerDeps['series'] = twoPoints;
+  /** The timeline. */
+  events: readonly TimelineEvent[] = [];
   /** Lines of the server in the agent's log. */
   readonly told: string[] = [];
   readonly #settings: StatusServerSettings;
@@ -67,6 +71,10 @@ export class StatusBench {
         readiness: { ok: false, reasons: ['nothing was acknowledged since the start'] },
       }),
       series: (query, signal) => this.series(query, signal),
+      timeline: (params) => {
+        const query = readTimelineQuery(params);
+        return typeof query === 'string' ? query : selectEvents(this.events, query);
+      },
       diagnose: async () => ({
         verdict: 'warning',
         findings: [{ id: 'disk', title: 'disk', verdict: 'warning', reason: '91 % full', remedy: 'make room' }],
@@ -144,6 +152,7 @@ export function workingView(nowMs: number, wallMs: number): StatusView {
         },
       ],
     },
+    timelineSeq: 0,
     provisioning: { phase: 'in-use', source: 'provisioned' },
   };
 }
