@@ -24,6 +24,7 @@ import { loadDrivers } from '../sensors/create-sensor.ts';
 import type { AgentStatus } from '../status/shape/agent-status.ts';
 import { agentStatus } from '../status/status-of.ts';
 import { Timeline } from '../timeline/timeline.ts';
+import { TIMELINE_FILE } from '../timeline/timeline-file.ts';
 import { configEvents, configFaultEvent } from '../timeline/words.ts';
 import type { Machine } from './machine.ts';
 import { type AgentParts, type OpenPartsDeps, openParts, runRemote } from './open-parts.ts';
@@ -64,7 +65,7 @@ export class Agent {
     const timeSync = new TimeSync({ clock, policy: time.trust, ask: machine.askSystemTime });
     const rightClock = correctedClock(clock, timeSync);
     const { files } = machine;
-    const path = join(first.config.stateFolder, 'timeline.jsonl');
+    const path = join(first.config.stateFolder, TIMELINE_FILE);
     const isClockRight = (): boolean => timeSync.isSynchronised();
     const aboutItself = { clock, status: () => this.status() };
     this.#common = {

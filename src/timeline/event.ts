@@ -1,21 +1,7 @@
 /** Events of the timeline: one plain sentence each, with the facts that it is made of. Everything in them is cut to a size. */
 import { given } from '../host/given.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../host/json.ts';
-
-export const TIMELINE_KINDS = [
-  'command',
-  'rule',
-  'output',
-  'alarm',
-  'contact',
-  'update',
-  'start',
-  'clock',
-  'lockout',
-  'config',
-  'devices',
-] as const;
-export type TimelineKind = (typeof TIMELINE_KINDS)[number];
+import { isKind, type TimelineKind } from './kinds.ts';
 
 /** Facts of an event that are text. */
 const TEXTS = ['actuator', 'sensor', 'key', 'device', 'by', 'boot'] as const;
@@ -66,10 +52,6 @@ export function eventOf(json: JsonObject): TimelineEvent | undefined {
 export function eventJson(event: TimelineEvent): JsonObject {
   const { seq, ts, ...rest } = event;
   return given({ seq, ts, ...rest }) as JsonObject;
-}
-
-export function isKind(text: unknown): text is TimelineKind {
-  return TIMELINE_KINDS.some((kind) => kind === text);
 }
 
 /** The events in an answer of the agent; what is none is left out. */

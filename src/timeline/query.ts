@@ -2,7 +2,8 @@
 import { given } from '../host/given.ts';
 import type { JsonObject, JsonValue } from '../host/json.ts';
 import { badRequest } from '../host/request-params.ts';
-import { isKind, TIMELINE_KINDS, type TimelineEvent, type TimelineKind } from './event.ts';
+import type { TimelineEvent } from './event.ts';
+import { isKind, TIMELINE_KINDS, type TimelineKind } from './kinds.ts';
 
 export interface TimelineQuery {
   /** UTC epoch ms, `[fromMs, toMs)`. */

@@ -11,6 +11,8 @@ import { eventJson, eventOf, type TimelineEvent } from './event.ts';
 
 const TIMELINE_FORMAT = { format: 'turnstone/timeline', version: 1 } as const;
 
+/** Its name in the state folder. */
+export const TIMELINE_FILE = 'timeline.jsonl';
 /** Kept of the newest events. */
 export const MAX_EVENTS = 2_000;
 export const MAX_EVENT_BYTES = 400_000;

@@ -7,11 +7,12 @@ import { watchClaim } from './claim.js';
 import { prepareDoctor } from './doctor.js';
 import { prepareFolds } from './folds.js';
 import { prepareSearch, renderFinder } from './groups.js';
-import { addLines, clearLines, prepareLog } from './log.js';
+import { addLines, prepareLog } from './log.js';
 import { renderOutputs } from './outputs.js';
 import { forgetTraces, renderReadings } from './readings.js';
 import { renderSections } from './sections.js';
 import { openStream } from './stream.js';
+import { prepareTimeline, renderTimeline } from './timeline.js';
 import { MARKS, verdictOf } from './verdict.js';
 
 let lastSeenMs;
@@ -20,6 +21,7 @@ let isWatching = false;
 const stream = connect();
 preparePlot();
 prepareLog();
+prepareTimeline();
 prepareDoctor();
 prepareSearch();
 prepareFolds();
@@ -69,6 +71,7 @@ function render(view) {
   renderReadings(view);
   renderSections(view);
   renderFinder(view);
+  renderTimeline(view);
 }
 
 function sayVerdict(state, words) {
@@ -78,9 +81,7 @@ function sayVerdict(state, words) {
   setText(verdict.querySelector('.words'), words);
 }
 
-/** The stream begins with the newest lines again when it comes back. */
 function lose() {
-  if (!isLost) clearLines();
   isLost = true;
   sayLost();
 }
