@@ -5,6 +5,7 @@
  *                                  └ platform: credentials, however long they take → uploader and the other loops
  */
 
+import { join } from 'node:path';
 import { loadActuatorDrivers } from '../actuators/open-driver.ts';
 import { ConfigFile, type ConfigPlace, type FileConfig } from '../config/config-file.ts';
 import type { AgentConfig } from '../config/schema/agent-config.ts';
@@ -22,6 +23,9 @@ import { agentVersion } from '../host/version.ts';
 import { loadDrivers } from '../sensors/create-sensor.ts';
 import type { AgentStatus } from '../status/shape/agent-status.ts';
 import { agentStatus } from '../status/status-of.ts';
+import { Timeline } from '../timeline/timeline.ts';
+import { TIMELINE_FILE } from '../timeline/timeline-file.ts';
+import { configEvents, configFaultEvent } from '../timeline/words.ts';
 import type { Machine } from './machine.ts';
 import { type AgentParts, type OpenPartsDeps, openParts, runRemote } from './open-parts.ts';
 
@@ -59,13 +63,18 @@ export class Agent {
     const log = new AgentLog(given({ level: logging.level, clock, sink: machine.logSink }));
     const alerts = new AlertList(log);
     const timeSync = new TimeSync({ clock, policy: time.trust, ask: machine.askSystemTime });
+    const rightClock = correctedClock(clock, timeSync);
+    const { files } = machine;
+    const path = join(first.config.stateFolder, TIMELINE_FILE);
+    const isClockRight = (): boolean => timeSync.isSynchronised();
     const aboutItself = { clock, status: () => this.status() };
     this.#common = {
-      ...{ machine, environment, log, alerts, timeSync, rightClock: correctedClock(clock, timeSync), ...given({ onDurable }) },
+      ...{ machine, environment, log, alerts, timeSync, rightClock, ...given({ onDurable }) },
+      timeline: new Timeline({ clock: rightClock, isClockRight, files, path, version: agentVersion(), log }),
       file: new ConfigFile({ place: deps, clock, log, alerts, prepare: loadDrivers }, first),
       status: () => this.status(),
       reload: () => this.reload(),
-      restart: () => void this.#stop(),
+      restart: () => void this.#stop({ isRestart: true }),
       diagnose: (signal) => machine.diagnose({ ...deps, ...aboutItself }, signal),
     };
     this.#notifier = new SystemdNotifier(deps.environment);
@@ -128,14 +137,16 @@ export class Agent {
 
   /** Reads the configuration again and changes only what changed. Never rejects: a wrong file changes nothing, and is an alert. */
   async reload(): Promise<JsonObject> {
-    const { machine, file, alerts } = this.#common;
+    const { machine, file, alerts, timeline } = this.#common;
     this.#notifier.reloading(machine.clock.monotonicMs());
     try {
       const read = await file.readAgain();
       alerts.clear('reload');
+      configEvents(read).forEach(timeline.tell);
       return { ...read };
     } catch (error) {
       alerts.raise('reload', `the changed configuration is not taken up: ${messageOf(error)}`);
+      timeline.tell(configFaultEvent(messageOf(error)));
       return { error: messageOf(error) };
     } finally {
       this.#notifier.ready('running');
@@ -195,13 +206,14 @@ export class Agent {
   }
 
   /** Safe states first; then what is kept is made durable and sent as far as the time allows; the platform goes before the disk. */
-  async #stop(): Promise<void> {
+  async #stop({ isRestart } = { isRestart: false }): Promise<void> {
     if (this.#isStopping) return;
     this.#isStopping = true;
     // A part may ask for it while the others are still being opened.
     await this.#opened.promise;
-    const { machine, log, file, timeSync } = this.#common;
+    const { machine, log, file, timeSync, timeline } = this.#common;
     const { clock } = machine;
+    timeline.tellStop(isRestart);
     const { drainMs } = file.live.current.shutdown;
     const { stateFolder, telemetry, attached, platform, hardware, attributes, rpc, page } = this.#parts;
     this.#notifier.stopping(drainMs + CLOSE_WITHIN_MS);
@@ -221,6 +233,7 @@ export class Agent {
     await attempt('close the connections', () => platform.close());
     await attempt('close the control sockets', () => this.#sockets.close());
     timeSync.close();
+    await attempt('close the timeline', () => timeline.close());
     await attempt('release the state folder', () => stateFolder.close());
     log.info({}, 'stopped');
     log.close();

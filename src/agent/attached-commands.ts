@@ -24,6 +24,7 @@ import type { AttachedDevice } from '../provisioning/attached/attached-device.ts
 import { gatewayName } from '../provisioning/attached/attached-settings.ts';
 import type { DeviceNames } from '../provisioning/attached/device-names.ts';
 import { RpcService } from '../rpc/rpc-service.ts';
+import type { ToldCommand } from '../rpc/told-command.ts';
 import type { Sampler, SensorState } from '../sensors/sampler.ts';
 import { actuatorStatus, sensorStatus } from '../status/status-of.ts';
 import type { HardwareParts } from './hardware-parts.ts';
@@ -53,6 +54,8 @@ export interface AttachedCommandsDeps extends Pick<HostMachine, 'clock' | 'files
   readonly openFirmware?: FirmwareUpdates['ofDevice'];
   readonly log: Log;
   readonly alerts: Alerts;
+  /** Told of each command, with the device's name. */
+  readonly onCommand?: (command: ToldCommand, device: string) => void;
 }
 
 /** As many as there are sockets for each kind of poll. */
@@ -120,6 +123,7 @@ function openRpc(deps: AttachedCommandsDeps, actuators: OwnActuators): Promise<R
     journalPath: join(device.folder, 'rpc.journal'),
     place: turns.place('rpc'),
     onContact: () => actuators.control.contact.heard(),
+    onCommand: (command) => deps.onCommand?.(command, device.name),
   });
 }
 

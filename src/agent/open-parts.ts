@@ -44,6 +44,10 @@ import { statusCalls } from '../status/control-calls.ts';
 import type { AgentStatus } from '../status/shape/agent-status.ts';
 import { StatusPublisher } from '../status/status-publisher.ts';
 import { TelemetryPath } from '../telemetry/telemetry-path.ts';
+import { timelineCalls, toldCalls, toldOutputs } from '../timeline/control-calls.ts';
+import { tellersOf } from '../timeline/tellers.ts';
+import type { Timeline } from '../timeline/timeline.ts';
+import { watchAgent } from '../timeline/watch-agent.ts';
 import { runAttachedCommands } from './attached-commands.ts';
 import { AttachedControl } from './attached-control.ts';
 import { AttachedParts, idBeforeOpening } from './attached-parts.ts';
@@ -74,6 +78,7 @@ export interface OpenPartsDeps {
   readonly log: AgentLog;
   readonly alerts: AlertList;
   readonly timeSync: TimeSync;
+  readonly timeline: Timeline;
   /** The machine's, with the platform's dates where these stand in. */
   readonly rightClock: Clock;
   readonly status: () => AgentStatus;
@@ -86,20 +91,22 @@ export interface OpenPartsDeps {
 
 /** @throws AgentError (stop) when another agent runs here, or a file cannot be used. */
 export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promise<AgentParts> {
-  const { machine, log, alerts, timeSync, rightClock, status, diagnose } = deps;
+  const { machine, log, alerts, timeSync, rightClock, status, diagnose, timeline } = deps;
   const { clock, files, randomBytes } = machine;
   const { live } = deps.file;
   const config = live.current;
   const current = (): AgentConfig => live.current;
   const { stateFolder: path, runFolder } = config;
   const stateFolder = await StateFolder.open({ path, runFolder, machine, alerts, onTaken: deps.restart });
+  timeline.open(() => stateFolder.expectTaken());
+  const { onRuleEvent, onAlarm, onCommand, onReported } = tellersOf(timeline.tell, current);
   await leaveInForce(config, deps.file.startedAsWritten, { files, clock, environment: deps.environment, log });
   let attachedNow: AttachedParts | undefined;
   const telemetryOpened = Promise.withResolvers<TelemetryPath>();
   const report = (entries: readonly TelemetryEntry[]): void => void telemetryOpened.promise.then((opened) => opened.append(entries));
   const hardwareOpening = HardwareParts.open(
     {
-      ...{ config, machine: { ...machine, clock: rightClock }, log, alerts, report },
+      ...{ config, machine: { ...machine, clock: rightClock }, log, alerts, report, onRuleEvent },
       onSamples: (samples) => telemetry.take(samples),
       keyOf: (key) => telemetry.keyOf(key),
       localTime: () => (timeSync.isSynchronised() ? localTime(rightClock.wallMs()) : undefined),
@@ -131,7 +138,7 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
       ...{ machine, log, timeSync, rightClock, config: current, platform, expectFolder, telemetry: () => telemetry },
       onHeard: (slot) => hardware.actuators.control.contact.of(slot).heard(),
       beside: runAttachedCommands({
-        ...{ config: current, platform, clock, files, log, alerts, hardware: () => hardware, firmware: () => firmware },
+        ...{ config: current, platform, clock, files, log, alerts, onCommand, hardware: () => hardware, firmware: () => firmware },
       }),
     },
     signal,
@@ -142,7 +149,7 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
   // Nobody but the page asks for it.
   const bands = config.status.page === 'off' ? undefined : new Bands(bandsDeps);
   const telemetry: TelemetryPath = await TelemetryPath.open({
-    ...{ config: current, clock: rightClock, files, log, timeSync, platform, ...given({ attached }) },
+    ...{ config: current, clock: rightClock, files, log, timeSync, platform, ...given({ attached }), onAlarm },
     onDurable: (entries) => {
       bands?.take(entries);
       deps.onDurable?.(entries);
@@ -169,6 +176,7 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
     uploaded: () => telemetry.uploader.state.lastAcknowledgedAtMs !== undefined,
     fault: () => (telemetry.outbox.status().fault === undefined ? undefined : 'the disk takes no entries'),
     restart: deps.restart,
+    onReported,
     locked: () => hardware.actuators.lockout.locked,
   });
   const { actuators, sampler } = hardware;
@@ -188,7 +196,7 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
   ];
   const { deviceApi } = platform;
   const rpc = await RpcService.open({
-    ...{ config: current, deviceApi, clock, files, log, methods, permissions: ownMethodConfigs(config) },
+    ...{ config: current, deviceApi, clock, files, log, methods, permissions: ownMethodConfigs(config), onCommand },
     locked: () => actuators.lockout.locked,
     onContact: () => actuators.control.contact.heard(),
   });
@@ -205,8 +213,8 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
   const page = new StatusPublisher({
     ...(attached === undefined ? {} : { attached: devices }),
     ...given({ bands }),
-    ...{ config: live, machine, rightClock, log, status, telemetry, platform, firmware, diagnose },
-    outputs: pageOutputs(actuators.control),
+    ...{ config: live, machine, rightClock, log, status, telemetry, platform, firmware, diagnose, timeline },
+    outputs: toldOutputs(pageOutputs(actuators.control), timeline.tell),
     claim: () => shownClaim({ stateFolder: path, clock, files, deviceName: platform.deviceName, hide: (secret) => log.hide(secret) }),
   });
   const calls: readonly ControlCalls[] = [
@@ -216,10 +224,12 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
     outboxCalls(telemetry.outbox),
     deliveryCalls(telemetry.outbox),
     sensorCalls(hardware.sampler),
-    actuatorCalls(hardware.actuators.control),
+    toldCalls(actuatorCalls(hardware.actuators.control), timeline.tell),
+    timelineCalls(timeline),
     firmware.calls(),
     platformCalls({ platform, stateFolder: path, machine, log, restart: deps.restart }),
   ];
+  timeline.watch(watchAgent({ actuators, contact: platform.contact, timeSync, live, clock, devices: devices.list }, timeline.tell));
   const listen = (): Promise<Held> => openControlSockets({ runFolder, machine, log, alerts, calls }, signal);
   return {
     stateFolder,

@@ -25,6 +25,10 @@ export const OVERVIEW: Readonly<Record<string, Entry>> = {
     says: 'show what the agent has logged, in words',
     load: async () => (await import('../cli/commands/logs.ts')).LOGS,
   },
+  timeline: {
+    says: 'show what happened: commands, rules, alarms, contact, updates, restarts',
+    load: async () => (await import('../cli/commands/timeline.ts')).TIMELINE,
+  },
   'check-config': {
     says: 'check a configuration: every fault at once, with line, column and a hint',
     load: async () => (await import('../cli/commands/run.ts')).CHECK_CONFIG,

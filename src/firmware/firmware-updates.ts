@@ -43,6 +43,8 @@ export interface FirmwareUpdatesDeps
   /** Stops the agent in good order; the service manager starts `current`. */
   readonly restart: () => void;
   readonly alerts: Alerts;
+  /** Told of each state of an update of this machine that the platform is told of. */
+  readonly onReported?: (kind: PackageKind, status: UpdaterStatus) => void;
 }
 
 const PROBE_EVERY_MS = 60_000;
@@ -66,16 +68,12 @@ export class FirmwareUpdates {
 
   private constructor(
     deps: FirmwareUpdatesDeps,
-    {
-      paths,
-      turns,
-      updaters,
-    }: { readonly paths: ReleasePaths; readonly turns: Turns; readonly updaters: Record<PackageKind, FirmwareUpdater> },
+    parts: { readonly paths: ReleasePaths; readonly turns: Turns; readonly updaters: Record<PackageKind, FirmwareUpdater> },
   ) {
     this.#deps = deps;
-    this.#paths = paths;
-    this.#turns = turns;
-    this.#updaters = updaters;
+    this.#paths = parts.paths;
+    this.#turns = parts.turns;
+    this.#updaters = parts.updaters;
   }
 
   /** Reads where the last run left off; where that cannot be read the agent lives without updates until it can. */
@@ -225,7 +223,7 @@ interface OpenUpdaterDeps extends FirmwareUpdatesDeps {
 function openUpdater(kind: PackageKind, { paths, turns, vitals, ...deps }: OpenUpdaterDeps): Promise<FirmwareUpdater> {
   const { config, clock, runProgram, log, alerts } = deps;
   const { installs } = turns;
-  return FirmwareUpdater.open({
+  const opened: Promise<FirmwareUpdater> = FirmwareUpdater.open({
     ...deps,
     kind,
     config: { ...config.firmware, handlers: gatewayHandlers(config) },
@@ -233,7 +231,10 @@ function openUpdater(kind: PackageKind, { paths, turns, vitals, ...deps }: OpenU
     paths,
     arch: process.arch,
     runningVersion: runningRelease(paths.home),
-    report: (values) => deps.append(updateEntries('self', values, clock)),
+    report: async (values) => {
+      await deps.append(updateEntries('self', values, clock));
+      void opened.then(({ status }) => deps.onReported?.(kind, status));
+    },
     vitals,
     requestRestart: (reason) => {
       log.info({ reason }, 'restarting');
@@ -245,4 +246,5 @@ function openUpdater(kind: PackageKind, { paths, turns, vitals, ...deps }: OpenU
     holds: () => (installs.isTaken ? 'something attached is being updated' : undefined),
     onWait: (why) => (why === undefined ? alerts.clear(`${kind} update`) : alerts.raise(`${kind} update`, why)),
   });
+  return opened;
 }

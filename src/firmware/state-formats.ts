@@ -26,4 +26,5 @@ export const STATE_FORMATS: Readonly<Record<string, readonly number[]>> = {
   'turnstone/shared-attributes': [1],
   'turnstone/standing-rules': [1],
   'turnstone/standing-states': [1],
+  'turnstone/timeline': [1],
 };

@@ -62,12 +62,15 @@ export class Contact implements ContactObserver {
   readonly #logged = new Set<string>();
   #absentSinceMs: number | undefined;
   readonly #restarted = new Listeners<[lastHeardAtMs: number]>();
+  readonly #changes = new Listeners<[ContactStatus]>();
   #cancelCount: (() => void) | undefined;
   /** Resolves at the next answer of the platform. */
   #nextHeard = Promise.withResolvers<void>();
 
   /** Calls back at the first answer after a restart of the platform, with the time of its last answer before; the returned function ends it. */
   readonly onRestarted = this.#restarted.add;
+  /** Calls back when the platform is reached, and with each other fault once it counts; the returned function ends it. */
+  readonly onChange = this.#changes.add;
 
   constructor(deps: ContactDeps) {
     this.#deps = deps;
@@ -121,7 +124,8 @@ export class Contact implements ContactObserver {
     this.#cancelCount = undefined;
     this.#nextHeard.resolve();
     this.#nextHeard = Promise.withResolvers();
-    if (this.#logged.size > 0 || this.#lastHeardAtMs === undefined) {
+    const isNew = this.#logged.size > 0 || this.#lastHeardAtMs === undefined;
+    if (isNew) {
       this.#sinceMs = nowMs;
       this.#deps.log.info({ contact: 'reached' }, 'the platform is reached');
     }
@@ -130,6 +134,7 @@ export class Contact implements ContactObserver {
     const [absentSinceMs = nowMs, lastHeardAtMs] = [this.#absentSinceMs, this.#lastHeardAtMs];
     this.#absentSinceMs = undefined;
     this.#lastHeardAtMs = nowMs;
+    if (isNew) this.#changes.tell(this.status);
     if (lastHeardAtMs !== undefined && nowMs - absentSinceMs >= RESTARTED_AFTER_MS) this.#restarted.tell(lastHeardAtMs);
   }
 
@@ -146,6 +151,7 @@ export class Contact implements ContactObserver {
     if (what === undefined || this.#logged.has(what.problem)) return;
     this.#logged.add(what.problem);
     this.#deps.log.error({ contact: this.#stateIn(what), reason: what.reason }, faultText(what));
+    this.#changes.tell(this.status);
   }
 
   #counts(): boolean {

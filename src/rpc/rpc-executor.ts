@@ -21,6 +21,7 @@ import { requestKey } from './request-key.ts';
 import type { RpcJournal } from './rpc-journal.ts';
 import { bareBody, errorReply, outcomeUnknownReply, type ReplyBody, resultReply } from './rpc-reply.ts';
 import { DEEDS, type Effect } from './same-command.ts';
+import type { ToldCommand } from './told-command.ts';
 
 const INTERRUPTED = 'the agent was interrupted between starting this and replying: it was done once or not at all, and is not done again';
 const MAY_BE_A_REPEAT =
@@ -37,6 +38,8 @@ export interface RpcExecutorDeps {
   readonly methods: MethodTable;
   readonly clock: Clock;
   readonly log: Log;
+  /** Told of each command that was carried out or refused; not of one that came before. */
+  readonly onCommand?: (command: ToldCommand) => void;
   readonly checkpoint?: (name: Checkpoint, request: RpcRequest) => void;
 }
 
@@ -112,6 +115,16 @@ export class RpcExecutor {
   }
 
   async #act(request: RpcRequest, signal: AbortSignal): Promise<RpcAnswer> {
+    const answer = await this.#carryOut(request, signal);
+    const { methods, onCommand } = this.#deps;
+    const { method, params } = request;
+    // Questions, and names that nobody knows, are no commands.
+    const isCommand = (methods.find(method)?.effect ?? 'read') !== 'read';
+    if (isCommand && answer.reply !== undefined) onCommand?.({ method, params, reply: answer.reply });
+    return answer;
+  }
+
+  async #carryOut(request: RpcRequest, signal: AbortSignal): Promise<RpcAnswer> {
     const { log } = this.#deps;
     let effect: Effect = 'read';
     try {

@@ -30,6 +30,7 @@ export interface RpcServiceDeps extends Pick<HostMachine, 'clock' | 'files'> {
   readonly locked: () => boolean;
   /** The platform has sent a request. */
   readonly onContact: () => void;
+  readonly onCommand?: RpcExecutorDeps['onCommand'];
   /** Only tests listen. */
   readonly checkpoint?: RpcExecutorDeps['checkpoint'];
 }
@@ -40,11 +41,11 @@ export class RpcService {
   readonly #executor: RpcExecutor;
 
   private constructor(deps: RpcServiceDeps, journal: RpcJournal, matches: MatchesPattern | undefined) {
-    const { clock, log, locked, checkpoint } = deps;
+    const { clock, log, locked, checkpoint, onCommand } = deps;
     this.#deps = deps;
     this.#journal = journal;
     const methods = new MethodTable({ clock, methods: deps.methods, permissions: permissionsOf(deps), locked, ...given({ matches }) });
-    this.#executor = new RpcExecutor(given({ journal, methods, clock, log, checkpoint }));
+    this.#executor = new RpcExecutor(given({ journal, methods, clock, log, checkpoint, onCommand }));
   }
 
   /** @throws AgentError `rpc/method-twice` (stop) for a declared method with a built-in one's name. */

@@ -33,9 +33,14 @@ export class LogRing {
     return this.#next;
   }
 
+  /** Number of the oldest line that is kept. */
+  get first(): number {
+    return this.#next - this.#lines.length;
+  }
+
   /** Lines `[from, to)` by their numbers, as far as they are kept. */
   between(from: number, to: number): readonly string[] {
-    const first = this.#next - this.#lines.length;
+    const { first } = this;
     const asked = this.#lines.slice(Math.max(0, from - first), Math.max(0, to - first));
     return asked.map((line) => this.#source.redact(line).slice(0, MAX_LINE_LENGTH));
   }

@@ -10,7 +10,7 @@ export interface SwitchedOutputs {
   /** @throws AgentError `actuators/…` that says which gate was closed, or what failed. */
   readonly set: (name: string, value: JsonValue, forMs: number | undefined, signal: AbortSignal) => Promise<object>;
   /** @throws AgentError `actuators/unknown` (drop). */
-  readonly release: (name: string) => object;
+  readonly release: (name: string) => object | Promise<object>;
 }
 
 export interface OutputSwitchDeps {
@@ -60,7 +60,7 @@ export class OutputSwitch {
   async #fulfil({ name, value, forMs }: Wish, from: string, closed: AbortSignal): Promise<JsonValue> {
     const { outputs, log } = this.#deps;
     log.info(given({ actuator: name, value, forMs, from }), value === undefined ? 'released on the page' : 'set on the page');
-    return jsonOf(value === undefined ? outputs.release(name) : await outputs.set(name, value, forMs, closed));
+    return jsonOf(value === undefined ? await outputs.release(name) : await outputs.set(name, value, forMs, closed));
   }
 }
 

@@ -16,6 +16,7 @@ import type { AgentLog } from '../host/log.ts';
 import type { HostMachine } from '../host/machine.ts';
 import type { PlatformConnection } from '../provisioning/platform-connection.ts';
 import type { TelemetryPath } from '../telemetry/telemetry-path.ts';
+import type { Timeline } from '../timeline/timeline.ts';
 import { answerSeries } from './band-series.ts';
 import { LogRing } from './log-ring.ts';
 import { type Metric, metricsOf } from './metrics.ts';
@@ -43,6 +44,7 @@ export interface StatusPublisherDeps {
   readonly platform: PlatformConnection;
   readonly firmware: FirmwareUpdates;
   readonly outputs: SwitchedOutputs & { readonly settings: (name: string) => ActuatorSettings | undefined };
+  readonly timeline: Pick<Timeline, 'lastSeq' | 'answer'>;
   readonly diagnose: (signal: AbortSignal) => Promise<JsonObject>;
   /** The open claim, and its QR code; undefined while there is none. */
   readonly claim: () => Promise<JsonObject | undefined>;
@@ -122,7 +124,7 @@ export class StatusPublisher {
   }
 
   async #openServer(): Promise<void> {
-    const { config, log, status, rightClock, outputs, platform } = this.#deps;
+    const { config, log, status, rightClock, outputs, platform, timeline } = this.#deps;
     const { randomBytes, openStatusServer, files } = this.#deps.machine;
     const { stateFolder } = config.current;
     const { page, port, pin, metrics, control } = config.current.status;
@@ -138,6 +140,7 @@ export class StatusPublisher {
       metrics: () => this.#metrics(),
       health: () => ({ health: healthOf(status()), readiness: readinessOf(status()) }),
       series: (query, signal) => this.#series(query, signal),
+      timeline: (query) => timeline.answer(query),
       diagnose: this.#deps.diagnose,
       claim: this.#deps.claim,
       certificate: () => openPageCertificate({ files, clock: rightClock, log, stateFolder, hostname: platform.board.hostname }),
@@ -172,7 +175,7 @@ export class StatusPublisher {
   }
 
   #view(): StatusView {
-    const { telemetry, platform, firmware } = this.#deps;
+    const { telemetry, platform, firmware, timeline } = this.#deps;
     const { bootId: _bootId, configHash: _configHash, ...status } = this.#deps.status();
     const { lanes, ratePerS } = telemetry.outbox.status();
     const latencyMs = telemetry.uploads.status().medianMs;
@@ -183,6 +186,7 @@ export class StatusPublisher {
       outbox: { ...status.outbox, lanes, ratePerS },
       sensors: status.sensors.map((sensor) => ({ ...sensor, readings: this.#readings(sensor) })),
       firmware: { ...status.firmware, history: jsonOf(firmware.status().history.slice(0, MAX_HISTORY)) },
+      timelineSeq: timeline.lastSeq,
       provisioning: record === undefined ? { phase: 'none' } : { phase: record.phase, source: record.source },
     };
   }

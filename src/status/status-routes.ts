@@ -4,6 +4,7 @@ import { isJsonObject, type JsonObject, type JsonValue, jsonOf, parseJson, strin
 import type { Log } from '../host/log.ts';
 import type { HostMachine } from '../host/machine.ts';
 import { PageFiles } from '../host/page-files.ts';
+import type { TimelineAnswer } from '../timeline/query.ts';
 import { cookieOf, readText, sendFile, sendJson, sendText } from './answers.ts';
 import { EventStreams, eventText, STREAM_HEADERS } from './event-streams.ts';
 import type { LogRing } from './log-ring.ts';
@@ -14,7 +15,7 @@ import type { PageFacts } from './page-facts.ts';
 import { PinAccess, SESSION_LIFE_MS } from './pin-access.ts';
 import type { Health } from './platform-status.ts';
 import { isEncrypted } from './secure-port.ts';
-import { readSeriesQuery, type Series, type SeriesQuery } from './series.ts';
+import { SeriesAnswers, type SeriesAnswersDeps } from './series-answers.ts';
 import type { StatusView } from './status-view.ts';
 
 export interface ShownSettings {
@@ -24,7 +25,7 @@ export interface ShownSettings {
   readonly metrics: boolean;
 }
 
-export interface StatusRoutesDeps extends Pick<HostMachine, 'clock' | 'randomBytes'> {
+export interface StatusRoutesDeps extends Pick<HostMachine, 'clock' | 'randomBytes'>, SeriesAnswersDeps {
   readonly settings: ShownSettings;
   readonly view: () => StatusView;
   readonly facts: () => PageFacts;
@@ -34,7 +35,8 @@ export interface StatusRoutesDeps extends Pick<HostMachine, 'clock' | 'randomByt
   readonly log: Log;
   readonly metrics: () => readonly Metric[];
   readonly health: () => { readonly health: Health; readonly readiness: Health };
-  readonly series: (query: SeriesQuery, signal: AbortSignal) => Promise<Series>;
+  /** Events that the query asks for, or what is wrong with it, in words. */
+  readonly timeline: (query: URLSearchParams) => TimelineAnswer | string;
   /** Runs the doctor. */
   readonly diagnose: (signal: AbortSignal) => Promise<JsonObject>;
   /** The open claim, and its QR code; undefined while there is none. */
@@ -51,24 +53,24 @@ const COOKIES = {
 const MAX_PIN_BYTES = 512;
 /** Looking at buses and the network takes a while; many pages ask for one look. */
 const DIAGNOSIS_GOOD_FOR_MS = 30_000;
-/** Reads of the outbox that run at a time; others are asked to come back. */
-const MAX_SERIES = 4;
 
 export class StatusRoutes {
   readonly #deps: StatusRoutesDeps;
   readonly #access: PinAccess | undefined;
   readonly #streams: EventStreams;
   readonly #closed = new AbortController();
+  /** Numbers of log lines are those of this run. */
+  readonly #run: string;
   readonly #files = new PageFiles('status');
   readonly #open: Readonly<Record<string, Answer>>;
   readonly #guarded: Readonly<Record<string, Answer>>;
   #nextLine = 0;
-  #seriesUnderWay = 0;
   #diagnosis: { readonly result: Promise<JsonObject>; readonly atMs: number } | undefined;
 
   /** @param certificate in PEM, where there is one. */
   constructor(deps: StatusRoutesDeps, certificate?: string) {
     this.#deps = deps;
+    this.#run = Buffer.from(deps.randomBytes(6)).toString('hex');
     const { settings, health } = deps;
     this.#access = settings.pin === undefined ? undefined : new PinAccess(settings.pin, deps);
     this.#streams = new EventStreams({ clock: deps.clock, tick: () => this.#tick() });
@@ -117,6 +119,7 @@ export class StatusRoutes {
 
   #pageAnswers(): Record<string, Answer> {
     const { view, facts, outputs, log } = this.#deps;
+    const seriesAnswers = new SeriesAnswers(this.#deps);
     const outputSwitch = outputs === undefined || this.#access === undefined ? undefined : new OutputSwitch({ outputs, log });
     return {
       'GET /api/status': (_request, response) => sendJson(response, jsonOf(view())),
@@ -125,7 +128,12 @@ export class StatusRoutes {
         'POST /api/output': (request, response) => outputSwitch.answer(request, response, this.#closed.signal),
       }),
       'GET /api/events': (request, response) => this.#stream(request, response),
-      'GET /api/series': (_request, response, query) => this.#series(response, query),
+      'GET /api/series': (_request, response, query) => seriesAnswers.answer(response, query, this.#closed.signal),
+      'GET /api/timeline': (_request, response, query) => {
+        const answer = this.#deps.timeline(query);
+        if (typeof answer === 'string') sendJson(response, { reason: answer }, 400);
+        else sendJson(response, jsonOf(answer));
+      },
       'GET /api/doctor': async (_request, response) => sendJson(response, await this.#diagnose()),
       'GET /api/claim': async (_request, response) => sendJson(response, await this.#claim()),
       'DELETE /api/session': (request, response) => {
@@ -180,7 +188,7 @@ export class StatusRoutes {
     const mayLook = isEntered() ? isEntered : () => true;
     // Whoever comes between two ticks gets every line up to the last one; the rest comes with the next.
     if (this.#streams.count === 0) this.#nextLine = logLines.next;
-    const before = logEvent(logLines.between(0, this.#nextLine));
+    const before = this.#logEvent(logLines.first);
     if (!this.#streams.openStream(response, this.#statusEvent() + before, mayLook)) {
       response.setHeader('retry-after', 5);
       sendText(response, 503, 'too many pages are open\n');
@@ -191,31 +199,17 @@ export class StatusRoutes {
     const { logLines } = this.#deps;
     const from = this.#nextLine;
     this.#nextLine = logLines.next;
-    return this.#statusEvent() + logEvent(logLines.between(from, this.#nextLine));
+    return this.#statusEvent() + this.#logEvent(Math.max(from, logLines.first));
+  }
+
+  /** Lines from a number to the last that was sent; a page that has some of them already knows them by it. */
+  #logEvent(first: number): string {
+    const lines = this.#deps.logLines.between(first, this.#nextLine);
+    return lines.length === 0 ? '' : eventText('log', JSON.stringify({ run: this.#run, first, lines }));
   }
 
   #statusEvent(): string {
     return eventText('status', stringifyJson(this.#deps.view()));
-  }
-
-  async #series(response: ServerResponse, query: URLSearchParams): Promise<void> {
-    const asked = readSeriesQuery(query, this.#deps.clock.wallMs());
-    if (typeof asked === 'string') return sendJson(response, { reason: asked }, 400);
-    if (this.#seriesUnderWay >= MAX_SERIES) {
-      response.setHeader('retry-after', 1);
-      return sendJson(response, { reason: 'busy' }, 503);
-    }
-    this.#seriesUnderWay += 1;
-    const gone = new AbortController();
-    response.on('close', () => gone.abort());
-    try {
-      const series = await this.#deps.series(asked, AbortSignal.any([gone.signal, this.#closed.signal]));
-      sendJson(response, jsonOf(series));
-    } catch (error) {
-      if (!gone.signal.aborted) throw error;
-    } finally {
-      this.#seriesUnderWay -= 1;
-    }
   }
 
   #diagnose(): Promise<JsonObject> {
@@ -232,10 +226,6 @@ export class StatusRoutes {
 
 function cookieFor(request: IncomingMessage): (typeof COOKIES)[keyof typeof COOKIES] {
   return isEncrypted(request) ? COOKIES.encrypted : COOKIES.clear;
-}
-
-function logEvent(lines: readonly string[]): string {
-  return lines.length === 0 ? '' : eventText('log', JSON.stringify(lines));
 }
 
 function sendHealth(response: ServerResponse, { ok, reasons }: Health): void {

@@ -11,5 +11,7 @@ export interface StatusView extends Omit<AgentStatus, Untold | Widened> {
   /** Keys are as at the platform. */
   readonly sensors: readonly SensorStatus[];
   readonly firmware: FirmwareSummary & { readonly history: readonly JsonValue[] };
+  /** Number of the newest event of the timeline; 0 without any. */
+  readonly timelineSeq: number;
   readonly provisioning: { readonly phase: string; readonly source?: string };
 }

@@ -13,8 +13,9 @@ import type { JsonValue } from '../host/json.ts';
 import { jsonEqual } from '../host/json.ts';
 import type { TelemetryEntry } from '../outbox/outbox.ts';
 import type { Sample } from '../sensors/kind/sensor.ts';
-import { ALARM_CLEAR, ALARM_REMOVED, AlarmThresholds, type RaisedAlarm, type Threshold } from './alarm-thresholds.ts';
+import { ALARM_CLEAR, ALARM_REMOVED, AlarmThresholds, type Threshold } from './alarm-thresholds.ts';
 import { placeOf, placeText, type StandingStates, type StateOwner, type StatePlace } from './standing-states.ts';
+import { alarmChange, type StandingAlarm, type ToldAlarm } from './told-alarm.ts';
 
 /** The rules of one key of one sensor, as configured; none means "report every sample as it is". */
 export type KeyRules = Omit<Partial<KeyRulesConfig>, 'alarms'> & { readonly alarms?: readonly Threshold[] };
@@ -31,13 +32,10 @@ export interface DeadbandRulesDeps {
   readonly onWaiting?: (sample: Sample) => void;
   /** Device of a sensor's entries; default the gateway. */
   readonly deviceOf?: (sensor: string) => string;
+  /** Told of alarms that are new with a value, or over; of one that stood before a restart once it is over. */
+  readonly onAlarm?: (alarm: ToldAlarm) => void;
   /** Where entries go. */
   readonly report: (entries: readonly TelemetryEntry[]) => void;
-}
-
-export interface StandingAlarm extends RaisedAlarm {
-  readonly sensor: string;
-  readonly key: string;
 }
 
 interface KeyState {
@@ -106,10 +104,13 @@ export class DeadbandRules {
     if (rules.report === false) return over;
     const alarmPlace = placeText(alarmOf(place));
     const wasRaised = state.thresholds.isRaised || this.#deps.standing?.has(alarmPlace) === true;
+    const before = state.thresholds.raised;
     const alarm =
       isNumber(value) && sample.isPart !== true ? state.thresholds.evaluate(value, rules.alarms ?? [], sample.monotonicMs) : undefined;
     if (alarm !== undefined) {
       this.#note(state, sample, value);
+      const change = alarmChange(before, state.thresholds.raised, wasRaised);
+      if (change !== undefined) this.#deps.onAlarm?.({ ...place, sensor: sample.sensor, value, ...change });
       // That all is well, said for the first time, is no alarm.
       const entry = toEntry(sample, place, value, wasRaised || state.thresholds.isRaised ? 'alarm' : 'regular');
       this.#deps.standing?.note(alarmPlace, { sensor: sample.sensor, reading: sample.key }, state.thresholds.isRaised);

@@ -20,10 +20,11 @@ import type { Sample } from '../sensors/kind/sensor.ts';
 import { ALARM_REMOVED } from './alarm-thresholds.ts';
 import { ConfiguredSensors } from './configured-sensors.ts';
 import { DAILY_BUDGET_FORMAT, DailyBudget, type SentToday, sentTodayFrom } from './daily-budget.ts';
-import { DeadbandRules, type StandingAlarm } from './deadband-rules.ts';
+import { DeadbandRules } from './deadband-rules.ts';
 import { type AdaptedEntries, EntryCheck } from './entry-check.ts';
 import { LatestValues } from './latest-values.ts';
 import { placeOf, placeText, STANDING_STATES_FORMAT, StandingStates, type StatePlace } from './standing-states.ts';
+import type { StandingAlarm, ToldAlarm } from './told-alarm.ts';
 import { UploadTimes } from './upload-times.ts';
 import { Uploader } from './uploader.ts';
 
@@ -54,6 +55,7 @@ export interface TelemetryPathDeps extends Pick<HostMachine, 'clock' | 'files'> 
   readonly attached?: AttachedTelemetry;
   /** Sees every value after conversion, reported or not; undefined for one that came and may be held against nothing. */
   readonly observe?: (sensor: string, key: string, value: JsonValue | undefined) => void;
+  readonly onAlarm?: (alarm: ToldAlarm) => void;
   /** Told of entries once they are durable; the demo's second account. */
   readonly onDurable?: (entries: readonly TelemetryEntry[]) => void;
 }
@@ -122,6 +124,7 @@ export class TelemetryPath {
       deviceOf: (sensor) => this.#deviceOf(sensor),
       report: (entries) => void this.append(entries),
       standing: this.#standing,
+      ...given({ onAlarm: deps.onAlarm }),
       observe: ({ sensor, key, value, isPart }) => {
         this.latest.note(sensor, key, value);
         deps.observe?.(sensor, key, isPart === true ? undefined : value);

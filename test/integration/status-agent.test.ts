@@ -67,6 +67,15 @@ describe('the status side of an agent', () => {
     expect(series.cpuPercent[0].length).toBeGreaterThan(0);
   });
 
+  it('tells its start and its contact as what happened', async () => {
+    const { events } = (await (await fetch(`${url}/api/timeline?kind=start,contact`)).json()) as {
+      events: { kind: string; words: string }[];
+    };
+    expect(events.map(({ kind }) => kind)).toEqual(['contact', 'start']);
+    expect(events[0]?.words).toBe('The platform is reached.');
+    expect((await fetch(`${url}/api/timeline?kind=weather`)).status).toBe(400);
+  });
+
   it('knows an answer from the first moment at which it can be asked', () => {
     // Readiness was asked from before the agent listened.
     expect(agent.log).toContain('the status page can be opened');

@@ -10,6 +10,8 @@ import { openPageCertificate } from '../../src/status/page-certificate.ts';
 import type { PageFacts } from '../../src/status/page-facts.ts';
 import { StatusServer, type StatusServerDeps, type StatusServerSettings } from '../../src/status/status-server.ts';
 import type { StatusView } from '../../src/status/status-view.ts';
+import type { TimelineEvent } from '../../src/timeline/event.ts';
+import { readTimelineQuery, selectEvents } from '../../src/timeline/query.ts';
 import { MemoryFiles } from './memory-files.ts';
 
 export class StatusBench {
@@ -18,6 +20,8 @@ export class StatusBench {
   series: StatusServerDeps['series'] = twoPoints;
   facts: PageFacts = { mayControl: false, sensors: {}, outputs: {} };
   outputs: SwitchedOutputs | undefined;
+  /** The timeline. */
+  events: readonly TimelineEvent[] = [];
   /** Lines of the server in the agent's log. */
   readonly told: string[] = [];
   readonly infos: string[] = [];
@@ -93,6 +97,10 @@ export class StatusBench {
         readiness: { ok: false, reasons: ['nothing was acknowledged since the start'] },
       }),
       series: (query, signal) => this.series(query, signal),
+      timeline: (params) => {
+        const query = readTimelineQuery(params);
+        return typeof query === 'string' ? query : selectEvents(this.events, query);
+      },
       diagnose: async () => ({
         verdict: 'warning',
         findings: [{ id: 'disk', title: 'disk', verdict: 'warning', reason: '91 % full', remedy: 'make room' }],
@@ -171,6 +179,7 @@ export function workingView(nowMs: number, wallMs: number): StatusView {
         },
       ],
     },
+    timelineSeq: 0,
     provisioning: { phase: 'in-use', source: 'provisioned' },
   };
 }

@@ -22,6 +22,7 @@ const ROW: Readonly<Record<string, number>> = {
   firmware: 9,
   analytics: 9,
   status: 9,
+  timeline: 9,
   'control-socket': 9,
   config: 8,
   methods: 7,

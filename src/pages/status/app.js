@@ -9,11 +9,12 @@ import { forgetFacts } from './facts.js';
 import { prepareFinder, renderFinder } from './finder.js';
 import { prepareFolds } from './folds.js';
 import { forgetStatus, keepPage, keepStatus, lastStatus } from './last-status.js';
-import { addLines, clearLines, prepareLog } from './log.js';
+import { addLines, prepareLog } from './log.js';
 import { renderOutputs } from './outputs.js';
 import { forgetTraces, renderReadings } from './readings.js';
 import { renderSections } from './sections.js';
 import { openStream } from './stream.js';
+import { prepareTimeline, renderTimeline } from './timeline.js';
 import { MARKS, verdictOf } from './verdict.js';
 
 let lastSeenMs;
@@ -22,6 +23,7 @@ let isWatching = false;
 const stream = connect();
 preparePlot();
 prepareLog();
+prepareTimeline();
 prepareDoctor();
 prepareFinder();
 prepareFolds();
@@ -75,6 +77,7 @@ function render(view) {
   renderReadings(view);
   renderSections(view);
   renderFinder(view);
+  renderTimeline(view);
 }
 
 function sayVerdict(state, words) {
@@ -84,9 +87,7 @@ function sayVerdict(state, words) {
   setText(verdict.querySelector('.words'), words);
 }
 
-/** The stream begins with the newest lines again when it comes back. */
 function lose() {
-  if (!isLost) clearLines();
   if (lastSeenMs === undefined) showLast();
   isLost = true;
   sayLost();

@@ -8,16 +8,22 @@ const MAX_LINES = 200;
 const ports = new Set();
 let stream;
 let status;
-let lines = [];
+/** Newest lines of the agent's run, from number `first` on. */
+let log;
 
 function post(message) {
   if (message.kind === 'status') status = message;
-  if (message.kind === 'log') lines = [...lines, ...JSON.parse(message.data)].slice(-MAX_LINES);
-  if (message.kind === 'lost') {
-    status = undefined;
-    lines = [];
-  }
+  if (message.kind === 'log') log = withLines(JSON.parse(message.data));
+  if (message.kind === 'lost') status = undefined;
   for (const port of ports) port.postMessage(message);
+}
+
+function withLines(more) {
+  const isNext = log?.run === more.run && more.first >= log.first && more.first <= log.first + log.lines.length;
+  const lines = isNext ? [...log.lines.slice(0, more.first - log.first), ...more.lines] : more.lines;
+  const first = isNext ? log.first : more.first;
+  const over = Math.max(0, lines.length - MAX_LINES);
+  return { run: more.run, first: first + over, lines: lines.slice(over) };
 }
 
 self.onconnect = ({ ports: [port] }) => {
@@ -30,12 +36,12 @@ self.onconnect = ({ ports: [port] }) => {
       stream?.close();
       stream = undefined;
       status = undefined;
-      lines = [];
+      log = undefined;
     }
   };
   if (stream === undefined) stream = openStream(post);
   else if (status !== undefined) {
     port.postMessage(status);
-    port.postMessage({ kind: 'log', data: JSON.stringify(lines) });
+    if (log !== undefined) port.postMessage({ kind: 'log', data: JSON.stringify(log) });
   } else stream.again();
 };

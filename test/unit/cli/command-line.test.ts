@@ -119,6 +119,7 @@ describe('the command line', () => {
       '../../host/json.ts',
       '../range-words.ts',
       '../../local-platform/rate-limit.ts',
+      '../../timeline/kinds.ts',
     ];
     expect(imported.filter((path) => !(path?.startsWith('./') || light.includes(path ?? '')))).toEqual([]);
   });

@@ -48,6 +48,21 @@ describe('contact', () => {
     expect([contact.status.state, lines[2]]).toEqual(['reached', 'reached: the platform is reached']);
   });
 
+  it('tells each fault once it counts, and that it is over', async () => {
+    const told: string[] = [];
+    const end = contact.onChange(({ state, reason = '' }) => told.push(`${state} ${reason}`));
+    contact.answered(DONE, answer(200), PLACE);
+    contact.answered(DONE, answer(200), PLACE);
+    contact.failed(broken('ECONNRESET'), PLACE);
+    await clock.advance(6_000);
+    contact.answered(...UNKNOWN_TOKEN);
+    contact.answered(DONE, answer(200), PLACE);
+    end();
+    contact.answered(...UNKNOWN_TOKEN);
+    await clock.advance(6_000);
+    expect(told).toEqual(['reached ', expect.stringMatching(/^lost ./), 'refused token-refused', 'reached ']);
+  });
+
   it('that an answer restores within five seconds says nothing', async () => {
     contact.answered(DONE, answer(200), PLACE);
     contact.failed(broken('ECONNRESET'), PLACE);

@@ -6,6 +6,7 @@ import type { RpcMethod } from '../../../src/methods/rpc-method.ts';
 import { type MethodPermission, MethodTable } from '../../../src/rpc/method-table.ts';
 import { type Checkpoint, type RpcAnswer, RpcExecutor } from '../../../src/rpc/rpc-executor.ts';
 import { RpcJournal } from '../../../src/rpc/rpc-journal.ts';
+import type { ToldCommand } from '../../../src/rpc/told-command.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { MemoryJournalStorage } from '../../support/memory-journal-storage.ts';
 
@@ -13,6 +14,7 @@ const never = new AbortController().signal;
 let clock: FakeClock;
 let storage: MemoryJournalStorage;
 let moved: number;
+let told: ToldCommand[];
 let permissions: Record<string, MethodPermission>;
 let locked: boolean;
 let extra: RpcMethod[];
@@ -50,7 +52,10 @@ async function start(from = storage): Promise<{ executor: RpcExecutor; journal: 
   const checkpoint = (name: Checkpoint): void => {
     if (name === dieAt) atKill ??= { left: storage.afterKill(), movedThen: moved };
   };
-  return { executor: new RpcExecutor({ journal, methods, clock, log: silentLog, checkpoint }), journal };
+  return {
+    executor: new RpcExecutor({ journal, methods, clock, log: silentLog, checkpoint, onCommand: (one) => told.push(one) }),
+    journal,
+  };
 }
 
 async function call(executor: RpcExecutor, name: string, params: JsonValue = {}, id = 0) {
@@ -61,6 +66,7 @@ beforeEach(() => {
   clock = new FakeClock();
   storage = new MemoryJournalStorage();
   moved = 0;
+  told = [];
   permissions = {};
   locked = false;
   extra = [];
@@ -92,6 +98,17 @@ describe('the RPC executor', () => {
     extra = [method('setValue', {})];
     const { executor: declared } = await start();
     expect(declared.bodyOf({ id: 1, method: 'setValue', params: null }, { error: {} })).toEqual({ json: { error: {} } });
+  });
+
+  it('tells each command once, refused ones too, and no question', async () => {
+    const { executor } = await start();
+    for (const name of ['read', 'pulse', 'pulse', 'nothing']) await call(executor, name);
+    locked = true;
+    await call(executor, 'set', { value: true });
+    expect(told).toEqual([
+      { method: 'pulse', params: {}, reply: { result: 'moved' } },
+      { method: 'set', params: { value: true }, reply: { error: expect.objectContaining({ code: 'locked-out' }) } },
+    ]);
   });
 
   it('moves again for the same id with other params', async () => {

@@ -104,6 +104,7 @@ function sideWith(parts: Pick<StatusPublisherDeps, 'firmware' | 'attached' | 'ba
     rightClock: clock,
     log: new AgentLog({ level: 'error', clock, sink: { write: () => {} } }),
     status: () => ({ connection: {}, outbox: {}, sensors: [], firmware: firmware.summary() }),
+    timeline: { lastSeq: 0, answer: () => ({ events: [], more: false }) },
     telemetry: { outbox: { status: () => ({ lanes: {}, ratePerS: 0 }), read }, uploads: { status: () => ({}) } },
     platform: { store: { record: () => undefined } },
     // Only what is asked for is there.

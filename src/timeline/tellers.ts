@@ -1,0 +1,19 @@
+/** Functions for the rooms that tell by themselves: each of their words becomes an event. */
+import type { RuleEvent } from '../actuators/rule-event.ts';
+import type { AgentConfig } from '../config/schema/agent-config.ts';
+import type { UpdaterStatus } from '../firmware/updater-status.ts';
+import type { ToldCommand } from '../rpc/told-command.ts';
+import type { ToldAlarm } from '../telemetry/told-alarm.ts';
+import type { TellTimeline } from './timeline.ts';
+import { alarmEvents, commandEvent, ruleEvent, updateEvents } from './words.ts';
+
+/** @param config in force, for what a rule moves. */
+export function tellersOf(tell: TellTimeline, config: () => Pick<AgentConfig, 'rules'>) {
+  const ruleOf = (name: string) => config().rules.find((rule) => rule.name === name);
+  return {
+    onRuleEvent: (event: RuleEvent): void => tell(ruleEvent(event, ruleOf(event.rule))),
+    onAlarm: (alarm: ToldAlarm): void => alarmEvents(alarm).forEach(tell),
+    onCommand: (command: ToldCommand, device?: string): void => tell(commandEvent(command, device)),
+    onReported: (kind: string, status: UpdaterStatus): void => updateEvents(kind, status).forEach(tell),
+  };
+}

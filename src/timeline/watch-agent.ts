@@ -1,0 +1,51 @@
+/** Listens to the rooms that call back, and looks at the others; commands, rules, alarms and updates are told by their own rooms. */
+import type { Actuators } from '../actuators/actuators.ts';
+import type { LiveConfig } from '../config/live-config.ts';
+import type { TimeSync } from '../host/time-sync.ts';
+import type { Contact } from '../platform/contact.ts';
+import type { TellTimeline } from './timeline.ts';
+import { watchOutputs } from './watch-outputs.ts';
+import { type WatchedStates, watchStates } from './watch-states.ts';
+import { contactEvent, valueWord } from './words.ts';
+
+export interface WatchedAgent extends Omit<WatchedStates, 'locked'> {
+  readonly actuators: Pick<Actuators, 'control' | 'lockout'>;
+  readonly contact: Pick<Contact, 'onChange'>;
+  readonly timeSync: Pick<TimeSync, 'onChange' | 'isSynchronised' | 'correctionMs'>;
+  readonly live: Pick<LiveConfig, 'onChange' | 'overrides'>;
+}
+
+/** Tells from now on; the returned function ends it. */
+export function watchAgent({ actuators, contact, timeSync, live, ...states }: WatchedAgent, tell: TellTimeline): () => void {
+  const { clock } = states;
+  let lostAtMs: number | undefined;
+  let overrides = live.overrides;
+  const ends = [
+    watchOutputs(actuators.control, tell),
+    watchStates({ ...states, locked: () => actuators.lockout.locked }, tell),
+    contact.onChange((status) => {
+      const isLost = status.problem !== undefined;
+      tell(contactEvent(status, isLost || lostAtMs === undefined ? undefined : clock.monotonicMs() - lostAtMs));
+      lostAtMs = isLost ? (lostAtMs ?? status.sinceMs) : undefined;
+    }),
+    timeSync.onChange(() => {
+      if (!timeSync.isSynchronised()) return;
+      const words =
+        timeSync.correctionMs() === 0 ? 'The clock is right.' : "The platform's dates stand in for the clock, which nobody has set.";
+      tell({ kind: 'clock', by: 'synchronised', words });
+    }),
+    live.onChange(() => {
+      const [before, now] = [overrides, live.overrides];
+      overrides = now;
+      for (const key of new Set([...Object.keys(before), ...Object.keys(now)])) {
+        if (valueWord(before[key]) === valueWord(now[key])) continue;
+        const words =
+          key in now ? `The platform set ${key} to ${valueWord(now[key])}.` : `The platform took back what it had set of ${key}.`;
+        tell({ kind: 'config', by: 'shared', key, value: now[key], from: before[key], words });
+      }
+    }),
+  ];
+  return () => {
+    for (const end of ends) end();
+  };
+}

@@ -1,0 +1,50 @@
+/** Changes of outputs that no command and no rule tells: no contact, safe states, limits, ends of pulses, faults; and values of shared attributes. */
+import type { ActuatorState } from '../actuators/kind/actuator.ts';
+import type { ToldEvent } from './event.ts';
+import type { TellTimeline } from './timeline.ts';
+import { valueWord } from './words.ts';
+
+export interface WatchedOutputs {
+  states(): readonly ActuatorState[];
+  onState(listener: (state: ActuatorState) => void): () => void;
+  /** Returns the output, which knows the slot that it follows. */
+  find(name: string): { readonly reason: { readonly slots: readonly { readonly slot: string }[] } } | undefined;
+}
+
+interface Look extends Omit<ActuatorState, 'name'> {
+  readonly slot: string | undefined;
+}
+
+/** Tells from now on; the returned function ends it. */
+export function watchOutputs(outputs: WatchedOutputs, tell: TellTimeline): () => void {
+  const lookAt = ({ name, ...state }: ActuatorState): Look => ({ ...state, slot: outputs.find(name)?.reason.slots[0]?.slot });
+  const looks = new Map(outputs.states().map((state) => [state.name, lookAt(state)]));
+  return outputs.onState((state) => {
+    const now = lookAt(state);
+    const before = looks.get(state.name) ?? now;
+    looks.set(state.name, now);
+    for (const event of outputEvents(state.name, before, now)) tell(event);
+  });
+}
+
+/** Events between two looks at one output. */
+export function outputEvents(actuator: string, before: Look, now: Look): readonly ToldEvent[] {
+  const { value = null, fault } = now;
+  const common = { kind: 'output', actuator, value, from: before.value } as const;
+  const shown = `${actuator} is ${valueWord(value)}`;
+  const events: ToldEvent[] = [];
+  const isOther = now.slot !== before.slot;
+  const hasMoved = value !== (before.value ?? null);
+  if (isOther && now.slot === 'limit') events.push({ ...common, by: 'limit', words: `${shown}: its longest time on has ended.` });
+  else if (isOther && now.slot === 'noContact')
+    events.push({ ...common, by: 'noContact', words: `${shown}: there is no contact with the platform.` });
+  else if (isOther && before.slot === 'noContact')
+    events.push({ ...common, by: 'noContact', words: `${shown}: contact is back, and its state without contact is over.` });
+  else if (before.pulsing && !now.pulsing) events.push({ ...common, by: 'pulse', words: `${shown}: its pulse has ended.` });
+  else if (hasMoved && now.by === 'safe-state') events.push({ ...common, by: 'safe-state', words: `${shown}: its safe state was set.` });
+  else if (hasMoved && now.by === 'shared')
+    events.push({ ...common, kind: 'command', by: 'shared', words: `A shared attribute of the platform set it: ${shown}.` });
+  if (fault !== undefined && fault !== before.fault) events.push({ ...common, by: 'fault', words: `${actuator} has a fault: ${fault}.` });
+  if (fault === undefined && before.fault !== undefined) events.push({ ...common, by: 'fault', words: `${shown}: its fault is over.` });
+  return events;
+}

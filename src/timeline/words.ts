@@ -1,0 +1,111 @@
+/** Events of the other rooms as sentences. Each is made of what its room tells, and of nothing that is looked up here. */
+import type { RuleEvent } from '../actuators/rule-event.ts';
+import type { ReadAgain } from '../config/config-file.ts';
+import { formatDuration } from '../config/fields/quantity.ts';
+import type { RuleConfig } from '../config/schema/rules.ts';
+import type { UpdaterStatus } from '../firmware/updater-status.ts';
+import { isJsonObject, type JsonValue, stringifyJson } from '../host/json.ts';
+import type { ContactStatus } from '../platform/contact.ts';
+import { faultText } from '../platform/contact.ts';
+import type { ToldCommand } from '../rpc/told-command.ts';
+import type { ToldAlarm } from '../telemetry/told-alarm.ts';
+import type { ToldEvent } from './event.ts';
+
+/** `on`, `off`, or the value as it is. */
+export function valueWord(value: JsonValue | undefined): string {
+  if (value === undefined || value === null) return 'unknown';
+  if (typeof value === 'boolean') return value ? 'on' : 'off';
+  return typeof value === 'string' ? value : stringifyJson(value);
+}
+
+/** Whole seconds, and past an hour whole minutes. */
+export function spanWords(ms: number): string {
+  const step = ms >= 3_600_000 ? 60_000 : 1_000;
+  return formatDuration(Math.max(step, Math.round(ms / step) * step));
+}
+
+/** Replies that say nothing of a refusal. */
+const UNFINISHED: Readonly<Record<string, string>> = {
+  'under-way': 'it goes on',
+  'outcome-unknown': 'it is not known whether it moved anything',
+  'deadline-passed': 'it did not end in time',
+};
+
+/** A command of the platform, with what it moved or why it did not. */
+export function commandEvent({ method, params, reply }: ToldCommand, device?: string): ToldEvent {
+  const { result, error } = reply;
+  const named = isJsonObject(params) && typeof params.name === 'string' ? params.name : undefined;
+  const actuator = isJsonObject(result) && typeof result.name === 'string' ? result.name : named;
+  const common = { kind: 'command', by: 'rpc', key: method, actuator, device } as const;
+  const called = `The platform called ${method}`;
+  if (isJsonObject(error)) {
+    const how = UNFINISHED[String(error.code)] ?? 'it was refused';
+    return { ...common, words: `${called}, and ${how}: ${valueWord(error.message)}.` };
+  }
+  if (actuator === undefined || !isJsonObject(result)) return { ...common, words: `${called}.` };
+  const { value = null, pulsing } = result;
+  return { ...common, value, words: `${called}: ${actuator} is ${valueWord(value)}${pulsing === true ? ', for a pulse' : ''}.` };
+}
+
+/** Beginning or end of a rule's condition, with what the rule moves. */
+export function ruleEvent({ rule, on, refusal }: RuleEvent, config: Pick<RuleConfig, 'set' | 'otherwise'> | undefined): ToldEvent {
+  const { actuator } = config?.set ?? {};
+  const value = on ? config?.set.value : config?.otherwise;
+  const moved = actuator === undefined || value === undefined ? '' : `: it sets ${actuator} to ${valueWord(value)}`;
+  const edge = `Rule ${rule} ${on ? 'began' : 'ended'}`;
+  const words = refusal === undefined ? `${edge}${moved}.` : `${edge}, and ${actuator ?? 'its output'} was not moved: ${refusal}.`;
+  return { kind: 'rule', by: rule, actuator, value, words };
+}
+
+/** An alarm for each limit that was crossed, or is no longer. */
+export function alarmEvents({ sensor, key, device, value, raised, over }: ToldAlarm): readonly ToldEvent[] {
+  const common = { kind: 'alarm', sensor, key, device: device === 'self' ? undefined : device, value } as const;
+  const shown = `${key} is ${valueWord(value)}`;
+  return [
+    ...raised.map(({ name, above, below }) => {
+      const limit = above === undefined ? `below ${below}` : `above ${above}`;
+      return { ...common, by: name, from: above ?? below, words: `Alarm: ${shown}, ${limit}${name === limit ? '' : ` (${name})`}.` };
+    }),
+    ...over.map(({ name, above, below }) => ({
+      ...common,
+      by: name,
+      from: above ?? below,
+      words: `The alarm is over: ${shown} (${name}).`,
+    })),
+  ];
+}
+
+/** A change of the contact with the platform; `awayMs` is how long it was lost. */
+export function contactEvent({ state, problem, remedy, reason }: ContactStatus, awayMs: number | undefined): ToldEvent {
+  const common = { kind: 'contact', value: state, by: reason } as const;
+  if (problem !== undefined && remedy !== undefined)
+    return { ...common, words: `No contact with the platform: ${faultText({ problem, remedy })}.` };
+  return { ...common, words: `The platform is reached${awayMs === undefined ? '' : ` again, after ${spanWords(awayMs)}`}.` };
+}
+
+const UPDATE_STEPS: Readonly<Record<string, string>> = {
+  DOWNLOADING: 'began: it is downloaded',
+  UPDATING: 'is being installed',
+  UPDATED: 'is done and confirmed',
+  FAILED: 'failed',
+};
+
+/** Step of an update that people care for; none for the others. */
+export function updateEvents(kind: string, { reported = '', update }: Pick<UpdaterStatus, 'reported' | 'update'>): readonly ToldEvent[] {
+  const step = UPDATE_STEPS[reported];
+  if (step === undefined || update === undefined) return [];
+  const why = reported === 'FAILED' ? `: ${update.reason ?? 'no reason is known'}; ${update.from} goes on` : '';
+  const words = `The update to ${update.title} ${update.version} ${step}${why}.`;
+  return [{ kind: 'update', key: kind, by: reported, value: update.version, from: update.from, words }];
+}
+
+/** Outcome of reading the configuration again; none where nothing had changed. */
+export function configEvents({ changed, needRestart }: ReadAgain): readonly ToldEvent[] {
+  if (changed.length === 0) return [];
+  const restart = needRestart.length === 0 ? '' : `; a restart takes up what changed in ${needRestart.join(', ')}`;
+  return [{ kind: 'config', value: changed.join(', '), words: `The changed configuration was read: ${changed.join(', ')}${restart}.` }];
+}
+
+export function configFaultEvent(message: string): ToldEvent {
+  return { kind: 'config', words: `The changed configuration is not taken up, and nothing changes: ${message}` };
+}
