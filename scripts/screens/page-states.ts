@@ -10,6 +10,8 @@ type View = StatusBench['view'];
 
 const METERS = 23;
 const DEVICES = 12;
+/** Limits of the cold room, where the plot's made-up values cross one. */
+const LIMITS = { thresholds: [{ name: 'tooWarm', above: 22, hysteresis: 0.5 }] };
 
 /** Values of one key as a line with a swing, so that pictures show more than two points. */
 export const swingingSeries: StatusServerDeps['series'] = async ({ keys, fromMs, toMs }) =>
@@ -22,6 +24,25 @@ export const swingingSeries: StatusServerDeps['series'] = async ({ keys, fromMs,
       ];
     }),
   );
+
+/** An old span: its values are a least and a greatest one. */
+const bandSeries: StatusServerDeps['series'] = async (query, signal) => {
+  const series = await swingingSeries(query, signal);
+  const band = ([times, values]: (typeof series)[string]) => [times, values.map((one) => one - 1.5), values.map((one) => one + 1)];
+  return Object.fromEntries(Object.entries(series).map(([key, one]) => [key, band(one) as unknown as typeof one]));
+};
+
+/** Values with a hole, and a door that is open now and then. */
+const brokenSeries: StatusServerDeps['series'] = async (query, signal) => {
+  const series = await swingingSeries(query, signal);
+  const isKept = (at: number): boolean => at < 42 || at > 52;
+  return Object.fromEntries(
+    Object.entries(series).map(([key, [times, values]]) => {
+      const shown = key === 'doorOpen' ? values.map((_, at) => Number(at % 23 > 15)) : values;
+      return [key, [times.filter((_, at) => isKept(at)), shown.filter((_, at) => isKept(at))] as const];
+    }),
+  );
+};
 
 export const PAGE_STATES: Readonly<Record<string, View>> = {
   calm: siteView(() => ({})),
@@ -89,6 +110,15 @@ export const PAGE_STATES: Readonly<Record<string, View>> = {
   })),
 };
 
+/** Pictures of the plot: what is asked for, and the keys in it, the first of which is pressed. */
+export const PLOT_STATES: Readonly<Record<string, { readonly series: StatusServerDeps['series']; readonly keys: readonly string[] }>> = {
+  band: { series: bandSeries, keys: ['tankLevel'] },
+  'two-keys': { series: swingingSeries, keys: ['roofTemperature', 'roofPressure'] },
+  limit: { series: brokenSeries, keys: ['coldRoomTemperature'] },
+  switch: { series: brokenSeries, keys: ['doorOpen'] },
+  'with-switch': { series: brokenSeries, keys: ['coldRoomTemperature', 'doorOpen'] },
+};
+
 /** A site with what a picture needs, and a change of it. */
 function siteView(change: (view: StatusView) => Partial<StatusView>): View {
   return (nowMs, wallMs) => {
@@ -105,7 +135,7 @@ function siteView(change: (view: StatusView) => Partial<StatusView>): View {
 function sensorsOfSite(nowMs: number): StatusView['sensors'] {
   const one = readingAt(nowMs);
   return [
-    { ...ok('coldRoom', 'sht3x'), readings: [one('coldRoomTemperature', 7.2, '°C'), one('coldRoomHumidity', 81, '%')] },
+    { ...ok('coldRoom', 'sht3x'), readings: [{ ...one('coldRoomTemperature', 7.2, '°C'), ...LIMITS }, one('coldRoomHumidity', 81, '%')] },
     { ...ok('roof', 'bme280'), readings: [one('roofTemperature', 21.4, '°C'), one('roofPressure', 1012.7, 'hPa'), one('doorOpen', true)] },
     { ...ok('tank', 'ads1115'), readings: [one('tankLevel', 38, '%')] },
     {

@@ -13,12 +13,14 @@ const traces = new Map();
 const seeded = new Set();
 /** By the agent's clock, as the readings' times are: this browser's may be another. */
 let agentMs = Date.now();
+let shown = [];
 
 /** The machine's own numbers come last. */
 const isMachine = ({ kind, device }) => kind === 'host' && device === undefined;
 
 export function renderReadings(view) {
   agentMs = view.wallMs;
+  shown = view.sensors;
   const site = view.sensors.filter((sensor) => !isMachine(sensor));
   const machine = view.sensors.filter(isMachine);
   const keep = (list, sensors, isGrouped) =>
@@ -93,12 +95,11 @@ function traceName(key, device) {
 
 function makeReading({ key, unit }, sensor, device) {
   const name = traceName(key, device);
-  const facts = [
-    `From sensor ${sensor}`,
-    ...(device === undefined ? [] : [`of ${device}`]),
-    unit === undefined ? 'without a unit' : `in ${unit}`,
-  ].join(', ');
-  const open = () => void showPlot({ key: name, unit, facts: `${facts}.`, load: (_name, hours) => loadSeries(key, device, hours) });
+  const open = () => {
+    const lines = plotLines();
+    const line = lines.find((one) => one.key === name) ?? plotLine({ key, unit }, sensor, device);
+    void showPlot(line, { others: plotLines, now: () => agentMs });
+  };
   return el(
     'button',
     { class: 'reading', type: 'button', 'data-trace': name, onclick: open },
@@ -106,6 +107,26 @@ function makeReading({ key, unit }, sensor, device) {
     el('span', { class: 'value' }),
     makeSpark(),
   );
+}
+
+/** Readings of the page that a plot can show. */
+function plotLines() {
+  return shown.flatMap(({ name, device, readings }) =>
+    readings.filter(({ value }) => ['number', 'bigint', 'boolean'].includes(typeof value)).map((one) => plotLine(one, name, device)),
+  );
+}
+
+function plotLine({ key, unit, value, thresholds = [], report }, sensor, device) {
+  const facts = [
+    `From sensor ${sensor}`,
+    ...(device === undefined ? [] : [`of ${device}`]),
+    unit === undefined ? 'without a unit' : `in ${unit}`,
+  ].join(', ');
+  return {
+    ...{ key: traceName(key, device), unit, facts: `${facts}.`, thresholds, maxGapMs: report?.maxGapMs },
+    isSwitch: typeof value === 'boolean',
+    load: (span) => loadSeries(key, device, span),
+  };
 }
 
 function updateReading(row, { key, value, unit, atMs }, device, view) {
@@ -145,23 +166,25 @@ async function seed(view) {
   }
 }
 
-async function loadSeries(key, device, hours) {
-  const series = await fetchSeries([key], device, { fromMs: agentMs - hours * 3_600_000, points: 1_000 });
+async function loadSeries(key, device, span) {
+  const series = await fetchSeries([key], device, span);
   return series[key] ?? [[], []];
 }
 
-async function fetchSeries(keys, device, { fromMs, points }) {
+async function fetchSeries(keys, device, { fromMs, toMs, points, signal }) {
   const query = new URLSearchParams([
     ...keys.map((key) => ['key', key]),
     ...(device === undefined ? [] : [['device', device]]),
     ['from', String(Math.round(fromMs))],
+    // The end is not in the span itself.
+    ...(toMs === undefined ? [] : [['to', String(Math.ceil(toMs) + 1)]]),
     ['points', String(points)],
   ]);
-  const answer = await fetch(`/api/series?${query}`);
+  const answer = await fetch(`/api/series?${query}`, { signal });
   // The agent reads for a few pages at a time.
   if (answer.status === 503) {
     await new Promise((resolve) => setTimeout(resolve, 500 + Math.random() * 1_500));
-    return fetchSeries(keys, device, { fromMs, points });
+    return fetchSeries(keys, device, { fromMs, toMs, points, signal });
   }
   if (!answer.ok) throw new Error(`answered ${answer.status}`);
   return answer.json();
