@@ -10,17 +10,22 @@ type View = StatusBench['view'];
 
 const METERS = 23;
 const DEVICES = 12;
-/** Limits of the cold room, where the plot's made-up values cross one. */
-const LIMITS = { thresholds: [{ name: 'tooWarm', above: 22, hysteresis: 0.5 }] };
+/** Middles of made-up values; the cold room's cross its limit. */
+const MIDDLES: Readonly<Record<string, number>> = { coldRoomTemperature: 4.5, roofPressure: 1_012, tankLevel: 38 };
+const LIMITS = { thresholds: [{ name: 'tooWarm', above: 5, hysteresis: 0.5 }] };
 
 /** Values of one key as a line with a swing, so that pictures show more than two points. */
 export const swingingSeries: StatusServerDeps['series'] = async ({ keys, fromMs, toMs }) =>
   Object.fromEntries(
-    keys.map((key, at) => {
+    keys.map((key, number) => {
+      const at = number + key.length;
       const times = Array.from({ length: 80 }, (_, index) => fromMs + ((toMs - fromMs) * index) / 80);
       return [
         key,
-        [times, times.map((_, index) => 20 + 3 * Math.sin((index + 7 * at) / (4 + (at % 5))) + Math.sin(index * 1.3 + at))] as const,
+        [
+          times,
+          times.map((_, index) => (MIDDLES[key] ?? 20) + 3 * Math.sin((index + 7 * at) / (4 + (at % 5))) + Math.sin(index * 1.3 + at)),
+        ] as const,
       ];
     }),
   );

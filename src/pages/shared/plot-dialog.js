@@ -85,7 +85,7 @@ function prepare(hours) {
   byId('plot-csv').addEventListener('click', () => saveCsv(open));
   byId('plot-png').addEventListener('click', () => open.chart && void savePng(open));
   matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => draw());
-  addEventListener('resize', () => open?.chart?.setSize(chartSize(area)));
+  addEventListener('resize', () => open?.chart?.setSize(chartSize(area, open.lines)));
 }
 
 /** Time at a share of the width; without one the end of a span that follows, and else the middle. */
@@ -118,7 +118,7 @@ async function reload() {
   const asking = new AbortController();
   mine.asking = asking;
   const { span, lines } = mine;
-  const points = Math.min(MAX_POINTS, 2 * chartSize(byId('plot-area')).width);
+  const points = Math.min(MAX_POINTS, 2 * chartSize(byId('plot-area'), lines).width);
   const area = byId('plot-area');
   area.setAttribute('aria-busy', 'true');
   try {
@@ -191,7 +191,7 @@ function sayLines() {
       el(
         'li',
         { class: 'row' },
-        swatch(line, DASHES[line.slot]),
+        swatch(line, line.isSwitch ? [] : DASHES[line.slot]),
         el('span', { class: 'name' }, line.key),
         el('span', { class: 'value' }),
         el('button', { type: 'button', 'aria-label': `Remove ${line.key}`, onclick: () => removeLine(line.key) }, 'Remove'),

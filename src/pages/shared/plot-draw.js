@@ -1,7 +1,7 @@
 /** The chart itself: lines with their bands, two axes of values, one of time. uPlot is loaded when the first is drawn. */
 import { alignLines } from './plot-data.js';
 import { colourOf, DASHES, lineColour } from './plot-look.js';
-import { drawBeyond, drawLimits, drawSwitches, drawUnits, limitsNear, shareOfSwitches } from './plot-marks.js';
+import { drawBeyond, drawLimits, drawSwitches, drawUnits, heightOfSwitches, limitsNear, shareOfSwitches } from './plot-marks.js';
 import { timeTicks, valueTicks } from './plot-ticks.js';
 
 const HEIGHT = 300;
@@ -31,8 +31,9 @@ export function unitsOf(lines) {
   return [...new Set(lines.filter(({ isSwitch }) => !isSwitch).map(({ unit = '' }) => unit))];
 }
 
-export function chartSize(area) {
-  return { width: Math.max(200, area.clientWidth), height: HEIGHT };
+export function chartSize(area, lines) {
+  const height = lines.every(({ isSwitch }) => isSwitch) ? heightOfSwitches(lines) : HEIGHT;
+  return { width: Math.max(200, area.clientWidth), height };
 }
 
 /** @param span gives the time that is shown, each time that the chart asks. */
@@ -57,7 +58,7 @@ export function makeChart(area, { lines, span, onCursor, onSelect }) {
   }
   const chart = new globalThis.uPlot(
     {
-      ...chartSize(area),
+      ...chartSize(area, lines),
       padding: [TOP, RIGHT, 0, units.length === 0 ? RIGHT : 0],
       legend: { show: false },
       cursor: { y: false, drag: { x: true, y: false, setScale: false }, points: { show: false }, bind: { dblclick: () => null } },

@@ -24,21 +24,21 @@ export function makeForm(body) {
       el('select', { id: 'plot-span' }, ...spans, el('option', { id: 'plot-other', value: '', hidden: true })),
       el('label', { for: 'plot-from' }, 'from'),
       el('input', { id: 'plot-from', type: 'datetime-local' }),
-      el(
-        'div',
-        { class: 'row plot-moves', role: 'group', 'aria-label': 'Move and zoom' },
-        button('plot-earlier', '←', 'Earlier'),
-        button('plot-out', '−', 'Zoom out'),
-        button('plot-in', '+', 'Zoom in'),
-        button('plot-later', '→', 'Later'),
-        button('plot-now', 'Now', 'Back to now'),
-      ),
     ),
     el('div', {
       ...{ id: 'plot-area', class: 'plot', role: 'application', tabindex: 0, 'aria-describedby': 'plot-keys' },
       'aria-label': 'Plot: arrow keys go from value to value',
     }),
     el('p', { id: 'plot-at', class: 'plot-at', role: 'status' }),
+    el(
+      'div',
+      { class: 'plot-moves', role: 'group', 'aria-label': 'Move and zoom' },
+      button('plot-earlier', '←', 'Earlier'),
+      button('plot-out', '−', 'Zoom out'),
+      button('plot-in', '+', 'Zoom in'),
+      button('plot-later', '→', 'Later'),
+      button('plot-now', 'Now', 'Back to now'),
+    ),
     el('ul', { id: 'plot-lines', class: 'plain', 'aria-label': 'Values in the plot' }),
     el('ul', { id: 'plot-limits', class: 'plain', 'aria-label': 'Limits' }),
     el(
@@ -92,12 +92,16 @@ export function offerLines(names) {
   if (found.includes(chosen)) select.value = chosen;
 }
 
-/** A swatch with the line's dashes. */
-export function swatch({ slot }, dash) {
+/** A swatch with the line's dashes; a switch is a strip. */
+export function swatch({ slot, isSwitch }, dash) {
   const SVG = 'http://www.w3.org/2000/svg';
   const svg = document.createElementNS(SVG, 'svg');
   const line = document.createElementNS(SVG, 'line');
-  for (const [name, value] of Object.entries({ class: `swatch line-${slot + 1}`, viewBox: '0 0 40 8', 'aria-hidden': 'true' }))
+  for (const [name, value] of Object.entries({
+    class: `swatch line-${slot + 1}${isSwitch ? ' strip' : ''}`,
+    viewBox: '0 0 40 8',
+    'aria-hidden': 'true',
+  }))
     svg.setAttribute(name, value);
   for (const [name, value] of Object.entries({ x1: 0, x2: 40, y1: 4, y2: 4, 'stroke-dasharray': dash.join(' ') || 'none' }))
     line.setAttribute(name, value);

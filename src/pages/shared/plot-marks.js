@@ -5,6 +5,7 @@ import { limitWords } from './plot-words.js';
 
 const SWITCH_HEIGHT = 26;
 const SWITCH_GAP = 6;
+/** Room for the axis of time and for the units. */
 const AXIS_HEIGHT = 72;
 const MOST_FOR_SWITCHES = 0.6;
 const FONT = '12px system-ui, sans-serif';
@@ -21,6 +22,11 @@ export function limitsNear({ thresholds }, min, max) {
 export function shareOfSwitches(lines, height) {
   const count = lines.filter(({ isSwitch }) => isSwitch).length;
   return Math.min(MOST_FOR_SWITCHES, (count * (SWITCH_HEIGHT + SWITCH_GAP)) / (height - AXIS_HEIGHT));
+}
+
+/** Height of a chart that has nothing but switches. */
+export function heightOfSwitches(lines) {
+  return AXIS_HEIGHT + SWITCH_GAP + lines.length * (SWITCH_HEIGHT + SWITCH_GAP);
 }
 
 /** Shades the time that a value was beyond a limit. */
@@ -113,14 +119,15 @@ function within(chart, draw) {
   ctx.restore();
 }
 
-/** Text on the colour of the ground, so that a line beneath it does not cross it out. */
+/** Text with an edge of the ground's colour, so that a line beneath it shows and does not cross it out. */
 function label(ctx, text, { x, y, align, ratio, room }) {
   ctx.setLineDash([]);
   ctx.font = scaled(ratio, 'bold ');
   ctx.textAlign = align;
-  const wide = Math.min(room - 8 * ratio, ctx.measureText(text).width);
-  ctx.fillStyle = colourOf('--ground');
-  ctx.fillRect(x - wide - 3 * ratio, y - 8 * ratio, wide + 6 * ratio, 16 * ratio);
+  ctx.lineWidth = 4 * ratio;
+  ctx.lineJoin = 'round';
+  ctx.strokeStyle = colourOf('--ground');
+  ctx.strokeText(text, x, y, room - 8 * ratio);
   ctx.fillStyle = colourOf('--bad');
   ctx.fillText(text, x, y, room - 8 * ratio);
 }

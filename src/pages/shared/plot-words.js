@@ -7,13 +7,21 @@ export function summaryOf(lines) {
   return lines.map((line) => (lines.length === 1 ? ofLine(line) : `${line.key}: ${lowered(ofLine(line))}`)).join(' ');
 }
 
+/** A value without the digits beyond a thousandth of what its line spans. */
+function shown(value, { columns, unit }) {
+  const { least, greatest } = extremes(columns);
+  if (!(greatest > least)) return reading(value, unit);
+  const decimals = Math.min(9, Math.max(0, Math.ceil(3 - Math.log10(greatest - least))));
+  return reading(Number(value.toFixed(decimals)), unit);
+}
+
 const lowered = (text) => text.charAt(0).toLowerCase() + text.slice(1);
 
 function ofLine(line) {
   const found = extremes(line.columns);
   if (found === undefined) return 'No readings are kept for this span.';
   const last = valueWords(line, line.columns.times.length - 1);
-  if (!line.isSwitch) return `Least ${reading(found.least, line.unit)}, greatest ${reading(found.greatest, line.unit)}, last ${last}.`;
+  if (!line.isSwitch) return `Least ${shown(found.least, line)}, greatest ${shown(found.greatest, line)}, last ${last}.`;
   const on = periodsOfSwitch(line.columns, line.limitMs).filter(({ value }) => value === 1);
   return `On ${counted(on.length, 'time')}, for ${duration(totalMs(on) / 1000)} together, last ${last}.`;
 }
@@ -36,9 +44,10 @@ function totalMs(periods) {
 }
 
 /** The value of a line in words: a band has two. */
-export function valueWords({ columns: { least, greatest }, unit, isSwitch }, at) {
-  if (isSwitch) return least[at] === greatest[at] ? (least[at] >= 0.5 ? 'on' : 'off') : 'on and off';
-  return least[at] === greatest[at] ? reading(least[at], unit) : `${reading(least[at], unit)} to ${reading(greatest[at], unit)}`;
+export function valueWords(line, at) {
+  const { least, greatest } = line.columns;
+  if (line.isSwitch) return least[at] === greatest[at] ? (least[at] >= 0.5 ? 'on' : 'off') : 'on and off';
+  return least[at] === greatest[at] ? shown(least[at], line) : `${shown(least[at], line)} to ${shown(greatest[at], line)}`;
 }
 
 /** `above 5 °C: tooWarm`. */
