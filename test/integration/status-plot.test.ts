@@ -8,6 +8,8 @@ import { browserSuite, launchBrowser, missingBrowser, WatchedPage } from '../sup
 import { StatusBench, workingView } from '../support/status-bench.ts';
 
 const HOUR = 3_600_000;
+/** A browser on a busy machine takes its time. */
+const SOON = { timeout: 10_000 };
 const PHONE = { width: 320, height: 640 };
 
 /** A reading for each of sixty parts; the door opens for the second half. */
@@ -72,17 +74,17 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('the plot of the st
     expect(lengthMs(last())).toBeLessThan(HOUR + 100);
     await page.locator('#plot-area').focus();
     await page.keyboard.press('-');
-    await expect.poll(lengthAsked).toBe(120);
+    await expect.poll(lengthAsked, SOON).toBe(120);
     expect(await page.locator('#plot-span').inputValue()).toBe('');
     await page.keyboard.press('+');
-    await expect.poll(lengthAsked).toBe(60);
+    await expect.poll(lengthAsked, SOON).toBe(60);
     const { toMs } = last();
     await page.keyboard.press('Shift+ArrowLeft');
-    await expect.poll(() => Math.round((toMs - last().toMs) / 60_000)).toBe(30);
+    await expect.poll(() => Math.round((toMs - last().toMs) / 60_000), SOON).toBe(30);
     await page.getByRole('button', { name: 'Back to now' }).click();
-    await expect.poll(() => last().toMs >= toMs).toBe(true);
+    await expect.poll(() => last().toMs >= toMs, SOON).toBe(true);
     await page.getByLabel('Span', { exact: true }).selectOption('7 days');
-    await expect.poll(lengthAsked).toBe(7 * 24 * 60);
+    await expect.poll(lengthAsked, SOON).toBe(7 * 24 * 60);
     watched.expectClean();
   });
 
@@ -90,10 +92,10 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('the plot of the st
     const { page } = await open('roofTemperature');
     const before = asked.length;
     for (let press = 0; press < 4; press += 1) await page.getByRole('button', { name: 'Earlier' }).click();
-    await expect.poll(() => asked.length).toBe(before + 1);
+    await expect.poll(() => asked.length, SOON).toBe(before + 1);
     await page.locator('#plot-from').fill('2026-03-03T08:00');
     const wanted = await page.evaluate("new Date('2026-03-03T08:00').getTime()");
-    await expect.poll(() => last().fromMs).toBe(wanted);
+    await expect.poll(() => last().fromMs, SOON).toBe(wanted);
   });
 
   it('zooms to what the pointer is drawn over, and by wheel with Ctrl', async () => {
@@ -105,11 +107,11 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('the plot of the st
     await page.mouse.down();
     await page.mouse.move(box.x + box.width * 0.5, y, { steps: 4 });
     await page.mouse.up();
-    await expect.poll(lengthAsked).toBe(15);
+    await expect.poll(lengthAsked, SOON).toBe(15);
     await page.keyboard.down('Control');
     await page.mouse.wheel(0, 100);
     await page.keyboard.up('Control');
-    await expect.poll(lengthAsked).toBe(19);
+    await expect.poll(lengthAsked, SOON).toBe(19);
   });
 
   it('pinches with two fingers', async () => {
@@ -126,7 +128,7 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('the plot of the st
     await touch('touchStart', [0.4, 0.6]);
     await touch('touchMove', [0.3, 0.7]);
     await touch('touchEnd', []);
-    await expect.poll(lengthAsked).toBe(30);
+    await expect.poll(lengthAsked, SOON).toBe(30);
   });
 
   it('shows several keys with their last values, two units at most, and takes one away again', async () => {
@@ -145,7 +147,7 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('the plot of the st
     expect(offered).not.toContain('roofHumidity');
     await add('doorOpen');
     await add('cellarTemperature');
-    await expect.poll(() => page.locator('#plot-lines .value').allTextContents()).toEqual(['29 °C', '29 hPa', 'on', '29 °C']);
+    await expect.poll(() => page.locator('#plot-lines .value').allTextContents(), SOON).toEqual(['29 °C', '29 hPa', 'on', '29 °C']);
     expect(await page.locator('#plot-adding').isHidden()).toBe(true);
     await page.locator('#plot-area').focus();
     await page.keyboard.press('Home');
@@ -163,7 +165,7 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('the plot of the st
     const { page } = await open('roofTemperature');
     const told = page.locator('#plot-limits li');
     await expect
-      .poll(() => told.allTextContents())
+      .poll(() => told.allTextContents(), SOON)
       .toEqual([
         expect.stringMatching(/^roofTemperature above 27 °C: hot: 6 times, for 1[12] min together, (since|last until) /),
         'roofTemperature below 3 °C: never in this span.',

@@ -1,5 +1,5 @@
 /** The open plot: its lines, the span that is shown, and what its controls do. */
-import { byId, el, keepList, setText } from './dom.js';
+import { breakable, byId, el, keepList, setText } from './dom.js';
 import { appendValue, columnsOf, dropBefore, gapLimit, nearestAt } from './plot-data.js';
 import { chartData, chartSize, loadUplot, makeChart, unitsOf } from './plot-draw.js';
 import { saveCsv, savePng } from './plot-export.js';
@@ -192,9 +192,9 @@ function sayLines() {
         'li',
         { class: 'row' },
         swatch(line, line.isSwitch ? [] : DASHES[line.slot]),
-        el('span', { class: 'name' }, line.key),
+        el('span', { class: 'name' }, ...breakable(line.key)),
         el('span', { class: 'value' }),
-        el('button', { type: 'button', 'aria-label': `Remove ${line.key}`, onclick: () => removeLine(line.key) }, 'Remove'),
+        el('button', { type: 'button', 'aria-label': `Remove ${line.key}`, onclick: () => removeLine(line.key) }, '✕'),
       ),
     update: (item, line) => {
       const count = line.columns.times.length;
