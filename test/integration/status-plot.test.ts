@@ -91,7 +91,8 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('the plot of the st
   it('asks once for a row of moves, and goes to a date that is chosen', async () => {
     const { page } = await open('roofTemperature');
     const before = asked.length;
-    for (let press = 0; press < 4; press += 1) await page.getByRole('button', { name: 'Earlier' }).click();
+    // In one go: a busy machine would rest between presses of the mouse.
+    await page.evaluate("for (let press = 0; press < 4; press += 1) document.getElementById('plot-earlier').click()");
     await expect.poll(() => asked.length, SOON).toBe(before + 1);
     await page.locator('#plot-from').fill('2026-03-03T08:00');
     const wanted = await page.evaluate("new Date('2026-03-03T08:00').getTime()");
