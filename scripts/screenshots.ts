@@ -10,7 +10,7 @@ import { parseArgs } from 'node:util';
 import type { Browser, Page } from 'playwright-core';
 import { launchBrowser } from '../test/support/browser.ts';
 import { StatusBench } from '../test/support/status-bench.ts';
-import { PAGE_STATES, swingingSeries } from './screens/page-states.ts';
+import { PAGE_FACTS, PAGE_STATES, PLOT_STATES, swingingSeries } from './screens/page-states.ts';
 
 const READINGS_FOR_MS = 30_000;
 const SIZES = { phone: { width: 390, height: 844 }, desktop: { width: 1280, height: 900 } } as const;
@@ -28,6 +28,7 @@ const browser = await launchBrowser();
 const bench = await StatusBench.open({ page: 'lan', pin: '471199' });
 const states = await StatusBench.open();
 states.series = swingingSeries;
+states.facts = PAGE_FACTS;
 try {
   for (const [state, view] of Object.entries(PAGE_STATES)) {
     states.view = view;
@@ -42,6 +43,11 @@ try {
       },
       sizes,
     );
+  }
+  states.view = PAGE_STATES.calm ?? states.view;
+  for (const [state, { series, keys }] of Object.entries(PLOT_STATES)) {
+    states.series = series;
+    await shootAll(browser, `page-${state}-plot`, (page) => openPlot(page, keys), SMALL);
   }
   const { platform, device } = await addressesOf(demo);
   await delay(READINGS_FOR_MS);
@@ -72,6 +78,21 @@ try {
   await states.stop();
   demo.kill('SIGINT');
   await ended;
+}
+
+/** Presses the first key, adds the others, and points at a value. */
+async function openPlot(page: Page, [first = '', ...more]: readonly string[]): Promise<void> {
+  await page.goto(states.url);
+  await page.getByRole('button', { name: new RegExp(`^${first}`) }).click();
+  await page.locator('#plot-area canvas').waitFor();
+  for (const key of more) {
+    await page.getByLabel('Another value').selectOption(key);
+    await page.getByRole('button', { name: 'Add', exact: true }).click();
+    await page.locator('#plot-lines li', { hasText: key }).waitFor();
+  }
+  await page.locator('#plot-area').focus();
+  for (let press = 0; press < 3; press += 1) await page.keyboard.press('PageDown');
+  await delay(300);
 }
 
 /** Keeps reading afterwards: a demo whose output nobody takes would stop. */

@@ -1,4 +1,5 @@
 /** States of the status page for its pictures, each as a status that an agent could tell. */
+import type { PageFacts } from '../../src/status/page-facts.ts';
 import { devicesSummary } from '../../src/status/shape/device-status.ts';
 import type { StatusServerDeps } from '../../src/status/status-server.ts';
 import type { StatusView } from '../../src/status/status-view.ts';
@@ -10,18 +11,55 @@ type View = StatusBench['view'];
 
 const METERS = 23;
 const DEVICES = 12;
+/** Middles of made-up values; the cold room's cross its limit. */
+const MIDDLES: Readonly<Record<string, number>> = { coldRoomTemperature: 4.5, roofPressure: 1_012, tankLevel: 38 };
+export const PAGE_FACTS: PageFacts = {
+  mayControl: true,
+  sensors: {
+    coldRoom: {
+      ...{ source: 'I2C bus 1, address 0x44', periodMs: 10_000 },
+      readings: {
+        coldRoomTemperature: { isReported: true, deadband: 0.1, alarms: [{ name: 'tooWarm', above: 5, hysteresis: 0.5 }] },
+      },
+    },
+  },
+  outputs: {},
+};
 
 /** Values of one key as a line with a swing, so that pictures show more than two points. */
 export const swingingSeries: StatusServerDeps['series'] = async ({ keys, fromMs, toMs }) =>
   Object.fromEntries(
-    keys.map((key, at) => {
+    keys.map((key, number) => {
+      const at = number + key.length;
       const times = Array.from({ length: 80 }, (_, index) => fromMs + ((toMs - fromMs) * index) / 80);
       return [
         key,
-        [times, times.map((_, index) => 20 + 3 * Math.sin((index + 7 * at) / (4 + (at % 5))) + Math.sin(index * 1.3 + at))] as const,
+        [
+          times,
+          times.map((_, index) => (MIDDLES[key] ?? 20) + 3 * Math.sin((index + 7 * at) / (4 + (at % 5))) + Math.sin(index * 1.3 + at)),
+        ] as const,
       ];
     }),
   );
+
+/** An old span: its values are a least and a greatest one. */
+const bandSeries: StatusServerDeps['series'] = async (query, signal) => {
+  const series = await swingingSeries(query, signal);
+  const band = ([times, values]: (typeof series)[string]) => [times, values.map((one) => one - 1.5), values.map((one) => one + 1)] as const;
+  return Object.fromEntries(Object.entries(series).map(([key, one]) => [key, band(one)]));
+};
+
+/** Values with a hole, and a door that is open now and then. */
+const brokenSeries: StatusServerDeps['series'] = async (query, signal) => {
+  const series = await swingingSeries(query, signal);
+  const isKept = (at: number): boolean => at < 42 || at > 52;
+  return Object.fromEntries(
+    Object.entries(series).map(([key, [times, values]]) => {
+      const shown = key === 'doorOpen' ? values.map((_, at) => Number(at % 23 > 15)) : values;
+      return [key, [times.filter((_, at) => isKept(at)), shown.filter((_, at) => isKept(at))] as const];
+    }),
+  );
+};
 
 export const PAGE_STATES: Readonly<Record<string, View>> = {
   calm: siteView(() => ({})),
@@ -87,6 +125,15 @@ export const PAGE_STATES: Readonly<Record<string, View>> = {
       ),
     ),
   })),
+};
+
+/** Pictures of the plot: what is asked for, and the keys in it, the first of which is pressed. */
+export const PLOT_STATES: Readonly<Record<string, { readonly series: StatusServerDeps['series']; readonly keys: readonly string[] }>> = {
+  band: { series: bandSeries, keys: ['tankLevel'] },
+  'two-keys': { series: swingingSeries, keys: ['roofTemperature', 'roofPressure'] },
+  limit: { series: brokenSeries, keys: ['coldRoomTemperature'] },
+  switch: { series: brokenSeries, keys: ['doorOpen'] },
+  'with-switch': { series: brokenSeries, keys: ['coldRoomTemperature', 'doorOpen'] },
 };
 
 /** A site with what a picture needs, and a change of it. */

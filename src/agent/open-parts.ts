@@ -146,8 +146,7 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
   attachedNow = attached;
   const outboxes = (): Pick<PatientOutbox, 'read'>[] => [telemetry.outbox, ...(attached === undefined ? [] : [attached.outbox])];
   const bandsDeps = { stateFolder: path, files, clock: rightClock, log, timeSync, outboxes, expectFolder };
-  // Nobody but the page asks for it.
-  const bands = config.status.page === 'off' ? undefined : new Bands(bandsDeps);
+  const bands = config.status.page === 'off' ? undefined : new Bands(bandsDeps); // nobody but the page asks for it
   const telemetry: TelemetryPath = await TelemetryPath.open({
     ...{ config: current, clock: rightClock, files, log, timeSync, platform, ...given({ attached }), onAlarm },
     onDurable: (entries) => {

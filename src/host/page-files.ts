@@ -1,6 +1,6 @@
 /**
  * The files of the pages that browsers get. They are read when somebody asks for them first, so that an agent nobody looks at holds none of
- * them in memory, and kept compressed from then on (some 60 kB). A page has its own folder and two that all share: `shared`, and `uplot`.
+ * them in memory, and kept compressed from then on (some 65 kB). A page has its own folder and two that all share: `shared`, and `uplot`.
  */
 import { createHash } from 'node:crypto';
 import { readFile, stat } from 'node:fs/promises';

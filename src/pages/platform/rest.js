@@ -44,11 +44,11 @@ export const claim = (name, secretKey) => ask(`/api/customer/device/${encodeURIC
 export const release = (name) => ask(`/api/customer/device/${encodeURIComponent(name)}/claim`, { method: 'DELETE' });
 
 /** One key's times and values, oldest first. */
-export async function series(id, key, hours) {
+export async function series(id, key, { fromMs, toMs }) {
   const query = new URLSearchParams({
     keys: key,
-    startTs: Math.round(Date.now() - hours * 3_600_000),
-    endTs: Date.now() + 60_000,
+    startTs: Math.round(fromMs),
+    endTs: Math.ceil(toMs) + 1,
     limit: 20_000,
     orderBy: 'ASC',
     useStrictDataTypes: true,

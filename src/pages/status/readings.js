@@ -4,7 +4,7 @@ import { addToPlot, showPlot } from '../shared/plot.js';
 import { drawSpark, makeSpark, Trace } from '../shared/spark.js';
 import { ago, counted, reading } from '../shared/words.js';
 import { hasAlarm } from './attention.js';
-import { loadFacts, readingWords } from './facts.js';
+import { loadFacts, readingFacts, readingWords } from './facts.js';
 import { keepGroups } from './groups.js';
 
 const SEED_MINUTES = 10;
@@ -16,12 +16,14 @@ const seeded = new Set();
 const lastReadMs = new Map();
 /** By the agent's clock, as the readings' times are: this browser's may be another. */
 let agentMs = Date.now();
+let shown = [];
 
 /** The machine's own numbers come last. */
 const isMachine = ({ kind, device }) => kind === 'host' && device === undefined;
 
 export function renderReadings(view) {
   agentMs = view.wallMs;
+  shown = view.sensors;
   const site = view.sensors.filter((sensor) => !isMachine(sensor));
   const machine = view.sensors.filter(isMachine);
   const keep = (list, sensors, isGrouped) =>
@@ -98,8 +100,8 @@ function makeReading({ key, unit }, sensor, device) {
   const name = traceName(key, device);
   const open = async () => {
     await loadFacts();
-    const facts = readingWords({ sensor, key, unit, device, atMs: lastReadMs.get(name) });
-    await showPlot({ key: name, unit, facts, load: (_name, hours) => loadSeries(key, device, hours) });
+    const line = plotLines().find((one) => one.key === name) ?? plotLine({ key, unit }, sensor, device);
+    await showPlot(line, { others: plotLines, now: () => agentMs });
   };
   return el(
     'button',
@@ -108,6 +110,23 @@ function makeReading({ key, unit }, sensor, device) {
     el('span', { class: 'value' }),
     makeSpark(),
   );
+}
+
+/** Readings of the page that a plot can show. */
+function plotLines() {
+  return shown.flatMap(({ name, device, readings }) =>
+    readings.filter(({ value }) => ['number', 'bigint', 'boolean'].includes(typeof value)).map((one) => plotLine(one, name, device)),
+  );
+}
+
+function plotLine({ key, unit, value }, sensor, device) {
+  const name = traceName(key, device);
+  const { alarms = [], maxGapMs = Number.POSITIVE_INFINITY } = readingFacts(sensor, key) ?? { maxGapMs: null };
+  return {
+    ...{ key: name, unit, thresholds: alarms, maxGapMs: maxGapMs ?? undefined, isSwitch: typeof value === 'boolean' },
+    facts: readingWords({ sensor, key, unit, device, atMs: lastReadMs.get(name) }),
+    load: (span) => loadSeries(key, device, span),
+  };
 }
 
 function updateReading(row, { key, value, unit, atMs }, device, view) {
@@ -148,23 +167,25 @@ async function seed(view) {
   }
 }
 
-async function loadSeries(key, device, hours) {
-  const series = await fetchSeries([key], device, { fromMs: agentMs - hours * 3_600_000, points: 1_000 });
+async function loadSeries(key, device, span) {
+  const series = await fetchSeries([key], device, span);
   return series[key] ?? [[], []];
 }
 
-async function fetchSeries(keys, device, { fromMs, points }) {
+async function fetchSeries(keys, device, { fromMs, toMs, points, signal }) {
   const query = new URLSearchParams([
     ...keys.map((key) => ['key', key]),
     ...(device === undefined ? [] : [['device', device]]),
     ['from', String(Math.round(fromMs))],
+    // The end is not in the span itself.
+    ...(toMs === undefined ? [] : [['to', String(Math.ceil(toMs) + 1)]]),
     ['points', String(points)],
   ]);
-  const answer = await fetch(`/api/series?${query}`);
+  const answer = await fetch(`/api/series?${query}`, { signal });
   // The agent reads for a few pages at a time.
   if (answer.status === 503) {
     await new Promise((resolve) => setTimeout(resolve, 500 + Math.random() * 1_500));
-    return fetchSeries(keys, device, { fromMs, points });
+    return fetchSeries(keys, device, { fromMs, toMs, points, signal });
   }
   if (!answer.ok) throw new Error(`answered ${answer.status}`);
   return answer.json();

@@ -1,0 +1,116 @@
+/** Controls around a chart, made once in the dialog that each page has. */
+import { byId, el } from './dom.js';
+
+const HOURS = [
+  [0.25, '15 minutes'],
+  [1, '1 hour'],
+  [6, '6 hours'],
+  [24, '24 hours'],
+  [72, '3 days'],
+  [168, '7 days'],
+];
+/** So many values to choose from are searched. */
+const SEARCHED_FROM = 12;
+
+const button = (id, text, name) => el('button', { id, type: 'button', 'aria-label': name, title: name }, text);
+
+export function makeForm(body) {
+  const spans = HOURS.map(([hours, words]) => el('option', { value: hours }, words));
+  body.replaceChildren(
+    el(
+      'div',
+      { class: 'row plot-tools' },
+      el('label', { for: 'plot-span' }, 'Span'),
+      el('select', { id: 'plot-span' }, ...spans, el('option', { id: 'plot-other', value: '', hidden: true })),
+      el('label', { for: 'plot-from' }, 'from'),
+      el('input', { id: 'plot-from', type: 'datetime-local' }),
+    ),
+    el('div', {
+      ...{ id: 'plot-area', class: 'plot', role: 'application', tabindex: 0, 'aria-describedby': 'plot-keys' },
+      'aria-label': 'Plot: arrow keys go from value to value',
+    }),
+    el('p', { id: 'plot-at', class: 'plot-at', role: 'status' }),
+    el(
+      'div',
+      { class: 'plot-moves', role: 'group', 'aria-label': 'Move and zoom' },
+      button('plot-earlier', '←', 'Earlier'),
+      button('plot-out', '−', 'Zoom out'),
+      button('plot-in', '+', 'Zoom in'),
+      button('plot-later', '→', 'Later'),
+      button('plot-now', 'Now', 'Back to now'),
+    ),
+    el('ul', { id: 'plot-lines', class: 'plain', 'aria-label': 'Values in the plot' }),
+    el('ul', { id: 'plot-limits', class: 'plain', 'aria-label': 'Limits' }),
+    el(
+      'form',
+      { id: 'plot-adding', class: 'row' },
+      el('label', { for: 'plot-find', class: 'visually-hidden' }, 'Find a value to add'),
+      el('input', { id: 'plot-find', type: 'search', placeholder: 'Find a value', autocomplete: 'off' }),
+      el('label', { for: 'plot-add' }, 'Another value'),
+      el('select', { id: 'plot-add' }),
+      el('button', { type: 'submit' }, 'Add'),
+    ),
+    el(
+      'div',
+      { class: 'row' },
+      el('button', { id: 'plot-csv', type: 'button' }, 'Save as CSV'),
+      el('button', { id: 'plot-png', type: 'button' }, 'Save as PNG'),
+    ),
+    el('p', { id: 'plot-facts', class: 'quiet' }),
+    el(
+      'p',
+      { id: 'plot-keys', class: 'quiet' },
+      'Drag over the plot to zoom in, or use two fingers, or Ctrl and the wheel. Keys: arrows go from value to value, + and − zoom, Shift and arrows move.',
+    ),
+  );
+}
+
+/** Shows the span in the controls. A span that is none of the usual gets a line of its own. */
+export function saySpan({ fromMs, toMs }, words) {
+  const select = byId('plot-span');
+  const hours = (toMs - fromMs) / 3_600_000;
+  const usual = HOURS.find(([one]) => Math.abs(one - hours) < 0.001);
+  const other = byId('plot-other');
+  other.hidden = usual !== undefined;
+  other.textContent = words;
+  select.value = usual === undefined ? '' : String(usual[0]);
+  const from = byId('plot-from');
+  // It is not written over while somebody types.
+  if (document.activeElement !== from) from.value = localInput(fromMs);
+}
+
+/** Offers the values that can be added, by their names. */
+export function offerLines(names) {
+  byId('plot-adding').hidden = names.length === 0;
+  const find = byId('plot-find');
+  find.hidden = names.length < SEARCHED_FROM;
+  const sought = find.hidden ? '' : find.value.trim().toLocaleLowerCase();
+  const found = names.filter((name) => name.toLocaleLowerCase().includes(sought));
+  const select = byId('plot-add');
+  const chosen = select.value;
+  select.replaceChildren(...found.map((name) => el('option', { value: name }, name)));
+  if (found.includes(chosen)) select.value = chosen;
+}
+
+/** A swatch with the line's dashes; a switch is a strip. */
+export function swatch({ slot, isSwitch }, dash) {
+  const SVG = 'http://www.w3.org/2000/svg';
+  const svg = document.createElementNS(SVG, 'svg');
+  const line = document.createElementNS(SVG, 'line');
+  for (const [name, value] of Object.entries({
+    class: `swatch line-${slot + 1}${isSwitch ? ' strip' : ''}`,
+    viewBox: '0 0 40 8',
+    'aria-hidden': 'true',
+  }))
+    svg.setAttribute(name, value);
+  for (const [name, value] of Object.entries({ x1: 0, x2: 40, y1: 4, y2: 4, 'stroke-dasharray': dash.join(' ') || 'none' }))
+    line.setAttribute(name, value);
+  svg.append(line);
+  return svg;
+}
+
+/** A local time as the input wants it. */
+function localInput(ms) {
+  const at = new Date(ms);
+  return `${at.toLocaleDateString('en-CA')}T${at.toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit' })}`;
+}
