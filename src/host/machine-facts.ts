@@ -39,6 +39,8 @@ export interface MountFacts {
   readonly device: string;
   readonly type: string;
   readonly readOnly: boolean;
+  /** Seconds between commits of the journal, where the mount says so; the kernel's 5 s otherwise. */
+  readonly commitS?: number;
   /** Errors that ext4 has counted since it was made or checked. */
   readonly errors?: number;
 }
@@ -111,7 +113,12 @@ export class MachineFacts {
         .at(-1) ?? [];
     if (type === '') return undefined;
     const errors = type === 'ext4' ? await this.#read(`sys/fs/ext4/${device.replace(/^\/dev\//, '')}/errors_count`) : undefined;
-    return { device, type, readOnly: options.split(',').includes('ro'), ...(errors === undefined ? {} : { errors: Number(errors) }) };
+    const commit = /(?:^|,)commit=(\d+)/.exec(options)?.[1];
+    return {
+      ...{ device, type, readOnly: options.split(',').includes('ro') },
+      ...(commit === undefined ? {} : { commitS: Number(commit) }),
+      ...(errors === undefined ? {} : { errors: Number(errors) }),
+    };
   }
 
   /** How much of their life eMMC chips have used, percent, as they report it (JEDEC JESD84-B51, DEVICE_LIFE_TIME_EST, steps of 10 %). */

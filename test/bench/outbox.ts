@@ -60,6 +60,8 @@ async function deviceFields(): Promise<Record<string, unknown>> {
     { name: '1s', commitAgeMs: 1_000, mountOptions: 'defaults', seconds },
     { name: '5s', commitAgeMs: 5_000, mountOptions: 'defaults', seconds },
     { name: '15s', commitAgeMs: 15_000, mountOptions: 'defaults', seconds },
+    { name: '60s', commitAgeMs: 60_000, mountOptions: 'defaults', seconds },
+    { name: '5s, ext4 lazytime', commitAgeMs: 5_000, mountOptions: 'lazytime', seconds },
     { name: '5s, ext4 commit=60', commitAgeMs: 5_000, mountOptions: 'commit=60', seconds },
   ];
   say(`bytes on the device, ${seconds} s in real time …`);

@@ -37,11 +37,11 @@ describe('the machine', () => {
   it('finds the mount that holds a folder, the last one that covers it', async () => {
     await plant(
       'proc/self/mounts',
-      '/dev/sda1 / ext4 rw,relatime 0 0\n/dev/sdb1 /var ext4 rw 0 0\n/dev/sdc1 /var/lib ext4 ro,noatime 0 0\ntmpfs /variant tmpfs rw 0 0',
+      '/dev/sda1 / ext4 rw,relatime 0 0\n/dev/sdb1 /var ext4 rw 0 0\n/dev/sdc1 /var/lib ext4 ro,noatime,commit=60 0 0\ntmpfs /variant tmpfs rw 0 0',
     );
     await plant('sys/fs/ext4/sda1/errors_count', '3');
     expect(await machine.mount('/etc')).toEqual({ device: '/dev/sda1', type: 'ext4', readOnly: false, errors: 3 });
-    expect(await machine.mount('/var/lib/turnstone')).toMatchObject({ device: '/dev/sdc1', readOnly: true });
+    expect(await machine.mount('/var/lib/turnstone')).toMatchObject({ device: '/dev/sdc1', readOnly: true, commitS: 60 });
     expect(await machine.mount('/var')).toMatchObject({ device: '/dev/sdb1' });
     expect(await machine.mount('/variant/x')).toMatchObject({ type: 'tmpfs' });
   });

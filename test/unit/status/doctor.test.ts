@@ -672,6 +672,18 @@ const PLANTED: readonly Planted[] = [
 ];
 
 describe('the doctor', () => {
+  it.each([
+    ['ext4 rw,relatime', true],
+    ['ext4 rw,relatime,commit=60', false],
+    ['f2fs rw', false],
+  ])('proposes a longer commit of the journal where one is: %s', async (mount, isProposed) => {
+    await plantFiles(gateway.folder, { 'root/proc/self/mounts': `/dev/mmcblk0p2 / ${mount} 0 0` });
+    const { checks } = await examine();
+    const found = checks.find(({ id }) => id === 'disk-health');
+    expect(found?.verdict).toBe('good');
+    expect(found?.reason.includes('commit=60 in /etc/fstab')).toBe(isProposed);
+  });
+
   it('finds nothing wrong with a sound gateway', async () => {
     const report = await examine();
     expect(report.checks.filter(({ verdict }) => verdict !== 'good')).toEqual([]);

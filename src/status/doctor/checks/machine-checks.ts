@@ -27,6 +27,9 @@ export const diskSpace = configCheck('disk-space', 'the disk has room', async ({
   return disk.freeBytes < outbox.minFreeBytes * EARLY_SHARE ? warning(free, remedy) : good(free);
 });
 
+/** The journal writes three blocks for each file that was written to, at each of its commits: 2.9 bytes for one of readings, or 1.8. */
+const LONG_COMMIT_S = 30;
+
 export const diskHealth = configCheck('disk-health', 'the disk is sound', async ({ stateFolder }, { machine }) => {
   const mount = await machine.mount(stateFolder);
   if (mount === undefined) return unknown('its mount is not known');
@@ -34,7 +37,11 @@ export const diskHealth = configCheck('disk-health', 'the disk is sound', async 
   const remount = 'dmesg tells why; then mount -o remount,rw, or replace the card';
   if (mount.readOnly) return fault(`${device} is mounted read-only: the kernel met errors, or somebody wants it so`, remount);
   const replace = 'copy what matters, check it at the next boot (fsck.mode=force), and replace the card';
-  return errors > 0 ? fault(`the file system on ${device} has counted ${errors} errors`, replace) : good(`${mount.type} on ${device}`);
+  if (errors > 0) return fault(`the file system on ${device} has counted ${errors} errors`, replace);
+  const isJournalled = mount.type === 'ext4' && (mount.commitS ?? 0) < LONG_COMMIT_S;
+  return good(
+    `${mount.type} on ${device}${isJournalled ? '; with commit=60 in /etc/fstab a third less is written (what is synced stays so)' : ''}`,
+  );
 });
 
 const LIFE_WARNING_PERCENT = 80;
