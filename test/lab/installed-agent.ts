@@ -7,7 +7,7 @@ export const RELAY = 3;
 export const DOOR = 0;
 
 export async function install(guest: Guest, release: LabRelease): Promise<string> {
-  return await guest.run(`${release.inGuest}/install.sh`, { deadlineMs: 180_000 });
+  return await guest.run(`${release.inGuest}/install.sh`, { deadlineMs: 420_000 });
 }
 
 /** The service's configuration, the token as a credential. */
