@@ -1,0 +1,82 @@
+/** The page in a browser against what it promises: releases, sessions that end, answers to a press. */
+import type { Browser, BrowserContext } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { browserSuite, launchBrowser, missingBrowser, WatchedPage } from '../support/browser.ts';
+import { StatusBench, workingView } from '../support/status-bench.ts';
+
+const PIN = 'look-pin-3401';
+const SOON = { timeout: 10_000 };
+const PHONE = { width: 320, height: 640 };
+
+describe.skipIf(missingBrowser() !== undefined)(browserSuite('the page, looked at as an adversary'), () => {
+  let browser: Browser;
+  let context: BrowserContext;
+  let bench: StatusBench;
+
+  beforeAll(async () => {
+    browser = await launchBrowser();
+  });
+
+  afterAll(async () => {
+    await browser?.close();
+  });
+
+  afterEach(async () => {
+    await context?.close();
+    await bench?.stop();
+  });
+
+  async function enter(): Promise<WatchedPage> {
+    const state = { name: 'pump', value: true, desired: true };
+    bench = await StatusBench.open({ pin: PIN }, undefined, { set: async () => state, release: () => state });
+    const limits = { maxPulseMs: 60_000 } as never;
+    bench.facts = {
+      mayControl: true,
+      sensors: {},
+      outputs: {
+        pump: { valueType: 'boolean', limits, operatorUntil: 'ruleChange', interlocks: [] },
+        fan: { valueType: 'number', limits, operatorUntil: 'ruleChange', interlocks: [] },
+      },
+    };
+    bench.view = (nowMs, wallMs) => ({
+      ...workingView(nowMs, wallMs),
+      actuators: [
+        // As the agent tells an output without `safe.start` that a person has switched on: nothing else has a say.
+        { name: 'pump', kind: 'gpio-output', value: true, why: 'on', slots: [{ slot: 'operator', value: true, by: 'local', sinceS: 2 }] },
+        { name: 'fan', kind: 'pwm', value: 0, why: 'off', slots: [] },
+      ],
+    });
+    context = await browser.newContext({ viewport: PHONE });
+    const watched = await WatchedPage.open(context);
+    await watched.page.goto(bench.url);
+    await watched.page.locator('#pin-input').fill(PIN);
+    await watched.page.keyboard.press('Enter');
+    await watched.page.locator('#content').waitFor();
+    return watched;
+  }
+
+  it('does not say that a release switches off what nobody else has a say in: it stays on', async () => {
+    const { page } = await enter();
+    await page.locator('.actuator[data-key=pump] summary').click();
+    await page.locator('.actuator[data-key=pump] tbody tr').waitFor();
+    expect(await page.locator('.actuator[data-key=pump] .released').textContent()).not.toContain('would be off');
+  });
+
+  it('shows nothing of a plot when the session has ended', async () => {
+    const { page } = await enter();
+    await page.locator('button.reading').first().click();
+    await page.locator('#plot-area canvas').waitFor();
+    await page.evaluate('fetch("/api/session", { method: "DELETE" })');
+    await page.locator('#pin').waitFor(SOON);
+    expect(await page.locator('#plot').isVisible()).toBe(false);
+  });
+
+  it('says what is missing when a number is set that was not entered', async () => {
+    const { page } = await enter();
+    await page.locator('.actuator[data-key=fan] summary').click();
+    await page.locator('.actuator[data-key=fan]').getByRole('button', { name: 'Set' }).click();
+    const said = await page.locator('.actuator[data-key=fan] .said').textContent();
+    const isMarked = await page.evaluate('!document.querySelector(".actuator[data-key=fan] input").checkValidity()');
+    expect([said, isMarked]).not.toEqual(['', false]);
+  });
+});
