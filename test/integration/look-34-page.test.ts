@@ -79,4 +79,41 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('the page, looked a
     const isMarked = await page.evaluate('!document.querySelector(".actuator[data-key=fan] input").checkValidity()');
     expect([said, isMarked]).not.toEqual(['', false]);
   });
+
+  it('fits 320 px with an alarm that has a long name', async () => {
+    const { page } = await enter();
+    bench.view = (nowMs, wallMs) => {
+      const alarm = { sensor: 'roof', key: 'roofTemperature', name: 'supplyTemperatureOfTheUnderfloorHeatingTooHigh', above: 1, value: 2 };
+      return { ...workingView(nowMs, wallMs), alarms: [{ ...alarm, sinceMs: nowMs - 5_000, moves: [] }] };
+    };
+    await page.locator('#alarm-list .limit').waitFor(SOON);
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(PHONE.width);
+  });
+
+  it('keeps the name of an output on its line when the output is a text', async () => {
+    const { page } = await enter();
+    bench.view = (nowMs, wallMs) => ({
+      ...workingView(nowMs, wallMs),
+      actuators: [{ name: 'display', kind: 'serial-write', value: 'Welcome to the pumping station, please ring', why: 'on', slots: [] }],
+    });
+    const name = page.locator('.actuator[data-key=display] .name');
+    await name.waitFor(SOON);
+    expect((await name.boundingBox())?.height).toBeLessThan(60);
+  });
+
+  it('shows sensors when a search is on and there are few values again, as after a restart', async () => {
+    const { page } = await enter();
+    const withValues = (count: number): void => {
+      bench.view = (nowMs, wallMs) => {
+        const readings = Array.from({ length: count }, (_, at) => ({ key: `value${at}`, value: at, atMs: nowMs - 900 }));
+        return { ...workingView(nowMs, wallMs), sensors: [{ name: 'line', kind: 'modbus', state: 'ok', readings }] };
+      };
+    };
+    withValues(40);
+    await page.locator('#device-search').fill('value30');
+    await expect.poll(() => page.locator('button.reading:visible').count(), SOON).toBe(1);
+    withValues(12);
+    await page.locator('#device-finder').waitFor({ state: 'hidden', ...SOON });
+    expect(await page.locator('button.reading:visible').count()).toBe(12);
+  });
 });

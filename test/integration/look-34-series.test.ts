@@ -1,9 +1,28 @@
 /** Plots against what was measured: last values, switches, and spans that the outbox no longer holds. */
 import { describe, expect, it } from 'vitest';
-import { columnsOf, gapLimit, periodsBeyond, periodsOfSwitch } from '../../src/pages/shared/plot-data.js';
-import { summaryOf } from '../../src/pages/shared/plot-words.js';
 import { answerSeries, mergeBands } from '../../src/status/band-series.ts';
 import { type Series, thinSeries } from '../../src/status/series.ts';
+
+interface Columns {
+  readonly times: number[];
+  readonly least: number[];
+}
+interface Period {
+  readonly fromMs: number;
+  readonly toMs: number;
+  readonly value?: number;
+}
+
+/** Scripts of the pages have no types of their own. */
+const shared = async (name: string): Promise<unknown> => await import(new URL(`../../src/pages/shared/${name}.js`, import.meta.url).href);
+const { columnsOf, gapLimit, periodsBeyond, periodsOfSwitch } = (await shared('plot-data')) as {
+  columnsOf(answer: unknown): Columns;
+  gapLimit(times: readonly number[], maxGapMs?: number): number;
+  periodsBeyond(columns: Columns, threshold: object, limitMs: number): Period[];
+  periodsOfSwitch(columns: Columns, limitMs: number): Period[];
+};
+const { summaryOf } = (await shared('plot-words')) as { summaryOf(lines: readonly object[]): string };
+const totalMs = (periods: readonly Period[]): number => periods.reduce((sum, { fromMs, toMs }) => sum + toMs - fromMs, 0);
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -14,7 +33,7 @@ async function* entries(key: string, values: readonly (readonly [number, number 
 }
 
 const query = (key: string, hours: number, points = 1_000) => ({ keys: [key], fromMs: NOW - hours * HOUR, toMs: NOW + 1, points });
-const columns = (series: Series, key: string) => columnsOf(series[key] as never);
+const columns = (series: Series, key: string) => columnsOf(series[key]);
 
 describe('a plot of what the outbox holds', () => {
   it('shows a door that was open for 2 s as open for no longer', async () => {
@@ -25,8 +44,8 @@ describe('a plot of what the outbox holds', () => {
     told.push([opened - 5_000, false], [opened, true], [opened + 2_000, false]);
     told.sort(([a], [b]) => a - b);
     const found = columns(await thinSeries(entries('door', told), query('door', 6)), 'door');
-    const on = periodsOfSwitch(found, gapLimit(found.times, 20 * MINUTE)).filter(({ value }: { value: number }) => value === 1);
-    const openMs = on.reduce((sum: number, { fromMs, toMs }: { fromMs: number; toMs: number }) => sum + toMs - fromMs, 0);
+    const on = periodsOfSwitch(found, gapLimit(found.times, 20 * MINUTE)).filter(({ value }) => value === 1);
+    const openMs = totalMs(on);
     const partMs = (6 * HOUR) / 500;
     expect(openMs).toBeLessThan(partMs);
   });
@@ -46,9 +65,7 @@ describe('a plot of what the outbox holds', () => {
     told.sort(([a], [b]) => a - b);
     const found = columns(await thinSeries(entries('t', told), query('t', 6)), 't');
     const beyond = periodsBeyond(found, { above: 50, below: undefined, hysteresis: 0 }, 45 * MINUTE);
-    expect(beyond.reduce((sum: number, { fromMs, toMs }: { fromMs: number; toMs: number }) => sum + toMs - fromMs, 0)).toBeLessThan(
-      (6 * HOUR) / 500,
-    );
+    expect(totalMs(beyond)).toBeLessThan((6 * HOUR) / 500);
   });
 });
 
