@@ -1,4 +1,5 @@
 /** The page in a browser against what it promises: releases, sessions that end, answers to a press. */
+import { readFile } from 'node:fs/promises';
 import type { Browser, BrowserContext } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { browserSuite, launchBrowser, missingBrowser, WatchedPage } from '../support/browser.ts';
@@ -115,5 +116,37 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('the page, looked a
     withValues(12);
     await page.locator('#device-finder').waitFor({ state: 'hidden', ...SOON });
     expect(await page.locator('button.reading:visible').count()).toBe(12);
+  });
+
+  it('saves the span that the file is named after, though its readings could not be loaded', async () => {
+    const { page } = await enter();
+    await page.locator('button.reading').first().click();
+    await page.locator('#plot-area canvas').waitFor();
+    bench.series = async () => await Promise.reject(new Error('the disk does not answer'));
+    await page.getByRole('button', { name: 'Earlier' }).click();
+    await page.locator('#plot-summary', { hasText: 'could not be loaded' }).waitFor(SOON);
+    const saving = page.waitForEvent('download', { timeout: 3_000 }).catch(() => undefined);
+    await page
+      .getByRole('button', { name: 'Save as CSV' })
+      .click({ timeout: 3_000 })
+      .catch(() => {});
+    const download = await saving;
+    // To save nothing is as good.
+    if (download === undefined) return;
+    const named = /T(\d\d)-(\d\d)/.exec(download.suggestedFilename())?.slice(1).join(':') ?? '';
+    const [, first = ''] = (await readFile(await download.path(), 'utf8')).split('\r\n');
+    expect(first.slice(11, 16)).toBe(named);
+  });
+
+  it('shows the beginning of the plot in its field when another one was wished for', async () => {
+    const { page } = await enter();
+    await page.locator('button.reading').first().click();
+    await page.locator('#plot-area canvas').waitFor();
+    const field = page.locator('#plot-from');
+    const begins = await field.inputValue();
+    await field.fill('2099-01-01T00:00');
+    await field.dispatchEvent('change');
+    // The plot goes no further than now.
+    await expect.poll(() => field.inputValue(), SOON).toMatch(begins.slice(0, 4));
   });
 });
