@@ -21,11 +21,13 @@ export function actuatorCalls(actuators: Pick<ActuatorControl, 'set' | 'release'
   };
 }
 
-/** Outputs as the page sets them: an operator on site. */
-export function pageOutputs(actuators: Pick<ActuatorControl, 'set' | 'release' | 'find'>) {
+/** Outputs as the page sets them: an operator on site, but for the lockout, as whoever knows the PIN may be anywhere in the network. */
+export function pageOutputs(actuators: Pick<ActuatorControl, 'check' | 'set' | 'release' | 'find'>) {
   return {
-    set: (name: string, value: unknown, forMs: number | undefined, signal: AbortSignal) =>
-      actuators.set(name, value, given({ by: 'local' as const, forMs }), signal),
+    set: async (name: string, value: unknown, forMs: number | undefined, signal: AbortSignal) => {
+      actuators.check(name, value, 'rpc');
+      return await actuators.set(name, value, given({ by: 'local' as const, forMs }), signal);
+    },
     release: (name: string) => actuators.release(name),
     settings: (name: string) => actuators.find(name)?.settings,
   };

@@ -90,13 +90,15 @@ export class BandFiles {
   /** Removes days that are over for long, and the oldest files beyond the bound. */
   async prune(nowMs: EpochMs): Promise<void> {
     const { folder, files, maxBytes } = this.#deps;
-    // A clock that was ahead has left days that nobody would reach for years.
-    const [oldest, newest] = [dayText(nowMs - KEPT_DAYS * DAY_MS), dayText(nowMs + DAY_MS)];
+    const newest = dayText(nowMs + DAY_MS);
+    const days = new Set<string>();
     let sum = 0;
     for (const name of (await this.#names()).toReversed()) {
       const path = join(folder, name);
       sum += (await files.facts(path))?.bytes ?? 0;
-      if (sum > maxBytes || dayIn(name) < oldest || dayIn(name) > newest) await files.unlink(path).catch(undefinedWhenMissing);
+      days.add(dayIn(name));
+      // Days are counted, not dated: a clock that is ahead for an hour must not cost the week. It leaves days that nobody would reach for years.
+      if (sum > maxBytes || days.size > KEPT_DAYS + 1 || dayIn(name) > newest) await files.unlink(path).catch(undefinedWhenMissing);
     }
   }
 

@@ -23,10 +23,13 @@ const PART_MS = 300_000;
 
 export async function answerSeries(query: SeriesQuery, { nowMs, retainMs, devices, entries, bands }: SeriesSources): Promise<Series> {
   const { keys, fromMs, toMs } = query;
-  if (bands === undefined || fromMs >= nowMs - QUICK_MS) return thinSeries(entries(query), query);
-  const banded = await mergeBands(bands({ devices, keys, fromMs, toMs }), query);
-  if (toMs - fromMs > QUICK_MS || fromMs < nowMs - retainMs) return banded;
+  if (bands === undefined) return thinSeries(entries(query), query);
+  if (toMs - fromMs > QUICK_MS || fromMs < nowMs - Math.max(retainMs, QUICK_MS))
+    return mergeBands(bands({ devices, keys, fromMs, toMs }), query);
   const plain = await thinSeries(entries(query), query);
+  // A full outbox keeps less than its time.
+  const late = keys.filter((key) => (plain[key]?.[0][0] ?? Number.POSITIVE_INFINITY) > fromMs + PART_MS);
+  const banded = late.length === 0 ? {} : await mergeBands(bands({ devices, keys: late, fromMs, toMs }), { ...query, keys: late });
   return Object.fromEntries(keys.map((key) => [key, finer(plain[key], banded[key]) ?? [[], []]]));
 }
 

@@ -1,6 +1,7 @@
 /** Sets and releases outputs for the page, as an operator on site. The log names the address that it came from. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { AgentError, messageOf } from '../errors/agent-error.ts';
+import { AgentError, messageOf, refusal } from '../errors/agent-error.ts';
+import type { Clock } from '../host/clock.ts';
 import { given } from '../host/given.ts';
 import { isJsonObject, type JsonObject, type JsonValue, jsonOf, parseJson } from '../host/json.ts';
 import type { Log } from '../host/log.ts';
@@ -15,6 +16,7 @@ export interface SwitchedOutputs {
 
 export interface OutputSwitchDeps {
   readonly outputs: SwitchedOutputs;
+  readonly clock: Pick<Clock, 'monotonicMs'>;
   readonly log: Log;
 }
 
@@ -23,12 +25,16 @@ const MAX_BYTES = 4_096;
 const MAX_UNDER_WAY = 8;
 /** As `for` of an RPC. */
 const MAX_FOR_MS = 30 * 86_400_000;
+/** Pressed longer ago, nobody expects it any more: a network that stood still may bring it after minutes. */
+const LATE_AFTER_MS = 5_000;
 
 interface Wish {
   readonly name: string;
   /** Absent for a release. */
   readonly value?: JsonValue;
   readonly forMs?: number;
+  /** Time of the press, by the agent's monotonic clock, as the page knows it from the status. */
+  readonly pressedMs?: number;
 }
 
 export class OutputSwitch {
@@ -57,8 +63,10 @@ export class OutputSwitch {
     }
   }
 
-  async #fulfil({ name, value, forMs }: Wish, from: string, closed: AbortSignal): Promise<JsonValue> {
-    const { outputs, log } = this.#deps;
+  async #fulfil({ name, value, forMs, pressedMs }: Wish, from: string, closed: AbortSignal): Promise<JsonValue> {
+    const { outputs, clock, log } = this.#deps;
+    if (pressedMs !== undefined && Math.abs(clock.monotonicMs() - pressedMs) > LATE_AFTER_MS)
+      throw refusal('status/late-press', 'it came too late from the network; press again');
     log.info(given({ actuator: name, value, forMs, from }), value === undefined ? 'released on the page' : 'set on the page');
     return jsonOf(value === undefined ? await outputs.release(name) : await outputs.set(name, value, forMs, closed));
   }
@@ -67,10 +75,11 @@ export class OutputSwitch {
 function wishIn(text: string | undefined): Wish | undefined {
   const body = text === undefined ? undefined : parsed(text);
   if (body === undefined || typeof body.name !== 'string') return undefined;
-  const { name, value, release, forMs } = body;
-  if (release === true) return value === undefined ? { name } : undefined;
+  const { name, value, release, forMs, pressedMs } = body;
+  if (pressedMs !== undefined && typeof pressedMs !== 'number') return undefined;
+  if (release === true) return value === undefined ? given({ name, pressedMs }) : undefined;
   const isTime = forMs === undefined || (typeof forMs === 'number' && forMs > 0 && forMs <= MAX_FOR_MS);
-  return value === undefined || !isTime ? undefined : given({ name, value, forMs });
+  return value === undefined || !isTime ? undefined : given({ name, value, forMs, pressedMs });
 }
 
 function parsed(text: string): JsonObject | undefined {

@@ -1,6 +1,6 @@
 /**
- * The last hours of some keys, from what the outbox still holds, thinned for a plot: each key's span is cut into equal parts, of which the least and
- * the greatest value stay, so that no peak is lost. Memory depends on the number of parts, never on that of the entries.
+ * The last hours of some keys, from what the outbox still holds, thinned for a plot: each key's span is cut into equal parts, of which the least, the
+ * greatest and the last value stay, so that no peak is lost and none seems longer than it was. Memory depends on the number of parts, never on that of the entries.
  */
 import { given } from '../host/given.ts';
 import type { JsonValue } from '../host/json.ts';
@@ -42,12 +42,15 @@ export type Series = Readonly<Record<string, Plain | Banded>>;
 interface Part {
   least: Point;
   greatest: Point;
+  /** Says what is so until the next part has one. */
+  last: Point;
 }
 
 const MAX_KEYS = 64;
 /** Points of all keys together: 20,000 are 400 kB of JSON. */
 const MAX_POINTS = 20_000;
 const USUAL_POINTS = 300;
+const POINTS_OF_A_PART = 3;
 /** As long as the name of a slot may be. */
 const MAX_SLOT_LENGTH = 64;
 const MAX_SPAN_MS = 31 * 86_400_000;
@@ -69,7 +72,7 @@ export function readSeriesQuery(query: URLSearchParams, nowMs: number): SeriesQu
 
 export async function thinSeries(entries: AsyncIterable<TimedValue>, query: SeriesQuery): Promise<Readonly<Record<string, Plain>>> {
   const { keys, fromMs, toMs, points } = query;
-  const partMs = Math.max(1, (toMs - fromMs) / Math.max(1, Math.floor(points / 2)));
+  const partMs = Math.max(1, (toMs - fromMs) / Math.max(1, Math.floor(points / POINTS_OF_A_PART)));
   const parts = new Map(keys.map((key) => [key, new Map<number, Part>()]));
   for await (const { key, ts, value } of entries) {
     const number = plottedNumber(value);
@@ -78,9 +81,13 @@ export async function thinSeries(entries: AsyncIterable<TimedValue>, query: Seri
     const at = Math.floor((ts - fromMs) / partMs);
     const point = { ts, value: number };
     const part = ofKey?.get(at);
-    if (part === undefined) ofKey?.set(at, { least: point, greatest: point });
-    else if (number < part.least.value) part.least = point;
+    if (part === undefined) {
+      ofKey?.set(at, { least: point, greatest: point, last: point });
+      continue;
+    }
+    if (number < part.least.value) part.least = point;
     else if (number > part.greatest.value) part.greatest = point;
+    if (ts >= part.last.ts) part.last = point;
   }
   return Object.fromEntries([...parts].map(([key, ofKey]) => [key, columns([...ofKey.values()])]));
 }
@@ -88,7 +95,7 @@ export async function thinSeries(entries: AsyncIterable<TimedValue>, query: Seri
 function columns(parts: readonly Part[]): Plain {
   // Backlog that was appended late is not in order.
   const points = parts
-    .flatMap(({ least, greatest }) => (least === greatest ? [least] : [least, greatest]))
+    .flatMap(({ least, greatest, last }) => [...new Set([least, greatest, last])])
     .sort((a, b) => a.ts - b.ts)
     .filter((point, index, all) => point.ts !== all[index - 1]?.ts);
   return [points.map(({ ts }) => ts), points.map(({ value }) => value)];

@@ -120,7 +120,8 @@ export class StatusRoutes {
   #pageAnswers(): Record<string, Answer> {
     const { view, facts, outputs, log } = this.#deps;
     const seriesAnswers = new SeriesAnswers(this.#deps);
-    const outputSwitch = outputs === undefined || this.#access === undefined ? undefined : new OutputSwitch({ outputs, log });
+    const outputSwitch =
+      outputs === undefined || this.#access === undefined ? undefined : new OutputSwitch({ outputs, clock: this.#deps.clock, log });
     return {
       'GET /api/status': (_request, response) => sendJson(response, jsonOf(view())),
       'GET /api/facts': (_request, response) => sendJson(response, jsonOf(facts())),

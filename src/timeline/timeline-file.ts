@@ -52,7 +52,7 @@ export function timelineFile(files: Files, path: string): TimelineFile {
     read: async () => {
       const text = (await readWhole(files, path, { limitBytes: MAX_FILE_BYTES }))?.toString('utf8');
       const rows = text?.split('\n') ?? [];
-      if (text === undefined || !isOurs(rows.shift() ?? '')) return [];
+      if (text === undefined || isOfOthers(rows.shift() ?? '')) return [];
       const events = rows.flatMap(eventIn);
       [state, bytes, lines] = [text.endsWith('\n') ? 'whole' : 'torn', Buffer.byteLength(text), rows.length];
       // Bytes that were no text are longer as text: the next write begins anew rather than in a wrong place.
@@ -80,12 +80,18 @@ function lineOf(event: TimelineEvent): string {
   return sealJson(eventJson(event));
 }
 
-function isOurs(line: string): boolean {
+/** True for a whole first line of another format; a damaged one says nothing of the lines after it. */
+function isOfOthers(line: string): boolean {
   try {
-    fieldsOf(line, TIMELINE_FORMAT);
-    return true;
+    unsealJson(line);
   } catch {
     return false;
+  }
+  try {
+    fieldsOf(line, TIMELINE_FORMAT);
+    return false;
+  } catch {
+    return true;
   }
 }
 

@@ -22,8 +22,12 @@ function ofLine(line) {
   if (found === undefined) return 'No readings are kept for this span.';
   const last = valueWords(line, line.columns.times.length - 1);
   if (!line.isSwitch) return `Least ${shown(found.least, line)}, greatest ${shown(found.greatest, line)}, last ${last}.`;
-  const on = periodsOfSwitch(line.columns, line.limitMs).filter(({ value }) => value === 1);
-  return `On ${counted(on.length, 'time')}, for ${duration(totalMs(on) / 1000)} together, last ${last}.`;
+  const periods = periodsOfSwitch(line.columns, line.limitMs);
+  const on = periods.filter(({ value }) => value === 1);
+  const [surelyS, perhapsS] = [on, periods.filter(({ value }) => value > 0 && value < 1)].map((some) => totalMs(some) / 1000);
+  // A part of an old span in which it was both tells no times.
+  if (perhapsS > 0) return `On for ${duration(surelyS)} at least and ${duration(surelyS + perhapsS)} at most, last ${last}.`;
+  return `On ${counted(on.length, 'time')}, for ${duration(surelyS)} together, last ${last}.`;
 }
 
 /** A sentence for each limit of a line. */

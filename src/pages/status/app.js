@@ -14,6 +14,7 @@ import { renderOutputs } from './outputs.js';
 import { forgetTraces, renderReadings } from './readings.js';
 import { renderSections } from './sections.js';
 import { openStream } from './stream.js';
+import { followClock } from './switching.js';
 import { prepareTimeline, renderTimeline } from './timeline.js';
 import { MARKS, verdictOf } from './verdict.js';
 
@@ -47,6 +48,7 @@ function connect() {
 function take({ kind, data }) {
   if (kind === 'status') {
     lastSeenMs = Date.now();
+    followClock(parse(data));
     render(parse(data));
     keepStatus(data);
     void keepPage();
@@ -114,6 +116,7 @@ function sayLost() {
 }
 
 function askPin() {
+  for (const dialog of document.querySelectorAll('dialog[open]')) dialog.close();
   forgetStatus();
   byId('content').hidden = true;
   byId('pin').hidden = false;

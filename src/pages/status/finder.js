@@ -18,7 +18,11 @@ export function prepareFinder() {
 export function renderFinder({ devices, sensors }) {
   const values = sensors.reduce((sum, { readings }) => sum + readings.length, 0);
   byId('device-finder').hidden = devices === undefined && values <= MANY_VALUES;
-  if (byId('device-finder').hidden) return;
+  if (byId('device-finder').hidden) {
+    wanted = [];
+    byId('device-search').value = '';
+    return search(false);
+  }
   setText(
     byId('device-label'),
     devices === undefined ? 'Find a sensor or a value by its name' : 'Find a device by its name, slot or state',

@@ -82,5 +82,8 @@ function updateOutput(row, { value, why, fault, slots = [] }) {
   });
   const next = slots.find(({ slot }) => !RELEASED.has(slot));
   const isHeld = slots.length > 0 && RELEASED.has(slots[0].slot);
-  setText(row.querySelector('.released'), isHeld ? `Released, it would be ${next === undefined ? 'off' : plain(next.value)}.` : '');
+  setText(
+    row.querySelector('.released'),
+    isHeld ? `Released, it would ${next === undefined ? 'stay as it is' : `be ${plain(next.value)}`}.` : '',
+  );
 }

@@ -2,6 +2,13 @@
 import { el, setText } from '../shared/dom.js';
 import { outputFacts } from './facts.js';
 
+/** Agent's monotonic clock less this page's, ms: a press says when it was. */
+let clockAheadMs;
+
+export function followClock({ nowMs }) {
+  clockAheadMs = nowMs - performance.now();
+}
+
 /** Times for which a value holds against rules; the first is until the rules say something new, or until it is released. */
 const TIMES = [
   ['', ''],
@@ -49,10 +56,10 @@ function valueControls({ valueType, limits: { min, max, step } }, send) {
   const input = el('input', {
     'aria-label': 'Value',
     type: isNumber ? 'number' : 'text',
-    ...(isNumber ? { min, max, step: step ?? 'any', inputmode: 'decimal' } : { maxlength: 1024 }),
+    ...(isNumber ? { min, max, step: step ?? 'any', inputmode: 'decimal', required: true } : { maxlength: 1024 }),
   });
   const set = () => {
-    if (isNumber && !Number.isFinite(input.valueAsNumber)) return input.reportValidity();
+    if (!input.reportValidity()) return undefined;
     return void send({ value: isNumber ? input.valueAsNumber : input.value });
   };
   return [input, el('button', { type: 'button', onclick: set }, 'Set')];
@@ -63,7 +70,7 @@ async function post(wish) {
     const answer = await fetch('/api/output', {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
-      body: JSON.stringify(wish),
+      body: JSON.stringify({ ...wish, pressedMs: Math.round(performance.now() + clockAheadMs) }),
     });
     if (answer.ok) return { ok: true, words: wish.release === true ? 'Released.' : 'Done.' };
     if (answer.status === 401) return { ok: false, words: 'Not done: this page needs the PIN again.' };
