@@ -33,12 +33,12 @@ function statusText(status: AgentStatus, print: Printer): string {
 }
 
 /** `coldRoomTemperature is 7.2, above 5 (hot), for 14m; it moves compressor`. */
-function alarmText({ key, device, value, above, below, name, sinceMs, moves }: AlarmStatus, nowMs: number): string {
+function alarmText({ key, device, value, above, below, name, sinceMs, isFromStart, moves }: AlarmStatus, nowMs: number): string {
   const limit = above === undefined ? `below ${below}` : `above ${above}`;
   const called = name === limit ? '' : ` (${printable(name)})`;
   const moved = moves.length === 0 ? '' : `; it moves ${moves.join(', ')}`;
   const whose = device === undefined ? '' : ` of ${printable(device)}`;
-  return `${printable(key)}${whose} is ${valueText(value)}, ${limit}${called}, for ${shortAge(nowMs - sinceMs)}${moved}`;
+  return `${printable(key)}${whose} is ${valueText(value)}, ${limit}${called}, for ${shortAge(nowMs - sinceMs)}${isFromStart ? ' or longer' : ''}${moved}`;
 }
 
 function platformText({ platform, nowMs }: AgentStatus, { green, red, yellow }: Style): string {

@@ -18,6 +18,8 @@ export interface CertificateSubject {
   /** UTC epoch ms. */
   readonly fromMs: number;
   readonly untilMs: number;
+  /** `false`: it vouches for itself alone, so that whoever trusts it trusts no other name; default: it may sign others. */
+  readonly isAuthority?: boolean;
 }
 
 /** Object identifiers, already in DER. */
@@ -26,6 +28,8 @@ const OID = {
   commonName: Buffer.from('0603550403', 'hex'),
   subjectAltName: Buffer.from('0603551d11', 'hex'),
   basicConstraints: Buffer.from('0603551d13', 'hex'),
+  extendedKeyUsage: Buffer.from('0603551d25', 'hex'),
+  serverAuth: Buffer.from('06082b06010505070301', 'hex'),
 } as const;
 
 const TAG = { boolean: 0x01, integer: 0x02, bitString: 0x03, octetString: 0x04, utf8: 0x0c, sequence: 0x30, set: 0x31 } as const;
@@ -47,22 +51,23 @@ export function makeCertificate(subject: CertificateSubject): SelfSignedCertific
     sequence(time(subject.fromMs), time(subject.untilMs)),
     name,
     publicKey.export({ type: 'spki', format: 'der' }),
-    der(0xa3, sequence(...extensions(subject.names))),
+    der(0xa3, sequence(...extensions(subject))),
   );
   const signature = sign('sha256', body, privateKey);
   const certificate = sequence(body, algorithm, der(TAG.bitString, Buffer.from([0]), signature));
   return { key: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(), cert: new X509Certificate(certificate).toString() };
 }
 
-function extensions(names: readonly string[]): readonly Buffer[] {
+function extensions({ names, isAuthority = true }: CertificateSubject): readonly Buffer[] {
   const alternatives = names.map((name) =>
     // GeneralName: [2] a DNS name, [7] the bytes of an address.
     isIP(name) === 0 ? der(0x82, Buffer.from(name, 'ascii')) : der(0x87, addressBytes(name)),
   );
-  const isAuthority = sequence(der(TAG.boolean, Buffer.from([0xff])));
+  const constraints = isAuthority ? sequence(der(TAG.boolean, Buffer.from([0xff]))) : sequence();
   return [
     sequence(OID.subjectAltName, der(TAG.octetString, sequence(...alternatives))),
-    sequence(OID.basicConstraints, der(TAG.boolean, Buffer.from([0xff])), der(TAG.octetString, isAuthority)),
+    sequence(OID.basicConstraints, der(TAG.boolean, Buffer.from([0xff])), der(TAG.octetString, constraints)),
+    ...(isAuthority ? [] : [sequence(OID.extendedKeyUsage, der(TAG.octetString, sequence(OID.serverAuth)))]),
   ];
 }
 

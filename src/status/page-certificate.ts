@@ -72,7 +72,7 @@ function madeForNow({ hostname, log }: PageCertificateDeps, nowMs: number, error
 
 function make(hostname: string, nowMs: number): PageCertificate {
   const own = DNS_NAME.test(hostname) && hostname !== 'localhost' ? [hostname, `${hostname}.local`] : [];
-  const made = makeCertificate({ names: [...own, ...HERE], fromMs: FROM_MS, untilMs: nowMs + LASTS_MS });
+  const made = makeCertificate({ names: [...own, ...HERE], fromMs: FROM_MS, untilMs: nowMs + LASTS_MS, isAuthority: false });
   return { ...made, fingerprint: new X509Certificate(made.cert).fingerprint256 };
 }
 

@@ -56,12 +56,20 @@ const PERIODS_OF_A_GAP = 3;
 
 /** Returns the facts of every sensor and output of the configuration, and of the readings that came. */
 export function pageFacts(
-  config: Pick<AgentConfig, 'sensors' | 'actuators' | 'status'>,
-  { sensors, settings }: { readonly sensors: readonly SensorStatus[]; readonly settings: (name: string) => ActuatorSettings | undefined },
+  config: Pick<AgentConfig, 'sensors' | 'actuators'>,
+  {
+    mayControl,
+    sensors,
+    settings,
+  }: {
+    readonly mayControl: boolean;
+    readonly sensors: readonly SensorStatus[];
+    readonly settings: (name: string) => ActuatorSettings | undefined;
+  },
 ): PageFacts {
   const readings = new Map(sensors.map((sensor) => [sensor.name, sensor.readings]));
   return {
-    mayControl: config.status.control,
+    mayControl,
     sensors: Object.fromEntries(config.sensors.map((one) => [one.name, sensorFacts(one, readings.get(one.name) ?? [])])),
     outputs: Object.fromEntries(
       config.actuators.flatMap((one) => {

@@ -66,7 +66,7 @@ export function readSeriesQuery(query: URLSearchParams, nowMs: number): SeriesQu
   if (device !== undefined && device.length > MAX_SLOT_LENGTH) return 'no device is called so';
   if (keys.length === 0 || keys.length > MAX_KEYS) return `1 to ${MAX_KEYS} keys are needed`;
   if (!(fromMs < toMs) || toMs - fromMs > MAX_SPAN_MS) return 'from lies before to, by 31 days at most';
-  if (!(points >= 2)) return 'points is a number from 2';
+  if (!(points >= POINTS_OF_A_PART)) return `points is a number from ${POINTS_OF_A_PART}`;
   return given({ device, keys, fromMs, toMs, points: Math.min(points, MAX_POINTS / keys.length) });
 }
 

@@ -128,11 +128,11 @@ export function actuatorStatus({ name, kind, value, fault, why, slots }: StatusS
 function alarmsOf({ alarms = [], actuators, config }: StatusSources): readonly AlarmStatus[] {
   const slots = new Map(config?.sensors.map(({ name, device }) => [name, device]));
   return alarms
-    .map(({ sensor, key, name, above, below, value, sinceMs }) => {
+    .map(({ sensor, key, name, above, below, value, sinceMs, isFromStart }) => {
       const rules = (config?.rules ?? []).filter((rule) => readingsOf(rule).some((one) => one.sensor === sensor && one.key === key));
       const follows = new Map(actuators.map((output) => [output.name, output.slots?.[0]?.rule]));
       const moves = rules.filter((rule) => follows.get(rule.set.actuator) === rule.name).map(({ set }) => set.actuator);
-      return given({ sensor, key, device: slots.get(sensor), name, above, below, value, sinceMs, moves: [...new Set(moves)] });
+      return given({ sensor, key, device: slots.get(sensor), name, above, below, value, sinceMs, isFromStart, moves: [...new Set(moves)] });
     })
     .sort((one, other) => one.sinceMs - other.sinceMs);
 }

@@ -135,7 +135,7 @@ export class StatusPublisher {
       log,
       logLines: this.#logLines ?? new LogRing({ onLine: () => () => {}, redact: (text) => text }),
       view: () => this.#view(),
-      facts: () => pageFacts(config.current, { sensors: status().sensors, settings: outputs.settings }),
+      facts: () => pageFacts(config.current, { mayControl: control, sensors: status().sensors, settings: outputs.settings }),
       ...(control && { outputs }),
       metrics: () => this.#metrics(),
       health: () => ({ health: healthOf(status()), readiness: readinessOf(status()) }),

@@ -108,7 +108,8 @@ export class StatusServer {
   async #listen(): Promise<void> {
     const { settings, clock, log } = this.#deps;
     try {
-      this.#server.listen(settings.port, settings.page === 'lan' ? '0.0.0.0' : '127.0.0.1');
+      // Without a host: every address of IPv4, and of IPv6 where the machine has it.
+      this.#server.listen({ port: settings.port, ...(settings.page !== 'lan' && { host: '127.0.0.1' }) });
       // Leaves no listener behind, however it ends.
       await once(this.#server, 'listening');
       const { port } = this.#server.address() as AddressInfo;

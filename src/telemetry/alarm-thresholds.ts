@@ -18,6 +18,8 @@ export interface RaisedAlarm extends Pick<Threshold, 'above' | 'below'> {
   readonly name: string;
   /** Monotonic ms of the value that raised it, or of the first one since the start. */
   readonly sinceMs: number;
+  /** Raised by the first value since the start: it may have been on before. */
+  readonly isFromStart?: true;
 }
 
 export class AlarmThresholds {
@@ -41,7 +43,8 @@ export class AlarmThresholds {
       const name = nameOf(threshold);
       if (!isRaised(value, threshold, before?.has(name) === true)) continue;
       const { above, below } = threshold;
-      raised.set(name, given({ name, above, below, sinceMs: before?.get(name)?.sinceMs ?? atMs }));
+      const isFromStart = before === undefined ? (true as const) : undefined;
+      raised.set(name, before?.get(name) ?? given({ name, above, below, sinceMs: atMs, isFromStart }));
     }
     const isNew =
       before === undefined ? thresholds.length > 0 : raised.size !== before.size || [...raised.keys()].some((name) => !before.has(name));

@@ -19,31 +19,4 @@ describe('the record for plots, looked at as an adversary', () => {
     bench.clock.stepWall(-30 * DAY_MS);
     expect((await bench.read(['a'], MIDNIGHT, MIDNIGHT + 5 * DAY_MS)).size).toBe(before);
   });
-
-  it('has after a kill what came late for an hour that was written, and still lies in the outbox', async () => {
-    const bench = new BandsBench();
-    for (let hour = 0; hour < 4; hour += 1) {
-      bench.report('a', hour);
-      await bench.clock.advance(HOUR_MS);
-    }
-    await bench.clock.advance(PART_MS);
-    bench.report('meter', 7, { agoMs: 2 * HOUR_MS, isOwnTime: true });
-    bench.restart();
-    const found = await bench.read(['meter'], MIDNIGHT, MIDNIGHT + DAY_MS);
-    expect([...found.values()].map(({ last }) => last)).toEqual([7]);
-  });
-
-  it('has after a kill what was measured after the clock was set back', async () => {
-    const bench = new BandsBench();
-    for (let hour = 0; hour < 5; hour += 1) {
-      bench.report('a', hour);
-      await bench.clock.advance(HOUR_MS);
-    }
-    await bench.clock.advance(PART_MS);
-    bench.clock.stepWall(-4 * HOUR_MS);
-    bench.report('a', 99);
-    bench.restart();
-    const found = await bench.read(['a'], MIDNIGHT, MIDNIGHT + DAY_MS);
-    expect(Math.max(...[...found.values()].map(({ greatest }) => greatest))).toBe(99);
-  });
 });

@@ -105,6 +105,8 @@ export interface AlarmStatus {
   readonly below?: number;
   readonly value: JsonValue;
   readonly sinceMs: number;
+  /** Raised by the first value since the agent's start: it may have been on before. */
+  readonly isFromStart?: true;
   /** Outputs that follow a rule on this value now. */
   readonly moves: readonly string[];
 }

@@ -173,8 +173,8 @@ describe('the record for plots', () => {
       await bench.clock.advance(DAY_MS);
     }
     await bench.clock.advance(PART_MS);
-    expect(bench.bandFiles[0]).toBe('/state/bands/bands-20260605-00.jsonl');
-    expect(bench.bandFiles).toHaveLength(9);
+    expect(bench.bandFiles[0]).toBe('/state/bands/bands-20260604-00.jsonl');
+    expect(bench.bandFiles).toHaveLength(10);
     expect(bench.bandFiles.at(-1)).toBe('/state/bands/notes.txt');
   });
 

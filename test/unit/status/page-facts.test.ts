@@ -36,6 +36,7 @@ it('tells where sensors are, under which key and when their values are sent, and
     neverWith: [{ with: 'valve', gapMs: 0 }],
   } as never;
   const facts = pageFacts(config, {
+    mayControl: false,
     sensors: [
       sensor('roof', 'temperature', 'humidity', 'pressure'),
       sensor('scale', 'weight'),

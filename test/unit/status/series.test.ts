@@ -26,7 +26,7 @@ describe('thinSeries', () => {
       value: fc.double({ noNaN: true, noDefaultInfinity: true }),
     });
     await fc.assert(
-      fc.asyncProperty(fc.array(entry, { maxLength: 200 }), fc.integer({ min: 2, max: 50 }), async (entries, points) => {
+      fc.asyncProperty(fc.array(entry, { maxLength: 200 }), fc.integer({ min: 3, max: 50 }), async (entries, points) => {
         const { k } = await thinSeries(of(entries), { keys: ['k'], fromMs: NOW, toMs: NOW + 1_000, points });
         const [times = [], values = []] = k ?? [];
         expect(times.length).toBeLessThanOrEqual(points);
