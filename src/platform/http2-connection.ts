@@ -44,6 +44,8 @@ const ANSWER_MS = 10_000;
 /** Longest silence while nothing but polls stands; routers forget a connection that is silent for longer than some minutes. */
 const SILENCE_MS = 120_000;
 const PING_WITHIN_MS = 15_000;
+/** RFC 9113, 6.2. */
+const HEADERS_FRAME = 1;
 
 export class Http2Connection {
   readonly #session: ClientHttp2Session;
@@ -155,6 +157,8 @@ export class Http2Connection {
       })
       .once('response', (responseHeaders) => {
         const { ':status': statusCode = 0, ...rest } = responseHeaders as IncomingHttpHeaders & { readonly ':status'?: number };
+        // The runtime tells the server its limit, and takes what comes all the same.
+        if (bytesOf(rest) > MAX_HEADERS) return endStream(stream);
         const arrived = (bytes: number): void => {
           this.#frameBytes -= bytes;
         };
@@ -239,5 +243,6 @@ export class Http2Connection {
   }
 }
 
-/** RFC 9113, 6.2. */
-const HEADERS_FRAME = 1;
+function bytesOf(headers: IncomingHttpHeaders): number {
+  return Object.entries(headers).reduce((sum, [name, value]) => sum + name.length + String(value).length, 0);
+}
