@@ -11,7 +11,7 @@ import { type ClientHttp2Session, type ClientHttp2Stream, connect, constants, ty
 import type { Socket } from 'node:net';
 import type { Clock } from '../host/clock.ts';
 import { bodyOfStream, endStream } from './http2-answer.ts';
-import { brokenConnection, type LaneAnswer, type LaneRequest } from './lane-request.ts';
+import { type BrokenConnection, brokenConnection, type LaneAnswer, type LaneRequest } from './lane-request.ts';
 
 export interface Http2ConnectionDeps {
   readonly origin: string;
@@ -174,7 +174,7 @@ export class Http2Connection {
         signal.removeEventListener('abort', abort);
         this.#ended(isPoll);
         const words = `the stream was ended without an answer (stream error ${stream.rstCode})`;
-        reject(brokenConnection(words, { isUnsent: isUnsent || this.#isUnseen(stream) }));
+        reject(brokenConnection(words, this.#unseen(stream, isUnsent)));
       });
     if (body !== null) stream.end(body);
     return promise;
@@ -185,8 +185,10 @@ export class Http2Connection {
     this.#session.destroy();
   }
 
-  #isUnseen({ id, rstCode }: ClientHttp2Stream): boolean {
-    return rstCode === constants.NGHTTP2_REFUSED_STREAM || id === undefined || id > this.#lastStream;
+  #unseen({ id, rstCode }: ClientHttp2Stream, isUnsent: boolean): BrokenConnection['unseen'] {
+    const isUnseen = isUnsent || rstCode === constants.NGHTTP2_REFUSED_STREAM || id === undefined || id > this.#lastStream;
+    if (!isUnseen) return undefined;
+    return this.#isLeaving && this.#lastStream > 0 ? 'leaving' : 'refused';
   }
 
   #began(isPoll: boolean): number {

@@ -24,8 +24,8 @@ export const OTHER_HTTP = new Error('the server does not speak HTTP/2');
 
 /** Of which one is left to what is no poll. */
 const MAX_CONNECTIONS = 8;
-/** A request that the server has not looked at is sent again at once, but not for ever. */
-const MAX_TRIES = 3;
+/** A request that the server has not looked at is sent again at once; one that goes away lets some in each time, one that refuses may be too busy. */
+const MAX_TRIES = { leaving: 10, refused: 3 };
 
 export class Http2Connections {
   readonly #deps: Http2ConnectionsDeps;
@@ -46,8 +46,8 @@ export class Http2Connections {
       try {
         return await this.#request(request, isPoll);
       } catch (error) {
-        const isUnsent = error instanceof Error && (error as Partial<BrokenConnection>).isUnsent === true;
-        if (!isUnsent || tries >= MAX_TRIES || request.signal.aborted) throw error;
+        const unseen = error instanceof Error ? (error as Partial<BrokenConnection>).unseen : undefined;
+        if (unseen === undefined || tries >= MAX_TRIES[unseen] || request.signal.aborted) throw error;
       }
     }
   }

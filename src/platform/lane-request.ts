@@ -30,10 +30,10 @@ export interface LaneRequester {
 /** Fault of a connection that stood, under the system's own code for it, so that it counts as one of HTTP/1.1 does. */
 export interface BrokenConnection extends Error {
   readonly code: 'ECONNRESET';
-  /** The server has not looked at the request: to send it again does nothing twice. */
-  readonly isUnsent: boolean;
+  /** The server has not looked at the request, because it refused it or was going away: to send it again does nothing twice. */
+  readonly unseen: 'refused' | 'leaving' | undefined;
 }
 
-export function brokenConnection(words: string, { isUnsent = false } = {}): BrokenConnection {
-  return Object.assign(new Error(words), { code: 'ECONNRESET' as const, isUnsent });
+export function brokenConnection(words: string, unseen?: BrokenConnection['unseen']): BrokenConnection {
+  return Object.assign(new Error(words), { code: 'ECONNRESET' as const, unseen });
 }

@@ -71,14 +71,14 @@ describe.skipIf(!isThere)('behind nginx, which must be installed for this (Debia
     const settings = { url: `https://127.0.0.1:${port}`, ca: PEER_CERTIFICATE.cert };
     const api = new HttpDeviceApi({ settings, token: () => 'token', clock: systemClock });
     try {
-      const poll = api.pollRpc(60_000, never);
+      const poll = api.pollRpc(60_000, never).catch((error: unknown) => error);
       while (polls.length === 0) await delay(10);
       for (let upload = 0; upload < 30; upload += 1)
         expect(await api.postTelemetry(rowsOf({ ts: 1, values: { upload } }), never), `upload ${upload}`).toEqual({ kind: 'accepted' });
       const together = Array.from({ length: 20 }, (_, index) =>
         api.postTelemetry(rowsOf({ ts: 1, values: { upload: 30 + index } }), never),
       );
-      expect((await Promise.all(together)).every(({ kind }) => kind === 'accepted')).toBe(true);
+      expect((await Promise.all(together)).filter(({ kind }) => kind !== 'accepted')).toEqual([]);
       const uploads = bodies.map((body) => Number(/"upload":(\d+)/.exec(body)?.[1])).sort((a, b) => a - b);
       expect(uploads).toEqual(Array.from({ length: 50 }, (_, index) => index));
       for (const response of polls) response.writeHead(408).end();
