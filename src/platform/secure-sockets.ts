@@ -45,7 +45,9 @@ export function secureSockets({ ca, clientCertificate, clientKey, connectTimeout
 /** Through a proxy's tunnel (CONNECT), as undici's own agent for proxies opens one. */
 export function throughTunnel(proxy: URL, toProxy: buildConnector.connector, withinMs: number, secure: buildConnector.connector) {
   return (options: buildConnector.Options, callback: buildConnector.Callback): void => {
-    const client = new Client(proxy.origin, { connect: toProxy, headersTimeout: withinMs });
+    // The name in the handshake is the proxy's own, not that of the header `host`.
+    const connect: buildConnector.connector = (ofProxy, opened) => toProxy({ ...ofProxy, servername: '' }, opened);
+    const client = new Client(proxy.origin, { connect, headersTimeout: withinMs });
     const path = options.port === '' ? `${options.host}:443` : String(options.host);
     const opened = async (): Promise<Socket> => {
       const { statusCode, socket } = await client.connect({ path, headers: { host: String(options.host), ...loginOf(proxy) } });
