@@ -5,7 +5,7 @@
  */
 import type { Socket } from 'node:net';
 import { buildConnector, type Dispatcher, Pool, ProxyAgent } from 'undici';
-import { type Clock, systemClock } from '../host/clock.ts';
+import type { Clock } from '../host/clock.ts';
 import { getOrInsert } from '../host/get-or-insert.ts';
 import { given } from '../host/given.ts';
 import { bounding, CountedSockets } from './counted-sockets.ts';
@@ -53,12 +53,9 @@ export interface PlatformConnections {
 /** Opens nothing yet. @throws PlatformError `platform/settings` (stop) for an address that is none. */
 export type Connect = (settings: ConnectionSettings) => PlatformConnections;
 
-/** Over this machine's network. */
-export const connectOverNetwork: Connect = (settings) => connectByClock(settings, systemClock);
-
-/** Over this machine's network, noticing by the given clock when the other end is silent. @throws PlatformError `platform/settings` (stop) */
-export function connectByClock(settings: ConnectionSettings, clock: Pick<Clock, 'monotonicMs' | 'after'>): PlatformConnections {
-  return new Connections(settings, clock);
+/** Over this machine's network, noticing by the given clock when the other end is silent. */
+export function connectOverNetwork(clock: Pick<Clock, 'monotonicMs' | 'after'>): Connect {
+  return (settings) => new Connections(settings, clock);
 }
 
 /** HTTP bytes (headers and bodies, without TLS's framing) over all lanes since start. */

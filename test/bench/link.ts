@@ -48,7 +48,7 @@ else for (const [name, value] of Object.entries(figures)) console.log(`${name.pa
 async function measure(isHttp1: boolean): Promise<{ readonly readingBytes: number; readonly pollBytes: number }> {
   const platform = await standIn({ isHttp1, holdsPolls: false });
   const line = await countingProxy(platform.port);
-  const connections = connectOverNetwork({ url: `https://127.0.0.1:${line.port}`, ca: own.cert });
+  const connections = connectOverNetwork(systemClock)({ url: `https://127.0.0.1:${line.port}`, ca: own.cert });
   const api = new HttpDeviceApi({
     settings: { url: connections.origin },
     token: () => TOKEN,
@@ -96,7 +96,7 @@ async function poll(connections: PlatformConnections, signal = never): Promise<v
 /** 99th percentile, ms. */
 async function postBehindPolls(): Promise<number> {
   const platform = await standIn({ isHttp1: false, holdsPolls: true });
-  const connections = connectOverNetwork({ url: `https://127.0.0.1:${platform.port}`, ca: own.cert });
+  const connections = connectOverNetwork(systemClock)({ url: `https://127.0.0.1:${platform.port}`, ca: own.cert });
   const api = new HttpDeviceApi({
     settings: { url: connections.origin },
     token: () => TOKEN,

@@ -3,7 +3,7 @@ import { type AddressInfo, connect as connectTcp, createServer as createTcpServe
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { Clock } from '../../src/host/clock.ts';
 import { systemClock } from '../../src/host/clock.ts';
-import { connectByClock } from '../../src/platform/connections.ts';
+import { connectOverNetwork } from '../../src/platform/connections.ts';
 import { HttpDeviceApi } from '../../src/platform/http-device-api.ts';
 import type { HttpDeviceApiSettings } from '../../src/platform/platform-calls.ts';
 import { FakeClock } from '../support/fake-clock.ts';
@@ -30,7 +30,7 @@ async function peer(...options: Parameters<typeof http2Peer>) {
 function client(url: string, settings: Partial<HttpDeviceApiSettings> = {}, clock: Pick<Clock, 'monotonicMs' | 'after'> = systemClock) {
   const api = new HttpDeviceApi({
     settings: { url, ca: PEER_CERTIFICATE.cert, ...settings },
-    ...{ token: () => 'token', clock: systemClock, connect: (given) => connectByClock(given, clock) },
+    ...{ token: () => 'token', clock: systemClock, connect: connectOverNetwork(clock) },
   });
   open.push(api);
   return api;
