@@ -32,7 +32,7 @@ export interface Machine extends HostMachine {
 export const thisMachine: Machine = {
   ...thisHost,
   loadConfig: loadConfigToRun,
-  connect: connectOverNetwork,
+  connect: connectOverNetwork(thisHost.clock),
   openExternalFile,
   openPorts,
   listen: (deps, signal) => ControlServer.open(deps, signal),

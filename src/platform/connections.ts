@@ -1,12 +1,18 @@
 /**
- * The connections to the platform's one host: plain or TLS, direct or through a proxy, each lane with sockets of its own, so that a poll
- * or a download never stands in front of an upload. Counts the bytes of HTTP that really passed its sockets.
+ * The connections to the platform's one host: plain or TLS, direct or through a proxy. Over HTTP/2, where the server offers it at the first
+ * handshake of the process, all lanes share one connection; over HTTP/1.1 each has sockets of its own. A poll or a download never stands in front
+ * of an upload.
  */
 import type { Socket } from 'node:net';
 import { buildConnector, type Dispatcher, Pool, ProxyAgent } from 'undici';
+import type { Clock } from '../host/clock.ts';
 import { getOrInsert } from '../host/get-or-insert.ts';
 import { given } from '../host/given.ts';
+import { bounding, CountedSockets } from './counted-sockets.ts';
+import { Http2Connections, OTHER_HTTP } from './http2-connections.ts';
+import type { LaneAnswer, LaneRequest, LaneRequester } from './lane-request.ts';
 import { PlatformError, safeText } from './platform-error.ts';
+import { type OpenSecure, secureSockets, throughTunnel } from './secure-sockets.ts';
 import { trusting } from './trusted-authorities.ts';
 
 export interface ConnectionSettings {
@@ -20,11 +26,11 @@ export interface ConnectionSettings {
   /** `http://` or `https://` address of a proxy, with user and password if it wants them. */
   readonly proxy?: string;
   readonly connectTimeoutMs?: number;
-  /** Sockets of lanes that have another number of them than is usual. */
+  /** Sockets of HTTP/1.1 of lanes that have another number of them than is usual. */
   readonly sockets?: Partial<Record<Lane, number>>;
 }
 
-/** One socket each, but `calls`, where a reply must not wait for another call that hangs. */
+/** Over HTTP/1.1 one socket each, but `calls`, where a reply must not wait for another call that hangs. */
 export type Lane = 'upload' | 'calls' | 'attribute-poll' | 'rpc-poll' | 'download';
 
 /** How the platform is reached; the agent's only way out to it. */
@@ -35,8 +41,8 @@ export interface PlatformConnections {
   readonly prefix: string;
   /** Host of the proxy before the platform, without its login. */
   readonly proxyHost?: string;
-  /** Returns the dispatcher of a lane's requests; made on first use. */
-  lane(lane: Lane): Pick<Dispatcher, 'request'>;
+  /** Returns what sends a lane's requests; made on first use. */
+  lane(lane: Lane): LaneRequester;
   readonly traffic: Traffic;
   /** Secrets that no text for people may hold, nor any part of them. */
   readonly secrets: readonly string[];
@@ -47,8 +53,10 @@ export interface PlatformConnections {
 /** Opens nothing yet. @throws PlatformError `platform/settings` (stop) for an address that is none. */
 export type Connect = (settings: ConnectionSettings) => PlatformConnections;
 
-/** Over this machine's network. */
-export const connectOverNetwork: Connect = (settings) => new Connections(settings);
+/** Over this machine's network, noticing by the given clock when the other end is silent. */
+export function connectOverNetwork(clock: Pick<Clock, 'monotonicMs' | 'after'>): Connect {
+  return (settings) => new Connections(settings, clock);
+}
 
 /** HTTP bytes (headers and bodies, without TLS's framing) over all lanes since start. */
 export interface Traffic {
@@ -60,6 +68,8 @@ const CONNECT_TIMEOUT_MS = 10_000;
 
 /** Longer than an upload interval of half a minute, shorter than the 60 s after which stock servers and routers drop an idle connection. */
 const KEEP_ALIVE_MS = 50_000;
+/** Where a server of HTTP/1.1 says itself for how long it keeps an idle connection. */
+const MAX_KEEP_ALIVE_MS = 10 * 60_000;
 
 /** Sockets of the `calls` lane, opened as they are needed: a reply, attributes out, attributes in. */
 const CALL_SOCKETS = 3;
@@ -73,39 +83,44 @@ const MAX_RECEIVED = 16 * 1024 * 1024;
 /** Headers of an honest server are a few hundred bytes. */
 const MAX_HEADERS = 16 * 1024;
 
+/** Origins, each with the proxy before it, whose servers chose HTTP/1.1: they are not asked again in this process's life. */
+const withoutHttp2 = new Set<string>();
+/** A process speaks to one or two. */
+const MAX_REMEMBERED = 100;
+
 class Connections implements PlatformConnections {
   readonly origin: string;
   readonly prefix: string;
   readonly proxyHost?: string;
+  readonly #url: URL;
   readonly #settings: ConnectionSettings;
+  readonly #timeoutMs: number;
   readonly #lanes = new Map<Lane, Dispatcher>();
-  readonly #sockets = new Set<Socket>();
-  #sentBefore = 0;
-  #receivedBefore = 0;
+  readonly #sockets = new CountedSockets();
+  readonly #clock: Pick<Clock, 'monotonicMs' | 'after'>;
+  readonly #secure: OpenSecure;
+  #http2: Http2Connections | undefined;
+  /** On which HTTP/1.1 was chosen; the first lane that needs one takes it. */
+  #spare: Socket | undefined;
 
-  constructor(settings: ConnectionSettings) {
-    const url = parseAddress(settings.url, 'the platform address');
+  constructor(settings: ConnectionSettings, clock: Pick<Clock, 'monotonicMs' | 'after'>) {
+    this.#url = parseAddress(settings.url, 'the platform address');
     if (settings.proxy !== undefined) this.proxyHost = parseAddress(settings.proxy, 'the proxy address').host;
-    this.origin = url.origin;
-    this.prefix = url.pathname.replace(/\/+$/, '');
+    this.origin = this.#url.origin;
+    this.prefix = this.#url.pathname.replace(/\/+$/, '');
     this.#settings = settings;
+    this.#clock = clock;
+    this.#timeoutMs = settings.connectTimeoutMs ?? CONNECT_TIMEOUT_MS;
+    this.#secure = secureSockets({ ...settings, connectTimeoutMs: this.#timeoutMs });
   }
 
-  lane(lane: Lane): Dispatcher {
-    // A file may be as large as its offer says; its own deadline and hours end it.
-    const limitBytes = lane === 'download' ? Number.POSITIVE_INFINITY : MAX_RECEIVED;
-    const sockets = this.#settings.sockets?.[lane] ?? (lane === 'calls' ? CALL_SOCKETS : 1);
-    return getOrInsert(this.#lanes, lane, () => this.#open(sockets, limitBytes));
+  lane(lane: Lane): LaneRequester {
+    if (this.#url.protocol === 'http:' || withoutHttp2.has(this.#place)) return this.#pool(lane);
+    return { request: (request) => this.#request(lane, request) };
   }
 
   get traffic(): Traffic {
-    let sentBytes = this.#sentBefore;
-    let receivedBytes = this.#receivedBefore;
-    for (const socket of this.#sockets) {
-      sentBytes += socket.bytesWritten;
-      receivedBytes += socket.bytesRead;
-    }
-    return { sentBytes, receivedBytes };
+    return this.#sockets.traffic;
   }
 
   /** The proxy's address, with its password: secret-forms.ts knows what is secret in it. */
@@ -116,27 +131,80 @@ class Connections implements PlatformConnections {
   async close(): Promise<void> {
     const lanes = [...this.#lanes.values()];
     this.#lanes.clear();
+    this.#spare?.destroy();
+    this.#http2?.end(new Error('the connections were closed'));
     await Promise.all(lanes.map((lane) => lane.destroy()));
   }
 
-  #open(connections: number, limitBytes: number): Dispatcher {
-    const { ca, clientCertificate, clientKey, proxy, connectTimeoutMs = CONNECT_TIMEOUT_MS } = this.#settings;
-    const identity = { ...trusting(ca), ...given({ cert: clientCertificate, key: clientKey }) };
-    const shared = { connections, pipelining: 1, keepAliveTimeout: KEEP_ALIVE_MS, maxHeaderSize: MAX_HEADERS, allowH2: false };
+  get #place(): string {
+    return `${this.origin} ${this.proxyHost ?? ''}`;
+  }
+
+  async #request(lane: Lane, request: LaneRequest): Promise<LaneAnswer> {
+    this.#http2 ??= this.#openHttp2();
     try {
-      if (proxy === undefined) {
-        const connect = this.#watched(buildConnector({ ...identity, timeout: connectTimeoutMs, allowH2: false }), limitBytes);
-        return new Pool(this.origin, { ...shared, connect });
-      }
+      return await this.#http2.request(request, lane === 'attribute-poll' || lane === 'rpc-poll');
+    } catch (error) {
+      if (error === OTHER_HTTP) return this.#pool(lane).request(request);
+      throw error;
+    }
+  }
+
+  #openHttp2(): Http2Connections {
+    const connect = this.#connector();
+    const { host, hostname, protocol, port } = this.#url;
+    const options = { host, hostname: hostname.replace(/^\[|\]$/g, ''), protocol, port };
+    return new Http2Connections({
+      ...{ origin: this.origin, clock: this.#clock, settingsWithinMs: this.#timeoutMs },
+      openSocket: () =>
+        new Promise((resolve, reject) => {
+          connect(options, (fault, socket) => (fault === null || fault === undefined ? resolve(socket as Socket) : reject(fault)));
+        }),
+      onOtherHttp: (socket) => {
+        if (withoutHttp2.size >= MAX_REMEMBERED) withoutHttp2.clear();
+        withoutHttp2.add(this.#place);
+        this.#spare = socket.on('error', () => {});
+      },
+    });
+  }
+
+  /** Opens sockets that offer HTTP/2. */
+  #connector(): buildConnector.connector {
+    const { ca, proxy } = this.#settings;
+    if (proxy === undefined) return this.#sockets.counting(this.#secure(true));
+    const toProxy = buildConnector({ ...trusting(ca), timeout: this.#timeoutMs, allowH2: false });
+    return throughTunnel(new URL(proxy), this.#sockets.counting(toProxy), this.#timeoutMs, this.#secure(true));
+  }
+
+  #pool(lane: Lane): Dispatcher {
+    // A file may be as large as its offer says; its own deadline and hours end it.
+    const limitBytes = lane === 'download' ? Number.POSITIVE_INFINITY : MAX_RECEIVED;
+    const sockets = this.#settings.sockets?.[lane] ?? (lane === 'calls' ? CALL_SOCKETS : 1);
+    return getOrInsert(this.#lanes, lane, () => this.#open(sockets, limitBytes));
+  }
+
+  #open(connections: number, limitBytes: number): Dispatcher {
+    const { ca, clientCertificate, clientKey, proxy } = this.#settings;
+    const shared = {
+      ...{ connections, pipelining: 1, maxHeaderSize: MAX_HEADERS, allowH2: false },
+      ...{ keepAliveTimeout: KEEP_ALIVE_MS, keepAliveMaxTimeout: MAX_KEEP_ALIVE_MS },
+    };
+    const watched = (connect: buildConnector.connector) => bounding(this.#sockets.counting(connect), limitBytes);
+    try {
+      if (proxy === undefined) return new Pool(this.origin, { ...shared, connect: watched(this.#spareFirst(this.#secure(false))) });
+      const watchedOptions = (options: object, around = (connect: buildConnector.connector) => connect): Pool.Options => {
+        const connect = 'connect' in options && typeof options.connect === 'function' ? options.connect : undefined;
+        return connect === undefined ? options : { ...options, connect: watched(around(connect as buildConnector.connector)) };
+      };
       return new ProxyAgent({
         ...shared,
         uri: proxy,
-        connectTimeout: connectTimeoutMs,
-        requestTls: { ...identity, allowH2: false },
+        connectTimeout: this.#timeoutMs,
+        requestTls: { ...trusting(ca), ...given({ cert: clientCertificate, key: clientKey }), allowH2: false },
         // The proxy may stand behind the same private authority as the platform, but gets no client certificate.
         proxyTls: { ...trusting(ca), allowH2: false },
-        clientFactory: (origin, options) => new Pool(origin, this.#watchedOptions(options, limitBytes)),
-        factory: (origin, options) => new Pool(origin, { ...shared, ...this.#watchedOptions(options, limitBytes) }),
+        clientFactory: (origin, options) => new Pool(origin, watchedOptions(options)),
+        factory: (origin, options) => new Pool(origin, { ...shared, ...watchedOptions(options, (connect) => this.#spareFirst(connect)) }),
       });
     } catch (cause) {
       const said = safeText(cause instanceof Error ? cause.message : '', this.secrets);
@@ -144,53 +212,15 @@ class Connections implements PlatformConnections {
     }
   }
 
-  #watchedOptions(options: object, limitBytes: number): Pool.Options {
-    const connect =
-      'connect' in options && typeof options.connect === 'function' ? (options.connect as buildConnector.connector) : undefined;
-    return connect === undefined ? options : { ...options, connect: this.#watched(connect, limitBytes) };
+  /** Takes the socket on which HTTP/1.1 was chosen in place of a new one. */
+  #spareFirst(connect: buildConnector.connector): buildConnector.connector {
+    return (options, callback) => {
+      const spare = this.#spare;
+      this.#spare = undefined;
+      if (spare === undefined || spare.destroyed || !spare.writable) connect(options, callback);
+      else queueMicrotask(() => callback(null, spare));
+    };
   }
-
-  /** A tunnelled socket passes here twice, as the tunnel and as TLS inside it; only the outer one is counted. */
-  #watched(connect: buildConnector.connector, limitBytes: number): buildConnector.connector {
-    return (options, callback) =>
-      connect(options, (...result) => {
-        // Undefined, not null, when connecting failed.
-        const socket: Socket | null | undefined = result[1];
-        if (socket && options.httpSocket === undefined && !isInside(socket, this.#sockets)) this.#count(socket);
-        if (socket) boundAnswer(socket, limitBytes);
-        callback(...result);
-      });
-  }
-
-  #count(socket: Socket): void {
-    this.#sockets.add(socket);
-    socket.once('close', () => {
-      this.#sockets.delete(socket);
-      this.#sentBefore += socket.bytesWritten;
-      this.#receivedBefore += socket.bytesRead;
-    });
-  }
-}
-
-/** Ends a socket that brings more than `limitBytes` without having been asked anything new. */
-function boundAnswer(socket: Socket, limitBytes: number): void {
-  let askedBytes = socket.bytesWritten;
-  let sinceBytes = socket.bytesRead;
-  socket.on('readable', () => {
-    if (socket.bytesWritten !== askedBytes) {
-      askedBytes = socket.bytesWritten;
-      sinceBytes = socket.bytesRead;
-    } else if (socket.bytesRead - sinceBytes > limitBytes) {
-      socket.destroy(new Error('the answer does not end'));
-    }
-  });
-}
-
-/** True when a socket is counted already, or is TLS inside of one that is. */
-function isInside(socket: Socket, counted: ReadonlySet<Socket>): boolean {
-  if (counted.has(socket)) return true;
-  const parent: unknown = (socket as { readonly _parent?: unknown })._parent;
-  return parent !== undefined && parent !== null && counted.has(parent as Socket);
 }
 
 function parseAddress(text: string, what: string): URL {

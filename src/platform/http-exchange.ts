@@ -2,11 +2,11 @@
  * One request and its answer, bounded in time and size whatever the server does: a deadline for the whole, which only an answer that keeps
  * arriving puts off, a limit on the body, no redirect followed. Every fault comes out as a PlatformError without address and token.
  */
-import type { Dispatcher } from 'undici';
 import type { Clock } from '../host/clock.ts';
 import { given } from '../host/given.ts';
 import type { Answer } from './answer-or-portal.ts';
 import type { Lane, PlatformConnections } from './connections.ts';
+import type { LaneAnswer } from './lane-request.ts';
 import { earnedMs } from './line-speed.ts';
 import { networkError, PlatformError } from './platform-error.ts';
 
@@ -35,7 +35,7 @@ export interface Exchange {
 
 /** A streamed answer; `release` ends the deadline and, when the body was not read to its end, the connection. */
 export interface OpenAnswer {
-  readonly response: Dispatcher.ResponseData;
+  readonly response: LaneAnswer;
   readonly release: () => void;
   /** So much of the answer has come: its end may be later. */
   readonly arrived: (bytes: number) => void;
@@ -88,7 +88,7 @@ export async function openExchange(request: Exchange, deps: ExchangeDeps, signal
     earned += earnedMs(bytes);
   };
   watch(request.deadlineMs);
-  let response: Dispatcher.ResponseData | undefined;
+  let response: LaneAnswer | undefined;
   const release = (): void => {
     cancelDeadline();
     signal.removeEventListener('abort', abort);
@@ -117,7 +117,7 @@ export async function openExchange(request: Exchange, deps: ExchangeDeps, signal
 }
 
 /** An answer's status and headers, with as much of its body as was read. */
-export function answerOf(response: Dispatcher.ResponseData, body: Uint8Array, cut: boolean): Answer {
+export function answerOf(response: LaneAnswer, body: Uint8Array, cut: boolean): Answer {
   return given({
     status: response.statusCode,
     contentType: (header(response, 'content-type') ?? '').split(';')[0]?.trim().toLowerCase() ?? '',
@@ -154,7 +154,7 @@ export function faultOf(error: unknown, deps: ExchangeDeps, signal: AbortSignal)
 }
 
 /** One header's value; the first when a server repeats it. */
-export function header(response: Dispatcher.ResponseData, name: string): string | undefined {
+export function header(response: LaneAnswer, name: string): string | undefined {
   const value = response.headers[name];
   return Array.isArray(value) ? value[0] : value;
 }

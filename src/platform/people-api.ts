@@ -52,7 +52,7 @@ type Request = Pick<Exchange, 'method' | 'path' | 'contentType' | 'deadlineMs'> 
 
 /** Logs in. @throws PlatformError `platform/unauthorised` (hold), `platform/busy` (retry), `platform/settings` (stop). */
 export async function openPeopleApi({ user, password, ...where }: PeopleApiSettings, deps: PeopleApiDeps): Promise<PeopleApi> {
-  const { clock, signal, connect = connectOverNetwork } = deps;
+  const { clock, signal, connect = connectOverNetwork(deps.clock) } = deps;
   const connections = connect(where);
   const secrets = new Set([password, ...connections.secrets]);
   let token: string | undefined;

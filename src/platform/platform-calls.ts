@@ -88,7 +88,7 @@ export class PlatformCalls {
   /** Connects at the first call. @throws PlatformError `platform/settings` (stop) for an address that is none. */
   constructor(deps: PlatformCallsDeps) {
     this.#deps = deps;
-    this.#connections = (deps.connect ?? connectOverNetwork)(deps.settings);
+    this.#connections = (deps.connect ?? connectOverNetwork(deps.clock))(deps.settings);
     this.#exchangeDeps = { connections: this.#connections, clock: deps.clock, secrets: () => this.#secrets() };
     this.#pace = deps.pace ?? new HostPace(deps);
   }

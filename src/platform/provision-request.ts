@@ -22,7 +22,7 @@ const MAX_ANSWER = 64 * 1024;
 
 /** Over a connection of its own. After an error it is unknown whether the server made the device. @throws PlatformError as DeviceApi. */
 export async function requestProvisioning(request: ProvisionRequest, deps: ProvisionDeps, signal: AbortSignal): Promise<ProvisionAnswer> {
-  const connections = (deps.connect ?? connectOverNetwork)(deps.settings);
+  const connections = (deps.connect ?? connectOverNetwork(deps.clock))(deps.settings);
   const secrets = [request.provisionDeviceSecret, request.provisionDeviceKey, request.token ?? '', ...connections.secrets];
   try {
     const answer = await exchange(

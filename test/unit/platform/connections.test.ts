@@ -8,6 +8,7 @@ import { systemClock } from '../../../src/host/clock.ts';
 import { makeCertificate, type SelfSignedCertificate } from '../../../src/host/self-signed-certificate.ts';
 import { HttpDeviceApi } from '../../../src/platform/http-device-api.ts';
 import type { HttpDeviceApiSettings } from '../../../src/platform/platform-calls.ts';
+import { http2Peer, PEER_CERTIFICATE } from '../../support/http2-peer.ts';
 import { rowsOf } from '../../support/telemetry-rows.ts';
 
 const never = new AbortController().signal;
@@ -256,6 +257,25 @@ describe('a proxy', () => {
       expect(await client({ url, ...settings }).postTelemetry(RECORDS, never), url).toEqual({ kind: 'accepted' });
     expect(requests).toEqual([`POST http://127.0.0.1:${plain}/api/v1/token/telemetry`, `CONNECT 127.0.0.1:${secure}`]);
     expect(new Set(certificates)).toEqual(new Set([undefined]));
+  });
+
+  it('is known by its own name, not by that of the platform', async () => {
+    const [ofProxy, own] = [certificate(['localhost']), certificate(['127.0.0.1'])];
+    const origin = await listen(createTlsServer(own, answering()) as unknown as Server);
+    const { port } = await proxy(ofProxy);
+    const settings = { ca: `${own.cert}\n${ofProxy.cert}`, proxy: `https://localhost:${port}` };
+    expect(await client({ url: `https://127.0.0.1:${origin}`, ...settings }).postTelemetry(RECORDS, never)).toEqual({ kind: 'accepted' });
+  });
+
+  it('carries HTTP/2 through one tunnel, with its own user and password', async () => {
+    const peer = await http2Peer();
+    open.push(peer);
+    const { port, requests, authorisations } = await proxy();
+    const api = client({ url: peer.url, ca: PEER_CERTIFICATE.cert, proxy: `http://user:pass@127.0.0.1:${port}` });
+    for (let upload = 0; upload < 3; upload += 1) expect(await api.postTelemetry(RECORDS, never)).toEqual({ kind: 'accepted' });
+    expect([requests, peer.sessions.length]).toEqual([[`CONNECT 127.0.0.1:${peer.port}`], 1]);
+    expect(authorisations).toEqual([`Basic ${Buffer.from('user:pass').toString('base64')}`]);
+    expect(api.traffic.sentBytes).toBeGreaterThan(300);
   });
 
   it('that quotes what it was sent is told without its password', async () => {

@@ -1,0 +1,70 @@
+/**
+ * Sockets of TLS to the platform, direct or through a proxy's tunnel. The last session is kept for the next handshake, which costs a quarter of
+ * the first one's bytes then; undici's own memory of sessions is emptied by each collection of garbage.
+ */
+import type { Socket } from 'node:net';
+import { TLSSocket } from 'node:tls';
+import { buildConnector, Client } from 'undici';
+import { given } from '../host/given.ts';
+import { trusting } from './trusted-authorities.ts';
+
+export interface SecureSocketSettings {
+  readonly ca?: string | Buffer;
+  readonly clientCertificate?: string | Buffer;
+  readonly clientKey?: string | Buffer;
+  readonly connectTimeoutMs: number;
+}
+
+/** Opens a socket for either HTTP, or for HTTP/1.1 alone; a plain one where the address says so. */
+export type OpenSecure = (offersHttp2: boolean) => buildConnector.connector;
+
+export function secureSockets({ ca, clientCertificate, clientKey, connectTimeoutMs }: SecureSocketSettings): OpenSecure {
+  const own = given({ cert: clientCertificate, key: clientKey });
+  let authorities: ReturnType<typeof trusting> | undefined;
+  let session: Buffer | undefined;
+  return (offersHttp2) => (options, callback) => {
+    authorities ??= trusting(ca);
+    const connect = buildConnector({
+      ...{ ...authorities, ...own, timeout: connectTimeoutMs, allowH2: offersHttp2, preferH2: offersHttp2 },
+      ...given({ session }),
+    });
+    connect(options, (...result) => {
+      const socket = result[1];
+      // TLS 1.2 has it now, 1.3 sends it later, and only to those whose certificates were accepted.
+      if (socket instanceof TLSSocket) {
+        session = socket.getProtocol() === 'TLSv1.3' ? session : socket.getSession();
+        socket.on('session', (next: Buffer) => {
+          session = next;
+        });
+      }
+      callback(...result);
+    });
+  };
+}
+
+/** Through a proxy's tunnel (CONNECT), as undici's own agent for proxies opens one. */
+export function throughTunnel(proxy: URL, toProxy: buildConnector.connector, withinMs: number, secure: buildConnector.connector) {
+  return (options: buildConnector.Options, callback: buildConnector.Callback): void => {
+    // The name in the handshake is the proxy's own, not that of the header `host`.
+    const connect: buildConnector.connector = (ofProxy, opened) => toProxy({ ...ofProxy, servername: '' }, opened);
+    const client = new Client(proxy.origin, { connect, headersTimeout: withinMs });
+    const path = options.port === '' ? `${options.host}:443` : String(options.host);
+    const opened = async (): Promise<Socket> => {
+      const { statusCode, socket } = await client.connect({ path, headers: { host: String(options.host), ...loginOf(proxy) } });
+      if (statusCode === 200) return socket as Socket;
+      socket.on('error', () => {}).destroy();
+      throw new Error(`Proxy response (${statusCode}) !== 200 when HTTP Tunneling`);
+    };
+    opened()
+      .finally(() => client.close())
+      .then((httpSocket) => secure({ ...options, httpSocket }, callback))
+      .catch((error: Error) => callback(error, null));
+  };
+}
+
+function loginOf({ username, password }: URL): Record<string, string> {
+  const proxyConnection = { 'proxy-connection': 'keep-alive' };
+  if (username === '') return proxyConnection;
+  const login = Buffer.from(`${decodeURIComponent(username)}:${decodeURIComponent(password)}`).toString('base64');
+  return { ...proxyConnection, 'proxy-authorization': `Basic ${login}` };
+}
