@@ -141,7 +141,8 @@ export const CONFIG_WORDS: Readonly<Record<string, string>> = {
   'provisioning.onOtherBoard':
     'what is done when the card was copied or moved to another board: an alert, and `continue`, `hold` or `reprovision`',
   'time.trust': 'whose word makes the clock right: `system` NTP alone, `platform` its date too, `always` the clock as it is',
-  'platform.pollTimeout': 'time that the platform may hold a poll; below its own cut at 30s',
+  'platform.pollTimeout':
+    'the longest poll; without it the agent tries 25s, 60s and 5m, and stays below what the platform turns out to hold',
   'platform.reconcilePeriod': 'shared attributes are read again at least this often',
   'platform.resendWindow':
     'what the platform acknowledged in this time before its restart is sent once more, as it may be lost; `0s`: never',

@@ -28,7 +28,10 @@ export interface AttributeLoopDeps {
   readonly reconcilePeriodMs: () => number;
   /** How often all client attributes are read back. */
   readonly readBackPeriodMs: number;
+  /** False where nothing can be set by shared attributes: none is waited for. */
+  readonly canBeSet?: () => boolean;
   readonly pollTimeoutMs?: number | undefined;
+  readonly longestPollMs?: number | undefined;
   readonly place?: PollPlace | undefined;
   /** Takes the keys of an update, before they are asked for. */
   readonly onSaved?: (keys: readonly string[]) => void;
@@ -57,7 +60,7 @@ const WAKES_PER_NEWS = 2;
 /** Runs until the signal aborts; never rejects. */
 export async function runAttributeLoop(deps: AttributeLoopDeps, signal: AbortSignal): Promise<void> {
   const loop = new AttributeLoop(deps);
-  const { clock, log, pollTimeoutMs, place } = deps;
+  const { clock, log, pollTimeoutMs, longestPollMs, place } = deps;
   const poll = (pollSignal: AbortSignal): Promise<void> =>
     runLongPoll(
       {
@@ -70,13 +73,14 @@ export async function runAttributeLoop(deps: AttributeLoopDeps, signal: AbortSig
         },
         onGap: () => loop.wantTwice(),
         onWaited: () => loop.wantTwice(),
-        ...{ clock, log, pollTimeoutMs, place },
+        ...{ clock, log, pollTimeoutMs, longestPollMs, place },
       },
       pollSignal,
     );
   const stopListening = deps.onQuiet?.(() => loop.wantNow());
   try {
-    await runTogether([poll, (readSignal) => loop.run(readSignal)], signal);
+    const polls = (deps.canBeSet?.() ?? true) ? [poll] : [];
+    await runTogether([...polls, (readSignal) => loop.run(readSignal)], signal);
   } finally {
     stopListening?.();
   }

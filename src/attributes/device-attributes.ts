@@ -13,6 +13,7 @@ import type { HostMachine } from '../host/machine.ts';
 import { StateFile } from '../host/state-file.ts';
 import { agentVersion } from '../host/version.ts';
 import type { DeviceApi } from '../platform/device-api.ts';
+import { pollLimits } from '../platform/poll-length.ts';
 import { actuatorValues, tellRefused } from './actuator-values.ts';
 import { APPLIED_VALUES_FORMAT, AppliedValues } from './applied-values.ts';
 import { runAttributeLoop } from './attribute-loop.ts';
@@ -92,7 +93,8 @@ export class DeviceAttributes {
     const { platform, attributes } = config();
     const { contact } = actuators.control;
     const loop = {
-      ...{ deviceApi, clock, log, shared: this.shared, client: this.client, pollTimeoutMs: platform.pollTimeoutMs },
+      ...{ deviceApi, clock, log, shared: this.shared, client: this.client, ...pollLimits(platform) },
+      canBeSet: () => this.shared.keys.length > 0,
       reconcilePeriodMs: () => config().platform.reconcilePeriodMs,
       readBackPeriodMs: attributes.readBackPeriodMs,
       onSaved: (keys: readonly string[]) => this.#unknown.noteSaved(keys),

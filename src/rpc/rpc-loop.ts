@@ -20,6 +20,7 @@ export interface RpcLoopDeps extends Pick<RpcServiceDeps, 'deviceApi' | 'clock' 
   /** Called when the platform has sent a request; "nothing yet" may come from a proxy before a platform that is gone. */
   readonly onContact?: () => void;
   readonly pollTimeoutMs?: number | undefined;
+  readonly longestPollMs?: number | undefined;
   readonly place?: PollPlace | undefined;
 }
 
@@ -56,7 +57,8 @@ export async function runRpcLoop(deps: RpcLoopDeps, signal: AbortSignal): Promis
       // While others had their turn the platform may have restarted unseen.
       onWaited: (waitedMs) => void (waitedMs >= STEADY_WITHIN_MS && deps.executor.doubtPlatform()),
       isUnderWay: () => deps.executor.isBusy,
-      ...{ clock: deps.clock, log: deps.log, pollTimeoutMs: deps.pollTimeoutMs, place: deps.place },
+      ...{ clock: deps.clock, log: deps.log, place: deps.place },
+      ...{ pollTimeoutMs: deps.pollTimeoutMs, longestPollMs: deps.longestPollMs },
     },
     signal,
   );
