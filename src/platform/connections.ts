@@ -8,6 +8,7 @@ import { getOrInsert } from '../host/get-or-insert.ts';
 import { given } from '../host/given.ts';
 import { PlatformError, safeText } from './platform-error.ts';
 import { trusting } from './trusted-authorities.ts';
+import { type ExchangeBytes, type LaneBytes, WireCount } from './wire-count.ts';
 
 export interface ConnectionSettings {
   /** `http://` or `https://`, host, optional port and path prefix. */
@@ -38,6 +39,8 @@ export interface PlatformConnections {
   /** Returns the dispatcher of a lane's requests; made on first use. */
   lane(lane: Lane): Pick<Dispatcher, 'request'>;
   readonly traffic: Traffic;
+  /** Notes an exchange of a lane that is over, for the count by lanes. */
+  readonly noteExchange?: (lane: Lane, exchange: ExchangeBytes) => void;
   /** Secrets that no text for people may hold, nor any part of them. */
   readonly secrets: readonly string[];
   /** Ends every connection at once; calls under way fail. Idempotent. */
@@ -54,6 +57,8 @@ export const connectOverNetwork: Connect = (settings) => new Connections(setting
 export interface Traffic {
   readonly sentBytes: number;
   readonly receivedBytes: number;
+  /** What the network carried for each lane, both directions, with TLS and TCP/IP; absent where nobody counts it. */
+  readonly lanes?: LaneBytes;
 }
 
 const CONNECT_TIMEOUT_MS = 10_000;
@@ -86,6 +91,7 @@ class Connections implements PlatformConnections {
   readonly #settings: ConnectionSettings;
   readonly #lanes = new Map<Lane, Dispatcher>();
   readonly #sockets = new Set<Socket>();
+  readonly #wire = new WireCount();
   #sentBefore = 0;
   #receivedBefore = 0;
 
@@ -111,8 +117,10 @@ class Connections implements PlatformConnections {
       sentBytes += socket.bytesWritten;
       receivedBytes += socket.bytesRead;
     }
-    return { sentBytes, receivedBytes };
+    return { sentBytes, receivedBytes, lanes: this.#wire.lanes() };
   }
+
+  readonly noteExchange = (lane: Lane, exchange: ExchangeBytes): void => this.#wire.note(lane, exchange);
 
   /** The proxy's address, with its password: secret-forms.ts knows what is secret in it. */
   get secrets(): readonly string[] {
@@ -171,6 +179,7 @@ class Connections implements PlatformConnections {
 
   #count(socket: Socket): void {
     this.#sockets.add(socket);
+    this.#wire.watch(socket);
     socket.once('close', () => {
       this.#sockets.delete(socket);
       this.#sentBefore += socket.bytesWritten;

@@ -16,6 +16,7 @@ const ROW: Readonly<Record<string, number>> = {
   telemetry: 9,
   outbox: 9,
   bands: 9,
+  link: 9,
   attributes: 9,
   rpc: 9,
   provisioning: 9,
