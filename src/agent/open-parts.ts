@@ -27,6 +27,7 @@ import { randomId } from '../host/random.ts';
 import { StateFolder } from '../host/state-folder.ts';
 import type { Held } from '../host/state-lock.ts';
 import type { TimeSync } from '../host/time-sync.ts';
+import { type Link, openLink } from '../link/link.ts';
 import { builtInMethods } from '../methods/built-in-methods.ts';
 import { outboxCalls } from '../outbox/control-calls.ts';
 import { openOutbox } from '../outbox/open-outbox.ts';
@@ -54,6 +55,7 @@ import { ownDeclaredMethods, ownMethodConfigs } from './own-commands.ts';
 export interface AgentParts {
   readonly stateFolder: StateFolder;
   readonly telemetry: TelemetryPath;
+  readonly link: Link;
   /** Undefined where the configuration has no devices. */
   readonly attached?: AttachedParts;
   readonly devices?: AttachedControl;
@@ -121,6 +123,7 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
     // When the outbox is not open yet, the queue is moved away before it opens.
     onQueueOfAnother: () => telemetry.outbox.isOpen && deps.restart(),
   });
+  const link = await openLink({ config: current, clock: rightClock, files, log, alerts, timeSync, platform });
   const expectFolder = async (): Promise<void> => {
     await stateFolder.expectTaken();
     await platform.leaveOtherBoard();
@@ -131,7 +134,7 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
       ...{ machine, log, timeSync, rightClock, config: current, platform, expectFolder, telemetry: () => telemetry },
       onHeard: (slot) => hardware.actuators.control.contact.of(slot).heard(),
       beside: runAttachedCommands({
-        ...{ config: current, platform, clock, files, log, alerts, hardware: () => hardware, firmware: () => firmware },
+        ...{ config: current, platform, link, clock, files, log, alerts, hardware: () => hardware, firmware: () => firmware },
       }),
     },
     signal,
@@ -142,7 +145,7 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
   // Nobody but the page asks for it.
   const bands = config.status.page === 'off' ? undefined : new Bands(bandsDeps);
   const telemetry: TelemetryPath = await TelemetryPath.open({
-    ...{ config: current, clock: rightClock, files, log, timeSync, platform, ...given({ attached }) },
+    ...{ config: current, clock: rightClock, files, log, timeSync, platform, ...given({ attached }), link: () => link.uploads() },
     onDurable: (entries) => {
       bands?.take(entries);
       deps.onDurable?.(entries);
@@ -161,6 +164,7 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
   const firmware = await FirmwareUpdates.open({
     ...{ config, clock: rightClock, files, runProgram: machine.runProgram, log, alerts, deviceApi: platform.deviceApi },
     newId: () => randomId(randomBytes),
+    linkWaits: (bytes) => link.waitsFor(bytes),
     getUrl: async (url, beginning, urlSignal) => {
       const settings = await externalFileSettings(live.current.platform, files);
       return machine.openExternalFile(url, { ...settings, clock, ...given({ beginning }) }, urlSignal);
@@ -189,13 +193,14 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
   const { deviceApi } = platform;
   const rpc = await RpcService.open({
     ...{ config: current, deviceApi, clock, files, log, methods, permissions: ownMethodConfigs(config) },
+    wakes: () => link.wakes('commands'),
     locked: () => actuators.lockout.locked,
     onContact: () => actuators.control.contact.heard(),
   });
   const units = keyUnits({ config: current, states: () => sampler.states(), log });
   const attributes = await DeviceAttributes.open(
     {
-      ...{ config: current, deviceApi, actuators: own, clock, files, log, live, firmware, alerts },
+      ...{ config: current, deviceApi, actuators: own, clock, files, log, live, firmware, alerts, wakes: () => link.wakes('attributes') },
       identity: await identityAttributes(platform.board, machine, deps.file.hash),
       changing: () => ({ addresses: machine.networkAddresses(), ...units() }),
     },
@@ -223,6 +228,7 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
   const listen = (): Promise<Held> => openControlSockets({ runFolder, machine, log, alerts, calls }, signal);
   return {
     stateFolder,
+    link,
     telemetry,
     platform,
     hardware,

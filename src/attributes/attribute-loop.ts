@@ -33,6 +33,8 @@ export interface AttributeLoopDeps {
   readonly pollTimeoutMs?: number | undefined;
   readonly longestPollMs?: number | undefined;
   readonly place?: PollPlace | undefined;
+  /** Time between two readings where updates are not waited for; default: they are. */
+  readonly wakes?: (() => number | undefined) | undefined;
   /** Takes the keys of an update, before they are asked for. */
   readonly onSaved?: (keys: readonly string[]) => void;
   /** The platform has answered. */
@@ -74,6 +76,8 @@ export async function runAttributeLoop(deps: AttributeLoopDeps, signal: AbortSig
         onGap: () => loop.wantTwice(),
         onWaited: () => loop.wantTwice(),
         ...{ clock, log, pollTimeoutMs, longestPollMs, place },
+        // Each wake reads them all: a poll would tell nothing more.
+        wakes: () => (deps.wakes?.() === undefined ? undefined : Number.POSITIVE_INFINITY),
       },
       pollSignal,
     );
@@ -133,7 +137,7 @@ class AttributeLoop {
       const nowMs = clock.monotonicMs();
       if (nowMs >= this.#nextReadMs()) {
         if (nowMs >= this.#secondReadAtMs) this.#secondReadAtMs = Number.POSITIVE_INFINITY;
-        this.#dueAtMs = nowMs + this.#deps.reconcilePeriodMs() * PERIOD_SHARE;
+        this.#dueAtMs = nowMs + this.#periodMs() * PERIOD_SHARE;
         await this.#read(signal);
         await clock.sleep(MIN_INTERVAL_MS, signal);
         continue;
@@ -162,7 +166,7 @@ class AttributeLoop {
       // An answer now and then, between faults, is no recovery.
       if (clock.monotonicMs() - this.#failedAtMs >= BACKOFF.maxMs) this.#backoff.reset();
       // Nor does it say that the next read is not late: it may have to wait for a turn (host-pace.ts).
-      else this.#dueAtMs = clock.monotonicMs() + this.#deps.reconcilePeriodMs() * RETRY_SHARE;
+      else this.#dueAtMs = clock.monotonicMs() + this.#periodMs() * RETRY_SHARE;
       if (answer.empty) return;
       this.#begin(async () => {
         const hasNews = await shared.reconcile(answer.shared, signal);
@@ -177,10 +181,14 @@ class AttributeLoop {
       // However long the platform was gone: once it is back, one period is enough.
       this.#failedAtMs = clock.monotonicMs();
       this.#leaveUntilMs = this.#failedAtMs + askedDelayMs(error);
-      const waitMs = Math.min(this.#backoff.nextMs(), this.#deps.reconcilePeriodMs() * RETRY_SHARE);
+      const waitMs = Math.min(this.#backoff.nextMs(), this.#periodMs() * RETRY_SHARE);
       this.#notBeforeMs = Math.max(this.#leaveUntilMs, this.#failedAtMs + waitMs);
       this.#dueAtMs = this.#notBeforeMs;
     }
+  }
+
+  #periodMs(): number {
+    return this.#deps.wakes?.() ?? this.#deps.reconcilePeriodMs();
   }
 
   #nextReadMs(): number {

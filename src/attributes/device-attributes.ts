@@ -36,6 +36,8 @@ export interface DeviceAttributesDeps extends Pick<HostMachine, 'clock' | 'files
   readonly firmware: Pick<FirmwareUpdates, 'keys' | 'consider'>;
   /** Identity of the device: model, serial, version, boot id, addresses, the configuration's hash. */
   readonly identity: JsonObject;
+  /** Time between two readings of shared attributes where the link is too dear to wait for updates. */
+  readonly wakes?: () => number | undefined;
   /** Returns the part of it that changes by itself: addresses, units of keys. Called now and then. */
   readonly changing: () => JsonObject;
 }
@@ -94,6 +96,7 @@ export class DeviceAttributes {
     const { contact } = actuators.control;
     const loop = {
       ...{ deviceApi, clock, log, shared: this.shared, client: this.client, ...pollLimits(platform) },
+      wakes: this.#deps.wakes,
       canBeSet: () => this.shared.keys.length > 0,
       reconcilePeriodMs: () => config().platform.reconcilePeriodMs,
       readBackPeriodMs: attributes.readBackPeriodMs,

@@ -4,6 +4,7 @@
  */
 import type { Clock, EpochMs } from '../host/clock.ts';
 import type { JsonObject } from '../host/json.ts';
+import type { Traffic } from '../platform/connections.ts';
 import { type BillingPeriod, periodAt } from './billing-period.ts';
 
 export const LINK_FORMAT = { format: 'turnstone/link', version: 1 } as const;
@@ -25,10 +26,19 @@ export interface LinkAccount {
   readonly period: BillingPeriod;
   readonly usedBytes: number;
   readonly features: FeatureBytes;
-  /** Bytes of the last seven days, or since counting began, and that time. */
+  /** Bytes of the last seven days, or since counting began, without downloads, and that time. */
   readonly seen: { readonly bytes: number; readonly ms: number };
-  /** Bytes since the file was begun. */
+  /** Bytes since the file was begun, without downloads. */
   readonly totalBytes: number;
+}
+
+/** Returns the counts of connections by what they are for; those of a network that nobody counts by lanes are all telemetry. */
+export function featuresOf({ lanes, sentBytes, receivedBytes }: Traffic): FeatureBytes {
+  if (lanes === undefined) return { ...NOTHING, telemetry: sentBytes + receivedBytes };
+  return {
+    ...{ telemetry: lanes.upload, calls: lanes.calls, firmware: lanes.download },
+    polls: lanes['attribute-poll'] + lanes['rpc-poll'],
+  };
 }
 
 const HOUR_MS = 3_600_000;
@@ -96,8 +106,9 @@ function goneOn(kept: Kept, { nowMs, isSure, day }: { readonly nowMs: EpochMs; r
 }
 
 function added(kept: Kept, more: FeatureBytes): Kept {
-  const bytes = sum(more);
-  if (bytes === 0) return kept;
+  if (sum(more) === 0) return kept;
+  // A download is no habit: what it takes says nothing of the days to come.
+  const bytes = sum(more) - more.firmware;
   const hour = Math.floor(kept.atMs / HOUR_MS);
   const last = kept.hours.at(-1);
   const hours =

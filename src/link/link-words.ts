@@ -1,4 +1,5 @@
 /** The state of the link in words, for the alert, the terminal and the page. */
+import { formatDuration } from '../config/fields/quantity.ts';
 import type { LinkConfig } from '../config/schema/link.ts';
 import type { EpochMs } from '../host/clock.ts';
 import { given } from '../host/given.ts';
@@ -51,11 +52,9 @@ export function stepWords(taken: number, { wake, endsAtMs }: { readonly wake: st
 }
 
 /** Returns what a wake does to commands, for who checks a configuration; undefined where none can come to it. */
-export function wakeWords(
-  { link, rpc }: { readonly link: LinkConfig; readonly rpc: { readonly enabled: boolean } },
-  wake: string,
-): string | undefined {
+export function wakeWords({ link, rpc }: { readonly link: LinkConfig; readonly rpc: { readonly enabled: boolean } }): string | undefined {
   if (!link.metered) return undefined;
+  const wake = formatDuration(link.wakeMs);
   const commands = rpc.enabled
     ? `commands come within ${wake}; one-way RPC is lost, persistent ones wait`
     : 'there are no commands (rpc.enabled: false)';

@@ -12,12 +12,17 @@ import { isJsonObject, type JsonObject } from '../host/json.ts';
 import type { Log } from '../host/log.ts';
 import type { HostMachine } from '../host/machine.ts';
 import { StateFile } from '../host/state-file.ts';
+import type { TimeSync } from '../host/time-sync.ts';
+import type { Traffic } from '../platform/connections.ts';
 import { type Forecast, forecast } from './forecast.ts';
 import { LADDER_BEGIN, type LadderState, manners, nextStep, reserveOf, STEP_EVERY_MS } from './ladder.ts';
-import { LINK_FORMAT, type LinkAccount, type LinkAccountDeps, openLinkAccount } from './link-account.ts';
+import { type FeatureBytes, featuresOf, LINK_FORMAT, type LinkAccount, openLinkAccount } from './link-account.ts';
 import { type LinkStatus, linkStatus, stepWords } from './link-words.ts';
 
-export interface LinkDeps extends Pick<HostMachine, 'files'>, Pick<LinkAccountDeps, 'counted' | 'isSynchronised'> {
+export interface LinkDeps extends Pick<HostMachine, 'files'> {
+  readonly timeSync: Pick<TimeSync, 'isSynchronised'>;
+  /** The way to the platform, which counts what went over it. */
+  readonly platform: { readonly traffic: Traffic };
   readonly clock: Clock;
   readonly config: () => Pick<AgentConfig, 'link' | 'upload' | 'stateFolder'>;
   readonly log: Log;
@@ -27,9 +32,10 @@ export interface LinkDeps extends Pick<HostMachine, 'files'>, Pick<LinkAccountDe
 export interface Link {
   /** Counts, and takes or undoes a step where one is due. */
   look(): void;
-  manners(): ReturnType<typeof manners>;
-  /** Time between two wakes. */
-  readonly wakeMs: () => number;
+  /** Returns what is left of uploads. */
+  uploads(): { readonly history: boolean; readonly present: boolean };
+  /** Returns the time between two looks for messages, infinite for none; undefined where they are waited for. */
+  wakes(kind: 'attributes' | 'commands'): number | undefined;
   /** Returns why a download of so many bytes has to wait, in words; undefined when it may come now. */
   waitsFor(downloadBytes: number): string | undefined;
   status(): LinkStatus;
@@ -39,10 +45,14 @@ export interface Link {
 
 const LOOK_EVERY_MS = 30_000;
 const SAVE_EVERY_MS = 5 * 60_000;
+/** Shared attributes are read so often when only alarms are sent: a gateway that is to be heard of again must not be lost. */
+const SELDOM_MS = 6 * 3_600_000;
 const ALERT = 'link';
 
 export async function openLink(deps: LinkDeps): Promise<Link> {
-  const { clock, files, log, alerts, config, counted, isSynchronised } = deps;
+  const { clock, files, log, alerts, config, timeSync, platform } = deps;
+  const counted = (): FeatureBytes => featuresOf(platform.traffic);
+  const isSynchronised = (): boolean => timeSync.isSynchronised();
   const file = new StateFile({ ...LINK_FORMAT, path: join(config().stateFolder, 'link.json'), files, clock, log });
   const kept = await file.read();
   const account = openLinkAccount(
@@ -108,7 +118,17 @@ export async function openLink(deps: LinkDeps): Promise<Link> {
   if (ladder.taken > 0) tell();
   lookOn();
   return {
-    ...{ look, status, manners: () => manners(ladder), wakeMs: () => config().link.wakeMs },
+    ...{ look, status },
+    uploads: () => {
+      if (config().link.metered) look();
+      return manners(ladder);
+    },
+    wakes: (kind) => {
+      const how = manners(ladder)[kind];
+      if (how === 'standing') return undefined;
+      if (how === 'wakes') return config().link.wakeMs;
+      return kind === 'commands' ? Number.POSITIVE_INFINITY : Math.max(SELDOM_MS, config().link.wakeMs);
+    },
     waitsFor: (downloadBytes) => {
       const { metered, monthlyBytes: monthly, firmware } = config().link;
       if (!metered || monthly === undefined || firmware === 'now') return undefined;

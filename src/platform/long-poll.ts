@@ -9,6 +9,7 @@ import type { Clock } from '../host/clock.ts';
 import type { Log } from '../host/log.ts';
 import { askedDelayMs, PlatformError } from './platform-error.ts';
 import { createPollLength, cutOf, FIRST_POLL_MS, type PollLength } from './poll-length.ts';
+import { createPollLooks } from './poll-looks.ts';
 import type { PollPlace } from './poll-turns.ts';
 
 /** Worth of a message to its handler; `worthless` ones (repeats, nonsense) slow the loop down. */
@@ -28,6 +29,8 @@ export interface LongPollDeps<Message> {
   readonly onWaited?: (waitedMs: number) => void;
   /** True while the outcome of a message is still asked for, which keeps the turn for a while. */
   readonly isUnderWay?: () => boolean;
+  /** Time between two looks for messages, where none are waited for: each takes what is there, one poll after the other. Default: polls stand. */
+  readonly wakes?: (() => number | undefined) | undefined;
   readonly clock: Clock;
   readonly log: Log;
   /** The longest poll; default as long as the server holds one. */
@@ -72,6 +75,7 @@ async function pollOn<Message>(deps: LongPollDeps<Message>, signal: AbortSignal)
     longestMs: deps.place === undefined ? deps.longestPollMs : FIRST_POLL_MS,
   });
   let wasCut = false;
+  const looks = createPollLooks(clock, deps.wakes);
   let failedAtMs = Number.NEGATIVE_INFINITY;
   /** An answer now and then, between faults, is no recovery. */
   const recovered = (): void => {
@@ -79,8 +83,16 @@ async function pollOn<Message>(deps: LongPollDeps<Message>, signal: AbortSignal)
     failures.reset();
   };
   while (!signal.aborted) {
-    const timeoutMs = deps.place === undefined ? length.nextMs() : await turnMs(deps, { place: deps.place, length }, signal);
-    if (timeoutMs === undefined) return;
+    for (let restMs = looks.restMs(); restMs > 0 && !signal.aborted; restMs = looks.restMs()) {
+      deps.place?.leave();
+      await clock.sleep(restMs, signal);
+    }
+    if (signal.aborted) return;
+    const standsMs = deps.place === undefined ? length.nextMs() : await turnMs(deps, { place: deps.place, length }, signal);
+    if (standsMs === undefined) return;
+    const timeoutMs = looks.timeoutMs() ?? standsMs;
+    const restedMs = looks.begun();
+    if (restedMs > 0) deps.onWaited?.(restedMs);
     const startedMs = clock.monotonicMs();
     if (wasCut || failures.attempts + idling.attempts > 0) deps.onGap?.();
     wasCut = false;
@@ -89,6 +101,7 @@ async function pollOn<Message>(deps: LongPollDeps<Message>, signal: AbortSignal)
       const tookMs = clock.monotonicMs() - startedMs;
       if (message === undefined) {
         length.ended(timeoutMs, tookMs);
+        looks.empty();
         if (tookMs >= Math.min(STOOD_MS, timeoutMs / 2)) recovered();
         if (tookMs >= CUT_SHORT_BELOW_MS) idling.reset();
         else {

@@ -75,7 +75,8 @@ export function createPollLength({ clock, fixedMs, longestMs = Number.POSITIVE_I
     nextMs: () => triedMs() ?? Math.floor(lengthMs * (1 - SPREAD + SPREAD * clock.jitter())),
     ended: (askedMs, stoodMs) => {
       if (stoodMs < askedMs * HELD_SHARE) return void noteCut(askedMs, stoodMs, 'answer');
-      isHeld = true;
+      // A look of a few seconds holds nothing.
+      isHeld ||= askedMs >= lengthMs * (1 - SPREAD);
       cutsMs = [];
       if (fixedMs === undefined) lengthMs = Math.max(lengthMs, askedMs);
     },

@@ -22,6 +22,8 @@ export interface RpcLoopDeps extends Pick<RpcServiceDeps, 'deviceApi' | 'clock' 
   readonly pollTimeoutMs?: number | undefined;
   readonly longestPollMs?: number | undefined;
   readonly place?: PollPlace | undefined;
+  /** Time between two looks for commands, where none are waited for. */
+  readonly wakes?: (() => number | undefined) | undefined;
 }
 
 /**
@@ -57,7 +59,7 @@ export async function runRpcLoop(deps: RpcLoopDeps, signal: AbortSignal): Promis
       // While others had their turn the platform may have restarted unseen.
       onWaited: (waitedMs) => void (waitedMs >= STEADY_WITHIN_MS && deps.executor.doubtPlatform()),
       isUnderWay: () => deps.executor.isBusy,
-      ...{ clock: deps.clock, log: deps.log, place: deps.place },
+      ...{ clock: deps.clock, log: deps.log, place: deps.place, wakes: deps.wakes },
       ...{ pollTimeoutMs: deps.pollTimeoutMs, longestPollMs: deps.longestPollMs },
     },
     signal,

@@ -27,6 +27,8 @@ export interface RpcServiceDeps extends Pick<HostMachine, 'clock' | 'files'> {
   readonly journalPath?: string;
   /** Where its poll stands in turns. */
   readonly place?: PollPlace;
+  /** Time between two looks for commands, where the link is too dear to wait for them. */
+  readonly wakes?: () => number | undefined;
   /** True while someone works on the machine. */
   readonly locked: () => boolean;
   /** The platform has sent a request. */
