@@ -107,12 +107,12 @@ describe('the month of a link', () => {
     const link = await open();
     expect(link.status().forecastBytes).toBeUndefined();
     carried.download = 10_000_000;
-    await carry(24, 50_000);
+    await carry(24, 25_000);
     link.look();
     const { forecastBytes = 0, reachesAtMs, words } = link.status();
-    expect(forecastBytes / (11_200_000 + 29 * 24 * 50_000)).toBeCloseTo(1, 2);
+    expect(forecastBytes / (10_600_000 + 29 * 24 * 25_000)).toBeCloseTo(1, 2);
     expect(reachesAtMs).toBeUndefined();
-    expect(words).toBe('11.2 MB of 50.0 MB since 2026-03-01Z, 46.0 MB by 2026-04-01Z');
+    expect(words).toBe('10.6 MB of 50.0 MB since 2026-03-01Z, 28.0 MB by 2026-04-01Z');
     await link.close();
   });
 });
