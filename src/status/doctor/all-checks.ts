@@ -6,12 +6,12 @@ import { configReadable, configuration, configurationWarnings, cutRestore, secre
 import { actuators, devices, permissions, sensors } from './checks/hardware-checks.ts';
 import { clock, diskHealth, diskSpace, memory, storageLife, wear } from './checks/machine-checks.ts';
 import { dns, proxy, reachable, route, tls, token } from './checks/network-checks.ts';
-import { agent, alerts, firmware, lockout, outbox, unit, uploads, watchdog } from './checks/service-checks.ts';
+import { agent, alerts, firmware, link, lockout, outbox, unit, uploads, watchdog } from './checks/service-checks.ts';
 
 const CONFIGURATION = [cutRestore, configuration, configurationWarnings, stateFolder, secrets, configReadable];
 const HARDWARE = [devices, permissions, sensors, actuators];
 const NETWORK = [dns, route, proxy, reachable, tls, token];
 const MACHINE = [clock, diskSpace, diskHealth, storageLife, wear, memory];
-const SERVICE = [unit, watchdog, agent, uploads, attachedDevices, outbox, firmware, lockout, alerts];
+const SERVICE = [unit, watchdog, agent, uploads, attachedDevices, outbox, link, firmware, lockout, alerts];
 
 export const CHECKS: readonly Check[] = [...CONFIGURATION, ...HARDWARE, ...NETWORK, ...MACHINE, ...SERVICE];
