@@ -141,10 +141,16 @@ export const CONFIG_WORDS: Readonly<Record<string, string>> = {
   'provisioning.onOtherBoard':
     'what is done when the card was copied or moved to another board: an alert, and `continue`, `hold` or `reprovision`',
   'time.trust': 'whose word makes the clock right: `system` NTP alone, `platform` its date too, `always` the clock as it is',
-  'platform.pollTimeout': 'time that the platform may hold a poll; below its own cut at 30s',
+  'platform.pollTimeout':
+    'the longest poll; without it the agent tries 25s, 60s and 5m, and stays below what the platform turns out to hold',
   'platform.reconcilePeriod': 'shared attributes are read again at least this often',
   'platform.resendWindow':
     'what the platform acknowledged in this time before its restart is sent once more, as it may be lost; `0s`: never',
+  'link.metered': 'true: polls, history and at last all but alarms are done without, step by step, so that `monthly` suffices',
+  'link.monthly': 'bytes that the plan has for a month, both directions, with TLS and TCP/IP',
+  'link.resetDay': 'day on which the month of the plan begins, at midnight UTC',
+  'link.wake': 'how often commands and shared attributes are fetched where the link is too dear to wait for them',
+  'link.firmware': 'downloads that the month does not suffice for: `wait` for the next one, or come `now`',
   'platform.dailyBudget': 'bytes sent in a day; beyond them history waits, alarms never do',
   stateFolder:
     'outbox, credentials, journal: everything that must survive; updates over the platform and remote reboots work only with the default',

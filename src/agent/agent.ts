@@ -101,7 +101,7 @@ export class Agent {
   }
 
   status(): AgentStatus {
-    const { telemetry, attached, platform, hardware, firmware, devices, page } = this.#parts;
+    const { telemetry, link, attached, platform, hardware, firmware, devices, page } = this.#parts;
     const { machine, rightClock, file, timeSync, alerts } = this.#common;
     const { dailyBudgetBytes } = file.live.current.platform;
     return agentStatus({
@@ -121,6 +121,7 @@ export class Agent {
           ...platform.traffic,
           ...given({ sentTodayBytes: telemetry.budget.today().bytes, dailyBudgetBytes }),
         },
+        link: link.status(),
         lockedOut: hardware.actuators.lockout.locked,
         firmware: firmware.summary(),
         ...given({ page: page.place }),
@@ -215,7 +216,7 @@ export class Agent {
     const { clock } = machine;
     timeline.tellStop(isRestart);
     const { drainMs } = file.live.current.shutdown;
-    const { stateFolder, telemetry, attached, platform, hardware, attributes, rpc, page } = this.#parts;
+    const { stateFolder, telemetry, link, attached, platform, hardware, attributes, rpc, page } = this.#parts;
     this.#notifier.stopping(drainMs + CLOSE_WITHIN_MS);
     log.info({ drainMs }, 'stopping');
     const attempt = closingStep({ clock, log, withinMs: drainMs + CLOSE_WITHIN_MS });
@@ -230,6 +231,7 @@ export class Agent {
     );
     cancel();
     await attempt('close the journal', () => Promise.all([rpc.close(), attributes.close()]));
+    await attempt('close the account of the link', () => link.close());
     await attempt('close the connections', () => platform.close());
     await attempt('close the control sockets', () => this.#sockets.close());
     timeSync.close();

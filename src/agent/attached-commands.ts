@@ -18,6 +18,7 @@ import { type JsonObject, type JsonValue, jsonOf } from '../host/json.ts';
 import type { Log } from '../host/log.ts';
 import { runTogether } from '../host/loops.ts';
 import type { HostMachine } from '../host/machine.ts';
+import type { Link } from '../link/link.ts';
 import type { DeviceApi } from '../platform/device-api.ts';
 import { PollTurns } from '../platform/poll-turns.ts';
 import type { AttachedDevice } from '../provisioning/attached/attached-device.ts';
@@ -47,6 +48,7 @@ export interface AttachedCommandsDeps extends Pick<HostMachine, 'clock' | 'files
   readonly locked: () => boolean;
   readonly sampler: Pick<Sampler, 'readNow' | 'states'>;
   readonly turns: PollTurns;
+  readonly link: Pick<Link, 'wakes'>;
   /** The gateway's name on the platform. */
   readonly gateway: () => string;
   readonly serialNumber: () => string | undefined;
@@ -90,6 +92,7 @@ export class AttachedCommands {
         ...{ config, device, slot: settings.name, actuators, clock: deps.clock, files: deps.files, log, alerts },
         place: polls.attributes ? turns.place('attributes') : undefined,
         ...given({ firmware }),
+        wakes: () => deps.link.wakes('attributes'),
         identity: () => ({ ...identityOf(deps), ...units() }),
       },
       signal,
@@ -122,6 +125,7 @@ function openRpc(deps: AttachedCommandsDeps, actuators: OwnActuators): Promise<R
     permissions: ownMethodConfigs(config(), settings.name),
     journalPath: join(device.folder, 'rpc.journal'),
     place: turns.place('rpc'),
+    wakes: () => deps.link.wakes('commands'),
     onContact: () => actuators.control.contact.heard(),
     onCommand: (command) => deps.onCommand?.(command, device.name),
   });

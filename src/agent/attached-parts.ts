@@ -87,7 +87,7 @@ export class AttachedParts {
         return deps.beside(device, names, besideSignal);
       },
     });
-    const budget = { isSpent: () => deps.telemetry().budget.isSpent() };
+    const budget = { isSpent: () => deps.telemetry().budget.isSpent(), alarmsOnly: () => deps.telemetry().budget.alarmsOnly() };
     const shared = { clock, log, budget };
     const settings = (): UploadSettings => {
       const { upload, outbox: kept } = config();

@@ -27,7 +27,7 @@ import { randomId } from '../host/random.ts';
 import { StateFolder } from '../host/state-folder.ts';
 import type { Held } from '../host/state-lock.ts';
 import type { TimeSync } from '../host/time-sync.ts';
-import { builtInMethods } from '../methods/built-in-methods.ts';
+import { type Link, openLink } from '../link/link.ts';
 import { outboxCalls } from '../outbox/control-calls.ts';
 import { openOutbox } from '../outbox/open-outbox.ts';
 import type { PatientOutbox, TelemetryEntry } from '../outbox/outbox.ts';
@@ -37,7 +37,6 @@ import { shownClaim } from '../provisioning/claim-device.ts';
 import { platformCalls } from '../provisioning/control-calls.ts';
 import { setFormerQueueAside } from '../provisioning/former-queue.ts';
 import { PlatformConnection } from '../provisioning/platform-connection.ts';
-import { programMethods } from '../rpc/program-methods.ts';
 import { RpcService } from '../rpc/rpc-service.ts';
 import { sensorCalls } from '../sensors/control-calls.ts';
 import { statusCalls } from '../status/control-calls.ts';
@@ -53,11 +52,12 @@ import { AttachedControl } from './attached-control.ts';
 import { AttachedParts, idBeforeOpening } from './attached-parts.ts';
 import { HardwareParts } from './hardware-parts.ts';
 import type { Machine } from './machine.ts';
-import { ownDeclaredMethods, ownMethodConfigs } from './own-commands.ts';
+import { gatewayMethods, ownMethodConfigs } from './own-commands.ts';
 
 export interface AgentParts {
   readonly stateFolder: StateFolder;
   readonly telemetry: TelemetryPath;
+  readonly link: Link;
   /** Undefined where the configuration has no devices. */
   readonly attached?: AttachedParts;
   readonly devices?: AttachedControl;
@@ -128,6 +128,7 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
     // When the outbox is not open yet, the queue is moved away before it opens.
     onQueueOfAnother: () => telemetry.outbox.isOpen && deps.restart(),
   });
+  const link = await openLink({ config: current, clock: rightClock, files, log, alerts, timeSync, platform });
   const expectFolder = async (): Promise<void> => {
     await stateFolder.expectTaken();
     await platform.leaveOtherBoard();
@@ -138,7 +139,7 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
       ...{ machine, log, timeSync, rightClock, config: current, platform, expectFolder, telemetry: () => telemetry },
       onHeard: (slot) => hardware.actuators.control.contact.of(slot).heard(),
       beside: runAttachedCommands({
-        ...{ config: current, platform, clock, files, log, alerts, onCommand, hardware: () => hardware, firmware: () => firmware },
+        ...{ config: current, platform, link, clock, files, log, alerts, onCommand, hardware: () => hardware, firmware: () => firmware },
       }),
     },
     signal,
@@ -148,7 +149,7 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
   const bandsDeps = { stateFolder: path, files, clock: rightClock, log, timeSync, outboxes, expectFolder };
   const bands = config.status.page === 'off' ? undefined : new Bands(bandsDeps); // nobody but the page asks for it
   const telemetry: TelemetryPath = await TelemetryPath.open({
-    ...{ config: current, clock: rightClock, files, log, timeSync, platform, ...given({ attached }), onAlarm },
+    ...{ config: current, clock: rightClock, files, log, timeSync, platform, ...given({ attached }), onAlarm, link: () => link.uploads() },
     onDurable: (entries) => {
       bands?.take(entries);
       deps.onDurable?.(entries);
@@ -167,6 +168,7 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
   const firmware = await FirmwareUpdates.open({
     ...{ config, clock: rightClock, files, runProgram: machine.runProgram, log, alerts, deviceApi: platform.deviceApi },
     newId: () => randomId(randomBytes),
+    linkWaits: (bytes) => link.waitsFor(bytes),
     getUrl: async (url, beginning, urlSignal) => {
       const settings = await externalFileSettings(live.current.platform, files);
       return machine.openExternalFile(url, { ...settings, clock, ...given({ beginning }) }, urlSignal);
@@ -180,29 +182,21 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
   });
   const { actuators, sampler } = hardware;
   const own = ownActuators(actuators);
-  const methods = [
-    ...builtInMethods({
-      status: { status, diagnose },
-      sensors: sampler,
-      outbox: telemetry.outbox,
-      settings: live,
-      restarts: { restart: deps.restart, expectReboots: () => firmware.expectReboots(), reboot: () => firmware.reboot() },
-      actuators: own.control,
-      credentials: platform,
-    }),
-    ...ownDeclaredMethods({ config: current, actuators: own, sampler }),
-    ...programMethods(config.rpc.methods, machine),
-  ];
+  const methods = gatewayMethods({
+    ...{ config: current, live, machine, sampler, sensors: sampler, platform, firmware, actuators: own },
+    ...{ status: { status, diagnose }, outbox: telemetry.outbox, restart: deps.restart },
+  });
   const { deviceApi } = platform;
   const rpc = await RpcService.open({
     ...{ config: current, deviceApi, clock, files, log, methods, permissions: ownMethodConfigs(config), onCommand },
+    wakes: () => link.wakes('commands'),
     locked: () => actuators.lockout.locked,
     onContact: () => actuators.control.contact.heard(),
   });
   const units = keyUnits({ config: current, states: () => sampler.states(), log });
   const attributes = await DeviceAttributes.open(
     {
-      ...{ config: current, deviceApi, actuators: own, clock, files, log, live, firmware, alerts },
+      ...{ config: current, deviceApi, actuators: own, clock, files, log, live, firmware, alerts, wakes: () => link.wakes('attributes') },
       identity: await identityAttributes(platform.board, machine, deps.file.hash),
       changing: () => ({ addresses: machine.networkAddresses(), ...units() }),
     },
@@ -232,6 +226,7 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
   const listen = (): Promise<Held> => openControlSockets({ runFolder, machine, log, alerts, calls }, signal);
   return {
     stateFolder,
+    link,
     telemetry,
     platform,
     hardware,

@@ -9,8 +9,10 @@ import type { AgentConfig, RpcConfig, RpcMethodConfig } from '../config/schema/a
 import { refusal } from '../errors/agent-error.ts';
 import type { JsonObject } from '../host/json.ts';
 import { ACTUATOR_METHODS } from '../methods/actuator-methods.ts';
+import { builtInMethods, type MethodParts } from '../methods/built-in-methods.ts';
 import { methodsOn, QUESTION, type RpcMethod } from '../methods/rpc-method.ts';
 import { declaredSensorMethods, type ReadNow, SENSOR_METHODS } from '../methods/sensor-methods.ts';
+import { programMethods } from '../rpc/program-methods.ts';
 
 type Configured = Pick<AgentConfig, 'actuators' | 'sensors' | 'rpc'>;
 
@@ -62,5 +64,24 @@ export function attachedMethods(deps: OwnCommandsDeps & { readonly status: () =>
     ...methodsOn(SENSOR_METHODS, own),
     ...methodsOn(ACTUATOR_METHODS, actuators.control),
     ...ownDeclaredMethods({ config, actuators, sampler: own }, device),
+  ];
+}
+
+export interface GatewayMethodsDeps extends OwnCommandsDeps, Pick<MethodParts, 'status' | 'sensors' | 'outbox'> {
+  readonly live: MethodParts['settings'];
+  readonly machine: Parameters<typeof programMethods>[1];
+  readonly platform: MethodParts['credentials'];
+  readonly firmware: Omit<MethodParts['restarts'], 'restart'>;
+  readonly restart: () => void;
+}
+
+/** All methods of the gateway: built in, of its configuration, and programs. */
+export function gatewayMethods(deps: GatewayMethodsDeps): readonly RpcMethod[] {
+  const { config, live, machine, platform, firmware, restart, actuators } = deps;
+  const restarts = { restart, expectReboots: () => firmware.expectReboots(), reboot: () => firmware.reboot() };
+  return [
+    ...builtInMethods({ ...deps, settings: live, restarts, actuators: actuators.control, credentials: platform }),
+    ...ownDeclaredMethods(deps),
+    ...programMethods(config().rpc.methods, machine),
   ];
 }

@@ -30,6 +30,8 @@ export interface AttachedAttributesDeps extends Pick<HostMachine, 'clock' | 'fil
   readonly actuators: OwnActuators;
   /** Where its poll stands in turns; undefined where it holds none, and nothing is shared with it. */
   readonly place: PollPlace | undefined;
+  /** Time between two readings of shared attributes where the link is too dear to wait for updates. */
+  readonly wakes?: (() => number | undefined) | undefined;
   /** Offers of updates are shared attributes; undefined of a device that takes none. */
   readonly firmware?: Pick<AttachedFirmware, 'keys' | 'consider'>;
   /** Returns what it says of itself. Called now and then. */
@@ -76,6 +78,7 @@ export class AttachedAttributes {
     const { shared, place } = this.#wishes;
     const loop = {
       ...{ deviceApi: device.deviceApi, clock, log, shared, client: this.#client, place, pollTimeoutMs: platform.pollTimeoutMs },
+      wakes: this.#deps.wakes,
       reconcilePeriodMs: () => config().platform.reconcilePeriodMs,
       readBackPeriodMs: attributes.readBackPeriodMs,
       onContact: () => actuators.control.contact.heard(),

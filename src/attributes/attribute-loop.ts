@@ -28,8 +28,13 @@ export interface AttributeLoopDeps {
   readonly reconcilePeriodMs: () => number;
   /** How often all client attributes are read back. */
   readonly readBackPeriodMs: number;
+  /** False where nothing can be set by shared attributes: none is waited for. */
+  readonly canBeSet?: () => boolean;
   readonly pollTimeoutMs?: number | undefined;
+  readonly longestPollMs?: number | undefined;
   readonly place?: PollPlace | undefined;
+  /** Time between two readings where updates are not waited for; default: they are. */
+  readonly wakes?: (() => number | undefined) | undefined;
   /** Takes the keys of an update, before they are asked for. */
   readonly onSaved?: (keys: readonly string[]) => void;
   /** The platform has answered. */
@@ -57,7 +62,7 @@ const WAKES_PER_NEWS = 2;
 /** Runs until the signal aborts; never rejects. */
 export async function runAttributeLoop(deps: AttributeLoopDeps, signal: AbortSignal): Promise<void> {
   const loop = new AttributeLoop(deps);
-  const { clock, log, pollTimeoutMs, place } = deps;
+  const { clock, log, pollTimeoutMs, longestPollMs, place } = deps;
   const poll = (pollSignal: AbortSignal): Promise<void> =>
     runLongPoll(
       {
@@ -70,13 +75,16 @@ export async function runAttributeLoop(deps: AttributeLoopDeps, signal: AbortSig
         },
         onGap: () => loop.wantTwice(),
         onWaited: () => loop.wantTwice(),
-        ...{ clock, log, pollTimeoutMs, place },
+        ...{ clock, log, pollTimeoutMs, longestPollMs, place },
+        // Each wake reads them all: a poll would tell nothing more.
+        wakes: () => (deps.wakes?.() === undefined ? undefined : Number.POSITIVE_INFINITY),
       },
       pollSignal,
     );
   const stopListening = deps.onQuiet?.(() => loop.wantNow());
   try {
-    await runTogether([poll, (readSignal) => loop.run(readSignal)], signal);
+    const polls = (deps.canBeSet?.() ?? true) ? [poll] : [];
+    await runTogether([...polls, (readSignal) => loop.run(readSignal)], signal);
   } finally {
     stopListening?.();
   }
@@ -129,7 +137,7 @@ class AttributeLoop {
       const nowMs = clock.monotonicMs();
       if (nowMs >= this.#nextReadMs()) {
         if (nowMs >= this.#secondReadAtMs) this.#secondReadAtMs = Number.POSITIVE_INFINITY;
-        this.#dueAtMs = nowMs + this.#deps.reconcilePeriodMs() * PERIOD_SHARE;
+        this.#dueAtMs = nowMs + this.#periodMs() * PERIOD_SHARE;
         await this.#read(signal);
         await clock.sleep(MIN_INTERVAL_MS, signal);
         continue;
@@ -158,7 +166,7 @@ class AttributeLoop {
       // An answer now and then, between faults, is no recovery.
       if (clock.monotonicMs() - this.#failedAtMs >= BACKOFF.maxMs) this.#backoff.reset();
       // Nor does it say that the next read is not late: it may have to wait for a turn (host-pace.ts).
-      else this.#dueAtMs = clock.monotonicMs() + this.#deps.reconcilePeriodMs() * RETRY_SHARE;
+      else this.#dueAtMs = clock.monotonicMs() + this.#periodMs() * RETRY_SHARE;
       if (answer.empty) return;
       this.#begin(async () => {
         const hasNews = await shared.reconcile(answer.shared, signal);
@@ -173,10 +181,14 @@ class AttributeLoop {
       // However long the platform was gone: once it is back, one period is enough.
       this.#failedAtMs = clock.monotonicMs();
       this.#leaveUntilMs = this.#failedAtMs + askedDelayMs(error);
-      const waitMs = Math.min(this.#backoff.nextMs(), this.#deps.reconcilePeriodMs() * RETRY_SHARE);
+      const waitMs = Math.min(this.#backoff.nextMs(), this.#periodMs() * RETRY_SHARE);
       this.#notBeforeMs = Math.max(this.#leaveUntilMs, this.#failedAtMs + waitMs);
       this.#dueAtMs = this.#notBeforeMs;
     }
+  }
+
+  #periodMs(): number {
+    return this.#deps.wakes?.() ?? this.#deps.reconcilePeriodMs();
   }
 
   #nextReadMs(): number {

@@ -13,6 +13,7 @@ import type { HostMachine } from '../host/machine.ts';
 import { StateFile } from '../host/state-file.ts';
 import { agentVersion } from '../host/version.ts';
 import type { DeviceApi } from '../platform/device-api.ts';
+import { pollLimits } from '../platform/poll-length.ts';
 import { actuatorValues, tellRefused } from './actuator-values.ts';
 import { APPLIED_VALUES_FORMAT, AppliedValues } from './applied-values.ts';
 import { runAttributeLoop } from './attribute-loop.ts';
@@ -35,6 +36,8 @@ export interface DeviceAttributesDeps extends Pick<HostMachine, 'clock' | 'files
   readonly firmware: Pick<FirmwareUpdates, 'keys' | 'consider'>;
   /** Identity of the device: model, serial, version, boot id, addresses, the configuration's hash. */
   readonly identity: JsonObject;
+  /** Time between two readings of shared attributes where the link is too dear to wait for updates. */
+  readonly wakes?: () => number | undefined;
   /** Returns the part of it that changes by itself: addresses, units of keys. Called now and then. */
   readonly changing: () => JsonObject;
 }
@@ -92,7 +95,9 @@ export class DeviceAttributes {
     const { platform, attributes } = config();
     const { contact } = actuators.control;
     const loop = {
-      ...{ deviceApi, clock, log, shared: this.shared, client: this.client, pollTimeoutMs: platform.pollTimeoutMs },
+      ...{ deviceApi, clock, log, shared: this.shared, client: this.client, ...pollLimits(platform) },
+      wakes: this.#deps.wakes,
+      canBeSet: () => this.shared.keys.length > 0,
       reconcilePeriodMs: () => config().platform.reconcilePeriodMs,
       readBackPeriodMs: attributes.readBackPeriodMs,
       onSaved: (keys: readonly string[]) => this.#unknown.noteSaved(keys),

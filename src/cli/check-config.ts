@@ -10,6 +10,7 @@ import { systemClock } from '../host/clock.ts';
 import { given } from '../host/given.ts';
 import { MachineFacts } from '../host/machine-facts.ts';
 import { serviceMayRead } from '../host/service-reader.ts';
+import { wakeWords } from '../link/link-words.ts';
 import type { CheckConfigCall } from './commands/run.ts';
 import { EXIT } from './exit-code.ts';
 import type { Style } from './printer.ts';
@@ -40,15 +41,19 @@ async function checkOne({ flags, edge, print }: CheckConfigCall, file: string): 
   const hash = found.config === undefined ? {} : { hash: configHash(found.config) };
   const items = config === undefined ? {} : { sensors: config.sensors.length, actuators: config.actuators.length };
   const counts = Object.entries(items).map(([name, amount]) => count(amount, name.slice(0, -1)));
+  const link = config === undefined ? undefined : wakeWords(config);
   const devices = config === undefined || config.devices.length === 0 ? undefined : pollsOf(config);
-  print.result({ file, ok, ...hash, ...items, ...given({ devices }), faults, warnings, ...given({ onGateway }), ...conversions }, () =>
-    [
-      ...(conversions.conversions ?? []).map((line) => `${line}\n`),
-      ...(devices === undefined ? [] : [pollsText(devices)]),
-      ...(config?.status.page === 'lan' ? [PAGE_TEXT] : []),
-      ...(onGateway ?? []).map((fault) => `gateway ${faultLine(file, fault)}\n`),
-      verdictText(file, { faults, warnings, counts: [...counts, ...gatewayCount(onGateway ?? [])] }, print.style),
-    ].join(''),
+  print.result(
+    { file, ok, ...hash, ...items, ...given({ devices, link }), faults, warnings, ...given({ onGateway }), ...conversions },
+    () =>
+      [
+        ...(conversions.conversions ?? []).map((line) => `${line}\n`),
+        ...(devices === undefined ? [] : [pollsText(devices)]),
+        ...(link === undefined ? [] : [`${link}\n`]),
+        ...(config?.status.page === 'lan' ? [PAGE_TEXT] : []),
+        ...(onGateway ?? []).map((fault) => `gateway ${faultLine(file, fault)}\n`),
+        verdictText(file, { faults, warnings, counts: [...counts, ...gatewayCount(onGateway ?? [])] }, print.style),
+      ].join(''),
   );
   if (!ok) print.exitCode = EXIT.badConfig;
 }

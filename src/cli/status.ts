@@ -23,6 +23,7 @@ function statusText(status: AgentStatus, print: Printer): string {
     ['platform', platformText(status, print.style)],
     ['uploads', uploadsText(status)],
     outboxRow(status),
+    ...(status.link === undefined ? [] : [['link', printable(status.link.words)]]),
     ...adaptedRows(status),
     ...(status.devices === undefined ? [] : [['devices', status.devices.words]]),
     ['firmware', firmwareText(status)],

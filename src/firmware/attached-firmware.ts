@@ -19,7 +19,10 @@ import type { UpdaterDeps } from './updater-deps.ts';
 
 /** Surroundings on the gateway, the same for all devices. */
 export interface AttachedFirmwareDeps
-  extends Pick<FirmwareUpdatesDeps, 'config' | 'clock' | 'files' | 'runProgram' | 'newId' | 'getUrl' | 'locked' | 'append' | 'alerts'> {
+  extends Pick<
+    FirmwareUpdatesDeps,
+    'config' | 'clock' | 'files' | 'runProgram' | 'newId' | 'getUrl' | 'linkWaits' | 'locked' | 'append' | 'alerts'
+  > {
   readonly downloads: UpdateTurns;
   readonly installs: UpdateTurns;
   /** Why the gateway does not let a device be updated now, in words; undefined when it does. */
@@ -76,7 +79,7 @@ export class AttachedFirmware {
 }
 
 function updaterDeps(kind: PackageKind, deps: AttachedFirmwareDeps, device: FirmwareOfDevice): UpdaterDeps {
-  const { config, clock, files, runProgram, newId, getUrl, locked, append, alerts, downloads, installs } = deps;
+  const { config, clock, files, runProgram, newId, getUrl, linkWaits, locked, append, alerts, downloads, installs } = deps;
   const { id, name, folder, deviceApi, settings, isPulsing, log } = device;
   const alert = `${kind} update of ${name}`;
   const installing = () => (installs.isTaken ? 'another device is being updated' : undefined);
@@ -84,7 +87,7 @@ function updaterDeps(kind: PackageKind, deps: AttachedFirmwareDeps, device: Firm
     throw new Error('a release of the agent among the packages of an attached device');
   };
   return {
-    ...{ kind, clock, newId, getUrl, locked, deviceApi, log, isAttached: true },
+    ...{ kind, clock, newId, getUrl, linkWaits, locked, deviceApi, log, isAttached: true },
     config: { ...config.firmware, handlers: deviceHandlers(settings, config) },
     files: updateFiles(files),
     paths: { home: config.firmware.installFolder, guard: config.firmware.guardFolder, firmware: join(folder, 'firmware') },

@@ -19,6 +19,8 @@ export interface DownloadDeps {
   /** Endpoint 10; `sizeBytes` 0 asks for the whole file. */
   readonly getChunk: (chunk: number, sizeBytes: number, signal: AbortSignal) => Promise<FirmwareBody>;
   readonly getUrl: GetUrl;
+  /** Returns why so many bytes have to wait for the link, in words; undefined when they may come now. */
+  readonly linkWaits?: ((bytes: number) => string | undefined) | undefined;
   /** The platform refuses the file: whether it offers another by now is read again, and one that is withdrawn aborts the signal. */
   readonly readOffer: (signal: AbortSignal) => Promise<void>;
   readonly onProgress?: (receivedBytes: number) => void;

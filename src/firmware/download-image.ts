@@ -40,7 +40,9 @@ export class ImageDownload {
     this.#deps = deps;
     this.#target = target;
     this.#part = part;
-    this.#schedule = new DownloadSchedule(deps.settings, deps.clock, elapsedMs);
+    const leftBytes = (): number => Math.max(0, (target.offer.sizeBytes ?? 0) - this.#at);
+    const linkWaits = (): string | undefined => deps.linkWaits?.(leftBytes());
+    this.#schedule = new DownloadSchedule({ ...deps.settings, linkWaits }, deps.clock, elapsedMs);
     this.#backoff = new Backoff(BACKOFF, deps.clock);
   }
 

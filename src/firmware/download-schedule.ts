@@ -7,7 +7,10 @@ import { type AgentError, refusal } from '../errors/agent-error.ts';
 import type { Clock } from '../host/clock.ts';
 import { isWithinHours, localTime } from '../host/local-time.ts';
 
-export type DownloadLimits = Pick<FirmwareConfig, 'rateLimitBytesPerS' | 'hours' | 'downloadDeadlineMs'>;
+export interface DownloadLimits extends Pick<FirmwareConfig, 'rateLimitBytesPerS' | 'hours' | 'downloadDeadlineMs'> {
+  /** Returns why the rest has to wait for the link, in words; undefined when it may come now. */
+  readonly linkWaits?: () => string | undefined;
+}
 
 /** A wall clock that steps is noticed within this time. */
 const LOOK_EVERY_MS = 60_000;
@@ -42,9 +45,9 @@ export class DownloadSchedule {
   /** Waits for the window of hours. @param onWaits told why, and undefined when it is over. @throws AgentError `firmware/download-deadline` (drop). */
   async waitForWindow(signal: AbortSignal, onWaits: (reason: string | undefined) => void = () => {}): Promise<void> {
     while (!signal.aborted) {
-      onWaits(this.#isOpen ? undefined : `for ${this.#limits.hours?.from}, when the hours for downloads begin`);
+      onWaits(this.#waits);
       if (this.elapsedMs >= this.#limits.downloadDeadlineMs) throw this.#overdue();
-      if (this.#isOpen) return;
+      if (this.#waits === undefined) return;
       const fromMs = this.#clock.monotonicMs();
       await this.#clock.sleep(LOOK_EVERY_MS, signal);
       this.#outsideMs += this.#clock.monotonicMs() - fromMs;
@@ -58,7 +61,7 @@ export class DownloadSchedule {
     const look = (): void => {
       const leftMs = this.#limits.downloadDeadlineMs - this.elapsedMs;
       if (leftMs <= 0) over.abort(this.#overdue());
-      else if (!this.#isOpen) over.abort(new WindowClosed('the hours for downloads are over'));
+      else if (this.#waits !== undefined) over.abort(new WindowClosed(`the rest waits ${this.#waits}`));
       else cancel = this.#clock.after(Math.min(LOOK_EVERY_MS, leftMs), look);
     };
     look();
@@ -77,9 +80,12 @@ export class DownloadSchedule {
     return refusal('firmware/download-deadline', `the download did not end within its deadline${last}`);
   }
 
-  get #isOpen(): boolean {
-    const { hours } = this.#limits;
-    return hours === undefined || isWithinHours(hours, localTime(this.#clock.wallMs()));
+  /** In words; undefined when the download may go on. */
+  get #waits(): string | undefined {
+    const { hours, linkWaits } = this.#limits;
+    if (hours !== undefined && !isWithinHours(hours, localTime(this.#clock.wallMs())))
+      return `for ${hours.from}, when the hours for downloads begin`;
+    return linkWaits?.();
   }
 
   /** Waits until the rate allows what was received. */

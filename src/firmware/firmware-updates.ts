@@ -32,7 +32,7 @@ import { lastFailure, type UpdaterStatus } from './updater-status.ts';
 
 export interface FirmwareUpdatesDeps
   extends Pick<HostMachine, 'clock' | 'files' | 'runProgram'>,
-    Pick<UpdaterDeps, 'newId' | 'log' | 'deviceApi' | 'getUrl' | 'locked'> {
+    Pick<UpdaterDeps, 'newId' | 'log' | 'deviceApi' | 'getUrl' | 'linkWaits' | 'locked'> {
   readonly config: AgentConfig;
   /** Resolves when the entries are durable. */
   readonly append: (entries: readonly TelemetryEntry[]) => Promise<void>;

@@ -18,6 +18,7 @@ export const STATE_FORMATS: Readonly<Record<string, readonly number[]>> = {
   'turnstone/claim': [1],
   'turnstone/credentials': [1],
   'turnstone/daily-budget': [1],
+  'turnstone/link': [1],
   'turnstone/device-names': [1],
   'turnstone/operating-times': [1],
   'turnstone/outputs': [1],

@@ -116,7 +116,7 @@ export class UpdateSteps {
   }
 
   #downloadImage(offer: FirmwareOffer, turn: UpdateTurn | undefined, signal: AbortSignal): Promise<void> {
-    const { files, clock, log, config, deviceApi, getUrl, kind } = this.#deps;
+    const { files, clock, log, config, deviceApi, getUrl, linkWaits, kind } = this.#deps;
     const { title, version } = offer;
     const getChunk = (chunk: number, sizeBytes: number, ended: AbortSignal) =>
       deviceApi.getFirmware(
@@ -128,7 +128,7 @@ export class UpdateSteps {
       turn?.progressed();
       received(bytes);
     };
-    const deps = { files, clock, log, settings: config, getChunk, getUrl, readOffer, onProgress, onWaits };
+    const deps = { files, clock, log, settings: config, getChunk, getUrl, linkWaits, readOffer, onProgress, onWaits };
     return ImageDownload.run(deps, { offer, partPath: this.image, progressPath: `${this.image}.progress` }, signal);
   }
 

@@ -22,6 +22,8 @@ export interface UpdaterDeps {
   readonly runningVersion: string;
   readonly deviceApi: Pick<DeviceApi, 'getAttributes' | 'getFirmware'>;
   readonly getUrl: GetUrl;
+  /** Returns why so many bytes have to wait for the link, in words; undefined when they may come now. */
+  readonly linkWaits?: ((bytes: number) => string | undefined) | undefined;
   /** Appends telemetry to the outbox; resolves when it is durable. */
   readonly report: (values: Readonly<Record<string, JsonValue>>) => Promise<void>;
   /** The signs by which a new release is judged. */

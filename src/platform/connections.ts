@@ -14,6 +14,7 @@ import type { LaneAnswer, LaneRequest, LaneRequester } from './lane-request.ts';
 import { PlatformError, safeText } from './platform-error.ts';
 import { type OpenSecure, secureSockets, throughTunnel } from './secure-sockets.ts';
 import { trusting } from './trusted-authorities.ts';
+import { type ExchangeBytes, type LaneBytes, WireCount } from './wire-count.ts';
 
 export interface ConnectionSettings {
   /** `http://` or `https://`, host, optional port and path prefix. */
@@ -44,6 +45,8 @@ export interface PlatformConnections {
   /** Returns what sends a lane's requests; made on first use. */
   lane(lane: Lane): LaneRequester;
   readonly traffic: Traffic;
+  /** Notes an exchange of a lane that is over, for the count by lanes. */
+  readonly noteExchange?: (lane: Lane, exchange: ExchangeBytes) => void;
   /** Secrets that no text for people may hold, nor any part of them. */
   readonly secrets: readonly string[];
   /** Ends every connection at once; calls under way fail. Idempotent. */
@@ -62,6 +65,8 @@ export function connectOverNetwork(clock: Pick<Clock, 'monotonicMs' | 'after'>):
 export interface Traffic {
   readonly sentBytes: number;
   readonly receivedBytes: number;
+  /** What the network carried for each lane, both directions, with TLS and TCP/IP; absent where nobody counts it. */
+  readonly lanes?: LaneBytes;
 }
 
 const CONNECT_TIMEOUT_MS = 10_000;
@@ -96,7 +101,8 @@ class Connections implements PlatformConnections {
   readonly #settings: ConnectionSettings;
   readonly #timeoutMs: number;
   readonly #lanes = new Map<Lane, Dispatcher>();
-  readonly #sockets = new CountedSockets();
+  readonly #wire = new WireCount();
+  readonly #sockets = new CountedSockets(this.#wire);
   readonly #clock: Pick<Clock, 'monotonicMs' | 'after'>;
   readonly #secure: OpenSecure;
   #http2: Http2Connections | undefined;
@@ -120,8 +126,10 @@ class Connections implements PlatformConnections {
   }
 
   get traffic(): Traffic {
-    return this.#sockets.traffic;
+    return { ...this.#sockets.traffic, lanes: this.#wire.lanes() };
   }
+
+  readonly noteExchange = (lane: Lane, exchange: ExchangeBytes): void => this.#wire.note(lane, exchange);
 
   /** The proxy's address, with its password: secret-forms.ts knows what is secret in it. */
   get secrets(): readonly string[] {

@@ -45,6 +45,8 @@ export interface OpenAnswer {
 
 /** The parser's own time limits lie above the deadline: they only matter should an abort ever get lost. */
 const PARSER_MARGIN_MS = 5_000;
+/** Of a request's and of an answer's headers, about. */
+const HEAD_BYTES = 200;
 /** However steadily an answer comes. */
 const MAX_EARNED_MS = 5 * 60 * 1000;
 
@@ -88,9 +90,16 @@ export async function openExchange(request: Exchange, deps: ExchangeDeps, signal
     earned += earnedMs(bytes);
   };
   watch(request.deadlineMs);
+  const startedMs = clock.monotonicMs();
+  let isNoted = false;
+  const note = (): void => {
+    if (!isNoted) deps.connections.noteExchange?.(request.lane, { bytes: bytesOf(request, response), ms: clock.monotonicMs() - startedMs });
+    isNoted = true;
+  };
   let response: LaneAnswer | undefined;
   const release = (): void => {
     cancelDeadline();
+    note();
     signal.removeEventListener('abort', abort);
     if (response !== undefined && !response.body.readableEnded) response.body.on('error', () => {}).destroy();
   };
@@ -114,6 +123,12 @@ export async function openExchange(request: Exchange, deps: ExchangeDeps, signal
     release();
     throw faultOf(controller.signal.aborted ? controller.signal.reason : error, deps, signal);
   }
+}
+
+/** About what passed: the share of this exchange in what its sockets carry. */
+function bytesOf({ path, body = '' }: Exchange, response: LaneAnswer | undefined): number {
+  const answered = response === undefined ? 0 : HEAD_BYTES + (lengthIn(response.headers['content-length']) ?? 0);
+  return HEAD_BYTES + path.length + Buffer.byteLength(body) + answered;
 }
 
 /** An answer's status and headers, with as much of its body as was read. */

@@ -8,6 +8,8 @@ import { outcomeWithin } from '../host/bounded-wait.ts';
 import type { Clock } from '../host/clock.ts';
 import type { Log } from '../host/log.ts';
 import { askedDelayMs, PlatformError } from './platform-error.ts';
+import { createPollLength, cutOf, FIRST_POLL_MS, type PollLength } from './poll-length.ts';
+import { createPollLooks } from './poll-looks.ts';
 import type { PollPlace } from './poll-turns.ts';
 
 /** Worth of a message to its handler; `worthless` ones (repeats, nonsense) slow the loop down. */
@@ -27,17 +29,16 @@ export interface LongPollDeps<Message> {
   readonly onWaited?: (waitedMs: number) => void;
   /** True while the outcome of a message is still asked for, which keeps the turn for a while. */
   readonly isUnderWay?: () => boolean;
+  /** Time between two looks for messages, where none are waited for: each takes what is there, one poll after the other. Default: polls stand. */
+  readonly wakes?: (() => number | undefined) | undefined;
   readonly clock: Clock;
   readonly log: Log;
-  /** The shortest poll; default 20 s. */
+  /** The longest poll; default as long as the server holds one. */
   readonly pollTimeoutMs?: number | undefined;
+  /** The longest that is tried to find that out; in turns none is, as others wait meanwhile. */
+  readonly longestPollMs?: number | undefined;
 }
 
-/** The server cuts any request at 30 s; the spread keeps a thousand gateways from polling in step. */
-const MIN_POLL_MS = 20_000;
-/** Share of the poll's time. */
-const POLL_JITTER = 0.25;
-const MAX_POLL_MS = 25_000;
 /** The client itself ends a poll whose connection is silent 10 s after its time; this is for one that does not, after it has waited for its turn. */
 const DEAD_AFTER_MS = 30_000;
 /** A command that waits for the link to be noticed again waits this long at worst. */
@@ -69,6 +70,12 @@ async function pollOn<Message>(deps: LongPollDeps<Message>, signal: AbortSignal)
   const failures = new Backoff(FAILURE_BACKOFF, clock);
   const idling = new Backoff(IDLE_BACKOFF, clock);
   const throttle = new Throttle(clock);
+  const length = createPollLength({
+    ...{ clock, fixedMs: deps.pollTimeoutMs },
+    longestMs: deps.place === undefined ? deps.longestPollMs : FIRST_POLL_MS,
+  });
+  let wasCut = false;
+  const looks = createPollLooks(clock, deps.wakes);
   let failedAtMs = Number.NEGATIVE_INFINITY;
   /** An answer now and then, between faults, is no recovery. */
   const recovered = (): void => {
@@ -76,14 +83,25 @@ async function pollOn<Message>(deps: LongPollDeps<Message>, signal: AbortSignal)
     failures.reset();
   };
   while (!signal.aborted) {
-    const timeoutMs = deps.place === undefined ? wantedMs(deps) : await turnMs(deps, deps.place, signal);
-    if (timeoutMs === undefined) return;
+    for (let restMs = looks.restMs(); restMs > 0 && !signal.aborted; restMs = looks.restMs()) {
+      deps.place?.leave();
+      await clock.sleep(restMs, signal);
+    }
+    if (signal.aborted) return;
+    const standsMs = deps.place === undefined ? length.nextMs() : await turnMs(deps, { place: deps.place, length }, signal);
+    if (standsMs === undefined) return;
+    const timeoutMs = looks.timeoutMs() ?? standsMs;
+    const restedMs = looks.begun();
+    if (restedMs > 0) deps.onWaited?.(restedMs);
     const startedMs = clock.monotonicMs();
-    if (failures.attempts + idling.attempts > 0) deps.onGap?.();
+    if (wasCut || failures.attempts + idling.attempts > 0) deps.onGap?.();
+    wasCut = false;
     try {
       const message = await pollOnce(deps, timeoutMs, signal);
       const tookMs = clock.monotonicMs() - startedMs;
       if (message === undefined) {
+        length.ended(timeoutMs, tookMs);
+        looks.empty();
         if (tookMs >= Math.min(STOOD_MS, timeoutMs / 2)) recovered();
         if (tookMs >= CUT_SHORT_BELOW_MS) idling.reset();
         else {
@@ -107,8 +125,11 @@ async function pollOn<Message>(deps: LongPollDeps<Message>, signal: AbortSignal)
       deps.place?.leave();
       deps.onGap?.();
       // A wait for a turn, because others have failed, is no connection that stood.
-      const stoodMs = error instanceof PlatformError ? error.stoodMs : undefined;
-      if ((stoodMs ?? clock.monotonicMs() - startedMs) >= STOOD_MS) failures.reset();
+      const stoodMs = (error instanceof PlatformError ? error.stoodMs : undefined) ?? clock.monotonicMs() - startedMs;
+      const by = cutOf(error);
+      wasCut = by !== undefined && length.cut(timeoutMs, stoodMs, by);
+      if (wasCut) continue;
+      if (stoodMs >= STOOD_MS) failures.reset();
       if (failures.attempts === 0) log.warn({ kind: deps.kind, error: messageOf(error) }, 'the long poll failed');
       const atLeastMs = hasCode(error, 'platform/unauthorised') ? UNAUTHORISED_MIN_MS : askedDelayMs(error);
       failedAtMs = clock.monotonicMs();
@@ -125,13 +146,13 @@ async function handled<Message>(deps: LongPollDeps<Message>, message: Message, s
   return await deps.onMessage(message, signal).finally(cancel);
 }
 
-function wantedMs<Message>({ clock, pollTimeoutMs = MIN_POLL_MS }: LongPollDeps<Message>): number {
-  return Math.min(MAX_POLL_MS, Math.floor(pollTimeoutMs * (1 + POLL_JITTER * clock.jitter())));
-}
-
 /** Waits for its turn, and gives the poll's time; undefined when the signal aborts. */
-async function turnMs<Message>(deps: LongPollDeps<Message>, place: PollPlace, signal: AbortSignal): Promise<number | undefined> {
-  const turn = await place.enter({ timeoutMs: wantedMs(deps), isUnderWay: deps.isUnderWay?.() ?? false }, signal);
+async function turnMs<Message>(
+  deps: LongPollDeps<Message>,
+  { place, length }: { readonly place: PollPlace; readonly length: PollLength },
+  signal: AbortSignal,
+): Promise<number | undefined> {
+  const turn = await place.enter({ timeoutMs: length.nextMs(), isUnderWay: deps.isUnderWay?.() ?? false }, signal);
   if (turn !== undefined && turn.waitedMs > 0) deps.onWaited?.(turn.waitedMs);
   return turn?.timeoutMs;
 }

@@ -75,8 +75,9 @@ const MAX_ANSWER = 4 * 1024 * 1024;
 const NOTHING_YET: ReadonlySet<number> = new Set([408, 503, 504]);
 /** Uploads, whose answer says that the platform has them. */
 const ACKNOWLEDGED: ReadonlySet<string> = new Set(['telemetry', 'attributes']);
-/** Share of its timeout that an empty poll has to stand; a shorter one backs off as a fault does, which costs a poll no more than seconds. */
+/** Share of its timeout that an empty poll has to stand, or this long; a shorter one backs off as a fault does, which costs a poll no more than seconds. */
 const STOOD_SHARE = 0.5;
+const STOOD_ENOUGH_MS = 10_000;
 
 export class PlatformCalls {
   readonly #deps: PlatformCallsDeps;
@@ -128,7 +129,7 @@ export class PlatformCalls {
       return value === undefined ? undefined : read(value);
     };
     const faultInPoll = (brought: T | undefined): Fault | undefined =>
-      brought === undefined && stoodMs < timeoutMs * STOOD_SHARE ? nothing : undefined;
+      brought === undefined && stoodMs < stoodEnoughMs(timeoutMs) ? nothing : undefined;
     try {
       return await this.#pace.paceRequest(lane, { faultIn: faultInPoll, work }, signal);
     } catch (error) {
@@ -175,7 +176,7 @@ export class PlatformCalls {
     const tookMs = clock.monotonicMs() - startMs;
     this.#line.passed(bytes, tookMs);
     const verdict = this.#judge(answer);
-    const isPollEnd = isPoll(lane) && isNothingYet(verdict) && tookMs >= (deadlineMs - POLL_MARGIN_MS) * STOOD_SHARE;
+    const isPollEnd = isPoll(lane) && isNothingYet(verdict) && tookMs >= stoodEnoughMs(deadlineMs - POLL_MARGIN_MS);
     contact?.answered(isPollEnd ? { kind: 'done', value: undefined } : verdict, answer, this.#connections);
     if (verdict.kind === 'done' && method === 'POST' && ACKNOWLEDGED.has(what)) contact?.acknowledged();
     const platformMs = Date.parse(answer.date ?? '');
@@ -198,6 +199,10 @@ export class PlatformCalls {
 
 function faultIn(verdict: Verdict): Fault | undefined {
   return verdict.kind === 'done' ? undefined : faultOfStatus('status' in verdict ? verdict.status : undefined);
+}
+
+function stoodEnoughMs(timeoutMs: number): number {
+  return Math.min(timeoutMs * STOOD_SHARE, STOOD_ENOUGH_MS);
 }
 
 function isPoll(lane: Lane): boolean {

@@ -19,6 +19,7 @@ import { HttpDeviceApi } from '../platform/http-device-api.ts';
 import { type ApiSettings, apiSettings } from '../platform/platform-settings.ts';
 import { requestProvisioning } from '../platform/provision-request.ts';
 import { SharedConnections } from '../platform/shared-connections.ts';
+import { sumOfLanes } from '../platform/wire-count.ts';
 import type { CredentialsPlace } from './credentials-record.ts';
 import { CredentialsStore } from './credentials-store.ts';
 import { credentialsSettings, type DeviceCredentials, leaveOtherBoard, obtainCredentials } from './obtain-credentials.ts';
@@ -108,7 +109,8 @@ export class PlatformConnection {
   /** Bytes over the wire since start, with those of attached devices. */
   get traffic(): HttpDeviceApi['traffic'] {
     const [own, attached] = [this.#http.traffic, this.attached.traffic];
-    return { sentBytes: own.sentBytes + attached.sentBytes, receivedBytes: own.receivedBytes + attached.receivedBytes };
+    const lanes = sumOfLanes(own.lanes, attached.lanes);
+    return { sentBytes: own.sentBytes + attached.sentBytes, receivedBytes: own.receivedBytes + attached.receivedBytes, lanes };
   }
 
   /** Entries that were accepted under another key than they were kept under, since start. */

@@ -20,7 +20,10 @@ export interface RpcLoopDeps extends Pick<RpcServiceDeps, 'deviceApi' | 'clock' 
   /** Called when the platform has sent a request; "nothing yet" may come from a proxy before a platform that is gone. */
   readonly onContact?: () => void;
   readonly pollTimeoutMs?: number | undefined;
+  readonly longestPollMs?: number | undefined;
   readonly place?: PollPlace | undefined;
+  /** Time between two looks for commands, where none are waited for. */
+  readonly wakes?: (() => number | undefined) | undefined;
 }
 
 /**
@@ -56,7 +59,8 @@ export async function runRpcLoop(deps: RpcLoopDeps, signal: AbortSignal): Promis
       // While others had their turn the platform may have restarted unseen.
       onWaited: (waitedMs) => void (waitedMs >= STEADY_WITHIN_MS && deps.executor.doubtPlatform()),
       isUnderWay: () => deps.executor.isBusy,
-      ...{ clock: deps.clock, log: deps.log, pollTimeoutMs: deps.pollTimeoutMs, place: deps.place },
+      ...{ clock: deps.clock, log: deps.log, place: deps.place, wakes: deps.wakes },
+      ...{ pollTimeoutMs: deps.pollTimeoutMs, longestPollMs: deps.longestPollMs },
     },
     signal,
   );

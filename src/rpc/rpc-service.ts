@@ -8,6 +8,7 @@ import type { HostMachine } from '../host/machine.ts';
 import type { MatchesPattern, ValueShape } from '../host/value-shape.ts';
 import type { RpcMethod } from '../methods/rpc-method.ts';
 import type { DeviceApi } from '../platform/device-api.ts';
+import { pollLimits } from '../platform/poll-length.ts';
 import type { PollPlace } from '../platform/poll-turns.ts';
 import { JournalFile } from './journal-storage.ts';
 import { MethodTable } from './method-table.ts';
@@ -26,6 +27,8 @@ export interface RpcServiceDeps extends Pick<HostMachine, 'clock' | 'files'> {
   readonly journalPath?: string;
   /** Where its poll stands in turns. */
   readonly place?: PollPlace;
+  /** Time between two looks for commands, where the link is too dear to wait for them. */
+  readonly wakes?: () => number | undefined;
   /** True while someone works on the machine. */
   readonly locked: () => boolean;
   /** The platform has sent a request. */
@@ -59,7 +62,7 @@ export class RpcService {
   /** Answers the platform until the signal aborts; at once over where the configuration wants no RPC. */
   async run(signal: AbortSignal): Promise<void> {
     const { rpc, platform } = this.#deps.config();
-    if (rpc.enabled) await runRpcLoop({ ...this.#deps, executor: this.#executor, pollTimeoutMs: platform.pollTimeoutMs }, signal);
+    if (rpc.enabled) await runRpcLoop({ ...this.#deps, executor: this.#executor, ...pollLimits(platform) }, signal);
   }
 
   /** Everything known is on disk when this resolves. Idempotent; `run` has ended before. */

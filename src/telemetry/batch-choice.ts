@@ -10,7 +10,7 @@ import type { DailyBudget } from './daily-budget.ts';
 export interface BatchChoiceDeps {
   readonly outbox: Pick<Outbox, 'peek'>;
   readonly clock: Clock;
-  readonly budget: Pick<DailyBudget, 'isSpent'>;
+  readonly budget: Pick<DailyBudget, 'isSpent'> & Partial<Pick<DailyBudget, 'alarmsOnly'>>;
   readonly judge: Pick<UploadJudge, 'nextAlone' | 'quarantine' | 'empty500'>;
   readonly waits: Pick<UploadWaits, 'refusals'>;
   readonly limits: () => BatchLimits;
@@ -49,6 +49,7 @@ export class BatchChoice {
     const { outbox, clock, budget, judge, waits, limits } = this.#deps;
     const now = clock.monotonicMs();
     this.#lookedAtMs = now;
+    if (budget.alarmsOnly?.() === true) return await outbox.peek('alarm', limits());
     const withHistory = !budget.isSpent();
     const due: Lane[] = ['alarm'];
     if (now >= this.#liveNotBeforeMs) due.push('live');

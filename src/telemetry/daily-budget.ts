@@ -29,6 +29,8 @@ export interface DailyBudgetDeps {
   readonly isSynchronised: () => boolean;
   readonly bytesSent: () => number;
   readonly limitBytes: () => number | undefined;
+  /** What the month of the link leaves; default everything. */
+  readonly link?: () => { readonly history: boolean; readonly present: boolean };
 }
 
 export class DailyBudget {
@@ -75,7 +77,14 @@ export class DailyBudget {
     return { day, bytes: this.#sent.get(day) ?? 0, ranMs: this.#ranMs() };
   }
 
+  /** True when the month of the link leaves nothing but alarms. */
+  alarmsOnly(): boolean {
+    return this.#deps.link?.().present === false;
+  }
+
+  /** True while history waits. */
   isSpent(): boolean {
+    if (this.#deps.link?.().history === false) return true;
     const limit = this.#deps.limitBytes();
     return limit !== undefined && this.today().bytes >= limit;
   }

@@ -19,7 +19,7 @@ import type { PlatformConnection } from '../provisioning/platform-connection.ts'
 import type { Sample } from '../sensors/kind/sensor.ts';
 import { ALARM_REMOVED } from './alarm-thresholds.ts';
 import { ConfiguredSensors } from './configured-sensors.ts';
-import { DAILY_BUDGET_FORMAT, DailyBudget, type SentToday, sentTodayFrom } from './daily-budget.ts';
+import { DAILY_BUDGET_FORMAT, DailyBudget, type DailyBudgetDeps, type SentToday, sentTodayFrom } from './daily-budget.ts';
 import { DeadbandRules } from './deadband-rules.ts';
 import { type AdaptedEntries, EntryCheck } from './entry-check.ts';
 import { LatestValues } from './latest-values.ts';
@@ -51,6 +51,8 @@ export interface TelemetryPathDeps extends Pick<HostMachine, 'clock' | 'files'> 
     readonly deviceApi: Pick<DeviceApi, 'postTelemetry' | 'prepareTelemetry'>;
   };
   readonly onAcknowledged?: () => void;
+  /** What the month of the link leaves; default everything. */
+  readonly link?: DailyBudgetDeps['link'];
   /** Attached devices: the device of a sensor, and where its entries go; absent without any. */
   readonly attached?: AttachedTelemetry;
   /** Sees every value after conversion, reported or not; undefined for one that came and may be held against nothing. */
@@ -100,6 +102,7 @@ export class TelemetryPath {
         isSynchronised: () => deps.timeSync.isSynchronised(),
         bytesSent: () => deps.platform.traffic.sentBytes,
         limitBytes: () => deps.config().platform.dailyBudgetBytes,
+        ...given({ link: deps.link }),
       },
       kept.carried,
     );
@@ -110,10 +113,7 @@ export class TelemetryPath {
       prepareTelemetry: (rows) => deps.platform.deviceApi.prepareTelemetry(rows),
       clock: deps.clock,
       log: deps.log,
-      settings: () => {
-        const { upload, outbox: kept } = deps.config();
-        return { ...upload, backlogRatePerS: kept.backlogRatePerS };
-      },
+      settings: () => ({ ...deps.config().upload, backlogRatePerS: deps.config().outbox.backlogRatePerS }),
       budget: this.budget,
       ...given({ onAcknowledged: deps.onAcknowledged }),
     });

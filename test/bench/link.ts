@@ -15,7 +15,7 @@ import { type AddressInfo, connect, createServer, type Server } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { systemClock } from '../../src/host/clock.ts';
-import { makeCertificate } from '../../src/local-platform/self-signed-certificate.ts';
+import { makeCertificate } from '../../src/host/self-signed-certificate.ts';
 import { connectOverNetwork, type PlatformConnections } from '../../src/platform/connections.ts';
 import { HttpDeviceApi } from '../../src/platform/http-device-api.ts';
 import { exchange } from '../../src/platform/http-exchange.ts';

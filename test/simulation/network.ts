@@ -136,7 +136,7 @@ export class Network {
   connectFor(life: Life): Connect {
     return (settings: ConnectionSettings): PlatformConnections => {
       const url = new URL(settings.url);
-      const traffic: { -readonly [K in keyof Traffic]: number } = { sentBytes: 0, receivedBytes: 0 };
+      const traffic: { -readonly [K in keyof Omit<Traffic, 'lanes'>]: number } = { sentBytes: 0, receivedBytes: 0 };
       const closing = new AbortController();
       return {
         origin: url.origin,

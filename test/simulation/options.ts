@@ -148,6 +148,7 @@ export const NOT_IN_WORLDS: readonly (readonly [beginning: string, reason: strin
   ['platform.clientCertificateFile', 'as caFile'],
   ['platform.clientKeyFile', 'as caFile'],
   ['platform.proxy', 'the network of a world has no hosts; test/unit/platform/connections.test.ts has proxies'],
+  ['link', 'the network of a world counts no lanes, and no world lasts a month; src/link/ladder.test.ts has a hundred of them'],
   ['platform.codec', 'contract tests run both codecs; strangers of a world speak JSON'],
   ['provisioning.deviceKeyFile', 'as accessTokenFile'],
   ['provisioning.deviceKeyCredential', 'as accessTokenFile'],

@@ -241,6 +241,7 @@ export class AttachedBench {
         ...{ settings, clock, files, alerts, actuators, turns, sampler, log: silentLog, config: () => config, locked: () => this.#locked },
         device: { id: `gateway ${name}`, folder, deviceApi: this.side(name).api, name: `Gateway ${name}` },
         openFirmware: async (device: FirmwareOfDevice) => await this.firmware?.ofDevice(device),
+        link: { wakes: () => undefined },
         gateway: () => 'Gateway',
         serialNumber: () => this.serialNumbers[name],
       },

@@ -10,7 +10,7 @@ import {
 } from 'node:http2';
 import type { AddressInfo } from 'node:net';
 import type { TLSSocket } from 'node:tls';
-import { makeCertificate } from '../../src/local-platform/self-signed-certificate.ts';
+import { makeCertificate } from '../../src/host/self-signed-certificate.ts';
 
 const DAY_MS = 86_400_000;
 const nowMs = Date.now();

@@ -121,6 +121,23 @@ const VALUES: Readonly<Record<string, readonly [good: readonly unknown[], bad: r
     ['10kB', '1GiB'],
     ['9kB', 10_000, '10', '1TB'],
   ],
+  'link.metered': [
+    [true, false],
+    ['yes', 1],
+  ],
+  'link.monthly': [
+    ['5MB', '10GB'],
+    ['4MB', 5_000_000, '5'],
+  ],
+  'link.resetDay': [
+    [1, 28],
+    [0, 29, 1.5, '1'],
+  ],
+  'link.wake': [
+    ['1m', '1d'],
+    ['59s', '2d', 15],
+  ],
+  'link.firmware': [['wait', 'now'], ['never']],
   'provisioning.deviceName': [
     ['one', '{hostname}', 'a {machineId|mac} b'],
     ['{imei}', '{serial', 'serial}', '{}', ' ', '', 'a<b', 'n\nm', 'x'.repeat(256)],

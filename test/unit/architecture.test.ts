@@ -16,6 +16,7 @@ const ROW: Readonly<Record<string, number>> = {
   telemetry: 9,
   outbox: 9,
   bands: 9,
+  link: 9,
   attributes: 9,
   rpc: 9,
   provisioning: 9,
@@ -131,7 +132,7 @@ const RESERVED: readonly { readonly word: RegExp; readonly where: RegExp; readon
 /** Past this a file is two ideas. */
 const MAX_FILE_LINES = 250;
 /** All of src/agent*: past this, rules of other rooms have come to live there. */
-const MAX_AGENT_LINES = 1_400;
+const MAX_AGENT_LINES = 1_450;
 
 interface Import {
   readonly target: string;

@@ -51,10 +51,12 @@ export const checkActuatorTimes: Check = ({ actuators }) =>
     ];
   });
 
-export const checkDeliveryTimes: Check = ({ sections: { outbox, firmware } }) => {
+export const checkDeliveryTimes: Check = ({ sections: { outbox, firmware, link } }) => {
   const findings: Finding[] = [];
   if (outbox !== undefined && outbox.retain.bytes > outbox.maxBytes)
     findings.push(finding(['outbox', 'retain', 'bytes'], 'more than the whole outbox may hold:', 'at most maxBytes'));
+  if (link?.metered === true && link.monthlyBytes === undefined)
+    findings.push(finding(['link', 'monthly'], 'missing, so that nothing is kept to:', 'the bytes of a month, such as 50MB'));
   if (firmware?.hours !== undefined) findings.push(...hoursFaults(firmware.hours, ['firmware', 'hours']));
   return findings;
 };

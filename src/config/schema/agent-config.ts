@@ -6,6 +6,7 @@ import { actuatorSchema } from './actuators.ts';
 import { outboxSchema, uploadSchema } from './delivery.ts';
 import { deviceSchema } from './devices.ts';
 import { firmwareSchema } from './firmware.ts';
+import { linkSchema } from './link.ts';
 import { analyticsSchema, hardwareSchema, logSchema, shutdownSchema, statusSchema } from './local.ts';
 import { attributesSchema, platformSchema, provisioningSchema, timeSchema } from './platform.ts';
 import { rpcSchema } from './rpc.ts';
@@ -21,6 +22,7 @@ export const MAX_ITEMS = { devices: 1_000, sensors: 1_000, actuators: 500, rules
 export const configShape = {
   version: z.literal(CONFIG_VERSION),
   platform: platformSchema,
+  link: linkSchema.prefault({}),
   provisioning: provisioningSchema.optional(),
   /** Outbox, credentials, journal: everything that must survive. */
   stateFolder: filePath().default(DEFAULT_STATE_FOLDER),
@@ -60,6 +62,7 @@ export type { ConditionConfig } from './conditions.ts';
 export type { OutboxConfig, UploadConfig } from './delivery.ts';
 export type { DeviceConfig } from './devices.ts';
 export type { FirmwareConfig, FirmwareHandlerConfig } from './firmware.ts';
+export type { LinkConfig } from './link.ts';
 export type { AnalyticsConfig, HardwareConfig, LogConfig, ShutdownConfig, StatusConfig } from './local.ts';
 export type { AttributesConfig, PlatformConfig, ProvisioningConfig, TimeConfig } from './platform.ts';
 export type { RpcConfig, RpcMethodConfig } from './rpc.ts';

@@ -18,8 +18,6 @@ import {
 /** The platform itself gives up on a request after 30 s; half of that leaves room for a second try. */
 const DEFAULT_REQUEST_TIMEOUT = '15s';
 const DEFAULT_CONNECT_TIMEOUT = '10s';
-/** 20 to 25 s: below the platform's cut at 30 s, long enough to be cheap. */
-const DEFAULT_POLL_TIMEOUT = '20s';
 /** A shared attribute lost between two polls is found again this late at worst. */
 const DEFAULT_RECONCILE_PERIOD = '5m';
 /** The platform acknowledges what is in the memory of its queue. */
@@ -38,7 +36,8 @@ export const platformSchema = section({
   codec: z.enum(['json', 'cbor']).default('json'),
   connectTimeout: duration({ min: '100ms', max: '5m' }).prefault(DEFAULT_CONNECT_TIMEOUT),
   requestTimeout: duration({ min: '100ms', max: '5m' }).prefault(DEFAULT_REQUEST_TIMEOUT),
-  pollTimeout: duration({ min: '1s', max: '25s' }).prefault(DEFAULT_POLL_TIMEOUT),
+  /** Longest poll; without it polls are as long as the platform, and what is between, turn out to hold them. */
+  pollTimeout: duration({ min: '1s', max: '5m' }).optional(),
   reconcilePeriod: duration({ min: '5s', max: '1d' }).meta(LIVE).prefault(DEFAULT_RECONCILE_PERIOD),
   /** After a restart of the platform, telemetry acknowledged so shortly before its last answer is sent once more; 0s: never. */
   resendWindow: duration({ max: '5m' }).prefault(DEFAULT_RESEND_WINDOW),

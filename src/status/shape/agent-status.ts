@@ -2,6 +2,7 @@
 import type { ShownSlot } from '../../actuators/output-reason.ts';
 import type { EpochMs } from '../../host/clock.ts';
 import type { JsonValue } from '../../host/json.ts';
+import type { LinkStatus } from '../../link/link-words.ts';
 import type { OutboxStatus } from '../../outbox/outbox.ts';
 import type { AdaptedEntries } from '../../telemetry/entry-check.ts';
 import type { UploadState } from '../../telemetry/uploader.ts';
@@ -23,6 +24,8 @@ export interface AgentStatus {
   /** Uploads of telemetry. */
   readonly connection: ConnectionStatus;
   readonly outbox: OutboxSummary;
+  /** What the link carried this month. Absent in what an agent of an older release says. */
+  readonly link?: LinkStatus;
   /** Absent in what an agent of an older release says. */
   readonly adapted?: AdaptedEntries;
   readonly sensors: readonly SensorStatus[];

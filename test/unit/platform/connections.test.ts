@@ -1,9 +1,9 @@
 /** Where the bytes go: kept-alive sockets, lanes, TLS with its own authority and client certificate, proxies, and the count of it all. */
 import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
-import { type AddressInfo, connect, type Socket } from 'node:net';
+import { type AddressInfo, connect, Socket } from 'node:net';
 import { getCACertificates, setDefaultCACertificates, type TLSSocket } from 'node:tls';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { systemClock } from '../../../src/host/clock.ts';
 import { makeCertificate, type SelfSignedCertificate } from '../../../src/host/self-signed-certificate.ts';
 import { HttpDeviceApi } from '../../../src/platform/http-device-api.ts';
@@ -55,6 +55,14 @@ describe('sockets', () => {
     const api = client({ url: `http://127.0.0.1:${port}` });
     for (let upload = 0; upload < 5; upload += 1) expect(await api.postTelemetry(RECORDS, never)).toEqual({ kind: 'accepted' });
     expect(sockets.size).toBe(1);
+  });
+
+  it('ask by TCP whether the other side is there after 25 s of silence', async () => {
+    const keptAlive = vi.spyOn(Socket.prototype, 'setKeepAlive');
+    const port = await listen(createServer(answering()));
+    await client({ url: `http://127.0.0.1:${port}` }).postTelemetry(RECORDS, never);
+    expect(keptAlive.mock.lastCall).toEqual([true, 25_000]);
+    keptAlive.mockRestore();
   });
 
   it('are not shared between polls and uploads', async () => {

@@ -577,6 +577,19 @@ const PLANTED: readonly Planted[] = [
     remedy: /turnstone status/,
   },
   {
+    fault: 'a link whose month does not suffice',
+    check: 'link',
+    plant: () => {
+      const words = '31.2 MB of 50.0 MB since 2026-03-01Z, 56.1 MB by 2026-04-01Z, reaches day 27';
+      const bytes = { usedBytes: 31_200_000, monthlyBytes: 50_000_000, forecastBytes: 56_100_000, reachesAtMs: 1 };
+      const features = { telemetry: 31_200_000, polls: 0, calls: 0, firmware: 0 };
+      agent({ link: { ...bytes, features, words, beginsAtMs: 0, endsAtMs: 2, step: 'everything' } });
+    },
+    reason: /reaches day 27/,
+    remedy: /link\.monthly/,
+    verdict: 'warning',
+  },
+  {
     fault: 'an alert that no other check tells of',
     check: 'alerts',
     plant: () => agent({ alerts: ['another board sends as this device: turnstone identity adopt'] }),

@@ -59,6 +59,12 @@ export const uploads = agentCheck('uploads', 'readings arrive at the platform', 
   return verdict === 'fault' || isSilent ? fault(problem, remedy) : warning(problem, remedy);
 });
 
+export const link = agentCheck('link', 'the month of the link suffices', ({ link: carried }) => {
+  if (carried?.monthlyBytes === undefined) return undefined;
+  const suffices = carried.step === 'everything' && carried.reachesAtMs === undefined;
+  return suffices ? good(carried.words) : warning(carried.words, 'report less often, or raise link.monthly; docs/link.md tells the steps');
+});
+
 export const firmware = agentCheck('firmware', 'the last update went well', ({ firmware: { failed = [] } }) => {
   const remedy = 'turnstone firmware history tells more; assign a good package on the platform';
   return failed.length === 0 ? undefined : fault(failed.map(failureText).join('; '), remedy);

@@ -1,0 +1,140 @@
+/**
+ * Bytes that the link carried in this billing period, by what they were for, over restarts. A clock that is not known to be right begins no
+ * period: its bytes count to the present one.
+ */
+import type { Clock, EpochMs } from '../host/clock.ts';
+import type { JsonObject } from '../host/json.ts';
+import type { Traffic } from '../platform/connections.ts';
+import { type BillingPeriod, periodAt } from './billing-period.ts';
+
+export const LINK_FORMAT = { format: 'turnstone/link', version: 1 } as const;
+
+export const LINK_FEATURES = ['telemetry', 'polls', 'calls', 'firmware'] as const;
+export type LinkFeature = (typeof LINK_FEATURES)[number];
+export type FeatureBytes = Readonly<Record<LinkFeature, number>>;
+
+export interface LinkAccountDeps {
+  readonly clock: Pick<Clock, 'monotonicMs' | 'wallMs'>;
+  readonly isSynchronised: () => boolean;
+  /** Counts of this process. */
+  readonly counted: () => FeatureBytes;
+  readonly resetDay: () => number;
+}
+
+export interface LinkAccount {
+  readonly nowMs: EpochMs;
+  readonly period: BillingPeriod;
+  readonly usedBytes: number;
+  readonly features: FeatureBytes;
+  /** Bytes of the last seven days, or since counting began, without downloads, and that time. */
+  readonly seen: { readonly bytes: number; readonly ms: number };
+  /** Bytes since the file was begun, without downloads. */
+  readonly totalBytes: number;
+}
+
+/** Returns the counts of connections by what they are for; those of a network that nobody counts by lanes are all telemetry. */
+export function featuresOf({ lanes, sentBytes, receivedBytes }: Traffic): FeatureBytes {
+  if (lanes === undefined) return { ...NOTHING, telemetry: sentBytes + receivedBytes };
+  return {
+    ...{ telemetry: lanes.upload, calls: lanes.calls, firmware: lanes.download },
+    polls: lanes['attribute-poll'] + lanes['rpc-poll'],
+  };
+}
+
+const HOUR_MS = 3_600_000;
+const MAX_HOURS = 7 * 24;
+/** A clock that goes back by more than this stood wrong before. */
+const BACK_BY_MS = 86_400_000;
+const NOTHING: FeatureBytes = { telemetry: 0, polls: 0, calls: 0, firmware: 0 };
+
+interface Kept {
+  readonly atMs: EpochMs;
+  readonly isSure: boolean;
+  readonly resetDay: number;
+  readonly features: FeatureBytes;
+  readonly totalBytes: number;
+  readonly sinceMs: EpochMs;
+  readonly hours: readonly (readonly [hour: number, bytes: number])[];
+}
+
+export interface LinkAccounts {
+  /** Counts what came since the last look. */
+  look(): LinkAccount;
+  kept(): JsonObject;
+}
+
+export function openLinkAccount(deps: LinkAccountDeps, state: JsonObject | undefined): LinkAccounts {
+  const { clock, isSynchronised, counted, resetDay } = deps;
+  const startMs = clock.wallMs();
+  let kept = keptFrom(state) ?? {
+    ...{ atMs: startMs, isSure: isSynchronised(), resetDay: resetDay(), features: NOTHING, totalBytes: 0, sinceMs: startMs, hours: [] },
+  };
+  let monotonicMs = clock.monotonicMs();
+  let before = counted();
+
+  const look = (): LinkAccount => {
+    const passedMs = clock.monotonicMs() - monotonicMs;
+    monotonicMs += passedMs;
+    const now = counted();
+    const more = mapped((feature) => Math.max(0, now[feature] - before[feature]));
+    before = now;
+    kept = goneOn(kept, { nowMs: isSynchronised() ? clock.wallMs() : kept.atMs + passedMs, isSure: isSynchronised(), day: resetDay() });
+    kept = added(kept, more);
+    const seenMs = Math.min(MAX_HOURS * HOUR_MS, kept.atMs - kept.sinceMs);
+    return {
+      ...{ nowMs: kept.atMs, period: periodAt(kept.atMs, kept.resetDay), usedBytes: sum(kept.features), features: kept.features },
+      seen: { bytes: kept.hours.reduce((bytes, [, one]) => bytes + one, 0), ms: Math.max(0, seenMs) },
+      totalBytes: kept.totalBytes,
+    };
+  };
+  return { look, kept: () => ({ ...kept, features: { ...kept.features }, hours: kept.hours.map((one) => [...one]) }) };
+}
+
+/** The account at another time; another period begins with nothing, unless it is the clock or the reset day that changed. */
+function goneOn(kept: Kept, { nowMs, isSure, day }: { readonly nowMs: EpochMs; readonly isSure: boolean; readonly day: number }): Kept {
+  const isBack = nowMs < kept.atMs - BACK_BY_MS;
+  const isCorrected = isSure && (isBack || !kept.isSure);
+  const atMs = isCorrected ? nowMs : Math.max(kept.atMs, nowMs);
+  const isOver = isSure && !isCorrected && day === kept.resetDay && atMs >= periodAt(kept.atMs, day).endsAtMs;
+  const shiftMs = isCorrected ? atMs - kept.atMs : 0;
+  const hours = kept.hours.map(([hour, bytes]) => [hour + Math.round(shiftMs / HOUR_MS), bytes] as const);
+  return {
+    ...{ ...kept, atMs, resetDay: day, isSure: kept.isSure || isSure, sinceMs: kept.sinceMs + shiftMs },
+    features: isOver ? NOTHING : kept.features,
+    hours: hours.filter(([hour]) => hour > Math.floor(atMs / HOUR_MS) - MAX_HOURS),
+  };
+}
+
+function added(kept: Kept, more: FeatureBytes): Kept {
+  if (sum(more) === 0) return kept;
+  // A download is no habit: what it takes says nothing of the days to come.
+  const bytes = sum(more) - more.firmware;
+  const hour = Math.floor(kept.atMs / HOUR_MS);
+  const last = kept.hours.at(-1);
+  const hours =
+    last?.[0] === hour ? [...kept.hours.slice(0, -1), [hour, last[1] + bytes] as const] : [...kept.hours, [hour, bytes] as const];
+  const features = mapped((feature) => kept.features[feature] + more[feature]);
+  return { ...kept, features, hours, totalBytes: kept.totalBytes + bytes };
+}
+
+/** Reads what an earlier run left; nothing when it is malformed. */
+function keptFrom(state: JsonObject | undefined): Kept | undefined {
+  const { atMs, isSure, resetDay, features, totalBytes, sinceMs, hours } = state ?? {};
+  const numbers = [atMs, resetDay, totalBytes, sinceMs];
+  if (!numbers.every((one) => Number.isFinite(one)) || typeof isSure !== 'boolean' || !Array.isArray(hours)) return undefined;
+  const pairs = hours.filter((one) => Array.isArray(one) && one.length === 2 && one.every((part) => Number.isFinite(part)));
+  const told = (features ?? {}) as Readonly<Record<string, unknown>>;
+  const bytesOf = (feature: LinkFeature): number => (Number.isFinite(told[feature]) ? Math.max(0, told[feature] as number) : 0);
+  return {
+    ...({ atMs, resetDay, totalBytes, sinceMs } as Pick<Kept, 'atMs' | 'resetDay' | 'totalBytes' | 'sinceMs'>),
+    ...{ isSure, features: mapped(bytesOf), hours: (pairs as [number, number][]).slice(-MAX_HOURS) },
+  };
+}
+
+function mapped(of: (feature: LinkFeature) => number): FeatureBytes {
+  return Object.fromEntries(LINK_FEATURES.map((feature) => [feature, of(feature)])) as FeatureBytes;
+}
+
+function sum(features: FeatureBytes): number {
+  return LINK_FEATURES.reduce((bytes, feature) => bytes + features[feature], 0);
+}

@@ -1,0 +1,78 @@
+/** The state of the link in words, for the alert, the terminal and the page. */
+import { formatDuration } from '../config/fields/quantity.ts';
+import type { LinkConfig } from '../config/schema/link.ts';
+import type { EpochMs } from '../host/clock.ts';
+import { given } from '../host/given.ts';
+import type { Forecast } from './forecast.ts';
+import { LADDER_STEPS, type LadderState, type LadderStep } from './ladder.ts';
+import type { FeatureBytes, LinkAccount } from './link-account.ts';
+
+/** What the link carried in this billing period. */
+export interface LinkStatus {
+  readonly usedBytes: number;
+  readonly monthlyBytes?: number;
+  readonly beginsAtMs: EpochMs;
+  readonly endsAtMs: EpochMs;
+  readonly features: FeatureBytes;
+  /** Of the whole period; absent until an hour is known. */
+  readonly forecastBytes?: number;
+  readonly reachesAtMs?: EpochMs;
+  /** What is done without; `everything` where nothing is. */
+  readonly step: LadderStep;
+  readonly words: string;
+}
+
+export function linkStatus(
+  { usedBytes, period, features }: LinkAccount,
+  {
+    monthlyBytes,
+    forecast,
+    taken,
+  }: { readonly monthlyBytes?: number | undefined; readonly forecast: Forecast | undefined } & Pick<LadderState, 'taken'>,
+): LinkStatus {
+  const step = LADDER_STEPS[taken] ?? 'everything';
+  const facts = given({
+    ...{ usedBytes, monthlyBytes, ...period, features, step },
+    ...{ forecastBytes: forecast?.bytes, reachesAtMs: monthlyBytes === undefined ? undefined : forecast?.reachesAtMs },
+  });
+  return { ...facts, words: wordsOf(facts) };
+}
+
+/** What a step means to people, with what they do about it. */
+export function stepWords(taken: number, { wake, endsAtMs }: { readonly wake: string; readonly endsAtMs: EpochMs }): string {
+  const commands = `commands and shared attributes come within ${wake}; one-way RPC is lost, persistent ones wait`;
+  const done = [
+    'nothing is left out',
+    `shared attributes are asked for every ${wake}, not waited for`,
+    commands,
+    `${commands}; history waits for the next month`,
+    `only alarms are sent, and no command comes, until ${dayOf(endsAtMs)} or until the forecast is lower`,
+  ];
+  return `${done[taken] ?? done[0]}; report less often, or raise link.monthly`;
+}
+
+/** Returns what a wake does to commands, for who checks a configuration; undefined where none can come to it. */
+export function wakeWords({ link, rpc }: { readonly link: LinkConfig; readonly rpc: { readonly enabled: boolean } }): string | undefined {
+  if (!link.metered) return undefined;
+  const wake = formatDuration(link.wakeMs);
+  const commands = rpc.enabled
+    ? `commands come within ${wake}; one-way RPC is lost, persistent ones wait`
+    : 'there are no commands (rpc.enabled: false)';
+  return `link: when the month would not suffice, ${commands}; shared attributes come within ${wake}; alarms never wait`;
+}
+
+function wordsOf(status: Omit<LinkStatus, 'words'>): string {
+  const { usedBytes, monthlyBytes, endsAtMs, forecastBytes, reachesAtMs, step } = status;
+  const used = `${megabytes(usedBytes)}${monthlyBytes === undefined ? '' : ` of ${megabytes(monthlyBytes)}`} since ${dayOf(status.beginsAtMs)}`;
+  const ahead = forecastBytes === undefined ? 'no forecast yet' : `${megabytes(forecastBytes)} by ${dayOf(endsAtMs)}`;
+  const reaches = reachesAtMs === undefined ? '' : `, reaches day ${new Date(reachesAtMs).getUTCDate()}`;
+  return `${used}, ${ahead}${reaches}${step === 'everything' ? '' : `; ${step}`}`;
+}
+
+function megabytes(bytes: number): string {
+  return `${(bytes / 1e6).toFixed(bytes < 10e6 ? 2 : 1)} MB`;
+}
+
+function dayOf(atMs: EpochMs): string {
+  return `${new Date(atMs).toISOString().slice(0, 10)}Z`;
+}

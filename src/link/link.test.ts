@@ -1,0 +1,179 @@
+/** The account of a month, over restarts and with clocks that are wrong, and the steps with what they are told by. */
+import { beforeEach, describe, expect, it } from 'vitest';
+import { FakeClock } from '../../test/support/fake-clock.ts';
+import { MemoryFiles } from '../../test/support/memory-files.ts';
+import { configSchema } from '../config/schema/agent-config.ts';
+import { AlertList } from '../host/alert-list.ts';
+import { silentLog } from '../host/log.ts';
+import { type Link, openLink } from './link.ts';
+import { wakeWords } from './link-words.ts';
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 86_400_000;
+
+let clock: FakeClock;
+let files: MemoryFiles;
+let alerts: AlertList;
+let isSynchronised: boolean;
+let carried: { upload: number; calls: number; 'attribute-poll': number; 'rpc-poll': number; download: number };
+
+beforeEach(async () => {
+  clock = new FakeClock({ wallMs: Date.parse('2026-03-02T00:00:00Z') });
+  files = new MemoryFiles();
+  await files.makeFolder('/state');
+  alerts = new AlertList(silentLog);
+  isSynchronised = true;
+  carried = { upload: 0, calls: 0, 'attribute-poll': 0, 'rpc-poll': 0, download: 0 };
+});
+
+function configured(link: object) {
+  return configSchema.parse({ version: 1, platform: { url: 'http://platform', accessToken: 'token' }, stateFolder: '/state', link });
+}
+
+function open(link: object = { metered: true, monthly: '50MB' }): Promise<Link> {
+  const config = configured(link);
+  const traffic = () => ({ sentBytes: 0, receivedBytes: 0, lanes: { ...carried } });
+  const platform = {
+    get traffic() {
+      return traffic();
+    },
+  };
+  const timeSync = { isSynchronised: () => isSynchronised };
+  return openLink({ config: () => config, clock, files, log: silentLog, alerts, timeSync, platform });
+}
+
+/** Carries so many bytes an hour, by the hour. */
+async function carry(hours: number, bytesPerHour: number): Promise<void> {
+  for (let hour = 0; hour < hours; hour += 1) {
+    carried.upload += bytesPerHour;
+    await clock.advance(HOUR_MS);
+  }
+}
+
+describe('the month of a link', () => {
+  it('is counted by what it was for, and goes on after a restart', async () => {
+    const first = await open();
+    carried = { upload: 100, calls: 20, 'attribute-poll': 3, 'rpc-poll': 4, download: 5 };
+    await first.close();
+    carried = { upload: 0, calls: 0, 'attribute-poll': 0, 'rpc-poll': 0, download: 0 };
+    const second = await open();
+    carried.upload = 1;
+    second.look();
+    expect(second.status()).toMatchObject({ usedBytes: 133, features: { telemetry: 101, calls: 20, polls: 7, firmware: 5 } });
+    await second.close();
+  });
+
+  it('begins anew on its reset day, at midnight UTC', async () => {
+    const link = await open({ metered: true, monthly: '50MB', resetDay: 3 });
+    await carry(23, 1_000);
+    expect(link.status().usedBytes).toBe(23_000);
+    await clock.advance(2 * HOUR_MS);
+    expect(link.status()).toMatchObject({ usedBytes: 0, beginsAtMs: Date.parse('2026-03-03'), endsAtMs: Date.parse('2026-04-03') });
+    await link.close();
+  });
+
+  it('is not begun by a clock that is not known to be right', async () => {
+    const first = await open();
+    carried.upload = 100;
+    await first.close();
+    isSynchronised = false;
+    clock.stepWall(40 * DAY_MS);
+    carried.upload = 0;
+    const second = await open();
+    carried.upload = 10;
+    second.look();
+    expect(second.status().usedBytes).toBe(110);
+    isSynchronised = true;
+    carried.upload = 15;
+    second.look();
+    expect(second.status()).toMatchObject({ usedBytes: 5, beginsAtMs: Date.parse('2026-04-01') });
+    await second.close();
+  });
+
+  it('keeps what was counted before the clock was right', async () => {
+    clock.stepWall(-20_000 * DAY_MS);
+    isSynchronised = false;
+    const link = await open();
+    carried.upload = 10;
+    await clock.advance(60_000);
+    clock.stepWall(20_000 * DAY_MS);
+    isSynchronised = true;
+    link.look();
+    expect(link.status()).toMatchObject({ usedBytes: 10, beginsAtMs: Date.parse('2026-03-01') });
+    await link.close();
+  });
+
+  it('is forecast after an hour, without what a download took', async () => {
+    const link = await open();
+    expect(link.status().forecastBytes).toBeUndefined();
+    carried.download = 10_000_000;
+    await carry(24, 25_000);
+    link.look();
+    const { forecastBytes = 0, reachesAtMs, words } = link.status();
+    expect(forecastBytes / (10_600_000 + 29 * 24 * 25_000)).toBeCloseTo(1, 2);
+    expect(reachesAtMs).toBeUndefined();
+    expect(words).toBe('10.6 MB of 50.0 MB since 2026-03-01Z, 28.0 MB by 2026-04-01Z');
+    await link.close();
+  });
+});
+
+describe('a month that would not suffice', () => {
+  it('is told, takes its steps one after the other, and undoes them', async () => {
+    const link = await open();
+    expect([link.wakes('attributes'), link.wakes('commands')]).toEqual([undefined, undefined]);
+    await carry(1, 200_000);
+    expect(link.status()).toMatchObject({ step: 'attributes-at-wakes' });
+    expect([link.wakes('attributes'), link.wakes('commands')]).toEqual([15 * 60_000, undefined]);
+    expect(alerts.list()[0]).toMatch(/^the link: .*reaches day \d+.*shared attributes are asked for every 15 min/);
+    carried.upload += 200_000;
+    await clock.advance(HOUR_MS / 2);
+    expect(link.wakes('commands')).toBe(15 * 60_000);
+    await carry(24, 10_000);
+    expect(link.status().step).toBe('everything');
+    expect(alerts.list()).toEqual([]);
+    await link.close();
+  });
+
+  it('carries alarms only once it is used up, also after a restart, until the next one', async () => {
+    const first = await open();
+    carried.upload = 49_500_000;
+    first.look();
+    expect(first.uploads()).toMatchObject({ history: false, present: false });
+    expect([first.wakes('commands'), first.wakes('attributes')]).toEqual([Number.POSITIVE_INFINITY, 6 * HOUR_MS]);
+    await first.close();
+    carried.upload = 0;
+    alerts.clear('link');
+    const second = await open();
+    expect(second.uploads()).toMatchObject({ history: false, present: false });
+    expect(alerts.list()[0]).toMatch(/only alarms are sent, and no command comes, until 2026-04-01Z/);
+    await clock.advance(31 * DAY_MS);
+    expect(second.uploads()).toMatchObject({ history: true, present: true });
+    await second.close();
+  });
+
+  it('takes no step where the link is not metered', async () => {
+    const link = await open({ monthly: '50MB' });
+    carried.upload = 60_000_000;
+    await clock.advance(DAY_MS);
+    expect(link.uploads()).toMatchObject({ history: true, present: true });
+    expect(link.waitsFor(1e9)).toBeUndefined();
+    await link.close();
+  });
+
+  it('has downloads wait that it does not suffice for, unless they are wanted now', async () => {
+    const link = await open();
+    await carry(2, 10_000);
+    expect(link.waitsFor(10_000_000)).toBeUndefined();
+    expect(link.waitsFor(60_000_000)).toMatch(/^for 2026-04-01T00:00:00.000Z, when the month of the link begins/);
+    await link.close();
+    const other = await open({ metered: true, monthly: '50MB', firmware: 'now' });
+    expect(other.waitsFor(60_000_000)).toBeUndefined();
+    await other.close();
+  });
+});
+
+it('a check tells what a wake does to commands', () => {
+  const { link, rpc } = configured({ metered: true, monthly: '50MB' });
+  expect(wakeWords({ link, rpc })).toMatch(/commands come within 15m; one-way RPC is lost, persistent ones wait/);
+  expect(wakeWords({ link: { ...link, metered: false }, rpc })).toBeUndefined();
+});

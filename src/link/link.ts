@@ -1,0 +1,154 @@
+/**
+ * The link as somebody pays for it: what it carried this month, where that leads, and what is done without so that the month suffices.
+ *
+ *   sockets → account (file) → forecast → ladder → manners of polls and uploads
+ */
+import { join } from 'node:path';
+import type { AgentConfig } from '../config/schema/agent-config.ts';
+import type { Alerts } from '../host/alert-list.ts';
+import type { Clock } from '../host/clock.ts';
+import { given } from '../host/given.ts';
+import { isJsonObject, type JsonObject } from '../host/json.ts';
+import type { Log } from '../host/log.ts';
+import type { HostMachine } from '../host/machine.ts';
+import { StateFile } from '../host/state-file.ts';
+import type { TimeSync } from '../host/time-sync.ts';
+import type { Traffic } from '../platform/connections.ts';
+import { type Forecast, forecast } from './forecast.ts';
+import { LADDER_BEGIN, type LadderState, manners, nextStep, reserveOf, STEP_EVERY_MS } from './ladder.ts';
+import { type FeatureBytes, featuresOf, LINK_FORMAT, type LinkAccount, openLinkAccount } from './link-account.ts';
+import { type LinkStatus, linkStatus, stepWords } from './link-words.ts';
+
+export interface LinkDeps extends Pick<HostMachine, 'files'> {
+  readonly timeSync: Pick<TimeSync, 'isSynchronised'>;
+  /** The way to the platform, which counts what went over it. */
+  readonly platform: { readonly traffic: Traffic };
+  readonly clock: Clock;
+  readonly config: () => Pick<AgentConfig, 'link' | 'upload' | 'stateFolder'>;
+  readonly log: Log;
+  readonly alerts: Alerts;
+}
+
+export interface Link {
+  /** Counts, and takes or undoes a step where one is due. */
+  look(): void;
+  /** Returns what is left of uploads. */
+  uploads(): { readonly history: boolean; readonly present: boolean };
+  /** Returns the time between two looks for messages, infinite for none; undefined where they are waited for. */
+  wakes(kind: 'attributes' | 'commands'): number | undefined;
+  /** Returns why a download of so many bytes has to wait, in words; undefined when it may come now. */
+  waitsFor(downloadBytes: number): string | undefined;
+  status(): LinkStatus;
+  /** Everything known is on disk when this resolves. Idempotent. */
+  close(): Promise<void>;
+}
+
+const LOOK_EVERY_MS = 30_000;
+const SAVE_EVERY_MS = 5 * 60_000;
+/** Shared attributes are read so often when only alarms are sent: a gateway that is to be heard of again must not be lost. */
+const SELDOM_MS = 6 * 3_600_000;
+const ALERT = 'link';
+
+export async function openLink(deps: LinkDeps): Promise<Link> {
+  const { clock, files, log, alerts, config, timeSync, platform } = deps;
+  const counted = (): FeatureBytes => featuresOf(platform.traffic);
+  const isSynchronised = (): boolean => timeSync.isSynchronised();
+  const file = new StateFile({ ...LINK_FORMAT, path: join(config().stateFolder, 'link.json'), files, clock, log });
+  const kept = await file.read();
+  const account = openLinkAccount(
+    { clock, isSynchronised, counted, resetDay: () => config().link.resetDay },
+    isJsonObject(kept?.account) ? kept.account : undefined,
+  );
+  let now: LinkAccount = account.look();
+  let ladder = ladderFrom(kept?.ladder);
+  /** Total at the last step: what was used from there on is what this step uses. */
+  let stepTotal = typeof kept?.stepTotal === 'number' ? Math.min(kept.stepTotal, now.totalBytes) : now.totalBytes;
+  let savedMs = clock.monotonicMs();
+
+  const monthlyBytes = (): number | undefined => config().link.monthlyBytes;
+  const ahead = (): Forecast | undefined =>
+    forecast({ nowMs: now.nowMs, endsAtMs: now.period.endsAtMs, usedBytes: now.usedBytes, monthlyBytes: monthlyBytes(), seen: now.seen });
+  const aheadOnStep = (): Forecast | undefined => {
+    if (ladder.taken === 0) return ahead();
+    const seen = { bytes: now.totalBytes - stepTotal, ms: now.nowMs - ladder.changedAtMs };
+    return forecast({ nowMs: now.nowMs, endsAtMs: now.period.endsAtMs, usedBytes: now.usedBytes, seen }, STEP_EVERY_MS);
+  };
+  const stand = (next: LadderState): void => {
+    if (next.taken !== ladder.taken) stepTotal = now.totalBytes;
+    const isOther = next.taken !== ladder.taken;
+    ladder = next;
+    if (isOther) tell();
+  };
+  const tell = (): void => {
+    const { wakeMs } = config().link;
+    const { endsAtMs } = now.period;
+    if (ladder.taken === 0) alerts.clear(ALERT);
+    else
+      alerts.raise(
+        ALERT,
+        `the link: ${status().words}: ${stepWords(ladder.taken, { wake: `${Math.round(wakeMs / 60_000)} min`, endsAtMs })}`,
+      );
+  };
+  const status = (): LinkStatus => linkStatus(now, { monthlyBytes: monthlyBytes(), forecast: ahead(), taken: ladder.taken });
+  const look = (): void => {
+    const { beginsAtMs } = now.period;
+    now = account.look();
+    const { link, upload } = config();
+    const monthly = link.metered ? link.monthlyBytes : undefined;
+    if (monthly === undefined || now.period.beginsAtMs > beginsAtMs)
+      stand(ladder.taken === 0 ? ladder : { ...LADDER_BEGIN, changedAtMs: now.nowMs });
+    else
+      stand(
+        nextStep(ladder, {
+          ...{ nowMs: now.nowMs, usedBytes: now.usedBytes, monthlyBytes: monthly },
+          ...{ reserveBytes: reserveOf(monthly, upload.maxBatchBytes), forecastBytes: aheadOnStep()?.bytes },
+        }),
+      );
+  };
+  const save = (): void => {
+    savedMs = clock.monotonicMs();
+    file.save({ account: account.kept(), ladder: { ...ladder }, stepTotal });
+  };
+  let cancel = (): void => {};
+  const lookOn = (): void => {
+    look();
+    if (clock.monotonicMs() - savedMs >= SAVE_EVERY_MS) save();
+    cancel = clock.after(LOOK_EVERY_MS, lookOn);
+  };
+  if (ladder.taken > 0) tell();
+  lookOn();
+  return {
+    ...{ look, status },
+    uploads: () => {
+      if (config().link.metered) look();
+      return manners(ladder);
+    },
+    wakes: (kind) => {
+      const how = manners(ladder)[kind];
+      if (how === 'standing') return undefined;
+      if (how === 'wakes') return config().link.wakeMs;
+      return kind === 'commands' ? Number.POSITIVE_INFINITY : Math.max(SELDOM_MS, config().link.wakeMs);
+    },
+    waitsFor: (downloadBytes) => {
+      const { metered, monthlyBytes: monthly, firmware } = config().link;
+      if (!metered || monthly === undefined || firmware === 'now') return undefined;
+      const wanted = (ahead()?.bytes ?? now.usedBytes) + downloadBytes;
+      if (wanted <= monthly) return undefined;
+      return `for ${new Date(now.period.endsAtMs).toISOString()}, when the month of the link begins; link.firmware: now has it come at once`;
+    },
+    close: async () => {
+      cancel();
+      look();
+      save();
+      await file.close();
+    },
+  };
+}
+
+/** Reads what an earlier run left; no step when it is malformed. */
+function ladderFrom(state: unknown): LadderState {
+  if (!isJsonObject(state as JsonObject)) return LADDER_BEGIN;
+  const { taken, changedAtMs, lowSinceMs } = state as JsonObject;
+  if (typeof taken !== 'number' || ![0, 1, 2, 3, 4].includes(taken) || typeof changedAtMs !== 'number') return LADDER_BEGIN;
+  return given({ taken, changedAtMs, lowSinceMs: typeof lowSinceMs === 'number' ? lowSinceMs : undefined });
+}

@@ -1,0 +1,100 @@
+/**
+ * How long the next poll is asked to stand. The longest that the server and all between hold is found by trying:
+ *
+ *   25 s ── held ──► 60 s ── held ──► 300 s ── held ──► stays
+ *     └──────── cut at t ─┴──────────────┴──► 90 % of t, for a day; then the next step is tried again
+ *
+ * A cut sooner than what was held before says nothing, as a server that restarts does the same; two one after the other do.
+ */
+import type { Clock } from '../host/clock.ts';
+import { PlatformError } from './platform-error.ts';
+
+/** End of a poll that brought nothing before its time: by an answer, by a connection that was closed, by one that says nothing more. */
+export type PollCut = 'answer' | 'closed' | 'silence';
+
+export interface PollLengthDeps {
+  readonly clock: Pick<Clock, 'monotonicMs' | 'jitter'>;
+  /** Length that is wanted, and not to be found out. */
+  readonly fixedMs?: number | undefined;
+  /** Longest one that is tried; default 300 s. */
+  readonly longestMs?: number | undefined;
+}
+
+export interface PollLength {
+  nextMs(): number;
+  /** Notes a poll without a message that ended after so long. */
+  ended(askedMs: number, stoodMs: number): void;
+  /** Notes the end of one that was cut. Returns true when that was looked for: the limit is known now, and nothing is wrong. */
+  cut(askedMs: number, stoodMs: number, by: PollCut): boolean;
+}
+
+/** Below the stock server's cut at 30 s. */
+export const FIRST_POLL_MS = 25_000;
+/** Over a forward proxy nothing but the poll's own end tells that the way beyond it is dead. */
+const MAX_OVER_PROXY_MS = 60_000;
+const STEPS_MS = [FIRST_POLL_MS, 60_000, 300_000];
+/** Share of its length by which a poll is shorter at most: a thousand gateways do not poll in step. */
+const SPREAD = 0.2;
+/** An end without a message after this share was the poll's own. */
+const HELD_SHARE = 0.95;
+const BELOW_LIMIT = 0.9;
+const MIN_LIMIT_MS = 10_000;
+const TRY_AGAIN_AFTER_MS = 86_400_000;
+const SILENT: ReadonlySet<string> = new Set(['ETIMEDOUT', 'UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT']);
+
+export function createPollLength({ clock, fixedMs, longestMs = Number.POSITIVE_INFINITY }: PollLengthDeps): PollLength {
+  let lengthMs = fixedMs ?? FIRST_POLL_MS;
+  let isHeld = false;
+  let limitedAtMs = Number.NEGATIVE_INFINITY;
+  /** Those of the length in use, one after the other. */
+  let cutsMs: readonly number[] = [];
+
+  const limit = (ms: number): void => {
+    lengthMs = Math.max(MIN_LIMIT_MS, Math.floor(ms));
+    limitedAtMs = clock.monotonicMs();
+    cutsMs = [];
+  };
+  const triedMs = (): number | undefined => {
+    if (fixedMs !== undefined || !isHeld || clock.monotonicMs() - limitedAtMs < TRY_AGAIN_AFTER_MS) return undefined;
+    return STEPS_MS.find((ms) => ms > lengthMs && ms <= longestMs);
+  };
+  const noteCut = (askedMs: number, stoodMs: number, by: PollCut): boolean => {
+    if (fixedMs !== undefined) return false;
+    isHeld = false;
+    if (askedMs > lengthMs) {
+      if (stoodMs < lengthMs * BELOW_LIMIT) return false;
+      limit(by === 'silence' ? lengthMs : Math.max(lengthMs, stoodMs * BELOW_LIMIT));
+      return by !== 'silence';
+    }
+    if (stoodMs < MIN_LIMIT_MS) return false;
+    cutsMs = [...cutsMs, by === 'silence' ? Math.min(stoodMs, FIRST_POLL_MS / BELOW_LIMIT) : stoodMs];
+    if (cutsMs.length >= 2) limit(Math.min(lengthMs, ...cutsMs.map((ms) => ms * BELOW_LIMIT)));
+    return false;
+  };
+  return {
+    nextMs: () => triedMs() ?? Math.floor(lengthMs * (1 - SPREAD + SPREAD * clock.jitter())),
+    ended: (askedMs, stoodMs) => {
+      if (stoodMs < askedMs * HELD_SHARE) return void noteCut(askedMs, stoodMs, 'answer');
+      // A look of a few seconds holds nothing.
+      isHeld ||= askedMs >= lengthMs * (1 - SPREAD);
+      cutsMs = [];
+      if (fixedMs === undefined) lengthMs = Math.max(lengthMs, askedMs);
+    },
+    cut: noteCut,
+  };
+}
+
+/** Returns how long polls may be by the configuration. */
+export function pollLimits({ pollTimeoutMs, proxy }: { readonly pollTimeoutMs?: number | undefined; readonly proxy?: unknown }): {
+  readonly pollTimeoutMs: number | undefined;
+  readonly longestPollMs: number | undefined;
+} {
+  return { pollTimeoutMs, longestPollMs: proxy === undefined ? undefined : MAX_OVER_PROXY_MS };
+}
+
+/** Returns how a failed poll ended; undefined when the failure says nothing of how long polls may be. */
+export function cutOf(error: unknown): PollCut | undefined {
+  if (!(error instanceof PlatformError)) return 'silence';
+  if (error.networkCode !== undefined && SILENT.has(error.networkCode)) return 'silence';
+  return error.cut ? 'closed' : undefined;
+}
