@@ -1,5 +1,6 @@
 /** The open plot: its lines, the span that is shown, and what its controls do. */
 import { breakable, byId, el, keepList, setText } from './dom.js';
+import { named } from './forms.js';
 import { appendValue, columnsOf, dropBefore, gapLimit, nearestAt } from './plot-data.js';
 import { chartData, chartSize, loadUplot, makeChart, unitsOf } from './plot-draw.js';
 import { saveCsv, savePng } from './plot-export.js';
@@ -8,6 +9,7 @@ import { PAN, watchGestures, ZOOM } from './plot-gestures.js';
 import { DASHES } from './plot-look.js';
 import { boundedSpan, followsNow, pannedSpan, zoomedSpan } from './plot-span.js';
 import { limitSentences, summaryOf, valueWords } from './plot-words.js';
+import { say } from './texts.js';
 import { duration, instant } from './words.js';
 
 const MAX_UNITS = 2;
@@ -130,8 +132,7 @@ async function reload() {
     });
     draw();
   } catch {
-    if (open === mine && mine.asking === asking)
-      setText(byId('plot-summary'), 'The readings could not be loaded. Choose a span to try again.');
+    if (open === mine && mine.asking === asking) setText(byId('plot-summary'), say('readingsFailed'));
   } finally {
     if (mine.asking === asking) area.removeAttribute('aria-busy');
   }
@@ -161,7 +162,7 @@ function addable() {
 }
 
 function sayWhich() {
-  setText(byId('plot-title'), open.lines.map(({ key }) => key).join(', '));
+  setText(byId('plot-title'), open.lines.map(({ key }) => named(key)).join(', '));
   setText(byId('plot-facts'), open.lines.map(({ facts = '' }) => facts).join(' '));
   byId('plot-find').value = '';
   offerLines(addable());
@@ -192,13 +193,13 @@ function sayLines() {
         'li',
         { class: 'row' },
         swatch(line, line.isSwitch ? [] : DASHES[line.slot]),
-        el('span', { class: 'name' }, ...breakable(line.key)),
+        el('bdi', { class: 'name' }, ...breakable(line.key)),
         el('span', { class: 'value' }),
-        el('button', { type: 'button', 'aria-label': `Remove ${line.key}`, onclick: () => removeLine(line.key) }, '✕'),
+        el('button', { type: 'button', 'aria-label': say('remove', { name: line.key }), onclick: () => removeLine(line.key) }, '✕'),
       ),
     update: (item, line) => {
       const count = line.columns.times.length;
-      setText(item.querySelector('.value'), count === 0 ? 'no values' : valueWords(line, count - 1));
+      setText(item.querySelector('.value'), count === 0 ? say('noValues') : valueWords(line, count - 1));
       item.querySelector('button').hidden = open.lines.length === 1;
     },
   });
@@ -217,9 +218,9 @@ function sayAt(ts) {
   open.at = ts;
   const near = ts === undefined ? [] : open.lines.map((line) => [line, nearestAt(line.columns.times, ts, line.limitMs)]);
   const found = near.filter(([, at]) => at !== undefined);
-  const words = found.map(([line, at]) => `${open.lines.length === 1 ? '' : `${line.key} `}${valueWords(line, at)}`);
+  const words = found.map(([line, at]) => `${open.lines.length === 1 ? '' : `${named(line.key)} `}${valueWords(line, at)}`);
   const [[first, place] = []] = found;
-  const none = ts === undefined ? '' : `${instant(ts)}: no reading`;
+  const none = ts === undefined ? '' : say('noReadingAt', { at: instant(ts) });
   setText(byId('plot-at'), first === undefined ? none : `${instant(first.columns.times[place])}: ${words.join(', ')}`);
 }
 

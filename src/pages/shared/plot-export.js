@@ -1,7 +1,8 @@
 /** A plot as a table and as a picture, made in the browser. */
-
+import { unmarked } from './forms.js';
 import { colourOf, DASHES, lineColour } from './plot-look.js';
 import { summaryOf } from './plot-words.js';
+import { say } from './texts.js';
 
 /** Characters by which a spreadsheet takes a text for a formula. */
 const FORMULA = /^[=+\-@\t\r]/;
@@ -88,7 +89,19 @@ export async function savePng({ lines, span, chart }) {
   const title = lines.map(({ key, unit = '' }) => (unit === '' ? key : `${key} (${unit})`)).join(', ');
   const utc = (ms) => `${new Date(ms).toISOString().slice(0, 19)}Z`;
   const colours = { ground: colourOf('--ground'), text: colourOf('--text') };
-  const drawn = lines.map((line) => ({ text: `${line.key}: ${summaryOf([line])}`, colour: lineColour(line), dash: DASHES[line.slot] }));
+  const drawn = lines.map((line) => ({
+    text: unmarked(`${line.key}: ${summaryOf([line])}`),
+    colour: lineColour(line),
+    dash: DASHES[line.slot],
+  }));
   const name = fileNameOf(lines, span, 'png');
-  saveFile(name, await pictureOf(chart.ctx.canvas, { title, words: `${utc(span.fromMs)} to ${utc(span.toMs)}`, lines: drawn, colours }));
+  saveFile(
+    name,
+    await pictureOf(chart.ctx.canvas, {
+      title,
+      words: say('spanWords', { from: utc(span.fromMs), to: utc(span.toMs) }),
+      lines: drawn,
+      colours,
+    }),
+  );
 }
