@@ -1,5 +1,5 @@
 /** The status page in German, and with names that run from right to left, in a real browser. */
-import type { Browser, BrowserContext } from 'playwright-core';
+import type { Browser, BrowserContext, Locator } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { StatusView } from '../../src/status/status-view.ts';
 import { browserSuite, launchBrowser, missingBrowser, WatchedPage } from '../support/browser.ts';
@@ -122,8 +122,16 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('the languages of t
     const row = page.locator('button.reading', { hasText: 'حرارة' });
     expect(await row.locator('.value').textContent()).toBe('-7.5 °C');
     // The name begins where the others do, and its value stays at its end.
-    const [own, other] = [await row.locator('bdi.key').boundingBox(), await page.locator('bdi.key', { hasText: 'roofT' }).boundingBox()];
-    expect(own?.x).toBe(other?.x);
+    const beginsAt = (key: Locator): Promise<number> =>
+      key.evaluate((element) => {
+        const { document: owner } = globalThis as unknown as {
+          document: { createRange(): { selectNodeContents(node: unknown): void; getBoundingClientRect(): { x: number } } };
+        };
+        const range = owner.createRange();
+        range.selectNodeContents(element);
+        return Math.round(range.getBoundingClientRect().x);
+      });
+    expect(await beginsAt(row.locator('.key'))).toBe(await beginsAt(page.locator('.key', { hasText: 'roofTemperature' })));
     const nodes = `[...document.querySelectorAll('#content *')].filter((one) => one.closest('bdi') === null && [...one.childNodes].some((node) => node.nodeType === 3 && /[\\u0600-\\u06ff]/.test(node.data)))`;
     expect(await page.evaluate(`${nodes}.map((one) => one.outerHTML)`)).toEqual([]);
     expect(await watched.violations()).toEqual([]);

@@ -76,3 +76,8 @@ export function breakable(name) {
   const pieces = String(name).split(/(?<=[\p{Ll}\d])(?=\p{Lu})|(?<=[._:/ -])/u);
   return pieces.flatMap((piece, at) => (at === 0 ? [piece] : [el('wbr'), piece]));
 }
+
+/** Names that somebody gave, one after the other, each in its own direction and broken between its words. */
+export function namesOf(names) {
+  return names.flatMap((name, at) => [...(at === 0 ? [] : [', ']), el('bdi', {}, ...breakable(name))]);
+}

@@ -1,5 +1,5 @@
 /** The open plot: its lines, the span that is shown, and what its controls do. */
-import { breakable, byId, el, keepList, setText } from './dom.js';
+import { breakable, byId, el, keepList, namesOf, setText } from './dom.js';
 import { named } from './forms.js';
 import { appendValue, columnsOf, dropBefore, gapLimit, nearestAt } from './plot-data.js';
 import { chartData, chartSize, loadUplot, makeChart, unitsOf } from './plot-draw.js';
@@ -162,7 +162,7 @@ function addable() {
 }
 
 function sayWhich() {
-  setText(byId('plot-title'), open.lines.map(({ key }) => named(key)).join(', '));
+  byId('plot-title').replaceChildren(...namesOf(open.lines.map(({ key }) => key)));
   setText(byId('plot-facts'), open.lines.map(({ facts = '' }) => facts).join(' '));
   byId('plot-find').value = '';
   offerLines(addable());

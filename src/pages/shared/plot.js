@@ -1,6 +1,5 @@
 /** The larger plot of one key, in the page's dialog. Its parts are loaded when the first is opened: a page that nobody plots on is lighter. */
-import { byId, setText } from './dom.js';
-import { named } from './forms.js';
+import { byId, namesOf, setText } from './dom.js';
 import { say } from './texts.js';
 
 /** Module of the dialog, once it is there. */
@@ -18,7 +17,7 @@ export function preparePlot() {
  * with times (ms) and values, or times, least and greatest ones. `others` gives lines that can be added; `now` the time of who dates them.
  */
 export async function showPlot(line, options = {}) {
-  setText(byId('plot-title'), named(line.key));
+  byId('plot-title').replaceChildren(...namesOf([line.key]));
   setText(byId('plot-summary'), say('loading'));
   byId('plot').showModal();
   try {

@@ -166,6 +166,7 @@ export const texts = {
   onThisMachine: 'nur auf dieser Maschine, nicht verschlüsselt',
   encrypted: 'verschlüsselt',
   encryptedBy: ({ fingerprint }) => `verschlüsselt; das Zertifikat dieses Gateways ist SHA-256 ${fingerprint}`,
+  upToDate: 'alles übertragen',
   state: 'Zustand',
   lastAcknowledged: 'Zuletzt bestätigt',
   notSinceStart: 'seit dem Start noch nicht',

@@ -161,6 +161,7 @@ export const texts = {
   onThisMachine: 'on this machine alone, not encrypted',
   encrypted: 'encrypted',
   encryptedBy: ({ fingerprint }) => `encrypted; the certificate of this gateway is SHA-256 ${fingerprint}`,
+  upToDate: 'up to date',
   state: 'State',
   lastAcknowledged: 'Last acknowledged',
   notSinceStart: 'not since the start',

@@ -8,7 +8,7 @@ const CLASSES = { good: 'good', waiting: 'warn', fault: 'bad' };
 const PHASES = { none: say('phaseNone'), proposed: say('phaseProposed'), 'in-use': say('phaseInUse') };
 
 export function renderSections(view) {
-  setText(byId('gateway-words'), `${told(view.platform.words)}; turnstone ${view.version}`);
+  setText(byId('gateway-words'), `${platformWords(view.platform)}; turnstone ${view.version}`);
   renderConnection(view);
   renderOutbox(view);
   renderFirmware(view);
@@ -16,7 +16,7 @@ export function renderSections(view) {
     [say('device'), view.deviceName === '' ? say('notKnownYet') : named(view.deviceName)],
     [
       say('provisioning'),
-      `${PHASES[view.provisioning.phase] ?? view.provisioning.phase}${view.provisioning.source === undefined ? '' : ` (${view.provisioning.source})`}`,
+      `${PHASES[view.provisioning.phase] ?? view.provisioning.phase}${view.provisioning.source === undefined ? '' : ` (${told(view.provisioning.source)})`}`,
     ],
     [say('runningFor'), duration((view.nowMs - view.startedAtMs) / 1000)],
     [
@@ -28,6 +28,11 @@ export function renderSections(view) {
   ]);
 }
 
+/** Only what is good is always the same sentence. */
+function platformWords({ verdict, words }) {
+  return verdict === 'good' ? say('upToDate') : told(words);
+}
+
 /** A page of an older release has no certificate, and a proxy has another one. */
 function connectionText({ fingerprint } = {}) {
   if (location.protocol !== 'https:') return say('onThisMachine');
@@ -35,10 +40,10 @@ function connectionText({ fingerprint } = {}) {
 }
 
 function renderConnection({ platform, connection, nowMs }) {
-  const { words, verdict, lastAcknowledgedAtMs } = platform;
+  const { verdict, lastAcknowledgedAtMs } = platform;
   const { failures, acknowledgedEntries, latencyMs, sentBytes, receivedBytes, sentTodayBytes, dailyBudgetBytes } = connection;
   keepFacts(byId('connection'), [
-    [say('state'), told(words), CLASSES[verdict]],
+    [say('state'), platformWords(platform), CLASSES[verdict]],
     [say('lastAcknowledged'), lastAcknowledgedAtMs === undefined ? say('notSinceStart') : ago((nowMs - lastAcknowledgedAtMs) / 1000)],
     [say('acknowledged'), say('entries', { count: acknowledgedEntries })],
     [say('failures'), count(failures), failures > 0 ? 'warn' : ''],
