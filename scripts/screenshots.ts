@@ -10,7 +10,7 @@ import { parseArgs } from 'node:util';
 import type { Browser, Page } from 'playwright-core';
 import { launchBrowser } from '../test/support/browser.ts';
 import { StatusBench } from '../test/support/status-bench.ts';
-import { PAGE_FACTS, PAGE_STATES, PLOT_STATES, swingingSeries } from './screens/page-states.ts';
+import { PAGE_FACTS, PAGE_STATES, PLOT_STATES, RIGHT_TO_LEFT, swingingSeries } from './screens/page-states.ts';
 
 const READINGS_FOR_MS = 30_000;
 const SIZES = { phone: { width: 390, height: 844 }, desktop: { width: 1280, height: 900 } } as const;
@@ -32,22 +32,17 @@ states.facts = PAGE_FACTS;
 try {
   for (const [state, view] of Object.entries(PAGE_STATES)) {
     states.view = view;
-    const sizes = state === 'alarm' || state === '120-keys' ? SMALL : SIZES;
-    await shootAll(
-      browser,
-      `page-${state}`,
-      async (page) => {
-        await page.goto(states.url);
-        await page.locator('#content').waitFor();
-        await delay(DRAWN_AFTER_MS);
-      },
-      sizes,
-    );
+    await shootAll(browser, `page-${state}`, openStates, { sizes: state === 'alarm' || state === '120-keys' ? SMALL : SIZES });
   }
+  states.view = PAGE_STATES.alarm ?? states.view;
+  await shootAll(browser, 'page-german', openUnfolded, { sizes: SMALL, locale: 'de-DE' });
+  await shootAll(browser, 'page-german-plot', (page) => openPlot(page, ['coldRoomTemperature']), { locale: 'de-DE' });
+  states.view = RIGHT_TO_LEFT;
+  await shootAll(browser, 'page-right-to-left', openStates, { sizes: SMALL });
   states.view = PAGE_STATES.calm ?? states.view;
   for (const [state, { series, keys }] of Object.entries(PLOT_STATES)) {
     states.series = series;
-    await shootAll(browser, `page-${state}-plot`, (page) => openPlot(page, keys), SMALL);
+    await shootAll(browser, `page-${state}-plot`, (page) => openPlot(page, keys), { sizes: SMALL });
   }
   const { platform, device } = await addressesOf(demo);
   await delay(READINGS_FOR_MS);
@@ -80,6 +75,20 @@ try {
   await ended;
 }
 
+async function openStates(page: Page): Promise<void> {
+  await page.goto(states.url);
+  await page.locator('#content').waitFor();
+  await delay(DRAWN_AFTER_MS);
+}
+
+/** With an output and the gateway's own part opened. */
+async function openUnfolded(page: Page): Promise<void> {
+  await openStates(page);
+  await page.locator('.actuator > summary').first().click();
+  await page.locator('#gateway > summary').click();
+  await page.locator('#happened > summary').click();
+}
+
 /** Presses the first key, adds the others, and points at a value. */
 async function openPlot(page: Page, [first = '', ...more]: readonly string[]): Promise<void> {
   await page.goto(states.url);
@@ -110,15 +119,20 @@ async function addressesOf({ stdout }: ChildProcess): Promise<{ readonly platfor
   }
 }
 
+interface ShootOptions {
+  readonly sizes?: Readonly<Record<string, { readonly width: number; readonly height: number }>>;
+  readonly locale?: string;
+}
+
 async function shootAll(
   withBrowser: Browser,
   name: string,
   prepare: (page: Page) => Promise<void>,
-  sizes: Readonly<Record<string, { readonly width: number; readonly height: number }>> = SIZES,
+  { sizes = SIZES, locale = 'en-GB' }: ShootOptions = {},
 ): Promise<void> {
   for (const [size, viewport] of Object.entries(sizes)) {
     for (const colorScheme of ['light', 'dark'] as const) {
-      const context = await withBrowser.newContext({ viewport, colorScheme });
+      const context = await withBrowser.newContext({ viewport, colorScheme, locale });
       const page = await context.newPage();
       await prepare(page);
       const path = join(flags.out, `${name}-${size}-${colorScheme}.png`);

@@ -127,6 +127,25 @@ export const PAGE_STATES: Readonly<Record<string, View>> = {
   })),
 };
 
+/** Names as somebody gives them who writes from right to left. */
+export const RIGHT_TO_LEFT: View = siteView(({ nowMs, sensors, actuators }) => {
+  const one = readingAt(nowMs);
+  return {
+    deviceName: 'البيت الزجاجي ٧',
+    sensors: [
+      { ...ok('غرفة_التبريد', 'sht3x'), readings: [one('غرفة_التبريد.حرارة', 7.2, '°C'), one('غرفة_التبريد.رطوبة', 81, '%')] },
+      ...sensors.slice(1),
+    ],
+    actuators: actuators.map((output) => (output.name === 'pump' ? { ...output, name: 'مضخة' } : output)),
+    alarms: [
+      {
+        ...{ sensor: 'غرفة_التبريد', key: 'غرفة_التبريد.حرارة', name: 'حار', above: 5, value: 7.2 },
+        ...{ sinceMs: nowMs - 840_000, moves: ['مضخة', 'compressor'] },
+      },
+    ],
+  };
+});
+
 /** Pictures of the plot: what is asked for, and the keys in it, the first of which is pressed. */
 export const PLOT_STATES: Readonly<Record<string, { readonly series: StatusServerDeps['series']; readonly keys: readonly string[] }>> = {
   band: { series: bandSeries, keys: ['tankLevel'] },

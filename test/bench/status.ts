@@ -1,5 +1,6 @@
 /**
- * Cost of open status pages: private memory and CPU with 20 pages against none.
+ * Cost of open status pages: private memory and CPU with 20 pages against none; and of opening one: bytes, requests, and the time to the first reading
+ * with the CPU slowed four times, beside an empty page of the same server and run.
  *
  *   npm run bench:status [-- --json] [-- --runs 3 --seconds 60 --pages 20]
  *
@@ -13,12 +14,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
+import type { Browser, Page } from 'playwright-core';
 import { buildBundle, ownNativeModules } from '../../scripts/bundle.ts';
 import { ControlClient } from '../../src/control-socket/control-client.ts';
 import type { JsonObject } from '../../src/host/json.ts';
 import { LocalPlatform } from '../../src/local-platform/local-platform.ts';
 import { launchBrowser } from '../support/browser.ts';
 
+const SLOWED = 4;
+const LOADS = 5;
 const SETTLE_MS = 8_000;
 /** USER_HZ, as /proc counts. */
 const TICKS_PER_SECOND = 100;
@@ -32,9 +36,21 @@ interface Window {
   readonly entriesPerS: number;
 }
 
+/** One page as it is opened, by a browser that has nothing of it. */
+interface Load {
+  /** Of its files, as they are sent: compressed. */
+  readonly bytes: number;
+  readonly requests: number;
+  /** Bytes with the plot opened. */
+  readonly bytesWithPlot: number;
+  readonly firstReadingMs: number;
+  readonly emptyMs: number;
+}
+
 interface Run {
   readonly none: Window;
   readonly open: Window;
+  readonly loads: readonly Load[];
 }
 
 const { values: flags } = parseArgs({
@@ -89,6 +105,8 @@ sensors: [{ name: machine, kind: host, period: 1s, keys: { uptimeS: { report: fa
     const url = String(((await client.request('statusPage', {})) as JsonObject).url);
     // Once, so that what is loaded with the first page is not counted as the pages'.
     const none = await observe(child.pid ?? 0, client);
+    const loads: Load[] = [];
+    for (let load = 0; load < LOADS; load += 1) loads.push(await measureLoad(browser, url));
     for (let page = 0; page < pages; page += 1) {
       const opened = await (await browser.newContext()).newPage();
       await opened.goto(url);
@@ -99,12 +117,47 @@ sensors: [{ name: machine, kind: host, period: 1s, keys: { uptimeS: { report: fa
     const metrics = await (await fetch(`${url}/metrics`)).text();
     if (!metrics.includes(`turnstone_status_pages ${pages}\n`)) throw new Error('not every page kept its stream');
     await client.close();
-    return { none, open };
+    return { none, open, loads };
   } finally {
     await browser.close();
     child.kill('SIGTERM');
     await exited;
   }
+}
+
+async function measureLoad(browser: Browser, url: string): Promise<Load> {
+  const context = await browser.newContext();
+  try {
+    const page = await context.newPage();
+    const session = await context.newCDPSession(page);
+    await session.send('Emulation.setCPUThrottlingRate', { rate: SLOWED });
+    let [bytes, requests] = [0, 0];
+    page.on('response', (response) => {
+      requests += 1;
+      if (/^\/$|^\/page\//.test(new URL(response.url()).pathname)) bytes += Number(response.headers()['content-length'] ?? 0);
+    });
+    const empty = await timeOf(page, `${url}/healthz`, 'document.body !== null');
+    [bytes, requests] = [0, 0];
+    const firstReadingMs = await timeOf(page, url, "(document.querySelector('.reading .value')?.textContent ?? '') !== ''");
+    const first = { bytes, requests };
+    await page
+      .locator('#machine:not([open]) > summary')
+      .click({ timeout: 2_000 })
+      .catch(() => {});
+    await page.locator('button.reading').first().click();
+    await page.locator('#plot-area canvas').waitFor();
+    return { ...first, bytesWithPlot: bytes, firstReadingMs, emptyMs: empty };
+  } finally {
+    await context.close();
+  }
+}
+
+/** Milliseconds from the start of the navigation to the first picture in which the condition holds, by the page's own clock. */
+async function timeOf(page: Page, url: string, condition: string): Promise<number> {
+  await page.goto(url, { waitUntil: 'commit' });
+  return (await page.evaluate(
+    `new Promise((done) => { const look = () => (${condition}) ? done(performance.now()) : requestAnimationFrame(look); look(); })`,
+  )) as number;
 }
 
 async function observe(pid: number, client: ControlClient): Promise<Window> {
@@ -134,6 +187,9 @@ async function privateMb(pid: number): Promise<number> {
 
 function report(runs: readonly Run[]): number {
   const figure = (pick: (run: Run) => number, digits = 2): number => Number(median(runs.map(pick)).toFixed(digits));
+  const loads = runs.flatMap((run) => run.loads);
+  const ofLoads = (pick: (load: Load) => number): number => Math.round(median(loads.map(pick)));
+  const ratio = median(loads.map(({ firstReadingMs, emptyMs }) => firstReadingMs / emptyMs));
   const result = {
     pages,
     windowS: windowMs / 1000,
@@ -145,8 +201,15 @@ function report(runs: readonly Run[]): number {
     cpuPercentOpen: figure(({ open }) => open.cpuPercent),
     privateMbPerPage: figure(({ none, open }) => (open.privateMb - none.privateMb) / pages, 3),
     cpuPercentPerPage: figure(({ none, open }) => (open.cpuPercent - none.cpuPercent) / pages, 3),
+    pageBytes: ofLoads(({ bytes }) => bytes),
+    pageBytesWithPlot: ofLoads(({ bytesWithPlot }) => bytesWithPlot),
+    requestsToFirstReading: ofLoads(({ requests }) => requests),
+    slowedCpu: SLOWED,
+    firstReadingMs: ofLoads(({ firstReadingMs }) => firstReadingMs),
+    emptyPageMs: ofLoads(({ emptyMs }) => emptyMs),
+    firstReadingOverEmpty: Number(ratio.toFixed(1)),
   };
-  for (const [name, value] of Object.entries(result)) console.log(`${name.padEnd(20)}${String(value).padStart(10)}`);
+  for (const [name, value] of Object.entries(result)) console.log(`${name.padEnd(24)}${String(value).padStart(10)}`);
   if (flags.json) console.log(JSON.stringify(result));
   return result.privateMbPerPage <= MAX_MB_PER_PAGE && result.cpuPercentPerPage <= MAX_PERCENT_PER_PAGE ? 0 : 1;
 }

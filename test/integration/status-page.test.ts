@@ -301,7 +301,7 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('the status page'),
     await page.getByText('roofTemperature is above 20 (hot)', { exact: true }).waitFor();
     const told = page.locator('#alarm-list li');
     expect(await told.locator('.value').textContent()).toBe('21.5 °C');
-    expect(await told.textContent()).toMatch(/is above 20: hot.*for 14 min\. It moves relay\.$/);
+    expect(await told.textContent()).toMatch(/is above 20 °C: hot.*for 14 min\. It moves relay\.$/);
     await page.locator('button.reading.alarmed', { hasText: 'roofTemperature' }).waitFor();
     expect(await page.title()).toBe('✕ gateway-7');
     for (const colorScheme of ['light', 'dark'] as const) {

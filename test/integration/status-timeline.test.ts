@@ -110,7 +110,8 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('what happened'), (
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(320);
     await page.locator('#happened-search').fill('');
     bench.events = numbered(1);
-    await expect.poll(() => sentences(page)).toEqual(['rules: event 1.']);
+    // A status comes once a second.
+    await expect.poll(() => sentences(page), { timeout: 10_000 }).toEqual(['rules: event 1.']);
   });
 
   it('saves all that was chosen, whatever is shown of it', async () => {

@@ -1,4 +1,9 @@
 /** Elements without markup in strings: what a device or a platform says is only ever text. */
+import { unmarked } from './forms.js';
+import { nodesOf } from './texts.js';
+
+/** Text of each element as it was given, with its marks. */
+const given = new WeakMap();
 
 /** Makes an element; `on…` properties are listeners, undefined ones are left out. */
 export function el(tag, properties = {}, ...children) {
@@ -7,9 +12,9 @@ export function el(tag, properties = {}, ...children) {
     if (value === undefined) continue;
     if (name.startsWith('on')) element.addEventListener(name.slice(2), value);
     else if (value === true) element.setAttribute(name, '');
-    else if (value !== false) element.setAttribute(name, String(value));
+    else if (value !== false) element.setAttribute(name, unmarked(value));
   }
-  element.append(...children.filter((child) => child !== undefined));
+  element.append(...children.filter((child) => child !== undefined).flatMap((child) => (child instanceof Node ? [child] : nodesOf(child))));
   return element;
 }
 
@@ -19,7 +24,12 @@ export function byId(id) {
 
 /** Changes an element's text only when it differs, so that a selection or a screen reader is not disturbed. */
 export function setText(element, text) {
-  if (element.textContent !== text) element.textContent = text;
+  const known = given.get(element);
+  if (known?.text === text && element.textContent === known.shown) return;
+  const shown = unmarked(text);
+  given.set(element, { text, shown });
+  if (shown !== String(text)) element.replaceChildren(...nodesOf(text));
+  else if (element.textContent !== shown) element.textContent = shown;
 }
 
 /** Brings a container's children in line with a list; an element stays as long as its item's key does, and with it the focus. */
@@ -65,4 +75,9 @@ export function keepFacts(list, facts) {
 export function breakable(name) {
   const pieces = String(name).split(/(?<=[\p{Ll}\d])(?=\p{Lu})|(?<=[._:/ -])/u);
   return pieces.flatMap((piece, at) => (at === 0 ? [piece] : [el('wbr'), piece]));
+}
+
+/** Names that somebody gave, one after the other, each in its own direction and broken between its words. */
+export function namesOf(names) {
+  return names.flatMap((name, at) => [...(at === 0 ? [] : [', ']), el('bdi', {}, ...breakable(name))]);
 }

@@ -1,13 +1,15 @@
 /** The open plot: its lines, the span that is shown, and what its controls do. */
-import { breakable, byId, el, keepList, setText } from './dom.js';
+import { breakable, byId, el, keepList, namesOf, setText } from './dom.js';
+import { named } from './forms.js';
 import { appendValue, columnsOf, dropBefore, gapLimit, nearestAt } from './plot-data.js';
 import { chartData, chartSize, loadUplot, makeChart, unitsOf } from './plot-draw.js';
 import { saveCsv, savePng } from './plot-export.js';
-import { makeForm, offerLines, saySpan, swatch } from './plot-form.js';
+import { localInput, makeForm, offerLines, saySpan, swatch } from './plot-form.js';
 import { PAN, watchGestures, ZOOM } from './plot-gestures.js';
 import { DASHES } from './plot-look.js';
 import { boundedSpan, followsNow, pannedSpan, zoomedSpan } from './plot-span.js';
 import { limitSentences, summaryOf, valueWords } from './plot-words.js';
+import { say } from './texts.js';
 import { duration, instant } from './words.js';
 
 const MAX_UNITS = 2;
@@ -73,7 +75,9 @@ function prepare(hours) {
   });
   byId('plot-from').addEventListener('change', ({ target }) => {
     const fromMs = new Date(target.value).getTime();
-    if (Number.isFinite(fromMs)) go(boundedSpan(fromMs, fromMs + lengthMs, open.now()));
+    if (!Number.isFinite(fromMs)) return;
+    go(boundedSpan(fromMs, fromMs + lengthMs, open.now()));
+    target.value = localInput(open.span.fromMs);
   });
   byId('plot-adding').addEventListener('submit', (event) => {
     event.preventDefault();
@@ -82,8 +86,8 @@ function prepare(hours) {
     void reload();
   });
   byId('plot-find').addEventListener('input', () => offerLines(addable()));
-  byId('plot-csv').addEventListener('click', () => saveCsv(open));
-  byId('plot-png').addEventListener('click', () => open.chart && void savePng(open));
+  byId('plot-csv').addEventListener('click', () => open.loaded && saveCsv({ ...open, span: open.loaded }));
+  byId('plot-png').addEventListener('click', () => open.chart && void savePng({ ...open, span: open.loaded }));
   matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => draw());
   addEventListener('resize', () => open?.chart?.setSize(chartSize(area, open.lines)));
 }
@@ -128,10 +132,10 @@ async function reload() {
       line.columns = columnsOf(answers[at]);
       line.limitMs = gapLimit(line.columns.times, line.maxGapMs, (2 * (span.toMs - span.fromMs)) / points);
     });
+    mine.loaded = span;
     draw();
   } catch {
-    if (open === mine && mine.asking === asking)
-      setText(byId('plot-summary'), 'The readings could not be loaded. Choose a span to try again.');
+    if (open === mine && mine.asking === asking) setText(byId('plot-summary'), say('readingsFailed'));
   } finally {
     if (mine.asking === asking) area.removeAttribute('aria-busy');
   }
@@ -161,7 +165,7 @@ function addable() {
 }
 
 function sayWhich() {
-  setText(byId('plot-title'), open.lines.map(({ key }) => key).join(', '));
+  byId('plot-title').replaceChildren(...namesOf(open.lines.map(({ key }) => key)));
   setText(byId('plot-facts'), open.lines.map(({ facts = '' }) => facts).join(' '));
   byId('plot-find').value = '';
   offerLines(addable());
@@ -192,13 +196,13 @@ function sayLines() {
         'li',
         { class: 'row' },
         swatch(line, line.isSwitch ? [] : DASHES[line.slot]),
-        el('span', { class: 'name' }, ...breakable(line.key)),
+        el('bdi', { class: 'name' }, ...breakable(line.key)),
         el('span', { class: 'value' }),
-        el('button', { type: 'button', 'aria-label': `Remove ${line.key}`, onclick: () => removeLine(line.key) }, '✕'),
+        el('button', { type: 'button', 'aria-label': say('remove', { name: line.key }), onclick: () => removeLine(line.key) }, '✕'),
       ),
     update: (item, line) => {
       const count = line.columns.times.length;
-      setText(item.querySelector('.value'), count === 0 ? 'no values' : valueWords(line, count - 1));
+      setText(item.querySelector('.value'), count === 0 ? say('noValues') : valueWords(line, count - 1));
       item.querySelector('button').hidden = open.lines.length === 1;
     },
   });
@@ -217,9 +221,9 @@ function sayAt(ts) {
   open.at = ts;
   const near = ts === undefined ? [] : open.lines.map((line) => [line, nearestAt(line.columns.times, ts, line.limitMs)]);
   const found = near.filter(([, at]) => at !== undefined);
-  const words = found.map(([line, at]) => `${open.lines.length === 1 ? '' : `${line.key} `}${valueWords(line, at)}`);
+  const words = found.map(([line, at]) => `${open.lines.length === 1 ? '' : `${named(line.key)} `}${valueWords(line, at)}`);
   const [[first, place] = []] = found;
-  const none = ts === undefined ? '' : `${instant(ts)}: no reading`;
+  const none = ts === undefined ? '' : say('noReadingAt', { at: instant(ts) });
   setText(byId('plot-at'), first === undefined ? none : `${instant(first.columns.times[place])}: ${words.join(', ')}`);
 }
 

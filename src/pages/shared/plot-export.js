@@ -1,7 +1,9 @@
 /** A plot as a table and as a picture, made in the browser. */
-
+import { unmarked } from './forms.js';
 import { colourOf, DASHES, lineColour } from './plot-look.js';
 import { summaryOf } from './plot-words.js';
+import { say } from './texts.js';
+import { instant } from './words.js';
 
 /** Characters by which a spreadsheet takes a text for a formula. */
 const FORMULA = /^[=+\-@\t\r]/;
@@ -70,6 +72,12 @@ function pictureOf(canvas, { title, words, lines, colours }) {
   return new Promise((resolve) => whole.toBlob(resolve, 'image/png'));
 }
 
+/** Zone of the times of this browser, as those on the axis are: `GMT+05:30`. */
+function zoneAt(ms) {
+  const parts = new Intl.DateTimeFormat('en', { timeZoneName: 'longOffset' }).formatToParts(ms);
+  return parts.find(({ type }) => type === 'timeZoneName')?.value ?? '';
+}
+
 function saveFile(name, blob) {
   const address = URL.createObjectURL(blob);
   const link = document.createElement('a');
@@ -86,9 +94,20 @@ export function saveCsv({ lines, span }) {
 
 export async function savePng({ lines, span, chart }) {
   const title = lines.map(({ key, unit = '' }) => (unit === '' ? key : `${key} (${unit})`)).join(', ');
-  const utc = (ms) => `${new Date(ms).toISOString().slice(0, 19)}Z`;
   const colours = { ground: colourOf('--ground'), text: colourOf('--text') };
-  const drawn = lines.map((line) => ({ text: `${line.key}: ${summaryOf([line])}`, colour: lineColour(line), dash: DASHES[line.slot] }));
+  const drawn = lines.map((line) => ({
+    text: unmarked(`${line.key}: ${summaryOf([line])}`),
+    colour: lineColour(line),
+    dash: DASHES[line.slot],
+  }));
   const name = fileNameOf(lines, span, 'png');
-  saveFile(name, await pictureOf(chart.ctx.canvas, { title, words: `${utc(span.fromMs)} to ${utc(span.toMs)}`, lines: drawn, colours }));
+  saveFile(
+    name,
+    await pictureOf(chart.ctx.canvas, {
+      title,
+      words: `${say('spanWords', { from: instant(span.fromMs), to: instant(span.toMs) })} (${zoneAt(span.toMs)})`,
+      lines: drawn,
+      colours,
+    }),
+  );
 }

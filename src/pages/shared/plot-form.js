@@ -1,13 +1,12 @@
 /** Controls around a chart, made once in the dialog that each page has. */
 import { byId, el } from './dom.js';
+import { say } from './texts.js';
 
-const HOURS = [
-  [0.25, '15 minutes'],
-  [1, '1 hour'],
-  [6, '6 hours'],
-  [24, '24 hours'],
-  [72, '3 days'],
-  [168, '7 days'],
+/** Hours of a span, and its words. */
+const SPANS = [
+  [0.25, say('spanMinutes', { count: 15 })],
+  ...[1, 6, 24].map((hours) => [hours, say('spanHours', { count: hours })]),
+  ...[3, 7].map((days) => [24 * days, say('spanDays', { count: days })]),
 ];
 /** So many values to choose from are searched. */
 const SEARCHED_FROM = 12;
@@ -15,53 +14,49 @@ const SEARCHED_FROM = 12;
 const button = (id, text, name) => el('button', { id, type: 'button', 'aria-label': name, title: name }, text);
 
 export function makeForm(body) {
-  const spans = HOURS.map(([hours, words]) => el('option', { value: hours }, words));
+  const spans = SPANS.map(([hours, words]) => el('option', { value: hours }, words));
   body.replaceChildren(
     el(
       'div',
       { class: 'row plot-tools' },
-      el('label', { for: 'plot-span' }, 'Span'),
+      el('label', { for: 'plot-span' }, say('span')),
       el('select', { id: 'plot-span' }, ...spans, el('option', { id: 'plot-other', value: '', hidden: true })),
-      el('label', { for: 'plot-from' }, 'from'),
+      el('label', { for: 'plot-from' }, say('spanFrom')),
       el('input', { id: 'plot-from', type: 'datetime-local' }),
     ),
     el('div', {
       ...{ id: 'plot-area', class: 'plot', role: 'application', tabindex: 0, 'aria-describedby': 'plot-keys' },
-      'aria-label': 'Plot: arrow keys go from value to value',
+      'aria-label': say('plotLabel'),
     }),
     el('p', { id: 'plot-at', class: 'plot-at', role: 'status' }),
     el(
       'div',
-      { class: 'plot-moves', role: 'group', 'aria-label': 'Move and zoom' },
-      button('plot-earlier', '←', 'Earlier'),
-      button('plot-out', '−', 'Zoom out'),
-      button('plot-in', '+', 'Zoom in'),
-      button('plot-later', '→', 'Later'),
-      button('plot-now', 'Now', 'Back to now'),
+      { class: 'plot-moves', role: 'group', 'aria-label': say('moveAndZoom') },
+      button('plot-earlier', '←', say('earlier')),
+      button('plot-out', '−', say('zoomOut')),
+      button('plot-in', '+', say('zoomIn')),
+      button('plot-later', '→', say('later')),
+      button('plot-now', say('now'), say('backToNow')),
     ),
-    el('ul', { id: 'plot-lines', class: 'plain', 'aria-label': 'Values in the plot' }),
-    el('ul', { id: 'plot-limits', class: 'plain', 'aria-label': 'Limits' }),
+    el('ul', { id: 'plot-lines', class: 'plain', 'aria-label': say('plotLines') }),
+    el('ul', { id: 'plot-limits', class: 'plain', 'aria-label': say('limits') }),
     el(
       'form',
       { id: 'plot-adding', class: 'row' },
-      el('label', { for: 'plot-find', class: 'visually-hidden' }, 'Find a value to add'),
-      el('input', { id: 'plot-find', type: 'search', placeholder: 'Find a value', autocomplete: 'off' }),
-      el('label', { for: 'plot-add' }, 'Another value'),
+      el('label', { for: 'plot-find', class: 'visually-hidden' }, say('findToAdd')),
+      el('input', { id: 'plot-find', type: 'search', placeholder: say('findShort'), autocomplete: 'off' }),
+      el('label', { for: 'plot-add' }, say('anotherValue')),
       el('select', { id: 'plot-add' }),
-      el('button', { type: 'submit' }, 'Add'),
+      el('button', { type: 'submit' }, say('add')),
     ),
     el(
       'div',
       { class: 'row' },
-      el('button', { id: 'plot-csv', type: 'button' }, 'Save as CSV'),
-      el('button', { id: 'plot-png', type: 'button' }, 'Save as PNG'),
+      el('button', { id: 'plot-csv', type: 'button' }, say('saveCsv')),
+      el('button', { id: 'plot-png', type: 'button' }, say('savePng')),
     ),
     el('p', { id: 'plot-facts', class: 'quiet' }),
-    el(
-      'p',
-      { id: 'plot-keys', class: 'quiet' },
-      'Drag over the plot to zoom in, or use two fingers, or Ctrl and the wheel. Keys: arrows go from value to value, + and − zoom, Shift and arrows move.',
-    ),
+    el('p', { id: 'plot-keys', class: 'quiet' }, say('plotKeys')),
   );
 }
 
@@ -69,7 +64,7 @@ export function makeForm(body) {
 export function saySpan({ fromMs, toMs }, words) {
   const select = byId('plot-span');
   const hours = (toMs - fromMs) / 3_600_000;
-  const usual = HOURS.find(([one]) => Math.abs(one - hours) < 0.001);
+  const usual = SPANS.find(([one]) => Math.abs(one - hours) < 0.001);
   const other = byId('plot-other');
   other.hidden = usual !== undefined;
   other.textContent = words;
@@ -84,8 +79,8 @@ export function offerLines(names) {
   byId('plot-adding').hidden = names.length === 0;
   const find = byId('plot-find');
   find.hidden = names.length < SEARCHED_FROM;
-  const sought = find.hidden ? '' : find.value.trim().toLocaleLowerCase();
-  const found = names.filter((name) => name.toLocaleLowerCase().includes(sought));
+  const sought = find.hidden ? '' : find.value.trim().toLowerCase();
+  const found = names.filter((name) => name.toLowerCase().includes(sought));
   const select = byId('plot-add');
   const chosen = select.value;
   select.replaceChildren(...found.map((name) => el('option', { value: name }, name)));
@@ -110,7 +105,7 @@ export function swatch({ slot, isSwitch }, dash) {
 }
 
 /** A local time as the input wants it. */
-function localInput(ms) {
+export function localInput(ms) {
   const at = new Date(ms);
   return `${at.toLocaleDateString('en-CA')}T${at.toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit' })}`;
 }

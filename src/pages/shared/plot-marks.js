@@ -1,7 +1,9 @@
 /** Marks in a chart beside its lines: limits, the time beyond them, switches, units. */
+import { unmarked } from './forms.js';
 import { extremes, periodsBeyond, periodsOfSwitch } from './plot-data.js';
 import { colourOf, lineColour } from './plot-look.js';
 import { limitWords } from './plot-words.js';
+import { plain } from './words.js';
 
 const SWITCH_HEIGHT = 26;
 const SWITCH_GAP = 6;
@@ -57,7 +59,7 @@ export function drawLimits(chart, lines, scaleOf) {
         ctx.moveTo(left, y);
         ctx.lineTo(left + width, y);
         ctx.stroke();
-        const text = limitWords(threshold, line.unit);
+        const text = unmarked(limitWords(threshold, line.unit));
         const isAbove = y - 20 * ratio > top;
         label(ctx, text, { x: left + width - 4 * ratio, y: isAbove ? y - 10 * ratio : y + 10 * ratio, align: 'right', ratio, room: width });
       }
@@ -80,7 +82,7 @@ export function drawSwitches(chart, lines) {
         ctx.lineWidth = ratio;
         if (value > 0) ctx.fillRect(from, y + (value < 1 ? high / 2 : 0), wide, value < 1 ? high / 2 : high);
         else ctx.fillRect(from, y + high - 2 * ratio, wide, 2 * ratio);
-        const word = value === 1 ? 'on' : value === 0 ? 'off' : '';
+        const word = value === 1 || value === 0 ? plain(value === 1) : '';
         if (word === '' || wide < 28 * ratio) continue;
         ctx.fillStyle = colourOf(value === 1 ? '--ground' : '--text');
         ctx.font = scaled(ratio);

@@ -1,7 +1,11 @@
 /** Marks of a plot's axes: as many digits as the step between two of them needs. */
+import { locale } from './texts.js';
 
 const MAX_DECIMALS = 9;
 const PLAIN_BELOW = 1e9;
+const DATE = new Intl.DateTimeFormat(locale, { day: '2-digit', month: '2-digit' });
+const SECONDS = new Intl.DateTimeFormat(locale, { timeStyle: 'medium', hourCycle: 'h23' });
+const MINUTES = new Intl.DateTimeFormat(locale, { timeStyle: 'short', hourCycle: 'h23' });
 const SIZES = [
   [1e12, 'TB'],
   [1e9, 'GB'],
@@ -25,24 +29,28 @@ export function valueTicks(marks, step, unit) {
     const [size, name] = SIZES.find(([one]) => greatest >= one) ?? [1, 'B'];
     return marks.map((mark) => `${numbered(mark / size, decimalsOf(step / size))} ${name}`);
   }
-  if (greatest >= PLAIN_BELOW) return marks.map((mark) => mark.toExponential(decimalsOf(step / 10 ** Math.floor(Math.log10(greatest)))));
+  if (greatest >= PLAIN_BELOW) return marks.map((mark) => scientific(mark, decimalsOf(step / 10 ** Math.floor(Math.log10(greatest)))));
   return marks.map((mark) => numbered(mark, decimalsOf(step)));
 }
 
 function numbered(value, decimals) {
   // A step's sum is not quite 0 in binary.
   const rounded = Number(value.toFixed(decimals)) === 0 ? 0 : value;
-  return rounded.toLocaleString('en-GB', { minimumFractionDigits: decimals, maximumFractionDigits: decimals });
+  return rounded.toLocaleString(locale, { minimumFractionDigits: decimals, maximumFractionDigits: decimals });
+}
+
+function scientific(value, decimals) {
+  return value.toLocaleString(locale, { notation: 'scientific', minimumFractionDigits: decimals, maximumFractionDigits: decimals });
 }
 
 /** Times of day, and the date beneath the first mark of each day. */
 export function timeTicks(seconds, stepS) {
   let day = '';
   return seconds.map((second) => {
-    const at = new Date(second * 1000);
-    const date = at.toLocaleDateString('en-CA').slice(5);
+    const at = second * 1000;
+    const date = DATE.format(at);
     if (stepS >= 86_400) return date;
-    const time = at.toLocaleTimeString('en-GB', stepS < 60 ? {} : { hour: '2-digit', minute: '2-digit' });
+    const time = (stepS < 60 ? SECONDS : MINUTES).format(at);
     const isNew = date !== day;
     day = date;
     return isNew ? `${time}\n${date}` : time;

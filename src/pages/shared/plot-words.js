@@ -1,10 +1,13 @@
 /** Sentences beneath a plot: what its lines show, for those who do not see them, and how long a value was beyond its limits. */
+
+import { named } from './forms.js';
 import { extremes, periodsBeyond, periodsOfSwitch } from './plot-data.js';
-import { counted, duration, instant, reading } from './words.js';
+import { say } from './texts.js';
+import { duration, instant, limitOf, nameOfAlarm, plain, reading } from './words.js';
 
 /** Sentences of all lines; with their names where there are several. */
 export function summaryOf(lines) {
-  return lines.map((line) => (lines.length === 1 ? ofLine(line) : `${line.key}: ${lowered(ofLine(line))}`)).join(' ');
+  return lines.map((line) => (lines.length === 1 ? ofLine(line) : `${named(line.key)}: ${lowered(ofLine(line))}`)).join(' ');
 }
 
 /** A value without the digits beyond a thousandth of what its line spans. */
@@ -19,15 +22,15 @@ const lowered = (text) => text.charAt(0).toLowerCase() + text.slice(1);
 
 function ofLine(line) {
   const found = extremes(line.columns);
-  if (found === undefined) return 'No readings are kept for this span.';
+  if (found === undefined) return say('noneKept');
   const last = valueWords(line, line.columns.times.length - 1);
-  if (!line.isSwitch) return `Least ${shown(found.least, line)}, greatest ${shown(found.greatest, line)}, last ${last}.`;
+  if (!line.isSwitch) return say('summary', { least: shown(found.least, line), greatest: shown(found.greatest, line), last });
   const periods = periodsOfSwitch(line.columns, line.limitMs);
   const on = periods.filter(({ value }) => value === 1);
-  const [surelyS, perhapsS] = [on, periods.filter(({ value }) => value > 0 && value < 1)].map((some) => totalMs(some) / 1000);
+  const [surelyMs, perhapsMs] = [on, periods.filter(({ value }) => value > 0 && value < 1)].map(totalMs);
   // A part of an old span in which it was both tells no times.
-  if (perhapsS > 0) return `On for ${duration(surelyS)} at least and ${duration(surelyS + perhapsS)} at most, last ${last}.`;
-  return `On ${counted(on.length, 'time')}, for ${duration(surelyS)} together, last ${last}.`;
+  if (perhapsMs > 0) return say('switchBounds', { least: duration(surelyMs / 1000), most: duration((surelyMs + perhapsMs) / 1000), last });
+  return say('switchSummary', { count: on.length, time: duration(surelyMs / 1000), last });
 }
 
 /** A sentence for each limit of a line. */
@@ -35,11 +38,11 @@ export function limitSentences(line) {
   if (line.columns.times.length === 0) return [];
   return line.thresholds.map((threshold) => {
     const periods = periodsBeyond(line.columns, threshold, line.limitMs);
-    const words = `${line.key} ${limitWords(threshold, line.unit)}`;
-    if (periods.length === 0) return `${words}: never in this span.`;
+    const limit = `${named(line.key)} ${limitWords(threshold, line.unit)}`;
+    if (periods.length === 0) return say('limitNever', { limit });
     const last = periods.at(-1);
-    const when = last.isOpen ? `since ${instant(last.fromMs)}` : `last until ${instant(last.toMs)}`;
-    return `${words}: ${counted(periods.length, 'time')}, for ${duration(totalMs(periods) / 1000)} together, ${when}.`;
+    const when = last.isOpen ? say('limitSince', { at: instant(last.fromMs) }) : say('limitUntil', { at: instant(last.toMs) });
+    return say('limitTimes', { limit, count: periods.length, time: duration(totalMs(periods) / 1000), when });
   });
 }
 
@@ -50,13 +53,15 @@ function totalMs(periods) {
 /** The value of a line in words: a band has two. */
 export function valueWords(line, at) {
   const { least, greatest } = line.columns;
-  if (line.isSwitch) return least[at] === greatest[at] ? (least[at] >= 0.5 ? 'on' : 'off') : 'on and off';
-  return least[at] === greatest[at] ? shown(least[at], line) : `${shown(least[at], line)} to ${shown(greatest[at], line)}`;
+  if (line.isSwitch) return least[at] === greatest[at] ? plain(least[at] >= 0.5) : say('onAndOff');
+  return least[at] === greatest[at]
+    ? shown(least[at], line)
+    : say('spanWords', { from: shown(least[at], line), to: shown(greatest[at], line) });
 }
 
 /** `above 5 °C: tooWarm`. */
-export function limitWords({ name, above, below }, unit) {
-  const plainWords = above === undefined ? `below ${below}` : `above ${above}`;
-  const words = above === undefined ? `below ${reading(below, unit)}` : `above ${reading(above, unit)}`;
-  return name === undefined || name === plainWords ? words : `${words}: ${name}`;
+export function limitWords(threshold, unit) {
+  const words = limitOf(threshold, unit);
+  const name = threshold.name === undefined ? undefined : nameOfAlarm(threshold);
+  return name === undefined ? words : `${words}: ${named(name)}`;
 }

@@ -1,5 +1,6 @@
 /** The larger plot of one key, in the page's dialog. Its parts are loaded when the first is opened: a page that nobody plots on is lighter. */
-import { byId, setText } from './dom.js';
+import { byId, namesOf, setText } from './dom.js';
+import { say } from './texts.js';
 
 /** Module of the dialog, once it is there. */
 let parts;
@@ -16,14 +17,14 @@ export function preparePlot() {
  * with times (ms) and values, or times, least and greatest ones. `others` gives lines that can be added; `now` the time of who dates them.
  */
 export async function showPlot(line, options = {}) {
-  setText(byId('plot-title'), line.key);
-  setText(byId('plot-summary'), 'Loading …');
+  byId('plot-title').replaceChildren(...namesOf([line.key]));
+  setText(byId('plot-summary'), say('loading'));
   byId('plot').showModal();
   try {
     parts ??= await import('./plot-dialog.js');
     await parts.openPlot(line, options);
   } catch {
-    setText(byId('plot-summary'), 'The plot could not be loaded. Close it, and try again when there is contact.');
+    setText(byId('plot-summary'), say('plotFailed'));
   }
 }
 

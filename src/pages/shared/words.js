@@ -1,51 +1,82 @@
-/** Numbers, times and sizes as people read them. */
+/** Numbers, times and sizes as people read them, in the language of the page. */
+import { locale, say } from './texts.js';
 
 const STEPS = [
-  [86_400, 'd'],
-  [3_600, 'h'],
-  [60, 'min'],
+  [86_400, 'days'],
+  [3_600, 'hours'],
+  [60, 'minutes'],
 ];
+const GROUPED = new Intl.NumberFormat(locale);
+/** 12731 kWh has no separator that somebody in another country takes for a decimal point. */
+const PLAIN = new Intl.NumberFormat(locale, { maximumSignificantDigits: 6, useGrouping: false });
+const WHOLE = new Intl.NumberFormat(locale, { useGrouping: false });
+const SHORT = new Intl.NumberFormat(locale, { maximumFractionDigits: 1, useGrouping: false });
+const TENTHS = new Intl.NumberFormat(locale, { minimumFractionDigits: 1, maximumFractionDigits: 1 });
+const TINY = new Intl.NumberFormat(locale, { maximumSignificantDigits: 6, notation: 'scientific' });
+const PERCENT = new Intl.NumberFormat(locale, { style: 'unit', unit: 'percent', maximumFractionDigits: 0 });
+const TIME = new Intl.DateTimeFormat(locale, { timeStyle: 'medium', hourCycle: 'h23' });
+const INSTANT = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'medium', hourCycle: 'h23' });
+const DAY = new Intl.DateTimeFormat(locale, { dateStyle: 'full' });
+const LARGEST_PLAIN = 1e15;
+const SMALLEST_PLAIN = 1e-6;
 
 /** `42 s`, `3 min`, `2.5 h`, `12 d`. */
 export function duration(seconds) {
   for (const [size, unit] of STEPS) {
     if (seconds >= size * 2) {
-      const count = seconds / size;
-      return `${count < 10 ? count.toFixed(1).replace('.0', '') : Math.round(count)} ${unit}`;
+      const number = seconds / size;
+      return say(unit, { number: number < 10 ? SHORT.format(number) : count(Math.round(number)) });
     }
   }
-  return `${Math.max(0, Math.round(seconds))} s`;
+  return say('seconds', { number: Math.max(0, Math.round(seconds)) });
 }
 
 export function ago(seconds) {
-  return seconds < 1.5 ? 'just now' : `${duration(seconds)} ago`;
+  return seconds < 1.5 ? say('justNow') : say('ago', { time: duration(seconds) });
 }
 
-export function bytes(count) {
+export function bytes(number) {
   const units = ['B', 'kB', 'MB', 'GB', 'TB'];
-  let size = count;
+  let size = number;
   let at = 0;
   while (size >= 1000 && at < units.length - 1) {
     size /= 1000;
     at += 1;
   }
-  return `${at === 0 || size >= 100 ? Math.round(size) : size.toFixed(1)} ${units[at]}`;
+  return `${at === 0 || size >= 100 ? count(Math.round(size)) : TENTHS.format(size)} ${units[at]}`;
 }
 
 export function count(number) {
-  return Number(number).toLocaleString('en-GB');
+  return GROUPED.format(Number(number));
 }
 
-/** A count and its noun: `1 entry`, `2 entries`. */
+/** A number with one decimal. */
+export function tenths(number) {
+  return TENTHS.format(number);
+}
+
+/** `43 %` with the space that does not break. */
+export function percent(number) {
+  return PERCENT.format(number).replace(/(\d)%/, '$1 %').replace('\u00a0', ' ');
+}
+
+/** A count and its noun in English: `1 entry`, `2 entries`. The status page has plural forms among its texts. */
 export function counted(number, one, many = `${one}s`) {
   return `${count(number)} ${number === 1 ? one : many}`;
 }
 
+export function timeOfDay(ms) {
+  return TIME.format(ms);
+}
+
+/** A day with its weekday. */
+export function dayOf(ms) {
+  return DAY.format(ms);
+}
+
 /** A local time of day; with its day when that is another one. */
 export function instant(ms) {
-  const at = new Date(ms);
-  const time = at.toLocaleTimeString('en-GB');
-  return at.toDateString() === new Date().toDateString() ? time : `${at.toLocaleDateString('en-CA')} ${time}`;
+  return new Date(ms).toDateString() === new Date().toDateString() ? TIME.format(ms) : INSTANT.format(ms);
 }
 
 /** The units of the catalogue that people write otherwise. */
@@ -57,10 +88,27 @@ export function reading(value, unit) {
 }
 
 export function plain(value) {
-  if (value === null || value === undefined) return 'unknown';
-  if (typeof value === 'boolean') return value ? 'on' : 'off';
-  if (typeof value === 'number') return Number.isInteger(value) ? String(value) : String(Number(value.toPrecision(6)));
+  if (value === null || value === undefined) return say('unknown');
+  if (typeof value === 'boolean') return say(value ? 'on' : 'off');
+  if (typeof value === 'bigint') return WHOLE.format(value);
+  if (typeof value === 'number') return numeral(value);
   return typeof value === 'object' ? JSON.stringify(value) : String(value);
+}
+
+function numeral(value) {
+  const size = Math.abs(value);
+  if (Number.isSafeInteger(value)) return WHOLE.format(value);
+  return size >= LARGEST_PLAIN || size < SMALLEST_PLAIN ? TINY.format(value) : PLAIN.format(value);
+}
+
+/** Limit of an alarm: `above 5`, or with its unit. */
+export function limitOf({ above, below }, unit) {
+  return above === undefined ? say('below', { limit: reading(below, unit) }) : say('above', { limit: reading(above, unit) });
+}
+
+/** The name that somebody gave to an alarm; undefined where the agent has made it of the limit. */
+export function nameOfAlarm({ name, above, below }) {
+  return name === (above === undefined ? `below ${below}` : `above ${above}`) ? undefined : name;
 }
 
 /** JSON in which a whole number that a double cannot hold keeps all its digits, where the browser can tell. */

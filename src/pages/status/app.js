@@ -1,6 +1,8 @@
 /** Joins the status page: the stream on one side, the sections on the other; says when there is no contact, and asks for the PIN when one is needed. */
 import { byId, setText } from '../shared/dom.js';
+import { named, unmarked } from '../shared/forms.js';
 import { preparePlot } from '../shared/plot.js';
+import { prepareTexts, say } from '../shared/texts.js';
 import { duration, parse } from '../shared/words.js';
 import { renderAttention } from './attention.js';
 import { watchClaim } from './claim.js';
@@ -18,6 +20,7 @@ import { followClock } from './switching.js';
 import { prepareTimeline, renderTimeline } from './timeline.js';
 import { MARKS, verdictOf } from './verdict.js';
 
+prepareTexts();
 let lastSeenMs;
 let isLost = false;
 let isWatching = false;
@@ -32,6 +35,10 @@ byId('pin-form').addEventListener('submit', (event) => {
   event.preventDefault();
   void enter();
 });
+byId('pin-letters').addEventListener('change', ({ currentTarget }) => {
+  byId('pin-input').inputMode = currentTarget.checked ? 'text' : 'numeric';
+});
+byId('forget-pin').addEventListener('click', () => void forgetPin());
 setInterval(sayLost, 1_000);
 
 function connect() {
@@ -69,11 +76,11 @@ function render(view) {
   if (!isWatching) watchClaim();
   isWatching = true;
   const name = view.deviceName === '' ? 'Turnstone' : view.deviceName;
-  setText(byId('device'), name);
+  setText(byId('device'), named(name));
   const { state, words, detail } = verdictOf(view);
-  document.title = `${MARKS[state]} ${name}`;
+  document.title = unmarked(`${MARKS[state]} ${name}`);
   sayVerdict(state, words);
-  setText(byId('detail'), `${detail} Turnstone ${view.version}.`);
+  setText(byId('detail'), detail);
   renderAttention(view);
   renderOutputs(view);
   renderReadings(view);
@@ -110,9 +117,9 @@ function showLast() {
 function sayLost() {
   if (!isLost || !byId('pin').hidden) return;
   document.body.classList.toggle('offline', lastSeenMs !== undefined);
-  document.title = `${MARKS.bad} no contact`;
-  sayVerdict('bad', 'No contact with the agent; trying again');
-  if (lastSeenMs !== undefined) setText(byId('detail'), `What is shown was so ${duration((Date.now() - lastSeenMs) / 1000)} ago.`);
+  document.title = `${MARKS.bad} ${say('noContactTitle')}`;
+  sayVerdict('bad', say('noContact'));
+  if (lastSeenMs !== undefined) setText(byId('detail'), say('shownSince', { time: duration((Date.now() - lastSeenMs) / 1000) }));
 }
 
 function askPin() {
@@ -121,7 +128,7 @@ function askPin() {
   byId('content').hidden = true;
   byId('pin').hidden = false;
   document.body.classList.remove('offline');
-  sayVerdict('starting', 'This page needs the PIN');
+  sayVerdict('starting', say('pinNeeded'));
   setText(byId('detail'), '');
   byId('pin-input').focus();
 }
@@ -135,9 +142,16 @@ async function enter() {
     input.value = '';
     if (answer.status === 204) return stream.again();
     const { waitS } = await answer.json();
-    setText(fault, answer.status === 429 ? `Too many wrong PINs. Wait ${duration(waitS)}.` : 'This is not the PIN.');
+    setText(fault, answer.status === 429 ? say('pinWait', { time: duration(waitS) }) : say('pinWrong'));
   } catch {
-    setText(fault, 'No contact with the agent.');
+    setText(fault, say('noAnswer'));
   }
   input.focus();
+}
+
+/** Ends the session at the agent, too; where there is no PIN the page goes on. */
+async function forgetPin() {
+  forgetStatus();
+  await fetch('/api/session', { method: 'DELETE' }).catch(() => {});
+  stream.again();
 }

@@ -1,6 +1,7 @@
 /** Troubles, which come first on the page: alarms with their limits and what they move, the lockout, and things that a person should know of. */
 import { breakable, byId, el, keepList, setText } from '../shared/dom.js';
-import { duration, instant, reading } from '../shared/words.js';
+import { agentLanguage, say } from '../shared/texts.js';
+import { duration, instant, limitOf, nameOfAlarm, reading } from '../shared/words.js';
 
 export function renderAttention(view) {
   const { alarms = [], lockedOut, platform } = view;
@@ -13,29 +14,30 @@ export function renderAttention(view) {
     make: makeAlarm,
     update: (element, alarm) => updateAlarm(element, alarm, view),
   });
-  keepList(byId('alert-list'), alerts, { keyOf: (text) => text, make: (text) => el('li', { class: 'notice warn' }, text) });
+  keepList(byId('alert-list'), alerts, {
+    keyOf: (text) => text,
+    make: (text) => el('li', { class: 'notice warn', lang: agentLanguage }, text),
+  });
 }
 
 function makeAlarm({ key }) {
   return el(
     'li',
     { class: 'notice bad alarm' },
-    el('div', {}, el('strong', { class: 'name' }, ...breakable(key)), ' ', el('span', { class: 'limit' })),
+    el('div', {}, el('strong', { class: 'name' }, el('bdi', {}, ...breakable(key))), ' ', el('span', { class: 'limit' })),
     el('span', { class: 'value' }),
     el('p', { class: 'more' }),
   );
 }
 
 function updateAlarm(element, alarm, { nowMs, wallMs, sensors }) {
-  const { sensor, key, device, name, above, below, value, sinceMs, moves } = alarm;
-  const limit = above === undefined ? `below ${below}` : `above ${above}`;
+  const { sensor, key, device, value, sinceMs, moves, isFromStart } = alarm;
   const unit = sensors.find((one) => one.name === sensor)?.readings.find((one) => one.key === key)?.unit;
-  setText(element.querySelector('.limit'), name === limit ? `is ${limit}` : `is ${limit}: ${name}`);
+  setText(element.querySelector('.limit'), say('alarmLimit', { limit: limitOf(alarm, unit), name: nameOfAlarm(alarm) }));
   setText(element.querySelector('.value'), reading(value, unit));
   const forMs = nowMs - sinceMs;
-  const since = `Since ${instant(wallMs - forMs)}, for ${duration(forMs / 1000)}.`;
-  const moved = moves.length === 0 ? '' : ` It moves ${moves.join(', ')}.`;
-  setText(element.querySelector('.more'), `${device === undefined ? '' : `${device}. `}${since}${moved}`);
+  const [since, time] = [instant(wallMs - forMs), duration(forMs / 1000)];
+  setText(element.querySelector('.more'), say('alarmMore', { device, since, time, moves, isFromStart }));
 }
 
 /** True for a reading with an alarm that is on. */

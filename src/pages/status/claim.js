@@ -1,5 +1,6 @@
 /** An open claim: behind a PIN its secret as text and as a QR code, for the person who takes this device. It is opened at the command line. */
 import { byId, el } from '../shared/dom.js';
+import { say } from '../shared/texts.js';
 import { duration } from '../shared/words.js';
 
 const SVG = 'http://www.w3.org/2000/svg';
@@ -19,21 +20,17 @@ async function look() {
   const text = claim.secretKey ?? claim.untilMs ?? 'none';
   if (text === shown) return;
   shown = text;
-  byId('claim').replaceChildren(
-    ...(claim.untilMs === undefined
-      ? [el('p', { class: 'quiet' }, 'Not open for claiming; ', el('code', {}, 'turnstone claim'), ' opens it.')]
-      : show(claim)),
-  );
+  byId('claim').replaceChildren(...(claim.untilMs === undefined ? [el('p', { class: 'quiet' }, say('claimClosed'))] : show(claim)));
 }
 
 function show({ secretKey, untilMs, code }) {
-  const left = duration((untilMs - Date.now()) / 1000);
+  const time = duration((untilMs - Date.now()) / 1000);
   return [
-    el('h3', {}, 'Open for claiming'),
+    el('h3', {}, say('claimOpen')),
     ...(secretKey === undefined
-      ? [el('p', {}, el('code', {}, 'turnstone claim'), ' shows its secret; this page does so when it has a PIN.')]
-      : [el('p', {}, 'Secret ', el('code', {}, secretKey)), drawCode(code)]),
-    el('p', { class: 'quiet' }, `For another ${left}.`),
+      ? [el('p', {}, say('claimHidden'))]
+      : [el('p', {}, say('claimSecret', { secret: secretKey })), drawCode(code)]),
+    el('p', { class: 'quiet' }, say('claimFor', { time })),
   ];
 }
 
@@ -42,7 +39,7 @@ function drawCode(rows) {
   svg.setAttribute('viewBox', `0 0 ${rows.length} ${rows.length}`);
   svg.setAttribute('class', 'code');
   svg.setAttribute('role', 'img');
-  svg.setAttribute('aria-label', 'QR code of the device name and the claim secret');
+  svg.setAttribute('aria-label', say('claimCode'));
   const path = document.createElementNS(SVG, 'path');
   path.setAttribute('d', rows.flatMap((row, y) => [...row].map((cell, x) => (cell === '1' ? `M${x} ${y}h1v1h-1z` : ''))).join(''));
   svg.append(path);

@@ -1,7 +1,8 @@
 /** Findings of the doctor, when somebody asks it. */
 import { byId, el, setText } from '../shared/dom.js';
+import { agentLanguage, say, told } from '../shared/texts.js';
 
-const WORDS = { warning: 'to look after', fault: 'fault', unknown: 'not known' };
+const WORDS = { warning: say('findingWarning'), fault: say('findingFault'), unknown: say('findingUnknown') };
 const CLASSES = { warning: 'warn', fault: 'bad', unknown: 'quiet' };
 
 export function prepareDoctor() {
@@ -11,29 +12,29 @@ export function prepareDoctor() {
 async function run() {
   const button = byId('doctor-run');
   button.disabled = true;
-  setText(byId('doctor-state'), 'Looking …');
+  setText(byId('doctor-state'), say('doctorLooking'));
   try {
     const answer = await fetch('/api/doctor');
-    if (!answer.ok) throw new Error(`the agent answered ${answer.status}`);
+    if (!answer.ok) throw new Error(say('answered', { status: answer.status }));
     show(await answer.json());
   } catch (error) {
-    setText(byId('doctor-state'), `It could not be asked: ${error.message}`);
+    setText(byId('doctor-state'), say('doctorFailed', { reason: error.message }));
   } finally {
     button.disabled = false;
   }
 }
 
 function show({ findings, good }) {
-  const found = findings.length === 0 ? 'nothing else' : `${findings.length} to read`;
-  setText(byId('doctor-state'), `${good.length} good, ${found}.`);
+  setText(byId('doctor-state'), say('doctorGood', { good: good.length, found: findings.length }));
   byId('doctor-list').replaceChildren(
     ...findings.map(({ title, verdict, reason, remedy = '' }) =>
       el(
         'li',
         {},
-        el('strong', { class: CLASSES[verdict] }, `${title}: ${WORDS[verdict] ?? verdict}. `),
-        `${reason} `,
-        el('span', { class: 'quiet' }, remedy),
+        el('strong', { class: CLASSES[verdict] }, `${told(title)}: ${WORDS[verdict] ?? verdict}. `),
+        el('span', { lang: agentLanguage }, reason),
+        ' ',
+        el('span', { class: 'quiet', lang: agentLanguage }, remedy),
       ),
     ),
   );

@@ -1,5 +1,6 @@
 /** Facts that do not change from second to second: where a sensor is, what is reported when, limits. Asked for once, and again after a contact was lost. */
-import { counted, duration, instant, plain } from '../shared/words.js';
+import { say, told } from '../shared/texts.js';
+import { duration, instant, limitOf, nameOfAlarm, plain } from '../shared/words.js';
 
 let facts = { mayControl: false, sensors: {}, outputs: {} };
 let asked;
@@ -36,12 +37,11 @@ export function readingWords({ sensor, key, unit, device, atMs }) {
   const of = facts.sensors[sensor];
   const own = readingFacts(sensor, key);
   const place = [own?.source, of?.source].filter(Boolean).join(', ');
-  const whose = device === undefined ? '' : ` of ${device}`;
   return [
-    `Sensor ${sensor}${whose}${place === '' ? '' : `: ${place}`}.`,
-    own?.driverKey === undefined ? '' : `The sensor calls it ${own.driverKey}.`,
-    unit === undefined || unit === '' ? 'It has no unit.' : `In ${unit}.`,
-    `Read at ${instant(atMs)}.`,
+    say('sensorOf', { sensor, device, place }),
+    own?.driverKey === undefined ? '' : say('sensorKey', { key: own.driverKey }),
+    unit === undefined || unit === '' ? say('noUnit') : say('inUnit', { unit }),
+    say('readAt', { at: instant(atMs) }),
     of === undefined ? '' : reportWords(of, own ?? { isReported: true }),
     ...(own?.alarms ?? []).map((alarm) => alarmWords(alarm)),
   ]
@@ -50,23 +50,22 @@ export function readingWords({ sensor, key, unit, device, atMs }) {
 }
 
 function reportWords({ periodMs, windowMs }, { isReported, deadband, deadbandPercent, minIntervalMs, maxIntervalMs }) {
-  const every = windowMs === undefined ? `Read every ${time(periodMs)}` : `Made of ${time(windowMs)}, read every ${time(periodMs)}`;
-  if (!isReported) return `${every}; kept here and not sent.`;
-  const change = [deadband > 0 ? plain(deadband) : '', deadbandPercent > 0 ? `${plain(deadbandPercent)} %` : '']
-    .filter(Boolean)
-    .join(' or ');
+  const every =
+    windowMs === undefined ? say('readEvery', { period: time(periodMs) }) : say('madeOf', { span: time(windowMs), period: time(periodMs) });
+  if (!isReported) return say('notSent', { every });
+  const [one, other] = [deadband > 0 ? plain(deadband) : '', deadbandPercent > 0 ? `${plain(deadbandPercent)} %` : ''].filter(Boolean);
+  const change = other === undefined ? one : say('or', { one, other });
   const when = [
-    change === '' ? 'each value' : `a change of ${change}`,
-    minIntervalMs > 0 ? `at most every ${time(minIntervalMs)}` : '',
-    maxIntervalMs > 0 ? `at least every ${time(maxIntervalMs)}` : '',
+    change === undefined ? say('eachValue') : say('aChange', { change }),
+    minIntervalMs > 0 ? say('atMostEvery', { time: time(minIntervalMs) }) : '',
+    maxIntervalMs > 0 ? say('atLeastEvery', { time: time(maxIntervalMs) }) : '',
   ].filter(Boolean);
-  return `${every}; sent: ${when.join(', ')}.`;
+  return say('sentWhen', { every, when });
 }
 
-function alarmWords({ name, above, below, hysteresis }) {
-  const limit = above === undefined ? `below ${below}` : `above ${above}`;
-  const back = hysteresis > 0 ? `, until it has come back by ${plain(hysteresis)}` : '';
-  return `Alarm ${limit}${name === limit ? '' : ` (${name})`}${back}.`;
+function alarmWords(alarm) {
+  const back = alarm.hysteresis > 0 ? plain(alarm.hysteresis) : undefined;
+  return say('alarmRule', { limit: limitOf(alarm), name: nameOfAlarm(alarm), back });
 }
 
 /** Sentences on one output: where it is, and its limits. */
@@ -74,13 +73,13 @@ export function outputWords(name, kind) {
   const { source, limits = {}, interlocks = [] } = facts.outputs[name] ?? {};
   const { min, max, minOnMs, minOffMs, maxOnMs, maxSwitchesPerHour } = limits;
   return [
-    source === undefined ? `${kind}.` : `${kind}: ${source}.`,
-    min === undefined && max === undefined ? '' : `From ${plain(min ?? '…')} to ${plain(max ?? '…')}.`,
-    minOnMs > 0 ? `Stays on for ${time(minOnMs)} at least.` : '',
-    minOffMs > 0 ? `Stays off for ${time(minOffMs)} at least.` : '',
-    maxOnMs > 0 ? `Off after ${time(maxOnMs)} at the latest.` : '',
-    maxSwitchesPerHour > 0 ? `At most ${counted(maxSwitchesPerHour, 'start')} an hour.` : '',
-    interlocks.length === 0 ? '' : `Never on together with ${interlocks.join(', ')}.`,
+    source === undefined ? `${kind}.` : `${kind}: ${told(source)}.`,
+    min === undefined && max === undefined ? '' : say('outputRange', { min: plain(min ?? '…'), max: plain(max ?? '…') }),
+    minOnMs > 0 ? say('outputMinOn', { time: time(minOnMs) }) : '',
+    minOffMs > 0 ? say('outputMinOff', { time: time(minOffMs) }) : '',
+    maxOnMs > 0 ? say('outputMaxOn', { time: time(maxOnMs) }) : '',
+    maxSwitchesPerHour > 0 ? say('outputStarts', { count: maxSwitchesPerHour }) : '',
+    interlocks.length === 0 ? '' : say('outputInterlocks', { names: interlocks }),
   ]
     .filter(Boolean)
     .join(' ');

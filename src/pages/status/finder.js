@@ -1,6 +1,6 @@
 /** A search field, once there are attached devices or many values: it leaves the devices, sensors and values that somebody looks for. */
 import { byId, setText } from '../shared/dom.js';
-import { counted } from '../shared/words.js';
+import { say, told } from '../shared/texts.js';
 
 /** So few that a search leaves are opened. */
 const MAX_FOUND_OPEN = 3;
@@ -23,13 +23,10 @@ export function renderFinder({ devices, sensors }) {
     byId('device-search').value = '';
     return search(false);
   }
-  setText(
-    byId('device-label'),
-    devices === undefined ? 'Find a sensor or a value by its name' : 'Find a device by its name, slot or state',
-  );
+  setText(byId('device-label'), devices === undefined ? say('findValue') : say('findDevice'));
   if (devices !== undefined) {
     const { total, list, words } = devices;
-    setText(byId('device-words'), `Attached devices: ${words}${list.length < total ? `. The state of ${list.length} stands here` : ''}.`);
+    setText(byId('device-words'), say('attached', { words: told(words), listed: list.length < total ? list.length : undefined }));
   }
   search(false);
 }
@@ -44,7 +41,7 @@ function searchGroups(groups, isNew) {
   for (const group of groups) group.hidden = !hasAll(group.dataset.text);
   const listed = groups.filter((group) => byId('sensors').contains(group) && group.dataset.key !== 'gateway');
   const found = listed.filter(({ hidden }) => !hidden);
-  setText(byId('device-found'), wanted.length === 0 ? '' : `${found.length} of ${counted(listed.length, 'device')}`);
+  setText(byId('device-found'), wanted.length === 0 ? '' : say('foundDevices', { found: found.length, count: listed.length }));
   if (isNew && wanted.length > 0 && found.length <= MAX_FOUND_OPEN) for (const group of found) group.open = true;
 }
 
@@ -60,7 +57,7 @@ function searchSensors() {
     found += shown;
     sensor.hidden = wanted.length > 0 && shown === 0 && !hasAll(name);
   }
-  setText(byId('device-found'), wanted.length === 0 ? '' : `${found} of ${counted(rows.length, 'value')}`);
+  setText(byId('device-found'), wanted.length === 0 ? '' : say('foundValues', { found, count: rows.length }));
 }
 
 function hasAll(text) {

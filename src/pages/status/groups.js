@@ -1,11 +1,13 @@
 /** Sensors and actuators by the device that they are of, once there are attached devices. */
 import { el, keepList, setText } from '../shared/dom.js';
+import { named } from '../shared/forms.js';
+import { agentLanguage, locale, say, told } from '../shared/texts.js';
 import { duration } from '../shared/words.js';
 
 const CLASSES = { good: 'quiet', waiting: 'warn', fault: 'bad' };
 /** More begin closed, but for those that need a person. */
 const MAX_OPEN = 10;
-const ORDER = new Intl.Collator('en', { numeric: true });
+const ORDER = new Intl.Collator(locale, { numeric: true });
 
 /** Calls `keep(container, items, isGrouped)` once, or for each device's open group; `tellsAll` shows every device, and what to do for it. */
 export function keepGroups(container, items, view, { keep, tellsAll = false }) {
@@ -35,7 +37,7 @@ function groupsOf(items, { devices, deviceName }) {
     .filter((slot) => slot !== undefined && !toldSlots.has(slot))
     .map((slot) => ({ key: `slot ${slot}`, name: slot, items: bySlot.get(slot) }));
   const own = bySlot.get(undefined) ?? [];
-  const gateway = own.length === 0 ? [] : [{ key: 'gateway', name: deviceName === '' ? 'This gateway' : deviceName, items: own }];
+  const gateway = own.length === 0 ? [] : [{ key: 'gateway', name: deviceName === '' ? say('thisGateway') : deviceName, items: own }];
   return [...gateway, ...[...told, ...others].sort((a, b) => ORDER.compare(a.name, b.name))];
 }
 
@@ -48,16 +50,17 @@ function makeGroup({ device, key }, count) {
     'details',
     { class: 'group', open: isOpen, ontoggle },
     el('summary', {}, el('h3', {}), ' ', el('span', { class: 'words' })),
-    el('p', { class: 'remedy quiet' }),
+    el('p', { class: 'remedy quiet', lang: agentLanguage }),
     el('div', { class: 'items' }),
   );
 }
 
 function updateGroup(element, { name, device, key, remedy = '' }, { nowMs }) {
-  setText(element.querySelector('h3'), device?.label === undefined ? name : `${name} (${device.label})`);
+  setText(element.querySelector('h3'), device?.label === undefined ? named(name) : `${named(name)} (${named(device.label)})`);
   const words = element.querySelector('.words');
-  const since = device === undefined || device.verdict === 'good' ? '' : `, for ${duration((nowMs - device.sinceMs) / 1000)}`;
-  setText(words, device === undefined ? '' : `${device.words}${since}`);
+  const since =
+    device === undefined || device.verdict === 'good' ? '' : `, ${say('forTime', { time: duration((nowMs - device.sinceMs) / 1000) })}`;
+  setText(words, device === undefined ? '' : `${told(device.words)}${since}`);
   words.className = `words ${CLASSES[device?.verdict] ?? 'quiet'}`;
   setText(element.querySelector('.remedy'), remedy);
   element.querySelector('.remedy').hidden = remedy === '';

@@ -1,13 +1,15 @@
 /**
  * The status that was seen last, for a page that is opened without contact. It is kept where the browser keeps the page itself: on this
- * machine, and behind a certificate that the browser trusts. Elsewhere a browser refuses, and nothing is kept. It goes when the agent asks
- * for the PIN.
+ * machine, and behind a certificate that the browser trusts. Elsewhere a browser refuses, and nothing is kept. It goes after 12 hours, when the
+ * agent asks for the PIN, and when somebody has the browser forget it.
  */
 
 const KEY = 'turnstone-last';
 const KEEP_EVERY_MS = 15_000;
 /** Some hundred sensors; a browser gives a page a few megabytes. */
 const MAX_LENGTH = 500_000;
+/** As long as a session lives. */
+const MAX_AGE_MS = 12 * 3_600_000;
 let keptAtMs = 0;
 let isAsked = false;
 /** True when the browser keeps the page's files. */
@@ -36,7 +38,8 @@ export function keepStatus(text) {
 /** Returns `{atMs, text}`, or undefined. */
 export function lastStatus() {
   const [, atMs, text] = /^(\d+) (.+)$/s.exec(quietly(() => localStorage.getItem(KEY)) ?? '') ?? [];
-  return text === undefined ? undefined : { atMs: Number(atMs), text };
+  if (text === undefined || !(Date.now() - Number(atMs) < MAX_AGE_MS)) return forgetStatus();
+  return { atMs: Number(atMs), text };
 }
 
 export function forgetStatus() {

@@ -4,7 +4,8 @@
  */
 import { byId, el } from '../shared/dom.js';
 import { saveText } from '../shared/save.js';
-import { counted, instant, plain } from '../shared/words.js';
+import { agentLanguage, language, say } from '../shared/texts.js';
+import { instant } from '../shared/words.js';
 
 const MAX_LINES = 300;
 const LEVELS = ['debug', 'info', 'warn', 'error'];
@@ -34,8 +35,8 @@ export function addLines({ run, first, lines }) {
   const seen = isSameRun ? Math.max(0, before.next - first) : 0;
   known = { run, next: Math.max(first + lines.length, isSameRun ? before.next : 0) };
   const rows = lines.slice(seen).map(makeLine);
-  if (before !== undefined && !isSameRun) rows.unshift(makeGap('The agent has started anew; the last lines before may be missing.'));
-  if (isSameRun && first > before.next) rows.unshift(makeGap(`${counted(first - before.next, 'line was', 'lines were')} not seen.`));
+  if (before !== undefined && !isSameRun) rows.unshift(makeGap(say('startedAnew')));
+  if (isSameRun && first > before.next) rows.unshift(makeGap(say('linesMissed', { count: first - before.next })));
   if (byId('log-pause').getAttribute('aria-pressed') !== 'true') append(rows);
   else waiting.splice(0, waiting.length, ...[...waiting, ...rows].slice(-MAX_LINES));
 }
@@ -52,18 +53,18 @@ function append(rows) {
 
 /** Shown whatever level is chosen. */
 function makeGap(words) {
-  return el('li', { class: 'gap warn', 'data-level': 'error' }, `… ${words}`);
+  return el('li', { class: 'gap warn', lang: language, 'data-level': 'error' }, `… ${words}`);
 }
 
 function makeLine(text) {
   const { level = 'info', time, msg, ...fields } = parsed(text);
-  const facts = Object.entries(fields).map(([name, value]) => `${name}=${plain(value)}`);
+  const facts = Object.entries(fields).map(([name, value]) => `${name}=${typeof value === 'object' ? JSON.stringify(value) : value}`);
   const className = level === 'error' ? 'level bad' : level === 'warn' ? 'level warn' : 'level quiet';
   const shown = [` ${msg ?? ''} `, facts.join(' ')];
   return el(
     'li',
     // As it is saved: with its day, and in UTC.
-    { 'data-level': level, 'data-text': `${time ?? ''} ${level}${shown.join('')}`.trim() },
+    { lang: agentLanguage, 'data-level': level, 'data-text': `${time ?? ''} ${level}${shown.join('')}`.trim() },
     time === undefined ? '' : `${instant(Date.parse(time))} `,
     el('span', { class: className }, level),
     shown[0],

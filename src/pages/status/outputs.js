@@ -1,5 +1,7 @@
 /** Outputs: the state of each, the reason, and who else has a say, the highest first. */
 import { breakable, byId, el, keepList, setText } from '../shared/dom.js';
+import { named } from '../shared/forms.js';
+import { agentLanguage, say, told } from '../shared/texts.js';
 import { duration, plain } from '../shared/words.js';
 import { loadFacts, mayControl, outputWords } from './facts.js';
 import { keepGroups } from './groups.js';
@@ -7,14 +9,14 @@ import { makeSwitch } from './switching.js';
 
 /** Slots of the array of priorities, as people call them. */
 const SLOTS = {
-  limit: 'longest time on',
-  protect: 'protecting rule',
-  pulse: 'pulse',
-  operator: 'operator',
-  rule: 'rule',
-  noContact: 'no contact',
-  base: 'state for the start',
-  none: 'nothing',
+  limit: say('slotLimit'),
+  protect: say('slotProtect'),
+  pulse: say('slotPulse'),
+  operator: say('slotOperator'),
+  rule: say('slotRule'),
+  noContact: say('slotNoContact'),
+  base: say('slotBase'),
+  none: say('slotNone'),
 };
 /** They are taken back by a release. */
 const RELEASED = new Set(['operator', 'pulse']);
@@ -35,10 +37,10 @@ function keepOutputs(list, actuators) {
         el(
           'summary',
           {},
-          el('span', { class: 'name' }, ...breakable(name)),
+          el('bdi', { class: 'name' }, ...breakable(name)),
           el('span', { class: 'state' }),
-          el('span', { class: 'fault bad' }),
-          el('span', { class: 'why quiet' }),
+          el('span', { class: 'fault bad', lang: agentLanguage }),
+          el('span', { class: 'why quiet', lang: agentLanguage }),
         ),
         el('p', { class: 'facts quiet' }),
         el('table', {}, el('tbody', {})),
@@ -70,20 +72,23 @@ function updateOutput(row, { value, why, fault, slots = [] }) {
       el(
         'tr',
         {},
-        el('th', { scope: 'row' }, rule === undefined ? SLOTS[slot] : `${SLOTS[slot]} ${rule}`),
+        el('th', { scope: 'row' }, rule === undefined ? SLOTS[slot] : `${SLOTS[slot]} ${named(rule)}`),
         el('td', {}),
         el('td', { class: 'quiet' }),
       ),
     update: (line, { value: wanted, by, sinceS }) => {
       const [state, since] = line.querySelectorAll('td');
       setText(state, plain(wanted));
-      setText(since, [by, sinceS === undefined ? undefined : `for ${duration(sinceS)}`].filter((part) => part !== undefined).join(', '));
+      setText(
+        since,
+        [by === undefined ? undefined : told(by), sinceS === undefined ? undefined : say('forTime', { time: duration(sinceS) })]
+          .filter((part) => part !== undefined)
+          .join(', '),
+      );
     },
   });
   const next = slots.find(({ slot }) => !RELEASED.has(slot));
   const isHeld = slots.length > 0 && RELEASED.has(slots[0].slot);
-  setText(
-    row.querySelector('.released'),
-    isHeld ? `Released, it would ${next === undefined ? 'stay as it is' : `be ${plain(next.value)}`}.` : '',
-  );
+  const then = next === undefined ? say('releasedStays') : say('released', { state: plain(next.value) });
+  setText(row.querySelector('.released'), isHeld ? then : '');
 }

@@ -2,7 +2,8 @@
 import { breakable, byId, el, keepList, setText } from '../shared/dom.js';
 import { addToPlot, showPlot } from '../shared/plot.js';
 import { drawSpark, makeSpark, Trace } from '../shared/spark.js';
-import { ago, counted, reading } from '../shared/words.js';
+import { say } from '../shared/texts.js';
+import { ago, reading } from '../shared/words.js';
 import { hasAlarm } from './attention.js';
 import { loadFacts, readingFacts, readingWords } from './facts.js';
 import { keepGroups } from './groups.js';
@@ -34,7 +35,7 @@ export function renderReadings(view) {
     });
   keepGroups(byId('sensors'), site, view, { tellsAll: true, keep });
   if (site.length === 0 && view.devices === undefined)
-    setText(byId('sensors'), view.sensors.length === 0 ? 'No sensor is configured.' : 'No sensor but the machine itself is configured.');
+    setText(byId('sensors'), view.sensors.length === 0 ? say('noSensor') : say('onlyMachine'));
   const fold = byId('machine');
   // Where there is nothing else, it is what one came for.
   if (fold.hidden && machine.length > 0 && site.length === 0) fold.open = true;
@@ -45,9 +46,9 @@ export function renderReadings(view) {
 }
 
 function machineWords(machine) {
-  if (machine.some(({ state }) => state === 'failing')) return 'gives no readings';
+  if (machine.some(({ state }) => state === 'failing')) return say('givesNothing');
   const readings = machine.flatMap((sensor) => sensor.readings);
-  return counted(readings.length, 'value');
+  return say('values', { count: readings.length });
 }
 
 /** After a contact was lost what came in between is asked for. */
@@ -63,7 +64,7 @@ function makeSensor({ name, kind }, heading) {
     el(
       'div',
       { class: 'head' },
-      el(heading, {}, ...breakable(name), ' ', el('span', { class: 'kind quiet' }, kind)),
+      el(heading, {}, el('bdi', {}, ...breakable(name)), ' ', el('span', { class: 'kind quiet' }, kind)),
       el('p', { class: 'state' }),
     ),
     el('div', { class: 'list' }),
@@ -74,9 +75,9 @@ function updateSensor(element, { name, device, state, fault, readings }, view) {
   const line = element.querySelector('.state');
   const newest = Math.max(...readings.map(({ atMs }) => atMs));
   const words = {
-    starting: 'starting',
-    failing: `no readings: ${fault ?? 'no reason given'}`,
-    ok: readings.length === 0 ? 'works; nothing was read yet' : ago((view.nowMs - newest) / 1000),
+    starting: say('sensorStarting'),
+    failing: say('sensorFailing', { fault }),
+    ok: readings.length === 0 ? say('sensorEmpty') : ago((view.nowMs - newest) / 1000),
   };
   setText(line, words[state]);
   line.className = `state ${state === 'failing' ? 'bad' : 'quiet'}`;
@@ -106,8 +107,8 @@ function makeReading({ key, unit }, sensor, device) {
   return el(
     'button',
     { class: 'reading', type: 'button', 'data-trace': name, onclick: () => void open() },
-    el('span', { class: 'key' }, ...breakable(key)),
-    el('span', { class: 'value' }),
+    el('bdi', { class: 'key' }, ...breakable(key)),
+    el('bdi', { class: 'value' }),
     makeSpark(),
   );
 }

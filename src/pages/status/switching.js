@@ -1,5 +1,6 @@
 /** Buttons by which an output is set and released on the page, where the configuration allows it. The state shown is always the one that the agent tells. */
 import { el, setText } from '../shared/dom.js';
+import { say } from '../shared/texts.js';
 import { outputFacts } from './facts.js';
 
 /** Agent's monotonic clock less this page's, ms: a press says when it was. */
@@ -12,9 +13,9 @@ export function followClock({ nowMs }) {
 /** Times for which a value holds against rules; the first is until the rules say something new, or until it is released. */
 const TIMES = [
   ['', ''],
-  ['10 min', 600_000],
-  ['1 h', 3_600_000],
-  ['8 h', 28_800_000],
+  [say('minutes', { number: 10 }), 600_000],
+  [say('hours', { number: 1 }), 3_600_000],
+  [say('hours', { number: 8 }), 28_800_000],
 ];
 
 /** Returns the controls of one output, or undefined while its facts are not here. */
@@ -22,24 +23,24 @@ export function makeSwitch(name) {
   const facts = outputFacts(name);
   if (facts === undefined) return undefined;
   const said = el('p', { class: 'said', role: 'status' });
-  const until = facts.operatorUntil === 'release' ? 'until released' : 'until the rules change';
+  const until = facts.operatorUntil === 'release' ? say('untilReleased') : say('untilRules');
   const time = el(
     'select',
-    { 'aria-label': `How long ${name} is held so` },
+    { 'aria-label': say('holdFor', { name }) },
     ...TIMES.map(([words, ms]) => el('option', { value: ms }, words === '' ? until : words)),
   );
   const send = async (wish) => {
-    setText(said, 'Sent …');
+    setText(said, say('sent'));
     said.className = 'said';
     const forMs = wish.release === true || time.value === '' ? undefined : Number(time.value);
     const { ok, words } = await post({ name, ...wish, ...(forMs !== undefined && { forMs }) });
     setText(said, words);
     said.className = `said ${ok ? 'quiet' : 'bad'}`;
   };
-  const release = el('button', { type: 'button', onclick: () => void send({ release: true }) }, 'Release');
+  const release = el('button', { type: 'button', onclick: () => void send({ release: true }) }, say('release'));
   return el(
     'div',
-    { class: 'switching', role: 'group', 'aria-label': `Set ${name}` },
+    { class: 'switching', role: 'group', 'aria-label': say('setOutput', { name }) },
     el('div', { class: 'row' }, ...valueControls(facts, send), release),
     el('div', { class: 'row' }, time),
     said,
@@ -49,12 +50,12 @@ export function makeSwitch(name) {
 function valueControls({ valueType, limits: { min, max, step } }, send) {
   if (valueType === 'boolean')
     return [
-      el('button', { type: 'button', onclick: () => void send({ value: true }) }, 'On'),
-      el('button', { type: 'button', onclick: () => void send({ value: false }) }, 'Off'),
+      el('button', { type: 'button', onclick: () => void send({ value: true }) }, say('switchOn')),
+      el('button', { type: 'button', onclick: () => void send({ value: false }) }, say('switchOff')),
     ];
   const isNumber = valueType === 'number';
   const input = el('input', {
-    'aria-label': 'Value',
+    'aria-label': say('value'),
     type: isNumber ? 'number' : 'text',
     ...(isNumber ? { min, max, step: step ?? 'any', inputmode: 'decimal', required: true } : { maxlength: 1024 }),
   });
@@ -62,7 +63,7 @@ function valueControls({ valueType, limits: { min, max, step } }, send) {
     if (!input.reportValidity()) return undefined;
     return void send({ value: isNumber ? input.valueAsNumber : input.value });
   };
-  return [input, el('button', { type: 'button', onclick: set }, 'Set')];
+  return [input, el('button', { type: 'button', onclick: set }, say('set'))];
 }
 
 async function post(wish) {
@@ -72,11 +73,11 @@ async function post(wish) {
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify({ ...wish, pressedMs: Math.round(performance.now() + clockAheadMs) }),
     });
-    if (answer.ok) return { ok: true, words: wish.release === true ? 'Released.' : 'Done.' };
-    if (answer.status === 401) return { ok: false, words: 'Not done: this page needs the PIN again.' };
+    if (answer.ok) return { ok: true, words: wish.release === true ? say('isReleased') : say('done') };
+    if (answer.status === 401) return { ok: false, words: say('notDonePin') };
     const { reason } = await answer.json().catch(() => ({}));
-    return { ok: false, words: `Not done: ${reason ?? 'the agent gave no reason'}.` };
+    return { ok: false, words: say('notDone', { reason }) };
   } catch {
-    return { ok: false, words: 'No contact with the agent: it is not known if it was done. The state above tells.' };
+    return { ok: false, words: say('notKnown') };
   }
 }

@@ -1,23 +1,32 @@
 /** Events of the agent, the newest first: by day, by kind, with their facts behind each. Nothing is asked for while it is folded, or nothing is new. */
 import { byId, el, keepFacts, keepList, setText } from '../shared/dom.js';
 import { csvOf, saveText } from '../shared/save.js';
-import { counted, plain } from '../shared/words.js';
+import { agentLanguage, say } from '../shared/texts.js';
+import { dayOf, plain, timeOfDay } from '../shared/words.js';
 
 /** Sign and name of each kind: never colour alone. */
 const KINDS = {
-  command: ['▸', 'commands'],
-  rule: ['ƒ', 'rules'],
-  output: ['◉', 'outputs'],
-  alarm: ['!', 'alarms'],
-  contact: ['⇄', 'contact'],
-  update: ['↑', 'updates'],
-  start: ['↻', 'starts and stops'],
-  clock: ['◷', 'clock'],
-  lockout: ['⊘', 'lockout'],
-  config: ['≡', 'configuration'],
-  devices: ['+', 'devices'],
+  command: ['▸', say('kindCommand')],
+  rule: ['ƒ', say('kindRule')],
+  output: ['◉', say('kindOutput')],
+  alarm: ['!', say('kindAlarm')],
+  contact: ['⇄', say('kindContact')],
+  update: ['↑', say('kindUpdate')],
+  start: ['↻', say('kindStart')],
+  clock: ['◷', say('kindClock')],
+  lockout: ['⊘', say('kindLockout')],
+  config: ['≡', say('kindConfig')],
+  devices: ['+', say('kindDevices')],
 };
-const FACTS = { by: 'By', actuator: 'Output', sensor: 'Sensor', key: 'Key', device: 'Device', value: 'Value', from: 'Before, or limit' };
+const FACTS = {
+  by: say('factBy'),
+  actuator: say('factOutput'),
+  sensor: say('factSensor'),
+  key: say('factKey'),
+  device: say('device'),
+  value: say('value'),
+  from: say('factFrom'),
+};
 const PAGE = 100;
 /** Largest answer of the agent, and most that it keeps. */
 const LARGEST = 500;
@@ -75,7 +84,7 @@ async function ask(before) {
     askedSeq = before === undefined ? upTo : askedSeq;
     show();
   } catch {
-    setText(byId('happened-state'), 'The agent did not answer; it is asked again with the next event.');
+    setText(byId('happened-state'), say('eventsFailed'));
   } finally {
     isAsking = false;
     if (kinds !== chosenKinds().join()) void renew();
@@ -97,9 +106,9 @@ function chosenKinds() {
 
 function show() {
   const found = [...events.values()].filter(isFound).sort((a, b) => b.seq - a.seq);
-  const words = found.length === 0 ? (events.size === 0 ? 'Nothing is recorded of this.' : 'Nothing of what is shown has this in it.') : '';
+  const words = found.length === 0 ? (events.size === 0 ? say('eventsNone') : say('eventsNotFound')) : '';
   setText(byId('happened-state'), words);
-  setText(byId('happened-words'), counted(found.length, 'event'));
+  setText(byId('happened-words'), say('events', { count: found.length }));
   byId('happened-more').hidden = !hasMore;
   const rows = found.flatMap((event, at) => {
     const day = dayOf(event.ts);
@@ -116,14 +125,10 @@ function isFound(event) {
   return text === '' || Object.values(event).join(' ').toLowerCase().includes(text);
 }
 
-function dayOf(ms) {
-  return new Date(ms).toLocaleDateString('en-GB', { weekday: 'long', day: 'numeric', month: 'long', year: 'numeric' });
-}
-
 function makeEvent(event) {
   const { ts, unsure, kind, words } = event;
   const [sign, name] = KINDS[kind] ?? ['·', kind];
-  const time = `${new Date(ts).toLocaleTimeString('en-GB')}${unsure === true ? ' ~' : ''}`;
+  const time = `${timeOfDay(ts)}${unsure === true ? ' ~' : ''}`;
   const facts = el('dl', {});
   const row = el(
     'details',
@@ -133,7 +138,7 @@ function makeEvent(event) {
       {},
       el('time', { class: 'figure', datetime: new Date(ts).toISOString() }, time),
       el('span', { class: kind === 'alarm' ? 'sign bad' : 'sign', 'aria-hidden': 'true' }, sign),
-      el('span', {}, el('span', { class: 'visually-hidden' }, `${name}: `), words),
+      el('span', {}, el('span', { class: 'visually-hidden' }, `${name}: `), el('bdi', { lang: agentLanguage }, words)),
     ),
     facts,
   );
@@ -142,13 +147,14 @@ function makeEvent(event) {
 }
 
 function fillFacts(row, facts, event) {
+  const utc = new Date(event.ts).toISOString();
   keepFacts(facts, [
-    ['Time', `${new Date(event.ts).toISOString()}${event.unsure === true ? ' (the clock was not known to be right)' : ''}`],
-    ['Kind', KINDS[event.kind]?.[1] ?? event.kind],
+    [say('factTime'), event.unsure === true ? say('unsure', { at: utc }) : utc],
+    [say('factKind'), KINDS[event.kind]?.[1] ?? event.kind],
     ...Object.entries(FACTS).map(([name, title]) => [title, event[name] === undefined ? undefined : plain(event[name])]),
   ]);
   const target = placeOf(event);
-  if (target !== undefined) row.append(el('button', { type: 'button', onclick: () => goTo(target) }, 'Show it on this page'));
+  if (target !== undefined) row.append(el('button', { type: 'button', onclick: () => goTo(target) }, say('showHere')));
 }
 
 /** The output or the sensor that an event is of, where it is on the page. */
@@ -183,6 +189,6 @@ async function save(form) {
     if (form === 'json') saveText('what-happened.json', 'application/json', `${JSON.stringify(found, undefined, 2)}\n`);
     else saveText('what-happened.csv', 'text/csv', csvOf([['number', 'time', 'unsure', ...names], ...rows]));
   } catch {
-    setText(byId('happened-state'), 'The agent did not answer: nothing was saved. Try again when it is reached.');
+    setText(byId('happened-state'), say('eventsNotSaved'));
   }
 }

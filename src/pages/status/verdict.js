@@ -1,11 +1,12 @@
 /** Is it working? One state and one sentence, from the whole status. */
-import { ago, counted, duration } from '../shared/words.js';
+import { say, told } from '../shared/texts.js';
+import { ago, duration, limitOf, nameOfAlarm, percent } from '../shared/words.js';
 
 const UPDATE_WORDS = {
-  DOWNLOADING: 'downloading',
-  DOWNLOADED: 'downloaded',
-  VERIFIED: 'verified',
-  UPDATING: 'installing',
+  DOWNLOADING: say('stepDownloading'),
+  DOWNLOADED: say('stepDownloaded'),
+  VERIFIED: say('stepVerified'),
+  UPDATING: say('stepInstalling'),
 };
 
 /** So long nothing need be acknowledged. */
@@ -18,41 +19,36 @@ export function verdictOf(view) {
   const failing = sensors.filter(({ state }) => state === 'failing');
   const delivered =
     platform.lastAcknowledgedAtMs === undefined
-      ? 'Nothing was delivered yet.'
-      : `Last delivered ${ago((nowMs - platform.lastAcknowledgedAtMs) / 1000)}.`;
-  const held =
-    outbox.heldEntries === 0 ? 'Nothing waits.' : `${counted(outbox.heldEntries, 'reading')} wait${outbox.heldEntries === 1 ? 's' : ''}.`;
-  const detail = `${counted(readings, 'value')} from ${counted(sensors.length, 'sensor')}. ${delivered} ${held}`;
-  const say = (state, words) => ({ state, words, detail });
+      ? say('deliveredNever')
+      : say('deliveredLast', { ago: ago((nowMs - platform.lastAcknowledgedAtMs) / 1000) });
+  const held = outbox.heldEntries === 0 ? say('heldNothing') : say('held', { count: outbox.heldEntries });
+  const detail = say('detail', { values: readings, sensors: sensors.length, delivered, held, version: view.version });
+  const verdict = (state, words) => ({ state, words, detail });
 
-  if (outbox.fault !== undefined) return say('bad', `The disk does not take readings (${outbox.fault})`);
-  if (alarms.length > 0) return say('bad', alarmWords(alarms));
-  if (platform.verdict === 'fault') return say('bad', sentence(platform.words));
+  if (outbox.fault !== undefined) return verdict('bad', say('diskFault', { fault: told(outbox.fault) }));
+  if (alarms.length > 0) return verdict('bad', alarmWords(alarms));
+  if (platform.verdict === 'fault') return verdict('bad', say('platformFault', { words: told(sentence(platform.words)) }));
   const step = UPDATE_WORDS[firmware.state];
-  if (step !== undefined) return say('warn', `Updating to ${firmware.offered ?? 'another release'}: ${step}${percent(firmware)}`);
-  if (platform.verdict === 'waiting') {
-    if (nowMs - startedAtMs < STARTING_MS) return say('starting', 'Starting');
-    const room = outbox.hoursThatFit === undefined ? '' : `. There is room for ${duration(outbox.hoursThatFit * 3600)}`;
-    return say('warn', `${sentence(platform.words)}${room}`);
+  if (step !== undefined) {
+    const share = firmware.progressPercent === undefined ? undefined : percent(firmware.progressPercent);
+    return verdict('warn', say('updating', { offered: firmware.offered, step, percent: share }));
   }
-  if (failing.length > 0)
-    return say('warn', `${failing.length} of ${counted(sensors.length, 'sensor')} ${failing.length === 1 ? 'gives' : 'give'} no readings`);
-  if (lockedOut) return say('warn', 'Working, and locked out at the device');
-  if (alerts.length > 0) return say('warn', `Working, with ${counted(alerts.length, 'thing')} to look after`);
-  return say('good', 'Working');
+  if (platform.verdict === 'waiting') {
+    if (nowMs - startedAtMs < STARTING_MS) return verdict('starting', say('starting'));
+    const room = outbox.hoursThatFit === undefined ? undefined : duration(outbox.hoursThatFit * 3600);
+    return verdict('warn', say('platformWaits', { words: told(sentence(platform.words)), room }));
+  }
+  if (failing.length > 0) return verdict('warn', say('failing', { failing: failing.length, sensors: sensors.length }));
+  if (lockedOut) return verdict('warn', say('workingLocked'));
+  if (alerts.length > 0) return verdict('warn', say('workingAlerts', { count: alerts.length }));
+  return verdict('good', say('working'));
 }
 
-function alarmWords([{ key, name, above, below }, ...others]) {
-  const limit = above === undefined ? `below ${below}` : `above ${above}`;
-  const more = others.length === 0 ? '' : `, and ${counted(others.length, 'alarm')} more`;
-  return `${key} is ${limit}${name === limit ? '' : ` (${name})`}${more}`;
+function alarmWords([first, ...others]) {
+  return say('alarmIs', { key: first.key, limit: limitOf(first), name: nameOfAlarm(first), more: others.length });
 }
 
 export const MARKS = { good: '✓', warn: '!', bad: '✕', starting: '…' };
-
-function percent({ progressPercent }) {
-  return progressPercent === undefined ? '' : `, ${Math.round(progressPercent)} %`;
-}
 
 function sentence(words) {
   return `${words[0].toUpperCase()}${words.slice(1)}`;

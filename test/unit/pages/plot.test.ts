@@ -171,7 +171,7 @@ describe('ticks', () => {
     expect(ticks.valueTicks([20, 20.5, 21], 0.5, '°C')).toEqual(['20.0', '20.5', '21.0']);
     expect(ticks.valueTicks([-1e-17, 1_000_000], 1_000_000)).toEqual(['0', '1,000,000']);
     expect(ticks.valueTicks([0, 1.25e9, 2.5e9], 1.25e9, 'By')).toEqual(['0.00 GB', '1.25 GB', '2.50 GB']);
-    expect(ticks.valueTicks([2e9, 2.5e9], 5e8)).toEqual(['2.0e+9', '2.5e+9']);
+    expect(ticks.valueTicks([2e9, 2.5e9], 5e8)).toEqual(['2.0E9', '2.5E9']);
   });
 });
 

@@ -1,0 +1,144 @@
+/** The status page in German, and with names that run from right to left, in a real browser. */
+import type { Browser, BrowserContext, Locator } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import type { StatusView } from '../../src/status/status-view.ts';
+import { browserSuite, launchBrowser, missingBrowser, WatchedPage } from '../support/browser.ts';
+import { StatusBench, workingView } from '../support/status-bench.ts';
+
+const GREENHOUSE = 'البيت الزجاجي ٧';
+const ROOM = 'غرفة_التبريد';
+
+describe.skipIf(missingBrowser() !== undefined)(browserSuite('the languages of the status page'), () => {
+  let browser: Browser;
+  let context: BrowserContext;
+  let bench: StatusBench;
+
+  beforeAll(async () => {
+    browser = await launchBrowser();
+  });
+
+  afterAll(async () => {
+    await browser?.close();
+  });
+
+  afterEach(async () => {
+    await context?.close();
+    await bench?.stop();
+  });
+
+  async function open(locale: string, change: (view: StatusView) => Partial<StatusView> = () => ({})): Promise<WatchedPage> {
+    bench = await StatusBench.open();
+    bench.view = (nowMs, wallMs) => {
+      const view = workingView(nowMs, wallMs);
+      return { ...view, ...change(view) };
+    };
+    context = await browser.newContext({ locale, viewport: { width: 360, height: 740 } });
+    const watched = await WatchedPage.open(context);
+    await watched.page.goto(bench.url);
+    return watched;
+  }
+
+  it('says all of its own in German, and marks what the agent says as English', async () => {
+    const watched = await open('de-AT', ({ sensors, actuators }) => ({
+      sensors: sensors.map((one) => ({ ...one, state: 'failing' as const, fault: 'no answer at 0x76' })),
+      actuators: actuators.map((one) => ({
+        ...one,
+        why: 'off, because the operator (rpc) said so',
+        slots: [{ slot: 'operator' as const, value: false, by: 'rpc', sinceS: 180 }],
+      })),
+      alerts: ['sensor roof fails: no answer at 0x76'],
+    }));
+    const { page } = watched;
+    await page.getByText('1 von 1 Sensor liefert keine Messwerte', { exact: true }).waitFor();
+    expect(await page.evaluate('document.documentElement.lang')).toBe('de');
+    expect(await page.locator('#sensors .state').textContent()).toBe('keine Messwerte: no answer at 0x76');
+    expect(await page.locator('#sensors .state [lang=en]').textContent()).toBe('no answer at 0x76');
+    expect(await page.locator('#alert-list li').getAttribute('lang')).toBe('en');
+    expect(await page.locator('.why').getAttribute('lang')).toBe('en');
+    await page.locator('.actuator > summary').click();
+    expect(await page.locator('.actuator tr').allTextContents()).toEqual(['von Handausrpc, seit 3 min']);
+    await page.locator('#gateway > summary').click();
+    await page.getByText('12 Einträge, 4,1 kB').waitFor();
+    await page.getByText('10,0 Einträge pro Sekunde').waitFor();
+    bench.log({ level: 'warn', time: '2026-01-01T10:00:00Z', msg: 'telemetry is kept' });
+    await page.locator('#journal > summary').click();
+    await page.locator('#log-lines li[lang=en]', { hasText: 'telemetry is kept' }).waitFor();
+    // What stands in English now is the agent's, a name, or the same word in both languages.
+    const untold = await page.evaluate(
+      `[...document.querySelectorAll('[data-text]:not(li, .group)')].map((one) => one.textContent).filter((text) => /\\b(the|is|of|and|what)\\b/i.test(text))`,
+    );
+    expect(untold).toEqual([]);
+    expect(await watched.violations()).toEqual([]);
+    watched.expectClean();
+  });
+
+  it('keeps the language that is chosen at its foot, and goes back to that of the browser', async () => {
+    const { page } = await open('fr-FR');
+    await page.getByText('Working', { exact: true }).waitFor();
+    await page.getByLabel('Language').selectOption('Deutsch');
+    await page.getByText('In Betrieb', { exact: true }).waitFor();
+    await page.reload();
+    await page.getByText('In Betrieb', { exact: true }).waitFor();
+    await page.getByLabel('Sprache').selectOption('wie im Browser');
+    await page.getByText('Working', { exact: true }).waitFor();
+    expect(await page.evaluate('localStorage.getItem("turnstone-language")')).toBeNull();
+  });
+
+  it('has the number pad for a PIN, and letters for one that has some', async () => {
+    bench = await StatusBench.open({ pin: 'Öl-471199' });
+    context = await browser.newContext({ locale: 'de' });
+    const { page } = await WatchedPage.open(context);
+    await page.goto(bench.url);
+    const field = page.locator('#pin-input');
+    await field.waitFor();
+    expect([await field.getAttribute('inputmode'), await field.getAttribute('autocomplete')]).toEqual(['numeric', 'one-time-code']);
+    await page.getByLabel('Sie hat Buchstaben').check();
+    expect(await field.getAttribute('inputmode')).toBe('text');
+    await field.fill('Öl-471199');
+    await page.keyboard.press('Enter');
+    await page.getByText('In Betrieb', { exact: true }).waitFor();
+  });
+
+  it('keeps names from right to left in their place, whatever stands around them', async () => {
+    const watched = await open('en', ({ nowMs, sensors }) => ({
+      deviceName: GREENHOUSE,
+      sensors: [
+        ...sensors,
+        { name: ROOM, kind: 'sht3x', state: 'ok', readings: [{ key: `${ROOM}.حرارة`, value: -7.5, unit: '°C', atMs: nowMs - 100 }] },
+      ],
+      alarms: [
+        {
+          ...{ sensor: ROOM, key: `${ROOM}.حرارة`, name: 'حار', above: -10, value: -7.5 },
+          sinceMs: nowMs - 60_000,
+          moves: ['مضخة', 'pump'],
+        },
+      ],
+    }));
+    const { page } = watched;
+    await page.locator('h1 bdi', { hasText: GREENHOUSE }).waitFor();
+    expect(await page.title()).toBe(`✕ ${GREENHOUSE}`);
+    expect(await page.locator('#verdict bdi').allTextContents()).toEqual([`${ROOM}.حرارة`, 'حار']);
+    expect(await page.locator('#alarm-list .more').textContent()).toMatch(/It moves مضخة and pump\.$/);
+    const row = page.locator('button.reading', { hasText: 'حرارة' });
+    expect(await row.locator('.value').textContent()).toBe('-7.5 °C');
+    // The name begins where the others do, and its value stays at its end.
+    const beginsAt = (key: Locator): Promise<number> =>
+      key.evaluate((element) => {
+        const { document: owner } = globalThis as unknown as {
+          document: { createRange(): { selectNodeContents(node: unknown): void; getBoundingClientRect(): { x: number } } };
+        };
+        const range = owner.createRange();
+        range.selectNodeContents(element);
+        return Math.round(range.getBoundingClientRect().x);
+      });
+    expect(await beginsAt(row.locator('.key'))).toBe(await beginsAt(page.locator('.key', { hasText: 'roofTemperature' })));
+    const nodes = `[...document.querySelectorAll('#content *')].filter((one) => one.closest('bdi') === null && [...one.childNodes].some((node) => node.nodeType === 3 && /[\\u0600-\\u06ff]/.test(node.data)))`;
+    expect(await page.evaluate(`${nodes}.map((one) => one.outerHTML)`)).toEqual([]);
+    expect(await watched.violations()).toEqual([]);
+    await row.click();
+    await page.locator('#plot-area canvas').waitFor();
+    expect(await page.locator('#plot-title bdi').textContent()).toBe(`${ROOM}.حرارة`);
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(360);
+    watched.expectClean();
+  });
+});
