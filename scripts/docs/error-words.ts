@@ -71,6 +71,7 @@ export const ROOM_WORDS: Readonly<Record<string, string>> = {
   platform: 'The way to the platform, and its answers.',
   provisioning: 'Access tokens, credentials and identities.',
   rpc: 'Commands of the platform.',
+  status: 'The page of the gateway.',
   sensors: 'A sensor that has no reading to give, or one that was refused.',
 };
 

@@ -28,8 +28,6 @@ export interface AttributeLoopDeps {
   readonly reconcilePeriodMs: () => number;
   /** How often all client attributes are read back. */
   readonly readBackPeriodMs: number;
-  /** False where nothing can be set by shared attributes: none is waited for. */
-  readonly canBeSet?: () => boolean;
   readonly pollTimeoutMs?: number | undefined;
   readonly longestPollMs?: number | undefined;
   readonly place?: PollPlace | undefined;
@@ -83,8 +81,7 @@ export async function runAttributeLoop(deps: AttributeLoopDeps, signal: AbortSig
     );
   const stopListening = deps.onQuiet?.(() => loop.wantNow());
   try {
-    const polls = (deps.canBeSet?.() ?? true) ? [poll] : [];
-    await runTogether([...polls, (readSignal) => loop.run(readSignal)], signal);
+    await runTogether([poll, (readSignal) => loop.run(readSignal)], signal);
   } finally {
     stopListening?.();
   }

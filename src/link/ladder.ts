@@ -1,5 +1,5 @@
 /**
- * What a gateway does without when its month would not suffice, one step at a time:
+ * Steps of what a gateway does without when its month would not suffice, one step at a time:
  *
  *   0 everything ─► 1 attributes at wakes ─► 2 commands at wakes too ─► 3 no history ─► 4 alarms only
  *
@@ -35,7 +35,7 @@ const ALARMS_ONLY = LADDER_STEPS.length - 1;
 /** Share of the month that is kept back, and at most. */
 const RESERVE_SHARE = 0.01;
 const MAX_RESERVE_SHARE = 0.2;
-/** What may be on its way when the month is over: a batch with what it costs on the line, and as much again for the rest. */
+/** Reserve for what is on its way when the month is over: a batch with what it costs on the line, and as much again for the rest. */
 const RESERVED_BATCHES = 2.4;
 
 export const LADDER_BEGIN: LadderState = { taken: 0, changedAtMs: 0 };

@@ -7,17 +7,17 @@ import type { Forecast } from './forecast.ts';
 import { LADDER_STEPS, type LadderState, type LadderStep } from './ladder.ts';
 import type { FeatureBytes, LinkAccount } from './link-account.ts';
 
-/** What the link carried in this billing period. */
+/** Traffic of the link in this billing period. */
 export interface LinkStatus {
   readonly usedBytes: number;
   readonly monthlyBytes?: number;
   readonly beginsAtMs: EpochMs;
   readonly endsAtMs: EpochMs;
   readonly features: FeatureBytes;
-  /** Of the whole period; absent until an hour is known. */
+  /** Forecast for the whole period; absent until an hour is known. */
   readonly forecastBytes?: number;
   readonly reachesAtMs?: EpochMs;
-  /** What is done without; `everything` where nothing is. */
+  /** Step of the ladder; `everything` where nothing is. */
   readonly step: LadderStep;
   readonly words: string;
 }
@@ -38,7 +38,7 @@ export function linkStatus(
   return { ...facts, words: wordsOf(facts) };
 }
 
-/** What a step means to people, with what they do about it. */
+/** Tells people what a step means, and what to do about it. */
 export function stepWords(taken: number, { wake, endsAtMs }: { readonly wake: string; readonly endsAtMs: EpochMs }): string {
   const commands = `commands and shared attributes come within ${wake}; one-way RPC is lost, persistent ones wait`;
   const done = [

@@ -65,7 +65,7 @@ export function connectOverNetwork(clock: Pick<Clock, 'monotonicMs' | 'after'>):
 export interface Traffic {
   readonly sentBytes: number;
   readonly receivedBytes: number;
-  /** What the network carried for each lane, both directions, with TLS and TCP/IP; absent where nobody counts it. */
+  /** Bytes that the network carried for each lane, both directions, with TLS and TCP/IP; absent where nobody counts it. */
   readonly lanes?: LaneBytes;
 }
 

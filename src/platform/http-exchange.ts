@@ -45,7 +45,7 @@ export interface OpenAnswer {
 
 /** The parser's own time limits lie above the deadline: they only matter should an abort ever get lost. */
 const PARSER_MARGIN_MS = 5_000;
-/** Of a request's and of an answer's headers, about. */
+/** Length of a request's or an answer's headers, about. */
 const HEAD_BYTES = 200;
 /** However steadily an answer comes. */
 const MAX_EARNED_MS = 5 * 60 * 1000;

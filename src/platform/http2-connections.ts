@@ -22,7 +22,7 @@ interface Waiting {
 /** The server chose HTTP/1.1: nothing was sent. */
 export const OTHER_HTTP = new Error('the server does not speak HTTP/2');
 
-/** Of which one is left to what is no poll. */
+/** Connections of one origin; one of them is left to what is no poll. */
 const MAX_CONNECTIONS = 8;
 /** A request that the server has not looked at is sent again at once; one that goes away lets some in each time, one that refuses may be too busy. */
 const MAX_TRIES = { leaving: 10, refused: 3 };

@@ -15,7 +15,7 @@ export interface PollLooks {
   empty(): void;
 }
 
-/** What waits is handed out at once. */
+/** A look: commands that wait are handed out at once. */
 const LOOK_POLL_MS = 3_000;
 /** How soon it is noticed that polls may stand again. */
 const LOOK_AGAIN_MS = 30_000;

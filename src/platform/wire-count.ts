@@ -1,5 +1,5 @@
 /**
- * What the network carries for the agent's sockets, which a plan counts: the bytes of TLS or of HTTP as the TCP socket has them, and by a stated
+ * Count of what the network carries for the agent's sockets, as a plan bills it: the bytes of TLS or of HTTP as the TCP socket has them, and by a stated
  * model what TCP/IP puts around them (docs/link.md). Sockets may serve several lanes: their bytes are shared out by what each lane exchanged.
  */
 import type { Socket } from 'node:net';
@@ -30,7 +30,7 @@ const ASKED_EVERY_MS = 25_000;
 const TLS_HANDSHAKE = 4_300;
 const TLS_RECORD = { bytes: 16_384, more: 22 } as const;
 
-/** What Node keeps below a TLS socket: the one of TCP, with counts of its own. */
+/** Socket of TCP that Node keeps below one of TLS, with counts of its own. */
 interface RawCounts {
   readonly bytesRead?: number;
   readonly bytesWritten?: number;

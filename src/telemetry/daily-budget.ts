@@ -29,7 +29,7 @@ export interface DailyBudgetDeps {
   readonly isSynchronised: () => boolean;
   readonly bytesSent: () => number;
   readonly limitBytes: () => number | undefined;
-  /** What the month of the link leaves; default everything. */
+  /** Uploads that the month of the link leaves; default all. */
   readonly link?: () => { readonly history: boolean; readonly present: boolean };
 }
 

@@ -51,7 +51,7 @@ export interface TelemetryPathDeps extends Pick<HostMachine, 'clock' | 'files'> 
     readonly deviceApi: Pick<DeviceApi, 'postTelemetry' | 'prepareTelemetry'>;
   };
   readonly onAcknowledged?: () => void;
-  /** What the month of the link leaves; default everything. */
+  /** Uploads that the month of the link leaves; default all. */
   readonly link?: DailyBudgetDeps['link'];
   /** Attached devices: the device of a sensor, and where its entries go; absent without any. */
   readonly attached?: AttachedTelemetry;

@@ -121,10 +121,8 @@ const VALUES: Readonly<Record<string, readonly [good: readonly unknown[], bad: r
     ['10kB', '1GiB'],
     ['9kB', 10_000, '10', '1TB'],
   ],
-  'link.metered': [
-    [true, false],
-    ['yes', 1],
-  ],
+  // True needs `monthly` beside it.
+  'link.metered': [[false], ['yes', 1]],
   'link.monthly': [
     ['5MB', '10GB'],
     ['4MB', 5_000_000, '5'],

@@ -207,7 +207,7 @@ export const texts = {
   claimSecret: ({ secret }) => `Geheimnis ${typed(secret)}`,
   claimFor: ({ time }) => `Noch ${time}.`,
   claimCode: 'QR-Code mit Gerätename und Geheimnis',
-  // What happened, and the log.
+  // The timeline and the log.
   happened: 'Was geschah',
   findEvent: 'In den Ereignissen suchen',
   find: 'Suchen',

@@ -200,7 +200,7 @@ export const texts = {
   claimSecret: ({ secret }) => `Secret ${typed(secret)}`,
   claimFor: ({ time }) => `For another ${time}.`,
   claimCode: 'QR code of the device name and the claim secret',
-  // What happened, and the log.
+  // The timeline and the log.
   happened: 'What happened',
   findEvent: 'Find in what happened',
   find: 'Find',

@@ -24,7 +24,7 @@ export interface AgentStatus {
   /** Uploads of telemetry. */
   readonly connection: ConnectionStatus;
   readonly outbox: OutboxSummary;
-  /** What the link carried this month. Absent in what an agent of an older release says. */
+  /** Traffic of the link this month. Absent in what an agent of an older release says. */
   readonly link?: LinkStatus;
   /** Absent in what an agent of an older release says. */
   readonly adapted?: AdaptedEntries;

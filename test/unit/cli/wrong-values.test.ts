@@ -17,6 +17,7 @@ const WRONG: Readonly<Record<string, string>> = {
   '<windows>': '100 in 1 s',
   '<format>': 'pdf',
   '<where>': 'everywhere',
+  '<kind>': 'gossip',
   '<way>': 'by-mail',
   '<event>': 'party',
   '<rates>': 'fast',
