@@ -28,6 +28,8 @@ export interface AttributeLoopDeps {
   readonly reconcilePeriodMs: () => number;
   /** How often all client attributes are read back. */
   readonly readBackPeriodMs: number;
+  /** False where nothing can be set by shared attributes: none is waited for. */
+  readonly canBeSet?: () => boolean;
   readonly pollTimeoutMs?: number | undefined;
   readonly longestPollMs?: number | undefined;
   readonly place?: PollPlace | undefined;
@@ -81,7 +83,8 @@ export async function runAttributeLoop(deps: AttributeLoopDeps, signal: AbortSig
     );
   const stopListening = deps.onQuiet?.(() => loop.wantNow());
   try {
-    await runTogether([poll, (readSignal) => loop.run(readSignal)], signal);
+    const polls = (deps.canBeSet?.() ?? true) ? [poll] : [];
+    await runTogether([...polls, (readSignal) => loop.run(readSignal)], signal);
   } finally {
     stopListening?.();
   }

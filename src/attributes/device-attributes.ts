@@ -97,6 +97,7 @@ export class DeviceAttributes {
     const loop = {
       ...{ deviceApi, clock, log, shared: this.shared, client: this.client, ...pollLimits(platform) },
       wakes: this.#deps.wakes,
+      canBeSet: () => this.shared.keys.length > 0,
       reconcilePeriodMs: () => config().platform.reconcilePeriodMs,
       readBackPeriodMs: attributes.readBackPeriodMs,
       onSaved: (keys: readonly string[]) => this.#unknown.noteSaved(keys),

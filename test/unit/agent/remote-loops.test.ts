@@ -73,7 +73,7 @@ async function open(changing: () => JsonObject, own: Own = {}) {
   const { actuators = actuatorsWith({ heard: () => {}, onQuiet: () => () => {} }), live = { settings: () => [], overrides: {} } } = own;
   const onContact = (): void => actuators.control.contact.heard();
   const rpc = await RpcService.open({ ...common, methods: [], locked: () => false, onContact });
-  const firmware = { keys: [], consider: () => {} };
+  const firmware = { keys: ['fw_title'], consider: () => {} };
   const identity = { version: '1' };
   const attributes = await DeviceAttributes.open({ ...common, actuators, live, firmware, identity, changing }, stop.signal);
   return {

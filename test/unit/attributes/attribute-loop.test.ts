@@ -20,6 +20,7 @@ const PERIOD_MS = 300_000;
 let clock: FakeClock;
 let stop: AbortController;
 let level: JsonValue;
+let canBeSet: boolean;
 let client: ClientAttributes;
 
 /** A platform with the manners of the real one: a change between two polls is never told. */
@@ -148,6 +149,7 @@ async function start(): Promise<void> {
     log: silentLog,
     readBackPeriodMs: 3_600_000,
     onQuiet,
+    canBeSet: () => canBeSet,
   };
   void runAttributeLoop({ ...loop, reconcilePeriodMs: () => periodMs }, stop.signal);
   void client.run(stop.signal);
@@ -159,8 +161,19 @@ beforeEach(() => {
   stop = new AbortController();
   level = 0;
   periodMs = PERIOD_MS;
+  canBeSet = true;
   platform = new Platform();
   tries = [];
+});
+
+describe('where nothing can be set by shared attributes', () => {
+  it('none is waited for, and what the device says of itself is still read back', async () => {
+    canBeSet = false;
+    await start();
+    await clock.advance(PERIOD_MS);
+    expect(platform.polls).toBe(0);
+    expect(platform.reads.length).toBeGreaterThan(0);
+  });
 });
 
 describe('the attribute loop', () => {
