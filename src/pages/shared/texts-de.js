@@ -164,6 +164,8 @@ export const texts = {
   clock: 'Uhr',
   clockGood: ({ at }) => `synchronisiert, ${at}`,
   clockBad: 'nicht synchronisiert',
+  linkMonth: 'Übertragen in diesem Monat',
+  linkForecast: 'Bis zum Monatsende',
   thisConnection: 'Diese Verbindung',
   onThisMachine: 'nur auf dieser Maschine, nicht verschlüsselt',
   encrypted: 'verschlüsselt',

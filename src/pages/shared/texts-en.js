@@ -159,6 +159,8 @@ export const texts = {
   clock: 'Clock',
   clockGood: ({ at }) => `synchronised, ${at}`,
   clockBad: 'not synchronised',
+  linkMonth: 'Over the link this month',
+  linkForecast: 'By the end of the month',
   thisConnection: 'This connection',
   onThisMachine: 'on this machine alone, not encrypted',
   encrypted: 'encrypted',

@@ -55,7 +55,20 @@ function renderConnection({ platform, connection, nowMs }) {
         ? bytes(sentTodayBytes)
         : say('ofBudget', { used: bytes(sentTodayBytes), budget: bytes(dailyBudgetBytes) }),
     ],
+    ...linkFacts(view.link),
   ]);
+}
+
+/** Traffic of the billing period, and where it is to end. An agent of an older release counts none. */
+function linkFacts(link) {
+  if (link === undefined) return [];
+  const { usedBytes, monthlyBytes, forecastBytes } = link;
+  const used = monthlyBytes === undefined ? bytes(usedBytes) : say('ofBudget', { used: bytes(usedBytes), budget: bytes(monthlyBytes) });
+  const isOver = monthlyBytes !== undefined && forecastBytes > monthlyBytes;
+  return [
+    [say('linkMonth'), used],
+    [say('linkForecast'), forecastBytes === undefined ? say('notKnownYet') : bytes(forecastBytes), isOver ? 'warn' : ''],
+  ];
 }
 
 function renderOutbox({ outbox }) {
