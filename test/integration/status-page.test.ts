@@ -67,6 +67,22 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('the status page'),
     watched.expectClean();
   });
 
+  it('tells what the link carries this month, and by its end', async () => {
+    const link = {
+      usedBytes: 31_200_000,
+      monthlyBytes: 50_000_000,
+      forecastBytes: 56_100_000,
+      beginsAtMs: 0,
+      endsAtMs: 0,
+      features: {},
+      step: 'everything',
+    };
+    const { page } = await open({ view: changed(() => ({ link: link as unknown as NonNullable<StatusView['link']> })) });
+    await page.locator('#gateway > summary').click();
+    await page.getByText('31.2 MB of 50.0 MB').waitFor();
+    await page.locator('#connection dd.warn', { hasText: '56.1 MB' }).waitFor();
+  });
+
   it('paints within a second', async () => {
     const watched = await open();
     await watched.page.getByText('Working', { exact: true }).waitFor();

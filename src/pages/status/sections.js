@@ -39,7 +39,7 @@ function connectionText({ fingerprint } = {}) {
   return fingerprint === undefined ? say('encrypted') : say('encryptedBy', { fingerprint: fingerprint.replaceAll(':', ' ') });
 }
 
-function renderConnection({ platform, connection, nowMs }) {
+function renderConnection({ platform, connection, link, nowMs }) {
   const { verdict, lastAcknowledgedAtMs } = platform;
   const { failures, acknowledgedEntries, latencyMs, sentBytes, receivedBytes, sentTodayBytes, dailyBudgetBytes } = connection;
   keepFacts(byId('connection'), [
@@ -55,7 +55,7 @@ function renderConnection({ platform, connection, nowMs }) {
         ? bytes(sentTodayBytes)
         : say('ofBudget', { used: bytes(sentTodayBytes), budget: bytes(dailyBudgetBytes) }),
     ],
-    ...linkFacts(view.link),
+    ...linkFacts(link),
   ]);
 }
 
