@@ -173,6 +173,7 @@ const builtinsWhenUsed: Plugin = {
 /** The parts of undici that the agent uses; its index brings fetch, WebSocket, caches and mocks besides. */
 const UNDICI_PARTS: Readonly<Record<string, string>> = {
   Agent: "require('undici/lib/dispatcher/agent.js')",
+  Client: "require('undici/lib/dispatcher/client.js')",
   Pool: "require('undici/lib/dispatcher/pool.js')",
   ProxyAgent: "require('undici/lib/dispatcher/proxy-agent.js')",
   buildConnector: "require('undici/lib/core/connect.js')",

@@ -122,13 +122,15 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
   );
   // Awaited below; until then a failure must not count as unhandled.
   hardwareOpening.catch(() => {});
-  const platform = await PlatformConnection.open({
+  const platformOpening = PlatformConnection.open({
     ...{ config: current, machine, log, alerts },
     onPlatformDate: (ms, tookMs) => timeSync.heardPlatformDate(ms, tookMs),
     // When the outbox is not open yet, the queue is moved away before it opens.
     onQueueOfAnother: () => telemetry.outbox.isOpen && deps.restart(),
   });
-  const link = await openLink({ config: current, clock: rightClock, files, log, alerts, timeSync, platform });
+  const linkDeps = { config: current, clock: rightClock, files, log, alerts, timeSync, platform: platformOpening };
+  // Side by side: each waits for a disk that hangs.
+  const [platform, link] = await Promise.all([platformOpening, openLink(linkDeps)]);
   const expectFolder = async (): Promise<void> => {
     await stateFolder.expectTaken();
     await platform.leaveOtherBoard();

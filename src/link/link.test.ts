@@ -39,7 +39,7 @@ function open(link: object = { metered: true, monthly: '50MB' }): Promise<Link> 
     },
   };
   const timeSync = { isSynchronised: () => isSynchronised };
-  return openLink({ config: () => config, clock, files, log: silentLog, alerts, timeSync, platform });
+  return openLink({ config: () => config, clock, files, log: silentLog, alerts, timeSync, platform: Promise.resolve(platform) });
 }
 
 /** Carries so many bytes an hour, by the hour. */

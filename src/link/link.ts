@@ -21,8 +21,8 @@ import { type LinkStatus, linkStatus, stepWords } from './link-words.ts';
 
 export interface LinkDeps extends Pick<HostMachine, 'files'> {
   readonly timeSync: Pick<TimeSync, 'isSynchronised'>;
-  /** The way to the platform, which counts what went over it. */
-  readonly platform: { readonly traffic: Traffic };
+  /** The way to the platform, which counts what went over it. Opened while the account is read. */
+  readonly platform: Promise<{ readonly traffic: Traffic }>;
   readonly clock: Clock;
   readonly config: () => Pick<AgentConfig, 'link' | 'upload' | 'stateFolder'>;
   readonly log: Log;
@@ -50,11 +50,11 @@ const SELDOM_MS = 6 * 3_600_000;
 const ALERT = 'link';
 
 export async function openLink(deps: LinkDeps): Promise<Link> {
-  const { clock, files, log, alerts, config, timeSync, platform } = deps;
-  const counted = (): FeatureBytes => featuresOf(platform.traffic);
+  const { clock, files, log, alerts, config, timeSync } = deps;
   const isSynchronised = (): boolean => timeSync.isSynchronised();
   const file = new StateFile({ ...LINK_FORMAT, path: join(config().stateFolder, 'link.json'), files, clock, log });
-  const kept = await file.read();
+  const [kept, platform] = await Promise.all([file.read(), deps.platform]);
+  const counted = (): FeatureBytes => featuresOf(platform.traffic);
   const account = openLinkAccount(
     { clock, isSynchronised, counted, resetDay: () => config().link.resetDay },
     isJsonObject(kept?.account) ? kept.account : undefined,
