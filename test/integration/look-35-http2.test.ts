@@ -132,3 +132,53 @@ describe('a connection that the server goes away from', () => {
     await vi.waitFor(() => expect(server.sockets.map(({ destroyed }) => destroyed)).toEqual([true, true]), { timeout: 3_000 });
   });
 });
+
+describe('a connection that nothing is asked on', () => {
+  it('between wakes is closed, or TCP’s questions on it are counted', async () => {
+    const server = await peer();
+    const clock = new FakeClock();
+    const api = client(server.url, clock);
+    expect(await api.postTelemetry({ keys: ['a'], values: [1], ts: [1] }, stop.signal)).toEqual(ACCEPTED);
+    const carried = (): number => Object.values(api.traffic.lanes ?? {}).reduce((sum, one) => sum + one, 0);
+    const before = carried();
+    for (let hours = 0; hours < 24; hours += 1) await clock.advance(3_600_000);
+    await sleep(300);
+    // 104 B each 25 s: 359 kB a day.
+    if (server.sockets[0]?.destroyed !== true) expect(carried() - before).toBeGreaterThan(300_000);
+  });
+});
+
+describe('a session of TLS that a server does not want any more', () => {
+  it('is forgotten after a handshake that failed', async () => {
+    const server = await peer({ maxVersion: 'TLSv1.2' });
+    let hellos: number[] = [];
+    // The ticket makes the first message longer by its length: such ones are cut off.
+    let isStrict = false;
+    const front = createTcpServer((near) => {
+      near.on('error', () => {});
+      near.once('data', (hello: Buffer) => {
+        hellos.push(hello.length);
+        if (isStrict && hello.length > (hellos[0] ?? 0) + 32) return void near.destroy();
+        const up = connectTcp(server.port, '127.0.0.1').on('error', () => {});
+        up.write(hello);
+        near.pipe(up);
+        up.pipe(near);
+        near.on('close', () => up.destroy());
+        up.on('close', () => near.destroy());
+      });
+    });
+    await new Promise<void>((resolve) => front.listen(0, '127.0.0.1', resolve));
+    open.push({ close: () => front.close() });
+    const api = client(`https://127.0.0.1:${(front.address() as AddressInfo).port}`);
+    const post = () => api.postTelemetry({ keys: ['a'], values: [1], ts: [1] }, stop.signal);
+    expect(await post()).toEqual(ACCEPTED);
+    isStrict = true;
+    hellos = hellos.slice(0, 1);
+    server.sockets[0]?.destroy();
+    await sleep(100);
+    await post();
+    await sleep(5_000);
+    const last = await post();
+    expect({ last, hellos }).toMatchObject({ last: ACCEPTED });
+  });
+});
