@@ -84,7 +84,10 @@ describe('a slow line', () => {
     expect(await api.postTelemetry({ keys: ['a'], values: [1], ts: [1] }, stop.signal)).toEqual(ACCEPTED);
     slow();
     const keys = Array.from({ length: 6_000 }, (_, at) => `key-${at}`);
-    const upload = api.postTelemetry({ keys, values: keys.map((key) => `${key} with a value`), ts: keys.map((_, at) => 1_780_000_000_000 + at) }, stop.signal);
+    const upload = api.postTelemetry(
+      { keys, values: keys.map((key) => `${key} with a value`), ts: keys.map((_, at) => 1_780_000_000_000 + at) },
+      stop.signal,
+    );
     await sleep(100);
     for (let seconds = 0; seconds < 90; seconds += 1) {
       pass(6_000);
@@ -179,6 +182,6 @@ describe('a session of TLS that a server does not want any more', () => {
     await post();
     await sleep(5_000);
     const last = await post();
-    expect({ last, hellos }).toMatchObject({ last: ACCEPTED });
+    expect(last).toEqual(ACCEPTED);
   });
 });

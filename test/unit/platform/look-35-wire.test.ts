@@ -1,7 +1,8 @@
 /** Count of the network's bytes where connections are silent, are shared, or never come to stand. */
-import { createServer as createTlsServer } from 'node:https';
-import { type AddressInfo, createServer, connect, type Server, type Socket } from 'node:net';
+
 import { EventEmitter } from 'node:events';
+import { createServer as createTlsServer } from 'node:https';
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../../src/host/clock.ts';
 import { makeCertificate } from '../../../src/host/self-signed-certificate.ts';
@@ -21,7 +22,10 @@ function totalOf(lanes: Partial<Record<string, number>> = {}): number {
 }
 
 function socket() {
-  return Object.assign(new EventEmitter(), { bytesRead: 0, bytesWritten: 0 }) as unknown as Socket & { bytesRead: number; bytesWritten: number };
+  return Object.assign(new EventEmitter(), { bytesRead: 0, bytesWritten: 0 }) as unknown as Socket & {
+    bytesRead: number;
+    bytesWritten: number;
+  };
 }
 
 describe('questions of TCP', () => {
@@ -82,7 +86,8 @@ describe('a connection that never comes to stand', () => {
     const api = new HttpDeviceApi({ settings: { url, ca: expired.cert }, token: () => 'token', clock: systemClock });
     open.push(api);
     const signal = new AbortController().signal;
-    for (let times = 0; times < 3; times += 1) expect(await api.postTelemetry(rowsOf({ ts: 1, values: { a: 1 } }), signal)).toMatchObject({ kind: 'busy' });
+    for (let times = 0; times < 3; times += 1)
+      expect(await api.postTelemetry(rowsOf({ ts: 1, values: { a: 1 } }), signal)).toMatchObject({ kind: 'busy' });
     expect(counted.bytes).toBeGreaterThan(2_000);
     expect(totalOf(api.traffic.lanes) / counted.bytes).toBeGreaterThan(0.9);
   });
