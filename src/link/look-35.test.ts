@@ -88,6 +88,29 @@ describe('a clock that was wrong for an hour', () => {
   });
 });
 
+describe('history that waited', () => {
+  it.each([
+    ['for the month to begin', '2026-03-31T23:00:00Z'],
+    ['for a line that was away', '2026-04-10T00:00:00Z'],
+  ])('%s does not take half of the month on its first day', async (_what, at) => {
+    clock = new FakeClock({ wallMs: Date.parse(at) });
+    const one = await open();
+    await carry(2, 10_000);
+    let waitingBytes = 60_000_000;
+    // The default of 200 entries a second, 25 B each.
+    for (let minutes = 0; minutes < 24 * 60; minutes += 1) {
+      const { history } = one.uploads();
+      if (history && waitingBytes > 0) {
+        carried.upload += 300_000;
+        waitingBytes -= 300_000;
+      }
+      await clock.advance(MINUTE_MS);
+    }
+    expect(one.status().usedBytes).toBeLessThan(25_000_000);
+    await one.close();
+  });
+});
+
 describe('what is said', () => {
   it('an alert of the link tells the bytes of today, not of the day of its step', async () => {
     const one = await open();
