@@ -62,7 +62,7 @@ export class AttachedAttributes {
 
   static async open(deps: AttachedAttributesDeps, signal: AbortSignal): Promise<AttachedAttributes> {
     const { clock, log, device, place } = deps;
-    const client = new ClientAttributes({ deviceApi: device.deviceApi, clock, log });
+    const client = new ClientAttributes({ deviceApi: device.deviceApi, wakes: deps.wakes, clock, log });
     client.report({ ...deps.identity(), ...ownValues(deps) });
     const wishes = place === undefined ? undefined : await openWishes({ ...deps, place, client }, signal);
     return new AttachedAttributes(deps, client, wishes);

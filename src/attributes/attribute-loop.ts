@@ -54,6 +54,8 @@ const RETRY_SHARE = 0.4;
 /** A partner that goes off, or a least time that ends, is noticed this soon. */
 const RETRY_WAITING_MS = 1_000;
 const BACKOFF = { firstMs: 1_000, maxMs: 60_000 };
+/** Reads that fail one after the other before the next one waits for its wake, where there are wakes. */
+const TRIES_OF_A_WAKE = 2;
 /** Wake-ups that no news has paid for, after which the platform is believed to have none and is polled ever more seldom. */
 const MAX_EMPTY_WAKES = 10;
 /** Wake-ups that a read with news pays for; at four reads a second that is eight polls, whatever the platform changes with each. */
@@ -181,7 +183,8 @@ class AttributeLoop {
       // However long the platform was gone: once it is back, one period is enough.
       this.#failedAtMs = clock.monotonicMs();
       this.#leaveUntilMs = this.#failedAtMs + askedDelayMs(error);
-      const waitMs = Math.min(this.#backoff.nextMs(), this.#periodMs() * RETRY_SHARE);
+      const wakeMs = this.#backoff.attempts < TRIES_OF_A_WAKE - 1 ? undefined : this.#deps.wakes?.();
+      const waitMs = Math.max(wakeMs ?? 0, Math.min(this.#backoff.nextMs(), this.#periodMs() * RETRY_SHARE));
       this.#notBeforeMs = Math.max(this.#leaveUntilMs, this.#failedAtMs + waitMs);
       this.#dueAtMs = this.#notBeforeMs;
     }

@@ -14,6 +14,8 @@ import { SendableKeys } from '../platform/wire-values.ts';
 
 export interface ClientAttributesDeps {
   readonly deviceApi: Pick<DeviceApi, 'postAttributes'>;
+  /** Least time between two posts on a link that is too dear for one at each change. */
+  readonly wakes?: (() => number | undefined) | undefined;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -23,6 +25,8 @@ const GATHER_MS = 20;
 const MIN_INTERVAL_MS = 1_000;
 const BACKOFF = { firstMs: 1_000, maxMs: 60_000 };
 const REFUSED_BACKOFF = { firstMs: 5_000, maxMs: 300_000 };
+/** How soon it is noticed that each change may go again. */
+const LOOK_AT_WAKES_MS = 30_000;
 /** Whoever has something to send wakes it; a timer needs some end. */
 const LOOK_AGAIN_MS = 3_600_000;
 
@@ -94,14 +98,22 @@ export class ClientAttributes {
   async run(signal: AbortSignal): Promise<void> {
     const { clock } = this.#deps;
     const backoff = new Backoff(BACKOFF, clock);
+    let triedAtMs = Number.NEGATIVE_INFINITY;
     while (!signal.aborted) {
       if (this.#unsent().length === 0) await this.#woken(signal);
       await clock.sleep(GATHER_MS, signal);
+      for (let restMs = this.#restMs(triedAtMs); restMs > 0 && !signal.aborted; restMs = this.#restMs(triedAtMs))
+        await clock.sleep(Math.min(LOOK_AT_WAKES_MS, restMs), signal);
       if (signal.aborted) return;
+      triedAtMs = clock.monotonicMs();
       const failure = await this.#send(signal);
       if (failure === undefined) backoff.reset();
       await clock.sleep(failure === undefined ? MIN_INTERVAL_MS - GATHER_MS : backoff.nextMs(askedDelayMs(failure)), signal);
     }
+  }
+
+  #restMs(triedAtMs: number): number {
+    return triedAtMs + (this.#deps.wakes?.() ?? 0) - this.#deps.clock.monotonicMs();
   }
 
   /**

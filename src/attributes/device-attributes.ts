@@ -70,7 +70,7 @@ export class DeviceAttributes {
     const applied = await AppliedValues.open(
       new StateFile({ ...APPLIED_VALUES_FORMAT, ...places, files, clock, log, alerts: deps.alerts }),
     );
-    const client = new ClientAttributes({ deviceApi: deps.deviceApi, clock, log });
+    const client = new ClientAttributes({ deviceApi: deps.deviceApi, wakes: deps.wakes, clock, log });
     let opened: SharedAttributes | undefined;
     const wishes = (): JsonObject => ({ effectiveSettings: deps.live.overrides, sharedRefused: opened?.refusals ?? {} });
     // Not while a value is being applied: what it changes shows itself a moment later.

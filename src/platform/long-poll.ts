@@ -45,6 +45,8 @@ const DEAD_AFTER_MS = 30_000;
 const FAILURE_BACKOFF = { firstMs: 1_000, maxMs: 20_000 };
 /** A poll that stood this long before it failed had a connection: its end says nothing about the next one. */
 const STOOD_MS = 5_000;
+/** Polls that fail one after the other before a look has found nothing. */
+const TRIES_OF_A_LOOK = 2;
 /** A refused token does not become good by asking often. */
 const UNAUTHORISED_MIN_MS = 60_000;
 /** "Nothing yet" sooner than this was not a long poll. */
@@ -133,6 +135,7 @@ async function pollOn<Message>(deps: LongPollDeps<Message>, signal: AbortSignal)
       if (failures.attempts === 0) log.warn({ kind: deps.kind, error: messageOf(error) }, 'the long poll failed');
       const atLeastMs = hasCode(error, 'platform/unauthorised') ? UNAUTHORISED_MIN_MS : askedDelayMs(error);
       failedAtMs = clock.monotonicMs();
+      if (failures.attempts >= TRIES_OF_A_LOOK - 1) looks.empty();
       await clock.sleep(failures.nextMs(atLeastMs), signal);
     }
   }

@@ -4,7 +4,7 @@
  *   25 s ── held ──► 60 s ── held ──► 300 s ── held ──► stays
  *     └──────── cut at t ─┴──────────────┴──► 90 % of t, for a day; then the next step is tried again
  *
- * A cut sooner than what was held before says nothing, as a server that restarts does the same; two one after the other do.
+ * A cut sooner than what was held before says nothing, as a server that restarts does the same; two alike, one after the other, are a limit.
  */
 import type { Clock } from '../host/clock.ts';
 import { PlatformError } from './platform-error.ts';
@@ -38,6 +38,7 @@ const SPREAD = 0.2;
 /** An end without a message after this share was the poll's own. */
 const HELD_SHARE = 0.95;
 const BELOW_LIMIT = 0.9;
+const ALIKE_SHARE = 0.9;
 const MIN_LIMIT_MS = 10_000;
 const TRY_AGAIN_AFTER_MS = 86_400_000;
 const SILENT: ReadonlySet<string> = new Set(['ETIMEDOUT', 'UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT']);
@@ -46,13 +47,13 @@ export function createPollLength({ clock, fixedMs, longestMs = Number.POSITIVE_I
   let lengthMs = fixedMs ?? FIRST_POLL_MS;
   let isHeld = false;
   let limitedAtMs = Number.NEGATIVE_INFINITY;
-  /** Those of the length in use, one after the other. */
-  let cutsMs: readonly number[] = [];
+  /** The last poll of the length in use, if it was cut. */
+  let lastCutMs: number | undefined;
 
   const limit = (ms: number): void => {
     lengthMs = Math.max(MIN_LIMIT_MS, Math.floor(ms));
     limitedAtMs = clock.monotonicMs();
-    cutsMs = [];
+    lastCutMs = undefined;
   };
   const triedMs = (): number | undefined => {
     if (fixedMs !== undefined || !isHeld || clock.monotonicMs() - limitedAtMs < TRY_AGAIN_AFTER_MS) return undefined;
@@ -67,8 +68,10 @@ export function createPollLength({ clock, fixedMs, longestMs = Number.POSITIVE_I
       return by !== 'silence';
     }
     if (stoodMs < MIN_LIMIT_MS) return false;
-    cutsMs = [...cutsMs, by === 'silence' ? Math.min(stoodMs, FIRST_POLL_MS / BELOW_LIMIT) : stoodMs];
-    if (cutsMs.length >= 2) limit(Math.min(lengthMs, ...cutsMs.map((ms) => ms * BELOW_LIMIT)));
+    const cutMs = by === 'silence' ? Math.min(stoodMs, FIRST_POLL_MS / BELOW_LIMIT) : stoodMs;
+    const [least, most] = [Math.min(cutMs, lastCutMs ?? 0), Math.max(cutMs, lastCutMs ?? 0)];
+    lastCutMs = cutMs;
+    if (least >= most * ALIKE_SHARE) limit(Math.min(lengthMs, least * BELOW_LIMIT));
     return false;
   };
   return {
@@ -77,7 +80,7 @@ export function createPollLength({ clock, fixedMs, longestMs = Number.POSITIVE_I
       if (stoodMs < askedMs * HELD_SHARE) return void noteCut(askedMs, stoodMs, 'answer');
       // A look of a few seconds holds nothing.
       isHeld ||= askedMs >= lengthMs * (1 - SPREAD);
-      cutsMs = [];
+      lastCutMs = undefined;
       if (fixedMs === undefined) lengthMs = Math.max(lengthMs, askedMs);
     },
     cut: noteCut,

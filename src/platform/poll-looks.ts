@@ -11,7 +11,7 @@ export interface PollLooks {
   timeoutMs(): number | undefined;
   /** Returns how long nothing was asked for before this poll; 0 when one followed the other. */
   begun(): number;
-  /** Notes a poll that brought nothing. */
+  /** Notes that nothing more is to be had now. */
   empty(): void;
 }
 

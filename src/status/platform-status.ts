@@ -3,6 +3,7 @@
  * by this process's own exchange and nothing that waits is older than the upload interval.
  */
 import { formatDuration } from '../config/fields/quantity.ts';
+import type { LinkStatus } from '../link/link-words.ts';
 import { type ContactStatus, faultText } from '../platform/contact.ts';
 import type { AgentStatus, ConnectionStatus, OutboxSummary } from './shape/agent-status.ts';
 
@@ -18,6 +19,8 @@ export interface PlatformSources {
   readonly outbox: Pick<OutboxSummary, 'heldEntries' | 'oldestTs'>;
   readonly wallMs: number;
   readonly uploadIntervalMs: number;
+  /** Step of the link, which leaves out what its month has no room for. */
+  readonly link?: Pick<LinkStatus, 'step' | 'endsAtMs'> | undefined;
 }
 
 /** Time that a reading may take from the sensor to the platform beside the interval: its commit, and a slow answer. */
@@ -27,7 +30,14 @@ export function platformStatus(sources: PlatformSources): PlatformStatus {
   return { ...sources.contact, ...verdictOf(sources) };
 }
 
-function verdictOf({ contact, connection, outbox, wallMs, uploadIntervalMs }: PlatformSources): Pick<PlatformStatus, 'verdict' | 'words'> {
+function verdictOf({
+  contact,
+  connection,
+  outbox,
+  wallMs,
+  uploadIntervalMs,
+  link,
+}: PlatformSources): Pick<PlatformStatus, 'verdict' | 'words'> {
   const { state, problem, remedy, lastHeardAtMs, lastAcknowledgedAtMs } = contact;
   const { heldEntries, oldestTs } = outbox;
   if (problem !== undefined && remedy !== undefined) return { verdict: 'fault', words: faultText({ problem, remedy }) };
@@ -37,11 +47,20 @@ function verdictOf({ contact, connection, outbox, wallMs, uploadIntervalMs }: Pl
   const kept = connection.reason === undefined ? '' : `: ${connection.reason}`;
   if (connection.state === 'held') return { verdict: 'fault', words: `the platform is reached, and readings are kept${kept}` };
   if (connection.state === 'backing-off') return waiting(`the platform is reached, and readings are kept${kept}`);
+  const spared = link === undefined || heldEntries === 0 ? undefined : sparedBy(link);
+  if (spared !== undefined) return waiting(`the platform is reached, and ${spared}`);
   if (lastAcknowledgedAtMs === undefined) return waiting('the platform is reached, and has not acknowledged anything yet');
   const oldestMs = heldEntries === 0 || oldestTs === undefined ? 0 : wallMs - oldestTs;
   if (oldestMs > uploadIntervalMs + ON_ITS_WAY_MS)
     return waiting(`the platform is reached, ${heldEntries} entries wait, the oldest for ${formatDuration(wholeSeconds(oldestMs))}${kept}`);
   return { verdict: 'good', words: 'up to date' };
+}
+
+/** Tells what waits for the next month of the link. */
+function sparedBy({ step, endsAtMs }: Pick<LinkStatus, 'step' | 'endsAtMs'>): string | undefined {
+  const until = `for the month of the link, until ${new Date(endsAtMs).toISOString().slice(0, 10)}Z or until it suffices again`;
+  if (step === 'no-history') return `history waits ${until}`;
+  return step === 'alarms-only' ? `all but alarms waits ${until}` : undefined;
 }
 
 function wholeSeconds(ms: number): number {

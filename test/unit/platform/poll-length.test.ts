@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { silentLog } from '../../../src/host/log.ts';
 import { runLongPoll } from '../../../src/platform/long-poll.ts';
 import { PlatformError } from '../../../src/platform/platform-error.ts';
-import { pollLimits } from '../../../src/platform/poll-length.ts';
+import { createPollLength, pollLimits } from '../../../src/platform/poll-length.ts';
 import { PollTurns } from '../../../src/platform/poll-turns.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 
@@ -227,4 +227,22 @@ describe('faults that say nothing of a limit', () => {
     expect(asked.at(-1)).toBeLessThanOrEqual(90_000);
     expect(await commands(50)).toBeLessThanOrEqual(2_000);
   });
+});
+
+it('two restarts within a quarter of an hour do not make polls of five minutes ten seconds long for a day', async () => {
+  const length = createPollLength({ clock });
+  for (let polls = 0; polls < 5; polls += 1) {
+    const asked = length.nextMs();
+    length.ended(asked, asked);
+  }
+  expect(length.nextMs()).toBeGreaterThan(200_000);
+  // Each restart cuts what stands: the second poll is the first after the restart, and the next restart comes before its end.
+  length.cut(length.nextMs(), 12_000, 'closed');
+  length.cut(length.nextMs(), 40_000, 'closed');
+  await clock.advance(3_600_000);
+  for (let polls = 0; polls < 20; polls += 1) {
+    const asked = length.nextMs();
+    length.ended(asked, asked);
+  }
+  expect(length.nextMs()).toBeGreaterThan(60_000);
 });

@@ -577,6 +577,20 @@ const PLANTED: readonly Planted[] = [
     remedy: /turnstone status/,
   },
   {
+    fault: 'nothing acknowledged for an hour, as only alarms are sent',
+    check: 'uploads',
+    plant: () => {
+      const features = { telemetry: 50_000_000, polls: 0, calls: 0, firmware: 0 };
+      agent({
+        platform: { ...gateway.agent.platform, lastAcknowledgedAtMs: 9 * HOUR_MS, verdict: 'waiting', words: 'all but alarms waits' },
+        link: { usedBytes: 50_000_000, features, words: '50.0 MB', beginsAtMs: 0, endsAtMs: 2, step: 'alarms-only' },
+      });
+    },
+    reason: /all but alarms waits/,
+    remedy: /link\.monthly/,
+    verdict: 'warning',
+  },
+  {
     fault: 'a link whose month does not suffice',
     check: 'link',
     plant: () => {

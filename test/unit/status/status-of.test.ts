@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { platformStatus } from '../../../src/status/platform-status.ts';
 import { agentStatus, type StatusSources } from '../../../src/status/status-of.ts';
 import { attachedDevice } from '../../support/attached-device-status.ts';
 import { drain, OutboxFixture } from '../../support/outbox-fixture.ts';
@@ -113,6 +114,20 @@ it('is up to date only when what attached devices share is, too', async () => {
   expect(lost.devices?.words).toContain('3 entries were lost');
   expect(lost.outbox.fault).toBe('ENOSPC');
   await fixture.remove();
+});
+
+it.each([
+  ['no-history', 'the platform is reached, and history waits for the month of the link, until 1970-02-01Z or until it suffices again'],
+  [
+    'alarms-only',
+    'the platform is reached, and all but alarms waits for the month of the link, until 1970-02-01Z or until it suffices again',
+  ],
+  ['commands-at-wakes', 'up to date'],
+] as const)('tells what waits for the month of the link: %s', (step, words) => {
+  const link = { step, endsAtMs: 31 * 86_400_000 };
+  const seen = { contact: REACHED, connection: { state: 'idle' }, outbox: { heldEntries: 7, oldestTs: 0 }, wallMs: 0 } as const;
+  expect(platformStatus({ ...seen, uploadIntervalMs: 0, link }).words).toBe(words);
+  expect(platformStatus({ ...seen, outbox: { heldEntries: 0 }, uploadIntervalMs: 0, link }).words).toBe('up to date');
 });
 
 it('tells alarms that are on, the oldest first, each with the outputs that follow a rule on its value now', async () => {

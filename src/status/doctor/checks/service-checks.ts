@@ -50,19 +50,25 @@ export const agent = check('agent', 'the agent answers', ({ agent, silentAgent, 
 /** Longer than any backoff: what does not arrive for this long needs a person. */
 const MAX_SILENCE_MS = 30 * 60_000;
 
-export const uploads = agentCheck('uploads', 'readings arrive at the platform', ({ platform, outbox, nowMs, startedAtMs }) => {
-  const { verdict, words, problem = words, remedy = 'turnstone status tells more; it is tried again', lastAcknowledgedAtMs } = platform;
+/** Remedy where the month of the link does not suffice. */
+const SPARE = 'report less often, or raise link.monthly; docs/link.md tells the steps';
+
+export const uploads = agentCheck('uploads', 'readings arrive at the platform', (agent) => {
+  const { platform, outbox, nowMs, startedAtMs } = agent;
+  const isSpared = agent.link?.step === 'alarms-only';
+  const usual = isSpared ? SPARE : 'turnstone status tells more; it is tried again';
+  const { verdict, words, problem = words, remedy = usual, lastAcknowledgedAtMs } = platform;
   const silentMs = nowMs - (lastAcknowledgedAtMs ?? startedAtMs);
   const ago = formatDuration(Math.round(silentMs / 1_000) * 1_000);
   if (verdict === 'good') return good(`${words}, the last was acknowledged ${ago} ago`);
-  const isSilent = outbox.heldEntries > 0 && silentMs > MAX_SILENCE_MS;
+  const isSilent = !isSpared && outbox.heldEntries > 0 && silentMs > MAX_SILENCE_MS;
   return verdict === 'fault' || isSilent ? fault(problem, remedy) : warning(problem, remedy);
 });
 
 export const link = agentCheck('link', 'the month of the link suffices', ({ link: carried }) => {
   if (carried?.monthlyBytes === undefined) return undefined;
   const suffices = carried.step === 'everything' && carried.reachesAtMs === undefined;
-  return suffices ? good(carried.words) : warning(carried.words, 'report less often, or raise link.monthly; docs/link.md tells the steps');
+  return suffices ? good(carried.words) : warning(carried.words, SPARE);
 });
 
 export const firmware = agentCheck('firmware', 'the last update went well', ({ firmware: { failed = [] } }) => {
