@@ -13,7 +13,8 @@ import { chmod, copyFile, cp, mkdir, readdir, readFile, rm, stat, writeFile } fr
 import { builtinModules } from 'node:module';
 import { basename, dirname, extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { build, type Metafile, type Plugin, transform } from 'esbuild';
+import { type BuildOptions, build, type Metafile, type Plugin, transform } from 'esbuild';
+import { writeStartFile } from './start-file.ts';
 
 export const ROOT = fileURLToPath(new URL('..', import.meta.url));
 export const BUNDLE = join(ROOT, 'build/bundle');
@@ -28,6 +29,20 @@ const COMMONJS_WORDS = [
   "import{createRequire as $require}from'node:module'",
   'const require=$require(import.meta.url),nativeRequire=require,__dirname=import.meta.dirname,__filename=import.meta.filename;',
 ].join(';');
+
+/** Form of every file of JavaScript in the bundle. */
+const OUTPUT = {
+  outExtension: { '.js': '.mjs' },
+  chunkNames: '[name]-[hash]',
+  minify: true,
+  format: 'esm',
+  platform: 'node',
+  target: 'node24',
+  legalComments: 'none',
+  logLevel: 'warning',
+  // An uncaught error prints its source line into the journal.
+  lineLimit: 160,
+} as const satisfies BuildOptions;
 
 /** The native modules of the architecture this runs on, as scripts/dev.sh built them. */
 export function ownNativeModules(): NativeModules {
@@ -52,13 +67,15 @@ export interface BundleOptions {
   readonly version?: string;
 }
 
-/** Builds the bundle; resolves with its version and the size of its main file. */
-export async function buildBundle(natives: NativeModules, options: BundleOptions = {}): Promise<{ version: string; mainBytes: number }> {
+/** Builds the bundle; resolves with its version and the size of what a start loads. */
+export async function buildBundle(natives: NativeModules, options: BundleOptions = {}): Promise<{ version: string; startBytes: number }> {
   const own = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8')) as { version: string };
   const { target = BUNDLE, version = own.version } = options;
   await rm(target, { recursive: true, force: true });
   await mkdir(join(target, 'native'), { recursive: true });
-  const main = await bundleFile(join(ROOT, 'src/main.ts'), join(target, 'main.mjs'), version);
+  const main = await bundleFile(join(ROOT, 'src/main.ts'), join(target, 'command.mjs'), version);
+  await writeStartFile({ outputs: main.outputs, folder: target, banner: COMMONJS_WORDS, options: OUTPUT });
+  await writeFile(join(target, 'main.mjs'), "await import(process.argv[2] === 'run' ? './start.mjs' : './command.mjs');\n");
   const driver = await bundleFile(join(ROOT, 'src/sensors/module/child.ts'), join(target, 'module-driver.mjs'), version);
   const helper = await bundleFile(join(ROOT, 'scripts/root-helper.ts'), join(target, 'guard/root-helper.mjs'), version);
   for (const [name, path] of Object.entries(natives)) await copyFile(path, join(target, 'native', `${name}.node`));
@@ -69,27 +86,18 @@ export async function buildBundle(natives: NativeModules, options: BundleOptions
   await chmod(join(target, 'turnstone'), 0o755);
   await writeFile(join(target, 'package.json'), `${JSON.stringify({ name: 'turnstone', version, type: 'module', private: true })}\n`);
   await writeFile(join(target, 'LICENSES.txt'), await licensesOf([main, driver, helper]));
-  return { version, mainBytes: (await stat(join(target, 'main.mjs'))).size };
+  return { version, startBytes: (await stat(join(target, 'start.mjs'))).size };
 }
 
 export async function bundleFile(entry: string, outfile: string, version: string): Promise<Metafile> {
   const result = await build({
     entryPoints: [{ in: entry, out: basename(outfile, '.mjs') }],
     outdir: dirname(outfile),
-    outExtension: { '.js': '.mjs' },
+    ...OUTPUT,
     // Lazy imports stay in files of their own: a start reads, compiles and keeps no more than the agent.
     splitting: true,
-    chunkNames: '[name]-[hash]',
     bundle: true,
-    minify: true,
-    format: 'esm',
-    platform: 'node',
-    target: 'node24',
     metafile: true,
-    legalComments: 'none',
-    logLevel: 'warning',
-    // An uncaught error prints its source line into the journal.
-    lineLimit: 160,
     banner: { js: COMMONJS_WORDS },
     define: {
       'process.env.TURNSTONE_VERSION': JSON.stringify(version),
@@ -232,6 +240,6 @@ async function firstOf(paths: readonly string[]): Promise<string | undefined> {
 }
 
 if (import.meta.main) {
-  const { version, mainBytes } = await buildBundle(ownNativeModules());
-  console.log(`build/bundle: turnstone ${version}, main.mjs ${(mainBytes / 1024).toFixed(0)} KB`);
+  const { version, startBytes } = await buildBundle(ownNativeModules());
+  console.log(`build/bundle: turnstone ${version}, start.mjs ${(startBytes / 1024).toFixed(0)} KB`);
 }
