@@ -23,6 +23,9 @@ const LOADED_AT_START = [
   'src/status/status-server.ts',
 ];
 
+const OF_OTHER_COMMANDS = /(^|\/)src\/(cli|command-line)\//;
+const LAZY_IMPORT = /\bimport\(\s*"\.\/([^"/]+\.mjs)"\s*\)/g;
+
 interface Split {
   readonly outputs: Metafile['outputs'];
   /** Folder of the bundle. */
@@ -37,14 +40,14 @@ export async function writeStartFile(split: Split): Promise<void> {
   const { folder, banner, options } = split;
   const outputs = new Map(Object.entries(split.outputs).map(([path, output]) => [basename(path), output]));
   const started = loadedAtStart(outputs);
-  const later = [...started].flatMap((file) => importsOf(outputs, file, 'dynamic-import')).filter((file) => !started.has(file));
+  const later = [...started].flatMap((file) => importsOf(outputs, file, 'dynamic-import')).filter((file) => needsStart(outputs, file, started));
   const common: BuildOptions = { ...options, bundle: true, outdir: folder, banner: { js: banner }, entryNames: '[name]' };
   const { metafile } = await build({
     ...common,
     entryPoints: [...new Set(later)].map((file) => ({ in: join(folder, file), out: `after-start-${basename(file, '.mjs')}` })),
     splitting: true,
     metafile: true,
-    plugins: [fromStartFile(outputs, started), withoutBanner(folder, banner)],
+    plugins: [fromStartFile(outputs, started), splitFiles(folder, banner, started)],
   });
   const places = new Map<string, string>();
   for (const [path, { entryPoint }] of Object.entries(metafile?.outputs ?? {}))
@@ -55,7 +58,7 @@ export async function writeStartFile(split: Split): Promise<void> {
     outfile: undefined,
     entryNames: 'start',
     splitting: false,
-    plugins: [laterFiles(started, places), withoutBanner(folder, banner)],
+    plugins: [laterFiles(started, places), splitFiles(folder, banner, started)],
   });
 }
 
@@ -76,20 +79,33 @@ function loadedAtStart(outputs: Outputs): ReadonlySet<string> {
   return started;
 }
 
+/** Other commands are reached from a start, but never by it, and some packages share nothing with it: those stay with the small files. */
+function needsStart(outputs: Outputs, file: string, started: ReadonlySet<string>): boolean {
+  if (started.has(file) || OF_OTHER_COMMANDS.test(outputs.get(file)?.entryPoint ?? '')) return false;
+  const seen = new Set<string>();
+  const reaches = (one: string): boolean => {
+    if (seen.has(one)) return false;
+    seen.add(one);
+    const { inputs = {}, imports = [] } = outputs.get(one) ?? {};
+    // A file without inputs has nothing but esbuild's helpers.
+    if (started.has(one)) return Object.keys(inputs).length > 0;
+    return imports.some(({ path, external }) => external !== true && reaches(basename(path)));
+  };
+  return reaches(file);
+}
+
 function importsOf(outputs: Outputs, file: string, kind: 'dynamic-import' | 'import-statement'): string[] {
   return (outputs.get(file)?.imports ?? []).filter((one) => one.kind === kind && one.external !== true).map(({ path }) => basename(path));
 }
 
-/**
- * Every name that a later file may ask for, and then the program. It is not awaited: the program ends last, and until start.mjs has been
- * evaluated no file that takes something from it can be loaded.
- */
+/** Every name that a later file may ask for, and the program. */
 function startEntry(outputs: Outputs, started: ReadonlySet<string>): string {
-  const lines = [...started].map((file) => {
-    const names = (outputs.get(file)?.exports ?? []).map((name) => `${name} as ${nameInStart(file, name)}`);
-    return names.length === 0 ? '' : `export { ${names.join(', ')} } from './${file}';`;
-  });
-  return [...lines, `void import('./${[...started][0]}');`].join('\n');
+  return [...started]
+    .map((file) => {
+      const names = (outputs.get(file)?.exports ?? []).map((name) => `${name} as ${nameInStart(file, name)}`);
+      return names.length === 0 ? `import './${file}';` : `export { ${names.join(', ')} } from './${file}';`;
+    })
+    .join('\n');
 }
 
 function nameInStart(file: string, name: string): string {
@@ -114,6 +130,7 @@ function fromStartFile(outputs: Outputs, started: ReadonlySet<string>): Plugin {
   };
 }
 
+/** Names what stays outside of start.mjs by its own place. */
 function laterFiles(started: ReadonlySet<string>, places: ReadonlyMap<string, string>): Plugin {
   return {
     name: 'later-files',
@@ -126,13 +143,23 @@ function laterFiles(started: ReadonlySet<string>, places: ReadonlyMap<string, st
   };
 }
 
-function withoutBanner(folder: string, banner: string): Plugin {
+/**
+ * Reads a file of the split bundle without its banner. What start.mjs holds is imported outright: as a lazy import esbuild would wrap it, and
+ * all that it needs, into functions, which V8 compiles by themselves and whose code it forgets before the compile cache is written.
+ */
+function splitFiles(folder: string, banner: string, started: ReadonlySet<string>): Plugin {
   return {
-    name: 'without-banner',
+    name: 'split-files',
     setup(plugin) {
       plugin.onLoad({ filter: /\.mjs$/ }, async ({ path }) => {
         const text = await readFile(path, 'utf8');
-        return { contents: text.startsWith(banner) ? text.slice(banner.length) : text, loader: 'js', resolveDir: folder };
+        const imports: string[] = [];
+        const bare = (text.startsWith(banner) ? text.slice(banner.length) : text).replaceAll(LAZY_IMPORT, (whole, file: string) => {
+          if (!started.has(file)) return whole;
+          imports.push(`import * as $started${imports.length} from './${file}';`);
+          return `Promise.resolve($started${imports.length - 1})`;
+        });
+        return { contents: `${imports.join('')}${bare}`, loader: 'js', resolveDir: folder };
       });
     },
   };
