@@ -164,17 +164,30 @@ const nativeModulesBesideTheBundle: Plugin = {
 
 /**
  * An ES module's import of a builtin reads every one of its exports at start; that of node:http alone so loads Node's own copy of undici,
- * 60 ms and 6 MB. Here a builtin is taken when the module that uses it is, and only what is used of it.
+ * 60 ms and 6 MB. Here a builtin gives an ES module the names that are used, and a CommonJS module all of it, when that module is used.
  */
 const builtinsWhenUsed: Plugin = {
   name: 'builtins-when-used',
   setup(plugin) {
     const names = builtinModules.flatMap((name) => (name.startsWith('node:') ? [name] : [name, `node:${name}`]));
-    plugin.onResolve({ filter: new RegExp(`^(${names.join('|')})$`) }, ({ path }) => ({ path, namespace: 'builtin' }));
+    plugin.onResolve({ filter: new RegExp(`^(${names.join('|')})$`) }, ({ path, kind }) => ({
+      path,
+      namespace: kind === 'import-statement' ? 'builtin-names' : 'builtin',
+      sideEffects: false,
+    }));
     plugin.onLoad({ filter: /.*/, namespace: 'builtin' }, ({ path }) => ({
       contents: `module.exports = process.getBuiltinModule(${JSON.stringify(path)});`,
       loader: 'js',
     }));
+    plugin.onLoad({ filter: /.*/, namespace: 'builtin-names' }, ({ path }) => {
+      const builtin = process.getBuiltinModule(path) as object;
+      // What is pure and not used, esbuild leaves out.
+      const lines = Object.keys(builtin)
+        .filter((name) => name !== 'default')
+        .map((name, index) => `const $${index} = /* @__PURE__ */ (() => $all.${name})(); export { $${index} as ${name} };`);
+      const all = `const $all = /* @__PURE__ */ process.getBuiltinModule(${JSON.stringify(path)}); export default $all;`;
+      return { contents: [all, ...lines].join('\n'), loader: 'js' };
+    });
   },
 };
 
