@@ -10,10 +10,10 @@
  *   src/sensors/serial-line/presets ► presets/, the same
  */
 import { chmod, copyFile, cp, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
-import { builtinModules } from 'node:module';
 import { basename, dirname, extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { type BuildOptions, build, type Metafile, type Plugin, transform } from 'esbuild';
+import { type BuildOptions, build, type Metafile, transform } from 'esbuild';
+import { builtinsWhenUsed, englishOnly, nativeModulesBesideTheBundle, undiciDispatchers } from './bundle-plugins.ts';
 import { writeStartFile } from './start-file.ts';
 
 export const ROOT = fileURLToPath(new URL('..', import.meta.url));
@@ -126,107 +126,6 @@ async function copyPages(target: string): Promise<void> {
   for (const name of ['uPlot.iife.min.js', 'uPlot.min.css'])
     await copyFile(join(ROOT, 'node_modules/uplot/dist', name), join(target, 'uplot', name));
 }
-
-/**
- * `bindings` and `node-gyp-build` search package folders for a module's .node file. In the bundle they become one line that loads
- * it from native/, beside the main file; still only when its package is first used.
- */
-const nativeModulesBesideTheBundle: Plugin = {
-  name: 'native-modules',
-  setup(plugin) {
-    // In a checkout onoff's copy of epoll is asked for by way of its folder, which the bundle does not have.
-    plugin.onLoad({ filter: /linux-gpio-character-device\.ts$/ }, async ({ path }) => {
-      const text = await readFile(path, 'utf8');
-      const contents = text.replace(/createRequire\(\w+\.resolve\('onoff'\)\)\('epoll'\)/, "require('epoll')");
-      if (contents === text) throw new Error('how linux-gpio-character-device.ts loads epoll has changed: scripts/bundle.ts must follow');
-      return { contents, loader: 'ts' };
-    });
-    // Split off, a CommonJS package has a default export only; these are imported by name.
-    const NAMES: Readonly<Record<string, string>> = { onoff: 'Gpio', 'i2c-bus': 'openPromisified', serialport: 'SerialPort' };
-    plugin.onResolve({ filter: /^(onoff|i2c-bus|serialport)$/ }, ({ path, kind }) =>
-      kind === 'dynamic-import' ? { path, namespace: 'commonjs' } : undefined,
-    );
-    plugin.onLoad({ filter: /.*/, namespace: 'commonjs' }, ({ path }) => ({
-      contents: `export { ${NAMES[path]} } from ${JSON.stringify(path)};`,
-      resolveDir: ROOT,
-      loader: 'js',
-    }));
-    plugin.onResolve({ filter: /^(bindings|node-gyp-build)$/ }, ({ path }) => ({ path, namespace: 'native' }));
-    plugin.onLoad({ filter: /.*/, namespace: 'native' }, ({ path }) => ({
-      contents:
-        path === 'bindings'
-          ? "module.exports = (name) => nativeRequire('./native/' + name);"
-          : "module.exports = () => nativeRequire('./native/serialport.node');",
-      loader: 'js',
-    }));
-  },
-};
-
-/**
- * An ES module's import of a builtin reads every one of its exports at start; that of node:http alone so loads Node's own copy of undici,
- * 60 ms and 6 MB. Here a builtin gives an ES module the names that are used, and a CommonJS module all of it, when that module is used.
- */
-const builtinsWhenUsed: Plugin = {
-  name: 'builtins-when-used',
-  setup(plugin) {
-    const names = builtinModules.flatMap((name) => (name.startsWith('node:') ? [name] : [name, `node:${name}`]));
-    plugin.onResolve({ filter: new RegExp(`^(${names.join('|')})$`) }, ({ path, kind }) => ({
-      path,
-      namespace: kind === 'import-statement' ? 'builtin-names' : 'builtin',
-      sideEffects: false,
-    }));
-    plugin.onLoad({ filter: /.*/, namespace: 'builtin' }, ({ path }) => ({
-      contents: `module.exports = process.getBuiltinModule(${JSON.stringify(path)});`,
-      loader: 'js',
-    }));
-    plugin.onLoad({ filter: /.*/, namespace: 'builtin-names' }, ({ path }) => {
-      const builtin = process.getBuiltinModule(path) as object;
-      // What is pure and not used, esbuild leaves out.
-      const lines = Object.keys(builtin)
-        .filter((name) => name !== 'default')
-        .map((name, index) => `const $${index} = /* @__PURE__ */ (() => $all.${name})(); export { $${index} as ${name} };`);
-      const all = `const $all = /* @__PURE__ */ process.getBuiltinModule(${JSON.stringify(path)}); export default $all;`;
-      return { contents: [all, ...lines].join('\n'), loader: 'js' };
-    });
-  },
-};
-
-/** The parts of undici that the agent uses; its index brings fetch, WebSocket, caches and mocks besides. */
-const UNDICI_PARTS: Readonly<Record<string, string>> = {
-  Agent: "require('undici/lib/dispatcher/agent.js')",
-  Client: "require('undici/lib/dispatcher/client.js')",
-  Pool: "require('undici/lib/dispatcher/pool.js')",
-  ProxyAgent: "require('undici/lib/dispatcher/proxy-agent.js')",
-  buildConnector: "require('undici/lib/core/connect.js')",
-};
-
-const undiciDispatchers: Plugin = {
-  name: 'undici-dispatchers',
-  setup(plugin) {
-    plugin.onResolve({ filter: /^undici$/ }, ({ path }) => ({ path, namespace: 'undici-parts' }));
-    plugin.onLoad({ filter: /.*/, namespace: 'undici-parts' }, () => ({
-      // The index is also what gives dispatchers their methods (`request`, `stream` …).
-      contents: [
-        "const withCalls = (part) => (Object.assign(require('undici/lib/dispatcher/dispatcher.js').prototype, require('undici/lib/api/index.js')), part);",
-        ...Object.entries(UNDICI_PARTS).map(
-          ([name, part]) => `Object.defineProperty(exports, '${name}', { enumerable: true, get: () => withCalls(${part}) });`,
-        ),
-      ].join('\n'),
-      resolveDir: ROOT,
-      loader: 'js',
-    }));
-  },
-};
-
-/** zod brings its messages in forty languages, a fifth of a megabyte that every start would read. */
-const englishOnly: Plugin = {
-  name: 'english-only',
-  setup(plugin) {
-    plugin.onResolve({ filter: /\/locales\/index\.js$/ }, ({ importer, path, resolveDir }) =>
-      importer.includes('/zod/') ? { path: join(resolveDir, path, '../en.js') } : undefined,
-    );
-  },
-};
 
 /** The licence texts of every package whose code is in the bundle, which their licences ask for. */
 async function licensesOf(metafiles: readonly Metafile[]): Promise<string> {

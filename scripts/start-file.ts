@@ -24,6 +24,9 @@ const LOADED_AT_START = [
 ];
 
 const OF_OTHER_COMMANDS = /(^|\/)src\/(cli|command-line)\//;
+const START_FILE = 'start.mjs';
+const SPLIT_FILE = /^\.\/[^/]+\.mjs$/;
+const NAMED_IMPORT = /\bimport\s*\{([^}]*)\}\s*from\s*"\.\/([^"/]+\.mjs)"/g;
 const LAZY_IMPORT = /\bimport\(\s*"\.\/([^"/]+\.mjs)"\s*\)/g;
 
 interface Split {
@@ -40,7 +43,9 @@ export async function writeStartFile(split: Split): Promise<void> {
   const { folder, banner, options } = split;
   const outputs = new Map(Object.entries(split.outputs).map(([path, output]) => [basename(path), output]));
   const started = loadedAtStart(outputs);
-  const later = [...started].flatMap((file) => importsOf(outputs, file, 'dynamic-import')).filter((file) => needsStart(outputs, file, started));
+  const later = [...started]
+    .flatMap((file) => importsOf(outputs, file, 'dynamic-import'))
+    .filter((file) => needsStart(outputs, file, started));
   const common: BuildOptions = { ...options, bundle: true, outdir: folder, banner: { js: banner }, entryNames: '[name]' };
   const { metafile } = await build({
     ...common,
@@ -55,7 +60,6 @@ export async function writeStartFile(split: Split): Promise<void> {
   await build({
     ...common,
     stdin: { contents: startEntry(outputs, started), resolveDir: folder },
-    outfile: undefined,
     entryNames: 'start',
     splitting: false,
     plugins: [laterFiles(started, places), splitFiles(folder, banner, started)],
@@ -117,17 +121,29 @@ function fromStartFile(outputs: Outputs, started: ReadonlySet<string>): Plugin {
   return {
     name: 'from-start-file',
     setup(plugin) {
-      plugin.onResolve({ filter: /^\.\/[^/]+\.mjs$/ }, ({ path }) => {
+      plugin.onResolve({ filter: SPLIT_FILE }, ({ path, kind }) => {
         const file = basename(path);
-        if (file === 'start.mjs') return { path, external: true };
+        if (file === START_FILE || (started.has(file) && kind === 'import-statement')) return { path: `./${START_FILE}`, external: true };
         return started.has(file) ? { path: file, namespace: 'started' } : undefined;
       });
       plugin.onLoad({ filter: /.*/, namespace: 'started' }, ({ path }) => {
         const names = (outputs.get(path)?.exports ?? []).map((name) => `${nameInStart(path, name)} as ${name}`);
-        return { contents: `export { ${names.join(', ')} } from './start.mjs';`, loader: 'js' };
+        return { contents: `export { ${names.join(', ')} } from './${START_FILE}';`, loader: 'js' };
       });
     },
   };
+}
+
+/** Rewrites the imports of a later file: as modules in between, each file of the split bundle would be a file again. */
+function importedFromStart(text: string, started: ReadonlySet<string>): string {
+  return text.replaceAll(NAMED_IMPORT, (whole, names: string, file: string) => {
+    if (!started.has(file)) return whole;
+    const renamed = names.split(',').map((pair) => {
+      const [name = '', own = name] = pair.trim().split(/\s+as\s+/);
+      return `${nameInStart(file, name)} as ${own}`;
+    });
+    return `import{${renamed.join(',')}}from"./${START_FILE}"`;
+  });
 }
 
 /** Names what stays outside of start.mjs by its own place. */
@@ -135,7 +151,7 @@ function laterFiles(started: ReadonlySet<string>, places: ReadonlyMap<string, st
   return {
     name: 'later-files',
     setup(plugin) {
-      plugin.onResolve({ filter: /^\.\/[^/]+\.mjs$/ }, ({ path }) => {
+      plugin.onResolve({ filter: SPLIT_FILE }, ({ path }) => {
         const file = basename(path);
         return started.has(file) ? undefined : { path: `./${places.get(file) ?? file}`, external: true };
       });
@@ -153,13 +169,17 @@ function splitFiles(folder: string, banner: string, started: ReadonlySet<string>
     setup(plugin) {
       plugin.onLoad({ filter: /\.mjs$/ }, async ({ path }) => {
         const text = await readFile(path, 'utf8');
+        const bare = text.startsWith(banner) ? text.slice(banner.length) : text;
+        const isLater = !started.has(basename(path));
         const imports: string[] = [];
-        const bare = (text.startsWith(banner) ? text.slice(banner.length) : text).replaceAll(LAZY_IMPORT, (whole, file: string) => {
-          if (!started.has(file)) return whole;
-          imports.push(`import * as $started${imports.length} from './${file}';`);
-          return `Promise.resolve($started${imports.length - 1})`;
-        });
-        return { contents: `${imports.join('')}${bare}`, loader: 'js', resolveDir: folder };
+        const contents = isLater
+          ? importedFromStart(bare, started)
+          : bare.replaceAll(LAZY_IMPORT, (whole, file: string) => {
+              if (!started.has(file)) return whole;
+              imports.push(`import * as $started${imports.length} from './${file}';`);
+              return `Promise.resolve($started${imports.length - 1})`;
+            });
+        return { contents: `${imports.join('')}${contents}`, loader: 'js', resolveDir: folder };
       });
     },
   };
