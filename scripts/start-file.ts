@@ -64,6 +64,22 @@ export async function writeStartFile(split: Split): Promise<void> {
     splitting: false,
     plugins: [laterFiles(started, places), splitFiles(folder, banner, started)],
   });
+  await expectAllNames(folder, [...places.values()]);
+}
+
+/** Lets esbuild look for every name that a later file takes from start.mjs. @throws when one is missing there. */
+async function expectAllNames(folder: string, later: readonly string[]): Promise<void> {
+  const entryPoints = later.map((file) => join(folder, file));
+  await build({
+    entryPoints,
+    outdir: folder,
+    bundle: true,
+    write: false,
+    splitting: true,
+    format: 'esm',
+    platform: 'node',
+    logLevel: 'error',
+  });
 }
 
 type Outputs = ReadonlyMap<string, Metafile['outputs'][string]>;
