@@ -2,7 +2,8 @@
  * Makes build/bundle: the agent as minified files (one for each command, and what they share), the root helper, the native modules, the
  * launcher. Nothing else is needed at run time but a Node of the pinned version, so a release is this folder, the runtime and the units.
  *
- *   src/main.ts ────────────┐ esbuild ┌─► main.mjs, *.mjs     native/*.node ◄── built by node-gyp, or the package's own prebuilt file
+ *   src/main.ts ────────────┐ esbuild ┌─► command.mjs, *.mjs, and of these start.mjs (scripts/start-file.ts); main.mjs takes one of the two
+ *   node-gyp, or the package’s own prebuilt file ► native/*.node
  *   src/sensors/module/child.ts ──┤   ├─► module-driver.mjs: the process of a user's own driver
  *   scripts/root-helper.ts ─┘         └─► guard/root-helper.mjs
  *   src/pages, uPlot ───────► pages/, which browsers get
