@@ -46,7 +46,15 @@ export async function writeStartFile(split: Split): Promise<void> {
   const later = [...started]
     .flatMap((file) => importsOf(outputs, file, 'dynamic-import'))
     .filter((file) => needsStart(outputs, file, started));
-  const common: BuildOptions = { ...options, bundle: true, outdir: folder, banner: { js: banner }, entryNames: '[name]' };
+  // Names are hashed from paths: these start at the bundle, so that one built elsewhere is the same bytes.
+  const common: BuildOptions = {
+    ...options,
+    absWorkingDir: folder,
+    bundle: true,
+    outdir: folder,
+    banner: { js: banner },
+    entryNames: '[name]',
+  };
   const { metafile } = await build({
     ...common,
     entryPoints: [...new Set(later)].map((file) => ({ in: join(folder, file), out: `after-start-${basename(file, '.mjs')}` })),
