@@ -2,7 +2,8 @@
  * Makes build/bundle: the agent as minified files (one for each command, and what they share), the root helper, the native modules, the
  * launcher. Nothing else is needed at run time but a Node of the pinned version, so a release is this folder, the runtime and the units.
  *
- *   src/main.ts ────────────┐ esbuild ┌─► main.mjs, *.mjs     native/*.node ◄── built by node-gyp, or the package's own prebuilt file
+ *   src/main.ts ────────────┐ esbuild ┌─► command.mjs, *.mjs, and of these start.mjs (scripts/start-file.ts); main.mjs takes one of the two
+ *   node-gyp, or the package’s own prebuilt file ► native/*.node
  *   src/sensors/module/child.ts ──┤   ├─► module-driver.mjs: the process of a user's own driver
  *   scripts/root-helper.ts ─┘         └─► guard/root-helper.mjs
  *   src/pages, uPlot ───────► pages/, which browsers get
@@ -10,10 +11,11 @@
  *   src/sensors/serial-line/presets ► presets/, the same
  */
 import { chmod, copyFile, cp, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
-import { builtinModules } from 'node:module';
 import { basename, dirname, extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { build, type Metafile, type Plugin, transform } from 'esbuild';
+import { type BuildOptions, build, type Metafile, transform } from 'esbuild';
+import { builtinsWhenUsed, englishOnly, nativeModulesBesideTheBundle, undiciDispatchers } from './bundle-plugins.ts';
+import { writeStartFile } from './start-file.ts';
 
 export const ROOT = fileURLToPath(new URL('..', import.meta.url));
 export const BUNDLE = join(ROOT, 'build/bundle');
@@ -28,6 +30,20 @@ const COMMONJS_WORDS = [
   "import{createRequire as $require}from'node:module'",
   'const require=$require(import.meta.url),nativeRequire=require,__dirname=import.meta.dirname,__filename=import.meta.filename;',
 ].join(';');
+
+/** Form of every file of JavaScript in the bundle. */
+const OUTPUT = {
+  outExtension: { '.js': '.mjs' },
+  chunkNames: '[name]-[hash]',
+  minify: true,
+  format: 'esm',
+  platform: 'node',
+  target: 'node24',
+  legalComments: 'none',
+  logLevel: 'warning',
+  // An uncaught error prints its source line into the journal.
+  lineLimit: 160,
+} as const satisfies BuildOptions;
 
 /** The native modules of the architecture this runs on, as scripts/dev.sh built them. */
 export function ownNativeModules(): NativeModules {
@@ -52,13 +68,15 @@ export interface BundleOptions {
   readonly version?: string;
 }
 
-/** Builds the bundle; resolves with its version and the size of its main file. */
-export async function buildBundle(natives: NativeModules, options: BundleOptions = {}): Promise<{ version: string; mainBytes: number }> {
+/** Builds the bundle; resolves with its version and the size of what a start loads. */
+export async function buildBundle(natives: NativeModules, options: BundleOptions = {}): Promise<{ version: string; startBytes: number }> {
   const own = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8')) as { version: string };
   const { target = BUNDLE, version = own.version } = options;
   await rm(target, { recursive: true, force: true });
   await mkdir(join(target, 'native'), { recursive: true });
-  const main = await bundleFile(join(ROOT, 'src/main.ts'), join(target, 'main.mjs'), version);
+  const main = await bundleFile(join(ROOT, 'src/main.ts'), join(target, 'command.mjs'), version);
+  await writeStartFile({ outputs: main.outputs, folder: target, banner: COMMONJS_WORDS, options: OUTPUT });
+  await writeFile(join(target, 'main.mjs'), "await import(process.argv[2] === 'run' ? './start.mjs' : './command.mjs');\n");
   const driver = await bundleFile(join(ROOT, 'src/sensors/module/child.ts'), join(target, 'module-driver.mjs'), version);
   const helper = await bundleFile(join(ROOT, 'scripts/root-helper.ts'), join(target, 'guard/root-helper.mjs'), version);
   for (const [name, path] of Object.entries(natives)) await copyFile(path, join(target, 'native', `${name}.node`));
@@ -69,27 +87,18 @@ export async function buildBundle(natives: NativeModules, options: BundleOptions
   await chmod(join(target, 'turnstone'), 0o755);
   await writeFile(join(target, 'package.json'), `${JSON.stringify({ name: 'turnstone', version, type: 'module', private: true })}\n`);
   await writeFile(join(target, 'LICENSES.txt'), await licensesOf([main, driver, helper]));
-  return { version, mainBytes: (await stat(join(target, 'main.mjs'))).size };
+  return { version, startBytes: (await stat(join(target, 'start.mjs'))).size };
 }
 
 export async function bundleFile(entry: string, outfile: string, version: string): Promise<Metafile> {
   const result = await build({
     entryPoints: [{ in: entry, out: basename(outfile, '.mjs') }],
     outdir: dirname(outfile),
-    outExtension: { '.js': '.mjs' },
+    ...OUTPUT,
     // Lazy imports stay in files of their own: a start reads, compiles and keeps no more than the agent.
     splitting: true,
-    chunkNames: '[name]-[hash]',
     bundle: true,
-    minify: true,
-    format: 'esm',
-    platform: 'node',
-    target: 'node24',
     metafile: true,
-    legalComments: 'none',
-    logLevel: 'warning',
-    // An uncaught error prints its source line into the journal.
-    lineLimit: 160,
     banner: { js: COMMONJS_WORDS },
     define: {
       'process.env.TURNSTONE_VERSION': JSON.stringify(version),
@@ -119,94 +128,6 @@ async function copyPages(target: string): Promise<void> {
     await copyFile(join(ROOT, 'node_modules/uplot/dist', name), join(target, 'uplot', name));
 }
 
-/**
- * `bindings` and `node-gyp-build` search package folders for a module's .node file. In the bundle they become one line that loads
- * it from native/, beside the main file; still only when its package is first used.
- */
-const nativeModulesBesideTheBundle: Plugin = {
-  name: 'native-modules',
-  setup(plugin) {
-    // In a checkout onoff's copy of epoll is asked for by way of its folder, which the bundle does not have.
-    plugin.onLoad({ filter: /linux-gpio-character-device\.ts$/ }, async ({ path }) => {
-      const text = await readFile(path, 'utf8');
-      const contents = text.replace(/createRequire\(\w+\.resolve\('onoff'\)\)\('epoll'\)/, "require('epoll')");
-      if (contents === text) throw new Error('how linux-gpio-character-device.ts loads epoll has changed: scripts/bundle.ts must follow');
-      return { contents, loader: 'ts' };
-    });
-    // Split off, a CommonJS package has a default export only; these are imported by name.
-    const NAMES: Readonly<Record<string, string>> = { onoff: 'Gpio', 'i2c-bus': 'openPromisified', serialport: 'SerialPort' };
-    plugin.onResolve({ filter: /^(onoff|i2c-bus|serialport)$/ }, ({ path, kind }) =>
-      kind === 'dynamic-import' ? { path, namespace: 'commonjs' } : undefined,
-    );
-    plugin.onLoad({ filter: /.*/, namespace: 'commonjs' }, ({ path }) => ({
-      contents: `export { ${NAMES[path]} } from ${JSON.stringify(path)};`,
-      resolveDir: ROOT,
-      loader: 'js',
-    }));
-    plugin.onResolve({ filter: /^(bindings|node-gyp-build)$/ }, ({ path }) => ({ path, namespace: 'native' }));
-    plugin.onLoad({ filter: /.*/, namespace: 'native' }, ({ path }) => ({
-      contents:
-        path === 'bindings'
-          ? "module.exports = (name) => nativeRequire('./native/' + name);"
-          : "module.exports = () => nativeRequire('./native/serialport.node');",
-      loader: 'js',
-    }));
-  },
-};
-
-/**
- * An ES module's import of a builtin reads every one of its exports at start; that of node:http alone so loads Node's own copy of undici,
- * 60 ms and 6 MB. Here a builtin is taken when the module that uses it is, and only what is used of it.
- */
-const builtinsWhenUsed: Plugin = {
-  name: 'builtins-when-used',
-  setup(plugin) {
-    const names = builtinModules.flatMap((name) => (name.startsWith('node:') ? [name] : [name, `node:${name}`]));
-    plugin.onResolve({ filter: new RegExp(`^(${names.join('|')})$`) }, ({ path }) => ({ path, namespace: 'builtin' }));
-    plugin.onLoad({ filter: /.*/, namespace: 'builtin' }, ({ path }) => ({
-      contents: `module.exports = process.getBuiltinModule(${JSON.stringify(path)});`,
-      loader: 'js',
-    }));
-  },
-};
-
-/** The parts of undici that the agent uses; its index brings fetch, WebSocket, caches and mocks besides. */
-const UNDICI_PARTS: Readonly<Record<string, string>> = {
-  Agent: "require('undici/lib/dispatcher/agent.js')",
-  Client: "require('undici/lib/dispatcher/client.js')",
-  Pool: "require('undici/lib/dispatcher/pool.js')",
-  ProxyAgent: "require('undici/lib/dispatcher/proxy-agent.js')",
-  buildConnector: "require('undici/lib/core/connect.js')",
-};
-
-const undiciDispatchers: Plugin = {
-  name: 'undici-dispatchers',
-  setup(plugin) {
-    plugin.onResolve({ filter: /^undici$/ }, ({ path }) => ({ path, namespace: 'undici-parts' }));
-    plugin.onLoad({ filter: /.*/, namespace: 'undici-parts' }, () => ({
-      // The index is also what gives dispatchers their methods (`request`, `stream` …).
-      contents: [
-        "const withCalls = (part) => (Object.assign(require('undici/lib/dispatcher/dispatcher.js').prototype, require('undici/lib/api/index.js')), part);",
-        ...Object.entries(UNDICI_PARTS).map(
-          ([name, part]) => `Object.defineProperty(exports, '${name}', { enumerable: true, get: () => withCalls(${part}) });`,
-        ),
-      ].join('\n'),
-      resolveDir: ROOT,
-      loader: 'js',
-    }));
-  },
-};
-
-/** zod brings its messages in forty languages, a fifth of a megabyte that every start would read. */
-const englishOnly: Plugin = {
-  name: 'english-only',
-  setup(plugin) {
-    plugin.onResolve({ filter: /\/locales\/index\.js$/ }, ({ importer, path, resolveDir }) =>
-      importer.includes('/zod/') ? { path: join(resolveDir, path, '../en.js') } : undefined,
-    );
-  },
-};
-
 /** The licence texts of every package whose code is in the bundle, which their licences ask for. */
 async function licensesOf(metafiles: readonly Metafile[]): Promise<string> {
   const folders = new Set([join(ROOT, 'node_modules/uplot')]);
@@ -232,6 +153,6 @@ async function firstOf(paths: readonly string[]): Promise<string | undefined> {
 }
 
 if (import.meta.main) {
-  const { version, mainBytes } = await buildBundle(ownNativeModules());
-  console.log(`build/bundle: turnstone ${version}, main.mjs ${(mainBytes / 1024).toFixed(0)} KB`);
+  const { version, startBytes } = await buildBundle(ownNativeModules());
+  console.log(`build/bundle: turnstone ${version}, start.mjs ${(startBytes / 1024).toFixed(0)} KB`);
 }

@@ -58,9 +58,16 @@ for (const event of ['uncaughtException', 'unhandledRejection'] as const) {
   });
 }
 setTimeout(flushCompileCache, FLUSH_COMPILE_CACHE_AFTER_MS).unref();
-const exitCode = await runCommandLine(process.argv.slice(2), { edge, version: agentVersion });
-await Promise.all([process.stdout, process.stderr].map(flushed));
-process.exit(exitCode);
+// Nothing is left to wait for, and yet no command has come to its end.
+process.exitCode = EXIT.internal;
+// Not awaited here: what is loaded later takes parts of the file that this is in, and would wait for the end of the program.
+void runToEnd();
+
+async function runToEnd(): Promise<never> {
+  const exitCode = await runCommandLine(process.argv.slice(2), { edge, version: agentVersion });
+  await Promise.all([process.stdout, process.stderr].map(flushed));
+  process.exit(exitCode);
+}
 
 /** Resolves when the other end has taken all: a pipe holds 64 kB, and what is beyond would end with the process. */
 function flushed(stream: NodeJS.WriteStream): Promise<void> {

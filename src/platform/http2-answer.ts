@@ -1,7 +1,12 @@
 /** Body of an answer over HTTP/2, which ends only when the server has ended it: a stream that was reset looks like one that is over. */
-import { type ClientHttp2Stream, constants } from 'node:http2';
+import type { ClientHttp2Stream } from 'node:http2';
 import { Readable } from 'node:stream';
 import { brokenConnection } from './lane-request.ts';
+
+/** Returns Node's HTTP/2, loaded with the first connection that speaks it: it is a twentieth of a start. */
+export function http2(): typeof import('node:http2') {
+  return process.getBuiltinModule('node:http2');
+}
 
 /**
  * Returns the body as it comes; read no faster than it is taken, so that the stream's window holds the server back. Ends with an error when it
@@ -22,7 +27,8 @@ export function bodyOfStream(stream: ClientHttp2Stream, contentLength: string | 
   const finish = (): void => {
     if (isOver) return;
     isOver = true;
-    const isWhole = stream.rstCode === constants.NGHTTP2_NO_ERROR && (contentLength === undefined || Number(contentLength) === bytes);
+    const isWhole =
+      stream.rstCode === http2().constants.NGHTTP2_NO_ERROR && (contentLength === undefined || Number(contentLength) === bytes);
     if (isWhole) body.push(null);
     else body.destroy(brokenConnection(`the answer was cut after ${bytes} bytes (stream error ${stream.rstCode})`));
   };
@@ -43,6 +49,6 @@ export function bodyOfStream(stream: ClientHttp2Stream, contentLength: string | 
 /** Ends a stream at once, whatever is under way on it; its connection stays. Idempotent. */
 export function endStream(stream: ClientHttp2Stream): void {
   if (stream.destroyed) return;
-  stream.close(constants.NGHTTP2_CANCEL);
+  stream.close(http2().constants.NGHTTP2_CANCEL);
   stream.destroy();
 }

@@ -7,10 +7,10 @@
  *
  * A PING costs as much as an empty poll does, so that none is sent while anything comes.
  */
-import { type ClientHttp2Session, type ClientHttp2Stream, connect, constants, type IncomingHttpHeaders } from 'node:http2';
+import type { ClientHttp2Session, ClientHttp2Stream, IncomingHttpHeaders } from 'node:http2';
 import type { Socket } from 'node:net';
 import type { Clock } from '../host/clock.ts';
-import { bodyOfStream, endStream } from './http2-answer.ts';
+import { bodyOfStream, endStream, http2 } from './http2-answer.ts';
 import { type BrokenConnection, brokenConnection, type LaneAnswer, type LaneRequest } from './lane-request.ts';
 
 export interface Http2ConnectionDeps {
@@ -91,7 +91,7 @@ export class Http2Connection {
 
   /** Takes a socket on which HTTP/2 was agreed. @throws BrokenConnection when the server does not say what it allows. */
   static async open(socket: Socket, deps: Http2ConnectionDeps): Promise<Http2Connection> {
-    const session = connect(deps.origin, {
+    const session = http2().connect(deps.origin, {
       createConnection: () => socket,
       settings: { enablePush: false, initialWindowSize: STREAM_WINDOW, maxHeaderListSize: MAX_HEADERS },
     });
@@ -186,7 +186,7 @@ export class Http2Connection {
   }
 
   #unseen({ id, rstCode }: ClientHttp2Stream, isUnsent: boolean): BrokenConnection['unseen'] {
-    const isUnseen = isUnsent || rstCode === constants.NGHTTP2_REFUSED_STREAM || id === undefined || id > this.#lastStream;
+    const isUnseen = isUnsent || rstCode === http2().constants.NGHTTP2_REFUSED_STREAM || id === undefined || id > this.#lastStream;
     if (!isUnseen) return undefined;
     return this.#isLeaving && this.#lastStream > 0 ? 'leaving' : 'refused';
   }

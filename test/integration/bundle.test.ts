@@ -1,8 +1,9 @@
 /** Bundle of a release, which runs instead of the sources: its native modules must load with the names by which they are used. */
-import { execFile } from 'node:child_process';
-import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { buildBundle, bundleFile, ownNativeModules, ROOT } from '../../scripts/bundle.ts';
@@ -52,6 +53,48 @@ describe('the bundle', () => {
     }
     expect(hasConf(reached(chunkOf('src/cli/commands/settings.ts'), /./))).toBe(true);
   });
+
+  it('starts the agent from one file, and its drivers from what shares that', async () => {
+    const [config, record, loaded] = ['started.yaml', 'started.jsonl', 'loaded'].map((name) => join(folder, name)) as [
+      string,
+      string,
+      string,
+    ];
+    await writeFile(
+      config,
+      `version: 1
+platform: { url: "http://127.0.0.1:9", accessToken: token-of-a-bundle }
+stateFolder: ${folder}/started/state
+runFolder: ${folder}/started/run
+log: { level: warn }
+time: { trust: always }
+status: { page: loopback, port: 0 }
+sensors: [{ name: machine, kind: host, period: 1s }]\n`,
+      { mode: 0o600 },
+    );
+    const hook = join(folder, 'hook.mjs');
+    await writeFile(
+      hook,
+      `import { appendFileSync } from 'node:fs';
+import { registerHooks } from 'node:module';
+registerHooks({ load: (url, context, next) => (url.startsWith('file:') && appendFileSync(${JSON.stringify(loaded)}, url + '\\n'), next(url, context)) });`,
+    );
+    const child = spawn(process.execPath, ['--import', hook, main, 'run', '--config', config, '--record-appends', record], {
+      stdio: 'ignore',
+    });
+    const ended = once(child, 'exit');
+    try {
+      await expect.poll(() => readFile(record, 'utf8').catch(() => ''), { timeout: 20_000 }).not.toBe('');
+    } finally {
+      child.kill('SIGTERM');
+      await ended;
+    }
+    const files = (await readFile(loaded, 'utf8'))
+      .trim()
+      .split('\n')
+      .map((url) => basename(url).replace(/-[A-Z0-9]{8}\.mjs$/, ''));
+    expect(files.toSorted()).toEqual(['after-start-driver', 'main.mjs', 'start.mjs']);
+  }, 60_000);
 
   it('has every command', async () => {
     const { stdout } = await run(process.execPath, [main, '--help']);
