@@ -13,6 +13,7 @@ import type { Log } from '../host/log.ts';
 import type { HostMachine } from '../host/machine.ts';
 import { StateFile } from '../host/state-file.ts';
 import type { TimeSync } from '../host/time-sync.ts';
+import { untilWakeMs } from '../host/wake-grid.ts';
 import type { Traffic } from '../platform/connections.ts';
 import { type Forecast, forecast } from './forecast.ts';
 import { LADDER_BEGIN, type LadderState, manners, nextStep, reserveOf, STEP_EVERY_MS } from './ladder.ts';
@@ -29,11 +30,18 @@ export interface LinkDeps extends Pick<HostMachine, 'files'> {
   readonly alerts: Alerts;
 }
 
+/** Uploads that are left, and how soon the next of the present may go where readings are gathered. */
+export interface LinkUploads {
+  readonly history: boolean;
+  readonly present: boolean;
+  readonly waitMs: number;
+}
+
 export interface Link {
   /** Counts, and takes or undoes a step where one is due. */
   look(): void;
   /** Returns what is left of uploads. */
-  uploads(): { readonly history: boolean; readonly present: boolean };
+  uploads(): LinkUploads;
   /** Returns the time between two looks for messages, infinite for none; undefined where they are waited for. */
   wakes(kind: 'attributes' | 'commands'): number | undefined;
   /** Returns why a download of so many bytes has to wait, in words; undefined when it may come now. */
@@ -121,7 +129,8 @@ export async function openLink(deps: LinkDeps): Promise<Link> {
     ...{ look, status },
     uploads: () => {
       if (config().link.metered) look();
-      return manners(ladder);
+      const { history, present, gathers } = manners(ladder);
+      return { history, present, waitMs: gathers ? untilWakeMs(clock, config().link.wakeMs) : 0 };
     },
     wakes: (kind) => {
       const how = manners(ladder)[kind];

@@ -39,6 +39,8 @@ export interface PlatformConnectionDeps {
   readonly onPlatformDate: (platformMs: number, tookMs: number) => void;
   /** Called when the queue must be set aside before anything is sent; that is done before the outbox is opened. */
   readonly onQueueOfAnother: () => unknown;
+  /** Time between two questions at least, where the link is too dear for more. */
+  readonly wakes?: () => number | undefined;
 }
 
 /** A start does without credentials that a disk does not give in this time. */
@@ -195,7 +197,17 @@ export class PlatformConnection {
     );
     log.hide(credentials.token.accessToken);
     // Set together: with credentials and without ownership every call would be let through.
-    this.#ownership = new IdentityOwnership({ store, place, board, clock, log, alerts, deviceApi: this.#askingApi });
+    const { wakes } = this.#deps;
+    this.#ownership = new IdentityOwnership({
+      store,
+      place,
+      board,
+      clock,
+      log,
+      alerts,
+      deviceApi: this.#askingApi,
+      ...(wakes && { wakes }),
+    });
     this.#credentials = credentials;
     await this.#ownership.settle(signal);
   }

@@ -32,7 +32,7 @@ const wakes: Profile = async (client, cut) => {
 const download: Profile = async (client) => {
   for (let chunk = 0; chunk < 10; chunk += 1) {
     const { stream } = await client.api.getFirmware({ title: 'turnstone', version: '2', sizeBytes: 262_144, chunk }, never);
-    for await (const _piece of stream) continue;
+    for await (const _piece of stream);
   }
   await delay(GAP_MS);
 };

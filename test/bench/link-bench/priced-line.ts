@@ -5,7 +5,7 @@
 import { Readable } from 'node:stream';
 import type { Connect, Lane } from '../../../src/platform/connections.ts';
 import type { LaneAnswer, LaneRequest, LaneRequester } from '../../../src/platform/lane-request.ts';
-import { LANES, type LaneBytes } from '../../../src/platform/wire-count.ts';
+import { ASK_SILENT_AFTER_MS, LANES, type LaneBytes } from '../../../src/platform/wire-count.ts';
 import type { Timeline } from '../../simulation/timeline.ts';
 import type { Prices } from './prices.ts';
 
@@ -26,13 +26,14 @@ const REQUESTS_PER_CONNECTION = 1_000;
 const SERVER_IDLE_MS = 75_000;
 /** As the agent has it for HTTP/1.1. */
 const CLIENT_IDLE_MS = 50_000;
-const ASKED_EVERY_MS = 25_000;
 const ASK_BYTES = 104;
 /** Beginnings of a connection that nobody answers. */
 const FAILED_BYTES = 3 * 60;
 const SEGMENT = 1_448;
 /** Headers of a further segment, half an acknowledgement, and its share of a record of TLS. */
 const MORE_PER_SEGMENT = 52 + 26 + 2;
+/** Length of a path over HTTP/2 against its characters. */
+const HUFFMAN = 0.72;
 /** Path of the exchanges that were measured. */
 const SHORT_PATH = '/api/v1/ABCDEFGHIJ0123456789/attributes?sharedKeys=a'.length;
 
@@ -40,6 +41,8 @@ interface Connection {
   requests: number;
   underWay: number;
   quietSinceMs: number;
+  /** Beginning of the last poll: the next may go with it. */
+  pollAtMs: number;
 }
 
 export class PricedLine {
@@ -116,7 +119,7 @@ export class PricedLine {
     this.#pay(lane, this.#hasSession ? prices.resumed : prices.connection);
     this.#hasSession = true;
     this.opened += 1;
-    const fresh = { requests: 0, underWay: 0, quietSinceMs: timeline.nowMs };
+    const fresh = { requests: 0, underWay: 0, quietSinceMs: timeline.nowMs, pollAtMs: Number.NEGATIVE_INFINITY };
     this.#connections.set(name, fresh);
     return fresh;
   }
@@ -124,7 +127,7 @@ export class PricedLine {
   /** TCP asks a connection that is silent while something is under way on it. */
   #wordOn(lane: Lane, connection: Connection): void {
     const { nowMs } = this.#options.timeline;
-    if (connection.underWay > 0) this.#pay(lane, Math.floor((nowMs - connection.quietSinceMs) / ASKED_EVERY_MS) * ASK_BYTES);
+    if (connection.underWay > 0) this.#pay(lane, Math.floor((nowMs - connection.quietSinceMs) / ASK_SILENT_AFTER_MS) * ASK_BYTES);
     connection.quietSinceMs = nowMs;
   }
 
@@ -150,13 +153,14 @@ export class PricedLine {
         const asked = /[?&]timeout=(\d+)/.exec(path)?.[1];
         const sent = body === null ? 0 : Buffer.byteLength(body);
         if (asked !== undefined) {
-          this.#pay(lane, prices.pollOther);
+          this.#pay(lane, connection.pollAtMs === timeline.nowMs ? prices.pollTogether : prices.pollOther);
+          connection.pollAtMs = timeline.nowMs;
           await timeline.wait(LATENCY_MS + Math.min(Number(asked), cutMs));
           return answer(Number(asked) > cutMs ? 503 : 408, '');
         }
         const reply = method === 'GET' ? this.#attributesIn(path) : '';
         if (method === 'POST' && path.endsWith('/attributes')) Object.assign(this.#client, JSON.parse(String(body)));
-        const more = Math.floor(sent / SEGMENT) * MORE_PER_SEGMENT + path.length - SHORT_PATH;
+        const more = Math.floor(sent / SEGMENT) * MORE_PER_SEGMENT + (path.length - SHORT_PATH) * (prices.isHttp1 ? 1 : HUFFMAN);
         this.#pay(lane, (method === 'GET' ? prices.get : prices.post) + sent + reply.length + more);
         await timeline.wait(LATENCY_MS + sent / 100);
         if (path.includes('/telemetry')) {

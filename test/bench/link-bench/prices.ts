@@ -14,6 +14,8 @@ export interface Prices {
   /** Of a path that was used before, and of another. */
   readonly poll: number;
   readonly pollOther: number;
+  /** Of one that begins and ends together with another. */
+  readonly pollTogether: number;
   readonly get: number;
 }
 
@@ -40,6 +42,9 @@ export async function measurePrices(isHttp1: boolean): Promise<Prices & { readon
     await poll(client, 'rpc', 25_000);
     const same = await averageOf(line, () => poll(client, 'rpc', 25_000));
     const other = await averageOf(line, (time) => poll(client, 'rpc', 25_001 + time));
+    const pair = await averageOf(line, async (time) => {
+      await Promise.all([poll(client, 'rpc', 25_101 + time), poll(client, 'attributes/updates', 25_101 + time)]);
+    });
     // Each of the lane's sockets, over HTTP/1.1.
     for (let time = 0; time < 3; time += 1) await client.api.getAttributes({ sharedKeys: ['a'] }, never);
     const get = await averageOf(line, async () => {
@@ -52,7 +57,7 @@ export async function measurePrices(isHttp1: boolean): Promise<Prices & { readon
     const base = post - BODY;
     return {
       ...{ isHttp1, reading: Math.round(post), connection: connection - post, resumed: resumed - post },
-      ...{ post: base, poll: same, pollOther: other, get: get - 2 },
+      ...{ post: base, poll: same, pollOther: other, pollTogether: isHttp1 ? other : pair - other, get: get - 2 },
     };
   } finally {
     await client.api.close();

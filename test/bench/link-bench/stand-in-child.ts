@@ -19,7 +19,8 @@ let standing = 0;
 const answer = (request: IncomingMessage | Http2ServerRequest, response: ServerResponse | Http2ServerResponse): void => {
   const end = (status: number, body?: Buffer): void => {
     response.statusCode = status;
-    for (const [name, value] of Object.entries({ ...HEADERS, 'content-length': String(body?.length ?? 0) })) response.setHeader(name, value);
+    for (const [name, value] of Object.entries({ ...HEADERS, 'content-length': String(body?.length ?? 0) }))
+      response.setHeader(name, value);
     if (body === undefined) response.end();
     else (response as ServerResponse).end(body);
   };

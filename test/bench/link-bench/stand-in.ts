@@ -30,8 +30,7 @@ const DAY_MS = 86_400_000;
 /** Names that make a certificate about as large as those of the public authorities. */
 const PADDING = Array.from({ length: 36 }, (_, at) => `name-${at}.of-an-authority.example`);
 
-const certified = (names: readonly string[]) =>
-  makeCertificate({ names, fromMs: Date.now() - DAY_MS, untilMs: Date.now() + DAY_MS });
+const certified = (names: readonly string[]) => makeCertificate({ names, fromMs: Date.now() - DAY_MS, untilMs: Date.now() + DAY_MS });
 const own = certified(['127.0.0.1', ...PADDING.slice(12)]);
 /** Server's certificate and two more. */
 const chain = [own.cert, certified(PADDING).cert, certified(PADDING).cert].join('');

@@ -4,12 +4,12 @@ import type { Machine } from '../../../src/agent/machine.ts';
 import { configSchema } from '../../../src/config/schema/agent-config.ts';
 import type { Ports } from '../../../src/hardware/ports.ts';
 import type { MetricGroup } from '../../../src/host/host-metrics.ts';
+import type { LinkStatus } from '../../../src/link/link-words.ts';
 import { BoardClock } from '../../simulation/board-clock.ts';
 import { Boot } from '../../simulation/boot.ts';
 import { Chance } from '../../simulation/chance.ts';
 import { Timeline } from '../../simulation/timeline.ts';
 import { MemoryFiles } from '../../support/memory-files.ts';
-import type { LinkStatus } from '../../../src/link/link-words.ts';
 import { type LineOptions, PricedLine } from './priced-line.ts';
 
 export interface VirtualRun extends Omit<LineOptions, 'timeline'> {
@@ -41,7 +41,10 @@ export async function runVirtually({ config, days, seed = 1, onHour, ...options 
     ...{ version: 1, platform: { url: 'https://platform.example', accessToken: 'ABCDEFGHIJ0123456789' } },
     ...{ stateFolder: '/var/lib/turnstone', runFolder: '/run/turnstone', status: { page: 'off', metrics: false }, ...config },
   });
-  const starting = Agent.start({ configFile: 'bench', environment: {}, machine: machineOf({ clock, files, line, chance, config: parsed }) }, stop.signal);
+  const starting = Agent.start(
+    { configFile: 'bench', environment: {}, machine: machineOf({ clock, files, line, chance, config: parsed }) },
+    stop.signal,
+  );
   let agent: Agent | undefined;
   starting.then((started) => {
     agent = started;
