@@ -55,6 +55,8 @@ const LOOK_EVERY_MS = 30_000;
 const SAVE_EVERY_MS = 5 * 60_000;
 /** Shared attributes are read so often when only alarms are sent: a gateway that is to be heard of again must not be lost. */
 const SELDOM_MS = 6 * 3_600_000;
+/** After the first wake of a step. */
+const SETTLES_MS = 60_000;
 const ALERT = 'link';
 
 export async function openLink(deps: LinkDeps): Promise<Link> {
@@ -78,11 +80,13 @@ export async function openLink(deps: LinkDeps): Promise<Link> {
     forecast({ nowMs: now.nowMs, endsAtMs: now.period.endsAtMs, usedBytes: now.usedBytes, monthlyBytes: monthlyBytes(), seen: now.seen });
   const aheadOnStep = (): Forecast | undefined => {
     if (ladder.taken === 0) return ahead();
-    const seen = { bytes: now.totalBytes - stepTotal, ms: now.nowMs - ladder.changedAtMs };
+    const seen = { bytes: now.totalBytes - stepTotal, ms: now.nowMs - ladder.changedAtMs - settlesMs() };
     return forecast({ nowMs: now.nowMs, endsAtMs: now.period.endsAtMs, usedBytes: now.usedBytes, seen }, STEP_EVERY_MS);
   };
+  /** What a step changes is sent at the first wake, and is no habit. */
+  const settlesMs = (): number => config().link.wakeMs + SETTLES_MS;
   const stand = (next: LadderState): void => {
-    if (next.taken !== ladder.taken) stepTotal = now.totalBytes;
+    if (next.taken !== ladder.taken || now.nowMs - ladder.changedAtMs < settlesMs()) stepTotal = now.totalBytes;
     const isOther = next.taken !== ladder.taken;
     ladder = next;
     if (isOther) tell();

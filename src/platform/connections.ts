@@ -27,6 +27,8 @@ export interface ConnectionSettings {
   /** `http://` or `https://` address of a proxy, with user and password if it wants them. */
   readonly proxy?: string;
   readonly connectTimeoutMs?: number;
+  /** For links that are paid for by the byte: handshakes without a post-quantum key. */
+  readonly shortHandshake?: boolean;
   /** Sockets of HTTP/1.1 of lanes that have another number of them than is usual. */
   readonly sockets?: Partial<Record<Lane, number>>;
 }

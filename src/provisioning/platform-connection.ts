@@ -233,7 +233,7 @@ export class PlatformConnection {
   /** Returns the settings of every client, with the certificates; reads those once. @throws AgentError `agent/unreadable-file` (retry). */
   async equip(): Promise<ApiSettings> {
     if (this.#settings !== undefined) return this.#settings;
-    const settings = await apiSettings(this.#config.platform, this.#deps.machine.files);
+    const settings = await apiSettings(this.#config.platform, this.#deps.machine.files, this.#config.link.metered);
     this.#settings = settings;
     this.#http = this.#open(settings);
     return settings;

@@ -26,13 +26,13 @@ const TIMES = 10;
 const GAP_MS = 60;
 const never = new AbortController().signal;
 
-export async function measurePrices(isHttp1: boolean): Promise<Prices & { readonly reading: number }> {
+export async function measurePrices(isHttp1: boolean, isMetered = false): Promise<Prices & { readonly reading: number }> {
   const platform = await standIn({ isHttp1, pollMs: GAP_MS });
   const line = await countingProxy(platform.port);
-  const client = clientOf(line.port);
+  const client = clientOf(line.port, isMetered);
   try {
     await delay(GAP_MS);
-    const connection = (await bytesOf(line, () => reading(client, -1))) - 0;
+    const connection = await bytesOf(line, () => reading(client, -1));
     await reading(client, -2);
     const post = await averageOf(line, async (time) => {
       await reading(client, time);

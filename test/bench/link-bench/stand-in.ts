@@ -53,8 +53,8 @@ export interface Client {
   readonly connections: PlatformConnections;
 }
 
-export function clientOf(port: number): Client {
-  const connections = connectOverNetwork(systemClock)({ url: `https://127.0.0.1:${port}`, ca: own.cert });
+export function clientOf(port: number, shortHandshake = false): Client {
+  const connections = connectOverNetwork(systemClock)({ url: `https://127.0.0.1:${port}`, ca: own.cert, shortHandshake });
   const api = new HttpDeviceApi({
     ...{ settings: { url: connections.origin }, token: () => TOKEN, clock: systemClock },
     connect: () => connections,
