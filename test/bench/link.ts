@@ -2,7 +2,7 @@
  * Bytes of the link: of one reading and one empty poll, of a month at rest and of a metered one; the agent's own count against them, what is used
  * beyond a month's limit; and the time of an upload beside 90 standing polls over HTTP/2.
  *
- *   npm run bench:link [-- --json] [-- --posts 300] [-- --days 5] [-- --months 100]
+ *   npm run bench:link [-- --json] [-- --posts 300] [-- --days 2] [-- --months 100]
  *
  * Prices: a TCP proxy between agent and platform counts what passes, both directions, TLS 1.3 included, and TCP/IP by a model
  * (link-bench/counting-proxy.ts). The platform is a stand-in in a process of its own that answers with the headers of a stock server, and shows a
@@ -10,9 +10,9 @@
  *
  * Months: the real agent in a virtual time, on a disk in memory, before a line whose exchanges cost these prices (link-bench/priced-line.ts). The
  * server answers 503 to a poll after 30 s, goes away from a connection after 1,000 requests and ends one that is idle for 75 s; handshakes go on
- * from the last session; TCP asks a connection that is silent for 31 s while something is under way on it. A month at rest has no sensor, and is 5
- * days, times six, as each day is like the other; the metered month is 30 days with five keys each minute and `link: { metered: true, monthly:
- * 15MB, wake: 15m }`, and `meteredSentShare` says what of them the platform had at its end.
+ * from the last session; TCP asks a connection that is silent for 31 s while something is under way on it. A month at rest has no sensor
+ * and is 2 days, the metered one 6 with five keys each minute and `link: { metered: true, monthly: 15MB, wake: 15m }`: the first day counts once, the
+ * others make up the rest of 30. `meteredSentShare` says what of the values the platform had by then.
  *
  * `countedError`: the largest of four profiles, each of some seconds. `overMonthMb`: link-bench/over-months.ts.
  */
@@ -28,13 +28,14 @@ import { CHAIN_BYTES } from './link-bench/stand-in.ts';
 
 const SERVER_CUTS_MS = 30_000;
 const SERVER_HOLDS_MS = 300_000;
-const MONTH_DAYS = 30;
+/** Times those of a month at rest: steps are taken and undone in them. */
+const METERED_TIMES = 3;
 const VALUES_A_DAY = 5 * 1_440;
 
 const { values: flags } = parseArgs({
   options: {
     ...{ json: { type: 'boolean', default: false }, posts: { type: 'string', default: '300' } },
-    ...{ days: { type: 'string', default: '5' }, months: { type: 'string', default: '100' } },
+    ...{ days: { type: 'string', default: '2' }, months: { type: 'string', default: '100' } },
   },
 });
 const days = Number(flags.days);
@@ -51,7 +52,7 @@ const [[idle, idleH1, idleHeld], meteredMonth] = await Promise.all([
     await run({ prices: h2, cutMs: SERVER_HOLDS_MS, config: {}, days }),
   ])() as Promise<[MonthFigures, MonthFigures, MonthFigures]>,
   run({
-    ...{ prices: metered, cutMs: SERVER_CUTS_MS, days: MONTH_DAYS },
+    ...{ prices: metered, cutMs: SERVER_CUTS_MS, days: days * METERED_TIMES },
     config: {
       sensors: [{ name: 'machine', kind: 'host', period: '1m', groups: ['cpu', 'load', 'uptime'] }],
       link: { metered: true, monthly: '15MB', wake: '15m' },
@@ -65,7 +66,7 @@ for (let seed = 1; seed <= Number(flags.months); seed += 1) months.push(await mo
 
 const figures = {
   ...{ idleMonthMb: idle.megabytes, idleMonthMbH1: idleH1.megabytes, idleMonthMbHeld300: idleHeld.megabytes },
-  ...{ meteredMonthMb: meteredMonth.megabytes, meteredSentShare: share(meteredMonth.sentValues / (VALUES_A_DAY * MONTH_DAYS)) },
+  ...{ meteredMonthMb: meteredMonth.megabytes, meteredSentShare: share(meteredMonth.sentValues / (VALUES_A_DAY * days * METERED_TIMES)) },
   ...{ countedError: Math.max(...Object.values(counted).map(Math.abs)), countedErrors: counted },
   overMonthMb: Math.max(...months.map(({ overBytes }) => overBytes)) / 1e6,
   monthsWithSteps: months.filter(({ step }) => step > 0).length,
@@ -74,7 +75,7 @@ const figures = {
   pairOfPollsBytesH2: Math.round(h2.pollOther + h2.pollTogether),
   ...{ resumedBytes: Math.round(h2.resumed), resumedBytesMetered: Math.round(metered.resumed), chainBytes: CHAIN_BYTES },
   lanes: { idle: idle.lanes, idleHeld: idleHeld.lanes, metered: meteredMonth.lanes },
-  meteredConnections: meteredMonth.connections,
+  ...{ meteredConnectionsADay: meteredMonth.connectionsADay, meteredStep: meteredMonth.step },
 };
 if (flags.json) console.log(JSON.stringify(figures));
 else

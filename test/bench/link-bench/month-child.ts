@@ -1,8 +1,8 @@
 /** One simulated run in a process of its own: its options come as JSON, its figures go as JSON. */
 import type { LineOptions } from './priced-line.ts';
-import { runVirtually } from './virtual-agent.ts';
+import { runVirtually, type VirtualRun } from './virtual-agent.ts';
 
-/** Run as it is asked for, and how many days of it are a figure's month. */
+/** Run as it is asked for, and for how many days, two at least. */
 export interface MonthAsked extends Omit<LineOptions, 'timeline'> {
   readonly config: object;
   readonly days: number;
@@ -12,18 +12,29 @@ export interface MonthFigures {
   /** Of 30 days. */
   readonly megabytes: number;
   readonly lanes: Readonly<Record<string, number>>;
-  readonly connections: number;
+  readonly connectionsADay: number;
   readonly sentValues: number;
   readonly heldEntries: number;
   readonly step: string;
 }
 
 const asked: MonthAsked = JSON.parse(process.argv[2] ?? '');
-const { line, link, heldEntries } = await runVirtually(asked);
-const perMonth = 30 / asked.days / 1e6;
+const MONTH_DAYS = 30;
+let firstDay: Readonly<Record<string, number>> = {};
+const onHour: NonNullable<VirtualRun['onHour']> = (hour, _agent, line) => {
+  if (hour === 24) firstDay = line.lanes;
+};
+const { line, link, heldEntries } = await runVirtually({ ...asked, onHour });
+/** The first day counts once, as it has the start and the tries; the others are the month's. */
+const megabytesOf = (first: number, all: number): number =>
+  Math.round((first + ((all - first) * (MONTH_DAYS - 1)) / (asked.days - 1)) / 1e5) / 10;
 const figures: MonthFigures = {
-  megabytes: Math.round(line.bytes * perMonth * 10) / 10,
-  lanes: Object.fromEntries(Object.entries(line.lanes).map(([lane, bytes]) => [lane, Math.round(bytes * perMonth * 10) / 10])),
-  ...{ connections: Math.round((line.opened * 30) / asked.days), sentValues: line.postedKeys, heldEntries, step: link.step },
+  megabytes: megabytesOf(sum(firstDay), line.bytes),
+  lanes: Object.fromEntries(Object.entries(line.lanes).map(([lane, bytes]) => [lane, megabytesOf(firstDay[lane] ?? 0, bytes)])),
+  ...{ connectionsADay: Math.round(line.opened / asked.days), sentValues: line.postedKeys, heldEntries, step: link.step },
 };
 process.send?.(figures, () => process.exit());
+
+function sum(lanes: Readonly<Record<string, number>>): number {
+  return Object.values(lanes).reduce((total, one) => total + one, 0);
+}
