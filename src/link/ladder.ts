@@ -52,9 +52,10 @@ export function nextStep(state: LadderState, facts: LadderFacts): LadderState {
   return nowMs - lowSinceMs >= LOW_FOR_MS ? to(taken - 1) : { taken, changedAtMs, lowSinceMs };
 }
 
-/** Returns the bytes of a month that are kept back for what is on its way when it is used up. */
-export function reserveOf(monthlyBytes: number, maxBatchBytes: number): number {
-  return Math.min(monthlyBytes * MAX_RESERVE_SHARE, Math.max(monthlyBytes * RESERVE_SHARE, maxBatchBytes * RESERVED_BATCHES));
+/** Returns the bytes of a month that are kept back for what is on its way when it is used up, and for what goes on until its end. */
+export function reserveOf(monthlyBytes: number, maxBatchBytes: number, goesOnBytes = 0): number {
+  const onItsWay = Math.max(monthlyBytes * RESERVE_SHARE, maxBatchBytes * RESERVED_BATCHES);
+  return Math.min(monthlyBytes * MAX_RESERVE_SHARE, onItsWay + goesOnBytes);
 }
 
 /** Returns what the steps taken leave. */

@@ -55,6 +55,8 @@ const LOOK_EVERY_MS = 30_000;
 const SAVE_EVERY_MS = 5 * 60_000;
 /** Shared attributes are read so often when only alarms are sent: a gateway that is to be heard of again must not be lost. */
 const SELDOM_MS = 6 * 3_600_000;
+/** Such a reading, with the connection that it needs. */
+const SELDOM_BYTES = 3_500;
 /** After the first wake of a step. */
 const SETTLES_MS = 60_000;
 const ALERT = 'link';
@@ -102,10 +104,14 @@ export async function openLink(deps: LinkDeps): Promise<Link> {
       );
   };
   const status = (): LinkStatus => linkStatus(now, { monthlyBytes: monthlyBytes(), forecast: ahead(), taken: ladder.taken });
+  const reserveBytes = (monthly: number): number => {
+    const seldomBytes = Math.ceil((now.period.endsAtMs - now.nowMs) / SELDOM_MS) * SELDOM_BYTES;
+    return reserveOf(monthly, config().upload.maxBatchBytes, seldomBytes);
+  };
   const look = (): void => {
     const { beginsAtMs } = now.period;
     now = account.look();
-    const { link, upload } = config();
+    const { link } = config();
     const monthly = link.metered ? link.monthlyBytes : undefined;
     if (monthly === undefined || now.period.beginsAtMs > beginsAtMs)
       stand(ladder.taken === 0 ? ladder : { ...LADDER_BEGIN, changedAtMs: now.nowMs });
@@ -113,7 +119,7 @@ export async function openLink(deps: LinkDeps): Promise<Link> {
       stand(
         nextStep(ladder, {
           ...{ nowMs: now.nowMs, usedBytes: now.usedBytes, monthlyBytes: monthly },
-          ...{ reserveBytes: reserveOf(monthly, upload.maxBatchBytes), forecastBytes: aheadOnStep()?.bytes },
+          ...{ reserveBytes: reserveBytes(monthly), forecastBytes: aheadOnStep()?.bytes },
         }),
       );
   };
@@ -146,7 +152,7 @@ export async function openLink(deps: LinkDeps): Promise<Link> {
       const { metered, monthlyBytes: monthly, firmware } = config().link;
       if (!metered || monthly === undefined || firmware === 'now') return undefined;
       const wanted = (ahead()?.bytes ?? now.usedBytes) + downloadBytes;
-      if (wanted <= monthly) return undefined;
+      if (wanted <= monthly - reserveBytes(monthly)) return undefined;
       return `for ${new Date(now.period.endsAtMs).toISOString()}, when the month of the link begins; link.firmware: now has it come at once`;
     },
     close: async () => {
