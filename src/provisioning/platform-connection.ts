@@ -197,17 +197,8 @@ export class PlatformConnection {
     );
     log.hide(credentials.token.accessToken);
     // Set together: with credentials and without ownership every call would be let through.
-    const { wakes } = this.#deps;
-    this.#ownership = new IdentityOwnership({
-      store,
-      place,
-      board,
-      clock,
-      log,
-      alerts,
-      deviceApi: this.#askingApi,
-      ...(wakes && { wakes }),
-    });
+    const ownershipDeps = { store, place, board, clock, log, alerts, deviceApi: this.#askingApi };
+    this.#ownership = new IdentityOwnership({ ...ownershipDeps, wakes: () => this.#deps.wakes?.() });
     this.#credentials = credentials;
     await this.#ownership.settle(signal);
   }
