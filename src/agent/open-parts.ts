@@ -2,7 +2,6 @@
  * Opens the agent's parts in order and connects them. The outputs get their start states at the same time, as a slow disk must not delay them.
  * When it fails, what is already open is closed by the end of the process.
  */
-
 import { actuatorCalls, pageOutputs } from '../actuators/control-calls.ts';
 import { ownActuators } from '../actuators/own-actuators.ts';
 import { deliveryCalls } from '../analytics/control-calls.ts';
@@ -32,6 +31,7 @@ import { outboxCalls } from '../outbox/control-calls.ts';
 import { openOutbox } from '../outbox/open-outbox.ts';
 import type { PatientOutbox, TelemetryEntry } from '../outbox/outbox.ts';
 import { externalFileSettings } from '../platform/platform-settings.ts';
+import { createPollBeat } from '../platform/poll-beat.ts';
 import { devicesCalls } from '../provisioning/attached/control-calls.ts';
 import { shownClaim } from '../provisioning/claim-device.ts';
 import { platformCalls } from '../provisioning/control-calls.ts';
@@ -127,6 +127,7 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
     onPlatformDate: (ms, tookMs) => timeSync.heardPlatformDate(ms, tookMs),
     // When the outbox is not open yet, the queue is moved away before it opens.
     onQueueOfAnother: () => telemetry.outbox.isOpen && deps.restart(),
+    wakes: () => link.wakes('attributes'),
   });
   const linkDeps = { config: current, clock: rightClock, files, log, alerts, timeSync, platform: platformOpening };
   // Side by side: each waits for a disk that hangs.
@@ -189,16 +190,18 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
     ...{ status: { status, diagnose }, outbox: telemetry.outbox, restart: deps.restart },
   });
   const { deviceApi } = platform;
+  const beats = createPollBeat(clock);
+  const polls = (kind: 'attributes' | 'commands') => ({ beat: beats(), wakes: () => link.wakes(kind) });
   const rpc = await RpcService.open({
     ...{ config: current, deviceApi, clock, files, log, methods, permissions: ownMethodConfigs(config), onCommand },
-    wakes: () => link.wakes('commands'),
+    ...polls('commands'),
     locked: () => actuators.lockout.locked,
     onContact: () => actuators.control.contact.heard(),
   });
   const units = keyUnits({ config: current, states: () => sampler.states(), log });
   const attributes = await DeviceAttributes.open(
     {
-      ...{ config: current, deviceApi, actuators: own, clock, files, log, live, firmware, alerts, wakes: () => link.wakes('attributes') },
+      ...{ config: current, deviceApi, actuators: own, clock, files, log, live, firmware, alerts, ...polls('attributes') },
       identity: await identityAttributes(platform.board, machine, deps.file.hash),
       changing: () => ({ addresses: machine.networkAddresses(), ...units() }),
     },

@@ -12,9 +12,11 @@ import { Backoff } from '../host/backoff.ts';
 import type { Clock } from '../host/clock.ts';
 import type { Log } from '../host/log.ts';
 import { runTogether } from '../host/loops.ts';
+import { untilWakeMs } from '../host/wake-grid.ts';
 import type { DeviceApi } from '../platform/device-api.ts';
 import { runLongPoll } from '../platform/long-poll.ts';
 import { askedDelayMs } from '../platform/platform-error.ts';
+import type { PollBeat } from '../platform/poll-beat.ts';
 import type { PollPlace } from '../platform/poll-turns.ts';
 import type { ClientAttributes } from './client-attributes.ts';
 import type { SharedAttributes } from './shared-attributes.ts';
@@ -33,6 +35,7 @@ export interface AttributeLoopDeps {
   readonly pollTimeoutMs?: number | undefined;
   readonly longestPollMs?: number | undefined;
   readonly place?: PollPlace | undefined;
+  readonly beat?: PollBeat | undefined;
   /** Time between two readings where updates are not waited for; default: they are. */
   readonly wakes?: (() => number | undefined) | undefined;
   /** Takes the keys of an update, before they are asked for. */
@@ -64,7 +67,7 @@ const WAKES_PER_NEWS = 2;
 /** Runs until the signal aborts; never rejects. */
 export async function runAttributeLoop(deps: AttributeLoopDeps, signal: AbortSignal): Promise<void> {
   const loop = new AttributeLoop(deps);
-  const { clock, log, pollTimeoutMs, longestPollMs, place } = deps;
+  const { clock, log, pollTimeoutMs, longestPollMs, place, beat } = deps;
   const poll = (pollSignal: AbortSignal): Promise<void> =>
     runLongPoll(
       {
@@ -77,7 +80,7 @@ export async function runAttributeLoop(deps: AttributeLoopDeps, signal: AbortSig
         },
         onGap: () => loop.wantTwice(),
         onWaited: () => loop.wantTwice(),
-        ...{ clock, log, pollTimeoutMs, longestPollMs, place },
+        ...{ clock, log, pollTimeoutMs, longestPollMs, place, beat },
         // Each wake reads them all: a poll would tell nothing more.
         wakes: () => (deps.wakes?.() === undefined ? undefined : Number.POSITIVE_INFINITY),
       },
@@ -139,7 +142,8 @@ class AttributeLoop {
       const nowMs = clock.monotonicMs();
       if (nowMs >= this.#nextReadMs()) {
         if (nowMs >= this.#secondReadAtMs) this.#secondReadAtMs = Number.POSITIVE_INFINITY;
-        this.#dueAtMs = nowMs + this.#periodMs() * PERIOD_SHARE;
+        const wakesMs = this.#deps.wakes?.();
+        this.#dueAtMs = nowMs + (wakesMs === undefined ? this.#periodMs() * PERIOD_SHARE : untilWakeMs(clock, wakesMs));
         await this.#read(signal);
         await clock.sleep(MIN_INTERVAL_MS, signal);
         continue;

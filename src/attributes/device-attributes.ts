@@ -13,6 +13,7 @@ import type { HostMachine } from '../host/machine.ts';
 import { StateFile } from '../host/state-file.ts';
 import { agentVersion } from '../host/version.ts';
 import type { DeviceApi } from '../platform/device-api.ts';
+import type { PollBeat } from '../platform/poll-beat.ts';
 import { pollLimits } from '../platform/poll-length.ts';
 import { actuatorValues, tellRefused } from './actuator-values.ts';
 import { APPLIED_VALUES_FORMAT, AppliedValues } from './applied-values.ts';
@@ -38,6 +39,8 @@ export interface DeviceAttributesDeps extends Pick<HostMachine, 'clock' | 'files
   readonly identity: JsonObject;
   /** Time between two readings of shared attributes where the link is too dear to wait for updates. */
   readonly wakes?: () => number | undefined;
+  /** By which the poll ends together with the one for commands. */
+  readonly beat?: PollBeat;
   /** Returns the part of it that changes by itself: addresses, units of keys. Called now and then. */
   readonly changing: () => JsonObject;
 }
@@ -96,7 +99,7 @@ export class DeviceAttributes {
     const { contact } = actuators.control;
     const loop = {
       ...{ deviceApi, clock, log, shared: this.shared, client: this.client, ...pollLimits(platform) },
-      wakes: this.#deps.wakes,
+      ...{ wakes: this.#deps.wakes, beat: this.#deps.beat },
       canBeSet: () => this.shared.keys.length > 0,
       reconcilePeriodMs: () => config().platform.reconcilePeriodMs,
       readBackPeriodMs: attributes.readBackPeriodMs,

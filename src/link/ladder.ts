@@ -1,14 +1,14 @@
 /**
  * Steps of what a gateway does without when its month would not suffice, one step at a time:
  *
- *   0 everything ─► 1 attributes at wakes ─► 2 commands at wakes too ─► 3 no history ─► 4 alarms only
+ *   0 everything ─► 1 attributes at wakes ─► 2 commands at wakes too ─► 3 readings at wakes, no history ─► 4 alarms only
  *
  * A step is taken at most every half hour, and undone when the forecast has been below nine tenths for six hours. What is left of the month
  * but a reserve is never touched: then it is alarms only, at once.
  */
 import type { EpochMs } from '../host/clock.ts';
 
-export const LADDER_STEPS = ['everything', 'attributes-at-wakes', 'commands-at-wakes', 'no-history', 'alarms-only'] as const;
+export const LADDER_STEPS = ['everything', 'attributes-at-wakes', 'commands-at-wakes', 'readings-at-wakes', 'alarms-only'] as const;
 export type LadderStep = (typeof LADDER_STEPS)[number];
 
 export interface LadderState {
@@ -52,9 +52,10 @@ export function nextStep(state: LadderState, facts: LadderFacts): LadderState {
   return nowMs - lowSinceMs >= LOW_FOR_MS ? to(taken - 1) : { taken, changedAtMs, lowSinceMs };
 }
 
-/** Returns the bytes of a month that are kept back for what is on its way when it is used up. */
-export function reserveOf(monthlyBytes: number, maxBatchBytes: number): number {
-  return Math.min(monthlyBytes * MAX_RESERVE_SHARE, Math.max(monthlyBytes * RESERVE_SHARE, maxBatchBytes * RESERVED_BATCHES));
+/** Returns the bytes of a month that are kept back for what is on its way when it is used up, and for what goes on until its end. */
+export function reserveOf(monthlyBytes: number, maxBatchBytes: number, goesOnBytes = 0): number {
+  const onItsWay = Math.max(monthlyBytes * RESERVE_SHARE, maxBatchBytes * RESERVED_BATCHES);
+  return Math.min(monthlyBytes * MAX_RESERVE_SHARE, onItsWay + goesOnBytes);
 }
 
 /** Returns what the steps taken leave. */
@@ -63,7 +64,9 @@ export function manners({ taken }: Pick<LadderState, 'taken'>): {
   readonly commands: 'standing' | 'wakes' | 'never';
   readonly history: boolean;
   readonly present: boolean;
+  /** True where readings wait for a wake and go together. */
+  readonly gathers: boolean;
 } {
   const polls = (from: number) => (taken >= ALARMS_ONLY ? 'never' : taken >= from ? 'wakes' : 'standing');
-  return { attributes: polls(1), commands: polls(2), history: taken < 3, present: taken < ALARMS_ONLY };
+  return { attributes: polls(1), commands: polls(2), history: taken < 3, present: taken < ALARMS_ONLY, gathers: taken === 3 };
 }

@@ -45,7 +45,7 @@ export function stepWords(taken: number, { wake, endsAtMs }: { readonly wake: st
     'nothing is left out',
     `shared attributes are asked for every ${wake}, not waited for`,
     commands,
-    `${commands}; history waits for the next month`,
+    `${commands}; readings go together every ${wake}, history waits for the next month`,
     `only alarms are sent, and no command comes, until ${dayOf(endsAtMs)} or until the forecast is lower`,
   ];
   return `${done[taken] ?? done[0]}; report less often, or raise link.monthly`;

@@ -126,8 +126,20 @@ describe('a month that would not suffice', () => {
     expect([link.wakes('attributes'), link.wakes('commands')]).toEqual([15 * 60_000, undefined]);
     expect(alerts.list()[0]).toMatch(/^the link: .*reaches day \d+.*shared attributes are asked for every 15 min/);
     carried.upload += 200_000;
+    // What comes before the first wake is no habit of the step.
+    await clock.advance(HOUR_MS / 2);
+    expect(link.wakes('commands')).toBeUndefined();
+    carried.upload += 200_000;
     await clock.advance(HOUR_MS / 2);
     expect(link.wakes('commands')).toBe(15 * 60_000);
+    expect(link.uploads()).toMatchObject({ present: true, waitMs: 0 });
+    carried.upload += 400_000;
+    await clock.advance(HOUR_MS / 2);
+    carried.upload += 400_000;
+    await clock.advance(HOUR_MS / 2);
+    expect(link.status().step).toBe('readings-at-wakes');
+    expect(link.uploads()).toMatchObject({ history: false, present: true });
+    expect(link.uploads().waitMs).toBeGreaterThan(0);
     await carry(24, 10_000);
     expect(link.status().step).toBe('everything');
     expect(alerts.list()).toEqual([]);

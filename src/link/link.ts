@@ -13,6 +13,7 @@ import type { Log } from '../host/log.ts';
 import type { HostMachine } from '../host/machine.ts';
 import { StateFile } from '../host/state-file.ts';
 import type { TimeSync } from '../host/time-sync.ts';
+import { untilWakeMs } from '../host/wake-grid.ts';
 import type { Traffic } from '../platform/connections.ts';
 import { type Forecast, forecast } from './forecast.ts';
 import { LADDER_BEGIN, type LadderState, manners, nextStep, reserveOf, STEP_EVERY_MS } from './ladder.ts';
@@ -29,11 +30,18 @@ export interface LinkDeps extends Pick<HostMachine, 'files'> {
   readonly alerts: Alerts;
 }
 
+/** Uploads that are left, and how soon the next of the present may go where readings are gathered. */
+export interface LinkUploads {
+  readonly history: boolean;
+  readonly present: boolean;
+  readonly waitMs: number;
+}
+
 export interface Link {
   /** Counts, and takes or undoes a step where one is due. */
   look(): void;
   /** Returns what is left of uploads. */
-  uploads(): { readonly history: boolean; readonly present: boolean };
+  uploads(): LinkUploads;
   /** Returns the time between two looks for messages, infinite for none; undefined where they are waited for. */
   wakes(kind: 'attributes' | 'commands'): number | undefined;
   /** Returns why a download of so many bytes has to wait, in words; undefined when it may come now. */
@@ -47,6 +55,10 @@ const LOOK_EVERY_MS = 30_000;
 const SAVE_EVERY_MS = 5 * 60_000;
 /** Shared attributes are read so often when only alarms are sent: a gateway that is to be heard of again must not be lost. */
 const SELDOM_MS = 6 * 3_600_000;
+/** Such a reading, with the connection that it needs. */
+const SELDOM_BYTES = 3_500;
+/** After the first wake of a step. */
+const SETTLES_MS = 60_000;
 const ALERT = 'link';
 
 export async function openLink(deps: LinkDeps): Promise<Link> {
@@ -70,11 +82,13 @@ export async function openLink(deps: LinkDeps): Promise<Link> {
     forecast({ nowMs: now.nowMs, endsAtMs: now.period.endsAtMs, usedBytes: now.usedBytes, monthlyBytes: monthlyBytes(), seen: now.seen });
   const aheadOnStep = (): Forecast | undefined => {
     if (ladder.taken === 0) return ahead();
-    const seen = { bytes: now.totalBytes - stepTotal, ms: now.nowMs - ladder.changedAtMs };
+    const seen = { bytes: now.totalBytes - stepTotal, ms: now.nowMs - ladder.changedAtMs - settlesMs() };
     return forecast({ nowMs: now.nowMs, endsAtMs: now.period.endsAtMs, usedBytes: now.usedBytes, seen }, STEP_EVERY_MS);
   };
+  /** What a step changes is sent at the first wake, and is no habit. */
+  const settlesMs = (): number => config().link.wakeMs + SETTLES_MS;
   const stand = (next: LadderState): void => {
-    if (next.taken !== ladder.taken) stepTotal = now.totalBytes;
+    if (next.taken !== ladder.taken || now.nowMs - ladder.changedAtMs < settlesMs()) stepTotal = now.totalBytes;
     const isOther = next.taken !== ladder.taken;
     ladder = next;
     if (isOther) tell();
@@ -90,10 +104,14 @@ export async function openLink(deps: LinkDeps): Promise<Link> {
       );
   };
   const status = (): LinkStatus => linkStatus(now, { monthlyBytes: monthlyBytes(), forecast: ahead(), taken: ladder.taken });
+  const reserveBytes = (monthly: number): number => {
+    const seldomBytes = Math.ceil((now.period.endsAtMs - now.nowMs) / SELDOM_MS) * SELDOM_BYTES;
+    return reserveOf(monthly, config().upload.maxBatchBytes, seldomBytes);
+  };
   const look = (): void => {
     const { beginsAtMs } = now.period;
     now = account.look();
-    const { link, upload } = config();
+    const { link } = config();
     const monthly = link.metered ? link.monthlyBytes : undefined;
     if (monthly === undefined || now.period.beginsAtMs > beginsAtMs)
       stand(ladder.taken === 0 ? ladder : { ...LADDER_BEGIN, changedAtMs: now.nowMs });
@@ -101,7 +119,7 @@ export async function openLink(deps: LinkDeps): Promise<Link> {
       stand(
         nextStep(ladder, {
           ...{ nowMs: now.nowMs, usedBytes: now.usedBytes, monthlyBytes: monthly },
-          ...{ reserveBytes: reserveOf(monthly, upload.maxBatchBytes), forecastBytes: aheadOnStep()?.bytes },
+          ...{ reserveBytes: reserveBytes(monthly), forecastBytes: aheadOnStep()?.bytes },
         }),
       );
   };
@@ -121,7 +139,8 @@ export async function openLink(deps: LinkDeps): Promise<Link> {
     ...{ look, status },
     uploads: () => {
       if (config().link.metered) look();
-      return manners(ladder);
+      const { history, present, gathers } = manners(ladder);
+      return { history, present, waitMs: gathers ? untilWakeMs(clock, config().link.wakeMs) : 0 };
     },
     wakes: (kind) => {
       const how = manners(ladder)[kind];
@@ -133,7 +152,7 @@ export async function openLink(deps: LinkDeps): Promise<Link> {
       const { metered, monthlyBytes: monthly, firmware } = config().link;
       if (!metered || monthly === undefined || firmware === 'now') return undefined;
       const wanted = (ahead()?.bytes ?? now.usedBytes) + downloadBytes;
-      if (wanted <= monthly) return undefined;
+      if (wanted <= monthly - reserveBytes(monthly)) return undefined;
       return `for ${new Date(now.period.endsAtMs).toISOString()}, when the month of the link begins; link.firmware: now has it come at once`;
     },
     close: async () => {

@@ -27,6 +27,8 @@ export interface ConnectionSettings {
   /** `http://` or `https://` address of a proxy, with user and password if it wants them. */
   readonly proxy?: string;
   readonly connectTimeoutMs?: number;
+  /** For links that are paid for by the byte: handshakes without a post-quantum key. */
+  readonly shortHandshake?: boolean;
   /** Sockets of HTTP/1.1 of lanes that have another number of them than is usual. */
   readonly sockets?: Partial<Record<Lane, number>>;
 }
@@ -45,7 +47,8 @@ export interface PlatformConnections {
   /** Returns what sends a lane's requests; made on first use. */
   lane(lane: Lane): LaneRequester;
   readonly traffic: Traffic;
-  /** Notes an exchange of a lane that is over, for the count by lanes. */
+  /** Notes an exchange of a lane that begins, and one that is over, for the count by lanes. */
+  readonly noteBegin?: (lane: Lane) => void;
   readonly noteExchange?: (lane: Lane, exchange: ExchangeBytes) => void;
   /** Secrets that no text for people may hold, nor any part of them. */
   readonly secrets: readonly string[];
@@ -101,8 +104,8 @@ class Connections implements PlatformConnections {
   readonly #settings: ConnectionSettings;
   readonly #timeoutMs: number;
   readonly #lanes = new Map<Lane, Dispatcher>();
-  readonly #wire = new WireCount();
-  readonly #sockets = new CountedSockets(this.#wire);
+  readonly #wire: WireCount;
+  readonly #sockets: CountedSockets;
   readonly #clock: Pick<Clock, 'monotonicMs' | 'after'>;
   readonly #secure: OpenSecure;
   #http2: Http2Connections | undefined;
@@ -116,6 +119,8 @@ class Connections implements PlatformConnections {
     this.prefix = this.#url.pathname.replace(/\/+$/, '');
     this.#settings = settings;
     this.#clock = clock;
+    this.#wire = new WireCount(clock);
+    this.#sockets = new CountedSockets(this.#wire);
     this.#timeoutMs = settings.connectTimeoutMs ?? CONNECT_TIMEOUT_MS;
     this.#secure = secureSockets({ ...settings, connectTimeoutMs: this.#timeoutMs });
   }
@@ -129,6 +134,7 @@ class Connections implements PlatformConnections {
     return { ...this.#sockets.traffic, lanes: this.#wire.lanes() };
   }
 
+  readonly noteBegin = (lane: Lane): void => this.#wire.began(lane);
   readonly noteExchange = (lane: Lane, exchange: ExchangeBytes): void => this.#wire.note(lane, exchange);
 
   /** The proxy's address, with its password: secret-forms.ts knows what is secret in it. */

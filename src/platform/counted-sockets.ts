@@ -2,13 +2,7 @@
 import type { Socket } from 'node:net';
 import type { buildConnector } from 'undici';
 import type { Traffic } from './connections.ts';
-import type { WireCount } from './wire-count.ts';
-
-/**
- * A connection that is silent for so long is asked by TCP whether it stands, once a second from then on; ten questions without an answer end it,
- * 35 s after the last word. A question and its answer are 104 bytes over IPv4: 11 MB a month for a connection that is always silent.
- */
-const ASK_SILENT_AFTER_MS = 25_000;
+import { ASK_SILENT_AFTER_MS, type WireCount } from './wire-count.ts';
 
 export class CountedSockets {
   readonly #wire: Pick<WireCount, 'watch'>;

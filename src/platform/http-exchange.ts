@@ -104,6 +104,7 @@ export async function openExchange(request: Exchange, deps: ExchangeDeps, signal
     if (response !== undefined && !response.body.readableEnded) response.body.on('error', () => {}).destroy();
   };
   try {
+    deps.connections.noteBegin?.(request.lane);
     response = await deps.connections.lane(request.lane).request({
       origin: deps.connections.origin,
       path: `${deps.connections.prefix}${request.path}`,

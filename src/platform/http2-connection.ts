@@ -12,6 +12,7 @@ import type { Socket } from 'node:net';
 import type { Clock } from '../host/clock.ts';
 import { bodyOfStream, endStream, http2 } from './http2-answer.ts';
 import { type BrokenConnection, brokenConnection, type LaneAnswer, type LaneRequest } from './lane-request.ts';
+import { ASK_SILENT_AFTER_MS } from './wire-count.ts';
 
 export interface Http2ConnectionDeps {
   readonly origin: string;
@@ -140,8 +141,7 @@ export class Http2Connection {
     const heardBytes = this.#socket.bytesRead;
     const { promise, resolve, reject } = Promise.withResolvers<LaneAnswer>();
     let answer: LaneAnswer | undefined;
-    let isUnsent = false;
-    let hints = 0;
+    let [isUnsent, hints] = [false, 0];
     const abort = (): void => {
       reject(signal.reason);
       answer?.body.destroy(signal.reason instanceof Error ? signal.reason : undefined);
@@ -195,6 +195,7 @@ export class Http2Connection {
     const nowMs = this.#deps.clock.monotonicMs();
     if (this.#polls + this.#others === 0) {
       this.#session.ref();
+      this.#socket.setKeepAlive(true, ASK_SILENT_AFTER_MS);
       this.#heardAtMs = nowMs;
     }
     if (!isPoll && this.#others === 0) this.#othersSinceMs = nowMs;
@@ -209,6 +210,7 @@ export class Http2Connection {
     else this.#others -= 1;
     if (this.#polls + this.#others === 0) {
       this.#session.unref();
+      this.#socket.setKeepAlive(false);
       this.#cancelLook?.();
       this.#cancelLook = undefined;
     }
@@ -220,10 +222,8 @@ export class Http2Connection {
     const bytes = this.#socket.bytesRead - this.#heardBytes;
     if (bytes > 0) this.#heardAtMs = nowMs;
     this.#heardBytes += bytes;
-    this.#frameBytes += bytes;
-    if (this.#frameBytes > MAX_FRAMES) this.end();
-    this.#frameBytes = 0;
-    this.#pings = 0;
+    if (this.#frameBytes + bytes > MAX_FRAMES) this.end();
+    [this.#frameBytes, this.#pings] = [0, 0];
     const silentMs = nowMs - this.#heardAtMs;
     const isLate = this.#others > 0 && Math.min(silentMs, nowMs - this.#othersSinceMs) >= ANSWER_MS;
     if (isLate || silentMs >= SILENCE_MS) this.#doubt();

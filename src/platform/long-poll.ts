@@ -8,6 +8,7 @@ import { outcomeWithin } from '../host/bounded-wait.ts';
 import type { Clock } from '../host/clock.ts';
 import type { Log } from '../host/log.ts';
 import { askedDelayMs, PlatformError } from './platform-error.ts';
+import type { PollBeat } from './poll-beat.ts';
 import { createPollLength, cutOf, FIRST_POLL_MS, type PollLength } from './poll-length.ts';
 import { createPollLooks } from './poll-looks.ts';
 import type { PollPlace } from './poll-turns.ts';
@@ -25,6 +26,8 @@ export interface LongPollDeps<Message> {
   readonly onGap?: () => void;
   /** Where polls stand in turns: the place among them; default at any time. */
   readonly place?: PollPlace | undefined;
+  /** By which it ends and begins together with the other kind of poll; default by itself. */
+  readonly beat?: PollBeat | undefined;
   /** Called before a poll that had to wait for its turn. */
   readonly onWaited?: (waitedMs: number) => void;
   /** True while the outcome of a message is still asked for, which keeps the turn for a while. */
@@ -90,7 +93,8 @@ async function pollOn<Message>(deps: LongPollDeps<Message>, signal: AbortSignal)
       await clock.sleep(restMs, signal);
     }
     if (signal.aborted) return;
-    const standsMs = deps.place === undefined ? length.nextMs() : await turnMs(deps, { place: deps.place, length }, signal);
+    const standsMs =
+      deps.place === undefined ? length.nextMs(deps.beat?.untilOtherMs()) : await turnMs(deps, { place: deps.place, length }, signal);
     if (standsMs === undefined) return;
     const timeoutMs = looks.timeoutMs() ?? standsMs;
     const restedMs = looks.begun();
@@ -105,8 +109,10 @@ async function pollOn<Message>(deps: LongPollDeps<Message>, signal: AbortSignal)
         length.ended(timeoutMs, tookMs);
         looks.empty();
         if (tookMs >= Math.min(STOOD_MS, timeoutMs / 2)) recovered();
-        if (tookMs >= CUT_SHORT_BELOW_MS) idling.reset();
-        else {
+        if (tookMs >= CUT_SHORT_BELOW_MS) {
+          idling.reset();
+          await deps.beat?.meet(signal);
+        } else {
           deps.onGap?.();
           deps.place?.leave();
           await clock.sleep(idling.nextMs(), signal);
@@ -162,9 +168,11 @@ async function turnMs<Message>(
 
 function pollOnce<Message>(deps: LongPollDeps<Message>, timeoutMs: number, signal: AbortSignal): Promise<Message | undefined> {
   const poll = (dead: AbortSignal): Promise<Message | undefined> => deps.poll(timeoutMs, AbortSignal.any([signal, dead]));
-  return outcomeWithin(deps.clock, timeoutMs + DEAD_AFTER_MS, poll, () => {
+  deps.beat?.began(timeoutMs);
+  const outcome = outcomeWithin(deps.clock, timeoutMs + DEAD_AFTER_MS, poll, () => {
     throw new Error('the connection is silent');
   });
+  return outcome.finally(() => deps.beat?.ended());
 }
 
 /** A bucket that holds `MAX_AT_ONCE` messages and is refilled by `MAX_PER_SECOND`. */

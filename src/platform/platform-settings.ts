@@ -11,7 +11,7 @@ import { jsonCodec, type PayloadCodec } from './payload-codec.ts';
 export type ApiSettings = Required<Pick<HttpDeviceApiDeps, 'settings' | 'codec'>>;
 
 /** @throws AgentError `agent/unreadable-file` (retry) for a certificate or key that cannot be read. */
-export async function apiSettings(platform: PlatformConfig, files: Files): Promise<ApiSettings> {
+export async function apiSettings(platform: PlatformConfig, files: Files, shortHandshake = false): Promise<ApiSettings> {
   const { url, connectTimeoutMs, requestTimeoutMs, proxy, caFile, clientCertificateFile, clientKeyFile } = platform;
   const [ca, clientCertificate, clientKey, codec] = await Promise.all([
     read(files, caFile),
@@ -19,7 +19,16 @@ export async function apiSettings(platform: PlatformConfig, files: Files): Promi
     read(files, clientKeyFile),
     payloadCodec(platform.codec),
   ]);
-  const settings = given({ url, connectTimeoutMs, requestTimeoutMs, ca, clientCertificate, clientKey, proxy: proxy?.reveal() });
+  const settings = given({
+    url,
+    connectTimeoutMs,
+    requestTimeoutMs,
+    ca,
+    clientCertificate,
+    clientKey,
+    proxy: proxy?.reveal(),
+    shortHandshake,
+  });
   return { settings, codec };
 }
 

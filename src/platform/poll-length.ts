@@ -21,7 +21,8 @@ export interface PollLengthDeps {
 }
 
 export interface PollLength {
-  nextMs(): number;
+  /** @param otherEndsInMs time until another poll ends; this one ends with it, if it can. */
+  nextMs(otherEndsInMs?: number): number;
   /** Notes a poll without a message that ended after so long. */
   ended(askedMs: number, stoodMs: number): void;
   /** Notes the end of one that was cut. Returns true when that was looked for: the limit is known now, and nothing is wrong. */
@@ -35,6 +36,8 @@ const MAX_OVER_PROXY_MS = 60_000;
 const STEPS_MS = [FIRST_POLL_MS, 60_000, 300_000];
 /** Share of its length by which a poll is shorter at most: a thousand gateways do not poll in step. */
 const SPREAD = 0.2;
+/** A poll is made shorter down to this share to end with another. */
+const TOGETHER_SHARE = 0.4;
 /** An end without a message after this share was the poll's own. */
 const HELD_SHARE = 0.95;
 const BELOW_LIMIT = 0.9;
@@ -75,7 +78,10 @@ export function createPollLength({ clock, fixedMs, longestMs = Number.POSITIVE_I
     return false;
   };
   return {
-    nextMs: () => triedMs() ?? Math.floor(lengthMs * (1 - SPREAD + SPREAD * clock.jitter())),
+    nextMs: (otherEndsInMs = 0) => {
+      const withOther = otherEndsInMs >= lengthMs * TOGETHER_SHARE && otherEndsInMs <= lengthMs;
+      return triedMs() ?? Math.floor(withOther ? otherEndsInMs : lengthMs * (1 - SPREAD + SPREAD * clock.jitter()));
+    },
     ended: (askedMs, stoodMs) => {
       if (stoodMs < askedMs * HELD_SHARE) return void noteCut(askedMs, stoodMs, 'answer');
       // A look of a few seconds holds nothing.

@@ -35,7 +35,9 @@ it('take what waits one poll after the other, rest in between, and end when poll
   everyMs = undefined;
   await clock.advance(31_000);
   expect(polls.at(-1)?.[1]).toBe(20_000);
-  expect(waited.slice(0, 3)).toEqual([3_630_000, 900_000, 900_000]);
+  expect(waited[0]).toBe(3_630_000);
+  // Wakes are at whole multiples of the time between them.
+  expect(polls.slice(3, 5).map(([atMs]) => (atMs + beginMs) % 900_000)).toEqual([0, 0]);
   stop.abort();
   await clock.advance(0);
   await running;

@@ -1,6 +1,6 @@
 /**
  * Short looks for messages in place of standing polls, where a link is too dear for those: now and then, one poll after the other until nothing
- * more comes.
+ * more comes. They are at whole multiples of the time between them, as is everything else that is done at a wake (host/wake-grid.ts).
  */
 import type { Clock } from '../host/clock.ts';
 
@@ -30,7 +30,8 @@ export function createPollLooks(clock: Pick<Clock, 'monotonicMs'>, everyMs: () =
       const nowMs = clock.monotonicMs();
       if (every === Number.POSITIVE_INFINITY) restsSinceMs ??= nowMs;
       if (every === undefined || restsSinceMs === undefined) return 0;
-      return Math.max(0, Math.min(LOOK_AGAIN_MS, restsSinceMs + every - nowMs));
+      const wakeMs = every === Number.POSITIVE_INFINITY ? every : (Math.floor(restsSinceMs / every) + 1) * every;
+      return Math.max(0, Math.min(LOOK_AGAIN_MS, wakeMs - nowMs));
     },
     timeoutMs: () => (everyMs() === undefined ? undefined : LOOK_POLL_MS),
     begun: () => {

@@ -13,12 +13,22 @@ export interface SecureSocketSettings {
   readonly clientCertificate?: string | Buffer;
   readonly clientKey?: string | Buffer;
   readonly connectTimeoutMs: number;
+  /** Leaves out the key of the post-quantum exchange, which is half of a handshake that goes on from another. */
+  readonly shortHandshake?: boolean;
 }
 
 /** Opens a socket for either HTTP, or for HTTP/1.1 alone; a plain one where the address says so. */
 export type OpenSecure = (offersHttp2: boolean) => buildConnector.connector;
 
-export function secureSockets({ ca, clientCertificate, clientKey, connectTimeoutMs }: SecureSocketSettings): OpenSecure {
+const SHORT_CURVES = 'X25519:P-256:P-384';
+
+export function secureSockets({
+  ca,
+  clientCertificate,
+  clientKey,
+  connectTimeoutMs,
+  shortHandshake = false,
+}: SecureSocketSettings): OpenSecure {
   const own = given({ cert: clientCertificate, key: clientKey });
   let authorities: ReturnType<typeof trusting> | undefined;
   let session: Buffer | undefined;
@@ -26,7 +36,7 @@ export function secureSockets({ ca, clientCertificate, clientKey, connectTimeout
     authorities ??= trusting(ca);
     const connect = buildConnector({
       ...{ ...authorities, ...own, timeout: connectTimeoutMs, allowH2: offersHttp2, preferH2: offersHttp2 },
-      ...given({ session }),
+      ...given({ session, ecdhCurve: shortHandshake ? SHORT_CURVES : undefined }),
     });
     connect(options, (...result) => {
       const socket = result[1];

@@ -25,6 +25,7 @@ export class SharedConnections {
       ...{ origin: shared.origin, prefix: shared.prefix, secrets: shared.secrets },
       ...(shared.proxyHost === undefined ? {} : { proxyHost: shared.proxyHost }),
       lane: (lane) => shared.lane(lane),
+      ...(shared.noteBegin === undefined ? {} : { noteBegin: shared.noteBegin }),
       ...(shared.noteExchange === undefined ? {} : { noteExchange: shared.noteExchange }),
       // All devices share it: it is nobody's own.
       traffic: NO_TRAFFIC,

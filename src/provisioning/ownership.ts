@@ -9,6 +9,7 @@ import { AgentError, messageOf } from '../errors/agent-error.ts';
 import { Backoff } from '../host/backoff.ts';
 import { allMacs, type BoardIdentity, isOtherBoard, withNewMarks } from '../host/identity.ts';
 import { isJsonObject, type JsonObject } from '../host/json.ts';
+import { untilWakeMs } from '../host/wake-grid.ts';
 import type { DeviceApi } from '../platform/device-api.ts';
 import { PlatformError } from '../platform/platform-error.ts';
 import type { CredentialsPlace, CredentialsRecord } from './credentials-record.ts';
@@ -18,6 +19,8 @@ export interface OwnershipDeps extends Pick<ProvisioningDeps, 'store' | 'board' 
   /** Not the one that waits for this check. */
   readonly deviceApi: Pick<DeviceApi, 'getAttributes' | 'postAttributes'>;
   readonly place: CredentialsPlace;
+  /** Time between two wakes of a link that is too dear for more; the question is asked at those. */
+  readonly wakes?: () => number | undefined;
 }
 
 export type Ownership = 'ours' | 'replaced' | 'shared';
@@ -77,7 +80,9 @@ export class IdentityOwnership {
   /** Checks now and then until the signal aborts; `settle` is the first check. */
   async run(signal: AbortSignal): Promise<void> {
     for (;;) {
-      await this.#deps.clock.sleep(this.#isSettled ? CHECK_PERIOD_MS : UNSETTLED_PERIOD_MS, signal);
+      const { clock, wakes } = this.#deps;
+      await clock.sleep(this.#isSettled ? CHECK_PERIOD_MS : UNSETTLED_PERIOD_MS, signal);
+      if (this.#isSettled) await clock.sleep(untilWakeMs(clock, seldom(wakes?.())), signal);
       if (signal.aborted) return;
       await this.#ask(signal);
     }
@@ -185,6 +190,11 @@ function marksOf(board: BoardIdentity, kept: Partial<BoardIdentity>): readonly s
   const known = isOtherBoard(board, kept) ? board : withNewMarks(kept, board);
   const signs = [known.serial, ...allMacs(known)].filter((sign) => sign !== undefined);
   return signs.map((sign) => createHash('sha256').update(`turnstone board ${sign}`).digest('hex').slice(0, 16));
+}
+
+/** Four wakes, as the question is a rare one. */
+function seldom(wakesMs: number | undefined): number | undefined {
+  return wakesMs === undefined ? undefined : 4 * wakesMs;
 }
 
 function ownerIn(client: JsonObject): { readonly board: string; readonly generation: number } | undefined {

@@ -39,6 +39,8 @@ export interface PlatformConnectionDeps {
   readonly onPlatformDate: (platformMs: number, tookMs: number) => void;
   /** Called when the queue must be set aside before anything is sent; that is done before the outbox is opened. */
   readonly onQueueOfAnother: () => unknown;
+  /** Time between two questions at least, where the link is too dear for more. */
+  readonly wakes?: () => number | undefined;
 }
 
 /** A start does without credentials that a disk does not give in this time. */
@@ -195,7 +197,8 @@ export class PlatformConnection {
     );
     log.hide(credentials.token.accessToken);
     // Set together: with credentials and without ownership every call would be let through.
-    this.#ownership = new IdentityOwnership({ store, place, board, clock, log, alerts, deviceApi: this.#askingApi });
+    const ownershipDeps = { store, place, board, clock, log, alerts, deviceApi: this.#askingApi };
+    this.#ownership = new IdentityOwnership({ ...ownershipDeps, wakes: () => this.#deps.wakes?.() });
     this.#credentials = credentials;
     await this.#ownership.settle(signal);
   }
@@ -221,7 +224,7 @@ export class PlatformConnection {
   /** Returns the settings of every client, with the certificates; reads those once. @throws AgentError `agent/unreadable-file` (retry). */
   async equip(): Promise<ApiSettings> {
     if (this.#settings !== undefined) return this.#settings;
-    const settings = await apiSettings(this.#config.platform, this.#deps.machine.files);
+    const settings = await apiSettings(this.#config.platform, this.#deps.machine.files, this.#config.link.metered);
     this.#settings = settings;
     this.#http = this.#open(settings);
     return settings;

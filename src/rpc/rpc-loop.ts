@@ -9,6 +9,7 @@ import { endedWithin, withinMs } from '../host/bounded-wait.ts';
 import type { RpcRequest } from '../platform/device-api.ts';
 import { type MessageWorth, runLongPoll } from '../platform/long-poll.ts';
 import { askedDelayMs } from '../platform/platform-error.ts';
+import type { PollBeat } from '../platform/poll-beat.ts';
 import type { PollPlace } from '../platform/poll-turns.ts';
 import type { RpcExecutor } from './rpc-executor.ts';
 import { type ReplyBody, replyOfError } from './rpc-reply.ts';
@@ -22,6 +23,7 @@ export interface RpcLoopDeps extends Pick<RpcServiceDeps, 'deviceApi' | 'clock' 
   readonly pollTimeoutMs?: number | undefined;
   readonly longestPollMs?: number | undefined;
   readonly place?: PollPlace | undefined;
+  readonly beat?: PollBeat | undefined;
   /** Time between two looks for commands, where none are waited for. */
   readonly wakes?: (() => number | undefined) | undefined;
 }
@@ -59,7 +61,7 @@ export async function runRpcLoop(deps: RpcLoopDeps, signal: AbortSignal): Promis
       // While others had their turn the platform may have restarted unseen.
       onWaited: (waitedMs) => void (waitedMs >= STEADY_WITHIN_MS && deps.executor.doubtPlatform()),
       isUnderWay: () => deps.executor.isBusy,
-      ...{ clock: deps.clock, log: deps.log, place: deps.place, wakes: deps.wakes },
+      ...{ clock: deps.clock, log: deps.log, place: deps.place, beat: deps.beat, wakes: deps.wakes },
       ...{ pollTimeoutMs: deps.pollTimeoutMs, longestPollMs: deps.longestPollMs },
     },
     signal,

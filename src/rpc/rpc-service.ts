@@ -8,6 +8,7 @@ import type { HostMachine } from '../host/machine.ts';
 import type { MatchesPattern, ValueShape } from '../host/value-shape.ts';
 import type { RpcMethod } from '../methods/rpc-method.ts';
 import type { DeviceApi } from '../platform/device-api.ts';
+import type { PollBeat } from '../platform/poll-beat.ts';
 import { pollLimits } from '../platform/poll-length.ts';
 import type { PollPlace } from '../platform/poll-turns.ts';
 import { JournalFile } from './journal-storage.ts';
@@ -27,6 +28,8 @@ export interface RpcServiceDeps extends Pick<HostMachine, 'clock' | 'files'> {
   readonly journalPath?: string;
   /** Where its poll stands in turns. */
   readonly place?: PollPlace;
+  /** By which its poll ends together with the one for attributes. */
+  readonly beat?: PollBeat;
   /** Time between two looks for commands, where the link is too dear to wait for them. */
   readonly wakes?: () => number | undefined;
   /** True while someone works on the machine. */

@@ -25,6 +25,7 @@ import { type AdaptedEntries, EntryCheck } from './entry-check.ts';
 import { LatestValues } from './latest-values.ts';
 import { placeOf, placeText, STANDING_STATES_FORMAT, StandingStates, type StatePlace } from './standing-states.ts';
 import type { StandingAlarm, ToldAlarm } from './told-alarm.ts';
+import { uploadSettings } from './upload-settings.ts';
 import { UploadTimes } from './upload-times.ts';
 import { Uploader } from './uploader.ts';
 
@@ -52,7 +53,7 @@ export interface TelemetryPathDeps extends Pick<HostMachine, 'clock' | 'files'> 
   };
   readonly onAcknowledged?: () => void;
   /** Uploads that the month of the link leaves; default all. */
-  readonly link?: DailyBudgetDeps['link'];
+  readonly link?: () => ReturnType<NonNullable<DailyBudgetDeps['link']>> & { readonly waitMs?: number };
   /** Attached devices: the device of a sensor, and where its entries go; absent without any. */
   readonly attached?: AttachedTelemetry;
   /** Sees every value after conversion, reported or not; undefined for one that came and may be held against nothing. */
@@ -113,7 +114,7 @@ export class TelemetryPath {
       prepareTelemetry: (rows) => deps.platform.deviceApi.prepareTelemetry(rows),
       clock: deps.clock,
       log: deps.log,
-      settings: () => ({ ...deps.config().upload, backlogRatePerS: deps.config().outbox.backlogRatePerS }),
+      settings: () => uploadSettings(deps.config(), deps.link?.().waitMs),
       budget: this.budget,
       ...given({ onAcknowledged: deps.onAcknowledged }),
     });

@@ -1,169 +1,95 @@
 /**
- * Bytes on the line for one reading and for one empty poll, each alone on a connection that stands, over HTTP/2 and over HTTP/1.1 with TLS 1.3; and
- * the time of an upload beside 90 standing polls over HTTP/2.
+ * Bytes of the link: of one reading and one empty poll, of a month at rest and of a metered one; the agent's own count against them, what is used
+ * beyond a month's limit; and the time of an upload beside 90 standing polls over HTTP/2.
  *
- *   npm run bench:link [-- --json] [-- --posts 300]
+ *   npm run bench:link [-- --json] [-- --posts 300] [-- --days 2] [-- --months 100]
  *
- * A TCP proxy between agent and platform counts what passes, both directions, TLS included. To that comes TCP/IP by a model: 52 bytes
- * (IPv4, timestamps) for each segment that the proxy saw and for one acknowledgement after the last. The platform is a stand-in that answers with the
- * headers of a stock server; medians of ten exchanges.
+ * Prices: a TCP proxy between agent and platform counts what passes, both directions, TLS 1.3 included, and TCP/IP by a model
+ * (link-bench/counting-proxy.ts). The platform is a stand-in in a process of its own that answers with the headers of a stock server, and shows a
+ * chain of three certificates of 4.3 kB. Each kind of exchange is the average of ten.
+ *
+ * Months: the real agent in a virtual time, on a disk in memory, before a line whose exchanges cost these prices (link-bench/priced-line.ts). The
+ * server answers 503 to a poll after 30 s, goes away from a connection after 1,000 requests and ends one that is idle for 75 s; handshakes go on
+ * from the last session; TCP asks a connection that is silent for 31 s while something is under way on it. A month at rest has no sensor
+ * and is 2 days, the metered one 6 with five keys each minute and `link: { metered: true, monthly: 15MB, wake: 15m }`: the first day counts once, the
+ * others make up the rest of 30. `meteredSentShare` says what of the values the platform had by then.
+ *
+ * `countedError`: the largest of four profiles, each of some seconds. `overMonthMb`: link-bench/over-months.ts.
  */
-import type { IncomingMessage, ServerResponse } from 'node:http';
-import { createSecureServer, type Http2ServerRequest, type Http2ServerResponse } from 'node:http2';
-import { createServer as createHttpsServer } from 'node:https';
-import { type AddressInfo, connect, createServer, type Server } from 'node:net';
-import { setTimeout as delay } from 'node:timers/promises';
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
 import { parseArgs } from 'node:util';
-import { systemClock } from '../../src/host/clock.ts';
-import { makeCertificate } from '../../src/host/self-signed-certificate.ts';
-import { connectOverNetwork, type PlatformConnections } from '../../src/platform/connections.ts';
-import { HttpDeviceApi } from '../../src/platform/http-device-api.ts';
-import { exchange } from '../../src/platform/http-exchange.ts';
-import { rowsOf } from '../support/telemetry-rows.ts';
+import { countedErrors } from './link-bench/counted-error.ts';
+import type { MonthAsked, MonthFigures } from './link-bench/month-child.ts';
+import { month } from './link-bench/over-months.ts';
+import { postBehindPolls } from './link-bench/post-behind-polls.ts';
+import { measurePrices } from './link-bench/prices.ts';
+import { CHAIN_BYTES } from './link-bench/stand-in.ts';
 
-const TOKEN = 'ABCDEFGHIJ0123456789';
-const HEADERS = {
-  ...{ vary: 'Origin, Access-Control-Request-Method, Access-Control-Request-Headers', 'x-content-type-options': 'nosniff' },
-  ...{ 'x-xss-protection': '0', 'cache-control': 'no-cache, no-store, max-age=0, must-revalidate', pragma: 'no-cache', expires: '0' },
-};
-const SEGMENT_BYTES = 52;
-const TIMES = 10;
-const STANDING = 90;
-const never = new AbortController().signal;
+const SERVER_CUTS_MS = 30_000;
+const SERVER_HOLDS_MS = 300_000;
+/** Times those of a month at rest: steps are taken and undone in them. */
+const METERED_TIMES = 3;
+const VALUES_A_DAY = 5 * 1_440;
 
-const { values: flags } = parseArgs({ options: { json: { type: 'boolean', default: false }, posts: { type: 'string', default: '300' } } });
-const nowMs = Date.now();
-const own = makeCertificate({ names: ['127.0.0.1'], fromMs: nowMs - 86_400_000, untilMs: nowMs + 86_400_000 });
+const { values: flags } = parseArgs({
+  options: {
+    ...{ json: { type: 'boolean', default: false }, posts: { type: 'string', default: '300' } },
+    ...{ days: { type: 'string', default: '2' }, months: { type: 'string', default: '100' } },
+  },
+});
+const days = Number(flags.days);
 
-const http2 = await measure(false);
-const http1 = await measure(true);
+const postBehindPollMs = await postBehindPolls(Number(flags.posts));
+const [h2, h1, metered] = [await measurePrices(false), await measurePrices(true), await measurePrices(false, true)];
+const counted = await countedErrors();
+
+/** Two runs at a time. */
+const [[idle, idleH1, idleHeld], meteredMonth] = await Promise.all([
+  (async () => [
+    await run({ prices: h2, cutMs: SERVER_CUTS_MS, config: {}, days }),
+    await run({ prices: h1, cutMs: SERVER_CUTS_MS, config: {}, days }),
+    await run({ prices: h2, cutMs: SERVER_HOLDS_MS, config: {}, days }),
+  ])() as Promise<[MonthFigures, MonthFigures, MonthFigures]>,
+  run({
+    ...{ prices: metered, cutMs: SERVER_CUTS_MS, days: days * METERED_TIMES },
+    config: {
+      sensors: [{ name: 'machine', kind: 'host', period: '1m', groups: ['cpu', 'load', 'uptime'] }],
+      link: { metered: true, monthly: '15MB', wake: '15m' },
+    },
+  }),
+]);
+
+const wrong = { least: Math.min(...Object.values(counted)), most: Math.max(...Object.values(counted)) };
+const months: Awaited<ReturnType<typeof month>>[] = [];
+for (let seed = 1; seed <= Number(flags.months); seed += 1) months.push(await month(seed, metered, wrong));
+
 const figures = {
-  ...{ readingBytesH2: http2.readingBytes, readingBytesH1: http1.readingBytes },
-  ...{ pollBytesH2: http2.pollBytes, pollBytesH1: http1.pollBytes },
-  postBehindPollMs: await postBehindPolls(),
+  ...{ idleMonthMb: idle.megabytes, idleMonthMbH1: idleH1.megabytes, idleMonthMbHeld300: idleHeld.megabytes },
+  ...{ meteredMonthMb: meteredMonth.megabytes, meteredSentShare: share(meteredMonth.sentValues / (VALUES_A_DAY * days * METERED_TIMES)) },
+  ...{ countedError: Math.max(...Object.values(counted).map(Math.abs)), countedErrors: counted },
+  overMonthMb: Math.max(...months.map(({ overBytes }) => overBytes)) / 1e6,
+  monthsWithSteps: months.filter(({ step }) => step > 0).length,
+  postBehindPollMs,
+  ...{ readingBytesH2: h2.reading, readingBytesH1: h1.reading, pollBytesH2: Math.round(h2.poll), pollBytesH1: Math.round(h1.poll) },
+  pairOfPollsBytesH2: Math.round(h2.pollOther + h2.pollTogether),
+  ...{ resumedBytes: Math.round(h2.resumed), resumedBytesMetered: Math.round(metered.resumed), chainBytes: CHAIN_BYTES },
+  lanes: { idle: idle.lanes, idleHeld: idleHeld.lanes, metered: meteredMonth.lanes },
+  ...{ meteredConnectionsADay: meteredMonth.connectionsADay, meteredStep: meteredMonth.step },
 };
 if (flags.json) console.log(JSON.stringify(figures));
-else for (const [name, value] of Object.entries(figures)) console.log(`${name.padEnd(20)}${value}`);
+else
+  for (const [name, value] of Object.entries(figures))
+    console.log(`${name.padEnd(22)}${typeof value === 'object' ? JSON.stringify(value) : value}`);
+// Sockets of the measured clients may still stand.
+process.exit();
 
-async function measure(isHttp1: boolean): Promise<{ readonly readingBytes: number; readonly pollBytes: number }> {
-  const platform = await standIn({ isHttp1, holdsPolls: false });
-  const line = await countingProxy(platform.port);
-  const connections = connectOverNetwork(systemClock)({ url: `https://127.0.0.1:${line.port}`, ca: own.cert });
-  const api = new HttpDeviceApi({
-    settings: { url: connections.origin },
-    token: () => TOKEN,
-    clock: systemClock,
-    connect: () => connections,
-  });
-  try {
-    const reading = async (time: number): Promise<void> => {
-      const answer = await api.postTelemetry(rowsOf({ ts: 1_780_000_000_000 + time, values: { temperature: 21.5 + time / 10 } }), never);
-      if (answer.kind !== 'accepted') throw new Error(`an upload was ${answer.kind}`);
-    };
-    return { readingBytes: await bytesOf(line, reading), pollBytes: await bytesOf(line, () => poll(connections)) };
-  } finally {
-    await api.close();
-    line.server.close();
-    platform.end();
-  }
+async function run(asked: MonthAsked): Promise<MonthFigures> {
+  const child = fork(new URL('./link-bench/month-child.ts', import.meta.url), [JSON.stringify(asked)]);
+  const [result] = (await once(child, 'message')) as [MonthFigures];
+  return result;
 }
 
-/** The first exchanges open the connection and fill the table of its headers. */
-async function bytesOf(line: Line, work: (time: number) => Promise<void>): Promise<number> {
-  const bytes: number[] = [];
-  for (let time = -3; time < TIMES; time += 1) {
-    const before = line.bytes();
-    await work(time);
-    await delay(50);
-    if (time >= 0) bytes.push(line.bytes() - before + SEGMENT_BYTES);
-  }
-  return bytes.toSorted((a, b) => a - b)[TIMES / 2] ?? Number.NaN;
-}
-
-async function poll(connections: PlatformConnections, signal = never): Promise<void> {
-  const path = `/api/v1/${TOKEN}/rpc?timeout=30000`;
-  const request = {
-    lane: 'rpc-poll',
-    method: 'GET',
-    path,
-    contentType: 'application/json',
-    deadlineMs: 60_000,
-    limitBytes: 65_536,
-  } as const;
-  await exchange(request, { connections, clock: systemClock, secrets: () => [TOKEN] }, signal);
-}
-
-/** 99th percentile, ms. */
-async function postBehindPolls(): Promise<number> {
-  const platform = await standIn({ isHttp1: false, holdsPolls: true });
-  const connections = connectOverNetwork(systemClock)({ url: `https://127.0.0.1:${platform.port}`, ca: own.cert });
-  const api = new HttpDeviceApi({
-    settings: { url: connections.origin },
-    token: () => TOKEN,
-    clock: systemClock,
-    connect: () => connections,
-  });
-  const stop = new AbortController();
-  try {
-    const polls = Array.from({ length: STANDING }, () => poll(connections, stop.signal).catch(() => {}));
-    while (platform.standing() < STANDING) await delay(10);
-    const times: number[] = [];
-    for (let post = 0; post < Number(flags.posts); post += 1) {
-      const startMs = performance.now();
-      await api.postTelemetry(rowsOf({ ts: 1_780_000_000_000 + post, values: { temperature: post } }), never);
-      times.push(performance.now() - startMs);
-    }
-    stop.abort();
-    await Promise.all(polls);
-    return Math.round((times.toSorted((a, b) => a - b)[Math.floor(times.length * 0.99)] ?? Number.NaN) * 10) / 10;
-  } finally {
-    await api.close();
-    platform.end();
-  }
-}
-
-async function standIn({ isHttp1, holdsPolls }: { readonly isHttp1: boolean; readonly holdsPolls: boolean }) {
-  let standing = 0;
-  const answer = (request: IncomingMessage | Http2ServerRequest, response: ServerResponse | Http2ServerResponse): void => {
-    const end = (status: number): void => {
-      response.statusCode = status;
-      for (const [name, value] of Object.entries({ ...HEADERS, 'content-length': '0' })) response.setHeader(name, value);
-      response.end();
-    };
-    if (request.method === 'POST') request.resume().on('end', () => end(200));
-    else if (holdsPolls) standing += 1;
-    else end(408);
-  };
-  const server = isHttp1 ? createHttpsServer(own, answer) : createSecureServer({ ...own, settings: { maxConcurrentStreams: 100 } }, answer);
-  const port = await listen(server);
-  return { port, standing: () => standing, end: () => server.close() };
-}
-
-interface Line {
-  readonly server: Server;
-  readonly port: number;
-  readonly bytes: () => number;
-}
-
-async function countingProxy(toPort: number): Promise<Line> {
-  let bytes = 0;
-  const server = createServer((near) => {
-    const far = connect(toPort, '127.0.0.1');
-    for (const [from, to] of [
-      [near.setNoDelay(), far.setNoDelay()],
-      [far, near],
-    ] as const) {
-      from.on('data', (piece) => {
-        bytes += piece.byteLength + SEGMENT_BYTES;
-        to.write(piece);
-      });
-      from.on('error', () => {}).on('close', () => to.destroy());
-    }
-  });
-  return { server, port: await listen(server), bytes: () => bytes };
-}
-
-async function listen(server: Pick<Server, 'listen' | 'address'>): Promise<number> {
-  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
-  return (server.address() as AddressInfo).port;
+function share(value: number): number {
+  return Math.round(value * 1_000) / 1_000;
 }

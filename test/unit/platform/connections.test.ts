@@ -57,11 +57,11 @@ describe('sockets', () => {
     expect(sockets.size).toBe(1);
   });
 
-  it('ask by TCP whether the other side is there after 25 s of silence', async () => {
+  it('ask by TCP whether the other side is there after 31 s of silence', async () => {
     const keptAlive = vi.spyOn(Socket.prototype, 'setKeepAlive');
     const port = await listen(createServer(answering()));
     await client({ url: `http://127.0.0.1:${port}` }).postTelemetry(RECORDS, never);
-    expect(keptAlive.mock.lastCall).toEqual([true, 25_000]);
+    expect(keptAlive.mock.lastCall).toEqual([true, 31_000]);
     keptAlive.mockRestore();
   });
 
