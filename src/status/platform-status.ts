@@ -59,7 +59,7 @@ function verdictOf({
 /** Tells what waits for the next month of the link. */
 function sparedBy({ step, endsAtMs }: Pick<LinkStatus, 'step' | 'endsAtMs'>): string | undefined {
   const until = `for the month of the link, until ${new Date(endsAtMs).toISOString().slice(0, 10)}Z or until it suffices again`;
-  if (step === 'no-history') return `history waits ${until}`;
+  if (step === 'readings-at-wakes') return `history waits ${until}`;
   return step === 'alarms-only' ? `all but alarms waits ${until}` : undefined;
 }
 
