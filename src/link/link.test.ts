@@ -126,7 +126,7 @@ describe('a month that would not suffice', () => {
     expect([link.wakes('attributes'), link.wakes('commands')]).toEqual([15 * 60_000, undefined]);
     expect(alerts.list()[0]).toMatch(/^the link: .*reaches day \d+.*shared attributes are asked for every 15 min/);
     carried.upload += 200_000;
-    // What comes before the first wake is no habit of the step.
+    // Traffic before the first wake is no habit of the step.
     await clock.advance(HOUR_MS / 2);
     expect(link.wakes('commands')).toBeUndefined();
     carried.upload += 200_000;

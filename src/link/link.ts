@@ -85,7 +85,7 @@ export async function openLink(deps: LinkDeps): Promise<Link> {
     const seen = { bytes: now.totalBytes - stepTotal, ms: now.nowMs - ladder.changedAtMs - settlesMs() };
     return forecast({ nowMs: now.nowMs, endsAtMs: now.period.endsAtMs, usedBytes: now.usedBytes, seen }, STEP_EVERY_MS);
   };
-  /** What a step changes is sent at the first wake, and is no habit. */
+  /** Changes that a step makes are sent at the first wake, and are no habit. */
   const settlesMs = (): number => config().link.wakeMs + SETTLES_MS;
   const stand = (next: LadderState): void => {
     if (next.taken !== ladder.taken || now.nowMs - ladder.changedAtMs < settlesMs()) stepTotal = now.totalBytes;

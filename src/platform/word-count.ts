@@ -11,7 +11,7 @@ export interface WordCount {
 
 /** Headers of IPv4 and TCP with time stamps. */
 export const HEADERS = 52;
-/** What is written within so short a time goes together. */
+/** Writes within so short a time go together. */
 const TOGETHER_MS = 3;
 /** An acknowledgement waits so long for a segment that it could go with. */
 const ACKNOWLEDGED_AFTER_MS = 40;

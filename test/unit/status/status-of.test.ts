@@ -117,7 +117,10 @@ it('is up to date only when what attached devices share is, too', async () => {
 });
 
 it.each([
-  ['readings-at-wakes', 'the platform is reached, and history waits for the month of the link, until 1970-02-01Z or until it suffices again'],
+  [
+    'readings-at-wakes',
+    'the platform is reached, and history waits for the month of the link, until 1970-02-01Z or until it suffices again',
+  ],
   [
     'alarms-only',
     'the platform is reached, and all but alarms waits for the month of the link, until 1970-02-01Z or until it suffices again',
