@@ -7,7 +7,7 @@ import { Guest, HOST_FROM_GUEST } from './guest.ts';
 import type { AppendRun } from './inside/append-run.ts';
 import { recordFigure } from './results/figures.ts';
 
-const CUTS = process.env.LAB_RUN === 'full' ? 30 : 3;
+const CUTS = process.env.LAB_RUN === 'full' ? 30 : 2;
 /** Between the moment a life has delivered what it found, and its end. */
 const MAX_LIFE_MS = 4000;
 

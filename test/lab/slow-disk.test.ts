@@ -6,7 +6,7 @@ import { GuestAgent, makeBundle } from './guest-agent.ts';
 import { PlatformView, until } from './platform-view.ts';
 import { recordFigure } from './results/figures.ts';
 
-const CALLS = process.env.LAB_RUN === 'full' ? 40 : 12;
+const CALLS = process.env.LAB_RUN === 'full' ? 40 : 8;
 const DELAY_MS = 2000;
 const RELAY = 3;
 
