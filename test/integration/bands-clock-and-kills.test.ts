@@ -4,7 +4,7 @@ import { BandsBench, HOUR_MS, MIDNIGHT, PART_MS } from '../support/bands-bench.t
 
 const DAY_MS = 24 * HOUR_MS;
 
-describe('the record for plots, looked at as an adversary', () => {
+describe('the record for plots', () => {
   it('keeps its week when the clock was ahead by a month for two hours', async () => {
     const bench = new BandsBench();
     for (let hour = 0; hour < 5 * 24; hour += 1) {

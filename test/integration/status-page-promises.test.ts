@@ -9,7 +9,7 @@ const PIN = 'look-pin-3401';
 const SOON = { timeout: 10_000 };
 const PHONE = { width: 320, height: 640 };
 
-describe.skipIf(missingBrowser() !== undefined)(browserSuite('the page, looked at as an adversary'), () => {
+describe.skipIf(missingBrowser() !== undefined)(browserSuite('what the page promises'), () => {
   let browser: Browser;
   let context: BrowserContext;
   let bench: StatusBench;

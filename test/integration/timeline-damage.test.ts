@@ -4,7 +4,7 @@ import { readWhole } from '../../src/host/durable-file.ts';
 import { timelineFile } from '../../src/timeline/timeline-file.ts';
 import { MemoryFiles } from '../support/memory-files.ts';
 
-describe('the timeline, looked at as an adversary', () => {
+describe('the timeline', () => {
   it('passes over one damaged line alone, whichever it is', async () => {
     const files = new MemoryFiles();
     const path = '/state/timeline.jsonl';
