@@ -174,7 +174,7 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
     linkWaits: (bytes) => link.waitsFor(bytes),
     getUrl: async (url, beginning, urlSignal) => {
       const settings = await externalFileSettings(live.current.platform, files);
-      return machine.openExternalFile(url, { ...settings, clock, ...given({ beginning }) }, urlSignal);
+      return machine.openExternalFile(url, { ...settings, clock, onCarried: link.noteDownload, ...given({ beginning }) }, urlSignal);
     },
     append: (entries) => telemetry.append(entries),
     uploaded: () => telemetry.uploader.state.lastAcknowledgedAtMs !== undefined,

@@ -58,8 +58,9 @@ describe('the month of a link', () => {
     carried = { upload: 0, calls: 0, 'attribute-poll': 0, 'rpc-poll': 0, download: 0 };
     const second = await open();
     carried.upload = 1;
+    second.noteDownload(1_000);
     second.look();
-    expect(second.status()).toMatchObject({ usedBytes: 133, features: { telemetry: 101, calls: 20, polls: 7, firmware: 5 } });
+    expect(second.status()).toMatchObject({ usedBytes: 1_133, features: { telemetry: 101, calls: 20, polls: 7, firmware: 1_005 } });
     await second.close();
   });
 

@@ -46,6 +46,8 @@ export interface Link {
   wakes(kind: 'attributes' | 'commands'): number | undefined;
   /** Returns why a download of so many bytes has to wait, in words; undefined when it may come now. */
   waitsFor(downloadBytes: number): string | undefined;
+  /** Notes bytes of a download from another host than the platform. */
+  noteDownload(bytes: number): void;
   status(): LinkStatus;
   /** Everything known is on disk when this resolves. Idempotent. */
   close(): Promise<void>;
@@ -66,7 +68,11 @@ export async function openLink(deps: LinkDeps): Promise<Link> {
   const isSynchronised = (): boolean => timeSync.isSynchronised();
   const file = new StateFile({ ...LINK_FORMAT, path: join(config().stateFolder, 'link.json'), files, clock, log });
   const [kept, platform] = await Promise.all([file.read(), deps.platform]);
-  const counted = (): FeatureBytes => featuresOf(platform.traffic);
+  let besides = 0;
+  const counted = (): FeatureBytes => {
+    const features = featuresOf(platform.traffic);
+    return { ...features, firmware: features.firmware + besides };
+  };
   const account = openLinkAccount(
     { clock, isSynchronised, counted, resetDay: () => config().link.resetDay },
     isJsonObject(kept?.account) ? kept.account : undefined,
@@ -137,6 +143,9 @@ export async function openLink(deps: LinkDeps): Promise<Link> {
   lookOn();
   return {
     ...{ look, status },
+    noteDownload: (bytes) => {
+      besides += bytes;
+    },
     uploads: () => {
       if (config().link.metered) look();
       const { history, present, gathers } = manners(ladder);

@@ -20,9 +20,15 @@ export interface ExternalFileSettings {
   readonly silenceMs?: number;
   /** Beginning of the file that is here already: only the rest is asked for, and taken where the host says that it is the rest of the same file. */
   readonly beginning?: FileBeginning;
+  /** Told what the link carried for the file, in bytes, as it comes. */
+  readonly onCarried?: (bytes: number) => void;
 }
 
 const MAX_REDIRECTS = 5;
+/** Bytes of a host's connection, TLS handshake and answer before the body, by the model of docs/link.md. */
+const HOP_BYTES = 6_000;
+/** Bytes on the link for each of the body: records of TLS, and headers of segments that are full. */
+const LINE_SHARE = 1.055;
 const SILENCE_MS = 60_000;
 const HOST = "the host of the file's own address";
 const CONNECT_TIMEOUT_MS = 10_000;
@@ -38,7 +44,7 @@ const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
  */
 export async function openExternalFile(address: string, settings: ExternalFileSettings, signal: AbortSignal): Promise<FirmwareBody> {
   const dispatcher = dispatcherFor(settings);
-  const { clock, silenceMs = SILENCE_MS, proxy = '' } = settings;
+  const { clock, silenceMs = SILENCE_MS, proxy = '', onCarried = () => {} } = settings;
   const late = new AbortController();
   const cancel = clock.after(silenceMs, () => {
     late.abort(new PlatformError('busy', `no answer from ${HOST} within ${silenceMs} ms`, { cut: true }));
@@ -52,6 +58,7 @@ export async function openExternalFile(address: string, settings: ExternalFileSe
     let { beginning } = settings;
     for (let hop = 0; hop <= MAX_REDIRECTS; hop += 1) {
       const { origin, pathname, search } = url;
+      onCarried(HOP_BYTES);
       const response = await dispatcher.request({
         origin,
         path: `${pathname}${search}`,
@@ -87,8 +94,15 @@ export async function openExternalFile(address: string, settings: ExternalFileSe
       startsAt,
       lengthBytes: lengthIn(length),
       validator: typeof etag === 'string' && STRONG_ETAG.test(etag) ? etag : undefined,
-      stream: piecesOf(body, { clock, maxMs: silenceMs, begun: cancel, ended: end, faultOf }),
+      stream: counted(piecesOf(body, { clock, maxMs: silenceMs, begun: cancel, ended: end, faultOf })),
     });
+  }
+
+  async function* counted(pieces: AsyncGenerator<Uint8Array>): AsyncGenerator<Uint8Array> {
+    for await (const piece of pieces) {
+      onCarried(Math.round(piece.length * LINE_SHARE));
+      yield piece;
+    }
   }
 
   function faultOf(error: unknown): PlatformError {

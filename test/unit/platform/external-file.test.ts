@@ -3,6 +3,7 @@ import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../../src/host/clock.ts';
+import { given } from '../../../src/host/given.ts';
 import { makeCertificate } from '../../../src/host/self-signed-certificate.ts';
 import { openExternalFile } from '../../../src/platform/external-file.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
@@ -47,14 +48,22 @@ afterEach(async () => {
   await new Promise((resolve) => server.close(resolve));
 });
 
-async function fetchAll(path: string): Promise<Buffer> {
-  const { stream } = await openExternalFile(base + path, { clock: systemClock, ca: cert }, never);
+async function fetchAll(path: string, onCarried?: (bytes: number) => void): Promise<Buffer> {
+  const { stream } = await openExternalFile(base + path, given({ clock: systemClock, ca: cert, onCarried }), never);
   const pieces: Uint8Array[] = [];
   for await (const piece of stream) pieces.push(piece);
   return Buffer.concat(pieces);
 }
 
 describe('a file that lies elsewhere', () => {
+  it('tells what the link carries for it: each host on the way, and the file with what is around it', async () => {
+    let bytes = 0;
+    await fetchAll('/hop/1', (more) => {
+      bytes += more;
+    });
+    expect(bytes / (3 * 6_000 + 1.055 * content.length)).toBeCloseTo(1, 3);
+  });
+
   it('is fetched over https, through redirects, with nothing in the request that is the platform’s', async () => {
     expect((await fetchAll('/hop/3')).equals(content)).toBe(true);
     expect(seen.map(({ url }) => url)).toEqual(['/hop/3', '/hop/2', '/hop/1', '/hop/0', '/file']);
