@@ -94,7 +94,7 @@ it('passes every check that the page asks for, without a variable or a path of o
   const { commands } = await steps();
   expect(commands[1]).toHaveLength(5);
   for (const command of commands[1] ?? []) await inTree(command);
-});
+}, 300_000);
 
 it('is found by a scan of the board that its example asks for, with the line that switches it on', async () => {
   const socket = join(tree, 'board.sock');
