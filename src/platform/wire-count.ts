@@ -3,12 +3,12 @@
  * model what TCP/IP puts around them (docs/link.md). Sockets may serve several lanes: their bytes are shared out by what each lane exchanged.
  */
 import type { Socket } from 'node:net';
+import type { Clock } from '../host/clock.ts';
 import type { Lane } from './connections.ts';
 
-/** An exchange that is over: about what its request and its answer have, and how long it took. */
+/** An exchange that is over: about what its request and its answer have. */
 export interface ExchangeBytes {
   readonly bytes: number;
-  readonly ms: number;
 }
 
 export type LaneBytes = Readonly<Record<Lane, number>>;
@@ -24,25 +24,29 @@ const PER_SEGMENT = 2 * HEADERS;
 const PER_EXCHANGE = 2 * PER_SEGMENT;
 /** Three segments at the beginning, four at the end, and what the first two have more. */
 const PER_SOCKET = 7 * HEADERS + 16;
-/** TCP asks a silent connection so often whether it stands. */
-const ASKED_EVERY_MS = 25_000;
-/** Where the socket below TLS cannot be seen: what its handshake takes, and each record of at most so many bytes. */
-const TLS_HANDSHAKE = 4_300;
-const TLS_RECORD = { bytes: 16_384, more: 22 } as const;
+/** A connection that is silent for so long is asked by TCP whether it stands, and again after as long. */
+export const ASK_SILENT_AFTER_MS = 25_000;
+/** Within half of it is known when a connection fell silent. */
+const LOOK_EVERY_MS = 5_000;
+/** Segments of a try that meets nobody, and when they are sent again: each second for a while, then more and more seldom. */
+const SYN = 60;
+const SYN_AT_MS = [0, 1_000, 2_000, 3_000, 4_000, 5_000, 7_000, 11_000, 19_000, 35_000];
 
-/** Socket of TCP that Node keeps below one of TLS, with counts of its own. */
-interface RawCounts {
-  readonly bytesRead?: number;
-  readonly bytesWritten?: number;
-}
+/** Socket of TCP, below TLS where there is any. */
+export type TcpSocket = Pick<Socket, 'bytesRead' | 'bytesWritten' | 'once'>;
 
 interface Watched {
-  readonly socket: Socket;
-  readonly raw: RawCounts | undefined;
-  seen: { sent: number; received: number };
+  readonly socket: TcpSocket;
+  sent: number;
+  received: number;
+  lookedAtMs: number;
+  silentSinceMs: number;
+  /** Questions of TCP since then. */
+  asked: number;
 }
 
 export class WireCount {
+  readonly #clock: Pick<Clock, 'monotonicMs' | 'after'>;
   readonly #open = new Set<Watched>();
   readonly #lanes = new Map<Lane, number>();
   /** Exchanged since bytes were shared out last, by lane. */
@@ -50,21 +54,37 @@ export class WireCount {
   #lastLane: Lane = 'calls';
   /** Carried by sockets, and not yet shared out. */
   #carried = 0;
+  #cancelLook: (() => void) | undefined;
 
-  watch(socket: Socket): void {
-    const watched: Watched = { socket, raw: rawOf(socket), seen: { sent: 0, received: 0 } };
+  constructor(clock: Pick<Clock, 'monotonicMs' | 'after'>) {
+    this.#clock = clock;
+  }
+
+  /** Counts a connection that stands, until it is closed. */
+  watch(socket: TcpSocket): void {
+    const nowMs = this.#clock.monotonicMs();
+    const watched: Watched = { socket, sent: 0, received: 0, lookedAtMs: nowMs, silentSinceMs: nowMs, asked: 0 };
     this.#open.add(watched);
     this.#carried += PER_SOCKET;
+    this.#cancelLook ??= this.#clock.after(LOOK_EVERY_MS, () => this.#lookAgain());
     socket.once('close', () => {
       this.#look(watched);
       this.#open.delete(watched);
+      if (this.#open.size > 0) return;
+      this.#cancelLook?.();
+      this.#cancelLook = undefined;
     });
   }
 
-  note(lane: Lane, { bytes, ms }: ExchangeBytes): void {
+  /** Counts a try to connect that met nobody for so long. */
+  failed(ms: number): void {
+    this.#carried += SYN_AT_MS.filter((atMs) => atMs <= ms).length * SYN;
+  }
+
+  note(lane: Lane, { bytes }: ExchangeBytes): void {
     this.#exchanged.set(lane, (this.#exchanged.get(lane) ?? 0) + bytes);
     this.#lastLane = lane;
-    this.#add(lane, PER_EXCHANGE + Math.floor(ms / ASKED_EVERY_MS) * PER_SEGMENT);
+    this.#add(lane, PER_EXCHANGE);
   }
 
   /** Returns all that was carried so far, by lane. */
@@ -82,31 +102,29 @@ export class WireCount {
     this.#lanes.set(lane, (this.#lanes.get(lane) ?? 0) + bytes);
   }
 
-  #look(watched: Watched): void {
-    const { socket, raw, seen } = watched;
-    const isTls = 'encrypted' in socket;
-    const wire = (plain: number, below: number | undefined): number =>
-      isTls
-        ? Math.max(
-            below ?? 0,
-            plain + Math.ceil(plain / TLS_RECORD.bytes) * TLS_RECORD.more + (below === undefined ? TLS_HANDSHAKE / 2 : 0),
-          )
-        : plain;
-    const sent = Math.max(seen.sent, wire(socket.bytesWritten, raw?.bytesWritten));
-    const received = Math.max(seen.received, wire(socket.bytesRead, raw?.bytesRead));
-    const segments = (bytes: number): number => Math.floor(bytes / SEGMENT);
-    const more = segments(sent) - segments(seen.sent) + segments(received) - segments(seen.received);
-    this.#carried += sent - seen.sent + received - seen.received + more * PER_SEGMENT;
-    watched.seen = { sent, received };
+  #lookAgain(): void {
+    for (const watched of this.#open) this.#look(watched);
+    this.#cancelLook = this.#clock.after(LOOK_EVERY_MS, () => this.#lookAgain());
   }
+
+  #look(watched: Watched): void {
+    const nowMs = this.#clock.monotonicMs();
+    const sent = Math.max(watched.sent, watched.socket.bytesWritten);
+    const received = Math.max(watched.received, watched.socket.bytesRead);
+    const bytes = sent - watched.sent + received - watched.received;
+    const full = fullSegments(sent) - fullSegments(watched.sent) + fullSegments(received) - fullSegments(watched.received);
+    if (bytes > 0) Object.assign(watched, { silentSinceMs: (watched.lookedAtMs + nowMs) / 2, asked: 0 });
+    const asked = Math.floor((nowMs - watched.silentSinceMs) / ASK_SILENT_AFTER_MS);
+    this.#carried += bytes + (full + asked - watched.asked) * PER_SEGMENT;
+    Object.assign(watched, { sent, received, lookedAtMs: nowMs, asked });
+  }
+}
+
+function fullSegments(bytes: number): number {
+  return Math.floor(bytes / SEGMENT);
 }
 
 /** Returns the bytes of two counts by lane. */
 export function sumOfLanes(one: LaneBytes | undefined, other: LaneBytes | undefined): LaneBytes {
   return Object.fromEntries(LANES.map((lane) => [lane, (one?.[lane] ?? 0) + (other?.[lane] ?? 0)])) as LaneBytes;
-}
-
-function rawOf(socket: Socket): RawCounts | undefined {
-  const { _handle: handle } = socket as { readonly _handle?: { readonly _parent?: RawCounts } | null };
-  return typeof handle?._parent?.bytesWritten === 'number' ? handle._parent : undefined;
 }

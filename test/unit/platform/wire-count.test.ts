@@ -2,12 +2,13 @@
 
 import { EventEmitter } from 'node:events';
 import { createServer as createTlsServer } from 'node:https';
-import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+import { type AddressInfo, connect, createServer, type Server } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../../src/host/clock.ts';
 import { makeCertificate } from '../../../src/host/self-signed-certificate.ts';
 import { HttpDeviceApi } from '../../../src/platform/http-device-api.ts';
 import { LANES, WireCount } from '../../../src/platform/wire-count.ts';
+import { FakeClock } from '../../support/fake-clock.ts';
 import { rowsOf } from '../../support/telemetry-rows.ts';
 
 const DAY_MS = 86_400_000;
@@ -22,38 +23,62 @@ function totalOf(lanes: Partial<Record<string, number>> = {}): number {
 }
 
 function socket() {
-  return Object.assign(new EventEmitter(), { bytesRead: 0, bytesWritten: 0 }) as unknown as Socket & {
-    bytesRead: number;
-    bytesWritten: number;
-  };
+  return Object.assign(new EventEmitter(), { bytesRead: 0, bytesWritten: 0 });
 }
 
 describe('questions of TCP', () => {
-  it('are not counted for a poll that stands beside uploads on the same connection', () => {
-    const wire = new WireCount();
+  it('are not counted on a connection that uploads keep from silence', async () => {
+    const clock = new FakeClock();
+    const wire = new WireCount(clock);
     const shared = socket();
     wire.watch(shared);
-    // A day with an upload each ten seconds: the connection is never silent.
-    for (let at = 0; at < 8_640; at += 1) wire.note('upload', { bytes: 330, ms: 50 });
     const before = totalOf(wire.lanes());
-    for (let at = 0; at < 288; at += 1) {
-      wire.note('rpc-poll', { bytes: 271, ms: 300_000 });
-      wire.note('attribute-poll', { bytes: 271, ms: 300_000 });
+    for (let uploads = 0; uploads < 360; uploads += 1) {
+      shared.bytesWritten += 1;
+      await clock.advance(10_000);
     }
-    // The bytes of the socket itself are left out here: 208 B of headers for each exchange.
-    expect(totalOf(wire.lanes()) - before).toBeLessThan(2 * 288 * 208 * 1.05);
+    expect(totalOf(wire.lanes()) - before).toBe(360);
   });
 
-  it('are counted once for two polls that stand on one silent connection', () => {
-    const wire = new WireCount();
+  it('are counted once for a silent connection, however many polls stand on it', async () => {
+    const clock = new FakeClock();
+    const wire = new WireCount(clock);
     wire.watch(socket());
     const before = totalOf(wire.lanes());
-    for (let at = 0; at < 288; at += 1) {
-      wire.note('rpc-poll', { bytes: 271, ms: 300_000 });
-      wire.note('attribute-poll', { bytes: 271, ms: 300_000 });
+    for (let polls = 0; polls < 12; polls += 1) {
+      await clock.advance(300_000);
+      wire.note('rpc-poll', { bytes: 271 });
+      wire.note('attribute-poll', { bytes: 271 });
     }
-    const asked = (DAY_MS / 25_000) * 104;
-    expect((totalOf(wire.lanes()) - before - 2 * 288 * 208) / asked).toBeLessThan(1.05);
+    expect(totalOf(wire.lanes()) - before).toBe(2 * 12 * 208 + (3_600 / 25) * 104);
+  });
+
+  it('begin anew after each word', async () => {
+    const clock = new FakeClock();
+    const wire = new WireCount(clock);
+    const one = socket();
+    wire.watch(one);
+    const before = totalOf(wire.lanes());
+    for (let uploads = 0; uploads < 60; uploads += 1) {
+      await clock.advance(3_000);
+      one.bytesWritten += 1;
+      await clock.advance(57_000);
+    }
+    expect(totalOf(wire.lanes()) - before).toBe(60 + 60 * 2 * 104);
+    one.emit('close');
+    await clock.advance(DAY_MS);
+    expect(totalOf(wire.lanes()) - before).toBe(60 + 60 * 2 * 104);
+  });
+});
+
+describe('a try to connect that meets nobody', () => {
+  it.each([
+    ['is refused at once', 20, 60],
+    ['is given up after ten seconds', 10_000, 7 * 60],
+  ])('%s: it costs what was sent', (_what, ms, bytes) => {
+    const wire = new WireCount(new FakeClock());
+    wire.failed(ms);
+    expect(totalOf(wire.lanes())).toBe(bytes);
   });
 });
 
