@@ -33,7 +33,9 @@ const SYN = 60;
 const SYN_AT_MS = [0, 1_000, 2_000, 3_000, 4_000, 5_000, 7_000, 11_000, 19_000, 35_000];
 
 /** Socket of TCP, below TLS where there is any. */
-export type TcpSocket = Pick<Socket, 'bytesRead' | 'bytesWritten' | 'once'>;
+export interface TcpSocket extends Pick<Socket, 'bytesRead' | 'bytesWritten'> {
+  once(event: 'close', listener: () => void): unknown;
+}
 
 interface Watched {
   readonly socket: TcpSocket;
