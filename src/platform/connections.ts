@@ -1,7 +1,6 @@
 /**
- * The connections to the platform's one host: plain or TLS, direct or through a proxy. Over HTTP/2, where the server offers it at the first
- * handshake of the process, all lanes share one connection; over HTTP/1.1 each has sockets of its own. A poll or a download never stands in front
- * of an upload.
+ * The connections to the platform's one host: plain or TLS, direct or through a proxy. Over HTTP/2, where the server offers it at the first handshake,
+ * all lanes share one connection; over HTTP/1.1 each has sockets of its own. A poll or a download never stands in front of an upload.
  */
 import type { Socket } from 'node:net';
 import { buildConnector, type Dispatcher, Pool, ProxyAgent } from 'undici';
@@ -119,10 +118,11 @@ class Connections implements PlatformConnections {
     this.prefix = this.#url.pathname.replace(/\/+$/, '');
     this.#settings = settings;
     this.#clock = clock;
-    this.#wire = new WireCount(clock);
-    this.#sockets = new CountedSockets(this.#wire);
     this.#timeoutMs = settings.connectTimeoutMs ?? CONNECT_TIMEOUT_MS;
-    this.#secure = secureSockets({ ...settings, connectTimeoutMs: this.#timeoutMs });
+    this.#wire = new WireCount(clock);
+    this.#sockets = new CountedSockets({ wire: this.#wire, clock, connectTimeoutMs: this.#timeoutMs });
+    const secure = secureSockets({ ...settings, connectTimeoutMs: this.#timeoutMs });
+    this.#secure = (offersHttp2) => this.#sockets.overTcp(secure(offersHttp2));
   }
 
   lane(lane: Lane): LaneRequester {
@@ -186,7 +186,7 @@ class Connections implements PlatformConnections {
   #connector(): buildConnector.connector {
     const { ca, proxy } = this.#settings;
     if (proxy === undefined) return this.#sockets.counting(this.#secure(true));
-    const toProxy = buildConnector({ ...trusting(ca), timeout: this.#timeoutMs, allowH2: false });
+    const toProxy = this.#sockets.overTcp(buildConnector({ ...trusting(ca), timeout: this.#timeoutMs, keepAlive: false, allowH2: false }));
     return throughTunnel(new URL(proxy), this.#sockets.counting(toProxy), this.#timeoutMs, this.#secure(true));
   }
 
@@ -206,7 +206,8 @@ class Connections implements PlatformConnections {
     const watched = (connect: buildConnector.connector) => bounding(this.#sockets.counting(connect), limitBytes);
     try {
       if (proxy === undefined) return new Pool(this.origin, { ...shared, connect: watched(this.#spareFirst(this.#secure(false))) });
-      const watchedOptions = (options: object, around = (connect: buildConnector.connector) => connect): Pool.Options => {
+      const overTcp = (connect: buildConnector.connector) => this.#sockets.overTcp(connect);
+      const watchedOptions = (options: object, around: typeof overTcp): Pool.Options => {
         const connect = 'connect' in options && typeof options.connect === 'function' ? options.connect : undefined;
         return connect === undefined ? options : { ...options, connect: watched(around(connect as buildConnector.connector)) };
       };
@@ -214,11 +215,15 @@ class Connections implements PlatformConnections {
         ...shared,
         uri: proxy,
         connectTimeout: this.#timeoutMs,
-        requestTls: { ...trusting(ca), ...given({ cert: clientCertificate, key: clientKey }), allowH2: false },
+        requestTls: { ...trusting(ca), ...given({ cert: clientCertificate, key: clientKey }), keepAlive: false, allowH2: false },
         // The proxy may stand behind the same private authority as the platform, but gets no client certificate.
-        proxyTls: { ...trusting(ca), allowH2: false },
-        clientFactory: (origin, options) => new Pool(origin, watchedOptions(options)),
-        factory: (origin, options) => new Pool(origin, { ...shared, ...watchedOptions(options, (connect) => this.#spareFirst(connect)) }),
+        proxyTls: { ...trusting(ca), keepAlive: false, allowH2: false },
+        clientFactory: (origin, options) => new Pool(origin, watchedOptions(options, overTcp)),
+        // For plain HTTP it connects to the proxy, else through the tunnel.
+        factory: (origin, options) => {
+          const around = this.#url.protocol === 'http:' ? overTcp : (connect: buildConnector.connector) => this.#spareFirst(connect);
+          return new Pool(origin, { ...shared, ...watchedOptions(options, around) });
+        },
       });
     } catch (cause) {
       const said = safeText(cause instanceof Error ? cause.message : '', this.secrets);

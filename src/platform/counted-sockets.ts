@@ -1,17 +1,27 @@
 /** Counts the bytes of HTTP that really passed its sockets, and ends those that bring bytes without end. */
 import type { Socket } from 'node:net';
-import type { buildConnector } from 'undici';
+import { buildConnector } from 'undici';
+import type { Clock } from '../host/clock.ts';
 import type { Traffic } from './connections.ts';
 import { ASK_SILENT_AFTER_MS, type WireCount } from './wire-count.ts';
 
+export interface CountedSocketsDeps {
+  readonly wire: Pick<WireCount, 'watch' | 'failed' | 'handshake' | 'share'>;
+  readonly clock: Pick<Clock, 'monotonicMs'>;
+  readonly connectTimeoutMs: number;
+}
+
 export class CountedSockets {
-  readonly #wire: Pick<WireCount, 'watch'>;
+  readonly #deps: CountedSocketsDeps;
+  readonly #tcp: buildConnector.connector;
   readonly #sockets = new Set<Socket>();
   #sentBefore = 0;
   #receivedBefore = 0;
 
-  constructor(wire: Pick<WireCount, 'watch'>) {
-    this.#wire = wire;
+  constructor(deps: CountedSocketsDeps) {
+    this.#deps = deps;
+    // Questions go out once a second without an answer; ten of them end the connection, 41 s after the last word.
+    this.#tcp = buildConnector({ timeout: deps.connectTimeoutMs, keepAliveInitialDelay: ASK_SILENT_AFTER_MS });
   }
 
   get traffic(): Traffic {
@@ -24,7 +34,7 @@ export class CountedSockets {
     return { sentBytes, receivedBytes };
   }
 
-  /** Counts what `connect` opens. A tunnelled socket passes here twice, as the tunnel and as TLS inside it; only the outer one is counted. */
+  /** Counts the HTTP on what `connect` opens. A tunnelled socket passes here twice, as the tunnel and as TLS inside it; only the outer one is counted. */
   counting(connect: buildConnector.connector): buildConnector.connector {
     return (options, callback) =>
       connect(options, (...result) => {
@@ -35,10 +45,47 @@ export class CountedSockets {
       });
   }
 
+  /** Has `secure` speak TLS over a connection that is counted from its first byte; what is asked for without TLS is that connection itself. */
+  overTcp(secure: buildConnector.connector): buildConnector.connector {
+    return (options, callback) => {
+      if (options.httpSocket !== undefined) return this.#shake(secure, options, callback);
+      if (options.protocol !== 'https:') return this.#open(options, callback);
+      const { hostname, port } = options;
+      this.#open({ hostname, protocol: 'http:', port: port === '' ? '443' : port }, (...[fault, socket]) => {
+        if (socket === null || socket === undefined) return callback(fault as Error, null);
+        try {
+          this.#shake(secure, { ...options, httpSocket: socket }, callback);
+        } catch (error) {
+          socket.destroy();
+          callback(error as Error, null);
+        }
+      });
+    };
+  }
+
+  #shake(secure: buildConnector.connector, options: buildConnector.Options, callback: buildConnector.Callback): void {
+    const { wire } = this.#deps;
+    wire.handshake();
+    secure(options, (...result) => {
+      if ((result[1] as { readonly alpnProtocol?: unknown } | null | undefined)?.alpnProtocol === 'h2') wire.share();
+      callback(...result);
+    });
+  }
+
+  #open(options: buildConnector.Options, callback: buildConnector.Callback): void {
+    const { clock, wire } = this.#deps;
+    const beganMs = clock.monotonicMs();
+    this.#tcp(options, (...result) => {
+      const [fault, socket] = result;
+      if (socket) wire.watch(socket);
+      // A name that is not found leaves nothing to connect to.
+      else if ((fault as NodeJS.ErrnoException).syscall !== 'getaddrinfo') wire.failed(clock.monotonicMs() - beganMs);
+      callback(...result);
+    });
+  }
+
   #count(socket: Socket): void {
     this.#sockets.add(socket);
-    this.#wire.watch(socket);
-    socket.setKeepAlive(true, ASK_SILENT_AFTER_MS);
     socket.once('close', () => {
       this.#sockets.delete(socket);
       this.#sentBefore += socket.bytesWritten;

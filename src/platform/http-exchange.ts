@@ -90,10 +90,9 @@ export async function openExchange(request: Exchange, deps: ExchangeDeps, signal
     earned += earnedMs(bytes);
   };
   watch(request.deadlineMs);
-  const startedMs = clock.monotonicMs();
   let isNoted = false;
   const note = (): void => {
-    if (!isNoted) deps.connections.noteExchange?.(request.lane, { bytes: bytesOf(request, response), ms: clock.monotonicMs() - startedMs });
+    if (!isNoted) deps.connections.noteExchange?.(request.lane, { bytes: bytesOf(request, response) });
     isNoted = true;
   };
   let response: LaneAnswer | undefined;

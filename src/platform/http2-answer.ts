@@ -24,11 +24,11 @@ export function bodyOfStream(stream: ClientHttp2Stream, contentLength: string | 
       done(error);
     },
   });
-  const finish = (): void => {
+  const finish = (isEnd: boolean): void => {
     if (isOver) return;
     isOver = true;
-    const isWhole =
-      stream.rstCode === http2().constants.NGHTTP2_NO_ERROR && (contentLength === undefined || Number(contentLength) === bytes);
+    const isClean = isEnd && stream.rstCode === http2().constants.NGHTTP2_NO_ERROR;
+    const isWhole = isClean && (contentLength === undefined || Number(contentLength) === bytes);
     if (isWhole) body.push(null);
     else body.destroy(brokenConnection(`the answer was cut after ${bytes} bytes (stream error ${stream.rstCode})`));
   };
@@ -38,11 +38,12 @@ export function bodyOfStream(stream: ClientHttp2Stream, contentLength: string | 
     if (!body.push(chunk)) stream.pause();
   });
   stream.once('end', () => {
-    finish();
+    // The end of the connection ends its streams, too, without a code.
+    finish(!stream.destroyed);
     // An answer may come before the whole request has gone, whose rest nobody wants.
     if (!stream.writableFinished) endStream(stream);
   });
-  stream.once('close', finish);
+  stream.once('close', () => finish(false));
   return body;
 }
 

@@ -10,15 +10,17 @@
 import type { ClientHttp2Session, ClientHttp2Stream, IncomingHttpHeaders } from 'node:http2';
 import type { Socket } from 'node:net';
 import type { Clock } from '../host/clock.ts';
+import { type BytesAhead, bytesAhead } from './bytes-ahead.ts';
 import { bodyOfStream, endStream, http2 } from './http2-answer.ts';
+import { HEADERS_FRAME, type Http2SessionDeps, headerBytes, MAX_HEADERS, MAX_HINTS, MAX_PINGS, openSession } from './http2-session.ts';
 import { type BrokenConnection, brokenConnection, type LaneAnswer, type LaneRequest } from './lane-request.ts';
+import type { LineSpeed } from './line-speed.ts';
 import { ASK_SILENT_AFTER_MS } from './wire-count.ts';
 
-export interface Http2ConnectionDeps {
-  readonly origin: string;
+export interface Http2ConnectionDeps extends Http2SessionDeps {
   readonly clock: Pick<Clock, 'monotonicMs' | 'after'>;
-  /** For the server's first word after the handshake. */
-  readonly settingsWithinMs: number;
+  /** Learned from the bodies that pass, for all connections. */
+  readonly line: LineSpeed;
   /** Called when there may be more room than there was, or less. */
   readonly onChange: () => void;
 }
@@ -27,31 +29,22 @@ export interface Http2ConnectionDeps {
 const MAX_STREAMS = 100;
 /** Streams that polls leave to everything else. */
 const RESERVED_STREAMS = 8;
-/** Bytes of one answer under way: what stands in front of another answer on a slow line, one second of 1 Mbit/s. */
-const STREAM_WINDOW = 128 * 1024;
-/** Bytes of all answers under way: downloads that nobody reads leave room for the rest. */
-const CONNECTION_WINDOW = 1024 * 1024;
-/** Headers of an honest server are a few hundred bytes. */
-const MAX_HEADERS = 16 * 1024;
 /** Bytes of anything but bodies between two looks: the same bound as for a socket of HTTP/1.1. */
 const MAX_FRAMES = 16 * 1024 * 1024;
-/** Answers of status 1xx to one request. */
-const MAX_HINTS = 20;
-/** PINGs of the server between two looks. */
-const MAX_PINGS = 100;
 const LOOK_EVERY_MS = 5_000;
-/** An answer that is no poll's comes within this time, or anything else does. */
+/** An answer that is no poll's comes within this time and that of the bytes ahead, or anything else does. */
 const ANSWER_MS = 10_000;
 /** Longest silence while nothing but polls stands; routers forget a connection that is silent for longer than some minutes. */
 const SILENCE_MS = 120_000;
 const PING_WITHIN_MS = 15_000;
-/** RFC 9113, 6.2. */
-const HEADERS_FRAME = 1;
+/** Nothing is asked on it meanwhile; the routers of mobile networks forget a silent connection after about as long. */
+const IDLE_MS = 5 * 60_000;
 
 export class Http2Connection {
   readonly #session: ClientHttp2Session;
   readonly #socket: Socket;
   readonly #deps: Http2ConnectionDeps;
+  readonly #ahead: BytesAhead;
   #polls = 0;
   #others = 0;
   #isLeaving = false;
@@ -65,15 +58,18 @@ export class Http2Connection {
   #pings = 0;
   #cancelLook: (() => void) | undefined;
   #cancelPing = (): void => {};
+  #cancelIdle = (): void => {};
 
   private constructor(session: ClientHttp2Session, socket: Socket, deps: Http2ConnectionDeps) {
     this.#session = session;
     this.#socket = socket;
     this.#deps = deps;
+    this.#ahead = bytesAhead(socket, deps.line);
     this.#heardAtMs = deps.clock.monotonicMs();
     const end = (): void => {
       this.#cancelLook?.();
       this.#cancelPing();
+      this.#cancelIdle();
       deps.onChange();
     };
     session.on('goaway', (_code: number, lastStream: number) => {
@@ -86,31 +82,12 @@ export class Http2Connection {
       if (this.#pings > MAX_PINGS) this.end();
     });
     session.on('remoteSettings', deps.onChange).once('close', end);
-    session.setLocalWindowSize(CONNECTION_WINDOW);
-    session.unref();
+    this.#idle();
   }
 
   /** Takes a socket on which HTTP/2 was agreed. @throws BrokenConnection when the server does not say what it allows. */
   static async open(socket: Socket, deps: Http2ConnectionDeps): Promise<Http2Connection> {
-    const session = http2().connect(deps.origin, {
-      createConnection: () => socket,
-      settings: { enablePush: false, initialWindowSize: STREAM_WINDOW, maxHeaderListSize: MAX_HEADERS },
-    });
-    // Streams tell their own faults; without a listener it would end the process.
-    session.on('error', () => {});
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const refuse = (): void => reject(brokenConnection('the server has not begun to speak HTTP/2'));
-    const cancel = deps.clock.after(deps.settingsWithinMs, refuse);
-    session.once('remoteSettings', () => resolve()).once('close', refuse);
-    try {
-      await promise;
-      return new Http2Connection(session, socket, deps);
-    } catch (error) {
-      session.destroy();
-      throw error;
-    } finally {
-      cancel();
-    }
+    return new Http2Connection(await openSession(socket, deps), socket, deps);
   }
 
   /** New streams that the server allows at once. */
@@ -121,6 +98,10 @@ export class Http2Connection {
   /** Nothing new may begin here, ever. */
   get isOver(): boolean {
     return this.#isLeaving || this.#session.closed || this.#session.destroyed;
+  }
+
+  get isEnded(): boolean {
+    return this.#session.destroyed;
   }
 
   /** Room for one more. Where so few streams are allowed that none could be left free, polls have connections of their own. */
@@ -140,25 +121,32 @@ export class Http2Connection {
     const beganMs = this.#began(isPoll);
     const heardBytes = this.#socket.bytesRead;
     const { promise, resolve, reject } = Promise.withResolvers<LaneAnswer>();
+    let passed = this.#ahead.written();
     let answer: LaneAnswer | undefined;
     let [isUnsent, hints] = [false, 0];
     const abort = (): void => {
       reject(signal.reason);
       answer?.body.destroy(signal.reason instanceof Error ? signal.reason : undefined);
       endStream(stream);
-      const isSilent = this.#socket.bytesRead === heardBytes && this.#deps.clock.monotonicMs() - beganMs >= ANSWER_MS;
+      const isSilent = this.#socket.bytesRead === heardBytes && this.#isLate(this.#deps.clock.monotonicMs() - beganMs);
       if (isSilent) this.#doubt();
     };
     signal.addEventListener('abort', abort, { once: true });
     stream
+      .once('finish', () => {
+        passed = this.#ahead.written();
+      })
       .on('headers', () => {
         hints += 1;
         if (hints > MAX_HINTS) endStream(stream);
       })
       .once('response', (responseHeaders) => {
+        passed();
+        if (body !== null && stream.writableFinished)
+          this.#deps.line.passed(Buffer.byteLength(body), this.#deps.clock.monotonicMs() - beganMs);
         const { ':status': statusCode = 0, ...rest } = responseHeaders as IncomingHttpHeaders & { readonly ':status'?: number };
         // The runtime tells the server its limit, and takes what comes all the same.
-        if (bytesOf(rest) > MAX_HEADERS) return endStream(stream);
+        if (headerBytes(rest) > MAX_HEADERS) return endStream(stream);
         const arrived = (bytes: number): void => {
           this.#frameBytes -= bytes;
         };
@@ -185,6 +173,20 @@ export class Http2Connection {
     this.#session.destroy();
   }
 
+  /** Longer without a word than an answer and the bytes ahead may take. */
+  #isLate(silentMs: number, withinMs = ANSWER_MS): boolean {
+    return silentMs >= withinMs + this.#ahead.extraMs();
+  }
+
+  #idle(): void {
+    this.#session.unref();
+    this.#socket.setKeepAlive(false);
+    this.#cancelLook?.();
+    this.#cancelLook = undefined;
+    this.#cancelIdle();
+    if (!this.#session.destroyed) this.#cancelIdle = this.#deps.clock.after(IDLE_MS, () => this.end());
+  }
+
   #unseen({ id, rstCode }: ClientHttp2Stream, isUnsent: boolean): BrokenConnection['unseen'] {
     const isUnseen = isUnsent || rstCode === http2().constants.NGHTTP2_REFUSED_STREAM || id === undefined || id > this.#lastStream;
     if (!isUnseen) return undefined;
@@ -194,6 +196,7 @@ export class Http2Connection {
   #began(isPoll: boolean): number {
     const nowMs = this.#deps.clock.monotonicMs();
     if (this.#polls + this.#others === 0) {
+      this.#cancelIdle();
       this.#session.ref();
       this.#socket.setKeepAlive(true, ASK_SILENT_AFTER_MS);
       this.#heardAtMs = nowMs;
@@ -208,12 +211,7 @@ export class Http2Connection {
   #ended(isPoll: boolean): void {
     if (isPoll) this.#polls -= 1;
     else this.#others -= 1;
-    if (this.#polls + this.#others === 0) {
-      this.#session.unref();
-      this.#socket.setKeepAlive(false);
-      this.#cancelLook?.();
-      this.#cancelLook = undefined;
-    }
+    if (this.#polls + this.#others === 0) this.#idle();
     this.#deps.onChange();
   }
 
@@ -225,17 +223,22 @@ export class Http2Connection {
     if (this.#frameBytes + bytes > MAX_FRAMES) this.end();
     [this.#frameBytes, this.#pings] = [0, 0];
     const silentMs = nowMs - this.#heardAtMs;
-    const isLate = this.#others > 0 && Math.min(silentMs, nowMs - this.#othersSinceMs) >= ANSWER_MS;
-    if (isLate || silentMs >= SILENCE_MS) this.#doubt();
+    const isLate = this.#others > 0 && this.#isLate(Math.min(silentMs, nowMs - this.#othersSinceMs));
+    if (isLate || this.#isLate(silentMs, SILENCE_MS)) this.#doubt();
     this.#cancelLook = this.#deps.clock.after(LOOK_EVERY_MS, () => this.#look());
   }
 
   #doubt(): void {
     if (this.#isDoubted || this.#session.destroyed) return;
     this.#isDoubted = true;
-    this.#cancelPing = this.#deps.clock.after(PING_WITHIN_MS, () => this.end());
+    const passed = this.#ahead.written();
+    this.#cancelPing = this.#deps.clock.after(PING_WITHIN_MS + this.#ahead.extraMs(), () => {
+      this.#deps.line.stuck();
+      this.end();
+    });
     this.#session.ping((fault) => {
       if (fault !== null) return;
+      passed();
       this.#cancelPing();
       this.#isDoubted = false;
       this.#heardAtMs = this.#deps.clock.monotonicMs();
@@ -243,8 +246,4 @@ export class Http2Connection {
     });
     this.#deps.onChange();
   }
-}
-
-function bytesOf(headers: IncomingHttpHeaders): number {
-  return Object.entries(headers).reduce((sum, [name, value]) => sum + name.length + String(value).length, 0);
 }

@@ -5,8 +5,9 @@
 import type { Socket } from 'node:net';
 import { Http2Connection, type Http2ConnectionDeps } from './http2-connection.ts';
 import { type BrokenConnection, brokenConnection, type LaneAnswer, type LaneRequest } from './lane-request.ts';
+import { LineSpeed } from './line-speed.ts';
 
-export interface Http2ConnectionsDeps extends Omit<Http2ConnectionDeps, 'onChange'> {
+export interface Http2ConnectionsDeps extends Omit<Http2ConnectionDeps, 'onChange' | 'line'> {
   /** Opens a socket that offers HTTP/2 first. */
   readonly openSocket: () => Promise<Socket>;
   /** Takes a socket on which the server has chosen HTTP/1.1. */
@@ -29,6 +30,8 @@ const MAX_TRIES = { leaving: 10, refused: 3 };
 
 export class Http2Connections {
   readonly #deps: Http2ConnectionsDeps;
+  readonly #line = new LineSpeed();
+  /** Those that the server goes away from, too, until the last answer has come on them. */
   readonly #connections = new Set<Http2Connection>();
   /** First come, first served. */
   readonly #waiting = new Set<Waiting>();
@@ -86,7 +89,7 @@ export class Http2Connections {
   }
 
   #beginWaiting(): void {
-    for (const connection of this.#connections) if (connection.isOver) this.#connections.delete(connection);
+    for (const connection of this.#connections) if (connection.isEnded) this.#connections.delete(connection);
     let [forPolls, forOthers] = [false, false];
     for (const waiting of this.#waiting) {
       const room = [...this.#connections].find((connection) => connection.hasRoom(waiting.isPoll));
@@ -96,7 +99,7 @@ export class Http2Connections {
     }
     const most = forOthers ? MAX_CONNECTIONS : MAX_CONNECTIONS - 1;
     // A server that allows none on one connection allows none on the next.
-    const mayHaveMore = this.#connections.size < most && ![...this.#connections].some(({ allowed }) => allowed === 0);
+    const mayHaveMore = this.#connections.size < most && ![...this.#connections].some(({ allowed, isOver }) => allowed === 0 && !isOver);
     if ((forPolls || forOthers) && mayHaveMore && !this.#isOpening) void this.#open();
   }
 
@@ -109,7 +112,7 @@ export class Http2Connections {
       if (endings !== this.#endings) {
         socket.destroy();
       } else if ((socket as { readonly alpnProtocol?: unknown }).alpnProtocol === 'h2') {
-        const connection = await Http2Connection.open(socket, { ...this.#deps, onChange: () => this.#beginWaiting() });
+        const connection = await Http2Connection.open(socket, { ...this.#deps, line: this.#line, onChange: () => this.#beginWaiting() });
         if (endings !== this.#endings) connection.end();
         // A server that goes away from each connection at once is not asked for the next in the same breath.
         else if (connection.isOver) this.#fail(brokenConnection('the server goes away from each connection'));

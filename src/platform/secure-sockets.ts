@@ -17,7 +17,7 @@ export interface SecureSocketSettings {
   readonly shortHandshake?: boolean;
 }
 
-/** Opens a socket for either HTTP, or for HTTP/1.1 alone; a plain one where the address says so. */
+/** Speaks TLS over a connection that stands (`httpSocket`), for either HTTP or for HTTP/1.1 alone. */
 export type OpenSecure = (offersHttp2: boolean) => buildConnector.connector;
 
 const SHORT_CURVES = 'X25519:P-256:P-384';
@@ -35,11 +35,13 @@ export function secureSockets({
   return (offersHttp2) => (options, callback) => {
     authorities ??= trusting(ca);
     const connect = buildConnector({
-      ...{ ...authorities, ...own, timeout: connectTimeoutMs, allowH2: offersHttp2, preferH2: offersHttp2 },
+      ...{ ...authorities, ...own, timeout: connectTimeoutMs, keepAlive: false, allowH2: offersHttp2, preferH2: offersHttp2 },
       ...given({ session, ecdhCurve: shortHandshake ? SHORT_CURVES : undefined }),
     });
     connect(options, (...result) => {
       const socket = result[1];
+      // A server that does not want the session any more may say no more than that it ends the handshake.
+      if (!socket) session = undefined;
       // TLS 1.2 has it now, 1.3 sends it later, and only to those whose certificates were accepted.
       if (socket instanceof TLSSocket) {
         session = socket.getProtocol() === 'TLSv1.3' ? session : socket.getSession();

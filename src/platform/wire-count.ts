@@ -8,10 +8,9 @@ import { getOrInsert } from '../host/get-or-insert.ts';
 import type { Lane } from './connections.ts';
 import { createWordCount, HEADERS, type WordCount } from './word-count.ts';
 
-/** An exchange that is over: about what its request and its answer have, and how long it took. */
+/** An exchange that is over: about what its request and its answer have. */
 export interface ExchangeBytes {
   readonly bytes: number;
-  readonly ms: number;
 }
 
 export type LaneBytes = Readonly<Record<Lane, number>>;
@@ -33,57 +32,88 @@ const PER_HANDSHAKE = 6 * HEADERS;
  * questions without an answer end it. Longer than a poll that a stock server holds, so that those are not asked.
  */
 export const ASK_SILENT_AFTER_MS = 31_000;
-/** Where the socket below TLS cannot be seen: what its handshake takes, and each record of at most so many bytes. */
-const TLS_HANDSHAKE = 4_300;
-const TLS_RECORD = { bytes: 16_384, more: 22 } as const;
+/** Within half of it is known when a connection fell silent. */
+const LOOK_EVERY_MS = 5_000;
+/** Segments of a try that meets nobody, and when they are sent again: each second for a while, then more and more seldom. */
+const SYN = 60;
+const SYN_AT_MS = [0, 1_000, 2_000, 3_000, 4_000, 5_000, 7_000, 11_000, 19_000, 35_000];
 
-/** Socket of TCP that Node keeps below one of TLS, with counts of its own. */
-interface RawCounts {
-  readonly bytesRead?: number;
-  readonly bytesWritten?: number;
+/** Socket of TCP, below TLS where there is any. */
+export interface TcpSocket extends Pick<Socket, 'bytesRead' | 'bytesWritten'> {
+  once(event: 'close', listener: () => void): unknown;
 }
 
 interface Watched {
-  readonly socket: Socket;
-  readonly raw: RawCounts | undefined;
-  seen: { sent: number; received: number };
+  readonly socket: TcpSocket;
+  sent: number;
+  received: number;
+  lookedAtMs: number;
+  silentSinceMs: number;
+  /** Questions of TCP since then. */
+  asked: number;
 }
 
 export class WireCount {
+  readonly #clock: Pick<Clock, 'monotonicMs' | 'after'>;
   readonly #open = new Set<Watched>();
   readonly #lanes = new Map<Lane, number>();
   /** Exchanged since bytes were shared out last, by lane. */
   readonly #exchanged = new Map<Lane, number>();
   /** By lane, or one for all where they share a connection. */
   readonly #words = new Map<Lane | 'all', WordCount>();
-  readonly #clock: Pick<Clock, 'monotonicMs'>;
+  #isShared = false;
+  #underWay = 0;
   #lastLane: Lane = 'calls';
   /** Carried by sockets, and not yet shared out. */
   #carried = 0;
+  #cancelLook: (() => void) | undefined;
 
-  constructor(clock: Pick<Clock, 'monotonicMs'>) {
+  constructor(clock: Pick<Clock, 'monotonicMs' | 'after'>) {
     this.#clock = clock;
   }
 
-  watch(socket: Socket): void {
-    const watched: Watched = { socket, raw: rawOf(socket), seen: { sent: 0, received: 0 } };
+  /** Counts a connection that stands, until it is closed. */
+  watch(socket: TcpSocket): void {
+    const nowMs = this.#clock.monotonicMs();
+    const watched: Watched = { socket, sent: 0, received: 0, lookedAtMs: nowMs, silentSinceMs: nowMs, asked: 0 };
     this.#open.add(watched);
-    this.#carried += PER_SOCKET + ('encrypted' in socket ? PER_HANDSHAKE : 0);
+    this.#carried += PER_SOCKET;
+    this.#cancelLook ??= this.#clock.after(LOOK_EVERY_MS, () => this.#lookAgain());
     socket.once('close', () => {
       this.#look(watched);
       this.#open.delete(watched);
+      if (this.#open.size > 0) return;
+      this.#cancelLook?.();
+      this.#cancelLook = undefined;
     });
+  }
+
+  /** Counts a try to connect that met nobody for so long. */
+  failed(ms: number): void {
+    this.#carried += SYN_AT_MS.filter((atMs) => atMs <= ms).length * SYN;
+  }
+
+  /** Counts the segments of a handshake that begins. */
+  handshake(): void {
+    this.#carried += PER_HANDSHAKE;
+  }
+
+  /** Notes that all lanes share a connection, on which TCP asks only while something is under way. */
+  share(): void {
+    this.#isShared = true;
   }
 
   /** Notes an exchange that begins. */
   began(lane: Lane): void {
+    this.#underWay += 1;
     this.#add(lane, this.#wordsOf(lane).began(this.#clock.monotonicMs()));
   }
 
-  note(lane: Lane, { bytes, ms }: ExchangeBytes): void {
+  note(lane: Lane, { bytes }: ExchangeBytes): void {
+    this.#underWay -= 1;
     this.#exchanged.set(lane, (this.#exchanged.get(lane) ?? 0) + bytes);
     this.#lastLane = lane;
-    this.#add(lane, this.#wordsOf(lane).ended(this.#clock.monotonicMs()) + Math.floor(ms / ASK_SILENT_AFTER_MS) * PER_QUESTION);
+    this.#add(lane, this.#wordsOf(lane).ended(this.#clock.monotonicMs()));
   }
 
   /** Returns all that was carried so far, by lane. */
@@ -98,39 +128,37 @@ export class WireCount {
   }
 
   #wordsOf(lane: Lane): WordCount {
-    const isShared = [...this.#open].some(({ socket }) => (socket as { readonly alpnProtocol?: unknown }).alpnProtocol === 'h2');
-    return getOrInsert(this.#words, isShared ? 'all' : lane, createWordCount);
+    return getOrInsert(this.#words, this.#isShared ? 'all' : lane, createWordCount);
   }
 
   #add(lane: Lane, bytes: number): void {
     this.#lanes.set(lane, (this.#lanes.get(lane) ?? 0) + bytes);
   }
 
-  #look(watched: Watched): void {
-    const { socket, raw, seen } = watched;
-    const isTls = 'encrypted' in socket;
-    const wire = (plain: number, below: number | undefined): number =>
-      isTls
-        ? Math.max(
-            below ?? 0,
-            plain + Math.ceil(plain / TLS_RECORD.bytes) * TLS_RECORD.more + (below === undefined ? TLS_HANDSHAKE / 2 : 0),
-          )
-        : plain;
-    const sent = Math.max(seen.sent, wire(socket.bytesWritten, raw?.bytesWritten));
-    const received = Math.max(seen.received, wire(socket.bytesRead, raw?.bytesRead));
-    const segments = (bytes: number): number => Math.floor(bytes / SEGMENT);
-    const more = segments(sent) - segments(seen.sent) + segments(received) - segments(seen.received);
-    this.#carried += sent - seen.sent + received - seen.received + more * PER_SEGMENT;
-    watched.seen = { sent, received };
+  #lookAgain(): void {
+    for (const watched of this.#open) this.#look(watched);
+    this.#cancelLook = this.#clock.after(LOOK_EVERY_MS, () => this.#lookAgain());
   }
+
+  #look(watched: Watched): void {
+    const nowMs = this.#clock.monotonicMs();
+    const sent = Math.max(watched.sent, watched.socket.bytesWritten);
+    const received = Math.max(watched.received, watched.socket.bytesRead);
+    const bytes = sent - watched.sent + received - watched.received;
+    const full = fullSegments(sent) - fullSegments(watched.sent) + fullSegments(received) - fullSegments(watched.received);
+    if (bytes > 0) Object.assign(watched, { silentSinceMs: (watched.lookedAtMs + nowMs) / 2, asked: 0 });
+    const isAsked = !this.#isShared || this.#underWay > 0;
+    const asked = isAsked ? Math.floor((nowMs - watched.silentSinceMs) / ASK_SILENT_AFTER_MS) : watched.asked;
+    this.#carried += bytes + full * PER_SEGMENT + (asked - watched.asked) * PER_QUESTION;
+    Object.assign(watched, { sent, received, lookedAtMs: nowMs, asked });
+  }
+}
+
+function fullSegments(bytes: number): number {
+  return Math.floor(bytes / SEGMENT);
 }
 
 /** Returns the bytes of two counts by lane. */
 export function sumOfLanes(one: LaneBytes | undefined, other: LaneBytes | undefined): LaneBytes {
   return Object.fromEntries(LANES.map((lane) => [lane, (one?.[lane] ?? 0) + (other?.[lane] ?? 0)])) as LaneBytes;
-}
-
-function rawOf(socket: Socket): RawCounts | undefined {
-  const { _handle: handle } = socket as { readonly _handle?: { readonly _parent?: RawCounts } | null };
-  return typeof handle?._parent?.bytesWritten === 'number' ? handle._parent : undefined;
 }
