@@ -30,6 +30,7 @@ const RELEASE_FLAGS = [
   '--liftoff-only',
   '--no-sparkplug',
   '--no-maglev',
+  '--optimize-for-size',
 ];
 const ENTRIES = [20_000, 60_000] as const;
 const START_WITHIN_MS = 120_000;
