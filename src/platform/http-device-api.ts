@@ -146,7 +146,8 @@ export class HttpDeviceApi implements DeviceApi {
   /** Looks first for what the server would take with a 200 and then lose: a key gets a name that is kept, or the row is named with its reason. */
   #encode({ keys, values, ts }: TelemetryRows): Upload {
     const unsendable: UnsendableRow[] = [];
-    const names = [...keys];
+    /** As the server takes them; the keys themselves until one has another name. */
+    let names: string[] | undefined;
     let renamed = 0;
     for (let row = 0; row < keys.length; row += 1) {
       const key = keys[row] as string;
@@ -155,12 +156,15 @@ export class HttpDeviceApi implements DeviceApi {
       const isPlain = typeof value === 'number' && value - value === 0;
       const reason = (isPlain ? undefined : valueFault(value)) ?? (ts === undefined ? timelessFault(key) : timeFault(ts[row] as number));
       if (reason !== undefined) unsendable.push({ row, reason });
-      names[row] = this.#keys.of(key);
-      if (names[row] !== key) renamed += 1;
+      const name = this.#keys.of(key);
+      if (name === key) continue;
+      names ??= [...keys];
+      names[row] = name;
+      renamed += 1;
     }
     const [first, ...others] = unsendable;
     if (first !== undefined) return { unsendable: [first, ...others] };
-    return { body: this.#codec.encodeTelemetry({ keys: names, values, ...(ts === undefined ? {} : { ts }) }), renamed };
+    return { body: this.#codec.encodeTelemetry({ keys: names ?? keys, values, ...(ts === undefined ? {} : { ts }) }), renamed };
   }
 }
 

@@ -6,7 +6,6 @@
  */
 import type { BlockInfo } from '../format/block-frame.ts';
 import type { PlacedBlock, Segment } from '../segments/segment-shelf.ts';
-import { canGiveOut } from '../times/entry-resolver.ts';
 import type { DeliveryParts } from './delivery-parts.ts';
 import type { Lane } from './outbox-batch.ts';
 import { type SequenceRange, SequenceRanges } from './sequence-ranges.ts';
@@ -119,13 +118,14 @@ export class Lanes {
       const { firstSequence, lastSequence } = segment;
       if (firstSequence >= liveFrom || this.#isSettled(firstSequence, lastSequence)) continue;
       const blocks = await this.#blocksOf(segment);
+      const isDue = this.#dueAtOnce();
       for (let at = newestFirst ? blocks.length - 1 : 0; at >= 0 && at < blocks.length; ) {
         const info = blocks[at] as BlockInfo;
         const done = acknowledged.rangeOf(info.firstSequence, info.lastSequence);
         // Most of a segment may be delivered: one step takes the visit past all of it.
         if (done !== undefined)
           at = newestFirst ? Math.min(at - 1, firstEndingAtOrAfter(blocks, done[0])) : firstEndingAtOrAfter(blocks, done[1] + 1);
-        else if (info.firstSequence < liveFrom && this.#isDue(info) && !visit({ segment, info })) return false;
+        else if (info.firstSequence < liveFrom && isDue(info) && !visit({ segment, info })) return false;
         else at += newestFirst ? -1 : 1;
       }
     }
@@ -138,10 +138,11 @@ export class Lanes {
       const segment = this.#deps.shelf.segmentAtOrAfter(sequence);
       if (segment === undefined || segment.firstSequence > last) return true;
       const blocks = await this.#blocksOf(segment);
+      const isDue = this.#dueAtOnce();
       for (let at = firstEndingAtOrAfter(blocks, sequence); at < blocks.length; at += 1) {
         const info = blocks[at] as BlockInfo;
         if (info.firstSequence > last) return true;
-        if (this.#isDue(info) && !visit({ segment, info })) return false;
+        if (isDue(info) && !visit({ segment, info })) return false;
       }
       sequence = segment.lastSequence + 1;
     }
@@ -157,8 +158,17 @@ export class Lanes {
     return await shelf.blocksOf(segment);
   }
 
-  #isDue(info: BlockInfo): boolean {
-    return !this.#isSettled(info.firstSequence, info.lastSequence) && canGiveOut(this.#deps.boots, info);
+  /** Tells which of some blocks are due, without a wait between them: the clock is looked at once for all blocks of a boot. */
+  #dueAtOnce(): (info: BlockInfo) => boolean {
+    let boot: string | undefined;
+    let hasTime = false;
+    return (info) => {
+      if (this.#isSettled(info.firstSequence, info.lastSequence)) return false;
+      if (info.ownTime) return true;
+      if (info.bootId !== boot) hasTime = this.#deps.boots.canResolve(info.bootId);
+      boot = info.bootId;
+      return hasTime;
+    };
   }
 
   /** True when nothing of a range is to be given out. */

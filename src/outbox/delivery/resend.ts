@@ -38,7 +38,8 @@ export class RecentDeliveries {
   }
 
   add(acknowledged: EntryColumns): void {
-    const entries = acknowledged.part(Math.max(0, acknowledged.length - MAX_RECENT), acknowledged.length);
+    const { length } = acknowledged;
+    const entries = length <= MAX_RECENT ? acknowledged : acknowledged.part(length - MAX_RECENT, length);
     let newer = 0;
     this.#batches = [{ atMs: this.#deps.clock.monotonicMs(), entries }, ...this.#batches].filter((batch) => {
       newer += batch.entries.length;

@@ -26,27 +26,32 @@ export function lookAtEntries(boots: BootTimes, info: BlockInfo, entries: BlockE
 }
 
 function resolve(info: BlockInfo, entries: BlockEntries, stretchAt: (ms: number) => TimeStretch | undefined): EntryColumns {
-  const { count, firstSequence } = info;
-  const ts = new Array<number>(count);
+  const { devices, keys, values, monotonicMs, takenAtMs, sequences = countUp(info.firstSequence, info.count) } = entries;
+  const classes = classesOf(info);
+  if (takenAtMs !== undefined) return new EntryColumns({ sequences, devices, keys, values, ts: takenAtMs, classes });
+  const ts = new Array<number>(info.count);
   /** Rows whose times are no more than guesses, or not even that. */
   const uncertain: number[] = [];
   const unknown: number[] = [];
   let stretch: TimeStretch | undefined;
-  for (let row = 0; row < count; row += 1) {
-    if (entries.takenAtMs !== undefined) {
-      ts[row] = entries.takenAtMs[row] as number;
-      continue;
-    }
-    const ms = entries.monotonicMs[row] as number;
+  for (let row = 0; row < info.count; row += 1) {
+    const ms = monotonicMs[row] as number;
     if (stretch === undefined || ms < stretch.fromMs || ms >= stretch.untilMs) stretch = stretchAt(ms);
     ts[row] = ms + (stretch?.offsetMs ?? 0);
     if (stretch === undefined) unknown.push(row);
     else if (stretch.uncertain) uncertain.push(row);
   }
-  const { devices, keys, values, sequences = countUp(firstSequence, count) } = entries;
-  const classes = new Array<EntryClass>(count).fill(info.alarm ? 'alarm' : 'regular');
   const all = new EntryColumns({ sequences, devices, keys, values, ts, classes });
   return uncertain.length + unknown.length === 0 ? all : withMarks(all, new Set(uncertain), new Set(unknown));
+}
+
+/** Blocks that follow each other mostly are as long: they share what is the same for all of their entries. */
+let lastClasses: readonly EntryClass[] = [];
+
+function classesOf({ count, alarm }: BlockInfo): readonly EntryClass[] {
+  const one: EntryClass = alarm ? 'alarm' : 'regular';
+  if (lastClasses.length !== count || lastClasses[0] !== one) lastClasses = new Array<EntryClass>(count).fill(one);
+  return lastClasses;
 }
 
 function countUp(first: number, count: number): number[] {
