@@ -46,9 +46,15 @@ export function stepWords(taken: number, { wake, endsAtMs }: { readonly wake: st
     `shared attributes are asked for every ${wake}, not waited for`,
     commands,
     `${commands}; readings go together every ${wake}, history waits for the next month`,
-    `only alarms are sent, and no command comes, until ${dayOf(endsAtMs)} or until the forecast is lower`,
+    `only alarms are sent, and no command comes, until ${dayOf(endsAtMs)} at the latest`,
   ];
   return `${done[taken] ?? done[0]}; report less often, or raise link.monthly`;
+}
+
+/** Returns what a download waits for, where the next month has room for it and where none has. */
+export function downloadWords(endsAtMs: EpochMs, hasRoom: boolean): string {
+  const until = `for ${new Date(endsAtMs).toISOString()}, when the month of the link begins; link.firmware: now has it come at once`;
+  return hasRoom ? until : 'for link.firmware: now, as no month of the link has room for it beside the rest';
 }
 
 /** Returns what a wake does to commands, for who checks a configuration; undefined where none can come to it. */

@@ -1,11 +1,13 @@
-/** Account and ladder of a month with kills, and with a clock that was wrong for a while. */
+/** Account and ladder of a month with kills, with a clock that was wrong for a while, with history that waited, and under other terms. */
 import { beforeEach, describe, expect, it } from 'vitest';
 import { FakeClock } from '../../test/support/fake-clock.ts';
 import { MemoryFiles } from '../../test/support/memory-files.ts';
 import { configSchema } from '../config/schema/agent-config.ts';
 import { AlertList } from '../host/alert-list.ts';
 import { silentLog } from '../host/log.ts';
+import { sealJson } from '../host/sealed-json.ts';
 import { type Link, openLink } from './link.ts';
+import { LINK_FORMAT } from './link-account.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
@@ -16,6 +18,9 @@ let files: MemoryFiles;
 let alerts: AlertList;
 let carried: { upload: number; calls: number; 'attribute-poll': number; 'rpc-poll': number; download: number };
 let link: object;
+let told: string[];
+
+const log = { ...silentLog, error: (_fields: object, message: string) => void told.push(message) };
 
 beforeEach(async () => {
   clock = new FakeClock({ wallMs: Date.parse('2026-03-20T00:00:00Z') });
@@ -24,6 +29,7 @@ beforeEach(async () => {
   alerts = new AlertList(silentLog);
   carried = { upload: 0, calls: 0, 'attribute-poll': 0, 'rpc-poll': 0, download: 0 };
   link = { metered: true, monthly: '50MB' };
+  told = [];
 });
 
 function open(): Promise<Link> {
@@ -33,10 +39,14 @@ function open(): Promise<Link> {
       return { sentBytes: 0, receivedBytes: 0, lanes: { ...carried } };
     },
   };
-  const parsed = configSchema.parse({ ...base, link });
-  const config = () => parsed;
+  const known = new Map<object, ReturnType<typeof configSchema.parse>>();
+  const config = () => {
+    const parsed = known.get(link) ?? configSchema.parse({ ...base, link });
+    known.set(link, parsed);
+    return parsed;
+  };
   const timeSync = { isSynchronised: () => true };
-  return openLink({ config, clock, files, log: silentLog, alerts, timeSync, platform: Promise.resolve(platform) });
+  return openLink({ config, clock, files, log, alerts, timeSync, platform: Promise.resolve(platform) });
 }
 
 async function carry(hours: number, bytesPerHour: number): Promise<void> {
@@ -59,6 +69,31 @@ describe('a process that is killed', () => {
     const last = await open();
     expect(last.status().usedBytes).toBeGreaterThan(27_000_000);
     await last.close();
+  });
+
+  it('loses a hundredth of the month at most, and half a minute', async () => {
+    await open();
+    await clock.advance(30_000);
+    carried.upload += 500_000;
+    await clock.advance(30_000);
+    carried.upload += 400_000;
+    await clock.advance(30_000);
+    clock.reboot({ bootId: 'boot-2', monotonicMs: clock.monotonicMs() });
+    carried.upload = 0;
+    const last = await open();
+    expect(last.status().usedBytes).toBe(500_000);
+    await last.close();
+  });
+});
+
+describe('a file that is whole, but no account', () => {
+  it.each([
+    ['of no form', { atMs: 'never' }],
+    ['of other bytes', { atMs: 0, isSure: true, resetDay: 1, features: { telemetry: -1 }, totalBytes: 0, sinceMs: 0, hours: [] }],
+  ])('%s is told', async (_what, account) => {
+    files.writeNow('/state/link.json', sealJson({ ...LINK_FORMAT, state: { account } }));
+    await (await open()).close();
+    expect(told).toEqual(['link.json cannot be used: the month of the link is counted from now on']);
   });
 });
 
@@ -111,18 +146,41 @@ describe('history that waited', () => {
   });
 });
 
-describe('what is said', () => {
-  it('an alert of the link tells the bytes of today, not of the day of its step', async () => {
+describe('other terms', () => {
+  it('such as a month that was raised are judged at once, also after a restart', async () => {
     const one = await open();
-    await carry(1, 400_000);
-    await carry(40, 160_000);
-    const { step, words } = one.status();
-    expect(step).not.toBe('everything');
-    expect(alerts.list()[0]).toContain(words.split(' since ')[0]);
+    await carry(10 * 24, 200_000);
+    carried.upload += 2_000_000;
+    one.look();
+    expect(one.status().step).toBe('alarms-only');
+    link = { metered: true, monthly: '500MB' };
+    one.look();
+    expect(one.status().step).toBe('everything');
+    link = { metered: true, monthly: '50MB' };
+    one.look();
     await one.close();
+    link = { metered: true, monthly: '500MB' };
+    carried.upload = 0;
+    const other = await open();
+    expect(other.status().step).toBe('everything');
+    expect(alerts.list()).toEqual([]);
+    await other.close();
   });
 
-  it('a download that no month has room for beside its habits is not promised for the next one', async () => {
+  it('such as a month that began while the gateway was off are, too', async () => {
+    const one = await open();
+    carried.upload = 49_900_000;
+    await one.close();
+    clock.stepWall(20 * DAY_MS);
+    carried.upload = 0;
+    const other = await open();
+    expect(other.status()).toMatchObject({ usedBytes: 0, step: 'everything' });
+    await other.close();
+  });
+});
+
+describe('a download', () => {
+  it('that no month has room for beside its habits is not promised for the next one', async () => {
     const one = await open();
     await carry(12 * 24 + 1, 35_000);
     const said: (string | undefined)[] = [];
@@ -132,19 +190,5 @@ describe('what is said', () => {
     }
     expect(said.filter((words) => words?.includes('when the month of the link begins'))).toEqual([]);
     await one.close();
-  });
-
-  it('a month that was raised, as the alert proposes, suffices from then on', async () => {
-    const one = await open();
-    carried.upload = 49_900_000;
-    one.look();
-    expect(one.status().step).toBe('alarms-only');
-    await one.close();
-    link = { metered: true, monthly: '500MB' };
-    carried.upload = 0;
-    const other = await open();
-    await clock.advance(HOUR_MS);
-    expect(other.status().step).toBe('everything');
-    await other.close();
   });
 });
