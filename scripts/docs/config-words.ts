@@ -148,7 +148,7 @@ export const CONFIG_WORDS: Readonly<Record<string, string>> = {
     'what the platform acknowledged in this time before its restart is sent once more, as it may be lost; `0s`: never',
   'link.metered': 'true: polls, history and at last all but alarms are done without, step by step, so that `monthly` suffices',
   'link.monthly': 'bytes that the plan has for a month, both directions, with TLS and TCP/IP',
-  'link.resetDay': 'day on which the month of the plan begins, at midnight UTC',
+  'link.resetDay': 'day on which the month of the plan begins, at midnight UTC; 28 for the 29th to the 31st',
   'link.wake': 'how often commands and shared attributes are fetched where the link is too dear to wait for them',
   'link.firmware': 'downloads that the month does not suffice for: `wait` for the next one, or come `now`',
   'platform.dailyBudget': 'bytes sent in a day; beyond them history waits, alarms never do',

@@ -130,8 +130,16 @@ describe('a step', () => {
     expect(nextStep(LADDER_BEGIN, { ...facts, usedBytes: 95, forecastBytes: undefined })).toEqual({ taken: 4, changedAtMs: DAY_MS });
   });
 
+  it('is not held by a clock that was ahead when it was taken', () => {
+    const ahead = { taken: 2, changedAtMs: 9 * DAY_MS, lowSinceMs: 9 * DAY_MS };
+    const state = nextStep(ahead, facts);
+    expect(state).toEqual({ taken: 2, changedAtMs: DAY_MS, lowSinceMs: DAY_MS });
+    expect(nextStep(ahead, { ...facts, forecastBytes: undefined })).toEqual(state);
+    expect(nextStep(state, { ...facts, nowMs: DAY_MS + 6 * HOUR_MS }).taken).toBe(1);
+  });
+
   it('is not taken on no forecast', () => {
-    expect(nextStep(LADDER_BEGIN, { ...facts, forecastBytes: undefined })).toBe(LADDER_BEGIN);
+    expect(nextStep(LADDER_BEGIN, { ...facts, forecastBytes: undefined })).toEqual(LADDER_BEGIN);
   });
 });
 

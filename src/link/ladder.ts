@@ -7,6 +7,7 @@
  * but a reserve is never touched: then it is alarms only, at once.
  */
 import type { EpochMs } from '../host/clock.ts';
+import { given } from '../host/given.ts';
 
 export const LADDER_STEPS = ['everything', 'attributes-at-wakes', 'commands-at-wakes', 'readings-at-wakes', 'alarms-only'] as const;
 export type LadderStep = (typeof LADDER_STEPS)[number];
@@ -30,7 +31,8 @@ export interface LadderFacts {
 
 export const STEP_EVERY_MS = 30 * 60_000;
 const LOW_FOR_MS = 6 * 3_600_000;
-const LOW_SHARE = 0.9;
+/** Below this share of the month a step is undone, and history goes. */
+export const LOW_SHARE = 0.9;
 const ALARMS_ONLY = LADDER_STEPS.length - 1;
 /** Share of the month that is kept back, and at most. */
 const RESERVE_SHARE = 0.01;
@@ -42,13 +44,16 @@ export const LADDER_BEGIN: LadderState = { taken: 0, changedAtMs: 0 };
 
 export function nextStep(state: LadderState, facts: LadderFacts): LadderState {
   const { nowMs, usedBytes, monthlyBytes, reserveBytes, forecastBytes } = facts;
-  const { taken, changedAtMs } = state;
+  const { taken } = state;
+  // A clock that was ahead may have put them after now.
+  const changedAtMs = Math.min(state.changedAtMs, nowMs);
+  const lowSinceMs = Math.min(state.lowSinceMs ?? nowMs, nowMs);
   const to = (steps: number): LadderState => ({ taken: steps, changedAtMs: nowMs });
   if (usedBytes >= monthlyBytes - reserveBytes) return taken === ALARMS_ONLY ? { taken, changedAtMs } : to(ALARMS_ONLY);
-  if (forecastBytes === undefined) return state;
+  if (forecastBytes === undefined)
+    return given({ taken, changedAtMs, lowSinceMs: state.lowSinceMs === undefined ? undefined : lowSinceMs });
   if (forecastBytes > monthlyBytes && taken < ALARMS_ONLY && nowMs - changedAtMs >= STEP_EVERY_MS) return to(taken + 1);
   if (taken === 0 || forecastBytes >= monthlyBytes * LOW_SHARE) return { taken, changedAtMs };
-  const { lowSinceMs = nowMs } = state;
   return nowMs - lowSinceMs >= LOW_FOR_MS ? to(taken - 1) : { taken, changedAtMs, lowSinceMs };
 }
 

@@ -1,9 +1,10 @@
 /**
  * Bytes that the link carried in this billing period, by what they were for, over restarts. A clock that is not known to be right begins no
- * period: its bytes count to the present one.
+ * period: its bytes count to the present one. One that comes back to before the present period has the former one go on.
  */
 import type { Clock, EpochMs } from '../host/clock.ts';
-import type { JsonObject } from '../host/json.ts';
+import { given } from '../host/given.ts';
+import { isJsonObject, type JsonObject } from '../host/json.ts';
 import type { Traffic } from '../platform/connections.ts';
 import { type BillingPeriod, periodAt } from './billing-period.ts';
 
@@ -43,15 +44,18 @@ export function featuresOf({ lanes, sentBytes, receivedBytes }: Traffic): Featur
 
 const HOUR_MS = 3_600_000;
 const MAX_HOURS = 7 * 24;
-/** A clock that goes back by more than this stood wrong before. */
-const BACK_BY_MS = 86_400_000;
+/** A clock that moved by more than this against the running time was wrong before, or is now. */
+const MOVED_BY_MS = 86_400_000;
 const NOTHING: FeatureBytes = { telemetry: 0, polls: 0, calls: 0, firmware: 0 };
 
-interface Kept {
+/** Account as it lies on the disk. */
+export interface KeptAccount {
   readonly atMs: EpochMs;
   readonly isSure: boolean;
   readonly resetDay: number;
   readonly features: FeatureBytes;
+  /** Bytes of the period before. */
+  readonly former?: FeatureBytes | undefined;
   readonly totalBytes: number;
   readonly sinceMs: EpochMs;
   readonly hours: readonly (readonly [hour: number, bytes: number])[];
@@ -63,22 +67,23 @@ export interface LinkAccounts {
   kept(): JsonObject;
 }
 
-export function openLinkAccount(deps: LinkAccountDeps, state: JsonObject | undefined): LinkAccounts {
+export function openLinkAccount(deps: LinkAccountDeps, before: KeptAccount | undefined): LinkAccounts {
   const { clock, isSynchronised, counted, resetDay } = deps;
   const startMs = clock.wallMs();
-  let kept = keptFrom(state) ?? {
+  let kept = before ?? {
     ...{ atMs: startMs, isSure: isSynchronised(), resetDay: resetDay(), features: NOTHING, totalBytes: 0, sinceMs: startMs, hours: [] },
   };
   let monotonicMs = clock.monotonicMs();
-  let before = counted();
+  let last = counted();
 
   const look = (): LinkAccount => {
     const passedMs = clock.monotonicMs() - monotonicMs;
     monotonicMs += passedMs;
     const now = counted();
-    const more = mapped((feature) => Math.max(0, now[feature] - before[feature]));
-    before = now;
-    kept = goneOn(kept, { nowMs: isSynchronised() ? clock.wallMs() : kept.atMs + passedMs, isSure: isSynchronised(), day: resetDay() });
+    const more = mapped((feature) => Math.max(0, now[feature] - last[feature]));
+    last = now;
+    const isSure = isSynchronised();
+    kept = goneOn(kept, { nowMs: isSure ? clock.wallMs() : kept.atMs + passedMs, passedMs, isSure, day: resetDay() });
     kept = added(kept, more);
     const seenMs = Math.min(MAX_HOURS * HOUR_MS, kept.atMs - kept.sinceMs);
     return {
@@ -87,25 +92,35 @@ export function openLinkAccount(deps: LinkAccountDeps, state: JsonObject | undef
       totalBytes: kept.totalBytes,
     };
   };
-  return { look, kept: () => ({ ...kept, features: { ...kept.features }, hours: kept.hours.map((one) => [...one]) }) };
+  return { look, kept: () => ({ ...given({ ...kept }), hours: kept.hours.map((one) => [...one]) }) as JsonObject };
 }
 
-/** The account at another time; another period begins with nothing, unless it is the clock or the reset day that changed. */
-function goneOn(kept: Kept, { nowMs, isSure, day }: { readonly nowMs: EpochMs; readonly isSure: boolean; readonly day: number }): Kept {
-  const isBack = nowMs < kept.atMs - BACK_BY_MS;
-  const isCorrected = isSure && (isBack || !kept.isSure);
-  const atMs = isCorrected ? nowMs : Math.max(kept.atMs, nowMs);
-  const isOver = isSure && !isCorrected && day === kept.resetDay && atMs >= periodAt(kept.atMs, day).endsAtMs;
-  const shiftMs = isCorrected ? atMs - kept.atMs : 0;
+interface Passed {
+  readonly nowMs: EpochMs;
+  readonly passedMs: number;
+  readonly isSure: boolean;
+  readonly day: number;
+}
+
+/** Returns the account at another time; another period begins with nothing, unless it is the clock or the reset day that changed. */
+function goneOn(kept: KeptAccount, { nowMs, passedMs, isSure, day }: Passed): KeptAccount {
+  const { beginsAtMs, endsAtMs } = periodAt(kept.atMs, day);
+  const movedMs = nowMs - kept.atMs - passedMs;
+  const isBack = isSure && nowMs < beginsAtMs;
+  const isMoved = isSure && (isBack || !kept.isSure || Math.abs(movedMs) > MOVED_BY_MS);
+  const atMs = isMoved ? nowMs : Math.max(kept.atMs, nowMs);
+  const isOver = isSure && kept.isSure && day === kept.resetDay && atMs >= endsAtMs;
+  const shiftMs = isMoved ? movedMs : 0;
   const hours = kept.hours.map(([hour, bytes]) => [hour + Math.round(shiftMs / HOUR_MS), bytes] as const);
   return {
     ...{ ...kept, atMs, resetDay: day, isSure: kept.isSure || isSure, sinceMs: kept.sinceMs + shiftMs },
-    features: isOver ? NOTHING : kept.features,
+    ...(isOver ? { features: NOTHING, former: kept.features } : {}),
+    ...(isBack && kept.former !== undefined ? { features: plus(kept.features, kept.former), former: undefined } : {}),
     hours: hours.filter(([hour]) => hour > Math.floor(atMs / HOUR_MS) - MAX_HOURS),
   };
 }
 
-function added(kept: Kept, more: FeatureBytes): Kept {
+function added(kept: KeptAccount, more: FeatureBytes): KeptAccount {
   if (sum(more) === 0) return kept;
   // A download is no habit: what it takes says nothing of the days to come.
   const bytes = sum(more) - more.firmware;
@@ -113,22 +128,32 @@ function added(kept: Kept, more: FeatureBytes): Kept {
   const last = kept.hours.at(-1);
   const hours =
     last?.[0] === hour ? [...kept.hours.slice(0, -1), [hour, last[1] + bytes] as const] : [...kept.hours, [hour, bytes] as const];
-  const features = mapped((feature) => kept.features[feature] + more[feature]);
-  return { ...kept, features, hours, totalBytes: kept.totalBytes + bytes };
+  return { ...kept, features: plus(kept.features, more), hours, totalBytes: kept.totalBytes + bytes };
 }
 
-/** Reads what an earlier run left; nothing when it is malformed. */
-function keptFrom(state: JsonObject | undefined): Kept | undefined {
-  const { atMs, isSure, resetDay, features, totalBytes, sinceMs, hours } = state ?? {};
+/** Reads what an earlier run left; undefined when it is malformed. */
+export function accountFrom(state: unknown): KeptAccount | undefined {
+  if (!isJsonObject(state)) return undefined;
+  const { atMs, isSure, resetDay, totalBytes, sinceMs, hours } = state;
+  const [features, former] = [featuresFrom(state.features), featuresFrom(state.former)];
   const numbers = [atMs, resetDay, totalBytes, sinceMs];
-  if (!numbers.every((one) => Number.isFinite(one)) || typeof isSure !== 'boolean' || !Array.isArray(hours)) return undefined;
+  if (!numbers.every((one) => Number.isFinite(one)) || typeof isSure !== 'boolean' || !Array.isArray(hours) || !features) return undefined;
   const pairs = hours.filter((one) => Array.isArray(one) && one.length === 2 && one.every((part) => Number.isFinite(part)));
-  const told = (features ?? {}) as Readonly<Record<string, unknown>>;
-  const bytesOf = (feature: LinkFeature): number => (Number.isFinite(told[feature]) ? Math.max(0, told[feature] as number) : 0);
   return {
-    ...({ atMs, resetDay, totalBytes, sinceMs } as Pick<Kept, 'atMs' | 'resetDay' | 'totalBytes' | 'sinceMs'>),
-    ...{ isSure, features: mapped(bytesOf), hours: (pairs as [number, number][]).slice(-MAX_HOURS) },
+    ...({ atMs, resetDay, totalBytes, sinceMs } as Pick<KeptAccount, 'atMs' | 'resetDay' | 'totalBytes' | 'sinceMs'>),
+    ...given({ former }),
+    ...{ isSure, features, hours: (pairs as [number, number][]).slice(-MAX_HOURS) },
   };
+}
+
+function featuresFrom(told: unknown): FeatureBytes | undefined {
+  if (!isJsonObject(told)) return undefined;
+  const isRight = LINK_FEATURES.every((feature) => Number.isFinite(told[feature]) && (told[feature] as number) >= 0);
+  return isRight ? mapped((feature) => told[feature] as number) : undefined;
+}
+
+function plus(one: FeatureBytes, other: FeatureBytes): FeatureBytes {
+  return mapped((feature) => one[feature] + other[feature]);
 }
 
 function mapped(of: (feature: LinkFeature) => number): FeatureBytes {

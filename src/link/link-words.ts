@@ -19,6 +19,8 @@ export interface LinkStatus {
   readonly reachesAtMs?: EpochMs;
   /** Step of the ladder; `everything` where nothing is. */
   readonly step: LadderStep;
+  /** Present while history waits, as the forecast leaves no room for it. */
+  readonly holdsHistory?: true;
   readonly words: string;
 }
 
@@ -28,12 +30,20 @@ export function linkStatus(
     monthlyBytes,
     forecast,
     taken,
-  }: { readonly monthlyBytes?: number | undefined; readonly forecast: Forecast | undefined } & Pick<LadderState, 'taken'>,
+    hasRoom,
+  }: { readonly monthlyBytes?: number | undefined; readonly forecast: Forecast | undefined; readonly hasRoom: boolean } & Pick<
+    LadderState,
+    'taken'
+  >,
 ): LinkStatus {
   const step = LADDER_STEPS[taken] ?? 'everything';
   const facts = given({
     ...{ usedBytes, monthlyBytes, ...period, features, step },
-    ...{ forecastBytes: forecast?.bytes, reachesAtMs: monthlyBytes === undefined ? undefined : forecast?.reachesAtMs },
+    ...{
+      holdsHistory: hasRoom ? undefined : (true as const),
+      forecastBytes: forecast?.bytes,
+      reachesAtMs: monthlyBytes === undefined ? undefined : forecast?.reachesAtMs,
+    },
   });
   return { ...facts, words: wordsOf(facts) };
 }
@@ -46,9 +56,15 @@ export function stepWords(taken: number, { wake, endsAtMs }: { readonly wake: st
     `shared attributes are asked for every ${wake}, not waited for`,
     commands,
     `${commands}; readings go together every ${wake}, history waits for the next month`,
-    `only alarms are sent, and no command comes, until ${dayOf(endsAtMs)} or until the forecast is lower`,
+    `only alarms are sent, and no command comes, until ${dayOf(endsAtMs)} at the latest`,
   ];
   return `${done[taken] ?? done[0]}; report less often, or raise link.monthly`;
+}
+
+/** Returns what a download waits for, where the next month has room for it and where none has. */
+export function downloadWords(endsAtMs: EpochMs, hasRoom: boolean): string {
+  const until = `for ${new Date(endsAtMs).toISOString()}, when the month of the link begins; link.firmware: now has it come at once`;
+  return hasRoom ? until : 'for link.firmware: now, as no month of the link has room for it beside the rest';
 }
 
 /** Returns what a wake does to commands, for who checks a configuration; undefined where none can come to it. */

@@ -6,7 +6,7 @@
 import { join } from 'node:path';
 import type { AgentConfig } from '../config/schema/agent-config.ts';
 import type { Alerts } from '../host/alert-list.ts';
-import type { Clock } from '../host/clock.ts';
+import type { Clock, EpochMs } from '../host/clock.ts';
 import { given } from '../host/given.ts';
 import { isJsonObject, type JsonObject } from '../host/json.ts';
 import type { Log } from '../host/log.ts';
@@ -16,9 +16,9 @@ import type { TimeSync } from '../host/time-sync.ts';
 import { untilWakeMs } from '../host/wake-grid.ts';
 import type { Traffic } from '../platform/connections.ts';
 import { type Forecast, forecast } from './forecast.ts';
-import { LADDER_BEGIN, type LadderState, manners, nextStep, reserveOf, STEP_EVERY_MS } from './ladder.ts';
-import { type FeatureBytes, featuresOf, LINK_FORMAT, type LinkAccount, openLinkAccount } from './link-account.ts';
-import { type LinkStatus, linkStatus, stepWords } from './link-words.ts';
+import { LADDER_BEGIN, type LadderState, LOW_SHARE, manners, nextStep, reserveOf, STEP_EVERY_MS } from './ladder.ts';
+import { accountFrom, type FeatureBytes, featuresOf, LINK_FORMAT, type LinkAccount, openLinkAccount } from './link-account.ts';
+import { downloadWords, type LinkStatus, linkStatus, stepWords } from './link-words.ts';
 
 export interface LinkDeps extends Pick<HostMachine, 'files'> {
   readonly timeSync: Pick<TimeSync, 'isSynchronised'>;
@@ -55,6 +55,9 @@ export interface Link {
 
 const LOOK_EVERY_MS = 30_000;
 const SAVE_EVERY_MS = 5 * 60_000;
+/** Saved sooner once so much was carried: this share of the month, or so many bytes where there is none. */
+const SAVE_SHARE = 0.01;
+const SAVE_BYTES = 100_000;
 /** Shared attributes are read so often when only alarms are sent: a gateway that is to be heard of again must not be lost. */
 const SELDOM_MS = 6 * 3_600_000;
 /** Such a reading, with the connection that it needs. */
@@ -73,15 +76,16 @@ export async function openLink(deps: LinkDeps): Promise<Link> {
     const features = featuresOf(platform.traffic);
     return { ...features, firmware: features.firmware + besides };
   };
-  const account = openLinkAccount(
-    { clock, isSynchronised, counted, resetDay: () => config().link.resetDay },
-    isJsonObject(kept?.account) ? kept.account : undefined,
-  );
+  const left = accountFrom(kept?.account);
+  if (kept !== undefined && left === undefined) log.error({}, 'link.json cannot be used: the month of the link is counted from now on');
+  const account = openLinkAccount({ clock, isSynchronised, counted, resetDay: () => config().link.resetDay }, left);
   let now: LinkAccount = account.look();
   let ladder = ladderFrom(kept?.ladder);
   /** Total at the last step: what was used from there on is what this step uses. */
   let stepTotal = typeof kept?.stepTotal === 'number' ? Math.min(kept.stepTotal, now.totalBytes) : now.totalBytes;
-  let savedMs = clock.monotonicMs();
+  /** Terms and month by which the ladder was judged: under others it begins anew. */
+  let judgedBy = kept?.judgedBy;
+  let saved = { atMs: Number.NEGATIVE_INFINITY, usedBytes: now.usedBytes };
 
   const monthlyBytes = (): number | undefined => config().link.monthlyBytes;
   const ahead = (): Forecast | undefined =>
@@ -95,52 +99,62 @@ export async function openLink(deps: LinkDeps): Promise<Link> {
   const settlesMs = (): number => config().link.wakeMs + SETTLES_MS;
   const stand = (next: LadderState): void => {
     if (next.taken !== ladder.taken || now.nowMs - ladder.changedAtMs < settlesMs()) stepTotal = now.totalBytes;
-    const isOther = next.taken !== ladder.taken;
     ladder = next;
-    if (isOther) tell();
   };
   const tell = (): void => {
     const { wakeMs } = config().link;
     const { endsAtMs } = now.period;
     if (ladder.taken === 0) alerts.clear(ALERT);
-    else
-      alerts.raise(
-        ALERT,
-        `the link: ${status().words}: ${stepWords(ladder.taken, { wake: `${Math.round(wakeMs / 60_000)} min`, endsAtMs })}`,
-      );
+    else alerts.raise(ALERT, `the link: ${stepWords(ladder.taken, { wake: `${Math.round(wakeMs / 60_000)} min`, endsAtMs })}`);
   };
-  const status = (): LinkStatus => linkStatus(now, { monthlyBytes: monthlyBytes(), forecast: ahead(), taken: ladder.taken });
-  const reserveBytes = (monthly: number): number => {
-    const seldomBytes = Math.ceil((now.period.endsAtMs - now.nowMs) / SELDOM_MS) * SELDOM_BYTES;
+  /** History is no habit: it fills up what the rest leaves, and takes no step. */
+  const hasRoom = (): boolean => {
+    const { metered, monthlyBytes: monthly } = config().link;
+    return !metered || monthly === undefined || (ahead()?.bytes ?? Number.POSITIVE_INFINITY) < monthly * LOW_SHARE;
+  };
+  const status = (): LinkStatus =>
+    linkStatus(now, { monthlyBytes: monthlyBytes(), forecast: ahead(), taken: ladder.taken, hasRoom: hasRoom() });
+  const reserveBytes = (monthly: number, atMs: EpochMs): number => {
+    const seldomBytes = Math.ceil((now.period.endsAtMs - atMs) / SELDOM_MS) * SELDOM_BYTES;
     return reserveOf(monthly, config().upload.maxBatchBytes, seldomBytes);
   };
   const look = (): void => {
-    const { beginsAtMs } = now.period;
     now = account.look();
-    const { link } = config();
-    const monthly = link.metered ? link.monthlyBytes : undefined;
-    if (monthly === undefined || now.period.beginsAtMs > beginsAtMs)
-      stand(ladder.taken === 0 ? ladder : { ...LADDER_BEGIN, changedAtMs: now.nowMs });
-    else
+    const { metered, resetDay } = config().link;
+    const monthly = metered ? monthlyBytes() : undefined;
+    const terms = `${monthly} from day ${resetDay}, ${now.period.beginsAtMs}`;
+    if (terms !== judgedBy) stand(LADDER_BEGIN);
+    judgedBy = terms;
+    if (monthly !== undefined)
       stand(
         nextStep(ladder, {
           ...{ nowMs: now.nowMs, usedBytes: now.usedBytes, monthlyBytes: monthly },
-          ...{ reserveBytes: reserveBytes(monthly), forecastBytes: aheadOnStep()?.bytes },
+          ...{ reserveBytes: reserveBytes(monthly, now.nowMs), forecastBytes: aheadOnStep()?.bytes },
         }),
       );
+    tell();
   };
   const save = (): void => {
-    savedMs = clock.monotonicMs();
-    file.save({ account: account.kept(), ladder: { ...ladder }, stepTotal });
+    saved = { atMs: clock.monotonicMs(), usedBytes: now.usedBytes };
+    file.save({ account: account.kept(), ladder: { ...ladder }, stepTotal, judgedBy: judgedBy ?? null });
+  };
+  /** Called each half minute: no process that lives longer is lost. */
+  const saveWhereDue = (): void => {
+    const monthly = monthlyBytes();
+    const manyBytes = monthly === undefined ? SAVE_BYTES : monthly * SAVE_SHARE;
+    const carriedBytes = Math.abs(now.usedBytes - saved.usedBytes);
+    if (clock.monotonicMs() - saved.atMs >= SAVE_EVERY_MS || carriedBytes >= manyBytes) save();
   };
   let cancel = (): void => {};
-  const lookOn = (): void => {
-    look();
-    if (clock.monotonicMs() - savedMs >= SAVE_EVERY_MS) save();
-    cancel = clock.after(LOOK_EVERY_MS, lookOn);
+  const lookLater = (): void => {
+    cancel = clock.after(LOOK_EVERY_MS, () => {
+      look();
+      saveWhereDue();
+      lookLater();
+    });
   };
-  if (ladder.taken > 0) tell();
-  lookOn();
+  look();
+  lookLater();
   return {
     ...{ look, status },
     noteDownload: (bytes) => {
@@ -149,7 +163,7 @@ export async function openLink(deps: LinkDeps): Promise<Link> {
     uploads: () => {
       if (config().link.metered) look();
       const { history, present, gathers } = manners(ladder);
-      return { history, present, waitMs: gathers ? untilWakeMs(clock, config().link.wakeMs) : 0 };
+      return { history: history && hasRoom(), present, waitMs: gathers ? untilWakeMs(clock, config().link.wakeMs) : 0 };
     },
     wakes: (kind) => {
       const how = manners(ladder)[kind];
@@ -160,9 +174,10 @@ export async function openLink(deps: LinkDeps): Promise<Link> {
     waitsFor: (downloadBytes) => {
       const { metered, monthlyBytes: monthly, firmware } = config().link;
       if (!metered || monthly === undefined || firmware === 'now') return undefined;
-      const wanted = (ahead()?.bytes ?? now.usedBytes) + downloadBytes;
-      if (wanted <= monthly - reserveBytes(monthly)) return undefined;
-      return `for ${new Date(now.period.endsAtMs).toISOString()}, when the month of the link begins; link.firmware: now has it come at once`;
+      if ((ahead()?.bytes ?? now.usedBytes) + downloadBytes <= monthly - reserveBytes(monthly, now.nowMs)) return undefined;
+      const { beginsAtMs, endsAtMs } = now.period;
+      const whole = forecast({ nowMs: beginsAtMs, endsAtMs, usedBytes: 0, seen: now.seen })?.bytes ?? 0;
+      return downloadWords(endsAtMs, whole + downloadBytes <= monthly - reserveBytes(monthly, beginsAtMs));
     },
     close: async () => {
       cancel();

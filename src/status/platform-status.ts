@@ -20,7 +20,7 @@ export interface PlatformSources {
   readonly wallMs: number;
   readonly uploadIntervalMs: number;
   /** Step of the link, which leaves out what its month has no room for. */
-  readonly link?: Pick<LinkStatus, 'step' | 'endsAtMs'> | undefined;
+  readonly link?: Pick<LinkStatus, 'step' | 'endsAtMs' | 'holdsHistory'> | undefined;
 }
 
 /** Time that a reading may take from the sensor to the platform beside the interval: its commit, and a slow answer. */
@@ -51,15 +51,16 @@ function verdictOf({
   if (spared !== undefined) return waiting(`the platform is reached, and ${spared}`);
   if (lastAcknowledgedAtMs === undefined) return waiting('the platform is reached, and has not acknowledged anything yet');
   const oldestMs = heldEntries === 0 || oldestTs === undefined ? 0 : wallMs - oldestTs;
+  const why = link?.holdsHistory === true ? ': history goes when the forecast of the link leaves room for it' : kept;
   if (oldestMs > uploadIntervalMs + ON_ITS_WAY_MS)
-    return waiting(`the platform is reached, ${heldEntries} entries wait, the oldest for ${formatDuration(wholeSeconds(oldestMs))}${kept}`);
+    return waiting(`the platform is reached, ${heldEntries} entries wait, the oldest for ${formatDuration(wholeSeconds(oldestMs))}${why}`);
   return { verdict: 'good', words: 'up to date' };
 }
 
 /** Tells what waits for the next month of the link. */
 function sparedBy({ step, endsAtMs }: Pick<LinkStatus, 'step' | 'endsAtMs'>): string | undefined {
   const until = `for the month of the link, until ${new Date(endsAtMs).toISOString().slice(0, 10)}Z or until it suffices again`;
-  if (step === 'readings-at-wakes') return `history waits ${until}`;
+  if (step === 'readings-at-wakes') return `readings go at wakes, history waits ${until}`;
   return step === 'alarms-only' ? `all but alarms waits ${until}` : undefined;
 }
 

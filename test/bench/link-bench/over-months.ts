@@ -69,12 +69,14 @@ export async function month(seed: number, prices: Prices, wrong: { readonly leas
   let highest = 0;
   let present = 0;
   for (let tick = 0; nowMs < DAYS * 86_400_000; tick += 1, nowMs += TICK_MS) {
+    const isWake = nowMs % config.link.wakeMs === 0;
     present += readingBytes * readingsPerTick;
     if (tick === handedAtTick) backlog += monthly * 1e6 * chance.random();
     if (outages.some(({ fromMs, untilMs }) => nowMs >= fromMs && nowMs < untilMs)) {
       backlog += present;
       present = 0;
-      used += prices.connection * 0.1;
+      // A look that failed rests for a wake.
+      if (isWake) used += prices.connection * 0.1;
       continue;
     }
     if (chance.happens(alarmShare)) {
@@ -82,7 +84,6 @@ export async function month(seed: number, prices: Prices, wrong: { readonly leas
       alarms += prices.post + prices.resumed + 200;
     }
     link.look();
-    const isWake = nowMs % config.link.wakeMs === 0;
     for (const kind of ['attributes', 'commands'] as const) {
       const everyMs = link.wakes(kind);
       if (everyMs === undefined) used += pollsPerTick * prices.pollOther;

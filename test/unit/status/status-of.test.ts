@@ -119,7 +119,7 @@ it('is up to date only when what attached devices share is, too', async () => {
 it.each([
   [
     'readings-at-wakes',
-    'the platform is reached, and history waits for the month of the link, until 1970-02-01Z or until it suffices again',
+    'the platform is reached, and readings go at wakes, history waits for the month of the link, until 1970-02-01Z or until it suffices again',
   ],
   [
     'alarms-only',
@@ -131,6 +131,8 @@ it.each([
   const seen = { contact: REACHED, connection: { state: 'idle' }, outbox: { heldEntries: 7, oldestTs: 0 }, wallMs: 0 } as const;
   expect(platformStatus({ ...seen, uploadIntervalMs: 0, link }).words).toBe(words);
   expect(platformStatus({ ...seen, outbox: { heldEntries: 0 }, uploadIntervalMs: 0, link }).words).toBe('up to date');
+  const held = { ...seen, wallMs: 3_600_000, uploadIntervalMs: 0, link: { step: 'everything', endsAtMs: 0, holdsHistory: true } } as const;
+  expect(platformStatus(held).words).toContain('the oldest for 1h: history goes when the forecast of the link leaves room');
 });
 
 it('tells alarms that are on, the oldest first, each with the outputs that follow a rule on its value now', async () => {
