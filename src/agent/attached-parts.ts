@@ -38,6 +38,7 @@ export interface AttachedPartsDeps extends Pick<OpenPartsDeps, 'machine' | 'time
   readonly platform: PlatformConnection;
   /** Resolves when the state folder is this agent's alone. */
   readonly expectFolder: () => Promise<void>;
+  readonly presentMs?: () => number;
   readonly telemetry: () => Pick<TelemetryPath, 'budget' | 'uploads'>;
   /** Told that the platform was heard, of the device in a slot. */
   readonly onHeard: (slot: string) => void;
@@ -210,6 +211,6 @@ function inWindows(settings: UploadSettings): UploadSettings {
   };
 }
 
-function outboxDeps({ machine, rightClock: clock, log, timeSync, expectFolder }: AttachedPartsDeps) {
-  return { clock, files: machine.files, log, timeSync, expectFolder };
+function outboxDeps({ machine, rightClock: clock, log, timeSync, expectFolder, presentMs }: AttachedPartsDeps) {
+  return { clock, files: machine.files, log, timeSync, expectFolder, presentMs };
 }

@@ -139,7 +139,8 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
   };
   const attached = await AttachedParts.open(
     {
-      ...{ machine, log, timeSync, rightClock, config: current, platform, expectFolder, telemetry: () => telemetry },
+      ...{ machine, log, timeSync, rightClock, config: current, platform, expectFolder, presentMs: link.presentMs },
+      telemetry: () => telemetry,
       onHeard: (slot) => hardware.actuators.control.contact.of(slot).heard(),
       beside: runAttachedCommands({
         ...{ config: current, platform, link, clock, files, log, alerts, onCommand, hardware: () => hardware, firmware: () => firmware },
@@ -149,16 +150,15 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
   );
   attachedNow = attached;
   const outboxes = (): Pick<PatientOutbox, 'read'>[] => [telemetry.outbox, ...(attached === undefined ? [] : [attached.outbox])];
-  const bandsDeps = { stateFolder: path, files, clock: rightClock, log, timeSync, outboxes, expectFolder };
-  const bands = config.status.page === 'off' ? undefined : new Bands(bandsDeps); // nobody but the page asks for it
+  const place = { stateFolder: path, files, clock: rightClock, log, timeSync, expectFolder };
+  const bands = config.status.page === 'off' ? undefined : new Bands({ ...place, outboxes }); // nobody but the page asks for it
   const telemetry: TelemetryPath = await TelemetryPath.open({
     ...{ config: current, clock: rightClock, files, log, timeSync, platform, ...given({ attached }), onAlarm, link: () => link.uploads() },
     onDurable: (entries) => {
       bands?.take(entries);
       deps.onDurable?.(entries);
     },
-    openOutbox: () =>
-      openOutbox({ stateFolder: path, config: config.outbox, clock: rightClock, files, log, timeSync, expectFolder }, signal),
+    openOutbox: () => openOutbox({ ...place, config: config.outbox, presentMs: link.presentMs }, signal),
     onAcknowledged: () => hardware.actuators.control.contact.heard(),
     observe: (sensor, key, value) => {
       hardware.actuators.rules.take(sensor, key, value);

@@ -46,6 +46,8 @@ export interface Link {
   wakes(kind: 'attributes' | 'commands'): number | undefined;
   /** Returns why a download of so many bytes has to wait, in words; undefined when it may come now. */
   waitsFor(downloadBytes: number): string | undefined;
+  /** Returns how old a reading may be that has not waited for history: where readings may have to wait for a wake, that long. */
+  presentMs(): number;
   /** Notes bytes of a download from another host than the platform. */
   noteDownload(bytes: number): void;
   status(): LinkStatus;
@@ -157,6 +159,7 @@ export async function openLink(deps: LinkDeps): Promise<Link> {
   lookLater();
   return {
     ...{ look, status },
+    presentMs: () => (config().link.metered ? config().link.wakeMs + SETTLES_MS : 0),
     noteDownload: (bytes) => {
       besides += bytes;
     },

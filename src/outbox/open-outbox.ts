@@ -15,12 +15,13 @@ export interface OpenOutboxDeps extends Pick<HostMachine, 'clock' | 'files'> {
   readonly timeSync: TimeSource;
   /** Resolves when what lies there is this agent's alone. @throws what keeps it from being so. */
   readonly expectFolder: () => Promise<void>;
+  readonly presentMs?: (() => number) | undefined;
 }
 
 /** Resolves when it was tried once. Never rejects. */
 export function openOutbox(deps: OpenOutboxDeps, signal: AbortSignal): Promise<PatientOutbox> {
-  const { config, clock, files, log, timeSync, expectFolder } = deps;
-  const shared = { folder: outboxFolder(deps.stateFolder), clock, files, log, timeSync, settings: config };
+  const { config, clock, files, log, timeSync, expectFolder, presentMs } = deps;
+  const shared = { folder: outboxFolder(deps.stateFolder), clock, files, log, timeSync, settings: config, presentMs };
   const unread = new UnreadFiles(clock);
   return PatientOutbox.open({
     ...shared,

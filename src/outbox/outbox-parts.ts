@@ -22,6 +22,7 @@ import { noteTaken, observeBoots } from './times/noted-instants.ts';
 export interface OutboxDeps extends OutboxPlace {
   readonly settings: OutboxConfig;
   readonly timeSync: TimeSource;
+  readonly presentMs?: DeliveryParts['presentMs'];
   /** Since when files cannot be read, over all tries to open it. Without it nothing is given up that the disk refuses at the only try. */
   readonly unread?: UnreadFiles;
 }

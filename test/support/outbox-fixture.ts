@@ -63,6 +63,8 @@ export class OutboxFixture {
   files: Files = this.#disk.files;
   /** Over all tries to open it. */
   readonly unread: UnreadFiles;
+  /** Time within which an entry is of the present at least. */
+  presentMs = 0;
   readonly #opened: Outbox[] = [];
 
   private constructor(folder: string, settings: Partial<OutboxConfig>) {
@@ -84,7 +86,7 @@ export class OutboxFixture {
 
   async open(): Promise<Outbox> {
     const { folder, rightClock: clock, settings, timeSync, files, unread } = this;
-    const deps = { folder, clock, log: silentLog, settings, timeSync, files, unread };
+    const deps = { folder, clock, log: silentLog, settings, timeSync, files, unread, presentMs: () => this.presentMs };
     const outbox = await Outbox.open(deps, new AbortController().signal);
     this.#opened.push(outbox);
     return outbox;

@@ -22,4 +22,6 @@ export interface DeliveryParts extends OutboxPlace, Pick<SmallFileDeps, 'setAsid
   readonly quarantined: SequenceRanges;
   /** With its share of the disk. */
   readonly settings: OutboxConfig;
+  /** Time within which an entry is of the present at least, where uploads go together seldom. */
+  readonly presentMs?: (() => number) | undefined;
 }

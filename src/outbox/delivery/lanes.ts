@@ -10,14 +10,16 @@ import type { DeliveryParts } from './delivery-parts.ts';
 import type { Lane } from './outbox-batch.ts';
 import { type SequenceRange, SequenceRanges } from './sequence-ranges.ts';
 
-/** The present is what was committed within this, or within two commits when those are rarer. */
+/** The present is what was committed within this, within two commits when those are rarer, or between two uploads that go together. */
 const LIVE_AGE_MS = 30_000;
 /** Blocks committed within this grow old together. */
 const STRETCH_MS = 500;
 /** How many segments from before this start one search for alarms reads: a few ms each. */
 const SURVEYED_AT_ONCE = 4;
 
-type LanesDeps = Pick<DeliveryParts, 'clock' | 'shelf' | 'quarantined' | 'boots' | 'settings'> & { readonly acknowledged: SequenceRanges };
+type LanesDeps = Pick<DeliveryParts, 'clock' | 'shelf' | 'quarantined' | 'boots' | 'settings' | 'presentMs'> & {
+  readonly acknowledged: SequenceRanges;
+};
 
 /** Called with one due block after the other. When it returns false the visit ends, and returns false, too. */
 type Visit = (placed: PlacedBlock) => boolean;
@@ -201,8 +203,8 @@ export class Lanes {
   }
 
   #forgetOld(): void {
-    const { clock, acknowledged } = this.#deps;
-    const untilMs = clock.monotonicMs() - this.#liveAgeMs;
+    const { clock, acknowledged, presentMs } = this.#deps;
+    const untilMs = clock.monotonicMs() - Math.max(this.#liveAgeMs, presentMs?.() ?? 0);
     let old = 0;
     for (let block = this.#recent[0]; block !== undefined; block = this.#recent[old]) {
       if (block.atMs >= untilMs && !acknowledged.covers(block.first, block.last)) break;

@@ -26,6 +26,20 @@ async function fill(outbox: Outbox, blocks: number, from = 0): Promise<void> {
 
 afterEach(() => fixture.remove());
 
+it('keeps in the present what uploads that go together seldom have left there, and nothing older', async () => {
+  const outbox = await open({ commitAgeMs: QUICK_MS });
+  await fill(outbox, 1);
+  await fixture.clock.advance(14 * 60_000);
+  expect(await outbox.peek('live', NO_LIMITS)).toBeUndefined();
+  fixture.presentMs = 15 * 60_000;
+  await fill(outbox, 1, 1);
+  await fixture.clock.advance(14 * 60_000);
+  expect((await outbox.peek('live', NO_LIMITS))?.entries.keys).toHaveLength(200);
+  await fixture.clock.advance(2 * 60_000);
+  expect(await outbox.peek('live', NO_LIMITS)).toBeUndefined();
+  expect((await outbox.peek('backlog', NO_LIMITS))?.entries.keys).toHaveLength(400);
+});
+
 describe('when the bound is reached', () => {
   it('thins the oldest half before anything is dropped, and stays within the bound', async () => {
     const outbox = await open({ maxBytes: SMALL, commitAgeMs: QUICK_MS });
