@@ -23,7 +23,12 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { constants, createZstdCompress } from 'node:zlib';
 import { ARCHIVE_END, archiveEntry, WINDOW_LOG } from '../src/firmware/release-archive.ts';
-import { MANIFEST_NAME, parseManifest, type ReleaseFile, type ReleaseManifest } from '../src/firmware/release-manifest.ts';
+import {
+  MANIFEST_NAME,
+  parseManifest,
+  type ReleaseFile,
+  type ReleaseManifest,
+} from '../src/firmware/release-manifest.ts';
 import { signatureFrame } from '../src/firmware/release-signature.ts';
 import { STATE_FORMATS } from '../src/firmware/state-formats.ts';
 import { type Arch, buildBundle, type NativeModules, ownNativeModules, ROOT, serialportModule } from './bundle.ts';
@@ -56,7 +61,10 @@ if (values.arch !== 'x64' && values.arch !== 'arm64') throw new Error('--arch is
 const arch: Arch = values.arch;
 const strip = arch === process.arch ? 'strip' : `${arch === 'arm64' ? 'aarch64' : 'x86_64'}-linux-gnu-strip`;
 
-const steps = tellSteps('build-release', { write: (text) => void process.stderr.write(text), isTerminal: process.stderr.isTTY === true });
+const steps = tellSteps('build-release', {
+  write: (text) => void process.stderr.write(text),
+  isTerminal: process.stderr.isTTY === true,
+});
 steps.begin('runtime');
 const runtime = installRuntime();
 const staging = join(values.out, `.staging-${arch}-${process.pid}`);
@@ -114,7 +122,11 @@ function installRuntime(): string {
 /** node-gyp in copies of the packages, so that the modules this machine runs on stay as they are. */
 function crossBuild(nodedir: string): NativeModules {
   const built: Record<string, string> = { serialport: serialportModule('arm64') };
-  for (const [module, source] of Object.entries({ turnstone: 'native', epoll: 'node_modules/epoll', i2c: 'node_modules/i2c-bus' })) {
+  for (const [module, source] of Object.entries({
+    turnstone: 'native',
+    epoll: 'node_modules/epoll',
+    i2c: 'node_modules/i2c-bus',
+  })) {
     const copy = join(CROSS, module);
     const product = join(copy, `build/Release/${module}.node`);
     if (!existsSync(product) || newest(join(ROOT, source)) > statSync(product).mtimeMs) {
@@ -177,7 +189,10 @@ function writeManifest(): ReleaseManifest {
   const files: ReleaseFile[] = filesBelow('').map((path) => {
     const content = readFileSync(join(staging, path));
     const executable =
-      path === 'node' || path === 'turnstone' || path === 'install.sh' || (path.startsWith('guard/') && !path.endsWith('.mjs'));
+      path === 'node' ||
+      path === 'turnstone' ||
+      path === 'install.sh' ||
+      (path.startsWith('guard/') && !path.endsWith('.mjs'));
     chmodSync(join(staging, path), executable ? 0o755 : 0o644);
     return { path, bytes: content.length, sha256: sha256(content), executable };
   });
@@ -239,7 +254,10 @@ function report(): void {
     signed: signingKey !== undefined,
   };
   if (values.json) console.log(JSON.stringify(facts));
-  else console.log(`${archive}\n${facts.bundleMb} MB, ${facts.signed ? 'signed' : 'NOT signed (no --key)'}, SHA-256 ${sum}`);
+  else
+    console.log(
+      `${archive}\n${facts.bundleMb} MB, ${facts.signed ? 'signed' : 'NOT signed (no --key)'}, SHA-256 ${sum}`,
+    );
 }
 
 function sha256(bytes: Uint8Array): string {

@@ -18,11 +18,16 @@ export const nativeModulesBesideTheBundle: Plugin = {
     plugin.onLoad({ filter: /linux-gpio-character-device\.ts$/ }, async ({ path }) => {
       const text = await readFile(path, 'utf8');
       const contents = text.replace(/createRequire\(\w+\.resolve\('onoff'\)\)\('epoll'\)/, "require('epoll')");
-      if (contents === text) throw new Error('how linux-gpio-character-device.ts loads epoll has changed: scripts/bundle.ts must follow');
+      if (contents === text)
+        throw new Error('how linux-gpio-character-device.ts loads epoll has changed: scripts/bundle.ts must follow');
       return { contents, loader: 'ts' };
     });
     // Split off, a CommonJS package has a default export only; these are imported by name.
-    const NAMES: Readonly<Record<string, string>> = { onoff: 'Gpio', 'i2c-bus': 'openPromisified', serialport: 'SerialPort' };
+    const NAMES: Readonly<Record<string, string>> = {
+      onoff: 'Gpio',
+      'i2c-bus': 'openPromisified',
+      serialport: 'SerialPort',
+    };
     plugin.onResolve({ filter: /^(onoff|i2c-bus|serialport)$/ }, ({ path, kind }) =>
       kind === 'dynamic-import' ? { path, namespace: 'commonjs' } : undefined,
     );
@@ -64,7 +69,9 @@ export const builtinsWhenUsed: Plugin = {
       // What is pure and not used, esbuild leaves out.
       const lines = Object.keys(builtin)
         .filter((name) => name !== 'default')
-        .map((name, index) => `const $${index} = /* @__PURE__ */ (() => $all.${name})(); export { $${index} as ${name} };`);
+        .map(
+          (name, index) => `const $${index} = /* @__PURE__ */ (() => $all.${name})(); export { $${index} as ${name} };`,
+        );
       const all = `const $all = /* @__PURE__ */ process.getBuiltinModule(${JSON.stringify(path)}); export default $all;`;
       return { contents: [all, ...lines].join('\n'), loader: 'js' };
     });
@@ -91,7 +98,8 @@ export const undiciDispatchers: Plugin = {
         "const connectH2 = require('./client-h2.js')",
         "const connectH2 = (...given) => require('./client-h2.js')(...given)",
       );
-      if (contents === text) throw new Error('how undici loads its HTTP/2 client has changed: scripts/bundle.ts must follow');
+      if (contents === text)
+        throw new Error('how undici loads its HTTP/2 client has changed: scripts/bundle.ts must follow');
       return { contents, loader: 'js' };
     });
     plugin.onLoad({ filter: /.*/, namespace: 'undici-parts' }, () => ({
@@ -99,7 +107,8 @@ export const undiciDispatchers: Plugin = {
       contents: [
         "const withCalls = (part) => (Object.assign(require('undici/lib/dispatcher/dispatcher.js').prototype, require('undici/lib/api/index.js')), part);",
         ...Object.entries(UNDICI_PARTS).map(
-          ([name, part]) => `Object.defineProperty(exports, '${name}', { enumerable: true, get: () => withCalls(${part}) });`,
+          ([name, part]) =>
+            `Object.defineProperty(exports, '${name}', { enumerable: true, get: () => withCalls(${part}) });`,
         ),
       ].join('\n'),
       resolveDir: SCRIPTS,

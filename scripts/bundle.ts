@@ -69,15 +69,25 @@ export interface BundleOptions {
 }
 
 /** Builds the bundle; resolves with its version and the size of what a start loads. */
-export async function buildBundle(natives: NativeModules, options: BundleOptions = {}): Promise<{ version: string; startBytes: number }> {
+export async function buildBundle(
+  natives: NativeModules,
+  options: BundleOptions = {},
+): Promise<{ version: string; startBytes: number }> {
   const own = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8')) as { version: string };
   const { target = BUNDLE, version = own.version } = options;
   await rm(target, { recursive: true, force: true });
   await mkdir(join(target, 'native'), { recursive: true });
   const main = await bundleFile(join(ROOT, 'src/main.ts'), join(target, 'command.mjs'), version);
   await writeStartFile({ outputs: main.outputs, folder: target, banner: COMMONJS_WORDS, options: OUTPUT });
-  await writeFile(join(target, 'main.mjs'), "await import(process.argv[2] === 'run' ? './start.mjs' : './command.mjs');\n");
-  const driver = await bundleFile(join(ROOT, 'src/sensors/module/child.ts'), join(target, 'module-driver.mjs'), version);
+  await writeFile(
+    join(target, 'main.mjs'),
+    "await import(process.argv[2] === 'run' ? './start.mjs' : './command.mjs');\n",
+  );
+  const driver = await bundleFile(
+    join(ROOT, 'src/sensors/module/child.ts'),
+    join(target, 'module-driver.mjs'),
+    version,
+  );
   const helper = await bundleFile(join(ROOT, 'scripts/root-helper.ts'), join(target, 'guard/root-helper.mjs'), version);
   for (const [name, path] of Object.entries(natives)) await copyFile(path, join(target, 'native', `${name}.node`));
   await copyPages(join(target, 'pages'));
@@ -85,7 +95,10 @@ export async function buildBundle(natives: NativeModules, options: BundleOptions
   await cp(join(ROOT, 'src/sensors/serial-line/presets'), join(target, 'presets'), { recursive: true });
   await copyFile(join(ROOT, 'scripts/launcher.sh'), join(target, 'turnstone'));
   await chmod(join(target, 'turnstone'), 0o755);
-  await writeFile(join(target, 'package.json'), `${JSON.stringify({ name: 'turnstone', version, type: 'module', private: true })}\n`);
+  await writeFile(
+    join(target, 'package.json'),
+    `${JSON.stringify({ name: 'turnstone', version, type: 'module', private: true })}\n`,
+  );
   await writeFile(join(target, 'LICENSES.txt'), await licensesOf([main, driver, helper]));
   return { version, startBytes: (await stat(join(target, 'start.mjs'))).size };
 }
@@ -120,7 +133,10 @@ async function copyPages(target: string): Promise<void> {
     if (kind === '') continue;
     await mkdir(dirname(join(target, file)), { recursive: true });
     const text = await readFile(join(sources, file), 'utf8');
-    const small = kind === 'js' || kind === 'css' ? (await transform(text, { loader: kind, minify: true, target: 'es2022' })).code : text;
+    const small =
+      kind === 'js' || kind === 'css'
+        ? (await transform(text, { loader: kind, minify: true, target: 'es2022' })).code
+        : text;
     await writeFile(join(target, file), small);
   }
   await mkdir(join(target, 'uplot'));
@@ -137,8 +153,13 @@ async function licensesOf(metafiles: readonly Metafile[]): Promise<string> {
   }
   const texts: string[] = [];
   for (const folder of [...folders].sort()) {
-    const { name, version, license } = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8')) as Record<string, string>;
-    const text = await firstOf(['LICENSE', 'LICENSE.md', 'LICENSE.txt', 'LICENCE', 'license'].map((file) => join(folder, file)));
+    const { name, version, license } = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8')) as Record<
+      string,
+      string
+    >;
+    const text = await firstOf(
+      ['LICENSE', 'LICENSE.md', 'LICENSE.txt', 'LICENCE', 'license'].map((file) => join(folder, file)),
+    );
     texts.push(`${name} ${version} (${license})\n\n${text ?? ''}`.trim());
   }
   return `${texts.join(`\n\n${'-'.repeat(80)}\n`)}\n`;

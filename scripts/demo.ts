@@ -51,7 +51,15 @@ async function run({ forMs, json, sabotage, killEveryMs, outageMs, port: wishedP
   const start = (name: string, args: readonly string[], mayEndFirst = false): DemoProcess =>
     DemoProcess.start(name, args, { folder, onUnexpectedExit: fail, mayEndFirst });
   const paths = await writeBoard(folder);
-  const board = start('board', ['board', '--socket', paths.boardSocket, '--config', paths.boardConfig, '--record', paths.boardRecord]);
+  const board = start('board', [
+    'board',
+    '--socket',
+    paths.boardSocket,
+    '--config',
+    paths.boardConfig,
+    '--record',
+    paths.boardRecord,
+  ]);
   const opened = await openPlatform(wishedPort, start);
   const { url } = opened;
   let { platform } = opened;
@@ -59,7 +67,8 @@ async function run({ forMs, json, sabotage, killEveryMs, outageMs, port: wishedP
   const platformUrl = proxy?.url ?? url;
   // The kernel chooses the page's port: what is free now is another demo's a moment later.
   await writeAgent(folder, { platformUrl, pagePort: 0 }, paths);
-  const startAgent = (): DemoProcess => start('agent', ['run', '--config', paths.agentConfig, '--record-appends', paths.appendRecord]);
+  const startAgent = (): DemoProcess =>
+    start('agent', ['run', '--config', paths.agentConfig, '--record-appends', paths.appendRecord]);
   const rest = await logIn(url);
   const devices = await makeDevices(rest);
   let agent = startAgent();
@@ -101,7 +110,11 @@ async function run({ forMs, json, sabotage, killEveryMs, outageMs, port: wishedP
 async function judge(
   rest: PlatformRest,
   devices: readonly MadeDevice[],
-  { paths, startedMs, startedOffsetMs }: { readonly paths: SettingPaths; readonly startedMs: number; readonly startedOffsetMs: number },
+  {
+    paths,
+    startedMs,
+    startedOffsetMs,
+  }: { readonly paths: SettingPaths; readonly startedMs: number; readonly startedOffsetMs: number },
 ): Promise<Verdict> {
   const wallOffsetMs = wallOffset();
   return judgeDelivery({
@@ -121,7 +134,11 @@ async function makeDevices(rest: PlatformRest): Promise<readonly MadeDevice[]> {
   return made;
 }
 
-async function storedAt(rest: PlatformRest, devices: readonly MadeDevice[], fromMs: number): Promise<Map<string, readonly StoredValue[]>> {
+async function storedAt(
+  rest: PlatformRest,
+  devices: readonly MadeDevice[],
+  fromMs: number,
+): Promise<Map<string, readonly StoredValue[]>> {
   const stored = new Map<string, readonly StoredValue[]>();
   for (const { id, name } of devices) {
     const keys = await rest.keys(id);
@@ -131,7 +148,10 @@ async function storedAt(rest: PlatformRest, devices: readonly MadeDevice[], from
   return stored;
 }
 
-function report({ faults, ...counts }: Verdict, { json, startedMs }: { readonly json: boolean; readonly startedMs: number }): number {
+function report(
+  { faults, ...counts }: Verdict,
+  { json, startedMs }: { readonly json: boolean; readonly startedMs: number },
+): number {
   const durationS = Math.round((Date.now() - startedMs) / 1000);
   for (const fault of faults) process.stderr.write(`${fault}\n`);
   const { appended, stored, missing, different } = counts;
@@ -143,7 +163,10 @@ function report({ faults, ...counts }: Verdict, { json, startedMs }: { readonly 
   return missing === 0 && different === 0 ? 0 : 1;
 }
 
-function announce({ url, pageUrl }: { readonly url: string; readonly pageUrl: string | undefined }, paths: SettingPaths): void {
+function announce(
+  { url, pageUrl }: { readonly url: string; readonly pageUrl: string | undefined },
+  paths: SettingPaths,
+): void {
   process.stdout.write(`platform   ${url}   (log in as ${USER.username} / ${USER.password}, and switch the relay)\n`);
   if (pageUrl !== undefined) process.stdout.write(`device     ${pageUrl}   (its status page)\n`);
   // As it stands, from any folder: in a checkout no turnstone is on the path, and Node is the project's own.

@@ -19,10 +19,21 @@ export const REFERENCE = join(ROOT, 'docs/reference');
 /** Every page by its path below docs/reference. */
 export async function referencePages(): Promise<ReadonlyMap<string, string>> {
   const errors = errorCodes();
-  const [sensors, actuators, presets, models] = [sensorPages(errors), actuatorPages(errors), await presetPages(), await modelPages()];
+  const [sensors, actuators, presets, models] = [
+    sensorPages(errors),
+    actuatorPages(errors),
+    await presetPages(),
+    await modelPages(),
+  ];
   const shared = [configPage(), sharedPage('sensor'), sharedPage('actuator'), methodPage()];
-  const all = [...sensors, ...actuators, ...presets, ...models, ...shared].map(({ path, text }) => [path, text] as const);
-  return new Map([['README.md', indexPage({ shared, sensors, actuators, presets, models })], ['errors.md', errorPage(errors)], ...all]);
+  const all = [...sensors, ...actuators, ...presets, ...models, ...shared].map(
+    ({ path, text }) => [path, text] as const,
+  );
+  return new Map([
+    ['README.md', indexPage({ shared, sensors, actuators, presets, models })],
+    ['errors.md', errorPage(errors)],
+    ...all,
+  ]);
 }
 
 type Groups = Readonly<Record<'shared' | 'sensors' | 'actuators' | 'presets' | 'models', readonly ReferencePage[]>>;
@@ -32,11 +43,19 @@ function indexPage({ shared, sensors, actuators, presets, models }: Groups): str
     'A page for each kind of sensor and actuator, and for each device that is known by name.',
     part(
       'Options that all have, and errors',
-      rowsOf('Page', 'Has', shared, { path: 'errors.md', name: 'error codes', says: 'Every error code, with its messages.' }),
+      rowsOf('Page', 'Has', shared, {
+        path: 'errors.md',
+        name: 'error codes',
+        says: 'Every error code, with its messages.',
+      }),
     ),
     part('Sensors', rowsOf('Kind', 'Measures', sensors)),
     part('Actuators', rowsOf('Kind', 'Moves', actuators)),
-    part('Devices on a serial line', `They are presets of a ${code('serial-line')} sensor.`, rowsOf('Preset', 'Device', presets)),
+    part(
+      'Devices on a serial line',
+      `They are presets of a ${code('serial-line')} sensor.`,
+      rowsOf('Preset', 'Device', presets),
+    ),
     part(
       'Meters, inverters, chargers and others with Modbus',
       `They are models of a ${code('modbus')} sensor.`,

@@ -26,13 +26,19 @@ interface SidebarGroup {
 
 setUpGenerator();
 stagePages();
-execFileSync(process.execPath, [join(WORK, 'node_modules/vitepress/bin/vitepress.js'), 'build', PAGES, '--outDir', OUT], {
-  stdio: ['ignore', 'ignore', 'inherit'],
-});
+execFileSync(
+  process.execPath,
+  [join(WORK, 'node_modules/vitepress/bin/vitepress.js'), 'build', PAGES, '--outDir', OUT],
+  {
+    stdio: ['ignore', 'ignore', 'inherit'],
+  },
+);
 const faults = faultsOfSite();
 for (const fault of faults) console.error(`docs: ${fault}`);
 if (faults.length > 0) process.exit(1);
-console.log(`build/docs: ${filesIn(OUT, '.html').length - 1} pages, with search. To read them: python3 -m http.server -d build/docs`);
+console.log(
+  `build/docs: ${filesIn(OUT, '.html').length - 1} pages, with search. To read them: python3 -m http.server -d build/docs`,
+);
 
 function setUpGenerator(): void {
   const lock = readFileSync(join(SETTINGS, 'package-lock.json'));
@@ -42,7 +48,9 @@ function setUpGenerator(): void {
   console.error('docs: setting up the generator, about 100 MB in build/docs-site');
   mkdirSync(WORK, { recursive: true });
   for (const file of ['package.json', 'package-lock.json']) cpSync(join(SETTINGS, file), join(WORK, file));
-  execFileSync('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--prefix', WORK], { stdio: ['ignore', 'ignore', 'inherit'] });
+  execFileSync('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--prefix', WORK], {
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
   writeFileSync(stampFile, stamp);
 }
 

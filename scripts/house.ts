@@ -1,5 +1,5 @@
 /**
- * Counts what the house weighs and fails where a figure of scripts/house.json is passed: `npm run house [-- --json] [--list]`.
+ * Reports what the house weighs, and judges nothing: `npm run house [-- --json] [--list]`.
  *
  * A folder is the directory that holds the file. Types that are imported do not count for circles; `import()` does, except that of a definition for
  * the driver or twin of its own folder.
@@ -19,12 +19,20 @@ const OWN_PARTS = /^(.*\/)definition\.ts > \1(driver|twin)\.ts$/;
 
 type Figures = Readonly<
   Record<
-    'srcLines' | 'actuatorLines' | 'uploadLines' | 'runtimeFolderCircles' | 'forbiddenBeginnings' | 'readmeWords' | 'longSubjects',
+    | 'srcLines'
+    | 'actuatorLines'
+    | 'uploadLines'
+    | 'runtimeFolderCircles'
+    | 'forbiddenBeginnings'
+    | 'readmeWords'
+    | 'longSubjects',
     number
   >
 >;
 
-const { values } = parseArgs({ options: { json: { type: 'boolean', default: false }, list: { type: 'boolean', default: false } } });
+const { values } = parseArgs({
+  options: { json: { type: 'boolean', default: false }, list: { type: 'boolean', default: false } },
+});
 const files = git('ls-files', 'src')
   .split('\n')
   .filter((file) => file.endsWith('.ts') && !file.endsWith('.test.ts'));
@@ -45,13 +53,12 @@ const figures: Figures = {
   readmeWords: readFileSync(join(ROOT, 'README.md'), 'utf8').split(/\s+/).filter(Boolean).length,
   longSubjects: subjects.length,
 };
-const bars = JSON.parse(readFileSync(join(ROOT, 'scripts/house.json'), 'utf8')) as Figures;
 const names = Object.keys(figures) as (keyof Figures)[];
 
 if (values.json) console.log(JSON.stringify(figures));
-else for (const name of names) console.log(`${name.padEnd(22)}${String(figures[name]).padStart(8)}  at most ${bars[name]}`);
-if (values.list) console.log([...circles.map((circle) => `circle: ${circle.join(' ')}`), ...begun, ...subjects].join('\n'));
-process.exitCode = names.every((name) => figures[name] <= bars[name]) ? 0 : 1;
+else for (const name of names) console.log(`${name.padEnd(22)}${String(figures[name]).padStart(8)}`);
+if (values.list)
+  console.log([...circles.map((circle) => `circle: ${circle.join(' ')}`), ...begun, ...subjects].join('\n'));
 
 function git(...args: readonly string[]): string {
   return execFileSync('git', args, { cwd: ROOT, encoding: 'utf8' }).trimEnd();
@@ -74,7 +81,8 @@ function importsByFolder(): ReadonlyMap<string, ReadonlySet<string>> {
       ...text.matchAll(/\bimport\(\s*'(\.[^']+)'\s*\)/g),
     ].map(([, path = '']) => join(dirname(file), path));
     for (const target of targets) {
-      if (dirname(target) !== dirname(file) && !OWN_PARTS.test(`${file} > ${target}`)) graph.get(dirname(file))?.add(dirname(target));
+      if (dirname(target) !== dirname(file) && !OWN_PARTS.test(`${file} > ${target}`))
+        graph.get(dirname(file))?.add(dirname(target));
     }
   }
   return graph;

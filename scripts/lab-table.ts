@@ -11,17 +11,28 @@ export function labTable(run: LabRun): string {
   const cuts = sum(run.cuts.map((one) => one.cuts));
   const losses = sum(run.cuts.map((one) => one.losses)) + sum(run.replays.map((one) => one.losses));
   const rows = [
-    ['run', `${run.date}, commit ${run.commit.slice(0, 10)}${run.changed ? ' with changes' : ''}, ${run.machine}, ${run.minutes} min`],
+    [
+      'run',
+      `${run.date}, commit ${run.commit.slice(0, 10)}${run.changed ? ' with changes' : ''}, ${run.machine}, ${run.minutes} min`,
+    ],
     ['tests', `${run.tests.passed} passed, ${run.tests.failed} failed, ${run.tests.skipped} skipped`],
     ['guests booted', String(run.boots)],
     ['power cuts', `${cuts}: ${run.cuts.map((one) => `${one.cuts} during ${one.during}`).join(', ')}`],
-    ...run.replays.map((one) => ['writes replayed', `${one.flushes} flushes of an ${one.of} run, ${one.promised} promised entries`]),
+    ...run.replays.map((one) => [
+      'writes replayed',
+      `${one.flushes} flushes of an ${one.of} run, ${one.promised} promised entries`,
+    ]),
     ['losses', String(losses)],
     ['GPIO edges at 200 a second', `${run.edges.counted} counted of ${run.edges.made}`],
     ...run.exposure.map((one) => ['systemd exposure', `${one.exposure} (${one.unit}), every driver working`]),
-    ...run.rpcLatency.map((one) => [`RPC, disk: ${one.disk}`, `median ${one.medianMs} ms, worst ${one.worstMs} ms, ${one.calls} calls`]),
+    ...run.rpcLatency.map((one) => [
+      `RPC, disk: ${one.disk}`,
+      `median ${one.medianMs} ms, worst ${one.worstMs} ms, ${one.calls} calls`,
+    ]),
   ];
-  return ['| Lab | Last full run |', '|---|---|', ...rows.map(([what, figure]) => `| ${what} | ${figure} |`)].join('\n');
+  return ['| Lab | Last full run |', '|---|---|', ...rows.map(([what, figure]) => `| ${what} | ${figure} |`)].join(
+    '\n',
+  );
 }
 
 function sum(numbers: readonly number[]): number {

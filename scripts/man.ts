@@ -22,7 +22,9 @@ export async function manualPages(version: string): Promise<Readonly<Record<stri
 export async function addTerminalFiles(folder: string, version: string): Promise<void> {
   writeAll(join(folder, 'man'), await manualPages(version));
   for (const [shell, file] of Object.entries(COMPLETIONS))
-    writeAll(join(folder, 'completions'), { [join(shell, file)]: await completionScript(shell as keyof typeof COMPLETIONS) });
+    writeAll(join(folder, 'completions'), {
+      [join(shell, file)]: await completionScript(shell as keyof typeof COMPLETIONS),
+    });
 }
 
 function writeAll(folder: string, files: Readonly<Record<string, string>>): void {

@@ -29,7 +29,15 @@ export interface MutationOptions {
   readonly onTrial: (trial: Trial, done: number) => void;
 }
 
-export async function mutate({ root, rooms, only, sample, seed, workers, onTrial }: MutationOptions): Promise<MutationResult> {
+export async function mutate({
+  root,
+  rooms,
+  only,
+  sample,
+  seed,
+  workers,
+  onTrial,
+}: MutationOptions): Promise<MutationResult> {
   const sinceMs = performance.now();
   const chosen = rooms.filter((room) => only === undefined || room.name === only);
   const mutants = new Map<Room, Mutant[]>();
@@ -37,7 +45,11 @@ export async function mutate({ root, rooms, only, sample, seed, workers, onTrial
   const counts = new Map([...mutants].map(([room, all]) => [room.name, all.length]));
   const atLeast = Math.floor((MIN_A_ROOM * Math.min(sample, WHOLE_SAMPLE)) / WHOLE_SAMPLE);
   const shares = sharesOf(counts, sample, atLeast);
-  const queues = [...mutants].map(([room, all]) => ({ room, mutants: shuffled(all, seed), share: shares.get(room.name) ?? 0 }));
+  const queues = [...mutants].map(([room, all]) => ({
+    room,
+    mutants: shuffled(all, seed),
+    share: shares.get(room.name) ?? 0,
+  }));
 
   const hosts = Array.from({ length: workers }, () => new TestHost(root));
   // A signal ends the hosts too: they are groups of their own.
@@ -46,9 +58,14 @@ export async function mutate({ root, rooms, only, sample, seed, workers, onTrial
   try {
     const map = await learnTestMap(root, rooms, hosts);
     let done = 0;
-    const { trials, unloadable, controls } = await tryMutants({ root, map, hosts, onTrial: (trial) => onTrial(trial, ++done) }, queues);
+    const { trials, unloadable, controls } = await tryMutants(
+      { root, map, hosts, onTrial: (trial) => onTrial(trial, ++done) },
+      queues,
+    );
     const files = chosen.flatMap((room) => room.files);
-    const texts = new Map(await Promise.all(files.map(async (file) => [file, await readFile(join(root, file), 'utf8')] as const)));
+    const texts = new Map(
+      await Promise.all(files.map(async (file) => [file, await readFile(join(root, file), 'utf8')] as const)),
+    );
     const seconds = Math.round((performance.now() - sinceMs) / 1000);
     return resultOf(trials, { seed, seconds, unloadable, controls, unfit: map.unfit, counts, texts });
   } finally {

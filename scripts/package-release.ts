@@ -16,7 +16,8 @@ const MAINTAINER = 'Turnstone maintainers <maintainers@turnstone.invalid>';
 const [source = '', target = '', date = ''] = process.argv.slice(2);
 const text = readFileSync(join(source, MANIFEST_NAME), 'utf8');
 const manifest = parseManifest(text);
-const isKept = (path: string): boolean => !PAPERS.test(path) && !ELSEWHERE.some((beginning) => path.startsWith(beginning));
+const isKept = (path: string): boolean =>
+  !PAPERS.test(path) && !ELSEWHERE.some((beginning) => path.startsWith(beginning));
 
 mkdirSync(target, { recursive: true });
 for (const { path } of manifest.files) {

@@ -20,12 +20,14 @@ export function tableInPage(page: string, name: string): string | undefined {
 export function withTable(page: string, name: string, table: string): string {
   const [beginMark, endMark] = marksOf(name);
   const [begin, end] = [page.indexOf(beginMark), page.indexOf(endMark)];
-  if (begin < 0 || end < begin) throw new Error(`docs/testing.md has no place for the table: ${beginMark} and ${endMark}`);
+  if (begin < 0 || end < begin)
+    throw new Error(`docs/testing.md has no place for the table: ${beginMark} and ${endMark}`);
   return `${page.slice(0, begin)}${beginMark}\n${table}\n${page.slice(end)}`;
 }
 
 /** Prints the table, or with `--write` puts it into the page. */
 export async function printOrWrite(name: string, table: string): Promise<void> {
-  if (process.argv.includes('--write')) await writeFile(PAGE_OF_TABLES, withTable(await readFile(PAGE_OF_TABLES, 'utf8'), name, table));
+  if (process.argv.includes('--write'))
+    await writeFile(PAGE_OF_TABLES, withTable(await readFile(PAGE_OF_TABLES, 'utf8'), name, table));
   else console.log(table);
 }

@@ -17,7 +17,10 @@ const PROFILE = 'Turnstone gateway';
 
 /** By name of the file. */
 export function platformFiles(): ReadonlyMap<string, string> {
-  const rules = alarmRules([]).map((rule): [string, JsonObject] => [`alarm-rule-${slugOf(String(rule.name))}.json`, markedRule(rule)]);
+  const rules = alarmRules([]).map((rule): [string, JsonObject] => [
+    `alarm-rule-${slugOf(String(rule.name))}.json`,
+    markedRule(rule),
+  ]);
   const all: readonly [string, JsonObject][] = [
     ['device-profile.json', profileJson(PROFILE)],
     ['gateway-dashboard.json', marked(gatewayDashboard(PROFILE))],

@@ -35,7 +35,8 @@ const PAUSE_AFTER_FAULT_MS = Number(process.env.TURNSTONE_HELPER_PAUSE_MS ?? 5_0
 
 const root = process.env.TURNSTONE_ROOT ?? '/';
 
-const say = (level: string) => (fields: object, message: string) => console.error(`${level}: ${message}`, JSON.stringify(fields));
+const say = (level: string) => (fields: object, message: string) =>
+  console.error(`${level}: ${message}`, JSON.stringify(fields));
 const log: Log = { debug: () => {}, info: say('info'), warn: say('warning'), error: say('error') };
 
 const deps: ReleaseSwapDeps = {
@@ -54,11 +55,17 @@ const [command, folder, ...options] = process.argv.slice(2);
 const never = new AbortController().signal;
 process.umask(0o022);
 try {
-  if (command === 'request') await answerRequest({ ...deps, paths: { ...deps.paths, firmware: enterFolder(deps.paths.firmware) } }, never);
+  if (command === 'request')
+    await answerRequest({ ...deps, paths: { ...deps.paths, firmware: enterFolder(deps.paths.firmware) } }, never);
   else if (command === 'check-key' && folder !== undefined) await readTrustedKey(updateFiles(systemFiles), folder);
   else if ((command === 'adopt' || command === 'place') && folder !== undefined) {
     const install = command === 'adopt' ? adoptRelease : placePackage;
-    const { installed, current } = await install(deps, folder, { allowDowngrade: options.includes('--allow-downgrade') }, never);
+    const { installed, current } = await install(
+      deps,
+      folder,
+      { allowDowngrade: options.includes('--allow-downgrade') },
+      never,
+    );
     if (installed !== current) log.warn({ installed, current }, 'the newer release stays the current one');
     console.log(current);
   } else throw new Error('usage: root-helper.mjs request | adopt|place FOLDER [--allow-downgrade] | check-key FILE');
@@ -74,7 +81,8 @@ try {
  */
 function enterFolder(path: string): string {
   process.chdir(path);
-  if (process.cwd() !== join(realpathSync(dirname(path)), basename(path))) throw new Error(`${path} leads elsewhere: it is a link`);
+  if (process.cwd() !== join(realpathSync(dirname(path)), basename(path)))
+    throw new Error(`${path} leads elsewhere: it is a link`);
   return '.';
 }
 

@@ -28,14 +28,19 @@ export function plainJsonSchema(): JsonObject {
     unrepresentable: 'any',
     override: ({ jsonSchema }) => {
       const words = jsonSchema as Record<string, unknown>;
-      const description = [words.description ?? words.expected, words.live === true ? 'can be changed live' : undefined].filter(
-        (part) => part !== undefined,
-      );
+      const description = [
+        words.description ?? words.expected,
+        words.live === true ? 'can be changed live' : undefined,
+      ].filter((part) => part !== undefined);
       if (description.length > 0) words.description = description.join('; ');
       for (const word of OWN_WORDS) delete words[word];
     },
   });
-  return { $id: 'turnstone.schema.json', title: 'Turnstone agent configuration', ...withTemplates(schema as JsonObject) };
+  return {
+    $id: 'turnstone.schema.json',
+    title: 'Turnstone agent configuration',
+    ...withTemplates(schema as JsonObject),
+  };
 }
 
 /** What expand-templates.ts takes away before the agent's own schema sees it. */
@@ -43,7 +48,12 @@ const REPEATED = {
   type: 'object',
   properties: {
     template: { type: 'string', description: 'name of a template, whose keys and values these stand over' },
-    count: { type: 'integer', minimum: 1, maximum: MAX_ITEMS.sensors, description: 'how many; {n} is replaced by its number' },
+    count: {
+      type: 'integer',
+      minimum: 1,
+      maximum: MAX_ITEMS.sensors,
+      description: 'how many; {n} is replaced by its number',
+    },
     from: { type: 'integer', minimum: 0, description: 'the first number, by default 1' },
     each: { type: 'array', items: { type: 'object' }, description: 'one for each; {word} is replaced by its value' },
   },
@@ -62,7 +72,11 @@ function withTemplates({ properties, ...schema }: JsonObject): JsonObject {
   };
   return {
     ...schema,
-    properties: { ...sections, templates, ...Object.fromEntries(REPEATABLE.map((name) => [name, items(sections[name])])) },
+    properties: {
+      ...sections,
+      templates,
+      ...Object.fromEntries(REPEATABLE.map((name) => [name, items(sections[name])])),
+    },
   };
 }
 

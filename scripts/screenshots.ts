@@ -32,7 +32,9 @@ states.facts = PAGE_FACTS;
 try {
   for (const [state, view] of Object.entries(PAGE_STATES)) {
     states.view = view;
-    await shootAll(browser, `page-${state}`, openStates, { sizes: state === 'alarm' || state === '120-keys' ? SMALL : SIZES });
+    await shootAll(browser, `page-${state}`, openStates, {
+      sizes: state === 'alarm' || state === '120-keys' ? SMALL : SIZES,
+    });
   }
   states.view = PAGE_STATES.alarm ?? states.view;
   await shootAll(browser, 'page-german', openUnfolded, { sizes: SMALL, locale: 'de-DE' });

@@ -28,7 +28,8 @@ export function sharingShapes({ definitions: given = {}, ...schema }: JsonObject
     if (shared === undefined) break;
     const name = freeName(shared.names, definitions);
     const reference = { $ref: `#/definitions/${name}` };
-    const replaced = (one: JsonObject) => mapShapes(one, (shape) => (textOf(shape) === shared.text ? reference : undefined));
+    const replaced = (one: JsonObject) =>
+      mapShapes(one, (shape) => (textOf(shape) === shared.text ? reference : undefined));
     root = replaced(root);
     for (const [key, one] of Object.entries(definitions)) definitions[key] = replaced(one);
     definitions[name] = JSON.parse(shared.text) as JsonObject;
@@ -72,7 +73,10 @@ function mapShapes(
     if (OF_ONE.has(word)) return [word, inner(value)];
     if (IN_LIST.has(word)) return [word, (value as unknown[]).map((each) => inner(each))];
     if (BY_NAME.has(word))
-      return [word, Object.fromEntries(Object.entries(value as JsonObject).map(([name, each]) => [name, inner(each, [name])]))];
+      return [
+        word,
+        Object.fromEntries(Object.entries(value as JsonObject).map(([name, each]) => [name, inner(each, [name])])),
+      ];
     return [word, value];
   });
   return Object.fromEntries(mapped);

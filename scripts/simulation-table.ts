@@ -26,7 +26,9 @@ export function simulationTable(ledger: Ledger): string {
       `${planted.length - missed.length} of ${planted.length}${directed === 0 ? '' : `, ${directed} of them in directed worlds`}${missed.length === 0 ? '' : `; not found: ${missed.join('; ')}`}`,
     ],
   ];
-  return ['| Simulation | So far |', '|---|---|', ...rows.map(([what, figure]) => `| ${what} | ${figure} |`)].join('\n');
+  return ['| Simulation | So far |', '|---|---|', ...rows.map(([what, figure]) => `| ${what} | ${figure} |`)].join(
+    '\n',
+  );
 }
 
 if (import.meta.main) await printOrWrite('simulation', simulationTable(readLedger()));

@@ -57,7 +57,10 @@ export async function writeStartFile(split: Split): Promise<void> {
   };
   const { metafile } = await build({
     ...common,
-    entryPoints: [...new Set(later)].map((file) => ({ in: join(folder, file), out: `after-start-${basename(file, '.mjs')}` })),
+    entryPoints: [...new Set(later)].map((file) => ({
+      in: join(folder, file),
+      out: `after-start-${basename(file, '.mjs')}`,
+    })),
     splitting: true,
     metafile: true,
     plugins: [fromStartFile(outputs, started), splitFiles(folder, banner, started)],
@@ -100,8 +103,11 @@ function loadedAtStart(outputs: Outputs): ReadonlySet<string> {
     for (const one of importsOf(outputs, file, 'import-statement')) add(one);
   };
   for (const source of LOADED_AT_START) {
-    const found = [...outputs].find(([, { entryPoint }]) => entryPoint !== undefined && resolve(entryPoint).endsWith(`/${source}`));
-    if (found === undefined) throw new Error(`the bundle has no file of its own for ${source}: scripts/start-file.ts must follow`);
+    const found = [...outputs].find(
+      ([, { entryPoint }]) => entryPoint !== undefined && resolve(entryPoint).endsWith(`/${source}`),
+    );
+    if (found === undefined)
+      throw new Error(`the bundle has no file of its own for ${source}: scripts/start-file.ts must follow`);
     add(found[0]);
   }
   return started;
@@ -123,7 +129,9 @@ function needsStart(outputs: Outputs, file: string, started: ReadonlySet<string>
 }
 
 function importsOf(outputs: Outputs, file: string, kind: 'dynamic-import' | 'import-statement'): string[] {
-  return (outputs.get(file)?.imports ?? []).filter((one) => one.kind === kind && one.external !== true).map(({ path }) => basename(path));
+  return (outputs.get(file)?.imports ?? [])
+    .filter((one) => one.kind === kind && one.external !== true)
+    .map(({ path }) => basename(path));
 }
 
 /** Every name that a later file may ask for, and the program. */
@@ -147,7 +155,8 @@ function fromStartFile(outputs: Outputs, started: ReadonlySet<string>): Plugin {
     setup(plugin) {
       plugin.onResolve({ filter: SPLIT_FILE }, ({ path, kind }) => {
         const file = basename(path);
-        if (file === START_FILE || (started.has(file) && kind === 'import-statement')) return { path: `./${START_FILE}`, external: true };
+        if (file === START_FILE || (started.has(file) && kind === 'import-statement'))
+          return { path: `./${START_FILE}`, external: true };
         return started.has(file) ? { path: file, namespace: 'started' } : undefined;
       });
       plugin.onLoad({ filter: /.*/, namespace: 'started' }, ({ path }) => {

@@ -22,7 +22,8 @@ export function tellSteps(work: string, { write, isTerminal }: Told, nowMs = ():
   let shownPercent = -1;
   const seconds = (sinceMs: number): string => `${Math.round((nowMs() - sinceMs) / 1_000)} s`;
   const finish = (): void => {
-    if (current !== undefined) write(`${isTerminal ? CLEAR : ''}${work}: ${current.step}: ${seconds(current.startedMs)}\n`);
+    if (current !== undefined)
+      write(`${isTerminal ? CLEAR : ''}${work}: ${current.step}: ${seconds(current.startedMs)}\n`);
     current = undefined;
   };
   return {

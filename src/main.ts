@@ -50,10 +50,14 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
 // Whoever started this process as its companion has ended, be it by SIGKILL (host/companion-process.ts); nobody else has a channel to it.
 process.once('disconnect', () => stopping.abort());
 // The reader of our output has closed it (`turnstone status | head -1`).
-process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? EXIT.ok : EXIT.failure));
+process.stdout.on('error', (error: NodeJS.ErrnoException) =>
+  process.exit(error.code === 'EPIPE' ? EXIT.ok : EXIT.failure),
+);
 for (const event of ['uncaughtException', 'unhandledRejection'] as const) {
   process.on(event, (error: unknown) => {
-    edge.stderr.write(redact(`turnstone: fault of the program: ${error instanceof Error ? error.stack : String(error)}\n`));
+    edge.stderr.write(
+      redact(`turnstone: fault of the program: ${error instanceof Error ? error.stack : String(error)}\n`),
+    );
     process.exit(EXIT.internal);
   });
 }
@@ -89,7 +93,10 @@ function outputOf(stream: NodeJS.WriteStream): Output {
 
 /** Questions go to stderr, so that answers on stdout can be piped. */
 async function ask(question: string, options: { readonly hidden?: boolean } = {}): Promise<string> {
-  const [{ createInterface }, { Writable }] = [process.getBuiltinModule('node:readline'), process.getBuiltinModule('node:stream')];
+  const [{ createInterface }, { Writable }] = [
+    process.getBuiltinModule('node:readline'),
+    process.getBuiltinModule('node:stream'),
+  ];
   process.stderr.write(question);
   const mute = new Writable({ write: (_chunk, _encoding, done) => done() });
   const output = options.hidden === true ? mute : process.stderr;

@@ -27,18 +27,25 @@ export function devicePorts(folder: string, devices: readonly DemoDevice[]): Non
       kind: 'lines',
       format: 'json',
       periodMs: 1_000,
-      values: { [`${name}Temperature`]: { signal: { kind: 'room', base: BASES[name] ?? 20, drift: 1, noise: 0.1 }, digits: 1 } },
+      values: {
+        [`${name}Temperature`]: { signal: { kind: 'room', base: BASES[name] ?? 20, drift: 1, noise: 0.1 }, digits: 1 },
+      },
     },
   }));
 }
 
 /** Lines of the agent's configuration; none without devices. */
-export function deviceLines(folder: string, devices: readonly DemoDevice[]): { readonly devices: string; readonly sensors: string } {
+export function deviceLines(
+  folder: string,
+  devices: readonly DemoDevice[],
+): { readonly devices: string; readonly sensors: string } {
   const slots = devices.map(
-    ({ name, deviceName, accessToken }) => `  - { name: ${name}, deviceName: "${deviceName}", accessToken: ${accessToken} }\n`,
+    ({ name, deviceName, accessToken }) =>
+      `  - { name: ${name}, deviceName: "${deviceName}", accessToken: ${accessToken} }\n`,
   );
   const sensors = devices.map(
-    ({ name }) => `  - { name: ${name}, device: ${name}, kind: serial-line, port: ${portOf(folder, name)}, format: json, period: 5s }\n`,
+    ({ name }) =>
+      `  - { name: ${name}, device: ${name}, kind: serial-line, port: ${portOf(folder, name)}, format: json, period: 5s }\n`,
   );
   return { devices: slots.length === 0 ? '' : `devices:\n${slots.join('')}`, sensors: sensors.join('') };
 }

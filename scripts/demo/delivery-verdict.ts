@@ -98,7 +98,9 @@ export function judgeDelivery(accounts: {
     // Appended entries have been judged above.
     if (
       isAppended ||
-      (stored.get(value.key) ?? []).some(({ ts, value: one }) => isSame({ value: one, monotonicMs: ts - wallOffsetMs }, value))
+      (stored.get(value.key) ?? []).some(({ ts, value: one }) =>
+        isSame({ value: one, monotonicMs: ts - wallOffsetMs }, value),
+      )
     )
       continue;
     missing += 1;
@@ -112,7 +114,10 @@ export function judgeDelivery(accounts: {
       const atMs = value.ts - wallOffsetMs;
       const explained = boardKeys.has(key)
         ? shown.some(
-            (one) => one.key === key && jsonEqual(one.value, value.value) && Math.abs(one.monotonicMs - atMs) <= SHOWN_TOLERANCE_MS,
+            (one) =>
+              one.key === key &&
+              jsonEqual(one.value, value.value) &&
+              Math.abs(one.monotonicMs - atMs) <= SHOWN_TOLERANCE_MS,
           )
         : deaths.some((deathMs) => atMs >= deathMs - toleranceMs && atMs <= deathMs + UNTOLD_BEFORE_DEATH_MS);
       if (explained) continue;
@@ -149,7 +154,9 @@ function withinLives(shown: readonly ShownValue[], appended: readonly AppendedVa
     }
   }
   const all = [...spans.values()];
-  return shown.filter((one) => all.some(({ key, fromMs, toMs }) => key === one.key && one.monotonicMs > fromMs && one.monotonicMs < toMs));
+  return shown.filter((one) =>
+    all.some(({ key, fromMs, toMs }) => key === one.key && one.monotonicMs > fromMs && one.monotonicMs < toMs),
+  );
 }
 
 function lastOfEachLife(appended: readonly AppendedValue[]): number[] {

@@ -39,7 +39,8 @@ export function readOptions(args: readonly string[]): DemoOptions | 'help' {
   });
   if (values.help) return 'help';
   const port = Number(values.port);
-  if (!Number.isInteger(port) || port < 0 || port > 65_535) throw new Error(`--port ${values.port}: a port from 0 to 65535 is expected`);
+  if (!Number.isInteger(port) || port < 0 || port > 65_535)
+    throw new Error(`--port ${values.port}: a port from 0 to 65535 is expected`);
   return {
     json: values.json,
     sabotage: values.sabotage,

@@ -14,7 +14,10 @@ export class PlatformRest {
     this.#token = token;
   }
 
-  static async logIn(url: string, user: { readonly username: string; readonly password: string }): Promise<PlatformRest> {
+  static async logIn(
+    url: string,
+    user: { readonly username: string; readonly password: string },
+  ): Promise<PlatformRest> {
     const answer = await request(`${url}/api/auth/login`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
@@ -63,6 +66,7 @@ export class PlatformRest {
 async function request(url: string, init: RequestInit): Promise<JsonValue> {
   const answer = await fetch(url, init);
   const text = await answer.text();
-  if (!answer.ok) throw new Error(`${init.method ?? 'GET'} ${new URL(url).pathname}: status ${answer.status} ${text.slice(0, 200)}`);
+  if (!answer.ok)
+    throw new Error(`${init.method ?? 'GET'} ${new URL(url).pathname}: status ${answer.status} ${text.slice(0, 200)}`);
   return text === '' ? null : parseJson(text, { length: 512 * 1024 * 1024 });
 }

@@ -24,7 +24,11 @@ export class DemoProcess {
   /** First line that it printed; undefined when it ended without one. */
   readonly firstLine: Promise<string | undefined>;
 
-  private constructor(name: string, child: ChildProcess, { onUnexpectedExit, mayEndFirst = false }: DemoProcessOptions) {
+  private constructor(
+    name: string,
+    child: ChildProcess,
+    { onUnexpectedExit, mayEndFirst = false }: DemoProcessOptions,
+  ) {
     this.name = name;
     this.#child = child;
     const { promise, resolve: say } = Promise.withResolvers<string | undefined>();
@@ -52,7 +56,10 @@ export class DemoProcess {
   /** Starts `turnstone ARGS…`; what it prints goes to `<folder>/<name>.log`. */
   static start(name: string, args: readonly string[], options: DemoProcessOptions): DemoProcess {
     // Ctrl-C in a terminal reaches the demo alone, which stops them in order; over the channel they notice when it is killed.
-    const child = spawn(process.execPath, [MAIN, ...args], { stdio: ['ignore', 'pipe', 'pipe', 'ipc'], detached: true });
+    const child = spawn(process.execPath, [MAIN, ...args], {
+      stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+      detached: true,
+    });
     const log = createWriteStream(join(options.folder, `${name}.log`), { flags: 'a' });
     for (const stream of [child.stdout, child.stderr]) stream?.pipe(log, { end: false });
     // Whatever ends the demo, nothing of it stays behind.

@@ -96,7 +96,11 @@ export async function writeAgent(folder: string, addresses: SettingAddresses, pa
   await writeFile(paths.agentConfig, agentConfig(folder, addresses, paths), { mode: 0o600 });
 }
 
-function agentConfig(folder: string, { platformUrl, pagePort }: SettingAddresses, { boardSocket, runFolder }: SettingPaths): string {
+function agentConfig(
+  folder: string,
+  { platformUrl, pagePort }: SettingAddresses,
+  { boardSocket, runFolder }: SettingPaths,
+): string {
   const own = deviceLines(folder, DEMO_DEVICES);
   return `version: 1
 platform: { url: "${platformUrl}", accessToken: ${ACCESS_TOKEN} }

@@ -13,7 +13,11 @@ export interface MadeDevice {
 }
 
 export async function showArrivals(
-  { rest, devices, isQuiet }: { readonly rest: PlatformRest; readonly devices: readonly MadeDevice[]; readonly isQuiet: boolean },
+  {
+    rest,
+    devices,
+    isQuiet,
+  }: { readonly rest: PlatformRest; readonly devices: readonly MadeDevice[]; readonly isQuiet: boolean },
   signal: AbortSignal,
 ): Promise<void> {
   const seen = new Map(devices.map(({ id }) => [id, Date.now() - 60_000]));
@@ -45,5 +49,7 @@ async function newest(
   const keys = await rest.keys(deviceId);
   if (keys.length === 0) return [];
   const series = await rest.series(deviceId, keys, fromTs);
-  return [...series].flatMap(([key, values]) => values.map(({ ts, value }) => ({ ts, key, text: stringifyJson(value) })));
+  return [...series].flatMap(([key, values]) =>
+    values.map(({ ts, value }) => ({ ts, key, text: stringifyJson(value) })),
+  );
 }

@@ -20,10 +20,13 @@ export async function startSwallowingProxy(
         return;
       }
     }
-    const onward = request({ hostname, port, path: incoming.url, method: incoming.method, headers: incoming.headers }, (reply) => {
-      answer.writeHead(reply.statusCode ?? 502, reply.headers);
-      reply.pipe(answer);
-    });
+    const onward = request(
+      { hostname, port, path: incoming.url, method: incoming.method, headers: incoming.headers },
+      (reply) => {
+        answer.writeHead(reply.statusCode ?? 502, reply.headers);
+        reply.pipe(answer);
+      },
+    );
     onward.on('error', () => (answer.headersSent ? answer.destroy() : answer.writeHead(502).end()));
     answer.on('close', () => onward.destroy());
     incoming.pipe(onward);

@@ -2,7 +2,8 @@
 export const CONFIG_WORDS: Readonly<Record<string, string>> = {
   version: 'version of the format of this file',
   'platform.url': 'scheme, host and port of the platform; `http://` sends the access token unencrypted',
-  'platform.accessToken': 'access token of this device; without it the agent provisions itself, and needs `provisioning:`',
+  'platform.accessToken':
+    'access token of this device; without it the agent provisions itself, and needs `provisioning:`',
   'platform.accessTokenCredential': 'systemd credential with the token: a file in `/etc/turnstone/credentials`',
   'platform.caFile': 'authorities that are trusted beside the public ones, also for a firmware file',
   'platform.clientCertificateFile': 'certificate by which the agent shows who it is, with its chain',
@@ -25,13 +26,15 @@ export const CONFIG_WORDS: Readonly<Record<string, string>> = {
     'name of the device on the platform; of a choice such as `{serialNumber|name}`, the first that it has. By default `{gateway} {serialNumber}`, or `{gateway} {name}` without a serial number',
   'devices[].serialNumber.sensor': 'sensor that reads it; default: the only sensor of this device',
   'devices[].serialNumber.key': 'its key as local rules see it: after `prefix` and `rename`, also with `report: false`',
-  'devices[].serialNumber.pattern': 'pattern that the whole value matches; it is read twice alike before a device is made',
+  'devices[].serialNumber.pattern':
+    'pattern that the whole value matches; it is read twice alike before a device is made',
   'devices[].provisioning': 'provisioning key of the device; default: the gateway’s',
   'devices[].provisioning.key': 'provisioning key of its device profile',
   'devices[].provisioning.secret': 'provisioning secret of its device profile',
   'devices[].accessToken': 'access token of the device, instead of `provisioning` and `serialNumber`',
   'devices[].firmware.handlers': 'titles of `firmware.handlers`',
-  'devices[].poll': 'polls that it holds for itself; `auto`: both when it has an actuator, else attributes when it has handlers',
+  'devices[].poll':
+    'polls that it holds for itself; `auto`: both when it has an actuator, else attributes when it has handlers',
   'rules[].enabled': '`false`: the rule says nothing',
   'rules[].when':
     'condition: one of a comparison, `time`, `weekdays`, `dates`, `all`, `any` and `not`, in at most 4 levels and 16 conditions; without it the rule applies always',
@@ -77,13 +80,16 @@ export const CONFIG_WORDS: Readonly<Record<string, string>> = {
   'analytics.user': 'user of the analytics service',
   'analytics.requestTimeout': 'time for a report',
   'rules[].name': 'name by which logs and alarms call the rule',
-  'rules[].when.time': 'hours of the day, local time, over midnight too; a clock that is not trusted counts as a lost sensor',
+  'rules[].when.time':
+    'hours of the day, local time, over midnight too; a clock that is not trusted counts as a lost sensor',
   'rules[].when.dates': 'days of each year, both included',
   'rules[].set': 'what the rule sets',
   'rules[].otherwise':
     'value while the condition does not hold, and no rule before it says otherwise; without it the actuator stays as the rule left it',
-  'rules[].protect': '`true`: the rule comes before operators, whose commands against it are refused; needs `sensorLost`',
-  'rules[].sensorLost': 'value while the sensor is lost: three values that were due did not come; without it the rule says nothing then',
+  'rules[].protect':
+    '`true`: the rule comes before operators, whose commands against it are refused; needs `sensorLost`',
+  'rules[].sensorLost':
+    'value while the sensor is lost: three values that were due did not come; without it the rule says nothing then',
   'rules[].lostAfter':
     'time without a value after which the sensor is lost, instead of three values. A sensor that reports by event needs it: otherwise it is lost only when it fails',
   'outbox.maxAge':
@@ -93,7 +99,8 @@ export const CONFIG_WORDS: Readonly<Record<string, string>> = {
   'outbox.retain': 'what is kept after it was acknowledged, for plots, audit and sending again',
   'outbox.retain.for': 'time for which it is kept',
   'outbox.retain.bytes': 'room for it',
-  'outbox.memoryEntries': 'readings held in memory while the disk cannot be written, up to 1 kB each, with 4 MB of content in all',
+  'outbox.memoryEntries':
+    'readings held in memory while the disk cannot be written, up to 1 kB each, with 4 MB of content in all',
   'attributes.liveSettings': '`true`: shared attributes may change options that say so',
   'rpc.enabled': '`false`: no command of the platform is taken',
   'rpc.methods.KEY.enabled': '`false`: the method is not there',
@@ -124,7 +131,8 @@ export const CONFIG_WORDS: Readonly<Record<string, string>> = {
   'firmware.handlers[].timeout': 'time that the program may take',
   'status.port': 'TCP port of the page',
   'status.metrics': '`/metrics`, `/healthz` and `/readyz`; on loopback also while the page is off',
-  'status.control': 'outputs can be set and released on the page, by who knows the PIN; they count as an operator’s on site',
+  'status.control':
+    'outputs can be set and released on the page, by who knows the PIN; they count as an operator’s on site',
   'status.telemetryPeriod': 'period at which the numbers of `/metrics` go to the platform as telemetry',
   'analytics.url': 'address of the analytics service',
   'analytics.basePath': 'path of its API; `/apiTrendz` in some of its releases',
@@ -135,18 +143,21 @@ export const CONFIG_WORDS: Readonly<Record<string, string>> = {
     'how long it must hold; three values in a row that do not come begin it anew. Of several conditions it counts for all together',
   'shutdown.drain': 'time that a stop may take to make readings durable and send them',
   'devices[].label': 'name of it for people',
-  'devices[].serialNumber': 'serial number that is read from the thing itself: a swapped one is another device, and a moved one the same',
+  'devices[].serialNumber':
+    'serial number that is read from the thing itself: a swapped one is another device, and a moved one the same',
   'devices[].firmware': 'packages of its own; the gateway’s offers do not reach these',
   'provisioning.onUnauthorised': 'what is done when the platform no longer knows the token: `hold` waits for a person',
   'provisioning.onOtherBoard':
     'what is done when the card was copied or moved to another board: an alert, and `continue`, `hold` or `reprovision`',
-  'time.trust': 'whose word makes the clock right: `system` NTP alone, `platform` its date too, `always` the clock as it is',
+  'time.trust':
+    'whose word makes the clock right: `system` NTP alone, `platform` its date too, `always` the clock as it is',
   'platform.pollTimeout':
     'the longest poll; without it the agent tries 25s, 60s and 5m, and stays below what the platform turns out to hold',
   'platform.reconcilePeriod': 'shared attributes are read again at least this often',
   'platform.resendWindow':
     'what the platform acknowledged in this time before its restart is sent once more, as it may be lost; `0s`: never',
-  'link.metered': 'true: polls, history and at last all but alarms are done without, step by step, so that `monthly` suffices',
+  'link.metered':
+    'true: polls, history and at last all but alarms are done without, step by step, so that `monthly` suffices',
   'link.monthly': 'bytes that the plan has for a month, both directions, with TLS and TCP/IP',
   'link.resetDay': 'day on which the month of the plan begins, at midnight UTC; 28 for the 29th to the 31st',
   'link.wake': 'how often commands and shared attributes are fetched where the link is too dear to wait for them',
@@ -154,7 +165,8 @@ export const CONFIG_WORDS: Readonly<Record<string, string>> = {
   'platform.dailyBudget': 'bytes sent in a day; beyond them history waits, alarms never do',
   stateFolder:
     'outbox, credentials, journal: everything that must survive; updates over the platform and remote reboots work only with the default',
-  rules: 'a reload takes them up. A rule whose actuator changes at the same time waits for the restart; until then the old rule goes on',
+  rules:
+    'a reload takes them up. A rule whose actuator changes at the same time waits for the restart; until then the old rule goes on',
 };
 
 /** Words for the other places of a secret. */
@@ -162,5 +174,7 @@ export function placeWords(path: string, all: ReadonlySet<string>): string | und
   const [, secret = '', place] = /^(.*?)(File|Credential)$/.exec(path) ?? [];
   if (!all.has(secret)) return undefined;
   const name = secret.replace(/^.*\./, '');
-  return place === 'File' ? `file with it, instead of \`${name}\`` : `systemd credential with it, instead of \`${name}\``;
+  return place === 'File'
+    ? `file with it, instead of \`${name}\``
+    : `systemd credential with it, instead of \`${name}\``;
 }

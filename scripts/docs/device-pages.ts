@@ -11,7 +11,10 @@ import { block, code, filledTable, list, page, part, plain, table } from './mark
 
 /** Beside it no person's own models lie. */
 const NO_CONFIG = '/nonexistent/turnstone.yaml';
-const FIXTURES = { recorded: 'bytes that a device sent', 'worked example': 'the worked example of its document' } as const;
+const FIXTURES = {
+  recorded: 'bytes that a device sent',
+  'worked example': 'the worked example of its document',
+} as const;
 /** Options of a preset that its tables show in another way, or that are its own affair. */
 const NOT_SHOWN = new Set(['keys', 'fields', 'pattern', 'columns']);
 
@@ -27,11 +30,20 @@ export async function presetPages(): Promise<readonly ReferencePage[]> {
 }
 
 function presetText({ name, title, source, fixture, units, sensor, file }: Preset): string {
-  const example = exampleOf([`name: ${name}`, 'kind: serial-line', `port: /dev/serial/by-id/usb-${name}`, `preset: ${name}`]);
+  const example = exampleOf([
+    `name: ${name}`,
+    'kind: serial-line',
+    `port: /dev/serial/by-id/usb-${name}`,
+    `preset: ${name}`,
+  ]);
   const options = Object.entries(sensor).filter(([option]) => !NOT_SHOWN.has(option));
   return page(plain(title), [
     `Preset ${code(name)} of a [serial-line](../sensors/serial-line.md) sensor.`,
-    part('A configuration that works', block('yaml', example), 'The port is that of your gateway: `turnstone scan serial` lists them.'),
+    part(
+      'A configuration that works',
+      block('yaml', example),
+      'The port is that of your gateway: `turnstone scan serial` lists them.',
+    ),
     part(
       'Keys',
       filledTable(
@@ -68,12 +80,15 @@ function optionsTable(options: readonly (readonly [string, unknown])[]): string 
 }
 
 function valueText(value: unknown): string {
-  return typeof value === 'string' ? JSON.stringify(value) : stringify(value, { collectionStyle: 'flow', lineWidth: 0 }).trim();
+  return typeof value === 'string'
+    ? JSON.stringify(value)
+    : stringify(value, { collectionStyle: 'flow', lineWidth: 0 }).trim();
 }
 
 export async function modelPages(): Promise<readonly ReferencePage[]> {
   const { models, faults } = await allModels(NO_CONFIG);
-  if (faults.length > 0) throw new Error(`faults in models: ${faults.map(({ file, problem }) => `${file}: ${problem}`).join(', ')}`);
+  if (faults.length > 0)
+    throw new Error(`faults in models: ${faults.map(({ file, problem }) => `${file}: ${problem}`).join(', ')}`);
   return models.map((model) => ({
     path: `models/${model.name}.md`,
     name: model.name,
@@ -82,10 +97,29 @@ export async function modelPages(): Promise<readonly ReferencePage[]> {
   }));
 }
 
-function modelText({ name, maker, title, registers, sources, verified, oneSource, baudRate, sensor, file }: Model): string {
+function modelText({
+  name,
+  maker,
+  title,
+  registers,
+  sources,
+  verified,
+  oneSource,
+  baudRate,
+  sensor,
+  file,
+}: Model): string {
   const connection =
-    baudRate === undefined ? '{ transport: tcp, host: 192.168.1.50 }' : `{ transport: rtu, port: /dev/ttyUSB0, baudRate: ${baudRate} }`;
-  const example = exampleOf(['name: meter', 'kind: modbus', `model: ${name}`, `connection: ${connection}`, 'unitId: 1']);
+    baudRate === undefined
+      ? '{ transport: tcp, host: 192.168.1.50 }'
+      : `{ transport: rtu, port: /dev/ttyUSB0, baudRate: ${baudRate} }`;
+  const example = exampleOf([
+    'name: meter',
+    'kind: modbus',
+    `model: ${name}`,
+    `connection: ${connection}`,
+    'unitId: 1',
+  ]);
   const other =
     baudRate === undefined
       ? 'On a serial line: `connection: { transport: rtu, port: /dev/ttyUSB0, baudRate: 9600 }`.'
@@ -95,15 +129,17 @@ function modelText({ name, maker, title, registers, sources, verified, oneSource
     ...(sensor.maxGap === undefined ? [] : [['maxGap', sensor.maxGap] as const]),
   ];
   const isMixed = verified === 'two-sources' && oneSource.length > 0;
-  const rows = Object.entries(registers).map(([key, { unit = '', table: of = 'holding', address, type = 'uint16', scale = 1 }]) => [
-    code(key),
-    plain(String(unit)),
-    String(of),
-    addressText(address),
-    String(type),
-    String(scale),
-    ...(isMixed ? [oneSource.includes(key) ? 'one source' : 'two sources'] : []),
-  ]);
+  const rows = Object.entries(registers).map(
+    ([key, { unit = '', table: of = 'holding', address, type = 'uint16', scale = 1 }]) => [
+      code(key),
+      plain(String(unit)),
+      String(of),
+      addressText(address),
+      String(type),
+      String(scale),
+      ...(isMixed ? [oneSource.includes(key) ? 'one source' : 'two sources'] : []),
+    ],
+  );
   return page(plain(`${maker} ${title}`), [
     `Model ${code(name)} of a [modbus](../sensors/modbus.md) sensor.`,
     part(
@@ -111,7 +147,9 @@ function modelText({ name, maker, title, registers, sources, verified, oneSource
       block('yaml', example),
       `Address, port and unit number are those of your device. ${other} \`only: [KEY, …]\` reads fewer keys.`,
     ),
-    set.length === 0 ? undefined : part('Options that it sets', 'Options of the sensor itself stand in their place.', optionsTable(set)),
+    set.length === 0
+      ? undefined
+      : part('Options that it sets', 'Options of the sensor itself stand in their place.', optionsTable(set)),
     part('Keys', table(['Key', 'Unit', 'Table', 'Address', 'Type', 'Scale', ...(isMixed ? ['Verified'] : [])], rows)),
     part(
       'When it does not answer',
@@ -127,7 +165,9 @@ function modelText({ name, maker, title, registers, sources, verified, oneSource
         verified === 'two-sources'
           ? `Compared with a second, independent source${isMixed ? ', where the table says so' : ''}.`
           : 'From one source: compare its values with the device’s display.',
-        ...sources.map(({ title: of, document, repository, path }) => plain([of, document ?? repository, path].filter(Boolean).join(', '))),
+        ...sources.map(({ title: of, document, repository, path }) =>
+          plain([of, document ?? repository, path].filter(Boolean).join(', ')),
+        ),
         sourceLink(file.path),
       ]),
     ),

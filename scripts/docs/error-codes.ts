@@ -28,10 +28,27 @@ const ROOM_OF: Readonly<Record<string, string>> = {
 };
 
 const CODE = /^[a-z][a-z-]*\/[a-z][a-z0-9-]*$/;
-const RECOVERY: Readonly<Record<string, string>> = { retryable: 'retry', sensorFault: 'retry', hardwareFault: 'retry', refusal: 'drop' };
+const RECOVERY: Readonly<Record<string, string>> = {
+  retryable: 'retry',
+  sensorFault: 'retry',
+  hardwareFault: 'retry',
+  refusal: 'drop',
+};
 const THROWN = /(?:AgentError|retryable|refusal|[a-z]\w*)\(\s*'([a-z-]+)\/[a-z0-9-]+'/g;
 /** First parts of other texts with a slash. */
-const NO_ROOMS = new Set(['application', 'text', 'multipart', 'device', 'etc', 'proc', 'sys', 'opt', 'turnstone', 'attributes', 'room']);
+const NO_ROOMS = new Set([
+  'application',
+  'text',
+  'multipart',
+  'device',
+  'etc',
+  'proc',
+  'sys',
+  'opt',
+  'turnstone',
+  'attributes',
+  'room',
+]);
 
 interface Found {
   readonly messages: Map<string, Message>;
@@ -106,7 +123,8 @@ function codeOf(literal: string, room: string | undefined, rooms: ReadonlySet<st
 
 /** The message and the recovery in the arguments behind a code. */
 function beside(text: string, from: number, callee: string): Pick<Call, 'message' | 'recovery'> {
-  if (!/^\s*,/.test(text.slice(from)) || callee === '' || callee === 'hasCode') return { message: [], recovery: undefined };
+  if (!/^\s*,/.test(text.slice(from)) || callee === '' || callee === 'hasCode')
+    return { message: [], recovery: undefined };
   const args = argumentsBehind(text, from);
   const message = args.map((one) => messagesOf(one, text.slice(0, from))).find((words) => words.length > 0) ?? [];
   const [, recovery = RECOVERY[callee]] = /recovery: '(\w+)'/.exec(args.join(',')) ?? [];

@@ -13,28 +13,33 @@ export const ERROR_WORDS: Readonly<Record<string, string>> = {
   'control-socket/lost': 'The connection to the running agent ended. It may have been stopped.',
   'control-socket/refused': 'The running agent takes no request like this.',
   'firmware/bad-trusted-key': 'A key by which releases are verified cannot be read.',
-  'firmware/handler-failed': 'The program that installs the package of an attached device did not end well. The message has what it said.',
+  'firmware/handler-failed':
+    'The program that installs the package of an attached device did not end well. The message has what it said.',
   'firmware/not-ready': 'Updates cannot be made yet. The message says what is missing.',
   'hardware/board-failed': 'The simulated board failed.',
   'hardware/gpio-failed': 'The kernel refuses the line.',
   'hardware/gpio-no-chip': 'There is no such GPIO chip. The message says which there are.',
   'hardware/gpio-no-line': 'There is no such line. The message says which there are.',
   'hardware/http-no-answer': 'The device does not answer. Check its address and the network.',
-  'hardware/i2c-failed': 'The transfer on the bus failed. Check the wiring, and that no kernel driver holds the address.',
+  'hardware/i2c-failed':
+    'The transfer on the bus failed. Check the wiring, and that no kernel driver holds the address.',
   'hardware/modbus-bad-answer':
     'What came is no answer to the request. Check speed and parity of the line, and that no two units have one number.',
   'hardware/modbus-busy': 'The unit is busy (exception 6). It is asked again within the deadline.',
-  'hardware/modbus-exception': 'The unit refuses the request: most often it has no such register. The message has its reason.',
+  'hardware/modbus-exception':
+    'The unit refuses the request: most often it has no such register. The message has its reason.',
   'hardware/modbus-no-answer': 'The unit does not answer. Check wiring, speed, parity and unit number.',
   'hardware/modbus-settings': 'Sensors and outputs on one line are to have the same settings of the connection.',
   'hardware/modbus-working': 'The unit works on the request (exception 5). It is asked again within the deadline.',
   'hardware/no-permission':
     'The device file may not be used. The message names the group that the user is to join, or what else is in the way.',
-  'hardware/one-wire-failed': 'The kernel gives no text of the one-wire device. Check the wiring and the pull-up resistor.',
+  'hardware/one-wire-failed':
+    'The kernel gives no text of the one-wire device. Check the wiring and the pull-up resistor.',
   'hardware/pwm-failed': 'The kernel refuses the setting of the channel.',
   'hardware/pwm-no-channel': 'There is no such PWM chip or channel. The message says which there are.',
   'hardware/serial-failed': 'The port cannot be opened, read or written. The message has the reason.',
-  'hardware/serial-no-port': 'There is no such port, or no connection to its device server. `turnstone scan serial` lists ports.',
+  'hardware/serial-no-port':
+    'There is no such port, or no connection to its device server. `turnstone scan serial` lists ports.',
   'host/already-running': 'Another agent uses the state folder.',
   'host/bad-argument': 'The value cannot be put into the arguments of a program.',
   'host/companion-failed': 'A process of the agent ended.',
@@ -48,7 +53,8 @@ export const ERROR_WORDS: Readonly<Record<string, string>> = {
   'sensors/failed': 'The sensor cannot be read. The message has the reason.',
   'sensors/module-failed': 'The driver file of the sensor failed. The message has what it said.',
   'sensors/no-value': 'The device says that it has no value now.',
-  'sensors/out-of-range': 'The value lies outside of what the sensor can measure: a loose wire, a dying chip, or too much for its range.',
+  'sensors/out-of-range':
+    'The value lies outside of what the sensor can measure: a loose wire, a dying chip, or too much for its range.',
   'sensors/refused': 'The device refuses the request.',
   'sensors/silent': 'Nothing came in time. Check the wiring, and that the device is on.',
 };

@@ -36,7 +36,11 @@ export function examplesIn(folder: string): readonly ExampleFile[] {
 }
 
 /** Sections of a kind in an example, as they are written. */
-export function sectionsIn(text: string, list: 'sensors' | 'actuators', kind: string): readonly Readonly<Record<string, unknown>>[] {
+export function sectionsIn(
+  text: string,
+  list: 'sensors' | 'actuators',
+  kind: string,
+): readonly Readonly<Record<string, unknown>>[] {
   const tree = parse(text) as Readonly<Record<string, readonly Readonly<Record<string, unknown>>[] | undefined>>;
   return (tree[list] ?? []).filter((section) => section.kind === kind);
 }

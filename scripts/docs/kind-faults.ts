@@ -24,14 +24,22 @@ const SIMULATED = /simulated board/;
 /** Folders of which each belongs to some kinds alone. */
 const OF_A_KIND = /^(?:sensors\/(?!conversion\/|kind\/)[^/]+|actuators\/(?!kind\/)[^/]+)\//;
 
-export function kindFaults(folders: readonly string[], options: readonly string[], codes: readonly ErrorCodeFound[]): string | undefined {
+export function kindFaults(
+  folders: readonly string[],
+  options: readonly string[],
+  codes: readonly ErrorCodeFound[],
+): string | undefined {
   const named = new Set(folders.flatMap(codesNamedIn));
-  const patterns = HARDWARE.filter(([needed]) => needed.every((option) => options.includes(option))).map(([, pattern]) => pattern);
+  const patterns = HARDWARE.filter(([needed]) => needed.every((option) => options.includes(option))).map(
+    ([, pattern]) => pattern,
+  );
   if (patterns.length > 0) patterns.push(options.includes('url') ? DEADLINE : ALL_HARDWARE);
   const within = folders.map((folder) => `${relative(join(ROOT, 'src'), folder)}/`);
   const isOwn = ({ files }: ErrorCodeFound): boolean =>
     files.some((file) => !/twin/.test(file) && within.some((path) => file.startsWith(path)));
-  const found = codes.filter((one) => isOwn(one) || named.has(one.code) || patterns.some((pattern) => pattern.test(one.code)));
+  const found = codes.filter(
+    (one) => isOwn(one) || named.has(one.code) || patterns.some((pattern) => pattern.test(one.code)),
+  );
   const rows = found.map((one) => [`[${code(one.code)}](../errors.md#${anchorOf(one.code)})`, wordsOf(one, within)]);
   return part('Faults', 'In a message, … stands for a name, a number or the cause.', table(['Code', 'Message'], rows));
 }
@@ -53,5 +61,7 @@ function wordsOf({ code: of, messages }: ErrorCodeFound, within: readonly string
 function codesNamedIn(folder: string): readonly string[] {
   return readdirSync(folder)
     .filter((name) => name.endsWith('.ts') && !/test|twin/.test(name))
-    .flatMap((name) => [...readFileSync(join(folder, name), 'utf8').matchAll(/`([a-z-]+\/[a-z0-9-]+)`/g)].map(([, named = '']) => named));
+    .flatMap((name) =>
+      [...readFileSync(join(folder, name), 'utf8').matchAll(/`([a-z-]+\/[a-z0-9-]+)`/g)].map(([, named = '']) => named),
+    );
 }

@@ -47,7 +47,9 @@ export function actuatorPages(errors: readonly ErrorCodeFound[]): readonly Refer
         'In use',
         list([
           isIdempotent ? 'Setting a value twice is the same as once.' : 'Setting a value twice may do something twice.',
-          hasOwnSupply ? 'It stays as it is while the gateway has no power.' : 'It does not hold its state while the gateway has no power.',
+          hasOwnSupply
+            ? 'It stays as it is while the gateway has no power.'
+            : 'It does not hold its state while the gateway has no power.',
         ]),
       ),
     ]),
@@ -132,7 +134,9 @@ function exampleConfig(definition: SensorDefinition): Config | undefined {
 
 function keysOf(definition: SensorDefinition, config: Config | undefined): string | undefined {
   const type = (key: string): string =>
-    config === undefined ? '' : (definition.valueType?.(config, key) ?? (definition.valueType === undefined ? 'number' : ''));
+    config === undefined
+      ? ''
+      : (definition.valueType?.(config, key) ?? (definition.valueType === undefined ? 'number' : ''));
   if (definition.units !== undefined)
     return part(
       'Keys',
@@ -154,18 +158,24 @@ function keysOf(definition: SensorDefinition, config: Config | undefined): strin
 /** Unit that an example gives to a key, by its rule, register or field. */
 function unitIn(config: Config, key: string): string {
   const tables = ['keys', 'registers', 'fields', 'channels'] as const;
-  const among = config as Readonly<Partial<Record<(typeof tables)[number], Readonly<Record<string, { readonly unit?: string }>>>>>;
+  const among = config as Readonly<
+    Partial<Record<(typeof tables)[number], Readonly<Record<string, { readonly unit?: string }>>>>
+  >;
   return tables.map((name) => among[name]?.[key]?.unit).find((unit) => unit !== undefined) ?? '';
 }
 
 function foundBy({ scan, oneWireFamily, onSerialPort, everywhere }: SensorDefinition): string | undefined {
   const lines: string[] = [];
   if (scan !== undefined) {
-    const [first, last] = [scan.addresses[0], scan.addresses.at(-1)].map((address = 0) => `0x${address.toString(16).padStart(2, '0')}`);
+    const [first, last] = [scan.addresses[0], scan.addresses.at(-1)].map(
+      (address = 0) => `0x${address.toString(16).padStart(2, '0')}`,
+    );
     const how = scan.isCertain
       ? 'It tells what it is, so that a find is certain.'
       : 'It does not tell what it is: another chip at its address may be taken for it.';
-    lines.push(`${code('turnstone scan i2c')} finds it at the addresses ${first === last ? first : `${first} to ${last}`}. ${how}`);
+    lines.push(
+      `${code('turnstone scan i2c')} finds it at the addresses ${first === last ? first : `${first} to ${last}`}. ${how}`,
+    );
   }
   if (oneWireFamily !== undefined)
     lines.push(`${code('turnstone scan one-wire')} finds it: its id begins with ${code(`${oneWireFamily}-`)}.`);

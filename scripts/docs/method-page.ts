@@ -17,9 +17,14 @@ const TWICE: Readonly<Record<Effect, string>> = {
 
 /** Declarations alone: nothing of an agent is called. */
 export function allMethods(): readonly RpcMethod[] {
-  const none = new Proxy({}, { get: (_, name) => () => Promise.reject(new Error(`${String(name)} is not called for a page`)) });
+  const none = new Proxy(
+    {},
+    { get: (_, name) => () => Promise.reject(new Error(`${String(name)} is not called for a page`)) },
+  );
   const parts = new Proxy({}, { get: () => none }) as MethodParts;
-  return [...builtInMethods(parts), ...methodsOn(TABLE_METHODS, { list: () => null })].sort((a, b) => (a.name < b.name ? -1 : 1));
+  return [...builtInMethods(parts), ...methodsOn(TABLE_METHODS, { list: () => null })].sort((a, b) =>
+    a.name < b.name ? -1 : 1,
+  );
 }
 
 export function methodPage(): ReferencePage {
@@ -45,17 +50,24 @@ function methodPart({ name, description, params, effect, bare }: RpcMethod): str
     plain(description),
     paramTable(params),
     block('json', JSON.stringify({ method: name, params: exampleOf(name, params) })),
-    typeof effect === 'function' ? 'Sending it twice is the same as once, but for actuators whose page says otherwise.' : TWICE[effect],
+    typeof effect === 'function'
+      ? 'Sending it twice is the same as once, but for actuators whose page says otherwise.'
+      : TWICE[effect],
     bare === true ? 'The value alone is the reply, as dashboards’ widgets expect it.' : undefined,
   );
 }
 
-const movesInWords = (moves: RpcMethod['moves']): string => (typeof moves === 'function' ? 'when it switches on' : moves ? 'yes' : 'no');
+const movesInWords = (moves: RpcMethod['moves']): string =>
+  typeof moves === 'function' ? 'when it switches on' : moves ? 'yes' : 'no';
 
 function paramTable({ properties = {}, required = [] }: ValueShape): string | undefined {
   return table(
     ['Param', 'Takes', 'Needed'],
-    Object.entries(properties).map(([name, shape]) => [code(name), shapeInWords(shape), required.includes(name) ? 'yes' : 'no']),
+    Object.entries(properties).map(([name, shape]) => [
+      code(name),
+      shapeInWords(shape),
+      required.includes(name) ? 'yes' : 'no',
+    ]),
   );
 }
 
@@ -71,11 +83,17 @@ function shapeInWords(shape: ValueShape): string {
 }
 
 /** Params as somebody may type them; those that are not needed are left out. */
-function exampleOf(method: string, { type, enum: choices, properties, required = [], minimum = 1 }: ValueShape): unknown {
+function exampleOf(
+  method: string,
+  { type, enum: choices, properties, required = [], minimum = 1 }: ValueShape,
+): unknown {
   if (choices !== undefined) return choices[0];
   if (properties !== undefined || type === 'object')
     return Object.fromEntries(
-      required.map((name) => [name, EXAMPLES[`${method}.${name}`] ?? EXAMPLES[name] ?? exampleOf(name, properties?.[name] ?? {})]),
+      required.map((name) => [
+        name,
+        EXAMPLES[`${method}.${name}`] ?? EXAMPLES[name] ?? exampleOf(name, properties?.[name] ?? {}),
+      ]),
     );
   if (type === 'number' || type === 'integer') return minimum;
   return type === 'string' ? 'text' : {};

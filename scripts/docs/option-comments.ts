@@ -17,8 +17,8 @@ export interface Fields {
 /** The fields of a kind's folder, of the families that it has parts of, and of those that all share. */
 export function fieldsOf(folder: string): readonly Fields[] {
   const definition = join(folder, 'definition.ts');
-  const imported = [...readFileSync(definition, 'utf8').matchAll(/from '(\.\.\/families\/[^']+)'/g)].map(([, path = '']) =>
-    join(folder, path),
+  const imported = [...readFileSync(definition, 'utf8').matchAll(/from '(\.\.\/families\/[^']+)'/g)].map(
+    ([, path = '']) => join(folder, path),
   );
   return [definition, ...imported, ...sharedFiles()].flatMap(fieldsIn);
 }
@@ -108,7 +108,10 @@ function braces(source: string): ReadonlyMap<string, string | undefined>[] {
       const [, name = ''] = /^const (\w+)/.exec(source.slice(at, at + 64)) ?? [];
       const text = comment(before.replace(/export $/, ''));
       if (text !== undefined) constants.set(name, text);
-    } else if (depth === 0 && (next === ':' || (/^,|^\s*}/.test(source.slice(at + word.length)) && /[{,]\s*$|\*\/\s*$/.test(before))))
+    } else if (
+      depth === 0 &&
+      (next === ':' || (/^,|^\s*}/.test(source.slice(at + word.length)) && /[{,]\s*$|\*\/\s*$/.test(before)))
+    )
       open.at(-1)?.set(word, comment(before) ?? (next === ':' ? undefined : constants.get(word)));
     at += word.length - 1;
   }

@@ -50,10 +50,16 @@ const PLATFORM_KEY = 'a key of 1 to 255 characters';
 const MANY_ITEMS = 10_000;
 
 /** @param leaveOut options of the section that stand elsewhere. */
-export function optionRows(schema: z.ZodType, of: OptionSource, leaveOut: readonly string[] = []): readonly OptionRow[] {
+export function optionRows(
+  schema: z.ZodType,
+  of: OptionSource,
+  leaveOut: readonly string[] = [],
+): readonly OptionRow[] {
   const whole = z.toJSONSchema(schema, { io: 'input', target: 'draft-7', unrepresentable: 'any' }) as Schema;
   const rows = rowsWithin(whole, '', of);
-  return rows.filter(({ path }) => !leaveOut.some((name) => path === name || path.startsWith(`${name}.`) || path.startsWith(`${name}[`)));
+  return rows.filter(
+    ({ path }) => !leaveOut.some((name) => path === name || path.startsWith(`${name}.`) || path.startsWith(`${name}[`)),
+  );
 }
 
 function rowsWithin(schema: Schema, prefix: string, of: OptionSource): readonly OptionRow[] {
@@ -90,7 +96,9 @@ function variantsOf(schema: Schema): readonly Schema[] {
 
 /** Options that only some variants have say with which choice they go. */
 function rowsOfVariants(variants: readonly Schema[], prefix: string, of: OptionSource): readonly OptionRow[] {
-  const [teller] = Object.entries(variants[0]?.properties ?? {}).find(([, option]) => choicesOf(option) !== undefined) ?? [''];
+  const [teller] = Object.entries(variants[0]?.properties ?? {}).find(
+    ([, option]) => choicesOf(option) !== undefined,
+  ) ?? [''];
   const rows = new Map<string, { readonly row: OptionRow; readonly choices: string[] }>();
   const all = variants.flatMap((variant) => choicesOf(variant.properties?.[teller]) ?? []).map(String);
   for (const variant of variants) {
@@ -131,7 +139,8 @@ function takes(option: Schema): string {
   const choices = choicesOf(option);
   if (choices !== undefined) return codes(choices.map(String));
   const any = option.anyOf ?? option.oneOf;
-  if (any !== undefined) return [...new Set(any.map(takes))].sort((a, b) => Number(a === SECTION) - Number(b === SECTION)).join(', or ');
+  if (any !== undefined)
+    return [...new Set(any.map(takes))].sort((a, b) => Number(a === SECTION) - Number(b === SECTION)).join(', or ');
   if (description !== undefined) return amount(description);
   if (type === 'boolean') return codes(['true', 'false']);
   if (items !== undefined) return `a list${counted(minItems, maxItems)}: ${takes(items)}`;
@@ -148,7 +157,8 @@ function takes(option: Schema): string {
 
 /** `a duration such as 500ms, 10s, 5m or 1h30m, at least 10ms, at most 1d` in few words. */
 function amount(description: string): string {
-  const [, kind = description, , rest = ''] = /^a (\w+) such as (.*?)((?:, at (?:least|most) \S+)*)$/.exec(description) ?? [];
+  const [, kind = description, , rest = ''] =
+    /^a (\w+) such as (.*?)((?:, at (?:least|most) \S+)*)$/.exec(description) ?? [];
   const least = /at least (\S+?)(?:,|$)/.exec(rest)?.[1];
   const most = /at most (\S+)$/.exec(rest)?.[1];
   if (least !== undefined && most !== undefined) return `${least} to ${most}`;
@@ -174,6 +184,8 @@ function byDefault(option: Schema, isRequired: boolean): string {
   if (value === undefined) return isRequired ? '**required**' : '';
   if (typeof value === 'number' && expected.includes('0x')) return code(`0x${value.toString(16).padStart(2, '0')}`);
   if (typeof value === 'object')
-    return Object.keys(value ?? {}).length === 0 ? '' : code(JSON.stringify(value).replaceAll('"', '').replaceAll(',', ', '));
+    return Object.keys(value ?? {}).length === 0
+      ? ''
+      : code(JSON.stringify(value).replaceAll('"', '').replaceAll(',', ', '));
   return code(typeof value === 'string' ? JSON.stringify(value).slice(1, -1) : String(value));
 }

@@ -8,7 +8,9 @@ export function skip(source: string, at: number): number {
   const sign = source[at] ?? '';
   if (sign === "'" || sign === '"') return endOfText(source, at, sign);
   if (sign === '`') return endOfTemplate(source, at);
-  return sign === '/' && /(?:[(,=:[!&|?{};>]|return)\s*$/.test(source.slice(Math.max(0, at - 20), at)) ? endOfPattern(source, at) : at;
+  return sign === '/' && /(?:[(,=:[!&|?{};>]|return)\s*$/.test(source.slice(Math.max(0, at - 20), at))
+    ? endOfPattern(source, at)
+    : at;
 }
 
 function endOr(source: string, at: number): number {

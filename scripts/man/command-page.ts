@@ -11,7 +11,10 @@ const FILES = [
 ] as const;
 
 const SIGNALS = [
-  ['SIGTERM, SIGINT', 'turnstone run makes readings durable, sends what it can and stops; a second one ends it at once.'],
+  [
+    'SIGTERM, SIGINT',
+    'turnstone run makes readings durable, sends what it can and stops; a second one ends it at once.',
+  ],
   ['SIGHUP', 'turnstone run reads the configuration again and changes only what changed.'],
 ] as const;
 
@@ -23,11 +26,14 @@ const ENVIRONMENT = [
 
 export async function commandPage(version: string): Promise<string> {
   const commands = surfaceOf(await allCommands());
-  const terms = (rows: readonly (readonly [string, string])[]): string => rows.map(([term, says]) => definition(bold(term), says)).join('');
+  const terms = (rows: readonly (readonly [string, string])[]): string =>
+    rows.map(([term, says]) => definition(bold(term), says)).join('');
   return [
     title('turnstone', 1, version, 'device agent for Linux gateway hardware'),
     heading('SYNOPSIS'),
-    ...flattened(commands).flatMap((command, at) => (command.runs ? [`${at === 0 ? '' : '.br\n'}${synopsis(command)}\n`] : [])),
+    ...flattened(commands).flatMap((command, at) =>
+      command.runs ? [`${at === 0 ? '' : '.br\n'}${synopsis(command)}\n`] : [],
+    ),
     heading('DESCRIPTION'),
     paragraphs(`${DESCRIPTION}.`),
     heading('OPTIONS'),
@@ -66,7 +72,9 @@ function section(command: SurfaceCommand): string {
     ...options.map((option) => definition(termOf(option), wordsOf(option.says, option.offer, usualOf(option)))),
     notes === undefined ? '' : paragraphs(notes),
     own === undefined ? '' : paragraphs(`Exit status: ${own}.`),
-    examples.length === 0 ? '' : example(examples.map((line) => (line.startsWith('sudo ') ? line : `turnstone ${line}`))),
+    examples.length === 0
+      ? ''
+      : example(examples.map((line) => (line.startsWith('sudo ') ? line : `turnstone ${line}`))),
   ].join('');
 }
 
@@ -77,12 +85,16 @@ function termOf({ flag, short, value }: SurfaceOption): string {
 
 /** The default as a person would type it: durations are milliseconds in the declarations. */
 function usualOf({ value, byDefault }: SurfaceOption): string | undefined {
-  if (typeof byDefault === 'number') return value === '<duration>' || value === '<time>' ? formatDuration(byDefault) : String(byDefault);
+  if (typeof byDefault === 'number')
+    return value === '<duration>' || value === '<time>' ? formatDuration(byDefault) : String(byDefault);
   return Array.isArray(byDefault) ? byDefault.join(',') : (byDefault as string | undefined);
 }
 
 function wordsOf(says: string, offer: SurfaceOption['offer'], byDefault?: string): string {
-  const choices = offer.kind === 'words' && !offer.words.every((word) => says.includes(word)) ? `one of ${offer.words.join(', ')}` : '';
+  const choices =
+    offer.kind === 'words' && !offer.words.every((word) => says.includes(word))
+      ? `one of ${offer.words.join(', ')}`
+      : '';
   const usual = byDefault === undefined ? '' : `default ${byDefault}`;
   const more = [choices, usual].filter((part) => part !== '').join('; ');
   return more === '' ? says : `${says} (${more})`;

@@ -32,7 +32,9 @@ export function configurationPage(version: string): string {
     paragraphs(INTRODUCTION),
     heading('OPTIONS'),
     ...single.flatMap(([name, schema]) => optionsBelow(name, schema)),
-    ...plainSections.filter(([, schema]) => isNested(schema)).flatMap(([name, schema]) => [subheading(name), ...sectionOf(name, schema)]),
+    ...plainSections
+      .filter(([, schema]) => isNested(schema))
+      .flatMap(([name, schema]) => [subheading(name), ...sectionOf(name, schema)]),
     ...LISTS_OF_KINDS.flatMap((name) => kindsOf(name, properties[name] ?? {})),
     heading('EXAMPLE'),
     example(readFileSync(join(ROOT, EXAMPLE), 'utf8').trimEnd().split('\n')),
@@ -47,7 +49,9 @@ export function configurationPage(version: string): string {
 function kindsOf(list: string, schema: Schema): readonly string[] {
   const kinds = variantsOf(schema.items as Schema).filter((one) => propertiesOf(one).kind?.const !== undefined);
   const [first = {}, ...others] = kinds.map(propertiesOf);
-  const shared = Object.entries(first).filter(([key, own]) => others.every((one) => JSON.stringify(one[key]) === JSON.stringify(own)));
+  const shared = Object.entries(first).filter(([key, own]) =>
+    others.every((one) => JSON.stringify(one[key]) === JSON.stringify(own)),
+  );
   const sharedKeys = new Set(shared.map(([key]) => key));
   return [
     subheading(`${list}, all kinds`),
@@ -65,7 +69,9 @@ function kindsOf(list: string, schema: Schema): readonly string[] {
 
 /** Options of a section; its own line only where it is a list, or says something. */
 function sectionOf(name: string, schema: Schema): readonly string[] {
-  return schema.properties !== undefined && schema.description === undefined ? insideOf(name, schema) : optionsBelow(name, schema);
+  return schema.properties !== undefined && schema.description === undefined
+    ? insideOf(name, schema)
+    : optionsBelow(name, schema);
 }
 
 /** An option, and those inside of it. */
@@ -79,7 +85,8 @@ function insideOf(path: string, schema: Schema): readonly string[] {
   for (const one of variantsOf(schema)) {
     for (const [key, own] of Object.entries(propertiesOf(one)))
       if (!found.has(key)) found.set(key, optionsBelow(`${path}.${key}`, own, isRequired(one, key)).join(''));
-    if (isNested(one.additionalProperties)) found.set('NAME', insideOf(`${path}.NAME`, one.additionalProperties).join(''));
+    if (isNested(one.additionalProperties))
+      found.set('NAME', insideOf(`${path}.NAME`, one.additionalProperties).join(''));
     if (isNested(one.items)) found.set('[]', insideOf(`${path}[]`, one.items).join(''));
   }
   return [...found.values()];
@@ -99,7 +106,18 @@ function shown(value: unknown): string {
 }
 
 function rangeOf(schema: Schema): string {
-  const { type, enum: words, const: only, minimum, maximum, exclusiveMinimum, minLength, maxLength, minItems, maxItems } = schema;
+  const {
+    type,
+    enum: words,
+    const: only,
+    minimum,
+    maximum,
+    exclusiveMinimum,
+    minLength,
+    maxLength,
+    minItems,
+    maxItems,
+  } = schema;
   if (only !== undefined) return JSON.stringify(only);
   if (Array.isArray(words)) return `one of ${words.map(String).join(', ')}`;
   const variants = variantsOf(schema);

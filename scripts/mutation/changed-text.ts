@@ -7,7 +7,10 @@ import { REACHED } from './order.ts';
 import { placesIn } from './places.ts';
 import type { Mutant } from './rooms.ts';
 
-export function withMutant(text: string, { start, end, text: becomes }: Pick<Mutant, 'start' | 'end' | 'text'>): string {
+export function withMutant(
+  text: string,
+  { start, end, text: becomes }: Pick<Mutant, 'start' | 'end' | 'text'>,
+): string {
   return `${text.slice(0, start)}${becomes}${text.slice(end)}`;
 }
 
@@ -19,7 +22,9 @@ export function withMarks(text: string, first: number): string {
     inserts.push({ at: end, text: ')', opens: false, length: end - start });
   }
   // At one offset: what ends there before what begins there, and the longer outside the shorter.
-  inserts.sort((a, b) => a.at - b.at || Number(a.opens) - Number(b.opens) || (a.opens ? b.length - a.length : a.length - b.length));
+  inserts.sort(
+    (a, b) => a.at - b.at || Number(a.opens) - Number(b.opens) || (a.opens ? b.length - a.length : a.length - b.length),
+  );
   let marked = '';
   let at = 0;
   for (const insert of inserts) {

@@ -67,7 +67,10 @@ export function resultOf(
   });
   const survivors = trials
     .filter((one) => one.outcome !== 'killed')
-    .sort(({ mutant: a }, { mutant: b }) => a.file.localeCompare(b.file) || a.start - b.start || a.text.localeCompare(b.text))
+    .sort(
+      ({ mutant: a }, { mutant: b }) =>
+        a.file.localeCompare(b.file) || a.start - b.start || a.text.localeCompare(b.text),
+    )
     .map(({ mutant, outcome }) => {
       const { file, line, room, operator } = mutant;
       return { at: `${file}:${line}`, room, operator, outcome, change: changeOf(mutant, texts.get(file) ?? '') };
@@ -88,12 +91,16 @@ export function resultOf(
 }
 
 export function reportLines({ survivors, rooms, ...all }: MutationResult): string[] {
-  const table = [...Object.entries(rooms), ['all', { ...all, of: Object.values(rooms).reduce((sum, room) => sum + room.of, 0) }] as const];
+  const table = [
+    ...Object.entries(rooms),
+    ['all', { ...all, of: Object.values(rooms).reduce((sum, room) => sum + room.of, 0) }] as const,
+  ];
   return [
     ...survivors.map(({ at, operator, outcome, change }) => `${at}  ${outcome}  ${operator}  ${change}`),
     '',
     ...table.map(
-      ([room, { mutants, killed, score, of }]) => `${room.padEnd(14)}${killed} of ${mutants} killed (drawn from ${of}): ${score}`,
+      ([room, { mutants, killed, score, of }]) =>
+        `${room.padEnd(14)}${killed} of ${mutants} killed (drawn from ${of}): ${score}`,
     ),
     ...all.unfit.map((file) => `not asked, as it fails without any mutant: ${file}`),
     ...all.controls.failed.map((because) => `failed once more without the mutant that it had killed: ${because}`),

@@ -1,7 +1,14 @@
 /** Operators: the texts that they write in the place of an expression. */
 import { nodeIn, type SourceNode } from './source-tree.ts';
 
-export const OPPOSITE: Readonly<Record<string, string>> = { '<': '>=', '>=': '<', '>': '<=', '<=': '>', '===': '!==', '!==': '===' };
+export const OPPOSITE: Readonly<Record<string, string>> = {
+  '<': '>=',
+  '>=': '<',
+  '>': '<=',
+  '<=': '>',
+  '===': '!==',
+  '!==': '===',
+};
 export const NEIGHBOUR: Readonly<Record<string, string>> = { '<': '<=', '<=': '<', '>': '>=', '>=': '>' };
 /** Up to here a number is a count, and one more can be noticed. */
 const GREATEST_COUNT = 10;
@@ -23,7 +30,8 @@ export function returnedInstead(node: SourceNode, text: string): string[] {
 /** True when an expression can only be true or false. */
 export function isTruth(node: SourceNode | undefined): boolean {
   if (node === undefined) return false;
-  if (node.type === 'LogicalExpression' && node.operator !== '??') return isTruth(nodeIn(node, 'left')) && isTruth(nodeIn(node, 'right'));
+  if (node.type === 'LogicalExpression' && node.operator !== '??')
+    return isTruth(nodeIn(node, 'left')) && isTruth(nodeIn(node, 'right'));
   if (node.type === 'BinaryExpression') return /^([<>]=?|[!=]==|in|instanceof)$/.test(String(node.operator));
   return typeof node.value === 'boolean' || (node.type === 'UnaryExpression' && node.operator === '!');
 }

@@ -97,7 +97,8 @@ function changesOf(node: SourceNode, position: Position, text: string): Change[]
   const change = (operator: Operator, ...becomes: readonly string[]): void => {
     changes.push(...becomes.map((one) => ({ operator, start: node.start, end: node.end, text: one })));
   };
-  const isTest = field === 'test' && parent !== undefined && parent.type !== 'SwitchCase' && typeof node.value !== 'boolean';
+  const isTest =
+    field === 'test' && parent !== undefined && parent.type !== 'SwitchCase' && typeof node.value !== 'boolean';
   const isReturned = parent?.type === 'ReturnStatement';
   if (isTest && inLoopTest) change('condition', 'false');
   else if (isTest && grandparent?.type === 'SpreadElement') change('condition', ...withoutSpread(parent));
@@ -109,9 +110,11 @@ function changesOf(node: SourceNode, position: Position, text: string): Change[]
     const isDone = isTest || (isReturned && isTruth(node));
     if (!isDone && !inLoopTest && OPPOSITE[operator] !== undefined) change('comparison', negated(node, text));
     const neighbour = NEIGHBOUR[operator];
-    if (neighbour !== undefined && !TIME.test(textOf(node, text))) change('comparison', withOperator(node, neighbour, text));
+    if (neighbour !== undefined && !TIME.test(textOf(node, text)))
+      change('comparison', withOperator(node, neighbour, text));
   }
-  if (typeof node.value === 'number' || typeof node.value === 'bigint') change('constant', anotherNumber(textOf(node, text)));
+  if (typeof node.value === 'number' || typeof node.value === 'bigint')
+    change('constant', anotherNumber(textOf(node, text)));
   if (typeof node.value === 'boolean' && !isReturned && field !== 'test') change('constant', String(!node.value));
   if (node.type === 'AwaitExpression' && parent?.type === 'ExpressionStatement' && canBeLeftOut(node, position, text))
     changes.push({ operator: 'await', start: parent.start, end: parent.end, text: ';' });
@@ -122,7 +125,9 @@ function changesOf(node: SourceNode, position: Position, text: string): Change[]
 function withoutSpread(choice: SourceNode): string[] {
   const isEmpty = (field: string): boolean => {
     const branch = nodeIn(choice, field);
-    return branch !== undefined && nodesIn(branch, 'properties').length === 0 && nodesIn(branch, 'elements').length === 0;
+    return (
+      branch !== undefined && nodesIn(branch, 'properties').length === 0 && nodesIn(branch, 'elements').length === 0
+    );
   };
   return isEmpty('consequent') ? ['true'] : isEmpty('alternate') ? ['false'] : ['true', 'false'];
 }
@@ -130,7 +135,8 @@ function withoutSpread(choice: SourceNode): string[] {
 /** Not a log call, not a pause, not what alone makes a loop give way to others. */
 function canBeLeftOut(node: SourceNode, { loop }: Position, text: string): boolean {
   const call = nodeIn(node, 'argument');
-  if (call?.type !== 'CallExpression' || isLogCall(call, text) || PAUSE.test(textOf(nodeIn(call, 'callee'), text))) return false;
+  if (call?.type !== 'CallExpression' || isLogCall(call, text) || PAUSE.test(textOf(nodeIn(call, 'callee'), text)))
+    return false;
   return loop === undefined || loop.await === true || awaitsIn(loop) > 1;
 }
 

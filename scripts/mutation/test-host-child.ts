@@ -34,7 +34,11 @@ const reporter: Reporter = {
     const { errors } = test.result();
     if (errors === undefined || errors.length === 0) return;
     const isLate = errors.every(({ message }) => TIME_LIMIT.test(message));
-    note(isLate ? 'timed-out' : 'failed', `${test.module.relativeModuleId}: ${test.fullName}: ${errors[0]?.message ?? ''}`, test.module);
+    note(
+      isLate ? 'timed-out' : 'failed',
+      `${test.module.relativeModuleId}: ${test.fullName}: ${errors[0]?.message ?? ''}`,
+      test.module,
+    );
   },
   onTestModuleEnd(module) {
     const faults = [...module.errors(), ...[...module.children.allSuites()].flatMap((suite) => suite.errors())];
@@ -107,7 +111,9 @@ function resultOf(module: TestModule): TestFileResult {
   const ms = environmentSetupDuration + prepareDuration + collectDuration + setupDuration + duration;
   const slowestTestMs = Math.max(0, ...[...module.children.allTests()].map((test) => test.diagnostic()?.duration ?? 0));
   const [because = ''] = [
-    ...[...module.children.allTests()].flatMap((test) => test.result().errors?.map(({ message }) => `${test.fullName}: ${message}`) ?? []),
+    ...[...module.children.allTests()].flatMap(
+      (test) => test.result().errors?.map(({ message }) => `${test.fullName}: ${message}`) ?? [],
+    ),
     ...module.errors().map(({ message }) => message),
   ];
   return { file: module.moduleId, ms, slowestTestMs, failed: !module.ok(), because };

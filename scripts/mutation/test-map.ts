@@ -49,10 +49,20 @@ export async function learnTestMap(root: string, rooms: readonly Room[], hosts: 
   const { changed, firstPlaces, places } = await markedSources(root, rooms);
   const folder = await mkdtemp(join(tmpdir(), 'turnstone-reach-'));
   try {
-    const order: Order = { changed, reach: { places, folder }, tests: [], testTimeoutMs: TEST_WITHIN_MS, stopAtFailure: false };
-    const results = await Promise.all(hosts.map((host, at) => run(host, { ...order, tests: everyNth(missing, at, hosts.length) })));
+    const order: Order = {
+      changed,
+      reach: { places, folder },
+      tests: [],
+      testTimeoutMs: TEST_WITHIN_MS,
+      stopAtFailure: false,
+    };
+    const results = await Promise.all(
+      hosts.map((host, at) => run(host, { ...order, tests: everyNth(missing, at, hosts.length) })),
+    );
     const reaches = await readReaches(folder);
-    const unfit = results.flat().flatMap((result) => (result.failed ? [`${relative(root, result.file)}: ${result.because}`] : []));
+    const unfit = results
+      .flat()
+      .flatMap((result) => (result.failed ? [`${relative(root, result.file)}: ${result.because}`] : []));
     const sound = results.flat().filter((result) => !result.failed);
     const learned = sound.map((result) => ({
       ...result,
@@ -77,7 +87,9 @@ export function testsFor(mutant: Mutant, room: Room, { tests, firstPlaces }: Tes
   const isOwn = (one: TestFileResult): boolean => one.file.includes(room.tests);
   return tests
     .filter((one) =>
-      one.reaches.some(({ inTests, whileLoading }) => inTests.includes(place) || (isOwn(one) && whileLoading.includes(place))),
+      one.reaches.some(
+        ({ inTests, whileLoading }) => inTests.includes(place) || (isOwn(one) && whileLoading.includes(place)),
+      ),
     )
     .sort((a, b) => Number(isOwn(b)) - Number(isOwn(a)) || a.ms - b.ms);
 }
@@ -86,7 +98,8 @@ async function run(host: TestHost, order: Order): Promise<readonly TestFileResul
   if (order.tests.length === 0) return [];
   const verdict = await host.carryOut(order, WHOLE_RUN_WITHIN_MS);
   const ended = verdict.files.map((one) => one.file);
-  if (order.tests.some((test) => !ended.includes(test))) throw new Error(`the tests do not end without any mutant: ${verdict.because}`);
+  if (order.tests.some((test) => !ended.includes(test)))
+    throw new Error(`the tests do not end without any mutant: ${verdict.because}`);
   return verdict.files;
 }
 

@@ -58,7 +58,9 @@ export async function tryMutants({ root, map, hosts, onTrial }: TrialDeps, queue
   let made = 0;
   let kills = 0;
   let unloadable = 0;
-  const waiting = queues.flatMap(({ room, mutants, share }) => mutants.slice(0, share).map((mutant) => ({ room, mutant })));
+  const waiting = queues.flatMap(({ room, mutants, share }) =>
+    mutants.slice(0, share).map((mutant) => ({ room, mutant })),
+  );
   const spare = new Map(queues.map(({ room, mutants, share }) => [room, mutants.slice(share)]));
   const work = async (host: TestHost): Promise<void> => {
     for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
@@ -81,7 +83,12 @@ export async function tryMutants({ root, map, hosts, onTrial }: TrialDeps, queue
   return { trials, unloadable, controls: { made, failed } satisfies Controls };
 }
 
-async function tryOne(root: string, host: TestHost, mutant: Mutant, tests: readonly TestFileResult[]): Promise<Attempt> {
+async function tryOne(
+  root: string,
+  host: TestHost,
+  mutant: Mutant,
+  tests: readonly TestFileResult[],
+): Promise<Attempt> {
   if (tests.length === 0) return { trial: { mutant, outcome: 'not-covered', because: '', ms: 0 } };
   const sinceMs = performance.now();
   const path = join(root, mutant.file);

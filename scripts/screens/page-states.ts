@@ -19,7 +19,11 @@ export const PAGE_FACTS: PageFacts = {
     coldRoom: {
       ...{ source: 'I2C bus 1, address 0x44', periodMs: 10_000 },
       readings: {
-        coldRoomTemperature: { isReported: true, deadband: 0.1, alarms: [{ name: 'tooWarm', above: 5, hysteresis: 0.5 }] },
+        coldRoomTemperature: {
+          isReported: true,
+          deadband: 0.1,
+          alarms: [{ name: 'tooWarm', above: 5, hysteresis: 0.5 }],
+        },
       },
     },
   },
@@ -36,7 +40,10 @@ export const swingingSeries: StatusServerDeps['series'] = async ({ keys, fromMs,
         key,
         [
           times,
-          times.map((_, index) => (MIDDLES[key] ?? 20) + 3 * Math.sin((index + 7 * at) / (4 + (at % 5))) + Math.sin(index * 1.3 + at)),
+          times.map(
+            (_, index) =>
+              (MIDDLES[key] ?? 20) + 3 * Math.sin((index + 7 * at) / (4 + (at % 5))) + Math.sin(index * 1.3 + at),
+          ),
         ] as const,
       ];
     }),
@@ -45,7 +52,8 @@ export const swingingSeries: StatusServerDeps['series'] = async ({ keys, fromMs,
 /** An old span: its values are a least and a greatest one. */
 const bandSeries: StatusServerDeps['series'] = async (query, signal) => {
   const series = await swingingSeries(query, signal);
-  const band = ([times, values]: (typeof series)[string]) => [times, values.map((one) => one - 1.5), values.map((one) => one + 1)] as const;
+  const band = ([times, values]: (typeof series)[string]) =>
+    [times, values.map((one) => one - 1.5), values.map((one) => one + 1)] as const;
   return Object.fromEntries(Object.entries(series).map(([key, one]) => [key, band(one)]));
 };
 
@@ -83,7 +91,9 @@ export const PAGE_STATES: Readonly<Record<string, View>> = {
   lockout: siteView(() => ({ lockedOut: true })),
   fault: siteView(({ sensors }) => ({
     sensors: sensors.map((sensor) =>
-      sensor.name === 'roof' ? { ...sensor, state: 'failing', fault: 'no answer at 0x76: is it connected?', readings: [] } : sensor,
+      sensor.name === 'roof'
+        ? { ...sensor, state: 'failing', fault: 'no answer at 0x76: is it connected?', readings: [] }
+        : sensor,
     ),
     alerts: ['sensor roof fails: no answer at 0x76: is it connected?'],
   })),
@@ -110,7 +120,10 @@ export const PAGE_STATES: Readonly<Record<string, View>> = {
     sensors: [...sensors, ...Array.from({ length: METERS }, (_, at) => meter(at + 1, nowMs))],
   })),
   'many-devices': siteView(({ sensors, nowMs }) => ({
-    sensors: [...sensors, ...Array.from({ length: DEVICES }, (_, at) => ({ ...meter(at + 1, nowMs), device: `meter${at + 1}` }))],
+    sensors: [
+      ...sensors,
+      ...Array.from({ length: DEVICES }, (_, at) => ({ ...meter(at + 1, nowMs), device: `meter${at + 1}` })),
+    ],
     devices: devicesSummary(
       Array.from({ length: DEVICES }, (_, at) =>
         attachedDevice({
@@ -133,7 +146,10 @@ export const RIGHT_TO_LEFT: View = siteView(({ nowMs, sensors, actuators }) => {
   return {
     deviceName: 'البيت الزجاجي ٧',
     sensors: [
-      { ...ok('غرفة_التبريد', 'sht3x'), readings: [one('غرفة_التبريد.حرارة', 7.2, '°C'), one('غرفة_التبريد.رطوبة', 81, '%')] },
+      {
+        ...ok('غرفة_التبريد', 'sht3x'),
+        readings: [one('غرفة_التبريد.حرارة', 7.2, '°C'), one('غرفة_التبريد.رطوبة', 81, '%')],
+      },
       ...sensors.slice(1),
     ],
     actuators: actuators.map((output) => (output.name === 'pump' ? { ...output, name: 'مضخة' } : output)),
@@ -147,7 +163,9 @@ export const RIGHT_TO_LEFT: View = siteView(({ nowMs, sensors, actuators }) => {
 });
 
 /** Pictures of the plot: what is asked for, and the keys in it, the first of which is pressed. */
-export const PLOT_STATES: Readonly<Record<string, { readonly series: StatusServerDeps['series']; readonly keys: readonly string[] }>> = {
+export const PLOT_STATES: Readonly<
+  Record<string, { readonly series: StatusServerDeps['series']; readonly keys: readonly string[] }>
+> = {
   band: { series: bandSeries, keys: ['tankLevel'] },
   'two-keys': { series: swingingSeries, keys: ['roofTemperature', 'roofPressure'] },
   limit: { series: brokenSeries, keys: ['coldRoomTemperature'] },
@@ -172,12 +190,19 @@ function sensorsOfSite(nowMs: number): StatusView['sensors'] {
   const one = readingAt(nowMs);
   return [
     { ...ok('coldRoom', 'sht3x'), readings: [one('coldRoomTemperature', 7.2, '°C'), one('coldRoomHumidity', 81, '%')] },
-    { ...ok('roof', 'bme280'), readings: [one('roofTemperature', 21.4, '°C'), one('roofPressure', 1012.7, 'hPa'), one('doorOpen', true)] },
+    {
+      ...ok('roof', 'bme280'),
+      readings: [one('roofTemperature', 21.4, '°C'), one('roofPressure', 1012.7, 'hPa'), one('doorOpen', true)],
+    },
     { ...ok('tank', 'ads1115'), readings: [one('tankLevel', 38, '%')] },
     {
       ...ok('machine', 'host'),
       readings: [
-        ...[one('cpuPercent', 12.4, '%'), one('memoryUsedPercent', 31, '%'), one('memoryAvailableBytes', 2_100_000_000, 'By')],
+        ...[
+          one('cpuPercent', 12.4, '%'),
+          one('memoryUsedPercent', 31, '%'),
+          one('memoryAvailableBytes', 2_100_000_000, 'By'),
+        ],
         ...[one('networkReceivedBytes', 1_400_000_000, 'By'), one('diskUsedPercent', 17, '%')],
       ],
     },
@@ -189,7 +214,10 @@ function meter(number: number, nowMs: number): StatusView['sensors'][number] {
   return {
     ...ok(`meter${number}`, 'modbus'),
     readings: [
-      ...[one(`m${number}.activePower`, (137 * number) % 4_000, 'W'), one(`m${number}.voltageL1L2`, 398 + (number % 5), 'V')],
+      ...[
+        one(`m${number}.activePower`, (137 * number) % 4_000, 'W'),
+        one(`m${number}.voltageL1L2`, 398 + (number % 5), 'V'),
+      ],
       ...[one(`m${number}.importedEnergyTotal`, 12_000 + 731 * number, 'kWh'), one(`m${number}.powerFactor`, 0.93)],
       one(`m${number}.frequency`, 50.01, 'Hz'),
     ],
@@ -215,7 +243,12 @@ function outputs(): StatusView['actuators'] {
       ],
     },
     {
-      ...{ name: 'compressor', kind: 'modbus-write', value: true, why: 'on, because rule coolTheRoom set it 14 min ago' },
+      ...{
+        name: 'compressor',
+        kind: 'modbus-write',
+        value: true,
+        why: 'on, because rule coolTheRoom set it 14 min ago',
+      },
       slots: [{ slot: 'rule', value: true, rule: 'coolTheRoom', sinceS: 840 }],
     },
     {

@@ -46,7 +46,12 @@ export class ActuatorControl {
     this.#gates = new Gates({ records, locked: deps.locked, closing: this.#closing.signal, clock });
     this.#outputs = new Map(deps.actuators.map((one) => [one.settings.name, this.#newOutput(one)]));
     records.push(...[...this.#outputs.values()].map(({ slot }) => slot.record));
-    this.#safeStates = new SafeStates({ clock, log, onAlarm, move: (slot, movement) => this.#move(slot, movement, this.#closing.signal) });
+    this.#safeStates = new SafeStates({
+      clock,
+      log,
+      onAlarm,
+      move: (slot, movement) => this.#move(slot, movement, this.#closing.signal),
+    });
     this.contact = new ContactWatches({ outputs: [...this.#outputs.values()], clock });
   }
 
@@ -57,7 +62,11 @@ export class ActuatorControl {
     const looks = new Map(outputs.map((output) => [output, control.#look(output.slot, signal)]));
     void Promise.all(looks.values()).then(() => deps.memory.lookedAtAll());
     control.configure(deps.rules ?? new Map(), { isStart: true });
-    await beginOutputs(outputs, { memory: deps.memory, clock: deps.clock, looked: async (output) => await looks.get(output) });
+    await beginOutputs(outputs, {
+      memory: deps.memory,
+      clock: deps.clock,
+      looked: async (output) => await looks.get(output),
+    });
     return control;
   }
 
@@ -83,7 +92,8 @@ export class ActuatorControl {
 
   /** The rules of each output, in the order of the file. */
   configure(rules: ReadonlyMap<string, readonly RuleWords[]>, { isStart = false } = {}): void {
-    for (const [name, output] of this.#outputs) void output.take({ kind: 'configured', rules: rules.get(name) ?? [], isStart });
+    for (const [name, output] of this.#outputs)
+      void output.take({ kind: 'configured', rules: rules.get(name) ?? [], isStart });
   }
 
   /** Returns the value as `set` would take it now. @throws AgentError as `set` does. */
@@ -166,7 +176,9 @@ export class ActuatorControl {
     const given = outputs.map(({ slot }) =>
       slot
         .close()
-        .catch((error: unknown) => log.warn({ actuator: slot.settings.name, error: messageOf(error) }, 'an actuator was not closed')),
+        .catch((error: unknown) =>
+          log.warn({ actuator: slot.settings.name, error: messageOf(error) }, 'an actuator was not closed'),
+        ),
     );
     await endedWithin(clock, CLOSE_WITHIN_MS, Promise.all([...given, memory.close()]));
   }
@@ -174,9 +186,19 @@ export class ActuatorControl {
   #newOutput({ settings, driver }: ActuatorControlDeps['actuators'][number]): Output {
     const { clock, log, memory, onAlarm = () => {}, onRule = () => {} } = this.#deps;
     const { name } = settings;
-    const past = { history: memory.historyOf(name), lostAtMs: memory.outputs.lostAtMs, left: memory.leftMark(settings) };
+    const past = {
+      history: memory.historyOf(name),
+      lostAtMs: memory.outputs.lostAtMs,
+      left: memory.leftMark(settings),
+    };
     const record = new PinRecord({ settings, clock, ...past });
-    const slot = new ActuatorSlot({ record, driver, clock, onChange: () => this.#changed(name), onDue: () => output.update() });
+    const slot = new ActuatorSlot({
+      record,
+      driver,
+      clock,
+      onChange: () => this.#changed(name),
+      onDue: () => output.update(),
+    });
     const output = new Output({
       ...{ slot, slots: memory.outputs.get(name)?.slots, gates: this.#gates, clock, log, onRule },
       move: (movement, signal) => this.#move(slot, movement, signal),
@@ -244,7 +266,8 @@ export class ActuatorControl {
 
   #output(name: string): Output {
     const output = this.#outputs.get(name);
-    if (output === undefined) throw new AgentError('actuators/unknown', `there is no actuator ${name.slice(0, 64)}`, { recovery: 'drop' });
+    if (output === undefined)
+      throw new AgentError('actuators/unknown', `there is no actuator ${name.slice(0, 64)}`, { recovery: 'drop' });
     return output;
   }
 }

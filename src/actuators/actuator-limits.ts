@@ -57,7 +57,10 @@ export function checkTimes(record: PinTimes, value: ActuatorValue, nowMs: number
       `${settings.name} may have been switched on too often within an hour: what was known is lost`,
     );
   if (recentSwitches(record.history, nowMs).length >= maxSwitchesPerHour)
-    throw retryable('actuators/too-many-switches', `${settings.name} was switched on ${maxSwitchesPerHour} times within an hour`);
+    throw retryable(
+      'actuators/too-many-switches',
+      `${settings.name} was switched on ${maxSwitchesPerHour} times within an hour`,
+    );
 }
 
 /** @throws AgentError `actuators/no-pulse`, `actuators/out-of-range` or `actuators/already-on` (drop). */
@@ -74,7 +77,8 @@ export function checkPulse(record: PinPulses, durationMs: number): void {
 
 /** One pulse is over before the next begins, or both are one that is too long. @throws AgentError `actuators/already-on` (drop). */
 export function checkPulseOver({ settings, value, isInPulse }: PinPulses): void {
-  if (isInPulse && value !== false) throw refused('actuators/already-on', settings, 'is not known to be off since its last pulse');
+  if (isInPulse && value !== false)
+    throw refused('actuators/already-on', settings, 'is not known to be off since its last pulse');
 }
 
 /** The history after it was switched on or off, or may have been. */
@@ -88,7 +92,11 @@ export function switchedOn(history: SwitchHistory, atMs: number): SwitchHistory 
 }
 
 /** Returns what a limit asks for of a history, as each change is written to a card; `before` where nothing of that has changed. */
-export function neededHistory({ limits }: ActuatorSettings, history: SwitchHistory, before: SwitchHistory): SwitchHistory {
+export function neededHistory(
+  { limits }: ActuatorSettings,
+  history: SwitchHistory,
+  before: SwitchHistory,
+): SwitchHistory {
   const { minOnMs, minOffMs, maxSwitchesPerHour } = limits;
   const changedAtMs = minOnMs === undefined && minOffMs === undefined ? undefined : history.changedAtMs;
   const switchedOnAtMs = maxSwitchesPerHour === undefined ? [] : history.switchedOnAtMs.slice(-maxSwitchesPerHour);
@@ -110,7 +118,8 @@ function checkNumber(settings: ActuatorSettings, value: number): void {
   if (settings.holds?.(value) === false) throw refused('actuators/out-of-range', settings, `has no room for ${value}`);
   if (step === undefined) return;
   const steps = (value - (settings.limits.min ?? 0)) / step;
-  if (Math.abs(steps - Math.round(steps)) > STEP_TOLERANCE) throw refused('actuators/off-step', settings, `takes steps of ${step}`);
+  if (Math.abs(steps - Math.round(steps)) > STEP_TOLERANCE)
+    throw refused('actuators/off-step', settings, `takes steps of ${step}`);
 }
 
 function tooSoon(code: ErrorCode, { name }: ActuatorSettings, leftMs: number): AgentError {

@@ -36,7 +36,11 @@ export class ActuatorMemory {
   }
 
   /** Mark of an output that an earlier process left for this one to switch off. */
-  leftMark({ name, ownSupply, limits: { maxOnMs } }: Pick<ActuatorSettings, 'name' | 'ownSupply' | 'limits'>): OnMark | undefined {
+  leftMark({
+    name,
+    ownSupply,
+    limits: { maxOnMs },
+  }: Pick<ActuatorSettings, 'name' | 'ownSupply' | 'limits'>): OnMark | undefined {
     const { pulseMarks, keptPulses } = this.#deps;
     const left = pulseMarks.left.get(name);
     if (left !== undefined || ownSupply !== true) return left;

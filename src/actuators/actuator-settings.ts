@@ -13,12 +13,17 @@ export function actuatorSettings(config: ActuatorConfig): ActuatorSettings {
   const valueType = kind.valueType(config);
   const range = kind.holds === undefined ? kind.range?.(config) : undefined;
   const maxPulseMs = kind.maxPulseMs?.(config);
-  const nearest = kind.nearest && valueType === 'number' ? (value: number) => kind.nearest?.(config, value) ?? value : undefined;
+  const nearest =
+    kind.nearest && valueType === 'number' ? (value: number) => kind.nearest?.(config, value) ?? value : undefined;
   return {
     ...given({ device }),
     ...{ name, valueType, neverWith, restore, operatorUntil, ...(nearest && { nearest }) },
     safe: nearestStates(config.safe, (value) => nearestValue(given({ valueType, nearest }), value)),
-    limits: { ...(range && { min: range[0], max: range[1] }), ...limits, ...(maxPulseMs !== undefined && { maxPulseMs }) },
+    limits: {
+      ...(range && { min: range[0], max: range[1] }),
+      ...limits,
+      ...(maxPulseMs !== undefined && { maxPulseMs }),
+    },
     ...(kind.holds && valueType === 'number' && { holds: (value: number) => kind.holds?.(config, value) ?? true }),
     deadlineMs: kind.deadlineMs?.(config, DEADLINE_MS) ?? DEADLINE_MS,
     idempotent: kind.isIdempotent,
@@ -27,7 +32,16 @@ export function actuatorSettings(config: ActuatorConfig): ActuatorSettings {
 }
 
 /** Rounds safe states as the hardware does: what is read back is compared with them. */
-function nearestStates({ noContact, ...states }: SafeStates, nearest: (value: ActuatorValue) => ActuatorValue): SafeStates {
-  const each = Object.entries(states).map(([occasion, value]) => [occasion, value === undefined ? value : nearest(value)]);
-  return { ...Object.fromEntries(each), ...(noContact && { noContact: { ...noContact, value: nearest(noContact.value) } }) };
+function nearestStates(
+  { noContact, ...states }: SafeStates,
+  nearest: (value: ActuatorValue) => ActuatorValue,
+): SafeStates {
+  const each = Object.entries(states).map(([occasion, value]) => [
+    occasion,
+    value === undefined ? value : nearest(value),
+  ]);
+  return {
+    ...Object.fromEntries(each),
+    ...(noContact && { noContact: { ...noContact, value: nearest(noContact.value) } }),
+  };
 }

@@ -7,7 +7,13 @@ import { untilAborted, withinMs } from '../host/bounded-wait.ts';
 import type { Clock } from '../host/clock.ts';
 import type { Claim, Pulse } from './claim.ts';
 import { givenUp, HardwareWrites } from './hardware-writes.ts';
-import { type ActuatorDriver, type ActuatorSettings, type ActuatorValue, isActive, type Writer } from './kind/actuator.ts';
+import {
+  type ActuatorDriver,
+  type ActuatorSettings,
+  type ActuatorValue,
+  isActive,
+  type Writer,
+} from './kind/actuator.ts';
 import type { PinRecord } from './pin-record.ts';
 
 export interface ActuatorSlotDeps {
@@ -104,7 +110,9 @@ export class ActuatorSlot {
    * @throws AgentError `actuators/…` or the driver's own (retry).
    */
   move(movement: Movement, signal: AbortSignal): Promise<void> {
-    return movement.urgent === true || !isActive(movement.value) ? this.#moveAtOnce(movement) : this.#moveInTurn(movement, signal);
+    return movement.urgent === true || !isActive(movement.value)
+      ? this.#moveAtOnce(movement)
+      : this.#moveInTurn(movement, signal);
   }
 
   /** Leaves the hardware as it is. */
@@ -126,7 +134,11 @@ export class ActuatorSlot {
     if (this.#urgent !== undefined && this.#urgent.value === value) return this.#urgent.moving;
     this.#urgent?.end.abort(overridden);
     const end = new AbortController();
-    const moving = this.#move(movement, { claim: this.record.claim(value, movement.pulse), signal: end.signal, overridden: end.signal });
+    const moving = this.#move(movement, {
+      claim: this.record.claim(value, movement.pulse),
+      signal: end.signal,
+      overridden: end.signal,
+    });
     const urgent = { value, moving, end };
     this.#urgent = urgent;
     this.#last = moving

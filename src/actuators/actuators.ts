@@ -57,7 +57,11 @@ export class Actuators {
   readonly #looking: Promise<void>;
   readonly #stop = new AbortController();
 
-  private constructor(parts: Pick<Actuators, 'lockout' | 'control' | 'rules' | 'configs' | 'readings'>, config: AgentConfig, clock: Clock) {
+  private constructor(
+    parts: Pick<Actuators, 'lockout' | 'control' | 'rules' | 'configs' | 'readings'>,
+    config: AgentConfig,
+    clock: Clock,
+  ) {
     this.#clock = clock;
     this.#ruleConfigs = config.rules;
     this.lockout = parts.lockout;
@@ -107,7 +111,9 @@ export class Actuators {
         clock,
         log,
         onAlarm: (name, message) =>
-          message === undefined ? deps.alerts.clear(`actuator ${name}`) : deps.alerts.raise(`actuator ${name}`, message),
+          message === undefined
+            ? deps.alerts.clear(`actuator ${name}`)
+            : deps.alerts.raise(`actuator ${name}`, message),
       },
       signal,
     );
@@ -119,7 +125,11 @@ export class Actuators {
 
   /** Returns what each actuator shows, with its kind, why it is so, and its filled slots. */
   states(): readonly (ActuatorState & { readonly kind: string } & Partial<OutputReason>)[] {
-    return this.configs.map(({ name, kind }) => ({ ...this.control.state(name), kind, ...this.control.find(name)?.reason }));
+    return this.configs.map(({ name, kind }) => ({
+      ...this.control.state(name),
+      kind,
+      ...this.control.find(name)?.reason,
+    }));
   }
 
   /** Takes up changed rules; changed actuators wait for a restart, and rules on them do with them. */

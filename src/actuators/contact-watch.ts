@@ -31,12 +31,16 @@ export class ContactWatch {
   constructor(deps: ContactWatchDeps) {
     this.#deps = deps;
     this.#heardAtMs = deps.clock.monotonicMs();
-    const times = [...new Set(deps.outputs.flatMap(({ settings }) => settings.safe.noContact?.afterMs ?? []))].sort((a, b) => a - b);
+    const times = [...new Set(deps.outputs.flatMap(({ settings }) => settings.safe.noContact?.afterMs ?? []))].sort(
+      (a, b) => a - b,
+    );
     const ask = (): void => {
       for (const listener of this.#listeners) listener();
     };
     this.#steps = [
-      ...times.slice(0, 1).flatMap((shortestMs) => ASKED_AT.map((share) => ({ afterMs: shortestMs * share, act: ask }))),
+      ...times
+        .slice(0, 1)
+        .flatMap((shortestMs) => ASKED_AT.map((share) => ({ afterMs: shortestMs * share, act: ask }))),
       ...times.map((afterMs) => ({ afterMs, act: () => void this.#fill(afterMs) })),
     ];
     this.#arm();
@@ -87,7 +91,8 @@ export class ContactWatch {
     const moving = Promise.all(off.map(({ output, value }) => output.take({ kind: 'silent', value })));
     await endedWithin(this.#deps.clock, OFF_WITHIN_MS, moving);
     if (this.#isClosed || this.#leftMs(afterMs) > 0) return;
-    for (const { output, value } of due.filter((one) => !off.includes(one))) void output.take({ kind: 'silent', value });
+    for (const { output, value } of due.filter((one) => !off.includes(one)))
+      void output.take({ kind: 'silent', value });
   }
 
   #leftMs(afterMs: number): number {

@@ -13,7 +13,9 @@ export class ContactWatches implements Contact {
 
   constructor({ outputs, clock }: { readonly outputs: readonly Output[]; readonly clock: Clock }) {
     const own = Map.groupBy(outputs, ({ settings }) => settings.device);
-    this.#watches = new Map([...own].map(([device, ofDevice]) => [device, new ContactWatch({ outputs: ofDevice, clock })]));
+    this.#watches = new Map(
+      [...own].map(([device, ofDevice]) => [device, new ContactWatch({ outputs: ofDevice, clock })]),
+    );
   }
 
   /** @param device slot of the configuration; the gateway without one. */

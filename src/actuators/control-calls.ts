@@ -13,7 +13,10 @@ export function actuatorCalls(actuators: Pick<ActuatorControl, 'set' | 'release'
     },
     methods: {
       setActuator: async (params, signal) => {
-        const command = given({ by: 'local' as const, forMs: params.forMs === undefined ? undefined : numberIn(params, 'forMs') });
+        const command = given({
+          by: 'local' as const,
+          forMs: params.forMs === undefined ? undefined : numberIn(params, 'forMs'),
+        });
         return jsonOf(await actuators.set(textIn(params, 'name'), params.value, command, signal));
       },
       releaseActuator: (params) => jsonOf(actuators.release(textIn(params, 'name'))),

@@ -21,7 +21,8 @@ export function declaredActuatorMethods(
   actuators: ActuatorCalls,
 ): readonly RpcMethod[] {
   return Object.entries(configs).flatMap(([name, config]) => {
-    if (config.pins !== undefined) return [{ name, ...panelMethod(config, new Map(Object.entries(config.pins)), actuators) }];
+    if (config.pins !== undefined)
+      return [{ name, ...panelMethod(config, new Map(Object.entries(config.pins)), actuators) }];
     const settings = all.find((one) => one.name === config.actuator);
     return settings === undefined ? [] : [{ name, ...declaredMethod(config, settings, actuators) }];
   });
@@ -64,7 +65,10 @@ function panelMethod(config: RpcMethodConfig, pins: ReadonlyMap<string, string>,
   const statesOf = async (signal: AbortSignal): Promise<JsonObject> =>
     Object.fromEntries(
       await Promise.all(
-        [...pins].map(async ([pin, name]) => [pin, isActive((await presentValue(name, actuators, signal)) as ActuatorValue)] as const),
+        [...pins].map(
+          async ([pin, name]) =>
+            [pin, isActive((await presentValue(name, actuators, signal)) as ActuatorValue)] as const,
+        ),
       ),
     );
   if (read)
@@ -80,7 +84,10 @@ function panelMethod(config: RpcMethodConfig, pins: ReadonlyMap<string, string>,
       const pin = textOf(params, 'pin');
       const name = pins.get(pin);
       if (name === undefined)
-        throw refusal('rpc/unknown-pin', `the panel has no pin ${pin.slice(0, 20)}, only ${[...pins.keys()].join(', ')}`);
+        throw refusal(
+          'rpc/unknown-pin',
+          `the panel has no pin ${pin.slice(0, 20)}, only ${[...pins.keys()].join(', ')}`,
+        );
       return { name, value: memberOf(params, 'enabled') };
     },
   });
@@ -96,7 +103,10 @@ function panelMethod(config: RpcMethodConfig, pins: ReadonlyMap<string, string>,
 /**
  * The widgets' default names for the only output of a device, as far as nobody has declared a method of that name (WIDGETS.md).
  */
-export function widgetMethods(declared: RpcConfig['methods'], outputs: readonly ActuatorSettings[]): RpcConfig['methods'] {
+export function widgetMethods(
+  declared: RpcConfig['methods'],
+  outputs: readonly ActuatorSettings[],
+): RpcConfig['methods'] {
   const [only, ...others] = outputs.filter(({ valueType }) => valueType !== 'string');
   if (only === undefined || others.length > 0) return declared;
   const common = { enabled: true, actuator: only.name, deadlineMs: MOVEMENT.deadlineMs };
@@ -108,7 +118,12 @@ export function widgetMethods(declared: RpcConfig['methods'], outputs: readonly 
 /** Shape of a value by itself or as `{value}`; the actuator itself says what it takes of them. */
 function bareOrWrapped(settings: ActuatorSettings): ValueShape {
   const { type: _own, ...value } = shapeOfValue(settings);
-  return { description: takenBy(settings), type: ['boolean', 'number', 'string', 'object'], ...value, properties: { value } };
+  return {
+    description: takenBy(settings),
+    type: ['boolean', 'number', 'string', 'object'],
+    ...value,
+    properties: { value },
+  };
 }
 
 /** Dashboards send a bare value; scripts send `{value}`. Anything else is given to the actuator, which names it in its refusal. */

@@ -20,7 +20,10 @@ export async function takenOver({ actuators, rules }: FormerFiles): Promise<Json
   const [known, standing] = await Promise.all([actuators.read(), rules.read()]);
   if (known === undefined && standing === undefined) return undefined;
   const wished = isJsonObject(known?.actuators) ? known.actuators : {};
-  const rulesOf = Map.groupBy(Array.isArray(standing?.standing) ? standing.standing.flatMap(ruleOf) : [], ({ actuator }) => actuator);
+  const rulesOf = Map.groupBy(
+    Array.isArray(standing?.standing) ? standing.standing.flatMap(ruleOf) : [],
+    ({ actuator }) => actuator,
+  );
   const outputs = [...new Set([...Object.keys(wished), ...rulesOf.keys()])].map((name) => {
     const one = wished[name];
     const { value, isSilenced, ...history } = isJsonObject(one) ? one : {};
@@ -36,5 +39,7 @@ function ruleOf(json: JsonValue): { readonly actuator: string; readonly rule: Js
   if (!isJsonObject(json) || typeof json.actuator !== 'string') return [];
   const { rule: name = null, actuator, ended, overruled } = json;
   const phase = ended === true ? 'otherwise' : 'set';
-  return [{ actuator, rule: { name, version: ANY_VERSION, set: true, phase, isBarred: overruled === true, sinceMs: 0 } }];
+  return [
+    { actuator, rule: { name, version: ANY_VERSION, set: true, phase, isBarred: overruled === true, sinceMs: 0 } },
+  ];
 }

@@ -42,7 +42,9 @@ export class Gates {
     if (this.#deps.closing.aborted && by !== 'safe-state') throw closing();
     if (!isActive(value)) return;
     if (REMOTE.has(by) && locked())
-      throw new AgentError('actuators/locked-out', `${record.settings.name} is not moved: the machine is locked out`, { recovery: 'hold' });
+      throw new AgentError('actuators/locked-out', `${record.settings.name} is not moved: the machine is locked out`, {
+        recovery: 'hold',
+      });
     checkInterlocks(record, records, this.#deps.clock.monotonicMs());
   }
 }
@@ -55,8 +57,15 @@ function closing(): AgentError {
 function checkInterlocks(pin: PinRecord, all: Iterable<Excluder>, nowMs: number): void {
   const other = excluderOf(pin, all, nowMs);
   if (other === undefined) return;
-  const why = !other.mayBeActive ? 'it has just gone off' : other.value === undefined ? 'its state is not known' : 'it is active';
-  throw retryable('actuators/interlocked', `${pin.settings.name} is never on together with ${other.settings.name}, and ${why}`);
+  const why = !other.mayBeActive
+    ? 'it has just gone off'
+    : other.value === undefined
+      ? 'its state is not known'
+      : 'it is active';
+  throw retryable(
+    'actuators/interlocked',
+    `${pin.settings.name} is never on together with ${other.settings.name}, and ${why}`,
+  );
 }
 
 /** One that the configuration has disabled: nobody asks it, so that it is not known to be off. */

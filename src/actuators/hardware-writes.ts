@@ -65,7 +65,8 @@ export class HardwareWrites {
   /** @throws AgentError `actuators/deadline-passed`, `actuators/given-up` or `actuators/unreadable`, and the driver's own. */
   async read(signal: AbortSignal): Promise<ActuatorValue> {
     const { read } = this.#deps.driver;
-    if (read === undefined) throw new AgentError('actuators/unreadable', 'the hardware cannot be asked', { recovery: 'drop' });
+    if (read === undefined)
+      throw new AgentError('actuators/unreadable', 'the hardware cannot be asked', { recovery: 'drop' });
     const shown = await this.#withinDeadline((driverSignal) => read(driverSignal), signal);
     if (this.stuckAt !== undefined) this.stuckAt = shown === this.#told && shown !== this.stuckAt ? undefined : shown;
     return shown;
@@ -124,7 +125,8 @@ export class HardwareWrites {
     const isDoubtful = !took || record.lastBegun !== claim;
     if (!isDoubtful) this.#took(claim);
     // Hardware that can be asked is not believed before: others act by it.
-    if (isDoubtful || driver.read !== undefined) record.lose(`an earlier write ${took ? 'was taken' : 'failed'} late`, claim);
+    if (isDoubtful || driver.read !== undefined)
+      record.lose(`an earlier write ${took ? 'was taken' : 'failed'} late`, claim);
     onLate(isDoubtful ? undefined : claim.value);
   }
 

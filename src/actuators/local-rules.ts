@@ -52,7 +52,10 @@ export class LocalRules {
     this.#states = new Map(
       rules.map((config) => {
         const known = before.get(config.name);
-        return [config.name, known !== undefined && isDeepStrictEqual(known.config, config) ? known : this.#begin(config)];
+        return [
+          config.name,
+          known !== undefined && isDeepStrictEqual(known.config, config) ? known : this.#begin(config),
+        ];
       }),
     );
     for (const state of before.values()) if (this.#states.get(state.config.name) !== state) end(state);

@@ -76,7 +76,8 @@ export class Lockout {
       this.#switchOn = undefined;
       // A line whose chip was pulled out and is back answers only when it is opened anew.
       void this.#letGo();
-      if (this.#fault === undefined) log.error({ error: messageOf(error) }, 'the key switch cannot be read: everything is locked out');
+      if (this.#fault === undefined)
+        log.error({ error: messageOf(error) }, 'the key switch cannot be read: everything is locked out');
       this.#fault = messageOf(error);
     }
   }

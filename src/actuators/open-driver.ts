@@ -17,7 +17,11 @@ export async function loadActuatorDrivers({ actuators }: Pick<AgentConfig, 'actu
 }
 
 /** @throws AgentError `hardware/…` as the port does; `actuators/no-driver` (retry) when the program's own file cannot be read. */
-export async function openDriver(config: ActuatorConfig, deps: DriverDeps, signal: AbortSignal): Promise<ActuatorDriver> {
+export async function openDriver(
+  config: ActuatorConfig,
+  deps: DriverDeps,
+  signal: AbortSignal,
+): Promise<ActuatorDriver> {
   return await (await loadOpener(config, deps))(signal);
 }
 
@@ -35,7 +39,11 @@ const FAULTS_BEFORE_REOPENING = 3;
 const LETTING_GO_MS = 500;
 
 /** A driver that opens its hardware at the first use, again after a use that failed to, and anew when it fails again and again. */
-export function reopeningDriver(config: ActuatorConfig, deps: DriverDeps, open: OpenDriver = opener(config, deps)): ActuatorDriver {
+export function reopeningDriver(
+  config: ActuatorConfig,
+  deps: DriverDeps,
+  open: OpenDriver = opener(config, deps),
+): ActuatorDriver {
   let opening: Promise<ActuatorDriver> | undefined;
   let faults = 0;
   let closed = false;
@@ -67,7 +75,9 @@ export function reopeningDriver(config: ActuatorConfig, deps: DriverDeps, open: 
   };
   return {
     write: (value, signal) => use((driver) => driver.write(value, signal), signal),
-    ...(actuatorDefinition(config.kind).isReadable(config) && { read: (signal) => use((driver) => readFrom(driver, signal), signal) }),
+    ...(actuatorDefinition(config.kind).isReadable(config) && {
+      read: (signal) => use((driver) => readFrom(driver, signal), signal),
+    }),
     close: async () => {
       if (closed) return;
       closed = true;
@@ -88,6 +98,7 @@ function opener(config: ActuatorConfig, deps: DriverDeps): OpenDriver {
 }
 
 async function readFrom(driver: ActuatorDriver, signal: AbortSignal): Promise<ActuatorValue> {
-  if (driver.read === undefined) throw new AgentError('actuators/unreadable', 'the hardware cannot be asked', { recovery: 'drop' });
+  if (driver.read === undefined)
+    throw new AgentError('actuators/unreadable', 'the hardware cannot be asked', { recovery: 'drop' });
   return await driver.read(signal);
 }

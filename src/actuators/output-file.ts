@@ -71,7 +71,9 @@ export class OutputFile {
   }
 
   #save(): void {
-    const outputs = Object.fromEntries([...this.#states].map(([name, state]) => [name, stateAsJson(state, this.#clock)]));
+    const outputs = Object.fromEntries(
+      [...this.#states].map(([name, state]) => [name, stateAsJson(state, this.#clock)]),
+    );
     const lostAtMs = this.#leftMs(this.lostAtMs) > 0 ? this.lostAtMs : undefined;
     this.#file.save(given({ bootId: this.#clock.bootId, outputs, lostAtMs, isClosed: this.#isClosed || undefined }));
     this.#forgetLater();

@@ -19,11 +19,21 @@ type Now = Pick<Clock, 'monotonicMs' | 'wallMs'>;
 const value = z.union([z.boolean(), z.number(), z.string()]);
 const atMs = z.number();
 const by = z.string().transform((writer) => writer as Writer);
-const operator = z.object({ value, by, sinceMs: atMs, untilMs: atMs.optional(), until: z.enum(['ruleChange', 'release']) });
+const operator = z.object({
+  value,
+  by,
+  sinceMs: atMs,
+  untilMs: atMs.optional(),
+  until: z.enum(['ruleChange', 'release']),
+});
 const rule = z.object({
   ...{ name: z.string(), version: z.string(), protect: z.boolean().default(false) },
   ...{ set: value, otherwise: value.optional(), sensorLost: value.optional(), sinceMs: atMs },
-  ...{ phase: z.enum(['unread', 'set', 'otherwise']), isLost: z.boolean().default(false), isBarred: z.boolean().default(false) },
+  ...{
+    phase: z.enum(['unread', 'set', 'otherwise']),
+    isLost: z.boolean().default(false),
+    isBarred: z.boolean().default(false),
+  },
 });
 const kept = z.object({
   limit: atMs.optional(),
@@ -58,10 +68,17 @@ export function stateOf(json: JsonValue, isSameBoot: boolean, clock: Now): Outpu
   const { data } = kept.safeParse(json);
   if (data === undefined) return undefined;
   const { operator: word, baseRule: base, changedAtMs, switchedOnAtMs, ...slots } = data;
-  if (isSameBoot) return { slots: { ...EMPTY_SLOTS, ...slots, operator: word?.word, base }, history: { changedAtMs, switchedOnAtMs } };
+  if (isSameBoot)
+    return {
+      slots: { ...EMPTY_SLOTS, ...slots, operator: word?.word, base },
+      history: { changedAtMs, switchedOnAtMs },
+    };
   // Nobody knows how long before this boot it was: everything counts as switched at its start, as often as it was.
   const history = { changedAtMs: 0, switchedOnAtMs: switchedOnAtMs.map(() => 0) };
-  return { slots: { ...EMPTY_SLOTS, left: slots.left, limit: slots.limit && 0, operator: word && afterBoot(word, clock) }, history };
+  return {
+    slots: { ...EMPTY_SLOTS, left: slots.left, limit: slots.limit && 0, operator: word && afterBoot(word, clock) },
+    history,
+  };
 }
 
 type Saved = NonNullable<z.infer<typeof kept>['operator']>;

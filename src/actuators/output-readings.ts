@@ -65,7 +65,9 @@ export class OutputReadings {
   /** Goes on from the totals of earlier runs. */
   static async open(deps: OutputReadingsDeps): Promise<OutputReadings> {
     const kept = (await deps.file.read())?.outputs;
-    const totals = isJsonObject(kept) ? Object.entries(kept).map(([name, one]): [string, Totals] => [name, totalsOf(one)]) : [];
+    const totals = isJsonObject(kept)
+      ? Object.entries(kept).map(([name, one]): [string, Totals] => [name, totalsOf(one)])
+      : [];
     return new OutputReadings(deps, new Map(totals));
   }
 
@@ -158,8 +160,10 @@ export class OutputReadings {
   #report(readings: readonly Report[]): void {
     const { clock, report, idOf } = this.#deps;
     const at = { bootId: clock.bootId, monotonicMs: clock.monotonicMs(), class: 'regular' } as const;
-    const deviceOf = ({ device }: ReportedOutput): string => (device === undefined ? undefined : idOf?.(device)) ?? 'self';
-    if (readings.length > 0) report(readings.map(([output, key, value]) => ({ ...at, device: deviceOf(output), key, value })));
+    const deviceOf = ({ device }: ReportedOutput): string =>
+      (device === undefined ? undefined : idOf?.(device)) ?? 'self';
+    if (readings.length > 0)
+      report(readings.map(([output, key, value]) => ({ ...at, device: deviceOf(output), key, value })));
   }
 }
 

@@ -38,7 +38,9 @@ export function outputReason(
   const winner = arbitrate(slots);
   const { ended } = slots;
   const sentences = [
-    winner === undefined ? 'as it was: nothing says what it should be' : `${wordOf(winner.value)}, ${becauseOf(winner, slots, nowMs)}`,
+    winner === undefined
+      ? 'as it was: nothing says what it should be'
+      : `${wordOf(winner.value)}, ${becauseOf(winner, slots, nowMs)}`,
     waitsFor === undefined ? undefined : `not yet: ${waitsFor}`,
     // A command that another one has replaced is no news.
     ended === undefined || slots.operator !== undefined
@@ -48,7 +50,13 @@ export function outputReason(
   return {
     why: sentences.filter((one) => one !== undefined).join('; '),
     slots: filledSlots(slots).map(({ slot, value, rule, by, sinceMs }) =>
-      given({ slot, value, rule, by, sinceS: sinceMs === undefined ? undefined : Math.max(0, Math.round((nowMs - sinceMs) / 1_000)) }),
+      given({
+        slot,
+        value,
+        rule,
+        by,
+        sinceS: sinceMs === undefined ? undefined : Math.max(0, Math.round((nowMs - sinceMs) / 1_000)),
+      }),
     ),
   };
 }

@@ -26,7 +26,10 @@ const OFF_WITHIN_MS = 3_000;
 const ON_WITHIN_MS = 5_000;
 
 /** Resolves when every output has taken its state, has refused it for now, or does not answer. Never rejects. */
-export async function beginOutputs(outputs: readonly Output[], { memory, clock, looked }: OutputStartDeps): Promise<void> {
+export async function beginOutputs(
+  outputs: readonly Output[],
+  { memory, clock, looked }: OutputStartDeps,
+): Promise<void> {
   for (const output of outputs) prepare(output, memory);
   const goesOn = (output: Output): boolean => isActive(arbitrate(output.slots)?.value ?? false);
   await Promise.all(

@@ -104,7 +104,8 @@ export class OutputWish {
 
   #refused(winner: Winner, error: unknown): void {
     const refusal = { code: error instanceof AgentError ? error.code : messageOf(error), message: messageOf(error) };
-    const isForNow = !(error instanceof AgentError) || error.recovery !== 'drop' || hasCode(error, 'actuators/overridden');
+    const isForNow =
+      !(error instanceof AgentError) || error.recovery !== 'drop' || hasCode(error, 'actuators/overridden');
     if (this.#refusal?.code !== refusal.code) this.#tell(winner, refusal.message);
     this.#refusal = isForNow ? refusal : undefined;
     if (isForNow) this.#deps.onWaits();
@@ -119,7 +120,12 @@ export class OutputWish {
   }
 
   #tell({ rule, slot }: Winner, refusal?: string): void {
-    if (rule === undefined || slot === 'base' || (refusal === undefined && this.#refusal === undefined && this.#untold !== rule)) return;
+    if (
+      rule === undefined ||
+      slot === 'base' ||
+      (refusal === undefined && this.#refusal === undefined && this.#untold !== rule)
+    )
+      return;
     this.#untold = undefined;
     this.#deps.onRule(rule, refusal);
   }

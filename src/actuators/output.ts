@@ -10,7 +10,14 @@ import type { Clock } from '../host/clock.ts';
 import type { Log } from '../host/log.ts';
 import { checkValue } from './actuator-limits.ts';
 import type { Pulse } from './claim.ts';
-import { type ActuatorSettings, type ActuatorState, type ActuatorValue, isActive, offValue, type Writer } from './kind/actuator.ts';
+import {
+  type ActuatorSettings,
+  type ActuatorState,
+  type ActuatorValue,
+  isActive,
+  offValue,
+  type Writer,
+} from './kind/actuator.ts';
 import { type OutputReason, outputReason } from './output-reason.ts';
 import { OutputWish, type OutputWishDeps, writerOf } from './output-wish.ts';
 import { arbitrate, reduce } from './priority-array.ts';
@@ -139,7 +146,9 @@ export class Output {
     const checked = checkValue(this.settings, value);
     const winner = arbitrate(this.#slots);
     if (winner?.slot === 'protect' && winner.value !== checked)
-      throw new AgentError('actuators/protected', `${this.settings.name} is held by the rule ${winner.rule ?? ''}`, { recovery: 'hold' });
+      throw new AgentError('actuators/protected', `${this.settings.name} is held by the rule ${winner.rule ?? ''}`, {
+        recovery: 'hold',
+      });
     if (winner?.slot === 'limit' && isActive(checked))
       throw retryable('actuators/max-on', `${this.settings.name} has had its longest time on`);
     return this.#deps.gates.check(this.slot.record, checked, by);
@@ -208,7 +217,8 @@ export class Output {
     if (dueMs === undefined) this.#endedAtMs = undefined;
     const endsMs = dueMs === this.#endedAtMs ? undefined : dueMs;
     const { minOffMs = 0 } = this.settings.limits;
-    const limitEndsMs = limit === undefined || offSinceMs === undefined ? undefined : Math.max(limit, changedAtMs) + minOffMs;
+    const limitEndsMs =
+      limit === undefined || offSinceMs === undefined ? undefined : Math.max(limit, changedAtMs) + minOffMs;
     const times = [endsMs, limitEndsMs, operator?.untilMs].filter((atMs) => atMs !== undefined);
     this.#cancelTime();
     if (times.length === 0 || this.#phase === 'held' || this.#phase === 'over') return;
@@ -238,7 +248,8 @@ export class Output {
   /** A condition that begins or ends is told, with what it moves. */
   #tellEdge(event: WithoutTime<SlotEvent>, before: Slots): void {
     if (event.kind === 'configured') {
-      const isGone = ({ name, phase }: RuleSlot): boolean => phase === 'set' && !this.#slots.rules.some((rule) => rule.name === name);
+      const isGone = ({ name, phase }: RuleSlot): boolean =>
+        phase === 'set' && !this.#slots.rules.some((rule) => rule.name === name);
       for (const { name } of before.rules.filter(isGone)) this.#deps.onRule({ rule: name, on: false });
     }
     if (event.kind !== 'read') return;

@@ -23,7 +23,10 @@ export interface OwnActuators {
 }
 
 /** @param device slot in the configuration; undefined for the gateway. */
-export function ownActuators({ configs, control }: Pick<Actuators, 'configs' | 'control'>, device?: string): OwnActuators {
+export function ownActuators(
+  { configs, control }: Pick<Actuators, 'configs' | 'control'>,
+  device?: string,
+): OwnActuators {
   const own = configs.filter((one) => one.device === device);
   const names = new Set(own.map(({ name }) => name));
   const checked = (name: string): string => {

@@ -9,7 +9,14 @@
 import type { Clock } from '../host/clock.ts';
 import { neededHistory, type SwitchHistory, switchedOn, switchSince } from './actuator-limits.ts';
 import type { Claim, Pulse } from './claim.ts';
-import { type ActuatorSettings, type ActuatorState, type ActuatorValue, isActive, isSettled, type Writer } from './kind/actuator.ts';
+import {
+  type ActuatorSettings,
+  type ActuatorState,
+  type ActuatorValue,
+  isActive,
+  isSettled,
+  type Writer,
+} from './kind/actuator.ts';
 import type { OnMark } from './pulse-marks.ts';
 
 export interface PinRecordDeps extends Pick<PinRecord, 'settings' | 'history' | 'lostAtMs'> {
@@ -53,7 +60,14 @@ export class PinRecord {
 
   get state(): ActuatorState {
     const { value: desired, by } = this.#wanted ?? {};
-    return { name: this.settings.name, value: this.#value, desired, by, pulsing: this.#pulse !== undefined, fault: this.#fault };
+    return {
+      name: this.settings.name,
+      value: this.#value,
+      desired,
+      by,
+      pulsing: this.#pulse !== undefined,
+      fault: this.#fault,
+    };
   }
 
   get value(): ActuatorValue | undefined {
@@ -122,7 +136,8 @@ export class PinRecord {
   /** When it has to be switched off at the latest, ms since boot: the end of its pulse or of its longest time on. */
   get offDueMs(): number | undefined {
     const { maxOnMs } = this.settings.limits;
-    const longestEndsMs = this.#onSinceMs === undefined || maxOnMs === undefined ? undefined : this.#onSinceMs + maxOnMs;
+    const longestEndsMs =
+      this.#onSinceMs === undefined || maxOnMs === undefined ? undefined : this.#onSinceMs + maxOnMs;
     const due = [this.#pulseEndsAtMs, longestEndsMs].filter((atMs) => atMs !== undefined);
     return due.length === 0 ? undefined : Math.min(...due);
   }
@@ -162,7 +177,9 @@ export class PinRecord {
   begin(claim: Claim): void {
     const nowMs = this.#clock.monotonicMs();
     const isRepeat =
-      this.#value === undefined && this.#lastBegun !== undefined && isActive(this.#lastBegun.value) === isActive(claim.value);
+      this.#value === undefined &&
+      this.#lastBegun !== undefined &&
+      isActive(this.#lastBegun.value) === isActive(claim.value);
     if (this.#switches(claim.value) && !isRepeat)
       this.#remember(isActive(claim.value) ? switchedOn(this.#history, nowMs) : switchSince(this.#history, nowMs));
     this.#begun.add(claim);
@@ -244,7 +261,10 @@ export class PinRecord {
 
   /** One that never began and cannot begin any more, where somebody else has switched on since: nobody would end it. */
   get #isPulseOvertaken(): boolean {
-    const overtaker = this.#lastBegun !== undefined && this.#lastBegun.pulse !== this.#pulse && isActive(this.#lastBegun.value);
-    return overtaker && this.#pulseEndsAtMs === undefined && ![...this.#begun].some(({ pulse }) => pulse === this.#pulse);
+    const overtaker =
+      this.#lastBegun !== undefined && this.#lastBegun.pulse !== this.#pulse && isActive(this.#lastBegun.value);
+    return (
+      overtaker && this.#pulseEndsAtMs === undefined && ![...this.#begun].some(({ pulse }) => pulse === this.#pulse)
+    );
   }
 }

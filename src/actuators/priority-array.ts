@@ -20,7 +20,9 @@ const REMOTE: ReadonlySet<Writer> = new Set(['rpc', 'shared']);
 
 /** Returns the highest filled slot; undefined when nothing is filled and the output stays as it is. */
 export function arbitrate(slots: Slots): Winner | undefined {
-  return filledSlots(slots)[0] ?? (slots.goesOff && slots.off !== undefined ? { slot: 'none', value: slots.off } : undefined);
+  return (
+    filledSlots(slots)[0] ?? (slots.goesOff && slots.off !== undefined ? { slot: 'none', value: slots.off } : undefined)
+  );
 }
 
 /** Every filled slot, the highest first. */
@@ -30,16 +32,25 @@ export function filledSlots({ off, limit, pulse, operator, rules, noContact, bas
     return value === undefined ? [] : [{ rule, value }];
   });
   const isSet = ({ rule }: (typeof said)[number]): boolean => rule.phase === 'set' && !rule.isLost;
-  const isProtecting = ({ rule }: (typeof said)[number]): boolean => rule.protect && (isSet({ rule, value: rule.set }) || rule.isLost);
+  const isProtecting = ({ rule }: (typeof said)[number]): boolean =>
+    rule.protect && (isSet({ rule, value: rule.set }) || rule.isLost);
   const byRule =
     (slot: SlotName) =>
-    ({ rule, value }: (typeof said)[number]): Winner => ({ slot, value, rule: rule.name, by: 'rule', sinceMs: rule.sinceMs });
+    ({ rule, value }: (typeof said)[number]): Winner => ({
+      slot,
+      value,
+      rule: rule.name,
+      by: 'rule',
+      sinceMs: rule.sinceMs,
+    });
   const usual = said.filter((one) => !isProtecting(one));
   return [
     ...(limit !== undefined && off !== undefined ? [{ slot: 'limit', value: off, sinceMs: limit } as const] : []),
     ...said.filter(isProtecting).map(byRule('protect')),
     ...(pulse === undefined ? [] : [{ slot: 'pulse', value: true, ...pulse } as const]),
-    ...(operator === undefined ? [] : [{ slot: 'operator', value: operator.value, by: operator.by, sinceMs: operator.sinceMs } as const]),
+    ...(operator === undefined
+      ? []
+      : [{ slot: 'operator', value: operator.value, by: operator.by, sinceMs: operator.sinceMs } as const]),
     ...[...usual.filter(isSet), ...usual.filter((one) => !isSet(one))].map(byRule('rule')),
     ...(noContact === undefined ? [] : [{ slot: 'noContact', ...noContact } as const]),
     ...(base === undefined ? [] : [{ slot: 'base', value: base.value, rule: base.rule } as const]),
@@ -63,14 +74,21 @@ function applied(slots: Slots, event: SlotEvent): Slots {
     case 'commanded': {
       const { value } = event.operator;
       const isOff = !isActive(value);
-      return { ...slots, operator: { ...event.operator, sinceMs: event.atMs }, left: value, ...(isOff && { pulse: undefined }) };
+      return {
+        ...slots,
+        operator: { ...event.operator, sinceMs: event.atMs },
+        left: value,
+        ...(isOff && { pulse: undefined }),
+      };
     }
     case 'released':
       return slots.pulse === undefined && operator === undefined
         ? slots
         : { ...withoutOperator(slots, event.why, event), pulse: undefined };
     case 'timePassed':
-      return operator?.untilMs === undefined || operator.untilMs > event.atMs ? slots : withoutOperator(slots, 'time', event);
+      return operator?.untilMs === undefined || operator.untilMs > event.atMs
+        ? slots
+        : withoutOperator(slots, 'time', event);
     case 'pulseBegan':
       return { ...slots, pulse: { by: event.by, sinceMs: event.atMs } };
     case 'pulseEnded':
@@ -118,11 +136,19 @@ function read(slots: Slots, event: Extract<SlotEvent, { kind: 'read' }>): Slots 
   if (!isEdge && !before.isLost && set === before.set) return slots;
   // A curve that was off wishes anew when it says on.
   const isBarred = before.isBarred && !isEdge && (isActive(before.set) || !isActive(set));
-  const now: RuleSlot = { ...before, ...{ phase, set, isLost: false, isBarred }, ...(isEdge && { sinceMs: event.atMs }) };
+  const now: RuleSlot = {
+    ...before,
+    ...{ phase, set, isLost: false, isBarred },
+    ...(isEdge && { sinceMs: event.atMs }),
+  };
   const after = { ...slots, rules: slots.rules.map((rule) => (rule === before ? now : rule)) };
   const inForce = arbitrate(slots);
   const isLatch =
-    before.phase === 'set' && isEdge && before.otherwise === undefined && inForce?.slot === 'rule' && inForce.rule === before.name;
+    before.phase === 'set' &&
+    isEdge &&
+    before.otherwise === undefined &&
+    inForce?.slot === 'rule' &&
+    inForce.rule === before.name;
   const leaves = isLatch ? inForce.value : undefined;
   const left = leaves === undefined ? after : { ...after, base: { value: leaves, rule: before.name } };
   // A rule that was there before the operator spoke, and says something only now, is no change.
@@ -146,7 +172,8 @@ function configured(slots: Slots, event: Extract<SlotEvent, { kind: 'configured'
     return { ...words, phase: 'unread', isLost: false, isBarred: false, sinceMs: before?.sinceMs ?? event.atMs };
   });
   if (rules.length === slots.rules.length && rules.every((rule, at) => rule === slots.rules[at])) return slots;
-  const isLeft = slots.base?.rule === undefined || rules.some((rule) => rule.name === slots.base?.rule && known(rule) === rule);
+  const isLeft =
+    slots.base?.rule === undefined || rules.some((rule) => rule.name === slots.base?.rule && known(rule) === rule);
   const after = { ...slots, rules, ...(!isLeft && { base: baseOf(slots.start) }) };
   // A restart is no change of what the rules say.
   return event.isStart === true
@@ -164,7 +191,9 @@ function heeded(before: Slots, after: Slots, event: SlotEvent, judged: Slots = a
 }
 
 /** By their last readings: neither a lost sensor nor the limit changes it. */
-function rulesSay({ rules }: Slots): { readonly value: ActuatorValue; readonly rule: string; readonly phase: string } | undefined {
+function rulesSay({
+  rules,
+}: Slots): { readonly value: ActuatorValue; readonly rule: string; readonly phase: string } | undefined {
   const set = rules.find(({ phase, protect }) => phase === 'set' && !protect);
   if (set !== undefined) return { value: set.set, rule: set.name, phase: 'set' };
   const rest = rules.find(({ phase, otherwise }) => phase === 'otherwise' && otherwise !== undefined);
@@ -172,7 +201,13 @@ function rulesSay({ rules }: Slots): { readonly value: ActuatorValue; readonly r
 }
 
 function wordOf({ phase, isLost, isBarred, ...rule }: RuleSlot): ActuatorValue | undefined {
-  const value = isLost ? rule.sensorLost : phase === 'set' ? rule.set : phase === 'otherwise' ? rule.otherwise : undefined;
+  const value = isLost
+    ? rule.sensorLost
+    : phase === 'set'
+      ? rule.set
+      : phase === 'otherwise'
+        ? rule.otherwise
+        : undefined;
   return value !== undefined && isBarred && isActive(value) ? undefined : value;
 }
 

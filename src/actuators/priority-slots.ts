@@ -85,7 +85,15 @@ export interface Winner {
 }
 
 export const EMPTY_SLOTS: Slots = {
-  ...{ off: false, start: undefined, limit: undefined, pulse: undefined, operator: undefined, rules: [], noContact: undefined },
+  ...{
+    off: false,
+    start: undefined,
+    limit: undefined,
+    pulse: undefined,
+    operator: undefined,
+    rules: [],
+    noContact: undefined,
+  },
   ...{ base: undefined, goesOff: false, left: undefined, ended: undefined },
 };
 

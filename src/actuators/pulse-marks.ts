@@ -52,7 +52,8 @@ export class PulseMarks {
   static async open(runFolder: string, log: Log, { files, bootId }: PulseMarksOptions): Promise<PulseMarks> {
     const folder = join(runFolder, FOLDER);
     const left = new Map<string, OnMark>();
-    for (const name of await files.list(folder).catch(() => [])) left.set(name, await readMark(files, join(folder, name), bootId));
+    for (const name of await files.list(folder).catch(() => []))
+      left.set(name, await readMark(files, join(folder, name), bootId));
     const lookedAtIn = (await readWhole(files, join(runFolder, LOOKED_AT)).catch(() => undefined))?.toString('utf8');
     return new PulseMarks({ runFolder, log, files, bootId }, left, lookedAtIn !== bootId);
   }

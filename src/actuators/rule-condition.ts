@@ -24,7 +24,11 @@ export function decided(parts: readonly Truth[], so: boolean): Truth {
 }
 
 /** Says that a comparison holds by this value; `on`: it held before, and the value must come back by the hysteresis. */
-export function valueHolds({ above, below, equal, hysteresis }: ConditionConfig, value: JsonValue, on: boolean): boolean {
+export function valueHolds(
+  { above, below, equal, hysteresis }: ConditionConfig,
+  value: JsonValue,
+  on: boolean,
+): boolean {
   if (equal !== undefined) return (typeof value === 'bigint' ? Number(value) : value) === equal;
   if (typeof value !== 'number' && typeof value !== 'bigint') return false;
   const number = Number(value);

@@ -37,7 +37,10 @@ export class RuleValues {
     const { when, set, sensors, enabled } = config;
     const parts = when === undefined ? [] : partsOf(when);
     const curve = set.curve === undefined ? [] : [{ ...set.curve, condition: undefined, isNegated: false }];
-    const read = [...parts.map((part) => ({ ...part, sensor: part.condition.sensor, key: part.condition.key })), ...curve];
+    const read = [
+      ...parts.map((part) => ({ ...part, sensor: part.condition.sensor, key: part.condition.key })),
+      ...curve,
+    ];
     this.all = (enabled ? read : []).map(({ sensor, key, condition, isNegated }) => {
       const { lostAfterMs = MISSED_VALUES * MINUTE_MS } = sensors[sensor ?? ''] ?? {};
       return { sensor, key, condition, isNegated, watched: new WatchedValue({ clock, lostAfterMs, onLost }) };
@@ -48,13 +51,18 @@ export class RuleValues {
   /** Truth of the rule now: a curve has to have its reading, too. */
   get truth(): Truth {
     const { when, set } = this.#config;
-    const truthOf = (part?: ConditionConfig): Truth => this.all.find(({ condition }) => condition === part)?.watched.truth ?? 'unread';
+    const truthOf = (part?: ConditionConfig): Truth =>
+      this.all.find(({ condition }) => condition === part)?.watched.truth ?? 'unread';
     const isSo = when === undefined ? true : evaluate(when, truthOf);
     return set.curve === undefined ? isSo : decided([isSo, truthOf()], false);
   }
 
   /** A value has come; undefined when it says nothing. @param phase of the rule, by which its comparisons held before a start. */
-  take({ condition, isNegated, watched }: RuleValue, value: JsonValue | undefined, phase: RuleSlot['phase'] | undefined): void {
+  take(
+    { condition, isNegated, watched }: RuleValue,
+    value: JsonValue | undefined,
+    phase: RuleSlot['phase'] | undefined,
+  ): void {
     const { truth } = watched;
     const heldAtStart = phase === 'set' ? !isNegated : phase === 'otherwise' && isNegated;
     const held = typeof truth === 'boolean' ? truth : heldAtStart;

@@ -83,14 +83,22 @@ export async function setSafeStates(
   const lost = [...left.keys()].filter((name) => !owed.some(({ config }) => config.name === name));
   return [
     ...owed.flatMap(({ config }) => outcomes.find(({ name }) => name === config.name) ?? []),
-    ...lost.map((name) => ({ name, value: false, fault: 'was left to be switched off, and the configuration does not say how' })),
+    ...lost.map((name) => ({
+      name,
+      value: false,
+      fault: 'was left to be switched off, and the configuration does not say how',
+    })),
   ];
 }
 
 /** Hardware may hang and heed no signal. */
 function outcomeInTime(one: Owed, hook: Hook): Promise<SafeStateOutcome> {
   const { name } = one.config;
-  return withinDeadline(setOne(one, hook), name, hook.signal).catch((error) => ({ name, value: one.value, fault: messageOf(error) }));
+  return withinDeadline(setOne(one, hook), name, hook.signal).catch((error) => ({
+    name,
+    value: one.value,
+    fault: messageOf(error),
+  }));
 }
 
 async function setOne({ config, value }: Owed, hook: Hook): Promise<SafeStateOutcome> {
@@ -123,7 +131,8 @@ async function excluderOf(
   { configs, outcomes }: Known,
   hook: Hook,
 ): Promise<{ name: string; isOn: boolean } | undefined> {
-  const excludes = (one: ActuatorConfig, other: ActuatorConfig): boolean => one.interlocks.some((lock) => lock.with === other.name);
+  const excludes = (one: ActuatorConfig, other: ActuatorConfig): boolean =>
+    one.interlocks.some((lock) => lock.with === other.name);
   for (const other of configs) {
     if (other.name === config.name || !(excludes(config, other) || excludes(other, config))) continue;
     if (!other.enabled) return { name: other.name, isOn: false };
@@ -144,7 +153,11 @@ function shownInTime(config: ActuatorConfig, hook: Hook): Promise<ActuatorValue 
   return withinMs(hook.clock, ONE_WITHIN_MS, show, hook.signal);
 }
 
-async function withDriver<T>(config: ActuatorConfig, hook: Hook, use: (driver: ActuatorDriver) => Promise<T>): Promise<T> {
+async function withDriver<T>(
+  config: ActuatorConfig,
+  hook: Hook,
+  use: (driver: ActuatorDriver) => Promise<T>,
+): Promise<T> {
   const driver = await openDriver(config, hook, hook.signal);
   try {
     return await use(driver);

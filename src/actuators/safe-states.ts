@@ -81,7 +81,10 @@ export class SafeStates {
     const moving = move(slot, { value, by: 'safe-state', urgent: true }).then(
       () => log.info({ actuator, value, occasion: 'stop' }, 'safe state set'),
       (error: unknown) =>
-        log.warn({ actuator, value, occasion: 'stop', error: messageOf(error) }, 'an actuator did not take its safe state'),
+        log.warn(
+          { actuator, value, occasion: 'stop', error: messageOf(error) },
+          'an actuator did not take its safe state',
+        ),
     );
     await endedWithin(clock, WAITED_FOR_MS, moving);
   }
@@ -94,7 +97,8 @@ export class SafeStates {
     owed.cancel = undefined;
     owed.triedAtMs = clock.monotonicMs();
     if (!record.refusesOff || desired === undefined) this.#end(slot);
-    else if (isActive(record.claimed ?? false)) owed.cancel = clock.after(FIRST_AGAIN_AFTER_MS, () => this.#tryAgain(slot, owed));
+    else if (isActive(record.claimed ?? false))
+      owed.cancel = clock.after(FIRST_AGAIN_AFTER_MS, () => this.#tryAgain(slot, owed));
     else void move(slot, { value: desired, by, urgent: true, repeats: true }).catch(() => {});
   }
 

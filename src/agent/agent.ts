@@ -189,7 +189,9 @@ export class Agent {
 
   async #keepRunning(loops: Loops, signal: AbortSignal): Promise<void> {
     const { machine, log } = this.#common;
-    await Promise.all(Object.entries(loops).map(([name, run]) => keepRunning({ clock: machine.clock, log, name, run }, signal)));
+    await Promise.all(
+      Object.entries(loops).map(([name, run]) => keepRunning({ clock: machine.clock, log, name, run }, signal)),
+    );
   }
 
   /** Applies a live setting or a reload to the parts that do not ask each time. */
@@ -203,7 +205,9 @@ export class Agent {
     attached?.outbox.changeCommitAge(config.outbox.commitAgeMs);
     telemetry.configured(new Set(config.sensors.filter(({ enabled }) => enabled).map(({ name }) => name)));
     attributes.configurationChanged(file.hash);
-    void hardware.configure(config).catch((error: unknown) => alerts.raise('sensors', `sensors could not be changed: ${messageOf(error)}`));
+    void hardware
+      .configure(config)
+      .catch((error: unknown) => alerts.raise('sensors', `sensors could not be changed: ${messageOf(error)}`));
   }
 
   /** Safe states first; then what is kept is made durable and sent as far as the time allows; the platform goes before the disk. */

@@ -70,7 +70,11 @@ export class AttachedCommands {
   readonly #attributes: AttachedAttributes;
   readonly #firmware: AttachedFirmware | undefined;
 
-  private constructor(rpc: RpcService | undefined, attributes: AttachedAttributes, firmware: AttachedFirmware | undefined) {
+  private constructor(
+    rpc: RpcService | undefined,
+    attributes: AttachedAttributes,
+    firmware: AttachedFirmware | undefined,
+  ) {
     this.#rpc = rpc;
     this.#attributes = attributes;
     this.#firmware = firmware;
@@ -103,7 +107,10 @@ export class AttachedCommands {
   /** Speaks with the platform until the signal aborts. When one loop fails all end, so that no kind of poll ever stands twice. @throws the first failure. */
   async run(signal: AbortSignal): Promise<void> {
     const beside = [this.#rpc, this.#firmware].filter((one) => one !== undefined);
-    await runTogether([...this.#attributes.loops(), ...beside.map((one) => (either: AbortSignal) => one.run(either))], signal);
+    await runTogether(
+      [...this.#attributes.loops(), ...beside.map((one) => (either: AbortSignal) => one.run(either))],
+      signal,
+    );
   }
 
   /** Everything known is on disk when this resolves. Idempotent; `run` has ended before. */
@@ -161,7 +168,9 @@ function firmwareIn({ config }: AttachedCommandsDeps, states: readonly SensorSta
   const { sensors } = config();
   for (const { name, readings } of states) {
     const sensor = sensors.find((one) => one.name === name);
-    const found = readings.find(({ key }) => sensor !== undefined && namesForRules(sensor, key).some((one) => FIRMWARE_KEYS.has(one)));
+    const found = readings.find(
+      ({ key }) => sensor !== undefined && namesForRules(sensor, key).some((one) => FIRMWARE_KEYS.has(one)),
+    );
     if (found !== undefined) return found.value;
   }
   return undefined;

@@ -50,13 +50,20 @@ export class AttachedControl implements DevicesControl {
       places.set(id, { heldEntries, ...given({ reason: heldEntries === 0 ? undefined : (uploader.reason ?? why) }) });
     }
     const present = names.present.map((id) => this.#status(id, devices.find(id), places.get(id)));
-    const unidentified = names.unidentified.map(({ name, label }) => this.#unidentified(name, label, places.get(`?${name}`)));
+    const unidentified = names.unidentified.map(({ name, label }) =>
+      this.#unidentified(name, label, places.get(`?${name}`)),
+    );
     const ids = new Set([...present, ...unidentified].map(({ id }) => id));
     const { heldEntries = 0, oldestMs = 0 } = attached.outbox.status();
-    const left = heldEntries === 0 ? [] : [...names.left].filter(([, leftAtMs]) => oldestMs <= leftAtMs).map(([id]) => id);
+    const left =
+      heldEntries === 0 ? [] : [...names.left].filter(([, leftAtMs]) => oldestMs <= leftAtMs).map(([id]) => id);
     const gone = [...new Set([...places.keys(), ...names.moved.away, ...left])].filter((id) => !ids.has(id));
     const removed = gone.map((id) =>
-      this.#removed(id, devices.find(id), places.get(id) ?? { heldEntries: 0, ...(left.includes(id) && { reason: WAITS_WITH_OTHERS }) }),
+      this.#removed(
+        id,
+        devices.find(id),
+        places.get(id) ?? { heldEntries: 0, ...(left.includes(id) && { reason: WAITS_WITH_OTHERS }) },
+      ),
     );
     return [...present, ...unidentified, ...removed];
   };
@@ -86,7 +93,8 @@ export class AttachedControl implements DevicesControl {
     await devices.change(id, async () => {
       await removeTreeDurably(machine.files, join(this.#folder(config()), placeName(id)));
       names.forget(id);
-      for (const { device: kept } of held.list()) if (kept === id || names.resolve(kept) === id) await held.discard(kept);
+      for (const { device: kept } of held.list())
+        if (kept === id || names.resolve(kept) === id) await held.discard(kept);
     });
   };
 
@@ -127,7 +135,10 @@ export class AttachedControl implements DevicesControl {
   get #attached(): AttachedParts {
     const { attached } = this.#deps;
     if (attached === undefined)
-      throw refusal('provisioning/no-such-device', 'there are no attached devices: the first stands under devices: in the configuration');
+      throw refusal(
+        'provisioning/no-such-device',
+        'there are no attached devices: the first stands under devices: in the configuration',
+      );
     return attached;
   }
 
@@ -142,8 +153,13 @@ export class AttachedControl implements DevicesControl {
     return given({
       ...{ id, slots, name: names.shownName(id, device?.name) },
       ...{ state: device?.state ?? ('provisioning' as const), sinceMs: device?.sinceMs ?? this.#since },
-      reason: device?.reason ?? place?.reason ?? (slots.some((slot) => names.waitsForTomorrow(slot)) ? TOO_MANY : undefined),
-      ...{ heldEntries: place?.heldEntries ?? 0, acceptedEntries: device?.acceptedEntries ?? 0, sensors: this.#sensors(slots) },
+      reason:
+        device?.reason ?? place?.reason ?? (slots.some((slot) => names.waitsForTomorrow(slot)) ? TOO_MANY : undefined),
+      ...{
+        heldEntries: place?.heldEntries ?? 0,
+        acceptedEntries: device?.acceptedEntries ?? 0,
+        sensors: this.#sensors(slots),
+      },
       ...{ lastAcceptedAtMs: device?.lastAcceptedAtMs, label: names.slotOf(id)?.label },
     });
   }
@@ -169,7 +185,9 @@ export class AttachedControl implements DevicesControl {
       ...{
         lastAcceptedAtMs: device?.lastAcceptedAtMs,
         reason:
-          device?.reason ?? place.reason ?? (place.heldEntries > 0 && this.#attached.names.moved.away.includes(id) ? MOVED : undefined),
+          device?.reason ??
+          place.reason ??
+          (place.heldEntries > 0 && this.#attached.names.moved.away.includes(id) ? MOVED : undefined),
       },
     });
   }
@@ -178,7 +196,8 @@ export class AttachedControl implements DevicesControl {
     const { sensors } = this.#deps.config();
     if (this.#counted?.of !== sensors) {
       const counts = new Map<string, number>();
-      for (const { device, enabled } of sensors) if (enabled && device !== undefined) counts.set(device, (counts.get(device) ?? 0) + 1);
+      for (const { device, enabled } of sensors)
+        if (enabled && device !== undefined) counts.set(device, (counts.get(device) ?? 0) + 1);
       this.#counted = { of: sensors, counts };
     }
     const { counts } = this.#counted;

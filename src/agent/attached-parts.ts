@@ -77,7 +77,8 @@ export class AttachedParts {
     this.devices = new AttachedDevices({
       ...{ names, log, files, placeName, clock, randomBytes: machine.randomBytes, board: platform.board },
       folder: join(stateFolder, 'devices', 'known'),
-      credentials: (id) => attachedCredentials(config(), { slot: names.slotOf(id), name: names.nameOf(id), store: platform.store }),
+      credentials: (id) =>
+        attachedCredentials(config(), { slot: names.slotOf(id), name: names.nameOf(id), store: platform.store }),
       held: () => platform.heldBoard,
       onAccepted: (id) => {
         for (const slot of names.slotsOf(id)) deps.onHeard(slot);
@@ -88,7 +89,10 @@ export class AttachedParts {
         return deps.beside(device, names, besideSignal);
       },
     });
-    const budget = { isSpent: () => deps.telemetry().budget.isSpent(), alarmsOnly: () => deps.telemetry().budget.alarmsOnly() };
+    const budget = {
+      isSpent: () => deps.telemetry().budget.isSpent(),
+      alarmsOnly: () => deps.telemetry().budget.alarmsOnly(),
+    };
     const shared = { clock, log, budget };
     const settings = (): UploadSettings => {
       const { upload, outbox: kept } = config();
@@ -97,7 +101,8 @@ export class AttachedParts {
     this.held = new HeldDevices({
       ...{ ...shared, files, settings, post: this.devices.post },
       folder: join(stateFolder, 'devices', 'held'),
-      openOutbox: (folder) => openOutbox({ ...outboxDeps(deps), stateFolder: folder, config: heldOutbox(config()) }, signal),
+      openOutbox: (folder) =>
+        openOutbox({ ...outboxDeps(deps), stateFolder: folder, config: heldOutbox(config()) }, signal),
     });
     const fanOut = new FanOut({ clock, devices: this.devices, held: this.held, limits: () => postLimits(settings()) });
     this.uploader = new Uploader({
@@ -124,7 +129,13 @@ export class AttachedParts {
     const attached = await openOutbox({ ...outboxDeps(deps), stateFolder: folder, config: share }, signal);
     const hasPattern = devices.some(({ serialNumber }) => serialNumber?.pattern !== undefined);
     const compile = hasPattern ? await loadLinearPatterns() : undefined;
-    const file = new StateFile({ ...DEVICE_NAMES_FORMAT, path: join(stateFolder, 'device-names.json'), files, clock, log });
+    const file = new StateFile({
+      ...DEVICE_NAMES_FORMAT,
+      path: join(stateFolder, 'device-names.json'),
+      files,
+      clock,
+      log,
+    });
     const names = await DeviceNames.open({
       ...{ file, clock, log, newPerDay: () => config().provisioning?.newPerDay ?? 5 },
       gatewayName: () => gatewayName(platform, provisioning?.deviceName),
@@ -149,7 +160,9 @@ export class AttachedParts {
   /** Speaks with the platform until the signal aborts; begins when the gateway itself may. */
   async run(signal: AbortSignal): Promise<void> {
     const { rightClock: clock, log } = this.#deps;
-    await this.held.open().catch((error: unknown) => log.error({ error: messageOf(error) }, 'places of held entries cannot be read'));
+    await this.held
+      .open()
+      .catch((error: unknown) => log.error({ error: messageOf(error) }, 'places of held entries cannot be read'));
     this.devices.open(await this.#way());
     const loops = {
       'devices’ credentials': (own: AbortSignal) => this.devices.run(own),
@@ -176,7 +189,12 @@ export class AttachedParts {
   async #way(): Promise<AttachedWay> {
     const { platform, rightClock: clock } = this.#deps;
     const settings = await platform.equip();
-    const shared = { ...settings, clock, connect: platform.attached.connect, contact: attachedContact(platform.contact) };
+    const shared = {
+      ...settings,
+      clock,
+      connect: platform.attached.connect,
+      contact: attachedContact(platform.contact),
+    };
     return {
       openApi: (token) => new HttpDeviceApi({ ...shared, pace: attachedPace(platform.pace, platform.contact), token }),
       provision: (request, signal) => requestProvisioning(request, shared, signal),

@@ -119,7 +119,15 @@ export class HardwareParts {
 
   #entries(config: AgentConfig): SamplerEntry[] {
     const { machine, log, clientRpc, keyOf } = this.#deps;
-    const deps = { ports: this.ports, ...machine, log, clientRpc, keyOf, stateFolder: config.stateFolder, values: this.#values };
+    const deps = {
+      ports: this.ports,
+      ...machine,
+      log,
+      clientRpc,
+      keyOf,
+      stateFolder: config.stateFolder,
+      values: this.#values,
+    };
     return config.sensors
       .filter(({ enabled }) => enabled)
       .map((sensor) => samplerEntry(sensor, deps, config, this.#drivers.get(sensor.name)));
@@ -160,7 +168,10 @@ function slotOf(rule: string, { rules, actuators }: AgentConfig): string | undef
 }
 
 /** Returns the telemetry of a local rule's event: `rule_<name>`. */
-function ruleEntry(event: RuleEvent, { device, clock }: { readonly device: string; readonly clock: Clock }): TelemetryEntry {
+function ruleEntry(
+  event: RuleEvent,
+  { device, clock }: { readonly device: string; readonly clock: Clock },
+): TelemetryEntry {
   return {
     device,
     key: `rule_${event.rule}`,

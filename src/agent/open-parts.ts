@@ -103,7 +103,8 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
   await leaveInForce(config, deps.file.startedAsWritten, { files, clock, environment: deps.environment, log });
   let attachedNow: AttachedParts | undefined;
   const telemetryOpened = Promise.withResolvers<TelemetryPath>();
-  const report = (entries: readonly TelemetryEntry[]): void => void telemetryOpened.promise.then((opened) => opened.append(entries));
+  const report = (entries: readonly TelemetryEntry[]): void =>
+    void telemetryOpened.promise.then((opened) => opened.append(entries));
   const hardwareOpening = HardwareParts.open(
     {
       ...{ config, machine: { ...machine, clock: rightClock }, log, alerts, report, onRuleEvent },
@@ -143,17 +144,41 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
       telemetry: () => telemetry,
       onHeard: (slot) => hardware.actuators.control.contact.of(slot).heard(),
       beside: runAttachedCommands({
-        ...{ config: current, platform, link, clock, files, log, alerts, onCommand, hardware: () => hardware, firmware: () => firmware },
+        ...{
+          config: current,
+          platform,
+          link,
+          clock,
+          files,
+          log,
+          alerts,
+          onCommand,
+          hardware: () => hardware,
+          firmware: () => firmware,
+        },
       }),
     },
     signal,
   );
   attachedNow = attached;
-  const outboxes = (): Pick<PatientOutbox, 'read'>[] => [telemetry.outbox, ...(attached === undefined ? [] : [attached.outbox])];
+  const outboxes = (): Pick<PatientOutbox, 'read'>[] => [
+    telemetry.outbox,
+    ...(attached === undefined ? [] : [attached.outbox]),
+  ];
   const place = { stateFolder: path, files, clock: rightClock, log, timeSync, expectFolder };
   const bands = config.status.page === 'off' ? undefined : new Bands({ ...place, outboxes }); // nobody but the page asks for it
   const telemetry: TelemetryPath = await TelemetryPath.open({
-    ...{ config: current, clock: rightClock, files, log, timeSync, platform, ...given({ attached }), onAlarm, link: () => link.uploads() },
+    ...{
+      config: current,
+      clock: rightClock,
+      files,
+      log,
+      timeSync,
+      platform,
+      ...given({ attached }),
+      onAlarm,
+      link: () => link.uploads(),
+    },
     onDurable: (entries) => {
       bands?.take(entries);
       deps.onDurable?.(entries);
@@ -174,7 +199,11 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
     linkWaits: (bytes) => link.waitsFor(bytes),
     getUrl: async (url, beginning, urlSignal) => {
       const settings = await externalFileSettings(live.current.platform, files);
-      return machine.openExternalFile(url, { ...settings, clock, onCarried: link.noteDownload, ...given({ beginning }) }, urlSignal);
+      return machine.openExternalFile(
+        url,
+        { ...settings, clock, onCarried: link.noteDownload, ...given({ beginning }) },
+        urlSignal,
+      );
     },
     append: (entries) => telemetry.append(entries),
     uploaded: () => telemetry.uploader.state.lastAcknowledgedAtMs !== undefined,
@@ -201,7 +230,18 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
   const units = keyUnits({ config: current, states: () => sampler.states(), log });
   const attributes = await DeviceAttributes.open(
     {
-      ...{ config: current, deviceApi, actuators: own, clock, files, log, live, firmware, alerts, ...polls('attributes') },
+      ...{
+        config: current,
+        deviceApi,
+        actuators: own,
+        clock,
+        files,
+        log,
+        live,
+        firmware,
+        alerts,
+        ...polls('attributes'),
+      },
       identity: await identityAttributes(platform.board, machine, deps.file.hash),
       changing: () => ({ addresses: machine.networkAddresses(), ...units() }),
     },
@@ -213,7 +253,14 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
     ...given({ bands }),
     ...{ config: live, machine, rightClock, log, status, telemetry, platform, firmware, diagnose, timeline },
     outputs: toldOutputs(pageOutputs(actuators.control), timeline.tell),
-    claim: () => shownClaim({ stateFolder: path, clock, files, deviceName: platform.deviceName, hide: (secret) => log.hide(secret) }),
+    claim: () =>
+      shownClaim({
+        stateFolder: path,
+        clock,
+        files,
+        deviceName: platform.deviceName,
+        hide: (secret) => log.hide(secret),
+      }),
   });
   const calls: readonly ControlCalls[] = [
     devicesCalls(devices),
@@ -227,7 +274,9 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
     firmware.calls(),
     platformCalls({ platform, stateFolder: path, machine, log, restart: deps.restart }),
   ];
-  timeline.watch(watchAgent({ actuators, contact: platform.contact, timeSync, live, clock, devices: devices.list }, timeline.tell));
+  timeline.watch(
+    watchAgent({ actuators, contact: platform.contact, timeSync, live, clock, devices: devices.list }, timeline.tell),
+  );
   const listen = (): Promise<Held> => openControlSockets({ runFolder, machine, log, alerts, calls }, signal);
   return {
     stateFolder,
@@ -245,6 +294,9 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
 }
 
 /** Speaks with the platform until the signal aborts. When one loop fails all end, so that no kind of poll ever runs twice. */
-export async function runRemote({ attributes, rpc }: Pick<AgentParts, 'attributes' | 'rpc'>, signal: AbortSignal): Promise<void> {
+export async function runRemote(
+  { attributes, rpc }: Pick<AgentParts, 'attributes' | 'rpc'>,
+  signal: AbortSignal,
+): Promise<void> {
   await runTogether([...attributes.loops(), (either) => rpc.run(either)], signal);
 }

@@ -38,19 +38,29 @@ export function ownMethodConfigs({ rpc, actuators, sensors }: Configured, device
 }
 
 /** Methods of the configuration for a device's actuators and sensors, and those that dashboards' widgets call. */
-export function ownDeclaredMethods({ config, actuators, sampler }: OwnCommandsDeps, device?: string): readonly RpcMethod[] {
+export function ownDeclaredMethods(
+  { config, actuators, sampler }: OwnCommandsDeps,
+  device?: string,
+): readonly RpcMethod[] {
   const declared = ownMethodConfigs(config(), device);
   const all = config()
     .actuators.filter((one) => one.device === device)
     .map(actuatorSettings);
   return [
-    ...declaredActuatorMethods(widgetMethods(declared, actuators.configs.map(actuatorSettings)), all, actuators.control),
+    ...declaredActuatorMethods(
+      widgetMethods(declared, actuators.configs.map(actuatorSettings)),
+      all,
+      actuators.control,
+    ),
     ...declaredSensorMethods(declared, sampler),
   ];
 }
 
 /** All methods of an attached device: none of them touches the gateway, or another device. */
-export function attachedMethods(deps: OwnCommandsDeps & { readonly status: () => JsonObject }, device: string): readonly RpcMethod[] {
+export function attachedMethods(
+  deps: OwnCommandsDeps & { readonly status: () => JsonObject },
+  device: string,
+): readonly RpcMethod[] {
   const { config, actuators, sampler, status } = deps;
   const own: ReadNow = {
     readNow: async (name, signal) => {

@@ -68,7 +68,9 @@ export class AnalyticsSession {
     const { user, password } = this.#deps;
     const refreshToken = this.#tokens?.refreshToken;
     const refreshed =
-      refreshToken === undefined ? undefined : await this.#ask('/api/auth/token', { refreshToken }, signal).catch(() => undefined);
+      refreshToken === undefined
+        ? undefined
+        : await this.#ask('/api/auth/token', { refreshToken }, signal).catch(() => undefined);
     this.#tokens = refreshed ?? (await this.#ask('/api/auth/login', { username: user, password }, signal));
     return this.#tokens;
   }
@@ -77,7 +79,12 @@ export class AnalyticsSession {
     const { http, authUrl, clock, requestTimeoutMs } = this.#deps;
     const deadline = new ExchangeDeadline(clock, requestTimeoutMs, signal);
     try {
-      const answer = await http.post(`${authUrl.replace(/\/+$/, '')}${path}`, body, { secrets: this.secrets }, deadline.signal);
+      const answer = await http.post(
+        `${authUrl.replace(/\/+$/, '')}${path}`,
+        body,
+        { secrets: this.secrets },
+        deadline.signal,
+      );
       return this.#tokensOf(answer.statusCode, await textOf(answer, this.secrets));
     } finally {
       deadline.end();
@@ -86,13 +93,20 @@ export class AnalyticsSession {
 
   #tokensOf(status: number, text: string): Tokens {
     const said = faultText(text, this.secrets);
-    if (status === 401) throw new AnalyticsError('login-refused', `the login was refused: user name or password is wrong${said}`);
+    if (status === 401)
+      throw new AnalyticsError('login-refused', `the login was refused: user name or password is wrong${said}`);
     if (status < 200 || status >= 300)
-      throw new AnalyticsError(status >= 500 || status === 429 ? 'unreachable' : 'refused', `the login was answered ${status}${said}`);
+      throw new AnalyticsError(
+        status >= 500 || status === 429 ? 'unreachable' : 'refused',
+        `the login was answered ${status}${said}`,
+      );
     const json = jsonOf(text);
     const { token, refreshToken } = isJsonObject(json) ? json : {};
     if (typeof token !== 'string' || !/^[\x21-\x7e]+$/.test(token))
-      throw new AnalyticsError('bad-answer', 'the login was answered without a token: is this the address of the platform?');
+      throw new AnalyticsError(
+        'bad-answer',
+        'the login was answered without a token: is this the address of the platform?',
+      );
     return { token, renewAtMs: this.#renewAtMs(token), ...(typeof refreshToken === 'string' ? { refreshToken } : {}) };
   }
 

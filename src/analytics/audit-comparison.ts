@@ -71,7 +71,8 @@ export class AuditComparison {
     for (const row of rows) {
       const ts = timeOf(row[this.#settings.columns.time]);
       if (ts === undefined || !this.#isOurs(row)) continue;
-      if (values.form === 'column-per-key') for (const [key, label] of values.labels) this.#takeValue(key, ts, filled(row[label]));
+      if (values.form === 'column-per-key')
+        for (const [key, label] of values.labels) this.#takeValue(key, ts, filled(row[label]));
       else if (values.form === 'row-per-key') this.#takeValue(String(row[values.key]), ts, row[values.value]);
       else this.#takeHour(String(row[values.key]), ts, row, values);
     }
@@ -111,7 +112,9 @@ export class AuditComparison {
     const [first, last] = [columns.first, columns.last].map((label) => (label === undefined ? undefined : row[label]));
     if (first !== undefined && first !== null) cell.first = { value: first };
     if (last !== undefined && last !== null) cell.last = { value: last };
-    const ends = [cell.sent.first[1], cell.sent.last[1]].map((value) => (typeof value === 'number' ? Math.abs(value) : 0));
+    const ends = [cell.sent.first[1], cell.sent.last[1]].map((value) =>
+      typeof value === 'number' ? Math.abs(value) : 0,
+    );
     cell.scale = Math.max(...ends) * cell.count;
   }
 
@@ -151,7 +154,8 @@ function lineOf(key: string, cell: FoundCell): AuditLine {
   const hasDigest = sent.digest !== undefined && cell.first?.ts !== undefined && count === sent.count;
   const isSame = hasDigest && cell.digest === sent.digest;
   // A hole explains every other difference, but not what is wrong at the ends that are there; so does what arrived since the ledger was read.
-  const different = count === 0 || isSame ? [] : differences(cell, missing > 0 || (sent.waiting !== undefined && count > sent.count));
+  const different =
+    count === 0 || isSame ? [] : differences(cell, missing > 0 || (sent.waiting !== undefined && count > sent.count));
   if (hasDigest && !isSame && different.length === 0) different.push('a value or a time is not what the gateway keeps');
   return { key, hourMs: sent.hourMs, sent: sent.count, found: count, missing, different };
 }
@@ -177,7 +181,8 @@ function differences({ sent, count, sum, scale, first, last }: FoundCell, hasHol
 
 /** As a number, also where a cell shows it as text or the report as a long. */
 function numberIn(value: JsonValue): number | undefined {
-  const isNumeric = typeof value === 'number' || typeof value === 'bigint' || (typeof value === 'string' && value.trim() !== '');
+  const isNumeric =
+    typeof value === 'number' || typeof value === 'bigint' || (typeof value === 'string' && value.trim() !== '');
   const number = isNumeric ? Number(value) : Number.NaN;
   return Number.isFinite(number) ? number : undefined;
 }

@@ -42,7 +42,10 @@ export async function auditDelivery(deps: AuditDeps, request: AuditRequest, sign
   let audit: AuditComparison | undefined;
   let notShown: readonly string[] = [];
   const { viewConfigId, filters } = request;
-  const parts = deps.buildReport({ viewConfigId, rangeStartTs: fromMs, rangeEndTs: toMs, ...given({ filters }) }, signal);
+  const parts = deps.buildReport(
+    { viewConfigId, rangeStartTs: fromMs, rangeEndTs: toMs, ...given({ filters }) },
+    signal,
+  );
   for await (const part of parts) {
     if (part.kind === 'labels') {
       const columns = findColumns(part.columnLabels, keys, request);

@@ -15,7 +15,10 @@ export function deliveryCalls(outbox: Pick<Outbox, 'readLedger' | 'read' | 'rese
         return jsonOf(await withDigests(await outbox.readLedger(range), outbox.read(range, signal), waiting));
       },
       resend: (params, signal) =>
-        outbox.resend({ key: textIn(params, 'key'), fromMs: numberIn(params, 'fromMs'), toMs: numberIn(params, 'toMs') }, signal),
+        outbox.resend(
+          { key: textIn(params, 'key'), fromMs: numberIn(params, 'fromMs'), toMs: numberIn(params, 'toMs') },
+          signal,
+        ),
     },
   };
 }

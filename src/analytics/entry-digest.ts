@@ -54,8 +54,14 @@ export async function countByCell(entries: Entries): Promise<Counts> {
 }
 
 /** The cells with what waits of each, and the digests of what is kept; a cell of which something is gone, or not delivered yet, gets none. */
-export async function withDigests(cells: readonly LedgerCell[], kept: Entries, allWaiting: Counts): Promise<readonly SentCell[]> {
-  const sums = new Map(cells.map((cell) => [nameOf(cell.device, cell.key, cell.hourMs), { cell, count: 0, digest: 0 }]));
+export async function withDigests(
+  cells: readonly LedgerCell[],
+  kept: Entries,
+  allWaiting: Counts,
+): Promise<readonly SentCell[]> {
+  const sums = new Map(
+    cells.map((cell) => [nameOf(cell.device, cell.key, cell.hourMs), { cell, count: 0, digest: 0 }]),
+  );
   for await (const { device, key, ts, value } of kept) {
     const sum = sums.get(nameOf(device, key, hourOf(ts)));
     if (sum === undefined || ts > sum.cell.last[0]) continue;

@@ -7,7 +7,14 @@ import type { Clock } from '../host/clock.ts';
 import { given } from '../host/given.ts';
 import type { JsonValue } from '../host/json.ts';
 import { AnalyticsError, type AnalyticsFault } from './analytics-error.ts';
-import { type AnalyticsAnswer, AnalyticsHttp, type AnalyticsHttpSettings, faultText, textOf, unreachable } from './analytics-http.ts';
+import {
+  type AnalyticsAnswer,
+  AnalyticsHttp,
+  type AnalyticsHttpSettings,
+  faultText,
+  textOf,
+  unreachable,
+} from './analytics-http.ts';
 import { AnalyticsSession } from './analytics-session.ts';
 import { ExchangeDeadline } from './exchange-deadline.ts';
 import { type ReportPart, ReportReader } from './report-reader.ts';
@@ -72,7 +79,12 @@ export class ReportClient {
     const { settings, clock } = deps;
     this.#deps = deps;
     this.#http = new AnalyticsHttp(settings);
-    this.#session = new AnalyticsSession({ ...settings, http: this.#http, clock, authUrl: settings.authUrl ?? settings.url });
+    this.#session = new AnalyticsSession({
+      ...settings,
+      http: this.#http,
+      clock,
+      authUrl: settings.authUrl ?? settings.url,
+    });
   }
 
   /**
@@ -151,7 +163,11 @@ export class ReportClient {
     }
   }
 
-  #post({ viewConfigId, rangeStartTs, rangeEndTs, filters }: ReportRequest, jwt: string, signal: AbortSignal): Promise<AnalyticsAnswer> {
+  #post(
+    { viewConfigId, rangeStartTs, rangeEndTs, filters }: ReportRequest,
+    jwt: string,
+    signal: AbortSignal,
+  ): Promise<AnalyticsAnswer> {
     const { url, basePath, tokenIn } = this.#deps.settings;
     const path = `${url.replace(/\/+$/, '')}${basePath.replace(/\/+$/, '')}/publicApi/buildReport`;
     const inQuery = tokenIn === 'query';
@@ -166,7 +182,10 @@ export class ReportClient {
 }
 
 function faultOf(status: number, said: string): AnalyticsError {
-  const [fault, words]: readonly [AnalyticsFault, string] = FAULTS[status] ?? ['refused', `the report was refused (${status})`];
+  const [fault, words]: readonly [AnalyticsFault, string] = FAULTS[status] ?? [
+    'refused',
+    `the report was refused (${status})`,
+  ];
   return new AnalyticsError(fault, `${words}${said}`);
 }
 

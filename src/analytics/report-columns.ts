@@ -40,8 +40,13 @@ const KEY_LABEL = /^(key|telemetry key)$/i;
  * "First" and "Last"; any other has a column for each key, called after it, with or without a unit behind ("temperature, °C").
  * @throws AnalyticsError `analytics/settings` (stop) when there is no time, or no key at all.
  */
-export function findColumns(columnLabels: readonly string[], keys: ReadonlySet<string>, words: ColumnWords): ReportColumns {
-  const named = (pattern: RegExp): string | undefined => columnLabels.find((label) => pattern.test(label) && !keys.has(label));
+export function findColumns(
+  columnLabels: readonly string[],
+  keys: ReadonlySet<string>,
+  words: ColumnWords,
+): ReportColumns {
+  const named = (pattern: RegExp): string | undefined =>
+    columnLabels.find((label) => pattern.test(label) && !keys.has(label));
   const time = words.timeColumn ?? named(TIME_LABEL);
   if (time === undefined || !columnLabels.includes(time)) {
     const called = time === undefined ? '' : ` called ${time}`;
@@ -66,22 +71,37 @@ export function timeOf(cell: JsonValue | undefined): number | undefined {
   return Number.isNaN(ms) ? undefined : ms;
 }
 
-function rowPerKey(columnLabels: readonly string[], key: string, named: (pattern: RegExp) => string | undefined): ValueColumns {
+function rowPerKey(
+  columnLabels: readonly string[],
+  key: string,
+  named: (pattern: RegExp) => string | undefined,
+): ValueColumns {
   const value = named(/^value$/i);
   if (value !== undefined) return { form: 'row-per-key', key, value };
   const count = named(/^count$/i);
-  if (count === undefined) throw fault(`the view has keys but neither a Value nor a Count; it has ${listed(columnLabels)}`);
-  return { form: 'hour-per-key', key, count, ...given({ sum: named(/^sum$/i), first: named(/^first$/i), last: named(/^last$/i) }) };
+  if (count === undefined)
+    throw fault(`the view has keys but neither a Value nor a Count; it has ${listed(columnLabels)}`);
+  return {
+    form: 'hour-per-key',
+    key,
+    count,
+    ...given({ sum: named(/^sum$/i), first: named(/^first$/i), last: named(/^last$/i) }),
+  };
 }
 
 function columnPerKey(columnLabels: readonly string[], keys: ReadonlySet<string>, words: ColumnWords): ValueColumns {
   const labels = new Map<string, string>();
   for (const key of keys) {
-    const label = words.labels?.[key] ?? columnLabels.find((one) => one === key) ?? columnLabels.find((one) => isNamedAfter(one, key));
+    const label =
+      words.labels?.[key] ??
+      columnLabels.find((one) => one === key) ??
+      columnLabels.find((one) => isNamedAfter(one, key));
     if (label !== undefined && columnLabels.includes(label)) labels.set(key, label);
   }
   if (keys.size > 0 && labels.size === 0)
-    throw fault(`the view shows none of this device's keys; it has ${listed(columnLabels)}. Name columns with --column key=label`);
+    throw fault(
+      `the view shows none of this device's keys; it has ${listed(columnLabels)}. Name columns with --column key=label`,
+    );
   return { form: 'column-per-key', labels };
 }
 

@@ -30,7 +30,8 @@ export function parseRange(words: RangeWords, nowMs: number): ReportRange {
   }
   const rangeStartTs = words.from === undefined ? undefined : parseInstant(words.from, nowMs);
   const rangeEndTs = words.to === undefined ? undefined : parseInstant(words.to, nowMs);
-  if (rangeStartTs !== undefined && rangeEndTs !== undefined && rangeStartTs >= rangeEndTs) throw fault('the range ends before it begins');
+  if (rangeStartTs !== undefined && rangeEndTs !== undefined && rangeStartTs >= rangeEndTs)
+    throw fault('the range ends before it begins');
   return given({ rangeStartTs, rangeEndTs });
 }
 
@@ -38,14 +39,17 @@ export function parseRange(words: RangeWords, nowMs: number): ReportRange {
 export function parseInstant(text: string, nowMs: number): number {
   if (text === 'now') return nowMs;
   if (/^\d+$/.test(text)) {
-    if (text.length < MIN_MS_DIGITS) throw fault(`${text} is too few digits for milliseconds since 1970; are these seconds?`);
+    if (text.length < MIN_MS_DIGITS)
+      throw fault(`${text} is too few digits for milliseconds since 1970; are these seconds?`);
     return Number(text);
   }
   const agoMs = parseDuration(text);
   if (agoMs !== undefined) return Math.round(nowMs - agoMs);
   const ms = ISO.test(text) ? Date.parse(text.replace(' ', 'T')) : Number.NaN;
   if (Number.isNaN(ms))
-    throw fault(`${text} is no time: write 2026-05-31T12:00:00Z, milliseconds since 1970, or a duration ago such as 24h`);
+    throw fault(
+      `${text} is no time: write 2026-05-31T12:00:00Z, milliseconds since 1970, or a duration ago such as 24h`,
+    );
   return ms;
 }
 

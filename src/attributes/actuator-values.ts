@@ -15,7 +15,9 @@ export function actuatorValues({ configs, control }: OwnActuators, configured: r
   return {
     ...Object.fromEntries(disabled.map(({ stateKey }) => [stateKey, 'unknown'])),
     ...Object.fromEntries(states.map(({ stateKey, value }) => [stateKey, value ?? 'unknown'])),
-    actuatorFaults: Object.fromEntries(states.flatMap(({ name, fault }) => (fault === undefined ? [] : [[name, fault]]))),
+    actuatorFaults: Object.fromEntries(
+      states.flatMap(({ name, fault }) => (fault === undefined ? [] : [[name, fault]])),
+    ),
   };
 }
 
@@ -25,5 +27,9 @@ export function tellRefused(refused: Readonly<Record<string, string>>, alert: st
   const more = reasons.length > MAX_TOLD ? `; and ${reasons.length - MAX_TOLD} more` : '';
   const told = reasons.slice(0, MAX_TOLD).join('; ');
   if (reasons.length === 0) alerts.clear(alert);
-  else alerts.raise(alert, `${alert} are not applied (${told}${more}): correct, save again or delete them at the platform`);
+  else
+    alerts.raise(
+      alert,
+      `${alert} are not applied (${told}${more}): correct, save again or delete them at the platform`,
+    );
 }

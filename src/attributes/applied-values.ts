@@ -88,7 +88,9 @@ export class AppliedValues {
   }
 
   #save(): void {
-    const values: JsonObject = Object.fromEntries([...this.#values].map(([key, { value, outcome }]) => [key, { value, outcome }]));
+    const values: JsonObject = Object.fromEntries(
+      [...this.#values].map(([key, { value, outcome }]) => [key, { value, outcome }]),
+    );
     // A set that is saved before all was looked at is not complete.
     this.#file.save({ values, ...(this.#isLost ? { isLost: true } : {}) });
   }

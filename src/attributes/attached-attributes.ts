@@ -73,11 +73,22 @@ export class AttachedAttributes {
     const { config, device, clock, log, actuators } = this.#deps;
     const { platform, attributes } = config();
     const saying = { client: this.#client, clock, look: this.#deps.identity };
-    const tell = [(signal: AbortSignal) => this.#client.run(signal), (signal: AbortSignal) => reportChanging(saying, signal)];
+    const tell = [
+      (signal: AbortSignal) => this.#client.run(signal),
+      (signal: AbortSignal) => reportChanging(saying, signal),
+    ];
     if (this.#wishes === undefined) return [...tell, (signal: AbortSignal) => this.#askWhenQuiet(signal)];
     const { shared, place } = this.#wishes;
     const loop = {
-      ...{ deviceApi: device.deviceApi, clock, log, shared, client: this.#client, place, pollTimeoutMs: platform.pollTimeoutMs },
+      ...{
+        deviceApi: device.deviceApi,
+        clock,
+        log,
+        shared,
+        client: this.#client,
+        place,
+        pollTimeoutMs: platform.pollTimeoutMs,
+      },
       wakes: this.#deps.wakes,
       reconcilePeriodMs: () => config().platform.reconcilePeriodMs,
       readBackPeriodMs: attributes.readBackPeriodMs,
@@ -115,8 +126,13 @@ async function openWishes(
 ): Promise<Wishes> {
   const { files, clock, log, alerts, actuators, device, client, place, config, firmware } = deps;
   const name = 'shared-attributes.json';
-  const places = { path: join(device.folder, name), behindMark: join(config().runFolder, 'behind', `${basename(device.folder)}-${name}`) };
-  const applied = await AppliedValues.open(new StateFile({ ...APPLIED_VALUES_FORMAT, ...places, files, clock, log, alerts }));
+  const places = {
+    path: join(device.folder, name),
+    behindMark: join(config().runFolder, 'behind', `${basename(device.folder)}-${name}`),
+  };
+  const applied = await AppliedValues.open(
+    new StateFile({ ...APPLIED_VALUES_FORMAT, ...places, files, clock, log, alerts }),
+  );
   let opened: SharedAttributes | undefined;
   // Not while a value is being applied: what it changes shows itself a moment later.
   const onChange = (): void =>
@@ -124,8 +140,13 @@ async function openWishes(
       client.report({ sharedRefused: opened?.refusals ?? {} });
       tellRefused(opened?.lastingRefusals ?? {}, `shared attributes of ${device.name}`, alerts);
     });
-  const targets = actuators.configs.map(({ desiredKey, name: actuator }) => actuatorTarget(desiredKey, actuator, actuators.control));
-  const offers = { firmwareKeys: firmware?.keys ?? [], onFirmwareOffer: (offer: JsonObject) => firmware?.consider(offer) };
+  const targets = actuators.configs.map(({ desiredKey, name: actuator }) =>
+    actuatorTarget(desiredKey, actuator, actuators.control),
+  );
+  const offers = {
+    firmwareKeys: firmware?.keys ?? [],
+    onFirmwareOffer: (offer: JsonObject) => firmware?.consider(offer),
+  };
   opened = await SharedAttributes.open({ targets: () => targets, applied, ...offers, onChange, log }, signal);
   return { shared: opened, applied, place };
 }

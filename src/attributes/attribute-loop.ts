@@ -156,7 +156,9 @@ class AttributeLoop {
 
   #begin(work: () => Promise<void>): void {
     const acting = work()
-      .catch((error: unknown) => this.#deps.log.error({ error: messageOf(error) }, 'a shared attribute was not seen to'))
+      .catch((error: unknown) =>
+        this.#deps.log.error({ error: messageOf(error) }, 'a shared attribute was not seen to'),
+      )
       .finally(() => this.#acting.delete(acting));
     this.#acting.add(acting);
   }

@@ -10,7 +10,11 @@ const MAX_WAIT_MS = 60_000;
 
 /** Reports what `look` returns, until the signal aborts; never rejects. */
 export async function reportChanging(
-  { client, clock, look }: { readonly client: ClientAttributes; readonly clock: Clock; readonly look: () => JsonObject },
+  {
+    client,
+    clock,
+    look,
+  }: { readonly client: ClientAttributes; readonly clock: Clock; readonly look: () => JsonObject },
   signal: AbortSignal,
 ): Promise<void> {
   for (let waitMs = FIRST_WAIT_MS; !signal.aborted; waitMs = Math.min(waitMs * 2, MAX_WAIT_MS)) {

@@ -108,7 +108,10 @@ export class ClientAttributes {
       triedAtMs = clock.monotonicMs();
       const failure = await this.#send(signal);
       if (failure === undefined) backoff.reset();
-      await clock.sleep(failure === undefined ? MIN_INTERVAL_MS - GATHER_MS : backoff.nextMs(askedDelayMs(failure)), signal);
+      await clock.sleep(
+        failure === undefined ? MIN_INTERVAL_MS - GATHER_MS : backoff.nextMs(askedDelayMs(failure)),
+        signal,
+      );
     }
   }
 
@@ -158,7 +161,10 @@ export class ClientAttributes {
       }
     }
     const half = attributes.length >> 1;
-    return (await this.#sendSome(attributes.slice(0, half), signal)) ?? (await this.#sendSome(attributes.slice(half), signal));
+    return (
+      (await this.#sendSome(attributes.slice(0, half), signal)) ??
+      (await this.#sendSome(attributes.slice(half), signal))
+    );
   }
 
   async #post(attributes: readonly Attribute[], signal: AbortSignal): Promise<void> {
@@ -190,7 +196,10 @@ export class ClientAttributes {
   /** Resolves when there is something to send, perhaps again. */
   async #woken(signal: AbortSignal): Promise<void> {
     const { clock } = this.#deps;
-    const againAtMs = Math.min(...[...this.#refused.values()].map((refusal) => refusal.againAtMs), clock.monotonicMs() + LOOK_AGAIN_MS);
+    const againAtMs = Math.min(
+      ...[...this.#refused.values()].map((refusal) => refusal.againAtMs),
+      clock.monotonicMs() + LOOK_AGAIN_MS,
+    );
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#wake = resolve;
     await endedWithin(clock, againAtMs - clock.monotonicMs(), promise, signal);

@@ -75,7 +75,10 @@ export class DeviceAttributes {
     );
     const client = new ClientAttributes({ deviceApi: deps.deviceApi, wakes: deps.wakes, clock, log });
     let opened: SharedAttributes | undefined;
-    const wishes = (): JsonObject => ({ effectiveSettings: deps.live.overrides, sharedRefused: opened?.refusals ?? {} });
+    const wishes = (): JsonObject => ({
+      effectiveSettings: deps.live.overrides,
+      sharedRefused: opened?.refusals ?? {},
+    });
     // Not while a value is being applied: what it changes shows itself a moment later.
     const onChange = (): void =>
       queueMicrotask(() => {
@@ -108,7 +111,11 @@ export class DeviceAttributes {
       onQuiet: (ask: () => void) => contact.onQuiet(ask),
     };
     const identity = { client: this.client, clock, look: this.#deps.changing };
-    return [(signal) => this.client.run(signal), (signal) => runAttributeLoop(loop, signal), (signal) => reportChanging(identity, signal)];
+    return [
+      (signal) => this.client.run(signal),
+      (signal) => runAttributeLoop(loop, signal),
+      (signal) => reportChanging(identity, signal),
+    ];
   }
 
   /** The configuration in force is another: its settings and its hash are told. */
@@ -130,7 +137,10 @@ function ownValues({ actuators, config }: DeviceAttributesDeps): JsonObject {
   );
 }
 
-function targetsOf({ config, actuators, live }: DeviceAttributesDeps, unknown: UnknownSettings): readonly SharedTarget[] {
+function targetsOf(
+  { config, actuators, live }: DeviceAttributesDeps,
+  unknown: UnknownSettings,
+): readonly SharedTarget[] {
   const { attributes } = config();
   return [
     ...actuators.configs.map(({ desiredKey, name }) => actuatorTarget(desiredKey, name, actuators.control)),
@@ -144,5 +154,14 @@ export async function identityAttributes(
   configHash: string,
 ): Promise<JsonObject> {
   const model = (await boardModel()) ?? 'unknown';
-  return given({ model, version: agentVersion(), bootId: clock.bootId, configHash, hostname, addresses: networkAddresses(), serial, mac });
+  return given({
+    model,
+    version: agentVersion(),
+    bootId: clock.bootId,
+    configHash,
+    hostname,
+    addresses: networkAddresses(),
+    serial,
+    mac,
+  });
 }

@@ -18,7 +18,10 @@ const readings = (units: Readonly<Record<string, string | undefined>>): Readings
   })) as never;
 
 async function bench(sensors: string, log: Log = silentLog) {
-  const now = { config: await configOf(`${SMALLEST}\nsensors: [${sensors}]\n`), states: [] as { name: string; readings: Readings }[] };
+  const now = {
+    config: await configOf(`${SMALLEST}\nsensors: [${sensors}]\n`),
+    states: [] as { name: string; readings: Readings }[],
+  };
   return { now, deps: { config: () => now.config, states: () => now.states, log } };
 }
 
@@ -29,12 +32,16 @@ describe('units of keys', () => {
     const units = keyUnits(deps);
     now.states = [{ name: 'attic', readings: [] }];
     expect(units()).toEqual({});
-    now.states = [{ name: 'attic', readings: readings({ temperature: '°C', humidity: '%', pressure: 'hPa', other: undefined }) }];
+    now.states = [
+      { name: 'attic', readings: readings({ temperature: '°C', humidity: '%', pressure: 'hPa', other: undefined }) },
+    ];
     expect(units()).toEqual({ units: { 'a.warmth': '°C', 'a.pressure': 'Pa' } });
   });
 
   it('are those of a window’s statistics, without its count', async () => {
-    const { now, deps } = await bench('{ name: attic, kind: bme280, bus: 1, window: { length: 1m, statistics: [mean, count] } }');
+    const { now, deps } = await bench(
+      '{ name: attic, kind: bme280, bus: 1, window: { length: 1m, statistics: [mean, count] } }',
+    );
     now.states = [{ name: 'attic', readings: readings({ temperature_mean: '°C', temperature_count: undefined }) }];
     expect(keyUnits(deps)()).toEqual({ units: { temperature_mean: '°C' } });
   });
@@ -54,17 +61,26 @@ describe('units of keys', () => {
     const { now, deps } = await bench(
       '{ name: attic, kind: bme280, bus: 1 }, { name: meter, kind: bme280, bus: 1, address: 0x77, prefix: m. }',
     );
-    now.config = { ...now.config, sensors: now.config.sensors.map((one) => (one.name === 'meter' ? { ...one, device: 'm1' } : one)) };
+    now.config = {
+      ...now.config,
+      sensors: now.config.sensors.map((one) => (one.name === 'meter' ? { ...one, device: 'm1' } : one)),
+    };
     now.states = [
       { name: 'attic', readings: readings({ temperature: '°C' }) },
       { name: 'meter', readings: readings({ pressure: 'hPa' }) },
     ];
-    expect([keyUnits(deps)(), keyUnits(deps, 'm1')()]).toEqual([{ units: { temperature: '°C' } }, { units: { 'm.pressure': 'hPa' } }]);
+    expect([keyUnits(deps)(), keyUnits(deps, 'm1')()]).toEqual([
+      { units: { temperature: '°C' } },
+      { units: { 'm.pressure': 'hPa' } },
+    ]);
   });
 
   it('are cut at a number of keys and of bytes, and that is told once', async () => {
     const told: object[] = [];
-    const { now, deps } = await bench('{ name: attic, kind: bme280, bus: 1 }', { ...silentLog, warn: (fields) => void told.push(fields) });
+    const { now, deps } = await bench('{ name: attic, kind: bme280, bus: 1 }', {
+      ...silentLog,
+      warn: (fields) => void told.push(fields),
+    });
     const many = (count: number, length: number) =>
       readings(Object.fromEntries(Array.from({ length: count }, (_, at) => [`k${at}`.padEnd(length, '_'), '°C'])));
     const units = keyUnits(deps);

@@ -41,7 +41,10 @@ export function keyUnits({ config, states, log }: KeyUnitsDeps, slot?: string): 
     }
     const { units, cut } = bounded(new Map(own.flatMap(({ name }) => known.get(name) ?? [])));
     if (cut !== toldCut && cut > 0)
-      log.warn({ keys: cut }, `the attribute units names ${MAX_KEYS} keys and ${MAX_BYTES} bytes at most; it leaves out the last keys`);
+      log.warn(
+        { keys: cut },
+        `the attribute units names ${MAX_KEYS} keys and ${MAX_BYTES} bytes at most; it leaves out the last keys`,
+      );
     toldCut = cut;
     isTold ||= units.size > 0;
     return isTold ? { units: Object.fromEntries(units) } : {};
@@ -49,7 +52,11 @@ export function keyUnits({ config, states, log }: KeyUnitsDeps, slot?: string): 
 }
 
 /** Returns undefined before the first reading. */
-function unitsOf(sensor: SensorConfig, readings: SensorState['readings'], sendable: SendableKeys): readonly KeyUnit[] | undefined {
+function unitsOf(
+  sensor: SensorConfig,
+  readings: SensorState['readings'],
+  sendable: SendableKeys,
+): readonly KeyUnit[] | undefined {
   if (readings.length === 0) return undefined;
   return readings.flatMap(({ key, unit: given }): readonly KeyUnit[] => {
     const rules = rulesOfReading(sensor, key);
@@ -61,7 +68,10 @@ function unitsOf(sensor: SensorConfig, readings: SensorState['readings'], sendab
 }
 
 /** Keys in their order, as many as go into the attribute. */
-function bounded(all: ReadonlyMap<string, string>): { readonly units: ReadonlyMap<string, string>; readonly cut: number } {
+function bounded(all: ReadonlyMap<string, string>): {
+  readonly units: ReadonlyMap<string, string>;
+  readonly cut: number;
+} {
   const units = new Map<string, string>();
   let bytes = 2;
   for (const [key, unit] of all) {

@@ -26,7 +26,8 @@ export interface SharedAttributesDeps extends FirmwareOffersDeps {
   readonly log: Log;
 }
 
-const PAST_LOST = 'the memory of the time before the restart is lost: it may have been acted on, and is again when it changes';
+const PAST_LOST =
+  'the memory of the time before the restart is lost: it may have been acted on, and is again when it changes';
 
 interface Waiting {
   readonly value: JsonValue;
@@ -86,7 +87,9 @@ export class SharedAttributes {
 
   /** The refusals that do not end by themselves, of what can be shared now. */
   get lastingRefusals(): Readonly<Record<string, string>> {
-    return Object.fromEntries(Object.entries(this.refusals).filter(([key]) => !this.#waiting.has(key) && this.keys.includes(key)));
+    return Object.fromEntries(
+      Object.entries(this.refusals).filter(([key]) => !this.#waiting.has(key) && this.keys.includes(key)),
+    );
   }
 
   /** True when a desired state waits for a limit. */
@@ -232,7 +235,12 @@ export class SharedAttributes {
   }
 
   /** Not applied, and reported; the value in force stays. False when it was so before. */
-  #refuse({ key, value, reason, code = reason }: Omit<Refusal, 'code'> & { readonly key: string; readonly code?: string }): boolean {
+  #refuse({
+    key,
+    value,
+    reason,
+    code = reason,
+  }: Omit<Refusal, 'code'> & { readonly key: string; readonly code?: string }): boolean {
     const known = this.#refused.get(key);
     this.#waiting.delete(key);
     if (known !== undefined && known.code === code && jsonEqual(known.value, value)) return false;

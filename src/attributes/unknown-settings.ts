@@ -23,7 +23,8 @@ export class UnknownSettings {
   /** Takes the keys of an update. */
   noteSaved(keys: readonly string[]): void {
     const known = new Set(this.#settings().map(({ key }) => key));
-    for (const key of keys) if (isNamedLikeSetting(key) && !known.has(key) && this.#keys.size < MAX_KNOWN) this.#keys.add(key);
+    for (const key of keys)
+      if (isNamedLikeSetting(key) && !known.has(key) && this.#keys.size < MAX_KNOWN) this.#keys.add(key);
   }
 
   targets(): readonly SharedTarget[] {

@@ -98,7 +98,8 @@ export class BandFiles {
       sum += (await files.facts(path))?.bytes ?? 0;
       days.add(dayIn(name));
       // Days are counted, not dated: a clock that is ahead for an hour must not cost the week. It leaves days that nobody would reach for years.
-      if (sum > maxBytes || days.size > KEPT_DAYS + 1 || dayIn(name) > newest) await files.unlink(path).catch(undefinedWhenMissing);
+      if (sum > maxBytes || days.size > KEPT_DAYS + 1 || dayIn(name) > newest)
+        await files.unlink(path).catch(undefinedWhenMissing);
     }
   }
 

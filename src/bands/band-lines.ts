@@ -55,7 +55,8 @@ interface ReadLine {
 /** A line, with those of its keys whose `nameOf` is wanted. @throws Error when it is damaged. */
 export function readLine(line: string, wanted: ReadonlySet<string>): ReadLine {
   const sealed = unsealJson(line);
-  if (!isJsonObject(sealed) || typeof sealed.bands !== 'string' || typeof sealed.of !== 'number') throw new Error('not a line of bands');
+  if (!isJsonObject(sealed) || typeof sealed.bands !== 'string' || typeof sealed.of !== 'number')
+    throw new Error('not a line of bands');
   if (wanted.size === 0) return { of: sealed.of, keys: [] };
   const text = inflateRawSync(Buffer.from(sealed.bands, 'base64'), { maxOutputLength: MAX_TEXT_BYTES }).toString();
   const keys = text.split('\n').flatMap((row) => {
@@ -95,14 +96,21 @@ function bandsIn(text: string): Band[] {
 }
 
 function numbersIn(column: unknown): number[] {
-  if (!Array.isArray(column) || column.length > PARTS || !column.every(Number.isFinite)) throw new Error('no column of numbers');
+  if (!Array.isArray(column) || column.length > PARTS || !column.every(Number.isFinite))
+    throw new Error('no column of numbers');
   return column;
 }
 
 function isBand(band: { readonly [field in keyof Band]: number | undefined }): band is Band {
   const { at, least, greatest, last, lastMs = -1 } = band;
   return (
-    Number.isInteger(at) && at !== undefined && at >= 0 && at < PARTS && lastMs >= 0 && lastMs <= PART_MS && sorted(least, last, greatest)
+    Number.isInteger(at) &&
+    at !== undefined &&
+    at >= 0 &&
+    at < PARTS &&
+    lastMs >= 0 &&
+    lastMs <= PART_MS &&
+    sorted(least, last, greatest)
   );
 }
 

@@ -90,7 +90,9 @@ export class Bands {
     const { clock, timeSync } = this.#deps;
     const offsetMs = timeSync.isSynchronised() ? clock.wallMs() - clock.monotonicMs() : undefined;
     for (const { device, key, value, bootId, monotonicMs, takenAtMs } of entries) {
-      const ts = takenAtMs ?? (offsetMs === undefined || bootId !== clock.bootId ? undefined : Math.round(monotonicMs + offsetMs));
+      const ts =
+        takenAtMs ??
+        (offsetMs === undefined || bootId !== clock.bootId ? undefined : Math.round(monotonicMs + offsetMs));
       if (ts === undefined) this.#isBehind = true;
       else this.#add(device, key, ts, plottedNumber(value));
     }
@@ -136,7 +138,10 @@ export class Bands {
   #schedule(afterMs?: number): void {
     const { clock } = this.#deps;
     const untilHourMs = HOUR_MS - (clock.wallMs() % HOUR_MS);
-    this.#cancel = clock.after(afterMs ?? untilHourMs + AFTER_HOUR_MS + clock.jitter() * SPREAD_MS, () => void this.#writeHours());
+    this.#cancel = clock.after(
+      afterMs ?? untilHourMs + AFTER_HOUR_MS + clock.jitter() * SPREAD_MS,
+      () => void this.#writeHours(),
+    );
   }
 
   /** Writes the hours that are over. Never rejects. */
@@ -158,7 +163,8 @@ export class Bands {
       this.#told.delete('unwritten');
     } catch (error) {
       isDone = false;
-      if (!this.#closed.signal.aborted) this.#tell('unwritten', { error: messageOf(error) }, 'the record for plots cannot be written now');
+      if (!this.#closed.signal.aborted)
+        this.#tell('unwritten', { error: messageOf(error) }, 'the record for plots cannot be written now');
     } finally {
       if (!this.#closed.signal.aborted) this.#schedule(isDone ? undefined : AGAIN_MS);
     }
@@ -195,7 +201,8 @@ export class Bands {
       await expectFolder();
       const nowMs = clock.wallMs();
       const fromMs = Math.max(hourOf(nowMs - MADE_AGAIN_MS), (await this.#lastWritten(nowMs)) + HOUR_MS);
-      for (const outbox of outboxes()) await this.#takeKept(outbox.read({ fromMs, toMs: nowMs + HOUR_MS }, this.#closed.signal));
+      for (const outbox of outboxes())
+        await this.#takeKept(outbox.read({ fromMs, toMs: nowMs + HOUR_MS }, this.#closed.signal));
     } catch (error) {
       this.#isBehind = true;
       log.debug({ error: messageOf(error) }, 'the record for plots could not be made again from the outbox');
@@ -212,7 +219,10 @@ export class Bands {
   }
 
   #lastWritten(nowMs: EpochMs): Promise<EpochMs> {
-    return lastWholeHour(this.#files.read(hourOf(nowMs - MADE_AGAIN_MS), nowMs), (placed) => this.#look(placed, NONE)?.of);
+    return lastWholeHour(
+      this.#files.read(hourOf(nowMs - MADE_AGAIN_MS), nowMs),
+      (placed) => this.#look(placed, NONE)?.of,
+    );
   }
 
   #look({ name, line }: PlacedLine, wanted: ReadonlySet<string>): ReturnType<typeof readLine> | undefined {

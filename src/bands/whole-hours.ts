@@ -5,7 +5,10 @@ import { nextTurn } from '../host/next-turn.ts';
 import type { PlacedLine } from './band-files.ts';
 
 /** The newest of them, 0 without any. `linesOf` tells how many were written with a line; undefined of a damaged one. */
-export async function lastWholeHour(lines: AsyncIterable<PlacedLine>, linesOf: (line: PlacedLine) => number | undefined): Promise<EpochMs> {
+export async function lastWholeHour(
+  lines: AsyncIterable<PlacedLine>,
+  linesOf: (line: PlacedLine) => number | undefined,
+): Promise<EpochMs> {
   const found = new Map<EpochMs, { lines: number; of: number }>();
   for await (const placed of lines) {
     const of = linesOf(placed);

@@ -15,7 +15,10 @@ export async function actuate({ args: { name, value }, flags, agent, print }: Ac
   const { ask } = await agent();
   if (why) {
     const answer = await ask<JsonObject>('getActuator', { name });
-    return print.result(answer, () => `${name}: ${printable(String(answer.why))}\n${print.table(slotRows(answer), '  ')}`);
+    return print.result(
+      answer,
+      () => `${name}: ${printable(String(answer.why))}\n${print.table(slotRows(answer), '  ')}`,
+    );
   }
   const time = forMs === undefined ? {} : { forMs };
   const answer = release
@@ -46,10 +49,18 @@ function shown(answer: JsonValue): string {
 }
 
 export async function sendRpc({ args: { method, params }, flags, agent, print }: RpcCall): Promise<void> {
-  const reply = await (await agent()).ask<JsonValue>('clientRpc', { method, params }, { deadlineMs: flags.timeout * 1000 });
+  const reply = await (await agent()).ask<JsonValue>(
+    'clientRpc',
+    { method, params },
+    { deadlineMs: flags.timeout * 1000 },
+  );
   print.writeForeign(`${flags.json === true ? stringifyJson(reply) : indented(reply)}\n`);
 }
 
 function indented(reply: JsonValue): string {
-  return JSON.stringify(reply, (_key, value: unknown) => (typeof value === 'bigint' ? JSON.rawJSON(value.toString()) : value), 2);
+  return JSON.stringify(
+    reply,
+    (_key, value: unknown) => (typeof value === 'bigint' ? JSON.rawJSON(value.toString()) : value),
+    2,
+  );
 }

@@ -21,7 +21,12 @@ export interface AgentCalls {
   readonly isRunning: boolean;
   ask<T>(method: string, params?: JsonObject, options?: AskOptions): Promise<T>;
   /** Calls back with one event after the other until the stream ends, or the signal aborts. */
-  subscribe<T>(method: string, params: JsonObject, onEvent: (event: T) => void | Promise<void>, signal: AbortSignal): Promise<void>;
+  subscribe<T>(
+    method: string,
+    params: JsonObject,
+    onEvent: (event: T) => void | Promise<void>,
+    signal: AbortSignal,
+  ): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -45,9 +50,11 @@ export async function reachAgent(
   try {
     return overSocket(await ControlClient.connect({ folder, interrupted: edge.signal }));
   } catch (error) {
-    if (hasCode(error, 'control-socket/no-permission')) throw new CommandError(error.message, { exitCode: EXIT.noPermission });
+    if (hasCode(error, 'control-socket/no-permission'))
+      throw new CommandError(error.message, { exitCode: EXIT.noPermission });
     if (!hasCode(error, 'control-socket/not-running')) throw error;
-    if (openFiles !== undefined) return overFiles(await openFiles(flags.config ?? DEFAULT_CONFIG_FILE, edge), edge.signal);
+    if (openFiles !== undefined)
+      return overFiles(await openFiles(flags.config ?? DEFAULT_CONFIG_FILE, edge), edge.signal);
     const nextStep = 'start it (systemctl start turnstone), or name its --run-folder';
     throw new CommandError(`no agent answers in ${folder}`, { exitCode: EXIT.notRunning, nextStep, cause: error });
   }
@@ -78,7 +85,10 @@ function overSocket(client: ControlClient): AgentCalls {
   };
 }
 
-function overFiles({ methods, readMethods, readStreams = {}, close }: AgentFiles, interrupted: AbortSignal): AgentCalls {
+function overFiles(
+  { methods, readMethods, readStreams = {}, close }: AgentFiles,
+  interrupted: AbortSignal,
+): AgentCalls {
   const served = <S>(table: Readonly<Record<string, S>>, name: string): S => {
     const one = table[name];
     if (one === undefined) throw new CommandError(`nobody knows ${name}`);
@@ -87,10 +97,12 @@ function overFiles({ methods, readMethods, readStreams = {}, close }: AgentFiles
   return {
     isRunning: false,
     ask: async (method, params = {}, { deadlineMs } = {}) => {
-      const signal = deadlineMs === undefined ? interrupted : AbortSignal.any([interrupted, AbortSignal.timeout(deadlineMs)]);
+      const signal =
+        deadlineMs === undefined ? interrupted : AbortSignal.any([interrupted, AbortSignal.timeout(deadlineMs)]);
       return (await served({ ...methods, ...readMethods }, method)(params, signal)) as never;
     },
-    subscribe: (method, params, onEvent, signal) => served(readStreams, method)(params, async (event) => onEvent(event as never), signal),
+    subscribe: (method, params, onEvent, signal) =>
+      served(readStreams, method)(params, async (event) => onEvent(event as never), signal),
     close,
   };
 }

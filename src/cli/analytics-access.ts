@@ -29,15 +29,18 @@ export async function openReportClient({ flags, edge, settings }: Told): Promise
   const config = await configOf({ flags, edge, settings });
   const analytics: SomeAnalytics = config?.analytics ?? analyticsDefaults();
   const { basePath, authUrl, tokenIn, caFile, requestTimeoutMs, deadlineMs } = analytics;
-  const { url = analytics.url ?? settings['analytics.url'], user = analytics.user ?? settings['analytics.user'] } = flags;
-  if (url === undefined) throw missing('where the analytics service is', '--url, or analytics.url in the configuration');
+  const { url = analytics.url ?? settings['analytics.url'], user = analytics.user ?? settings['analytics.user'] } =
+    flags;
+  if (url === undefined)
+    throw missing('where the analytics service is', '--url, or analytics.url in the configuration');
   if (user === undefined) throw missing('who logs in', '--user, or analytics.user in the configuration');
   const ca = caFile === undefined ? undefined : await certificate(caFile);
   const proxy = config?.platform.proxy?.reveal();
   return new ReportClient({
     clock: systemClock,
     onWait: (waitMs, reason) => {
-      if (edge.stderr.isTerminal) edge.stderr.write(`\r\u001b[K${reason}; asking again in ${Math.ceil(waitMs / 1_000)} s`);
+      if (edge.stderr.isTerminal)
+        edge.stderr.write(`\r\u001b[K${reason}; asking again in ${Math.ceil(waitMs / 1_000)} s`);
     },
     settings: {
       ...{ url, user, tokenIn, requestTimeoutMs, deadlineMs },
@@ -50,7 +53,8 @@ export async function openReportClient({ flags, edge, settings }: Told): Promise
 /** A command that is told everything needs no configuration, and neither the right to read it nor the secrets of the service. */
 async function configOf({ flags, edge, settings }: Told): Promise<AgentConfig | undefined> {
   if (flags.config === undefined && flags.url !== undefined && flags.user !== undefined) return undefined;
-  const isEnough = (flags.url ?? settings['analytics.url']) !== undefined && (flags.user ?? settings['analytics.user']) !== undefined;
+  const isEnough =
+    (flags.url ?? settings['analytics.url']) !== undefined && (flags.user ?? settings['analytics.user']) !== undefined;
   return loadConfig(flags.config ?? DEFAULT_CONFIG_FILE, { environment: edge.environment }).catch((error: unknown) => {
     if (flags.config === undefined && isEnough && hasCode(error, 'config/unreadable')) return undefined;
     throw error;

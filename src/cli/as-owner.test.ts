@@ -17,17 +17,20 @@ describe('work in a folder of somebody else', () => {
     expect(await asOwnerOf(folder, async () => process.geteuid?.())).toBe(process.geteuid?.());
   });
 
-  it.runIf(process.geteuid?.() === 0)('is done as its owner, whom no link leads to what is root’s, and then by root again', async () => {
-    const [folder, own] = [await folderOf(65534), await folderOf()];
-    await writeFile(join(own, 'secret'), 'of root', { mode: 0o600 });
-    await symlink(join(own, 'secret'), join(folder, 'link'));
-    await asOwnerOf(folder, async () => {
-      await expect(readFile(join(folder, 'link'))).rejects.toThrow('EACCES');
-      await mkdir(join(folder, 'made'));
-    });
-    expect((await stat(join(folder, 'made'))).uid).toBe(65534);
-    expect(await readFile(join(folder, 'link'), 'utf8')).toBe('of root');
-    await expect(asOwnerOf(folder, () => Promise.reject(new Error('no')))).rejects.toThrow('no');
-    expect([process.geteuid?.(), process.getegid?.()]).toEqual([0, 0]);
-  });
+  it.runIf(process.geteuid?.() === 0)(
+    'is done as its owner, whom no link leads to what is root’s, and then by root again',
+    async () => {
+      const [folder, own] = [await folderOf(65534), await folderOf()];
+      await writeFile(join(own, 'secret'), 'of root', { mode: 0o600 });
+      await symlink(join(own, 'secret'), join(folder, 'link'));
+      await asOwnerOf(folder, async () => {
+        await expect(readFile(join(folder, 'link'))).rejects.toThrow('EACCES');
+        await mkdir(join(folder, 'made'));
+      });
+      expect((await stat(join(folder, 'made'))).uid).toBe(65534);
+      expect(await readFile(join(folder, 'link'), 'utf8')).toBe('of root');
+      await expect(asOwnerOf(folder, () => Promise.reject(new Error('no')))).rejects.toThrow('no');
+      expect([process.geteuid?.(), process.getegid?.()]).toEqual([0, 0]);
+    },
+  );
 });

@@ -15,7 +15,11 @@ import { tokenWorks } from '../provisioning/token-check.ts';
 type PlatformSettings = Parameters<typeof apiSettings>[0];
 
 /** @throws PlatformError for an answer that the contact takes for none of its faults; AgentError for a file of the settings that cannot be read. */
-export async function contactWith(platform: PlatformSettings, accessToken: string, signal: AbortSignal): Promise<ContactStatus> {
+export async function contactWith(
+  platform: PlatformSettings,
+  accessToken: string,
+  signal: AbortSignal,
+): Promise<ContactStatus> {
   const contact = new Contact({ clock, log: silentLog, networkAddresses });
   const settings = await apiSettings(platform, systemFiles);
   const open = (token: string): HttpDeviceApi => new HttpDeviceApi({ ...settings, token: () => token, clock, contact });
@@ -42,7 +46,11 @@ const TIMEOUTS = { connectTimeout: '4s', requestTimeout: '5s' };
 
 /** Resolves within seconds. @throws the signal's reason. */
 export async function tryPlatform(
-  { url, caFile, accessToken = NO_TOKEN }: { readonly url: string; readonly caFile?: string; readonly accessToken?: string },
+  {
+    url,
+    caFile,
+    accessToken = NO_TOKEN,
+  }: { readonly url: string; readonly caFile?: string; readonly accessToken?: string },
   signal: AbortSignal,
 ): Promise<TriedPlatform> {
   try {
@@ -54,7 +62,11 @@ export async function tryPlatform(
       signal,
     );
     if (problem === undefined) return { isReached: state === 'reached', knowsToken: true };
-    return { isReached: reason === 'token-refused' || reason === 'device-refused', knowsToken: false, fault: `${problem}; ${remedy}` };
+    return {
+      isReached: reason === 'token-refused' || reason === 'device-refused',
+      knowsToken: false,
+      fault: `${problem}; ${remedy}`,
+    };
   } catch (error) {
     signal.throwIfAborted();
     return { isReached: false, knowsToken: false, fault: messageOf(error) };

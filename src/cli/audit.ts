@@ -34,7 +34,9 @@ async function auditResult({ args, flags, edge, settings, agent }: AuditCall): P
   const nowMs = await agentWallMs(asked);
   const { rangeStartTs = nowMs - DAY_MS, rangeEndTs = nowMs } = parseRange(flags, nowMs);
   const filters = parseFilters(flags.filter ?? []);
-  const labels = Object.fromEntries(Object.entries(parseFilters(flags.column ?? [])).map(([key, words]) => [key, words.join(',')]));
+  const labels = Object.fromEntries(
+    Object.entries(parseFilters(flags.column ?? [])).map(([key, words]) => [key, words.join(',')]),
+  );
   // The name that the platform gave; a configured token tells none.
   const deviceName = flags.device ?? (await asked.ask<AgentStatus>('getStatus')).deviceName;
   const client = await openReportClient({ flags, edge, settings });
@@ -52,7 +54,11 @@ async function auditResult({ args, flags, edge, settings, agent }: AuditCall): P
         labels,
         filters,
         resend: flags.resend === true,
-        ...given({ deviceName: deviceName || undefined, timeColumn: flags.timeColumn, deviceColumn: flags.deviceColumn }),
+        ...given({
+          deviceName: deviceName || undefined,
+          timeColumn: flags.timeColumn,
+          deviceColumn: flags.deviceColumn,
+        }),
       },
       edge.signal,
     );
@@ -79,7 +85,8 @@ function auditPage(result: AuditResult, all: boolean, print: Printer): string {
     sent === 0
       ? yellow('nothing to compare: the view shows nothing that was sent in this range')
       : green(`all ${sent} entries that were sent are there`);
-  const verdict = faulty.length === 0 ? whole : red(`${missing} of ${sent} entries missing; ${faulty.length} hours differ`);
+  const verdict =
+    faulty.length === 0 ? whole : red(`${missing} of ${sent} entries missing; ${faulty.length} hours differ`);
   const unseen = `${yellow('not audited, as the view does not show them:')} ${printable(notShown.join(', '))}\n`;
   const put = `${sum(resent.map(({ entries }) => entries))} entries of ${resent.length} hours put back into the backlog`;
   const mended = resent.length === 0 ? '' : `${put}; what is not kept any more stays missing\n`;

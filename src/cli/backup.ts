@@ -22,7 +22,11 @@ export async function backup(call: BackupCall): Promise<void> {
   await expectReplaceable(args.file);
   const passphrase = await secretFrom(flags.passphraseFile, 'Passphrase: ', edge);
   expectBackupPassphrase(passphrase);
-  if (flags.passphraseFile === undefined && edge.isInteractive && (await secretFrom(undefined, 'Once more: ', edge)) !== passphrase)
+  if (
+    flags.passphraseFile === undefined &&
+    edge.isInteractive &&
+    (await secretFrom(undefined, 'Once more: ', edge)) !== passphrase
+  )
     throw usageError('the two passphrases differ');
   const gathered = await gatherGateway(flags.config, edge.environment, systemFiles).catch(withRemedy);
   const { configFolder, configName, files } = gathered;
@@ -32,12 +36,16 @@ export async function backup(call: BackupCall): Promise<void> {
   print.write('whoever has it and the passphrase is this gateway\n');
   if (gathered.spoilt.length > 0) print.exitCode = EXIT.failure;
   for (const folder of gathered.spoilt.slice(0, MAX_LEFT_TOLD))
-    edge.stderr.write(`turnstone: the credentials in ${printable(folder)} cannot be understood and are not in it; ${SPOILT_REMEDY}\n`);
+    edge.stderr.write(
+      `turnstone: the credentials in ${printable(folder)} cannot be understood and are not in it; ${SPOILT_REMEDY}\n`,
+    );
   const hasIdentity = files.some(({ place, path }) => place === 'state' && path === CREDENTIALS_NAME);
   if (!hasIdentity && !gathered.spoilt.includes(gathered.stateFolder))
     print.write(`no identity is in it: there is none in ${printable(gathered.stateFolder)}\n`);
-  for (const path of gathered.left.slice(0, MAX_LEFT_TOLD)) print.write(`not in it: ${printable(path)}; keep it by other means\n`);
-  if (gathered.left.length > MAX_LEFT_TOLD) print.write(`not in it: ${gathered.left.length - MAX_LEFT_TOLD} more files\n`);
+  for (const path of gathered.left.slice(0, MAX_LEFT_TOLD))
+    print.write(`not in it: ${printable(path)}; keep it by other means\n`);
+  if (gathered.left.length > MAX_LEFT_TOLD)
+    print.write(`not in it: ${gathered.left.length - MAX_LEFT_TOLD} more files\n`);
   print.write('not in it: readings that wait for delivery; turnstone outbox export writes them to a file\n');
 }
 
@@ -56,7 +64,9 @@ function contentText({ files }: GatheredGateway): string {
 /** A backup that lacks what this user may not read would be found out when it is needed. */
 function withRemedy(error: unknown): never {
   const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
-  const isForbidden = [error, cause, cause instanceof Error ? cause.cause : undefined].some((one) => systemCode(one) === 'EACCES');
+  const isForbidden = [error, cause, cause instanceof Error ? cause.cause : undefined].some(
+    (one) => systemCode(one) === 'EACCES',
+  );
   if (!isForbidden) throw error;
   throw new CommandError(`this user may not read all of the gateway: ${messageOf(error)}`, {
     cause: error,

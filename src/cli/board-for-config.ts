@@ -44,7 +44,10 @@ function fittingOf(sensor: SensorConfig, twins: Twins): Fitting {
 }
 
 function gpioChips({ actuators, rpc }: AgentConfig, fitted: readonly Fitted[]): NonNullable<BoardConfigInput['gpio']> {
-  const chips = new Map<string, { names: Record<string, string>; inputs: { offset: number; key: string; signal: Signal }[] }>();
+  const chips = new Map<
+    string,
+    { names: Record<string, string>; inputs: { offset: number; key: string; signal: Signal }[] }
+  >();
   let free = FIRST_FREE_OFFSET;
   const place = (line: GpioLineConfig): { readonly chip: string; readonly offset: number } => {
     const bcm = typeof line === 'string' ? /^GPIO(\d+)$/.exec(line)?.[1] : undefined;
@@ -80,8 +83,10 @@ type SerialPort = NonNullable<BoardConfigInput['serial']>[number];
 function serialPorts(fitted: readonly Fitted[], actuators: readonly ActuatorConfig[]): SerialPort[] {
   const ports = new Map<string, SerialPort['talk']>();
   const devices = [...fitted.map(({ sensor }) => sensor), ...actuators];
-  for (const { sensor, fit } of fitted) if ('port' in sensor && fit.talk !== undefined) ports.set(sensor.port, fit.talk);
-  for (const { port } of actuators.map(placesOf)) if (port !== undefined) ports.set(port, { kind: 'listener', reply: 'OK\n' });
+  for (const { sensor, fit } of fitted)
+    if ('port' in sensor && fit.talk !== undefined) ports.set(sensor.port, fit.talk);
+  for (const { port } of actuators.map(placesOf))
+    if (port !== undefined) ports.set(port, { kind: 'listener', reply: 'OK\n' });
   for (const device of devices) {
     if (!isModbus(device) || 'host' in device.connection) continue;
     const { port, transport } = device.connection;
@@ -103,7 +108,10 @@ function isModbus(device: SensorConfig | ActuatorConfig): device is ModbusDevice
 const FRAMINGS = { tcp: 'tcp', 'rtu-over-tcp': 'rtu', 'ascii-over-tcp': 'ascii' } as const;
 
 /** Every unit that stands behind a TCP host; the agent asks the board where that really is. */
-function modbusHosts(fitted: readonly Fitted[], actuators: readonly ActuatorConfig[]): NonNullable<BoardConfigInput['modbusTcp']> {
+function modbusHosts(
+  fitted: readonly Fitted[],
+  actuators: readonly ActuatorConfig[],
+): NonNullable<BoardConfigInput['modbusTcp']> {
   const devices = [...fitted.map(({ sensor }) => sensor), ...actuators];
   const hosts = new Map<
     string,
@@ -125,7 +133,11 @@ function modbusUnits(devices: readonly ModbusDevice[], fitted: readonly Fitted[]
     const unit = units[device.unitId] ?? { holding: {}, input: {}, coil: {}, discrete: {} };
     units[device.unitId] = unit;
     Object.assign(unit.holding, fitted.find(({ sensor }) => sensor === device)?.fit.holding);
-    for (const { table, address } of 'registers' in device ? Object.values(device.registers) : 'table' in device ? [device] : []) {
+    for (const { table, address } of 'registers' in device
+      ? Object.values(device.registers)
+      : 'table' in device
+        ? [device]
+        : []) {
       const isBit = table === 'coil' || table === 'discrete';
       // A 64-bit number has four registers, a name up to a dozen: all of them can be read.
       for (let at = address; at < address + 16; at += 1) unit[table][at] ??= constant(isBit ? 0 : at % 100);

@@ -24,7 +24,10 @@ export async function runBoard({ flags, edge, print }: BoardCall): Promise<void>
   const server = await BoardServer.open(board, flags.socket).catch((cause: unknown) => {
     board.close();
     const nextStep = 'name a path of at most 107 bytes in a folder that is there, where this user may write';
-    throw new CommandError(`cannot listen on ${flags.socket}: ${systemCode(cause) ?? messageOf(cause)}`, { nextStep, cause });
+    throw new CommandError(`cannot listen on ${flags.socket}: ${systemCode(cause) ?? messageOf(cause)}`, {
+      nextStep,
+      cause,
+    });
   });
   const ports = config.serial.map(({ port }) => port);
   print.result({ socket: flags.socket, serialPorts: ports }, () => `simulated board at ${flags.socket}\n`);

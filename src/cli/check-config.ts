@@ -44,7 +44,17 @@ async function checkOne({ flags, edge, print }: CheckConfigCall, file: string): 
   const link = config === undefined ? undefined : wakeWords(config);
   const devices = config === undefined || config.devices.length === 0 ? undefined : pollsOf(config);
   print.result(
-    { file, ok, ...hash, ...items, ...given({ devices, link }), faults, warnings, ...given({ onGateway }), ...conversions },
+    {
+      file,
+      ok,
+      ...hash,
+      ...items,
+      ...given({ devices, link }),
+      faults,
+      warnings,
+      ...given({ onGateway }),
+      ...conversions,
+    },
     () =>
       [
         ...(conversions.conversions ?? []).map((line) => `${line}\n`),
@@ -104,7 +114,9 @@ function verdictText(file: string, { faults, warnings, counts }: Verdict, style:
     ...faults.map((fault) => `${red('fault')}   ${faultLine(file, fault)}\n`),
     ...warnings.map((warning) => `${yellow('warning')} ${faultLine(file, warning)}\n`),
   ];
-  const noted = [...counts, ...(warnings.length === 0 ? [] : [count(warnings.length, 'warning')])].map((one) => `, ${one}`).join('');
+  const noted = [...counts, ...(warnings.length === 0 ? [] : [count(warnings.length, 'warning')])]
+    .map((one) => `, ${one}`)
+    .join('');
   const verdict = faults.length === 0 ? green('good') : red(count(faults.length, 'fault'));
   return `${lines.join('')}${bold(file)}: ${verdict}${noted}\n`;
 }

@@ -44,7 +44,9 @@ export const PASSWORD_VARIABLE = 'TURNSTONE_ANALYTICS_PASSWORD';
 
 /** By name: `tlsPort` is `--tls-port`. */
 export type Parameters = Readonly<Record<string, Parameter>>;
-export type Values<P extends Parameters> = { readonly [name in keyof P]: P[name] extends Parameter<infer T> ? T : never };
+export type Values<P extends Parameters> = {
+  readonly [name in keyof P]: P[name] extends Parameter<infer T> ? T : never;
+};
 
 /** One call of a command. */
 export interface Call<O extends Parameters = Parameters, A extends Parameters = Parameters> {
@@ -81,7 +83,10 @@ export interface Command<O extends Parameters = Parameters, A extends Parameters
 }
 
 /** Checks that the code takes what the declaration gives. */
-export function command<O extends Parameters, A extends Parameters>(name: string, declared: Omit<Command<O, A>, 'name'>): Command {
+export function command<O extends Parameters, A extends Parameters>(
+  name: string,
+  declared: Omit<Command<O, A>, 'name'>,
+): Command {
   return { name, ...declared };
 }
 
@@ -94,7 +99,10 @@ export function negation(says: string): Parameter<boolean> {
 }
 
 export function argument(says: string, more?: { readonly byDefault: string }): Parameter<string>;
-export function argument<T>(says: string, more: { readonly parse: (text: string) => T; readonly byDefault?: T }): Parameter<T>;
+export function argument<T>(
+  says: string,
+  more: { readonly parse: (text: string) => T; readonly byDefault?: T },
+): Parameter<T>;
 export function argument<C extends string>(says: string, more: { readonly choices: readonly C[] }): Parameter<C>;
 export function argument(says: string, more: Partial<Parameter> = {}): Parameter {
   return { says, ...more };
@@ -112,20 +120,37 @@ export function valued(
   says: string,
   more: { readonly isRequired: true } | { readonly byDefault: string },
 ): Parameter<string>;
-export function valued<T>(value: string, says: string, more: { readonly parse: (text: string) => T; readonly byDefault: T }): Parameter<T>;
-export function valued<T>(value: string, says: string, more: { readonly parse: (text: string) => T }): Parameter<T | undefined>;
+export function valued<T>(
+  value: string,
+  says: string,
+  more: { readonly parse: (text: string) => T; readonly byDefault: T },
+): Parameter<T>;
+export function valued<T>(
+  value: string,
+  says: string,
+  more: { readonly parse: (text: string) => T },
+): Parameter<T | undefined>;
 export function valued(value: string, says: string, more: Partial<Parameter> = {}): Parameter {
   return { value, says, ...more };
 }
 
-export function choice<C extends string>(value: string, says: string, choices: readonly C[], byDefault: C): Parameter<C>;
+export function choice<C extends string>(
+  value: string,
+  says: string,
+  choices: readonly C[],
+  byDefault: C,
+): Parameter<C>;
 export function choice<C extends string>(value: string, says: string, choices: readonly C[]): Parameter<C | undefined>;
 export function choice<C extends string>(value: string, says: string, choices: readonly C[], byDefault?: C): Parameter {
   return given({ value, says, choices, byDefault });
 }
 
 /** May be given any number of times. */
-export function list<T = string>(value: string, says: string, parse?: (text: string) => T): Parameter<readonly T[] | undefined> {
+export function list<T = string>(
+  value: string,
+  says: string,
+  parse?: (text: string) => T,
+): Parameter<readonly T[] | undefined> {
   return given({ value, says, isRepeatable: true, parse });
 }
 
@@ -143,7 +168,9 @@ export function taking<T>(says: string, read: (text: string) => T | undefined): 
 }
 
 export function wholeNumber(says: string, min: number, max = Number.MAX_SAFE_INTEGER): (text: string) => number {
-  return taking(says, (text) => (/^\d+$/.test(text) && Number(text) >= min && Number(text) <= max ? Number(text) : undefined));
+  return taking(says, (text) =>
+    /^\d+$/.test(text) && Number(text) >= min && Number(text) <= max ? Number(text) : undefined,
+  );
 }
 
 /** In ms. */
@@ -157,7 +184,9 @@ export function duration(says: string, minMs: number): (text: string) => number 
 /** An address of the web, as it was typed. */
 export const webAddress = taking('an address such as https://iot.example.org, without user and password', (text) => {
   const { protocol, hostname, username, password } = new URL(text);
-  return (protocol === 'https:' || protocol === 'http:') && hostname !== '' && username + password === '' ? text : undefined;
+  return (protocol === 'https:' || protocol === 'http:') && hostname !== '' && username + password === ''
+    ? text
+    : undefined;
 });
 
 /** `name=value`, as it was typed. */

@@ -5,7 +5,13 @@ import type { JsonObject } from '../host/json.ts';
 import { systemRandomBytes } from '../host/random.ts';
 import { makeAccessToken } from '../provisioning/access-token.ts';
 import type { OpenClaim } from '../provisioning/claim-device.ts';
-import { type DeviceStatus, devicesSummary, type ToldDevice, toldDevice, toldDevices } from '../status/shape/device-status.ts';
+import {
+  type DeviceStatus,
+  devicesSummary,
+  type ToldDevice,
+  toldDevice,
+  toldDevices,
+} from '../status/shape/device-status.ts';
 import type { AgentCalls } from './agent-calls.ts';
 import { claimPage } from './claim-page.ts';
 import type { ClaimCall, ListCall, RemoveCall, RenameCall, RotateCall, ShowCall } from './commands/devices.ts';
@@ -25,7 +31,9 @@ export async function listDevices({ agent, print }: Pick<ListCall, 'agent' | 'pr
   const told = toldDevices(devices);
   if (told.some(({ verdict }) => verdict === 'fault')) print.exitCode = EXIT.failure;
   print.result(told, () =>
-    told.length === 0 ? 'no device is attached; devices: in the configuration adds them\n' : listPage(devices, told, print),
+    told.length === 0
+      ? 'no device is attached; devices: in the configuration adds them\n'
+      : listPage(devices, told, print),
   );
 }
 
@@ -38,7 +46,9 @@ function listPage(devices: readonly DeviceStatus[], told: readonly ToldDevice[],
     paint(device, style)(printable(device.words)),
   ]);
   const ill = told.filter(({ verdict, remedy }) => verdict !== 'good' && remedy !== undefined);
-  const remedies = ill.slice(0, MAX_REMEDIES).map((device) => `${style.yellow('!')} ${printable(`${device.name}: ${device.remedy}`)}\n`);
+  const remedies = ill
+    .slice(0, MAX_REMEDIES)
+    .map((device) => `${style.yellow('!')} ${printable(`${device.name}: ${device.remedy}`)}\n`);
   const more = ill.length > MAX_REMEDIES ? `  turnstone devices show tells of ${ill.length - MAX_REMEDIES} more\n` : '';
   return `${devicesSummary(devices).words}\n${print.table([['DEVICE', 'SLOT', 'DELIVERED', 'STATE'], ...rows])}${remedies.join('')}${more}`;
 }
@@ -69,17 +79,26 @@ export async function claimDevice(call: ClaimCall): Promise<void> {
   const { flags, args, edge, print } = call;
   const asksForSecret = flags.secretKeyFile !== undefined || flags.ask === true;
   const secretKey = asksForSecret ? await secretFrom(flags.secretKeyFile, 'Secret for this claim: ', edge) : undefined;
-  const opened = await askFor<OpenClaim>(call, 'claimDevice', given({ device: args.name, secretKey, durationMs: flags.duration }));
+  const opened = await askFor<OpenClaim>(
+    call,
+    'claimDevice',
+    given({ device: args.name, secretKey, durationMs: flags.duration }),
+  );
   print.result(opened, () => claimPage(opened, flags.qr, print.style));
 }
 
 export async function rotateDevice(call: RotateCall): Promise<void> {
   const { flags, args, edge, print } = call;
-  if (flags.make === true && flags.tokenFile !== undefined) throw usageError('one of --make and --token-file is enough');
+  if (flags.make === true && flags.tokenFile !== undefined)
+    throw usageError('one of --make and --token-file is enough');
   const accessToken =
-    flags.make === true ? makeAccessToken(systemRandomBytes) : await secretFrom(flags.tokenFile, 'Next access token: ', edge);
+    flags.make === true
+      ? makeAccessToken(systemRandomBytes)
+      : await secretFrom(flags.tokenFile, 'Next access token: ', edge);
   const { name } = await askFor<Named>(call, 'rotateDeviceToken', { device: args.name, accessToken });
-  edge.stderr.write(`kept beside the present one of ${printable(name)}; enter it at the platform, unless it is there already\n`);
+  edge.stderr.write(
+    `kept beside the present one of ${printable(name)}; enter it at the platform, unless it is there already\n`,
+  );
   if (flags.make === true) print.write(`${accessToken}\n`);
 }
 
@@ -89,7 +108,9 @@ export async function removeDevice(call: RemoveCall): Promise<void> {
   const lost = heldEntries === 0 ? '' : ` and ${heldEntries} entries that wait`;
   const question = `Forget the credentials of ${printable(name)}${lost}? It cannot be undone. Type yes: `;
   if (flags.yes !== true && (await edge.ask(question)).trim() !== 'yes') throw new CommandError('nothing was changed');
-  const { isConfigured } = await askFor<Named & { readonly isConfigured: boolean }>(call, 'removeDevice', { device: id });
+  const { isConfigured } = await askFor<Named & { readonly isConfigured: boolean }>(call, 'removeDevice', {
+    device: id,
+  });
   const next = isConfigured
     ? 'it stands in the configuration, so it is made anew'
     : 'it is not in the configuration, and does not come back';

@@ -24,14 +24,17 @@ import { expectReplaceable, writeOutput } from './output-file.ts';
 import { PLAIN } from './printer.ts';
 import { ARCHIVE_MODE, packSupportArchive, Redactor } from './support-archive.ts';
 
-const NO_YAML = 'left out: it is no YAML, so that nobody can tell what in it is secret; doctor.txt says what is wrong with it\n';
-const NO_LOG = 'no log: journalctl knows nothing of turnstone.service here, or this user may not read it; --log-file gives one';
+const NO_YAML =
+  'left out: it is no YAML, so that nobody can tell what in it is secret; doctor.txt says what is wrong with it\n';
+const NO_LOG =
+  'no log: journalctl knows nothing of turnstone.service here, or this user may not read it; --log-file gives one';
 
 export async function diagnose({ flags, edge, print }: DiagnoseCall): Promise<void> {
   const out = resolve(flags.out ?? `turnstone-diagnosis-${stamp(systemClock.wallMs())}.tar.gz`);
   await expectReplaceable(out);
   // A name that is mistyped is told at once.
-  const log = flags.logFile === undefined ? await readServiceLog(UNIT, systemClock, edge.signal) : await namedLog(flags.logFile);
+  const log =
+    flags.logFile === undefined ? await readServiceLog(UNIT, systemClock, edge.signal) : await namedLog(flags.logFile);
   const redactor = new Redactor();
   const configuration = await readUserFile(flags.config).catch(messageOf);
   const shown: ShownConfig =
@@ -85,7 +88,9 @@ async function hideKeptSecrets(configFile: string, environment: Environment, red
 function textsIn(value: unknown, name: string): readonly string[] {
   if (typeof value === 'string') return /token|secret|key/i.test(name) ? [value] : [];
   if (Array.isArray(value)) return value.flatMap((item) => textsIn(item, name));
-  return typeof value === 'object' && value !== null ? Object.entries(value).flatMap(([key, member]) => textsIn(member, key)) : [];
+  return typeof value === 'object' && value !== null
+    ? Object.entries(value).flatMap(([key, member]) => textsIn(member, key))
+    : [];
 }
 
 async function versions(): Promise<JsonValue> {

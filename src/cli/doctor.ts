@@ -29,7 +29,10 @@ import { EXIT, interrupted } from './exit-code.ts';
 import { printable, type Style } from './printer.ts';
 
 /** Runs the doctor, with a running agent's own status; none may run, or none that answers this user. @throws CommandError when it is interrupted. */
-export async function examine(configFile: string, { environment, signal }: Pick<Edge, 'environment' | 'signal'>): Promise<DoctorReport> {
+export async function examine(
+  configFile: string,
+  { environment, signal }: Pick<Edge, 'environment' | 'signal'>,
+): Promise<DoctorReport> {
   const { runFolder } = await peekFolders(configFile, environment);
   const asked = askAgent<AgentStatus>(runFolder, 'getStatus').then((agent) => ({ agent }));
   const known = await asked.catch((error: unknown) => (isSilent(error) ? { silentAgent: messageOf(error) } : {}));
@@ -95,8 +98,18 @@ async function keptCredentials(stateFolder: string): Promise<CredentialsState> {
   return unsealed ?? {};
 }
 
-const MARKS: Readonly<Record<Verdict, string>> = { good: 'good   ', warning: 'warning', fault: 'FAULT  ', unknown: 'unknown' };
-const PAINT: Readonly<Record<Verdict, keyof Style>> = { good: 'green', warning: 'yellow', fault: 'red', unknown: 'dim' };
+const MARKS: Readonly<Record<Verdict, string>> = {
+  good: 'good   ',
+  warning: 'warning',
+  fault: 'FAULT  ',
+  unknown: 'unknown',
+};
+const PAINT: Readonly<Record<Verdict, keyof Style>> = {
+  good: 'green',
+  warning: 'yellow',
+  fault: 'red',
+  unknown: 'dim',
+};
 
 export async function examineGateway({ flags, edge, print }: DoctorCall): Promise<void> {
   const report = await examine(flags.config, edge);
@@ -112,6 +125,7 @@ export function reportText({ checks, verdict: worst }: DoctorReport, style: Styl
     return check.remedy === undefined ? [line] : [line, `         → ${printable(check.remedy)}`];
   });
   const count = (verdict: Verdict): number => checks.filter((check) => check.verdict === verdict).length;
-  const summary = worst === 'good' ? 'nothing to mend' : `${count('fault')} to mend, ${count('warning')} to think about`;
+  const summary =
+    worst === 'good' ? 'nothing to mend' : `${count('fault')} to mend, ${count('warning')} to think about`;
   return `${lines.join('\n')}\n${style.bold(summary)}\n`;
 }

@@ -65,7 +65,12 @@ async function change({ agent, edge, flags, print }: WaitingCall, method: string
 }
 
 /** The last status that was seen; the agent's end, when it is replaced, ends this too. */
-async function follow(edge: Edge, agent: AgentCalls, bar: ProgressBar, before: HistoryEntry | undefined): Promise<UpdaterStatus> {
+async function follow(
+  edge: Edge,
+  agent: AgentCalls,
+  bar: ProgressBar,
+  before: HistoryEntry | undefined,
+): Promise<UpdaterStatus> {
   let last = await statusOf(agent);
   while (!edge.signal.aborted) {
     const { receivedBytes, sizeBytes, state } = last;
@@ -95,13 +100,20 @@ function printStatus(status: UpdaterStatus, print: Printer): void {
 
 function statusText(status: UpdaterStatus, print: Printer): string {
   const { update, offered, receivedBytes, sizeBytes, fault, waits } = status;
-  const rows: (readonly string[])[] = [['running', `${status.running}${status.confirmed === status.running ? ', confirmed' : ''}`]];
+  const rows: (readonly string[])[] = [
+    ['running', `${status.running}${status.confirmed === status.running ? ', confirmed' : ''}`],
+  ];
   if (fault !== undefined) rows.push(['updates', `not possible now: ${printable(fault)}`]);
   if (offered !== undefined)
-    rows.push(['offered', `${printable(offered.title)} ${printable(offered.version)}${offered.settled ? ', settled' : ''}`]);
+    rows.push([
+      'offered',
+      `${printable(offered.title)} ${printable(offered.version)}${offered.settled ? ', settled' : ''}`,
+    ]);
   if (update !== undefined) {
     const progress =
-      receivedBytes === undefined ? '' : `, ${formatSize(receivedBytes)}${sizeBytes === undefined ? '' : ` of ${formatSize(sizeBytes)}`}`;
+      receivedBytes === undefined
+        ? ''
+        : `, ${formatSize(receivedBytes)}${sizeBytes === undefined ? '' : ` of ${formatSize(sizeBytes)}`}`;
     rows.push(['update', `${printable(update.title)} ${printable(update.version)}: ${status.state}${progress}`]);
     if (waits !== undefined) rows.push(['waits', printable(waits)]);
     if (update.reason !== undefined) rows.push(['because', printable(update.reason)]);
@@ -113,7 +125,9 @@ function statusText(status: UpdaterStatus, print: Printer): string {
 
 function historyText(history: readonly HistoryEntry[], print: Printer): string {
   if (history.length === 0) return 'no update yet\n';
-  return print.table(history.map((entry) => [new Date(entry.endedAtMs).toISOString().slice(0, 16).concat('Z'), entryText(entry)]));
+  return print.table(
+    history.map((entry) => [new Date(entry.endedAtMs).toISOString().slice(0, 16).concat('Z'), entryText(entry)]),
+  );
 }
 
 function entryText({ title, version, from, outcome, reason }: HistoryEntry): string {
@@ -127,9 +141,12 @@ function entryText({ title, version, from, outcome, reason }: HistoryEntry): str
 async function handOver({ args: { file }, flags, edge, agent }: InstallCall): Promise<string> {
   const asked = await agent();
   const source = await systemFiles.open(file, 'read', { follow: true }).catch((cause: unknown) => {
-    throw new CommandError(`cannot read ${file}: ${systemCode(cause) === 'EINVAL' ? 'it is not a regular file' : systemCode(cause)}`, {
-      cause,
-    });
+    throw new CommandError(
+      `cannot read ${file}: ${systemCode(cause) === 'EINVAL' ? 'it is not a regular file' : systemCode(cause)}`,
+      {
+        cause,
+      },
+    );
   });
   const { folder } = await asked.ask<{ readonly folder: string }>('firmwareInbox');
   const copy = join(folder, HANDED_OVER_NAME);

@@ -136,11 +136,14 @@ function provisioningLines(credentials: CredentialsChoice): string {
 }
 
 function statusLines({ statusPage }: Omit<FirstConfig, 'found'>): string {
-  return statusPage === undefined ? '' : `status:\n  page: ${statusPage.page}\n${optionLine('  pinFile', statusPage.pinFile)}`;
+  return statusPage === undefined
+    ? ''
+    : `status:\n  page: ${statusPage.page}\n${optionLine('  pinFile', statusPage.pinFile)}`;
 }
 
 function folderLines({ stateFolder, runFolder, boardSocket }: Omit<FirstConfig, 'found'>): string {
-  const board = boardSocket === undefined ? '' : `hardware: { board: simulated, boardSocket: ${quoted(boardSocket)} }\n`;
+  const board =
+    boardSocket === undefined ? '' : `hardware: { board: simulated, boardSocket: ${quoted(boardSocket)} }\n`;
   return `${optionLine('stateFolder', stateFolder)}${optionLine('runFolder', runFolder)}${board}`;
 }
 
@@ -166,7 +169,10 @@ function keysField(kind: SensorKind, names: Names): string {
   const { units = {}, digits = {} } = definitionOf(kind);
   const rules = Object.keys(units).flatMap((key) => {
     const unique = names.next(key);
-    const told = Object.entries({ ...(unique !== key && { rename: unique }), ...(digits[key] !== undefined && { round: digits[key] }) });
+    const told = Object.entries({
+      ...(unique !== key && { rename: unique }),
+      ...(digits[key] !== undefined && { round: digits[key] }),
+    });
     return told.length === 0 ? [] : [`${key}: { ${told.map(([option, value]) => `${option}: ${value}`).join(', ')} }`];
   });
   return rules.length === 0 ? '' : `, keys: { ${rules.join(', ')} }`;

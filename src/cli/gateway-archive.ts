@@ -10,7 +10,12 @@ import { isJsonObject, type JsonObject, type JsonValue, parseJson, stringifyJson
 import type { RandomBytes } from '../host/random.ts';
 import { mismatchOf, type ValueShape } from '../host/value-shape.ts';
 import { parseCredentials } from '../provisioning/credentials-record.ts';
-import { type BoxFormat, expectStrongPassphrase, openUnderPassphrase, sealUnderPassphrase } from '../provisioning/passphrase-box.ts';
+import {
+  type BoxFormat,
+  expectStrongPassphrase,
+  openUnderPassphrase,
+  sealUnderPassphrase,
+} from '../provisioning/passphrase-box.ts';
 
 /** `configuration`: beside the configuration file. `state`: in the state folder. */
 export type ArchivePlace = 'configuration' | 'state';
@@ -83,7 +88,11 @@ export function expectBackupPassphrase(passphrase: string): void {
 }
 
 /** @throws AgentError `provisioning/weak-passphrase` (drop), and `provisioning/not-a-backup` (drop) where `openGateway` would not take it. */
-export async function sealGateway(archive: GatewayArchive, passphrase: string, randomBytes: RandomBytes): Promise<string> {
+export async function sealGateway(
+  archive: GatewayArchive,
+  passphrase: string,
+  randomBytes: RandomBytes,
+): Promise<string> {
   const text = gatewayText(archive);
   gatewayOf(text);
   return sealUnderPassphrase(BACKUP_FILE, await promisify(gzip)(text), passphrase, randomBytes);
@@ -95,7 +104,9 @@ export async function openGateway(text: string, passphrase: string): Promise<Gat
   const options = { maxOutputLength: MAX_PLAIN_BYTES };
   const plain = await new Promise<Buffer>((resolve, reject) =>
     gunzip(content, options, (error, bytes) =>
-      error === null ? resolve(bytes) : reject(refusal('provisioning/not-a-backup', 'this backup does not unpack', error)),
+      error === null
+        ? resolve(bytes)
+        : reject(refusal('provisioning/not-a-backup', 'this backup does not unpack', error)),
     ),
   );
   return gatewayOf(plain.toString('utf8'));
@@ -111,22 +122,34 @@ export function gatewayText({ files, ...rest }: GatewayArchive): string {
 export function gatewayOf(text: string): GatewayArchive {
   const json = parsed(text);
   const mismatch = isJsonObject(json) ? mismatchOf(CONTENT, { ...json, files: [] }, 'backup') : 'it is no object';
-  if (!isJsonObject(json) || mismatch !== undefined) throw refusal('provisioning/not-a-backup', `this backup cannot be used: ${mismatch}`);
+  if (!isJsonObject(json) || mismatch !== undefined)
+    throw refusal('provisioning/not-a-backup', `this backup cannot be used: ${mismatch}`);
   const { version, files: listed } = json;
   if (typeof version === 'number' && version > CONTENT_VERSION)
-    throw refusal('provisioning/not-a-backup', `this backup was written by a later release (content version ${version})`);
+    throw refusal(
+      'provisioning/not-a-backup',
+      `this backup was written by a later release (content version ${version})`,
+    );
   if (!Array.isArray(listed) || listed.length > MAX_ARCHIVED_FILES)
-    throw refusal('provisioning/not-a-backup', `this backup cannot be used: it has more than ${MAX_ARCHIVED_FILES} files`);
+    throw refusal(
+      'provisioning/not-a-backup',
+      `this backup cannot be used: it has more than ${MAX_ARCHIVED_FILES} files`,
+    );
   const files = listed.map((file: JsonValue) => fileOf(file));
   const bytes = files.reduce((sum, { content }) => sum + content.length, 0);
   if (bytes > MAX_ARCHIVED_BYTES)
-    throw refusal('provisioning/not-a-backup', `this backup cannot be used: its files have more than ${MAX_ARCHIVED_BYTES} bytes`);
+    throw refusal(
+      'provisioning/not-a-backup',
+      `this backup cannot be used: its files have more than ${MAX_ARCHIVED_BYTES} bytes`,
+    );
   const [names, { configName }] = [new Set(files.map(({ place, path }) => `${place} ${path}`)), json];
-  if (names.size < files.length) throw refusal('provisioning/not-a-backup', 'this backup cannot be used: a file is in it twice');
+  if (names.size < files.length)
+    throw refusal('provisioning/not-a-backup', 'this backup cannot be used: a file is in it twice');
   if (!names.has(`configuration ${String(configName)}`) || String(configName).includes('/'))
     throw refusal('provisioning/not-a-backup', 'this backup cannot be used: it has no configuration');
   // Credentials that cannot be read are not to take the place of some that can.
-  for (const { place, path, content } of files) if (place === 'state' && isCredentials(path)) parseCredentials(content.toString('utf8'));
+  for (const { place, path, content } of files)
+    if (place === 'state' && isCredentials(path)) parseCredentials(content.toString('utf8'));
   const { madeAtMs, release, configFolder, configName: name } = json as JsonObject & Omit<GatewayArchive, 'files'>;
   return { madeAtMs, release, configFolder, configName: name, files };
 }
@@ -147,7 +170,8 @@ function fileOf(file: JsonValue): ArchivedFile {
   if (mismatch !== undefined || typeof content !== 'string')
     throw refusal('provisioning/not-a-backup', `this backup cannot be used: ${mismatch ?? 'a file is no text'}`);
   const { place, path, mode } = rest as JsonObject & Pick<ArchivedFile, 'place' | 'path' | 'mode'>;
-  if (!isArchivable(path)) throw refusal('provisioning/not-a-backup', 'this backup cannot be used: a file in it would lie elsewhere');
+  if (!isArchivable(path))
+    throw refusal('provisioning/not-a-backup', 'this backup cannot be used: a file in it would lie elsewhere');
   return { place, path, mode, content: Buffer.from(content, 'base64') };
 }
 

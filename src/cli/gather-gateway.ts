@@ -55,7 +55,11 @@ interface Found {
 }
 
 /** @throws AgentError `config/unreadable`, `host/read-failed`; what the system says of a folder that may not be read. */
-export async function gatherGateway(configFile: string, environment: Environment, files: Files): Promise<GatheredGateway> {
+export async function gatherGateway(
+  configFile: string,
+  environment: Environment,
+  files: Files,
+): Promise<GatheredGateway> {
   const file = resolve(configFile);
   const [configFolder, configName] = [dirname(file), basename(file)];
   const found: Found = { files, archived: new Map(), left: new Set(), spoilt: [] };
@@ -142,11 +146,13 @@ async function takeFolder(found: Found, place: ArchivePlace, folder: string, pat
 async function take(found: Found, place: ArchivePlace, folder: string, path: string): Promise<void> {
   const whole = join(folder, path);
   const follow = place === 'configuration';
-  const content = await readWhole(found.files, whole, { limitBytes: MAX_ARCHIVED_BYTES, follow }).catch((error: unknown) => {
-    undefinedWhenNotToBeRead(error);
-    found.left.add(whole);
-    return undefined;
-  });
+  const content = await readWhole(found.files, whole, { limitBytes: MAX_ARCHIVED_BYTES, follow }).catch(
+    (error: unknown) => {
+      undefinedWhenNotToBeRead(error);
+      found.left.add(whole);
+      return undefined;
+    },
+  );
   if (content === undefined) return;
   const facts = await found.files.facts(whole);
   const mode = facts?.kind === 'file' ? facts.mode & MODE_BITS : 0o640;

@@ -25,9 +25,19 @@ export async function openIdentityFiles(configFile: string, edge: Edge): Promise
   await makeFolder(stateFolder);
   await actAsOwnerOf(stateFolder);
   const lock = await takeLock(stateFolder);
-  const alerts = { raise: (_name: string, message: string) => edge.stderr.write(`turnstone: ${message}\n`), clear: () => {} };
+  const alerts = {
+    raise: (_name: string, message: string) => edge.stderr.write(`turnstone: ${message}\n`),
+    clear: () => {},
+  };
   const hide = (): void => {};
-  const store = await CredentialsStore.open({ stateFolder, files: systemFiles, clock: systemClock, log: silentLog, alerts, hide });
+  const store = await CredentialsStore.open({
+    stateFolder,
+    files: systemFiles,
+    clock: systemClock,
+    log: silentLog,
+    alerts,
+    hide,
+  });
   const place = platform.accessToken === undefined ? 'own' : 'configured';
   const board = await readIdentity({ runFolder });
   if (platform.accessToken !== undefined) await configuredRecord({ store, board, hide }, platform.accessToken.reveal());
@@ -51,7 +61,10 @@ export async function openIdentityFiles(configFile: string, edge: Edge): Promise
       if (record?.phase !== 'in-use')
         throw new AgentError('provisioning/no-credentials', 'this device has no token to rotate', { recovery: 'drop' });
       const works = async (): Promise<boolean> => false;
-      await new DeviceToken({ store, place, tokenWorks: works, clock: systemClock, log: silentLog, hide }, record).offerNext(next);
+      await new DeviceToken(
+        { store, place, tokenWorks: works, clock: systemClock, log: silentLog, hide },
+        record,
+      ).offerNext(next);
     },
     takeUp: () => {},
   });

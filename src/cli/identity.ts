@@ -40,13 +40,19 @@ export async function showIdentity(call: AnyCall): Promise<void> {
 export async function exportIdentity(call: ExportCall): Promise<void> {
   const { flags, args, edge, print } = call;
   const passphrase = await secretFrom(flags.passphraseFile, 'Passphrase: ', edge);
-  if (flags.passphraseFile === undefined && edge.isInteractive && (await secretFrom(undefined, 'Once more: ', edge)) !== passphrase)
+  if (
+    flags.passphraseFile === undefined &&
+    edge.isInteractive &&
+    (await secretFrom(undefined, 'Once more: ', edge)) !== passphrase
+  )
     throw usageError('the two passphrases differ');
   const target = await openTarget(args.file, edge);
-  const { text } = await askIdentity<{ readonly text: string }>(call, 'exportIdentity', { passphrase }).catch(async (error: unknown) => {
-    await target.discard();
-    throw error;
-  });
+  const { text } = await askIdentity<{ readonly text: string }>(call, 'exportIdentity', { passphrase }).catch(
+    async (error: unknown) => {
+      await target.discard();
+      throw error;
+    },
+  );
   await target.write(text);
   print.write(`written to ${args.file}; whoever has it and the passphrase is this device\n`);
 }
@@ -57,15 +63,16 @@ export async function importIdentity(call: ImportCall): Promise<void> {
     throw usageError(`cannot read ${args.file}: ${systemCode(cause)}`, { cause });
   });
   const passphrase = await secretFrom(flags.passphraseFile, 'Passphrase: ', edge);
-  const { deviceName, setsQueueAside } = await askIdentity<{ readonly deviceName?: string; readonly setsQueueAside?: boolean }>(
-    call,
-    'importIdentity',
-    { text, passphrase, replace: flags.replace === true },
-  );
+  const { deviceName, setsQueueAside } = await askIdentity<{
+    readonly deviceName?: string;
+    readonly setsQueueAside?: boolean;
+  }>(call, 'importIdentity', { text, passphrase, replace: flags.replace === true });
   const name = deviceName === undefined ? '' : ` "${printable(deviceName)}"`;
   print.write(`this board is the device${name} now; the old board stands back when it returns\n${MOVED_SINCE}`);
   if (setsQueueAside === true)
-    print.write(`what it still had to deliver as another device is set aside in the state folder, in ${FORMER_QUEUE}\n`);
+    print.write(
+      `what it still had to deliver as another device is set aside in the state folder, in ${FORMER_QUEUE}\n`,
+    );
 }
 
 export async function adoptIdentity(call: AnyCall): Promise<void> {
@@ -78,13 +85,17 @@ export async function forgetIdentity(call: ForgetCall): Promise<void> {
   if (flags.yes !== true && (await edge.ask('Give up this identity? It cannot be undone. Type yes: ')).trim() !== 'yes')
     throw new CommandError('nothing was changed');
   await askIdentity(call, 'forgetIdentity');
-  print.write('forgotten; the device at the platform is still there: delete it before this board can take its name again\n');
+  print.write(
+    'forgotten; the device at the platform is still there: delete it before this board can take its name again\n',
+  );
 }
 
 export async function rotateToken(call: TokenCall): Promise<void> {
   const { flags, edge, print } = call;
   const accessToken =
-    flags.make === true ? makeAccessToken(systemRandomBytes) : await secretFrom(flags.tokenFile, 'Next access token: ', edge);
+    flags.make === true
+      ? makeAccessToken(systemRandomBytes)
+      : await secretFrom(flags.tokenFile, 'Next access token: ', edge);
   await askIdentity(call, 'setNextAccessToken', { accessToken });
   edge.stderr.write('kept beside the present one; enter it at the platform now, in the credentials of this device\n');
   if (flags.make === true) print.write(`${accessToken}\n`);
@@ -115,7 +126,8 @@ interface ExportTarget {
 
 /** On the way to the credentials root becomes the service's user, who may not write into root's folders: root's file is open before. */
 async function openTarget(path: string, edge: Pick<Edge, 'stderr'>): Promise<ExportTarget> {
-  if (process.geteuid?.() !== 0) return { write: (text) => writeDurably(systemFiles, path, text), discard: async () => {} };
+  if (process.geteuid?.() !== 0)
+    return { write: (text) => writeDurably(systemFiles, path, text), discard: async () => {} };
   const wasThere = (await systemFiles.facts(path)) !== undefined;
   const file = await openOwn(path).catch((cause: unknown) => {
     throw new CommandError(`cannot write ${path}: ${systemCode(cause) ?? messageOf(cause)}`, { cause });
@@ -167,7 +179,10 @@ export async function claim(call: ClaimCall): Promise<void> {
   const secretKey = asksForSecret ? await secretFrom(flags.secretKeyFile, 'Secret for this claim: ', edge) : undefined;
   const opened = await askIdentity<OpenClaim>(call, 'claim', given({ secretKey, durationMs: flags.duration }));
   const page = await pageOf(call);
-  print.result({ ...opened, ...given({ page }) }, () => claimPage(opened, flags.qr, print.style) + print.table(pageRows(given({ page }))));
+  print.result(
+    { ...opened, ...given({ page }) },
+    () => claimPage(opened, flags.qr, print.style) + print.table(pageRows(given({ page }))),
+  );
 }
 
 /** Undefined while no agent runs: there is no page, then. */

@@ -40,9 +40,12 @@ export async function askForFirstConfig(told: Told, folder: string): Promise<Omi
   const asks = flags.yes !== true;
   const asFlags = 'say --yes and give --url and credentials as flags; see turnstone init --help';
   if (asks && !edge.isInteractive) throw usageError('nobody can be asked here', { nextStep: asFlags });
-  const [caFile, stateFolder, runFolder, boardSocket] = [flags.caFile, flags.stateFolder, flags.runFolder, flags.simulate].map((path) =>
-    path === undefined ? undefined : resolve(path),
-  );
+  const [caFile, stateFolder, runFolder, boardSocket] = [
+    flags.caFile,
+    flags.stateFolder,
+    flags.runFolder,
+    flags.simulate,
+  ].map((path) => (path === undefined ? undefined : resolve(path)));
   const questions = new Questions(told, folder, given({ caFile, runFolder }));
   const url = flags.url ?? (asks ? await questions.url() : (settings['platform.url'] ?? ''));
   if (url === '') throw usageError('the address of the platform is missing', { nextStep: 'give it as --url' });
@@ -62,8 +65,15 @@ function chosen({ flags, settings }: Told): CredentialsChoice | undefined {
     provisionSecretFile ?? settings['provisioning.deviceSecretFile'],
   ];
   if (key === undefined || secret === undefined)
-    throw usageError('provisioning needs a key and a secret', { nextStep: 'give both --provision-key-file and --provision-secret-file' });
-  return { way: 'provision', keyFile: resolve(key), secretFile: resolve(secret), deviceName: flags.name ?? usualName(settings) };
+    throw usageError('provisioning needs a key and a secret', {
+      nextStep: 'give both --provision-key-file and --provision-secret-file',
+    });
+  return {
+    way: 'provision',
+    keyFile: resolve(key),
+    secretFile: resolve(secret),
+    deviceName: flags.name ?? usualName(settings),
+  };
 }
 
 function unasked({ flags, settings }: Told): CredentialsChoice {
@@ -73,7 +83,10 @@ function unasked({ flags, settings }: Told): CredentialsChoice {
 }
 
 /** Nothing is asked about the page; but one on the network needs a PIN, and that is asked for where no file has it. */
-async function statusPageOf({ flags, settings }: Told, questions: Questions | undefined): Promise<FirstConfig['statusPage']> {
+async function statusPageOf(
+  { flags, settings }: Told,
+  questions: Questions | undefined,
+): Promise<FirstConfig['statusPage']> {
   const page = flags.page ?? settings['status.page'];
   const pinFile = flags.pinFile ?? settings['status.pinFile'];
   if (pinFile !== undefined) return { page: page ?? 'loopback', pinFile: resolve(pinFile) };
@@ -112,16 +125,31 @@ class Questions {
 
   async credentials(url: string): Promise<CredentialsChoice> {
     const { flags, edge, settings } = this.#told;
-    const way = (await edge.ask('Does the device (p)rovision itself, or has it a (t)oken, or comes that (l)ater? [p] ')).trim();
+    const way = (
+      await edge.ask('Does the device (p)rovision itself, or has it a (t)oken, or comes that (l)ater? [p] ')
+    ).trim();
     if (/^l/i.test(way)) return { way: 'later' };
     if (/^t/i.test(way)) {
       if (flags.try) this.#platform ??= await this.#tryPlatform(url);
       const isKnown = (token: string): Promise<string | undefined> => this.#faultOfToken(url, token);
-      return { way: 'token-file', file: await this.secret('access-token', 'Access token', ACCESS_TOKEN, { judge: isKnown }) };
+      return {
+        way: 'token-file',
+        file: await this.secret('access-token', 'Access token', ACCESS_TOKEN, { judge: isKnown }),
+      };
     }
     const { 'provisioning.deviceKeyFile': usualKey, 'provisioning.deviceSecretFile': usualSecret } = settings;
-    const keyFile = await this.secret('provision-key', 'Provision key of the device profile', PLAIN_SECRET, given({ usualFile: usualKey }));
-    const secretFile = await this.secret('provision-secret', 'Provision secret', PLAIN_SECRET, given({ usualFile: usualSecret }));
+    const keyFile = await this.secret(
+      'provision-key',
+      'Provision key of the device profile',
+      PLAIN_SECRET,
+      given({ usualFile: usualKey }),
+    );
+    const secretFile = await this.secret(
+      'provision-secret',
+      'Provision secret',
+      PLAIN_SECRET,
+      given({ usualFile: usualSecret }),
+    );
     return { way: 'provision', keyFile, secretFile, deviceName: flags.name ?? (await this.#deviceName()) };
   }
 
@@ -135,7 +163,8 @@ class Questions {
     const typed = await this.#ask({
       ...{ subject: words, asks: `${words}${inBrackets(usualFile)}: `, hidden: true, usual: usualFile ?? '' },
       // The name of the usual file is no secret.
-      judge: (secret) => (secret === usualFile ? undefined : rule.isGood(secret) ? judge(secret) : `expected ${rule.expected}`),
+      judge: (secret) =>
+        secret === usualFile ? undefined : rule.isGood(secret) ? judge(secret) : `expected ${rule.expected}`,
     });
     if (typed === usualFile) return usualFile;
     const file = join(this.#folder, name);
@@ -218,7 +247,9 @@ function faultOfName(template: string, board: Parameters<typeof deviceNameOf>[1]
 }
 
 interface Form {
-  safeParse(value: string): { readonly error?: { readonly issues: readonly { readonly message: string }[] } | undefined };
+  safeParse(value: string): {
+    readonly error?: { readonly issues: readonly { readonly message: string }[] } | undefined;
+  };
 }
 
 function faultOfForm(form: Form, value: string): string | undefined {

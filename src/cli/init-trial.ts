@@ -34,7 +34,10 @@ export async function trySensors(config: AgentConfig, edge: Edge): Promise<reado
         const { name } = sensor;
         try {
           const readings = await readOnce(sensor, config, { stderr: edge.stderr, signal });
-          tried.push({ name, readings: readings.map(({ key, value, unit }) => ({ key, text: valueText(value, unit) })) });
+          tried.push({
+            name,
+            readings: readings.map(({ key, value, unit }) => ({ key, text: valueText(value, unit) })),
+          });
         } catch (error) {
           edge.signal.throwIfAborted();
           const fault = printable(messageOf(error)).slice(0, MAX_FAULT_LENGTH);

@@ -33,10 +33,14 @@ export async function initialise({ flags, edge, print, settings }: InitCall): Pr
   const out = resolve(flags.out);
   const isThere = (await systemFiles.facts(out).catch(() => undefined)) !== undefined;
   if (flags.force !== true && isThere)
-    throw new CommandError(`${out} is there already`, { nextStep: 'choose another --out, or overwrite it with --force' });
+    throw new CommandError(`${out} is there already`, {
+      nextStep: 'choose another --out, or overwrite it with --force',
+    });
   await expectReplaceable(out);
   const answers = await askForFirstConfig({ flags, edge, settings }, dirname(out));
-  const found = flags.scan ? await lookAround(flags, edge) : { chips: [], thermometers: [], serialPorts: [], faults: [] };
+  const found = flags.scan
+    ? await lookAround(flags, edge)
+    : { chips: [], thermometers: [], serialPorts: [], faults: [] };
   const hasDevices = await asksForDevices(flags, edge, { ...answers, found });
   const text = firstConfigText({ ...answers, found, hasDevices });
   const tried = await writeTried(out, text, { flags, edge });
@@ -44,14 +48,22 @@ export async function initialise({ flags, edge, print, settings }: InitCall): Pr
 }
 
 /** Asks once, and only where several meters can make themselves known to the platform. */
-async function asksForDevices({ devices, yes }: InitCall['flags'], edge: Edge, { credentials, found }: FirstConfig): Promise<boolean> {
+async function asksForDevices(
+  { devices, yes }: InitCall['flags'],
+  edge: Edge,
+  { credentials, found }: FirstConfig,
+): Promise<boolean> {
   const meters = found.serialPorts.flatMap(({ guesses = [] }) => guesses).length;
   if (devices === true || yes === true || meters < 2 || credentials.way !== 'provision') return devices === true;
   return /^y/i.test(await edge.ask(`${meters} meters were found: each a device of its own on the platform? [y/N] `));
 }
 
 /** Writes the configuration only when it passes check-config; its sensors are tried before. */
-async function writeTried(out: string, text: string, { flags, edge }: Pick<InitCall, 'flags' | 'edge'>): Promise<readonly TriedSensor[]> {
+async function writeTried(
+  out: string,
+  text: string,
+  { flags, edge }: Pick<InitCall, 'flags' | 'edge'>,
+): Promise<readonly TriedSensor[]> {
   const environment = environmentOfService(flags, edge);
   const user = process.geteuid?.();
   await actAsOwnerOfWay(out);
@@ -67,7 +79,11 @@ async function writeTried(out: string, text: string, { flags, edge }: Pick<InitC
   return tried;
 }
 
-async function withDraft<T>(out: string, text: string, work: (draft: string, keep: () => Promise<void>) => Promise<T>): Promise<T> {
+async function withDraft<T>(
+  out: string,
+  text: string,
+  work: (draft: string, keep: () => Promise<void>) => Promise<T>,
+): Promise<T> {
   const file = await OutputFile.open(out, CONFIG_MODE);
   try {
     await file.write(text);
@@ -98,13 +114,19 @@ async function lookAround({ simulate, listen, out }: InitCall['flags'], edge: Ed
   const ports = openPorts({ clock: systemClock, hardware });
   try {
     const found = await withBar(edge.stderr, 'looking at the buses', (bar) =>
-      scanBoard(ports, { onProgress: (done, total) => bar.update(done, total, (amount) => `${amount} buses`) }, edge.signal),
+      scanBoard(
+        ports,
+        { onProgress: (done, total) => bar.update(done, total, (amount) => `${amount} buses`) },
+        edge.signal,
+      ),
     );
     if (!listen || found.serialPorts.length === 0) return found;
     const candidates = await serialCandidates(resolve(out));
     const serialPorts = await withBar(edge.stderr, 'listening on serial ports', (bar) => {
-      const onProgress = (done: number): void => bar.update(done * LISTEN_MS, MAX_LISTEN_MS, (amount) => `${amount / 1_000} s`);
-      const hear = (within: AbortSignal) => listenOn(ports, found.serialPorts, { forMs: LISTEN_MS, candidates, onProgress }, within);
+      const onProgress = (done: number): void =>
+        bar.update(done * LISTEN_MS, MAX_LISTEN_MS, (amount) => `${amount / 1_000} s`);
+      const hear = (within: AbortSignal) =>
+        listenOn(ports, found.serialPorts, { forMs: LISTEN_MS, candidates, onProgress }, within);
       return withinMs(systemClock, MAX_LISTEN_MS, hear, edge.signal);
     });
     edge.signal.throwIfAborted();
@@ -122,11 +144,19 @@ function summary(
 ): string {
   const { bold, yellow } = print.style;
   const kinds = chips.map(({ guess }) => guess?.kind ?? 'an unknown chip');
-  const list = [...kinds, ...thermometers.map((id) => `thermometer ${id}`), ...serialPorts.map(({ path }) => `serial port ${path}`)];
+  const list = [
+    ...kinds,
+    ...thermometers.map((id) => `thermometer ${id}`),
+    ...serialPorts.map(({ path }) => `serial port ${path}`),
+  ];
   const saw = list.length === 0 ? 'no chip, thermometer or serial port' : list.join(', ');
   const missed = faults.map((fault) => `${yellow('!')} not looked at: ${fault}\n`).join('');
   const read = tried.filter(({ fault }) => fault === undefined);
-  const rows = read.map(({ name, readings }) => ['read', name, readings.map(({ key, text }) => `${key} ${text}`).join(', ')]);
+  const rows = read.map(({ name, readings }) => [
+    'read',
+    name,
+    readings.map(({ key, text }) => `${key} ${text}`).join(', '),
+  ]);
   const silent = tried.flatMap(({ name, fault, isOff }) => {
     const place = isOff === true ? 'it stands in the file as a comment' : 'it is marked in the file';
     return fault === undefined ? [] : [`${yellow('!')} ${name} gives no reading: ${fault}; ${place}\n`];

@@ -38,7 +38,13 @@ export function logLineOf(text: string): LogLine {
   if (typeof msg !== 'string') return asItIs(text);
   const atMs = typeof time === 'string' ? Date.parse(time) : Number.NaN;
   const known = LOG_LEVELS.find((one) => one === level);
-  return { ...(isTime(atMs) ? { atMs } : {}), ...(known === undefined ? {} : { level: known }), message: msg, fields, written: text };
+  return {
+    ...(isTime(atMs) ? { atMs } : {}),
+    ...(known === undefined ? {} : { level: known }),
+    message: msg,
+    fields,
+    written: text,
+  };
 }
 
 /** True of a line that is to be shown; one that names no level is of the same record as the line before it, or of somebody else. */

@@ -19,7 +19,9 @@ export async function showLogs(call: LogsCall): Promise<void> {
   const shown = new ShownLines(call);
   if (args.file === '') return showJournal(call, shown);
   if (args.file !== '-' && flags.follow === true)
-    throw usageError('-f goes on with the service or with what is piped in', { nextStep: `tail -f ${args.file} | turnstone logs -f -` });
+    throw usageError('-f goes on with the service or with what is piped in', {
+      nextStep: `tail -f ${args.file} | turnstone logs -f -`,
+    });
   const stream = args.file === '-' ? edge.stdin : createReadStream(args.file);
   const take = shown.reader(flags.follow === true);
   try {
@@ -57,12 +59,20 @@ async function showJournal({ flags, edge }: LogsCall, shown: ShownLines): Promis
   const looked = await followProgram('journalctl', all, shown.reader(false), edge.signal, path).catch(withoutJournal);
   if (edge.signal.aborted) return;
   if (looked.exitCode !== 0 && looked.stderr.trim() !== '')
-    throw new CommandError(`the journal cannot be read: ${looked.stderr.trim().split('\n')[0]}`, { nextStep: 'try sudo turnstone logs' });
+    throw new CommandError(`the journal cannot be read: ${looked.stderr.trim().split('\n')[0]}`, {
+      nextStep: 'try sudo turnstone logs',
+    });
   await shown.writeLast();
   if (shown.seen === 0) tellNothing(edge.stderr.write, flags);
   if (flags.follow !== true) return;
   const after = shown.cursor === undefined ? ['--lines', '0'] : ['--after-cursor', shown.cursor];
-  await followProgram('journalctl', ['--unit', UNIT, ...OUTPUT, '--follow', ...after], shown.reader(true), edge.signal, path);
+  await followProgram(
+    'journalctl',
+    ['--unit', UNIT, ...OUTPUT, '--follow', ...after],
+    shown.reader(true),
+    edge.signal,
+    path,
+  );
 }
 
 /** Nothing of it looks like nothing that this user may see. */
@@ -105,7 +115,8 @@ class ShownLines {
     const reader = new LineReader(4 * MAX_LINE_BYTES);
     return async (bytes) => {
       const lines = reader.readLines(bytes);
-      if (lines === undefined) throw new CommandError(`a line of more than ${4 * MAX_LINE_BYTES} bytes: this is no log`);
+      if (lines === undefined)
+        throw new CommandError(`a line of more than ${4 * MAX_LINE_BYTES} bytes: this is no log`);
       for (const text of lines) this.#take(text, isLive);
       if (isLive) await this.#call.edge.stdout.drained();
     };

@@ -32,7 +32,15 @@ const TELLING_WEIGHT = 3;
 const MIN_WEIGHT = 2;
 /** Limits of a right map's values, by unit. */
 const LIMITS: Readonly<Record<string, readonly [number, number]>> = {
-  ...{ V: [-2_000, 2_000], A: [-10_000, 10_000], W: [-1e7, 1e7], kWh: [0, 1e8], Hz: [0, 500], '%': [0, 100], '°C': [-50, 200] },
+  ...{
+    V: [-2_000, 2_000],
+    A: [-10_000, 10_000],
+    W: [-1e7, 1e7],
+    kWh: [0, 1e8],
+    Hz: [0, 500],
+    '%': [0, 100],
+    '°C': [-50, 200],
+  },
 };
 
 /** Returns the models that fit best; those it has found when the signal aborts. */
@@ -66,11 +74,17 @@ export async function likelyModels(
 /** Returns a reader of registers as a sensor would have them; it gives nothing when one of them is not given. */
 function readerOf(link: ModbusLink, unitId: number, signal: AbortSignal) {
   return async (written: Model['registers']): Promise<readonly Reading[]> => {
-    const sensor = { name: 'model', kind: 'modbus', connection: { transport: 'tcp', host: 'localhost' }, registers: written };
+    const sensor = {
+      name: 'model',
+      kind: 'modbus',
+      connection: { transport: 'tcp', host: 'localhost' },
+      registers: written,
+    };
     const registers = withScaleRegisters(modbus.schema.parse(sensor).registers);
     try {
       const outcomes = [];
-      for (const group of pollingGroups(registers, 0)) outcomes.push(...(await request({ link, unitId, registers }, group, signal)));
+      for (const group of pollingGroups(registers, 0))
+        outcomes.push(...(await request({ link, unitId, registers }, group, signal)));
       const { readings, refused } = sorted(scaledOutcomes(outcomes, registers));
       return refused.length > 0 ? [] : readings;
     } catch (error) {

@@ -35,16 +35,35 @@ function modelFacts({ registers, file, ...model }: Model) {
 }
 
 function presetFacts({ name, title, source, fixture, file, units, sensor }: Preset) {
-  return { kind: 'serial-line', name, title, source, fixture, isOwn: file.isOwn, file: file.path, keys: Object.keys(units), units, sensor };
+  return {
+    kind: 'serial-line',
+    name,
+    title,
+    source,
+    fixture,
+    isOwn: file.isOwn,
+    file: file.path,
+    keys: Object.keys(units),
+    units,
+    sensor,
+  };
 }
 
 function listText(models: readonly Model[], presets: readonly Preset[], print: Printer): string {
-  const row = (name: string, title: string, keys: object, known: string) => [name, printable(title), `${Object.keys(keys).length}`, known];
+  const row = (name: string, title: string, keys: object, known: string) => [
+    name,
+    printable(title),
+    `${Object.keys(keys).length}`,
+    known,
+  ];
   const ofModels = models.map(({ name, maker, title, registers, verified, file }) =>
     row(name, `${maker} ${title}`, registers, file.isOwn ? 'your own' : verified),
   );
-  const ofPresets = presets.map(({ name, title, units, fixture = '', file }) => row(name, title, units, file.isOwn ? 'your own' : fixture));
-  const table = (head: string, known: string, rows: string[][]): string => print.table([[head, 'DEVICE', 'KEYS', known], ...rows]);
+  const ofPresets = presets.map(({ name, title, units, fixture = '', file }) =>
+    row(name, title, units, file.isOwn ? 'your own' : fixture),
+  );
+  const table = (head: string, known: string, rows: string[][]): string =>
+    print.table([[head, 'DEVICE', 'KEYS', known], ...rows]);
   return `${table('MODEL', 'VERIFIED', ofModels)}\n${table('PRESET', 'FIXTURE', ofPresets)}`;
 }
 
@@ -55,7 +74,8 @@ function modelText({ name, maker, title, verified, registers, sources, oneSource
     return [key, unit, table, address, type, isAlone ? 'one source' : ''].map((cell) => printable(String(cell)));
   });
   const from = sources.map(
-    ({ title: of, document, repository, path }) => `  ${printable([of, document ?? repository, path].filter(Boolean).join(', '))}\n`,
+    ({ title: of, document, repository, path }) =>
+      `  ${printable([of, document ?? repository, path].filter(Boolean).join(', '))}\n`,
   );
   return `${print.style.bold(name)}: ${printable(`${maker} ${title}`)}, ${verified}\n${from.join('')}${print.table([['KEY', 'UNIT', 'TABLE', 'ADDRESS', 'TYPE', ''], ...rows])}`;
 }

@@ -32,21 +32,30 @@ export async function moveDevice(call: MoveCall): Promise<void> {
 /** The file is durable before the device leaves: a move that is cut off leaves it where it was. */
 async function sendAway(call: MoveCall, name: string, file: string): Promise<void> {
   const { flags, edge, print } = call;
-  if ((await systemFiles.facts(file)) !== undefined) throw usageError(`${file} is there already: it may be another device`);
+  if ((await systemFiles.facts(file)) !== undefined)
+    throw usageError(`${file} is there already: it may be another device`);
   await access(dirname(file), constants.W_OK).catch((cause: unknown) => {
     throw usageError(`cannot write ${file}: ${systemCode(cause)}`, { cause });
   });
   const passphrase = await secretFrom(flags.passphraseFile, 'Passphrase: ', edge);
-  if (flags.passphraseFile === undefined && edge.isInteractive && (await secretFrom(undefined, 'Once more: ', edge)) !== passphrase)
+  if (
+    flags.passphraseFile === undefined &&
+    edge.isInteractive &&
+    (await secretFrom(undefined, 'Once more: ', edge)) !== passphrase
+  )
     throw usageError('the two passphrases differ');
-  const { id, text } = await ask<{ readonly id: string; readonly text: string }>(call, 'packDevice', { device: name, passphrase });
+  const { id, text } = await ask<{ readonly id: string; readonly text: string }>(call, 'packDevice', {
+    device: name,
+    passphrase,
+  });
   await writeDurably(systemFiles, file, text);
   const left = await ask<LeftDevice>(call, 'leaveDevice', { device: id });
   print.write(`written to ${file}; whoever has it and the passphrase is ${printable(left.name)}\n`);
   print.write('nothing new is sent as it from here');
   if (left.heldEntries > 0) print.write(`; ${left.heldEntries} entries of before are delivered from here still`);
   print.write('\n');
-  if (left.slots.length > 0) print.write(`take ${left.slots.map(printable).join(', ')} out of the configuration here\n`);
+  if (left.slots.length > 0)
+    print.write(`take ${left.slots.map(printable).join(', ')} out of the configuration here\n`);
 }
 
 async function takeIn(call: MoveCall, file: string, slot: string): Promise<void> {

@@ -19,7 +19,10 @@ export async function openOutboxFiles(configFile: string, edge: Edge): Promise<A
   const lock = await takeLock(stateFolder);
   const folder = outboxFolder(stateFolder);
   const timeSync = new TimeSync({ clock: systemClock, policy: 'system', ask: askSystemTime });
-  const outbox = await Outbox.open({ folder, clock: systemClock, files: systemFiles, log: silentLog, timeSync, settings }, edge.signal);
+  const outbox = await Outbox.open(
+    { folder, clock: systemClock, files: systemFiles, log: silentLog, timeSync, settings },
+    edge.signal,
+  );
   return {
     ...outboxCalls(outbox),
     close: async () => {

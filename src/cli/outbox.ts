@@ -9,7 +9,13 @@ import { actAsOwnerOf } from '../host/folder-owner.ts';
 import { given } from '../host/given.ts';
 import { type JsonObject, stringifyJson } from '../host/json.ts';
 import { outboxFolder } from '../outbox/open-outbox.ts';
-import { type OutboxStatus, type OutboxVerdict, type RejectedEntry, type ResolvedEntry, verifyOutbox } from '../outbox/outbox.ts';
+import {
+  type OutboxStatus,
+  type OutboxVerdict,
+  type RejectedEntry,
+  type ResolvedEntry,
+  verifyOutbox,
+} from '../outbox/outbox.ts';
 import { type AgentCalls, agentWallMs } from './agent-calls.ts';
 import type { Call } from './command.ts';
 import type { DrainCall, EntriesCall, ExportCall, ListCall, RejectedCall, VerifyCall } from './commands/outbox.ts';
@@ -28,7 +34,18 @@ export async function showOutbox({ agent, print }: Pick<Call, 'agent' | 'print'>
 
 function statusPage(status: OutboxStatus, isRunning: boolean, print: Printer): string {
   const { bold, yellow } = print.style;
-  const { heldEntries, inMemoryEntries, oldestMs, newestMs, hoursThatFit, lanes, ratePerS, diskBytes, fault, untimedEntries } = status;
+  const {
+    heldEntries,
+    inMemoryEntries,
+    oldestMs,
+    newestMs,
+    hoursThatFit,
+    lanes,
+    ratePerS,
+    diskBytes,
+    fault,
+    untimedEntries,
+  } = status;
   const until = newestMs === undefined ? '' : ` to ${iso(newestMs)}`;
   const span = oldestMs === undefined ? '' : `, from ${iso(oldestMs)}${until}`;
   const memory = inMemoryEntries > 0 ? ` (${inMemoryEntries} not on the disk yet)` : '';
@@ -37,21 +54,30 @@ function statusPage(status: OutboxStatus, isRunning: boolean, print: Printer): s
     .filter((what) => status[what] > 0)
     .map((what) => `${status[what]} ${what === 'setAside' ? 'files set aside' : what}`);
   const fits =
-    hoursThatFit === undefined ? 'not known: nothing comes in' : `${hours(hoursThatFit)} at ${ratePerS.toFixed(1)} entries a second`;
+    hoursThatFit === undefined
+      ? 'not known: nothing comes in'
+      : `${hours(hoursThatFit)} at ${ratePerS.toFixed(1)} entries a second`;
   const rows = [
     ['held', `${bold(String(heldEntries))} entries${memory}${span}`],
     ['lanes', `${lanes.alarm} alarm, ${lanes.live} live, ${lanes.backlog} backlog`],
     ['still fits', fits],
-    ['on disk', `${formatSize(status.bytes)} in ${status.segments} segments, ${formatSize(status.heldBytes)} of it held`],
+    [
+      'on disk',
+      `${formatSize(status.bytes)} in ${status.segments} segments, ${formatSize(status.heldBytes)} of it held`,
+    ],
     ['written', `${isRunning ? atRate : ''}${formatSize(diskBytes)} in all`],
     ['lost', lost.length === 0 ? 'nothing' : yellow(lost.join(', '))],
   ];
   const untimed = `${untimedEntries} entries of earlier starts: the clock was not right then (outbox.timeUncertain)`;
   if (status.deadLetters !== undefined)
-    rows.push(['dead letters', yellow(`${status.deadLetters} entries that the platform refuses are tried again by themselves for a week`)]);
+    rows.push([
+      'dead letters',
+      yellow(`${status.deadLetters} entries that the platform refuses are tried again by themselves for a week`),
+    ]);
   if (fault !== undefined) rows.push(['fault', yellow(`the disk takes no entries: ${fault}`)]);
   if (untimedEntries !== undefined) rows.push(['no time', yellow(untimed)]);
-  if (isRunning && !status.timeSynchronised) rows.push(['clock', yellow('not synchronised yet: entries wait until their time is known')]);
+  if (isRunning && !status.timeSynchronised)
+    rows.push(['clock', yellow('not synchronised yet: entries wait until their time is known')]);
   return print.table(rows);
 }
 
@@ -71,11 +97,17 @@ export async function listEntries(call: ListCall): Promise<void> {
   await entries(call, (some) => {
     newest = [...newest, ...some].slice(-flags.limit);
   });
-  if (newest.length === 0 && flags.json !== true) return edge.stderr.write('no entry of known time; --all shows delivered ones too\n');
+  if (newest.length === 0 && flags.json !== true)
+    return edge.stderr.write('no entry of known time; --all shows delivered ones too\n');
   print.result(newest, () =>
     print.table([
       ['TIME', 'KEY', 'VALUE', ''],
-      ...newest.map((entry) => [timeOf(entry), printable(entry.key), valueText(entry.value), entry.class === 'alarm' ? 'alarm' : '']),
+      ...newest.map((entry) => [
+        timeOf(entry),
+        printable(entry.key),
+        valueText(entry.value),
+        entry.class === 'alarm' ? 'alarm' : '',
+      ]),
     ]),
   );
 }
@@ -174,7 +206,10 @@ export async function rejected({ flags, print, agent }: RejectedCall): Promise<v
   const asked = await agent();
   const { resend, sequence: sequences } = flags;
   if (resend === true) {
-    const { resent } = await asked.ask<{ readonly resent: number }>('resendRejected', sequences === undefined ? {} : { sequences });
+    const { resent } = await asked.ask<{ readonly resent: number }>(
+      'resendRejected',
+      sequences === undefined ? {} : { sequences },
+    );
     print.result({ resent }, () => `${resent} put back into the outbox\n`);
     const missing = new Set(sequences).size - resent;
     if (sequences !== undefined && missing > 0)
@@ -184,7 +219,13 @@ export async function rejected({ flags, print, agent }: RejectedCall): Promise<v
   const all = await asked.ask<readonly RejectedEntry[]>('rejectedEntries');
   const chosen = sequences === undefined ? all : all.filter(({ sequence }) => sequences.includes(sequence));
   const rows = chosen.map(({ sequence, ts, ...entry }) => {
-    return [String(sequence), new Date(ts).toISOString(), printable(entry.key), valueText(entry.value), printable(entry.answer)];
+    return [
+      String(sequence),
+      new Date(ts).toISOString(),
+      printable(entry.key),
+      valueText(entry.value),
+      printable(entry.answer),
+    ];
   });
   const head = ['SEQUENCE', 'TIME', 'KEY', 'VALUE', 'ANSWER'];
   print.result(chosen, () => (rows.length === 0 ? 'nothing was refused\n' : print.table([head, ...rows])));

@@ -30,7 +30,11 @@ export class OutputFile {
       await expectReplaceable(path);
       const draft = `${path}.${process.pid}.part`;
       await rm(draft, { force: true });
-      const file = await open(draft, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW, mode);
+      const file = await open(
+        draft,
+        constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW,
+        mode,
+      );
       const output = new OutputFile(path, draft, file);
       try {
         const { gid } = await stat(dirname(path));

@@ -37,10 +37,15 @@ export async function setUpPlatform(call: PlatformSetupCall): Promise<void> {
 async function setUp(call: PlatformSetupCall): Promise<void> {
   const { flags, edge } = call;
   const release = flags.release === undefined ? undefined : await readRelease(flags.release, edge.signal);
-  const config = flags.config === undefined ? undefined : await loadConfig(flags.config, { environment: edge.environment });
+  const config =
+    flags.config === undefined ? undefined : await loadConfig(flags.config, { environment: edge.environment });
   const api = await logIn(call);
   try {
-    const wish = { profile: flags.profile, assign: flags.assign === true, ...given({ customer: flags.customer, release, config }) };
+    const wish = {
+      profile: flags.profile,
+      assign: flags.assign === true,
+      ...given({ customer: flags.customer, release, config }),
+    };
     await perform(call, await makePlan(api, wish, systemRandomBytes));
   } finally {
     await api.close();
@@ -84,9 +89,12 @@ async function perform({ flags, edge, print }: PlatformSetupCall, { steps, made 
     if (!isJson) print.write(`${print.style.green(DONE[step.verdict])} ${step.what} ${printable(step.name)}\n`);
   }
   const { provisioning } = made;
-  if (flags.write !== undefined && provisioning !== undefined) await writeOutput(flags.write, sectionText(provisioning), PRIVATE_MODE);
+  if (flags.write !== undefined && provisioning !== undefined)
+    await writeOutput(flags.write, sectionText(provisioning), PRIVATE_MODE);
   const told = provisioning?.isNew === true ? { provisioning: { ...provisioning, deviceName: NAME } } : {};
-  print.result({ steps: steps.map((step) => shown(step, done.has(step))), ...told }, () => closing(flags.write, provisioning, print));
+  print.result({ steps: steps.map((step) => shown(step, done.has(step))), ...told }, () =>
+    closing(flags.write, provisioning, print),
+  );
 }
 
 interface Progress {
@@ -95,7 +103,11 @@ interface Progress {
   readonly signal: AbortSignal;
 }
 
-async function carryOut(step: Step, work: () => Promise<void> | undefined, { done, due, signal }: Progress): Promise<void> {
+async function carryOut(
+  step: Step,
+  work: () => Promise<void> | undefined,
+  { done, due, signal }: Progress,
+): Promise<void> {
   try {
     signal.throwIfAborted();
     await work();
@@ -121,7 +133,9 @@ async function isAgreed(edge: Edge, count: number): Promise<boolean> {
 function planText(steps: readonly Step[], print: Printer): string {
   const { green, yellow, dim } = print.style;
   const paint = { make: green, change: yellow, keep: dim };
-  return print.table(steps.map(({ what, name, verdict, why }) => [paint[verdict](SIGNS[verdict]), what, printable(name), why ?? '']));
+  return print.table(
+    steps.map(({ what, name, verdict, why }) => [paint[verdict](SIGNS[verdict]), what, printable(name), why ?? '']),
+  );
 }
 
 function shown({ what, name, verdict, why }: Step, isDone: boolean): object {

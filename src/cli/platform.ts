@@ -14,7 +14,9 @@ export async function runPlatform({ flags, edge, print }: PlatformCall): Promise
   if (flags.tlsCertificateFile !== undefined) await expectReplaceable(flags.tlsCertificateFile);
   const why = flags.data === undefined ? undefined : await whyNoFolder(resolve(flags.data));
   if (why !== undefined)
-    throw usageError(`cannot keep anything in ${flags.data}: expected ${why}`, { nextStep: 'name another with --data' });
+    throw usageError(`cannot keep anything in ${flags.data}: expected ${why}`, {
+      nextStep: 'name another with --data',
+    });
   const platform = await start({
     ...given({
       port: flags.port,
@@ -47,9 +49,13 @@ async function start(options: LocalPlatformOptions): Promise<LocalPlatform> {
     return await LocalPlatform.start(options);
   } catch (cause) {
     const code = systemCode(cause);
-    if (code === 'EADDRINUSE') throw new CommandError('the port is taken', { nextStep: 'choose another with --port or --tls-port', cause });
+    if (code === 'EADDRINUSE')
+      throw new CommandError('the port is taken', { nextStep: 'choose another with --port or --tls-port', cause });
     if (code === 'EACCES')
-      throw new CommandError('this user may not do that', { nextStep: 'choose a port above 1023 and a folder of your own', cause });
+      throw new CommandError('this user may not do that', {
+        nextStep: 'choose a port above 1023 and a folder of your own',
+        cause,
+      });
     throw new CommandError(`the local platform cannot start: ${messageOf(cause)}`, { cause });
   }
 }

@@ -23,7 +23,11 @@ export class Printer {
   readonly #output: Output;
   readonly #asJson: boolean;
 
-  constructor({ stdout, environment }: Pick<Edge, 'stdout' | 'environment'>, asJson: boolean, colours: Colours = 'auto') {
+  constructor(
+    { stdout, environment }: Pick<Edge, 'stdout' | 'environment'>,
+    asJson: boolean,
+    colours: Colours = 'auto',
+  ) {
     this.#output = stdout;
     this.#asJson = asJson;
     const noColor = environment.NO_COLOR !== undefined && environment.NO_COLOR !== '';
@@ -63,10 +67,14 @@ export class Printer {
 /** Rows with their columns lined up, two spaces apart; a line that is wider is cut. Colours take no room. */
 function columns(rows: readonly (readonly string[])[], width: number, indent: string): string {
   const widths: number[] = [];
-  for (const row of rows) for (const [index, cell] of row.entries()) widths[index] = Math.max(widths[index] ?? 0, plain(cell).length);
-  const pad = (cell: string, index: number): string => cell + ' '.repeat(Math.max(0, (widths[index] ?? 0) - plain(cell).length));
+  for (const row of rows)
+    for (const [index, cell] of row.entries()) widths[index] = Math.max(widths[index] ?? 0, plain(cell).length);
+  const pad = (cell: string, index: number): string =>
+    cell + ' '.repeat(Math.max(0, (widths[index] ?? 0) - plain(cell).length));
   return rows
-    .map((row) => (indent + row.map((cell, index) => (index === row.length - 1 ? cell : pad(cell, index))).join('  ')).trimEnd())
+    .map((row) =>
+      (indent + row.map((cell, index) => (index === row.length - 1 ? cell : pad(cell, index))).join('  ')).trimEnd(),
+    )
     .map((line) => (plain(line).length > width ? `${plain(line).slice(0, Math.max(1, width - 1))}…` : line))
     .map((line) => `${line}\n`)
     .join('');
@@ -80,7 +88,8 @@ export function printable(text: string): string {
 }
 
 function styleOf(isWanted: boolean): Style {
-  const paint = (name: keyof Style) => (text: string) => (isWanted ? styleText(name, text, { validateStream: false }) : text);
+  const paint = (name: keyof Style) => (text: string) =>
+    isWanted ? styleText(name, text, { validateStream: false }) : text;
   return Object.fromEntries(STYLES.map((name) => [name, paint(name)])) as Style;
 }
 

@@ -17,7 +17,14 @@ import { CREDENTIALS_FILES } from '../provisioning/credentials-files.ts';
 import { moveGatewayAside } from '../provisioning/former-queue.ts';
 import { asOwnerOf } from './as-owner.ts';
 import { CommandError } from './exit-code.ts';
-import { type ArchivedFile, type GatewayArchive, gatewayOf, gatewayText, isCredentials, MAX_BACKUP_BYTES } from './gateway-archive.ts';
+import {
+  type ArchivedFile,
+  type GatewayArchive,
+  gatewayOf,
+  gatewayText,
+  isCredentials,
+  MAX_BACKUP_BYTES,
+} from './gateway-archive.ts';
 import { SIMULATED_MARK } from './simulated-run.ts';
 
 const GROUP_READ = 0o040;
@@ -33,7 +40,9 @@ export interface RestorePlan extends GatewayArchive {
 /** Makes the restore happen: after this only `finishRestore` remains. @throws AgentError `host/write-failed` (retry). */
 export async function commitRestore(configFile: string, plan: RestorePlan, files: Files): Promise<void> {
   const folder = dirname(configFile);
-  await asOwnerOf(folder, () => writeDurably(files, restorePlanPath(configFile), gatewayText(plan), { mode: PRIVATE_MODE }));
+  await asOwnerOf(folder, () =>
+    writeDurably(files, restorePlanPath(configFile), gatewayText(plan), { mode: PRIVATE_MODE }),
+  );
 }
 
 /** True while a restore is to be finished. */
@@ -47,7 +56,9 @@ export async function isRestoreUnfinished(configFile: string, files: Files): Pro
  */
 export async function finishRestore(configFile: string, files: Files): Promise<boolean> {
   const folder = dirname(configFile);
-  const bytes = await asOwnerOf(folder, () => readWhole(files, restorePlanPath(configFile), { limitBytes: MAX_BACKUP_BYTES }));
+  const bytes = await asOwnerOf(folder, () =>
+    readWhole(files, restorePlanPath(configFile), { limitBytes: MAX_BACKUP_BYTES }),
+  );
   if (bytes === undefined) return false;
   const plan = planIn(bytes, configFile);
   const { stateFolder } = plan;
@@ -63,7 +74,8 @@ export async function finishRestore(configFile: string, files: Files): Promise<b
   await asOwnerOf(folder, async () => {
     const beside = plan.files.filter(({ place }) => place === 'configuration');
     // The other device's secrets, which the unit would hand to this one.
-    if (plan.setsQueueAside && !beside.some(({ path }) => path === ENVIRONMENT_NAME)) await setEnvironmentAside(folder, files);
+    if (plan.setsQueueAside && !beside.some(({ path }) => path === ENVIRONMENT_NAME))
+      await setEnvironmentAside(folder, files);
     for (const file of beside) {
       // The name of this configuration may be another one than it was.
       const path = file.path === plan.configName ? configFile : join(folder, file.path);
@@ -91,7 +103,8 @@ async function writeStateFile(folder: string, { path, mode, content }: ArchivedF
   const whole = join(folder, path);
   await files.makeFolder(dirname(whole));
   if (!isCredentials(path)) return writeDurably(files, whole, content, { mode: mode & GROUP_MODE });
-  for (const name of CREDENTIALS_FILES) await writeDurably(files, join(dirname(whole), name), content, { mode: PRIVATE_MODE });
+  for (const name of CREDENTIALS_FILES)
+    await writeDurably(files, join(dirname(whole), name), content, { mode: PRIVATE_MODE });
 }
 
 async function setEnvironmentAside(folder: string, files: Files): Promise<void> {
@@ -129,8 +142,9 @@ function planIn(bytes: Buffer, configFile: string): RestorePlan {
   try {
     const text = bytes.toString('utf8');
     const archive = gatewayOf(text);
+    const parsed = parseJson(text, { length: MAX_BACKUP_BYTES, depth: 4 });
     // Its other fields were looked at above, and these two are below.
-    const { stateFolder, setsQueueAside } = parseJson(text, { length: MAX_BACKUP_BYTES, depth: 4 }) as unknown as RestorePlan;
+    const { stateFolder, setsQueueAside } = parsed as unknown as RestorePlan;
     if (typeof stateFolder !== 'string' || !stateFolder.startsWith('/')) throw new Error('it names no state folder');
     return { ...archive, stateFolder, setsQueueAside: setsQueueAside === true };
   } catch (cause) {

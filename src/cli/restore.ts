@@ -42,7 +42,9 @@ export async function restore(call: RestoreCall): Promise<void> {
   }
   if (args.file === '') throw usageError('name the file of a backup: turnstone restore FILE');
   if (await isRestoreUnfinished(configFile, systemFiles))
-    throw new CommandError('a restore was cut off here', { nextStep: 'finish it first: sudo turnstone restore --finish' });
+    throw new CommandError('a restore was cut off here', {
+      nextStep: 'finish it first: sudo turnstone restore --finish',
+    });
   const bytes = await readUserFile(args.file, MAX_BACKUP_BYTES);
   if (bytes === undefined) throw usageError(`there is no file ${args.file}`);
   const passphrase = await secretFrom(flags.passphraseFile, 'Passphrase: ', edge);
@@ -92,11 +94,15 @@ export async function restoreGateway(archive: GatewayArchive, deps: RestoreDeps)
     return presentCredentials(stateFolder, files);
   });
   if (!replace && present === 'unreadable')
-    throw new CommandError(`there are credentials in ${stateFolder} that cannot be understood; --replace gives them up`);
+    throw new CommandError(
+      `there are credentials in ${stateFolder} that cannot be understood; --replace gives them up`,
+    );
   const here = present === 'unreadable' || present === undefined ? {} : present;
   if (!replace && isDevice(here)) {
     const name = here.own?.deviceName ?? here.configured?.deviceName;
-    throw new CommandError(`this board is a device already${name === undefined ? '' : `, "${printable(name)}"`}; --replace gives that up`);
+    throw new CommandError(
+      `this board is a device already${name === undefined ? '' : `, "${printable(name)}"`}; --replace gives that up`,
+    );
   }
   if (!replace && !(await mayWriteConfig(configFile, config, files)))
     throw new CommandError(`there is a configuration already, ${configFile}; --replace gives that up`);
@@ -108,7 +114,8 @@ export async function restoreGateway(archive: GatewayArchive, deps: RestoreDeps)
   };
   const own = archive.files.find(({ place, path }) => place === 'state' && path === CREDENTIALS_NAME);
   const coming = own === undefined ? {} : parseCredentials(own.content.toString('utf8'));
-  const withOwn: readonly ArchivedFile[] = own === undefined && present !== undefined ? [...archive.files, noCredentials()] : archive.files;
+  const withOwn: readonly ArchivedFile[] =
+    own === undefined && present !== undefined ? [...archive.files, noCredentials()] : archive.files;
   // Whose queue it is that lies beside spoilt credentials only the board can tell.
   const isOther = present === 'unreadable' ? isOtherBoard(coming.own?.board ?? {}, board) : isOtherDevice(here, coming);
   const plan = { ...archive, files: withOwn.map(reboundFile), stateFolder, setsQueueAside: isOther };
@@ -128,7 +135,10 @@ function noCredentials(): ArchivedFile {
 }
 
 /** Undefined where there are none. */
-async function presentCredentials(stateFolder: string, files: Files): Promise<CredentialsState | 'unreadable' | undefined> {
+async function presentCredentials(
+  stateFolder: string,
+  files: Files,
+): Promise<CredentialsState | 'unreadable' | undefined> {
   let isThere = false;
   for (const name of CREDENTIALS_FILES) {
     const bytes = await readWhole(files, join(stateFolder, name));
@@ -161,7 +171,11 @@ function nextSteps(configFile: string): string {
 function withRemedy(error: unknown): never {
   const codes = [error, error instanceof Error ? error.cause : undefined].map(systemCode);
   if (codes.includes('EACCES') || codes.includes('EPERM'))
-    throw new CommandError(messageOf(error), { cause: error, exitCode: EXIT.noPermission, nextStep: 'sudo turnstone restore' });
+    throw new CommandError(messageOf(error), {
+      cause: error,
+      exitCode: EXIT.noPermission,
+      nextStep: 'sudo turnstone restore',
+    });
   if (error instanceof Error && 'code' in error && error.code === 'host/already-running')
     throw new CommandError(messageOf(error), { cause: error, nextStep: STOP_FIRST });
   throw error;

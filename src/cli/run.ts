@@ -35,7 +35,8 @@ async function runAgent(flags: RunCall['flags'], edge: Edge, board: { readonly b
   const [{ Agent }, { thisMachine }] = await Promise.all([import('../agent/agent.ts'), import('../agent/machine.ts')]);
   const { stateFolder, runFolder } = await peekFolders(flags.config, edge.environment);
   await actAsOwnerOf(stateFolder, [runFolder]);
-  if (flags.simulate !== true) await isRealFromNowOn(stateFolder, { files: systemFiles, clock: systemClock, tell: tellingOn(edge) });
+  if (flags.simulate !== true)
+    await isRealFromNowOn(stateFolder, { files: systemFiles, clock: systemClock, tell: tellingOn(edge) });
   let agent: Agent | undefined;
   let isAsked = false;
   // Before the start: systemd may ask for a reload as soon as it is told that the agent is ready, and an unheard SIGHUP ends a process.
@@ -74,7 +75,8 @@ async function finishCutRestore(configFile: string): Promise<void> {
 
 async function expectNoRealDevice({ config: file, sendSimulated }: RunCall['flags'], edge: Edge): Promise<void> {
   const { config } = await loadConfigToRun(file, { environment: edge.environment });
-  const check = () => expectSimulatedDevice(config, systemFiles, { isMeant: sendSimulated === true, warn: tellingOn(edge) });
+  const check = () =>
+    expectSimulatedDevice(config, systemFiles, { isMeant: sendSimulated === true, warn: tellingOn(edge) });
   await asOwnerOf(config.stateFolder, check);
 }
 
@@ -94,7 +96,10 @@ function recordAppends(path: string): (entries: readonly TelemetryEntry[]) => vo
 }
 
 /** A simulated board that fits the configuration, as a process of its own, reached through a socket in the run folder. */
-async function startBoard(configFile: string, { environment }: Edge): Promise<{ readonly socket: string; stop(): Promise<void> }> {
+async function startBoard(
+  configFile: string,
+  { environment }: Edge,
+): Promise<{ readonly socket: string; stop(): Promise<void> }> {
   const { runFolder } = (await loadConfigToRun(configFile, { environment })).config;
   await makeFolder(runFolder, 0o755);
   const socket = join(runFolder, 'board.sock');

@@ -1,7 +1,13 @@
 /** Sets safe states without an agent, in a process of its own: of what the last one had opened, or else of what the configuration says. */
 import { PulseMarks } from '../actuators/pulse-marks.ts';
 import { setSafeStates } from '../actuators/safe-state-hook.ts';
-import { type ActuatorSections, actuatorsLeft, inForcePath, peekActuators, readInForce } from '../config/actuators-in-force.ts';
+import {
+  type ActuatorSections,
+  actuatorsLeft,
+  inForcePath,
+  peekActuators,
+  readInForce,
+} from '../config/actuators-in-force.ts';
 import { foldersOf } from '../config/peek-config.ts';
 import { messageOf } from '../errors/agent-error.ts';
 import { openPorts } from '../hardware/open-ports.ts';
@@ -44,7 +50,10 @@ export async function applySafeStates({ flags: { config, event }, edge, print }:
 }
 
 /** Returns the sections that the agent had in force; the file's where it left none in this boot, or none that can be read. */
-async function sectionsOf(config: string, environment: Environment): Promise<ActuatorSections & { readonly inForce: string }> {
+async function sectionsOf(
+  config: string,
+  environment: Environment,
+): Promise<ActuatorSections & { readonly inForce: string }> {
   // Before root's rights are given up, as the file may be for root alone: what somebody else has left is not for root to run.
   const said = await peekActuators(config, environment).catch((error: unknown) => ({ error, folders: foldersOf({}) }));
   const inForce = inForcePath(said.folders.runFolder, environment);
@@ -52,7 +61,9 @@ async function sectionsOf(config: string, environment: Environment): Promise<Act
   await actAsOwnerOfWay(inForce);
   await actAsOwnerOf(inForce);
   const faults: string[] = [];
-  const left = await readInForce(inForce, systemFiles, systemClock.bootId).catch((error: unknown) => void faults.push(messageOf(error)));
+  const left = await readInForce(inForce, systemFiles, systemClock.bootId).catch(
+    (error: unknown) => void faults.push(messageOf(error)),
+  );
   if (left !== undefined) return { ...actuatorsLeft(left, inForce, environment), inForce };
   if ('error' in said) throw said.error;
   return { ...said, faults: [...faults, ...said.faults], inForce };

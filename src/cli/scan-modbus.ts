@@ -22,7 +22,8 @@ import { printable, withBar } from './printer.ts';
 const MAX_UNIT_MS = 60_000;
 /** The same for all units. */
 const MAX_LOOK_MS = 300_000;
-const STOP_AGENT = 'the agent runs here: stop it for the scan (systemctl stop turnstone), and start it again afterwards';
+const STOP_AGENT =
+  'the agent runs here: stop it for the scan (systemctl stop turnstone), and start it again afterwards';
 const USUAL_UNITS = Array.from({ length: 32 }, (_, at) => at + 1);
 /** Faults that a unit itself has answered, and those of units that are not there or are spoken to at another speed. */
 const ANSWERS = ['hardware/modbus-exception', 'hardware/modbus-busy', 'hardware/modbus-working'] as const;
@@ -38,7 +39,11 @@ interface FoundUnit {
   readonly models: readonly ModelGuess[];
 }
 
-export async function scanModbus({ flags, edge, print }: ScanCall, hardware: HardwareConfig, clock: Clock = systemClock): Promise<void> {
+export async function scanModbus(
+  { flags, edge, print }: ScanCall,
+  hardware: HardwareConfig,
+  clock: Clock = systemClock,
+): Promise<void> {
   const found: FoundUnit[] = [];
   const connections = connectionsOf(flags);
   if (flags.host !== undefined && flags.simulate === undefined) await refuseUsedHost(flags.host, flags.port);
@@ -67,9 +72,16 @@ export async function scanModbus({ flags, edge, print }: ScanCall, hardware: Har
       const slots = known.map(({ unitId }) => ({ name: `unit${unitId}`, keys: [] }));
       return `${slotLines(slots)}sensors:\n${withSections.map(({ section }) => section).join('')}`;
     });
-  edge.stderr.write('no Modbus unit answered; check power, wiring (A, B, ground) or address, and try other --units, --baud, --parity\n');
+  edge.stderr.write(
+    'no Modbus unit answered; check power, wiring (A, B, ground) or address, and try other --units, --baud, --parity\n',
+  );
 
-  async function lookAt(link: ModbusLink, connection: ModbusConnection, unitId: number, signal: AbortSignal): Promise<FoundUnit> {
+  async function lookAt(
+    link: ModbusLink,
+    connection: ModbusConnection,
+    unitId: number,
+    signal: AbortSignal,
+  ): Promise<FoundUnit> {
     const { models: known } = await allModels(flags.config ?? DEFAULT_CONFIG_FILE);
     const identity = await identityOf(link, unitId, signal);
     const ask = (within: AbortSignal) => likelyModels({ link, unitId, identity }, known, within);
@@ -80,7 +92,9 @@ export async function scanModbus({ flags, edge, print }: ScanCall, hardware: Har
 
   /** Words the fault of a port that another program has open: most often the agent. */
   async function heldFault(message: string): Promise<CommandError> {
-    return new CommandError(message, { nextStep: (await agentRuns()) ? STOP_AGENT : 'close that program, and scan again' });
+    return new CommandError(message, {
+      nextStep: (await agentRuns()) ? STOP_AGENT : 'close that program, and scan again',
+    });
   }
 
   /** Behind a converter each takes the other's answers. @throws CommandError for a host that the running agent has in its configuration. */
@@ -89,7 +103,8 @@ export async function scanModbus({ flags, edge, print }: ScanCall, hardware: Har
     const { config, meanwhile = config } = await readConfig(flags.config ?? DEFAULT_CONFIG_FILE, edge).catch(
       (): Partial<ReadConfig> => ({}),
     );
-    if (meanwhile === undefined) edge.stderr.write('the agent runs, and its hosts cannot be read here: stop it if this is one of them\n');
+    if (meanwhile === undefined)
+      edge.stderr.write('the agent runs, and its hosts cannot be read here: stop it if this is one of them\n');
     const places = [...(meanwhile?.sensors ?? []), ...(meanwhile?.actuators ?? [])].map(hostPlaceOf);
     if (places.includes(hostPlace(host, port)))
       throw new CommandError(`${host}, port ${port} is used by the agent`, { nextStep: STOP_AGENT });
@@ -127,12 +142,17 @@ function connectionsOf({
   timeout: responseTimeoutMs,
 }: ScanCall['flags']): readonly ModbusConnection[] {
   if (host !== undefined) {
-    if (!/^\d{1,5}$/.test(port)) throw usageError(`${port} is no TCP port`, { nextStep: 'with --host, --port is a number' });
+    if (!/^\d{1,5}$/.test(port))
+      throw usageError(`${port} is no TCP port`, { nextStep: 'with --host, --port is a number' });
     return [{ transport, host, port: Number(port), responseTimeoutMs }];
   }
   if (!port.startsWith('/'))
-    throw usageError('the place is missing', { nextStep: 'give --port /dev/ttyUSB0 or --host; turnstone scan serial lists ports' });
-  return baud.flatMap((baudRate) => parity.map((one) => ({ transport: 'rtu' as const, port, baudRate, parity: one, responseTimeoutMs })));
+    throw usageError('the place is missing', {
+      nextStep: 'give --port /dev/ttyUSB0 or --host; turnstone scan serial lists ports',
+    });
+  return baud.flatMap((baudRate) =>
+    parity.map((one) => ({ transport: 'rtu' as const, port, baudRate, parity: one, responseTimeoutMs })),
+  );
 }
 
 /** Returns the numbers of the units that answer. When most numbers of a host give the same answer, it is one device that looks at no number. */

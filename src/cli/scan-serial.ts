@@ -40,7 +40,11 @@ export interface Listening {
   readonly onProgress?: (done: number, total: number) => void;
 }
 
-const at = (baudRate: number, dataBits: 7 | 8 = 8, parity: LineSettings['parity'] = 'none') => ({ baudRate, dataBits, parity });
+const at = (baudRate: number, dataBits: 7 | 8 = 8, parity: LineSettings['parity'] = 'none') => ({
+  baudRate,
+  dataBits,
+  parity,
+});
 /** Usual settings, the most usual first; those of presets come behind them. */
 const USUAL: readonly LineSettings[] = [
   ...[at(9_600), at(115_200), at(4_800), at(9_600, 7, 'even'), at(19_200)],
@@ -65,7 +69,9 @@ export async function scanSerial({ flags, edge, print }: ScanCall, ports: Ports)
     if (isNamed) return [];
     throw error;
   });
-  const found = isNamed ? [listed.find((one) => [one.path, one.stablePath].includes(flags.port)) ?? { path: flags.port }] : listed;
+  const found = isNamed
+    ? [listed.find((one) => [one.path, one.stablePath].includes(flags.port)) ?? { path: flags.port }]
+    : listed;
   const candidates = await serialCandidates(flags.config ?? DEFAULT_CONFIG_FILE);
   const heard = await withBar(edge.stderr, 'listening', (bar) => {
     const onProgress = (done: number, total: number): void => bar.update(done, total, (amount) => `${amount} speeds`);
@@ -86,7 +92,11 @@ export async function scanSerial({ flags, edge, print }: ScanCall, ports: Ports)
         },
         edge.signal,
       );
-    asked.push(flags.ask === true && port.heard?.what === SILENCE ? await withBar(edge.stderr, `asking on ${port.path}`, ask) : port);
+    asked.push(
+      flags.ask === true && port.heard?.what === SILENCE
+        ? await withBar(edge.stderr, `asking on ${port.path}`, ask)
+        : port,
+    );
   }
   edge.signal.throwIfAborted();
   const names = new Names();
@@ -100,27 +110,42 @@ export async function scanSerial({ flags, edge, print }: ScanCall, ports: Ports)
 }
 
 /** Listens on all ports at once; they are told apart by what was heard by the time the signal aborts. */
-export async function listenOn(ports: Ports, found: readonly SerialDescription[], listening: Listening, signal: AbortSignal) {
+export async function listenOn(
+  ports: Ports,
+  found: readonly SerialDescription[],
+  listening: Listening,
+  signal: AbortSignal,
+) {
   const consoles = await readFile('/sys/class/tty/console/active', 'utf8').catch(() => '');
   return await Promise.all(
     found.map(async (port): Promise<HeardPort> => {
       const device = basename(await realpath(port.path).catch(() => port.path));
       // Its settings are those of whoever reads the console.
-      if (consoles.split(/\s/).includes(device)) return { ...port, heard: { what: 'It is the console of this machine.' } };
+      if (consoles.split(/\s/).includes(device))
+        return { ...port, heard: { what: 'It is the console of this machine.' } };
       try {
         return { ...port, ...(await hear(ports, port, listening, signal)) };
       } catch (error) {
-        const what = hasCode(error, 'hardware/serial-busy') ? 'It is in use by another program.' : printable(messageOf(error));
+        const what = hasCode(error, 'hardware/serial-busy')
+          ? 'It is in use by another program.'
+          : printable(messageOf(error));
         return { ...port, heard: { what } };
       }
     }),
   );
 }
 
-async function hear(ports: Ports, { path }: HeardPort, { forMs, candidates, onProgress }: Listening, signal: AbortSignal) {
+async function hear(
+  ports: Ports,
+  { path }: HeardPort,
+  { forMs, candidates, onProgress }: Listening,
+  signal: AbortSignal,
+) {
   const usual = [...USUAL, ...candidates.flatMap(({ settings }) => settings ?? [])];
   // A device server has the settings of its line.
-  const speeds = isNetworkPort(path) ? [at(9_600)] : usual.filter((one, index) => usual.findIndex((other) => isSame(one, other)) === index);
+  const speeds = isNetworkPort(path)
+    ? [at(9_600)]
+    : usual.filter((one, index) => usual.findIndex((other) => isSame(one, other)) === index);
   const unknown: { readonly settings: LineSettings; readonly bytes: Buffer }[] = [];
   for (const [done, settings] of speeds.entries()) {
     if (signal.aborted) break;
@@ -133,7 +158,9 @@ async function hear(ports: Ports, { path }: HeardPort, { forMs, candidates, onPr
       await systemClock.sleep(forMs, signal);
     });
     if (bytes.length === 0) continue;
-    const fitting = candidates.filter((one) => one.settings === undefined || isNetworkPort(path) || isSame(one.settings, settings));
+    const fitting = candidates.filter(
+      (one) => one.settings === undefined || isNetworkPort(path) || isSame(one.settings, settings),
+    );
     const guess = await guessFrom({ bytes, settings }, fitting, ports);
     if (guess !== undefined) return { guesses: [guess] };
     unknown.push({ settings, bytes });
@@ -142,7 +169,12 @@ async function hear(ports: Ports, { path }: HeardPort, { forMs, candidates, onPr
   return { heard: best === undefined ? { what: SILENCE } : { settings: best.settings, what: inWords(best.bytes) } };
 }
 
-async function withPort(ports: Ports, path: string, settings: LineSettings, work: (port: SerialPort) => Promise<void>): Promise<void> {
+async function withPort(
+  ports: Ports,
+  path: string,
+  settings: LineSettings,
+  work: (port: SerialPort) => Promise<void>,
+): Promise<void> {
   const port = await withinMs(systemClock, OPEN_MS, (within) => ports.serial.open({ port: path, ...settings }, within));
   await work(port).finally(() => port.close());
 }
@@ -159,7 +191,12 @@ interface Asking {
 /** Sends the requests of presets, then a reset to each primary address of the M-Bus. */
 async function askPort(ports: Ports, port: HeardPort, asking: Asking, signal: AbortSignal): Promise<HeardPort> {
   const ask = (config: SensorConfig, ms: number) =>
-    withinMs(systemClock, ms, (within) => keysFrom({ ...config, port: port.path } as SensorConfig, ports, within), signal);
+    withinMs(
+      systemClock,
+      ms,
+      (within) => keysFrom({ ...config, port: port.path } as SensorConfig, ports, within),
+      signal,
+    );
   for (const { name, options, config, settings, isAsked } of asking.candidates) {
     const keys = isAsked && settings !== undefined && !signal.aborted ? await ask(config, asking.answerMs) : [];
     if (settings !== undefined && keys.length > 0)
@@ -201,7 +238,8 @@ async function acknowledging(
 
 /** The beginning of what nobody understands: of text its first whole line. */
 function inWords(bytes: Buffer): string {
-  if (!isText(bytes)) return `It sends bytes of an unknown kind: ${bytes.subarray(0, 16).toString('hex').replace(/../g, '$& ').trim()}`;
+  if (!isText(bytes))
+    return `It sends bytes of an unknown kind: ${bytes.subarray(0, 16).toString('hex').replace(/../g, '$& ').trim()}`;
   const [cut = '', line = cut] = bytes.toString('latin1').split(/[\r\n]+/);
   return `It sends lines of text: "${printable(line).slice(0, MAX_SHOWN)}"`;
 }

@@ -31,19 +31,28 @@ export async function listSensors({ agent, print }: Pick<Call, 'agent' | 'print'
 
 export async function readSensor({ args, agent, print }: ReadCall): Promise<void> {
   const readings = await (await agent()).ask<readonly ShownReading[]>('readSensor', args);
-  print.result(readings, () => print.table(readings.map(({ key, value, unit }) => [printable(key), valueText(value, unit)])));
+  print.result(readings, () =>
+    print.table(readings.map(({ key, value, unit }) => [printable(key), valueText(value, unit)])),
+  );
 }
 
 /** No agent holds the bus: a driver is opened for each reading. */
 export async function openSensors(configFile: string, edge: Edge): Promise<AgentFiles> {
   const config = await loadConfig(configFile, { environment: edge.environment });
-  return { readMethods: { readSensor: async ({ name }) => jsonOf(await readDirectly(String(name), config, edge)) }, close: async () => {} };
+  return {
+    readMethods: { readSensor: async ({ name }) => jsonOf(await readDirectly(String(name), config, edge)) },
+    close: async () => {},
+  };
 }
 
 function sensorTable({ sensors, nowMs }: AgentStatus, print: Printer): string {
   if (sensors.length === 0) return 'no sensor is configured\n';
   const rows = sensors.flatMap((sensor) => {
-    const readings = sensor.readings.map(({ key, value, unit, atMs }) => [printable(key), valueText(value, unit), shortAge(nowMs - atMs)]);
+    const readings = sensor.readings.map(({ key, value, unit, atMs }) => [
+      printable(key),
+      valueText(value, unit),
+      shortAge(nowMs - atMs),
+    ]);
     const [first = ['', '', ''], ...others] = readings;
     const head = [sensor.name, kindText(sensor), ...first, stateText(sensor, print.style)];
     return [head, ...others.map((reading) => ['', '', ...reading, ''])];

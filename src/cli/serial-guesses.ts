@@ -45,17 +45,30 @@ export interface Guess extends Pick<Candidate, 'name' | 'options'> {
 
 /** Every kind and preset that is told by what it sends; a person's own presets, too. */
 export async function serialCandidates(configFile: string): Promise<readonly Candidate[]> {
-  const kinds = SENSOR_KINDS.flatMap(({ kind, onSerialPort }) => (onSerialPort === undefined ? [] : [{ kind, ...onSerialPort }]));
+  const kinds = SENSOR_KINDS.flatMap(({ kind, onSerialPort }) =>
+    onSerialPort === undefined ? [] : [{ kind, ...onSerialPort }],
+  );
   const presets = (await modelFiles(configFile, 'presets')).map(({ name }) => ({ kind: 'serial-line', preset: name }));
   const candidates: Candidate[] = [];
   for (const options of [...kinds, ...presets]) {
-    const { root, faults } = await withPresets({ sensors: [{ name: 'heard', port: '/dev/null', ...options }] }, configFile);
+    const { root, faults } = await withPresets(
+      { sensors: [{ name: 'heard', port: '/dev/null', ...options }] },
+      configFile,
+    );
     const { data: config } = sensorSchema.safeParse((root.sensors as readonly unknown[])[0]);
     if (faults.length > 0 || config === undefined) continue;
     const isPreset = 'preset' in options;
-    const { baudRate, dataBits, parity, request, requestHex } = config as Partial<SensorConfig & { kind: 'serial-line' }> & LineSettings;
+    const { baudRate, dataBits, parity, request, requestHex } = config as Partial<
+      SensorConfig & { kind: 'serial-line' }
+    > &
+      LineSettings;
     candidates.push({
-      ...{ name: isPreset ? options.preset : options.kind, options, config, isAsked: (request ?? requestHex) !== undefined },
+      ...{
+        name: isPreset ? options.preset : options.kind,
+        options,
+        config,
+        isAsked: (request ?? requestHex) !== undefined,
+      },
       ...(isPreset && { settings: { baudRate, dataBits, parity } }),
     });
   }
@@ -68,7 +81,11 @@ interface Heard {
 }
 
 /** Returns the candidate that reads most in what was heard. */
-export async function guessFrom({ bytes, settings }: Heard, candidates: readonly Candidate[], ports: Ports): Promise<Guess | undefined> {
+export async function guessFrom(
+  { bytes, settings }: Heard,
+  candidates: readonly Candidate[],
+  ports: Ports,
+): Promise<Guess | undefined> {
   const guesses: Guess[] = [];
   for (const { name, options, config, isAsked } of candidates) {
     if (isAsked || (!hasCheck(config) && !isText(bytes))) continue;
@@ -98,7 +115,9 @@ export function possibleKeys(config: SensorConfig, read: readonly string[]): rea
 
 /** True for printable characters in lines. */
 export function isText(bytes: Buffer): boolean {
-  const printed = bytes.filter((byte) => (byte >= 0x20 && byte < 0x7f) || byte === 0x0a || byte === 0x0d || byte === 0x09);
+  const printed = bytes.filter(
+    (byte) => (byte >= 0x20 && byte < 0x7f) || byte === 0x0a || byte === 0x0d || byte === 0x09,
+  );
   return printed.length >= 0.9 * bytes.length && bytes.includes(0x0a);
 }
 

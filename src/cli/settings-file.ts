@@ -26,7 +26,9 @@ export async function readSettings(environment: Environment): Promise<Settings> 
   const bytes = file === undefined ? undefined : await readUserFile(file, MAX_FILE_BYTES);
   if (file === undefined || bytes === undefined) return {};
   const kept = parsed(bytes, file);
-  return Object.fromEntries(SETTING_KEYS.filter((key) => Object.hasOwn(kept, key)).map((key) => [key, checked(key, kept[key], file)]));
+  return Object.fromEntries(
+    SETTING_KEYS.filter((key) => Object.hasOwn(kept, key)).map((key) => [key, checked(key, kept[key], file)]),
+  );
 }
 
 /** The same for a command that can do without: a home that this user may not enter, or that is none, as services have, is nobody's. */
@@ -38,9 +40,14 @@ export async function settingsAsDefaults(environment: Environment): Promise<Sett
 }
 
 /** Keeps one value, or with undefined removes it; resolves to the file. @throws CommandError when it cannot be written. */
-export async function changeSetting(key: SettingKey, value: string | undefined, environment: Environment): Promise<string> {
+export async function changeSetting(
+  key: SettingKey,
+  value: string | undefined,
+  environment: Environment,
+): Promise<string> {
   const file = settingsFile(environment);
-  if (file === undefined) throw new CommandError('there is no folder for settings', { nextStep: 'set HOME or XDG_CONFIG_HOME' });
+  if (file === undefined)
+    throw new CommandError('there is no folder for settings', { nextStep: 'set HOME or XDG_CONFIG_HOME' });
   await actAsOwnerOfWay(file);
   const bytes = await readUserFile(file, MAX_FILE_BYTES);
   if (bytes === undefined && value === undefined) return file;

@@ -47,7 +47,9 @@ export function settingKey(word: string): SettingKey {
   const meant = isSecret ? SETTING_KEYS.find((one) => one === `${word}File`) : nearest(word, SETTING_KEYS);
   const otherwise = isSecret ? 'settings keep no secrets' : oneOf(SETTING_KEYS);
   const shown = isLikeKey(word) ? ` "${printable(word)}"` : ' of that name';
-  throw usageError(`there is no setting${shown}`, { nextStep: meant === undefined ? otherwise : `did you mean "${meant}"?` });
+  throw usageError(`there is no setting${shown}`, {
+    nextStep: meant === undefined ? otherwise : `did you mean "${meant}"?`,
+  });
 }
 
 /** A value that this key may have. @throws CommandError (usage), in words that tell no secret. */
@@ -59,9 +61,11 @@ export function settingValue(key: SettingKey, value: unknown): string {
       nextStep: 'settings keep no secrets; name a file that holds it',
     });
   const schema = SCHEMAS[key];
-  if (!schema.safeParse(value).success) throw wrongValue(key, expectedOf(schema, bare(schema).meta.expected), meantChoice(schema, value));
+  if (!schema.safeParse(value).success)
+    throw wrongValue(key, expectedOf(schema, bare(schema).meta.expected), meantChoice(schema, value));
   const finding = key === 'provisioning.deviceName' ? deviceNameFindings(value)[0] : undefined;
-  if (finding !== undefined) throw wrongValue(key, finding.expected, typeof finding.hint === 'function' ? finding.hint() : finding.hint);
+  if (finding !== undefined)
+    throw wrongValue(key, finding.expected, typeof finding.hint === 'function' ? finding.hint() : finding.hint);
   return value;
 }
 

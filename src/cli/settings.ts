@@ -9,7 +9,10 @@ export async function listSettings({ edge, print }: ListSettingsCall): Promise<v
   const settings = await readSettings(edge.environment);
   const { bold, dim } = print.style;
   print.result({ file, settings }, () => {
-    const rows = SETTING_KEYS.map((key) => [key, settings[key] === undefined ? dim('not set') : bold(printable(settings[key]))]);
+    const rows = SETTING_KEYS.map((key) => [
+      key,
+      settings[key] === undefined ? dim('not set') : bold(printable(settings[key])),
+    ]);
     return `${print.table(rows)}${file === null ? '' : dim(`kept in ${file}\n`)}`;
   });
 }

@@ -21,8 +21,10 @@ async function given(url: string, { token = false, identity = false, device = fa
   await writeFile(file, text, { mode: 0o600 });
   const config = await loadConfig(file, { environment: {} });
   const told: string[] = [];
-  const run = (isMeant = false) => expectSimulatedDevice(config, systemFiles, { isMeant, warn: (line) => told.push(line) });
-  const runForReal = () => isRealFromNowOn(stateFolder, { files: systemFiles, clock: systemClock, tell: (line) => told.push(line) });
+  const run = (isMeant = false) =>
+    expectSimulatedDevice(config, systemFiles, { isMeant, warn: (line) => told.push(line) });
+  const runForReal = () =>
+    isRealFromNowOn(stateFolder, { files: systemFiles, clock: systemClock, tell: (line) => told.push(line) });
   return { run, runForReal, told, stateFolder };
 }
 
@@ -76,7 +78,9 @@ describe('a simulated run', () => {
     await run();
     await mkdir(join(stateFolder, 'outbox'));
     await runForReal();
-    expect((await readdir(stateFolder)).filter((name) => /outbox|simulated/.test(name))).toEqual(['outbox-of-former-device']);
+    expect((await readdir(stateFolder)).filter((name) => /outbox|simulated/.test(name))).toEqual([
+      'outbox-of-former-device',
+    ]);
     expect(told.join('')).toContain('is not sent');
   });
 

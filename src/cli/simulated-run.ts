@@ -33,8 +33,10 @@ export async function expectSimulatedDevice(
 ): Promise<void> {
   const { stateFolder } = config;
   const kept = await keptOfRealDevice(stateFolder, files);
-  const why = realDeviceElsewhere(config, kept, await isMarked(stateFolder, files)) ?? (kept && `${stateFolder} ${kept}`);
-  if (why !== undefined && !isMeant) throw usageError(`invented readings would reach a real device: ${why}`, { nextStep: NEXT_STEP });
+  const why =
+    realDeviceElsewhere(config, kept, await isMarked(stateFolder, files)) ?? (kept && `${stateFolder} ${kept}`);
+  if (why !== undefined && !isMeant)
+    throw usageError(`invented readings would reach a real device: ${why}`, { nextStep: NEXT_STEP });
   if (why !== undefined) warn(`invented readings reach a real device: ${why}\n`);
   if (kept === undefined) await mark(stateFolder, files);
 }
@@ -42,7 +44,11 @@ export async function expectSimulatedDevice(
 /** A run with the real board makes the folder's device a real one, and sends nothing that was invented. */
 export async function isRealFromNowOn(
   stateFolder: string,
-  { files, clock, tell }: { readonly files: Files; readonly clock: Pick<Clock, 'after'>; readonly tell: (text: string) => void },
+  {
+    files,
+    clock,
+    tell,
+  }: { readonly files: Files; readonly clock: Pick<Clock, 'after'>; readonly tell: (text: string) => void },
 ): Promise<void> {
   const work = async (): Promise<void> => {
     if (!(await isMarked(stateFolder, files))) return;
@@ -59,7 +65,11 @@ export async function isRealFromNowOn(
   await outcomeWithin(clock, DISK_WITHIN_MS, work, () => {}).catch(() => {});
 }
 
-function realDeviceElsewhere({ platform, devices }: Settings, kept: string | undefined, isSimulated: boolean): string | undefined {
+function realDeviceElsewhere(
+  { platform, devices }: Settings,
+  kept: string | undefined,
+  isSimulated: boolean,
+): string | undefined {
   const { hostname } = new URL(platform.url);
   if (LOCAL.test(hostname)) return undefined;
   if (platform.accessToken !== undefined) return `the configuration has its access token at ${hostname}`;

@@ -1,6 +1,12 @@
 /** The status as a page for people. */
 import { formatSize } from '../config/fields/quantity.ts';
-import { type ActuatorStatus, type AgentStatus, type AlarmStatus, failureText, shortFingerprint } from '../status/shape/agent-status.ts';
+import {
+  type ActuatorStatus,
+  type AgentStatus,
+  type AlarmStatus,
+  failureText,
+  shortFingerprint,
+} from '../status/shape/agent-status.ts';
 import type { Call } from './command.ts';
 import { type Printer, printable, type Style } from './printer.ts';
 import { kindText, shortAge, stateText, valueText } from './value-text.ts';
@@ -14,7 +20,9 @@ function statusText(status: AgentStatus, print: Printer): string {
   const { bold, yellow } = print.style;
   const ago = (atMs: number): string => `${shortAge(status.nowMs - atMs)} ago`;
   const alerts = status.alerts.map((alert) => `${yellow('!')} ${printable(alert)}\n`).join('');
-  const alarms = (status.alarms ?? []).map((alarm) => `${print.style.red('✕')} ${alarmText(alarm, status.nowMs)}\n`).join('');
+  const alarms = (status.alarms ?? [])
+    .map((alarm) => `${print.style.red('✕')} ${alarmText(alarm, status.nowMs)}\n`)
+    .join('');
   const clock = status.timeSynchronised ? '' : ', clock not synchronised yet';
   const locked = status.lockedOut ? ', LOCKED OUT: nothing remote moves' : '';
   const name = status.deviceName === '' ? '' : `${bold(printable(status.deviceName))}  `;
@@ -34,7 +42,10 @@ function statusText(status: AgentStatus, print: Printer): string {
 }
 
 /** `coldRoomTemperature is 7.2, above 5 (hot), for 14m; it moves compressor`. */
-function alarmText({ key, device, value, above, below, name, sinceMs, isFromStart, moves }: AlarmStatus, nowMs: number): string {
+function alarmText(
+  { key, device, value, above, below, name, sinceMs, isFromStart, moves }: AlarmStatus,
+  nowMs: number,
+): string {
   const limit = above === undefined ? `below ${below}` : `above ${above}`;
   const called = name === limit ? '' : ` (${printable(name)})`;
   const moved = moves.length === 0 ? '' : `; it moves ${moves.join(', ')}`;
@@ -52,7 +63,10 @@ function uploadsText({ platform, connection, nowMs }: AgentStatus): string {
   const { acknowledgedEntries, triesAgainAtMs = nowMs, sentTodayBytes, dailyBudgetBytes } = connection;
   const { lastAcknowledgedAtMs: atMs } = platform;
   const last = atMs === undefined ? 'nothing acknowledged yet' : `last acknowledged ${shortAge(nowMs - atMs)} ago`;
-  const budget = dailyBudgetBytes === undefined ? '' : `, ${formatSize(sentTodayBytes)} of ${formatSize(dailyBudgetBytes)} used today`;
+  const budget =
+    dailyBudgetBytes === undefined
+      ? ''
+      : `, ${formatSize(sentTodayBytes)} of ${formatSize(dailyBudgetBytes)} used today`;
   const again = triesAgainAtMs <= nowMs ? '' : `, trying again in ${shortAge(triesAgainAtMs - nowMs)}`;
   return `${last}, ${acknowledgedEntries} entries sent${again}${budget}`;
 }
@@ -64,7 +78,10 @@ function outboxRow({ outbox, wallMs }: AgentStatus): readonly string[] {
     .filter((what) => (outbox[what] ?? 0) > 0)
     .map((what) => `, ${outbox[what]} ${what}`);
   const fault = outbox.fault === undefined ? '' : `, cannot write: ${printable(outbox.fault)}`;
-  return ['outbox', `${outbox.heldEntries} entries wait (${formatSize(outbox.heldBytes)})${oldest}${fits}${lost.join('')}${fault}`];
+  return [
+    'outbox',
+    `${outbox.heldEntries} entries wait (${formatSize(outbox.heldBytes)})${oldest}${fits}${lost.join('')}${fault}`,
+  ];
 }
 
 /** Nothing, where the platform keeps all as it is. */
@@ -76,7 +93,9 @@ function adaptedRows({ adapted }: AgentStatus): readonly (readonly string[])[] {
     ...(retimed > 0 ? [`${retimed} with their own time in place of the source's`] : []),
     ...(asText > 0 ? [`${asText} numbers as text`] : []),
   ];
-  return changes.length === 0 ? [] : [['adapted', `${changes.join(', ')}: the platform would have lost them as they were`]];
+  return changes.length === 0
+    ? []
+    : [['adapted', `${changes.join(', ')}: the platform would have lost them as they were`]];
 }
 
 function firmwareText({ firmware }: AgentStatus): string {
@@ -101,14 +120,25 @@ function sensorRows({ sensors }: AgentStatus, print: Printer, ago: (atMs: number
   if (sensors.length === 0) return '';
   const rows = sensors.flatMap((sensor) => [
     [sensor.name, kindText(sensor), stateText(sensor, print.style), ''],
-    ...sensor.readings.map(({ key, value, unit, atMs }) => ['', '', `${printable(key)} = ${valueText(value, unit)}`, ago(atMs)]),
+    ...sensor.readings.map(({ key, value, unit, atMs }) => [
+      '',
+      '',
+      `${printable(key)} = ${valueText(value, unit)}`,
+      ago(atMs),
+    ]),
   ]);
   return `\nsensors\n${print.table(rows, '  ')}`;
 }
 
 function actuatorRows({ actuators }: AgentStatus, print: Printer): string {
   if (actuators.length === 0) return '';
-  const shown = ({ value, fault }: ActuatorStatus): string => (fault === undefined ? valueText(value) : `unknown: ${printable(fault)}`);
-  const rows = actuators.map((actuator) => [actuator.name, kindText(actuator), shown(actuator), printable(actuator.why ?? '')]);
+  const shown = ({ value, fault }: ActuatorStatus): string =>
+    fault === undefined ? valueText(value) : `unknown: ${printable(fault)}`;
+  const rows = actuators.map((actuator) => [
+    actuator.name,
+    kindText(actuator),
+    shown(actuator),
+    printable(actuator.why ?? ''),
+  ]);
   return `\nactuators\n${print.table(rows, '  ')}`;
 }

@@ -102,7 +102,10 @@ export async function packSupportArchive(texts: Readonly<Record<string, string>>
 }
 
 function namedValue(names: string, value: string): RegExp {
-  return new RegExp(`(["']?\\b(?:${names})(\\\\*["'])?\\s*(?:=>|[:=])\\s*|--(?:${names})(?:[ \\t]+|\\\\*["']?,\\s*)(?!-))(${value})`, 'gi');
+  return new RegExp(
+    `(["']?\\b(?:${names})(\\\\*["'])?\\s*(?:=>|[:=])\\s*|--(?:${names})(?:[ \\t]+|\\\\*["']?,\\s*)(?!-))(${value})`,
+    'gi',
+  );
 }
 
 /** In the quotes that it stood in, or that its name has: what was JSON is JSON. */

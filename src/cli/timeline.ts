@@ -21,7 +21,11 @@ const MAX_ANSWER = 500;
 export async function showTimeline({ flags, agent, print, edge }: TimelineCall): Promise<void> {
   const calls = await agent();
   const from = flags.since === undefined ? undefined : (await agentWallMs(calls)) - flags.since;
-  const events = await lastEvents(calls, given({ from, kinds: flags.kind === undefined ? undefined : [...flags.kind] }), flags.count);
+  const events = await lastEvents(
+    calls,
+    given({ from, kinds: flags.kind === undefined ? undefined : [...flags.kind] }),
+    flags.count,
+  );
   if (events.length === 0 && flags.json !== true)
     edge.stderr.write('turnstone: nothing is recorded of this; try without --since and --kind\n');
   for (const event of events.toReversed()) {
@@ -41,7 +45,11 @@ export async function openTimelineFile(configFile: string, edge: Edge): Promise<
     try {
       return await timelineFile(systemFiles, join(stateFolder, TIMELINE_FILE)).read();
     } catch (cause) {
-      throw new CommandError(messageOf(cause), { exitCode: EXIT.noPermission, nextStep: 'try sudo turnstone timeline', cause });
+      throw new CommandError(messageOf(cause), {
+        exitCode: EXIT.noPermission,
+        nextStep: 'try sudo turnstone timeline',
+        cause,
+      });
     }
   };
   return {

@@ -11,7 +11,10 @@ const DIGITS = 7;
 /** Null is a value that nobody knows: that of an output which was not set yet and cannot be asked. */
 export function valueText(value: JsonValue, unit?: string): string {
   if (value === null) return 'unknown';
-  const shown = typeof value === 'string' ? value : stringifyJson(typeof value === 'number' ? Number(value.toPrecision(DIGITS)) : value);
+  const shown =
+    typeof value === 'string'
+      ? value
+      : stringifyJson(typeof value === 'number' ? Number(value.toPrecision(DIGITS)) : value);
   return printable(unit === undefined ? shown : `${shown} ${unit}`);
 }
 

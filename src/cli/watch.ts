@@ -67,7 +67,8 @@ function page(status: AgentStatus, watched: ReadonlyMap<string, Watched>, print:
   const failing = status.sensors
     .filter(({ state }) => state === 'failing')
     .map(({ name, fault }) => [name, '', red(printable(fault ?? 'fails'))]);
-  const shown = ({ value, fault }: ActuatorStatus): string => (fault === undefined ? valueText(value) : red(printable(fault)));
+  const shown = ({ value, fault }: ActuatorStatus): string =>
+    fault === undefined ? valueText(value) : red(printable(fault));
   const actuators = status.actuators.map((actuator) => [actuator.name, '', shown(actuator)]);
   const { platform, outbox } = status;
   const head = `${bold(printable(status.deviceName) || 'turnstone')}  ${printable(platform.words)}, ${outbox.heldEntries} entries wait\n\n`;
@@ -88,5 +89,7 @@ function news(now: ReadonlyMap<string, Watched>, before: ReadonlyMap<string, Wat
 export function sparkline(values: readonly number[]): string {
   const least = Math.min(...values);
   const range = Math.max(...values) - least;
-  return values.map((value) => BLOCKS[range === 0 ? 0 : Math.round(((value - least) / range) * (BLOCKS.length - 1))] ?? '').join('');
+  return values
+    .map((value) => BLOCKS[range === 0 ? 0 : Math.round(((value - least) / range) * (BLOCKS.length - 1))] ?? '')
+    .join('');
 }

@@ -45,10 +45,13 @@ export async function programFor(words: readonly string[], edge: Edge, asJson = 
 function add(parent: Commander, declared: Command, edge: Edge, isDefault = false): void {
   const { name, says, isHidden = false, examples = [], notes, exitCodes, run } = declared;
   const command = parent.command(name, { hidden: isHidden, isDefault }).description(says);
-  for (const [key, parameter] of Object.entries(declared.arguments ?? {})) command.addArgument(argumentOf(key, parameter));
+  for (const [key, parameter] of Object.entries(declared.arguments ?? {}))
+    command.addArgument(argumentOf(key, parameter));
   for (const [key, parameter] of Object.entries(parametersOf(declared))) command.addOption(optionOf(key, parameter));
-  if (examples.length > 0) command.addHelpText('after', helpAfter(examples, notes, exitCodes && `Exit codes: ${exitCodes}.`));
-  for (const subcommand of subcommandsOf(declared)) add(command, subcommand, edge, subcommand.name === declared.defaultSubcommand);
+  if (examples.length > 0)
+    command.addHelpText('after', helpAfter(examples, notes, exitCodes && `Exit codes: ${exitCodes}.`));
+  for (const subcommand of subcommandsOf(declared))
+    add(command, subcommand, edge, subcommand.name === declared.defaultSubcommand);
   if (run !== undefined) command.action(() => call(declared, command, edge));
 }
 
@@ -57,7 +60,8 @@ async function call(what: Command, command: Commander, bare: Edge): Promise<void
   const flags = command.optsWithGlobals<AgentFlags & Record<string, unknown>>();
   const args = Object.fromEntries(Object.keys(declared).map((key, index) => [key, command.processedArgs[index]]));
   const edge = await withServiceVariables(bare, what, command);
-  const settings = takesSettings === true ? await (await import('../cli/settings-file.ts')).settingsAsDefaults(edge.environment) : {};
+  const settings =
+    takesSettings === true ? await (await import('../cli/settings-file.ts')).settingsAsDefaults(edge.environment) : {};
   const print = new Printer(edge, flags.json === true, settings.colours);
   let reached: Promise<AgentCalls> | undefined;
   const reach = async (): Promise<AgentCalls> =>

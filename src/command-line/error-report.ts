@@ -40,7 +40,10 @@ const WRONG_WORDS: ReadonlySet<string> = new Set([
 ]);
 
 /** Says what is wrong and what to do next; a stack trace only for faults of the program itself. */
-export function reportError(error: unknown, { stderr, asJson }: { readonly stderr: Output; readonly asJson: boolean }): ExitCode {
+export function reportError(
+  error: unknown,
+  { stderr, asJson }: { readonly stderr: Output; readonly asJson: boolean },
+): ExitCode {
   const told = toldOf(error);
   if (told.message !== '') stderr.write(asJson ? inJson(told) : inWords(told));
   return told.exitCode;

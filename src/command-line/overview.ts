@@ -154,7 +154,9 @@ const MIN_TEXT_WIDTH = 40;
 
 /** The text of `turnstone --help`, folded to a terminal's width. */
 export function overviewText(columns: number): string {
-  const commands = Object.entries(OVERVIEW).flatMap(([name, { says, isHidden }]) => (isHidden === true ? [] : [[name, says] as const]));
+  const commands = Object.entries(OVERVIEW).flatMap(([name, { says, isHidden }]) =>
+    isHidden === true ? [] : [[name, says] as const],
+  );
   const terms = [...OPTIONS, ...commands, HELP].map(([term]) => term.length);
   const indent = Math.max(...terms) + 4;
   const row = ([term, says]: readonly [string, string]): string =>

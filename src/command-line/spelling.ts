@@ -12,7 +12,11 @@ export function flagOf(key: string, { isNegation }: Pick<Parameter, 'isNegation'
 }
 
 /** Options of a command: its own, and those by which one that asks the agent finds it. */
-export function parametersOf({ run, agent = 'none', options = {} }: Pick<Command, 'run' | 'agent' | 'options'>): Parameters {
+export function parametersOf({
+  run,
+  agent = 'none',
+  options = {},
+}: Pick<Command, 'run' | 'agent' | 'options'>): Parameters {
   const takesAgent = run !== undefined && agent !== 'none' && !Object.hasOwn(options, 'runFolder');
   return { ...(takesAgent ? AGENT_OPTIONS : {}), ...options };
 }

@@ -3,7 +3,9 @@ import type { Command, Parameter } from '../cli/command.ts';
 import { dashed, flagOf, parametersOf, subcommandsOf } from './spelling.ts';
 
 /** Words or files that a shell offers for a value. */
-export type Offer = { readonly kind: 'words'; readonly words: readonly string[] } | { readonly kind: 'files' | 'folders' | 'nothing' };
+export type Offer =
+  | { readonly kind: 'words'; readonly words: readonly string[] }
+  | { readonly kind: 'files' | 'folders' | 'nothing' };
 
 export interface SurfaceOption {
   /** `--format`. */

@@ -59,7 +59,10 @@ export async function leaveInForce(
       const text = sealJson({ ...FORMAT, bootId: clock.bootId, stateFolder, runFolder, hardware, actuators });
       await writeDurably(files, path, text, { mode: GROUP_MODE });
     } catch (error) {
-      log.warn({ error: messageOf(error) }, 'the stop hook is not told of the actuators: it will go by the configuration file');
+      log.warn(
+        { error: messageOf(error) },
+        'the stop hook is not told of the actuators: it will go by the configuration file',
+      );
       files.unlinkNow(path);
     }
   };
@@ -73,7 +76,11 @@ export async function readInForce(path: string, files: Files, bootId: string): P
     const left = bytes === undefined ? undefined : fieldsOf(bytes.toString('utf8'), FORMAT, OWN_JSON);
     return left?.bootId === bootId ? left : undefined;
   } catch (error) {
-    throw refusal('config/in-force', `what the agent left of its actuators in ${path} is not understood: ${messageOf(error)}`, error);
+    throw refusal(
+      'config/in-force',
+      `what the agent left of its actuators in ${path} is not understood: ${messageOf(error)}`,
+      error,
+    );
   }
 }
 
@@ -96,17 +103,25 @@ export async function peekActuators(file: string, environment: Environment): Pro
   const { faults, ...sections } = sectionsIn(tree);
   const found = source.tree === undefined ? [] : inPlace(faults, { schema: PEEKED, source, tree, hidden: new Map() });
   const lines =
-    content === undefined ? [`there is no configuration ${file}`] : [...source.faults, ...found].map((fault) => faultLine(file, fault));
+    content === undefined
+      ? [`there is no configuration ${file}`]
+      : [...source.faults, ...found].map((fault) => faultLine(file, fault));
   return { ...sections, folders: foldersIn(content ?? '', environment), faults: lines };
 }
 
 /** Reads the sections that the agent left in a file, which may be of another release. */
 export function actuatorsLeft(left: Unchecked, path: string, environment: Environment): ActuatorSections {
   const { faults, ...sections } = sectionsIn(withEnvironment(left, environment));
-  return { ...sections, folders: foldersOf(left), faults: faults.map((fault) => `${path}: ${pathText(fault.path)}: not understood`) };
+  return {
+    ...sections,
+    folders: foldersOf(left),
+    faults: faults.map((fault) => `${path}: ${pathText(fault.path)}: not understood`),
+  };
 }
 
-function sectionsIn(tree: unknown): Pick<ActuatorSections, 'hardware' | 'actuators'> & { readonly faults: readonly PathFault[] } {
+function sectionsIn(
+  tree: unknown,
+): Pick<ActuatorSections, 'hardware' | 'actuators'> & { readonly faults: readonly PathFault[] } {
   const parsed = PEEKED.safeParse(tree);
   if (parsed.success) return { ...parsed.data, faults: [] };
   const faults = faultsOf(parsed.error.issues, PEEKED, tree, []);
@@ -115,5 +130,9 @@ function sectionsIn(tree: unknown): Pick<ActuatorSections, 'hardware' | 'actuato
     const { data } = actuatorSchema.safeParse(one);
     return data === undefined ? [] : [data];
   });
-  return { hardware: hardwareSchema.safeParse(hardware ?? {}).data ?? hardwareSchema.parse({}), actuators: whole, faults };
+  return {
+    hardware: hardwareSchema.safeParse(hardware ?? {}).data ?? hardwareSchema.parse({}),
+    actuators: whole,
+    faults,
+  };
 }

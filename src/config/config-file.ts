@@ -131,7 +131,8 @@ export class ConfigFile {
     await prepare(config);
     const awaited = this.#missingSections();
     // A file that was there and is gone changes nothing, as any other fault.
-    if (sectionsOf(missing).some((section) => !awaited.includes(section))) throw new ConfigError(place.configFile, missing);
+    if (sectionsOf(missing).some((section) => !awaited.includes(section)))
+      throw new ConfigError(place.configFile, missing);
     this.#hideSecrets(config);
     const changed = new Set(changedSections(this.#read, config));
     if (edited.length > 0) changed.add('sensors');
@@ -141,7 +142,9 @@ export class ConfigFile {
     const [running, read] = [this.#startedWith, config].map(withoutLiveSettings) as [AgentConfig, AgentConfig];
     const changedSince = changedSections(running, read).filter((section) => !RELOADABLE.has(section));
     this.#takeUp(config, missing);
-    const needRestart: readonly Section[] = isDeepStrictEqual(this.#rules, config.rules) ? changedSince : [...changedSince, 'rules'];
+    const needRestart: readonly Section[] = isDeepStrictEqual(this.#rules, config.rules)
+      ? changedSince
+      : [...changedSince, 'rules'];
     if (needRestart.length === 0) alerts.clear('restart');
     else alerts.raise('restart', `restart needed: only a restart takes up what changed in ${needRestart.join(', ')}`);
     const outcome: ReadAgain = { changed: [...changed], needRestart };
@@ -151,7 +154,9 @@ export class ConfigFile {
 
   /** Files of drivers in force that have other contents now. @throws AgentError `host/unsafe-code` (hold) for one that is not to be run. */
   async #editedDrivers(drivers: Drivers): Promise<readonly string[]> {
-    const edited = [...drivers].flatMap(([file, print]) => (this.#drivers.has(file) && this.#drivers.get(file) !== print ? [file] : []));
+    const edited = [...drivers].flatMap(([file, print]) =>
+      this.#drivers.has(file) && this.#drivers.get(file) !== print ? [file] : [],
+    );
     for (const file of edited)
       await expectSafeCode(file).catch((cause: unknown) => {
         throw new AgentError('host/unsafe-code', `${file}: ${messageOf(cause)}`, { recovery: 'hold', cause });
@@ -192,7 +197,11 @@ export class ConfigFile {
     this.#missing = missing;
     const named = missing.map(({ path, problem, value = '' }) => `${path}: ${problem} ${value}`.trimEnd());
     if (missing.length === 0) alerts.clear(ALERT);
-    else alerts.raise(ALERT, `what the configuration names is not there, or no good, and is looked for again: ${named.join('; ')}`);
+    else
+      alerts.raise(
+        ALERT,
+        `what the configuration names is not there, or no good, and is looked for again: ${named.join('; ')}`,
+      );
     this.#found.resolve();
     this.#found = Promise.withResolvers<void>();
   }

@@ -32,7 +32,8 @@ describe('the variables of the service', () => {
     onTestFinished(() => rm(folder, { recursive: true, force: true }));
     await writeFile(join(folder, 'environment'), text);
     const told: string[] = [];
-    const read = (config: string, more = {}) => withServiceEnvironment(config, { OWN: '1', ...more }, (line) => told.push(line), folder);
+    const read = (config: string, more = {}) =>
+      withServiceEnvironment(config, { OWN: '1', ...more }, (line) => told.push(line), folder);
     return { folder, told, read };
   }
 

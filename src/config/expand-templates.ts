@@ -41,7 +41,10 @@ export interface ExpandedSource extends YamlSource {
 /** The source with plain items, and the faults of those that could not be made; it is the same one where there is nothing to expand. */
 export function expandTemplates(source: YamlSource): ExpandedSource {
   const { tree } = source;
-  if (!isMapping(tree) || !(Object.hasOwn(tree, 'templates') || SECTIONS.some((section) => listOf(tree, section).some(isExpandable))))
+  if (
+    !isMapping(tree) ||
+    !(Object.hasOwn(tree, 'templates') || SECTIONS.some((section) => listOf(tree, section).some(isExpandable)))
+  )
     return { ...source, warnings: [] };
   const { templates = {}, ...expanded }: Record<string, unknown> = tree;
   const expander = new Expander(templates);
@@ -57,7 +60,8 @@ export function expandTemplates(source: YamlSource): ExpandedSource {
     const found = origins.get(section)?.[Number(index)];
     if (found === undefined) return { path };
     const { item, template, name } = found;
-    const isOfTemplate = template !== undefined && depthIn(expander.templates[template], rest) > depthIn(valueAt(tree, item), rest);
+    const isOfTemplate =
+      template !== undefined && depthIn(expander.templates[template], rest) > depthIn(valueAt(tree, item), rest);
     return { path: [...(isOfTemplate ? ['templates', template] : item), ...rest], ...given({ of: name }) };
   };
   const inFile = (fault: PathFault): PathFault => {
@@ -86,7 +90,8 @@ class Expander {
 
   constructor(templates: unknown) {
     this.templates = isMapping(templates) ? templates : {};
-    if (!isMapping(templates)) this.faults.push(finding(['templates'], 'wrong value', 'a mapping of names and templates'));
+    if (!isMapping(templates))
+      this.faults.push(finding(['templates'], 'wrong value', 'a mapping of names and templates'));
     for (const [name, template] of Object.entries(this.templates)) {
       const path = ['templates', name];
       if (!isMapping(template)) this.faults.push(finding(path, 'wrong value', 'a mapping of keys and values'));
@@ -103,7 +108,9 @@ class Expander {
       else {
         const instances = this.#instancesOf(written, path);
         if (items.length + instances.length > MAX_ITEMS[section]) {
-          this.faults.push(finding(path, `more than ${MAX_ITEMS[section]} ${section} with those of`, `at most ${MAX_ITEMS[section]}`));
+          this.faults.push(
+            finding(path, `more than ${MAX_ITEMS[section]} ${section} with those of`, `at most ${MAX_ITEMS[section]}`),
+          );
           return items;
         }
         items.push(...this.#itemsOf(written, path, instances));
@@ -138,7 +145,9 @@ class Expander {
     const [first, second] = instances;
     if (first === undefined || second === undefined || new TemplateSize(others).uses(first)) return;
     const expected = 'a word in its place, too, such as unitId: "{n}"';
-    this.warnings.push(finding(path, `${instances.length} items that differ in name and prefix alone`, expected, { value: '' }));
+    this.warnings.push(
+      finding(path, `${instances.length} items that differ in name and prefix alone`, expected, { value: '' }),
+    );
   }
 
   /** Looks before anything is made: a short file can say a long text a thousand times. */
@@ -157,7 +166,10 @@ class Expander {
     const found = typeof name === 'string' && Object.hasOwn(this.templates, name) ? this.templates[name] : undefined;
     if (found === undefined) {
       const expected = names.length === 0 ? 'the name of a template; there are none under templates' : oneOf(names);
-      this.faults.push({ ...finding([...path, 'template'], 'unknown template', expected), ...didYouMeanWhenTold(String(name), names) });
+      this.faults.push({
+        ...finding([...path, 'template'], 'unknown template', expected),
+        ...didYouMeanWhenTold(String(name), names),
+      });
     }
     return isMapping(found) ? found : undefined;
   }
@@ -210,7 +222,8 @@ function mergedMapping(base: Mapping, own: Mapping): Mapping {
 
 function valueAt(tree: unknown, path: ConfigPath): unknown {
   return path.reduce<unknown>(
-    (value, key) => (typeof value === 'object' && value !== null ? (value as Record<string | number, unknown>)[key] : undefined),
+    (value, key) =>
+      typeof value === 'object' && value !== null ? (value as Record<string | number, unknown>)[key] : undefined,
     tree,
   );
 }

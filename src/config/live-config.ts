@@ -84,7 +84,12 @@ function placesOf(config: AgentConfig): readonly Place[] {
 }
 
 /** Follows the schema along the parsed configuration; what is not set yet can be set where its mapping exists. */
-function walk(schema: Schema, value: unknown, at: { readonly path: ConfigPath; readonly key: string }, places: Place[]): void {
+function walk(
+  schema: Schema,
+  value: unknown,
+  at: { readonly path: ConfigPath; readonly key: string },
+  places: Place[],
+): void {
   if (typeof value !== 'object' || value === null) return;
   const inner = bare(schema).schema as z.core.$ZodTypes;
   if (inner._zod.def.type === 'array' && Array.isArray(value)) {
@@ -100,17 +105,25 @@ function walk(schema: Schema, value: unknown, at: { readonly path: ConfigPath; r
     const member = memberSchema(inner, value, field);
     if (member === undefined) continue;
     const { meta, schema: bareMember } = bare(member);
-    const name = meta.amount === undefined ? field : nameWithUnit(field, meta.amount.unit as Parameters<typeof nameWithUnit>[1]);
+    const name =
+      meta.amount === undefined ? field : nameWithUnit(field, meta.amount.unit as Parameters<typeof nameWithUnit>[1]);
     const present: unknown = Object.hasOwn(value, name) ? (value as Record<string, unknown>)[name] : undefined;
     const place = { path: [...at.path, name], key: `${at.key}.${field}` };
     if (meta.live === true)
-      places.push({ ...place, schema: member as z.ZodType, expected: wordsFor(bareMember, meta), value: present as JsonValue | undefined });
+      places.push({
+        ...place,
+        schema: member as z.ZodType,
+        expected: wordsFor(bareMember, meta),
+        value: present as JsonValue | undefined,
+      });
     else walk(member, present, place, places);
   }
 }
 
 function wordsFor(schema: Schema, meta: FieldMeta & { readonly description?: string }): string {
-  return meta.amount === undefined ? expectedOf(schema, meta.expected) : (meta.description ?? 'an amount with its unit');
+  return meta.amount === undefined
+    ? expectedOf(schema, meta.expected)
+    : (meta.description ?? 'an amount with its unit');
 }
 
 /** A copy that differs at one place; everything beside the way to it is shared. */
@@ -123,7 +136,9 @@ function replaced(value: unknown, [key, ...rest]: ConfigPath, put: unknown): unk
 
 /** The sensor at a path with the deadline that follows its period. */
 function withDeadlines(config: AgentConfig, [section, index]: ConfigPath): AgentConfig {
-  const sensors = config.sensors.map((sensor, at) => (section === 'sensors' && at === index ? followPeriod(sensor) : sensor));
+  const sensors = config.sensors.map((sensor, at) =>
+    section === 'sensors' && at === index ? followPeriod(sensor) : sensor,
+  );
   return { ...config, sensors };
 }
 

@@ -34,7 +34,12 @@ export function parseDraft(
       return [];
     }
     if (list.length > MAX_ITEMS[name]) {
-      faults.push({ path: [name], problem: `${list.length} ${name}`, value: '', expected: `at most ${MAX_ITEMS[name]}` });
+      faults.push({
+        path: [name],
+        problem: `${list.length} ${name}`,
+        value: '',
+        expected: `at most ${MAX_ITEMS[name]}`,
+      });
       return [];
     }
     return list.flatMap((value: unknown, index) => {
@@ -50,7 +55,9 @@ export function parseDraft(
   }
   const unknown = Object.keys(root).filter((key) => !Object.hasOwn(configShape, key));
   if (unknown.length > 0)
-    faults.push(...faultsOf([{ code: 'unrecognized_keys', keys: unknown, path: [], message: '' }], configSchema, root, []));
+    faults.push(
+      ...faultsOf([{ code: 'unrecognized_keys', keys: unknown, path: [], message: '' }], configSchema, root, []),
+    );
   const wrong = new Set(unmade.map(({ path: [, index] }) => index));
   const sensors = items('sensors', sensorSchema).filter(({ path: [, index] }) => !wrong.has(index));
   const draft = {
@@ -71,7 +78,12 @@ export function parseDraft(
 export function wholeConfig({ sections, devices, sensors, actuators, rules }: ConfigDraft): AgentConfig {
   const configs = <T>(items: readonly Placed<T>[]): readonly T[] => items.map(({ config }) => config);
   // Every section parsed, as there is no fault; those that are missing are optional.
-  const items = { devices: configs(devices), sensors: configs(sensors), actuators: configs(actuators), rules: configs(rules) };
+  const items = {
+    devices: configs(devices),
+    sensors: configs(sensors),
+    actuators: configs(actuators),
+    rules: configs(rules),
+  };
   return { ...sections, ...items } as AgentConfig;
 }
 
@@ -104,6 +116,8 @@ export function draftOf({ devices, sensors, actuators, rules, ...sections }: Age
 function namesIn(list: unknown): ReadonlySet<string> {
   if (!Array.isArray(list)) return new Set();
   return new Set(
-    list.map((item: unknown) => (item as { readonly name?: unknown } | null)?.name).filter((name) => typeof name === 'string'),
+    list
+      .map((item: unknown) => (item as { readonly name?: unknown } | null)?.name)
+      .filter((name) => typeof name === 'string'),
   );
 }

@@ -15,7 +15,8 @@ export async function readConfigBytes(path: string): Promise<Uint8Array> {
     const recovery = cause instanceof AgentError && cause.recovery === 'retry' ? 'retry' : 'stop';
     throw new AgentError('config/unreadable', `no configuration: ${messageOf(cause)}`, { recovery, cause });
   });
-  if (content === undefined) throw new AgentError('config/unreadable', `there is no configuration ${path}`, { recovery: 'stop' });
+  if (content === undefined)
+    throw new AgentError('config/unreadable', `there is no configuration ${path}`, { recovery: 'stop' });
   return content;
 }
 
@@ -48,7 +49,8 @@ export async function namedFolders(file: string | undefined, environment: Enviro
 /** The folders that a text names. */
 export function foldersIn(content: string | Uint8Array, environment: Environment): AgentFolders {
   const { tree } = readYaml(content);
-  const written = () => Object.fromEntries([...String(content).matchAll(FOLDER_LINE)].map(([, name, path = '']) => [name, path.trim()]));
+  const written = () =>
+    Object.fromEntries([...String(content).matchAll(FOLDER_LINE)].map(([, name, path = '']) => [name, path.trim()]));
   return foldersOf(mappingIn(withEnvironment(tree ?? written(), environment)));
 }
 

@@ -13,7 +13,10 @@ export interface FaultySource extends Pick<ResolvedSecrets, 'tree' | 'hidden'> {
 }
 
 /** In their order in the file, and no more than anybody mends at once. */
-export function inPlace(faults: readonly PathFault[], { schema, source, tree, hidden }: FaultySource): readonly ConfigFault[] {
+export function inPlace(
+  faults: readonly PathFault[],
+  { schema, source, tree, hidden }: FaultySource,
+): readonly ConfigFault[] {
   // A fault in a file's content stands where the file is named.
   const standing = faults.map((fault) => ({ fault, path: hidden.get(pathText(fault.path)) ?? fault.path }));
   // A fault of a template is one of each item that it makes, and told once.
@@ -39,7 +42,10 @@ export function inOrder(faults: readonly ConfigFault[]): readonly ConfigFault[] 
   const next = sorted[MAX_FAULTS];
   if (next === undefined) return sorted;
   const { line, column } = next;
-  return [...sorted.slice(0, MAX_FAULTS), { line, column, path: '', problem: 'there is more', expected: 'what is above, first' }];
+  return [
+    ...sorted.slice(0, MAX_FAULTS),
+    { line, column, path: '', problem: 'there is more', expected: 'what is above, first' },
+  ];
 }
 
 function byPlace(one: Place, other: Place): number {

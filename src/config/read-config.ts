@@ -77,13 +77,19 @@ export async function readConfig(path: string, deps: ReadConfigDeps): Promise<Re
   }
   const resolved = await resolveSecrets(configSchema, source.tree, deps.environment);
   const { hidden } = resolved;
-  const { root: tree, faults: unmodelled, ofFile } = await withNamedModels(resolved.tree as Record<string, unknown>, path);
-  const isSpoilt = (fault: PathFault): boolean => spoilt.some((place) => isWithin(source.origin(fault.path).path, place));
+  const {
+    root: tree,
+    faults: unmodelled,
+    ofFile,
+  } = await withNamedModels(resolved.tree as Record<string, unknown>, path);
+  const isSpoilt = (fault: PathFault): boolean =>
+    spoilt.some((place) => isWithin(source.origin(fault.path).path, place));
   const faults = [...resolved.faults, ...unmodelled];
   const where = { schema: configSchema, source, tree, hidden };
   const placed = (all: readonly PathFault[]): readonly ConfigFault[] => inPlace(all.map(ofFile), where);
   const tooMany = tooManyPatterns(tree);
-  if (tooMany !== undefined) return { faults: inOrder([...source.faults, ...placed([...faults, tooMany])]), warnings: [] };
+  if (tooMany !== undefined)
+    return { faults: inOrder([...source.faults, ...placed([...faults, tooMany])]), warnings: [] };
   faults.push(...(await patternFaults(tree)));
   const { draft, faults: schemaFaults } = parseDraft(tree, unmodelled);
   // A tree that is not whole is looked at section by section: items that are not there would be missed everywhere.
@@ -105,7 +111,9 @@ export async function readConfig(path: string, deps: ReadConfigDeps): Promise<Re
   // Remains of an unset variable or a broken pattern are no fault of their own.
   const unresolved = new Set(faults.map(({ path: at }) => pathText(at)));
   const others = findings.filter((fault) => !unresolved.has(pathText(fault.path)));
-  const { warnings = [], wrong = [] } = Object.groupBy(others, ({ warning }) => (warning === true ? 'warnings' : 'wrong'));
+  const { warnings = [], wrong = [] } = Object.groupBy(others, ({ warning }) =>
+    warning === true ? 'warnings' : 'wrong',
+  );
   const found = {
     faults: placed([...faults, ...wrong]),
     warnings: inOrder([...source.warnings, ...placed(warnings)]),
@@ -152,7 +160,11 @@ export function tooManyPatterns(tree: unknown): PathFault | undefined {
     seen.add(value);
     characters += value.length;
     if (characters > MAX_CHARACTERS)
-      fault ??= { path, problem: 'too many regular expressions in one file:', expected: `at most ${MAX_CHARACTERS} characters of them` };
+      fault ??= {
+        path,
+        problem: 'too many regular expressions in one file:',
+        expected: `at most ${MAX_CHARACTERS} characters of them`,
+      };
   });
   return fault;
 }

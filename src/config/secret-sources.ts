@@ -38,7 +38,11 @@ export interface ResolvedSecrets {
   readonly hidden: ReadonlyMap<string, ConfigPath | undefined>;
 }
 
-export async function resolveSecrets(schema: z.core.$ZodType, tree: unknown, environment: Environment): Promise<ResolvedSecrets> {
+export async function resolveSecrets(
+  schema: z.core.$ZodType,
+  tree: unknown,
+  environment: Environment,
+): Promise<ResolvedSecrets> {
   const faults: PathFault[] = [];
   const hidden = new Map<string, ConfigPath | undefined>();
   const resolved = substitute(tree, [], { environment, faults, hidden, substituted: 0 });
@@ -81,10 +85,19 @@ function sourcesOf(schema: z.core.$ZodType, value: unknown, path: ConfigPath): S
   });
 }
 
-async function fill({ path, mapping, field, key, others }: Source, environment: Environment): Promise<PathFault | undefined> {
+async function fill(
+  { path, mapping, field, key, others }: Source,
+  environment: Environment,
+): Promise<PathFault | undefined> {
   const at = [...path, key];
   if (others.length > 0)
-    return { path: at, atKey: true, problem: 'given twice:', value: `${key} beside ${others.join(', ')}`, expected: 'one of them' };
+    return {
+      path: at,
+      atKey: true,
+      problem: 'given twice:',
+      value: `${key} beside ${others.join(', ')}`,
+      expected: 'one of them',
+    };
   const place = mapping[key];
   if (typeof place !== 'string') return undefined;
   const file = key === `${field}File` ? place : credentialFile(place, environment);
@@ -93,7 +106,8 @@ async function fill({ path, mapping, field, key, others }: Source, environment: 
     const what = `a file with the ${field}`;
     if (content === undefined && key !== `${field}File`) return missingCredential(at, place, file);
     if (content === undefined) return { path: at, problem: 'no such file:', expected: what, mayPass: true };
-    if (!isUtf8(content)) return { path: at, problem: 'bytes that are no UTF-8 in', expected: 'a file in UTF-8', onGateway: true };
+    if (!isUtf8(content))
+      return { path: at, problem: 'bytes that are no UTF-8 in', expected: 'a file in UTF-8', onGateway: true };
     const value = content
       .toString('utf8')
       .replace(/^\ufeff/, '')
@@ -104,7 +118,12 @@ async function fill({ path, mapping, field, key, others }: Source, environment: 
   } catch (error) {
     const isForbidden = error instanceof AgentError && systemCode(error.cause) === 'EACCES';
     const expected = `a file with the ${field} that this user may read`;
-    return { path: at, problem: `${messageOf(error)}:`, expected, ...(isForbidden ? { onGateway: true } : { mayPass: true }) };
+    return {
+      path: at,
+      problem: `${messageOf(error)}:`,
+      expected,
+      ...(isForbidden ? { onGateway: true } : { mayPass: true }),
+    };
   }
 }
 
@@ -137,7 +156,13 @@ function substitute(value: unknown, path: ConfigPath, context: Substitution): un
       Object.entries(value).map(([key, member]) => {
         const at = [...path, key];
         if (key.includes('${'))
-          noteFault(context, { path: at, atKey: true, problem: 'a reference in a key:', value: key, expected: 'a word' });
+          noteFault(context, {
+            path: at,
+            atKey: true,
+            problem: 'a reference in a key:',
+            value: key,
+            expected: 'a word',
+          });
         return [key, substitute(member, at, context)];
       }),
     );
@@ -147,13 +172,23 @@ function substitute(value: unknown, path: ConfigPath, context: Substitution): un
 
 function substituteText(text: string, path: ConfigPath, context: Substitution): string {
   if (text.split('${', MAX_REFERENCES + 2).length > MAX_REFERENCES + 1) {
-    noteFault(context, { path, problem: 'too many references', value: '', expected: `at most ${MAX_REFERENCES} in one text` });
+    noteFault(context, {
+      path,
+      problem: 'too many references',
+      value: '',
+      expected: `at most ${MAX_REFERENCES} in one text`,
+    });
     return text;
   }
   return text.replace(REFERENCE, (written, name: string | undefined) => {
     if (written.startsWith('$$')) return written.slice(1);
     if (name === undefined) {
-      noteFault(context, { path, problem: 'a reference without name or end in', expected: `\${NAME}`, hint: '$${ stands for a plain ${' });
+      noteFault(context, {
+        path,
+        problem: 'a reference without name or end in',
+        expected: `\${NAME}`,
+        hint: '$${ stands for a plain ${',
+      });
       return written;
     }
     context.hidden.set(pathText(path), undefined);
@@ -162,12 +197,24 @@ function substituteText(text: string, path: ConfigPath, context: Substitution): 
       const known = Object.keys(context.environment).filter((other) => other !== name);
       const hint = didYouMeanWhenTold(name, known, 'set it in the unit (Environment=, EnvironmentFile=) or use a file');
       const value = VARIABLE.test(name) ? name : '';
-      noteFault(context, { path, problem: 'environment variable not set:', value, expected: 'its value', onGateway: true, ...hint });
+      noteFault(context, {
+        path,
+        problem: 'environment variable not set:',
+        value,
+        expected: 'its value',
+        onGateway: true,
+        ...hint,
+      });
       return written;
     }
     context.substituted += found.length;
     if (context.substituted <= MAX_SUBSTITUTED) return found;
-    noteFault(context, { path, problem: 'too much from the environment', value: '', expected: `at most ${MAX_SUBSTITUTED} characters` });
+    noteFault(context, {
+      path,
+      problem: 'too much from the environment',
+      value: '',
+      expected: `at most ${MAX_SUBSTITUTED} characters`,
+    });
     return written;
   });
 }

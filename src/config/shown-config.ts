@@ -31,7 +31,10 @@ export async function shownConfig(source: string | Uint8Array, environment: Envi
     const cameFromElsewhere = meta.private === true && fieldAt(configSchema, tree, path)?.value !== value;
     if (meta.secret === true || cameFromElsewhere) secrets.add(String(value));
   });
-  return { text: stringify(masked(tree, configSchema), { aliasDuplicateObjects: false, lineWidth: 0 }), secrets: [...secrets] };
+  return {
+    text: stringify(masked(tree, configSchema), { aliasDuplicateObjects: false, lineWidth: 0 }),
+    secrets: [...secrets],
+  };
 }
 
 /** `schema` is undefined where there is none. */
@@ -41,7 +44,10 @@ function masked(value: unknown, schema: z.core.$ZodType | undefined): unknown {
   if (Array.isArray(value)) return value.map((item, index) => masked(item, member(schema, value, index)));
   if (typeof value === 'object' && value !== null)
     return Object.fromEntries(
-      Object.entries(value).map(([key, item]) => [shownKey(key, member(schema, value, key)), masked(item, member(schema, value, key))]),
+      Object.entries(value).map(([key, item]) => [
+        shownKey(key, member(schema, value, key)),
+        masked(item, member(schema, value, key)),
+      ]),
     );
   return isHarmless(value, bare(schema)) ? (typeof value === 'string' ? withoutUser(value) : value) : MASK;
 }

@@ -12,14 +12,18 @@ export function isMapping(value: unknown): value is Mapping {
 }
 
 export function isWords(value: unknown): value is Words {
-  return isMapping(value) && Object.values(value).every((word) => ['string', 'number', 'boolean'].includes(typeof word));
+  return (
+    isMapping(value) && Object.values(value).every((word) => ['string', 'number', 'boolean'].includes(typeof word))
+  );
 }
 
 /** A copy with the words put in, also in keys; a text that is one word alone becomes its value. */
 export function filled(value: unknown, words: Words): unknown {
   if (Array.isArray(value)) return value.map((item) => filled(item, words));
   if (isMapping(value))
-    return Object.fromEntries(Object.entries(value).map(([key, item]) => [filledText(key, words), filled(item, words)]));
+    return Object.fromEntries(
+      Object.entries(value).map(([key, item]) => [filledText(key, words), filled(item, words)]),
+    );
   if (typeof value !== 'string') return value;
   const alone = /^\{(\w+)\}$/.exec(value)?.[1];
   return alone !== undefined && Object.hasOwn(words, alone) ? words[alone] : filledText(value, words);

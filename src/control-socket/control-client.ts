@@ -32,7 +32,8 @@ interface Pending {
 const DEADLINE_MARGIN_MS = 2_000;
 /** An agent that listens but does not greet is frozen. */
 const GREETING_WITHIN_MS = 5_000;
-const OTHER_RELEASE = 'this command and the running agent are of different releases: use the command of the running release';
+const OTHER_RELEASE =
+  'this command and the running agent are of different releases: use the command of the running release';
 
 export class ControlClient {
   readonly access: ControlAccess;
@@ -85,7 +86,12 @@ export class ControlClient {
   }
 
   /** Calls back for each event until the stream ends, or the signal aborts. */
-  async subscribe(method: string, params: JsonObject, onEvent: (event: JsonValue) => void, signal: AbortSignal): Promise<void> {
+  async subscribe(
+    method: string,
+    params: JsonObject,
+    onEvent: (event: JsonValue) => void,
+    signal: AbortSignal,
+  ): Promise<void> {
     await this.#ask({ method, params }, signal, onEvent);
   }
 
@@ -102,7 +108,8 @@ export class ControlClient {
     const cancel = (): void => {
       this.#link.send({ cancel: id });
       if (onEvent !== undefined) answer.resolve(null);
-      else if (this.#interrupted?.aborted === true) answer.reject(refusal('control-socket/interrupted', 'the answer was not waited for'));
+      else if (this.#interrupted?.aborted === true)
+        answer.reject(refusal('control-socket/interrupted', 'the answer was not waited for'));
       else answer.reject(retryable('control-socket/deadline', 'the agent did not answer in time'));
     };
     this.#pending.set(id, given({ ...answer, onEvent }));

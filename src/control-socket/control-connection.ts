@@ -24,7 +24,11 @@ export type ControlMethod = (params: JsonObject, signal: AbortSignal) => Promise
  * Emits events until it ends by itself or the caller cancels. Whoever has much to tell waits for each `emit`: it resolves when the caller
  * has room for more.
  */
-export type ControlStream = (params: JsonObject, emit: (event: JsonValue) => Promise<void>, signal: AbortSignal) => Promise<void>;
+export type ControlStream = (
+  params: JsonObject,
+  emit: (event: JsonValue) => Promise<void>,
+  signal: AbortSignal,
+) => Promise<void>;
 
 /** Calls that a room answers: reading is for everyone on the machine, changing for the service's group. */
 export interface ControlCalls {
@@ -58,7 +62,10 @@ export class ControlConnection {
   constructor(deps: ControlConnectionDeps) {
     this.#deps = deps;
     const { socket } = deps;
-    new JsonLink(socket, MAX_REQUEST_LENGTH).listen({ message: (message) => this.#take(message), end: () => this.#abortAll() });
+    new JsonLink(socket, MAX_REQUEST_LENGTH).listen({
+      message: (message) => this.#take(message),
+      end: () => this.#abortAll(),
+    });
     this.#send({ turnstone: PROTOCOL_VERSION, access: deps.access });
   }
 
@@ -118,7 +125,10 @@ export class ControlConnection {
     const serve = methods.get(method);
     if (serve !== undefined) return serve(params, signal);
     if (withheld.has(method))
-      throw refusal('control-socket/no-permission', `you may only look; ${method} is for the agent's group: ${JOIN_GROUP}`);
+      throw refusal(
+        'control-socket/no-permission',
+        `you may only look; ${method} is for the agent's group: ${JOIN_GROUP}`,
+      );
     const known = [...methods.keys(), ...streams.keys()].join(', ');
     throw refusal('control-socket/unknown-method', `the agent has no ${method.slice(0, 100)}; it has ${known}`);
   }
@@ -147,7 +157,9 @@ export class ControlConnection {
     // Bytes lie outside the heap, which is small.
     const line = Buffer.from(encodeLine(message));
     const isTooLong = line.length > MAX_ANSWER_LENGTH && typeof message.id === 'number';
-    socket.write(isTooLong ? encodeLine(errorMessage(message.id as number, refusal('control-socket/too-long', TOO_LONG))) : line);
+    socket.write(
+      isTooLong ? encodeLine(errorMessage(message.id as number, refusal('control-socket/too-long', TOO_LONG))) : line,
+    );
     if (socket.writableLength > MAX_BACKLOG_BYTES) this.close();
   }
 

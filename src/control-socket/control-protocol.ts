@@ -59,5 +59,7 @@ export function errorMessage(id: number, error: unknown): JsonObject {
 export function errorOf(error: JsonValue): AgentError {
   const { code, message } = isJsonObject(error) ? error : {};
   const known = typeof code === 'string' && code.includes('/') ? (code as ErrorCode) : 'control-socket/failed';
-  return new AgentError(known, typeof message === 'string' ? message : 'the agent could not do it', { recovery: 'drop' });
+  return new AgentError(known, typeof message === 'string' ? message : 'the agent could not do it', {
+    recovery: 'drop',
+  });
 }

@@ -44,10 +44,14 @@ export class ControlServer {
     } catch (cause) {
       await server.close();
       if (cause instanceof AgentError) throw cause;
-      throw new AgentError('control-socket/cannot-listen', `cannot listen in ${deps.folder}: ${systemCode(cause) ?? 'unknown fault'}`, {
-        recovery: 'stop',
-        cause,
-      });
+      throw new AgentError(
+        'control-socket/cannot-listen',
+        `cannot listen in ${deps.folder}: ${systemCode(cause) ?? 'unknown fault'}`,
+        {
+          recovery: 'stop',
+          cause,
+        },
+      );
     }
   }
 
@@ -60,8 +64,11 @@ export class ControlServer {
   async #listen(access: ControlAccess): Promise<void> {
     const path = socketPath(this.#deps.folder, access);
     if (Buffer.byteLength(path) > MAX_SOCKET_PATH_BYTES)
-      throw new AgentError('control-socket/cannot-listen', `the run folder's path is too long for a socket: ${path}`, { recovery: 'stop' });
-    if (await answers(path)) throw new AgentError('control-socket/in-use', `another agent listens on ${path}`, { recovery: 'stop' });
+      throw new AgentError('control-socket/cannot-listen', `the run folder's path is too long for a socket: ${path}`, {
+        recovery: 'stop',
+      });
+    if (await answers(path))
+      throw new AgentError('control-socket/in-use', `another agent listens on ${path}`, { recovery: 'stop' });
     await this.#deps.files.unlink(path).catch(undefinedWhenMissing);
     const server = createServer((socket) => this.#accept(socket, access));
     server.listen(path);

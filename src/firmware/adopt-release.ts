@@ -6,7 +6,14 @@ import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { refusal } from '../errors/agent-error.ts';
 import { currentVersion } from './guard-state.ts';
-import { copyRelease, expectWhole, incomingFolder, installedManifest, nameIncoming, releaseFolder } from './release-folder.ts';
+import {
+  copyRelease,
+  expectWhole,
+  incomingFolder,
+  installedManifest,
+  nameIncoming,
+  releaseFolder,
+} from './release-folder.ts';
 import { pruneReleases, rememberRelease } from './release-history.ts';
 import { MANIFEST_NAME, type ReleaseManifest, unreadableFormats } from './release-manifest.ts';
 import type { ReleaseSwapDeps } from './release-swap.ts';
@@ -63,7 +70,11 @@ async function adopt(deps: ReleaseSwapDeps, source: string, { allowDowngrade }: 
 }
 
 /** Names the incoming release; where the very same is installed, whole, it is left as it is. */
-async function nameFor(deps: ReleaseSwapDeps, { release }: ReleaseManifest, needed: readonly (string | undefined)[]): Promise<string> {
+async function nameFor(
+  deps: ReleaseSwapDeps,
+  { release }: ReleaseManifest,
+  needed: readonly (string | undefined)[],
+): Promise<string> {
   const sum = createHash('sha256')
     .update(await manifestIn(deps, incomingFolder(deps.paths)))
     .digest('hex')
@@ -95,7 +106,12 @@ function isWhole(deps: ReleaseSwapDeps, version: string): Promise<boolean> {
 }
 
 /** @throws AgentError `firmware/refuses-state` (drop), unless it is `allowed`. */
-export async function expectReadsState(deps: ReleaseSwapDeps, manifest: ReleaseManifest, current: string, allowed: boolean): Promise<void> {
+export async function expectReadsState(
+  deps: ReleaseSwapDeps,
+  manifest: ReleaseManifest,
+  current: string,
+  allowed: boolean,
+): Promise<void> {
   const unreadable = unreadableFormats(manifest, await installedManifest(deps, current));
   if (unreadable.length === 0) return;
   const what = `release ${manifest.release} cannot read the state: ${unreadable.join(', ')}`;

@@ -79,7 +79,8 @@ export class AttachedFirmware {
 }
 
 function updaterDeps(kind: PackageKind, deps: AttachedFirmwareDeps, device: FirmwareOfDevice): UpdaterDeps {
-  const { config, clock, files, runProgram, newId, getUrl, linkWaits, locked, append, alerts, downloads, installs } = deps;
+  const { config, clock, files, runProgram, newId, getUrl, linkWaits, locked, append, alerts, downloads, installs } =
+    deps;
   const { id, name, folder, deviceApi, settings, isPulsing, log } = device;
   const alert = `${kind} update of ${name}`;
   const installing = () => (installs.isTaken ? 'another device is being updated' : undefined);
@@ -90,7 +91,11 @@ function updaterDeps(kind: PackageKind, deps: AttachedFirmwareDeps, device: Firm
     ...{ kind, clock, newId, getUrl, linkWaits, locked, deviceApi, log, isAttached: true },
     config: { ...config.firmware, handlers: deviceHandlers(settings, config) },
     files: updateFiles(files),
-    paths: { home: config.firmware.installFolder, guard: config.firmware.guardFolder, firmware: join(folder, 'firmware') },
+    paths: {
+      home: config.firmware.installFolder,
+      guard: config.firmware.guardFolder,
+      firmware: join(folder, 'firmware'),
+    },
     ...{ arch: process.arch, runningVersion: NOT_KNOWN, vitals: unused, requestRestart: unused },
     report: (values) => append(updateEntries(id, values, clock)),
     runHandler: (handler, image, signal) =>

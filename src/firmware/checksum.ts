@@ -28,7 +28,9 @@ const ALGORITHMS = {
 /** The algorithm a name means, however it is written ("sha-256"); undefined for an unknown one. */
 export function checksumAlgorithm(name: string): ChecksumAlgorithm | undefined {
   const upper = name.trim().toUpperCase();
-  const known = [upper, upper.replace('-', ''), upper.replaceAll('-', '_')].find((form) => Object.hasOwn(ALGORITHMS, form));
+  const known = [upper, upper.replace('-', ''), upper.replaceAll('-', '_')].find((form) =>
+    Object.hasOwn(ALGORITHMS, form),
+  );
   return known as ChecksumAlgorithm | undefined;
 }
 

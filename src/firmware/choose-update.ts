@@ -11,7 +11,9 @@ import type { UpdateEvent } from './update-states.ts';
 import type { StepOutcome, UpdaterDeps } from './updater-deps.ts';
 
 /** A request at the command line: a bundle that lies here, or a release that is kept. */
-export type UpdateWish = { readonly kind: 'file'; readonly path: string } | { readonly kind: 'back'; readonly version: string };
+export type UpdateWish =
+  | { readonly kind: 'file'; readonly path: string }
+  | { readonly kind: 'back'; readonly version: string };
 
 export interface Beginning {
   readonly update: Update;
@@ -52,7 +54,10 @@ export async function chooseWish(
   const { title } = deps.config;
   if (wish.kind === 'back') {
     await expectKept(deps, wish.version);
-    return { update: newUpdate(deps, { title, version: wish.version, source: 'kept' }), outcome: { event: 'back-asked' } };
+    return {
+      update: newUpdate(deps, { title, version: wish.version, source: 'kept' }),
+      outcome: { event: 'back-asked' },
+    };
   }
   await copyPlain(deps.files, wish.path, image, deps.config.maxSizeBytes);
   const version = await releaseIn(deps, image, signal);
@@ -70,17 +75,29 @@ export async function expectUsable(
 }
 
 /** True for a package that replaces this agent, and not the program of something attached to it. */
-export function isOurs({ kind, config, isAttached }: Pick<UpdaterDeps, 'kind' | 'config' | 'isAttached'>, title: string): boolean {
+export function isOurs(
+  { kind, config, isAttached }: Pick<UpdaterDeps, 'kind' | 'config' | 'isAttached'>,
+  title: string,
+): boolean {
   return isAttached !== true && kind === 'firmware' && title === config.title;
 }
 
-async function releaseIn(deps: Pick<UpdaterDeps, 'runningVersion' | 'files'>, path: string, signal: AbortSignal): Promise<string> {
-  const { release } = await withPlain(deps.files, path, async (file) => readImageManifest(file, await file.size(), signal));
+async function releaseIn(
+  deps: Pick<UpdaterDeps, 'runningVersion' | 'files'>,
+  path: string,
+  signal: AbortSignal,
+): Promise<string> {
+  const { release } = await withPlain(deps.files, path, async (file) =>
+    readImageManifest(file, await file.size(), signal),
+  );
   expectAnother(deps, release);
   return release;
 }
 
-async function expectKept(deps: Pick<UpdaterDeps, 'runningVersion' | 'files' | 'paths'>, version: string): Promise<void> {
+async function expectKept(
+  deps: Pick<UpdaterDeps, 'runningVersion' | 'files' | 'paths'>,
+  version: string,
+): Promise<void> {
   const kept = isVersion(version) && (await deps.files.list(join(deps.paths.home, 'releases'))).includes(version);
   if (!kept) throw refusal('firmware/no-release', `no release ${JSON.stringify(version)} is kept here`);
   expectAnother(deps, version);
@@ -108,5 +125,12 @@ function refusalOf(deps: ChooseDeps, journal: UpdateJournal, { title, version }:
 }
 
 function newUpdate(deps: ChooseDeps, what: Pick<Update, 'title' | 'version' | 'source' | 'fingerprint'>): Update {
-  return { ...what, id: deps.newId(), from: deps.runningVersion, startedAtMs: deps.clock.wallMs(), unanswered: 0, attempts: 0 };
+  return {
+    ...what,
+    id: deps.newId(),
+    from: deps.runningVersion,
+    startedAtMs: deps.clock.wallMs(),
+    unanswered: 0,
+    attempts: 0,
+  };
 }

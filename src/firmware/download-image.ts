@@ -54,14 +54,20 @@ export class ImageDownload {
   static async run(deps: DownloadDeps, target: DownloadTarget, signal: AbortSignal): Promise<void> {
     const { files, settings, clock } = deps;
     const { offer, partPath, progressPath } = target;
-    const progress = await readProgress(files, progressPath, { fingerprint: offer.fingerprint, chunkBytes: settings.chunkBytes });
+    const progress = await readProgress(files, progressPath, {
+      fingerprint: offer.fingerprint,
+      chunkBytes: settings.chunkBytes,
+    });
     const part = await files.openPart(partPath, 0o600);
     try {
       const download = new ImageDownload(deps, target, part, progress?.elapsedMs ?? 0);
       if (progress !== undefined) {
         download.#mode = progress.mode;
         download.#validator = progress.validator;
-        download.#at = Math.min(keptBytes(progress, await part.size(), clock.bootId), offer.sizeBytes ?? settings.maxSizeBytes);
+        download.#at = Math.min(
+          keptBytes(progress, await part.size(), clock.bootId),
+          offer.sizeBytes ?? settings.maxSizeBytes,
+        );
       }
       await download.#expectRoom(offer.sizeBytes);
       await part.truncate(download.#at);
@@ -93,7 +99,8 @@ export class ImageDownload {
     if (sizeBytes !== undefined && this.#at === sizeBytes) return true;
     const body = await this.#request(signal);
     try {
-      if (this.#mode === 'whole' || (body.lengthBytes ?? 0) > this.#deps.settings.chunkBytes) await this.#beginWhole(body);
+      if (this.#mode === 'whole' || (body.lengthBytes ?? 0) > this.#deps.settings.chunkBytes)
+        await this.#beginWhole(body);
     } catch (error) {
       await discard(body);
       throw error;
@@ -101,7 +108,9 @@ export class ImageDownload {
     const received = await this.#receive(body, signal);
     this.#at += received;
     this.#badChunks = 0;
-    return sizeBytes === undefined ? this.#mode === 'whole' || received < this.#deps.settings.chunkBytes : this.#at === sizeBytes;
+    return sizeBytes === undefined
+      ? this.#mode === 'whole' || received < this.#deps.settings.chunkBytes
+      : this.#at === sizeBytes;
   }
 
   async #request(signal: AbortSignal): Promise<FirmwareBody> {
@@ -114,7 +123,11 @@ export class ImageDownload {
       if (!hasCode(error, 'platform/not-found') || url === undefined) throw error;
       if (this.#mode === 'chunks') await this.#beginAgain();
       const validator = this.#validator;
-      return this.#deps.getUrl(url, this.#at === 0 || validator === undefined ? undefined : { bytes: this.#at, validator }, signal);
+      return this.#deps.getUrl(
+        url,
+        this.#at === 0 || validator === undefined ? undefined : { bytes: this.#at, validator },
+        signal,
+      );
     }
   }
 
@@ -129,7 +142,8 @@ export class ImageDownload {
         await this.#part.write(piece, at + received);
         received += piece.length;
         this.#deps.onProgress?.(at + received);
-        if (this.#validator !== undefined && at + received - this.#syncedBytes >= SYNC_EVERY_BYTES) await this.#note(at + received);
+        if (this.#validator !== undefined && at + received - this.#syncedBytes >= SYNC_EVERY_BYTES)
+          await this.#note(at + received);
         await this.#schedule.pay(piece.length, signal);
       }
       this.#expectWhole(received, body.lengthBytes);
@@ -158,15 +172,18 @@ export class ImageDownload {
         `the image has another size than announced: announced were ${sizeBytes} bytes, the server sends more`,
       );
     const { maxSizeBytes } = this.#deps.settings;
-    if (bytes > maxSizeBytes) throw refusal('firmware/too-large', `the image is larger than the ${maxSizeBytes} bytes that are allowed`);
+    if (bytes > maxSizeBytes)
+      throw refusal('firmware/too-large', `the image is larger than the ${maxSizeBytes} bytes that are allowed`);
   }
 
   #expectWhole(received: number, lengthBytes: number | undefined): void {
     const { sizeBytes } = this.#target.offer;
     const at = this.#at + received;
-    if (lengthBytes !== undefined && received !== lengthBytes) throw wrongAnswer(`${received} of ${lengthBytes} bytes came`);
+    if (lengthBytes !== undefined && received !== lengthBytes)
+      throw wrongAnswer(`${received} of ${lengthBytes} bytes came`);
     const isLast = this.#mode === 'whole' || received < this.#deps.settings.chunkBytes;
-    if (isLast && sizeBytes !== undefined && at < sizeBytes) throw wrongAnswer(`the file ends at ${at} of ${sizeBytes} bytes`);
+    if (isLast && sizeBytes !== undefined && at < sizeBytes)
+      throw wrongAnswer(`the file ends at ${at} of ${sizeBytes} bytes`);
     if (isLast && at === 0) throw wrongAnswer('the file is empty');
   }
 
@@ -205,7 +222,10 @@ export class ImageDownload {
     if (recovery !== 'retry' && recovery !== 'hold') throw error;
     this.#schedule.fault = messageOf(error);
     const delayMs = this.#backoff.nextMs();
-    this.#deps.log.warn({ bytes: this.#at, error: messageOf(error), delayMs: Math.round(delayMs) }, 'a part of the image did not arrive');
+    this.#deps.log.warn(
+      { bytes: this.#at, error: messageOf(error), delayMs: Math.round(delayMs) },
+      'a part of the image did not arrive',
+    );
     // With the time that was spent: restarts do not renew the deadline.
     await this.#note();
     await this.#deps.clock.sleep(delayMs, signal);
@@ -242,4 +262,5 @@ async function discard(body: FirmwareBody): Promise<void> {
   await pieces.return?.();
 }
 
-const wrongAnswer = (what: string): AgentError => retryable('firmware/short-answer', `part of the image is missing: ${what}`);
+const wrongAnswer = (what: string): AgentError =>
+  retryable('firmware/short-answer', `part of the image is missing: ${what}`);

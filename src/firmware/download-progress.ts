@@ -33,7 +33,15 @@ export async function readProgress(
     if (fingerprint !== expected.fingerprint || chunkBytes !== expected.chunkBytes) return undefined;
     if ((mode !== 'chunks' && mode !== 'whole') || typeof bootId !== 'string') return undefined;
     if (typeof syncedBytes !== 'number' || typeof elapsedMs !== 'number') return undefined;
-    return { fingerprint, mode, chunkBytes, syncedBytes, bootId, elapsedMs, ...(typeof validator === 'string' ? { validator } : {}) };
+    return {
+      fingerprint,
+      mode,
+      chunkBytes,
+      syncedBytes,
+      bootId,
+      elapsedMs,
+      ...(typeof validator === 'string' ? { validator } : {}),
+    };
   } catch {
     return undefined;
   }

@@ -6,13 +6,21 @@ import type { UpdateFiles } from './update-files.ts';
 const PIECE_BYTES = 64 * 1024;
 
 /** Uses a regular file, never through a link, and closes it. @throws as `openPlain`. */
-export async function withPlain<T>(files: Pick<UpdateFiles, 'openPlain'>, path: string, use: (file: OpenFile) => Promise<T>): Promise<T> {
+export async function withPlain<T>(
+  files: Pick<UpdateFiles, 'openPlain'>,
+  path: string,
+  use: (file: OpenFile) => Promise<T>,
+): Promise<T> {
   const file = await files.openPlain(path);
   return use(file).finally(() => file.close());
 }
 
 /** The bytes from `from` up to `until`, or to the file's end; a piece holds until the next is asked for. */
-export async function* piecesOf(file: OpenFile, until = Number.POSITIVE_INFINITY, from = 0): AsyncGenerator<Buffer, void> {
+export async function* piecesOf(
+  file: OpenFile,
+  until = Number.POSITIVE_INFINITY,
+  from = 0,
+): AsyncGenerator<Buffer, void> {
   const piece = Buffer.alloc(PIECE_BYTES);
   for (let at = from; at < until; ) {
     const bytes = await file.read(piece.subarray(0, Math.min(piece.length, until - at)), at);
@@ -23,7 +31,10 @@ export async function* piecesOf(file: OpenFile, until = Number.POSITIVE_INFINITY
 }
 
 /** The SHA-256 of the bytes up to `until`, and how many there were. */
-export async function sha256Of(file: OpenFile, until?: number): Promise<{ readonly sha256: Buffer; readonly bytes: number }> {
+export async function sha256Of(
+  file: OpenFile,
+  until?: number,
+): Promise<{ readonly sha256: Buffer; readonly bytes: number }> {
   const hash = createHash('sha256');
   let bytes = 0;
   for await (const piece of piecesOf(file, until)) {

@@ -66,13 +66,20 @@ export function readOffer(kind: PackageKind, shared: JsonObject): FirmwareOffer 
   if (algorithm === undefined)
     return { ...named, fault: `the checksum algorithm ${field('checksum_algorithm').slice(0, 40)} is not known` };
   const checksum = field('checksum').toLowerCase();
-  return { ...named, checksum, algorithm, ...given({ sizeBytes: Number(field('size')) || undefined, url: field('url') || undefined }) };
+  return {
+    ...named,
+    checksum,
+    algorithm,
+    ...given({ sizeBytes: Number(field('size')) || undefined, url: field('url') || undefined }),
+  };
 }
 
 /** How what is offered now stands to the offer that an update was begun for; `unread` until anything was read since the start. */
 export type OfferStanding = 'offered' | 'withdrawn' | 'unread';
 
-function faultOf(fields: Readonly<Record<'title' | 'version' | 'checksum' | 'size' | 'url', string>>): string | undefined {
+function faultOf(
+  fields: Readonly<Record<'title' | 'version' | 'checksum' | 'size' | 'url', string>>,
+): string | undefined {
   if (Math.max(fields.title.length, fields.version.length) > MAX_TEXT_LENGTH) return 'its title or version is too long';
   if (!/^[0-9a-fA-F]{1,128}$/.test(fields.checksum)) return 'it has no checksum';
   if (!/^\d{0,15}$/.test(fields.size)) return 'its size is not a number of bytes';

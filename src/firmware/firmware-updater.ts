@@ -53,7 +53,8 @@ export class FirmwareUpdater {
     this.#journalPath = join(deps.paths.firmware, `${deps.kind}-update.json`);
     this.#telling = new UpdateTelling(deps, () => this.#journal);
     this.#steps = new UpdateSteps(deps, {
-      standing: (fingerprint) => (this.#wasRead ? (this.#offer?.fingerprint === fingerprint ? 'offered' : 'withdrawn') : 'unread'),
+      standing: (fingerprint) =>
+        this.#wasRead ? (this.#offer?.fingerprint === fingerprint ? 'offered' : 'withdrawn') : 'unread',
       readOffer: (signal) => this.readOffer(signal),
       received: (bytes) => {
         this.#receivedBytes = bytes;
@@ -79,13 +80,23 @@ export class FirmwareUpdater {
       fault: this.#fault,
       waits: this.#steps.lockout.reason ?? (this.#journal.state === 'downloading' ? this.#waits : undefined),
     };
-    return statusOf({ running, journal: this.#journal, offer: this.#offer, receivedBytes: this.#receivedBytes, ...waiting });
+    return statusOf({
+      running,
+      journal: this.#journal,
+      offer: this.#offer,
+      receivedBytes: this.#receivedBytes,
+      ...waiting,
+    });
   }
 
   /** Something is about to begin. */
   get #isWaited(): boolean {
     const { settledOffer } = this.#journal;
-    return this.#isTaken || this.#wished !== undefined || (this.#offer !== undefined && this.#offer.fingerprint !== settledOffer);
+    return (
+      this.#isTaken ||
+      this.#wished !== undefined ||
+      (this.#offer !== undefined && this.#offer.fingerprint !== settledOffer)
+    );
   }
 
   /** Takes note of the shared attributes as they were read, never of a notification's body. An empty answer says nothing. */
@@ -153,7 +164,10 @@ export class FirmwareUpdater {
         await this.#step(signal);
       } catch (error) {
         if (signal.aborted) return;
-        this.#deps.log.error({ state: this.#journal.state, error: messageOf(error) }, 'a step of the update was cut short');
+        this.#deps.log.error(
+          { state: this.#journal.state, error: messageOf(error) },
+          'a step of the update was cut short',
+        );
         await this.#deps.clock.sleep(PAUSE_AFTER_FAULT_MS, signal);
       }
     }
@@ -204,8 +218,10 @@ export class FirmwareUpdater {
     }
     if (!(await this.#steps.allows(state, update, signal))) return;
     // Only what is begun counts as a try.
-    if (state === 'applying') await this.#save({ ...this.#journal, update: { ...update, attempts: update.attempts + 1 } });
-    if (state === 'requesting') await this.#save({ ...this.#journal, update: { ...update, askedInBoot: this.#deps.clock.bootId } });
+    if (state === 'applying')
+      await this.#save({ ...this.#journal, update: { ...update, attempts: update.attempts + 1 } });
+    if (state === 'requesting')
+      await this.#save({ ...this.#journal, update: { ...update, askedInBoot: this.#deps.clock.bootId } });
     const outcome = await this.#steps.take(state, this.#journal.update ?? update, signal);
     if (outcome !== undefined) await this.#enter(state, this.#journal.update ?? update, outcome);
   }
@@ -213,7 +229,9 @@ export class FirmwareUpdater {
   /** Waits for something to do; undefined when the signal aborted. */
   #awaitWork(signal: AbortSignal): Promise<Beginning | undefined> {
     return this.#news.until(() => {
-      const beginning = this.#isTaken ? undefined : (this.#wished ?? chooseOffer(this.#deps, this.#journal, this.#offer));
+      const beginning = this.#isTaken
+        ? undefined
+        : (this.#wished ?? chooseOffer(this.#deps, this.#journal, this.#offer));
       if (beginning !== undefined) this.#isBeginning = true;
       return beginning;
     }, signal);
@@ -226,10 +244,20 @@ export class FirmwareUpdater {
     const changed = reason === undefined ? counted : { ...counted, reason };
     if (event === 'withdrawn') await this.#clear(() => this.#steps.clearImage());
     if (next === 'idle') this.#receivedBytes = 0;
-    const end = { state, update: changed, endedAtMs: this.#deps.clock.wallMs(), isOurs: isOurs(this.#deps, update.title) };
-    await this.#save(next === 'idle' ? endedJournal(this.#journal, end) : { ...this.#journal, state: next, update: changed });
+    const end = {
+      state,
+      update: changed,
+      endedAtMs: this.#deps.clock.wallMs(),
+      isOurs: isOurs(this.#deps, update.title),
+    };
+    await this.#save(
+      next === 'idle' ? endedJournal(this.#journal, end) : { ...this.#journal, state: next, update: changed },
+    );
     const fields = { from: state, event, state: next, version: update.version, reason };
-    this.#deps.log[next === 'failed' ? 'error' : 'info'](fields, next === 'failed' ? 'the update failed' : 'the update goes on');
+    this.#deps.log[next === 'failed' ? 'error' : 'info'](
+      fields,
+      next === 'failed' ? 'the update failed' : 'the update goes on',
+    );
   }
 
   async #save(journal: UpdateJournal): Promise<void> {

@@ -68,7 +68,11 @@ export class FirmwareUpdates {
 
   private constructor(
     deps: FirmwareUpdatesDeps,
-    parts: { readonly paths: ReleasePaths; readonly turns: Turns; readonly updaters: Record<PackageKind, FirmwareUpdater> },
+    parts: {
+      readonly paths: ReleasePaths;
+      readonly turns: Turns;
+      readonly updaters: Record<PackageKind, FirmwareUpdater>;
+    },
   ) {
     this.#deps = deps;
     this.#paths = parts.paths;
@@ -108,7 +112,8 @@ export class FirmwareUpdates {
       version: agentVersion(),
       state: reported,
       offered: offered === undefined || offered.settled ? undefined : `${offered.title} ${offered.version}`,
-      progressPercent: receivedBytes === undefined || sizeBytes === undefined ? undefined : (100 * receivedBytes) / sizeBytes,
+      progressPercent:
+        receivedBytes === undefined || sizeBytes === undefined ? undefined : (100 * receivedBytes) / sizeBytes,
       error: fault ?? waits ?? update?.reason,
       failed: failed.length === 0 ? undefined : failed,
     });
@@ -142,13 +147,20 @@ export class FirmwareUpdates {
   /** Asks root for a reboot. */
   reboot(): void {
     const { files, clock, newId, log } = this.#deps;
-    const refused = (error: unknown): void => log.error({ error: messageOf(error) }, 'the reboot could not be asked for');
-    leaveRequest({ files: updateFiles(files), paths: this.#paths, clock }, { request: 'reboot', id: newId() }).catch(refused);
+    const refused = (error: unknown): void =>
+      log.error({ error: messageOf(error) }, 'the reboot could not be asked for');
+    leaveRequest({ files: updateFiles(files), paths: this.#paths, clock }, { request: 'reboot', id: newId() }).catch(
+      refused,
+    );
   }
 
   vitals(): Vitals {
     const { clock, uploaded, fault } = this.#deps;
-    return given({ uploaded: uploaded(), reachable: clock.monotonicMs() - this.#lastContactMs < CONTACT_COUNTS_MS, fault: fault() });
+    return given({
+      uploaded: uploaded(),
+      reachable: clock.monotonicMs() - this.#lastContactMs < CONTACT_COUNTS_MS,
+      fault: fault(),
+    });
   }
 
   /** Calls of the command line about updates of the agent itself. */
@@ -156,7 +168,8 @@ export class FirmwareUpdates {
     const { firmware } = this.#updaters;
     const status = (): JsonObject => jsonOf(this.status());
     const expectEnabled = (): void => {
-      if (!this.#deps.config.firmware.enabled) throw refusal('firmware/disabled', 'updates are switched off (firmware.enabled: false)');
+      if (!this.#deps.config.firmware.enabled)
+        throw refusal('firmware/disabled', 'updates are switched off (firmware.enabled: false)');
     };
     return {
       readMethods: { firmwareStatus: status, firmwareInbox: () => ({ folder: this.#paths.firmware }) },
@@ -185,7 +198,8 @@ export class FirmwareUpdates {
   async #releaseBefore(): Promise<string> {
     const files = updateFiles(this.#deps.files);
     const kept = await files.list(join(this.#paths.home, 'releases'));
-    const isBefore = (version: string): boolean => version !== runningRelease(this.#paths.home) && kept.includes(version);
+    const isBefore = (version: string): boolean =>
+      version !== runningRelease(this.#paths.home) && kept.includes(version);
     const before = (await history(files, this.#paths)).find(isBefore);
     if (before === undefined) throw refusal('firmware/no-release', 'no older release is kept here');
     return before;
@@ -200,7 +214,8 @@ export class FirmwareUpdates {
           await deviceApi.getAttributes({ sharedKeys: ['fw_title'] }, signal);
           this.#lastContactMs = clock.monotonicMs();
         } catch (error) {
-          if (hasCode(error, 'platform/unauthorised') || hasCode(error, 'platform/refused')) this.#lastContactMs = clock.monotonicMs();
+          if (hasCode(error, 'platform/unauthorised') || hasCode(error, 'platform/refused'))
+            this.#lastContactMs = clock.monotonicMs();
         }
       }
       await clock.sleep(PROBE_EVERY_MS, signal);

@@ -67,7 +67,12 @@ export const CONFIRMED_NAME = 'confirmed';
 const MAX_BYTES = 4096;
 const MAX_LINE_LENGTH = 300;
 const ID = /^[0-9a-zA-Z-]{1,64}$/;
-const OUTCOMES: readonly string[] = ['swapped', 'refused', 'confirmed', 'rolled-back'] satisfies GuardResult['outcome'][];
+const OUTCOMES: readonly string[] = [
+  'swapped',
+  'refused',
+  'confirmed',
+  'rolled-back',
+] satisfies GuardResult['outcome'][];
 
 /** Reads what an agent wrote, which may be anything; undefined for all but the two requests. */
 export function parseRequest(bytes: Uint8Array): HelperRequest | undefined {
@@ -86,7 +91,12 @@ export async function readTrial(files: UpdateFiles, paths: ReleasePaths): Promis
 }
 
 export async function readResult(files: UpdateFiles, paths: ReleasePaths): Promise<GuardResult | undefined> {
-  const { id, outcome, version = '', reason = '' } = parseLines(await files.read(join(paths.guard, 'result'), MAX_BYTES));
+  const {
+    id,
+    outcome,
+    version = '',
+    reason = '',
+  } = parseLines(await files.read(join(paths.guard, 'result'), MAX_BYTES));
   if (id === undefined || outcome === undefined || !OUTCOMES.includes(outcome)) return undefined;
   return { id, outcome: outcome as GuardResult['outcome'], version, reason };
 }
@@ -124,5 +134,7 @@ function lineOf(text: string): string {
 
 function parseLines(bytes: Uint8Array | undefined): Record<string, string | undefined> {
   const text = bytes === undefined ? '' : Buffer.from(bytes).toString('utf8');
-  return Object.fromEntries(text.split('\n').map((line) => [line.split('=', 1)[0] ?? '', line.slice(line.indexOf('=') + 1)]));
+  return Object.fromEntries(
+    text.split('\n').map((line) => [line.split('=', 1)[0] ?? '', line.slice(line.indexOf('=') + 1)]),
+  );
 }

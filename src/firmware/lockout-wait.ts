@@ -52,7 +52,9 @@ export class LockoutWait {
     if (!HELD.has(step) || update.source !== 'platform') return true;
     // When the update has ended or the step was done before, its step only notes that: no need to wait.
     const isMoot = async (): Promise<boolean> =>
-      step === 'choose' ? isWithdrawn() : step === 'request-swap' && (await lookAtGuard(this.#deps, update)) !== undefined;
+      step === 'choose'
+        ? isWithdrawn()
+        : step === 'request-swap' && (await lookAtGuard(this.#deps, update)) !== undefined;
     const end = new AbortController();
     const ended = AbortSignal.any([signal, end.signal]);
     try {

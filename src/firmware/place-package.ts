@@ -33,12 +33,14 @@ export async function placePackage(
   const text = await files.read(join(folder, MANIFEST_NAME), MAX_MANIFEST_BYTES);
   const manifest = parseManifest(text?.toString('utf8') ?? '');
   const { release, arch } = manifest;
-  if (arch !== deps.arch) throw refusal('firmware/other-machine', `the package is for ${arch}, this machine is ${deps.arch}`);
+  if (arch !== deps.arch)
+    throw refusal('firmware/other-machine', `the package is for ${arch}, this machine is ${deps.arch}`);
   for (const path of [paths.home, join(paths.home, 'releases'), paths.guard]) await files.makeFolder(path, 0o755);
   // Without the configuration: whoever installs by hand may be about to repair it.
   await deps.selfTest(folder, { withConfig: false }, signal);
   const current = await currentVersion(files, paths);
-  if (current !== undefined && compareVersions(release, current) < 0 && !allowDowngrade) return { installed: release, current };
+  if (current !== undefined && compareVersions(release, current) < 0 && !allowDowngrade)
+    return { installed: release, current };
   if (current !== undefined) await expectReadsState(deps, manifest, current, allowDowngrade);
 
   const trial = await openTrial(deps);
@@ -54,10 +56,16 @@ export async function placePackage(
 }
 
 /** Makes `releases/<release>` the link to the package's folder. Resolves with the name that the release before has then, if it is another. */
-async function layLink(deps: ReleaseSwapDeps, folder: string, release: string, current: string | undefined): Promise<string | undefined> {
+async function layLink(
+  deps: ReleaseSwapDeps,
+  folder: string,
+  release: string,
+  current: string | undefined,
+): Promise<string | undefined> {
   const { files, paths } = deps;
   const path = releaseFolder(paths, release);
-  const isFolder = (await files.readLink(path).catch(() => undefined)) === undefined && (await files.list(path)).length > 0;
+  const isFolder =
+    (await files.readLink(path).catch(() => undefined)) === undefined && (await files.list(path)).length > 0;
   if (isFolder) {
     const passing = `${release}${PASSING}`;
     await files.link(folder, releaseFolder(paths, passing));
@@ -78,7 +86,9 @@ async function layLink(deps: ReleaseSwapDeps, folder: string, release: string, c
 }
 
 async function isSameBuild({ files }: ReleaseSwapDeps, folder: string, other: string): Promise<boolean> {
-  const [mine, its] = await Promise.all([folder, other].map((one) => files.read(join(one, MANIFEST_NAME), MAX_MANIFEST_BYTES)));
+  const [mine, its] = await Promise.all(
+    [folder, other].map((one) => files.read(join(one, MANIFEST_NAME), MAX_MANIFEST_BYTES)),
+  );
   return mine !== undefined && its !== undefined && mine.equals(its);
 }
 

@@ -9,7 +9,13 @@ import { constants, createZstdDecompress } from 'node:zlib';
 import { type AgentError, refusal } from '../errors/agent-error.ts';
 import type { OpenFile } from '../host/files.ts';
 import { piecesOf } from './file-pieces.ts';
-import { MANIFEST_NAME, MAX_MANIFEST_BYTES, parseManifest, type ReleaseFile, type ReleaseManifest } from './release-manifest.ts';
+import {
+  MANIFEST_NAME,
+  MAX_MANIFEST_BYTES,
+  parseManifest,
+  type ReleaseFile,
+  type ReleaseManifest,
+} from './release-manifest.ts';
 
 const BLOCK_BYTES = 512;
 /** 8 MiB: what a small gateway can spare to decompress; a larger window is refused by the decoder. */
@@ -52,7 +58,8 @@ export async function unpackArchive(
     await sink.begin(manifest, text);
     for (const expected of manifest.files) {
       const entry = parseHeader(await source.take(BLOCK_BYTES));
-      if (entry.path !== expected.path || entry.bytes !== expected.bytes) throw bad(`expected ${expected.path}, found something else`);
+      if (entry.path !== expected.path || entry.bytes !== expected.bytes)
+        throw bad(`expected ${expected.path}, found something else`);
       await unpackFile(source, expected, sink);
       await source.take(paddingAfter(expected.bytes));
     }
@@ -65,13 +72,19 @@ export async function unpackArchive(
 }
 
 /** Reads no further than the manifest. @throws AgentError `firmware/bad-archive`, `firmware/bad-manifest` (drop). */
-export async function readImageManifest(file: OpenFile, archiveBytes: number, signal: AbortSignal): Promise<ReleaseManifest> {
+export async function readImageManifest(
+  file: OpenFile,
+  archiveBytes: number,
+  signal: AbortSignal,
+): Promise<ReleaseManifest> {
   const source = new EntryReader(decompressed(file, archiveBytes, signal));
   const { manifest } = await takeManifest(source).finally(() => source.close());
   return manifest;
 }
 
-async function takeManifest(source: EntryReader): Promise<{ readonly manifest: ReleaseManifest; readonly text: Buffer }> {
+async function takeManifest(
+  source: EntryReader,
+): Promise<{ readonly manifest: ReleaseManifest; readonly text: Buffer }> {
   const head = parseHeader(await source.take(BLOCK_BYTES));
   if (head.path !== MANIFEST_NAME || head.bytes > MAX_MANIFEST_BYTES) throw bad('it does not begin with a manifest');
   const text = await source.take(head.bytes);
@@ -98,7 +111,10 @@ async function unpackFile(source: EntryReader, expected: ReleaseFile, sink: Rele
 async function* decompressed(file: OpenFile, archiveBytes: number, signal: AbortSignal): AsyncGenerator<Uint8Array> {
   if (archiveBytes === 0) return;
   const input = Readable.from(heldPieces(file, archiveBytes, signal), { objectMode: false });
-  const zstd = createZstdDecompress({ params: { [constants.ZSTD_d_windowLogMax]: WINDOW_LOG }, chunkSize: DECOMPRESSED_BYTES });
+  const zstd = createZstdDecompress({
+    params: { [constants.ZSTD_d_windowLogMax]: WINDOW_LOG },
+    chunkSize: DECOMPRESSED_BYTES,
+  });
   input.once('error', (error) => zstd.destroy(error));
   try {
     yield* input.pipe(zstd) as AsyncIterable<Uint8Array>;

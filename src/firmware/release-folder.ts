@@ -41,7 +41,10 @@ export function incomingFolder(paths: ReleasePaths): string {
 }
 
 /** The manifest of an installed release; undefined when there is none that can be read. */
-export async function installedManifest(deps: ReleaseFolderDeps, version: string): Promise<ReleaseManifest | undefined> {
+export async function installedManifest(
+  deps: ReleaseFolderDeps,
+  version: string,
+): Promise<ReleaseManifest | undefined> {
   const text = await deps.files.read(join(releaseFolder(deps.paths, version), MANIFEST_NAME), MAX_MANIFEST_BYTES);
   try {
     return parseManifest(text?.toString('utf8') ?? '');
@@ -51,7 +54,10 @@ export async function installedManifest(deps: ReleaseFolderDeps, version: string
 }
 
 /** The keys of a folder of `*.pem` files. A file that holds none is logged and passed over; the others still count. */
-export async function readTrustedKeys({ files, log }: Pick<UpdaterDeps, 'files' | 'log'>, folder: string): Promise<TrustedKey[]> {
+export async function readTrustedKeys(
+  { files, log }: Pick<UpdaterDeps, 'files' | 'log'>,
+  folder: string,
+): Promise<TrustedKey[]> {
   const keys: TrustedKey[] = [];
   for (const name of (await files.list(folder)).filter((one) => one.endsWith('.pem')).sort()) {
     try {
@@ -85,7 +91,12 @@ export async function unpackImage(
       await beginIncoming(deps, manifest, text);
     };
     await emptyIncoming(deps);
-    const manifest = await unpackArchive(file, archiveBytes, { begin, open: (entry) => openTarget(deps, entry) }, signal);
+    const manifest = await unpackArchive(
+      file,
+      archiveBytes,
+      { begin, open: (entry) => openTarget(deps, entry) },
+      signal,
+    );
     await syncFolders(deps, manifest);
     return manifest;
   });
@@ -116,7 +127,9 @@ export async function expectWhole(deps: ReleaseFolderDeps, version: string): Pro
   const manifest = await installedManifest(deps, version);
   if (manifest === undefined) throw refusal('firmware/damaged-release', `release ${version} is not installed`);
   for (const entry of manifest.files) {
-    const sum = await withPlain(deps.files, join(releaseFolder(deps.paths, version), entry.path), sha256Of).catch(() => undefined);
+    const sum = await withPlain(deps.files, join(releaseFolder(deps.paths, version), entry.path), sha256Of).catch(
+      () => undefined,
+    );
     if (sum?.sha256.toString('hex') !== entry.sha256)
       throw refusal('firmware/damaged-release', `release ${version} is damaged: ${entry.path}`);
   }
@@ -129,16 +142,28 @@ export function copyPlain(files: UpdateFiles, from: string, to: string, maxBytes
 }
 
 /** Copies where that leaves room. @param copies that are going to lie there. @throws AgentError `firmware/too-large`, `firmware/no-space` (drop). */
-export async function copyWhereRoom(files: UpdateFiles, source: OpenFile, to: string, maxBytes: number, copies = 1): Promise<void> {
+export async function copyWhereRoom(
+  files: UpdateFiles,
+  source: OpenFile,
+  to: string,
+  maxBytes: number,
+  copies = 1,
+): Promise<void> {
   const size = await source.size();
-  if (size > maxBytes) throw refusal('firmware/too-large', `the image has ${size} bytes, at most ${maxBytes} are taken`);
+  if (size > maxBytes)
+    throw refusal('firmware/too-large', `the image has ${size} bytes, at most ${maxBytes} are taken`);
   if ((await files.freeBytes(dirname(to))) < copies * size + SPARE_BYTES)
     throw refusal('firmware/no-space', 'there is no room for a copy of the image');
   const target = await files.openPart(to, 0o600);
   await copyAtMost(source, target, maxBytes).finally(() => target.close());
 }
 
-async function copyAtMost(source: OpenFile, target: OpenFile, maxBytes: number, see?: (piece: Buffer) => void): Promise<void> {
+async function copyAtMost(
+  source: OpenFile,
+  target: OpenFile,
+  maxBytes: number,
+  see?: (piece: Buffer) => void,
+): Promise<void> {
   if ((await copyPieces(source, target, maxBytes + 1, see)) > maxBytes)
     throw refusal('firmware/too-large', 'a file grew while it was copied');
 }
@@ -149,7 +174,11 @@ async function emptyIncoming({ files, paths }: ReleaseFolderDeps): Promise<void>
 }
 
 /** Checks the space, then makes the incoming folder's subfolders and its manifest. */
-async function beginIncoming({ files, paths }: ReleaseFolderDeps, manifest: ReleaseManifest, text: Uint8Array): Promise<void> {
+async function beginIncoming(
+  { files, paths }: ReleaseFolderDeps,
+  manifest: ReleaseManifest,
+  text: Uint8Array,
+): Promise<void> {
   const folder = incomingFolder(paths);
   const needed = manifest.files.reduce((sum, file) => sum + file.bytes, SPARE_BYTES);
   const free = await files.freeBytes(folder);
@@ -197,7 +226,8 @@ async function copyFile(deps: ReleaseFolderDeps, from: string, entry: ReleaseFil
   const hash = createHash('sha256');
   try {
     await copyAtMost(source, target, entry.bytes, (piece) => hash.update(piece));
-    if (hash.digest('hex') !== entry.sha256) throw refusal('firmware/bad-archive', `${entry.path} is not the file of the manifest`);
+    if (hash.digest('hex') !== entry.sha256)
+      throw refusal('firmware/bad-archive', `${entry.path} is not the file of the manifest`);
   } finally {
     await target.close();
     await source.close();

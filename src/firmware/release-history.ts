@@ -14,7 +14,10 @@ const KEPT_RELEASES = 2;
 /** Notes a confirmed release that another one takes the place of. */
 export async function rememberRelease({ files, paths }: ReleaseFolderDeps, version: string): Promise<void> {
   const ran = await history(files, paths);
-  await files.write(join(paths.guard, 'history'), `${[version, ...ran.filter((one) => one !== version)].slice(0, 20).join('\n')}\n`);
+  await files.write(
+    join(paths.guard, 'history'),
+    `${[version, ...ran.filter((one) => one !== version)].slice(0, 20).join('\n')}\n`,
+  );
 }
 
 /** The latest first. */
@@ -32,7 +35,8 @@ export async function newestRan({ files, paths }: ReleaseFolderDeps, current: st
 /** Makes room for the next release; a fault here leaves one folder too many, nothing worse. `before` still runs until the agent restarts. */
 export async function pruneReleases(deps: ReleaseFolderDeps & { readonly log: Log }, before?: string): Promise<void> {
   const { files, paths } = deps;
-  const leave = (error: unknown): void => deps.log.warn({ error: messageOf(error) }, 'an old release could not be removed');
+  const leave = (error: unknown): void =>
+    deps.log.warn({ error: messageOf(error) }, 'an old release could not be removed');
   const kept = await releasesToKeep(deps).catch(leave);
   if (kept === undefined) return;
   for (const version of await files.list(join(paths.home, 'releases'))) {

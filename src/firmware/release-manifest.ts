@@ -42,17 +42,29 @@ export function parseManifest(text: string): ReleaseManifest {
   const { release, arch, node, files, stateFormats } = json;
   if (typeof release !== 'string' || !isVersion(release)) throw wrong('its version is not one');
   if (typeof arch !== 'string' || typeof node !== 'string') throw wrong('arch and node are needed');
-  if (!Array.isArray(files) || files.length === 0 || files.length > MAX_FILES) throw wrong(`1 to ${MAX_FILES} files are taken`);
+  if (!Array.isArray(files) || files.length === 0 || files.length > MAX_FILES)
+    throw wrong(`1 to ${MAX_FILES} files are taken`);
   const parsed = files.map(parseFile);
   if (new Set(parsed.map((file) => file.path)).size !== parsed.length) throw wrong('a path occurs twice');
   const unpackedBytes = parsed.reduce((sum, file) => sum + file.bytes, 0);
-  if (unpackedBytes > MAX_UNPACKED_BYTES) throw wrong(`${unpackedBytes} bytes unpacked, at most ${MAX_UNPACKED_BYTES} are taken`);
-  return { format: 'turnstone-release', version: 1, release, arch, node, stateFormats: parseStateFormats(stateFormats), files: parsed };
+  if (unpackedBytes > MAX_UNPACKED_BYTES)
+    throw wrong(`${unpackedBytes} bytes unpacked, at most ${MAX_UNPACKED_BYTES} are taken`);
+  return {
+    format: 'turnstone-release',
+    version: 1,
+    release,
+    arch,
+    node,
+    stateFormats: parseStateFormats(stateFormats),
+    files: parsed,
+  };
 }
 
 /** True for a path that stays below the folder it is put in, as plain names only. */
 export function isSafePath(path: string): boolean {
-  return path.length <= MAX_PATH_LENGTH && path !== MANIFEST_NAME && path.split('/').every((name) => FILE_NAME.test(name));
+  return (
+    path.length <= MAX_PATH_LENGTH && path !== MANIFEST_NAME && path.split('/').every((name) => FILE_NAME.test(name))
+  );
 }
 
 /** Which state formats of `from` a release could not read; empty when it can follow it. */
@@ -65,7 +77,8 @@ export function unreadableFormats(to: ReleaseManifest, from: ReleaseManifest | u
 function parseFile(file: unknown): ReleaseFile {
   if (!isJsonObject(file)) throw wrong('a file is not an object');
   const { path, bytes, sha256, executable } = file;
-  if (typeof path !== 'string' || !isSafePath(path)) throw wrong(`the path ${JSON.stringify(path).slice(0, 80)} is refused`);
+  if (typeof path !== 'string' || !isSafePath(path))
+    throw wrong(`the path ${JSON.stringify(path).slice(0, 80)} is refused`);
   if (typeof bytes !== 'number' || !Number.isSafeInteger(bytes) || bytes < 0) throw wrong(`${path} has no size`);
   if (typeof sha256 !== 'string' || !/^[0-9a-f]{64}$/.test(sha256)) throw wrong(`${path} has no SHA-256`);
   return { path, bytes, sha256, executable: executable === true };

@@ -31,7 +31,8 @@ export interface TrustedKey {
  */
 export function parseTrustedKey(pem: string, name: string): TrustedKey {
   // Node would make a public key of it. Whoever can read it here can sign what this device installs.
-  if (pem.includes('PRIVATE KEY')) throw badKey(`trusted-keys/${name} holds a private key; trusted are public keys only`);
+  if (pem.includes('PRIVATE KEY'))
+    throw badKey(`trusted-keys/${name} holds a private key; trusted are public keys only`);
   try {
     const key = createPublicKey(pem);
     if (key.asymmetricKeyType !== 'ed25519') throw new Error(`a key of type ${key.asymmetricKeyType}`);
@@ -75,7 +76,10 @@ export async function verifySignature(
   const trusted = options.keys.find((key) => key.id.equals(frame.keyId));
   if (trusted === undefined) {
     if (!options.required) return { archiveBytes };
-    throw refusal('firmware/unknown-key', `the release is signed by key ${frame.keyId.toString('hex')}, which is not trusted`);
+    throw refusal(
+      'firmware/unknown-key',
+      `the release is signed by key ${frame.keyId.toString('hex')}, which is not trusted`,
+    );
   }
   const digest = await digestOf(file, archiveBytes);
   if (!verify(null, signedMessage(digest), trusted.key, frame.signature))
@@ -88,7 +92,12 @@ async function readFrame(file: OpenFile, size: number): Promise<{ keyId: Buffer;
   const frame = Buffer.alloc(SIGNATURE_FRAME_BYTES);
   const bytesRead = await file.read(frame, size - frame.length);
   const labelled = frame.subarray(8, 8 + LABEL.length).equals(LABEL);
-  if (bytesRead < frame.length || frame.readUInt32LE(0) !== SKIPPABLE_MAGIC || frame.readUInt32LE(4) !== PAYLOAD_BYTES || !labelled)
+  if (
+    bytesRead < frame.length ||
+    frame.readUInt32LE(0) !== SKIPPABLE_MAGIC ||
+    frame.readUInt32LE(4) !== PAYLOAD_BYTES ||
+    !labelled
+  )
     return undefined;
   const keyIdAt = 8 + LABEL.length;
   return { keyId: frame.subarray(keyIdAt, keyIdAt + KEY_ID_BYTES), signature: frame.subarray(keyIdAt + KEY_ID_BYTES) };

@@ -8,7 +8,15 @@ import { join } from 'node:path';
 import { messageOf, refusal } from '../errors/agent-error.ts';
 import type { Clock } from '../host/clock.ts';
 import type { Log } from '../host/log.ts';
-import { currentVersion, type HelperRequest, IMAGE_NAME, parseRequest, REQUEST_NAME, readHead, readResult } from './guard-state.ts';
+import {
+  currentVersion,
+  type HelperRequest,
+  IMAGE_NAME,
+  parseRequest,
+  REQUEST_NAME,
+  readHead,
+  readResult,
+} from './guard-state.ts';
 import {
   copyPlain,
   expectWhole,
@@ -60,7 +68,12 @@ export async function answerRequest(deps: ReleaseSwapDeps, signal: AbortSignal):
     if (before === request.version || (await currentVersion(deps.files, deps.paths)) !== request.version) {
       deps.log.error(fields, 'the release was refused');
       await deps.files.remove(incomingFolder(deps.paths)).catch(() => undefined);
-      return writeResult(deps, { id: request.id, outcome: 'refused', version: request.version, reason: messageOf(error) });
+      return writeResult(deps, {
+        id: request.id,
+        outcome: 'refused',
+        version: request.version,
+        reason: messageOf(error),
+      });
     }
     // `current` has moved: the new release runs after the next start, whatever failed after that. `refused` would be untrue.
     deps.log.error(fields, 'the release was swapped, but not all that follows was done');
@@ -81,7 +94,11 @@ async function takeRequest({ files, paths }: ReleaseSwapDeps): Promise<HelperReq
   return parseRequest(await readHead(files, taken));
 }
 
-async function swap(deps: ReleaseSwapDeps, request: HelperRequest & { request: 'swap' }, signal: AbortSignal): Promise<void> {
+async function swap(
+  deps: ReleaseSwapDeps,
+  request: HelperRequest & { request: 'swap' },
+  signal: AbortSignal,
+): Promise<void> {
   const { files, paths } = deps;
   const previous = await currentVersion(files, paths);
   if (previous === undefined) throw refusal('firmware/no-release', 'no release is installed');
@@ -113,15 +130,26 @@ async function swap(deps: ReleaseSwapDeps, request: HelperRequest & { request: '
 }
 
 /** The trial says the same, so the release may start even when the disk does not take this. */
-async function tellSwapped(deps: ReleaseSwapDeps, { id, version }: { readonly id: string; readonly version: string }): Promise<void> {
+async function tellSwapped(
+  deps: ReleaseSwapDeps,
+  { id, version }: { readonly id: string; readonly version: string },
+): Promise<void> {
   try {
     await writeResult(deps, { id, outcome: 'swapped', version, reason: '' });
   } catch (error) {
-    deps.log.error({ id, release: version, error: messageOf(error) }, 'that the release was swapped could not be noted');
+    deps.log.error(
+      { id, release: version, error: messageOf(error) },
+      'that the release was swapped could not be noted',
+    );
   }
 }
 
-async function installImage(deps: ReleaseSwapDeps, request: HelperRequest & { request: 'swap' }, current: string, signal: AbortSignal) {
+async function installImage(
+  deps: ReleaseSwapDeps,
+  request: HelperRequest & { request: 'swap' },
+  current: string,
+  signal: AbortSignal,
+) {
   const { files, paths } = deps;
   const installed = await installedManifest(deps, current);
   const switches = await files.list(deps.settingsFolder);
@@ -155,5 +183,6 @@ async function installImage(deps: ReleaseSwapDeps, request: HelperRequest & { re
 /** @throws AgentError `firmware/refuses-state` (drop). */
 function expectReadsState(manifest: ReleaseManifest, installed: ReleaseManifest | undefined): void {
   const unreadable = unreadableFormats(manifest, installed);
-  if (unreadable.length > 0) throw refusal('firmware/refuses-state', `the release cannot read the state: ${unreadable.join(', ')}`);
+  if (unreadable.length > 0)
+    throw refusal('firmware/refuses-state', `the release cannot read the state: ${unreadable.join(', ')}`);
 }

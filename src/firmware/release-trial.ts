@@ -29,9 +29,13 @@ export async function proveRelease(
     if (reachable || fault !== undefined) countedMs += passedMs;
     else heldMs += passedMs;
     const why = fault ?? (uploaded ? 'it was never well for long enough' : 'no upload was acknowledged');
-    if (countedMs > confirm.deadlineMs) return { event: 'unfit', reason: `${why} within ${minutes(confirm.deadlineMs)} minutes` };
+    if (countedMs > confirm.deadlineMs)
+      return { event: 'unfit', reason: `${why} within ${minutes(confirm.deadlineMs)} minutes` };
     if (countedMs + heldMs > confirm.unreachableHoldMs)
-      return { event: 'unfit', reason: `the platform was out of reach for ${minutes(confirm.unreachableHoldMs)} minutes` };
+      return {
+        event: 'unfit',
+        reason: `the platform was out of reach for ${minutes(confirm.unreachableHoldMs)} minutes`,
+      };
   }
   return undefined;
 }

@@ -14,11 +14,16 @@ export function isVersion(text: string): boolean {
  */
 export function compareVersions(a: string, b: string): number {
   const [left, right] = [partsOf(a), partsOf(b)];
-  const order = compareLists(left.release, right.release) || Number(left.preRelease === undefined) - Number(right.preRelease === undefined);
+  const order =
+    compareLists(left.release, right.release) ||
+    Number(left.preRelease === undefined) - Number(right.preRelease === undefined);
   return order || compareLists(left.preRelease ?? [], right.preRelease ?? []);
 }
 
-function partsOf(version: string): { readonly release: readonly string[]; readonly preRelease: readonly string[] | undefined } {
+function partsOf(version: string): {
+  readonly release: readonly string[];
+  readonly preRelease: readonly string[] | undefined;
+} {
   const [, release = '', preRelease] = /^(?:v(?=\d))?([^+-]*)(?:-([^+]*))?/.exec(version) ?? [];
   return { release: release.split('.'), preRelease: preRelease?.split('.') };
 }

@@ -29,6 +29,7 @@ export async function runHandler(
   const outcome = await runProgram(program, clock, signal).finally(turn.end);
   if (outcome.exitCode === 0) return;
   const said = outcome.stderr.trim().split('\n').at(-1)?.slice(0, 200) ?? '';
-  const ended = outcome.exitCode === undefined ? `was ended by ${outcome.endedBySignal}` : `ended with ${outcome.exitCode}`;
+  const ended =
+    outcome.exitCode === undefined ? `was ended by ${outcome.endedBySignal}` : `ended with ${outcome.exitCode}`;
   throw refusal('firmware/handler-failed', `${basename(handler.program)} ${ended}: ${said}`);
 }

@@ -48,7 +48,10 @@ export async function expectHelper({ files, paths }: Pick<UpdaterDeps, 'files' |
 }
 
 /** Takes back a request that was not answered; another's, for a reboot or the other kind of package, stays. */
-export async function withdrawRequest({ files, paths }: Pick<UpdaterDeps, 'files' | 'paths'>, id: string): Promise<void> {
+export async function withdrawRequest(
+  { files, paths }: Pick<UpdaterDeps, 'files' | 'paths'>,
+  id: string,
+): Promise<void> {
   const path = join(paths.firmware, REQUEST_NAME);
   const left = await readHead(files, path).catch(() => undefined);
   if (left !== undefined && parseRequest(left)?.id === id) await files.remove(path);
@@ -57,7 +60,11 @@ export async function withdrawRequest({ files, paths }: Pick<UpdaterDeps, 'files
 type SwapEvent = 'started' | 'refused' | 'rolled-back' | 'confirmed' | 'unanswered' | 'failed';
 
 /** Waits until the swap has come out one way or another; undefined when the signal ended the wait. */
-export async function awaitSwap(deps: UpdaterDeps, update: Update, signal: AbortSignal): Promise<StepOutcome<SwapEvent> | undefined> {
+export async function awaitSwap(
+  deps: UpdaterDeps,
+  update: Update,
+  signal: AbortSignal,
+): Promise<StepOutcome<SwapEvent> | undefined> {
   const sinceMs = deps.clock.monotonicMs();
   let movedMs: number | undefined;
   while (!signal.aborted) {
@@ -103,7 +110,8 @@ export async function lookAtGuard(
 ): Promise<StepOutcome<'started' | 'refused' | 'rolled-back' | 'confirmed' | 'failed'> | undefined> {
   const result = await readResult(files, paths);
   if (result?.id === update.id) {
-    if (result.outcome === 'refused' || result.outcome === 'rolled-back') return { event: result.outcome, reason: result.reason };
+    if (result.outcome === 'refused' || result.outcome === 'rolled-back')
+      return { event: result.outcome, reason: result.reason };
     if (result.outcome === 'confirmed') return { event: 'confirmed' };
   }
   const trial = await readTrial(files, paths);

@@ -12,7 +12,8 @@ export type UpdateFiles = ReturnType<typeof updateFiles>;
 export function updateFiles(files: Files) {
   return {
     /** Whole, or absent or as before. Default mode 0644: the guard's state is for all to read. */
-    write: (path: string, content: string | Uint8Array, mode = 0o644): Promise<void> => writeDurably(files, path, content, { mode }),
+    write: (path: string, content: string | Uint8Array, mode = 0o644): Promise<void> =>
+      writeDurably(files, path, content, { mode }),
 
     async rename(from: string, to: string): Promise<void> {
       await files.rename(from, to);
@@ -44,7 +45,8 @@ export function updateFiles(files: Files) {
     openPart: (path: string, mode: number): Promise<OpenFile> => files.open(path, 'keep', { mode }),
 
     // The rest only looks.
-    read: (path: string, limitBytes?: number): Promise<Buffer | undefined> => readWhole(files, path, given({ limitBytes })),
+    read: (path: string, limitBytes?: number): Promise<Buffer | undefined> =>
+      readWhole(files, path, given({ limitBytes })),
     readLink: (path: string): Promise<string | undefined> => files.readLink(path),
     /** Opens a regular file, never through a link. */
     openPlain: (path: string): Promise<OpenFile> => files.open(path, 'read'),

@@ -91,12 +91,18 @@ export interface UpdateEnd {
 }
 
 /** A withdrawn offer leaves no trace; every other end is remembered, and its offer is settled. */
-export function endedJournal({ update: _, ...journal }: UpdateJournal, { state, update, endedAtMs, isOurs }: UpdateEnd): UpdateJournal {
+export function endedJournal(
+  { update: _, ...journal }: UpdateJournal,
+  { state, update, endedAtMs, isOurs }: UpdateEnd,
+): UpdateJournal {
   if (state !== 'updated' && state !== 'failed') return { ...journal, state: 'idle' };
   const outcome = state === 'updated' ? 'UPDATED' : 'FAILED';
   const { title, version, from, startedAtMs, reason, fingerprint } = update;
   const entry = given({ title, version, from, outcome, startedAtMs, endedAtMs, reason } as const);
-  const settled = given({ settledOffer: fingerprint, confirmedVersion: state === 'updated' && isOurs ? version : undefined });
+  const settled = given({
+    settledOffer: fingerprint,
+    confirmedVersion: state === 'updated' && isOurs ? version : undefined,
+  });
   return { ...journal, state: 'idle', history: [entry, ...journal.history], ...settled };
 }
 
@@ -117,6 +123,8 @@ function parseJournal({ state, update, confirmedVersion, settledOffer, history }
 
 function expectUpdate(json: unknown): asserts json is Update {
   if (!isJsonObject(json)) throw new Error('no update');
-  for (const field of ['id', 'title', 'version', 'source', 'from']) if (typeof json[field] !== 'string') throw new Error(`no ${field}`);
-  for (const field of ['startedAtMs', 'unanswered', 'attempts']) if (typeof json[field] !== 'number') throw new Error(`no ${field}`);
+  for (const field of ['id', 'title', 'version', 'source', 'from'])
+    if (typeof json[field] !== 'string') throw new Error(`no ${field}`);
+  for (const field of ['startedAtMs', 'unanswered', 'attempts'])
+    if (typeof json[field] !== 'number') throw new Error(`no ${field}`);
 }

@@ -15,9 +15,19 @@ export const UPDATE_STATES = {
   /** Waits for an offer, or for a person. */
   idle: {
     step: 'await-offer',
-    on: { offered: 'downloading', 'file-given': 'downloaded', 'back-asked': 'requesting', 'runs-already': 'updated', refused: 'failed' },
+    on: {
+      offered: 'downloading',
+      'file-given': 'downloaded',
+      'back-asked': 'requesting',
+      'runs-already': 'updated',
+      refused: 'failed',
+    },
   },
-  downloading: { report: 'DOWNLOADING', step: 'download', on: { done: 'downloaded', withdrawn: 'idle', failed: 'failed' } },
+  downloading: {
+    report: 'DOWNLOADING',
+    step: 'download',
+    on: { done: 'downloaded', withdrawn: 'idle', failed: 'failed' },
+  },
   /** Size, checksum, signature, and that the image is for this machine. */
   downloaded: { report: 'DOWNLOADED', step: 'verify', on: { done: 'verified', failed: 'failed' } },
   verified: { report: 'VERIFIED', step: 'choose', on: { ours: 'requesting', theirs: 'applying', withdrawn: 'idle' } },
@@ -27,7 +37,14 @@ export const UPDATE_STATES = {
   swapping: {
     report: 'UPDATING',
     step: 'await-swap',
-    on: { started: 'trial', refused: 'failed', 'rolled-back': 'failed', confirmed: 'updated', unanswered: 'requesting', failed: 'failed' },
+    on: {
+      started: 'trial',
+      refused: 'failed',
+      'rolled-back': 'failed',
+      confirmed: 'updated',
+      unanswered: 'requesting',
+      failed: 'failed',
+    },
   },
   /** An attached device: its fixed command, with the verified file. */
   applying: { report: 'UPDATING', step: 'run-handler', on: { done: 'updated', failed: 'failed' } },

@@ -52,7 +52,8 @@ export class UpdateSteps {
     this.#around = around;
     this.lockout = new LockoutWait(deps);
     // Both kinds of package may be under way at once in this one folder: each has files of its own.
-    const own = (name: string): string => join(deps.paths.firmware, deps.kind === 'firmware' ? name : `${deps.kind}-${name}`);
+    const own = (name: string): string =>
+      join(deps.paths.firmware, deps.kind === 'firmware' ? name : `${deps.kind}-${name}`);
     this.image = own(IMAGE_NAME);
     this.#payload = own('payload');
   }
@@ -138,7 +139,8 @@ export class UpdateSteps {
       await withPlain(deps.files, this.image, async (file) => {
         if (update.offer !== undefined) await expectAnnounced(file, update.offer, deps, signal);
         const archiveBytes = await expectSigned(file, deps);
-        if (isOurs(deps, update.title)) expectFitting(await readImageManifest(file, archiveBytes, signal), update.version, deps.arch);
+        if (isOurs(deps, update.title))
+          expectFitting(await readImageManifest(file, archiveBytes, signal), update.version, deps.arch);
       });
     });
   }
@@ -164,15 +166,22 @@ export class UpdateSteps {
     if ((await currentVersion(files, paths)) === undefined)
       return { event: 'failed', reason: 'this agent does not run from an installed release' };
     const { id, version } = update;
-    await leaveRequest(this.#deps, { request: 'swap', id, version, source: update.source === 'kept' ? 'kept' : 'image' });
+    await leaveRequest(this.#deps, {
+      request: 'swap',
+      id,
+      version,
+      source: update.source === 'kept' ? 'kept' : 'image',
+    });
     return { event: 'done' };
   }
 
   async #prove(update: Update, signal: AbortSignal): Promise<Outcome> {
     const seen = await lookAtGuard(this.#deps, update);
-    if (seen?.event === 'rolled-back' || seen?.event === 'confirmed') return { event: seen.event, ...given({ reason: seen.reason }) };
+    if (seen?.event === 'rolled-back' || seen?.event === 'confirmed')
+      return { event: seen.event, ...given({ reason: seen.reason }) };
     const { runningVersion } = this.#deps;
-    if (runningVersion !== update.version) return { event: 'rolled-back', reason: `release ${runningVersion} runs in its place` };
+    if (runningVersion !== update.version)
+      return { event: 'rolled-back', reason: `release ${runningVersion} runs in its place` };
     return proveRelease(this.#deps, signal);
   }
 
@@ -198,7 +207,8 @@ export class UpdateSteps {
     const handler = config.handlers.find((one) => one.title === update.title && one.package === kind);
     if (handler === undefined) return { event: 'failed', reason: `nothing here is called "${update.title}" any more` };
     const isCutShort = update.attempts > MAX_ATTEMPTS[isAttached === true ? 'attached' : 'own'];
-    if (isCutShort) return { event: 'failed', reason: isAttached === true ? CUT_SHORT : 'its command was cut short too often' };
+    if (isCutShort)
+      return { event: 'failed', reason: isAttached === true ? CUT_SHORT : 'its command was cut short too often' };
     const { title, version } = update;
     return outcomeOf(signal, async () => {
       const bytes = await withPlain(files, this.image, (file) => expectSigned(file, this.#deps));
@@ -208,7 +218,9 @@ export class UpdateSteps {
   }
 
   #isWithdrawn({ id, offer }: Update): boolean {
-    return offer !== undefined && (this.lockout.gaveWay === id || this.#around.standing(offer.fingerprint) === 'withdrawn');
+    return (
+      offer !== undefined && (this.lockout.gaveWay === id || this.#around.standing(offer.fingerprint) === 'withdrawn')
+    );
   }
 
   /** An update that is over leaves nothing behind that the next could take for its own. */
@@ -226,7 +238,8 @@ export class UpdateSteps {
   /** As `clearImage`, at the start; also removes a person's file whose command was cut short. */
   async clearLeftovers(): Promise<void> {
     await this.clearImage();
-    if (this.#deps.kind === 'firmware') await this.#deps.files.remove(join(this.#deps.paths.firmware, HANDED_OVER_NAME));
+    if (this.#deps.kind === 'firmware')
+      await this.#deps.files.remove(join(this.#deps.paths.firmware, HANDED_OVER_NAME));
   }
 }
 

@@ -41,7 +41,8 @@ export class UpdateTelling {
     const { kind, config, runningVersion, report, isAttached } = this.#deps;
     // An attached device may have been changed by hand: only what was installed is told of it.
     const isAgent = kind === 'firmware' && isAttached !== true;
-    if (this.#owed === 'start' && isAgent) await report({ current_fw_title: config.title, current_fw_version: runningVersion });
+    if (this.#owed === 'start' && isAgent)
+      await report({ current_fw_title: config.title, current_fw_version: runningVersion });
     if (this.#owed === 'start') this.#owed = 'state';
     const told = this.#journal();
     const values = this.#owed === 'state' ? stateReport(kind, told) : undefined;
@@ -52,19 +53,28 @@ export class UpdateTelling {
 }
 
 /** Undefined for states that are nobody's concern. */
-function stateReport(kind: UpdaterDeps['kind'], { state, update }: UpdateJournal): Readonly<Record<string, JsonValue>> | undefined {
+function stateReport(
+  kind: UpdaterDeps['kind'],
+  { state, update }: UpdateJournal,
+): Readonly<Record<string, JsonValue>> | undefined {
   const prefix = prefixOf(kind);
   const reported = reportedState(state);
   if (reported === undefined || update === undefined) return undefined;
   return {
     [`${prefix}_state`]: reported,
     ...(state === 'failed' ? { [`${prefix}_error`]: update.reason ?? 'unknown' } : {}),
-    ...(state === 'updated' ? { [`current_${prefix}_title`]: update.title, [`current_${prefix}_version`]: update.version } : {}),
+    ...(state === 'updated'
+      ? { [`current_${prefix}_title`]: update.title, [`current_${prefix}_version`]: update.version }
+      : {}),
   };
 }
 
 /** Entries of a device, as alarms, which are durable at once: a regular one waits for its block, and each state of an update would wait with it. */
-export function updateEntries(device: string, values: Readonly<Record<string, JsonValue>>, clock: Clock): TelemetryEntry[] {
+export function updateEntries(
+  device: string,
+  values: Readonly<Record<string, JsonValue>>,
+  clock: Clock,
+): TelemetryEntry[] {
   const { bootId } = clock;
   const monotonicMs = clock.monotonicMs();
   return Object.entries(values).map(([key, value]) => ({ device, key, value, bootId, monotonicMs, class: 'alarm' }));

@@ -37,7 +37,15 @@ export interface UpdaterView {
   readonly waits: string | undefined;
 }
 
-export function statusOf({ running, journal, offer, isWaited, receivedBytes, fault, waits }: UpdaterView): UpdaterStatus {
+export function statusOf({
+  running,
+  journal,
+  offer,
+  isWaited,
+  receivedBytes,
+  fault,
+  waits,
+}: UpdaterView): UpdaterStatus {
   const { state, update, confirmedVersion, history, settledOffer } = journal;
   const settled = offer?.fingerprint === settledOffer;
   return given({
@@ -60,7 +68,9 @@ export function statusOf({ running, journal, offer, isWaited, receivedBytes, fau
 export function lastFailure({ state, update, history }: UpdaterStatus): FailedUpdate | undefined {
   const last = state === 'idle' ? history[0] : undefined;
   const failed = state === 'failed' ? update : last?.outcome === 'FAILED' ? last : undefined;
-  return failed && given({ title: failed.title, version: failed.version, reason: failed.reason, endedAtMs: last?.endedAtMs });
+  return (
+    failed && given({ title: failed.title, version: failed.version, reason: failed.reason, endedAtMs: last?.endedAtMs })
+  );
 }
 
 /** Without the offer: everybody on the machine may ask, and its address may hold a key. */

@@ -17,7 +17,12 @@ export interface VerifyDeps extends Pick<UpdaterDeps, 'files' | 'log'> {
 }
 
 /** Verifies size and checksum. @throws AgentError `firmware/wrong-size`, `firmware/checksum-mismatch` (drop). */
-export async function expectAnnounced(file: OpenFile, offer: FirmwareOffer, deps: VerifyDeps, signal: AbortSignal): Promise<void> {
+export async function expectAnnounced(
+  file: OpenFile,
+  offer: FirmwareOffer,
+  deps: VerifyDeps,
+  signal: AbortSignal,
+): Promise<void> {
   const size = await file.size();
   if (offer.sizeBytes !== undefined && size !== offer.sizeBytes)
     throw refusal('firmware/wrong-size', `the image has ${size} bytes, announced were ${offer.sizeBytes}`);
@@ -38,7 +43,8 @@ export async function expectAnnounced(file: OpenFile, offer: FirmwareOffer, deps
 export async function expectSigned(file: OpenFile, deps: VerifyDeps): Promise<number> {
   const keys = await readTrustedKeys(deps, deps.config.trustedKeys);
   const { archiveBytes, signedBy } = await verifySignature(file, { keys, required: deps.config.requireSignature });
-  if (signedBy === undefined) deps.log.warn({}, 'this image is not signed by a trusted key; signatures are switched off');
+  if (signedBy === undefined)
+    deps.log.warn({}, 'this image is not signed by a trusted key; signatures are switched off');
   else deps.log.info({ signedBy }, 'the signature is good');
   return archiveBytes;
 }
@@ -47,7 +53,8 @@ export async function expectSigned(file: OpenFile, deps: VerifyDeps): Promise<nu
 export function expectFitting(manifest: ReleaseManifest, version: string, arch: string): void {
   if (manifest.release !== version)
     throw refusal('firmware/other-version', `the image holds release ${manifest.release}, offered was ${version}`);
-  if (manifest.arch !== arch) throw refusal('firmware/other-machine', `the image is for ${manifest.arch}, this machine is ${arch}`);
+  if (manifest.arch !== arch)
+    throw refusal('firmware/other-machine', `the image is for ${manifest.arch}, this machine is ${arch}`);
 }
 
 /**

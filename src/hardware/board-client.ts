@@ -51,7 +51,8 @@ export function portsOver(link: BoardConnection, clock: Clock): Ports & { readon
 /** A Modbus/TCP host of the board's; hosts that it does not stand in for are not there. */
 async function placeOnBoard(link: BoardConnection, { host, port }: TcpPlace, signal: AbortSignal): Promise<TcpPlace> {
   const place = await link.request('modbus.tcp', { host, port }, signal);
-  if (place === null) throw retryable('hardware/modbus-no-answer', `the simulated board has no Modbus host ${host}:${port}`);
+  if (place === null)
+    throw retryable('hardware/modbus-no-answer', `the simulated board has no Modbus host ${host}:${port}`);
   return { host: '127.0.0.1', port: place.port };
 }
 
@@ -88,13 +89,17 @@ function gpioOver(link: BoardConnection, clock: Clock): GpioPort {
       const { handle } = await link.request('gpio.openInput', request, signal);
       const edges = new Listeners<[LineEdge]>();
       link.onEvents(handle, (event) => {
-        if (event.event === 'edge') edges.tell({ level: event.level, monotonicMs: event.monotonicMs, missed: event.missed });
+        if (event.event === 'edge')
+          edges.tell({ level: event.level, monotonicMs: event.monotonicMs, missed: event.missed });
       });
       return { ...lineOn(handle), watch: edges.add };
     },
     openOutput: async (request, signal) => {
       const { handle } = await link.request('gpio.openOutput', request, signal);
-      return { ...lineOn(handle), write: async (level, inner) => void (await link.request('gpio.write', { handle, level }, inner)) };
+      return {
+        ...lineOn(handle),
+        write: async (level, inner) => void (await link.request('gpio.write', { handle, level }, inner)),
+      };
     },
     list: (signal) => link.request('gpio.list', {}, signal),
     close: async () => void (await Promise.all([...lines].map((close) => close()))),
@@ -109,7 +114,9 @@ function serialOver(link: BoardConnection, clock: Clock): SerialPorts {
     open: async (settings, signal) => {
       const { handle, device } = await link.request('serial.open', settings, signal);
       const port =
-        device === undefined ? portOver(link, clock, settings, handle) : await (await ttys()).open({ ...settings, port: device }, signal);
+        device === undefined
+          ? portOver(link, clock, settings, handle)
+          : await (await ttys()).open({ ...settings, port: device }, signal);
       open.add(port);
       return port;
     },
@@ -162,7 +169,12 @@ function i2cOver(link: BoardConnection): I2cPort {
 
 function busOver(link: BoardConnection, bus: number, queue: TurnQueue): I2cBus {
   const name = `i2c-${bus}`;
-  const transfer = async (address: number, write: readonly number[], read: number, signal: AbortSignal): Promise<Buffer> => {
+  const transfer = async (
+    address: number,
+    write: readonly number[],
+    read: number,
+    signal: AbortSignal,
+  ): Promise<Buffer> => {
     const request = { bus, address, write: Buffer.from(write).toString('hex'), read };
     const what = `chip ${addressInWords(address)} on ${name}`;
     return Buffer.from(await queue.run(() => link.request('i2c.transfer', request, signal), { what }, signal), 'hex');
@@ -170,9 +182,11 @@ function busOver(link: BoardConnection, bus: number, queue: TurnQueue): I2cBus {
   return {
     name,
     readRegisters: (address, register, length, signal) => transfer(address, [register], length, signal),
-    writeRegisters: async (address, register, bytes, signal) => void (await transfer(address, [register, ...bytes], 0, signal)),
+    writeRegisters: async (address, register, bytes, signal) =>
+      void (await transfer(address, [register, ...bytes], 0, signal)),
     readWord: async (address, register, signal) => (await transfer(address, [register], 2, signal)).readUInt16BE(0),
-    writeWord: async (address, register, word, signal) => void (await transfer(address, [register, word >> 8, word & 0xff], 0, signal)),
+    writeWord: async (address, register, word, signal) =>
+      void (await transfer(address, [register, word >> 8, word & 0xff], 0, signal)),
     read: (address, length, signal) => transfer(address, [], length, signal),
     write: async (address, bytes, signal) => void (await transfer(address, [...bytes], 0, signal)),
     probe: (address, signal) => isAnswered(transfer(address, [], 1, signal)),
@@ -184,7 +198,8 @@ function oneWireOver(link: BoardConnection): OneWirePort {
   const queue = new TurnQueue();
   return {
     list: (signal) => link.request('oneWire.list', {}, signal),
-    readSlave: (id, signal) => queue.run(() => link.request('oneWire.read', { id }, signal), { what: `one-wire slave ${id}` }, signal),
+    readSlave: (id, signal) =>
+      queue.run(() => link.request('oneWire.read', { id }, signal), { what: `one-wire slave ${id}` }, signal),
     setResolution: async (id, _bits, signal) => void (await link.request('oneWire.read', { id }, signal)),
     close: async () => {},
   };

@@ -86,6 +86,12 @@ export type BoardReply = {
 };
 
 export type BoardEvent =
-  | { readonly event: 'edge'; readonly handle: number; readonly level: Level; readonly monotonicMs: number; readonly missed: number }
+  | {
+      readonly event: 'edge';
+      readonly handle: number;
+      readonly level: Level;
+      readonly monotonicMs: number;
+      readonly missed: number;
+    }
   | { readonly event: 'bytes'; readonly handle: number; readonly bytes: string }
   | { readonly event: 'plug'; readonly handle: number; readonly plugged: boolean };

@@ -7,7 +7,16 @@ import { createRequire } from 'node:module';
 import { retryable, systemCode } from '../errors/agent-error.ts';
 import { Listeners } from '../host/listeners.ts';
 import { once } from '../host/shared-work.ts';
-import type { GpioInput, GpioOutput, InputRequest, LineBias, LineDrive, LineEdge, LineEdges, OutputRequest } from './gpio-port.ts';
+import type {
+  GpioInput,
+  GpioOutput,
+  InputRequest,
+  LineBias,
+  LineDrive,
+  LineEdge,
+  LineEdges,
+  OutputRequest,
+} from './gpio-port.ts';
 import { hardwareFault } from './linux-faults.ts';
 import { gpioAddon as addon, FLAG, holderOf, type LineConfig, withChip } from './linux-gpio-chips.ts';
 import { type FoundLine, inWords } from './linux-gpio-lines.ts';
@@ -18,7 +27,11 @@ const BIAS_FLAGS: Readonly<Record<LineBias, number>> = {
   'pull-up': FLAG.pullUp,
   'pull-down': FLAG.pullDown,
 };
-const DRIVE_FLAGS: Readonly<Record<LineDrive, number>> = { 'push-pull': 0, 'open-drain': FLAG.openDrain, 'open-source': FLAG.openSource };
+const DRIVE_FLAGS: Readonly<Record<LineDrive, number>> = {
+  'push-pull': 0,
+  'open-drain': FLAG.openDrain,
+  'open-source': FLAG.openSource,
+};
 const EDGE_FLAGS: Readonly<Record<LineEdges, number>> = {
   none: 0,
   rising: FLAG.rising,
@@ -38,13 +51,22 @@ interface Epoll {
   remove(fd: number): Epoll;
   close(): void;
 }
-type EpollClass = (new (callback: (error: Error | null, fd: number, events: number) => void) => Epoll) & { readonly EPOLLIN: number };
+type EpollClass = (new (
+  callback: (error: Error | null, fd: number, events: number) => void,
+) => Epoll) & { readonly EPOLLIN: number };
 
 /** @throws AgentError `hardware/gpio-busy`, `hardware/no-permission` or `hardware/gpio-failed` (retry). */
 export function openCharacterDeviceInput(deviceFolder: string, line: FoundLine, request: InputRequest): GpioInput {
   const flags =
-    FLAG.input | (request.activeLow ? FLAG.activeLow : 0) | BIAS_FLAGS[request.bias ?? 'as-is'] | EDGE_FLAGS[request.edges ?? 'none'];
-  const fd = requestLine(deviceFolder, line, { flags, debounceUs: Math.round((request.debounceMs ?? 0) * 1000), level: 0 });
+    FLAG.input |
+    (request.activeLow ? FLAG.activeLow : 0) |
+    BIAS_FLAGS[request.bias ?? 'as-is'] |
+    EDGE_FLAGS[request.edges ?? 'none'];
+  const fd = requestLine(deviceFolder, line, {
+    flags,
+    debounceUs: Math.round((request.debounceMs ?? 0) * 1000),
+    level: 0,
+  });
   const edges = new Listeners<[LineEdge]>();
   const buffer = Buffer.alloc(EVENT_SIZE * 64);
   let lastSequence = 0;
@@ -87,7 +109,11 @@ export function openCharacterDeviceOutput(deviceFolder: string, line: FoundLine,
   if (request.initial !== 'keep') fd = requestLine(deviceFolder, line, { ...asOutput, level: request.initial });
   else {
     // Held as it is first, so that a line that is an output already can be read before it is configured.
-    const wasOutput = withChip(deviceFolder, line.chip.name, (chip) => (addon().gpioLineInfo(chip, line.offset).flags & FLAG.output) !== 0);
+    const wasOutput = withChip(
+      deviceFolder,
+      line.chip.name,
+      (chip) => (addon().gpioLineInfo(chip, line.offset).flags & FLAG.output) !== 0,
+    );
     fd = requestLine(deviceFolder, line, { flags: polarity, debounceUs: 0, level: 0 });
     guarded(`configuring ${inWords(line)}`, () =>
       addon().gpioConfigureLine(fd, { ...asOutput, level: wasOutput ? addon().gpioReadLine(fd) : 0 }),
@@ -108,7 +134,11 @@ function requestLine(deviceFolder: string, line: FoundLine, config: LineConfig):
     );
   } catch (cause) {
     if (systemCode(cause) !== 'EBUSY') throw hardwareFault('gpio', 'hardware/gpio-failed', `opening ${words}`, cause);
-    throw retryable('hardware/gpio-busy', `${words} is held by ${holderOf(deviceFolder, line) ?? 'another program'}`, cause);
+    throw retryable(
+      'hardware/gpio-busy',
+      `${words} is held by ${holderOf(deviceFolder, line) ?? 'another program'}`,
+      cause,
+    );
   }
 }
 

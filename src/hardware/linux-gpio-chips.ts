@@ -29,7 +29,10 @@ export interface LineConfig {
 
 export interface GpioAddon {
   gpioChipInfo(chipFd: number): { readonly name: string; readonly label: string; readonly lines: number };
-  gpioLineInfo(chipFd: number, offset: number): { readonly name: string; readonly consumer: string; readonly flags: number };
+  gpioLineInfo(
+    chipFd: number,
+    offset: number,
+  ): { readonly name: string; readonly consumer: string; readonly flags: number };
   gpioRequestLine(
     chipFd: number,
     request: LineConfig & { readonly offset: number; readonly consumer: string; readonly eventBuffer: number },

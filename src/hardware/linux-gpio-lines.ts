@@ -43,14 +43,18 @@ export function findLine(chips: readonly GpioChip[], reference: LineReference): 
   if (chips.length === 0) throw retryable('hardware/gpio-no-chip', `GPIO ${words}: the kernel shows no GPIO chip`);
   if (typeof reference !== 'string') return lineOf(findChip(chips, reference.chip, words), reference.offset, words);
 
-  const named = chips.flatMap((chip) => chip.lineNames.flatMap((name, offset) => (name === reference ? [{ chip, offset }] : [])));
+  const named = chips.flatMap((chip) =>
+    chip.lineNames.flatMap((name, offset) => (name === reference ? [{ chip, offset }] : [])),
+  );
   if (named.length > 1) throw noLine(`GPIO ${words}: ${named.length} lines have that name; say which chip and offset`);
   if (named[0] !== undefined) return named[0];
   const bcm = BCM_NAME.exec(reference)?.[1];
   if (bcm === undefined) throw noLine(`GPIO ${words}: no line has that name; 'turnstone scan gpio' lists them`);
   const header = chips.find((chip) => RASPBERRY_PI_LABELS.has(chip.label));
   if (header === undefined)
-    throw noLine(`GPIO ${words}: no line has that name, and this board has no Raspberry Pi pin header; chips: ${chipsInWords(chips)}`);
+    throw noLine(
+      `GPIO ${words}: no line has that name, and this board has no Raspberry Pi pin header; chips: ${chipsInWords(chips)}`,
+    );
   return lineOf(header, Number(bcm), words);
 }
 
@@ -64,7 +68,8 @@ function findChip(chips: readonly GpioChip[], wanted: string, words: string): Gp
       `GPIO ${words}: ${byLabel.length} chips have that label (${byLabel.map((chip) => chip.name).join(', ')}); use the name`,
     );
   }
-  if (byLabel[0] === undefined) throw retryable('hardware/gpio-no-chip', `GPIO ${words}: no such chip; there is ${chipsInWords(chips)}`);
+  if (byLabel[0] === undefined)
+    throw retryable('hardware/gpio-no-chip', `GPIO ${words}: no such chip; there is ${chipsInWords(chips)}`);
   return byLabel[0];
 }
 
@@ -95,7 +100,9 @@ async function readSysfsChip(classFolder: string, name: string): Promise<GpioChi
   const text = async (file: string): Promise<string> => (await readFile(join(folder, file), 'utf8')).trim();
   const [label, base, lines] = [await text('label'), Number(await text('base')), Number(await text('ngpio'))];
   // The parent device's folder also holds the character device's name of the chip; two banks of one device cannot be told apart there.
-  const siblings = (await readdir(join(folder, 'device')).catch(() => [])).filter((entry) => /^gpiochip\d+$/.test(entry));
+  const siblings = (await readdir(join(folder, 'device')).catch(() => [])).filter((entry) =>
+    /^gpiochip\d+$/.test(entry),
+  );
   const names = await readFile(join(folder, 'device/of_node/gpio-line-names'), 'utf8').catch(() => '');
   const alias = siblings.length === 1 ? siblings : [];
   return { name, aliases: alias, label, lines, base, lineNames: names === '' ? [] : names.split('\0').slice(0, lines) };
@@ -104,8 +111,15 @@ async function readSysfsChip(classFolder: string, name: string): Promise<GpioChi
 /** The sysfs view with the line names and chip names that only the character device knows. */
 export function mergeChips(sysfs: readonly GpioChip[], characterDevice: readonly GpioChip[]): readonly GpioChip[] {
   return sysfs.map((chip) => {
-    const sameLabel = characterDevice.filter((candidate) => candidate.label === chip.label && candidate.lines === chip.lines);
-    const twin = sameLabel.length === 1 ? sameLabel[0] : characterDevice.find((candidate) => chip.aliases.includes(candidate.name));
-    return twin === undefined ? chip : { ...chip, aliases: [...new Set([...chip.aliases, twin.name])], lineNames: twin.lineNames };
+    const sameLabel = characterDevice.filter(
+      (candidate) => candidate.label === chip.label && candidate.lines === chip.lines,
+    );
+    const twin =
+      sameLabel.length === 1
+        ? sameLabel[0]
+        : characterDevice.find((candidate) => chip.aliases.includes(candidate.name));
+    return twin === undefined
+      ? chip
+      : { ...chip, aliases: [...new Set([...chip.aliases, twin.name])], lineNames: twin.lineNames };
   });
 }

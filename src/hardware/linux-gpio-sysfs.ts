@@ -24,7 +24,12 @@ export interface SysfsGpioDeps {
 }
 
 /** @throws AgentError `hardware/gpio-busy`, `hardware/no-permission`, `hardware/gpio-failed` or `hardware/deadline` (retry). */
-export async function openSysfsInput(line: FoundLine, request: InputRequest, deps: SysfsGpioDeps, signal: AbortSignal): Promise<GpioInput> {
+export async function openSysfsInput(
+  line: FoundLine,
+  request: InputRequest,
+  deps: SysfsGpioDeps,
+  signal: AbortSignal,
+): Promise<GpioInput> {
   const options = { activeLow: request.activeLow ?? false, debounceTimeout: request.debounceMs ?? 0 };
   const opened = await exported(line, deps, ['in', request.edges ?? 'none', options], signal);
   const { gpio } = opened;
@@ -32,7 +37,8 @@ export async function openSysfsInput(line: FoundLine, request: InputRequest, dep
     read: opened.read,
     watch: (listener) => {
       const report = (error: Error | null | undefined, level: Level): void => {
-        if (!error && !opened.isClosed()) listener({ level, monotonicMs: deps.clock.monotonicMs(), missed: 0 } satisfies LineEdge);
+        if (!error && !opened.isClosed())
+          listener({ level, monotonicMs: deps.clock.monotonicMs(), missed: 0 } satisfies LineEdge);
       };
       gpio.watch(report);
       return () => {
@@ -57,7 +63,8 @@ export async function openSysfsOutput(
   const options = { activeLow, reconfigureDirection: request.initial !== 'keep' };
   const { gpio, read, inTurn, close } = await exported(line, deps, [first, 'none', options], signal);
   return {
-    write: (level, writeSignal) => inTurn('setting', () => gpio.write(level), writeSignal, level === 0 ? 'off' : 'movement'),
+    write: (level, writeSignal) =>
+      inTurn('setting', () => gpio.write(level), writeSignal, level === 0 ? 'off' : 'movement'),
     read,
     // unexport() would free the line, and many drivers then make it an input: a relay would drop when the agent restarts.
     // It has no other way to close the file alone; the type leaves the field out.
@@ -79,7 +86,8 @@ export interface Leftover {
 
 /** Unexports a line; undefined when it is not exported or cannot be. sysfs does not know who exported it: an agent that crashed, or a script. */
 export async function unexportLeftover(classFolder: string, number: number): Promise<Leftover | undefined> {
-  const text = async (file: string): Promise<string> => (await readFile(join(classFolder, `gpio${number}`, file), 'utf8')).trim();
+  const text = async (file: string): Promise<string> =>
+    (await readFile(join(classFolder, `gpio${number}`, file), 'utf8')).trim();
   try {
     const [direction, value, activeLow] = [await text('direction'), await text('value'), await text('active_low')];
     await writeFile(join(classFolder, 'unexport'), String(number));
@@ -106,12 +114,23 @@ async function exported(
     if (gpio.direction() !== wanted) throw retryable('hardware/gpio-failed', `${words} cannot be made an ${wanted}put`);
     return gpio;
   };
-  const gpio = await queue.run(open, { what: `opening ${words}`, rank: 'movement' }, signal).catch(async (cause: unknown) => {
-    if (systemCode(cause) !== 'EBUSY') throw hardwareFault('gpio', 'hardware/gpio-failed', `opening ${words}`, cause);
-    const holder = await deps.holderOf(line);
-    throw retryable('hardware/gpio-busy', `${words} is held by ${holder ?? 'a kernel driver or another program'}`, cause);
-  });
-  const inTurn = <T>(doing: string, work: () => Promise<T>, turnSignal: AbortSignal, rank: TurnRank = 'reading'): Promise<T> => {
+  const gpio = await queue
+    .run(open, { what: `opening ${words}`, rank: 'movement' }, signal)
+    .catch(async (cause: unknown) => {
+      if (systemCode(cause) !== 'EBUSY') throw hardwareFault('gpio', 'hardware/gpio-failed', `opening ${words}`, cause);
+      const holder = await deps.holderOf(line);
+      throw retryable(
+        'hardware/gpio-busy',
+        `${words} is held by ${holder ?? 'a kernel driver or another program'}`,
+        cause,
+      );
+    });
+  const inTurn = <T>(
+    doing: string,
+    work: () => Promise<T>,
+    turnSignal: AbortSignal,
+    rank: TurnRank = 'reading',
+  ): Promise<T> => {
     const what = `${doing} ${words}`;
     const act = (): Promise<T> =>
       work().catch((cause: unknown) => {

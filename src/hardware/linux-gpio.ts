@@ -9,11 +9,27 @@ import { join } from 'node:path';
 import { AgentError, hasCode, retryable } from '../errors/agent-error.ts';
 import type { Clock } from '../host/clock.ts';
 import { given } from '../host/given.ts';
-import type { GpioInput, GpioOutput, GpioPort, InputRequest, Level, LineDescription, LineReference, OutputRequest } from './gpio-port.ts';
+import type {
+  GpioInput,
+  GpioOutput,
+  GpioPort,
+  InputRequest,
+  Level,
+  LineDescription,
+  LineReference,
+  OutputRequest,
+} from './gpio-port.ts';
 import { openCharacterDeviceInput, openCharacterDeviceOutput } from './linux-gpio-character-device.ts';
 import { describeLines, holderOf, readCharacterDeviceChips } from './linux-gpio-chips.ts';
 import { type FoundLine, findLine, type GpioChip, mergeChips, readSysfsChips } from './linux-gpio-lines.ts';
-import { type Leftover, openSysfsInput, openSysfsOutput, type SysfsGpioDeps, sysfsNumber, unexportLeftover } from './linux-gpio-sysfs.ts';
+import {
+  type Leftover,
+  openSysfsInput,
+  openSysfsOutput,
+  type SysfsGpioDeps,
+  sysfsNumber,
+  unexportLeftover,
+} from './linux-gpio-sysfs.ts';
 import { TurnQueues } from './turn-queue.ts';
 
 export type GpioInterface = 'auto' | 'sysfs' | 'character-device';
@@ -51,11 +67,18 @@ export class LinuxGpio implements GpioPort {
 
   async openInput(request: InputRequest, signal: AbortSignal): Promise<GpioInput> {
     const special =
-      (request.bias !== undefined && request.bias !== 'as-is') || (request.debounceMs ?? 0) > 0 || (request.edges ?? 'none') !== 'none';
+      (request.bias !== undefined && request.bias !== 'as-is') ||
+      (request.debounceMs ?? 0) > 0 ||
+      (request.edges ?? 'none') !== 'none';
     const { through, line } = await this.#choose(request.line, special);
     if (through === 'character-device')
-      return await this.#onCharacterDevice(line, () => openCharacterDeviceInput(this.#deviceFolder, line, request), signal);
-    if (request.bias !== undefined && request.bias !== 'as-is') throw needsCharacterDevice(`bias ${request.bias}`, line);
+      return await this.#onCharacterDevice(
+        line,
+        () => openCharacterDeviceInput(this.#deviceFolder, line, request),
+        signal,
+      );
+    if (request.bias !== undefined && request.bias !== 'as-is')
+      throw needsCharacterDevice(`bias ${request.bias}`, line);
     return await this.#onSysfs(line, () => openSysfsInput(line, request, this.#sysfsDeps(), signal));
   }
 
@@ -63,7 +86,8 @@ export class LinuxGpio implements GpioPort {
     const special = request.drive !== undefined && request.drive !== 'push-pull';
     const { through, line } = await this.#choose(request.line, special);
     if (special && through === 'sysfs') throw needsCharacterDevice(`drive ${request.drive}`, line);
-    if (through === 'sysfs') return await this.#onSysfs(line, () => openSysfsOutput(line, request, this.#sysfsDeps(), signal));
+    if (through === 'sysfs')
+      return await this.#onSysfs(line, () => openSysfsOutput(line, request, this.#sysfsDeps(), signal));
     const open = (leftover?: Leftover): GpioOutput => {
       const keeps = request.initial === 'keep' && leftover?.direction === 'out';
       const initial = keeps ? logical(leftover.level, request.activeLow) : request.initial;
@@ -86,16 +110,22 @@ export class LinuxGpio implements GpioPort {
   async #choose(reference: LineReference, special: boolean): Promise<Chosen> {
     const wanted = this.#deps.interface ?? 'auto';
     const characterDevice = readCharacterDeviceChips(this.#deviceFolder);
-    const sysfs = wanted === 'character-device' ? [] : mergeChips(await readSysfsChips(this.#classFolder), characterDevice);
+    const sysfs =
+      wanted === 'character-device' ? [] : mergeChips(await readSysfsChips(this.#classFolder), characterDevice);
     const useSysfs =
       wanted === 'sysfs' ||
-      (wanted === 'auto' && sysfs.length > 0 && !(special && characterDevice.length > 0) && (await this.#sysfsIsWritable()));
+      (wanted === 'auto' &&
+        sysfs.length > 0 &&
+        !(special && characterDevice.length > 0) &&
+        (await this.#sysfsIsWritable()));
     if (useSysfs) return { through: 'sysfs', line: findLine(sysfs, reference) };
     return { through: 'character-device', line: findLine(characterDevice, reference) };
   }
 
   async #sysfsIsWritable(): Promise<boolean> {
-    const fault: unknown = await access(join(this.#classFolder, 'export'), constants.W_OK).catch((error: unknown) => error);
+    const fault: unknown = await access(join(this.#classFolder, 'export'), constants.W_OK).catch(
+      (error: unknown) => error,
+    );
     return fault === undefined;
   }
 
@@ -116,7 +146,10 @@ export class LinuxGpio implements GpioPort {
   async #onSysfs<T extends GpioInput | GpioOutput>(line: FoundLine, open: () => Promise<T>): Promise<T> {
     const number = sysfsNumber(line);
     if (this.#sysfsLines.has(number))
-      throw retryable('hardware/gpio-busy', `GPIO line ${line.offset} of ${line.chip.label} is held by turnstone itself`);
+      throw retryable(
+        'hardware/gpio-busy',
+        `GPIO line ${line.offset} of ${line.chip.label} is held by turnstone itself`,
+      );
     this.#sysfsLines.add(number);
     try {
       const opened = await open();
@@ -153,7 +186,9 @@ export class LinuxGpio implements GpioPort {
     const number = sysfsNumber({ chip, offset: line.offset });
     if (this.#sysfsLines.has(number)) return undefined;
     const takeBack = (): Promise<Leftover | undefined> => unexportLeftover(this.#classFolder, number);
-    return await this.#queues.at(chip.name).run(takeBack, { what: `taking back line ${line.offset} of ${chip.label}` }, signal);
+    return await this.#queues
+      .at(chip.name)
+      .run(takeBack, { what: `taking back line ${line.offset} of ${chip.label}` }, signal);
   }
 
   /** Keeps it for `close`, until it is closed by itself. */
@@ -181,5 +216,7 @@ function needsCharacterDevice(what: string, line: FoundLine): AgentError {
 }
 
 function describeSysfsLines({ name: chip, label, lines, lineNames }: GpioChip): readonly LineDescription[] {
-  return Array.from({ length: lines }, (_, offset) => given({ chip, label, offset, name: lineNames[offset] || undefined }));
+  return Array.from({ length: lines }, (_, offset) =>
+    given({ chip, label, offset, name: lineNames[offset] || undefined }),
+  );
 }

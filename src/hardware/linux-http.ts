@@ -60,13 +60,16 @@ async function readAnswer(answer: IncomingMessage, host: string, maxBytes: numbe
   try {
     for await (const piece of answer as AsyncIterable<Uint8Array>) {
       length += piece.length;
-      if (length > maxBytes) throw retryable('hardware/http-too-long', `${host} answers with more than ${maxBytes} bytes`);
+      if (length > maxBytes)
+        throw retryable('hardware/http-too-long', `${host} answers with more than ${maxBytes} bytes`);
       pieces.push(piece);
     }
   } catch (cause) {
     throw length > maxBytes ? cause : noAnswer(host, cause);
   }
-  const headers = Object.entries(answer.headersDistinct).map(([name, values = []]) => [name, values.join(', ')] as const);
+  const headers = Object.entries(answer.headersDistinct).map(
+    ([name, values = []]) => [name, values.join(', ')] as const,
+  );
   return { status: answer.statusCode ?? 0, headers: Object.fromEntries(headers), body: Buffer.concat(pieces) };
 }
 

@@ -72,7 +72,11 @@ export class LinuxI2c implements I2cPort {
     if (known !== undefined) return known;
     // Behind what hangs in an earlier opening; whoever waits for it has a deadline.
     const queue = this.#queues.at(String(number));
-    const opening = queue.run(() => this.#openShared(number, queue), { what: `opening i2c-${number}` }, new AbortController().signal);
+    const opening = queue.run(
+      () => this.#openShared(number, queue),
+      { what: `opening i2c-${number}` },
+      new AbortController().signal,
+    );
     this.#buses.set(number, opening);
     opening.catch(() => this.#buses.delete(number));
     return opening;
@@ -99,15 +103,25 @@ export class LinuxI2c implements I2cPort {
 }
 
 function busOver(shared: SharedBus, name: string, release: () => Promise<void>): I2cBus {
-  const turn = async <T>(doing: string, address: number, signal: AbortSignal, transfer: (shared: SharedBus) => Promise<T>): Promise<T> => {
+  const turn = async <T>(
+    doing: string,
+    address: number,
+    signal: AbortSignal,
+    transfer: (shared: SharedBus) => Promise<T>,
+  ): Promise<T> => {
     const what = `${doing} of chip ${addressInWords(address)} on ${name}`;
     try {
       return await shared.queue.run(() => transfer(shared), { what }, signal);
     } catch (cause) {
       const code = systemCode(cause) ?? '';
       if (NO_ANSWER.has(code))
-        throw retryable('hardware/i2c-no-answer', `${what}: no chip acknowledges that address (wiring, power, address?)`, cause);
-      if (code === 'EBUSY') throw retryable('hardware/i2c-failed', `${what}: a kernel driver holds that address`, cause);
+        throw retryable(
+          'hardware/i2c-no-answer',
+          `${what}: no chip acknowledges that address (wiring, power, address?)`,
+          cause,
+        );
+      if (code === 'EBUSY')
+        throw retryable('hardware/i2c-failed', `${what}: a kernel driver holds that address`, cause);
       throw hardwareFault('i2c', 'hardware/i2c-failed', what, cause);
     }
   };
@@ -115,21 +129,26 @@ function busOver(shared: SharedBus, name: string, release: () => Promise<void>):
     name,
     readRegisters: async (address, register, length, signal) => {
       const buffer = Buffer.alloc(length);
-      return await turn(`reading ${length} bytes from register ${addressInWords(register)}`, address, signal, async ({ bus, funcs }) => {
-        // A block read is one transaction with a repeated start, on plain adapters too; write-then-read through i2c-dev would be two.
-        if (funcs.smbusReadI2cBlock) {
-          for (let at = 0; at < length; at += BLOCK) {
-            const part = buffer.subarray(at, Math.min(at + BLOCK, length));
-            checkLength((await bus.readI2cBlock(address, register + at, part.length, part)).bytesRead, part.length);
+      return await turn(
+        `reading ${length} bytes from register ${addressInWords(register)}`,
+        address,
+        signal,
+        async ({ bus, funcs }) => {
+          // A block read is one transaction with a repeated start, on plain adapters too; write-then-read through i2c-dev would be two.
+          if (funcs.smbusReadI2cBlock) {
+            for (let at = 0; at < length; at += BLOCK) {
+              const part = buffer.subarray(at, Math.min(at + BLOCK, length));
+              checkLength((await bus.readI2cBlock(address, register + at, part.length, part)).bytesRead, part.length);
+            }
+          } else if (funcs.i2c) {
+            await bus.i2cWrite(address, 1, Buffer.of(register));
+            checkLength((await bus.i2cRead(address, length, buffer)).bytesRead, length);
+          } else {
+            for (let at = 0; at < length; at += 1) buffer[at] = await bus.readByte(address, register + at);
           }
-        } else if (funcs.i2c) {
-          await bus.i2cWrite(address, 1, Buffer.of(register));
-          checkLength((await bus.i2cRead(address, length, buffer)).bytesRead, length);
-        } else {
-          for (let at = 0; at < length; at += 1) buffer[at] = await bus.readByte(address, register + at);
-        }
-        return buffer;
-      });
+          return buffer;
+        },
+      );
     },
     writeRegisters: async (address, register, bytes, signal) => {
       await turn(`writing register ${addressInWords(register)}`, address, signal, async ({ bus, funcs }) => {
@@ -192,7 +211,9 @@ function checkLength(got: number, wanted: number): void {
 }
 
 function unsupported(bus: string, what: string): AgentError {
-  return new AgentError('hardware/unsupported', `${bus} speaks only SMBus, which has no form for ${what}`, { recovery: 'hold' });
+  return new AgentError('hardware/unsupported', `${bus} speaks only SMBus, which has no form for ${what}`, {
+    recovery: 'hold',
+  });
 }
 
 function openFault(number: number, cause: unknown): AgentError {

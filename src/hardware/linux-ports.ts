@@ -13,7 +13,14 @@ import { SerialBuses } from './serial-buses.ts';
 export function linuxPorts(clock: Clock, through: GpioInterface): Ports {
   const serial = new LinuxSerial({ clock });
   const gpio = new LinuxGpio({ clock, interface: through });
-  const ports = { gpio, i2c: new LinuxI2c(), serial, oneWire: linuxOneWire(), pwm: new LinuxPwm({ clock }), http: new LinuxHttp() };
+  const ports = {
+    gpio,
+    i2c: new LinuxI2c(),
+    serial,
+    oneWire: linuxOneWire(),
+    pwm: new LinuxPwm({ clock }),
+    http: new LinuxHttp(),
+  };
   const modbus = new Modbus({ clock, serial });
   const close = async (): Promise<void> => {
     await modbus.close();

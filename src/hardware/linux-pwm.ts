@@ -47,7 +47,10 @@ export class LinuxPwm implements PwmPort {
 
   async openChannel({ chip, channel, polarity = 'normal' }: PwmRequest, signal: AbortSignal): Promise<PwmChannel> {
     const what = `PWM channel ${channel} of ${typeof chip === 'number' ? `pwmchip${chip}` : chip}`;
-    const chipFolder = join(this.#classFolder, typeof chip === 'number' ? `pwmchip${chip}` : await this.#chipOf(chip, what));
+    const chipFolder = join(
+      this.#classFolder,
+      typeof chip === 'number' ? `pwmchip${chip}` : await this.#chipOf(chip, what),
+    );
     const folder = join(chipFolder, `pwm${channel}`);
     if (this.#held.has(folder)) throw retryable('hardware/pwm-busy', `${what} is already in use by this agent`);
     this.#held.add(folder);
@@ -58,7 +61,8 @@ export class LinuxPwm implements PwmPort {
       await this.#export(chipFolder, channel, inTurn, signal);
     } catch (cause) {
       this.#held.delete(folder);
-      if (systemCode(cause) === 'EBUSY') throw retryable('hardware/pwm-busy', `${what} is held by a kernel driver`, cause);
+      if (systemCode(cause) === 'EBUSY')
+        throw retryable('hardware/pwm-busy', `${what} is held by a kernel driver`, cause);
       throw hardwareFault('pwm', 'hardware/pwm-failed', `opening ${what}`, cause);
     }
     const act = <T>(doing: string, rank: TurnRank, work: () => Promise<T>, actSignal: AbortSignal): Promise<T> => {
@@ -81,7 +85,8 @@ export class LinuxPwm implements PwmPort {
 
   async list(_signal: AbortSignal): Promise<readonly { readonly chip: number; readonly channels: number }[]> {
     const names = await this.#chipNames();
-    const channelsOf = async (name: string): Promise<number> => Number(await text(join(this.#classFolder, name), 'npwm'));
+    const channelsOf = async (name: string): Promise<number> =>
+      Number(await text(join(this.#classFolder, name), 'npwm'));
     const chips = names.map(async (name) => ({ chip: Number(name.slice(7)), channels: await channelsOf(name) }));
     return (await Promise.all(chips)).sort((a, b) => a.chip - b.chip);
   }
@@ -103,7 +108,10 @@ export class LinuxPwm implements PwmPort {
     const chips = await Promise.all(found);
     const [chip, another] = chips.filter((one) => one.device === device);
     if (chip !== undefined && another === undefined) return chip.name;
-    const reason = another === undefined ? 'the kernel shows no PWM chip of this device' : 'several chips are of this device; use a number';
+    const reason =
+      another === undefined
+        ? 'the kernel shows no PWM chip of this device'
+        : 'several chips are of this device; use a number';
     const there = chips.map((one) => `${one.device} (${one.name})`).join(', ');
     throw retryable('hardware/pwm-no-channel', `${what}: ${reason}; there is ${there === '' ? 'none' : there}`);
   }
@@ -123,7 +131,8 @@ export class LinuxPwm implements PwmPort {
     const isReady = (): Promise<boolean> => check().catch(() => false);
     if (await isReady()) return;
     await inTurn(() => this.#put(join(chipFolder, 'export'), String(channel)));
-    for (let attempt = 0; attempt < UDEV.tries && !(await isReady()); attempt += 1) await this.#clock.sleep(UDEV.pauseMs, signal);
+    for (let attempt = 0; attempt < UDEV.tries && !(await isReady()); attempt += 1)
+      await this.#clock.sleep(UDEV.pauseMs, signal);
     await check();
   }
 

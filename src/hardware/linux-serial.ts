@@ -14,7 +14,13 @@ import { Listeners } from '../host/listeners.ts';
 import { answerWithin, withinDeadline } from './deadline.ts';
 import { permissionFault } from './linux-faults.ts';
 import { isNetworkPort, NetworkSerialPort } from './network-serial.ts';
-import { type SerialDescription, type SerialPort, type SerialPorts, type SerialSettings, unplugged } from './serial-port.ts';
+import {
+  type SerialDescription,
+  type SerialPort,
+  type SerialPorts,
+  type SerialSettings,
+  unplugged,
+} from './serial-port.ts';
 import { type TurnQueue, TurnQueues } from './turn-queue.ts';
 
 export interface LinuxSerialDeps {
@@ -50,7 +56,9 @@ export class LinuxSerial implements SerialPorts {
     const { SerialPort: Native } = await (this.#deps.loadNative?.() ?? import('serialport'));
     const found = await Native.list().catch((cause: unknown) => {
       const why =
-        systemCode(cause) === 'ENOENT' ? 'there is no udevadm; install udev, or look for them with ls /dev/tty*' : messageOf(cause);
+        systemCode(cause) === 'ENOENT'
+          ? 'there is no udevadm; install udev, or look for them with ls /dev/tty*'
+          : messageOf(cause);
       throw retryable('hardware/serial-failed', `the serial ports cannot be listed: ${why}`, cause);
     });
     return found.map(({ path, manufacturer: maker, vendorId, productId, pnpId }) => {
@@ -127,9 +135,15 @@ class LinuxSerialPort implements SerialPort {
   async #openNative(): Promise<void> {
     const { SerialPort: Native } = await (this.#deps.loadNative?.() ?? import('serialport'));
     const { port: path, baudRate, dataBits = 8, stopBits = 1, parity = 'none', flowControl = 'none' } = this.#settings;
-    const flow = { rtscts: flowControl === 'hardware', xon: flowControl === 'software', xoff: flowControl === 'software' };
+    const flow = {
+      rtscts: flowControl === 'hardware',
+      xon: flowControl === 'software',
+      xoff: flowControl === 'software',
+    };
     const native = new Native({ path, baudRate, dataBits, stopBits, parity, ...flow, autoOpen: false });
-    await new Promise<void>((resolve, reject) => native.open((error) => (error ? reject(openFault(path, error)) : resolve())));
+    await new Promise<void>((resolve, reject) =>
+      native.open((error) => (error ? reject(openFault(path, error)) : resolve())),
+    );
     if (this.#closing.signal.aborted) return native.close();
     // Bytes from before anyone listened are not current; a reading is stamped when it arrives.
     await new Promise<void>((resolve) => native.flush(() => resolve()));
@@ -176,7 +190,11 @@ function openFault(path: string, cause: Error): AgentError {
   // The bindings put the errno name only into the text ("Error: No such file or directory, cannot open /dev/x").
   const text = messageOf(cause);
   if (/No such file/i.test(text))
-    return retryable('hardware/serial-no-port', `there is no serial port ${path}; 'turnstone scan serial' lists them`, cause);
+    return retryable(
+      'hardware/serial-no-port',
+      `there is no serial port ${path}; 'turnstone scan serial' lists them`,
+      cause,
+    );
   if (/busy|lock/i.test(text)) return retryable('hardware/serial-busy', `${path} is used by another program`, cause);
   const denied = /Permission denied/i.test(text) ? Object.assign(new Error(text), { code: 'EACCES' }) : cause;
   const name = systemCode(cause);

@@ -111,7 +111,8 @@ export class LineEar {
   /** How much of the request these bytes begin with. */
   #echoIn(bytes: Uint8Array): 'whole' | 'begun' | undefined {
     const { echo, memory } = this.#hearing;
-    if (this.#sent === undefined || this.#cameBack || (this.#sent.fitsItself && !echo && !memory.echoes)) return undefined;
+    if (this.#sent === undefined || this.#cameBack || (this.#sent.fitsItself && !echo && !memory.echoes))
+      return undefined;
     const { frame } = this.#sent;
     if (bytes.subarray(0, frame.length).some((byte, at) => byte !== frame[at])) return undefined;
     if (bytes.length < frame.length) return 'begun';

@@ -37,7 +37,8 @@ export const RTU: Framing = {
   frame: rtuFrame,
   begun: (bytes) => {
     const length = rtuAnswerLength(bytes);
-    if (length === undefined || bytes.length < length) return { unitId: bytes[0], pdu: bytes.slice(1), length: undefined };
+    if (length === undefined || bytes.length < length)
+      return { unitId: bytes[0], pdu: bytes.slice(1), length: undefined };
     const body = bytes.slice(0, length - 2);
     const sum = (bytes[length - 2] ?? 0) | ((bytes[length - 1] ?? 0) << 8);
     return crc16(body) === sum ? { unitId: body[0], pdu: body.slice(1), length } : undefined;

@@ -59,7 +59,11 @@ export interface LineTransportDeps {
 type Listener = (frame: (HeardFrame & { readonly fits: readonly Owed[] }) | undefined) => void;
 
 /** Tells from a frame what becomes of a request. */
-type Judge<T> = (frame: Parameters<Listener>[0], resolve: (value: T) => void, reject: (error: AgentError) => void) => void;
+type Judge<T> = (
+  frame: Parameters<Listener>[0],
+  resolve: (value: T) => void,
+  reject: (error: AgentError) => void,
+) => void;
 
 export class LineTransport implements ModbusTransport {
   readonly #deps: LineTransportDeps;
@@ -72,7 +76,8 @@ export class LineTransport implements ModbusTransport {
 
   constructor(deps: LineTransportDeps) {
     this.#deps = deps;
-    const mayFit: Hearing['mayFit'] = (unitId, head) => this.#owedBy(unitId).some(({ question }) => mayAnswer(head, question));
+    const mayFit: Hearing['mayFit'] = (unitId, head) =>
+      this.#owedBy(unitId).some(({ question }) => mayAnswer(head, question));
     const onFrame: Hearing['onFrame'] = (frame) => {
       const fits = frame === undefined ? [] : this.#fitting(frame);
       this.#onFrame?.(frame && { ...frame, fits });
@@ -92,9 +97,11 @@ export class LineTransport implements ModbusTransport {
     const judge: Judge<Uint8Array> = (frame, resolve, reject) => {
       if (frame === undefined) return reject(badAnswer('bytes that are no frame'));
       // A unit with an outstanding answer gives a late one.
-      if (frame.unitId !== unitId && frame.fits.length === 0) stray = strayAnswer(`unit number (${frame.unitId}) than ${unitId}`);
+      if (frame.unitId !== unitId && frame.fits.length === 0)
+        stray = strayAnswer(`unit number (${frame.unitId}) than ${unitId}`);
       if (frame.unitId !== unitId || !answers(frame.pdu, pdu)) return;
-      const isCurrent = ({ question, isOutdated }: Owed): boolean => isSame(question, pdu) && !(isOutdated && isRead(pdu));
+      const isCurrent = ({ question, isOutdated }: Owed): boolean =>
+        isSame(question, pdu) && !(isOutdated && isRead(pdu));
       if (frame.fits.every(isCurrent)) resolve(frame.pdu);
     };
     const answer = this.#listen(judge, `waiting for Modbus unit ${unitId} on ${this.line.label}`, signal);

@@ -105,7 +105,9 @@ export class TcpLine implements ByteLine {
     signal.addEventListener('abort', giveUp, { once: true });
     await new Promise<void>((resolve, reject) => {
       socket.once('connect', resolve);
-      socket.once('error', (cause) => reject(retryable('hardware/modbus-no-answer', `no connection to Modbus host ${this.label}`, cause)));
+      socket.once('error', (cause) =>
+        reject(retryable('hardware/modbus-no-answer', `no connection to Modbus host ${this.label}`, cause)),
+      );
     }).finally(() => signal.removeEventListener('abort', giveUp));
     socket.on('error', () => {}); // close follows
     socket.on('data', (bytes) => {

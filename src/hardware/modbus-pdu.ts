@@ -64,7 +64,15 @@ export function writeRegistersRequest(address: number, words: readonly number[],
 /** Writes one bit of a register and leaves the others: AND and OR masks (section 6.16). */
 export function maskWriteRequest({ address, bit, on }: RegisterBit): Uint8Array {
   const [and, or] = [0xffff & ~(1 << bit), on ? 1 << bit : 0];
-  return Uint8Array.of(FUNCTION.maskWriteRegister, address >> 8, address & 0xff, and >> 8, and & 0xff, or >> 8, or & 0xff);
+  return Uint8Array.of(
+    FUNCTION.maskWriteRegister,
+    address >> 8,
+    address & 0xff,
+    and >> 8,
+    and & 0xff,
+    or >> 8,
+    or & 0xff,
+  );
 }
 
 /** Asks for maker, product and revision (function 43, type 14: section 6.21). */
@@ -130,7 +138,8 @@ export function isRead([code = 0]: Uint8Array): boolean {
 /** Registers of an answer to a read. @throws AgentError `hardware/modbus-exception`, `hardware/modbus-no-answer`, `hardware/modbus-bad-answer`. */
 export function parseRegisters(pdu: Uint8Array, code: number, count: number): readonly number[] {
   checkAnswer(pdu, code);
-  if (pdu[1] !== 2 * count || pdu.length !== 2 + 2 * count) throw badAnswer(`${pdu.length - 2} bytes instead of ${2 * count}`);
+  if (pdu[1] !== 2 * count || pdu.length !== 2 + 2 * count)
+    throw badAnswer(`${pdu.length - 2} bytes instead of ${2 * count}`);
   const words: number[] = [];
   for (let at = 2; at < pdu.length; at += 2) words.push(((pdu[at] ?? 0) << 8) | (pdu[at + 1] ?? 0));
   return words;
@@ -154,7 +163,8 @@ function checkAnswer(pdu: Uint8Array, code: number): void {
   const [answered, reason = 0] = pdu;
   if (answered === (code | EXCEPTION_FLAG)) {
     const words = EXCEPTIONS[reason] ?? `exception ${reason}`;
-    if (GATEWAY_EXCEPTIONS.has(reason)) throw retryable('hardware/modbus-no-answer', `the Modbus gateway has no answer: ${words}`);
+    if (GATEWAY_EXCEPTIONS.has(reason))
+      throw retryable('hardware/modbus-no-answer', `the Modbus gateway has no answer: ${words}`);
     if (reason === BUSY.working || reason === BUSY.busy)
       throw retryable(reason === BUSY.busy ? MODBUS_BUSY : MODBUS_WORKING, `the Modbus unit refused: ${words}`);
     const recovery = FINAL_EXCEPTIONS.has(reason) ? 'drop' : 'retry';

@@ -29,7 +29,11 @@ export interface ModbusLink extends ModbusRequests {
 
 export interface ModbusRequests {
   /** From 1 to 125 of them. */
-  readRegisters(unitId: number, range: RegisterRange<'holding' | 'input'>, signal: AbortSignal): Promise<readonly number[]>;
+  readRegisters(
+    unitId: number,
+    range: RegisterRange<'holding' | 'input'>,
+    signal: AbortSignal,
+  ): Promise<readonly number[]>;
   /** From 1 to 2000 of them. */
   readBits(unitId: number, range: RegisterRange<'coil' | 'discrete'>, signal: AbortSignal): Promise<readonly boolean[]>;
   /** Writes holding registers, in one request. @param words from 1 to 123 of them. */
@@ -70,7 +74,8 @@ export interface ModbusManners {
   readonly echo?: boolean;
 }
 
-export type SerialConnection = Omit<SerialSettings, 'flowControl'> & ModbusManners & { readonly transport: 'rtu' | 'ascii' };
+export type SerialConnection = Omit<SerialSettings, 'flowControl'> &
+  ModbusManners & { readonly transport: 'rtu' | 'ascii' };
 export type HostConnection = ModbusManners & {
   readonly transport: 'tcp' | 'rtu-over-tcp' | 'ascii-over-tcp';
   readonly host: string;

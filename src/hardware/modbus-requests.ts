@@ -45,7 +45,11 @@ export interface RequestsDeps {
   readonly clock: Clock;
 }
 
-export function requestsOf({ shared, responseTimeoutMs, clock }: RequestsDeps, rank: TurnRank, code?: WriteFunction): ModbusRequests {
+export function requestsOf(
+  { shared, responseTimeoutMs, clock }: RequestsDeps,
+  rank: TurnRank,
+  code?: WriteFunction,
+): ModbusRequests {
   const { queue, transport, refusing, connection } = shared;
   const { connectDelayMs = 0, betweenRequestsMs = 0 } = connection;
   const ready = async (signal: AbortSignal): Promise<void> => {
@@ -57,7 +61,12 @@ export function requestsOf({ shared, responseTimeoutMs, clock }: RequestsDeps, r
     if (signal.aborted) throw deadlineError(`waiting until ${transport.line.label} hears`, signal);
   };
   /** One request of a turn. */
-  const exchange = async <T>(unitId: number, pdu: Uint8Array, parse: (answer: Uint8Array) => T, signal: AbortSignal): Promise<T> => {
+  const exchange = async <T>(
+    unitId: number,
+    pdu: Uint8Array,
+    parse: (answer: Uint8Array) => T,
+    signal: AbortSignal,
+  ): Promise<T> => {
     // The response time-out runs from the request's own turn; the caller's signal also covers the waiting.
     const once = async <R>(work: (limit: AbortSignal) => Promise<R>): Promise<R> => {
       if (!transport.line.isOpen || clock.monotonicMs() < shared.freeAtMs)
@@ -135,7 +144,8 @@ export function requestsOf({ shared, responseTimeoutMs, clock }: RequestsDeps, r
       const table = range.table === 'coil' ? FUNCTION.readCoils : FUNCTION.readDiscrete;
       return ask(unitId, readRequest(table, range), (answer) => parseBits(answer, table, range.count), signal);
     },
-    writeRegisters: (unitId, address, words, signal) => write(unitId, writeRegistersRequest(address, words, code), signal),
+    writeRegisters: (unitId, address, words, signal) =>
+      write(unitId, writeRegistersRequest(address, words, code), signal),
     writeCoil: (unitId, address, on, signal) => write(unitId, writeCoilRequest(address, on, code), signal),
     writeBit: (unitId, bit, signal) =>
       code === FUNCTION.maskWriteRegister

@@ -50,7 +50,9 @@ export class TcpTransport implements ModbusTransport {
       this.#onAnswer = (given) => {
         const isOther = given.transaction !== transaction;
         if (this.#lenient || (!isOther && given.unitId === unitId)) return resolve(given.pdu);
-        stray = isOther ? strayAnswer('transaction number') : strayAnswer(`unit number (${given.unitId}) than ${unitId}`);
+        stray = isOther
+          ? strayAnswer('transaction number')
+          : strayAnswer(`unit number (${given.unitId}) than ${unitId}`);
       };
     };
     const answer = answerWithin(listen, `waiting for Modbus unit ${unitId} at ${this.line.label}`, signal);

@@ -27,8 +27,14 @@ const NUMBERS: Readonly<Record<Exclude<ModbusType, 'bool' | 'string'>, Codec>> =
     read: (bytes) => narrowed(bytes.readBigUInt64BE()),
     write: (bytes, value) => bytes.writeBigUInt64BE(BigInt(Math.round(value))),
   },
-  int64: { read: (bytes) => narrowed(bytes.readBigInt64BE()), write: (bytes, value) => bytes.writeBigInt64BE(BigInt(Math.round(value))) },
-  float32: { read: (bytes) => shortest(finite(bytes.readFloatBE())), write: (bytes, value) => bytes.writeFloatBE(value) },
+  int64: {
+    read: (bytes) => narrowed(bytes.readBigInt64BE()),
+    write: (bytes, value) => bytes.writeBigInt64BE(BigInt(Math.round(value))),
+  },
+  float32: {
+    read: (bytes) => shortest(finite(bytes.readFloatBE())),
+    write: (bytes, value) => bytes.writeFloatBE(value),
+  },
   float64: { read: (bytes) => finite(bytes.readDoubleBE()), write: (bytes, value) => bytes.writeDoubleBE(value) },
 };
 

@@ -56,7 +56,9 @@ export class Modbus implements ModbusPort {
     });
     const settings = modbusSettings(shared.connection).join(', ');
     if (settings !== modbusSettings(connection).join(', '))
-      throw new AgentError('hardware/modbus-settings', `${key} is already open with other settings (${settings})`, { recovery: 'hold' });
+      throw new AgentError('hardware/modbus-settings', `${key} is already open with other settings (${settings})`, {
+        recovery: 'hold',
+      });
     shared.users += 1;
     const deps = { shared, responseTimeoutMs: connection.responseTimeoutMs, clock: this.#deps.clock };
     const release = once(() => this.#release(key, shared));
@@ -71,7 +73,12 @@ export class Modbus implements ModbusPort {
 
   async #openShared(connection: ModbusConnection, signal: AbortSignal): Promise<Shared> {
     const { clock } = this.#deps;
-    const transport = transportOf(connection, await this.#openLine(connection, signal), clock, this.#memoryOf(connection));
+    const transport = transportOf(
+      connection,
+      await this.#openLine(connection, signal),
+      clock,
+      this.#memoryOf(connection),
+    );
     const freeAtMs = clock.monotonicMs() + (connection.connectDelayMs ?? 0);
     return { transport, queue: new TurnQueue(), refusing: new Set(), connection, freeAtMs, users: 0 };
   }
@@ -98,7 +105,12 @@ export class Modbus implements ModbusPort {
   }
 }
 
-function transportOf(connection: ModbusConnection, openLine: OpenLine, clock: Clock, memory: LineMemory): ModbusTransport {
+function transportOf(
+  connection: ModbusConnection,
+  openLine: OpenLine,
+  clock: Clock,
+  memory: LineMemory,
+): ModbusTransport {
   const { transport, lenient = false, echo = false } = connection;
   if (transport === 'tcp') return new TcpTransport({ openLine, lenient });
   const framing = transport === 'rtu' || transport === 'rtu-over-tcp' ? RTU : ASCII;

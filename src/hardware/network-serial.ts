@@ -64,7 +64,9 @@ export class NetworkSerialPort implements SerialPort {
     if (socket === undefined) throw unplugged(this.path);
     const what = `writing to ${this.path}`;
     const write = (resolve: () => void, reject: (error: unknown) => void): void =>
-      void socket.write(bytes, (cause) => (cause ? reject(retryable('hardware/serial-failed', what, cause)) : resolve()));
+      void socket.write(bytes, (cause) =>
+        cause ? reject(retryable('hardware/serial-failed', what, cause)) : resolve(),
+      );
     await answerWithin<void>(write, what, signal);
   }
 
@@ -78,7 +80,13 @@ export class NetworkSerialPort implements SerialPort {
 
   async #connect(): Promise<void> {
     const [, host = '', port = ''] = PLACE.exec(this.path) ?? [];
-    const socket = createConnection({ host, port: Number(port), noDelay: true, keepAlive: true, keepAliveInitialDelay: KEEP_ALIVE_MS });
+    const socket = createConnection({
+      host,
+      port: Number(port),
+      noDelay: true,
+      keepAlive: true,
+      keepAliveInitialDelay: KEEP_ALIVE_MS,
+    });
     const { signal } = this.#closing;
     const giveUp = (): void => void socket.destroy(new Error('the port was closed'));
     const cancel = this.#clock.after(CONNECT_MS, () => socket.destroy(new Error('no answer')));

@@ -15,7 +15,9 @@ export interface OpenPortsDeps {
 export function openPorts({ clock, hardware }: OpenPortsDeps): Ports {
   if (hardware.board === 'linux') return linuxPorts(clock, hardware.gpio);
   if (hardware.boardSocket === undefined) {
-    throw new AgentError('hardware/no-board-socket', 'a simulated board needs hardware.boardSocket', { recovery: 'stop' });
+    throw new AgentError('hardware/no-board-socket', 'a simulated board needs hardware.boardSocket', {
+      recovery: 'stop',
+    });
   }
   return boardPorts({ clock, socketPath: hardware.boardSocket });
 }

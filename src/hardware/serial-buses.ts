@@ -28,7 +28,11 @@ export class SerialBuses {
   /** Opens the port, or joins those who have: check-config holds that their settings are the same. @throws AgentError as SerialPorts.open. */
   async open(settings: SerialSettings, signal: AbortSignal): Promise<SerialBus> {
     const { port: path } = settings;
-    const shared = this.#shared.get(path) ?? { opening: this.#serial.open(settings, signal), turns: new TurnQueue(), users: 0 };
+    const shared = this.#shared.get(path) ?? {
+      opening: this.#serial.open(settings, signal),
+      turns: new TurnQueue(),
+      users: 0,
+    };
     this.#shared.set(path, shared);
     shared.users += 1;
     const close = once(async () => {

@@ -14,11 +14,15 @@ export function wordOf(value: boolean | number | bigint | string): string {
  * The argument list with `{name}` replaced by the value of that name.
  * @throws AgentError `host/bad-argument` (drop) for a value that is missing, no plain word, or would be taken for an option.
  */
-export function fillArguments(templates: readonly string[], values: Readonly<Record<string, JsonValue>>): readonly string[] {
+export function fillArguments(
+  templates: readonly string[],
+  values: Readonly<Record<string, JsonValue>>,
+): readonly string[] {
   return templates.map((template) => {
     const filled = template.replace(PLACEHOLDER, (_all, name: string) => {
       const value = Object.hasOwn(values, name) ? values[name] : undefined;
-      if (value === undefined || value === null || typeof value === 'object') throw badArgument(`${name} is missing or no plain value`);
+      if (value === undefined || value === null || typeof value === 'object')
+        throw badArgument(`${name} is missing or no plain value`);
       return wordOf(value);
     });
     if (filled.includes('\0')) throw badArgument('a value holds a NUL character');

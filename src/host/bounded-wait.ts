@@ -60,7 +60,12 @@ export async function outcomeWithin<T, L>(
 }
 
 /** Tells if the work has ended, in whatever way, after `ms` at the latest, or when `signal` aborts: it goes on by itself. Never rejects. */
-export function endedWithin(clock: Pick<Clock, 'after'>, ms: number, work: Promise<unknown>, signal?: AbortSignal): Promise<boolean> {
+export function endedWithin(
+  clock: Pick<Clock, 'after'>,
+  ms: number,
+  work: Promise<unknown>,
+  signal?: AbortSignal,
+): Promise<boolean> {
   let isEnded = true;
   const letGo = (): void => {
     isEnded = false;
@@ -77,7 +82,11 @@ const waiting = new WeakMap<Promise<unknown>, Set<() => void>>();
  * The work's outcome, or a rejection with `fault` as soon as the signal aborts; the work's own late failure is then nobody's. However many wait
  * for the same work, one after the other, nothing of those who gave up stays with it.
  */
-export function untilAborted<T>(work: Promise<T>, signal: AbortSignal, fault = (): unknown => signal.reason): Promise<T> {
+export function untilAborted<T>(
+  work: Promise<T>,
+  signal: AbortSignal,
+  fault = (): unknown => signal.reason,
+): Promise<T> {
   return new Promise<T>((resolve, reject) => {
     const all = waitersOf(work);
     const ended = (): void => {
@@ -108,9 +117,19 @@ function waitersOf(work: Promise<unknown>): Set<() => void> {
 }
 
 /** Steps of an orderly stop: each is bounded in time, and its failure keeps no other from being tried. */
-export function closingStep({ clock, log, withinMs }: { readonly clock: Clock; readonly log: Log; readonly withinMs: number }) {
+export function closingStep({
+  clock,
+  log,
+  withinMs,
+}: {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly withinMs: number;
+}) {
   return async (what: string, work: () => Promise<unknown>): Promise<void> => {
-    const done = (async () => await work())().catch((error: unknown) => log.error({ error: messageOf(error) }, `could not ${what}`));
+    const done = (async () => await work())().catch((error: unknown) =>
+      log.error({ error: messageOf(error) }, `could not ${what}`),
+    );
     if (!(await endedWithin(clock, withinMs, done))) log.error({ withinMs }, `could not ${what} in time`);
   };
 }

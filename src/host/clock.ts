@@ -62,7 +62,10 @@ export function wallOffsetMs(clock: Pick<Clock, 'monotonicMs' | 'wallMs'>): numb
 function after(ms: number, callback: () => void): () => void {
   let timer: NodeJS.Timeout;
   const wait = (leftMs: number): void => {
-    timer = leftMs > MAX_TIMER_MS ? setTimeout(wait, MAX_TIMER_MS, leftMs - MAX_TIMER_MS) : setTimeout(callback, Math.max(0, leftMs));
+    timer =
+      leftMs > MAX_TIMER_MS
+        ? setTimeout(wait, MAX_TIMER_MS, leftMs - MAX_TIMER_MS)
+        : setTimeout(callback, Math.max(0, leftMs));
   };
   wait(ms);
   return () => clearTimeout(timer);

@@ -17,7 +17,9 @@ const STARTS_WITHIN_MS = 10_000;
  * @throws AgentError `host/companion-failed` (stop) when it ends before that, or takes longer than 10 s.
  */
 export async function startCompanion(args: readonly string[]): Promise<CompanionProcess> {
-  const child = spawn(process.execPath, [process.argv[1] ?? '', ...args], { stdio: ['ignore', 'pipe', 'inherit', 'ipc'] });
+  const child = spawn(process.execPath, [process.argv[1] ?? '', ...args], {
+    stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
+  });
   const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
   const stop = async (): Promise<void> => {
     child.kill('SIGTERM');

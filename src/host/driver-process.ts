@@ -28,12 +28,21 @@ const LINK = 3;
 /** A driver that prints without end waits itself, and leaves the agent its time. */
 const NEXT_PIECE_AFTER_MS = 100;
 /** As scripts/launcher.sh has them for the agent. */
-const LEAN = ['--max-semi-space-size=1', '--max-old-space-size=64', '--v8-pool-size=1', '--liftoff-only', '--no-sparkplug', '--no-maglev'];
+const LEAN = [
+  '--max-semi-space-size=1',
+  '--max-old-space-size=64',
+  '--v8-pool-size=1',
+  '--liftoff-only',
+  '--no-sparkplug',
+  '--no-maglev',
+];
 
 /** A bundle has the driver's side beside its main file, a checkout among the sources. */
 export function driverEntry(): string {
   const here = import.meta.filename;
-  return here.endsWith('.ts') ? join(dirname(here), '../sensors/module/child.ts') : join(dirname(here), 'module-driver.mjs');
+  return here.endsWith('.ts')
+    ? join(dirname(here), '../sensors/module/child.ts')
+    : join(dirname(here), 'module-driver.mjs');
 }
 
 export function startDriverProcess(clock: Pick<Clock, 'after'>, entry = driverEntry()): DriverProcess {
@@ -63,5 +72,12 @@ export function startDriverProcess(clock: Pick<Clock, 'after'>, entry = driverEn
       child.once('exit', () => stream.resume());
     }
   };
-  return { link: new JsonLink(child.stdio[LINK] as Socket, MAX_MESSAGE_BYTES), pid: child.pid, exited, ended, onPrint, kill };
+  return {
+    link: new JsonLink(child.stdio[LINK] as Socket, MAX_MESSAGE_BYTES),
+    pid: child.pid,
+    exited,
+    ended,
+    onPrint,
+    kill,
+  };
 }

@@ -24,7 +24,12 @@ export interface WriteOptions {
  * Replaces a file's content; once this resolves it survives a power cut. One writer a path at a time: two would share the file beside it.
  * @throws AgentError `host/write-failed` (retry) that names the file and the cause (ENOSPC, EROFS, EACCES …).
  */
-export async function writeDurably(files: Files, path: string, content: string | Uint8Array, { mode }: WriteOptions = {}): Promise<void> {
+export async function writeDurably(
+  files: Files,
+  path: string,
+  content: string | Uint8Array,
+  { mode }: WriteOptions = {},
+): Promise<void> {
   try {
     const file = await replaceContent(files, path, Buffer.from(content), mode ?? PRIVATE_MODE);
     await file.close();

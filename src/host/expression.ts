@@ -63,7 +63,10 @@ const NUMERIC: Readonly<Record<string, (...values: number[]) => number>> = {
   'atan2(double, double): double': Math.atan2,
   'dewPoint(double, double): double': dewPoint,
 };
-const CALLS = new Set([...Object.keys(NUMERIC).map((signature) => signature.slice(0, signature.indexOf('('))), ...MEMORIES]);
+const CALLS = new Set([
+  ...Object.keys(NUMERIC).map((signature) => signature.slice(0, signature.indexOf('('))),
+  ...MEMORIES,
+]);
 const CONVERSIONS = new Set(['string', 'double', 'bool']);
 const TEXT_METHODS = new Set(['startsWith', 'endsWith', 'contains', 'lowerAscii', 'upperAscii', 'trim']);
 const FUNCTIONS = [...CALLS, ...CONVERSIONS, 'key'];
@@ -143,7 +146,8 @@ function rewritten(source: string, root: Node): Rewritten {
       } else for (const arg of args) visit(arg);
     } else if (node.op === 'rcall') {
       const [name, object, args] = node.args as readonly [string, Node, readonly Node[]];
-      if (!TEXT_METHODS.has(name)) throw new Error(`there is no .${name}(); there are .${[...TEXT_METHODS].join('(), .')}()`);
+      if (!TEXT_METHODS.has(name))
+        throw new Error(`there is no .${name}(); there are .${[...TEXT_METHODS].join('(), .')}()`);
       for (const arg of [object, ...args]) visit(arg);
     } else if (node.op === 'map' || node.op === '[]' || node.op === '.')
       throw new Error('only numbers, texts and true or false can be calculated with');
@@ -171,7 +175,9 @@ function keyOf(node: Node): string | undefined {
   }
   if (node.op !== 'call') return undefined;
   const [name, [arg, ...more]] = node.args as readonly [string, readonly Node[]];
-  return name === 'key' && arg?.op === 'value' && typeof arg.args === 'string' && more.length === 0 ? arg.args : undefined;
+  return name === 'key' && arg?.op === 'value' && typeof arg.args === 'string' && more.length === 0
+    ? arg.args
+    : undefined;
 }
 
 /** Value × 10^places, by its digits: 1.005 shifted by 2 is 100.5. */

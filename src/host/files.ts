@@ -156,9 +156,14 @@ async function makeFolders(path: string, mode = FOLDER_MODE): Promise<void> {
 async function openRegular(path: string, mode: OpenMode, options: OpenOptions = {}): Promise<OpenFile> {
   const follow = options.follow === true && mode === 'read' ? 0 : O_NOFOLLOW;
   // Without O_NONBLOCK opening a pipe waits for its other end; regular files do not know the flag.
-  const fd = await openFd(path, FLAGS[mode] | follow | O_NONBLOCK | (options.synced === true ? O_DSYNC : 0), options.mode ?? FILE_MODE);
+  const fd = await openFd(
+    path,
+    FLAGS[mode] | follow | O_NONBLOCK | (options.synced === true ? O_DSYNC : 0),
+    options.mode ?? FILE_MODE,
+  );
   try {
-    if (!(await statFd(fd)).isFile()) throw Object.assign(new Error(`${path} is not a regular file`), { code: 'EINVAL' });
+    if (!(await statFd(fd)).isFile())
+      throw Object.assign(new Error(`${path} is not a regular file`), { code: 'EINVAL' });
     if (options.mode !== undefined && mode !== 'read') await chmodFd(fd, options.mode);
   } catch (error) {
     await closeFd(fd);
@@ -171,7 +176,9 @@ function fileOn(fd: number): OpenFile {
   return {
     read: (into, position) =>
       new Promise((resolve, reject) => {
-        fs.read(fd, into, 0, into.length, position, (error, bytes) => (error === null ? resolve(bytes) : reject(error)));
+        fs.read(fd, into, 0, into.length, position, (error, bytes) =>
+          error === null ? resolve(bytes) : reject(error),
+        );
       }),
     // The kernel may take less than all, on a full disk for example; the next call then says why.
     write: (bytes, position) =>

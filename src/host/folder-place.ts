@@ -17,10 +17,12 @@ const NO_DISK: ReadonlySet<number> = new Set([
 /** Why there can be no folder of this path, in words that follow "expected"; undefined when there is one or it can be made. */
 export async function whyNoFolder(path: string): Promise<string | undefined> {
   if (Buffer.byteLength(path) > MAX_FOLDER_BYTES) return `a path of at most ${MAX_FOLDER_BYTES} bytes`;
-  if (path.split('/').some((name) => Buffer.byteLength(name) > MAX_NAME_BYTES)) return `names of at most ${MAX_NAME_BYTES} bytes`;
+  if (path.split('/').some((name) => Buffer.byteLength(name) > MAX_NAME_BYTES))
+    return `names of at most ${MAX_NAME_BYTES} bytes`;
   for (let at = path; ; at = dirname(at)) {
     try {
-      if (!(await stat(at)).isDirectory()) return at === path ? 'a folder, and this is a file' : `a folder; ${at} is a file`;
+      if (!(await stat(at)).isDirectory())
+        return at === path ? 'a folder, and this is a file' : `a folder; ${at} is a file`;
       return NO_DISK.has((await statfs(at)).type) ? "a folder on a disk; the kernel's own takes no files" : undefined;
     } catch (error) {
       const code = systemCode(error);

@@ -52,12 +52,15 @@ export class HostMetrics implements HostMetricsSource {
 
   readonly #readers: Readonly<Record<MetricGroup, (disk?: string) => Promise<readonly Metric[]>>> = {
     cpu: () => this.#cpu(),
-    load: async () => loadavg().map((value, at) => ({ key: ['load1', 'load5', 'load15'][at] ?? '', value: rounded(value, 2) })),
+    load: async () =>
+      loadavg().map((value, at) => ({ key: ['load1', 'load5', 'load15'][at] ?? '', value: rounded(value, 2) })),
     memory: () => this.#memory(),
     disk: (disk) => this.#disks(disk),
     temperature: () => this.#temperature(),
     network: () => this.#network(),
-    uptime: async () => [{ key: 'uptimeS', value: Math.floor(Number((await this.#text('proc/uptime')).split(' ')[0])), unit: 's' }],
+    uptime: async () => [
+      { key: 'uptimeS', value: Math.floor(Number((await this.#text('proc/uptime')).split(' ')[0])), unit: 's' },
+    ],
   };
 
   /** Busy share since the read before; the first one speaks of the time since boot. */
@@ -68,7 +71,9 @@ export class HostMetrics implements HostMetricsSource {
     const before = this.#cpuBefore ?? { busy: 0, total: 0 };
     this.#cpuBefore = { busy, total };
     const elapsed = total - before.total;
-    return [{ key: 'cpuPercent', value: elapsed <= 0 ? 0 : rounded((100 * (busy - before.busy)) / elapsed, 1), unit: '%' }];
+    return [
+      { key: 'cpuPercent', value: elapsed <= 0 ? 0 : rounded((100 * (busy - before.busy)) / elapsed, 1), unit: '%' },
+    ];
   }
 
   async #memory(): Promise<readonly Metric[]> {
@@ -115,7 +120,9 @@ export class HostMetrics implements HostMetricsSource {
 
   async #network(): Promise<readonly Metric[]> {
     const bytes = async (names: readonly string[], direction: 'rx' | 'tx'): Promise<number> => {
-      const counts = await Promise.all(names.map((name) => this.#text(`sys/class/net/${name}/statistics/${direction}_bytes`)));
+      const counts = await Promise.all(
+        names.map((name) => this.#text(`sys/class/net/${name}/statistics/${direction}_bytes`)),
+      );
       return counts.reduce((sum, count) => sum + Number(count), 0);
     };
     const metrics = async (names: readonly string[], suffix: string): Promise<readonly Metric[]> => [

@@ -104,7 +104,9 @@ async function serialOf(root: string, leftByRoot: string): Promise<string | unde
 function realSerial(text: string | undefined): string | undefined {
   const serial = text?.replace(/[^\x21-\x7e]+/g, '-').replace(/^-+|-+$/g, '');
   if (serial === undefined || serial === '' || serial.length > MAX_SERIAL_LENGTH) return undefined;
-  return NO_SERIAL.test(serial.replace(/-/g, ' ')) || NO_SERIAL.test(serial) || NO_UUID.test(serial) ? undefined : serial;
+  return NO_SERIAL.test(serial.replace(/-/g, ' ')) || NO_SERIAL.test(serial) || NO_UUID.test(serial)
+    ? undefined
+    : serial;
 }
 
 /** The one that the board is known by, and after it the others that cannot be moved to another board. */
@@ -114,7 +116,9 @@ async function macsOf(root: string): Promise<readonly string[]> {
   const found = await Promise.all(
     names.map(async (name) => {
       const at = join(folder, name);
-      const [address, type, assigned] = await Promise.all(['address', 'type', 'addr_assign_type'].map((file) => read(join(at, file))));
+      const [address, type, assigned] = await Promise.all(
+        ['address', 'type', 'addr_assign_type'].map((file) => read(join(at, file))),
+      );
       const isReal = type === ETHERNET && address !== undefined && !NO_MAC.test(address);
       return isReal ? [{ address, rank: await rankOf(at, name, assigned) }] : [];
     }),
@@ -130,7 +134,12 @@ async function macsOf(root: string): Promise<readonly string[]> {
 async function rankOf(at: string, name: string, assigned: string | undefined): Promise<string> {
   const entries = await readdir(at).catch((): string[] => []);
   const device = entries.includes('device') ? ((await read(join(at, 'device/uevent'))) ?? '') : undefined;
-  const marks = [device === undefined, assigned !== PERMANENT, /DEVTYPE=usb/.test(device ?? ''), entries.includes('wireless')];
+  const marks = [
+    device === undefined,
+    assigned !== PERMANENT,
+    /DEVTYPE=usb/.test(device ?? ''),
+    entries.includes('wireless'),
+  ];
   return `${marks.map(Number).join('')} ${name}`;
 }
 
@@ -138,7 +147,10 @@ async function machineIdOf(root: string): Promise<string | undefined> {
   const id = await read(join(root, 'etc/machine-id'));
   if (id === undefined || !/^[0-9a-f]{32}$/.test(id)) return undefined;
   // machine-id(5): the id itself is to be kept from the network; each program derives its own.
-  const hash = createHmac('sha256', Buffer.from(id, 'hex')).update(Buffer.from(APPLICATION_ID, 'hex')).digest().subarray(0, 16);
+  const hash = createHmac('sha256', Buffer.from(id, 'hex'))
+    .update(Buffer.from(APPLICATION_ID, 'hex'))
+    .digest()
+    .subarray(0, 16);
   hash[6] = ((hash[6] ?? 0) & 0x0f) | 0x40;
   hash[8] = ((hash[8] ?? 0) & 0x3f) | 0x80;
   return hash.toString('hex');

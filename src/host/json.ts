@@ -21,7 +21,9 @@ export type Jsonable<T> = T extends JsonValue | undefined
       : never;
 
 /** The same value, known to be one. */
-export function jsonOf<T extends object>(value: T & Jsonable<T>): T extends readonly unknown[] ? readonly JsonValue[] : JsonObject {
+export function jsonOf<T extends object>(
+  value: T & Jsonable<T>,
+): T extends readonly unknown[] ? readonly JsonValue[] : JsonObject {
   // Each of its members was looked at; what is missing is only that an interface is not assignable to an index signature.
   return value as unknown as T extends readonly unknown[] ? readonly JsonValue[] : JsonObject;
 }
@@ -41,7 +43,12 @@ export interface JsonLimits {
  * For what this program itself has written, and had in memory when it did: a value that was taken must come back, or it takes with it
  * whatever lies in the same file. Only the stack bounds it.
  */
-export const OWN_JSON: JsonLimits = { length: 1 << 29, depth: 5_000, values: Number.POSITIVE_INFINITY, digits: Number.POSITIVE_INFINITY };
+export const OWN_JSON: JsonLimits = {
+  length: 1 << 29,
+  depth: 5_000,
+  values: Number.POSITIVE_INFINITY,
+  digits: Number.POSITIVE_INFINITY,
+};
 
 declare global {
   interface JSON {
@@ -93,7 +100,8 @@ export function stringifyJson<T>(value: T & Jsonable<T>): string {
   }
   return JSON.stringify(value, (_key, item: unknown) => {
     if (typeof item === 'bigint') return JSON.rawJSON(item.toString());
-    if (typeof item === 'number' && Number.isInteger(item) && !Number.isSafeInteger(item)) return JSON.rawJSON(`${BigInt(item)}.0`);
+    if (typeof item === 'number' && Number.isInteger(item) && !Number.isSafeInteger(item))
+      return JSON.rawJSON(`${BigInt(item)}.0`);
     return item;
   });
 }
@@ -109,7 +117,10 @@ export function jsonEqual(a: JsonValue, b: JsonValue): boolean {
   if (typeof a === 'bigint' || typeof b === 'bigint') return isNumeric(a) && isNumeric(b) && a <= b && a >= b;
   if (Array.isArray(a) || Array.isArray(b)) {
     return (
-      Array.isArray(a) && Array.isArray(b) && a.length === b.length && a.every((item, index) => jsonEqual(item, b[index] as JsonValue))
+      Array.isArray(a) &&
+      Array.isArray(b) &&
+      a.length === b.length &&
+      a.every((item, index) => jsonEqual(item, b[index] as JsonValue))
     );
   }
   if (!isJsonObject(a) || !isJsonObject(b)) return false;
@@ -133,7 +144,8 @@ function parsed(text: string, limits: JsonLimits, reviver: Reviver | undefined):
 
 function checkBounds(text: string, limits: JsonLimits): void {
   const { length = DEFAULT_LENGTH, depth = DEFAULT_DEPTH, values = DEFAULT_VALUES, digits = DEFAULT_DIGITS } = limits;
-  if (text.length > length) throw refused('too-large', `JSON of ${text.length} characters, at most ${length} are taken`);
+  if (text.length > length)
+    throw refused('too-large', `JSON of ${text.length} characters, at most ${length} are taken`);
   const found = shapeOf(text);
   if (found.depth > depth) throw refused('too-deep', `JSON nested deeper than ${depth} levels`);
   if (found.values > values) throw refused('too-large', `JSON of more than ${values} values`);

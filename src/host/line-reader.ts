@@ -25,7 +25,9 @@ export class LineReader {
     let from = 0;
     for (let end = bytes.indexOf(LINE_FEED); end !== -1; end = bytes.indexOf(LINE_FEED, from)) {
       if (this.#heldBytes + end - from > this.#limitBytes) return undefined;
-      lines.push(this.#heldBytes === 0 ? bytes.toString('utf8', from, end) : this.#completed(bytes.subarray(from, end)));
+      lines.push(
+        this.#heldBytes === 0 ? bytes.toString('utf8', from, end) : this.#completed(bytes.subarray(from, end)),
+      );
       from = end + 1;
     }
     const rest = bytes.subarray(from);
@@ -46,7 +48,9 @@ export class LineReader {
     if (bytes.length === 0) return;
     const needed = this.#heldBytes + bytes.length;
     if (needed > this.#held.length) {
-      const grown = Buffer.allocUnsafeSlow(Math.max(FIRST_BYTES, Math.min(this.#limitBytes, Math.max(needed, this.#held.length * 2))));
+      const grown = Buffer.allocUnsafeSlow(
+        Math.max(FIRST_BYTES, Math.min(this.#limitBytes, Math.max(needed, this.#held.length * 2))),
+      );
       this.#held.copy(grown, 0, 0, this.#heldBytes);
       this.#held = grown;
     }

@@ -25,7 +25,9 @@ export async function loadLinearPatterns(): Promise<CompilePattern> {
     if (LOOK_BACK.test(source)) throw new Error('no \\1 and no \\k<name>: write out what is to come again');
     const names: string[] = [];
     // Names of groups may have any letters here; the engine knows ASCII.
-    const plain = source.replace(TOKEN, (token, name: string | undefined) => (name === undefined ? token : `(?<g${names.push(name) - 1}>`));
+    const plain = source.replace(TOKEN, (token, name: string | undefined) =>
+      name === undefined ? token : `(?<g${names.push(name) - 1}>`,
+    );
     const compiled = RE2JS.compile(RE2JS.translateRegExp(plain));
     return {
       test: (text) => compiled.matcher(text).find(),

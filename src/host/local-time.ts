@@ -35,8 +35,11 @@ export function localTime(epochMs: EpochMs, timeZone: string | undefined = machi
  */
 export function machineZone(link = '/etc/localtime'): string | undefined {
   try {
-    const zone = process.env.TZ === undefined ? /zoneinfo\/(?:posix\/|right\/)?(.+)$/.exec(readlinkSync(link))?.[1] : undefined;
-    return zone === undefined ? undefined : new Intl.DateTimeFormat('en', { timeZone: zone }).resolvedOptions().timeZone;
+    const zone =
+      process.env.TZ === undefined ? /zoneinfo\/(?:posix\/|right\/)?(.+)$/.exec(readlinkSync(link))?.[1] : undefined;
+    return zone === undefined
+      ? undefined
+      : new Intl.DateTimeFormat('en', { timeZone: zone }).resolvedOptions().timeZone;
   } catch {
     return undefined;
   }

@@ -10,7 +10,12 @@ const WELL_MS = 60_000;
 
 /** One that must not end before: what it throws is logged, and it is started again after a while. */
 export async function keepRunning(
-  deps: { readonly name: string; readonly clock: Clock; readonly log: Log; readonly run: (signal: AbortSignal) => Promise<void> },
+  deps: {
+    readonly name: string;
+    readonly clock: Clock;
+    readonly log: Log;
+    readonly run: (signal: AbortSignal) => Promise<void>;
+  },
   signal: AbortSignal,
 ): Promise<void> {
   const backoff = new Backoff(BACKOFF, deps.clock);
@@ -33,7 +38,10 @@ export async function keepRunning(
  * Loops that live and end together: started again as one, none of them may be left over from the time before. Runs until all have ended. When one fails, the others are told to end by their own signal, and are waited for.
  * @throws the first failure.
  */
-export async function runTogether(loops: readonly ((signal: AbortSignal) => Promise<void>)[], signal: AbortSignal): Promise<void> {
+export async function runTogether(
+  loops: readonly ((signal: AbortSignal) => Promise<void>)[],
+  signal: AbortSignal,
+): Promise<void> {
   const failed = new AbortController();
   const either = AbortSignal.any([signal, failed.signal]);
   await Promise.all(loops.map((loop) => loop(either).catch((error: unknown) => failed.abort(error))));

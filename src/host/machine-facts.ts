@@ -45,7 +45,16 @@ export interface MountFacts {
   readonly errors?: number;
 }
 
-const UNIT_PROPERTIES = ['LoadState', 'ActiveState', 'UnitFileState', 'Result', 'NRestarts', 'ExecMainStatus', 'WatchdogUSec', 'User'];
+const UNIT_PROPERTIES = [
+  'LoadState',
+  'ActiveState',
+  'UnitFileState',
+  'Result',
+  'NRestarts',
+  'ExecMainStatus',
+  'WatchdogUSec',
+  'User',
+];
 const UNIT_DEADLINE_MS = 3_000;
 /** Enough to meet what a command of root's left in a state folder. */
 const MAX_LISTED = 2_000;
@@ -112,7 +121,8 @@ export class MachineFacts {
         .sort(([, a = ''], [, b = '']) => a.length - b.length)
         .at(-1) ?? [];
     if (type === '') return undefined;
-    const errors = type === 'ext4' ? await this.#read(`sys/fs/ext4/${device.replace(/^\/dev\//, '')}/errors_count`) : undefined;
+    const errors =
+      type === 'ext4' ? await this.#read(`sys/fs/ext4/${device.replace(/^\/dev\//, '')}/errors_count`) : undefined;
     const commit = /(?:^|,)commit=(\d+)/.exec(options)?.[1];
     return {
       ...{ device, type, readOnly: options.split(',').includes('ro') },
@@ -144,7 +154,9 @@ export class MachineFacts {
 
   /** Tells if there is a route to anywhere, by IPv4 or IPv6. */
   async hasDefaultRoute(): Promise<boolean> {
-    const four = (await this.#lines('proc/net/route')).some((line) => /^\S+\s+00000000\s+[0-9A-F]{8}\s+0003\s.*\s00000000\s/.test(line));
+    const four = (await this.#lines('proc/net/route')).some((line) =>
+      /^\S+\s+00000000\s+[0-9A-F]{8}\s+0003\s.*\s00000000\s/.test(line),
+    );
     const six = (await this.#lines('proc/net/ipv6_route')).some(
       (line) => line.startsWith(`${'0'.repeat(32)} 00 `) && !line.endsWith(' lo'),
     );
@@ -154,7 +166,11 @@ export class MachineFacts {
   /** Undefined where systemd does not answer. */
   async unit(name: string, signal: AbortSignal): Promise<UnitFacts | undefined> {
     const args = ['show', name, `--property=${UNIT_PROPERTIES.join(',')}`];
-    const outcome = await runProgram({ file: 'systemctl', args, deadlineMs: UNIT_DEADLINE_MS }, this.#clock, signal).catch(() => undefined);
+    const outcome = await runProgram(
+      { file: 'systemctl', args, deadlineMs: UNIT_DEADLINE_MS },
+      this.#clock,
+      signal,
+    ).catch(() => undefined);
     if (outcome?.exitCode !== 0) return undefined;
     return parseUnit(outcome.stdout);
   }
@@ -176,7 +192,9 @@ export class MachineFacts {
 /** The answer of `systemctl show`. */
 export function parseUnit(text: string): UnitFacts {
   const said = new Map(
-    text.split('\n').map((line): [string, string] => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)]),
+    text
+      .split('\n')
+      .map((line): [string, string] => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)]),
   );
   const word = (property: string): string => said.get(property) ?? '';
   return {

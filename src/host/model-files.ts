@@ -18,7 +18,10 @@ const MAX_FILES = 1_000;
 const FILE = /^([a-z0-9][a-z0-9-]{0,62})\.yaml$/;
 
 /** The files by name, those of the person first; reads none of them. */
-export async function modelFiles(configFile: string, folder: keyof typeof IN_SOURCES = 'models'): Promise<readonly ModelFile[]> {
+export async function modelFiles(
+  configFile: string,
+  folder: keyof typeof IN_SOURCES = 'models',
+): Promise<readonly ModelFile[]> {
   const shipped = join(import.meta.dirname, IS_BUNDLE ? folder : IN_SOURCES[folder]);
   return [...(await filesIn(join(dirname(configFile), folder), true)), ...(await filesIn(shipped, false))];
 }

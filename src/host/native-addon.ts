@@ -12,8 +12,11 @@ const PLACES = ['../../native/build/Release/turnstone.node', './native/turnstone
  * @throws AgentError `host/no-addon` (stop) when it was not built or is for another Node.
  */
 export function nativeAddon<T>(): T {
-  const path = PLACES.map((place) => fileURLToPath(new URL(place, import.meta.url))).find((candidate) => existsSync(candidate));
-  if (path === undefined) throw new AgentError('host/no-addon', 'the native addon is not built: run scripts/dev.sh', { recovery: 'stop' });
+  const path = PLACES.map((place) => fileURLToPath(new URL(place, import.meta.url))).find((candidate) =>
+    existsSync(candidate),
+  );
+  if (path === undefined)
+    throw new AgentError('host/no-addon', 'the native addon is not built: run scripts/dev.sh', { recovery: 'stop' });
   try {
     return createRequire(import.meta.url)(path) as T;
   } catch (cause) {

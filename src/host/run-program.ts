@@ -97,7 +97,9 @@ function follow(child: ChildProcess, program: Program) {
   const { promise: ended, resolve, reject } = Promise.withResolvers<void>();
   child.once('error', (cause) => {
     const why = systemCode(cause) ?? 'unknown fault';
-    reject(new AgentError('host/program-not-started', `cannot start ${program.file}: ${why}`, { recovery: 'hold', cause }));
+    reject(
+      new AgentError('host/program-not-started', `cannot start ${program.file}: ${why}`, { recovery: 'hold', cause }),
+    );
   });
   child.once('close', () => resolve());
   const letGo = (): void => {
@@ -116,7 +118,10 @@ function follow(child: ChildProcess, program: Program) {
   return { ended, letGo, outcome };
 }
 
-function collect(stream: NodeJS.ReadableStream | null, { maxOutputBytes = DEFAULT_OUTPUT_BYTES, keeps, encoding = 'utf8' }: Program) {
+function collect(
+  stream: NodeJS.ReadableStream | null,
+  { maxOutputBytes = DEFAULT_OUTPUT_BYTES, keeps, encoding = 'utf8' }: Program,
+) {
   let pieces: Buffer[] = [];
   let bytes = 0;
   let cut = false;

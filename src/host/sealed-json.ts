@@ -3,7 +3,15 @@
  * Releases before wrote none, and pass it over.
  */
 import { crc32 } from 'node:zlib';
-import { isJsonObject, type Jsonable, type JsonLimits, type JsonObject, type JsonValue, parseJson, stringifyJson } from './json.ts';
+import {
+  isJsonObject,
+  type Jsonable,
+  type JsonLimits,
+  type JsonObject,
+  type JsonValue,
+  parseJson,
+  stringifyJson,
+} from './json.ts';
 
 export interface StateFormat {
   /** Name of the format, for example `turnstone/actuators`. */
@@ -47,7 +55,8 @@ export function unsealJson(text: string, limits?: JsonLimits): JsonValue {
 export function fieldsOf(text: string, { format, version }: StateFormat, limits?: JsonLimits): JsonObject {
   const json = unsealJson(text, limits);
   if (!isJsonObject(json) || json.format !== format) throw new Error(`not a file of format ${format}`);
-  if (typeof json.version !== 'number' || json.version > version) throw new Error(`version ${String(json.version)} is not known`);
+  if (typeof json.version !== 'number' || json.version > version)
+    throw new Error(`version ${String(json.version)} is not known`);
   return json;
 }
 

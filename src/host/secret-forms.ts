@@ -11,7 +11,8 @@ export function secretForms(secrets: Iterable<string>): readonly string[] {
   const forms = new Set<string>();
   for (const secret of secrets) {
     for (const form of formsOf(secret)) forms.add(form);
-    for (const part of partsOf(secret)) for (const form of formsOf(part)) if (form.length >= MIN_PART_LENGTH) forms.add(form);
+    for (const part of partsOf(secret))
+      for (const form of formsOf(part)) if (form.length >= MIN_PART_LENGTH) forms.add(form);
   }
   forms.delete('');
   return [...forms].sort((one, other) => other.length - one.length);
@@ -38,7 +39,12 @@ function begunAtEnd(text: string, form: string): number {
 
 function formsOf(secret: string): readonly string[] {
   const well = secret.toWellFormed();
-  return [secret, encodeURIComponent(well), JSON.stringify(secret).slice(1, -1), Buffer.from(secret).toString('base64')];
+  return [
+    secret,
+    encodeURIComponent(well),
+    JSON.stringify(secret).slice(1, -1),
+    Buffer.from(secret).toString('base64'),
+  ];
 }
 
 /** Returns the secret parts of an address: its password, or the user where there is none, and both together as a header has them. */
@@ -47,7 +53,8 @@ function partsOf(secret: string): readonly string[] {
   if (url === null || (url.username === '' && url.password === '')) return [];
   const [user, password] = [decoded(url.username), decoded(url.password)];
   const asWritten = secret.slice(secret.indexOf('://') + 3, secret.lastIndexOf('@'));
-  const own = url.password === '' ? [url.username, user] : [url.password, password, asWritten.slice(asWritten.indexOf(':') + 1)];
+  const own =
+    url.password === '' ? [url.username, user] : [url.password, password, asWritten.slice(asWritten.indexOf(':') + 1)];
   return [...own, asWritten, `${url.username}:${url.password}`, `${user}:${password}`];
 }
 

@@ -32,7 +32,15 @@ const OID = {
   serverAuth: Buffer.from('06082b06010505070301', 'hex'),
 } as const;
 
-const TAG = { boolean: 0x01, integer: 0x02, bitString: 0x03, octetString: 0x04, utf8: 0x0c, sequence: 0x30, set: 0x31 } as const;
+const TAG = {
+  boolean: 0x01,
+  integer: 0x02,
+  bitString: 0x03,
+  octetString: 0x04,
+  utf8: 0x0c,
+  sequence: 0x30,
+  set: 0x31,
+} as const;
 const UTC_TIME = 0x17;
 const GENERALIZED_TIME = 0x18;
 /** RFC 5280, 4.1.2.5: UTCTime through 2049, GeneralizedTime from then on. */
@@ -42,7 +50,9 @@ const GENERALIZED_FROM_YEAR = 2050;
 export function makeCertificate(subject: CertificateSubject): SelfSignedCertificate {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const algorithm = sequence(OID.ecdsaWithSha256);
-  const name = sequence(der(TAG.set, sequence(OID.commonName, der(TAG.utf8, Buffer.from(subject.names[0] ?? 'localhost')))));
+  const name = sequence(
+    der(TAG.set, sequence(OID.commonName, der(TAG.utf8, Buffer.from(subject.names[0] ?? 'localhost')))),
+  );
   const body = sequence(
     der(0xa0, der(TAG.integer, Buffer.from([2]))),
     der(TAG.integer, serialNumber()),
@@ -55,7 +65,10 @@ export function makeCertificate(subject: CertificateSubject): SelfSignedCertific
   );
   const signature = sign('sha256', body, privateKey);
   const certificate = sequence(body, algorithm, der(TAG.bitString, Buffer.from([0]), signature));
-  return { key: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(), cert: new X509Certificate(certificate).toString() };
+  return {
+    key: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
+    cert: new X509Certificate(certificate).toString(),
+  };
 }
 
 function extensions({ names, isAuthority = true }: CertificateSubject): readonly Buffer[] {

@@ -12,7 +12,13 @@ const CUT = `[what is older is left out: at most ${MAX_BYTES / 1024 / 1024} MB]\
 /** Undefined where there is no journal, or this user may not read it. */
 export async function readServiceLog(unit: string, clock: Clock, signal: AbortSignal): Promise<string | undefined> {
   const args = ['--unit', unit, '--lines', String(MAX_LINES), '--no-pager', '--output', 'short-iso', '--quiet'];
-  const program = { file: 'journalctl', args, deadlineMs: DEADLINE_MS, maxOutputBytes: MAX_BYTES, keeps: 'last' } as const;
+  const program = {
+    file: 'journalctl',
+    args,
+    deadlineMs: DEADLINE_MS,
+    maxOutputBytes: MAX_BYTES,
+    keeps: 'last',
+  } as const;
   const outcome = await runProgram(program, clock, signal).catch(() => undefined);
   if (outcome?.exitCode !== 0 || outcome.stdout.trim() === '') return undefined;
   return outcome.cut ? fromWholeLine(outcome.stdout) : outcome.stdout;

@@ -27,7 +27,10 @@ export async function serviceMayRead(
   };
 }
 
-function bitsFor({ uid, groupIds }: MachineUser, file: { readonly uid: number; readonly gid: number; readonly mode: number }): number {
+function bitsFor(
+  { uid, groupIds }: MachineUser,
+  file: { readonly uid: number; readonly gid: number; readonly mode: number },
+): number {
   if (uid === file.uid) return file.mode >> 6;
   return groupIds.includes(file.gid) ? file.mode >> 3 : file.mode;
 }

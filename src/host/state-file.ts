@@ -229,7 +229,8 @@ export class StateFile {
 
   #writeLater(error: unknown): void {
     const { path, log, clock } = this.#deps;
-    if (this.#backoff.attempts === 0) log.warn({ file: path, error: messageOf(error) }, 'a state file was not written and is tried again');
+    if (this.#backoff.attempts === 0)
+      log.warn({ file: path, error: messageOf(error) }, 'a state file was not written and is tried again');
     if (this.#closed) return;
     this.#cancelRetry = clock.after(this.#backoff.nextMs(), () => {
       if (this.#next !== undefined) this.#writing ??= this.#writeAll();

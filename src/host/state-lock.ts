@@ -25,7 +25,11 @@ export async function takeLock(folder: string): Promise<Held> {
     const kept = systemCode(cause) === 'EROFS' ? await openAsItIs(path) : undefined;
     if (kept !== undefined) return kept;
     const remedy = systemCode(cause) === 'EACCES' ? await remedyFor(folder) : '';
-    throw retryable('host/write-failed', `cannot write in the state folder ${folder}: ${systemCode(cause)}${remedy}`, cause);
+    throw retryable(
+      'host/write-failed',
+      `cannot write in the state folder ${folder}: ${systemCode(cause)}${remedy}`,
+      cause,
+    );
   });
   const lock = await hold(file, folder);
   // A full disk, or one that is read-only, does not take the name; the lock holds all the same.

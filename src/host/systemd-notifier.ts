@@ -36,7 +36,9 @@ export class SystemdNotifier {
   /** Shutting down; `extendMs` asks for that much more time than TimeoutStopSec. */
   stopping(extendMs?: number): void {
     this.#isStopping = true;
-    this.#send(extendMs === undefined ? 'STOPPING=1' : `STOPPING=1\nEXTEND_TIMEOUT_USEC=${Math.round(extendMs * 1000)}`);
+    this.#send(
+      extendMs === undefined ? 'STOPPING=1' : `STOPPING=1\nEXTEND_TIMEOUT_USEC=${Math.round(extendMs * 1000)}`,
+    );
   }
 
   /** Tells systemd that the loop turns, at half the time it allows, until the agent stops. */

@@ -58,8 +58,10 @@ export function shapeAsJson(shape: ValueShape): JsonObject {
 
 function mismatchOfNumber(shape: ValueShape, value: number | bigint, path: string): string | undefined {
   if (typeof value === 'number' && !Number.isFinite(value)) return `${path} is not a finite number`;
-  if (shape.minimum !== undefined && value < shape.minimum) return `${path} is ${value}, at least ${shape.minimum} is allowed`;
-  if (shape.maximum !== undefined && value > shape.maximum) return `${path} is ${value}, at most ${shape.maximum} is allowed`;
+  if (shape.minimum !== undefined && value < shape.minimum)
+    return `${path} is ${value}, at least ${shape.minimum} is allowed`;
+  if (shape.maximum !== undefined && value > shape.maximum)
+    return `${path} is ${value}, at most ${shape.maximum} is allowed`;
   return undefined;
 }
 
@@ -69,15 +71,18 @@ interface At {
 }
 
 function mismatchOfString(shape: ValueShape, value: string, { path, matches }: At): string | undefined {
-  if (shape.minLength !== undefined && value.length < shape.minLength) return `${path} is shorter than ${shape.minLength} characters`;
-  if (shape.maxLength !== undefined && value.length > shape.maxLength) return `${path} is longer than ${shape.maxLength} characters`;
+  if (shape.minLength !== undefined && value.length < shape.minLength)
+    return `${path} is shorter than ${shape.minLength} characters`;
+  if (shape.maxLength !== undefined && value.length > shape.maxLength)
+    return `${path} is longer than ${shape.maxLength} characters`;
   if (shape.pattern !== undefined && !matches(shape.pattern, value))
     return `${path} is ${shown(value)}, expected to match ${shape.pattern}`;
   return undefined;
 }
 
 function mismatchOfArray(shape: ValueShape, value: readonly JsonValue[], { path, matches }: At): string | undefined {
-  if (shape.maxItems !== undefined && value.length > shape.maxItems) return `${path} has more than ${shape.maxItems} items`;
+  if (shape.maxItems !== undefined && value.length > shape.maxItems)
+    return `${path} has more than ${shape.maxItems} items`;
   const { items } = shape;
   if (items === undefined) return undefined;
   return firstOf(value.entries(), ([index, item]) => mismatchOf(items, item, `${path}[${index}]`, matches));

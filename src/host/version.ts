@@ -5,6 +5,8 @@ import { readFileSync } from 'node:fs';
 export function agentVersion(): string {
   const bundled = process.env.TURNSTONE_VERSION;
   if (bundled !== undefined) return bundled;
-  const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { readonly version: string };
+  const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
+    readonly version: string;
+  };
   return version;
 }

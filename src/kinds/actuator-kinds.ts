@@ -14,7 +14,9 @@ type AnyConfig = ConfigOf<(typeof ACTUATOR_KINDS)[number]['schema']>;
 /** Definition of any kind: it is asked about configurations of that kind only. */
 type AnyDefinition = ActuatorDefinition<z.ZodType, AnyConfig> & { readonly kind: ActuatorKind };
 
-const BY_KIND: ReadonlyMap<string, AnyDefinition> = new Map(ACTUATOR_KINDS.map((definition) => [definition.kind, definition]));
+const BY_KIND: ReadonlyMap<string, AnyDefinition> = new Map(
+  ACTUATOR_KINDS.map((definition) => [definition.kind, definition]),
+);
 
 export function actuatorDefinition(kind: ActuatorKind): AnyDefinition {
   return BY_KIND.get(kind) as AnyDefinition; // the list has every kind there is

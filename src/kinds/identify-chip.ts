@@ -31,10 +31,13 @@ export async function identifyChip(bus: I2cBus, address: number, signal: AbortSi
 
 /** The kind of a one-wire id, by its family code. */
 export function oneWireKind(id: string): SensorKind | undefined {
-  return SENSOR_KINDS.find(({ oneWireFamily }) => oneWireFamily !== undefined && id.startsWith(`${oneWireFamily}-`))?.kind;
+  return SENSOR_KINDS.find(({ oneWireFamily }) => oneWireFamily !== undefined && id.startsWith(`${oneWireFamily}-`))
+    ?.kind;
 }
 
 function candidatesAt(address: number): readonly { readonly kind: SensorKind; readonly scan: ChipScan }[] {
-  const candidates = SENSOR_KINDS.flatMap(({ kind, scan }) => (scan?.addresses.includes(address) === true ? [{ kind, scan }] : []));
+  const candidates = SENSOR_KINDS.flatMap(({ kind, scan }) =>
+    scan?.addresses.includes(address) === true ? [{ kind, scan }] : [],
+  );
   return candidates.sort((a, b) => a.scan.turn - b.scan.turn);
 }

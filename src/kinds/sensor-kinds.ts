@@ -60,7 +60,9 @@ type AnyConfig = ConfigOf<(typeof SENSOR_KINDS)[number]['schema']>;
 /** Definition of any kind: the configurations given to it must be of that kind. */
 export type AnyDefinition = SensorDefinition<z.ZodType, AnyConfig> & { readonly kind: SensorKind };
 
-const BY_KIND: ReadonlyMap<string, AnyDefinition> = new Map(SENSOR_KINDS.map((definition) => [definition.kind, definition]));
+const BY_KIND: ReadonlyMap<string, AnyDefinition> = new Map(
+  SENSOR_KINDS.map((definition) => [definition.kind, definition]),
+);
 
 export function definitionOf(kind: SensorKind): AnyDefinition {
   return BY_KIND.get(kind) as AnyDefinition; // the list has every kind there is

@@ -16,8 +16,13 @@ const load = fc.record({
   commandBytes: fc.integer({ min: 0, max: 4_000 }),
   presentBytes: fc.integer({ min: 100, max: 40_000 }),
   alarmBytes: fc.integer({ min: 0, max: 2_000 }),
-  outages: fc.array(fc.record({ atHour: fc.integer({ min: 0, max: 719 }), hours: fc.integer({ min: 1, max: 96 }) }), { maxLength: 6 }),
-  firmware: fc.record({ atHour: fc.integer({ min: 0, max: 719 }), bytes: fc.integer({ min: 1_000_000, max: 60_000_000 }) }),
+  outages: fc.array(fc.record({ atHour: fc.integer({ min: 0, max: 719 }), hours: fc.integer({ min: 1, max: 96 }) }), {
+    maxLength: 6,
+  }),
+  firmware: fc.record({
+    atHour: fc.integer({ min: 0, max: 719 }),
+    bytes: fc.integer({ min: 1_000_000, max: 60_000_000 }),
+  }),
 });
 type Load = typeof load extends fc.Arbitrary<infer T> ? T : never;
 
@@ -26,11 +31,18 @@ function month(one: Load) {
   const tickMs = 5 * MINUTE_MS;
   const endsAtMs = 30 * DAY_MS;
   const steps: { readonly taken: number; readonly atMs: number }[] = [];
-  let [ladder, used, alarms, backlog, firmwareLeft]: [LadderState, number, number, number, number] = [LADDER_BEGIN, 0, 0, 0, 0];
+  let [ladder, used, alarms, backlog, firmwareLeft]: [LadderState, number, number, number, number] = [
+    LADDER_BEGIN,
+    0,
+    0,
+    0,
+    0,
+  ];
   let stepUsed = 0;
   let nowMs = 0;
   const look = () => {
-    const seen = ladder.taken === 0 ? { bytes: used, ms: nowMs } : { bytes: used - stepUsed, ms: nowMs - ladder.changedAtMs };
+    const seen =
+      ladder.taken === 0 ? { bytes: used, ms: nowMs } : { bytes: used - stepUsed, ms: nowMs - ladder.changedAtMs };
     const ahead = forecast({ nowMs, endsAtMs, usedBytes: used, seen }, ladder.taken === 0 ? HOUR_MS : STEP_EVERY_MS);
     const { monthlyBytes } = one;
     const reserveBytes = reserveOf(monthlyBytes, BATCH_BYTES);
@@ -44,7 +56,9 @@ function month(one: Load) {
   };
   const wakeTicks = 3;
   for (let tick = 0; nowMs < endsAtMs; tick += 1, nowMs += tickMs) {
-    const isOut = one.outages.some(({ atHour, hours }) => nowMs >= atHour * HOUR_MS && nowMs < (atHour + hours) * HOUR_MS);
+    const isOut = one.outages.some(
+      ({ atHour, hours }) => nowMs >= atHour * HOUR_MS && nowMs < (atHour + hours) * HOUR_MS,
+    );
     if (isOut) {
       backlog += one.presentBytes;
       continue;
@@ -63,7 +77,10 @@ function month(one: Load) {
       backlog -= bytes;
       used += bytes * 1.1;
     }
-    if (nowMs === one.firmware.atHour * HOUR_MS && used + one.firmware.bytes <= one.monthlyBytes - reserveOf(one.monthlyBytes, BATCH_BYTES))
+    if (
+      nowMs === one.firmware.atHour * HOUR_MS &&
+      used + one.firmware.bytes <= one.monthlyBytes - reserveOf(one.monthlyBytes, BATCH_BYTES)
+    )
       firmwareLeft = one.firmware.bytes;
     for (let sent = 0; firmwareLeft > 0 && sent < 20 && look().present; sent += 1) {
       const bytes = Math.min(firmwareLeft, BATCH_BYTES);
@@ -101,12 +118,26 @@ describe('a month with outages and backlogs', () => {
   });
 
   it('that suffices leaves everything as it is', () => {
-    const calm = { monthlyBytes: 50e6, attributeBytes: 500, commandBytes: 500, presentBytes: 2_000, alarmBytes: 10, outages: [] };
+    const calm = {
+      monthlyBytes: 50e6,
+      attributeBytes: 500,
+      commandBytes: 500,
+      presentBytes: 2_000,
+      alarmBytes: 10,
+      outages: [],
+    };
     expect(month({ ...calm, firmware: { atHour: 0, bytes: 1e9 } }).steps).toEqual([]);
   });
 
   it('that would be too short by polls alone keeps sending what is measured', () => {
-    const polling = { monthlyBytes: 45e6, attributeBytes: 3_000, commandBytes: 3_000, presentBytes: 2_000, alarmBytes: 10, outages: [] };
+    const polling = {
+      monthlyBytes: 45e6,
+      attributeBytes: 3_000,
+      commandBytes: 3_000,
+      presentBytes: 2_000,
+      alarmBytes: 10,
+      outages: [],
+    };
     const { steps, ladder } = month({ ...polling, firmware: { atHour: 0, bytes: 1e9 } });
     expect(Math.max(...steps.map(({ taken }) => taken))).toBe(2);
     expect(ladder.taken).toBeLessThanOrEqual(2);
@@ -127,7 +158,10 @@ describe('a step', () => {
   });
 
   it('is the last at once when nothing but the reserve is left', () => {
-    expect(nextStep(LADDER_BEGIN, { ...facts, usedBytes: 95, forecastBytes: undefined })).toEqual({ taken: 4, changedAtMs: DAY_MS });
+    expect(nextStep(LADDER_BEGIN, { ...facts, usedBytes: 95, forecastBytes: undefined })).toEqual({
+      taken: 4,
+      changedAtMs: DAY_MS,
+    });
   });
 
   it('is not held by a clock that was ahead when it was taken', () => {
@@ -156,7 +190,13 @@ describe('a billing period', () => {
 
 describe('a forecast', () => {
   it('tells when the month is used up, and nothing before an hour is known', () => {
-    const facts = { nowMs: 10 * DAY_MS, endsAtMs: 30 * DAY_MS, usedBytes: 20, monthlyBytes: 50, seen: { bytes: 14, ms: 7 * DAY_MS } };
+    const facts = {
+      nowMs: 10 * DAY_MS,
+      endsAtMs: 30 * DAY_MS,
+      usedBytes: 20,
+      monthlyBytes: 50,
+      seen: { bytes: 14, ms: 7 * DAY_MS },
+    };
     expect(forecast(facts)).toEqual({ bytes: 60, reachesAtMs: 25 * DAY_MS });
     expect(forecast({ ...facts, monthlyBytes: 61 })).toEqual({ bytes: 60 });
     expect(forecast({ ...facts, seen: { bytes: 14, ms: HOUR_MS - 1 } })).toBeUndefined();

@@ -9,7 +9,13 @@
 import type { EpochMs } from '../host/clock.ts';
 import { given } from '../host/given.ts';
 
-export const LADDER_STEPS = ['everything', 'attributes-at-wakes', 'commands-at-wakes', 'readings-at-wakes', 'alarms-only'] as const;
+export const LADDER_STEPS = [
+  'everything',
+  'attributes-at-wakes',
+  'commands-at-wakes',
+  'readings-at-wakes',
+  'alarms-only',
+] as const;
 export type LadderStep = (typeof LADDER_STEPS)[number];
 
 export interface LadderState {
@@ -73,5 +79,11 @@ export function manners({ taken }: Pick<LadderState, 'taken'>): {
   readonly gathers: boolean;
 } {
   const polls = (from: number) => (taken >= ALARMS_ONLY ? 'never' : taken >= from ? 'wakes' : 'standing');
-  return { attributes: polls(1), commands: polls(2), history: taken < 3, present: taken < ALARMS_ONLY, gathers: taken === 3 };
+  return {
+    attributes: polls(1),
+    commands: polls(2),
+    history: taken < 3,
+    present: taken < ALARMS_ONLY,
+    gathers: taken === 3,
+  };
 }

@@ -71,7 +71,15 @@ export function openLinkAccount(deps: LinkAccountDeps, before: KeptAccount | und
   const { clock, isSynchronised, counted, resetDay } = deps;
   const startMs = clock.wallMs();
   let kept = before ?? {
-    ...{ atMs: startMs, isSure: isSynchronised(), resetDay: resetDay(), features: NOTHING, totalBytes: 0, sinceMs: startMs, hours: [] },
+    ...{
+      atMs: startMs,
+      isSure: isSynchronised(),
+      resetDay: resetDay(),
+      features: NOTHING,
+      totalBytes: 0,
+      sinceMs: startMs,
+      hours: [],
+    },
   };
   let monotonicMs = clock.monotonicMs();
   let last = counted();
@@ -87,7 +95,12 @@ export function openLinkAccount(deps: LinkAccountDeps, before: KeptAccount | und
     kept = added(kept, more);
     const seenMs = Math.min(MAX_HOURS * HOUR_MS, kept.atMs - kept.sinceMs);
     return {
-      ...{ nowMs: kept.atMs, period: periodAt(kept.atMs, kept.resetDay), usedBytes: sum(kept.features), features: kept.features },
+      ...{
+        nowMs: kept.atMs,
+        period: periodAt(kept.atMs, kept.resetDay),
+        usedBytes: sum(kept.features),
+        features: kept.features,
+      },
       seen: { bytes: kept.hours.reduce((bytes, [, one]) => bytes + one, 0), ms: Math.max(0, seenMs) },
       totalBytes: kept.totalBytes,
     };
@@ -127,7 +140,9 @@ function added(kept: KeptAccount, more: FeatureBytes): KeptAccount {
   const hour = Math.floor(kept.atMs / HOUR_MS);
   const last = kept.hours.at(-1);
   const hours =
-    last?.[0] === hour ? [...kept.hours.slice(0, -1), [hour, last[1] + bytes] as const] : [...kept.hours, [hour, bytes] as const];
+    last?.[0] === hour
+      ? [...kept.hours.slice(0, -1), [hour, last[1] + bytes] as const]
+      : [...kept.hours, [hour, bytes] as const];
   return { ...kept, features: plus(kept.features, more), hours, totalBytes: kept.totalBytes + bytes };
 }
 
@@ -137,8 +152,16 @@ export function accountFrom(state: unknown): KeptAccount | undefined {
   const { atMs, isSure, resetDay, totalBytes, sinceMs, hours } = state;
   const [features, former] = [featuresFrom(state.features), featuresFrom(state.former)];
   const numbers = [atMs, resetDay, totalBytes, sinceMs];
-  if (!numbers.every((one) => Number.isFinite(one)) || typeof isSure !== 'boolean' || !Array.isArray(hours) || !features) return undefined;
-  const pairs = hours.filter((one) => Array.isArray(one) && one.length === 2 && one.every((part) => Number.isFinite(part)));
+  if (
+    !numbers.every((one) => Number.isFinite(one)) ||
+    typeof isSure !== 'boolean' ||
+    !Array.isArray(hours) ||
+    !features
+  )
+    return undefined;
+  const pairs = hours.filter(
+    (one) => Array.isArray(one) && one.length === 2 && one.every((part) => Number.isFinite(part)),
+  );
   return {
     ...({ atMs, resetDay, totalBytes, sinceMs } as Pick<KeptAccount, 'atMs' | 'resetDay' | 'totalBytes' | 'sinceMs'>),
     ...given({ former }),

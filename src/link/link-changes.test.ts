@@ -89,7 +89,10 @@ describe('a process that is killed', () => {
 describe('a file that is whole, but no account', () => {
   it.each([
     ['of no form', { atMs: 'never' }],
-    ['of other bytes', { atMs: 0, isSure: true, resetDay: 1, features: { telemetry: -1 }, totalBytes: 0, sinceMs: 0, hours: [] }],
+    [
+      'of other bytes',
+      { atMs: 0, isSure: true, resetDay: 1, features: { telemetry: -1 }, totalBytes: 0, sinceMs: 0, hours: [] },
+    ],
   ])('%s is told', async (_what, account) => {
     files.writeNow('/state/link.json', sealJson({ ...LINK_FORMAT, state: { account } }));
     await (await open()).close();

@@ -31,10 +31,11 @@ export function linkStatus(
     forecast,
     taken,
     hasRoom,
-  }: { readonly monthlyBytes?: number | undefined; readonly forecast: Forecast | undefined; readonly hasRoom: boolean } & Pick<
-    LadderState,
-    'taken'
-  >,
+  }: {
+    readonly monthlyBytes?: number | undefined;
+    readonly forecast: Forecast | undefined;
+    readonly hasRoom: boolean;
+  } & Pick<LadderState, 'taken'>,
 ): LinkStatus {
   const step = LADDER_STEPS[taken] ?? 'everything';
   const facts = given({
@@ -49,7 +50,10 @@ export function linkStatus(
 }
 
 /** Tells people what a step means, and what to do about it. */
-export function stepWords(taken: number, { wake, endsAtMs }: { readonly wake: string; readonly endsAtMs: EpochMs }): string {
+export function stepWords(
+  taken: number,
+  { wake, endsAtMs }: { readonly wake: string; readonly endsAtMs: EpochMs },
+): string {
   const commands = `commands and shared attributes come within ${wake}; one-way RPC is lost, persistent ones wait`;
   const done = [
     'nothing is left out',
@@ -68,7 +72,13 @@ export function downloadWords(endsAtMs: EpochMs, hasRoom: boolean): string {
 }
 
 /** Returns what a wake does to commands, for who checks a configuration; undefined where none can come to it. */
-export function wakeWords({ link, rpc }: { readonly link: LinkConfig; readonly rpc: { readonly enabled: boolean } }): string | undefined {
+export function wakeWords({
+  link,
+  rpc,
+}: {
+  readonly link: LinkConfig;
+  readonly rpc: { readonly enabled: boolean };
+}): string | undefined {
   if (!link.metered) return undefined;
   const wake = formatDuration(link.wakeMs);
   const commands = rpc.enabled

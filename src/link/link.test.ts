@@ -27,7 +27,12 @@ beforeEach(async () => {
 });
 
 function configured(link: object) {
-  return configSchema.parse({ version: 1, platform: { url: 'http://platform', accessToken: 'token' }, stateFolder: '/state', link });
+  return configSchema.parse({
+    version: 1,
+    platform: { url: 'http://platform', accessToken: 'token' },
+    stateFolder: '/state',
+    link,
+  });
 }
 
 function open(link: object = { metered: true, monthly: '50MB' }): Promise<Link> {
@@ -39,7 +44,15 @@ function open(link: object = { metered: true, monthly: '50MB' }): Promise<Link> 
     },
   };
   const timeSync = { isSynchronised: () => isSynchronised };
-  return openLink({ config: () => config, clock, files, log: silentLog, alerts, timeSync, platform: Promise.resolve(platform) });
+  return openLink({
+    config: () => config,
+    clock,
+    files,
+    log: silentLog,
+    alerts,
+    timeSync,
+    platform: Promise.resolve(platform),
+  });
 }
 
 /** Carries so many bytes an hour, by the hour. */
@@ -60,7 +73,10 @@ describe('the month of a link', () => {
     carried.upload = 1;
     second.noteDownload(1_000);
     second.look();
-    expect(second.status()).toMatchObject({ usedBytes: 1_133, features: { telemetry: 101, calls: 20, polls: 7, firmware: 1_005 } });
+    expect(second.status()).toMatchObject({
+      usedBytes: 1_133,
+      features: { telemetry: 101, calls: 20, polls: 7, firmware: 1_005 },
+    });
     await second.close();
   });
 
@@ -69,7 +85,11 @@ describe('the month of a link', () => {
     await carry(23, 1_000);
     expect(link.status().usedBytes).toBe(23_000);
     await clock.advance(2 * HOUR_MS);
-    expect(link.status()).toMatchObject({ usedBytes: 0, beginsAtMs: Date.parse('2026-03-03'), endsAtMs: Date.parse('2026-04-03') });
+    expect(link.status()).toMatchObject({
+      usedBytes: 0,
+      beginsAtMs: Date.parse('2026-03-03'),
+      endsAtMs: Date.parse('2026-04-03'),
+    });
     await link.close();
   });
 
@@ -182,7 +202,9 @@ describe('a month that would not suffice', () => {
     carried.download += 20_000_000;
     link.look();
     expect(link.waitsFor(31_000_000)).toMatch(/^for 2026-04-01T00:00:00.000Z, when the month of the link begins/);
-    expect(link.waitsFor(45_000_000)).toBe('for link.firmware: now, as no month of the link has room for it beside the rest');
+    expect(link.waitsFor(45_000_000)).toBe(
+      'for link.firmware: now, as no month of the link has room for it beside the rest',
+    );
     await link.close();
     const other = await open({ metered: true, monthly: '50MB', firmware: 'now' });
     expect(other.waitsFor(60_000_000)).toBeUndefined();

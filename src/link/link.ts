@@ -17,7 +17,14 @@ import { untilWakeMs } from '../host/wake-grid.ts';
 import type { Traffic } from '../platform/connections.ts';
 import { type Forecast, forecast } from './forecast.ts';
 import { LADDER_BEGIN, type LadderState, LOW_SHARE, manners, nextStep, reserveOf, STEP_EVERY_MS } from './ladder.ts';
-import { accountFrom, type FeatureBytes, featuresOf, LINK_FORMAT, type LinkAccount, openLinkAccount } from './link-account.ts';
+import {
+  accountFrom,
+  type FeatureBytes,
+  featuresOf,
+  LINK_FORMAT,
+  type LinkAccount,
+  openLinkAccount,
+} from './link-account.ts';
 import { downloadWords, type LinkStatus, linkStatus, stepWords } from './link-words.ts';
 
 export interface LinkDeps extends Pick<HostMachine, 'files'> {
@@ -79,7 +86,8 @@ export async function openLink(deps: LinkDeps): Promise<Link> {
     return { ...features, firmware: features.firmware + besides };
   };
   const left = accountFrom(kept?.account);
-  if (kept !== undefined && left === undefined) log.error({}, 'link.json cannot be used: the month of the link is counted from now on');
+  if (kept !== undefined && left === undefined)
+    log.error({}, 'link.json cannot be used: the month of the link is counted from now on');
   const account = openLinkAccount({ clock, isSynchronised, counted, resetDay: () => config().link.resetDay }, left);
   let now: LinkAccount = account.look();
   let ladder = ladderFrom(kept?.ladder);
@@ -91,7 +99,13 @@ export async function openLink(deps: LinkDeps): Promise<Link> {
 
   const monthlyBytes = (): number | undefined => config().link.monthlyBytes;
   const ahead = (): Forecast | undefined =>
-    forecast({ nowMs: now.nowMs, endsAtMs: now.period.endsAtMs, usedBytes: now.usedBytes, monthlyBytes: monthlyBytes(), seen: now.seen });
+    forecast({
+      nowMs: now.nowMs,
+      endsAtMs: now.period.endsAtMs,
+      usedBytes: now.usedBytes,
+      monthlyBytes: monthlyBytes(),
+      seen: now.seen,
+    });
   const aheadOnStep = (): Forecast | undefined => {
     if (ladder.taken === 0) return ahead();
     const seen = { bytes: now.totalBytes - stepTotal, ms: now.nowMs - ladder.changedAtMs - settlesMs() };
@@ -107,7 +121,11 @@ export async function openLink(deps: LinkDeps): Promise<Link> {
     const { wakeMs } = config().link;
     const { endsAtMs } = now.period;
     if (ladder.taken === 0) alerts.clear(ALERT);
-    else alerts.raise(ALERT, `the link: ${stepWords(ladder.taken, { wake: `${Math.round(wakeMs / 60_000)} min`, endsAtMs })}`);
+    else
+      alerts.raise(
+        ALERT,
+        `the link: ${stepWords(ladder.taken, { wake: `${Math.round(wakeMs / 60_000)} min`, endsAtMs })}`,
+      );
   };
   /** History is no habit: it fills up what the rest leaves, and takes no step. */
   const hasRoom = (): boolean => {
@@ -177,7 +195,8 @@ export async function openLink(deps: LinkDeps): Promise<Link> {
     waitsFor: (downloadBytes) => {
       const { metered, monthlyBytes: monthly, firmware } = config().link;
       if (!metered || monthly === undefined || firmware === 'now') return undefined;
-      if ((ahead()?.bytes ?? now.usedBytes) + downloadBytes <= monthly - reserveBytes(monthly, now.nowMs)) return undefined;
+      if ((ahead()?.bytes ?? now.usedBytes) + downloadBytes <= monthly - reserveBytes(monthly, now.nowMs))
+        return undefined;
       const { beginsAtMs, endsAtMs } = now.period;
       const whole = forecast({ nowMs: beginsAtMs, endsAtMs, usedBytes: 0, seen: now.seen })?.bytes ?? 0;
       return downloadWords(endsAtMs, whole + downloadBytes <= monthly - reserveBytes(monthly, beginsAtMs));
@@ -195,6 +214,7 @@ export async function openLink(deps: LinkDeps): Promise<Link> {
 function ladderFrom(state: unknown): LadderState {
   if (!isJsonObject(state as JsonObject)) return LADDER_BEGIN;
   const { taken, changedAtMs, lowSinceMs } = state as JsonObject;
-  if (typeof taken !== 'number' || ![0, 1, 2, 3, 4].includes(taken) || typeof changedAtMs !== 'number') return LADDER_BEGIN;
+  if (typeof taken !== 'number' || ![0, 1, 2, 3, 4].includes(taken) || typeof changedAtMs !== 'number')
+    return LADDER_BEGIN;
   return given({ taken, changedAtMs, lowSinceMs: typeof lowSinceMs === 'number' ? lowSinceMs : undefined });
 }

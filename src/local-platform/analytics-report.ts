@@ -16,7 +16,12 @@ export type ViewField =
   /** UTC ms, as a string; of the hour or the day when grouped. */
   | { readonly label: string; readonly source: 'time'; readonly groupBy?: 'hour' | 'day' }
   /** Value of `key`, or of the row's own key when there is a field of source `key`. */
-  | { readonly label: string; readonly source: 'value'; readonly key?: string; readonly aggregation: ReportAggregation };
+  | {
+      readonly label: string;
+      readonly source: 'value';
+      readonly key?: string;
+      readonly aggregation: ReportAggregation;
+    };
 
 export type ViewFilters = Readonly<Record<string, readonly JsonValue[]>>;
 
@@ -43,7 +48,11 @@ export const BUILT_IN_VIEWS: readonly SavedView[] = [
     id: '7e57ab1e-0000-4000-8000-000000000001',
     name: 'All telemetry',
     filters: {},
-    fields: [...DEVICE_AND_KEY, { label: 'Time', source: 'time' }, { label: 'Value', source: 'value', aggregation: 'NONE' }],
+    fields: [
+      ...DEVICE_AND_KEY,
+      { label: 'Time', source: 'time' },
+      { label: 'Value', source: 'value', aggregation: 'NONE' },
+    ],
   },
   {
     id: '7e57ab1e-0000-4000-8000-000000000002',
@@ -68,7 +77,8 @@ export function readView(json: JsonObject): SavedView {
   if (typeof id !== 'string' || !UUID.test(id)) throw new PayloadFault('the id of a view is a UUID');
   if (!Array.isArray(fields) || fields.length === 0) throw new PayloadFault('a view has at least one field');
   const read = fields.map(readField);
-  if (new Set(read.map(({ label }) => label)).size !== read.length) throw new PayloadFault('two fields of a view have one label');
+  if (new Set(read.map(({ label }) => label)).size !== read.length)
+    throw new PayloadFault('two fields of a view have one label');
   const perKey = read.some(({ source }) => source === 'key');
   if (!perKey && read.some((field) => field.source === 'value' && field.key === undefined))
     throw new PayloadFault('a value needs a key, unless there is a field of source key');
@@ -96,7 +106,8 @@ export function readFilters(json: JsonValue | undefined): ViewFilters {
 
 /** A time in ms, as a number or in a string. @throws PayloadFault for anything else. */
 export function readMs(json: JsonValue | undefined): number {
-  const ms = typeof json === 'number' ? json : typeof json === 'string' && /^-?\d+$/.test(json) ? Number(json) : Number.NaN;
+  const ms =
+    typeof json === 'number' ? json : typeof json === 'string' && /^-?\d+$/.test(json) ? Number(json) : Number.NaN;
   if (!Number.isSafeInteger(ms)) throw new PayloadFault('a range is given in milliseconds');
   return ms;
 }
@@ -107,18 +118,21 @@ export function isBlank(json: JsonValue | undefined): boolean {
 }
 
 function readField(json: JsonValue): ViewField {
-  if (!isJsonObject(json) || typeof json.label !== 'string' || json.label === '') throw new PayloadFault('a field has a label');
+  if (!isJsonObject(json) || typeof json.label !== 'string' || json.label === '')
+    throw new PayloadFault('a field has a label');
   const { label, source, groupBy, key } = json;
   switch (source) {
     case 'device':
     case 'key':
       return { label, source };
     case 'time':
-      if (groupBy !== undefined && groupBy !== 'hour' && groupBy !== 'day') throw new PayloadFault('time is grouped by hour or day');
+      if (groupBy !== undefined && groupBy !== 'hour' && groupBy !== 'day')
+        throw new PayloadFault('time is grouped by hour or day');
       return { label, source, ...(groupBy === undefined ? {} : { groupBy }) };
     case 'value': {
       const aggregation = REPORT_AGGREGATIONS.find((known) => known === (json.aggregation ?? 'NONE'));
-      if (aggregation === undefined) throw new PayloadFault(`an aggregation is one of ${REPORT_AGGREGATIONS.join(', ')}`);
+      if (aggregation === undefined)
+        throw new PayloadFault(`an aggregation is one of ${REPORT_AGGREGATIONS.join(', ')}`);
       return { label, source, aggregation, ...(typeof key === 'string' ? { key } : {}) };
     }
     default:
@@ -135,7 +149,12 @@ const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
 /** Rows of a view by device, key and time; a range or filter given here stands for the view's own. */
-export function* reportRows(view: SavedView, range: ReportRange, filters: ViewFilters, state: PlatformState): Generator<JsonObject> {
+export function* reportRows(
+  view: SavedView,
+  range: ReportRange,
+  filters: ViewFilters,
+  state: PlatformState,
+): Generator<JsonObject> {
   const allows = allowed(view, filters);
   const perKey = view.fields.some(({ source }) => source === 'key');
   for (const device of state.registry.devices.all) {
@@ -144,7 +163,9 @@ export function* reportRows(view: SavedView, range: ReportRange, filters: ViewFi
     if (perKey) {
       for (const key of keys) yield* rowsOf(view, range, device, key, [key], state);
     } else {
-      const wanted = new Set(view.fields.flatMap((field) => (field.source === 'value' && field.key !== undefined ? [field.key] : [])));
+      const wanted = new Set(
+        view.fields.flatMap((field) => (field.source === 'value' && field.key !== undefined ? [field.key] : [])),
+      );
       const found = keys.filter((key) => wanted.has(key));
       if (found.length > 0) yield* rowsOf(view, range, device, undefined, found, state);
     }
@@ -169,7 +190,8 @@ function* rowsOf(
   const bucketMs = time?.groupBy === 'day' ? DAY_MS : time?.groupBy === 'hour' ? HOUR_MS : undefined;
   const row = (ts: number, valueFor: (key: string, aggregation: ReportAggregation) => JsonValue): JsonObject =>
     Object.fromEntries(view.fields.map((field) => [field.label, cell(field, device, rowKey, ts, valueFor)]));
-  const scan = (key: string): Iterable<Point> => state.telemetry.series(device.id, key).scan(range.startTs, range.endTs);
+  const scan = (key: string): Iterable<Point> =>
+    state.telemetry.series(device.id, key).scan(range.startTs, range.endTs);
 
   if (!grouped && bucketMs === undefined) {
     const [only] = keys;
@@ -179,10 +201,12 @@ function* rowsOf(
     }
     const instants = new Set<number>();
     for (const key of keys) for (const { ts } of scan(key)) instants.add(ts);
-    for (const ts of Float64Array.from(instants).sort()) yield row(ts, (key) => state.telemetry.series(device.id, key).at(ts) ?? null);
+    for (const ts of Float64Array.from(instants).sort())
+      yield row(ts, (key) => state.telemetry.series(device.id, key).at(ts) ?? null);
     return;
   }
-  const bucketOf = ({ ts }: Point): number => (bucketMs === undefined ? range.startTs : Math.floor(ts / bucketMs) * bucketMs);
+  const bucketOf = ({ ts }: Point): number =>
+    bucketMs === undefined ? range.startTs : Math.floor(ts / bucketMs) * bucketMs;
   const byKey = new Map(keys.map((key) => [key, Map.groupBy(scan(key), bucketOf)]));
   const buckets = new Set([...byKey.values()].flatMap((points) => [...points.keys()]));
   for (const bucket of Float64Array.from(buckets).sort())
@@ -225,7 +249,9 @@ function summary(points: readonly Point[], aggregation: ReportAggregation): Json
 function allowed(view: SavedView, filters: ViewFilters): (source: 'device' | 'key', name: string) => boolean {
   const lists = (source: 'device' | 'key'): readonly (readonly JsonValue[])[] => {
     const names = [source, ...view.fields.flatMap((field) => (field.source === source ? [field.label] : []))];
-    return Object.entries(filters).flatMap(([filter, values]) => (names.includes(filter) && values.length > 0 ? [values] : []));
+    return Object.entries(filters).flatMap(([filter, values]) =>
+      names.includes(filter) && values.length > 0 ? [values] : [],
+    );
   };
   const known = { device: lists('device'), key: lists('key') };
   return (source, name) => known[source].every((values) => values.some((value) => String(value) === name));

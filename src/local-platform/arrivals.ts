@@ -107,7 +107,12 @@ export class Arrivals {
 /** One bad key takes all that is saved with it along. */
 function areKept(values: Readonly<Record<string, StoredValue>>): boolean {
   return Object.keys(values).every(
-    (key) => !isBlank(key) && key.length <= MAX_KEY_LENGTH && !key.includes('<') && !TEMPLATE.test(key) && !key.includes('\u0000'),
+    (key) =>
+      !isBlank(key) &&
+      key.length <= MAX_KEY_LENGTH &&
+      !key.includes('<') &&
+      !TEMPLATE.test(key) &&
+      !key.includes('\u0000'),
   );
 }
 

@@ -11,7 +11,11 @@ import type { PlatformState } from './platform-state.ts';
 import { deviceForm, type StoredValue } from './stored-value.ts';
 
 /** Answers a client-side RPC as the rule chain; undefined: nothing within its time. */
-export type ClientRpcHandler = (device: PlatformDevice, method: string, params: JsonValue) => Promise<JsonValue | undefined>;
+export type ClientRpcHandler = (
+  device: PlatformDevice,
+  method: string,
+  params: JsonValue,
+) => Promise<JsonValue | undefined>;
 
 export type DeviceHandler = (device: PlatformDevice, call: Call) => ReturnType<Handler>;
 
@@ -24,7 +28,9 @@ export function deviceRoutes(platform: LocalPlatform): Routes {
   const { arrivals, attributePolls, rateLimit, rpc, settings, state } = platform;
   const { clock } = settings;
   const rules = { castStrings: !settings.strictTypes };
-  const clientRpc = settings.clientRpc ?? (async (_device, method) => (TIME_METHODS.has(method) ? { time: clock.wallMs() } : undefined));
+  const clientRpc =
+    settings.clientRpc ??
+    (async (_device, method) => (TIME_METHODS.has(method) ? { time: clock.wallMs() } : undefined));
   return {
     'POST /api/v1/:token/telemetry': {
       needsBody: true,
@@ -88,7 +94,11 @@ function withToken({ state }: LocalPlatform, handler: DeviceHandler): Handler {
 }
 
 /** For every route that counts as one message, whatever it brings; `over` is how the limit looks there. */
-export function forDevice(platform: LocalPlatform, handler: DeviceHandler, over: 'by-method' | 'empty' = 'by-method'): Handler {
+export function forDevice(
+  platform: LocalPlatform,
+  handler: DeviceHandler,
+  over: 'by-method' | 'empty' = 'by-method',
+): Handler {
   return withToken(platform, (device, call) => {
     if (platform.rateLimit.admits(device.id)) return handler(device, call);
     // The real server fails a POST without a word, and lets a GET hang until its limit.
@@ -96,7 +106,10 @@ export function forDevice(platform: LocalPlatform, handler: DeviceHandler, over:
   });
 }
 
-function polling(platform: LocalPlatform, poll: (device: PlatformDevice, timeoutMs: number, call: Call) => Promise<Reply>): Handler {
+function polling(
+  platform: LocalPlatform,
+  poll: (device: PlatformDevice, timeoutMs: number, call: Call) => Promise<Reply>,
+): Handler {
   return (call) => {
     const timeoutMs = wholeNumberOf(call.query.get('timeout'), 'timeout', 'long');
     return forDevice(platform, (device) => (timeoutMs < 0 ? { status: 408 } : poll(device, timeoutMs, call)))(call);

@@ -76,7 +76,8 @@ export class Faults {
   readonly interfere: Interference = async ({ method, path, bodyBytes }, response) => {
     const token = tokenIn(path);
     const planted = this.#planted.find(
-      ({ matches, device }) => matches(method, path) && (device === undefined || (token !== '' && this.#deps.tokenOf(device) === token)),
+      ({ matches, device }) =>
+        matches(method, path) && (device === undefined || (token !== '' && this.#deps.tokenOf(device) === token)),
     );
     if (planted === undefined) return undefined;
     planted.left -= 1;
@@ -84,7 +85,11 @@ export class Faults {
     return await this.#act(planted.fault, bodyBytes, response);
   };
 
-  async #act(fault: Fault, bodyBytes: number, response: ServerResponse): Promise<Reply | 'unanswered' | 'taken' | undefined> {
+  async #act(
+    fault: Fault,
+    bodyBytes: number,
+    response: ServerResponse,
+  ): Promise<Reply | 'unanswered' | 'taken' | undefined> {
     switch (fault.kind) {
       case 'answer':
         return fault;

@@ -32,7 +32,10 @@ export function errorReply(status: number, message: string, clock: Clock, errorC
 }
 
 /** Writes an answer, unless the client is gone. Never rejects. */
-export async function writeReply(response: ServerResponse, { status, body = '', contentType, headers, whenDone }: Reply): Promise<void> {
+export async function writeReply(
+  response: ServerResponse,
+  { status, body = '', contentType, headers, whenDone }: Reply,
+): Promise<void> {
   try {
     if (response.destroyed || response.headersSent) return;
     const isWhole = typeof body === 'string' || body instanceof Uint8Array;
@@ -85,7 +88,8 @@ export class RequestFault extends Error {
 
 /** @throws RequestFault (409) when somebody else has changed the item since it was read. */
 export function checkVersion(given: JsonValue | undefined, held: number): void {
-  if (typeof given === 'number' && given !== held) throw new RequestFault('The entity was already changed by someone else', 409, 35);
+  if (typeof given === 'number' && given !== held)
+    throw new RequestFault('The entity was already changed by someone else', 409, 35);
 }
 
 export function missingBody(): RequestFault {
@@ -121,6 +125,7 @@ export function wholeNumberOf(text: string | null | undefined, name: string, typ
 /** @throws RequestFault when it is not given. */
 export function requiredText(query: URLSearchParams, name: string): string {
   const text = query.get(name);
-  if (text === null) throw new RequestFault(`Required request parameter '${name}' for method parameter type String is not present`);
+  if (text === null)
+    throw new RequestFault(`Required request parameter '${name}' for method parameter type String is not present`);
   return text;
 }

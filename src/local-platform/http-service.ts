@@ -4,7 +4,13 @@
  * for one among 47 routes where this takes 12.
  */
 import { once } from 'node:events';
-import { createServer, type IncomingHttpHeaders, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { Readable } from 'node:stream';
@@ -85,7 +91,11 @@ export class HttpService {
     this.#options = options;
     this.#routes = Object.entries(options.routes).map(([name, endpoint]) => {
       const [method = '', path = ''] = name.split(' ');
-      return { method, segments: path.split('/'), ...(typeof endpoint === 'function' ? { handler: endpoint } : endpoint) };
+      return {
+        method,
+        segments: path.split('/'),
+        ...(typeof endpoint === 'function' ? { handler: endpoint } : endpoint),
+      };
     });
     this.#port = options.port;
     this.#tlsPort = options.tls?.port;
@@ -106,7 +116,10 @@ export class HttpService {
     const timeouts = { keepAliveTimeout: KEEP_ALIVE_MS, requestTimeout: 0 };
     this.#port = await this.#open(createServer(timeouts), this.#port);
     if (tls !== undefined)
-      this.#tlsPort = await this.#open(createTlsServer({ ...timeouts, key: tls.key, cert: tls.cert }), this.#tlsPort ?? 0);
+      this.#tlsPort = await this.#open(
+        createTlsServer({ ...timeouts, key: tls.key, cert: tls.cert }),
+        this.#tlsPort ?? 0,
+      );
   }
 
   /** Stops listening and cuts every connection. Idempotent. */
@@ -123,7 +136,12 @@ export class HttpService {
   async answer(request: BareRequest, gone: AbortSignal): Promise<Reply> {
     const { method, url, headers, body } = request;
     const read = async (limit: number): Promise<Buffer | undefined> => (body.byteLength > limit ? undefined : body);
-    const reply = await this.#handle({ method, headers, request: Readable.from([body]), gone }, url, read, async () => undefined);
+    const reply = await this.#handle(
+      { method, headers, request: Readable.from([body]), gone },
+      url,
+      read,
+      async () => undefined,
+    );
     return await this.#cutAtLimit(reply as Answer, gone);
   }
 
@@ -171,7 +189,10 @@ export class HttpService {
   }
 
   /** @throws RequestFault when there is no such route. */
-  #find(method: string, address: string): { readonly endpoint: Endpoint; readonly params: Record<string, string>; readonly url: URL } {
+  #find(
+    method: string,
+    address: string,
+  ): { readonly endpoint: Endpoint; readonly params: Record<string, string>; readonly url: URL } {
     const url = URL.parse(address, 'http://local');
     if (url === null) throw malformedPath();
     const segments = url.pathname.split('/');

@@ -75,8 +75,16 @@ const DEFAULTS: Omit<PlatformSettings, 'clock' | 'analytics'> = {
   wholeFileFirmware: false,
   tokenLifetimeMs: 9_000_000,
 };
-const ANALYTICS_DEFAULTS: PlatformSettings['analytics'] = { threadPoolSize: 4, queueCapacity: 10, basePath: '/apiAnalytics', delayMs: 0 };
+const ANALYTICS_DEFAULTS: PlatformSettings['analytics'] = {
+  threadPoolSize: 4,
+  queueCapacity: 10,
+  basePath: '/apiAnalytics',
+  delayMs: 0,
+};
 
-export function platformSettings({ analytics, ...options }: LocalPlatformOptions & Pick<PlatformSettings, 'clock'>): PlatformSettings {
+export function platformSettings({
+  analytics,
+  ...options
+}: LocalPlatformOptions & Pick<PlatformSettings, 'clock'>): PlatformSettings {
   return { ...DEFAULTS, ...options, analytics: { ...ANALYTICS_DEFAULTS, ...analytics } };
 }

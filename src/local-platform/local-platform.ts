@@ -156,7 +156,12 @@ export class LocalPlatform {
       isDefault: false,
       createdMs,
     };
-    profiles.put({ ...made, provisionType: 'ALLOW_CREATE_NEW_DEVICES', provisionDeviceKey: key, provisionDeviceSecret: secret });
+    profiles.put({
+      ...made,
+      provisionType: 'ALLOW_CREATE_NEW_DEVICES',
+      provisionDeviceKey: key,
+      provisionDeviceSecret: secret,
+    });
   }
 
   /** All that is there of a device now, by its name; undefined when there is none of it. */

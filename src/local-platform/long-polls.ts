@@ -49,7 +49,9 @@ export class LongPolls<Message> {
       const clientGone = (): void => {
         cancelStale = clock.after(stalePollMs, () => finish({ kind: 'timeout' }));
       };
-      const cancelTimer = clock.after(Math.min(ownMs, asyncLimitMs), () => finish({ kind: ownMs > asyncLimitMs ? 'cut' : 'timeout' }));
+      const cancelTimer = clock.after(Math.min(ownMs, asyncLimitMs), () =>
+        finish({ kind: ownMs > asyncLimitMs ? 'cut' : 'timeout' }),
+      );
       polls.add(finish);
       gone.addEventListener('abort', clientGone, { once: true });
       if (gone.aborted) clientGone();

@@ -19,22 +19,30 @@ async function withMeters(options: LocalPlatformOptions = {}): Promise<void> {
 
 async function upload(name: string, body = '{"ts":1,"values":{"power":5}}', gone = signal): Promise<number> {
   const url = `${platform.url}/api/v1/token-of-${name}/telemetry`;
-  const answer = await request(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body, signal: gone });
+  const answer = await request(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body,
+    signal: gone,
+  });
   await answer.body.dump();
   return answer.statusCode;
 }
 
-it.each([401, 404, 413, 429, 500])('answers one device with %i, as often as is said, and the others as ever', async (status) => {
-  await withMeters();
-  platform.faults.plant({ kind: 'answer', status }, { device: 'b', times: 2 });
-  expect([await upload('a'), await upload('b'), await upload('c'), await upload('b'), await upload('b')]).toEqual([
-    200,
-    status,
-    200,
-    status,
-    200,
-  ]);
-});
+it.each([401, 404, 413, 429, 500])(
+  'answers one device with %i, as often as is said, and the others as ever',
+  async (status) => {
+    await withMeters();
+    platform.faults.plant({ kind: 'answer', status }, { device: 'b', times: 2 });
+    expect([await upload('a'), await upload('b'), await upload('c'), await upload('b'), await upload('b')]).toEqual([
+      200,
+      status,
+      200,
+      status,
+      200,
+    ]);
+  },
+);
 
 it('finds a device by the token that it has now, and nobody by the name of a device that is gone', async () => {
   await withMeters();
@@ -83,7 +91,11 @@ it('gives a device limits of its own', async () => {
 it('shows what arrived of each device, once and as often as it came', async () => {
   const told: string[] = [];
   await withMeters({ onStored: ({ name }, { ts, values }) => void told.push(`${name} ${ts} ${Object.keys(values)}`) });
-  for (const body of ['{"ts":2,"values":{"power":6}}', '{"ts":1,"values":{"power":5,"on":true}}', '{"ts":1,"values":{"power":7}}'])
+  for (const body of [
+    '{"ts":2,"values":{"power":6}}',
+    '{"ts":1,"values":{"power":5,"on":true}}',
+    '{"ts":1,"values":{"power":7}}',
+  ])
     await upload('a', body);
   await upload('b');
   const view = platform.deviceView('a');
@@ -99,7 +111,9 @@ it('shows what arrived of each device, once and as often as it came', async () =
       ['on', [{ ts: 1, value: true }]],
     ]),
   );
-  expect([view?.storedValues, platform.deviceView('b')?.storedValues, platform.deviceView('c')?.points.size]).toEqual([4, 1, 0]);
+  expect([view?.storedValues, platform.deviceView('b')?.storedValues, platform.deviceView('c')?.points.size]).toEqual([
+    4, 1, 0,
+  ]);
   expect(told).toEqual(['a 2 power', 'a 1 power,on', 'a 1 power', 'b 1 power']);
   platform.state.deleteDevice(view?.id ?? '');
   expect([platform.deviceView('a'), await upload('a')]).toEqual([undefined, 401]);
@@ -114,7 +128,10 @@ it('provisions hundreds by the keys of their profiles', async () => {
   for (const [at, deviceName] of names.entries()) {
     const provisionDeviceKey = at % 2 === 0 ? 'key-of-meters' : 'key-of-pumps';
     const ask = { deviceName, provisionDeviceKey, provisionDeviceSecret: 'secret', token: `token-of-${deviceName}` };
-    expect(await requestProvisioning(ask, deps, signal)).toMatchObject({ status: 'SUCCESS', credentialsValue: ask.token });
+    expect(await requestProvisioning(ask, deps, signal)).toMatchObject({
+      status: 'SUCCESS',
+      credentialsValue: ask.token,
+    });
     expect(await upload(deviceName)).toBe(200);
   }
   const views = names.map((name) => platform.deviceView(name));

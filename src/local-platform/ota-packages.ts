@@ -91,7 +91,11 @@ export class OtaPackages {
     if (ota !== undefined) {
       const ts = this.#settings.clock.wallMs();
       const tag: Record<string, StoredValue> = ota.tag === undefined ? {} : { [`target_${prefix}_tag`]: ota.tag };
-      const target = { [`target_${prefix}_title`]: ota.title, [`target_${prefix}_version`]: ota.version, [`target_${prefix}_ts`]: ts };
+      const target = {
+        [`target_${prefix}_title`]: ota.title,
+        [`target_${prefix}_version`]: ota.version,
+        [`target_${prefix}_ts`]: ts,
+      };
       state.saveTelemetry(device, { ts, values: { ...target, ...tag, [`${prefix}_state`]: 'QUEUED' } });
       state.saveTelemetry(device, { ts: ts + 1, values: { [`${prefix}_state`]: 'INITIATED' } });
     }
@@ -112,13 +116,19 @@ export class OtaPackages {
     const size = file === undefined || this.#settings.wholeFileFirmware ? undefined : file.until - file.from;
     const values = { title, version, tag, url, size, checksum, checksum_algorithm: checksumAlgorithm };
     return Object.fromEntries(
-      Object.entries(values).flatMap(([suffix, value]) => (value === undefined ? [] : [[`${prefix}_${suffix}`, value]])),
+      Object.entries(values).flatMap(([suffix, value]) =>
+        value === undefined ? [] : [[`${prefix}_${suffix}`, value]],
+      ),
     );
   }
 }
 
 /** The packages that a body assigns, with those of before where it says nothing. @throws PayloadFault for one without a file. */
-export function assignedIn(body: JsonObject, before: AssignedPackages, packages: KeptTable<OtaPackage>): AssignedPackages {
+export function assignedIn(
+  body: JsonObject,
+  before: AssignedPackages,
+  packages: KeptTable<OtaPackage>,
+): AssignedPackages {
   const assigned: { -readonly [Field in keyof AssignedPackages]: AssignedPackages[Field] } = {};
   for (const kind of OTA_KIND_NAMES) {
     const { field } = OTA_KINDS[kind];

@@ -74,7 +74,11 @@ function savePackage({ state: { packages }, settings }: LocalPlatform, call: Cal
     throw new PayloadFault('OtaPackage title and version should be specified!');
   const kind: OtaKind = type === 'SOFTWARE' ? 'SOFTWARE' : 'FIRMWARE';
   const id = idIn(body.id);
-  if (packages.all.some((other) => other.id !== id && other.kind === kind && other.title === title && other.version === version))
+  if (
+    packages.all.some(
+      (other) => other.id !== id && other.kind === kind && other.title === title && other.version === version,
+    )
+  )
     throw new PayloadFault('OtaPackage with such title and version already exists!');
   const deviceProfileId = idIn(body.deviceProfileId);
   const ota: OtaPackage = {

@@ -65,7 +65,11 @@ export interface UploadedFile extends FilePart {
 const MAX_HEADER_BYTES = 64 * 1024;
 
 /** Writes the part named `file` of a request's body to `path`. @throws PayloadFault when there is none. */
-export async function receiveFile(request: Readable, contentType: string | undefined, path: string): Promise<UploadedFile> {
+export async function receiveFile(
+  request: Readable,
+  contentType: string | undefined,
+  path: string,
+): Promise<UploadedFile> {
   const parser = parserFor(contentType);
   const ended = new AbortController();
   let received: Promise<UploadedFile> | undefined;

@@ -20,5 +20,10 @@ async function pageFile(files: PageFiles, { path, headers }: Call): Promise<Repl
   const { etag, contentType, bytes, encoding } = file;
   const common = { ...PAGE_HEADERS, etag, 'cache-control': 'no-cache', vary: 'accept-encoding' };
   if (headers['if-none-match'] === etag) return { status: 304, headers: common };
-  return { status: 200, body: bytes, contentType, headers: encoding === undefined ? common : { ...common, 'content-encoding': encoding } };
+  return {
+    status: 200,
+    body: bytes,
+    contentType,
+    headers: encoding === undefined ? common : { ...common, 'content-encoding': encoding },
+  };
 }

@@ -4,7 +4,14 @@
  */
 
 import { Decoder, Encoder } from 'cbor-x';
-import { isJsonObject, type JsonObject, type JsonValue, parseJson, parseJsonNumbers, stringifyJson } from '../host/json.ts';
+import {
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  parseJson,
+  parseJsonNumbers,
+  stringifyJson,
+} from '../host/json.ts';
 import { PayloadFault, type Reply } from './http-reply.ts';
 import type { Call } from './http-service.ts';
 import { parseLenient } from './lenient-json.ts';
@@ -51,21 +58,32 @@ export function readDocument(body: Buffer, contentType: string | undefined): Jso
 export function readReply(body: Buffer, contentType: string | undefined): JsonValue | RawReply {
   const text = body.toString('utf8');
   try {
-    return contentType?.startsWith(CBOR) === true ? readDocument(body, contentType) : parseJson(text, { depth: MAX_REPLY_DEPTH });
+    return contentType?.startsWith(CBOR) === true
+      ? readDocument(body, contentType)
+      : parseJson(text, { depth: MAX_REPLY_DEPTH });
   } catch {
     return new RawReply(text);
   }
 }
 
 /** Telemetry in any of its three forms; empty for `[]`. @throws PayloadFault when it is malformed or none of the forms. */
-export function readTelemetry(body: Buffer, contentType: string | undefined, nowMs: number, rules: ValueRules): readonly TimedValues[] {
+export function readTelemetry(
+  body: Buffer,
+  contentType: string | undefined,
+  nowMs: number,
+  rules: ValueRules,
+): readonly TimedValues[] {
   const wire = readWire(body, contentType);
   if (Array.isArray(wire)) return wire.map((item) => readRecord(item, nowMs, rules));
   return [readRecord(wire, nowMs, rules)];
 }
 
 /** Attribute values by key, as a device sends them. @throws PayloadFault for anything but an object. */
-export function readAttributes(body: Buffer, contentType: string | undefined, rules: ValueRules): Readonly<Record<string, StoredValue>> {
+export function readAttributes(
+  body: Buffer,
+  contentType: string | undefined,
+  rules: ValueRules,
+): Readonly<Record<string, StoredValue>> {
   return readValues(objectOf(readWire(body, contentType)), (item) => savedValue(item, rules));
 }
 
@@ -79,7 +97,8 @@ export function readSetAttributes(body: Buffer): Readonly<Record<string, StoredV
 
 /** An answer in the format the client accepts. */
 export function documentReply(value: JsonValue, accept: string | undefined): Reply {
-  if (accept?.startsWith(CBOR) !== true) return { status: 200, body: stringifyJson(value), contentType: 'application/json' };
+  if (accept?.startsWith(CBOR) !== true)
+    return { status: 200, body: stringifyJson(value), contentType: 'application/json' };
   return { status: 200, body: cborEncoder().encode(unspelled(value)), contentType: CBOR };
 }
 
@@ -95,7 +114,12 @@ function readRecord(wire: unknown, nowMs: number, rules: ValueRules): TimedValue
 
 /** A fraction is cut off, and what is past 64 bits wraps. */
 function readInstant(wire: unknown): number {
-  const source = wire instanceof SpelledNumber ? wire.source : typeof wire === 'bigint' || typeof wire === 'number' ? String(wire) : wire;
+  const source =
+    wire instanceof SpelledNumber
+      ? wire.source
+      : typeof wire === 'bigint' || typeof wire === 'number'
+        ? String(wire)
+        : wire;
   const whole = typeof source === 'string' ? /^[+-]?\d+(?=$|\.\d*$)/.exec(source)?.[0] : undefined;
   if (whole === undefined) throw new PayloadFault('ts is no number', { silent: true });
   return Number(BigInt.asIntN(64, BigInt(whole)));

@@ -35,7 +35,9 @@ export class TokenIssuer {
       exp: nowS + lifetimeMs / 1000,
       jti: randomBytes(8).toString('hex'),
     };
-    const signed = [{ alg: 'HS256', typ: 'JWT' }, claims].map((part) => Buffer.from(JSON.stringify(part)).toString('base64url')).join('.');
+    const signed = [{ alg: 'HS256', typ: 'JWT' }, claims]
+      .map((part) => Buffer.from(JSON.stringify(part)).toString('base64url'))
+      .join('.');
     return `${signed}.${this.#signature(signed)}`;
   }
 
@@ -43,10 +45,15 @@ export class TokenIssuer {
   holder(token: string): TokenHolder | undefined {
     const at = token.lastIndexOf('.');
     const signed = token.slice(0, Math.max(0, at));
-    const [given, expected] = [token.slice(at + 1), this.#signature(signed)].map((text) => Buffer.from(text)) as [Buffer, Buffer];
+    const [given, expected] = [token.slice(at + 1), this.#signature(signed)].map((text) => Buffer.from(text)) as [
+      Buffer,
+      Buffer,
+    ];
     if (given.length !== expected.length || !timingSafeEqual(given, expected)) return undefined;
     // Written by `issue`, as its signature proves.
-    const { sub, authority, exp, scopes } = JSON.parse(Buffer.from(signed.split('.')[1] ?? '', 'base64url').toString('utf8'));
+    const { sub, authority, exp, scopes } = JSON.parse(
+      Buffer.from(signed.split('.')[1] ?? '', 'base64url').toString('utf8'),
+    );
     if (exp * 1000 <= this.#clock.wallMs()) return undefined;
     return { username: sub, authority, kind: scopes.includes('REFRESH_TOKEN') ? 'refresh' : 'access' };
   }
@@ -96,7 +103,8 @@ export class People {
       const header = call.headers['x-authorization'] ?? call.headers.authorization;
       const token = (Array.isArray(header) ? header[0] : header)?.replace(/^Bearer /i, '');
       const user = this.userOf(token);
-      if (user === undefined) return errorReply(401, token === undefined ? 'Authentication failed' : 'Token has expired', clock, 11);
+      if (user === undefined)
+        return errorReply(401, token === undefined ? 'Authentication failed' : 'Token has expired', clock, 11);
       if (authority !== undefined && user.authority !== authority)
         return errorReply(403, "You don't have permission to perform this operation!", clock, 20);
       return payloadFaultsAs(
@@ -112,8 +120,12 @@ export class People {
 
   #login(call: Call): Reply {
     const { username, password } = documentOf(call);
-    const user = this.#settings.users.find((candidate) => candidate.username === username && candidate.password === password);
-    return user === undefined ? errorReply(401, 'Invalid username or password', this.#settings.clock) : this.#tokens(user);
+    const user = this.#settings.users.find(
+      (candidate) => candidate.username === username && candidate.password === password,
+    );
+    return user === undefined
+      ? errorReply(401, 'Invalid username or password', this.#settings.clock)
+      : this.#tokens(user);
   }
 
   #renew(call: Call): Reply {
@@ -124,7 +136,9 @@ export class People {
 
   #holder(token: unknown, kind: 'access' | 'refresh'): User | undefined {
     const holder = typeof token === 'string' ? this.#issuer.holder(token) : undefined;
-    return holder?.kind === kind ? this.#settings.users.find(({ username }) => username === holder.username) : undefined;
+    return holder?.kind === kind
+      ? this.#settings.users.find(({ username }) => username === holder.username)
+      : undefined;
   }
 
   #tokens({ username, authority }: User): Reply {

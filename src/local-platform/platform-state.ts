@@ -139,10 +139,17 @@ export class PlatformState {
   /** Reads the data folder, when there is one. */
   static async open(options: PlatformStateOptions): Promise<PlatformState> {
     const state = new PlatformState(options);
-    if (options.dataFolder !== undefined) state.#journal = await Journal.open(options.dataFolder, (record) => state.#replay(record));
+    if (options.dataFolder !== undefined)
+      state.#journal = await Journal.open(options.dataFolder, (record) => state.#replay(record));
     const { profiles } = state.registry;
     if (profiles.all.length === 0)
-      profiles.put({ id: randomUUID(), name: 'default', isDefault: true, createdMs: options.clock.wallMs(), provisionType: 'DISABLED' });
+      profiles.put({
+        id: randomUUID(),
+        name: 'default',
+        isDefault: true,
+        createdMs: options.clock.wallMs(),
+        provisionType: 'DISABLED',
+      });
     return state;
   }
 
@@ -184,10 +191,21 @@ export class PlatformState {
   #replay(record: JsonObject): void {
     const { devices, profiles } = this.registry;
     const { packages, rpcs, views, dashboards, customers, calculatedFields } = this;
-    for (const table of [devices, profiles, packages, rpcs, views, dashboards, customers, calculatedFields]) table.replay(record);
+    for (const table of [devices, profiles, packages, rpcs, views, dashboards, customers, calculatedFields])
+      table.replay(record);
     // Written above, in these very forms.
-    const { t, d, s, k } = record as { readonly t: string; readonly d: string; readonly s: string; readonly k: string[] };
-    const { id, ts, v, at } = record as { readonly id: string; readonly ts: number; readonly v: Values; readonly at: number };
+    const { t, d, s, k } = record as {
+      readonly t: string;
+      readonly d: string;
+      readonly s: string;
+      readonly k: string[];
+    };
+    const { id, ts, v, at } = record as {
+      readonly id: string;
+      readonly ts: number;
+      readonly v: Values;
+      readonly at: number;
+    };
     if (t === 'device-gone') this.#forget(id);
     if (t === 'ts') this.telemetry.save(d, ts, v);
     if (t === 'attributes' && isScope(s)) this.attributes.set(d, s, v, at);

@@ -5,7 +5,16 @@ import { given } from '../host/given.ts';
 import { isJsonObject, type JsonObject, type JsonValue, stringifyJson } from '../host/json.ts';
 import type { DeviceProfile, PlatformDevice } from './device-registry.ts';
 import { forDevice } from './device-routes.ts';
-import { errorReply, existing, jsonReply, OK, PayloadFault, payloadFaultsAs, type Reply, textReply } from './http-reply.ts';
+import {
+  errorReply,
+  existing,
+  jsonReply,
+  OK,
+  PayloadFault,
+  payloadFaultsAs,
+  type Reply,
+  textReply,
+} from './http-reply.ts';
 import type { Call, Routes } from './http-service.ts';
 import type { LocalPlatform } from './local-platform.ts';
 import { objectIn, readDocument } from './payload.ts';
@@ -35,13 +44,16 @@ function provision(request: ReturnType<typeof requestIn>, { state, settings }: L
   const deviceName = request.deviceName.trim();
   if (request.deviceName !== '' && deviceName === '') return refusal('FAILURE');
   const profile =
-    request.key === '' ? undefined : registry.profiles.all.find(({ provisionDeviceKey }) => provisionDeviceKey === request.key);
+    request.key === ''
+      ? undefined
+      : registry.profiles.all.find(({ provisionDeviceKey }) => provisionDeviceKey === request.key);
   if (profile === undefined || profile.provisionType === 'DISABLED' || profile.provisionDeviceSecret !== request.secret)
     return refusal('NOT_FOUND');
   const known = registry.byName(deviceName);
   if (profile.provisionType === 'CHECK_PRE_PROVISIONED_DEVICES') return checkPreProvisioned(known, profile, state);
   if (known !== undefined) return refusal('FAILURE');
-  const proposed = isLegacy || request.credentialsType !== 'ACCESS_TOKEN' || request.token === '' ? undefined : request.token;
+  const proposed =
+    isLegacy || request.credentialsType !== 'ACCESS_TOKEN' || request.token === '' ? undefined : request.token;
   if (proposed !== undefined && registry.byToken(proposed) !== undefined) return refusal('FAILURE');
   const device = registry.draft(
     {
@@ -70,7 +82,10 @@ function success(device: PlatformDevice, state: PlatformState): Reply {
 }
 
 function refusal(status: 'NOT_FOUND' | 'FAILURE'): Reply {
-  return asText({ errorMsg: status === 'NOT_FOUND' ? 'Provision data was not found!' : 'Failed to provision device!', status });
+  return asText({
+    errorMsg: status === 'NOT_FOUND' ? 'Provision data was not found!' : 'Failed to provision device!',
+    status,
+  });
 }
 
 /** JSON that does not say so, as the real server's is. */
@@ -83,13 +98,16 @@ function requestIn(body: JsonValue) {
   if (!isJsonObject(body)) throw new PayloadFault(`Can't parse value: ${stringifyJson(body)}`);
   const text = (name: string, isRequired = false): string => {
     const value = body[name];
-    if (value === undefined && isRequired) throw new PayloadFault(`Failed to find the field ${name} in JSON body ${stringifyJson(body)}!`);
+    if (value === undefined && isRequired)
+      throw new PayloadFault(`Failed to find the field ${name} in JSON body ${stringifyJson(body)}!`);
     if (typeof value === 'object') throw new PayloadFault(value === null ? 'JsonNull' : 'JsonObject');
     return String(value ?? '');
   };
   const credentialsType = body.credentialsType === undefined ? 'ACCESS_TOKEN' : text('credentialsType');
   if (!CREDENTIALS_TYPES.includes(credentialsType))
-    throw new PayloadFault(`No enum constant org.thingsboard.server.gen.transport.TransportProtos.CredentialsType.${credentialsType}`);
+    throw new PayloadFault(
+      `No enum constant org.thingsboard.server.gen.transport.TransportProtos.CredentialsType.${credentialsType}`,
+    );
   return {
     /** Empty: the server makes one up. */
     deviceName: text('deviceName'),
@@ -128,7 +146,8 @@ export function claimRoutes(platform: LocalPlatform): Routes {
       // Whoever tries shuts the window: a wrong secret costs the right one its chance.
       windows.delete(device.id);
       if (window === undefined) return jsonReply(device.customer === undefined ? 'FAILURE' : 'CLAIMED', 400);
-      const isRight = window.untilMs > clock.wallMs() && window.secretKey === (typeof secretKey === 'string' ? secretKey : '');
+      const isRight =
+        window.untilMs > clock.wallMs() && window.secretKey === (typeof secretKey === 'string' ? secretKey : '');
       if (!isRight) return jsonReply('FAILURE', 400);
       if (device.customer !== undefined) return jsonReply('CLAIMED', 400);
       const claimed = { ...device, customer: user.username };

@@ -90,7 +90,8 @@ function allWindowsOf(limits: RateLimits): Windows {
 export function windowsOf(spec: string): readonly Window[] {
   return spec.split(',').map((part) => {
     const [, capacity, seconds] = /^\s*(\d+):(\d+)\s*$/.exec(part) ?? [];
-    if (capacity === undefined || Number(seconds) === 0) throw new Error(`a rate limit is like 100:1,3000:60, not ${spec}`);
+    if (capacity === undefined || Number(seconds) === 0)
+      throw new Error(`a rate limit is like 100:1,3000:60, not ${spec}`);
     return { capacity: Number(capacity), durationMs: Number(seconds) * 1000 };
   });
 }

@@ -19,7 +19,9 @@ export function restDeviceRoutes(platform: LocalPlatform): Routes {
     'GET /api/tenant/devices': people.admins((call) => {
       const name = call.query.get('deviceName');
       return jsonReply(
-        name === null ? page(listed(devices.all, call).map(deviceJson), call.query) : deviceJson(existing(state.registry.byName(name))),
+        name === null
+          ? page(listed(devices.all, call).map(deviceJson), call.query)
+          : deviceJson(existing(state.registry.byName(name))),
       );
     }),
     'GET /api/device/:id': people.users((call) => jsonReply(deviceJson(found(call)))),
@@ -31,7 +33,8 @@ export function restDeviceRoutes(platform: LocalPlatform): Routes {
     'POST /api/device/credentials': people.admins((call) => {
       const { deviceId, credentialsId } = objectIn(call);
       const device = existing(devices.byId(idIn(deviceId) ?? ''));
-      if (typeof credentialsId !== 'string' || credentialsId === '') throw new PayloadFault('Device credentials id should be specified!');
+      if (typeof credentialsId !== 'string' || credentialsId === '')
+        throw new PayloadFault('Device credentials id should be specified!');
       checkUnheld(state, credentialsId, device.id);
       const changed = { ...device, accessToken: credentialsId };
       devices.put(changed);
@@ -76,7 +79,11 @@ function saveDevice({ packages, settings, state }: LocalPlatform, call: Call): R
   const accessToken = call.query.get('accessToken') ?? undefined;
   if (accessToken !== undefined) checkUnheld(state, accessToken, id);
   const profileId = idIn(body.deviceProfileId);
-  const { firmwareId: _firmware, softwareId: _software, ...kept } = before ?? registry.draft({ name }, settings.clock.wallMs());
+  const {
+    firmwareId: _firmware,
+    softwareId: _software,
+    ...kept
+  } = before ?? registry.draft({ name }, settings.clock.wallMs());
   const assigned = assignedIn(body, before ?? {}, state.packages);
   const device: PlatformDevice = {
     ...kept,
@@ -95,7 +102,8 @@ function saveDevice({ packages, settings, state }: LocalPlatform, call: Call): R
 /** @throws PayloadFault for the token of another device. */
 function checkUnheld({ registry }: PlatformState, accessToken: string, id: string | undefined): void {
   const holder = registry.byToken(accessToken);
-  if (holder !== undefined && holder.id !== id) throw new PayloadFault('Device credentials are already assigned to another device!');
+  if (holder !== undefined && holder.id !== id)
+    throw new PayloadFault('Device credentials are already assigned to another device!');
 }
 
 function credentialsJson(device: PlatformDevice): JsonObject {

@@ -17,7 +17,9 @@ export function restLibraryRoutes(platform: LocalPlatform): Routes {
   const { dashboards, customers, calculatedFields } = state;
   return {
     'POST /api/dashboard': people.admins((call) => save(platform, dashboards, 'DASHBOARD', call, checkDashboard)),
-    'GET /api/dashboard/:id': people.users((call) => jsonReply(itemJson('DASHBOARD', existing(dashboards.byId(call.params.id ?? ''))))),
+    'GET /api/dashboard/:id': people.users((call) =>
+      jsonReply(itemJson('DASHBOARD', existing(dashboards.byId(call.params.id ?? '')))),
+    ),
     'GET /api/tenant/dashboards': people.admins((call) => {
       const all = dashboards.all.map((item) => {
         const { configuration: _heavy, ...info } = itemJson('DASHBOARD', item);
@@ -28,16 +30,23 @@ export function restLibraryRoutes(platform: LocalPlatform): Routes {
     'POST /api/customer': people.admins((call) =>
       save(platform, customers, 'CUSTOMER', call, (body, others) => {
         const title = namedIn(body.title, 'Customer title');
-        if (others.some((other) => other.title === title)) throw new PayloadFault('Customer with such title already exists!');
+        if (others.some((other) => other.title === title))
+          throw new PayloadFault('Customer with such title already exists!');
       }),
     ),
     'POST /api/customer/:customer/dashboard/:id': people.admins(({ params }) => {
       const customer = existing(customers.byId(params.customer ?? ''));
       const item = existing(dashboards.byId(params.id ?? ''));
-      const before = Array.isArray(item.body.assignedCustomers) ? (item.body.assignedCustomers as readonly JsonObject[]) : [];
+      const before = Array.isArray(item.body.assignedCustomers)
+        ? (item.body.assignedCustomers as readonly JsonObject[])
+        : [];
       const others = before.filter((one) => idIn(one.customerId) !== customer.id);
       const one = { customerId: entityId('CUSTOMER', customer.id), title: customer.body.title ?? null, public: false };
-      const changed = { ...item, version: item.version + 1, body: { ...item.body, assignedCustomers: [...others, one] } };
+      const changed = {
+        ...item,
+        version: item.version + 1,
+        body: { ...item.body, assignedCustomers: [...others, one] },
+      };
       dashboards.put(changed);
       return jsonReply(itemJson('DASHBOARD', changed));
     }),
@@ -52,7 +61,9 @@ export function restLibraryRoutes(platform: LocalPlatform): Routes {
       const entities = call.query.get('entities')?.split(',');
       const types = call.query.get('types')?.split(',');
       const own = calculatedFields.all.filter(({ body }) => entities?.includes(idIn(body.entityId) ?? '') ?? true);
-      const shown = own.filter(({ body }) => types?.includes(String(body.type)) ?? true).map((item) => itemJson('CALCULATED_FIELD', item));
+      const shown = own
+        .filter(({ body }) => types?.includes(String(body.type)) ?? true)
+        .map((item) => itemJson('CALCULATED_FIELD', item));
       return paged(searched(shown, 'name', call), call);
     }),
   };
@@ -94,7 +105,13 @@ function save(
 }
 
 function itemJson(entityType: string, { id, createdMs, version, body }: LibraryItem): JsonObject {
-  return { ...body, id: entityId(entityType, id), createdTime: createdMs, tenantId: entityId('TENANT', TENANT_ID), version };
+  return {
+    ...body,
+    id: entityId(entityType, id),
+    createdTime: createdMs,
+    tenantId: entityId('TENANT', TENANT_ID),
+    version,
+  };
 }
 
 function checkDashboard(body: JsonObject): void {

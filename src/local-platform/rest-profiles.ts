@@ -10,7 +10,11 @@ import { assignedIn, OTA_KIND_NAMES, OTA_KINDS } from './ota-packages.ts';
 import { entityId, idIn, objectIn, page, TENANT_ID } from './payload.ts';
 import { searched } from './rest-library.ts';
 
-const PROVISION_TYPES: readonly ProvisionType[] = ['DISABLED', 'ALLOW_CREATE_NEW_DEVICES', 'CHECK_PRE_PROVISIONED_DEVICES'];
+const PROVISION_TYPES: readonly ProvisionType[] = [
+  'DISABLED',
+  'ALLOW_CREATE_NEW_DEVICES',
+  'CHECK_PRE_PROVISIONED_DEVICES',
+];
 /** Members that are kept, and that nothing here looks at. */
 const KEPT = ['description', 'image', 'defaultDashboardId', 'defaultRuleChainId', 'defaultQueueName', 'transportType'];
 
@@ -30,7 +34,9 @@ export function restProfileRoutes(platform: LocalPlatform): Routes {
       profiles.remove(profile.id);
       return OK;
     }),
-    'GET /api/deviceProfiles': people.admins((call) => jsonReply(page(searched(profiles.all.map(profileJson), 'name', call), call.query))),
+    'GET /api/deviceProfiles': people.admins((call) =>
+      jsonReply(page(searched(profiles.all.map(profileJson), 'name', call), call.query)),
+    ),
     'GET /api/deviceProfileInfo/default': people.users(() => jsonReply(profileJson(registry.defaultProfile))),
     'GET /api/deviceProfile/devices/keys/timeseries': people.admins((call) => {
       const id = call.query.get('deviceProfileId');
@@ -46,9 +52,11 @@ function saveProfile({ packages, settings, state }: LocalPlatform, call: Call): 
   const id = idIn(body.id);
   const before = id === undefined ? undefined : existing(profiles.byId(id));
   const { name, provisionDeviceKey, profileData } = body;
-  if (typeof name !== 'string' || name.trim() === '') throw new PayloadFault('Device profile name should be specified!');
+  if (typeof name !== 'string' || name.trim() === '')
+    throw new PayloadFault('Device profile name should be specified!');
   if (typeof body.type !== 'string') throw new PayloadFault('Device profile type should be specified!');
-  if (typeof body.transportType !== 'string') throw new PayloadFault('Device profile transport type should be specified!');
+  if (typeof body.transportType !== 'string')
+    throw new PayloadFault('Device profile transport type should be specified!');
   if (!isJsonObject(profileData) || !isJsonObject(profileData.transportConfiguration))
     throw new PayloadFault('Device profile transport configuration should be specified!');
   if (profiles.all.some((other) => other.name === name && other.id !== id))
@@ -61,7 +69,8 @@ function saveProfile({ packages, settings, state }: LocalPlatform, call: Call): 
   if (typeof key === 'string' && profiles.all.some((other) => other.provisionDeviceKey === key && other.id !== id))
     throw new PayloadFault('Device profile with such provision device key already exists!');
   const assigned = assignedIn(body, {}, state.packages);
-  for (const kind of OTA_KIND_NAMES) checkOfProfile(state.packages.byId(assigned[OTA_KINDS[kind].field] ?? '')?.deviceProfileId, id);
+  for (const kind of OTA_KIND_NAMES)
+    checkOfProfile(state.packages.byId(assigned[OTA_KINDS[kind].field] ?? '')?.deviceProfileId, id);
   const profile: DeviceProfile = {
     id: id ?? randomUUID(),
     name,
@@ -77,13 +86,15 @@ function saveProfile({ packages, settings, state }: LocalPlatform, call: Call): 
   for (const kind of OTA_KIND_NAMES) {
     const { field } = OTA_KINDS[kind];
     if (assigned[field] === before?.[field]) continue;
-    for (const device of devices.all) if (device.profileId === profile.id && device[field] === undefined) packages.announce(device, kind);
+    for (const device of devices.all)
+      if (device.profileId === profile.id && device[field] === undefined) packages.announce(device, kind);
   }
   return jsonReply(profileJson(profile));
 }
 
 function checkOfProfile(ofProfile: string | undefined, id: string | undefined): void {
-  if (ofProfile !== undefined && ofProfile !== id) throw new PayloadFault("Can't assign firmware with different deviceProfile!");
+  if (ofProfile !== undefined && ofProfile !== id)
+    throw new PayloadFault("Can't assign firmware with different deviceProfile!");
 }
 
 function textOf(value: unknown): string | undefined {
@@ -111,7 +122,10 @@ function profileJson(profile: DeviceProfile): JsonObject {
       transportConfiguration: { type: 'DEFAULT' },
       alarms: null,
       ...(isJsonObject(profileData) ? profileData : {}),
-      provisionConfiguration: { type: profile.provisionType, provisionDeviceSecret: profile.provisionDeviceSecret ?? null },
+      provisionConfiguration: {
+        type: profile.provisionType,
+        provisionDeviceSecret: profile.provisionDeviceSecret ?? null,
+      },
     },
   };
 }

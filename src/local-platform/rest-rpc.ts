@@ -17,11 +17,19 @@ export function restRpcRoutes(platform: LocalPlatform): Routes {
   const { people, rpc, state } = platform;
   const found = (call: Call): PersistentRpc => existing(state.rpcs.byId(call.params.rpcId ?? ''));
   return {
-    'POST /api/rpc/oneway/:id': people.users((call) => callDevice(platform, call, { oneway: true, timeOutStatus: 504 })),
-    'POST /api/rpc/twoway/:id': people.users((call) => callDevice(platform, call, { oneway: false, timeOutStatus: 504 })),
+    'POST /api/rpc/oneway/:id': people.users((call) =>
+      callDevice(platform, call, { oneway: true, timeOutStatus: 504 }),
+    ),
+    'POST /api/rpc/twoway/:id': people.users((call) =>
+      callDevice(platform, call, { oneway: false, timeOutStatus: 504 }),
+    ),
     // The older path of the plugin is still in use by dashboards, and has another status for a time-out.
-    'POST /api/plugins/rpc/oneway/:id': people.users((call) => callDevice(platform, call, { oneway: true, timeOutStatus: 408 })),
-    'POST /api/plugins/rpc/twoway/:id': people.users((call) => callDevice(platform, call, { oneway: false, timeOutStatus: 408 })),
+    'POST /api/plugins/rpc/oneway/:id': people.users((call) =>
+      callDevice(platform, call, { oneway: true, timeOutStatus: 408 }),
+    ),
+    'POST /api/plugins/rpc/twoway/:id': people.users((call) =>
+      callDevice(platform, call, { oneway: false, timeOutStatus: 408 }),
+    ),
     'GET /api/rpc/persistent/:rpcId': people.users((call) => jsonReply(persistentJson(found(call)))),
     'DELETE /api/rpc/persistent/:rpcId': people.users((call) => {
       rpc.forgetPersistent(found(call).rpcId);

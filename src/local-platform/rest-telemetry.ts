@@ -47,7 +47,9 @@ export function restTelemetryRoutes({ people, settings, state }: LocalPlatform):
   });
   return {
     'GET /api/plugins/telemetry/DEVICE/:id/values/timeseries': of((device, call) => readSeries(state, device, call)),
-    'GET /api/plugins/telemetry/DEVICE/:id/keys/timeseries': of((device) => jsonReply([...state.telemetry.keys(device.id)])),
+    'GET /api/plugins/telemetry/DEVICE/:id/keys/timeseries': of((device) =>
+      jsonReply([...state.telemetry.keys(device.id)]),
+    ),
     'GET /api/plugins/telemetry/DEVICE/:id/values/attributes/:scope': readAll,
     'GET /api/plugins/telemetry/DEVICE/:id/values/attributes': readAll,
     'POST /api/plugins/telemetry/DEVICE/:id/attributes/:scope': set,
@@ -91,8 +93,13 @@ function readRange(
   const intervalMs = numberOf(query, 'interval') ?? 0;
   if (aggregation === 'NONE') return state.telemetry.series(device.id, key).read({ startTs, endTs, limit, orderBy });
   const interval = intervalMs > 0 ? intervalMs : Math.max(1, endTs - startTs);
-  if ((endTs - startTs) / interval > MAX_INTERVALS) throw new PayloadFault('Incorrect TsKvQuery. Number of intervals is to high');
-  return aggregate(state.telemetry.series(device.id, key).scan(startTs, endTs), aggregation, { startTs, endTs, intervalMs: interval });
+  if ((endTs - startTs) / interval > MAX_INTERVALS)
+    throw new PayloadFault('Incorrect TsKvQuery. Number of intervals is to high');
+  return aggregate(state.telemetry.series(device.id, key).scan(startTs, endTs), aggregation, {
+    startTs,
+    endTs,
+    intervalMs: interval,
+  });
 }
 
 function pointJson({ ts, value }: Point, strict: boolean): JsonObject {

@@ -139,7 +139,8 @@ export class RpcBroker {
       const timeoutMs = record.expirationMs - this.#clock.wallMs();
       const { method, params = null, oneway } = record.request;
       if (timeoutMs <= 0) this.#change(record, { status: 'EXPIRED' });
-      else void this.call(record.deviceId, { method: String(method), params, oneway: oneway === true, timeoutMs }, record);
+      else
+        void this.call(record.deviceId, { method: String(method), params, oneway: oneway === true, timeoutMs }, record);
     }
   }
 

@@ -38,7 +38,9 @@ const ASTRAL = /[\u{10000}-\u{10ffff}]/gu;
 export function spelledNumber(source: string): StoredValue {
   const value = Number(source);
   if (String(value) === source) return value;
-  return WHOLE.test(source) && !Number.isSafeInteger(value) && BigInt(source).toString() === source ? BigInt(source) : asStored(source);
+  return WHOLE.test(source) && !Number.isSafeInteger(value) && BigInt(source).toString() === source
+    ? BigInt(source)
+    : asStored(source);
 }
 
 /** A value on its way from a device: read by the transport, and by the rule that saves it; undefined where it is skipped. */
@@ -52,7 +54,8 @@ export function savedValue(wire: unknown, rules: ValueRules): StoredValue | unde
 /** A value that is read once, as a person's through the REST API. */
 export function receivedValue(wire: unknown, rules: ValueRules): StoredValue | undefined {
   if (wire === null || wire === undefined) return undefined;
-  if (typeof wire === 'string') return rules.castStrings && CASTABLE.test(wire) ? numberFrom(wire, rules) : storable(wire);
+  if (typeof wire === 'string')
+    return rules.castStrings && CASTABLE.test(wire) ? numberFrom(wire, rules) : storable(wire);
   if (typeof wire === 'number' || typeof wire === 'bigint') return numberFrom(String(wire), rules);
   if (wire instanceof SpelledNumber) return numberFrom(wire.source, rules);
   return mapTexts(wire) as StoredValue;
@@ -92,7 +95,10 @@ export function unspelled(value: JsonValue): JsonValue {
 export function escapeAstral(text: string): string {
   return text.replace(ASTRAL, (pair) =>
     [...pair]
-      .map((char) => `\\u${char.charCodeAt(0).toString(16).toUpperCase()}\\u${char.charCodeAt(1).toString(16).toUpperCase()}`)
+      .map(
+        (char) =>
+          `\\u${char.charCodeAt(0).toString(16).toUpperCase()}\\u${char.charCodeAt(1).toString(16).toUpperCase()}`,
+      )
       .join(''),
   );
 }
@@ -103,7 +109,8 @@ function numberFrom(source: string, rules: ValueRules): StoredValue {
   if (decimal === undefined) throw new PayloadFault(`Can't parse value: ${source.slice(0, 200)}`);
   const isSimpleDouble = source.includes('.') && !/e/i.test(source);
   const whole = isSimpleDouble ? undefined : wholeOf(decimal);
-  if (whole !== undefined && whole === BigInt.asIntN(64, whole)) return Number.isSafeInteger(Number(whole)) ? Number(whole) : whole;
+  if (whole !== undefined && whole === BigInt.asIntN(64, whole))
+    return Number.isSafeInteger(Number(whole)) ? Number(whole) : whole;
   if (whole === undefined && decimal.scale <= MAX_DECIMALS) {
     const value = Number(source) + 0;
     return Number.isInteger(value) ? asStored(javaDouble(value)) : value;
@@ -151,7 +158,11 @@ function withoutNulls(value: unknown): unknown {
 type Members = readonly (readonly [string, unknown])[];
 
 /** The same value with every leaf of it, and the members of every object in it, made into others. */
-export function mapLeaves(value: unknown, leafOf: (leaf: unknown) => unknown, membersOf = (members: Members): Members => members): unknown {
+export function mapLeaves(
+  value: unknown,
+  leafOf: (leaf: unknown) => unknown,
+  membersOf = (members: Members): Members => members,
+): unknown {
   const map = (item: unknown): unknown => mapLeaves(item, leafOf, membersOf);
   if (Array.isArray(value)) return value.map(map);
   if (!isJsonObject(value) || isSpelled(value)) return leafOf(value);

@@ -50,7 +50,9 @@ export class TelemetryStore {
 
   /** Every point of a device by key, oldest first. */
   all(deviceId: string): ReadonlyMap<string, readonly Point[]> {
-    return new Map(this.keys(deviceId).map((key) => [key, [...this.series(deviceId, key).scan(0, Number.MAX_SAFE_INTEGER)]]));
+    return new Map(
+      this.keys(deviceId).map((key) => [key, [...this.series(deviceId, key).scan(0, Number.MAX_SAFE_INTEGER)]]),
+    );
   }
 
   forget(deviceId: string): void {
@@ -153,7 +155,11 @@ export interface AggregationRange {
 }
 
 /** One point per interval that holds any, at the interval's middle. */
-export function aggregate(points: Iterable<Point>, aggregation: Exclude<Aggregation, 'NONE'>, range: AggregationRange): readonly Point[] {
+export function aggregate(
+  points: Iterable<Point>,
+  aggregation: Exclude<Aggregation, 'NONE'>,
+  range: AggregationRange,
+): readonly Point[] {
   const { startTs, endTs, intervalMs } = range;
   return [...Map.groupBy(points, ({ ts }) => Math.floor((ts - startTs) / intervalMs))].flatMap(([interval, inside]) => {
     const from = startTs + interval * intervalMs;
@@ -164,7 +170,10 @@ export function aggregate(points: Iterable<Point>, aggregation: Exclude<Aggregat
 }
 
 /** One value out of many; undefined when none of them has a part in it. */
-export function summarise(points: readonly Point[], aggregation: Exclude<Aggregation, 'NONE'>): StoredValue | undefined {
+export function summarise(
+  points: readonly Point[],
+  aggregation: Exclude<Aggregation, 'NONE'>,
+): StoredValue | undefined {
   if (aggregation === 'COUNT') return points.length;
   const numbers = points.flatMap(({ value }) => numberIn(value) ?? []);
   if (numbers.length === 0) return undefined;

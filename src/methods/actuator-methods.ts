@@ -33,7 +33,8 @@ export const ACTUATOR_METHODS: MethodsOn<ActuatorCalls> = {
       target: (params) => ({ name: textOf(params, 'name'), value: memberOf(params, 'value'), ...timeIn(params) }),
     }),
   releaseActuator: (actuators) => ({
-    description: 'Takes back what an operator has set, and ends a pulse: rules, or the state for the start, apply again.',
+    description:
+      'Takes back what an operator has set, and ends a pulse: rules, or the state for the start, apply again.',
     params: objectOf({ name: NAME }),
     effect: 'set',
     // Taken under lockout, too: what would go on then waits for its end.
@@ -43,7 +44,8 @@ export const ACTUATOR_METHODS: MethodsOn<ActuatorCalls> = {
   }),
   getActuator: (actuators) => ({
     ...QUESTION,
-    description: 'The state of an actuator, read from the hardware where it can be asked, and why it is so: its slots, the highest first.',
+    description:
+      'The state of an actuator, read from the hardware where it can be asked, and why it is so: its slots, the highest first.',
     params: objectOf({ name: NAME }),
     run: (params, { signal }) => reasonedState(actuators, textOf(params, 'name'), signal),
   }),
@@ -57,7 +59,9 @@ export const ACTUATOR_METHODS: MethodsOn<ActuatorCalls> = {
 };
 
 /** Where the target is taken from differs between methods of one sort. */
-type MethodForm<Target> = Pick<RpcMethod, 'description' | 'params'> & { readonly target: (params: JsonValue) => Target };
+type MethodForm<Target> = Pick<RpcMethod, 'description' | 'params'> & {
+  readonly target: (params: JsonValue) => Target;
+};
 
 interface MovementForm<Target> extends MethodForm<Target>, Pick<RpcMethod, 'effect' | 'moves' | 'understood'> {
   readonly check: (target: Target) => unknown;
@@ -98,7 +102,8 @@ export function setMethod(actuators: ActuatorCalls, form: MethodForm<SetTarget>)
   return movement({
     ...form,
     target,
-    understood: (params) => withValue(params, (value) => valueFor(actuators.settings(form.target(params).name), value) ?? value),
+    understood: (params) =>
+      withValue(params, (value) => valueFor(actuators.settings(form.target(params).name), value) ?? value),
     // Off twice is off: it waits for no journal, and no lockout holds it up.
     effect: (params) => (switchesOff(params) || actuators.settings(target(params).name).idempotent ? 'set' : 'move'),
     moves: (params) => !switchesOff(params),
@@ -133,7 +138,9 @@ function toggleMethod(actuators: ActuatorCalls): MethodBody {
       const name = textOf(params, 'name');
       const { value, desired, pulsing } = actuators.state(name);
       if (typeof value !== 'boolean')
-        throw new AgentError('rpc/cannot-toggle', `${name} is neither on nor off, or its state is not known`, { recovery: 'drop' });
+        throw new AgentError('rpc/cannot-toggle', `${name} is neither on nor off, or its state is not known`, {
+          recovery: 'drop',
+        });
       actuators.check(name, !value, 'rpc');
       // It is on, and was to be switched off whatever happens.
       const isMarked = value && (pulsing || desired === false);

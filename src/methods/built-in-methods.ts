@@ -19,10 +19,14 @@ const ROOMS = {
 };
 
 /** Parts that each room's methods work on. */
-export type MethodParts = { readonly [Room in keyof typeof ROOMS]: (typeof ROOMS)[Room] extends MethodsOn<infer Part> ? Part : never };
+export type MethodParts = {
+  readonly [Room in keyof typeof ROOMS]: (typeof ROOMS)[Room] extends MethodsOn<infer Part> ? Part : never;
+};
 
 /** Their names; the method table adds its own. */
-export const BUILT_IN_METHODS: readonly string[] = [...Object.values(ROOMS), TABLE_METHODS].flatMap((methods) => Object.keys(methods));
+export const BUILT_IN_METHODS: readonly string[] = [...Object.values(ROOMS), TABLE_METHODS].flatMap((methods) =>
+  Object.keys(methods),
+);
 
 export function builtInMethods(parts: MethodParts): readonly RpcMethod[] {
   const rooms = Object.keys(ROOMS) as (keyof typeof ROOMS)[];

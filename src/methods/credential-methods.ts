@@ -19,7 +19,8 @@ const SECRET = { type: 'string', minLength: 1, maxLength: 255 } as const;
 export const CREDENTIAL_METHODS: MethodsOn<ReplaceableSecrets> = {
   setNextAccessToken: (platform) => ({
     ...SET,
-    description: 'Announces the access token that this device is about to be given; answers when both tokens are accepted.',
+    description:
+      'Announces the access token that this device is about to be given; answers when both tokens are accepted.',
     // No pattern: a mismatch would quote the token.
     params: objectOf({ accessToken: { ...SECRET, minLength: 8 } }),
     run: async (params) => {

@@ -12,7 +12,11 @@ export interface Restarts {
 const END = { ...QUESTION, effect: 'move', moves: true, run: () => ({ accepted: true }) } as const;
 
 export const RESTART_METHODS: MethodsOn<Restarts> = {
-  restart: ({ restart }) => ({ ...END, description: 'Restarts the agent once the reply is sent.', afterReply: restart }),
+  restart: ({ restart }) => ({
+    ...END,
+    description: 'Restarts the agent once the reply is sent.',
+    afterReply: restart,
+  }),
   reboot: ({ expectReboots, reboot }) => ({
     ...END,
     description: 'Reboots the machine once the reply is sent.',

@@ -41,7 +41,12 @@ export function methodsOn<Part>(methods: MethodsOn<Part>, part: Part): readonly 
 }
 
 /** A question without parameters; moves nothing. */
-export const QUESTION = { params: { description: 'nothing' }, effect: 'read', moves: false, deadlineMs: 8_000 } as const;
+export const QUESTION = {
+  params: { description: 'nothing' },
+  effect: 'read',
+  moves: false,
+  deadlineMs: 8_000,
+} as const;
 
 /** Methods on the method table itself. */
 export const TABLE_METHODS: MethodsOn<{ readonly list: () => JsonValue }> = {

@@ -14,18 +14,25 @@ export const SENSOR_METHODS: MethodsOn<ReadNow> = {
   readSensor: (sampler) => ({
     ...QUESTION,
     description: 'Reads a sensor once, now.',
-    params: objectOf({ name: { type: 'string', maxLength: 64, description: 'the sensor, as the configuration calls it' } }),
+    params: objectOf({
+      name: { type: 'string', maxLength: 64, description: 'the sensor, as the configuration calls it' },
+    }),
     run: (params, { signal }) => readingsOf(sampler, textOf(params, 'name'), signal),
   }),
 };
 
-export function declaredSensorMethods(configs: Readonly<Record<string, RpcMethodConfig>>, sampler: ReadNow): readonly RpcMethod[] {
-  return Object.entries(configs).flatMap(([name, { sensor, key, description = `Reads ${sensor} once, now.`, params = {}, deadlineMs }]) => {
-    if (sensor === undefined) return [];
-    const run: RpcMethod['run'] = (_params, { signal }) =>
-      key === undefined ? readingsOf(sampler, sensor, signal) : keyValue(sampler, { sensor, key }, signal);
-    return [{ ...QUESTION, name, description, params, deadlineMs, bare: key !== undefined, run }];
-  });
+export function declaredSensorMethods(
+  configs: Readonly<Record<string, RpcMethodConfig>>,
+  sampler: ReadNow,
+): readonly RpcMethod[] {
+  return Object.entries(configs).flatMap(
+    ([name, { sensor, key, description = `Reads ${sensor} once, now.`, params = {}, deadlineMs }]) => {
+      if (sensor === undefined) return [];
+      const run: RpcMethod['run'] = (_params, { signal }) =>
+        key === undefined ? readingsOf(sampler, sensor, signal) : keyValue(sampler, { sensor, key }, signal);
+      return [{ ...QUESTION, name, description, params, deadlineMs, bare: key !== undefined, run }];
+    },
+  );
 }
 
 /** @throws AgentError `sensors/no-such-key` (drop) when the read gave no value of it. */

@@ -45,7 +45,10 @@ export class CommitWriter {
     });
   }
 
-  #place(blocks: readonly FramedBlock[], isOldest: boolean): Promise<{ fitting: readonly FramedBlock[]; begun?: BegunWrite }> {
+  #place(
+    blocks: readonly FramedBlock[],
+    isOldest: boolean,
+  ): Promise<{ fitting: readonly FramedBlock[]; begun?: BegunWrite }> {
     const { writer } = this.#deps;
     return writer.inTurn(isOldest, async () => {
       const fitting = await this.#fitting(blocks);

@@ -9,7 +9,9 @@ import type { Outbox } from './outbox.ts';
 /** Entries told at once: some 60 kB. */
 const ENTRIES_A_MESSAGE = 500;
 
-export function outboxCalls(outbox: Pick<Outbox, 'status' | 'read' | 'rejected' | 'resendRejected'>): Required<ControlCalls> {
+export function outboxCalls(
+  outbox: Pick<Outbox, 'status' | 'read' | 'rejected' | 'resendRejected'>,
+): Required<ControlCalls> {
   return {
     methods: {
       /** `sequences`: which; all when it is not given. */

@@ -96,7 +96,10 @@ export class Housekeeping {
 
   #maintainLater(): void {
     if (this.#closed) return;
-    this.#cancelMaintenance = this.#deps.clock.after(MAINTAIN_EVERY_MS, () => void this.#maintain().finally(() => this.#maintainLater()));
+    this.#cancelMaintenance = this.#deps.clock.after(
+      MAINTAIN_EVERY_MS,
+      () => void this.#maintain().finally(() => this.#maintainLater()),
+    );
   }
 
   async #maintain(): Promise<void> {

@@ -107,7 +107,10 @@ export function readStatus(deps: StatusDeps): OutboxStatus {
   const newestMs = held.length === 0 ? undefined : boots.look(clock.bootId, clock.monotonicMs());
   const { alarm, live } = deps.lanes.counts();
   const ratePerS = rate.perSecond();
-  const room = Math.min(retention.budgetBytes - heldBytes, retention.freeBytes - deps.settings.minFreeBytes + shelf.bytes - heldBytes);
+  const room = Math.min(
+    retention.budgetBytes - heldBytes,
+    retention.freeBytes - deps.settings.minFreeBytes + shelf.bytes - heldBytes,
+  );
   const hours = Math.max(0, room) / (ratePerS * entryBytes(shelf) * 3600);
   const runMs = Math.max(1, clock.monotonicMs() - opened.atMs);
   const perDay = ((state.counters.diskBytes - opened.diskBytes) * DAY_MS) / Math.max(runMs, HOUR_MS / 60);
@@ -141,7 +144,9 @@ export function readStatus(deps: StatusDeps): OutboxStatus {
 }
 
 /** While the folder has not been opened: what it holds nobody knows. */
-export function statusBeforeOpening(known: Pick<OutboxStatus, 'heldEntries' | 'dropped' | 'fault' | 'timeSynchronised'>): OutboxStatus {
+export function statusBeforeOpening(
+  known: Pick<OutboxStatus, 'heldEntries' | 'dropped' | 'fault' | 'timeSynchronised'>,
+): OutboxStatus {
   return {
     ...{ rejected: 0, resent: 0, thinned: 0, dropped: 0, damaged: 0, setAside: 0, diskBytes: 0 },
     ...{ heldEntries: 0, inMemoryEntries: known.heldEntries, undecidedEntries: 0 },

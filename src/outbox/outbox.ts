@@ -80,7 +80,12 @@ export class Outbox {
     this.deadLetters = deadLetters;
     const reportLoss = lossReport({ clock, state, append: (entries) => this.append(entries) });
     const writing = this.#writing;
-    this.#housekeeping = new Housekeeping({ ...parts, delivery: this.#delivery, writing, onMaintained: () => void reportLoss() });
+    this.#housekeeping = new Housekeeping({
+      ...parts,
+      delivery: this.#delivery,
+      writing,
+      onMaintained: () => void reportLoss(),
+    });
     const commits = new CommitWriter({ ...parts, retention, writing });
     this.#commit = new GroupCommit({
       ...parts,
@@ -167,7 +172,14 @@ export class Outbox {
 
   status(): OutboxStatus {
     const { lanes, retention } = this.#delivery;
-    return readStatus({ ...this.#parts, commit: this.#commit, rate: this.#rate, opened: this.#opened, lanes, retention });
+    return readStatus({
+      ...this.#parts,
+      commit: this.#commit,
+      rate: this.#rate,
+      opened: this.#opened,
+      lanes,
+      retention,
+    });
   }
 
   /** True while entries are held because their time is not known yet, and nothing else would be sent before it is. */

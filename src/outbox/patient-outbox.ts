@@ -135,7 +135,12 @@ export class PatientOutbox {
   status(): OutboxStatus {
     if (this.#outbox !== undefined) return this.#outbox.status();
     const timeSynchronised = this.#deps.timeSync.isSynchronised();
-    return statusBeforeOpening({ heldEntries: this.#waiting.entries, dropped: this.#dropped, fault: this.#fault, timeSynchronised });
+    return statusBeforeOpening({
+      heldEntries: this.#waiting.entries,
+      dropped: this.#dropped,
+      fault: this.#fault,
+      timeSynchronised,
+    });
   }
 
   /** Tries once more to open it for what waits; what the disk does not take is refused to its appenders. Idempotent. */
@@ -188,7 +193,9 @@ export class PatientOutbox {
 
   #boundMemory(): void {
     const { memoryEntries } = this.#deps;
-    this.#dropped += this.#waiting.dropWhile(() => this.#waiting.bytes > MEMORY_RING_BYTES || this.#waiting.entries > memoryEntries);
+    this.#dropped += this.#waiting.dropWhile(
+      () => this.#waiting.bytes > MEMORY_RING_BYTES || this.#waiting.entries > memoryEntries,
+    );
   }
 
   #expectOpen(): Outbox {
@@ -200,5 +207,8 @@ export class PatientOutbox {
 /** The system's code, from wherever it lies beneath. */
 function faultOf(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown';
-  return systemCode(error instanceof AgentError ? undefined : error) ?? (error.cause === undefined ? 'unknown' : faultOf(error.cause));
+  return (
+    systemCode(error instanceof AgentError ? undefined : error) ??
+    (error.cause === undefined ? 'unknown' : faultOf(error.cause))
+  );
 }

@@ -71,7 +71,11 @@ export function expectValue(verdict: Verdict, what: string): JsonValue | undefin
     case 'busy':
       throw new PlatformError('busy', answered, { status, retryAfterMs: verdict.retryAfterMs });
     case 'portal':
-      throw new PlatformError('portal', `${what}: something other than the platform answered ${status}, a portal or a proxy`, { status });
+      throw new PlatformError(
+        'portal',
+        `${what}: something other than the platform answered ${status}, a portal or a proxy`,
+        { status },
+      );
     case 'refused':
       throw new PlatformError('refused', answered, { status });
     case 'too-large':
@@ -122,7 +126,10 @@ function textOf(body: Uint8Array): string {
 }
 
 /** The object in an answer. @throws PlatformError `platform/bad-answer` (retry) when it is something else. */
-export function expectObject(value: JsonValue | undefined, what: string): Extract<JsonValue, { readonly [key: string]: JsonValue }> {
+export function expectObject(
+  value: JsonValue | undefined,
+  what: string,
+): Extract<JsonValue, { readonly [key: string]: JsonValue }> {
   if (isJsonObject(value)) return value;
   throw new PlatformError('bad-answer', `${what}: the answer is no object`);
 }

@@ -22,7 +22,9 @@ export function attributeAnswer(answer: JsonValue | undefined, asked: AskedKeys 
     throw new PlatformError('bad-answer', 'reading attributes: the answer has neither client nor shared ones');
   const all = { client: scopeOf(found, 'client'), shared: scopeOf(found, 'shared') };
   const { client, shared } =
-    asked === undefined ? all : { client: only(all.client, asked.clientKeys), shared: only(all.shared, asked.sharedKeys) };
+    asked === undefined
+      ? all
+      : { client: only(all.client, asked.clientKeys), shared: only(all.shared, asked.sharedKeys) };
   return { client, shared, empty: Object.keys(client).length === 0 && Object.keys(shared).length === 0 };
 }
 
@@ -32,7 +34,8 @@ export function attributeUpdate(body: JsonObject): AttributeUpdate {
   const member = key === undefined ? undefined : body[key];
   if (others.length === 0 && key === 'deleted' && Array.isArray(member))
     return { changed: {}, deleted: member.filter((name) => typeof name === 'string') };
-  if (others.length === 0 && (key === 'client' || key === 'shared') && isJsonObject(member)) return { changed: member, deleted: [] };
+  if (others.length === 0 && (key === 'client' || key === 'shared') && isJsonObject(member))
+    return { changed: member, deleted: [] };
   return { changed: body, deleted: [] };
 }
 
@@ -51,5 +54,7 @@ function scopeOf(found: JsonObject, scope: 'client' | 'shared'): JsonObject {
 }
 
 function only(attributes: JsonObject, keys: readonly string[]): JsonObject {
-  return Object.fromEntries(keys.filter((key) => Object.hasOwn(attributes, key)).map((key) => [key, attributes[key] as JsonValue]));
+  return Object.fromEntries(
+    keys.filter((key) => Object.hasOwn(attributes, key)).map((key) => [key, attributes[key] as JsonValue]),
+  );
 }

@@ -18,7 +18,10 @@ export interface BodyReading {
 }
 
 /** Ends with the body, or ends it early. @throws PlatformError `platform/busy` (retry) when nothing comes for too long; what the body fails with. */
-export async function* piecesOf(body: Readable, { clock, maxMs, begun, ended, faultOf }: BodyReading): AsyncGenerator<Uint8Array> {
+export async function* piecesOf(
+  body: Readable,
+  { clock, maxMs, begun, ended, faultOf }: BodyReading,
+): AsyncGenerator<Uint8Array> {
   begun?.();
   const waiting: Uint8Array[] = [];
   let wake = (): void => {};
@@ -49,7 +52,9 @@ export async function* piecesOf(body: Readable, { clock, maxMs, begun, ended, fa
           wake = resolve;
         });
         const seconds = Math.round(maxMs / 1_000);
-        const silent = new PlatformError('busy', `the file stopped half way: nothing came for ${seconds} s`, { cut: true });
+        const silent = new PlatformError('busy', `the file stopped half way: nothing came for ${seconds} s`, {
+          cut: true,
+        });
         const cancel = clock.after(maxMs, () => over(silent));
         body.resume();
         await woken;

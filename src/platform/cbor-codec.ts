@@ -104,7 +104,8 @@ function recordsOf({ keys, values, ts }: TelemetryRows): JsonObject[] {
 
 /** cbor-x writes whole numbers past 32 bits as doubles and every bigint in nine bytes; the form on the wire must follow the value alone. */
 function toCbor(value: JsonValue): unknown {
-  if (typeof value === 'number') return Number.isSafeInteger(value) && Math.abs(value) > 0x7fffffff ? BigInt(value) : value;
+  if (typeof value === 'number')
+    return Number.isSafeInteger(value) && Math.abs(value) > 0x7fffffff ? BigInt(value) : value;
   if (typeof value === 'bigint') {
     if (!fitsInt64(value)) return value.toString();
     return value >= -0x7fffffffn && value <= 0x7fffffffn ? Number(value) : value;
@@ -118,7 +119,8 @@ function fromCbor(value: unknown, depth: number): JsonValue {
   if (typeof value === 'string' || typeof value === 'boolean' || typeof value === 'number') return value;
   if (typeof value === 'bigint') return Number.isSafeInteger(Number(value)) ? Number(value) : value;
   if (typeof value !== 'object' || value === null) return null;
-  if (depth === 0) throw new AgentError('cbor/too-deep', `CBOR nested deeper than ${DEEPEST_ANSWER} levels`, { recovery: 'drop' });
+  if (depth === 0)
+    throw new AgentError('cbor/too-deep', `CBOR nested deeper than ${DEEPEST_ANSWER} levels`, { recovery: 'drop' });
   if (Array.isArray(value)) return value.map((item) => fromCbor(item, depth - 1));
   if (Object.getPrototypeOf(value) !== Object.prototype)
     throw new AgentError('cbor/malformed', 'CBOR holds something that JSON has no word for', { recovery: 'drop' });

@@ -172,7 +172,9 @@ class Connections implements PlatformConnections {
       ...{ origin: this.origin, clock: this.#clock, settingsWithinMs: this.#timeoutMs },
       openSocket: () =>
         new Promise((resolve, reject) => {
-          connect(options, (fault, socket) => (fault === null || fault === undefined ? resolve(socket as Socket) : reject(fault)));
+          connect(options, (fault, socket) =>
+            fault === null || fault === undefined ? resolve(socket as Socket) : reject(fault),
+          );
         }),
       onOtherHttp: (socket) => {
         if (withoutHttp2.size >= MAX_REMEMBERED) withoutHttp2.clear();
@@ -186,7 +188,9 @@ class Connections implements PlatformConnections {
   #connector(): buildConnector.connector {
     const { ca, proxy } = this.#settings;
     if (proxy === undefined) return this.#sockets.counting(this.#secure(true));
-    const toProxy = this.#sockets.overTcp(buildConnector({ ...trusting(ca), timeout: this.#timeoutMs, keepAlive: false, allowH2: false }));
+    const toProxy = this.#sockets.overTcp(
+      buildConnector({ ...trusting(ca), timeout: this.#timeoutMs, keepAlive: false, allowH2: false }),
+    );
     return throughTunnel(new URL(proxy), this.#sockets.counting(toProxy), this.#timeoutMs, this.#secure(true));
   }
 
@@ -205,23 +209,32 @@ class Connections implements PlatformConnections {
     };
     const watched = (connect: buildConnector.connector) => bounding(this.#sockets.counting(connect), limitBytes);
     try {
-      if (proxy === undefined) return new Pool(this.origin, { ...shared, connect: watched(this.#spareFirst(this.#secure(false))) });
+      if (proxy === undefined)
+        return new Pool(this.origin, { ...shared, connect: watched(this.#spareFirst(this.#secure(false))) });
       const overTcp = (connect: buildConnector.connector) => this.#sockets.overTcp(connect);
       const watchedOptions = (options: object, around: typeof overTcp): Pool.Options => {
         const connect = 'connect' in options && typeof options.connect === 'function' ? options.connect : undefined;
-        return connect === undefined ? options : { ...options, connect: watched(around(connect as buildConnector.connector)) };
+        return connect === undefined
+          ? options
+          : { ...options, connect: watched(around(connect as buildConnector.connector)) };
       };
       return new ProxyAgent({
         ...shared,
         uri: proxy,
         connectTimeout: this.#timeoutMs,
-        requestTls: { ...trusting(ca), ...given({ cert: clientCertificate, key: clientKey }), keepAlive: false, allowH2: false },
+        requestTls: {
+          ...trusting(ca),
+          ...given({ cert: clientCertificate, key: clientKey }),
+          keepAlive: false,
+          allowH2: false,
+        },
         // The proxy may stand behind the same private authority as the platform, but gets no client certificate.
         proxyTls: { ...trusting(ca), keepAlive: false, allowH2: false },
         clientFactory: (origin, options) => new Pool(origin, watchedOptions(options, overTcp)),
         // For plain HTTP it connects to the proxy, else through the tunnel.
         factory: (origin, options) => {
-          const around = this.#url.protocol === 'http:' ? overTcp : (connect: buildConnector.connector) => this.#spareFirst(connect);
+          const around =
+            this.#url.protocol === 'http:' ? overTcp : (connect: buildConnector.connector) => this.#spareFirst(connect);
           return new Pool(origin, { ...shared, ...watchedOptions(options, around) });
         },
       });

@@ -85,7 +85,8 @@ const FAULTS = {
     remedy: 'write scheme, host and port of the platform into platform.url, and no path',
   },
   portal: {
-    problem: (host, detail) => `something between here and ${host} answers in its place (${detail}): a login page or a proxy`,
+    problem: (host, detail) =>
+      `something between here and ${host} answers in its place (${detail}): a login page or a proxy`,
     remedy: 'log in with a browser in this network, or set platform.proxy; check platform.url',
   },
   'proxy-login': {
@@ -154,7 +155,12 @@ const OF_THE_FIRST_HOP: ReadonlySet<ContactReason> = new Set([
   'no-answer',
 ]);
 /** On a machine without any address these say no more than that. */
-const WITHOUT_NETWORK: ReadonlySet<ContactReason> = new Set(['no-route', 'unknown-name', 'no-name-server', 'no-answer']);
+const WITHOUT_NETWORK: ReadonlySet<ContactReason> = new Set([
+  'no-route',
+  'unknown-name',
+  'no-name-server',
+  'no-answer',
+]);
 
 const GATEWAY_FAULTS: ReadonlySet<number> = new Set([502, 503, 504]);
 
@@ -167,7 +173,8 @@ export function networkProblem(code: string, host: string): string {
 /** Fault of an exchange that brought no answer. `hasNetwork`: this machine has an address that is not its own loopback's. */
 export function faultOfError(error: PlatformError, place: ContactPlace, hasNetwork: boolean): ContactFault {
   const { networkCode: code = '', proxyStatus } = error;
-  if (proxyStatus !== undefined) return told(proxyStatus === 407 ? 'proxy-login' : 'proxy-refuses', place, `status ${proxyStatus}`);
+  if (proxyStatus !== undefined)
+    return told(proxyStatus === 407 ? 'proxy-login' : 'proxy-refuses', place, `status ${proxyStatus}`);
   const reason = BY_CODE[code] ?? 'other-fault';
   if (!hasNetwork && WITHOUT_NETWORK.has(reason)) return told('no-network', place);
   if (place.proxyHost !== undefined && OF_THE_FIRST_HOP.has(reason)) {

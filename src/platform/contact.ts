@@ -12,7 +12,13 @@ import { given } from '../host/given.ts';
 import { Listeners } from '../host/listeners.ts';
 import type { Log } from '../host/log.ts';
 import type { Answer, Verdict } from './answer-or-portal.ts';
-import { type ContactFault, type ContactPlace, type ContactReason, faultOfAnswer, faultOfError } from './contact-faults.ts';
+import {
+  type ContactFault,
+  type ContactPlace,
+  type ContactReason,
+  faultOfAnswer,
+  faultOfError,
+} from './contact-faults.ts';
 import type { PlatformError } from './platform-error.ts';
 
 export const CONTACT_STATES = ['never-reached', 'reached', 'lost', 'refused', 'blocked'] as const;

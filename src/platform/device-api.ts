@@ -24,11 +24,22 @@ export type UploadAnswer =
    * 400, or 500 with text: an entry in it is at fault; bisect. `status` 0: the client itself refused it and sent nothing, and `unsendable`
    * are the rows at fault, the first in `text`: the others can be sent without them.
    */
-  | { readonly kind: 'refused'; readonly status: number; readonly text: string; readonly unsendable?: readonly UnsendableRow[] }
+  | {
+      readonly kind: 'refused';
+      readonly status: number;
+      readonly text: string;
+      readonly unsendable?: readonly UnsendableRow[];
+    }
   /** 413: the batch is too large; send a half. */
   | { readonly kind: 'too-large'; readonly status: number }
   /** 500 empty, 408, 429, 502, 503, 504 and every network fault: back off. `cut`: it had begun and took too long, or the connection broke. */
-  | { readonly kind: 'busy'; readonly status?: number; readonly text: string; readonly retryAfterMs?: number; readonly cut?: boolean }
+  | {
+      readonly kind: 'busy';
+      readonly status?: number;
+      readonly text: string;
+      readonly retryAfterMs?: number;
+      readonly cut?: boolean;
+    }
   /** A portal in between (200 with HTML, any 3xx, 511): hold. */
   | { readonly kind: 'portal'; readonly status: number }
   /** 401, 403, 404 and every 4xx that has no other meaning: hold, alert, retry slowly. */

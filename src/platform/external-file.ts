@@ -42,7 +42,11 @@ const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
  * @throws PlatformError `platform/settings` (stop) for an address or a redirect that is not https, and for more redirects than are
  * followed; `platform/busy` (retry) for every fault of the network and every other status.
  */
-export async function openExternalFile(address: string, settings: ExternalFileSettings, signal: AbortSignal): Promise<FirmwareBody> {
+export async function openExternalFile(
+  address: string,
+  settings: ExternalFileSettings,
+  signal: AbortSignal,
+): Promise<FirmwareBody> {
   const dispatcher = dispatcherFor(settings);
   const { clock, silenceMs = SILENCE_MS, proxy = '', onCarried = () => {} } = settings;
   const late = new AbortController();
@@ -79,7 +83,9 @@ export async function openExternalFile(address: string, settings: ExternalFileSe
         continue;
       }
       if (!REDIRECTS.has(response.statusCode) || typeof location !== 'string')
-        throw new PlatformError('busy', `the file's own address answers ${response.statusCode}`, { status: response.statusCode });
+        throw new PlatformError('busy', `the file's own address answers ${response.statusCode}`, {
+          status: response.statusCode,
+        });
       url = httpsUrl(new URL(location, url).href);
     }
     throw new PlatformError('settings', `the file's own address redirects more than ${MAX_REDIRECTS} times`);
@@ -113,12 +119,15 @@ export async function openExternalFile(address: string, settings: ExternalFileSe
 
 function isRestOf({ bytes, validator }: FileBeginning, { statusCode, headers }: Dispatcher.ResponseData): boolean {
   const range = headers['content-range'];
-  return statusCode === 206 && headers.etag === validator && typeof range === 'string' && range.startsWith(`bytes ${bytes}-`);
+  return (
+    statusCode === 206 && headers.etag === validator && typeof range === 'string' && range.startsWith(`bytes ${bytes}-`)
+  );
 }
 
 function httpsUrl(address: string): URL {
   const url = URL.canParse(address) ? new URL(address) : undefined;
-  if (url?.protocol !== 'https:') throw new PlatformError('settings', "the file's own address is not https, and is not followed");
+  if (url?.protocol !== 'https:')
+    throw new PlatformError('settings', "the file's own address is not https, and is not followed");
   url.username = '';
   url.password = '';
   return url;
@@ -126,5 +135,7 @@ function httpsUrl(address: string): URL {
 
 function dispatcherFor({ ca, proxy }: ExternalFileSettings): Dispatcher {
   const connect = { timeout: CONNECT_TIMEOUT_MS, ...trusting(ca) };
-  return proxy === undefined ? new Agent({ connect }) : new ProxyAgent({ uri: proxy, requestTls: connect, proxyTls: trusting(ca) });
+  return proxy === undefined
+    ? new Agent({ connect })
+    : new ProxyAgent({ uri: proxy, requestTls: connect, proxyTls: trusting(ca) });
 }

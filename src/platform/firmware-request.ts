@@ -26,7 +26,11 @@ const MAX_FAULT = 64 * 1024;
  * @throws PlatformError `platform/refused` (400: another image is assigned now), `platform/not-found` (404: none is, or it lives at
  * `fw_url`), `platform/portal` and the rest of answer-or-portal.ts.
  */
-export async function openFirmware(request: FirmwareRequest, deps: FirmwareRequestDeps, signal: AbortSignal): Promise<FirmwareBody> {
+export async function openFirmware(
+  request: FirmwareRequest,
+  deps: FirmwareRequestDeps,
+  signal: AbortSignal,
+): Promise<FirmwareBody> {
   const { title, version, sizeBytes, chunk } = request.image;
   const query = new URLSearchParams({ title, version });
   if (sizeBytes !== undefined && sizeBytes > 0) {

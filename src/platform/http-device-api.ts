@@ -67,12 +67,17 @@ export class HttpDeviceApi implements DeviceApi {
     if (upload.unsendable !== undefined) return refusal(rows, upload.unsendable);
     const { body, renamed } = upload;
     try {
-      const verdict = await this.#calls.call('POST', 'telemetry', signal, { lane: 'upload', body, limitBytes: MAX_UPLOAD_ANSWER });
+      const verdict = await this.#calls.call('POST', 'telemetry', signal, {
+        lane: 'upload',
+        body,
+        limitBytes: MAX_UPLOAD_ANSWER,
+      });
       const answer = uploadAnswer(verdict);
       if (answer.kind === 'accepted') this.#renamedEntries += renamed;
       return answer;
     } catch (error) {
-      if (error instanceof PlatformError) return { kind: 'busy', text: error.message, ...(error.cut ? { cut: true } : {}) };
+      if (error instanceof PlatformError)
+        return { kind: 'busy', text: error.message, ...(error.cut ? { cut: true } : {}) };
       throw error;
     }
   }
@@ -84,10 +89,14 @@ export class HttpDeviceApi implements DeviceApi {
   async postAttributes(attributes: JsonObject, signal: AbortSignal): Promise<void> {
     for (const [key, value] of Object.entries(attributes)) {
       const fault = keyFault(key) ?? valueFault(value);
-      if (fault !== undefined) throw new PlatformError('refused', `attribute ${JSON.stringify(key.slice(0, 80))}: ${fault}`);
+      if (fault !== undefined)
+        throw new PlatformError('refused', `attribute ${JSON.stringify(key.slice(0, 80))}: ${fault}`);
     }
     const body = this.#codec.encodeAttributes(attributes);
-    expectValue(await this.#calls.call('POST', 'attributes', signal, { body, limitBytes: MAX_UPLOAD_ANSWER }), 'sending attributes');
+    expectValue(
+      await this.#calls.call('POST', 'attributes', signal, { body, limitBytes: MAX_UPLOAD_ANSWER }),
+      'sending attributes',
+    );
   }
 
   async getAttributes(keys: Parameters<DeviceApi['getAttributes']>[0], signal: AbortSignal): Promise<AttributeAnswer> {
@@ -100,7 +109,11 @@ export class HttpDeviceApi implements DeviceApi {
     const plain = query.length <= MAX_QUERY_LENGTH && !asked.some((key) => key.includes(','));
     const path = `attributes${plain ? query : ''}`;
     const wanted = all ? undefined : { clientKeys, sharedKeys };
-    return await this.#calls.ask(path, (verdict) => attributeAnswer(expectValue(verdict, 'reading attributes'), wanted), signal);
+    return await this.#calls.ask(
+      path,
+      (verdict) => attributeAnswer(expectValue(verdict, 'reading attributes'), wanted),
+      signal,
+    );
   }
 
   pollAttributes(timeoutMs: number, signal: AbortSignal): Promise<AttributeUpdate | undefined> {
@@ -126,8 +139,14 @@ export class HttpDeviceApi implements DeviceApi {
     return expectValue(verdict, `client RPC ${method}`) ?? null;
   }
 
-  async claim(claim: { readonly secretKey?: string; readonly durationMs?: number }, signal: AbortSignal): Promise<void> {
-    expectValue(await this.#calls.call('POST', 'claim', signal, { body: this.#codec.encode({ ...claim }) }), 'claiming');
+  async claim(
+    claim: { readonly secretKey?: string; readonly durationMs?: number },
+    signal: AbortSignal,
+  ): Promise<void> {
+    expectValue(
+      await this.#calls.call('POST', 'claim', signal, { body: this.#codec.encode({ ...claim }) }),
+      'claiming',
+    );
   }
 
   getFirmware(image: Parameters<DeviceApi['getFirmware']>[0], signal: AbortSignal): Promise<FirmwareBody> {
@@ -154,7 +173,9 @@ export class HttpDeviceApi implements DeviceApi {
       const value = values[row] as JsonValue;
       // Nearly all are plain numbers, and those need no look at what else a value could be.
       const isPlain = typeof value === 'number' && value - value === 0;
-      const reason = (isPlain ? undefined : valueFault(value)) ?? (ts === undefined ? timelessFault(key) : timeFault(ts[row] as number));
+      const reason =
+        (isPlain ? undefined : valueFault(value)) ??
+        (ts === undefined ? timelessFault(key) : timeFault(ts[row] as number));
       if (reason !== undefined) unsendable.push({ row, reason });
       const name = this.#keys.of(key);
       if (name === key) continue;
@@ -164,13 +185,21 @@ export class HttpDeviceApi implements DeviceApi {
     }
     const [first, ...others] = unsendable;
     if (first !== undefined) return { unsendable: [first, ...others] };
-    return { body: this.#codec.encodeTelemetry({ keys: names ?? keys, values, ...(ts === undefined ? {} : { ts }) }), renamed };
+    return {
+      body: this.#codec.encodeTelemetry({ keys: names ?? keys, values, ...(ts === undefined ? {} : { ts }) }),
+      renamed,
+    };
   }
 }
 
 function refusal(rows: TelemetryRows, unsendable: readonly [UnsendableRow, ...UnsendableRow[]]): UploadAnswer {
   const [{ row, reason }] = unsendable;
-  return { kind: 'refused', status: 0, text: `key ${JSON.stringify(rows.keys[row]?.slice(0, 80))}: ${reason}`, unsendable };
+  return {
+    kind: 'refused',
+    status: 0,
+    text: `key ${JSON.stringify(rows.keys[row]?.slice(0, 80))}: ${reason}`,
+    unsendable,
+  };
 }
 
 function timelessFault(key: string): string | undefined {

@@ -12,7 +12,11 @@ export function http2(): typeof import('node:http2') {
  * Returns the body as it comes; read no faster than it is taken, so that the stream's window holds the server back. Ends with an error when it
  * was cut. A body that is destroyed ends its stream, and the connection stays.
  */
-export function bodyOfStream(stream: ClientHttp2Stream, contentLength: string | undefined, arrived: (bytes: number) => void): Readable {
+export function bodyOfStream(
+  stream: ClientHttp2Stream,
+  contentLength: string | undefined,
+  arrived: (bytes: number) => void,
+): Readable {
   let bytes = 0;
   let isOver = false;
   const body = new Readable({

@@ -12,7 +12,15 @@ import type { Socket } from 'node:net';
 import type { Clock } from '../host/clock.ts';
 import { type BytesAhead, bytesAhead } from './bytes-ahead.ts';
 import { bodyOfStream, endStream, http2 } from './http2-answer.ts';
-import { HEADERS_FRAME, type Http2SessionDeps, headerBytes, MAX_HEADERS, MAX_HINTS, MAX_PINGS, openSession } from './http2-session.ts';
+import {
+  HEADERS_FRAME,
+  type Http2SessionDeps,
+  headerBytes,
+  MAX_HEADERS,
+  MAX_HINTS,
+  MAX_PINGS,
+  openSession,
+} from './http2-session.ts';
 import { type BrokenConnection, brokenConnection, type LaneAnswer, type LaneRequest } from './lane-request.ts';
 import type { LineSpeed } from './line-speed.ts';
 import { ASK_SILENT_AFTER_MS } from './wire-count.ts';
@@ -117,7 +125,10 @@ export class Http2Connection {
   request(request: LaneRequest, isPoll: boolean): Promise<LaneAnswer> {
     const { method, path, headers, body, signal } = request;
     const length = body === null ? {} : { 'content-length': String(Buffer.byteLength(body)) };
-    const stream = this.#session.request({ ...headers, ...length, ':method': method, ':path': path }, { endStream: body === null });
+    const stream = this.#session.request(
+      { ...headers, ...length, ':method': method, ':path': path },
+      { endStream: body === null },
+    );
     const beganMs = this.#began(isPoll);
     const heardBytes = this.#socket.bytesRead;
     const { promise, resolve, reject } = Promise.withResolvers<LaneAnswer>();
@@ -144,7 +155,9 @@ export class Http2Connection {
         passed();
         if (body !== null && stream.writableFinished)
           this.#deps.line.passed(Buffer.byteLength(body), this.#deps.clock.monotonicMs() - beganMs);
-        const { ':status': statusCode = 0, ...rest } = responseHeaders as IncomingHttpHeaders & { readonly ':status'?: number };
+        const { ':status': statusCode = 0, ...rest } = responseHeaders as IncomingHttpHeaders & {
+          readonly ':status'?: number;
+        };
         // The runtime tells the server its limit, and takes what comes all the same.
         if (headerBytes(rest) > MAX_HEADERS) return endStream(stream);
         const arrived = (bytes: number): void => {
@@ -188,7 +201,8 @@ export class Http2Connection {
   }
 
   #unseen({ id, rstCode }: ClientHttp2Stream, isUnsent: boolean): BrokenConnection['unseen'] {
-    const isUnseen = isUnsent || rstCode === http2().constants.NGHTTP2_REFUSED_STREAM || id === undefined || id > this.#lastStream;
+    const isUnseen =
+      isUnsent || rstCode === http2().constants.NGHTTP2_REFUSED_STREAM || id === undefined || id > this.#lastStream;
     if (!isUnseen) return undefined;
     return this.#isLeaving && this.#lastStream > 0 ? 'leaving' : 'refused';
   }

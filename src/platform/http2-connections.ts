@@ -99,7 +99,8 @@ export class Http2Connections {
     }
     const most = forOthers ? MAX_CONNECTIONS : MAX_CONNECTIONS - 1;
     // A server that allows none on one connection allows none on the next.
-    const mayHaveMore = this.#connections.size < most && ![...this.#connections].some(({ allowed, isOver }) => allowed === 0 && !isOver);
+    const mayHaveMore =
+      this.#connections.size < most && ![...this.#connections].some(({ allowed, isOver }) => allowed === 0 && !isOver);
     if ((forPolls || forOthers) && mayHaveMore && !this.#isOpening) void this.#open();
   }
 
@@ -112,7 +113,11 @@ export class Http2Connections {
       if (endings !== this.#endings) {
         socket.destroy();
       } else if ((socket as { readonly alpnProtocol?: unknown }).alpnProtocol === 'h2') {
-        const connection = await Http2Connection.open(socket, { ...this.#deps, line: this.#line, onChange: () => this.#beginWaiting() });
+        const connection = await Http2Connection.open(socket, {
+          ...this.#deps,
+          line: this.#line,
+          onChange: () => this.#beginWaiting(),
+        });
         if (endings !== this.#endings) connection.end();
         // A server that goes away from each connection at once is not asked for the next in the same breath.
         else if (connection.isOver) this.#fail(brokenConnection('the server goes away from each connection'));

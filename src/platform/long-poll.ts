@@ -94,7 +94,9 @@ async function pollOn<Message>(deps: LongPollDeps<Message>, signal: AbortSignal)
     }
     if (signal.aborted) return;
     const standsMs =
-      deps.place === undefined ? length.nextMs(deps.beat?.untilOtherMs()) : await turnMs(deps, { place: deps.place, length }, signal);
+      deps.place === undefined
+        ? length.nextMs(deps.beat?.untilOtherMs())
+        : await turnMs(deps, { place: deps.place, length }, signal);
     if (standsMs === undefined) return;
     const timeoutMs = looks.timeoutMs() ?? standsMs;
     const restedMs = looks.begun();
@@ -148,7 +150,11 @@ async function pollOn<Message>(deps: LongPollDeps<Message>, signal: AbortSignal)
 }
 
 /** Handles a message; while that takes long, others have their turn. */
-async function handled<Message>(deps: LongPollDeps<Message>, message: Message, signal: AbortSignal): Promise<MessageWorth> {
+async function handled<Message>(
+  deps: LongPollDeps<Message>,
+  message: Message,
+  signal: AbortSignal,
+): Promise<MessageWorth> {
   const { clock, place } = deps;
   if (place === undefined) return await deps.onMessage(message, signal);
   const cancel = clock.after(TURN_WHILE_HANDLED_MS, () => place.leave());
@@ -166,8 +172,13 @@ async function turnMs<Message>(
   return turn?.timeoutMs;
 }
 
-function pollOnce<Message>(deps: LongPollDeps<Message>, timeoutMs: number, signal: AbortSignal): Promise<Message | undefined> {
-  const poll = (dead: AbortSignal): Promise<Message | undefined> => deps.poll(timeoutMs, AbortSignal.any([signal, dead]));
+function pollOnce<Message>(
+  deps: LongPollDeps<Message>,
+  timeoutMs: number,
+  signal: AbortSignal,
+): Promise<Message | undefined> {
+  const poll = (dead: AbortSignal): Promise<Message | undefined> =>
+    deps.poll(timeoutMs, AbortSignal.any([signal, dead]));
   deps.beat?.began(timeoutMs);
   const outcome = outcomeWithin(deps.clock, timeoutMs + DEAD_AFTER_MS, poll, () => {
     throw new Error('the connection is silent');

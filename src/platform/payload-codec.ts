@@ -35,7 +35,8 @@ export const jsonCodec: PayloadCodec = {
   encodeTelemetry: (rows) => telemetryJson.encode(rows),
   encodeAttributes: valuesJson,
   encode: stringifyJson,
-  decode: (bytes) => parseJson(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8'), ANSWER_LIMITS),
+  decode: (bytes) =>
+    parseJson(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8'), ANSWER_LIMITS),
 };
 
 function valuesJson(values: Readonly<Record<string, JsonValue>>): string {

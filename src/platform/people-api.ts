@@ -51,7 +51,10 @@ const MAX_PATIENCE_MS = 30_000;
 type Request = Pick<Exchange, 'method' | 'path' | 'contentType' | 'deadlineMs'> & Partial<Pick<Exchange, 'body'>>;
 
 /** Logs in. @throws PlatformError `platform/unauthorised` (hold), `platform/busy` (retry), `platform/settings` (stop). */
-export async function openPeopleApi({ user, password, ...where }: PeopleApiSettings, deps: PeopleApiDeps): Promise<PeopleApi> {
+export async function openPeopleApi(
+  { user, password, ...where }: PeopleApiSettings,
+  deps: PeopleApiDeps,
+): Promise<PeopleApi> {
   const { clock, signal, connect = connectOverNetwork(deps.clock) } = deps;
   const connections = connect(where);
   const secrets = new Set([password, ...connections.secrets]);
@@ -71,11 +74,20 @@ export async function openPeopleApi({ user, password, ...where }: PeopleApiSetti
   };
   const logIn = async (): Promise<string> => {
     const body = stringifyJson({ username: user, password });
-    const answer = await send({ method: 'POST', path: '/api/auth/login', contentType: JSON_TYPE, deadlineMs: DEADLINE_MS, body });
+    const answer = await send({
+      method: 'POST',
+      path: '/api/auth/login',
+      contentType: JSON_TYPE,
+      deadlineMs: DEADLINE_MS,
+      body,
+    });
     if (answer.status === 401) throw refusedLogin(answer, [...secrets]);
     const { token: given } = objectOf(answer, 'the login', [...secrets]);
     if (typeof given !== 'string' || !/^[\x21-\x7e]+$/.test(given))
-      throw new PlatformError('bad-answer', 'the login was answered without a token: is this the address of the platform?');
+      throw new PlatformError(
+        'bad-answer',
+        'the login was answered without a token: is this the address of the platform?',
+      );
     secrets.add(given);
     token = given;
     return given;
@@ -148,14 +160,18 @@ function jsonOf(answer: Answer, place: string, secrets: readonly string[]): Json
   if (status === 401) throw new PlatformError('unauthorised', `${place} is closed to this login${said}`, { status });
   if (status === 403) throw new PlatformError('refused', `this user may not use ${place}${said}`, { status });
   if (status === 404) throw new PlatformError('not-found', `${place} is not there${said}`, { status });
-  if (status === 409) throw new PlatformError('refused', `somebody else has changed ${place} meanwhile${said}`, { status });
+  if (status === 409)
+    throw new PlatformError('refused', `somebody else has changed ${place} meanwhile${said}`, { status });
   if (status === 413) throw new PlatformError('too-large', `${place} takes nothing so large${said}`, { status });
-  if (status === 429 || status >= 500) throw new PlatformError('busy', `${place} was answered with ${status}${said}`, { status });
+  if (status === 429 || status >= 500)
+    throw new PlatformError('busy', `${place} was answered with ${status}${said}`, { status });
   throw new PlatformError('refused', `${place} was answered with ${status}${said}`, { status });
 }
 
 function refusedLogin(answer: Answer, secrets: readonly string[]): PlatformError {
-  return new PlatformError('unauthorised', `the login was refused${saidIn(answer, secrets)}`, { status: answer.status });
+  return new PlatformError('unauthorised', `the login was refused${saidIn(answer, secrets)}`, {
+    status: answer.status,
+  });
 }
 
 function noJson(place: string): PlatformError {

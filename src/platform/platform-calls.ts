@@ -119,7 +119,10 @@ export class PlatformCalls {
     let nothing: Fault = 'answered';
     const work = async (): Promise<T | undefined> => {
       const startMs = clock.monotonicMs();
-      const asked = this.#exchange('GET', `${what}?timeout=${timeoutMs}`, signal, { lane, deadlineMs: timeoutMs + POLL_MARGIN_MS });
+      const asked = this.#exchange('GET', `${what}?timeout=${timeoutMs}`, signal, {
+        lane,
+        deadlineMs: timeoutMs + POLL_MARGIN_MS,
+      });
       const verdict = await asked.finally(() => {
         stoodMs = clock.monotonicMs() - startMs;
       });
@@ -141,12 +144,17 @@ export class PlatformCalls {
 
   /** A firmware file or a chunk of it. @throws PlatformError as `openFirmware`. */
   download(what: string, image: FirmwareRequest['image'], signal: AbortSignal): Promise<FirmwareBody> {
-    const request = { path: this.#path(what), image, silenceMs: this.#deps.settings.downloadSilenceMs ?? DOWNLOAD_SILENCE_MS };
+    const request = {
+      path: this.#path(what),
+      image,
+      silenceMs: this.#deps.settings.downloadSilenceMs ?? DOWNLOAD_SILENCE_MS,
+    };
     const deps = { ...this.#exchangeDeps, judge: (answer: Answer) => this.#judge(answer) };
     const open = (): Promise<FirmwareBody> =>
       openFirmware(request, deps, signal).catch((error: unknown) => {
         // An answer that brings no file is about the image.
-        if (error instanceof PlatformError && error.status === undefined) this.#deps.contact?.failed(error, this.#connections);
+        if (error instanceof PlatformError && error.status === undefined)
+          this.#deps.contact?.failed(error, this.#connections);
         throw error;
       });
     return this.#pace.paceRequest('download', { faultIn: () => undefined, work: open }, signal);
@@ -159,7 +167,12 @@ export class PlatformCalls {
 
   async #exchange(method: 'GET' | 'POST', what: string, signal: AbortSignal, options: CallOptions): Promise<Verdict> {
     const { clock, codec, settings, onPlatformDate, contact } = this.#deps;
-    const { lane = 'calls', body, limitBytes = MAX_ANSWER, deadlineMs = settings.requestTimeoutMs ?? REQUEST_TIMEOUT_MS } = options;
+    const {
+      lane = 'calls',
+      body,
+      limitBytes = MAX_ANSWER,
+      deadlineMs = settings.requestTimeoutMs ?? REQUEST_TIMEOUT_MS,
+    } = options;
     const bytes = body === undefined ? 0 : Buffer.byteLength(body);
     const request = {
       ...{ lane, method, path: this.#path(what), contentType: codec.contentType, limitBytes },
@@ -170,7 +183,8 @@ export class PlatformCalls {
     const answer = await exchange(request, this.#exchangeDeps, signal).catch((error: unknown) => {
       if (error instanceof PlatformError && error.cut) this.#line.stuck();
       // A balancer that ends a standing poll is no loss of contact.
-      if (error instanceof PlatformError && !(isPoll(lane) && isBroken(error))) contact?.failed(error, this.#connections);
+      if (error instanceof PlatformError && !(isPoll(lane) && isBroken(error)))
+        contact?.failed(error, this.#connections);
       throw error;
     });
     const tookMs = clock.monotonicMs() - startMs;
@@ -216,5 +230,10 @@ function isBroken({ cut, networkCode }: PlatformError): boolean {
 
 /** A server that says when to come back is busy, and no poll of it has ended as polls do. */
 function isNothingYet(verdict: Verdict): boolean {
-  return verdict.kind === 'busy' && verdict.status !== undefined && NOTHING_YET.has(verdict.status) && verdict.retryAfterMs === undefined;
+  return (
+    verdict.kind === 'busy' &&
+    verdict.status !== undefined &&
+    NOTHING_YET.has(verdict.status) &&
+    verdict.retryAfterMs === undefined
+  );
 }

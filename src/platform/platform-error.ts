@@ -27,7 +27,13 @@ const RECOVERIES: Readonly<Record<PlatformFault, Recovery>> = {
 };
 
 /** Faults of a connection that stood. */
-const CUT: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT', 'UND_ERR_SOCKET']);
+const CUT: ReadonlySet<string> = new Set([
+  'ECONNRESET',
+  'EPIPE',
+  'UND_ERR_HEADERS_TIMEOUT',
+  'UND_ERR_BODY_TIMEOUT',
+  'UND_ERR_SOCKET',
+]);
 
 /** The HTTP client has no code of its own for a proxy that refuses. */
 const PROXY_ANSWER = /Proxy response \((\d{3})\)|Proxy Authentication Required \((\d{3})\)/;

@@ -11,7 +11,11 @@ import { jsonCodec, type PayloadCodec } from './payload-codec.ts';
 export type ApiSettings = Required<Pick<HttpDeviceApiDeps, 'settings' | 'codec'>>;
 
 /** @throws AgentError `agent/unreadable-file` (retry) for a certificate or key that cannot be read. */
-export async function apiSettings(platform: PlatformConfig, files: Files, shortHandshake = false): Promise<ApiSettings> {
+export async function apiSettings(
+  platform: PlatformConfig,
+  files: Files,
+  shortHandshake = false,
+): Promise<ApiSettings> {
   const { url, connectTimeoutMs, requestTimeoutMs, proxy, caFile, clientCertificateFile, clientKeyFile } = platform;
   const [ca, clientCertificate, clientKey, codec] = await Promise.all([
     read(files, caFile),
@@ -33,7 +37,10 @@ export async function apiSettings(platform: PlatformConfig, files: Files, shortH
 }
 
 /** For a file that the platform points to: it may lie on the platform's own server, or behind the same private authority. @throws as `apiSettings`. */
-export async function externalFileSettings({ proxy, caFile }: PlatformConfig, files: Files): Promise<Omit<ExternalFileSettings, 'clock'>> {
+export async function externalFileSettings(
+  { proxy, caFile }: PlatformConfig,
+  files: Files,
+): Promise<Omit<ExternalFileSettings, 'clock'>> {
   return given({ ca: await read(files, caFile), proxy: proxy?.reveal() });
 }
 

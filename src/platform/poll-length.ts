@@ -94,7 +94,13 @@ export function createPollLength({ clock, fixedMs, longestMs = Number.POSITIVE_I
 }
 
 /** Returns how long polls may be by the configuration. */
-export function pollLimits({ pollTimeoutMs, proxy }: { readonly pollTimeoutMs?: number | undefined; readonly proxy?: unknown }): {
+export function pollLimits({
+  pollTimeoutMs,
+  proxy,
+}: {
+  readonly pollTimeoutMs?: number | undefined;
+  readonly proxy?: unknown;
+}): {
   readonly pollTimeoutMs: number | undefined;
   readonly longestPollMs: number | undefined;
 } {

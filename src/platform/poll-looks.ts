@@ -21,7 +21,10 @@ const LOOK_POLL_MS = 3_000;
 const LOOK_AGAIN_MS = 30_000;
 
 /** @param everyMs Returns the time between two looks, infinite for none; undefined where polls stand. */
-export function createPollLooks(clock: Pick<Clock, 'monotonicMs'>, everyMs: () => number | undefined = () => undefined): PollLooks {
+export function createPollLooks(
+  clock: Pick<Clock, 'monotonicMs'>,
+  everyMs: () => number | undefined = () => undefined,
+): PollLooks {
   /** Since when nothing is asked for. */
   let restsSinceMs: number | undefined;
   return {

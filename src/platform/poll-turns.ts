@@ -63,7 +63,10 @@ export class PollTurns {
       if (isMine) line.leave();
       isMine = false;
     };
-    const enter = async ({ timeoutMs, isUnderWay = false }: TurnWish, signal: AbortSignal): Promise<PollTurn | undefined> => {
+    const enter = async (
+      { timeoutMs, isUnderWay = false }: TurnWish,
+      signal: AbortSignal,
+    ): Promise<PollTurn | undefined> => {
       const cameMs = clock.monotonicMs();
       const goesOn = cameMs + MIN_POLL_MS <= untilMs || (isUnderWay && cameMs < untilMs + UNDER_WAY_MS);
       const isCrowded = line.waiting > 0 || (!isMine && line.standing >= max);

@@ -21,9 +21,18 @@ export interface ProvisionDeps {
 const MAX_ANSWER = 64 * 1024;
 
 /** Over a connection of its own. After an error it is unknown whether the server made the device. @throws PlatformError as DeviceApi. */
-export async function requestProvisioning(request: ProvisionRequest, deps: ProvisionDeps, signal: AbortSignal): Promise<ProvisionAnswer> {
+export async function requestProvisioning(
+  request: ProvisionRequest,
+  deps: ProvisionDeps,
+  signal: AbortSignal,
+): Promise<ProvisionAnswer> {
   const connections = (deps.connect ?? connectOverNetwork(deps.clock))(deps.settings);
-  const secrets = [request.provisionDeviceSecret, request.provisionDeviceKey, request.token ?? '', ...connections.secrets];
+  const secrets = [
+    request.provisionDeviceSecret,
+    request.provisionDeviceKey,
+    request.token ?? '',
+    ...connections.secrets,
+  ];
   try {
     const answer = await exchange(
       {

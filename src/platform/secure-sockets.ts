@@ -35,7 +35,14 @@ export function secureSockets({
   return (offersHttp2) => (options, callback) => {
     authorities ??= trusting(ca);
     const connect = buildConnector({
-      ...{ ...authorities, ...own, timeout: connectTimeoutMs, keepAlive: false, allowH2: offersHttp2, preferH2: offersHttp2 },
+      ...{
+        ...authorities,
+        ...own,
+        timeout: connectTimeoutMs,
+        keepAlive: false,
+        allowH2: offersHttp2,
+        preferH2: offersHttp2,
+      },
       ...given({ session, ecdhCurve: shortHandshake ? SHORT_CURVES : undefined }),
     });
     connect(options, (...result) => {
@@ -55,14 +62,22 @@ export function secureSockets({
 }
 
 /** Through a proxy's tunnel (CONNECT), as undici's own agent for proxies opens one. */
-export function throughTunnel(proxy: URL, toProxy: buildConnector.connector, withinMs: number, secure: buildConnector.connector) {
+export function throughTunnel(
+  proxy: URL,
+  toProxy: buildConnector.connector,
+  withinMs: number,
+  secure: buildConnector.connector,
+) {
   return (options: buildConnector.Options, callback: buildConnector.Callback): void => {
     // The name in the handshake is the proxy's own, not that of the header `host`.
     const connect: buildConnector.connector = (ofProxy, opened) => toProxy({ ...ofProxy, servername: '' }, opened);
     const client = new Client(proxy.origin, { connect, headersTimeout: withinMs });
     const path = options.port === '' ? `${options.host}:443` : String(options.host);
     const opened = async (): Promise<Socket> => {
-      const { statusCode, socket } = await client.connect({ path, headers: { host: String(options.host), ...loginOf(proxy) } });
+      const { statusCode, socket } = await client.connect({
+        path,
+        headers: { host: String(options.host), ...loginOf(proxy) },
+      });
       if (statusCode === 200) return socket as Socket;
       socket.on('error', () => {}).destroy();
       throw new Error(`Proxy response (${statusCode}) !== 200 when HTTP Tunneling`);

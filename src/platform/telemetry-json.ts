@@ -50,7 +50,8 @@ export class TelemetryJson {
       const key = keys[row] as string;
       const name = this.#nameOf(key);
       this.#reserve(name.bytes.length + MAX_PIECE_LENGTH);
-      if (row > 0 && (ts === undefined || (ts[row] === ts[recordFrom] && fits(key, name.apart, keys, recordFrom, row)))) this.#byte(COMMA);
+      if (row > 0 && (ts === undefined || (ts[row] === ts[recordFrom] && fits(key, name.apart, keys, recordFrom, row))))
+        this.#byte(COMMA);
       else if (ts !== undefined) {
         if (row > 0) {
           this.#ascii('}},{');
@@ -162,7 +163,8 @@ export function apartFrom(key: string): string | undefined {
 }
 
 function fits(key: string, apart: string | undefined, keys: readonly string[], from: number, to: number): boolean {
-  for (let at = from; at < to; at += 1) if (keys[at] === key || (apart !== undefined && keys[at] === apart)) return false;
+  for (let at = from; at < to; at += 1)
+    if (keys[at] === key || (apart !== undefined && keys[at] === apart)) return false;
   return true;
 }
 

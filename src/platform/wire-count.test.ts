@@ -49,7 +49,11 @@ const answers: RequestListener = (request, response) => {
 
 describe.each(['http', 'https'] as const)('over %s', (scheme) => {
   it('all that passes is counted, and shared out by lanes', async () => {
-    const { cert, key } = makeCertificate({ names: ['127.0.0.1'], fromMs: Date.now() - DAY_MS, untilMs: Date.now() + DAY_MS });
+    const { cert, key } = makeCertificate({
+      names: ['127.0.0.1'],
+      fromMs: Date.now() - DAY_MS,
+      untilMs: Date.now() + DAY_MS,
+    });
     const server = scheme === 'https' ? createTlsServer({ cert, key }, answers) : createHttpServer(answers);
     const { port, counted } = await countingProxy(await listen(server as unknown as Server));
     const api = new HttpDeviceApi({

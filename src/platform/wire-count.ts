@@ -145,7 +145,8 @@ export class WireCount {
     const sent = Math.max(watched.sent, watched.socket.bytesWritten);
     const received = Math.max(watched.received, watched.socket.bytesRead);
     const bytes = sent - watched.sent + received - watched.received;
-    const full = fullSegments(sent) - fullSegments(watched.sent) + fullSegments(received) - fullSegments(watched.received);
+    const full =
+      fullSegments(sent) - fullSegments(watched.sent) + fullSegments(received) - fullSegments(watched.received);
     if (bytes > 0) Object.assign(watched, { silentSinceMs: (watched.lookedAtMs + nowMs) / 2, asked: 0 });
     const isAsked = !this.#isShared || this.#underWay > 0;
     const asked = isAsked ? Math.floor((nowMs - watched.silentSinceMs) / ASK_SILENT_AFTER_MS) : watched.asked;

@@ -85,9 +85,12 @@ export function timeFault(ts: number): string | undefined {
 
 /** Why the server would lose this value, or undefined when it would not. */
 export function valueFault(value: JsonValue): string | undefined {
-  if (typeof value === 'number') return Number.isFinite(value) ? undefined : `${value} is not a number that can be sent`;
+  if (typeof value === 'number')
+    return Number.isFinite(value) ? undefined : `${value} is not a number that can be sent`;
   if (typeof value === 'string')
-    return value.length > MAX_STRING_LENGTH ? `a text of ${value.length} characters, at most ${MAX_STRING_LENGTH} are stored` : undefined;
+    return value.length > MAX_STRING_LENGTH
+      ? `a text of ${value.length} characters, at most ${MAX_STRING_LENGTH} are stored`
+      : undefined;
   if (typeof value === 'boolean' || typeof value === 'bigint') return undefined;
   if (typeof value !== 'object') return `${typeof value} is no value`;
   if (value === null) return 'null is not stored';

@@ -45,7 +45,12 @@ const GROUPS = 4;
 const GROUP_LENGTH = 5;
 /** `device.claim.duration` of a stock platform (src/platform/wire-facts.md, "Claim and provision"). */
 const STOCK_DURATION_MS = 86_400_000;
-const REFUSALS: ReadonlySet<string> = new Set(['platform/refused', 'platform/too-large', 'platform/unauthorised', 'platform/not-found']);
+const REFUSALS: ReadonlySet<string> = new Set([
+  'platform/refused',
+  'platform/too-large',
+  'platform/unauthorised',
+  'platform/not-found',
+]);
 export const CLAIM_FILE = 'claim.json';
 const FORMAT = { format: 'turnstone/claim', version: 1 };
 
@@ -55,7 +60,10 @@ export async function claimDevice(deps: ClaimDeps, request: ClaimRequest, signal
   const open = await openClaim(deps);
   if (open !== undefined) {
     // Sent again, in case the platform was restarted and has forgotten it. With the same secret too, which the platform would not prolong.
-    await deps.deviceApi.claim({ secretKey: open.secretKey, durationMs: Math.ceil(open.untilMs - deps.clock.wallMs()) }, signal);
+    await deps.deviceApi.claim(
+      { secretKey: open.secretKey, durationMs: Math.ceil(open.untilMs - deps.clock.wallMs()) },
+      signal,
+    );
     return { ...open, ...name, alreadyOpen: true };
   }
   const secretKey = request.secretKey ?? makeClaimSecret(deps.randomBytes);
@@ -63,7 +71,12 @@ export async function claimDevice(deps: ClaimDeps, request: ClaimRequest, signal
   const { clock } = deps;
   const durationMs = request.durationMs ?? STOCK_DURATION_MS;
   const claim = { secretKey, untilMs: clock.wallMs() + durationMs, untilIsEstimate: request.durationMs === undefined };
-  const kept = { ...claim, durationMs, bootId: clock.bootId, untilMonotonicMs: Math.round(clock.monotonicMs() + durationMs) };
+  const kept = {
+    ...claim,
+    durationMs,
+    bootId: clock.bootId,
+    untilMonotonicMs: Math.round(clock.monotonicMs() + durationMs),
+  };
   // Stored first: a claim that the platform has and this device lost could not be shown again.
   const path = join(deps.stateFolder, CLAIM_FILE);
   await writeDurably(deps.files, path, `${sealJson({ ...FORMAT, state: kept })}\n`);
@@ -93,7 +106,9 @@ export function claimText({ deviceName, secretKey }: Pick<OpenClaim, 'deviceName
 }
 
 /** The open claim as a page shows it, with its QR code as rows of light and dark; undefined while there is none, or none can be read. */
-export async function shownClaim(deps: Parameters<typeof openClaim>[0] & { readonly deviceName: string }): Promise<JsonObject | undefined> {
+export async function shownClaim(
+  deps: Parameters<typeof openClaim>[0] & { readonly deviceName: string },
+): Promise<JsonObject | undefined> {
   const open = await openClaim(deps).catch(() => undefined);
   if (open === undefined) return undefined;
   const claim = { ...open, ...given({ deviceName: deps.deviceName || undefined }) };

@@ -46,7 +46,9 @@ export async function readCredentialsFiles(
   const used = both.find(({ isSealed, state }) => isSealed && state) ?? both.find(({ state }) => state);
   for (const { fault, isSealed } of both) {
     // A later release writes a check value too: without one, what says that it is of a later release is damaged.
-    const stops = hasCode(fault, 'provisioning/newer-format') ? isSealed || used === undefined : used === undefined && isUnread(fault);
+    const stops = hasCode(fault, 'provisioning/newer-format')
+      ? isSealed || used === undefined
+      : used === undefined && isUnread(fault);
     if (stops) throw fault;
   }
   for (const one of both) {
@@ -59,7 +61,10 @@ export async function readCredentialsFiles(
 }
 
 /** Removes set-aside files: they hold the token too. @throws AgentError `host/write-failed` (retry). */
-export async function removeAsides({ files, stateFolder }: Pick<CredentialsFilesDeps, 'files' | 'stateFolder'>): Promise<void> {
+export async function removeAsides({
+  files,
+  stateFolder,
+}: Pick<CredentialsFilesDeps, 'files' | 'stateFolder'>): Promise<void> {
   for (const file of CREDENTIALS_FILES) {
     const path = join(stateFolder, `${file}.corrupt`);
     await removeDurably(files, path).catch((cause: unknown) => {
@@ -91,7 +96,9 @@ function isUnread(fault: AgentError | undefined): boolean {
 async function putAside({ files, alerts }: CredentialsFilesDeps, path: string, why: string): Promise<void> {
   const aside = await setAside(files, path).catch(() => undefined);
   const where =
-    aside === undefined ? `it is left as ${path}` : `it was set aside as ${aside}, from which the access token may be read by hand`;
+    aside === undefined
+      ? `it is left as ${path}`
+      : `it was set aside as ${aside}, from which the access token may be read by hand`;
   alerts.raise(CORRUPT_ALERT, `${why}; ${where}`);
 }
 
@@ -102,5 +109,8 @@ async function closePermissions({ files, log }: CredentialsFilesDeps, path: stri
     () => true,
     () => false,
   );
-  log.warn({ file: path, mode: (mode & 0o777).toString(8), closed }, 'the credentials could be read by others; rotate the access token');
+  log.warn(
+    { file: path, mode: (mode & 0o777).toString(8), closed },
+    'the credentials could be read by others; rotate the access token',
+  );
 }

@@ -90,13 +90,20 @@ const STATE: ValueShape = {
     own: RECORD,
     configured: RECORD,
     formerlyConfigured: { type: 'array', items: RECORD },
-    provisionSecret: { type: 'object', required: ['deviceKey', 'deviceSecret'], properties: { deviceKey: TOKEN, deviceSecret: TOKEN } },
+    provisionSecret: {
+      type: 'object',
+      required: ['deviceKey', 'deviceSecret'],
+      properties: { deviceKey: TOKEN, deviceSecret: TOKEN },
+    },
     setsQueueAside: { type: 'boolean' },
   },
 };
 
 /** The field `previousTokens`: newest first, each once, without the present one, a bounded number. */
-export function earlierTokens(present: string, tokens: readonly (string | undefined)[]): Pick<CredentialsRecord, 'previousTokens'> {
+export function earlierTokens(
+  present: string,
+  tokens: readonly (string | undefined)[],
+): Pick<CredentialsRecord, 'previousTokens'> {
   const others = new Set(tokens.filter((token) => token !== undefined && token !== present));
   const previousTokens = [...others].filter((token) => token !== undefined).slice(0, MAX_EARLIER_TOKENS);
   return previousTokens.length === 0 ? {} : { previousTokens };
@@ -108,7 +115,11 @@ export function tokensOf({ accessToken, nextToken, previousTokens = [] }: Creden
 }
 
 /** Every record of the state. */
-export function recordsOf({ own, configured, formerlyConfigured = [] }: CredentialsState): readonly CredentialsRecord[] {
+export function recordsOf({
+  own,
+  configured,
+  formerlyConfigured = [],
+}: CredentialsState): readonly CredentialsRecord[] {
   return [own, configured, ...formerlyConfigured].filter((record) => record !== undefined);
 }
 
@@ -118,13 +129,20 @@ export function secretsIn(state: CredentialsState): readonly string[] {
 }
 
 /** The state with this record in it. A token that the configuration named before gets the record it had then, never another token's. */
-export function withRecord(state: CredentialsState, place: CredentialsPlace, record: CredentialsRecord): CredentialsState {
+export function withRecord(
+  state: CredentialsState,
+  place: CredentialsPlace,
+  record: CredentialsRecord,
+): CredentialsState {
   const { configured, formerlyConfigured = [] } = state;
   if (place === 'own' || configured === undefined || configured.configuredToken === record.configuredToken) {
     return { ...state, [place]: record };
   }
   const known = formerlyConfigured.find(({ configuredToken }) => configuredToken === record.configuredToken);
-  const former = [configured, ...formerlyConfigured.filter((other) => other !== known)].slice(0, MAX_FORMERLY_CONFIGURED);
+  const former = [configured, ...formerlyConfigured.filter((other) => other !== known)].slice(
+    0,
+    MAX_FORMERLY_CONFIGURED,
+  );
   return { ...state, configured: known ?? record, formerlyConfigured: former };
 }
 
@@ -148,9 +166,13 @@ export function parseCredentials(text: string): CredentialsState {
   const json = parsed(text);
   if (!isJsonObject(json) || json.format !== FORMAT) throw corrupt('it is no credentials file');
   if (typeof json.version === 'number' && json.version > VERSION) {
-    throw new AgentError('provisioning/newer-format', `the credentials were written by a later release (format version ${json.version})`, {
-      recovery: 'stop',
-    });
+    throw new AgentError(
+      'provisioning/newer-format',
+      `the credentials were written by a later release (format version ${json.version})`,
+      {
+        recovery: 'stop',
+      },
+    );
   }
   const { state } = json;
   if (json.version !== VERSION || !isState(state)) throw corrupt('a field is wrong');
@@ -172,5 +194,7 @@ function parsed(text: string): unknown {
 }
 
 function corrupt(why: string): AgentError {
-  return new AgentError('provisioning/corrupt', `the credentials file cannot be understood: ${why}`, { recovery: 'hold' });
+  return new AgentError('provisioning/corrupt', `the credentials file cannot be understood: ${why}`, {
+    recovery: 'hold',
+  });
 }

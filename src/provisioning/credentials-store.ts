@@ -9,7 +9,12 @@ import type { Clock } from '../host/clock.ts';
 import { writeDurably } from '../host/durable-file.ts';
 import { given } from '../host/given.ts';
 import { joinedWhileUnderWay } from '../host/shared-work.ts';
-import { CREDENTIALS_FILES, type CredentialsFilesDeps, readCredentialsFiles, removeAsides } from './credentials-files.ts';
+import {
+  CREDENTIALS_FILES,
+  type CredentialsFilesDeps,
+  readCredentialsFiles,
+  removeAsides,
+} from './credentials-files.ts';
 import {
   type CredentialsPlace,
   type CredentialsRecord,
@@ -88,7 +93,10 @@ export class CredentialsStore {
    * Uses a changed record at once and writes it as soon as the disk takes it: only for what the next start could find out again.
    * @throws as `read`; never for a disk that takes no writes.
    */
-  async adopt(place: CredentialsPlace, change: (record: CredentialsRecord | undefined) => CredentialsRecord | undefined): Promise<void> {
+  async adopt(
+    place: CredentialsPlace,
+    change: (record: CredentialsRecord | undefined) => CredentialsRecord | undefined,
+  ): Promise<void> {
     await this.read();
     await this.#inTurn(async () => {
       const record = change(this.#state[place]);
@@ -102,7 +110,10 @@ export class CredentialsStore {
     place: CredentialsPlace,
     record: CredentialsRecord | ((now: CredentialsRecord | undefined) => CredentialsRecord),
   ): Promise<void> {
-    await this.#change((state) => ({ ...state, [place]: typeof record === 'function' ? record(state[place]) : record }));
+    await this.#change((state) => ({
+      ...state,
+      [place]: typeof record === 'function' ? record(state[place]) : record,
+    }));
   }
 
   /** Changes the record as it is when its turn comes, so that two who change it at once both have their way. @throws as `save`. */
@@ -114,7 +125,10 @@ export class CredentialsStore {
   }
 
   /** Takes another identity's place, all of it or nothing. @throws as `save`. */
-  async replaceOwn(record: CredentialsRecord, more: Pick<CredentialsState, 'provisionSecret' | 'setsQueueAside'> = {}): Promise<void> {
+  async replaceOwn(
+    record: CredentialsRecord,
+    more: Pick<CredentialsState, 'provisionSecret' | 'setsQueueAside'> = {},
+  ): Promise<void> {
     await this.#replace((state) => ({ ...state, own: record, ...more }));
   }
 

@@ -15,7 +15,8 @@ export function deviceNameOf(template: string, { serial, mac, machineId, hostnam
     .replace(/\{([^{}]*)\}/g, (_whole, words: string) => {
       const choices = words.split('|');
       const unknown = choices.find((word) => !Object.hasOwn(known, word));
-      if (unknown !== undefined) throw nameFault(`{${unknown}} is not known; there are ${Object.keys(known).map(braced).join(', ')}`);
+      if (unknown !== undefined)
+        throw nameFault(`{${unknown}} is not known; there are ${Object.keys(known).map(braced).join(', ')}`);
       const value = choices.map((word) => known[word]).find((one) => one !== undefined);
       if (value !== undefined) return value;
       const others = Object.keys(known).filter((other) => known[other] !== undefined);
@@ -25,7 +26,8 @@ export function deviceNameOf(template: string, { serial, mac, machineId, hostnam
     })
     .trim();
   if (name === '') throw nameFault('it is empty');
-  if (name.length > MAX_NAME_LENGTH) throw nameFault(`it has ${name.length} characters, at most ${MAX_NAME_LENGTH} are taken`);
+  if (name.length > MAX_NAME_LENGTH)
+    throw nameFault(`it has ${name.length} characters, at most ${MAX_NAME_LENGTH} are taken`);
   return name;
 }
 
@@ -34,5 +36,7 @@ function braced(word: string): string {
 }
 
 function nameFault(why: string): AgentError {
-  return new AgentError('provisioning/device-name', `the device name of the configuration cannot be used: ${why}`, { recovery: 'stop' });
+  return new AgentError('provisioning/device-name', `the device name of the configuration cannot be used: ${why}`, {
+    recovery: 'stop',
+  });
 }

@@ -71,7 +71,10 @@ export class DeviceToken {
     this.#deps.hide(next);
     if (next === this.record.accessToken) return;
     if (this.#isReplaced) {
-      throw retryable('provisioning/replaced', 'another identity is about to be taken up: rotate its token after the restart');
+      throw retryable(
+        'provisioning/replaced',
+        'another identity is about to be taken up: rotate its token after the restart',
+      );
     }
     await this.#deps.store.update(this.#deps.place, ({ nextToken: replaced, previousTokens = [], ...rest }) => ({
       ...rest,
@@ -118,7 +121,10 @@ export class DeviceToken {
       const offered = this.record.nextToken;
       const woken = new AbortController();
       this.#wake = () => woken.abort();
-      await clock.sleep(offered === undefined ? PROBE_BACKOFF.maxMs : backoff.nextMs(), AbortSignal.any([signal, woken.signal]));
+      await clock.sleep(
+        offered === undefined ? PROBE_BACKOFF.maxMs : backoff.nextMs(),
+        AbortSignal.any([signal, woken.signal]),
+      );
       if (woken.signal.aborted) backoff = new Backoff(PROBE_BACKOFF, clock);
       else if (!signal.aborted && offered !== undefined) await this.#tryOthers([offered], signal);
     }
@@ -137,10 +143,12 @@ export class DeviceToken {
     if (others === 'not-known') return false;
     if (this.#refusals === 0) {
       this.#refusedSinceMs = clock.monotonicMs();
-      if (reprovision !== undefined) log.warn({}, 'the access token is refused: when that lasts, this device provisions itself anew');
+      if (reprovision !== undefined)
+        log.warn({}, 'the access token is refused: when that lasts, this device provisions itself anew');
     }
     this.#refusals += 1;
-    const insists = this.#refusals >= REFUSALS_BEFORE_REPROVISION && clock.monotonicMs() - this.#refusedSinceMs >= REFUSED_FOR_MS;
+    const insists =
+      this.#refusals >= REFUSALS_BEFORE_REPROVISION && clock.monotonicMs() - this.#refusedSinceMs >= REFUSED_FOR_MS;
     if (reprovision === undefined || !insists) return false;
     await reprovision(signal);
     this.#refusals = 0;

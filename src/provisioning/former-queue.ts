@@ -30,7 +30,9 @@ const SET_ASIDE_OF_GATEWAY = [
     'standing-states',
     'daily-budget',
     'claim',
-  ].flatMap((name) => ['', '.behind', '.tmp'].map((end) => [`${name}.json${end}`, `${name}-of-former-device.json${end}`] as const)),
+  ].flatMap((name) =>
+    ['', '.behind', '.tmp'].map((end) => [`${name}.json${end}`, `${name}-of-former-device.json${end}`] as const),
+  ),
   ['rpc.journal', 'rpc-of-former-device.journal'],
   ['timeline.jsonl', 'timeline-of-former-device.jsonl'],
   ['counters', 'counters-of-former-device'],

@@ -22,7 +22,11 @@ const IDENTITY_FILE: BoxFormat = {
 };
 
 /** @throws AgentError `provisioning/weak-passphrase` (drop). */
-export function exportIdentity(identity: PortableIdentity, passphrase: string, randomBytes: RandomBytes): Promise<string> {
+export function exportIdentity(
+  identity: PortableIdentity,
+  passphrase: string,
+  randomBytes: RandomBytes,
+): Promise<string> {
   return sealUnderPassphrase(IDENTITY_FILE, stringifyJson(identity), passphrase, randomBytes);
 }
 

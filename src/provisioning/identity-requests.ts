@@ -22,7 +22,9 @@ export interface IdentityRequestsDeps extends MoveDeps, Omit<ClaimDeps, 'deviceA
 }
 
 /** A request by name, its parameters and answer as JSON: the same over the control socket and in the command itself. */
-export type IdentityRequests = Readonly<Record<string, (params: JsonObject, signal: AbortSignal) => Promise<JsonValue>>>;
+export type IdentityRequests = Readonly<
+  Record<string, (params: JsonObject, signal: AbortSignal) => Promise<JsonValue>>
+>;
 
 export function identityRequests(deps: IdentityRequestsDeps): IdentityRequests {
   const requests = Object.entries(requestsOf(deps)).map(([name, answer]): [string, IdentityRequests[string]] => [
@@ -44,9 +46,13 @@ function requestsOf(deps: IdentityRequestsDeps): IdentityRequests {
     claim: async (params, signal) => {
       const deviceApi = deps.deviceApi();
       if (deviceApi === undefined)
-        throw new AgentError('provisioning/no-credentials', 'this device has no credentials yet, so nobody can claim it', {
-          recovery: 'hold',
-        });
+        throw new AgentError(
+          'provisioning/no-credentials',
+          'this device has no credentials yet, so nobody can claim it',
+          {
+            recovery: 'hold',
+          },
+        );
       const deviceName = store.record(place)?.deviceName;
       return { ...(await claimDevice({ ...deps, deviceApi, ...given({ deviceName }) }, claimRequest(params), signal)) };
     },
@@ -78,7 +84,10 @@ function requestsOf(deps: IdentityRequestsDeps): IdentityRequests {
       return {};
     },
     setProvisioningSecret: async (params) => {
-      await store.saveProvisionSecret({ deviceKey: secretIn(params, 'deviceKey'), deviceSecret: secretIn(params, 'deviceSecret') });
+      await store.saveProvisionSecret({
+        deviceKey: secretIn(params, 'deviceKey'),
+        deviceSecret: secretIn(params, 'deviceSecret'),
+      });
       return {};
     },
   };
@@ -114,7 +123,10 @@ function show({ store, place, board }: IdentityRequestsDeps): JsonObject {
 }
 
 function claimRequest({ secretKey, durationMs }: JsonObject): ClaimRequest {
-  return { ...(typeof secretKey === 'string' ? { secretKey } : {}), ...(typeof durationMs === 'number' ? { durationMs } : {}) };
+  return {
+    ...(typeof secretKey === 'string' ? { secretKey } : {}),
+    ...(typeof durationMs === 'number' ? { durationMs } : {}),
+  };
 }
 
 function textIn(params: JsonObject, name: string): string {
@@ -127,5 +139,8 @@ function textIn(params: JsonObject, name: string): string {
 function secretIn(params: JsonObject, name: string): string {
   const secret = textIn(params, name);
   if (secret.length <= MAX_SECRET_LENGTH) return secret;
-  throw refusal('provisioning/bad-request', `${name} has ${secret.length} characters, at most ${MAX_SECRET_LENGTH} are taken`);
+  throw refusal(
+    'provisioning/bad-request',
+    `${name} has ${secret.length} characters, at most ${MAX_SECRET_LENGTH} are taken`,
+  );
 }

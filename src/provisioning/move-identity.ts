@@ -22,12 +22,19 @@ export async function packIdentity(
     place,
     randomBytes,
     attached,
-  }: Pick<MoveDeps, 'store' | 'place'> & { readonly randomBytes: RandomBytes; readonly attached?: PortableIdentity['attached'] },
+  }: Pick<MoveDeps, 'store' | 'place'> & {
+    readonly randomBytes: RandomBytes;
+    readonly attached?: PortableIdentity['attached'];
+  },
   passphrase: string,
   nowMs: number,
 ): Promise<string> {
   const record = inUse({ store, place }, 'export');
-  return exportIdentity(given({ record, exportedAtMs: nowMs, provisionSecret: store.provisionSecret, attached }), passphrase, randomBytes);
+  return exportIdentity(
+    given({ record, exportedAtMs: nowMs, provisionSecret: store.provisionSecret, attached }),
+    passphrase,
+    randomBytes,
+  );
 }
 
 /**
@@ -66,7 +73,10 @@ export async function takeIdentity(
 ): Promise<void> {
   const { configuredToken: _configured, replacedBy: _replaced, ...rest } = record;
   const more = given({ provisionSecret, setsQueueAside: setsQueueAside || undefined });
-  await store.replaceOwn({ ...rest, phase: 'in-use', source: 'imported', board, generation: record.generation + 1, takesOver: true }, more);
+  await store.replaceOwn(
+    { ...rest, phase: 'in-use', source: 'imported', board, generation: record.generation + 1, takesOver: true },
+    more,
+  );
 }
 
 /** True when they have a token in common, as when a board imports its own export. */

@@ -75,10 +75,18 @@ export async function keptCredentials(deps: ObtainCredentialsDeps): Promise<Devi
  * is set aside, as it would be sent as the new device. Both in one write, so that this board's own readings are never set aside.
  * @throws AgentError `host/write-failed` (retry).
  */
-export async function leaveOtherBoard(deps: Pick<ObtainCredentialsDeps, 'settings' | 'store' | 'board' | 'alerts'>): Promise<void> {
+export async function leaveOtherBoard(
+  deps: Pick<ObtainCredentialsDeps, 'settings' | 'store' | 'board' | 'alerts'>,
+): Promise<void> {
   const { settings, store, board } = deps;
   const own = store.record('own');
-  if (settings.accessToken !== undefined || own === undefined || !isOtherBoard(own.board, board) || secretsOf(deps).length === 0) return;
+  if (
+    settings.accessToken !== undefined ||
+    own === undefined ||
+    !isOtherBoard(own.board, board) ||
+    secretsOf(deps).length === 0
+  )
+    return;
   // A token that another board had only proposed is never used here.
   if (own.phase === 'in-use' && settings.provisioning?.onOtherBoard !== 'reprovision') return;
   // The credentials are gone after this: nobody can adopt them then.
@@ -99,19 +107,34 @@ export async function configuredRecord(
   const kept = deps.store.record('configured');
   if (kept?.configuredToken === configuredToken) return kept;
   const { board } = deps;
-  const record: CredentialsRecord = { phase: 'in-use', source: 'configuration', accessToken, configuredToken, board, generation: 1 };
+  const record: CredentialsRecord = {
+    phase: 'in-use',
+    source: 'configuration',
+    accessToken,
+    configuredToken,
+    board,
+    generation: 1,
+  };
   await deps.store.adopt('configured', () => record);
   return deps.store.record('configured') ?? record;
 }
 
-async function inUse(deps: ObtainCredentialsDeps, place: CredentialsPlace, found: CredentialsRecord): Promise<DeviceCredentials> {
+async function inUse(
+  deps: ObtainCredentialsDeps,
+  place: CredentialsPlace,
+  found: CredentialsRecord,
+): Promise<DeviceCredentials> {
   const { settings } = deps;
   const elsewhere = isOtherBoard(found.board, deps.board);
   const record = elsewhere ? found : await withFullBoard(deps, place, found);
   const policy = settings.provisioning?.onUnauthorised ?? 'hold';
   const mayReprovision = place === 'own' && policy === 'reprovision' && secretsOf(deps).length > 0;
   const token = new DeviceToken(
-    { ...deps, place, ...(mayReprovision ? { reprovision: (signal) => provisionDevice(provisioningDeps(deps), signal) } : {}) },
+    {
+      ...deps,
+      place,
+      ...(mayReprovision ? { reprovision: (signal) => provisionDevice(provisioningDeps(deps), signal) } : {}),
+    },
     record,
   );
   const { deviceName } = record;
@@ -122,7 +145,10 @@ async function inUse(deps: ObtainCredentialsDeps, place: CredentialsPlace, found
   const holds = settings.provisioning?.onOtherBoard === 'hold';
   const consequence = holds ? 'nothing is sent' : 'two boards may be sending as one device';
   // A token of the configuration cannot be forgotten here.
-  const copy = record.source === 'configuration' ? 'give this board a platform.accessToken of its own' : 'turnstone identity forget';
+  const copy =
+    record.source === 'configuration'
+      ? 'give this board a platform.accessToken of its own'
+      : 'turnstone identity forget';
   const ways = `If the card was moved for good: turnstone identity adopt. If it is a copy: ${copy}`;
   const why = inWords(record, deps.board, `${consequence}. ${ways}`);
   deps.alerts.raise(OTHER_BOARD_ALERT, why);
@@ -130,9 +156,16 @@ async function inUse(deps: ObtainCredentialsDeps, place: CredentialsPlace, found
 }
 
 /** A serial number that could not be read at the first start is added when it can: it is the surest mark of the board. */
-async function withFullBoard(deps: ObtainCredentialsDeps, place: CredentialsPlace, record: CredentialsRecord): Promise<CredentialsRecord> {
+async function withFullBoard(
+  deps: ObtainCredentialsDeps,
+  place: CredentialsPlace,
+  record: CredentialsRecord,
+): Promise<CredentialsRecord> {
   if (withNewMarks(record.board, deps.board) === record.board) return record;
-  const withMarks = (known: CredentialsRecord): CredentialsRecord => ({ ...known, board: withNewMarks(known.board, deps.board) });
+  const withMarks = (known: CredentialsRecord): CredentialsRecord => ({
+    ...known,
+    board: withNewMarks(known.board, deps.board),
+  });
   await deps.store.adopt(place, (now) => (now === undefined ? undefined : withMarks(now)));
   return withMarks(record);
 }

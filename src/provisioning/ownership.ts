@@ -127,7 +127,8 @@ export class IdentityOwnership {
     // This board had a higher number before: its token was changed by hand, or its card is new.
     if (owner !== undefined && isThisBoard) generation = Math.max(generation, owner.generation);
     if (generation !== record.generation) await this.#remember((now) => ({ ...now, generation }));
-    if (owner?.generation !== generation) await deviceApi.postAttributes({ [OWNER_KEY]: { board: mark, generation } }, signal);
+    if (owner?.generation !== generation)
+      await deviceApi.postAttributes({ [OWNER_KEY]: { board: mark, generation } }, signal);
     if (record.takesOver === true) await this.#remember(({ takesOver: _done, ...rest }) => rest);
     return 'ours';
   }
@@ -143,7 +144,8 @@ export class IdentityOwnership {
       if (!(error instanceof AgentError)) throw error;
       log.debug({ reason: messageOf(error) }, 'which board is the device could not be asked');
       if (error.code === 'platform/unauthorised') return 'unauthorised';
-      if (error instanceof PlatformError && error.status === undefined && error.code !== 'platform/bad-answer') return 'not-now';
+      if (error instanceof PlatformError && error.status === undefined && error.code !== 'platform/bad-answer')
+        return 'not-now';
       this.#refusedSinceMs ??= clock.monotonicMs();
       this.#isUnwilling = clock.monotonicMs() - this.#refusedSinceMs >= REFUSED_FOR_MS;
       return 'not-now';
@@ -153,7 +155,9 @@ export class IdentityOwnership {
   /** Used at once, written when the disk takes it; does nothing when another identity has replaced the one that was asked about. */
   async #remember(change: (record: CredentialsRecord) => CredentialsRecord): Promise<void> {
     const { store, place } = this.#deps;
-    await store.adopt(place, (now) => (now === undefined || store.timesReplaced !== this.#timesReplaced ? now : change(now)));
+    await store.adopt(place, (now) =>
+      now === undefined || store.timesReplaced !== this.#timesReplaced ? now : change(now),
+    );
   }
 
   async #noteReplaced(record: CredentialsRecord, generation: number): Promise<void> {
@@ -201,6 +205,7 @@ function ownerIn(client: JsonObject): { readonly board: string; readonly generat
   const owner = client[OWNER_KEY];
   if (!isJsonObject(owner)) return undefined;
   const { board, generation } = owner;
-  if (typeof board !== 'string' || typeof generation !== 'number' || !Number.isSafeInteger(generation)) return undefined;
+  if (typeof board !== 'string' || typeof generation !== 'number' || !Number.isSafeInteger(generation))
+    return undefined;
   return { board, generation };
 }

@@ -71,7 +71,10 @@ export async function openUnderPassphrase(box: BoxFormat, text: string, passphra
     return Buffer.concat([decipher.update(bytesOf(content)), decipher.final()]);
   } catch {
     // Without cause: it may quote what was deciphered.
-    throw refusal('provisioning/wrong-passphrase', `the ${box.noun} does not open: wrong passphrase, or the file was changed`);
+    throw refusal(
+      'provisioning/wrong-passphrase',
+      `the ${box.noun} does not open: wrong passphrase, or the file was changed`,
+    );
   }
 }
 
@@ -84,7 +87,10 @@ function parsed({ format, version, noun, maxLength }: BoxFormat, text: string): 
   }
   if (!isJsonObject(json)) throw refusal('provisioning/not-an-archive', `this is no ${noun}`);
   if (json.format === format && typeof json.version === 'number' && json.version > version)
-    throw refusal('provisioning/not-an-archive', `this ${noun} was written by a later release (format version ${json.version})`);
+    throw refusal(
+      'provisioning/not-an-archive',
+      `this ${noun} was written by a later release (format version ${json.version})`,
+    );
   const { content, ...rest } = json;
   const mismatch = mismatchOf(shapeOf(format, version), rest, 'file');
   if (mismatch !== undefined) throw refusal('provisioning/not-an-archive', `this is no ${noun}: ${mismatch}`);
@@ -102,7 +108,10 @@ function shapeOf(format: string, version: number): ValueShape {
       format: { enum: [format] },
       version: { enum: [version] },
       // A file comes from outside: it may not ask for another amount of memory and time.
-      scrypt: { type: 'object', properties: { N: { enum: [SCRYPT.N] }, r: { enum: [SCRYPT.r] }, p: { enum: [SCRYPT.p] } } },
+      scrypt: {
+        type: 'object',
+        properties: { N: { enum: [SCRYPT.N] }, r: { enum: [SCRYPT.r] }, p: { enum: [SCRYPT.p] } },
+      },
       salt: SHORT_BASE64,
       iv: SHORT_BASE64,
       tag: SHORT_BASE64,

@@ -22,7 +22,12 @@ import { SharedConnections } from '../platform/shared-connections.ts';
 import { sumOfLanes } from '../platform/wire-count.ts';
 import type { CredentialsPlace } from './credentials-record.ts';
 import { CredentialsStore } from './credentials-store.ts';
-import { credentialsSettings, type DeviceCredentials, leaveOtherBoard, obtainCredentials } from './obtain-credentials.ts';
+import {
+  credentialsSettings,
+  type DeviceCredentials,
+  leaveOtherBoard,
+  obtainCredentials,
+} from './obtain-credentials.ts';
 import { IdentityOwnership } from './ownership.ts';
 import { tokenAwareDeviceApi } from './token-aware-device-api.ts';
 import { tokenWorks } from './token-check.ts';
@@ -94,7 +99,14 @@ export class PlatformConnection {
     const { log, alerts } = deps;
     const config = deps.config();
     const { clock, files, readIdentity } = deps.machine;
-    const store = new CredentialsStore({ stateFolder: config.stateFolder, files, clock, log, alerts, hide: (secret) => log.hide(secret) });
+    const store = new CredentialsStore({
+      stateFolder: config.stateFolder,
+      files,
+      clock,
+      log,
+      alerts,
+      hide: (secret) => log.hide(secret),
+    });
     // Measuring does not wait for credentials that cannot be read now: they are read again when they are needed.
     const read = (): Promise<string | undefined> => store.read().then(() => undefined, messageOf);
     const why = await outcomeWithin(clock, READ_WITHIN_MS, read, () => 'the disk does not answer');
@@ -112,7 +124,11 @@ export class PlatformConnection {
   get traffic(): HttpDeviceApi['traffic'] {
     const [own, attached] = [this.#http.traffic, this.attached.traffic];
     const lanes = sumOfLanes(own.lanes, attached.lanes);
-    return { sentBytes: own.sentBytes + attached.sentBytes, receivedBytes: own.receivedBytes + attached.receivedBytes, lanes };
+    return {
+      sentBytes: own.sentBytes + attached.sentBytes,
+      receivedBytes: own.receivedBytes + attached.receivedBytes,
+      lanes,
+    };
   }
 
   /** Entries that were accepted under another key than they were kept under, since start. */
@@ -234,7 +250,15 @@ export class PlatformConnection {
     const { machine, onPlatformDate } = this.#deps;
     const { clock, connect } = machine;
     const token = (): string => this.#credentials?.token.accessToken ?? '';
-    return new HttpDeviceApi({ ...settings, clock, connect, contact: this.contact, pace: this.pace, onPlatformDate, token });
+    return new HttpDeviceApi({
+      ...settings,
+      clock,
+      connect,
+      contact: this.contact,
+      pace: this.pace,
+      onPlatformDate,
+      token,
+    });
   }
 
   /** Why no device of this board may send, in words: it is another board's card. A token of the gateway that is refused is the gateway's alone. */

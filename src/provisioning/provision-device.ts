@@ -23,7 +23,13 @@ import type { CredentialsStore } from './credentials-store.ts';
 import { askPlatform, type Outcome } from './provisioning-outcome.ts';
 
 /** Steps between which a kill can come; each is announced before the next begins. */
-export type ProvisioningStep = 'token-made' | 'token-synced' | 'asking' | 'answered' | 'own-token-works' | 'credentials-synced';
+export type ProvisioningStep =
+  | 'token-made'
+  | 'token-synced'
+  | 'asking'
+  | 'answered'
+  | 'own-token-works'
+  | 'credentials-synced';
 
 export interface ProvisioningDeps extends Pick<HostMachine, 'clock' | 'randomBytes'> {
   readonly store: CredentialsStore;

@@ -16,7 +16,11 @@ const NOT_FOUND_WORDS =
   ' against the device profile, and that provisioning is switched on in it';
 
 /** Asks with each secret until one is known, and finds out whether a refusal only means that an earlier request went through. */
-export async function askPlatform(deps: ProvisioningDeps, proposal: CredentialsRecord, signal: AbortSignal): Promise<Outcome> {
+export async function askPlatform(
+  deps: ProvisioningDeps,
+  proposal: CredentialsRecord,
+  signal: AbortSignal,
+): Promise<Outcome> {
   try {
     for (const secret of deps.secrets) {
       deps.onStep?.('asking');
@@ -50,7 +54,12 @@ function success(answer: Extract<ProvisionAnswer, { status: 'SUCCESS' }>): Outco
 }
 
 /** The name is taken: by ourselves, when one of our tokens works. */
-async function afterFailure(deps: ProvisioningDeps, proposal: CredentialsRecord, said: string, signal: AbortSignal): Promise<Outcome> {
+async function afterFailure(
+  deps: ProvisioningDeps,
+  proposal: CredentialsRecord,
+  said: string,
+  signal: AbortSignal,
+): Promise<Outcome> {
   const own = await workingToken(deps, proposal, signal);
   if (own !== undefined) {
     deps.onStep?.('own-token-works');
@@ -64,17 +73,30 @@ async function afterFailure(deps: ProvisioningDeps, proposal: CredentialsRecord,
   return { kind: 'refused', explanation };
 }
 
-async function workingToken(deps: ProvisioningDeps, proposal: CredentialsRecord, signal: AbortSignal): Promise<string | undefined> {
+async function workingToken(
+  deps: ProvisioningDeps,
+  proposal: CredentialsRecord,
+  signal: AbortSignal,
+): Promise<string | undefined> {
   for (const token of tokensOf(proposal)) if (await deps.tokenWorks(token, signal)) return token;
   return undefined;
 }
 
 /** After a fault it is unknown whether the platform made the device; asking again with the same token is always right. */
-async function afterFault(deps: ProvisioningDeps, proposal: CredentialsRecord, error: unknown, signal: AbortSignal): Promise<Outcome> {
+async function afterFault(
+  deps: ProvisioningDeps,
+  proposal: CredentialsRecord,
+  error: unknown,
+  signal: AbortSignal,
+): Promise<Outcome> {
   if (!(error instanceof AgentError)) throw error;
   const explanation = `provisioning: ${messageOf(error)}`;
   if (error.recovery === 'retry') {
-    return { kind: 'busy', explanation, ...given({ retryAfterMs: error instanceof PlatformError ? error.retryAfterMs : undefined }) };
+    return {
+      kind: 'busy',
+      explanation,
+      ...given({ retryAfterMs: error instanceof PlatformError ? error.retryAfterMs : undefined }),
+    };
   }
   if (error.code === 'platform/portal') return { kind: 'held', explanation };
   // The platform refuses in words of its own: some versions do so for a token that is in use, also when the device is ours.

@@ -27,5 +27,7 @@ export function isDevice(state: CredentialsState): boolean {
 
 /** True when what waits was measured as a device that is not in the other credentials. */
 export function isOtherDevice(present: CredentialsState, coming: CredentialsState): boolean {
-  return isDevice(present) && !recordsOf(present).some((one) => recordsOf(coming).some((other) => isSameDevice(one, other)));
+  return (
+    isDevice(present) && !recordsOf(present).some((one) => recordsOf(coming).some((other) => isSameDevice(one, other)))
+  );
 }

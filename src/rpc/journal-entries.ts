@@ -30,7 +30,9 @@ export interface HandOut {
 }
 
 /** Verdict on a request, with the earlier one that it rests on. */
-export type Recollection = { readonly verdict: 'new' } | { readonly verdict: 'same' | 'undecidable'; readonly earlier: JournalEntry };
+export type Recollection =
+  | { readonly verdict: 'new' }
+  | { readonly verdict: 'same' | 'undecidable'; readonly earlier: JournalEntry };
 
 /** More than a platform can hand out within `SAME_WITHIN_MS` at the loop's own rate limit. */
 const MAX_ENTRIES = 4096;
@@ -91,7 +93,10 @@ export class JournalEntries {
 
   /** True when the platform's request now is the one that has been under way since `handOut`. */
   isSame({ atMs, turn }: HandOut, nowMs: number): boolean {
-    return verdictOn({ id: 'same', reply: 'not taken', platform: this.#platformSince(turn), quietMs: nowMs - atMs }) === 'same';
+    return (
+      verdictOn({ id: 'same', reply: 'not taken', platform: this.#platformSince(turn), quietMs: nowMs - atMs }) ===
+      'same'
+    );
   }
 
   /** Takes an entry, by default as the newest. False when there is no room for it; then what was known of it stays. */
@@ -144,7 +149,11 @@ export class JournalEntries {
       const { entry, turn } = one;
       if (entry.effect === 'read' || entry.answeredAtMs !== undefined) continue;
       const marked = this.#asMarked(entry, turn);
-      if (marked.platform === entry.platform || (marked.platform === 'doubtful' && quietMs(entry, nowMs) >= SAME_WITHIN_MS)) continue;
+      if (
+        marked.platform === entry.platform ||
+        (marked.platform === 'doubtful' && quietMs(entry, nowMs) >= SAME_WITHIN_MS)
+      )
+        continue;
       this.#remembered.set(key, { ...one, entry: marked });
       this.#onMarked(marked);
     }
@@ -222,7 +231,8 @@ export function entryToJson(entry: JournalEntry): JsonObject {
 /** Undefined when the payload is not an entry. */
 export function entryFromJson(json: JsonObject): JournalEntry | undefined {
   const { key, id, method, effect, note, reply, seenAtMs, answeredAtMs, bootId, platform } = json;
-  if (typeof key !== 'string' || typeof id !== 'number' || typeof method !== 'string' || typeof bootId !== 'string') return undefined;
+  if (typeof key !== 'string' || typeof id !== 'number' || typeof method !== 'string' || typeof bootId !== 'string')
+    return undefined;
   if (effect !== 'read' && effect !== 'set' && effect !== 'move') return undefined;
   const answered = typeof answeredAtMs === 'number' ? { answeredAtMs } : {};
   return {

@@ -18,7 +18,10 @@ const MIN_BOOT_MS = 5 * 60_000;
 
 /** The frame at the head of a file, and at its end when it is left in good order: it says how long the boot has lasted. */
 export function headFrame(clock: Clock): Frame {
-  return { ...JOURNAL_HEAD, payload: { ...JOURNAL_HEAD.payload, bootId: clock.bootId, atMs: Math.floor(clock.monotonicMs()) } };
+  return {
+    ...JOURNAL_HEAD,
+    payload: { ...JOURNAL_HEAD.payload, bootId: clock.bootId, atMs: Math.floor(clock.monotonicMs()) },
+  };
 }
 
 /** Oldest first; none when there is no file. @throws what the storage says when the file may be read another time. */
@@ -27,7 +30,8 @@ export async function readEntries({ storage, clock, log }: JournalDeps): Promise
   if (bytes === undefined || bytes.length === 0) return [];
   const { frames, wholeBytes, damagedBytes, unknownFrames } = decodeFrames(bytes);
   const tornBytes = bytes.length - wholeBytes;
-  if (tornBytes + damagedBytes + unknownFrames > 0) log.warn({ tornBytes, damagedBytes, unknownFrames }, 'the RPC journal was damaged');
+  if (tornBytes + damagedBytes + unknownFrames > 0)
+    log.warn({ tornBytes, damagedBytes, unknownFrames }, 'the RPC journal was damaged');
   if (damagedBytes > 0 || unknownFrames > 0) await storage.setAside();
   const entries = new Map<string, JournalEntry>();
   for (const { kind, payload } of frames) {
@@ -52,7 +56,10 @@ async function readOrSetAside(storage: JournalStorage, log: Log): Promise<Buffer
   }
 }
 
-function answeredEntry(entries: ReadonlyMap<string, JournalEntry>, { key, answeredAtMs, bootId }: JsonObject): JournalEntry | undefined {
+function answeredEntry(
+  entries: ReadonlyMap<string, JournalEntry>,
+  { key, answeredAtMs, bootId }: JsonObject,
+): JournalEntry | undefined {
   if (typeof key !== 'string' || typeof answeredAtMs !== 'number' || typeof bootId !== 'string') return undefined;
   const entry = entries.get(key);
   return entry === undefined ? undefined : { ...entry, answeredAtMs, bootId };
@@ -72,5 +79,10 @@ function inThisBoot(entry: JournalEntry, bootId: string, lastedMs: number): Jour
   if (entry.bootId === bootId) return entry;
   const beforeMs = Math.max(lastedMs, MIN_BOOT_MS);
   const { seenAtMs, answeredAtMs } = entry;
-  return { ...entry, bootId, seenAtMs: seenAtMs - beforeMs, ...(answeredAtMs !== undefined && { answeredAtMs: answeredAtMs - beforeMs }) };
+  return {
+    ...entry,
+    bootId,
+    seenAtMs: seenAtMs - beforeMs,
+    ...(answeredAtMs !== undefined && { answeredAtMs: answeredAtMs - beforeMs }),
+  };
 }

@@ -42,14 +42,17 @@ export class MethodTable {
   /** The method, with its deadline as configured and whether these params move, when every gate is open. @throws AgentError `rpc/…` (drop) that says which one is not. */
   admit(name: string, params: JsonValue): RpcMethod {
     const method = this.#methods.get(name);
-    if (method === undefined) throw refused('rpc/unknown-method', `there is no method ${name.slice(0, 100)}; listMethods names them`);
+    if (method === undefined)
+      throw refused('rpc/unknown-method', `there is no method ${name.slice(0, 100)}; listMethods names them`);
     const permission = this.#permission(name);
     if (permission.enabled === false) throw refused('rpc/disabled', `${name} is switched off in the configuration`);
     const understood = method.understood === undefined ? params : method.understood(params);
     const mismatch = mismatchOf(method.params, understood, 'params', this.#deps.matches);
     if (mismatch !== undefined) throw refused('rpc/bad-params', mismatch);
     const notAllowed =
-      permission.allowed === undefined ? undefined : mismatchOf(permission.allowed, understood, 'params', this.#deps.matches);
+      permission.allowed === undefined
+        ? undefined
+        : mismatchOf(permission.allowed, understood, 'params', this.#deps.matches);
     if (notAllowed !== undefined) throw refused('rpc/not-allowed', `${notAllowed} by the configuration`);
     const moves = typeof method.moves === 'function' ? method.moves(params) : method.moves;
     if (moves && this.#deps.locked()) throw refused('rpc/locked-out', 'the machine is locked out: someone works on it');

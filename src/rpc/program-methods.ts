@@ -13,17 +13,28 @@ export type ProgramMachine = Pick<HostMachine, 'clock' | 'runProgram'>;
 const MAX_OUTPUT_BYTES = 16 * 1024;
 
 /** Those entries of the configuration that are methods of their own for one fixed program. */
-export function programMethods(configs: RpcConfig['methods'], { clock, runProgram }: ProgramMachine): readonly RpcMethod[] {
+export function programMethods(
+  configs: RpcConfig['methods'],
+  { clock, runProgram }: ProgramMachine,
+): readonly RpcMethod[] {
   return Object.entries(configs).flatMap(([name, { command, deadlineMs, description, params: shape = {} }]) => {
     if (command === undefined) return [];
-    const argumentsOf = (params: JsonValue): readonly string[] => fillArguments(command.arguments, isJsonObject(params) ? params : {});
+    const argumentsOf = (params: JsonValue): readonly string[] =>
+      fillArguments(command.arguments, isJsonObject(params) ? params : {});
     const run: RpcMethod['run'] = async (params, { signal }) => {
-      const program = { file: command.program, args: argumentsOf(params), deadlineMs, maxOutputBytes: MAX_OUTPUT_BYTES };
+      const program = {
+        file: command.program,
+        args: argumentsOf(params),
+        deadlineMs,
+        maxOutputBytes: MAX_OUTPUT_BYTES,
+      };
       const { exitCode, endedBySignal, stdout, stderr, cut } = await runProgram(program, clock, signal);
       if (exitCode === 0 && command.json) return outputOf(stdout, cut);
       if (exitCode === 0) return given({ stdout, stderr: stderr || undefined, cut: cut || undefined });
       const how = exitCode === undefined ? `was ended by ${endedBySignal ?? 'a signal'}` : `ended with ${exitCode}`;
-      throw new AgentError('rpc/program-failed', `the program ${how}: ${stderr.trim().slice(0, 200)}`, { recovery: 'drop' });
+      throw new AgentError('rpc/program-failed', `the program ${how}: ${stderr.trim().slice(0, 200)}`, {
+        recovery: 'drop',
+      });
     };
     return {
       ...{ name, description: description ?? `Runs ${command.program}.`, params: shape, deadlineMs, run },

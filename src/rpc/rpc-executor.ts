@@ -23,7 +23,8 @@ import { bareBody, errorReply, outcomeUnknownReply, type ReplyBody, resultReply 
 import { DEEDS, type Effect } from './same-command.ts';
 import type { ToldCommand } from './told-command.ts';
 
-const INTERRUPTED = 'the agent was interrupted between starting this and replying: it was done once or not at all, and is not done again';
+const INTERRUPTED =
+  'the agent was interrupted between starting this and replying: it was done once or not at all, and is not done again';
 const MAY_BE_A_REPEAT =
   'the same command came before, and whether this repeats it cannot be told: nothing was moved now; see how things stand, and send it again';
 
@@ -145,7 +146,11 @@ export class RpcExecutor {
     }
   }
 
-  async #run(method: RpcMethod, { request, effect }: { request: RpcRequest; effect: Effect }, call: MethodCall): Promise<JsonValue> {
+  async #run(
+    method: RpcMethod,
+    { request, effect }: { request: RpcRequest; effect: Effect },
+    call: MethodCall,
+  ): Promise<JsonValue> {
     const { journal, checkpoint } = this.#deps;
     if (effect === 'move') {
       checkpoint?.('before-intent', request);
@@ -162,7 +167,9 @@ export class RpcExecutor {
     const ended = new AbortController();
     const { promise: late, reject } = Promise.withResolvers<never>();
     const overdue = (code: ErrorCode, how = ''): void =>
-      reject(new AgentError(code, `${method.name} did not end within ${method.deadlineMs} ms${how}`, { recovery: 'drop' }));
+      reject(
+        new AgentError(code, `${method.name} did not end within ${method.deadlineMs} ms${how}`, { recovery: 'drop' }),
+      );
     const overdueAndGoesOn = (): void => overdue('rpc/under-way', ' and goes on: the actuator shows what comes of it');
     let cancel = clock.after(method.deadlineMs, () => {
       // A run that has not begun ends with the signal, and says so itself.
@@ -186,7 +193,8 @@ export class RpcExecutor {
     const ending = running
       .then(
         () => log.info({ method }, 'a movement that was answered as under way has ended'),
-        (error: unknown) => log.warn({ method, error: messageOf(error) }, 'a movement that was answered as under way has failed'),
+        (error: unknown) =>
+          log.warn({ method, error: messageOf(error) }, 'a movement that was answered as under way has failed'),
       )
       .finally(() => this.#goingOn.delete(ending));
     this.#goingOn.add(ending);
@@ -198,7 +206,10 @@ export class RpcExecutor {
     try {
       result = await this.#deps.methods.find(request.method)?.recover?.(entry.note ?? {}, request.params);
     } catch (error) {
-      this.#deps.log.warn({ method: entry.method, error: messageOf(error) }, 'the outcome of an interrupted movement cannot be read');
+      this.#deps.log.warn(
+        { method: entry.method, error: messageOf(error) },
+        'the outcome of an interrupted movement cannot be read',
+      );
     }
     if (result === undefined) return this.#outcomeUnknown(request, INTERRUPTED);
     const reply = resultReply(result);

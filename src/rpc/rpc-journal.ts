@@ -12,7 +12,14 @@ import { endedWithin } from '../host/bounded-wait.ts';
 import { given } from '../host/given.ts';
 import { type JsonObject, stringifyJson } from '../host/json.ts';
 import type { RpcRequest } from '../platform/device-api.ts';
-import { BEFORE_ALL, entryToJson, type HandOut, JournalEntries, type JournalEntry, type Recollection } from './journal-entries.ts';
+import {
+  BEFORE_ALL,
+  entryToJson,
+  type HandOut,
+  JournalEntries,
+  type JournalEntry,
+  type Recollection,
+} from './journal-entries.ts';
 import { encodeFrame, type Frame } from './journal-frames.ts';
 import { headFrame, type JournalDeps, readEntries } from './journal-reading.ts';
 import { JournalWriter } from './journal-writer.ts';
@@ -49,7 +56,12 @@ export class RpcJournal {
   private constructor(deps: JournalDeps) {
     this.#deps = deps;
     // The first write begins a clean file with what is known.
-    this.#writer = new JournalWriter({ ...deps, content: () => this.#content(), compactAboveBytes: COMPACT_ABOVE_BYTES, beginAnew: true });
+    this.#writer = new JournalWriter({
+      ...deps,
+      content: () => this.#content(),
+      compactAboveBytes: COMPACT_ABOVE_BYTES,
+      beginAnew: true,
+    });
   }
 
   /**
@@ -62,7 +74,8 @@ export class RpcJournal {
     await endedWithin(deps.clock, READ_WITHIN_MS, journal.#read());
     journal.#isOpen = true;
     const error = journal.#blindBecause;
-    if (error !== undefined) deps.log.error({ error }, 'the RPC journal cannot be read: what must not happen twice is refused');
+    if (error !== undefined)
+      deps.log.error({ error }, 'the RPC journal cannot be read: what must not happen twice is refused');
     return journal;
   }
 
@@ -72,7 +85,8 @@ export class RpcJournal {
     const nowMs = this.#deps.clock.monotonicMs();
     const recollection = this.#entries.recall(request.id, key, nowMs);
     if (recollection.verdict === 'same') this.#entries.put({ ...recollection.earlier, seenAtMs: nowMs }, nowMs);
-    if (recollection.verdict !== 'same' || recollection.earlier.reply === undefined) this.#underWay.set(key, this.#entries.handOut(nowMs));
+    if (recollection.verdict !== 'same' || recollection.earlier.reply === undefined)
+      this.#underWay.set(key, this.#entries.handOut(nowMs));
     return recollection;
   }
 
@@ -108,7 +122,10 @@ export class RpcJournal {
       await written;
     } catch (cause) {
       if (cause instanceof AgentError) throw cause;
-      throw new AgentError('rpc/disk-failed', `the intent cannot be written: ${messageOf(cause)}`, { recovery: 'drop', cause });
+      throw new AgentError('rpc/disk-failed', `the intent cannot be written: ${messageOf(cause)}`, {
+        recovery: 'drop',
+        cause,
+      });
     }
   }
 
@@ -140,8 +157,11 @@ export class RpcJournal {
     const { clock, log, storage } = this.#deps;
     if (this.#closed) return;
     this.#closed = true;
-    if (this.#entries.live(clock.monotonicMs()).some(({ effect }) => effect === 'move')) this.#writeLater(headFrame(clock));
-    await this.flush().catch((error: unknown) => log.warn({ error: messageOf(error) }, 'the RPC journal was not synced'));
+    if (this.#entries.live(clock.monotonicMs()).some(({ effect }) => effect === 'move'))
+      this.#writeLater(headFrame(clock));
+    await this.flush().catch((error: unknown) =>
+      log.warn({ error: messageOf(error) }, 'the RPC journal was not synced'),
+    );
     await storage.close();
   }
 
@@ -152,7 +172,9 @@ export class RpcJournal {
     if (this.#reading !== undefined) await endedWithin(clock, STALLED_AFTER_MS, this.#reading);
     const because = this.#blindBecause ?? (this.recall(request).verdict === 'new' ? undefined : 'it may be a repeat');
     if (because !== undefined)
-      throw new AgentError('rpc/journal-unusable', `what was done before is not known: ${because}`, { recovery: 'drop' });
+      throw new AgentError('rpc/journal-unusable', `what was done before is not known: ${because}`, {
+        recovery: 'drop',
+      });
   }
 
   #read(): Promise<void> {
@@ -169,7 +191,8 @@ export class RpcJournal {
       const left = await readEntries(this.#deps);
       // Entries that are read late get the oldest turn: the platform may have restarted since then.
       const turn = this.#isOpen ? BEFORE_ALL : undefined;
-      for (const entry of left) if (this.#entries.get(entry.key) === undefined) this.#entries.put(entry, clock.monotonicMs(), turn);
+      for (const entry of left)
+        if (this.#entries.get(entry.key) === undefined) this.#entries.put(entry, clock.monotonicMs(), turn);
       this.#blindBecause = undefined;
     } catch (error) {
       this.#blindBecause = messageOf(error);
@@ -186,7 +209,11 @@ export class RpcJournal {
   }
 
   /** A copy with texts of its own: a part of a text would keep the whole request in memory. */
-  #newEntry({ id, method, ...request }: RpcRequest, effect: Effect, parts: Pick<JournalEntry, 'note' | 'reply'>): JournalEntry {
+  #newEntry(
+    { id, method, ...request }: RpcRequest,
+    effect: Effect,
+    parts: Pick<JournalEntry, 'note' | 'reply'>,
+  ): JournalEntry {
     const { clock } = this.#deps;
     const key = requestKey({ id, method, ...request });
     const kept = { key, id, method: method.slice(0, KEPT_NAME_CHARACTERS), effect, ...parts };
@@ -205,13 +232,19 @@ export class RpcJournal {
     const { clock } = this.#deps;
     const kept = this.#entries.live(clock.monotonicMs()).filter((entry) => entry.effect !== 'read');
     return Buffer.concat(
-      [headFrame(clock), ...kept.map((entry): Frame => ({ kind: 'entry', payload: entryToJson(entry) }))].map(encodeFrame),
+      [headFrame(clock), ...kept.map((entry): Frame => ({ kind: 'entry', payload: entryToJson(entry) }))].map(
+        encodeFrame,
+      ),
     );
   }
 }
 
 function stalled(): AgentError {
-  return new AgentError('rpc/disk-stalled', `the disk did not take the intent within ${STALLED_AFTER_MS} ms; nothing was moved`, {
-    recovery: 'drop',
-  });
+  return new AgentError(
+    'rpc/disk-stalled',
+    `the disk did not take the intent within ${STALLED_AFTER_MS} ms; nothing was moved`,
+    {
+      recovery: 'drop',
+    },
+  );
 }

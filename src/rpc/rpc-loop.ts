@@ -101,9 +101,14 @@ async function handle(loop: RpcLoop, request: RpcRequest, signal: AbortSignal): 
   const { reply, repeat, afterReply } = answer;
   const failed = Object.hasOwn(reply, 'error');
   log.info({ id: request.id, method: request.method.slice(0, 100), repeat, failed }, 'RPC answered');
-  const outcome = await sendReply(loop, { id: request.id, reply: executor.bodyOf(request, reply), handedOutMs }, signal);
+  const outcome = await sendReply(
+    loop,
+    { id: request.id, reply: executor.bodyOf(request, reply), handedOutMs },
+    signal,
+  );
   if (outcome === 'taken') executor.answered(request);
-  if (afterReply !== undefined) void clock.sleep(outcome === 'failed' ? REPLY_GIVEN_UP_AFTER_MS : 0, signal).then(afterReply);
+  if (afterReply !== undefined)
+    void clock.sleep(outcome === 'failed' ? REPLY_GIVEN_UP_AFTER_MS : 0, signal).then(afterReply);
   return repeat ? 'worthless' : 'worthy';
 }
 
@@ -123,7 +128,8 @@ async function sendReply(
       await withinMs(
         clock,
         leftMs(),
-        (within) => ('json' in body ? deviceApi.replyRpc(id, body.json, within) : deviceApi.failRpc(id, body.text, within)),
+        (within) =>
+          'json' in body ? deviceApi.replyRpc(id, body.json, within) : deviceApi.failRpc(id, body.text, within),
         signal,
       );
       return 'taken';

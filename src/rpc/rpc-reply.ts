@@ -16,7 +16,8 @@ export function resultReply(result: JsonValue): JsonObject {
 
 /** The fault's own code without its room, so that `rpc/disk-stalled` is `disk-stalled` on the wire; anything unforeseen is `internal`. */
 export function errorReply(error: unknown): JsonObject {
-  if (!(error instanceof AgentError)) return replyOfError('internal', 'the method failed; the log of the device says how');
+  if (!(error instanceof AgentError))
+    return replyOfError('internal', 'the method failed; the log of the device says how');
   return replyOfError(error.code.slice(error.code.indexOf('/') + 1), error.message);
 }
 
@@ -26,7 +27,9 @@ export type ReplyBody = { readonly json: JsonValue } | { readonly text: string }
 /** The result by itself; a fault in words, which no JSON parser takes. */
 export function bareBody({ result, error }: JsonObject): ReplyBody {
   if (result !== undefined) return { json: result };
-  return { text: `fault: ${isJsonObject(error) && typeof error.message === 'string' ? error.message : 'no reason is known'}` };
+  return {
+    text: `fault: ${isJsonObject(error) && typeof error.message === 'string' ? error.message : 'no reason is known'}`,
+  };
 }
 
 export function replyOfError(code: string, message: string): JsonObject {

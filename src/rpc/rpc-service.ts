@@ -50,7 +50,13 @@ export class RpcService {
     const { clock, log, locked, checkpoint, onCommand } = deps;
     this.#deps = deps;
     this.#journal = journal;
-    const methods = new MethodTable({ clock, methods: deps.methods, permissions: permissionsOf(deps), locked, ...given({ matches }) });
+    const methods = new MethodTable({
+      clock,
+      methods: deps.methods,
+      permissions: permissionsOf(deps),
+      locked,
+      ...given({ matches }),
+    });
     this.#executor = new RpcExecutor(given({ journal, methods, clock, log, checkpoint, onCommand }));
   }
 

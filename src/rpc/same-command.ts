@@ -50,7 +50,13 @@ export const SAME_COMMAND: readonly SameCommandRow[] = [
   { id: ['same'], reply: ['taken'], platform: 'any', withinMs: TAKEN_WITHIN_MS, verdict: 'undecidable' },
   { id: ['same'], reply: ['not taken'], platform: 'any', withinMs: NOT_TAKEN_WITHIN_MS, verdict: 'undecidable' },
   { id: ['lower'], reply: ['not taken'], platform: 'any', withinMs: NOT_TAKEN_WITHIN_MS, verdict: 'undecidable' },
-  { id: ['higher'], reply: ['not taken'], platform: ['restarted'], withinMs: NOT_TAKEN_WITHIN_MS, verdict: 'undecidable' },
+  {
+    id: ['higher'],
+    reply: ['not taken'],
+    platform: ['restarted'],
+    withinMs: NOT_TAKEN_WITHIN_MS,
+    verdict: 'undecidable',
+  },
 ];
 
 export const DEEDS: Readonly<Record<Verdict, Readonly<Record<Effect, Deed>>>> = {

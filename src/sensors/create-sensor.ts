@@ -50,7 +50,9 @@ function withSendableKeys(
 ): Sensor {
   let leftOut: readonly Refusal[] = [];
   const named = (readings: readonly Reading[]): readonly Reading[] => {
-    leftOut = readings.slice(maxKeys, maxKeys + 1).map(({ key }) => ({ key, fault: tooManyKeys(readings.length - maxKeys) }));
+    leftOut = readings
+      .slice(maxKeys, maxKeys + 1)
+      .map(({ key }) => ({ key, fault: tooManyKeys(readings.length - maxKeys) }));
     return readings.slice(0, maxKeys).map((reading) => {
       const key = keyOf(reading.key);
       return key === reading.key ? reading : { ...reading, key };
@@ -63,7 +65,9 @@ function withSendableKeys(
     ...(speaksByItself !== undefined && { speaksByItself }),
     read: async (signal) => named(await sensor.read(signal)),
     refused: () => refusals().map((refusal) => ({ ...refusal, key: keyOf(refusal.key) })),
-    ...(subscribe !== undefined && { subscribe: (listener) => subscribe.call(sensor, (readings) => listener(named(readings))) }),
+    ...(subscribe !== undefined && {
+      subscribe: (listener) => subscribe.call(sensor, (readings) => listener(named(readings))),
+    }),
     close: () => sensor.close(),
   };
 }
@@ -82,7 +86,18 @@ export function samplerEntry(
   users: Users = { rules: [], actuators: [] },
   code?: string,
 ): SamplerEntry {
-  const { name, kind, periodMs, deadlineMs, givenDeadlineMs: _given, align, window, prefix: _prefix, keys, ...driver } = config;
+  const {
+    name,
+    kind,
+    periodMs,
+    deadlineMs,
+    givenDeadlineMs: _given,
+    align,
+    window,
+    prefix: _prefix,
+    keys,
+    ...driver
+  } = config;
   return {
     name,
     kind,
@@ -93,7 +108,11 @@ export function samplerEntry(
     conversions: conversionsOf(keys),
     use: useOf(config, users),
     // A sensor is opened again only when something that concerns its driver has changed.
-    revision: revisionOf({ ...driver, ...given({ code }), ...(definitionOf(kind).keepsTimes === true && { periodMs, deadlineMs }) }),
+    revision: revisionOf({
+      ...driver,
+      ...given({ code }),
+      ...(definitionOf(kind).keepsTimes === true && { periodMs, deadlineMs }),
+    }),
     open: (signal) => createSensor(config, deps, signal),
   };
 }

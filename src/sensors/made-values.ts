@@ -108,7 +108,8 @@ export class MadeValues {
     for (const [one, before] of this.#all) {
       const sources = this.#sourcesOf(one);
       for (const source of sources.values()) getOrInsert(bySource, source, () => new Set<Made>()).add(one);
-      for (const name of this.#keys.namesOf(one.sensor.name, one.value.key)) getOrInsert(byName, name, () => []).push(one);
+      for (const name of this.#keys.namesOf(one.sensor.name, one.value.key))
+        getOrInsert(byName, name, () => []).push(one);
       const others = [...before].filter(([input, source]) => sources.get(input) !== source);
       this.#all.set(one, sources);
       // Nothing is compared with another device's value.

@@ -59,9 +59,11 @@ export class MeasuredValues implements ValuesOfSensors {
       throw sensorFault('awaited-input', `${key} has not come yet`);
     if (others.length > 0) throw sensorFault('no-input', `${key} is a key of several devices, and not of its own`);
     const kept = this.#values.get(ownedKey(owner, key));
-    if (kept === undefined) throw sensorFault(this.#isAwaited(key, owner) ? 'awaited-input' : 'no-input', `${key} has not come yet`);
+    if (kept === undefined)
+      throw sensorFault(this.#isAwaited(key, owner) ? 'awaited-input' : 'no-input', `${key} has not come yet`);
     const { state, refused = [], error } = this.#states.get(kept.sensor) ?? {};
-    if (state === 'failing') throw sensorFault('no-input', `${key} is missing, as ${kept.sensor} fails: ${error?.message}`);
+    if (state === 'failing')
+      throw sensorFault('no-input', `${key} is missing, as ${kept.sensor} fails: ${error?.message}`);
     const refusal = refused.find((one) => one.key === kept.key);
     if (refusal !== undefined) throw sensorFault('no-input', `${key} is missing: ${refusal.message}`);
     return kept;
@@ -101,7 +103,8 @@ export class MeasuredValues implements ValuesOfSensors {
     const forgotten = [...this.#values].filter(([, kept]) => kept.sensor === sensor);
     for (const [key] of forgotten) this.#values.delete(key);
     this.#made.forget(forgotten.map(([key]) => key));
-    for (const [, { name, owner }] of forgotten) if (this.#others.get(name)?.delete(owner) === true) this.#made.reorder();
+    for (const [, { name, owner }] of forgotten)
+      if (this.#others.get(name)?.delete(owner) === true) this.#made.reorder();
   }
 
   #meant(sensor: string, key: string): readonly KeyOwner[] {
@@ -114,7 +117,9 @@ export class MeasuredValues implements ValuesOfSensors {
   /** True while a sensor that may give the key has only started, or its first window is not over. */
   #isAwaited(key: string, owner: KeyOwner): boolean {
     const { givers } = this.#current();
-    return [...(givers.get(ownedKey(owner, key)) ?? []), ...(givers.get(undefined) ?? [])].some((one) => this.#isBeginning(one));
+    return [...(givers.get(ownedKey(owner, key)) ?? []), ...(givers.get(undefined) ?? [])].some((one) =>
+      this.#isBeginning(one),
+    );
   }
 
   #isBeginning({ name, window }: SensorConfig): boolean {

@@ -52,9 +52,14 @@ export class Refusals {
     if (refused.length + this.#told.size === 0) return false;
     const given = [...this.#told.keys()].filter((known) => refused.every(({ key }) => key !== known));
     for (const key of given) this.#told.delete(key);
-    const news = refused.filter(({ key, fault }) => getOrInsert(this.#told, key, () => new ToldReason(clock)).isNews(fault.message));
+    const news = refused.filter(({ key, fault }) =>
+      getOrInsert(this.#told, key, () => new ToldReason(clock)).isNews(fault.message),
+    );
     for (const { key, fault } of news)
-      log.warn({ sensor: this.#sensor, key, code: fault.code, reason: fault.message }, 'the sensor does not give this value');
+      log.warn(
+        { sensor: this.#sensor, key, code: fault.code, reason: fault.message },
+        'the sensor does not give this value',
+      );
     for (const key of given) log.info({ sensor: this.#sensor, key }, 'the sensor gives this value again');
     return news.length + given.length > 0;
   }

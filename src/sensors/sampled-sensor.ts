@@ -175,7 +175,8 @@ export class SampledSensor {
       // That its port is open says nothing of a sensor that speaks by itself; what it refuses does.
       if (this.#driver.speaksByItself) {
         const refused = this.#conversion.refusedBeside(this.#driver.refused);
-        if (this.#error === undefined && this.#refusals.recordRefusals(refused)) this.#deps.onStateChange?.(this.state());
+        if (this.#error === undefined && this.#refusals.recordRefusals(refused))
+          this.#deps.onStateChange?.(this.state());
         return;
       }
       const converted = this.#conversion.convert(readings);
@@ -195,7 +196,8 @@ export class SampledSensor {
   /** Takes readings that came by subscription. */
   #heard(readings: readonly Reading[]): void {
     const converted = this.#conversion.convert(readings);
-    if (this.#driver.speaksByItself && !this.#closing.signal.aborted) this.#worked(this.#conversion.refusedBeside(this.#driver.refused));
+    if (this.#driver.speaksByItself && !this.#closing.signal.aborted)
+      this.#worked(this.#conversion.refusedBeside(this.#driver.refused));
     this.#deliver(converted, this.#conversion.refusedBeside());
   }
 
@@ -218,7 +220,12 @@ export class SampledSensor {
   #stamp(readings: readonly Reading[]): readonly Sample[] {
     const { bootId } = this.#deps.clock;
     const nowMs = this.#deps.clock.monotonicMs();
-    return readings.map((reading) => ({ ...reading, sensor: this.entry.name, bootId, monotonicMs: reading.monotonicMs ?? nowMs }));
+    return readings.map((reading) => ({
+      ...reading,
+      sensor: this.entry.name,
+      bootId,
+      monotonicMs: reading.monotonicMs ?? nowMs,
+    }));
   }
 
   #worked(refused: readonly Refusal[]): void {
@@ -241,7 +248,10 @@ export class SampledSensor {
     this.#failures += 1;
     this.#failuresInARow += 1;
     if (this.#told.isNews(error.message)) {
-      this.#deps.log.warn({ sensor: this.entry.name, code: error.code, reason: error.message }, 'the sensor fails; it is tried again');
+      this.#deps.log.warn(
+        { sensor: this.entry.name, code: error.code, reason: error.message },
+        'the sensor fails; it is tried again',
+      );
       this.#deps.onStateChange?.(this.state(), error);
     }
     // Not waited for: closing hardware that hangs may take as long as the hang.

@@ -116,7 +116,10 @@ export class Sampler {
   async close(): Promise<void> {
     if (!this.#closed) {
       this.#closed = true;
-      this.#givenBack = Promise.all([this.#givenBack, ...[...this.#sensors.values()].map((sensor) => sensor.close(CLOSE_DEADLINE_MS))]);
+      this.#givenBack = Promise.all([
+        this.#givenBack,
+        ...[...this.#sensors.values()].map((sensor) => sensor.close(CLOSE_DEADLINE_MS)),
+      ]);
     }
     await this.#givenBack;
   }
@@ -130,7 +133,10 @@ export class Sampler {
   #find(name: string): SampledSensor {
     const sensor = this.#sensors.get(name);
     if (sensor === undefined)
-      throw sensorFault('unknown', `there is no sensor ${name}; there are ${[...this.#sensors.keys()].join(', ') || 'none'}`);
+      throw sensorFault(
+        'unknown',
+        `there is no sensor ${name}; there are ${[...this.#sensors.keys()].join(', ') || 'none'}`,
+      );
     return sensor;
   }
 }

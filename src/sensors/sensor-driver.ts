@@ -63,14 +63,19 @@ export class SensorDriver {
   /** @throws AgentError `hardware/deadline` (retry), or whatever the driver throws. */
   async read({ signal, letGo, turn }: DriverRead): Promise<readonly Reading[]> {
     // Several may wait for the same one.
-    while (this.#now.underWay !== undefined) await withinDeadline(this.#now.underWay, 'the read before has not ended', turn);
+    while (this.#now.underWay !== undefined)
+      await withinDeadline(this.#now.underWay, 'the read before has not ended', turn);
     const opening = this.#now;
     const reading = (async () => (opening.sensor ?? (await this.#open(opening, signal))).read(signal))();
     const ended = (): void => {
       opening.underWay = undefined;
     };
     opening.underWay = reading.then(ended, ended);
-    return await answerWithin((resolve, reject) => void reading.then(resolve, reject), `sensor ${this.#deps.name}`, letGo);
+    return await answerWithin(
+      (resolve, reject) => void reading.then(resolve, reject),
+      `sensor ${this.#deps.name}`,
+      letGo,
+    );
   }
 
   /** The next read opens it again, once what is under way has ended or is left. Never rejects. */

@@ -67,7 +67,11 @@ export class Window {
   }
 
   /** Takes readings of this time. @param refused keys that the same read did not give. */
-  addReadings(readings: readonly Reading[], { atMs, monotonicMs }: WindowInstant, refused: readonly string[] = []): void {
+  addReadings(
+    readings: readonly Reading[],
+    { atMs, monotonicMs }: WindowInstant,
+    refused: readonly string[] = [],
+  ): void {
     this.#endsAtMs ??= (Math.floor(atMs / this.#settings.lengthMs) + 1) * this.#settings.lengthMs;
     this.#lastMs = monotonicMs;
     for (const key of refused) this.#refused.add(key);
@@ -131,7 +135,10 @@ export class Window {
   /** It has not where the clock stepped, or windows passed without a reading; by less than a period longer or shorter it has all its readings. */
   #hasItsLength(endedMs: number): boolean {
     const { lengthMs, periodMs } = this.#settings;
-    return this.#beganMs !== undefined && Math.abs(endedMs - this.#beganMs - lengthMs) < Math.min(periodMs, lengthMs * TOLERANCE);
+    return (
+      this.#beganMs !== undefined &&
+      Math.abs(endedMs - this.#beganMs - lengthMs) < Math.min(periodMs, lengthMs * TOLERANCE)
+    );
   }
 
   #take(endedMs: number, isWhole: boolean): FinishedWindow {
@@ -140,7 +147,9 @@ export class Window {
     const readings = [...this.#tallies].flatMap(([key, tally]) =>
       this.#settings.statistics.flatMap((statistic) =>
         readingOf(key, tally, statistic).map((reading) =>
-          (isWhole && !this.#refused.has(key)) || !GROWS_WITH_LENGTH.has(statistic) ? reading : { ...reading, isPart: true },
+          (isWhole && !this.#refused.has(key)) || !GROWS_WITH_LENGTH.has(statistic)
+            ? reading
+            : { ...reading, isPart: true },
         ),
       ),
     );
@@ -150,7 +159,11 @@ export class Window {
   }
 }
 
-function readingOf(key: string, { count, numbers, sum, min, max, last, unit }: Tally, statistic: Statistic): readonly Reading[] {
+function readingOf(
+  key: string,
+  { count, numbers, sum, min, max, last, unit }: Tally,
+  statistic: Statistic,
+): readonly Reading[] {
   const values: Readonly<Record<Statistic, JsonValue>> = { mean: sum / numbers, min, max, count, sum, last };
   const value = values[statistic];
   // Text has a count and a last value, and nothing else.
@@ -172,7 +185,10 @@ export class SensorWindow {
   }
 
   /** Undefined for a sensor that reports every reading. */
-  static of({ window, align, periodMs }: Pick<SamplerEntry, 'window' | 'align' | 'periodMs'>, clock: Clock): SensorWindow | undefined {
+  static of(
+    { window, align, periodMs }: Pick<SamplerEntry, 'window' | 'align' | 'periodMs'>,
+    clock: Clock,
+  ): SensorWindow | undefined {
     return window === undefined ? undefined : new SensorWindow(clock, align, { ...window, periodMs });
   }
 

@@ -14,7 +14,9 @@ const gpioChip = z.strictObject({
   names: z.record(z.string(), z.string()).default({}),
   /** Lines held by somebody else: offset → who. */
   held: z.record(z.string(), z.string()).default({}),
-  inputs: z.array(z.strictObject({ offset: z.int().min(0), key: z.string().optional(), signal: signalSchema })).default([]),
+  inputs: z
+    .array(z.strictObject({ offset: z.int().min(0), key: z.string().optional(), signal: signalSchema }))
+    .default([]),
 });
 
 const i2cChip = z.strictObject({
@@ -102,13 +104,20 @@ const boardSchema = z.strictObject({
         host: z.string(),
         /** Answer to every request; `{key}` is replaced. */
         body: z.string(),
-        values: z.record(z.string(), z.strictObject({ signal: signalSchema, digits: z.int().min(0).max(9).default(2) })),
+        values: z.record(
+          z.string(),
+          z.strictObject({ signal: signalSchema, digits: z.int().min(0).max(9).default(2) }),
+        ),
         keys,
       }),
     )
     .default([]),
-  oneWire: z.array(z.strictObject({ id: z.string().regex(/^[0-9a-f]{2}-[0-9a-f]{12}$/), signal: signalSchema, keys })).default([]),
-  pwm: z.array(z.strictObject({ chip: z.union([z.int().min(0), z.string()]), channels: z.int().min(1).max(64) })).default([]),
+  oneWire: z
+    .array(z.strictObject({ id: z.string().regex(/^[0-9a-f]{2}-[0-9a-f]{12}$/), signal: signalSchema, keys }))
+    .default([]),
+  pwm: z
+    .array(z.strictObject({ chip: z.union([z.int().min(0), z.string()]), channels: z.int().min(1).max(64) }))
+    .default([]),
 });
 
 export type BoardConfig = z.infer<typeof boardSchema>;
@@ -124,5 +133,7 @@ export function parseBoardConfig(input: unknown): BoardConfig {
   const parsed = boardSchema.safeParse(input ?? {});
   if (parsed.success) return parsed.data;
   const faults = parsed.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`);
-  throw new AgentError('board/bad-config', `the board's configuration is wrong: ${faults.join('; ')}`, { recovery: 'stop' });
+  throw new AgentError('board/bad-config', `the board's configuration is wrong: ${faults.join('; ')}`, {
+    recovery: 'stop',
+  });
 }

@@ -50,7 +50,9 @@ export class BoardUser {
   held<T extends Held>(handle: number): T {
     const held = this.#held.get(handle);
     if (held === undefined)
-      throw new AgentError('hardware/board-gone', `the simulated board knows no handle ${handle}`, { recovery: 'retry' });
+      throw new AgentError('hardware/board-gone', `the simulated board knows no handle ${handle}`, {
+        recovery: 'retry',
+      });
     return held as T;
   }
 
@@ -73,7 +75,8 @@ export function operationsOf(board: SimulatedBoard): Operations {
       user.hold((handle) => gpio.openInput(request, (edge) => user.tell({ event: 'edge', handle, ...edge }))),
     'gpio.openOutput': (request, user) => user.hold(() => gpio.openOutput(request)),
     'gpio.read': async ({ handle }, user) => await bench.unlessHung('gpio', () => user.held<HeldLine>(handle).read()),
-    'gpio.write': async ({ handle, level }, user) => await bench.unlessHung('gpio', () => user.held<HeldLine>(handle).write(level)),
+    'gpio.write': async ({ handle, level }, user) =>
+      await bench.unlessHung('gpio', () => user.held<HeldLine>(handle).write(level)),
     'gpio.list': () => gpio.list(),
     'i2c.openBus': ({ bus }) => i2c.openBus(bus),
     'i2c.transfer': async ({ bus, address, write, read }) =>

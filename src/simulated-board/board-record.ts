@@ -44,7 +44,14 @@ export class BoardRecord {
   }
 
   add(kind: RecordKind, source: string, key: string, value: JsonValue): RecordEntry {
-    const entry: RecordEntry = { atMs: this.#clock.monotonicMs(), wallMs: this.#clock.wallMs(), kind, source, key, value };
+    const entry: RecordEntry = {
+      atMs: this.#clock.monotonicMs(),
+      wallMs: this.#clock.wallMs(),
+      kind,
+      source,
+      key,
+      value,
+    };
     // Synchronous on purpose: this process has no other duty, and a witness that buffers is none.
     if (this.#fd !== undefined) writeSync(this.#fd, `${stringifyJson(entry)}\n`);
     const counted = `${kind} ${key}`;

@@ -27,8 +27,10 @@ export class BoardServer {
   private constructor(board: SimulatedBoard) {
     const operations = operationsOf(board);
     this.#server = createServer((socket) => {
-      const connection = new Connection(socket, { operations, handlesAfter: Math.floor(board.clock.monotonicMs() * 1_000) }, () =>
-        this.#connections.delete(connection),
+      const connection = new Connection(
+        socket,
+        { operations, handlesAfter: Math.floor(board.clock.monotonicMs() * 1_000) },
+        () => this.#connections.delete(connection),
       );
       this.#connections.add(connection);
     });
@@ -46,7 +48,11 @@ class Connection {
   readonly #operations: Operations;
   readonly #user: BoardUser;
 
-  constructor(socket: Socket, deps: { readonly operations: Operations; readonly handlesAfter: number }, onEnd: () => void) {
+  constructor(
+    socket: Socket,
+    deps: { readonly operations: Operations; readonly handlesAfter: number },
+    onEnd: () => void,
+  ) {
     this.link = new JsonLink(socket, MAX_REQUEST_BYTES);
     this.#operations = deps.operations;
     this.#user = new BoardUser((event) => this.link.send(jsonOf(event)), deps.handlesAfter);
@@ -63,13 +69,18 @@ class Connection {
   async #answer(request: JsonObject): Promise<void> {
     const id = request.id ?? null;
     try {
-      const operation = this.#operations[request.op as BoardOperation] as ((params: never, user: BoardUser) => unknown) | undefined;
+      const operation = this.#operations[request.op as BoardOperation] as
+        | ((params: never, user: BoardUser) => unknown)
+        | undefined;
       if (operation === undefined)
-        throw new AgentError('hardware/unsupported', `the simulated board has no operation ${String(request.op)}`, { recovery: 'hold' });
+        throw new AgentError('hardware/unsupported', `the simulated board has no operation ${String(request.op)}`, {
+          recovery: 'hold',
+        });
       const result = await operation(request.params as never, this.#user);
       this.link.send({ id, result: (result ?? null) as JsonValue });
     } catch (error) {
-      const { code, recovery } = error instanceof AgentError ? error : ({ code: 'hardware/board-failed', recovery: 'retry' } as const);
+      const { code, recovery } =
+        error instanceof AgentError ? error : ({ code: 'hardware/board-failed', recovery: 'retry' } as const);
       this.link.send({ id, error: { code, recovery, message: messageOf(error) } });
     }
   }

@@ -61,7 +61,9 @@ export function signalOf(config: SignalConfig, seed: string): Signal {
     case 'square':
       return periodic(500 / config.hz, (step) => step % 2);
     case 'ramp':
-      return { valueAt: ({ monotonicMs }) => config.from + (config.to - config.from) * ((monotonicMs / config.periodMs) % 1) };
+      return {
+        valueAt: ({ monotonicMs }) => config.from + (config.to - config.from) * ((monotonicMs / config.periodMs) % 1),
+      };
     case 'steps':
       return periodic(config.everyMs, (step) => config.values[step % config.values.length] ?? 0);
   }
@@ -81,7 +83,8 @@ function roomAt(config: Extract<SignalConfig, { kind: 'room' }>, seed: string, n
   const hour = (now.wallMs % DAY_MS) / HOUR_MS;
   const day = config.day * Math.cos(((hour - WARMEST_HOUR_UTC) / 24) * 2 * Math.PI);
   let drift = 0;
-  for (const periodMs of DRIFT_PERIODS_MS) drift += Math.sin((now.monotonicMs / periodMs + chance(`${seed}/${periodMs}`)) * 2 * Math.PI);
+  for (const periodMs of DRIFT_PERIODS_MS)
+    drift += Math.sin((now.monotonicMs / periodMs + chance(`${seed}/${periodMs}`)) * 2 * Math.PI);
   const value =
     config.base +
     day +

@@ -35,7 +35,12 @@ export class SimulatedBoard {
 
   constructor(config: BoardConfig, deps: SimulatedBoardDeps) {
     const { clock, record } = deps;
-    const context: BoardContext = { clock, record, faults: new BoardFaults(), signals: new BoardSignals(clock, config.seed) };
+    const context: BoardContext = {
+      clock,
+      record,
+      faults: new BoardFaults(),
+      signals: new BoardSignals(clock, config.seed),
+    };
     record.add('started', 'board', 'board', clock.bootId);
     this.clock = clock;
     this.#record = record;
@@ -71,10 +76,13 @@ export class SimulatedBoard {
 
 /** Operations on the board that no hardware has. */
 function benchOf(board: SimulatedBoard, { record, faults, signals }: BoardContext) {
-  const idOf = (target: string): string => (/^(i2c-|pwmchip|\/|[0-9a-f]{2}-)/.test(target) ? target : board.gpio.idOf(target));
+  const idOf = (target: string): string =>
+    /^(i2c-|pwmchip|\/|[0-9a-f]{2}-)/.test(target) ? target : board.gpio.idOf(target);
   return {
     moves: (line: string, sinceMs?: number): readonly BoardMove[] =>
-      record.movesOf(idOf(line), sinceMs).map(({ atMs, wallMs, value }) => ({ monotonicMs: atMs, wallMs, level: value as Level })),
+      record
+        .movesOf(idOf(line), sinceMs)
+        .map(({ atMs, wallMs, value }) => ({ monotonicMs: atMs, wallMs, level: value as Level })),
     counts: () => record.counts(),
     hold: (target: string, value: number | null): void => signals.hold(idOf(target), value),
     fault: (target: string, fault: BoardFault | null): void => {
@@ -83,6 +91,7 @@ function benchOf(board: SimulatedBoard, { record, faults, signals }: BoardContex
     },
     faults: () => faults.all(),
     /** Does the work, or waits for ever while the target hangs. */
-    unlessHung: async <T>(target: string, work: () => T): Promise<T> => (faults.of(target) === 'hang' ? await FOREVER : work()),
+    unlessHung: async <T>(target: string, work: () => T): Promise<T> =>
+      faults.of(target) === 'hang' ? await FOREVER : work(),
   };
 }

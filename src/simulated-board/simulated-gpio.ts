@@ -1,5 +1,12 @@
 /** The board's GPIO lines: inputs follow their signals and make edges at the moment they jump, outputs are recorded as they are written. */
-import type { InputRequest, Level, LineDescription, LineEdge, LineReference, OutputRequest } from '../hardware/gpio-port.ts';
+import type {
+  InputRequest,
+  Level,
+  LineDescription,
+  LineEdge,
+  LineReference,
+  OutputRequest,
+} from '../hardware/gpio-port.ts';
 import { given } from '../host/given.ts';
 import type { BoardConfig } from './board-config.ts';
 import { type BoardContext, boardFault } from './simulated-part.ts';
@@ -39,13 +46,23 @@ export class SimulatedGpio {
     this.#lines = chips.flatMap((chip) =>
       Array.from({ length: chip.lines }, (_, offset): Line => {
         const id = `${chip.chip}:${offset}`;
-        return { chip, offset, name: chip.names[offset], id, level: 0, direction: 'in', holder: chip.held[offset], watch: undefined };
+        return {
+          chip,
+          offset,
+          name: chip.names[offset],
+          id,
+          level: 0,
+          direction: 'in',
+          holder: chip.held[offset],
+          watch: undefined,
+        };
       }),
     );
     for (const { chip, inputs } of chips) {
       for (const { offset, signal } of inputs) {
         const line = this.#lines.find(({ id }) => id === `${chip}:${offset}`);
-        if (line === undefined) throw boardFault('hardware/gpio-no-line', `${chip}:${offset} has a signal, but there is no such line`);
+        if (line === undefined)
+          throw boardFault('hardware/gpio-no-line', `${chip}:${offset} has a signal, but there is no such line`);
         context.signals.add(line.id, signal);
         this.#sample(line);
       }
@@ -65,7 +82,8 @@ export class SimulatedGpio {
       const level = logical(line.level, invert);
       if (level === reported) return;
       reported = level;
-      if (edges === 'both' || edges === (level === 1 ? 'rising' : 'falling')) onEdge({ level, monotonicMs: atMs, missed: 0 });
+      if (edges === 'both' || edges === (level === 1 ? 'rising' : 'falling'))
+        onEdge({ level, monotonicMs: atMs, missed: 0 });
     };
     line.watch = (atMs) => {
       if (isMerging) return;
@@ -162,16 +180,19 @@ export class SimulatedGpio {
   #find(reference: LineReference): Line {
     if (typeof reference !== 'string') {
       const ofChip = this.#lines.filter(({ chip }) => chip.chip === reference.chip || chip.label === reference.chip);
-      if (ofChip.length === 0) throw boardFault('hardware/gpio-no-chip', `the simulated board has no GPIO chip ${reference.chip}`);
+      if (ofChip.length === 0)
+        throw boardFault('hardware/gpio-no-chip', `the simulated board has no GPIO chip ${reference.chip}`);
       const line = ofChip.find(({ offset }) => offset === reference.offset);
-      if (line === undefined) throw boardFault('hardware/gpio-no-line', `GPIO chip ${reference.chip} has lines 0 to ${ofChip.length - 1}`);
+      if (line === undefined)
+        throw boardFault('hardware/gpio-no-line', `GPIO chip ${reference.chip} has lines 0 to ${ofChip.length - 1}`);
       return line;
     }
     const bcm = /^(?:GPIO|BCM)(\d{1,3})$/i.exec(reference)?.[1];
     const line =
       this.#lines.find(({ name }) => name === reference) ??
       this.#lines.find(({ offset, name }) => name === undefined && bcm !== undefined && offset === Number(bcm));
-    if (line === undefined) throw boardFault('hardware/gpio-no-line', `the simulated board has no GPIO line ${reference}`);
+    if (line === undefined)
+      throw boardFault('hardware/gpio-no-line', `the simulated board has no GPIO line ${reference}`);
     return line;
   }
 

@@ -13,13 +13,15 @@ export class SimulatedI2c {
     this.#twins = twins;
     for (const { bus, smbusOnly, chips } of buses) {
       for (const { address, signals } of chips)
-        for (const [name, signal] of Object.entries(signals)) context.signals.add(`${targetOf(bus, address)}/${name}`, signal);
+        for (const [name, signal] of Object.entries(signals))
+          context.signals.add(`${targetOf(bus, address)}/${name}`, signal);
       const powered = new Map(chips.map((chip) => [chip.address, this.#switchOn(bus, chip)]));
       this.#buses.set(bus, { smbusOnly, chips: powered });
       context.faults.onChange((target, fault) => {
         if (fault !== 'brown-out') return;
         for (const chip of chips)
-          if (target === `i2c-${bus}` || target === targetOf(bus, chip.address)) powered.set(chip.address, this.#switchOn(bus, chip));
+          if (target === `i2c-${bus}` || target === targetOf(bus, chip.address))
+            powered.set(chip.address, this.#switchOn(bus, chip));
       });
     }
   }
@@ -41,14 +43,16 @@ export class SimulatedI2c {
     const fault = this.#context.faults.of(where, `i2c-${bus}`);
     if (fault === 'hang') return await FOREVER;
     const chip = chips.get(address);
-    if (chip === undefined || fault === 'nak') throw boardFault('hardware/i2c-no-answer', `no chip acknowledges ${where}`);
+    if (chip === undefined || fault === 'nak')
+      throw boardFault('hardware/i2c-no-answer', `no chip acknowledges ${where}`);
     if (smbusOnly && ((write.length === 0 && read > 1) || (write.length > 2 && read > 0))) {
       throw boardFault('hardware/i2c-failed', `i2c-${bus} speaks only SMBus`);
     }
     if (write.length > 0) chip.receive(write);
     if (read === 0) return new Uint8Array();
     // A bus with a loose wire delivers anything, and nothing that the chip could be judged by.
-    if (fault === 'garbage') return Uint8Array.from({ length: read }, () => Math.floor(this.#context.clock.jitter() * 256));
+    if (fault === 'garbage')
+      return Uint8Array.from({ length: read }, () => Math.floor(this.#context.clock.jitter() * 256));
     const sent = chip.send(read);
     if (sent === undefined) throw boardFault('hardware/i2c-no-answer', `no chip acknowledges ${where}`);
     return sent;
@@ -59,13 +63,17 @@ export class SimulatedI2c {
     const twin = this.#twins.get(kind);
     if (twin?.chip === undefined) {
       const known = [...this.#twins].flatMap(([name, { chip }]) => (chip === undefined ? [] : [name]));
-      throw boardFault('hardware/unsupported', `the simulated board knows no chip ${kind}; it knows ${known.join(', ')}`);
+      throw boardFault(
+        'hardware/unsupported',
+        `the simulated board knows no chip ${kind}; it knows ${known.join(', ')}`,
+      );
     }
     const where = targetOf(bus, address);
     return twin.chip({
       signal: (name) => this.#context.signals.value(`${where}/${name}`),
       show: (values) => {
-        for (const [key, value] of Object.entries(values)) this.#context.record.add('shown', where, keys[key] ?? key, value);
+        for (const [key, value] of Object.entries(values))
+          this.#context.record.add('shown', where, keys[key] ?? key, value);
       },
       monotonicMs: () => this.#context.clock.monotonicMs(),
       options,

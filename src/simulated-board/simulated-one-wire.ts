@@ -29,7 +29,8 @@ export class SimulatedOneWire {
     const slave = this.#slaves.get(id);
     const fault = this.#context.faults.of(id, 'one-wire');
     if (fault === 'hang') return await FOREVER;
-    if (slave === undefined || fault === 'unplug') throw boardFault('hardware/one-wire-no-slave', `one-wire slave ${id} is not on the bus`);
+    if (slave === undefined || fault === 'unplug')
+      throw boardFault('hardware/one-wire-no-slave', `one-wire slave ${id} is not on the bus`);
     // 12 bits: steps of 1/16 °C (DS18B20 datasheet, "Temperature register format").
     const sixteenths = Math.round(clamped(this.#context.signals.value(id), -55, 125) * 16);
     const lost = fault === 'brown-out';

@@ -26,7 +26,9 @@ export class SimulatedSerial {
     this.#context = context;
     for (const { port, pty, talk } of ports) {
       const send = (bytes: Uint8Array): void =>
-        this.#ports.get(port)?.wire.send(context.faults.of(port) === 'garbage' ? scrambled(bytes, context.clock) : bytes);
+        this.#ports
+          .get(port)
+          ?.wire.send(context.faults.of(port) === 'garbage' ? scrambled(bytes, context.clock) : bytes);
       const print: TalkerContext['print'] = (text, values, keys) => {
         const fault = context.faults.of(port);
         if (fault === 'hang' || fault === 'unplug') return;

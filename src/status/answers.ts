@@ -3,8 +3,17 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type JsonValue, stringifyJson } from '../host/json.ts';
 import type { PageFile } from '../host/page-files.ts';
 
-export function sendText(response: ServerResponse, status: number, text: string, contentType = 'text/plain; charset=utf-8'): void {
-  response.writeHead(status, { 'content-type': contentType, 'content-length': Buffer.byteLength(text), 'cache-control': 'no-store' });
+export function sendText(
+  response: ServerResponse,
+  status: number,
+  text: string,
+  contentType = 'text/plain; charset=utf-8',
+): void {
+  response.writeHead(status, {
+    'content-type': contentType,
+    'content-length': Buffer.byteLength(text),
+    'cache-control': 'no-store',
+  });
   response.end(text);
 }
 

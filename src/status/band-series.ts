@@ -21,7 +21,10 @@ const QUICK_MS = 6 * 3_600_000;
 /** As long as a part of the record. */
 const PART_MS = 300_000;
 
-export async function answerSeries(query: SeriesQuery, { nowMs, retainMs, devices, entries, bands }: SeriesSources): Promise<Series> {
+export async function answerSeries(
+  query: SeriesQuery,
+  { nowMs, retainMs, devices, entries, bands }: SeriesSources,
+): Promise<Series> {
   const { keys, fromMs, toMs } = query;
   if (bands === undefined) return thinSeries(entries(query), query);
   if (toMs - fromMs > QUICK_MS || fromMs < nowMs - Math.max(retainMs, QUICK_MS))
@@ -29,11 +32,15 @@ export async function answerSeries(query: SeriesQuery, { nowMs, retainMs, device
   const plain = await thinSeries(entries(query), query);
   // A full outbox keeps less than its time.
   const late = keys.filter((key) => (plain[key]?.[0][0] ?? Number.POSITIVE_INFINITY) > fromMs + PART_MS);
-  const banded = late.length === 0 ? {} : await mergeBands(bands({ devices, keys: late, fromMs, toMs }), { ...query, keys: late });
+  const banded =
+    late.length === 0 ? {} : await mergeBands(bands({ devices, keys: late, fromMs, toMs }), { ...query, keys: late });
   return Object.fromEntries(keys.map((key) => [key, finer(plain[key], banded[key]) ?? [[], []]]));
 }
 
-export async function mergeBands(parts: AsyncIterable<KeyBand>, query: SeriesQuery): Promise<Readonly<Record<string, Banded>>> {
+export async function mergeBands(
+  parts: AsyncIterable<KeyBand>,
+  query: SeriesQuery,
+): Promise<Readonly<Record<string, Banded>>> {
   const { keys, fromMs, toMs, points } = query;
   const stepMs = PART_MS * Math.max(1, Math.ceil((toMs - fromMs) / Math.max(1, Math.floor(points)) / PART_MS));
   const merged = new Map(keys.map((key) => [key, new Map<number, { least: number; greatest: number }>()]));
@@ -52,9 +59,16 @@ export async function mergeBands(parts: AsyncIterable<KeyBand>, query: SeriesQue
   return Object.fromEntries([...merged].map(([key, ofKey]) => [key, columnsOf(ofKey, stepMs)]));
 }
 
-function columnsOf(steps: ReadonlyMap<number, { readonly least: number; readonly greatest: number }>, stepMs: number): Banded {
+function columnsOf(
+  steps: ReadonlyMap<number, { readonly least: number; readonly greatest: number }>,
+  stepMs: number,
+): Banded {
   const sorted = [...steps].sort(([a], [b]) => a - b);
-  return [sorted.map(([step]) => (step + 0.5) * stepMs), sorted.map(([, { least }]) => least), sorted.map(([, { greatest }]) => greatest)];
+  return [
+    sorted.map(([step]) => (step + 0.5) * stepMs),
+    sorted.map(([, { least }]) => least),
+    sorted.map(([, { greatest }]) => greatest),
+  ];
 }
 
 /** The outbox's own, unless it has lost the beginning. */

@@ -5,7 +5,8 @@ import { sendText } from './answers.ts';
 /** A name or an address, with a port; nothing that could end a header or name a user. */
 const HOST = /^(?:[a-z0-9](?:[a-z0-9._-]{0,252})|\[[0-9a-f:.]{2,45}\])(?::\d{1,5})?$/i;
 const PATH = /^\/(?:page(?:\/[\w./-]{0,200})?)?$/;
-const NOT_LOOKED_AT = 'this came unencrypted and was not looked at; if a PIN was in it, set another one, and use https://\n';
+const NOT_LOOKED_AT =
+  'this came unencrypted and was not looked at; if a PIN was in it, set another one, and use https://\n';
 
 /** Answers without a word of the agent's. */
 export function leadToTls(request: IncomingMessage, response: ServerResponse): void {

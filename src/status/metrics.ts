@@ -36,7 +36,12 @@ export interface MetricSources {
 }
 
 /** Row of the table. Each of several samples has its label; without a value there is nothing of the kind now. */
-type Row = readonly [name: string, type: Metric['type'], help: string, value: number | undefined | readonly MetricSample[]];
+type Row = readonly [
+  name: string,
+  type: Metric['type'],
+  help: string,
+  value: number | undefined | readonly MetricSample[],
+];
 
 const UPLOAD_STATES: readonly AgentStatus['connection']['state'][] = ['idle', 'sending', 'backing-off', 'held'];
 /** Metrics that telemetry has already, or cannot use. */
@@ -66,31 +71,68 @@ function tableOf({ status, view, uploads, process, openPages, devices = [] }: Me
   const { renamed, retimed, asText }: Partial<AdaptedEntries> = adapted ?? {};
   const contacts = CONTACT_STATES.map((state) => ({ labels: { state }, value: Number(state === platform.state) }));
   const states = UPLOAD_STATES.map((state) => ({ labels: { state }, value: Number(state === connection.state) }));
-  const sensorsUp = sensors.map(({ name, kind, state }) => ({ labels: { sensor: name, kind }, value: Number(state === 'ok') }));
-  const actuatorsUp = actuators.map(({ name, fault }) => ({ labels: { actuator: name }, value: Number(fault === undefined) }));
+  const sensorsUp = sensors.map(({ name, kind, state }) => ({
+    labels: { sensor: name, kind },
+    value: Number(state === 'ok'),
+  }));
+  const actuatorsUp = actuators.map(({ name, fault }) => ({
+    labels: { actuator: name },
+    value: Number(fault === undefined),
+  }));
   const oldestSeconds = outbox.oldestTs && outbox.oldestTs / 1000;
   const roomSeconds = outbox.hoursThatFit && outbox.hoursThatFit * 3600;
-  const ageSeconds = (atMs: number | undefined) => (atMs === undefined ? undefined : Math.max(0, (nowMs - atMs) / 1000));
+  const ageSeconds = (atMs: number | undefined) =>
+    atMs === undefined ? undefined : Math.max(0, (nowMs - atMs) / 1000);
   return [
     ['turnstone_build_info', 'gauge', 'Always 1; the version is a label.', [{ labels: { version }, value: 1 }]],
     ['turnstone_uptime_seconds', 'gauge', 'How long the agent runs.', ageSeconds(status.startedAtMs)],
-    ['turnstone_clock_synchronised', 'gauge', 'Whether the wall clock can be trusted.', Number(status.timeSynchronised)],
+    [
+      'turnstone_clock_synchronised',
+      'gauge',
+      'Whether the wall clock can be trusted.',
+      Number(status.timeSynchronised),
+    ],
     ['turnstone_alerts', 'gauge', 'Things a person should know of.', status.alerts.length],
     ['turnstone_locked_out', 'gauge', 'Whether remote control is locked out at the device.', Number(status.lockedOut)],
     ['turnstone_outbox_held_entries', 'gauge', 'Entries that wait for delivery.', outbox.heldEntries],
     ['turnstone_outbox_held_bytes', 'gauge', 'Size of what waits for delivery.', outbox.heldBytes],
     ['turnstone_outbox_lane_entries', 'gauge', 'Entries that wait, by lane.', byLabel('lane', view.outbox.lanes)],
     ['turnstone_outbox_oldest_timestamp_seconds', 'gauge', 'When the oldest waiting entry was taken.', oldestSeconds],
-    ['turnstone_outbox_room_seconds', 'gauge', 'How long an outage may last before an entry is thinned or dropped.', roomSeconds],
+    [
+      'turnstone_outbox_room_seconds',
+      'gauge',
+      'How long an outage may last before an entry is thinned or dropped.',
+      roomSeconds,
+    ],
     ['turnstone_outbox_fault', 'gauge', 'Whether the disk refuses entries.', Number(outbox.fault !== undefined)],
     ['turnstone_outbox_rejected_entries_total', 'counter', 'Entries that the platform refused.', outbox.rejected],
-    ['turnstone_outbox_thinned_entries_total', 'counter', 'Entries that gave way to others of their key.', outbox.thinned],
+    [
+      'turnstone_outbox_thinned_entries_total',
+      'counter',
+      'Entries that gave way to others of their key.',
+      outbox.thinned,
+    ],
     ['turnstone_outbox_dropped_entries_total', 'counter', 'Entries that gave way undelivered.', outbox.dropped],
     ['turnstone_outbox_damaged_entries_total', 'counter', 'Entries that damage on the disk took.', outbox.damaged],
-    ['turnstone_telemetry_renamed_entries_total', 'counter', 'Entries whose key the platform would have lost, under another.', renamed],
-    ['turnstone_telemetry_retimed_entries_total', 'counter', 'Entries whose source gave a time that cannot be.', retimed],
+    [
+      'turnstone_telemetry_renamed_entries_total',
+      'counter',
+      'Entries whose key the platform would have lost, under another.',
+      renamed,
+    ],
+    [
+      'turnstone_telemetry_retimed_entries_total',
+      'counter',
+      'Entries whose source gave a time that cannot be.',
+      retimed,
+    ],
     ['turnstone_telemetry_text_entries_total', 'counter', 'Numbers that the platform can only keep as text.', asText],
-    ['turnstone_outbox_written_bytes_total', 'counter', 'Bytes written to the disk for the outbox.', outbox.writtenBytes],
+    [
+      'turnstone_outbox_written_bytes_total',
+      'counter',
+      'Bytes written to the disk for the outbox.',
+      outbox.writtenBytes,
+    ],
     ['turnstone_contact_state', 'gauge', 'Contact with the platform: one of these is 1.', contacts],
     [
       'turnstone_up_to_date',
@@ -106,10 +148,20 @@ function tableOf({ status, view, uploads, process, openPages, devices = [] }: Me
       ageSeconds(platform.lastAcknowledgedAtMs),
     ],
     ['turnstone_upload_failures', 'gauge', 'Failed uploads since the last that did not.', connection.failures],
-    ['turnstone_upload_acknowledged_entries_total', 'counter', 'Entries that the platform has.', connection.acknowledgedEntries],
+    [
+      'turnstone_upload_acknowledged_entries_total',
+      'counter',
+      'Entries that the platform has.',
+      connection.acknowledgedEntries,
+    ],
     ['turnstone_http_sent_bytes_total', 'counter', 'Bytes sent to the platform.', connection.sentBytes],
     ['turnstone_http_received_bytes_total', 'counter', 'Bytes received from the platform.', connection.receivedBytes],
-    ['turnstone_http_sent_today_bytes', 'gauge', 'Bytes sent in this UTC day, against the daily budget.', connection.sentTodayBytes],
+    [
+      'turnstone_http_sent_today_bytes',
+      'gauge',
+      'Bytes sent in this UTC day, against the daily budget.',
+      connection.sentTodayBytes,
+    ],
     [
       'turnstone_link_used_bytes',
       'gauge',
@@ -122,8 +174,18 @@ function tableOf({ status, view, uploads, process, openPages, devices = [] }: Me
     ['turnstone_sensor_up', 'gauge', 'Whether the sensor gives readings.', sensorsUp],
     ['turnstone_reading', 'gauge', 'The last reading of each key that is a number or a switch.', lastReadings(view)],
     ['turnstone_actuator_up', 'gauge', 'Whether the actuator can be moved.', actuatorsUp],
-    ['turnstone_device_up', 'gauge', 'Whether the attached device delivers; of "other", how many do.', byDevice(devices, isUp)],
-    ['turnstone_device_held_entries', 'gauge', 'Entries of the attached device that wait.', byDevice(devices, (one) => one.heldEntries)],
+    [
+      'turnstone_device_up',
+      'gauge',
+      'Whether the attached device delivers; of "other", how many do.',
+      byDevice(devices, isUp),
+    ],
+    [
+      'turnstone_device_held_entries',
+      'gauge',
+      'Entries of the attached device that wait.',
+      byDevice(devices, (one) => one.heldEntries),
+    ],
     [
       'turnstone_device_accepted_entries_total',
       'counter',
@@ -141,7 +203,10 @@ function tableOf({ status, view, uploads, process, openPages, devices = [] }: Me
 const MAX_DEVICE_LABELS = 200;
 const REST = 'other';
 
-function byDevice(devices: readonly DeviceStatus[], numberOf: (device: DeviceStatus) => number): readonly MetricSample[] {
+function byDevice(
+  devices: readonly DeviceStatus[],
+  numberOf: (device: DeviceStatus) => number,
+): readonly MetricSample[] {
   const values = new Map<string, number>();
   for (const [at, device] of devices.entries()) {
     const label = at < MAX_DEVICE_LABELS ? device.id : REST;

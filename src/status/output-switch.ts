@@ -48,12 +48,14 @@ export class OutputSwitch {
   /** Answers with the state read back, or with the reason of a refusal: 400 for what cannot be understood, 409 for what the output refuses. */
   async answer(request: IncomingMessage, response: ServerResponse, closed: AbortSignal): Promise<void> {
     // Another site cannot send this type without asking first, and nobody answers that question.
-    if (request.headers['content-type'] !== 'application/json') return sendJson(response, { reason: 'JSON is needed' }, 415);
+    if (request.headers['content-type'] !== 'application/json')
+      return sendJson(response, { reason: 'JSON is needed' }, 415);
     if (this.#underWay >= MAX_UNDER_WAY) return sendJson(response, { reason: 'busy' }, 503);
     this.#underWay += 1;
     try {
       const wish = wishIn(await readText(request, MAX_BYTES));
-      if (wish === undefined) return sendJson(response, { reason: 'a name and a value, or release: true, are needed' }, 400);
+      if (wish === undefined)
+        return sendJson(response, { reason: 'a name and a value, or release: true, are needed' }, 400);
       sendJson(response, await this.#fulfil(wish, request.socket.remoteAddress ?? '', closed));
     } catch (error) {
       if (!(error instanceof AgentError)) throw error;
@@ -67,7 +69,10 @@ export class OutputSwitch {
     const { outputs, clock, log } = this.#deps;
     if (pressedMs !== undefined && Math.abs(clock.monotonicMs() - pressedMs) > LATE_AFTER_MS)
       throw refusal('status/late-press', 'it came too late from the network; press again');
-    log.info(given({ actuator: name, value, forMs, from }), value === undefined ? 'released on the page' : 'set on the page');
+    log.info(
+      given({ actuator: name, value, forMs, from }),
+      value === undefined ? 'released on the page' : 'set on the page',
+    );
     return jsonOf(value === undefined ? await outputs.release(name) : await outputs.set(name, value, forMs, closed));
   }
 }

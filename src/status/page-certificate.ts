@@ -49,30 +49,46 @@ export async function openPageCertificate(deps: PageCertificateDeps): Promise<Pa
     const bytes = await inTime(deps, () => readPatiently(deps, file, MAX_BYTES));
     const kept = bytes === undefined ? undefined : certificateIn(bytes.toString('latin1'));
     if (kept !== undefined && kept.untilMs - nowMs >= REMADE_BEFORE_MS) return kept.certificate;
-    if (kept !== undefined) log.warn({ file }, "the page's certificate ends soon and is made anew: its fingerprint changes");
-    else if (bytes !== undefined) log.warn({ file }, "the page's certificate is damaged and is made anew: its fingerprint changes");
+    if (kept !== undefined)
+      log.warn({ file }, "the page's certificate ends soon and is made anew: its fingerprint changes");
+    else if (bytes !== undefined)
+      log.warn({ file }, "the page's certificate is damaged and is made anew: its fingerprint changes");
   } catch (error) {
     // It may be whole, and be read at the next start.
     if (isPassing(error)) return madeForNow(deps, nowMs, error);
-    log.warn({ file, error: messageOf(error) }, "the page's certificate cannot be used and is made anew: its fingerprint changes");
+    log.warn(
+      { file, error: messageOf(error) },
+      "the page's certificate cannot be used and is made anew: its fingerprint changes",
+    );
   }
   const made = make(deps.hostname, nowMs);
   try {
     await inTime(deps, () => writeDurably(deps.files, file, made.key + made.cert, { mode: PRIVATE_MODE }));
   } catch (error) {
-    log.warn({ file, error: messageOf(error) }, "the page's certificate could not be kept: the next start makes another");
+    log.warn(
+      { file, error: messageOf(error) },
+      "the page's certificate could not be kept: the next start makes another",
+    );
   }
   return made;
 }
 
 function madeForNow({ hostname, log }: PageCertificateDeps, nowMs: number, error: unknown): PageCertificate {
-  log.warn({ error: messageOf(error) }, "the page's certificate cannot be read now; until the next start the page has another");
+  log.warn(
+    { error: messageOf(error) },
+    "the page's certificate cannot be read now; until the next start the page has another",
+  );
   return make(hostname, nowMs);
 }
 
 function make(hostname: string, nowMs: number): PageCertificate {
   const own = DNS_NAME.test(hostname) && hostname !== 'localhost' ? [hostname, `${hostname}.local`] : [];
-  const made = makeCertificate({ names: [...own, ...HERE], fromMs: FROM_MS, untilMs: nowMs + LASTS_MS, isAuthority: false });
+  const made = makeCertificate({
+    names: [...own, ...HERE],
+    fromMs: FROM_MS,
+    untilMs: nowMs + LASTS_MS,
+    isAuthority: false,
+  });
   return { ...made, fingerprint: new X509Certificate(made.cert).fingerprint256 };
 }
 

@@ -70,7 +70,9 @@ export function pageFacts(
   const readings = new Map(sensors.map((sensor) => [sensor.name, sensor.readings]));
   return {
     mayControl,
-    sensors: Object.fromEntries(config.sensors.map((one) => [one.name, sensorFacts(one, readings.get(one.name) ?? [])])),
+    sensors: Object.fromEntries(
+      config.sensors.map((one) => [one.name, sensorFacts(one, readings.get(one.name) ?? [])]),
+    ),
     outputs: Object.fromEntries(
       config.actuators.flatMap((one) => {
         const known = settings(one.name);
@@ -79,7 +81,13 @@ export function pageFacts(
         return [
           [
             one.name,
-            given({ valueType, limits, operatorUntil, source: sourceText(one), interlocks: neverWith.map((other) => other.with) }),
+            given({
+              valueType,
+              limits,
+              operatorUntil,
+              source: sourceText(one),
+              interlocks: neverWith.map((other) => other.with),
+            }),
           ],
         ];
       }),
@@ -98,7 +106,16 @@ function sensorFacts(sensor: SensorConfig, readings: SensorStatus['readings']): 
 
 function readingFacts(sensor: SensorConfig, key: string): readonly [string, ReadingFacts] {
   const rules = rulesOfReading(sensor, key);
-  const { rename = key, round, deadband, deadbandPercent, minIntervalMs, maxIntervalMs, alarms, report = true } = rules ?? {};
+  const {
+    rename = key,
+    round,
+    deadband,
+    deadbandPercent,
+    minIntervalMs,
+    maxIntervalMs,
+    alarms,
+    report = true,
+  } = rules ?? {};
   return [
     rename,
     given({
@@ -120,7 +137,10 @@ interface Intervals {
   readonly maxIntervalMs: number | undefined;
 }
 
-function maxGapMs(sensor: SensorConfig, { isFiltered, minIntervalMs = 0, maxIntervalMs }: Intervals): number | undefined {
+function maxGapMs(
+  sensor: SensorConfig,
+  { isFiltered, minIntervalMs = 0, maxIntervalMs }: Intervals,
+): number | undefined {
   const everyMs = Math.max(sensor.window?.lengthMs ?? sensor.periodMs, minIntervalMs);
   if (definitionOf(sensor.kind).reportsByEvent?.(sensor) === true || isFiltered) {
     return maxIntervalMs === undefined ? undefined : maxIntervalMs + PERIODS_OF_A_GAP * everyMs;

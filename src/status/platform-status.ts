@@ -45,15 +45,19 @@ function verdictOf({
     return { verdict: 'waiting', words: 'the platform was not reached yet, the first try is under way' };
   const waiting = (words: string): Pick<PlatformStatus, 'verdict' | 'words'> => ({ verdict: 'waiting', words });
   const kept = connection.reason === undefined ? '' : `: ${connection.reason}`;
-  if (connection.state === 'held') return { verdict: 'fault', words: `the platform is reached, and readings are kept${kept}` };
+  if (connection.state === 'held')
+    return { verdict: 'fault', words: `the platform is reached, and readings are kept${kept}` };
   if (connection.state === 'backing-off') return waiting(`the platform is reached, and readings are kept${kept}`);
   const spared = link === undefined || heldEntries === 0 ? undefined : sparedBy(link);
   if (spared !== undefined) return waiting(`the platform is reached, and ${spared}`);
-  if (lastAcknowledgedAtMs === undefined) return waiting('the platform is reached, and has not acknowledged anything yet');
+  if (lastAcknowledgedAtMs === undefined)
+    return waiting('the platform is reached, and has not acknowledged anything yet');
   const oldestMs = heldEntries === 0 || oldestTs === undefined ? 0 : wallMs - oldestTs;
   const why = link?.holdsHistory === true ? ': history goes when the forecast of the link leaves room for it' : kept;
   if (oldestMs > uploadIntervalMs + ON_ITS_WAY_MS)
-    return waiting(`the platform is reached, ${heldEntries} entries wait, the oldest for ${formatDuration(wholeSeconds(oldestMs))}${why}`);
+    return waiting(
+      `the platform is reached, ${heldEntries} entries wait, the oldest for ${formatDuration(wholeSeconds(oldestMs))}${why}`,
+    );
   return { verdict: 'good', words: 'up to date' };
 }
 
@@ -80,7 +84,11 @@ export function healthOf({ outbox }: Pick<AgentStatus, 'outbox'>): Health {
 }
 
 /** False also while the platform is out of reach; the agent measures and keeps all the same. */
-export function readinessOf({ outbox, platform, timeSynchronised }: Pick<AgentStatus, 'outbox' | 'platform' | 'timeSynchronised'>): Health {
+export function readinessOf({
+  outbox,
+  platform,
+  timeSynchronised,
+}: Pick<AgentStatus, 'outbox' | 'platform' | 'timeSynchronised'>): Health {
   return verdict([
     ...(platform.verdict === 'good' ? [] : [platform.words]),
     ...healthOf({ outbox }).reasons,

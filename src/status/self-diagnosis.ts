@@ -12,7 +12,10 @@ export interface SelfDiagnosisDeps extends Pick<DoctorDeps, 'configFile' | 'envi
 
 /** Runs the doctor. Bad findings come whole, good ones by name: the platform takes 64 KiB. */
 export async function diagnoseSelf(deps: SelfDiagnosisDeps, signal: AbortSignal): Promise<JsonObject> {
-  const [{ runDoctor }, { MachineFacts }] = await Promise.all([import('./doctor/doctor.ts'), import('../host/machine-facts.ts')]);
+  const [{ runDoctor }, { MachineFacts }] = await Promise.all([
+    import('./doctor/doctor.ts'),
+    import('../host/machine-facts.ts'),
+  ]);
   const agent = deps.status();
   const report = await runDoctor(
     {

@@ -58,9 +58,14 @@ export class SelfTelemetry {
 }
 
 /** `turnstone_outbox_held_entries` → `outboxHeldEntries`; labels follow an underscore. Readings are telemetry already, build facts are attributes. */
-export function telemetryKey({ name, inTelemetry }: Metric, labels: Readonly<Record<string, string>> = {}): string | undefined {
+export function telemetryKey(
+  { name, inTelemetry }: Metric,
+  labels: Readonly<Record<string, string>> = {},
+): string | undefined {
   if (inTelemetry === false) return undefined;
   const words = name.replace(/^turnstone_/, '').split('_');
-  const camel = words.map((word, index) => (index === 0 ? word : word.charAt(0).toUpperCase() + word.slice(1))).join('');
+  const camel = words
+    .map((word, index) => (index === 0 ? word : word.charAt(0).toUpperCase() + word.slice(1)))
+    .join('');
   return [camel, ...Object.values(labels)].join('_');
 }

@@ -70,7 +70,10 @@ export function readSeriesQuery(query: URLSearchParams, nowMs: number): SeriesQu
   return given({ device, keys, fromMs, toMs, points: Math.min(points, MAX_POINTS / keys.length) });
 }
 
-export async function thinSeries(entries: AsyncIterable<TimedValue>, query: SeriesQuery): Promise<Readonly<Record<string, Plain>>> {
+export async function thinSeries(
+  entries: AsyncIterable<TimedValue>,
+  query: SeriesQuery,
+): Promise<Readonly<Record<string, Plain>>> {
   const { keys, fromMs, toMs, points } = query;
   const partMs = Math.max(1, (toMs - fromMs) / Math.max(1, Math.floor(points / POINTS_OF_A_PART)));
   const parts = new Map(keys.map((key) => [key, new Map<number, Part>()]));

@@ -10,10 +10,20 @@ import type { SensorState } from '../sensors/sampler.ts';
 import type { AdaptedEntries } from '../telemetry/entry-check.ts';
 import type { MeasuredAlarm } from '../telemetry/telemetry-path.ts';
 import { type PlatformSources, platformStatus } from './platform-status.ts';
-import type { ActuatorStatus, AgentStatus, AlarmStatus, ConnectionStatus, OutboxSummary, SensorStatus } from './shape/agent-status.ts';
+import type {
+  ActuatorStatus,
+  AgentStatus,
+  AlarmStatus,
+  ConnectionStatus,
+  OutboxSummary,
+  SensorStatus,
+} from './shape/agent-status.ts';
 import { type DeviceStatus, deviceAlerts, devicesSummary, type SharedOutbox } from './shape/device-status.ts';
 
-type Known = Omit<AgentStatus, 'alerts' | 'alarms' | 'platform' | 'outbox' | 'adapted' | 'sensors' | 'actuators' | 'devices'>;
+type Known = Omit<
+  AgentStatus,
+  'alerts' | 'alarms' | 'platform' | 'outbox' | 'adapted' | 'sensors' | 'actuators' | 'devices'
+>;
 
 type Delivery = Pick<PlatformSources, 'connection' | 'outbox'>;
 
@@ -63,7 +73,14 @@ export function agentStatus(sources: StatusSources): AgentStatus {
   const contactAlert = seen.platform.verdict === 'fault' ? [seen.platform.words] : [];
   return {
     ...seen,
-    alerts: [...new Set([...contactAlert, ...alerts, ...(devices === undefined ? [] : deviceAlerts(devices)), ...derivedAlerts(seen)])],
+    alerts: [
+      ...new Set([
+        ...contactAlert,
+        ...alerts,
+        ...(devices === undefined ? [] : deviceAlerts(devices)),
+        ...derivedAlerts(seen),
+      ]),
+    ],
   };
 }
 
@@ -82,7 +99,19 @@ function deliveryOf(connection: ConnectionStatus, outbox: OutboxSummary, shared:
 }
 
 function outboxSummary(status: OutboxStatus): OutboxSummary {
-  const { heldEntries, heldBytes, deadLetters, rejected, resent, thinned, dropped, damaged, lastLost, diskBytes, oldestMs } = status;
+  const {
+    heldEntries,
+    heldBytes,
+    deadLetters,
+    rejected,
+    resent,
+    thinned,
+    dropped,
+    damaged,
+    lastLost,
+    diskBytes,
+    oldestMs,
+  } = status;
   const { hoursThatFit, fault, missingBytes, unreadSegments, untimedEntries, hangingReadMs } = status;
   return given({
     ...{
@@ -121,7 +150,14 @@ export function sensorStatus({ name, kind, state, error, refused, readings }: Se
   };
 }
 
-export function actuatorStatus({ name, kind, value, fault, why, slots }: StatusSources['actuators'][number]): ActuatorStatus {
+export function actuatorStatus({
+  name,
+  kind,
+  value,
+  fault,
+  why,
+  slots,
+}: StatusSources['actuators'][number]): ActuatorStatus {
   return given({ name, kind, value: value ?? null, why, slots, fault });
 }
 
@@ -129,10 +165,23 @@ function alarmsOf({ alarms = [], actuators, config }: StatusSources): readonly A
   const slots = new Map(config?.sensors.map(({ name, device }) => [name, device]));
   return alarms
     .map(({ sensor, key, name, above, below, value, sinceMs, isFromStart }) => {
-      const rules = (config?.rules ?? []).filter((rule) => readingsOf(rule).some((one) => one.sensor === sensor && one.key === key));
+      const rules = (config?.rules ?? []).filter((rule) =>
+        readingsOf(rule).some((one) => one.sensor === sensor && one.key === key),
+      );
       const follows = new Map(actuators.map((output) => [output.name, output.slots?.[0]?.rule]));
       const moves = rules.filter((rule) => follows.get(rule.set.actuator) === rule.name).map(({ set }) => set.actuator);
-      return given({ sensor, key, device: slots.get(sensor), name, above, below, value, sinceMs, isFromStart, moves: [...new Set(moves)] });
+      return given({
+        sensor,
+        key,
+        device: slots.get(sensor),
+        name,
+        above,
+        below,
+        value,
+        sinceMs,
+        isFromStart,
+        moves: [...new Set(moves)],
+      });
     })
     .sort((one, other) => one.sinceMs - other.sinceMs);
 }
@@ -146,7 +195,8 @@ function derivedAlerts(status: Pick<AgentStatus, 'outbox' | 'sensors' | 'actuato
   const stuck = actuators.filter((actuator) => actuator.fault !== undefined);
   const told = [
     fault !== undefined && `the disk does not take readings (${fault}); they are kept in memory, as far as it goes`,
-    unreadSegments !== undefined && 'the disk does not give back part of what waits for delivery, which is tried again; the rest is sent',
+    unreadSegments !== undefined &&
+      'the disk does not give back part of what waits for delivery, which is tried again; the rest is sent',
     hangingReadMs !== undefined &&
       `the disk has not come back from a read for ${Math.floor(hangingReadMs / 60_000)} min; what is stored waits, new readings are stored`,
     missingBytes !== undefined &&

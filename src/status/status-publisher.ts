@@ -135,7 +135,8 @@ export class StatusPublisher {
       log,
       logLines: this.#logLines ?? new LogRing({ onLine: () => () => {}, redact: (text) => text }),
       view: () => this.#view(),
-      facts: () => pageFacts(config.current, { mayControl: control, sensors: status().sensors, settings: outputs.settings }),
+      facts: () =>
+        pageFacts(config.current, { mayControl: control, sensors: status().sensors, settings: outputs.settings }),
       ...(control && { outputs }),
       metrics: () => this.#metrics(),
       health: () => ({ health: healthOf(status()), readiness: readinessOf(status()) }),
@@ -143,7 +144,8 @@ export class StatusPublisher {
       timeline: (query) => timeline.answer(query),
       diagnose: this.#deps.diagnose,
       claim: this.#deps.claim,
-      certificate: () => openPageCertificate({ files, clock: rightClock, log, stateFolder, hostname: platform.board.hostname }),
+      certificate: () =>
+        openPageCertificate({ files, clock: rightClock, log, stateFolder, hostname: platform.board.hostname }),
     });
     if (this.#isClosed) await server.close();
     else this.#server = server;
@@ -158,7 +160,9 @@ export class StatusPublisher {
       retainMs: config.current.outbox.retain.forMs,
       devices: slot === undefined ? ['self'] : (attached?.idsOf(slot) ?? []),
       entries: () =>
-        slot === undefined || attached === undefined ? telemetry.outbox.read(query, signal) : attached.read(slot, query, signal),
+        slot === undefined || attached === undefined
+          ? telemetry.outbox.read(query, signal)
+          : attached.read(slot, query, signal),
       ...given({ bands: bands && ((asked: BandQuery) => bands.read(asked, signal)) }),
     });
   }

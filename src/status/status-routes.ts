@@ -84,7 +84,8 @@ export class StatusRoutes {
     };
     this.#guarded = {
       ...(settings.metrics && {
-        'GET /metrics': (_request, response) => sendText(response, 200, prometheusText(deps.metrics()), PROMETHEUS_TYPE),
+        'GET /metrics': (_request, response) =>
+          sendText(response, 200, prometheusText(deps.metrics()), PROMETHEUS_TYPE),
       }),
       ...(settings.page !== 'off' && this.#pageAnswers()),
     };
@@ -121,7 +122,9 @@ export class StatusRoutes {
     const { view, facts, outputs, log } = this.#deps;
     const seriesAnswers = new SeriesAnswers(this.#deps);
     const outputSwitch =
-      outputs === undefined || this.#access === undefined ? undefined : new OutputSwitch({ outputs, clock: this.#deps.clock, log });
+      outputs === undefined || this.#access === undefined
+        ? undefined
+        : new OutputSwitch({ outputs, clock: this.#deps.clock, log });
     return {
       'GET /api/status': (_request, response) => sendJson(response, jsonOf(view())),
       'GET /api/facts': (_request, response) => sendJson(response, jsonOf(facts())),
@@ -156,7 +159,8 @@ export class StatusRoutes {
     const text = await readText(request, MAX_PIN_BYTES);
     const body = text === undefined ? undefined : parsed(text);
     const pin = isJsonObject(body) ? body.pin : undefined;
-    if (this.#access === undefined || typeof pin !== 'string') return sendJson(response, { reason: 'no PIN was sent' }, 400);
+    if (this.#access === undefined || typeof pin !== 'string')
+      return sendJson(response, { reason: 'no PIN was sent' }, 400);
     const admission = this.#access.admit(pin, request.socket.remoteAddress ?? '');
     if (admission === 'wrong') return sendJson(response, { reason: 'wrong' }, 403);
     if ('waitMs' in admission) {

@@ -69,7 +69,10 @@ export class StatusServer {
     serveOneAtATime(this.#server, (request, response) => void this.#serve(request, response));
     this.#server.maxConnections = MAX_CONNECTIONS;
     if (certificate === undefined) return;
-    this.#secure = { fingerprint: certificate.fingerprint, ...speakTlsToo(this.#server, { clock: deps.clock, certificate }) };
+    this.#secure = {
+      fingerprint: certificate.fingerprint,
+      ...speakTlsToo(this.#server, { clock: deps.clock, certificate }),
+    };
   }
 
   /** Listens, or keeps trying to. */
@@ -113,7 +116,10 @@ export class StatusServer {
       // Leaves no listener behind, however it ends.
       await once(this.#server, 'listening');
       const { port } = this.#server.address() as AddressInfo;
-      log.info({ page: settings.page, port, ...given({ certificate: this.fingerprint }) }, 'the status page can be opened');
+      log.info(
+        { page: settings.page, port, ...given({ certificate: this.fingerprint }) },
+        'the status page can be opened',
+      );
     } catch (error) {
       log.warn({ port: settings.port, error: messageOf(error) }, 'the status page cannot be opened; it is tried again');
       if (!this.#isClosed) this.#cancel = clock.after(LISTEN_AGAIN_MS, () => void this.#listen());
@@ -127,7 +133,8 @@ export class StatusServer {
     try {
       const isLan = this.#deps.settings.page === 'lan';
       if (isLan && !isEncrypted(request) && !isFromThisMachine(request)) leadToTls(request, response);
-      else if (!isLan && !LOOPBACK_NAMES.test(request.headers.host ?? '')) sendText(response, 421, 'this page is for this machine alone\n');
+      else if (!isLan && !LOOPBACK_NAMES.test(request.headers.host ?? ''))
+        sendText(response, 421, 'this page is for this machine alone\n');
       else await this.#routes.answer(request, response);
     } catch (error) {
       this.#deps.log.warn({ error: messageOf(error) }, 'the status page could not answer');

@@ -1,6 +1,12 @@
 /** View of the page: the agent's status, with readings as the platform sees them, and facts that only people at the device want to know. */
 import type { JsonValue } from '../host/json.ts';
-import type { AgentStatus, ConnectionStatus, FirmwareSummary, OutboxSummary, SensorStatus } from './shape/agent-status.ts';
+import type {
+  AgentStatus,
+  ConnectionStatus,
+  FirmwareSummary,
+  OutboxSummary,
+  SensorStatus,
+} from './shape/agent-status.ts';
 
 type Untold = 'bootId' | 'configHash';
 type Widened = 'connection' | 'outbox' | 'sensors' | 'firmware';

@@ -47,7 +47,9 @@ export class AlarmThresholds {
       raised.set(name, before?.get(name) ?? given({ name, above, below, sinceMs: atMs, isFromStart }));
     }
     const isNew =
-      before === undefined ? thresholds.length > 0 : raised.size !== before.size || [...raised.keys()].some((name) => !before.has(name));
+      before === undefined
+        ? thresholds.length > 0
+        : raised.size !== before.size || [...raised.keys()].some((name) => !before.has(name));
     this.#raised = raised;
     if (!isNew) return undefined;
     return raised.size === 0 ? ALARM_CLEAR : [...raised.keys()].join(', ');

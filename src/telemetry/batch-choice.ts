@@ -108,7 +108,9 @@ export class BatchChoice {
   /** Ms until a lane may have its turn again that had none at the last look. */
   idleWaitMs(): number {
     const now = this.#deps.clock.monotonicMs();
-    const next = [this.#liveNotBeforeMs, this.#backlogNotBeforeMs].filter((at) => at > this.#lookedAtMs).map((at) => at - now);
+    const next = [this.#liveNotBeforeMs, this.#backlogNotBeforeMs]
+      .filter((at) => at > this.#lookedAtMs)
+      .map((at) => at - now);
     return Math.max(1, Math.min(IDLE_LOOK_MS, ...next));
   }
 }

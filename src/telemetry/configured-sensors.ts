@@ -35,7 +35,8 @@ export class ConfiguredSensors {
     });
     this.#configured = this.#inForce().filter(({ name }) => sensors.has(name));
     const readings = new Map(this.#configured.map((sensor) => [sensor.name, readingsOf(sensor, sendableKey)]));
-    return ({ sensor, reading }) => sensors.has(sensor) && (reading === undefined || readings.get(sensor)?.includes(reading) !== false);
+    return ({ sensor, reading }) =>
+      sensors.has(sensor) && (reading === undefined || readings.get(sensor)?.includes(reading) !== false);
   }
 
   /** Attached device of a sensor, be it one that was taken out; undefined of the gateway's own. */
@@ -54,7 +55,8 @@ export class ConfiguredSensors {
     const rulesBefore = left === undefined ? undefined : rulesOfReading(left, key);
     if (config === undefined) return left === undefined ? { report: false } : { ...rulesBefore, alarms: [] };
     const isOver =
-      left !== undefined && (rulesBefore?.report === false || !givesStill(config, { before: left, reading: key, keyOf: sendableKey }));
+      left !== undefined &&
+      (rulesBefore?.report === false || !givesStill(config, { before: left, reading: key, keyOf: sendableKey }));
     return isOver ? { ...rulesBefore, alarms: [] } : rulesOfReading(config, key);
   }
 

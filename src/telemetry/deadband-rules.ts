@@ -106,7 +106,9 @@ export class DeadbandRules {
     const wasRaised = state.thresholds.isRaised || this.#deps.standing?.has(alarmPlace) === true;
     const before = state.thresholds.raised;
     const alarm =
-      isNumber(value) && sample.isPart !== true ? state.thresholds.evaluate(value, rules.alarms ?? [], sample.monotonicMs) : undefined;
+      isNumber(value) && sample.isPart !== true
+        ? state.thresholds.evaluate(value, rules.alarms ?? [], sample.monotonicMs)
+        : undefined;
     if (alarm !== undefined) {
       this.#note(state, sample, value);
       const change = alarmChange(before, state.thresholds.raised, wasRaised);
@@ -147,7 +149,10 @@ export class DeadbandRules {
     }
     const { minIntervalMs = 0 } = rules;
     // A time ahead of this one's keeps nothing waiting for longer.
-    const tooSoonMs = state.reported === undefined ? 0 : Math.min(minIntervalMs, state.reported.atMs + minIntervalMs - sample.monotonicMs);
+    const tooSoonMs =
+      state.reported === undefined
+        ? 0
+        : Math.min(minIntervalMs, state.reported.atMs + minIntervalMs - sample.monotonicMs);
     if (tooSoonMs > 0) {
       state.waiting = { sample, value };
       this.#deps.onWaiting?.(sample);
@@ -220,7 +225,9 @@ function isWorthReporting(state: KeyState, value: JsonValue, atMs: number, rules
   const change = Math.abs(
     Number(typeof value === 'bigint' && typeof before === 'bigint' ? value - before : Number(value) - Number(before)),
   );
-  return change > 0 && change >= band - (typeof value === 'bigint' ? 0 : FLOAT_TOLERANCE * Math.max(1, Math.abs(value)));
+  return (
+    change > 0 && change >= band - (typeof value === 'bigint' ? 0 : FLOAT_TOLERANCE * Math.max(1, Math.abs(value)))
+  );
 }
 
 function rounded(value: JsonValue, { round }: KeyRules): JsonValue {
@@ -237,7 +244,12 @@ function roundTo(value: number, places: number): number {
   return Math.sign(value) * Number(`${Math.round(shifted)}e-${places}`) + 0;
 }
 
-function toEntry(sample: Sample, place: StatePlace, value: JsonValue, entryClass: TelemetryEntry['class']): TelemetryEntry {
+function toEntry(
+  sample: Sample,
+  place: StatePlace,
+  value: JsonValue,
+  entryClass: TelemetryEntry['class'],
+): TelemetryEntry {
   return {
     ...place,
     value,

@@ -38,7 +38,12 @@ export class EntryCheck {
   keyOf(key: string): string {
     const name = this.#keys.of(key);
     if (name !== key)
-      this.#note('renamed', name, { was: key.slice(0, MAX_TOLD) }, 'the platform would lose this key: it is sent under another name');
+      this.#note(
+        'renamed',
+        name,
+        { was: key.slice(0, MAX_TOLD) },
+        'the platform would lose this key: it is sent under another name',
+      );
     return name;
   }
 
@@ -58,13 +63,23 @@ export class EntryCheck {
     const ms = Math.round(takenAtMs);
     const fault = timeFault(ms);
     if (fault === undefined) return ms === takenAtMs ? entry : { ...entry, takenAtMs: ms };
-    this.#note('retimed', entry.key, { fault }, 'a source gives a time that cannot be: its readings have the time at which they came');
+    this.#note(
+      'retimed',
+      entry.key,
+      { fault },
+      'a source gives a time that cannot be: its readings have the time at which they came',
+    );
     return own;
   }
 
   #seen(entry: TelemetryEntry): TelemetryEntry {
     if (isSentAsText(entry.value))
-      this.#note('asText', entry.key, { value: String(entry.value) }, 'the platform has no room for this number: it is sent as text');
+      this.#note(
+        'asText',
+        entry.key,
+        { value: String(entry.value) },
+        'the platform has no room for this number: it is sent as text',
+      );
     return entry;
   }
 

@@ -19,7 +19,13 @@ import type { PlatformConnection } from '../provisioning/platform-connection.ts'
 import type { Sample } from '../sensors/kind/sensor.ts';
 import { ALARM_REMOVED } from './alarm-thresholds.ts';
 import { ConfiguredSensors } from './configured-sensors.ts';
-import { DAILY_BUDGET_FORMAT, DailyBudget, type DailyBudgetDeps, type SentToday, sentTodayFrom } from './daily-budget.ts';
+import {
+  DAILY_BUDGET_FORMAT,
+  DailyBudget,
+  type DailyBudgetDeps,
+  type SentToday,
+  sentTodayFrom,
+} from './daily-budget.ts';
 import { DeadbandRules } from './deadband-rules.ts';
 import { type AdaptedEntries, EntryCheck } from './entry-check.ts';
 import { LatestValues } from './latest-values.ts';
@@ -137,18 +143,40 @@ export class TelemetryPath {
     const { clock, files, log } = deps;
     const { stateFolder } = deps.config();
     const opening = deps.openOutbox();
-    const file = new StateFile({ ...DAILY_BUDGET_FORMAT, path: join(stateFolder, 'daily-budget.json'), files, clock, log });
-    const standing = new StateFile({ ...STANDING_STATES_FORMAT, path: join(stateFolder, 'standing-states.json'), files, clock, log });
+    const file = new StateFile({
+      ...DAILY_BUDGET_FORMAT,
+      path: join(stateFolder, 'daily-budget.json'),
+      files,
+      clock,
+      log,
+    });
+    const standing = new StateFile({
+      ...STANDING_STATES_FORMAT,
+      path: join(stateFolder, 'standing-states.json'),
+      files,
+      clock,
+      log,
+    });
     // Beside each other: a disk that does not answer is waited for once.
     const [outbox, spent, standingStates] = await Promise.all([opening, file.read(), StandingStates.open(standing)]);
     return new TelemetryPath(deps, outbox, { file, carried: sentTodayFrom(spent), standing: standingStates });
   }
 
   /** Counts of what the outbox holds and lost, and of what was changed since start so that the platform keeps it. */
-  status(): { readonly outbox: OutboxStatus; readonly adapted: AdaptedEntries; readonly alarms: readonly MeasuredAlarm[] } {
+  status(): {
+    readonly outbox: OutboxStatus;
+    readonly adapted: AdaptedEntries;
+    readonly alarms: readonly MeasuredAlarm[];
+  } {
     const { counts } = this.#check;
-    const alarms = this.#rules.alarms().map((alarm) => ({ ...alarm, value: this.latest.get(alarm.sensor, alarm.key) ?? null }));
-    return { outbox: this.outbox.status(), adapted: { ...counts, renamed: counts.renamed + this.#deps.platform.renamedEntries }, alarms };
+    const alarms = this.#rules
+      .alarms()
+      .map((alarm) => ({ ...alarm, value: this.latest.get(alarm.sensor, alarm.key) ?? null }));
+    return {
+      outbox: this.outbox.status(),
+      adapted: { ...counts, renamed: counts.renamed + this.#deps.platform.renamedEntries },
+      alarms,
+    };
   }
 
   /** The name under which the platform keeps this key; counts the reading that has another. */
@@ -160,7 +188,8 @@ export class TelemetryPath {
   platformRestarted(lastHeardAtMs: number): void {
     const { resendWindowMs } = this.#deps.config().platform;
     if (resendWindowMs <= 0) return;
-    for (const outbox of [this.outbox, ...(this.#deps.attached?.outboxes ?? [])]) outbox.resendRecent(lastHeardAtMs - resendWindowMs);
+    for (const outbox of [this.outbox, ...(this.#deps.attached?.outboxes ?? [])])
+      outbox.resendRecent(lastHeardAtMs - resendWindowMs);
   }
 
   /** Readings from the sampler. */
@@ -182,7 +211,8 @@ export class TelemetryPath {
     const isConfigured = this.#sensors.configured(sensors);
     this.#rules.keepOnly(isConfigured);
     // A sensor that belongs to another device now is over at the one before.
-    const isThere = (sensor: string, { device }: StatePlace): boolean => device.startsWith('?') || device === this.#deviceOf(sensor);
+    const isThere = (sensor: string, { device }: StatePlace): boolean =>
+      device.startsWith('?') || device === this.#deviceOf(sensor);
     const gone = this.#standing.takeGone((owner, text) => isConfigured(owner) && isThere(owner.sensor, placeOf(text)));
     if (gone.length > 0) void this.append(gone.map((text) => this.#ownEntry(placeOf(text), ALARM_REMOVED, 'alarm')));
   }

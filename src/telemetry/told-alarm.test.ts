@@ -19,13 +19,22 @@ it('are told with value and limit when they are new, and when they are over', ()
   });
   for (const value of [20, 55, 56, 45, 30])
     rules.take([{ sensor: 'roof', key: 'temperature', value, bootId: clock.bootId, monotonicMs: 5 }]);
-  const short = told.map(({ value, raised, over }) => [value, raised.map(({ name }) => name), over.map(({ name }) => name)]);
+  const short = told.map(({ value, raised, over }) => [
+    value,
+    raised.map(({ name }) => name),
+    over.map(({ name }) => name),
+  ]);
   expect(short).toEqual([
     [55, ['warm', 'hot'], []],
     [45, [], ['hot']],
     [30, [], ['warm']],
   ]);
-  expect(told[0]).toMatchObject({ sensor: 'roof', key: 'roofTemperature', device: 'self', raised: [{ above: 40 }, { above: 50 }] });
+  expect(told[0]).toMatchObject({
+    sensor: 'roof',
+    key: 'roofTemperature',
+    device: 'self',
+    raised: [{ above: 40 }, { above: 50 }],
+  });
 });
 
 it('of before a restart are told when they are over, and not once more', () => {

@@ -28,7 +28,8 @@ export function alarmChange(
   wasRaised: boolean,
 ): Pick<ToldAlarm, 'raised' | 'over'> | undefined {
   const isOfBefore = wasRaised && before.length === 0;
-  if (isOfBefore) return now.length === 0 ? { raised: [], over: [{ name: 'raised before the start', sinceMs: 0 }] } : undefined;
+  if (isOfBefore)
+    return now.length === 0 ? { raised: [], over: [{ name: 'raised before the start', sinceMs: 0 }] } : undefined;
   const without = (all: readonly RaisedAlarm[], others: readonly RaisedAlarm[]): readonly RaisedAlarm[] =>
     all.filter(({ name }) => !others.some((other) => other.name === name));
   const [raised, over] = [without(now, before), without(before, now)];

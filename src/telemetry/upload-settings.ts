@@ -5,5 +5,9 @@ import type { UploadSettings } from './uploader.ts';
 
 /** On a dear link the present may have to wait for the next wake. */
 export function uploadSettings({ upload, outbox }: Pick<AgentConfig, 'upload' | 'outbox'>, waitMs = 0): UploadSettings {
-  return { ...upload, intervalMs: Math.max(upload.intervalMs, waitMs), ...given({ backlogRatePerS: outbox.backlogRatePerS }) };
+  return {
+    ...upload,
+    intervalMs: Math.max(upload.intervalMs, waitMs),
+    ...given({ backlogRatePerS: outbox.backlogRatePerS }),
+  };
 }

@@ -57,7 +57,8 @@ export class UploadTimes {
     // A refused connection is quick and says nothing of the link.
     if (outcome === 'accepted') this.#recent.push(ms);
     if (this.#recent.length > MAX_RECENT) this.#recent.shift();
-    for (const [index, bound] of BOUNDS_SECONDS.entries()) if (ms <= bound * 1000) this.#counts[index] = (this.#counts[index] ?? 0) + 1;
+    for (const [index, bound] of BOUNDS_SECONDS.entries())
+      if (ms <= bound * 1000) this.#counts[index] = (this.#counts[index] ?? 0) + 1;
     this.#outcomes.set(outcome, (this.#outcomes.get(outcome) ?? 0) + 1);
     this.#sumMs += ms;
     this.#count += 1;

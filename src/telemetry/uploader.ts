@@ -23,7 +23,8 @@ export interface UploadSettings extends UploadConfig {
 }
 
 export interface UploaderDeps extends UploadJudgeDeps, Pick<BatchChoiceDeps, 'budget' | 'prepareTelemetry'> {
-  readonly outbox: UploadJudgeDeps['outbox'] & Pick<Outbox, 'peek' | 'isStillLooking' | 'acknowledge' | 'onAppended' | 'waitsForTime'>;
+  readonly outbox: UploadJudgeDeps['outbox'] &
+    Pick<Outbox, 'peek' | 'isStillLooking' | 'acknowledge' | 'onAppended' | 'waitsForTime'>;
   /** Asked before each batch, so that live settings take effect at once. */
   readonly settings: () => UploadSettings;
   readonly onAcknowledged?: (entries: number) => void;
@@ -158,11 +159,20 @@ export class Uploader {
     this.#isNextOther = isAboutWhatWasSent(answer);
     this.#choice.failures += 1;
     const held = answer.kind === 'portal' || answer.kind === 'unauthorised';
-    const waitMs = this.#waits.after(answer, { isAlone: isAlone(batch.entries), isNextLess: this.#judge.isNextLess(batch, answer) });
+    const waitMs = this.#waits.after(answer, {
+      isAlone: isAlone(batch.entries),
+      isNextLess: this.#judge.isNextLess(batch, answer),
+    });
     const reason = reasonFor(answer);
     const isNews = this.#state.reason !== reason;
     const triesAgainAtMs = this.#deps.clock.monotonicMs() + waitMs;
-    this.#state = { ...this.#state, state: held ? 'held' : 'backing-off', reason, triesAgainAtMs, failures: this.#state.failures + 1 };
+    this.#state = {
+      ...this.#state,
+      state: held ? 'held' : 'backing-off',
+      reason,
+      triesAgainAtMs,
+      failures: this.#state.failures + 1,
+    };
     // A fault of the contact is told once, by the contact itself.
     if (isNews && !isAboutContact(answer))
       this.#deps.log[held ? 'error' : 'warn']({ retryInMs: Math.round(waitMs) }, `telemetry is kept: ${reason}`);

@@ -51,7 +51,10 @@ export function toldOutputs<T extends MovedOutputs>(outputs: T, tell: TellTimeli
   };
 }
 
-const WHO = { local: { by: 'local', who: 'A person at the device' }, page: { by: 'page', who: 'Somebody on the page' } } as const;
+const WHO = {
+  local: { by: 'local', who: 'A person at the device' },
+  page: { by: 'page', who: 'Somebody on the page' },
+} as const;
 
 type Wish = (typeof WHO)[keyof typeof WHO] & Readonly<Record<'actuator' | 'did' | 'wanted', string>>;
 

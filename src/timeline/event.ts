@@ -37,14 +37,22 @@ export function boundedEvent<E extends ToldEvent>(event: E, redact: (text: strin
   const value = (one: JsonValue | undefined): JsonValue | undefined =>
     typeof one === 'string' ? cut(one) : isPlain(one) ? one : undefined;
   const texts = Object.fromEntries(TEXTS.map((name) => [name, cut(event[name])]));
-  return given({ ...event, words: cut(event.words, MAX_WORDS), ...texts, value: value(event.value), from: value(event.from) }) as E;
+  return given({
+    ...event,
+    words: cut(event.words, MAX_WORDS),
+    ...texts,
+    value: value(event.value),
+    from: value(event.from),
+  }) as E;
 }
 
 /** The event of a line that was kept; undefined for what is none. */
 export function eventOf(json: JsonObject): TimelineEvent | undefined {
   const { seq, ts, kind, words, unsure, value, from } = json;
   if (!isCount(seq) || typeof ts !== 'number' || !isKind(kind) || typeof words !== 'string') return undefined;
-  const texts = Object.fromEntries(TEXTS.flatMap((name) => (typeof json[name] === 'string' ? [[name, json[name]]] : [])));
+  const texts = Object.fromEntries(
+    TEXTS.flatMap((name) => (typeof json[name] === 'string' ? [[name, json[name]]] : [])),
+  );
   return given({ seq, ts, unsure: unsure === true ? (true as const) : undefined, kind, words, ...texts, value, from });
 }
 

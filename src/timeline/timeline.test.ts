@@ -17,7 +17,12 @@ interface Own {
   readonly version?: string;
 }
 
-function timelineWith({ clock = new FakeClock(), files = new MemoryFiles(), isClockRight = true, version = '1.2.3' }: Own = {}) {
+function timelineWith({
+  clock = new FakeClock(),
+  files = new MemoryFiles(),
+  isClockRight = true,
+  version = '1.2.3',
+}: Own = {}) {
   const warned: string[] = [];
   const log = {
     warn: (_fields: object, message: string) => void warned.push(message),
@@ -46,7 +51,15 @@ it('keeps what was told over a restart, and goes on counting', async () => {
   const { events } = timeline.select(ALL);
   expect(events.map(({ seq }) => seq)).toEqual([4, 3, 2, 1]);
   expect(events[2]).toEqual({
-    ...{ seq: 2, ts: first.clock.wallMs() - 1, kind: 'command', words: 'fan is on', actuator: 'fan', by: 'rpc', value: true },
+    ...{
+      seq: 2,
+      ts: first.clock.wallMs() - 1,
+      kind: 'command',
+      words: 'fan is on',
+      actuator: 'fan',
+      by: 'rpc',
+      value: true,
+    },
   });
   expect(events.map(({ by }) => by)).toEqual(['restart', 'stop', 'rpc', 'first']);
   expect(timeline.lastSeq).toBe(4);
@@ -86,7 +99,11 @@ it('passes a damaged line over, and one that was half written', async () => {
   const text = first.files.contentOf(PATH).toString().replace('"words":"two"', '"words":"six"').slice(0, -9);
   first.files.writeNow(PATH, text);
   const second = await opened(first);
-  expect(wordsOf(second.timeline)).toEqual([expect.stringContaining('again'), 'one', expect.stringContaining('nothing is recorded')]);
+  expect(wordsOf(second.timeline)).toEqual([
+    expect.stringContaining('again'),
+    'one',
+    expect.stringContaining('nothing is recorded'),
+  ]);
   await second.timeline.close();
   const third = await opened(first);
   expect(wordsOf(third.timeline)).toHaveLength(4);
@@ -163,7 +180,13 @@ it('marks times as unsure while the clock is', async () => {
 
 it('shows no secret, and nothing that is too long or is no plain value', async () => {
   const { timeline, files } = await opened();
-  timeline.tell(moved(`it says s3cret ${'y'.repeat(500)}`, { actuator: 's3cret', value: { a: 1 }, from: `s3cret${'z'.repeat(300)}` }));
+  timeline.tell(
+    moved(`it says s3cret ${'y'.repeat(500)}`, {
+      actuator: 's3cret',
+      value: { a: 1 },
+      from: `s3cret${'z'.repeat(300)}`,
+    }),
+  );
   await timeline.close();
   const event = timeline.select(ALL).events[0];
   expect(event?.words).toHaveLength(300);
@@ -192,7 +215,9 @@ it('answers by kind, time and number, the newest first, and says whether there a
   }
   const answer = (query: string): unknown => {
     const found = timeline.answer(new URLSearchParams(query));
-    return typeof found === 'string' ? found : [...found.events.map(({ words }) => words.replace(/^The agent.*/, 'start')), found.more];
+    return typeof found === 'string'
+      ? found
+      : [...found.events.map(({ words }) => words.replace(/^The agent.*/, 'start')), found.more];
   };
   expect(answer('limit=2')).toEqual(['event 4', 'event 3', true]);
   expect(answer('limit=2&before=5')).toEqual(['event 2', 'event 1', true]);
@@ -213,11 +238,19 @@ it.each([
   ['power', { boot: 'boot-2' }, false],
   ['boot', { boot: 'boot-2' }, true],
   ['update', { version: '1.3.0' }, true],
-])('tells a start after a %s from the last one', async (by, { boot, version }: { boot?: string; version?: string }, isStopped) => {
-  const { timeline, files, clock } = await opened();
-  if (isStopped) timeline.tellStop(false);
-  await timeline.close();
-  if (boot !== undefined) clock.reboot({ bootId: boot });
-  const next = await opened({ files, clock, ...(version !== undefined && { version }) });
-  expect(next.timeline.select(ALL).events[0]).toMatchObject({ kind: 'start', by, from: '1.2.3', value: version ?? '1.2.3' });
-});
+])(
+  'tells a start after a %s from the last one',
+  async (by, { boot, version }: { boot?: string; version?: string }, isStopped) => {
+    const { timeline, files, clock } = await opened();
+    if (isStopped) timeline.tellStop(false);
+    await timeline.close();
+    if (boot !== undefined) clock.reboot({ bootId: boot });
+    const next = await opened({ files, clock, ...(version !== undefined && { version }) });
+    expect(next.timeline.select(ALL).events[0]).toMatchObject({
+      kind: 'start',
+      by,
+      from: '1.2.3',
+      value: version ?? '1.2.3',
+    });
+  },
+);

@@ -170,7 +170,8 @@ export class Timeline {
       this.#writtenSeq = seq;
       this.#isFaulty = false;
     } catch (error) {
-      if (!this.#isFaulty) this.#deps.log.warn({ error: messageOf(error) }, 'the timeline is not on disk; it is tried again');
+      if (!this.#isFaulty)
+        this.#deps.log.warn({ error: messageOf(error) }, 'the timeline is not on disk; it is tried again');
       this.#isFaulty = true;
     }
   }

@@ -16,7 +16,10 @@ export interface WatchedAgent extends Omit<WatchedStates, 'locked'> {
 }
 
 /** Tells from now on; the returned function ends it. */
-export function watchAgent({ actuators, contact, timeSync, live, ...states }: WatchedAgent, tell: TellTimeline): () => void {
+export function watchAgent(
+  { actuators, contact, timeSync, live, ...states }: WatchedAgent,
+  tell: TellTimeline,
+): () => void {
   const { clock } = states;
   let lostAtMs: number | undefined;
   let overrides = live.overrides;
@@ -31,7 +34,9 @@ export function watchAgent({ actuators, contact, timeSync, live, ...states }: Wa
     timeSync.onChange(() => {
       if (!timeSync.isSynchronised()) return;
       const words =
-        timeSync.correctionMs() === 0 ? 'The clock is right.' : "The platform's dates stand in for the clock, which nobody has set.";
+        timeSync.correctionMs() === 0
+          ? 'The clock is right.'
+          : "The platform's dates stand in for the clock, which nobody has set.";
       tell({ kind: 'clock', by: 'synchronised', words });
     }),
     live.onChange(() => {
@@ -40,7 +45,9 @@ export function watchAgent({ actuators, contact, timeSync, live, ...states }: Wa
       for (const key of new Set([...Object.keys(before), ...Object.keys(now)])) {
         if (valueWord(before[key]) === valueWord(now[key])) continue;
         const words =
-          key in now ? `The platform set ${key} to ${valueWord(now[key])}.` : `The platform took back what it had set of ${key}.`;
+          key in now
+            ? `The platform set ${key} to ${valueWord(now[key])}.`
+            : `The platform took back what it had set of ${key}.`;
         tell({ kind: 'config', by: 'shared', key, value: now[key], from: before[key], words });
       }
     }),

@@ -17,7 +17,10 @@ interface Look extends Omit<ActuatorState, 'name'> {
 
 /** Tells from now on; the returned function ends it. */
 export function watchOutputs(outputs: WatchedOutputs, tell: TellTimeline): () => void {
-  const lookAt = ({ name, ...state }: ActuatorState): Look => ({ ...state, slot: outputs.find(name)?.reason.slots[0]?.slot });
+  const lookAt = ({ name, ...state }: ActuatorState): Look => ({
+    ...state,
+    slot: outputs.find(name)?.reason.slots[0]?.slot,
+  });
   const looks = new Map(outputs.states().map((state) => [state.name, lookAt(state)]));
   return outputs.onState((state) => {
     const now = lookAt(state);
@@ -35,16 +38,30 @@ export function outputEvents(actuator: string, before: Look, now: Look): readonl
   const events: ToldEvent[] = [];
   const isOther = now.slot !== before.slot;
   const hasMoved = value !== (before.value ?? null);
-  if (isOther && now.slot === 'limit') events.push({ ...common, by: 'limit', words: `${shown}: its longest time on has ended.` });
+  if (isOther && now.slot === 'limit')
+    events.push({ ...common, by: 'limit', words: `${shown}: its longest time on has ended.` });
   else if (isOther && now.slot === 'noContact')
     events.push({ ...common, by: 'noContact', words: `${shown}: there is no contact with the platform.` });
   else if (isOther && before.slot === 'noContact')
-    events.push({ ...common, by: 'noContact', words: `${shown}: contact is back, and its state without contact is over.` });
-  else if (before.pulsing && !now.pulsing) events.push({ ...common, by: 'pulse', words: `${shown}: its pulse has ended.` });
-  else if (hasMoved && now.by === 'safe-state') events.push({ ...common, by: 'safe-state', words: `${shown}: its safe state was set.` });
+    events.push({
+      ...common,
+      by: 'noContact',
+      words: `${shown}: contact is back, and its state without contact is over.`,
+    });
+  else if (before.pulsing && !now.pulsing)
+    events.push({ ...common, by: 'pulse', words: `${shown}: its pulse has ended.` });
+  else if (hasMoved && now.by === 'safe-state')
+    events.push({ ...common, by: 'safe-state', words: `${shown}: its safe state was set.` });
   else if (hasMoved && now.by === 'shared')
-    events.push({ ...common, kind: 'command', by: 'shared', words: `A shared attribute of the platform set it: ${shown}.` });
-  if (fault !== undefined && fault !== before.fault) events.push({ ...common, by: 'fault', words: `${actuator} has a fault: ${fault}.` });
-  if (fault === undefined && before.fault !== undefined) events.push({ ...common, by: 'fault', words: `${shown}: its fault is over.` });
+    events.push({
+      ...common,
+      kind: 'command',
+      by: 'shared',
+      words: `A shared attribute of the platform set it: ${shown}.`,
+    });
+  if (fault !== undefined && fault !== before.fault)
+    events.push({ ...common, by: 'fault', words: `${actuator} has a fault: ${fault}.` });
+  if (fault === undefined && before.fault !== undefined)
+    events.push({ ...common, by: 'fault', words: `${shown}: its fault is over.` });
   return events;
 }

@@ -64,9 +64,15 @@ function deviceEvents(before: Device | undefined, { id, name, state, slots, reas
   const because = reason === undefined ? '' : `: ${reason}`;
   if (state === 'blocked' && before?.state !== 'blocked')
     return [{ ...common, words: `The platform refuses the device ${name}${because}.` }];
-  if (before?.state === 'blocked' && state === 'ready') return [{ ...common, words: `The platform takes the device ${name} again.` }];
+  if (before?.state === 'blocked' && state === 'ready')
+    return [{ ...common, words: `The platform takes the device ${name} again.` }];
   if (before === undefined && state !== 'removed')
-    return [{ ...common, words: `A new device is there: ${name}${slots.length === 0 ? '' : `, in the slot ${slots.join(', ')}`}.` }];
+    return [
+      {
+        ...common,
+        words: `A new device is there: ${name}${slots.length === 0 ? '' : `, in the slot ${slots.join(', ')}`}.`,
+      },
+    ];
   return before !== undefined && state === 'removed' && before.state !== 'removed'
     ? [{ ...common, words: `The device ${name} is in no slot any more.` }]
     : [];

@@ -17,7 +17,11 @@ const { signal } = new AbortController();
 
 function teller() {
   const told: ToldEvent[] = [];
-  return { told, tell: (event: ToldEvent) => void told.push(event), words: () => told.splice(0).map(({ words }) => words) };
+  return {
+    told,
+    tell: (event: ToldEvent) => void told.push(event),
+    words: () => told.splice(0).map(({ words }) => words),
+  };
 }
 
 const RULE = { name: 'frost', set: { actuator: 'heater', value: true }, otherwise: false };
@@ -29,10 +33,21 @@ it('tells commands, rules, alarms and updates as their rooms tell them', () => {
   const { onCommand, onRuleEvent, onAlarm, onReported } = tellersOf(tell, () => config);
   onCommand({ method: 'setFan', params: true, reply: { result: { name: 'fan', value: true } } });
   onCommand({ method: 'pulse', params: {}, reply: { result: { name: 'fan', value: true, pulsing: true } } }, 'meter');
-  onCommand({ method: 'setActuator', params: { name: 'fan' }, reply: { error: { code: 'locked-out', message: 'fan is not moved' } } });
+  onCommand({
+    method: 'setActuator',
+    params: { name: 'fan' },
+    reply: { error: { code: 'locked-out', message: 'fan is not moved' } },
+  });
   onCommand({ method: 'pulse', params: {}, reply: { error: { code: 'under-way', message: 'not yet' } } });
   onCommand({ method: 'restart', params: {}, reply: { result: {} } });
-  expect(told[1]).toMatchObject({ kind: 'command', by: 'rpc', key: 'pulse', device: 'meter', actuator: 'fan', value: true });
+  expect(told[1]).toMatchObject({
+    kind: 'command',
+    by: 'rpc',
+    key: 'pulse',
+    device: 'meter',
+    actuator: 'fan',
+    value: true,
+  });
   expect(words()).toEqual([
     'The platform called setFan: fan is on.',
     'The platform called pulse: fan is on, for a pulse.',
@@ -50,9 +65,19 @@ it('tells commands, rules, alarms and updates as their rooms tell them', () => {
     'Rule frost began, and heater was not moved: locked out.',
     'Rule gone ended.',
   ]);
-  const limits = { raised: [{ name: 'above 40', above: 40, sinceMs: 0 }], over: [{ name: 'cold', below: 5, sinceMs: 0 }] };
+  const limits = {
+    raised: [{ name: 'above 40', above: 40, sinceMs: 0 }],
+    over: [{ name: 'cold', below: 5, sinceMs: 0 }],
+  };
   onAlarm({ sensor: 'roof', key: 'temperature', device: 'self', value: 41.5, ...limits });
-  expect(told[0]).toMatchObject({ kind: 'alarm', sensor: 'roof', key: 'temperature', value: 41.5, from: 40, device: undefined });
+  expect(told[0]).toMatchObject({
+    kind: 'alarm',
+    sensor: 'roof',
+    key: 'temperature',
+    value: 41.5,
+    from: 40,
+    device: undefined,
+  });
   expect(words()).toEqual(['Alarm: temperature is 41.5, above 40.', 'The alarm is over: temperature is 41.5 (cold).']);
   const update = { title: 'turnstone', version: '2', from: '1', startedAtMs: 0, reason: 'no contact within its trial' };
   for (const reported of ['DOWNLOADING', 'DOWNLOADED', 'UPDATED', 'FAILED'])
@@ -70,7 +95,9 @@ it('tells a configuration that was taken up, or was not', () => {
   expect(configEvents({ changed: ['rules', 'rpc'], needRestart: ['rpc'] })[0]?.words).toBe(
     'The changed configuration was read: rules, rpc; a restart takes up what changed in rpc.',
   );
-  expect(configFaultEvent('line 3').words).toBe('The changed configuration is not taken up, and nothing changes: line 3');
+  expect(configFaultEvent('line 3').words).toBe(
+    'The changed configuration is not taken up, and nothing changes: line 3',
+  );
 });
 
 it('writes values and spans as people do', () => {
@@ -93,7 +120,9 @@ it('tells of outputs what neither a command nor a rule does', () => {
     outputEvents('pump', before, now).map(({ words }) => words);
   expect(between(on, { ...off, slot: 'limit' })).toEqual(['pump is off: its longest time on has ended.']);
   expect(between(on, { ...off, slot: 'noContact' })).toEqual(['pump is off: there is no contact with the platform.']);
-  expect(between({ ...off, slot: 'noContact' }, on)).toEqual(['pump is on: contact is back, and its state without contact is over.']);
+  expect(between({ ...off, slot: 'noContact' }, on)).toEqual([
+    'pump is on: contact is back, and its state without contact is over.',
+  ]);
   expect(between({ ...on, pulsing: true }, off)).toEqual(['pump is off: its pulse has ended.']);
   expect(between(on, { ...off, by: 'safe-state' })).toEqual(['pump is off: its safe state was set.']);
   expect(between(off, { ...on, by: 'shared' })).toEqual(['A shared attribute of the platform set it: pump is on.']);
@@ -134,7 +163,12 @@ function watched() {
   const sync = new Listeners<[]>();
   const config = new Listeners<[never]>();
   const outputs = new Listeners<[ActuatorState]>();
-  const now = { isLocked: false, devices: [attachedDevice({ name: 'meter' })] as DeviceStatus[], overrides: {}, correctionMs: 0 };
+  const now = {
+    isLocked: false,
+    devices: [attachedDevice({ name: 'meter' })] as DeviceStatus[],
+    overrides: {},
+    correctionMs: 0,
+  };
   const { tell, words } = teller();
   const pump = { name: 'pump', value: true, desired: true, by: 'rpc', pulsing: false, fault: undefined } as const;
   const parts = {

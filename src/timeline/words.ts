@@ -44,16 +44,24 @@ export function commandEvent({ method, params, reply }: ToldCommand, device?: st
   }
   if (actuator === undefined || !isJsonObject(result)) return { ...common, words: `${called}.` };
   const { value = null, pulsing } = result;
-  return { ...common, value, words: `${called}: ${actuator} is ${valueWord(value)}${pulsing === true ? ', for a pulse' : ''}.` };
+  return {
+    ...common,
+    value,
+    words: `${called}: ${actuator} is ${valueWord(value)}${pulsing === true ? ', for a pulse' : ''}.`,
+  };
 }
 
 /** Beginning or end of a rule's condition, with what the rule moves. */
-export function ruleEvent({ rule, on, refusal }: RuleEvent, config: Pick<RuleConfig, 'set' | 'otherwise'> | undefined): ToldEvent {
+export function ruleEvent(
+  { rule, on, refusal }: RuleEvent,
+  config: Pick<RuleConfig, 'set' | 'otherwise'> | undefined,
+): ToldEvent {
   const { actuator } = config?.set ?? {};
   const value = on ? config?.set.value : config?.otherwise;
   const moved = actuator === undefined || value === undefined ? '' : `: it sets ${actuator} to ${valueWord(value)}`;
   const edge = `Rule ${rule} ${on ? 'began' : 'ended'}`;
-  const words = refusal === undefined ? `${edge}${moved}.` : `${edge}, and ${actuator ?? 'its output'} was not moved: ${refusal}.`;
+  const words =
+    refusal === undefined ? `${edge}${moved}.` : `${edge}, and ${actuator ?? 'its output'} was not moved: ${refusal}.`;
   return { kind: 'rule', by: rule, actuator, value, words };
 }
 
@@ -64,7 +72,12 @@ export function alarmEvents({ sensor, key, device, value, raised, over }: ToldAl
   return [
     ...raised.map(({ name, above, below }) => {
       const limit = above === undefined ? `below ${below}` : `above ${above}`;
-      return { ...common, by: name, from: above ?? below, words: `Alarm: ${shown}, ${limit}${name === limit ? '' : ` (${name})`}.` };
+      return {
+        ...common,
+        by: name,
+        from: above ?? below,
+        words: `Alarm: ${shown}, ${limit}${name === limit ? '' : ` (${name})`}.`,
+      };
     }),
     ...over.map(({ name, above, below }) => ({
       ...common,
@@ -80,7 +93,10 @@ export function contactEvent({ state, problem, remedy, reason }: ContactStatus, 
   const common = { kind: 'contact', value: state, by: reason } as const;
   if (problem !== undefined && remedy !== undefined)
     return { ...common, words: `No contact with the platform: ${faultText({ problem, remedy })}.` };
-  return { ...common, words: `The platform is reached${awayMs === undefined ? '' : ` again, after ${spanWords(awayMs)}`}.` };
+  return {
+    ...common,
+    words: `The platform is reached${awayMs === undefined ? '' : ` again, after ${spanWords(awayMs)}`}.`,
+  };
 }
 
 const UPDATE_STEPS: Readonly<Record<string, string>> = {
@@ -91,7 +107,10 @@ const UPDATE_STEPS: Readonly<Record<string, string>> = {
 };
 
 /** Step of an update that people care for; none for the others. */
-export function updateEvents(kind: string, { reported = '', update }: Pick<UpdaterStatus, 'reported' | 'update'>): readonly ToldEvent[] {
+export function updateEvents(
+  kind: string,
+  { reported = '', update }: Pick<UpdaterStatus, 'reported' | 'update'>,
+): readonly ToldEvent[] {
   const step = UPDATE_STEPS[reported];
   if (step === undefined || update === undefined) return [];
   const why = reported === 'FAILED' ? `: ${update.reason ?? 'no reason is known'}; ${update.from} goes on` : '';
@@ -103,7 +122,13 @@ export function updateEvents(kind: string, { reported = '', update }: Pick<Updat
 export function configEvents({ changed, needRestart }: ReadAgain): readonly ToldEvent[] {
   if (changed.length === 0) return [];
   const restart = needRestart.length === 0 ? '' : `; a restart takes up what changed in ${needRestart.join(', ')}`;
-  return [{ kind: 'config', value: changed.join(', '), words: `The changed configuration was read: ${changed.join(', ')}${restart}.` }];
+  return [
+    {
+      kind: 'config',
+      value: changed.join(', '),
+      words: `The changed configuration was read: ${changed.join(', ')}${restart}.`,
+    },
+  ];
 }
 
 export function configFaultEvent(message: string): ToldEvent {

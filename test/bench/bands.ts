@@ -23,7 +23,9 @@ import { FakeClock } from '../support/fake-clock.ts';
 import { FakeTimeSync, LANES, NO_LIMITS } from '../support/outbox-fixture.ts';
 import { DEFAULT_OUTBOX_SETTINGS } from '../support/outbox-settings.ts';
 
-const { values: flags } = parseArgs({ options: { json: { type: 'boolean', default: false }, days: { type: 'string', default: '8' } } });
+const { values: flags } = parseArgs({
+  options: { json: { type: 'boolean', default: false }, days: { type: 'string', default: '8' } },
+});
 const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;
 const PERIOD_MS = 10_000;
@@ -69,7 +71,11 @@ async function measure(keys: number): Promise<Cost> {
       await appended;
       bands.take(entries);
       for (const lane of LANES)
-        for (let batch = await outbox.peek(lane, NO_LIMITS); batch !== undefined; batch = await outbox.peek(lane, NO_LIMITS))
+        for (
+          let batch = await outbox.peek(lane, NO_LIMITS);
+          batch !== undefined;
+          batch = await outbox.peek(lane, NO_LIMITS)
+        )
           await outbox.acknowledge(batch);
       await clock.advance(ROUND_MS);
     }
@@ -88,7 +94,13 @@ async function measure(keys: number): Promise<Cost> {
     const weekMs = await medianMs(() => answer(span(7 * DAY_MS)));
     const hourMs = await medianMs(() => answer(span(HOUR_MS)));
     return {
-      ...{ keys, bytesADay: Math.round(bytes / days), shareOfOutbox: round(bytes / written), weekMs: round(weekMs), hourMs: round(hourMs) },
+      ...{
+        keys,
+        bytesADay: Math.round(bytes / days),
+        shareOfOutbox: round(bytes / written),
+        weekMs: round(weekMs),
+        hourMs: round(hourMs),
+      },
       ...{
         weekOfHour: round(weekMs / hourMs),
         memoryKb: memoryKb(keys),
@@ -124,7 +136,9 @@ function roundOf(keys: number, clock: FakeClock): TelemetryEntry[] {
 
 function valueAt(key: number, ms: number): number {
   const noise = Math.sin(ms * (key + 1) * 12.9898) * 43_758.5453;
-  return Math.round((20 + key + 5 * Math.sin((2 * Math.PI * ms) / DAY_MS) + (noise - Math.floor(noise)) / 2) * 100) / 100;
+  return (
+    Math.round((20 + key + 5 * Math.sin((2 * Math.PI * ms) / DAY_MS) + (noise - Math.floor(noise)) / 2) * 100) / 100
+  );
 }
 
 function anHour(keys: number): OpenHours {

@@ -35,7 +35,9 @@ const RELEASE_FLAGS = [
 const ENTRIES = [20_000, 60_000] as const;
 const START_WITHIN_MS = 120_000;
 
-const { values: flags } = parseArgs({ options: { plugin: { type: 'string' }, json: { type: 'boolean', default: false } } });
+const { values: flags } = parseArgs({
+  options: { plugin: { type: 'string' }, json: { type: 'boolean', default: false } },
+});
 if (flags.plugin === undefined) throw new Error('--plugin libinsn.so: see the head of test/bench/board.ts');
 const plugin = resolve(flags.plugin);
 
@@ -68,7 +70,12 @@ const platform = await LocalPlatform.start({ port: 0 });
 try {
   const child = join(folder, 'readings.mjs');
   await build({
-    ...{ entryPoints: [join(import.meta.dirname, 'board-bench/readings-child.ts')], outfile: child, bundle: true, minify: true },
+    ...{
+      entryPoints: [join(import.meta.dirname, 'board-bench/readings-child.ts')],
+      outfile: child,
+      bundle: true,
+      minify: true,
+    },
     ...{ platform: 'node', format: 'esm', logLevel: 'error' },
     banner: { js: "import{createRequire}from'node:module';const require=createRequire(import.meta.url);" },
     define: { 'import.meta.dirname': JSON.stringify(join(ROOT, 'test/bench')), 'import.meta.main': 'false' },
@@ -84,8 +91,15 @@ try {
 
 async function measure(name: string, processor: Processor, child: string): Promise<Counts> {
   const emptyNode = await count(processor, [join(folder, 'empty.mjs')]);
-  const [few, many] = [await count(processor, [child, `${ENTRIES[0]}`]), await count(processor, [child, `${ENTRIES[1]}`])];
-  return { emptyNode, entry: (many - few) / (ENTRIES[1] - ENTRIES[0]), start: (await startAgent(name, processor)) - emptyNode };
+  const [few, many] = [
+    await count(processor, [child, `${ENTRIES[0]}`]),
+    await count(processor, [child, `${ENTRIES[1]}`]),
+  ];
+  return {
+    emptyNode,
+    entry: (many - few) / (ENTRIES[1] - ENTRIES[0]),
+    start: (await startAgent(name, processor)) - emptyNode,
+  };
 }
 
 /** Runs a script to its end. */

@@ -45,7 +45,8 @@ const BOUNDS: Readonly<Record<string, string>> = {
 };
 
 type Part = 'held' | 'start' | 'memory' | 'drain' | 'load' | 'faults';
-const isAsked = (part: Part): boolean => (flags.only === undefined ? part === 'held' || !flags['skip-agent'] : flags.only === part);
+const isAsked = (part: Part): boolean =>
+  flags.only === undefined ? part === 'held' || !flags['skip-agent'] : flags.only === part;
 
 const figures: Record<string, number | string> = {};
 if (isAsked('held')) Object.assign(figures, await measureHeld(Number(flags.days)));
@@ -68,7 +69,8 @@ async function measureAgent(): Promise<Record<string, number>> {
   };
   try {
     const found = { devices };
-    for (const [part, measure] of Object.entries(parts)) if (isAsked(part as Part)) Object.assign(found, await measure());
+    for (const [part, measure] of Object.entries(parts))
+      if (isAsked(part as Part)) Object.assign(found, await measure());
     return found;
   } finally {
     sink.close();

@@ -34,7 +34,14 @@ async function bare(url: string, file: string): Promise<void> {
   console.log(JSON.stringify({ ms: performance.now() - startedMs }));
 }
 
-async function image([url, token, folder, offerText, keys, log]: [string, string, string, string, string, string]): Promise<void> {
+async function image([url, token, folder, offerText, keys, log]: [
+  string,
+  string,
+  string,
+  string,
+  string,
+  string,
+]): Promise<void> {
   const offer = JSON.parse(offerText) as FirmwareOffer;
   const api = new HttpDeviceApi({ settings: { url }, token: () => token, clock: systemClock });
   const { title, version } = offer;

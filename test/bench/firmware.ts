@@ -31,7 +31,9 @@ const CHILD = join(import.meta.dirname, 'firmware-child.ts');
 const NODE_FLAGS = ['--max-semi-space-size=1', '--max-old-space-size=64', '--expose-gc'];
 const NEXT = '99.0.0';
 
-const { values: flags } = parseArgs({ options: { json: { type: 'boolean', default: false }, quick: { type: 'boolean', default: false } } });
+const { values: flags } = parseArgs({
+  options: { json: { type: 'boolean', default: false }, quick: { type: 'boolean', default: false } },
+});
 const folder = await mkdtemp(join(tmpdir(), 'turnstone-bench-firmware-'));
 const server = await startPlatform();
 try {
@@ -43,7 +45,11 @@ try {
     process.exit();
   }
   const chunksRepeatedPerKill = await measureKills(offer);
-  const bundle = await buildRelease({ out: join(folder, 'releases'), key, ...(flags.quick ? { level: 1 } : { level: 22 }) });
+  const bundle = await buildRelease({
+    out: join(folder, 'releases'),
+    key,
+    ...(flags.quick ? { level: 1 } : { level: 22 }),
+  });
   const swapToUploadS = await measureSwap(bundle.file.replace(/\.tar\.zst$/, ''), key);
   const result = { speedRatio, extraMemoryMb, chunksRepeatedPerKill, swapToUploadS, bundleMb: bundle.bundleMb };
   if (flags.json) console.log(JSON.stringify(result));
@@ -136,7 +142,8 @@ async function measureKills(offer: string): Promise<number> {
     }
     await ended;
     writtenBytes = (await stat(join(target, 'image'))).size;
-    if (kill < KILLS && writtenBytes === IMAGE_BYTES) throw new Error(`the download ended before kill ${kill + 1} of ${KILLS}`);
+    if (kill < KILLS && writtenBytes === IMAGE_BYTES)
+      throw new Error(`the download ended before kill ${kill + 1} of ${KILLS}`);
   }
   if (writtenBytes !== IMAGE_BYTES) throw new Error('the download did not end after the last kill');
   return round(mostRepeated);
@@ -153,9 +160,13 @@ async function measureSwap(release: string, key: string): Promise<number> {
     await gateway.configure(`platform: { url: "${platform.url}", accessToken: ${TOKEN}, reconcilePeriod: 10s }`);
     gateway.start();
     const person = await PlatformPerson.logIn(platform.url);
-    const versions = async (): Promise<unknown[]> => (await person.values(id, 'current_fw_version')).map(({ value }) => value);
+    const versions = async (): Promise<unknown[]> =>
+      (await person.values(id, 'current_fw_version')).map(({ value }) => value);
     await until('the first upload', async () => (await versions()).length > 0);
-    await person.assignFirmware('gateway', await person.uploadPackage(next.file, { title: 'turnstone', version: NEXT }));
+    await person.assignFirmware(
+      'gateway',
+      await person.uploadPackage(next.file, { title: 'turnstone', version: NEXT }),
+    );
     await until('the new release uploads', async () => (await versions()).includes(NEXT), 120_000);
     return round((Date.now() - (await gateway.movedAtMs())) / 1000);
   } finally {

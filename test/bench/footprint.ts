@@ -45,7 +45,11 @@ const LOOK_EVERY_MS = 10_000;
 const CACHED_AFTER_MS = 20_000;
 
 const { values: flags } = parseArgs({
-  options: { json: { type: 'boolean', default: false }, runs: { type: 'string', default: '5' }, minutes: { type: 'string', default: '0' } },
+  options: {
+    json: { type: 'boolean', default: false },
+    runs: { type: 'string', default: '5' },
+    minutes: { type: 'string', default: '0' },
+  },
 });
 const folder = await mkdtemp(join(tmpdir(), 'turnstone-footprint-'));
 await buildBundle(ownNativeModules());
@@ -82,14 +86,18 @@ sensors:
 
 async function measure(config: string, name: string): Promise<Run> {
   const emptyNodeMs = await startEmptyNode();
-  return await runAgent(config, { name, environment: { NODE_OPTIONS: '--expose-gc' } }, async (pid, startToDurableMs) => {
-    await delay(SETTLE_MS);
-    const client = await ControlClient.connect({ folder: join(folder, 'run') });
-    await client.request('memory', { collect: true });
-    await client.close();
-    const { rssMb, privateMb } = await memoryOf(pid);
-    return { startToDurableMs, emptyNodeMs, rssMb, privateMb };
-  });
+  return await runAgent(
+    config,
+    { name, environment: { NODE_OPTIONS: '--expose-gc' } },
+    async (pid, startToDurableMs) => {
+      await delay(SETTLE_MS);
+      const client = await ControlClient.connect({ folder: join(folder, 'run') });
+      await client.request('memory', { collect: true });
+      await client.close();
+      const { rssMb, privateMb } = await memoryOf(pid);
+      return { startToDurableMs, emptyNodeMs, rssMb, privateMb };
+    },
+  );
 }
 
 /** From the spawn of the same Node with an empty script to its end. */
@@ -147,7 +155,8 @@ async function runAgent<T>(
   const exited = new Promise<void>((done) => child.once('exit', () => done()));
   try {
     while ((await readFile(record, 'utf8').catch(() => '')) === '') {
-      if (performance.now() - startedMs > START_WITHIN_MS || child.exitCode !== null) throw new Error('the agent did not become durable');
+      if (performance.now() - startedMs > START_WITHIN_MS || child.exitCode !== null)
+        throw new Error('the agent did not become durable');
       await delay(1);
     }
     return await look(child.pid ?? 0, performance.now() - startedMs);
@@ -170,11 +179,19 @@ async function memoryOf(pid: number): Promise<Memory> {
 function report(runs: readonly Run[], long: Readonly<Record<string, number>>): void {
   const fields = ['startToDurableMs', 'emptyNodeMs', 'rssMb', 'privateMb'] as const;
   const ratio = median(runs.map((run) => run.startToDurableMs / run.emptyNodeMs));
-  const figures = { ...Object.fromEntries(fields.map((field) => [field, median(runs.map((run) => run[field]))])), ...long };
+  const figures = {
+    ...Object.fromEntries(fields.map((field) => [field, median(runs.map((run) => run[field]))])),
+    ...long,
+  };
   const result = Object.fromEntries(
-    Object.entries({ ...figures, startToDurableOverEmptyNode: ratio }).map(([name, value]) => [name, Number(value.toFixed(1))]),
+    Object.entries({ ...figures, startToDurableOverEmptyNode: ratio }).map(([name, value]) => [
+      name,
+      Number(value.toFixed(1)),
+    ]),
   );
-  console.log(`${'figure'.padEnd(20)}${'median'.padStart(10)}${'least'.padStart(10)}${'greatest'.padStart(10)}   (${runs.length} runs)`);
+  console.log(
+    `${'figure'.padEnd(20)}${'median'.padStart(10)}${'least'.padStart(10)}${'greatest'.padStart(10)}   (${runs.length} runs)`,
+  );
   for (const field of fields) {
     const all = runs.map((run) => run[field]);
     console.log(

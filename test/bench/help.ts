@@ -12,7 +12,9 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { BUNDLE, buildBundle, ownNativeModules, ROOT } from '../../scripts/bundle.ts';
 
-const { values: flags } = parseArgs({ options: { json: { type: 'boolean', default: false }, runs: { type: 'string', default: '15' } } });
+const { values: flags } = parseArgs({
+  options: { json: { type: 'boolean', default: false }, runs: { type: 'string', default: '15' } },
+});
 const folder = await mkdtemp(join(tmpdir(), 'turnstone-help-'));
 try {
   await buildBundle(ownNativeModules());

@@ -48,7 +48,8 @@ const result = {
   layouts: measureLayouts(),
   appendMsWhileSyncsHang: command.appendMs,
 };
-if (!flags.json) for (const [field, value] of Object.entries(result)) console.log(`${field.padEnd(34)} ${JSON.stringify(value)}`);
+if (!flags.json)
+  for (const [field, value] of Object.entries(result)) console.log(`${field.padEnd(34)} ${JSON.stringify(value)}`);
 console.log(JSON.stringify(result));
 
 /** At the shipped defaults, and beside them other commit ages, and a journal that commits once a minute. */

@@ -12,9 +12,14 @@ for (;;) {
   await exchange('POST', `rpc/${id}`, JSON.stringify({ result: params }));
 }
 
-function exchange(method: string, path: string, body = ''): Promise<{ readonly status: number; readonly body: string }> {
+function exchange(
+  method: string,
+  path: string,
+  body = '',
+): Promise<{ readonly status: number; readonly body: string }> {
   return new Promise((resolve, reject) => {
-    const headers = body === '' ? {} : { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) };
+    const headers =
+      body === '' ? {} : { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) };
     const sent = request(`${url}/api/v1/${token}/${path}`, { method, agent, headers }, (response) => {
       let text = '';
       response.setEncoding('utf8');

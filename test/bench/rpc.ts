@@ -59,7 +59,16 @@ try {
 }
 
 async function startPlatform(): Promise<string> {
-  const words = ['platform', '--port', '0', '--json', '--device', 'gateway=gateway-token', '--device', 'echo=echo-token'];
+  const words = [
+    'platform',
+    '--port',
+    '0',
+    '--json',
+    '--device',
+    'gateway=gateway-token',
+    '--device',
+    'echo=echo-token',
+  ];
   return (JSON.parse(await start([MAIN, ...words])) as { url: string }).url;
 }
 
@@ -70,8 +79,22 @@ async function startBoardAndAgent(platformUrl: string): Promise<void> {
     JSON.stringify({ version: 1, gpio: [{ chip: 'gpiochip0', label: 'simulated', lines: 32, names: {}, inputs: [] }] }),
   );
   const boardSocket = join(folder, 'board.sock');
-  await start([MAIN, 'board', '--socket', boardSocket, '--record', join(folder, 'record.jsonl'), '--config', boardConfig]);
-  const relay = (name: string, line: number): JsonObject => ({ name, kind: 'gpio-output', line: `GPIO${line}`, safe: { start: false } });
+  await start([
+    MAIN,
+    'board',
+    '--socket',
+    boardSocket,
+    '--record',
+    join(folder, 'record.jsonl'),
+    '--config',
+    boardConfig,
+  ]);
+  const relay = (name: string, line: number): JsonObject => ({
+    name,
+    kind: 'gpio-output',
+    line: `GPIO${line}`,
+    safe: { start: false },
+  });
   const config = join(folder, 'turnstone.yaml');
   await writeFile(
     config,
@@ -115,7 +138,10 @@ async function askInTurn(
   for (let request = 0; request < WARM_UP + Number(flags.requests); request += 1) {
     for (const device of ['agent', 'echo'] as const) {
       const startedMs = performance.now();
-      const { status, text } = await rest.rpc(devices[device], 'setActuator', { name: 'set', value: request % 2 === 0 });
+      const { status, text } = await rest.rpc(devices[device], 'setActuator', {
+        name: 'set',
+        value: request % 2 === 0,
+      });
       const tookMs = performance.now() - startedMs;
       if (status !== 200 || text.includes('"error"')) throw new Error(`${device} answered ${status} ${text}`);
       if (request >= WARM_UP) times[device].push(tookMs);
@@ -134,9 +160,13 @@ async function hold(rest: RestPerson, deviceId: string): Promise<{ heldPerS: num
   for (let request = 0; request < total; request += 1) {
     await delay(Math.max(0, startedMs + (request * 1_000) / PER_SECOND - performance.now()));
     const [method, params] =
-      request % 2 === 0 ? ['setActuator', { name: 'set', value: request % 4 === 0 }] : ['pulse', { name: 'pulsed', durationMs: PULSE_MS }];
+      request % 2 === 0
+        ? ['setActuator', { name: 'set', value: request % 4 === 0 }]
+        : ['pulse', { name: 'pulsed', durationMs: PULSE_MS }];
     answers.push(
-      rest.rpc(deviceId, method as string, params as JsonObject).then(({ status, text }) => status === 200 && !text.includes('"error"')),
+      rest
+        .rpc(deviceId, method as string, params as JsonObject)
+        .then(({ status, text }) => status === 200 && !text.includes('"error"')),
     );
   }
   const answered = (await Promise.all(answers)).filter(Boolean).length;
@@ -156,7 +186,8 @@ async function hold(rest: RestPerson, deviceId: string): Promise<{ heldPerS: num
 async function boardCounts(): Promise<{ readonly sets: number; readonly pulses: number }> {
   const lines = (await readFile(join(folder, 'record.jsonl'), 'utf8')).split('\n').filter((line) => line !== '');
   const entries = lines.map((line) => JSON.parse(line) as RecordEntry);
-  const isSet = ({ kind, source }: RecordEntry): boolean => (kind === 'moved' || kind === 'written') && source === `gpiochip0:${SET_LINE}`;
+  const isSet = ({ kind, source }: RecordEntry): boolean =>
+    (kind === 'moved' || kind === 'written') && source === `gpiochip0:${SET_LINE}`;
   const isRising = ({ kind, source, value }: RecordEntry): boolean =>
     kind === 'moved' && source === `gpiochip0:${PULSE_LINE}` && Number(value) === 1;
   return { sets: entries.filter(isSet).length, pulses: entries.filter(isRising).length };

@@ -44,7 +44,12 @@ const TCP_MODELS = ['eastron-sdm630', 'abb-b23', 'carlo-gavazzi-em24', 'siemens-
 const PTY_MODELS = ['eastron-sdm230', 'chint-dtsu666'] as const;
 /** Keys of a meter that a dashboard shows. */
 const ONLY = ['voltageL1', 'currentL1', 'powerTotal', 'energyImport'];
-const FORMULAS = ['voltageL1 * currentL1', 'powerTotal / 1000', 'difference(voltageL1)', 'integral(powerTotal)'] as const;
+const FORMULAS = [
+  'voltageL1 * currentL1',
+  'powerTotal / 1000',
+  'difference(voltageL1)',
+  'integral(powerTotal)',
+] as const;
 
 /** One of each in turn; addresses repeat on other buses. */
 function sensorNumber(at: number): object {
@@ -71,7 +76,13 @@ function sensorNumber(at: number): object {
     ...[0x48, 0x49].map((address) => ({ kind: 'tmp102', bus: group, address })),
     { kind: 'lm75', bus: group, address: 0x4c },
     { kind: 'bme280', bus: group, address: 0x76 },
-    { kind: 'ads1115', bus: group, address: 0x4b, samplesPerSecond: 860, channels: { [`volts${at}`]: { input: 'A0' } } },
+    {
+      kind: 'ads1115',
+      bus: group,
+      address: 0x4b,
+      samplesPerSecond: 860,
+      channels: { [`volts${at}`]: { input: 'A0' } },
+    },
     { kind: 'ds18b20', id: `28-${(0x1000 + group).toString(16).padStart(12, '0')}` },
     {
       kind: 'modbus',
@@ -96,7 +107,14 @@ await writeFile(join(folder, 'board.json'), JSON.stringify(withPtys));
 const socket = join(folder, 'board.sock');
 const board = spawn(
   process.execPath,
-  [resolve(import.meta.dirname, '../../src/main.ts'), 'board', '--socket', socket, '--config', join(folder, 'board.json')],
+  [
+    resolve(import.meta.dirname, '../../src/main.ts'),
+    'board',
+    '--socket',
+    socket,
+    '--config',
+    join(folder, 'board.json'),
+  ],
   { stdio: ['ignore', 'pipe', 'inherit'] },
 );
 await once(board.stdout, 'data');
@@ -104,7 +122,15 @@ const ports = boardPorts({ clock: systemClock, socketPath: socket });
 let samples = 0;
 const reads = new Map<string, number>();
 const values = new MeasuredValues(() => sensors);
-const deps = { ...OF_THIS_MACHINE, values, ports, clock: systemClock, files: systemFiles, log: silentLog, stateFolder: folder };
+const deps = {
+  ...OF_THIS_MACHINE,
+  values,
+  ports,
+  clock: systemClock,
+  files: systemFiles,
+  log: silentLog,
+  stateFolder: folder,
+};
 const sampler = new Sampler(
   {
     clock: systemClock,
@@ -168,10 +194,9 @@ async function privateMb(): Promise<number> {
   setFlagsFromString('--expose-gc');
   const collect = runInNewContext('gc') as () => void;
   for (let at = 0; at < 3; at += 1) collect();
-  const kilobytes = [...(await readFile('/proc/self/smaps_rollup', 'utf8')).matchAll(/^Private_\w+:\s+(\d+) kB/gm)].reduce(
-    (sum, [, kb]) => sum + Number(kb),
-    0,
-  );
+  const kilobytes = [
+    ...(await readFile('/proc/self/smaps_rollup', 'utf8')).matchAll(/^Private_\w+:\s+(\d+) kB/gm),
+  ].reduce((sum, [, kb]) => sum + Number(kb), 0);
   return kilobytes / 1024;
 }
 

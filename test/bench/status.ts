@@ -134,11 +134,16 @@ async function measureLoad(browser: Browser, url: string): Promise<Load> {
     let [bytes, requests] = [0, 0];
     page.on('response', (response) => {
       requests += 1;
-      if (/^\/$|^\/page\//.test(new URL(response.url()).pathname)) bytes += Number(response.headers()['content-length'] ?? 0);
+      if (/^\/$|^\/page\//.test(new URL(response.url()).pathname))
+        bytes += Number(response.headers()['content-length'] ?? 0);
     });
     const empty = await timeOf(page, `${url}/healthz`, 'document.body !== null');
     [bytes, requests] = [0, 0];
-    const firstReadingMs = await timeOf(page, url, "(document.querySelector('.reading .value')?.textContent ?? '') !== ''");
+    const firstReadingMs = await timeOf(
+      page,
+      url,
+      "(document.querySelector('.reading .value')?.textContent ?? '') !== ''",
+    );
     const first = { bytes, requests };
     await page
       .locator('#machine:not([open]) > summary')
@@ -162,7 +167,9 @@ async function timeOf(page: Page, url: string, condition: string): Promise<numbe
 
 async function observe(pid: number, client: ControlClient): Promise<Window> {
   const entries = async (): Promise<number> => {
-    const status = (await client.request('getStatus', {})) as unknown as { connection: { acknowledgedEntries: number } };
+    const status = (await client.request('getStatus', {})) as unknown as {
+      connection: { acknowledgedEntries: number };
+    };
     return status.connection.acknowledgedEntries;
   };
   const before = { cpu: await cpuSeconds(pid), entries: await entries(), atMs: performance.now() };

@@ -42,7 +42,9 @@ const { values: flags } = parseArgs({
   },
 });
 const entries = Number(flags.entries);
-const child = spawn(process.execPath, [join(import.meta.dirname, 'uploader-bench/sink.ts')], { stdio: ['ignore', 'pipe', 'inherit'] });
+const child = spawn(process.execPath, [join(import.meta.dirname, 'uploader-bench/sink.ts')], {
+  stdio: ['ignore', 'pipe', 'inherit'],
+});
 const [port] = (await once(createInterface({ input: child.stdout }), 'line')) as [string];
 const url = `http://127.0.0.1:${port}`;
 
@@ -78,7 +80,12 @@ async function drainInTurn(folder: string): Promise<{ readonly ours: number; rea
     const sent = bodies.splice(0);
     bareMs += await timed(async () => {
       for (const body of sent) {
-        const answer = await pool.request({ path: PATH, method: 'POST', body, headers: { 'content-type': 'application/json' } });
+        const answer = await pool.request({
+          path: PATH,
+          method: 'POST',
+          body,
+          headers: { 'content-type': 'application/json' },
+        });
         await answer.body.dump();
       }
     });
@@ -108,7 +115,10 @@ async function drainWatchingMemory(folder: string): Promise<number> {
 }
 
 /** Opens an uploader; entries of an earlier process are its backlog. */
-async function openUploader(folder: string, codec: PayloadCodec): Promise<{ outbox: Outbox; uploader: Uploader; api: HttpDeviceApi }> {
+async function openUploader(
+  folder: string,
+  codec: PayloadCodec,
+): Promise<{ outbox: Outbox; uploader: Uploader; api: HttpDeviceApi }> {
   const outbox = await openBenchOutbox(folder);
   const api = new HttpDeviceApi({ settings: { url }, token: () => 'bench', clock: systemClock, codec });
   const uploader = new Uploader({
@@ -116,7 +126,12 @@ async function openUploader(folder: string, codec: PayloadCodec): Promise<{ outb
     clock: systemClock,
     log: silentLog,
     settings: () => SETTINGS,
-    budget: new DailyBudget({ clock: systemClock, isSynchronised: () => true, bytesSent: () => 0, limitBytes: () => undefined }),
+    budget: new DailyBudget({
+      clock: systemClock,
+      isSynchronised: () => true,
+      bytesSent: () => 0,
+      limitBytes: () => undefined,
+    }),
     postTelemetry: (rows, signal) => api.postTelemetry(rows, signal),
     prepareTelemetry: (rows) => api.prepareTelemetry(rows),
   });
@@ -150,7 +165,9 @@ function privateBytes(): number {
   globalThis.gc?.();
   globalThis.gc?.();
   const rollup = readFileSync('/proc/self/smaps_rollup', 'utf8');
-  return [...rollup.matchAll(/^Private_(?:Clean|Dirty):\s+(\d+) kB/gm)].reduce((sum, [, kb]) => sum + Number(kb), 0) * 1024;
+  return (
+    [...rollup.matchAll(/^Private_(?:Clean|Dirty):\s+(\d+) kB/gm)].reduce((sum, [, kb]) => sum + Number(kb), 0) * 1024
+  );
 }
 
 interface Run {

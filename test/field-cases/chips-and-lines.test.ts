@@ -49,7 +49,9 @@ describe('row 66: a PWM chip by the name of its device', () => {
     await channel.close();
     const byNumber = await port.openChannel({ chip: number, channel: 0 }, signal);
     expect(await byNumber.read(signal)).toEqual({ periodNs: 40_000, dutyNs: 10_000, enabled: true });
-    await expect(port.openChannel({ chip: '1f00098000.pwm', channel: 0 }, signal)).rejects.toMatchObject({ code: 'hardware/pwm-busy' });
+    await expect(port.openChannel({ chip: '1f00098000.pwm', channel: 0 }, signal)).rejects.toMatchObject({
+      code: 'hardware/pwm-busy',
+    });
   });
 
   it('is named among those that are there when it is not', async () => {
@@ -63,9 +65,14 @@ describe('row 66: a PWM chip by the name of its device', () => {
 
   it('is taken by the configuration, beside a number', async () => {
     expect(
-      await toldOf('- { name: fan, kind: pwm, chip: 1f00098000.pwm, channel: 0 }', '- { name: dim, kind: pwm, chip: 2, channel: 0 }'),
+      await toldOf(
+        '- { name: fan, kind: pwm, chip: 1f00098000.pwm, channel: 0 }',
+        '- { name: dim, kind: pwm, chip: 2, channel: 0 }',
+      ),
     ).toEqual([]);
-    expect(await toldOf('- { name: fan, kind: pwm, chip: "../fan", channel: 0 }')).toEqual([expect.stringMatching(/actuators\[0\]\.chip/)]);
+    expect(await toldOf('- { name: fan, kind: pwm, chip: "../fan", channel: 0 }')).toEqual([
+      expect.stringMatching(/actuators\[0\]\.chip/),
+    ]);
   });
 });
 
@@ -80,22 +87,35 @@ async function toldOf(...actuators: readonly string[]): Promise<readonly string[
 describe('row 66: one GPIO line of two outputs', () => {
   const output = (name: string, line: string): string => `- { name: ${name}, kind: gpio-output, line: ${line} }`;
 
-  it.each(['17', 'GPIO17', 'gpio17', 'BCM17', 'GPIO_17', '{ chip: pinctrl-bcm2711, offset: 17 }', '{ chip: pinctrl-rp1, offset: 17 }'])(
-    'is refused in each spelling: %s',
-    async (line) => {
-      expect(await toldOf(output('pump', 'GPIO17'), output('fan', line))).toEqual([
-        expect.stringMatching(/actuators\[1\]\.line: two users of one GPIO line GPIO17, .*actuators\[0\] has it already/),
-      ]);
-    },
-  );
+  it.each([
+    '17',
+    'GPIO17',
+    'gpio17',
+    'BCM17',
+    'GPIO_17',
+    '{ chip: pinctrl-bcm2711, offset: 17 }',
+    '{ chip: pinctrl-rp1, offset: 17 }',
+  ])('is refused in each spelling: %s', async (line) => {
+    expect(await toldOf(output('pump', 'GPIO17'), output('fan', line))).toEqual([
+      expect.stringMatching(/actuators\[1\]\.line: two users of one GPIO line GPIO17, .*actuators\[0\] has it already/),
+    ]);
+  });
 
   it('is warned of where the kernel’s number of the chip decides', async () => {
     expect(await toldOf(output('pump', '17'), output('fan', '{ chip: gpiochip0, offset: 17 }'))).toEqual([
-      expect.stringMatching(/actuators\[1\]\.line: on most boards GPIO17: gpiochip0:17, .*actuators\[0\]\.line has it already/),
+      expect.stringMatching(
+        /actuators\[1\]\.line: on most boards GPIO17: gpiochip0:17, .*actuators\[0\]\.line has it already/,
+      ),
     ]);
   });
 
   it('is no line of another chip, offset or name', async () => {
-    expect(await toldOf(output('pump', 'GPIO17'), output('fan', '{ chip: gpiochip1, offset: 17 }'), output('light', 'DOOR17'))).toEqual([]);
+    expect(
+      await toldOf(
+        output('pump', 'GPIO17'),
+        output('fan', '{ chip: gpiochip1, offset: 17 }'),
+        output('light', 'DOOR17'),
+      ),
+    ).toEqual([]);
   });
 });

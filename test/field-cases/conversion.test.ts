@@ -37,10 +37,19 @@ async function sampled(options: Options & { readonly kind: 'serial-line' | 'comm
   const config = sensorConfig({ name: 'device', period: '1h', deadline: '5s', ...options });
   await loadDrivers({ sensors: [config] });
   const samples: Sample[] = [];
-  const deps = { ...OF_THIS_MACHINE, ports, clock: systemClock, files: systemFiles, log: silentLog, stateFolder: folder };
+  const deps = {
+    ...OF_THIS_MACHINE,
+    ports,
+    clock: systemClock,
+    files: systemFiles,
+    log: silentLog,
+    stateFolder: folder,
+  };
   const entry = (more: Options = {}) =>
     samplerEntry(sensorConfig({ name: 'device', period: '1h', deadline: '5s', ...options, ...more }), deps);
-  const sampler = new Sampler({ clock: deps.clock, log: silentLog, onSamples: (taken) => samples.push(...taken) }, [entry()]);
+  const sampler = new Sampler({ clock: deps.clock, log: silentLog, onSamples: (taken) => samples.push(...taken) }, [
+    entry(),
+  ]);
   opened.push(sampler);
   sampler.start(new AbortController().signal);
   const state = () => sampler.states()[0] ?? expect.fail('no sensor');
@@ -70,7 +79,12 @@ async function ofLines(lines: readonly string[], options: Options) {
 
 /** A program that prints this, read once. */
 async function ofOutput(text: string, options: Options) {
-  const { samples, state } = await sampled({ kind: 'command', program: '/usr/bin/printf', arguments: ['%s', text], ...options });
+  const { samples, state } = await sampled({
+    kind: 'command',
+    program: '/usr/bin/printf',
+    arguments: ['%s', text],
+    ...options,
+  });
   await until('the read', () => state().reads + state().failures > 0);
   return {
     values: Object.fromEntries(samples.map(({ key, value }) => [key, value])),
@@ -108,7 +122,10 @@ async function ofRegisters(words: readonly number[], registers: Options, keys: O
 describe('text from devices', () => {
   it('row 3: takes blanks after the sign of a scale', async () => {
     const pattern = '(?:ST|US),(?:GS|NT),(?<w>[-+ ]? *[0-9.]+) *kg';
-    const { values } = await ofLines(['ST,GS,-  0.500kg', 'ST,NT,+  1.234kg', 'US,GS,   7.5 kg'], { format: 'regex', pattern });
+    const { values } = await ofLines(['ST,GS,-  0.500kg', 'ST,NT,+  1.234kg', 'US,GS,   7.5 kg'], {
+      format: 'regex',
+      pattern,
+    });
     expect(values).toEqual([
       ['w', -0.5],
       ['w', 1.234],
@@ -135,7 +152,12 @@ describe('text from devices', () => {
   });
 
   it('row 22: reads a decimal comma, and refuses what it cannot be', async () => {
-    const options = { format: 'csv', separator: ';', columns: ['', 'in', 'out', 'sum'], keys: { '*': { decimal: ',' } } };
+    const options = {
+      format: 'csv',
+      separator: ';',
+      columns: ['', 'in', 'out', 'sum'],
+      keys: { '*': { decimal: ',' } },
+    };
     expect(await ofOutput(';21,5;-3,25;1.234', options)).toEqual({
       values: { in: 21.5, out: -3.25 },
       refused: ['sum sensors/bad-reading'],
@@ -156,18 +178,34 @@ describe('text from devices', () => {
     const { values, refused } = await ofOutput('on,TRUE,N/A,OL,-1.0', options);
     expect(values).toEqual({ pump: true, valve: true });
     expect(refused).toEqual(['level sensors/no-value', 'ohms sensors/no-value', 'flow sensors/no-value']);
-    expect((await ofOutput('off,0,5,2,3', options)).values).toEqual({ pump: false, valve: false, level: 5, ohms: 2, flow: 3 });
+    expect((await ofOutput('off,0,5,2,3', options)).values).toEqual({
+      pump: false,
+      valve: false,
+      level: 5,
+      ohms: 2,
+      flow: 3,
+    });
   });
 
   it('row 25: reads hexadecimal fields with a sign bit', async () => {
     const rules = { radix: 16, bits: 16, signMagnitude: true, scale: 0.1 };
-    const { values } = await ofLines(['TEMP=800a', 'TEMP=0062'], { format: 'regex', pattern: 'TEMP=(?<t>\\w+)', keys: { t: rules } });
+    const { values } = await ofLines(['TEMP=800a', 'TEMP=0062'], {
+      format: 'regex',
+      pattern: 'TEMP=(?<t>\\w+)',
+      keys: { t: rules },
+    });
     expect(values).toEqual([
       ['t', -1],
       ['t', 9.8],
     ]);
     expect(
-      (await ofOutput('FFF6', { format: 'csv', columns: ['t'], keys: { t: { radix: 16, bits: 16, signed: true, scale: 0.1 } } })).values,
+      (
+        await ofOutput('FFF6', {
+          format: 'csv',
+          columns: ['t'],
+          keys: { t: { radix: 16, bits: 16, signed: true, scale: 0.1 } },
+        })
+      ).values,
     ).toEqual({ t: -1 });
   });
 
@@ -204,7 +242,11 @@ describe('numbers in registers', () => {
         b: { address: 1, type: 'uint16', scaleFrom: 'bFactor' },
         bFactor: { address: 101, type: 'int16' },
       },
-      ...{ c: { address: 2, scaleFrom: 102, unit: 'V' }, d: { address: 2, scaleFrom: 103 }, e: { address: 0, scaleFrom: 100, max: 400 } },
+      ...{
+        c: { address: 2, scaleFrom: 102, unit: 'V' },
+        d: { address: 2, scaleFrom: 103 },
+        e: { address: 0, scaleFrom: 100, max: 400 },
+      },
     };
     const words = Object.assign(
       Array.from({ length: 104 }, () => 0),
@@ -225,14 +267,20 @@ describe('numbers in registers', () => {
 
   it('row 19: reads bytes, bits and a sign bit of a register', async () => {
     const registers = {
-      ...{ high: { address: 0, bytes: 'high' }, low: { address: 0, bytes: 'low' }, signed: { address: 1, signMagnitude: true } },
+      ...{
+        high: { address: 0, bytes: 'high' },
+        low: { address: 0, bytes: 'low' },
+        signed: { address: 1, signMagnitude: true },
+      },
       ...{
         field: { address: 0, mask: 0x0f00, shift: 8 },
         mode: { address: 0, bytes: 'low', map: { 43: 'heating' } },
         none: { address: 1, nulls: [0x8005] },
       },
     };
-    const { values, refused } = await ofRegisters([0x1a2b, 0x8005], registers, { low: { map: { 43: 44 }, scale: 0.5 } });
+    const { values, refused } = await ofRegisters([0x1a2b, 0x8005], registers, {
+      low: { map: { 43: 44 }, scale: 0.5 },
+    });
     expect(values).toEqual({ high: 26, low: 22, signed: -5, field: 10, mode: 'heating' });
     expect(refused).toEqual(['none sensors/no-value']);
   });
@@ -253,7 +301,9 @@ describe('the chain', () => {
     expect(await sampler.readNow('device', new AbortController().signal)).toMatchObject([{ value: 21.5 }]);
     await sampler.configure([entry({ keys: { value: { max: 20 } } })]);
     await until('the refusal', () => state().refused.length === 1);
-    await expect(sampler.readNow('device', new AbortController().signal)).rejects.toMatchObject({ code: 'sensors/out-of-range' });
+    await expect(sampler.readNow('device', new AbortController().signal)).rejects.toMatchObject({
+      code: 'sensors/out-of-range',
+    });
     expect(state()).toMatchObject({ state: 'working', failures: 0 });
   });
 

@@ -73,12 +73,20 @@ describe('row 8: an adapter that echoes', () => {
 
   it('does not stand for the unit when it is written to, once it is known, also after the line was opened again', async () => {
     const port = await bench.pty((asked, send) => send(asked[1] === 4 ? Buffer.concat([asked, ANSWER]) : asked));
-    const link = await bench.ports.modbus.open({ transport: 'rtu', port, baudRate: 9_600, responseTimeoutMs: 150 }, signal);
+    const link = await bench.ports.modbus.open(
+      { transport: 'rtu', port, baudRate: 9_600, responseTimeoutMs: 150 },
+      signal,
+    );
     await link.readRegisters(1, { table: 'input', address: 0, count: 1 }, signal);
     await expect(link.writeCoil(1, 3, true, signal)).rejects.toMatchObject({ code: 'hardware/deadline' });
     await link.close();
-    const again = await bench.ports.modbus.open({ transport: 'rtu', port, baudRate: 9_600, responseTimeoutMs: 150 }, signal);
-    await expect(again.ranked('off').writeCoil(1, 3, true, signal)).rejects.toMatchObject({ code: 'hardware/deadline' });
+    const again = await bench.ports.modbus.open(
+      { transport: 'rtu', port, baudRate: 9_600, responseTimeoutMs: 150 },
+      signal,
+    );
+    await expect(again.ranked('off').writeCoil(1, 3, true, signal)).rejects.toMatchObject({
+      code: 'hardware/deadline',
+    });
     const other = await bench.pty((asked, send) => send(asked));
     const told = { transport: 'rtu', port: other, baudRate: 9_600, responseTimeoutMs: 150, echo: true } as const;
     const known = await bench.ports.modbus.open(told, signal);
@@ -154,7 +162,9 @@ describe('rows 16 and 21: other framings', () => {
     const port = await bench.pty(answer);
     expect(await (await sensorAt({ transport: 'ascii', port })).read(signal)).toEqual(VOLTAGE);
     const tcp = await bench.tcp(answer);
-    expect(await (await sensorAt({ transport: 'ascii-over-tcp', host: '127.0.0.1', port: tcp })).read(signal)).toEqual(VOLTAGE);
+    expect(await (await sensorAt({ transport: 'ascii-over-tcp', host: '127.0.0.1', port: tcp })).read(signal)).toEqual(
+      VOLTAGE,
+    );
   });
 
   it('are spoken by the simulated board too', async () => {
@@ -192,7 +202,9 @@ describe('row 35: answers with other numbers', () => {
   ])('are told as another %s over %s, and taken by lenient', async (what, transport, answer) => {
     const port = await bench.tcp((asked, send) => send(answer(asked)));
     const at = { transport, host: '127.0.0.1', port };
-    await expect((await sensorAt(at)).read(signal)).rejects.toThrow(new RegExp(`another ${what}; with lenient: true it is taken`));
+    await expect((await sensorAt(at)).read(signal)).rejects.toThrow(
+      new RegExp(`another ${what}; with lenient: true it is taken`),
+    );
     await bench.ports.modbus.close();
     expect(await (await sensorAt({ ...at, lenient: true })).read(signal)).toEqual(VOLTAGE);
   });
@@ -201,7 +213,8 @@ describe('row 35: answers with other numbers', () => {
 it('row 38: a host is reached by its IPv6 address, in brackets or not', async () => {
   const pdu = Uint8Array.of(4, 2, 0x08, 0xfd);
   const port = await bench.tcp((asked, send) => send(tcpFrame(asked.readUInt16BE(0), 1, pdu)), { host: '::1' });
-  for (const host of ['[::1]', '::1']) expect(await (await sensorAt({ transport: 'tcp', host, port })).read(signal)).toEqual(VOLTAGE);
+  for (const host of ['[::1]', '::1'])
+    expect(await (await sensorAt({ transport: 'tcp', host, port })).read(signal)).toEqual(VOLTAGE);
 });
 
 describe('row 13: a busy unit', () => {
@@ -226,7 +239,10 @@ describe('row 13: a busy unit', () => {
 
   it('that has taken a write and works on it is read back', async () => {
     const port = await bench.tcp((asked, send) => send(tcpFrame(asked.readUInt16BE(0), 1, bytes('86 05'))));
-    const link = await bench.ports.modbus.open({ transport: 'tcp', host: '127.0.0.1', port, responseTimeoutMs: 500 }, signal);
+    const link = await bench.ports.modbus.open(
+      { transport: 'tcp', host: '127.0.0.1', port, responseTimeoutMs: 500 },
+      signal,
+    );
     await link.writeRegisters(1, 5, [7], signal);
     expect(bench.asked).toHaveLength(1);
     await link.close();
@@ -258,7 +274,11 @@ describe('rows 6 and 20: what is written', () => {
 
   it.each([undefined, 16, 22])('row 6: one bit of a register, with function %s', async (writeFunction) => {
     const { state, connection } = await unit(0x00f0);
-    const out = await driver(connection, { type: 'bool', bit: 0, ...(writeFunction !== undefined && { writeFunction }) });
+    const out = await driver(connection, {
+      type: 'bool',
+      bit: 0,
+      ...(writeFunction !== undefined && { writeFunction }),
+    });
     await out.write(true, signal);
     expect([state.word, await out.read?.(signal)]).toEqual([0x00f1, true]);
     await out.write(false, signal);
@@ -282,7 +302,9 @@ describe('rows 6 and 20: what is written', () => {
     const check = async (...outs: readonly string[]) => {
       const folder = await mkdtemp(join(tmpdir(), 'turnstone-bits-'));
       const file = join(folder, 'turnstone.yaml');
-      const list = outs.map((out, n) => `{ name: o${n}, kind: modbus-write, connection: { transport: tcp, host: a }, address: 5, ${out} }`);
+      const list = outs.map(
+        (out, n) => `{ name: o${n}, kind: modbus-write, connection: { transport: tcp, host: a }, address: 5, ${out} }`,
+      );
       await writeFile(file, `${SMALLEST}actuators: [${list.join(', ')}]`, { mode: 0o600 });
       const { faults, warnings } = await readConfig(file, { environment: {} });
       await rm(folder, { recursive: true });
@@ -290,9 +312,15 @@ describe('rows 6 and 20: what is written', () => {
     };
     expect((await check('type: bool')).warnings.join()).toContain('its other fifteen bits are cleared');
     expect(await check('type: bool, bit: 0', 'type: bool, bit: 1')).toEqual({ faults: [], warnings: [] });
-    expect((await check('type: bool, bit: 0', 'type: bool, bit: 0')).faults.join()).toContain('two actuators on one register');
-    expect((await check('type: bool, bit: 0', 'type: uint16')).faults.join()).toContain('two actuators on one register');
-    expect((await check('type: uint32, writeFunction: 6')).faults.join()).toContain('a function that does not write this');
+    expect((await check('type: bool, bit: 0', 'type: bool, bit: 0')).faults.join()).toContain(
+      'two actuators on one register',
+    );
+    expect((await check('type: bool, bit: 0', 'type: uint16')).faults.join()).toContain(
+      'two actuators on one register',
+    );
+    expect((await check('type: uint32, writeFunction: 6')).faults.join()).toContain(
+      'a function that does not write this',
+    );
     expect((await check('type: uint16, bit: 3')).faults.join()).toContain('bit has no effect');
   });
 
@@ -338,7 +366,9 @@ describe('row 36: scattered registers of a slow unit', () => {
       await rm(folder, { recursive: true });
       return warnings.map(({ problem, expected }) => `${problem} ${expected}`).join();
     };
-    expect(await check('500ms', 9_600)).toMatch(/^too short for the 14 requests of its line, which take 1\.\d times as long: .*maxGap/);
+    expect(await check('500ms', 9_600)).toMatch(
+      /^too short for the 14 requests of its line, which take 1\.\d times as long: .*maxGap/,
+    );
     expect(await check('5s', 9_600)).toBe('');
     expect(await check('500ms', 115_200)).toBe('');
   });

@@ -101,11 +101,9 @@ it('row 9: ZDA stamps the position of a receiver that has no RMC', async () => {
   say('$GPGLL,5231.4321,N,01324.1234,E,165550.00,A,A*6A', '$GPZDA,165550.00,18,10,2026,00,00*6A', '$HEHDT,101.5,T*2A');
   await valuesWith('heading');
   const readings = await sensor.read(signal);
-  expect(readings.filter(({ takenAtMs }) => takenAtMs === Date.UTC(2026, 9, 18, 16, 55, 50)).map(({ key }) => key)).toEqual([
-    'fix',
-    'latitude',
-    'longitude',
-  ]);
+  expect(
+    readings.filter(({ takenAtMs }) => takenAtMs === Date.UTC(2026, 9, 18, 16, 55, 50)).map(({ key }) => key),
+  ).toEqual(['fix', 'latitude', 'longitude']);
 });
 
 it('row 23: a sentence whose check sum is wrong gives nothing', async () => {
@@ -125,7 +123,9 @@ it('row 28: sentences without a check sum are read where it is optional, and nam
 });
 
 it('row 29: marine sentences agree with an independent parser', async () => {
-  const { cases } = JSON.parse(await readFile(FIXTURE, 'utf8')) as { readonly cases: readonly (readonly [string, Values])[] };
+  const { cases } = JSON.parse(await readFile(FIXTURE, 'utf8')) as {
+    readonly cases: readonly (readonly [string, Values])[];
+  };
   for (const [sentence, values] of cases) {
     await openWith({ transducers: ['TempAir', 'Barometer'] });
     say(sentence);
@@ -159,6 +159,12 @@ it('row 29: of a port with other sentences it is told which come, and of noise t
   await openWith();
   say('\x81\xfe\x03', 'no sentence');
   expect(await toldFor(/./)).toContain('baud rate?');
-  say('$GPGSA,A,1,,,,,,,,,,,,,99.99,99.99,99.99*30', '!AIVDM,1,1,,B,177KQJ5000G?tO`K>RA1wUbN0TKH,0*5C', '$IIXDR,C,19.5,C,TempAir*2B');
-  expect(await toldFor(/TempAir/)).toBe('valid NMEA sentences come, but none that is read: GPGSA, AIVDM, XDR transducer TempAir');
+  say(
+    '$GPGSA,A,1,,,,,,,,,,,,,99.99,99.99,99.99*30',
+    '!AIVDM,1,1,,B,177KQJ5000G?tO`K>RA1wUbN0TKH,0*5C',
+    '$IIXDR,C,19.5,C,TempAir*2B',
+  );
+  expect(await toldFor(/TempAir/)).toBe(
+    'valid NMEA sentences come, but none that is read: GPGSA, AIVDM, XDR transducer TempAir',
+  );
 });

@@ -45,7 +45,14 @@ afterEach(async () => {
 
 async function openWith(options: Readonly<Record<string, unknown>>): Promise<Sensor> {
   const config = sensorConfig({ name: 'meter', kind: 'serial-line', port: join(folder, 'port'), ...options });
-  const deps = { ...OF_THIS_MACHINE, ports, clock: systemClock, files: systemFiles, log: silentLog, stateFolder: folder };
+  const deps = {
+    ...OF_THIS_MACHINE,
+    ports,
+    clock: systemClock,
+    files: systemFiles,
+    log: silentLog,
+    stateFolder: folder,
+  };
   sensor = await createSensor(config, deps, signal);
   return sensor;
 }
@@ -101,7 +108,12 @@ it.each([{ answers: { count: 4, idle: '5s' } }, { answers: { idle: '100ms' } }])
 
 it('row 11: what is missing among the lines is told by its key', async () => {
   answer = ['OK\r\nT1=21.5\r\nT3=-5.0\r\n'];
-  const asked = await openWith({ request: 'READ\r\n', answers: { count: 4, idle: '100ms' }, format: 'regex', pattern: THREE });
+  const asked = await openWith({
+    request: 'READ\r\n',
+    answers: { count: 4, idle: '100ms' },
+    format: 'regex',
+    pattern: THREE,
+  });
   expect(pairsOf(await asked.read(AbortSignal.timeout(5_000)))).toEqual({ t1: 21.5, t3: -5 });
   expect(asked.refused?.().map(({ key, fault }) => [key, fault.message])).toEqual([
     ['t2', expect.stringContaining('3 of 4 answer lines came, and none has t2')],
@@ -110,7 +122,13 @@ it('row 11: what is missing among the lines is told by its key', async () => {
 
 it('row 12: text in Latin-1 keeps its letters', async () => {
   answer = [Buffer.from('T;R\xfccklauf\n', 'latin1')];
-  const asked = await openWith({ request: '?\n', encoding: 'latin1', format: 'csv', separator: ';', columns: ['', 'place'] });
+  const asked = await openWith({
+    request: '?\n',
+    encoding: 'latin1',
+    format: 'csv',
+    separator: ';',
+    columns: ['', 'place'],
+  });
   expect(pairsOf(await asked.read(AbortSignal.timeout(5_000)))).toEqual({ place: 'R\xfccklauf' });
 });
 
@@ -156,7 +174,12 @@ it('takes the length of a frame from the frame, and its text up to its end', asy
 
 it('takes a frame that only silence ends', async () => {
   answer = [Buffer.from('01', 'hex'), Buffer.from('f40207fe', 'hex')];
-  const scale = await openWith({ request: '?', frame: { gap: '20ms' }, fields: { weight: { at: 0 }, state: { at: 2 } }, check: 'sum8' });
+  const scale = await openWith({
+    request: '?',
+    frame: { gap: '20ms' },
+    fields: { weight: { at: 0 }, state: { at: 2 } },
+    check: 'sum8',
+  });
   expect(pairsOf(await scale.read(AbortSignal.timeout(5_000)))).toEqual({ weight: 500, state: 519 });
 });
 

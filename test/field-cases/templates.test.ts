@@ -48,20 +48,28 @@ async function faultsOf(text: string): Promise<readonly string[]> {
   return faults.map((fault) => faultLine('f', fault).slice(2));
 }
 
-const keysOf = (sensor: SensorConfig): readonly string[] => (sensorKeys(sensor) ?? []).flatMap((key) => platformKeysOf(sensor, key));
+const keysOf = (sensor: SensorConfig): readonly string[] =>
+  (sensorKeys(sensor) ?? []).flatMap((key) => platformKeysOf(sensor, key));
 
 describe('row 14: many equal meters', () => {
   it('ten meters at addresses 1 to 10 are four lines', async () => {
     const { sensors } = await configOf(TEN_METERS);
     expect(sensors.map((sensor) => [sensor.name, 'unitId' in sensor && sensor.unitId, ...keysOf(sensor)])).toEqual(
-      Array.from({ length: 10 }, (_, index) => [`meter${index + 1}`, index + 1, `m${index + 1}.power`, `m${index + 1}.energy`]),
+      Array.from({ length: 10 }, (_, index) => [
+        `meter${index + 1}`,
+        index + 1,
+        `m${index + 1}.power`,
+        `m${index + 1}.energy`,
+      ]),
     );
   });
 
   it('each of them reads its own unit', async () => {
     const { sensors } = await configOf(TEN_METERS);
     const constant = (value: number) => ({ kind: 'constant' as const, value });
-    const unit = (number: number) => ({ holding: { '0': constant(number * 11), '2': constant(0), '3': constant(number) } });
+    const unit = (number: number) => ({
+      holding: { '0': constant(number * 11), '2': constant(0), '3': constant(number) },
+    });
     const units = { '3': unit(3), '10': unit(10) };
     const bench: BoardBench = await openBoardBench(() => ({ modbusTcp: [{ host: 'meters.local', port: 502, units }] }));
     for (const number of [3, 10]) {
@@ -84,8 +92,16 @@ sensors:
 actuators:
   - { each: [{ line: 27 }, { line: 22 }], name: "fan{n}", kind: gpio-output, line: "{line}", safe: { start: off } }
 `);
-    expect(sensors[1]).toMatchObject({ name: 'cellar', unitId: 22, connection: { host: 'cellar.local' }, periodMs: 60_000 });
-    expect(sensors[1]).toMatchObject({ registers: { power: { address: 22 } }, keys: { power: { round: 1, offset: 1, unit: 'W' } } });
+    expect(sensors[1]).toMatchObject({
+      name: 'cellar',
+      unitId: 22,
+      connection: { host: 'cellar.local' },
+      periodMs: 60_000,
+    });
+    expect(sensors[1]).toMatchObject({
+      registers: { power: { address: 22 } },
+      keys: { power: { round: 1, offset: 1, unit: 'W' } },
+    });
     expect(sensors.slice(2)).toMatchObject([
       { name: 'door5', line: 'GPIO5' },
       { name: 'door6', line: 'GPIO6' },
@@ -103,12 +119,17 @@ actuators:
     const { faults, warnings } = await readConfig(await written(TEN_METERS.replace(without, fixed)), { environment });
     const told =
       'f:6:5: sensors[0]: 10 items that differ in name and prefix alone, expected a word in its place, too, such as unitId: "{n}"';
-    expect([faults, warnings.map((fault) => faultLine('f', fault))]).toEqual([[], fixed.startsWith('unitId') ? [told] : []]);
+    expect([faults, warnings.map((fault) => faultLine('f', fault))]).toEqual([
+      [],
+      fixed.startsWith('unitId') ? [told] : [],
+    ]);
   });
 
   it('a fault of a template is told once, at its line, with the first instance', async () => {
     const faults = await faultsOf(TEN_METERS.replace('uint32', 'uint33'));
-    expect(faults).toEqual([expect.stringMatching(/^4:\d+: templates\.meter\.registers\.energy\.type \(meter1\): wrong value "uint33"/)]);
+    expect(faults).toEqual([
+      expect.stringMatching(/^4:\d+: templates\.meter\.registers\.energy\.type \(meter1\): wrong value "uint33"/),
+    ]);
   });
 
   it('a fault of one instance is told at the line of the item, with its name', async () => {
@@ -118,7 +139,9 @@ actuators:
       ),
       expect.stringMatching(/^6:\d+: sensors\[0\]\.name \(meter2\): key produced twice: "energy"/),
     ]);
-    expect((await faultsOf(TEN_METERS.replace('count: 10', 'count: 300'))).join()).toMatch(/^6:\d+: sensors\[0\]\.unitId \(meter2\d\d\)/);
+    expect((await faultsOf(TEN_METERS.replace('count: 10', 'count: 300'))).join()).toMatch(
+      /^6:\d+: sensors\[0\]\.unitId \(meter2\d\d\)/,
+    );
   });
 
   it.each([
@@ -126,20 +149,29 @@ actuators:
       'sensors: [{ template: metre, count: 2 }]',
       /sensors\[0\]\.template: unknown template "metre", expected one of meter; did you mean "meter"/,
     ],
-    ['sensors: [{ template: meter, count: 1001 }]', /sensors\[0\]\.count: wrong value 1001, expected a number from 1 to 1000/],
+    [
+      'sensors: [{ template: meter, count: 1001 }]',
+      /sensors\[0\]\.count: wrong value 1001, expected a number from 1 to 1000/,
+    ],
     [
       'sensors: [{ template: meter, count: 600, name: "a{n}" }, { template: meter, count: 600, name: "b{n}" }]',
       /sensors\[1\]: more than 1000 sensors/,
     ],
-    ['sensors: [{ template: meter, each: [1] }]', /sensors\[0\]\.each: wrong value a list, expected a list of mappings/],
+    [
+      'sensors: [{ template: meter, each: [1] }]',
+      /sensors\[0\]\.each: wrong value a list, expected a list of mappings/,
+    ],
     ['sensors: [{ template: meter, count: 1, each: [{ n: 1 }] }]', /expected either count or each/],
     ['sensors: [{ template: meter, count: two }]', /expected a number from 1 to 1000/],
   ])('what cannot be expanded is told: %s', async (sensors, fault) => {
-    expect(await faultsOf(`templates: { meter: { kind: host } }\n${sensors}\n`)).toEqual([expect.stringMatching(fault)]);
+    expect(await faultsOf(`templates: { meter: { kind: host } }\n${sensors}\n`)).toEqual([
+      expect.stringMatching(fault),
+    ]);
   });
 
   it('beside a kind, template is the option of that kind', async () => {
-    const { actuators } = await configOf(`templates: { line: { kind: serial-write, template: "S{n}={value}\\n", port: /dev/ttyUSB0 } }
+    const { actuators } =
+      await configOf(`templates: { line: { kind: serial-write, template: "S{n}={value}\\n", port: /dev/ttyUSB0 } }
 actuators:
   - { template: line, each: [{ n: 4 }], name: "line{n}" }
 `);
@@ -147,9 +179,14 @@ actuators:
   });
 
   it('a template has no template in it, and all items together are bounded', async () => {
-    expect(await faultsOf('templates: { a: { template: b } }\n')).toEqual([expect.stringMatching(/a template within a template/)]);
+    expect(await faultsOf('templates: { a: { template: b } }\n')).toEqual([
+      expect.stringMatching(/a template within a template/),
+    ]);
     const registers = Array.from({ length: 200 }, (_, at) => `r${at}: { address: ${at} }`).join(', ');
-    const large = TEN_METERS.replace(/registers: .*\n/, `registers: { ${registers} } }\n`).replace('count: 10', 'count: 900');
+    const large = TEN_METERS.replace(/registers: .*\n/, `registers: { ${registers} } }\n`).replace(
+      'count: 10',
+      'count: 900',
+    );
     expect(await faultsOf(large)).toEqual([expect.stringMatching(/sensors\[0\]: too much from templates/)]);
   });
 
@@ -188,7 +225,9 @@ describe('row 14: prefixes and anchors', () => {
     );
     const [sensor] = sensors as [SensorConfig];
     expect(keysOf(sensor)).toEqual(['roof.t_mean', 'roof.t_count']);
-    expect(['temperature_mean', 'temperature_count'].map((key) => rulesOfReading(sensor, key)?.rename)).toEqual(keysOf(sensor));
+    expect(['temperature_mean', 'temperature_count'].map((key) => rulesOfReading(sensor, key)?.rename)).toEqual(
+      keysOf(sensor),
+    );
     expect(rulesOfReading({ ...sensor, keys: {} }, 'temperature_mean')?.rename).toBe('roof.temperature_mean');
   });
 
@@ -214,6 +253,8 @@ describe('row 14: prefixes and anchors', () => {
       expect.stringMatching(/^4:\d+: sensors\[0\]\.period/),
       expect.stringMatching(/^4:\d+: sensors\[1\]\.period/),
     ]);
-    expect(await faultsOf('sensors: [{ <<: 5, name: a, kind: host }]\n')).toEqual([expect.stringMatching(/<< without a mapping/)]);
+    expect(await faultsOf('sensors: [{ <<: 5, name: a, kind: host }]\n')).toEqual([
+      expect.stringMatching(/<< without a mapping/),
+    ]);
   });
 });

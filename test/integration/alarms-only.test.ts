@@ -39,7 +39,15 @@ beforeAll(async () => {
   const state = join(bench.folder, 'state');
   await mkdir(state, { mode: 0o700 });
   const features = { telemetry: 49_900_000, polls: 0, calls: 0, firmware: 0 };
-  const account = { atMs: nowMs, isSure: true, resetDay: 1, features, totalBytes: 49_900_000, sinceMs: nowMs - 20 * 86_400_000, hours: [] };
+  const account = {
+    atMs: nowMs,
+    isSure: true,
+    resetDay: 1,
+    features,
+    totalBytes: 49_900_000,
+    sinceMs: nowMs - 20 * 86_400_000,
+    hours: [],
+  };
   const ladder = { taken: 4, changedAtMs: nowMs - 3_600_000 };
   await writeFile(
     join(state, 'link.json'),

@@ -70,7 +70,11 @@ const keysOf = (device: string): readonly string[] => [...(platform.deviceView(d
 
 describe('attached devices', () => {
   it('are devices of their own on the platform, and have what their sensors read, and nothing else', async () => {
-    const board = await gateway('roof', ['one', 'two'], 'devices: [{ name: one }, { name: two, deviceName: "Second meter" }]');
+    const board = await gateway(
+      'roof',
+      ['one', 'two'],
+      'devices: [{ name: one }, { name: two, deviceName: "Second meter" }]',
+    );
     await show(board, 'one', { power: 11 });
     await show(board, 'two', { power: 22 });
     board.start();
@@ -125,7 +129,11 @@ describe('attached devices', () => {
   it('are listed, blocked ones first, and take a token from hand', async () => {
     const taken = platform.state.registry.draft({ name: 'shed taken' }, Date.now());
     platform.state.registry.devices.put(taken);
-    const board = await gateway('shed', ['taken', 'free'], 'devices: [{ name: taken }, { name: free, label: Free one }]');
+    const board = await gateway(
+      'shed',
+      ['taken', 'free'],
+      'devices: [{ name: taken }, { name: free, label: Free one }]',
+    );
     await show(board, 'taken', { count: 1 });
     await show(board, 'free', { count: 1 });
     board.start();
@@ -191,14 +199,19 @@ describe('attached devices', () => {
     await show(old, 'meter', { count: 2 });
     const words = async (): Promise<string[]> =>
       JSON.parse((await old.command(['devices', 'list', '--json'])).out).map((one: { words: string }) => one.words);
-    await expect.poll(words, PATIENCE).toContainEqual(expect.stringMatching(/^the device of this slot went to another gateway/));
+    await expect
+      .poll(words, PATIENCE)
+      .toContainEqual(expect.stringMatching(/^the device of this slot went to another gateway/));
     expect(await words()).toContain('taken out of the configuration, nothing waits');
     await old.stop();
     old.start();
 
     await expect.poll(() => platform.state.registry.byName('dam spare'), PATIENCE).toBeDefined();
     const came = await move(next, ['--from', file, '--slot', 'heat']);
-    expect(came).toMatchObject({ exitCode: 0, out: expect.stringContaining('heat is mill meter here from now on\nnow put heat under') });
+    expect(came).toMatchObject({
+      exitCode: 0,
+      out: expect.stringContaining('heat is mill meter here from now on\nnow put heat under'),
+    });
     await next.stop();
     const configured = (await readFile(next.configFile, 'utf8'))
       .replace('{ name: spare }', '{ name: spare }, { name: heat }')

@@ -29,11 +29,20 @@ let life: { readonly stop: AbortController; readonly apis: HttpDeviceApi[]; read
 beforeEach(async () => {
   platform = await LocalPlatform.start();
   folder = await mkdtemp(join(tmpdir(), 'turnstone-attached-firmware-'));
-  const flash = ['-c', `echo "$0 $(sha256sum < "$1")" >> ${folder}/flashed; sleep "$(cat ${folder}/takes)"`, '{device}', '{file}'];
+  const flash = [
+    '-c',
+    `echo "$0 $(sha256sum < "$1")" >> ${folder}/flashed; sleep "$(cat ${folder}/takes)"`,
+    '{device}',
+    '{file}',
+  ];
   config = configSchema.parse({
     version: 1,
     platform: { url: platform.url, accessToken: 'gateway' },
-    firmware: { requireSignature: false, chunk: '4kB', handlers: [{ title: 'pump', program: '/bin/sh', arguments: flash }] },
+    firmware: {
+      requireSignature: false,
+      chunk: '4kB',
+      handlers: [{ title: 'pump', program: '/bin/sh', arguments: flash }],
+    },
     devices: ['one', 'two'].map((name) => ({ name, firmware: { handlers: ['pump'] } })),
     stateFolder: folder,
   });
@@ -52,11 +61,22 @@ async function begin(): Promise<void> {
   life = { stop: new AbortController(), apis: [], running: [] };
   const gateway = await open('gateway');
   const updates = await FirmwareUpdates.open({
-    ...{ config, clock: systemClock, files: systemFiles, runProgram, log: silentLog, alerts: new AlertList(silentLog), deviceApi: gateway },
+    ...{
+      config,
+      clock: systemClock,
+      files: systemFiles,
+      runProgram,
+      log: silentLog,
+      alerts: new AlertList(silentLog),
+      deviceApi: gateway,
+    },
     ...{ newId: randomUUID, getUrl: () => Promise.reject(new Error('not asked for')), locked: () => false },
     append: async (entries) => {
       for (const { device, key, value } of entries) {
-        const answer = await (await open(device)).postTelemetry(rowsOf({ ts: nextMs(), values: { [key]: value } }), life.stop.signal);
+        const answer = await (await open(device)).postTelemetry(
+          rowsOf({ ts: nextMs(), values: { [key]: value } }),
+          life.stop.signal,
+        );
         expect(answer.kind).toBe('accepted');
       }
     },
@@ -67,7 +87,15 @@ async function begin(): Promise<void> {
     const own = join(folder, name);
     await mkdir(own, { recursive: true });
     const deviceApi = await open(name);
-    const firmware = await updates.ofDevice({ id: name, name, folder: own, deviceApi, settings, isPulsing: () => false, log: silentLog });
+    const firmware = await updates.ofDevice({
+      id: name,
+      name,
+      folder: own,
+      deviceApi,
+      settings,
+      isPulsing: () => false,
+      log: silentLog,
+    });
     if (firmware !== undefined) life.running.push(firmware.run(life.stop.signal), listen(firmware, deviceApi));
   }
 }
@@ -80,7 +108,11 @@ async function end(): Promise<void> {
 
 async function open(name: string): Promise<HttpDeviceApi> {
   const { accessToken } = platform.ensureDevice(name);
-  const api = new HttpDeviceApi({ settings: { url: platform.url, requestTimeoutMs: 5_000 }, clock: systemClock, token: () => accessToken });
+  const api = new HttpDeviceApi({
+    settings: { url: platform.url, requestTimeoutMs: 5_000 },
+    clock: systemClock,
+    token: () => accessToken,
+  });
   life.apis.push(api);
   return api;
 }
@@ -88,7 +120,9 @@ async function open(name: string): Promise<HttpDeviceApi> {
 async function listen(firmware: AttachedFirmware, api: HttpDeviceApi): Promise<void> {
   const { signal } = life.stop;
   while (!signal.aborted) {
-    const { shared } = await api.getAttributes({ sharedKeys: firmware.keys }, signal).catch(() => ({ shared: undefined }));
+    const { shared } = await api
+      .getAttributes({ sharedKeys: firmware.keys }, signal)
+      .catch(() => ({ shared: undefined }));
     if (shared !== undefined) firmware.consider(shared);
     await systemClock.sleep(50, signal);
   }
@@ -99,7 +133,16 @@ async function assign(name: string, checksum = createHash('sha256').update(IMAGE
   await writeFile(path, IMAGE);
   const file = { path, from: 0, until: IMAGE.length, fileName: 'image', contentType: 'application/octet-stream' };
   const { packages, registry } = platform.state;
-  packages.put({ id: name, kind: 'FIRMWARE', title: 'pump', version: '2.0-b', createdMs: 0, file, checksum, checksumAlgorithm: 'SHA256' });
+  packages.put({
+    id: name,
+    kind: 'FIRMWARE',
+    title: 'pump',
+    version: '2.0-b',
+    createdMs: 0,
+    file,
+    checksum,
+    checksumAlgorithm: 'SHA256',
+  });
   const device = registry.byName(name);
   if (device === undefined) throw new Error('no such device');
   registry.devices.put({ ...device, firmwareId: name });
@@ -112,10 +155,13 @@ function nextMs(): number {
   return lastMs;
 }
 
-const values = (name: string, key: string) => (platform.deviceView(name)?.points.get(key) ?? []).map(({ value }) => value);
+const values = (name: string, key: string) =>
+  (platform.deviceView(name)?.points.get(key) ?? []).map(({ value }) => value);
 /** As the device told them, without those that the platform begins with. */
-const states = (name: string) => values(name, 'fw_state').filter((state) => state !== 'QUEUED' && state !== 'INITIATED');
-const flashed = async () => (await readFile(join(folder, 'flashed'), 'utf8').catch(() => '')).split('\n').filter((line) => line !== '');
+const states = (name: string) =>
+  values(name, 'fw_state').filter((state) => state !== 'QUEUED' && state !== 'INITIATED');
+const flashed = async () =>
+  (await readFile(join(folder, 'flashed'), 'utf8').catch(() => '')).split('\n').filter((line) => line !== '');
 
 describe('a package that is assigned to an attached device', () => {
   it('is fetched, installed once and told at that device, and at no other', async () => {

@@ -5,7 +5,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { DELETED, deviceOfKey, FAILING, FaultyDevices, isInTrouble, REFUSED, SLOW } from '../bench/devices-bench/faulty-devices.ts';
+import {
+  DELETED,
+  deviceOfKey,
+  FAILING,
+  FaultyDevices,
+  isInTrouble,
+  REFUSED,
+  SLOW,
+} from '../bench/devices-bench/faulty-devices.ts';
 import { AGENT_PROGRAM } from '../support/agent-program.ts';
 
 const DEVICES = 100;
@@ -19,7 +27,14 @@ let folder: string;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'turnstone-hundred-'));
   const program = [process.execPath, AGENT_PROGRAM] as const;
-  run = await FaultyDevices.start({ folder, program: [...program], devices: DEVICES, meters: DEVICES, period: '3s', uploadInterval: '0s' });
+  run = await FaultyDevices.start({
+    folder,
+    program: [...program],
+    devices: DEVICES,
+    meters: DEVICES,
+    period: '3s',
+    uploadInterval: '0s',
+  });
 }, 180_000);
 
 afterAll(async () => {
@@ -33,7 +48,9 @@ describe('a hundred attached devices', () => {
     await delay(EACH_PHASE_MS);
     expect(await run.held()).toEqual([]);
     run.plantFaults();
-    await expect.poll(() => run.held(), { timeout: WITHIN_MS }).toEqual(expect.arrayContaining([REFUSED, FAILING, DELETED].sort()));
+    await expect
+      .poll(() => run.held(), { timeout: WITHIN_MS })
+      .toEqual(expect.arrayContaining([REFUSED, FAILING, DELETED].sort()));
     await delay(EACH_PHASE_MS);
     expect((await run.held()).filter((device) => !isInTrouble(device))).toEqual([]);
     await run.agent.stop();

@@ -69,9 +69,9 @@ describe('attached devices whose gateway is cut off its power', () => {
       const there = platform.state.registry.devices.all.filter(({ name }) => name.startsWith(`${gateway} `));
       expect(there.map(({ name }) => name).sort()).toEqual([...expected].sort());
       for (const slot of slots)
-        expect(new Set((platform.deviceView(nameOf(gateway, slot))?.points.get('slot') ?? []).map(({ value }) => value))).toEqual(
-          new Set([slot.name]),
-        );
+        expect(
+          new Set((platform.deviceView(nameOf(gateway, slot))?.points.get('slot') ?? []).map(({ value }) => value)),
+        ).toEqual(new Set([slot.name]));
     }
   }, 120_000);
 

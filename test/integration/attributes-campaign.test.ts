@@ -72,7 +72,12 @@ it(
     tookMs.sort((a, b) => a - b);
     const at = (part: number): number => tookMs[Math.min(tookMs.length - 1, Math.floor(tookMs.length * part))] ?? 0;
     console.log(
-      JSON.stringify({ changes: CHANGES, cuts, agreedAfterMs: { p50: at(0.5), p90: at(0.9), max: at(1) }, reconcileMs: RECONCILE_MS }),
+      JSON.stringify({
+        changes: CHANGES,
+        cuts,
+        agreedAfterMs: { p50: at(0.5), p90: at(0.9), max: at(1) },
+        reconcileMs: RECONCILE_MS,
+      }),
     );
   },
   60_000 + CHANGES * 1_000,

@@ -71,7 +71,20 @@ interface AuditAnswer {
 
 /** The real command; what it prints as JSON. */
 async function audit(view: string, ...more: readonly string[]): Promise<AuditAnswer> {
-  const words = ['audit', view, '--last', '3h', '--url', platform.url, '--user', USER, '--run-folder', paths.runFolder, '--json', ...more];
+  const words = [
+    'audit',
+    view,
+    '--last',
+    '3h',
+    '--url',
+    platform.url,
+    '--user',
+    USER,
+    '--run-folder',
+    paths.runFolder,
+    '--json',
+    ...more,
+  ];
   const child = spawn(process.execPath, [AGENT_PROGRAM, ...words], {
     stdio: ['ignore', 'pipe', 'inherit'],
     env: { ...process.env, TURNSTONE_ANALYTICS_PASSWORD: PASSWORD },
@@ -84,7 +97,8 @@ async function audit(view: string, ...more: readonly string[]): Promise<AuditAns
   return { exitCode, ...JSON.parse(out) };
 }
 
-const faulty = ({ lines }: AuditAnswer) => lines.filter(({ missing, different }) => missing > 0 || different.length > 0);
+const faulty = ({ lines }: AuditAnswer) =>
+  lines.filter(({ missing, different }) => missing > 0 || different.length > 0);
 const points = (key: string) => [...platform.state.telemetry.series(deviceId, key).scan(0, Number.MAX_SAFE_INTEGER)];
 
 async function readBack(): Promise<Map<string, StoredValue[]>> {
@@ -116,7 +130,8 @@ async function readBack(): Promise<Map<string, StoredValue[]>> {
 }
 
 /** Devices behind the gateway are not made here. */
-const isOfGateway = ({ key }: { readonly key: string }): boolean => !DEMO_DEVICES.some(({ name }) => key.startsWith(name));
+const isOfGateway = ({ key }: { readonly key: string }): boolean =>
+  !DEMO_DEVICES.some(({ name }) => key.startsWith(name));
 
 describe('what the demo sent, asked back', () => {
   it('equals what the board’s own record says, key by key', async () => {
@@ -129,7 +144,9 @@ describe('what the demo sent, asked back', () => {
     const wallOffsetMs = wallOffset();
     const untilMs = lastPause(appendedFirst);
     const appended = appendedFirst.filter(({ monotonicMs }) => monotonicMs <= untilMs);
-    const early = new Map([...stored].map(([key, values]) => [key, values.filter(({ ts }) => ts - wallOffsetMs <= untilMs)]));
+    const early = new Map(
+      [...stored].map(([key, values]) => [key, values.filter(({ ts }) => ts - wallOffsetMs <= untilMs)]),
+    );
     const shown = (await readShown(paths.boardRecord)).filter((one) => isOfGateway(one) && one.monotonicMs <= untilMs);
     const verdict = judgeDelivery({ shown, appended, stored: early, wallOffsetMs });
     console.log(
@@ -181,7 +198,9 @@ describe('what the demo sent, asked back', () => {
   it('mends them with --resend, from what the gateway still keeps', async () => {
     const result = await audit(ALL_TELEMETRY, '--resend');
     expect(result.exitCode).toBe(1);
-    expect(new Set(result.resent.map(({ key }) => key))).toEqual(new Set(['doorOpen', 'roomHumidity', 'roomPressure', 'roomTemperature']));
+    expect(new Set(result.resent.map(({ key }) => key))).toEqual(
+      new Set(['doorOpen', 'roomHumidity', 'roomPressure', 'roomTemperature']),
+    );
     // An entry that waits to be sent again counts as sent once it is acknowledged: a whole report alone can come before.
     await expect
       .poll(

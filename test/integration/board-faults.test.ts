@@ -42,7 +42,11 @@ it('a board that misbehaves in every way stops no sensor for good, and no readin
       {
         bus: 1,
         chips: [
-          { kind: 'bme280', address: 0x76, signals: { temperature: room(21), humidity: room(45), pressure: room(1000) } },
+          {
+            kind: 'bme280',
+            address: 0x76,
+            signals: { temperature: room(21), humidity: room(45), pressure: room(1000) },
+          },
           { kind: 'sht3x', address: 0x44, signals: { temperature: room(21), humidity: room(45) } },
           { kind: 'ads1115', address: 0x48, signals: { A0: room(1) } },
         ],
@@ -104,6 +108,7 @@ it('a board that misbehaves in every way stops no sensor for good, and no readin
   await sampler.close();
   for (const { key, value } of samples) {
     const [least, greatest] = RANGES[key] ?? [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY];
-    if (typeof value === 'number' && (value < least || value > greatest)) throw new Error(`${key} ${value} was reported as good`);
+    if (typeof value === 'number' && (value < least || value > greatest))
+      throw new Error(`${key} ${value} was reported as good`);
   }
 }, 120_000);

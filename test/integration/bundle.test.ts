@@ -40,11 +40,14 @@ describe('the bundle', () => {
     const reached = (path: string | undefined, kinds: RegExp, seen = new Set<string>()): Set<string> => {
       if (path === undefined || seen.has(path)) return seen;
       seen.add(path);
-      for (const one of outputs[path]?.imports ?? []) if (one.external !== true && kinds.test(one.kind)) reached(one.path, kinds, seen);
+      for (const one of outputs[path]?.imports ?? [])
+        if (one.external !== true && kinds.test(one.kind)) reached(one.path, kinds, seen);
       return seen;
     };
     const hasConf = (paths: Set<string>): boolean =>
-      [...paths].some((path) => Object.keys(outputs[path]?.inputs ?? {}).some((input) => input.includes('node_modules/conf/')));
+      [...paths].some((path) =>
+        Object.keys(outputs[path]?.inputs ?? {}).some((input) => input.includes('node_modules/conf/')),
+      );
     expect(hasConf(reached(chunkOf('src/main.ts'), /^import-statement$/))).toBe(false);
     for (const command of ['run', 'status']) {
       const chunk = chunkOf(`src/cli/commands/${command}.ts`);
@@ -79,9 +82,13 @@ sensors: [{ name: machine, kind: host, period: 1s }]\n`,
 import { registerHooks } from 'node:module';
 registerHooks({ load: (url, context, next) => (url.startsWith('file:') && appendFileSync(${JSON.stringify(loaded)}, url + '\\n'), next(url, context)) });`,
     );
-    const child = spawn(process.execPath, ['--import', hook, main, 'run', '--config', config, '--record-appends', record], {
-      stdio: 'ignore',
-    });
+    const child = spawn(
+      process.execPath,
+      ['--import', hook, main, 'run', '--config', config, '--record-appends', record],
+      {
+        stdio: 'ignore',
+      },
+    );
     const ended = once(child, 'exit');
     try {
       await expect.poll(() => readFile(record, 'utf8').catch(() => ''), { timeout: 20_000 }).not.toBe('');

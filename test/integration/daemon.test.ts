@@ -51,7 +51,8 @@ class Gateway {
     for (;;) {
       const found = await ask();
       if (found !== undefined) return found;
-      if (performance.now() > endMs) throw new Error(`${what} did not come; the agent said: ${this.agent.log.slice(-2_000)}`);
+      if (performance.now() > endMs)
+        throw new Error(`${what} did not come; the agent said: ${this.agent.log.slice(-2_000)}`);
       await delay(50);
     }
   };
@@ -76,7 +77,10 @@ class Gateway {
   /** Writes the configuration anew, with the folders that the agent has. */
   readonly rewrite = async (config: string): Promise<void> => {
     const { folder, configFile } = this.agent;
-    await writeFile(configFile, `${config}\nstateFolder: ${join(folder, 'state')}\nrunFolder: ${join(folder, 'run')}\n`);
+    await writeFile(
+      configFile,
+      `${config}\nstateFolder: ${join(folder, 'state')}\nrunFolder: ${join(folder, 'run')}\n`,
+    );
   };
 }
 
@@ -152,7 +156,10 @@ describe.concurrent('the daemon', () => {
     expect(agent.log).toContain('"changed":["sensors"],"needRestart":[]');
   });
 
-  test('logs as much as somebody set on this machine through reloads, until the file says otherwise', async ({ expect, gateway }) => {
+  test('logs as much as somebody set on this machine through reloads, until the file says otherwise', async ({
+    expect,
+    gateway,
+  }) => {
     const { agent, configWith, until, rewrite } = gateway;
     agent.start();
     await until('the start', () => (agent.log.includes('the agent runs') ? true : undefined));
@@ -218,12 +225,20 @@ describe.concurrent('the daemon', () => {
     },
   );
 
-  test('counts the bytes of the day on over a restart, where a metered link has a budget', async ({ expect, gateway }) => {
+  test('counts the bytes of the day on over a restart, where a metered link has a budget', async ({
+    expect,
+    gateway,
+  }) => {
     const { agent, configWith, until, pointsOf, status, rewrite } = gateway;
-    await rewrite(configWith('1s').replace(`accessToken: "${TOKEN}" }`, `accessToken: "${TOKEN}", dailyBudget: 10MB }`));
-    const sentToday = async (): Promise<number> => ((await status()).connection as { sentTodayBytes: number }).sentTodayBytes;
+    await rewrite(
+      configWith('1s').replace(`accessToken: "${TOKEN}" }`, `accessToken: "${TOKEN}", dailyBudget: 10MB }`),
+    );
+    const sentToday = async (): Promise<number> =>
+      ((await status()).connection as { sentTodayBytes: number }).sentTodayBytes;
     agent.start();
-    const first = await until('the first upload', async () => ((await pointsOf('load1')) > 0 ? await sentToday() : undefined));
+    const first = await until('the first upload', async () =>
+      (await pointsOf('load1')) > 0 ? await sentToday() : undefined,
+    );
     await agent.stop();
     agent.start();
     const second = await until('the second start', () => sentToday().catch(() => undefined));
@@ -233,16 +248,22 @@ describe.concurrent('the daemon', () => {
 
   test('says of every way back that fails that it failed, not of every second one', async ({ expect, gateway }) => {
     const { agent, configWith, until, rewrite } = gateway;
-    await rewrite(`${configWith('1s')}\nfirmware: { installFolder: "${agent.folder}/opt", guardFolder: "${agent.folder}/guard" }`);
+    await rewrite(
+      `${configWith('1s')}\nfirmware: { installFolder: "${agent.folder}/opt", guardFolder: "${agent.folder}/guard" }`,
+    );
     agent.start();
     await until('the start', () => (agent.log.includes('the agent runs') ? true : undefined));
     const codes: unknown[] = [];
-    for (let n = 0; n < 4; n += 1) codes.push((await agent.command(['firmware', 'rollback', '--to', '9.9.9'])).exitCode);
+    for (let n = 0; n < 4; n += 1)
+      codes.push((await agent.command(['firmware', 'rollback', '--to', '9.9.9'])).exitCode);
     // A release that is not there is a wrong value.
     expect(codes).toEqual([2, 2, 2, 2]);
   });
 
-  test('refuses to start a second time on the same state folder, by the name of the first', async ({ expect, gateway }) => {
+  test('refuses to start a second time on the same state folder, by the name of the first', async ({
+    expect,
+    gateway,
+  }) => {
     const { agent, until } = gateway;
     agent.start();
     await until('the start', () => (agent.log.includes('the agent runs') ? true : undefined));
@@ -264,7 +285,10 @@ describe.concurrent('the daemon', () => {
     const { platform, agent, until } = gateway;
     platform.faults.plant({ kind: 'drop' });
     platform.faults.plant({ kind: 'answer', status: 500, body: `bad request to /api/v1/${TOKEN}/telemetry` });
-    platform.faults.plant({ kind: 'answer', status: 302, headers: { location: `http://elsewhere/${TOKEN}` } }, { times: 10 });
+    platform.faults.plant(
+      { kind: 'answer', status: 302, headers: { location: `http://elsewhere/${TOKEN}` } },
+      { times: 10 },
+    );
     agent.start();
     await until('the redirect', () => (agent.log.includes('status 302') ? true : undefined));
     await agent.stop();

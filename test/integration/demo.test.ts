@@ -65,7 +65,9 @@ async function freePort(): Promise<number> {
 
 // At once: each waits most of its time, and has ports and folders of its own.
 describe.concurrent('./scripts/demo.sh', () => {
-  it('shows addresses to open, and ends with nothing missing and nothing different', { timeout: WITHIN_MS }, async ({ expect }) => {
+  it('shows addresses to open, and ends with nothing missing and nothing different', { timeout: WITHIN_MS }, async ({
+    expect,
+  }) => {
     const { exitCode, out, verdict } = await demo('--for', '10s');
     expect(out).toMatch(/platform +http:\/\/127\.0\.0\.1:\d+/);
     expect(verdict).toMatchObject({ missing: 0, different: 0 });
@@ -118,7 +120,9 @@ describe('what the demo prints', () => {
 
 // By themselves: what is shared here is the moment.
 describe('a demo', () => {
-  it('runs beside another that was started at the same moment and wants the same port', { timeout: WITHIN_MS }, async ({ expect }) => {
+  it('runs beside another that was started at the same moment and wants the same port', { timeout: WITHIN_MS }, async ({
+    expect,
+  }) => {
     const port = await freePort();
     const both = await Promise.all(['5s', '5s'].map((time) => quickDemo('--for', time, '--port', `${port}`)));
     const addresses = both.flatMap(({ out }) => out.match(/http:\/\/127\.0\.0\.1:\d+/g) ?? []);

@@ -12,7 +12,11 @@ const AFTERWARDS_MS = 6 * 60_000;
 
 it.each<[string, string, (operation: Operation, path: string) => boolean]>([
   ['the state folder cannot be made', 'EROFS', (operation, path) => operation === 'open' && path === STATE_FOLDER],
-  ['the outbox cannot be listed', 'EIO', (operation, path) => operation === 'list' && path === `${STATE_FOLDER}/outbox`],
+  [
+    'the outbox cannot be listed',
+    'EIO',
+    (operation, path) => operation === 'list' && path === `${STATE_FOLDER}/outbox`,
+  ],
   ['nothing beneath the state folder answers', 'EIO', (_operation, path) => path.startsWith(STATE_FOLDER)],
   [
     'the state folder is new and the disk full',
@@ -25,7 +29,10 @@ it.each<[string, string, (operation: Operation, path: string) => boolean]>([
   });
   await world.timeline.runUntil(WITHOUT_MS);
   expect(world.lives.deaths).toEqual([]);
-  expect(world.life?.agent?.status()).toMatchObject({ outbox: { fault: code }, sensors: [{ state: 'ok' }, { state: 'ok' }] });
+  expect(world.life?.agent?.status()).toMatchObject({
+    outbox: { fault: code },
+    sensors: [{ state: 'ok' }, { state: 'ok' }],
+  });
   expect(world.life?.agent?.status().alerts.join('\n')).toContain(`the disk does not take readings (${code})`);
   expect(world.durable).toEqual([]);
 

@@ -69,7 +69,9 @@ it('takes up the edited driver, restarts its sensor alone, and refuses a wrong o
   const [tank, other] = [await newestOf('tank', 'pid'), await newestOf('other', 'pid')];
 
   await edit('export const openSensor = async () => ({ read: ');
-  expect(await alertAfterReload(true)).toMatch(/sensors\[0\]\.file: a syntax error in .*; SyntaxError: Unexpected end of input/);
+  expect(await alertAfterReload(true)).toMatch(
+    /sensors\[0\]\.file: a syntax error in .*; SyntaxError: Unexpected end of input/,
+  );
   await edit(driver(2), 0o666);
   await expect.poll(() => alertAfterReload(true), PATIENTLY).toMatch(/tank\.mjs.*only its owner may write it/);
   expect([await newestOf('tank', 'level'), await newestOf('tank', 'pid')]).toEqual([1, tank]);

@@ -56,7 +56,14 @@ function withTank(board: BoardConfigInput, file: string): BoardConfigInput {
     i2c: [
       {
         bus: 1,
-        chips: [{ kind: 'i2c-register', address: 0x70, options: { registers }, signals: { echo: { kind: 'constant', value: 130 } } }],
+        chips: [
+          {
+            kind: 'i2c-register',
+            address: 0x70,
+            options: { registers },
+            signals: { echo: { kind: 'constant', value: 130 } },
+          },
+        ],
       },
     ],
   };
@@ -91,9 +98,19 @@ it('there is an example for every kind of sensor and of actuator', () => {
 async function readings(sensors: readonly SensorConfig[], { ports, folder }: BoardBench): Promise<void> {
   const samples: Sample[] = [];
   const values = new MeasuredValues(() => sensors);
-  const deps = { ...OF_THIS_MACHINE, ports, clock: systemClock, files: systemFiles, log: silentLog, stateFolder: folder, values };
+  const deps = {
+    ...OF_THIS_MACHINE,
+    ports,
+    clock: systemClock,
+    files: systemFiles,
+    log: silentLog,
+    stateFolder: folder,
+    values,
+  };
   // The driver's copy lies in this bench's folder.
-  const here = sensors.map((sensor) => (sensor.kind === 'module' ? { ...sensor, file: join(folder, 'tank-level.mjs') } : sensor));
+  const here = sensors.map((sensor) =>
+    sensor.kind === 'module' ? { ...sensor, file: join(folder, 'tank-level.mjs') } : sensor,
+  );
   const sampler = new Sampler(
     {
       clock: systemClock,
@@ -106,10 +123,13 @@ async function readings(sensors: readonly SensorConfig[], { ports, folder }: Boa
     here.map((sensor) => samplerEntry(sensor, deps)),
   );
   sampler.start(signal);
-  const waiting = (): string => JSON.stringify(sampler.states().filter(({ name }) => !samples.some(({ sensor }) => sensor === name)));
-  await until(`a sample of each sensor; missing: ${waiting()}`, () => waiting() === '[]', 8_000).catch((error: Error) => {
-    throw new Error(`${error.message}: ${waiting()}`);
-  });
+  const waiting = (): string =>
+    JSON.stringify(sampler.states().filter(({ name }) => !samples.some(({ sensor }) => sensor === name)));
+  await until(`a sample of each sensor; missing: ${waiting()}`, () => waiting() === '[]', 8_000).catch(
+    (error: Error) => {
+      throw new Error(`${error.message}: ${waiting()}`);
+    },
+  );
   await sampler.close();
   for (const { value } of samples) expect(value).not.toBeNull();
 }
@@ -121,6 +141,7 @@ async function movements(config: AgentConfig, { ports, record }: BoardBench): Pr
     const driver = await openDriver(actuator, { ...OF_THIS_MACHINE, ports, clock: systemClock }, signal);
     for (const value of isSwitch ? [true, false] : isText ? ['hello'] : [20, 15]) await driver.write(value, signal);
     await driver.close();
-    if (!isText) expect((await record()).filter(({ kind }) => kind === 'moved' || kind === 'received').length).toBeGreaterThan(0);
+    if (!isText)
+      expect((await record()).filter(({ kind }) => kind === 'moved' || kind === 'received').length).toBeGreaterThan(0);
   }
 }

@@ -30,7 +30,13 @@ describe("the machine's files", () => {
        await systemFiles.syncFolder('${folder}');
        await systemFiles.makeFolder('${folder}/c/d');`,
     );
-    expect(syncs).toEqual([`fdatasync ${folder}/a`, `synced-write ${folder}/b`, `fsync ${folder}`, `fsync ${folder}/c`, `fsync ${folder}`]);
+    expect(syncs).toEqual([
+      `fdatasync ${folder}/a`,
+      `synced-write ${folder}/b`,
+      `fsync ${folder}`,
+      `fsync ${folder}/c`,
+      `fsync ${folder}`,
+    ]);
   });
 
   it('that are replaced are synced before the rename, and their folder after it', async () => {

@@ -21,7 +21,11 @@ interface Scene {
 }
 
 const SCENES: Readonly<Record<string, Scene>> = {
-  'rolls back at the fourth start': { starts: 3, command: 'starting', ends: { current: '1.0.0', outcome: 'rolled-back' } },
+  'rolls back at the fourth start': {
+    starts: 3,
+    command: 'starting',
+    ends: { current: '1.0.0', outcome: 'rolled-back' },
+  },
   'ends the trial of a confirmed release': {
     starts: 2,
     confirmed: true,
@@ -34,7 +38,11 @@ const SCENES: Readonly<Record<string, Scene>> = {
     command: 'stopped',
     ends: { current: '1.0.0', outcome: 'rolled-back' },
   },
-  'rolls back a release that was never confirmed': { ticks: 99, command: 'tick', ends: { current: '1.0.0', outcome: 'rolled-back' } },
+  'rolls back a release that was never confirmed': {
+    ticks: 99,
+    command: 'tick',
+    ends: { current: '1.0.0', outcome: 'rolled-back' },
+  },
 };
 
 /** A gateway whose release 2.0.0 is on trial. */
@@ -49,7 +57,8 @@ async function stage(scene: Scene): Promise<string> {
     'var/lib/turnstone-guard',
   ])
     await mkdir(join(root, folder), { recursive: true });
-  for (const version of ['1.0.0', '2.0.0']) await writeFile(join(root, `opt/turnstone/releases/${version}/turnstone`), '', { mode: 0o755 });
+  for (const version of ['1.0.0', '2.0.0'])
+    await writeFile(join(root, `opt/turnstone/releases/${version}/turnstone`), '', { mode: 0o755 });
   await symlink('releases/2.0.0', join(root, 'opt/turnstone/current'));
   await writeFile(join(guard, 'trial'), 'id=one\nversion=2.0.0\nprevious=1.0.0\n');
   await writeFile(join(guard, 'result'), 'id=one\noutcome=swapped\nversion=2.0.0\n');
@@ -79,13 +88,21 @@ shift
 . "$guard"`;
 
 /** A guard with its real commands, each a program; or, with their number, with counted ones, killed at one of them, at 0 at none. */
-async function guardAlone(root: string, command: string, environment: Readonly<Record<string, string>> = {}): Promise<void> {
+async function guardAlone(
+  root: string,
+  command: string,
+  environment: Readonly<Record<string, string>> = {},
+): Promise<void> {
   await rm(join(root, 'commands'), { force: true });
-  const child = spawn('sh', environment.DIE_AT === undefined ? [GUARD, command] : ['-c', COUNTING, 'counting', GUARD, command], {
-    detached: true,
-    stdio: 'ignore',
-    env: { PATH: `${join(root, 'bin')}:/usr/bin:/bin`, TURNSTONE_ROOT: root, ...environment },
-  });
+  const child = spawn(
+    'sh',
+    environment.DIE_AT === undefined ? [GUARD, command] : ['-c', COUNTING, 'counting', GUARD, command],
+    {
+      detached: true,
+      stdio: 'ignore',
+      env: { PATH: `${join(root, 'bin')}:/usr/bin:/bin`, TURNSTONE_ROOT: root, ...environment },
+    },
+  );
   await new Promise((resolve) => child.once('exit', resolve));
 }
 
@@ -152,16 +169,19 @@ describe.each(Object.keys(SCENES))('the boot guard %s', (name) => {
 });
 
 describe('the boot guard', () => {
-  it.each(['link', 'pipe'])('is led nowhere, and held up by nothing, by a %s in the place of a confirmation', async (what) => {
-    const root = await stage({ ticks: 99, command: 'tick', ends: { current: '', outcome: '' } });
-    const confirmed = join(root, 'var/lib/turnstone/firmware/confirmed');
-    await writeFile(join(root, 'elsewhere'), 'id=one\n');
-    if (what === 'link') await symlink(join(root, 'elsewhere'), confirmed);
-    else await new Promise((resolve) => spawn('mkfifo', [confirmed]).once('exit', resolve));
-    await runGuard(root, 'tick');
-    expect(await lookAt(root)).toEqual({ current: '1.0.0', outcome: 'rolled-back', isOver: true });
-    await rm(root, { recursive: true });
-  });
+  it.each(['link', 'pipe'])(
+    'is led nowhere, and held up by nothing, by a %s in the place of a confirmation',
+    async (what) => {
+      const root = await stage({ ticks: 99, command: 'tick', ends: { current: '', outcome: '' } });
+      const confirmed = join(root, 'var/lib/turnstone/firmware/confirmed');
+      await writeFile(join(root, 'elsewhere'), 'id=one\n');
+      if (what === 'link') await symlink(join(root, 'elsewhere'), confirmed);
+      else await new Promise((resolve) => spawn('mkfifo', [confirmed]).once('exit', resolve));
+      await runGuard(root, 'tick');
+      expect(await lookAt(root)).toEqual({ current: '1.0.0', outcome: 'rolled-back', isOver: true });
+      await rm(root, { recursive: true });
+    },
+  );
 
   it('lets a new release start three times, and says nothing of a release that is not on trial', async () => {
     const root = await stage({ command: 'starting', ends: { current: '', outcome: '' } });
@@ -176,24 +196,35 @@ describe('the boot guard', () => {
     await rm(root, { recursive: true });
   });
 
-  it.each([true, false])('rolls back on a disk that takes nothing, the way back laid by the helper: %s', async (isLaid) => {
-    const root = await stage({ starts: 0, command: 'starting', ends: { current: '', outcome: '' } });
-    const folder = join(root, 'var/lib/turnstone-guard');
-    if (isLaid) {
-      await symlink('releases/1.0.0', join(root, 'opt/turnstone/back'));
-      await writeFile(join(folder, 'result.back'), 'id=one\noutcome=rolled-back\nversion=2.0.0\nreason=not confirmed\n');
-    }
-    // No file can be written, in place or anew, and no link can be made; names can still be exchanged.
-    for (const name of ['starts.tmp', 'result.tmp']) await mkdir(join(folder, name));
-    for (const name of ['dd', ...(isLaid ? ['ln'] : [])]) await writeFile(join(root, 'bin', name), '#!/bin/sh\nexit 1\n', { mode: 0o755 });
-    for (let start = 1; start <= 3; start += 1) {
+  it.each([true, false])(
+    'rolls back on a disk that takes nothing, the way back laid by the helper: %s',
+    async (isLaid) => {
+      const root = await stage({ starts: 0, command: 'starting', ends: { current: '', outcome: '' } });
+      const folder = join(root, 'var/lib/turnstone-guard');
+      if (isLaid) {
+        await symlink('releases/1.0.0', join(root, 'opt/turnstone/back'));
+        await writeFile(
+          join(folder, 'result.back'),
+          'id=one\noutcome=rolled-back\nversion=2.0.0\nreason=not confirmed\n',
+        );
+      }
+      // No file can be written, in place or anew, and no link can be made; names can still be exchanged.
+      for (const name of ['starts.tmp', 'result.tmp']) await mkdir(join(folder, name));
+      for (const name of ['dd', ...(isLaid ? ['ln'] : [])])
+        await writeFile(join(root, 'bin', name), '#!/bin/sh\nexit 1\n', { mode: 0o755 });
+      for (let start = 1; start <= 3; start += 1) {
+        await runGuard(root, 'starting');
+        expect(await lookAt(root)).toMatchObject({ current: '2.0.0', isOver: false });
+      }
       await runGuard(root, 'starting');
-      expect(await lookAt(root)).toMatchObject({ current: '2.0.0', isOver: false });
-    }
-    await runGuard(root, 'starting');
-    expect(await lookAt(root)).toEqual({ current: '1.0.0', outcome: isLaid ? 'rolled-back' : 'swapped', isOver: true });
-    await rm(root, { recursive: true });
-  });
+      expect(await lookAt(root)).toEqual({
+        current: '1.0.0',
+        outcome: isLaid ? 'rolled-back' : 'swapped',
+        isOver: true,
+      });
+      await rm(root, { recursive: true });
+    },
+  );
 
   it('takes a start that it can count nowhere for the last', async () => {
     const root = await stage({ starts: 0, command: 'starting', ends: { current: '', outcome: '' } });
@@ -209,13 +240,16 @@ describe('the boot guard', () => {
     await expectOnlyOthersCounted(root);
   });
 
-  it.each(['never', 'only once'])('counts none of them on a disk that takes a count %s either, and every other', async (takes) => {
-    const root = await stage({ command: 'stopped', ends: { current: '', outcome: '' } });
-    if (takes === 'only once') await runGuard(root, 'starting');
-    await writeFile(join(root, 'bin/dd'), '#!/bin/sh\nexit 1\n', { mode: 0o755 });
-    if (takes === 'only once') await runGuard(root, 'stopped', '66');
-    await expectOnlyOthersCounted(root);
-  });
+  it.each(['never', 'only once'])(
+    'counts none of them on a disk that takes a count %s either, and every other',
+    async (takes) => {
+      const root = await stage({ command: 'stopped', ends: { current: '', outcome: '' } });
+      if (takes === 'only once') await runGuard(root, 'starting');
+      await writeFile(join(root, 'bin/dd'), '#!/bin/sh\nexit 1\n', { mode: 0o755 });
+      if (takes === 'only once') await runGuard(root, 'stopped', '66');
+      await expectOnlyOthersCounted(root);
+    },
+  );
 
   it('goes back to no place outside the releases', async () => {
     const root = await stage({ starts: 3, command: 'starting', ends: { current: '', outcome: '' } });
@@ -233,7 +267,10 @@ describe('the boot guard', () => {
     const lay = `[ "$1" != "${root}/opt/turnstone" ] || echo id=two >"${trial}"`;
     await writeFile(join(root, 'bin/sync'), `#!/bin/sh\n${lay}\nexec /usr/bin/sync "$@"\n`, { mode: 0o755 });
     await runGuard(root, 'starting');
-    expect([await lookAt(root), await readFile(trial, 'utf8')]).toMatchObject([{ current: '1.0.0', outcome: 'rolled-back' }, 'id=two\n']);
+    expect([await lookAt(root), await readFile(trial, 'utf8')]).toMatchObject([
+      { current: '1.0.0', outcome: 'rolled-back' },
+      'id=two\n',
+    ]);
     await rm(root, { recursive: true });
   });
 

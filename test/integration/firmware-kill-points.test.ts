@@ -20,7 +20,11 @@ const RELEASES: Readonly<Record<string, { readonly manners: GatewayOptions['mann
 
 async function makeGateway(release: string): Promise<Gateway> {
   const manners = RELEASES[release]?.manners ?? {};
-  return Gateway.make(({ privateKey }) => ({ manners, image: makeImage({ release: '2.0.0', key: privateKey }), version: '2.0.0' }));
+  return Gateway.make(({ privateKey }) => ({
+    manners,
+    image: makeImage({ release: '2.0.0', key: privateKey }),
+    version: '2.0.0',
+  }));
 }
 
 interface KillCase {
@@ -30,7 +34,9 @@ interface KillCase {
 }
 
 /** Every place to die in the life of a release: of the agent, of the helper, and of both at once. */
-async function casesOf(release: string): Promise<{ cases: KillCase[]; agentChanges: string[]; helperChanges: string[] }> {
+async function casesOf(
+  release: string,
+): Promise<{ cases: KillCase[]; agentChanges: string[]; helperChanges: string[] }> {
   const gateway = await makeGateway(release);
   const { agentChanges, helperChanges } = await gateway.live();
   await gateway.remove();
@@ -74,9 +80,11 @@ async function survivesAll(cases: readonly KillCase[]): Promise<string[]> {
         const told = `${one.name}: current ${current}, last told ${String(last)}`;
         if (!ended) faults.push(`${told}: it never ended`);
         else if (!(await gateway.currentIsWhole())) faults.push(`${told}: the release is not whole`);
-        else if (!gateway.uploads.some((version) => version.startsWith(current))) faults.push(`${told}: it never uploaded`);
+        else if (!gateway.uploads.some((version) => version.startsWith(current)))
+          faults.push(`${told}: it never uploaded`);
         else if ((last === 'UPDATED') !== (current === '2.0.0')) faults.push(`${told}: what it told is not what runs`);
-        else if (current !== RELEASES[one.release]?.ends && last === 'UPDATED') faults.push(`${told}: another end than without the kill`);
+        else if (current !== RELEASES[one.release]?.ends && last === 'UPDATED')
+          faults.push(`${told}: another end than without the kill`);
         else if (last !== 'UPDATED' && last !== 'FAILED') faults.push(`${told}: no end was told`);
       } finally {
         await gateway.remove();

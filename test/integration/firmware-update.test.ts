@@ -45,7 +45,11 @@ describe('a bad bundle', () => {
     },
     'truncated on the way': (key) => {
       const image = makeImage({ release: '2.0.0', key });
-      return { image: { ...image, bytes: image.bytes.subarray(0, -1) }, sizeBytes: image.bytes.length, because: /missing|size/ };
+      return {
+        image: { ...image, bytes: image.bytes.subarray(0, -1) },
+        sizeBytes: image.bytes.length,
+        because: /missing|size/,
+      };
     },
     'with one bit flipped on the way': (key) => {
       const image = makeImage({ release: '2.0.0', key });
@@ -60,11 +64,15 @@ describe('a bad bundle', () => {
     },
     'signed by a stranger': () => ({ image: makeImage({ release: '2.0.0', key: stranger }), because: /not trusted/ }),
     'not signed': () => ({ image: makeImage({ release: '2.0.0' }), because: /not signed/ }),
-    'for another machine': (key) => ({ image: makeImage({ release: '2.0.0', arch: 'mips', key }), because: /for mips/ }),
+    'for another machine': (key) => ({
+      image: makeImage({ release: '2.0.0', arch: 'mips', key }),
+      because: /for mips/,
+    }),
     'of another version': (key) => ({ image: makeImage({ release: '2.0.1', key }), because: /holds release 2\.0\.1/ }),
     'with a path that leads out': (key) => {
       const tamper = (parts: TamperedParts): void => {
-        for (const file of parts.manifest.files as { path: string }[]) if (file.path === 'node') file.path = '../../../../etc/cron.d/node';
+        for (const file of parts.manifest.files as { path: string }[])
+          if (file.path === 'node') file.path = '../../../../etc/cron.d/node';
       };
       return { image: makeImage({ release: '2.0.0', key, tamper }), because: /path .* is refused/ };
     },
@@ -84,12 +92,27 @@ describe('a bad bundle', () => {
       image: makeImage({ release: '2.0.0', stateFormats: { outbox: [2] }, key }),
       because: /read the state: outbox 1/,
     }),
-    'whose self-test complains': () => ({ manners: { '2.0.0': { selfTest: 'the native modules do not load' } }, because: /do not load/ }),
+    'whose self-test complains': () => ({
+      manners: { '2.0.0': { selfTest: 'the native modules do not load' } },
+      because: /do not load/,
+    }),
     'that ends at once': () => ({ manners: { '2.0.0': { exitsWith: 1 } }, because: /not confirmed in 3 starts/ }),
-    'that hangs at its start': () => ({ manners: { '2.0.0': { hangsAtStart: true } }, because: /not confirmed in 3 starts/ }),
-    'that refuses the configuration': () => ({ manners: { '2.0.0': { exitsWith: 78 } }, because: /refuses this configuration/ }),
-    'that never uploads': () => ({ manners: { '2.0.0': { neverUploads: true } }, because: /no upload was acknowledged within 60 minutes/ }),
-    'that is not well': () => ({ manners: { '2.0.0': { fault: 'no sensor can be read' } }, because: /no sensor can be read/ }),
+    'that hangs at its start': () => ({
+      manners: { '2.0.0': { hangsAtStart: true } },
+      because: /not confirmed in 3 starts/,
+    }),
+    'that refuses the configuration': () => ({
+      manners: { '2.0.0': { exitsWith: 78 } },
+      because: /refuses this configuration/,
+    }),
+    'that never uploads': () => ({
+      manners: { '2.0.0': { neverUploads: true } },
+      because: /no upload was acknowledged within 60 minutes/,
+    }),
+    'that is not well': () => ({
+      manners: { '2.0.0': { fault: 'no sensor can be read' } },
+      because: /no sensor can be read/,
+    }),
   };
 
   it.each(Object.keys(cases))('%s leaves the gateway with the release it had', async (name) => {
@@ -127,7 +150,9 @@ describe('a good release behind a link that is down', () => {
   it('is given up only after a day', async () => {
     const one = await gatewayWith({ linkIsDownForHours: 100 });
     await one.live();
-    expect(one.reported.find((values) => values.fw_state === 'FAILED')?.fw_error).toMatch(/out of reach for 1440 minutes/);
+    expect(one.reported.find((values) => values.fw_state === 'FAILED')?.fw_error).toMatch(
+      /out of reach for 1440 minutes/,
+    );
     expect(one.clock.monotonicMs()).toBeGreaterThan(24 * 3_600_000);
     expect(await one.current()).toBe('1.0.0');
   });

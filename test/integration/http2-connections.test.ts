@@ -27,7 +27,11 @@ async function peer(...options: Parameters<typeof http2Peer>) {
   return made;
 }
 
-function client(url: string, settings: Partial<HttpDeviceApiSettings> = {}, clock: Pick<Clock, 'monotonicMs' | 'after'> = systemClock) {
+function client(
+  url: string,
+  settings: Partial<HttpDeviceApiSettings> = {},
+  clock: Pick<Clock, 'monotonicMs' | 'after'> = systemClock,
+) {
   const api = new HttpDeviceApi({
     settings: { url, ca: PEER_CERTIFICATE.cert, ...settings },
     ...{ token: () => 'token', clock: systemClock, connect: connectOverNetwork(clock) },
@@ -37,7 +41,11 @@ function client(url: string, settings: Partial<HttpDeviceApiSettings> = {}, cloc
 }
 
 /** Begins so many polls, and resolves when all of them stand at the server. */
-async function standing(api: HttpDeviceApi, server: { polls(): Http2Asked[] }, number: number): Promise<Promise<unknown>[]> {
+async function standing(
+  api: HttpDeviceApi,
+  server: { polls(): Http2Asked[] },
+  number: number,
+): Promise<Promise<unknown>[]> {
   const before = server.polls().length;
   const polls = Array.from({ length: number }, () => api.pollRpc(60_000, stop.signal).catch((error: unknown) => error));
   await vi.waitFor(() => expect(server.polls().length - before).toBe(number), { timeout: 5_000 });
@@ -85,10 +93,12 @@ describe('one connection', () => {
     await standing(api, server, 3);
     expect(server.sessions.length).toBe(2);
     expect(server.polls().filter(({ session }) => session === server.sessions[0]).length).toBe(92);
-    expect(await Promise.all(Array.from({ length: 20 }, () => upload(api)))).toEqual(Array.from({ length: 20 }, () => ACCEPTED));
-    expect(server.asked.filter(({ session, path }) => session === server.sessions[0] && path.endsWith('telemetry')).length).toBeGreaterThan(
-      8,
+    expect(await Promise.all(Array.from({ length: 20 }, () => upload(api)))).toEqual(
+      Array.from({ length: 20 }, () => ACCEPTED),
     );
+    expect(
+      server.asked.filter(({ session, path }) => session === server.sessions[0] && path.endsWith('telemetry')).length,
+    ).toBeGreaterThan(8);
   });
 
   it.each([1, 3, 9])('leaves uploads a way where a connection may have %d streams', async (maxConcurrentStreams) => {
@@ -284,7 +294,9 @@ describe('a connection with nobody at its other end', () => {
 
 describe('bounds', () => {
   it('refuses endless headers', async () => {
-    const server = await peer({}, ({ stream }) => stream.respond({ ':status': 200, 'x-big': 'x'.repeat(30_000) }, { endStream: true }));
+    const server = await peer({}, ({ stream }) =>
+      stream.respond({ ':status': 200, 'x-big': 'x'.repeat(30_000) }, { endStream: true }),
+    );
     expect(await upload(client(server.url))).toMatchObject({ kind: 'busy' });
   });
 

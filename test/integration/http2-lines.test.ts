@@ -132,7 +132,9 @@ describe('a connection that the server goes away from', () => {
     await new Promise<void>((resolve) => server.sessions[0]?.ping(() => resolve()));
     expect(await api.postTelemetry({ keys: ['a'], values: [1], ts: [1] }, stop.signal)).toEqual(ACCEPTED);
     await api.close();
-    await vi.waitFor(() => expect(server.sockets.map(({ destroyed }) => destroyed)).toEqual([true, true]), { timeout: 3_000 });
+    await vi.waitFor(() => expect(server.sockets.map(({ destroyed }) => destroyed)).toEqual([true, true]), {
+      timeout: 3_000,
+    });
   });
 });
 

@@ -55,7 +55,9 @@ describe.skipIf(!isThere)('behind nginx, which must be installed for this (Debia
   });
 
   function configuration(upstreamPort: number): string {
-    const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((name) => `${name}_temp_path ${join(folder, name)};`);
+    const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
+      (name) => `${name}_temp_path ${join(folder, name)};`,
+    );
     return `daemon off; master_process off; pid ${join(folder, 'pid')};
       events { worker_connections 256; }
       http {
@@ -74,7 +76,9 @@ describe.skipIf(!isThere)('behind nginx, which must be installed for this (Debia
       const poll = api.pollRpc(60_000, never).catch((error: unknown) => error);
       while (polls.length === 0) await delay(10);
       for (let upload = 0; upload < 30; upload += 1)
-        expect(await api.postTelemetry(rowsOf({ ts: 1, values: { upload } }), never), `upload ${upload}`).toEqual({ kind: 'accepted' });
+        expect(await api.postTelemetry(rowsOf({ ts: 1, values: { upload } }), never), `upload ${upload}`).toEqual({
+          kind: 'accepted',
+        });
       const together = Array.from({ length: 20 }, (_, index) =>
         api.postTelemetry(rowsOf({ ts: 1, values: { upload: 30 + index } }), never),
       );

@@ -35,7 +35,9 @@ beforeAll(async () => {
 
 afterAll(async () => {
   agent?.kill('SIGTERM');
-  await new Promise((done) => (agent === undefined || agent.exitCode !== null ? done(undefined) : agent.once('exit', done)));
+  await new Promise((done) =>
+    agent === undefined || agent.exitCode !== null ? done(undefined) : agent.once('exit', done),
+  );
   await server.close();
   board.close();
   await platform.close();
@@ -72,13 +74,17 @@ describe('turnstone init --yes on the simulated board', () => {
 
   it('leaves an agent that status and doctor find', async () => {
     const config = join(folder, 'turnstone.yaml');
-    const status = JSON.parse((await run(process.execPath, [AGENT_PROGRAM, 'status', '--config', config, '--json'])).stdout);
+    const status = JSON.parse(
+      (await run(process.execPath, [AGENT_PROGRAM, 'status', '--config', config, '--json'])).stdout,
+    );
     const kinds = status.sensors.map(({ kind }: { kind: string }) => kind);
     expect(kinds).toEqual(expect.arrayContaining(['host', 'bme280', 'sht3x', 'ads1115', 'ds18b20']));
     const doctor = await run(process.execPath, [AGENT_PROGRAM, 'doctor', '--config', config, '--json']).catch(
       (error: { stdout: string }) => error,
     );
-    const verdicts = new Map(JSON.parse(doctor.stdout).checks.map((check: { id: string; verdict: string }) => [check.id, check.verdict]));
+    const verdicts = new Map(
+      JSON.parse(doctor.stdout).checks.map((check: { id: string; verdict: string }) => [check.id, check.verdict]),
+    );
     for (const id of ['configuration', 'state-folder', 'devices', 'sensors', 'reachable', 'token', 'agent', 'uploads'])
       expect([id, verdicts.get(id)]).toEqual([id, 'good']);
   }, 20_000);

@@ -1,6 +1,19 @@
 /** Actions of install.sh, run again by root, in the folder that belongs to the service. Its release is a stub: all that is looked at comes before. */
 import { execFile } from 'node:child_process';
-import { chown, copyFile, link, lstat, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import {
+  chown,
+  copyFile,
+  link,
+  lstat,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  rm,
+  stat,
+  symlink,
+  writeFile,
+} from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -41,16 +54,23 @@ beforeEach(async () => {
   await writeFile(join(folder, 'release/systemd/turnstone.sysusers'), '');
   await writeFile(join(folder, 'release/node'), '#!/bin/sh\n[ "$1" = --version ]\n', { mode: 0o755 });
   await copyFile(resolve(import.meta.dirname, '../../scripts/install.sh'), join(folder, 'release/install.sh'));
-  await writeFile(join(root, 'etc/passwd'), `root:x:0:0::/root:/bin/sh\nturnstone:x:${SERVICE}:${SERVICE}::/:/bin/false\n`);
+  await writeFile(
+    join(root, 'etc/passwd'),
+    `root:x:0:0::/root:/bin/sh\nturnstone:x:${SERVICE}:${SERVICE}::/:/bin/false\n`,
+  );
   await writeFile(join(root, 'etc/group'), `root:x:0:\nturnstone:x:${SERVICE}:\n`);
   await chown(state, SERVICE, SERVICE);
 });
 afterEach(() => rm(folder, { recursive: true }));
 
 /** Runs it with these tools of the machine and these stand-ins, and nothing else. */
-async function install(standIns: Readonly<Record<string, string>>, words: readonly string[] = ['--no-start']): Promise<string> {
+async function install(
+  standIns: Readonly<Record<string, string>>,
+  words: readonly string[] = ['--no-start'],
+): Promise<string> {
   for (const tool of TOOLS) await symlink(`/usr/bin/${tool}`, join(folder, 'bin', tool)).catch(() => {});
-  for (const [name, text] of Object.entries(standIns)) await writeFile(join(folder, 'bin', name), `#!/bin/sh\n${text}\n`, { mode: 0o755 });
+  for (const [name, text] of Object.entries(standIns))
+    await writeFile(join(folder, 'bin', name), `#!/bin/sh\n${text}\n`, { mode: 0o755 });
   const env = { PATH: join(folder, 'bin'), TURNSTONE_ROOT: root };
   return new Promise((done) => {
     execFile('/bin/sh', [join(folder, 'release/install.sh'), ...words], { env }, (_error, out, err) => done(out + err));
@@ -145,7 +165,9 @@ describe.skipIf(process.getuid?.() !== 0)('install.sh, run again by root', () =>
     expect(await placed()).toEqual(new Set(['of this installer']));
     expect((await stat(join(root, 'opt/turnstone/guard/boot-guard'))).mode & 0o777).toBe(0o755);
     expect((await stat(join(root, 'opt/turnstone/guard/root-helper.mjs'))).mode & 0o777).toBe(0o644);
-    expect(await readFile(join(root, 'etc/systemd/system/turnstone.service.d/override.conf'), 'utf8')).toBe('of a person');
+    expect(await readFile(join(root, 'etc/systemd/system/turnstone.service.d/override.conf'), 'utf8')).toBe(
+      'of a person',
+    );
   });
 
   it('replaces nothing when a newer release stays the current one, and adds what is missing', async () => {
@@ -169,7 +191,9 @@ describe.skipIf(process.getuid?.() !== 0)('install.sh, run again by root', () =>
   it('trusts no key that its helper refuses, and does nothing then', async () => {
     await stageOver('of 2.0.0');
     await writeFile(join(folder, 'key.pem'), 'PRIVATE');
-    expect(await install(sysusers, ['--no-start', '--trust-key', join(folder, 'key.pem')])).toContain('key.pem is not to be trusted');
+    expect(await install(sysusers, ['--no-start', '--trust-key', join(folder, 'key.pem')])).toContain(
+      'key.pem is not to be trusted',
+    );
     expect(await placed()).toEqual(new Set(['there before']));
     await writeFile(join(folder, 'key.pem'), 'public');
     await install(sysusers, ['--no-start', '--trust-key', join(folder, 'key.pem')]);

@@ -56,9 +56,13 @@ it('an agent that starts loads what is configured before it reads anything, also
   const later = `  - { name: hourly, kind: host, groups: [uptime], period: 1h, align: true }
   - { name: off, kind: ds18b20, id: 28-000000000001, enabled: false }
 `;
-  await writeFile(own, (await readFile(config, 'utf8')).replace('  - { name: tool', `${later}  - { name: tool`), { mode: 0o600 });
+  await writeFile(own, (await readFile(config, 'utf8')).replace('  - { name: tool', `${later}  - { name: tool`), {
+    mode: 0o600,
+  });
   const hook = `data:text/javascript,${encodeURIComponent(TELL)}`;
-  const agent = spawn(process.execPath, ['--import', hook, MAIN, 'run', '--config', own], { stdio: ['ignore', 'pipe', 'pipe'] });
+  const agent = spawn(process.execPath, ['--import', hook, MAIN, 'run', '--config', own], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   let told = '';
   for (const stream of [agent.stdout, agent.stderr]) stream.on('data', (chunk: Buffer) => (told += chunk.toString()));
   const ended = once(agent, 'exit');

@@ -6,12 +6,24 @@ import { worldWithAgent } from '../support/agent-in-world.ts';
 const WITHOUT_MS = 5 * 60_000;
 const AFTERWARDS_MS = 3 * 60_000;
 const NO_TOKEN: ConfigFault = {
-  ...{ line: 2, column: 1, path: 'platform.accessTokenFile', problem: 'no such file:', value: '/mnt/token', expected: 'a file' },
+  ...{
+    line: 2,
+    column: 1,
+    path: 'platform.accessTokenFile',
+    problem: 'no such file:',
+    value: '/mnt/token',
+    expected: 'a file',
+  },
   mayPass: true,
 };
 
 it('is not spoken to the platform, nor asked for a device of its own, before the token is there', async () => {
-  const provisioning = { deviceName: 'second', onUnauthorised: 'hold', onOtherBoard: 'continue', newPerDay: 5 } as const;
+  const provisioning = {
+    deviceName: 'second',
+    onUnauthorised: 'hold',
+    onOtherBoard: 'continue',
+    newPerDay: 5,
+  } as const;
   const world = await worldWithAgent((made) => {
     const { accessToken: _missing, ...platform } = made.site.config.platform;
     made.configuration.file = { config: { ...made.site.config, platform, provisioning }, missing: [NO_TOKEN] };

@@ -98,10 +98,14 @@ it('passes every check that the page asks for, without a variable or a path of o
 
 it('is found by a scan of the board that its example asks for, with the line that switches it on', async () => {
   const socket = join(tree, 'board.sock');
-  const board = spawn(process.execPath, ['src/main.ts', 'board', '--socket', socket, '--fit', join(FOLDER, 'example.yaml')], {
-    cwd: tree,
-    env: { ...environment, PROVISION_KEY: 'any', PROVISION_SECRET: 'any' },
-  });
+  const board = spawn(
+    process.execPath,
+    ['src/main.ts', 'board', '--socket', socket, '--fit', join(FOLDER, 'example.yaml')],
+    {
+      cwd: tree,
+      env: { ...environment, PROVISION_KEY: 'any', PROVISION_SECRET: 'any' },
+    },
+  );
   try {
     await once(board.stdout, 'data');
     const { stdout } = await inTree(`./scripts/dev.sh node src/main.ts scan i2c --simulate ${socket}`);

@@ -43,8 +43,13 @@ beforeAll(async () => {
   const entry = (key: string, value: string | number) =>
     ({ device: 'self', key, value, bootId: clock.bootId, monotonicMs: clock.monotonicMs(), class: 'alarm' }) as const;
   for (let number = 0; number < 12; number += 1) {
-    const filler = Array.from({ length: 40 }, (_none, at) => String.fromCharCode(33 + ((at * 7 + number * 13) % 90))).join('');
-    await outbox.append([entry('text', `${number} ${filler.repeat(number === 5 ? 40 : 12)}`), entry('number', number + 0.25)]);
+    const filler = Array.from({ length: 40 }, (_none, at) =>
+      String.fromCharCode(33 + ((at * 7 + number * 13) % 90)),
+    ).join('');
+    await outbox.append([
+      entry('text', `${number} ${filler.repeat(number === 5 ? 40 : 12)}`),
+      entry('number', number + 0.25),
+    ]);
     await clock.advance(10);
   }
   await outbox.close();
@@ -75,14 +80,19 @@ async function check(
     if (isHit) continue;
     for (const value of block.values)
       if (!given.has(value))
-        throw new Error(`block ${block.values[0]} at ${block.path}:${block.from} is lost by damage at ${JSON.stringify(damage)}`);
+        throw new Error(
+          `block ${block.values[0]} at ${block.path}:${block.from} is lost by damage at ${JSON.stringify(damage)}`,
+        );
   }
   // Lost entries were counted, but for those at the ends of the log: nobody can tell how many they were.
   const isLost = ({ values }: KnownBlock): boolean => values.some((value) => !given.has(value));
   const first = blocks.filter(({ path }) => path === blocks[0]?.path);
   const last = blocks.at(-1);
-  if (last !== undefined && !isLost(last) && !first.every(isLost)) expect(outbox.status().damaged).toBe(2 * blocks.filter(isLost).length);
-  await outbox.append([{ device: 'self', key: 'after', value: 1, bootId: clock.bootId, monotonicMs: clock.monotonicMs(), class: 'alarm' }]);
+  if (last !== undefined && !isLost(last) && !first.every(isLost))
+    expect(outbox.status().damaged).toBe(2 * blocks.filter(isLost).length);
+  await outbox.append([
+    { device: 'self', key: 'after', value: 1, bootId: clock.bootId, monotonicMs: clock.monotonicMs(), class: 'alarm' },
+  ]);
   expect((await drain(outbox)).map(({ key }) => key)).toEqual(['after']);
   await outbox.close();
 }
@@ -150,7 +160,10 @@ describe('a damaged store', () => {
   it('sets foreign and newer files aside, counts them, and goes on', async () => {
     const strange = new Map(store);
     strange.set(`${FOLDER}/holiday.jpg`, Buffer.from('not ours'));
-    strange.set(`${FOLDER}/0000000000000500-0.seg`, Buffer.from('{"format":"something else","version":1}\n'.padEnd(200)));
+    strange.set(
+      `${FOLDER}/0000000000000500-0.seg`,
+      Buffer.from('{"format":"something else","version":1}\n'.padEnd(200)),
+    );
     const newer = JSON.parse(segmentHeader().toString()) as { version: number };
     strange.set(
       `${FOLDER}/0000000000000600-0.seg`,

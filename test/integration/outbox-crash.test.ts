@@ -62,7 +62,13 @@ describe('the campaign finds fault with', () => {
   it(
     'a build that acknowledges before it posts',
     async () => {
-      const { lost } = await runCampaign({ ...broken, child, kills: 5 * BROKEN_KILLS, build: 'acknowledges-first', kind: 'kill' });
+      const { lost } = await runCampaign({
+        ...broken,
+        child,
+        kills: 5 * BROKEN_KILLS,
+        build: 'acknowledges-first',
+        kind: 'kill',
+      });
       expect(lost.length).toBeGreaterThan(0);
     },
     TIMEOUT_MS,

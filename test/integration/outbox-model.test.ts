@@ -12,11 +12,16 @@ describe('an outbox and its model agree', () => {
   const flooded = Math.ceil(SEQUENCES / 20);
   const share = Math.ceil((SEQUENCES - 2 * flooded) / 3);
 
-  it('through appends, deliveries, restarts and clock steps', () => hold(calm, { settings: {}, runs: share }), TIMEOUT_MS);
+  it(
+    'through appends, deliveries, restarts and clock steps',
+    () => hold(calm, { settings: {}, runs: share }),
+    TIMEOUT_MS,
+  );
 
   it(
     'through kills and power cuts at any operation',
-    () => hold(fc.oneof({ weight: 8, arbitrary: calm }, { weight: 2, arbitrary: crash }), { settings: {}, runs: share }),
+    () =>
+      hold(fc.oneof({ weight: 8, arbitrary: calm }, { weight: 2, arbitrary: crash }), { settings: {}, runs: share }),
     TIMEOUT_MS,
   );
 
@@ -38,8 +43,16 @@ describe('an outbox and its model agree', () => {
   it(
     'when it is full: what is missing was counted as thinned or dropped',
     async () => {
-      const thin = await hold(flooding, { steps: 10, settings: { maxBytes: 32 * 1024, whenFull: 'thin' }, runs: flooded });
-      const drop = await hold(flooding, { steps: 10, settings: { maxBytes: 32 * 1024, whenFull: 'drop-oldest' }, runs: flooded });
+      const thin = await hold(flooding, {
+        steps: 10,
+        settings: { maxBytes: 32 * 1024, whenFull: 'thin' },
+        runs: flooded,
+      });
+      const drop = await hold(flooding, {
+        steps: 10,
+        settings: { maxBytes: 32 * 1024, whenFull: 'drop-oldest' },
+        runs: flooded,
+      });
       expect(thin.thinned).toBeGreaterThan(0);
       expect(drop.thinned).toBe(0);
       expect(drop.dropped).toBeGreaterThan(0);
@@ -52,6 +65,8 @@ describe('the model notices', () => {
   it('an outbox that does not sync what it calls durable', async () => {
     const model = new OutboxModel({}, 1, 'forgets-to-sync');
     const cut: Step = { kind: 'powerCut', afterOperations: 20, keepsPercent: 0, synchronised: true };
-    await expect(model.run([{ kind: 'append', count: 3, alarm: false, ownTime: false }, cut])).rejects.toThrow(/resolved entries are lost/);
+    await expect(model.run([{ kind: 'append', count: 3, alarm: false, ownTime: false }, cut])).rejects.toThrow(
+      /resolved entries are lost/,
+    );
   });
 });

@@ -28,7 +28,10 @@ const RUN_BY: Readonly<Record<string, { readonly file: string; readonly words: s
   './scripts/demo.sh': { file: 'test/integration/demo.test.ts', words: 'scripts/demo.sh' },
   './scripts/test.sh': { file: 'test/unit/scripts/test-loops.test.ts', words: "join(ROOT, 'scripts/test.sh')" },
   './scripts/lab.sh': { file: '.ci/run', words: 'stage ./scripts/lab.sh' },
-  'npm run simulate -- --seeds 30': { file: '.ci/run', words: 'stage ./scripts/dev.sh node test/simulation/simulate.ts' },
+  'npm run simulate -- --seeds 30': {
+    file: '.ci/run',
+    words: 'stage ./scripts/dev.sh node test/simulation/simulate.ts',
+  },
   './scripts/build-release.sh --arch arm64': { file: 'test/release/arm64.test.ts', words: "arch: 'arm64'" },
   'sudo apt install zstd': { file: 'scripts/test-release.sh', words: 'missing+=(zstd)' },
   'mkdir turnstone && tar --zstd -xf turnstone-*.tar.zst -C turnstone': {
@@ -37,8 +40,14 @@ const RUN_BY: Readonly<Record<string, { readonly file: string; readonly words: s
   },
   'sudo systemctl restart turnstone': { file: 'test/lab/systemd.test.ts', words: 'systemctl' },
   'sudo ./turnstone/install.sh': { file: 'test/release/bundle.test.ts', words: 'installs the release it lies in' },
-  'turnstone check-config /etc/turnstone/turnstone.yaml': { file: 'test/integration/check-config.test.ts', words: 'check-config' },
-  'sudo systemctl reload turnstone': { file: 'test/integration/daemon.test.ts', words: 'takes up a changed period on SIGHUP' },
+  'turnstone check-config /etc/turnstone/turnstone.yaml': {
+    file: 'test/integration/check-config.test.ts',
+    words: 'check-config',
+  },
+  'sudo systemctl reload turnstone': {
+    file: 'test/integration/daemon.test.ts',
+    words: 'takes up a changed period on SIGHUP',
+  },
   'turnstone status': { file: 'test/integration/daemon.test.ts', words: "command(['status'])" },
 };
 
@@ -57,9 +66,13 @@ const inlineCommands = [
 const ENVIRONMENT = { TURNSTONE_TOKEN: 'any', PROVISION_KEY: 'any', PROVISION_SECRET: 'any', STATUS_PIN: '471199' };
 
 /** Parses a command line without running it. @throws CommanderError for an option that the command has not, or one without its value. */
-async function parseOnly(line: string): Promise<{ readonly unknown: readonly string[]; readonly tooMany: readonly string[] }> {
+async function parseOnly(
+  line: string,
+): Promise<{ readonly unknown: readonly string[]; readonly tooMany: readonly string[] }> {
   const [typed = ''] = line.replace(/^sudo /, '').split(/ [>|#] ?/);
-  const words = [...typed.matchAll(/'[^']*'|"[^"]*"|\S+/g)].map(([word]) => word.replace(/^(['"])(.*)\1$/, '$2')).slice(1);
+  const words = [...typed.matchAll(/'[^']*'|"[^"]*"|\S+/g)]
+    .map(([word]) => word.replace(/^(['"])(.*)\1$/, '$2'))
+    .slice(1);
   let command = await programFor(words, fakeEdge());
   for (let next = command.commands.find((one) => one.name() === words[0]); next !== undefined; ) {
     command = next;
@@ -90,12 +103,17 @@ describe('README.md and docs/', () => {
     expect(stdout).not.toBe('');
   });
 
-  it.each([...new Set([...ownCommands, ...inlineCommands])])('name a command and options that the program has: %s', async (line) => {
-    expect(await parseOnly(line)).toEqual({ unknown: [], tooMany: [] });
-  });
+  it.each([...new Set([...ownCommands, ...inlineCommands])])(
+    'name a command and options that the program has: %s',
+    async (line) => {
+      expect(await parseOnly(line)).toEqual({ unknown: [], tooMany: [] });
+    },
+  );
 
   it('name only files that exist', () => {
-    const paths = [...TEXT.matchAll(/`((?:src|config|docs|scripts|test|systemd)\/[\w./-]+)`/g)].map(([, path]) => path ?? '');
+    const paths = [...TEXT.matchAll(/`((?:src|config|docs|scripts|test|systemd)\/[\w./-]+)`/g)].map(
+      ([, path]) => path ?? '',
+    );
     expect(paths.length).toBeGreaterThan(20);
     expect(paths.filter((path) => !existsSync(join(ROOT, path)))).toEqual([]);
   });
@@ -114,10 +132,13 @@ describe('README.md and docs/', () => {
   });
 
   it('are all reached from the README, or from the index of docs/', () => {
-    const linked = PAGES.filter(({ name }) => name === 'README.md' || name === 'docs/README.md').flatMap(({ name, text }) =>
-      [...text.matchAll(/\]\(([^)#\s]+)/g)].map(([, to = '']) => normalize(join(dirname(name), to))),
+    const linked = PAGES.filter(({ name }) => name === 'README.md' || name === 'docs/README.md').flatMap(
+      ({ name, text }) =>
+        [...text.matchAll(/\]\(([^)#\s]+)/g)].map(([, to = '']) => normalize(join(dirname(name), to))),
     );
-    const others = NAMES.filter((name) => name !== 'README.md' && name !== 'docs/README.md' && !name.startsWith('docs/reference/'));
+    const others = NAMES.filter(
+      (name) => name !== 'README.md' && name !== 'docs/README.md' && !name.startsWith('docs/reference/'),
+    );
     expect(others.filter((name) => !linked.includes(name))).toEqual([]);
   });
 
@@ -126,12 +147,17 @@ describe('README.md and docs/', () => {
       (await run(process.execPath, [join(ROOT, 'src/main.ts'), ...words, '--help'])).stdout;
     const has = (text: string, name: string): boolean => new RegExp(`^  ${name}\\b`, 'm').test(text);
     const all = await help();
-    const named = [...TEXT.matchAll(/turnstone ([a-z][a-z-]+)(?: ([a-z][a-z-]+))?/g)].map(([, name = '', word]) => ({ name, word }));
+    const named = [...TEXT.matchAll(/turnstone ([a-z][a-z-]+)(?: ([a-z][a-z-]+))?/g)].map(([, name = '', word]) => ({
+      name,
+      word,
+    }));
     expect(named.filter(({ name }) => !has(all, name))).toEqual([]);
     const groups = ['outbox', 'firmware', 'identity', 'settings'];
     const texts = new Map(await Promise.all(groups.map(async (group) => [group, await help(group)] as const)));
     const isUnknown = (name: string, word: string): boolean => !has(texts.get(name) ?? '', word);
-    expect(named.filter(({ name, word }) => groups.includes(name) && word !== undefined && isUnknown(name, word))).toEqual([]);
+    expect(
+      named.filter(({ name, word }) => groups.includes(name) && word !== undefined && isUnknown(name, word)),
+    ).toEqual([]);
   });
 
   it('show only whole configurations that are good', async () => {

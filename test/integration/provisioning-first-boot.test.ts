@@ -59,7 +59,10 @@ function points(name: string): number {
   if (device === undefined) return 0;
   return platform.state.telemetry
     .keys(device.id)
-    .reduce((sum, key) => sum + [...platform.state.telemetry.series(device.id, key).scan(0, Number.MAX_SAFE_INTEGER)].length, 0);
+    .reduce(
+      (sum, key) => sum + [...platform.state.telemetry.series(device.id, key).scan(0, Number.MAX_SAFE_INTEGER)].length,
+      0,
+    );
 }
 
 /** More readings than before arrive. */
@@ -123,12 +126,19 @@ describe('a gateway out of the box', () => {
     await writeFile(tokenFile, SECRETS.rotated, { mode: 0o600 });
     expect((await gateway.command(['identity', 'rotate-token', '--token-file', tokenFile])).exitCode).toBe(0);
     await keepsArriving('gateway-SN-100');
-    platform.state.registry.devices.put({ ...(deviceOf('gateway-SN-100') as PlatformDevice), accessToken: SECRETS.rotated });
+    platform.state.registry.devices.put({
+      ...(deviceOf('gateway-SN-100') as PlatformDevice),
+      accessToken: SECRETS.rotated,
+    });
     await keepsArriving('gateway-SN-100');
-    await expect.poll(() => readFile(join(gateway.folder, 'state/credentials.json'), 'utf8'), PATIENCE).not.toContain(before.accessToken);
+    await expect
+      .poll(() => readFile(join(gateway.folder, 'state/credentials.json'), 'utf8'), PATIENCE)
+      .not.toContain(before.accessToken);
     // Every second has its reading: nothing was lost on the way.
     const device = deviceOf('gateway-SN-100') as PlatformDevice;
-    const times = [...platform.state.telemetry.series(device.id, 'cpuPercent').scan(0, Number.MAX_SAFE_INTEGER)].map(({ ts }) => ts);
+    const times = [...platform.state.telemetry.series(device.id, 'cpuPercent').scan(0, Number.MAX_SAFE_INTEGER)].map(
+      ({ ts }) => ts,
+    );
     const gaps = times.slice(1).map((ts, index) => ts - (times[index] as number));
     expect(Math.max(...gaps)).toBeLessThan(3_000);
   });
@@ -138,7 +148,10 @@ describe('a gateway out of the box', () => {
     const person = await RestPerson.logIn(platform.url);
     const answer = await person.rpc(device.id, 'setNextAccessToken', { accessToken: SECRETS.byRpc });
     expect([answer.status, JSON.parse(answer.text)]).toEqual([200, { result: { ready: true } }]);
-    platform.state.registry.devices.put({ ...(deviceOf('gateway-SN-100') as PlatformDevice), accessToken: SECRETS.byRpc });
+    platform.state.registry.devices.put({
+      ...(deviceOf('gateway-SN-100') as PlatformDevice),
+      accessToken: SECRETS.byRpc,
+    });
     await keepsArriving('gateway-SN-100');
     const refused = await person.rpc(device.id, 'setNextAccessToken', { accessToken: `${SECRETS.byRpc} with spaces` });
     expect(refused.text).not.toContain(SECRETS.byRpc);
@@ -169,11 +182,16 @@ describe('a gateway out of the box', () => {
     const file = join(gateway.folder, 'gateway.identity');
     const wrong = join(gateway.folder, 'wrong-passphrase');
     await writeFile(wrong, 'not the passphrase\n');
-    expect((await gateway.command(['identity', 'import', file, '--passphrase-file', wrong, '--replace'])).exitCode).toBe(1);
+    expect(
+      (await gateway.command(['identity', 'import', file, '--passphrase-file', wrong, '--replace'])).exitCode,
+    ).toBe(1);
     // A start that fails, a crash, a wrong configuration with the secret in the wrong place, a platform that is gone.
     await gateway.stop('SIGKILL');
     const good = await readFile(gateway.configFile, 'utf8');
-    await writeFile(gateway.configFile, good.replace(`deviceSecret: ${SECRETS.deviceSecret}`, `deviceSecrett: [${SECRETS.deviceSecret}]`));
+    await writeFile(
+      gateway.configFile,
+      good.replace(`deviceSecret: ${SECRETS.deviceSecret}`, `deviceSecrett: [${SECRETS.deviceSecret}]`),
+    );
     expect((await gateway.command(['run'])).exitCode).toBe(78);
     await writeFile(gateway.configFile, good);
     await platform.goAway();

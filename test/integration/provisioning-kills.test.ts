@@ -13,7 +13,9 @@ import { bundleChild, bundledEnvironment } from '../support/bundled-child.ts';
 
 const PROGRAM = join(import.meta.dirname, '../support/provisioning-board-child.ts');
 const STEPS = ['token-made', 'token-synced', 'asking', 'answered', 'credentials-synced'];
-const WRITES = [1, 2, 3, 4].flatMap((write) => ['half', 'not-renamed', 'renamed'].map((place) => `write-${write}-${place}`));
+const WRITES = [1, 2, 3, 4].flatMap((write) =>
+  ['half', 'not-renamed', 'renamed'].map((place) => `write-${write}-${place}`),
+);
 /** The campaign of the issue; more with TURNSTONE_KILLS. */
 const KILLS = Number(process.env.TURNSTONE_KILLS ?? 100);
 /** Boards of one process that is killed at random; so many more or fewer steps than each other they have done. */
@@ -70,7 +72,11 @@ interface Boots {
 }
 
 /** One start of these boards, in one process that is killed in the end. */
-async function boot(mode: Mode, serials: readonly string[], { steps, afterTold, andMs }: Partial<Kill> = {}): Promise<Boots> {
+async function boot(
+  mode: Mode,
+  serials: readonly string[],
+  { steps, afterTold, andMs }: Partial<Kill> = {},
+): Promise<Boots> {
   const url = platforms.get(mode)?.url ?? '';
   const boards = serials.map((serial, index) => (steps?.[index] === undefined ? serial : `${serial}=${steps[index]}`));
   const child: ChildProcess = spawn(process.execPath, [program, url, folder, ...boards], {
@@ -164,7 +170,9 @@ describe('provisioning, killed', () => {
     const isProvision = (_method: string, path: string): boolean => path === '/api/v1/provision';
     const platform = platforms.get('default');
     platform?.faults.plant({ kind: 'lose-answer' }, { times: 5, matches: isProvision });
-    const counts = await campaign('answer lost', 'default', [{ steps: Array(5).fill(undefined), afterTold: 0, andMs: 60 }]);
+    const counts = await campaign('answer lost', 'default', [
+      { steps: Array(5).fill(undefined), afterTold: 0, andMs: 60 },
+    ]);
     for (const outcome of NEVER) expect(counts.get(outcome) ?? 0).toBe(0);
     platform?.faults.clear();
   }, 120_000);

@@ -36,7 +36,14 @@ afterAll(async () => {
 function profile(name: string, provisionType: ProvisionType): void {
   const { state } = platform;
   const keys = { provisionDeviceKey: `${name}-key`, provisionDeviceSecret: `${name}-secret` };
-  state.registry.profiles.put({ ...state.registry.defaultProfile, id: `profile-${name}`, name, isDefault: false, provisionType, ...keys });
+  state.registry.profiles.put({
+    ...state.registry.defaultProfile,
+    id: `profile-${name}`,
+    name,
+    isDefault: false,
+    provisionType,
+    ...keys,
+  });
 }
 
 /** A new board that provisions with the key of a profile; resolves to its token, or to the alert it raised. */
@@ -47,7 +54,8 @@ async function provision(
 ): Promise<{ readonly token?: string; readonly alert?: string }> {
   const stop = new AbortController();
   const settings = { url: platform.url, requestTimeoutMs: 5_000 };
-  const open = (token: string): HttpDeviceApi => new HttpDeviceApi({ settings, clock: systemClock, token: () => token });
+  const open = (token: string): HttpDeviceApi =>
+    new HttpDeviceApi({ settings, clock: systemClock, token: () => token });
   const alerted = Promise.withResolvers<string>();
   const alerts = { raise: (_name: string, message: string) => alerted.resolve(message), clear: () => {} };
   boards += 1;
@@ -58,7 +66,11 @@ async function provision(
       ...common,
       store: await CredentialsStore.open({ ...common, clock: systemClock, stateFolder }),
       settings: {
-        provisioning: { deviceName: '{serial}', secret: { deviceKey: `${name}-key`, deviceSecret: secret }, onUnauthorised: 'hold' },
+        provisioning: {
+          deviceName: '{serial}',
+          secret: { deviceKey: `${name}-key`, deviceSecret: secret },
+          onUnauthorised: 'hold',
+        },
       },
       provision: (request, signal) => requestProvisioning(request, { settings, clock: systemClock }, signal),
       tokenWorks: (token, signal) => tokenWorks(open, token, signal),
@@ -87,19 +99,25 @@ describe('provisioning', () => {
 
   it('takes the token of a device that was entered beforehand, once', async () => {
     const { state } = platform;
-    state.registry.devices.put(state.registry.draft({ name: 'SN-2', profileId: 'profile-check', accessToken: 'entered-by-hand' }, 0));
+    state.registry.devices.put(
+      state.registry.draft({ name: 'SN-2', profileId: 'profile-check', accessToken: 'entered-by-hand' }, 0),
+    );
     expect(await provision('check', 'SN-2')).toEqual({ token: 'entered-by-hand' });
     expect((await provision('check', 'SN-2')).alert).toMatch(/device exists, token unknown/);
   });
 
   it('says that a board must be entered where the profile only admits such', async () => {
-    expect((await provision('check', 'SN-3')).alert).toMatch(/only admits devices entered beforehand, enter "SN-3" there/);
+    expect((await provision('check', 'SN-3')).alert).toMatch(
+      /only admits devices entered beforehand, enter "SN-3" there/,
+    );
     expect(platform.state.registry.byName('SN-3')).toBeUndefined();
   });
 
   it('says that the device exists when its name is taken', async () => {
     platform.ensureDevice('SN-4', 'of-somebody-else');
-    expect((await provision('create', 'SN-4')).alert).toMatch(/device exists, token unknown.*"SN-4".*platform\.accessToken/);
+    expect((await provision('create', 'SN-4')).alert).toMatch(
+      /device exists, token unknown.*"SN-4".*platform\.accessToken/,
+    );
     expect(platform.state.registry.byName('SN-4')?.accessToken).toBe('of-somebody-else');
   });
 
@@ -108,7 +126,9 @@ describe('provisioning', () => {
     ['an unknown key', 'nobody', 'nobody-secret'],
     ['a profile that is switched off', 'disabled', 'disabled-secret'],
   ])('says what to check for %s', async (_what, name, secret) => {
-    expect((await provision(name, `SN-of-${name}`, secret)).alert).toMatch(/deviceKey and provisioning\.deviceSecret.*switched on/);
+    expect((await provision(name, `SN-of-${name}`, secret)).alert).toMatch(
+      /deviceKey and provisioning\.deviceSecret.*switched on/,
+    );
     expect(platform.state.registry.byName(`SN-of-${name}`)).toBeUndefined();
   });
 });

@@ -15,7 +15,9 @@ const VIEW = '7e57ab1e-0000-4000-8000-000000000001';
 let platform: LocalPlatform;
 
 beforeAll(async () => {
-  platform = await LocalPlatform.start({ analytics: { threadPoolSize: POOL, queueCapacity: QUEUE, delayMs: DELAY_MS } });
+  platform = await LocalPlatform.start({
+    analytics: { threadPoolSize: POOL, queueCapacity: QUEUE, delayMs: DELAY_MS },
+  });
   const { id } = platform.ensureDevice('gateway-1', 'token-1');
   for (let minute = 0; minute < 100; minute += 1)
     platform.state.telemetry.save(id, 1_780_000_000_000 + minute * 60_000, { temperature: minute / 10 });

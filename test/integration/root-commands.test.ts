@@ -45,7 +45,10 @@ async function ownersBelow(folder: string): Promise<Set<number>> {
 }
 
 /** A disk that is full for files larger than this: what exceeds it is EFBIG. */
-async function commandThatWritesNoMoreThan(bytes: number, words: readonly string[]): Promise<{ exitCode: number; err: string }> {
+async function commandThatWritesNoMoreThan(
+  bytes: number,
+  words: readonly string[],
+): Promise<{ exitCode: number; err: string }> {
   const command = [process.execPath, AGENT_PROGRAM, ...words, '--config', agent.configFile];
   return new Promise((done) => {
     execFile('/bin/sh', ['-c', `ulimit -f ${bytes / 512}; exec "$@"`, 'sh', ...command], (error, _out, err) =>
@@ -64,7 +67,10 @@ describe.skipIf(process.getuid?.() !== 0)("root's commands", () => {
 
   it('look at no folder of root’s that a link leads to', async () => {
     await symlink(dirname(victim), join(state, 'outbox'));
-    expect(await agent.command(['outbox', 'verify'])).toMatchObject({ exitCode: 1, err: expect.stringContaining('EACCES') });
+    expect(await agent.command(['outbox', 'verify'])).toMatchObject({
+      exitCode: 1,
+      err: expect.stringContaining('EACCES'),
+    });
   });
 
   it('leave nothing of root in the folder', async () => {
@@ -87,7 +93,9 @@ describe.skipIf(process.getuid?.() !== 0)("root's commands", () => {
     agent.start(environment);
     while (!agent.log.includes('the agent runs')) await new Promise((done) => setTimeout(done, 50));
     expect(await readFile(`/proc/${agent.pid}/status`, 'utf8')).toMatch(/^Uid:\s+65534\s/m);
-    expect(JSON.parse((await agent.command(['outbox', 'verify', '--json'], { environment })).out).folder).toBe(join(state, 'outbox'));
+    expect(JSON.parse((await agent.command(['outbox', 'verify', '--json'], { environment })).out).folder).toBe(
+      join(state, 'outbox'),
+    );
     await agent.stop();
     expect(await ownersBelow(state)).toEqual(new Set([NOBODY]));
   });
@@ -100,7 +108,11 @@ describe.skipIf(process.getuid?.() !== 0)("root's commands", () => {
       await mkdir(told);
       await chmod(dirname(victim), 0o755);
       await chown(told, NOBODY, NOBODY);
-      const program = { kind: 'command', program: '/bin/sh', arguments: ['-c', 'id -u > $1/$2', 'sh', told, '{value}'] };
+      const program = {
+        kind: 'command',
+        program: '/bin/sh',
+        arguments: ['-c', 'id -u > $1/$2', 'sh', told, '{value}'],
+      };
       const written = [{ name: 'valve', ...program, valueType: 'string', safe: { crash: 'shut' } }];
       await leaveInForce({ hardware: { board: 'linux', gpio: 'auto' }, stateFolder: state, runFolder: run }, written, {
         ...{ files: systemFiles, clock: systemClock, environment: {}, log: silentLog },
@@ -141,17 +153,20 @@ describe.skipIf(process.getuid?.() !== 0)("root's commands", () => {
     expect(await readdir(join(state, 'firmware'))).not.toContain('handed-over');
   });
 
-  it.each([true, false])('give a folder away only when they made it themselves: it was there before: %s', async (isThere) => {
-    const run = join(agent.folder, 'run');
-    await rm(run, { recursive: true });
-    if (isThere) {
-      await mkdir(run);
-      await chmod(run, 0o1777);
-    }
-    agent.start();
-    while (!agent.log.includes('the agent runs')) await new Promise((done) => setTimeout(done, 50));
-    expect((await stat(run)).uid).toBe(isThere ? 0 : NOBODY);
-  });
+  it.each([true, false])(
+    'give a folder away only when they made it themselves: it was there before: %s',
+    async (isThere) => {
+      const run = join(agent.folder, 'run');
+      await rm(run, { recursive: true });
+      if (isThere) {
+        await mkdir(run);
+        await chmod(run, 0o1777);
+      }
+      agent.start();
+      while (!agent.log.includes('the agent runs')) await new Promise((done) => setTimeout(done, 50));
+      expect((await stat(run)).uid).toBe(isThere ? 0 : NOBODY);
+    },
+  );
 
   it('export an identity into a folder of root’s own, and leave what was there where nothing comes of it', async () => {
     const own = dirname(victim);
@@ -160,14 +175,20 @@ describe.skipIf(process.getuid?.() !== 0)("root's commands", () => {
     const kept = join(own, 'kept.identity');
     expect(await agent.command(['identity', 'export', kept, ...passphrase])).toMatchObject({ exitCode: 0 });
     const { mode, uid } = await stat(kept);
-    expect([mode & 0o777, uid, JSON.parse(await readFile(kept, 'utf8')).format]).toEqual([0o600, 0, 'turnstone/identity']);
+    expect([mode & 0o777, uid, JSON.parse(await readFile(kept, 'utf8')).format]).toEqual([
+      0o600,
+      0,
+      'turnstone/identity',
+    ]);
     const before = await readFile(kept, 'utf8');
     await writeFile(join(own, 'passphrase'), 'short');
     expect((await agent.command(['identity', 'export', kept, ...passphrase])).exitCode).toBe(1);
     expect(await readFile(kept, 'utf8')).toBe(before);
     // The service, as which it acts by then, may remove nothing in root's folder.
     const fresh = join(own, 'fresh.identity');
-    expect((await agent.command(['identity', 'export', fresh, ...passphrase])).err).toContain(`${fresh} is left empty: remove it\n`);
+    expect((await agent.command(['identity', 'export', fresh, ...passphrase])).err).toContain(
+      `${fresh} is left empty: remove it\n`,
+    );
     expect(await readFile(fresh, 'utf8')).toBe('');
     await rm(own, { recursive: true });
     await mkdir(own);
@@ -185,7 +206,10 @@ describe.skipIf(process.getuid?.() !== 0)("root's commands", () => {
     expect(await readFile(kept, 'utf8')).toBe(before);
     await rm(kept);
     // Less than it has.
-    expect(await commandThatWritesNoMoreThan(512, words)).toEqual({ exitCode: 1, err: `${kept} is left empty: remove it\n${line}` });
+    expect(await commandThatWritesNoMoreThan(512, words)).toEqual({
+      exitCode: 1,
+      err: `${kept} is left empty: remove it\n${line}`,
+    });
     expect(await readFile(kept, 'utf8')).toBe('');
   });
 
@@ -203,7 +227,9 @@ describe.skipIf(process.getuid?.() !== 0)("root's commands", () => {
     // By a link of root's own too.
     await chmod(dirname(victim), 0o755);
     await symlink(state, join(dirname(victim), 'state'));
-    expect(await agent.command(['diagnose', '--out', join(dirname(victim), 'state/linked.tar.gz')])).toMatchObject({ exitCode: 0 });
+    expect(await agent.command(['diagnose', '--out', join(dirname(victim), 'state/linked.tar.gz')])).toMatchObject({
+      exitCode: 0,
+    });
     expect((await lstat(join(state, 'linked.tar.gz'))).uid).toBe(NOBODY);
     await chmod(dirname(victim), 0o700);
     // A folder that its owner can make to be another one.
@@ -228,7 +254,9 @@ describe.skipIf(process.getuid?.() !== 0)("root's commands", () => {
     await chown(settings, 0, NOBODY);
     const out = join(settings, 'turnstone.yaml');
     expect(
-      await agent.command(['init', '--yes', '--no-scan', '--url', 'http://127.0.0.1:9', '--out', out], { config: false }),
+      await agent.command(['init', '--yes', '--no-scan', '--url', 'http://127.0.0.1:9', '--out', out], {
+        config: false,
+      }),
     ).toMatchObject({
       exitCode: 0,
     });

@@ -107,7 +107,9 @@ it(
       const killed = (point: string): number => bench.agentLog.split(`killed ${point}`).length - 1;
       const kills = Object.fromEntries(Object.keys(KILL_AT).map((point) => [point, killed(point)]));
       console.log(JSON.stringify({ total: REQUESTS, ...outcome, kills }));
-      expect(outcome.uncertain).toBeLessThanOrEqual(killed('after-intent') + killed('after-movement') + outcome.randomKills);
+      expect(outcome.uncertain).toBeLessThanOrEqual(
+        killed('after-intent') + killed('after-movement') + outcome.randomKills,
+      );
     } finally {
       await supervisor.end();
     }

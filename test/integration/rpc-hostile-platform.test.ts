@@ -39,7 +39,9 @@ const PULSE = { method: 'pulse', params: { name: 'relay1', durationMs: 50 } };
 const json =
   (body: unknown): Behaviour =>
   (_request, response) => {
-    response.writeHead(200, { 'content-type': 'application/json' }).end(typeof body === 'string' ? body : JSON.stringify(body));
+    response
+      .writeHead(200, { 'content-type': 'application/json' })
+      .end(typeof body === 'string' ? body : JSON.stringify(body));
   };
 
 /** Each is given to polls, reads and replies alike. */
@@ -71,7 +73,9 @@ const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
     params: {},
   })),
   '__proto__ in params': json('{"id":1,"method":"setActuator","params":{"__proto__":{"name":"relay1","value":true}}}'),
-  '__proto__ as an attribute': json('{"shared":{"__proto__":{"relay1Wish":true}},"__proto__":{"shared":{"relay1Wish":true}},"client":{}}'),
+  '__proto__ as an attribute': json(
+    '{"shared":{"__proto__":{"relay1Wish":true}},"__proto__":{"shared":{"relay1Wish":true}},"client":{}}',
+  ),
   'wishes of the wrong types': json({ shared: { relay1Wish: 'up', relay2Wish: { value: true } }, client: {} }),
   'one valid request without end, and replies refused': (request, response, told) => {
     if (request.method === 'POST') response.writeHead(500).end('no');
@@ -79,7 +83,8 @@ const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
   },
   'empty 200s without delay': (_request, response) => void response.writeHead(200).end(),
   '408 without delay': (_request, response) => void response.writeHead(408).end(),
-  'a web page': (_request, response) => void response.writeHead(200, { 'content-type': 'text/html' }).end('<html>log in</html>'),
+  'a web page': (_request, response) =>
+    void response.writeHead(200, { 'content-type': 'text/html' }).end('<html>log in</html>'),
   'arrays, numbers, text and null': counted((id) => [[PULSE], 5, 'pulse', null][id % 4]),
   'half of a JSON text': json('{"id":1,"method":"pulse","params":{"name":"relay1"'),
   'JSON 200,000 levels deep': json(`${'[{"a":'.repeat(100_000)}1`),
@@ -99,7 +104,9 @@ const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
     response.on('close', () => clearInterval(timer));
   },
   'a redirect to another host': (request, response, { requests, elsewhereUrl }) => {
-    response.writeHead([301, 302, 307, 308][requests.length % 4] ?? 302, { location: `${elsewhereUrl}${request.url}` }).end();
+    response
+      .writeHead([301, 302, 307, 308][requests.length % 4] ?? 302, { location: `${elsewhereUrl}${request.url}` })
+      .end();
   },
   'cookies and headers without end': (_request, response) => {
     response.writeHead(200, { 'set-cookie': Array(200).fill(`a=${'x'.repeat(2_000)}`) }).end('{}');
@@ -211,7 +218,14 @@ describe.concurrent('an agent whose platform sends', () => {
     const peakMb = await memoryMb(bench.agentPid);
     await bench.killAgent();
     const { requests, askedElsewhere } = told;
-    console.log(JSON.stringify({ name, cpuShare: Math.round(share * 100) / 100, peakMb: Math.round(peakMb), requests: requests.length }));
+    console.log(
+      JSON.stringify({
+        name,
+        cpuShare: Math.round(share * 100) / 100,
+        peakMb: Math.round(peakMb),
+        requests: requests.length,
+      }),
+    );
     expect(requests.some((request) => request.includes('/rpc'))).toBe(true);
     expect(share).toBeLessThan(MAX_CPU_SHARE);
     expect(peakMb).toBeLessThan(MAX_MEMORY_MB);

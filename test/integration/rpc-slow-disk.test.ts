@@ -25,7 +25,12 @@ let bench: RemoteBench;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'turnstone-slow-'));
   bench = await RemoteBench.open({ environment: await slowSync(folder, SYNC_MS) });
-  const relay = (name: string, line: string, safe: object): JsonObject => ({ name, kind: 'gpio-output', line, safe: safe as JsonObject });
+  const relay = (name: string, line: string, safe: object): JsonObject => ({
+    name,
+    kind: 'gpio-output',
+    line,
+    safe: safe as JsonObject,
+  });
   await bench.startWholeAgent({
     sensors: [{ name: 'host', kind: 'host', period: '200ms' }],
     actuators: [relay('relay1', 'GPIO17', { start: false }), relay('relay2', 'GPIO18', {})],
@@ -69,7 +74,9 @@ it('sets an actuator within 20 ms, from the REST call to the reply', async () =>
   );
   console.log(JSON.stringify({ syncMs: SYNC_MS, pingMs, rounds: figures }));
   // The median says what the path takes; the slowest, whether any waited for a disk: a busy machine adds some 100 ms, a disk 2,000.
-  expect(Math.min(...figures.map(({ p50Ms }) => p50Ms))).toBeLessThanOrEqual(Math.max(WITHIN_MS, TIMES_A_PING * pingMs));
+  expect(Math.min(...figures.map(({ p50Ms }) => p50Ms))).toBeLessThanOrEqual(
+    Math.max(WITHIN_MS, TIMES_A_PING * pingMs),
+  );
   expect(Math.max(...figures.map(({ maxMs }) => maxMs))).toBeLessThan(SYNC_MS / 2);
   expect((await bench.moves(18, 1)) + (await bench.moves(18, 0))).toBe(sets);
 });

@@ -14,7 +14,12 @@ let config: JsonObject;
 
 beforeAll(async () => {
   bench = await RemoteBench.open();
-  const relay = (name: string, line: string, more: JsonObject = {}): JsonObject => ({ name, kind: 'gpio-output', line, ...more });
+  const relay = (name: string, line: string, more: JsonObject = {}): JsonObject => ({
+    name,
+    kind: 'gpio-output',
+    line,
+    ...more,
+  });
   const who: JsonObject = { type: 'object', properties: { who: { type: 'string', maxLength: 10 } }, required: ['who'] };
   config = {
     sensors: [{ name: 'host', kind: 'host', period: '500ms' }],
@@ -25,7 +30,14 @@ beforeAll(async () => {
       relay('down', 'GPIO20', { safe: { start: false } }),
       relay('fan', 'GPIO21', { safe: { start: false } }),
     ],
-    rules: [{ name: 'cool', enabled: false, when: { sensor: 'host', key: 'uptimeS', above: 0 }, set: { actuator: 'fan', value: true } }],
+    rules: [
+      {
+        name: 'cool',
+        enabled: false,
+        when: { sensor: 'host', key: 'uptimeS', above: 0 },
+        set: { actuator: 'fan', value: true },
+      },
+    ],
     rpc: {
       lockout: { file: join(bench.folder, 'lockout') },
       methods: {
@@ -98,7 +110,9 @@ describe('the agent', () => {
     expect(await call('outboxStatus')).toMatchObject({ heldEntries: expect.any(Number) });
     expect(await call('diagnose')).toMatchObject({ verdict: expect.any(String) });
     const methods = (await call('listMethods')) as { name: string }[];
-    expect(methods.map(({ name }) => name)).toEqual(expect.arrayContaining(['openGate', 'setLamp', 'greet', 'pulse', 'toggle', 'restart']));
+    expect(methods.map(({ name }) => name)).toEqual(
+      expect.arrayContaining(['openGate', 'setLamp', 'greet', 'pulse', 'toggle', 'restart']),
+    );
     expect(methods.map(({ name }) => name)).not.toContain('reboot');
   });
 
@@ -106,7 +120,9 @@ describe('the agent', () => {
     const words = ['rpc', 'getTime', '{"zone": "UTC"}', '--run-folder', join(bench.folder, 'run'), '--json'];
     const { stdout } = await promisify(execFile)(process.execPath, [AGENT_PROGRAM, ...words]);
     expect(JSON.parse(stdout)).toBeTruthy();
-    await expect(promisify(execFile)(process.execPath, [AGENT_PROGRAM, 'rpc', 'x', '--run-folder', bench.folder])).rejects.toMatchObject({
+    await expect(
+      promisify(execFile)(process.execPath, [AGENT_PROGRAM, 'rpc', 'x', '--run-folder', bench.folder]),
+    ).rejects.toMatchObject({
       code: 69,
     });
   });
@@ -115,7 +131,9 @@ describe('the agent', () => {
     expect(await call('setActuator', { name: 'down', value: true })).toMatchObject({ value: true });
     expect(await call('setActuator', { name: 'up', value: true })).toBe('interlocked');
     await bench.setShared({ up: true });
-    expect(await clientAttribute('sharedRefused', { up: 'up is never on together with down, and it is active' })).toBeDefined();
+    expect(
+      await clientAttribute('sharedRefused', { up: 'up is never on together with down, and it is active' }),
+    ).toBeDefined();
     expect([await clientAttribute('downState', true), await clientAttribute('upState', false)]).toEqual([true, false]);
     expect(await call('setActuator', { name: 'down', value: false })).toMatchObject({ value: false });
     expect(await clientAttribute('upState', true)).toBe(true);
@@ -166,7 +184,10 @@ describe('the agent', () => {
     expect(await clientAttribute('lampState', true)).toBe(true);
     expect(await bench.clientAttribute('configHash')).not.toBe(hash);
     expect(await call('setActuator', { name: 'down', value: false })).toMatchObject({ name: 'down' });
-    const { actuators: states, alerts } = (await call('getStatus')) as { actuators: { name: string }[]; alerts: string[] };
+    const { actuators: states, alerts } = (await call('getStatus')) as {
+      actuators: { name: string }[];
+      alerts: string[];
+    };
     expect(states.map(({ name }) => name)).toEqual(['gate', 'lamp', 'up', 'down', 'fan']);
     expect(alerts.join()).toContain('restart needed');
     await bench.setShared({ 'sensors.second.period': '900ms' });
@@ -178,7 +199,8 @@ describe('the agent', () => {
     expect(await call('setLamp', true)).toMatchObject({ value: true });
     expect(await call('restart')).toEqual({ accepted: true });
     const untilMs = performance.now() + 10_000;
-    while (bench.agentEnd === undefined && performance.now() < untilMs) await new Promise((resolve) => setTimeout(resolve, 20));
+    while (bench.agentEnd === undefined && performance.now() < untilMs)
+      await new Promise((resolve) => setTimeout(resolve, 20));
     expect(bench.agentEnd).toBe(0);
     await bench.startWholeAgent(config);
     expect(await clientAttribute('lampState', true)).toBe(true);

@@ -8,8 +8,17 @@ import { RemoteBench } from '../support/remote-bench.ts';
 const PAGE = readFileSync(join(import.meta.dirname, '../../src/rpc/WIDGETS.md'), 'utf8');
 const ROWS = PAGE.split('\n')
   .filter((line) => /\| (one|two)-way \|/.test(line))
-  .map((line) => line.slice(2, -2).split(' | ') as [widget: string, method: string, params: string, call: string, reply: string])
-  .map(([widget, method, params, call, reply]) => ({ widget, call, method: bare(method), params: bare(params), reply: bare(reply) }));
+  .map(
+    (line) =>
+      line.slice(2, -2).split(' | ') as [widget: string, method: string, params: string, call: string, reply: string],
+  )
+  .map(([widget, method, params, call, reply]) => ({
+    widget,
+    call,
+    method: bare(method),
+    params: bare(params),
+    reply: bare(reply),
+  }));
 
 function bare(cell: string): string {
   return cell.replace(/^`(.*)`$/, '$1');
@@ -40,14 +49,19 @@ beforeAll(async () => {
 }, 120_000);
 afterAll(() => bench?.close());
 
-const ask = async (method: string, params: JsonValue, way: 'oneway' | 'twoway' = 'twoway') => await bench.rpc(method, params, 10_000, way);
+const ask = async (method: string, params: JsonValue, way: 'oneway' | 'twoway' = 'twoway') =>
+  await bench.rpc(method, params, 10_000, way);
 
 describe('a widget', () => {
   it('has a row each', () => expect(ROWS.length).toBeGreaterThanOrEqual(9));
 
   it.each(ROWS)('gets what it expects: $widget', async ({ call, method, params, reply }) => {
     await ask('setLamp', !method.startsWith('set'));
-    const { status, reply: given } = await ask(method, JSON.parse(params) as JsonValue, call === 'one-way' ? 'oneway' : 'twoway');
+    const { status, reply: given } = await ask(
+      method,
+      JSON.parse(params) as JsonValue,
+      call === 'one-way' ? 'oneway' : 'twoway',
+    );
     expect(status).toBe(200);
     if (call === 'two-way') expect(given).toEqual(JSON.parse(reply));
     // The switch is on now.

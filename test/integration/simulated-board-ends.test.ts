@@ -38,7 +38,9 @@ async function boardAnswers(): Promise<boolean> {
 it.each(['SIGKILL', 'SIGTERM'] as const)(
   'an agent that ends by %s leaves no board behind',
   async (signal) => {
-    agent = spawn(process.execPath, [AGENT_PROGRAM, 'run', '--config', join(folder, 'turnstone.yaml'), '--simulate'], { stdio: 'ignore' });
+    agent = spawn(process.execPath, [AGENT_PROGRAM, 'run', '--config', join(folder, 'turnstone.yaml'), '--simulate'], {
+      stdio: 'ignore',
+    });
     const ended = once(agent, 'exit');
     await expect.poll(boardAnswers, { timeout: 30_000, interval: 100 }).toBe(true);
     agent.kill(signal);

@@ -50,8 +50,13 @@ describe('the status side of an agent', () => {
     expect(value('process_resident_memory_bytes')).toBeGreaterThan(20e6);
     expect(text).toMatch(/^turnstone_reading\{sensor="machine",key="load",unit="cars"\} 7$/m);
     expect(text).toMatch(/^turnstone_upload_duration_seconds_bucket\{le="\+Inf"\} \d+$/m);
-    expect(text.split('\n').filter((line) => line !== '' && !/^(# (HELP|TYPE) \w+ .+|\w+(\{[^}]*\})? \S+)$/.test(line))).toEqual([]);
-    await vi.waitFor(() => expect(platform.state.telemetry.keys(deviceId)).toContain('uploadAcknowledgedEntriesTotal'), WITHIN);
+    expect(
+      text.split('\n').filter((line) => line !== '' && !/^(# (HELP|TYPE) \w+ .+|\w+(\{[^}]*\})? \S+)$/.test(line)),
+    ).toEqual([]);
+    await vi.waitFor(
+      () => expect(platform.state.telemetry.keys(deviceId)).toContain('uploadAcknowledgedEntriesTotal'),
+      WITHIN,
+    );
     expect(platform.state.telemetry.keys(deviceId)).toEqual(
       expect.arrayContaining(['outboxHeldEntries', 'connectionState_idle', 'processResidentMemoryBytes']),
     );
@@ -84,7 +89,9 @@ describe('the status side of an agent', () => {
 
   it('never says the access token', async () => {
     const texts = await Promise.all(
-      ['/', '/api/status', '/metrics', '/api/doctor', '/api/claim'].map(async (path) => (await fetch(url + path)).text()),
+      ['/', '/api/status', '/metrics', '/api/doctor', '/api/claim'].map(async (path) =>
+        (await fetch(url + path)).text(),
+      ),
     );
     expect(texts.filter((text) => text.includes(TOKEN))).toEqual([]);
   });

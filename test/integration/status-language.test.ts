@@ -26,7 +26,10 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('the languages of t
     await bench?.stop();
   });
 
-  async function open(locale: string, change: (view: StatusView) => Partial<StatusView> = () => ({})): Promise<WatchedPage> {
+  async function open(
+    locale: string,
+    change: (view: StatusView) => Partial<StatusView> = () => ({}),
+  ): Promise<WatchedPage> {
     bench = await StatusBench.open();
     bench.view = (nowMs, wallMs) => {
       const view = workingView(nowMs, wallMs);
@@ -91,7 +94,10 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('the languages of t
     await page.goto(bench.url);
     const field = page.locator('#pin-input');
     await field.waitFor();
-    expect([await field.getAttribute('inputmode'), await field.getAttribute('autocomplete')]).toEqual(['numeric', 'one-time-code']);
+    expect([await field.getAttribute('inputmode'), await field.getAttribute('autocomplete')]).toEqual([
+      'numeric',
+      'one-time-code',
+    ]);
     await page.getByLabel('Sie hat Buchstaben').check();
     expect(await field.getAttribute('inputmode')).toBe('text');
     await field.fill('Öl-471199');
@@ -104,7 +110,12 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('the languages of t
       deviceName: GREENHOUSE,
       sensors: [
         ...sensors,
-        { name: ROOM, kind: 'sht3x', state: 'ok', readings: [{ key: `${ROOM}.حرارة`, value: -7.5, unit: '°C', atMs: nowMs - 100 }] },
+        {
+          name: ROOM,
+          kind: 'sht3x',
+          state: 'ok',
+          readings: [{ key: `${ROOM}.حرارة`, value: -7.5, unit: '°C', atMs: nowMs - 100 }],
+        },
       ],
       alarms: [
         {
@@ -125,13 +136,17 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('the languages of t
     const beginsAt = (key: Locator): Promise<number> =>
       key.evaluate((element) => {
         const { document: owner } = globalThis as unknown as {
-          document: { createRange(): { selectNodeContents(node: unknown): void; getBoundingClientRect(): { x: number } } };
+          document: {
+            createRange(): { selectNodeContents(node: unknown): void; getBoundingClientRect(): { x: number } };
+          };
         };
         const range = owner.createRange();
         range.selectNodeContents(element);
         return Math.round(range.getBoundingClientRect().x);
       });
-    expect(await beginsAt(row.locator('.key'))).toBe(await beginsAt(page.locator('.key', { hasText: 'roofTemperature' })));
+    expect(await beginsAt(row.locator('.key'))).toBe(
+      await beginsAt(page.locator('.key', { hasText: 'roofTemperature' })),
+    );
     const nodes = `[...document.querySelectorAll('#content *')].filter((one) => one.closest('bdi') === null && [...one.childNodes].some((node) => node.nodeType === 3 && /[\\u0600-\\u06ff]/.test(node.data)))`;
     expect(await page.evaluate(`${nodes}.map((one) => one.outerHTML)`)).toEqual([]);
     expect(await watched.violations()).toEqual([]);

@@ -39,7 +39,9 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('a press without co
     await bench?.stop();
   });
 
-  it('moves nothing once the page has said that there is no contact, and the network comes back', { timeout: 60_000 }, async () => {
+  it('moves nothing once the page has said that there is no contact, and the network comes back', {
+    timeout: 60_000,
+  }, async () => {
     const watched = await WatchedPage.open(await browser.newContext());
     const { page } = watched;
     await page.goto(`http://127.0.0.1:${link.port}`);

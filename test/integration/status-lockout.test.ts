@@ -51,7 +51,11 @@ describe.skipIf(address === undefined)('the page in the LAN of an agent that is 
     expect([status, body]).toEqual([409, expect.stringContaining('locked-out')]);
   });
 
-  async function ask(method: string, path: string, wish?: object): Promise<{ readonly status: number | undefined; readonly body: string }> {
+  async function ask(
+    method: string,
+    path: string,
+    wish?: object,
+  ): Promise<{ readonly status: number | undefined; readonly body: string }> {
     const headers = { authorization: `Bearer ${PIN}`, 'content-type': 'application/json' };
     const sent = request({ host: address, port, path, method, headers, agent: false, rejectUnauthorized: false });
     sent.end(wish === undefined ? undefined : JSON.stringify(wish));

@@ -77,7 +77,9 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('the status page wi
     );
     const shown = () => page.locator('#sensors .group:not([hidden]) h3').allTextContents();
     // Many begin closed, but for what needs a person.
-    await expect.poll(() => page.locator('#sensors .group[open] h3').allTextContents()).toEqual(['gateway-7', 'gateway-7 meter7 (Cellar)']);
+    await expect
+      .poll(() => page.locator('#sensors .group[open] h3').allTextContents())
+      .toEqual(['gateway-7', 'gateway-7 meter7 (Cellar)']);
     const field = page.getByLabel('Find a device by its name, slot or state');
     await field.focus();
     await page.keyboard.type('METER42');

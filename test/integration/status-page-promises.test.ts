@@ -43,7 +43,13 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('what the page prom
       ...workingView(nowMs, wallMs),
       actuators: [
         // As the agent tells an output without `safe.start` that a person has switched on: nothing else has a say.
-        { name: 'pump', kind: 'gpio-output', value: true, why: 'on', slots: [{ slot: 'operator', value: true, by: 'local', sinceS: 2 }] },
+        {
+          name: 'pump',
+          kind: 'gpio-output',
+          value: true,
+          why: 'on',
+          slots: [{ slot: 'operator', value: true, by: 'local', sinceS: 2 }],
+        },
         { name: 'fan', kind: 'pwm', value: 0, why: 'off', slots: [] },
       ],
     });
@@ -84,7 +90,13 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('what the page prom
   it('fits 320 px with an alarm that has a long name', async () => {
     const { page } = await enter();
     bench.view = (nowMs, wallMs) => {
-      const alarm = { sensor: 'roof', key: 'roofTemperature', name: 'supplyTemperatureOfTheUnderfloorHeatingTooHigh', above: 1, value: 2 };
+      const alarm = {
+        sensor: 'roof',
+        key: 'roofTemperature',
+        name: 'supplyTemperatureOfTheUnderfloorHeatingTooHigh',
+        above: 1,
+        value: 2,
+      };
       return { ...workingView(nowMs, wallMs), alarms: [{ ...alarm, sinceMs: nowMs - 5_000, moves: [] }] };
     };
     await page.locator('#alarm-list .limit').waitFor(SOON);
@@ -95,7 +107,15 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('what the page prom
     const { page } = await enter();
     bench.view = (nowMs, wallMs) => ({
       ...workingView(nowMs, wallMs),
-      actuators: [{ name: 'display', kind: 'serial-write', value: 'Welcome to the pumping station, please ring', why: 'on', slots: [] }],
+      actuators: [
+        {
+          name: 'display',
+          kind: 'serial-write',
+          value: 'Welcome to the pumping station, please ring',
+          why: 'on',
+          slots: [],
+        },
+      ],
     });
     const name = page.locator('.actuator[data-key=display] .name');
     await name.waitFor(SOON);
@@ -106,7 +126,11 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('what the page prom
     const { page } = await enter();
     const withValues = (count: number): void => {
       bench.view = (nowMs, wallMs) => {
-        const readings = Array.from({ length: count }, (_, at) => ({ key: `value${at}`, value: at, atMs: nowMs - 900 }));
+        const readings = Array.from({ length: count }, (_, at) => ({
+          key: `value${at}`,
+          value: at,
+          atMs: nowMs - 900,
+        }));
         return { ...workingView(nowMs, wallMs), sensors: [{ name: 'line', kind: 'modbus', state: 'ok', readings }] };
       };
     };

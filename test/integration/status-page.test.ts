@@ -77,7 +77,9 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('the status page'),
       features: {},
       step: 'everything',
     };
-    const { page } = await open({ view: changed(() => ({ link: link as unknown as NonNullable<StatusView['link']> })) });
+    const { page } = await open({
+      view: changed(() => ({ link: link as unknown as NonNullable<StatusView['link']> })),
+    });
     await page.locator('#gateway > summary').click();
     await page.getByText('31.2 MB of 50.0 MB').waitFor();
     await page.locator('#connection dd.warn', { hasText: '56.1 MB' }).waitFor();
@@ -91,7 +93,11 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('the status page'),
     for (let round = 0; round < 3; round += 1) {
       await watched.page.reload();
       await watched.page.waitForFunction(() => performance.getEntriesByName('first-contentful-paint').length > 0);
-      paints.push(await watched.page.evaluate(() => performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? Number.NaN));
+      paints.push(
+        await watched.page.evaluate(
+          () => performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? Number.NaN,
+        ),
+      );
     }
     expect(Math.min(...paints)).toBeLessThan(FIRST_PAINT_MS);
   });
@@ -101,7 +107,9 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('the status page'),
     await watched.page.locator('.actuator .state', { hasText: 'off' }).waitFor();
     bench.view = changed(() => ({ actuators: [{ name: 'relay', kind: 'gpio-output', value: true }] }));
     await watched.page.locator('.actuator .state.on', { hasText: 'on' }).waitFor({ timeout: 5_000 });
-    await expect.poll(() => watched.page.locator('button.reading polyline').first().getAttribute('points')).toMatch(/,/);
+    await expect
+      .poll(() => watched.page.locator('button.reading polyline').first().getAttribute('points'))
+      .toMatch(/,/);
   });
 
   it('keeps two of one name apart, second after second', async () => {
@@ -227,18 +235,30 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('the status page'),
 
   it('is opened over TLS behind the warning, asks for the PIN, and tells the fingerprint; a browser that keeps no page keeps nothing', async () => {
     bench = await StatusBench.open({ page: 'lan', pin: '471199' });
-    bench.view = (nowMs, wallMs) => ({ ...workingView(nowMs, wallMs), page: { url: '', ...given({ fingerprint: bench.fingerprint }) } });
+    bench.view = (nowMs, wallMs) => ({
+      ...workingView(nowMs, wallMs),
+      page: { url: '', ...given({ fingerprint: bench.fingerprint }) },
+    });
     context = await browser.newContext({ ignoreHTTPSErrors: true });
     const { page, faults } = await WatchedPage.open(context);
-    await page.addInitScript("ServiceWorkerContainer.prototype.register = () => Promise.reject(new DOMException('', 'SecurityError'))");
+    await page.addInitScript(
+      "ServiceWorkerContainer.prototype.register = () => Promise.reject(new DOMException('', 'SecurityError'))",
+    );
     await page.goto(bench.secureUrl);
     await page.locator('#pin-input').fill('471199');
     await page.getByRole('button', { name: 'Show the status' }).click();
     await page.getByText('Working', { exact: true }).waitFor();
     const [cookie] = await context.cookies();
-    expect(cookie).toMatchObject({ name: '__Host-turnstone_session', secure: true, httpOnly: true, sameSite: 'Strict' });
+    expect(cookie).toMatchObject({
+      name: '__Host-turnstone_session',
+      secure: true,
+      httpOnly: true,
+      sameSite: 'Strict',
+    });
     await page.locator('#gateway > summary').click();
-    await page.getByText(`encrypted; the certificate of this gateway is SHA-256 ${bench.fingerprint?.replaceAll(':', ' ')}`).waitFor();
+    await page
+      .getByText(`encrypted; the certificate of this gateway is SHA-256 ${bench.fingerprint?.replaceAll(':', ' ')}`)
+      .waitFor();
     await page.getByText(/^12 entries,/).waitFor();
     bench.view = (nowMs, wallMs) => {
       const view = workingView(nowMs, wallMs);
@@ -279,22 +299,30 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('the status page'),
     ],
     [
       'refused token',
-      changed(({ platform }) => ({ platform: { ...platform, verdict: 'fault', words: 'the access token is refused; enter it' } })),
+      changed(({ platform }) => ({
+        platform: { ...platform, verdict: 'fault', words: 'the access token is refused; enter it' },
+      })),
       'The access token is refused; enter it',
     ],
     [
       'no network',
-      changed(({ platform }) => ({ platform: { ...platform, verdict: 'waiting', words: 'the platform is reached, 12 entries wait' } })),
+      changed(({ platform }) => ({
+        platform: { ...platform, verdict: 'waiting', words: 'the platform is reached, 12 entries wait' },
+      })),
       'The platform is reached, 12 entries wait. There is room for 3.8 d',
     ],
     [
       'a sensor gone',
-      changed(({ sensors }) => ({ sensors: sensors.map((one) => ({ ...one, state: 'failing' as const, fault: 'no answer at 0x76' })) })),
+      changed(({ sensors }) => ({
+        sensors: sensors.map((one) => ({ ...one, state: 'failing' as const, fault: 'no answer at 0x76' })),
+      })),
       'no answer at 0x76',
     ],
     [
       'an update',
-      changed(({ firmware }) => ({ firmware: { ...firmware, state: 'DOWNLOADING', offered: 'turnstone 2.0.0', progressPercent: 43 } })),
+      changed(({ firmware }) => ({
+        firmware: { ...firmware, state: 'DOWNLOADING', offered: 'turnstone 2.0.0', progressPercent: 43 },
+      })),
       'Updating to turnstone 2.0.0: downloading, 43 %',
     ],
   ])('says it in words and stays sound, light and dark, on a phone: %s', async (_name, view, words) => {
@@ -312,7 +340,10 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('the status page'),
 
   it('tells an alarm first: its value, its limit, since when, and what it moves', async () => {
     const alarm = { sensor: 'roof', key: 'roofTemperature', name: 'hot', above: 20, value: 21.5, moves: ['relay'] };
-    const watched = await open({ view: changed(({ nowMs }) => ({ alarms: [{ ...alarm, sinceMs: nowMs - 840_000 }] })), viewport: PHONE });
+    const watched = await open({
+      view: changed(({ nowMs }) => ({ alarms: [{ ...alarm, sinceMs: nowMs - 840_000 }] })),
+      viewport: PHONE,
+    });
     const { page } = watched;
     await page.getByText('roofTemperature is above 20 (hot)', { exact: true }).waitFor();
     const told = page.locator('#alarm-list li');
@@ -344,14 +375,23 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('the status page'),
       { slot: 'operator', value: true, by: 'rpc', sinceS: 180 },
       { slot: 'rule', value: false, rule: 'night', sinceS: 7_200 },
     ] as const;
-    const relay = { name: 'relay', kind: 'gpio-output', value: true, why: 'on, because the operator (rpc) said so', slots };
+    const relay = {
+      name: 'relay',
+      kind: 'gpio-output',
+      value: true,
+      why: 'on, because the operator (rpc) said so',
+      slots,
+    };
     const watched = await open({ view: changed(() => ({ actuators: [relay] })) });
     const { page } = watched;
     await page.getByText('on, because the operator (rpc) said so').waitFor();
     await page.locator('.actuator > summary').focus();
     await page.keyboard.press('Enter');
     await page.getByText('Released, it would be off.').waitFor();
-    expect(await page.locator('.actuator tr').allTextContents()).toEqual(['operatoronrpc, for 3 min', 'rule nightofffor 2 h']);
+    expect(await page.locator('.actuator tr').allTextContents()).toEqual([
+      'operatoronrpc, for 3 min',
+      'rule nightofffor 2 h',
+    ]);
     expect(await watched.violations()).toEqual([]);
   });
 
@@ -371,13 +411,20 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('the status page'),
       },
       view: changed(() => ({ actuators: [{ name: 'relay', kind: 'gpio-output', value }] })),
     });
-    const output = { valueType: 'boolean', limits: { maxOnMs: 3_600_000 }, operatorUntil: 'release', interlocks: ['valve'] } as const;
+    const output = {
+      valueType: 'boolean',
+      limits: { maxOnMs: 3_600_000 },
+      operatorUntil: 'release',
+      interlocks: ['valve'],
+    } as const;
     bench.facts = { mayControl: true, sensors: {}, outputs: { relay: { ...output, source: 'GPIO17' } } };
     const { page } = watched;
     await page.locator('#pin-input').fill('471199');
     await page.keyboard.press('Enter');
     await page.locator('.actuator > summary').click();
-    await page.getByText('gpio-output: GPIO17. Off after 60 min at the latest. Never on together with valve.').waitFor();
+    await page
+      .getByText('gpio-output: GPIO17. Off after 60 min at the latest. Never on together with valve.')
+      .waitFor();
     await page.getByRole('button', { name: 'On', exact: true }).click();
     await page.getByText('Done.').waitFor();
     await page.locator('.actuator .state.on').waitFor();
@@ -400,7 +447,9 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('the status page'),
       outputs: {},
     };
     await page.getByRole('button', { name: /roofTemperature/ }).click();
-    await page.getByText(/^Sensor roof: I2C bus 1, address 0x76\. In Cel|^Sensor roof: I2C bus 1, address 0x76\. In °C/).waitFor();
+    await page
+      .getByText(/^Sensor roof: I2C bus 1, address 0x76\. In Cel|^Sensor roof: I2C bus 1, address 0x76\. In °C/)
+      .waitFor();
     const words = await page.locator('#plot-facts').textContent();
     expect(words).toContain(
       'Read every 10 s; sent: a change of 0.2, at least every 10 min. Alarm above 40 (hot), until it has come back by 1.',
@@ -427,7 +476,10 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('the status page'),
   it('shows the site first and the machine folded, breaks names where they may be broken, and keeps what was opened open', async () => {
     const machine = { name: 'machine', kind: 'host', state: 'ok' } as const;
     const view = changed(({ sensors, nowMs }) => ({
-      sensors: [{ ...machine, readings: [{ key: 'memoryUsedPercent', value: 31, unit: '%', atMs: nowMs }] }, ...sensors],
+      sensors: [
+        { ...machine, readings: [{ key: 'memoryUsedPercent', value: 31, unit: '%', atMs: nowMs }] },
+        ...sensors,
+      ],
     }));
     const { page } = await open({ view });
     await page.locator('#sensors .sensor', { hasText: 'roof' }).waitFor();
@@ -463,7 +515,9 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('the status page'),
     });
     const failed = [{ title: 'turnstone', version: '3.0.0', reason: 'wrong signature' }];
     const { page } = await open({
-      view: changed(({ firmware }) => ({ firmware: { ...firmware, failed, history: [update('3.0.0', 2), update('2.0.0', 1)] } })),
+      view: changed(({ firmware }) => ({
+        firmware: { ...firmware, failed, history: [update('3.0.0', 2), update('2.0.0', 1)] },
+      })),
     });
     await page.locator('#gateway > summary').click();
     await page.getByText('turnstone 3.0.0: wrong signature').waitFor();
@@ -502,7 +556,8 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('the status page'),
     context = await browser.newContext();
     const page = await context.newPage();
     page.on('response', (response) => {
-      if (/\/$|\/page\//.test(new URL(response.url()).pathname)) sizes.push(Number(response.headers()['content-length'] ?? 0));
+      if (/\/$|\/page\//.test(new URL(response.url()).pathname))
+        sizes.push(Number(response.headers()['content-length'] ?? 0));
     });
     await page.goto(bench.url);
     await page.getByRole('button', { name: /roofTemperature/ }).click();

@@ -51,9 +51,15 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite("the platform's pag
   /** A device with a fan and a dimmer; everything else it refuses. */
   async function answerRpc(): Promise<void> {
     while (!device.signal.aborted) {
-      const poll = await fetch(`${platform.url}/api/v1/${TOKEN}/rpc?timeout=5000`, { signal: device.signal }).catch(() => undefined);
+      const poll = await fetch(`${platform.url}/api/v1/${TOKEN}/rpc?timeout=5000`, { signal: device.signal }).catch(
+        () => undefined,
+      );
       if (poll?.status !== 200) continue;
-      const { id, method, params } = (await poll.json()) as { id: number; method: string; params: Record<string, unknown> };
+      const { id, method, params } = (await poll.json()) as {
+        id: number;
+        method: string;
+        params: Record<string, unknown>;
+      };
       const known: Record<string, object> = {
         getStatus: {
           actuators: [
@@ -169,7 +175,8 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite("the platform's pag
     await page.locator('#shared-value').fill('9007199254740993');
     await page.locator('#shared-form button').click();
     await page.getByRole('textbox', { name: 'Value of fan' }).waitFor();
-    const told = async (): Promise<string> => (await fetch(`${platform.url}/api/v1/${TOKEN}/attributes?sharedKeys=fan,ward`)).text();
+    const told = async (): Promise<string> =>
+      (await fetch(`${platform.url}/api/v1/${TOKEN}/attributes?sharedKeys=fan,ward`)).text();
     expect(await told()).toContain('9007199254740993');
     await page.getByRole('textbox', { name: 'Value of fan' }).fill('true');
     await page.getByRole('button', { name: 'Set fan' }).click();
@@ -196,7 +203,9 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite("the platform's pag
     await page.locator('#package').selectOption({ index: 1 });
     await page.getByRole('button', { name: 'Assign' }).click();
     await page.getByText('Assigned; the device is told.').waitFor();
-    const offer = await (await fetch(`${platform.url}/api/v1/${TOKEN}/attributes?sharedKeys=fw_version,fw_size`)).json();
+    const offer = await (
+      await fetch(`${platform.url}/api/v1/${TOKEN}/attributes?sharedKeys=fw_version,fw_size`)
+    ).json();
     expect(offer).toEqual({ shared: { fw_version: '2.0.0', fw_size: 5 } });
   });
 

@@ -72,7 +72,10 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('the plot of the st
   };
   const lengthAsked = (): Promise<number> => Promise.resolve(Math.round(lengthMs(last()) / 60_000));
   const saved = async (page: Page, button: string): Promise<{ readonly name: string; readonly bytes: Buffer }> => {
-    const [download] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name: button }).click()]);
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('button', { name: button }).click(),
+    ]);
     return { name: download.suggestedFilename(), bytes: await readFile(await download.path()) };
   };
 
@@ -156,11 +159,15 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('the plot of the st
     expect(offered).not.toContain('roofHumidity');
     await add('doorOpen');
     await add('cellarTemperature');
-    await expect.poll(() => page.locator('#plot-lines .value').allTextContents(), SOON).toEqual(['29 °C', '29 hPa', 'on', '29 °C']);
+    await expect
+      .poll(() => page.locator('#plot-lines .value').allTextContents(), SOON)
+      .toEqual(['29 °C', '29 hPa', 'on', '29 °C']);
     expect(await page.locator('#plot-adding').isHidden()).toBe(true);
     await page.locator('#plot-area').focus();
     await page.keyboard.press('Home');
-    await page.getByText(/: roofTemperature 20 °C, roofPressure 20 hPa, doorOpen off, cellarTemperature 20 °C$/).waitFor();
+    await page
+      .getByText(/: roofTemperature 20 °C, roofPressure 20 hPa, doorOpen off, cellarTemperature 20 °C$/)
+      .waitFor();
     for (const colorScheme of ['light', 'dark'] as const) {
       await page.emulateMedia({ colorScheme });
       expect(await watched.violations()).toEqual([]);
@@ -176,7 +183,9 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('the plot of the st
     await expect
       .poll(() => told.allTextContents(), SOON)
       .toEqual([
-        expect.stringMatching(/^roofTemperature above 27 °C: hot: 6 times, for 1[12] min together, (since|last until) /),
+        expect.stringMatching(
+          /^roofTemperature above 27 °C: hot: 6 times, for 1[12] min together, (since|last until) /,
+        ),
         'roofTemperature below 3 °C: never in this span.',
       ]);
     await page.keyboard.press('Escape');
@@ -191,7 +200,8 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('the plot of the st
       [20, 21, 22],
       [25, 26, 27],
     ];
-    bench.series = async ({ keys, fromMs, toMs }) => Object.fromEntries(keys.map((key) => [key, withTimes(band, fromMs, toMs)]));
+    bench.series = async ({ keys, fromMs, toMs }) =>
+      Object.fromEntries(keys.map((key) => [key, withTimes(band, fromMs, toMs)]));
     await page.getByLabel('Span', { exact: true }).selectOption('7 days');
     await page.getByText('Least 20 °C, greatest 27 °C, last 22 °C to 27 °C.').waitFor();
     await page.locator('#plot-area').focus();
@@ -224,7 +234,9 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('the plot of the st
   it('is sound on a phone of 320 pixels, and each control is as high as a thumb', async () => {
     const watched = await open('roofTemperature', { viewport: PHONE });
     const { page } = watched;
-    expect(await page.evaluate("document.getElementById('plot').scrollWidth <= document.getElementById('plot').clientWidth")).toBe(true);
+    expect(
+      await page.evaluate("document.getElementById('plot').scrollWidth <= document.getElementById('plot').clientWidth"),
+    ).toBe(true);
     const boxes = await Promise.all(
       (await page.locator('#plot button:visible, #plot select:visible').all()).map((one) => one.boundingBox()),
     );
@@ -256,6 +268,10 @@ function withMore(view: StatusView): StatusView {
 }
 
 /** An answer for an old span; its times are shares of the span. */
-function withTimes([shares = [], ...values]: readonly (readonly number[])[], fromMs: number, toMs: number): Series[string] {
+function withTimes(
+  [shares = [], ...values]: readonly (readonly number[])[],
+  fromMs: number,
+  toMs: number,
+): Series[string] {
   return [shares.map((share) => fromMs + share * (toMs - fromMs)), ...values] as unknown as Series[string];
 }

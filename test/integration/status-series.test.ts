@@ -14,7 +14,8 @@ interface Period {
 }
 
 /** Scripts of the pages have no types of their own. */
-const shared = async (name: string): Promise<unknown> => await import(new URL(`../../src/pages/shared/${name}.js`, import.meta.url).href);
+const shared = async (name: string): Promise<unknown> =>
+  await import(new URL(`../../src/pages/shared/${name}.js`, import.meta.url).href);
 const { columnsOf, gapLimit, periodsBeyond, periodsOfSwitch } = (await shared('plot-data')) as {
   columnsOf(answer: unknown): Columns;
   gapLimit(times: readonly number[], maxGapMs?: number): number;
@@ -22,7 +23,8 @@ const { columnsOf, gapLimit, periodsBeyond, periodsOfSwitch } = (await shared('p
   periodsOfSwitch(columns: Columns, limitMs: number): Period[];
 };
 const { summaryOf } = (await shared('plot-words')) as { summaryOf(lines: readonly object[]): string };
-const totalMs = (periods: readonly Period[]): number => periods.reduce((sum, { fromMs, toMs }) => sum + toMs - fromMs, 0);
+const totalMs = (periods: readonly Period[]): number =>
+  periods.reduce((sum, { fromMs, toMs }) => sum + toMs - fromMs, 0);
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -32,7 +34,12 @@ async function* entries(key: string, values: readonly (readonly [number, number 
   for (const [ts, value] of values) yield { key, ts, value };
 }
 
-const query = (key: string, hours: number, points = 1_000) => ({ keys: [key], fromMs: NOW - hours * HOUR, toMs: NOW + 1, points });
+const query = (key: string, hours: number, points = 1_000) => ({
+  keys: [key],
+  fromMs: NOW - hours * HOUR,
+  toMs: NOW + 1,
+  points,
+});
 const columns = (series: Series, key: string) => columnsOf(series[key]);
 
 describe('a plot of what the outbox holds', () => {
@@ -74,7 +81,15 @@ describe('a plot of the coarser record', () => {
     async function* parts() {
       for (let hour = 0; hour < 24; hour += 1)
         for (let at = 0; at < 12; at += 1)
-          yield { key: 'pump', hourMs: NOW - 24 * HOUR + hour * HOUR, at, least: 0, greatest: 1, last: 0, lastMs: 200_000 };
+          yield {
+            key: 'pump',
+            hourMs: NOW - 24 * HOUR + hour * HOUR,
+            at,
+            least: 0,
+            greatest: 1,
+            last: 0,
+            lastMs: 200_000,
+          };
     }
     const found = columns(await mergeBands(parts() as never, query('pump', 24)), 'pump');
     const line = { key: 'pump', unit: '', isSwitch: true, thresholds: [], columns: found, limitMs: 20 * MINUTE };
@@ -88,7 +103,15 @@ describe('a plot of six hours', () => {
     async function* parts() {
       for (let hour = 0; hour < 24; hour += 1)
         for (let at = 0; at < 12; at += 1)
-          yield { key: 't', hourMs: NOW - 24 * HOUR + hour * HOUR, at, least: 19, greatest: 21, last: 20, lastMs: 200_000 };
+          yield {
+            key: 't',
+            hourMs: NOW - 24 * HOUR + hour * HOUR,
+            at,
+            least: 19,
+            greatest: 21,
+            last: 20,
+            lastMs: 200_000,
+          };
     }
     const asked = query('t', 6);
     const answer = await answerSeries(asked, {

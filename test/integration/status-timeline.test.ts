@@ -26,7 +26,10 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('what happened'), (
     await bench?.stop();
   });
 
-  async function open(events: readonly TimelineEvent[], options: Parameters<Browser['newContext']>[0] = {}): Promise<WatchedPage> {
+  async function open(
+    events: readonly TimelineEvent[],
+    options: Parameters<Browser['newContext']>[0] = {},
+  ): Promise<WatchedPage> {
     bench = await StatusBench.open();
     bench.events = events;
     bench.view = (nowMs, wallMs) => ({ ...workingView(nowMs, wallMs), timelineSeq: bench.events.at(-1)?.seq ?? 0 });
@@ -39,12 +42,21 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('what happened'), (
 
   const numbered = (count: number): TimelineEvent[] =>
     Array.from({ length: count }, (_, at) => ({
-      ...{ seq: at + 1, ts: Date.now() - (count - at) * 60_000, kind: at % 2 === 0 ? 'rule' : 'alarm', words: `event ${at + 1}.` },
+      ...{
+        seq: at + 1,
+        ts: Date.now() - (count - at) * 60_000,
+        kind: at % 2 === 0 ? 'rule' : 'alarm',
+        words: `event ${at + 1}.`,
+      },
     }));
-  const sentences = (page: Page): Promise<string[]> => page.locator('.event summary > span:last-child').allTextContents();
+  const sentences = (page: Page): Promise<string[]> =>
+    page.locator('.event summary > span:last-child').allTextContents();
   const unfold = (page: Page): Promise<void> => page.locator('#happened > summary').click();
   const saved = async (page: Page, button: string): Promise<string> => {
-    const [download] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name: button }).click()]);
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('button', { name: button }).click(),
+    ]);
     return await readFile(await download.path(), 'utf8');
   };
 
@@ -115,7 +127,10 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('what happened'), (
   });
 
   it('saves all that was chosen, whatever is shown of it', async () => {
-    const { page } = await open([...numbered(700), { seq: 701, ts: 0, kind: 'rule', by: '=1+1', words: 'Rule "a", b began.' }]);
+    const { page } = await open([
+      ...numbered(700),
+      { seq: 701, ts: 0, kind: 'rule', by: '=1+1', words: 'Rule "a", b began.' },
+    ]);
     await unfold(page);
     await page.getByText('event 700.').waitFor();
     await page.getByLabel('rules').check();
@@ -146,9 +161,13 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('what happened'), (
     expect(await lines()).toEqual(['one']);
     await bench.start();
     line('two');
-    await expect.poll(async () => (await lines()).slice(-2), { timeout: 15_000 }).toEqual([expect.stringContaining('started anew'), 'two']);
+    await expect
+      .poll(async () => (await lines()).slice(-2), { timeout: 15_000 })
+      .toEqual([expect.stringContaining('started anew'), 'two']);
     const send = (run: string, first: number, texts: readonly string[]): Promise<unknown> =>
-      page.evaluate(`import('/page/status/log.js').then(({ addLines }) => addLines(${JSON.stringify({ run, first, lines: texts })}))`);
+      page.evaluate(
+        `import('/page/status/log.js').then(({ addLines }) => addLines(${JSON.stringify({ run, first, lines: texts })}))`,
+      );
     await send('run', 7, ['a', 'b']);
     // As after a contact that was lost: the newest lines once more.
     await send('run', 7, ['a', 'b', 'c']);

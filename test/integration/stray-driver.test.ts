@@ -27,7 +27,9 @@ runFolder: ${join(made.folder, 'run')}
   return made;
 }
 
-const sensorsOf = async (): Promise<readonly { readonly name: string; readonly state: string; readonly fault?: string }[]> => {
+const sensorsOf = async (): Promise<
+  readonly { readonly name: string; readonly state: string; readonly fault?: string }[]
+> => {
   const { out } = await agent.command(['sensors', '--json']);
   return out === '' ? [] : JSON.parse(out);
 };
@@ -52,7 +54,10 @@ describe('a driver', () => {
       'export const openSensor = async () => ({ read: () => { setTimeout(() => { throw new Error("lost it"); }, 5); return new Promise(() => {}); } });',
     );
     const { exitCode, err } = await agent.command(['sensors', 'read', 'own']);
-    expect({ exitCode, err }).toEqual({ exitCode: 1, err: expect.stringMatching(/a fault that it does not handle: lost it/) });
+    expect({ exitCode, err }).toEqual({
+      exitCode: 1,
+      err: expect.stringMatching(/a fault that it does not handle: lost it/),
+    });
   });
 
   it('in which something goes astray fails alone: the agent goes on, opens it anew, and the other sensors never notice', async () => {
@@ -72,7 +77,11 @@ describe('a driver', () => {
     agent.start();
     await until('three faults', () => agent.log.split('a fault that this driver does not handle').length === 4, 40_000);
     for (const where of ['from a timer', 'from a promise', 'from an emitter']) expect(agent.log).toContain(where);
-    await until('it works', async () => (await sensorsOf()).some(({ name, state }) => name === 'own' && state === 'ok'), 20_000);
+    await until(
+      'it works',
+      async () => (await sensorsOf()).some(({ name, state }) => name === 'own' && state === 'ok'),
+      20_000,
+    );
     expect((await sensorsOf()).find(({ name }) => name === 'machine')).toMatchObject({ state: 'ok' });
     expect(agent.log).not.toContain('fault of the program');
     expect(await agent.stopCode()).toBe(0);
@@ -86,7 +95,11 @@ describe('a driver', () => {
     const line = `actuators: [{ name: siren, kind: command, program: ${process.execPath}, arguments: ["-e", "0"], valueType: boolean, limits: { maxOn: 2s } }]\n`;
     await writeFile(agent.configFile, text + line, { mode: 0o600 });
     agent.start();
-    await until('it stands', () => ['the sensor fails', 'the agent runs'].every((words) => agent.log.includes(words)), 20_000);
+    await until(
+      'it stands',
+      () => ['the sensor fails', 'the agent runs'].every((words) => agent.log.includes(words)),
+      20_000,
+    );
     // Its state is not known at first, which counts as on.
     const ends = (): number => agent.log.split('longest time on').length;
     await until('its first time on has ended', () => ends() > 1, 20_000);
@@ -99,7 +112,11 @@ describe('a driver', () => {
     };
     // The agent's own stamps: a machine under load delays both.
     expect(at('longest time on') - at('the agent runs')).toBeGreaterThan(0);
-    await until('it is killed and begun again', () => agent.log.split('a driver that stands still was killed').length > 2, 30_000);
+    await until(
+      'it is killed and begun again',
+      () => agent.log.split('a driver that stands still was killed').length > 2,
+      30_000,
+    );
     expect(await agent.stopCode()).toBe(0);
   });
 });

@@ -8,7 +8,12 @@ describe('the timeline', () => {
   it('passes over one damaged line alone, whichever it is', async () => {
     const files = new MemoryFiles();
     const path = '/state/timeline.jsonl';
-    const all = Array.from({ length: 20 }, (_, at) => ({ seq: at + 1, ts: at, kind: 'command' as const, words: `event ${at + 1}` }));
+    const all = Array.from({ length: 20 }, (_, at) => ({
+      seq: at + 1,
+      ts: at,
+      kind: 'command' as const,
+      words: `event ${at + 1}`,
+    }));
     const file = timelineFile(files, path);
     await file.read();
     await file.write(all, all);

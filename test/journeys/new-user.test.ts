@@ -12,7 +12,9 @@ let terminal: Terminal | undefined;
 afterEach(() => terminal?.close());
 
 describe.skipIf(missingTerminal() !== undefined)('a new user', () => {
-  it('types the first command of the README, reads what arrives, and finds it on the platform', { timeout: 300_000 }, async () => {
+  it('types the first command of the README, reads what arrives, and finds it on the platform', {
+    timeout: 300_000,
+  }, async () => {
     const readme = readFileSync(join(ROOT, 'README.md'), 'utf8');
     const [, command = ''] = /^```sh\n(.*)\n/m.exec(readme) ?? [];
     terminal = await Terminal.open({ cwd: ROOT });

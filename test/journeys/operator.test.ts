@@ -20,7 +20,9 @@ afterEach(async () => {
 async function desk(): Promise<{ readonly folder: string; readonly openTerminal: () => Promise<Terminal> }> {
   const folder = await mkdtemp(join(tmpdir(), 'turnstone-operator-'));
   closing.push(() => rm(folder, { recursive: true, force: true, maxRetries: 10 }));
-  await writeFile(join(folder, 'turnstone'), `#!/bin/sh\nexec "${process.execPath}" "${AGENT_PROGRAM}" "$@"\n`, { mode: 0o755 });
+  await writeFile(join(folder, 'turnstone'), `#!/bin/sh\nexec "${process.execPath}" "${AGENT_PROGRAM}" "$@"\n`, {
+    mode: 0o755,
+  });
   const environment = { PATH: `${folder}${delimiter}${process.env.PATH}` };
   const openTerminal = async (): Promise<Terminal> => {
     const terminal = await Terminal.open({ cwd: folder, environment });
@@ -58,11 +60,15 @@ interface Attribute {
 
 /** Keys of telemetry that a dashboard shows, each with its unit. */
 async function shownBy(person: RestPerson, title: string): Promise<ReadonlyMap<string, string | null>> {
-  const { data } = (await person.get(`/api/tenant/dashboards?pageSize=10&page=0&textSearch=${encodeURIComponent(title)}`)) as {
+  const { data } = (await person.get(
+    `/api/tenant/dashboards?pageSize=10&page=0&textSearch=${encodeURIComponent(title)}`,
+  )) as {
     readonly data: readonly { readonly title: string; readonly id: { readonly id: string } }[];
   };
   const { id } = data.find((one) => one.title === title)?.id ?? {};
-  const { configuration } = (await person.get(`/api/dashboard/${id}`)) as { readonly configuration: { readonly widgets: object } };
+  const { configuration } = (await person.get(`/api/dashboard/${id}`)) as {
+    readonly configuration: { readonly widgets: object };
+  };
   const sources = (Object.values(configuration.widgets) as WidgetJson[]).flatMap(({ config }) => config.datasources);
   const shown = sources.flatMap(({ dataKeys }) => dataKeys).filter(({ type }) => type === 'timeseries');
   return new Map(shown.map(({ name, units }) => [name, units]));
@@ -115,7 +121,9 @@ describe.skipIf(missingTerminal() !== undefined)('an operator', () => {
     expect(health.filter((key) => !sent.has(key))).toEqual([]);
 
     const second = await setUp(operator, url, 'y');
-    const due = [...second.matchAll(/^(?:make|change) +(.*?)\s*$/gm)].map(([, line = '']) => line.replace(/ {2,}/g, ' '));
+    const due = [...second.matchAll(/^(?:make|change) +(.*?)\s*$/gm)].map(([, line = '']) =>
+      line.replace(/ {2,}/g, ' '),
+    );
     expect(due).toEqual([
       'dashboard Turnstone gateway: sensors nobody has changed it since it was made',
       'alarm rule Sensor fails: machine',

@@ -64,7 +64,8 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('a person at the pa
     for (let press = 0; press < 60; press += 1) {
       if (
         await element.evaluate(
-          (node) => node === (node as unknown as { ownerDocument: { activeElement: unknown } }).ownerDocument.activeElement,
+          (node) =>
+            node === (node as unknown as { ownerDocument: { activeElement: unknown } }).ownerDocument.activeElement,
         )
       )
         return;
@@ -83,7 +84,10 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('a person at the pa
     for (const colorScheme of ['light', 'dark'] as const) {
       await watched.page.emulateMedia({ colorScheme });
       expect(await watched.violations()).toEqual([]);
-      const { count, lowest } = (await watched.page.evaluate(LOWEST_CONTRAST)) as { readonly count: number; readonly lowest: number };
+      const { count, lowest } = (await watched.page.evaluate(LOWEST_CONTRAST)) as {
+        readonly count: number;
+        readonly lowest: number;
+      };
       expect(count).toBeGreaterThan(0);
       expect(lowest).toBeGreaterThanOrEqual(7);
     }
@@ -104,10 +108,16 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('a person at the pa
     }));
     closing.push(() => board.close());
     const url = `http://127.0.0.1:${await freePort()}`;
-    const agent = await AgentProcess.make(configFor({ url, platformUrl: platform.url, boardSocket: board.socketPath }), 'CELLAR-1');
+    const agent = await AgentProcess.make(
+      configFor({ url, platformUrl: platform.url, boardSocket: board.socketPath }),
+      'CELLAR-1',
+    );
     closing.push(() => agent.remove());
     agent.start();
-    await vi.waitFor(async () => expect((await fetch(`${url}/readyz`)).status).toBe(200), { timeout: WITHIN_MS, interval: 200 });
+    await vi.waitFor(async () => expect((await fetch(`${url}/readyz`)).status).toBe(200), {
+      timeout: WITHIN_MS,
+      interval: 200,
+    });
 
     const watched = await open(url, { viewport: PHONE });
     const { page } = watched;
@@ -170,7 +180,9 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('a person at the pa
     await page.locator('#plot-area').focus();
     await page.keyboard.press('Home');
     const [year, month, day] = tuesday.split('-');
-    await expect.poll(() => page.locator('#plot-at').textContent()).toContain(`${day}.${month}.${year}, 08:00:00: 20,5 °C`);
+    await expect
+      .poll(() => page.locator('#plot-at').textContent())
+      .toContain(`${day}.${month}.${year}, 08:00:00: 20,5 °C`);
     const csv = await saved(page, page.getByRole('button', { name: 'Als CSV speichern' }));
     expect(csv.bytes.toString().split('\r\n')[1]).toBe(`${new Date(Number(wanted)).toISOString()},20.5`);
     const png = await saved(page, page.getByRole('button', { name: 'Als PNG speichern' }));
@@ -192,7 +204,10 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('a person at the pa
         return {
           ...view,
           deviceName: LONG_NAME,
-          sensors: [{ ...long, readings: [{ key: LONG_NAME, value: 123_456.75, unit: 'kWh', atMs: nowMs }] }, ...view.sensors],
+          sensors: [
+            { ...long, readings: [{ key: LONG_NAME, value: 123_456.75, unit: 'kWh', atMs: nowMs }] },
+            ...view.sensors,
+          ],
         };
       };
       const watched = await open(bench.url, { viewport: PHONE });
@@ -212,7 +227,11 @@ function lastTuesday(): string {
   return at.toISOString().slice(0, 10);
 }
 
-function configFor({ url, platformUrl, boardSocket }: Readonly<Record<'url' | 'platformUrl' | 'boardSocket', string>>): string {
+function configFor({
+  url,
+  platformUrl,
+  boardSocket,
+}: Readonly<Record<'url' | 'platformUrl' | 'boardSocket', string>>): string {
   return `version: 1
 platform: { url: "${platformUrl}", accessToken: page-journey-token }
 time: { trust: always }

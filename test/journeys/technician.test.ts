@@ -37,10 +37,15 @@ async function installed(folder: string): Promise<string> {
 
 async function claimAsCustomer(url: string, device: string, secretKey: string): Promise<unknown> {
   const send = async (path: string, body: object, token?: string): Promise<unknown> => {
-    const headers = { 'content-type': 'application/json', ...(token !== undefined && { 'x-authorization': `Bearer ${token}` }) };
+    const headers = {
+      'content-type': 'application/json',
+      ...(token !== undefined && { 'x-authorization': `Bearer ${token}` }),
+    };
     return (await fetch(url + path, { method: 'POST', headers, body: JSON.stringify(body) })).json();
   };
-  const { token } = (await send('/api/auth/login', { username: 'customer@thingsboard.org', password: 'customer' })) as { token: string };
+  const { token } = (await send('/api/auth/login', { username: 'customer@thingsboard.org', password: 'customer' })) as {
+    token: string;
+  };
   return send(`/api/customer/device/${encodeURIComponent(device)}/claim`, { secretKey }, token);
 }
 
@@ -50,7 +55,9 @@ describe.skipIf(missingTerminal() !== undefined)('a technician', () => {
     closing.push(() => platform.close());
     platform.allowProvisioning({ key: KEY, secret: SECRET, profile: 'boxes' });
     const signals = { temperature: { kind: 'constant', value: 21 } } as const;
-    const board: BoardBench = await openBoardBench(() => ({ i2c: [{ bus: 1, chips: [{ kind: 'mcp9808', address: 0x18, signals }] }] }));
+    const board: BoardBench = await openBoardBench(() => ({
+      i2c: [{ bus: 1, chips: [{ kind: 'mcp9808', address: 0x18, signals }] }],
+    }));
     closing.push(() => board.close());
     const bin = await installed(board.folder);
     const terminal = await openTerminal(bin, board.folder);
@@ -83,7 +90,10 @@ describe.skipIf(missingTerminal() !== undefined)('a technician', () => {
     await second.type('turnstone run --config box.yaml');
     await second.see(/the agent runs/, ANSWERS_WITHIN_MS);
     await expect
-      .poll(() => terminal.run('turnstone status --config box.yaml', ANSWERS_WITHIN_MS), { timeout: GOOD_WITHIN_MS, interval: 500 })
+      .poll(() => terminal.run('turnstone status --config box.yaml', ANSWERS_WITHIN_MS), {
+        timeout: GOOD_WITHIN_MS,
+        interval: 500,
+      })
       .toMatch(/^platform +up to date$[\s\S]*temperature = 21 °C/m);
 
     await terminal.clear();

@@ -62,7 +62,10 @@ async function closedPort(): Promise<number> {
 /** A TLS server with this certificate; `isTrusted` gives its authority to the agent. */
 async function tls(names: readonly [string, ...string[]], untilMs: number, isTrusted: boolean): Promise<string> {
   const { key, cert } = makeCertificate({ names, fromMs: Date.now() - 2 * DAY_MS, untilMs });
-  const server = createTlsServer({ key, cert }, (socket) => socket.on('error', () => {})).on('tlsClientError', () => {});
+  const server = createTlsServer({ key, cert }, (socket) => socket.on('error', () => {})).on(
+    'tlsClientError',
+    () => {},
+  );
   const port = await listening(server);
   return `{ url: "https://localhost:${port}", accessToken: fixture-token${isTrusted ? `, caFile: ${await fileWith(cert)}` : ''} }`;
 }
@@ -78,7 +81,9 @@ async function fileWith(text: string): Promise<string> {
 
 /** A proxy that answers every CONNECT so. */
 async function proxy(status: string): Promise<string> {
-  const server = createServer().on('connect', (_request, socket) => socket.end(`HTTP/1.1 ${status}\r\nContent-Length: 0\r\n\r\n`));
+  const server = createServer().on('connect', (_request, socket) =>
+    socket.end(`HTTP/1.1 ${status}\r\nContent-Length: 0\r\n\r\n`),
+  );
   const port = await listening(server);
   return `{ url: "https://iot.example.org", accessToken: fixture-token, proxy: "http://user:secret-word@127.0.0.1:${port}" }`;
 }
@@ -137,27 +142,37 @@ const SITUATIONS: readonly Situation[] = [
   {
     reason: 'https to a port that speaks http',
     state: 'never-reached',
-    platform: async () => `{ url: "https://127.0.0.1:${await http((_request, response) => response.end())}", accessToken: fixture-token }`,
+    platform: async () =>
+      `{ url: "https://127.0.0.1:${await http((_request, response) => response.end())}", accessToken: fixture-token }`,
     words: /127\.0\.0\.1:\d+ does not speak TLS; write http:\/\//,
   },
   {
     reason: 'a redirect to https',
     state: 'blocked',
-    platform: async () => at(await http((_request, response) => response.writeHead(301, { location: 'https://127.0.0.1/api' }).end())),
+    platform: async () =>
+      at(await http((_request, response) => response.writeHead(301, { location: 'https://127.0.0.1/api' }).end())),
     words: /127\.0\.0\.1:\d+ redirects http to https; write https:\/\//,
   },
   {
     reason: 'a server that has no such path',
     state: 'refused',
     platform: async () =>
-      at(await http((_request, response) => response.writeHead(404, { 'content-type': 'application/json' }).end('{"error":"Not Found"}'))),
+      at(
+        await http((_request, response) =>
+          response.writeHead(404, { 'content-type': 'application/json' }).end('{"error":"Not Found"}'),
+        ),
+      ),
     words: /has no device API at this address \(404\); write scheme, host and port/,
   },
   {
     reason: 'a login page',
     state: 'blocked',
     platform: async () =>
-      at(await http((_request, response) => response.writeHead(200, { 'content-type': 'text/html' }).end('<html>Welcome</html>'))),
+      at(
+        await http((_request, response) =>
+          response.writeHead(200, { 'content-type': 'text/html' }).end('<html>Welcome</html>'),
+        ),
+      ),
     words: /answers in its place \(status 200\): a login page or a proxy; log in/,
   },
   {
@@ -175,7 +190,8 @@ const SITUATIONS: readonly Situation[] = [
   {
     reason: 'a proxy that is not there',
     state: 'never-reached',
-    platform: async () => `{ url: "https://iot.example.org", accessToken: fixture-token, proxy: "http://127.0.0.1:${await closedPort()}" }`,
+    platform: async () =>
+      `{ url: "https://iot.example.org", accessToken: fixture-token, proxy: "http://127.0.0.1:${await closedPort()}" }`,
     words: /the proxy 127\.0\.0\.1:\d+ refuses connections; check platform\.proxy/,
   },
   {
@@ -192,7 +208,10 @@ async function startAgent(
   trust = 'system',
 ): Promise<AgentProcess> {
   const pageAndTime = `status: { port: ${port}, metrics: true }\ntime: { trust: ${trust} }`;
-  const agent = await AgentProcess.make(`version: 1\nplatform: ${await platform()}\n${pageAndTime}\n${rest}`, 'journey-1');
+  const agent = await AgentProcess.make(
+    `version: 1\nplatform: ${await platform()}\n${pageAndTime}\n${rest}`,
+    'journey-1',
+  );
   closing.push(() => agent.remove());
   return agent;
 }
@@ -214,41 +233,47 @@ async function pageOf(port: number): Promise<unknown> {
   return verdictOf(view);
 }
 
-it.each(SITUATIONS)('$reason is told in the same words everywhere', async ({ state, words, failsAfterMs = 0, ...situation }) => {
-  const port = await closedPort();
-  const agent = await startAgent(situation, port);
-  agent.start();
-  const status = await statusOf(agent, failsAfterMs + TOLD_WITHIN_MS);
-  const { words: sentence, problem = '', remedy = '' } = status.platform;
-  expect(status.platform).toMatchObject({ state, verdict: 'fault' });
-  expect(sentence).toMatch(words);
-  // The network goes before the clock, which is wrong as well, and both are told.
-  expect(status.alerts[0]).toBe(sentence);
-  expect(status.alerts.slice(1).join()).toMatch(/clock is not synchronised/);
-  expect((await agent.command(['status'])).out).toContain(`! ${sentence}`);
+it.each(SITUATIONS)(
+  '$reason is told in the same words everywhere',
+  async ({ state, words, failsAfterMs = 0, ...situation }) => {
+    const port = await closedPort();
+    const agent = await startAgent(situation, port);
+    agent.start();
+    const status = await statusOf(agent, failsAfterMs + TOLD_WITHIN_MS);
+    const { words: sentence, problem = '', remedy = '' } = status.platform;
+    expect(status.platform).toMatchObject({ state, verdict: 'fault' });
+    expect(sentence).toMatch(words);
+    // The network goes before the clock, which is wrong as well, and both are told.
+    expect(status.alerts[0]).toBe(sentence);
+    expect(status.alerts.slice(1).join()).toMatch(/clock is not synchronised/);
+    expect((await agent.command(['status'])).out).toContain(`! ${sentence}`);
 
-  expect(agent.log).toContain(sentence);
-  const said = { state: 'bad', words: `${sentence[0]?.toUpperCase()}${sentence.slice(1)}` };
-  // The page opens half a second after the agent.
-  await vi.waitFor(async () => expect(await pageOf(port)).toMatchObject(said), { timeout: TOLD_WITHIN_MS });
-  const ready = await fetch(`http://127.0.0.1:${port}/readyz`);
-  expect([ready.status, await ready.text()]).toEqual([503, expect.stringContaining(sentence)]);
-  const metrics = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
-  expect(metrics).toContain(`turnstone_contact_state{state="${state}"} 1`);
-  expect(metrics).toContain('turnstone_up_to_date 0');
+    expect(agent.log).toContain(sentence);
+    const said = { state: 'bad', words: `${sentence[0]?.toUpperCase()}${sentence.slice(1)}` };
+    // The page opens half a second after the agent.
+    await vi.waitFor(async () => expect(await pageOf(port)).toMatchObject(said), { timeout: TOLD_WITHIN_MS });
+    const ready = await fetch(`http://127.0.0.1:${port}/readyz`);
+    expect([ready.status, await ready.text()]).toEqual([503, expect.stringContaining(sentence)]);
+    const metrics = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
+    expect(metrics).toContain(`turnstone_contact_state{state="${state}"} 1`);
+    expect(metrics).toContain('turnstone_up_to_date 0');
 
-  const { out } = await agent.command(['doctor', '--json']);
-  const report = JSON.parse(out) as DoctorReport;
-  expect(report.verdict).toBe('fault');
-  const uploads = report.checks.find(({ id }) => id === 'uploads');
-  expect(uploads).toMatchObject({ verdict: 'fault', reason: problem, remedy });
-  // Neither the token nor the proxy's password is anywhere.
-  for (const text of [agent.log, agent.printed]) expect(text).not.toMatch(/fixture-token|secret-word/);
-});
+    const { out } = await agent.command(['doctor', '--json']);
+    const report = JSON.parse(out) as DoctorReport;
+    expect(report.verdict).toBe('fault');
+    const uploads = report.checks.find(({ id }) => id === 'uploads');
+    expect(uploads).toMatchObject({ verdict: 'fault', reason: problem, remedy });
+    // Neither the token nor the proxy's password is anywhere.
+    for (const text of [agent.log, agent.printed]) expect(text).not.toMatch(/fixture-token|secret-word/);
+  },
+);
 
 const ISOLATED = 'a machine without any network is told in the same words';
 it(ISOLATED, async () => {
-  const agent = await startAgent({ platform: () => '{ url: "http://iot.example.org", accessToken: fixture-token }' }, 0);
+  const agent = await startAgent(
+    { platform: () => '{ url: "http://iot.example.org", accessToken: fixture-token }' },
+    0,
+  );
   // A network namespace of its own, without any interface that is up.
   const { AGENT_PROGRAM } = await import('../support/agent-program.ts');
   const child = spawn('unshare', ['-rn', process.execPath, AGENT_PROGRAM, 'run', '--config', agent.configFile]);
@@ -261,7 +286,10 @@ it(ISOLATED, async () => {
   expect(status.platform).toMatchObject({ state: 'never-reached', reason: 'no-network' });
   expect(status.alerts[0]).toMatch(/^this machine has no network; check the cable/);
   expect(log).toContain(status.platform.words);
-  expect(verdictOf(status)).toMatchObject({ state: 'bad', words: expect.stringContaining('his machine has no network') });
+  expect(verdictOf(status)).toMatchObject({
+    state: 'bad',
+    words: expect.stringContaining('his machine has no network'),
+  });
   const report = JSON.parse((await agent.command(['doctor', '--json'])).out) as DoctorReport;
   expect(report.checks.find(({ id }) => id === 'uploads')?.reason).toBe('this machine has no network');
 });

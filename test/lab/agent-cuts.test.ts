@@ -26,7 +26,9 @@ describe('an agent whose machine loses power', () => {
     await disks?.remove();
   });
 
-  it(`delivers every reading that was durable, over ${UPLOAD_CUTS} cuts`, { timeout: 120_000 * (UPLOAD_CUTS + 2) }, async () => {
+  it(`delivers every reading that was durable, over ${UPLOAD_CUTS} cuts`, {
+    timeout: 120_000 * (UPLOAD_CUTS + 2),
+  }, async () => {
     const device = view.device('lab-uploads', 'lab-upload-token');
     const disk = await disks.ext4('uploads', 64);
     const durable = new Set<number>();
@@ -73,7 +75,9 @@ sensors: [{ name: meter, kind: serial-line, port: /dev/ttyS1, format: json, peri
     }
   });
 
-  it(`becomes one device, over ${PROVISION_CUTS} cuts of its first boot`, { timeout: 120_000 * (PROVISION_CUTS + 2) }, async () => {
+  it(`becomes one device, over ${PROVISION_CUTS} cuts of its first boot`, {
+    timeout: 120_000 * (PROVISION_CUTS + 2),
+  }, async () => {
     const { registry } = view.platform.state;
     view.platform.state.registry.profiles.put({
       ...registry.defaultProfile,
@@ -105,7 +109,11 @@ sensors: [{ name: machine, kind: host, period: 1s, groups: [load] }]
       if (life < PROVISION_CUTS) await sleep(Math.random() * MAX_FIRST_BOOT_MS);
       else {
         const device = await view.provisioned(NAME);
-        await until('a reading', async () => ((await view.series(device, 'load1')).at(-1)?.ts ?? 0) > fromMs || undefined, 120_000);
+        await until(
+          'a reading',
+          async () => ((await view.series(device, 'load1')).at(-1)?.ts ?? 0) > fromMs || undefined,
+          120_000,
+        );
         const devices = registry.devices.all.filter(({ name }) => name.startsWith(NAME));
         recordFigure('cuts', { during: 'provisioning', cuts: PROVISION_CUTS, losses: devices.length - 1 });
         expect(devices.length).toBe(1);

@@ -34,7 +34,9 @@ describe('the agent in a guest', () => {
     await setWord(guest, ADS1115.address, ADS1115.conversionRegister, ADS1115.halfOfRange);
     meter = new ModbusMeter(await guest.serial('ttyS1'), METER_REGISTERS);
     weather = await guest.serial('ttyUSB0');
-    await until('the USB port', async () => ((await guest.attempt('test -c /dev/ttyUSB0')).status === 0 ? true : undefined));
+    await until('the USB port', async () =>
+      (await guest.attempt('test -c /dev/ttyUSB0')).status === 0 ? true : undefined,
+    );
     agent = new GuestAgent(guest);
     await agent.configure(configuration(view.urlFromGuest, (await guest.run('cat /run/i2c-bus')).trim()));
     await agent.start();
@@ -82,7 +84,9 @@ describe('the agent in a guest', () => {
     weather.write('{"windSpeed": 4.5}\n');
     await view.value(device, 'windSpeed', (value) => value === 4.5);
     weather.destroy();
-    await until('the port to go', async () => ((await guest.attempt('test -c /dev/ttyUSB0')).status === 0 ? undefined : true));
+    await until('the port to go', async () =>
+      (await guest.attempt('test -c /dev/ttyUSB0')).status === 0 ? undefined : true,
+    );
     await setWord(guest, ADS1115.address, ADS1115.conversionRegister, ADS1115.halfOfRange);
     meter = new ModbusMeter(await guest.serial('ttyS1'), METER_REGISTERS);
     weather = await guest.serial('ttyUSB0');
@@ -110,7 +114,10 @@ describe('the agent in a guest', () => {
   it('moves a relay by shared attribute, and reports its real state', async () => {
     await view.share(device, { pump: true });
     await until('the relay to close', async () => ((await voltage(guest, RELAY)) === 1 ? true : undefined));
-    await until('the state', async () => (await view.attribute(device, 'CLIENT_SCOPE', 'pumpState')) === true || undefined);
+    await until(
+      'the state',
+      async () => (await view.attribute(device, 'CLIENT_SCOPE', 'pumpState')) === true || undefined,
+    );
   });
 
   it('delivers what happened without a network, with the times at which it happened', async () => {

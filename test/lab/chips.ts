@@ -8,26 +8,32 @@ type Registers = ReadonlyMap<number, readonly number[]>;
  * The worked example of the compensation formula: Bosch BMP280 data sheet BST-BMP280-DS001, section 3.12 of revision 1.14:
  * 25.08 °C and 100653 Pa. The humidity part of the BME280 has no worked example; its coefficients are of a plausible chip.
  */
-export const BME280: { readonly address: number; readonly registers: Registers; readonly celsius: number; readonly hectopascals: number } =
-  {
-    address: 0x76,
-    registers: new Map([
-      [0xd0, [0x60]],
-      [0x88, [27504, 26435, -1000, 36477, -10685, 3024, 2855, 140, -7, 15500, -14600, 6000].flatMap(littleEndian)],
-      [0xa1, [0x4b]],
-      [0xe1, [0x6e, 0x01, 0x00, 0x12, 0x2b, 0x03, 0x1e]],
-      [0xf2, [0x00, 0x00, 0x00, 0x00]],
-      [0xf7, [...twentyBits(415148), ...twentyBits(519888), 0x6a, 0x00]],
-    ]),
-    celsius: 25.08,
-    hectopascals: 1006.53,
-  };
+export const BME280: {
+  readonly address: number;
+  readonly registers: Registers;
+  readonly celsius: number;
+  readonly hectopascals: number;
+} = {
+  address: 0x76,
+  registers: new Map([
+    [0xd0, [0x60]],
+    [0x88, [27504, 26435, -1000, 36477, -10685, 3024, 2855, 140, -7, 15500, -14600, 6000].flatMap(littleEndian)],
+    [0xa1, [0x4b]],
+    [0xe1, [0x6e, 0x01, 0x00, 0x12, 0x2b, 0x03, 0x1e]],
+    [0xf2, [0x00, 0x00, 0x00, 0x00]],
+    [0xf7, [...twentyBits(415148), ...twentyBits(519888), 0x6a, 0x00]],
+  ]),
+  celsius: 25.08,
+  hectopascals: 1006.53,
+};
 
 /** The chip's other reading: only the raw temperature moved, by the formula's slope of about 0.005 °C a count of the 16-bit part. */
 export const WARMER: Registers = new Map([[0xfa, twentyBits(535888)]]);
 
 export async function setRegisters(guest: Guest, address: number, registers: Registers): Promise<void> {
-  const lines = [...registers].map(([register, bytes]) => `i2cset -y $(cat /run/i2c-bus) ${address} ${register} ${bytes.join(' ')} i`);
+  const lines = [...registers].map(
+    ([register, bytes]) => `i2cset -y $(cat /run/i2c-bus) ${address} ${register} ${bytes.join(' ')} i`,
+  );
   await guest.run(`set -e\n${lines.join('\n')}`);
 }
 

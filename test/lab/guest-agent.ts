@@ -21,7 +21,9 @@ export class GuestAgent {
   }
 
   async configure(yaml: string): Promise<void> {
-    await this.#guest.run(`cat >${CONFIG} <<'END'\n${yaml}\nEND\nchmod 600 ${CONFIG}\n${TURNSTONE} check-config ${CONFIG}`);
+    await this.#guest.run(
+      `cat >${CONFIG} <<'END'\n${yaml}\nEND\nchmod 600 ${CONFIG}\n${TURNSTONE} check-config ${CONFIG}`,
+    );
   }
 
   async start(options = ''): Promise<void> {

@@ -15,7 +15,11 @@ describe('a lab guest', () => {
 
   it('runs commands side by side and reports their status and output', async () => {
     const slow = guest.run('sleep 1; echo slow');
-    expect(await guest.attempt('echo out; echo err >&2; exit 3')).toEqual({ status: 3, stdout: 'out\n', stderr: 'err\n' });
+    expect(await guest.attempt('echo out; echo err >&2; exit 3')).toEqual({
+      status: 3,
+      stdout: 'out\n',
+      stderr: 'err\n',
+    });
     expect(await slow).toBe('slow\n');
   });
 
@@ -27,7 +31,9 @@ describe('a lab guest', () => {
 
   it('cannot write to the machine outside', async () => {
     await guest.run('echo changed >/etc/lab-was-here');
-    await expect(import('node:fs/promises').then(({ access }) => access('/etc/lab-was-here'))).rejects.toThrow('ENOENT');
+    await expect(import('node:fs/promises').then(({ access }) => access('/etc/lab-was-here'))).rejects.toThrow(
+      'ENOENT',
+    );
     expect((await guest.attempt('touch /lab/written')).status).not.toBe(0);
   });
 });

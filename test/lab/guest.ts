@@ -67,7 +67,8 @@ export class Guest {
   /** Runs a bash script as root. @throws when it ends with another status than 0, with what it printed. */
   async run(script: string, options: { readonly deadlineMs?: number } = {}): Promise<string> {
     const { status, stdout, stderr } = await this.attempt(script, options);
-    if (status !== 0) throw new Error(`in the guest, status ${status}: ${script}\n${stdout.slice(-8000)}${stderr.slice(-8000)}`);
+    if (status !== 0)
+      throw new Error(`in the guest, status ${status}: ${script}\n${stdout.slice(-8000)}${stderr.slice(-8000)}`);
     return stdout;
   }
 

@@ -34,16 +34,21 @@ export function machineArguments(options: MachineOptions, folder: string, accele
   const init = options.init ?? 'plain';
   const kernel = kernelFolder();
   const socket = (name: string): string => `socket,id=${name},path=${join(folder, name)},server=on,wait=off`;
-  const root = 'root=hostroot rootfstype=9p rootflags=trans=virtio,version=9p2000.L,msize=262144,cache=loose ro panic=-1';
+  const root =
+    'root=hostroot rootfstype=9p rootflags=trans=virtio,version=9p2000.L,msize=262144,cache=loose ro panic=-1';
   const words = [
     `console=ttyS0 ${init === 'shell' ? 'quiet' : ''} ${root} net.ifnames=0 init=${join(CHECKOUT, 'test/lab/guest/init')}`,
     `lab.checkout=${CHECKOUT} lab.kernel=${kernel} lab.init=${init} lab.upper=${options.upperOnDisk ? 'disk' : 'memory'}`,
     init === 'systemd' ? 'systemd.show_status=no systemd.unified_cgroup_hierarchy=1' : '',
   ];
-  const forwards = [...(options.forward ?? [])].map(([outside, inside]) => `,hostfwd=tcp:127.0.0.1:${outside}-:${inside}`).join('');
+  const forwards = [...(options.forward ?? [])]
+    .map(([outside, inside]) => `,hostfwd=tcp:127.0.0.1:${outside}-:${inside}`)
+    .join('');
   return [
     // One processor: QEMU 7.2 emulating two lets V8's code be changed on one while the other runs it, and Node crashes now and then.
-    ...(accelerator === 'kvm' ? ['-accel', 'kvm', '-cpu', 'host', '-smp', '2'] : ['-accel', 'tcg', '-cpu', 'max', '-smp', '1']),
+    ...(accelerator === 'kvm'
+      ? ['-accel', 'kvm', '-cpu', 'host', '-smp', '2']
+      : ['-accel', 'tcg', '-cpu', 'max', '-smp', '1']),
     ...['-m', String(options.memoryMb ?? 1024), '-nodefaults', '-display', 'none', '-no-reboot'],
     ...['-kernel', join(kernel, 'bzImage'), '-append', words.join(' ')],
     ...['-virtfs', 'local,path=/,mount_tag=hostroot,security_model=none,readonly=on,multidevs=remap'],
@@ -58,7 +63,16 @@ export function machineArguments(options: MachineOptions, folder: string, accele
     ...['-netdev', `user,id=net${forwards}`, '-device', 'virtio-net-pci,netdev=net,romfile='],
     ...['-serial', 'stdio', '-device', 'virtio-serial-pci'],
     ...['-chardev', socket('commands'), '-device', 'virtserialport,chardev=commands,name=commands'],
-    ...['-chardev', socket('ttyS1'), '-serial', 'chardev:ttyS1', '-chardev', socket('ttyS2'), '-serial', 'chardev:ttyS2'],
+    ...[
+      '-chardev',
+      socket('ttyS1'),
+      '-serial',
+      'chardev:ttyS1',
+      '-chardev',
+      socket('ttyS2'),
+      '-serial',
+      'chardev:ttyS2',
+    ],
     // Plugged in while somebody is connected to its socket.
     ...['-device', 'qemu-xhci', '-chardev', socket('ttyUSB0'), '-device', 'usb-serial,chardev=ttyUSB0'],
     ...(options.disks ?? []).flatMap((path, index) => [
@@ -87,7 +101,20 @@ export function accelerator(): Accelerator {
     const trial = spawnSync(
       'qemu-system-x86_64',
       [
-        ...['-accel', 'kvm', '-cpu', 'host', '-m', '128', '-nodefaults', '-display', 'none', '-serial', 'stdio', '-no-reboot'],
+        ...[
+          '-accel',
+          'kvm',
+          '-cpu',
+          'host',
+          '-m',
+          '128',
+          '-nodefaults',
+          '-display',
+          'none',
+          '-serial',
+          'stdio',
+          '-no-reboot',
+        ],
         ...['-kernel', join(kernelFolder(), 'bzImage'), '-append', 'console=ttyS0 panic=-1'],
       ],
       { timeout: 10_000, encoding: 'utf8' },

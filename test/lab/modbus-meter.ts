@@ -29,7 +29,8 @@ export class ModbusMeter {
 
   #answer(request: Buffer): Buffer | undefined {
     // Requests for others, and garbled ones, are met with silence.
-    if (request[0] !== UNIT || crc(request.subarray(0, -2)) !== request.readUInt16LE(REQUEST_BYTES - 2)) return undefined;
+    if (request[0] !== UNIT || crc(request.subarray(0, -2)) !== request.readUInt16LE(REQUEST_BYTES - 2))
+      return undefined;
     this.requests += 1;
     const code = request[1] ?? 0;
     if (code !== READ_INPUT_REGISTERS) return framed([UNIT, code | 0x80, ILLEGAL_FUNCTION]);

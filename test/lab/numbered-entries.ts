@@ -24,7 +24,8 @@ export function numberedEntry(number: number, clock: Clock): TelemetryEntry {
 /** @throws when anything about the entry is not as it was appended. */
 export function numberOf(entry: ResolvedEntry): number {
   const number = Number(String(entry.value).split(' ')[0]);
-  const isWhole = entry.value === textOf(number) && entry.key === keyOf(number) && entry.ts === FIRST_TS + number * 1000;
+  const isWhole =
+    entry.value === textOf(number) && entry.key === keyOf(number) && entry.ts === FIRST_TS + number * 1000;
   if (!isWhole) throw new Error(`an entry came back changed: ${entry.key} ${String(entry.value)} at ${entry.ts}`);
   return number;
 }

@@ -44,7 +44,9 @@ export class PlatformView {
   /** The device's id once one of this name was provisioned. */
   async provisioned(name: string): Promise<string> {
     return await until(`a device ${name}`, async () => {
-      const answer = await fetch(`${this.platform.url}/api/tenant/devices?deviceName=${name}`, { headers: this.#headers() });
+      const answer = await fetch(`${this.platform.url}/api/tenant/devices?deviceName=${name}`, {
+        headers: this.#headers(),
+      });
       return answer.ok ? ((await answer.json()) as { id: { id: string } }).id.id : undefined;
     });
   }
@@ -52,7 +54,14 @@ export class PlatformView {
   /** Everything stored of a key, oldest first. */
   async series(device: string, key: string): Promise<readonly Point[]> {
     const query = new URLSearchParams({
-      ...{ keys: key, startTs: '0', endTs: String(Date.now() + 3_600_000), limit: '100000', orderBy: 'ASC', useStrictDataTypes: 'true' },
+      ...{
+        keys: key,
+        startTs: '0',
+        endTs: String(Date.now() + 3_600_000),
+        limit: '100000',
+        orderBy: 'ASC',
+        useStrictDataTypes: 'true',
+      },
     });
     const answer = await this.call('GET', `/api/plugins/telemetry/DEVICE/${device}/values/timeseries?${query}`);
     return ((answer as JsonObject)[key] as unknown as readonly Point[] | undefined) ?? [];
@@ -67,8 +76,13 @@ export class PlatformView {
   }
 
   async attribute(device: string, scope: 'CLIENT_SCOPE' | 'SHARED_SCOPE', key: string): Promise<JsonValue | undefined> {
-    const answer = await this.call('GET', `/api/plugins/telemetry/DEVICE/${device}/values/attributes/${scope}?keys=${key}`);
-    return (answer as unknown as readonly { readonly key: string; readonly value: JsonValue }[]).find((one) => one.key === key)?.value;
+    const answer = await this.call(
+      'GET',
+      `/api/plugins/telemetry/DEVICE/${device}/values/attributes/${scope}?keys=${key}`,
+    );
+    return (answer as unknown as readonly { readonly key: string; readonly value: JsonValue }[]).find(
+      (one) => one.key === key,
+    )?.value;
   }
 
   async share(device: string, attributes: JsonObject): Promise<void> {

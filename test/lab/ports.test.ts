@@ -13,7 +13,11 @@ const loop = await guest.serial('ttyS1');
 loop.on('data', (bytes) => loop.write(bytes));
 
 await insideSuite(guest, {
-  files: ['test/contract/hardware/gpio.test.ts', 'test/contract/hardware/i2c.test.ts', 'test/contract/hardware/serial.test.ts'],
+  files: [
+    'test/contract/hardware/gpio.test.ts',
+    'test/contract/hardware/i2c.test.ts',
+    'test/contract/hardware/serial.test.ts',
+  ],
   environment: {
     TEST_GPIO_CHIP: 'lab-board',
     TEST_I2C_BUS: (await guest.run('cat /run/i2c-bus')).trim(),

@@ -36,7 +36,9 @@ describe('an outbox whose machine loses power', () => {
           witness: { host: HOST_FROM_GUEST, port: witness.port },
         };
         const drained = witness.drained();
-        const running = guest.attempt(`mount /dev/vda /data && node /lab/test/lab/inside/append-run.ts '${JSON.stringify(run)}'`);
+        const running = guest.attempt(
+          `mount /dev/vda /data && node /lab/test/lab/inside/append-run.ts '${JSON.stringify(run)}'`,
+        );
         const ended = running.then(
           ({ status, stderr }) => Promise.reject(new Error(`the append run ended with status ${status}: ${stderr}`)),
           () => undefined,

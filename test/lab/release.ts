@@ -26,11 +26,15 @@ export interface LabRelease {
 export async function makeRelease(version: string, edit?: (main: string) => string): Promise<LabRelease> {
   await mkdir(FOLDER, { recursive: true });
   if (!existsSync(KEY)) {
-    await writeFile(KEY, generateKeyPairSync('ed25519').privateKey.export({ format: 'pem', type: 'pkcs8' }), { mode: 0o600 });
+    await writeFile(KEY, generateKeyPairSync('ed25519').privateKey.export({ format: 'pem', type: 'pkcs8' }), {
+      mode: 0o600,
+    });
   }
   const source = edit === undefined ? CHECKOUT : await changedCheckout(version, edit);
   const words = ['--release', version, '--key', KEY, '--level', '3', '--out', FOLDER, '--json'];
-  const { stdout } = await execute(process.execPath, [join(source, 'scripts/build-release.ts'), ...words], { cwd: source });
+  const { stdout } = await execute(process.execPath, [join(source, 'scripts/build-release.ts'), ...words], {
+    cwd: source,
+  });
   const { file } = JSON.parse(stdout) as { file: string };
   const name = file.slice(FOLDER.length + 1, -'.tar.zst'.length);
   if (source !== CHECKOUT) await rm(source, { recursive: true, force: true });

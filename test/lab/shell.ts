@@ -6,7 +6,9 @@ import { join } from 'node:path';
 import { accelerator, machineArguments } from './machine.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'lab-'));
-const words = machineArguments({ init: 'shell' }, folder, accelerator()).map((word) => (word === 'stdio' ? 'mon:stdio' : word));
+const words = machineArguments({ init: 'shell' }, folder, accelerator()).map((word) =>
+  word === 'stdio' ? 'mon:stdio' : word,
+);
 const { status } = spawnSync('qemu-system-x86_64', words, { stdio: 'inherit' });
 rmSync(folder, { recursive: true, force: true });
 process.exitCode = status ?? 1;

@@ -24,15 +24,21 @@ describe('the service', () => {
   let device: string;
   let weather: Socket;
 
-  const property = async (name: string): Promise<string> => (await guest.run(`systemctl show turnstone --property ${name} --value`)).trim();
-  const voltage = async (offset: number): Promise<number> => Number(await guest.run(`cat /run/board/sim_gpio${offset}/value`));
+  const property = async (name: string): Promise<string> =>
+    (await guest.run(`systemctl show turnstone --property ${name} --value`)).trim();
+  const voltage = async (offset: number): Promise<number> =>
+    Number(await guest.run(`cat /run/board/sim_gpio${offset}/value`));
   /** A station on the serial line says this every second until it has arrived: what comes while the port is not open yet is lost. */
   const arrives = async (windSpeed: number): Promise<void> => {
     const talking = setInterval(() => weather.write(`{"windSpeed": ${windSpeed}}\n`), 1000);
     await view.value(device, 'windSpeed', (value) => value === windSpeed).finally(() => clearInterval(talking));
   };
   const active = (state = 'active'): Promise<true> =>
-    until(`the service to be ${state}`, async () => (await property('ActiveState')) === state || undefined, WATCHDOG_DEADLINE_MS);
+    until(
+      `the service to be ${state}`,
+      async () => (await property('ActiveState')) === state || undefined,
+      WATCHDOG_DEADLINE_MS,
+    );
   const boot = async (): Promise<void> => {
     guest = await Guest.boot({ init: 'systemd', disks: [disk], upperOnDisk: true });
     weather = await guest.serial('ttyS1');
@@ -81,10 +87,33 @@ describe('the service', () => {
       cat >/opt/probe <<'END'\n${body}\nEND
       systemctl daemon-reload; systemctl start probe; systemctl stop probe; journalctl -u probe -o cat --no-pager`;
     const refused = [
-      ...['echo x >/opt/turnstone/current/main.mjs', 'touch /opt/turnstone/releases/x', 'echo x >>/etc/turnstone/turnstone.yaml'],
-      ...['cat /etc/shadow', 'cat /etc/turnstone/credentials/token', 'ls /root', 'touch /etc/x', 'touch /usr/x', 'cat /proc/kmsg'],
-      ...['head -c 1 /dev/vda', 'head -c 1 /dev/mem', 'head -c 1 /dev/port', 'echo x >/dev/watchdog', 'cat /proc/1/environ'],
-      ...['echo 1 >/proc/sys/kernel/printk', 'mount -t tmpfs none /tmp', 'unshare -U true', 'date -s 2020-01-01', 'hostname x'],
+      ...[
+        'echo x >/opt/turnstone/current/main.mjs',
+        'touch /opt/turnstone/releases/x',
+        'echo x >>/etc/turnstone/turnstone.yaml',
+      ],
+      ...[
+        'cat /etc/shadow',
+        'cat /etc/turnstone/credentials/token',
+        'ls /root',
+        'touch /etc/x',
+        'touch /usr/x',
+        'cat /proc/kmsg',
+      ],
+      ...[
+        'head -c 1 /dev/vda',
+        'head -c 1 /dev/mem',
+        'head -c 1 /dev/port',
+        'echo x >/dev/watchdog',
+        'cat /proc/1/environ',
+      ],
+      ...[
+        'echo 1 >/proc/sys/kernel/printk',
+        'mount -t tmpfs none /tmp',
+        'unshare -U true',
+        'date -s 2020-01-01',
+        'hostname x',
+      ],
     ];
     const allowed = [
       ...[
@@ -96,7 +125,9 @@ describe('the service', () => {
         `${NODE} -p "JSON.stringify(os.networkInterfaces())" | grep 10.0.2.15`,
       ],
     ];
-    const lines = [...refused, ...allowed].map((line) => `(${line}) >/dev/null 2>&1; echo "$? ${line.replaceAll('"', '')}"`);
+    const lines = [...refused, ...allowed].map(
+      (line) => `(${line}) >/dev/null 2>&1; echo "$? ${line.replaceAll('"', '')}"`,
+    );
     const output = await guest.run(probe(lines.join('\n')), { deadlineMs: 120_000 });
     const outcome = (line: string): boolean | undefined => {
       const found = output.split('\n').find((one) => one.endsWith(` ${line.replaceAll('"', '')}`));
@@ -137,11 +168,15 @@ describe('the service', () => {
   });
 
   it('is not started again with a configuration that is wrong', async () => {
-    await guest.run('cp -p /etc/turnstone/turnstone.yaml /root/good; echo "colour: red" >>/etc/turnstone/turnstone.yaml');
+    await guest.run(
+      'cp -p /etc/turnstone/turnstone.yaml /root/good; echo "colour: red" >>/etc/turnstone/turnstone.yaml',
+    );
     await guest.attempt('systemctl restart turnstone', { deadlineMs: 120_000 });
     await active('failed');
     expect(await property('ExecMainStatus')).toBe('78');
-    await guest.run('cp -p /root/good /etc/turnstone/turnstone.yaml; systemctl start turnstone', { deadlineMs: 120_000 });
+    await guest.run('cp -p /root/good /etc/turnstone/turnstone.yaml; systemctl start turnstone', {
+      deadlineMs: 120_000,
+    });
   });
 
   it('comes back by itself after a reboot', async () => {
@@ -160,7 +195,9 @@ describe('the service', () => {
 
   it('has written no secret to the journal, and none where others can read it', async () => {
     expect(await guest.run(`journalctl --no-pager -o export | grep -c '${TOKEN}' || true`)).toBe('0\n');
-    const shown = await guest.run(`runuser -u nobody -- grep -rl '${TOKEN}' /etc/turnstone /var/lib/turnstone /run 2>/dev/null || true`);
+    const shown = await guest.run(
+      `runuser -u nobody -- grep -rl '${TOKEN}' /etc/turnstone /var/lib/turnstone /run 2>/dev/null || true`,
+    );
     expect(shown).toBe('');
   });
 

@@ -28,7 +28,8 @@ describe('an update', () => {
     guest = await Guest.boot({ init: 'systemd', disks: [disk], upperOnDisk: true });
     await setRegisters(guest, BME280.address, BME280.registers);
   };
-  const current = async (): Promise<string> => (await guest.run('readlink /opt/turnstone/current')).trim().replace('releases/', '');
+  const current = async (): Promise<string> =>
+    (await guest.run('readlink /opt/turnstone/current')).trim().replace('releases/', '');
   const ending = async (wanted: 'UPDATED' | 'FAILED'): Promise<void> => {
     await until(
       `fw_state ${wanted}`,
@@ -41,7 +42,11 @@ describe('an update', () => {
   };
   const uploadsAgain = async (): Promise<void> => {
     const fromMs = Date.now();
-    await until('a reading', async () => ((await view.series(device, 'roomTemperature')).at(-1)?.ts ?? 0) > fromMs || undefined, 240_000);
+    await until(
+      'a reading',
+      async () => ((await view.series(device, 'roomTemperature')).at(-1)?.ts ?? 0) > fromMs || undefined,
+      240_000,
+    );
   };
   const assign = async (release: LabRelease): Promise<void> => {
     const owner = (await view.call('GET', `/api/tenant/devices?deviceName=${NAME}`)) as JsonObject;
@@ -97,7 +102,9 @@ describe('an update', () => {
   it('is taken back by the guard when the new release does not stay up', { timeout: 900_000 }, async () => {
     // Well enough to pass its self-test; as a service it ends at once.
     await assign(
-      await makeRelease('0.1.0-lab.3', (main) => main.replace(/^const stopping/m, "if (process.argv[2] === 'run') process.exit(3);\n$&")),
+      await makeRelease('0.1.0-lab.3', (main) =>
+        main.replace(/^const stopping/m, "if (process.argv[2] === 'run') process.exit(3);\n$&"),
+      ),
     );
     await ending('FAILED');
     expect(await current()).toBe('0.1.0-lab.2');

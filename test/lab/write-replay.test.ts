@@ -40,7 +40,10 @@ describe('an append run, recorded beneath the file system', () => {
   });
 
   it('fails for a build without fdatasync', { timeout: 300_000 }, async () => {
-    const { lost } = await replay(disks, await record(disks, { appends: 20, node: '--import /lab/test/lab/inside/without-sync.ts' }));
+    const { lost } = await replay(
+      disks,
+      await record(disks, { appends: 20, node: '--import /lab/test/lab/inside/without-sync.ts' }),
+    );
     expect(lost.size).toBeGreaterThan(0);
   });
 });
@@ -50,7 +53,10 @@ interface Recording {
   readonly log: string;
 }
 
-async function record(disks: DiskFolder, { appends, node = '' }: { readonly appends: number; readonly node?: string }): Promise<Recording> {
+async function record(
+  disks: DiskFolder,
+  { appends, node = '' }: { readonly appends: number; readonly node?: string },
+): Promise<Recording> {
   const data = await disks.ext4('data', 32);
   const before = await disks.copy(data, 'before');
   const log = await disks.empty('log', 256);

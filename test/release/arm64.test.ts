@@ -37,7 +37,13 @@ async function turnstone(...command: readonly string[]): Promise<string> {
 
 describe('the arm64 release', { timeout: 120_000 }, () => {
   it('holds only programs for that machine', async () => {
-    for (const file of ['node', 'native/turnstone.node', 'native/epoll.node', 'native/i2c.node', 'native/serialport.node']) {
+    for (const file of [
+      'node',
+      'native/turnstone.node',
+      'native/epoll.node',
+      'native/i2c.node',
+      'native/serialport.node',
+    ]) {
       const head = (await readFile(join(folder, file))).subarray(0, 20);
       expect([head.toString('latin1', 1, 4), head.readUInt16LE(18)], file).toEqual(['ELF', AARCH64]);
     }
@@ -76,7 +82,11 @@ sensors:
   - { name: machine, kind: host, period: 1s }
 `,
       );
-      started.push(spawn(process.execPath, [join(ROOT, 'src/main.ts'), 'board', '--socket', socket, '--fit', config], { stdio: 'ignore' }));
+      started.push(
+        spawn(process.execPath, [join(ROOT, 'src/main.ts'), 'board', '--socket', socket, '--fit', config], {
+          stdio: 'ignore',
+        }),
+      );
       started.push(spawn(EMULATOR[0], words('run', '--config', config), { stdio: ['ignore', 'ignore', 'inherit'] }));
       const person = await PlatformPerson.logIn(platform.url);
       for (const key of ['temperature', 'humidity', 'uptimeS']) {

@@ -6,7 +6,15 @@ import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { LocalPlatform } from '../../src/local-platform/local-platform.ts';
-import { type BuiltRelease, buildRelease, InstalledGateway, makeSigningKey, ROOT, textOf, until } from '../support/installed-gateway.ts';
+import {
+  type BuiltRelease,
+  buildRelease,
+  InstalledGateway,
+  makeSigningKey,
+  ROOT,
+  textOf,
+  until,
+} from '../support/installed-gateway.ts';
 import { PlatformPerson } from '../support/platform-people.ts';
 import { makeImage } from '../support/release-image.ts';
 
@@ -21,10 +29,9 @@ let gateway: InstalledGateway;
 beforeAll(async () => {
   out = await mkdtemp(join(tmpdir(), 'turnstone-releases-'));
   const key = await makeSigningKey(out);
-  [first, again] = (await Promise.all(['a', 'c'].map((name) => buildRelease({ out: join(out, name), key, deb: true })))) as [
-    BuiltRelease,
-    BuiltRelease,
-  ];
+  [first, again] = (await Promise.all(
+    ['a', 'c'].map((name) => buildRelease({ out: join(out, name), key, deb: true })),
+  )) as [BuiltRelease, BuiltRelease];
   next = await buildRelease({ out: join(out, 'b'), key, release: NEXT });
   gateway = await InstalledGateway.make();
 }, 600_000);
@@ -38,7 +45,9 @@ const folderOf = ({ file }: BuiltRelease): string => file.replace(/\.tar\.zst$/,
 
 describe('a release bundle', () => {
   it('is the same bytes when it is built again', async () => {
-    const [one, other] = await Promise.all([first, again].map((built) => readFile(join(folderOf(built), 'manifest.json'), 'utf8')));
+    const [one, other] = await Promise.all(
+      [first, again].map((built) => readFile(join(folderOf(built), 'manifest.json'), 'utf8')),
+    );
     expect(other).toBe(one);
     expect(again.sha256).toBe(first.sha256);
   });
@@ -56,7 +65,9 @@ describe('a release bundle', () => {
         'models/eastron.yaml',
       ]),
     );
-    expect(stdout.split('\n')).toEqual(expect.arrayContaining(['README.md', 'CHANGELOG.md', 'docs/operations.md', 'docs/outputs.md']));
+    expect(stdout.split('\n')).toEqual(
+      expect.arrayContaining(['README.md', 'CHANGELOG.md', 'docs/operations.md', 'docs/outputs.md']),
+    );
   });
 
   it('holds nothing of the machine it was built on', async () => {
@@ -119,9 +130,9 @@ describe('the root helper', () => {
     const before = await gateway.current();
     const helper = gateway.path('opt/turnstone/guard/root-helper.mjs');
     const environment = { ...gateway.environment, TURNSTONE_SELF_TEST_MS: '500' };
-    await expect(run(gateway.path('opt/turnstone/guard/node'), [helper, 'adopt', folder], { env: environment })).rejects.toThrow(
-      /self-test was ended by SIGKILL/,
-    );
+    await expect(
+      run(gateway.path('opt/turnstone/guard/node'), [helper, 'adopt', folder], { env: environment }),
+    ).rejects.toThrow(/self-test was ended by SIGKILL/);
     expect(await gateway.current()).toBe(before);
   });
 
@@ -156,7 +167,11 @@ describe('an update from bundle to bundle', () => {
       await until('the first upload', async () => (await person.values(id, 'current_fw_version')).length > 0);
       await person.assignFirmware('gateway', packageId);
       const states = async () => (await person.values(id, 'fw_state')).map(({ value }) => value);
-      await until('the update ends', async () => ['UPDATED', 'FAILED'].includes(String((await states()).at(-1))), 60_000);
+      await until(
+        'the update ends',
+        async () => ['UPDATED', 'FAILED'].includes(String((await states()).at(-1))),
+        60_000,
+      );
       const told = await states();
       // The first two are the platform's own.
       const expected = ['QUEUED', 'INITIATED', 'DOWNLOADING', 'DOWNLOADED', 'VERIFIED', 'UPDATING', 'UPDATED'];
@@ -164,18 +179,24 @@ describe('an update from bundle to bundle', () => {
       expect(await gateway.current()).toBe(NEXT);
       expect((await person.values(id, 'current_fw_version')).at(-1)?.value).toBe(NEXT);
 
-      const status = JSON.parse(await gateway.turnstone('firmware', 'status', '--json', '--run-folder', gateway.path('run')));
+      const status = JSON.parse(
+        await gateway.turnstone('firmware', 'status', '--json', '--run-folder', gateway.path('run')),
+      );
       expect(status).toMatchObject({ running: NEXT, confirmed: NEXT, state: 'idle' });
       await gateway.turnstone('firmware', 'rollback', '--run-folder', gateway.path('run'));
       await until('the old release is confirmed', async () => {
-        const history = await gateway.turnstone('firmware', 'history', '--run-folder', gateway.path('run')).catch(() => '');
+        const history = await gateway
+          .turnstone('firmware', 'history', '--run-folder', gateway.path('run'))
+          .catch(() => '');
         return history.includes(`${NEXT} → ${first.release} UPDATED`);
       });
       expect(await gateway.current()).toBe(first.release);
 
       await gateway.turnstone('firmware', 'install', next.file, '--run-folder', gateway.path('run'));
       await until('the bundle given by hand is confirmed', async () => {
-        const history = await gateway.turnstone('firmware', 'history', '--run-folder', gateway.path('run')).catch(() => '');
+        const history = await gateway
+          .turnstone('firmware', 'history', '--run-folder', gateway.path('run'))
+          .catch(() => '');
         return history.split('\n')[0]?.includes(`${first.release} → ${NEXT} UPDATED`) === true;
       });
       expect(await readdir(gateway.path('var/lib/turnstone/firmware'))).not.toContain('handed-over');

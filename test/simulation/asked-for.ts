@@ -28,7 +28,9 @@ const OPTIONS = {
 
 type Options = ReturnType<typeof parseArgs<{ readonly options: typeof OPTIONS }>>['values'];
 
-export function askedFor(args: readonly string[]): { readonly values: Options } | { readonly usage: string; readonly exitCode: number } {
+export function askedFor(
+  args: readonly string[],
+): { readonly values: Options } | { readonly usage: string; readonly exitCode: number } {
   try {
     const { values } = parseArgs({ args: [...args], options: OPTIONS });
     return values.help ? { usage: USAGE, exitCode: 0 } : { values };

@@ -78,7 +78,10 @@ export function attachedLines(slots: readonly AttachedSlot[]): {
       const named = isBySerial
         ? `deviceName: "gateway {serialNumber}", serialNumber: { sensor: ${sensorOf(slot)}, key: ${SERIAL}, pattern: "[0-9]{8}" }`
         : 'deviceName: "gateway {name}"';
-      const access = token === undefined ? `provisioning: { key: ${PROVISION.key}, secret: ${PROVISION.secret} }` : `accessToken: ${token}`;
+      const access =
+        token === undefined
+          ? `provisioning: { key: ${PROVISION.key}, secret: ${PROVISION.secret} }`
+          : `accessToken: ${token}`;
       return `  - { name: ${slot}, ${named}, ${access} }`;
     }),
     sensors: slots.map(

@@ -67,12 +67,23 @@ export class AttachedPeople {
     platform.state.setAttributes(id, 'SHARED_SCOPE', { [relay.name]: true });
   }
 
-  #give(to: AttachedSlot | undefined, owner: AttachedSlot, { value, isProbe }: Pick<AttachedCommand, 'value' | 'isProbe'>): void {
+  #give(
+    to: AttachedSlot | undefined,
+    owner: AttachedSlot,
+    { value, isProbe }: Pick<AttachedCommand, 'value' | 'isProbe'>,
+  ): void {
     const { timeline, story, platform } = this.#world;
     const id = this.#idOf(to);
     if (id === undefined || owner.relay === undefined) return;
     const params = { name: owner.relay.name, value };
-    const command: AttachedCommand = { atMs: timeline.nowMs, to: to?.slot, relay: params.name, value, isItsOwn: to === owner, isProbe };
+    const command: AttachedCommand = {
+      atMs: timeline.nowMs,
+      to: to?.slot,
+      relay: params.name,
+      value,
+      isItsOwn: to === owner,
+      isProbe,
+    };
     this.commands.push(command);
     const whom = to?.slot ?? 'the gateway';
     story.tell(`somebody asks ${whom} for setActuator ${stringifyJson(params)}`);

@@ -35,7 +35,12 @@ export class AttachedDevice {
   /** The handler's program: it reads the file, and takes its time. */
   readonly run: RunProgram = async ({ args }) => {
     const [file = '', version = ''] = args;
-    const flashing: Flashing = { atMs: this.#timeline.nowMs, version, bytes: this.#disk.contentOf(file), isDone: false };
+    const flashing: Flashing = {
+      atMs: this.#timeline.nowMs,
+      version,
+      bytes: this.#disk.contentOf(file),
+      isDone: false,
+    };
     this.flashed.push(flashing);
     await this.#timeline.wait(FLASHING_TAKES_MS);
     flashing.isDone = true;

@@ -18,7 +18,10 @@ export class BoardClock implements Clock {
   /** Wall time minus true time, ms. */
   wrongByMs: number;
 
-  constructor(timeline: Timeline, deps: { readonly boot: Boot; readonly wrongByMs?: number; readonly jitter: () => number }) {
+  constructor(
+    timeline: Timeline,
+    deps: { readonly boot: Boot; readonly wrongByMs?: number; readonly jitter: () => number },
+  ) {
     this.#timeline = timeline;
     this.#boot = deps.boot;
     this.jitter = deps.jitter;

@@ -39,8 +39,18 @@ const UNREAD_MS = 400;
 
 /** Settings of the door: the second fits only once the first is in force. They hold until the process was killed, and until they are taken back. */
 const SETTINGS = [
-  { key: 'sensors.door.keys.state.maxInterval', setMs: 20 * 60_000, fromBeforeEndMs: 710 * SECOND_MS, untilBeforeEndMs: 405 * SECOND_MS },
-  { key: 'sensors.door.keys.state.minInterval', setMs: 15 * 60_000, fromBeforeEndMs: 705 * SECOND_MS, untilBeforeEndMs: 410 * SECOND_MS },
+  {
+    key: 'sensors.door.keys.state.maxInterval',
+    setMs: 20 * 60_000,
+    fromBeforeEndMs: 710 * SECOND_MS,
+    untilBeforeEndMs: 405 * SECOND_MS,
+  },
+  {
+    key: 'sensors.door.keys.state.minInterval',
+    setMs: 15 * 60_000,
+    fromBeforeEndMs: 705 * SECOND_MS,
+    untilBeforeEndMs: 410 * SECOND_MS,
+  },
   { key: 'sensors.door.period', setMs: 30_000, fromBeforeEndMs: 700 * SECOND_MS, untilBeforeEndMs: 400 * SECOND_MS },
 ] as const;
 const SEEN_AFTER_MS = 12 * SECOND_MS;
@@ -54,12 +64,19 @@ export function planCalm(people: People, endMs: number): void {
   if (site.outputs.length % 2 === 0 && !site.outputs.some(({ name }) => name === 'lamp')) {
     const atMs = endMs - STOPPED.beforeEndMs;
     timeline.after(atMs, () => people.world.stopAgent());
-    timeline.after(atMs, () => timeline.after(RESTART_AFTER_MS + STOPPED.whileStartingMs, () => stopWhileStarting(people)));
+    timeline.after(atMs, () =>
+      timeline.after(RESTART_AFTER_MS + STOPPED.whileStartingMs, () => stopWhileStarting(people)),
+    );
   }
   for (const { key, setMs, fromBeforeEndMs, untilBeforeEndMs } of SETTINGS) {
-    const due = [SEEN_AFTER_MS, fromBeforeEndMs - untilBeforeEndMs - SEEN_AFTER_MS].map((afterMs) => ({ afterMs, value: setMs }));
+    const due = [SEEN_AFTER_MS, fromBeforeEndMs - untilBeforeEndMs - SEEN_AFTER_MS].map((afterMs) => ({
+      afterMs,
+      value: setMs,
+    }));
     timeline.after(endMs - fromBeforeEndMs, () => people.probeSetting(key, `${setMs}ms`, due));
-    timeline.after(endMs - untilBeforeEndMs, () => people.probeSetting(key, undefined, [{ afterMs: SEEN_AFTER_MS, value: undefined }]));
+    timeline.after(endMs - untilBeforeEndMs, () =>
+      people.probeSetting(key, undefined, [{ afterMs: SEEN_AFTER_MS, value: undefined }]),
+    );
   }
   for (const { beforeEndMs, value, under } of CALM_WISHES) {
     const atMs = endMs - beforeEndMs;
@@ -111,7 +128,8 @@ function failThenKill({ world }: People): void {
     story.tell('the process is killed, and too many files are open');
     world.killAgent();
     const ended = disk.addFaults({
-      fail: (operation, path) => (operation === 'open' && path.startsWith(STATE_FOLDER) ? { code: 'EMFILE' } : undefined),
+      fail: (operation, path) =>
+        operation === 'open' && path.startsWith(STATE_FOLDER) ? { code: 'EMFILE' } : undefined,
     });
     timeline.after(RESTART_AFTER_MS + UNREAD_MS, ended);
   });

@@ -44,7 +44,11 @@ async function ask(
   },
 ): Promise<string> {
   const { body: answer } = await platform.answer(
-    { ...request, headers: { 'content-type': 'application/json', ...headers }, body: Buffer.from(JSON.stringify(body)) },
+    {
+      ...request,
+      headers: { 'content-type': 'application/json', ...headers },
+      body: Buffer.from(JSON.stringify(body)),
+    },
     NOBODY_GONE,
   );
   return Buffer.from((answer as string | Uint8Array | undefined) ?? '').toString('utf8');

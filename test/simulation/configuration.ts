@@ -35,7 +35,9 @@ export class Configuration {
   isWithout(sensor: string, fromMs: number, untilMs: number): boolean {
     return this.#history.some(
       ({ sinceMs, config }, n) =>
-        sinceMs <= untilMs && (this.#history[n + 1]?.sinceMs ?? untilMs) >= fromMs && !config.sensors.some(({ name }) => name === sensor),
+        sinceMs <= untilMs &&
+        (this.#history[n + 1]?.sinceMs ?? untilMs) >= fromMs &&
+        !config.sensors.some(({ name }) => name === sensor),
     );
   }
 

@@ -110,7 +110,9 @@ export function slowed(board: BoardConfigInput): BoardConfigInput {
     ...board,
     gpio: (board.gpio ?? []).map((chip) => ({
       ...chip,
-      inputs: (chip.inputs ?? []).map((input) => (input.key === 'water' ? { ...input, signal: { kind: 'square', hz: 0.1 } } : input)),
+      inputs: (chip.inputs ?? []).map((input) =>
+        input.key === 'water' ? { ...input, signal: { kind: 'square', hz: 0.1 } } : input,
+      ),
     })),
     serial: (board.serial ?? []).map((port) => {
       if (port.talk.kind === 'nmea') return { ...port, talk: { ...port.talk, periodMs: 5_000 } };
@@ -133,7 +135,9 @@ function output({ actuators, outputs }: Drawn, one: Output, words = ''): void {
   );
   const safe = states.length === 0 ? '' : `, safe: { ${states.join(', ')} }`;
   const low = one.activeLow === true ? ', activeLow: true' : '';
-  actuators.push(`  - { name: ${one.name}, kind: gpio-output, line: { chip: ${chip}, offset: ${offset} }${safe}${low}${words} }`);
+  actuators.push(
+    `  - { name: ${one.name}, kind: gpio-output, line: { chip: ${chip}, offset: ${offset} }${safe}${low}${words} }`,
+  );
   outputs.push(one);
 }
 
@@ -167,9 +171,20 @@ function roomSensors(drawn: Drawn, chance: Chance, rooms: number | undefined): v
 function motorsAndRelays(drawn: Drawn, chance: Chance): void {
   const [up, down] = MOTORS;
   const low = (): { activeLow?: boolean } => (chance.happens(0.25) ? { activeLow: true } : {});
-  output(drawn, { name: up, line: 'gpiochip0:20', excludes: [down], ...BOTH_OFF, use: 'set' }, `, interlocks: [${down}]`);
+  output(
+    drawn,
+    { name: up, line: 'gpiochip0:20', excludes: [down], ...BOTH_OFF, use: 'set' },
+    `, interlocks: [${down}]`,
+  );
   output(drawn, { name: down, line: 'gpiochip0:21', excludes: [up], ...BOTH_OFF, use: 'set' });
-  const heater = { name: 'heater', line: 'gpiochip0:22', excludes: [], maxOnMs: MAX_ON_MS, ...BOTH_OFF, use: 'set' } as const;
+  const heater = {
+    name: 'heater',
+    line: 'gpiochip0:22',
+    excludes: [],
+    maxOnMs: MAX_ON_MS,
+    ...BOTH_OFF,
+    use: 'set',
+  } as const;
   output(drawn, { ...heater, ...low() }, `, limits: { maxOn: ${MAX_ON_MS / 1_000}s }`);
   output(drawn, { name: 'bell', line: 'gpiochip0:23', excludes: [], ...BOTH_OFF, use: 'toggled', ...low() });
   output(drawn, { name: 'flap', line: 'gpiochip0:24', excludes: [], ...BOTH_OFF, use: 'pulsed', ...low() });
@@ -178,11 +193,21 @@ function motorsAndRelays(drawn: Drawn, chance: Chance): void {
 }
 
 function counter(drawn: Drawn): void {
-  sensor(drawn, 'water', 30, 'kind: gpio-counter, line: { chip: gpiochip0, offset: 5 }, keys: { total: { rename: waterTotal } }');
+  sensor(
+    drawn,
+    'water',
+    30,
+    'kind: gpio-counter, line: { chip: gpiochip0, offset: 5 }, keys: { total: { rename: waterTotal } }',
+  );
 }
 
 function thermometer(drawn: Drawn): void {
-  sensor(drawn, 'boiler', 20, 'kind: ds18b20, id: 28-000000000001, keys: { temperature: { rename: boilerTemperature } }');
+  sensor(
+    drawn,
+    'boiler',
+    20,
+    'kind: ds18b20, id: 28-000000000001, keys: { temperature: { rename: boilerTemperature } }',
+  );
   drawn.parts.push('28-000000000001', 'one-wire');
 }
 
@@ -200,7 +225,12 @@ function station(drawn: Drawn): void {
 
 /** Speaks when it is asked. */
 function scale(drawn: Drawn): void {
-  sensor(drawn, 'scale', 12, `kind: serial-line, port: ${SCALE_PORT}, request: "SI\\r\\n", format: number, key: weight`);
+  sensor(
+    drawn,
+    'scale',
+    12,
+    `kind: serial-line, port: ${SCALE_PORT}, request: "SI\\r\\n", format: number, key: weight`,
+  );
   drawn.parts.push(SCALE_PORT);
 }
 
@@ -223,8 +253,17 @@ function meterAndSiren(drawn: Drawn): void {
     'registers: { voltage: { table: input, address: 0, type: uint16 }, energy: { table: input, address: 6, type: uint32 }, power: { table: input, address: 60, type: uint16 }, flow: { table: input, address: 90, type: uint16 } }';
   sensor(drawn, 'meter', 10, `kind: modbus, ${connection}, unitId: 1, ${registers}`);
   const limits = `limits: { maxOn: ${MAX_ON_MS / 1_000}s }, safe: { start: off, stop: off }`;
-  drawn.actuators.push(`  - { name: siren, kind: modbus-write, ${connection}, unitId: 2, table: coil, address: 3, type: bool, ${limits} }`);
-  drawn.outputs.push({ name: 'siren', line: `${METER_PORT}:2/coil/3`, excludes: [], maxOnMs: MAX_ON_MS, ...BOTH_OFF, use: 'set' });
+  drawn.actuators.push(
+    `  - { name: siren, kind: modbus-write, ${connection}, unitId: 2, table: coil, address: 3, type: bool, ${limits} }`,
+  );
+  drawn.outputs.push({
+    name: 'siren',
+    line: `${METER_PORT}:2/coil/3`,
+    excludes: [],
+    maxOnMs: MAX_ON_MS,
+    ...BOTH_OFF,
+    use: 'set',
+  });
   drawn.parts.push(METER_PORT, `${METER_PORT}:1`, `${METER_PORT}:2`);
 }
 
@@ -235,7 +274,14 @@ function position(drawn: Drawn): void {
 
 /** Runs while nobody says otherwise. */
 function pump(drawn: Drawn): void {
-  const one = { name: 'pump', line: 'gpiochip0:25', excludes: [], safeStart: true, safeStop: true, use: 'free' } as const;
+  const one = {
+    name: 'pump',
+    line: 'gpiochip0:25',
+    excludes: [],
+    safeStart: true,
+    safeStop: true,
+    use: 'free',
+  } as const;
   output(drawn, one, ', limits: { minOn: 20s, minOff: 10s }');
 }
 

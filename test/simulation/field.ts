@@ -35,7 +35,9 @@ export class FieldLine implements BoardConnection {
     this.#pins = pins;
     this.#user = new BoardUser((event) => {
       const ownEvent =
-        event.event === 'edge' ? { ...event, monotonicMs: boot.monotonicAt(event.monotonicMs - Boot.MONOTONIC_BEGINS_MS) } : event;
+        event.event === 'edge'
+          ? { ...event, monotonicMs: boot.monotonicAt(event.monotonicMs - Boot.MONOTONIC_BEGINS_MS) }
+          : event;
       const deliver = (): void => {
         if (!this.#isCut) queueMicrotask(() => this.#listeners.get(event.handle)?.(ownEvent));
       };
@@ -53,7 +55,10 @@ export class FieldLine implements BoardConnection {
     const isSwitching = op === 'gpio.write';
     if (isSwitching) this.#pins.switches('before');
     if (this.#isCut) return await new Promise<never>(() => {});
-    const done = isSwitching && this.#pins.areStuck ? this.#takenOnly(params as Written) : this.#operations[op](params, this.#user);
+    const done =
+      isSwitching && this.#pins.areStuck
+        ? this.#takenOnly(params as Written)
+        : this.#operations[op](params, this.#user);
     const answer = Promise.resolve(done) as Promise<BoardOperations[Op]['result']>;
     if (isSwitching) this.#pins.switches('after');
     if (this.#isCut) return await neverTold(answer);

@@ -68,7 +68,10 @@ export class Identity {
   get #hasDevice(): boolean {
     if (!this.#provisions) return true;
     if (!this.wasThere) return false;
-    return this.#present === undefined || this.#platform.state.attributes.read(this.deviceId, 'CLIENT_SCOPE', [OWNER_KEY]).length > 0;
+    return (
+      this.#present === undefined ||
+      this.#platform.state.attributes.read(this.deviceId, 'CLIENT_SCOPE', [OWNER_KEY]).length > 0
+    );
   }
 
   /** Returns the serial number of the board. */
@@ -102,7 +105,8 @@ export class Identity {
     const { telemetry } = this.#platform.state;
     for (const key of telemetry.keys(deviceId)) {
       const points = this.#former.get(key) ?? new Map<number, StoredValue>();
-      for (const { ts, value } of telemetry.series(deviceId, key).scan(0, Number.MAX_SAFE_INTEGER)) points.set(ts, value);
+      for (const { ts, value } of telemetry.series(deviceId, key).scan(0, Number.MAX_SAFE_INTEGER))
+        points.set(ts, value);
       this.#former.set(key, points);
     }
     this.#platform.state.deleteDevice(deviceId);

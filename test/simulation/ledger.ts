@@ -47,7 +47,17 @@ export interface Shown {
 export function openLedger(src = hashOfSource()): Ledger {
   const found = readLedger();
   if (found.src === src) return found;
-  const nothing = { seeds: [], virtualDays: 0, cpuSeconds: 0, cuts: 0, durable: 0, commands: 0, troubles: {}, failures: [], planted: {} };
+  const nothing = {
+    seeds: [],
+    virtualDays: 0,
+    cpuSeconds: 0,
+    cuts: 0,
+    durable: 0,
+    commands: 0,
+    troubles: {},
+    failures: [],
+    planted: {},
+  };
   return { format: 'turnstone-simulation-ledger', version: 1, src, ...nothing };
 }
 
@@ -75,7 +85,8 @@ export function enter(ledger: Ledger, verdict: Verdict, cpuSeconds: number): voi
   ledger.cuts += verdict.cuts;
   ledger.durable += verdict.durable;
   ledger.commands += verdict.commands;
-  for (const [name, count] of Object.entries(verdict.troubles)) ledger.troubles[name] = (ledger.troubles[name] ?? 0) + count;
+  for (const [name, count] of Object.entries(verdict.troubles))
+    ledger.troubles[name] = (ledger.troubles[name] ?? 0) + count;
   if (verdict.contradictions.length > 0) ledger.failures.push(verdict.seed);
 }
 

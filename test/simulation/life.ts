@@ -122,7 +122,10 @@ export class Life {
       if (!life.isDead) onDurable(entries);
     };
     try {
-      this.#agent = await Agent.start({ configFile: 'world', environment: {}, machine, onDurable: tellDurable }, this.#stopping.signal);
+      this.#agent = await Agent.start(
+        { configFile: 'world', environment: {}, machine, onDurable: tellDurable },
+        this.#stopping.signal,
+      );
       await this.#agent.stopped;
       return life.isDead ? await new Promise<never>(() => {}) : 'stopped';
     } catch (error) {

@@ -41,11 +41,14 @@ export async function live(plan: Plan, show?: (line: string) => void): Promise<V
       trouble.befall({ world, chance: chanceOf(plan, planned), untilMs: plan.calmFromMs });
     });
   }
-  for (const planned of plan.deeds) world.timeline.after(planned.atMs, () => people.do(planned.name, chanceOf(plan, planned)));
+  for (const planned of plan.deeds)
+    world.timeline.after(planned.atMs, () => people.do(planned.name, chanceOf(plan, planned)));
   // A sensor that is read by the hour needs some, to show that it is read.
   const calmMs = plan.calmFromMs + CALM_MS * (plan.isLong ? SLOWER / 10 : 1);
   const probes: readonly (readonly [string, JsonObject])[] = [
-    ...(world.site.outputs.some(({ name }) => name === 'vent') ? [['setActuator', { name: 'vent', value: false }] as const] : []),
+    ...(world.site.outputs.some(({ name }) => name === 'vent')
+      ? [['setActuator', { name: 'vent', value: false }] as const]
+      : []),
     ['setActuator', { name: 'motorDown', value: false }],
     ['setActuator', { name: 'motorUp', value: true }],
     ['setActuator', { name: 'motorUp', value: false }],
@@ -61,7 +64,9 @@ export async function live(plan: Plan, show?: (line: string) => void): Promise<V
     await world.timeline.runUntil(calmMs);
     return {
       seed: plan.seed,
-      contradictions: SENTENCES.flatMap(({ name, contradictions }) => contradictions(world, people).map((one) => `${name}: ${one}`)),
+      contradictions: SENTENCES.flatMap(({ name, contradictions }) =>
+        contradictions(world, people).map((one) => `${name}: ${one}`),
+      ),
       virtualMs: calmMs,
       cuts: world.rig.cuts.length,
       troubles: befallen,

@@ -44,7 +44,9 @@ export class Mortality {
 }
 
 function isPort(value: unknown): value is object {
-  return typeof value === 'object' && value !== null && Object.values(value).some((member) => typeof member === 'function');
+  return (
+    typeof value === 'object' && value !== null && Object.values(value).some((member) => typeof member === 'function')
+  );
 }
 
 function forever(): Promise<never> {

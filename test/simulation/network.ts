@@ -8,7 +8,13 @@ import type { Dispatcher } from 'undici';
 import type { Reply } from '../../src/local-platform/http-reply.ts';
 import type { LocalPlatform } from '../../src/local-platform/local-platform.ts';
 import type { RateLimits } from '../../src/local-platform/rate-limit.ts';
-import type { Connect, ConnectionSettings, Lane, PlatformConnections, Traffic } from '../../src/platform/connections.ts';
+import type {
+  Connect,
+  ConnectionSettings,
+  Lane,
+  PlatformConnections,
+  Traffic,
+} from '../../src/platform/connections.ts';
 import { WORLD_BEGINS_MS } from './board-clock.ts';
 import type { Chance } from './chance.ts';
 import { Requests } from './requests.ts';
@@ -28,7 +34,14 @@ export interface LineState {
   readonly isDown: boolean;
 }
 
-const GOOD_LINE: LineState = { latencyMs: 20, bytesPerSecond: 1_000_000, lostRequests: 0, lostAnswers: 0, cutAnswers: 0, isDown: false };
+const GOOD_LINE: LineState = {
+  latencyMs: 20,
+  bytesPerSecond: 1_000_000,
+  lostRequests: 0,
+  lostAnswers: 0,
+  cutAnswers: 0,
+  isDown: false,
+};
 
 /** Why the platform need not answer any more; one for all, as each of its own costs a stack. */
 const OVER = new Error('the exchange is over');
@@ -146,7 +159,11 @@ export class Network {
         // undici's type has overloads and statics that nobody here calls.
         lane: (lane: Lane) => ({
           request: ((options: Dispatcher.RequestOptions) =>
-            this.#exchange(lane, options, { life, traffic, closing: closing.signal })) as unknown as Dispatcher['request'],
+            this.#exchange(lane, options, {
+              life,
+              traffic,
+              closing: closing.signal,
+            })) as unknown as Dispatcher['request'],
         }),
         close: async () => closing.abort(new Error('closed')),
       };
@@ -156,7 +173,11 @@ export class Network {
   async #exchange(
     _lane: Lane,
     options: Dispatcher.RequestOptions,
-    on: { readonly life: Life; readonly traffic: { sentBytes: number; receivedBytes: number }; readonly closing: AbortSignal },
+    on: {
+      readonly life: Life;
+      readonly traffic: { sentBytes: number; receivedBytes: number };
+      readonly closing: AbortSignal;
+    },
   ): Promise<Dispatcher.ResponseData> {
     const { life, traffic, closing } = on;
     // A dead life acts on no answer.
@@ -199,7 +220,8 @@ export class Network {
       const isPlatforms = stranger === undefined || stranger.isPlatforms === true;
       const isJsonLike = answer.status === 200 && !isCut && bytes[0] !== LESS_THAN;
       this.#noteOutcome({ isPlatforms: isPlatforms && !isCut, isJsonLike, status: answer.status, ...options });
-      request.failed = isCut || isFault(answer.status, options.path) || (stranger !== undefined && stranger.isPlatforms !== true);
+      request.failed =
+        isCut || isFault(answer.status, options.path) || (stranger !== undefined && stranger.isPlatforms !== true);
       traffic.receivedBytes += bytes.length + OVERHEAD_BYTES;
       return {
         statusCode: answer.status,
@@ -236,7 +258,8 @@ export class Network {
     // A poll's end without news (device API, endpoint 4).
     const isEmptyPoll = method === 'GET' && NOTHING_YET.has(status) && /\/(updates|rpc)(\?|$)/.test(path);
     if (SPOKEN.has(status) || isJsonLike || isEmptyPoll) this.outcomes.spokeAtMs = nowMs;
-    if (isPlatforms && status === 200 && method === 'POST' && /\/(telemetry|attributes)$/.test(path)) this.outcomes.uploadedAtMs = nowMs;
+    if (isPlatforms && status === 200 && method === 'POST' && /\/(telemetry|attributes)$/.test(path))
+      this.outcomes.uploadedAtMs = nowMs;
   }
 
   #strangerFor(asked: Asked): Stranger | undefined {

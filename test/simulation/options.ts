@@ -64,8 +64,14 @@ export function optionsOf(seed: number): DrawnOptions {
       `maxBatchBytes: ${chance.between(8, 60)}kB`,
       `maxBatchEntries: ${chance.between(100, 1_000)}`,
     ),
-    attributes: some('client: { building: A, floor: 2 }', `readBackPeriod: ${chance.between(5, 60)}m`, 'liveSettings: true'),
-    status: [some(`telemetryPeriod: ${chance.between(2, 10)}m`), chance.pick(PAGES)].filter((one) => one !== '').join(', '),
+    attributes: some(
+      'client: { building: A, floor: 2 }',
+      `readBackPeriod: ${chance.between(5, 60)}m`,
+      'liveSettings: true',
+    ),
+    status: [some(`telemetryPeriod: ${chance.between(2, 10)}m`), chance.pick(PAGES)]
+      .filter((one) => one !== '')
+      .join(', '),
     shutdown: some(`drain: ${chance.between(1, 5)}s`),
     log: some(`level: ${chance.pick(['info', 'warn'])}`),
     methods: some(
@@ -114,9 +120,17 @@ const LINE = `${SERIAL}, responseTimeout: 500ms`;
 function ofEquipment(chance: Chance): Pick<DrawnOptions, 'dressed' | 'sensors' | 'periods' | 'actuators'> {
   const own: readonly (readonly [name: string, seconds: number, words: string])[] = [
     ['mast', 10, MAST],
-    ['cup', 30, `kind: serial-line, port: /dev/ttyUSB5, format: csv, columns: [temperature, humidity], separator: ",", keys: ${CUP}`],
+    [
+      'cup',
+      30,
+      `kind: serial-line, port: /dev/ttyUSB5, format: csv, columns: [temperature, humidity], separator: ",", keys: ${CUP}`,
+    ],
     ['press', 20, 'kind: serial-line, port: /dev/ttyUSB6, format: regex, pattern: "^P(?<bar>[0-9.]+)$"'],
-    ['inverter', 15, `kind: modbus, connection: { transport: rtu, port: /dev/ttyUSB7, ${LINE} }, maxGap: 4, registers: { ${REGISTERS} }`],
+    [
+      'inverter',
+      15,
+      `kind: modbus, connection: { transport: rtu, port: /dev/ttyUSB7, ${LINE} }, maxGap: 4, registers: { ${REGISTERS} }`,
+    ],
   ];
   const drawn = own.filter(() => chance.happens(SHARE));
   const setPoint = `  - { name: setPoint, kind: modbus-write, connection: { transport: rtu, port: /dev/ttyUSB8, ${LINE} }, unitId: 5, address: 100, type: int16, wordOrder: big, byteOrder: big, scale: 0.1, offset: 0, readBack: true, limits: { min: 5, max: 30, step: 0.5 }, safe: { noContact: { after: 1h, value: 15 } } }`;
@@ -148,7 +162,10 @@ export const NOT_IN_WORLDS: readonly (readonly [beginning: string, reason: strin
   ['platform.clientCertificateFile', 'as caFile'],
   ['platform.clientKeyFile', 'as caFile'],
   ['platform.proxy', 'the network of a world has no hosts; test/unit/platform/connections.test.ts has proxies'],
-  ['link', 'the network of a world counts no lanes, and no world lasts a month; src/link/ladder.test.ts has a hundred of them'],
+  [
+    'link',
+    'the network of a world counts no lanes, and no world lasts a month; src/link/ladder.test.ts has a hundred of them',
+  ],
   ['platform.codec', 'contract tests run both codecs; strangers of a world speak JSON'],
   ['provisioning.deviceKeyFile', 'as accessTokenFile'],
   ['provisioning.deviceKeyCredential', 'as accessTokenFile'],
@@ -169,30 +186,51 @@ export const NOT_IN_WORLDS: readonly (readonly [beginning: string, reason: strin
   ['hardware.', 'a world is its board'],
   ['sensors[].prefix', 'names keys only: test/field-cases/templates.test.ts'],
   ...[...CONVERSION, 'type', 'decimal', 'radix', 'bits', 'signed', 'table', 'min$', 'max$', 'maxStep'].map(
-    (word) => [`sensors[].keys.*.${word}`, 'a value is converted before a world sees it: test/field-cases/conversion.test.ts'] as const,
+    (word) =>
+      [
+        `sensors[].keys.*.${word}`,
+        'a value is converted before a world sees it: test/field-cases/conversion.test.ts',
+      ] as const,
   ),
   ...CONVERSION.map((word) => [`sensors[](modbus).registers.*.${word}`, 'as in keys'] as const),
   ['sensors[](modbus).registers.*.scaleFrom', 'as in keys'],
   ['sensors[](serial-line).encoding', 'lines of a world are ASCII: test/field-cases'],
   ...['preset', 'frame', 'fields', 'check', 'requestHex', 'answers'].map(
-    (word) => [`sensors[](serial-line).${word}`, 'the talkers of a world print lines: test/field-cases/serial.test.ts'] as const,
+    (word) =>
+      [
+        `sensors[](serial-line).${word}`,
+        'the talkers of a world print lines: test/field-cases/serial.test.ts',
+      ] as const,
   ),
   ['sensors[](nmea).checksum', 'receivers of a world count: test/field-cases/nmea.test.ts'],
   ['sensors[](nmea).sentences', 'as checksum'],
   ['sensors[](nmea).transducers', 'as checksum'],
   ['sensors[](http)', 'the network of a world has no hosts: src/sensors/http/http.test.ts'],
-  ['sensors[](derived)', 'made of others without a device: src/sensors/derived/derived.test.ts, and a rule or an alarm sees no difference'],
+  [
+    'sensors[](derived)',
+    'made of others without a device: src/sensors/derived/derived.test.ts, and a rule or an alarm sees no difference',
+  ],
   ...['sensors[](modbus)', 'actuators[](modbus-write)'].flatMap((user) =>
     ['connectDelay', 'betweenRequests', 'lenient', 'echo'].map(
-      (word) => [`${user}.connection.${word}`, 'units of a world are quick and exact: test/field-cases/modbus.test.ts'] as const,
+      (word) =>
+        [
+          `${user}.connection.${word}`,
+          'units of a world are quick and exact: test/field-cases/modbus.test.ts',
+        ] as const,
     ),
   ),
-  ['actuators[](modbus-write).bit', 'units of a world have a register for each output: test/field-cases/modbus.test.ts'],
+  [
+    'actuators[](modbus-write).bit',
+    'units of a world have a register for each output: test/field-cases/modbus.test.ts',
+  ],
   ['actuators[](modbus-write).writeFunction', 'as bit'],
   ['sensors[](modbus).model', 'its registers are read before a world begins: test/unit/config/models.test.ts'],
   ['sensors[](modbus).only', 'as model'],
   ['rules[].enabled', 'a rule that is off does nothing'],
-  ['rules[].protect', 'refuses the people of a world, who reckon with no refusal of a rule: test/unit/actuators/local-rules.test.ts'],
+  [
+    'rules[].protect',
+    'refuses the people of a world, who reckon with no refusal of a rule: test/unit/actuators/local-rules.test.ts',
+  ],
   ...['all', 'any', 'not', 'time', 'weekdays', 'dates'].map(
     (word) => [`rules[].when.${word}`, 'drawn by the next change; test/unit/actuators/rule-condition.test.ts'] as const,
   ),
@@ -218,11 +256,17 @@ export const NOT_IN_WORLDS: readonly (readonly [beginning: string, reason: strin
   ['firmware.handlers[].timeout', 'as firmware.maxSize'],
   ['status.pinFile', 'as accessTokenFile'],
   ['status.pinCredential', 'as accessTokenFile'],
-  ['sensors[](modbus).connection.host', 'the bus of a world is a line; test/unit/hardware and the lab have units behind TCP'],
+  [
+    'sensors[](modbus).connection.host',
+    'the bus of a world is a line; test/unit/hardware and the lab have units behind TCP',
+  ],
   ['actuators[](modbus-write).connection.host', 'as for sensors'],
   ['analytics', 'reports are asked for by commands, and by no agent'],
   ['actuators[].safe.crash', 'set by the stop hook, which is the lab’s'],
-  ['actuators[].enabled', 'one that is off is not opened; interlocks with it are held by test/unit/actuators/gates.test.ts'],
+  [
+    'actuators[].enabled',
+    'one that is off is not opened; interlocks with it are held by test/unit/actuators/gates.test.ts',
+  ],
 ];
 
 /**

@@ -55,7 +55,8 @@ export const DEEDS: readonly Deed[] = [
   {
     name: 'motor',
     weight: 2,
-    do: (people, chance) => people.command(chance, 'setActuator', { name: chance.pick([...MOTORS]), value: chance.happens(0.6) }),
+    do: (people, chance) =>
+      people.command(chance, 'setActuator', { name: chance.pick([...MOTORS]), value: chance.happens(0.6) }),
   },
   {
     name: 'heater',
@@ -83,7 +84,9 @@ export const RARE_DEEDS: readonly Deed[] = [{ name: 'claim', weight: 1, do: (peo
 const QUESTIONS = ['ping', 'getStatus', 'getSensors', 'makeCoffee', ''] as const;
 /** Each is planned apart, in worlds that have such devices. */
 export const ATTACHED_COMMAND = 'attached command';
-const ATTACHED_DEEDS: readonly Deed[] = [{ name: ATTACHED_COMMAND, weight: 0, do: (people, chance) => people.attached.command(chance) }];
+const ATTACHED_DEEDS: readonly Deed[] = [
+  { name: ATTACHED_COMMAND, weight: 0, do: (people, chance) => people.attached.command(chance) },
+];
 
 export class People {
   readonly world: World;
@@ -133,7 +136,9 @@ export class People {
     const { world } = this;
     const set = { name: chance.pick([...MOTORS]), value: chance.happens(0.6) };
     const oneway = chance.happens(0.3);
-    const [method, params]: readonly [string, JsonObject] = chance.happens(0.5) ? ['toggle', { name: 'bell' }] : ['setActuator', set];
+    const [method, params]: readonly [string, JsonObject] = chance.happens(0.5)
+      ? ['toggle', { name: 'bell' }]
+      : ['setActuator', set];
     this.commands.push({ atMs: world.timeline.nowMs, method, params, oneway });
     world.story.tell(`somebody asks for ${method} ${stringifyJson(params)}, to be kept${oneway ? ', one-way' : ''}`);
     world.platform.rpc.callPersistently(world.deviceId, { method, params, oneway, timeoutMs: TIMEOUT_MS });
@@ -155,7 +160,9 @@ export class People {
     if (!this.#has(name)) return;
     const value = chance.pick([true, false, true, false, undefined, 'bright']);
     this.wishes.push({ atMs: world.timeline.nowMs, name, value, isProbe: false });
-    world.story.tell(`somebody ${value === undefined ? 'takes back the wish for' : `wishes ${stringifyJson(value)} for`} ${name}`);
+    world.story.tell(
+      `somebody ${value === undefined ? 'takes back the wish for' : `wishes ${stringifyJson(value)} for`} ${name}`,
+    );
     if (value === undefined) world.platform.state.removeAttributes(world.deviceId, 'SHARED_SCOPE', [name]);
     else world.platform.state.setAttributes(world.deviceId, 'SHARED_SCOPE', { [name]: value });
   }
@@ -204,7 +211,9 @@ export class People {
 
   #refused(): JsonObject {
     const { platform, deviceId } = this.world;
-    const [refused] = platform.state.attributes.read(deviceId, 'CLIENT_SCOPE', ['sharedRefused']).map(({ value }) => value);
+    const [refused] = platform.state.attributes
+      .read(deviceId, 'CLIENT_SCOPE', ['sharedRefused'])
+      .map(({ value }) => value);
     return isJsonObject(refused) ? refused : {};
   }
 
@@ -230,7 +239,9 @@ export class People {
     void world.platform.rpc.call(world.deviceId, call).then((answer) => {
       command.answer = answer instanceof RawReply ? answer.text : answer;
       command.answeredAtMs = world.timeline.nowMs;
-      world.story.tell(`answer to ${method}: ${answer === undefined ? 'none in time' : stringifyJson(command.answer ?? null)}`);
+      world.story.tell(
+        `answer to ${method}: ${answer === undefined ? 'none in time' : stringifyJson(command.answer ?? null)}`,
+      );
     });
     return command;
   }

@@ -82,10 +82,16 @@ export function planOf(seed: number, options: PlanOptions = {}): Plan {
   const drawnPerHour = isLong ? chance.magnitude(0.02, 0.5) : chance.magnitude(1, 20);
   const calmFromMs = (options.hours ?? drawnHours) * HOUR_MS;
   const share = chance.pick(SHARES_OF_KINDS);
-  const drawnKinds = TROUBLES.filter(() => chance.happens(share)).filter(({ name }) => options.without?.includes(name) !== true);
+  const drawnKinds = TROUBLES.filter(() => chance.happens(share)).filter(
+    ({ name }) => options.without?.includes(name) !== true,
+  );
   const drawnDeedsPerHour = isLong ? chance.magnitude(0.1, 2) : chance.magnitude(20, 200);
   const kinds = options.only === undefined ? drawnKinds : TROUBLES.filter(({ name }) => options.only?.includes(name));
-  const planned = (part: string, perHour: number, pool: readonly { readonly name: string; readonly weight: number }[]): Planned[] => {
+  const planned = (
+    part: string,
+    perHour: number,
+    pool: readonly { readonly name: string; readonly weight: number }[],
+  ): Planned[] => {
     const names = pool.flatMap(({ name, weight }) => Array<string>(weight).fill(name));
     const count = names.length === 0 ? 0 : Math.round((perHour * calmFromMs) / HOUR_MS);
     return Array.from({ length: count }, (_, number) => ({
@@ -96,13 +102,18 @@ export function planOf(seed: number, options: PlanOptions = {}): Plan {
   };
   const troubles = planned('trouble', options.perHour ?? drawnPerHour, kinds);
   const deeds = planned('deed', options.deedsPerHour ?? drawnDeedsPerHour, DEEDS);
-  const rare = (pool: readonly { readonly name: string; readonly weight: number }[], only?: readonly string[]): Planned[] =>
+  const rare = (
+    pool: readonly { readonly name: string; readonly weight: number }[],
+    only?: readonly string[],
+  ): Planned[] =>
     isLong
       ? []
       : pool
           .filter(
             ({ name, weight }) =>
-              (weight > 0 || only !== undefined) && options.without?.includes(name) !== true && only?.includes(name) !== false,
+              (weight > 0 || only !== undefined) &&
+              options.without?.includes(name) !== true &&
+              only?.includes(name) !== false,
           )
           .flatMap(({ name }) => drawnAlone({ seed, calmFromMs }, name, only !== undefined));
   return {
@@ -115,7 +126,11 @@ export function planOf(seed: number, options: PlanOptions = {}): Plan {
 }
 
 function attachedDeeds(seed: number, untilMs: number): Planned[] {
-  return attachedDeedTimes(seed, untilMs).map((atMs, number) => ({ source: `attached ${number}`, name: ATTACHED_COMMAND, atMs }));
+  return attachedDeedTimes(seed, untilMs).map((atMs, number) => ({
+    source: `attached ${number}`,
+    name: ATTACHED_COMMAND,
+    atMs,
+  }));
 }
 
 function firstBoot(seed: number, { only, without }: PlanOptions): Planned[] {
@@ -125,7 +140,9 @@ function firstBoot(seed: number, { only, without }: PlanOptions): Planned[] {
     source: `first boot ${number}`,
     name: chance.pick(FIRST_BOOT_TROUBLES),
     // Half of them are there before it begins.
-    atMs: chance.happens(0.5) ? chance.between(0, BOOT_TAKES_MS) : Math.round(BOOT_TAKES_MS + chance.magnitude(1, FIRST_BOOT_MS)),
+    atMs: chance.happens(0.5)
+      ? chance.between(0, BOOT_TAKES_MS)
+      : Math.round(BOOT_TAKES_MS + chance.magnitude(1, FIRST_BOOT_MS)),
   })).filter(({ name }) => only?.includes(name) !== false && without?.includes(name) !== true);
 }
 

@@ -40,7 +40,9 @@ const faults = FAULTS.filter(({ name }) => values.only?.some((text) => name.incl
 );
 for (const fault of faults) {
   const shown = await search(fault);
-  console.log(`${shown === null ? 'NOT FOUND' : inWords(shown)}  ${fault.name}${shown === null ? '' : `: ${shown.sentences.join('; ')}`}`);
+  console.log(
+    `${shown === null ? 'NOT FOUND' : inWords(shown)}  ${fault.name}${shown === null ? '' : `: ${shown.sentences.join('; ')}`}`,
+  );
   ledger.planted[fault.name] = shown;
   saveLedger(ledger);
 }
@@ -71,7 +73,8 @@ async function search(fault: PlantedFault): Promise<Shown | null> {
             throw new Error(`with "${fault.name}" the program does not run`);
           cpuSeconds += taken;
           lived.add(task);
-          if (contradictions.length > 0) showing.push([task, [...new Set(contradictions.map((one) => one.split(':')[0] as string))]]);
+          if (contradictions.length > 0)
+            showing.push([task, [...new Set(contradictions.map((one) => one.split(':')[0] as string))]]);
           return contradictions.length === 0;
         },
       });

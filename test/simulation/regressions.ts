@@ -11,9 +11,15 @@ export interface Regression {
 const WITHOUT_FAILING_DISK: PlanOptions = { without: ['disk fails', 'bad sectors'] };
 
 export const REGRESSIONS: readonly Regression[] = [
-  { seed: 30, why: 'an unsynchronised clock that was wrong by 11 s was believed, as the platform’s date was less than a minute away' },
+  {
+    seed: 30,
+    why: 'an unsynchronised clock that was wrong by 11 s was believed, as the platform’s date was less than a minute away',
+  },
   { seed: 49, why: 'the same, by 16 s' },
-  { seed: 67, why: 'an interrupted toggle was answered with what was found at the start, and not with what the output showed' },
+  {
+    seed: 67,
+    why: 'an interrupted toggle was answered with what was found at the start, and not with what the output showed',
+  },
   { seed: 70, why: 'the same' },
   {
     seed: 745_555_637,
@@ -26,6 +32,14 @@ export const REGRESSIONS: readonly Regression[] = [
     options: WITHOUT_FAILING_DISK,
     why: 'behind a proxy that takes little, small posts went without a bound on their number',
   },
-  { seed: 2_009_361_636, options: WITHOUT_FAILING_DISK, why: 'a host that answered half of all requests well was not spared the others' },
-  { seed: 18, options: WITHOUT_FAILING_DISK, why: 'each of 620 readings that waited for a stuck disk had a line of the log to itself' },
+  {
+    seed: 2_009_361_636,
+    options: WITHOUT_FAILING_DISK,
+    why: 'a host that answered half of all requests well was not spared the others',
+  },
+  {
+    seed: 18,
+    options: WITHOUT_FAILING_DISK,
+    why: 'each of 620 readings that waited for a stuck disk had a line of the log to itself',
+  },
 ];

@@ -47,7 +47,9 @@ export class Requests {
     const failed = this.#kept.filter((request) => request.failed);
     this.#faults.push(
       ...tooMany(this.#kept, REQUESTS_A_MINUTE + this.attached * OF_A_DEVICE, MINUTE_MS),
-      ...tooMany(failed, FAILING_IN_FIVE + this.attached * UNDER_WAY, 5 * MINUTE_MS).map((one) => `failing ones: ${one}`),
+      ...tooMany(failed, FAILING_IN_FIVE + this.attached * UNDER_WAY, 5 * MINUTE_MS).map(
+        (one) => `failing ones: ${one}`,
+      ),
     );
     this.#kept = this.#kept.filter(({ atMs }) => atMs >= untilMs);
   }

@@ -47,7 +47,11 @@ export class Rig {
     this.#falls.push(nowMs);
     this.#board.close();
     this.#heal(this.#broken);
-    this.#board = new SimulatedBoard(this.#site.board, { clock: this.#clock, record: this.record, twins: this.#site.twins });
+    this.#board = new SimulatedBoard(this.#site.board, {
+      clock: this.#clock,
+      record: this.record,
+      twins: this.#site.twins,
+    });
     for (const { target, value } of this.#holds) this.#board.bench.hold(target, value);
     this.#operations = operationsOf(this.#board);
   }
@@ -104,9 +108,12 @@ export class Rig {
   /** Every movement of a line, oldest first; with the power outputs fall, and an input is as whoever holds it has it. */
   movesOf(line: string): readonly { readonly atMs: number; readonly on: boolean }[] {
     const { outputs, attached } = this.#site;
-    const output = outputs.find((one) => one.line === line) ?? attached.find(({ relay }) => relay?.line === line)?.relay;
+    const output =
+      outputs.find((one) => one.line === line) ?? attached.find(({ relay }) => relay?.line === line)?.relay;
     const onValue = output?.activeLow === true ? 0 : 1;
-    const moves = this.record.movesOf(line).map(({ atMs, value }) => ({ atMs: atMs - Boot.MONOTONIC_BEGINS_MS, on: value === onValue }));
+    const moves = this.record
+      .movesOf(line)
+      .map(({ atMs, value }) => ({ atMs: atMs - Boot.MONOTONIC_BEGINS_MS, on: value === onValue }));
     if (output === undefined) return moves;
     const falls = this.#falls.map((atMs) => ({ atMs, on: false }));
     return [...moves, ...falls].sort((a, b) => a.atMs - b.atMs);

@@ -11,7 +11,10 @@ export async function shorten(plan: Plan, fails: (plan: Plan) => Promise<boolean
   return short;
 }
 
-async function fewest(all: readonly Planned[], fails: (kept: readonly Planned[]) => Promise<boolean>): Promise<readonly Planned[]> {
+async function fewest(
+  all: readonly Planned[],
+  fails: (kept: readonly Planned[]) => Promise<boolean>,
+): Promise<readonly Planned[]> {
   if (all.length === 0 || (await fails([]))) return [];
   let kept = all;
   for (let size = Math.ceil(kept.length / 2); size >= 1; size = size === 1 ? 0 : Math.ceil(size / 2)) {

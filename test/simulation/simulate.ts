@@ -40,7 +40,9 @@ async function campaign(): Promise<boolean> {
   const from = Number(values.from);
   const drawn = values.sample
     ? [...seedsOfSource(SAMPLE_NEW), ...Array.from({ length: SAMPLE_FIRST }, (_, n) => n + 1)]
-    : Array.from({ length: Number(values.seeds) }, (_, n) => from + n).filter((seed) => values.again || !isEntered || !isIn(ledger, seed));
+    : Array.from({ length: Number(values.seeds) }, (_, n) => from + n).filter(
+        (seed) => values.again || !isEntered || !isIn(ledger, seed),
+      );
   const regressions = values.sample ? REGRESSIONS.map(({ seed, options: own = {} }) => ({ seed, options: own })) : [];
   const minutes = Number(values.minutes ?? (values.sample ? SAMPLE_MINUTES : Number.POSITIVE_INFINITY));
   const endMs = performance.now() + minutes * 60_000;
@@ -71,7 +73,13 @@ async function campaign(): Promise<boolean> {
     const speed = await measureSpeed();
     const planted = Object.values(ledger.planted);
     const sums = { worlds: worldsOf(ledger), virtualDays: ledger.virtualDays, speed, failures: ledger.failures.length };
-    console.log(JSON.stringify({ ...sums, planted: planted.length, plantedFound: planted.filter((shown) => shown !== null).length }));
+    console.log(
+      JSON.stringify({
+        ...sums,
+        planted: planted.length,
+        plantedFound: planted.filter((shown) => shown !== null).length,
+      }),
+    );
   } else
     console.log(
       `${worlds} worlds, ${(virtualMs / 86_400_000).toFixed(1)} virtual days, ${Math.round(virtualMs / 1_000 / cpuSeconds)} times as fast as time passes`,
@@ -89,7 +97,10 @@ async function campaign(): Promise<boolean> {
 
 function seedsOfSource(count: number): readonly number[] {
   const hash = Buffer.from(hashOfSource());
-  return Array.from({ length: count }, (_, n) => createHash('sha256').update(hash).update(String(n)).digest().readUInt32BE() % 2 ** 31);
+  return Array.from(
+    { length: count },
+    (_, n) => createHash('sha256').update(hash).update(String(n)).digest().readUInt32BE() % 2 ** 31,
+  );
 }
 
 /** One world, told as it happens if asked. @returns whether it failed. */
@@ -105,7 +116,9 @@ async function one(seed: number): Promise<boolean> {
 async function shortest(plan: Plan): Promise<Plan> {
   const sentences = (verdict: Verdict): string[] => verdict.contradictions.map((one) => one.split(':')[0] as string);
   const first = new Set(sentences(await live(plan)));
-  const short = await shorten(plan, async (candidate) => sentences(await live(candidate)).some((name) => first.has(name)));
+  const short = await shorten(plan, async (candidate) =>
+    sentences(await live(candidate)).some((name) => first.has(name)),
+  );
   console.log(`${plan.troubles.length} troubles and ${plan.deeds.length} deeds, of which these matter:`);
   for (const { name, atMs } of [...short.troubles, ...short.deeds].sort((a, b) => a.atMs - b.atMs))
     console.log(`  ${(atMs / 1_000).toFixed(3)} s  ${name}`);
@@ -113,6 +126,7 @@ async function shortest(plan: Plan): Promise<Plan> {
 }
 
 function tell({ seed, contradictions, durable, commands }: Verdict): void {
-  if (contradictions.length === 0) console.log(`seed ${seed}: ${durable} durable entries, ${commands} commands, all well`);
+  if (contradictions.length === 0)
+    console.log(`seed ${seed}: ${durable} durable entries, ${commands} commands, all well`);
   else console.log(`seed ${seed}:\n${contradictions.map((line) => `  ${line}`).join('\n')}`);
 }

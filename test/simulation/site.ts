@@ -62,7 +62,10 @@ export function drawSite(
 }
 
 /** Text of a site's configuration file. */
-export function siteYaml(site: ReturnType<typeof drawSite>, { provisions, options: drawn, attached = [] }: DrawnApart): string {
+export function siteYaml(
+  site: ReturnType<typeof drawSite>,
+  { provisions, options: drawn, attached = [] }: DrawnApart,
+): string {
   const own = attachedLines(attached);
   const { sensors, actuators, rules, lockout, smallOutbox } = site;
   const more = (members: string | undefined): string => (members === undefined || members === '' ? '' : `, ${members}`);

@@ -79,7 +79,8 @@ export class WallClock {
   #noteBorrowed(): void {
     const fromMs = this.#bootedAtMs();
     if (this.isSynchronised || fromMs === undefined) return;
-    if (this.borrowedTimes.at(-1)?.fromMs !== fromMs) this.borrowedTimes.push({ fromMs, untilMs: Number.POSITIVE_INFINITY });
+    if (this.borrowedTimes.at(-1)?.fromMs !== fromMs)
+      this.borrowedTimes.push({ fromMs, untilMs: Number.POSITIVE_INFINITY });
   }
 
   #changed(): void {
@@ -90,7 +91,8 @@ export class WallClock {
     const last = this.wrongTimes.at(-1);
     if (last !== undefined) last.untilMs = Math.min(last.untilMs, nowMs);
     const byMs = this.wrongByMs;
-    if (byMs !== 0 && this.isSynchronised) this.wrongTimes.push({ byMs, fromMs: nowMs, untilMs: Number.POSITIVE_INFINITY });
+    if (byMs !== 0 && this.isSynchronised)
+      this.wrongTimes.push({ byMs, fromMs: nowMs, untilMs: Number.POSITIVE_INFINITY });
     this.#onChange(byMs);
   }
 }

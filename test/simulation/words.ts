@@ -104,9 +104,15 @@ export class Words {
     if (world.hinderedMs(fromMs, nowMs) > 0 || world.pins.muteTimes.some(({ untilMs }) => untilMs > fromMs)) return;
     for (const { name, line } of world.site.outputs) {
       const said = actuators.find((one) => one.name === name);
-      if (typeof said?.value !== 'boolean' || said.fault !== undefined || world.movesOf(line).some(({ atMs }) => atMs > fromMs)) continue;
+      if (
+        typeof said?.value !== 'boolean' ||
+        said.fault !== undefined ||
+        world.movesOf(line).some(({ atMs }) => atMs > fromMs)
+      )
+        continue;
       const isOn = isOnAt(world, line, nowMs);
-      if (said.value !== isOn) yield `${name} is said to be ${said.value ? 'on' : 'off'}, and is ${isOn ? 'on' : 'off'}`;
+      if (said.value !== isOn)
+        yield `${name} is said to be ${said.value ? 'on' : 'off'}, and is ${isOn ? 'on' : 'off'}`;
     }
   }
 
@@ -117,7 +123,8 @@ export class Words {
       // A counter's total is a reading once it is saved, its rate at each period.
       const readAtMs = Math.max(...readings.map(({ atMs }) => atMs));
       const agoMs = nowMs - readAtMs;
-      if (agoMs > PERIODS * periodMs + SETTLED_MS) yield `${name} is said to work, and was last read ${seconds(agoMs)} ago`;
+      if (agoMs > PERIODS * periodMs + SETTLED_MS)
+        yield `${name} is said to work, and was last read ${seconds(agoMs)} ago`;
     }
   }
   /** Contradictions between what the page shows and what status says in the same instant; metrics and a plot are asked for as a page asks. */
@@ -125,7 +132,8 @@ export class Words {
     const page = this.#world.life?.page;
     if (page === undefined) return;
     const view = page.view();
-    if (view.platform.words !== platform.words) yield `the page says "${view.platform.words}", and status "${platform.words}"`;
+    if (view.platform.words !== platform.words)
+      yield `the page says "${view.platform.words}", and status "${platform.words}"`;
     if (page.health().readiness.ok !== readinessOf({ platform, outbox, timeSynchronised }).ok)
       yield 'the page’s readiness is not that of status';
     const held = page.metrics().find(({ name }) => name === 'turnstone_outbox_held_entries')?.samples[0];

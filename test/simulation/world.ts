@@ -70,7 +70,12 @@ export class World {
 
   private constructor(
     chance: Chance,
-    parts: { readonly site: Site; readonly platform: LocalPlatform; readonly clock: BoardClock; readonly timeline: Timeline },
+    parts: {
+      readonly site: Site;
+      readonly platform: LocalPlatform;
+      readonly clock: BoardClock;
+      readonly timeline: Timeline;
+    },
   ) {
     this.chance = chance;
     this.#agentChance = chance.fork('agent');
@@ -105,9 +110,16 @@ export class World {
 
   static async make(seed: number, options: EquipmentOptions = {}): Promise<World> {
     const chance = new Chance(seed);
-    const site = await makeSite(chance.fork('site'), Object.keys(options).length > 0 ? { provisions: 'not' } : drawnApart(seed), options);
+    const site = await makeSite(
+      chance.fork('site'),
+      Object.keys(options).length > 0 ? { provisions: 'not' } : drawnApart(seed),
+      options,
+    );
     const timeline = new Timeline();
-    const clock = new BoardClock(timeline, { boot: new Boot(timeline, 'world'), jitter: chance.fork('platform').random });
+    const clock = new BoardClock(timeline, {
+      boot: new Boot(timeline, 'world'),
+      jitter: chance.fork('platform').random,
+    });
     const platform = await LocalPlatform.start({ port: 'none', clock });
     return new World(chance, { site, platform, clock, timeline });
   }
@@ -245,6 +257,10 @@ export class World {
 
   #noteDurable(entries: readonly TelemetryEntry[]): void {
     for (const entry of entries)
-      this.durable.push({ entry, takenAtMs: this.boots.trueTimeOf(entry.bootId, entry.monotonicMs), toldAtMs: this.timeline.nowMs });
+      this.durable.push({
+        entry,
+        takenAtMs: this.boots.trueTimeOf(entry.bootId, entry.monotonicMs),
+        toldAtMs: this.timeline.nowMs,
+      });
   }
 }

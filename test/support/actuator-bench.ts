@@ -35,7 +35,9 @@ export class ActuatorBench {
 
   /** Returns the marks in the run folder for the next process. */
   get marks(): readonly string[] {
-    return this.files.paths.filter((path) => path.startsWith('/run/pulses/')).map((path) => path.slice('/run/pulses/'.length));
+    return this.files.paths
+      .filter((path) => path.startsWith('/run/pulses/'))
+      .map((path) => path.slice('/run/pulses/'.length));
   }
 
   get log(): Log {
@@ -122,7 +124,10 @@ export class SlowActuator implements ActuatorDriver {
   readonly #takesMs: (value: ActuatorValue) => number;
   readonly #listens: boolean;
 
-  constructor(clock: FakeClock, options: { readonly takesMs: (value: ActuatorValue) => number; readonly listens?: boolean }) {
+  constructor(
+    clock: FakeClock,
+    options: { readonly takesMs: (value: ActuatorValue) => number; readonly listens?: boolean },
+  ) {
     this.#clock = clock;
     this.#takesMs = options.takesMs;
     this.#listens = options.listens ?? false;

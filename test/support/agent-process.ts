@@ -29,7 +29,11 @@ export class AgentProcess {
     const { folder, configFile } = board;
     await mkdir(join(folder, 'run/identity'), { recursive: true });
     await writeFile(join(folder, 'run/identity/serial-number'), `${serial}\n`);
-    await writeFile(configFile, `${config}\nstateFolder: ${join(folder, 'state')}\nrunFolder: ${join(folder, 'run')}\n`, { mode: 0o600 });
+    await writeFile(
+      configFile,
+      `${config}\nstateFolder: ${join(folder, 'state')}\nrunFolder: ${join(folder, 'run')}\n`,
+      { mode: 0o600 },
+    );
     return board;
   }
 
@@ -100,11 +104,15 @@ export class AgentProcess {
       readonly gid?: number;
     } = {},
   ): Promise<CommandOutcome> {
-    const child = spawn(process.execPath, [AGENT_PROGRAM, ...words, ...(options.config === false ? [] : ['--config', this.configFile])], {
-      stdio: ['pipe', 'pipe', 'pipe'],
-      env: { ...process.env, ...options.environment },
-      ...(options.uid === undefined ? {} : { uid: options.uid, gid: options.gid ?? options.uid }),
-    });
+    const child = spawn(
+      process.execPath,
+      [AGENT_PROGRAM, ...words, ...(options.config === false ? [] : ['--config', this.configFile])],
+      {
+        stdio: ['pipe', 'pipe', 'pipe'],
+        env: { ...process.env, ...options.environment },
+        ...(options.uid === undefined ? {} : { uid: options.uid, gid: options.gid ?? options.uid }),
+      },
+    );
     child.stdin.end(options.input ?? '');
     let out = '';
     let err = '';

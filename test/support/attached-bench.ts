@@ -61,7 +61,13 @@ export class DeviceSide {
   offer(version: string, file: Uint8Array, more: JsonObject = {}): void {
     this.file = file;
     const checksum = createHash('sha256').update(file).digest('hex');
-    const offer = { fw_title: 'pump', fw_version: version, fw_size: file.length, fw_checksum: checksum, fw_checksum_algorithm: 'SHA256' };
+    const offer = {
+      fw_title: 'pump',
+      fw_version: version,
+      fw_size: file.length,
+      fw_checksum: checksum,
+      fw_checksum_algorithm: 'SHA256',
+    };
     this.share({ ...offer, ...more });
   }
 
@@ -81,7 +87,9 @@ export class DeviceSide {
       },
       getAttributes: async ({ sharedKeys }) => {
         this.reads += 1;
-        const shared = Object.fromEntries(Object.entries(this.shared).filter(([key]) => sharedKeys?.includes(key) ?? true));
+        const shared = Object.fromEntries(
+          Object.entries(this.shared).filter(([key]) => sharedKeys?.includes(key) ?? true),
+        );
         return { client: this.client, shared, empty: false };
       },
       getFirmware: async ({ sizeBytes = this.file.length, chunk = 0 }, signal) => {
@@ -129,7 +137,12 @@ export class AttachedBench {
   /** Arguments of the programs that were begun. */
   readonly programs: (readonly string[])[] = [];
   /** How a program ends; a test may have it take its time. */
-  program: (signal: AbortSignal) => Promise<ProgramOutcome> = async () => ({ exitCode: 0, stdout: '', stderr: '', cut: false });
+  program: (signal: AbortSignal) => Promise<ProgramOutcome> = async () => ({
+    exitCode: 0,
+    stdout: '',
+    stderr: '',
+    cut: false,
+  });
   #locked = false;
   #actuators: Actuators | undefined;
   firmware: FirmwareUpdates | undefined;
@@ -238,7 +251,18 @@ export class AttachedBench {
     };
     return await AttachedCommands.open(
       {
-        ...{ settings, clock, files, alerts, actuators, turns, sampler, log: silentLog, config: () => config, locked: () => this.#locked },
+        ...{
+          settings,
+          clock,
+          files,
+          alerts,
+          actuators,
+          turns,
+          sampler,
+          log: silentLog,
+          config: () => config,
+          locked: () => this.#locked,
+        },
         device: { id: `gateway ${name}`, folder, deviceApi: this.side(name).api, name: `Gateway ${name}` },
         openFirmware: async (device: FirmwareOfDevice) => await this.firmware?.ofDevice(device),
         link: { wakes: () => undefined },

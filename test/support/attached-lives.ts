@@ -56,7 +56,8 @@ export class AttachedLives {
       life.kill();
       died.resolve(undefined);
     };
-    const forget = death !== undefined && 'atChange' in death ? this.files.cutAt(death.atChange, death.place, die) : () => {};
+    const forget =
+      death !== undefined && 'atChange' in death ? this.files.cutAt(death.atChange, death.place, die) : () => {};
     const [clock, files, log] = [new FakeClock(), life.bind(this.files), quietLog()];
     const path = '/state/device-names.json';
     const names = await DeviceNames.open({
@@ -68,7 +69,8 @@ export class AttachedLives {
     const ended = new AbortController();
     const running = devices.run(ended.signal);
     for (const { name, serialNumber } of slots)
-      for (let time = 0; serialNumber !== undefined && time < 2; time += 1) devices.observe(name, serialNumber.key, serialOf(name));
+      for (let time = 0; serialNumber !== undefined && time < 2; time += 1)
+        devices.observe(name, serialNumber.key, serialOf(name));
     const outcomes = await Promise.race([died.promise, this.#outcomes(devices, names)]);
     forget();
     if (outcomes === undefined) {
@@ -106,7 +108,15 @@ export class AttachedLives {
       });
     const provisioning = { deviceName: 'gateway', onUnauthorised: 'hold' as const };
     const devices = new AttachedDevices({
-      ...{ names, log, placeName, clock, files: life.bind(this.files), randomBytes: systemRandomBytes, board: { hostname: 'board' } },
+      ...{
+        names,
+        log,
+        placeName,
+        clock,
+        files: life.bind(this.files),
+        randomBytes: systemRandomBytes,
+        board: { hostname: 'board' },
+      },
       folder: `${FOLDER}/known`,
       credentials: (id) => ({ provisioning: { ...provisioning, deviceName: names.nameOf(id), secret } }),
       held: () => undefined,

@@ -9,7 +9,13 @@ import { keepRunning } from '../../src/host/loops.ts';
 import { StateFile } from '../../src/host/state-file.ts';
 import { openOutbox } from '../../src/outbox/open-outbox.ts';
 import type { PatientOutbox } from '../../src/outbox/outbox.ts';
-import type { DeviceApi, ProvisionAnswer, ProvisionRequest, TelemetryRows, UploadAnswer } from '../../src/platform/device-api.ts';
+import type {
+  DeviceApi,
+  ProvisionAnswer,
+  ProvisionRequest,
+  TelemetryRows,
+  UploadAnswer,
+} from '../../src/platform/device-api.ts';
 import { PlatformError } from '../../src/platform/platform-error.ts';
 import { AttachedDevices, type AttachedDevicesDeps } from '../../src/provisioning/attached/attached-devices.ts';
 import { attachedCredentials } from '../../src/provisioning/attached/attached-settings.ts';
@@ -40,7 +46,8 @@ export class FakePlatform {
   provision = async ({ deviceName, provisionDeviceSecret, token = '' }: ProvisionRequest): Promise<ProvisionAnswer> => {
     if (this.isAway) throw new PlatformError('busy', 'connection refused');
     this.asked.push(deviceName);
-    if (provisionDeviceSecret !== this.secret) return { status: 'NOT_FOUND', errorMsg: 'Provision data was not found!' };
+    if (provisionDeviceSecret !== this.secret)
+      return { status: 'NOT_FOUND', errorMsg: 'Provision data was not found!' };
     if (this.tokens.has(deviceName)) return { status: 'FAILURE', errorMsg: 'Failed to provision device!' };
     this.tokens.set(deviceName, token);
     return { status: 'SUCCESS', credentialsType: 'ACCESS_TOKEN', credentialsValue: token };
@@ -74,7 +81,12 @@ export class FakePlatform {
   };
 }
 
-const BOARD: BoardIdentity = { hostname: 'roof', serial: 'board-1', machineId: 'machine-1', mac: '00:11:22:33:44:55' } as BoardIdentity;
+const BOARD: BoardIdentity = {
+  hostname: 'roof',
+  serial: 'board-1',
+  machineId: 'machine-1',
+  mac: '00:11:22:33:44:55',
+} as BoardIdentity;
 
 export class PartsBench {
   readonly clock: FakeClock;
@@ -113,10 +125,20 @@ export class PartsBench {
 
   async start(): Promise<this> {
     const { clock, files, platform, logged } = this;
-    const say = (level: string) => (fields: object, message: string) => void logged.push(`${level} ${message} ${JSON.stringify(fields)}`);
+    const say = (level: string) => (fields: object, message: string) =>
+      void logged.push(`${level} ${message} ${JSON.stringify(fields)}`);
     const log = { ...silentLog, info: say('info'), warn: say('warn'), error: say('error'), hide: () => {} } as never;
-    const file = new StateFile({ ...DEVICE_NAMES_FORMAT, path: '/state/device-names.json', files, clock, log: silentLog });
-    const names = await DeviceNames.open({ ...{ file, clock, log, gatewayName: () => 'roof', newPerDay: () => 5 }, matches: () => true });
+    const file = new StateFile({
+      ...DEVICE_NAMES_FORMAT,
+      path: '/state/device-names.json',
+      files,
+      clock,
+      log: silentLog,
+    });
+    const names = await DeviceNames.open({
+      ...{ file, clock, log, gatewayName: () => 'roof', newPerDay: () => 5 },
+      matches: () => true,
+    });
     names.configure(this.config.devices);
     this.names = names;
     const open = (folder: string): Promise<PatientOutbox> =>
@@ -146,7 +168,11 @@ export class PartsBench {
       },
       folder: '/state/devices/known',
       credentials: (id: string) =>
-        attachedCredentials(this.config, { slot: names.slotOf(id), name: names.nameOf(id), store: { provisionSecret: undefined } }),
+        attachedCredentials(this.config, {
+          slot: names.slotOf(id),
+          name: names.nameOf(id),
+          store: { provisionSecret: undefined },
+        }),
       held: () => undefined,
       onAccepted: () => {},
       beside: (...one: Parameters<AttachedDevicesDeps['beside']>) => this.beside(...one),
@@ -173,7 +199,13 @@ export class PartsBench {
       ...{ clock, outbox: this.outbox, log, budget, postTelemetry: (rows, signal) => fanOut.post(rows, signal) },
       settings: () => ({ ...settings(), maxBatchEntries: 40_000, maxBatchBytes: 5_000_000 }),
     });
-    const attached = { names, devices: this.devices, held: this.held, outbox: this.outbox, uploader } as unknown as AttachedParts;
+    const attached = {
+      names,
+      devices: this.devices,
+      held: this.held,
+      outbox: this.outbox,
+      uploader,
+    } as unknown as AttachedParts;
     this.control = new AttachedControl({
       ...{ attached, config: () => this.config, log, board: this.board },
       machine: { clock, files, randomBytes: (count: number) => new Uint8Array(count) } as never,
@@ -191,7 +223,16 @@ export class PartsBench {
   read(slot: string, key: string): void {
     const { clock, names } = this;
     void this.outbox
-      .append([{ device: names.idOf(slot), key, value: 1, bootId: clock.bootId, monotonicMs: clock.monotonicMs(), class: 'regular' }])
+      .append([
+        {
+          device: names.idOf(slot),
+          key,
+          value: 1,
+          bootId: clock.bootId,
+          monotonicMs: clock.monotonicMs(),
+          class: 'regular',
+        },
+      ])
       .catch(() => {});
   }
 

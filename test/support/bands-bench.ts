@@ -46,7 +46,14 @@ export class BandsBench {
     const ts = this.clock.wallMs() - agoMs;
     this.outbox.push({ sequence: this.outbox.length + 1, device, key, value, ts, class: 'regular' });
     const entry: TelemetryEntry = {
-      ...{ device, key, value, bootId: this.clock.bootId, monotonicMs: this.clock.monotonicMs() - agoMs, class: 'regular' },
+      ...{
+        device,
+        key,
+        value,
+        bootId: this.clock.bootId,
+        monotonicMs: this.clock.monotonicMs() - agoMs,
+        class: 'regular',
+      },
       ...(isOwnTime ? { takenAtMs: ts } : {}),
     };
     this.bands.take([entry]);
@@ -54,7 +61,8 @@ export class BandsBench {
 
   async read(keys: readonly string[], fromMs: number, toMs: number, devices = ['self']): Promise<Map<string, Known>> {
     const parts: KeyBand[] = [];
-    for await (const part of this.bands.read({ devices, keys, fromMs, toMs }, new AbortController().signal)) parts.push(part);
+    for await (const part of this.bands.read({ devices, keys, fromMs, toMs }, new AbortController().signal))
+      parts.push(part);
     const merged = new Map<string, Known>();
     for (const { key, hourMs, at, least, greatest, last, lastMs } of parts) {
       const startMs = hourMs + at * PART_MS;
@@ -68,7 +76,12 @@ export class BandsBench {
     const merged = new Map<string, Known>();
     for (const { key, ts, value } of this.outbox) {
       if (typeof value !== 'number' || !keys.includes(key)) continue;
-      merge(merged, `${key} ${Math.floor(ts / PART_MS) * PART_MS}`, { least: value, greatest: value, last: value, lastTs: ts });
+      merge(merged, `${key} ${Math.floor(ts / PART_MS) * PART_MS}`, {
+        least: value,
+        greatest: value,
+        last: value,
+        lastTs: ts,
+      });
     }
     return merged;
   }
@@ -78,7 +91,12 @@ export class BandsBench {
   }
 
   #open(): Bands {
-    const log: Log = { debug: () => {}, info: () => {}, warn: (_fields, message) => void this.warnings.push(message), error: () => {} };
+    const log: Log = {
+      debug: () => {},
+      info: () => {},
+      warn: (_fields, message) => void this.warnings.push(message),
+      error: () => {},
+    };
     const read = this.#read.bind(this);
     return new Bands({
       ...{ stateFolder: '/state', files: this.files, clock: this.clock, log, timeSync: this.timeSync },

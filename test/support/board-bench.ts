@@ -23,7 +23,10 @@ export interface BoardBench {
 }
 
 /** @param config gets the bench's folder, for the paths of serial ports. */
-export async function openBoardBench(config: (folder: string) => BoardConfigInput, clock: Clock = systemClock): Promise<BoardBench> {
+export async function openBoardBench(
+  config: (folder: string) => BoardConfigInput,
+  clock: Clock = systemClock,
+): Promise<BoardBench> {
   const folder = await mkdtemp(join(tmpdir(), 'turnstone-board-'));
   const socketPath = join(folder, 'board.sock');
   const recordPath = join(folder, 'record.jsonl');
@@ -67,7 +70,11 @@ export async function openBoardBench(config: (folder: string) => BoardConfigInpu
 }
 
 /** Resolves when the condition holds; rejects after 5 s with what was waited for. */
-export async function until(what: string, condition: () => boolean | Promise<boolean>, deadlineMs = 5_000): Promise<void> {
+export async function until(
+  what: string,
+  condition: () => boolean | Promise<boolean>,
+  deadlineMs = 5_000,
+): Promise<void> {
   const end = performance.now() + deadlineMs;
   while (!(await condition())) {
     if (performance.now() > end) throw new Error(`${what} did not happen within ${deadlineMs} ms`);

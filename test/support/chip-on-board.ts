@@ -26,7 +26,8 @@ export function withinForAll(
   let good = 0;
   forRandomBytes(RUNS, 8, (bytes) => {
     for (const { value } of parse(bytes.readUInt16BE(0), bytes)) {
-      if (!(typeof value === 'number' && value >= least && value <= greatest)) throw new Error(`${value} was reported as good`);
+      if (!(typeof value === 'number' && value >= least && value <= greatest))
+        throw new Error(`${value} was reported as good`);
       good += 1;
     }
   });
@@ -67,9 +68,16 @@ export async function chipWith(
   signals: Readonly<Record<string, number>>,
   more = {},
 ): Promise<ChipOnBoard> {
-  const constants = Object.fromEntries(Object.entries(signals).map(([key, value]) => [key, { kind: 'constant' as const, value }]));
-  const bench = await openBoardBench(() => ({ i2c: [{ bus: 1, chips: [{ kind, address, signals: constants, options: more }] }] }));
-  return { bench, sensor: await createSensor(sensorConfig({ name: 'chip', kind, address, ...more }), sensorDeps(bench), signal) };
+  const constants = Object.fromEntries(
+    Object.entries(signals).map(([key, value]) => [key, { kind: 'constant' as const, value }]),
+  );
+  const bench = await openBoardBench(() => ({
+    i2c: [{ bus: 1, chips: [{ kind, address, signals: constants, options: more }] }],
+  }));
+  return {
+    bench,
+    sensor: await createSensor(sensorConfig({ name: 'chip', kind, address, ...more }), sensorDeps(bench), signal),
+  };
 }
 
 /**
@@ -123,16 +131,28 @@ const ROOM: NonNullable<NonNullable<NonNullable<BoardConfigInput['i2c']>[number]
 };
 
 /** Reads exactly what the board says it showed, and survives a chip that loses its power. */
-export async function readsWhatIsShown(kind: SensorKind, address: number, more: Readonly<Record<string, unknown>> = {}): Promise<void> {
-  const bench = await openBoardBench(() => ({ i2c: [{ bus: 1, chips: [{ kind, address, signals: ROOM, options: more }] }] }));
+export async function readsWhatIsShown(
+  kind: SensorKind,
+  address: number,
+  more: Readonly<Record<string, unknown>> = {},
+): Promise<void> {
+  const bench = await openBoardBench(() => ({
+    i2c: [{ bus: 1, chips: [{ kind, address, signals: ROOM, options: more }] }],
+  }));
   try {
-    const sensor = await createSensor(sensorConfig({ name: 'chip', kind, address, ...more }), sensorDeps(bench), signal);
+    const sensor = await createSensor(
+      sensorConfig({ name: 'chip', kind, address, ...more }),
+      sensorDeps(bench),
+      signal,
+    );
     const read: (readonly [string, unknown])[] = [];
     for (let at = 0; at < 5; at += 1) {
       read.push(...(await sensor.read(signal)).map(({ key, value }) => [key, value] as const));
       await new Promise((resolve) => setTimeout(resolve, 8)); // the room's noise is another by then
     }
-    const shown = (await bench.record()).filter((entry) => entry.kind === 'shown').map(({ key, value }) => [key, value]);
+    const shown = (await bench.record())
+      .filter((entry) => entry.kind === 'shown')
+      .map(({ key, value }) => [key, value]);
     expect(read).toEqual(shown);
     expect(new Set(read.map((pair) => JSON.stringify(pair))).size).toBeGreaterThan(1);
     // Registers just after power-on are no reading.

@@ -31,10 +31,16 @@ beforeAll(() => {
 
 afterAll(async () => {
   let after = look();
-  for (const until = performance.now() + PATIENCE_MS; leftOpen(after).length > 0 && performance.now() < until; after = look())
+  for (
+    const until = performance.now() + PATIENCE_MS;
+    leftOpen(after).length > 0 && performance.now() < until;
+    after = look()
+  )
     await new Promise((resolve) => setTimeout(resolve, 5));
   const names = new Set([...before.members.keys(), ...after.members.keys()]);
-  const replaced = [...names].filter((name) => !GIVES_WAY.test(name) && !Object.is(before.members.get(name), after.members.get(name)));
+  const replaced = [...names].filter(
+    (name) => !GIVES_WAY.test(name) && !Object.is(before.members.get(name), after.members.get(name)),
+  );
   const { environment, folder, mask, listeners } = after;
   expect(
     { leftOpen: leftOpen(after), replaced, environment, folder, mask, listeners },

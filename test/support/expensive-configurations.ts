@@ -3,8 +3,10 @@ import { SMALLEST } from './config-file.ts';
 
 /** With room for the end of a text. */
 const MEGABYTE = 1_000_000 - 32;
-const filled = (piece: string, start = ''): string => start + piece.repeat(Math.floor((MEGABYTE - start.length - 1) / piece.length));
-const lines = (count: number, line: (index: number) => string): string => Array.from({ length: count }, (_, index) => line(index)).join('');
+const filled = (piece: string, start = ''): string =>
+  start + piece.repeat(Math.floor((MEGABYTE - start.length - 1) / piece.length));
+const lines = (count: number, line: (index: number) => string): string =>
+  Array.from({ length: count }, (_, index) => line(index)).join('');
 /** How a configuration names an environment variable. */
 const variable = (name: string): string => `\${${name}}`;
 const cut = (text: string): string => text.slice(0, MEGABYTE);
@@ -29,7 +31,8 @@ export const EXPENSIVE: Readonly<Record<string, () => string>> = {
   documents: () => filled('---\n'),
   comments: () => `${filled('#\n').slice(0, -SMALLEST.length)}${SMALLEST}x: 1\n`,
   'indented levels': () => SMALLEST + lines(1_350, (index) => `${' '.repeat(index)}a:\n`),
-  'brackets that nearly nest too deeply': () => cut(lines(40, () => `${'['.repeat(99)}${' '.repeat(20_000)}${']'.repeat(99)},`)),
+  'brackets that nearly nest too deeply': () =>
+    cut(lines(40, () => `${'['.repeat(99)}${' '.repeat(20_000)}${']'.repeat(99)},`)),
   'one key': () => `${SMALLEST}${'k'.repeat(990_000)}: 1\n`,
   'one value': () => `${SMALLEST}log: { level: ${'k'.repeat(990_000)} }\n`,
   'percent signs': () => filled('%\n'),
@@ -37,9 +40,11 @@ export const EXPENSIVE: Readonly<Record<string, () => string>> = {
   'wrong indentation': () => cut(SMALLEST + lines(160_000, (index) => `${' '.repeat((index % 7) + 1)}a: 1\n`)),
   'keys alone in braces': () => filled('a,', `${SMALLEST}x: {`),
   'wrong escapes': () => `${filled('\\q', `${SMALLEST}x: "`)}"`,
-  'variables that are not set': () => `${filled(variable('A'), `${SMALLEST}rpc: { methods: { x: { description: "`)}" } } }`,
+  'variables that are not set': () =>
+    `${filled(variable('A'), `${SMALLEST}rpc: { methods: { x: { description: "`)}" } } }`,
   'references that are none': () => `${filled('${', `${SMALLEST}x: "`)}"`,
-  'one long variable again and again': () => `${filled(variable('LONG'), `${SMALLEST}rpc: { methods: { x: { description: "`)}" } } }`,
+  'one long variable again and again': () =>
+    `${filled(variable('LONG'), `${SMALLEST}rpc: { methods: { x: { description: "`)}" } } }`,
   'unknown references': () =>
     SMALLEST +
     cut(
@@ -53,7 +58,11 @@ export const EXPENSIVE: Readonly<Record<string, () => string>> = {
     'sensors:\n- name: m\n  kind: modbus\n  connection: { transport: tcp, host: a }\n  window: { length: 1m }\n  registers:\n' +
     lines(6_000, (index) => `    k${index}: { address: ${index} }\n`) +
     `actuators: [{ name: a, kind: gpio-output, line: GPIO5 }]\nrules:\n` +
-    lines(300, (index) => `- { name: r${index}, when: { sensor: m, key: k${index}_mode, above: 5 }, set: { actuator: a, value: on } }\n`),
+    lines(
+      300,
+      (index) =>
+        `- { name: r${index}, when: { sensor: m, key: k${index}_mode, above: 5 }, set: { actuator: a, value: on } }\n`,
+    ),
   'actuators that all exclude each other': () =>
     `${SMALLEST}actuators:\n${lines(500, (index) => `- { name: a${index}, kind: gpio-output, line: GPIO${index}, safe: { start: on, stop: on, crash: on }, interlocks: [${lines(32, (at) => `a${(index + at + 1) % 500},`)}] }\n`)}`,
   'regular expressions of sensors': () =>
@@ -73,7 +82,9 @@ export const EXPENSIVE: Readonly<Record<string, () => string>> = {
   'keys that stand twice': () => `${SMALLEST}${'a: { b: 1, b: 2 }\n'.repeat(14_000)}`,
   'templates that are not there': () => `${SMALLEST}sensors:\n${lines(15_000, () => '- { template: t, count: 2 }\n')}`,
   'sensors of no kind': () =>
-    cut(`${SMALLEST}sensors:\n${lines(1_000, (index) => `- { name: a${index}, ${lines(15, (at) => `k${at}: 1, `)}}\n`)}`),
+    cut(
+      `${SMALLEST}sensors:\n${lines(1_000, (index) => `- { name: a${index}, ${lines(15, (at) => `k${at}: 1, `)}}\n`)}`,
+    ),
 };
 
 /** A configuration that is long and right. */

@@ -17,7 +17,12 @@ export class FakeClock implements Clock {
   jitter: () => number;
 
   constructor(
-    options: { readonly bootId?: string; readonly monotonicMs?: number; readonly wallMs?: number; readonly jitter?: number } = {},
+    options: {
+      readonly bootId?: string;
+      readonly monotonicMs?: number;
+      readonly wallMs?: number;
+      readonly jitter?: number;
+    } = {},
   ) {
     const { jitter = 0.5 } = options;
     this.jitter = () => jitter;

@@ -15,8 +15,17 @@ export interface FirmwareBench {
 }
 
 export async function openFirmwareUpdates(firmware: object, bench: FirmwareBench = {}) {
-  const { files = new MemoryFiles(), clock = new FakeClock(), locked = () => false, alerts = { raise: () => {}, clear: () => {} } } = bench;
-  const config = configSchema.parse({ version: 1, platform: { url: 'http://127.0.0.1:1', accessToken: 'token' }, firmware });
+  const {
+    files = new MemoryFiles(),
+    clock = new FakeClock(),
+    locked = () => false,
+    alerts = { raise: () => {}, clear: () => {} },
+  } = bench;
+  const config = configSchema.parse({
+    version: 1,
+    platform: { url: 'http://127.0.0.1:1', accessToken: 'token' },
+    firmware,
+  });
   const unused = () => Promise.reject(new Error('not asked for'));
   return FirmwareUpdates.open({
     config,
@@ -38,7 +47,11 @@ export async function openFirmwareUpdates(firmware: object, bench: FirmwareBench
 }
 
 /** Lets a side walk with these offers, one after the other, each to its end. */
-export async function walkThrough(side: FirmwareUpdates, clock: FakeClock, offers: readonly Parameters<FirmwareUpdates['consider']>[0][]) {
+export async function walkThrough(
+  side: FirmwareUpdates,
+  clock: FakeClock,
+  offers: readonly Parameters<FirmwareUpdates['consider']>[0][],
+) {
   const stop = new AbortController();
   const running = side.run(stop.signal);
   for (const offer of offers) {

@@ -20,7 +20,10 @@ export function forgettingFiles(options: { readonly broken?: 'never-syncs' } = {
       if (mode === 'replace') unsynced.delete(path);
       const writes = unsynced.get(path) ?? [];
       unsynced.set(path, writes);
-      return new ForgettingFile(file, writes, { synced: openOptions?.synced === true, never: options.broken === 'never-syncs' });
+      return new ForgettingFile(file, writes, {
+        synced: openOptions?.synced === true,
+        never: options.broken === 'never-syncs',
+      });
     },
     rename: async (from, to) => {
       const writes = unsynced.get(from);

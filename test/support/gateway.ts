@@ -191,7 +191,10 @@ export class Gateway {
   }
 
   config(): AgentConfig['firmware'] {
-    const config = configSchema.parse({ version: 1, platform: { url: 'http://127.0.0.1:1', accessToken: 'token' } }).firmware;
+    const config = configSchema.parse({
+      version: 1,
+      platform: { url: 'http://127.0.0.1:1', accessToken: 'token' },
+    }).firmware;
     return {
       ...config,
       trustedKeys: join(this.root, 'etc/turnstone/trusted-keys'),

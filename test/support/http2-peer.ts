@@ -14,7 +14,11 @@ import { makeCertificate } from '../../src/host/self-signed-certificate.ts';
 
 const DAY_MS = 86_400_000;
 const nowMs = Date.now();
-export const PEER_CERTIFICATE = makeCertificate({ names: ['127.0.0.1'], fromMs: nowMs - DAY_MS, untilMs: nowMs + DAY_MS });
+export const PEER_CERTIFICATE = makeCertificate({
+  names: ['127.0.0.1'],
+  fromMs: nowMs - DAY_MS,
+  untilMs: nowMs + DAY_MS,
+});
 
 export interface Http2Asked {
   readonly stream: ServerHttp2Stream;

@@ -62,7 +62,11 @@ export class InstalledGateway {
 
   private constructor(root: string) {
     this.root = root;
-    this.environment = { PATH: `${join(root, 'bin')}:${process.env.PATH}`, TURNSTONE_ROOT: root, XDG_CACHE_HOME: join(root, 'cache') };
+    this.environment = {
+      PATH: `${join(root, 'bin')}:${process.env.PATH}`,
+      TURNSTONE_ROOT: root,
+      XDG_CACHE_HOME: join(root, 'cache'),
+    };
   }
 
   static async make(): Promise<InstalledGateway> {
@@ -70,9 +74,13 @@ export class InstalledGateway {
     // The self-test runs as another user.
     await chmod(root, 0o755);
     await mkdir(join(root, 'bin'));
-    await writeFile(join(root, 'bin/systemctl'), `#!/bin/sh\necho "$*" >>"${root}/systemctl.log"\ntouch "${root}/restart-wanted"\n`, {
-      mode: 0o755,
-    });
+    await writeFile(
+      join(root, 'bin/systemctl'),
+      `#!/bin/sh\necho "$*" >>"${root}/systemctl.log"\ntouch "${root}/restart-wanted"\n`,
+      {
+        mode: 0o755,
+      },
+    );
     return new InstalledGateway(root);
   }
 
@@ -125,10 +133,14 @@ export class InstalledGateway {
     while (this.#isOn) {
       await run('sh', [this.path('opt/turnstone/guard/boot-guard'), 'starting'], { env: this.environment });
       this.starts.push(await this.current());
-      const agent = spawn(this.path('opt/turnstone/current/turnstone'), ['run', '--config', this.path('etc/turnstone/turnstone.yaml')], {
-        env: this.environment,
-        stdio: ['ignore', 'inherit', 'inherit'],
-      });
+      const agent = spawn(
+        this.path('opt/turnstone/current/turnstone'),
+        ['run', '--config', this.path('etc/turnstone/turnstone.yaml')],
+        {
+          env: this.environment,
+          stdio: ['ignore', 'inherit', 'inherit'],
+        },
+      );
       this.#agent = agent;
       const ended = new Promise<number | null>((done) => agent.once('exit', done));
       const attending = this.#attend(agent);

@@ -19,7 +19,9 @@ function serve(rows: number): void {
     if (request.url?.startsWith('/api/auth/')) response.end(JSON.stringify({ token: 'e30.e30.x' }));
     else void report(response, request.url?.startsWith('/small/') === true ? 10 : rows);
   });
-  server.listen(0, '127.0.0.1', () => process.stdout.write(`http://127.0.0.1:${(server.address() as AddressInfo).port}\n`));
+  server.listen(0, '127.0.0.1', () =>
+    process.stdout.write(`http://127.0.0.1:${(server.address() as AddressInfo).port}\n`),
+  );
 }
 
 async function report(response: ServerResponse, rows: number): Promise<void> {
@@ -72,7 +74,15 @@ async function read(url: string, rows: number): Promise<void> {
 
 function clientOf(url: string, basePath: string): ReportClient {
   return new ReportClient({
-    settings: { url, basePath, user: 'u', password: 'p', tokenIn: 'header', requestTimeoutMs: 30_000, deadlineMs: 30_000 },
+    settings: {
+      url,
+      basePath,
+      user: 'u',
+      password: 'p',
+      tokenIn: 'header',
+      requestTimeoutMs: 30_000,
+      deadlineMs: 30_000,
+    },
     clock: systemClock,
   });
 }

@@ -47,7 +47,14 @@ function base(folder: string): Tree {
         registers: { power: { address: 7 } },
       },
       { name: 'scale', kind: 'serial-line', port: '/dev/ttyUSB1', format: 'regex', pattern: '(?<weight>[0-9.]+)' },
-      { name: 'files', kind: 'command', program: '/bin/cat', arguments: ['/proc/loadavg'], format: 'number', key: 'files' },
+      {
+        name: 'files',
+        kind: 'command',
+        program: '/bin/cat',
+        arguments: ['/proc/loadavg'],
+        format: 'number',
+        key: 'files',
+      },
       { name: 'flow', kind: 'ds18b20', id: '28-0316a2794aff', keys: { temperature: { rename: 'flowTemperature' } } },
     ],
     actuators: [
@@ -61,18 +68,33 @@ function base(folder: string): Tree {
       },
       { name: 'drain', kind: 'gpio-output', line: 'GPIO6' },
       { name: 'fan', kind: 'pwm', channel: 0, limits: { min: 10, max: 80, step: 10 }, safe: { stop: 20 } },
-      { name: 'valve', kind: 'modbus-write', connection: { transport: 'tcp', host: '127.0.0.1', port: 1502 }, address: 40 },
+      {
+        name: 'valve',
+        kind: 'modbus-write',
+        connection: { transport: 'tcp', host: '127.0.0.1', port: 1502 },
+        address: 40,
+      },
       { name: 'lamp', kind: 'command', program: '/bin/echo', arguments: ['{value}'] },
       { name: 'sign', kind: 'serial-write', port: '/dev/ttyS9', template: 'SHOW {value}', valueType: 'string' },
     ],
-    rules: [{ name: 'cool', when: { sensor: 'roof', key: 'temperature', above: 30 }, set: { actuator: 'fan', value: 60 }, otherwise: 20 }],
+    rules: [
+      {
+        name: 'cool',
+        when: { sensor: 'roof', key: 'temperature', above: 30 },
+        set: { actuator: 'fan', value: 60 },
+        otherwise: 20,
+      },
+    ],
     outbox: { maxBytes: '10MB', retain: { bytes: '1MB' } },
     attributes: { client: { place: 'roof' } },
     rpc: {
       methods: {
         tap: { actuator: 'drain', pulse: '2s' },
         ask: { sensor: 'roof' },
-        wake: { command: { program: '/bin/echo', arguments: ['{mac}'] }, params: { properties: { mac: { type: 'string' } } } },
+        wake: {
+          command: { program: '/bin/echo', arguments: ['{mac}'] },
+          params: { properties: { mac: { type: 'string' } } },
+        },
       },
     },
     firmware: { handlers: [{ title: 'modem', program: '/bin/echo' }], confirm: { healthyFor: '5m', deadline: '60m' } },
@@ -83,8 +105,12 @@ function base(folder: string): Tree {
 
 /** Methods of a person's own on each of them: read, set to what is asked for or to one value, and, where it switches, pulse. */
 const METHODS_ON_ALL: Readonly<Record<string, object>> = {
-  ...Object.fromEntries(['roof', 'machine', 'wind', 'meter', 'scale', 'files', 'flow'].map((sensor) => [`read-${sensor}`, { sensor }])),
-  ...Object.fromEntries(['pump', 'drain', 'fan', 'valve', 'lamp', 'sign'].map((actuator) => [`set-${actuator}`, { actuator }])),
+  ...Object.fromEntries(
+    ['roof', 'machine', 'wind', 'meter', 'scale', 'files', 'flow'].map((sensor) => [`read-${sensor}`, { sensor }]),
+  ),
+  ...Object.fromEntries(
+    ['pump', 'drain', 'fan', 'valve', 'lamp', 'sign'].map((actuator) => [`set-${actuator}`, { actuator }]),
+  ),
   'start-pump': { actuator: 'pump', value: true },
   'stop-fan': { actuator: 'fan', value: 20, params: {} },
   'flash-drain': { actuator: 'drain', pulse: '2s' },
@@ -156,7 +182,10 @@ const VALUES: Readonly<Record<string, readonly [good: readonly unknown[], bad: r
       7,
     ],
   ],
-  runFolder: [[], ['run', '/dev/null', '/etc/hosts/run', '/proc/1/run', `/run/${'n'.repeat(120)}`, `/run/${'ä'.repeat(46)}`]],
+  runFolder: [
+    [],
+    ['run', '/dev/null', '/etc/hosts/run', '/proc/1/run', `/run/${'n'.repeat(120)}`, `/run/${'ä'.repeat(46)}`],
+  ],
   'hardware.board': [['linux'], ['simulated', 'arduino']],
   'hardware.gpio': [['sysfs'], ['mmap']],
   'log.level': [['debug'], ['loud', true]],
@@ -347,7 +376,10 @@ export function manyConfigurations(folder: string): readonly OneConfiguration[] 
       ...{ isGood, canStart: isGood },
       at: path.replace(/\.(\d+)/g, '[$1]'),
     });
-    return [...good.map((value, index) => one(value, true, index)), ...bad.map((value, index) => one(value, false, index))];
+    return [
+      ...good.map((value, index) => one(value, true, index)),
+      ...bad.map((value, index) => one(value, false, index)),
+    ];
   });
   const damaged = Object.entries(DAMAGES).map(([name, damage]) => ({ name, text: damage(whole), isGood: false }));
   return [
@@ -362,7 +394,10 @@ export function manyConfigurations(folder: string): readonly OneConfiguration[] 
 /** Returns configurations that refer to a sensor, rule or actuator in every way, with that one switched off, and with all of them. */
 function switchedOff(folder: string): readonly Pick<OneConfiguration, 'name' | 'text' | 'at'>[] {
   const tree: Tree = { ...base(folder), rpc: { methods: METHODS_ON_ALL } };
-  const lists = (['sensors', 'actuators', 'rules'] as const).map((list) => ({ list, items: tree[list] as readonly Tree[] }));
+  const lists = (['sensors', 'actuators', 'rules'] as const).map((list) => ({
+    list,
+    items: tree[list] as readonly Tree[],
+  }));
   const off = (item: Tree): Tree => ({ ...item, enabled: false });
   const everything = Object.fromEntries(lists.map(({ list, items }) => [list, items.map(off)]));
   return [

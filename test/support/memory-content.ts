@@ -34,7 +34,8 @@ export class Content {
   }
 
   write(position: number, bytes: Uint8Array): void {
-    const before = position >= this.#length ? NOTHING : Uint8Array.from(this.current.subarray(position, position + bytes.length));
+    const before =
+      position >= this.#length ? NOTHING : Uint8Array.from(this.current.subarray(position, position + bytes.length));
     this.#unsynced.push({ position, bytes: Uint8Array.from(bytes), before, lengthBefore: this.#length });
     this.#set(position, bytes);
   }

@@ -14,7 +14,18 @@ interface NameChange {
   readonly apply: (names: Map<string, Content>) => void;
 }
 
-export type Operation = 'open' | 'read' | 'write' | 'sync' | 'sync-folder' | 'truncate' | 'rename' | 'unlink' | 'list' | 'statfs' | 'facts';
+export type Operation =
+  | 'open'
+  | 'read'
+  | 'write'
+  | 'sync'
+  | 'sync-folder'
+  | 'truncate'
+  | 'rename'
+  | 'unlink'
+  | 'list'
+  | 'statfs'
+  | 'facts';
 /** Which bytes of a file are read or written, the end excluded. */
 export interface Span {
   readonly from: number;
@@ -156,7 +167,8 @@ export class MemoryFiles implements Files {
   async facts(path: string): Promise<FileFacts | undefined> {
     await this.#check('facts', path);
     const content = this.#names.get(path);
-    if (content !== undefined) return { kind: content.target === undefined ? 'file' : 'link', bytes: content.length, mode: content.mode };
+    if (content !== undefined)
+      return { kind: content.target === undefined ? 'file' : 'link', bytes: content.length, mode: content.mode };
     const isFolder = this.#folders.has(path) || this.#holdsNames(path);
     return isFolder ? { kind: 'folder', bytes: 0, mode: 0o750 } : undefined;
   }

@@ -58,6 +58,8 @@ export class MemoryJournalStorage implements JournalStorage {
 
   /** Returns the storage as a power cut leaves it. */
   afterPowerCut(keptUnsynced = 0): MemoryJournalStorage {
-    return new MemoryJournalStorage(this.content.subarray(0, Math.min(this.content.length, this.synced + keptUnsynced)));
+    return new MemoryJournalStorage(
+      this.content.subarray(0, Math.min(this.content.length, this.synced + keptUnsynced)),
+    );
   }
 }

@@ -51,7 +51,9 @@ export async function openPeerBench(): Promise<PeerBench> {
           peer(given, (answer) => socket.write(answer));
         });
       });
-      const port = await new Promise<number>((resolve) => server.listen(0, host, () => resolve((server.address() as AddressInfo).port)));
+      const port = await new Promise<number>((resolve) =>
+        server.listen(0, host, () => resolve((server.address() as AddressInfo).port)),
+      );
       closing.push(async () => {
         for (const socket of sockets) socket.destroy();
         await new Promise((resolve) => server.close(resolve));

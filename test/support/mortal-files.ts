@@ -38,7 +38,12 @@ export class MortalFiles {
   }
 
   /** A change that is not the disk's, like starting a service; counted and mortal all the same. */
-  async change<T>(name: string, path: string, act: () => Promise<T>, inside: () => Promise<void> = async () => {}): Promise<T> {
+  async change<T>(
+    name: string,
+    path: string,
+    act: () => Promise<T>,
+    inside: () => Promise<void> = async () => {},
+  ): Promise<T> {
     this.expectAlive();
     const index = this.changes.push(`${name} ${relative(this.#root, path)}`) - 1;
     if (this.#death?.at === index) {
@@ -85,7 +90,8 @@ export class MortalFiles {
           () => systemUpdateFiles.link(target, path),
           () => symlink(target, `${path}.tmp`).catch(() => undefined),
         ),
-      openPart: (path, mode) => this.change('open', path, async () => this.#part(path, await systemUpdateFiles.openPart(path, mode))),
+      openPart: (path, mode) =>
+        this.change('open', path, async () => this.#part(path, await systemUpdateFiles.openPart(path, mode))),
       read: look(systemUpdateFiles.read),
       readLink: look(systemUpdateFiles.readLink),
       openPlain: look(systemUpdateFiles.openPlain),

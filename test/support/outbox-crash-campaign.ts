@@ -44,7 +44,14 @@ const ANSWER_WITHIN_MS = 25;
 /** A build that acknowledges nothing is killed all the same. */
 const SOMETHING_WITHIN_MS = 5_000;
 
-export async function runCampaign({ child: program, build: own, kind, kills, longestLifeMs, random }: Campaign): Promise<CampaignResult> {
+export async function runCampaign({
+  child: program,
+  build: own,
+  kind,
+  kills,
+  longestLifeMs,
+  random,
+}: Campaign): Promise<CampaignResult> {
   const folder = await mkdtemp(join(tmpdir(), 'turnstone-crash-'));
   const resolved = new Set<number>();
   const times = new Map<number, number>();
@@ -84,14 +91,24 @@ export async function runCampaign({ child: program, build: own, kind, kills, lon
       child.kill('SIGKILL');
       await ended.closed;
     }
-    const last = listen(start(program, [folder, own === 'acknowledges-first' ? 'whole' : own, kind, String(TOGETHER)]), hear);
+    const last = listen(
+      start(program, [folder, own === 'acknowledges-first' ? 'whole' : own, kind, String(TOGETHER)]),
+      hear,
+    );
     await last.closed;
     if (!last.finished()) throw new Error('the last drain did not end by itself');
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
   const lost = [...resolved].filter((value) => !times.has(value));
-  return { kills: lives * TOGETHER, resolved: resolved.size, posted: times.size, lost, changed: [...changed], clashing: [...clashing] };
+  return {
+    kills: lives * TOGETHER,
+    resolved: resolved.size,
+    posted: times.size,
+    lost,
+    changed: [...changed],
+    clashing: [...clashing],
+  };
 }
 
 /** Lets a build that has acknowledged already post what it has, each time a while later. */
@@ -130,7 +147,10 @@ class SlowPlatform {
 }
 
 function start(program: string, args: readonly string[]): ChildProcess {
-  return spawn(process.execPath, [program, ...args], { stdio: ['pipe', 'pipe', 'inherit'], env: bundledEnvironment(program) });
+  return spawn(process.execPath, [program, ...args], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+    env: bundledEnvironment(program),
+  });
 }
 
 function listen(

@@ -93,7 +93,15 @@ export class OutboxFixture {
   }
 
   entry(key: string, value: TelemetryEntry['value'], more: Partial<TelemetryEntry> = {}): TelemetryEntry {
-    return { device: 'self', key, value, bootId: this.clock.bootId, monotonicMs: this.clock.monotonicMs(), class: 'regular', ...more };
+    return {
+      device: 'self',
+      key,
+      value,
+      bootId: this.clock.bootId,
+      monotonicMs: this.clock.monotonicMs(),
+      class: 'regular',
+      ...more,
+    };
   }
 
   /** Entries of four keys whose values are noise, so that nothing packs them away. */
@@ -136,7 +144,8 @@ export async function takeAlone(outbox: Outbox, sequence: number): Promise<Outbo
   for (const lane of LANES) {
     const batch = await outbox.peek(lane, NO_LIMITS);
     const entries = batch?.entries.where((row) => batch.entries.sequences[row] === sequence);
-    if (batch !== undefined && entries !== undefined && entries.length > 0) return { ...batch, entries, ranges: [[sequence, sequence]] };
+    if (batch !== undefined && entries !== undefined && entries.length > 0)
+      return { ...batch, entries, ranges: [[sequence, sequence]] };
   }
   return undefined;
 }

@@ -5,7 +5,10 @@ import { OutboxModel, type Step } from './outbox-model.ts';
 
 const append = fc.record({
   kind: fc.constant('append' as const),
-  count: fc.oneof({ weight: 4, arbitrary: fc.integer({ min: 1, max: 8 }) }, { weight: 1, arbitrary: fc.integer({ min: 50, max: 300 }) }),
+  count: fc.oneof(
+    { weight: 4, arbitrary: fc.integer({ min: 1, max: 8 }) },
+    { weight: 1, arbitrary: fc.integer({ min: 50, max: 300 }) },
+  ),
   alarm: fc.boolean(),
   ownTime: fc.oneof({ weight: 5, arbitrary: fc.constant(false) }, { weight: 1, arbitrary: fc.constant(true) }),
 });
@@ -15,7 +18,10 @@ const flood = fc.record({
   alarm: fc.constant(false),
   ownTime: fc.constant(false),
 });
-const pass = fc.record({ kind: fc.constant('pass' as const), ms: fc.constantFrom(1, 100, 4_000, 6_000, 40_000, 70_000) });
+const pass = fc.record({
+  kind: fc.constant('pass' as const),
+  ms: fc.constantFrom(1, 100, 4_000, 6_000, 40_000, 70_000),
+});
 const lane = fc.constantFrom('alarm' as const, 'live' as const, 'backlog' as const);
 const deliver = fc.record({
   kind: fc.constant('deliver' as const),
@@ -34,8 +40,17 @@ export const calm: fc.Arbitrary<Step> = fc.oneof(
   { weight: 1, arbitrary: fc.constant<Step>({ kind: 'reopen' }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('setAside' as const), lane }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('endAside' as const), giveUp: fc.boolean() }) },
-  { weight: 1, arbitrary: fc.record({ kind: fc.constant('resend' as const), key: fc.constantFrom('key0', 'key1', 'alarm2') }) },
-  { weight: 1, arbitrary: fc.record({ kind: fc.constant('stepClock' as const), ms: fc.constantFrom(-7_200_000, -500, 900, 3_600_000) }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({ kind: fc.constant('resend' as const), key: fc.constantFrom('key0', 'key1', 'alarm2') }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      kind: fc.constant('stepClock' as const),
+      ms: fc.constantFrom(-7_200_000, -500, 900, 3_600_000),
+    }),
+  },
 );
 
 export const crash: fc.Arbitrary<Step> = fc.oneof(

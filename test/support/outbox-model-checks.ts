@@ -51,7 +51,8 @@ export function checkStatus(known: KnownOutbox): void {
   const waiting = waitingOf(known);
   const own = status.heldEntries - waiting.length - inMemory;
   // Reports of the outbox about its losses are appended by itself.
-  if (own < 0 || own > givenUp) throw new Error(`status: ${status.heldEntries} are held, not ${waiting.length + inMemory}`);
+  if (own < 0 || own > givenUp)
+    throw new Error(`status: ${status.heldEntries} are held, not ${waiting.length + inMemory}`);
   between('in memory', status.inMemoryEntries, [inMemory, inMemory + own]);
   same(
     'rejected, dropped and dead letters',
@@ -73,7 +74,12 @@ export function checkStatus(known: KnownOutbox): void {
 }
 
 /** Checks the first batch of a lane: it must belong to it, stay within the limits, and leave nothing out that comes before. */
-export function checkSelection(known: KnownOutbox, lane: Lane, limits: BatchLimits, batch: OutboxBatch | undefined): void {
+export function checkSelection(
+  known: KnownOutbox,
+  lane: Lane,
+  limits: BatchLimits,
+  batch: OutboxBatch | undefined,
+): void {
   const { life, order, entries } = known;
   const waiting = waitingOf(known).filter(({ aside }) => aside === undefined);
   const older = waiting.filter((one) => one.entry.class === 'regular' && !mayBeLive(one, known));
@@ -83,7 +89,10 @@ export function checkSelection(known: KnownOutbox, lane: Lane, limits: BatchLimi
       live: waiting.filter((one) => isLive(one, known)),
       backlog: older,
     }[lane];
-    if (left.length > 0 && (lane !== 'live' || order === 'newest-first' || waiting.every((one) => mayBeLive(one, known))))
+    if (
+      left.length > 0 &&
+      (lane !== 'live' || order === 'newest-first' || waiting.every((one) => mayBeLive(one, known)))
+    )
       throw new Error(`${lane} gives nothing, and ${left.length} entries wait`);
     return;
   }
@@ -92,7 +101,8 @@ export function checkSelection(known: KnownOutbox, lane: Lane, limits: BatchLimi
   const size = batch.entries.length;
   if (batch.ranges.length > 1 && entries.every(({ aside }) => aside === undefined)) {
     if (size > limits.maxEntries) throw new Error(`a batch of ${size} entries where ${limits.maxEntries} were allowed`);
-    if (batch.bytes > limits.maxBytes) throw new Error(`a batch of ${batch.bytes} bytes where ${limits.maxBytes} were allowed`);
+    if (batch.bytes > limits.maxBytes)
+      throw new Error(`a batch of ${batch.bytes} bytes where ${limits.maxBytes} were allowed`);
   }
   for (const one of given) {
     if (one.aside !== undefined) throw new Error(`${one.entry.key} is in quarantine and is given out`);
@@ -100,7 +110,8 @@ export function checkSelection(known: KnownOutbox, lane: Lane, limits: BatchLimi
     if (lane === 'live' && !mayBeLive(one, known)) throw new Error(`${one.entry.key} is not of the present`);
     if (lane === 'backlog' && isLive(one, known)) throw new Error(`${one.entry.key} is of the present`);
   }
-  if (lane === 'live' && order === 'oldest-first' && older.length > 0) throw new Error('the present overtakes the backlog');
+  if (lane === 'live' && order === 'oldest-first' && older.length > 0)
+    throw new Error('the present overtakes the backlog');
   if (lane !== 'backlog' || given.length === 0) return;
   const rest = older.filter((one) => !given.includes(one) && one.committed?.life === life);
   const times = given.map(committedMs);
@@ -155,7 +166,8 @@ export async function checkLedger({ outbox, entries }: KnownOutbox): Promise<voi
 
 async function readAll(outbox: Outbox, query: Parameters<Outbox['read']>[0]): Promise<ResolvedEntry[]> {
   const entries: ResolvedEntry[] = [];
-  for await (const entry of outbox.read(query, new AbortController().signal)) if (!isMark(entry.key)) entries.push(entry);
+  for await (const entry of outbox.read(query, new AbortController().signal))
+    if (!isMark(entry.key)) entries.push(entry);
   return entries;
 }
 

@@ -41,7 +41,12 @@ export type Step =
   /** The next reads of a running outbox fail. */
   | { readonly kind: 'failReads'; readonly reads: number }
   | { readonly kind: 'kill'; readonly afterOperations: number }
-  | { readonly kind: 'powerCut'; readonly afterOperations: number; readonly keepsPercent: number; readonly synchronised: boolean }
+  | {
+      readonly kind: 'powerCut';
+      readonly afterOperations: number;
+      readonly keepsPercent: number;
+      readonly synchronised: boolean;
+    }
   | { readonly kind: 'stepClock'; readonly ms: number }
   | { readonly kind: 'failDisk'; readonly code: string; readonly operations: number };
 
@@ -153,7 +158,10 @@ export class OutboxModel {
     this.#life += 1;
     for (const known of this.#known.values()) delete known.aside;
     const deps = { folder: FOLDER, clock: this.clock, log: silentLog, timeSync: this.#timeSync, files: this.files };
-    this.#outbox = await Outbox.open({ ...deps, settings: { ...this.#settings, ...settings } }, new AbortController().signal);
+    this.#outbox = await Outbox.open(
+      { ...deps, settings: { ...this.#settings, ...settings } },
+      new AbortController().signal,
+    );
   }
 
   #append(count: number, alarm: boolean, ownTime: boolean): void {
@@ -178,7 +186,13 @@ export class OutboxModel {
   #entry(alarm: boolean, ownTime: boolean): TelemetryEntry {
     this.#next += 1;
     const id = this.#next;
-    const values: TelemetryValue[] = [id, id / 100, `text ${id}`, 2n ** 60n + BigInt(id), { nested: [id, null, 2n ** 61n] }];
+    const values: TelemetryValue[] = [
+      id,
+      id / 100,
+      `text ${id}`,
+      2n ** 60n + BigInt(id),
+      { nested: [id, null, 2n ** 61n] },
+    ];
     const value = values[id % 7 === 0 ? 2 + (id % 3) : id % 2] as TelemetryValue;
     const taken = ownTime ? { takenAtMs: 1_700_000_000_000 + id * 10 } : {};
     const key = `${alarm ? 'alarm' : 'key'}${id % 3}`;
@@ -277,18 +291,22 @@ export class OutboxModel {
   async #resend(key: string): Promise<void> {
     // Appends that were given up would go along, and nobody says if they should.
     if (this.#givenUp > 0) return;
-    const wanted = [...this.#known.values()].filter((known) => known.entry.key === key && known.acknowledged && known.rejected !== true);
+    const wanted = [...this.#known.values()].filter(
+      (known) => known.entry.key === key && known.acknowledged && known.rejected !== true,
+    );
     const signal = new AbortController().signal;
     const query = { key, fromMs: 0, toMs: Number.POSITIVE_INFINITY };
     const count = await this.#opened.resend(query, signal).catch((error: unknown) => {
       if (!this.#isHarmed) throw error;
     });
-    if (this.#isExact && count !== wanted.length) throw new Error(`${count} of ${wanted.length} delivered entries are sent again`);
+    if (this.#isExact && count !== wanted.length)
+      throw new Error(`${count} of ${wanted.length} delivered entries are sent again`);
     // Neighbours in the same blocks go along.
     const waiting = new Set<KnownEntry>();
     for await (const entry of this.#opened.read({ heldOnly: true }, signal))
       if (!isMark(entry.key)) waiting.add(this.#of(entry.key, entry.value));
-    for (const known of this.#isExact ? wanted : []) if (!waiting.has(known)) throw new Error(`${describe(known)} does not wait again`);
+    for (const known of this.#isExact ? wanted : [])
+      if (!waiting.has(known)) throw new Error(`${describe(known)} does not wait again`);
     for (const known of waiting) {
       if (known.acknowledged) known.resent = true;
       known.acknowledged = false;
@@ -301,10 +319,12 @@ export class OutboxModel {
     for (const { key, value, ts, class: own } of batch.entries) {
       if (isMark(key)) continue;
       const known = this.#of(key, value);
-      if (known.acknowledged && !this.#crashed) throw new Error(`${key} ${stringifyJson(value)} was acknowledged and is given out again`);
+      if (known.acknowledged && !this.#crashed)
+        throw new Error(`${key} ${stringifyJson(value)} was acknowledged and is given out again`);
       if (known.ts !== undefined && known.ts !== ts)
         throw new Error(`${key} ${stringifyJson(value)} had the time ${known.ts} and now ${ts}`);
-      if (known.entry.takenAtMs !== undefined && known.entry.takenAtMs !== ts) throw new Error(`${key} lost the time it brought`);
+      if (known.entry.takenAtMs !== undefined && known.entry.takenAtMs !== ts)
+        throw new Error(`${key} lost the time it brought`);
       if (known.entry.class !== own) throw new Error(`${key} changed its class`);
       known.ts = ts;
       known.given = true;
@@ -369,9 +389,14 @@ export class OutboxModel {
     if (this.#isExact) await this.#checkWhole();
     const { thinned, dropped, damaged, heldEntries } = this.#opened.status();
     this.counted = { thinned, dropped };
-    const missing = [...this.#known.values()].filter((known) => known.committed !== undefined && !known.given && !known.acknowledged);
+    const missing = [...this.#known.values()].filter(
+      (known) => known.committed !== undefined && !known.given && !known.acknowledged,
+    );
     if (heldEntries !== 0) throw new Error(`${heldEntries} entries are held and not given out`);
-    if (missing.length > thinned + dropped + damaged && !(this.#crashed && this.#settings.maxBytes < DEFAULT_OUTBOX_SETTINGS.maxBytes))
+    if (
+      missing.length > thinned + dropped + damaged &&
+      !(this.#crashed && this.#settings.maxBytes < DEFAULT_OUTBOX_SETTINGS.maxBytes)
+    )
       throw new Error(
         `${missing.length} resolved entries are lost, ${thinned + dropped + damaged} were counted; first: ${describe(missing[0])}`,
       );
@@ -406,7 +431,14 @@ export class OutboxModel {
   #view(): KnownOutbox {
     const { order } = this.#settings;
     const nowMs = this.clock.monotonicMs();
-    return { outbox: this.#opened, entries: [...this.#known.values()], life: this.#life, nowMs, order, givenUp: this.#givenUp };
+    return {
+      outbox: this.#opened,
+      entries: [...this.#known.values()],
+      life: this.#life,
+      nowMs,
+      order,
+      givenUp: this.#givenUp,
+    };
   }
 
   get #opened(): Outbox {

@@ -24,7 +24,11 @@ export class PlatformPerson {
     file: string,
     about: { readonly title: string; readonly version: string; readonly algorithm?: string },
   ): Promise<string> {
-    const made = await this.#call('POST', '/api/otaPackage', { title: about.title, version: about.version, type: 'FIRMWARE' });
+    const made = await this.#call('POST', '/api/otaPackage', {
+      title: about.title,
+      version: about.version,
+      type: 'FIRMWARE',
+    });
     const { id } = made as { id: { id: string } };
     const form = new FormData();
     form.set('file', await openAsBlob(file), 'release.tar.zst');

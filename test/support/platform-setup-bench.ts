@@ -34,8 +34,15 @@ export async function setupBench() {
     const passwordFile = join(folder, 'password');
     await writeFile(passwordFile, `${password}\n`);
     const edge = fakeEdge(answers === undefined ? {} : { answers });
-    const login = ['--user', `${user}@thingsboard.org`, ...(answers === undefined ? ['--password-file', passwordFile] : [])];
-    const exitCode = await runCommandLine(['platform-setup', '--url', platform.url, ...login, ...words], { edge, version: () => '1' });
+    const login = [
+      '--user',
+      `${user}@thingsboard.org`,
+      ...(answers === undefined ? ['--password-file', passwordFile] : []),
+    ];
+    const exitCode = await runCommandLine(['platform-setup', '--url', platform.url, ...login, ...words], {
+      edge,
+      version: () => '1',
+    });
     return { exitCode, out: edge.out(), err: edge.err(), asked: edge.asked };
   };
   const json = async (...words: readonly string[]): Promise<Result> => {
@@ -61,4 +68,5 @@ interface Person {
 }
 
 /** Names of the steps that were not left as they are. */
-export const due = ({ steps }: Result): readonly string[] => steps.filter(({ verdict }) => verdict !== 'keep').map(({ name }) => name);
+export const due = ({ steps }: Result): readonly string[] =>
+  steps.filter(({ verdict }) => verdict !== 'keep').map(({ name }) => name);

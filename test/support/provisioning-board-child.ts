@@ -95,9 +95,15 @@ async function boot(serial: string, stopAt: string | undefined): Promise<void> {
     {
       store,
       settings: {
-        provisioning: { deviceName: 'gateway-{serial}', secret: { deviceKey: 'key', deviceSecret: 'secret' }, onUnauthorised: 'hold' },
+        provisioning: {
+          deviceName: 'gateway-{serial}',
+          secret: { deviceKey: 'key', deviceSecret: 'secret' },
+          onUnauthorised: 'hold',
+        },
       },
-      provision: life.guard((request, requestSignal) => requestProvisioning(request, { settings, clock }, requestSignal)),
+      provision: life.guard((request, requestSignal) =>
+        requestProvisioning(request, { settings, clock }, requestSignal),
+      ),
       tokenWorks: life.guard((accessToken, probeSignal) => tokenWorks(open, accessToken, probeSignal)),
       clock,
       randomBytes: systemRandomBytes,

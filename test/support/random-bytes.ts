@@ -5,7 +5,11 @@ import { AgentError } from '../../src/errors/agent-error.ts';
  * Calls the parser with this many inputs; an AgentError of the parser is its answer to bad input, anything else fails the test with the
  * input that did it.
  */
-export function forRandomBytes(count: number, length: number, parse: (bytes: Buffer, random: () => number) => void): void {
+export function forRandomBytes(
+  count: number,
+  length: number,
+  parse: (bytes: Buffer, random: () => number) => void,
+): void {
   const random = mulberry32(20_260_101);
   for (let at = 0; at < count; at += 1) {
     const bytes = Buffer.from(Uint8Array.from({ length }, () => Math.floor(random() * 256)));

@@ -35,7 +35,12 @@ export function makeKeys(): { readonly privateKey: KeyObject; readonly publicPem
 }
 
 export function makeImage(spec: ReleaseSpec): ReleaseImage {
-  const files = { node: 'a runtime', turnstone: `#!/bin/sh\necho ${spec.release}\n`, 'native/turnstone.node': 'an addon', ...spec.files };
+  const files = {
+    node: 'a runtime',
+    turnstone: `#!/bin/sh\necho ${spec.release}\n`,
+    'native/turnstone.node': 'an addon',
+    ...spec.files,
+  };
   const entries = Object.entries(files)
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([path, content]) => ({ path, content: Buffer.from(content) as Uint8Array }));
@@ -46,7 +51,12 @@ export function makeImage(spec: ReleaseSpec): ReleaseImage {
     arch: spec.arch ?? process.arch,
     node: '24.21.0',
     stateFormats: spec.stateFormats ?? { outbox: [1] },
-    files: entries.map(({ path, content }) => ({ path, bytes: content.length, sha256: sha256(content), executable: isExecutable(path) })),
+    files: entries.map(({ path, content }) => ({
+      path,
+      bytes: content.length,
+      sha256: sha256(content),
+      executable: isExecutable(path),
+    })),
   };
   const parts: TamperedParts = { manifest, entries };
   spec.tamper?.(parts);

@@ -47,7 +47,11 @@ const KILLED = 'killed ';
 
 const options = JSON.parse(process.argv[2] ?? '{}') as RemoteAgentOptions;
 const clock = systemClock;
-const log = new AgentLog({ clock, level: options.logLevel ?? 'error', sink: { write: (line) => process.stderr.write(line) } });
+const log = new AgentLog({
+  clock,
+  level: options.logLevel ?? 'error',
+  sink: { write: (line) => process.stderr.write(line) },
+});
 const config = configSchema.parse({
   version: 1,
   platform: {
@@ -60,7 +64,12 @@ const config = configSchema.parse({
   runFolder: `${options.stateFolder}/run`,
   hardware: { board: 'simulated', boardSocket: options.boardSocket },
   actuators: Array.from({ length: options.relays ?? 2 }, (_, index) => ({
-    ...{ name: `relay${index + 1}`, kind: 'gpio-output', line: `GPIO${FIRST_LINE + index}`, desiredKey: `relay${index + 1}Wish` },
+    ...{
+      name: `relay${index + 1}`,
+      kind: 'gpio-output',
+      line: `GPIO${FIRST_LINE + index}`,
+      desiredKey: `relay${index + 1}Wish`,
+    },
     safe: { start: index === 0 ? false : undefined },
   })),
   ...(options.lockoutFile === undefined ? {} : { rpc: { lockout: { file: options.lockoutFile } } }),
@@ -100,7 +109,12 @@ const rpc = await RpcService.open({
 });
 const attributes = await DeviceAttributes.open(
   {
-    ...{ ...common, actuators, live: { settings: () => [], overrides: {} }, firmware: { keys: [], consider: () => {} } },
+    ...{
+      ...common,
+      actuators,
+      live: { settings: () => [], overrides: {} },
+      firmware: { keys: [], consider: () => {} },
+    },
     ...{ identity: { run: randomUUID() }, changing: () => ({}), alerts: new AlertList(log) },
   },
   stop.signal,

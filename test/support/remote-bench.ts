@@ -19,7 +19,10 @@ const READY_WITHIN_MS = 60_000;
 
 export interface RpcOutcome {
   readonly status: number;
-  readonly reply: { readonly result?: JsonObject; readonly error?: { readonly code: string; readonly message: string } };
+  readonly reply: {
+    readonly result?: JsonObject;
+    readonly error?: { readonly code: string; readonly message: string };
+  };
 }
 
 export interface RemoteBenchOptions {
@@ -64,9 +67,20 @@ export class RemoteBench {
     const config = join(folder, 'board.yaml');
     await writeFile(
       config,
-      JSON.stringify({ version: 1, gpio: [{ chip: 'gpiochip0', label: 'simulated', lines: 64, names: {}, inputs: [] }] }),
+      JSON.stringify({
+        version: 1,
+        gpio: [{ chip: 'gpiochip0', label: 'simulated', lines: 64, names: {}, inputs: [] }],
+      }),
     );
-    const words = ['board', '--socket', join(folder, 'board.sock'), '--record', join(folder, 'record.jsonl'), '--config', config];
+    const words = [
+      'board',
+      '--socket',
+      join(folder, 'board.sock'),
+      '--record',
+      join(folder, 'record.jsonl'),
+      '--config',
+      config,
+    ];
     const board = spawn(process.execPath, [AGENT_PROGRAM, ...words], { stdio: ['ignore', 'pipe', 'inherit'] });
     await firstLine(board);
     const login = await fetch(`${platform.url}/api/auth/login`, {
@@ -81,7 +95,12 @@ export class RemoteBench {
   /** Resolves when the agent polls. */
   async startAgent(changes: Partial<RemoteAgentOptions> = {}): Promise<void> {
     const agent: RemoteAgentOptions = {
-      ...{ platformUrl: this.platform.url, token: TOKEN, boardSocket: join(this.folder, 'board.sock'), stateFolder: this.folder },
+      ...{
+        platformUrl: this.platform.url,
+        token: TOKEN,
+        boardSocket: join(this.folder, 'board.sock'),
+        stateFolder: this.folder,
+      },
       ...this.#options.agent,
       ...changes,
     };
@@ -96,7 +115,8 @@ export class RemoteBench {
     started.catch(() => {});
     const untilMs = performance.now() + READY_WITHIN_MS;
     while ((await this.rpc('getStatus', {}, 1_000)).status !== 200) {
-      if (performance.now() > untilMs || this.agentEnd !== undefined) throw new Error(`the agent does not answer: ${this.agentLog}`);
+      if (performance.now() > untilMs || this.agentEnd !== undefined)
+        throw new Error(`the agent does not answer: ${this.agentLog}`);
     }
   }
 
@@ -111,7 +131,12 @@ export class RemoteBench {
     const whole = {
       version: 1,
       platform: { url: this.platform.url, accessToken: TOKEN },
-      ...{ stateFolder: join(this.folder, 'state'), runFolder: join(this.folder, 'run'), status: { page: 'off' }, log: { level: 'warn' } },
+      ...{
+        stateFolder: join(this.folder, 'state'),
+        runFolder: join(this.folder, 'run'),
+        status: { page: 'off' },
+        log: { level: 'warn' },
+      },
       hardware: { board: 'simulated', boardSocket: join(this.folder, 'board.sock') },
       ...config,
     };
@@ -147,18 +172,32 @@ export class RemoteBench {
   }
 
   /** A person's two-way RPC over REST. */
-  async rpc(method: string, params: JsonValue, timeoutMs = 10_000, way: 'oneway' | 'twoway' = 'twoway'): Promise<RpcOutcome> {
-    const response = await this.#rest('POST', `/api/rpc/${way}/${this.deviceId}`, { method, params, timeout: timeoutMs });
+  async rpc(
+    method: string,
+    params: JsonValue,
+    timeoutMs = 10_000,
+    way: 'oneway' | 'twoway' = 'twoway',
+  ): Promise<RpcOutcome> {
+    const response = await this.#rest('POST', `/api/rpc/${way}/${this.deviceId}`, {
+      method,
+      params,
+      timeout: timeoutMs,
+    });
     const text = await response.text();
     return { status: response.status, reply: text === '' ? {} : (JSON.parse(text) as RpcOutcome['reply']) };
   }
 
   async setShared(attributes: JsonObject): Promise<void> {
-    await (await this.#rest('POST', `/api/plugins/telemetry/DEVICE/${this.deviceId}/attributes/SHARED_SCOPE`, attributes)).arrayBuffer();
+    await (
+      await this.#rest('POST', `/api/plugins/telemetry/DEVICE/${this.deviceId}/attributes/SHARED_SCOPE`, attributes)
+    ).arrayBuffer();
   }
 
   async clientAttribute(key: string): Promise<JsonValue | undefined> {
-    const response = await this.#rest('GET', `/api/plugins/telemetry/DEVICE/${this.deviceId}/values/attributes/CLIENT_SCOPE?keys=${key}`);
+    const response = await this.#rest(
+      'GET',
+      `/api/plugins/telemetry/DEVICE/${this.deviceId}/values/attributes/CLIENT_SCOPE?keys=${key}`,
+    );
     return ((await response.json()) as { value: JsonValue }[])[0]?.value;
   }
 
@@ -171,8 +210,9 @@ export class RemoteBench {
   /** How often a line of gpiochip0 went to this level. */
   async moves(offset: number, level: 0 | 1): Promise<number> {
     const source = `gpiochip0:${offset}`;
-    return (await this.record()).filter((entry) => entry.kind === 'moved' && entry.source === source && Number(entry.value) === level)
-      .length;
+    return (await this.record()).filter(
+      (entry) => entry.kind === 'moved' && entry.source === source && Number(entry.value) === level,
+    ).length;
   }
 
   async close(): Promise<void> {
@@ -206,7 +246,9 @@ function bundledAgent(): Promise<string> {
 async function firstLine(child: ChildProcess): Promise<void> {
   const { stdout } = child;
   if (stdout === null) throw new Error('a process without output');
-  const gone = once(child, 'exit').then(([code, signal]) => Promise.reject(new Error(`a process ended at start: ${code ?? signal}`)));
+  const gone = once(child, 'exit').then(([code, signal]) =>
+    Promise.reject(new Error(`a process ended at start: ${code ?? signal}`)),
+  );
   gone.catch(() => {});
   const late = new Promise<never>((_resolve, reject) => {
     setTimeout(() => reject(new Error('a process did not start in time')), READY_WITHIN_MS).unref();

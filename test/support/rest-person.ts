@@ -14,7 +14,11 @@ export class RestPerson {
 
   static async logIn(url: string): Promise<RestPerson> {
     const body = JSON.stringify({ username: 'tenant@thingsboard.org', password: 'tenant' });
-    const response = await fetch(`${url}/api/auth/login`, { method: 'POST', body, headers: { 'content-type': 'application/json' } });
+    const response = await fetch(`${url}/api/auth/login`, {
+      method: 'POST',
+      body,
+      headers: { 'content-type': 'application/json' },
+    });
     return new RestPerson(url, ((await response.json()) as { token: string }).token);
   }
 
@@ -37,7 +41,11 @@ export class RestPerson {
     timeout = REST_TIMEOUT_MS,
   ): Promise<{ readonly status: number; readonly text: string }> {
     const body = JSON.stringify({ method, params, timeout });
-    const response = await fetch(`${this.#url}/api/rpc/twoway/${deviceId}`, { method: 'POST', body, headers: this.#headers });
+    const response = await fetch(`${this.#url}/api/rpc/twoway/${deviceId}`, {
+      method: 'POST',
+      body,
+      headers: this.#headers,
+    });
     return { status: response.status, text: await response.text() };
   }
 }

@@ -1,7 +1,14 @@
 /** The root helper's logic on a disk in memory: a machine where 1.0.0 is installed, a folder where an agent leaves requests and images. */
 import { join } from 'node:path';
 import { adoptRelease } from '../../src/firmware/adopt-release.ts';
-import { currentVersion, guardLines, type HelperRequest, readResult, readTrial, releasePaths } from '../../src/firmware/guard-state.ts';
+import {
+  currentVersion,
+  guardLines,
+  type HelperRequest,
+  readResult,
+  readTrial,
+  releasePaths,
+} from '../../src/firmware/guard-state.ts';
 import { answerRequest, type ReleaseSwapDeps } from '../../src/firmware/release-swap.ts';
 import { type UpdateFiles, updateFiles } from '../../src/firmware/update-files.ts';
 import { silentLog } from '../../src/host/log.ts';
@@ -52,7 +59,10 @@ export class RootHelperBench {
     return this.adoptFiles(makeImage(spec).files, options);
   }
 
-  async adoptFiles(files: ReadonlyMap<string, Uint8Array>, options: { readonly allowDowngrade: boolean } = { allowDowngrade: false }) {
+  async adoptFiles(
+    files: ReadonlyMap<string, Uint8Array>,
+    options: { readonly allowDowngrade: boolean } = { allowDowngrade: false },
+  ) {
     await this.files.remove('/media/release');
     for (const [path, content] of files) this.disk.put(join('/media/release', path), content);
     return adoptRelease(this.deps, '/media/release', options, never);

@@ -86,7 +86,11 @@ export class StatusBench {
       settings: { ...this.#settings, port: this.#port },
       clock,
       randomBytes: systemRandomBytes,
-      log: { ...silentLog, info: (_fields, message) => this.infos.push(message), warn: (_fields, message) => this.told.push(message) },
+      log: {
+        ...silentLog,
+        info: (_fields, message) => this.infos.push(message),
+        warn: (_fields, message) => this.told.push(message),
+      },
       logLines: this.#logLines,
       view: () => this.view(clock.monotonicMs(), clock.wallMs()),
       facts: () => this.facts,
@@ -107,7 +111,8 @@ export class StatusBench {
         good: ['clock'],
       }),
       claim: () => this.claim(),
-      certificate: () => openPageCertificate({ files: this.files, clock, log: silentLog, stateFolder: '/state', hostname: 'gateway-7' }),
+      certificate: () =>
+        openPageCertificate({ files: this.files, clock, log: silentLog, stateFolder: '/state', hostname: 'gateway-7' }),
     });
     this.#port = Number(new URL(this.#server.url ?? 'http://x:0').port);
   }
@@ -152,7 +157,16 @@ export function workingView(nowMs: number, wallMs: number): StatusView {
       ...{ sentBytes: 123_456, receivedBytes: 23_456, sentTodayBytes: 100_000, dailyBudgetBytes: 5_000_000 },
     },
     outbox: {
-      ...{ heldEntries: 12, heldBytes: 4_096, hoursThatFit: 90, rejected: 0, thinned: 0, dropped: 0, damaged: 0, writtenBytes: 1_000_000 },
+      ...{
+        heldEntries: 12,
+        heldBytes: 4_096,
+        hoursThatFit: 90,
+        rejected: 0,
+        thinned: 0,
+        dropped: 0,
+        damaged: 0,
+        writtenBytes: 1_000_000,
+      },
       ...{ oldestTs: wallMs - 2_000, lanes: { alarm: 0, live: 12, backlog: 0 }, ratePerS: 10 },
     },
     sensors: [

@@ -40,6 +40,8 @@ ssize_t pwrite(int fd, const void *from, size_t count, off_t at) { return pwrite
   );
   await promisify(execFile)('g++', ['-x', 'c++', '-fpermissive', '-w', '-shared', '-fPIC', '-o', library, source]);
   await writeFile(record, '');
-  await promisify(execFile)(process.execPath, ['--input-type=module', '-e', script], { env: { ...process.env, LD_PRELOAD: library } });
+  await promisify(execFile)(process.execPath, ['--input-type=module', '-e', script], {
+    env: { ...process.env, LD_PRELOAD: library },
+  });
   return (await readFile(record, 'utf8')).trim().split('\n');
 }

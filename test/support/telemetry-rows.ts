@@ -8,7 +8,9 @@ export interface TelemetryRecord {
 }
 
 /** All records with a time, or one without. */
-export function rowsOf(...records: readonly (TelemetryRecord | { readonly values: TelemetryRecord['values'] })[]): TelemetryRows {
+export function rowsOf(
+  ...records: readonly (TelemetryRecord | { readonly values: TelemetryRecord['values'] })[]
+): TelemetryRows {
   const cells = records.flatMap((record) =>
     Object.entries(record.values).map(([key, value]) => ({ key, value, ts: 'ts' in record ? record.ts : undefined })),
   );

@@ -46,7 +46,9 @@ export class Terminal {
     const given = Object.entries({ HOME: terminal.home, PS1: '> ', TERM: 'screen', ...environment }).map(
       ([name, value]) => `${name}=${value}`,
     );
-    const kept = ['PATH', 'TMPDIR', 'LANG'].flatMap((name) => (process.env[name] === undefined ? [] : [`${name}=${process.env[name]}`]));
+    const kept = ['PATH', 'TMPDIR', 'LANG'].flatMap((name) =>
+      process.env[name] === undefined ? [] : [`${name}=${process.env[name]}`],
+    );
     const shell = ['env', '-i', ...kept, ...given, 'bash', '--norc', '--noprofile'];
     await terminal.#tmux('-f', '/dev/null', 'new-session', '-d', '-x', COLUMNS, '-y', ROWS, '-c', cwd, ...shell);
     await terminal.see(/^> /m);
@@ -71,7 +73,8 @@ export class Terminal {
       const screen = await this.screen();
       const found = what.exec(screen);
       if (found !== null) return found;
-      if (performance.now() > endMs) throw new Error(`${what} did not come within ${withinMs} ms; the screen shows:\n${screen.trimEnd()}`);
+      if (performance.now() > endMs)
+        throw new Error(`${what} did not come within ${withinMs} ms; the screen shows:\n${screen.trimEnd()}`);
       await delay(LOOK_EVERY_MS);
     }
   }

@@ -47,7 +47,12 @@ export class UploadBench {
       clock,
       log: silentLog,
       settings: () => ({ maxBatchBytes: 256_000, maxBatchEntries: 2_000, intervalMs: 0 }),
-      budget: new DailyBudget({ clock, isSynchronised: () => true, bytesSent: () => 0, limitBytes: () => this.limitBytes }),
+      budget: new DailyBudget({
+        clock,
+        isSynchronised: () => true,
+        bytesSent: () => 0,
+        limitBytes: () => this.limitBytes,
+      }),
       postTelemetry: async (rows, signal) => {
         const tookMs = this.tookMs(rows);
         if (tookMs > 0) await clock.sleep(tookMs, signal);

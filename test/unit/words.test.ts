@@ -21,6 +21,8 @@ const lines = readdirSync(SRC, { recursive: true, encoding: 'utf8' })
 
 it('begins every comment of src with a noun or a verb', () => {
   expect(
-    lines.filter(({ file, text }) => QUESTION.test(text) && !NOT_YET.some((room) => file.startsWith(room))).map(({ place }) => place),
+    lines
+      .filter(({ file, text }) => QUESTION.test(text) && !NOT_YET.some((room) => file.startsWith(room)))
+      .map(({ place }) => place),
   ).toEqual([]);
 });

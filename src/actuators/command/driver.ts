@@ -18,9 +18,11 @@ export function opener(config: CommandConfig, { clock, runProgram }: DriverDeps)
     throw retryable('actuators/program-failed', `${program.file} ${how}${said === '' ? '' : `: ${said}`}`);
   };
   const driver: ActuatorDriver = {
-    write: async (value, signal) => void (await run({ file, args: fillArguments(config.arguments, { value }), deadlineMs }, signal)),
+    write: async (value, signal) =>
+      void (await run({ file, args: fillArguments(config.arguments, { value }), deadlineMs }, signal)),
     ...(readBack && {
-      read: async (signal) => valueFrom(await run({ file: readBack.program, args: readBack.arguments, deadlineMs }, signal), valueType),
+      read: async (signal) =>
+        valueFrom(await run({ file: readBack.program, args: readBack.arguments, deadlineMs }, signal), valueType),
     }),
     close: async () => {},
   };

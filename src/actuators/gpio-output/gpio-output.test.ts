@@ -20,7 +20,13 @@ describe('a relay', () => {
       opened = settings;
       return output;
     };
-    const config: GpioOutputConfig = { ...COMMON, kind: 'gpio-output', line: 'GPIO17', activeLow: true, maxPulseMs: 1_000 };
+    const config: GpioOutputConfig = {
+      ...COMMON,
+      kind: 'gpio-output',
+      line: 'GPIO17',
+      activeLow: true,
+      maxPulseMs: 1_000,
+    };
     const driver = await open(config, { gpio: { openOutput } });
     expect([opened, levels]).toEqual([{ line: 'GPIO17', activeLow: true, initial: 'keep' }, []]);
     await driver.write(true, never);

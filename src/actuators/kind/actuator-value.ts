@@ -15,11 +15,19 @@ const TAKEN: Readonly<Record<ActuatorSettings['valueType'], string>> = {
   number: 'a number',
   string: 'a text',
 };
-const EXAMPLES: Readonly<Record<ActuatorSettings['valueType'], string>> = { boolean: 'true', number: '42', string: '"text"' };
+const EXAMPLES: Readonly<Record<ActuatorSettings['valueType'], string>> = {
+  boolean: 'true',
+  number: '42',
+  string: '"text"',
+};
 
 /** The value in the actuator's own type; undefined where it could mean more than one thing, or nothing. */
-export function valueFor({ valueType }: Pick<ActuatorSettings, 'valueType'>, given: unknown): ActuatorValue | undefined {
-  if (typeof given !== 'boolean' && typeof given !== 'number' && typeof given !== 'bigint' && typeof given !== 'string') return undefined;
+export function valueFor(
+  { valueType }: Pick<ActuatorSettings, 'valueType'>,
+  given: unknown,
+): ActuatorValue | undefined {
+  if (typeof given !== 'boolean' && typeof given !== 'number' && typeof given !== 'bigint' && typeof given !== 'string')
+    return undefined;
   const text = String(given).trim().toLowerCase();
   if (valueType === 'boolean') return SWITCHES.get(text);
   if (valueType === 'string') return String(given);

@@ -76,7 +76,10 @@ export function offValue(settings: ActuatorSettings): ActuatorValue | undefined 
 }
 
 /** The value as the hardware will have it. */
-export function nearestValue({ valueType, nearest }: Pick<ActuatorSettings, 'valueType' | 'nearest'>, value: ActuatorValue): ActuatorValue {
+export function nearestValue(
+  { valueType, nearest }: Pick<ActuatorSettings, 'valueType' | 'nearest'>,
+  value: ActuatorValue,
+): ActuatorValue {
   return valueType === 'number' && typeof value === 'number' && nearest !== undefined ? nearest(value) : value;
 }
 

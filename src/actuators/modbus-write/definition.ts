@@ -41,7 +41,8 @@ export const modbusWrite = defineActuator({
   holds: holdsModbus,
   nearest: nearestModbus,
   isReadable: ({ readBack }) => readBack,
-  deadlineMs: ({ connection }, usualMs) => Math.max(usualMs, RESPONSE_TIMES * connection.responseTimeoutMs + DEADLINE_MARGIN_MS),
+  deadlineMs: ({ connection }, usualMs) =>
+    Math.max(usualMs, RESPONSE_TIMES * connection.responseTimeoutMs + DEADLINE_MARGIN_MS),
   isIdempotent: true,
   hasOwnSupply: true,
   faults: (config, path) => [
@@ -55,7 +56,9 @@ export const modbusWrite = defineActuator({
     writers.flatMap(({ config, path }, index) => {
       const first = writers.slice(0, index).find((other) => overlaps(other.config, config));
       const problem = `two actuators on one ${config.table === 'coil' ? 'coil' : 'register'}:`;
-      return first ? [finding([...path, 'address'], problem, `an address of its own; ${pathText(first.path)} has it already`)] : [];
+      return first
+        ? [finding([...path, 'address'], problem, `an address of its own; ${pathText(first.path)} has it already`)]
+        : [];
     }),
 });
 
@@ -72,16 +75,22 @@ function writeFaults(config: ModbusWriteConfig, path: ConfigPath): Finding[] {
 }
 
 function bitFaults({ table, type, bit }: ModbusWriteConfig, path: ConfigPath): Finding[] {
-  if (bit !== undefined && (table === 'coil' || type !== 'bool')) return [noEffect(path, 'bit', 'type: bool in a holding register')];
+  if (bit !== undefined && (table === 'coil' || type !== 'bool'))
+    return [noEffect(path, 'bit', 'type: bool in a holding register')];
   if (bit !== undefined || table === 'coil' || type !== 'bool') return [];
   const problem = 'writes the whole register, 1 or 0, so that its other fifteen bits are cleared:';
-  return [finding([...path, 'type'], problem, 'bit: with the number of the one bit, from 0, or another type', { warning: true })];
+  return [
+    finding([...path, 'type'], problem, 'bit: with the number of the one bit, from 0, or another type', {
+      warning: true,
+    }),
+  ];
 }
 
 /** Functions that can write what is configured. */
 function functionFaults(config: ModbusWriteConfig, path: ConfigPath): Finding[] {
   const { table, bit, writeFunction } = config;
-  const able = table === 'coil' ? [5, 15] : bit !== undefined ? [6, 16, 22] : modbusWidth(config) === 1 ? [6, 16] : [16];
+  const able =
+    table === 'coil' ? [5, 15] : bit !== undefined ? [6, 16, 22] : modbusWidth(config) === 1 ? [6, 16] : [16];
   if (writeFunction === undefined || able.includes(writeFunction)) return [];
   return [finding([...path, 'writeFunction'], 'a function that does not write this:', able.join(' or '))];
 }

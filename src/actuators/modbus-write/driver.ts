@@ -21,14 +21,16 @@ type RegisterAccess = Required<Pick<ActuatorDriver, 'write' | 'read'>>;
 function coilAccess({ unitId, address, writeFunction }: ModbusWriteConfig, link: ModbusLink): RegisterAccess {
   return {
     write: (value, signal) => to(link, value, writeFunction).writeCoil(unitId, address, value === true, signal),
-    read: async (signal) => (await link.ranked('movement').readBits(unitId, { table: 'coil', address, count: 1 }, signal))[0] === true,
+    read: async (signal) =>
+      (await link.ranked('movement').readBits(unitId, { table: 'coil', address, count: 1 }, signal))[0] === true,
   };
 }
 
 function bitAccess({ unitId, address, bit = 0, writeFunction }: ModbusWriteConfig, link: ModbusLink): RegisterAccess {
   const range = { table: 'holding', address, count: 1 } as const;
   return {
-    write: (value, signal) => to(link, value, writeFunction).writeBit(unitId, { address, bit, on: value === true }, signal),
+    write: (value, signal) =>
+      to(link, value, writeFunction).writeBit(unitId, { address, bit, on: value === true }, signal),
     read: async (signal) => {
       const [word = 0] = await link.ranked('movement').readRegisters(unitId, range, signal);
       return ((word >> bit) & 1) === 1;
@@ -58,7 +60,9 @@ function registerAccess(config: ModbusWriteConfig, link: ModbusLink): RegisterAc
       // A float64 and its scale do not come back to the last bit: what was written is what was wanted.
       if (wanted?.words.every((word, at) => word === words[at])) return wanted.value;
       const raw = decodeModbus(words, layout);
-      return typeof raw === 'number' || typeof raw === 'bigint' ? nearestModbus(config, valueOfModbus(config, Number(raw))) : raw;
+      return typeof raw === 'number' || typeof raw === 'bigint'
+        ? nearestModbus(config, valueOfModbus(config, Number(raw)))
+        : raw;
     },
   };
 }

@@ -33,9 +33,11 @@ describe.each(MODBUS_TYPES)('a Modbus %s', (type) => {
     if (actuator?.kind !== 'modbus-write') throw new Error('another kind');
     const range = modbusWrite.range?.(actuator);
     const layout = { type, wordOrder: 'big', byteOrder: 'big' } as const;
-    for (const end of range ?? [-Number.MAX_VALUE, Number.MAX_VALUE]) expect(() => encodeModbus(end, layout)).not.toThrow();
+    for (const end of range ?? [-Number.MAX_VALUE, Number.MAX_VALUE])
+      expect(() => encodeModbus(end, layout)).not.toThrow();
     if (range === undefined) return;
     const step = type === 'float32' ? 2 ** 104 : 1;
-    for (const beyond of [range[0] - step, range[1] + step]) expect(() => encodeModbus(beyond, layout)).toThrow('does not fit');
+    for (const beyond of [range[0] - step, range[1] + step])
+      expect(() => encodeModbus(beyond, layout)).toThrow('does not fit');
   });
 });

@@ -36,7 +36,16 @@ describe('a Modbus actuator', () => {
       connection: modbusConnection.parse({ transport: 'tcp', host: 'plc', responseTimeout: '100ms' }),
       unitId: 1,
     },
-    ...{ table: 'holding', address: 40, type: 'int16', wordOrder: 'big', byteOrder: 'big', scale: 1, offset: 0, readBack: true },
+    ...{
+      table: 'holding',
+      address: 40,
+      type: 'int16',
+      wordOrder: 'big',
+      byteOrder: 'big',
+      scale: 1,
+      offset: 0,
+      readBack: true,
+    },
     ...changes,
   });
   beforeEach(() => {
@@ -121,7 +130,9 @@ describe('a Modbus actuator', () => {
 
   it('switches a coil off, and gives its link back', async () => {
     const closings: string[] = [];
-    const counted = { open: async () => ({ ...link, close: async () => void closings.push('') }) } as Partial<ModbusPort> as ModbusPort;
+    const counted = {
+      open: async () => ({ ...link, close: async () => void closings.push('') }),
+    } as Partial<ModbusPort> as ModbusPort;
     const coil = await open(config({ table: 'coil' }), { modbus: counted });
     coils.set(40, true);
     await coil.write(false, never);

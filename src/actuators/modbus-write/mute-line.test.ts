@@ -65,11 +65,21 @@ beforeEach(async () => {
   const modbus = new Modbus({ clock, serial: { open: async () => port } as Partial<SerialPorts> as SerialPorts });
   link = await modbus.open(connection, never);
   for (const unitId of [...MUTE, HEALTHY]) {
-    const coil = { kind: 'modbus-write', name: `relay ${unitId}`, connection, unitId, table: 'coil', address: 0, readBack: true };
+    const coil = {
+      kind: 'modbus-write',
+      name: `relay ${unitId}`,
+      connection,
+      unitId,
+      table: 'coil',
+      address: 0,
+      readBack: true,
+    };
     // Fields that say nothing to a coil, or to the driver, are left out.
     bench.drivers[coil.name] = await opensWith(opener)(coil as Parameters<typeof opener>[0], { modbus });
   }
-  const opening = bench.open(...[...MUTE, HEALTHY].map((unit) => relaySettings(`relay ${unit}`, { deadlineMs: 5_000 })));
+  const opening = bench.open(
+    ...[...MUTE, HEALTHY].map((unit) => relaySettings(`relay ${unit}`, { deadlineMs: 5_000 })),
+  );
   await clock.advance(2_000);
   await opening;
   for (const unit of [...MUTE, HEALTHY]) void bench.set(`relay ${unit}`, true);
@@ -104,7 +114,10 @@ async function tellsHealthy(on: boolean): Promise<number> {
   const moving = bench.set(`relay ${HEALTHY}`, on);
   await bench.clock.advance(8_000);
   expect([await moving, coils.get(HEALTHY)]).toEqual(['moved', on]);
-  return (asked.find(({ unit, sets, atMs }) => unit === HEALTHY && sets === on && atMs >= sinceMs)?.atMs ?? Infinity) - sinceMs;
+  return (
+    (asked.find(({ unit, sets, atMs }) => unit === HEALTHY && sets === on && atMs >= sinceMs)?.atMs ?? Infinity) -
+    sinceMs
+  );
 }
 
 const KINDS = [
@@ -112,25 +125,31 @@ const KINDS = [
   { name: 'of which a gateway says after a while that they say nothing', others: { code: 0x0b, afterMs: 900 } },
 ];
 
-it.each(KINDS)('beside relays $name, one that works is told "off" after one exchange at most, and "on" after two', async ({ others }) => {
-  gateway = others;
-  await areMute();
-  for (let n = 0; n < 12; n += 1) {
-    expect(await tellsHealthy(false)).toBeLessThanOrEqual(RESPONSE_TIMEOUT_MS);
-    expect(await tellsHealthy(true)).toBeLessThanOrEqual(2 * RESPONSE_TIMEOUT_MS);
-    await bench.clock.advance(n * 137);
-  }
-});
+it.each(KINDS)(
+  'beside relays $name, one that works is told "off" after one exchange at most, and "on" after two',
+  async ({ others }) => {
+    gateway = others;
+    await areMute();
+    for (let n = 0; n < 12; n += 1) {
+      expect(await tellsHealthy(false)).toBeLessThanOrEqual(RESPONSE_TIMEOUT_MS);
+      expect(await tellsHealthy(true)).toBeLessThanOrEqual(2 * RESPONSE_TIMEOUT_MS);
+      await bench.clock.advance(n * 137);
+    }
+  },
+);
 
-it.each(KINDS)('beside relays $name, a sensor is read, and each that works again is switched off', async ({ others }) => {
-  gateway = others;
-  await areMute();
-  await bench.clock.advance(60_000);
-  expect(readings).toBeGreaterThanOrEqual(30);
-  mute.clear();
-  await bench.clock.advance(6_000);
-  expect(MUTE.map((unit) => coils.get(unit))).toEqual(MUTE.map(() => false));
-});
+it.each(KINDS)(
+  'beside relays $name, a sensor is read, and each that works again is switched off',
+  async ({ others }) => {
+    gateway = others;
+    await areMute();
+    await bench.clock.advance(60_000);
+    expect(readings).toBeGreaterThanOrEqual(30);
+    mute.clear();
+    await bench.clock.advance(6_000);
+    expect(MUTE.map((unit) => coils.get(unit))).toEqual(MUTE.map(() => false));
+  },
+);
 
 it('one that works is told "off" first again once it has answered anything, whatever it refused before', async () => {
   await areMute();

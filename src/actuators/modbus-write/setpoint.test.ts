@@ -28,16 +28,47 @@ const link = {
 
 async function open(safe: object = {}): Promise<Actuators> {
   const config = configSchema.parse({
-    ...{ version: 1, platform: { url: 'http://platform', accessToken: 'secret-token' }, stateFolder: '/state', runFolder: '/run' },
+    ...{
+      version: 1,
+      platform: { url: 'http://platform', accessToken: 'secret-token' },
+      stateFolder: '/state',
+      runFolder: '/run',
+    },
     sensors: [{ name: 'room', kind: 'host', period: '1s' }],
     actuators: [
-      { name: 'boiler', kind: 'modbus-write', connection: { transport: 'tcp', host: 'plc' }, address: 40, scale: 0.1, restore: true, safe },
+      {
+        name: 'boiler',
+        kind: 'modbus-write',
+        connection: { transport: 'tcp', host: 'plc' },
+        address: 40,
+        scale: 0.1,
+        restore: true,
+        safe,
+      },
     ],
-    rules: [{ name: 'cold', when: { sensor: 'room', key: 't', below: 5 }, set: { actuator: 'boiler', value: 30.04 }, otherwise: 12.26 }],
+    rules: [
+      {
+        name: 'cold',
+        when: { sensor: 'room', key: 't', below: 5 },
+        set: { actuator: 'boiler', value: 30.04 },
+        otherwise: 12.26,
+      },
+    ],
   });
   const ports = { ...new FewLines().ports, modbus: { open: async () => link, close: async () => {} } };
-  const deps = { config, ports, clock, files, runProgram, log: silentLog, alerts: { raise: () => {}, clear: () => {} } };
-  const opening = Actuators.open({ ...deps, onRuleEvent: () => {}, report: () => {}, localTime: () => undefined }, never);
+  const deps = {
+    config,
+    ports,
+    clock,
+    files,
+    runProgram,
+    log: silentLog,
+    alerts: { raise: () => {}, clear: () => {} },
+  };
+  const opening = Actuators.open(
+    { ...deps, onRuleEvent: () => {}, report: () => {}, localTime: () => undefined },
+    never,
+  );
   await clock.advance(100);
   return await opening;
 }
@@ -65,7 +96,11 @@ it('is what a rule and a safe state want, so that neither tries for ever', async
     side.rules.take('room', 't', 1);
     await clock.advance(1_000);
   }
-  expect([side.states()[0], register, writes]).toMatchObject([{ value: 30, desired: 30, by: 'rule', fault: undefined }, 300, 2]);
+  expect([side.states()[0], register, writes]).toMatchObject([
+    { value: 30, desired: 30, by: 'rule', fault: undefined },
+    300,
+    2,
+  ]);
   for (let n = 0; n < 20; n += 1) {
     side.rules.take('room', 't', 20);
     await clock.advance(1_000);

@@ -8,7 +8,9 @@ const DEFAULT_FREQUENCY = '1kHz';
 
 const schema = actuatorSection('pwm', {
   /** N of /sys/class/pwm/pwmchipN, or the name of its device, which stays the same with another kernel. */
-  chip: z.union([whole(0, 255), text(/^(?=.*\D)[^\s/]{1,64}$/, 'the name of its device such as 1f00098000.pwm')]).default(0),
+  chip: z
+    .union([whole(0, 255), text(/^(?=.*\D)[^\s/]{1,64}$/, 'the name of its device such as 1f00098000.pwm')])
+    .default(0),
   channel: whole(0, 31),
   frequency: frequency({ min: '1Hz', max: '1MHz' }).prefault(DEFAULT_FREQUENCY),
   inverted: z.boolean().default(false),

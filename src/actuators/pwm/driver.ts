@@ -15,7 +15,10 @@ const TOLERANCE_PERCENT = 0.5;
 export function opener({ chip, channel: number, inverted, frequencyHz }: PwmConfig, { ports }: DriverDeps): OpenDriver {
   const periodNs = Math.round(NS_PER_S / frequencyHz);
   return async (signal) => {
-    const channel = await ports.pwm.openChannel({ chip, channel: number, polarity: inverted ? 'inversed' : 'normal' }, signal);
+    const channel = await ports.pwm.openChannel(
+      { chip, channel: number, polarity: inverted ? 'inversed' : 'normal' },
+      signal,
+    );
     let wanted: number | undefined;
     return {
       write: async (value, writeSignal) => {
@@ -26,7 +29,8 @@ export function opener({ chip, channel: number, inverted, frequencyHz }: PwmConf
       read: async (readSignal) => {
         const shown = await channel.read(readSignal);
         const isFresh = shown.periodNs === 0 && !inverted;
-        if (!shown.enabled && !isFresh) throw retryable('actuators/unknown-level', 'the channel is disabled, and shows any level');
+        if (!shown.enabled && !isFresh)
+          throw retryable('actuators/unknown-level', 'the channel is disabled, and shows any level');
         const percent = shown.periodNs > 0 ? (100 * shown.dutyNs) / shown.periodNs : 0;
         return wanted !== undefined && Math.abs(percent - wanted) <= TOLERANCE_PERCENT ? wanted : percent;
       },

@@ -94,7 +94,10 @@ const alarms = (): unknown => bench.alarms.at(-1)?.[1];
 describe('an answer that comes after its time', () => {
   it('is not taken for that of "off", which is told again until the device says so itself', async () => {
     let isBusy = true;
-    device = (word) => ({ ...(word === 'SET 1' ? { afterMs: 1_300 } : { afterMs: 100 }), says: word === 'SET 0' && isBusy ? 'ERR' : 'OK' });
+    device = (word) => ({
+      ...(word === 'SET 1' ? { afterMs: 1_300 } : { afterMs: 100 }),
+      says: word === 'SET 0' && isBusy ? 'ERR' : 'OK',
+    });
     const on = bench.set('heater', true);
     await bench.clock.advance(1_050);
     expect(await on).toBe('actuators/no-answer');
@@ -109,7 +112,8 @@ describe('an answer that comes after its time', () => {
   it('is not forgotten when the port is opened anew', async () => {
     let late = 0;
     // Three commands to switch on, each of which is answered long after; "off" is refused.
-    device = (word) => (word === 'SET 1' ? { afterMs: 20_000 + 1_500 * late++, says: 'OK' } : { afterMs: 10, says: 'ERR' });
+    device = (word) =>
+      word === 'SET 1' ? { afterMs: 20_000 + 1_500 * late++, says: 'OK' } : { afterMs: 10, says: 'ERR' };
     for (let tries = 0; tries < 3; tries += 1) expect(await set(true)).toBe('actuators/no-answer');
     await set(false);
     expect(opened).toBeGreaterThan(1);

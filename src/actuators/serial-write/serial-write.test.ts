@@ -39,7 +39,15 @@ describe('a serial actuator', () => {
     },
   } as Partial<SerialPorts> as SerialPorts;
   const config = (expect?: string): SerialWriteConfig => ({
-    ...{ ...COMMON, kind: 'serial-write', port: '/dev/ttyUSB0', baudRate: 9600, dataBits: 8, parity: 'none', stopBits: 1 },
+    ...{
+      ...COMMON,
+      kind: 'serial-write',
+      port: '/dev/ttyUSB0',
+      baudRate: 9600,
+      dataBits: 8,
+      parity: 'none',
+      stopBits: 1,
+    },
     ...{ valueType: 'number', template: 'SET {value}\r\n', replyTimeoutMs: 50 },
     ...(expect === undefined ? {} : { expect }),
   });
@@ -66,7 +74,10 @@ describe('a serial actuator', () => {
     await expect(driver.write(22, never)).rejects.toMatchObject({ code: 'actuators/no-answer', recovery: 'retry' });
     expect(listeners.size).toBe(0);
     await driver.close();
-    expect([closed, openedWith]).toEqual([1, { port: '/dev/ttyUSB0', baudRate: 9600, dataBits: 8, parity: 'none', stopBits: 1 }]);
+    expect([closed, openedWith]).toEqual([
+      1,
+      { port: '/dev/ttyUSB0', baudRate: 9600, dataBits: 8, parity: 'none', stopBits: 1 },
+    ]);
   });
 
   it('is no longer listened to by whoever has gone, or could not speak, and leaves nothing behind', async () => {
@@ -78,7 +89,11 @@ describe('a serial actuator', () => {
     await clock.advance(0);
     expect([listeners.size, clock.pending]).toEqual([1, 1]);
     caller.abort();
-    expect([await writing, listeners.size, clock.pending]).toEqual(['/dev/ttyUSB0: nobody waits for the answer any more', 0, 0]);
+    expect([await writing, listeners.size, clock.pending]).toEqual([
+      '/dev/ttyUSB0: nobody waits for the answer any more',
+      0,
+      0,
+    ]);
     writeFault = new Error('unplugged');
     await expect(driver.write(21, never)).rejects.toThrow('unplugged');
     expect([listeners.size, clock.pending]).toEqual([0, 0]);

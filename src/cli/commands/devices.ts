@@ -95,5 +95,6 @@ export const DEVICES = command('devices', {
     'devices move --from meter1.id --slot m7  and there, before m7 stands in the configuration',
     "devices rename meter1 'Heat pump'        it was renamed on the platform",
   ],
-  notes: 'Attached devices stand under devices: in the configuration; the gateway itself has turnstone identity and turnstone claim.',
+  notes:
+    'Attached devices stand under devices: in the configuration; the gateway itself has turnstone identity and turnstone claim.',
 });

@@ -9,7 +9,9 @@ const ROLLBACK_OPTIONS = {
   to: valued('<version>', 'which one (default: the one that ran before)'),
   wait: WAITING_OPTIONS.wait,
 };
-const SELF_TEST_OPTIONS = { config: valued('<file>', 'configuration; without it only what the release needs to run is looked at') };
+const SELF_TEST_OPTIONS = {
+  config: valued('<file>', 'configuration; without it only what the release needs to run is looked at'),
+};
 export type WaitingCall = Call<typeof WAITING_OPTIONS>;
 export type InstallCall = Call<typeof WAITING_OPTIONS, typeof FILE>;
 export type RollbackCall = Call<typeof ROLLBACK_OPTIONS>;

@@ -6,7 +6,10 @@ const SHOW_OPTIONS = { json: toggle('print it as JSON') };
 const EXPORT_OPTIONS = { passphraseFile: valued('<file>', 'the passphrase, from a file') };
 const IMPORT_OPTIONS = { ...EXPORT_OPTIONS, replace: toggle("give up this board's own identity") };
 const FORGET_OPTIONS = { yes: toggle('without asking') };
-const TOKEN_OPTIONS = { tokenFile: valued('<file>', 'the next token, from a file'), make: toggle('make an unguessable one and print it') };
+const TOKEN_OPTIONS = {
+  tokenFile: valued('<file>', 'the next token, from a file'),
+  make: toggle('make an unguessable one and print it'),
+};
 const SECRET_OPTIONS = {
   keyFile: valued('<file>', 'the new key, from a file'),
   secretFile: valued('<file>', 'the new secret, from a file'),
@@ -85,7 +88,12 @@ export type ClaimCall = Call<typeof CLAIM_OPTIONS>;
 export const CLAIM = command('claim', {
   says: 'let a user of the platform claim this device',
   options: CLAIM_OPTIONS,
-  examples: ['claim', 'claim --duration 10m', 'claim --secret-key-file /root/claim-secret --duration 1h', 'claim --ask'],
+  examples: [
+    'claim',
+    'claim --duration 10m',
+    'claim --secret-key-file /root/claim-secret --duration 1h',
+    'claim --ask',
+  ],
   notes: `\
 Without a secret an unguessable one is made. Whoever enters device name and secret at the platform, or scans the code, owns the
 device. The platform keeps the first claim until it expires; until then its secret is shown again.`,

@@ -1,17 +1,34 @@
 /** A first configuration that passes check-config, and a look at what hangs on a bus or port. */
 
 import { DEFAULT_CONFIG_FILE } from '../../config/fields/default-places.ts';
-import { argument, type Call, choice, command, duration, negation, taking, toggle, valued, webAddress, wholeNumber } from '../command.ts';
+import {
+  argument,
+  type Call,
+  choice,
+  command,
+  duration,
+  negation,
+  taking,
+  toggle,
+  valued,
+  webAddress,
+  wholeNumber,
+} from '../command.ts';
 
 const PAGES = ['off', 'loopback', 'lan'] as const;
 
-const variable = taking('a variable has letters, digits and _', (text) => /^[A-Za-z_][A-Za-z0-9_]{0,127}$/.exec(text)?.[0]);
+const variable = taking(
+  'a variable has letters, digits and _',
+  (text) => /^[A-Za-z_][A-Za-z0-9_]{0,127}$/.exec(text)?.[0],
+);
 
 const INIT_OPTIONS = {
   yes: toggle('ask nothing: flags and defaults decide'),
   url: valued('<url>', 'address of the platform', { parse: webAddress }),
   accessTokenFile: valued('<file>', 'the device’s access token, in a file'),
-  accessTokenEnv: valued('<name>', 'the device’s access token, in an environment variable of the service', { parse: variable }),
+  accessTokenEnv: valued('<name>', 'the device’s access token, in an environment variable of the service', {
+    parse: variable,
+  }),
   provisionKeyFile: valued('<file>', 'the device profile’s provision key, in a file'),
   provisionSecretFile: valued('<file>', 'the device profile’s provision secret, in a file'),
   name: valued('<template>', 'device name for provisioning, from {serial}, {mac}, {machineId}, {hostname}'),
@@ -24,7 +41,9 @@ const INIT_OPTIONS = {
   try: negation('try nothing: neither the platform, as on a machine without network, nor the sensors'),
   scan: negation('do not look at the buses'),
   listen: negation('do not listen on serial ports'),
-  devices: toggle('each meter on a serial port is a device of its own on the platform; where several are found it is asked'),
+  devices: toggle(
+    'each meter on a serial port is a device of its own on the platform; where several are found it is asked',
+  ),
   out: valued('<file>', 'the file to write', { byDefault: DEFAULT_CONFIG_FILE }),
   force: toggle('overwrite it'),
   json: toggle('print what was found and written as JSON'),
@@ -81,17 +100,28 @@ const SCAN_OPTIONS = {
   addressesOnly: toggle('on I2C, show who answers and write nothing to them'),
   config: valued('<file>', 'use the hardware section of this configuration'),
   simulate: valued('<socket>', 'look at the simulated board on this socket'),
-  port: valued('<port>', 'serial port to listen on, or of a Modbus line; with --host its TCP port', { byDefault: '502' }),
-  for: valued('<time>', 'how long to listen at each speed', { parse: duration('a time such as 12s', 10), byDefault: 3_000 }),
+  port: valued('<port>', 'serial port to listen on, or of a Modbus line; with --host its TCP port', {
+    byDefault: '502',
+  }),
+  for: valued('<time>', 'how long to listen at each speed', {
+    parse: duration('a time such as 12s', 10),
+    byDefault: 3_000,
+  }),
   ask: toggle('on silent serial ports, send the requests of presets, and ask each M-Bus address'),
   host: valued('<host>', 'Modbus device or gateway in the network'),
   transport: choice('<way>', 'how the host is spoken to', ['tcp', 'rtu-over-tcp', 'ascii-over-tcp'], 'tcp'),
   baud: valued('<rates>', 'baud rates to try on a Modbus line', { parse: baudRates, byDefault: [9_600, 19_200] }),
-  parity: valued('<parities>', 'parities to try on a Modbus line', { parse: parities, byDefault: parities('none,even') }),
+  parity: valued('<parities>', 'parities to try on a Modbus line', {
+    parse: parities,
+    byDefault: parities('none,even'),
+  }),
   units: valued('<numbers>', 'Modbus units to ask (1-32), or M-Bus addresses (0-250)', {
     parse: severalOf('such as 1-32,247', unitNumbers),
   }),
-  timeout: valued('<time>', 'how long a unit or meter has to answer', { parse: duration('a time such as 300ms', 10), byDefault: 300 }),
+  timeout: valued('<time>', 'how long a unit or meter has to answer', {
+    parse: duration('a time such as 300ms', 10),
+    byDefault: 300,
+  }),
   devices: toggle('of Modbus and M-Bus, show each meter as a device of its own on the platform'),
   json: toggle('print what was found as JSON'),
 };

@@ -1,7 +1,9 @@
 /** The command that shows what the agent has logged, in words. */
 import { argument, type Call, choice, command, duration, toggle, valued, wholeNumber } from '../command.ts';
 
-const ARGUMENTS = { file: argument('a log in a file, or - for what is piped in; without it the service’s own', { byDefault: '' }) };
+const ARGUMENTS = {
+  file: argument('a log in a file, or - for what is piped in; without it the service’s own', { byDefault: '' }),
+};
 const OPTIONS = {
   follow: { ...toggle('go on with what is logged from now on'), short: 'f' },
   since: valued('<duration>', 'no older than that', { parse: duration('write a duration such as 10m or 2h', 1) }),

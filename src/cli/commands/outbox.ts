@@ -19,14 +19,24 @@ const LIST_OPTIONS = {
   ...JSON_OPTIONS,
 };
 const EXPORT_OPTIONS = { ...ENTRY_OPTIONS, format: choice('<format>', 'of the lines', ['jsonl', 'csv'], 'jsonl') };
-const VERIFY_OPTIONS = { config: valued('<file>', 'configuration of the agent, to find its state folder'), ...JSON_OPTIONS };
+const VERIFY_OPTIONS = {
+  config: valued('<file>', 'configuration of the agent, to find its state folder'),
+  ...JSON_OPTIONS,
+};
 const DRAIN_OPTIONS = {
-  within: valued('<duration>', 'how long to wait', { parse: duration('a duration such as 30s or 10m', 1), byDefault: 5 * 60_000 }),
+  within: valued('<duration>', 'how long to wait', {
+    parse: duration('a duration such as 30s or 10m', 1),
+    byDefault: 5 * 60_000,
+  }),
   json: toggle('print the end as JSON'),
 };
 const REJECTED_OPTIONS = {
   resend: toggle('put it back into the outbox'),
-  sequence: list('<number>', 'only this entry (repeatable)', wholeNumber('a number, as turnstone outbox rejected shows it', 0)),
+  sequence: list(
+    '<number>',
+    'only this entry (repeatable)',
+    wholeNumber('a number, as turnstone outbox rejected shows it', 0),
+  ),
   ...JSON_OPTIONS,
 };
 export type EntriesCall = Call<typeof ENTRY_OPTIONS>;
@@ -79,7 +89,11 @@ const SUBCOMMANDS = [
   command('rejected', {
     says: 'what the platform refused, with its answers',
     options: REJECTED_OPTIONS,
-    examples: ['outbox rejected', 'outbox rejected --resend', 'outbox rejected --resend --sequence 1204 --sequence 1207'],
+    examples: [
+      'outbox rejected',
+      'outbox rejected --resend',
+      'outbox rejected --resend --sequence 1204 --sequence 1207',
+    ],
     run: async (call) => (await import('../outbox.ts')).rejected(call),
   }),
 ];

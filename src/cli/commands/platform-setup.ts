@@ -2,7 +2,8 @@
 import { type Call, command, taking, toggle, valued, webAddress } from '../command.ts';
 
 /** The platform refuses markup in names; a title with a tail has 255 characters at most. */
-const name = (says: string) => taking(says, (text) => (/^[^<>&"\p{Cc}]{1,200}$/u.test(text.trim()) ? text.trim() : undefined));
+const name = (says: string) =>
+  taking(says, (text) => (/^[^<>&"\p{Cc}]{1,200}$/u.test(text.trim()) ? text.trim() : undefined));
 const aName = name('a name has 1 to 200 characters, and none of < > & "');
 
 const PLATFORM_SETUP_OPTIONS = {
@@ -11,7 +12,10 @@ const PLATFORM_SETUP_OPTIONS = {
   passwordFile: valued('<file>', 'the password, from a file; otherwise it is asked for'),
   caFile: valued('<file>', 'PEM of a private authority to trust'),
   profile: valued('<name>', 'device profile of the gateways', { parse: aName, byDefault: 'Turnstone gateway' }),
-  config: valued('<file>', 'configuration of a gateway: its sensors, units and alarms are taken into dashboards and rules'),
+  config: valued(
+    '<file>',
+    'configuration of a gateway: its sensors, units and alarms are taken into dashboards and rules',
+  ),
   release: valued('<file>', 'a release (turnstone-….tar.zst) to upload as a package'),
   assign: toggle('assign that release to the profile: every gateway of it is updated'),
   customer: valued('<name>', 'a customer, whose users may claim gateways', { parse: aName }),

@@ -16,14 +16,26 @@ const PLATFORM_OPTIONS = {
   claimDurationMs: valued('<number>', 'how long a claim stays open when the device does not say (default: 86400000)', {
     parse: milliseconds,
   }),
-  messageLimit: valued('<windows>', 'messages a device may send, like 100:1,3000:60: 100 in 1 s and 3000 in 60 s', { parse: windows }),
-  dataPointLimit: valued('<windows>', 'values a device may send in telemetry and attributes, likewise', { parse: windows }),
-  storeDelayMs: valued('<number>', 'how long after its answer what a device sent is stored (default: at once)', { parse: milliseconds }),
+  messageLimit: valued('<windows>', 'messages a device may send, like 100:1,3000:60: 100 in 1 s and 3000 in 60 s', {
+    parse: windows,
+  }),
+  dataPointLimit: valued('<windows>', 'values a device may send in telemetry and attributes, likewise', {
+    parse: windows,
+  }),
+  storeDelayMs: valued('<number>', 'how long after its answer what a device sent is stored (default: at once)', {
+    parse: milliseconds,
+  }),
   legacyProvisioning: toggle('provision as a server that knows only the contract: it makes every token itself'),
   wholeFileFirmware: toggle('serve firmware as a server that knows only the contract: whole files, no fw_size'),
   pointsPerKey: valued('<number>', 'past this many points a key loses its oldest (default: 1000000)', { parse: count }),
-  reportThreads: valued('<number>', 'reports that run at a time (SIMPLE_API_RATE_LIMITER_THREAD_POOL_SIZE; default: 4)', { parse: count }),
-  reportQueue: valued('<number>', 'reports that may wait (SIMPLE_API_RATE_LIMITER_QUEUE_CAPACITY; default: 10)', { parse: count }),
+  reportThreads: valued(
+    '<number>',
+    'reports that run at a time (SIMPLE_API_RATE_LIMITER_THREAD_POOL_SIZE; default: 4)',
+    { parse: count },
+  ),
+  reportQueue: valued('<number>', 'reports that may wait (SIMPLE_API_RATE_LIMITER_QUEUE_CAPACITY; default: 10)', {
+    parse: count,
+  }),
   data: valued('<folder>', 'keep everything in this folder; without it, in memory'),
   device: list('<name=token>', 'make a device with this access token (repeatable)', assignment('write name=token')),
   json: toggle('print the addresses as one line of JSON'),

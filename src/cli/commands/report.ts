@@ -29,14 +29,21 @@ export const ANALYTICS_OPTIONS = {
   authUrl: valued('<address>', 'the platform to log in at, in place of analytics.authUrl', { parse: webAddress }),
   basePath: valued('<path>', 'path of its API, in place of analytics.basePath'),
   user: valued('<name>', 'who logs in, in place of analytics.user'),
-  passwordFile: valued('<file>', `the password, from a file; otherwise $${PASSWORD_VARIABLE}, the configuration, or a prompt`),
+  passwordFile: valued(
+    '<file>',
+    `the password, from a file; otherwise $${PASSWORD_VARIABLE}, the configuration, or a prompt`,
+  ),
 };
 export type AnalyticsFlags = Values<typeof ANALYTICS_OPTIONS>;
 export const RANGE_OPTIONS = {
   from: valued('<time>', 'beginning of the range', { parse: instant }),
   to: valued('<time>', 'end of the range', { parse: instant }),
   last: valued('<duration>', 'the range up to now', { parse: lengthWords }),
-  filter: list('<name=a,b>', 'values of one of the filters of the view (repeatable)', assignment('write name=value[,value…]')),
+  filter: list(
+    '<name=a,b>',
+    'values of one of the filters of the view (repeatable)',
+    assignment('write name=value[,value…]'),
+  ),
 };
 
 export const REPORT_FORMATS = ['table', 'csv', 'json'] as const;
@@ -73,7 +80,11 @@ const AUDIT_OPTIONS = {
   device: valued('<name>', 'this device, where the view shows several (default: as the agent knows it)'),
   timeColumn: valued('<label>', 'column of the times'),
   deviceColumn: valued('<label>', 'column of the devices'),
-  column: list('<key=label>', 'column of a key, where it is not called after it (repeatable)', assignment('write key=label')),
+  column: list(
+    '<key=label>',
+    'column of a key, where it is not called after it (repeatable)',
+    assignment('write key=label'),
+  ),
   resend: toggle('put what is missing, and still kept, back into the backlog'),
   all: toggle('print every key and hour, not only those with faults'),
   json: toggle('print the result as JSON'),

@@ -7,7 +7,10 @@ const RUN_OPTIONS = {
   config: CONFIG,
   simulate: toggle('with a simulated board instead of this machine’s pins, buses and ports'),
   sendSimulated: toggle('with --simulate: send invented readings to a real device, which is refused otherwise'),
-  recordAppends: { ...valued('<file>', 'write every entry that became durable to this file, as JSON lines'), isHidden: true },
+  recordAppends: {
+    ...valued('<file>', 'write every entry that became durable to this file, as JSON lines'),
+    isHidden: true,
+  },
 };
 export type RunCall = Call<typeof RUN_OPTIONS>;
 
@@ -27,7 +30,9 @@ again), 78 the configuration is wrong (systemd does not)`,
 const CHECK_ARGUMENTS = { file: files('the configuration, or several', DEFAULT_CONFIG_FILE) };
 const CHECK_OPTIONS = {
   json: toggle('print faults and warnings as JSON'),
-  forElsewhere: toggle('on a machine that is not the gateway: what only the gateway can answer is listed, and is no fault'),
+  forElsewhere: toggle(
+    'on a machine that is not the gateway: what only the gateway can answer is listed, and is no fault',
+  ),
   explain: toggle('print the steps by which each value of a sensor is converted, in their order'),
 };
 export type CheckConfigCall = Call<typeof CHECK_OPTIONS, typeof CHECK_ARGUMENTS>;
@@ -36,7 +41,11 @@ export const CHECK_CONFIG = command('check-config', {
   says: 'check a configuration: every fault at once, with line, column and a hint',
   arguments: CHECK_ARGUMENTS,
   options: CHECK_OPTIONS,
-  examples: ['check-config /etc/turnstone/turnstone.yaml', 'check-config gateway.yaml --json', 'check-config --for-elsewhere fleet/*.yaml'],
+  examples: [
+    'check-config /etc/turnstone/turnstone.yaml',
+    'check-config gateway.yaml --json',
+    'check-config --for-elsewhere fleet/*.yaml',
+  ],
   notes: 'Ports, buses and chips are looked at by turnstone doctor, on the gateway.',
   exitCodes: '0 the agent would start with it, 78 it would not, or not with all that is named',
   run: async (call) => (await import('../check-config.ts')).checkConfig(call),

@@ -19,7 +19,10 @@ const SUBCOMMANDS = [
     says: 'keep a value',
     arguments: KEY_AND_VALUE,
     options: OPTIONS,
-    examples: ['settings set platform.url https://iot.example.org', "settings set provisioning.deviceName 'gateway-{serial|mac}'"],
+    examples: [
+      'settings set platform.url https://iot.example.org',
+      "settings set provisioning.deviceName 'gateway-{serial|mac}'",
+    ],
     exitCodes: '0 it is kept, 1 it could not be written, 2 there is no such key, or it may not have this value',
     run: async (call) => (await import('../settings.ts')).setSetting(call),
   }),

@@ -36,7 +36,10 @@ export const SENSORS = command('sensors', {
 });
 
 const WATCH_OPTIONS = {
-  every: valued('<duration>', 'how often to look', { parse: duration('a duration from 100ms, such as 1s', 100), byDefault: 1_000 }),
+  every: valued('<duration>', 'how often to look', {
+    parse: duration('a duration from 100ms, such as 1s', 100),
+    byDefault: 1_000,
+  }),
   times: valued('<number>', 'end after so many looks', { parse: wholeNumber('a whole number above 0', 1) }),
   json: toggle('print each new reading as one line of JSON'),
 };
@@ -56,7 +59,9 @@ const ACTUATE_ARGUMENTS = {
   value: argument('on, off, a number, or a text', { byDefault: '' }),
 };
 const ACTUATE_OPTIONS = {
-  for: valued('<time>', 'hold the value against rules for so long, then release it', { parse: duration('a time, as 30m or 2h', 1_000) }),
+  for: valued('<time>', 'hold the value against rules for so long, then release it', {
+    parse: duration('a time, as 30m or 2h', 1_000),
+  }),
   release: toggle('take back what an operator has set: rules, or the state for the start, apply again'),
   why: toggle('tell why it is as it is, and move nothing'),
   text: toggle('take the value as text, also when it looks like a number'),
@@ -69,8 +74,15 @@ export const ACTUATE = command('actuate', {
   agent: 'needed',
   arguments: ACTUATE_ARGUMENTS,
   options: ACTUATE_OPTIONS,
-  examples: ['actuate pump on', 'actuate fan 60 --for 2h', 'actuate pump --release', 'actuate pump --why', "actuate sign 'OPEN' --text"],
-  notes: 'The agent must run: limits, interlocks and safe states are its. A lockout stops what comes from afar, not this command.',
+  examples: [
+    'actuate pump on',
+    'actuate fan 60 --for 2h',
+    'actuate pump --release',
+    'actuate pump --why',
+    "actuate sign 'OPEN' --text",
+  ],
+  notes:
+    'The agent must run: limits, interlocks and safe states are its. A lockout stops what comes from afar, not this command.',
   run: async (call) => (await import('../actuate.ts')).actuate(call),
 });
 
@@ -78,7 +90,9 @@ const MAX_TIMEOUT_S = 300;
 const RPC_ARGUMENTS = {
   method: argument('the method that the rule chain knows'),
   params: argument('its parameters, as JSON', {
-    parse: taking('parameters are JSON, for example \'{"day": "monday"}\'; mind the quotes of the shell', (text) => parseJson(text)),
+    parse: taking('parameters are JSON, for example \'{"day": "monday"}\'; mind the quotes of the shell', (text) =>
+      parseJson(text),
+    ),
     byDefault: {},
   }),
 };

@@ -25,6 +25,7 @@ export const TIMELINE = command('timeline', {
   agent: async (configFile, edge) => (await import('../timeline.ts')).openTimelineFile(configFile, edge),
   options: OPTIONS,
   examples: ['timeline', 'timeline --since 1h', 'timeline --kind rule --kind alarm', 'timeline --json | jq .words'],
-  notes: 'Times are UTC; one with a ~ is of a clock that was not known to be right. When no agent runs, its record on disk is read.',
+  notes:
+    'Times are UTC; one with a ~ is of a clock that was not known to be right. When no agent runs, its record on disk is read.',
   run: async (call) => (await import('../timeline.ts')).showTimeline(call),
 });

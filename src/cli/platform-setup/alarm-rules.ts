@@ -33,8 +33,20 @@ const FIXED: readonly Rule[] = [
     raise: [['EQUAL', false]],
     clear: [['EQUAL', true]],
   },
-  { name: 'Turnstone: update failed', key: 'fw_state', severity: 'MAJOR', raise: [['EQUAL', 'FAILED']], clear: [['NOT_EQUAL', 'FAILED']] },
-  { name: 'Turnstone: disk refuses readings', key: 'outboxFault', severity: 'CRITICAL', raise: [['EQUAL', 1]], clear: [['EQUAL', 0]] },
+  {
+    name: 'Turnstone: update failed',
+    key: 'fw_state',
+    severity: 'MAJOR',
+    raise: [['EQUAL', 'FAILED']],
+    clear: [['NOT_EQUAL', 'FAILED']],
+  },
+  {
+    name: 'Turnstone: disk refuses readings',
+    key: 'outboxFault',
+    severity: 'CRITICAL',
+    raise: [['EQUAL', 1]],
+    clear: [['EQUAL', 0]],
+  },
   { name: 'Turnstone: alerts', key: 'alerts', severity: 'WARNING', raise: [['GREATER', 0]], clear: [['EQUAL', 0]] },
 ];
 /** Updates tell of themselves under names like those of sensors. */
@@ -53,7 +65,10 @@ export function alarmKeysIn(config: AgentConfig): readonly string[] {
   const sensors = config.sensors.filter(({ enabled, device }) => enabled && device === undefined);
   return sensors.flatMap((sensor) => {
     const watched = (sensorKeys(sensor) ?? []).filter((key) => (keyRulesOf(sensor, key)?.alarms ?? []).length > 0);
-    return [`${sensor.name}_state`, ...watched.flatMap((key) => platformKeysOf(sensor, key)).map((key) => `${key}_alarm`)];
+    return [
+      `${sensor.name}_state`,
+      ...watched.flatMap((key) => platformKeysOf(sensor, key)).map((key) => `${key}_alarm`),
+    ];
   });
 }
 
@@ -62,7 +77,13 @@ function ruleFor(key: string): Rule | undefined {
   if (key.endsWith('_alarm')) {
     const [normal, removed] = [['NOT_EQUAL', 'ok'] as const, ['NOT_EQUAL', 'removed'] as const];
     const clear = [['EQUAL', 'ok'] as const, ['EQUAL', 'removed'] as const];
-    return { name: `Alarm: ${key.slice(0, -'_alarm'.length)}`, key, severity: 'MAJOR', raise: [normal, removed], clear };
+    return {
+      name: `Alarm: ${key.slice(0, -'_alarm'.length)}`,
+      key,
+      severity: 'MAJOR',
+      raise: [normal, removed],
+      clear,
+    };
   }
   if (!key.endsWith('_state') || NO_SENSOR.has(key)) return undefined;
   const name = `Sensor fails: ${key.slice(0, -'_state'.length)}`;
@@ -70,7 +91,8 @@ function ruleFor(key: string): Rule | undefined {
 }
 
 function ruleJson({ name, key, isAttribute, severity, raise, clear }: Rule): JsonObject {
-  const refEntityKey = isAttribute === true ? { key, type: 'ATTRIBUTE', scope: 'SERVER_SCOPE' } : { key, type: 'TS_LATEST' };
+  const refEntityKey =
+    isAttribute === true ? { key, type: 'ATTRIBUTE', scope: 'SERVER_SCOPE' } : { key, type: 'TS_LATEST' };
   return {
     ...{ type: 'ALARM', name, configurationVersion: 0, debugSettings: null },
     configuration: {

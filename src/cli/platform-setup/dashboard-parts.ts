@@ -72,17 +72,46 @@ export function source(aliasId: string, keys: readonly DataKey[]): JsonObject {
 export function widget(
   name: string,
   place: Place,
-  { type, fqn, title, settings = {}, more = {} }: WidgetKind & { readonly settings?: JsonObject; readonly more?: JsonObject },
+  {
+    type,
+    fqn,
+    title,
+    settings = {},
+    more = {},
+  }: WidgetKind & { readonly settings?: JsonObject; readonly more?: JsonObject },
 ): Widget {
   const id = idOf(`widget ${name}`);
   const config: JsonObject = {
     ...{ title, showTitle: true, backgroundColor: '#ffffff', color: 'rgba(0, 0, 0, 0.87)', padding: '8px', settings },
-    ...{ dropShadow: true, enableFullscreen: type !== 'rpc', widgetStyle: {}, widgetCss: '', actions: {}, showLegend: false },
+    ...{
+      dropShadow: true,
+      enableFullscreen: type !== 'rpc',
+      widgetStyle: {},
+      widgetCss: '',
+      actions: {},
+      showLegend: false,
+    },
     ...{ titleStyle: { fontSize: '16px', fontWeight: 400 }, useDashboardTimewindow: true, displayTimewindow: false },
-    ...{ showTitleIcon: false, titleTooltip: '', noDataDisplayMessage: '', pageSize: 1024, configMode: 'basic', datasources: [] },
+    ...{
+      showTitleIcon: false,
+      titleTooltip: '',
+      noDataDisplayMessage: '',
+      pageSize: 1024,
+      configMode: 'basic',
+      datasources: [],
+    },
     ...more,
   };
-  const json = { typeFullFqn: `system.${fqn}`, type, sizeX: place.width, sizeY: place.height, row: 0, col: 0, id, config };
+  const json = {
+    typeFullFqn: `system.${fqn}`,
+    type,
+    sizeX: place.width,
+    sizeY: place.height,
+    row: 0,
+    col: 0,
+    id,
+    config,
+  };
   return { ...place, id, json };
 }
 
@@ -110,8 +139,19 @@ export function deviceTable(name: string, title: string, place: Place, keys: rea
   return widget(name, place, {
     ...{ type: 'latest', fqn: 'cards.entities_table', title },
     settings: {
-      ...{ entitiesTitle: title, enableSearch: true, enableSelectColumnDisplay: true, enableStickyHeader: true, enableStickyAction: false },
-      ...{ displayEntityName: true, entityNameColumnTitle: 'Device', displayEntityLabel: false, displayEntityType: false },
+      ...{
+        entitiesTitle: title,
+        enableSearch: true,
+        enableSelectColumnDisplay: true,
+        enableStickyHeader: true,
+        enableStickyAction: false,
+      },
+      ...{
+        displayEntityName: true,
+        entityNameColumnTitle: 'Device',
+        displayEntityLabel: false,
+        displayEntityType: false,
+      },
       ...{ displayPagination: true, defaultPageSize: 20, defaultSortOrder: 'entityName', useRowStyleFunction: false },
     },
     more: { datasources: [source(DEVICES, keys)], actions: { rowClick: [open] } },
@@ -132,7 +172,12 @@ export function dashboard({ title, deviceType, all, one }: DashboardParts): Json
     widgets: Object.fromEntries([...all, ...one].map(({ id, json }) => [id, json])),
     states: { default: state(title, true, all), device: state(`${'$'}{entityName}`, false, one) },
     entityAliases: {
-      [DEVICES]: alias(DEVICES, 'Devices', { type: 'deviceType', resolveMultiple: true, deviceTypes: [deviceType], deviceNameFilter: '' }),
+      [DEVICES]: alias(DEVICES, 'Devices', {
+        type: 'deviceType',
+        resolveMultiple: true,
+        deviceTypes: [deviceType],
+        deviceNameFilter: '',
+      }),
       [THIS_DEVICE]: alias(THIS_DEVICE, 'This device', {
         ...{ type: 'stateEntity', resolveMultiple: false, stateEntityParamName: null, defaultStateEntity: null },
       }),
@@ -145,9 +190,20 @@ export function dashboard({ title, deviceType, all, one }: DashboardParts): Json
       aggregation: { type: 'AVG', limit: 25_000 },
     },
     settings: {
-      ...{ stateControllerId: 'entity', showTitle: false, showDashboardsSelect: true, showEntitiesSelect: true, showFilters: false },
+      ...{
+        stateControllerId: 'entity',
+        showTitle: false,
+        showDashboardsSelect: true,
+        showEntitiesSelect: true,
+        showFilters: false,
+      },
       ...{ showDashboardTimewindow: true, showDashboardExport: true, toolbarAlwaysOpen: true, hideToolbar: false },
-      ...{ titleColor: 'rgba(0,0,0,0.870588)', showDashboardLogo: false, dashboardLogoUrl: null, showUpdateDashboardImage: true },
+      ...{
+        titleColor: 'rgba(0,0,0,0.870588)',
+        showDashboardLogo: false,
+        dashboardLogoUrl: null,
+        showUpdateDashboardImage: true,
+      },
       dashboardCss: '',
     },
   };
@@ -161,7 +217,14 @@ function alias(id: string, name: string, filter: JsonValue): JsonObject {
 function state(name: string, root: boolean, widgets: readonly Widget[]): JsonObject {
   const places = widgets.map(({ id, row, col, width, height }) => [id, { sizeX: width, sizeY: height, row, col }]);
   const gridSettings = {
-    ...{ layoutType: 'default', backgroundColor: '#eeeeee', backgroundSizeMode: '100%', columns: COLUMNS, margin: 10, outerMargin: true },
+    ...{
+      layoutType: 'default',
+      backgroundColor: '#eeeeee',
+      backgroundSizeMode: '100%',
+      columns: COLUMNS,
+      margin: 10,
+      outerMargin: true,
+    },
     ...{ autoFillHeight: false, mobileAutoFillHeight: false, mobileRowHeight: 70, viewFormat: 'grid' },
   };
   return { name, root, layouts: { main: { widgets: Object.fromEntries(places), gridSettings } } };

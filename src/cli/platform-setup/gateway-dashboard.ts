@@ -95,7 +95,12 @@ function firmwareTable(place: Place): Widget {
   return widget('firmware', place, {
     ...{ type: 'timeseries', fqn: 'cards.timeseries_table', title: 'Firmware' },
     settings: { showTimestamp: true, displayPagination: true, defaultPageSize: 10, hideEmptyLines: true },
-    more: { datasources: [source(THIS_DEVICE, keys)], useDashboardTimewindow: false, displayTimewindow: true, timewindow: MONTH },
+    more: {
+      datasources: [source(THIS_DEVICE, keys)],
+      useDashboardTimewindow: false,
+      displayTimewindow: true,
+      timewindow: MONTH,
+    },
   });
 }
 
@@ -113,12 +118,31 @@ function alarmTable(name: string, place: Place, entityAliasId: string): Widget {
     ['severity', 'Severity'],
     ['status', 'Status'],
   ] as const;
-  const keys = columns.map(([key, label]) => ({ name: key, type: 'alarm', label, color: '#0072b2', settings: {}, _hash: key.length / 32 }));
+  const keys = columns.map(([key, label]) => ({
+    name: key,
+    type: 'alarm',
+    label,
+    color: '#0072b2',
+    settings: {},
+    _hash: key.length / 32,
+  }));
   return widget(name, place, {
     ...{ type: 'alarm', fqn: 'alarm_widgets.alarms_table', title: 'Alarms' },
     settings: {
-      ...{ alarmsTitle: 'Alarms', enableSelection: true, enableSearch: true, enableFilter: true, enableSelectColumnDisplay: true },
-      ...{ displayDetails: true, displayActivity: true, allowAcknowledgment: true, allowClear: true, allowAssign: true },
+      ...{
+        alarmsTitle: 'Alarms',
+        enableSelection: true,
+        enableSearch: true,
+        enableFilter: true,
+        enableSelectColumnDisplay: true,
+      },
+      ...{
+        displayDetails: true,
+        displayActivity: true,
+        allowAcknowledgment: true,
+        allowClear: true,
+        allowAssign: true,
+      },
       ...{ displayPagination: true, defaultPageSize: 10, defaultSortOrder: '-createdTime', enableStickyAction: false },
     },
     more: {
@@ -132,10 +156,21 @@ function alarmTable(name: string, place: Place, entityAliasId: string): Widget {
 /** One of each of the platform's six ways to command an output; where there are several outputs, each copy gets its own methods in its settings. */
 function outputs(stateKey = 'value'): readonly Widget[] {
   const timeout = { requestTimeout: RPC_TIMEOUT_MS };
-  const onOff = { ...timeout, initialValue: false, retrieveValueMethod: 'rpc', getValueMethod: 'getValue', setValueMethod: 'setValue' };
+  const onOff = {
+    ...timeout,
+    initialValue: false,
+    retrieveValueMethod: 'rpc',
+    getValueMethod: 'getValue',
+    setValueMethod: 'setValue',
+  };
   const asItIs = { parseValueFunction: 'return data ? true : false;', convertValueFunction: 'return value;' };
   return [
-    output('switch', 'control_widgets.switch_control', 0, { ...onOff, ...asItIs, showOnOffLabels: true, title: 'Output' }),
+    output('switch', 'control_widgets.switch_control', 0, {
+      ...onOff,
+      ...asItIs,
+      showOnOffLabels: true,
+      title: 'Output',
+    }),
     output('number', 'control_widgets.knob_control', 4, {
       ...{ ...timeout, minValue: 0, maxValue: 100, initialValue: 0, title: 'Output, a number' },
     }),
@@ -148,7 +183,10 @@ function outputs(stateKey = 'value'): readonly Widget[] {
     output('pins', 'gpio_widgets.basic_gpio_control', 16, {
       ...{ ...timeout, switchPanelBackgroundColor: '#b71c1c', parseGpioStatusFunction: 'return body[pin] === true;' },
       gpioStatusRequest: { method: 'getGpioStatus', paramsBody: '{}' },
-      gpioStatusChangeRequest: { method: 'setGpioStatus', paramsBody: '{\n   "pin": "{$pin}",\n   "enabled": "{$enabled}"\n}' },
+      gpioStatusChangeRequest: {
+        method: 'setGpioStatus',
+        paramsBody: '{\n   "pin": "{$pin}",\n   "enabled": "{$enabled}"\n}',
+      },
       gpioList: [{ pin: 7, label: 'Pin 7', row: 0, col: 0, _uniqueKey: 0 }],
     }),
     // Both ways, so that a refusal is seen.

@@ -42,7 +42,10 @@ export async function makePlan(api: Api, wish: Wish, randomBytes: RandomBytes): 
   const keys = profileId === undefined ? [] : await keysOf(api, profileId);
   const rules = await alarmRulesOf(api, profileId);
   const units = unitsFor(keys, profile === undefined ? new Map() : await toldUnits(api, name), config);
-  const [health, sensors] = [gatewayDashboard(name, given({ output: config && onlyOutputIn(config) })), sensorDashboard(name, units)];
+  const [health, sensors] = [
+    gatewayDashboard(name, given({ output: config && onlyOutputIn(config) })),
+    sensorDashboard(name, units),
+  ];
   const [foundHealth, foundSensors] = [await dashboardOf(api, health), await dashboardOf(api, sensors)];
   const packages = release === undefined ? [] : ((await api.list('/api/otaPackages', release.title)) ?? []);
   const held = provisioningIn(profile);
@@ -64,11 +67,14 @@ export async function makePlan(api: Api, wish: Wish, randomBytes: RandomBytes): 
   ];
   if (release !== undefined) {
     steps.push(releaseStep(api, release, packages, profileId));
-    const there = packages.find((one) => one.type === 'FIRMWARE' && one.title === release.title && one.version === release.version);
+    const there = packages.find(
+      (one) => one.type === 'FIRMWARE' && one.title === release.title && one.version === release.version,
+    );
     if (there !== undefined) made.packageId = idIn(there);
     if (wish.assign) steps.push(assignStep(api, name, profile, made.packageId, `${release.title} ${release.version}`));
   }
-  if (wish.customer !== undefined) steps.push(...(await customerSteps(api, wish.customer, [foundHealth, foundSensors])));
+  if (wish.customer !== undefined)
+    steps.push(...(await customerSteps(api, wish.customer, [foundHealth, foundSensors])));
   return { steps, made };
 }
 
@@ -76,9 +82,12 @@ async function checkUser(api: Api): Promise<void> {
   const user = await api.get('/api/auth/user');
   const authority = isJsonObject(user) ? user.authority : undefined;
   if (authority !== 'TENANT_ADMIN')
-    throw new CommandError(`this user is no tenant administrator, but ${typeof authority === 'string' ? authority : 'unknown'}`, {
-      nextStep: 'log in as one with --user',
-    });
+    throw new CommandError(
+      `this user is no tenant administrator, but ${typeof authority === 'string' ? authority : 'unknown'}`,
+      {
+        nextStep: 'log in as one with --user',
+      },
+    );
 }
 
 /** As the gateways tell them, then as the configuration says, then by the names of keys. */
@@ -116,7 +125,11 @@ async function dashboardOf(api: Api, { title }: JsonObject): Promise<JsonObject 
 }
 
 /** A customer, and the dashboards that its users see: without them a claimed gateway has nothing to show. */
-async function customerSteps(api: Api, title: string, dashboards: readonly (JsonObject | undefined)[]): Promise<readonly Step[]> {
+async function customerSteps(
+  api: Api,
+  title: string,
+  dashboards: readonly (JsonObject | undefined)[],
+): Promise<readonly Step[]> {
   const found = await api.get(`/api/tenant/customers?${new URLSearchParams({ customerTitle: title })}`);
   const foundId = isJsonObject(found) ? idIn(found) : undefined;
   let customerId = foundId;
@@ -125,9 +138,11 @@ async function customerSteps(api: Api, title: string, dashboards: readonly (Json
   };
   const show = async ({ gatewayDashboardId, sensorDashboardId }: Made): Promise<void> => {
     for (const id of [gatewayDashboardId, sensorDashboardId])
-      if (id !== undefined && customerId !== undefined) await api.post(`/api/customer/${customerId}/dashboard/${id}`, {});
+      if (id !== undefined && customerId !== undefined)
+        await api.post(`/api/customer/${customerId}/dashboard/${id}`, {});
   };
-  const isShown = foundId !== undefined && dashboards.every((dashboard) => dashboard !== undefined && isFor(dashboard, foundId));
+  const isShown =
+    foundId !== undefined && dashboards.every((dashboard) => dashboard !== undefined && isFor(dashboard, foundId));
   const customer = { what: 'customer', name: title };
   const access = { what: 'dashboards for', name: title };
   return [
@@ -142,5 +157,7 @@ async function customerSteps(api: Api, title: string, dashboards: readonly (Json
 
 function isFor({ assignedCustomers }: JsonObject, customerId: string): boolean {
   if (!Array.isArray(assignedCustomers)) return false;
-  return assignedCustomers.some((one) => isJsonObject(one) && isJsonObject(one.customerId) && one.customerId.id === customerId);
+  return assignedCustomers.some(
+    (one) => isJsonObject(one) && isJsonObject(one.customerId) && one.customerId.id === customerId,
+  );
 }

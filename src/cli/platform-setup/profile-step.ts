@@ -15,7 +15,13 @@ export function profileJson(name: string): JsonObject {
   return {
     ...{ name, description: 'Gateways with the Turnstone agent', image: null, default: false },
     ...{ type: 'DEFAULT', transportType: 'DEFAULT', provisionType: 'DISABLED', provisionDeviceKey: null },
-    ...{ defaultRuleChainId: null, defaultDashboardId: null, defaultQueueName: null, firmwareId: null, softwareId: null },
+    ...{
+      defaultRuleChainId: null,
+      defaultDashboardId: null,
+      defaultQueueName: null,
+      firmwareId: null,
+      softwareId: null,
+    },
     profileData: {
       ...{ configuration: { type: 'DEFAULT' }, transportConfiguration: { type: 'DEFAULT' } },
       provisionConfiguration: { type: 'DISABLED', provisionDeviceSecret: null },
@@ -29,19 +35,42 @@ export function profileStep(api: Api, name: string, found: JsonObject | undefine
   if (found === undefined) {
     const carryOut = async (made: Made): Promise<void> => {
       const { gatewayDashboardId: id } = made;
-      const body = { ...profileJson(name), ...(id !== undefined && { defaultDashboardId: reference('DASHBOARD', id) }) };
+      const body = {
+        ...profileJson(name),
+        ...(id !== undefined && { defaultDashboardId: reference('DASHBOARD', id) }),
+      };
       await save(api, allowed(body, made, randomBytes), made);
     };
-    return { what: WHAT, name, verdict: 'make', why: 'devices may make themselves known with a key and a secret', carryOut };
+    return {
+      what: WHAT,
+      name,
+      verdict: 'make',
+      why: 'devices may make themselves known with a key and a secret',
+      carryOut,
+    };
   }
   checkSort(name, found);
   const held = provisioningIn(found);
   if (found.provisionType !== 'DISABLED' && held !== undefined) {
     const isChecked = found.provisionType !== ALLOWED;
-    return { what: WHAT, name, verdict: 'keep', ...(isChecked && { why: 'it takes only devices that somebody has made beforehand' }) };
+    return {
+      what: WHAT,
+      name,
+      verdict: 'keep',
+      ...(isChecked && { why: 'it takes only devices that somebody has made beforehand' }),
+    };
   }
-  const why = held === undefined ? 'it gets a key and a secret; the rest stays' : 'devices may make themselves known; key and secret stay';
-  return { what: WHAT, name, verdict: 'change', why, carryOut: async (made) => save(api, allowed(found, made, randomBytes), made) };
+  const why =
+    held === undefined
+      ? 'it gets a key and a secret; the rest stays'
+      : 'devices may make themselves known; key and secret stay';
+  return {
+    what: WHAT,
+    name,
+    verdict: 'change',
+    why,
+    carryOut: async (made) => save(api, allowed(found, made, randomBytes), made),
+  };
 }
 
 /** Key and secret of a profile; undefined unless it has both. */
@@ -51,7 +80,13 @@ export function provisioningIn(profile: JsonObject | undefined): Omit<Provisioni
 }
 
 /** The profile's default firmware is this package from now on. */
-export function assignStep(api: Api, name: string, found: JsonObject | undefined, packageId: string | undefined, version: string): Step {
+export function assignStep(
+  api: Api,
+  name: string,
+  found: JsonObject | undefined,
+  packageId: string | undefined,
+  version: string,
+): Step {
   const now = isJsonObject(found?.firmwareId) ? found.firmwareId.id : undefined;
   const step = { what: 'assignment', name: `${version} to ${name}` };
   if (packageId !== undefined && now === packageId) return { ...step, verdict: 'keep' };
@@ -60,7 +95,8 @@ export function assignStep(api: Api, name: string, found: JsonObject | undefined
     verdict: now === undefined ? 'make' : 'change',
     why: 'every gateway of the profile without a package of its own is updated',
     carryOut: async (made) => {
-      if (made.packageId === undefined || made.profile === undefined) throw new CommandError('there is no package to assign');
+      if (made.packageId === undefined || made.profile === undefined)
+        throw new CommandError('there is no package to assign');
       await save(api, { ...made.profile, firmwareId: reference('OTA_PACKAGE', made.packageId) }, made);
     },
   };
@@ -75,7 +111,9 @@ async function save(api: Api, body: JsonObject, made: Made): Promise<void> {
 function allowed(profile: JsonObject, made: Made, randomBytes: RandomBytes): JsonObject {
   const held = provisioningIn(profile);
   const { deviceKey, deviceSecret } = held ?? {
-    deviceKey: isText(profile.provisionDeviceKey) ? profile.provisionDeviceKey : makeAccessToken(randomBytes, KEY_LENGTH),
+    deviceKey: isText(profile.provisionDeviceKey)
+      ? profile.provisionDeviceKey
+      : makeAccessToken(randomBytes, KEY_LENGTH),
     deviceSecret: makeAccessToken(randomBytes, KEY_LENGTH),
   };
   made.provisioning = { deviceKey, deviceSecret, isNew: held === undefined };
@@ -87,14 +125,21 @@ function allowed(profile: JsonObject, made: Made, randomBytes: RandomBytes): Jso
 
 function checkSort(name: string, { transportType, provisionType }: JsonObject): void {
   const nextStep = 'choose another name with --profile';
-  if (transportType !== 'DEFAULT') throw new CommandError(`the profile "${name}" has the transport ${String(transportType)}`, { nextStep });
-  if (![ALLOWED, 'CHECK_PRE_PROVISIONED_DEVICES', 'DISABLED', null, undefined].includes(provisionType as string | null | undefined))
+  if (transportType !== 'DEFAULT')
+    throw new CommandError(`the profile "${name}" has the transport ${String(transportType)}`, { nextStep });
+  if (
+    ![ALLOWED, 'CHECK_PRE_PROVISIONED_DEVICES', 'DISABLED', null, undefined].includes(
+      provisionType as string | null | undefined,
+    )
+  )
     throw new CommandError(`the profile "${name}" provisions by ${String(provisionType)}`, { nextStep });
 }
 
 function configurationIn(profile: JsonObject | undefined): JsonObject {
   const { profileData } = profile ?? {};
-  return isJsonObject(profileData) && isJsonObject(profileData.provisionConfiguration) ? profileData.provisionConfiguration : {};
+  return isJsonObject(profileData) && isJsonObject(profileData.provisionConfiguration)
+    ? profileData.provisionConfiguration
+    : {};
 }
 
 function isText(value: unknown): value is string {

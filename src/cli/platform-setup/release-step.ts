@@ -30,17 +30,32 @@ export async function readRelease(path: string, signal: AbortSignal): Promise<Re
   const file = await systemFiles.open(await realpath(path), 'read');
   try {
     const { release: version, arch } = await readImageManifest(file, await file.size(), signal);
-    return { title: TITLE, version, arch, fileName: basename(path), sha256: createHash('sha256').update(bytes).digest('hex'), bytes };
+    return {
+      title: TITLE,
+      version,
+      arch,
+      fileName: basename(path),
+      sha256: createHash('sha256').update(bytes).digest('hex'),
+      bytes,
+    };
   } catch (cause) {
     if (!(cause instanceof AgentError)) throw cause;
-    throw new CommandError(`${path} is no release: ${messageOf(cause)}`, { nextStep: 'give a turnstone-….tar.zst', cause });
+    throw new CommandError(`${path} is no release: ${messageOf(cause)}`, {
+      nextStep: 'give a turnstone-….tar.zst',
+      cause,
+    });
   } finally {
     await file.close();
   }
 }
 
 /** @throws CommandError where the platform has another file under this version, or holds it for another profile. */
-export function releaseStep(api: Api, release: Release, packages: readonly JsonObject[], profileId: string | undefined): Step {
+export function releaseStep(
+  api: Api,
+  release: Release,
+  packages: readonly JsonObject[],
+  profileId: string | undefined,
+): Step {
   const { title, version } = release;
   const found = packages.find((one) => one.type === 'FIRMWARE' && one.title === title && one.version === version);
   const step = { what: 'package', name: `${title} ${version} (${release.arch})` };

@@ -11,7 +11,10 @@ export function markedRule(rule: JsonObject): JsonObject {
 }
 
 /** Alarm rules of a profile, which may not be there yet; undefined on a platform that has no such rules. @throws PlatformError. */
-export async function alarmRulesOf(api: Api, profileId: string | undefined): Promise<readonly JsonObject[] | undefined> {
+export async function alarmRulesOf(
+  api: Api,
+  profileId: string | undefined,
+): Promise<readonly JsonObject[] | undefined> {
   const all = '/api/calculatedFields?types=ALARM&entityType=DEVICE_PROFILE';
   // Without types the platform leaves out alarm rules.
   if (profileId !== undefined) return api.list(`${all}&entities=${profileId}`);
@@ -19,8 +22,13 @@ export async function alarmRulesOf(api: Api, profileId: string | undefined): Pro
 }
 
 /** One step for each rule. @param found undefined on a platform that has no such rules. */
-export function ruleSteps(api: Api, rules: readonly JsonObject[], found: readonly JsonObject[] | undefined): readonly Step[] {
-  if (found === undefined) return [{ what: WHAT, name: 'all', verdict: 'keep', why: 'left out: this platform is older than 4.3' }];
+export function ruleSteps(
+  api: Api,
+  rules: readonly JsonObject[],
+  found: readonly JsonObject[] | undefined,
+): readonly Step[] {
+  if (found === undefined)
+    return [{ what: WHAT, name: 'all', verdict: 'keep', why: 'left out: this platform is older than 4.3' }];
   return rules.map((rule) =>
     ruleStep(
       api,
@@ -35,15 +43,28 @@ function ruleStep(api: Api, rule: JsonObject, found: JsonObject | undefined): St
   const saveAs =
     (more: JsonObject) =>
     async ({ profile }: Made) => {
-      await api.post('/api/calculatedField', { ...markedRule(rule), entityId: reference('DEVICE_PROFILE', idIn(profile)), ...more });
+      await api.post('/api/calculatedField', {
+        ...markedRule(rule),
+        entityId: reference('DEVICE_PROFILE', idIn(profile)),
+        ...more,
+      });
     };
   if (found === undefined) return { ...step, verdict: 'make', carryOut: saveAs({}) };
   const content = contentOf(found);
   if (isSame(content, contentOf(rule))) return { ...step, verdict: 'keep' };
   const { additionalInfo, id = null, version = null, debugSettings = null } = found;
   if (!isUntouched(content, isJsonObject(additionalInfo) ? additionalInfo.description : undefined))
-    return { ...step, verdict: 'keep', why: 'it differs, and somebody has made or changed it; delete or rename it to get a new one' };
-  return { ...step, verdict: 'change', why: 'nobody has changed it since it was made', carryOut: saveAs({ id, version, debugSettings }) };
+    return {
+      ...step,
+      verdict: 'keep',
+      why: 'it differs, and somebody has made or changed it; delete or rename it to get a new one',
+    };
+  return {
+    ...step,
+    verdict: 'change',
+    why: 'nobody has changed it since it was made',
+    carryOut: saveAs({ id, version, debugSettings }),
+  };
 }
 
 /** All that a rule does. A server writes members that say nothing, which nobody has changed. */

@@ -22,7 +22,12 @@ export function sensorDashboard(profile: string, units: Units): JsonObject {
       ]),
     ],
     one: charts.map(({ title, keys }, at) =>
-      chart(`chart ${title}`, title, { row: Math.floor(at / 2) * CHART.height, col: (at % 2) * CHART.width, ...CHART }, keys),
+      chart(
+        `chart ${title}`,
+        title,
+        { row: Math.floor(at / 2) * CHART.height, col: (at % 2) * CHART.width, ...CHART },
+        keys,
+      ),
     ),
   });
 }

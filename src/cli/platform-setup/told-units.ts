@@ -12,7 +12,9 @@ const UNIT = /^[^<>&"\p{C}]{1,32}$/u;
 export async function toldUnits(api: Api, profile: string): Promise<Units> {
   const units = new Map<string, string>();
   for (const device of await newestDevices(api, profile)) {
-    const found = await api.get(`/api/plugins/telemetry/DEVICE/${idIn(device)}/values/attributes/CLIENT_SCOPE?keys=units`);
+    const found = await api.get(
+      `/api/plugins/telemetry/DEVICE/${idIn(device)}/values/attributes/CLIENT_SCOPE?keys=units`,
+    );
     const told = Array.isArray(found) ? found.find((one) => isJsonObject(one) && one.key === 'units') : undefined;
     const value = isJsonObject(told) ? told.value : undefined;
     for (const [key, unit] of isJsonObject(value) ? Object.entries(value) : [])

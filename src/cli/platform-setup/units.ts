@@ -33,7 +33,9 @@ export function unitsIn(config: AgentConfig): Units {
       .filter(({ enabled, device }) => enabled && device === undefined)
       .flatMap((sensor) => {
         const units = definitionOf(sensor.kind).units ?? {};
-        const own = (sensorKeys(sensor) ?? []).map((key) => [key, keyRulesOf(sensor, key)?.unit ?? units[key] ?? null] as const);
+        const own = (sensorKeys(sensor) ?? []).map(
+          (key) => [key, keyRulesOf(sensor, key)?.unit ?? units[key] ?? null] as const,
+        );
         return own.flatMap(([key, unit]) => platformKeysOf(sensor, key).map((name) => [name, unit] as const));
       }),
   );

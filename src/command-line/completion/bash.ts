@@ -42,8 +42,14 @@ export function bashScript(commands: readonly SurfaceCommand[]): string {
   const all = flattened(commands);
   const words = (some: readonly SurfaceCommand[]): string => some.map(({ path }) => path.split(' ').at(-1)).join(' ');
   const groups = all.filter(({ subcommands }) => subcommands.length > 0);
-  const subcommands = [['', `${words(commands)} help`] as const, ...groups.map((one) => [one.path, words(one.subcommands)] as const)];
-  const options = [['', '--version'] as const, ...all.map((one) => [one.path, one.options.map(({ flag }) => flag).join(' ')] as const)];
+  const subcommands = [
+    ['', `${words(commands)} help`] as const,
+    ...groups.map((one) => [one.path, words(one.subcommands)] as const),
+  ];
+  const options = [
+    ['', '--version'] as const,
+    ...all.map((one) => [one.path, one.options.map(({ flag }) => flag).join(' ')] as const),
+  ];
   const values = all.flatMap(({ path, options: some }) =>
     some.flatMap(({ flag, value, offer }) => (value === undefined ? [] : [[`${path} ${flag}`, offer] as const])),
   );
@@ -66,6 +72,8 @@ function offered(rows: readonly (readonly [string, Offer])[]): readonly (readonl
 function tableOf(name: string, key: string, rows: readonly (readonly [string, string])[]): string {
   const keysOf = new Map<string, string[]>();
   for (const [one, answer] of rows) if (answer !== '') keysOf.set(answer, [...(keysOf.get(answer) ?? []), one]);
-  const branches = [...keysOf].map(([answer, keys]) => `    ${keys.map((one) => `'${one}'`).join(' | ')}) echo '${answer}' ;;\n`);
+  const branches = [...keysOf].map(
+    ([answer, keys]) => `    ${keys.map((one) => `'${one}'`).join(' | ')}) echo '${answer}' ;;\n`,
+  );
   return `${name}() {\n  case "${key}" in\n${branches.join('')}  esac\n}\n`;
 }

@@ -37,7 +37,9 @@ function linesOf(command: SurfaceCommand): string {
 
 function namesOf(path: string, commands: readonly SurfaceCommand[]): string {
   const condition = quoted(`__turnstone_only ${path}`.trim());
-  return commands.map((one) => `complete -c turnstone -n ${condition} -a ${one.path.split(' ').at(-1)} -d ${quoted(one.says)}\n`).join('');
+  return commands
+    .map((one) => `complete -c turnstone -n ${condition} -a ${one.path.split(' ').at(-1)} -d ${quoted(one.says)}\n`)
+    .join('');
 }
 
 function offeredBy(offer: Offer): string {

@@ -20,7 +20,8 @@ function functionOf(command: SurfaceCommand): string {
   const options = command.options.map(specOf);
   if (command.subcommands.length > 0) return groupOf(nameOf(command.path), command.subcommands, options);
   const args = command.arguments.map(
-    ({ name, isOptional, isVariadic, offer }) => `'${isVariadic ? '*:' : isOptional ? '::' : ':'}${name}:${actionOf(offer)}'`,
+    ({ name, isOptional, isVariadic, offer }) =>
+      `'${isVariadic ? '*:' : isOptional ? '::' : ':'}${name}:${actionOf(offer)}'`,
   );
   return `${nameOf(command.path)}() {\n  _arguments ${[...options, HELP, ...args].join(' \\\n    ')}\n}\n`;
 }
@@ -53,7 +54,9 @@ ${branches.join('')}      esac ;;
 
 function specOf({ flag, says, value, offer, isRepeatable }: SurfaceOption): string {
   const takes = value === undefined ? '' : `:${value.replace(/[<>]/g, '').replace(/:/g, '\\:')}:${actionOf(offer)}`;
-  return quoted(`${isRepeatable ? '*' : ''}${flag}${value === undefined ? '' : '='}[${says.replace(/[\\[\]:]/g, '\\$&')}]${takes}`);
+  return quoted(
+    `${isRepeatable ? '*' : ''}${flag}${value === undefined ? '' : '='}[${says.replace(/[\\[\]:]/g, '\\$&')}]${takes}`,
+  );
 }
 
 function actionOf(offer: Offer): string {

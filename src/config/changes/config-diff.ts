@@ -25,7 +25,10 @@ export interface ChangedItems<T> {
 }
 
 /** Sensors, actuators or rules that came, went or changed; one whose name changed went and came. */
-export function changedItems<T extends { readonly name: string }>(before: readonly T[], after: readonly T[]): ChangedItems<T> {
+export function changedItems<T extends { readonly name: string }>(
+  before: readonly T[],
+  after: readonly T[],
+): ChangedItems<T> {
   const earlier = new Map(before.map((item) => [item.name, item]));
   const names = new Set(after.map(({ name }) => name));
   return {
@@ -44,10 +47,20 @@ export function secretsOf(value: unknown): readonly Secret[] {
 function sameValue(a: unknown, b: unknown): boolean {
   if (Object.is(a, b)) return true;
   if (a instanceof Secret || b instanceof Secret) return a instanceof Secret && b instanceof Secret && a.equals(b);
-  if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null || Array.isArray(a) !== Array.isArray(b)) return false;
+  if (
+    typeof a !== 'object' ||
+    typeof b !== 'object' ||
+    a === null ||
+    b === null ||
+    Array.isArray(a) !== Array.isArray(b)
+  )
+    return false;
   const [left, right] = [a as Record<string, unknown>, b as Record<string, unknown>];
   const keys = Object.keys(left);
-  return keys.length === Object.keys(right).length && keys.every((key) => Object.hasOwn(right, key) && sameValue(left[key], right[key]));
+  return (
+    keys.length === Object.keys(right).length &&
+    keys.every((key) => Object.hasOwn(right, key) && sameValue(left[key], right[key]))
+  );
 }
 
 function canonical(value: unknown): string {

@@ -14,7 +14,10 @@ export interface RulesBefore {
 }
 
 /** The rules to go by with this configuration: its own, where nothing waits. */
-export function rulesUntilRestart({ opened, rules: before }: RulesBefore, { actuators, rules }: AgentConfig): readonly RuleConfig[] {
+export function rulesUntilRestart(
+  { opened, rules: before }: RulesBefore,
+  { actuators, rules }: AgentConfig,
+): readonly RuleConfig[] {
   const { added, removed, changed } = changedItems(
     opened,
     actuators.filter(({ enabled }) => enabled),
@@ -22,7 +25,9 @@ export function rulesUntilRestart({ opened, rules: before }: RulesBefore, { actu
   const waiting = new Set([...added, ...removed, ...changed].map(({ name }) => name));
   const waits = ({ set }: RuleConfig): boolean => waiting.has(set.actuator);
   const taken = new Set(rules.filter((rule) => !waits(rule)).map(({ name }) => name));
-  const kept = before.filter((rule) => waits(rule) && !taken.has(rule.name) && opened.some(({ name }) => name === rule.set.actuator));
+  const kept = before.filter(
+    (rule) => waits(rule) && !taken.has(rule.name) && opened.some(({ name }) => name === rule.set.actuator),
+  );
   return rules.flatMap((rule) => {
     const old = kept.find(({ name }) => name === rule.name);
     return old === undefined ? (waits(rule) ? [] : [rule]) : [{ ...old, enabled: rule.enabled }];

@@ -9,7 +9,8 @@ import type { Check, ConfigDraft } from './draft.ts';
 
 const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\])$/;
 /** First parts of the platform's own paths: its pages and its interfaces. */
-const PAGES = /^\/(api|login|home|dashboards?|devices?|entities|profiles|customers|assets|alarms|rulechains?|settings|account)(\/|$)/i;
+const PAGES =
+  /^\/(api|login|home|dashboards?|devices?|entities|profiles|customers|assets|alarms|rulechains?|settings|account)(\/|$)/i;
 const PAIR = ['clientCertificateFile', 'clientKeyFile'] as const;
 
 export const checkPlatformAccess: Check = ({ sections: { platform, provisioning } }) => {
@@ -24,20 +25,32 @@ export const checkPlatformAccess: Check = ({ sections: { platform, provisioning 
     findings.push(finding(at, 'the address of a page or an endpoint:', 'scheme, host and port of the platform alone'));
   else if (pathname !== '/')
     findings.push(
-      finding(at, 'every request goes below the path of', 'scheme, host and port alone, unless a proxy wants this prefix', {
-        warning: true,
-      }),
+      finding(
+        at,
+        'every request goes below the path of',
+        'scheme, host and port alone, unless a proxy wants this prefix',
+        {
+          warning: true,
+        },
+      ),
     );
   if (protocol === 'http:') {
     for (const option of ['caFile', 'clientCertificateFile'] as const)
-      if (platform[option] !== undefined) findings.push(noEffect(['platform'], option, 'a url beginning with https://'));
+      if (platform[option] !== undefined)
+        findings.push(noEffect(['platform'], option, 'a url beginning with https://'));
     if (!LOOPBACK.test(hostname))
-      findings.push(finding(at, 'the access token travels unencrypted with', 'an address beginning with https://', { warning: true }));
+      findings.push(
+        finding(at, 'the access token travels unencrypted with', 'an address beginning with https://', {
+          warning: true,
+        }),
+      );
   }
   const sources = 'accessToken, accessTokenFile or accessTokenCredential, or a section provisioning';
   const hint = 'without one, only credentials that are in the state folder already are used';
   if (!isGiven(platform, 'accessToken') && provisioning === undefined)
-    findings.push(findingAtKey(['platform'], 'neither an access token nor provisioning', sources, { hint, warning: true }));
+    findings.push(
+      findingAtKey(['platform'], 'neither an access token nor provisioning', sources, { hint, warning: true }),
+    );
   return findings;
 };
 
@@ -45,7 +58,9 @@ export const checkProvisioning: Check = ({ sections: { provisioning } }) => {
   if (provisioning === undefined) return [];
   return (['deviceKey', 'deviceSecret'] as const)
     .filter((field) => !isGiven(provisioning, field))
-    .map((field) => findingAtKey(['provisioning'], `${field} is missing`, `${field}, ${field}File or ${field}Credential`));
+    .map((field) =>
+      findingAtKey(['provisioning'], `${field} is missing`, `${field}, ${field}File or ${field}Credential`),
+    );
 };
 
 /** Anyone on the network can open the page: a PIN that is guessed in a minute is none. */
@@ -53,8 +68,10 @@ const MIN_PIN_LENGTH = 4;
 
 export const checkStatusPage: Check = ({ sections: { status } }) => {
   if (status === undefined) return [];
-  if (status.page === 'lan' && !isGiven(status, 'pin')) return [finding(['status', 'page'], 'no PIN for', 'pin or pinFile beside it')];
-  if (status.control && !isGiven(status, 'pin')) return [finding(['status', 'control'], 'no PIN for', 'pin or pinFile beside it')];
+  if (status.page === 'lan' && !isGiven(status, 'pin'))
+    return [finding(['status', 'page'], 'no PIN for', 'pin or pinFile beside it')];
+  if (status.control && !isGiven(status, 'pin'))
+    return [finding(['status', 'control'], 'no PIN for', 'pin or pinFile beside it')];
   const isShort = status.pin !== undefined && status.pin.reveal().length < MIN_PIN_LENGTH;
   return isShort ? [finding(['status', 'pin'], 'too short:', `at least ${MIN_PIN_LENGTH} characters`)] : [];
 };
@@ -84,7 +101,8 @@ export async function checkCertificates({ sections: { platform, analytics } }: C
   const [own] = chainIn(certificate, ['platform', 'clientCertificateFile']);
   const privateKey = key === undefined ? undefined : keyIn(key);
   const atKey: ConfigPath = ['platform', 'clientKeyFile'];
-  if (key !== undefined && privateKey === undefined) tell(atKey, 'no private key in', 'a file with a key in PEM, without a passphrase');
+  if (key !== undefined && privateKey === undefined)
+    tell(atKey, 'no private key in', 'a file with a key in PEM, without a passphrase');
   if (own !== undefined && privateKey !== undefined && !own.checkPrivateKey(privateKey))
     tell(atKey, 'the key of another certificate in', 'the key of clientCertificateFile');
   if (findings.length > 0) return findings;
@@ -105,7 +123,8 @@ export async function checkCertificates({ sections: { platform, analytics } }: C
     if (why !== undefined) tell(path, `${why} in`, 'certificates that TLS takes here');
   }
   const why = certificate === undefined || key === undefined ? undefined : whyRefused({ cert: certificate, key });
-  if (why !== undefined) tell(['platform', 'clientCertificateFile'], `${why} in`, 'a certificate that TLS takes here, with its key');
+  if (why !== undefined)
+    tell(['platform', 'clientCertificateFile'], `${why} in`, 'a certificate that TLS takes here, with its key');
   return findings;
 }
 

@@ -25,38 +25,66 @@ export const checkRuleValues: Check = ({ rules, actuators }) =>
     const actuator = actuators.find(({ config }) => config.name === set.actuator)?.config;
     return [
       ...((set.value === undefined) === (set.curve === undefined) ? [oneOfBoth(set, [...path, 'set'])] : []),
-      ...(actuator === undefined || set.value === undefined ? [] : mismatch(actuator, set.value, [...path, 'set', 'value'])),
-      ...(actuator === undefined || set.curve === undefined ? [] : curveFaults(actuator, set.curve, [...path, 'set', 'curve'])),
-      ...(actuator === undefined || otherwise === undefined ? [] : mismatch(actuator, otherwise, [...path, 'otherwise'])),
-      ...(actuator === undefined || sensorLost === undefined ? [] : mismatch(actuator, sensorLost, [...path, 'sensorLost'])),
+      ...(actuator === undefined || set.value === undefined
+        ? []
+        : mismatch(actuator, set.value, [...path, 'set', 'value'])),
+      ...(actuator === undefined || set.curve === undefined
+        ? []
+        : curveFaults(actuator, set.curve, [...path, 'set', 'curve'])),
+      ...(actuator === undefined || otherwise === undefined
+        ? []
+        : mismatch(actuator, otherwise, [...path, 'otherwise'])),
+      ...(actuator === undefined || sensorLost === undefined
+        ? []
+        : mismatch(actuator, sensorLost, [...path, 'sensorLost'])),
     ];
   });
 
 export const checkMethodValues: Check = ({ actuators, sections }) =>
-  Object.entries(sections.rpc?.methods ?? {}).flatMap(([name, { actuator, pins, sensor, key, read, value, pulseMs }]) => {
-    const path = ['rpc', 'methods', name];
-    if (key !== undefined && sensor === undefined) return [noEffect(path, 'key', 'sensor: beside it')];
-    if (read && actuator === undefined && pins === undefined) return [noEffect(path, 'read', 'actuator or pins: beside it')];
-    const beside = read ? Object.entries({ value, pulse: pulseMs }).find(([, given]) => given !== undefined) : undefined;
-    if (beside !== undefined) return [findingAtKey([...path, beside[0]], `${beside[0]} beside read`, 'one of them')];
-    if (actuator === undefined)
-      return Object.entries({ value, pulse: pulseMs })
-        .filter(([, given]) => given !== undefined)
-        .map(([key]) => noEffect(path, key, 'actuator: beside it'));
-    const target = actuators.find(({ config }) => config.name === actuator)?.config;
-    if (target === undefined) return [];
-    if (pulseMs !== undefined && value !== undefined) return [findingAtKey([...path, 'value'], 'value beside pulse', 'one of them')];
-    if (pulseMs !== undefined) return pulseFaults(target, pulseMs, [...path, 'pulse']);
-    return value === undefined ? [] : mismatch(target, value, [...path, 'value']);
-  });
+  Object.entries(sections.rpc?.methods ?? {}).flatMap(
+    ([name, { actuator, pins, sensor, key, read, value, pulseMs }]) => {
+      const path = ['rpc', 'methods', name];
+      if (key !== undefined && sensor === undefined) return [noEffect(path, 'key', 'sensor: beside it')];
+      if (read && actuator === undefined && pins === undefined)
+        return [noEffect(path, 'read', 'actuator or pins: beside it')];
+      const beside = read
+        ? Object.entries({ value, pulse: pulseMs }).find(([, given]) => given !== undefined)
+        : undefined;
+      if (beside !== undefined) return [findingAtKey([...path, beside[0]], `${beside[0]} beside read`, 'one of them')];
+      if (actuator === undefined)
+        return Object.entries({ value, pulse: pulseMs })
+          .filter(([, given]) => given !== undefined)
+          .map(([key]) => noEffect(path, key, 'actuator: beside it'));
+      const target = actuators.find(({ config }) => config.name === actuator)?.config;
+      if (target === undefined) return [];
+      if (pulseMs !== undefined && value !== undefined)
+        return [findingAtKey([...path, 'value'], 'value beside pulse', 'one of them')];
+      if (pulseMs !== undefined) return pulseFaults(target, pulseMs, [...path, 'pulse']);
+      return value === undefined ? [] : mismatch(target, value, [...path, 'value']);
+    },
+  );
 
 function oneOfBoth({ value }: RuleConfig['set'], path: ConfigPath): Finding {
-  return findingAtKey(path, value === undefined ? 'neither value nor curve' : 'value beside curve', 'one of value and curve');
+  return findingAtKey(
+    path,
+    value === undefined ? 'neither value nor curve' : 'value beside curve',
+    'one of value and curve',
+  );
 }
 
-function curveFaults(actuator: ActuatorConfig, { points }: NonNullable<RuleConfig['set']['curve']>, path: ConfigPath): Finding[] {
+function curveFaults(
+  actuator: ActuatorConfig,
+  { points }: NonNullable<RuleConfig['set']['curve']>,
+  path: ConfigPath,
+): Finding[] {
   if (valueTypeOf(actuator) !== 'number')
-    return [findingAtKey(path, `a curve for ${actuator.name}, which takes no numbers`, 'an actuator whose values are numbers')];
+    return [
+      findingAtKey(
+        path,
+        `a curve for ${actuator.name}, which takes no numbers`,
+        'an actuator whose values are numbers',
+      ),
+    ];
   return points.flatMap(([reading = 0, value = 0], index) => {
     const before = points[index - 1]?.[0] ?? Number.NEGATIVE_INFINITY;
     const at = [...path, 'points', index];
@@ -70,9 +98,11 @@ function curveFaults(actuator: ActuatorConfig, { points }: NonNullable<RuleConfi
 function pulseFaults(target: ActuatorConfig, pulseMs: number, path: ConfigPath): Finding[] {
   const { minOnMs = 0, maxOnMs = Number.POSITIVE_INFINITY } = target.limits;
   const maxPulseMs = actuatorDefinition(target.kind).maxPulseMs?.(target);
-  if (maxPulseMs === undefined) return [finding(path, 'no pulse for this kind:', `an actuator of kind ${PULSED.join(' or ')}`)];
+  if (maxPulseMs === undefined)
+    return [finding(path, 'no pulse for this kind:', `an actuator of kind ${PULSED.join(' or ')}`)];
   if (pulseMs > maxPulseMs) return [finding(path, 'longer than the actuator allows:', 'at most its maxPulse')];
-  if (pulseMs < minOnMs) return [finding(path, 'shorter than the actuator allows:', `at least its minOn of ${formatDuration(minOnMs)}`)];
+  if (pulseMs < minOnMs)
+    return [finding(path, 'shorter than the actuator allows:', `at least its minOn of ${formatDuration(minOnMs)}`)];
   if (pulseMs <= maxOnMs) return [];
   return [finding(path, 'longer than the actuator may be on:', `at most its maxOn of ${formatDuration(maxOnMs)}`)];
 }
@@ -89,7 +119,8 @@ function limitFaults(actuator: ActuatorConfig, path: ConfigPath): Finding[] {
   const findings = (['min', 'max'] as const)
     .filter((limit) => (limits[limit] ?? least) < least || (limits[limit] ?? most) > most)
     .map((limit) => finding([...path, limit], 'beyond what it can be set to:', `a value of ${rangeText(least, most)}`));
-  if (min !== undefined && max !== undefined && min > max) findings.push(finding([...path, 'min'], 'above max:', `at most ${max}`));
+  if (min !== undefined && max !== undefined && min > max)
+    findings.push(finding([...path, 'min'], 'above max:', `at most ${max}`));
   else if (step !== undefined && step > range)
     findings.push(finding([...path, 'step'], 'larger than the whole range:', `at most ${range}`));
   return findings;
@@ -98,7 +129,9 @@ function limitFaults(actuator: ActuatorConfig, path: ConfigPath): Finding[] {
 /** The longest time on ends with off, which a text does not have. */
 function offFaults(actuator: ActuatorConfig, path: ConfigPath): Finding[] {
   if (actuator.limits.maxOnMs === undefined || valueTypeOf(actuator) !== 'string') return [];
-  return [findingAtKey(path, 'maxOn has no effect, as a text has no off', 'an actuator that is on or off, or a number')];
+  return [
+    findingAtKey(path, 'maxOn has no effect, as a text has no off', 'an actuator that is on or off, or a number'),
+  ];
 }
 
 /** Returns the range of the hardware, before any configured limit. */
@@ -114,7 +147,9 @@ function safeValues({ safe }: ActuatorConfig): readonly { readonly value: Actuat
   const simple = (['start', 'stop', 'crash'] as const).flatMap((when) =>
     safe[when] === undefined ? [] : [{ value: safe[when], at: ['safe', when] }],
   );
-  return safe.noContact === undefined ? simple : [...simple, { value: safe.noContact.value, at: ['safe', 'noContact', 'value'] }];
+  return safe.noContact === undefined
+    ? simple
+    : [...simple, { value: safe.noContact.value, at: ['safe', 'noContact', 'value'] }];
 }
 
 function mismatch(actuator: ActuatorConfig, value: ActuatorValue, path: ConfigPath): Finding[] {
@@ -134,7 +169,11 @@ const OCCASIONS = ['start', 'stop', 'crash', 'noContact'] as const;
 type Occasion = (typeof OCCASIONS)[number];
 
 /** At these a process knows only what it sets itself, then or before, and what the hardware says. */
-const SETS: Readonly<Partial<Record<Occasion, readonly Occasion[]>>> = { start: ['start'], stop: ['stop', 'start'], crash: ['crash'] };
+const SETS: Readonly<Partial<Record<Occasion, readonly Occasion[]>>> = {
+  start: ['start'],
+  stop: ['stop', 'start'],
+  crash: ['crash'],
+};
 
 /** Finds interlocked actuators whose safe states are on together: at most one may be on, and only when the others are known to be off then. */
 export const checkSafeStates: Check = ({ actuators }) => {
@@ -167,9 +206,12 @@ function findingFor(
   const at: ConfigPath = [...path, 'safe', occasion, ...(occasion === 'noContact' ? ['value'] : [])];
   // Told at the second of the two.
   const other = partners.find((one) => before.has(one) && isOn(stateAt(one.config, occasion)));
-  if (other !== undefined) return finding(at, 'two that exclude each other are set on:', `off, as ${other.config.name} is set on then`);
+  if (other !== undefined)
+    return finding(at, 'two that exclude each other are set on:', `off, as ${other.config.name} is set on then`);
   const set = SETS[occasion];
-  const unknown = partners.find((one) => set?.every((when) => stateAt(one.config, when) === undefined) && !isReadable(one.config));
+  const unknown = partners.find(
+    (one) => set?.every((when) => stateAt(one.config, when) === undefined) && !isReadable(one.config),
+  );
   if (unknown === undefined) return undefined;
   const expected = `off, or safe.${occasion}: for ${unknown.config.name}, whose state cannot be read`;
   return finding(at, 'never set on, as nobody knows whether what it excludes is off:', expected);

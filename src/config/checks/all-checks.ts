@@ -1,10 +1,23 @@
 /** Every check of a configuration that looks at nothing outside it, in the order in which their faults of one place are told. */
 import { checkPlatformAccess, checkProvisioning, checkStatusPage } from './access.ts';
 import { checkLimits, checkMethodValues, checkRuleValues, checkSafeStates } from './actuators.ts';
-import { checkActuatorTimes, checkAlarms, checkDeliveryTimes, checkFirmwareBounds, checkSensorTimes, checkShapes } from './bounds.ts';
+import {
+  checkActuatorTimes,
+  checkAlarms,
+  checkDeliveryTimes,
+  checkFirmwareBounds,
+  checkSensorTimes,
+  checkShapes,
+} from './bounds.ts';
 import { checkConversions } from './conversions.ts';
 import { checkDeviceFirmware } from './device-firmware.ts';
-import { checkDeviceAccess, checkDeviceCommands, checkDeviceNames, checkSerialNumbers, checkUnusedDevices } from './devices.ts';
+import {
+  checkDeviceAccess,
+  checkDeviceCommands,
+  checkDeviceNames,
+  checkSerialNumbers,
+  checkUnusedDevices,
+} from './devices.ts';
 import type { Check } from './draft.ts';
 import { checkLockoutFile, checkSockets } from './files.ts';
 import { checkBias, checkBoard, checkBuses, checkLines, checkSharedLines } from './hardware.ts';
@@ -37,7 +50,14 @@ const KEYS = [
   checkRuleKeys,
   checkMethodKeys,
 ];
-const TIMES = [checkSensorTimes, checkLostSensors, checkActuatorTimes, checkDeliveryTimes, checkAlarms, checkAlarmTypes];
+const TIMES = [
+  checkSensorTimes,
+  checkLostSensors,
+  checkActuatorTimes,
+  checkDeliveryTimes,
+  checkAlarms,
+  checkAlarmTypes,
+];
 const VALUES = [
   checkKinds,
   checkConversions,
@@ -58,6 +78,13 @@ const ACCESS = [
   checkStatusPage,
 ];
 
-const DEVICES = [checkSerialNumbers, checkDeviceNames, checkDeviceAccess, checkDeviceCommands, checkDeviceFirmware, checkUnusedDevices];
+const DEVICES = [
+  checkSerialNumbers,
+  checkDeviceNames,
+  checkDeviceAccess,
+  checkDeviceCommands,
+  checkDeviceFirmware,
+  checkUnusedDevices,
+];
 
 export const CHECKS: readonly Check[] = [...NAMES, ...DEVICES, ...PLACES, ...KEYS, ...TIMES, ...VALUES, ...ACCESS];

@@ -17,14 +17,21 @@ export const checkSensorTimes: Check = ({ sensors }) =>
   sensors.flatMap(({ config: { periodMs, deadlineMs, window, keys }, config, path }) => {
     const findings: Finding[] = [];
     const period = formatDuration(periodMs);
-    if (deadlineMs > periodMs) findings.push(finding([...path, 'deadline'], 'longer than the period:', `at most the period of ${period}`));
+    if (deadlineMs > periodMs)
+      findings.push(finding([...path, 'deadline'], 'longer than the period:', `at most the period of ${period}`));
     if (window !== undefined && window.lengthMs < periodMs)
-      findings.push(finding([...path, 'window', 'length'], 'shorter than the period:', `at least the period of ${period}`));
+      findings.push(
+        finding([...path, 'window', 'length'], 'shorter than the period:', `at least the period of ${period}`),
+      );
     findings.push(...conversionFaults(config, path));
     for (const [key, { minIntervalMs = 0, maxIntervalMs = Number.POSITIVE_INFINITY }] of Object.entries(keys))
       if (minIntervalMs > maxIntervalMs)
         findings.push(
-          finding([...path, 'keys', key, 'minInterval'], 'longer than maxInterval:', `at most ${formatDuration(maxIntervalMs)}`),
+          finding(
+            [...path, 'keys', key, 'minInterval'],
+            'longer than maxInterval:',
+            `at most ${formatDuration(maxIntervalMs)}`,
+          ),
         );
     return findings;
   });
@@ -47,7 +54,9 @@ export const checkActuatorTimes: Check = ({ actuators }) =>
     const maxPulseMs = actuatorDefinition(config.kind).maxPulseMs?.(config) ?? Number.POSITIVE_INFINITY;
     if (minOnMs <= maxPulseMs) return [];
     return [
-      finding(at, 'longer than maxPulse, so that no pulse ends in its time:', `at most ${formatDuration(maxPulseMs)}`, { warning: true }),
+      finding(at, 'longer than maxPulse, so that no pulse ends in its time:', `at most ${formatDuration(maxPulseMs)}`, {
+        warning: true,
+      }),
     ];
   });
 
@@ -56,7 +65,9 @@ export const checkDeliveryTimes: Check = ({ sections: { outbox, firmware, link }
   if (outbox !== undefined && outbox.retain.bytes > outbox.maxBytes)
     findings.push(finding(['outbox', 'retain', 'bytes'], 'more than the whole outbox may hold:', 'at most maxBytes'));
   if (link?.metered === true && link.monthlyBytes === undefined)
-    findings.push(finding(['link', 'monthly'], 'missing, so that nothing is kept to:', 'the bytes of a month, such as 50MB'));
+    findings.push(
+      finding(['link', 'monthly'], 'missing, so that nothing is kept to:', 'the bytes of a month, such as 50MB'),
+    );
   if (firmware?.hours !== undefined) findings.push(...hoursFaults(firmware.hours, ['firmware', 'hours']));
   return findings;
 };
@@ -80,9 +91,12 @@ export const checkFirmwareBounds: Check = ({ sections: { firmware } }) => {
   const { chunkBytes, maxSizeBytes, confirm } = firmware;
   const at = (name: string): ConfigPath => ['firmware', 'confirm', name];
   const findings: Finding[] = [];
-  if (chunkBytes > maxSizeBytes) findings.push(finding(['firmware', 'chunk'], 'more than maxSize:', `at most ${formatSize(maxSizeBytes)}`));
+  if (chunkBytes > maxSizeBytes)
+    findings.push(finding(['firmware', 'chunk'], 'more than maxSize:', `at most ${formatSize(maxSizeBytes)}`));
   if (confirm.healthyForMs > confirm.deadlineMs)
-    findings.push(finding(at('healthyFor'), 'longer than the deadline:', `at most ${formatDuration(confirm.deadlineMs)}`));
+    findings.push(
+      finding(at('healthyFor'), 'longer than the deadline:', `at most ${formatDuration(confirm.deadlineMs)}`),
+    );
   if (confirm.healthyForMs > confirm.unreachableHoldMs) {
     const expected = `at most unreachableHold, ${formatDuration(confirm.unreachableHoldMs)}`;
     findings.push(finding(at('healthyFor'), 'longer than a release is held:', expected, { warning: true }));
@@ -102,8 +116,12 @@ const BOUNDS = [
 
 function shapeFaults(shape: ValueShape, path: ConfigPath): Finding[] {
   const { properties = {}, required = [], additionalProperties, items } = shape;
-  const reversed = BOUNDS.filter(([least, most]) => (shape[least] ?? Number.NEGATIVE_INFINITY) > (shape[most] ?? Number.POSITIVE_INFINITY));
-  const impossible = [...required.entries()].filter(([, name]) => additionalProperties === false && !Object.hasOwn(properties, name));
+  const reversed = BOUNDS.filter(
+    ([least, most]) => (shape[least] ?? Number.NEGATIVE_INFINITY) > (shape[most] ?? Number.POSITIVE_INFINITY),
+  );
+  const impossible = [...required.entries()].filter(
+    ([, name]) => additionalProperties === false && !Object.hasOwn(properties, name),
+  );
   return [
     ...reversed.map(([least, most]) => finding([...path, least], `above ${most}:`, `at most ${shape[most]}`)),
     ...impossible.map(([index]) =>
@@ -119,7 +137,9 @@ const ALARM_CLEAR = 'ok';
 
 export const checkAlarms: Check = ({ sensors }) =>
   sensors.flatMap(({ config, path }) =>
-    Object.entries(config.keys).flatMap(([key, rules]) => alarmFaults(rules.alarms ?? [], [...path, 'keys', key, 'alarms'])),
+    Object.entries(config.keys).flatMap(([key, rules]) =>
+      alarmFaults(rules.alarms ?? [], [...path, 'keys', key, 'alarms']),
+    ),
   );
 
 function alarmFaults(alarms: NonNullable<KeyRulesConfig['alarms']>, path: ConfigPath): Finding[] {
@@ -129,9 +149,12 @@ function alarmFaults(alarms: NonNullable<KeyRulesConfig['alarms']>, path: Config
   for (const [index, { above, below, name }] of alarms.entries()) {
     const at = [...path, index];
     const count = above === undefined ? 'without threshold' : 'with two thresholds';
-    if ((above === undefined) === (below === undefined)) findings.push(finding(at, `an alarm ${count}`, 'above or below', { value: '' }));
+    if ((above === undefined) === (below === undefined))
+      findings.push(finding(at, `an alarm ${count}`, 'above or below', { value: '' }));
     else if (below !== undefined && below > lowestAbove)
-      findings.push(finding([...at, 'below'], 'an alarm is always on:', `at most ${lowestAbove}, where the alarm above begins`));
+      findings.push(
+        finding([...at, 'below'], 'an alarm is always on:', `at most ${lowestAbove}, where the alarm above begins`),
+      );
     if (name !== undefined && names.has(name)) {
       const problem = name === ALARM_CLEAR ? 'reserved for when there is no alarm:' : 'two alarms of one name:';
       findings.push(finding([...at, 'name'], problem, 'a name of its own'));

@@ -40,7 +40,10 @@ describe('handlers of attached devices', () => {
     expect({ wrong, warned }).toEqual({ wrong: [], warned: [] });
     if (config === undefined) throw new Error('it is good');
     const [device = {}] = config.devices;
-    expect(deviceHandlers(device, config).map((one) => `${one.package} ${one.title}`)).toEqual(['firmware pump', 'software pump']);
+    expect(deviceHandlers(device, config).map((one) => `${one.package} ${one.title}`)).toEqual([
+      'firmware pump',
+      'software pump',
+    ]);
     expect(gatewayHandlers(config).map(({ title }) => title)).toEqual(['board']);
     expect(gatewayHandlers({ ...config, devices: [] })).toHaveLength(3);
     expect(deviceHandlers({}, config)).toEqual([]);
@@ -63,7 +66,10 @@ describe('handlers of attached devices', () => {
 
   it('that are switched off are a warning', async () => {
     const { wrong, warned } = await read('firmware: { handlers: [pump] }', { firmware: 'enabled: false' });
-    expect({ wrong, warned }).toEqual({ wrong: [], warned: [expect.stringMatching(/devices\[0\].firmware.*firmware\.enabled is false/)] });
+    expect({ wrong, warned }).toEqual({
+      wrong: [],
+      warned: [expect.stringMatching(/devices\[0\].firmware.*firmware\.enabled is false/)],
+    });
   });
 
   it('have {device} in their arguments, and those of the gateway have not', async () => {

@@ -12,7 +12,9 @@ export const checkDeviceFirmware: Check = ({ devices, sections: { firmware } }) 
     if (config.firmware === undefined) return [];
     const at = [...path, 'firmware', 'handlers'];
     const unknown = config.firmware.handlers.flatMap((title, index) =>
-      titles.has(title) ? [] : [{ ...finding([...at, index], 'no handler has the title', expected), ...didYouMeanWhenTold(title, titles) }],
+      titles.has(title)
+        ? []
+        : [{ ...finding([...at, index], 'no handler has the title', expected), ...didYouMeanWhenTold(title, titles) }],
     );
     const isDeaf = config.poll === 'rpc' || config.poll === 'none';
     return [
@@ -22,7 +24,12 @@ export const checkDeviceFirmware: Check = ({ devices, sections: { firmware } }) 
       ...(isDeaf ? [finding([...path, 'poll'], 'offers of packages are not heard of with', 'auto or attributes')] : []),
       ...(firmware.enabled
         ? []
-        : [{ ...findingAtKey([...path, 'firmware'], 'no package is taken, as firmware.enabled is false', 'true'), warning: true }]),
+        : [
+            {
+              ...findingAtKey([...path, 'firmware'], 'no package is taken, as firmware.enabled is false', 'true'),
+              warning: true,
+            },
+          ]),
     ];
   });
 };

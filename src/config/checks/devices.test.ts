@@ -90,12 +90,16 @@ actuators:
   it('keep their token where it is: no word of it is told, and a file that is not there may come', async () => {
     const { config, wrong } = await read(twoMeters('accessTokenFile: /nowhere/token'));
     expect(config).toBeUndefined();
-    expect(wrong).toEqual(['devices[0].accessTokenFile: no such file: "/nowhere/token", expected a file with the accessToken']);
+    expect(wrong).toEqual([
+      'devices[0].accessTokenFile: no such file: "/nowhere/token", expected a file with the accessToken',
+    ]);
   });
 
   it('leave live settings as they are', async () => {
     const config = await good(twoMeters('serialNumber: { key: serial }'));
-    expect(withLiveSetting(config, 'sensors.meter1.period', '30s')).toMatchObject({ config: { sensors: [{ periodMs: 30_000 }, {}] } });
+    expect(withLiveSetting(config, 'sensors.meter1.period', '30s')).toMatchObject({
+      config: { sensors: [{ periodMs: 30_000 }, {}] },
+    });
     expect(withLiveSetting(config, 'sensors.meter1.enabled', false)).toHaveProperty('config');
   });
 });
@@ -106,17 +110,38 @@ describe('a wrong device', () => {
     ['deviceName: "{gateway"', 'devices[0].deviceName: a bracket without its pair in "{gateway"'],
     ['deviceName: "  "', 'devices[0].deviceName: a name of blanks: "  "'],
     ['deviceName: "{gateway}"', 'devices[0].deviceName: the name of the gateway itself: "{gateway}"'],
-    ['deviceName: "{label} {name}"', 'devices[0].deviceName: the device has no label, which is asked for in "{label} {name}"'],
+    [
+      'deviceName: "{label} {name}"',
+      'devices[0].deviceName: the device has no label, which is asked for in "{label} {name}"',
+    ],
     ['deviceName: "M {serialNumber}"', 'devices[0].deviceName: the device has no serialNumber, which is asked for in'],
     ['deviceName: "{gateway} m2"', 'devices[1].deviceName: the name of another device:'],
     ['serialNumber: { key: serial, sensor: metre1 }', 'devices[0].serialNumber.sensor: unknown sensor "metre1"'],
-    ['serialNumber: { key: serial, sensor: meter2 }', 'devices[0].serialNumber.sensor: a sensor that belongs to another device: "meter2"'],
-    ['serialNumber: { key: power_mean }', 'devices[0].serialNumber.key: the sensor has no key "power_mean", expected one of power, serial'],
-    ['serialNumber: { key: serial, pattern: "(?=7)" }', 'devices[0].serialNumber.pattern: wrong value "(?=7)", expected a regular exp'],
-    ['serialNumber: { key: serial, pattern: "[0-" }', 'devices[0].serialNumber.pattern: wrong value "[0-", expected a regular expression'],
+    [
+      'serialNumber: { key: serial, sensor: meter2 }',
+      'devices[0].serialNumber.sensor: a sensor that belongs to another device: "meter2"',
+    ],
+    [
+      'serialNumber: { key: power_mean }',
+      'devices[0].serialNumber.key: the sensor has no key "power_mean", expected one of power, serial',
+    ],
+    [
+      'serialNumber: { key: serial, pattern: "(?=7)" }',
+      'devices[0].serialNumber.pattern: wrong value "(?=7)", expected a regular exp',
+    ],
+    [
+      'serialNumber: { key: serial, pattern: "[0-" }',
+      'devices[0].serialNumber.pattern: wrong value "[0-", expected a regular expression',
+    ],
     ['serialNumber: { key: serial }, accessToken: t', 'devices[0].serialNumber: serialNumber beside an access token'],
-    ['provisioning: { key: k, secret: s }, accessTokenFile: /dev/null', 'devices[0].provisioning: provisioning beside an access token'],
-    ['provisioning: { key: k }', 'devices[0].provisioning: secret is missing, expected secret, secretFile or secretCredential'],
+    [
+      'provisioning: { key: k, secret: s }, accessTokenFile: /dev/null',
+      'devices[0].provisioning: provisioning beside an access token',
+    ],
+    [
+      'provisioning: { key: k }',
+      'devices[0].provisioning: secret is missing, expected secret, secretFile or secretCredential',
+    ],
     [
       'accessToken: gateway-token',
       'devices[0].accessToken: the token of another device: [secret], expected a token of its own; platform has it',
@@ -145,7 +170,9 @@ describe('a wrong device', () => {
 
   it('is one to which a sensor or an actuator belongs, and which is not there', async () => {
     const relay = 'actuators: [{ name: relay, device: m3, kind: gpio-output, line: GPIO5 }]\n';
-    const { wrong } = await read(twoMeters('', { first: ', enabled: true', beside: relay }).replace('device: m2', 'device: m22'));
+    const { wrong } = await read(
+      twoMeters('', { first: ', enabled: true', beside: relay }).replace('device: m2', 'device: m22'),
+    );
     expect(wrong).toEqual([
       'actuators[0].device: unknown device "m3", expected one of m1, m2; did you mean "m1"?',
       'sensors[1].device: unknown device "m22", expected one of m1, m2; did you mean "m2"?',
@@ -153,8 +180,11 @@ describe('a wrong device', () => {
   });
 
   it('has no way to a token', async () => {
-    const devices = 'devices: [{ name: m1 }, { name: m2, accessToken: t2 }, { name: m3, provisioning: { key: k, secret: s } }]\n';
-    expect((await read(WITH_TOKEN + devices)).wrong).toEqual([expect.stringMatching(/^devices\[0\]: neither an access token nor prov/)]);
+    const devices =
+      'devices: [{ name: m1 }, { name: m2, accessToken: t2 }, { name: m3, provisioning: { key: k, secret: s } }]\n';
+    expect((await read(WITH_TOKEN + devices)).wrong).toEqual([
+      expect.stringMatching(/^devices\[0\]: neither an access token nor prov/),
+    ]);
   });
 
   it('has the token of another one', async () => {
@@ -182,7 +212,9 @@ describe('a wrong device', () => {
   });
 
   it('is one of more than a thousand', async () => {
-    const { wrong } = await read(`${PROVISIONED}devices: [{ count: 999, name: "m{n}" }, { name: another }, { count: 2, name: "k{n}" }]\n`);
+    const { wrong } = await read(
+      `${PROVISIONED}devices: [{ count: 999, name: "m{n}" }, { name: another }, { count: 2, name: "k{n}" }]\n`,
+    );
     expect(wrong).toEqual([expect.stringMatching(/^devices\[2\]: more than 1000 devices with those of/)]);
     const { wrong: written } = await read(`${PROVISIONED}devices: [${'{ name: m },'.repeat(1_001)}]\n`);
     expect(written).toEqual(['devices: 1001 devices, expected at most 1000']);
@@ -205,7 +237,11 @@ actuators: [{ name: relay, device: m1, kind: gpio-output, line: GPIO5 }, { name:
 });
 
 it.each([
-  ['nothing belongs to it', `${PROVISIONED}devices: [{ name: m1 }]\n`, /^devices\[0\]\.name: nothing belongs to the device "m1"/],
+  [
+    'nothing belongs to it',
+    `${PROVISIONED}devices: [{ name: m1 }]\n`,
+    /^devices\[0\]\.name: nothing belongs to the device "m1"/,
+  ],
   [
     'a swapped one has its name',
     twoMeters('serialNumber: { key: serial }, deviceName: "{gateway} {name}"'),

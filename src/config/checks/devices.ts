@@ -23,11 +23,14 @@ export const checkDeviceNames: Check = ({ devices }) => {
   const ofGateway = named.filter(({ template }) => template === '{gateway}');
   return [
     ...wrong,
-    ...ofGateway.map(({ at }) => finding(at, 'the name of the gateway itself:', 'a name of its own, such as {gateway} {name}')),
+    ...ofGateway.map(({ at }) =>
+      finding(at, 'the name of the gateway itself:', 'a name of its own, such as {gateway} {name}'),
+    ),
     ...repeated(
       named.filter((one) => !ofGateway.includes(one)),
       ({ template }) => template,
-      ({ at }, first) => finding(at, 'the name of another device:', `a name of its own; ${pathText(first.path)} has it already`),
+      ({ at }, first) =>
+        finding(at, 'the name of another device:', `a name of its own; ${pathText(first.path)} has it already`),
     ),
   ];
 };
@@ -38,11 +41,18 @@ function templateFindings(config: DeviceConfig, path: ConfigPath): Finding[] {
   const choices = [...deviceName.matchAll(CHOICES)].map(([, words = '']) => words.split('|'));
   const unknown = choices.flat().find((word) => !isNameWord(word));
   if (unknown !== undefined)
-    return [{ ...finding(path, `nothing is known as {${unknown}} in`, oneOf(NAME_WORDS.map(braced))), ...didYouMean(unknown, NAME_WORDS) }];
-  if (/[{}]/.test(deviceName.replace(CHOICES, ''))) return [finding(path, 'a bracket without its pair in', 'a word between { and }')];
+    return [
+      {
+        ...finding(path, `nothing is known as {${unknown}} in`, oneOf(NAME_WORDS.map(braced))),
+        ...didYouMean(unknown, NAME_WORDS),
+      },
+    ];
+  if (/[{}]/.test(deviceName.replace(CHOICES, '')))
+    return [finding(path, 'a bracket without its pair in', 'a word between { and }')];
   const given: Readonly<Record<string, unknown>> = { gateway: true, name: true, label, serialNumber };
   const [empty] = choices.find((words) => words.every((word) => given[word] === undefined)) ?? [];
-  if (empty !== undefined) return [finding(path, `the device has no ${empty}, which is asked for in`, `${empty}: beside it`)];
+  if (empty !== undefined)
+    return [finding(path, `the device has no ${empty}, which is asked for in`, `${empty}: beside it`)];
   if (serialNumber === undefined || choices.flat().includes('serialNumber')) return [];
   return [finding(path, 'a swapped one would have the same name:', 'a name with {serialNumber}', { warning: true })];
 }
@@ -81,21 +91,36 @@ export const checkDeviceAccess: Check = ({ devices, sections }) => [
       return (['provisioning', 'serialNumber'] as const)
         .filter((option) => config[option] !== undefined)
         .map((option) =>
-          findingAtKey([...path, option], `${option} beside an access token, which is one device’s for good`, 'one of them'),
+          findingAtKey(
+            [...path, option],
+            `${option} beside an access token, which is one device’s for good`,
+            'one of them',
+          ),
         );
     if (provisioning !== undefined)
       return (['key', 'secret'] as const)
         .filter((field) => !isGiven(provisioning, field))
-        .map((field) => findingAtKey([...path, 'provisioning'], `${field} is missing`, `${field}, ${field}File or ${field}Credential`));
+        .map((field) =>
+          findingAtKey(
+            [...path, 'provisioning'],
+            `${field} is missing`,
+            `${field}, ${field}File or ${field}Credential`,
+          ),
+        );
     if (sections.provisioning !== undefined || sections.platform === undefined) return [];
-    const expected = 'a section provisioning, for all devices or in this one, or accessToken, accessTokenFile or accessTokenCredential';
+    const expected =
+      'a section provisioning, for all devices or in this one, or accessToken, accessTokenFile or accessTokenCredential';
     return [findingAtKey(path, 'neither an access token nor provisioning', expected)];
   }),
   ...repeated(
     tokensOf(devices, sections.platform),
     ({ token }) => token,
     ({ path }, first) =>
-      finding([...path, 'accessToken'], 'the token of another device:', `a token of its own; ${pathText(first.path)} has it already`),
+      finding(
+        [...path, 'accessToken'],
+        'the token of another device:',
+        `a token of its own; ${pathText(first.path)} has it already`,
+      ),
   ),
 ];
 
@@ -122,8 +147,11 @@ function serialFindings(
   if (read === '') {
     const amount = sensors.filter(({ config }) => config.device === name && config.kind !== 'derived').length;
     // One that is told to be wrong may be the one.
-    if (amount === 0) return sensors.length < sensorNames.size ? [] : [findingAtKey(path, 'no sensor belongs to the device', own)];
-    return [findingAtKey(path, `${amount} sensors belong to the device`, 'sensor: with the name of the one that gives it')];
+    if (amount === 0)
+      return sensors.length < sensorNames.size ? [] : [findingAtKey(path, 'no sensor belongs to the device', own)];
+    return [
+      findingAtKey(path, `${amount} sensors belong to the device`, 'sensor: with the name of the one that gives it'),
+    ];
   }
   if (!sensorNames.has(read))
     return [
@@ -137,7 +165,12 @@ function serialFindings(
   if (sensor.device !== name) return [finding(at, 'a sensor that belongs to another device:', own)];
   const known = keysForRules(sensor);
   if (known !== undefined && !known.includes(key))
-    return [{ ...finding([...path, 'key'], 'the sensor has no key', oneOf(known)), ...didYouMeanWhenTold(key, new Set(known)) }];
+    return [
+      {
+        ...finding([...path, 'key'], 'the sensor has no key', oneOf(known)),
+        ...didYouMeanWhenTold(key, new Set(known)),
+      },
+    ];
   const problem = 'nobody knows who the device is, as its sensor is disabled:';
   return sensor.enabled ? [] : [{ ...findingAtKey(path, problem.slice(0, -1), 'an enabled sensor'), warning: true }];
 }
@@ -149,7 +182,9 @@ export const checkUnusedDevices: Check = ({ devices, sensors, actuators, sensorN
   return devices
     .filter(({ config: { name } }) => !used.has(name))
     .map(({ config: { name }, path }) =>
-      finding([...path, 'name'], 'nothing belongs to the device', `a sensor or an actuator with device: ${name}`, { warning: true }),
+      finding([...path, 'name'], 'nothing belongs to the device', `a sensor or an actuator with device: ${name}`, {
+        warning: true,
+      }),
     );
 };
 
@@ -163,7 +198,11 @@ export const checkDeviceCommands: Check = ({ devices, actuators, sections: { rpc
   });
   const idle = rpc.enabled ? [] : devices.filter(({ config: { poll } }) => poll === 'rpc');
   return [
-    ...panels.map(([name]) => findingAtKey(['rpc', 'methods', name, 'pins'], 'actuators of several devices', 'those of one device')),
-    ...idle.map(({ path }) => finding([...path, 'poll'], 'no poll, as rpc.enabled is false:', 'auto or none', { warning: true })),
+    ...panels.map(([name]) =>
+      findingAtKey(['rpc', 'methods', name, 'pins'], 'actuators of several devices', 'those of one device'),
+    ),
+    ...idle.map(({ path }) =>
+      finding([...path, 'poll'], 'no poll, as rpc.enabled is false:', 'auto or none', { warning: true }),
+    ),
   ];
 };

@@ -42,7 +42,8 @@ export function telemetryUses(sensors: readonly Placed<SensorConfig>[]): ConfigD
     for (const key of sensorKeys(config) ?? []) {
       const isOwnRename = Object.hasOwn(config.keys, key) && config.keys[key]?.rename !== undefined;
       const at = isOwnRename ? [...path, 'keys', key, 'rename'] : named;
-      for (const sent of platformKeysOf(config, key)) uses.push({ key: sent, path: at, device: config.device, sensor: config });
+      for (const sent of platformKeysOf(config, key))
+        uses.push({ key: sent, path: at, device: config.device, sensor: config });
     }
   }
   return uses;
@@ -71,7 +72,9 @@ export function totalUses({ actuators }: ConfigDraft): readonly KeyUse[] {
   const byName = new Map(actuators.map((one) => [one.config.name, one]));
   return [...byName.values()]
     .filter(({ config }) => config.telemetry)
-    .flatMap(({ config: { name, device }, path }) => totalKeys(name).map((key) => ({ key, device, path: [...path, 'name'] })));
+    .flatMap(({ config: { name, device }, path }) =>
+      totalKeys(name).map((key) => ({ key, device, path: [...path, 'name'] })),
+    );
 }
 
 export function clientAttributeUses({ sections }: ConfigDraft): readonly KeyUse[] {

@@ -11,7 +11,8 @@ const DEADLINE_MS = 5_000;
 /** More than any driver that is read at all. */
 const MAX_BYTES = 2 * 2 ** 20;
 /** Strips types as Node does when it loads a file, which `--check` does not. */
-const STRIP_TYPES = "process.stdout.write(require('node:module').stripTypeScriptTypes(require('node:fs').readFileSync(0, 'utf8')))";
+const STRIP_TYPES =
+  "process.stdout.write(require('node:module').stripTypeScriptTypes(require('node:fs').readFileSync(0, 'utf8')))";
 /** Parses many, and runs none. */
 const SCREEN = `const vm = require('node:vm');
 const { stripTypeScriptTypes } = require('node:module');
@@ -57,10 +58,13 @@ export async function checkDrivers({ sensors }: ConfigDraft): Promise<Finding[]>
   const files = [...new Set(modules.map(({ file }) => file))];
   const faults = await screen(files);
   // The one that tells the line takes processes for each driver, one after the other.
-  for (const file of [...faults.keys()].slice(0, MAX_EXPLAINED)) faults.set(file, (await syntaxFault(file)) ?? faults.get(file) ?? '');
+  for (const file of [...faults.keys()].slice(0, MAX_EXPLAINED))
+    faults.set(file, (await syntaxFault(file)) ?? faults.get(file) ?? '');
   return modules.flatMap(({ file, path }) => {
     const hint = faults.get(file);
-    return hint === undefined ? [] : [finding([...path, 'file'], 'a syntax error in', 'a driver that Node can parse', { hint })];
+    return hint === undefined
+      ? []
+      : [finding([...path, 'file'], 'a syntax error in', 'a driver that Node can parse', { hint })];
   });
 }
 
@@ -71,7 +75,11 @@ async function screen(files: readonly string[]): Promise<Map<string, string>> {
   for (const file of files) {
     const extension = extname(file);
     const written = await readUserFile(file).catch(() => undefined); // told by checkFiles
-    drivers.push({ text: written?.toString('utf8') ?? '', isTyped: TYPED.has(extension), syntaxes: syntaxesOf(extension) });
+    drivers.push({
+      text: written?.toString('utf8') ?? '',
+      isTyped: TYPED.has(extension),
+      syntaxes: syntaxesOf(extension),
+    });
   }
   const outcome = await node(['--experimental-vm-modules', '--no-warnings', '-e', SCREEN], JSON.stringify(drivers));
   if (outcome?.exitCode !== 0) return new Map();

@@ -35,7 +35,8 @@ sensors:
 `;
 
 describe('a key that several devices have', () => {
-  const withDerived = (values: string, device = '') => `${TWO_METERS}  - { name: made, kind: derived${device}, values: { ${values} } }\n`;
+  const withDerived = (values: string, device = '') =>
+    `${TWO_METERS}  - { name: made, kind: derived${device}, values: { ${values} } }\n`;
 
   it('is a key for an expression of one of them, and for no other', async () => {
     const { wrong } = await read(withDerived('total: 2 * power'));
@@ -45,11 +46,14 @@ describe('a key that several devices have', () => {
     ]);
     await good(withDerived('total: 2 * power', ', device: m1'));
     await good(withDerived('total: 2 * power').replace('device: m2', 'device: m2, prefix: other'));
-    await good(withDerived('total: 2 * power').replace('device: m2, unitId', 'unitId').replace('  - { name: m2 }\n', ''));
+    await good(
+      withDerived('total: 2 * power').replace('device: m2, unitId', 'unitId').replace('  - { name: m2 }\n', ''),
+    );
   });
 
   it('may be made of the same keys in each, and in none of itself', async () => {
-    const chain = (values: string) => `${withDerived('kilo: power / 1000', ', device: m1')}  - { name: next, ${values} }\n`;
+    const chain = (values: string) =>
+      `${withDerived('kilo: power / 1000', ', device: m1')}  - { name: next, ${values} }\n`;
     await good(chain('kind: derived, device: m2, values: { kilo: power / 1000, mega: kilo / 1000 }'));
     const { wrong } = await read(chain('kind: derived, device: m2, values: { kilo: mega * 1000, mega: kilo / 1000 }'));
     expect(wrong).toEqual([expect.stringMatching(/^sensors\[3\]\.values\.kilo: made of itself/)]);
@@ -58,7 +62,9 @@ describe('a key that several devices have', () => {
   it('is only warned of where a sensor that gives any key may have it', async () => {
     const beside = '  - { name: any, kind: derived, device: m3, values: { x: 1 * power } }\n';
     const program = '  - { name: program, device: m3, kind: command, program: /bin/true, format: json }\n';
-    const { wrong, warned } = await read(`${TWO_METERS}${program}${beside}`.replace('  - { name: m2 }', '$&\n  - { name: m3 }'));
+    const { wrong, warned } = await read(
+      `${TWO_METERS}${program}${beside}`.replace('  - { name: m2 }', '$&\n  - { name: m3 }'),
+    );
     expect(wrong).toEqual([]);
     expect(warned).toEqual([expect.stringMatching(/^sensors\[3\]\.values\.x: power is a key of several devices/)]);
   });

@@ -39,7 +39,9 @@ export async function checkExpressions({ sensors, sensorNames }: ConfigDraft): P
       const { inputs }: Expression = compile(source);
       return [{ names, path, inputs, device }];
     } catch (error) {
-      findings.push(finding(path, `no expression (${messageOf(error)}):`, 'an expression of other keys, such as voltage * current'));
+      findings.push(
+        finding(path, `no expression (${messageOf(error)}):`, 'an expression of other keys, such as voltage * current'),
+      );
       return [];
     }
   });
@@ -60,7 +62,10 @@ export async function checkExpressions({ sensors, sensorNames }: ConfigDraft): P
         );
       if (!known.has(input))
         findings.push(
-          finding(path, `no sensor gives ${input}:`, 'keys of other sensors', { ...didYouMean(input, known), warning: !isSure }),
+          finding(path, `no sensor gives ${input}:`, 'keys of other sensors', {
+            ...didYouMean(input, known),
+            warning: !isSure,
+          }),
         );
     }
   }
@@ -70,10 +75,15 @@ export async function checkExpressions({ sensors, sensorNames }: ConfigDraft): P
 }
 
 /** The first value that is made of itself, by any number of others. */
-function circleIn(derived: readonly Derived[], owners: ReadonlyMap<string, ReadonlySet<KeyOwner>>): Derived | undefined {
+function circleIn(
+  derived: readonly Derived[],
+  owners: ReadonlyMap<string, ReadonlySet<KeyOwner>>,
+): Derived | undefined {
   const byName = new Map(derived.flatMap((one) => one.names.map((name) => [ownedKey(one.device, name), one] as const)));
   const ranks = ranksByDependence(derived, ({ inputs, device }) =>
-    inputs.flatMap((input) => meantOwners(owners.get(input), device).flatMap((owner) => byName.get(ownedKey(owner, input)) ?? [])),
+    inputs.flatMap((input) =>
+      meantOwners(owners.get(input), device).flatMap((owner) => byName.get(ownedKey(owner, input)) ?? []),
+    ),
   );
   return derived.find((one) => !ranks.has(one));
 }

@@ -15,7 +15,8 @@ import type { Check, ConfigDraft } from './draft.ts';
 export async function checkFiles(schema: z.core.$ZodType, tree: unknown): Promise<Finding[]> {
   const named: Field[] = [];
   visitFields(schema, tree, (field) => {
-    if (field.meta.exists !== undefined && typeof field.value === 'string' && field.value.startsWith('/')) named.push(field);
+    if (field.meta.exists !== undefined && typeof field.value === 'string' && field.value.startsWith('/'))
+      named.push(field);
   });
   return (await Promise.all(named.map(fileFault))).flat();
 }
@@ -23,9 +24,15 @@ export async function checkFiles(schema: z.core.$ZodType, tree: unknown): Promis
 const FOR_SERVICE = 'a file that the service may read: chgrp turnstone and chmod 640, in a folder that it may enter';
 
 /** Finds what root may read and the service may not: secrets, certificates, code, and the installed configuration itself. */
-export async function checkForService(schema: z.core.$ZodType, tree: unknown, configFile: string, mayRead?: MayRead): Promise<Finding[]> {
+export async function checkForService(
+  schema: z.core.$ZodType,
+  tree: unknown,
+  configFile: string,
+  mayRead?: MayRead,
+): Promise<Finding[]> {
   if (mayRead === undefined) return [];
-  const named: Pick<Field, 'path' | 'value'>[] = configFile === DEFAULT_CONFIG_FILE ? [{ path: [], value: configFile }] : [];
+  const named: Pick<Field, 'path' | 'value'>[] =
+    configFile === DEFAULT_CONFIG_FILE ? [{ path: [], value: configFile }] : [];
   visitFields(schema, tree, ({ path, value, meta }) => {
     if ((meta.exists === 'file' || meta.names === 'secret-file') && typeof value === 'string' && value.startsWith('/'))
       named.push({ path, value });
@@ -42,7 +49,13 @@ export async function checkForService(schema: z.core.$ZodType, tree: unknown, co
 export async function checkReadable(file: string, hasSecret: boolean): Promise<Finding[]> {
   if (!hasSecret || ((await stat(file)).mode & 0o004) === 0) return [];
   const expected = 'chmod 640, or the secret in a file of its own';
-  return [finding([], 'a secret stands in a file that everyone can read', expected, { value: '', warning: true, onGateway: true })];
+  return [
+    finding([], 'a secret stands in a file that everyone can read', expected, {
+      value: '',
+      warning: true,
+      onGateway: true,
+    }),
+  ];
 }
 
 async function fileFault({ path, value, meta }: Field): Promise<Finding[]> {
@@ -55,9 +68,15 @@ async function fileFault({ path, value, meta }: Field): Promise<Finding[]> {
     return [];
   } catch (error) {
     if (systemCode(error) === 'EACCES')
-      return [finding(path, 'no permission for', `a ${noun} that this user may ${isProgram ? 'run' : 'read'}`, { onGateway: true })];
+      return [
+        finding(path, 'no permission for', `a ${noun} that this user may ${isProgram ? 'run' : 'read'}`, {
+          onGateway: true,
+        }),
+      ];
     // A certificate may lie on a disk that is mounted later; a program is installed, or it is not.
-    return [finding(path, `no such ${noun}:`, `a ${noun} that exists`, isProgram ? { onGateway: true } : { mayPass: true })];
+    return [
+      finding(path, `no such ${noun}:`, `a ${noun} that exists`, isProgram ? { onGateway: true } : { mayPass: true }),
+    ];
   }
 }
 
@@ -74,7 +93,9 @@ export const checkSockets: Check = ({ sections: { runFolder = '', hardware } }) 
   if (isTooLong(join(runFolder, SOCKET_NAME)))
     findings.push(finding(['runFolder'], 'too long for the sockets in it:', `at most ${room} bytes`));
   if (isTooLong(hardware?.boardSocket ?? ''))
-    findings.push(finding(['hardware', 'boardSocket'], 'too long for a socket:', `at most ${MAX_SOCKET_PATH_BYTES} bytes`));
+    findings.push(
+      finding(['hardware', 'boardSocket'], 'too long for a socket:', `at most ${MAX_SOCKET_PATH_BYTES} bytes`),
+    );
   return findings;
 };
 

@@ -16,7 +16,9 @@ interface Claim {
 
 export const checkLines: Check = (draft) => {
   const lockout = draft.sections.rpc?.lockout.line;
-  const users = devices(draft).flatMap(({ config, path }) => ('line' in config ? [{ line: config.line, path: [...path, 'line'] }] : []));
+  const users = devices(draft).flatMap(({ config, path }) =>
+    'line' in config ? [{ line: config.line, path: [...path, 'line'] }] : [],
+  );
   if (lockout !== undefined) users.push({ line: lockout, path: ['rpc', 'lockout', 'line'] });
   const claims = users.map(({ line, path }) => ({ what: lineIdentity(line), path }));
   const byIdentity = new Map(claims.map((claim) => [claim.what, claim]));
@@ -36,7 +38,9 @@ export const checkLines: Check = (draft) => {
 
 export const checkBuses: Check = (draft) => {
   const chips = devices(draft).flatMap(({ config, path }) =>
-    'bus' in config ? [{ what: `0x${config.address.toString(16)} on bus ${config.bus}`, path: [...path, 'address'] }] : [],
+    'bus' in config
+      ? [{ what: `0x${config.address.toString(16)} on bus ${config.bus}`, path: [...path, 'address'] }]
+      : [],
   );
   const channels = draft.actuators.flatMap(({ config, path }) => {
     const { chip, channel } = placesOf(config);
@@ -68,7 +72,9 @@ export const checkSharedLines: Check = (draft) => {
     if (first.speaks !== user.speaks)
       return [finding(user.path, 'line used twice, in different ways:', `a line of its own; ${other} uses it already`)];
     const expected = first.settings.filter((setting) => !user.settings.includes(setting)).join(', ');
-    return expected === '' ? [] : [finding(user.path, 'line used twice, with different settings:', `${expected}, as ${other} has`)];
+    return expected === ''
+      ? []
+      : [finding(user.path, 'line used twice, with different settings:', `${expected}, as ${other} has`)];
   });
 };
 

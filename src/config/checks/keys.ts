@@ -32,10 +32,15 @@ export const checkKeyRules: Check = ({ sensors }) =>
 /** Two sources of one telemetry key would overwrite each other. */
 export const checkProducedKeys: Check = (draft) => {
   // Metrics of the machine differ from machine to machine.
-  const measured = draft.telemetry.filter(({ sensor }) => sensor.enabled && definitionOf(sensor.kind).keysVary !== true);
+  const measured = draft.telemetry.filter(
+    ({ sensor }) => sensor.enabled && definitionOf(sensor.kind).keysVary !== true,
+  );
   const hint = 'add a prefix to the sensor, or a rename under keys';
   return repeated([...measured, ...stateUses(draft), ...totalUses(draft)], ownKey, ({ key, path }, first) =>
-    finding(path, 'key produced twice:', `a key of its own; ${itemAt(first)} gives it already`, { value: JSON.stringify(key), hint }),
+    finding(path, 'key produced twice:', `a key of its own; ${itemAt(first)} gives it already`, {
+      value: JSON.stringify(key),
+      hint,
+    }),
   );
 };
 
@@ -73,7 +78,9 @@ const LIKE_NUMBER = 'a number, or a text with a letter in it; the platform makes
 export const checkFixedAttributes: Check = ({ sections }) =>
   Object.entries(sections.attributes?.client ?? {})
     .filter(([, value]) => typeof value === 'string' && value.trim() !== '' && Number.isFinite(Number(value)))
-    .map(([key]) => finding(['attributes', 'client', key], 'a text that looks like a number:', LIKE_NUMBER, { warning: true }));
+    .map(([key]) =>
+      finding(['attributes', 'client', key], 'a text that looks like a number:', LIKE_NUMBER, { warning: true }),
+    );
 
 /** Keys that methods read: as the driver calls them. */
 export const checkMethodKeys: Check = ({ sensors, sections }) =>
@@ -92,7 +99,8 @@ export const checkRuleKeys: Check = ({ sensors, rules }) => {
   const keysOf = new Map<string, { readonly known: ReadonlySet<string>; readonly expected: string }>();
   for (const { config } of sensors) {
     const keys = watched.has(config.name) ? keysForRules(config) : undefined;
-    if (keys !== undefined && !keysOf.has(config.name)) keysOf.set(config.name, { known: new Set(keys), expected: oneOf(keys) });
+    if (keys !== undefined && !keysOf.has(config.name))
+      keysOf.set(config.name, { known: new Set(keys), expected: oneOf(keys) });
   }
   return readings.flatMap(({ sensor, key, path }) => {
     const { known, expected } = keysOf.get(sensor) ?? {};
@@ -105,10 +113,16 @@ export const checkRuleKeys: Check = ({ sensors, rules }) => {
 const UPDATE_KEY = /^(?:(?:current|target)_)?[fs]w_/;
 
 export const checkReservedKeys: Check = (draft) =>
-  [...desiredUses(draft), ...stateUses(draft), ...clientAttributeUses(draft), ...draft.telemetry].flatMap(({ key, path }) => {
-    const meaning = UPDATE_KEY.test(key) ? 'the platform speaks of updates by it' : isSetting(key) ? 'it is a setting' : undefined;
-    return meaning === undefined ? [] : [findingOf(path, 'reserved key', key, `another key; ${meaning}`)];
-  });
+  [...desiredUses(draft), ...stateUses(draft), ...clientAttributeUses(draft), ...draft.telemetry].flatMap(
+    ({ key, path }) => {
+      const meaning = UPDATE_KEY.test(key)
+        ? 'the platform speaks of updates by it'
+        : isSetting(key)
+          ? 'it is a setting'
+          : undefined;
+      return meaning === undefined ? [] : [findingOf(path, 'reserved key', key, `another key; ${meaning}`)];
+    },
+  );
 
 /** Two who send one client attribute would overwrite each other for ever. */
 export const checkClientAttributes: Check = (draft) => {
@@ -126,12 +140,20 @@ export const checkClientAttributes: Check = (draft) => {
 /** Finds clashes with keys that the agent adds itself: `<sensor>_state`, and `<key>_alarm` where there are alarms. */
 export const checkAddedKeys: Check = (draft) => {
   const added = new Map<string, ConfigPath>(
-    draft.sensors.map(({ config: { name, device }, path }) => [ownKey({ key: `${name}_state`, device, path }), [...path, 'name']]),
+    draft.sensors.map(({ config: { name, device }, path }) => [
+      ownKey({ key: `${name}_state`, device, path }),
+      [...path, 'name'],
+    ]),
   );
   for (const { config, path } of draft.sensors)
     for (const [key, { alarms }] of Object.entries(config.keys))
       if (key !== '*' && alarms !== undefined && alarms.length > 0)
-        added.set(ownKey({ key: `${platformKeyOf(config, key)}_alarm`, device: config.device, path }), [...path, 'keys', key, 'alarms']);
+        added.set(ownKey({ key: `${platformKeyOf(config, key)}_alarm`, device: config.device, path }), [
+          ...path,
+          'keys',
+          key,
+          'alarms',
+        ]);
   return [...stateUses(draft), ...draft.telemetry].flatMap((use) => {
     const { key, path } = use;
     const other = added.get(ownKey(use));
@@ -148,5 +170,8 @@ function isSetting(key: string): boolean {
 }
 
 function findingOf(path: ConfigPath, problem: string, key: string, expected: string): Finding {
-  return finding(path, problem, expected, { value: JSON.stringify(key), ...(path[0] === 'attributes' ? { atKey: true } : {}) });
+  return finding(path, problem, expected, {
+    value: JSON.stringify(key),
+    ...(path[0] === 'attributes' ? { atKey: true } : {}),
+  });
 }

@@ -14,11 +14,20 @@ export const checkNames: Check = ({ devices, sensors, actuators, rules }) =>
     repeated(
       items,
       ({ config }) => config.name,
-      ({ path }, first) => finding([...path, 'name'], 'duplicate name', `a name of its own; ${pathText(first.path)} has it already`),
+      ({ path }, first) =>
+        finding([...path, 'name'], 'duplicate name', `a name of its own; ${pathText(first.path)} has it already`),
     ),
   );
 
-export const checkReferences: Check = ({ sensors, actuators, rules, sections, deviceNames, sensorNames, actuatorNames }) => {
+export const checkReferences: Check = ({
+  sensors,
+  actuators,
+  rules,
+  sections,
+  deviceNames,
+  sensorNames,
+  actuatorNames,
+}) => {
   const findings: Finding[] = [];
   // Put into words once: there may be thousands of wrong references.
   const known = {
@@ -28,7 +37,8 @@ export const checkReferences: Check = ({ sensors, actuators, rules, sections, de
   };
   const refer = (name: string, path: ConfigPath, noun: keyof typeof known): void => {
     const { names, expected } = known[noun];
-    if (!names.has(name)) findings.push({ ...finding(path, `unknown ${noun}`, expected), ...didYouMeanWhenTold(name, names) });
+    if (!names.has(name))
+      findings.push({ ...finding(path, `unknown ${noun}`, expected), ...didYouMeanWhenTold(name, names) });
   };
   for (const { config, path } of [...sensors, ...actuators])
     if (config.device !== undefined) refer(config.device, [...path, 'device'], 'device');
@@ -45,8 +55,10 @@ export const checkReferences: Check = ({ sensors, actuators, rules, sections, de
   }
   for (const [name, method] of Object.entries(sections.rpc?.methods ?? {})) {
     const path = ['rpc', 'methods', name];
-    for (const noun of ['actuator', 'sensor'] as const) if (method[noun] !== undefined) refer(method[noun], [...path, noun], noun);
-    for (const [pin, actuator] of Object.entries(method.pins ?? {})) refer(actuator, [...path, 'pins', pin], 'actuator');
+    for (const noun of ['actuator', 'sensor'] as const)
+      if (method[noun] !== undefined) refer(method[noun], [...path, noun], noun);
+    for (const [pin, actuator] of Object.entries(method.pins ?? {}))
+      refer(actuator, [...path, 'pins', pin], 'actuator');
     findings.push(...targetFaults(name, method, path));
   }
   return findings;
@@ -60,10 +72,18 @@ function namesInWords(names: ReadonlySet<string>, noun: string): string {
 function targetFaults(name: string, method: RpcMethodConfig, path: ConfigPath): Finding[] {
   const targets = (['actuator', 'pins', 'sensor', 'command'] as const).filter((target) => method[target] !== undefined);
   if (BUILT_IN_METHODS.includes(name))
-    return targets.map((target) => findingAtKey([...path, target], 'not for a built-in method:', 'another method name', { value: target }));
+    return targets.map((target) =>
+      findingAtKey([...path, target], 'not for a built-in method:', 'another method name', { value: target }),
+    );
   if (targets.length === 1) return [];
-  if (targets.length > 1) return [findingAtKey(path, `does several things at once: ${targets.join(', ')}`, 'one of them')];
-  return [{ ...findingAtKey(path, 'does nothing', 'actuator, pins, sensor or command'), ...didYouMean(name, BUILT_IN_METHODS) }];
+  if (targets.length > 1)
+    return [findingAtKey(path, `does several things at once: ${targets.join(', ')}`, 'one of them')];
+  return [
+    {
+      ...findingAtKey(path, 'does nothing', 'actuator, pins, sensor or command'),
+      ...didYouMean(name, BUILT_IN_METHODS),
+    },
+  ];
 }
 
 export const checkDoubled: Check = ({ sensors, actuators, sections }) => [
@@ -91,7 +111,10 @@ function renamesOfAll(config: SensorConfig, path: ConfigPath): Finding[] {
 /** Finds second handlers for one package, which would never be asked, and handlers for the agent's own package. */
 function handlerFaults(firmware: Parameters<Check>[0]['sections']['firmware']): Finding[] {
   if (firmware === undefined) return [];
-  const titles = firmware.handlers.map((handler, index) => ({ ...handler, path: ['firmware', 'handlers', index, 'title'] }));
+  const titles = firmware.handlers.map((handler, index) => ({
+    ...handler,
+    path: ['firmware', 'handlers', index, 'title'],
+  }));
   const own = titles.filter((one) => one.package === 'firmware' && one.title === firmware.title);
   const another = 'another title; updates of this one never reach a handler';
   return [
@@ -105,8 +128,9 @@ function handlerFaults(firmware: Parameters<Check>[0]['sections']['firmware']): 
 }
 
 export const checkDisabled: Check = ({ sensors, actuators, rules, sections }) => {
-  const isOff = (items: readonly { readonly config: { readonly name: string; readonly enabled: boolean } }[]): ReadonlySet<string> =>
-    new Set(items.filter(({ config }) => !config.enabled).map(({ config }) => config.name));
+  const isOff = (
+    items: readonly { readonly config: { readonly name: string; readonly enabled: boolean } }[],
+  ): ReadonlySet<string> => new Set(items.filter(({ config }) => !config.enabled).map(({ config }) => config.name));
   const [offSensors, offActuators] = [isOff(sensors), isOff(actuators)];
   const findings: Finding[] = [];
   const warn = (path: Finding['path'], problem: string, expected: string): void =>
@@ -116,13 +140,19 @@ export const checkDisabled: Check = ({ sensors, actuators, rules, sections }) =>
     for (const [index, { with: other }] of config.interlocks.entries()) {
       const [held] = [config.name, other].filter((name) => onActuators.has(name));
       // Two that are both disabled do not hold each other back.
-      if (held === undefined || (onActuators.has(other) && config.enabled) || !(offActuators.has(other) || !config.enabled)) continue;
+      if (
+        held === undefined ||
+        (onActuators.has(other) && config.enabled) ||
+        !(offActuators.has(other) || !config.enabled)
+      )
+        continue;
       const problem = `${held} is never switched on, as nobody knows whether the disabled one of the two is off:`;
       warn([...path, 'interlocks', index], problem, 'both enabled, or no interlock between them');
     }
   for (const { config, path } of rules) {
     for (const { sensor, path: at } of readingsOf(config, path))
-      if (offSensors.has(sensor)) warn([...at, 'sensor'], 'the rule does nothing, as its sensor is disabled:', 'an enabled sensor');
+      if (offSensors.has(sensor))
+        warn([...at, 'sensor'], 'the rule does nothing, as its sensor is disabled:', 'an enabled sensor');
     if (offActuators.has(config.set.actuator))
       warn([...path, 'set', 'actuator'], 'the rule does nothing, as its actuator is disabled:', 'an enabled actuator');
   }
@@ -133,7 +163,8 @@ export const checkDisabled: Check = ({ sensors, actuators, rules, sections }) =>
     for (const [pin, name] of Object.entries(pins))
       if (offActuators.has(name))
         warn([...path, 'pins', pin], 'the whole panel is refused, as its actuator is disabled:', 'an enabled actuator');
-    if (offSensors.has(sensor)) warn([...path, 'sensor'], 'the method is refused, as its sensor is disabled:', 'an enabled sensor');
+    if (offSensors.has(sensor))
+      warn([...path, 'sensor'], 'the method is refused, as its sensor is disabled:', 'an enabled sensor');
   }
   return findings;
 };

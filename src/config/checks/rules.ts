@@ -25,7 +25,9 @@ export const checkConditions: Check = ({ rules }) =>
     return [
       ...(when === undefined ? alwaysFaults(config, path) : conditionFaults(when, at)),
       ...(parts > MAX_PARTS ? [findingAtKey(at, `${parts} conditions`, `at most ${MAX_PARTS}`)] : []),
-      ...(protect && sensorLost === undefined ? [findingAtKey([...path, 'protect'], 'protect without sensorLost', LOST_VALUE)] : []),
+      ...(protect && sensorLost === undefined
+        ? [findingAtKey([...path, 'protect'], 'protect without sensorLost', LOST_VALUE)]
+        : []),
     ];
   });
 
@@ -37,7 +39,12 @@ export const checkLostSensors: Check = ({ sensors, rules }) => {
       const { name, periodMs } = config;
       return [
         name,
-        { periodMs, isByEvent: sourcesOf(config, sensors, owners).some((one) => definitionOf(one.kind).reportsByEvent?.(one) ?? false) },
+        {
+          periodMs,
+          isByEvent: sourcesOf(config, sensors, owners).some(
+            (one) => definitionOf(one.kind).reportsByEvent?.(one) ?? false,
+          ),
+        },
       ];
     }),
   );
@@ -45,10 +52,14 @@ export const checkLostSensors: Check = ({ sensors, rules }) => {
     const { lostAfterMs } = config;
     const readings = readingsOf(config, path);
     if (lostAfterMs !== undefined) {
-      const periods = readings.map(({ sensor }) => known.get(sensor)).map((sensor) => (sensor?.isByEvent === false ? sensor.periodMs : 0));
+      const periods = readings
+        .map(({ sensor }) => known.get(sensor))
+        .map((sensor) => (sensor?.isByEvent === false ? sensor.periodMs : 0));
       const periodMs = Math.max(0, ...periods);
       const expected = `more than ${formatDuration(periodMs)}`;
-      return lostAfterMs > periodMs ? [] : [finding([...path, 'lostAfter'], 'no longer than the period of its sensor:', expected)];
+      return lostAfterMs > periodMs
+        ? []
+        : [finding([...path, 'lostAfter'], 'no longer than the period of its sensor:', expected)];
     }
     const silent = readings.find(({ sensor }) => known.get(sensor)?.isByEvent === true);
     if (silent === undefined) return [];
@@ -64,14 +75,18 @@ function sourcesOf(
   owners: ReturnType<typeof ownersOfKeys>,
 ): readonly SensorConfig[] {
   if (config.kind !== 'derived') return [config];
-  const words = new Set(Object.values(config.values).flatMap((source) => source.match(/[\w.]+|(?<=")[^"]+(?=")|(?<=')[^']+(?=')/g) ?? []));
-  const isMeant = (key: string, owner: KeyOwner): boolean => words.has(key) && meantOwners(owners.get(key), config.device).includes(owner);
+  const words = new Set(
+    Object.values(config.values).flatMap((source) => source.match(/[\w.]+|(?<=")[^"]+(?=")|(?<=')[^']+(?=')/g) ?? []),
+  );
+  const isMeant = (key: string, owner: KeyOwner): boolean =>
+    words.has(key) && meantOwners(owners.get(key), config.device).includes(owner);
   const others = sensors.map((each) => each.config).filter(({ kind }) => kind !== 'derived');
   return others.filter((one) => keysForRules(one)?.some((key) => isMeant(key, one.device)) !== false);
 }
 
 function alwaysFaults({ set, otherwise }: RuleConfig, path: ConfigPath): Finding[] {
-  if (set.curve === undefined) return [findingAtKey(path, 'no condition', 'when:, or a curve: under set, which applies always')];
+  if (set.curve === undefined)
+    return [findingAtKey(path, 'no condition', 'when:, or a curve: under set, which applies always')];
   return otherwise === undefined ? [] : [noEffect(path, 'otherwise', 'when: beside it')];
 }
 
@@ -87,7 +102,8 @@ function conditionFaults(condition: ConditionConfig, path: ConfigPath): Finding[
     return [findingAtKey(path, `several conditions: ${said.join(', ')}`, expected), ...hours, ...below];
   }
   if (!isComparison && others.length === 0) return [findingAtKey(path, 'no condition', FORMS)];
-  const beside = isComparison || condition.hysteresis === 0 ? [] : [noEffect(path, 'hysteresis', 'above or below beside it')];
+  const beside =
+    isComparison || condition.hysteresis === 0 ? [] : [noEffect(path, 'hysteresis', 'above or below beside it')];
   if (!isComparison) return [...beside, ...hours, ...below];
   const missing = (['sensor', 'key'] as const).filter((one) => condition[one] === undefined);
   if (missing.length > 0)
@@ -95,13 +111,19 @@ function conditionFaults(condition: ConditionConfig, path: ConfigPath): Finding[
   return limits.length === 1 ? [] : [findingAtKey(path, 'no condition', 'exactly one of above, below and equal')];
 }
 
-const IN_WORDS: Readonly<Record<ValueType, string>> = { boolean: 'true or false', number: 'a number', string: 'a text' };
+const IN_WORDS: Readonly<Record<ValueType, string>> = {
+  boolean: 'true or false',
+  number: 'a number',
+  string: 'a text',
+};
 const EQUAL_TO: Readonly<Record<ValueType, string>> = { boolean: 'on or off', number: 'a number', string: 'a text' };
 
 export const checkRuleTypes: Check = ({ sensors, rules }) => {
   const readings = rules.flatMap(({ config, path }) => readingsOf(config, path));
   const watched = new Set(readings.map(({ sensor }) => sensor));
-  const types = new Map(sensors.flatMap(({ config }) => (watched.has(config.name) ? [[config.name, typesForRules(config)]] : [])));
+  const types = new Map(
+    sensors.flatMap(({ config }) => (watched.has(config.name) ? [[config.name, typesForRules(config)]] : [])),
+  );
   return readings.flatMap(({ sensor, key, path, condition }) => {
     const type = types.get(sensor)?.get(key);
     if (type === undefined) return [];
@@ -118,7 +140,11 @@ export const checkAlarmTypes: Check = ({ sensors }) =>
       const place = [...path, 'keys', key, 'alarms'];
       // No fault: a release that refused what the one before took would be rolled back for it.
       if (alarms.length > 0 && !report)
-        return [findingAtKey(place, 'never raised, as the key is not reported', 'no alarms, or report: true', { warning: true })];
+        return [
+          findingAtKey(place, 'never raised, as the key is not reported', 'no alarms, or report: true', {
+            warning: true,
+          }),
+        ];
       const type = key === '*' || alarms.length === 0 ? undefined : valueTypeOf(config, key);
       if (type === undefined || type === 'number' || (type === 'boolean' && countsOnAndOff(config))) return [];
       const expected = 'a key whose values are numbers, or a rule with equal';

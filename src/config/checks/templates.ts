@@ -20,7 +20,9 @@ export const checkPlaceholders: Check = ({ devices, deviceNames, actuators, sect
     const path = ['rpc', 'methods', name, 'command', 'arguments'];
     return unknownIn(command?.arguments ?? [], path, known, known.length === 0 ? 'params: with properties' : undefined);
   }),
-  ...actuators.flatMap(({ config, path }) => unknownIn(placesOf(config).arguments ?? [], [...path, 'arguments'], ['value'])),
+  ...actuators.flatMap(({ config, path }) =>
+    unknownIn(placesOf(config).arguments ?? [], [...path, 'arguments'], ['value']),
+  ),
   ...handlerWords(
     firmware?.handlers ?? [],
     devices.length < deviceNames.size ? undefined : deviceTitles(devices.map(({ config }) => config)),
@@ -28,7 +30,10 @@ export const checkPlaceholders: Check = ({ devices, deviceNames, actuators, sect
 ];
 
 /** A handler of the gateway is for no device. Which are, is not known where a device did not parse or names one that is not there: that is told already. */
-function handlerWords(handlers: readonly FirmwareHandlerConfig[], ofDevices: ReadonlySet<string> | undefined): Finding[] {
+function handlerWords(
+  handlers: readonly FirmwareHandlerConfig[],
+  ofDevices: ReadonlySet<string> | undefined,
+): Finding[] {
   const titles = new Set(handlers.map(({ title }) => title));
   const isKnown = ofDevices !== undefined && [...ofDevices].every((title) => titles.has(title));
   return handlers.flatMap((handler, index) => {
@@ -46,7 +51,12 @@ export function deviceNameFindings(deviceName: string): Finding[] {
   const words = [...deviceName.matchAll(/\{([^{}]*)\}/g)].flatMap(([, choices = '']) => choices.split('|'));
   const unknown = words.find((word) => !(BOARD_WORDS as readonly string[]).includes(word));
   if (unknown !== undefined)
-    return [{ ...finding(path, `nothing is known as {${unknown}} in`, inBraces(BOARD_WORDS)), ...didYouMean(unknown, BOARD_WORDS) }];
+    return [
+      {
+        ...finding(path, `nothing is known as {${unknown}} in`, inBraces(BOARD_WORDS)),
+        ...didYouMean(unknown, BOARD_WORDS),
+      },
+    ];
   if (!/[{}]/.test(deviceName.replace(/\{[^{}]*\}/g, ''))) return [];
   return [finding(path, 'a bracket without its pair in', 'a word between { and }')];
 }
@@ -55,12 +65,22 @@ function inBraces(words: readonly string[]): string {
   return oneOf(words.map((word) => `{${word}}`));
 }
 
-function unknownIn(templates: readonly string[], path: ConfigPath, known: readonly string[], expected = inBraces(known)): Finding[] {
+function unknownIn(
+  templates: readonly string[],
+  path: ConfigPath,
+  known: readonly string[],
+  expected = inBraces(known),
+): Finding[] {
   const isKnown = new Set(known);
   return templates.flatMap((template, index): Finding[] => {
     // The first of them: a template may hold as many as it has letters. It is not told: arguments may be secrets, braces and all.
     const word = [...template.matchAll(PLACEHOLDER)].map(([, one = '']) => one).find((one) => !isKnown.has(one));
     if (word === undefined) return [];
-    return [{ ...finding([...path, index], 'nothing is given for a word in braces in', expected), ...didYouMeanWhenTold(word, known) }];
+    return [
+      {
+        ...finding([...path, index], 'nothing is given for a word in braces in', expected),
+        ...didYouMeanWhenTold(word, known),
+      },
+    ];
   });
 }

@@ -48,9 +48,13 @@ export class ConfigError extends AgentError {
   constructor(file: string, faults: readonly ConfigFault[]) {
     const count = faults.length === 1 ? '1 fault' : `${faults.length} faults`;
     const mayPass = faults.every((fault) => fault.mayPass === true);
-    super(mayPass ? 'config/not-now' : 'config/invalid', `${file}: ${count}\n${faults.map((fault) => faultLine(file, fault)).join('\n')}`, {
-      recovery: mayPass ? 'retry' : 'stop',
-    });
+    super(
+      mayPass ? 'config/not-now' : 'config/invalid',
+      `${file}: ${count}\n${faults.map((fault) => faultLine(file, fault)).join('\n')}`,
+      {
+        recovery: mayPass ? 'retry' : 'stop',
+      },
+    );
     this.file = file;
     this.faults = faults;
   }

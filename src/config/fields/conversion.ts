@@ -84,11 +84,16 @@ export function meansBits(rules: ConversionConfig): boolean {
 }
 
 /** The type after the chain of a value that came as this one; undefined when only the source knows. */
-export function typeAfter({ type, map, ...rules }: ConversionConfig, from: ValueType | undefined): ValueType | undefined {
+export function typeAfter(
+  { type, map, ...rules }: ConversionConfig,
+  from: ValueType | undefined,
+): ValueType | undefined {
   if (type === 'text') return 'string';
   if (type !== undefined) return type === 'boolean' ? 'boolean' : type === 'json' ? undefined : 'number';
   const source = meansNumber(rules) ? 'number' : from;
-  const words = new Set(Object.values(map ?? {}).flatMap((value) => (value === null ? [] : [typeof value as ValueType])));
+  const words = new Set(
+    Object.values(map ?? {}).flatMap((value) => (value === null ? [] : [typeof value as ValueType])),
+  );
   if (words.size === 0 || source === undefined) return source;
   return words.size === 1 ? [...words][0] : undefined;
 }
@@ -100,21 +105,39 @@ export function conversionFaults(
   of: { readonly type?: ValueType | undefined; readonly isText: boolean },
 ): Finding[] {
   const { type, decimal, radix, table: points, scale, offset, bits, signMagnitude, signed } = rules;
-  const given = (words: readonly (keyof ConversionConfig)[]): readonly string[] => words.filter((word) => rules[word] !== undefined);
+  const given = (words: readonly (keyof ConversionConfig)[]): readonly string[] =>
+    words.filter((word) => rules[word] !== undefined);
   const isWord = type === 'text' || type === 'boolean' || type === 'json';
   const idle = isWord ? given(OF_NUMBERS) : !of.isText && of.type !== undefined ? given(OF_TEXT) : [];
-  const findings = idle.map((word) => noEffect(path, word, isWord ? 'type: number, or without type' : 'a source that gives text'));
-  if (decimal !== undefined && radix !== undefined) findings.push(finding([...path, 'decimal'], 'beside radix:', 'one of them'));
+  const findings = idle.map((word) =>
+    noEffect(path, word, isWord ? 'type: number, or without type' : 'a source that gives text'),
+  );
+  if (decimal !== undefined && radix !== undefined)
+    findings.push(finding([...path, 'decimal'], 'beside radix:', 'one of them'));
   if (points !== undefined && (scale !== undefined || offset !== undefined))
-    findings.push(findingAtKey([...path, 'table'], 'a table beside scale or offset', 'one of them: the table gives the value itself'));
-  if (points !== undefined && points.length < 2) findings.push(findingAtKey([...path, 'table'], 'a table of one point', 'at least two'));
+    findings.push(
+      findingAtKey(
+        [...path, 'table'],
+        'a table beside scale or offset',
+        'one of them: the table gives the value itself',
+      ),
+    );
+  if (points !== undefined && points.length < 2)
+    findings.push(findingAtKey([...path, 'table'], 'a table of one point', 'at least two'));
   const back = points?.findIndex(([x = 0], at) => x <= (points[at - 1]?.[0] ?? Number.NEGATIVE_INFINITY)) ?? -1;
-  if (back >= 0) findings.push(finding([...path, 'table', back, 0], 'not greater than the point before:', 'points in ascending order'));
+  if (back >= 0)
+    findings.push(
+      finding([...path, 'table', back, 0], 'not greater than the point before:', 'points in ascending order'),
+    );
   if (signMagnitude === true && signed === true)
     findings.push(findingAtKey([...path, 'signed'], 'signed beside signMagnitude', 'one of them'));
   if ((signMagnitude === true || signed === true) && bits === undefined)
     findings.push(
-      findingAtKey([...path, signed ? 'signed' : 'signMagnitude'], 'a sign without bits', 'bits: with the width of the number'),
+      findingAtKey(
+        [...path, signed ? 'signed' : 'signMagnitude'],
+        'a sign without bits',
+        'bits: with the width of the number',
+      ),
     );
   return [...findings, ...bitFaults(rules, path, bits), ...limitFaults(rules, path)];
 }
@@ -122,12 +145,15 @@ export function conversionFaults(
 /** @param width of the number, where it is known. */
 export function bitFaults({ bytes, mask, shift = 0 }: BitWords, path: ConfigPath, width = MAX_BITS): Finding[] {
   if (mask === 0) return [finding([...path, 'mask'], 'keeps no bit:', 'a mask such as 0x00ff')];
-  if (bytes !== undefined && width % 8 !== 0) return [finding([...path, 'bytes'], `a byte of ${width} bits:`, 'a width of whole bytes')];
+  if (bytes !== undefined && width % 8 !== 0)
+    return [finding([...path, 'bytes'], `a byte of ${width} bits:`, 'a width of whole bytes')];
   const left = Math.min(bytes === undefined ? width : 8, mask?.toString(2).length ?? MAX_BITS);
   return shift < left ? [] : [finding([...path, 'shift'], 'leaves no bit:', `at most ${left - 1}`)];
 }
 
 /** Limits that leave nothing to give. */
 export function limitFaults({ min, max }: Pick<ConversionConfig, 'min' | 'max'>, path: ConfigPath): Finding[] {
-  return min !== undefined && max !== undefined && min > max ? [finding([...path, 'min'], 'above max:', `at most ${max}`)] : [];
+  return min !== undefined && max !== undefined && min > max
+    ? [finding([...path, 'min'], 'above max:', `at most ${max}`)]
+    : [];
 }

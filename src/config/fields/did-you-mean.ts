@@ -23,7 +23,8 @@ export function nearest(word: string, candidates: Iterable<string>): string | un
     if (plain > bestDistance) continue;
     const found = Math.min(plain, ...swapped.map((one) => 1 + distance(one, other)));
     // With not one letter in common it is another word.
-    if (found < bestDistance && found < Math.max(word.length, candidate.length)) [best, bestDistance] = [candidate, found];
+    if (found < bestDistance && found < Math.max(word.length, candidate.length))
+      [best, bestDistance] = [candidate, found];
   }
   return best;
 }
@@ -40,7 +41,11 @@ export function didYouMean(word: string, candidates: Iterable<string>): { readon
 }
 
 /** The same, or `otherwise`, looked for only when it is told: thousands of words may be wrong, each with a thousand candidates. */
-export function didYouMeanWhenTold(word: string, candidates: Iterable<string>, otherwise?: string): { hint: () => string | undefined } {
+export function didYouMeanWhenTold(
+  word: string,
+  candidates: Iterable<string>,
+  otherwise?: string,
+): { hint: () => string | undefined } {
   return { hint: () => didYouMean(word, candidates).hint ?? otherwise };
 }
 

@@ -27,7 +27,9 @@ type FieldName<K, V> = K extends string
     : K
   : never;
 type FieldValue<V> = V extends Quantity<QuantityUnit> ? number : V;
-type Section<T> = { readonly [K in keyof T as FieldName<K, Exclude<T[K], undefined>>]: FieldValue<Exclude<T[K], undefined>> };
+type Section<T> = {
+  readonly [K in keyof T as FieldName<K, Exclude<T[K], undefined>>]: FieldValue<Exclude<T[K], undefined>>;
+};
 
 /** A mapping with exactly these keys; unknown ones are a fault. Amounts get their unit into the name. */
 export function section<S extends z.core.$ZodShape>(shape: S) {
@@ -54,12 +56,14 @@ export interface AmountLimits {
 export const duration = (limits: AmountLimits = {}) =>
   amount('Ms', parseDuration, 'a duration such as 500ms, 10s, 5m or 1h30m', formatDuration, limits);
 /** `4kB`, `64MB`, `1GiB`. */
-export const size = (limits: AmountLimits = {}) => amount('Bytes', parseSize, 'a size such as 64kB, 16MB or 1GB', formatSize, limits);
+export const size = (limits: AmountLimits = {}) =>
+  amount('Bytes', parseSize, 'a size such as 64kB, 16MB or 1GB', formatSize, limits);
 /** `200kB/s`. */
 export const byteRate = (limits: AmountLimits = {}) =>
   amount('BytesPerS', parseByteRate, 'a rate such as 200kB/s', (bytes) => `${formatSize(bytes)}/s`, limits);
 /** `50/s`, `10/m`. */
-export const rate = (limits: AmountLimits = {}) => amount('PerS', parseRate, 'a rate such as 50/s or 10/m', (perS) => `${perS}/s`, limits);
+export const rate = (limits: AmountLimits = {}) =>
+  amount('PerS', parseRate, 'a rate such as 50/s or 10/m', (perS) => `${perS}/s`, limits);
 /** `50Hz`, `1kHz`. */
 export const frequency = (limits: AmountLimits = {}) =>
   amount('Hz', parseFrequency, 'a frequency such as 50Hz or 1kHz', (hertz) => `${hertz}Hz`, limits);
@@ -82,7 +86,8 @@ function amount<U extends QuantityUnit>(
     .unknown()
     .transform((input, context) => {
       const value = typeof input === 'string' ? parse(input) : undefined;
-      if (value !== undefined && value >= (min ?? 0) && value <= (max ?? Number.POSITIVE_INFINITY)) return new Quantity(value, unit);
+      if (value !== undefined && value >= (min ?? 0) && value <= (max ?? Number.POSITIVE_INFINITY))
+        return new Quantity(value, unit);
       context.addIssue({ code: 'custom', message: words, params: { bare: typeof input === 'number' } });
       return z.NEVER;
     })
@@ -106,11 +111,13 @@ export function text(pattern: RegExp, expected: string) {
 }
 
 /** Name of a sensor, actuator, rule or key: also a part of attribute names and command lines. */
-export const name = () => text(/^[A-Za-z][A-Za-z0-9_-]{0,62}$/, 'a name: a letter, then up to 62 letters, digits, - or _');
+export const name = () =>
+  text(/^[A-Za-z][A-Za-z0-9_-]{0,62}$/, 'a name: a letter, then up to 62 letters, digits, - or _');
 /** A telemetry or attribute key: the platform loses blank ones, longer ones and those with markup. */
 export const platformKey = () => z.string().refine(isPlatformKey, PLATFORM_KEY).meta({ expected: PLATFORM_KEY });
 /** Two spellings of one file would pass for two files. */
-export const filePath = () => text(/^(?!.*\/\.{1,2}(\/|$))\/[^\0]*$/, 'an absolute path, beginning with /, without /./ and /../');
+export const filePath = () =>
+  text(/^(?!.*\/\.{1,2}(\/|$))\/[^\0]*$/, 'an absolute path, beginning with /, without /./ and /../');
 /** A file that must be there when the configuration is checked. */
 export const existingFile = () => filePath().meta({ exists: 'file' });
 /** A program that is started directly, never through a shell. */
@@ -124,15 +131,20 @@ export const pattern = () =>
   z.string().min(1).max(1_000).meta({ format: 'regex', expected: 'a regular expression of at most 1000 characters' });
 
 /** An expression of other keys; compiled where it is checked (checks/expressions.ts). */
-export const expression = () => z.string().min(1).max(1_000).meta({ expected: 'an expression of at most 1000 characters' });
+export const expression = () =>
+  z.string().min(1).max(1_000).meta({ expected: 'an expression of at most 1000 characters' });
 
-export const list = <T extends z.core.SomeType>(item: T, limits: { readonly min?: number; readonly max?: number } = {}) =>
+export const list = <T extends z.core.SomeType>(
+  item: T,
+  limits: { readonly min?: number; readonly max?: number } = {},
+) =>
   z
     .array(item)
     .min(limits.min ?? 0)
     .max(limits.max ?? 10_000)
     .readonly();
-export const table = <K extends z.core.$ZodRecordKey, V extends z.core.SomeType>(key: K, value: V) => z.record(key, value).readonly();
+export const table = <K extends z.core.$ZodRecordKey, V extends z.core.SomeType>(key: K, value: V) =>
+  z.record(key, value).readonly();
 
 /** Requirements of a secret, in words that do not tell it. */
 export interface SecretRule {
@@ -152,7 +164,8 @@ export const ACCESS_TOKEN: SecretRule = {
 };
 export const PROXY_ADDRESS: SecretRule = {
   isGood: (value) => isAddress(value) && isDecodable(new URL(value)) && hasPlainLogin(value),
-  expected: 'an address beginning with http:// or https://; in its password @ is written %40, # %23, / %2F, : %3A, ? %3F and % %25',
+  expected:
+    'an address beginning with http:// or https://; in its password @ is written %40, # %23, / %2F, : %3A, ? %3F and % %25',
 };
 
 /** A value that is kept out of every log, error and answer. */
@@ -184,7 +197,8 @@ export const programWord = () => text(/^[^\0]*$/, 'text without NUL').meta({ pri
 export const programArguments = () => list(programWord(), { max: 64 });
 
 /** `on`, `off`, true, false: how technicians write the state of a relay. */
-export const onOff = () => z.union([z.boolean(), z.enum(['on', 'off'])]).transform((value) => value === true || value === 'on');
+export const onOff = () =>
+  z.union([z.boolean(), z.enum(['on', 'off'])]).transform((value) => value === true || value === 'on');
 
 const PLATFORM_KEY = 'a key of 1 to 255 characters, without < > & quotes, commas or {{ }}';
 
@@ -196,7 +210,8 @@ function isPlatformKey(key: string): boolean {
 
 const HTTP_URL = 'a URL beginning with http:// or https://, without user, password, ? or #';
 
-const REQUEST_URL = 'a URL beginning with http:// or https://, without #, user and password (user: and password: are options)';
+const REQUEST_URL =
+  'a URL beginning with http:// or https://, without #, user and password (user: and password: are options)';
 
 /** Marks a setting that a shared attribute may change while the agent runs. */
 export const LIVE = { live: true } as const;

@@ -17,7 +17,12 @@ export function finding(path: ConfigPath, problem: string, expected: string, mor
 }
 
 /** At a key, whatever its value. */
-export function findingAtKey(path: ConfigPath, problem: string, expected: string, more: Partial<Finding> = {}): Finding {
+export function findingAtKey(
+  path: ConfigPath,
+  problem: string,
+  expected: string,
+  more: Partial<Finding> = {},
+): Finding {
   return { path, atKey: true, problem, value: '', expected, ...more };
 }
 
@@ -27,7 +32,11 @@ export function noEffect(path: ConfigPath, option: string, expected: string): Fi
 }
 
 /** One finding for every item whose identity another one had before. */
-export function repeated<T>(items: readonly T[], identityOf: (item: T) => string, describe: (again: T, first: T) => Finding): Finding[] {
+export function repeated<T>(
+  items: readonly T[],
+  identityOf: (item: T) => string,
+  describe: (again: T, first: T) => Finding,
+): Finding[] {
   const seen = new Map<string, T>();
   return items.flatMap((item) => {
     const identity = identityOf(item);

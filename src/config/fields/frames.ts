@@ -81,7 +81,8 @@ interface Framed {
 }
 
 export function frameFaults({ frame: of, fields }: Framed, path: ConfigPath): Finding[] {
-  if (of === undefined) return fields === undefined ? [] : [noEffect(path, 'fields', 'a frame: which bytes they are in')];
+  if (of === undefined)
+    return fields === undefined ? [] : [noEffect(path, 'fields', 'a frame: which bytes they are in')];
   const { start, length, end, gapMs } = of;
   const isOne = [length, end, gapMs].filter((one) => one !== undefined).length === 1;
   const hasStart = start !== undefined || gapMs !== undefined;
@@ -97,8 +98,12 @@ export function frameFaults({ frame: of, fields }: Framed, path: ConfigPath): Fi
     ];
   });
   return [
-    ...(isOne ? [] : [{ path: [...path, 'frame'], problem: 'no one end of', expected: 'length:, end: or gap:, one of them' }]),
-    ...(hasStart ? [] : [{ path: [...path, 'frame'], problem: 'no beginning of', expected: 'start: with its first bytes in hex' }]),
+    ...(isOne
+      ? []
+      : [{ path: [...path, 'frame'], problem: 'no one end of', expected: 'length:, end: or gap:, one of them' }]),
+    ...(hasStart
+      ? []
+      : [{ path: [...path, 'frame'], problem: 'no beginning of', expected: 'start: with its first bytes in hex' }]),
     ...ofFields,
   ];
 }

@@ -11,7 +11,10 @@ export function modbusLine(connection: ModbusConnection): string {
 /** Everything that two users of one connection have to agree on. */
 export function modbusSettings(connection: ModbusConnection): readonly string[] {
   const { transport, connectDelayMs = 0, betweenRequestsMs = 0, lenient = false, echo = false } = connection;
-  const waits = [`connectDelay ${formatDuration(connectDelayMs)}`, `betweenRequests ${formatDuration(betweenRequestsMs)}`];
+  const waits = [
+    `connectDelay ${formatDuration(connectDelayMs)}`,
+    `betweenRequests ${formatDuration(betweenRequestsMs)}`,
+  ];
   return [
     `transport ${transport}`,
     ...(isHost(connection) ? [] : serialSettings(connection)),
@@ -22,7 +25,12 @@ export function modbusSettings(connection: ModbusConnection): readonly string[] 
 }
 
 /** How a serial line carries its bytes. */
-export function serialSettings({ baudRate, dataBits = 8, parity = 'none', stopBits = 1 }: SerialSettings): readonly string[] {
+export function serialSettings({
+  baudRate,
+  dataBits = 8,
+  parity = 'none',
+  stopBits = 1,
+}: SerialSettings): readonly string[] {
   return [`baudRate ${baudRate}`, `dataBits ${dataBits}`, `parity ${parity}`, `stopBits ${stopBits}`];
 }
 

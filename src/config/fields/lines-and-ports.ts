@@ -29,11 +29,13 @@ export const BCM_NAME = /^(?:GPIO|BCM)[ _-]?(\d{1,3})$/i;
 /** A line by chip and offset, or by its name (which includes `GPIO17`, the BCM number on a Raspberry Pi); hardware's LineReference. */
 export type GpioLineConfig = string | { readonly chip: string; readonly offset: number };
 
-export const gpioLine = () => lineInput.transform((line): GpioLineConfig => (typeof line === 'number' ? `GPIO${line}` : line));
+export const gpioLine = () =>
+  lineInput.transform((line): GpioLineConfig => (typeof line === 'number' ? `GPIO${line}` : line));
 
 /** A line as it is compared: one of the pin header is `GPIO17` in each spelling that says so. */
 export function lineIdentity(line: GpioLineConfig): string {
-  if (typeof line !== 'string') return RASPBERRY_PI_LABELS.has(line.chip) ? `GPIO${line.offset}` : `${line.chip}:${line.offset}`;
+  if (typeof line !== 'string')
+    return RASPBERRY_PI_LABELS.has(line.chip) ? `GPIO${line.offset}` : `${line.chip}:${line.offset}`;
   const bcm = BCM_NAME.exec(line)?.[1];
   return bcm === undefined ? line : `GPIO${Number(bcm)}`;
 }
@@ -54,7 +56,8 @@ export const gpioInputFields = {
 };
 
 /** Addresses below 0x03 and above 0x77 are reserved (I2C specification UM10204, section 3.1.12). */
-const i2cAddress = (min = 0x03, max = 0x77) => whole(min, max).meta({ expected: `an address from ${hex(min)} to ${hex(max)}` });
+const i2cAddress = (min = 0x03, max = 0x77) =>
+  whole(min, max).meta({ expected: `an address from ${hex(min)} to ${hex(max)}` });
 
 const hex = (address: number): string => `0x${address.toString(16).padStart(2, '0')}`;
 
@@ -70,8 +73,8 @@ const SERIAL_PORT =
 
 export const serialPortFields = {
   /** A /dev/serial/by-id/… path stays the same when ports are plugged in another order; tcp://host:4001 is one of a device server. */
-  port: text(SERIAL_PORT, 'an absolute path, beginning with /, without /./ and /../, or tcp://host:port').overwrite((port) =>
-    port.startsWith('/') ? normalize(port) : port,
+  port: text(SERIAL_PORT, 'an absolute path, beginning with /, without /./ and /../, or tcp://host:port').overwrite(
+    (port) => (port.startsWith('/') ? normalize(port) : port),
   ),
   baudRate: whole(50, 4_000_000).default(DEFAULT_BAUD_RATE),
   dataBits: z.literal([5, 6, 7, 8]).default(8),
@@ -83,7 +86,9 @@ export const serialPortFields = {
 const HOST =
   /^([A-Za-z0-9_]([A-Za-z0-9._-]*[A-Za-z0-9])?\.?|(?=(.*:){2})[0-9A-Fa-f:.]+(%[A-Za-z0-9._-]+)?|\[(?=(.*:){2})[0-9A-Fa-f:.]+(%[A-Za-z0-9._-]+)?\])$/;
 const hostName = () =>
-  text(HOST, 'a host name or an address by itself, without scheme, port and path').overwrite((host) => host.replace(/^\[(.*)\]$/, '$1'));
+  text(HOST, 'a host name or an address by itself, without scheme, port and path').overwrite((host) =>
+    host.replace(/^\[(.*)\]$/, '$1'),
+  );
 
 const modbusManners = {
   responseTimeout: duration({ min: '10ms', max: '1m' }).prefault(DEFAULT_RESPONSE_TIMEOUT),

@@ -30,7 +30,13 @@ interface Scaled {
 }
 
 /** How many registers a value takes; a text has its own length. */
-export function registersOf({ type, length = 1 }: { readonly type: ModbusType; readonly length?: number | undefined }): number {
+export function registersOf({
+  type,
+  length = 1,
+}: {
+  readonly type: ModbusType;
+  readonly length?: number | undefined;
+}): number {
   return type === 'string' ? length : WIDTHS[type].words;
 }
 

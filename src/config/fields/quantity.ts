@@ -14,7 +14,16 @@ export class Quantity<U extends QuantityUnit> {
 }
 
 const MS_OF: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
-const BYTES_OF: Readonly<Record<string, number>> = { B: 1, kB: 1e3, KB: 1e3, MB: 1e6, GB: 1e9, KiB: 2 ** 10, MiB: 2 ** 20, GiB: 2 ** 30 };
+const BYTES_OF: Readonly<Record<string, number>> = {
+  B: 1,
+  kB: 1e3,
+  KB: 1e3,
+  MB: 1e6,
+  GB: 1e9,
+  KiB: 2 ** 10,
+  MiB: 2 ** 20,
+  GiB: 2 ** 30,
+};
 const HERTZ_OF: Readonly<Record<string, number>> = { Hz: 1, kHz: 1e3, MHz: 1e6 };
 
 const DURATION = /^(?:\d+(?:\.\d+)?(?:ms|s|m|h|d))+$/;
@@ -25,7 +34,8 @@ const AMOUNT = /^(\d+(?:\.\d+)?) ?([A-Za-z]*)$/;
 export function parseDuration(text: string): number | undefined {
   if (!DURATION.test(text)) return undefined;
   let totalMs = 0;
-  for (const [, amount, unit] of text.matchAll(DURATION_PART)) totalMs += Number(amount) * (MS_OF[unit ?? ''] ?? Number.NaN);
+  for (const [, amount, unit] of text.matchAll(DURATION_PART))
+    totalMs += Number(amount) * (MS_OF[unit ?? ''] ?? Number.NaN);
   return Number.isFinite(totalMs) ? totalMs : undefined;
 }
 

@@ -6,7 +6,8 @@ const BYTES = /^[^\u0100-\uffff]*$/;
 const HEX = /^\s*[0-9A-Fa-f]{2}(?:[\s:]*[0-9A-Fa-f]{2})*\s*$/;
 
 /** Text of which each character is one byte. @param hexOption for what it cannot say. */
-export const byteText = (hexOption: string) => text(BYTES, `characters up to U+00FF, each one byte; ${hexOption} takes other bytes`);
+export const byteText = (hexOption: string) =>
+  text(BYTES, `characters up to U+00FF, each one byte; ${hexOption} takes other bytes`);
 
 /** `FF 01 86`. */
 export const hexText = () => text(HEX, 'bytes in hex such as "FF 01 86"');

@@ -44,8 +44,14 @@ function registerSteps({
   const { noValue, scaleFrom, scale, offset } = register;
   return [
     ...(noValue === undefined ? [] : [`no value: ${noValue}`]),
-    ...stepsOf({ ...register, ...(scale === 1 && { scale: undefined }), ...(offset === 0 && { offset: undefined }) } as ConversionConfig),
-    ...(scaleFrom === undefined ? [] : [`× 10^(${typeof scaleFrom === 'number' ? `register ${scaleFrom}` : scaleFrom})`]),
+    ...stepsOf({
+      ...register,
+      ...(scale === 1 && { scale: undefined }),
+      ...(offset === 0 && { offset: undefined }),
+    } as ConversionConfig),
+    ...(scaleFrom === undefined
+      ? []
+      : [`× 10^(${typeof scaleFrom === 'number' ? `register ${scaleFrom}` : scaleFrom})`]),
   ];
 }
 
@@ -53,7 +59,9 @@ function stepsOf(rules: ConversionConfig): string[] {
   const { nulls = [], map = {}, type, decimal, radix, bits, signed, bytes, mask, shift, signMagnitude, bcd } = rules;
   const { table, scale, offset, min, max, maxStep } = rules;
   const json = (value: unknown): string => JSON.stringify(value);
-  const pairs = Object.entries(map).map(([came, value]) => `${json(came)} = ${value === null ? 'no value' : json(value)}`);
+  const pairs = Object.entries(map).map(
+    ([came, value]) => `${json(came)} = ${value === null ? 'no value' : json(value)}`,
+  );
   const reading = [
     ...(type === undefined ? ((decimal ?? radix) === undefined ? [] : ['number']) : [type]),
     ...(decimal === undefined ? [] : [`decimal ${json(decimal)}`]),

@@ -8,7 +8,13 @@ it.each([
   ['auto without an actuator', {}, [], {}, { rpc: false, attributes: false }],
   ['auto with an actuator', {}, [RELAY], {}, { rpc: true, attributes: true }],
   ['auto with an actuator of another device', {}, [{ ...RELAY, device: 'n' }], {}, { rpc: false, attributes: false }],
-  ['auto with an actuator of the gateway', {}, [{ ...RELAY, device: undefined }], {}, { rpc: false, attributes: false }],
+  [
+    'auto with an actuator of the gateway',
+    {},
+    [{ ...RELAY, device: undefined }],
+    {},
+    { rpc: false, attributes: false },
+  ],
   ['auto with an actuator that is off', {}, [{ ...RELAY, enabled: false }], {}, { rpc: false, attributes: false }],
   ['auto where there is no RPC', {}, [RELAY], { enabled: false }, { rpc: false, attributes: true }],
   ['rpc', { poll: 'rpc' }, [], {}, { rpc: true, attributes: false }],
@@ -26,9 +32,19 @@ it.each([
   ],
 ] as const)(
   'polls by %s',
-  (_what, device, actuators, { updates: enabled, ...rpc }: { readonly enabled?: boolean; readonly updates?: boolean }, expected) => {
+  (_what, device, actuators, {
+    updates: enabled,
+    ...rpc
+  }: { readonly enabled?: boolean; readonly updates?: boolean }, expected) => {
     const devices = [{ name: 'm', ...device }, { name: 'n' }];
-    const config = configSchema.parse({ version: 1, platform: { url: 'http://platform' }, devices, actuators, rpc, firmware: { enabled } });
+    const config = configSchema.parse({
+      version: 1,
+      platform: { url: 'http://platform' },
+      devices,
+      actuators,
+      rpc,
+      firmware: { enabled },
+    });
     expect(config.devices.slice(0, 1).map((one) => devicePolls(one, config))).toEqual([expected]);
   },
 );

@@ -10,7 +10,8 @@ export type KeyOwner = string | undefined;
 export function ownersOfKeys(sensors: readonly SensorConfig[]): Map<string, Set<KeyOwner>> {
   const owners = new Map<string, Set<KeyOwner>>();
   for (const sensor of sensors)
-    for (const key of keysForRules(sensor) ?? []) getOrInsert(owners, key, () => new Set<KeyOwner>()).add(sensor.device);
+    for (const key of keysForRules(sensor) ?? [])
+      getOrInsert(owners, key, () => new Set<KeyOwner>()).add(sensor.device);
   return owners;
 }
 

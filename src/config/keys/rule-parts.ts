@@ -24,7 +24,9 @@ export interface RuleReading {
 
 /** The conditions that it is made of, or itself. */
 export function partsOf(condition: ConditionConfig, path: ConfigPath = [], isNegated = false): readonly RulePart[] {
-  const parts = childrenOf(condition, path).flatMap(({ condition: one, path: at, isNot }) => partsOf(one, at, isNegated !== isNot));
+  const parts = childrenOf(condition, path).flatMap(({ condition: one, path: at, isNot }) =>
+    partsOf(one, at, isNegated !== isNot),
+  );
   return parts.length > 0 ? parts : [{ condition, path, isNegated }];
 }
 
@@ -40,12 +42,17 @@ export function childrenOf(
 }
 
 /** @param path of the rule's section. */
-export function readingsOf({ when, set }: Pick<RuleConfig, 'when' | 'set'>, path: ConfigPath = []): readonly RuleReading[] {
+export function readingsOf(
+  { when, set }: Pick<RuleConfig, 'when' | 'set'>,
+  path: ConfigPath = [],
+): readonly RuleReading[] {
   const parts = when === undefined ? [] : partsOf(when, [...path, 'when']);
   const compared = parts.flatMap(({ condition, path: at }) => {
     const { sensor, key } = condition;
     return sensor === undefined || key === undefined ? [] : [{ sensor, key, path: at, condition }];
   });
   const { curve } = set;
-  return curve === undefined ? compared : [...compared, { sensor: curve.sensor, key: curve.key, path: [...path, 'set', 'curve'] }];
+  return curve === undefined
+    ? compared
+    : [...compared, { sensor: curve.sensor, key: curve.key, path: [...path, 'set', 'curve'] }];
 }

@@ -57,7 +57,10 @@ export function typesForRules(sensor: SensorConfig): ReadonlyMap<string, ValueTy
     (sensorKeys(sensor) ?? []).flatMap((key) => {
       const type = valueTypeOf(sensor, key);
       const given = type === undefined ? [] : namesForRules(sensor, key);
-      return given.map((name) => [name, sensor.window === undefined || name.endsWith('_last') ? type : 'number'] as [string, ValueType]);
+      return given.map(
+        (name) =>
+          [name, sensor.window === undefined || name.endsWith('_last') ? type : 'number'] as [string, ValueType],
+      );
     }),
   );
 }
@@ -84,13 +87,22 @@ export function rulesOfReading(sensor: SensorConfig, key: string): KeyRulesConfi
   const { report, minIntervalMs, maxIntervalMs } = rules;
   const named = { ...(rules.rename !== undefined && { rename: `${rename}_${statistic}` }) };
   if (statistic !== 'count') return { ...rules, ...named };
-  return { ...named, report, ...(minIntervalMs !== undefined && { minIntervalMs }), ...(maxIntervalMs !== undefined && { maxIntervalMs }) };
+  return {
+    ...named,
+    report,
+    ...(minIntervalMs !== undefined && { minIntervalMs }),
+    ...(maxIntervalMs !== undefined && { maxIntervalMs }),
+  };
 }
 
 /** True when a reading that a sensor gave before a change of its configuration is still one of its readings, as far as the configuration says it. */
 export function givesStill(
   sensor: SensorConfig,
-  { before, reading, keyOf }: { readonly before: SensorConfig; readonly reading: string; readonly keyOf: (key: string) => string },
+  {
+    before,
+    reading,
+    keyOf,
+  }: { readonly before: SensorConfig; readonly reading: string; readonly keyOf: (key: string) => string },
 ): boolean {
   const readings = readingsOf(sensor, keyOf);
   if (readings !== undefined) return readings.includes(reading);

@@ -12,7 +12,8 @@ export function withSerialSensors(
   return devices.map(({ config, path }) => {
     const { serialNumber } = config;
     const [only, ...others] = byDevice.get(config.name) ?? [];
-    if (serialNumber === undefined || serialNumber.sensor !== '' || only === undefined || others.length > 0) return { config, path };
+    if (serialNumber === undefined || serialNumber.sensor !== '' || only === undefined || others.length > 0)
+      return { config, path };
     return { config: { ...config, serialNumber: { ...serialNumber, sensor: only.name } }, path };
   });
 }

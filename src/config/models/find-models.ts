@@ -55,15 +55,25 @@ async function read(file: ModelFile): Promise<{ readonly models: readonly Model[
     if (stray !== undefined) return { models: [], fault: strayFault(stray) };
     return { models, ...(fault !== undefined && { fault: { file: file.path, ...fault } }) };
   } catch {
-    return { models: [], fault: { file: file.path, path: '', problem: 'not readable', expected: 'a file of at most 256 kB' } };
+    return {
+      models: [],
+      fault: { file: file.path, path: '', problem: 'not readable', expected: 'a file of at most 256 kB' },
+    };
   }
 }
 
 function strayFault({ name, file }: Model): ModelFault {
-  return { file: file.path, path: `models.${name}`, problem: 'a name that does not begin as its file', expected: `${file.name}-…` };
+  return {
+    file: file.path,
+    path: `models.${name}`,
+    problem: 'a name that does not begin as its file',
+    expected: `${file.name}-…`,
+  };
 }
 
 function checked(model: Model): FoundModel {
   const fault = registerFault(model);
-  return fault === undefined ? { model } : { fault: { file: model.file.path, ...fault, path: `${model.name}: ${fault.path}` } };
+  return fault === undefined
+    ? { model }
+    : { fault: { file: model.file.path, ...fault, path: `${model.name}: ${fault.path}` } };
 }

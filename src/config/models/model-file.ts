@@ -41,7 +41,10 @@ const model = section({
   /** Options of the sensor that the device needs, beneath those that the sensor has itself. */
   sensor: section({ maxGap: z.number().optional(), connection: options().optional() }).default({}),
   /** Register whose value tells this model, for scans. */
-  identify: section({ register: options(), values: list(z.union([z.number(), z.string()]), { min: 1, max: 64 }) }).optional(),
+  identify: section({
+    register: options(),
+    values: list(z.union([z.number(), z.string()]), { min: 1, max: 64 }),
+  }).optional(),
 });
 
 const family = section({
@@ -65,7 +68,10 @@ export interface Model extends Omit<z.infer<typeof model>, 'sources' | 'register
 type Fault = Pick<ConfigFault, 'path' | 'problem' | 'expected'>;
 
 /** The models of a file, or its first fault. */
-export function modelsIn(content: Uint8Array, file: ModelFile): { readonly models: readonly Model[]; readonly fault?: Fault } {
+export function modelsIn(
+  content: Uint8Array,
+  file: ModelFile,
+): { readonly models: readonly Model[]; readonly fault?: Fault } {
   const { tree, faults, locate } = readYaml(content);
   if (faults[0] !== undefined) return { models: [], fault: faults[0] };
   const parsed = family.safeParse(tree);
@@ -76,9 +82,16 @@ export function modelsIn(content: Uint8Array, file: ModelFile): { readonly model
   return { models };
 }
 
-function modelOf(name: string, one: z.infer<typeof model>, { maker, ...of }: z.infer<typeof family>, file: ModelFile): Model {
+function modelOf(
+  name: string,
+  one: z.infer<typeof model>,
+  { maker, ...of }: z.infer<typeof family>,
+  file: ModelFile,
+): Model {
   const { sources: named, only, without, defaults, registers: own, ...rest } = one;
-  const inherited = Object.entries(of.registers).filter(([key]) => only?.includes(key) !== false && !without.includes(key));
+  const inherited = Object.entries(of.registers).filter(
+    ([key]) => only?.includes(key) !== false && !without.includes(key),
+  );
   const merged = Object.entries({ ...Object.fromEntries(inherited), ...own }).map(([key, register]) => {
     const unit = MEASUREMENT_UNITS[key];
     return [key, { ...(typeof unit === 'string' && { unit }), ...of.defaults, ...defaults, ...register }] as const;

@@ -36,12 +36,19 @@ export async function readPreset(file: ModelFile): Promise<Omit<Preset, 'units'>
 }
 
 /** Every preset, a person's own in place of one that is shipped under its name, and the files that are none. */
-export async function allPresets(configFile: string): Promise<{ readonly presets: readonly Preset[]; readonly wrong: readonly string[] }> {
+export async function allPresets(
+  configFile: string,
+): Promise<{ readonly presets: readonly Preset[]; readonly wrong: readonly string[] }> {
   const presets = new Map<string, Preset>();
   const wrong: string[] = [];
   for (const file of await modelFiles(configFile, 'presets')) {
     const found = await readPreset(file);
-    const sensor = serialLine.schema.safeParse({ name: file.name, kind: 'serial-line', port: '/dev/ttyUSB0', ...found?.sensor });
+    const sensor = serialLine.schema.safeParse({
+      name: file.name,
+      kind: 'serial-line',
+      port: '/dev/ttyUSB0',
+      ...found?.sensor,
+    });
     if (found === undefined || !sensor.success) wrong.push(file.path);
     else if (!presets.has(file.name)) presets.set(file.name, { ...found, units: unitsOf(sensor.data) });
   }

@@ -10,10 +10,14 @@ type Mapping = Readonly<Record<string, unknown>>;
 type Faults = readonly PathFault[];
 
 /** The same tree with the registers of its models. @param root whose sensors are a list. */
-export async function withModels(root: Mapping, configFile: string): Promise<{ readonly root: Mapping; readonly faults: Faults }> {
+export async function withModels(
+  root: Mapping,
+  configFile: string,
+): Promise<{ readonly root: Mapping; readonly faults: Faults }> {
   const written = root.sensors as readonly unknown[];
   const found = new Map<string, Awaited<ReturnType<typeof findModel>>>();
-  for (const name of new Set(written.filter(namesModel).map(({ model }) => model))) found.set(name, await findModel(name, configFile));
+  for (const name of new Set(written.filter(namesModel).map(({ model }) => model)))
+    found.set(name, await findModel(name, configFile));
   const isUnknown = [...found.values()].some(({ model, fault }) => model === undefined && fault === undefined);
   const known = isUnknown ? (await allModels(configFile)).models : [];
   const faults: PathFault[] = [];
@@ -45,7 +49,9 @@ function modelFault(name: string, fault: ModelFault | undefined, known: readonly
 
 function onlyFaults(only: unknown, { registers }: Model): Faults {
   const keys = Object.keys(registers);
-  const unknown = Array.isArray(only) ? only.flatMap((key, at) => (keys.includes(key) ? [] : [{ key: String(key), at }])) : [];
+  const unknown = Array.isArray(only)
+    ? only.flatMap((key, at) => (keys.includes(key) ? [] : [{ key: String(key), at }]))
+    : [];
   return unknown.map(({ key, at }) => ({
     path: ['only', at],
     problem: 'not of this model:',

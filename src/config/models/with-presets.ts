@@ -34,9 +34,14 @@ export async function withPresets(root: Mapping, configFile: string): Promise<Wi
     }
     const file = files.find(({ name }) => name === sensor.preset);
     const options = file && (await readPreset(file))?.sensor;
-    if (options === undefined) faults.push({ ...presetFault(sensor.preset, file, files), path: ['sensors', at, 'preset'] });
+    if (options === undefined)
+      faults.push({ ...presetFault(sensor.preset, file, files), path: ['sensors', at, 'preset'] });
     if (file !== undefined && options !== undefined) brought.set(at, { file: file.path, options, own: sensor });
-    sensors.push(options === undefined ? sensor : { ...withoutRequest(options, sensor), ...sensor, ...wordsByKey(options, sensor) });
+    sensors.push(
+      options === undefined
+        ? sensor
+        : { ...withoutRequest(options, sensor), ...sensor, ...wordsByKey(options, sensor) },
+    );
   }
   return { root: { ...root, sensors }, faults, ofFile: (fault) => toldOfFile(fault, brought) };
 }

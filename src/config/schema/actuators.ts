@@ -2,7 +2,9 @@
 import { z } from 'zod';
 import { ACTUATOR_KINDS } from '../../kinds/actuator-kinds.ts';
 
-type SchemasOf<T extends readonly unknown[]> = { -readonly [I in keyof T]: T[I] extends { readonly schema: infer S } ? S : never };
+type SchemasOf<T extends readonly unknown[]> = {
+  -readonly [I in keyof T]: T[I] extends { readonly schema: infer S } ? S : never;
+};
 
 export const actuatorSchema = z
   .discriminatedUnion('kind', ACTUATOR_KINDS.map(({ schema }) => schema) as SchemasOf<typeof ACTUATOR_KINDS>)
@@ -14,5 +16,9 @@ export type ActuatorConfigOf<K extends ActuatorConfig['kind']> = Extract<Actuato
 function withKeys<T extends { readonly name: string; readonly desiredKey?: string; readonly stateKey?: string }>(
   actuator: T,
 ): T & { readonly desiredKey: string; readonly stateKey: string } {
-  return { ...actuator, desiredKey: actuator.desiredKey ?? actuator.name, stateKey: actuator.stateKey ?? `${actuator.name}State` };
+  return {
+    ...actuator,
+    desiredKey: actuator.desiredKey ?? actuator.name,
+    stateKey: actuator.stateKey ?? `${actuator.name}State`,
+  };
 }

@@ -52,7 +52,9 @@ export type AgentConfig = z.infer<typeof configSchema>;
 
 /** With a simulated board's socket, where there is one, in place of the hardware that it names. */
 export function onBoard(config: AgentConfig, boardSocket: string | undefined): AgentConfig {
-  return boardSocket === undefined ? config : { ...config, hardware: { ...config.hardware, board: 'simulated', boardSocket } };
+  return boardSocket === undefined
+    ? config
+    : { ...config, hardware: { ...config.hardware, board: 'simulated', boardSocket } };
 }
 
 export type { KeyRulesConfig } from '../fields/key-rules.ts';

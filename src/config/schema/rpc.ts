@@ -20,7 +20,15 @@ import { gpioLine } from '../fields/lines-and-ports.ts';
 /** Below the 10 s that dashboards wait by default. */
 const DEFAULT_DEADLINE = '8s';
 
-const SHAPE_TYPES = ['object', 'array', 'string', 'number', 'integer', 'boolean', 'null'] as const satisfies readonly ShapeType[];
+const SHAPE_TYPES = [
+  'object',
+  'array',
+  'string',
+  'number',
+  'integer',
+  'boolean',
+  'null',
+] as const satisfies readonly ShapeType[];
 
 const methodName = () => text(/^[A-Za-z_][A-Za-z0-9_.-]{0,127}$/, 'a method name: letters, digits, _, . or -');
 

@@ -21,7 +21,11 @@ export const ruleSchema = section({
     actuator: name(),
     value: ruleValue().optional(),
     /** Proportional control: linear between points, held outside them. */
-    curve: section({ sensor: name(), key: z.string().min(1).max(255), points: list(point(), { min: 2, max: 32 }) }).optional(),
+    curve: section({
+      sensor: name(),
+      key: z.string().min(1).max(255),
+      points: list(point(), { min: 2, max: 32 }),
+    }).optional(),
   }),
   /** Value for the same actuator when the condition ends; without it nothing happens then. */
   otherwise: ruleValue().optional(),

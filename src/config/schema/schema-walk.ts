@@ -41,7 +41,8 @@ export function bare(schema: Schema): Bare {
     if (def.type === 'pipe') inner = def.in;
     // Not its getter, which makes a new schema at each call.
     else if (def.type === 'lazy') inner = (inner as z.core.$ZodLazy)._zod.innerType;
-    else if (def.type === 'optional' || def.type === 'default' || def.type === 'prefault' || def.type === 'readonly') inner = def.innerType;
+    else if (def.type === 'optional' || def.type === 'default' || def.type === 'prefault' || def.type === 'readonly')
+      inner = def.innerType;
     else return { schema: inner, meta };
   }
 }
@@ -78,7 +79,12 @@ export function fieldAt(schema: Schema, value: unknown, path: ConfigPath): Field
 }
 
 /** Calls back for every value that the schema knows, outer before inner. */
-export function visitFields(schema: Schema, value: unknown, visit: (field: Field) => void, path: ConfigPath = []): void {
+export function visitFields(
+  schema: Schema,
+  value: unknown,
+  visit: (field: Field) => void,
+  path: ConfigPath = [],
+): void {
   const inner = bare(schema);
   visit({ path, value, ...inner });
   if (typeof value !== 'object' || value === null) return;

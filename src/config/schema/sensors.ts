@@ -9,9 +9,14 @@ const DEFAULT_DEADLINE_MS = 2_000;
 /** Time that a read takes beside the wait that its own options ask for. */
 const BESIDE_WAIT_MS = 1_000;
 
-type SchemasOf<T extends readonly unknown[]> = { -readonly [I in keyof T]: T[I] extends { readonly schema: infer S } ? S : never };
+type SchemasOf<T extends readonly unknown[]> = {
+  -readonly [I in keyof T]: T[I] extends { readonly schema: infer S } ? S : never;
+};
 
-const anySensor = z.discriminatedUnion('kind', SENSOR_KINDS.map(({ schema }) => schema) as SchemasOf<typeof SENSOR_KINDS>);
+const anySensor = z.discriminatedUnion(
+  'kind',
+  SENSOR_KINDS.map(({ schema }) => schema) as SchemasOf<typeof SENSOR_KINDS>,
+);
 
 export const sensorSchema = anySensor.transform(withDeadline);
 

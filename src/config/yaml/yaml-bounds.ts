@@ -47,7 +47,9 @@ function decode(bytes: Uint8Array): string | TextFault {
     offset: text.length,
     problem: 'bytes that are no UTF-8',
     expected: 'a file in UTF-8',
-    hint: wide ? 'the editor saved it as UTF-16' : 'the editor saved it as Latin-1 or Windows-1252; save it again as UTF-8',
+    hint: wide
+      ? 'the editor saved it as UTF-16'
+      : 'the editor saved it as Latin-1 or Windows-1252; save it again as UTF-8',
   };
 }
 
@@ -96,7 +98,13 @@ export class YamlLimit extends Error {
  * @throws YamlLimit, RangeError (the composer recurses).
  */
 export function* composeBounded(text: string, lines: LineCounter): Generator<Document.Parsed> {
-  const composer = new Composer({ prettyErrors: false, version: '1.2', schema: 'core', merge: false, uniqueKeys: false });
+  const composer = new Composer({
+    prettyErrors: false,
+    version: '1.2',
+    schema: 'core',
+    merge: false,
+    uniqueKeys: false,
+  });
   // Private, and the only way: a text of commas alone would make a hundred thousand error objects.
   // The composer's type has it as private.
   const internals = composer as unknown as { onError: (...fault: readonly unknown[]) => void };
@@ -133,7 +141,8 @@ class Meter {
   countLexeme(lexeme: string): void {
     if (NO_TEXT.has(lexeme)) return;
     this.#tokens += lexeme === ',' ? COMMA_COUNTS : 1;
-    if (this.#tokens > MAX_TOKENS) throw new YamlLimit('too much in one file:', `at most ${MAX_TOKENS} words and signs`, this.#offset);
+    if (this.#tokens > MAX_TOKENS)
+      throw new YamlLimit('too much in one file:', `at most ${MAX_TOKENS} words and signs`, this.#offset);
     this.#offset += lexeme.length;
   }
 

@@ -19,7 +19,10 @@ const EXPLAINED: Readonly<Record<string, { readonly expected: string; readonly h
   BAD_INDENT: { expected: 'the indentation of the lines around it' },
   MISSING_CHAR: { expected: 'the missing quote, colon or bracket' },
   MULTILINE_IMPLICIT_KEY: { expected: 'a key and its value on one line' },
-  BLOCK_AS_IMPLICIT_KEY: { expected: 'one "key: value" a line', hint: 'check the indentation, and put values with ": " in quotes' },
+  BLOCK_AS_IMPLICIT_KEY: {
+    expected: 'one "key: value" a line',
+    hint: 'check the indentation, and put values with ": " in quotes',
+  },
   BAD_SCALAR_START: { expected: 'quotes around this value' },
   TAG_RESOLVE_FAILED: { expected: 'no tag', hint: 'put values that begin with ! in quotes' },
   UNEXPECTED_TOKEN: {
@@ -31,7 +34,12 @@ const EXPLAINED: Readonly<Record<string, { readonly expected: string; readonly h
 const OVERFLOW = /call stack|regular expression/;
 const TOO_DEEP = { problem: 'nested too deeply', expected: 'a few levels' };
 /** After any other fault the parser still knows where it is: what it finds behind these is their consequence. */
-const GOES_ON_AFTER: ReadonlySet<string> = new Set(['DUPLICATE_KEY', 'BAD_SCALAR_START', 'TAG_RESOLVE_FAILED', 'TAB_AS_INDENT']);
+const GOES_ON_AFTER: ReadonlySet<string> = new Set([
+  'DUPLICATE_KEY',
+  'BAD_SCALAR_START',
+  'TAG_RESOLVE_FAILED',
+  'TAB_AS_INDENT',
+]);
 
 export interface YamlSource {
   /** Plain values; undefined when the text is no YAML at all. */
@@ -67,10 +75,16 @@ export function readYaml(source: string | Uint8Array): YamlSource {
   try {
     const [document, second] = firstTwo(composeBounded(decoded, lines));
     if (second !== undefined)
-      return broken({ problem: 'a second document', expected: 'one document', hint: 'remove the --- line' }, at(second.range[0]));
-    return document === undefined ? broken({ problem: 'nothing', expected: 'a configuration' }) : sourceOf(document, decoded, at);
+      return broken(
+        { problem: 'a second document', expected: 'one document', hint: 'remove the --- line' },
+        at(second.range[0]),
+      );
+    return document === undefined
+      ? broken({ problem: 'nothing', expected: 'a configuration' })
+      : sourceOf(document, decoded, at);
   } catch (error) {
-    if (error instanceof YamlLimit) return broken({ problem: error.message, expected: error.expected }, placeIn(decoded, error.offset));
+    if (error instanceof YamlLimit)
+      return broken({ problem: error.message, expected: error.expected }, placeIn(decoded, error.offset));
     // The composer recurses; a file that overflows its stack is a file nobody wrote by hand.
     if (error instanceof RangeError) return broken(TOO_DEEP);
     throw error;
@@ -88,7 +102,13 @@ function sourceOf(document: Document.Parsed, text: string, at: (offset: number) 
       ...at(place.offset),
       path: pathText(fault.path),
       problem: fault.problem ?? (value === undefined ? 'missing' : 'wrong value'),
-      ...given({ value: value || undefined, expected: fault.expected, hint, mayPass: fault.mayPass, onGateway: fault.onGateway }),
+      ...given({
+        value: value || undefined,
+        expected: fault.expected,
+        hint,
+        mayPass: fault.mayPass,
+        onGateway: fault.onGateway,
+      }),
     };
   };
   const place = (fault: PathFault): Place => at(nodes.find(fault).offset);
@@ -154,7 +174,10 @@ class NodeFinder {
     this.#document = document;
   }
 
-  find({ path, atKey }: { readonly path: ConfigPath; readonly atKey?: boolean }): { readonly offset: number; readonly value?: unknown } {
+  find({ path, atKey }: { readonly path: ConfigPath; readonly atKey?: boolean }): {
+    readonly offset: number;
+    readonly value?: unknown;
+  } {
     let node = this.#resolve(this.#document.contents);
     let offset = startOf(node) ?? 0;
     for (const [depth, part] of path.entries()) {
@@ -182,7 +205,9 @@ class NodeFinder {
   #pairsOf(map: YAMLMap): ReadonlyMap<string, Pair> {
     const known = this.#pairs.get(map);
     if (known !== undefined) return known;
-    const own = (map.items as Pair[]).map((pair) => [String(isScalar(pair.key) ? pair.key.value : pair.key), pair] as const);
+    const own = (map.items as Pair[]).map(
+      (pair) => [String(isScalar(pair.key) ? pair.key.value : pair.key), pair] as const,
+    );
     // The first of two with one key is in the tree.
     const pairs = new Map([...this.#mergedInto(map), ...own.toReversed()]);
     this.#pairs.set(map, pairs);
@@ -219,5 +244,7 @@ function isEmpty(node: unknown): boolean {
 }
 
 function startOf(node: unknown): number | undefined {
-  return typeof node === 'object' && node !== null && 'range' in node && Array.isArray(node.range) ? Number(node.range[0]) : undefined;
+  return typeof node === 'object' && node !== null && 'range' in node && Array.isArray(node.range)
+    ? Number(node.range[0])
+    : undefined;
 }

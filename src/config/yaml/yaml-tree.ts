@@ -70,12 +70,21 @@ class TreeBuilder {
     const mappings: unknown[] = Array.isArray(brought) ? brought : [brought];
     if (mappings.every((one) => typeof one === 'object' && one !== null && !Array.isArray(one)))
       return Object.assign({}, ...mappings.toReversed());
-    this.#fault({ node: key, path, problem: '<< without a mapping', expected: 'an alias of a mapping, or a list of them: <<: *meter' });
+    this.#fault({
+      node: key,
+      path,
+      problem: '<< without a mapping',
+      expected: 'an alias of a mapping, or a list of them: <<: *meter',
+    });
     return {};
   }
 
   /** Undefined for a key that is none. */
-  #keyOf({ key: node, value: beside }: Pair, mapping: Readonly<Record<string, unknown>>, path: ConfigPath): string | undefined {
+  #keyOf(
+    { key: node, value: beside }: Pair,
+    mapping: Readonly<Record<string, unknown>>,
+    path: ConfigPath,
+  ): string | undefined {
     const written = isScalar(node) ? node.value : undefined;
     if (written === null || written === undefined) {
       // A key of no characters has its place before the line.
@@ -84,7 +93,8 @@ class TreeBuilder {
       return undefined;
     }
     const key = String(written);
-    if (key === '__proto__') this.#fault({ node, path: [...path, key], problem: 'forbidden key', expected: 'another name' });
+    if (key === '__proto__')
+      this.#fault({ node, path: [...path, key], problem: 'forbidden key', expected: 'another name' });
     else if (Object.hasOwn(mapping, key))
       this.#fault({
         node,
@@ -110,7 +120,11 @@ class TreeBuilder {
     const weight = this.#shared > MAX_SHARED_VALUES ? { height: 0, values: 0 } : weightOf(value);
     this.#shared += weight.values;
     if (this.#shared > MAX_SHARED_VALUES) {
-      this.#faultOnce({ path: [], problem: 'too many aliases', expected: `at most ${MAX_SHARED_VALUES} values by them` });
+      this.#faultOnce({
+        path: [],
+        problem: 'too many aliases',
+        expected: `at most ${MAX_SHARED_VALUES} values by them`,
+      });
       return null;
     }
     return path.length + weight.height > DEEPEST ? this.#tooDeep(path) : value;

@@ -40,16 +40,24 @@ function faultsOfIssue(issue: Issue, schema: Schema, value: unknown, base: Confi
   }
   if (issue.code === 'invalid_key')
     return [
-      { path, atKey: true, problem: 'wrong key', value: JSON.stringify(inner.at(-1)), expected: issue.issues[0]?.message ?? 'another key' },
+      {
+        path,
+        atKey: true,
+        problem: 'wrong key',
+        value: JSON.stringify(inner.at(-1)),
+        expected: issue.issues[0]?.message ?? 'another key',
+      },
     ];
-  const expected = issue.code === 'custom' || field === undefined ? issue.message : expectedOf(field.schema, field.meta.expected);
+  const expected =
+    issue.code === 'custom' || field === undefined ? issue.message : expectedOf(field.schema, field.meta.expected);
   return [{ path, expected, ...hintFor(field?.value, expected, field) }];
 }
 
 const NOT_TURNED_ROUND = { hint: 'it turns what a sensor reads into a value, and no actuator can turn it round' };
 
 function unknownKey(path: ConfigPath, key: string, known: readonly string[]): PathFault {
-  const suggestion = path[0] === 'actuators' && Object.hasOwn(conversionFields, key) ? NOT_TURNED_ROUND : didYouMean(key, known);
+  const suggestion =
+    path[0] === 'actuators' && Object.hasOwn(conversionFields, key) ? NOT_TURNED_ROUND : didYouMean(key, known);
   // A text unlike any key may be a secret that slipped in front of a colon.
   const isShown = Object.keys(suggestion).length > 0 || isLikeKey(key);
   return {
@@ -65,7 +73,9 @@ function unknownKey(path: ConfigPath, key: string, known: readonly string[]): Pa
 
 /** The alternative that a person had in mind: the one that fails inside, not at the value as a whole. */
 function closestBranch(branches: readonly (readonly Issue[])[]): readonly Issue[] | undefined {
-  const inside = branches.filter((issues) => issues.every(({ path, code }) => path.length > 0 || code === 'unrecognized_keys'));
+  const inside = branches.filter((issues) =>
+    issues.every(({ path, code }) => path.length > 0 || code === 'unrecognized_keys'),
+  );
   return inside.length === 1 ? inside[0] : undefined;
 }
 
@@ -85,7 +95,9 @@ export function expectedOf(schema: Schema, said?: string): string {
   if (def.type === 'literal') return choices(def.values);
   if (def.type === 'enum') return choices(Object.values(def.entries));
   if (def.type !== 'union') return TYPES_IN_WORDS[def.type] ?? 'another value';
-  return [...new Set(def.options.map((option) => expectedOf(bare(option).schema, bare(option).meta.expected)))].join(', or ');
+  return [...new Set(def.options.map((option) => expectedOf(bare(option).schema, bare(option).meta.expected)))].join(
+    ', or ',
+  );
 }
 
 function choices(values: readonly unknown[]): string {
@@ -134,14 +146,18 @@ function hintFor(value: unknown, expected: string, field: ReturnType<typeof fiel
     !UPPER_CASE_HEX.test(value)
   )
     return { hint: 'remove the quotes' };
-  if (typeof value === 'string' && UPPER_CASE_HEX.test(value)) return { hint: `did you mean ${value.replace('X', 'x')}, without quotes?` };
+  if (typeof value === 'string' && UPPER_CASE_HEX.test(value))
+    return { hint: `did you mean ${value.replace('X', 'x')}, without quotes?` };
   const isQuantity = def.type === 'number' || meta.amount !== undefined;
   const meant = typeof value === 'string' && isQuantity ? meantInstead(value, field) : undefined;
   if (meant !== undefined) return { hint: `did you mean ${meant}?` };
   if (typeof value === 'number' && def.type === 'string') return { hint: 'put it in quotes' };
-  if (typeof value === 'string' && def.type === 'boolean' && /^(on|yes)$/i.test(value)) return { hint: 'did you mean true?' };
-  if (typeof value === 'string' && def.type === 'boolean' && /^(off|no)$/i.test(value)) return { hint: 'did you mean false?' };
-  if (typeof value === 'string' && def.type === 'enum') return didYouMean(value, Object.values(def.entries).map(String));
+  if (typeof value === 'string' && def.type === 'boolean' && /^(on|yes)$/i.test(value))
+    return { hint: 'did you mean true?' };
+  if (typeof value === 'string' && def.type === 'boolean' && /^(off|no)$/i.test(value))
+    return { hint: 'did you mean false?' };
+  if (typeof value === 'string' && def.type === 'enum')
+    return didYouMean(value, Object.values(def.entries).map(String));
   return {};
 }
 
@@ -163,11 +179,14 @@ const MAX_LENGTH = 64;
 /** Spellings that may have been meant, the most careful first; whoever asks takes the first that fits. */
 export function meantBy(written: string): readonly string[] {
   if (written.length > MAX_LENGTH) return [];
-  const replaced = (text: string, by: typeof UNITS): string => by.reduce((now, [slip, meant]) => now.replace(slip, meant), text);
+  const replaced = (text: string, by: typeof UNITS): string =>
+    by.reduce((now, [slip, meant]) => now.replace(slip, meant), text);
   const seen = replaced(written, LOOK_ALIKES).trim();
   const decimal = seen.replace(/(?<=\d),(?=\d)/g, '.');
   const inUnits = replaced(decimal, UNITS);
-  return [seen, decimal, inUnits, inUnits.replaceAll(' ', '')].filter((text, n, all) => text !== written && all.indexOf(text) === n);
+  return [seen, decimal, inUnits, inUnits.replaceAll(' ', '')].filter(
+    (text, n, all) => text !== written && all.indexOf(text) === n,
+  );
 }
 
 /** The number that a text was meant to be. */

@@ -14,7 +14,8 @@ import { type SequenceRange, SequenceRanges } from './sequence-ranges.ts';
 /** Alarms do not wait longer for a disk that hangs. */
 const SAVE_WITHIN_MS = 2_000;
 
-interface BatchReaderDeps extends Pick<DeliveryParts, 'clock' | 'log' | 'shelf' | 'state' | 'quarantined' | 'boots' | 'settings'> {
+interface BatchReaderDeps
+  extends Pick<DeliveryParts, 'clock' | 'log' | 'shelf' | 'state' | 'quarantined' | 'boots' | 'settings'> {
   readonly lanes: Lanes;
 }
 
@@ -53,7 +54,12 @@ export class BatchReader {
       const entries = this.#waitingOf(all);
       if (entries.length === 0) continue;
       await this.#keepTimes();
-      return { lane: 'alarm', entries, ranges: this.#waitingIn([firstSequence, lastSequence]), bytes: entries.jsonBytes() };
+      return {
+        lane: 'alarm',
+        entries,
+        ranges: this.#waitingIn([firstSequence, lastSequence]),
+        bytes: entries.jsonBytes(),
+      };
     }
     return undefined;
   }
@@ -77,7 +83,11 @@ export class BatchReader {
     }
   }
 
-  async #read(placed: readonly PlacedBlock[], maxBytes: number, newestFirst: boolean): Promise<{ parts: Part[]; bytes: number }> {
+  async #read(
+    placed: readonly PlacedBlock[],
+    maxBytes: number,
+    newestFirst: boolean,
+  ): Promise<{ parts: Part[]; bytes: number }> {
     const { shelf, state, boots, quarantined } = this.#deps;
     const { acknowledged } = state;
     const read = await shelf.read(placed);
@@ -93,7 +103,8 @@ export class BatchReader {
         continue;
       }
       const all = freezeEntries(boots, block.info, columns);
-      const isPartial = acknowledged.touches(firstSequence, lastSequence) || quarantined.touches(firstSequence, lastSequence);
+      const isPartial =
+        acknowledged.touches(firstSequence, lastSequence) || quarantined.touches(firstSequence, lastSequence);
       const whole: SequenceRange = [firstSequence, lastSequence];
       const entries = isPartial ? this.#waitingOf(all) : all;
       if (entries.length === 0) {
@@ -111,7 +122,9 @@ export class BatchReader {
 
   #waitingOf(all: EntryColumns): EntryColumns {
     const { state, quarantined } = this.#deps;
-    return all.where((row) => !state.acknowledged.has(all.sequences[row] as number) && !quarantined.has(all.sequences[row] as number));
+    return all.where(
+      (row) => !state.acknowledged.has(all.sequences[row] as number) && !quarantined.has(all.sequences[row] as number),
+    );
   }
 
   /** An acknowledgement must not reach what is in quarantine, nor what was delivered before and is put back to be sent again meanwhile. */

@@ -50,7 +50,9 @@ export class DeadLetterFile {
   }
 
   /** Damaged lines are left out; `isWhole` when there are none. @throws AgentError `host/read-failed` when it may be read another time. */
-  static async read(deps: SmallFileDeps): Promise<{ readonly letters: Map<number, DeadLetter>; readonly isWhole: boolean }> {
+  static async read(
+    deps: SmallFileDeps,
+  ): Promise<{ readonly letters: Map<number, DeadLetter>; readonly isWhole: boolean }> {
     const letters = new Map<number, DeadLetter>();
     let isWhole = true;
     const setAside = (name: string): Promise<void> => {
@@ -87,7 +89,9 @@ export class DeadLetterFile {
   }
 
   #whole(sequence: number, letter: DeadLetter | undefined): string {
-    const others = [...this.#letters].filter(([other]) => other !== sequence).map(([other, known]) => lineOf(other, known));
+    const others = [...this.#letters]
+      .filter(([other]) => other !== sequence)
+      .map(([other, known]) => lineOf(other, known));
     return others.join('') + (letter === undefined ? '' : lineOf(sequence, letter));
   }
 }

@@ -66,14 +66,19 @@ export class DeadLetters {
     const { sequence } = entryOf(letter);
     await this.#file.write(sequence, letter);
     this.#keep(letter, now.ms + waitOf(letter));
-    while (letters.size > MAX_LETTERS || (letters.size > 1 && this.#bytes > maxBytes)) if (!(await this.#endOldest())) break;
+    while (letters.size > MAX_LETTERS || (letters.size > 1 && this.#bytes > maxBytes))
+      if (!(await this.#endOldest())) break;
   }
 
   /** A letter whose time has come, to be sent by itself; alarms and others take turns. */
   next({ withHistory }: { readonly withHistory: boolean }): OutboxBatch | undefined {
     const nowMs = this.#deps.clock.monotonicMs();
-    const due = [...this.#known].filter(([, { dueAtMs }]) => dueAtMs <= nowMs).sort(([, a], [, b]) => a.dueAtMs - b.dueAtMs);
-    const found = due.flatMap(([sequence]) => this.#deps.letters.get(sequence) ?? []).filter((letter) => withHistory || isAlarm(letter));
+    const due = [...this.#known]
+      .filter(([, { dueAtMs }]) => dueAtMs <= nowMs)
+      .sort(([, a], [, b]) => a.dueAtMs - b.dueAtMs);
+    const found = due
+      .flatMap(([sequence]) => this.#deps.letters.get(sequence) ?? [])
+      .filter((letter) => withHistory || isAlarm(letter));
     const letter = found.find((one) => isAlarm(one) !== this.#wasAlarm) ?? found[0];
     if (letter === undefined) return undefined;
     this.#wasAlarm = isAlarm(letter);
@@ -89,7 +94,12 @@ export class DeadLetters {
     const known = letters.get(sequence);
     if (known === undefined) return;
     const now = this.#now();
-    const letter = { ...known, answer: answer.slice(0, MAX_ANSWER_LENGTH), lastRefused: now, attempts: known.attempts + 1 };
+    const letter = {
+      ...known,
+      answer: answer.slice(0, MAX_ANSWER_LENGTH),
+      lastRefused: now,
+      attempts: known.attempts + 1,
+    };
     this.#keep(letter, now.ms + waitOf(letter));
     const ageMs = boots.ranSince(known.firstRefused.bootId, known.firstRefused.ms);
     if (ageMs >= MAX_AGE_MS && othersPass && (await this.#end(letter, 'refused for a week'))) return;
@@ -148,7 +158,8 @@ export class DeadLetters {
   }
 
   #note(sequence: number, letter?: DeadLetter): Promise<void> {
-    const failed = (error: unknown): void => this.#deps.log.warn({ err: error }, 'the dead-letter queue cannot be written yet');
+    const failed = (error: unknown): void =>
+      this.#deps.log.warn({ err: error }, 'the dead-letter queue cannot be written yet');
     return this.#file.write(sequence, letter).catch(failed);
   }
 

@@ -63,10 +63,23 @@ export class LedgerCells {
   }
 
   /** Takes an entry out of count and sum. First and last stay, because the entry is delivered again. */
-  take(entry: { readonly device: string; readonly key: string; readonly ts: number; readonly value: TelemetryValue }): void {
+  take(entry: {
+    readonly device: string;
+    readonly key: string;
+    readonly ts: number;
+    readonly value: TelemetryValue;
+  }): void {
     const { device, key, ts, value } = entry;
     const hourMs = Math.floor(ts / LEDGER_HOUR_MS) * LEDGER_HOUR_MS;
-    this.merge({ device, key, hourMs, count: -1, sum: -numberOf(value), first: pointOf(ts, value), last: pointOf(ts, value) });
+    this.merge({
+      device,
+      key,
+      hourMs,
+      count: -1,
+      sum: -numberOf(value),
+      first: pointOf(ts, value),
+      last: pointOf(ts, value),
+    });
   }
 
   merge(other: LedgerCell): void {
@@ -111,7 +124,10 @@ export function parseLedgerLine(line: string): { readonly flush: number; readonl
     // Values that a foreign or torn line has in the place of these are looked at below.
     const { flush, ...cell } = unsealJson(line, OWN_JSON) as unknown as LedgerCell & { flush: number };
     const whole =
-      typeof cell.key === 'string' && typeof cell.hourMs === 'number' && typeof cell.count === 'number' && Array.isArray(cell.last);
+      typeof cell.key === 'string' &&
+      typeof cell.hourMs === 'number' &&
+      typeof cell.count === 'number' &&
+      Array.isArray(cell.last);
     return whole && typeof flush === 'number' ? { flush, cell } : undefined;
   } catch {
     return undefined;

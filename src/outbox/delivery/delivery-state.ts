@@ -90,13 +90,23 @@ export class DeliveryState {
     this.#pair = new FilePair(deps, NAMES, name);
     this.acknowledged = new SequenceRanges(body?.acknowledged);
     this.undelivered = new SequenceRanges(body?.undelivered);
-    this.counters = { rejected: 0, resent: 0, thinned: 0, dropped: 0, damaged: 0, setAside: 0, diskBytes: 0, ...body?.counters };
+    this.counters = {
+      rejected: 0,
+      resent: 0,
+      thinned: 0,
+      dropped: 0,
+      damaged: 0,
+      setAside: 0,
+      diskBytes: 0,
+      ...body?.counters,
+    };
     const { thinned, dropped, damaged } = { ...this.counters, ...body?.reported };
     this.reported = { thinned, dropped, damaged };
     this.#keptLastLost = body?.lastLost ?? {};
     // Counted by an earlier release: it may have been just now.
     for (const loss of LOSSES)
-      if (this.counters[loss] > 0 && this.#keptLastLost[loss] === undefined) this.#lostAtMs.set(loss, deps.clock.monotonicMs());
+      if (this.counters[loss] > 0 && this.#keptLastLost[loss] === undefined)
+        this.#lostAtMs.set(loss, deps.clock.monotonicMs());
     this.cells = new LedgerCells(body?.cells);
     this.flush = body?.flush ?? 0;
     this.#number = body?.number ?? 0;
@@ -130,7 +140,8 @@ export class DeliveryState {
     const lastLost: { [loss in Loss]?: number } = {};
     for (const loss of LOSSES) {
       const lostAtMs = this.#lostAtMs.get(loss);
-      const atMs = lostAtMs === undefined ? this.#keptLastLost[loss] : Math.round(clock.wallMs() - clock.monotonicMs() + lostAtMs);
+      const atMs =
+        lostAtMs === undefined ? this.#keptLastLost[loss] : Math.round(clock.wallMs() - clock.monotonicMs() + lostAtMs);
       if (atMs !== undefined) lastLost[loss] = atMs;
     }
     return lastLost;
@@ -157,7 +168,8 @@ export class DeliveryState {
 
   /** Await it before delivered entries leave the disk, or a power cut makes them look lost. Never rejects: a disk that takes no writes must be freed. */
   async settle(): Promise<void> {
-    if (this.dirty || !this.#pair.isSynced) await endedWithin(this.#deps.clock, SETTLED_WITHIN_MS, this.save({ durable: true }));
+    if (this.dirty || !this.#pair.isSynced)
+      await endedWithin(this.#deps.clock, SETTLED_WITHIN_MS, this.save({ durable: true }));
   }
 
   /** Writes what changed since; with `durable`, also syncs it. */
@@ -181,7 +193,12 @@ export class DeliveryState {
       cells: this.cells.list(),
     };
     const text = stringifyJson(body);
-    const header = stringifyJson({ format: FORMAT, version: VERSION, bytes: Buffer.byteLength(text), crc32: crc32(text) });
+    const header = stringifyJson({
+      format: FORMAT,
+      version: VERSION,
+      bytes: Buffer.byteLength(text),
+      crc32: crc32(text),
+    });
     const bytes = Buffer.from(`${header}\n${text}\n`);
     try {
       await this.#pair.write(bytes, { durable });
@@ -205,7 +222,12 @@ function longest(ranges: readonly SequenceRange[]): readonly SequenceRange[] {
 function parseState(bytes: Buffer): StateBody | undefined {
   try {
     const end = bytes.indexOf(0x0a);
-    const header = parseJson(bytes.toString('utf8', 0, end)) as { format?: string; version?: number; bytes?: number; crc32?: number };
+    const header = parseJson(bytes.toString('utf8', 0, end)) as {
+      format?: string;
+      version?: number;
+      bytes?: number;
+      crc32?: number;
+    };
     const text = bytes.subarray(end + 1, end + 1 + (header.bytes ?? 0));
     if (header.format !== FORMAT || header.version !== VERSION || crc32(text) !== header.crc32) return undefined;
     // Its checksum says that it is what was written.

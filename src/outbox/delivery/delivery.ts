@@ -19,7 +19,9 @@ import { RecentDeliveries } from './resend.ts';
 import { Retention } from './retention.ts';
 import { SequenceRanges } from './sequence-ranges.ts';
 
-export interface DeliveryDeps extends Omit<DeliveryParts, 'quarantined'>, Pick<LaneReadingDeps, 'stuckAlarms' | 'onLate'> {
+export interface DeliveryDeps
+  extends Omit<DeliveryParts, 'quarantined'>,
+    Pick<LaneReadingDeps, 'stuckAlarms' | 'onLate'> {
   readonly ledger: LedgerFile;
   /** Told that the delivery state changed, by so many entries. */
   readonly onChanged: (entries: number) => void;
@@ -145,7 +147,10 @@ export class Delivery {
   async save(): Promise<void> {
     await this.#flushLedger();
     await this.state.save().catch((error: unknown) => {
-      this.#deps.log.warn({ err: error }, 'delivery state cannot be written; some entries may be sent again after a crash');
+      this.#deps.log.warn(
+        { err: error },
+        'delivery state cannot be written; some entries may be sent again after a crash',
+      );
     });
   }
 
@@ -153,7 +158,8 @@ export class Delivery {
   async #flushLedger(): Promise<void> {
     const { state } = this;
     const { ledger, clock, log } = this.#deps;
-    const isDue = state.cells.size > MAX_CELLS || (state.cells.size > 0 && clock.monotonicMs() - this.#flushedMs > FLUSH_AFTER_MS);
+    const isDue =
+      state.cells.size > MAX_CELLS || (state.cells.size > 0 && clock.monotonicMs() - this.#flushedMs > FLUSH_AFTER_MS);
     if (!isDue) return;
     try {
       // The lines first: a state that knows of a flush must find its lines.

@@ -66,7 +66,9 @@ export class LaneReading {
     if (wasLate && (late === undefined || this.#isWaiting(late))) return late;
     // It would only stand behind the one that hangs.
     const batch = this.#hanging > 0 ? undefined : await this.#inTime(lane, () => batches.next(lane, limits, beyond));
-    return batch === undefined && lane === 'alarm' && this.#hanging > 0 ? batches.unwritten(this.#alarms, beyond) : batch;
+    return batch === undefined && lane === 'alarm' && this.#hanging > 0
+      ? batches.unwritten(this.#alarms, beyond)
+      : batch;
   }
 
   /** The outcome of a read in its turn; undefined when it takes too long. */

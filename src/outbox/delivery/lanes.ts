@@ -52,7 +52,8 @@ export class Lanes {
   /** Entries that wait in the two fast lanes. */
   counts(): { readonly alarm: number; readonly live: number } {
     this.#forgetOld();
-    const waiting = (first: number, last: number): number => last - first + 1 - this.#deps.acknowledged.countWithin(first, last);
+    const waiting = (first: number, last: number): number =>
+      last - first + 1 - this.#deps.acknowledged.countWithin(first, last);
     return {
       alarm: this.#alarms.list().reduce((sum, [first, last]) => sum + waiting(first, last), 0),
       live: this.#recent.reduce((sum, { first, last }) => sum + waiting(first, last), 0),
@@ -126,7 +127,9 @@ export class Lanes {
         const done = acknowledged.rangeOf(info.firstSequence, info.lastSequence);
         // Most of a segment may be delivered: one step takes the visit past all of it.
         if (done !== undefined)
-          at = newestFirst ? Math.min(at - 1, firstEndingAtOrAfter(blocks, done[0])) : firstEndingAtOrAfter(blocks, done[1] + 1);
+          at = newestFirst
+            ? Math.min(at - 1, firstEndingAtOrAfter(blocks, done[0]))
+            : firstEndingAtOrAfter(blocks, done[1] + 1);
         else if (info.firstSequence < liveFrom && isDue(info) && !visit({ segment, info })) return false;
         else at += newestFirst ? -1 : 1;
       }
@@ -190,7 +193,8 @@ export class Lanes {
         this.#unsurveyed.unshift(segment);
         throw error;
       });
-      for (const { alarm, firstSequence, lastSequence } of blocks) if (alarm) this.#alarms.add(firstSequence, lastSequence);
+      for (const { alarm, firstSequence, lastSequence } of blocks)
+        if (alarm) this.#alarms.add(firstSequence, lastSequence);
       read += 1;
     }
   }

@@ -55,7 +55,13 @@ export class LedgerFile {
     const isNew = size === 0;
     this.#failed = { name, size };
     this.#changes += 1;
-    await writeLines(this.#deps, { name, header: HEADER, lines: ledgerLines(flush, cells), at: size, cut: failed !== undefined });
+    await writeLines(this.#deps, {
+      name,
+      header: HEADER,
+      lines: ledgerLines(flush, cells),
+      at: size,
+      cut: failed !== undefined,
+    });
     this.#failed = undefined;
     this.#changes += 1;
     if (!isNew) return;
@@ -112,5 +118,7 @@ export class LedgerFile {
 
 function matches(cell: LedgerCell, { key, fromMs, toMs }: LedgerQuery): boolean {
   if (key !== undefined && cell.key !== key) return false;
-  return cell.hourMs + 3_600_000 > (fromMs ?? Number.NEGATIVE_INFINITY) && cell.hourMs < (toMs ?? Number.POSITIVE_INFINITY);
+  return (
+    cell.hourMs + 3_600_000 > (fromMs ?? Number.NEGATIVE_INFINITY) && cell.hourMs < (toMs ?? Number.POSITIVE_INFINITY)
+  );
 }

@@ -22,7 +22,11 @@ const ITS_OWN = { untilMs: Number.POSITIVE_INFINITY, offsetMs: 0 } as const;
 
 type ReadingParts = Pick<DeliveryParts, 'shelf' | 'boots' | 'state' | 'reading'>;
 
-export async function* readEntries(parts: ReadingParts, query: EntryQuery, signal: AbortSignal): AsyncGenerator<ResolvedEntry> {
+export async function* readEntries(
+  parts: ReadingParts,
+  query: EntryQuery,
+  signal: AbortSignal,
+): AsyncGenerator<ResolvedEntry> {
   const { shelf, boots, state, reading } = parts;
   for (const segment of [...shelf.segments]) {
     if (query.heldOnly === true && state.acknowledged.covers(segment.firstSequence, segment.lastSequence)) continue;
@@ -30,16 +34,24 @@ export async function* readEntries(parts: ReadingParts, query: EntryQuery, signa
       signal.throwIfAborted();
       if (!mayMatch(placed.info, query, parts)) continue;
       // A segment may be thinned or unlinked between two blocks; its old places then hold nothing that reads as a block.
-      const [columns] = await reading.run(async () => (isThere(shelf, segment) ? shelf.read([placed]) : [])).catch(passOver);
+      const [columns] = await reading
+        .run(async () => (isThere(shelf, segment) ? shelf.read([placed]) : []))
+        .catch(passOver);
       if (columns === undefined) continue;
-      for (const entry of lookAtEntries(boots, placed.info, columns)) if (matchesEntry(entry, query, state)) yield entry;
+      for (const entry of lookAtEntries(boots, placed.info, columns))
+        if (matchesEntry(entry, query, state)) yield entry;
     }
   }
 }
 
 /** Where the blocks of a segment lie; none when it went, or cannot be read now. */
-export async function blocksInTurn({ shelf, reading }: Pick<ReadingParts, 'shelf' | 'reading'>, segment: Segment): Promise<PlacedBlock[]> {
-  const blocks = await reading.run(async () => (isThere(shelf, segment) ? shelf.blocksOf(segment) : [])).catch(passOver);
+export async function blocksInTurn(
+  { shelf, reading }: Pick<ReadingParts, 'shelf' | 'reading'>,
+  segment: Segment,
+): Promise<PlacedBlock[]> {
+  const blocks = await reading
+    .run(async () => (isThere(shelf, segment) ? shelf.blocksOf(segment) : []))
+    .catch(passOver);
   return blocks.map((info) => ({ segment, info }));
 }
 

@@ -56,9 +56,14 @@ export class RejectedFile {
       const names = new Set(sent.map(nameOf));
       const { entries, others } = await this.#read();
       const lines = entries.filter((entry) => !names.has(nameOf(entry))).map((entry) => `${sealJson(entry)}\n`);
-      await writeDurably(files, `${folder}/${NAME}`, Buffer.concat([Buffer.from(HEADER), ...others, Buffer.from(lines.join(''))]), {
-        mode: GROUP_MODE,
-      });
+      await writeDurably(
+        files,
+        `${folder}/${NAME}`,
+        Buffer.concat([Buffer.from(HEADER), ...others, Buffer.from(lines.join(''))]),
+        {
+          mode: GROUP_MODE,
+        },
+      );
       await files.unlink(`${folder}/${OLD_NAME}`).catch(undefinedWhenMissing);
     });
   }
@@ -88,7 +93,14 @@ export function nameOf({ sequence, ts }: ResolvedEntry): string {
 /** Entries to be appended again, with the times they had. */
 export function asAppended(entries: readonly ResolvedEntry[], clock: Clock): TelemetryEntry[] {
   const again = { bootId: clock.bootId, monotonicMs: clock.monotonicMs(), isAgain: true };
-  return entries.map(({ device, key, value, ts: takenAtMs, class: own }) => ({ device, key, value, takenAtMs, class: own, ...again }));
+  return entries.map(({ device, key, value, ts: takenAtMs, class: own }) => ({
+    device,
+    key,
+    value,
+    takenAtMs,
+    class: own,
+    ...again,
+  }));
 }
 
 /** By bytes: a damaged line need not be UTF-8. */

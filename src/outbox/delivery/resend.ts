@@ -57,7 +57,8 @@ export class RecentDeliveries {
   /** Puts back those acknowledged at or after `sinceMs`, each once; returns how many. */
   putBack(sinceMs: number): number {
     const { shelf, state } = this.#deps;
-    const isKept = (sequence: number): boolean => (shelf.segmentAtOrAfter(sequence)?.firstSequence ?? Number.POSITIVE_INFINITY) <= sequence;
+    const isKept = (sequence: number): boolean =>
+      (shelf.segmentAtOrAfter(sequence)?.firstSequence ?? Number.POSITIVE_INFINITY) <= sequence;
     let count = 0;
     for (const entries of this.#since(sinceMs))
       for (const [row, entry] of [...entries].entries()) {
@@ -79,7 +80,8 @@ export async function resendDelivered(parts: ResendParts, query: ResendQuery, si
   const { shelf, boots, state, rejected, reading } = parts;
   // An earlier release noted nothing else of a refused entry.
   const refused = new Set((await rejected.list()).map(nameOf));
-  const wasDelivered = (entry: ResolvedEntry): boolean => isDelivered(state, entry.sequence) && !refused.has(nameOf(entry));
+  const wasDelivered = (entry: ResolvedEntry): boolean =>
+    isDelivered(state, entry.sequence) && !refused.has(nameOf(entry));
   const resendBlock = async ({ segment, info }: PlacedBlock): Promise<number> => {
     // A segment may be thinned or unlinked between two blocks; its old places then hold nothing that reads as a block.
     if (!shelf.segments.includes(segment)) return 0;

@@ -71,7 +71,8 @@ export class Retention {
       retained -= segment.bytes;
       await this.#remove(segment);
     }
-    for (const segment of this.#sealed()) if (this.#isOlder(segment, settings.maxAgeMs)) await this.#drop(segment, 'age');
+    for (const segment of this.#sealed())
+      if (this.#isOlder(segment, settings.maxAgeMs)) await this.#drop(segment, 'age');
   }
 
   /** Makes room for so much; false when the newest must give way, which no alarm does. No segment goes while it is read. */
@@ -107,7 +108,9 @@ export class Retention {
 
   /** Bytes that the segments may take now. */
   #maxBytes(refusable: boolean): number {
-    const most = refusable ? Math.min(this.budgetBytes, this.#leftBytes) : this.#deps.settings.maxBytes * SEGMENTS_SHARE;
+    const most = refusable
+      ? Math.min(this.budgetBytes, this.#leftBytes)
+      : this.#deps.settings.maxBytes * SEGMENTS_SHARE;
     return Math.min(most, this.#ceilingBytes ?? Number.POSITIVE_INFINITY);
   }
 
@@ -157,7 +160,10 @@ export class Retention {
     try {
       const { removed, bytesBefore, bytesAfter } = await thinSegment(this.#deps, segment);
       state.count('thinned', removed);
-      log.warn({ segment: segment.name, removed, bytesBefore, bytesAfter }, 'outbox has no room: oldest entries thinned');
+      log.warn(
+        { segment: segment.name, removed, bytesBefore, bytesAfter },
+        'outbox has no room: oldest entries thinned',
+      );
       // Entries that do not shrink (alarms, few samples) are not tried again.
       if (bytesBefore - bytesAfter < bytesBefore * WORTHWHILE_SAVING) segment.thinned = MAX_THINNINGS;
       return true;
@@ -180,7 +186,8 @@ export class Retention {
     acknowledged.add(segment.firstSequence, segment.lastSequence);
     state.count('dropped', entries);
     const atLeast = blocks === undefined && isOpenEnded(segment) ? ', at least so many: its end was never read' : '';
-    if (entries > 0) log.warn({ segment: segment.name, entries, reason }, `outbox entries dropped undelivered${atLeast}`);
+    if (entries > 0)
+      log.warn({ segment: segment.name, entries, reason }, `outbox entries dropped undelivered${atLeast}`);
     return true;
   }
 
@@ -207,7 +214,9 @@ export class Retention {
 
   #delivered(): Segment[] {
     const { state } = this.#deps;
-    return this.#sealed().filter(({ firstSequence, lastSequence }) => state.acknowledged.covers(firstSequence, lastSequence));
+    return this.#sealed().filter(({ firstSequence, lastSequence }) =>
+      state.acknowledged.covers(firstSequence, lastSequence),
+    );
   }
 
   /** True when all in it was certainly taken longer ago than that: by time that ran, never by what a clock says. */
@@ -217,7 +226,9 @@ export class Retention {
     // The next boot that is not forgotten says how long ago a forgotten one was at least.
     const next = later.find(({ first }) => first !== undefined && boots.isKnown(first.bootId))?.first;
     return [segment.last, next].some(
-      (moment) => moment !== undefined && boots.ranSince(moment.bootId, moment.ownTime ? Number.POSITIVE_INFINITY : moment.ms) > ms,
+      (moment) =>
+        moment !== undefined &&
+        boots.ranSince(moment.bootId, moment.ownTime ? Number.POSITIVE_INFINITY : moment.ms) > ms,
     );
   }
 }

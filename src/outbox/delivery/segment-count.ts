@@ -18,7 +18,8 @@ export function heldIn(
 ): number {
   const { firstSequence, lastSequence, thinned, count } = segment;
   if (lastSequence < firstSequence || acknowledged.covers(firstSequence, lastSequence)) return 0;
-  if (blocks !== undefined) return blocks.reduce((sum, block) => sum + heldInBlock(block, acknowledged, sequences?.get(block)), 0);
+  if (blocks !== undefined)
+    return blocks.reduce((sum, block) => sum + heldInBlock(block, acknowledged, sequences?.get(block)), 0);
   const settled = acknowledged.countWithin(firstSequence, lastSequence);
   // Entries known to be in it, and one: its blocks will say how many more.
   if (isOpenEnded(segment)) return Math.max(1, count - settled);
@@ -46,15 +47,24 @@ export interface SegmentContent {
 }
 
 /** Reads all that is needed to count exactly; what cannot be read stays as it is known. */
-export async function contentOf(shelf: SegmentShelf, segment: Segment, acknowledged: SequenceRanges): Promise<SegmentContent> {
+export async function contentOf(
+  shelf: SegmentShelf,
+  segment: Segment,
+  acknowledged: SequenceRanges,
+): Promise<SegmentContent> {
   const blocks = await shelf.blocksOf(segment).catch(() => undefined);
   const unclear = (blocks ?? []).filter(
-    (info) => hasGaps(info) && acknowledged.touches(info.firstSequence, info.lastSequence) && heldInBlock(info, acknowledged) > 0,
+    (info) =>
+      hasGaps(info) &&
+      acknowledged.touches(info.firstSequence, info.lastSequence) &&
+      heldInBlock(info, acknowledged) > 0,
   );
   const read = await shelf.read(unclear.map((info) => ({ segment, info }))).catch(() => []);
   return {
     blocks,
-    sequences: new Map(unclear.flatMap((info, at) => (read[at]?.sequences === undefined ? [] : [[info, read[at].sequences]]))),
+    sequences: new Map(
+      unclear.flatMap((info, at) => (read[at]?.sequences === undefined ? [] : [[info, read[at].sequences]])),
+    ),
   };
 }
 

@@ -91,7 +91,8 @@ export class SequenceRanges {
     const left = new SequenceRanges(ranges);
     for (const [first, last] of ranges) {
       let at = this.#firstEndingAtOrAfter(first);
-      for (let own = this.#ranges[at]; own !== undefined && own[0] <= last; own = this.#ranges[++at]) left.remove(own[0], own[1]);
+      for (let own = this.#ranges[at]; own !== undefined && own[0] <= last; own = this.#ranges[++at])
+        left.remove(own[0], own[1]);
     }
     return left.list();
   }

@@ -64,10 +64,16 @@ export async function thinSegment(deps: ThinningDeps, segment: Segment): Promise
   }
 }
 
-async function writeThinner({ files, shelf, state, reading }: ThinningDeps, segment: Segment, path: string): Promise<Written> {
+async function writeThinner(
+  { files, shelf, state, reading }: ThinningDeps,
+  segment: Segment,
+  path: string,
+): Promise<Written> {
   const { acknowledged } = state;
   const encoder = new PayloadEncoder();
-  const blocks = (await shelf.blocksOf(segment)).filter((info) => !acknowledged.covers(info.firstSequence, info.lastSequence));
+  const blocks = (await shelf.blocksOf(segment)).filter(
+    (info) => !acknowledged.covers(info.firstSequence, info.lastSequence),
+  );
   let at = SEGMENT_HEADER_BYTES;
   let kept = 0;
   let had = 0;
@@ -154,7 +160,11 @@ function isAlike({ info: a }: PlacedBlock, { info: b }: PlacedBlock): boolean {
 }
 
 /** Entries that are not delivered yet, as one block. */
-function waiting(stretch: readonly PlacedBlock[], read: readonly (BlockEntries | undefined)[], acknowledged: SequenceRanges): BlockEntries {
+function waiting(
+  stretch: readonly PlacedBlock[],
+  read: readonly (BlockEntries | undefined)[],
+  acknowledged: SequenceRanges,
+): BlockEntries {
   const parts = read.flatMap((entries, at): Rows[] => {
     if (entries === undefined) return [];
     const { firstSequence } = (stretch[at] as PlacedBlock).info;

@@ -116,11 +116,21 @@ export function frameBlock(encoder: PayloadEncoder, entries: BlockEntries, label
 }
 
 /** The block at `at`, when a whole one of a known version begins there; `headerOnly` believes a header whose payload is not at hand. */
-export function readBlockInfo(bytes: Buffer, at: number, options: { readonly headerOnly?: boolean } = {}): BlockInfo | undefined {
-  if (at + FIXED_HEADER_BYTES > bytes.length || bytes.readUInt32LE(at) !== BLOCK_MAGIC || bytes[at + 8] !== BLOCK_VERSION) return undefined;
+export function readBlockInfo(
+  bytes: Buffer,
+  at: number,
+  options: { readonly headerOnly?: boolean } = {},
+): BlockInfo | undefined {
+  if (
+    at + FIXED_HEADER_BYTES > bytes.length ||
+    bytes.readUInt32LE(at) !== BLOCK_MAGIC ||
+    bytes[at + 8] !== BLOCK_VERSION
+  )
+    return undefined;
   const headerLength = bytes.readUInt16LE(at + 10);
   const length = headerLength + bytes.readUInt32LE(at + 12);
-  if (headerLength < FIXED_HEADER_BYTES || length > MAX_BLOCK_BYTES || at + headerLength > bytes.length) return undefined;
+  if (headerLength < FIXED_HEADER_BYTES || length > MAX_BLOCK_BYTES || at + headerLength > bytes.length)
+    return undefined;
   if (
     options.headerOnly !== true &&
     (at + length > bytes.length || crc32(bytes.subarray(at + 8, at + length)) !== bytes.readUInt32LE(at + 4))
@@ -160,7 +170,9 @@ export function unpackBlock(bytes: Buffer, at: number, info: BlockInfo): BlockEn
   const stored = bytes.subarray(at + bytes.readUInt16LE(at + 10), at + info.bytes);
   const rawLength = bytes.readUInt32LE(at + 16);
   const compressed = ((bytes[at + 9] as number) & COMPRESSED) !== 0;
-  const raw = compressed ? zstdDecompressSync(stored, { maxOutputLength: Math.min(rawLength, MAX_BLOCK_BYTES) }) : stored;
+  const raw = compressed
+    ? zstdDecompressSync(stored, { maxOutputLength: Math.min(rawLength, MAX_BLOCK_BYTES) })
+    : stored;
   return decodePayload(new ByteReader(raw), info);
 }
 
@@ -169,7 +181,9 @@ let lastBoot = { bytes: Buffer.alloc(0), uuid: false, id: '' };
 
 function bootIdOf(bytes: Buffer, uuid: boolean): string {
   if (lastBoot.uuid !== uuid || !lastBoot.bytes.equals(bytes)) {
-    const id = uuid ? bytes.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5') : bytes.toString();
+    const id = uuid
+      ? bytes.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
+      : bytes.toString();
     lastBoot = { bytes: Buffer.from(bytes), uuid, id };
   }
   return lastBoot.id;

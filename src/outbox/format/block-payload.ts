@@ -108,7 +108,8 @@ export function decodePayload(
   const takenAtMs = block.ownTime ? readDifferences(from, count) : undefined;
   const sequences = block.gaps ? readDifferences(from, count) : undefined;
   // The rows of each column, one column after the other; `ends` begins as where each starts.
-  for (let column = 1; column < names.length; column += 1) ends[column] = (ends[column] as number) + (ends[column - 1] as number);
+  for (let column = 1; column < names.length; column += 1)
+    ends[column] = (ends[column] as number) + (ends[column - 1] as number);
   const devices = new Array<string>(count);
   const keys = new Array<string>(count);
   const values = new Array<JsonValue>(count);
@@ -159,7 +160,10 @@ interface Name {
 function readNames(from: ByteReader): readonly Name[] {
   if (lastNames !== undefined && from.skip(lastNames.bytes)) return lastNames.names;
   const start = from.position;
-  const names = Array.from({ length: from.varint() }, () => ({ device: nameOf(from.text(), SELF), key: nameOf(from.text(), '') }));
+  const names = Array.from({ length: from.varint() }, () => ({
+    device: nameOf(from.text(), SELF),
+    key: nameOf(from.text(), ''),
+  }));
   lastNames = { bytes: from.copySince(start), names };
   return names;
 }

@@ -71,7 +71,8 @@ export class EntryColumns implements Iterable<ResolvedEntry> {
   byDevice(): ReadonlyMap<string, EntryColumns> {
     const rows = new Map<string, number[]>();
     for (let row = 0; row < this.length; row += 1) getOrInsert(rows, this.devices[row] as string, () => []).push(row);
-    const columns = (own: readonly number[]): EntryColumns => columnsOf([this], ([column = []]) => own.map((row) => column[row] as never));
+    const columns = (own: readonly number[]): EntryColumns =>
+      columnsOf([this], ([column = []]) => own.map((row) => column[row] as never));
     return new Map([...rows].map(([device, own]) => [device, rows.size === 1 ? this : columns(own)]));
   }
 
@@ -110,7 +111,10 @@ export class EntryColumns implements Iterable<ResolvedEntry> {
 }
 
 /** The columns of some parts, each kind of them made into one. */
-function columnsOf(parts: readonly EntryColumns[], become: <T>(columns: readonly (readonly T[])[]) => T[]): EntryColumns {
+function columnsOf(
+  parts: readonly EntryColumns[],
+  become: <T>(columns: readonly (readonly T[])[]) => T[],
+): EntryColumns {
   return new EntryColumns({
     sequences: become(parts.map(({ sequences }) => sequences)),
     devices: become(parts.map(({ devices }) => devices)),

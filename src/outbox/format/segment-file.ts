@@ -34,7 +34,13 @@ export function farthestEnd(firstSequence: number): number {
 }
 
 /** True when the end of a segment was never read: its last sequence is then a bound, and no entry is missed for being below it. */
-export function isOpenEnded({ firstSequence, lastSequence }: { readonly firstSequence: number; readonly lastSequence: number }): boolean {
+export function isOpenEnded({
+  firstSequence,
+  lastSequence,
+}: {
+  readonly firstSequence: number;
+  readonly lastSequence: number;
+}): boolean {
   return lastSequence >= farthestEnd(firstSequence);
 }
 
@@ -64,8 +70,14 @@ const DAMAGED: HeaderReading = { kind: 'damaged', thinned: 0, count: 0 };
 export function readSegmentHeader(bytes: Buffer): HeaderReading {
   const line = bytes.subarray(0, SEGMENT_HEADER_BYTES).toString('latin1');
   try {
-    const header = JSON.parse(line) as { format?: unknown; version?: unknown; thinned?: unknown; count?: unknown } | null;
-    if (header?.format !== FORMAT || typeof header.version !== 'number') return hasBlock(bytes) ? DAMAGED : { kind: 'foreign' };
+    const header = JSON.parse(line) as {
+      format?: unknown;
+      version?: unknown;
+      thinned?: unknown;
+      count?: unknown;
+    } | null;
+    if (header?.format !== FORMAT || typeof header.version !== 'number')
+      return hasBlock(bytes) ? DAMAGED : { kind: 'foreign' };
     if (header.version > VERSION) return { kind: 'newer' };
     return { kind: 'ours', thinned: wholeOr0(header.thinned), count: wholeOr0(header.count) };
   } catch {

@@ -80,7 +80,8 @@ export class GroupCommit {
     if (this.#closing.signal.aborted) return Promise.reject(closedError());
     return new Promise((resolve, reject) => {
       const alarm = this.#waiting.add(entries, resolve, reject);
-      if (alarm || this.#waiting.entries >= this.#deps.commitEntries || this.#waiting.bytes >= COMMIT_BYTES) this.#due = true;
+      if (alarm || this.#waiting.entries >= this.#deps.commitEntries || this.#waiting.bytes >= COMMIT_BYTES)
+        this.#due = true;
       this.#boundMemory();
       if (this.#due) this.#pump();
       else
@@ -102,7 +103,8 @@ export class GroupCommit {
   /** Settles commits whose entries all reached the platform without the disk. */
   arrived(hasArrived: (first: number, last: number) => boolean): void {
     for (const commit of this.#packed) {
-      if (commit.isWriting || !commit.blocks.every(({ info }) => hasArrived(info.firstSequence, info.lastSequence))) continue;
+      if (commit.isWriting || !commit.blocks.every(({ info }) => hasArrived(info.firstSequence, info.lastSequence)))
+        continue;
       this.#unpack(commit);
       for (const append of commit.appends) append.resolve();
     }
@@ -134,7 +136,8 @@ export class GroupCommit {
     deadline.abort();
     this.#closing.abort();
     this.#cancelTimer?.();
-    for (const append of [...this.#packed.flatMap((commit) => commit.appends), ...this.#waiting.takeAll()]) append.reject(closedError());
+    for (const append of [...this.#packed.flatMap((commit) => commit.appends), ...this.#waiting.takeAll()])
+      append.reject(closedError());
     this.#packed = [];
   }
 
@@ -218,12 +221,14 @@ export class GroupCommit {
 
   #onFault(error: unknown): void {
     const code = systemCode(error instanceof AgentError ? error.cause : error) ?? 'unknown';
-    if (this.fault !== code) this.#deps.log.error({ code, reason: messageOf(error) }, 'outbox cannot write; entries wait in memory');
+    if (this.fault !== code)
+      this.#deps.log.error({ code, reason: messageOf(error) }, 'outbox cannot write; entries wait in memory');
     this.fault = code;
   }
 
   #boundMemory(): void {
-    const isTooMuch = (): boolean => this.waitingBytes > MEMORY_RING_BYTES || this.waitingEntries > this.#deps.memoryEntries;
+    const isTooMuch = (): boolean =>
+      this.waitingBytes > MEMORY_RING_BYTES || this.waitingEntries > this.#deps.memoryEntries;
     const dropped = this.#waiting.dropWhile(isTooMuch);
     if (dropped > 0) this.#deps.onDropped(dropped, []);
   }

@@ -7,7 +7,13 @@ import { AgentError } from '../../errors/agent-error.ts';
 import { readWhole } from '../../host/durable-file.ts';
 import { isLost } from '../../host/files.ts';
 import { readBlockInfo } from '../format/block-frame.ts';
-import { farthestEnd, parseSegmentName, readSegmentHeader, SEGMENT_HEADER_BYTES, type SegmentScan } from '../format/segment-file.ts';
+import {
+  farthestEnd,
+  parseSegmentName,
+  readSegmentHeader,
+  SEGMENT_HEADER_BYTES,
+  type SegmentScan,
+} from '../format/segment-file.ts';
 import type { OutboxPlace } from './outbox-place.ts';
 import type { Segment, SegmentShelf } from './segment-shelf.ts';
 import type { UnreadFiles } from './small-file.ts';
@@ -131,11 +137,21 @@ export class OutboxFolder {
     await file?.close();
     let header = readSegmentHeader(head);
     if (header.kind === 'foreign')
-      header = readSegmentHeader((await readWhole(files, path, { limitBytes: MAX_FILE_BYTES }).catch(() => UNKNOWN)) ?? head);
+      header = readSegmentHeader(
+        (await readWhole(files, path, { limitBytes: MAX_FILE_BYTES }).catch(() => UNKNOWN)) ?? head,
+      );
     if (!('thinned' in header)) return void (await this.setAside(name));
     const { thinned, count } = header;
     const first = readBlockInfo(head, SEGMENT_HEADER_BYTES, { headerOnly: true });
-    const segment: Segment = { name, firstSequence, lastSequence: firstSequence, bytes, thinned, count, damagedBytes: 0 };
+    const segment: Segment = {
+      name,
+      firstSequence,
+      lastSequence: firstSequence,
+      bytes,
+      thinned,
+      count,
+      damagedBytes: 0,
+    };
     if (first !== undefined) segment.first = { bootId: first.bootId, ms: first.firstMs, ownTime: first.ownTime };
     return segment;
   }

@@ -76,8 +76,14 @@ export class SegmentReader {
     } catch (cause) {
       this.#failed(segment, { from, to: from + length }, cause);
       this.forget(segment);
-      this.#deps.log.warn({ segment: segment.name, code: systemCode(cause) }, 'outbox segment cannot be read; it is tried again later');
-      throw new AgentError('outbox/unreadable', `cannot read ${segment.name}: ${systemCode(cause)}`, { recovery: 'retry', cause });
+      this.#deps.log.warn(
+        { segment: segment.name, code: systemCode(cause) },
+        'outbox segment cannot be read; it is tried again later',
+      );
+      throw new AgentError('outbox/unreadable', `cannot read ${segment.name}: ${systemCode(cause)}`, {
+        recovery: 'retry',
+        cause,
+      });
     }
   }
 
@@ -163,7 +169,9 @@ export class SegmentReader {
     }
     const since = nothingSinceMs ?? (isFault ? nowMs : undefined);
     segment.unreadable = { untilMs: nowMs, pages, ...(since === undefined ? {} : { nothingSinceMs: since }) };
-    segment.unreadable.untilMs += this.#givesNothingFor(segment, GIVEN_UP_AFTER_MS) ? LEAVE_ALONE_LONGER_MS : LEAVE_ALONE_MS;
+    segment.unreadable.untilMs += this.#givesNothingFor(segment, GIVEN_UP_AFTER_MS)
+      ? LEAVE_ALONE_LONGER_MS
+      : LEAVE_ALONE_MS;
   }
 
   /** True when a page of the span has failed for so long that its pages are read one by one. */

@@ -158,7 +158,8 @@ export class SegmentShelf {
     segment.bootIds = [...new Set(blocks.map((block) => block.bootId))];
     segment.ownTimes = blocks.some((block) => block.ownTime);
     const last = blocks.at(-1);
-    if (isOpenEnded(segment)) segment.lastSequence = Math.max(last?.lastSequence ?? 0, segment.firstSequence + segment.count - 1);
+    if (isOpenEnded(segment))
+      segment.lastSequence = Math.max(last?.lastSequence ?? 0, segment.firstSequence + segment.count - 1);
     segment.count = blocks.reduce((sum, block) => sum + block.count, 0);
     if (last !== undefined) segment.last = { bootId: last.bootId, ms: last.lastMs, ownTime: last.ownTime };
     this.#deps.onScanned(segment, blocks);
@@ -218,7 +219,10 @@ export class SegmentShelf {
     try {
       if (isWholeBlock(bytes, at, info)) return unpackBlock(bytes, at, info);
     } catch (error) {
-      this.#deps.log.warn({ segment: segment.name, offset: info.offset, err: error }, 'outbox block cannot be unpacked');
+      this.#deps.log.warn(
+        { segment: segment.name, offset: info.offset, err: error },
+        'outbox block cannot be unpacked',
+      );
     }
     return undefined;
   }

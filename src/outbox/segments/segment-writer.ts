@@ -221,7 +221,15 @@ export class SegmentWriter {
         throw error;
       });
       if (file === undefined) continue;
-      const segment = { name, firstSequence, lastSequence: firstSequence - 1, bytes: 0, thinned: 0, count: 0, damagedBytes: 0 };
+      const segment = {
+        name,
+        firstSequence,
+        lastSequence: firstSequence - 1,
+        bytes: 0,
+        thinned: 0,
+        count: 0,
+        damagedBytes: 0,
+      };
       this.#open = { segment, file, at: SEGMENT_HEADER_BYTES, allocated: 0, isNew: true, failed: false };
       return this.#open;
     }

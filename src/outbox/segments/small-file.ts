@@ -23,7 +23,10 @@ export interface SmallFileDeps extends Pick<OutboxPlace, 'files' | 'folder'> {
 }
 
 /** The content, if there is any. @throws AgentError `host/read-failed` when it may be read another time (disk, too many open files). */
-export async function readSmallFile({ files, folder, unread, setAside }: SmallFileDeps, name: string): Promise<Buffer | undefined> {
+export async function readSmallFile(
+  { files, folder, unread, setAside }: SmallFileDeps,
+  name: string,
+): Promise<Buffer | undefined> {
   for (let tries = 1; ; tries += 1) {
     try {
       const bytes = await readWhole(files, `${folder}/${name}`, SMALL_FILE);
@@ -80,7 +83,10 @@ interface LinesToWrite {
  * Writes lines into a file of JSON lines at a place, which is its end, or where to cut it; durable when it resolves. At 0 the file begins again,
  * with its header; elsewhere with a line feed, because a line that a crash cut off must not swallow the first of these.
  */
-export async function writeLines({ files, folder }: LineFileDeps, { name, header, lines, at, cut }: LinesToWrite): Promise<void> {
+export async function writeLines(
+  { files, folder }: LineFileDeps,
+  { name, header, lines, at, cut }: LinesToWrite,
+): Promise<void> {
   const file = await files.open(`${folder}/${name}`, at === 0 ? 'replace' : 'update');
   try {
     if (cut) await file.truncate(at);

@@ -47,7 +47,11 @@ export async function verifyOutbox(
 }
 
 /** The folder is the service's own, and root reads here: what is no file of ours is named, and not read. Undefined for one that was delivered meanwhile. */
-async function readVerdict({ files, folder }: PlaceToRead, name: string, isNewest: boolean): Promise<SegmentVerdict | undefined> {
+async function readVerdict(
+  { files, folder }: PlaceToRead,
+  name: string,
+  isNewest: boolean,
+): Promise<SegmentVerdict | undefined> {
   try {
     const bytes = await readWhole(files, `${folder}/${name}`, { limitBytes: MAX_FILE_BYTES });
     if (bytes === undefined) return undefined;
@@ -60,7 +64,13 @@ async function readVerdict({ files, folder }: PlaceToRead, name: string, isNewes
       ...(cleanTail || isNewest ? [] : [`${bytes.length - end} bytes at its end are no block`]),
     ];
     const entries = blocks.reduce((sum, { count }) => sum + count, 0);
-    return { name, bytes: bytes.length, blocks: blocks.length, entries, ...(faults.length === 0 ? {} : { damage: faults.join(', ') }) };
+    return {
+      name,
+      bytes: bytes.length,
+      blocks: blocks.length,
+      entries,
+      ...(faults.length === 0 ? {} : { damage: faults.join(', ') }),
+    };
   } catch (error) {
     return { name, bytes: 0, blocks: 0, entries: 0, damage: messageOf(error) };
   }

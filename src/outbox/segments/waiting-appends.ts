@@ -52,7 +52,11 @@ export class WaitingAppends {
       const [append] = this.#appends.splice(Math.max(regular, 0), 1) as [WaitingAppend];
       this.bytes -= append.bytes;
       this.entries -= append.entries.length;
-      append.reject(new AgentError('outbox/dropped', 'the disk does not take entries, and memory is full of them', { recovery: 'drop' }));
+      append.reject(
+        new AgentError('outbox/dropped', 'the disk does not take entries, and memory is full of them', {
+          recovery: 'drop',
+        }),
+      );
     }
     return before - this.entries;
   }

@@ -75,7 +75,11 @@ export class BlockBuilder {
     const firstSequence = this.#nextSequence;
     this.#nextSequence += rest.keys.length;
     const { alarm, bootId } = group;
-    const framed = frameBlock(this.#encoder, group.ownTime ? { ...rest, takenAtMs } : rest, { alarm, bootId, firstSequence });
+    const framed = frameBlock(this.#encoder, group.ownTime ? { ...rest, takenAtMs } : rest, {
+      alarm,
+      bootId,
+      firstSequence,
+    });
     // By the times that it has now its entries were told apart.
     if (!group.ownTime) this.#boots?.hold(bootId, framed.info.lastMs);
     return framed;

@@ -54,7 +54,9 @@ export function offsetsAfter({ offsets, lastMs }: BootRecord, look: Look): reado
   const stepMs = Math.abs(last.offsetMs - offsetMs);
   if (stepMs < STEP_MS) return undefined;
   if (!last.frozen && stepMs < CORRECTION_MS)
-    return offsets.map((offset) => (offset.frozen || offset.offsetMs !== last.offsetMs ? offset : right(offset.fromMs)));
+    return offsets.map((offset) =>
+      offset.frozen || offset.offsetMs !== last.offsetMs ? offset : right(offset.fromMs),
+    );
   // It came at some time since the clock was last looked at.
   return [...withRoom(offsets), right(Math.max(sinceMs, 1 + Math.max(last.fromMs, lastMs, heldMs)))];
 }

@@ -39,7 +39,12 @@ const FORMAT = { format: 'turnstone-outbox-boots', version: 1 };
 const OFFSET: ValueShape = {
   type: 'object',
   required: ['fromMs', 'offsetMs', 'certainty', 'frozen'],
-  properties: { fromMs: { type: 'number' }, offsetMs: { type: 'integer' }, certainty: { enum: CERTAINTIES }, frozen: { type: 'boolean' } },
+  properties: {
+    fromMs: { type: 'number' },
+    offsetMs: { type: 'integer' },
+    certainty: { enum: CERTAINTIES },
+    frozen: { type: 'boolean' },
+  },
 };
 const BOOTS: ValueShape = {
   type: 'array',
@@ -66,7 +71,9 @@ interface TableFile {
  * Reads the records, and tells whether both copies are good; an unusable file is quarantined once the other one was read, or its retries ended.
  * @throws AgentError `host/read-failed` when one may be read another time and the other is not there.
  */
-export async function readBoots(deps: SmallFileDeps): Promise<{ readonly boots: BootRecord[]; readonly isWhole: boolean }> {
+export async function readBoots(
+  deps: SmallFileDeps,
+): Promise<{ readonly boots: BootRecord[]; readonly isWhole: boolean }> {
   const first = await readOne(deps, NAME);
   if (first.boots !== undefined && first.isSealed === true) return { boots: first.boots, isWhole: true };
   const twin = await readOne(deps, TWIN);
@@ -81,7 +88,10 @@ export async function readBoots(deps: SmallFileDeps): Promise<{ readonly boots: 
 }
 
 /** @throws AgentError `host/write-failed` (retry). */
-export async function writeBoots({ files, folder }: Pick<SmallFileDeps, 'files' | 'folder'>, boots: readonly BootRecord[]): Promise<void> {
+export async function writeBoots(
+  { files, folder }: Pick<SmallFileDeps, 'files' | 'folder'>,
+  boots: readonly BootRecord[],
+): Promise<void> {
   const text = `${sealJson({ ...FORMAT, boots })}\n`;
   for (const name of [TWIN, NAME]) await writeDurably(files, `${folder}/${name}`, text, { mode: GROUP_MODE });
 }

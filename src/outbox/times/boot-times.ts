@@ -12,7 +12,16 @@ import type { TimeSync } from '../../host/time-sync.ts';
 import type { OutboxPlace } from '../segments/outbox-place.ts';
 import { SerialQueue } from '../segments/serial-queue.ts';
 import type { SmallFileDeps } from '../segments/small-file.ts';
-import { hullOf, type Look, MAX_OFFSETS, offsetAt, offsetsAfter, type Span, stretchOf, type TimeStretch } from './boot-offsets.ts';
+import {
+  hullOf,
+  type Look,
+  MAX_OFFSETS,
+  offsetAt,
+  offsetsAfter,
+  type Span,
+  stretchOf,
+  type TimeStretch,
+} from './boot-offsets.ts';
 import { type BootRecord, readBoots, writeBoots } from './boot-table.ts';
 import { KnownBoots, ranSince } from './known-boots.ts';
 
@@ -67,7 +76,10 @@ export class BootTimes {
   forgetOld(neededId: string | undefined): void {
     const boots = this.#boots.forgetOld(neededId);
     if (boots > 0)
-      this.#deps.log.warn({ boots }, 'readings of too many starts wait: what the oldest of them took waits for a time until it is too old');
+      this.#deps.log.warn(
+        { boots },
+        'readings of too many starts wait: what the oldest of them took waits for a time until it is too old',
+      );
   }
 
   /** Takes over what the clock says now, when it can be believed. Times that were given out stay. Call it when the clock changes. */
@@ -82,7 +94,10 @@ export class BootTimes {
     if (!isNew || known === undefined || known.certainty === 'guessed') return;
     log.info({ stepMs: offsetMs - known.offsetMs }, 'the clock has stepped; readings from now on follow it');
     if (this.#current().offsets.length === MAX_OFFSETS)
-      log.warn({}, 'the clock has stepped too often in this boot: readings of before its oldest steps are sent as uncertain');
+      log.warn(
+        {},
+        'the clock has stepped too often in this boot: readings of before its oldest steps are sent as uncertain',
+      );
   }
 
   /** True when times of a boot can be given out, under the policy for uncertain ones. */
@@ -118,7 +133,11 @@ export class BootTimes {
 
   /** For how long machines ran since a moment of a boot, ms: no less has passed for certain, whatever a clock says. */
   ranSince(bootId: string, ms: number): number {
-    return ranSince(this.#boots.list, { bootId, ms }, { bootId: this.#deps.clock.bootId, ms: this.#deps.clock.monotonicMs() });
+    return ranSince(
+      this.#boots.list,
+      { bootId, ms },
+      { bootId: this.#deps.clock.bootId, ms: this.#deps.clock.monotonicMs() },
+    );
   }
 
   /** Like `stretchAt`, but what it answers will never change: a batch is about to carry it. `save` must follow before it leaves. */
@@ -128,7 +147,8 @@ export class BootTimes {
     const known = offsetAt(boot, ms);
     if (known?.frozen === true) return stretchOf(boot, known);
     const offset = {
-      ...(known ?? this.#boots.decide(boot) ?? { fromMs: 0, offsetMs: this.#guess(boot), certainty: 'guessed' as const }),
+      ...(known ??
+        this.#boots.decide(boot) ?? { fromMs: 0, offsetMs: this.#guess(boot), certainty: 'guessed' as const }),
       frozen: true,
     };
     const others = boot.offsets.filter((other) => other !== known);

@@ -25,8 +25,19 @@ export function lookAtEntries(boots: BootTimes, info: BlockInfo, entries: BlockE
   return resolve(info, entries, (ms) => boots.stretchAt(info.bootId, ms));
 }
 
-function resolve(info: BlockInfo, entries: BlockEntries, stretchAt: (ms: number) => TimeStretch | undefined): EntryColumns {
-  const { devices, keys, values, monotonicMs, takenAtMs, sequences = countUp(info.firstSequence, info.count) } = entries;
+function resolve(
+  info: BlockInfo,
+  entries: BlockEntries,
+  stretchAt: (ms: number) => TimeStretch | undefined,
+): EntryColumns {
+  const {
+    devices,
+    keys,
+    values,
+    monotonicMs,
+    takenAtMs,
+    sequences = countUp(info.firstSequence, info.count),
+  } = entries;
   const classes = classesOf(info);
   if (takenAtMs !== undefined) return new EntryColumns({ sequences, devices, keys, values, ts: takenAtMs, classes });
   const ts = new Array<number>(info.count);

@@ -69,7 +69,8 @@ export class EntrySpacing {
     let free = this.#ofOthers.freeFrom(name, wallMs);
     for (const stretch of this.#stretches) {
       const ms = free - stretch.offsetMs;
-      if (stretch !== apart && holds(stretch, ms)) free = Math.min(this.#sinceBoot.freeFrom(name, ms), stretch.untilMs) + stretch.offsetMs;
+      if (stretch !== apart && holds(stretch, ms))
+        free = Math.min(this.#sinceBoot.freeFrom(name, ms), stretch.untilMs) + stretch.offsetMs;
     }
     return free;
   }

@@ -47,7 +47,10 @@ export class KnownBoots {
   decide(boot: BootRecord): BootOffset | undefined {
     if (!this.#decided.has(boot)) {
       const offsetMs = decideBetween(this.list, boot);
-      this.#decided.set(boot, offsetMs === undefined ? undefined : { fromMs: 0, offsetMs, certainty: 'bounded', frozen: false });
+      this.#decided.set(
+        boot,
+        offsetMs === undefined ? undefined : { fromMs: 0, offsetMs, certainty: 'bounded', frozen: false },
+      );
     }
     return this.#decided.get(boot);
   }
@@ -60,7 +63,10 @@ export class KnownBoots {
     const foundAt = this.list.findIndex(({ bootId }) => bootId === neededId);
     const neededAt = neededId === undefined ? this.list.length : Math.max(0, foundAt);
     // The one before it that is known says when it can have begun.
-    const fromAt = neededId === undefined ? neededAt : this.list.findLastIndex((boot, at) => at < neededAt && boot.offsets.length > 0);
+    const fromAt =
+      neededId === undefined
+        ? neededAt
+        : this.list.findLastIndex((boot, at) => at < neededAt && boot.offsets.length > 0);
     const idle = Math.max(0, Math.min(fromAt === -1 ? neededAt : fromAt, this.list.length - FEW_BOOTS));
     const excess = Math.max(0, this.list.length - idle - MAX_BOOTS);
     if (idle + excess > 0) this.#become(this.list.slice(idle + excess));

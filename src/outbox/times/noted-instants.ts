@@ -24,7 +24,8 @@ export async function noteTaken(spacing: EntrySpacing, { segment, scan, shelf, b
   const nowMs = Math.floor(clock.monotonicMs());
   const wallNowMs = boots.look(clock.bootId, nowMs) ?? -Number.MAX_VALUE;
   const isOfThisBoot = ({ bootId, ownTime }: BlockInfo): boolean => bootId === clock.bootId && !ownTime;
-  const isAhead = (info: BlockInfo): boolean => (isOfThisBoot(info) && info.lastMs >= nowMs) || lastWallMs(boots, info) >= wallNowMs;
+  const isAhead = (info: BlockInfo): boolean =>
+    (isOfThisBoot(info) && info.lastMs >= nowMs) || lastWallMs(boots, info) >= wallNowMs;
   const ahead = scan.blocks.filter(isAhead);
   let from = ahead.length;
   for (let count = 0; from > 0; from -= 1) {
@@ -39,7 +40,9 @@ export async function noteTaken(spacing: EntrySpacing, { segment, scan, shelf, b
       const note = (key: string, row: number): void =>
         spacing.takeSinceBoot(nameOf(entries.devices[row] as string, key), entries.monotonicMs[row] as number);
       entries.keys.forEach(note);
-    } else for (const { device, key, ts } of lookAtEntries(boots, info, entries)) spacing.takeWallMs(nameOf(device, key), ts);
+    } else
+      for (const { device, key, ts } of lookAtEntries(boots, info, entries))
+        spacing.takeWallMs(nameOf(device, key), ts);
   }
 }
 

@@ -35,7 +35,8 @@ listen('log-in-form', async () => {
 listen('claim-form', async () => {
   const refusals = {
     CLAIMED: 'The device has an owner already.',
-    FAILURE: 'Not claimed: the secret is wrong, or the device is not open for claiming. Whatever was open is shut now: let it claim again.',
+    FAILURE:
+      'Not claimed: the secret is wrong, or the device is not open for claiming. Whatever was open is shut now: let it claim again.',
   };
   try {
     await rest.claim(byId('claim-name').value, byId('claim-secret').value);
@@ -113,7 +114,8 @@ async function refreshDevices() {
   if (fresh !== undefined) device = { ...fresh, accessToken: device.accessToken };
   keepList(byId('devices'), all, {
     keyOf: ({ id }) => id.id,
-    make: (one) => el('li', {}, el('button', { type: 'button', onclick: () => void attempt(() => show(one)) }, one.name)),
+    make: (one) =>
+      el('li', {}, el('button', { type: 'button', onclick: () => void attempt(() => show(one)) }, one.name)),
     update: (item, { id }) => item.firstElementChild.setAttribute('aria-current', String(id.id === currentId())),
   });
   return all;
@@ -151,7 +153,10 @@ async function attempt(action, isRepeated = false) {
       byId('log-in').hidden = false;
     }
     byId('fault').dataset.repeated = String(isRepeated);
-    setText(byId('fault'), error instanceof rest.Refused ? error.message : 'The platform is not reached; trying again.');
+    setText(
+      byId('fault'),
+      error instanceof rest.Refused ? error.message : 'The platform is not reached; trying again.',
+    );
     return undefined;
   }
 }

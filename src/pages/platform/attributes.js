@@ -28,7 +28,9 @@ export function prepareAttributes(current, attempt) {
 /** Resolves with the client attributes, in which a device says what it can do. */
 export async function refreshAttributes(current, attempt) {
   const id = current();
-  const [client, ...editable] = await Promise.all(['CLIENT_SCOPE', ...Object.values(EDITABLE)].map((scope) => attributes(id, scope)));
+  const [client, ...editable] = await Promise.all(
+    ['CLIENT_SCOPE', ...Object.values(EDITABLE)].map((scope) => attributes(id, scope)),
+  );
   if (current() !== id) return client;
   const byKey = (a, b) => a.key.localeCompare(b.key);
   renderClient(client.toSorted(byKey));
@@ -38,7 +40,8 @@ export async function refreshAttributes(current, attempt) {
       make: ({ key }) => makeRow(key, EDITABLE[name], current, attempt),
       update: (row, { value }) => {
         const input = row.querySelector('input');
-        if (document.activeElement !== input && input.dataset.stored !== write(value)) input.value = input.dataset.stored = write(value);
+        if (document.activeElement !== input && input.dataset.stored !== write(value))
+          input.value = input.dataset.stored = write(value);
       },
     });
   });
@@ -50,11 +53,14 @@ function renderClient(client) {
   const isWide = ({ value }) => typeof value === 'object' && value !== null;
   keepFacts(
     byId('client'),
-    client.filter((one) => !isWide(one)).map(({ key, value }) => [key, typeof value === 'string' ? value : write(value)]),
+    client
+      .filter((one) => !isWide(one))
+      .map(({ key, value }) => [key, typeof value === 'string' ? value : write(value)]),
   );
   keepList(byId('client-wide'), client.filter(isWide), {
     keyOf: ({ key }) => key,
-    make: ({ key }) => el('details', {}, el('summary', {}, NAMES[key] ?? key, ' ', el('span', { class: 'quiet' })), el('dl', {})),
+    make: ({ key }) =>
+      el('details', {}, el('summary', {}, NAMES[key] ?? key, ' ', el('span', { class: 'quiet' })), el('dl', {})),
     update: (fold, { value }) => {
       const members = Object.entries(value);
       setText(fold.querySelector('span'), members.length === 0 ? 'none' : String(members.length));
@@ -73,7 +79,9 @@ function makeRow(key, scope, current, attempt) {
   const read = watchJson(input);
   const set = () => {
     const written = read();
-    return written === undefined ? undefined : attempt(() => setAttribute(current(), scope, key, written.value).then(refresh));
+    return written === undefined
+      ? undefined
+      : attempt(() => setAttribute(current(), scope, key, written.value).then(refresh));
   };
   const remove = () => attempt(() => removeAttribute(current(), scope, key).then(refresh));
   return el(

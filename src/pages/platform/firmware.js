@@ -3,7 +3,13 @@ import { byId, el, keepFacts, setText } from '../shared/dom.js';
 import { bytes } from '../shared/words.js';
 import { assignFirmware, packages, uploadPackage } from './rest.js';
 
-const FACTS = { current_fw_title: 'Title', current_fw_version: 'Runs', fw_state: 'State', target_fw_version: 'Target', fw_error: 'Fault' };
+const FACTS = {
+  current_fw_title: 'Title',
+  current_fw_version: 'Runs',
+  fw_state: 'State',
+  target_fw_version: 'Target',
+  fw_error: 'Fault',
+};
 
 export function prepareFirmware(currentDevice, attempt) {
   byId('assign-form').addEventListener('submit', (event) => {

@@ -11,7 +11,9 @@ const PULSE_MS = 1_000;
 export async function findOutputs(deviceId) {
   byId('switches').replaceChildren();
   byId('outputs').hidden = true;
-  const status = await call(deviceId, { method: 'getStatus', params: {}, timeout: TIMEOUT_MS }, false).catch(() => undefined);
+  const status = await call(deviceId, { method: 'getStatus', params: {}, timeout: TIMEOUT_MS }, false).catch(
+    () => undefined,
+  );
   return status?.result?.actuators ?? [];
 }
 
@@ -42,14 +44,29 @@ function makeOutput(deviceId, { name, value, kind }) {
     const answer = await send(deviceId, method, params, false);
     const state = answer?.result;
     if (state?.value !== undefined) showValue(card, state.value);
-    const reason = await call(deviceId, { method: 'getActuator', params: { name }, timeout: TIMEOUT_MS }, false).catch(() => undefined);
+    const reason = await call(deviceId, { method: 'getActuator', params: { name }, timeout: TIMEOUT_MS }, false).catch(
+      () => undefined,
+    );
     if (reason?.result?.why !== undefined) setText(card.querySelector('.why'), reason.result.why);
   };
   const button = (words, method, params) =>
-    el('button', { type: 'button', 'aria-label': `${words} ${name}`, onclick: () => void ask(method, { name, ...params?.() }) }, words);
-  const buttons = typeof value === 'boolean' ? switchButtons(card, name, { ask, button }) : setButtons(name, value, button);
+    el(
+      'button',
+      { type: 'button', 'aria-label': `${words} ${name}`, onclick: () => void ask(method, { name, ...params?.() }) },
+      words,
+    );
+  const buttons =
+    typeof value === 'boolean' ? switchButtons(card, name, { ask, button }) : setButtons(name, value, button);
   card.append(
-    el('p', {}, el('strong', {}, name), ' ', el('span', { class: 'quiet' }, kind ?? ''), ' ', el('strong', { class: 'value figure' })),
+    el(
+      'p',
+      {},
+      el('strong', {}, name),
+      ' ',
+      el('span', { class: 'quiet' }, kind ?? ''),
+      ' ',
+      el('strong', { class: 'value figure' }),
+    ),
     el('div', { class: 'row' }, ...buttons, button('Release', 'releaseActuator')),
     el('p', { class: 'why quiet' }),
   );

@@ -40,7 +40,9 @@ async function run(path, all, deviceName) {
       el(
         'tbody',
         {},
-        ...dataTable.slice(-MAX_ROWS).map((row) => el('tr', {}, ...columnLabels.map((label) => el('td', {}, cell(label, row[label]))))),
+        ...dataTable
+          .slice(-MAX_ROWS)
+          .map((row) => el('tr', {}, ...columnLabels.map((label) => el('td', {}, cell(label, row[label]))))),
       ),
     ),
   );

@@ -35,12 +35,15 @@ export const makeDevice = (name) => ask('/api/device', { body: { name, type: 'de
 export const credentials = async (id) => (await ask(`/api/device/${id}/credentials`)).credentialsId;
 export const latest = (id) => ask(`${TELEMETRY}/DEVICE/${id}/values/timeseries?useStrictDataTypes=true`);
 export const attributes = (id, scope) => ask(`${TELEMETRY}/DEVICE/${id}/values/attributes/${scope}`);
-export const setAttribute = (id, scope, key, value) => ask(`${TELEMETRY}/DEVICE/${id}/attributes/${scope}`, { body: { [key]: value } });
+export const setAttribute = (id, scope, key, value) =>
+  ask(`${TELEMETRY}/DEVICE/${id}/attributes/${scope}`, { body: { [key]: value } });
 export const removeAttribute = (id, scope, key) =>
   ask(`${TELEMETRY}/DEVICE/${id}/${scope}?keys=${encodeURIComponent(key)}`, { method: 'DELETE' });
-export const call = (id, request, isOneway) => ask(`/api/rpc/${isOneway ? 'oneway' : 'twoway'}/${id}`, { body: request });
+export const call = (id, request, isOneway) =>
+  ask(`/api/rpc/${isOneway ? 'oneway' : 'twoway'}/${id}`, { body: request });
 export const packages = async () => (await ask('/api/otaPackages?pageSize=100')).data;
-export const claim = (name, secretKey) => ask(`/api/customer/device/${encodeURIComponent(name)}/claim`, { body: { secretKey } });
+export const claim = (name, secretKey) =>
+  ask(`/api/customer/device/${encodeURIComponent(name)}/claim`, { body: { secretKey } });
 export const release = (name) => ask(`/api/customer/device/${encodeURIComponent(name)}/claim`, { method: 'DELETE' });
 
 /** One key's times and values, oldest first. */
@@ -60,7 +63,9 @@ export async function series(id, key, { fromMs, toMs }) {
 }
 
 export async function assignFirmware(device, packageId) {
-  await ask('/api/device', { body: { ...device, firmwareId: packageId === '' ? null : { entityType: 'OTA_PACKAGE', id: packageId } } });
+  await ask('/api/device', {
+    body: { ...device, firmwareId: packageId === '' ? null : { entityType: 'OTA_PACKAGE', id: packageId } },
+  });
 }
 
 export async function uploadPackage({ title, version, file }) {
@@ -71,7 +76,8 @@ export async function uploadPackage({ title, version, file }) {
 }
 
 export const views = (path) => ask(`${path}/views`);
-export const report = (path, request) => ask(`${path}/publicApi/buildReport`, { body: request, headers: { jwt: token } });
+export const report = (path, request) =>
+  ask(`${path}/publicApi/buildReport`, { body: request, headers: { jwt: token } });
 
 async function ask(path, { method, body, form, headers } = {}) {
   const answer = await fetch(path, {
@@ -97,5 +103,7 @@ async function ask(path, { method, body, form, headers } = {}) {
 
 /** JSON that keeps every digit of a whole number, where the browser can. */
 export function write(value) {
-  return JSON.stringify(value, (_key, item) => (typeof item === 'bigint' ? (JSON.rawJSON?.(String(item)) ?? Number(item)) : item));
+  return JSON.stringify(value, (_key, item) =>
+    typeof item === 'bigint' ? (JSON.rawJSON?.(String(item)) ?? Number(item)) : item,
+  );
 }

@@ -29,7 +29,8 @@ export function prepareRpc(current) {
   byId('rpc-form').addEventListener('submit', (event) => {
     event.preventDefault();
     const written = read();
-    if (written !== undefined) void send(current(), byId('rpc-method').value, written.value, byId('rpc-oneway').checked);
+    if (written !== undefined)
+      void send(current(), byId('rpc-method').value, written.value, byId('rpc-oneway').checked);
   });
 }
 
@@ -55,7 +56,10 @@ export async function send(deviceId, method, params, isOneway) {
   try {
     const answer = await call(deviceId, { method, params, timeout: TIMEOUT_MS }, isOneway);
     // An agent's refusal is an answer too: `{error: …}`.
-    say(isOneway ? 'sent' : answer?.error === undefined ? 'answered' : 'refused', answer?.error === undefined ? 'good' : 'bad');
+    say(
+      isOneway ? 'sent' : answer?.error === undefined ? 'answered' : 'refused',
+      answer?.error === undefined ? 'good' : 'bad',
+    );
     if (!isOneway) item.append(el('pre', {}, pretty(answer)));
     return answer;
   } catch (error) {

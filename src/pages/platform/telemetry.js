@@ -28,7 +28,9 @@ export function renderTelemetry(deviceId, latest) {
 function makeRow(deviceId, key) {
   const line = () => plotLine(deviceId, rows.find((one) => one.key === key) ?? { key });
   const others = () =>
-    rows.filter(({ value }) => ['number', 'bigint', 'boolean'].includes(typeof value)).map((one) => plotLine(deviceId, one));
+    rows
+      .filter(({ value }) => ['number', 'bigint', 'boolean'].includes(typeof value))
+      .map((one) => plotLine(deviceId, one));
   const trace = new Trace();
   traces.set(key, trace);
   const spark = makeSpark();

@@ -14,7 +14,11 @@ export function el(tag, properties = {}, ...children) {
     else if (value === true) element.setAttribute(name, '');
     else if (value !== false) element.setAttribute(name, unmarked(value));
   }
-  element.append(...children.filter((child) => child !== undefined).flatMap((child) => (child instanceof Node ? [child] : nodesOf(child))));
+  element.append(
+    ...children
+      .filter((child) => child !== undefined)
+      .flatMap((child) => (child instanceof Node ? [child] : nodesOf(child))),
+  );
   return element;
 }
 

@@ -36,14 +36,19 @@ export function gapLimit(times, maxGapMs = LEAST_LIMIT_MS, partMs = 0) {
 export function alignLines(lines) {
   const sets = lines.map(({ columns: { times }, limitMs }) => ({
     at: new Map(times.map((ts, index) => [ts, index])),
-    holes: new Set(times.flatMap((ts, index) => (index > 0 && ts - times[index - 1] > limitMs ? [(ts + times[index - 1]) / 2] : []))),
+    holes: new Set(
+      times.flatMap((ts, index) => (index > 0 && ts - times[index - 1] > limitMs ? [(ts + times[index - 1]) / 2] : [])),
+    ),
   }));
   const all = [...new Set(sets.flatMap(({ at, holes }) => [...at.keys(), ...holes]))].sort((a, b) => a - b);
   const rows = lines.map(({ columns }, number) => {
     const { at, holes } = sets[number];
     const places = all.map((ts) => at.get(ts) ?? (holes.has(ts) ? null : undefined));
     const pick = (list) => places.map((place) => (typeof place === 'number' ? list[place] : place));
-    return { middle: pick(columns.middle), ...(columns.isBand ? { least: pick(columns.least), greatest: pick(columns.greatest) } : {}) };
+    return {
+      middle: pick(columns.middle),
+      ...(columns.isBand ? { least: pick(columns.least), greatest: pick(columns.greatest) } : {}),
+    };
   });
   return { times: all, rows };
 }
@@ -85,7 +90,8 @@ export function periodsOfSwitch({ times, middle }, limitMs) {
     const last = periods.at(-1);
     const isHole = at > 0 && ts - times[at - 1] > limitMs;
     if (last !== undefined && !isHole) last.toMs = ts;
-    if (last === undefined || isHole || last.value !== middle[at]) periods.push({ fromMs: ts, toMs: ts, value: middle[at] });
+    if (last === undefined || isHole || last.value !== middle[at])
+      periods.push({ fromMs: ts, toMs: ts, value: middle[at] });
   });
   return periods;
 }

@@ -63,15 +63,28 @@ function prepare(hours) {
   const zoom = (factor, share) => go(zoomedSpan(open.span, factor, anchor(share), open.now()));
   const pan = (share) => go(pannedSpan(open.span, share, open.now()));
   const area = byId('plot-area');
-  const moves = { earlier: () => pan(-PAN), later: () => pan(PAN), out: () => zoom(ZOOM), in: () => zoom(1 / ZOOM), now: goToNow };
-  for (const [name, move] of Object.entries(moves)) byId(`plot-${name}`).addEventListener('click', () => open?.chart && move());
+  const moves = {
+    earlier: () => pan(-PAN),
+    later: () => pan(PAN),
+    out: () => zoom(ZOOM),
+    in: () => zoom(1 / ZOOM),
+    now: goToNow,
+  };
+  for (const [name, move] of Object.entries(moves))
+    byId(`plot-${name}`).addEventListener('click', () => open?.chart && move());
   const whenDrawn = (act) => (value, share) => open?.chart && act(value, share);
   watchGestures(area, { zoom: whenDrawn(zoom), pan: whenDrawn(pan), step: whenDrawn(step), point: whenDrawn(point) });
   byId('plot-span').addEventListener('change', ({ target }) => {
     const length = Number(target.value) * 3_600_000;
     if (!(length > 0)) return;
     const { toMs } = open.span;
-    go(boundedSpan(open.isFollowing ? open.now() - length : toMs - length, open.isFollowing ? open.now() : toMs, open.now()));
+    go(
+      boundedSpan(
+        open.isFollowing ? open.now() - length : toMs - length,
+        open.isFollowing ? open.now() : toMs,
+        open.now(),
+      ),
+    );
   });
   byId('plot-from').addEventListener('change', ({ target }) => {
     const fromMs = new Date(target.value).getTime();
@@ -198,7 +211,11 @@ function sayLines() {
         swatch(line, line.isSwitch ? [] : DASHES[line.slot]),
         el('bdi', { class: 'name' }, ...breakable(line.key)),
         el('span', { class: 'value' }),
-        el('button', { type: 'button', 'aria-label': say('remove', { name: line.key }), onclick: () => removeLine(line.key) }, '✕'),
+        el(
+          'button',
+          { type: 'button', 'aria-label': say('remove', { name: line.key }), onclick: () => removeLine(line.key) },
+          '✕',
+        ),
       ),
     update: (item, line) => {
       const count = line.columns.times.length;
@@ -219,9 +236,12 @@ function summarise() {
 function sayAt(ts) {
   if (open === undefined) return;
   open.at = ts;
-  const near = ts === undefined ? [] : open.lines.map((line) => [line, nearestAt(line.columns.times, ts, line.limitMs)]);
+  const near =
+    ts === undefined ? [] : open.lines.map((line) => [line, nearestAt(line.columns.times, ts, line.limitMs)]);
   const found = near.filter(([, at]) => at !== undefined);
-  const words = found.map(([line, at]) => `${open.lines.length === 1 ? '' : `${named(line.key)} `}${valueWords(line, at)}`);
+  const words = found.map(
+    ([line, at]) => `${open.lines.length === 1 ? '' : `${named(line.key)} `}${valueWords(line, at)}`,
+  );
   const [[first, place] = []] = found;
   const none = ts === undefined ? '' : say('noReadingAt', { at: instant(ts) });
   setText(byId('plot-at'), first === undefined ? none : `${instant(first.columns.times[place])}: ${words.join(', ')}`);
@@ -235,7 +255,9 @@ function point(share) {
 /** Goes from value to value, of whichever line. */
 function step(count) {
   const { fromMs, toMs } = open.span;
-  const times = [...new Set(open.lines.flatMap(({ columns }) => columns.times))].filter((ts) => ts >= fromMs && ts <= toMs);
+  const times = [...new Set(open.lines.flatMap(({ columns }) => columns.times))].filter(
+    (ts) => ts >= fromMs && ts <= toMs,
+  );
   if (times.length === 0) return;
   times.sort((a, b) => a - b);
   const here = open.at === undefined ? (count > 0 ? -1 : times.length) : (nearestAt(times, open.at) ?? 0);

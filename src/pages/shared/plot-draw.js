@@ -1,7 +1,15 @@
 /** The chart itself: lines with their bands, two axes of values, one of time. uPlot is loaded when the first is drawn. */
 import { alignLines } from './plot-data.js';
 import { colourOf, DASHES, lineColour } from './plot-look.js';
-import { drawBeyond, drawLimits, drawSwitches, drawUnits, heightOfSwitches, limitsNear, shareOfSwitches } from './plot-marks.js';
+import {
+  drawBeyond,
+  drawLimits,
+  drawSwitches,
+  drawUnits,
+  heightOfSwitches,
+  limitsNear,
+  shareOfSwitches,
+} from './plot-marks.js';
 import { timeTicks, valueTicks } from './plot-ticks.js';
 
 const HEIGHT = 300;
@@ -14,7 +22,10 @@ let loading;
 
 export function loadUplot() {
   loading ??= new Promise((resolve, reject) => {
-    const sheet = Object.assign(document.createElement('link'), { rel: 'stylesheet', href: '/page/uplot/uPlot.min.css' });
+    const sheet = Object.assign(document.createElement('link'), {
+      rel: 'stylesheet',
+      href: '/page/uplot/uPlot.min.css',
+    });
     const script = Object.assign(document.createElement('script'), { src: '/page/uplot/uPlot.iife.min.js' });
     script.onload = () => resolve(globalThis.uPlot);
     script.onerror = () => {
@@ -39,7 +50,11 @@ export function chartSize(area, lines) {
 /** @param span gives the time that is shown, each time that the chart asks. */
 export function makeChart(area, { lines, span, onCursor, onSelect }) {
   const units = unitsOf(lines);
-  const look = { stroke: colourOf('--text'), grid: { stroke: colourOf('--grid'), width: 1 }, ticks: { stroke: colourOf('--line') } };
+  const look = {
+    stroke: colourOf('--text'),
+    grid: { stroke: colourOf('--grid'), width: 1 },
+    ticks: { stroke: colourOf('--line') },
+  };
   const series = [{}];
   const bands = [];
   for (const line of lines) {
@@ -61,11 +76,18 @@ export function makeChart(area, { lines, span, onCursor, onSelect }) {
       ...chartSize(area, lines),
       padding: [TOP, RIGHT, 0, units.length === 0 ? RIGHT : 0],
       legend: { show: false },
-      cursor: { y: false, drag: { x: true, y: false, setScale: false }, points: { show: false }, bind: { dblclick: () => null } },
+      cursor: {
+        y: false,
+        drag: { x: true, y: false, setScale: false },
+        points: { show: false },
+        bind: { dblclick: () => null },
+      },
       scales: {
         x: { range: () => [span().fromMs / 1000, span().toMs / 1000] },
         switches: { range: () => [0, 1] },
-        ...Object.fromEntries(units.map((unit, at) => [`y${at}`, { range: (_chart, min, max) => rangeOf(min, max, lines, unit) }])),
+        ...Object.fromEntries(
+          units.map((unit, at) => [`y${at}`, { range: (_chart, min, max) => rangeOf(min, max, lines, unit) }]),
+        ),
       },
       axes: [
         { ...look, space: 64, size: 48, values: (_chart, marks, _axis, _space, stepS) => timeTicks(marks, stepS) },
@@ -82,13 +104,17 @@ export function makeChart(area, { lines, span, onCursor, onSelect }) {
             drawUnits(drawn, units);
           },
         ],
-        setCursor: [({ cursor, posToVal }) => onCursor(cursor.left >= 0 ? posToVal(cursor.left, 'x') * 1000 : undefined, cursor.left)],
+        setCursor: [
+          ({ cursor, posToVal }) =>
+            onCursor(cursor.left >= 0 ? posToVal(cursor.left, 'x') * 1000 : undefined, cursor.left),
+        ],
         setSelect: [
           (drawn) => {
             const { left, width } = drawn.select;
             if (width === 0) return;
             drawn.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
-            if (width >= SELECTS_FROM_PX) onSelect(drawn.posToVal(left, 'x') * 1000, drawn.posToVal(left + width, 'x') * 1000);
+            if (width >= SELECTS_FROM_PX)
+              onSelect(drawn.posToVal(left, 'x') * 1000, drawn.posToVal(left + width, 'x') * 1000);
           },
         ],
       },
@@ -133,7 +159,9 @@ function valueAxis(look, unit, at) {
 /** Room for limits that are near, and beneath the line for switches. */
 function rangeOf(min, max, lines, unit) {
   if (min === null || min === undefined) return [null, null];
-  const limits = lines.filter((line) => !line.isSwitch && (line.unit ?? '') === unit).flatMap((line) => limitsNear(line, min, max));
+  const limits = lines
+    .filter((line) => !line.isSwitch && (line.unit ?? '') === unit)
+    .flatMap((line) => limitsNear(line, min, max));
   const [least, greatest] = [Math.min(min, ...limits), Math.max(max, ...limits)];
   const height = greatest - least || Math.abs(greatest) * 0.1 || 1;
   const top = greatest + height * 0.08;

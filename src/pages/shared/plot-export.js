@@ -20,11 +20,16 @@ function cell(text) {
 export function csvOf(lines) {
   const columns = lines.flatMap(({ key, unit, columns: { times, least, greatest, isBand } }) => {
     const inUnit = unit === undefined || unit === '' ? '' : ` (${unit})`;
-    const column = (name, values) => ({ name: `${name}${inUnit}`, at: new Map(times.map((ts, index) => [ts, values[index]])) });
+    const column = (name, values) => ({
+      name: `${name}${inUnit}`,
+      at: new Map(times.map((ts, index) => [ts, values[index]])),
+    });
     return isBand ? [column(`${key} least`, least), column(`${key} greatest`, greatest)] : [column(key, least)];
   });
   const times = [...new Set(lines.flatMap((line) => line.columns.times))].sort((a, b) => a - b);
-  const rows = times.map((ts) => [new Date(ts).toISOString(), ...columns.map(({ at }) => String(at.get(ts) ?? ''))].join(','));
+  const rows = times.map((ts) =>
+    [new Date(ts).toISOString(), ...columns.map(({ at }) => String(at.get(ts) ?? ''))].join(','),
+  );
   return [['time', ...columns.map(({ name }) => cell(name))].join(','), ...rows, ''].join('\r\n');
 }
 

@@ -98,7 +98,13 @@ export function swatch({ slot, isSwitch }, dash) {
     'aria-hidden': 'true',
   }))
     svg.setAttribute(name, value);
-  for (const [name, value] of Object.entries({ x1: 0, x2: 40, y1: 4, y2: 4, 'stroke-dasharray': dash.join(' ') || 'none' }))
+  for (const [name, value] of Object.entries({
+    x1: 0,
+    x2: 40,
+    y1: 4,
+    y2: 4,
+    'stroke-dasharray': dash.join(' ') || 'none',
+  }))
     line.setAttribute(name, value);
   svg.append(line);
   return svg;

@@ -61,7 +61,13 @@ export function drawLimits(chart, lines, scaleOf) {
         ctx.stroke();
         const text = unmarked(limitWords(threshold, line.unit));
         const isAbove = y - 20 * ratio > top;
-        label(ctx, text, { x: left + width - 4 * ratio, y: isAbove ? y - 10 * ratio : y + 10 * ratio, align: 'right', ratio, room: width });
+        label(ctx, text, {
+          x: left + width - 4 * ratio,
+          y: isAbove ? y - 10 * ratio : y + 10 * ratio,
+          align: 'right',
+          ratio,
+          room: width,
+        });
       }
     }
   });

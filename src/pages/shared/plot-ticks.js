@@ -19,7 +19,8 @@ export function decimalsOf(step) {
   if (!(step > 0)) return 0;
   const least = Math.max(0, Math.ceil(-Math.log10(step) - 1e-9));
   // 0.25 needs one more than 0.5 does, and 1.25 two more than 1.
-  const more = [0, 1, 2].find((one) => Math.abs(step * 10 ** (least + one) - Math.round(step * 10 ** (least + one))) < 1e-6) ?? 2;
+  const more =
+    [0, 1, 2].find((one) => Math.abs(step * 10 ** (least + one) - Math.round(step * 10 ** (least + one))) < 1e-6) ?? 2;
   return Math.min(MAX_DECIMALS, least + more);
 }
 
@@ -29,7 +30,8 @@ export function valueTicks(marks, step, unit) {
     const [size, name] = SIZES.find(([one]) => greatest >= one) ?? [1, 'B'];
     return marks.map((mark) => `${numbered(mark / size, decimalsOf(step / size))} ${name}`);
   }
-  if (greatest >= PLAIN_BELOW) return marks.map((mark) => scientific(mark, decimalsOf(step / 10 ** Math.floor(Math.log10(greatest)))));
+  if (greatest >= PLAIN_BELOW)
+    return marks.map((mark) => scientific(mark, decimalsOf(step / 10 ** Math.floor(Math.log10(greatest)))));
   return marks.map((mark) => numbered(mark, decimalsOf(step)));
 }
 
@@ -40,7 +42,11 @@ function numbered(value, decimals) {
 }
 
 function scientific(value, decimals) {
-  return value.toLocaleString(locale, { notation: 'scientific', minimumFractionDigits: decimals, maximumFractionDigits: decimals });
+  return value.toLocaleString(locale, {
+    notation: 'scientific',
+    minimumFractionDigits: decimals,
+    maximumFractionDigits: decimals,
+  });
 }
 
 /** Times of day, and the date beneath the first mark of each day. */

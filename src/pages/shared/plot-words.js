@@ -7,7 +7,9 @@ import { duration, instant, limitOf, nameOfAlarm, plain, reading } from './words
 
 /** Sentences of all lines; with their names where there are several. */
 export function summaryOf(lines) {
-  return lines.map((line) => (lines.length === 1 ? ofLine(line) : `${named(line.key)}: ${lowered(ofLine(line))}`)).join(' ');
+  return lines
+    .map((line) => (lines.length === 1 ? ofLine(line) : `${named(line.key)}: ${lowered(ofLine(line))}`))
+    .join(' ');
 }
 
 /** A value without the digits beyond a thousandth of what its line spans. */
@@ -24,12 +26,18 @@ function ofLine(line) {
   const found = extremes(line.columns);
   if (found === undefined) return say('noneKept');
   const last = valueWords(line, line.columns.times.length - 1);
-  if (!line.isSwitch) return say('summary', { least: shown(found.least, line), greatest: shown(found.greatest, line), last });
+  if (!line.isSwitch)
+    return say('summary', { least: shown(found.least, line), greatest: shown(found.greatest, line), last });
   const periods = periodsOfSwitch(line.columns, line.limitMs);
   const on = periods.filter(({ value }) => value === 1);
   const [surelyMs, perhapsMs] = [on, periods.filter(({ value }) => value > 0 && value < 1)].map(totalMs);
   // A part of an old span in which it was both tells no times.
-  if (perhapsMs > 0) return say('switchBounds', { least: duration(surelyMs / 1000), most: duration((surelyMs + perhapsMs) / 1000), last });
+  if (perhapsMs > 0)
+    return say('switchBounds', {
+      least: duration(surelyMs / 1000),
+      most: duration((surelyMs + perhapsMs) / 1000),
+      last,
+    });
   return say('switchSummary', { count: on.length, time: duration(surelyMs / 1000), last });
 }
 
@@ -41,7 +49,9 @@ export function limitSentences(line) {
     const limit = `${named(line.key)} ${limitWords(threshold, line.unit)}`;
     if (periods.length === 0) return say('limitNever', { limit });
     const last = periods.at(-1);
-    const when = last.isOpen ? say('limitSince', { at: instant(last.fromMs) }) : say('limitUntil', { at: instant(last.toMs) });
+    const when = last.isOpen
+      ? say('limitSince', { at: instant(last.fromMs) })
+      : say('limitUntil', { at: instant(last.toMs) });
     return say('limitTimes', { limit, count: periods.length, time: duration(totalMs(periods) / 1000), when });
   });
 }

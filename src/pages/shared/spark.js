@@ -49,6 +49,8 @@ export function drawSpark(svg, { times, values }) {
   const least = Math.min(...values);
   const range = Math.max(...values) - least;
   const y = (value) => (range === 0 ? HEIGHT / 2 : HEIGHT - 2 - ((value - least) / range) * (HEIGHT - 4));
-  const points = values.map((value, index) => `${(((times[index] - from) / span) * WIDTH).toFixed(1)},${y(value).toFixed(1)}`);
+  const points = values.map(
+    (value, index) => `${(((times[index] - from) / span) * WIDTH).toFixed(1)},${y(value).toFixed(1)}`,
+  );
   svg.firstElementChild.setAttribute('points', points.join(' '));
 }

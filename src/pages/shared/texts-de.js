@@ -45,7 +45,8 @@ export const texts = {
   stepVerified: 'geprüft',
   stepInstalling: 'wird installiert',
   starting: 'Startet',
-  platformWaits: ({ words, room }) => `Die Übertragung wartet: ${words}${room === undefined ? '' : `. Platz ist noch für ${room}`}`,
+  platformWaits: ({ words, room }) =>
+    `Die Übertragung wartet: ${words}${room === undefined ? '' : `. Platz ist noch für ${room}`}`,
   failing: ({ failing, sensors }) =>
     `${failing} von ${many(sensors, { one: '# Sensor', other: '# Sensoren' })} ${many(failing, { one: 'liefert', other: 'liefern' })} keine Messwerte`,
   working: 'In Betrieb',
@@ -65,7 +66,8 @@ export const texts = {
   noAnswer: 'Keine Verbindung zum Agenten.',
   // To look after.
   lookAfter: 'Zu beachten',
-  lockout: 'Die Fernsteuerung ist am Gerät gesperrt: Weder aus der Ferne noch durch eine Regel wird etwas eingeschaltet.',
+  lockout:
+    'Die Fernsteuerung ist am Gerät gesperrt: Weder aus der Ferne noch durch eine Regel wird etwas eingeschaltet.',
   alarmLimit: ({ limit, name }) => `ist ${limit}${name === undefined ? '' : `: ${named(name)}`}`,
   alarmMore: ({ device, since, time, moves, isFromStart }) =>
     `${device === undefined ? '' : `${named(device)}. `}${isFromStart === true ? `Seit dem Start des Agenten oder länger, mindestens ${time}.` : `Seit ${since} (${time}).`}${moves.length === 0 ? '' : ` Er schaltet ${names(moves)}.`}`,
@@ -101,7 +103,8 @@ export const texts = {
   done: 'Ausgeführt.',
   isReleased: 'Freigegeben.',
   notDonePin: 'Nicht ausgeführt: Die Seite braucht die PIN noch einmal.',
-  notDone: ({ reason }) => `Nicht ausgeführt: ${reason === undefined ? 'Der Agent nannte keinen Grund' : foreign(reason)}.`,
+  notDone: ({ reason }) =>
+    `Nicht ausgeführt: ${reason === undefined ? 'Der Agent nannte keinen Grund' : foreign(reason)}.`,
   notKnown: 'Keine Verbindung zum Agenten: Ob es ausgeführt wurde, ist nicht bekannt. Der Zustand oben zeigt es.',
   // Readings.
   readings: 'Messwerte',
@@ -240,7 +243,8 @@ export const texts = {
   eventsNone: 'Hierzu ist nichts aufgezeichnet.',
   eventsNotFound: 'In den gezeigten Ereignissen kommt das nicht vor.',
   eventsFailed: 'Der Agent hat nicht geantwortet; beim nächsten Ereignis wird er wieder gefragt.',
-  eventsNotSaved: 'Der Agent hat nicht geantwortet: Nichts wurde gespeichert. Noch einmal versuchen, wenn er erreichbar ist.',
+  eventsNotSaved:
+    'Der Agent hat nicht geantwortet: Nichts wurde gespeichert. Noch einmal versuchen, wenn er erreichbar ist.',
   showHere: 'Auf dieser Seite zeigen',
   log: 'Protokoll',
   leastLevel: 'Mindeststufe',
@@ -250,7 +254,8 @@ export const texts = {
   pause: 'Anhalten',
   saveShown: 'Gezeigtes speichern',
   startedAnew: 'Der Agent ist neu gestartet; die letzten Zeilen davor können fehlen.',
-  linesMissed: ({ count }) => many(count, { one: '# Zeile wurde nicht gesehen.', other: '# Zeilen wurden nicht gesehen.' }),
+  linesMissed: ({ count }) =>
+    many(count, { one: '# Zeile wurde nicht gesehen.', other: '# Zeilen wurden nicht gesehen.' }),
   language: 'Sprache',
   languageOfBrowser: 'wie im Browser',
   // The plot.

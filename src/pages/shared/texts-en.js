@@ -110,7 +110,8 @@ export const texts = {
   sensorEmpty: 'works; nothing was read yet',
   findDevice: 'Find a device by its name, slot or state',
   findValue: 'Find a sensor or a value by its name',
-  attached: ({ words, listed }) => `Attached devices: ${words}${listed === undefined ? '' : `. The state of ${listed} stands here`}.`,
+  attached: ({ words, listed }) =>
+    `Attached devices: ${words}${listed === undefined ? '' : `. The state of ${listed} stands here`}.`,
   foundDevices: ({ found, count }) => `${found} of ${many(count, { one: '# device', other: '# devices' })}`,
   foundValues: ({ found, count }) => `${found} of ${many(count, { one: '# value', other: '# values' })}`,
   thisGateway: 'This gateway',
@@ -193,9 +194,11 @@ export const texts = {
   offered: 'Offered',
   nothing: 'nothing',
   failed: 'Failed',
-  failedWhy: ({ release, at, reason }) => `${release}${at === undefined ? '' : `, ${at}`}: ${reason ?? 'no reason is known'}`,
+  failedWhy: ({ release, at, reason }) =>
+    `${release}${at === undefined ? '' : `, ${at}`}: ${reason ?? 'no reason is known'}`,
   updateDone: ({ at, title, from, to }) => `${at}: ${title} ${from} to ${to}, done`,
-  updateFailed: ({ at, title, from, to, reason }) => `${at}: ${title} ${from} to ${to}, failed${reason === undefined ? '' : `: ${reason}`}`,
+  updateFailed: ({ at, title, from, to, reason }) =>
+    `${at}: ${title} ${from} to ${to}, failed${reason === undefined ? '' : `: ${reason}`}`,
   claimClosed: `Not open for claiming; ${typed('turnstone claim')} opens it.`,
   claimOpen: 'Open for claiming',
   claimHidden: `${typed('turnstone claim')} shows its secret; this page does so when it has a PIN.`,
@@ -281,7 +284,8 @@ export const texts = {
   noneKept: 'No readings are kept for this span.',
   summary: ({ least, greatest, last }) => `Least ${least}, greatest ${greatest}, last ${last}.`,
   switchBounds: ({ least, most, last }) => `On for ${least} at least and ${most} at most, last ${last}.`,
-  switchSummary: ({ count, time, last }) => `On ${many(count, { one: '# time', other: '# times' })}, for ${time} together, last ${last}.`,
+  switchSummary: ({ count, time, last }) =>
+    `On ${many(count, { one: '# time', other: '# times' })}, for ${time} together, last ${last}.`,
   limitNever: ({ limit }) => `${limit}: never in this span.`,
   limitTimes: ({ limit, count, time, when }) =>
     `${limit}: ${many(count, { one: '# time', other: '# times' })}, for ${time} together, ${when}.`,

@@ -41,10 +41,12 @@ export function nodesOf(text) {
 export function prepareTexts() {
   root.lang = language;
   if (language !== 'en') {
-    for (const element of document.querySelectorAll('[data-text]')) element.replaceChildren(...nodesOf(say(element.dataset.text)));
+    for (const element of document.querySelectorAll('[data-text]'))
+      element.replaceChildren(...nodesOf(say(element.dataset.text)));
     for (const element of document.querySelectorAll('[data-label]'))
       element.setAttribute('aria-label', unmarked(say(element.dataset.label)));
-    for (const element of document.querySelectorAll('[data-hint]')) element.placeholder = unmarked(say(element.dataset.hint));
+    for (const element of document.querySelectorAll('[data-hint]'))
+      element.placeholder = unmarked(say(element.dataset.hint));
   }
   const select = document.getElementById('language');
   select.value = chosenLanguage() ?? '';
@@ -55,7 +57,9 @@ export function prepareTexts() {
 }
 
 function preferredLanguage() {
-  return (globalThis.navigator?.languages ?? []).map((tag) => tag.split('-')[0].toLowerCase()).find((one) => offered.includes(one));
+  return (globalThis.navigator?.languages ?? [])
+    .map((tag) => tag.split('-')[0].toLowerCase())
+    .find((one) => offered.includes(one));
 }
 
 /** A browser may keep nothing for anybody. */

@@ -103,7 +103,9 @@ function numeral(value) {
 
 /** Limit of an alarm: `above 5`, or with its unit. */
 export function limitOf({ above, below }, unit) {
-  return above === undefined ? say('below', { limit: reading(below, unit) }) : say('above', { limit: reading(above, unit) });
+  return above === undefined
+    ? say('below', { limit: reading(below, unit) })
+    : say('above', { limit: reading(above, unit) });
 }
 
 /** The name that somebody gave to an alarm; undefined where the agent has made it of the limit. */

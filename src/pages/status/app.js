@@ -119,7 +119,8 @@ function sayLost() {
   document.body.classList.toggle('offline', lastSeenMs !== undefined);
   document.title = `${MARKS.bad} ${say('noContactTitle')}`;
   sayVerdict('bad', say('noContact'));
-  if (lastSeenMs !== undefined) setText(byId('detail'), say('shownSince', { time: duration((Date.now() - lastSeenMs) / 1000) }));
+  if (lastSeenMs !== undefined)
+    setText(byId('detail'), say('shownSince', { time: duration((Date.now() - lastSeenMs) / 1000) }));
 }
 
 function askPin() {

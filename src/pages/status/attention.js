@@ -6,7 +6,9 @@ import { duration, instant, limitOf, nameOfAlarm, reading } from '../shared/word
 export function renderAttention(view) {
   const { alarms = [], lockedOut, platform } = view;
   // The head says it already.
-  const alerts = view.alerts.filter((text) => alarms.length > 0 || platform.verdict !== 'fault' || text !== platform.words);
+  const alerts = view.alerts.filter(
+    (text) => alarms.length > 0 || platform.verdict !== 'fault' || text !== platform.words,
+  );
   byId('attention').hidden = alarms.length === 0 && alerts.length === 0 && !lockedOut;
   byId('lockout').hidden = !lockedOut;
   keepList(byId('alarm-list'), alarms, {
@@ -24,7 +26,13 @@ function makeAlarm({ key }) {
   return el(
     'li',
     { class: 'notice bad alarm' },
-    el('div', {}, el('strong', { class: 'name' }, el('bdi', {}, ...breakable(key))), ' ', el('span', { class: 'limit' })),
+    el(
+      'div',
+      {},
+      el('strong', { class: 'name' }, el('bdi', {}, ...breakable(key))),
+      ' ',
+      el('span', { class: 'limit' }),
+    ),
     el('span', { class: 'value' }),
     el('p', { class: 'more' }),
   );
@@ -33,7 +41,10 @@ function makeAlarm({ key }) {
 function updateAlarm(element, alarm, { nowMs, wallMs, sensors }) {
   const { sensor, key, device, value, sinceMs, moves, isFromStart } = alarm;
   const unit = sensors.find((one) => one.name === sensor)?.readings.find((one) => one.key === key)?.unit;
-  setText(element.querySelector('.limit'), say('alarmLimit', { limit: limitOf(alarm, unit), name: nameOfAlarm(alarm) }));
+  setText(
+    element.querySelector('.limit'),
+    say('alarmLimit', { limit: limitOf(alarm, unit), name: nameOfAlarm(alarm) }),
+  );
   setText(element.querySelector('.value'), reading(value, unit));
   const forMs = nowMs - sinceMs;
   const [since, time] = [instant(wallMs - forMs), duration(forMs / 1000)];

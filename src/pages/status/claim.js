@@ -20,7 +20,9 @@ async function look() {
   const text = claim.secretKey ?? claim.untilMs ?? 'none';
   if (text === shown) return;
   shown = text;
-  byId('claim').replaceChildren(...(claim.untilMs === undefined ? [el('p', { class: 'quiet' }, say('claimClosed'))] : show(claim)));
+  byId('claim').replaceChildren(
+    ...(claim.untilMs === undefined ? [el('p', { class: 'quiet' }, say('claimClosed'))] : show(claim)),
+  );
 }
 
 function show({ secretKey, untilMs, code }) {
@@ -41,7 +43,10 @@ function drawCode(rows) {
   svg.setAttribute('role', 'img');
   svg.setAttribute('aria-label', say('claimCode'));
   const path = document.createElementNS(SVG, 'path');
-  path.setAttribute('d', rows.flatMap((row, y) => [...row].map((cell, x) => (cell === '1' ? `M${x} ${y}h1v1h-1z` : ''))).join(''));
+  path.setAttribute(
+    'd',
+    rows.flatMap((row, y) => [...row].map((cell, x) => (cell === '1' ? `M${x} ${y}h1v1h-1z` : ''))).join(''),
+  );
   svg.append(path);
   return svg;
 }

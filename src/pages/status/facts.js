@@ -51,9 +51,14 @@ export function readingWords({ sensor, key, unit, device, atMs }) {
 
 function reportWords({ periodMs, windowMs }, { isReported, deadband, deadbandPercent, minIntervalMs, maxIntervalMs }) {
   const every =
-    windowMs === undefined ? say('readEvery', { period: time(periodMs) }) : say('madeOf', { span: time(windowMs), period: time(periodMs) });
+    windowMs === undefined
+      ? say('readEvery', { period: time(periodMs) })
+      : say('madeOf', { span: time(windowMs), period: time(periodMs) });
   if (!isReported) return say('notSent', { every });
-  const [one, other] = [deadband > 0 ? plain(deadband) : '', deadbandPercent > 0 ? `${plain(deadbandPercent)} %` : ''].filter(Boolean);
+  const [one, other] = [
+    deadband > 0 ? plain(deadband) : '',
+    deadbandPercent > 0 ? `${plain(deadbandPercent)} %` : '',
+  ].filter(Boolean);
   const change = other === undefined ? one : say('or', { one, other });
   const when = [
     change === undefined ? say('eachValue') : say('aChange', { change }),
@@ -74,7 +79,9 @@ export function outputWords(name, kind) {
   const { min, max, minOnMs, minOffMs, maxOnMs, maxSwitchesPerHour } = limits;
   return [
     source === undefined ? `${kind}.` : `${kind}: ${told(source)}.`,
-    min === undefined && max === undefined ? '' : say('outputRange', { min: plain(min ?? '…'), max: plain(max ?? '…') }),
+    min === undefined && max === undefined
+      ? ''
+      : say('outputRange', { min: plain(min ?? '…'), max: plain(max ?? '…') }),
     minOnMs > 0 ? say('outputMinOn', { time: time(minOnMs) }) : '',
     minOffMs > 0 ? say('outputMinOff', { time: time(minOffMs) }) : '',
     maxOnMs > 0 ? say('outputMaxOn', { time: time(maxOnMs) }) : '',

@@ -26,7 +26,10 @@ export function renderFinder({ devices, sensors }) {
   setText(byId('device-label'), devices === undefined ? say('findValue') : say('findDevice'));
   if (devices !== undefined) {
     const { total, list, words } = devices;
-    setText(byId('device-words'), say('attached', { words: told(words), listed: list.length < total ? list.length : undefined }));
+    setText(
+      byId('device-words'),
+      say('attached', { words: told(words), listed: list.length < total ? list.length : undefined }),
+    );
   }
   search(false);
 }
@@ -41,7 +44,10 @@ function searchGroups(groups, isNew) {
   for (const group of groups) group.hidden = !hasAll(group.dataset.text);
   const listed = groups.filter((group) => byId('sensors').contains(group) && group.dataset.key !== 'gateway');
   const found = listed.filter(({ hidden }) => !hidden);
-  setText(byId('device-found'), wanted.length === 0 ? '' : say('foundDevices', { found: found.length, count: listed.length }));
+  setText(
+    byId('device-found'),
+    wanted.length === 0 ? '' : say('foundDevices', { found: found.length, count: listed.length }),
+  );
   if (isNew && wanted.length > 0 && found.length <= MAX_FOUND_OPEN) for (const group of found) group.open = true;
 }
 

@@ -37,7 +37,8 @@ function groupsOf(items, { devices, deviceName }) {
     .filter((slot) => slot !== undefined && !toldSlots.has(slot))
     .map((slot) => ({ key: `slot ${slot}`, name: slot, items: bySlot.get(slot) }));
   const own = bySlot.get(undefined) ?? [];
-  const gateway = own.length === 0 ? [] : [{ key: 'gateway', name: deviceName === '' ? say('thisGateway') : deviceName, items: own }];
+  const gateway =
+    own.length === 0 ? [] : [{ key: 'gateway', name: deviceName === '' ? say('thisGateway') : deviceName, items: own }];
   return [...gateway, ...[...told, ...others].sort((a, b) => ORDER.compare(a.name, b.name))];
 }
 
@@ -56,10 +57,15 @@ function makeGroup({ device, key }, count) {
 }
 
 function updateGroup(element, { name, device, key, remedy = '' }, { nowMs }) {
-  setText(element.querySelector('h3'), device?.label === undefined ? named(name) : `${named(name)} (${named(device.label)})`);
+  setText(
+    element.querySelector('h3'),
+    device?.label === undefined ? named(name) : `${named(name)} (${named(device.label)})`,
+  );
   const words = element.querySelector('.words');
   const since =
-    device === undefined || device.verdict === 'good' ? '' : `, ${say('forTime', { time: duration((nowMs - device.sinceMs) / 1000) })}`;
+    device === undefined || device.verdict === 'good'
+      ? ''
+      : `, ${say('forTime', { time: duration((nowMs - device.sinceMs) / 1000) })}`;
   setText(words, device === undefined ? '' : `${told(device.words)}${since}`);
   words.className = `words ${CLASSES[device?.verdict] ?? 'quiet'}`;
   setText(element.querySelector('.remedy'), remedy);

@@ -24,7 +24,11 @@ export function prepareLog() {
   });
   byId('log-save').addEventListener('click', () => {
     const shown = [...byId('log-lines').children].filter(({ hidden }) => !hidden);
-    saveText('turnstone-log.txt', 'text/plain', shown.map(({ dataset, textContent }) => `${dataset.text ?? textContent}\n`).join(''));
+    saveText(
+      'turnstone-log.txt',
+      'text/plain',
+      shown.map(({ dataset, textContent }) => `${dataset.text ?? textContent}\n`).join(''),
+    );
   });
 }
 
@@ -58,7 +62,9 @@ function makeGap(words) {
 
 function makeLine(text) {
   const { level = 'info', time, msg, ...fields } = parsed(text);
-  const facts = Object.entries(fields).map(([name, value]) => `${name}=${typeof value === 'object' ? JSON.stringify(value) : value}`);
+  const facts = Object.entries(fields).map(
+    ([name, value]) => `${name}=${typeof value === 'object' ? JSON.stringify(value) : value}`,
+  );
   const className = level === 'error' ? 'level bad' : level === 'warn' ? 'level warn' : 'level quiet';
   const shown = [` ${msg ?? ''} `, facts.join(' ')];
   return el(

@@ -13,7 +13,8 @@ self.addEventListener('fetch', (event) => {
   const { request } = event;
   const { origin, pathname, search } = new URL(request.url);
   const isFile = search === '' && (pathname === '/' || pathname.startsWith('/page/'));
-  if (request.method === 'GET' && origin === self.location.origin && isFile) event.respondWith(newestOf(request, event));
+  if (request.method === 'GET' && origin === self.location.origin && isFile)
+    event.respondWith(newestOf(request, event));
 });
 
 async function newestOf(request, event) {

@@ -33,7 +33,10 @@ function keepOutputs(list, actuators) {
     make: ({ name, kind }) =>
       el(
         'details',
-        { class: 'actuator', ontoggle: ({ currentTarget }) => currentTarget.open && void explain(currentTarget, name, kind) },
+        {
+          class: 'actuator',
+          ontoggle: ({ currentTarget }) => currentTarget.open && void explain(currentTarget, name, kind),
+        },
         el(
           'summary',
           {},
@@ -81,7 +84,10 @@ function updateOutput(row, { value, why, fault, slots = [] }) {
       setText(state, plain(wanted));
       setText(
         since,
-        [by === undefined ? undefined : told(by), sinceS === undefined ? undefined : say('forTime', { time: duration(sinceS) })]
+        [
+          by === undefined ? undefined : told(by),
+          sinceS === undefined ? undefined : say('forTime', { time: duration(sinceS) }),
+        ]
           .filter((part) => part !== undefined)
           .join(', '),
       );

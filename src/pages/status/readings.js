@@ -116,7 +116,9 @@ function makeReading({ key, unit }, sensor, device) {
 /** Readings of the page that a plot can show. */
 function plotLines() {
   return shown.flatMap(({ name, device, readings }) =>
-    readings.filter(({ value }) => ['number', 'bigint', 'boolean'].includes(typeof value)).map((one) => plotLine(one, name, device)),
+    readings
+      .filter(({ value }) => ['number', 'bigint', 'boolean'].includes(typeof value))
+      .map((one) => plotLine(one, name, device)),
   );
 }
 
@@ -151,14 +153,18 @@ function traceOf(name) {
 /** One question for all keys of one device that are new and shown; the agent reads its disk once for them. */
 async function seed(view) {
   const missing = view.sensors.flatMap(({ device, readings }) =>
-    readings.map(({ key }) => ({ key, device, name: traceName(key, device) })).filter(({ name }) => traces.has(name) && !seeded.has(name)),
+    readings
+      .map(({ key }) => ({ key, device, name: traceName(key, device) }))
+      .filter(({ name }) => traces.has(name) && !seeded.has(name)),
   );
   if (missing.length === 0) return;
   const { device } = missing[0];
   const asked = missing.filter((one) => one.device === device).slice(0, 64);
   for (const { name } of asked) seeded.add(name);
   const keys = [...new Set(asked.map(({ key }) => key))];
-  const series = await fetchSeries(keys, device, { fromMs: view.wallMs - SEED_MINUTES * 60_000, points: 80 }).catch(() => undefined);
+  const series = await fetchSeries(keys, device, { fromMs: view.wallMs - SEED_MINUTES * 60_000, points: 80 }).catch(
+    () => undefined,
+  );
   for (const [key, [times, values]] of Object.entries(series ?? {})) {
     const name = traceName(key, device);
     const trace = traceOf(name);

@@ -36,15 +36,21 @@ function platformWords({ verdict, words }) {
 /** A page of an older release has no certificate, and a proxy has another one. */
 function connectionText({ fingerprint } = {}) {
   if (location.protocol !== 'https:') return say('onThisMachine');
-  return fingerprint === undefined ? say('encrypted') : say('encryptedBy', { fingerprint: fingerprint.replaceAll(':', ' ') });
+  return fingerprint === undefined
+    ? say('encrypted')
+    : say('encryptedBy', { fingerprint: fingerprint.replaceAll(':', ' ') });
 }
 
 function renderConnection({ platform, connection, link, nowMs }) {
   const { verdict, lastAcknowledgedAtMs } = platform;
-  const { failures, acknowledgedEntries, latencyMs, sentBytes, receivedBytes, sentTodayBytes, dailyBudgetBytes } = connection;
+  const { failures, acknowledgedEntries, latencyMs, sentBytes, receivedBytes, sentTodayBytes, dailyBudgetBytes } =
+    connection;
   keepFacts(byId('connection'), [
     [say('state'), platformWords(platform), CLASSES[verdict]],
-    [say('lastAcknowledged'), lastAcknowledgedAtMs === undefined ? say('notSinceStart') : ago((nowMs - lastAcknowledgedAtMs) / 1000)],
+    [
+      say('lastAcknowledged'),
+      lastAcknowledgedAtMs === undefined ? say('notSinceStart') : ago((nowMs - lastAcknowledgedAtMs) / 1000),
+    ],
     [say('acknowledged'), say('entries', { count: acknowledgedEntries })],
     [say('failures'), count(failures), failures > 0 ? 'warn' : ''],
     [say('uploadTakes'), latencyMs === undefined ? undefined : `${count(Math.round(latencyMs))} ms`],
@@ -63,22 +69,44 @@ function renderConnection({ platform, connection, link, nowMs }) {
 function linkFacts(link) {
   if (link === undefined) return [];
   const { usedBytes, monthlyBytes, forecastBytes } = link;
-  const used = monthlyBytes === undefined ? bytes(usedBytes) : say('ofBudget', { used: bytes(usedBytes), budget: bytes(monthlyBytes) });
+  const used =
+    monthlyBytes === undefined
+      ? bytes(usedBytes)
+      : say('ofBudget', { used: bytes(usedBytes), budget: bytes(monthlyBytes) });
   const isOver = monthlyBytes !== undefined && forecastBytes > monthlyBytes;
   return [
     [say('linkMonth'), used],
-    [say('linkForecast'), forecastBytes === undefined ? say('notKnownYet') : bytes(forecastBytes), isOver ? 'warn' : ''],
+    [
+      say('linkForecast'),
+      forecastBytes === undefined ? say('notKnownYet') : bytes(forecastBytes),
+      isOver ? 'warn' : '',
+    ],
   ];
 }
 
 function renderOutbox({ outbox }) {
-  const { heldEntries, heldBytes, oldestTs, hoursThatFit, lanes, rejected, thinned, dropped, damaged, ratePerS, fault, untimedEntries } =
-    outbox;
+  const {
+    heldEntries,
+    heldBytes,
+    oldestTs,
+    hoursThatFit,
+    lanes,
+    rejected,
+    thinned,
+    dropped,
+    damaged,
+    ratePerS,
+    fault,
+    untimedEntries,
+  } = outbox;
   keepFacts(byId('outbox'), [
     [say('fault'), told(fault), 'bad'],
     [say('heldTitle'), `${say('entries', { count: heldEntries })}, ${bytes(heldBytes)}`],
     [say('untimed'), untimedEntries === undefined ? undefined : say('entries', { count: untimedEntries }), 'warn'],
-    [say('oldest'), oldestTs === undefined ? (heldEntries === 0 ? say('nothingWaits') : say('justRead')) : instant(oldestTs)],
+    [
+      say('oldest'),
+      oldestTs === undefined ? (heldEntries === 0 ? say('nothingWaits') : say('justRead')) : instant(oldestTs),
+    ],
     [say('roomFor'), hoursThatFit === undefined ? say('notKnownYet') : duration(hoursThatFit * 3600)],
     [
       say('lanes'),
@@ -94,7 +122,11 @@ function renderOutbox({ outbox }) {
 }
 
 function failureText({ title, version, reason, endedAtMs }) {
-  return say('failedWhy', { release: `${title} ${version}`, at: endedAtMs === undefined ? undefined : instant(endedAtMs), reason });
+  return say('failedWhy', {
+    release: `${title} ${version}`,
+    at: endedAtMs === undefined ? undefined : instant(endedAtMs),
+    reason,
+  });
 }
 
 function renderFirmware({ firmware }) {
@@ -114,7 +146,11 @@ function renderFirmware({ firmware }) {
     keyOf: ({ startedAtMs }) => String(startedAtMs),
     make: ({ title: what, version: to, from, outcome, reason, endedAtMs }) => {
       const update = { at: instant(endedAtMs), title: what, from, to };
-      return el('li', {}, outcome === 'UPDATED' ? say('updateDone', update) : say('updateFailed', { ...update, reason }));
+      return el(
+        'li',
+        {},
+        outcome === 'UPDATED' ? say('updateDone', update) : say('updateFailed', { ...update, reason }),
+      );
     },
   });
 }

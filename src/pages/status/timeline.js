@@ -151,7 +151,10 @@ function fillFacts(row, facts, event) {
   keepFacts(facts, [
     [say('factTime'), event.unsure === true ? say('unsure', { at: utc }) : utc],
     [say('factKind'), KINDS[event.kind]?.[1] ?? event.kind],
-    ...Object.entries(FACTS).map(([name, title]) => [title, event[name] === undefined ? undefined : plain(event[name])]),
+    ...Object.entries(FACTS).map(([name, title]) => [
+      title,
+      event[name] === undefined ? undefined : plain(event[name]),
+    ]),
   ]);
   const target = placeOf(event);
   if (target !== undefined) row.append(el('button', { type: 'button', onclick: () => goTo(target) }, say('showHere')));
@@ -159,12 +162,18 @@ function fillFacts(row, facts, event) {
 
 /** The output or the sensor that an event is of, where it is on the page. */
 function placeOf({ actuator, sensor }) {
-  const find = (className, name) => [...document.querySelectorAll(className)].find(({ dataset }) => dataset.key === name);
-  return actuator !== undefined ? find('.actuator', actuator) : sensor === undefined ? undefined : find('.sensor', sensor);
+  const find = (className, name) =>
+    [...document.querySelectorAll(className)].find(({ dataset }) => dataset.key === name);
+  return actuator !== undefined
+    ? find('.actuator', actuator)
+    : sensor === undefined
+      ? undefined
+      : find('.sensor', sensor);
 }
 
 function goTo(target) {
-  for (let fold = target.parentElement?.closest('details'); fold; fold = fold.parentElement?.closest('details')) fold.open = true;
+  for (let fold = target.parentElement?.closest('details'); fold; fold = fold.parentElement?.closest('details'))
+    fold.open = true;
   target.scrollIntoView({ block: 'center' });
   (target.querySelector('summary, button') ?? target).focus({ preventScroll: true });
 }

@@ -27,7 +27,8 @@ export function verdictOf(view) {
 
   if (outbox.fault !== undefined) return verdict('bad', say('diskFault', { fault: told(outbox.fault) }));
   if (alarms.length > 0) return verdict('bad', alarmWords(alarms));
-  if (platform.verdict === 'fault') return verdict('bad', say('platformFault', { words: told(sentence(platform.words)) }));
+  if (platform.verdict === 'fault')
+    return verdict('bad', say('platformFault', { words: told(sentence(platform.words)) }));
   const step = UPDATE_WORDS[firmware.state];
   if (step !== undefined) {
     const share = firmware.progressPercent === undefined ? undefined : percent(firmware.progressPercent);

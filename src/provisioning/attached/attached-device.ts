@@ -10,9 +10,20 @@ import type { BoardIdentity } from '../../host/identity.ts';
 import type { AgentLog } from '../../host/log.ts';
 import { runTogether } from '../../host/loops.ts';
 import type { HostMachine } from '../../host/machine.ts';
-import type { DeviceApi, ProvisionAnswer, ProvisionRequest, TelemetryRows, UploadAnswer } from '../../platform/device-api.ts';
+import type {
+  DeviceApi,
+  ProvisionAnswer,
+  ProvisionRequest,
+  TelemetryRows,
+  UploadAnswer,
+} from '../../platform/device-api.ts';
 import { CredentialsStore } from '../credentials-store.ts';
-import { type CredentialsSettings, type DeviceCredentials, keptCredentials, obtainCredentials } from '../obtain-credentials.ts';
+import {
+  type CredentialsSettings,
+  type DeviceCredentials,
+  keptCredentials,
+  obtainCredentials,
+} from '../obtain-credentials.ts';
 import { tokenAwareDeviceApi } from '../token-aware-device-api.ts';
 import { tokenWorks } from '../token-check.ts';
 
@@ -71,7 +82,11 @@ export class AttachedDevice {
     const shared = { stateFolder: settings.folder, files, clock, log, alerts: this.#alerts };
     this.#store = new CredentialsStore({ ...shared, hide: (secret) => log.hide(secret) });
     const api = deps.openApi(() => this.#credentials?.token.accessToken ?? '');
-    this.deviceApi = tokenAwareDeviceApi({ deviceApi: () => api, token: () => this.#credentials?.token, held: () => this.#held() });
+    this.deviceApi = tokenAwareDeviceApi({
+      deviceApi: () => api,
+      token: () => this.#credentials?.token,
+      held: () => this.#held(),
+    });
   }
 
   /** Name on the platform. */
@@ -154,7 +169,14 @@ export class AttachedDevice {
       return false;
     }
     const { board } = this.#deps;
-    await this.#store.replaceOwn({ phase: 'in-use', source: 'imported', deviceName: this.name, accessToken, board, generation: 1 });
+    await this.#store.replaceOwn({
+      phase: 'in-use',
+      source: 'imported',
+      deviceName: this.name,
+      accessToken,
+      board,
+      generation: 1,
+    });
     return true;
   }
 
@@ -163,7 +185,8 @@ export class AttachedDevice {
     await this.#store.read();
     const shared = {
       ...{ store: this.#store, board, clock, randomBytes, log, alerts: this.#alerts, provision },
-      tokenWorks: (token: string, probeSignal: AbortSignal) => tokenWorks((probed) => openApi(() => probed), token, probeSignal),
+      tokenWorks: (token: string, probeSignal: AbortSignal) =>
+        tokenWorks((probed) => openApi(() => probed), token, probeSignal),
       hide: (secret: string) => log.hide(secret),
     };
     const settings = this.#settings.credentials();

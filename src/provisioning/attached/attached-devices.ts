@@ -97,12 +97,16 @@ export class AttachedDevices {
   /** Posts entries that were kept under a device's id, or under a slot whose device was not known. */
   readonly post = async (kept: string, rows: EntryColumns, signal: AbortSignal): Promise<UploadAnswer> => {
     const id = this.#deps.names.resolve(kept);
-    if (id === undefined) return { kind: 'unauthorised', status: 0, text: 'the serial number of its device is not known yet' };
+    if (id === undefined)
+      return { kind: 'unauthorised', status: 0, text: 'the serial number of its device is not known yet' };
     if (this.#changing.has(id)) return { kind: 'busy', status: 0, text: 'its credentials are being changed' };
     const removedAtMs = this.#deps.names.removedAtMs(id);
     const left = removedAtMs === undefined ? rows : rows.where((row) => (rows.ts[row] as number) > removedAtMs);
     if (left.length < rows.length)
-      this.#deps.log.warn({ device: id, entries: rows.length - left.length }, 'entries of a removed device are given up');
+      this.#deps.log.warn(
+        { device: id, entries: rows.length - left.length },
+        'entries of a removed device are given up',
+      );
     return left.length === 0 ? { kind: 'accepted' } : await this.#make(id).post(left, signal);
   };
 

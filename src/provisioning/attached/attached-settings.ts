@@ -20,32 +20,52 @@ export interface AttachedSlot {
  * Undefined of a device that is in no slot: it goes on with the credentials that are kept.
  * @throws AgentError `provisioning/missing-file` (hold) while a token or a secret that its slot names is not there.
  */
-export function attachedCredentials(config: AgentConfig, { slot: started, name, store }: AttachedSlot): CredentialsSettings | undefined {
+export function attachedCredentials(
+  config: AgentConfig,
+  { slot: started, name, store }: AttachedSlot,
+): CredentialsSettings | undefined {
   if (started === undefined) return undefined;
   const { provisioning, devices } = config;
   // A file that was missing at the start may have come since.
   const slot = devices.find((one) => one.name === started.name) ?? started;
   if (slot.accessToken !== undefined) return { accessToken: slot.accessToken.reveal() };
   if ((slot.accessTokenFile ?? slot.accessTokenCredential) !== undefined) throw missing('its access token');
-  const { key: deviceKey, secret: deviceSecret, keyFile, keyCredential, secretFile, secretCredential } = slot.provisioning ?? {};
+  const {
+    key: deviceKey,
+    secret: deviceSecret,
+    keyFile,
+    keyCredential,
+    secretFile,
+    secretCredential,
+  } = slot.provisioning ?? {};
   const names = [keyFile, keyCredential, secretFile, secretCredential].some((file) => file !== undefined);
   if (names && (deviceKey === undefined || deviceSecret === undefined)) throw missing('its provisioning key or secret');
   const { onUnauthorised = 'hold', onOtherBoard = 'continue' } = provisioning ?? {};
   const own = deviceKey && deviceSecret && { deviceKey: deviceKey.reveal(), deviceSecret: deviceSecret.reveal() };
   const gateways = provisioning?.deviceKey &&
-    provisioning.deviceSecret && { deviceKey: provisioning.deviceKey.reveal(), deviceSecret: provisioning.deviceSecret.reveal() };
+    provisioning.deviceSecret && {
+      deviceKey: provisioning.deviceKey.reveal(),
+      deviceSecret: provisioning.deviceSecret.reveal(),
+    };
   const secret = own ?? store.provisionSecret ?? gateways;
   return { provisioning: { deviceName: name, onUnauthorised, onOtherBoard, ...given({ secret }) } };
 }
 
 function missing(what: string): AgentError {
-  return new AgentError('provisioning/missing-file', `${what} is not there yet: the file that its entry of devices: names`, {
-    recovery: 'hold',
-  });
+  return new AgentError(
+    'provisioning/missing-file',
+    `${what} is not there yet: the file that its entry of devices: names`,
+    {
+      recovery: 'hold',
+    },
+  );
 }
 
 /** The gateway's name, as the platform calls it, or as it is going to be provisioned; else the machine's. */
-export function gatewayName(platform: Pick<PlatformConnection, 'deviceName' | 'store' | 'board'>, template: string | undefined): string {
+export function gatewayName(
+  platform: Pick<PlatformConnection, 'deviceName' | 'store' | 'board'>,
+  template: string | undefined,
+): string {
   const known = platform.deviceName || platform.store.record('own')?.deviceName;
   if (known !== undefined || template === undefined) return known ?? platform.board.hostname;
   try {

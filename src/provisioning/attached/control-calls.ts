@@ -70,7 +70,11 @@ export function devicesCalls(control: DevicesControl): ControlCalls {
         return { ...told(device), heldEntries: device.heldEntries, slots: [...device.slots] };
       },
       takeDevice: async (params) => {
-        const [slot, text, passphrase] = ['slot', 'text', 'passphrase'].map((name) => textIn(params, name)) as [string, string, string];
+        const [slot, text, passphrase] = ['slot', 'text', 'passphrase'].map((name) => textIn(params, name)) as [
+          string,
+          string,
+          string,
+        ];
         if (!SLOT_NAME.test(slot)) throw badRequest('a slot has 1 to 64 letters, digits, - and _');
         return { ...(await control.take({ slot, text, passphrase, replace: params.replace === true })) };
       },

@@ -156,7 +156,9 @@ export class DeviceNames {
 
   /** Takes a reading; returns the slots whose device is another from now on. */
   observe(sensor: string, key: string, value: JsonValue): readonly string[] {
-    const slots = this.#slots.filter(({ serialNumber: from }) => from !== undefined && from.sensor === sensor && from.key === key);
+    const slots = this.#slots.filter(
+      ({ serialNumber: from }) => from !== undefined && from.sensor === sensor && from.key === key,
+    );
     return slots.filter((slot) => this.#identify(slot, this.#heard.hear(slot, value))).map(({ name }) => name);
   }
 
@@ -192,7 +194,10 @@ export class DeviceNames {
     if (id === before) return false;
     if (before === undefined) this.#kept.first.set(slot.name, id);
     this.#kept.slots.set(slot.name, id);
-    this.#deps.log.info({ slot: slot.name, device: id, serialNumber, before }, 'a device was identified by its serial number');
+    this.#deps.log.info(
+      { slot: slot.name, device: id, serialNumber, before },
+      'a device was identified by its serial number',
+    );
     this.#save();
     return true;
   }
@@ -214,7 +219,8 @@ export class DeviceNames {
   #filled(slot: DeviceConfig, serialNumber: string | undefined): string | undefined {
     const { gatewayName, log } = this.#deps;
     const name = filledName(slot, { gateway: gatewayName(), serialNumber });
-    if (name === undefined) log.error({ slot: slot.name }, 'the device name of this slot is empty or too long with what it is filled with');
+    if (name === undefined)
+      log.error({ slot: slot.name }, 'the device name of this slot is empty or too long with what it is filled with');
     return name;
   }
 
@@ -225,6 +231,7 @@ export class DeviceNames {
   async #saveNow(): Promise<void> {
     this.#save();
     await this.#deps.file.flush();
-    if (!this.#deps.file.isSaved) throw retryable('host/write-failed', 'the disk does not take it now: it is tried again');
+    if (!this.#deps.file.isSaved)
+      throw retryable('host/write-failed', 'the disk does not take it now: it is tried again');
   }
 }

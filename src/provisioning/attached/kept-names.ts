@@ -47,7 +47,14 @@ export function keptNames({ slots, devices, away, first, removed, left, replaced
       ? { dayMs: replaced.dayMs, count: replaced.count }
       : undefined;
   const times = { removed: timesIn(removed), left: timesIn(left) };
-  return given({ slots: textsIn(slots), devices: new Map(known), away: textsIn(away), first: textsIn(first), ...times, replaced: counted });
+  return given({
+    slots: textsIn(slots),
+    devices: new Map(known),
+    away: textsIn(away),
+    first: textsIn(first),
+    ...times,
+    replaced: counted,
+  });
 }
 
 /** The state to be saved. */
@@ -56,7 +63,10 @@ export function savedNames(
   replaced: NonNullable<KeptNames['replaced']>,
 ): JsonObject {
   const known = [...devices].map(([id, one]): [string, JsonObject] => [id, { ...one }]);
-  const maps = Object.entries({ slots, away, first, removed, left }).map(([name, map]) => [name, Object.fromEntries<JsonValue>(map)]);
+  const maps = Object.entries({ slots, away, first, removed, left }).map(([name, map]) => [
+    name,
+    Object.fromEntries<JsonValue>(map),
+  ]);
   return { ...Object.fromEntries(maps), devices: Object.fromEntries(known), replaced: { ...replaced } };
 }
 

@@ -45,7 +45,8 @@ export interface ArrivedDevice {
 export async function packDevice(deps: MoveDeviceDeps, id: string, passphrase: string): Promise<string> {
   const { machine, names, devices } = deps;
   const store = await openStore(deps, id);
-  const places = names.slotOf(id)?.accessToken === undefined ? (['own', 'configured'] as const) : (['configured', 'own'] as const);
+  const places =
+    names.slotOf(id)?.accessToken === undefined ? (['own', 'configured'] as const) : (['configured', 'own'] as const);
   const place = places.find((one) => store.record(one)?.phase === 'in-use');
   const name = devices.find(id)?.name ?? names.nameOf(id);
   if (place === undefined) {
@@ -77,11 +78,17 @@ export async function takeDevice(
   const { names, devices, board, log } = deps;
   const settings = slots.find(({ name }) => name === slot);
   if (settings?.accessToken !== undefined)
-    throw refusal('provisioning/token-configured', `the access token of ${slot} stands in the configuration: take it out there first`);
+    throw refusal(
+      'provisioning/token-configured',
+      `the access token of ${slot} stands in the configuration: take it out there first`,
+    );
   const identity = await importIdentity(text, passphrase);
   const { attached, record } = identity;
   if (attached === undefined)
-    throw refusal('provisioning/not-an-identity', 'this file holds a gateway’s own identity: turnstone identity import FILE');
+    throw refusal(
+      'provisioning/not-an-identity',
+      'this file holds a gateway’s own identity: turnstone identity import FILE',
+    );
   const coming = { ...attached, name: record.deviceName ?? attached.name };
   const id = names.moved.idOfComing(slot, coming);
   const store = await openStore(deps, id);
@@ -92,7 +99,11 @@ export async function takeDevice(
   }
   const { name } = coming;
   await devices.change(id, async () => {
-    await takeIdentity({ store, board }, { ...identity, record: { ...record, deviceName: name } }, { setsQueueAside: false });
+    await takeIdentity(
+      { store, board },
+      { ...identity, record: { ...record, deviceName: name } },
+      { setsQueueAside: false },
+    );
     await names.moved.take(slot, coming);
     log.info({ device: id, name, slot }, 'a device came from another gateway');
   });

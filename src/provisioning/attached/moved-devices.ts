@@ -56,7 +56,8 @@ export class MovedDevices {
     this.#deps.kept.away.delete(id);
     this.#deps.kept.devices.set(id, { ...coming, isTaken: true });
     const settings = this.#deps.slots().find((one) => one.name === slot);
-    if (settings !== undefined && (id === slot || coming.serialNumber === undefined)) this.#deps.kept.slots.set(slot, id);
+    if (settings !== undefined && (id === slot || coming.serialNumber === undefined))
+      this.#deps.kept.slots.set(slot, id);
     await this.#deps.save();
   }
 }

@@ -11,7 +11,8 @@ const MAX_CANDIDATES = 5;
  */
 export function namedDevice(devices: readonly DeviceStatus[], text: string): DeviceStatus {
   const wanted = text.trim();
-  if (wanted === '') throw refusal('provisioning/no-such-device', 'the name of a device is needed; turnstone devices lists them');
+  if (wanted === '')
+    throw refusal('provisioning/no-such-device', 'the name of a device is needed; turnstone devices lists them');
   const isOne = (fits: (word: string) => boolean) => devices.filter((device) => wordsOf(device).some(fits));
   const small = wanted.toLowerCase();
   const ways = [
@@ -27,7 +28,9 @@ export function namedDevice(devices: readonly DeviceStatus[], text: string): Dev
   if (first === undefined)
     throw refusal('provisioning/no-such-device', `no device is called ${shown(wanted)}; turnstone devices lists them`);
   if (others.length === 0) return first;
-  const names = found.slice(0, MAX_CANDIDATES).map(({ name, slots }) => [name, ...slots.map((slot) => `(${slot})`)].join(' '));
+  const names = found
+    .slice(0, MAX_CANDIDATES)
+    .map(({ name, slots }) => [name, ...slots.map((slot) => `(${slot})`)].join(' '));
   const more = found.length > names.length ? ` and ${found.length - names.length} more` : '';
   throw refusal(
     'provisioning/ambiguous-device',

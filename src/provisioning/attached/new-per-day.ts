@@ -43,7 +43,8 @@ export class NewPerDay {
     const dayMs = Math.floor(clock.wallMs() / DAY_MS) * DAY_MS;
     const count = this.#replaced.dayMs === dayMs ? this.#replaced.count : 0;
     if (count >= newPerDay()) {
-      if (!this.#waiting.has(slot)) log.error({ slot }, 'too many new devices today: this one waits (provisioning.newPerDay)');
+      if (!this.#waiting.has(slot))
+        log.error({ slot }, 'too many new devices today: this one waits (provisioning.newPerDay)');
       this.#waiting.add(slot);
       return false;
     }

@@ -1,6 +1,12 @@
 /** The ADS1115 against its sheet, against another library, and on the board. */
 import { describe, expect, it } from 'vitest';
-import { chipWith, givesNothingWithoutPower, otherLibraries, readsWhatIsShown, withinForAll } from '../../../test/support/chip-on-board.ts';
+import {
+  chipWith,
+  givesNothingWithoutPower,
+  otherLibraries,
+  readsWhatIsShown,
+  withinForAll,
+} from '../../../test/support/chip-on-board.ts';
 import { ads1115Config, parseAds1115 } from './driver.ts';
 
 const { signal } = new AbortController();
@@ -18,14 +24,17 @@ describe('ADS1115', () => {
   // SBAS444D, table 8: the register's reset value 8583h is AIN0-AIN1, ±2.048 V, single shot, 128 SPS, comparator off. Ours is never that one.
   it('asks for a conversion as its register says', () => {
     expect(ads1115Config({ input: 'A0-A1', rangeVolts: 2.048 }, 128)).toBe(0x8583 | 4);
-    expect(ads1115Config({ input: 'A3', rangeVolts: 4.096 }, 860)).toBe(0x8000 | (7 << 12) | (1 << 9) | 0x100 | (7 << 5) | 4 | 3);
+    expect(ads1115Config({ input: 'A3', rangeVolts: 4.096 }, 860)).toBe(
+      0x8000 | (7 << 12) | (1 << 9) | 0x100 | (7 << 5) | 4 | 3,
+    );
   });
   it('never leaves its range', () => withinForAll((word) => [parseAds1115('x', 0.256, word)], [-0.256, 0.256]));
 });
 
 it('agrees with the library of another maker', async () => {
   const { ads1115 } = await otherLibraries();
-  for (const [word, rangeVolts, volts] of ads1115) expect(parseAds1115('x', rangeVolts, word).value).toBeCloseTo(volts, 6);
+  for (const [word, rangeVolts, volts] of ads1115)
+    expect(parseAds1115('x', rangeVolts, word).value).toBeCloseTo(volts, 6);
   expect(ads1115).toHaveLength(60);
 });
 

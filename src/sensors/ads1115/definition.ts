@@ -13,7 +13,10 @@ const schema = sensorSection('ads1115', {
   /** Key at the sensor → input. */
   channels: table(
     platformKey(),
-    section({ input: z.enum(INPUTS), rangeVolts: z.literal([6.144, 4.096, 2.048, 1.024, 0.512, 0.256]).default(4.096) }),
+    section({
+      input: z.enum(INPUTS),
+      rangeVolts: z.literal([6.144, 4.096, 2.048, 1.024, 0.512, 0.256]).default(4.096),
+    }),
   ),
   samplesPerSecond: z.literal([8, 16, 32, 64, 128, 250, 475, 860]).default(128),
 });
@@ -27,7 +30,9 @@ export const ads1115 = defineSensor({
   keys: ({ channels }) => Object.keys(channels),
   minReadMs: ({ samplesPerSecond, channels }) => conversionMs(samplesPerSecond) * Object.keys(channels).length,
   faults: ({ channels }, path) =>
-    Object.keys(channels).length === 0 ? [{ path: [...path, 'channels'], problem: 'no channel', expected: 'at least one' }] : [],
+    Object.keys(channels).length === 0
+      ? [{ path: [...path, 'channels'], problem: 'no channel', expected: 'at least one' }]
+      : [],
   scan: {
     addresses: addresses(0x48, 0x4b),
     isCertain: false,
@@ -35,7 +40,8 @@ export const ads1115 = defineSensor({
     // TI SBAS444, 9.6.4: thresholds 0x8000 and 0x7FFF after power-on.
     looksLike: async (bus, address, signal) =>
       (await bus.readWord(address, 2, signal)) === 0x8000 && (await bus.readWord(address, 3, signal)) === 0x7fff,
-    options: (next) => `channels: { ${['A0', 'A1', 'A2', 'A3'].map((input) => `${next('analog')}: { input: ${input} }`).join(', ')} }`,
+    options: (next) =>
+      `channels: { ${['A0', 'A1', 'A2', 'A3'].map((input) => `${next('analog')}: { input: ${input} }`).join(', ')} }`,
   },
 });
 

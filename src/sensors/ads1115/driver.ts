@@ -25,7 +25,16 @@ const SINGLE_SHOT = 0x0100;
 const NO_COMPARATOR = 0x0003;
 /** Without a meaning while the comparator is off: the mark of a configuration that is ours. */
 const LATCHING = 0x0004;
-const INPUTS: Readonly<Record<Channel['input'], number>> = { 'A0-A1': 0, 'A0-A3': 1, 'A1-A3': 2, 'A2-A3': 3, A0: 4, A1: 5, A2: 6, A3: 7 };
+const INPUTS: Readonly<Record<Channel['input'], number>> = {
+  'A0-A1': 0,
+  'A0-A3': 1,
+  'A1-A3': 2,
+  'A2-A3': 3,
+  A0: 4,
+  A1: 5,
+  A2: 6,
+  A3: 7,
+};
 const RANGES: readonly number[] = [6.144, 4.096, 2.048, 1.024, 0.512, 0.256];
 const RATES: readonly number[] = [8, 16, 32, 64, 128, 250, 475, 860];
 const POLL_MS = 1;
@@ -46,7 +55,8 @@ export function open(config: Ads1115Config, deps: SensorDeps, signal: AbortSigna
 
 /** The word to write for one conversion. */
 export function ads1115Config(channel: Channel, samplesPerSecond: number): number {
-  const fields = (INPUTS[channel.input] << 12) | (RANGES.indexOf(channel.rangeVolts) << 9) | (RATES.indexOf(samplesPerSecond) << 5);
+  const fields =
+    (INPUTS[channel.input] << 12) | (RANGES.indexOf(channel.rangeVolts) << 9) | (RATES.indexOf(samplesPerSecond) << 5);
   return START | SINGLE_SHOT | LATCHING | NO_COMPARATOR | fields;
 }
 
@@ -58,7 +68,13 @@ export function parseAds1115(key: string, rangeVolts: number, word: number): Rea
   return { key, value: rounded((raw * rangeVolts) / 0x8000, DIGITS), unit: 'V' };
 }
 
-async function convert(bus: I2cBus, config: Ads1115Config, channel: Channel, clock: Clock, signal: AbortSignal): Promise<number> {
+async function convert(
+  bus: I2cBus,
+  config: Ads1115Config,
+  channel: Channel,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<number> {
   const { address, samplesPerSecond } = config;
   const settings = ads1115Config(channel, samplesPerSecond);
   await bus.writeWord(address, REGISTER.config, settings, signal);

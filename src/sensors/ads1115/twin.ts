@@ -14,7 +14,10 @@ export const twin: Twin = {
   // Well within each input's range.
   fitting: ({ channels }: Ads1115Config) => ({
     signals: Object.fromEntries(
-      Object.values(channels).map(({ input, rangeVolts }) => [input, room(0.4 * rangeVolts, 0.1 * rangeVolts, 0.001 * rangeVolts)]),
+      Object.values(channels).map(({ input, rangeVolts }) => [
+        input,
+        room(0.4 * rangeVolts, 0.1 * rangeVolts, 0.001 * rangeVolts),
+      ]),
     ),
   }),
 };

@@ -10,7 +10,10 @@ import { open as openBh1750, parseBh1750 } from './driver.ts';
 const signal = new AbortController().signal;
 
 /** Returns a read's value, and how often it measured, where measurements show these counts. */
-async function read(counts: readonly number[], more: object = {}): Promise<{ readonly lux: unknown; readonly opcodes: readonly number[] }> {
+async function read(
+  counts: readonly number[],
+  more: object = {},
+): Promise<{ readonly lux: unknown; readonly opcodes: readonly number[] }> {
   const clock = new FakeClock();
   const opcodes: number[] = [];
   const left = [...counts];
@@ -54,7 +57,8 @@ describe('BH1750', () => {
 
 it('agrees with the library of another maker', async () => {
   const { bh1750 } = await otherLibraries();
-  for (const [raw, mode, lux] of bh1750) expect(parseBh1750(Uint8Array.of(raw >> 8, raw & 0xff), mode).value).toBeCloseTo(lux, 1);
+  for (const [raw, mode, lux] of bh1750)
+    expect(parseBh1750(Uint8Array.of(raw >> 8, raw & 0xff), mode).value).toBeCloseTo(lux, 1);
   expect(bh1750).toHaveLength(40);
 });
 

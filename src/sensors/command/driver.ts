@@ -7,7 +7,11 @@ import type { SensorDeps } from '../kind/sensor-deps.ts';
 import { sensorFault } from '../kind/sensor-fault.ts';
 import type { CommandConfig } from './definition.ts';
 
-export async function open(config: CommandConfig, { clock, runProgram }: SensorDeps, _signal: AbortSignal): Promise<Sensor> {
+export async function open(
+  config: CommandConfig,
+  { clock, runProgram }: SensorDeps,
+  _signal: AbortSignal,
+): Promise<Sensor> {
   const { name, program, environment, deadlineMs, maxOutputBytes, format, encoding, goodStatus } = config;
   const parse = await openLineParser(config);
   let refused: readonly Refusal[] = [];

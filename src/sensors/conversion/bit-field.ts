@@ -12,8 +12,14 @@ export interface NumberWidth {
 const [WORD_BITS, MAX_BITS] = [16, 64];
 
 /** @throws AgentError `sensors/bad-reading` (retry) for a fraction, for what its bits cannot hold, and for digits that are none. */
-export function bitField(key: string, raw: number | bigint, rules: BitWords, { bits, isSigned = false }: NumberWidth): number | bigint {
-  if (typeof raw === 'number' && !Number.isSafeInteger(raw)) throw sensorFault('bad-reading', `${key} ${raw} is no whole number`);
+export function bitField(
+  key: string,
+  raw: number | bigint,
+  rules: BitWords,
+  { bits, isSigned = false }: NumberWidth,
+): number | bigint {
+  if (typeof raw === 'number' && !Number.isSafeInteger(raw))
+    throw sensorFault('bad-reading', `${key} ${raw} is no whole number`);
   const { bytes, mask, shift = 0, signMagnitude = false, bcd = false } = rules;
   let width = bits ?? (bytes === undefined ? MAX_BITS : WORD_BITS);
   const given = BigInt(raw);

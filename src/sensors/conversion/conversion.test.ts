@@ -39,7 +39,9 @@ describe('bits', () => {
         expect(bitField('k', word, { bytes: 'high', shift }, { bits: 16 })).toBe(high >> shift);
         expect(bitField('k', word, { bytes: 'low' }, { bits: 16, isSigned: true })).toBe(view.getInt8(0));
         expect(bitField('k', word, {}, { bits: 16, isSigned: true })).toBe(view.getInt16(0, true));
-        expect(bitField('k', word, { signMagnitude: true }, { bits: 16 })).toBe((word & 0x7fff) * (word > 0x7fff ? -1 : 1) + 0);
+        expect(bitField('k', word, { signMagnitude: true }, { bits: 16 })).toBe(
+          (word & 0x7fff) * (word > 0x7fff ? -1 : 1) + 0,
+        );
       }),
     );
   });

@@ -1,5 +1,11 @@
 /** One value through the chain of conversion, whose words and order are in config/fields/conversion.ts: of text, or of a number from a register. */
-import { type BitWords, type CameWords, type ConversionConfig, meansBits, meansNumber } from '../../config/fields/conversion.ts';
+import {
+  type BitWords,
+  type CameWords,
+  type ConversionConfig,
+  meansBits,
+  meansNumber,
+} from '../../config/fields/conversion.ts';
 import { isNumeric, type JsonValue, parseJson, stringifyJson } from '../../host/json.ts';
 import type { Reading } from '../kind/sensor.ts';
 import { sensorFault, withinRange } from '../kind/sensor-fault.ts';
@@ -40,7 +46,11 @@ export function convertReading(
   if (!isNumeric(typed)) return typed;
   const isWhole = meansBits(rules) && mapped === undefined;
   const width = { bits: rules.bits, isSigned: rules.signed === true };
-  return convertNumber(key, isWhole ? bitField(key, typed, rules, width) : typed, mapped === undefined ? rules : { ...rules, ...UNMAPPED });
+  return convertNumber(
+    key,
+    isWhole ? bitField(key, typed, rules, width) : typed,
+    mapped === undefined ? rules : { ...rules, ...UNMAPPED },
+  );
 }
 
 /** Words that are over once something was looked up by them. */
@@ -58,7 +68,8 @@ export function convertNumber(key: string, number: number | bigint, rules: Numbe
   if (!isNumeric(meant)) return meant;
   const value = table === undefined ? scaled(meant, rules) : interpolated(table, Number(meant));
   // A factor can make an infinity of a number, which is no value.
-  if (typeof value === 'number' && !Number.isFinite(value)) throw sensorFault('out-of-range', `${key} is too great to be told`);
+  if (typeof value === 'number' && !Number.isFinite(value))
+    throw sensorFault('out-of-range', `${key} is too great to be told`);
   withinRange(key, Number(value), [min, max]);
   return value;
 }
@@ -71,7 +82,9 @@ function lookUp(
   number?: number | bigint,
 ): Exclude<Plain, bigint> | undefined {
   const found = Object.hasOwn(map, came) ? map[came] : undefined;
-  const isNull = nulls.some((none) => (typeof none === 'number' ? number !== undefined && Number(number) === none : none === came));
+  const isNull = nulls.some((none) =>
+    typeof none === 'number' ? number !== undefined && Number(number) === none : none === came,
+  );
   if (!isNull && found !== null) return found;
   throw sensorFault('no-value', `${key} is ${JSON.stringify(came)}, which says that there is no value`);
 }
@@ -98,7 +111,8 @@ function typedValue(key: string, value: JsonValue, text: string | undefined, rul
         return unreadable(key, text, 'no JSON');
       }
     default: {
-      const number = text === undefined ? (typeof value === 'boolean' ? Number(value) : value) : numberOfText(text, rules);
+      const number =
+        text === undefined ? (typeof value === 'boolean' ? Number(value) : value) : numberOfText(text, rules);
       if (number === undefined || !isNumeric(number)) return unreadable(key, text ?? value, numberWords(rules));
       if (type === 'integer' && typeof number === 'number' && !Number.isInteger(number))
         return unreadable(key, text ?? value, 'no whole number');

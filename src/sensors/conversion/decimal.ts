@@ -18,7 +18,8 @@ interface Decimal {
 /** Whole results past 2^53 are bigint, all others the nearest number. */
 export function scaled(raw: number | bigint, { scale = 1, offset = 0 }: Scaling): number | bigint {
   if (scale === 1 && offset === 0) return raw;
-  if (typeof raw === 'number' && !Number.isSafeInteger(raw)) return Number((raw * scale + offset).toPrecision(CERTAIN_DIGITS));
+  if (typeof raw === 'number' && !Number.isSafeInteger(raw))
+    return Number((raw * scale + offset).toPrecision(CERTAIN_DIGITS));
   const factor = decimalOf(scale);
   return numberOf(sum({ digits: BigInt(raw) * factor.digits, exponent: factor.exponent }, decimalOf(offset)));
 }

@@ -35,7 +35,10 @@ export class SensorConversion {
 
   /** Refusals of the driver, and of the keys whose newest value was refused here. */
   refusedBeside(refused: readonly Refusal[] = []): readonly Refusal[] {
-    return [...refused, ...[...this.#refused.values()].filter(({ key }) => refused.every((other) => other.key !== key))];
+    return [
+      ...refused,
+      ...[...this.#refused.values()].filter(({ key }) => refused.every((other) => other.key !== key)),
+    ];
   }
 
   /** Returns the readings that are left. */
@@ -64,16 +67,22 @@ export class SensorConversion {
     if (rules === undefined) return reading;
     return outcomeOf(reading.key, () => {
       const value = convertReading(text === undefined ? reading : { ...reading, text }, rules);
-      if (typeof value === 'number') this.#checkStep(reading.key, value, { rules, atMs: reading.monotonicMs ?? this.#clock.monotonicMs() });
+      if (typeof value === 'number')
+        this.#checkStep(reading.key, value, { rules, atMs: reading.monotonicMs ?? this.#clock.monotonicMs() });
       return { ...reading, value };
     });
   }
 
   /** @throws AgentError `sensors/spike` (retry). The longer the last good value is ago, the farther away the next may be. */
-  #checkStep(key: string, value: number, { rules: { maxStep }, atMs }: { readonly rules: ConversionConfig; readonly atMs: number }): void {
+  #checkStep(
+    key: string,
+    value: number,
+    { rules: { maxStep }, atMs }: { readonly rules: ConversionConfig; readonly atMs: number },
+  ): void {
     if (maxStep === undefined) return;
     const last = this.#last.get(key);
-    const most = last === undefined ? Number.POSITIVE_INFINITY : maxStep.by * Math.max(1, (atMs - last.atMs) / maxStep.perMs);
+    const most =
+      last === undefined ? Number.POSITIVE_INFINITY : maxStep.by * Math.max(1, (atMs - last.atMs) / maxStep.perMs);
     if (last !== undefined && Math.abs(value - last.value) > most)
       throw sensorFault('spike', `${key} ${value} is more than ${maxStep.by} away from ${last.value}`);
     this.#last.set(key, { value, atMs });

@@ -21,6 +21,8 @@ export const derived = defineSensor({
   valueType: () => undefined,
   reportsByEvent: () => true,
   faults: ({ values }, path) =>
-    Object.keys(values).length > 0 ? [] : [{ path: [...path, 'values'], problem: 'no value', expected: 'at least one' }],
+    Object.keys(values).length > 0
+      ? []
+      : [{ path: [...path, 'values'], problem: 'no value', expected: 'at least one' }],
   remedy: () => 'look at the sensors that give its keys',
 });

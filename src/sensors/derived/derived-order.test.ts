@@ -26,7 +26,15 @@ beforeEach(() => {
 /** A derived sensor whose values go back to the others, as the sampler has it. */
 async function derived(name: string, written: Readonly<Record<string, string>>): Promise<Sensor> {
   const config = sensorConfig({ name, kind: 'derived', values: written });
-  const deps = { ...OF_THIS_MACHINE, ports: {} as unknown as Ports, clock, files, log: silentLog, stateFolder: '/state', values };
+  const deps = {
+    ...OF_THIS_MACHINE,
+    ports: {} as unknown as Ports,
+    clock,
+    files,
+    log: silentLog,
+    stateFolder: '/state',
+    values,
+  };
   const sensor = await open(config, deps, signal);
   sensor.subscribe?.((readings) => {
     heard.push(...readings.map(({ key, value }): [string, unknown] => [key, value]));
@@ -71,7 +79,12 @@ describe('values made of made values', () => {
 
 describe('what was remembered of a sensor that is another one now', () => {
   it('gives no rate and no difference, also by values between, and what is of other sensors stays', async () => {
-    await derived('made', { kilo: 'power / 1000', fall: 'rate(kilo)', step: 'difference(power)', other: 'difference(level)' });
+    await derived('made', {
+      kilo: 'power / 1000',
+      fall: 'rate(kilo)',
+      step: 'difference(power)',
+      other: 'difference(level)',
+    });
     measure('tank', { level: 5 });
     measure('meter', { power: 5_000_000 });
     await clock.advance(1_000);
@@ -220,7 +233,15 @@ describe('keys of several devices', () => {
     const told: string[] = [];
     for (const name of names) {
       const config = configs.find((one) => one.name === name);
-      const deps = { ...OF_THIS_MACHINE, ports: {} as unknown as Ports, clock, files, log: silentLog, stateFolder: '/state', values };
+      const deps = {
+        ...OF_THIS_MACHINE,
+        ports: {} as unknown as Ports,
+        clock,
+        files,
+        log: silentLog,
+        stateFolder: '/state',
+        values,
+      };
       const sensor = await open(config as SensorConfig & { kind: 'derived' }, deps, signal);
       sensor.subscribe?.((readings) => void told.push(...readings.map(({ value }) => `${name} ${value}`)));
     }

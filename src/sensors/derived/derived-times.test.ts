@@ -22,7 +22,15 @@ beforeEach(() => {
 });
 async function derived(written: Readonly<Record<string, string>>): Promise<Sensor> {
   const config = sensorConfig({ name: 'made', kind: 'derived', values: written });
-  const deps = { ...OF_THIS_MACHINE, ports: {} as unknown as Ports, clock, files, log: silentLog, stateFolder: '/state', values };
+  const deps = {
+    ...OF_THIS_MACHINE,
+    ports: {} as unknown as Ports,
+    clock,
+    files,
+    log: silentLog,
+    stateFolder: '/state',
+    values,
+  };
   const sensor = await open(config, deps, signal);
   sensor.subscribe?.((readings) => heard.push(...readings));
   return sensor;

@@ -21,18 +21,28 @@ let heard: Reading[];
 beforeEach(() => {
   clock = new FakeClock();
   files = new MemoryFiles();
-  values = new MeasuredValues(() => [sensorConfig({ name: 'meter', kind: 'ina219', keys: { u: { rename: 'voltage' } } })]);
+  values = new MeasuredValues(() => [
+    sensorConfig({ name: 'meter', kind: 'ina219', keys: { u: { rename: 'voltage' } } }),
+  ]);
   heard = [];
 });
 
 async function derived(written: Readonly<Record<string, string>>): Promise<Sensor> {
   const config = sensorConfig({ name: 'made', kind: 'derived', values: written });
-  const sensor = await open(config, { ...OF_THIS_MACHINE, ports, clock, files, log: silentLog, stateFolder: '/state', values }, signal);
+  const sensor = await open(
+    config,
+    { ...OF_THIS_MACHINE, ports, clock, files, log: silentLog, stateFolder: '/state', values },
+    signal,
+  );
   sensor.subscribe?.((readings) => heard.push(...readings));
   return sensor;
 }
 
-function measure(sensor: string, read: Readonly<Record<string, number | boolean | string>>, more: Partial<Reading> = {}): void {
+function measure(
+  sensor: string,
+  read: Readonly<Record<string, number | boolean | string>>,
+  more: Partial<Reading> = {},
+): void {
   const stamp = { sensor, bootId: clock.bootId, monotonicMs: clock.monotonicMs(), ...more };
   values.recordSamples(Object.entries(read).map(([key, value]) => ({ ...stamp, key, value })));
 }
@@ -68,10 +78,16 @@ describe('a derived value', () => {
 
   it('is missing, and says of which key and why, while a key has not come, is refused, or its sensor fails', async () => {
     const sensor = await derived({ sum: 'a + b', double: 'a * 2' });
-    await expect(sensor.read(signal)).rejects.toMatchObject({ code: 'sensors/no-input', message: 'a has not come yet' });
+    await expect(sensor.read(signal)).rejects.toMatchObject({
+      code: 'sensors/no-input',
+      message: 'a has not come yet',
+    });
     const missing = (): unknown => sensor.refused?.().map(({ key, fault }) => [key, fault.message]);
     measure('one', { a: 1 });
-    expect([heard, missing()]).toEqual([[expect.objectContaining({ key: 'double', value: 2 })], [['sum', 'b has not come yet']]]);
+    expect([heard, missing()]).toEqual([
+      [expect.objectContaining({ key: 'double', value: 2 })],
+      [['sum', 'b has not come yet']],
+    ]);
     expect(await sensor.read(signal)).toEqual([]);
     measure('other', { b: 2 });
     expect(heard.at(-1)).toMatchObject({ key: 'sum', value: 3 });
@@ -99,7 +115,9 @@ describe('a derived value', () => {
       ['share', 'sensors/bad-expression'],
     ]);
     measure('one', { a: 1, b: 0 });
-    expect(sensor.refused?.().map(({ key, fault }) => [key, fault.message])).toEqual([['share', 'the expression gives no number']]);
+    expect(sensor.refused?.().map(({ key, fault }) => [key, fault.message])).toEqual([
+      ['share', 'the expression gives no number'],
+    ]);
   });
 
   it('is calculated at once where its keys came before, as after a reload', async () => {

@@ -5,7 +5,12 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { messageOf } from '../../errors/agent-error.ts';
-import { type Expression, type ExpressionHistory, type ExpressionValue, loadExpressions } from '../../host/expression.ts';
+import {
+  type Expression,
+  type ExpressionHistory,
+  type ExpressionValue,
+  loadExpressions,
+} from '../../host/expression.ts';
 import { given } from '../../host/given.ts';
 import { SavedTotal } from '../families/totals/saved-total.ts';
 import { outcomeOf, sorted } from '../kind/outcome.ts';
@@ -21,7 +26,8 @@ const MS_PER_HOUR = 3_600_000;
 export async function open(config: DerivedConfig, deps: SensorDeps, _signal: AbortSignal): Promise<Sensor> {
   const { name, saveEveryMs } = config;
   const { values, stateFolder } = deps;
-  if (values === undefined) throw sensorFault('no-input', `${name} is made of other sensors’ values, which only the running agent has`);
+  if (values === undefined)
+    throw sensorFault('no-input', `${name} is made of other sensors’ values, which only the running agent has`);
   const compile = await loadExpressions();
   const totals: SavedTotal[] = [];
   const refusals = new Map<string, Refusal>();
@@ -29,7 +35,10 @@ export async function open(config: DerivedConfig, deps: SensorDeps, _signal: Abo
     const expression = compile(source);
     const sums = [...expression.integrals].map(([place, of], at, all) => {
       const alikeBefore = all.slice(0, at).filter(([, other]) => other === of).length;
-      const total = new SavedTotal(join(stateFolder, 'counters'), fileOf(name, [key, of, alikeBefore]), { ...deps, saveEveryMs });
+      const total = new SavedTotal(join(stateFolder, 'counters'), fileOf(name, [key, of, alikeBefore]), {
+        ...deps,
+        saveEveryMs,
+      });
       totals.push(total);
       return [place, total] as const;
     });
@@ -117,9 +126,15 @@ class DerivedValue implements MadeValue {
       history.begin(inputs.map(({ monotonicMs }) => monotonicMs));
       const value = this.#evaluate(inputs.map(({ input, value }) => plain(input, value)));
       isFirst = typeof value === 'number' && Number.isNaN(value) && history.isFirst;
-      if (!isFirst && typeof value === 'number' && !Number.isFinite(value)) throw sensorFault('no-value', 'the expression gives no number');
+      if (!isFirst && typeof value === 'number' && !Number.isFinite(value))
+        throw sensorFault('no-value', 'the expression gives no number');
       const isPart = inputs.some((one) => one.isPart === true);
-      return { key, value, ...given({ monotonicMs: newest.monotonicMs, takenAtMs: newest.takenAtMs }), ...(isPart && { isPart }) };
+      return {
+        key,
+        value,
+        ...given({ monotonicMs: newest.monotonicMs, takenAtMs: newest.takenAtMs }),
+        ...(isPart && { isPart }),
+      };
     });
     this.#fault = 'fault' in outcome ? outcome : undefined;
     this.#refuse(this.#fault);
@@ -147,7 +162,8 @@ class DerivedValue implements MadeValue {
 
 function plain(key: string, value: MeasuredValue['value']): ExpressionValue {
   if (typeof value === 'bigint') return Number(value);
-  if (typeof value === 'object') throw sensorFault('bad-expression', `${key} is neither a number nor a text nor true or false`);
+  if (typeof value === 'object')
+    throw sensorFault('bad-expression', `${key} is neither a number nor a text nor true or false`);
   return value;
 }
 
@@ -189,7 +205,8 @@ class PlacesOfHistory implements ExpressionHistory {
     const atMs = this.#atMs(place);
     const total = this.#sums.get(place);
     const tookMs = atMs - (before?.atMs ?? atMs);
-    if (before !== undefined && tookMs > 0 && tookMs <= MAX_GAP_MS) total?.add(((before.value + value) / 2) * (tookMs / MS_PER_HOUR));
+    if (before !== undefined && tookMs > 0 && tookMs <= MAX_GAP_MS)
+      total?.add(((before.value + value) / 2) * (tookMs / MS_PER_HOUR));
     this.#before.set(place, { value, atMs, result: 0 });
     return this.#known(total?.kept ?? Number.NaN);
   }

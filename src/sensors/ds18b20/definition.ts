@@ -43,6 +43,10 @@ function sharedThermometers(sensors: readonly Placed<Ds18b20Config>[]): Finding[
         expected: `an id of its own; ${pathText(first.path)} has it already`,
       }),
     ),
-    ...anyOne.map(({ path }) => ({ path: [...path, 'kind'], problem: 'no id, and several thermometers:', expected: 'id: beside it' })),
+    ...anyOne.map(({ path }) => ({
+      path: [...path, 'kind'],
+      problem: 'no id, and several thermometers:',
+      expected: 'id: beside it',
+    })),
   ];
 }

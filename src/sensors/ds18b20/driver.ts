@@ -37,7 +37,8 @@ export async function open(config: Ds18b20Config, { ports }: SensorDeps, signal:
     read: async (readSignal) => {
       const { celsius: value, mark, markOfConversion } = parseW1Slave(await ports.oneWire.readSlave(id, readSignal));
       if (value !== POWER_ON_CELSIUS && mark === FROM_POWER_ON && mark !== markOfConversion) marksNothing = true;
-      const isClose = before !== undefined && Math.abs(before - value) <= PLAUSIBLE_STEP && (mark !== FROM_POWER_ON || marksNothing);
+      const isClose =
+        before !== undefined && Math.abs(before - value) <= PLAUSIBLE_STEP && (mark !== FROM_POWER_ON || marksNothing);
       if (value === POWER_ON_CELSIUS && mark !== FROM_CONVERSION && !isClose)
         throw sensorFault('bad-reading', `${id} shows its power-on value of 85 °C (its supply?)`);
       before = value;
@@ -48,7 +49,11 @@ export async function open(config: Ds18b20Config, { ports }: SensorDeps, signal:
 }
 
 /** °C, byte 6, and what the maker's chips hold there after the conversion of these °C, of a `w1_slave` text; the bytes count, not the kernel's `t=`, which old kernels computed wrongly below zero. @throws AgentError `sensors/bad-reading` or `sensors/out-of-range` (retry). */
-export function parseW1Slave(text: string): { readonly celsius: number; readonly mark: number; readonly markOfConversion: number } {
+export function parseW1Slave(text: string): {
+  readonly celsius: number;
+  readonly mark: number;
+  readonly markOfConversion: number;
+} {
   const match = TEXT.exec(text);
   if (match === null) throw sensorFault('bad-reading', 'not the text of a one-wire thermometer');
   const bytes = Buffer.from((match[1] ?? '').replaceAll(' ', ''), 'hex');
@@ -75,5 +80,8 @@ async function firstThermometer(ids: readonly string[]): Promise<string> {
   const found = ids.filter((id) => FAMILY.test(id));
   if (found.length === 1 && found[0] !== undefined) return found[0];
   if (found.length === 0) throw sensorFault('silent', 'no DS18B20 on the one-wire bus (dtoverlay=w1-gpio? wiring?)');
-  throw sensorFault('ambiguous', `${found.length} thermometers on the one-wire bus; give one of them as id: ${found.join(', ')}`);
+  throw sensorFault(
+    'ambiguous',
+    `${found.length} thermometers on the one-wire bus; give one of them as id: ${found.join(', ')}`,
+  );
 }

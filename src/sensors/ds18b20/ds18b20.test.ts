@@ -50,7 +50,9 @@ describe('parseW1Slave', () => {
 
   // Linux, Documentation/w1/slaves/w1_therm.rst: a real chip's answer, t=23125.
   it('agrees with the kernel on a real chip', () => {
-    expect(parseW1Slave('72 01 4b 46 7f ff 0e 10 57 : crc=57 YES\n72 01 4b 46 7f ff 0e 10 57 t=23125\n').celsius).toBe(23.125);
+    expect(parseW1Slave('72 01 4b 46 7f ff 0e 10 57 : crc=57 YES\n72 01 4b 46 7f ff 0e 10 57 t=23125\n').celsius).toBe(
+      23.125,
+    );
   });
 
   it('drops the bits that a coarser resolution leaves undefined', () => {
@@ -98,9 +100,9 @@ describe('a DS18B20 on the board', () => {
 
   it('must be named among several', async () => {
     bench = await board(20, '28-0316a2794aff', '28-0316a2794afe');
-    await expect(openDs18b20(sensorConfig({ name: 'pipe', kind: 'ds18b20' }), sensorDeps(bench), signal)).rejects.toThrow(
-      /give one of them as id: 28-0316a2794afe, 28-0316a2794aff/,
-    );
+    await expect(
+      openDs18b20(sensorConfig({ name: 'pipe', kind: 'ds18b20' }), sensorDeps(bench), signal),
+    ).rejects.toThrow(/give one of them as id: 28-0316a2794afe, 28-0316a2794aff/);
   });
 
   it('tells a true 85 °C from the power-on value, however often either comes', async () => {
@@ -120,7 +122,11 @@ describe('a DS18B20 on the board', () => {
     let scratchpad: readonly number[] = [];
     const slave = { ...bench.ports.oneWire, readSlave: async () => text(scratchpad) };
     const deps = { ...sensorDeps(bench), ports: { ...bench.ports, oneWire: slave } };
-    const sensor = await openDs18b20(sensorConfig({ name: 'boiler', kind: 'ds18b20', id: '28-0316a2794aff' }), deps, signal);
+    const sensor = await openDs18b20(
+      sensorConfig({ name: 'boiler', kind: 'ds18b20', id: '28-0316a2794aff' }),
+      deps,
+      signal,
+    );
     const show = (celsius: number, mark: number): Promise<unknown> => {
       scratchpad = [(celsius * 16) & 0xff, (celsius * 16) >> 8, 0x4b, 0x46, 0x7f, 0xff, mark, 0x10];
       return sensor.read(signal);
@@ -153,8 +159,12 @@ describe('a DS18B20 on the board', () => {
 
 it('needs an id only beside another thermometer', () => {
   const placed = (...ids: (string | undefined)[]) =>
-    ids.map((id, at) => ({ config: { kind: 'ds18b20', ...(id !== undefined && { id }) } as Ds18b20Config, path: ['sensors', at] }));
-  const problems = (...ids: (string | undefined)[]) => ds18b20.faultsAmong?.(placed(...ids)).map(({ problem }) => problem);
+    ids.map((id, at) => ({
+      config: { kind: 'ds18b20', ...(id !== undefined && { id }) } as Ds18b20Config,
+      path: ['sensors', at],
+    }));
+  const problems = (...ids: (string | undefined)[]) =>
+    ds18b20.faultsAmong?.(placed(...ids)).map(({ problem }) => problem);
   expect(problems(undefined)).toEqual([]);
   expect(problems(undefined, '28-000000000001')).toEqual(['no id, and several thermometers:']);
   expect(problems('28-000000000001', '28-000000000001')).toEqual(['two sensors on one thermometer:']);

@@ -33,7 +33,8 @@ describe('a pulse counter', () => {
   it('counts every pulse of 200 edges a second, and goes on from its total after a restart', async () => {
     const bench = await pulses(100);
     const config = sensorConfig({ name: 'water', kind: 'gpio-counter', line: 'METER', saveEvery: '1s' });
-    const value = async (key: string): Promise<unknown> => (await sensor.read(signal)).find((reading) => reading.key === key)?.value;
+    const value = async (key: string): Promise<unknown> =>
+      (await sensor.read(signal)).find((reading) => reading.key === key)?.value;
     const total = async (): Promise<number> => {
       let read: unknown;
       await until('a total', async () => {
@@ -43,7 +44,9 @@ describe('a pulse counter', () => {
       return Number(read);
     };
     const pulsesBetween = async (fromMs: number, toMs: number): Promise<number> =>
-      (await bench.record()).filter(({ kind, value, atMs }) => kind === 'input' && value === 1 && atMs >= fromMs && atMs <= toMs).length;
+      (await bench.record()).filter(
+        ({ kind, value, atMs }) => kind === 'input' && value === 1 && atMs >= fromMs && atMs <= toMs,
+      ).length;
     const openingMs = systemClock.monotonicMs();
     let sensor = await openGpioCounter(config, sensorDeps(bench), signal);
     const openMs = systemClock.monotonicMs();
@@ -51,7 +54,8 @@ describe('a pulse counter', () => {
     const closingMs = systemClock.monotonicMs();
     await sensor.close();
     const saved = Number(
-      (JSON.parse(await readFile(join(bench.folder, 'counters/water.json'), 'utf8')) as { readonly total: number }).total,
+      (JSON.parse(await readFile(join(bench.folder, 'counters/water.json'), 'utf8')) as { readonly total: number })
+        .total,
     );
     expect(saved).toBeGreaterThanOrEqual(await pulsesBetween(openMs, closingMs - 5)); // what happened last may still be under way
     expect(saved).toBeLessThanOrEqual(await pulsesBetween(openingMs, systemClock.monotonicMs()));

@@ -30,7 +30,19 @@ export const gpioFrequency = defineSensor({
 function gateFaults({ gateMs, periodMs, deadlineMs }: GpioFrequencyConfig, path: ConfigPath): Finding[] {
   const gate = [...path, 'gate'];
   if (gateMs >= periodMs)
-    return [{ path: gate, problem: 'not within the period:', expected: `less than the period of ${formatDuration(periodMs)}` }];
+    return [
+      {
+        path: gate,
+        problem: 'not within the period:',
+        expected: `less than the period of ${formatDuration(periodMs)}`,
+      },
+    ];
   if (gateMs < deadlineMs) return [];
-  return [{ path: gate, problem: 'cut off by the deadline:', expected: `less than the deadline of ${formatDuration(deadlineMs)}` }];
+  return [
+    {
+      path: gate,
+      problem: 'cut off by the deadline:',
+      expected: `less than the deadline of ${formatDuration(deadlineMs)}`,
+    },
+  ];
 }

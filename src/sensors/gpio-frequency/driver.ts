@@ -9,7 +9,11 @@ import type { Sensor } from '../kind/sensor.ts';
 import type { SensorDeps } from '../kind/sensor-deps.ts';
 import { type GpioFrequencyConfig, UNITS } from './definition.ts';
 
-export async function open(config: GpioFrequencyConfig, { ports, clock }: SensorDeps, signal: AbortSignal): Promise<Sensor> {
+export async function open(
+  config: GpioFrequencyConfig,
+  { ports, clock }: SensorDeps,
+  signal: AbortSignal,
+): Promise<Sensor> {
   const { name, line, activeLow, bias, debounceMs, edge, gateMs } = config;
   const input = await ports.gpio.openInput({ line, activeLow, bias, debounceMs, edges: edge }, signal);
   return {

@@ -10,7 +10,9 @@ export async function open(config: GpioInputConfig, { ports }: SensorDeps, signa
     name,
     read: async (readSignal) => [{ key: 'state', value: (await input.read(readSignal)) === 1 }],
     subscribe: (listener) =>
-      input.watch(({ level, monotonicMs }) => listener([{ key: 'state', value: level === 1, monotonicMs } satisfies Reading])),
+      input.watch(({ level, monotonicMs }) =>
+        listener([{ key: 'state', value: level === 1, monotonicMs } satisfies Reading]),
+      ),
     close: () => input.close(),
   };
 }

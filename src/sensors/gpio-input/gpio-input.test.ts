@@ -13,12 +13,18 @@ describe('a GPIO input', () => {
     bench = await openBoardBench(() => ({
       gpio: [{ names: { 4: 'DOOR' }, inputs: [{ offset: 4, key: 'door', signal: { kind: 'square', hz: 50 } }] }],
     }));
-    const sensor = await openGpioInput(sensorConfig({ name: 'door', kind: 'gpio-input', line: 'DOOR' }), sensorDeps(bench), signal);
+    const sensor = await openGpioInput(
+      sensorConfig({ name: 'door', kind: 'gpio-input', line: 'DOOR' }),
+      sensorDeps(bench),
+      signal,
+    );
     const seen: Reading[] = [];
     sensor.subscribe?.((readings) => seen.push(...readings));
     await until('twenty changes', () => seen.length >= 20);
     await sensor.close();
-    const happened = (await bench.record()).filter(({ kind }) => kind === 'input').map(({ atMs, value }) => [atMs, value === 1]);
+    const happened = (await bench.record())
+      .filter(({ kind }) => kind === 'input')
+      .map(({ atMs, value }) => [atMs, value === 1]);
     const told = seen.map(({ monotonicMs, value }) => [monotonicMs, value]);
     const from = happened.findIndex(([atMs]) => atMs === told[0]?.[0]);
     expect(told).toEqual(happened.slice(from, from + told.length));

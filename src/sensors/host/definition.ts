@@ -30,7 +30,11 @@ export const host = defineSensor({
 });
 
 /** As host/host-metrics.ts names them; a group that the machine does not show gives none of its keys. */
-export function hostKeys({ groups, disks, interfaces }: Pick<HostConfig, 'groups' | 'disks' | 'interfaces'>): readonly string[] {
+export function hostKeys({
+  groups,
+  disks,
+  interfaces,
+}: Pick<HostConfig, 'groups' | 'disks' | 'interfaces'>): readonly string[] {
   const suffixes = (names: readonly string[]): readonly string[] => [...new Set(names)].map((name) => `_${name}`);
   const diskSuffixes = ['', ...suffixes(disks.slice(1))].slice(0, disks.length);
   const networkSuffixes = interfaces === undefined ? [''] : suffixes(interfaces);

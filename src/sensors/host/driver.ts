@@ -19,7 +19,11 @@ interface Part {
   readonly disk?: string;
 }
 
-export async function open(config: HostConfig, { log, openHostMetrics }: SensorDeps, _signal: AbortSignal): Promise<Sensor> {
+export async function open(
+  config: HostConfig,
+  { log, openHostMetrics }: SensorDeps,
+  _signal: AbortSignal,
+): Promise<Sensor> {
   const { name, groups, disks, interfaces } = config;
   const metrics = openHostMetrics({ disks, ...(interfaces !== undefined && { interfaces }) });
   const parts = groups.flatMap((group): readonly Part[] =>
@@ -43,7 +47,10 @@ export async function open(config: HostConfig, { log, openHostMetrics }: SensorD
       // A read that was ended before says nothing.
       if (signal.aborted) throw fault;
       if (!expected.has(group) && !notShown.has(group))
-        log.info({ sensor: name, group, cause: String((fault as Error).cause) }, 'the machine does not show this group');
+        log.info(
+          { sensor: name, group, cause: String((fault as Error).cause) },
+          'the machine does not show this group',
+        );
       notShown.add(group);
       throw fault;
     }

@@ -24,14 +24,22 @@ describe('the gateway as a sensor', () => {
   const read = async (group: MetricGroup, disk?: string): Promise<readonly Metric[]> => {
     asked.push(disk ?? group);
     await hanging.get(disk ?? group);
-    const metrics = shown[group]?.filter(({ key }) => disk === undefined || (disk === '/' ? !key.includes('_') : key.endsWith(`_${disk}`)));
-    if (metrics === undefined || metrics.length === 0) throw new AgentError('host/no-metrics', group, { recovery: 'retry' });
+    const metrics = shown[group]?.filter(
+      ({ key }) => disk === undefined || (disk === '/' ? !key.includes('_') : key.endsWith(`_${disk}`)),
+    );
+    if (metrics === undefined || metrics.length === 0)
+      throw new AgentError('host/no-metrics', group, { recovery: 'retry' });
     return metrics;
   };
   const open = async (more: Readonly<Record<string, unknown>> = {}, log: Log = silentLog): Promise<Sensor> => {
     const groups = ['disk', 'temperature', 'network'];
     const config = sensorConfig({ name: 'machine', kind: 'host', groups, disks: ['/', '/mnt/usb'], ...more });
-    const machine = { ...OF_THIS_MACHINE, clock: new FakeClock(), files: new MemoryFiles(), openHostMetrics: () => ({ read }) };
+    const machine = {
+      ...OF_THIS_MACHINE,
+      clock: new FakeClock(),
+      files: new MemoryFiles(),
+      openHostMetrics: () => ({ read }),
+    };
     return await openHost(config, { ...machine, ports: new FewLines().ports, log, stateFolder: '/state' }, signal);
   };
   const refusedBy = (sensor: Sensor): readonly string[] => (sensor.refused?.() ?? []).map(({ key }) => key);

@@ -1,7 +1,16 @@
 /** A device that answers over HTTP with JSON or text: an inverter, a charger, a meter, a weather station. One answer gives many keys. */
 import { z } from 'zod';
 import type { ConfigPath } from '../../config/fields/config-fault.ts';
-import { existingFile, handedOn, platformKey, requestUrl, secretFields, size, table, text } from '../../config/fields/fields.ts';
+import {
+  existingFile,
+  handedOn,
+  platformKey,
+  requestUrl,
+  secretFields,
+  size,
+  table,
+  text,
+} from '../../config/fields/fields.ts';
 import { type Finding, finding, noEffect } from '../../config/fields/findings.ts';
 import { parseJsonPath } from '../../config/fields/json-path.ts';
 import { LINE_KEYS, lineFormatFields } from '../families/lines/definition.ts';
@@ -42,21 +51,34 @@ export const http = defineSensor({
   ...LINE_KEYS,
   keys: (config) => (config.paths === undefined ? LINE_KEYS.keys(config) : Object.keys(config.paths)),
   keepsTimes: true,
-  faults: (config, path) => [...LINE_KEYS.faults(config, path), ...requestFaults(config, path), ...pathFaults(config, path)],
+  faults: (config, path) => [
+    ...LINE_KEYS.faults(config, path),
+    ...requestFaults(config, path),
+    ...pathFaults(config, path),
+  ],
   remedy: () => 'ask it by hand (curl) from this gateway',
 });
 
-function requestFaults({ url, method, body, user, password, insecure, caFile, serverName }: HttpConfig, path: ConfigPath): Finding[] {
+function requestFaults(
+  { url, method, body, user, password, insecure, caFile, serverName }: HttpConfig,
+  path: ConfigPath,
+): Finding[] {
   const findings: Finding[] = [];
   if (method === 'GET' && body !== undefined) findings.push(noEffect(path, 'body', 'method: POST'));
   if ((user === undefined) !== (password === undefined))
-    findings.push(finding([...path, user === undefined ? 'password' : 'user'], 'one without the other:', 'user and password'));
+    findings.push(
+      finding([...path, user === undefined ? 'password' : 'user'], 'one without the other:', 'user and password'),
+    );
   if (url.startsWith('http:'))
     for (const [option, value] of Object.entries({ caFile, serverName, insecure: insecure || undefined }))
       if (value !== undefined) findings.push(noEffect(path, option, 'an address beginning with https://'));
   if (insecure && caFile !== undefined) findings.push(noEffect(path, 'caFile', 'insecure: false'));
   else if (insecure && url.startsWith('https:'))
-    findings.push(finding([...path, 'insecure'], 'any certificate is taken:', 'caFile: with the device’s certificate', { warning: true }));
+    findings.push(
+      finding([...path, 'insecure'], 'any certificate is taken:', 'caFile: with the device’s certificate', {
+        warning: true,
+      }),
+    );
   return findings;
 }
 

@@ -31,12 +31,20 @@ export function parseChallenge(header: string): LoginChallenge | undefined {
 
 function digestOf(text: string): DigestChallenge[] {
   const fields = new Map(
-    [...text.matchAll(PARAMETER)].map(([, name = '', quoted, bare]) => [name.toLowerCase(), quoted?.replace(/\\(.)/g, '$1') ?? bare ?? '']),
+    [...text.matchAll(PARAMETER)].map(([, name = '', quoted, bare]) => [
+      name.toLowerCase(),
+      quoted?.replace(/\\(.)/g, '$1') ?? bare ?? '',
+    ]),
   );
   const algorithm = (fields.get('algorithm') ?? 'MD5').toUpperCase();
   const nonce = fields.get('nonce');
   const qop = fields.get('qop')?.split(/[\s,]+/);
-  if ((algorithm !== 'MD5' && algorithm !== 'SHA-256') || nonce === undefined || (qop !== undefined && !qop.includes('auth'))) return [];
+  if (
+    (algorithm !== 'MD5' && algorithm !== 'SHA-256') ||
+    nonce === undefined ||
+    (qop !== undefined && !qop.includes('auth'))
+  )
+    return [];
   const opaque = fields.get('opaque');
   return [
     {
@@ -70,9 +78,16 @@ export function authorization(challenge: LoginChallenge, { user, password }: Log
       .digest('hex');
   const count = request.count.toString(16).padStart(8, '0');
   const middle = isCounted ? `${nonce}:${count}:${request.clientNonce}:auth` : nonce;
-  const response = hash(`${hash(`${user}:${realm}:${password}`)}:${middle}:${hash(`${request.method}:${request.target}`)}`);
+  const response = hash(
+    `${hash(`${user}:${realm}:${password}`)}:${middle}:${hash(`${request.method}:${request.target}`)}`,
+  );
   const fields = [
-    ...[`username="${escaped(user)}"`, `realm="${escaped(realm)}"`, `nonce="${escaped(nonce)}"`, `uri="${request.target}"`],
+    ...[
+      `username="${escaped(user)}"`,
+      `realm="${escaped(realm)}"`,
+      `nonce="${escaped(nonce)}"`,
+      `uri="${request.target}"`,
+    ],
     ...[`response="${response}"`, `algorithm=${algorithm}`],
     ...(isCounted ? ['qop=auth', `nc=${count}`, `cnonce="${request.clientNonce}"`] : []),
     ...(opaque === undefined ? [] : [`opaque="${escaped(opaque)}"`]),

@@ -20,11 +20,21 @@ import { authorization, type LoginChallenge, parseChallenge } from './digest-log
 
 const MAX_DEPTH = 32;
 
-export async function open(config: HttpConfig, { ports, files, clock }: SensorDeps, _signal: AbortSignal): Promise<Sensor> {
+export async function open(
+  config: HttpConfig,
+  { ports, files, clock }: SensorDeps,
+  _signal: AbortSignal,
+): Promise<Sensor> {
   const { name, url, method, headers, body, maxBodyBytes, format, caFile, serverName, insecure } = config;
   const { host, pathname, search } = new URL(url);
   const ca = caFile === undefined ? undefined : await readAuthorities(files, caFile);
-  const request = { method, url, tls: { insecure, ...given({ ca, serverName }) }, maxBytes: maxBodyBytes, ...given({ body }) };
+  const request = {
+    method,
+    url,
+    tls: { insecure, ...given({ ca, serverName }) },
+    maxBytes: maxBodyBytes,
+    ...given({ body }),
+  };
   const parse = config.paths === undefined ? await openLineParser(config) : undefined;
   let challenge: LoginChallenge | undefined;
   let answers = 0;
@@ -36,7 +46,12 @@ export async function open(config: HttpConfig, { ports, files, clock }: SensorDe
     if (login !== undefined && challenge !== undefined) {
       answers += 1;
       const clientNonce = Math.trunc(clock.jitter() * 2 ** 48).toString(16);
-      own.authorization = authorization(challenge, login, { method, target: pathname + search, count: answers, clientNonce });
+      own.authorization = authorization(challenge, login, {
+        method,
+        target: pathname + search,
+        count: answers,
+        clientNonce,
+      });
     }
     return await ports.http.request({ ...request, headers: { accept: '*/*', ...headers, ...own } }, signal);
   };
@@ -44,7 +59,8 @@ export async function open(config: HttpConfig, { ports, files, clock }: SensorDe
     const answer = await ask(signal);
     if (answer.status !== 401 || config.user === undefined) return answer;
     const asked = parseChallenge(answer.headers['www-authenticate'] ?? '');
-    if (asked === undefined) throw sensorFault('refused', `${host} asks for a password in a way that is not known here (Basic, Digest)`);
+    if (asked === undefined)
+      throw sensorFault('refused', `${host} asks for a password in a way that is not known here (Basic, Digest)`);
     challenge = asked;
     answers = 0;
     return await ask(signal);
@@ -53,7 +69,8 @@ export async function open(config: HttpConfig, { ports, files, clock }: SensorDe
     name,
     read: async (signal) => {
       const { status, body: bytes } = await askWithLogin(signal);
-      if (status < 200 || status > 299) throw sensorFault('refused', refusalInWords(host, status, config.user !== undefined));
+      if (status < 200 || status > 299)
+        throw sensorFault('refused', refusalInWords(host, status, config.user !== undefined));
       const answer = Buffer.from(bytes).toString('utf8');
       const given = sorted(parse === undefined ? byPaths(config, answer) : parseOutput(answer, format, parse));
       refused = given.refused;
@@ -78,7 +95,8 @@ function refusalInWords(host: string, status: number, hasLogin: boolean): string
   if (status === 401 || status === 403)
     return `${host} answers ${status}: ${hasLogin ? 'user or password is wrong' : 'it wants user and password'}`;
   if (status === 404) return `${host} answers 404: it has no such address`;
-  if (status >= 300 && status < 400) return `${host} answers ${status}: it leads to another address, which is to be given instead`;
+  if (status >= 300 && status < 400)
+    return `${host} answers ${status}: it leads to another address, which is to be given instead`;
   return `${host} answers ${status}`;
 }
 

@@ -97,7 +97,10 @@ describe('an HTTP device', () => {
       { key: 'a', value: 1 },
       { key: 'b', value: 'x' },
     ]);
-    const text = await sensor(`http://127.0.0.1:${port}/t`, { format: 'regex', pattern: 'tempf=(?<t>[0-9.]+)&humidity=(?<h>\\d+)' });
+    const text = await sensor(`http://127.0.0.1:${port}/t`, {
+      format: 'regex',
+      pattern: 'tempf=(?<t>[0-9.]+)&humidity=(?<h>\\d+)',
+    });
     expect(await text.read(signal)).toEqual([
       { key: 't', value: 71.6, text: '71.6' },
       { key: 'h', value: 40, text: '40' },
@@ -127,42 +130,50 @@ describe('an HTTP device', () => {
     ]);
   });
 
-  it.each(['Digest realm="shelly", qop="auth", nonce="60dc2c69", algorithm=SHA-256', 'Digest realm="x", nonce="1"', 'Basic realm="x"'])(
-    'gives its password when it is asked for it, and then with each request: %s',
-    async (challenge) => {
-      const login = { user: 'admin', password: 'secret "1"' };
-      let asked = 0;
-      const counts: string[] = [];
-      const port = await device((request, answer) => {
-        const given = request.headers.authorization ?? '';
-        const [, count = '00000001'] = /nc=([0-9a-f]{8})/.exec(given) ?? [];
-        const [, clientNonce = ''] = /cnonce="([^"]+)"/.exec(given) ?? [];
-        const known = parseChallenge(challenge);
-        const right =
-          known && authorization(known, login, { method: 'GET', target: '/x?y=1', count: Number.parseInt(count, 16), clientNonce });
-        if (given !== right) {
-          asked += 1;
-          answer.writeHead(401, { 'www-authenticate': challenge }).end();
-          return;
-        }
-        counts.push(count);
-        answer.end('{"ok":true}');
-      });
-      const meter = await sensor(`http://127.0.0.1:${port}/x?y=1`, login);
-      for (let n = 0; n < 3; n += 1) expect(await meter.read(signal)).toEqual([{ key: 'ok', value: true }]);
-      expect(asked).toBe(1);
-      expect(new Set(counts).size).toBe(challenge.includes('qop') ? 3 : 1);
-      const wrong = await sensor(`http://127.0.0.1:${port}/x?y=1`, { user: 'admin', password: 'no' });
-      await expect(wrong.read(signal)).rejects.toThrow(`127.0.0.1:${port} answers 401: user or password is wrong`);
-    },
-  );
+  it.each([
+    'Digest realm="shelly", qop="auth", nonce="60dc2c69", algorithm=SHA-256',
+    'Digest realm="x", nonce="1"',
+    'Basic realm="x"',
+  ])('gives its password when it is asked for it, and then with each request: %s', async (challenge) => {
+    const login = { user: 'admin', password: 'secret "1"' };
+    let asked = 0;
+    const counts: string[] = [];
+    const port = await device((request, answer) => {
+      const given = request.headers.authorization ?? '';
+      const [, count = '00000001'] = /nc=([0-9a-f]{8})/.exec(given) ?? [];
+      const [, clientNonce = ''] = /cnonce="([^"]+)"/.exec(given) ?? [];
+      const known = parseChallenge(challenge);
+      const right =
+        known &&
+        authorization(known, login, {
+          method: 'GET',
+          target: '/x?y=1',
+          count: Number.parseInt(count, 16),
+          clientNonce,
+        });
+      if (given !== right) {
+        asked += 1;
+        answer.writeHead(401, { 'www-authenticate': challenge }).end();
+        return;
+      }
+      counts.push(count);
+      answer.end('{"ok":true}');
+    });
+    const meter = await sensor(`http://127.0.0.1:${port}/x?y=1`, login);
+    for (let n = 0; n < 3; n += 1) expect(await meter.read(signal)).toEqual([{ key: 'ok', value: true }]);
+    expect(asked).toBe(1);
+    expect(new Set(counts).size).toBe(challenge.includes('qop') ? 3 : 1);
+    const wrong = await sensor(`http://127.0.0.1:${port}/x?y=1`, { user: 'admin', password: 'no' });
+    await expect(wrong.read(signal)).rejects.toThrow(`127.0.0.1:${port} answers 401: user or password is wrong`);
+  });
 
   it('says in words what is wrong, without the address that may hold a key', async () => {
     const port = await device((request, answer) => {
       if (request.url === '/moved') answer.writeHead(302, { location: 'http://127.0.0.2/' }).end();
       else if (request.url === '/gone?apikey=k') answer.writeHead(404).end();
       else if (request.url === '/long') answer.end('x'.repeat(500));
-      else if (request.url === '/cut') answer.writeHead(200, { 'content-length': '100' }).write('{"a"', () => request.socket.destroy());
+      else if (request.url === '/cut')
+        answer.writeHead(200, { 'content-length': '100' }).write('{"a"', () => request.socket.destroy());
       else if (request.url === '/silent') return;
       else answer.end('<html>');
     });
@@ -174,7 +185,9 @@ describe('an HTTP device', () => {
       );
     };
     const host = `127.0.0.1:${port}`;
-    expect((await failing('/moved')).message).toBe(`${host} answers 302: it leads to another address, which is to be given instead`);
+    expect((await failing('/moved')).message).toBe(
+      `${host} answers 302: it leads to another address, which is to be given instead`,
+    );
     expect((await failing('/gone?apikey=k')).message).toBe(`${host} answers 404: it has no such address`);
     expect((await failing('/long', { maxBody: '100B' })).message).toBe(`${host} answers with more than 100 bytes`);
     expect((await failing('/cut')).message).toMatch(/^127\.0\.0\.1:\d+ hung up$/);
@@ -191,14 +204,24 @@ describe('an HTTP device', () => {
     const folder = await mkdtemp(join(tmpdir(), 'turnstone-http-'));
     clean.push(() => rm(folder, { recursive: true }));
     const nowMs = systemClock.wallMs();
-    const { key, cert } = makeCertificate({ names: ['meter.local'], fromMs: nowMs - 60_000, untilMs: nowMs + 3_600_000 });
+    const { key, cert } = makeCertificate({
+      names: ['meter.local'],
+      fromMs: nowMs - 60_000,
+      untilMs: nowMs + 3_600_000,
+    });
     const caFile = join(folder, 'meter.pem');
     await writeFile(caFile, cert);
-    const port = await listen(createTlsServer({ key, cert }, (_request, answer) => void answer.end('{"a":1}')) as unknown as Server);
+    const port = await listen(
+      createTlsServer({ key, cert }, (_request, answer) => void answer.end('{"a":1}')) as unknown as Server,
+    );
     const url = `https://127.0.0.1:${port}/`;
     await expect((await sensor(url)).read(signal)).rejects.toThrow(/has a certificate of its own: give it as caFile/);
-    await expect((await sensor(url, { caFile })).read(signal)).rejects.toThrow(/certificate for another name: give that as serverName/);
-    expect(await (await sensor(url, { caFile, serverName: 'meter.local' })).read(signal)).toEqual([{ key: 'a', value: 1 }]);
+    await expect((await sensor(url, { caFile })).read(signal)).rejects.toThrow(
+      /certificate for another name: give that as serverName/,
+    );
+    expect(await (await sensor(url, { caFile, serverName: 'meter.local' })).read(signal)).toEqual([
+      { key: 'a', value: 1 },
+    ]);
     expect(await (await sensor(url, { insecure: true })).read(signal)).toEqual([{ key: 'a', value: 1 }]);
     const plain = await device((_request, answer) => answer.end());
     await expect((await sensor(`https://127.0.0.1:${plain}/`)).read(signal)).rejects.toThrow(/does not speak TLS/);

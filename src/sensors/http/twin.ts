@@ -17,7 +17,10 @@ function bodyOf({ format, paths, separator, columns = [], pattern = '' }: HttpCo
   if (format === 'regex') return textLike(pattern);
   if (format === 'csv') return columns.map((column) => (column === '' ? '0' : `{${column}}`)).join(separator);
   // A number stands in JSON without quotes, and its place with them while the tree is built.
-  const tree = keys.reduce<unknown>((built, key) => withPlace(built, stepsOf(paths?.[key] ?? key), `{${key}}`), undefined);
+  const tree = keys.reduce<unknown>(
+    (built, key) => withPlace(built, stepsOf(paths?.[key] ?? key), `{${key}}`),
+    undefined,
+  );
   return JSON.stringify(tree).replace(/"(\{[^"{}]+\})"/g, '$1');
 }
 

@@ -10,7 +10,9 @@ const schema = sensorSection('i2c-register', {
   bus: whole(0, 255).default(1),
   address: whole(0x03, 0x77),
   /** Written once when the sensor opens, in this order. */
-  setup: list(section({ register: whole(0, 255), bytes: list(whole(0, 255), { min: 1, max: 32 }) }), { max: 64 }).default([]),
+  setup: list(section({ register: whole(0, 255), bytes: list(whole(0, 255), { min: 1, max: 32 }) }), {
+    max: 64,
+  }).default([]),
   /** Key → where it lies. */
   registers: table(
     platformKey(),
@@ -42,10 +44,20 @@ export const i2cRegister = defineSensor({
       ...all.flatMap(({ register, at }) => scaleFaults(register, at)),
       ...all.flatMap(({ register: { width, shift, bits = 0 }, at }): Finding[] =>
         shift + bits > width * 8
-          ? [{ path: at, atKey: true, problem: 'shift and bits reach past the register', expected: `at most ${width * 8} bits` }]
+          ? [
+              {
+                path: at,
+                atKey: true,
+                problem: 'shift and bits reach past the register',
+                expected: `at most ${width * 8} bits`,
+              },
+            ]
           : [],
       ),
-      ...all.flatMap(({ register, at }) => [...bitFaults(register, at, register.width * 8), ...limitFaults(register, at)]),
+      ...all.flatMap(({ register, at }) => [
+        ...bitFaults(register, at, register.width * 8),
+        ...limitFaults(register, at),
+      ]),
     ];
   },
 });

@@ -19,7 +19,8 @@ export function open(config: I2cRegisterConfig, deps: SensorDeps, signal: AbortS
   const { address, setup, registers } = config;
   const driver = {
     setUp: async (bus: I2cBus, inner: AbortSignal) => {
-      for (const { register, bytes } of setup) await bus.writeRegisters(address, register, Uint8Array.from(bytes), inner);
+      for (const { register, bytes } of setup)
+        await bus.writeRegisters(address, register, Uint8Array.from(bytes), inner);
     },
     read: async (bus: I2cBus, inner: AbortSignal) => {
       const outcomes: Outcome[] = [];

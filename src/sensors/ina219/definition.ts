@@ -38,7 +38,8 @@ export const ina219 = defineSensor({
     isCertain: false,
     turn: 2,
     // TI SBOS448, 8.6.2.1: configuration 0x399F after power-on; ours differs from it in ranges and mode only.
-    looksLike: async (bus, address, signal) => ((await bus.readWord(address, 0, signal)) & 0xc7f8) === (0x399f & 0xc7f8),
+    looksLike: async (bus, address, signal) =>
+      ((await bus.readWord(address, 0, signal)) & 0xc7f8) === (0x399f & 0xc7f8),
   },
 });
 

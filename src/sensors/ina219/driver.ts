@@ -54,7 +54,10 @@ export function ina219Config(config: Measuring): number {
   return (config.busRangeVolts === 32 ? BUS_RANGE_32 : 0) | (shuntRangeOf(config) << 11) | TWELVE_BITS | BOTH_TRIGGERED;
 }
 
-export function parseIna219(config: Measuring, words: { readonly voltage: number; readonly shunt: number }): readonly Outcome[] {
+export function parseIna219(
+  config: Measuring,
+  words: { readonly voltage: number; readonly shunt: number },
+): readonly Outcome[] {
   const { busRangeVolts, shuntOhms } = config;
   const rangeVolts = SHUNT_RANGES_VOLTS[shuntRangeOf(config)] ?? 0;
   const volts = (): number => {
@@ -66,13 +69,20 @@ export function parseIna219(config: Measuring, words: { readonly voltage: number
   const amperes = (): number => {
     const shuntVolts = rounded(signed16(words.shunt) * SHUNT_STEP_VOLTS, DIGITS);
     if (Math.abs(shuntVolts) >= rangeVolts)
-      throw sensorFault('out-of-range', `the current is at the end of its range of ±${rounded(rangeVolts / shuntOhms, DIGITS)} A`);
+      throw sensorFault(
+        'out-of-range',
+        `the current is at the end of its range of ±${rounded(rangeVolts / shuntOhms, DIGITS)} A`,
+      );
     return rounded(shuntVolts / shuntOhms, DIGITS);
   };
   return [
     outcomeOf('voltage', () => ({ key: 'voltage', value: volts(), unit: UNITS.voltage })),
     outcomeOf('current', () => ({ key: 'current', value: amperes(), unit: UNITS.current })),
-    outcomeOf('power', () => ({ key: 'power', value: rounded(Math.abs(volts() * amperes()), DIGITS), unit: UNITS.power })),
+    outcomeOf('power', () => ({
+      key: 'power',
+      value: rounded(Math.abs(volts() * amperes()), DIGITS),
+      unit: UNITS.power,
+    })),
   ];
 }
 

@@ -31,7 +31,10 @@ describe('INA219', () => {
       expect(refusedOf(outcomes)).toEqual(['current', 'power']);
     }
     expect(valuesOf(parseIna219(config, { voltage: 0x5d98, shunt: 0x8301 }))).toEqual([11.98, -3.1999, 38.334802]);
-    expect(refusedOf(parseIna219({ ...config, maxAmperes: 0.8 }, { voltage: 0x5d98, shunt: 0x1f40 }))).toEqual(['current', 'power']);
+    expect(refusedOf(parseIna219({ ...config, maxAmperes: 0.8 }, { voltage: 0x5d98, shunt: 0x1f40 }))).toEqual([
+      'current',
+      'power',
+    ]);
   });
   // Section 8.6.3.2: full scale of the bus is 32 V, 1F40h, or 16 V, 0FA0h.
   it('leaves out voltage and power at the end of the bus range', () => {
@@ -48,7 +51,9 @@ describe('INA219', () => {
   it('never leaves its range', () => {
     const config = { shuntOhms: 0.1, maxAmperes: 3.2, busRangeVolts: 32 as const };
     forRandomBytes(RUNS, 8, (bytes) => {
-      for (const { key, value } of sorted(parseIna219(config, { voltage: bytes.readUInt16BE(0), shunt: bytes.readUInt16BE(2) })).readings) {
+      for (const { key, value } of sorted(
+        parseIna219(config, { voltage: bytes.readUInt16BE(0), shunt: bytes.readUInt16BE(2) }),
+      ).readings) {
         const greatest = { voltage: 32, current: 3.2, power: 102.4 }[key] ?? 0;
         if (!(Math.abs(Number(value)) < greatest)) throw new Error(`${key} ${value} was reported as good`);
       }
@@ -67,14 +72,18 @@ it('agrees with the library of another maker', async () => {
   expect(ina219).toHaveLength(60);
 });
 
-it('reads exactly what the board says it showed, and survives a chip that loses its power', () => readsWhatIsShown('ina219', 0x40));
+it('reads exactly what the board says it showed, and survives a chip that loses its power', () =>
+  readsWhatIsShown('ina219', 0x40));
 
 it('an INA219 shows its current at the first read, and leaves it out past the end of its amplifier, alone', async () => {
   const { bench, sensor } = await chipWith('ina219', 0x40, { voltage: 12, current: 1.5 });
   expect((await sensor.read(signal)).map(({ value }) => value)).toEqual([12, 1.5, 18]);
   bench.board.bench.hold('i2c-1:0x40/current', 8);
   expect((await sensor.read(signal)).map(({ key }) => key)).toEqual(['voltage']);
-  expect(sensor.refused?.()).toMatchObject([{ key: 'current', fault: { code: 'sensors/out-of-range' } }, { key: 'power' }]);
+  expect(sensor.refused?.()).toMatchObject([
+    { key: 'current', fault: { code: 'sensors/out-of-range' } },
+    { key: 'power' },
+  ]);
   bench.board.bench.hold('i2c-1:0x40/current', null);
   expect(await sensor.read(signal)).toHaveLength(3);
   expect(sensor.refused?.()).toEqual([]);

@@ -23,7 +23,10 @@ export function outcomeOf(key: string, give: () => Reading): Outcome {
 }
 
 /** @throws the first refusal's fault when there is nothing but refusals. */
-export function sorted(outcomes: readonly Outcome[]): { readonly readings: readonly Reading[]; readonly refused: readonly Refusal[] } {
+export function sorted(outcomes: readonly Outcome[]): {
+  readonly readings: readonly Reading[];
+  readonly refused: readonly Refusal[];
+} {
   const readings = outcomes.filter((outcome): outcome is Reading => !('fault' in outcome));
   const refused = outcomes.filter((outcome) => 'fault' in outcome);
   if (readings.length === 0 && refused[0] !== undefined) throw refused[0].fault;

@@ -31,5 +31,6 @@ export const mbus = defineSensor({
   twin: () => import('./twin.ts'),
   valueType: (_config, key) => (TEXTS.includes(key) ? 'string' : 'number'),
   waitMs: () => TURNS_MS,
-  remedy: () => "check the meter's address and baud rate (2400 or 300), and that the level converter feeds the bus with some 36 V",
+  remedy: () =>
+    "check the meter's address and baud rate (2400 or 300), and that the level converter feeds the bus with some 36 V",
 });

@@ -41,7 +41,8 @@ export async function open(config: MbusConfig, { ports, clock }: SensorDeps, sig
       const { answers, fault } = await line.readInTurn(inner);
       const [first] = answers;
       const readings: readonly Reading[] = readingsOf(answers);
-      if (readings.length === 0) throw fault ?? sensorFault('no-value', `the meter ${config.address} has no value that is known here`);
+      if (readings.length === 0)
+        throw fault ?? sensorFault('no-value', `the meter ${config.address} has no value that is known here`);
       const keys = readings.map(({ key }) => key);
       const gone = whole.filter((key) => !keys.includes(key));
       refused = fault === undefined ? [] : missing(gone, fault);
@@ -91,14 +92,20 @@ class MbusLine {
   async readInTurn(signal: AbortSignal): Promise<Telegrams> {
     const answers: MbusAnswer[] = [];
     try {
-      await this.#bus.turns.run(() => this.#readAll(answers, signal), { what: `reading the meter ${this.#config.address}` }, signal);
+      await this.#bus.turns.run(
+        () => this.#readAll(answers, signal),
+        { what: `reading the meter ${this.#config.address}` },
+        signal,
+      );
       return { answers };
     } catch (fault) {
       if (answers.length === 0 || !(fault instanceof AgentError)) throw fault;
       const late = `the deadline was over after ${answers.length} telegrams of the meter ${this.#config.address}`;
       return {
         answers,
-        fault: signal.aborted ? sensorFault('late', `${late}; a longer deadline and period give time for the rest`, fault) : fault,
+        fault: signal.aborted
+          ? sensorFault('late', `${late}; a longer deadline and period give time for the rest`, fault)
+          : fault,
       };
     }
   }
@@ -112,8 +119,11 @@ class MbusLine {
     const { address, responseTimeoutMs } = this.#config;
     const place = typeof address === 'number' ? address : SELECTED;
     const isAcknowledged = (frame: Frame): boolean => frame === undefined;
-    await this.#ask(shortFrame(SND_NKE, place), isAcknowledged, Math.min(RESET_MS, responseTimeoutMs), signal).catch(() => {});
-    if (typeof address !== 'number') await this.#askTwice(selection(address), { isWanted: isAcknowledged, given: 0 }, signal);
+    await this.#ask(shortFrame(SND_NKE, place), isAcknowledged, Math.min(RESET_MS, responseTimeoutMs), signal).catch(
+      () => {},
+    );
+    if (typeof address !== 'number')
+      await this.#askTwice(selection(address), { isWanted: isAcknowledged, given: 0 }, signal);
     let control = REQ_UD2 | FRAME_COUNT_BIT;
     do {
       const wanted = { isWanted: (one: Frame) => isAnswerOf(one, place), given: answers.length };
@@ -130,7 +140,10 @@ class MbusLine {
     const { address } = this.#config;
     const answer = this.#answerOf(frame);
     if (typeof address === 'number' || isNumbered(answer, address)) return answer;
-    throw sensorFault('wrong-meter', `the meter ${answer.serialNumber} on ${this.#bus.port.path} answers in place of ${address}`);
+    throw sensorFault(
+      'wrong-meter',
+      `the meter ${answer.serialNumber} on ${this.#bus.port.path} answers in place of ${address}`,
+    );
   }
 
   #answerOf(frame: Uint8Array): MbusAnswer {
@@ -154,7 +167,12 @@ class MbusLine {
     }
   }
 
-  async #ask(request: Uint8Array, isWanted: (frame: Frame) => boolean, ms: number, signal: AbortSignal): Promise<Frame> {
+  async #ask(
+    request: Uint8Array,
+    isWanted: (frame: Frame) => boolean,
+    ms: number,
+    signal: AbortSignal,
+  ): Promise<Frame> {
     const { promise, resolve } = Promise.withResolvers<Frame>();
     this.#cutter.reset();
     this.#onFrame = (frame) => {
@@ -189,7 +207,9 @@ class MbusLine {
 
 /** Selects the meter with this number, of any maker, version and medium. */
 function selection(digits: string): Uint8Array {
-  return longFrame(Uint8Array.of(SND_UD, SELECTED, SELECT, ...Buffer.from(digits, 'hex').reverse(), 0xff, 0xff, 0xff, 0xff));
+  return longFrame(
+    Uint8Array.of(SND_UD, SELECTED, SELECT, ...Buffer.from(digits, 'hex').reverse(), 0xff, 0xff, 0xff, 0xff),
+  );
 }
 
 /** True when each digit of the meter's number is the wanted one. */

@@ -29,10 +29,12 @@ async function meterWith(answerTo: Answer, options: Readonly<Record<string, unkn
   const config = sensorConfig({ name: 'heat', kind: 'mbus', port, address: 1, responseTimeout: '200ms', ...options });
   return await openMbus(config, sensorDeps(bench), signal);
 }
-const read = async (sensor: Sensor) => Object.fromEntries((await sensor.read(signal)).map(({ key, value }) => [key, value]));
+const read = async (sensor: Sensor) =>
+  Object.fromEntries((await sensor.read(signal)).map(({ key, value }) => [key, value]));
 const missingOf = (sensor: Sensor) => sensor.refused?.().map(({ key, fault }) => [key, fault.message]);
 const answersOf = (second: Uint8Array | undefined): Answer => {
-  return (request) => (request === RESET ? ACKNOWLEDGED : request === FIRST ? WITH_MORE : request === SECOND ? second : undefined);
+  return (request) =>
+    request === RESET ? ACKNOWLEDGED : request === FIRST ? WITH_MORE : request === SECOND ? second : undefined;
 };
 
 it.each([
@@ -62,7 +64,9 @@ it('what came before the deadline is given, and what is missing is named', async
     { responseTimeout: '1m' },
   );
   expect((await sensor.read(deadline.signal)).map(({ key }) => key)).toContain('heatEnergy');
-  expect(missingOf(sensor)).toEqual([['telegrams', expect.stringMatching(/deadline was over after 1 telegrams .* a longer deadline/)]]);
+  expect(missingOf(sensor)).toEqual([
+    ['telegrams', expect.stringMatching(/deadline was over after 1 telegrams .* a longer deadline/)],
+  ]);
   await sensor.close();
 });
 

@@ -39,7 +39,8 @@ function answerIn(frame: Uint8Array): MbusAnswer {
   const [content] = framesIn(frame).found;
   return answerOf(content ?? new Uint8Array());
 }
-const valuesOf = (name: string) => Object.fromEntries(readingsOf([answerIn(frameOf(name))]).map(({ key, value }) => [key, value]));
+const valuesOf = (name: string) =>
+  Object.fromEntries(readingsOf([answerIn(frameOf(name))]).map(({ key, value }) => [key, value]));
 
 /** Quantity and divisor by the types of pyMeterBus. */
 const TYPES: Readonly<Record<string, readonly [key: string, divisor: number]>> = {
@@ -51,7 +52,12 @@ const TYPES: Readonly<Record<string, readonly [key: string, divisor: number]>> =
     EXTERNAL_TEMPERATURE: ['temperature', 1],
     UNITS_FOR_HCA: ['heatCostUnits', 1],
   },
-  ...{ VOLTS: ['voltage', 1], AMPERE: ['current', 1], ON_TIME: ['onHours', 3600], OPERATING_TIME: ['operatingHours', 3600] },
+  ...{
+    VOLTS: ['voltage', 1],
+    AMPERE: ['current', 1],
+    ON_TIME: ['onHours', 3600],
+    OPERATING_TIME: ['operatingHours', 3600],
+  },
 };
 
 describe('an answer', () => {
@@ -73,7 +79,9 @@ describe('an answer', () => {
       // The first of two values counts.
       const twice = plain.filter(([one, , , , t, u]) => TYPES[one]?.[0] === names && t === tariff && u === subunit);
       if (twice[0]?.[1] === value)
-        expect(Math.abs(Number(read[0]?.value) / ((value ?? 0) / divisor || 1) - (value === 0 ? 0 : 1))).toBeLessThan(1e-6);
+        expect(Math.abs(Number(read[0]?.value) / ((value ?? 0) / divisor || 1) - (value === 0 ? 0 : 1))).toBeLessThan(
+          1e-6,
+        );
     }
   });
 
@@ -84,7 +92,14 @@ describe('an answer', () => {
 
   it('has keys with tariff and subunit, and leaves out phases of the maker', () => {
     expect(valuesOf('EMU_EMU-Professional-375-M-Bus')).toMatchObject({
-      ...{ energyImport_t1: 1.364, energyImport_t2: 0, energyImport_t1_u2: 7.854, powerTotal: -2, powerTotal_u2: 14, current: -0.066 },
+      ...{
+        energyImport_t1: 1.364,
+        energyImport_t2: 0,
+        energyImport_t1_u2: 7.854,
+        powerTotal: -2,
+        powerTotal_u2: 14,
+        current: -0.066,
+      },
     });
     expect(Object.keys(valuesOf('EMU_EMU-Professional-375-M-Bus'))).not.toContain('voltage');
   });
@@ -120,7 +135,9 @@ describe('an answer', () => {
   it.each(['0413', `04${'ff'.repeat(12)}`, '84ffffffffffffffffffffff', '0d13fa', '0d13bf', '04'])(
     'with a damaged record (%s) keeps those before it',
     (hex) => {
-      const { records, damage, hasMore } = answerOf(Buffer.from(`08017242000000745201040000000004060a000000${hex}`, 'hex'));
+      const { records, damage, hasMore } = answerOf(
+        Buffer.from(`08017242000000745201040000000004060a000000${hex}`, 'hex'),
+      );
       expect([records.map(({ value }) => value), hasMore]).toEqual([[10], false]);
       expect(damage).toMatch(/\(record 2\)$/);
     },
@@ -165,7 +182,8 @@ describe('a meter on a pty', () => {
 
   const openMeter = async (options: Readonly<Record<string, unknown>>, talk?: SerialTalkConfigInput) => {
     const written = { name: 'heat', kind: 'mbus', responseTimeout: '200ms', ...options } as const;
-    const fitting = talk ?? twin.fitting?.(sensorConfig({ ...written, port: '/dev/bus' }) as never, []).talk ?? { kind: 'echo' };
+    const fitting = talk ??
+      twin.fitting?.(sensorConfig({ ...written, port: '/dev/bus' }) as never, []).talk ?? { kind: 'echo' };
     bench = await openBoardBench((folder) => ({ serial: [{ port: join(folder, 'bus'), talk: fitting }] }));
     const port = join(bench.folder, 'bus');
     return { port, sensor: await openMbus(sensorConfig({ ...written, port }), sensorDeps(bench), signal) };
@@ -188,7 +206,11 @@ describe('a meter on a pty', () => {
   const request = (control: number) => Buffer.from(shortFrame(control, 1)).toString('hex');
 
   it('is asked on with the other frame count bit while more follows', async () => {
-    const answers = { [request(0x40)]: 'e5', [request(0x7b)]: telegram('0406010000001f'), [request(0x5b)]: telegram('041302000000') };
+    const answers = {
+      [request(0x40)]: 'e5',
+      [request(0x7b)]: telegram('0406010000001f'),
+      [request(0x5b)]: telegram('041302000000'),
+    };
     const { sensor } = await openMeter({ address: 1 }, { kind: 'answers', answers });
     expect(await read(sensor)).toMatchObject({ heatEnergy: 1, volume: 0.002 });
     await sensor.close();
@@ -196,7 +218,8 @@ describe('a meter on a pty', () => {
 
   it('shares its bus with others, each read from its reset to its last telegram', async () => {
     const hex = (frame: Uint8Array) => Buffer.from(frame).toString('hex');
-    const telegramOf = (n: number, wh: string) => hex(longFrame(Buffer.from(`080${n}724200000074520104000000000406${wh}000000`, 'hex')));
+    const telegramOf = (n: number, wh: string) =>
+      hex(longFrame(Buffer.from(`080${n}724200000074520104000000000406${wh}000000`, 'hex')));
     const answers = Object.fromEntries(
       [1, 2, 3].flatMap((n) => [
         [hex(shortFrame(0x40, n)), 'e5'],
@@ -207,7 +230,11 @@ describe('a meter on a pty', () => {
     const openOther = (address: number) =>
       openMbus(sensorConfig({ name: `heat${address}`, kind: 'mbus', port, address }), sensorDeps(bench), signal);
     const [second, third] = [await openOther(2), await openOther(3)];
-    expect(await Promise.all([sensor, second, third].map(read))).toMatchObject([{ heatEnergy: 1 }, { heatEnergy: 2 }, { heatEnergy: 3 }]);
+    expect(await Promise.all([sensor, second, third].map(read))).toMatchObject([
+      { heatEnergy: 1 },
+      { heatEnergy: 2 },
+      { heatEnergy: 3 },
+    ]);
     await Promise.all([sensor.close(), second.close()]);
     expect(await read(third)).toEqual({ heatEnergy: 3 });
     await third.close();
@@ -222,7 +249,10 @@ describe('a meter on a pty', () => {
 
   it('that is not the one selected is not asked', async () => {
     const forSelected = Buffer.from(shortFrame(0x7b, 253)).toString('hex');
-    const { sensor } = await openMeter({ address: '00000043' }, { kind: 'answers', answers: { [forSelected]: telegram('040601000000') } });
+    const { sensor } = await openMeter(
+      { address: '00000043' },
+      { kind: 'answers', answers: { [forSelected]: telegram('040601000000') } },
+    );
     await expect(read(sensor)).rejects.toMatchObject({ code: 'sensors/silent' });
     await sensor.close();
   });
@@ -232,7 +262,10 @@ describe('a meter on a pty', () => {
     const { port, sensor } = await openMeter({ address: 1 }, { kind: 'answers', answers });
     await expect(read(sensor)).rejects.toMatchObject({ code: 'sensors/no-value', recovery: 'retry' });
     bench.board.bench.fault(port, 'hang');
-    await expect(read(sensor)).rejects.toMatchObject({ code: 'sensors/silent', message: expect.stringContaining('does not answer') });
+    await expect(read(sensor)).rejects.toMatchObject({
+      code: 'sensors/silent',
+      message: expect.stringContaining('does not answer'),
+    });
     await sensor.close();
   });
 });

@@ -45,7 +45,8 @@ const VARIABLE = 13;
 /** @param content of a long frame: control, address, CI and data. @throws RangeError for what is no such answer; for half a header. */
 export function answerOf(content: Uint8Array): MbusAnswer {
   const [, , ci = 0] = content;
-  if (ci !== VARIABLE_DATA) throw new RangeError(`an answer of another form (0x${ci.toString(16)}) than is read here (0x72)`);
+  if (ci !== VARIABLE_DATA)
+    throw new RangeError(`an answer of another form (0x${ci.toString(16)}) than is read here (0x72)`);
   const reader = new ByteReader(content.subarray(3));
   const header = reader.take(HEADER_LENGTH);
   const maker = header.readUInt16LE(4);

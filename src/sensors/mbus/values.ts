@@ -54,7 +54,17 @@ const FIRST_OF_TIMES = 0x20;
 const OF_AN_HOUR = [SECONDS_PER_HOUR, 60, 1, 1 / 24];
 
 const MEDIA: Readonly<Record<number, string>> = {
-  ...{ 1: 'oil', 2: 'electricity', 3: 'gas', 4: 'heat', 5: 'steam', 6: 'warm water', 7: 'water', 8: 'heat costs', 9: 'compressed air' },
+  ...{
+    1: 'oil',
+    2: 'electricity',
+    3: 'gas',
+    4: 'heat',
+    5: 'steam',
+    6: 'warm water',
+    7: 'water',
+    8: 'heat costs',
+    9: 'compressed air',
+  },
   ...{ 10: 'cooling', 11: 'cooling', 12: 'heat', 13: 'heat and cooling', 21: 'hot water', 22: 'cold water' },
 };
 const ELECTRICITY = 0x02;
@@ -79,7 +89,10 @@ export function readingsOf(answers: readonly MbusAnswer[]): readonly Reading[] {
   return [...found.values()];
 }
 
-function readingOf({ function: kind, storage, tariff, subunit, vif, value }: MbusRecord, medium: number): Reading | undefined {
+function readingOf(
+  { function: kind, storage, tariff, subunit, vif, value }: MbusRecord,
+  medium: number,
+): Reading | undefined {
   if (kind !== 0 || storage !== 0 || value === undefined || typeof value === 'string') return undefined;
   const [first = 0x7f, second = 0x7f, ...rest] = vif;
   const [codes, code, extensions] =
@@ -105,7 +118,8 @@ function readingOf({ function: kind, storage, tariff, subunit, vif, value }: Mbu
 function quantityOf(codes: Codes, code: number): Quantity | undefined {
   const time = codes === PRIMARY ? TIMES[(code - FIRST_OF_TIMES) >> 2] : undefined;
   if (time !== undefined) return [time, 0, OF_AN_HOUR[code & 3] ?? 1];
-  const [first = 0, , quantity = '', exponent = 0, divisor = 1] = codes.find(([from, count]) => code >= from && code < from + count) ?? [];
+  const [first = 0, , quantity = '', exponent = 0, divisor = 1] =
+    codes.find(([from, count]) => code >= from && code < from + count) ?? [];
   return quantity === '' ? undefined : [quantity, exponent + code - first, divisor];
 }
 
@@ -140,7 +154,8 @@ function keyOf(quantity: string, { phase, isBackward }: Changes, medium: number)
   const direction = isBackward ? 'Export' : 'Import';
   // Backward is a value of its own for electricity alone.
   if (isBackward && !(isElectric && ['energy', 'power'].includes(quantity))) return undefined;
-  if (quantity === 'energy') return isElectric ? `energy${direction}${phase}` : `${COOLING.includes(medium) ? 'cooling' : 'heat'}Energy`;
+  if (quantity === 'energy')
+    return isElectric ? `energy${direction}${phase}` : `${COOLING.includes(medium) ? 'cooling' : 'heat'}Energy`;
   if (quantity === 'power' && isElectric) return isBackward ? 'powerExport' : `power${phase === '' ? 'Total' : phase}`;
   return quantity === 'power' ? 'heatPower' : quantity + phase;
 }

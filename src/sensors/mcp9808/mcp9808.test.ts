@@ -7,7 +7,13 @@ import { MCP9808 } from './definition.ts';
 // DS25095A, register 5-1, and section 5.1.3: the read-out of +25.25 °C is 1100 0001 1001 0100, three alert flags before the sign. Below zero
 // by equation 5-1.
 it('agrees with the example of its data sheet', async () => {
-  const registers = [0b1100_0001_1001_0100, 0x1fff, 0x1d80].map((word) => ({ 1: 0, 5: word, 6: 0x0054, 7: 0x0400, 8: 0x0300 }));
+  const registers = [0b1100_0001_1001_0100, 0x1fff, 0x1d80].map((word) => ({
+    1: 0,
+    5: word,
+    6: 0x0054,
+    7: 0x0400,
+    8: 0x0300,
+  }));
   expect(await readsOfRegisters('mcp9808', registers)).toEqual([25.25, -0.0625, -40]);
 });
 

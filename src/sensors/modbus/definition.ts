@@ -64,13 +64,19 @@ export const modbus = defineSensor({
   waitMs: (config) => countsOf(config).length * config.connection.responseTimeoutMs,
   faultsAmong: periodFaults,
   faults: (config, path) => {
-    const all = Object.entries(config.registers).map(([key, register]) => ({ register, at: [...path, 'registers', key] }));
+    const all = Object.entries(config.registers).map(([key, register]) => ({
+      register,
+      at: [...path, 'registers', key],
+    }));
     return [
       ...unitFaults(config, path),
       ...emptyFaults(config, path),
       ...all.flatMap(({ register, at }) => meaningFaults(register, at)),
       ...all.flatMap(({ register, at }) => typeFaults(register, at)),
-      ...all.flatMap(({ register, at }) => [...limitFaults(register, at), ...factorFaults(register, config.registers, at)]),
+      ...all.flatMap(({ register, at }) => [
+        ...limitFaults(register, at),
+        ...factorFaults(register, config.registers, at),
+      ]),
     ];
   },
   remedy: () => 'check wiring (A, B, ground), baud rate, parity and unit address',
@@ -117,7 +123,10 @@ function emptyFaults({ model, only, registers }: ModbusConfig, path: ConfigPath)
   if (model !== undefined) return [];
   const unused = only === undefined ? [] : [noEffect(path, 'only', 'a model, or no such option')];
   if (Object.keys(registers).length > 0) return unused;
-  return [...unused, { path: [...path, 'registers'], problem: 'no register', expected: 'at least one, or model: with the name of one' }];
+  return [
+    ...unused,
+    { path: [...path, 'registers'], problem: 'no register', expected: 'at least one, or model: with the name of one' },
+  ];
 }
 
 function typeOfRegister(register: ModbusRegister | undefined): ValueType | undefined {
@@ -138,7 +147,11 @@ function meaningFaults(register: ModbusRegister, path: ConfigPath): Finding[] {
   if ((of === 'coil' || of === 'discrete') && bit !== undefined)
     findings.push({ path: [...path, 'bit'], problem: `a ${of} is one bit:`, expected: 'no bit' });
   if (length !== undefined && type !== 'string')
-    findings.push({ path: [...path, 'length'], problem: 'a length of what has its own:', expected: 'type: string, or no length' });
+    findings.push({
+      path: [...path, 'length'],
+      problem: 'a length of what has its own:',
+      expected: 'type: string, or no length',
+    });
   if (type === 'bool' || type === 'string') findings.push(...noConversion(register, path, type));
   if (type === 'bool' || type === 'string' || type.startsWith('float')) findings.push(...noBits(register, path, type));
   else findings.push(...bitFaults(register, path, 16 * modbusWidth(register)));
@@ -146,12 +159,22 @@ function meaningFaults(register: ModbusRegister, path: ConfigPath): Finding[] {
 }
 
 /** A factor that another key gives, and that is a whole number. */
-function factorFaults({ scaleFrom, type }: ModbusRegister, registers: ModbusConfig['registers'], path: ConfigPath): Finding[] {
+function factorFaults(
+  { scaleFrom, type }: ModbusRegister,
+  registers: ModbusConfig['registers'],
+  path: ConfigPath,
+): Finding[] {
   if (scaleFrom === undefined) return [];
   if (type === 'bool' || type === 'string') return [noEffect(path, 'scaleFrom', `a type of number instead of ${type}`)];
   const factor = typeof scaleFrom === 'string' ? registers[scaleFrom] : undefined;
   if (typeof scaleFrom === 'number' || (factor !== undefined && factor.scaleFrom === undefined)) return [];
-  return [finding([...path, 'scaleFrom'], 'no key with a scale factor:', 'the address of its register, or the key of another register')];
+  return [
+    finding(
+      [...path, 'scaleFrom'],
+      'no key with a scale factor:',
+      'the address of its register, or the key of another register',
+    ),
+  ];
 }
 
 function typeFaults({ type, bit, length, table: of }: ModbusRegister, path: ConfigPath): Finding[] {

@@ -44,7 +44,11 @@ interface Given {
 const IN_TIME_READS = 20;
 
 /** Faults that the unit itself has said. */
-const SAID: ReadonlySet<string> = new Set(['hardware/modbus-exception', 'hardware/modbus-busy', 'hardware/modbus-working']);
+const SAID: ReadonlySet<string> = new Set([
+  'hardware/modbus-exception',
+  'hardware/modbus-busy',
+  'hardware/modbus-working',
+]);
 
 /** By the registers as they are configured. */
 const plans = new WeakMap<object, PollingPlan>();
@@ -55,7 +59,8 @@ export async function open(config: ModbusConfig, { ports, clock }: SensorDeps, s
   const link = await ports.modbus.open(connection, signal);
   const plan = plans.get(config.registers) ?? new PollingPlan(registers, maxGap);
   plans.set(config.registers, plan);
-  const remedy = 'a longer deadline and period, or fewer requests (a larger maxGap, fewer sensors on its line) give it time';
+  const remedy =
+    'a longer deadline and period, or fewer requests (a larger maxGap, fewer sensors on its line) give it time';
   const tooLate = retryable('hardware/deadline', `${name}: the deadline was over before this was given; ${remedy}`);
   /** How many reads are left for which each of these is called late. */
   const late = new Map<string, number>();
@@ -130,12 +135,14 @@ export async function open(config: ModbusConfig, { ports, clock }: SensorDeps, s
     if (isAlone(group) || fault.code !== 'hardware/modbus-exception') return notGiven(group, fault);
     if (round.signal.aborted) return notGiven(group, tooLate);
     const halves: Given[] = [];
-    for (const half of plan.halvesOf(group)) halves.push(round.signal.aborted ? notGiven(half, tooLate) : await readGroup(half, round));
+    for (const half of plan.halvesOf(group))
+      halves.push(round.signal.aborted ? notGiven(half, tooLate) : await readGroup(half, round));
     const { outcomes, next } = joinedOf(halves);
     const failures = failuresOf(outcomes);
     // Not for a fault that has passed, or is of all; what there was no time for may be of either kind.
     const isOfSome =
-      failures > 0 && (failures < outcomes.length || outcomes.some((outcome) => 'fault' in outcome && outcome.fault === tooLate));
+      failures > 0 &&
+      (failures < outcomes.length || outcomes.some((outcome) => 'fault' in outcome && outcome.fault === tooLate));
     return { outcomes, next: isOfSome || fault.recovery === 'drop' ? next : [group] };
   };
   /** @throws AgentError when nothing answers: the unit's own silence. */
@@ -150,7 +157,8 @@ export async function open(config: ModbusConfig, { ports, clock }: SensorDeps, s
       }
       plan.found(group);
       for (const other of signs.slice(0, at)) if (round.silence !== undefined) plan.silent(other, round.silence);
-      const { outcomes, next } = given instanceof AgentError ? await readRefused(group, round, given) : { outcomes: given, next: [group] };
+      const { outcomes, next } =
+        given instanceof AgentError ? await readRefused(group, round, given) : { outcomes: given, next: [group] };
       plan.replace(group, next);
       return outcomes;
     }
@@ -166,7 +174,10 @@ export async function open(config: ModbusConfig, { ports, clock }: SensorDeps, s
     plan.replace(group, next);
     return outcomes;
   };
-  const readAll = async (round: Round, { signs, turn }: ReturnType<PollingPlan['begin']>): Promise<readonly Outcome[]> => {
+  const readAll = async (
+    round: Round,
+    { signs, turn }: ReturnType<PollingPlan['begin']>,
+  ): Promise<readonly Outcome[]> => {
     const outcomes = signs !== undefined ? [...(await lookForSign(signs, round))] : [];
     if (turn !== undefined) outcomes.push(...(await readTurn(turn, round)));
     if (turn !== undefined) round.patience = 1;
@@ -176,7 +187,8 @@ export async function open(config: ModbusConfig, { ports, clock }: SensorDeps, s
       if (group.keys.every((key) => asked.has(key))) continue;
       const doubt = plan.doubtOf(group);
       const isDead = plan.isDead(group);
-      const isSkipped = round.signal.aborted || (isDead && !isPatient) || group.keys.every((key) => round.silent.has(key));
+      const isSkipped =
+        round.signal.aborted || (isDead && !isPatient) || group.keys.every((key) => round.silent.has(key));
       if (isSkipped) {
         outcomes.push(...notGiven(group, doubt ?? tooLate).outcomes);
         continue;
@@ -198,7 +210,13 @@ export async function open(config: ModbusConfig, { ports, clock }: SensorDeps, s
     read: async (readSignal) => {
       const begun = plan.begin();
       const patience = begun.signs !== undefined ? 0 : 1;
-      const round: Round = { signal: readSignal, begunMs: clock.monotonicMs(), answered: false, patience, silent: new Set() };
+      const round: Round = {
+        signal: readSignal,
+        begunMs: clock.monotonicMs(),
+        answered: false,
+        patience,
+        silent: new Set(),
+      };
       const outcomes = await readAll(round, begun);
       plan.end();
       // A read whose time another group's turn took is repeated in the next: nothing is missing, and the unit is not silent.
@@ -223,7 +241,14 @@ export async function open(config: ModbusConfig, { ports, clock }: SensorDeps, s
 
 /** True when the request itself failed, whatever the values would be. */
 function isOfRequest(fault: unknown): fault is AgentError {
-  const codes = ['modbus-exception', 'modbus-busy', 'modbus-working', 'modbus-no-answer', 'modbus-bad-answer', 'deadline'] as const;
+  const codes = [
+    'modbus-exception',
+    'modbus-busy',
+    'modbus-working',
+    'modbus-no-answer',
+    'modbus-bad-answer',
+    'deadline',
+  ] as const;
   return codes.some((code) => hasCode(fault, `hardware/${code}`));
 }
 

@@ -12,7 +12,13 @@ import { open as openModbus } from './driver.ts';
 
 const { signal } = new AbortController();
 const registersOf = (registers: Readonly<Record<string, unknown>>, more: Readonly<Record<string, unknown>> = {}) =>
-  sensorConfig({ name: 'meter', kind: 'modbus', connection: { transport: 'tcp', host: 'meter.local' }, registers, ...more });
+  sensorConfig({
+    name: 'meter',
+    kind: 'modbus',
+    connection: { transport: 'tcp', host: 'meter.local' },
+    registers,
+    ...more,
+  });
 
 describe('a register that the unit cannot give', () => {
   /** Errors that requests throw, by address; the rest reads 230. */
@@ -264,7 +270,9 @@ describe('a register that the unit cannot give', () => {
 
   it('is none of what a read of a slow unit on a noisy line had no time for: that is asked for together again', async () => {
     const sensor = await meter(
-      Object.fromEntries(Array.from({ length: 80 }, (_, at) => [`r${at}`, { address: 100 * Math.floor(at / 10) + (at % 10) }])),
+      Object.fromEntries(
+        Array.from({ length: 80 }, (_, at) => [`r${at}`, { address: 100 * Math.floor(at / 10) + (at % 10) }]),
+      ),
     );
     let [random, given] = [7, 0];
     for (let at = 0; at < 500; at += 1) {
@@ -283,7 +291,9 @@ describe('a register that the unit cannot give', () => {
   });
 
   it('is none of a slow unit that a read has no time to ask for everything: each has its turn, and its registers stay together', async () => {
-    const sensor = await meter(Object.fromEntries([0, 1, 100, 101, 200, 201].map((address) => [`r${address}`, { address }])));
+    const sensor = await meter(
+      Object.fromEntries([0, 1, 100, 101, 200, 201].map((address) => [`r${address}`, { address }])),
+    );
     const given: (readonly string[])[] = [];
     for (let at = 0; at < 6; at += 1) {
       const late = new AbortController();
@@ -303,7 +313,9 @@ describe('a register that the unit cannot give', () => {
   });
 
   it('is asked for once a read with all its bits, when it is refused or silent', async () => {
-    const bits = Object.fromEntries(Array.from({ length: 16 }, (_, bit) => [`b${bit}`, { address: 500, type: 'bool', bit }]));
+    const bits = Object.fromEntries(
+      Array.from({ length: 16 }, (_, bit) => [`b${bit}`, { address: 500, type: 'bool', bit }]),
+    );
     for (const fail of [refusal(2), silence]) {
       const sensor = await meter({ ...joined, ...bits });
       faults = new Map([[500, fail]]);
@@ -324,26 +336,31 @@ describe('a register that the unit cannot give', () => {
     expect(asked).toEqual([]);
   });
 
-  it.each([2, 3])('costs only itself where there are %i, although a read has time for two silences only', async (dead) => {
-    const registers = Object.fromEntries(Array.from({ length: 6 }, (_, at) => [`r${at}`, { address: 100 * at }]));
-    const sensor = await meter(registers);
-    const given = new Set<string>();
-    for (let at = 0; at < 20; at += 1) {
-      const late = new AbortController();
-      let silent = 0;
-      const lateSilence = () => {
-        silent += 1;
-        if (silent > 1) late.abort();
-        silence();
-      };
-      faults = new Map([1, 3, 4].slice(0, dead).map((which) => [100 * which, lateSilence]));
-      // By and by others are noisy for a moment.
-      if (at % 7 === 3) faults.set(200, lateSilence);
-      const keys = (await sensor.read(late.signal).catch(() => [])).map(({ key }) => key);
-      if (at > 10) for (const key of ['r0', 'r5']) expect(keys).toContain(key);
-      for (const key of keys) given.add(key);
-      if (at % 7 === 6) expect(keys).toContain('r2');
-    }
-    expect([...given].toSorted()).toEqual(['r0', 'r1', 'r2', 'r3', 'r4', 'r5'].filter((_, at) => ![1, 3, 4].slice(0, dead).includes(at)));
-  });
+  it.each([2, 3])(
+    'costs only itself where there are %i, although a read has time for two silences only',
+    async (dead) => {
+      const registers = Object.fromEntries(Array.from({ length: 6 }, (_, at) => [`r${at}`, { address: 100 * at }]));
+      const sensor = await meter(registers);
+      const given = new Set<string>();
+      for (let at = 0; at < 20; at += 1) {
+        const late = new AbortController();
+        let silent = 0;
+        const lateSilence = () => {
+          silent += 1;
+          if (silent > 1) late.abort();
+          silence();
+        };
+        faults = new Map([1, 3, 4].slice(0, dead).map((which) => [100 * which, lateSilence]));
+        // By and by others are noisy for a moment.
+        if (at % 7 === 3) faults.set(200, lateSilence);
+        const keys = (await sensor.read(late.signal).catch(() => [])).map(({ key }) => key);
+        if (at > 10) for (const key of ['r0', 'r5']) expect(keys).toContain(key);
+        for (const key of keys) given.add(key);
+        if (at % 7 === 6) expect(keys).toContain('r2');
+      }
+      expect([...given].toSorted()).toEqual(
+        ['r0', 'r1', 'r2', 'r3', 'r4', 'r5'].filter((_, at) => ![1, 3, 4].slice(0, dead).includes(at)),
+      );
+    },
+  );
 });

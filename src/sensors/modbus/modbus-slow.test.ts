@@ -50,9 +50,18 @@ function readerOf({ groups, perGroup, apart = 100, perMs, deadlineMs }: Unit, is
     return Array.from({ length: count }, () => 1);
   };
   const ports = { modbus: { open: async () => ({ readRegisters }) } } as unknown as Ports; // the only port that it asks
-  const keys = Array.from({ length: groups * perGroup }, (_, at) => apart * Math.floor(at / perGroup) + (at % perGroup));
+  const keys = Array.from(
+    { length: groups * perGroup },
+    (_, at) => apart * Math.floor(at / perGroup) + (at % perGroup),
+  );
   const registers = Object.fromEntries(keys.map((address) => [`r${address}`, { address }]));
-  const config = sensorConfig({ name: 'meter', kind: 'modbus', connection: { transport: 'tcp', host: 'meter' }, registers, maxGap: 4 });
+  const config = sensorConfig({
+    name: 'meter',
+    kind: 'modbus',
+    connection: { transport: 'tcp', host: 'meter' },
+    registers,
+    maxGap: 4,
+  });
   const deps = { ...OF_THIS_MACHINE, ports, clock, files: new MemoryFiles(), log: silentLog, stateFolder: '/state' };
   const open = () => openModbus(config, deps, signal);
   let sensor = open();
@@ -90,7 +99,10 @@ async function givenBy(reads: number, read: () => Promise<readonly string[]>): P
 }
 
 /** Drawn from a seed. */
-function drawing(seed: number): { readonly next: () => number; readonly oneOf: (...choices: readonly number[]) => number } {
+function drawing(seed: number): {
+  readonly next: () => number;
+  readonly oneOf: (...choices: readonly number[]) => number;
+} {
   let random = seed;
   const next = (): number => {
     random = (random * 1_103_515_245 + 12_345) % 2_147_483_648;
@@ -115,7 +127,10 @@ describe('a register of a sound but slow unit', () => {
 
   it('has its turn again after its answer was lost, although others take all the time', async () => {
     let losses = 0;
-    const { all, read } = readerOf({ groups: 3, perGroup: 1, perMs: 400, deadlineMs: 1_000 }, (address) => address === 200 && losses++ < 2);
+    const { all, read } = readerOf(
+      { groups: 3, perGroup: 1, perMs: 400, deadlineMs: 1_000 },
+      (address) => address === 200 && losses++ < 2,
+    );
     for (let at = 0; at < 110; at += 1) await read();
     expect([...(await givenBy(3, read))].toSorted()).toEqual(all);
   });
@@ -150,7 +165,8 @@ describe('a register of a sound but slow unit', () => {
       for (let at = 0; at < 110; at += 1) await read();
       const isWhole = unit.groups * unit.perMs < unit.deadlineMs;
       const given = await givenBy(isWhole ? 1 : 12, read);
-      if (given.size < all.length) starved.push(`${world}: ${JSON.stringify(unit)} without ${all.filter((key) => !given.has(key)).join()}`);
+      if (given.size < all.length)
+        starved.push(`${world}: ${JSON.stringify(unit)} without ${all.filter((key) => !given.has(key)).join()}`);
     }
     expect(starved).toEqual([]);
   });
@@ -167,7 +183,9 @@ describe('a register of a sound but slow unit', () => {
       const dead = new Set(Array.from({ length: oneOf(1, 1, 2, 3) }, () => oneOf(...Array(size).keys())));
       if (dead.size === size) continue;
       const addresses = [...dead].map((at) => 100 * Math.floor(at / unit.perGroup) + (at % unit.perGroup));
-      const { all, read, told } = readerOf(unit, (address, count) => addresses.some((one) => one >= address && one < address + count));
+      const { all, read, told } = readerOf(unit, (address, count) =>
+        addresses.some((one) => one >= address && one < address + count),
+      );
       for (let at = 0; at < 40; at += 1) await read();
       const found = told();
       const last = new Map(all.map((key, at) => [key, dead.has(at) ? Number.POSITIVE_INFINITY : 0]));
@@ -297,7 +315,14 @@ describe('a register of a sound but slow unit', () => {
 describe('a unit that gives all in the fewest requests', () => {
   it('has its registers put into requests once', () => {
     const looked = vi.fn(Reflect.ownKeys);
-    const register = { table: 'holding', type: 'uint16', wordOrder: 'big', byteOrder: 'big', scale: 1, offset: 0 } as const;
+    const register = {
+      table: 'holding',
+      type: 'uint16',
+      wordOrder: 'big',
+      byteOrder: 'big',
+      scale: 1,
+      offset: 0,
+    } as const;
     const registers: Registers = { near: { ...register, address: 1 }, far: { ...register, address: 90 } };
     const plan = new PollingPlan(new Proxy<Registers>(registers, { ownKeys: looked }), 4);
     for (let read = 0; read < 5; read += 1) {

@@ -9,23 +9,47 @@ import { pollingGroups, readingOf } from './polling-groups.ts';
 
 const { signal } = new AbortController();
 const registersOf = (registers: Readonly<Record<string, unknown>>, more: Readonly<Record<string, unknown>> = {}) =>
-  sensorConfig({ name: 'meter', kind: 'modbus', connection: { transport: 'tcp', host: 'meter.local' }, registers, ...more });
+  sensorConfig({
+    name: 'meter',
+    kind: 'modbus',
+    connection: { transport: 'tcp', host: 'meter.local' },
+    registers,
+    ...more,
+  });
 
 describe('pollingGroups', () => {
   const groupsOf = (registers: Readonly<Record<string, unknown>>, maxGap: number) => {
     const config = registersOf(registers);
-    return pollingGroups(config.registers, maxGap).map(({ table, address, count, keys }) => `${table} ${address}+${count} ${keys.join()}`);
+    return pollingGroups(config.registers, maxGap).map(
+      ({ table, address, count, keys }) => `${table} ${address}+${count} ${keys.join()}`,
+    );
   };
 
   it('reads neighbours in one request, and what is far apart in another', () => {
     expect(
-      groupsOf({ c: { address: 40 }, a: { address: 10, type: 'float32' }, b: { address: 14 }, d: { address: 10, table: 'input' } }, 8),
+      groupsOf(
+        {
+          c: { address: 40 },
+          a: { address: 10, type: 'float32' },
+          b: { address: 14 },
+          d: { address: 10, table: 'input' },
+        },
+        8,
+      ),
     ).toEqual(['holding 10+5 a,b', 'holding 40+1 c', 'input 10+1 d']);
   });
 
   it('keeps them apart when no gap is allowed, but joins those that touch or overlap', () => {
     expect(
-      groupsOf({ a: { address: 0, type: 'uint32' }, b: { address: 2 }, c: { address: 4 }, d: { address: 4, type: 'bool', bit: 3 } }, 0),
+      groupsOf(
+        {
+          a: { address: 0, type: 'uint32' },
+          b: { address: 2 },
+          c: { address: 4 },
+          d: { address: 4, type: 'bool', bit: 3 },
+        },
+        0,
+      ),
     ).toEqual(['holding 0+3 a,b', 'holding 4+1 c,d']);
   });
 
@@ -39,9 +63,16 @@ describe('pollingGroups', () => {
 describe('readingOf', () => {
   it('scales, and keeps the noise of binary fractions out', () => {
     const config = registersOf({ power: { address: 0, type: 'int16', scale: 0.1, offset: 5, unit: 'W' } });
-    expect(readingOf('power', config.registers.power as never, [0xffff])).toEqual({ key: 'power', value: 4.9, unit: 'W' });
+    expect(readingOf('power', config.registers.power as never, [0xffff])).toEqual({
+      key: 'power',
+      value: 4.9,
+      unit: 'W',
+    });
     const plain = registersOf({ energy: { address: 0, type: 'uint64' } });
-    expect(readingOf('energy', plain.registers.energy as never, [0x20, 0, 0, 1])).toEqual({ key: 'energy', value: 9007199254740993n });
+    expect(readingOf('energy', plain.registers.energy as never, [0x20, 0, 0, 1])).toEqual({
+      key: 'energy',
+      value: 9007199254740993n,
+    });
   });
 });
 
@@ -111,7 +142,9 @@ describe('a meter on the board', () => {
   ];
 
   it('is read over a real pty, again after it was silent, and after its port was unplugged', async () => {
-    bench = await openBoardBench((folder) => ({ serial: [{ port: join(folder, 'rs485'), talk: { kind: 'modbus', units } }] }));
+    bench = await openBoardBench((folder) => ({
+      serial: [{ port: join(folder, 'rs485'), talk: { kind: 'modbus', units } }],
+    }));
     const port = join(bench.folder, 'rs485');
     const connection = { transport: 'rtu', port, baudRate: 19_200, responseTimeout: '400ms' };
     const sensor = await openModbus(registersOf(registers, { connection, unitId: 7 }), sensorDeps(bench), signal);
@@ -139,7 +172,11 @@ describe('a meter on the board', () => {
 
   it('says what the unit refuses', async () => {
     bench = await openBoardBench(() => ({ modbusTcp: [{ host: 'meter.local', port: 502, units }] }));
-    const sensor = await openModbus(registersOf({ nothing: { address: 500 } }, { unitId: 7 }), sensorDeps(bench), signal);
+    const sensor = await openModbus(
+      registersOf({ nothing: { address: 500 } }, { unitId: 7 }),
+      sensorDeps(bench),
+      signal,
+    );
     await expect(sensor.read(signal)).rejects.toThrow(/refused: illegal data address/);
     const absent = await openModbus(
       registersOf({ x: { address: 0 } }, { connection: { transport: 'tcp', host: 'other.local' } }),

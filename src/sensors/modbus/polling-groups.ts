@@ -19,7 +19,11 @@ export interface PollingGroup extends RegisterRange {
 }
 
 /** Registers in as few requests as maxGap allows. @param alone keys that share no request with those of another register. */
-export function pollingGroups(registers: Registers, maxGap: number, alone: ReadonlySet<string> = new Set()): readonly PollingGroup[] {
+export function pollingGroups(
+  registers: Registers,
+  maxGap: number,
+  alone: ReadonlySet<string> = new Set(),
+): readonly PollingGroup[] {
   const sorted = Object.entries(registers).sort(
     ([, a], [, b]) => a.table.localeCompare(b.table) || a.address - b.address || modbusWidth(a) - modbusWidth(b),
   );
@@ -32,7 +36,12 @@ export function pollingGroups(registers: Registers, maxGap: number, alone: Reado
     const isSame = before !== undefined && isSamePlace(before, register);
     const isApart = !isSame && (alone.has(key) || alone.has(last?.keys[0] ?? ''));
     before = register;
-    if (last?.table === table && !isApart && address - (last.address + last.count) <= maxGap && end - last.address <= MAX_COUNT[table]) {
+    if (
+      last?.table === table &&
+      !isApart &&
+      address - (last.address + last.count) <= maxGap &&
+      end - last.address <= MAX_COUNT[table]
+    ) {
       last.count = Math.max(last.count, end - last.address);
       last.keys.push(key);
       last.places += Number(!isSame);
@@ -42,7 +51,11 @@ export function pollingGroups(registers: Registers, maxGap: number, alone: Reado
 }
 
 /** The same in twice as many requests, or more where what lies between them is too much. @param group of more than one place. */
-export function halvesOf({ keys, places }: PollingGroup, registers: Registers, maxGap: number): readonly PollingGroup[] {
+export function halvesOf(
+  { keys, places }: PollingGroup,
+  registers: Registers,
+  maxGap: number,
+): readonly PollingGroup[] {
   const isFirst = (at: number): boolean =>
     at === 0 || !isSamePlace(registerOf(registers, keys[at - 1] ?? ''), registerOf(registers, keys[at] ?? ''));
   const firsts = keys.flatMap((_, at) => (isFirst(at) ? [at] : []));
@@ -99,7 +112,11 @@ function readRaw(
     : link.readRegisters(unitId, { table, address, count }, signal);
 }
 
-function outcomesOf({ address, keys }: PollingGroup, { registers }: Unit, raw: readonly (number | boolean)[]): readonly Outcome[] {
+function outcomesOf(
+  { address, keys }: PollingGroup,
+  { registers }: Unit,
+  raw: readonly (number | boolean)[],
+): readonly Outcome[] {
   return keys.map((key) => {
     const register = registerOf(registers, key);
     const from = register.address - address;

@@ -81,7 +81,9 @@ export class PollingPlan {
   /** All, those in doubt last, and of the same kind by how long ago they were asked for. */
   order(): readonly PollingGroup[] {
     const lastOf = ({ keys }: PollingGroup): number => Math.max(...keys.map((key) => this.#askedAs.get(key) ?? 0));
-    return this.#groups.toSorted((one, other) => this.#rankOf(one) - this.#rankOf(other) || lastOf(one) - lastOf(other));
+    return this.#groups.toSorted(
+      (one, other) => this.#rankOf(one) - this.#rankOf(other) || lastOf(one) - lastOf(other),
+    );
   }
 
   /** Why it is in doubt. */
@@ -140,7 +142,8 @@ export class PollingPlan {
     this.#doubt(group.keys, fault);
     // Before that it may be noise, or the unit as a whole.
     if (this.isDead(group))
-      for (const key of group.keys) this.#doubts.set(key, { ...(this.#doubts.get(key) as Doubt), dueAt: this.#reads + SELDOM_READS });
+      for (const key of group.keys)
+        this.#doubts.set(key, { ...(this.#doubts.get(key) as Doubt), dueAt: this.#reads + SELDOM_READS });
   }
 
   /** Nothing answers any more. @param group that was silent. */
@@ -201,7 +204,12 @@ export class PollingPlan {
   #doubt(keys: readonly string[], fault: AgentError): void {
     for (const key of keys) {
       const { times = 0, lastAt = 0 } = this.#doubts.get(key) ?? {};
-      this.#doubts.set(key, { fault, dueAt: this.#reads + SOON_READS, times: times + Number(lastAt < this.#reads), lastAt: this.#reads });
+      this.#doubts.set(key, {
+        fault,
+        dueAt: this.#reads + SOON_READS,
+        times: times + Number(lastAt < this.#reads),
+        lastAt: this.#reads,
+      });
     }
   }
 

@@ -17,7 +17,9 @@ const MAX_FACTOR = 10;
 export function withScaleRegisters(registers: Registers): Registers {
   const factors = Object.values(registers).flatMap((register) => {
     const { scaleFrom } = register;
-    return typeof scaleFrom === 'number' ? [[factorKey(register), { ...scaleRegister(scaleFrom), table: register.table }] as const] : [];
+    return typeof scaleFrom === 'number'
+      ? [[factorKey(register), { ...scaleRegister(scaleFrom), table: register.table }] as const]
+      : [];
   });
   return { ...registers, ...Object.fromEntries(factors) };
 }

@@ -28,7 +28,10 @@ const driver = {
     signal: AbortSignal,
   ) => {
     const open = await loadDriver(file);
-    const rooms = ROOMS.map((room) => [room, Object.fromEntries((ports[room] ?? []).map((method) => [method, peer.method(room, method)]))]);
+    const rooms = ROOMS.map((room) => [
+      room,
+      Object.fromEntries((ports[room] ?? []).map((method) => [method, peer.method(room, method)])),
+    ]);
     const log = Object.fromEntries(
       LEVELS.map((level) => [level, (...words: unknown[]) => void peer.call('log', level, words).catch(() => {})]),
     );

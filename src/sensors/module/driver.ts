@@ -49,7 +49,11 @@ const CLOSES_WITHIN_MS = 2_000;
 const EXITS_WITHIN_MS = 1_000;
 const ROOMS = ['gpio', 'i2c', 'serial', 'oneWire', 'pwm', 'modbus'] as const;
 
-export async function open({ name, file, options }: ModuleConfig, deps: SensorDeps, signal: AbortSignal): Promise<Sensor> {
+export async function open(
+  { name, file, options }: ModuleConfig,
+  deps: SensorDeps,
+  signal: AbortSignal,
+): Promise<Sensor> {
   const { log, clientRpc = noPlatform } = deps;
   const failed = (cause: unknown): Error => sensorFault('module-failed', `${file}: ${messageOf(cause)}`, cause);
   await expectSafeCode(file).catch((cause: unknown) => {
@@ -57,15 +61,20 @@ export async function open({ name, file, options }: ModuleConfig, deps: SensorDe
   });
   const owner = {
     stray: (words: unknown, stack: unknown): void => {
-      log.error({ sensor: name, file, reason: String(stack) }, 'a fault that this driver does not handle; it is opened anew');
+      log.error(
+        { sensor: name, file, reason: String(stack) },
+        'a fault that this driver does not handle; it is opened anew',
+      );
       void driver.end(`a fault that it does not handle: ${String(words)}`);
     },
   };
   const rooms: Readonly<Record<string, object>> = Object.fromEntries(
     ROOMS.flatMap((room) => (deps.ports[room] === undefined ? [] : [[room, deps.ports[room]]])),
   );
-  const driver = new RunningDriver({ ...rooms, owner, log: boundedLog(log, name), platform: { clientRpc } }, deps.clock, (reason) =>
-    log.error({ sensor: name, file, reason }, 'a driver that stands still was killed; it is opened anew'),
+  const driver = new RunningDriver(
+    { ...rooms, owner, log: boundedLog(log, name), platform: { clientRpc } },
+    deps.clock,
+    (reason) => log.error({ sensor: name, file, reason }, 'a driver that stands still was killed; it is opened anew'),
   );
   driver.onPrint((text) => log.info({ said: excerptOf(text.trimEnd()) }, `the driver of ${name} prints`));
   try {
@@ -168,7 +177,9 @@ class RunningDriver {
   /** The link ends a little before its process does. */
   async #howEnded(): Promise<string> {
     const { exited } = this.#process;
-    return (await endedWithin(this.#clock, EXITS_WITHIN_MS, exited)) ? await exited : 'its process has closed its link to the agent';
+    return (await endedWithin(this.#clock, EXITS_WITHIN_MS, exited))
+      ? await exited
+      : 'its process has closed its link to the agent';
   }
 
   /** One that waits for something answers all the same. */
@@ -204,14 +215,20 @@ async function noPlatform(): Promise<never> {
  * A driver that returns anything else than readings must not reach the outbox; one bad reading does not cost the others. `onBad` is told of
  * each that is left out. @throws AgentError `sensors/bad-reading` (retry) for no list, or one in which nothing is good.
  */
-export function checkReadings(readings: unknown, file: string, onBad: (problem: string) => void = () => {}): readonly Reading[] {
+export function checkReadings(
+  readings: unknown,
+  file: string,
+  onBad: (problem: string) => void = () => {},
+): readonly Reading[] {
   if (!Array.isArray(readings)) throw sensorFault('bad-reading', `${file}: read() gives no list of readings`);
   const problems: string[] = [];
   const good = readings.flatMap((reading: Partial<Reading> | null | undefined): Reading[] => {
     const { key, value, unit, takenAtMs } = reading ?? {};
     const problem = typeof key === 'string' && key !== '' ? valueProblem(key, value) : 'a reading without a key';
     if (typeof key === 'string' && value !== undefined && problem === undefined)
-      return [{ key, value, ...(typeof unit === 'string' && { unit }), ...(typeof takenAtMs === 'number' && { takenAtMs }) }];
+      return [
+        { key, value, ...(typeof unit === 'string' && { unit }), ...(typeof takenAtMs === 'number' && { takenAtMs }) },
+      ];
     problems.push(problem ?? '');
     return [];
   });
@@ -222,5 +239,7 @@ export function checkReadings(readings: unknown, file: string, onBad: (problem: 
 
 function valueProblem(key: string, value: JsonValue | undefined): string | undefined {
   const fault = value === undefined ? 'there is none' : valueFault(value);
-  return fault === undefined ? undefined : `no value for ${JSON.stringify(key.slice(0, MAX_SHOWN_KEY_LENGTH))}: ${fault}`;
+  return fault === undefined
+    ? undefined
+    : `no value for ${JSON.stringify(key.slice(0, MAX_SHOWN_KEY_LENGTH))}: ${fault}`;
 }

@@ -59,7 +59,9 @@ describe('a module', () => {
       return { limit: 7 };
     };
     const config = sensorConfig({ name: 'tank', kind: 'module', file: await write(text), options: {} });
-    expect(await (await openWith(config, { ...deps(), clientRpc }, signal)).read(signal)).toEqual([{ key: 'limit', value: 7 }]);
+    expect(await (await openWith(config, { ...deps(), clientRpc }, signal)).read(signal)).toEqual([
+      { key: 'limit', value: 7 },
+    ]);
     expect(asked).toEqual([['getLimit', { tank: 1 }]]);
     await expect((await openWith(config, deps(), signal)).read(signal)).rejects.toThrow(/no platform to ask/);
   });
@@ -75,13 +77,15 @@ describe('a module', () => {
   it('fails as a sensor does, whatever is wrong with it', async () => {
     await expect(open('export const other = 1;')).rejects.toThrow(/exports no function openSensor/);
     await expect(open('syntax error here')).rejects.toMatchObject({ code: 'sensors/module-failed', recovery: 'retry' });
-    await expect(open('export async function openSensor() { throw new Error("no bus"); }')).rejects.toThrow(/driver.mjs: no bus/);
+    await expect(open('export async function openSensor() { throw new Error("no bus"); }')).rejects.toThrow(
+      /driver.mjs: no bus/,
+    );
     await expect(
       (await open('export const openSensor = async () => ({ read: async () => { throw null; } });')).read(signal),
     ).rejects.toMatchObject({ code: 'sensors/module-failed' });
-    await expect((await open('export const openSensor = async () => ({ read: async () => 5 });')).read(signal)).rejects.toThrow(
-      /no list of readings/,
-    );
+    await expect(
+      (await open('export const openSensor = async () => ({ read: async () => 5 });')).read(signal),
+    ).rejects.toThrow(/no list of readings/);
   });
 
   it('is not loaded when others may write it', async () => {
@@ -95,7 +99,9 @@ describe('a module', () => {
   it('is taken up anew when it has changed', async () => {
     const first = await open('export const openSensor = async () => ({ read: async () => [{ key: "v", value: 1 }] });');
     await new Promise((resolve) => setTimeout(resolve, 20));
-    const second = await open('export const openSensor = async () => ({ read: async () => [{ key: "v", value: 2 }] });');
+    const second = await open(
+      'export const openSensor = async () => ({ read: async () => [{ key: "v", value: 2 }] });',
+    );
     expect([await first.read(signal), await second.read(signal)]).toMatchObject([[{ value: 1 }], [{ value: 2 }]]);
   });
 
@@ -235,7 +241,9 @@ describe('a module', () => {
         const line = await ports.gpio.openInput({ line: 'GPIO4' }, signal);
         return { read: async () => { ${body} } };
       };`;
-      await expect((await openHolder(text)).read(AbortSignal.timeout(200))).rejects.toMatchObject({ code: 'sensors/module-failed' });
+      await expect((await openHolder(text)).read(AbortSignal.timeout(200))).rejects.toMatchObject({
+        code: 'sensors/module-failed',
+      });
       await expect.poll(() => held).toBe(0);
       await openHolder(text);
       expect(held).toBe(1);
@@ -244,10 +252,14 @@ describe('a module', () => {
     it('gives it back when it does not close it, and when it fails to open', async () => {
       const opens = `const line = await ports.gpio.openInput({ line: 'GPIO4' }, signal);`;
       await (
-        await openHolder(`export const openSensor = async ({ ports }, signal) => { ${opens} return { read: async () => [] }; };`)
+        await openHolder(
+          `export const openSensor = async ({ ports }, signal) => { ${opens} return { read: async () => [] }; };`,
+        )
       ).close();
       expect(held).toBe(0);
-      const failing = openHolder(`export const openSensor = async ({ ports }, signal) => { ${opens} throw new Error('no chip'); };`);
+      const failing = openHolder(
+        `export const openSensor = async ({ ports }, signal) => { ${opens} throw new Error('no chip'); };`,
+      );
       await expect(failing).rejects.toThrow(/no chip/);
       expect(held).toBe(0);
     });
@@ -268,12 +280,20 @@ describe('a module', () => {
 
   it('that speaks without end fills no log, whatever its words, and is not ended by it', async () => {
     const lines: string[] = [];
-    const log = new AgentLog({ level: 'info', clock: new FakeClock(), sink: { write: (line) => void lines.push(line) } });
+    const log = new AgentLog({
+      level: 'info',
+      clock: new FakeClock(),
+      sink: { write: (line) => void lines.push(line) },
+    });
     const file = await write(`export const openSensor = async ({ log }) => ({ read: async () => {
       for (let n = 0; n < 1000; n += 1) log.warn({ n: 2n ** 60n }, 'line ' + n);
       return [{ key: 'lines', value: 1000 }];
     } });`);
-    const sensor = await openWith(sensorConfig({ name: 'tank', kind: 'module', file, options: {} }), { ...deps(), log }, signal);
+    const sensor = await openWith(
+      sensorConfig({ name: 'tank', kind: 'module', file, options: {} }),
+      { ...deps(), log },
+      signal,
+    );
     for (let n = 0; n < 3; n += 1) expect(await sensor.read(signal)).toEqual([{ key: 'lines', value: 1000 }]);
     expect(lines).toHaveLength(20);
     expect(JSON.parse(lines[0] ?? '')).toMatchObject({
@@ -320,7 +340,9 @@ describe('a module', () => {
       { key: 'long', value: 9_007_199_254_740_993n },
     ]);
     expect(problems).toHaveLength(6);
-    expect(() => checkReadings([{ key: 'none', value: null }], 'driver')).toThrow(/driver: no value for "none": null is not stored/);
+    expect(() => checkReadings([{ key: 'none', value: null }], 'driver')).toThrow(
+      /driver: no value for "none": null is not stored/,
+    );
     expect(checkReadings([], 'driver')).toEqual([]);
   });
 
@@ -357,7 +379,8 @@ describe('a module', () => {
         { key: 'ok', value: undefined },
       ];
       const readings = checkReadings([odd[Math.floor(random() * odd.length)]], 'driver');
-      for (const { key, value } of readings) if (key === '' || value === undefined || value === null) throw new Error('it got through');
+      for (const { key, value } of readings)
+        if (key === '' || value === undefined || value === null) throw new Error('it got through');
     });
   });
 });

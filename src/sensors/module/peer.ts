@@ -26,14 +26,21 @@ export class Peer {
   readonly #link: JsonLink;
   /** Offered by name, or handed over by number. */
   readonly #kept = new Map<string, object>();
-  readonly #calls = new Map<string, { readonly resolve: (value: unknown) => void; readonly reject: (error: unknown) => void }>();
+  readonly #calls = new Map<
+    string,
+    { readonly resolve: (value: unknown) => void; readonly reject: (error: unknown) => void }
+  >();
   readonly #answering = new Map<string, AbortController>();
   #next = 0;
   #end: Error | undefined;
   #givenBack: Promise<unknown> = Promise.resolve();
 
   /** `howEnded` words why the link has ended; asked once it has. */
-  constructor(link: JsonLink, offered: Readonly<Record<string, object>>, howEnded = async (): Promise<string> => 'its process has ended') {
+  constructor(
+    link: JsonLink,
+    offered: Readonly<Record<string, object>>,
+    howEnded = async (): Promise<string> => 'its process has ended',
+  ) {
     this.#link = link;
     for (const [name, target] of Object.entries(offered)) this.#kept.set(name, target);
     this.ended = new Promise((resolve) =>
@@ -77,7 +84,9 @@ export class Peer {
       for (const { reject } of [...this.#calls.values()]) reject(reason);
       for (const controller of this.#answering.values()) controller.abort();
       this.#link.close();
-      this.#givenBack = Promise.all([...this.#kept].map(([id, one]) => (id.startsWith('#') ? giveBack(one) : undefined)));
+      this.#givenBack = Promise.all(
+        [...this.#kept].map(([id, one]) => (id.startsWith('#') ? giveBack(one) : undefined)),
+      );
       this.#kept.clear();
     }
     await this.#givenBack;
@@ -92,7 +101,8 @@ export class Peer {
     if (typeof abort === 'string') this.#answering.get(abort)?.abort();
     else if (typeof answer === 'string' && error !== undefined) this.#calls.get(answer)?.reject(errorOf(error));
     else if (typeof answer === 'string') this.#calls.get(answer)?.resolve(this.#decode(result ?? null));
-    else if (typeof call === 'string') void this.#answer(call, { target: String(target), method: String(method), args: args ?? [] });
+    else if (typeof call === 'string')
+      void this.#answer(call, { target: String(target), method: String(method), args: args ?? [] });
   }
 
   async #answer(call: string, { target, method, args = [] }: JsonObject): Promise<void> {
@@ -106,7 +116,10 @@ export class Peer {
       const given = (Array.isArray(args) ? args : []).map((one) => this.#decode(one, controller.signal));
       const result = await (called as Callable).apply(owner, given);
       if (this.#end !== undefined) return await giveBack(result);
-      this.#send({ answer: call, result: typeof result === 'function' ? this.#once(result as Callable) : this.#encode(result, 0) });
+      this.#send({
+        answer: call,
+        result: typeof result === 'function' ? this.#once(result as Callable) : this.#encode(result, 0),
+      });
     } catch (fault) {
       this.#send({ answer: call, error: errorAsJson(fault) });
     } finally {
@@ -159,7 +172,9 @@ export class Peer {
     if (tag === 'bytes') return Buffer.from(String(v), 'base64');
     if (tag === 'signal') return signal;
     if (tag === 'function') return (...args: unknown[]) => void this.call(String(id), '', args).catch(() => {});
-    const plain = Object.fromEntries(Object.entries(isJsonObject(v) ? v : {}).map(([key, one]) => [key, this.#decode(one, signal)]));
+    const plain = Object.fromEntries(
+      Object.entries(isJsonObject(v) ? v : {}).map(([key, one]) => [key, this.#decode(one, signal)]),
+    );
     return tag === 'object' && Array.isArray(methods) ? this.#stub(String(id), methods.map(String), plain) : plain;
   }
 
@@ -213,7 +228,11 @@ export class Peer {
 /** Own methods and those of its classes, none that every object has. */
 export function methodsOf(value: object): readonly string[] {
   const found = new Set<string>();
-  for (let at: object | null = value; at !== null && at !== Object.prototype && at !== Function.prototype; at = Object.getPrototypeOf(at))
+  for (
+    let at: object | null = value;
+    at !== null && at !== Object.prototype && at !== Function.prototype;
+    at = Object.getPrototypeOf(at)
+  )
     for (const [name, { value: one }] of Object.entries(Object.getOwnPropertyDescriptors(at)))
       if (typeof one === 'function' && name !== 'constructor') found.add(name);
   return [...found];

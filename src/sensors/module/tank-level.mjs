@@ -19,7 +19,8 @@ export async function openSensor({ options, ports, clock }, signal) {
       await bus.writeRegisters(address, 0, Uint8Array.of(RANGE_IN_CENTIMETRES), readSignal);
       await clock.sleep(MEASURES_FOR_MS, readSignal);
       const distanceMetres = (await bus.readWord(address, 2, readSignal)) / 100;
-      if (distanceMetres > heightMetres) throw new Error(`an echo from ${distanceMetres} m, below the bottom of the tank`);
+      if (distanceMetres > heightMetres)
+        throw new Error(`an echo from ${distanceMetres} m, below the bottom of the tank`);
       return [{ key: 'level', value: Math.round((heightMetres - distanceMetres) * 100) / 100, unit: 'm' }];
     },
     close: () => bus.close(),

@@ -41,7 +41,8 @@ export async function open(config: NmeaConfig, { ports, clock }: SensorDeps, sig
     read: async (within) => {
       if (!port.plugged) throw sensorFault('silent', `${port.path} is unplugged`);
       // A receiver speaks when it will: one that was opened just now is no silent one. Some never send the other of the two sentences.
-      if (!sentences.isHeard) await withinDeadline(sentences.complete, 'waiting for a sentence', within).catch(() => {});
+      if (!sentences.isHeard)
+        await withinDeadline(sentences.complete, 'waiting for a sentence', within).catch(() => {});
       return sentences.readings();
     },
     close: () => port.close(),
@@ -99,7 +100,9 @@ export class NmeaSentences {
     const hasPosition = told.length === 0 || fix !== undefined;
     const takenAtMs = fix === undefined ? undefined : (this.#fresh('RMC')?.timeMs ?? this.#fresh('ZDA')?.timeMs);
     const stamp = takenAtMs === undefined || !this.#config.useReceiverTime ? {} : { takenAtMs };
-    const readings = new Map<string, Reading>(told.length === 0 ? [] : [['fix', { key: 'fix', value: fix ?? 'none', ...stamp }]]);
+    const readings = new Map<string, Reading>(
+      told.length === 0 ? [] : [['fix', { key: 'fix', value: fix ?? 'none', ...stamp }]],
+    );
     for (const { readings: given } of heard)
       for (const [key, { reading, atMs }] of given) {
         if (readings.has(key) || !this.#isFresh(atMs)) continue;
@@ -119,7 +122,9 @@ export class NmeaSentences {
     source.timeMs = valid ? sentenceTimeMs(type, fields) : undefined;
     for (const key of KEYS_OF[type]) {
       // Each kind's layout has its own keys.
-      const extract = (values as Readonly<Partial<Record<typeof key, (all: readonly string[]) => number | null | undefined>>>)[key];
+      const extract = (
+        values as Readonly<Partial<Record<typeof key, (all: readonly string[]) => number | null | undefined>>>
+      )[key];
       const value = valid || key === 'satellites' ? extract?.(fields) : null;
       const { unit, range, digits } = VALUES[key];
       const isCredible = typeof value === 'number' && value >= range[0] && value <= range[1];
@@ -164,7 +169,8 @@ export class NmeaSentences {
   #whySilent(): string {
     const others = [...this.#others].filter(([, atMs]) => this.#isFresh(atMs)).map(([address]) => address);
     if (others.length > 0) return `valid NMEA sentences come, but none that is read: ${others.join(', ')}`;
-    if (this.#isFresh(this.#uncheckedAtMs)) return 'no valid NMEA sentence comes: they have no check sum (checksum: optional takes them)';
+    if (this.#isFresh(this.#uncheckedAtMs))
+      return 'no valid NMEA sentence comes: they have no check sum (checksum: optional takes them)';
     return 'no valid NMEA sentence comes (baud rate?)';
   }
 

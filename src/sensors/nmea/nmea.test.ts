@@ -20,7 +20,8 @@ function fixWith(...lines: readonly string[]): { readonly fix: NmeaSentences; re
   for (const line of lines) fix.readSentence(line);
   return { fix, clock };
 }
-const valuesOf = (fix: NmeaSentences): unknown => Object.fromEntries(fix.readings().map(({ key, value }) => [key, value]));
+const valuesOf = (fix: NmeaSentences): unknown =>
+  Object.fromEntries(fix.readings().map(({ key, value }) => [key, value]));
 
 describe('NmeaSentences', () => {
   // NMEA 0183 itself is not public. These two sentences are the ones that its public descriptions explain field by field (gpsd's "NMEA Revealed",
@@ -45,11 +46,15 @@ describe('NmeaSentences', () => {
       .toString(16)
       .padStart(2, '0');
     const { fix } = fixWith(`$${sentence}*${sum}`);
-    expect(fix.readings().map(({ takenAtMs }) => takenAtMs)).toEqual(fix.readings().map(() => Date.UTC(2026, 10, 21, 10, 15, 30)));
+    expect(fix.readings().map(({ takenAtMs }) => takenAtMs)).toEqual(
+      fix.readings().map(() => Date.UTC(2026, 10, 21, 10, 15, 30)),
+    );
   });
 
   it('agrees with an independent parser on time, date and place, and stamps nothing without a date', async () => {
-    const { cases } = JSON.parse(await readFile(join(import.meta.dirname, '../../../test/fixtures/sensors/rmc-pynmea2.json'), 'utf8')) as {
+    const { cases } = JSON.parse(
+      await readFile(join(import.meta.dirname, '../../../test/fixtures/sensors/rmc-pynmea2.json'), 'utf8'),
+    ) as {
       readonly cases: readonly (readonly [string, number | null, number, number])[];
     };
     for (const [sentence, utcMs, latitude, longitude] of cases) {
@@ -83,7 +88,9 @@ describe('NmeaSentences', () => {
     const fix = new NmeaSentences(READS, clock);
     const kinds = ['GPRMC', 'GPGGA', 'GPVTG', 'GPGSA', 'GPGSV', 'GNZDA', 'GPTXT', 'XXYYY'];
     forRandomBytes(100_000, 20, (bytes, random) => {
-      const fields = bytes.toString('latin1').replace(/[^ -~]/g, () => ',.0123456789NSEWAV'[Math.floor(random() * 18)] ?? ',');
+      const fields = bytes
+        .toString('latin1')
+        .replace(/[^ -~]/g, () => ',.0123456789NSEWAV'[Math.floor(random() * 18)] ?? ',');
       const body = `${kinds[Math.floor(random() * kinds.length)]},${fields.replaceAll('*', '')}`;
       const sum = [...body]
         .reduce((xor, character) => xor ^ character.charCodeAt(0), 0)
@@ -106,8 +113,14 @@ describe('a receiver on the board', () => {
   const constant = (value: number) => ({ kind: 'constant' as const, value });
   const place = { latitude: constant(-33.8568), longitude: constant(151.2153), speedKnots: constant(3.4) };
   const openSpeaking = async (periodMs: number): Promise<Sensor> => {
-    bench = await openBoardBench((folder) => ({ serial: [{ port: join(folder, 'gps'), talk: { kind: 'nmea', periodMs, ...place } }] }));
-    return await openNmea(sensorConfig({ name: 'gps', kind: 'nmea', port: join(bench.folder, 'gps') }), sensorDeps(bench), signal);
+    bench = await openBoardBench((folder) => ({
+      serial: [{ port: join(folder, 'gps'), talk: { kind: 'nmea', periodMs, ...place } }],
+    }));
+    return await openNmea(
+      sensorConfig({ name: 'gps', kind: 'nmea', port: join(bench.folder, 'gps') }),
+      sensorDeps(bench),
+      signal,
+    );
   };
 
   it('is waited for when it has not spoken yet, until the deadline', async () => {
@@ -120,8 +133,11 @@ describe('a receiver on the board', () => {
   it('is read as the positions the board showed', async () => {
     const sensor = await openSpeaking(50);
     const readings = await sensor.read(signal);
-    const shown = Object.fromEntries((await bench.record()).filter(({ kind }) => kind === 'shown').map(({ key, value }) => [key, value]));
-    for (const key of ['latitude', 'longitude', 'speed']) expect(readings.find((reading) => reading.key === key)?.value).toBe(shown[key]);
+    const shown = Object.fromEntries(
+      (await bench.record()).filter(({ kind }) => kind === 'shown').map(({ key, value }) => [key, value]),
+    );
+    for (const key of ['latitude', 'longitude', 'speed'])
+      expect(readings.find((reading) => reading.key === key)?.value).toBe(shown[key]);
     expect(Math.abs((readings[0]?.takenAtMs ?? 0) - Date.now())).toBeLessThan(3_000);
     await sensor.close();
   });
@@ -130,7 +146,12 @@ describe('a receiver on the board', () => {
 it('a receiver that never sends the one of its two sentences holds up its first read alone', async () => {
   const clock = new FakeClock();
   let say: (bytes: Uint8Array) => void = () => {};
-  const port = { path: '/dev/ttyS0', plugged: true, onBytes: (listener: typeof say) => (say = listener), onPlug: () => {} };
+  const port = {
+    path: '/dev/ttyS0',
+    plugged: true,
+    onBytes: (listener: typeof say) => (say = listener),
+    onPlug: () => {},
+  };
   // No sensor of this kind asks for others.
   const ports = { serial: { open: async () => port } } as unknown as SensorDeps['ports'];
   const config = sensorConfig({ name: 'gps', kind: 'nmea', port: port.path });

@@ -48,7 +48,9 @@ const degrees =
   (fields) => {
     const [, whole, minutes] = DEGREES.exec(fields[at] ?? '') ?? [];
     const sign = fields[at + 1] === positive ? 1 : fields[at + 1] === negative ? -1 : 0;
-    return minutes === undefined || Number(minutes) >= 60 || sign === 0 ? null : sign * (Number(whole) + Number(minutes) / 60);
+    return minutes === undefined || Number(minutes) >= 60 || sign === 0
+      ? null
+      : sign * (Number(whole) + Number(minutes) / 60);
   };
 
 const position = (at: number) => ({ latitude: degrees(at, 'N', 'S'), longitude: degrees(at + 2, 'E', 'W') });
@@ -97,7 +99,10 @@ export const LAYOUTS: { readonly [T in SentenceType]: Layout<T> } = {
   GLL: { isValid: isActive(5), values: position(0) },
   VTG: {
     isValid: (fields) => fields[8] !== 'N',
-    values: { speed: first(marked(number(6), 'K', 7), marked(number(4, KILOMETRES_PER_HOUR_PER_KNOT), 'N', 5)), course: number(0) },
+    values: {
+      speed: first(marked(number(6), 'K', 7), marked(number(4, KILOMETRES_PER_HOUR_PER_KNOT), 'N', 5)),
+      course: number(0),
+    },
   },
   ZDA: { values: {} },
   HDT: { values: { heading: number(0) } },
@@ -120,7 +125,11 @@ export const LAYOUTS: { readonly [T in SentenceType]: Layout<T> } = {
     },
   },
   MWD: {
-    values: { windDirection: number(0), windDirectionMagnetic: number(2), windSpeedTrue: first(windSpeed(6), windSpeed(4)) },
+    values: {
+      windDirection: number(0),
+      windDirectionMagnetic: number(2),
+      windSpeedTrue: first(windSpeed(6), windSpeed(4)),
+    },
   },
   DPT: { values: { depth: number(0), depthBelowSurface: withOffset(1), depthBelowKeel: withOffset(-1) } },
   DBT: { values: { depth: first(number(2), number(0, METRES_PER_FOOT), number(4, METRES_PER_FATHOM)) } },
@@ -165,7 +174,21 @@ export function fixOf(quality = ''): string | undefined {
 
 /** Units of XDR by their letter; a P is percent for humidity and volumes, and pascal for pressure. */
 const TRANSDUCER_UNITS: Readonly<Record<string, string>> = {
-  ...{ C: '°C', K: 'K', D: '°', M: 'm', B: 'bar', V: 'V', A: 'A', I: 'A', H: 'Hz', N: 'N', R: '1/min', L: 'l/s', S: 'ppt' },
+  ...{
+    C: '°C',
+    K: 'K',
+    D: '°',
+    M: 'm',
+    B: 'bar',
+    V: 'V',
+    A: 'A',
+    I: 'A',
+    H: 'Hz',
+    N: 'N',
+    R: '1/min',
+    L: 'l/s',
+    S: 'ppt',
+  },
 };
 
 /** The measurements of an XDR sentence: four fields each, of which the last is the transducer's name. */

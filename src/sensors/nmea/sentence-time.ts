@@ -8,12 +8,24 @@ const TIME = /^(\d\d)(\d\d)(\d\d)(?:\.(\d{1,3})\d*)?$/;
 /** Epoch time; undefined when the sentence has none, or one that cannot be. */
 export function sentenceTimeMs(type: SentenceType, fields: readonly string[]): number | undefined {
   const [day = '', month = '', year = ''] =
-    type === 'RMC' ? (/^(\d\d)(\d\d)(\d\d)$/.exec(fields[8] ?? '')?.slice(1) ?? []) : type === 'ZDA' ? fields.slice(1, 4) : [];
+    type === 'RMC'
+      ? (/^(\d\d)(\d\d)(\d\d)$/.exec(fields[8] ?? '')?.slice(1) ?? [])
+      : type === 'ZDA'
+        ? fields.slice(1, 4)
+        : [];
   const time = TIME.exec(fields[0] ?? '');
   if (time === null || !/^\d\d?,\d\d?,(?:\d\d|\d{4})$/.test([day, month, year].join())) return undefined;
   const fractionMs = Number((time[4] ?? '').padEnd(3, '0'));
   const date = new Date(
-    Date.UTC(fullYear(year), Number(month) - 1, Number(day), Number(time[1]), Number(time[2]), Number(time[3]), fractionMs),
+    Date.UTC(
+      fullYear(year),
+      Number(month) - 1,
+      Number(day),
+      Number(time[1]),
+      Number(time[2]),
+      Number(time[3]),
+      fractionMs,
+    ),
   );
   const isDate = date.getUTCDate() === Number(day) && date.getUTCMonth() === Number(month) - 1;
   return isDate && date.getTime() >= EARLIEST_TIME_MS ? date.getTime() : undefined;

@@ -28,7 +28,12 @@ export function parseSentence(line: string): Sentence | undefined {
   if (whole === undefined) return undefined;
   if (sum !== undefined && Number.parseInt(sum, 16) !== checkSum(address + fields)) return undefined;
   const values = fields.split(',').slice(1);
-  return { address, type: STANDARD.exec(address)?.[1] ?? '', fields: values.map((field) => field.trim()), isChecked: sum !== undefined };
+  return {
+    address,
+    type: STANDARD.exec(address)?.[1] ?? '',
+    fields: values.map((field) => field.trim()),
+    isChecked: sum !== undefined,
+  };
 }
 
 function checkSum(text: string): number {

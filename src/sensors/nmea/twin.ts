@@ -4,5 +4,7 @@ import type { Twin } from '../../simulated-board/twin.ts';
 const constant = (value: number) => ({ kind: 'constant', value }) as const;
 
 export const twin: Twin = {
-  fitting: () => ({ talk: { kind: 'nmea', latitude: constant(47.07), longitude: constant(15.44), speedKnots: constant(0.2) } }),
+  fitting: () => ({
+    talk: { kind: 'nmea', latitude: constant(47.07), longitude: constant(15.44), speedKnots: constant(0.2) },
+  }),
 };

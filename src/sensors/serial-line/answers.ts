@@ -33,12 +33,16 @@ export function readAnswers(config: SerialLineConfig, lines: AnsweredLines, cloc
   let cancelIdle = (): void => {};
   const finish = (): void => {
     const came =
-      heard < count && count !== Number.POSITIVE_INFINITY ? `${heard} of ${count} answer lines came` : `${heard} answer lines came`;
+      heard < count && count !== Number.POSITIVE_INFINITY
+        ? `${heard} of ${count} answer lines came`
+        : `${heard} answer lines came`;
     const expected = LINE_KEYS.keys(config);
     for (const key of expected ?? [])
-      if (!found.has(key) && !refused.has(key)) refused.set(key, { key, fault: sensorFault('no-value', `${came}, and none has ${key}`) });
+      if (!found.has(key) && !refused.has(key))
+        refused.set(key, { key, fault: sensorFault('no-value', `${came}, and none has ${key}`) });
     lines.refused = [...refused.values()];
-    if (found.size === 0 || (expected === undefined && heard < count && answers.count !== undefined)) reject(sensorFault('silent', came));
+    if (found.size === 0 || (expected === undefined && heard < count && answers.count !== undefined))
+      reject(sensorFault('silent', came));
     else resolve([...found.values()]);
   };
   const stops = [

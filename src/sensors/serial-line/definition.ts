@@ -30,7 +30,10 @@ const schema = sensorSection('serial-line', {
   /** The same in hex. */
   requestHex: hexText().max(4_096).meta({ private: true }).optional(),
   /** More lines than one answer a request: so many, or until the device is silent for so long. */
-  answers: section({ count: whole(1, 1_000).optional(), idle: duration({ min: '10ms', max: '1m' }).prefault('200ms') }).optional(),
+  answers: section({
+    count: whole(1, 1_000).optional(),
+    idle: duration({ min: '10ms', max: '1m' }).prefault('200ms'),
+  }).optional(),
 });
 
 export type SerialLineConfig = ConfigOf<typeof schema>;

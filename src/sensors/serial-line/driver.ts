@@ -32,10 +32,15 @@ const SILENCE_MS = 1_000;
 const QUIET_MS = 100;
 const LINE_END = /[\r\n]+$/;
 
-export async function open(config: SerialLineConfig, { ports, clock, log }: SensorDeps, signal: AbortSignal): Promise<Sensor> {
+export async function open(
+  config: SerialLineConfig,
+  { ports, clock, log }: SensorDeps,
+  signal: AbortSignal,
+): Promise<Sensor> {
   const { name } = config;
   const request = requestOf(config);
-  const onGarbage = (count: number, problem: string): void => log.debug({ sensor: name, count, problem }, 'a line that could not be read');
+  const onGarbage = (count: number, problem: string): void =>
+    log.debug({ sensor: name, count, problem }, 'a line that could not be read');
   const parse = await openLineParser(config);
   const lines = new SerialLines(config, await ports.serial.open(config, signal), { clock, parse, onGarbage });
   return {
@@ -88,7 +93,15 @@ class SerialLines {
         ? new LineSplitter({ ...config, maxBytes, onLine: (line) => this.#readLine(line), onTooLong })
         : frame.gapMs === undefined
           ? new FrameCutter({ frame, maxBytes, onFrame, onTooLong })
-          : new SilenceCutter({ ...frame, gapMs: frame.gapMs, clock: deps.clock, maxBytes, deadlineMs, onFrame, onTooLong });
+          : new SilenceCutter({
+              ...frame,
+              gapMs: frame.gapMs,
+              clock: deps.clock,
+              maxBytes,
+              deadlineMs,
+              onFrame,
+              onTooLong,
+            });
     port.onBytes((bytes) => this.#splitter.splitBytes(bytes));
     port.onPlug(() => {
       this.#splitter.reset();
@@ -133,7 +146,8 @@ class SerialLines {
   #readLine(line: string): void {
     if (line.trim() === '') return;
     const { encoding, check } = this.#config;
-    if (check !== undefined && !isWhole(Buffer.from(line.replace(LINE_END, ''), encoding), check)) this.#count('its check sum is wrong');
+    if (check !== undefined && !isWhole(Buffer.from(line.replace(LINE_END, ''), encoding), check))
+      this.#count('its check sum is wrong');
     else this.#take(() => this.#deps.parse(line));
     this.#lines.tell();
   }
@@ -145,7 +159,11 @@ class SerialLines {
       this.#count('its check sum is wrong');
       return false;
     }
-    this.#take(() => (fields === undefined ? parseOutput(frame.toString(encoding), format, this.#deps.parse) : frameValues(frame, fields)));
+    this.#take(() =>
+      fields === undefined
+        ? parseOutput(frame.toString(encoding), format, this.#deps.parse)
+        : frameValues(frame, fields),
+    );
     this.#lines.tell();
     return true;
   }
@@ -179,13 +197,18 @@ function listening({ periodMs, deadlineMs }: SerialLineConfig, lines: SerialLine
     lastAtMs = clock.monotonicMs();
   });
   const read = async (): Promise<readonly Reading[]> => {
-    if (clock.monotonicMs() - lastAtMs > periodMs + deadlineMs || !lines.port.plugged) throw sensorFault('silent', lines.silence());
+    if (clock.monotonicMs() - lastAtMs > periodMs + deadlineMs || !lines.port.plugged)
+      throw sensorFault('silent', lines.silence());
     return last;
   };
   return { speaksByItself: true, read, subscribe: lines.onReadings };
 }
 
-function asking(config: SerialLineConfig, lines: SerialLines, { request, clock }: { readonly request: Uint8Array; readonly clock: Clock }) {
+function asking(
+  config: SerialLineConfig,
+  lines: SerialLines,
+  { request, clock }: { readonly request: Uint8Array; readonly clock: Clock },
+) {
   const quietMs = Math.min(QUIET_MS, config.deadlineMs / 4);
   const read = async (signal: AbortSignal): Promise<readonly Reading[]> => {
     if (lines.isSilent) await clock.sleep(quietMs, signal);

@@ -13,7 +13,12 @@ function cut(...pieces: readonly Uint8Array[]) {
     good += Number(isGood);
     return isGood;
   };
-  const cutter = new FrameCutter({ frame: { start: '68', length: LENGTH, tail: 0 }, maxBytes: 4_096, onFrame, onTooLong: () => {} });
+  const cutter = new FrameCutter({
+    frame: { start: '68', length: LENGTH, tail: 0 },
+    maxBytes: 4_096,
+    onFrame,
+    onTooLong: () => {},
+  });
   for (const piece of pieces) cutter.splitBytes(piece);
   return { checked, good };
 }
@@ -25,5 +30,6 @@ it('a flood of beginnings is checked at most sixteen times over', () => {
 
 it('a frame is found behind a beginning that is cut off, and in a stream of frames from any place on', () => {
   expect(cut(Buffer.from('6801', 'hex'), GOOD).good).toBe(1);
-  for (const from of [1, 17, 300]) expect(cut(GOOD.subarray(from), ...Array.from({ length: 60 }, () => GOOD)).good).toBeGreaterThan(0);
+  for (const from of [1, 17, 300])
+    expect(cut(GOOD.subarray(from), ...Array.from({ length: 60 }, () => GOOD)).good).toBeGreaterThan(0);
 });

@@ -89,7 +89,8 @@ export class FrameCutter {
     if (typeof length === 'number' || length === undefined) return length;
     const width = length.type === 'uint8' ? 1 : 2;
     if (this.#rest.length < length.at + width) return undefined;
-    const said = length.order === 'little' ? this.#rest.readUIntLE(length.at, width) : this.#rest.readUIntBE(length.at, width);
+    const said =
+      length.order === 'little' ? this.#rest.readUIntLE(length.at, width) : this.#rest.readUIntBE(length.at, width);
     return Math.max(said + length.add, length.at + width);
   }
 }

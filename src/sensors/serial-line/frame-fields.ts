@@ -18,7 +18,8 @@ export function frameValues(frame: Buffer, fields: Readonly<Record<string, Frame
 /** @throws AgentError `sensors/bad-reading` (retry) for a frame that ends before the field does. */
 function rawOf(key: string, frame: Buffer, { at, type, order }: FrameField): number | bigint | boolean | string {
   const end = at + FIELD_BYTES[type];
-  if (end > frame.length) throw sensorFault('bad-reading', `${key} is behind the end of a frame of ${frame.length} bytes`);
+  if (end > frame.length)
+    throw sensorFault('bad-reading', `${key} is behind the end of a frame of ${frame.length} bytes`);
   if (type === 'uint8') return frame.readUInt8(at);
   if (type === 'int8') return frame.readInt8(at);
   const words = Array.from({ length: FIELD_BYTES[type] / 2 }, (_, word) => frame.readUInt16BE(at + 2 * word));

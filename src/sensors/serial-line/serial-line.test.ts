@@ -31,7 +31,11 @@ describe('a serial line on a real pty', () => {
       values: { flow: { signal: steps }, level: { signal: { kind: 'room', base: 5, noise: 0.3 }, digits: 3 } },
       keys: { flow: 'inflow' },
     });
-    const sensor = await openSerialLine(sensorConfig({ name: 'meter', kind: 'serial-line', port }), sensorDeps(bench), signal);
+    const sensor = await openSerialLine(
+      sensorConfig({ name: 'meter', kind: 'serial-line', port }),
+      sensorDeps(bench),
+      signal,
+    );
     const got: Reading[] = [];
     sensor.subscribe?.((readings) => got.push(...readings));
     await until('ten lines', () => got.length >= 20);
@@ -62,7 +66,10 @@ describe('a serial line on a real pty', () => {
     expect(await sensor.read(signal)).toEqual([{ key: 't', value: 21.5, text: '21.5' }]);
     expect(await sensor.read(signal)).toEqual([{ key: 't', value: 21.5, text: '21.5' }]);
     await sensor.close();
-    expect((await bench.record()).filter(({ kind }) => kind === 'received').map(({ value }) => value)).toEqual(['READ?\n', 'READ?\n']);
+    expect((await bench.record()).filter(({ kind }) => kind === 'received').map(({ value }) => value)).toEqual([
+      'READ?\n',
+      'READ?\n',
+    ]);
   });
 
   it('passes over garbage, and says so when nothing else comes', async () => {
@@ -104,7 +111,11 @@ describe('a serial line on a real pty', () => {
 
   it('reports an unplugged port, and goes on when it is back', async () => {
     const port = await boardWith({ kind: 'lines', periodMs: 10, values: { flow: { signal: steps } } });
-    const sensor = await openSerialLine(sensorConfig({ name: 'meter', kind: 'serial-line', port }), sensorDeps(bench), signal);
+    const sensor = await openSerialLine(
+      sensorConfig({ name: 'meter', kind: 'serial-line', port }),
+      sensorDeps(bench),
+      signal,
+    );
     let lines = 0;
     sensor.subscribe?.(() => {
       lines += 1;

@@ -15,16 +15,37 @@ it.each([
     { pm1: 20, pm10: 21 },
   ],
   [
-    { frame: { start: 'aa c0', end: 'ab' }, check: { kind: 'sum8', from: 2, at: -2 }, fields: { t: { at: 2, order: 'little' } } },
+    {
+      frame: { start: 'aa c0', end: 'ab' },
+      check: { kind: 'sum8', from: 2, at: -2 },
+      fields: { t: { at: 2, order: 'little' } },
+    },
     { t: 20 },
   ],
-  [{ frame: { start: '68', length: { at: 1, add: 4 } }, check: 'crc16-modbus', fields: { a: { at: 3, type: 'float32' } } }, { a: 20 }],
   [
-    { frame: { start: 'ff 86', length: 9 }, check: { kind: 'sum8-negative', from: 1 }, requestHex: 'FF 01', fields: { co2: { at: 2 } } },
+    {
+      frame: { start: '68', length: { at: 1, add: 4 } },
+      check: 'crc16-modbus',
+      fields: { a: { at: 3, type: 'float32' } },
+    },
+    { a: 20 },
+  ],
+  [
+    {
+      frame: { start: 'ff 86', length: 9 },
+      check: { kind: 'sum8-negative', from: 1 },
+      requestHex: 'FF 01',
+      fields: { co2: { at: 2 } },
+    },
     { co2: 20 },
   ],
   [
-    { frame: { start: '01', length: 7 }, check: 'lrc', request: '?', fields: { x: { at: 2, type: 'float32', order: 'little' } } },
+    {
+      frame: { start: '01', length: 7 },
+      check: 'lrc',
+      request: '?',
+      fields: { x: { at: 2, type: 'float32', order: 'little' } },
+    },
     { x: 20 },
   ],
 ])('of %j is read', async (options, values) => {
@@ -32,7 +53,11 @@ it.each([
   const config = sensorConfig({ ...written, port: '/dev/device' });
   const talk = twin.fitting?.(config as never, []).talk ?? { kind: 'echo' };
   bench = await openBoardBench((folder) => ({ serial: [{ port: join(folder, 'device'), talk }] }));
-  const sensor = await openSerialLine({ ...config, port: join(bench.folder, 'device') }, sensorDeps(bench), AbortSignal.timeout(5_000));
+  const sensor = await openSerialLine(
+    { ...config, port: join(bench.folder, 'device') },
+    sensorDeps(bench),
+    AbortSignal.timeout(5_000),
+  );
   let last: unknown;
   await until('a reading', async () => {
     const readings = await sensor.read(AbortSignal.timeout(2_000)).catch(() => []);

@@ -30,7 +30,11 @@ const SUMS: Readonly<Record<string, readonly [width: number, of: (bytes: Uint8Ar
 };
 
 /** Returns the bytes of a frame in hex; empty for a check sum of text. */
-export function frameLike({ frame, fields = {}, check }: Pick<SerialLineConfig, 'fields' | 'check'> & { readonly frame: Frame }): string {
+export function frameLike({
+  frame,
+  fields = {},
+  check,
+}: Pick<SerialLineConfig, 'fields' | 'check'> & { readonly frame: Frame }): string {
   const sum = check === undefined ? undefined : SUMS[check.kind];
   if (check !== undefined && sum === undefined) return '';
   const end = bytesOf(frame.end ?? '');
@@ -45,7 +49,11 @@ export function frameLike({ frame, fields = {}, check }: Pick<SerialLineConfig, 
   return bytes.toString('hex');
 }
 
-function seal(bytes: Buffer, { from = 0, to, at }: Check, [width, of]: readonly [number, (bytes: Uint8Array) => number]): void {
+function seal(
+  bytes: Buffer,
+  { from = 0, to, at }: Check,
+  [width, of]: readonly [number, (bytes: Uint8Array) => number],
+): void {
   const placed = (place: number): number => (place < 0 ? bytes.length + place : place);
   const place = placed(at ?? -width);
   bytes.writeUIntBE(of(bytes.subarray(placed(from), to === undefined ? place : placed(to))), place, width);
@@ -72,7 +80,10 @@ function total(bytes: Uint8Array): number {
 }
 
 /** Cyclic remainder, the low bit first. */
-function remainder(bytes: Uint8Array, { from, polynomial }: { readonly from: number; readonly polynomial: number }): number {
+function remainder(
+  bytes: Uint8Array,
+  { from, polynomial }: { readonly from: number; readonly polynomial: number },
+): number {
   let rest = from;
   for (const byte of bytes) {
     rest ^= byte;

@@ -17,7 +17,10 @@ export const twin: Twin = {
       (request === undefined ? undefined : Buffer.from(request, 'latin1').toString('hex'));
     if (hex !== '')
       return {
-        talk: asked === undefined ? { kind: 'bytes', hex, periodMs: FRAME_EVERY_MS } : { kind: 'answers', answers: { [asked]: hex } },
+        talk:
+          asked === undefined
+            ? { kind: 'bytes', hex, periodMs: FRAME_EVERY_MS }
+            : { kind: 'answers', answers: { [asked]: hex } },
       };
     const values = Object.fromEntries(printedKeys(config, keys).map((key) => [key, { signal: signalOf(key) }]));
     return {

@@ -31,10 +31,12 @@ export function open(config: Sht3xConfig, deps: SensorDeps, signal: AbortSignal)
 /** Section 4.13. Refusals are `sensors/bad-reading` for a wrong check sum, and `sensors/out-of-range` (both retry). */
 export function parseSht3x(bytes: Uint8Array): readonly Outcome[] {
   const word = (at: number): number => {
-    if (crc8(bytes.subarray(at, at + 2)) !== bytes[at + 2]) throw sensorFault('bad-reading', 'a wrong check sum from the SHT3x');
+    if (crc8(bytes.subarray(at, at + 2)) !== bytes[at + 2])
+      throw sensorFault('bad-reading', 'a wrong check sum from the SHT3x');
     return ((bytes[at] ?? 0) << 8) | (bytes[at + 1] ?? 0);
   };
-  const temperature = (): number => withinRange('temperature', rounded(-45 + (175 * word(0)) / 65_535, 2), RANGE.temperature);
+  const temperature = (): number =>
+    withinRange('temperature', rounded(-45 + (175 * word(0)) / 65_535, 2), RANGE.temperature);
   const humidity = (): number => withinRange('humidity', rounded((100 * word(3)) / 65_535, 2), RANGE.humidity);
   return [
     outcomeOf('temperature', () => ({ key: 'temperature', value: temperature(), unit: UNITS.temperature })),

@@ -26,7 +26,10 @@ export async function open(config: SmlConfig, { ports, clock, log }: SensorDeps,
   const cutter = new TelegramCutter((messages) => {
     try {
       const monotonicMs = clock.monotonicMs();
-      heard = { readings: readingsOf(entriesOf(messages)).map((reading) => ({ ...reading, monotonicMs })), monotonicMs };
+      heard = {
+        readings: readingsOf(entriesOf(messages)).map((reading) => ({ ...reading, monotonicMs })),
+        monotonicMs,
+      };
       next.resolve(heard);
       next = Promise.withResolvers();
     } catch (error) {
@@ -56,7 +59,8 @@ export async function open(config: SmlConfig, { ports, clock, log }: SensorDeps,
           : await withinDeadline(next.promise, 'waiting for a telegram', within).catch((cause: unknown) => {
               throw sensorFault('silent', silence(), cause);
             });
-      if (readings.length === 0) throw sensorFault('no-value', `the telegrams on ${port.path} have no value that is known here`);
+      if (readings.length === 0)
+        throw sensorFault('no-value', `the telegrams on ${port.path} have no value that is known here`);
       return readings;
     },
     close: () => port.close(),

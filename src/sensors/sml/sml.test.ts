@@ -47,19 +47,26 @@ describe('a telegram', () => {
   it.each(recorded)('of $meter has the values that smllib reads', ({ meter, telegram, values }) => {
     const { found } = valuesIn(Buffer.from(telegram, 'hex'));
     const wanted = Object.entries(CODES_OF).flatMap(([key, codes]) => {
-      const [number, scaler, unit] = codes.flatMap((code) => (values[`1-0:${code}*255`] ? [values[`1-0:${code}*255`]] : []))[0] ?? [];
+      const [number, scaler, unit] =
+        codes.flatMap((code) => (values[`1-0:${code}*255`] ? [values[`1-0:${code}*255`]] : []))[0] ?? [];
       if (number === undefined || scaler === undefined) return [];
       const value = Number(`${number}e${scaler - (unit === 30 ? 3 : 0)}`);
       return [[key, key === 'powerTotal' ? (MEANT[meter] ?? value) : value] as const];
     });
-    expect(found.map((one) => Object.fromEntries(Object.entries(one).map(([key, value]) => [key, Number(value)])))).toEqual([
-      Object.fromEntries(wanted),
-    ]);
+    expect(
+      found.map((one) => Object.fromEntries(Object.entries(one).map(([key, value]) => [key, Number(value)]))),
+    ).toEqual([Object.fromEntries(wanted)]);
   });
 
   it('is found in pieces of a byte, after noise, and after one that was cut off', () => {
     const whole = telegramOf('ITRON_OpenWay-3.HZ');
-    const bytes = Buffer.concat([Buffer.from('1b1b00ff1b1b1b', 'hex'), whole, whole.subarray(0, 60), whole, Buffer.from('1b1b')]);
+    const bytes = Buffer.concat([
+      Buffer.from('1b1b00ff1b1b1b', 'hex'),
+      whole,
+      whole.subarray(0, 60),
+      whole,
+      Buffer.from('1b1b'),
+    ]);
     const { found } = valuesIn(...[...bytes].map((byte) => Uint8Array.of(byte)));
     expect(found).toEqual([
       { energyImport: 8189.5949, powerTotal: 613 },
@@ -82,10 +89,17 @@ describe('a telegram', () => {
     expect(valuesIn(plain).found).toEqual([{ energyImport: 100, powerTotal: 345 }]);
     const parts: Uint8Array[] = [];
     // Check sums by smllib.
-    for (const hex of ['1b1b1b1b01010101121b1b1b1b1b1b1b1b0000001b1b1b1b1a03be25', '1b1b1b1b01010101123456781b1b1b1b1a00b87b'])
+    for (const hex of [
+      '1b1b1b1b01010101121b1b1b1b1b1b1b1b0000001b1b1b1b1a03be25',
+      '1b1b1b1b01010101123456781b1b1b1b1a00b87b',
+    ])
       new TelegramCutter((messages) => parts.push(messages)).cutBytes(Buffer.from(hex, 'hex'));
     expect(parts.map((part) => Buffer.from(part).toString('hex'))).toEqual(['121b1b1b1b', '12345678']);
-    const endless = [Buffer.from('1b1b1b1b01010101', 'hex'), ...Array.from({ length: 20 }, () => Buffer.alloc(1_000, 0x77)), plain];
+    const endless = [
+      Buffer.from('1b1b1b1b01010101', 'hex'),
+      ...Array.from({ length: 20 }, () => Buffer.alloc(1_000, 0x77)),
+      plain,
+    ];
     expect(valuesIn(...endless).found).toEqual([{ energyImport: 100, powerTotal: 345 }]);
   });
 
@@ -103,7 +117,10 @@ describe('a meter on a pty', () => {
   it('is read, and is silent when it is', async () => {
     bench = await openBoardBench((folder) => ({
       serial: [
-        { port: join(folder, 'head'), talk: { kind: 'bytes', hex: telegramOf('EMH_mME40-AE6AKF0K0').toString('hex'), periodMs: 20 } },
+        {
+          port: join(folder, 'head'),
+          talk: { kind: 'bytes', hex: telegramOf('EMH_mME40-AE6AKF0K0').toString('hex'), periodMs: 20 },
+        },
       ],
     }));
     const port = join(bench.folder, 'head');
@@ -120,7 +137,10 @@ describe('a meter on a pty', () => {
     await sensor.close();
     bench.board.bench.fault(port, 'hang');
     const silent = await openSml(sensorConfig({ name: 'grid', kind: 'sml', port }), sensorDeps(bench), signal);
-    await expect(silent.read(AbortSignal.timeout(100))).rejects.toMatchObject({ code: 'sensors/silent', recovery: 'retry' });
+    await expect(silent.read(AbortSignal.timeout(100))).rejects.toMatchObject({
+      code: 'sensors/silent',
+      recovery: 'retry',
+    });
     await silent.close();
   });
 });

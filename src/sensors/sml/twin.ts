@@ -14,7 +14,13 @@ function telegram(): string {
   const list = `77 01 0b 0a015453540000000001 01 01 72 ${energy} ${power} 01 01`;
   const message = bytes(`76 05 00000001 62 00 62 00 72 63 0701 ${list} 63 0000 00`);
   const padding = (4 - (message.length % 4)) % 4;
-  const whole = Buffer.concat([bytes('1b1b1b1b 01010101'), message, Buffer.alloc(padding), bytes('1b1b1b1b 1a'), Buffer.of(padding)]);
+  const whole = Buffer.concat([
+    bytes('1b1b1b1b 01010101'),
+    message,
+    Buffer.alloc(padding),
+    bytes('1b1b1b1b 1a'),
+    Buffer.of(padding),
+  ]);
   const sum = checkSum(whole);
   return Buffer.concat([whole, Buffer.of(sum & 0xff, sum >> 8)]).toString('hex');
 }

@@ -25,7 +25,8 @@ export function readingsOf(entries: readonly SmlEntry[]): readonly Reading[] {
     const integer = numberOf(entry);
     if (entry === undefined || integer === undefined || Math.abs(entry.scaler) > MAX_SCALER) return [];
     const { width } = integer;
-    const value = key === 'powerTotal' && isUnsigned && width <= 2 ? BigInt.asUintN(8 * width, integer.value) : integer.value;
+    const value =
+      key === 'powerTotal' && isUnsigned && width <= 2 ? BigInt.asUintN(8 * width, integer.value) : integer.value;
     const signed = code === ABSOLUTE_POWER && isDelivering ? -value : value;
     const scale = Number(`1e${entry.scaler - (entry.unit === WATT_HOURS ? 3 : 0)}`);
     const number = Number.isSafeInteger(Number(signed)) ? Number(signed) : signed;
@@ -39,7 +40,9 @@ function codeOf({ code: [medium, , c, d, e] }: SmlEntry): string {
 }
 
 function numberOf(entry: SmlEntry | undefined): SmlInteger | undefined {
-  return entry === undefined || entry.value === undefined || entry.value instanceof Uint8Array ? undefined : entry.value;
+  return entry === undefined || entry.value === undefined || entry.value instanceof Uint8Array
+    ? undefined
+    : entry.value;
 }
 
 /** The identity is 0A 01, the maker's letters, a byte, and the serial number (DIN 43863-5). */

@@ -31,13 +31,21 @@ export function registersOf(blocks: readonly FoundBlock[]): BlockRegisters {
     seen.set(id, time);
     for (const [key, point] of Object.entries(pointsOf(found))) {
       if (point[0] + widthOf(point[1]) > length + 2) continue;
-      registers[registers[key] === undefined ? key : `${key}_${id}${time > 1 ? `_${time}` : ''}`] = registerAt(found, key, point);
+      registers[registers[key] === undefined ? key : `${key}_${id}${time > 1 ? `_${time}` : ''}`] = registerAt(
+        found,
+        key,
+        point,
+      );
     }
   }
   return registers;
 }
 
-function registerAt({ address }: FoundBlock, key: string, [place, type, factorAt, scale = 1]: Point): Readonly<Record<string, unknown>> {
+function registerAt(
+  { address }: FoundBlock,
+  key: string,
+  [place, type, factorAt, scale = 1]: Point,
+): Readonly<Record<string, unknown>> {
   const unit = MEASUREMENT_UNITS[key] ?? MEASUREMENT_UNITS[key.replace(/\d+$/, '')] ?? UNITS[key];
   return {
     ...TYPES[type],
@@ -54,7 +62,9 @@ function pointsOf({ id, length }: FoundBlock): Block['points'] {
   const { from, length: step, points } = block.repeated;
   const times = Math.min(MAX_REPEATED, Math.floor((length + 2 - from) / step));
   const all = Array.from({ length: times }, (_, at) =>
-    Object.entries(points).map(([key, [place, ...rest]]) => [`${key}${at + 1}`, [from + at * step + place, ...rest] as Point] as const),
+    Object.entries(points).map(
+      ([key, [place, ...rest]]) => [`${key}${at + 1}`, [from + at * step + place, ...rest] as Point] as const,
+    ),
   );
   return { ...block.points, ...Object.fromEntries(all.flat()) };
 }

@@ -8,7 +8,9 @@ import { modbusConnection } from '../../config/fields/lines-and-ports.ts';
 import { unitFaults } from '../../config/fields/registers.ts';
 import { type ConfigOf, defineSensor, sensorSection } from '../kind/definition.ts';
 
-const BLOCKS = [1, 101, 102, 103, 111, 112, 113, 120, 121, 122, 123, 124, 160, 201, 202, 203, 204, 211, 212, 213, 214, 802] as const;
+const BLOCKS = [
+  1, 101, 102, 103, 111, 112, 113, 120, 121, 122, 123, 124, 160, 201, 202, 203, 204, 211, 212, 213, 214, 802,
+] as const;
 const TEXTS: readonly string[] = ['maker', 'model', 'serialNumber'];
 
 export type BlockId = (typeof BLOCKS)[number];

@@ -69,7 +69,11 @@ export async function open(config: SunspecConfig, deps: SensorDeps, signal: Abor
       inner,
     );
     const identity = others.length > 0 && common.length > 0 ? await sensorOf(registersOf(common), inner) : undefined;
-    return { values, identity, headers: new Map(headers.map(([key, { id, length }]) => [key, id * 0x1_0000 + length])) };
+    return {
+      values,
+      identity,
+      headers: new Map(headers.map(([key, { id, length }]) => [key, id * 0x1_0000 + length])),
+    };
   };
   const forget = async (): Promise<void> => {
     search.beginAnew();

@@ -45,7 +45,12 @@ async function unitWith(words: Map<number, number>, isAnswered: (request: string
   const ports = linuxPorts(systemClock, 'auto');
   closing.push(() => ports.close());
   const open = async (options: Readonly<Record<string, unknown>> = {}) => {
-    const config = sensorConfig({ name: 'roof', kind: 'sunspec', connection: { transport: 'tcp', host: '127.0.0.1', port }, ...options });
+    const config = sensorConfig({
+      name: 'roof',
+      kind: 'sunspec',
+      connection: { transport: 'tcp', host: '127.0.0.1', port },
+      ...options,
+    });
     return await openAgain({ ...config, deadlineMs: 2_000 });
   };
   const openAgain = async (config: SunspecConfig) => {
@@ -60,7 +65,16 @@ const letters = (text: string, registers: number): Words => {
   const bytes = Buffer.from(text.padEnd(2 * registers, '\0'), 'latin1');
   return Array.from({ length: registers }, (_, at) => bytes.readUInt16BE(2 * at));
 };
-const common = [1, 66, ...letters('Fronius', 16), ...letters('Symo', 16), ...letters('', 16), ...letters('42', 16), 1, 0x8000];
+const common = [
+  1,
+  66,
+  ...letters('Fronius', 16),
+  ...letters('Symo', 16),
+  ...letters('', 16),
+  ...letters('42', 16),
+  1,
+  0x8000,
+];
 const END = [0xffff, 0];
 /** Points of a block by their place; the others are not implemented. */
 const block = (id: number, length: number, points: Readonly<Record<number, number>>, none = 0x8000): Words =>
@@ -80,7 +94,18 @@ it.each([
 });
 
 it('tells who it is in its first read alone, and leaves out what the device does not implement', async () => {
-  const inverter = block(103, 50, { 14: 0xff38, 15: 1, 16: 5001, 17: 0xfffe, 24: 1, 25: 0, 26: 0, 33: 352, 37: 0xffff, 38: 4 });
+  const inverter = block(103, 50, {
+    14: 0xff38,
+    15: 1,
+    16: 5001,
+    17: 0xfffe,
+    24: 1,
+    25: 0,
+    26: 0,
+    33: 352,
+    37: 0xffff,
+    38: 4,
+  });
   const { open, requests } = await unitWith(at(40_000, common, inverter));
   const sensor = await open();
   const first = await sensor.read(signal);
@@ -124,7 +149,20 @@ it('numbers trackers, and gives a key of a further block the number of the block
     watts,
     ...Array.from({ length: 8 }, () => 0),
   ];
-  const mppt = [160, 48, 0xfffe, 0xffff, 0, 0, 0, 0, 2, 0, ...tracker(512, 6001, 3072), ...tracker(0xffff, 0xffff, 0xffff)];
+  const mppt = [
+    160,
+    48,
+    0xfffe,
+    0xffff,
+    0,
+    0,
+    0,
+    0,
+    2,
+    0,
+    ...tracker(512, 6001, 3072),
+    ...tracker(0xffff, 0xffff, 0xffff),
+  ];
   const { open } = await unitWith(at(40_000, block(103, 50, { 14: 100, 15: 0 }), mppt, meter(7, 0), meter(8, 0)));
   const values = valuesOf(await (await open()).read(signal));
   expect(values).toMatchObject({
@@ -136,7 +174,10 @@ it('numbers trackers, and gives a key of a further block the number of the block
     dcPower1: 3072,
   });
   expect(values).not.toHaveProperty('dcPower2');
-  expect(valuesOf(await (await open({ blocks: [203] })).read(signal))).toMatchObject({ powerTotal: 7, powerTotal_203_2: 8 });
+  expect(valuesOf(await (await open({ blocks: [203] })).read(signal))).toMatchObject({
+    powerTotal: 7,
+    powerTotal_203_2: 8,
+  });
 });
 
 it('finds its blocks again when the device is another one, or has them elsewhere', async () => {
@@ -214,7 +255,9 @@ it('is an inverter on the simulated board', async () => {
   const config = sensorConfig({ name: 'roof', kind: 'sunspec', connection: { transport: 'tcp', host: 'roof.local' } });
   const twins = await loadTwins();
   // Only sensors and actuators are looked at, and the lockout's line.
-  const all = { sensors: [config], actuators: [], rules: [], rpc: { lockout: {} } } as unknown as Parameters<typeof boardForConfig>[0];
+  const all = { sensors: [config], actuators: [], rules: [], rpc: { lockout: {} } } as unknown as Parameters<
+    typeof boardForConfig
+  >[0];
   const bench = await openBoardBench(() => boardForConfig(all, twins));
   closing.push(() => bench.close());
   const sensor = await openSunspec({ ...config, deadlineMs: 2_000 }, sensorDeps(bench), signal);
@@ -227,5 +270,9 @@ it('is an inverter on the simulated board', async () => {
 
 it('knows which keys are text', () => {
   const config = sensorConfig({ name: 'roof', kind: 'sunspec', connection: { transport: 'tcp', host: 'it' } });
-  expect(['maker', 'maker_1_2', 'powerTotal'].map((key) => sunspec.valueType?.(config, key))).toEqual(['string', 'string', 'number']);
+  expect(['maker', 'maker_1_2', 'powerTotal'].map((key) => sunspec.valueType?.(config, key))).toEqual([
+    'string',
+    'string',
+    'number',
+  ]);
 });

@@ -54,7 +54,10 @@ const EXCHANGES: Readonly<Record<'rtu' | 'ascii' | 'tcp', Exchange>> = {
   },
 };
 
-export function modbusTalker({ units, framing }: Extract<SerialTalkConfig, { readonly kind: 'modbus' }>, context: TalkerContext): Talker {
+export function modbusTalker(
+  { units, framing }: Extract<SerialTalkConfig, { readonly kind: 'modbus' }>,
+  context: TalkerContext,
+): Talker {
   const bus = new ModbusUnits(units, context.source, context);
   let received = Buffer.alloc(0);
   let lastMs = 0;
@@ -89,7 +92,11 @@ export class ModbusTcpServer {
       socket.on('error', () => {});
       socket.on('data', (bytes) => {
         received = Buffer.concat([received, bytes]);
-        for (let taken = EXCHANGES[framing](bus, received); taken !== undefined; taken = EXCHANGES[framing](bus, received)) {
+        for (
+          let taken = EXCHANGES[framing](bus, received);
+          taken !== undefined;
+          taken = EXCHANGES[framing](bus, received)
+        ) {
           received = received.subarray(taken.length);
           if (taken.answer !== undefined) socket.write(taken.answer);
         }

@@ -79,14 +79,24 @@ export class ModbusUnits {
     if (unit[table][address] === undefined || unit[table][address + count - 1] === undefined)
       return Uint8Array.of(code | 0x80, ILLEGAL_ADDRESS);
     const values = targets.map((at) => (unit[table][at] === undefined ? 0 : this.#value(unitId, table, at)));
-    if (!isBit) return Uint8Array.of(code, 2 * count, ...values.flatMap((value) => [(value >> 8) & 0xff, value & 0xff]));
+    if (!isBit)
+      return Uint8Array.of(code, 2 * count, ...values.flatMap((value) => [(value >> 8) & 0xff, value & 0xff]));
     const bytes = new Uint8Array(Math.ceil(count / 8));
-    for (const [at, value] of values.entries()) if (value !== 0) bytes[at >> 3] = (bytes[at >> 3] ?? 0) | (1 << (at & 7));
+    for (const [at, value] of values.entries())
+      if (value !== 0) bytes[at >> 3] = (bytes[at >> 3] ?? 0) | (1 << (at & 7));
     return Uint8Array.of(code, bytes.length, ...bytes);
   }
 
-  #write(unitId: number, unit: Unit, table: Table, address: number, values: readonly number[], answer: Uint8Array): Uint8Array {
-    if (values.some((_, at) => unit[table][address + at] === undefined)) return Uint8Array.of((answer[0] ?? 0) | 0x80, ILLEGAL_ADDRESS);
+  #write(
+    unitId: number,
+    unit: Unit,
+    table: Table,
+    address: number,
+    values: readonly number[],
+    answer: Uint8Array,
+  ): Uint8Array {
+    if (values.some((_, at) => unit[table][address + at] === undefined))
+      return Uint8Array.of((answer[0] ?? 0) | 0x80, ILLEGAL_ADDRESS);
     for (const [at, value] of values.entries()) {
       const target = this.#target(unitId, table, address + at);
       const same = this.#rawValue(target) === value;

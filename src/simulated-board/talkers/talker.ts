@@ -9,7 +9,11 @@ export interface TalkerContext extends BoardContext {
   readonly source: string;
   readonly send: (bytes: Uint8Array) => void;
   /** Sends a text, with the values that it shows in the record under the platform's keys. */
-  readonly print: (text: string, values: Readonly<Record<string, number>>, keys: Readonly<Record<string, string>>) => void;
+  readonly print: (
+    text: string,
+    values: Readonly<Record<string, number>>,
+    keys: Readonly<Record<string, string>>,
+  ) => void;
 }
 
 export interface Talker {
@@ -38,7 +42,10 @@ export function talkerOf(config: SerialTalkConfig, context: TalkerContext): Talk
   }
 }
 
-function repeater({ hex, periodMs }: Extract<SerialTalkConfig, { readonly kind: 'bytes' }>, context: TalkerContext): Talker {
+function repeater(
+  { hex, periodMs }: Extract<SerialTalkConfig, { readonly kind: 'bytes' }>,
+  context: TalkerContext,
+): Talker {
   const { clock, faults, send, source } = context;
   const schedule = (): (() => void) =>
     clock.after(periodMs, () => {

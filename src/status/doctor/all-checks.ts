@@ -2,7 +2,14 @@
 
 import { attachedDevices } from './checks/attached-devices.ts';
 import type { Check } from './checks/checkup.ts';
-import { configReadable, configuration, configurationWarnings, cutRestore, secrets, stateFolder } from './checks/configuration-checks.ts';
+import {
+  configReadable,
+  configuration,
+  configurationWarnings,
+  cutRestore,
+  secrets,
+  stateFolder,
+} from './checks/configuration-checks.ts';
 import { actuators, devices, permissions, sensors } from './checks/hardware-checks.ts';
 import { clock, diskHealth, diskSpace, memory, storageLife, wear } from './checks/machine-checks.ts';
 import { dns, proxy, reachable, route, tls, token } from './checks/network-checks.ts';

@@ -6,7 +6,14 @@ import { messageOf, systemCode } from '../../errors/agent-error.ts';
 import { outcomeWithin } from '../../host/bounded-wait.ts';
 import { serviceMayRead } from '../../host/service-reader.ts';
 import { CHECKS } from './all-checks.ts';
-import { type Check, type CheckContext, type DoctorDeps, type Finding, unknown, type Verdict } from './checks/checkup.ts';
+import {
+  type Check,
+  type CheckContext,
+  type DoctorDeps,
+  type Finding,
+  unknown,
+  type Verdict,
+} from './checks/checkup.ts';
 
 export interface CheckedThing extends Finding {
   readonly id: string;
@@ -49,10 +56,20 @@ function rootCodeOf(error: unknown): string | undefined {
   return error instanceof Error ? (rootCodeOf(error.cause) ?? systemCode(error)) : undefined;
 }
 
-async function examine({ id, title, look }: Check, context: CheckContext, signal: AbortSignal): Promise<readonly CheckedThing[]> {
+async function examine(
+  { id, title, look }: Check,
+  context: CheckContext,
+  signal: AbortSignal,
+): Promise<readonly CheckedThing[]> {
   const late = (): Finding => unknown('it took too long to look');
   try {
-    const finding = await outcomeWithin(context.clock, CHECK_WITHIN_MS, async (within) => look(context, within), late, signal);
+    const finding = await outcomeWithin(
+      context.clock,
+      CHECK_WITHIN_MS,
+      async (within) => look(context, within),
+      late,
+      signal,
+    );
     return finding === undefined ? [] : [{ id, title, ...finding }];
   } catch (error) {
     return [{ id, title, ...unknown(`it could not be looked at: ${messageOf(error)}`) }];

@@ -58,7 +58,15 @@ export interface ConnectionStatus extends UploadState {
 }
 
 /** As the outbox tells it. */
-type Told = 'heldEntries' | 'heldBytes' | 'deadLetters' | 'hoursThatFit' | 'rejected' | 'thinned' | 'dropped' | 'lastLost';
+type Told =
+  | 'heldEntries'
+  | 'heldBytes'
+  | 'deadLetters'
+  | 'hoursThatFit'
+  | 'rejected'
+  | 'thinned'
+  | 'dropped'
+  | 'lastLost';
 type Troubles = 'fault' | 'missingBytes' | 'untimedEntries' | 'unreadSegments' | 'hangingReadMs';
 
 /** Outbox summary. Rejected, thinned, dropped and damaged entries count for as long as the outbox is kept. */
@@ -79,7 +87,12 @@ export interface SensorStatus {
   readonly device?: string;
   readonly state: 'starting' | 'ok' | 'failing';
   readonly fault?: string;
-  readonly readings: readonly { readonly key: string; readonly value: JsonValue; readonly unit?: string; readonly atMs: number }[];
+  readonly readings: readonly {
+    readonly key: string;
+    readonly value: JsonValue;
+    readonly unit?: string;
+    readonly atMs: number;
+  }[];
 }
 
 export interface ActuatorStatus {
@@ -123,11 +136,21 @@ export interface FirmwareSummary {
   readonly progressPercent?: number;
   readonly error?: string;
   /** Last update of each kind of package, where it failed, until another one begins; times are UTC epoch ms. */
-  readonly failed?: readonly { readonly title: string; readonly version: string; readonly reason?: string; readonly endedAtMs?: EpochMs }[];
+  readonly failed?: readonly {
+    readonly title: string;
+    readonly version: string;
+    readonly reason?: string;
+    readonly endedAtMs?: EpochMs;
+  }[];
 }
 
 /** In words, for every place that tells of it. */
-export function failureText({ title, version, reason, endedAtMs }: NonNullable<FirmwareSummary['failed']>[number]): string {
+export function failureText({
+  title,
+  version,
+  reason,
+  endedAtMs,
+}: NonNullable<FirmwareSummary['failed']>[number]): string {
   const at = endedAtMs === undefined ? '' : ` at ${new Date(endedAtMs).toISOString()}`;
   return `the update to ${title} ${version} failed${at}: ${reason ?? 'no reason is known'}`;
 }

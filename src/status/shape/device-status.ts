@@ -64,7 +64,9 @@ const MAX_ALERTS = 5;
 const BY_URGENCY: readonly DeviceVerdict['verdict'][] = ['fault', 'waiting', 'good'];
 
 /** Tells how one device is, without its name and without times, so that the sentence stays while the state does. */
-export function deviceVerdict(device: Pick<DeviceStatus, 'name' | 'state' | 'reason' | 'heldEntries' | 'lastAcceptedAtMs'>): DeviceVerdict {
+export function deviceVerdict(
+  device: Pick<DeviceStatus, 'name' | 'state' | 'reason' | 'heldEntries' | 'lastAcceptedAtMs'>,
+): DeviceVerdict {
   const { state, heldEntries, lastAcceptedAtMs } = device;
   const reason = device.reason?.slice(0, MAX_REASON_LENGTH);
   const because = reason === undefined ? '' : `: ${reason}`;
@@ -72,10 +74,15 @@ export function deviceVerdict(device: Pick<DeviceStatus, 'name' | 'state' | 'rea
   switch (state) {
     case 'unidentified':
       if (reason !== undefined)
-        return { verdict: 'waiting', words: `${reason}${held}`, remedy: 'take the slot out of the configuration, or fill it again' };
+        return {
+          verdict: 'waiting',
+          words: `${reason}${held}`,
+          remedy: 'take the slot out of the configuration, or fill it again',
+        };
       return {
         ...{ verdict: 'waiting', words: `its serial number is not known yet${held}` },
-        remedy: 'see that the thing answers (turnstone sensors), and that devices.serialNumber names its register and pattern',
+        remedy:
+          'see that the thing answers (turnstone sensors), and that devices.serialNumber names its register and pattern',
       };
     case 'provisioning':
       return {
@@ -91,10 +98,17 @@ export function deviceVerdict(device: Pick<DeviceStatus, 'name' | 'state' | 'rea
     case 'removed':
       return heldEntries === 0 && reason === undefined
         ? { verdict: 'good', words: 'taken out of the configuration, nothing waits' }
-        : { verdict: 'waiting', words: `taken out of the configuration${held}${because}`, remedy: remedyOfRemoved(device.name) };
+        : {
+            verdict: 'waiting',
+            words: `taken out of the configuration${held}${because}`,
+            remedy: remedyOfRemoved(device.name),
+          };
     case 'ready':
       if (reason !== undefined) return { verdict: 'waiting', words: `its entries are kept${held}${because}` };
-      return { verdict: 'good', words: lastAcceptedAtMs === undefined ? 'ready, nothing was delivered yet' : `up to date${held}` };
+      return {
+        verdict: 'good',
+        words: lastAcceptedAtMs === undefined ? 'ready, nothing was delivered yet' : `up to date${held}`,
+      };
   }
 }
 
@@ -139,9 +153,13 @@ export function devicesSummary(
   devices: readonly DeviceStatus[],
   shared?: Pick<SharedOutbox, 'waitingEntries' | 'lostEntries'>,
 ): DevicesSummary {
-  const sum = (what: 'heldEntries' | 'acceptedEntries'): number => devices.reduce((all, device) => all + device[what], 0);
+  const sum = (what: 'heldEntries' | 'acceptedEntries'): number =>
+    devices.reduce((all, device) => all + device[what], 0);
   const count = (state: DeviceState): number => devices.filter((device) => device.state === state).length;
-  const byState = Object.fromEntries(DEVICE_STATES.map((state) => [state, count(state)])) as Record<DeviceState, number>;
+  const byState = Object.fromEntries(DEVICE_STATES.map((state) => [state, count(state)])) as Record<
+    DeviceState,
+    number
+  >;
   const counts = {
     ...{ total: devices.length, byState, acceptedEntries: sum('acceptedEntries') },
     heldEntries: sum('heldEntries') + (shared?.waitingEntries ?? 0),
@@ -150,7 +168,10 @@ export function devicesSummary(
   return {
     ...counts,
     words: devicesText(counts),
-    list: firstThatFit(toldDevices(devices).slice(0, devices.length > MAX_TOLD ? MAX_OF_MANY : MAX_TOLD), MAX_TOLD_BYTES),
+    list: firstThatFit(
+      toldDevices(devices).slice(0, devices.length > MAX_TOLD ? MAX_OF_MANY : MAX_TOLD),
+      MAX_TOLD_BYTES,
+    ),
   };
 }
 
@@ -163,8 +184,14 @@ function firstThatFit(devices: readonly ToldDevice[], maxBytes: number): readonl
 }
 
 /** `12: 1 blocked, 11 ready`. */
-function devicesText({ total, byState, heldEntries, lostEntries = 0 }: Omit<DevicesSummary, 'words' | 'list' | 'acceptedEntries'>): string {
-  const lost = lostEntries === 0 ? '' : `; ${counted(lostEntries, 'entry was', 'entries were')} lost, as the disk had no room`;
+function devicesText({
+  total,
+  byState,
+  heldEntries,
+  lostEntries = 0,
+}: Omit<DevicesSummary, 'words' | 'list' | 'acceptedEntries'>): string {
+  const lost =
+    lostEntries === 0 ? '' : `; ${counted(lostEntries, 'entry was', 'entries were')} lost, as the disk had no room`;
   const states = DEVICE_STATES.filter((state) => byState[state] > 0).map((state) => `${byState[state]} ${state}`);
   return `${total}: ${states.join(', ')}${heldEntries === 0 ? '' : `; ${counted(heldEntries, 'entry waits', 'entries wait')}`}${lost}`;
 }
@@ -175,7 +202,9 @@ export function deviceAlerts({ list, byState }: Pick<DevicesSummary, 'list' | 'b
   const others = byState.blocked - faults.length;
   return [
     ...faults.map((device) => `device ${device.name}: ${withRemedy(deviceVerdict({ ...device, heldEntries: 0 }))}`),
-    ...(others > 0 ? [`${counted(others, 'more device is', 'more devices are')} blocked: turnstone devices tells which`] : []),
+    ...(others > 0
+      ? [`${counted(others, 'more device is', 'more devices are')} blocked: turnstone devices tells which`]
+      : []),
   ];
 }
 

@@ -35,7 +35,10 @@ export class BatchSize {
 
   /** Limits of the next batch, within those that are configured. */
   within({ maxEntries, maxBytes }: BatchLimits): BatchLimits {
-    return { maxEntries: Math.min(maxEntries, this.#bound.maxEntries), maxBytes: Math.min(maxBytes, this.#bound.maxBytes) };
+    return {
+      maxEntries: Math.min(maxEntries, this.#bound.maxEntries),
+      maxBytes: Math.min(maxBytes, this.#bound.maxBytes),
+    };
   }
 
   /** True for a small post, as no more passes, of more that would have gone: such posts would be without number. */
@@ -48,7 +51,8 @@ export class BatchSize {
   partOf(batch: OutboxBatch, most = Number.POSITIVE_INFINITY): OutboxBatch {
     const { maxEntries, maxBytes } = this.#bound;
     let rows = Math.min(batch.entries.length, maxEntries, most);
-    while (rows > 1 && Number.isFinite(maxBytes) && batch.entries.part(0, rows).jsonBytes() > maxBytes) rows = Math.floor(rows / 2);
+    while (rows > 1 && Number.isFinite(maxBytes) && batch.entries.part(0, rows).jsonBytes() > maxBytes)
+      rows = Math.floor(rows / 2);
     return headOf(batch, rows);
   }
 
@@ -137,7 +141,9 @@ function headOf(batch: OutboxBatch, rows: number): OutboxBatch {
   if (end >= entries.length) return batch;
   const head = entries.part(0, end);
   const last = head.sequences.at(-1) as number;
-  const ranges = batch.ranges.filter(([from]) => from <= last).map(([from, to]): SequenceRange => [from, Math.min(to, last)]);
+  const ranges = batch.ranges
+    .filter(([from]) => from <= last)
+    .map(([from, to]): SequenceRange => [from, Math.min(to, last)]);
   return { lane, entries: head, ranges, bytes: head.jsonBytes() };
 }
 

@@ -73,7 +73,9 @@ export class Quarantine {
 
   /** A batch was accepted. True when one of these was in it: the platform was at fault, or the line. */
   accepted({ ranges }: OutboxBatch): boolean {
-    const isOneOfThese = [...this.#all.keys()].some((sequence) => ranges.some(([first, last]) => first <= sequence && sequence <= last));
+    const isOneOfThese = [...this.#all.keys()].some((sequence) =>
+      ranges.some(([first, last]) => first <= sequence && sequence <= last),
+    );
     this.#othersAccepted = !isOneOfThese;
     for (const [sequence, known] of this.#all) {
       if (isOneOfThese) this.#putBack(sequence);

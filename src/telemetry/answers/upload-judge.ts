@@ -11,7 +11,16 @@ import type { UnsendableRow, UploadAnswer } from '../../platform/device-api.ts';
 import { BatchSize } from './batch-size.ts';
 import { Empty500 } from './empty-500.ts';
 import { type DueOptions, Quarantine } from './quarantine.ts';
-import { type AnswerName, answerText, isAlone, isSilent, NOT_KEPT, nameOf, UPLOAD_ACTIONS, type UploadPhase } from './upload-actions.ts';
+import {
+  type AnswerName,
+  answerText,
+  isAlone,
+  isSilent,
+  NOT_KEPT,
+  nameOf,
+  UPLOAD_ACTIONS,
+  type UploadPhase,
+} from './upload-actions.ts';
 import { UploadPace } from './upload-pace.ts';
 
 export interface UploadJudgeDeps {
@@ -71,7 +80,11 @@ export class UploadJudge {
   /** Ms to leave its lane alone after it was taken. */
   pauseAfter(batch: OutboxBatch, configured: BatchLimits): number {
     const isPiece = this.size.isPiece(batch, configured);
-    return this.#pace.after(batch.lane, { values: batch.entries.length, isPiece, nowMs: this.#deps.clock.monotonicMs() });
+    return this.#pace.after(batch.lane, {
+      values: batch.entries.length,
+      isPiece,
+      nowMs: this.#deps.clock.monotonicMs(),
+    });
   }
 
   /** True when the next post is smaller than this one, to find a limit that is not known yet. */
@@ -134,7 +147,10 @@ export class UploadJudge {
         return this.#bury(sent, answerText(answer));
       case 'postpone':
         this.#letterNotBeforeMs = this.#deps.clock.monotonicMs() + LETTER_EVERY_MS;
-        void this.#deps.outbox.deadLetters?.refused(sequence, { answer: answerText(answer), othersPass: this.#othersPassed });
+        void this.#deps.outbox.deadLetters?.refused(sequence, {
+          answer: answerText(answer),
+          othersPass: this.#othersPassed,
+        });
         return;
       case 'bisect':
         return this.size.refused(sent);
@@ -158,7 +174,8 @@ export class UploadJudge {
     const meaning = this.empty500.met(sent);
     this.#pace.limited();
     if (meaning === 'moment') return 'busy';
-    const isUnhealed = meaning === 'post' || (isAlone(sent.entries) ? !this.size.isProven : isSilent(answer) && this.#pace.hasLimit);
+    const isUnhealed =
+      meaning === 'post' || (isAlone(sent.entries) ? !this.size.isProven : isSilent(answer) && this.#pace.hasLimit);
     if (isUnhealed && (isSilent(answer) || !isAlone(sent.entries))) return 'unhealed';
     return this.#pace.hasLimit ? 'busy' : 'limited';
   }
@@ -173,9 +190,13 @@ export class UploadJudge {
     const { outbox, log } = this.#deps;
     const rows = [...entries];
     const { sequence, key, ts } = rows[0] as ResolvedEntry;
-    if (!(await this.#isKept(sequence, () => outbox.deadLetter(rows, answer)))) return this.quarantine.add(entries, lane);
+    if (!(await this.#isKept(sequence, () => outbox.deadLetter(rows, answer))))
+      return this.quarantine.add(entries, lane);
     this.quarantine.release(sequence);
-    log.error({ key, ts, answer }, 'the platform refuses this entry and takes others; it is tried again by itself for a week');
+    log.error(
+      { key, ts, answer },
+      'the platform refuses this entry and takes others; it is tried again by itself for a week',
+    );
   }
 
   /** Undefined while the disk does not keep all of them: they make way then, and the others go without them. */
@@ -189,7 +210,10 @@ export class UploadJudge {
       { entries: found.length, reason: found[0]?.reason },
       'what the platform would lose is not sent; it is kept among the rejected',
     );
-    const left = found.map(({ row, reason }) => ({ entry: entries.at(row) as ResolvedEntry, answer: `not sent: ${reason}` }));
+    const left = found.map(({ row, reason }) => ({
+      entry: entries.at(row) as ResolvedEntry,
+      answer: `not sent: ${reason}`,
+    }));
     for (let next = left[0]; next !== undefined; next = left[0]) {
       const { entry, answer } = next;
       if (!(await this.#isKept(entry.sequence, () => outbox.reject(entry, answer)))) break;

@@ -39,7 +39,10 @@ export class UploadPace {
   }
 
   /** Ms until the lane may send the next post, after one of so many values; `isPiece`: more of it would have gone. */
-  after(lane: Lane, { values, isPiece, nowMs }: { readonly values: number; readonly isPiece: boolean; readonly nowMs: number }): number {
+  after(
+    lane: Lane,
+    { values, isPiece, nowMs }: { readonly values: number; readonly isPiece: boolean; readonly nowMs: number },
+  ): number {
     if (!isPiece) this.#inARow.delete(lane);
     if (lane === 'alarm') return 0;
     if (this.#perSecond !== undefined) return (values / this.#perSecond) * 1_000;
@@ -68,7 +71,10 @@ export class UploadPace {
     const inARow = (this.#inARow.get(lane) ?? 0) + 1;
     this.#inARow.set(lane, inARow);
     if (inARow > PIECES_IN_A_ROW) return 0;
-    const quietSinceMs = Math.max(this.#freeAtMs.get(lane) ?? Number.NEGATIVE_INFINITY, nowMs - PIECES_AT_ONCE * PIECE_EVERY_MS);
+    const quietSinceMs = Math.max(
+      this.#freeAtMs.get(lane) ?? Number.NEGATIVE_INFINITY,
+      nowMs - PIECES_AT_ONCE * PIECE_EVERY_MS,
+    );
     const freeAtMs = quietSinceMs + PIECE_EVERY_MS;
     this.#freeAtMs.set(lane, freeAtMs);
     return Math.max(0, freeAtMs - nowMs);

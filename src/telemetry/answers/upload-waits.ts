@@ -31,7 +31,10 @@ export class UploadWaits {
   }
 
   /** Ms until the next try; `isAlone`: it was about one entry; `isNextLess`: the next post is smaller, to find a limit. */
-  after(answer: FailingAnswer, { isAlone, isNextLess = false }: { readonly isAlone: boolean; readonly isNextLess?: boolean }): number {
+  after(
+    answer: FailingAnswer,
+    { isAlone, isNextLess = false }: { readonly isAlone: boolean; readonly isNextLess?: boolean },
+  ): number {
     switch (answer.kind) {
       case 'portal':
       case 'unauthorised':
@@ -68,7 +71,9 @@ export function reasonFor(answer: FailingAnswer): string {
     case 'unauthorised':
       return `the platform does not know this device (status ${answer.status}): check the access token`;
     case 'busy':
-      return answer.status === undefined ? `the platform is not reached: ${answer.text}` : `the platform is busy (status ${answer.status})`;
+      return answer.status === undefined
+        ? `the platform is not reached: ${answer.text}`
+        : `the platform is busy (status ${answer.status})`;
     case 'too-large':
     case 'refused':
       return `the platform refuses (status ${answer.status})`;

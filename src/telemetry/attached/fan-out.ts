@@ -96,7 +96,8 @@ export class FanOut {
     const first = this.#timesAway % Math.max(1, parts.length);
     const waiting = [...parts.slice(first), ...parts.slice(0, first)];
     // A window that nobody takes ends with the first who were asked.
-    const isLost = (): boolean => failed.length > 0 && !isReached && !failed.some(({ answer }) => this.#isAboutDevice(answer));
+    const isLost = (): boolean =>
+      failed.length > 0 && !isReached && !failed.some(({ answer }) => this.#isAboutDevice(answer));
     const postNext = async (): Promise<void> => {
       for (let part = waiting.shift(); part !== undefined && !signal.aborted; part = waiting.shift()) {
         const answer = await this.#postPart(part, signal);

@@ -168,9 +168,17 @@ export class HeldDevices {
     if (!isThere) await files.makeFolder(folder);
     if (!isThere) await writeDurably(files, join(folder, NAME_FILE), `${JSON.stringify({ device })}\n`);
     const outbox = await openOutbox(folder);
-    const postTelemetry = (rows: EntryColumns, signal: AbortSignal): Promise<UploadAnswer> => post(device, rows, signal);
+    const postTelemetry = (rows: EntryColumns, signal: AbortSignal): Promise<UploadAnswer> =>
+      post(device, rows, signal);
     const uploader = new Uploader({ outbox, postTelemetry, clock, log, settings, budget });
-    const place: HeldPlace = { folder, outbox, uploader, ended: new AbortController(), why, running: Promise.resolve() };
+    const place: HeldPlace = {
+      folder,
+      outbox,
+      uploader,
+      ended: new AbortController(),
+      why,
+      running: Promise.resolve(),
+    };
     this.#places.set(device, place);
     if (why !== undefined) log.warn({ device, why }, 'entries of this device are held apart, and tried there');
     if (this.#signal !== undefined) this.#start(device, place, this.#signal);
@@ -199,7 +207,9 @@ export class HeldDevices {
       if (rejected.length === 0) await removeTreeDurably(files, place.folder);
     })();
     this.#ending.set(device, ending);
-    await ending.catch((error: unknown) => log.warn({ device, error: messageOf(error) }, 'an empty place cannot be removed'));
+    await ending.catch((error: unknown) =>
+      log.warn({ device, error: messageOf(error) }, 'an empty place cannot be removed'),
+    );
     this.#ending.delete(device);
     log.info({ device }, 'what was held of this device is delivered');
   }

@@ -82,12 +82,16 @@ export function measureLoad(sink: Sink, devices: number, seconds: number): Promi
   return running(sink, { devices, meters: METERS, period: '1s', uploadInterval: '10s' }, async (agent, setting) => {
     await sink.until(setting, STARTS_WITHIN_MS, (arrived) => arrived.length >= Math.max(1, devices));
     await delay(SETTLE_MS);
-    const valuesOf = async (): Promise<number> => (await sink.arrived(setting)).reduce((sum, { values }) => sum + values, 0);
+    const valuesOf = async (): Promise<number> =>
+      (await sink.arrived(setting)).reduce((sum, { values }) => sum + values, 0);
     const [cpuBefore, valuesBefore, fromMs] = [await agent.cpuSeconds(), await valuesOf(), monotonicMs()];
     await delay(seconds * 1_000);
     const elapsedSeconds = (monotonicMs() - fromMs) / 1_000;
     const cpuSeconds = (await agent.cpuSeconds()) - cpuBefore;
-    return { cpuPercent: (100 * cpuSeconds) / elapsedSeconds, valuesPerSecond: ((await valuesOf()) - valuesBefore) / elapsedSeconds };
+    return {
+      cpuPercent: (100 * cpuSeconds) / elapsedSeconds,
+      valuesPerSecond: ((await valuesOf()) - valuesBefore) / elapsedSeconds,
+    };
   });
 }
 

@@ -55,7 +55,9 @@ export class Sink {
   }
 
   static async open(): Promise<Sink> {
-    const child = spawn(process.execPath, [join(import.meta.dirname, 'sink.ts')], { stdio: ['ignore', 'pipe', 'inherit'] });
+    const child = spawn(process.execPath, [join(import.meta.dirname, 'sink.ts')], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
     const [port] = (await once(createInterface({ input: child.stdout }), 'line')) as [string];
     return new Sink(child, port);
   }
@@ -67,12 +69,17 @@ export class Sink {
   }
 
   /** Looks until it is good. @throws Error when it is not in time. */
-  async until(setting: Setting, withinMs: number, isGood: (arrived: readonly Arrived[]) => boolean): Promise<readonly Arrived[]> {
+  async until(
+    setting: Setting,
+    withinMs: number,
+    isGood: (arrived: readonly Arrived[]) => boolean,
+  ): Promise<readonly Arrived[]> {
     const endMs = monotonicMs() + withinMs;
     for (;;) {
       const arrived = await this.arrived(setting);
       if (isGood(arrived)) return arrived;
-      if (monotonicMs() > endMs) throw new Error(`${arrived.length} devices sent something within ${withinMs} ms: too few, or too little`);
+      if (monotonicMs() > endMs)
+        throw new Error(`${arrived.length} devices sent something within ${withinMs} ms: too few, or too little`);
       await delay(LOOK_EVERY_MS);
     }
   }
@@ -141,7 +148,10 @@ function boardSocket(folder: string): string {
 }
 
 /** The board that fits a configuration, until the returned function is called. */
-export async function startBoard({ folder, program = [LAUNCHER] }: Setting, config: string): Promise<() => Promise<void>> {
+export async function startBoard(
+  { folder, program = [LAUNCHER] }: Setting,
+  config: string,
+): Promise<() => Promise<void>> {
   const [command, ...words] = program;
   const child = spawn(command, [...words, 'board', '--socket', boardSocket(folder), '--fit', config], {
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -178,7 +188,10 @@ export function startAgent({ folder, program = [LAUNCHER], appendRecord }: Setti
       await client.request('memory', { collect: true });
       await client.close();
       const rollup = await readFile(`/proc/${child.pid}/smaps_rollup`, 'utf8');
-      return [...rollup.matchAll(/^Private_(?:Clean|Dirty):\s+(\d+) kB/gm)].reduce((sum, [, kb]) => sum + Number(kb), 0) / 1024;
+      return (
+        [...rollup.matchAll(/^Private_(?:Clean|Dirty):\s+(\d+) kB/gm)].reduce((sum, [, kb]) => sum + Number(kb), 0) /
+        1024
+      );
     },
     cpuSeconds: async () => {
       const stat = await readFile(`/proc/${child.pid}/stat`, 'utf8');

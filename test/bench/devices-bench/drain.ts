@@ -26,7 +26,12 @@ export function measureDrain(
 ): Promise<DrainFigures> {
   return inFolder(async (folder) => {
     const setting: Setting = { folder, url: sink.url, devices, meters: 0, period: '1h', uploadInterval: '0s' };
-    await fill({ folder: join(folder, 'state', ...(devices === 0 ? ['outbox'] : ['devices', 'outbox'])), devices, entries, keySets });
+    await fill({
+      folder: join(folder, 'state', ...(devices === 0 ? ['outbox'] : ['devices', 'outbox'])),
+      devices,
+      entries,
+      keySets,
+    });
     const config = await writeConfig(setting);
     const stopBoard = await startBoard(setting, config);
     await sink.reset();
@@ -35,7 +40,10 @@ export function measureDrain(
       const isAll = (arrived: readonly { readonly values: number }[]): boolean =>
         arrived.reduce((sum, { values }) => sum + values, 0) >= entries;
       const arrived = await Promise.race([sink.until(setting, DRAINED_WITHIN_MS, isAll), agent.ended]);
-      const [firstMs, lastMs] = [Math.min(...arrived.map((one) => one.firstMs)), Math.max(...arrived.map((one) => one.lastMs))];
+      const [firstMs, lastMs] = [
+        Math.min(...arrived.map((one) => one.firstMs)),
+        Math.max(...arrived.map((one) => one.lastMs)),
+      ];
       const cpuSecondsPerMillion = ((await agent.cpuSeconds()) / entries) * 1e6;
       return { perSecond: (entries / (lastMs - firstMs)) * 1_000, cpuSecondsPerMillion };
     } finally {

@@ -61,14 +61,18 @@ export class FaultyDevices {
     });
     const { registry } = platform.state;
     const all = [{ name: 'gateway', accessToken: GATEWAY_TOKEN }];
-    for (let at = 0; at < asked.devices; at += 1) all.push({ name: deviceName(at), accessToken: tokenOf(deviceName(at)) });
+    for (let at = 0; at < asked.devices; at += 1)
+      all.push({ name: deviceName(at), accessToken: tokenOf(deviceName(at)) });
     for (const device of all) registry.devices.put(registry.draft(device, Date.now()));
     const setting = { ...asked, url: platform.url, appendRecord: join(asked.folder, 'appends') };
     const config = await writeConfig(setting);
     const stopBoard = await startBoard(setting, config);
     const run = new FaultyDevices({ platform, agent: startAgent(setting, config), setting, stopBoard, delays });
     try {
-      await run.until(STARTS_WITHIN_MS, () => [...delays.keys()].filter((name) => name !== 'gateway').length >= asked.devices);
+      await run.until(
+        STARTS_WITHIN_MS,
+        () => [...delays.keys()].filter((name) => name !== 'gateway').length >= asked.devices,
+      );
     } catch (error) {
       await run.close();
       throw error;
@@ -80,7 +84,10 @@ export class FaultyDevices {
     const { faults, state } = this.platform;
     faults.plant({ kind: 'answer', status: 401 }, { device: REFUSED, times: Number.POSITIVE_INFINITY });
     faults.plant({ kind: 'answer', status: 500 }, { device: FAILING, times: Number.POSITIVE_INFINITY });
-    faults.plant({ kind: 'slow', bytesPerSecond: SLOW_BYTES_PER_SECOND }, { device: SLOW, times: Number.POSITIVE_INFINITY });
+    faults.plant(
+      { kind: 'slow', bytesPerSecond: SLOW_BYTES_PER_SECOND },
+      { device: SLOW, times: Number.POSITIVE_INFINITY },
+    );
     state.deleteDevice(state.registry.byName(DELETED)?.id ?? '');
   }
 
@@ -88,7 +95,9 @@ export class FaultyDevices {
   async delaysFor(seconds: number): Promise<readonly number[]> {
     this.#delays.clear();
     await Promise.race([delay(seconds * 1_000), this.agent.ended]);
-    return [...this.#delays].flatMap(([name, own]) => (name === 'gateway' || IN_TROUBLE.has(name) ? [] : own)).sort((a, b) => a - b);
+    return [...this.#delays]
+      .flatMap(([name, own]) => (name === 'gateway' || IN_TROUBLE.has(name) ? [] : own))
+      .sort((a, b) => a - b);
   }
 
   /** Names of the devices whose entries lie in a place of their own. */
@@ -96,7 +105,9 @@ export class FaultyDevices {
     const folder = join(this.#setting.folder, 'state/devices/held');
     const places = await readdir(folder);
     const names = await Promise.all(
-      places.map(async (place) => JSON.parse(await readFile(join(folder, place, 'device.json'), 'utf8')).device as string),
+      places.map(
+        async (place) => JSON.parse(await readFile(join(folder, place, 'device.json'), 'utf8')).device as string,
+      ),
     );
     return names.sort();
   }
@@ -119,8 +130,13 @@ export class FaultyDevices {
     const { devices } = this.#setting;
     return new Map(
       Array.from({ length: devices }, (_, at) => {
-        const points = [...(this.platform.deviceView(deviceName(at))?.points ?? [])].filter(([key]) => KEY_OF_METER.test(key));
-        return [deviceName(at), new Map(points.map(([key, own]) => [key, own.toSorted((a, b) => a.ts - b.ts).map(({ value }) => value)]))];
+        const points = [...(this.platform.deviceView(deviceName(at))?.points ?? [])].filter(([key]) =>
+          KEY_OF_METER.test(key),
+        );
+        return [
+          deviceName(at),
+          new Map(points.map(([key, own]) => [key, own.toSorted((a, b) => a.ts - b.ts).map(({ value }) => value)])),
+        ];
       }),
     );
   }
@@ -151,7 +167,13 @@ export interface FaultsFigures {
 /** Delays of the others before and with the faults, in one run. */
 export function measureFaults(seconds: number): Promise<FaultsFigures> {
   return inFolder(async (folder) => {
-    const run = await FaultyDevices.start({ folder, devices: DEVICES, meters: DEVICES, period: '10s', uploadInterval: '0s' });
+    const run = await FaultyDevices.start({
+      folder,
+      devices: DEVICES,
+      meters: DEVICES,
+      period: '10s',
+      uploadInterval: '0s',
+    });
     try {
       await run.delaysFor(SETTLE_SECONDS);
       const before = percentile(await run.delaysFor(seconds));

@@ -40,9 +40,17 @@ async function holdOne(folder: string, days: number): Promise<HeldFigures> {
   const open = (name: string, changes: Partial<OutboxConfig> = {}): Promise<Outbox> => {
     const settings = { ...DEFAULT_OUTBOX_SETTINGS, minFreeBytes: 0, ...changes };
     const timeSync = { isSynchronised: () => true, onChange: () => () => {} };
-    return Outbox.open({ folder: join(folder, name), clock, files: systemFiles, log: silentLog, settings, timeSync }, signal);
+    return Outbox.open(
+      { folder: join(folder, name), clock, files: systemFiles, log: silentLog, settings, timeSync },
+      signal,
+    );
   };
-  const [attached, held, healthy, alone] = [await open('attached'), await open('held'), await open('healthy'), await open('alone')];
+  const [attached, held, healthy, alone] = [
+    await open('attached'),
+    await open('held'),
+    await open('healthy'),
+    await open('alone'),
+  ];
   const bytesOf = (name: string): number =>
     readdirSync(join(folder, name)).reduce((sum, file) => sum + statSync(join(folder, name, file)).size, 0);
   let moved = 0;
@@ -66,7 +74,12 @@ async function holdOne(folder: string, days: number): Promise<HeldFigures> {
     }
   }
   const beyondRetain = bytesOf('held') + bytesOf('attached') - bytesOf('healthy');
-  const bytes = { held: bytesOf('held'), attached: bytesOf('attached'), healthy: bytesOf('healthy'), alone: bytesOf('alone') };
+  const bytes = {
+    held: bytesOf('held'),
+    attached: bytesOf('attached'),
+    healthy: bytesOf('healthy'),
+    alone: bytesOf('alone'),
+  };
   if (held.status().heldEntries !== moved) throw new Error('not all were held');
   await Promise.all([attached, held, healthy, alone].map((outbox) => outbox.close()));
   return {
@@ -78,7 +91,14 @@ async function holdOne(folder: string, days: number): Promise<HeldFigures> {
 }
 
 function entryOf(device: string, value: number, clock: FakeClock): TelemetryEntry {
-  return { device, key: 'energyImport', value, bootId: clock.bootId, monotonicMs: clock.monotonicMs(), class: 'regular' };
+  return {
+    device,
+    key: 'energyImport',
+    value,
+    bootId: clock.bootId,
+    monotonicMs: clock.monotonicMs(),
+    class: 'regular',
+  };
 }
 
 /** An entry with the instant that its window gave it. */

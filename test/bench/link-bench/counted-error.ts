@@ -12,7 +12,11 @@ type Profile = (client: Client, cut: () => void) => Promise<void>;
 /** Standing polls, and a reading now and then. */
 const usual: Profile = async (client) => {
   for (let turn = 0; turn < 15; turn += 1) {
-    await Promise.all([poll(client, 'rpc', 25_000 + turn), poll(client, 'attributes/updates', 25_000 + turn), post(client, turn)]);
+    await Promise.all([
+      poll(client, 'rpc', 25_000 + turn),
+      poll(client, 'attributes/updates', 25_000 + turn),
+      post(client, turn),
+    ]);
     await delay(GAP_MS);
   }
 };
@@ -31,7 +35,10 @@ const wakes: Profile = async (client, cut) => {
 
 const download: Profile = async (client) => {
   for (let chunk = 0; chunk < 10; chunk += 1) {
-    const { stream } = await client.api.getFirmware({ title: 'turnstone', version: '2', sizeBytes: 262_144, chunk }, never);
+    const { stream } = await client.api.getFirmware(
+      { title: 'turnstone', version: '2', sizeBytes: 262_144, chunk },
+      never,
+    );
     for await (const _piece of stream);
   }
   await delay(GAP_MS);

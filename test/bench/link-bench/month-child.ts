@@ -30,8 +30,15 @@ const megabytesOf = (first: number, all: number): number =>
   Math.round((first + ((all - first) * (MONTH_DAYS - 1)) / (asked.days - 1)) / 1e5) / 10;
 const figures: MonthFigures = {
   megabytes: megabytesOf(sum(firstDay), line.bytes),
-  lanes: Object.fromEntries(Object.entries(line.lanes).map(([lane, bytes]) => [lane, megabytesOf(firstDay[lane] ?? 0, bytes)])),
-  ...{ connectionsADay: Math.round(line.opened / asked.days), sentValues: line.postedKeys, heldEntries, step: link.step },
+  lanes: Object.fromEntries(
+    Object.entries(line.lanes).map(([lane, bytes]) => [lane, megabytesOf(firstDay[lane] ?? 0, bytes)]),
+  ),
+  ...{
+    connectionsADay: Math.round(line.opened / asked.days),
+    sentValues: line.postedKeys,
+    heldEntries,
+    step: link.step,
+  },
 };
 process.send?.(figures, () => process.exit());
 

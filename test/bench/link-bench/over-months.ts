@@ -30,16 +30,30 @@ export interface OverMonth {
   readonly step: number;
 }
 
-export async function month(seed: number, prices: Prices, wrong: { readonly least: number; readonly most: number }): Promise<OverMonth> {
+export async function month(
+  seed: number,
+  prices: Prices,
+  wrong: { readonly least: number; readonly most: number },
+): Promise<OverMonth> {
   const chance = new Chance(seed);
   let nowMs = 0;
   const clock: Clock = {
-    ...{ bootId: 'bench', monotonicMs: () => nowMs, wallMs: () => BEGINS_MS + nowMs, jitter: chance.random, sleep: never },
+    ...{
+      bootId: 'bench',
+      monotonicMs: () => nowMs,
+      wallMs: () => BEGINS_MS + nowMs,
+      jitter: chance.random,
+      sleep: never,
+    },
     after: () => () => {},
   };
   const monthly = Math.round(chance.magnitude(5, 100));
   const config = configSchema.parse({
-    ...{ version: 1, platform: { url: 'https://platform.example', accessToken: 'token-of-the-bench' }, stateFolder: '/state' },
+    ...{
+      version: 1,
+      platform: { url: 'https://platform.example', accessToken: 'token-of-the-bench' },
+      stateFolder: '/state',
+    },
     link: { metered: true, monthly: `${monthly}MB`, wake: '15m' },
   });
   const counts = 1 + wrong.least + chance.random() * (wrong.most - wrong.least);
@@ -47,10 +61,23 @@ export async function month(seed: number, prices: Prices, wrong: { readonly leas
   const files = new MemoryFiles({ keepsChanges: false });
   await files.makeFolder('/state');
   const link = await openLink({
-    ...{ clock, files, log: silentLog, alerts: new AlertList(silentLog), config: () => config, timeSync: { isSynchronised: () => true } },
+    ...{
+      clock,
+      files,
+      log: silentLog,
+      alerts: new AlertList(silentLog),
+      config: () => config,
+      timeSync: { isSynchronised: () => true },
+    },
     platform: Promise.resolve({
       get traffic() {
-        const lanes = { upload: (used - download) * counts, calls: 0, 'attribute-poll': 0, 'rpc-poll': 0, download: download * counts };
+        const lanes = {
+          upload: (used - download) * counts,
+          calls: 0,
+          'attribute-poll': 0,
+          'rpc-poll': 0,
+          download: download * counts,
+        };
         return { sentBytes: 0, receivedBytes: 0, lanes };
       },
     }),
@@ -112,5 +139,9 @@ export async function month(seed: number, prices: Prices, wrong: { readonly leas
       ['everything', 'attributes-at-wakes', 'commands-at-wakes', 'readings-at-wakes', 'alarms-only'].indexOf(step),
     );
   }
-  return { overBytes: Math.max(0, Math.round(used - alarms - monthly * 1e6)), usedShare: used / monthly / 1e6, step: highest };
+  return {
+    overBytes: Math.max(0, Math.round(used - alarms - monthly * 1e6)),
+    usedShare: used / monthly / 1e6,
+    step: highest,
+  };
 }

@@ -84,7 +84,9 @@ export class PricedLine {
   };
 
   #counted(times: number): LaneBytes {
-    return Object.fromEntries(LANES.map((lane) => [lane, Math.round((this.#lanes.get(lane) ?? 0) * times)])) as LaneBytes;
+    return Object.fromEntries(
+      LANES.map((lane) => [lane, Math.round((this.#lanes.get(lane) ?? 0) * times)]),
+    ) as LaneBytes;
   }
 
   get #isDown(): boolean {
@@ -127,7 +129,8 @@ export class PricedLine {
   /** TCP asks a connection that is silent while something is under way on it. */
   #wordOn(lane: Lane, connection: Connection): void {
     const { nowMs } = this.#options.timeline;
-    if (connection.underWay > 0) this.#pay(lane, Math.floor((nowMs - connection.quietSinceMs) / ASK_SILENT_AFTER_MS) * ASK_BYTES);
+    if (connection.underWay > 0)
+      this.#pay(lane, Math.floor((nowMs - connection.quietSinceMs) / ASK_SILENT_AFTER_MS) * ASK_BYTES);
     connection.quietSinceMs = nowMs;
   }
 
@@ -160,7 +163,8 @@ export class PricedLine {
         }
         const reply = method === 'GET' ? this.#attributesIn(path) : '';
         if (method === 'POST' && path.endsWith('/attributes')) Object.assign(this.#client, JSON.parse(String(body)));
-        const more = Math.floor(sent / SEGMENT) * MORE_PER_SEGMENT + (path.length - SHORT_PATH) * (prices.isHttp1 ? 1 : HUFFMAN);
+        const more =
+          Math.floor(sent / SEGMENT) * MORE_PER_SEGMENT + (path.length - SHORT_PATH) * (prices.isHttp1 ? 1 : HUFFMAN);
         this.#pay(lane, (method === 'GET' ? prices.get : prices.post) + sent + reply.length + more);
         await timeline.wait(LATENCY_MS + sent / 100);
         if (path.includes('/telemetry')) {
@@ -188,6 +192,9 @@ function valuesIn(body: string): number {
 }
 
 function answer(statusCode: number, text: string): LaneAnswer {
-  const headers = { 'content-length': String(text.length), ...(text === '' ? {} : { 'content-type': 'application/json' }) };
+  const headers = {
+    'content-length': String(text.length),
+    ...(text === '' ? {} : { 'content-type': 'application/json' }),
+  };
   return { statusCode, headers, body: Readable.from(text === '' ? [] : [Buffer.from(text)]) };
 }

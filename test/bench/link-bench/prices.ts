@@ -26,7 +26,10 @@ const TIMES = 10;
 const GAP_MS = 60;
 const never = new AbortController().signal;
 
-export async function measurePrices(isHttp1: boolean, isMetered = false): Promise<Prices & { readonly reading: number }> {
+export async function measurePrices(
+  isHttp1: boolean,
+  isMetered = false,
+): Promise<Prices & { readonly reading: number }> {
   const platform = await standIn({ isHttp1, pollMs: GAP_MS });
   const line = await countingProxy(platform.port);
   const client = clientOf(line.port, isMetered);
@@ -67,7 +70,10 @@ export async function measurePrices(isHttp1: boolean, isMetered = false): Promis
 }
 
 async function reading({ api }: Client, time: number): Promise<void> {
-  const answer = await api.postTelemetry(rowsOf({ ts: 1_780_000_000_000 + time, values: { temperature: 21.5 + time / 10 } }), never);
+  const answer = await api.postTelemetry(
+    rowsOf({ ts: 1_780_000_000_000 + time, values: { temperature: 21.5 + time / 10 } }),
+    never,
+  );
   if (answer.kind !== 'accepted') throw new Error(`an upload was ${answer.kind}`);
 }
 

@@ -1,13 +1,26 @@
 /** The stand-in of the platform in a process of its own: HTTP/2 or HTTP/1.1 with TLS 1.3, answers with the headers of a stock server. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { createSecureServer, type Http2ServerRequest, type Http2ServerResponse, type ServerHttp2Session } from 'node:http2';
+import {
+  createSecureServer,
+  type Http2ServerRequest,
+  type Http2ServerResponse,
+  type ServerHttp2Session,
+} from 'node:http2';
 import { createServer as createHttpsServer } from 'node:https';
 import { listen } from './counting-proxy.ts';
 import type { StandInOptions } from './stand-in.ts';
 
 const HEADERS = {
-  ...{ vary: 'Origin, Access-Control-Request-Method, Access-Control-Request-Headers', 'x-content-type-options': 'nosniff' },
-  ...{ 'x-xss-protection': '0', 'cache-control': 'no-cache, no-store, max-age=0, must-revalidate', pragma: 'no-cache', expires: '0' },
+  ...{
+    vary: 'Origin, Access-Control-Request-Method, Access-Control-Request-Headers',
+    'x-content-type-options': 'nosniff',
+  },
+  ...{
+    'x-xss-protection': '0',
+    'cache-control': 'no-cache, no-store, max-age=0, must-revalidate',
+    pragma: 'no-cache',
+    expires: '0',
+  },
 };
 
 const options: StandInOptions = JSON.parse(process.argv[2] ?? '{}');
@@ -16,7 +29,10 @@ const file = Buffer.alloc(fileBytes, 1);
 const asked = new WeakMap<ServerHttp2Session, number>();
 let standing = 0;
 
-const answer = (request: IncomingMessage | Http2ServerRequest, response: ServerResponse | Http2ServerResponse): void => {
+const answer = (
+  request: IncomingMessage | Http2ServerRequest,
+  response: ServerResponse | Http2ServerResponse,
+): void => {
   const end = (status: number, body?: Buffer): void => {
     response.statusCode = status;
     for (const [name, value] of Object.entries({ ...HEADERS, 'content-length': String(body?.length ?? 0) }))

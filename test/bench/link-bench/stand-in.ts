@@ -30,7 +30,8 @@ const DAY_MS = 86_400_000;
 /** Names that make a certificate about as large as those of the public authorities. */
 const PADDING = Array.from({ length: 36 }, (_, at) => `name-${at}.of-an-authority.example`);
 
-const certified = (names: readonly string[]) => makeCertificate({ names, fromMs: Date.now() - DAY_MS, untilMs: Date.now() + DAY_MS });
+const certified = (names: readonly string[]) =>
+  makeCertificate({ names, fromMs: Date.now() - DAY_MS, untilMs: Date.now() + DAY_MS });
 const own = certified(['127.0.0.1', ...PADDING.slice(12)]);
 /** Server's certificate and two more. */
 const chain = [own.cert, certified(PADDING).cert, certified(PADDING).cert].join('');
@@ -39,7 +40,9 @@ const chain = [own.cert, certified(PADDING).cert, certified(PADDING).cert].join(
 export const CHAIN_BYTES = Math.round((chain.replace(/-----[^-]+-----|\s/g, '').length * 3) / 4);
 
 export async function standIn(options: Omit<StandInOptions, 'key' | 'cert'>): Promise<StandIn> {
-  const child = fork(new URL('./stand-in-child.ts', import.meta.url), [JSON.stringify({ ...options, key: own.key, cert: chain })]);
+  const child = fork(new URL('./stand-in-child.ts', import.meta.url), [
+    JSON.stringify({ ...options, key: own.key, cert: chain }),
+  ]);
   let standing = 0;
   const [{ port }] = (await once(child, 'message')) as [{ readonly port: number }];
   child.on('message', (message: { readonly standing: number }) => {
@@ -54,7 +57,11 @@ export interface Client {
 }
 
 export function clientOf(port: number, shortHandshake = false): Client {
-  const connections = connectOverNetwork(systemClock)({ url: `https://127.0.0.1:${port}`, ca: own.cert, shortHandshake });
+  const connections = connectOverNetwork(systemClock)({
+    url: `https://127.0.0.1:${port}`,
+    ca: own.cert,
+    shortHandshake,
+  });
   const api = new HttpDeviceApi({
     ...{ settings: { url: connections.origin }, token: () => TOKEN, clock: systemClock },
     connect: () => connections,
@@ -65,7 +72,12 @@ export function clientOf(port: number, shortHandshake = false): Client {
 const never = new AbortController().signal;
 
 /** A poll as the agent asks for one. */
-export async function poll({ connections }: Client, what: 'rpc' | 'attributes/updates', timeoutMs: number, signal = never): Promise<void> {
+export async function poll(
+  { connections }: Client,
+  what: 'rpc' | 'attributes/updates',
+  timeoutMs: number,
+  signal = never,
+): Promise<void> {
   const lane = what === 'rpc' ? 'rpc-poll' : 'attribute-poll';
   const bounds = { contentType: 'application/json', deadlineMs: timeoutMs + 10_000, limitBytes: 65_536 };
   const request = { lane, method: 'GET', path: `/api/v1/${TOKEN}/${what}?timeout=${timeoutMs}`, ...bounds } as const;

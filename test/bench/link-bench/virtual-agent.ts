@@ -39,7 +39,12 @@ export async function runVirtually({ config, days, seed = 1, onHour, ...options 
   const stop = new AbortController();
   const parsed = configSchema.parse({
     ...{ version: 1, platform: { url: 'https://platform.example', accessToken: 'ABCDEFGHIJ0123456789' } },
-    ...{ stateFolder: '/var/lib/turnstone', runFolder: '/run/turnstone', status: { page: 'off', metrics: false }, ...config },
+    ...{
+      stateFolder: '/var/lib/turnstone',
+      runFolder: '/run/turnstone',
+      status: { page: 'off', metrics: false },
+      ...config,
+    },
   });
   const starting = Agent.start(
     { configFile: 'bench', environment: {}, machine: machineOf({ clock, files, line, chance, config: parsed }) },

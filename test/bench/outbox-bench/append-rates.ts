@@ -42,7 +42,13 @@ export async function measureAppendRates(runs: number): Promise<AppendRates> {
     if (run > 0) all.push(rates);
   }
   const of = (name: keyof AppendRates): number => Math.round(median(all.map((rates) => rates[name])));
-  return { outbox: of('outbox'), drain: of('drain'), bareLog: of('bareLog'), bareLogBlocking: of('bareLogBlocking'), sqlite: of('sqlite') };
+  return {
+    outbox: of('outbox'),
+    drain: of('drain'),
+    bareLog: of('bareLog'),
+    bareLogBlocking: of('bareLogBlocking'),
+    sqlite: of('sqlite'),
+  };
 }
 
 function rateOf(entries: number, startedMs: number): number {
@@ -111,11 +117,14 @@ async function sqliteRate(folder: string): Promise<number> {
   database.exec(
     'CREATE TABLE entry (sequence INTEGER PRIMARY KEY, device TEXT, key TEXT, value, bootId TEXT, monotonicMs REAL, class TEXT)',
   );
-  const insert = database.prepare('INSERT INTO entry (device, key, value, bootId, monotonicMs, class) VALUES (?, ?, ?, ?, ?, ?)');
+  const insert = database.prepare(
+    'INSERT INTO entry (device, key, value, bootId, monotonicMs, class) VALUES (?, ?, ?, ?, ?, ?)',
+  );
   const started = systemClock.monotonicMs();
   for (const entries of commits) {
     database.exec('BEGIN');
-    for (const entry of entries) insert.run(entry.device, entry.key, entry.value as number, entry.bootId, entry.monotonicMs, entry.class);
+    for (const entry of entries)
+      insert.run(entry.device, entry.key, entry.value as number, entry.bootId, entry.monotonicMs, entry.class);
     database.exec('COMMIT');
   }
   const rate = rateOf(COMMITS * COMMIT_ENTRIES, started);

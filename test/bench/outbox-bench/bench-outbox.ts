@@ -32,7 +32,10 @@ export async function inFolder<T>(work: (folder: string) => Promise<T>): Promise
   }
 }
 
-export async function nextBatch(outbox: Outbox, limits: { maxEntries: number; maxBytes: number }): Promise<OutboxBatch | undefined> {
+export async function nextBatch(
+  outbox: Outbox,
+  limits: { maxEntries: number; maxBytes: number },
+): Promise<OutboxBatch | undefined> {
   for (const lane of LANES) {
     const batch = await outbox.peek(lane, limits);
     if (batch !== undefined) return batch;

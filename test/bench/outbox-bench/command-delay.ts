@@ -33,13 +33,17 @@ export async function measureCommandDelay(): Promise<CommandDelay> {
   return inFolder(async (folder) => {
     const socketPath = join(folder, 'commands.sock');
     const env = { ...process.env, ...(await slowSync(folder, SYNC_MS)) };
-    const child = spawn(process.execPath, [import.meta.filename, folder, socketPath], { env, stdio: ['ignore', 'pipe', 'inherit'] });
+    const child = spawn(process.execPath, [import.meta.filename, folder, socketPath], {
+      env,
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
     try {
       await once(child.stdout, 'data');
       const socket = createConnection(socketPath);
       await once(socket, 'connect');
       const deadlineMs = systemClock.monotonicMs() + FIRST_APPEND_WITHIN_MS;
-      while ((await ask(socket, 'appendMs')) === '0' && systemClock.monotonicMs() < deadlineMs) await delay(BETWEEN_COMMANDS_MS);
+      while ((await ask(socket, 'appendMs')) === '0' && systemClock.monotonicMs() < deadlineMs)
+        await delay(BETWEEN_COMMANDS_MS);
       const worst: number[] = [];
       for (let run = 0; run < RUNS; run += 1) worst.push(await slowestOf(socket));
       const appendMs = Number(await ask(socket, 'appendMs'));
@@ -80,7 +84,10 @@ async function serve(folder: string, socketPath: string): Promise<void> {
   };
   setInterval(() => void append(), 50);
   outbox.onAppended(
-    () => void nextBatch(outbox, { maxEntries: 2_000, maxBytes: 256_000 }).then((batch) => batch && outbox.acknowledge(batch)),
+    () =>
+      void nextBatch(outbox, { maxEntries: 2_000, maxBytes: 256_000 }).then(
+        (batch) => batch && outbox.acknowledge(batch),
+      ),
   );
   const server = createServer((socket) => {
     socket.on('data', (line) => {

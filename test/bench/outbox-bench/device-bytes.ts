@@ -83,7 +83,10 @@ async function run(
   await deliver();
   execFileSync('sync', ['--file-system', folder]);
   const payload = appends.length * ENTRY_BYTES;
-  const written = { process: (processBytes() - before.process) / payload, device: ((deviceBytes?.() ?? 0) - before.device) / payload };
+  const written = {
+    process: (processBytes() - before.process) / payload,
+    device: ((deviceBytes?.() ?? 0) - before.device) / payload,
+  };
   await outbox.close();
   return { processBytes: written.process, ...(deviceBytes === undefined ? {} : { deviceBytes: written.device }) };
 }

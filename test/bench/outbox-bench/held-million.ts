@@ -28,7 +28,11 @@ export interface HeldMillion {
 
 export async function measureHeldMillion(): Promise<HeldMillion> {
   const env = { ...process.env, MALLOC_ARENA_MAX: '2' };
-  const { stdout } = await promisify(execFile)(process.execPath, [...RELEASE_FLAGS, '--expose-gc', import.meta.filename], { env });
+  const { stdout } = await promisify(execFile)(
+    process.execPath,
+    [...RELEASE_FLAGS, '--expose-gc', import.meta.filename],
+    { env },
+  );
   return JSON.parse(stdout) as HeldMillion;
 }
 
@@ -62,7 +66,10 @@ function privateBytes(): number {
   globalThis.gc?.();
   globalThis.gc?.();
   const rollup = readFileSync('/proc/self/smaps_rollup', 'utf8');
-  const kilobytes = [...rollup.matchAll(/^Private_(?:Clean|Dirty):\s+(\d+) kB/gm)].reduce((sum, [, kb]) => sum + Number(kb), 0);
+  const kilobytes = [...rollup.matchAll(/^Private_(?:Clean|Dirty):\s+(\d+) kB/gm)].reduce(
+    (sum, [, kb]) => sum + Number(kb),
+    0,
+  );
   return kilobytes * 1024;
 }
 

@@ -14,7 +14,8 @@ const server = createServer((request, response) => {
   request.on('data', (piece: Buffer) => pieces.push(piece));
   request.on('end', () => {
     const body = JSON.parse(Buffer.concat(pieces).toString()) as unknown;
-    for (const record of Array.isArray(body) ? body : [body]) values += Object.keys((record as { values: object }).values).length;
+    for (const record of Array.isArray(body) ? body : [body])
+      values += Object.keys((record as { values: object }).values).length;
     response.end();
   });
 });

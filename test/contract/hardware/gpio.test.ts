@@ -96,7 +96,10 @@ describe.each(adapters)('GPIO over %s', (_name, openBench) => {
   });
 
   it('takes a bouncing contact for one edge', async () => {
-    const input = await bench.port.openInput({ line: { chip: bench.chip, offset: 0 }, edges: 'both', debounceMs: 40 }, signal);
+    const input = await bench.port.openInput(
+      { line: { chip: bench.chip, offset: 0 }, edges: 'both', debounceMs: 40 },
+      signal,
+    );
     const levels: Level[] = [];
     input.watch(({ level }) => levels.push(level));
     for (const level of [1, 0, 1, 0, 1] as const) await bench.drive(0, level);
@@ -139,8 +142,12 @@ describe.each(adapters)('GPIO over %s', (_name, openBench) => {
     await expect(bench.port.openInput({ line: { chip: 'no-such-chip', offset: 0 } }, signal)).rejects.toMatchObject({
       code: 'hardware/gpio-no-chip',
     });
-    await expect(bench.port.openInput({ line: { chip: bench.chip, offset: 999 } }, signal)).rejects.toThrow(/lines 0 to \d+/);
-    await expect(bench.port.openInput({ line: 'NO-SUCH-LINE' }, signal)).rejects.toMatchObject({ code: 'hardware/gpio-no-line' });
+    await expect(bench.port.openInput({ line: { chip: bench.chip, offset: 999 } }, signal)).rejects.toThrow(
+      /lines 0 to \d+/,
+    );
+    await expect(bench.port.openInput({ line: 'NO-SUCH-LINE' }, signal)).rejects.toMatchObject({
+      code: 'hardware/gpio-no-line',
+    });
   });
 
   it('lists every line', async () => {
@@ -157,7 +164,8 @@ async function simulatedBench(): Promise<GpioBench> {
     debouncesInKernel: true,
     drive: async (offset, level) =>
       void (await bench.ports.link.request('bench.hold', { target: `gpiochip0:${offset}`, value: level }, signal)),
-    seen: async (offset) => (await bench.ports.link.request('record.moves', { line: `gpiochip0:${offset}` }, signal)).at(-1)?.level ?? 0,
+    seen: async (offset) =>
+      (await bench.ports.link.request('record.moves', { line: `gpiochip0:${offset}` }, signal)).at(-1)?.level ?? 0,
     close: () => bench.close(),
   };
 }
@@ -166,10 +174,13 @@ async function simulatedBench(): Promise<GpioBench> {
 async function gpioSimBench(label: string, through: 'sysfs' | 'character-device'): Promise<GpioBench> {
   const port = new LinuxGpio({ clock: systemClock, interface: through });
   const chip =
-    (await new LinuxGpio({ clock: systemClock, interface: 'character-device' }).list(signal)).find((line) => line.label === label)?.chip ??
-    '';
+    (await new LinuxGpio({ clock: systemClock, interface: 'character-device' }).list(signal)).find(
+      (line) => line.label === label,
+    )?.chip ?? '';
   const platform = '/sys/devices/platform';
-  const parent = readdirSync(platform).find((name) => name.startsWith('gpio-sim') && readdirSync(join(platform, name)).includes(chip));
+  const parent = readdirSync(platform).find(
+    (name) => name.startsWith('gpio-sim') && readdirSync(join(platform, name)).includes(chip),
+  );
   const far = (offset: number): string => join(platform, parent ?? '', chip, `sim_gpio${offset}`);
   return {
     chip: label,

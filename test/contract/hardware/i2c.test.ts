@@ -49,12 +49,18 @@ describe.each(adapters)('I2C over %s', (_name, openBench) => {
 
   it('says which address did not answer', async () => {
     const bus = await bench.port.openBus(bench.bus, signal);
-    await expect(bus.readRegisters(0x5a, 0, 1, signal)).rejects.toMatchObject({ code: 'hardware/i2c-no-answer', recovery: 'retry' });
+    await expect(bus.readRegisters(0x5a, 0, 1, signal)).rejects.toMatchObject({
+      code: 'hardware/i2c-no-answer',
+      recovery: 'retry',
+    });
     await expect(bus.readRegisters(0x5a, 0, 1, signal)).rejects.toThrow(/0x5a/);
   });
 
   it('says that a bus does not exist', async () => {
-    await expect(bench.port.openBus(251, signal)).rejects.toMatchObject({ code: 'hardware/i2c-no-bus', recovery: 'retry' });
+    await expect(bench.port.openBus(251, signal)).rejects.toMatchObject({
+      code: 'hardware/i2c-no-bus',
+      recovery: 'retry',
+    });
   });
 
   it('is shared by several users, and lives until the last has closed', async () => {
@@ -78,14 +84,17 @@ describe.each(adapters)('I2C over %s', (_name, openBench) => {
       bus.readRegisters(bench.address, 0, 1, deadline),
       bus.readRegisters(bench.address, 0, 1, deadline),
     ]);
-    for (const one of both) expect(one).toMatchObject({ status: 'rejected', reason: { code: 'hardware/deadline', recovery: 'retry' } });
+    for (const one of both)
+      expect(one).toMatchObject({ status: 'rejected', reason: { code: 'hardware/deadline', recovery: 'retry' } });
     await board.ports.link.request('bench.fault', { target: 'i2c-1', fault: null }, signal);
     expect(await bus.probe(bench.address, signal)).toBe(true);
   });
 });
 
 async function simulatedBench(smbusOnly: boolean): Promise<I2cBench> {
-  const board = await openBoardBench(() => ({ i2c: [{ bus: 1, smbusOnly, chips: [{ kind: 'bme280', address: 0x76 }] }] }));
+  const board = await openBoardBench(() => ({
+    i2c: [{ bus: 1, smbusOnly, chips: [{ kind: 'bme280', address: 0x76 }] }],
+  }));
   return { port: board.ports.i2c, bus: 1, address: 0x76, board, close: () => board.close() };
 }
 

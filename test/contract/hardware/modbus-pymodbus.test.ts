@@ -25,7 +25,10 @@ interface Exchange {
 }
 
 const { signal } = new AbortController();
-const lines = await readFile(join(import.meta.dirname, '../../fixtures/sensors/modbus/exchanges-pymodbus.jsonl'), 'utf8');
+const lines = await readFile(
+  join(import.meta.dirname, '../../fixtures/sensors/modbus/exchanges-pymodbus.jsonl'),
+  'utf8',
+);
 const exchanges = lines
   .trim()
   .split('\n')
@@ -58,7 +61,12 @@ afterAll(async () => {
 
 /** By the code of an exception (V1.1b3, section 7). */
 const REFUSALS: Readonly<Record<number, RegExp>> = {
-  ...{ 1: /unit refused: .*function/, 2: /unit refused: .*address/, 3: /unit refused: .*value/, 4: /unit refused: .*fail/ },
+  ...{
+    1: /unit refused: .*function/,
+    2: /unit refused: .*address/,
+    3: /unit refused: .*value/,
+    4: /unit refused: .*fail/,
+  },
   ...{ 10: /gateway has no answer/, 11: /gateway has no answer/ },
 };
 
@@ -70,7 +78,8 @@ const ACTS: Readonly<Record<Exchange['does'], (link: ModbusLink, exchange: Excha
   words: (link, { unit, address }) => link.readRegisters(unit, { table: 'holding', address, count: 125 }, signal),
   bits: (link, { unit, table, address }) =>
     link.readBits(unit, { table, address, count: 19 } as Parameters<ModbusLink['readBits']>[1], signal),
-  write: (link, { unit, address, value }) => link.writeRegisters(unit, address, value as number[], signal).then(() => value),
+  write: (link, { unit, address, value }) =>
+    link.writeRegisters(unit, address, value as number[], signal).then(() => value),
   coil: (link, { unit, address, value }) => link.writeCoil(unit, address, value === true, signal).then(() => value),
   bit: (link, { unit, address, bit, value }) =>
     link
@@ -86,13 +95,20 @@ const ACTS: Readonly<Record<Exchange['does'], (link: ModbusLink, exchange: Excha
 
 it.each(
   exchanges.map(
-    (exchange) => [`${exchange.transport}: ${exchange.does} ${exchange.type ?? ''} ${exchange.value}`.slice(0, 60), exchange] as const,
+    (exchange) =>
+      [
+        `${exchange.transport}: ${exchange.does} ${exchange.type ?? ''} ${exchange.value}`.slice(0, 60),
+        exchange,
+      ] as const,
   ),
 )('asks and understands as pymodbus does, %s', async (_name, exchange) => {
   current = exchange;
   asked = [];
   const { port } = server.address() as AddressInfo;
-  const link = await modbus.open({ transport: exchange.transport, host: '127.0.0.1', port, responseTimeoutMs: 1_000 }, signal);
+  const link = await modbus.open(
+    { transport: exchange.transport, host: '127.0.0.1', port, responseTimeoutMs: 1_000 },
+    signal,
+  );
   try {
     expect(await ACTS[exchange.does](link, exchange)).toEqual(exchange.value);
     expect(asked[0]).toBe(exchange.request);

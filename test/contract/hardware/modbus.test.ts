@@ -59,12 +59,16 @@ describe('Modbus/TCP against modbus-serial', () => {
     await link.writeCoil(UNIT, 7, true, signal);
     expect([40, 41, 42, 43].map((address) => holding.get(address))).toEqual([0xabcd, 1, 2, 0xffff]);
     expect(coils.get(7)).toBe(true);
-    expect(await link.readRegisters(UNIT, { table: 'holding', address: 40, count: 4 }, signal)).toEqual([0xabcd, 1, 2, 0xffff]);
+    expect(await link.readRegisters(UNIT, { table: 'holding', address: 40, count: 4 }, signal)).toEqual([
+      0xabcd, 1, 2, 0xffff,
+    ]);
   });
 
   it('keeps many questions at once apart', async () => {
     const asked = Array.from({ length: 60 }, (_, at) => at * 3);
-    const answers = await Promise.all(asked.map((address) => link.readRegisters(UNIT, { table: 'input', address, count: 1 }, signal)));
+    const answers = await Promise.all(
+      asked.map((address) => link.readRegisters(UNIT, { table: 'input', address, count: 1 }, signal)),
+    );
     expect(answers.map(([value]) => value)).toEqual(asked.map((address) => address + 1_000));
   });
 
@@ -75,7 +79,10 @@ describe('Modbus/TCP against modbus-serial', () => {
   });
 
   it('says that nobody is there', async () => {
-    const nobody = await modbus.open({ transport: 'tcp', host: '127.0.0.1', port: await freePort(), responseTimeoutMs: 500 }, signal);
+    const nobody = await modbus.open(
+      { transport: 'tcp', host: '127.0.0.1', port: await freePort(), responseTimeoutMs: 500 },
+      signal,
+    );
     await expect(nobody.readRegisters(1, { table: 'holding', address: 0, count: 1 }, signal)).rejects.toMatchObject({
       code: 'hardware/modbus-no-answer',
       recovery: 'retry',
@@ -89,7 +96,9 @@ describe('Modbus/TCP against modbus-serial', () => {
       socket.on('error', () => {});
       socket.on('data', (bytes) => socket.write(Buffer.concat([bytes.subarray(0, 4), Buffer.of(0, 5, 1, 3, 2, 0, 7)])));
     });
-    const port = await new Promise<number>((resolve) => echo.listen(0, '127.0.0.1', () => resolve((echo.address() as AddressInfo).port)));
+    const port = await new Promise<number>((resolve) =>
+      echo.listen(0, '127.0.0.1', () => resolve((echo.address() as AddressInfo).port)),
+    );
     const places: ((place: { host: string; port: number }) => void)[] = [];
     const placeOf = () => new Promise<{ host: string; port: number }>((resolve) => places.push(resolve));
     const slow = new Modbus({ clock: systemClock, serial: new LinuxSerial({ clock: systemClock }), placeOf });
@@ -112,10 +121,17 @@ describe('Modbus/TCP against modbus-serial', () => {
 
   it.each([
     ['another transaction number', (asked: Buffer) => Buffer.of(0xff, 0xff, 0, 0, 0, 5, asked[6] ?? 0, 3, 2, 0, 7)],
-    ['another unit number (9) than 1', (asked: Buffer) => Buffer.concat([asked.subarray(0, 4), Buffer.of(0, 5, 9, 3, 2, 0, 7)])],
+    [
+      'another unit number (9) than 1',
+      (asked: Buffer) => Buffer.concat([asked.subarray(0, 4), Buffer.of(0, 5, 9, 3, 2, 0, 7)]),
+    ],
   ])('says that an answer came with %s', async (what, answer) => {
-    const other = createServer((socket) => socket.on('data', (asked) => socket.write(answer(asked))).on('error', () => {}));
-    const port = await new Promise<number>((resolve) => other.listen(0, '127.0.0.1', () => resolve((other.address() as AddressInfo).port)));
+    const other = createServer((socket) =>
+      socket.on('data', (asked) => socket.write(answer(asked))).on('error', () => {}),
+    );
+    const port = await new Promise<number>((resolve) =>
+      other.listen(0, '127.0.0.1', () => resolve((other.address() as AddressInfo).port)),
+    );
     const unit = await modbus.open({ transport: 'tcp', host: '127.0.0.1', port, responseTimeoutMs: 200 }, signal);
     await expect(unit.readRegisters(1, { table: 'holding', address: 0, count: 1 }, signal)).rejects.toMatchObject({
       code: 'hardware/modbus-bad-answer',

@@ -82,12 +82,21 @@ describe.each(adapters)('serial over %s', (_name, openBench) => {
 });
 
 async function boardBench(pty: boolean): Promise<SerialBench> {
-  const bench = await openBoardBench((folder) => ({ serial: [{ port: join(folder, 'tty'), pty, talk: { kind: 'echo' } }] }));
-  return { port: join(bench.folder, 'tty'), ports: bench.ports.serial, setPlugged: pluggerOf(bench), close: () => bench.close() };
+  const bench = await openBoardBench((folder) => ({
+    serial: [{ port: join(folder, 'tty'), pty, talk: { kind: 'echo' } }],
+  }));
+  return {
+    port: join(bench.folder, 'tty'),
+    ports: bench.ports.serial,
+    setPlugged: pluggerOf(bench),
+    close: () => bench.close(),
+  };
 }
 
 async function ptyBench(): Promise<SerialBench> {
-  const bench = await openBoardBench((folder) => ({ serial: [{ port: join(folder, 'tty'), pty: true, talk: { kind: 'echo' } }] }));
+  const bench = await openBoardBench((folder) => ({
+    serial: [{ port: join(folder, 'tty'), pty: true, talk: { kind: 'echo' } }],
+  }));
   const ports = new LinuxSerial({ clock: systemClock });
   const close = async (): Promise<void> => {
     await ports.close();
@@ -98,7 +107,11 @@ async function ptyBench(): Promise<SerialBench> {
 
 function pluggerOf(bench: BoardBench): (plugged: boolean) => Promise<void> {
   return async (plugged) =>
-    void (await bench.ports.link.request('bench.fault', { target: join(bench.folder, 'tty'), fault: plugged ? null : 'unplug' }, signal));
+    void (await bench.ports.link.request(
+      'bench.fault',
+      { target: join(bench.folder, 'tty'), fault: plugged ? null : 'unplug' },
+      signal,
+    ));
 }
 
 async function realBench(port: string): Promise<SerialBench> {

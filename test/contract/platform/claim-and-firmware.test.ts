@@ -38,12 +38,18 @@ describe('provisioning', () => {
       credentialsValue: token,
     });
     const api = server.client(token);
-    expect(await api.postTelemetry(rowsOf({ ts: 1_700_000_000_000, values: { first: 1 } }), never)).toEqual({ kind: 'accepted' });
+    expect(await api.postTelemetry(rowsOf({ ts: 1_700_000_000_000, values: { first: 1 } }), never)).toEqual({
+      kind: 'accepted',
+    });
     expect(await requestProvisioning(ask, deps, never)).toMatchObject({ status: 'FAILURE' });
   });
 
   it('does not know a wrong key or secret', async () => {
-    const ask = { deviceName: 'x', provisionDeviceKey: randomBytes(10).toString('hex'), provisionDeviceSecret: 'wrong' };
+    const ask = {
+      deviceName: 'x',
+      provisionDeviceKey: randomBytes(10).toString('hex'),
+      provisionDeviceSecret: 'wrong',
+    };
     const answer = await requestProvisioning(ask, { settings: { url: server.url }, clock: systemClock }, never);
     expect(answer).toMatchObject({ status: 'NOT_FOUND' });
   });
@@ -55,7 +61,8 @@ describe('firmware', () => {
     const image = randomBytes(10_000);
     const { title, version } = await assign(id, name, image);
     const parts: Buffer[] = [];
-    for (const chunk of [0, 1, 2, 3]) parts.push(await whole(await api.getFirmware({ title, version, sizeBytes: 4096, chunk }, never)));
+    for (const chunk of [0, 1, 2, 3])
+      parts.push(await whole(await api.getFirmware({ title, version, sizeBytes: 4096, chunk }, never)));
     expect(parts.map(({ length }) => length)).toEqual([4096, 4096, 1808, 0]);
     expect(Buffer.concat(parts).equals(image)).toBe(true);
     const all = await api.getFirmware({ title, version }, never);
@@ -73,7 +80,13 @@ describe('firmware', () => {
       (found) => Object.keys(found.shared).length === keys.length,
     );
     const sha256 = createHash('sha256').update(image).digest('hex');
-    expect(shared).toEqual({ fw_title: title, fw_version: version, fw_size: 500, fw_checksum: sha256, fw_checksum_algorithm: 'SHA256' });
+    expect(shared).toEqual({
+      fw_title: title,
+      fw_version: version,
+      fw_size: 500,
+      fw_checksum: sha256,
+      fw_checksum_algorithm: 'SHA256',
+    });
   });
 
   it('is refused when another version is assigned, and not found when none is', async () => {
@@ -83,12 +96,20 @@ describe('firmware', () => {
       recovery: 'hold',
     });
     const { title } = await assign(id, name, randomBytes(10));
-    await expect(api.getFirmware({ title, version: 'other' }, never)).rejects.toMatchObject({ code: 'platform/refused' });
+    await expect(api.getFirmware({ title, version: 'other' }, never)).rejects.toMatchObject({
+      code: 'platform/refused',
+    });
   });
 });
 
-async function assign(id: string, name: string, image: Buffer): Promise<{ readonly title: string; readonly version: string }> {
-  const device = (await server.rest('GET', `/api/tenant/devices?deviceName=${name}`)).body as { readonly [key: string]: JsonValue };
+async function assign(
+  id: string,
+  name: string,
+  image: Buffer,
+): Promise<{ readonly title: string; readonly version: string }> {
+  const device = (await server.rest('GET', `/api/tenant/devices?deviceName=${name}`)).body as {
+    readonly [key: string]: JsonValue;
+  };
   const title = `image-${name}`;
   const version = '1.2.3';
   const made = await server.rest('POST', '/api/otaPackage', {
@@ -108,7 +129,10 @@ async function assign(id: string, name: string, image: Buffer): Promise<{ readon
   });
   expect(upload.status).toBe(200);
   await upload.body?.cancel();
-  const saved = await server.rest('POST', '/api/device', { ...device, firmwareId: { id: packageId, entityType: 'OTA_PACKAGE' } });
+  const saved = await server.rest('POST', '/api/device', {
+    ...device,
+    firmwareId: { id: packageId, entityType: 'OTA_PACKAGE' },
+  });
   expect(saved.status).toBe(200);
   expect(saved.body).toMatchObject({ id: { id } });
   return { title, version };

@@ -36,7 +36,9 @@ afterAll(() => server.close());
 describe('a hundred devices', () => {
   it('have what each of them sent, and nothing of another', async () => {
     for (let window = 0; window < WINDOWS; window += 1) {
-      const answers = await sideBySide(meters, ({ number, api }) => api.postTelemetry(rowsOf(record(number, window)), never));
+      const answers = await sideBySide(meters, ({ number, api }) =>
+        api.postTelemetry(rowsOf(record(number, window)), never),
+      );
       expect(answers).toEqual(meters.map(() => ({ kind: 'accepted' })));
     }
     for (const { name, number } of meters) expect(await whole(name), name).toEqual(sent(number, WINDOWS));
@@ -47,9 +49,13 @@ describe('a hundred devices', () => {
     const id = await server.idOfDevice(meters[gone]?.name ?? '');
     expect((await server.rest('DELETE', `/api/device/${id}`)).status).toBe(200);
     // A real server's caches know a deleted device's token for a moment.
-    await expect.poll(async () => (await post(gone, WINDOWS)).kind, { timeout: 30_000, interval: 200 }).toBe('unauthorised');
+    await expect
+      .poll(async () => (await post(gone, WINDOWS)).kind, { timeout: 30_000, interval: 200 })
+      .toBe('unauthorised');
     const answers = await sideBySide(meters, ({ number }) => post(number, WINDOWS));
-    expect(answers.map(({ kind }) => kind)).toEqual(meters.map(({ number }) => (number === gone ? 'unauthorised' : 'accepted')));
+    expect(answers.map(({ kind }) => kind)).toEqual(
+      meters.map(({ number }) => (number === gone ? 'unauthorised' : 'accepted')),
+    );
     for (const { name, number } of meters)
       if (number !== gone) expect(await whole(name, WINDOWS + 1), name).toEqual(sent(number, WINDOWS + 1));
   });
@@ -76,7 +82,11 @@ async function provisioned(): Promise<readonly Meter[]> {
   );
 }
 
-function provision(deviceName: string, token: string, { key, secret }: { readonly key: string; readonly secret: string }) {
+function provision(
+  deviceName: string,
+  token: string,
+  { key, secret }: { readonly key: string; readonly secret: string },
+) {
   const ask = { deviceName, provisionDeviceKey: key, provisionDeviceSecret: secret, token };
   return requestProvisioning(ask, { settings: { url: server.url }, clock: systemClock }, never);
 }
@@ -92,14 +102,23 @@ function uniqueValue(device: number, key: number, window: number): number {
 }
 
 function record(device: number, window: number): { readonly ts: number; readonly values: Record<string, JsonValue> } {
-  return { ts: BEGIN_MS + window * EACH_MS, values: Object.fromEntries(KEYS.map((key, at) => [key, uniqueValue(device, at, window)])) };
+  return {
+    ts: BEGIN_MS + window * EACH_MS,
+    values: Object.fromEntries(KEYS.map((key, at) => [key, uniqueValue(device, at, window)])),
+  };
 }
 
-function sent(device: number, windows: number): Record<string, readonly { readonly ts: number; readonly value: JsonValue }[]> {
+function sent(
+  device: number,
+  windows: number,
+): Record<string, readonly { readonly ts: number; readonly value: JsonValue }[]> {
   return Object.fromEntries(
     KEYS.map((key, at) => [
       key,
-      Array.from({ length: windows }, (_, window) => ({ ts: BEGIN_MS + window * EACH_MS, value: uniqueValue(device, at, window) })),
+      Array.from({ length: windows }, (_, window) => ({
+        ts: BEGIN_MS + window * EACH_MS,
+        value: uniqueValue(device, at, window),
+      })),
     ]),
   );
 }
@@ -116,7 +135,10 @@ async function whole(
 }
 
 /** Results in the order of the items. */
-async function sideBySide<Item, Result>(items: readonly Item[], work: (item: Item) => Promise<Result>): Promise<readonly Result[]> {
+async function sideBySide<Item, Result>(
+  items: readonly Item[],
+  work: (item: Item) => Promise<Result>,
+): Promise<readonly Result[]> {
   const results: Result[] = [];
   const waiting = items.entries();
   const hand = async (): Promise<void> => {

@@ -43,11 +43,16 @@ it('there are 87 of them', () => expect(questions).toHaveLength(87));
 describe('a telemetry value', () => {
   it.each(asked('telemetry value'))('%s', async (_name, { sent, status, strict, strictStart, plain, plainStart }) => {
     const key = `value${randomBytes(4).toString('hex')}`;
-    expect((await server.device('POST', device.accessToken, 'telemetry', `{"ts":${TS},"values":{"${key}":${sent}}}`)).status).toBe(status);
+    expect(
+      (await server.device('POST', device.accessToken, 'telemetry', `{"ts":${TS},"values":{"${key}":${sent}}}`)).status,
+    ).toBe(status);
     await server.stored(device.id, [key]);
     const shown = async (isStrict: boolean): Promise<string> => {
       const query = `keys=${key}&startTs=1&endTs=${TS + 1}&useStrictDataTypes=${isStrict}`;
-      const { text } = await server.restRaw('GET', `/api/plugins/telemetry/DEVICE/${device.id}/values/timeseries?${query}`);
+      const { text } = await server.restRaw(
+        'GET',
+        `/api/plugins/telemetry/DEVICE/${device.id}/values/timeseries?${query}`,
+      );
       return /"value":(.*)\}\]\}$/s.exec(text)?.[1] ?? text;
     };
     expectText(await shown(true), strict, strictStart);
@@ -71,11 +76,17 @@ describe('a telemetry key beside a good one', () => {
   it.each(asked('telemetry key'))('%s', async (_name, { key, status, besides, stored }) => {
     const { id, accessToken } = await server.makeDevice();
     const values = { [textOf(key)]: 1, ...Object.fromEntries((besides as string[]).map((good) => [good, 2])) };
-    const { status: answered } = await server.device('POST', accessToken, 'telemetry', JSON.stringify({ ts: TS, values }));
+    const { status: answered } = await server.device(
+      'POST',
+      accessToken,
+      'telemetry',
+      JSON.stringify({ ts: TS, values }),
+    );
     expect(answered).toBe(status);
     await server.device('POST', accessToken, 'telemetry', '{"marker":1}');
     const keys = await eventually(
-      async () => (await server.rest('GET', `/api/plugins/telemetry/DEVICE/${id}/keys/timeseries`)).body as readonly string[],
+      async () =>
+        (await server.rest('GET', `/api/plugins/telemetry/DEVICE/${id}/keys/timeseries`)).body as readonly string[],
       (found) => found.includes('marker'),
     );
     expect(keys.filter((name) => name !== 'marker')).toEqual(stored);
@@ -98,7 +109,9 @@ describe('a request of a device', () => {
     const text = bodyOf === undefined ? (body as string | undefined) : textOf(bodyOf);
     const what = String(path);
     const answered =
-      what === 'provision' ? await server.provision(text ?? '') : await server.device(method as 'GET', accessToken, what, text);
+      what === 'provision'
+        ? await server.provision(text ?? '')
+        : await server.device(method as 'GET', accessToken, what, text);
     expectAnswer(answered, answer as unknown as Expected);
   });
 });
@@ -145,7 +158,11 @@ describe('a firmware package', () => {
     const form = new FormData();
     form.append('file', new File([new Uint8Array(image)], 'image.bin'));
     const headers = { 'x-authorization': `Bearer ${server.token}` };
-    const answer = await fetch(`${server.url}/api/otaPackage/${packageId}?${query}`, { method: 'POST', headers, body: form });
+    const answer = await fetch(`${server.url}/api/otaPackage/${packageId}?${query}`, {
+      method: 'POST',
+      headers,
+      body: form,
+    });
     await answer.body?.cancel();
     return answer.status;
   }
@@ -159,7 +176,9 @@ describe('a firmware package', () => {
     const packageId = idOf(saved.body);
     server.made('packages', packageId);
     made = { device: own, packageId, title };
-    expect(await upload(packageId, 'checksumAlgorithm=CRC32&checksum=00000000')).toBe(of('upload with a wrong checksum').status);
+    expect(await upload(packageId, 'checksumAlgorithm=CRC32&checksum=00000000')).toBe(
+      of('upload with a wrong checksum').status,
+    );
     expect(await upload(packageId, `checksumAlgorithm=${of('attributes of an assigned package').algorithm}`)).toBe(200);
     const firmwareId = { id: packageId, entityType: 'OTA_PACKAGE' };
     expect((await server.rest('POST', '/api/device', { ...rest, deviceProfileId, firmwareId })).status).toBe(200);
@@ -180,7 +199,9 @@ describe('a firmware package', () => {
   it('makes the server itself write these telemetry keys', async () => {
     const { keys } = of('telemetry of an assignment');
     const found = await eventually(
-      async () => (await server.rest('GET', `/api/plugins/telemetry/DEVICE/${made.device.id}/keys/timeseries`)).body as readonly string[],
+      async () =>
+        (await server.rest('GET', `/api/plugins/telemetry/DEVICE/${made.device.id}/keys/timeseries`))
+          .body as readonly string[],
       (all) => all.length >= (keys as readonly string[]).length,
     );
     expect([...found].sort()).toEqual(keys);
@@ -195,7 +216,9 @@ describe('a firmware package', () => {
   });
 
   it('cannot be deleted while it is assigned', async () => {
-    expect((await server.rest('DELETE', `/api/otaPackage/${made.packageId}`)).status).toBe(of('deletion of an assigned package').status);
+    expect((await server.rest('DELETE', `/api/otaPackage/${made.packageId}`)).status).toBe(
+      of('deletion of an assigned package').status,
+    );
   });
 });
 
@@ -219,6 +242,7 @@ function expectAnswer(found: RawAnswer, expected: Expected): void {
       if (typeof start === 'string') expect(String(body[name]).startsWith(start), found.text).toBe(true);
       else expect(body[name], name).toEqual(value);
     }
-  } else if (expected.contentType === 'application/json') expect(parseJson(found.text)).toEqual(parseJson(expected.body ?? ''));
+  } else if (expected.contentType === 'application/json')
+    expect(parseJson(found.text)).toEqual(parseJson(expected.body ?? ''));
   else expect(found.text).toBe(expected.body);
 }

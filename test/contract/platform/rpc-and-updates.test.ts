@@ -14,14 +14,16 @@ describe('attribute updates', () => {
   it('wake a waiting poll with the changed shared attributes', async () => {
     const { id, api } = await server.makeDevice();
     const shared = { wanted: 5, long: 9_007_199_254_740_993n };
-    const set = (): Promise<unknown> => server.rest('POST', `/api/plugins/telemetry/DEVICE/${id}/attributes/SHARED_SCOPE`, shared);
+    const set = (): Promise<unknown> =>
+      server.rest('POST', `/api/plugins/telemetry/DEVICE/${id}/attributes/SHARED_SCOPE`, shared);
     expect(await until(api.pollAttributes(20_000, never), set)).toEqual({ changed: shared, deleted: [] });
   });
 
   it('name deleted keys', async () => {
     const { id, api } = await server.makeDevice();
     await server.rest('POST', `/api/plugins/telemetry/DEVICE/${id}/attributes/SHARED_SCOPE`, { wanted: 5 });
-    const remove = (): Promise<unknown> => server.rest('DELETE', `/api/plugins/telemetry/DEVICE/${id}/SHARED_SCOPE?keys=wanted`);
+    const remove = (): Promise<unknown> =>
+      server.rest('DELETE', `/api/plugins/telemetry/DEVICE/${id}/SHARED_SCOPE?keys=wanted`);
     const updates = await eventually(
       () => until(api.pollAttributes(20_000, never), remove),
       // Values that were set before may be told late.
@@ -48,7 +50,10 @@ describe('RPC to the device', () => {
   it('reaches a waiting poll, and the reply reaches the caller', async () => {
     const { id, api } = await server.makeDevice();
     const poll = api.pollRpc(10_000, never);
-    const call = server.rest('POST', `/api/rpc/twoway/${id}`, { method: 'setRelay', params: { on: true, count: 9_007_199_254_740_993n } });
+    const call = server.rest('POST', `/api/rpc/twoway/${id}`, {
+      method: 'setRelay',
+      params: { on: true, count: 9_007_199_254_740_993n },
+    });
     const request = await poll;
     expect(request).toEqual({ id: 0, method: 'setRelay', params: { on: true, count: 9_007_199_254_740_993n } });
     await api.replyRpc(request?.id ?? -1, { result: [1, 2.5] }, never);
@@ -68,7 +73,9 @@ describe('RPC to the device', () => {
   it('ends with 504 when nobody answers', async () => {
     const { id } = await server.makeDevice();
     const startMs = Date.now();
-    expect((await server.rest('POST', `/api/rpc/twoway/${id}`, { method: 'x', params: {}, timeout: 5000 })).status).toBe(504);
+    expect(
+      (await server.rest('POST', `/api/rpc/twoway/${id}`, { method: 'x', params: {}, timeout: 5000 })).status,
+    ).toBe(504);
     expect(Date.now() - startMs).toBeGreaterThanOrEqual(4900);
   });
 
@@ -87,7 +94,11 @@ describe('RPC to the device', () => {
 
   it('persistent: waits for its device and keeps the answer', async () => {
     const { id, api } = await server.makeDevice();
-    const { body } = await server.rest('POST', `/api/rpc/twoway/${id}`, { method: 'later', params: {}, persistent: true });
+    const { body } = await server.rest('POST', `/api/rpc/twoway/${id}`, {
+      method: 'later',
+      params: {},
+      persistent: true,
+    });
     const { rpcId } = body as { readonly rpcId: string };
     const request = await api.pollRpc(10_000, never);
     expect(request).toMatchObject({ method: 'later' });

@@ -57,7 +57,10 @@ export class Server {
     const { PLATFORM_URL, PLATFORM_USERNAME, PLATFORM_PASSWORD } = process.env;
     const local = PLATFORM_URL === undefined ? await LocalPlatform.start({ storeDelayMs: STORE_DELAY_MS }) : undefined;
     const url = (PLATFORM_URL ?? local?.url ?? '').replace(/\/+$/, '');
-    const credentials = { username: PLATFORM_USERNAME ?? 'tenant@thingsboard.org', password: PLATFORM_PASSWORD ?? 'tenant' };
+    const credentials = {
+      username: PLATFORM_USERNAME ?? 'tenant@thingsboard.org',
+      password: PLATFORM_PASSWORD ?? 'tenant',
+    };
     const answer = await send(url, 'POST', '/api/auth/login', { body: stringifyJson(credentials) });
     const token = (jsonIn(answer) as { readonly token?: string } | undefined)?.token;
     if (token === undefined) throw new Error(`login answered ${answer.status}`);
@@ -87,7 +90,11 @@ export class Server {
   async makeProvisioningProfile(): Promise<{ readonly key: string; readonly secret: string }> {
     const key = randomBytes(10).toString('hex');
     const secret = randomBytes(10).toString('hex');
-    const { status, body } = await this.rest('POST', '/api/deviceProfile', profileOf('ALLOW_CREATE_NEW_DEVICES', key, secret));
+    const { status, body } = await this.rest(
+      'POST',
+      '/api/deviceProfile',
+      profileOf('ALLOW_CREATE_NEW_DEVICES', key, secret),
+    );
     if (status !== 200) throw new Error(`making a profile answered ${status}`);
     this.made('profiles', idOf(body));
     return { key, secret };
@@ -135,7 +142,8 @@ export class Server {
     const list = keys.map(encodeURIComponent).join(',');
     const query = `keys=${list}&startTs=1&endTs=4000000000000&limit=1000&orderBy=ASC&useStrictDataTypes=true`;
     return await eventually(
-      async () => ((await this.rest('GET', `${path}?${query}`)).body ?? {}) as Record<string, { ts: number; value: JsonValue }[]>,
+      async () =>
+        ((await this.rest('GET', `${path}?${query}`)).body ?? {}) as Record<string, { ts: number; value: JsonValue }[]>,
       (found) => keys.every((key) => (found[key]?.length ?? 0) >= count),
     );
   }

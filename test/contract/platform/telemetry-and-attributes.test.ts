@@ -31,13 +31,28 @@ describe('telemetry', () => {
     } satisfies JsonObject;
     expect(await api.postTelemetry(rowsOf({ ts: 1_700_000_000_123, values }), never)).toEqual({ kind: 'accepted' });
     const stored = await server.stored(id, Object.keys(values));
-    for (const [key, value] of Object.entries(values)) expect(stored[key], key).toEqual([{ ts: 1_700_000_000_123, value }]);
+    for (const [key, value] of Object.entries(values))
+      expect(stored[key], key).toEqual([{ ts: 1_700_000_000_123, value }]);
   });
 
   it('stores every number as the number it was, and as text that reads back as it where the server has no room for it', async () => {
     const { id, api } = await server.makeDevice();
-    const numbers = { past53: 2 ** 53 + 2, p60: 2 ** 60, least: -(2 ** 63), whole: 12_345_678, small: 1.5e-15, half: 0.1, third: 1 / 3 };
-    const texts = { p63: 2 ** 63, huge: 1e300, beyond: 9_223_372_036_854_775_808n, tiny: -1.602176634e-19, last: 9e-16 };
+    const numbers = {
+      past53: 2 ** 53 + 2,
+      p60: 2 ** 60,
+      least: -(2 ** 63),
+      whole: 12_345_678,
+      small: 1.5e-15,
+      half: 0.1,
+      third: 1 / 3,
+    };
+    const texts = {
+      p63: 2 ** 63,
+      huge: 1e300,
+      beyond: 9_223_372_036_854_775_808n,
+      tiny: -1.602176634e-19,
+      last: 9e-16,
+    };
     await api.postTelemetry(rowsOf({ ts: 1_700_000_000_000, values: { ...numbers, ...texts } }), never);
     const stored = await server.stored(id, Object.keys({ ...numbers, ...texts }));
     for (const [key, value] of Object.entries(numbers)) {
@@ -59,7 +74,8 @@ describe('telemetry', () => {
     expect(await api.postTelemetry(rowsOf({ ts: 1_700_000_000_000, values }), never)).toEqual({ kind: 'accepted' });
     const stored = await server.stored(id, ['good', ...bad.map(sendableKey)]);
     expect(stored.good?.[0]?.value).toBe(0);
-    for (const [at, key] of bad.entries()) expect(stored[sendableKey(key)]?.[0]?.value, JSON.stringify(key)).toBe(at + 1);
+    for (const [at, key] of bad.entries())
+      expect(stored[sendableKey(key)]?.[0]?.value, JSON.stringify(key)).toBe(at + 1);
   });
 
   it('loses nothing where an instant has keys called ts and values', async () => {
@@ -82,7 +98,8 @@ describe('telemetry', () => {
     const { id, api } = await server.makeDevice();
     expect(await api.postTelemetry(rowsOf({ values: { one: 1, two: 2 } }), never)).toEqual({ kind: 'accepted' });
     const stored = await server.stored(id, ['one', 'two']);
-    for (const key of ['one', 'two']) expect(Math.abs((stored[key]?.[0]?.ts ?? 0) - Date.now()), key).toBeLessThan(60_000);
+    for (const key of ['one', 'two'])
+      expect(Math.abs((stored[key]?.[0]?.ts ?? 0) - Date.now()), key).toBeLessThan(60_000);
   });
 
   it('overwrites itself when it is sent twice', async () => {
@@ -113,8 +130,14 @@ describe('attributes', () => {
   it('keeps client, shared and server-side ones of one name apart, and never shows the device a server-side one', async () => {
     const { id, api } = await server.makeDevice();
     await api.postAttributes({ place: 'client', mine: 9_007_199_254_740_993n }, never);
-    await server.rest('POST', `/api/plugins/telemetry/DEVICE/${id}/attributes/SHARED_SCOPE`, { place: 'shared', wanted: { on: true } });
-    await server.rest('POST', `/api/plugins/telemetry/DEVICE/${id}/attributes/SERVER_SCOPE`, { place: 'server', secret: 1 });
+    await server.rest('POST', `/api/plugins/telemetry/DEVICE/${id}/attributes/SHARED_SCOPE`, {
+      place: 'shared',
+      wanted: { on: true },
+    });
+    await server.rest('POST', `/api/plugins/telemetry/DEVICE/${id}/attributes/SERVER_SCOPE`, {
+      place: 'server',
+      secret: 1,
+    });
     const everything = await eventually(
       () => api.getAttributes({}, never),
       ({ client, shared }) => 'mine' in client && 'wanted' in shared,
@@ -122,7 +145,10 @@ describe('attributes', () => {
     expect(everything.client).toMatchObject({ place: 'client', mine: 9_007_199_254_740_993n });
     expect(everything.shared).toMatchObject({ place: 'shared', wanted: { on: true } });
     expect({ ...everything.client, ...everything.shared }).not.toHaveProperty('secret');
-    const { body } = await server.rest('GET', `/api/plugins/telemetry/DEVICE/${id}/values/attributes/SERVER_SCOPE?keys=place`);
+    const { body } = await server.rest(
+      'GET',
+      `/api/plugins/telemetry/DEVICE/${id}/values/attributes/SERVER_SCOPE?keys=place`,
+    );
     expect(body).toMatchObject([{ key: 'place', value: 'server' }]);
   });
 
@@ -139,6 +165,10 @@ describe('attributes', () => {
 
   it('says that nothing was found, which is not the same as deleted', async () => {
     const { api } = await server.makeDevice();
-    expect(await api.getAttributes({ sharedKeys: ['missing'] }, never)).toEqual({ client: {}, shared: {}, empty: true });
+    expect(await api.getAttributes({ sharedKeys: ['missing'] }, never)).toEqual({
+      client: {},
+      shared: {},
+      empty: true,
+    });
   });
 });

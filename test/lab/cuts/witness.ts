@@ -5,7 +5,10 @@ import { z } from 'zod';
 import { linesOf } from '../lines.ts';
 import { missingFrom } from '../numbered-entries.ts';
 
-const Line = z.strictObject({ word: z.enum(['drained', 'appending', 'resolved', 'delivered']), numbers: z.array(z.number()) });
+const Line = z.strictObject({
+  word: z.enum(['drained', 'appending', 'resolved', 'delivered']),
+  numbers: z.array(z.number()),
+});
 
 export class Witness {
   readonly #server: Server;

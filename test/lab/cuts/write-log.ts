@@ -43,7 +43,12 @@ export async function* replayWrites(log: string, image: string): AsyncGenerator<
       ];
       position += sectorSize;
       if (flags & FLAG.mark) {
-        yield { index, kind: 'mark', mark: entry.toString('utf8', ENTRY_BYTES, ENTRY_BYTES + length).replace(/\0.*$/, ''), changed };
+        yield {
+          index,
+          kind: 'mark',
+          mark: entry.toString('utf8', ENTRY_BYTES, ENTRY_BYTES + length).replace(/\0.*$/, ''),
+          changed,
+        };
         changed = false;
         continue;
       }

@@ -47,12 +47,22 @@ export const SMALL_SEGMENTS: OutboxConfig = {
 export const KNOWN_TIME = { isSynchronised: () => true, onChange: () => () => {} };
 
 export async function openOutbox(folder: string): Promise<Outbox> {
-  const deps = { folder, clock: systemClock, files: systemFiles, log: silentLog, settings: SMALL_SEGMENTS, timeSync: KNOWN_TIME };
+  const deps = {
+    folder,
+    clock: systemClock,
+    files: systemFiles,
+    log: silentLog,
+    settings: SMALL_SEGMENTS,
+    timeSync: KNOWN_TIME,
+  };
   return await Outbox.open(deps, AbortSignal.timeout(30_000));
 }
 
 /** Delivers everything that waits; returns how many entries that were. */
-export async function deliverAll(outbox: Outbox, deliver: (numbers: readonly number[]) => Promise<void>): Promise<number> {
+export async function deliverAll(
+  outbox: Outbox,
+  deliver: (numbers: readonly number[]) => Promise<void>,
+): Promise<number> {
   let count = 0;
   for (const lane of LANES) {
     for (let batch = await outbox.peek(lane, LIMITS); batch !== undefined; batch = await outbox.peek(lane, LIMITS)) {
@@ -64,7 +74,13 @@ export async function deliverAll(outbox: Outbox, deliver: (numbers: readonly num
   return count;
 }
 
-async function appendUntilCut({ folder, from, appends = Number.POSITIVE_INFINITY, witness, markOn }: AppendRun): Promise<void> {
+async function appendUntilCut({
+  folder,
+  from,
+  appends = Number.POSITIVE_INFINITY,
+  witness,
+  markOn,
+}: AppendRun): Promise<void> {
   const tell = witness === undefined ? async (): Promise<void> => {} : await connectWitness(witness);
   const outbox = await openOutbox(folder);
   await deliverAll(outbox, (numbers) => tell('delivered', numbers));
@@ -79,7 +95,8 @@ async function appendUntilCut({ folder, from, appends = Number.POSITIVE_INFINITY
     await outbox.append(numbers.map((number) => numberedEntry(number, systemClock)));
     await tell('resolved', range);
     if (markOn !== undefined) execFileSync('dmsetup', ['message', markOn, '0', 'mark', `resolved-${range.join('-')}`]);
-    if (witness !== undefined && append % 3 === 0) await deliverAll(outbox, (delivered) => tell('delivered', delivered));
+    if (witness !== undefined && append % 3 === 0)
+      await deliverAll(outbox, (delivered) => tell('delivered', delivered));
   }
   await outbox.close();
 }

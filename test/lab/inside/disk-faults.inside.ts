@@ -30,7 +30,9 @@ function become(manner: Manner): void {
 
 /** As after a power cut: the file system is checked, and nothing of it is in memory any more. */
 function startAgain(): void {
-  shell('umount /data; e2fsck -fy /dev/mapper/faulty >/dev/null || [ $? -le 1 ]; mount -o noatime,commit=300 /dev/mapper/faulty /data');
+  shell(
+    'umount /data; e2fsck -fy /dev/mapper/faulty >/dev/null || [ $? -le 1 ]; mount -o noatime,commit=300 /dev/mapper/faulty /data',
+  );
 }
 
 describe('an outbox on a faulty disk', () => {

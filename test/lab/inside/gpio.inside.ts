@@ -109,9 +109,11 @@ describe.each<GpioInterface>(['sysfs', 'character-device'])('GPIO over %s', (thr
       for (let wait = 0; edges.length < count && wait < 500; wait += 1) await sleep(10);
       expect(edges.length).toBe(count);
     }
-    expect(edges.every((edge, index) => edge.level === (index + 1) % 2 && edge.monotonicMs > (edges[index - 1]?.monotonicMs ?? 0))).toBe(
-      true,
-    );
+    expect(
+      edges.every(
+        (edge, index) => edge.level === (index + 1) % 2 && edge.monotonicMs > (edges[index - 1]?.monotonicMs ?? 0),
+      ),
+    ).toBe(true);
   });
 
   it('reports only the edges that were asked for', async () => {
@@ -160,7 +162,9 @@ describe.each<GpioInterface>(['sysfs', 'character-device'])('GPIO over %s', (thr
       const secondsMs: number[] = [];
       do secondsMs.push(await cpuMsOfASecond());
       while (Math.min(...secondsMs) >= idleMs + 300 && secondsMs.length < 10);
-      expect(Math.min(...secondsMs), `ms of CPU time in seconds without the board, and ${idleMs} with it`).toBeLessThan(idleMs + 300);
+      expect(Math.min(...secondsMs), `ms of CPU time in seconds without the board, and ${idleMs} with it`).toBeLessThan(
+        idleMs + 300,
+      );
       expect(edges.length).toBeLessThanOrEqual(1);
     });
 
@@ -205,7 +209,9 @@ describe('GPIO edges at 200 a second', () => {
     clearInterval(busy);
     await gpio.close();
     recordFigure('edges', { made: EDGES * typicalGapsMs.length, counted });
-    expect(Math.min(...typicalGapsMs), `ms between edges in each burst: ${typicalGapsMs}`).toBeLessThan(EDGE_PERIOD_MS * 1.1);
+    expect(Math.min(...typicalGapsMs), `ms between edges in each burst: ${typicalGapsMs}`).toBeLessThan(
+      EDGE_PERIOD_MS * 1.1,
+    );
   });
 });
 

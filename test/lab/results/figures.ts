@@ -4,7 +4,10 @@ import { z } from 'zod';
 
 const Figure = z.union([
   z.strictObject({ name: z.literal('boot'), value: z.strictObject({ seconds: z.number() }) }),
-  z.strictObject({ name: z.literal('cuts'), value: z.strictObject({ during: z.string(), cuts: z.number(), losses: z.number() }) }),
+  z.strictObject({
+    name: z.literal('cuts'),
+    value: z.strictObject({ during: z.string(), cuts: z.number(), losses: z.number() }),
+  }),
   z.strictObject({ name: z.literal('edges'), value: z.strictObject({ made: z.number(), counted: z.number() }) }),
   z.strictObject({ name: z.literal('exposure'), value: z.strictObject({ unit: z.string(), exposure: z.number() }) }),
   z.strictObject({

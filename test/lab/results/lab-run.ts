@@ -21,7 +21,9 @@ const labRunSchema = z.strictObject({
   replays: z.array(z.strictObject({ of: z.string(), flushes: z.number(), promised: z.number(), losses: z.number() })),
   edges: z.strictObject({ made: z.number(), counted: z.number() }),
   exposure: z.array(z.strictObject({ unit: z.string(), exposure: z.number() })),
-  rpcLatency: z.array(z.strictObject({ disk: z.string(), calls: z.number(), medianMs: z.number(), worstMs: z.number() })),
+  rpcLatency: z.array(
+    z.strictObject({ disk: z.string(), calls: z.number(), medianMs: z.number(), worstMs: z.number() }),
+  ),
 });
 export type LabRun = z.infer<typeof labRunSchema>;
 
@@ -30,7 +32,9 @@ export function gather(
   figures: readonly Figure[],
 ): LabRun {
   const of = <N extends Figure['name']>(name: N) =>
-    figures.filter((figure): figure is Extract<Figure, { name: N }> => figure.name === name).map(({ value }) => value as never);
+    figures
+      .filter((figure): figure is Extract<Figure, { name: N }> => figure.name === name)
+      .map(({ value }) => value as never);
   const edges = of('edges') as LabRun['edges'][];
   return labRunSchema.parse({
     format: 'turnstone-lab-run',

@@ -28,7 +28,10 @@ export const AIMS: Readonly<Record<string, readonly [string, string, ...string[]
     'what is held apart gets the time at which it is moved',
     'rows of a device are the first ones of a window',
   ],
-  'no command moves another device’s actuator': ['a command may name the actuator of any device', 'all actuators are every device’s own'],
+  'no command moves another device’s actuator': [
+    'a command may name the actuator of any device',
+    'all actuators are every device’s own',
+  ],
   'when all is calm, a command to an attached device moves what is its own': [
     'a device with an actuator polls for no commands',
     'actuators of attached devices are nobody’s',
@@ -37,7 +40,10 @@ export const AIMS: Readonly<Record<string, readonly [string, string, ...string[]
     'a device is asked for by a token that is not on the disk',
     'a name that is taken is never tried with the token of before',
   ],
-  'nothing good is set aside': ['a dead letter is rejected at its first refusal', 'the dead-letter queue is full with one'],
+  'nothing good is set aside': [
+    'a dead letter is rejected at its first refusal',
+    'the dead-letter queue is full with one',
+  ],
   'two outputs that exclude each other are never on at once': [
     'an interlock is not looked at',
     'an interlock counts only in the direction in which it is written',
@@ -87,7 +93,10 @@ export const AIMS: Readonly<Record<string, readonly [string, string, ...string[]
     'a sensor that failed is not read again',
     'a read that was let go keeps all later ones waiting',
   ],
-  'when all is calm, a command is answered, and moves': ['a poll that fails ends the loop', 'the time of a pulse is taken for seconds'],
+  'when all is calm, a command is answered, and moves': [
+    'a poll that fails ends the loop',
+    'the time of a pulse is taken for seconds',
+  ],
   'when nothing is wrong any more, nothing is said to be wrong': [
     'a token that was refused once is said to be refused for good',
     'the alarm of an output that switched off in the end stays',
@@ -96,13 +105,22 @@ export const AIMS: Readonly<Record<string, readonly [string, string, ...string[]
     'what a platform does not take at once is sent at once again',
     'a movement is not told of to the platform',
   ],
-  'requests are bounded, and few to a host that fails': ['a poll that brings nothing is asked again at once', 'back-off does not grow'],
+  'requests are bounded, and few to a host that fails': [
+    'a poll that brings nothing is asked again at once',
+    'back-off does not grow',
+  ],
   'the disk is not filled': [
     'each commit begins a segment, and takes its space ahead',
     'each start begins a segment, and leaves what the one before had taken ahead',
   ],
-  'the log is not flooded, and tells no secret': ['the log shows what it was told to hide', 'only short secrets are hidden'],
-  'what is read in the calm is kept': ['a commit waits until it is full', 'where no interval is configured an hour is one'],
+  'the log is not flooded, and tells no secret': [
+    'the log shows what it was told to hide',
+    'only short secrets are hidden',
+  ],
+  'what is read in the calm is kept': [
+    'a commit waits until it is full',
+    'where no interval is configured an hour is one',
+  ],
   'an alarm stands as long as its limit is passed, and no longer': [
     'that an alarm is over is not said',
     'an alarm of an earlier life is never taken back',

@@ -108,8 +108,8 @@ export const DELIVERY_FAULTS: readonly PlantedFault[] = [
   {
     name: 'age is told by the wall clock',
     file: 'outbox/delivery/retention.ts',
-    old: '(moment) => moment !== undefined && boots.ranSince(moment.bootId, moment.ownTime ? Number.POSITIVE_INFINITY : moment.ms) > ms,',
-    new: '(moment) => moment !== undefined && this.#deps.clock.wallMs() - moment.ms - (boots.stretchAt(moment.bootId, moment.ms)?.offsetMs ?? 0) > ms,',
+    old: 'boots.ranSince(moment.bootId, moment.ownTime ? Number.POSITIVE_INFINITY : moment.ms) > ms,',
+    new: 'this.#deps.clock.wallMs() - moment.ms - (boots.stretchAt(moment.bootId, moment.ms)?.offsetMs ?? 0) > ms,',
     needs: ['small outbox', 'no clock battery', 'no network', 'power cut'],
     perHour: 20,
     hours: 2,

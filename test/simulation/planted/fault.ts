@@ -26,6 +26,7 @@ export const PROJECT = fileURLToPath(new URL('../../..', import.meta.url));
 export function withFault({ name, file, old, new: planted }: PlantedFault): string {
   const text = readFileSync(join(PROJECT, 'src', file), 'utf8');
   const found = text.split(old).length - 1;
-  if (found !== 1) throw new Error(`planted fault "${name}": its old text is ${found} times in src/${file}, and is to be there once`);
+  if (found !== 1)
+    throw new Error(`planted fault "${name}": its old text is ${found} times in src/${file}, and is to be there once`);
   return text.replace(old, () => planted);
 }

@@ -47,8 +47,8 @@ export const LIFE_FAULTS: readonly PlantedFault[] = [
   {
     name: 'an alarm of an earlier life is never taken back',
     file: 'telemetry/alarm-thresholds.ts',
-    old: 'before === undefined ? thresholds.length > 0 :',
-    new: 'before === undefined ? raised.size > 0 :',
+    old: '? thresholds.length > 0',
+    new: '? raised.size > 0',
     needs: ['warmth'],
   },
   {

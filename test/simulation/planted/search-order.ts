@@ -85,5 +85,8 @@ function namesOf(seed: number): ReadonlySet<string> {
 function attachedNames(seed: number): readonly string[] {
   const slots = attachedOf(seed);
   const hasRelays = slots.some(({ relay }) => relay !== undefined);
-  return [...(slots.length > 1 ? ['attached devices'] : []), ...(slots.length > 1 && hasRelays ? ['attached relays'] : [])];
+  return [
+    ...(slots.length > 1 ? ['attached devices'] : []),
+    ...(slots.length > 1 && hasRelays ? ['attached relays'] : []),
+  ];
 }

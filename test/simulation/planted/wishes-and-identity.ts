@@ -159,8 +159,8 @@ export const WISH_COUNTER_AND_IDENTITY_FAULTS: readonly PlantedFault[] = [
   {
     name: 'a download goes on at the end of its file, whatever is whole of it',
     file: 'firmware/download-image.ts',
-    old: 'download.#at = Math.min(keptBytes(progress, await part.size(), clock.bootId), offer.sizeBytes ?? settings.maxSizeBytes);',
-    new: 'download.#at = await part.size();',
+    old: 'keptBytes(progress, await part.size(), clock.bootId),',
+    new: 'await part.size(),',
     needs: ['image offered'],
     perHour: 30,
   },

@@ -37,7 +37,9 @@ function noBattery(stroke: Stroke): void {
   const leftMs = stroke.untilMs - world.timeline.nowMs;
   const untilMs = chance.happens(0.2) ? leftMs : within(stroke, offMs + chance.magnitude(SECOND_MS, 2 * HOUR_MS));
   if (!world.cutPower(offMs, 1)) return;
-  world.story.tell(`the clock will be wrong by ${inWords(byMs)}, until it is synchronised in ${Math.round(untilMs / SECOND_MS)} s`);
+  world.story.tell(
+    `the clock will be wrong by ${inWords(byMs)}, until it is synchronised in ${Math.round(untilMs / SECOND_MS)} s`,
+  );
   const synchronise = world.wall.setWrong({ byMs, isKnown: true });
   world.timeline.after(untilMs, () => {
     world.story.tell('the clock is synchronised');

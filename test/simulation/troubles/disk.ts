@@ -55,8 +55,12 @@ function faulty(stroke: Stroke, words: string, maxMs: number, faults: Faults): v
   const isOnCard = (path: string): boolean => path.startsWith(STATE_FOLDER) || STATE_FOLDER.startsWith(path);
   troubling(stroke, words, maxMs, () =>
     stroke.world.disk.addFaults({
-      ...(fail === undefined ? {} : { fail: (operation, path, span) => (isOnCard(path) ? fail(operation, path, span) : undefined) }),
-      ...(delay === undefined ? {} : { delay: (operation, path) => (isOnCard(path) ? delay(operation, path) : undefined) }),
+      ...(fail === undefined
+        ? {}
+        : { fail: (operation, path, span) => (isOnCard(path) ? fail(operation, path, span) : undefined) }),
+      ...(delay === undefined
+        ? {}
+        : { delay: (operation, path) => (isOnCard(path) ? delay(operation, path) : undefined) }),
     }),
   );
 }
@@ -70,7 +74,9 @@ function failing(stroke: Stroke): void {
   if (reads) stroke.world.identity.excuse = CARD_NOT_READ;
   faulty(stroke, `the disk fails in ${share * 100} % of all ${reads ? 'calls' : 'changes'}`, 20 * MINUTE_MS, {
     fail: (operation) =>
-      (reads || !READS.has(operation)) && chance.happens(share) ? { code: 'EIO', short: chance.happens(0.5) } : undefined,
+      (reads || !READS.has(operation)) && chance.happens(share)
+        ? { code: 'EIO', short: chance.happens(0.5) }
+        : undefined,
   });
 }
 
@@ -85,16 +91,21 @@ function badSectors(stroke: Stroke): void {
   const from = chance.between(0, sectors - 1) * SECTOR_BYTES;
   const to = from + Math.round(chance.magnitude(1, 32)) * SECTOR_BYTES;
   const writesToo = chance.happens(0.3);
-  faulty(stroke, `bytes ${from} to ${to} of ${bad} cannot be ${writesToo ? 'read or written' : 'read'}`, 30 * MINUTE_MS, {
-    fail: (operation, path, span) =>
-      path === bad &&
-      (operation === 'read' || (writesToo && operation === 'write')) &&
-      span !== undefined &&
-      span.from < to &&
-      span.to > from
-        ? { code: 'EIO' }
-        : undefined,
-  });
+  faulty(
+    stroke,
+    `bytes ${from} to ${to} of ${bad} cannot be ${writesToo ? 'read or written' : 'read'}`,
+    30 * MINUTE_MS,
+    {
+      fail: (operation, path, span) =>
+        path === bad &&
+        (operation === 'read' || (writesToo && operation === 'write')) &&
+        span !== undefined &&
+        span.from < to &&
+        span.to > from
+          ? { code: 'EIO' }
+          : undefined,
+    },
+  );
   // Most of what the agent keeps it reads only as it starts.
   if (chance.happens(0.4)) world.killAgent();
 }
@@ -134,7 +145,9 @@ function hanging(stroke: Stroke): void {
   troubling(stroke, 'no sync ends', 5 * MINUTE_MS, () => {
     const end = disk.addFaults({
       delay: (operation, path) =>
-        (operation === 'sync' || operation === 'sync-folder') && path.startsWith(STATE_FOLDER) ? over.promise : undefined,
+        (operation === 'sync' || operation === 'sync-folder') && path.startsWith(STATE_FOLDER)
+          ? over.promise
+          : undefined,
     });
     return () => {
       end();

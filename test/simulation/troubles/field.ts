@@ -9,7 +9,8 @@ export const FIELD_TROUBLES: readonly Trouble[] = [
   {
     name: 'mute pins',
     weight: 2,
-    befall: (stroke) => lasting(stroke, 'pins do what they are told, and answer nothing', 15 * MINUTE_MS, () => stroke.world.pins.mute()),
+    befall: (stroke) =>
+      lasting(stroke, 'pins do what they are told, and answer nothing', 15 * MINUTE_MS, () => stroke.world.pins.mute()),
   },
   { name: 'stuck relays', weight: 1, befall: stuck },
   { name: 'key switch', weight: 1, befall: keySwitch },
@@ -61,7 +62,9 @@ function pins(stroke: Stroke): void {
     ['gpio', 'hang'],
     ['gpiochip0', 'unplug'],
   ] as const);
-  lasting(stroke, `${target}: ${fault}`, 5 * MINUTE_MS, () => world.rig.breakPart(target, fault, world.hindrances.begin()));
+  lasting(stroke, `${target}: ${fault}`, 5 * MINUTE_MS, () =>
+    world.rig.breakPart(target, fault, world.hindrances.begin()),
+  );
 }
 
 /** They take every word, and stay as they are: from now on, or from when one was switched. */
@@ -95,7 +98,9 @@ function keySwitch(stroke: Stroke): void {
 function doorHeld(stroke: Stroke): void {
   const { world, chance } = stroke;
   const open = chance.pick([0, 1]);
-  lasting(stroke, `the door is held ${open === 1 ? 'open' : 'shut'}`, 30 * MINUTE_MS, () => world.rig.hold('gpiochip0:4', open));
+  lasting(stroke, `the door is held ${open === 1 ? 'open' : 'shut'}`, 30 * MINUTE_MS, () =>
+    world.rig.hold('gpiochip0:4', open),
+  );
 }
 
 /** A heater beside a sensor, or a window: what alarms and rules watch is another value, and perhaps it is over while the agent restarts. */

@@ -12,7 +12,9 @@ const CHUNK_BYTES = 16_000;
 function imageOffered(stroke: Stroke): void {
   const { world, chance } = stroke;
   const { state } = world.platform;
-  const bytes = Buffer.from(Array.from({ length: Math.round(chance.magnitude(1_000, 300_000)) }, () => chance.between(0, 255)));
+  const bytes = Buffer.from(
+    Array.from({ length: Math.round(chance.magnitude(1_000, 300_000)) }, () => chance.between(0, 255)),
+  );
   const image: OfferedImage = { version: `v${chance.between(0, 1e9)}`, bytes, isRight: chance.happens(0.8) };
   const offer = {
     fw_title: ATTACHED_TITLE,
@@ -27,7 +29,9 @@ function imageOffered(stroke: Stroke): void {
   const onPiece = cutsWhileLoading(stroke, Math.ceil(bytes.length / CHUNK_BYTES));
   const shut = world.network.intercept(({ method, path }) => {
     const piece =
-      method === 'GET' && world.network.platform !== undefined ? pieceOf(image, new URL(path, 'http://platform.example')) : undefined;
+      method === 'GET' && world.network.platform !== undefined
+        ? pieceOf(image, new URL(path, 'http://platform.example'))
+        : undefined;
     if (piece !== undefined) onPiece();
     return piece;
   });

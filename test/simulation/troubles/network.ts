@@ -5,7 +5,8 @@ export const NETWORK_TROUBLES: readonly Trouble[] = [
   {
     name: 'no network',
     weight: 3,
-    befall: (stroke) => lasting(stroke, 'the network is gone', 60 * MINUTE_MS, () => stroke.world.network.worsen({ isDown: true })),
+    befall: (stroke) =>
+      lasting(stroke, 'the network is gone', 60 * MINUTE_MS, () => stroke.world.network.worsen({ isDown: true })),
   },
   { name: 'bad line', weight: 3, befall: badLine },
   { name: 'portal', weight: 2, befall: portal },
@@ -28,7 +29,9 @@ function portal(stroke: Stroke): void {
     { status: 511, body: PORTAL_PAGE, contentType: 'text/html' },
     { status: 407, body: '' },
   ]);
-  lasting(stroke, `a portal answers everything with ${answer.status}`, 30 * MINUTE_MS, () => world.network.intercept(() => answer));
+  lasting(stroke, `a portal answers everything with ${answer.status}`, 30 * MINUTE_MS, () =>
+    world.network.intercept(() => answer),
+  );
 }
 
 function badLine(stroke: Stroke): void {

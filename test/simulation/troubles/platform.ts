@@ -16,7 +16,9 @@ export const PLATFORM_TROUBLES: readonly Trouble[] = [
 ];
 
 /** Comes to stay, also in the calm. */
-export const LASTING_PLATFORM_TROUBLES: readonly Trouble[] = [{ name: 'data limit', weight: 1, befall: limitedForGood }];
+export const LASTING_PLATFORM_TROUBLES: readonly Trouble[] = [
+  { name: 'data limit', weight: 1, befall: limitedForGood },
+];
 
 function restart(stroke: Stroke): void {
   const { world, chance } = stroke;
@@ -63,9 +65,15 @@ function tooLarge(stroke: Stroke): void {
   const most = Math.round(chance.magnitude(1_000, 50_000));
   // Then there is more to send at once.
   const longGone = chance.happens(0.5);
-  if (longGone) world.timeline.after(within(stroke, chance.magnitude(MINUTE_MS, 15 * MINUTE_MS)), world.network.worsen({ isDown: true }));
+  if (longGone)
+    world.timeline.after(
+      within(stroke, chance.magnitude(MINUTE_MS, 15 * MINUTE_MS)),
+      world.network.worsen({ isDown: true }),
+    );
   lasting(stroke, `a proxy takes no more than ${most} bytes at once`, 30 * MINUTE_MS, () =>
-    world.network.intercept(({ bodyBytes }) => (bodyBytes > most ? { status: 413, body: 'Request Entity Too Large' } : undefined)),
+    world.network.intercept(({ bodyBytes }) =>
+      bodyBytes > most ? { status: 413, body: 'Request Entity Too Large' } : undefined,
+    ),
   );
 }
 
@@ -77,7 +85,11 @@ function picky(stroke: Stroke): void {
   lasting(stroke, `what holds the digits ${digits} is refused`, 15 * MINUTE_MS, () =>
     world.network.intercept(({ method, path, body }) =>
       method === 'POST' && path.endsWith('/telemetry') && body.includes(digits, body.indexOf('values'))
-        ? { status: 400, body: '{"status":400,"message":"not acceptable","errorCode":31}', contentType: 'application/json' }
+        ? {
+            status: 400,
+            body: '{"status":400,"message":"not acceptable","errorCode":31}',
+            contentType: 'application/json',
+          }
         : undefined,
     ),
   );
@@ -122,7 +134,12 @@ function hostile(stroke: Stroke): void {
     world.network.intercept(({ method, path }) => {
       if (method !== 'GET' || !chance.happens(share)) return undefined;
       const body = chance.pick(HOSTILE_BODIES);
-      return { status: 200, body, contentType: 'application/json', isPlatforms: body.startsWith('{') && path.includes('/attributes') };
+      return {
+        status: 200,
+        body,
+        contentType: 'application/json',
+        isPlatforms: body.startsWith('{') && path.includes('/attributes'),
+      };
     }),
   );
 }

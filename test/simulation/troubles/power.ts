@@ -8,10 +8,18 @@ const MAX_CHANGES = 60;
 
 export const POWER_TROUBLES: readonly Trouble[] = [
   { name: 'kill', weight: 3, befall: ({ world }) => world.killAgent() },
-  { name: 'kill in a change', weight: 3, befall: (stroke) => atChange(stroke, 'the agent is killed', () => stroke.world.killAgent()) },
+  {
+    name: 'kill in a change',
+    weight: 3,
+    befall: (stroke) => atChange(stroke, 'the agent is killed', () => stroke.world.killAgent()),
+  },
   { name: 'kill in a movement', weight: 2, befall: killInMovement },
   { name: 'power cut', weight: 2, befall: (stroke) => cut(stroke) },
-  { name: 'power cut in a change', weight: 4, befall: (stroke) => atChange(stroke, 'the power goes', () => cut(stroke)) },
+  {
+    name: 'power cut in a change',
+    weight: 4,
+    befall: (stroke) => atChange(stroke, 'the power goes', () => cut(stroke)),
+  },
   { name: 'short boots', weight: 1, befall: shortBoots },
   { name: 'stop', weight: 1, befall: ({ world }) => world.stopAgent() },
 ];

@@ -14,7 +14,10 @@ const PROBED_WITHIN_MS = 60_000;
 
 export const ATTACHED: readonly Sentence[] = [
   { name: 'no entry arrives at another device', contradictions: strayed },
-  { name: 'whatever was called durable of an attached device is there, once, with its value and its time', contradictions: missing },
+  {
+    name: 'whatever was called durable of an attached device is there, once, with its value and its time',
+    contradictions: missing,
+  },
   { name: 'an attached device has nothing that nobody took', contradictions: unexplained },
   { name: 'no command moves another device’s actuator', contradictions: moved },
   { name: 'when all is calm, a command to an attached device moves what is its own', contradictions: probed },
@@ -31,7 +34,9 @@ function strayed(world: World): string[] {
     [...pointsOf(world, slot)].flatMap(([key, points]) =>
       points
         .filter(({ value }) => (ownerOf(key, value) ?? slot.number) !== slot.number)
-        .map(({ ts, value }) => `${slot.slot} has ${key} = ${value} of ${ts}, which meter${ownerOf(key, value)} showed`),
+        .map(
+          ({ ts, value }) => `${slot.slot} has ${key} = ${value} of ${ts}, which meter${ownerOf(key, value)} showed`,
+        ),
     ),
   );
   const ofNobody = world.durable
@@ -44,19 +49,25 @@ function strayed(world: World): string[] {
 }
 
 function missing(world: World): string[] {
-  const gone = world.site.attached.flatMap((slot) => judged(world, slot).missing.map((one) => `of ${slot.slot}, ${one}`));
+  const gone = world.site.attached.flatMap((slot) =>
+    judged(world, slot).missing.map((one) => `of ${slot.slot}, ${one}`),
+  );
   // Entries that gave way are counted.
   const counted = world.life?.agent?.status().devices?.lostEntries ?? 0;
   return gone.length > counted ? few(gone) : [];
 }
 
 function unexplained(world: World): string[] {
-  return few(world.site.attached.flatMap((slot) => judged(world, slot).unexplained.map((one) => `at ${slot.slot}, ${one}`)));
+  return few(
+    world.site.attached.flatMap((slot) => judged(world, slot).unexplained.map((one) => `at ${slot.slot}, ${one}`)),
+  );
 }
 
 function moved(world: World, { attached: { commands } }: People): string[] {
   const others = commands.filter(({ isItsOwn, answer }) => !isItsOwn && isDone(answer));
-  const told = others.map(({ to, relay, atMs }) => `${to ?? 'the gateway'} says that it moved ${relay}, asked at ${seconds(atMs)}`);
+  const told = others.map(
+    ({ to, relay, atMs }) => `${to ?? 'the gateway'} says that it moved ${relay}, asked at ${seconds(atMs)}`,
+  );
   const strays = world.site.attached.flatMap(({ relay, slot }) =>
     relay === undefined
       ? []
@@ -73,7 +84,9 @@ function probed(world: World, { attached: { commands } }: People): string[] {
     probes.flatMap(({ relay, value, atMs, answer }) => {
       if (!isDone(answer)) return [`${relay} was asked for at ${seconds(atMs)} and answered ${JSON.stringify(answer)}`];
       const line = world.site.attached.find((slot) => slot.relay?.name === relay)?.relay?.line ?? '';
-      return isOnAt(world, line, atMs + PROBED_WITHIN_MS) === value ? [] : [`${relay} is not as it was asked for at ${seconds(atMs)}`];
+      return isOnAt(world, line, atMs + PROBED_WITHIN_MS) === value
+        ? []
+        : [`${relay} is not as it was asked for at ${seconds(atMs)}`];
     }),
   );
 }

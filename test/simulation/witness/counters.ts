@@ -12,7 +12,10 @@ const STOPPING_MS = 10_000;
 
 export const COUNTERS: readonly Sentence[] = [
   { name: 'a counter counts no pulse twice', contradictions: doubled },
-  { name: 'a counter loses no pulse but those that nobody saw, and what was not saved when a life was cut short', contradictions: lost },
+  {
+    name: 'a counter loses no pulse but those that nobody saw, and what was not saved when a life was cut short',
+    contradictions: lost,
+  },
 ];
 
 interface Total {
@@ -52,8 +55,14 @@ function lost(world: World): string[] {
           return [`${counter.key} steps back by ${before.value - after.value} at ${seconds(after.atMs)}`];
         const passed = edgesUntil(counter.edges, after.atMs) - edgesUntil(counter.edges, before.atMs);
         const missing = passed - (after.value - before.value);
-        const allowed = edgesBetween(counter.edges, unseenSince(world, counter.name, [before.atMs, after.atMs]), after.atMs);
-        return missing > allowed + EDGE ? [`${missing} pulses are missing from ${counter.key} before ${seconds(after.atMs)}`] : [];
+        const allowed = edgesBetween(
+          counter.edges,
+          unseenSince(world, counter.name, [before.atMs, after.atMs]),
+          after.atMs,
+        );
+        return missing > allowed + EDGE
+          ? [`${missing} pulses are missing from ${counter.key} before ${seconds(after.atMs)}`]
+          : [];
       }),
     ),
   );
@@ -65,7 +74,8 @@ function unseenSince(world: World, sensor: string, [fromMs, untilMs]: readonly [
   if (ended !== undefined) {
     // A hindrance at the pins kept pulses from the process that then saved what it had seen.
     const unseenMs = world.hindrances.within(fromMs, ended) > 0 ? fromMs : untilMs;
-    const wasSaved = world.lives.stops.includes(ended) && world.diskTroubles.within(ended - SAVED_WITHIN_MS, ended) === 0;
+    const wasSaved =
+      world.lives.stops.includes(ended) && world.diskTroubles.within(ended - SAVED_WITHIN_MS, ended) === 0;
     return Math.min(unseenMs, wasSaved ? ended - STOPPING_MS : Math.min(fromMs, savedBefore(world, ended)));
   }
   const isHindered =
@@ -80,7 +90,8 @@ function savedBefore(world: World, endMs: number): number {
   let clearMs = 0;
   let atMs = endMs;
   while (atMs > 0 && clearMs < SAVED_WITHIN_MS) {
-    const isClear = world.diskTroubles.within(atMs - STEP_MS, atMs) === 0 && world.hindrances.within(atMs - STEP_MS, atMs) === 0;
+    const isClear =
+      world.diskTroubles.within(atMs - STEP_MS, atMs) === 0 && world.hindrances.within(atMs - STEP_MS, atMs) === 0;
     clearMs = isClear ? clearMs + STEP_MS : 0;
     atMs -= STEP_MS;
   }

@@ -54,7 +54,9 @@ export const DELIVERY: readonly Sentence[] = [
     name: 'nothing gives way unless others fill the disk, or the outbox is full',
     contradictions: (world) => {
       const { dropped, thinned } = gaveWay(world);
-      return dropped + thinned > 0 && world.fills.length === 0 && !isFullOutbox(world) ? [`${dropped + thinned} entries gave way`] : [];
+      return dropped + thinned > 0 && world.fills.length === 0 && !isFullOutbox(world)
+        ? [`${dropped + thinned} entries gave way`]
+        : [];
     },
   },
   {
@@ -76,7 +78,9 @@ export const DELIVERY: readonly Sentence[] = [
     contradictions: (world) => {
       const rejected = world.life?.agent?.status().outbox.rejected ?? 0;
       // In a small outbox a platform that refuses good entries for minutes fills the queue, whose oldest then give way by the papers.
-      return rejected > 0 && world.site.config.outbox.maxBytes > FEW_LETTERS_BYTES ? [`${rejected} entries are set aside`] : [];
+      return rejected > 0 && world.site.config.outbox.maxBytes > FEW_LETTERS_BYTES
+        ? [`${rejected} entries are set aside`]
+        : [];
     },
   },
 ];
@@ -162,7 +166,9 @@ function judge(world: World, { durable: all, points: arrived, aside }: Place): D
       for (const ts of left) {
         const atMs = ts - WORLD_BEGINS_MS;
         const untoldMs = world.disk.wasFaulty || world.fills.length > 0 ? UNTOLD_BY_A_FAILING_DISK_MS : UNTOLD_MS;
-        const isUntold = world.lives.ends.some((endMs) => offsetsOf(world).some((byMs) => isWithin(atMs - byMs, endMs - untoldMs, endMs)));
+        const isUntold = world.lives.ends.some((endMs) =>
+          offsetsOf(world).some((byMs) => isWithin(atMs - byMs, endMs - untoldMs, endMs)),
+        );
         if (!isUntold && !OWN_KEYS.has(key) && !isUnknown(world, atMs, ESTIMATE_MS))
           unexplained.push(`${key} = ${value.slice(0, 80)} of ${seconds(atMs)} was taken by nobody`);
       }
@@ -183,7 +189,11 @@ function candidates(world: World, { takenAtMs, entry }: Durable, times: readonly
     const dueTs = WORLD_BEGINS_MS + takenAtMs + byMs;
     const toleranceMs = isBorrowed(world, takenAtMs) ? BORROWED_TOLERANCE_MS : TIME_TOLERANCE_MS;
     const near: number[] = [];
-    for (let at = firstFrom(times, dueTs - toleranceMs); at < times.length && (times[at] as number) <= dueTs + toleranceMs; at += 1)
+    for (
+      let at = firstFrom(times, dueTs - toleranceMs);
+      at < times.length && (times[at] as number) <= dueTs + toleranceMs;
+      at += 1
+    )
       near.push(times[at] as number);
     return near.sort((a, b) => Math.abs(a - dueTs) - Math.abs(b - dueTs));
   });
@@ -191,7 +201,9 @@ function candidates(world: World, { takenAtMs, entry }: Durable, times: readonly
 
 /** By how much the time of what was taken then may be wrong without anybody being able to know. */
 function wrongBy(world: World, takenAtMs: number): number[] {
-  const wrong = world.wall.wrongTimes.filter(({ fromMs, untilMs }) => isWithin(takenAtMs, fromMs - STEP_SEEN_MS, untilMs + STEP_SEEN_MS));
+  const wrong = world.wall.wrongTimes.filter(({ fromMs, untilMs }) =>
+    isWithin(takenAtMs, fromMs - STEP_SEEN_MS, untilMs + STEP_SEEN_MS),
+  );
   return [0, ...wrong.map(({ byMs }) => byMs)];
 }
 
@@ -201,11 +213,17 @@ function isUnderWay({ timeline }: World, durable: Durable | undefined): boolean 
 
 /** Taken in a boot that ended before anybody could say what time it was: it is kept, or placed by estimate. */
 function isUnknown(world: World, atMs: number, toleranceMs = 0): boolean {
-  return world.wall.unknownTimes.some(({ fromMs, untilMs }) => atMs >= fromMs - toleranceMs && atMs <= untilMs + toleranceMs);
+  return world.wall.unknownTimes.some(
+    ({ fromMs, untilMs }) => atMs >= fromMs - toleranceMs && atMs <= untilMs + toleranceMs,
+  );
 }
 
 /** After a step back the clock came by the same times again: what the platform has of that very moment is another reading of the key. */
-function isOverwritten(world: World, durable: Durable | undefined, points: readonly { readonly ts: number }[]): boolean {
+function isOverwritten(
+  world: World,
+  durable: Durable | undefined,
+  points: readonly { readonly ts: number }[],
+): boolean {
   if (durable === undefined || world.wall.wrongTimes.length === 0) return false;
   const dueTimes = wrongBy(world, durable.takenAtMs).map((byMs) => WORLD_BEGINS_MS + durable.takenAtMs + byMs);
   return points.some(({ ts }) => dueTimes.some((dueTs) => Math.abs(ts - dueTs) <= SAME_MOMENT_MS));

@@ -45,10 +45,13 @@ function kept(world: World): string[] {
   return world.site.config.sensors.flatMap(({ name, keys, window }) => {
     const periodMs = world.site.periods.get(name);
     const rules = keys.temperature;
-    if (periodMs === undefined || rules?.rename === undefined || rules.deadband !== undefined || window !== undefined) return [];
+    if (periodMs === undefined || rules?.rename === undefined || rules.deadband !== undefined || window !== undefined)
+      return [];
     const newest = newestOf(world, rules.rename)?.takenAtMs ?? Number.NEGATIVE_INFINITY;
     const agoMs = world.timeline.nowMs - newest;
-    return agoMs > 2 * periodMs + KEPT_WITHIN_MS ? [`the newest of ${rules.rename} that is durable was taken at ${seconds(newest)}`] : [];
+    return agoMs > 2 * periodMs + KEPT_WITHIN_MS
+      ? [`the newest of ${rules.rename} that is durable was taken at ${seconds(newest)}`]
+      : [];
   });
 }
 
@@ -64,7 +67,8 @@ function alarms(world: World): string[] {
         const words = said[next - 1]?.entry.value;
         if (typeof entry.value !== 'number' || typeof words !== 'string' || wasCutShort(world, takenAtMs)) continue;
         const fault = thresholds.find((threshold) => !isTold(entry.value as number, threshold, words.split(', ')));
-        if (fault !== undefined) return [`${rename} is ${entry.value} at ${seconds(takenAtMs)}, and its alarm says "${words}"`];
+        if (fault !== undefined)
+          return [`${rename} is ${entry.value} at ${seconds(takenAtMs)}, and its alarm says "${words}"`];
       }
       return [];
     }),
@@ -72,7 +76,11 @@ function alarms(world: World): string[] {
 }
 
 /** Within the hysteresis either word is right. */
-function isTold(value: number, { above, below = 0, hysteresis = 0, name }: Threshold, words: readonly string[]): boolean {
+function isTold(
+  value: number,
+  { above, below = 0, hysteresis = 0, name }: Threshold,
+  words: readonly string[],
+): boolean {
   const [called, isPassed, isClear] =
     above === undefined
       ? [`below ${below}`, value < below, value >= below + hysteresis]
@@ -86,10 +94,14 @@ function wasCutShort({ lives }: World, atMs: number): boolean {
 }
 
 function sensorStates(world: World): string[] {
-  const failing = new Set(world.life?.agent?.status().sensors.flatMap(({ name, state }) => (state === 'failing' ? [name] : [])));
+  const failing = new Set(
+    world.life?.agent?.status().sensors.flatMap(({ name, state }) => (state === 'failing' ? [name] : [])),
+  );
   return world.site.config.sensors.flatMap(({ name }) => {
     const said = newestOf(world, `${name}_state`)?.entry.value;
-    return typeof said === 'string' && said.startsWith('failing') && !failing.has(name) ? [`${name} works, and is "${said}"`] : [];
+    return typeof said === 'string' && said.startsWith('failing') && !failing.has(name)
+      ? [`${name} works, and is "${said}"`]
+      : [];
   });
 }
 
@@ -99,7 +111,10 @@ function registers(world: World): string[] {
     Object.entries(METER_SHOWS).flatMap(([key, shown]) =>
       takenOf(world, key)
         .filter(({ entry }) => entry.value !== shown)
-        .map(({ entry, takenAtMs }) => `${key} is ${JSON.stringify(entry.value)} at ${seconds(takenAtMs)}, and the meter shows ${shown}`),
+        .map(
+          ({ entry, takenAtMs }) =>
+            `${key} is ${JSON.stringify(entry.value)} at ${seconds(takenAtMs)}, and the meter shows ${shown}`,
+        ),
     ),
   );
 }
@@ -117,7 +132,11 @@ function rules(world: World): string[] {
     for (const [n, { value, atMs }] of values.entries()) {
       while ((values[first]?.atMs ?? atMs) < atMs - RULE_SETTLED_MS) first += 1;
       const seen = values.slice(first, n + 1);
-      const due = seen.every((one) => one.value > above) ? true : seen.every((one) => one.value <= above - hysteresis) ? false : undefined;
+      const due = seen.every((one) => one.value > above)
+        ? true
+        : seen.every((one) => one.value <= above - hysteresis)
+          ? false
+          : undefined;
       const isOn = times.some(({ fromMs, untilMs }) => fromMs <= atMs && atMs < untilMs);
       const time = { fromMs: atMs - RULE_SETTLED_MS, untilMs: atMs };
       // A sensor that was taken out took the rule's turn with it.
@@ -179,7 +198,8 @@ function refusedForTheDisk({ diskTroubles }: World, { commands }: People): strin
 /** Returns the newest durable entry of a key. */
 function newestOf({ durable }: World, key: string): Durable | undefined {
   let newest: Durable | undefined;
-  for (const one of durable) if (one.entry.key === key && one.takenAtMs >= (newest?.takenAtMs ?? Number.NEGATIVE_INFINITY)) newest = one;
+  for (const one of durable)
+    if (one.entry.key === key && one.takenAtMs >= (newest?.takenAtMs ?? Number.NEGATIVE_INFINITY)) newest = one;
   return newest;
 }
 

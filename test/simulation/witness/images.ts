@@ -3,15 +3,23 @@ import type { World } from '../world.ts';
 import { few, type Sentence, seconds } from './sentence.ts';
 
 export const IMAGES: readonly Sentence[] = [
-  { name: 'an attached device is flashed with what was offered, whole, and with nothing that fails its checksum', contradictions: flashed },
-  { name: 'an image that is offered to the end is flashed, unless the disk or an end came in between', contradictions: offered },
+  {
+    name: 'an attached device is flashed with what was offered, whole, and with nothing that fails its checksum',
+    contradictions: flashed,
+  },
+  {
+    name: 'an image that is offered to the end is flashed, unless the disk or an end came in between',
+    contradictions: offered,
+  },
 ];
 
 function flashed({ attached }: World): string[] {
   return few(
     attached.flashed.flatMap(({ atMs, version, bytes }) => {
       const image = attached.offered.find((one) => one.version === version);
-      return image?.isRight === true && image.bytes.equals(bytes) ? [] : [`at ${seconds(atMs)} with ${bytes.length} bytes as ${version}`];
+      return image?.isRight === true && image.bytes.equals(bytes)
+        ? []
+        : [`at ${seconds(atMs)} with ${bytes.length} bytes as ${version}`];
     }),
   );
 }

@@ -32,6 +32,7 @@ export function isOnAt(world: World, line: string, atMs: number): boolean {
 /** True when it was on (or off) at some time of the stretch. */
 export function was(world: World, line: string, on: boolean, { fromMs, untilMs }: OnTime): boolean {
   return (
-    isOnAt(world, line, fromMs) === on || world.movesOf(line).some((move) => move.on === on && move.atMs >= fromMs && move.atMs <= untilMs)
+    isOnAt(world, line, fromMs) === on ||
+    world.movesOf(line).some((move) => move.on === on && move.atMs >= fromMs && move.atMs <= untilMs)
   );
 }

@@ -18,13 +18,17 @@ export const LIFE: readonly Sentence[] = [
   },
   {
     name: 'a board that provisions itself finds its own device again',
-    contradictions: ({ identity }) => few(identity.strandings.map((atMs) => `at ${seconds(atMs)} it called the device somebody else's`)),
+    contradictions: ({ identity }) =>
+      few(identity.strandings.map((atMs) => `at ${seconds(atMs)} it called the device somebody else's`)),
   },
   { name: 'every sensor is read at its period when nothing hinders it', contradictions: reading },
   { name: 'when all is calm, a command is answered, and moves', contradictions: answering },
   { name: 'when nothing is wrong any more, nothing is said to be wrong', contradictions: complaining },
   { name: 'when all is calm, the platform holds what each output shows', contradictions: telling },
-  { name: 'requests are bounded, and few to a host that fails', contradictions: ({ network }) => network.requests.faults() },
+  {
+    name: 'requests are bounded, and few to a host that fails',
+    contradictions: ({ network }) => network.requests.faults(),
+  },
   { name: 'the disk is not filled', contradictions: filling },
   { name: 'the log is not flooded, and tells no secret', contradictions: logging },
 ];
@@ -48,7 +52,9 @@ function answering(_world: World, people: People): string[] {
     const words = JSON.stringify(answer);
     if (words === undefined || !words.startsWith('{"result"'))
       return [`${method} ${JSON.stringify(params)} was answered ${words ?? 'by nobody'}`];
-    return answeredAtMs - atMs > ANSWER_WITHIN_MS ? [`${method} was answered after ${seconds(answeredAtMs - atMs)}`] : [];
+    return answeredAtMs - atMs > ANSWER_WITHIN_MS
+      ? [`${method} was answered after ${seconds(answeredAtMs - atMs)}`]
+      : [];
   });
 }
 
@@ -62,7 +68,9 @@ function telling(world: World): string[] {
     const shows = isOnAt(world, line, timeline.nowMs);
     const { stateKey = `${name}State` } = site.config.actuators.find((one) => one.name === name) ?? {};
     const [told] = platform.state.attributes.read(deviceId, 'CLIENT_SCOPE', [stateKey]);
-    return told?.value === shows ? [] : [`${name} is ${shows ? 'on' : 'off'}, and the platform holds ${JSON.stringify(told?.value)}`];
+    return told?.value === shows
+      ? []
+      : [`${name} is ${shows ? 'on' : 'off'}, and the platform holds ${JSON.stringify(told?.value)}`];
   });
 }
 
@@ -75,7 +83,8 @@ function complaining(world: World): string[] {
 }
 
 function filling({ mostDiskBytes, timeline, site }: World): string[] {
-  const most = DISK_BYTES + DISK_BYTES_A_DEVICE * site.config.devices.length + (DISK_BYTES_AN_HOUR * timeline.nowMs) / 3_600_000;
+  const most =
+    DISK_BYTES + DISK_BYTES_A_DEVICE * site.config.devices.length + (DISK_BYTES_AN_HOUR * timeline.nowMs) / 3_600_000;
   return mostDiskBytes > most ? [`${mostDiskBytes} bytes`] : [];
 }
 

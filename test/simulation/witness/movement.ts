@@ -35,7 +35,8 @@ function interlocked(world: World): string[] {
       const times = onTimes(world, other.line);
       for (const on of onTimes(world, one.line)) {
         const both = times.find(({ fromMs, untilMs }) => fromMs < on.untilMs && untilMs > on.fromMs);
-        if (both !== undefined) faults.push(`${one.name} and ${name} were on at ${seconds(Math.max(both.fromMs, on.fromMs))}`);
+        if (both !== undefined)
+          faults.push(`${one.name} and ${name} were on at ${seconds(Math.max(both.fromMs, on.fromMs))}`);
       }
     }
   return few(faults);
@@ -62,7 +63,8 @@ function pulses(world: World, people: People): string[] {
       const command = causes[n];
       if (command === undefined) continue;
       const longest = Math.max(...commands.filter((one) => mayMoveAt(one, on.fromMs)).map(durationOf));
-      if (blamelessMs(world, on) > longest + OFF_TOLERANCE_MS) faults.push(`${name} was pulsed ${inWords(world, on)}, for ${longest} ms`);
+      if (blamelessMs(world, on) > longest + OFF_TOLERANCE_MS)
+        faults.push(`${name} was pulsed ${inWords(world, on)}, for ${longest} ms`);
       const shortest = Math.min(...commands.filter((one) => mayMoveAt(one, on.fromMs)).map(durationOf));
       const wasCut =
         world.hinderedMs(on.fromMs, on.untilMs + 1) > 0 ||
@@ -100,7 +102,8 @@ function answered(world: World, people: People): string[] {
       const on = resultOf(command) === true;
       const untilMs = command.answeredAtMs ?? command.atMs;
       const fromMs = wasInterrupted(command) ? Math.max(command.atMs, beganBefore(world, untilMs)) : command.atMs;
-      if (!was(world, line, on, { fromMs, untilMs })) faults.push(`${name} was never ${on ? 'on' : 'off'} ${tell(command)}`);
+      if (!was(world, line, on, { fromMs, untilMs }))
+        faults.push(`${name} was never ${on ? 'on' : 'off'} ${tell(command)}`);
       if (command.method === 'setActuator' && !wasInterrupted(command) && on !== command.params.value)
         faults.push(`${name} is called ${on ? 'on' : 'off'} ${tell(command)}`);
     }
@@ -133,7 +136,11 @@ function switchedOff(world: World, people: People): string[] {
       if (params.value !== false || answeredAtMs === undefined || !isFailure(answer)) continue;
       const on = onTimes(world, line).find(({ fromMs, untilMs }) => fromMs < atMs && untilMs > answeredAtMs);
       if (on === undefined || blamelessMs(world, { ...on, fromMs: answeredAtMs }) <= OFF_TOLERANCE_MS) continue;
-      if (commands.some((other) => other.params.value === true && other.atMs > atMs - COMMAND_LIVES_MS && other.atMs < on.untilMs))
+      if (
+        commands.some(
+          (other) => other.params.value === true && other.atMs > atMs - COMMAND_LIVES_MS && other.atMs < on.untilMs,
+        )
+      )
         continue;
       faults.push(`${name} was switched off at ${seconds(atMs)}, failed, and was on until ${seconds(on.untilMs)}`);
     }
@@ -147,7 +154,9 @@ function stopped(world: World): string[] {
       world.site.outputs
         .filter(({ safeStop, line }) => safeStop !== undefined && isOnAt(world, line, atMs) !== safeStop)
         .filter(() => world.hinderedMs(atMs - 30_000, atMs) === 0)
-        .map(({ name, safeStop }) => `${name} was ${safeStop === true ? 'off' : 'on'} after the stop at ${seconds(atMs)}`),
+        .map(
+          ({ name, safeStop }) => `${name} was ${safeStop === true ? 'off' : 'on'} after the stop at ${seconds(atMs)}`,
+        ),
     ),
   );
 }
@@ -157,15 +166,21 @@ function started(world: World): string[] {
     world.lives.starts.flatMap(({ fromMs, untilMs }) =>
       world.site.outputs
         .filter(
-          ({ safeStart, line }) => safeStart !== undefined && !was(world, line, safeStart, { fromMs, untilMs: untilMs + OFF_TOLERANCE_MS }),
+          ({ safeStart, line }) =>
+            safeStart !== undefined && !was(world, line, safeStart, { fromMs, untilMs: untilMs + OFF_TOLERANCE_MS }),
         )
         // Lockout holds back what would switch on, and so does an operator's off that outlives a crash.
         .filter(
-          ({ safeStart }) => safeStart === false || !onTimes(world, KEY_SWITCH).some((one) => one.fromMs < untilMs && one.untilMs > fromMs),
+          ({ safeStart }) =>
+            safeStart === false ||
+            !onTimes(world, KEY_SWITCH).some((one) => one.fromMs < untilMs && one.untilMs > fromMs),
         )
         .filter(({ safeStart }) => safeStart === false || !wasKilled(world, fromMs))
         .filter(() => world.hinderedMs(untilMs, untilMs + OFF_TOLERANCE_MS) === 0)
-        .map(({ name, safeStart }) => `${name} was ${safeStart === true ? 'off' : 'on'} all through the start at ${seconds(untilMs)}`),
+        .map(
+          ({ name, safeStart }) =>
+            `${name} was ${safeStart === true ? 'off' : 'on'} all through the start at ${seconds(untilMs)}`,
+        ),
     ),
   );
 }
@@ -208,7 +223,10 @@ function wasInterrupted({ answer }: Command): boolean {
 
 /** When the life that ran then began to run; it may have answered a moment before anybody saw that. */
 function beganBefore({ lives }: Pick<World, 'lives'>, atMs: number): number {
-  const began = Math.max(Number.NEGATIVE_INFINITY, ...lives.starts.map(({ untilMs }) => untilMs).filter((ms) => ms <= atMs));
+  const began = Math.max(
+    Number.NEGATIVE_INFINITY,
+    ...lives.starts.map(({ untilMs }) => untilMs).filter((ms) => ms <= atMs),
+  );
   return began > endedBefore({ lives }, atMs) ? began : atMs - SEEN_TO_RUN_MS;
 }
 

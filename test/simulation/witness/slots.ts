@@ -59,12 +59,14 @@ function stepsOf(world: World, { name, safeStop, maxOnMs }: Output, { commands }
     const endMs = world.lives.ends.findLast((atMs) => atMs <= fromMs) ?? Number.NEGATIVE_INFINITY;
     const isBoot = bootedAtMs.some((atMs) => atMs >= endMs && atMs <= fromMs);
     // A disk that fails about a start gives nobody its slots.
-    if (world.diskTroubles.within(endMs - MAY_MOVE_FOR_MS, untilMs + 1) > 0) return { atMs: untilMs, operator: () => 'any', isStart: true };
+    if (world.diskTroubles.within(endMs - MAY_MOVE_FOR_MS, untilMs + 1) > 0)
+      return { atMs: untilMs, operator: () => 'any', isStart: true };
     // Off outlives a crash.
     const isKilled = !stops.includes(endMs);
     return {
       atMs: untilMs,
-      operator: (before) => (isBoot || (!isLeft && !(isKilled && (before === false || before === 'any'))) ? 'empty' : before),
+      operator: (before) =>
+        isBoot || (!isLeft && !(isKilled && (before === false || before === 'any'))) ? 'empty' : before,
       isStart: true,
     };
   });
@@ -76,7 +78,8 @@ function commandSteps(command: Command): Step[] {
   const { atMs, answeredAtMs, answer, oneway } = command;
   const value = valueIn(answer);
   const began: Step = { atMs, operator: () => 'any' };
-  if (!oneway && answeredAtMs !== undefined && value !== undefined) return [began, { atMs: answeredAtMs, operator: () => value }];
+  if (!oneway && answeredAtMs !== undefined && value !== undefined)
+    return [began, { atMs: answeredAtMs, operator: () => value }];
   const isRefused = answeredAtMs !== undefined && GATES.has(refusalOf(command) ?? '');
   return isRefused ? [] : [began, { atMs: atMs + MAY_MOVE_FOR_MS, operator: () => 'any' }];
 }
@@ -95,7 +98,11 @@ function contradictionsOf(world: World, output: Output, steps: readonly Step[]):
     const untilMs = (steps[n + 1]?.atMs ?? world.timeline.nowMs) - FOLLOWS_WITHIN_MS;
     if (due === 'any' || untilMs <= fromMs || !isLeftAlone(world, { fromMs: step.atMs, untilMs })) continue;
     // A limit empties it by itself, and what the key switch holds back starts later.
-    if (due && (maxOnMs !== undefined || onTimes(world, KEY_SWITCH).some((one) => one.fromMs < untilMs && one.untilMs > step.atMs)))
+    if (
+      due &&
+      (maxOnMs !== undefined ||
+        onTimes(world, KEY_SWITCH).some((one) => one.fromMs < untilMs && one.untilMs > step.atMs))
+    )
       continue;
     const wrong = [fromMs, untilMs].find((atMs) => isOnAt(world, line, atMs) !== due);
     if (wrong !== undefined)
@@ -117,7 +124,8 @@ function isLeftAlone(world: World, { fromMs, untilMs }: OnTime): boolean {
 function valueIn(answer: Command['answer']): boolean | undefined {
   if (typeof answer !== 'object' || answer === null || !('result' in answer)) return undefined;
   const { result } = answer as { readonly result: unknown };
-  if (typeof result !== 'object' || result === null || 'interrupted' in result || !('value' in result)) return undefined;
+  if (typeof result !== 'object' || result === null || 'interrupted' in result || !('value' in result))
+    return undefined;
   return typeof result.value === 'boolean' ? result.value : undefined;
 }
 
@@ -128,13 +136,17 @@ function lostSensors(world: World): string[] {
     const periodMs = world.site.periods.get(sensor);
     // A rule that says something of a lost sensor is judged by what it says.
     if (output === undefined || periodMs === undefined || sensorLost !== undefined) return [];
-    const told = world.durable.filter(({ entry }) => entry.key === `${sensor}_state`).sort((a, b) => a.takenAtMs - b.takenAtMs);
+    const told = world.durable
+      .filter(({ entry }) => entry.key === `${sensor}_state`)
+      .sort((a, b) => a.takenAtMs - b.takenAtMs);
     return told.flatMap(({ entry, takenAtMs }, n) => {
       const fromMs = takenAtMs + (MISSED_VALUES + 1) * 2 * periodMs + FOLLOWS_WITHIN_MS;
       const untilMs = (told[n + 1]?.takenAtMs ?? world.timeline.nowMs) - FOLLOWS_WITHIN_MS;
       const isFailing = typeof entry.value === 'string' && entry.value.startsWith('failing:');
       if (!isFailing || untilMs <= fromMs || !isLeftAlone(world, { fromMs: takenAtMs, untilMs })) return [];
-      return isOnAt(world, output.line, untilMs) ? [`${output.name} is on at ${seconds(untilMs)}, and ${sensor} fails`] : [];
+      return isOnAt(world, output.line, untilMs)
+        ? [`${output.name} is on at ${seconds(untilMs)}, and ${sensor} fails`]
+        : [];
     });
   });
   return few(faults);

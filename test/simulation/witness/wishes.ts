@@ -11,7 +11,10 @@ const DONE_WITHIN_MS = 5_000;
 const DONE_AFTER_HANGING_MS = 60_000;
 
 export const WISHES: readonly Sentence[] = [
-  { name: 'when all is calm, a wish is done at once or when it can be, or the platform is told why it is not', contradictions: calm },
+  {
+    name: 'when all is calm, a wish is done at once or when it can be, or the platform is told why it is not',
+    contradictions: calm,
+  },
   {
     name: 'when all is calm, a setting holds from when it is set until it is taken back, also after a restart',
     contradictions: (_world, people) =>
@@ -35,8 +38,12 @@ function calm(world: World, people: People): string[] {
       const due = isLocked ? false : value;
       const within = under === 'hung pins' ? DONE_AFTER_HANGING_MS : DONE_WITHIN_MS;
       if (isOn(world, name, atMs + within) !== due || isOn(world, name, untilMs) !== due)
-        return [`${name} was to be ${due === true ? 'on' : 'off'} from ${seconds(atMs + within)} to ${seconds(untilMs)}`];
-      return isLocked && typeof told !== 'string' ? [`nobody is told why the wish of ${seconds(atMs)} for ${name} is not done`] : [];
+        return [
+          `${name} was to be ${due === true ? 'on' : 'off'} from ${seconds(atMs + within)} to ${seconds(untilMs)}`,
+        ];
+      return isLocked && typeof told !== 'string'
+        ? [`nobody is told why the wish of ${seconds(atMs)} for ${name} is not done`]
+        : [];
     }),
   );
 }
@@ -48,7 +55,8 @@ function restarted(
 ): string[] {
   const from = seconds(atMs);
   if (isOn(world, name, atMs + DONE_WITHIN_MS) !== true) return [`${name} was to be on from ${from}`];
-  if (isOn(world, name, untilMs) === true) return [`what was wished for ${name} at ${from} is done again after a restart`];
+  if (isOn(world, name, untilMs) === true)
+    return [`what was wished for ${name} at ${from} is done again after a restart`];
   return typeof told === 'string' ? [`what was done for ${name} at ${from} is refused after a restart: ${told}`] : [];
 }
 

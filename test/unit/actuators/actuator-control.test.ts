@@ -22,7 +22,13 @@ let drivers: Record<string, FakeActuator>;
 let control: ActuatorControl;
 
 async function open(...settings: ActuatorSettings[]): Promise<ActuatorControl> {
-  const file = new StateFile({ ...OUTPUTS_FORMAT, path: join(folder, 'actuators.json'), files: systemFiles, clock, log: silentLog });
+  const file = new StateFile({
+    ...OUTPUTS_FORMAT,
+    path: join(folder, 'actuators.json'),
+    files: systemFiles,
+    clock,
+    log: silentLog,
+  });
   const outputs = await OutputFile.open(file, clock);
   const actuators = settings.map((each) => {
     drivers[each.name] ??= new FakeActuator();
@@ -108,7 +114,10 @@ describe('an actuator', () => {
   });
 
   it('takes only what its type, range and step allow', async () => {
-    await open(relaySettings('relay'), relaySettings('valve', { valueType: 'number', limits: { min: 10, max: 90, step: 0.1 } }));
+    await open(
+      relaySettings('relay'),
+      relaySettings('valve', { valueType: 'number', limits: { min: 10, max: 90, step: 0.1 } }),
+    );
     relay('valve').shown = 10;
     const tried = [
       ['relay', 2],
@@ -124,11 +133,19 @@ describe('an actuator', () => {
     for (const [name, value] of tried) outcomes.push(await set(name as string, value));
     const wrongType = 'actuators/wrong-type';
     expect(outcomes.slice(0, 4)).toEqual([wrongType, wrongType, wrongType, wrongType]);
-    expect(outcomes.slice(4)).toEqual(['actuators/out-of-range', 'actuators/out-of-range', 'actuators/off-step', 'moved']);
+    expect(outcomes.slice(4)).toEqual([
+      'actuators/out-of-range',
+      'actuators/out-of-range',
+      'actuators/off-step',
+      'moved',
+    ]);
     expect(await set('none', true)).toBe('actuators/unknown');
     await control.close();
     await open(relaySettings('display', { valueType: 'string' }));
-    expect([await set('display', 'x'.repeat(1_024)), await set('display', 'x'.repeat(1_025))]).toEqual(['moved', 'actuators/out-of-range']);
+    expect([await set('display', 'x'.repeat(1_024)), await set('display', 'x'.repeat(1_025))]).toEqual([
+      'moved',
+      'actuators/out-of-range',
+    ]);
   });
 
   it('stays on and off for its least times', async () => {
@@ -245,14 +262,21 @@ describe('a pulse', () => {
 
   it('of more than a second is answered when it has begun, and ends all the same', async () => {
     await open(relaySettings('relay'));
-    expect(await control.pulse('relay', { durationMs: 5_000, ...rpc }, never)).toMatchObject({ value: true, pulsing: true });
+    expect(await control.pulse('relay', { durationMs: 5_000, ...rpc }, never)).toMatchObject({
+      value: true,
+      pulsing: true,
+    });
     await clock.advance(5_000);
     expect([relay().told, control.state('relay').pulsing]).toEqual([[true, false], false]);
   });
 
   it('is refused while it is on, when too long, and for what does not switch', async () => {
-    await open(relaySettings('relay', { limits: { maxPulseMs: 1_000 } }), relaySettings('dimmer', { valueType: 'number' }));
-    const pulse = (name: string, durationMs: number): Promise<unknown> => codeOf(control.pulse(name, { durationMs, ...rpc }, never));
+    await open(
+      relaySettings('relay', { limits: { maxPulseMs: 1_000 } }),
+      relaySettings('dimmer', { valueType: 'number' }),
+    );
+    const pulse = (name: string, durationMs: number): Promise<unknown> =>
+      codeOf(control.pulse(name, { durationMs, ...rpc }, never));
     expect([await pulse('relay', 1_001), await pulse('relay', 0), await pulse('relay', Number.NaN)]).toEqual(
       Array(3).fill('actuators/out-of-range'),
     );
@@ -383,7 +407,10 @@ describe('a safe state', () => {
   });
 
   it('gives way to off under lockout, too: what was off does not begin to run, and what did not go off is told again', async () => {
-    const settings = [relaySettings('relay', { restore: true, safe: { start: true } }), relaySettings('mute', { restore: true })];
+    const settings = [
+      relaySettings('relay', { restore: true, safe: { start: true } }),
+      relaySettings('mute', { restore: true }),
+    ];
     await open(...settings);
     await set('relay', false);
     await set('mute', true);
@@ -402,7 +429,11 @@ describe('a safe state', () => {
   });
 
   it('holds until a restoring that the limits forbid for now is allowed', async () => {
-    const settings = relaySettings('relay', { restore: true, safe: { start: false, stop: false }, limits: { minOffMs: 60_000 } });
+    const settings = relaySettings('relay', {
+      restore: true,
+      safe: { start: false, stop: false },
+      limits: { minOffMs: 60_000 },
+    });
     await open(settings);
     await set('relay', true);
     await control.close();

@@ -24,7 +24,12 @@ it('a value has the type, the range, the step and the length that are declared',
   const takes = (valueType: ActuatorSettings['valueType'], limits: ActuatorLimits, ...values: unknown[]): unknown[] =>
     values.map((value) => outcomeOf(() => checkValue(relaySettings('a', { valueType, limits }), value)));
   expect(takes('boolean', {}, true, false, 2, 'up', null)).toEqual(['passes', 'passes', NEVER, NEVER, NEVER]);
-  expect(takes('number', {}, -1e9, Number.NaN, Number.POSITIVE_INFINITY, '1 m')).toEqual(['passes', NEVER, NEVER, NEVER]);
+  expect(takes('number', {}, -1e9, Number.NaN, Number.POSITIVE_INFINITY, '1 m')).toEqual([
+    'passes',
+    NEVER,
+    NEVER,
+    NEVER,
+  ]);
   expect(takes('number', { min: 10, max: 20 }, 9.9, 10, 20, 20.1)).toEqual([RANGE, 'passes', 'passes', RANGE]);
   expect(takes('number', { min: 10, step: 0.1 }, 10, 10.3, 10.7, 10.75, 10.0999999)).toEqual([
     ...['passes', 'passes', 'passes', 'off-step drop', 'passes'],
@@ -45,7 +50,10 @@ interface Given {
 }
 
 /** Asked at 10,000,000 ms since boot. */
-function asked({ limits, expected, changedAtMs, switchedOnAtMs = [], offDueMs, lostAtMs }: Given, value: ActuatorValue): unknown {
+function asked(
+  { limits, expected, changedAtMs, switchedOnAtMs = [], offDueMs, lostAtMs }: Given,
+  value: ActuatorValue,
+): unknown {
   const pin = {
     settings: relaySettings('a', { limits }),
     expected,
@@ -65,7 +73,10 @@ it('least times hold from the last switching, for whoever switches', () => {
   expect(asked({ limits, expected: false, changedAtMs: 9_998_000 }, true)).toBe('passes');
   expect(asked({ limits, expected: true, changedAtMs: 9_999_999 }, true)).toBe('passes');
   expect(asked({ limits, expected: false, changedAtMs: 9_999_999 }, false)).toBe('passes');
-  expect([asked({ limits, expected: false }, true), asked({ limits, expected: true }, false)]).toEqual(['passes', 'passes']);
+  expect([asked({ limits, expected: false }, true), asked({ limits, expected: true }, false)]).toEqual([
+    'passes',
+    'passes',
+  ]);
   expect(asked({ limits: {}, expected: false, changedAtMs: 10_000_000 }, true)).toBe('passes');
   expect(asked({ limits: {}, expected: true, changedAtMs: 10_000_000 }, false)).toBe('passes');
 });
@@ -100,11 +111,22 @@ it('what has had its longest time on is not told to be on again', () => {
 
 it('a pulse has a length, an actuator that switches, and begins at off', () => {
   const pulse = (durationMs: number, given: Partial<ActuatorSettings> = {}, expected?: ActuatorValue): unknown => {
-    return outcomeOf(() => checkPulse({ settings: relaySettings('a', given), value: expected, expected, isInPulse: false }, durationMs));
+    return outcomeOf(() =>
+      checkPulse({ settings: relaySettings('a', given), value: expected, expected, isInPulse: false }, durationMs),
+    );
   };
-  expect([pulse(1), pulse(0.5), pulse(60_000), pulse(60_001), pulse(Number.NaN)]).toEqual(['passes', RANGE, 'passes', RANGE, RANGE]);
+  expect([pulse(1), pulse(0.5), pulse(60_000), pulse(60_001), pulse(Number.NaN)]).toEqual([
+    'passes',
+    RANGE,
+    'passes',
+    RANGE,
+    RANGE,
+  ]);
   const limits = { minOnMs: 100, maxPulseMs: 200 };
   expect([99, 100, 200, 201].map((ms) => pulse(ms, { limits }))).toEqual([RANGE, 'passes', 'passes', RANGE]);
-  expect([pulse(1, { valueType: 'number' }), pulse(1, { valueType: 'string' })]).toEqual(['no-pulse drop', 'no-pulse drop']);
+  expect([pulse(1, { valueType: 'number' }), pulse(1, { valueType: 'string' })]).toEqual([
+    'no-pulse drop',
+    'no-pulse drop',
+  ]);
   expect([pulse(1, {}, true), pulse(1, {}, false)]).toEqual(['already-on drop', 'passes']);
 });

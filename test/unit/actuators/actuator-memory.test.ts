@@ -82,7 +82,9 @@ describe('a mark', () => {
     const record = pin();
     record.claim(true, pulse);
     files.faults = { fail: () => ({ code: 'ENOSPC' }) };
-    expect(() => memory.mark(record)).toThrow(expect.objectContaining({ code: 'actuators/not-marked', recovery: 'retry' }));
+    expect(() => memory.mark(record)).toThrow(
+      expect.objectContaining({ code: 'actuators/not-marked', recovery: 'retry' }),
+    );
     memory.update(record);
     files.faults = {};
     memory.update(record);
@@ -161,7 +163,12 @@ describe('a mark', () => {
     files.put('/run/pulses/list', '[]');
     files.put('/run/pulses/plain', JSON.stringify({ bootId: 'boot-1', sinceMs: 5 }));
     await open();
-    expect(['other-boot', 'no-time', 'empty', 'list'].map((name) => memory.leftMark({ name, limits: {} }))).toEqual([old, old, old, old]);
+    expect(['other-boot', 'no-time', 'empty', 'list'].map((name) => memory.leftMark({ name, limits: {} }))).toEqual([
+      old,
+      old,
+      old,
+      old,
+    ]);
     expect(memory.leftMark({ name: 'plain', limits: {} })).toEqual({ sinceMs: 5, pulse: true });
     files.faults = { fail: (operation) => (operation === 'read' ? { code: 'EIO' } : undefined) };
     await open();
@@ -174,8 +181,15 @@ it('an output that an earlier process may have left in a pulse stays on the list
   files.put(path, JSON.stringify({ ...KEPT_PULSES_FORMAT, state: { actuators: ['pin'] } }));
   const file = new StateFile({ ...KEPT_PULSES_FORMAT, path, files, clock, log: silentLog });
   const keptPulses = await KeptPulses.open(file, clock, ['pin']);
-  const outputs = await OutputFile.open(new StateFile({ ...OUTPUTS_FORMAT, path: FILE, files, clock, log: silentLog }), clock);
-  memory = new ActuatorMemory({ outputs, keptPulses, pulseMarks: await PulseMarks.open('/run', silentLog, { files, bootId: 'boot-1' }) });
+  const outputs = await OutputFile.open(
+    new StateFile({ ...OUTPUTS_FORMAT, path: FILE, files, clock, log: silentLog }),
+    clock,
+  );
+  memory = new ActuatorMemory({
+    outputs,
+    keptPulses,
+    pulseMarks: await PulseMarks.open('/run', silentLog, { files, bootId: 'boot-1' }),
+  });
   const listed = async (): Promise<unknown> => {
     await clock.advance(60_000);
     return JSON.parse(files.contentOf(path).toString()).state.actuators;

@@ -24,16 +24,22 @@ const SERIAL = parse({
   valueType: 'string',
   replyTimeout: '300ms',
 });
-const COMMAND = parse({ kind: 'command', program: '/bin/true', arguments: ['{value}'], valueType: 'number', timeout: '2s' });
+const COMMAND = parse({
+  kind: 'command',
+  program: '/bin/true',
+  arguments: ['{value}'],
+  valueType: 'number',
+  timeout: '2s',
+});
 const COIL = parse({ kind: 'modbus-write', connection: tcp, table: 'coil', address: 3 });
 const REGISTER = parse({ kind: 'modbus-write', connection: tcp, table: 'holding', address: 3, type: 'int16' });
 const BIT = parse({ kind: 'modbus-write', connection: tcp, table: 'holding', address: 3, type: 'bool' });
 
 describe('the settings of an actuator', () => {
   it('have the type of value that its kind takes', () => {
-    expect([GPIO, PWM, SERIAL, COMMAND, COIL, REGISTER, BIT].map((config) => actuatorSettings(config).valueType)).toEqual([
-      ...['boolean', 'number', 'string', 'number', 'boolean', 'number', 'boolean'],
-    ]);
+    expect(
+      [GPIO, PWM, SERIAL, COMMAND, COIL, REGISTER, BIT].map((config) => actuatorSettings(config).valueType),
+    ).toEqual([...['boolean', 'number', 'string', 'number', 'boolean', 'number', 'boolean']]);
   });
 
   it('say what setting the same twice does', () => {
@@ -47,7 +53,9 @@ describe('the settings of an actuator', () => {
   });
 
   it('leave a kind the time that it takes itself', () => {
-    expect([GPIO, SERIAL, COMMAND, COIL].map((config) => actuatorSettings(config).deadlineMs)).toEqual([5_000, 5_300, 2_500, 5_000]);
+    expect([GPIO, SERIAL, COMMAND, COIL].map((config) => actuatorSettings(config).deadlineMs)).toEqual([
+      5_000, 5_300, 2_500, 5_000,
+    ]);
   });
 
   it.each([
@@ -58,14 +66,19 @@ describe('the settings of an actuator', () => {
     'leave a Modbus unit that may take %s to answer the time for it, and for the one before it on the line',
     (responseTimeout, deadlineMs) => {
       const connection = { transport: 'rtu', port: '/dev/ttyS1', baudRate: 9600, responseTimeout };
-      const configs = ['coil', 'holding'].map((table) => parse({ kind: 'modbus-write', connection, table, address: 3 }));
+      const configs = ['coil', 'holding'].map((table) =>
+        parse({ kind: 'modbus-write', connection, table, address: 3 }),
+      );
       expect(configs.map((config) => actuatorSettings(config).deadlineMs)).toEqual([deadlineMs, deadlineMs]);
     },
   );
 
   it('hold a duty cycle within 0 and 100, and within what is narrower', () => {
     expect(actuatorSettings(PWM).limits).toStrictEqual({ min: 0, max: 100 });
-    expect(actuatorSettings(parse({ ...written(PWM), limits: { min: 20, max: 80 } })).limits).toEqual({ min: 20, max: 80 });
+    expect(actuatorSettings(parse({ ...written(PWM), limits: { min: 20, max: 80 } })).limits).toEqual({
+      min: 20,
+      max: 80,
+    });
     expect(actuatorSettings(REGISTER).limits).toStrictEqual({});
   });
 
@@ -97,7 +110,15 @@ describe('the settings of an actuator', () => {
   it('are what is written, and nothing that is not', () => {
     const limits = { minOn: '1s', minOff: '2s', maxOn: '3s', maxSwitchesPerHour: 4 };
     const safe = { start: false, stop: true, crash: false, noContact: { after: '5m', value: true } };
-    const relay = parse({ kind: 'gpio-output', line: 'GPIO17', maxPulse: '7s', restore: true, interlocks: ['two'], limits, safe });
+    const relay = parse({
+      kind: 'gpio-output',
+      line: 'GPIO17',
+      maxPulse: '7s',
+      restore: true,
+      interlocks: ['two'],
+      limits,
+      safe,
+    });
     expect(actuatorSettings(relay)).toStrictEqual({
       ...{
         name: 'one',
@@ -136,7 +157,12 @@ describe('the driver of an actuator', () => {
     openChannel: async () => Promise.reject(new Error(name)),
     open: async () => Promise.reject(new Error(name)),
   });
-  const ports = { gpio: asked('gpio'), pwm: asked('pwm'), serial: asked('serial'), modbus: asked('modbus') } as unknown as Ports;
+  const ports = {
+    gpio: asked('gpio'),
+    pwm: asked('pwm'),
+    serial: asked('serial'),
+    modbus: asked('modbus'),
+  } as unknown as Ports;
   const deps = { ports, clock: new FakeClock(), runProgram };
 
   it('is the one of its kind', async () => {
@@ -154,8 +180,12 @@ describe('the driver of an actuator', () => {
   it('can be asked where its kind can, and where that is wanted', () => {
     const readable = (config: ActuatorConfig): boolean => reopeningDriver(config, deps).read !== undefined;
     expect([GPIO, PWM, SERIAL, COMMAND, COIL].map(readable)).toEqual([true, true, false, false, true]);
-    expect(readable(parse({ kind: 'modbus-write', connection: tcp, table: 'coil', address: 3, readBack: false }))).toBe(false);
+    expect(readable(parse({ kind: 'modbus-write', connection: tcp, table: 'coil', address: 3, readBack: false }))).toBe(
+      false,
+    );
     const readBack = { program: '/bin/cat', arguments: ['/proc/uptime'] };
-    expect(readable(parse({ kind: 'command', program: '/bin/true', arguments: [], valueType: 'number', readBack }))).toBe(true);
+    expect(
+      readable(parse({ kind: 'command', program: '/bin/true', arguments: [], valueType: 'number', readBack })),
+    ).toBe(true);
   });
 });

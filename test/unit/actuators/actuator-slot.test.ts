@@ -12,7 +12,12 @@ const NONE = { changedAtMs: undefined, switchedOnAtMs: [] };
 
 /** Answers when the test says so. */
 class HeldDriver {
-  readonly writes: { readonly value: ActuatorValue; readonly signal: AbortSignal; done(): void; fail(error: Error): void }[] = [];
+  readonly writes: {
+    readonly value: ActuatorValue;
+    readonly signal: AbortSignal;
+    done(): void;
+    fail(error: Error): void;
+  }[] = [];
   readonly reads: { shows(value: ActuatorValue): void; fail(error: Error): void; readonly signal: AbortSignal }[] = [];
   closed = 0;
 

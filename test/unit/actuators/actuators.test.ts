@@ -27,7 +27,12 @@ async function open(sensor: object, safe: object): Promise<Opened> {
     sensors: [{ name: 'room', kind: 'host', period: '1s', ...sensor }],
     actuators: [{ name: 'fan', kind: 'gpio-output', line: 'GPIO17', safe }],
     rules: [
-      { name: 'warm', when: { sensor: 'room', key: 'temperature', above: 30 }, set: { actuator: 'fan', value: true }, otherwise: false },
+      {
+        name: 'warm',
+        when: { sensor: 'room', key: 'temperature', above: 30 },
+        set: { actuator: 'fan', value: true },
+        otherwise: false,
+      },
     ],
   });
   const deps = {
@@ -51,11 +56,11 @@ it('rules learn nothing and move nothing from the moment of a stop on', async ()
   side.rules.take('room', 'temperature', 40);
   await clock.advance(10_000);
   await closing;
-  expect([events, lines.written.includes(1), files.contentOf('/state/outputs.json').toString().includes('"phase":"set"')]).toEqual([
-    [],
-    false,
-    false,
-  ]);
+  expect([
+    events,
+    lines.written.includes(1),
+    files.contentOf('/state/outputs.json').toString().includes('"phase":"set"'),
+  ]).toEqual([[], false, false]);
 });
 
 it.each([

@@ -14,7 +14,9 @@ let gates: Gates;
 let records: PinRecord[];
 
 function pins(...settings: readonly ActuatorSettings[]): void {
-  records = settings.map((each) => new PinRecord({ settings: each, clock, history: { changedAtMs: undefined, switchedOnAtMs: [] } }));
+  records = settings.map(
+    (each) => new PinRecord({ settings: each, clock, history: { changedAtMs: undefined, switchedOnAtMs: [] } }),
+  );
   for (const record of records) record.learn(false);
   gates = new Gates({ records, locked: () => locked, closing: closing.signal, clock });
 }
@@ -29,8 +31,10 @@ function outcomeOf(act: () => unknown): unknown {
   }
 }
 
-const permit = (value: ActuatorValue, by: Writer, at = 0): unknown => outcomeOf(() => gates.permit(records[at] as PinRecord, value, by));
-const check = (value: unknown, by: Writer, at = 0): unknown => outcomeOf(() => gates.check(records[at] as PinRecord, value, by));
+const permit = (value: ActuatorValue, by: Writer, at = 0): unknown =>
+  outcomeOf(() => gates.permit(records[at] as PinRecord, value, by));
+const check = (value: unknown, by: Writer, at = 0): unknown =>
+  outcomeOf(() => gates.check(records[at] as PinRecord, value, by));
 const messageOf = (act: () => unknown): string => {
   try {
     act();
@@ -67,15 +71,25 @@ it('a stop ends everything but safe states', () => {
 it('an interlock holds both ways, for everyone, and against switching on only', () => {
   pins(relaySettings('up', { neverWith: [{ with: 'down', gapMs: 0 }] }), relaySettings('down'), relaySettings('lamp'));
   const [up, down] = records as [PinRecord, PinRecord];
-  expect([permit(true, 'rpc', 0), permit(true, 'rpc', 1), permit(true, 'rpc', 2)]).toEqual(['passes', 'passes', 'passes']);
+  expect([permit(true, 'rpc', 0), permit(true, 'rpc', 1), permit(true, 'rpc', 2)]).toEqual([
+    'passes',
+    'passes',
+    'passes',
+  ]);
   down.learn(true);
   expect(ALL.map((by) => permit(true, by, 0))).toEqual(ALL.map(() => 'interlocked retry'));
-  expect([permit(false, 'rpc', 0), permit(true, 'rpc', 1), permit(true, 'rpc', 2)]).toEqual(['passes', 'passes', 'passes']);
+  expect([permit(false, 'rpc', 0), permit(true, 'rpc', 1), permit(true, 'rpc', 2)]).toEqual([
+    'passes',
+    'passes',
+    'passes',
+  ]);
   expect(messageOf(() => gates.permit(up, true, 'rpc'))).toBe('up is never on together with down, and it is active');
   down.learn(false);
   up.lose('CRC');
   expect(permit(true, 'rpc', 1)).toBe('interlocked retry');
-  expect(messageOf(() => gates.permit(down, true, 'rpc'))).toBe('down is never on together with up, and its state is not known');
+  expect(messageOf(() => gates.permit(down, true, 'rpc'))).toBe(
+    'down is never on together with up, and its state is not known',
+  );
   up.learn(false);
   up.claim(true);
   expect(permit(true, 'rpc', 1)).toBe('interlocked retry');
@@ -105,6 +119,8 @@ it('one that is disabled counts as not known to be off, whoever of the two names
     gates = new Gates({ records: [record, disabled], locked: () => locked, closing: closing.signal, clock });
     expect(ALL.map((by) => permit(true, by))).toEqual(ALL.map(() => 'interlocked retry'));
     expect(ALL.map((by) => permit(false, by))).toEqual(ALL.map(() => 'passes'));
-    expect(messageOf(() => gates.permit(record, true, 'rpc'))).toBe('a is never on together with b, and its state is not known');
+    expect(messageOf(() => gates.permit(record, true, 'rpc'))).toBe(
+      'a is never on together with b, and its state is not known',
+    );
   }
 });

@@ -124,7 +124,10 @@ describe('after a restart in the same boot, whose run folder has marked what is 
     ['is damaged', () => bench.files.put(FILE, 'x')],
     [
       'cannot be opened',
-      () => (bench.files.faults = { fail: (operation, path) => (operation === 'open' && path === FILE ? { code: 'EMFILE' } : undefined) }),
+      () =>
+        (bench.files.faults = {
+          fail: (operation, path) => (operation === 'open' && path === FILE ? { code: 'EMFILE' } : undefined),
+        }),
     ],
   ])('what somebody has switched on stays on where the list %s', async (_how, spoil) => {
     await inPulse();
@@ -172,10 +175,13 @@ it('a valve in a pulse is closed wherever a second cut falls after its list was 
         throw new Error('no answer');
       };
       let changes = 0;
-      const isDone = (operation: string): boolean => !['open', 'read', 'facts', 'list'].includes(operation) && ++changes > steps;
+      const isDone = (operation: string): boolean =>
+        !['open', 'read', 'facts', 'list'].includes(operation) && ++changes > steps;
       bench.files.faults = {
         fail: (operation, path) =>
-          path.startsWith('/state') && (isDone(operation) || (disk === 'full' && operation === 'write')) ? { code: 'ENOSPC' } : undefined,
+          path.startsWith('/state') && (isDone(operation) || (disk === 'full' && operation === 'write'))
+            ? { code: 'ENOSPC' }
+            : undefined,
       };
       const opening = bench.open(AFAR);
       await bench.clock.advance(20_000);
@@ -194,7 +200,9 @@ it('a list that cannot be read now is not replaced before something is known', a
   await inPulse();
   await cutPower();
   const text = bench.files.contentOf(FILE);
-  bench.files.faults = { fail: (operation, path) => (operation === 'open' && path === FILE ? { code: 'EMFILE' } : undefined) };
+  bench.files.faults = {
+    fail: (operation, path) => (operation === 'open' && path === FILE ? { code: 'EMFILE' } : undefined),
+  };
   bench.fake('relay').beforeWrite = () => {
     throw new Error('no answer');
   };
@@ -220,19 +228,25 @@ describe('a pulse of what has a supply of its own', () => {
     expect(kept()).toEqual([]);
   });
 
-  it.each(['refuses', 'does not answer'])('does not begin on a disk that %s, and switching off and setting go on', async (how) => {
-    await bench.open(AFAR);
-    bench.files.faults =
-      how === 'refuses'
-        ? { fail: (operation, path) => (operation === 'write' && path.startsWith('/state') ? { code: 'ENOSPC' } : undefined) }
-        : { delay: (_operation, path) => (path.startsWith('/state') ? new Promise(() => {}) : undefined) };
-    const pulsed = bench.pulse('relay', 500);
-    await bench.clock.advance(2_000);
-    expect(await pulsed).toBe('actuators/not-marked');
-    expect(bench.fake('relay').told).toEqual([]);
-    expect(await bench.set('relay', true)).toBe('moved');
-    expect(await bench.set('relay', false)).toBe('moved');
-  });
+  it.each(['refuses', 'does not answer'])(
+    'does not begin on a disk that %s, and switching off and setting go on',
+    async (how) => {
+      await bench.open(AFAR);
+      bench.files.faults =
+        how === 'refuses'
+          ? {
+              fail: (operation, path) =>
+                operation === 'write' && path.startsWith('/state') ? { code: 'ENOSPC' } : undefined,
+            }
+          : { delay: (_operation, path) => (path.startsWith('/state') ? new Promise(() => {}) : undefined) };
+      const pulsed = bench.pulse('relay', 500);
+      await bench.clock.advance(2_000);
+      expect(await pulsed).toBe('actuators/not-marked');
+      expect(bench.fake('relay').told).toEqual([]);
+      expect(await bench.set('relay', true)).toBe('moved');
+      expect(await bench.set('relay', false)).toBe('moved');
+    },
+  );
 
   it('is ended by switching off while the disk is slow, and never begins', async () => {
     await bench.open(AFAR);
@@ -311,17 +325,20 @@ describe('what has a longest time on and a supply of its own', () => {
     await opening;
   };
 
-  it.each(['can', 'cannot'])('and %s be asked is switched off by the boot that may find it on, and not restored', async (how) => {
-    if (how === 'cannot') bench.deaf('heater');
-    await heated();
-    await cutPower();
-    await restarted();
-    expect(shown()).toBe(false);
-    await bench.control.close();
-    await restarted();
-    expect(shown()).toBe(false);
-    expect(await bench.set('heater', true)).toBe('moved');
-  });
+  it.each(['can', 'cannot'])(
+    'and %s be asked is switched off by the boot that may find it on, and not restored',
+    async (how) => {
+      if (how === 'cannot') bench.deaf('heater');
+      await heated();
+      await cutPower();
+      await restarted();
+      expect(shown()).toBe(false);
+      await bench.control.close();
+      await restarted();
+      expect(shown()).toBe(false);
+      expect(await bench.set('heater', true)).toBe('moved');
+    },
+  );
 
   it('is switched off as well where the run folder outlives the boot', async () => {
     await heated();
@@ -421,34 +438,37 @@ describe('a mark that a kill has left', () => {
     expect([bench.fake('relay').shown, bench.marks]).toEqual([false, []]);
   });
 
-  it.each(kinds)('is there until its output is off, through as many starts as come before: %o', async ({ how, ...changes }) => {
-    const relay = relaySettings('relay', changes);
-    const fake = how === 'cannot' ? bench.deaf('relay') : bench.fake('relay');
-    fake.beforeWrite = answers;
-    if (how === 'can')
-      fake.read = async () => {
-        answers();
-        return fake.shown;
-      };
-    await opened(relay);
-    void bench.pulse('relay', 30_000);
-    await bench.clock.advance(10);
-    expect(fake.shown).toBe(true);
-    isMute = true;
-    for (const ending of ['kill', 'stop', 'kill', 'stop']) {
-      if (ending === 'stop') {
-        const closing = bench.control.close();
-        await bench.clock.advance(10_000);
-        await closing;
-      } else bench.clock.reboot({ bootId: 'boot-1', monotonicMs: bench.clock.monotonicMs() + 3_000 });
+  it.each(kinds)(
+    'is there until its output is off, through as many starts as come before: %o',
+    async ({ how, ...changes }) => {
+      const relay = relaySettings('relay', changes);
+      const fake = how === 'cannot' ? bench.deaf('relay') : bench.fake('relay');
+      fake.beforeWrite = answers;
+      if (how === 'can')
+        fake.read = async () => {
+          answers();
+          return fake.shown;
+        };
       await opened(relay);
-      expect([fake.shown, bench.marks, bench.control.state('relay').desired]).toEqual([true, ['relay'], false]);
-      expect(bench.alarms.at(-1)).toEqual(['relay', expect.stringContaining('does not switch off')]);
-    }
-    isMute = false;
-    await bench.clock.advance(10_000);
-    expect([fake.shown, bench.marks, bench.alarms.at(-1)]).toEqual([false, [], ['relay', undefined]]);
-  });
+      void bench.pulse('relay', 30_000);
+      await bench.clock.advance(10);
+      expect(fake.shown).toBe(true);
+      isMute = true;
+      for (const ending of ['kill', 'stop', 'kill', 'stop']) {
+        if (ending === 'stop') {
+          const closing = bench.control.close();
+          await bench.clock.advance(10_000);
+          await closing;
+        } else bench.clock.reboot({ bootId: 'boot-1', monotonicMs: bench.clock.monotonicMs() + 3_000 });
+        await opened(relay);
+        expect([fake.shown, bench.marks, bench.control.state('relay').desired]).toEqual([true, ['relay'], false]);
+        expect(bench.alarms.at(-1)).toEqual(['relay', expect.stringContaining('does not switch off')]);
+      }
+      isMute = false;
+      await bench.clock.advance(10_000);
+      expect([fake.shown, bench.marks, bench.alarms.at(-1)]).toEqual([false, [], ['relay', undefined]]);
+    },
+  );
 
   const limited = { limits: { maxOnMs: 7_200_000 } };
   const endings = [

@@ -260,7 +260,10 @@ describe('a curve', () => {
     [45, 90],
   ];
   const { when: _none, ...always } = rule('heat', 0);
-  const cooling: RuleInForce = { ...always, set: { actuator: 'pump', curve: { sensor: 'heat', key: 'value', points } } };
+  const cooling: RuleInForce = {
+    ...always,
+    set: { actuator: 'pump', curve: { sensor: 'heat', key: 'value', points } },
+  };
   const fan = (changes: Parameters<typeof pump>[0] = {}) => pump({ valueType: 'number', ...changes });
 
   it('sets the output by each reading, without a condition, and writes what has moved by a hundredth of its span', async () => {
@@ -279,7 +282,11 @@ describe('a curve', () => {
   });
 
   it('applies while its condition holds, and what the rule says is one word for an operator', async () => {
-    const day = { ...cooling, otherwise: 10, when: { hysteresis: 0, forMs: 0, sensor: 'light', key: 'value', above: 10 } };
+    const day = {
+      ...cooling,
+      otherwise: 10,
+      when: { hysteresis: 0, forMs: 0, sensor: 'light', key: 'value', above: 10 },
+    };
     const bright = { ...day, sensors: { ...day.sensors, ...rule('light', 0).sensors } };
     await world.open([bright], fan());
     expect(await world.after({ heat: 40, light: 0 })).toBe(10);
@@ -356,7 +363,10 @@ describe('of two rules', () => {
 
 describe('maxOn', () => {
   it('is over two rules that still hold, until one begins anew', async () => {
-    await world.open([rule('a', true, false), rule('b', true, false)], pump({ limits: { maxOnMs: 2 * MINUTE_MS, minOffMs: MINUTE_MS } }));
+    await world.open(
+      [rule('a', true, false), rule('b', true, false)],
+      pump({ limits: { maxOnMs: 2 * MINUTE_MS, minOffMs: MINUTE_MS } }),
+    );
     await world.after({ a: 90, b: 90 });
     expect(await world.after({ a: 90, b: 90 }, 5 * MINUTE_MS)).toBe(false);
     await world.after({ a: 90, b: 0 });

@@ -47,7 +47,10 @@ beforeEach(async () => {
 afterEach(() => rm(folder, { recursive: true }));
 
 const open = (settings: { readonly file?: string; readonly line?: string }): Promise<Lockout> =>
-  Lockout.open({ settings: { activeLow: false, ...settings }, gpio, clock, files: systemFiles, log: silentLog }, stop.signal);
+  Lockout.open(
+    { settings: { activeLow: false, ...settings }, gpio, clock, files: systemFiles, log: silentLog },
+    stop.signal,
+  );
 
 describe('lockout', () => {
   it('holds while its file is there, from one moment to the next', async () => {
@@ -113,8 +116,13 @@ describe('lockout', () => {
     let answers = false;
     const hanging = {
       openInput: async (_request: InputRequest, signal: AbortSignal) => {
-        if (!answers) await new Promise((_answer, reject) => signal.addEventListener('abort', () => reject(new Error('too late'))));
-        return { read: async () => (answers ? 0 : Promise.reject(new Error('gone'))), watch: () => () => {}, close: async () => {} };
+        if (!answers)
+          await new Promise((_answer, reject) => signal.addEventListener('abort', () => reject(new Error('too late'))));
+        return {
+          read: async () => (answers ? 0 : Promise.reject(new Error('gone'))),
+          watch: () => () => {},
+          close: async () => {},
+        };
       },
     } as unknown as GpioPort;
     const log = { ...silentLog, error: (fields: object) => void said.push(fields) };
@@ -130,7 +138,11 @@ describe('lockout', () => {
     expect(isOpen).toBe(false);
     await clock.advance(1);
     const lockout = await opening;
-    expect([lockout.locked, said, clock.pending]).toEqual([true, [{ error: 'the key switch: no answer within the deadline' }], 0]);
+    expect([lockout.locked, said, clock.pending]).toEqual([
+      true,
+      [{ error: 'the key switch: no answer within the deadline' }],
+      0,
+    ]);
     const end = new AbortController();
     const running = lockout.run(end.signal);
     await clock.advance(2_000);
@@ -165,7 +177,10 @@ describe('lockout', () => {
       },
     } as unknown as GpioPort;
     const settings = { activeLow: false, line: 'KEY' };
-    const lockout = await Lockout.open({ settings, gpio: pluggable, clock, files: systemFiles, log: silentLog }, stop.signal);
+    const lockout = await Lockout.open(
+      { settings, gpio: pluggable, clock, files: systemFiles, log: silentLog },
+      stop.signal,
+    );
     const end = new AbortController();
     const running = lockout.run(end.signal);
     await clock.advance(0);
@@ -214,13 +229,19 @@ describe('lockout', () => {
     const ended = new AbortController();
     ended.abort();
     const log = { ...silentLog, error: (fields: object) => void said.push(fields) };
-    const lockout = await Lockout.open({ settings: { activeLow: false, line: 'KEY' }, gpio, clock, files: systemFiles, log }, ended.signal);
+    const lockout = await Lockout.open(
+      { settings: { activeLow: false, line: 'KEY' }, gpio, clock, files: systemFiles, log },
+      ended.signal,
+    );
     await lockout.run(ended.signal);
     expect([said, lockout.locked]).toEqual([[], true]);
   });
 
   it('asks for its line as it is declared, and for both edges', async () => {
-    await Lockout.open({ settings: { activeLow: true, line: 'KEY' }, gpio, clock, files: systemFiles, log: silentLog }, stop.signal);
+    await Lockout.open(
+      { settings: { activeLow: true, line: 'KEY' }, gpio, clock, files: systemFiles, log: silentLog },
+      stop.signal,
+    );
     expect(asked).toEqual([{ line: 'KEY', activeLow: true, edges: 'both' }]);
     const unused = await open({});
     await unused.run(stop.signal);

@@ -51,7 +51,9 @@ beforeEach(async () => {
 });
 
 async function open(maxOnMs?: number): Promise<void> {
-  await bench.open(relaySettings('valve', { deadlineMs: DEADLINE_MS, limits: maxOnMs === undefined ? {} : { maxOnMs } }));
+  await bench.open(
+    relaySettings('valve', { deadlineMs: DEADLINE_MS, limits: maxOnMs === undefined ? {} : { maxOnMs } }),
+  );
 }
 
 it('a pulse of which nothing is heard is ended when its switching-on has failed, whether or not the hardware can be asked', async () => {
@@ -78,7 +80,10 @@ it('a pulse is not drawn out by another while nobody knows whether it is over', 
   valve.answersReads = false;
   void bench.control.read('valve', new AbortController().signal);
   await bench.clock.advance(DEADLINE_MS);
-  expect([bench.control.state('valve').value, await bench.pulse('valve', 8_000)]).toEqual([undefined, 'actuators/already-on']);
+  expect([bench.control.state('valve').value, await bench.pulse('valve', 8_000)]).toEqual([
+    undefined,
+    'actuators/already-on',
+  ]);
   await bench.clock.advance(2 * DEADLINE_MS);
   expect([bench.control.state('valve').value, valve.shown]).toEqual([false, false]);
 });
@@ -154,7 +159,10 @@ it('off that was not taken is not repeated before whoever has asked for on since
   [valve.moves, valve.answersWrites] = [true, true];
   await bench.clock.advance(60_000);
   expect(await on).toBe('moved');
-  expect([valve.told.map(({ value }) => value), bench.control.state('valve').desired]).toEqual([[true, false, true], true]);
+  expect([valve.told.map(({ value }) => value), bench.control.state('valve').desired]).toEqual([
+    [true, false, true],
+    true,
+  ]);
 });
 
 /** It has taken off once, and shown that it is on. */
@@ -169,13 +177,20 @@ async function refuseOff(): Promise<void> {
 it('off that was taken and not shown is tried until it is shown, whatever is taken meanwhile', async () => {
   await refuseOff();
   await bench.clock.advance(60_000);
-  expect(bench.control.state('valve')).toMatchObject({ value: undefined, fault: 'did not move when it was set to false' });
+  expect(bench.control.state('valve')).toMatchObject({
+    value: undefined,
+    fault: 'did not move when it was set to false',
+  });
   const asked = bench.set('valve', false);
   await bench.clock.advance(DEADLINE_MS);
   expect([await asked, bench.alarms.length]).toEqual(['actuators/not-moved', 1]);
   [valve.moves, valve.answersReads] = [true, true];
   await bench.clock.advance(10_000);
-  expect([valve.shown, bench.control.state('valve').fault, bench.alarms.at(-1)]).toEqual([false, undefined, ['valve', undefined]]);
+  expect([valve.shown, bench.control.state('valve').fault, bench.alarms.at(-1)]).toEqual([
+    false,
+    undefined,
+    ['valve', undefined],
+  ]);
   const tries = valve.told.length;
   await bench.clock.advance(60_000);
   expect(valve.told.length).toBe(tries);
@@ -208,7 +223,10 @@ it.each([true, false])('what is taken late is believed no sooner than it is show
     await bench.clock.advance(0);
     expect([undefined, at]).toContain(bench.control.state('valve').value);
   }
-  expect([bench.control.state('valve').fault, bench.alarms.length]).toEqual([expect.stringMatching(/shows|did not answer/), alarms]);
+  expect([bench.control.state('valve').fault, bench.alarms.length]).toEqual([
+    expect.stringMatching(/shows|did not answer/),
+    alarms,
+  ]);
   expect(bench.alarms.at(-1)?.[1]).toEqual(at ? expect.stringContaining('does not switch off') : undefined);
   [valve.moves, valve.answersWrites] = [true, true];
   await bench.clock.advance(10_000);
@@ -243,23 +261,26 @@ it('off of what moved by itself to what it was not told is not believed unread e
   expect([await off, bench.control.state('fan').value]).toEqual(['actuators/not-moved', undefined]);
 });
 
-it.each(['written', 'read'])('off that was taken and not shown is believed again once it is shown, when it is %s', async (when) => {
-  await refuseOff();
-  valve.answersReads = true;
-  if (when === 'read') {
-    valve.shown = false;
-    await bench.control.read('valve', new AbortController().signal);
-  }
-  valve.moves = true;
-  await bench.clock.advance(10_000);
-  expect(bench.alarms.at(-1)).toEqual(['valve', undefined]);
-  valve.answersReads = false;
-  const on = bench.set('valve', true);
-  await bench.clock.advance(DEADLINE_MS);
-  const off = bench.set('valve', false);
-  await bench.clock.advance(DEADLINE_MS);
-  expect([await on, await off, bench.control.state('valve').value]).toEqual(['moved', 'moved', false]);
-});
+it.each(['written', 'read'])(
+  'off that was taken and not shown is believed again once it is shown, when it is %s',
+  async (when) => {
+    await refuseOff();
+    valve.answersReads = true;
+    if (when === 'read') {
+      valve.shown = false;
+      await bench.control.read('valve', new AbortController().signal);
+    }
+    valve.moves = true;
+    await bench.clock.advance(10_000);
+    expect(bench.alarms.at(-1)).toEqual(['valve', undefined]);
+    valve.answersReads = false;
+    const on = bench.set('valve', true);
+    await bench.clock.advance(DEADLINE_MS);
+    const off = bench.set('valve', false);
+    await bench.clock.advance(DEADLINE_MS);
+    expect([await on, await off, bench.control.state('valve').value]).toEqual(['moved', 'moved', false]);
+  },
+);
 
 it('on that was not shown, tried again and overtaken by off while it is read back, was overtaken, and did not fail', async () => {
   await open();
@@ -279,7 +300,10 @@ it('off of what stood still at a number is not believed unread, whatever else it
   await bench.open(relaySettings('fan', { valueType: 'number', deadlineMs: DEADLINE_MS }));
   await bench.set('fan', 50);
   valve.moves = false;
-  expect([await bench.set('fan', 0), await bench.set('fan', 60)]).toEqual(['actuators/not-moved', 'actuators/not-moved']);
+  expect([await bench.set('fan', 0), await bench.set('fan', 60)]).toEqual([
+    'actuators/not-moved',
+    'actuators/not-moved',
+  ]);
   valve.answersReads = false;
   const off = bench.set('fan', 0);
   await bench.clock.advance(60_000);

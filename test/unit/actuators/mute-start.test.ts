@@ -115,7 +115,8 @@ it('does not take over a pulse that waits for the card, and stands again when it
   (late.relay as LateActuator).readsFromMs = 0;
   await bench.clock.advance(beganMs + 9_900 - nowMs());
   let written = (): void => {};
-  const delay = (operation: string) => (operation === 'write' ? new Promise<void>((resolve) => (written = resolve)) : undefined);
+  const delay = (operation: string) =>
+    operation === 'write' ? new Promise<void>((resolve) => (written = resolve)) : undefined;
   bench.files.faults = { delay };
   const pulse = bench.pulse('relay', 30_000);
   await bench.clock.advance(200);
@@ -154,7 +155,10 @@ it('switches off after its longest time on what does not say what it shows', asy
 });
 
 it('counts as on what has not said what it shows, for whatever it excludes', async () => {
-  const settings = [relaySettings('up', { deadlineMs: 20_000 }), relaySettings('down', { neverWith: [{ with: 'up', gapMs: 0 }] })];
+  const settings = [
+    relaySettings('up', { deadlineMs: 20_000 }),
+    relaySettings('down', { neverWith: [{ with: 'up', gapMs: 0 }] }),
+  ];
   for (const { name } of settings) bench.drivers[name] = late[name] = new LateActuator();
   (late.up as LateActuator).readsFromMs = nowMs() + 15_000;
   await startedAfterMs(...settings);
@@ -190,7 +194,10 @@ it('switches off first, also what is slow to say what it shows', async () => {
   off.read = async () => await new Promise<ActuatorValue>(() => {});
   const order: string[] = [];
   off.beforeWrite = () => void order.push('heater');
-  await startedAfterMs(relaySettings('heater', { safe: { start: false } }), relaySettings('lamp', { safe: { start: true } }));
+  await startedAfterMs(
+    relaySettings('heater', { safe: { start: false } }),
+    relaySettings('lamp', { safe: { start: true } }),
+  );
   await bench.clock.advance(10_000);
   if (late.lamp.told.length > 0) order.push('lamp');
   expect(order).toEqual(['heater', 'lamp']);

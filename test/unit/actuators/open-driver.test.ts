@@ -8,8 +8,24 @@ import { FakeClock } from '../../support/fake-clock.ts';
 
 const never = new AbortController().signal;
 const config: ActuatorConfigOf<'gpio-output'> = {
-  ...{ name: 'relay', kind: 'gpio-output', enabled: true, desiredKey: 'relay', stateKey: 'relayState', telemetry: true, restore: false },
-  ...{ safe: {}, limits: {}, interlocks: [], operatorUntil: 'ruleChange', line: 'GPIO17', activeLow: false, maxPulseMs: 1_000 },
+  ...{
+    name: 'relay',
+    kind: 'gpio-output',
+    enabled: true,
+    desiredKey: 'relay',
+    stateKey: 'relayState',
+    telemetry: true,
+    restore: false,
+  },
+  ...{
+    safe: {},
+    limits: {},
+    interlocks: [],
+    operatorUntil: 'ruleChange',
+    line: 'GPIO17',
+    activeLow: false,
+    maxPulseMs: 1_000,
+  },
 };
 let opened: FakeActuator[];
 let isThere: boolean;
@@ -49,7 +65,11 @@ describe('a driver that reopens', () => {
     broken.beforeWrite = () => {
       throw new Error('bus busy');
     };
-    const relay = reopeningDriver(config, { ports: {} as Ports, clock: new FakeClock(), runProgram }, async () => broken);
+    const relay = reopeningDriver(
+      config,
+      { ports: {} as Ports, clock: new FakeClock(), runProgram },
+      async () => broken,
+    );
     for (const isClosed of [false, false, true]) {
       await expect(relay.write(false, never)).rejects.toThrow('bus busy');
       expect(broken.closed).toBe(isClosed);

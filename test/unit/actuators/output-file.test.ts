@@ -23,7 +23,10 @@ async function open(clock: FakeClock): Promise<OutputFile> {
   });
 }
 
-async function keep(slots: Slots, clock = new FakeClock({ bootId: 'a', monotonicMs: 0, wallMs: WALL_MS })): Promise<FakeClock> {
+async function keep(
+  slots: Slots,
+  clock = new FakeClock({ bootId: 'a', monotonicMs: 0, wallMs: WALL_MS }),
+): Promise<FakeClock> {
   const file = await open(clock);
   file.set('pump', { slots });
   await file.close();
@@ -31,7 +34,11 @@ async function keep(slots: Slots, clock = new FakeClock({ bootId: 'a', monotonic
 }
 
 const commanded = (more: object = {}): Slots =>
-  reduce(EMPTY_SLOTS, { kind: 'commanded', operator: { value: true, by: 'rpc', until: 'release', ...more }, atMs: 0 } as SlotEvent);
+  reduce(EMPTY_SLOTS, {
+    kind: 'commanded',
+    operator: { value: true, by: 'rpc', until: 'release', ...more },
+    atMs: 0,
+  } as SlotEvent);
 
 beforeEach(() => {
   files = new MemoryFiles();
@@ -39,7 +46,11 @@ beforeEach(() => {
 
 it('gives a process of the same boot the slots as they were', async () => {
   const events: SlotEvent[] = [
-    { kind: 'configured', rules: [{ name: 'hot', protect: true, set: true, sensorLost: false, version: '7' }], atMs: 1 },
+    {
+      kind: 'configured',
+      rules: [{ name: 'hot', protect: true, set: true, sensorLost: false, version: '7' }],
+      atMs: 1,
+    },
     { kind: 'read', rule: 'hot', holds: true, atMs: 2 },
     { kind: 'silent', value: false, atMs: 3 },
     { kind: 'maxOnEnded', atMs: 4 },
@@ -53,12 +64,16 @@ it('gives a process of the same boot the slots as they were', async () => {
 describe('after a reboot an operator', () => {
   const left = async (slots: Slots, wallMs: number): Promise<unknown> => {
     await keep(slots);
-    const { operator } = (await open(new FakeClock({ bootId: 'b', monotonicMs: 5_000, wallMs }))).get('pump')?.slots ?? {};
+    const { operator } =
+      (await open(new FakeClock({ bootId: 'b', monotonicMs: 5_000, wallMs }))).get('pump')?.slots ?? {};
     return operator;
   };
 
   it('keeps what is left of a time', async () => {
-    expect(await left(commanded({ untilMs: 2 * HOUR_MS }), WALL_MS + HOUR_MS)).toMatchObject({ value: true, untilMs: HOUR_MS + 5_000 });
+    expect(await left(commanded({ untilMs: 2 * HOUR_MS }), WALL_MS + HOUR_MS)).toMatchObject({
+      value: true,
+      untilMs: HOUR_MS + 5_000,
+    });
   });
 
   it.each([
@@ -105,7 +120,10 @@ describe('the files of the release before', () => {
     const first = await open(new FakeClock({ bootId: 'a' }));
     first.set('pump', { slots: commanded() });
     await first.close();
-    expect((await open(new FakeClock({ bootId: 'a' }))).get('pump')?.slots).toMatchObject({ operator: { value: true }, rules: [] });
+    expect((await open(new FakeClock({ bootId: 'a' }))).get('pump')?.slots).toMatchObject({
+      operator: { value: true },
+      rules: [],
+    });
     expect(files.paths).toEqual(expect.arrayContaining(['/state/actuators.json', '/state/standing-rules.json']));
   });
 });

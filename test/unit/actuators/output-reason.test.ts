@@ -22,7 +22,9 @@ const ruled = slotsAfter(
 );
 
 it('names the rule that released the output, and what ended the operator', () => {
-  expect(why(ruled, 5 * MINUTE_MS)).toBe("off, because rule frost released it 3 min ago; operator's on (rpc) ended by maxOn 2 min ago");
+  expect(why(ruled, 5 * MINUTE_MS)).toBe(
+    "off, because rule frost released it 3 min ago; operator's on (rpc) ended by maxOn 2 min ago",
+  );
 });
 
 describe.each<[string, readonly SlotEvent[], string]>([
@@ -36,7 +38,13 @@ describe.each<[string, readonly SlotEvent[], string]>([
   ],
   [
     'an operator with a time',
-    [{ kind: 'commanded', operator: { value: 60, by: 'shared', until: 'ruleChange', untilMs: 3 * 3_600_000 }, atMs: 0 }],
+    [
+      {
+        kind: 'commanded',
+        operator: { value: 60, by: 'shared', until: 'ruleChange', untilMs: 3 * 3_600_000 },
+        atMs: 0,
+      },
+    ],
     '60, because the operator (shared) said so 100 s ago, for 2h58m more',
   ],
   [
@@ -72,13 +80,17 @@ describe.each<[string, readonly SlotEvent[], string]>([
 });
 
 it('says what keeps the output from being so', () => {
-  expect(why(slotsAfter({ kind: 'started', start: true, atMs: 0 }), 0, 'fan is not moved: the machine is locked out')).toBe(
-    'on, its state for the start; not yet: fan is not moved: the machine is locked out',
-  );
+  expect(
+    why(slotsAfter({ kind: 'started', start: true, atMs: 0 }), 0, 'fan is not moved: the machine is locked out'),
+  ).toBe('on, its state for the start; not yet: fan is not moved: the machine is locked out');
 });
 
 it('lists the filled slots, the highest first', () => {
-  const command: SlotEvent = { kind: 'commanded', operator: { value: true, by: 'rpc', until: 'release' }, atMs: 4 * MINUTE_MS };
+  const command: SlotEvent = {
+    kind: 'commanded',
+    operator: { value: true, by: 'rpc', until: 'release' },
+    atMs: 4 * MINUTE_MS,
+  };
   expect(outputReason(reduce(ruled, command), { nowMs: 5 * MINUTE_MS, waitsFor: undefined }).slots).toEqual([
     { slot: 'operator', value: true, by: 'rpc', sinceS: 60 },
     { slot: 'rule', value: false, rule: 'frost', by: 'rule', sinceS: 180 },

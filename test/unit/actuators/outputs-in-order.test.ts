@@ -128,7 +128,10 @@ describe('a value that a rule has left', () => {
     await b.open([rule('fill', true)], s);
     await b.after({ fill: 20 }, 700_000);
     expect(await b.after({ fill: 20 }, 120_000)).toBe(false);
-    expect([await b.after({ fill: 0 }, 60_000), b.bench.control.find('pump')?.reason.why]).toEqual([false, expect.anything()]);
+    expect([await b.after({ fill: 0 }, 60_000), b.bench.control.find('pump')?.reason.why]).toEqual([
+      false,
+      expect.anything(),
+    ]);
   });
 
   it('a command of the operator is kept by a kill directly after its answer', async () => {
@@ -153,7 +156,11 @@ describe('a command that the hardware refuses', () => {
     await b.after({ hot: 20 }, 20_000);
     b.isMute = false;
     const shown = await b.after({ hot: 20 }, 120_000);
-    expect([failed, shown, b.bench.control.find('pump')?.reason.why]).toEqual([expect.anything(), true, expect.anything()]);
+    expect([failed, shown, b.bench.control.find('pump')?.reason.why]).toEqual([
+      expect.anything(),
+      true,
+      expect.anything(),
+    ]);
   });
 
   it('is tried for a rule without an operator', async () => {

@@ -36,16 +36,26 @@ const rules = (...words: readonly RuleWords[]): Told => ({ kind: 'configured', r
 const read = (name: string, holds: boolean): Told => ({ kind: 'read', rule: name, holds });
 const lost = (name: string): Told => ({ kind: 'sensorLost', rule: name });
 const start: Told = { kind: 'started', start: false };
-const say = (value: boolean, by: Writer = 'rpc'): Told => ({ kind: 'commanded', operator: { value, by, until: 'ruleChange' } });
+const say = (value: boolean, by: Writer = 'rpc'): Told => ({
+  kind: 'commanded',
+  operator: { value, by, until: 'ruleChange' },
+});
 const [silent, heard]: Told[] = [{ kind: 'silent', value: false }, { kind: 'heard' }];
 /** Refused before it fills anything. */
 const refused: Told[] = [];
 
 /** By column: what was before, and the events of each row. */
 const latch = rules(rule('fill'), rule('full', { set: false }));
-const EXAMPLES: Readonly<Record<string, { readonly before: readonly Told[][]; readonly rows: readonly (readonly Told[])[] }>> = {
+const EXAMPLES: Readonly<
+  Record<string, { readonly before: readonly Told[][]; readonly rows: readonly (readonly Told[])[] }>
+> = {
   '### 1.': {
-    before: [[rules(rule('heat', { otherwise: false }), rule('frost', { protect: true, sensorLost: false })), read('frost', false)]],
+    before: [
+      [
+        rules(rule('heat', { otherwise: false }), rule('frost', { protect: true, sensorLost: false })),
+        read('frost', false),
+      ],
+    ],
     rows: [
       [read('heat', true)],
       [say(false)],
@@ -104,9 +114,21 @@ const EXAMPLES: Readonly<Record<string, { readonly before: readonly Told[][]; re
 
 it('has the slots in their order', () => {
   const all: Slots = {
-    ...{ ...EMPTY_SLOTS, limit: 0, pulse: { by: 'rpc', sinceMs: 0 }, noContact: { value: false, sinceMs: 0 }, base: { value: false } },
+    ...{
+      ...EMPTY_SLOTS,
+      limit: 0,
+      pulse: { by: 'rpc', sinceMs: 0 },
+      noContact: { value: false, sinceMs: 0 },
+      base: { value: false },
+    },
     operator: { value: true, by: 'rpc', sinceMs: 0, until: 'release' },
-    rules: [rule('a'), rule('b', { protect: true })].map((one) => ({ ...one, phase: 'set', isLost: false, isBarred: false, sinceMs: 0 })),
+    rules: [rule('a'), rule('b', { protect: true })].map((one) => ({
+      ...one,
+      phase: 'set',
+      isLost: false,
+      isBarred: false,
+      sinceMs: 0,
+    })),
   };
   expect(rowsBelow('## Slots').map(([slot]) => slot)).toEqual(filledSlots(all).map(({ slot }) => `\`${slot}\``));
 });
@@ -132,7 +154,9 @@ it.each(Object.keys(EXAMPLES))('tells what comes of each step of example %s', (h
         winner === undefined || winner.slot === 'none'
           ? '(none|nothing filled)'
           : `\`${winner.slot}\`${before.length > 1 || winner.rule === undefined ? '' : `.*${winner.rule === 'r' ? '' : winner.rule}`}`;
-      expect(said, `row ${at + 1}, column ${column + 1}`).toMatch(new RegExp(`^${value === true ? 'on' : 'off'}, ${slot}`));
+      expect(said, `row ${at + 1}, column ${column + 1}`).toMatch(
+        new RegExp(`^${value === true ? 'on' : 'off'}, ${slot}`),
+      );
     }
   }
 });

@@ -156,7 +156,10 @@ describe('switching off', () => {
   it('is not undone by a write that comes late', async () => {
     const valve = new SlowActuator(bench.clock, { takesMs: (value) => (value === true ? 900 : 0) });
     bench.drivers.valve = valve;
-    await bench.open(relaySettings('valve', { neverWith: [{ with: 'drain', gapMs: 0 }], safe: { start: false } }), relaySettings('drain'));
+    await bench.open(
+      relaySettings('valve', { neverWith: [{ with: 'drain', gapMs: 0 }], safe: { start: false } }),
+      relaySettings('drain'),
+    );
     await bench.clock.advance(10);
     const on = bench.set('valve', true);
     await bench.clock.advance(100);
@@ -243,7 +246,10 @@ describe('a movement that nobody waits for any longer', () => {
 
   it('is forgotten by a driver that never ends after a minute, and the hardware asked', async () => {
     const up = bench.fake('up');
-    await bench.open(relaySettings('up', { neverWith: [{ with: 'down', gapMs: 0 }], deadlineMs: 500 }), relaySettings('down'));
+    await bench.open(
+      relaySettings('up', { neverWith: [{ with: 'down', gapMs: 0 }], deadlineMs: 500 }),
+      relaySettings('down'),
+    );
     up.beforeWrite = (value) => (value === true ? new Promise(() => {}) : undefined);
     const on = bench.set('up', true);
     await bench.clock.advance(500);
@@ -471,7 +477,10 @@ describe('the mark', () => {
   it('keeps it off when it cannot be made', async () => {
     await bench.open(limited, relaySettings('bell'));
     bench.files.faults = { fail: () => ({ code: 'ENOSPC' }) };
-    expect([await bench.set('heater', true), await bench.pulse('bell', 500)]).toEqual(['actuators/not-marked', 'actuators/not-marked']);
+    expect([await bench.set('heater', true), await bench.pulse('bell', 500)]).toEqual([
+      'actuators/not-marked',
+      'actuators/not-marked',
+    ]);
     expect([bench.fake('heater').told, bench.fake('bell').told, bench.marks]).toEqual([[], [], []]);
     expect(bench.control.state('bell').pulsing).toBe(false);
     bench.files.faults = {};

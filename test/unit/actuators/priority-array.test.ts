@@ -3,7 +3,13 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Writer } from '../../../src/actuators/kind/actuator.ts';
 import { arbitrate, filledSlots, reduce } from '../../../src/actuators/priority-array.ts';
-import { EMPTY_SLOTS, type RuleWords, type SlotEvent, type Slots, type Winner } from '../../../src/actuators/priority-slots.ts';
+import {
+  EMPTY_SLOTS,
+  type RuleWords,
+  type SlotEvent,
+  type Slots,
+  type Winner,
+} from '../../../src/actuators/priority-slots.ts';
 
 type Told = SlotEvent extends infer E ? (E extends SlotEvent ? Omit<E, 'atMs'> : never) : never;
 
@@ -11,7 +17,10 @@ const words = (name: string, changes: Partial<RuleWords> = {}): RuleWords => ({
   ...{ name, protect: false, set: true, version: '1' },
   ...changes,
 });
-const command = (value: boolean, more: { by?: Writer; until?: 'ruleChange' | 'release'; untilMs?: number } = {}): Told => ({
+const command = (
+  value: boolean,
+  more: { by?: Writer; until?: 'ruleChange' | 'release'; untilMs?: number } = {},
+): Told => ({
   kind: 'commanded',
   operator: { value, by: 'rpc', until: 'ruleChange', ...more },
 });
@@ -42,12 +51,15 @@ class Reference {
   get together(): unknown {
     const usual = this.rules.filter(({ words: { protect } }) => !protect);
     return (usual.find(({ said }) => said)?.words.set ??
-      this.rules.find(({ said, words: { otherwise } }) => said === false && otherwise !== undefined)?.words.otherwise) as unknown;
+      this.rules.find(({ said, words: { otherwise } }) => said === false && otherwise !== undefined)?.words
+        .otherwise) as unknown;
   }
   /** The rule whose value is in force. */
   get winner(): Reference['rules'][number] | undefined {
     const { limit, pulse, operator } = this.slots;
-    const protects = this.rules.some((one) => one.words.protect && (one.said || one.lost) && this.fill(one) !== undefined);
+    const protects = this.rules.some(
+      (one) => one.words.protect && (one.said || one.lost) && this.fill(one) !== undefined,
+    );
     if (limit !== undefined || protects || pulse !== undefined || operator !== undefined) return undefined;
     return this.rules.find((one) => one.said && !one.lost && this.fill(one) !== undefined);
   }
@@ -55,8 +67,19 @@ class Reference {
     const { limit, pulse, operator, noContact, base } = this.slots;
     const protects = this.rules.filter(({ words: { protect }, said, lost }) => protect && (said || lost));
     const others = this.rules.filter((one) => !protects.includes(one));
-    const [sets, rest] = [others.filter(({ said, lost }) => said && !lost), others.filter(({ said, lost }) => !said || lost)];
-    const filled = [limit, ...protects.map(this.fill), pulse, operator, ...[...sets, ...rest].map(this.fill), noContact, base];
+    const [sets, rest] = [
+      others.filter(({ said, lost }) => said && !lost),
+      others.filter(({ said, lost }) => !said || lost),
+    ];
+    const filled = [
+      limit,
+      ...protects.map(this.fill),
+      pulse,
+      operator,
+      ...[...sets, ...rest].map(this.fill),
+      noContact,
+      base,
+    ];
     return filled.filter((one) => one !== undefined);
   }
   take(event: SlotEvent): void {
@@ -69,11 +92,15 @@ class Reference {
       [this.start, this.leftBy, slots.base] = [event.start as boolean | undefined, undefined, event.start as never];
     if (event.kind === 'commanded') {
       const { value: wish, by, untilMs, until } = event.operator;
-      [slots.operator, this.operator] = [wish as boolean, { remote: by !== 'local', untilMs, heeds: until === 'ruleChange' }];
+      [slots.operator, this.operator] = [
+        wish as boolean,
+        { remote: by !== 'local', untilMs, heeds: until === 'ruleChange' },
+      ];
       if (wish === false) slots.pulse = undefined;
     }
     if (event.kind === 'released') [slots.operator, slots.pulse] = [undefined, undefined];
-    if (event.kind === 'timePassed' && (this.operator?.untilMs ?? Number.POSITIVE_INFINITY) <= event.atMs) slots.operator = undefined;
+    if (event.kind === 'timePassed' && (this.operator?.untilMs ?? Number.POSITIVE_INFINITY) <= event.atMs)
+      slots.operator = undefined;
     if (event.kind === 'pulseBegan') slots.pulse = true;
     if (event.kind === 'pulseEnded') slots.pulse = undefined;
     if (event.kind === 'silent') {
@@ -113,14 +140,26 @@ class Reference {
 
 const optional = fc.constantFrom(undefined, false, true);
 const someRules = fc
-  .array(fc.record({ protect: fc.boolean(), set: fc.boolean(), otherwise: optional, sensorLost: optional }), { maxLength: 3 })
+  .array(fc.record({ protect: fc.boolean(), set: fc.boolean(), otherwise: optional, sensorLost: optional }), {
+    maxLength: 3,
+  })
   .map((rules) => rules.map((rule, at) => ({ ...rule, name: `r${at}`, version: '1' })));
 const aRule = fc.constantFrom('r0', 'r1', 'r2');
 const someEvent: fc.Arbitrary<Told> = fc.oneof(
-  fc.record({ value: fc.boolean(), by: fc.constantFrom('rpc' as const, 'local' as const) }).map(({ value, by }) => command(value, { by })),
-  fc.record({ value: fc.boolean(), until: fc.constantFrom('ruleChange' as const, 'release' as const) }).map((c) => command(c.value, c)),
+  fc
+    .record({ value: fc.boolean(), by: fc.constantFrom('rpc' as const, 'local' as const) })
+    .map(({ value, by }) => command(value, { by })),
+  fc
+    .record({ value: fc.boolean(), until: fc.constantFrom('ruleChange' as const, 'release' as const) })
+    .map((c) => command(c.value, c)),
   fc.record({ value: fc.boolean(), untilMs: fc.nat(40) }).map((c) => command(c.value, c)),
-  fc.constantFrom<Told>({ kind: 'pulseEnded' }, { kind: 'heard' }, { kind: 'maxOnEnded' }, { kind: 'minOffEnded' }, { kind: 'timePassed' }),
+  fc.constantFrom<Told>(
+    { kind: 'pulseEnded' },
+    { kind: 'heard' },
+    { kind: 'maxOnEnded' },
+    { kind: 'minOffEnded' },
+    { kind: 'timePassed' },
+  ),
   fc.constantFrom<Told>({ kind: 'released', why: 'released' }, { kind: 'pulseBegan', by: 'rpc' }),
   fc.boolean().map((value): Told => ({ kind: 'silent', value })),
   { weight: 4, arbitrary: fc.tuple(aRule, fc.boolean()).map(([rule, holds]) => read(rule, holds)) },
@@ -150,8 +189,15 @@ describe('a thermostat with otherwise and a protecting frost rule', () => {
   it('goes by the operator who says off until frost begins, and again when it ends', () => {
     expect(winner(...cold)).toMatchObject({ slot: 'rule', value: true, rule: 'thermostat' });
     expect(value(...cold, command(false))).toBe(false);
-    expect(winner(...cold, command(false), read('frost', true))).toMatchObject({ slot: 'protect', value: true, rule: 'frost' });
-    expect(winner(...cold, command(false), read('frost', true), read('frost', false))).toMatchObject({ slot: 'operator', value: false });
+    expect(winner(...cold, command(false), read('frost', true))).toMatchObject({
+      slot: 'protect',
+      value: true,
+      rule: 'frost',
+    });
+    expect(winner(...cold, command(false), read('frost', true), read('frost', false))).toMatchObject({
+      slot: 'operator',
+      value: false,
+    });
   });
 
   it('goes by itself again when what the rules together say changes', () => {
@@ -184,7 +230,12 @@ describe('a rule whose sensor dies', () => {
   });
 
   it('takes what it has left in base back to the state for the start', () => {
-    const left = [{ kind: 'started', start: false } as const, configured(pump), read('level', true), read('level', false)];
+    const left = [
+      { kind: 'started', start: false } as const,
+      configured(pump),
+      read('level', true),
+      read('level', false),
+    ];
     expect(winner(...left)).toMatchObject({ slot: 'base', value: true, rule: 'level' });
     expect(winner(...left, lost)).toMatchObject({ slot: 'base', value: false });
     expect(winner(...left, configured())).toMatchObject({ slot: 'base', value: false });
@@ -217,7 +268,13 @@ describe('a test pulse while an operator says off and a rule says on', () => {
 });
 
 describe('maxOn under two rules that still hold', () => {
-  const limited = [configured(words('a'), words('b')), read('a', true), read('b', true), command(true), { kind: 'maxOnEnded' } as const];
+  const limited = [
+    configured(words('a'), words('b')),
+    read('a', true),
+    read('b', true),
+    command(true),
+    { kind: 'maxOnEnded' } as const,
+  ];
 
   it('is off, and stays so until one of them begins anew', () => {
     expect(winner(...limited)).toMatchObject({ slot: 'limit', value: false });
@@ -230,7 +287,10 @@ describe('maxOn under two rules that still hold', () => {
   });
 
   it('leaves what says off', () => {
-    expect(winner(command(false), { kind: 'maxOnEnded' }, { kind: 'minOffEnded' })).toMatchObject({ slot: 'operator', value: false });
+    expect(winner(command(false), { kind: 'maxOnEnded' }, { kind: 'minOffEnded' })).toMatchObject({
+      slot: 'operator',
+      value: false,
+    });
   });
 });
 
@@ -256,7 +316,11 @@ it('two rules are a latch: on below 20, off above 80, and so it stays between', 
 });
 
 it('of several rules all that hold come before all that say otherwise, in the order of the file', () => {
-  const rules = configured(words('a', { set: true, otherwise: true }), words('b', { set: false }), words('c', { set: true }));
+  const rules = configured(
+    words('a', { set: true, otherwise: true }),
+    words('b', { set: false }),
+    words('c', { set: true }),
+  );
   expect(winner(rules, read('a', false), read('b', true), read('c', true))).toMatchObject({ rule: 'b', value: false });
 });
 
@@ -268,6 +332,9 @@ describe('a rule that a technician adds', () => {
   });
 
   it('leaves a command that came after it', () => {
-    expect(winner(configured(light), command(false), read('light', true))).toMatchObject({ slot: 'operator', value: false });
+    expect(winner(configured(light), command(false), read('light', true))).toMatchObject({
+      slot: 'operator',
+      value: false,
+    });
   });
 });

@@ -18,7 +18,11 @@ let begins: boolean;
 
 beforeEach(() => {
   clock = new FakeClock();
-  record = new PinRecord({ settings: relaySettings('pin'), clock, history: { changedAtMs: undefined, switchedOnAtMs: [] } });
+  record = new PinRecord({
+    settings: relaySettings('pin'),
+    clock,
+    history: { changedAtMs: undefined, switchedOnAtMs: [] },
+  });
   record.learn(false);
   closing = new AbortController();
   [offs, answered, fault, begins] = [0, undefined, undefined, true];
@@ -32,7 +36,13 @@ async function begin(durationMs: number): Promise<void> {
     record.took(claim);
   };
   const output = new Output({
-    ...{ slot: { record, settings: record.settings } as ActuatorSlot, slots: undefined, clock, log: silentLog, gates: {} as Gates },
+    ...{
+      slot: { record, settings: record.settings } as ActuatorSlot,
+      slots: undefined,
+      clock,
+      log: silentLog,
+      gates: {} as Gates,
+    },
     ...{ save: () => {}, onRule: () => {}, onAlarm: () => {}, onChange: () => {}, onWaits: () => {} },
     move: async (movement) => {
       if (movement.pulse !== undefined) await move(movement);

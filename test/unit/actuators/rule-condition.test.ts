@@ -67,14 +67,34 @@ describe('a condition of several parts', () => {
 });
 
 it('a comparison comes back by its hysteresis, on either side', () => {
-  expect([81, 80, 21, 20].map((value) => valueHolds({ above: 80, hysteresis: 60 }, value, true))).toEqual([true, true, true, false]);
-  expect([19, 20, 79, 80].map((value) => valueHolds({ below: 20, hysteresis: 60 }, value, true))).toEqual([true, true, true, false]);
+  expect([81, 80, 21, 20].map((value) => valueHolds({ above: 80, hysteresis: 60 }, value, true))).toEqual([
+    true,
+    true,
+    true,
+    false,
+  ]);
+  expect([19, 20, 79, 80].map((value) => valueHolds({ below: 20, hysteresis: 60 }, value, true))).toEqual([
+    true,
+    true,
+    true,
+    false,
+  ]);
   expect([80, 20].map((value) => valueHolds({ above: 80, hysteresis: 60 }, value, false))).toEqual([false, false]);
 });
 
 it('weekdays and dates hold as they are written', () => {
-  const on = (date: string) => timeHolds({ hysteresis: 0, dates: { from: '11-01', to: '03-31' } }, { time: '12:00', date, weekday: 'mon' });
-  expect(['10-31', '11-01', '12-31', '01-01', '02-29', '03-31', '04-01'].map(on)).toEqual([false, true, true, true, true, true, false]);
-  const of = (weekday: 'fri' | 'sat') => timeHolds({ hysteresis: 0, weekdays: ['mon', 'fri'] }, { time: '00:00', date: '01-01', weekday });
+  const on = (date: string) =>
+    timeHolds({ hysteresis: 0, dates: { from: '11-01', to: '03-31' } }, { time: '12:00', date, weekday: 'mon' });
+  expect(['10-31', '11-01', '12-31', '01-01', '02-29', '03-31', '04-01'].map(on)).toEqual([
+    false,
+    true,
+    true,
+    true,
+    true,
+    true,
+    false,
+  ]);
+  const of = (weekday: 'fri' | 'sat') =>
+    timeHolds({ hysteresis: 0, weekdays: ['mon', 'fri'] }, { time: '00:00', date: '01-01', weekday });
   expect([of('fri'), of('sat')]).toEqual([true, false]);
 });

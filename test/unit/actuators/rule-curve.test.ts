@@ -11,7 +11,9 @@ const POINTS = [
 const use = { before: undefined, step: undefined, origin: 0 };
 
 it('is linear between its points and held outside them', () => {
-  expect([-5, 0, 2.5, 10, 20, 30, 99].map((reading) => curveValue(POINTS, reading, use))).toEqual([100, 100, 75, 0, 25, 50, 50]);
+  expect([-5, 0, 2.5, 10, 20, 30, 99].map((reading) => curveValue(POINTS, reading, use))).toEqual([
+    100, 100, 75, 0, 25, 50, 50,
+  ]);
 });
 
 it('reaches its lowest and highest values, however near it was before', () => {
@@ -27,7 +29,9 @@ it('stays within its span, on the steps of its actuator, and less than a step fr
       let before: number | undefined;
       for (const reading of readings) {
         const value = curveValue(POINTS, reading, { before, step: 5, origin: 0 });
-        expect([value >= 0 && value <= 100, value % 5, Math.abs(value - curveValue(POINTS, reading, use)) < 5]).toEqual([true, 0, true]);
+        expect([value >= 0 && value <= 100, value % 5, Math.abs(value - curveValue(POINTS, reading, use)) < 5]).toEqual(
+          [true, 0, true],
+        );
         before = value;
       }
     }),

@@ -8,7 +8,15 @@ import { runProgram } from '../../../src/host/run-program.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 
 const relay = (name: string, crash: boolean, interlocks: readonly string[] = []): ActuatorConfigOf<'gpio-output'> => ({
-  ...{ name, kind: 'gpio-output', enabled: true, desiredKey: name, stateKey: `${name}State`, telemetry: true, restore: false },
+  ...{
+    name,
+    kind: 'gpio-output',
+    enabled: true,
+    desiredKey: name,
+    stateKey: `${name}State`,
+    telemetry: true,
+    restore: false,
+  },
   ...{
     safe: { crash },
     limits: {},

@@ -14,7 +14,10 @@ const MAIN = resolve(import.meta.dirname, '../../../src/main.ts');
 let bench: BoardBench;
 
 beforeEach(async () => {
-  bench = await openBoardBench(() => ({ version: 1, gpio: [{ chip: 'gpiochip0', label: 'simulated', lines: 32, names: {}, inputs: [] }] }));
+  bench = await openBoardBench(() => ({
+    version: 1,
+    gpio: [{ chip: 'gpiochip0', label: 'simulated', lines: 32, names: {}, inputs: [] }],
+  }));
 });
 afterEach(() => bench.close());
 
@@ -44,7 +47,11 @@ async function runHookOn(text: string, event: string, more: Readonly<Record<stri
   const config = join(bench.folder, 'turnstone.yaml');
   await writeFile(config, text);
   const env = { ...process.env, RUN_FOLDER: bench.folder, PUMP_LINE: 'GPIO18', ...more };
-  const { stdout } = await promisify(execFile)(process.execPath, [MAIN, 'safe-states', '--config', config, '--event', event], { env });
+  const { stdout } = await promisify(execFile)(
+    process.execPath,
+    [MAIN, 'safe-states', '--config', config, '--event', event],
+    { env },
+  );
   return stdout;
 }
 
@@ -73,7 +80,8 @@ describe('the stop hook', () => {
 
   it('switches off what was left under a longest time on, whatever its kind, and takes the marks away', async () => {
     await mkdir(join(bench.folder, 'pulses'));
-    for (const name of ['heater', 'horn']) await writeFile(join(bench.folder, 'pulses', name), '{"pulse":false,"sinceMs":1}');
+    for (const name of ['heater', 'horn'])
+      await writeFile(join(bench.folder, 'pulses', name), '{"pulse":false,"sinceMs":1}');
     const actuators = [
       { name: 'heater', kind: 'gpio-output', line: 'GPIO18', limits: { maxOn: '1m' } },
       { name: 'horn', kind: 'gpio-output', line: 'GPIO17', safe: { stop: true } },
@@ -96,7 +104,8 @@ describe('the stop hook', () => {
       { name: 'far', kind: 'command', program: '/bin/true', interlocks: ['vent'] },
       relay('vent', 'GPIO23', { safe: { crash: true } }),
     ];
-    const never = (name: string): RegExp => new RegExp(`is never on together with ${name}, which is not known to be off`);
+    const never = (name: string): RegExp =>
+      new RegExp(`is never on together with ${name}, which is not known to be off`);
     const failed = await runHook('crash', { actuators }).catch((error: { stdout: string }) => error.stdout.split('\n'));
     expect(failed).toEqual([
       'brake: set to true',
@@ -160,7 +169,9 @@ describe('the stop hook', () => {
     await mkdir(join(bench.folder, 'pulses'));
     await writeFile(join(bench.folder, 'pulses', 'pump'), '');
     const actuators = [{ name: 'pump', kind: 'gpio-output', line: `\${PUMP_LINE}` }];
-    expect(await runHook('stop', { actuators, runFolder: `\${RUN_FOLDER}`, proxy: `\${NOT_SET}` })).toBe('pump: set to false\n');
+    expect(await runHook('stop', { actuators, runFolder: `\${RUN_FOLDER}`, proxy: `\${NOT_SET}` })).toBe(
+      'pump: set to false\n',
+    );
   });
 
   it.each(['stateFolder', 'runFolder'])(
@@ -176,7 +187,9 @@ describe('the stop hook', () => {
         stderr: expect.stringContaining('another agent'),
       });
       expect(await movedTo(17)).toEqual([1]);
-      expect(await runHook('stop', { [setting]: folder }, { SERVICE_RESULT: 'timeout' })).toContain('horn: set to false\n');
+      expect(await runHook('stop', { [setting]: folder }, { SERVICE_RESULT: 'timeout' })).toContain(
+        'horn: set to false\n',
+      );
       await lock.close();
     },
   );
@@ -184,7 +197,8 @@ describe('the stop hook', () => {
 
 describe('the stop hook, of a configuration that cannot be understood,', () => {
   const ACTUATORS = 'actuators:\n  - { name: horn, kind: gpio-output, line: GPIO17, safe: { crash: on } }\n';
-  const head = (): string => `version: 1\nrunFolder: ${bench.folder}\nhardware: { board: simulated, boardSocket: ${bench.socketPath} }\n`;
+  const head = (): string =>
+    `version: 1\nrunFolder: ${bench.folder}\nhardware: { board: simulated, boardSocket: ${bench.socketPath} }\n`;
 
   it.each([
     ['a bracket without end', `sensors: [\n${ACTUATORS}`, /turnstone\.yaml:\d+:\d+: /],
@@ -228,14 +242,25 @@ describe('the stop hook, where the agent left what it had in force,', () => {
   const BROKEN = (): string => `runFolder: ${bench.folder}\nsensors: [\n`;
   const place = (): string => inForcePath(bench.folder, {});
 
-  async function leave(actuators: readonly object[], { bootId = systemClock.bootId, environment = {}, ...folders } = {}): Promise<void> {
+  async function leave(
+    actuators: readonly object[],
+    { bootId = systemClock.bootId, environment = {}, ...folders } = {},
+  ): Promise<void> {
     const hardware = { board: 'simulated', boardSocket: bench.socketPath, gpio: 'auto' } as const;
     const config = { hardware, stateFolder: join(bench.folder, 'state'), runFolder: bench.folder, ...folders };
-    await leaveInForce(config, actuators, { files: systemFiles, clock: { ...systemClock, bootId }, environment, log: silentLog });
+    await leaveInForce(config, actuators, {
+      files: systemFiles,
+      clock: { ...systemClock, bootId },
+      environment,
+      log: silentLog,
+    });
   }
 
   it('sets that, whatever the file says by now or does not say, and takes it away', async () => {
-    for (const text of [BROKEN(), JSON.stringify(configured({ actuators: [relay('horn', 'GPIO20', { safe: { crash: true } })] }))]) {
+    for (const text of [
+      BROKEN(),
+      JSON.stringify(configured({ actuators: [relay('horn', 'GPIO20', { safe: { crash: true } })] })),
+    ]) {
       await leave([relay('heater', `\${PUMP_LINE}`, { safe: { crash: true } })]);
       expect(await runHookOn(text, 'crash')).toBe('heater: set to true\n');
       await expect(readFile(place())).rejects.toThrow('ENOENT');
@@ -253,19 +278,28 @@ describe('the stop hook, where the agent left what it had in force,', () => {
     const environment = { RUNTIME_DIRECTORY: join(bench.folder, 'systemd') };
     await mkdir(environment.RUNTIME_DIRECTORY);
     await leave([relay('pump', 'GPIO18', {})], { environment });
-    expect(await runHook('crash', { runFolder: '/nonexistent', actuators: [] }, environment)).toBe('pump: set to false\n');
+    expect(await runHook('crash', { runFolder: '/nonexistent', actuators: [] }, environment)).toBe(
+      'pump: set to false\n',
+    );
     expect(await readdir(environment.RUNTIME_DIRECTORY)).toEqual([]);
   });
 
   it('keeps it while something of it is not set', async () => {
-    await leave([relay('far', 'GPIO99', { safe: { crash: false } }), relay('horn', 'GPIO17', { safe: { crash: true } })]);
+    await leave([
+      relay('far', 'GPIO99', { safe: { crash: false } }),
+      relay('horn', 'GPIO17', { safe: { crash: true } }),
+    ]);
     await expect(runHookOn(BROKEN(), 'crash')).rejects.toMatchObject({
       stdout: expect.stringMatching(/^far: .*GPIO99\nhorn: set to true\n$/),
     });
     await readFile(place());
     await leave([relay('horn', 'GPIO17', { safe: { crash: true } }), { name: 'far', kind: 'of-another-release' }]);
     await expect(runHookOn(BROKEN(), 'crash')).rejects.toMatchObject({
-      ...{ code: 1, stdout: 'horn: set to true\n', stderr: expect.stringContaining('actuators[1].kind: not understood') },
+      ...{
+        code: 1,
+        stdout: 'horn: set to true\n',
+        stderr: expect.stringContaining('actuators[1].kind: not understood'),
+      },
     });
     await readFile(place());
   });
@@ -276,7 +310,11 @@ describe('the stop hook, where the agent left what it had in force,', () => {
     await leave([relay('heater', 'GPIO18', { safe: { crash: false } })]);
     await writeFile(place(), (await readFile(place(), 'utf8')).replace('GPIO18', 'GPIO19'));
     await expect(runHook('crash')).rejects.toMatchObject({
-      ...{ code: 1, stdout: 'horn: set to true\n', stderr: expect.stringContaining('is not understood: it was damaged') },
+      ...{
+        code: 1,
+        stdout: 'horn: set to true\n',
+        stderr: expect.stringContaining('is not understood: it was damaged'),
+      },
     });
     expect([await movedTo(18), await movedTo(19)]).toEqual([[], []]);
   });
@@ -284,7 +322,10 @@ describe('the stop hook, where the agent left what it had in force,', () => {
   it('sets it also without any file, and by hand nothing beside the agent that has its folders', async () => {
     await leave([relay('heater', 'GPIO18', { safe: { crash: false } })]);
     const lock = await takeLock(bench.folder);
-    await expect(runHookOn(BROKEN(), 'crash')).rejects.toMatchObject({ code: 1, stderr: expect.stringContaining('another agent') });
+    await expect(runHookOn(BROKEN(), 'crash')).rejects.toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('another agent'),
+    });
     await lock.close();
     await rm(join(bench.folder, 'turnstone.yaml'));
     const env = { ...process.env, RUNTIME_DIRECTORY: bench.folder };
@@ -293,10 +334,17 @@ describe('the stop hook, where the agent left what it had in force,', () => {
     expect(stdout).toBe('heater: set to false\n');
   });
 
-  it.each([{}, { SERVICE_RESULT: 'success' }])('says that there is no such file, where nothing was left either: %o', async (more) => {
-    const typo = join(bench.folder, 'turnstome.yaml');
-    const env = { ...process.env, RUNTIME_DIRECTORY: bench.folder, ...more };
-    const run = promisify(execFile)(process.execPath, [MAIN, 'safe-states', '--config', typo], { env });
-    await expect(run).rejects.toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining(`there is no configuration ${typo}`) });
-  });
+  it.each([{}, { SERVICE_RESULT: 'success' }])(
+    'says that there is no such file, where nothing was left either: %o',
+    async (more) => {
+      const typo = join(bench.folder, 'turnstome.yaml');
+      const env = { ...process.env, RUNTIME_DIRECTORY: bench.folder, ...more };
+      const run = promisify(execFile)(process.execPath, [MAIN, 'safe-states', '--config', typo], { env });
+      await expect(run).rejects.toMatchObject({
+        code: 1,
+        stdout: '',
+        stderr: expect.stringContaining(`there is no configuration ${typo}`),
+      });
+    },
+  );
 });

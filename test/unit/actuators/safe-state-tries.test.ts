@@ -23,7 +23,13 @@ let slot: ActuatorSlot;
 function pin(name: string): ActuatorSlot {
   const record = new PinRecord({ settings: relaySettings(name, { deadlineMs: 60_000 }), clock, history: NONE });
   driver = new FakeActuator();
-  const made: ActuatorSlot = new ActuatorSlot({ record, driver, clock, onChange: () => states.update(made), onDue: () => {} });
+  const made: ActuatorSlot = new ActuatorSlot({
+    record,
+    driver,
+    clock,
+    onChange: () => states.update(made),
+    onDue: () => {},
+  });
   record.learn(false);
   return made;
 }
@@ -173,7 +179,13 @@ it('all that are off are set before any that is on, and those in their order', a
 
 it('a stop owes a text that means off, and is refused, once more', () => {
   const record = new PinRecord({ settings: relaySettings('sign', { valueType: 'string' }), clock, history: NONE });
-  const sign = new ActuatorSlot({ record, driver: new FakeActuator('open'), clock, onChange: () => {}, onDue: () => {} });
+  const sign = new ActuatorSlot({
+    record,
+    driver: new FakeActuator('open'),
+    clock,
+    onChange: () => {},
+    onDue: () => {},
+  });
   record.learn('open');
   expect(stopValue(sign)).toEqual([]);
   record.want('', 'rpc');

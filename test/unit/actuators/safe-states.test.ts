@@ -66,7 +66,10 @@ describe('safe states for start', () => {
   });
 
   it('that are restored to off are waited for a moment, and no longer', async () => {
-    const settings = [relaySettings('pump', { restore: true, deadlineMs: 30_000 }), relaySettings('horn', { safe: { start: true } })];
+    const settings = [
+      relaySettings('pump', { restore: true, deadlineMs: 30_000 }),
+      relaySettings('horn', { safe: { start: true } }),
+    ];
     await bench.open(...settings);
     await bench.set('pump', false);
     bench.fake('pump').read = bench.fake('pump').beforeWrite = () => new Promise<never>(() => {});
@@ -94,7 +97,10 @@ describe('safe states for start', () => {
     refuses = false;
     await bench.clock.advance(5_000);
     expect(shown('drain', 'pump')).toEqual([true, false]);
-    expect(bench.alarms.filter(([, message]) => message === undefined).map(([name]) => name)).toEqual(['pump', 'drain']);
+    expect(bench.alarms.filter(([, message]) => message === undefined).map(([name]) => name)).toEqual([
+      'pump',
+      'drain',
+    ]);
   });
 
   it('are set by a driver that takes longer than the start waits for it', async () => {
@@ -198,7 +204,10 @@ describe('what is restored', () => {
   });
 
   it('is not tried again once the agent stops', async () => {
-    const settings = [relaySettings('kept', { restore: true }), relaySettings('other', { neverWith: [{ with: 'kept', gapMs: 0 }] })];
+    const settings = [
+      relaySettings('kept', { restore: true }),
+      relaySettings('other', { neverWith: [{ with: 'kept', gapMs: 0 }] }),
+    ];
     await bench.open(...settings);
     await bench.set('kept', true);
     await bench.clock.advance(100);
@@ -233,7 +242,10 @@ it.each([{ safe: { start: true } }, { restore: true }])(
 
 describe('a restart in a silence', () => {
   const AFTER_MS = 1_800_000;
-  const silent = (value: boolean) => ({ restore: true, safe: { start: true, noContact: { afterMs: AFTER_MS, value } } });
+  const silent = (value: boolean) => ({
+    restore: true,
+    safe: { start: true, noContact: { afterMs: AFTER_MS, value } },
+  });
   const restart = async (changes: Parameters<typeof relaySettings>[1]): Promise<void> => {
     await bench.control.close();
     await bench.open(relaySettings('heater', changes));
@@ -242,7 +254,11 @@ describe('a restart in a silence', () => {
 
   it.each([
     ['off', true, silent(false)],
-    ['off, and its times are remembered', true, { ...silent(false), limits: { minOnMs: 1_000, maxSwitchesPerHour: 5 } }],
+    [
+      'off, and its times are remembered',
+      true,
+      { ...silent(false), limits: { minOnMs: 1_000, maxSwitchesPerHour: 5 } },
+    ],
     ['on', false, silent(true)],
   ])(
     'does not bring back what was wished before the silence has switched it %s, and is at its base afterwards',
@@ -297,7 +313,10 @@ it('a restoring that a silence went before is not followed by the state for star
 describe('the state for a stop', () => {
   it('is what is declared; else off for what does not take it yet and for what nobody would end, and nothing else', async () => {
     await bench.open(
-      ...[relaySettings('declared', { safe: { stop: true } }), relaySettings('limited', { limits: { maxOnMs: 60_000 } })],
+      ...[
+        relaySettings('declared', { safe: { stop: true } }),
+        relaySettings('limited', { limits: { maxOnMs: 60_000 } }),
+      ],
       ...[relaySettings('refusing'), relaySettings('plain'), relaySettings('pulsing')],
     );
     for (const name of ['limited', 'refusing', 'plain']) await bench.set(name, true);
@@ -314,14 +333,19 @@ describe('the state for a stop', () => {
 });
 
 describe('a safe state that is on', () => {
-  const vent = relaySettings('vent', { safe: { noContact: { afterMs: 60_000, value: true } }, neverWith: [{ with: 'heater', gapMs: 0 }] });
+  const vent = relaySettings('vent', {
+    safe: { noContact: { afterMs: 60_000, value: true } },
+    neverWith: [{ with: 'heater', gapMs: 0 }],
+  });
 
   it('waits while what excludes it is on', async () => {
     await bench.open(vent, relaySettings('heater'));
     await bench.set('heater', true, { by: 'local' });
     await bench.clock.advance(60_000);
     expect(shown('vent', 'heater')).toEqual([false, true]);
-    expect(bench.alarms).toEqual([['vent', 'vent has not taken its safe state: vent is never on together with heater, and it is active']]);
+    expect(bench.alarms).toEqual([
+      ['vent', 'vent has not taken its safe state: vent is never on together with heater, and it is active'],
+    ]);
     await bench.set('heater', false, { by: 'local' });
     await bench.clock.advance(0);
     expect(shown('vent', 'heater')).toEqual([true, false]);
@@ -435,7 +459,10 @@ describe('safe states for a silence', () => {
   });
 
   it('of an attached device hear that device alone', async () => {
-    await bench.open(relaySettings('heater', silent(false)), relaySettings('pump', { device: 'meter1', ...silent(false) }));
+    await bench.open(
+      relaySettings('heater', silent(false)),
+      relaySettings('pump', { device: 'meter1', ...silent(false) }),
+    );
     const { contact } = bench.control;
     for (const name of ['heater', 'pump']) await bench.set(name, true);
     await bench.clock.advance(200_000);

@@ -17,7 +17,9 @@ afterEach(() => rm(root, { recursive: true }));
 async function release(name: string, exitCode: number): Promise<void> {
   const folder = join(root, 'opt/turnstone/releases', name);
   await mkdir(folder, { recursive: true });
-  await writeFile(join(folder, 'turnstone'), `#!/bin/sh\necho "${name} $*" >> "${root}/calls"\nexit ${exitCode}\n`, { mode: 0o755 });
+  await writeFile(join(folder, 'turnstone'), `#!/bin/sh\necho "${name} $*" >> "${root}/calls"\nexit ${exitCode}\n`, {
+    mode: 0o755,
+  });
 }
 
 /** The script's exit code, and what it called. */
@@ -32,7 +34,8 @@ async function run(serviceResult?: string, tools = ''): Promise<unknown> {
   return [code, ...calls.trimEnd().split('\n')];
 }
 
-const call = (name: string, event: string): string => `${name} safe-states --config ${root}/etc/turnstone/turnstone.yaml --event ${event}`;
+const call = (name: string, event: string): string =>
+  `${name} safe-states --config ${root}/etc/turnstone/turnstone.yaml --event ${event}`;
 
 describe('the stop hook’s script', () => {
   beforeEach(async () => {

@@ -28,7 +28,11 @@ beforeEach(() => {
 });
 afterEach(() => bench.stop());
 
-const ask = async (device: string, method: string, params: Parameters<ReturnType<AttachedBench['side']>['command']>[1]) => {
+const ask = async (
+  device: string,
+  method: string,
+  params: Parameters<ReturnType<AttachedBench['side']>['command']>[1],
+) => {
   bench.side(device).command(method, params);
   await bench.clock.advance(100);
   return bench.side(device).replies.at(-1);
@@ -60,16 +64,22 @@ describe('a command', () => {
     },
   );
 
-  it.each(['reboot', 'restart', 'setLogLevel', 'setNextAccessToken', 'setProvisioningSecret', 'outboxStatus', 'diagnose'])(
-    '%s, which is the gateway’s, is none of a device',
-    async (method) => {
-      expect(await ask('one', method, {})).toMatchObject({ error: { code: 'unknown-method' } });
-    },
-  );
+  it.each([
+    'reboot',
+    'restart',
+    'setLogLevel',
+    'setNextAccessToken',
+    'setProvisioningSecret',
+    'outboxStatus',
+    'diagnose',
+  ])('%s, which is the gateway’s, is none of a device', async (method) => {
+    expect(await ask('one', method, {})).toMatchObject({ error: { code: 'unknown-method' } });
+  });
 
   it('reads a sensor of the device, and of no other', async () => {
     expect(await ask('one', 'readSensor', { name: 'meter1' })).toEqual({ result: [{ key: 'read', value: 'meter1' }] });
-    for (const name of ['meter2', 'board']) expect(await ask('one', 'readSensor', { name })).toMatchObject({ error: { code: 'unknown' } });
+    for (const name of ['meter2', 'board'])
+      expect(await ask('one', 'readSensor', { name })).toMatchObject({ error: { code: 'unknown' } });
   });
 
   it('is refused while the machine is locked out', async () => {
@@ -80,9 +90,14 @@ describe('a command', () => {
 
   it('asks for the status of this device alone', async () => {
     bench.states = ['meter1', 'meter2'].map((name) => bench.stateOf(name, 'working'));
-    const { result } = (await ask('one', 'getStatus', null)) as { result: { sensors: { name: string }[]; actuators: { name: string }[] } };
+    const { result } = (await ask('one', 'getStatus', null)) as {
+      result: { sensors: { name: string }[]; actuators: { name: string }[] };
+    };
     expect(result).toMatchObject({ name: 'Gateway one', gateway: 'Gateway', active: true });
-    expect([result.sensors, result.actuators].map((all) => all.map(({ name }) => name))).toEqual([['meter1'], ['pump1']]);
+    expect([result.sensors, result.actuators].map((all) => all.map(({ name }) => name))).toEqual([
+      ['meter1'],
+      ['pump1'],
+    ]);
   });
 });
 
@@ -94,7 +109,9 @@ describe('a permission', () => {
     await bench.start();
     await ask('one', 'setValue', true);
     expect(levels()).toEqual([1, 0, 0]);
-    expect(await ask('one', 'setActuator', { name: 'pump1', value: false })).toMatchObject({ error: { code: 'disabled' } });
+    expect(await ask('one', 'setActuator', { name: 'pump1', value: false })).toMatchObject({
+      error: { code: 'disabled' },
+    });
   });
 });
 
@@ -138,7 +155,12 @@ describe('client attributes', () => {
       bench.stateOf('board', 'working', { firmware: '9' }),
     ];
     await bench.start();
-    expect(bench.side('one').client).toMatchObject({ serialNumber: 'A-17', firmware: '2.1', gateway: 'Gateway', active: true });
+    expect(bench.side('one').client).toMatchObject({
+      serialNumber: 'A-17',
+      firmware: '2.1',
+      gateway: 'Gateway',
+      active: true,
+    });
     expect(bench.side('two').client).toMatchObject({ gateway: 'Gateway', active: false });
     expect(bench.side('two').client).not.toHaveProperty('serialNumber');
     expect(bench.side('two').client).not.toHaveProperty('firmware');

@@ -10,7 +10,11 @@ const HANDLER = {
 };
 const CONFIG = {
   firmware: { requireSignature: false, chunk: '4kB', handlers: [HANDLER, { ...HANDLER, title: 'board' }] },
-  devices: [{ name: 'one', firmware: { handlers: ['pump'] } }, { name: 'two', firmware: { handlers: ['pump'] } }, { name: 'three' }],
+  devices: [
+    { name: 'one', firmware: { handlers: ['pump'] } },
+    { name: 'two', firmware: { handlers: ['pump'] } },
+    { name: 'three' },
+  ],
   actuators: [{ name: 'relay', kind: 'gpio-output', line: 'P1', device: 'two', limits: { maxOn: '1h' } }],
 };
 const WALK = ['DOWNLOADING', 'DOWNLOADED', 'VERIFIED', 'UPDATING', 'UPDATED'];
@@ -57,7 +61,9 @@ describe('a package that is assigned to an attached device', () => {
     expect(bench.programs).toEqual([['one', '/state/devices/known/one/firmware/payload', 'pump', '2.0']]);
     expect(told('gateway one', 'current_fw_title')).toEqual(['pump']);
     expect(told('gateway one', 'current_fw_version')).toEqual(['2.0']);
-    expect(new Set(bench.entries.filter(({ key }) => key.startsWith('fw_')).map(({ device }) => device))).toEqual(new Set(['gateway one']));
+    expect(new Set(bench.entries.filter(({ key }) => key.startsWith('fw_')).map(({ device }) => device))).toEqual(
+      new Set(['gateway one']),
+    );
     expect(await bench.files.list('/state/devices/known/one/firmware')).toEqual(['firmware-update.json']);
   });
 
@@ -185,7 +191,9 @@ describe('nothing is installed', () => {
     bench.side('one').offer('2.0', image('two'));
     await walk();
     expect(states('one').at(-1)).toBe('VERIFIED');
-    expect(bench.alerts.list().join()).toContain('Gateway one: the update to pump 2.0 waits: the machine is locked out');
+    expect(bench.alerts.list().join()).toContain(
+      'Gateway one: the update to pump 2.0 waits: the machine is locked out',
+    );
     bench.lock(false);
     await walk();
     expect(states('one').at(-1)).toBe('UPDATED');

@@ -53,8 +53,20 @@ async function open(config: AgentConfig): Promise<HardwareParts> {
   let parts: HardwareParts | undefined;
   parts = await HardwareParts.open(
     {
-      ...{ config, log: silentLog, alerts: new AlertList(silentLog), keyOf: (key: string) => key, localTime: () => undefined },
-      machine: { ...thisMachine, clock, files: new MemoryFiles(), openPorts: () => lines.ports, openHostMetrics: () => machine },
+      ...{
+        config,
+        log: silentLog,
+        alerts: new AlertList(silentLog),
+        keyOf: (key: string) => key,
+        localTime: () => undefined,
+      },
+      machine: {
+        ...thisMachine,
+        clock,
+        files: new MemoryFiles(),
+        openPorts: () => lines.ports,
+        openHostMetrics: () => machine,
+      },
       ...{ clientRpc: async () => null, report: () => {} },
       reportSensor: (sensor, state) => told.push(`${sensor} ${state}`),
       onSamples: (samples) => {
@@ -86,20 +98,23 @@ it('starts as long as the sensors of its keys do, and fails with them', async ()
   await parts.close();
 });
 
-it.each(['1s', '1h'])('loses the rules on a value that is refused, while another value works, which comes every %s', async (every) => {
-  lines.level = 1;
-  const parts = await open(await configured('{ made: "state ? 1 : 0", up: uptimeS }', `period: ${every}`));
-  await clock.advance(3_000);
-  expect(lines.written.at(-1)).toBe(1);
-  lines.level = FAULT;
-  await clock.advance(4_000);
-  expect(told.at(-1)).toBe('calculated failing in part: made: state is missing, as contact fails: pulled out');
-  expect(lines.written.at(-1)).toBe(0);
-  lines.level = 1;
-  await clock.advance(4_000);
-  expect([told.at(-1), lines.written.at(-1)]).toEqual(['calculated working', 1]);
-  await parts.close();
-});
+it.each(['1s', '1h'])(
+  'loses the rules on a value that is refused, while another value works, which comes every %s',
+  async (every) => {
+    lines.level = 1;
+    const parts = await open(await configured('{ made: "state ? 1 : 0", up: uptimeS }', `period: ${every}`));
+    await clock.advance(3_000);
+    expect(lines.written.at(-1)).toBe(1);
+    lines.level = FAULT;
+    await clock.advance(4_000);
+    expect(told.at(-1)).toBe('calculated failing in part: made: state is missing, as contact fails: pulled out');
+    expect(lines.written.at(-1)).toBe(0);
+    lines.level = 1;
+    await clock.advance(4_000);
+    expect([told.at(-1), lines.written.at(-1)]).toEqual(['calculated working', 1]);
+    await parts.close();
+  },
+);
 
 it('keeps the rules on a value of which a spike was left out', async () => {
   let uptimeS = 5;

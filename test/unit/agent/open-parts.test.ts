@@ -21,7 +21,11 @@ import type { Held } from '../../../src/host/state-lock.ts';
 import { CredentialsStore } from '../../../src/provisioning/credentials-store.ts';
 import { FewLines } from '../../support/few-lines.ts';
 
-async function configured(more = '', token = ', accessToken: fixture-token', url = 'http://127.0.0.1:9'): Promise<string> {
+async function configured(
+  more = '',
+  token = ', accessToken: fixture-token',
+  url = 'http://127.0.0.1:9',
+): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'turnstone-start-'));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   const configFile = join(folder, 'turnstone.yaml');
@@ -37,7 +41,9 @@ ${more}`;
 }
 
 it('outputs get their states for the start while the disk hangs on the outbox, and a stop meanwhile ends nothing halfway', async () => {
-  const configFile = await configured('actuators: [{ name: pump, kind: gpio-output, line: PUMP, safe: { start: off } }]');
+  const configFile = await configured(
+    'actuators: [{ name: pump, kind: gpio-output, line: PUMP, safe: { start: off } }]',
+  );
   const disk = Promise.withResolvers<void>();
   const files: Files = {
     ...systemFiles,
@@ -77,7 +83,9 @@ it('an agent that another one forestalls while it starts stops in good order onc
 });
 
 it('a caller that connects while the control sockets open is told the status of all parts', async () => {
-  const configFile = await configured('actuators: [{ name: pump, kind: gpio-output, line: PUMP, safe: { start: off } }]');
+  const configFile = await configured(
+    'actuators: [{ name: pump, kind: gpio-output, line: PUMP, safe: { start: off } }]',
+  );
   const folder = join(dirname(configFile), 'run');
   const asked: JsonValue[] = [];
   const listen: Machine['listen'] = async (deps, signal) => {
@@ -110,7 +118,13 @@ it('what a copied card has waiting is set aside before the outbox is opened, whe
     alerts,
     hide: () => {},
   });
-  const kept = { phase: 'in-use', source: 'provisioned', accessToken: 'of-another', deviceName: 'another', generation: 1 } as const;
+  const kept = {
+    phase: 'in-use',
+    source: 'provisioned',
+    accessToken: 'of-another',
+    deviceName: 'another',
+    generation: 1,
+  } as const;
   await store.save('own', { ...kept, board: { serial: 'ANOTHER' } });
   const readIdentity = async () => ({ serial: 'THIS', hostname: 'board' });
   const machine = { ...thisMachine, readIdentity, openPorts: () => new FewLines().ports, logSink: { write: () => {} } };
@@ -137,7 +151,11 @@ it('an upload that the platform acknowledges counts as contact, for the states t
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => void server.close().closeAllConnections());
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const configFile = await configured('time: { trust: always }\nsensors: [{ name: host, kind: host, period: 1s }]', undefined, url);
+  const configFile = await configured(
+    'time: { trust: always }\nsensors: [{ name: host, kind: host, period: 1s }]',
+    undefined,
+    url,
+  );
   const machine = { ...thisMachine, openPorts: () => new FewLines().ports, logSink: { write: () => {} } };
   const stop = new AbortController();
   const agent = await Agent.start({ configFile, environment: {}, machine }, stop.signal);
@@ -166,7 +184,8 @@ it('a driver of a user’s own that asks the platform before the credentials are
     if (body.includes('turnstoneOwner')) owner = body;
     const { method, url = '' } = request;
     // Whose the device is the platform says only when the driver has asked.
-    if (method === 'GET' && url.includes('turnstoneOwner')) await vi.waitFor(() => readFileSync(asks), { timeout: 15_000 });
+    if (method === 'GET' && url.includes('turnstoneOwner'))
+      await vi.waitFor(() => readFileSync(asks), { timeout: 15_000 });
     response.writeHead(200).end(method === 'GET' ? `{"client":${owner}}` : url.endsWith('/rpc') ? '{"limit":7}' : '');
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -193,7 +212,11 @@ it('where the platform’s dates stand in for the clock, what is sent, what is s
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => void server.close().closeAllConnections());
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const configFile = await configured('time: { trust: platform }\nsensors: [{ name: host, kind: host, period: 1s }]', undefined, url);
+  const configFile = await configured(
+    'time: { trust: platform }\nsensors: [{ name: host, kind: host, period: 1s }]',
+    undefined,
+    url,
+  );
   await writeFile(configFile, (await readFile(configFile, 'utf8')).replace('page: "off"', 'page: loopback'));
   const clock: Clock = {
     ...systemClock,
@@ -228,7 +251,9 @@ it('where the platform’s dates stand in for the clock, what is sent, what is s
 
 it('what is opened is left for the stop hook before anything moves, as the file names it and nothing else of it, and stays when that is read again', async () => {
   const pump = '{ name: pump, kind: gpio-output, line: PUMP, safe: { start: on } }';
-  const configFile = await configured(`actuators: [${pump}, { name: fan, enabled: false, kind: gpio-output, line: "\${FAN_LINE}" }]`);
+  const configFile = await configured(
+    `actuators: [${pump}, { name: fan, enabled: false, kind: gpio-output, line: "\${FAN_LINE}" }]`,
+  );
   const place = join(dirname(configFile), 'run', 'actuators-in-force.json');
   const lines = new FewLines();
   const leftAtOnce: string[] = [];
@@ -248,7 +273,11 @@ it('what is opened is left for the stop hook before anything moves, as the file 
   const left = JSON.parse(leftAtOnce[0] ?? '');
   expect(left).toEqual({
     ...{ format: 'turnstone/actuators-in-force', version: 1, bootId: systemClock.bootId, crc32: left.crc32 },
-    ...{ stateFolder: join(dirname(configFile), 'state'), runFolder: dirname(place), hardware: { board: 'linux', gpio: 'auto' } },
+    ...{
+      stateFolder: join(dirname(configFile), 'state'),
+      runFolder: dirname(place),
+      hardware: { board: 'linux', gpio: 'auto' },
+    },
     actuators: [
       { name: 'pump', kind: 'gpio-output', line: 'PUMP', safe: { start: 'on' } },
       { name: 'fan', enabled: false, kind: 'gpio-output', line: `\${FAN_LINE}` },
@@ -262,7 +291,9 @@ it('what is opened is left for the stop hook before anything moves, as the file 
 });
 
 it('where it cannot be left, nothing older stays in its place, and the agent starts all the same', async () => {
-  const configFile = await configured('actuators: [{ name: pump, kind: gpio-output, line: PUMP, safe: { start: off } }]');
+  const configFile = await configured(
+    'actuators: [{ name: pump, kind: gpio-output, line: PUMP, safe: { start: off } }]',
+  );
   const place = join(dirname(configFile), 'run', 'actuators-in-force.json');
   await mkdir(dirname(place));
   await writeFile(place, 'of an earlier process');
@@ -289,7 +320,9 @@ it('where it cannot be left, nothing older stays in its place, and the agent sta
 });
 
 it('outputs wait a second at most for a run folder that hangs', async () => {
-  const configFile = await configured('actuators: [{ name: pump, kind: gpio-output, line: PUMP, safe: { start: off } }]');
+  const configFile = await configured(
+    'actuators: [{ name: pump, kind: gpio-output, line: PUMP, safe: { start: off } }]',
+  );
   const disk = Promise.withResolvers<void>();
   const lines = new FewLines();
   const files: Files = {

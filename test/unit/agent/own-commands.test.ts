@@ -42,9 +42,12 @@ it.each([
   [undefined, ['setActuator', 'setValue', 'readBoard', 'backup']],
   ['one', ['setActuator', 'openValve', 'readMeter', 'panel']],
   ['two', ['setActuator']],
-])('entries of %s are those that name its own actuators and sensors, and permissions of what all have', (device, expected) => {
-  expect(Object.keys(ownMethodConfigs(bench.config, device))).toEqual(expected);
-});
+])(
+  'entries of %s are those that name its own actuators and sensors, and permissions of what all have',
+  (device, expected) => {
+    expect(Object.keys(ownMethodConfigs(bench.config, device))).toEqual(expected);
+  },
+);
 
 it('a device has the methods declared for it, and widgets move its only output: also where the gateway declares one of that name', async () => {
   await bench.start();

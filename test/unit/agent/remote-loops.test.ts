@@ -53,7 +53,9 @@ const deviceApi = {
   postAttributes: async (attributes: JsonObject) => void posted.push(attributes),
 } as Partial<DeviceApi> as DeviceApi;
 
-type Own = Partial<Pick<DeviceAttributesDeps & RpcServiceDeps, 'actuators' | 'alerts' | 'config' | 'deviceApi' | 'live' | 'log'>>;
+type Own = Partial<
+  Pick<DeviceAttributesDeps & RpcServiceDeps, 'actuators' | 'alerts' | 'config' | 'deviceApi' | 'live' | 'log'>
+>;
 
 async function open(changing: () => JsonObject, own: Own = {}) {
   const config = configSchema.parse({
@@ -70,12 +72,18 @@ async function open(changing: () => JsonObject, own: Own = {}) {
     alerts: new AlertList(silentLog),
     ...own,
   };
-  const { actuators = actuatorsWith({ heard: () => {}, onQuiet: () => () => {} }), live = { settings: () => [], overrides: {} } } = own;
+  const {
+    actuators = actuatorsWith({ heard: () => {}, onQuiet: () => () => {} }),
+    live = { settings: () => [], overrides: {} },
+  } = own;
   const onContact = (): void => actuators.control.contact.heard();
   const rpc = await RpcService.open({ ...common, methods: [], locked: () => false, onContact });
   const firmware = { keys: ['fw_title'], consider: () => {} };
   const identity = { version: '1' };
-  const attributes = await DeviceAttributes.open({ ...common, actuators, live, firmware, identity, changing }, stop.signal);
+  const attributes = await DeviceAttributes.open(
+    { ...common, actuators, live, firmware, identity, changing },
+    stop.signal,
+  );
   return {
     attributes,
     run: (signal: AbortSignal) => runRemote({ attributes, rpc }, signal),
@@ -160,7 +168,9 @@ describe('what is told from afar', () => {
 
   it('tells the status of refused settings and of names that are no setting, until each is corrected or deleted', async () => {
     const sensors = [{ name: 'host', kind: 'host', period: '10s' }];
-    const live = new LiveConfig(configSchema.parse({ version: 1, platform: { url: 'http://platform', accessToken: 'token' }, sensors }));
+    const live = new LiveConfig(
+      configSchema.parse({ version: 1, platform: { url: 'http://platform', accessToken: 'token' }, sensors }),
+    );
     const alerts = new AlertList(silentLog);
     let atPlatform: JsonObject = {};
     let wake = (_changed: JsonObject): void => {};
@@ -188,8 +198,12 @@ describe('what is told from afar', () => {
         /log.level: expected .*; sensors.host.perod is no live setting, did you mean sensors.host.period\?.*: correct, save again or delete/,
       ),
     ]);
-    expect(await save({ 'log.level': 'warn', 'sensors.host.perod': '2s' })).toEqual([expect.not.stringContaining('log.level')]);
-    expect(Object.assign({}, ...posted).sharedRefused).toEqual({ 'sensors.host.perod': expect.stringContaining('did you mean') });
+    expect(await save({ 'log.level': 'warn', 'sensors.host.perod': '2s' })).toEqual([
+      expect.not.stringContaining('log.level'),
+    ]);
+    expect(Object.assign({}, ...posted).sharedRefused).toEqual({
+      'sensors.host.perod': expect.stringContaining('did you mean'),
+    });
     expect(await save({ 'log.level': 'warn', 'sensors.host.period': '2s' })).toEqual([]);
     expect(live.current.sensors[0]?.periodMs).toBe(2_000);
     const many = Object.fromEntries(Array.from({ length: 100 }, (_, at) => [`sensors.made-up-${at}.period`, 1]));
@@ -218,7 +232,12 @@ describe('what is told from afar', () => {
     const actuators = actuatorsWith({ heard: () => (contacts += 1), onQuiet: () => () => {} });
     const requests = [{ id: 0, method: 'ping', params: {} }];
     const pollRpc = async (timeoutMs: number, signal: AbortSignal) => requests.shift() ?? silence(timeoutMs, signal);
-    const offline = { ...deviceApi, pollRpc, replyRpc: async () => {}, getAttributes: () => new Promise<never>(() => {}) };
+    const offline = {
+      ...deviceApi,
+      pollRpc,
+      replyRpc: async () => {},
+      getAttributes: () => new Promise<never>(() => {}),
+    };
     const remote = await open(() => ({}), { actuators, deviceApi: offline });
     void remote.run(stop.signal);
     await clock.advance(1_000);
@@ -264,7 +283,11 @@ describe('what is told from afar', () => {
 
   it('tells that the state of a disabled output is not known, in place of what an earlier run told', async () => {
     const lamp = { name: 'lamp', kind: 'gpio-output', line: 'GPIO17', enabled: false };
-    const given = { version: 1, platform: { url: 'http://platform', accessToken: 'secret-token' }, stateFolder: '/state' };
+    const given = {
+      version: 1,
+      platform: { url: 'http://platform', accessToken: 'secret-token' },
+      stateFolder: '/state',
+    };
     const config = configSchema.parse({ ...given, actuators: [lamp, { ...lamp, name: 'horn', stateKey: 'hornIs' }] });
     const remote = await open(() => ({}), { config: () => config });
     void remote.run(stop.signal);

@@ -15,10 +15,12 @@ const signal = new AbortController().signal;
 type Entry = readonly [key: string, ts: number, value: JsonValue];
 
 /** Two hours of two keys, a value every ten minutes. */
-const SENT: readonly Entry[] = Array.from({ length: 12 }, (_, index) => START + index * 600_000).flatMap((ts, index): Entry[] => [
-  ['temperature', ts, 20 + index / 10],
-  ['door', ts, index % 2 === 0],
-]);
+const SENT: readonly Entry[] = Array.from({ length: 12 }, (_, index) => START + index * 600_000).flatMap(
+  (ts, index): Entry[] => [
+    ['temperature', ts, 20 + index / 10],
+    ['door', ts, index % 2 === 0],
+  ],
+);
 
 /** Returns the sent entries and the report of them: by default the same. */
 function given(
@@ -31,9 +33,15 @@ function given(
     isKept?: boolean;
   } = {},
 ) {
-  const { sent = SENT, found = sent, labels = ['Date', 'door', 'temperature'], cell = (value: JsonValue) => value } = change;
+  const {
+    sent = SENT,
+    found = sent,
+    labels = ['Date', 'door', 'temperature'],
+    cell = (value: JsonValue) => value,
+  } = change;
   const ledger = new LedgerCells();
-  for (const [key, ts, value] of sent) ledger.add(EntryColumns.of([{ sequence: 1, device: 'self', key, value, ts, class: 'regular' }]), 0);
+  for (const [key, ts, value] of sent)
+    ledger.add(EntryColumns.of([{ sequence: 1, device: 'self', key, value, ts, class: 'regular' }]), 0);
   const byTime = new Map<number, Record<string, JsonValue>>();
   for (const [key, ts, value] of found) byTime.set(ts, { ...byTime.get(ts), Date: String(ts), [key]: cell(value) });
   const resent: unknown[] = [];
@@ -54,7 +62,11 @@ function given(
     },
   };
   const audit = (request: Partial<AuditRequest> = {}) =>
-    auditDelivery(deps, { viewConfigId: 'view', fromMs: START + 1, toMs: START + 2 * HOUR - 1, resend: false, ...request }, signal);
+    auditDelivery(
+      deps,
+      { viewConfigId: 'view', fromMs: START + 1, toMs: START + 2 * HOUR - 1, resend: false, ...request },
+      signal,
+    );
   return { audit, resent, asked };
 }
 
@@ -83,19 +95,24 @@ describe('the delivery audit', () => {
     'finds the one entry missing: %s #%i',
     async (key, slot, index) => {
       const { lines } = await given({ found: SENT.filter((_, at) => at !== index) }).audit();
-      expect(faulty(lines)).toMatchObject([{ key, hourMs: START + Math.floor(slot / 6) * HOUR, sent: 6, found: 5, missing: 1 }]);
+      expect(faulty(lines)).toMatchObject([
+        { key, hourMs: START + Math.floor(slot / 6) * HOUR, sent: 6, found: 5, missing: 1 },
+      ]);
     },
   );
 
-  it.each(SENT.map(([key, ts], index) => [key, (ts - START) / 600_000, index] as const).filter(([key]) => key === 'temperature'))(
-    'finds the one number altered: %s #%i',
-    async (key, slot, index) => {
-      const found = SENT.map((entry, at): Entry => (at === index ? [entry[0], entry[1], (entry[2] as number) + 0.01] : entry));
-      const { lines } = await given({ found }).audit();
-      expect(faulty(lines)).toMatchObject([{ key, hourMs: START + Math.floor(slot / 6) * HOUR, missing: 0 }]);
-      expect(faulty(lines)[0]?.different.join()).toMatch(/sum .*, sent|is .*, sent/);
-    },
-  );
+  it.each(
+    SENT.map(([key, ts], index) => [key, (ts - START) / 600_000, index] as const).filter(
+      ([key]) => key === 'temperature',
+    ),
+  )('finds the one number altered: %s #%i', async (key, slot, index) => {
+    const found = SENT.map(
+      (entry, at): Entry => (at === index ? [entry[0], entry[1], (entry[2] as number) + 0.01] : entry),
+    );
+    const { lines } = await given({ found }).audit();
+    expect(faulty(lines)).toMatchObject([{ key, hourMs: START + Math.floor(slot / 6) * HOUR, missing: 0 }]);
+    expect(faulty(lines)[0]?.different.join()).toMatch(/sum .*, sent|is .*, sent/);
+  });
 
   it('finds a whole hour missing', async () => {
     const { lines } = await given({ found: SENT.filter(([, ts]) => ts < START + HOUR) }).audit();
@@ -108,7 +125,9 @@ describe('the delivery audit', () => {
   it('finds an entry that was never sent, and one at another time', async () => {
     const extra = given({ found: [...SENT, ['temperature', START + 1, 20]] });
     expect(faulty((await extra.audit()).lines)[0]?.different[0]).toBe('1 more than were sent');
-    const moved = given({ found: SENT.map(([key, ts, value]): Entry => (ts === START ? [key, ts + 5, value] : [key, ts, value])) });
+    const moved = given({
+      found: SENT.map(([key, ts, value]): Entry => (ts === START ? [key, ts + 5, value] : [key, ts, value])),
+    });
     expect(faulty((await moved.audit()).lines)[0]?.different[0]).toMatch(/first at/);
   });
 
@@ -153,12 +172,16 @@ describe('the delivery audit', () => {
       for (const [index, [, , value]] of SENT.entries()) {
         const other = typeof value === 'boolean' ? !value : (value as number) + 1e-9;
         const found = SENT.map((entry, at): Entry => (at === index ? [entry[0], entry[1], other] : entry));
-        expect(faulty((await given({ found, isKept: true }).audit()).lines)).toMatchObject([{ key: SENT[index]?.[0], missing: 0 }]);
+        expect(faulty((await given({ found, isKept: true }).audit()).lines)).toMatchObject([
+          { key: SENT[index]?.[0], missing: 0 },
+        ]);
       }
     });
 
     it('finds values that were exchanged, and one at another time', async () => {
-      const exchanged = SENT.map((entry, at): Entry => (at === 4 || at === 6 ? [entry[0], entry[1], SENT[10 - at]?.[2] ?? null] : entry));
+      const exchanged = SENT.map(
+        (entry, at): Entry => (at === 4 || at === 6 ? [entry[0], entry[1], SENT[10 - at]?.[2] ?? null] : entry),
+      );
       expect(faulty((await given({ found: exchanged, isKept: true }).audit()).lines)).toMatchObject([
         { key: 'temperature', different: [expect.stringMatching(/not what the gateway keeps/)] },
       ]);
@@ -170,15 +193,25 @@ describe('the delivery audit', () => {
       const values: JsonValue[] = [21.5, true, 'text', '007', { b: [1, 2], a: 'x' }, 9007199254740993n, -0.25, 1e21];
       const sent = values.map((value, index): Entry => [`k${index}`, START + index, value]);
       const labels = ['Date', ...values.map((_, index) => `k${index}`)];
-      const asText = (value: JsonValue): JsonValue => (typeof value === 'object' ? stringifyJson(value) : String(value));
+      const asText = (value: JsonValue): JsonValue =>
+        typeof value === 'object' ? stringifyJson(value) : String(value);
       expect(faulty((await given({ sent, labels, isKept: true }).audit()).lines)).toEqual([]);
       expect(faulty((await given({ sent, labels, isKept: true, cell: asText }).audit()).lines)).toEqual([]);
     });
 
     it.each<[string, JsonValue]>([
-      ...[1 / 3 / 10, 0.04997916927067833, 1.23456789e-7, 1.234567890123e-9, 1e-20, 1e300, -0, 2 ** 60, 2 ** 53 + 2, 2 ** 64].map(
-        (value): [string, JsonValue] => [`the double ${value}`, value],
-      ),
+      ...[
+        1 / 3 / 10,
+        0.04997916927067833,
+        1.23456789e-7,
+        1.234567890123e-9,
+        1e-20,
+        1e300,
+        -0,
+        2 ** 60,
+        2 ** 53 + 2,
+        2 ** 64,
+      ].map((value): [string, JsonValue] => [`the double ${value}`, value]),
       ...[9_007_199_254_740_993n, 2n ** 64n].map((value): [string, JsonValue] => [`the long ${value}`, value]),
       ...[
         '.5',
@@ -211,7 +244,11 @@ describe('the delivery audit', () => {
 
     it('finds any double and any text that the platform has kept, as number or as text', () => {
       const kept = (given: JsonValue, form: typeof strictForm): JsonValue =>
-        parseJson(stringifyJson(form(savedValue(parseJsonNumbers(wireValue(given), spelledNumber), { castStrings: true }) ?? '')));
+        parseJson(
+          stringifyJson(
+            form(savedValue(parseJsonNumbers(wireValue(given), spelledNumber), { castStrings: true }) ?? ''),
+          ),
+        );
       const sent = fc.oneof(
         fc.double({ noNaN: true, noDefaultInfinity: true }),
         fc.double({ min: -1, max: 1, noNaN: true }),
@@ -241,7 +278,9 @@ describe('the delivery audit', () => {
         for (const [key, ts, value] of SENT.slice(1)) yield { device: 'self', key, ts, value };
       }
       const cells = await withDigests(ledger.list(), some(), new Map());
-      expect(cells.filter(({ digest }) => digest === undefined).map(({ key, hourMs }) => [key, hourMs])).toEqual([['temperature', START]]);
+      expect(cells.filter(({ digest }) => digest === undefined).map(({ key, hourMs }) => [key, hourMs])).toEqual([
+        ['temperature', START],
+      ]);
     });
   });
 
@@ -299,7 +338,9 @@ describe('the delivery audit', () => {
     });
 
     it('finds a whole hour missing', async () => {
-      expect(faulty((await audit(SENT.filter(([, ts]) => ts < START + HOUR))).lines).map(({ missing }) => missing)).toEqual([6, 6]);
+      expect(
+        faulty((await audit(SENT.filter(([, ts]) => ts < START + HOUR))).lines).map(({ missing }) => missing),
+      ).toEqual([6, 6]);
     });
   });
 });

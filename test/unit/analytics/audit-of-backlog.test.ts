@@ -20,7 +20,8 @@ beforeEach(async () => {
   fixture = await OutboxFixture.make();
   outbox = await fixture.open();
   stored = new Map();
-  for (let at = 0; at < 6; at += 1) await fixture.commit(outbox, [fixture.entry('level', at * 1.5, { takenAtMs: START + at * 60_000 })]);
+  for (let at = 0; at < 6; at += 1)
+    await fixture.commit(outbox, [fixture.entry('level', at * 1.5, { takenAtMs: START + at * 60_000 })]);
   await fixture.clock.advance(60_000);
 });
 afterEach(() => fixture.remove());
@@ -34,7 +35,9 @@ async function send(maxEntries: number): Promise<void> {
 }
 
 function resend(): Promise<unknown> {
-  return Promise.resolve(deliveryCalls(outbox).methods?.resend?.({ key: 'level', fromMs: START, toMs: START + HOUR }, signal));
+  return Promise.resolve(
+    deliveryCalls(outbox).methods?.resend?.({ key: 'level', fromMs: START, toMs: START + HOUR }, signal),
+  );
 }
 
 /** `meanwhile` happens after the ledger was read. */
@@ -42,7 +45,8 @@ async function audit(meanwhile: () => unknown = () => {}) {
   const range = { fromMs: START, toMs: START + HOUR };
   const { lines } = await auditDelivery(
     {
-      readLedger: async () => (await deliveryCalls(outbox).methods?.readLedger?.(range, signal)) as unknown as readonly SentCell[],
+      readLedger: async () =>
+        (await deliveryCalls(outbox).methods?.readLedger?.(range, signal)) as unknown as readonly SentCell[],
       buildReport: async function* () {
         await meanwhile();
         yield { kind: 'labels', columnLabels: ['Date', 'level'] };

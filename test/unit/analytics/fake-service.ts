@@ -19,7 +19,9 @@ export type AnswerReport = (call: SeenCall, response: ServerResponse, index: num
 
 /** A token whose claims say how long it lives; nobody checks its signature. */
 export function jwt(name: string, lifetimeS: number): string {
-  const claims = Buffer.from(JSON.stringify({ sub: name, iat: 1_000_000, exp: 1_000_000 + lifetimeS })).toString('base64url');
+  const claims = Buffer.from(JSON.stringify({ sub: name, iat: 1_000_000, exp: 1_000_000 + lifetimeS })).toString(
+    'base64url',
+  );
   return `e30.${claims}.c2ln`;
 }
 
@@ -34,7 +36,11 @@ export async function fakeService(
     const pieces: Buffer[] = [];
     request.on('data', (piece: Buffer) => pieces.push(piece));
     request.on('end', () => {
-      const call = { path: request.url ?? '', headers: request.headers, body: JSON.parse(Buffer.concat(pieces).toString() || 'null') };
+      const call = {
+        path: request.url ?? '',
+        headers: request.headers,
+        body: JSON.parse(Buffer.concat(pieces).toString() || 'null'),
+      };
       const isLogin = call.path.startsWith('/api/auth/');
       (isLogin ? logins : calls).push(call);
       if (isLogin) answerLogin(call, response, logins.length);

@@ -79,7 +79,9 @@ describe('the report client', () => {
   it('sends the token as query parameter when told so, under another base path', async () => {
     const { service, rows } = await given(ok, { settings: { tokenIn: 'query', basePath: '/apiTrendz/' } });
     await rows();
-    expect(service.calls[0]?.path).toBe(`/apiTrendz/publicApi/buildReport?jwt=${encodeURIComponent(jwt('login-1', 9_000))}`);
+    expect(service.calls[0]?.path).toBe(
+      `/apiTrendz/publicApi/buildReport?jwt=${encodeURIComponent(jwt('login-1', 9_000))}`,
+    );
     expect(service.calls[0]?.headers.jwt).toBeUndefined();
   });
 
@@ -117,13 +119,19 @@ describe('the report client', () => {
     expect(await expired.rows()).toHaveLength(2);
     expect(expired.service.logins).toHaveLength(2);
     const never = await given((_call, response) => json(response, 403, { message: 'no' }));
-    await expect(never.rows()).rejects.toMatchObject({ code: 'analytics/forbidden', message: expect.stringContaining('(403)') });
+    await expect(never.rows()).rejects.toMatchObject({
+      code: 'analytics/forbidden',
+      message: expect.stringContaining('(403)'),
+    });
     expect(never.service.calls).toHaveLength(2);
   });
 
   it('tells 415, 404 and an unreadable answer apart', async () => {
     const mediaType = await given((_call, response) => response.writeHead(415).end());
-    await expect(mediaType.rows()).rejects.toMatchObject({ code: 'analytics/media-type', message: expect.stringContaining('(415)') });
+    await expect(mediaType.rows()).rejects.toMatchObject({
+      code: 'analytics/media-type',
+      message: expect.stringContaining('(415)'),
+    });
     const unknown = await given((_call, response) => response.writeHead(404).end());
     await expect(unknown.rows()).rejects.toThrow(/no such view/);
     const portal = await given((_call, response) => response.writeHead(200).end('<html>'));
@@ -131,7 +139,9 @@ describe('the report client', () => {
   });
 
   it('says when the password is wrong, without telling it', async () => {
-    const { rows } = await given(ok, { login: (call, response) => json(response, 401, { message: `bad: ${JSON.stringify(call.body)}` }) });
+    const { rows } = await given(ok, {
+      login: (call, response) => json(response, 401, { message: `bad: ${JSON.stringify(call.body)}` }),
+    });
     const error = await rows().catch((caught: Error) => caught);
     expect(error).toMatchObject({ code: 'analytics/login-refused' });
     expect(String((error as Error).message)).not.toContain('the password');
@@ -141,7 +151,9 @@ describe('the report client', () => {
     const waits: number[] = [];
     const { rows } = await given(
       (_call, response, index) =>
-        index <= 3 ? response.writeHead(429, index === 3 ? { 'retry-after': '7' } : {}).end() : json(response, 200, SMALL_REPORT),
+        index <= 3
+          ? response.writeHead(429, index === 3 ? { 'retry-after': '7' } : {}).end()
+          : json(response, 200, SMALL_REPORT),
       { deps: { onWait: (waitMs) => waits.push(waitMs) } },
     );
     expect(await rows()).toHaveLength(2);
@@ -150,12 +162,19 @@ describe('the report client', () => {
 
   it('gives up on 429 at its deadline', async () => {
     const clock = new FakeClock();
-    const sleeping = { ...quick, monotonicMs: () => clock.monotonicMs(), sleep: async (ms: number) => void (await clock.advance(ms)) };
+    const sleeping = {
+      ...quick,
+      monotonicMs: () => clock.monotonicMs(),
+      sleep: async (ms: number) => void (await clock.advance(ms)),
+    };
     const { rows, service } = await given((_call, response) => response.writeHead(429).end(), {
       settings: { deadlineMs: 20_000 },
       deps: { clock: sleeping },
     });
-    await expect(rows()).rejects.toMatchObject({ code: 'analytics/too-many-requests', message: expect.stringContaining('(429)') });
+    await expect(rows()).rejects.toMatchObject({
+      code: 'analytics/too-many-requests',
+      message: expect.stringContaining('(429)'),
+    });
     expect(clock.monotonicMs() - 10_000).toBeLessThanOrEqual(20_000);
     expect(service.calls.length).toBeGreaterThan(4);
   });
@@ -243,7 +262,9 @@ describe('the report client', () => {
     const nobody = await given(ok, { settings: { url: 'http://127.0.0.1:9' } });
     const lost = await nobody.rows().catch((caught: Error) => caught);
     expect(lost).toMatchObject({ code: 'analytics/unreachable' });
-    expect(JSON.stringify([(lost as Error).message, String((lost as Error).cause)])).not.toMatch(/127\.0\.0\.1:9\/|password/);
+    expect(JSON.stringify([(lost as Error).message, String((lost as Error).cause)])).not.toMatch(
+      /127\.0\.0\.1:9\/|password/,
+    );
   });
 
   it('ends the request when the loop is left', async () => {

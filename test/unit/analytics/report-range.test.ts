@@ -16,9 +16,12 @@ describe('a report range', () => {
     expect(parseInstant(text, NOW)).toBe(expected);
   });
 
-  it.each(['yesterday', '31.05.2026', '2026-13-01', '2026-05-31T99:00Z', ''])('refuses %j and says what can be written', (text) => {
-    expect(() => parseInstant(text, NOW)).toThrow(/2026-05-31T12:00:00Z/);
-  });
+  it.each(['yesterday', '31.05.2026', '2026-13-01', '2026-05-31T99:00Z', ''])(
+    'refuses %j and says what can be written',
+    (text) => {
+      expect(() => parseInstant(text, NOW)).toThrow(/2026-05-31T12:00:00Z/);
+    },
+  );
 
   it('suspects seconds', () => {
     expect(() => parseInstant('1780000000', NOW)).toThrow(/seconds/);

@@ -72,7 +72,9 @@ describe('the report reader', () => {
   });
 
   it('leaves longs unharmed', () => {
-    expect(read('{"columnLabels":["n"],"dataTable":[{"n":9007199254740993}]}').rows).toEqual([{ n: 9007199254740993n }]);
+    expect(read('{"columnLabels":["n"],"dataTable":[{"n":9007199254740993}]}').rows).toEqual([
+      { n: 9007199254740993n },
+    ]);
   });
 
   it('labels rows that come first by the first of them', () => {
@@ -132,6 +134,9 @@ describe('the report reader', () => {
     const after = process.memoryUsage();
     // Each byte kept as a piece of its own makes 50 MB of it; what is left here is what nobody has cleared away yet.
     expect(after.heapUsed - heapUsed + after.external - external).toBeLessThan(40e6);
-    expect(reader.readPiece(Buffer.from('"}]}')).at(-1)).toMatchObject({ kind: 'rows', rows: [{ a: 'x'.repeat(500_000) }] });
+    expect(reader.readPiece(Buffer.from('"}]}')).at(-1)).toMatchObject({
+      kind: 'rows',
+      rows: [{ a: 'x'.repeat(500_000) }],
+    });
   });
 });

@@ -44,14 +44,19 @@ it('entries that are refused for good are counted and can be seen (docs/telemetr
   // As the HTTP client refuses what the server would lose.
   known.post = async (rows, signal) => {
     const row = rows.keys.indexOf('bad');
-    return row === -1 ? await post(rows, signal) : { kind: 'refused', status: 0, text: 'no', unsendable: [{ row, reason: 'no' }] };
+    return row === -1
+      ? await post(rows, signal)
+      : { kind: 'refused', status: 0, text: 'no', unsendable: [{ row, reason: 'no' }] };
   };
   bench.read('b', 'bad');
   await bench.seconds(120, ['a', 'b']);
   const told = JSON.stringify([bench.control.list(), bench.outbox.status(), bench.held.list()]);
   const rejectedFile = bench.files.paths.filter((path) => path.includes('/held/') && path.includes('reject'));
   await bench.close();
-  expect({ isOnDisk: rejectedFile.length > 0, isTold: /"rejected":[1-9]/.test(told) }).toEqual({ isOnDisk: true, isTold: true });
+  expect({ isOnDisk: rejectedFile.length > 0, isTold: /"rejected":[1-9]/.test(told) }).toEqual({
+    isOnDisk: true,
+    isTold: true,
+  });
 });
 
 it('a day without network, then all at once: all of it, and the new soon', async () => {
@@ -66,7 +71,9 @@ it('a day without network, then all at once: all of it, and the new soon', async
   bench.platform.isAway = false;
   await bench.seconds(200, ['m0']);
   const counts = slots.map((slot) => new Set(bench.keysAt(`roof ${slot}`).filter((key) => key.includes(':'))).size);
-  const wrong = bench.platform.arrived.filter(({ device, key }) => key.includes(':') && `roof ${key.split(':')[0]}` !== device);
+  const wrong = bench.platform.arrived.filter(
+    ({ device, key }) => key.includes(':') && `roof ${key.split(':')[0]}` !== device,
+  );
   await bench.close();
   expect(wrong).toEqual([]);
   expect(counts).toEqual(slots.map(() => 144));

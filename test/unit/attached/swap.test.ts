@@ -34,7 +34,8 @@ async function rulesBench(rules: KeyRules) {
     become: (next: string) => {
       device = next;
     },
-    of: (one: string) => entries.filter((entry) => entry.device === one).map(({ key, value }) => `${key}=${String(value)}`),
+    of: (one: string) =>
+      entries.filter((entry) => entry.device === one).map(({ key, value }) => `${key}=${String(value)}`),
   };
 }
 
@@ -85,7 +86,13 @@ const SLOT = {
 
 async function namesBench() {
   const clock = new FakeClock();
-  const file = new StateFile({ ...DEVICE_NAMES_FORMAT, path: '/state/names.json', files: new MemoryFiles(), clock, log: silentLog });
+  const file = new StateFile({
+    ...DEVICE_NAMES_FORMAT,
+    path: '/state/names.json',
+    files: new MemoryFiles(),
+    clock,
+    log: silentLog,
+  });
   const names = await DeviceNames.open({
     ...{ file, clock, log: silentLog, gatewayName: () => 'roof', newPerDay: () => 1 },
     matches: () => true,

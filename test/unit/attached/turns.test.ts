@@ -17,7 +17,12 @@ it('forty devices with `noContact: 2m` stay on while the platform is there, and 
   });
   await bench.start();
   for (const name of names) {
-    const set = bench.actuators.control.set(`pump-${name}`, true as never, { by: 'rpc' } as never, new AbortController().signal);
+    const set = bench.actuators.control.set(
+      `pump-${name}`,
+      true as never,
+      { by: 'rpc' } as never,
+      new AbortController().signal,
+    );
     await bench.clock.advance(100);
     await set;
   }
@@ -27,7 +32,8 @@ it('forty devices with `noContact: 2m` stay on while the platform is there, and 
   for (const name of names.slice(0, 10)) {
     const from = bench.clock.monotonicMs();
     bench.side(name).command('setValue', false);
-    while (bench.side(name).replies.length === 0 && bench.clock.monotonicMs() - from < 900_000) await bench.clock.advance(1_000);
+    while (bench.side(name).replies.length === 0 && bench.clock.monotonicMs() - from < 900_000)
+      await bench.clock.advance(1_000);
     delays.push(bench.clock.monotonicMs() - from);
   }
   await bench.stop();
@@ -40,7 +46,13 @@ it('a wish given while a device waits for its turn is carried out', async () => 
   const bench = new AttachedBench({
     devices: names.map((name) => ({ name })),
     rpc: { enabled: true },
-    actuators: names.map((name) => ({ name: `pump-${name}`, kind: 'gpio-output', device: name, line: name, desiredKey: 'wish' })),
+    actuators: names.map((name) => ({
+      name: `pump-${name}`,
+      kind: 'gpio-output',
+      device: name,
+      line: name,
+      desiredKey: 'wish',
+    })),
   });
   await bench.start();
   await bench.clock.advance(70_000);

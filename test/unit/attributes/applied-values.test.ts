@@ -9,7 +9,9 @@ import { MemoryFiles } from '../../support/memory-files.ts';
 let files: MemoryFiles;
 let clock: FakeClock;
 const open = (): Promise<AppliedValues> =>
-  AppliedValues.open(new StateFile({ ...APPLIED_VALUES_FORMAT, path: '/state/shared.json', files, clock, log: silentLog }));
+  AppliedValues.open(
+    new StateFile({ ...APPLIED_VALUES_FORMAT, path: '/state/shared.json', files, clock, log: silentLog }),
+  );
 
 beforeEach(() => {
   files = new MemoryFiles();
@@ -39,13 +41,13 @@ it('gives back values with what became of them, and leaves out what is none', as
   applied.delete('never there');
   await applied.close();
   const after = await open();
-  expect([after.applied('a'), after.applied('b'), after.isKnown('b', { c: [2] }), after.has('gone'), after.isLost]).toEqual([
-    1,
-    undefined,
-    true,
-    false,
-    false,
-  ]);
+  expect([
+    after.applied('a'),
+    after.applied('b'),
+    after.isKnown('b', { c: [2] }),
+    after.has('gone'),
+    after.isLost,
+  ]).toEqual([1, undefined, true, false, false]);
 });
 
 it('says that the past is lost when its file cannot be read', async () => {

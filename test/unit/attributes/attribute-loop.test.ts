@@ -210,16 +210,19 @@ describe('the attribute loop', () => {
   it.each([
     ['alone', {}],
     ['beside another that hangs', { hangs: 0 }],
-  ])('tries again soon what fails only long after it was read, each time after the last has ended, %s', async (_where, others) => {
-    await start();
-    await clock.advance(60_000);
-    Object.assign(platform.shared, others);
-    platform.set('slow', 0);
-    await clock.advance(30_000);
-    const gaps = tries.slice(1).map((atMs, n) => atMs - (tries[n] as number));
-    expect(tries.length).toBeGreaterThanOrEqual(5);
-    for (const gapMs of gaps) expect([gapMs >= 5_000, gapMs <= 6_500]).toEqual([true, true]);
-  });
+  ])(
+    'tries again soon what fails only long after it was read, each time after the last has ended, %s',
+    async (_where, others) => {
+      await start();
+      await clock.advance(60_000);
+      Object.assign(platform.shared, others);
+      platform.set('slow', 0);
+      await clock.advance(30_000);
+      const gaps = tries.slice(1).map((atMs, n) => atMs - (tries[n] as number));
+      expect(tries.length).toBeGreaterThanOrEqual(5);
+      for (const gapMs of gaps) expect([gapMs >= 5_000, gapMs <= 6_500]).toEqual([true, true]);
+    },
+  );
 
   it('finds what changed between a wake-up and the next poll by a second read', async () => {
     await start();

@@ -144,7 +144,8 @@ it('an attribute that is too large for the platform by itself holds up none of t
   const posts: string[] = [];
   const postAttributes = async (attributes: JsonObject): Promise<void> => {
     posts.push(Object.keys(attributes).join());
-    if (Object.hasOwn(attributes, 'big')) throw new PlatformError('too-large', 'the platform answered 413', { status: 413 });
+    if (Object.hasOwn(attributes, 'big'))
+      throw new PlatformError('too-large', 'the platform answered 413', { status: 413 });
   };
   const client = new ClientAttributes({ deviceApi: { postAttributes }, clock, log: silentLog });
   const running = client.run(stop.signal);

@@ -27,8 +27,14 @@ type Step =
 
 const level = fc.integer({ min: 0, max: 3 });
 const step: fc.Arbitrary<Step> = fc.oneof(
-  { weight: 4, arbitrary: fc.record({ kind: fc.constant('wish' as const), level: fc.option(level, { nil: undefined }) }) },
-  { weight: 4, arbitrary: fc.record({ kind: fc.constant('command' as const), level, by: fc.constantFrom('rpc', 'local', 'rule') }) },
+  {
+    weight: 4,
+    arbitrary: fc.record({ kind: fc.constant('wish' as const), level: fc.option(level, { nil: undefined }) }),
+  },
+  {
+    weight: 4,
+    arbitrary: fc.record({ kind: fc.constant('command' as const), level, by: fc.constantFrom('rpc', 'local', 'rule') }),
+  },
   { weight: 6, arbitrary: fc.record({ kind: fc.constant('reconcile' as const) }) },
   { weight: 2, arbitrary: fc.record({ kind: fc.constantFrom('empty-answer', 'restart', 'lock', 'unlock') }) },
 );
@@ -46,9 +52,11 @@ class Model {
   take(next: Step): void {
     if (next.kind === 'wish') this.wish = next.level;
     else if (next.kind === 'lock' || next.kind === 'unlock') this.locked = next.kind === 'lock';
-    else if (next.kind === 'command' && (!this.locked || next.by === 'local' || next.level === 0)) this.level = next.level;
+    else if (next.kind === 'command' && (!this.locked || next.by === 'local' || next.level === 0))
+      this.level = next.level;
     else if (next.kind === 'reconcile') {
-      if (this.wish !== undefined && this.wish !== this.seen && (!this.locked || this.wish === 0)) this.level = this.wish;
+      if (this.wish !== undefined && this.wish !== this.seen && (!this.locked || this.wish === 0))
+        this.level = this.wish;
       this.seen = this.wish;
     }
   }
@@ -79,7 +87,10 @@ class Real {
     });
     const settings = relaySettings('dimmer', { valueType: 'number', limits: { min: 0, max: 3 } });
     const actuators = [{ settings, driver: this.dimmer }];
-    this.#control = await ActuatorControl.open({ actuators, memory, locked: () => this.locked, clock, log: silentLog }, never);
+    this.#control = await ActuatorControl.open(
+      { actuators, memory, locked: () => this.locked, clock, log: silentLog },
+      never,
+    );
     this.#applied = await AppliedValues.open(stateFile('shared.json', APPLIED_VALUES_FORMAT));
     const targets = [actuatorTarget('wish', 'dimmer', this.#control)];
     const nothing = { firmwareKeys: [], onFirmwareOffer: () => {}, onChange: () => {}, log: silentLog };
@@ -94,8 +105,10 @@ class Real {
   async take(next: Step): Promise<void> {
     if (next.kind === 'wish') this.wish = next.level;
     else if (next.kind === 'lock' || next.kind === 'unlock') this.locked = next.kind === 'lock';
-    else if (next.kind === 'command') await this.#control.set('dimmer', next.level, { by: next.by }, never).catch(() => {});
-    else if (next.kind === 'reconcile') await this.#shared.reconcile(this.wish === undefined ? {} : { wish: this.wish }, never);
+    else if (next.kind === 'command')
+      await this.#control.set('dimmer', next.level, { by: next.by }, never).catch(() => {});
+    else if (next.kind === 'reconcile')
+      await this.#shared.reconcile(this.wish === undefined ? {} : { wish: this.wish }, never);
     else if (next.kind === 'restart') {
       await this.stop();
       await this.start();

@@ -60,7 +60,13 @@ async function start(): Promise<void> {
   changes = 0;
   offers = [];
   const outputs = await OutputFile.open(
-    new StateFile({ ...OUTPUTS_FORMAT, path: join(folder, 'actuators.json'), files: systemFiles, clock, log: silentLog }),
+    new StateFile({
+      ...OUTPUTS_FORMAT,
+      path: join(folder, 'actuators.json'),
+      files: systemFiles,
+      clock,
+      log: silentLog,
+    }),
     clock,
   );
   const settings = relaySettings('relay', { limits: { minOffMs: 5_000 } });
@@ -78,9 +84,19 @@ async function start(): Promise<void> {
     never,
   );
   applied = await AppliedValues.open(
-    new StateFile({ ...APPLIED_VALUES_FORMAT, path: join(folder, 'shared.json'), files: systemFiles, clock, log: silentLog }),
+    new StateFile({
+      ...APPLIED_VALUES_FORMAT,
+      path: join(folder, 'shared.json'),
+      files: systemFiles,
+      clock,
+      log: silentLog,
+    }),
   );
-  const targets = [actuatorTarget('relayWish', 'relay', actuators), settingTarget(period), ...limits.map(settingTarget)];
+  const targets = [
+    actuatorTarget('relayWish', 'relay', actuators),
+    settingTarget(period),
+    ...limits.map(settingTarget),
+  ];
   const deps = {
     targets: () => targets,
     applied,
@@ -109,7 +125,9 @@ function gateInMemory() {
     apply: (value) => void moves.push(value),
   };
   const open = async (): Promise<{ own: SharedAttributes; kept: AppliedValues }> => {
-    const kept = await AppliedValues.open(new StateFile({ ...APPLIED_VALUES_FORMAT, ...paths, files, clock, log: silentLog }));
+    const kept = await AppliedValues.open(
+      new StateFile({ ...APPLIED_VALUES_FORMAT, ...paths, files, clock, log: silentLog }),
+    );
     const quiet = { firmwareKeys: [], onFirmwareOffer: () => {}, log: silentLog, onChange: () => {} };
     return { own: await SharedAttributes.open({ targets: () => [gate], applied: kept, ...quiet }, never), kept };
   };
@@ -161,13 +179,20 @@ describe('shared attributes, while one of them takes long', () => {
     const stop = new AbortController();
     const moved: JsonValue[] = [];
     const kept = async (): Promise<AppliedValues> =>
-      await AppliedValues.open(new StateFile({ ...APPLIED_VALUES_FORMAT, path: '/state/shared.json', files, clock, log: silentLog }));
+      await AppliedValues.open(
+        new StateFile({ ...APPLIED_VALUES_FORMAT, path: '/state/shared.json', files, clock, log: silentLog }),
+      );
     const ended = (_value: JsonValue, signal: AbortSignal): Promise<void> =>
       new Promise((_resolve, reject) =>
-        signal.addEventListener('abort', () => reject(new AgentError('actuators/closing', 'closing', { recovery: 'hold' }))),
+        signal.addEventListener('abort', () =>
+          reject(new AgentError('actuators/closing', 'closing', { recovery: 'hold' })),
+        ),
       );
     const before = await kept();
-    const first = await SharedAttributes.open({ targets: () => [target('gate', ended)], applied: before, ...quiet }, stop.signal);
+    const first = await SharedAttributes.open(
+      { targets: () => [target('gate', ended)], applied: before, ...quiet },
+      stop.signal,
+    );
     const reconciling = first.reconcile({ gate: true }, stop.signal);
     await clock.advance(0);
     stop.abort();
@@ -363,8 +388,20 @@ describe('shared attributes', () => {
         await end;
       },
     });
-    const targets = [target('slow', hanging.promise), target('pump'), target('slowToo', hanging.promise), target('fan')];
-    const deps = { targets: () => targets, applied, firmwareKeys: [], onFirmwareOffer: () => {}, log: silentLog, onChange: () => {} };
+    const targets = [
+      target('slow', hanging.promise),
+      target('pump'),
+      target('slowToo', hanging.promise),
+      target('fan'),
+    ];
+    const deps = {
+      targets: () => targets,
+      applied,
+      firmwareKeys: [],
+      onFirmwareOffer: () => {},
+      log: silentLog,
+      onChange: () => {},
+    };
     const own = await SharedAttributes.open(deps, never);
     const reconciled = own.reconcile({ slow: true, pump: false, slowToo: false, fan: false }, never);
     await clock.advance(0);
@@ -393,7 +430,14 @@ describe('shared attributes', () => {
         },
       });
       const targets = [target('siren', true), target('pump', false)];
-      const deps = { targets: () => targets, applied, firmwareKeys: [], onFirmwareOffer: () => {}, log: silentLog, onChange: () => {} };
+      const deps = {
+        targets: () => targets,
+        applied,
+        firmwareKeys: [],
+        onFirmwareOffer: () => {},
+        log: silentLog,
+        onChange: () => {},
+      };
       own = await SharedAttributes.open(deps, never);
     });
 
@@ -504,7 +548,9 @@ describe('shared attributes', () => {
 
   it('are asked for by every key there is, and unknown ones in an answer are nobody’s', async () => {
     expect(shared.keys).toEqual(['relayWish', 'periodS', 'rangeMin', 'rangeMax', 'fw_title', 'fw_version']);
-    expect(await reconcile(JSON.parse('{"__proto__":{"relayWish":true},"constructor":true,"other":1}') as JsonObject)).toBe(false);
+    expect(
+      await reconcile(JSON.parse('{"__proto__":{"relayWish":true},"constructor":true,"other":1}') as JsonObject),
+    ).toBe(false);
     expect(relay.told).toEqual([]);
   });
 
@@ -552,7 +598,11 @@ describe('shared attributes', () => {
     await actuators.close();
     await start();
     await reconcile({ relayWish: true, periodS: 7 });
-    expect([relay.told, periodS, shared.refusals.relayWish]).toEqual([[true, false, false], 7, expect.stringContaining('lost')]);
+    expect([relay.told, periodS, shared.refusals.relayWish]).toEqual([
+      [true, false, false],
+      7,
+      expect.stringContaining('lost'),
+    ]);
     await restart();
     await reconcile({ relayWish: true });
     expect(relay.told.slice(1)).toEqual([false, false, false]);
@@ -568,7 +618,10 @@ describe('shared attributes', () => {
       const before = await open();
       await before.own.reconcile({ gate: 'closed' }, never);
       await before.kept.flush();
-      files.faults = { fail: (operation, path) => (operation === 'write' && path.startsWith('/state') ? { code: 'ENOSPC' } : undefined) };
+      files.faults = {
+        fail: (operation, path) =>
+          operation === 'write' && path.startsWith('/state') ? { code: 'ENOSPC' } : undefined,
+      };
       await before.own.reconcile({ gate: 'open' }, never);
       await before.kept.close();
       return { ...(await open()), moves };
@@ -577,7 +630,10 @@ describe('shared attributes', () => {
     it.each(['open', 'closed'])('move nothing after a restart, and say so, where %s is wished', async (gate) => {
       const { own, moves } = await afterwards();
       await own.reconcile({ gate }, never);
-      expect([moves, own.refusals.gate]).toEqual([['closed', 'open'], expect.stringContaining('may have been acted on')]);
+      expect([moves, own.refusals.gate]).toEqual([
+        ['closed', 'open'],
+        expect.stringContaining('may have been acted on'),
+      ]);
     });
 
     it('move by what is new after that', async () => {

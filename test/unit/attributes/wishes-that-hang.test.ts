@@ -49,10 +49,16 @@ class World {
       new StateFile({ ...format, path, files, clock, log: silentLog });
     const outputs = await OutputFile.open(file('/state/actuators.json', OUTPUTS_FORMAT), clock);
     const pulseMarks = await PulseMarks.open('/state', silentLog, { files, bootId: clock.bootId });
-    const settings = relaySettings('dimmer', { valueType: 'number', limits: minOffMs === undefined ? {} : { minOffMs } });
+    const settings = relaySettings('dimmer', {
+      valueType: 'number',
+      limits: minOffMs === undefined ? {} : { minOffMs },
+    });
     const actuators = [{ settings, driver: dimmer }];
     const memory = new ActuatorMemory({ outputs, pulseMarks });
-    this.#control = await ActuatorControl.open({ actuators, memory, locked: () => false, clock, log: silentLog }, never);
+    this.#control = await ActuatorControl.open(
+      { actuators, memory, locked: () => false, clock, log: silentLog },
+      never,
+    );
     const applied = await AppliedValues.open(file('/state/shared.json', APPLIED_VALUES_FORMAT));
     const targets = [actuatorTarget('wish', 'dimmer', this.#control)];
     const nothing = { firmwareKeys: [], onFirmwareOffer: () => {}, onChange: () => {}, log: silentLog };
@@ -89,13 +95,17 @@ class World {
 
 it('the newest wish holds once the hardware answers, whatever it did in between', async () => {
   await fc.assert(
-    fc.asyncProperty(fc.array(step, { minLength: 8, maxLength: 14 }), fc.constantFrom(undefined, 5_000), async (steps, minOffMs) => {
-      const world = new World();
-      await world.start(minOffMs);
-      for (const next of steps) await world.take(next);
-      await world.calm();
-      expect(world.dimmer.shown).toBe(world.wish ?? 0);
-    }),
+    fc.asyncProperty(
+      fc.array(step, { minLength: 8, maxLength: 14 }),
+      fc.constantFrom(undefined, 5_000),
+      async (steps, minOffMs) => {
+        const world = new World();
+        await world.start(minOffMs);
+        for (const next of steps) await world.take(next);
+        await world.calm();
+        expect(world.dimmer.shown).toBe(world.wish ?? 0);
+      },
+    ),
     { numRuns: 150, seed: 1 },
   );
 });

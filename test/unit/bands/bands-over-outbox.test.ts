@@ -11,7 +11,13 @@ it('has what was measured before the clock was set, once it is, as the outbox da
     fixture.timeSync.become(false);
     const outbox = await fixture.open();
     const bands = new Bands({
-      ...{ stateFolder: '/state', files: new MemoryFiles(), clock: fixture.rightClock, log: silentLog, timeSync: fixture.timeSync },
+      ...{
+        stateFolder: '/state',
+        files: new MemoryFiles(),
+        clock: fixture.rightClock,
+        log: silentLog,
+        timeSync: fixture.timeSync,
+      },
       outboxes: () => [outbox],
       expectFolder: async () => {},
     });
@@ -22,7 +28,8 @@ it('has what was measured before the clock was set, once it is, as the outbox da
     const read = async () => {
       const query = { devices: ['self', 'meter'], keys: ['a', 'b'], fromMs: nowMs - HOUR_MS, toMs: nowMs + HOUR_MS };
       const parts: object[] = [];
-      for await (const { key, least, greatest } of bands.read(query, new AbortController().signal)) parts.push({ key, least, greatest });
+      for await (const { key, least, greatest } of bands.read(query, new AbortController().signal))
+        parts.push({ key, least, greatest });
       return parts;
     };
     expect(await read()).toEqual([]);

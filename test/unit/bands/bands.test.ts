@@ -91,7 +91,9 @@ describe('the record for plots', () => {
     await bench.clock.advance(2 * HOUR_MS);
     bench.outbox.splice(0, 1);
     bench.restart();
-    expect([...(await bench.read(['a'], ...ALWAYS)).values()]).toEqual([{ least: -9, greatest: 9, last: 9, lastTs: MIDNIGHT + 1 }]);
+    expect([...(await bench.read(['a'], ...ALWAYS)).values()]).toEqual([
+      { least: -9, greatest: 9, last: 9, lastTs: MIDNIGHT + 1 },
+    ]);
   });
 
   it('knows devices apart, switches as 0 and 1, and leaves out words and what is older than it keeps', async () => {
@@ -103,7 +105,9 @@ describe('the record for plots', () => {
     bench.report('a', 7, { agoMs: -2 * DAY_MS, isOwnTime: true });
     const at = { lastTs: MIDNIGHT };
     expect([...(await bench.read(['a'], ...ALWAYS)).values()]).toEqual([{ least: 1, greatest: 1, last: 1, ...at }]);
-    expect([...(await bench.read(['a'], ...ALWAYS, ['meter', '?one'])).values()]).toEqual([{ least: 3, greatest: 3, last: 3, ...at }]);
+    expect([...(await bench.read(['a'], ...ALWAYS, ['meter', '?one'])).values()]).toEqual([
+      { least: 3, greatest: 3, last: 3, ...at },
+    ]);
   });
 
   it('reads the outbox only for the hours that are not written, and not before somebody asks or an hour is over', async () => {
@@ -134,7 +138,9 @@ describe('the record for plots', () => {
 
   it('says once that a full disk takes nothing, and loses no part of what it could not write', async () => {
     const bench = new BandsBench();
-    const mend = bench.files.addFaults({ fail: (operation) => (operation === 'write' ? { code: 'ENOSPC', short: true } : undefined) });
+    const mend = bench.files.addFaults({
+      fail: (operation) => (operation === 'write' ? { code: 'ENOSPC', short: true } : undefined),
+    });
     bench.report('a', 1);
     await bench.clock.advance(3 * HOUR_MS);
     expect(bench.warnings).toEqual(['the record for plots cannot be written now']);
@@ -157,7 +163,10 @@ describe('the record for plots', () => {
     const text = bench.files.contentOf(path).toString();
     const lines = text.split('\n').filter((line) => line !== '');
     expect(lines).toHaveLength(4);
-    bench.files.put(path, [lines[0], lines[1], lines[2]?.replace('"bands":"', '"bands":"x'), 'no line', lines[3], ''].join('\n'));
+    bench.files.put(
+      path,
+      [lines[0], lines[1], lines[2]?.replace('"bands":"', '"bands":"x'), 'no line', lines[3], ''].join('\n'),
+    );
     const found = await bench.read(['a'], ...ALWAYS);
     await bench.read(['a'], ...ALWAYS);
     expect([...found.values()].map(({ last }) => last)).toEqual([0, 2]);

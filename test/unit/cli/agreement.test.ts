@@ -51,7 +51,9 @@ async function quarrels({ text, isGood, at, canStart = false }: OneConfiguration
   if (codes.length > 0) return [`check-config ends with ${checked.exitCode}, run with ${ran.exitCode}: ${ran.err}`];
   // A file that cannot even be read has no places.
   if (checked.out === '') {
-    const { code, message } = (JSON.parse(checked.err) as { readonly error: Readonly<Record<'code' | 'message', string>> }).error;
+    const { code, message } = (
+      JSON.parse(checked.err) as { readonly error: Readonly<Record<'code' | 'message', string>> }
+    ).error;
     const isSame = ran.err === `turnstone: ${message} (${code})\n` && message.includes('no configuration');
     return isSame ? [] : [`${checked.err} is not ${ran.err}`];
   }
@@ -63,7 +65,9 @@ async function quarrels({ text, isGood, at, canStart = false }: OneConfiguration
   );
   const isMeant =
     at === undefined ||
-    faults.some(({ path }) => [path, ...path.split(/(?=[.[])/).map((_, end, all) => all.slice(0, end).join(''))].includes(at));
+    faults.some(({ path }) =>
+      [path, ...path.split(/(?=[.[])/).map((_, end, all) => all.slice(0, end).join(''))].includes(at),
+    );
   return [
     ...(ran.err.trimEnd().split('\n').slice(1).join('\n') === told.join('\n')
       ? []

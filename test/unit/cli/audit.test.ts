@@ -25,7 +25,11 @@ beforeEach(async () => {
     const isReport = !/login|auth/.test(request.url ?? '');
     const token = `a.${Buffer.from('{"exp":9000000000}').toString('base64url')}.b`;
     response.setHeader('content-type', 'application/json');
-    response.end(JSON.stringify(isReport ? { dataTable: [], columnLabels: ['Time', 'temperature'] } : { token, refreshToken: 'x' }));
+    response.end(
+      JSON.stringify(
+        isReport ? { dataTable: [], columnLabels: ['Time', 'temperature'] } : { token, refreshToken: 'x' },
+      ),
+    );
   }).listen(0, '127.0.0.1');
   await new Promise((resolve) => server.once('listening', resolve));
 });
@@ -36,7 +40,12 @@ async function audited(): Promise<Printer> {
     said += text;
   };
   const out = { write, drained: async () => {}, isTerminal: false, columns: 120 };
-  const edge = { stdout: out, stderr: out, environment: { [PASSWORD_VARIABLE]: 'p' }, signal: new AbortController().signal };
+  const edge = {
+    stdout: out,
+    stderr: out,
+    environment: { [PASSWORD_VARIABLE]: 'p' },
+    signal: new AbortController().signal,
+  };
   const print = new Printer({ ...edge, isInteractive: false, ask: async () => '' } as never, false);
   const ask = async (method: string, range: { readonly fromMs: number; readonly toMs: number }): Promise<unknown> =>
     method === 'getStatus'
@@ -44,7 +53,12 @@ async function audited(): Promise<Printer> {
       : ledger.filter(({ hourMs }) => hourMs + HOUR_MS > range.fromMs && hourMs < range.toMs);
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   await audit({
-    ...{ args: { viewId: '7e57ab1e-0000-4000-8000-000000000001' }, flags: { last: '24h', url, user: 'u' }, edge, print },
+    ...{
+      args: { viewId: '7e57ab1e-0000-4000-8000-000000000001' },
+      flags: { last: '24h', url, user: 'u' },
+      edge,
+      print,
+    },
     agent: async () => ({ isRunning: true, ask }),
   } as unknown as AuditCall);
   return print;

@@ -11,7 +11,11 @@ import { runCommandLine } from '../../../src/command-line/program.ts';
 import { type Files, systemFiles } from '../../../src/host/files.ts';
 import { systemRandomBytes } from '../../../src/host/random.ts';
 import { takeLock } from '../../../src/host/state-lock.ts';
-import { type CredentialsRecord, formatCredentials, parseCredentials } from '../../../src/provisioning/credentials-record.ts';
+import {
+  type CredentialsRecord,
+  formatCredentials,
+  parseCredentials,
+} from '../../../src/provisioning/credentials-record.ts';
 import { fakeEdge } from '../../support/fake-edge.ts';
 
 const PASSPHRASE = 'correct horse battery';
@@ -62,7 +66,11 @@ async function gateway(token = 'token-of-gateway', state = 'state') {
   await put(`${state}/counters/rain.json`, '{"total":5}\n');
   await put(`${state}/outbox/0.seg`, 'readings');
   await put(`${state}/devices/outbox/0.seg`, 'readings of devices');
-  await put(`${KNOWN.replace('state', state)}/credentials.json`, formatCredentials({ own: record('token-of-device') }), 0o600);
+  await put(
+    `${KNOWN.replace('state', state)}/credentials.json`,
+    formatCredentials({ own: record('token-of-device') }),
+    0o600,
+  );
   return place;
 }
 
@@ -78,7 +86,9 @@ function configuration(stateFolder: string, folder: string): string {
 
 async function treeOf(folder: string): Promise<Record<string, string>> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => []);
-  const files = entries.filter((entry) => entry.isFile() && entry.name !== 'agent.lock').map((entry) => join(entry.parentPath, entry.name));
+  const files = entries
+    .filter((entry) => entry.isFile() && entry.name !== 'agent.lock')
+    .map((entry) => join(entry.parentPath, entry.name));
   const read = files.sort().map(async (file) => [file.slice(folder.length + 1), await readFile(file, 'utf8')] as const);
   return Object.fromEntries(await Promise.all(read));
 }
@@ -154,7 +164,13 @@ describe('turnstone restore', () => {
     ];
     for (const [written, passphrase, says] of cases) {
       await writeFile(join(place.folder, 'given'), written);
-      const words = ['restore', join(place.folder, 'given'), '--replace', '--passphrase-file', join(place.folder, passphrase)];
+      const words = [
+        'restore',
+        join(place.folder, 'given'),
+        '--replace',
+        '--passphrase-file',
+        join(place.folder, passphrase),
+      ];
       const { exitCode, err } = await place.run(...words);
       expect(err).toMatch(says);
       expect(exitCode).toBe(EXIT.failure);
@@ -166,8 +182,13 @@ describe('turnstone restore', () => {
     'refuses an archive with a file at %j',
     async (path) => {
       const archive = await archiveOf(await gateway());
-      const evil = { ...archive, files: [...archive.files, { place: 'state' as const, path, mode: 0o600, content: Buffer.from('x') }] };
-      await expect(sealGateway(evil, PASSPHRASE, systemRandomBytes)).rejects.toThrow('a file in it would lie elsewhere');
+      const evil = {
+        ...archive,
+        files: [...archive.files, { place: 'state' as const, path, mode: 0o600, content: Buffer.from('x') }],
+      };
+      await expect(sealGateway(evil, PASSPHRASE, systemRandomBytes)).rejects.toThrow(
+        'a file in it would lie elsewhere',
+      );
     },
   );
 
@@ -177,7 +198,9 @@ describe('turnstone restore', () => {
       ...archive,
       files: [...archive.files, { place: 'state' as const, path, mode: 0o600, content }],
     });
-    const spoilt = archive.files.map((file) => (file.path === 'credentials.json' ? { ...file, content: Buffer.from('{}') } : file));
+    const spoilt = archive.files.map((file) =>
+      file.path === 'credentials.json' ? { ...file, content: Buffer.from('{}') } : file,
+    );
     expect(() => gatewayOf(gatewayText({ ...archive, files: spoilt }))).toThrow('cannot be understood');
     expect(() => gatewayOf(gatewayText(more('device-names.json', Buffer.from('x'))))).toThrow('twice');
     expect(() => gatewayOf(gatewayText(more('large', Buffer.alloc(5_000_000))))).toThrow('more than 4194304 bytes');
@@ -219,12 +242,16 @@ describe('turnstone restore', () => {
       const place = await gateway('token-of-another');
       const archive = await archiveOf(await gateway());
       const config = archive.files.map((file) =>
-        file.path === 'turnstone.yaml' ? { ...file, content: Buffer.from(configuration(join(place.folder, 'state'), '/etc')) } : file,
+        file.path === 'turnstone.yaml'
+          ? { ...file, content: Buffer.from(configuration(join(place.folder, 'state'), '/etc')) }
+          : file,
       );
       const deps = { configFile: place.config, environment: {}, replace: true };
       const before = await treeOf(place.folder);
       const disk = mortal(at);
-      const outcome = await restoreGateway({ ...archive, files: config }, { ...deps, files: disk.files }).catch((error: unknown) => error);
+      const outcome = await restoreGateway({ ...archive, files: config }, { ...deps, files: disk.files }).catch(
+        (error: unknown) => error,
+      );
       const left = await treeOf(place.folder);
       const isCommitted = Object.keys(left).some((path) => path.endsWith('.restore'));
       if (!isCommitted && outcome instanceof Error) {
@@ -234,11 +261,21 @@ describe('turnstone restore', () => {
       } else {
         await finishRestore(place.config, systemFiles);
         const after = await treeOf(place.folder);
-        expect([at, parseCredentials(after['state/credentials.json'] ?? '').own?.accessToken]).toEqual([at, 'token-of-gateway']);
+        expect([at, parseCredentials(after['state/credentials.json'] ?? '').own?.accessToken]).toEqual([
+          at,
+          'token-of-gateway',
+        ]);
         for (const { place: where, path, content } of config)
           if (!path.endsWith('credentials.json'))
-            expect([at, after[`${where === 'state' ? 'state' : 'etc'}/${path}`]]).toEqual([at, content.toString('utf8')]);
-        expect([at, after['state/outbox-of-former-device/0.seg'], after['state/outbox/0.seg']]).toEqual([at, 'readings', undefined]);
+            expect([at, after[`${where === 'state' ? 'state' : 'etc'}/${path}`]]).toEqual([
+              at,
+              content.toString('utf8'),
+            ]);
+        expect([at, after['state/outbox-of-former-device/0.seg'], after['state/outbox/0.seg']]).toEqual([
+          at,
+          'readings',
+          undefined,
+        ]);
         expect(Object.keys(after).filter((path) => path.endsWith('.restore'))).toEqual([]);
       }
       return { isCommitted, isWhole: !(outcome instanceof Error) };
@@ -257,7 +294,12 @@ describe('turnstone restore', () => {
     const place = await gateway();
     const { file } = await backedUp(place);
     const archive = await archiveOf(place);
-    const cutOff = restoreGateway(archive, { configFile: place.config, environment: {}, replace: true, files: mortal(12).files });
+    const cutOff = restoreGateway(archive, {
+      configFile: place.config,
+      environment: {},
+      replace: true,
+      files: mortal(12).files,
+    });
     await expect(cutOff).rejects.toThrow('--finish');
     const again = await place.run('restore', file, '--passphrase-file', place.passphrase, '--replace');
     expect(again.err).toContain('a restore was cut off here; finish it first');

@@ -74,7 +74,10 @@ describe('turnstone check-config', () => {
   });
 
   it.each([
-    ['driver.mjs', '#!/usr/bin/node\nimport "./not-there.mjs"; throw new Error("executed"); export const openSensor = 1;\n'],
+    [
+      'driver.mjs',
+      '#!/usr/bin/node\nimport "./not-there.mjs"; throw new Error("executed"); export const openSensor = 1;\n',
+    ],
     ['driver.ts', 'const name: string = "a";\nexport const openSensor = async (): Promise<unknown> => ({ name });\n'],
     ['driver.js', 'exports.openSensor = async () => ({ read: async () => [] });\nwith ({}) {}\n'],
   ])('neither executes a driver nor asks for what it imports: %s', async (name, text) => {
@@ -87,7 +90,10 @@ describe('turnstone check-config', () => {
     const lines = ['version: 1', 'platform: { url: https://example.org, accessToken: driver-token }', 'sensors:'];
     for (let n = 0; n < 40; n += 1) {
       const driver = join(folder, `driver-${n}.${n % 2 === 0 ? 'js' : 'ts'}`);
-      await writeFile(driver, n % 4 === 0 ? 'export const openSensor = (;\n' : 'export const openSensor = async () => ({});\n');
+      await writeFile(
+        driver,
+        n % 4 === 0 ? 'export const openSensor = (;\n' : 'export const openSensor = async () => ({});\n',
+      );
       lines.push(`  - { name: d${n}, kind: module, file: ${driver} }`);
     }
     const config = join(folder, 'turnstone.yaml');
@@ -104,7 +110,9 @@ describe('turnstone check-config', () => {
 
   it('tells how many attached devices there are, and how many of them hold polls; nothing where there are none', async () => {
     expect((await check(EXAMPLE)).out).toContain('devices: 2, 1 of them polls for commands, 2 for shared attributes\n');
-    expect(JSON.parse((await check(EXAMPLE, '--json')).out)).toMatchObject({ devices: { count: 2, rpcPolls: 1, attributePolls: 2 } });
+    expect(JSON.parse((await check(EXAMPLE, '--json')).out)).toMatchObject({
+      devices: { count: 2, rpcPolls: 1, attributePolls: 2 },
+    });
     expect((await check(path('../config/provisioning.example.yaml'))).out).not.toContain('devices');
   });
 
@@ -113,10 +121,16 @@ describe('turnstone check-config', () => {
     onTestFinished(() => rm(folder, { recursive: true }));
     const config = join(folder, 'turnstone.yaml');
     const outOf = async (status: string): Promise<string> => {
-      await writeFile(config, `version: 1\nplatform: { url: https://example.org, accessToken: t }\nstatus: ${status}\n`, { mode: 0o600 });
+      await writeFile(
+        config,
+        `version: 1\nplatform: { url: https://example.org, accessToken: t }\nstatus: ${status}\n`,
+        { mode: 0o600 },
+      );
       return (await check(config)).out;
     };
-    expect(await outOf('{ page: lan, pin: "471199" }')).toMatch(/^page: .* a listener reads nothing; a browser warns once/m);
+    expect(await outOf('{ page: lan, pin: "471199" }')).toMatch(
+      /^page: .* a listener reads nothing; a browser warns once/m,
+    );
     expect(await outOf('{ page: loopback }')).not.toContain('page:');
   });
 
@@ -143,7 +157,11 @@ describe('turnstone check-config', () => {
     ],
     ['a device without end', (file: string) => symlink('/dev/zero', file), 'it is not a regular file'],
     ['a folder', (file: string) => mkdir(file), 'it is not a regular file'],
-    ['a file that is larger than any configuration', (file: string) => writeFile(file, 'x'.repeat(2 ** 20 + 1)), 'more than 1048576 bytes'],
+    [
+      'a file that is larger than any configuration',
+      (file: string) => writeFile(file, 'x'.repeat(2 ** 20 + 1)),
+      'more than 1048576 bytes',
+    ],
   ])('does not wait for %s', async (_what, make, why) => {
     const folder = await mkdtemp(join(tmpdir(), 'turnstone-check-config-'));
     try {
@@ -190,7 +208,13 @@ describe('check-config --for-elsewhere', () => {
     const { exitCode, out, err } = await check('--for-elsewhere', file);
     expect([exitCode, err]).toEqual([EXIT.ok, '']);
     const listed = out.split('\n').filter((line) => line.startsWith('gateway '));
-    for (const part of ['A_TOKEN_OF_NO_TEST', '/nowhere/ca.pem', '/nowhere/key', 'turnstone_of_no_test', '/nowhere/program'])
+    for (const part of [
+      'A_TOKEN_OF_NO_TEST',
+      '/nowhere/ca.pem',
+      '/nowhere/key',
+      'turnstone_of_no_test',
+      '/nowhere/program',
+    ])
       expect(listed.filter((line) => line.includes(part))).toHaveLength(1);
     expect(out).toContain(`${file}: good, 5 things to be checked on the gateway`);
     expect(out).not.toMatch(/^(fault|warning)/m);
@@ -226,7 +250,11 @@ describe('check-config elsewhere than expected', () => {
   it('says under --json of each file of a fleet in JSON that it cannot be read', async () => {
     const { out, err } = await check('--json', EXAMPLE, '/nowhere/gw.yaml');
     const [, unreadable] = out.trim().split('\n');
-    expect(JSON.parse(unreadable ?? '')).toMatchObject({ file: '/nowhere/gw.yaml', ok: false, error: { code: 'config/unreadable' } });
+    expect(JSON.parse(unreadable ?? '')).toMatchObject({
+      file: '/nowhere/gw.yaml',
+      ok: false,
+      error: { code: 'config/unreadable' },
+    });
     expect(err).toBe('');
   });
 
@@ -234,7 +262,9 @@ describe('check-config elsewhere than expected', () => {
     const folder = await mkdtemp(join(tmpdir(), 'turnstone-check-'));
     onTestFinished(() => rm(folder, { recursive: true, force: true }));
     const file = join(folder, 'turnstone.yaml');
-    await writeFile(file, `version: 1\nplatform: { url: "https://iot.example.org", accessToken: "\${K}" }\n`, { mode: 0o600 });
+    await writeFile(file, `version: 1\nplatform: { url: "https://iot.example.org", accessToken: "\${K}" }\n`, {
+      mode: 0o600,
+    });
     const edge = fakeEdge({ environment: { _: '/usr/bin/env', K: '' } });
     await runCommandLine(['check-config', file], { edge, version: () => '' });
     expect(edge.out()).toContain('environment variable not set: K');
@@ -246,7 +276,9 @@ describe('check-config elsewhere than expected', () => {
     onTestFinished(() => rm(folder, { recursive: true, force: true }));
     const [file, token] = [join(folder, 'turnstone.yaml'), join(folder, 'token')];
     await writeFile(token, 'a-token-of-root', { mode: 0o600 });
-    await writeFile(file, `version: 1\nplatform: { url: "https://iot.example.org", accessTokenFile: ${token} }\n`, { mode: 0o600 });
+    await writeFile(file, `version: 1\nplatform: { url: "https://iot.example.org", accessTokenFile: ${token} }\n`, {
+      mode: 0o600,
+    });
     const { faults } = await readConfig(file, { environment: {}, mayRead: async () => false });
     expect(faults).toMatchObject([{ path: 'platform.accessTokenFile', problem: 'the user turnstone may not read' }]);
     expect((await readConfig(file, { environment: {}, mayRead: async () => true })).faults).toEqual([]);

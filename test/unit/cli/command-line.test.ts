@@ -38,10 +38,17 @@ describe('the command line', () => {
     expect(program.commands[0]?.description()).not.toBe('');
   });
 
-  it.each(Object.entries(OVERVIEW))('has in its overview the declaration of %s', async (name, { says, isHidden = false, load }) => {
-    const declared = await load();
-    expect({ name, says, isHidden }).toEqual({ name: declared.name, says: declared.says, isHidden: declared.isHidden ?? false });
-  });
+  it.each(Object.entries(OVERVIEW))(
+    'has in its overview the declaration of %s',
+    async (name, { says, isHidden = false, load }) => {
+      const declared = await load();
+      expect({ name, says, isHidden }).toEqual({
+        name: declared.name,
+        says: declared.says,
+        isHidden: declared.isHidden ?? false,
+      });
+    },
+  );
 
   it('loads no command and no parser for its overview', () => {
     const folder = join(import.meta.dirname, '../../../src');
@@ -49,7 +56,9 @@ describe('the command line', () => {
     const look = (file: string): void => {
       if (seen.has(file)) return;
       seen.add(file);
-      for (const [, path = ''] of readFileSync(file, 'utf8').matchAll(/^(?:import|export) (?!type)[^;]*from '([^']+)'/gm))
+      for (const [, path = ''] of readFileSync(file, 'utf8').matchAll(
+        /^(?:import|export) (?!type)[^;]*from '([^']+)'/gm,
+      ))
         if (path.startsWith('.')) look(join(file, '..', path));
         else seen.add(path);
     };
@@ -104,14 +113,18 @@ describe('the command line', () => {
     const colour = '\u001b[';
     expect((await run(words)).out).not.toContain(colour);
     expect((await run(words, fakeEdge({ isTerminal: true }))).out).toContain(colour);
-    expect((await run(words, fakeEdge({ isTerminal: true, environment: { NO_COLOR: '1' } }))).out).not.toContain(colour);
+    expect((await run(words, fakeEdge({ isTerminal: true, environment: { NO_COLOR: '1' } }))).out).not.toContain(
+      colour,
+    );
     expect((await run(words, fakeEdge({ isTerminal: true, environment: { TERM: 'dumb' } }))).out).not.toContain(colour);
   });
 
   it('loads no code for help: declarations import what describes and parses, and nothing that works', () => {
     const folder = join(import.meta.dirname, '../../../src/cli/commands');
     const imported = readdirSync(folder).flatMap((file) =>
-      [...readFileSync(join(folder, file), 'utf8').matchAll(/^import (?!type)[^;]*from '([^']+)'/gm)].map(([, path]) => path),
+      [...readFileSync(join(folder, file), 'utf8').matchAll(/^import (?!type)[^;]*from '([^']+)'/gm)].map(
+        ([, path]) => path,
+      ),
     );
     const light = [
       '../command.ts',
@@ -132,7 +145,9 @@ describe('the command line', () => {
     const isLocal = /toLocale(Date|Time)|DateTimeFormat|\.get(Hours|Minutes|Date|Month|FullYear)\(|local-time/;
     expect(texts.filter(([, text]) => isLocal.test(text)).map(([file]) => file)).toEqual([]);
     // What is cut off of an ISO time, or replaced in it, must not be its zone.
-    const cut = texts.flatMap(([file, text]) => (text.match(/toISOString\(\)[^;]*;/g) ?? []).map((call) => [file, call] as const));
+    const cut = texts.flatMap(([file, text]) =>
+      (text.match(/toISOString\(\)[^;]*;/g) ?? []).map((call) => [file, call] as const),
+    );
     expect(cut.filter(([, call]) => /slice|replace/.test(call) && !/'\.?0*Z'|'Z'/.test(call))).toEqual([]);
   });
 });

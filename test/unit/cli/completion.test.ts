@@ -20,7 +20,8 @@ async function scriptFor(shell: string): Promise<string> {
 
 beforeAll(async () => {
   folder = mkdtempSync('/tmp/turnstone-completion-');
-  for (const shell of SHELLS) writeFileSync(join(folder, shell === 'zsh' ? '_turnstone' : shell), await scriptFor(shell));
+  for (const shell of SHELLS)
+    writeFileSync(join(folder, shell === 'zsh' ? '_turnstone' : shell), await scriptFor(shell));
   writeFileSync(join(folder, 'gateway one.yaml'), '');
 });
 
@@ -42,7 +43,10 @@ function offeredByBash(...lines: readonly string[]): readonly (readonly string[]
     'echo "$(IFS="|"; echo "$' + '{COMPREPLY[*]}")"',
     'done',
   ].join('\n');
-  const { stdout, stderr } = spawnSync('bash', ['--norc', '-c', offers, 'bash', ...lines], { cwd: folder, encoding: 'utf8' });
+  const { stdout, stderr } = spawnSync('bash', ['--norc', '-c', offers, 'bash', ...lines], {
+    cwd: folder,
+    encoding: 'utf8',
+  });
   expect(stderr).toBe('');
   return stdout
     .split('\n')
@@ -51,11 +55,15 @@ function offeredByBash(...lines: readonly string[]): readonly (readonly string[]
 }
 
 function offeredByFish(line: string): readonly string[] {
-  const { stdout, stderr } = spawnSync('fish', ['--no-config', '-c', `source ./fish; complete -C ${JSON.stringify(line)}`], {
-    cwd: folder,
-    encoding: 'utf8',
-    env: { PATH: process.env.PATH, HOME: folder },
-  });
+  const { stdout, stderr } = spawnSync(
+    'fish',
+    ['--no-config', '-c', `source ./fish; complete -C ${JSON.stringify(line)}`],
+    {
+      cwd: folder,
+      encoding: 'utf8',
+      env: { PATH: process.env.PATH, HOME: folder },
+    },
+  );
   expect(stderr).toBe('');
   return stdout.split('\n').flatMap((each) => each.split('\t')[0] || []);
 }
@@ -76,7 +84,12 @@ function completedByZsh(...beginnings: readonly string[]): readonly string[] {
     'zpty -d z',
   ].join('\n');
   const env = { PATH: process.env.PATH, HOME: folder, TERM: 'xterm' };
-  const { stderr } = spawnSync('zsh', ['-f', '-c', session, 'zsh', ...beginnings], { cwd: folder, encoding: 'utf8', env, timeout: 60_000 });
+  const { stderr } = spawnSync('zsh', ['-f', '-c', session, 'zsh', ...beginnings], {
+    cwd: folder,
+    encoding: 'utf8',
+    env,
+    timeout: 60_000,
+  });
   expect(stderr).toBe('');
   return readFileSync(join(folder, 'shown'), 'utf8').split('\n').slice(0, -1);
 }
@@ -100,7 +113,9 @@ describe('completion', () => {
   });
 
   it('offers in bash values of a choice, written either way, and goes on behind them', () => {
-    const lines = ['--format ', '--format = c', '--format = csv --al', '--format csv --al'].map((words) => `outbox export ${words}`);
+    const lines = ['--format ', '--format = c', '--format = csv --al', '--format csv --al'].map(
+      (words) => `outbox export ${words}`,
+    );
     expect(offeredByBash(...lines, 'outbox list --key export --li', 'init --page l')).toEqual([
       ['jsonl', 'csv'],
       ['csv'],

@@ -23,14 +23,25 @@ beforeEach(async () => {
   asked = [];
   devices = [
     recent({ name: 'gateway-7 meter1', label: 'Heat pump' }),
-    recent({ name: 'gateway-7 meter2', slots: ['meter2'], state: 'blocked', reason: 'it was deleted\u001b[31m', heldEntries: 44 }),
+    recent({
+      name: 'gateway-7 meter2',
+      slots: ['meter2'],
+      state: 'blocked',
+      reason: 'it was deleted\u001b[31m',
+      heldEntries: 44,
+    }),
     recent({ name: 'gateway-7 meter3', slots: ['meter3'], state: 'provisioning' }),
   ];
   const control: DevicesControl = {
     list: () => devices,
     claim: async (id, request) => {
       asked.push(['claim', id, request]);
-      return { secretKey: 'ABCDE-FGHJK', untilMs: systemClock.wallMs() + 600_000, untilIsEstimate: false, alreadyOpen: false };
+      return {
+        secretKey: 'ABCDE-FGHJK',
+        untilMs: systemClock.wallMs() + 600_000,
+        untilIsEstimate: false,
+        alreadyOpen: false,
+      };
     },
     rotate: async (id, token) => void asked.push(['rotate', id, token]),
     remove: async (id) => void asked.push(['remove', id]),
@@ -46,7 +57,14 @@ beforeEach(async () => {
     },
   };
   const { methods = {}, readMethods = {} } = devicesCalls(control);
-  const deps = { folder: join(folder, 'run'), methods, readMethods, clock: systemClock, files: systemFiles, log: silentLog };
+  const deps = {
+    folder: join(folder, 'run'),
+    methods,
+    readMethods,
+    clock: systemClock,
+    files: systemFiles,
+    log: silentLog,
+  };
   server = await ControlServer.open(deps, new AbortController().signal);
 });
 
@@ -62,7 +80,10 @@ function recent(change: Partial<DeviceStatus>): DeviceStatus {
 
 async function run(words: readonly string[], options: FakeEdgeOptions = {}) {
   const edge = fakeEdge({ columns: 200, ...options });
-  const exitCode = await runCommandLine(['devices', ...words, '--run-folder', join(folder, 'run')], { edge, version: () => '1' });
+  const exitCode = await runCommandLine(['devices', ...words, '--run-folder', join(folder, 'run')], {
+    edge,
+    version: () => '1',
+  });
   return { exitCode, out: edge.out(), err: edge.err(), asked: edge.asked };
 }
 
@@ -85,7 +106,10 @@ describe('turnstone devices', () => {
     devices = devices.slice(0, 1);
     expect((await run(['list'])).exitCode).toBe(EXIT.ok);
     devices = [];
-    expect(await run([])).toMatchObject({ exitCode: EXIT.ok, out: 'no device is attached; devices: in the configuration adds them\n' });
+    expect(await run([])).toMatchObject({
+      exitCode: EXIT.ok,
+      out: 'no device is attached; devices: in the configuration adds them\n',
+    });
   });
 
   it('names the first ten of many that need something', async () => {
@@ -98,7 +122,11 @@ describe('turnstone devices', () => {
   it('gives programs the sentence with the facts', async () => {
     const { exitCode, out } = await run(['--json']);
     expect(exitCode).toBe(EXIT.failure);
-    expect(JSON.parse(out)).toMatchObject([{ state: 'blocked', verdict: 'fault', slots: ['meter2'] }, {}, { words: 'up to date' }]);
+    expect(JSON.parse(out)).toMatchObject([
+      { state: 'blocked', verdict: 'fault', slots: ['meter2'] },
+      {},
+      { words: 'up to date' },
+    ]);
   });
 
   it('shows one', async () => {
@@ -106,7 +134,10 @@ describe('turnstone devices', () => {
     expect(out).toMatch(/^label +Heat pump$/m);
     expect(out).toMatch(/^state +up to date, for 2h\w*$/m);
     expect(out).toMatch(/^delivered +12 entries since the agent started, the last 2h30m ago$/m);
-    expect(JSON.parse((await run(['show', 'meter2', '--json'])).out)).toMatchObject({ id: 'gateway-7 meter2', verdict: 'fault' });
+    expect(JSON.parse((await run(['show', 'meter2', '--json'])).out)).toMatchObject({
+      id: 'gateway-7 meter2',
+      verdict: 'fault',
+    });
   });
 
   it('says which one may be meant', async () => {
@@ -147,7 +178,9 @@ describe('what is done for one device', () => {
     });
     expect(asked).toEqual([]);
     const done = await run(['remove', 'meter2', '--yes']);
-    expect(done.out).toBe('forgotten: gateway-7 meter2 and 44 entries that wait; it stands in the configuration, so it is made anew\n');
+    expect(done.out).toBe(
+      'forgotten: gateway-7 meter2 and 44 entries that wait; it stands in the configuration, so it is made anew\n',
+    );
     expect(asked).toEqual([['remove', 'gateway-7 meter2']]);
   });
 
@@ -177,7 +210,9 @@ describe('what is done for one device', () => {
     expect(await run(away)).toMatchObject({ exitCode: EXIT.usage, err: expect.stringContaining('is there already') });
     const come = ['move', '--from', file, '--passphrase-file', passphraseFile, '--slot'];
     expect((await run([...come, 'meter1', '--replace'])).out).toBe('meter1 is roof meter1 here from now on\n');
-    expect((await run([...come, 'm7'])).out).toContain('now put m7 under devices: in the configuration, and restart the agent\n');
+    expect((await run([...come, 'm7'])).out).toContain(
+      'now put m7 under devices: in the configuration, and restart the agent\n',
+    );
     const arrival = { text: 'packed', passphrase: 'correct horse battery' };
     expect(asked.slice(2)).toEqual([
       ['take', { ...arrival, slot: 'meter1', replace: true }],
@@ -192,13 +227,19 @@ describe('what is done for one device', () => {
     [['move', 'meter1', '--from', 'file', '--slot', 'a']],
     [['move', '--from', 'file']],
   ])('moves nothing that goes nowhere: %j', async (words) => {
-    expect(await run(words)).toMatchObject({ exitCode: EXIT.usage, err: expect.stringContaining('move NAME --to FILE') });
+    expect(await run(words)).toMatchObject({
+      exitCode: EXIT.usage,
+      err: expect.stringContaining('move NAME --to FILE'),
+    });
     expect(asked).toEqual([]);
   });
 
   it('stays where its file cannot be written', async () => {
     const file = join(folder, 'nowhere', 'file');
-    expect(await run(['move', 'meter1', '--to', file])).toMatchObject({ exitCode: EXIT.usage, err: expect.stringContaining('ENOENT') });
+    expect(await run(['move', 'meter1', '--to', file])).toMatchObject({
+      exitCode: EXIT.usage,
+      err: expect.stringContaining('ENOENT'),
+    });
     expect(asked).toEqual([]);
   });
 });

@@ -77,16 +77,21 @@ analytics: { url: "https://x.example.org", user: a, password: "${SECRETS.analyti
 async function diagnose(config: string) {
   const edge = fakeEdge({ environment: { PROVISION_SECRET: SECRETS.environment } });
   const archive = join(folder, 'out.tar.gz');
-  const exitCode = await runCommandLine(['diagnose', '--config', config, '--out', archive, '--log-file', join(folder, 'agent.log')], {
-    edge,
-    version: () => '',
-  });
+  const exitCode = await runCommandLine(
+    ['diagnose', '--config', config, '--out', archive, '--log-file', join(folder, 'agent.log')],
+    {
+      edge,
+      version: () => '',
+    },
+  );
   const unpacked = join(folder, 'unpacked');
   await mkdir(unpacked, { recursive: true });
   await promisify(execFile)('tar', ['-xzf', archive, '-C', unpacked]);
   const names = await readdir(join(unpacked, 'turnstone-diagnosis'));
   const texts = Object.fromEntries(
-    await Promise.all(names.map(async (name) => [name, await readFile(join(unpacked, 'turnstone-diagnosis', name), 'utf8')])),
+    await Promise.all(
+      names.map(async (name) => [name, await readFile(join(unpacked, 'turnstone-diagnosis', name), 'utf8')]),
+    ),
   );
   return { exitCode, out: edge.out(), err: edge.err(), archive, texts: texts as Record<string, string> };
 }
@@ -155,7 +160,9 @@ describe('turnstone diagnose', () => {
     const config = await plant();
     await writeFile(config, `${(await readFile(config, 'utf8')).replace('stateFolder', '\tstateFolder')}`);
     const { texts } = await diagnose(config);
-    expect(leaks({ 'configuration.yaml': texts['configuration.yaml'] ?? '', doctor: texts['doctor.json'] ?? '' })).toEqual([]);
+    expect(
+      leaks({ 'configuration.yaml': texts['configuration.yaml'] ?? '', doctor: texts['doctor.json'] ?? '' }),
+    ).toEqual([]);
   });
 
   /** Configuration with secrets in every place where a person may write one. */
@@ -235,7 +242,9 @@ ${log}`;
     const config = join(folder, 'pipe.yaml');
     await promisify(execFile)('mkfifo', [config]);
     await writeFile(join(folder, 'agent.log'), '');
-    expect((await diagnose(config)).texts['configuration.yaml']).toMatch(/^not there: cannot read .*: it is not a regular file/);
+    expect((await diagnose(config)).texts['configuration.yaml']).toMatch(
+      /^not there: cannot read .*: it is not a regular file/,
+    );
   });
 
   it('asks the agent when one runs', async () => {

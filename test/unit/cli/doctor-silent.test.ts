@@ -14,7 +14,10 @@ async function findingWith(agent: ((socket: Socket) => void) | undefined): Promi
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   const config = join(folder, 'turnstone.yaml');
   await mkdir(join(folder, 'run'));
-  await writeFile(config, `version: 1\nplatform: { url: "http://127.0.0.1:9", accessToken: t }\nrunFolder: ${folder}/run\n`);
+  await writeFile(
+    config,
+    `version: 1\nplatform: { url: "http://127.0.0.1:9", accessToken: t }\nrunFolder: ${folder}/run\n`,
+  );
   if (agent !== undefined) {
     const server = createServer(agent).listen(join(folder, 'run/control.sock'));
     onTestFinished(() => void server.close());
@@ -35,6 +38,8 @@ it('is that one hangs where one listens, and that none runs where none does', as
 it('prints no report of what it could not look at: Ctrl-C ends it with 130', async () => {
   const edge = fakeEdge();
   edge.stop();
-  expect(await runCommandLine(['doctor', '--config', '/nowhere/turnstone.yaml'], { edge, version: () => '' })).toBe(EXIT.interrupted);
+  expect(await runCommandLine(['doctor', '--config', '/nowhere/turnstone.yaml'], { edge, version: () => '' })).toBe(
+    EXIT.interrupted,
+  );
   expect(edge.out()).toBe('');
 });

@@ -5,9 +5,19 @@ import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { tokenInUse } from '../../../src/cli/doctor.ts';
 import { fingerprintOf } from '../../../src/provisioning/access-token.ts';
-import { type CredentialsRecord, type CredentialsState, formatCredentials } from '../../../src/provisioning/credentials-record.ts';
+import {
+  type CredentialsRecord,
+  type CredentialsState,
+  formatCredentials,
+} from '../../../src/provisioning/credentials-record.ts';
 
-const RECORD: CredentialsRecord = { phase: 'in-use', source: 'provisioned', accessToken: 'kept', board: {}, generation: 1 };
+const RECORD: CredentialsRecord = {
+  phase: 'in-use',
+  source: 'provisioned',
+  accessToken: 'kept',
+  board: {},
+  generation: 1,
+};
 
 async function folderWith(files: Readonly<Record<string, CredentialsState | string>>): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'turnstone-doctor-'));
@@ -33,7 +43,8 @@ it('is the board\u2019s own, out of either file, and none before it is in use', 
   ];
   for (const files of found) expect(await tokenInUse(await folderWith(files), undefined)).toBe('kept');
   const proposed = { own: { ...RECORD, phase: 'proposed' as const } };
-  for (const files of [{}, { 'credentials.json': proposed }]) expect(await tokenInUse(await folderWith(files), undefined)).toBeUndefined();
+  for (const files of [{}, { 'credentials.json': proposed }])
+    expect(await tokenInUse(await folderWith(files), undefined)).toBeUndefined();
   await expect(tokenInUse(await folderWith({ 'credentials.json': 'spoilt' }), undefined)).rejects.toMatchObject({
     code: 'provisioning/corrupt',
   });

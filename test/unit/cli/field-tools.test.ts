@@ -69,7 +69,8 @@ async function serve(): Promise<void> {
       },
       methods: {
         readSensor: ({ name }) => {
-          if (name !== 'roof') throw new AgentError('sensors/unknown', `there is no sensor ${String(name)}`, { recovery: 'drop' });
+          if (name !== 'roof')
+            throw new AgentError('sensors/unknown', `there is no sensor ${String(name)}`, { recovery: 'drop' });
           return [{ key: 'temperature', value: 21.123456789, unit: '°C' }];
         },
         releaseActuator: (params) => {
@@ -119,8 +120,12 @@ describe('turnstone sensors', () => {
 
   it('says which value of a reading there is none of', async () => {
     const config = join(folder, 'turnstone.yaml');
-    const sensor = '{ name: both, kind: command, program: /bin/echo, arguments: ["nan,40"], format: csv, columns: [t, h] }';
-    await writeFile(config, `version: 1\nplatform: { url: "https://example.org" }\nrunFolder: ${folder}\nsensors: [${sensor}]\n`);
+    const sensor =
+      '{ name: both, kind: command, program: /bin/echo, arguments: ["nan,40"], format: csv, columns: [t, h] }';
+    await writeFile(
+      config,
+      `version: 1\nplatform: { url: "https://example.org" }\nrunFolder: ${folder}\nsensors: [${sensor}]\n`,
+    );
     const { out, err } = await run(['sensors', 'read', 'both', '--config', config]);
     expect({ out, err }).toEqual({ out: 'h  40\n', err: 'turnstone: no t: the line says nan\n' });
   });
@@ -128,7 +133,10 @@ describe('turnstone sensors', () => {
   it('reads one by itself when no agent runs', async () => {
     const config = join(folder, 'turnstone.yaml');
     const sensor = '{ name: files, kind: command, program: /bin/echo, arguments: ["17"], format: number, key: answer }';
-    await writeFile(config, `version: 1\nplatform: { url: "https://example.org" }\nrunFolder: ${folder}\nsensors: [${sensor}]\n`);
+    await writeFile(
+      config,
+      `version: 1\nplatform: { url: "https://example.org" }\nrunFolder: ${folder}\nsensors: [${sensor}]\n`,
+    );
     expect((await run(['sensors', 'read', 'files', '--config', config])).out).toBe('answer  17\n');
     expect(await run(['sensors', 'read', 'fils', '--config', config])).toMatchObject({
       exitCode: EXIT.usage,
@@ -170,11 +178,14 @@ describe('turnstone actuate', () => {
     expect(moved).toEqual([]);
   });
 
-  it.each([[['pump']], [['pump', 'on', '--why']], [['pump', '--release', '--for', '1h']]])('takes no %j', async (words) => {
-    await serve();
-    expect((await run(['actuate', ...words])).exitCode).toBe(EXIT.usage);
-    expect(moved).toEqual([]);
-  });
+  it.each([[['pump']], [['pump', 'on', '--why']], [['pump', '--release', '--for', '1h']]])(
+    'takes no %j',
+    async (words) => {
+      await serve();
+      expect((await run(['actuate', ...words])).exitCode).toBe(EXIT.usage);
+      expect(moved).toEqual([]);
+    },
+  );
 
   it('moves nothing when no agent runs', async () => {
     expect(await run(['actuate', 'pump', 'on'])).toMatchObject({

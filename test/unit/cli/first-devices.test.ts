@@ -20,7 +20,11 @@ const LINE: HeardPort = { path: '/dev/ttyUSB0', guesses: [meter(1, ['energy', 's
 describe('meters on one bus', () => {
   const text = (hasDevices: boolean): string =>
     firstConfigText({
-      ...{ url: 'https://example.org', hasDevices, found: { chips: [], thermometers: [], faults: [], serialPorts: [LINE] } },
+      ...{
+        url: 'https://example.org',
+        hasDevices,
+        found: { chips: [], thermometers: [], faults: [], serialPorts: [LINE] },
+      },
       credentials: { way: 'later' },
     });
 
@@ -57,7 +61,10 @@ describe('turnstone init where several meters speak', () => {
     for (const name of ['key', 'secret', 'token']) await writeFile(join(folder, name), `${name}\n`);
     const hex = Buffer.from('{"power":12}\r\n').toString('hex');
     board = await openBoardBench((at) => ({
-      serial: ['ttyA', 'ttyB'].map((port) => ({ port: join(at, port), talk: { kind: 'bytes' as const, hex, periodMs: 50 } })),
+      serial: ['ttyA', 'ttyB'].map((port) => ({
+        port: join(at, port),
+        talk: { kind: 'bytes' as const, hex, periodMs: 50 },
+      })),
     }));
   });
   afterEach(async () => {
@@ -68,15 +75,33 @@ describe('turnstone init where several meters speak', () => {
   async function init(answer: string | undefined, credentials: readonly string[], more: readonly string[] = []) {
     const edge = fakeEdge({ answers: answer === undefined ? [] : [answer] });
     const out = join(folder, 'turnstone.yaml');
-    const words = ['--url', 'https://example.org', ...credentials, ...more, '--simulate', board.socketPath, '--out', out, '--force'];
+    const words = [
+      '--url',
+      'https://example.org',
+      ...credentials,
+      ...more,
+      '--simulate',
+      board.socketPath,
+      '--out',
+      out,
+      '--force',
+    ];
     const exitCode = await runCommandLine(['init', ...words], { edge, version: () => '' });
     return { exitCode, asked: edge.asked, err: edge.err(), text: await readFile(out, 'utf8').catch(() => '') };
   }
 
   it('asks once, and makes them devices by a yes alone', async () => {
-    const provisioned = ['--provision-key-file', join(folder, 'key'), '--provision-secret-file', join(folder, 'secret')];
+    const provisioned = [
+      '--provision-key-file',
+      join(folder, 'key'),
+      '--provision-secret-file',
+      join(folder, 'secret'),
+    ];
     const yes = await init('y', provisioned);
-    expect(yes).toMatchObject({ exitCode: EXIT.ok, asked: ['2 meters were found: each a device of its own on the platform? [y/N] '] });
+    expect(yes).toMatchObject({
+      exitCode: EXIT.ok,
+      asked: ['2 meters were found: each a device of its own on the platform? [y/N] '],
+    });
     expect(yes.text.match(/, device: \w+/g)).toHaveLength(2);
     expect((await init('', provisioned)).text).not.toContain('devices:');
     expect((await init(undefined, provisioned, ['--yes', '--devices'])).text).toContain('devices:');

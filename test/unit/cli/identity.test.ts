@@ -105,7 +105,9 @@ describe('turnstone claim', () => {
     const { run, folder } = await given();
     const file = join(folder, 'secret');
     await writeFile(file, 'from-a-file\n');
-    expect(JSON.parse((await run(['claim', '--secret-key-file', file, '--duration', '1s', '--json'])).out)).toMatchObject({
+    expect(
+      JSON.parse((await run(['claim', '--secret-key-file', file, '--duration', '1s', '--json'])).out),
+    ).toMatchObject({
       secretKey: 'from-a-file',
     });
     await new Promise((resolve) => setTimeout(resolve, 1_100));
@@ -125,7 +127,13 @@ describe('turnstone claim', () => {
 describe('turnstone identity, without a running agent', () => {
   it('rotates no token that the platform has never heard of', async () => {
     const { run, folder } = await given('');
-    const proposed = { phase: 'proposed', source: 'provisioned', accessToken: 'proposed-token', board: {}, generation: 1 } as const;
+    const proposed = {
+      phase: 'proposed',
+      source: 'provisioned',
+      accessToken: 'proposed-token',
+      board: {},
+      generation: 1,
+    } as const;
     await mkdir(join(folder, 'state'), { recursive: true });
     const file = join(folder, 'state/credentials.json');
     await writeFile(file, formatCredentials({ own: proposed }), { mode: 0o600 });
@@ -149,24 +157,33 @@ describe('turnstone identity, without a running agent', () => {
     const file = join(folder, 'gateway.identity');
     const differ = await run(['identity', 'export', file], { answers: ['correct horse', 'correct house'] });
     expect([differ.exitCode, differ.err]).toEqual([EXIT.usage, expect.stringContaining('differ')]);
-    expect((await run(['identity', 'export', file], { answers: ['correct horse', 'correct horse'] })).exitCode).toBe(EXIT.ok);
+    expect((await run(['identity', 'export', file], { answers: ['correct horse', 'correct horse'] })).exitCode).toBe(
+      EXIT.ok,
+    );
     expect(await readFile(file, 'utf8')).not.toContain('configured-token');
   });
 
   it('says after an import what to do where the device was moved again since', async () => {
     const [old, fresh] = [await given(), await given('')];
     const file = join(old.folder, 'gateway.identity');
-    expect((await old.run(['identity', 'export', file], { answers: ['correct horse', 'correct horse'] })).exitCode).toBe(EXIT.ok);
+    expect(
+      (await old.run(['identity', 'export', file], { answers: ['correct horse', 'correct horse'] })).exitCode,
+    ).toBe(EXIT.ok);
     const { exitCode, out } = await fresh.run(['identity', 'import', file], { answers: ['correct horse'] });
-    expect([exitCode, out]).toEqual([EXIT.ok, expect.stringMatching(/^this board is the device now.*\n.*moved.*identity adopt/)]);
+    expect([exitCode, out]).toEqual([
+      EXIT.ok,
+      expect.stringMatching(/^this board is the device now.*\n.*moved.*identity adopt/),
+    ]);
   });
 
   it('says what is missing when there is no identity', async () => {
     const { run, folder } = await given('');
-    expect((await run(['identity', 'export', join(folder, 'x')], { answers: ['correct horse', 'correct horse'] })).err).toMatch(
-      /not been provisioned/,
-    );
-    expect(JSON.parse((await run(['identity', 'show', '--json'])).out)).toMatchObject({ credentials: { phase: 'none' } });
+    expect(
+      (await run(['identity', 'export', join(folder, 'x')], { answers: ['correct horse', 'correct horse'] })).err,
+    ).toMatch(/not been provisioned/);
+    expect(JSON.parse((await run(['identity', 'show', '--json'])).out)).toMatchObject({
+      credentials: { phase: 'none' },
+    });
     expect(await readdir(folder)).not.toContain('x');
   });
 

@@ -38,9 +38,23 @@ async function answering(answers: readonly string[], flags: readonly string[] = 
 
 describe('turnstone init, asking', () => {
   it('asks again for an address that is none, and for a token that the platform does not know', async () => {
-    const { exitCode, err, out, asked } = await answering(['iot.example.org', platform.url, 't', 'two words', 'wrong-token', TOKEN]);
+    const { exitCode, err, out, asked } = await answering([
+      'iot.example.org',
+      platform.url,
+      't',
+      'two words',
+      'wrong-token',
+      TOKEN,
+    ]);
     expect(exitCode).toBe(EXIT.ok);
-    expect(asked.map((question) => question.split(/[ :]/)[0])).toEqual(['Address', 'Address', 'Does', 'Access', 'Access', 'Access']);
+    expect(asked.map((question) => question.split(/[ :]/)[0])).toEqual([
+      'Address',
+      'Address',
+      'Does',
+      'Access',
+      'Access',
+      'Access',
+    ]);
     expect(err.split('\n').map((line) => line.trim())).toEqual([
       'expected a URL beginning with http:// or https://, without user, password, ? or #',
       'the platform answers',
@@ -72,12 +86,24 @@ describe('turnstone init, asking', () => {
   ])('ends after three empty answers for %s', async (subject, answers) => {
     const { exitCode, err } = await answering(answers.map((answer) => answer.replace('URL', platform.url)));
     expect(exitCode).toBe(EXIT.usage);
-    expect(err).toMatch(new RegExp(`turnstone: ${subject} is missing: nothing was typed 3 times; start again, or give it as a flag.*\\n$`));
+    expect(err).toMatch(
+      new RegExp(
+        `turnstone: ${subject} is missing: nothing was typed 3 times; start again, or give it as a flag.*\\n$`,
+      ),
+    );
     await expect(readFile(file)).rejects.toThrow('ENOENT');
   });
 
   it('judges a device name, and says what this board is called by it', async () => {
-    const { exitCode, err } = await answering([platform.url, 'p', 'key', 'secret', 'box-{colour}', 'box<1>', 'box-{hostname}']);
+    const { exitCode, err } = await answering([
+      platform.url,
+      'p',
+      'key',
+      'secret',
+      'box-{colour}',
+      'box<1>',
+      'box-{hostname}',
+    ]);
     expect(exitCode).toBe(EXIT.ok);
     expect(err).toContain('{colour} is not known; there are {serial}, {mac}, {machineId}, {hostname}');
     expect(err).toContain('expected a device name of 1 to 255 characters');
@@ -100,9 +126,23 @@ describe('a first configuration that is tried', () => {
   afterEach(() => bench.close());
 
   it('has the reading of who answers, and a comment in the place of who does not', async () => {
-    const chip = (kind: 'mcp9808' | 'tmp102', address: number) => ({ bus: 1, address, guess: { kind, isCertain: true } });
-    const found = { chips: [chip('mcp9808', 0x18), chip('tmp102', 0x49)], thermometers: [], serialPorts: [], faults: [] };
-    const text = firstConfigText({ url: platform.url, credentials: { way: 'later' }, boardSocket: bench.socketPath, found });
+    const chip = (kind: 'mcp9808' | 'tmp102', address: number) => ({
+      bus: 1,
+      address,
+      guess: { kind, isCertain: true },
+    });
+    const found = {
+      chips: [chip('mcp9808', 0x18), chip('tmp102', 0x49)],
+      thermometers: [],
+      serialPorts: [],
+      faults: [],
+    };
+    const text = firstConfigText({
+      url: platform.url,
+      credentials: { way: 'later' },
+      boardSocket: bench.socketPath,
+      found,
+    });
     await writeFile(file, text);
     const tried = await trySensors(await loadConfig(file, { environment: {} }), fakeEdge());
     expect(tried).toEqual([
@@ -110,7 +150,10 @@ describe('a first configuration that is tried', () => {
       { name: 'tmp102', readings: [], fault: expect.stringMatching(/\S/), isOff: true },
     ]);
     await writeFile(file, markSilent(text, tried));
-    expect((await loadConfig(file, { environment: {} })).sensors.map(({ name }) => name)).toEqual(['machine', 'mcp9808']);
+    expect((await loadConfig(file, { environment: {} })).sensors.map(({ name }) => name)).toEqual([
+      'machine',
+      'mcp9808',
+    ]);
     expect(await readFile(file, 'utf8')).toMatch(
       /# It gave no reading when it was tried: \S.*\n {2}# - \{ name: tmp102, kind: tmp102, bus: 1/,
     );
@@ -120,6 +163,11 @@ describe('a first configuration that is tried', () => {
     const text =
       'devices:\n  - { name: meter }\nsensors:\n  - { name: host, kind: host }\n  - { name: meter, kind: sml, port: /dev/ttyUSB0 }\n';
     const marked = markSilent(text, [{ name: 'meter', readings: [], fault: 'it is silent', isOff: false }]);
-    expect(marked).toBe(text.replace('  - { name: meter, ', '  # It gave no reading when it was tried: it is silent\n  - { name: meter, '));
+    expect(marked).toBe(
+      text.replace(
+        '  - { name: meter, ',
+        '  # It gave no reading when it was tried: it is silent\n  - { name: meter, ',
+      ),
+    );
   });
 });

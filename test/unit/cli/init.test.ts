@@ -60,10 +60,13 @@ afterEach(async () => {
 async function init(words: readonly string[], options: FakeEdgeOptions = {}) {
   const edge = fakeEdge(options);
   const out = join(folder, 'etc/turnstone.yaml');
-  const exitCode = await runCommandLine(['init', '--no-listen', '--simulate', join(folder, 'board.sock'), '--out', out, ...words], {
-    edge,
-    version: () => '',
-  });
+  const exitCode = await runCommandLine(
+    ['init', '--no-listen', '--simulate', join(folder, 'board.sock'), '--out', out, ...words],
+    {
+      edge,
+      version: () => '',
+    },
+  );
   return {
     exitCode,
     out: edge.out(),
@@ -102,7 +105,9 @@ describe('turnstone init', () => {
   it('gives each key of several thermometers a name of its own', async () => {
     const { config } = await init(YES());
     const { sensors } = await config();
-    const renames = sensors.map(({ name, keys }) => [name, keys.temperature?.rename]).filter(([, rename]) => rename !== undefined);
+    const renames = sensors
+      .map(({ name, keys }) => [name, keys.temperature?.rename])
+      .filter(([, rename]) => rename !== undefined);
     expect(renames).toEqual([
       ['sht3x', 'temperature2'],
       ['tmp102', 'temperature3'],
@@ -141,8 +146,14 @@ describe('turnstone init', () => {
     expect(exitCode).toBe(EXIT.ok);
     expect(asked).toHaveLength(5);
     const { provisioning } = await config();
-    expect(provisioning).toMatchObject({ deviceName: 'gateway-{serial|mac}', deviceKeyFile: join(folder, 'etc/provision-key') });
-    expect([provisioning?.deviceKey?.reveal(), provisioning?.deviceSecret?.reveal()]).toEqual(['the-key', 'the-secret']);
+    expect(provisioning).toMatchObject({
+      deviceName: 'gateway-{serial|mac}',
+      deviceKeyFile: join(folder, 'etc/provision-key'),
+    });
+    expect([provisioning?.deviceKey?.reveal(), provisioning?.deviceSecret?.reveal()]).toEqual([
+      'the-key',
+      'the-secret',
+    ]);
     expect(text).not.toMatch(/the-key|the-secret/);
     expect((await stat(join(folder, 'etc/provision-secret'))).mode & 0o007).toBe(0);
   });
@@ -167,15 +178,24 @@ describe('turnstone init', () => {
   it('does not overwrite a configuration without being told', async () => {
     const { text } = await init(YES());
     const again = await init(['--yes', '--url', 'https://other.example.org']);
-    expect(again).toMatchObject({ exitCode: EXIT.failure, text, err: expect.stringContaining('overwrite it with --force') });
-    expect((await init(['--yes', '--url', 'https://other.example.org', '--force'])).text).toContain('other.example.org');
+    expect(again).toMatchObject({
+      exitCode: EXIT.failure,
+      text,
+      err: expect.stringContaining('overwrite it with --force'),
+    });
+    expect((await init(['--yes', '--url', 'https://other.example.org', '--force'])).text).toContain(
+      'other.example.org',
+    );
   });
 
   it('takes a link to a disk that is not mounted for a configuration, too', async () => {
     const out = join(folder, 'etc/turnstone.yaml');
     await mkdir(join(folder, 'etc'));
     await symlink(join(folder, 'not-mounted/turnstone.yaml'), out);
-    expect(await init(YES())).toMatchObject({ exitCode: EXIT.failure, err: expect.stringContaining('is there already') });
+    expect(await init(YES())).toMatchObject({
+      exitCode: EXIT.failure,
+      err: expect.stringContaining('is there already'),
+    });
     expect(await readlink(out)).toBe(join(folder, 'not-mounted/turnstone.yaml'));
   });
 

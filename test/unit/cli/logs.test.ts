@@ -10,7 +10,13 @@ import { type FakeEdge, type FakeEdgeOptions, fakeEdge } from '../../support/fak
 const record = (level: string, msg: string, more: object = {}): string =>
   JSON.stringify({ level, time: '2020-11-28T07:10:14.123Z', ...more, msg });
 const inJournal = (message: string, cursor: string, more: object = {}): string =>
-  JSON.stringify({ __CURSOR: cursor, __REALTIME_TIMESTAMP: '1606547414123456', PRIORITY: '6', MESSAGE: message, ...more });
+  JSON.stringify({
+    __CURSOR: cursor,
+    __REALTIME_TIMESTAMP: '1606547414123456',
+    PRIORITY: '6',
+    MESSAGE: message,
+    ...more,
+  });
 
 async function logs(words: readonly string[], options: FakeEdgeOptions = {}) {
   const edge = fakeEdge(options);
@@ -38,7 +44,10 @@ describe('a line of the log', () => {
     ['not of ours', 'not of ours\n'],
     ['{"half', '{"half\n'],
     ['{"level":"info"}', '{"level":"info"}\n'],
-    [record('info', 'sly \u001b[2J', { 'na\u0007me': '\u001b]0;' }), '2020-11-28 07:10:14Z INFO  sly \ufffd[2J  na\ufffdme=\ufffd]0;\n'],
+    [
+      record('info', 'sly \u001b[2J', { 'na\u0007me': '\u001b]0;' }),
+      '2020-11-28 07:10:14Z INFO  sly \ufffd[2J  na\ufffdme=\ufffd]0;\n',
+    ],
     ['{"level":"info","time":"nonsense","msg":"a"}', 'INFO  a\n'],
     [`{"__REALTIME_TIMESTAMP":"9${'9'.repeat(30)}","MESSAGE":"a"}`, 'a\n'],
   ])('%s is told in words', (text, expected) => {
@@ -73,7 +82,10 @@ describe('turnstone logs', () => {
   });
 
   it('says what cannot be: a file that is not there, one that is to be followed, one that is no log', async () => {
-    expect(await logs(['/nowhere/log'])).toMatchObject({ exitCode: EXIT.usage, err: 'turnstone: cannot read /nowhere/log: ENOENT\n' });
+    expect(await logs(['/nowhere/log'])).toMatchObject({
+      exitCode: EXIT.usage,
+      err: 'turnstone: cannot read /nowhere/log: ENOENT\n',
+    });
     expect((await logs(['-f', 'log'])).err).toContain('tail -f log | turnstone logs -f -');
     expect((await logs(['-'], { input: ['x'.repeat(300_000)] })).err).toContain('this is no log');
   });
@@ -88,7 +100,9 @@ describe('the journal', () => {
   /** A journal that says what it was asked, and first what is there, then what comes. */
   let script: string;
   beforeAll(() => {
-    const present = [record('info', 'present'), record('warn', 'warned')].map((line, at) => inJournal(line, `cursor-${at}`));
+    const present = [record('info', 'present'), record('warn', 'warned')].map((line, at) =>
+      inJournal(line, `cursor-${at}`),
+    );
     const coming = inJournal(record('warn', 'coming'), 'cursor-9');
     script = `#!/bin/sh
 echo "$*" >> "\${0%/*}/asked"
@@ -122,8 +136,12 @@ esac
   });
 
   it('is said to be closed, in its own words', async () => {
-    const { PATH } = await journal('#!/bin/sh\necho "No journal files were opened due to insufficient permissions." >&2\nexit 1\n');
-    expect((await logs([], { environment: { PATH } })).err).toContain('insufficient permissions.; try sudo turnstone logs');
+    const { PATH } = await journal(
+      '#!/bin/sh\necho "No journal files were opened due to insufficient permissions." >&2\nexit 1\n',
+    );
+    expect((await logs([], { environment: { PATH } })).err).toContain(
+      'insufficient permissions.; try sudo turnstone logs',
+    );
   });
 
   it('that shows nothing is told apart from an empty screen', async () => {

@@ -16,7 +16,10 @@ afterEach(() => rm(folder, { recursive: true, force: true }));
 
 async function models(...words: readonly string[]) {
   const edge = fakeEdge();
-  const exitCode = await runCommandLine(['models', '--config', join(folder, 'turnstone.yaml'), ...words], { edge, version: () => '1' });
+  const exitCode = await runCommandLine(['models', '--config', join(folder, 'turnstone.yaml'), ...words], {
+    edge,
+    version: () => '1',
+  });
   return { exitCode, out: edge.out(), err: edge.err() };
 }
 
@@ -31,7 +34,12 @@ describe('turnstone models', () => {
     const { out } = await models('--json');
     const all = JSON.parse(out) as readonly { readonly name: string }[];
     expect(all.find(({ name }) => name === 'pzem-017')).toMatchObject({
-      ...{ maker: 'Peacefair', verified: 'two-sources', isOwn: false, keys: ['energyImport', 'dcVoltage', 'dcCurrent', 'dcPower'] },
+      ...{
+        maker: 'Peacefair',
+        verified: 'two-sources',
+        isOwn: false,
+        keys: ['energyImport', 'dcVoltage', 'dcCurrent', 'dcPower'],
+      },
       registers: { dcPower: { address: 2, type: 'uint32', wordOrder: 'little', scale: 0.1, unit: 'W' } },
       sources: [{ repository: 'esphome/esphome' }, { repository: 'arendst/Tasmota' }],
     });
@@ -39,7 +47,10 @@ describe('turnstone models', () => {
 
   it('shows one, and names the nearest of one that is not known', async () => {
     expect((await models('abb-b23')).out).toMatch(/^energyImport +kWh +holding +20480 +uint64/m);
-    expect(await models('abb-b3')).toMatchObject({ exitCode: EXIT.usage, err: expect.stringContaining('did you mean "abb-b23"?') });
+    expect(await models('abb-b3')).toMatchObject({
+      exitCode: EXIT.usage,
+      err: expect.stringContaining('did you mean "abb-b23"?'),
+    });
   });
 
   it('lists a person’s own in place of what is shipped, and says which file is wrong', async () => {
@@ -47,7 +58,10 @@ describe('turnstone models', () => {
       join(folder, 'models/pzem-017.yaml'),
       'maker: Me\nmodels: { pzem-017: { title: mine, registers: { level: { address: 1 } } } }\n',
     );
-    await writeFile(join(folder, 'models/bad.yaml'), 'maker: Me\nmodels: { bad: { title: x, registers: { level: { adress: 1 } } } }\n');
+    await writeFile(
+      join(folder, 'models/bad.yaml'),
+      'maker: Me\nmodels: { bad: { title: x, registers: { level: { adress: 1 } } } }\n',
+    );
     const { exitCode, out, err } = await models();
     expect(out).toMatch(/^pzem-017 +Me mine +1 +your own$/m);
     expect(err).toMatch(/bad\.yaml: bad: registers\.level.*address/);
@@ -70,7 +84,10 @@ describe('turnstone models', () => {
     const presets = all.filter(({ kind }) => kind === 'serial-line');
     expect(presets.length).toBeGreaterThanOrEqual(18);
     for (const preset of presets)
-      expect(preset).toMatchObject({ source: expect.stringMatching(/./), fixture: expect.stringMatching(/^(recorded|worked example)$/) });
+      expect(preset).toMatchObject({
+        source: expect.stringMatching(/./),
+        fixture: expect.stringMatching(/^(recorded|worked example)$/),
+      });
     expect(presets.find(({ name }) => name === 'sds011')).toMatchObject({
       ...{ title: 'Nova SDS011, particulate matter', isOwn: false, fixture: 'recorded', keys: ['pm2_5', 'pm10'] },
       ...{ units: { pm2_5: 'µg/m³', pm10: 'µg/m³' }, source: expect.stringContaining('esphome/esphome') },

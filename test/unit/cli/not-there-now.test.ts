@@ -16,14 +16,18 @@ beforeEach(async () => {
 });
 
 /** How both commands end; the agent hands over its filter when it has taken the configuration, and is ended by that. */
-async function outcome(platform: string, more = ''): Promise<{ readonly run: number | 'lives'; readonly check: number }> {
+async function outcome(
+  platform: string,
+  more = '',
+): Promise<{ readonly run: number | 'lives'; readonly check: number }> {
   const file = await written(platform, more);
   let lives = false;
   const redactWith = (): void => {
     lives = true;
     throw new CommandError('');
   };
-  const ends = (...words: string[]): Promise<number> => runCommandLine(words, { edge: { ...fakeEdge(), redactWith }, version: () => '' });
+  const ends = (...words: string[]): Promise<number> =>
+    runCommandLine(words, { edge: { ...fakeEdge(), redactWith }, version: () => '' });
   const run = await ends('run', '--config', file);
   return { run: lives ? 'lives' : run, check: await ends('check-config', file) };
 }
@@ -32,7 +36,9 @@ async function written(platform: string, more = ''): Promise<string> {
   const file = join(folder, 'turnstone.yaml');
   await mkdir(join(folder, 'state'), { recursive: true });
   const folders = `stateFolder: ${folder}/state\nrunFolder: ${folder}/run\n`;
-  await writeFile(file, `version: 1\nplatform: { url: "https://127.0.0.1:9", ${platform} }\n${folders}${more}`, { mode: 0o600 });
+  await writeFile(file, `version: 1\nplatform: { url: "https://127.0.0.1:9", ${platform} }\n${folders}${more}`, {
+    mode: 0o600,
+  });
   return file;
 }
 
@@ -54,14 +60,23 @@ it.each([
 it('may be certificates in the middle of being replaced: none, half of one, or those of another key', async () => {
   const subject = { names: ['localhost'], fromMs: 0, untilMs: 4e12 };
   const [one, other] = [makeCertificate(subject), makeCertificate(subject)];
-  const contents = { cert: one.cert, key: one.key, otherKey: other.key, none: 'gateway-7\n', half: one.cert.slice(0, 200), empty: '' };
+  const contents = {
+    cert: one.cert,
+    key: one.key,
+    otherKey: other.key,
+    none: 'gateway-7\n',
+    half: one.cert.slice(0, 200),
+    empty: '',
+  };
   for (const [name, content] of Object.entries(contents)) await writeFile(join(folder, name), content);
   const bundle = `${one.cert}${other.cert}`;
   await writeFile(join(folder, 'bundle'), `# two\n${bundle}`);
   await writeFile(join(folder, 'damaged'), bundle.replace(/[A-Za-z0-9]{20}\n/, 'AAAA\n'));
   const faultsOf = async (options: Readonly<Record<string, string>>) => {
     const files = Object.entries(options).map(([option, name]) => `${option}: ${join(folder, name)}`);
-    const { missing } = await loadConfigToRun(await written(['accessToken: TOKENTOKEN', ...files].join(', ')), { environment: {} });
+    const { missing } = await loadConfigToRun(await written(['accessToken: TOKENTOKEN', ...files].join(', ')), {
+      environment: {},
+    });
     return missing.map(({ path, problem }) => `${path}: ${problem}`);
   };
   expect(await faultsOf({ caFile: 'bundle', clientCertificateFile: 'cert', clientKeyFile: 'key' })).toEqual([]);
@@ -79,7 +94,10 @@ it('may be certificates in the middle of being replaced: none, half of one, or t
     'platform.clientCertificateFile: no whole certificate in',
     'platform.clientKeyFile: no private key in',
   ]);
-  expect(await outcome(`accessToken: TOKENTOKEN, caFile: ${join(folder, 'none')}`)).toEqual({ run: 'lives', check: EXIT.badConfig });
+  expect(await outcome(`accessToken: TOKENTOKEN, caFile: ${join(folder, 'none')}`)).toEqual({
+    run: 'lives',
+    check: EXIT.badConfig,
+  });
 });
 
 it('are no reason to live beside a fault that stays', async () => {

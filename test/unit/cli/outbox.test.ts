@@ -93,7 +93,10 @@ async function agent(): Promise<Outbox> {
   closing.push(outbox);
   await fill(outbox);
   const { methods, readMethods, readStreams } = outboxCalls(outbox);
-  const status = { outboxStatus: () => outbox.status() as unknown as JsonValue, getStatus: () => ({ wallMs: NOON + 330_000 }) };
+  const status = {
+    outboxStatus: () => outbox.status() as unknown as JsonValue,
+    getStatus: () => ({ wallMs: NOON + 330_000 }),
+  };
   closing.push(
     await ControlServer.open(
       {
@@ -136,9 +139,22 @@ describe.each([
   it('lists the newest entries, with their times', async () => {
     const { out } = await run(['list', '--limit', '2']);
     expect(out.split('\n').filter((line) => line.startsWith('2026'))).toHaveLength(2);
-    expect((await run(['list', '--key', 'temperature'])).out).toMatch(/2026-05-01T12:05:00.000Z +temperature +41 +alarm/);
+    expect((await run(['list', '--key', 'temperature'])).out).toMatch(
+      /2026-05-01T12:05:00.000Z +temperature +41 +alarm/,
+    );
     expect(
-      (await run(['list', '--key', 'temperature', '--from', '2026-05-01T12:02:00Z', '--to', '2026-05-01T12:03:00Z', '--json'])).out,
+      (
+        await run([
+          'list',
+          '--key',
+          'temperature',
+          '--from',
+          '2026-05-01T12:02:00Z',
+          '--to',
+          '2026-05-01T12:03:00Z',
+          '--json',
+        ])
+      ).out,
     ).toContain('"value":22');
   });
 
@@ -150,7 +166,9 @@ describe.each([
 
   it('exports CSV that a spreadsheet reads', async () => {
     const { out } = await run(['export', '--format', 'csv', '--key', 'note']);
-    expect(out).toBe(`time,ts,key,value,class\r\n2026-05-01T12:03:00.000Z,${NOON + 180_000},note,"a ""quoted"", text",regular\r\n`);
+    expect(out).toBe(
+      `time,ts,key,value,class\r\n2026-05-01T12:03:00.000Z,${NOON + 180_000},note,"a ""quoted"", text",regular\r\n`,
+    );
   });
 
   it('shows what the platform refused, with its answer, and puts it back', async () => {
@@ -197,14 +215,19 @@ it('turnstone outbox list and rejected let no key and no answer do anything to a
 
 it('turnstone outbox list takes "now" from the agent, whose readings have the platform’s time where this clock is wrong', async () => {
   await agent();
-  const listed = JSON.parse((await run(['list', '--key', 'temperature', '--last', '2m', '--json'])).out) as { value: unknown }[];
+  const listed = JSON.parse((await run(['list', '--key', 'temperature', '--last', '2m', '--json'])).out) as {
+    value: unknown;
+  }[];
   expect(listed.map(({ value }) => value)).toEqual([41]);
 });
 
 describe('turnstone outbox verify', () => {
   it('refuses the run folder that it does not look into', async () => {
     const { exitCode, err } = await run(['verify', '--run-folder', folder]);
-    expect({ exitCode, err }).toEqual({ exitCode: EXIT.usage, err: expect.stringContaining("unknown option '--run-folder'") });
+    expect({ exitCode, err }).toEqual({
+      exitCode: EXIT.usage,
+      err: expect.stringContaining("unknown option '--run-folder'"),
+    });
   });
 
   it('names what is no segment and would hold it up or fill its memory, and reads none of it', async () => {

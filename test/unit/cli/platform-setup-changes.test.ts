@@ -23,11 +23,16 @@ function chartsOf({ state }: Bench): Readonly<Record<string, readonly string[]>>
   const { configuration } = state.dashboards.all[1]?.body ?? {};
   const { widgets } = configuration as unknown as { widgets: Record<string, ChartJson> };
   const charts = Object.values(widgets).filter(({ type }) => type === 'timeseries');
-  return Object.fromEntries(charts.map(({ config }) => [config.title, (config.datasources[0]?.dataKeys ?? []).map(({ name }) => name)]));
+  return Object.fromEntries(
+    charts.map(({ config }) => [config.title, (config.datasources[0]?.dataKeys ?? []).map(({ name }) => name)]),
+  );
 }
 interface ChartJson {
   readonly type: string;
-  readonly config: { readonly title: string; readonly datasources: readonly { readonly dataKeys: readonly { readonly name: string }[] }[] };
+  readonly config: {
+    readonly title: string;
+    readonly datasources: readonly { readonly dataKeys: readonly { readonly name: string }[] }[];
+  };
 }
 
 describe('units that gateways tell', () => {
@@ -63,11 +68,22 @@ describe('units that gateways tell', () => {
 
 describe('an alarm rule that differs', () => {
   const RULE = 'Turnstone: alerts';
-  const changed = ({ state }: Bench, change: (configuration: Record<string, unknown>) => object, mark?: string): void => {
+  const changed = (
+    { state }: Bench,
+    change: (configuration: Record<string, unknown>) => object,
+    mark?: string,
+  ): void => {
     const item = state.calculatedFields.all.find(({ body }) => body.name === RULE);
     if (item === undefined) throw new Error('no rule');
-    const configuration = { ...(item.body.configuration as object), ...change(item.body.configuration as Record<string, unknown>) };
-    const body = { ...item.body, configuration, ...(mark !== undefined && { additionalInfo: { description: mark } }) } as JsonObject;
+    const configuration = {
+      ...(item.body.configuration as object),
+      ...change(item.body.configuration as Record<string, unknown>),
+    };
+    const body = {
+      ...item.body,
+      configuration,
+      ...(mark !== undefined && { additionalInfo: { description: mark } }),
+    } as JsonObject;
     state.calculatedFields.put({ ...item, body });
   };
   const ruleIn = ({ state }: Bench) => state.calculatedFields.all.find(({ body }) => body.name === RULE);
@@ -92,7 +108,11 @@ describe('an alarm rule that differs', () => {
     changed(bench, () => ({ propagateToOwner: true }));
     const { additionalInfo } = markedRule(ruleIn(bench)?.body ?? {});
     changed(bench, () => ({}), (additionalInfo as { readonly description: string }).description);
-    expect(stepOf(await bench.json())).toMatchObject({ verdict: 'change', why: 'nobody has changed it since it was made', isDone: true });
+    expect(stepOf(await bench.json())).toMatchObject({
+      verdict: 'change',
+      why: 'nobody has changed it since it was made',
+      isDone: true,
+    });
     expect(ruleIn(bench)?.body).toEqual(now);
     expect(due(await bench.json())).toEqual([]);
   });
@@ -107,12 +127,19 @@ describe('an alarm rule that differs', () => {
 
 it('leaves alarm rules out on a platform that has none of this kind, from the first run on', async () => {
   const { platform, json } = await setupBench();
-  const isList = (method: string, path: string): boolean => method === 'GET' && path.startsWith('/api/calculatedFields');
+  const isList = (method: string, path: string): boolean =>
+    method === 'GET' && path.startsWith('/api/calculatedFields');
   for (const _run of ['first', 'second']) {
     platform.faults.plant({ kind: 'answer', status: 404 }, { matches: isList });
     const { steps } = await json();
     expect(steps.filter(({ what }) => what === 'alarm rule')).toEqual([
-      { what: 'alarm rule', name: 'all', verdict: 'keep', why: 'left out: this platform is older than 4.3', isDone: false },
+      {
+        what: 'alarm rule',
+        name: 'all',
+        verdict: 'keep',
+        why: 'left out: this platform is older than 4.3',
+        isDone: false,
+      },
     ]);
   }
 });

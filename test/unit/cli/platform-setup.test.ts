@@ -14,7 +14,9 @@ import { fakeEdge } from '../../support/fake-edge.ts';
 import { due, PROFILE, setupBench } from '../../support/platform-setup-bench.ts';
 
 function widgetTitles(dashboard: LibraryItem | undefined): readonly string[] {
-  const { widgets } = (dashboard?.body.configuration ?? {}) as { readonly widgets?: Record<string, { config: { title: string } }> };
+  const { widgets } = (dashboard?.body.configuration ?? {}) as {
+    readonly widgets?: Record<string, { config: { title: string } }>;
+  };
   return Object.values(widgets ?? {}).map(({ config }) => config.title);
 }
 
@@ -27,17 +29,24 @@ describe('a fresh platform', () => {
       ...['alarm rule', 'alarm rule', 'alarm rule', 'alarm rule', 'customer', 'dashboards for'],
     ]);
     expect(first.steps.every(({ verdict, isDone }) => verdict === 'make' && isDone)).toBe(true);
-    expect(profile()).toMatchObject({ provisionType: 'ALLOW_CREATE_NEW_DEVICES', provisionDeviceKey: first.provisioning?.deviceKey });
+    expect(profile()).toMatchObject({
+      provisionType: 'ALLOW_CREATE_NEW_DEVICES',
+      provisionDeviceKey: first.provisioning?.deviceKey,
+    });
     expect(first.provisioning?.deviceSecret).toMatch(/^[A-Za-z0-9]{20}$/);
     const shown = state.dashboards.all.map(({ body }) => body.assignedCustomers);
     expect(shown).toEqual(Array.from({ length: 2 }, () => [expect.objectContaining({ title: 'Farm' })]));
-    const changes = [state.dashboards, state.customers, state.calculatedFields, state.registry.profiles].map((table) => table.changes);
+    const changes = [state.dashboards, state.customers, state.calculatedFields, state.registry.profiles].map(
+      (table) => table.changes,
+    );
     const second = await json('--customer', 'Farm');
     expect(due(second)).toEqual([]);
     expect(second.provisioning).toBeUndefined();
-    expect([state.dashboards, state.customers, state.calculatedFields, state.registry.profiles].map((table) => table.changes)).toEqual(
-      changes,
-    );
+    expect(
+      [state.dashboards, state.customers, state.calculatedFields, state.registry.profiles].map(
+        (table) => table.changes,
+      ),
+    ).toEqual(changes);
   });
 
   it('lets a gateway make itself known with the section that is written', async () => {
@@ -45,11 +54,21 @@ describe('a fresh platform', () => {
     const file = join(folder, 'provisioning.yaml');
     const { exitCode, out } = await run(['--yes', '--write', file]);
     expect(exitCode).toBe(EXIT.ok);
-    const { provisioning } = parse(await readFile(file, 'utf8')) as { provisioning: { deviceKey: string; deviceSecret: string } };
+    const { provisioning } = parse(await readFile(file, 'utf8')) as {
+      provisioning: { deviceKey: string; deviceSecret: string };
+    };
     expect((await stat(file)).mode & 0o777).toBe(0o600);
     expect(out).not.toContain(provisioning.deviceSecret);
-    const ask = { deviceName: 'gw-1', provisionDeviceKey: provisioning.deviceKey, provisionDeviceSecret: provisioning.deviceSecret };
-    const answer = await requestProvisioning(ask, { settings: { url: platform.url }, clock: systemClock }, new AbortController().signal);
+    const ask = {
+      deviceName: 'gw-1',
+      provisionDeviceKey: provisioning.deviceKey,
+      provisionDeviceSecret: provisioning.deviceSecret,
+    };
+    const answer = await requestProvisioning(
+      ask,
+      { settings: { url: platform.url }, clock: systemClock },
+      new AbortController().signal,
+    );
     expect(answer).toMatchObject({ status: 'SUCCESS' });
     expect(state.registry.byName('gw-1')).toMatchObject({ profileId: profile()?.id, type: PROFILE });
   });
@@ -57,7 +76,10 @@ describe('a fresh platform', () => {
   it('shows the plan, asks, and does nothing without a yes', async () => {
     const { state, run } = await setupBench();
     const refused = await run([], { answers: ['tenant', 'n'] });
-    expect(refused).toMatchObject({ exitCode: EXIT.failure, err: 'turnstone: nothing was done; run it again, and answer y\n' });
+    expect(refused).toMatchObject({
+      exitCode: EXIT.failure,
+      err: 'turnstone: nothing was done; run it again, and answer y\n',
+    });
     expect(refused.asked).toEqual(['Password of tenant@thingsboard.org: ', 'Carry out 7 steps? [y/N] ']);
     expect(refused.out).toMatch(/^make {2}dashboard {7}Turnstone gateway\n/);
     expect(state.dashboards.all).toEqual([]);
@@ -78,11 +100,18 @@ describe('what people have done', () => {
   it('stays: a description, a rule chain, and a key of the profile', async () => {
     const { state, json, profile } = await setupBench();
     const { provisioning } = await json();
-    const mine = { ...profile(), more: { ...profile()?.more, description: 'my own' }, provisionType: 'DISABLED' } as never;
+    const mine = {
+      ...profile(),
+      more: { ...profile()?.more, description: 'my own' },
+      provisionType: 'DISABLED',
+    } as never;
     state.registry.profiles.put(mine);
     const again = await json();
     expect(due(again)).toEqual([PROFILE]);
-    expect(profile()).toMatchObject({ provisionType: 'ALLOW_CREATE_NEW_DEVICES', provisionDeviceKey: provisioning?.deviceKey });
+    expect(profile()).toMatchObject({
+      provisionType: 'ALLOW_CREATE_NEW_DEVICES',
+      provisionDeviceKey: provisioning?.deviceKey,
+    });
     expect(profile()?.more).toMatchObject({ description: 'my own' });
     expect(again.provisioning).toBeUndefined();
   });
@@ -95,7 +124,10 @@ describe('what people have done', () => {
     const configuration = { ...(first.body.configuration as JsonObject), filters: { mine: 1 } };
     state.dashboards.put({ ...first, body: { ...first.body, configuration } });
     const { steps } = await json();
-    expect(steps[0]).toMatchObject({ verdict: 'keep', why: 'somebody has changed it; delete or rename it to get a new one' });
+    expect(steps[0]).toMatchObject({
+      verdict: 'keep',
+      why: 'somebody has changed it; delete or rename it to get a new one',
+    });
     expect(state.dashboards.byId(first.id)?.body.configuration).toMatchObject({ filters: { mine: 1 } });
   });
 
@@ -103,7 +135,10 @@ describe('what people have done', () => {
     const { state, json, run, profile } = await setupBench();
     await json();
     state.registry.profiles.put({ ...profile(), provisionType: 'CHECK_PRE_PROVISIONED_DEVICES' } as never);
-    expect((await json()).steps[2]).toMatchObject({ verdict: 'keep', why: 'it takes only devices that somebody has made beforehand' });
+    expect((await json()).steps[2]).toMatchObject({
+      verdict: 'keep',
+      why: 'it takes only devices that somebody has made beforehand',
+    });
     state.registry.profiles.put({ ...profile(), more: { ...profile()?.more, transportType: 'LWM2M' } } as never);
     const { exitCode, err } = await run(['--yes']);
     expect({ exitCode, err }).toEqual({
@@ -131,7 +166,10 @@ it('takes sensors, units and alarms of a configuration before any gateway has se
   const { state, folder, json } = await setupBench();
   const config = join(folder, 'turnstone.yaml');
   const sensor = '{ name: attic, kind: bme280, bus: 1, keys: { temperature: { alarms: [{ above: 40 }] } } }';
-  await writeFile(config, `version: 1\nplatform: { url: "https://iot.example.org", accessToken: "abc" }\nsensors: [${sensor}]\n`);
+  await writeFile(
+    config,
+    `version: 1\nplatform: { url: "https://iot.example.org", accessToken: "abc" }\nsensors: [${sensor}]\n`,
+  );
   const { steps } = await json('--config', config);
   expect(steps.map(({ name }) => name)).toEqual(expect.arrayContaining(['Sensor fails: attic', 'Alarm: temperature']));
   expect(JSON.stringify(state.dashboards.all[1]?.body)).toContain('"In hPa"');
@@ -143,7 +181,12 @@ describe('a release', () => {
     const release = await image('one');
     await json('--release', release, '--assign');
     const [made] = state.packages.all;
-    expect(made).toMatchObject({ title: 'turnstone', version: '1.2.0', checksumAlgorithm: 'SHA256', deviceProfileId: profile()?.id });
+    expect(made).toMatchObject({
+      title: 'turnstone',
+      version: '1.2.0',
+      checksumAlgorithm: 'SHA256',
+      deviceProfileId: profile()?.id,
+    });
     expect(profile()?.firmwareId).toBe(made?.id);
     expect(due(await json('--release', release, '--assign'))).toEqual([]);
     await image('another');
@@ -157,7 +200,8 @@ describe('a release', () => {
   it('that stopped half-way is sent whole by the next run', async () => {
     const { platform, state, run, json, image } = await setupBench();
     const release = await image('one');
-    const isUpload = (method: string, path: string): boolean => method === 'POST' && path.startsWith('/api/otaPackage/');
+    const isUpload = (method: string, path: string): boolean =>
+      method === 'POST' && path.startsWith('/api/otaPackage/');
     platform.faults.plant({ kind: 'answer', status: 500 }, { matches: isUpload });
     const { exitCode, err } = await run(['--yes', '--release', release]);
     expect(exitCode).toBe(EXIT.failure);
@@ -202,7 +246,10 @@ describe('who may not', () => {
 
   it('is told so: where nobody can be asked', async () => {
     const { run } = await setupBench();
-    expect(await run([])).toMatchObject({ exitCode: EXIT.usage, err: 'turnstone: nobody can be asked here; say --yes, or --dry-run\n' });
+    expect(await run([])).toMatchObject({
+      exitCode: EXIT.usage,
+      err: 'turnstone: nobody can be asked here; say --yes, or --dry-run\n',
+    });
   });
 });
 

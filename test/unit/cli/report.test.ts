@@ -94,7 +94,10 @@ describe('turnstone report', () => {
     const path = join(await folder(), 'report.csv');
     await writeFile(path, 'the one before');
     const edge = fakeEdge({ environment: { TURNSTONE_ANALYTICS_PASSWORD: 'x' } });
-    const running = runCommandLine(['report', VIEW, '--url', service.url, '--user', 'u', '--output', path], { edge, version: () => '1' });
+    const running = runCommandLine(['report', VIEW, '--url', service.url, '--user', 'u', '--output', path], {
+      edge,
+      version: () => '1',
+    });
     await expect.poll(() => service.calls.length).toBe(1);
     edge.stop();
     expect(await running).toBe(EXIT.interrupted);
@@ -129,7 +132,9 @@ describe('turnstone report', () => {
       (call, response) => json(response, 401, { message: call.body }),
     );
     const edge = fakeEdge({ environment: { TURNSTONE_ANALYTICS_PASSWORD: 'a secret password' } });
-    expect(await runCommandLine(['report', VIEW, '--url', service.url, '--user', 'u'], { edge, version: () => '1' })).toBe(EXIT.failure);
+    expect(
+      await runCommandLine(['report', VIEW, '--url', service.url, '--user', 'u'], { edge, version: () => '1' }),
+    ).toBe(EXIT.failure);
     expect(edge.out() + edge.err()).not.toContain('a secret password');
   });
 });
@@ -143,7 +148,10 @@ describe('a table', () => {
     }));
     const formatter = formatterFor('table', 80);
     const text =
-      formatter.labels(['key', 'value', 'third']) + formatter.rows(rows.slice(0, 250)) + formatter.rows(rows.slice(250)) + formatter.end();
+      formatter.labels(['key', 'value', 'third']) +
+      formatter.rows(rows.slice(0, 250)) +
+      formatter.rows(rows.slice(250)) +
+      formatter.end();
     const lines = text.trimEnd().split('\n');
     expect(lines).toHaveLength(502);
     for (const line of lines) expect(line.length).toBeLessThanOrEqual(80);

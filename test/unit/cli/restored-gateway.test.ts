@@ -49,7 +49,11 @@ it('leaves what is no ordinary file alone: sudo turnstone backup /dev/stdout | s
   for (const name of ['pipe', 'stdout']) {
     const { exitCode } = await run('backup', join(folder, name));
     const facts = await lstat(join(folder, name));
-    expect({ name, isFile: facts.isFile(), isDone: exitCode === EXIT.ok }).toEqual({ name, isFile: false, isDone: false });
+    expect({ name, isFile: facts.isFile(), isDone: exitCode === EXIT.ok }).toEqual({
+      name,
+      isFile: false,
+      isDone: false,
+    });
   }
 });
 
@@ -130,7 +134,8 @@ it('takes a restored identity for a real one, also where a simulated run was tri
   await rm(state, { recursive: true });
   await rm(config);
   const settings = { platform: { url: 'https://iot.example.org' }, devices: [], stateFolder: state };
-  const simulate = (isMeant: boolean) => expectSimulatedDevice(settings as never, systemFiles, { isMeant, warn: () => {} });
+  const simulate = (isMeant: boolean) =>
+    expectSimulatedDevice(settings as never, systemFiles, { isMeant, warn: () => {} });
   await simulate(true);
   expect((await run('restore', file)).exitCode).toBe(EXIT.ok);
   await expect(simulate(false)).rejects.toThrow('would reach a real device');
@@ -149,7 +154,15 @@ it('takes a passphrase from a pipe: --passphrase-file <(pass show gateway)', asy
   ]);
   expect({ exitCode, err: edge.err() }).toEqual({ exitCode: EXIT.ok, err: '' });
   const restored = await runCommandLine(
-    ['restore', join(folder, 'gw.backup'), '--replace', '--config', config, '--passphrase-file', join(folder, 'passphrase')],
+    [
+      'restore',
+      join(folder, 'gw.backup'),
+      '--replace',
+      '--config',
+      config,
+      '--passphrase-file',
+      join(folder, 'passphrase'),
+    ],
     { edge, version: () => '1' },
   );
   expect(restored).toBe(EXIT.ok);
@@ -172,7 +185,10 @@ it('says that credentials are spoilt, and ends a backup without them with 1', as
   const { folder, state, run } = await gateway('gw');
   await writeFile(join(state, 'credentials.json'), 'garbage');
   const { exitCode, out, err } = await run('backup', join(folder, 'gw.backup'));
-  expect([exitCode, err]).toEqual([EXIT.failure, expect.stringContaining(`the credentials in ${state} cannot be understood`)]);
+  expect([exitCode, err]).toEqual([
+    EXIT.failure,
+    expect.stringContaining(`the credentials in ${state} cannot be understood`),
+  ]);
   expect(out).not.toContain('there is none');
   await writeFile(join(state, 'credentials.backup.json'), formatCredentials({ own: record('gw') }));
   expect(await run('backup', join(folder, 'gw.backup'))).toMatchObject({ exitCode: EXIT.ok, err: '' });

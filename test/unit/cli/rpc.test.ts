@@ -15,7 +15,9 @@ afterEach(() => rm(folder, { recursive: true }));
 describe('turnstone rpc', () => {
   it('says that no agent runs', async () => {
     const edge = fakeEdge();
-    expect(await runCommandLine(['rpc', 'getTime', '--run-folder', folder], { edge, version: () => '1' })).toBe(EXIT.notRunning);
+    expect(await runCommandLine(['rpc', 'getTime', '--run-folder', folder], { edge, version: () => '1' })).toBe(
+      EXIT.notRunning,
+    );
     expect(edge.err()).toContain('no agent answers');
   });
 

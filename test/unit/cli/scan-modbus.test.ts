@@ -51,7 +51,9 @@ const B23 = { 35168: constant(0x4232), 35169: constant(0x3320), 0: constant(0) }
 function sunSpec(at: number) {
   const text = (words: string) => Buffer.alloc(32, 0).fill(words, 0, words.length);
   const map = Buffer.concat([Buffer.from('SunS'), bytes('0001 0042'), text('Fixture Solar'), text('FX-5')]);
-  return Object.fromEntries(Array.from({ length: map.length / 2 }, (_, word) => [at + word, constant(map.readUInt16BE(2 * word))]));
+  return Object.fromEntries(
+    Array.from({ length: map.length / 2 }, (_, word) => [at + word, constant(map.readUInt16BE(2 * word))]),
+  );
 }
 
 const QUICK = ['--timeout', '200ms'];
@@ -60,7 +62,12 @@ let peers: PeerBench;
 beforeEach(async () => {
   peers = await openPeerBench();
   board = await openBoardBench((folder) => ({
-    serial: [{ port: `${folder}/ttyLine`, talk: { kind: 'modbus', units: { 3: { input: SDM120 }, 5: { holding: B23 }, 6: {} } } }],
+    serial: [
+      {
+        port: `${folder}/ttyLine`,
+        talk: { kind: 'modbus', units: { 3: { input: SDM120 }, 5: { holding: B23 }, 6: {} } },
+      },
+    ],
     modbusTcp: [{ host: 'inverter.lan', port: 502, units: { 1: { holding: sunSpec(40_000) } } }],
   }));
 });
@@ -104,7 +111,9 @@ describe('turnstone scan modbus', () => {
 
   it('shows each known unit as a device of its own', async () => {
     const { out } = await scanBoard('--port', `${board.folder}/ttyLine`, '--units', '3-6', '--devices');
-    const config = await configOf(`${SMALLEST}provisioning: { deviceKey: k, deviceSecret: s }\n${out.slice(out.indexOf('devices:'))}`);
+    const config = await configOf(
+      `${SMALLEST}provisioning: { deviceKey: k, deviceSecret: s }\n${out.slice(out.indexOf('devices:'))}`,
+    );
     expect(config.devices.map(({ name }) => name)).toEqual(['unit3', 'unit5']);
     expect(config.sensors).toMatchObject([
       { name: 'unit3', device: 'unit3' },
@@ -139,7 +148,18 @@ describe('turnstone scan modbus', () => {
       const sum = crc16(refusal);
       send(Uint8Array.of(...refusal, sum & 0xff, sum >> 8));
     });
-    const { out } = await scan('--port', path, '--units', '1', '--baud', '9600,19200,38400', '--parity', 'none', '--timeout', '1s');
+    const { out } = await scan(
+      '--port',
+      path,
+      '--units',
+      '1',
+      '--baud',
+      '9600,19200,38400',
+      '--parity',
+      'none',
+      '--timeout',
+      '1s',
+    );
     expect(out).toMatch(/baudRate: 19200/);
     expect(heardAt.slice(0, 3)).toEqual(['9600', '9600', '19200']);
     expect(heardAt).not.toContain('38400');
@@ -147,7 +167,8 @@ describe('turnstone scan modbus', () => {
 
   it('asks with function 17 where 43 is refused', async () => {
     const port = await peers.tcp((asked, send) => {
-      const pdu = asked[7] === 17 ? bytes('11 0A 01 FF 4D 58 2D 37 30 30 00 01') : Buffer.from([(asked[7] ?? 0) | 0x80, 1]);
+      const pdu =
+        asked[7] === 17 ? bytes('11 0A 01 FF 4D 58 2D 37 30 30 00 01') : Buffer.from([(asked[7] ?? 0) | 0x80, 1]);
       const head = Buffer.from(asked.subarray(0, 7));
       head.writeUInt16BE(pdu.length + 1, 4);
       send(Buffer.concat([head, pdu]));
@@ -173,7 +194,17 @@ describe('turnstone scan modbus', () => {
         const refusal = Uint8Array.of(code | 0x80, unitId === 4 ? 3 : 2);
         if (unitId !== 6) send(isTcp ? tcpFrame(asked.readUInt16BE(0), unitId, refusal) : rtuFrame(unitId, refusal));
       });
-      const { out, err } = await scan('--host', '127.0.0.1', '--port', `${port}`, '--transport', transport, '--units', '1-6', '--json');
+      const { out, err } = await scan(
+        '--host',
+        '127.0.0.1',
+        '--port',
+        `${port}`,
+        '--transport',
+        transport,
+        '--units',
+        '1-6',
+        '--json',
+      );
       expect((JSON.parse(out) as readonly { readonly unitId: number }[]).map(({ unitId }) => unitId)).toEqual([1, 4]);
       expect(err).toContain('4 units answer alike, and are shown as one; name others with --units, one at a time\n');
     },
@@ -187,12 +218,16 @@ describe('turnstone scan modbus', () => {
       if (code === 43) lookedAt.add(unitId);
       if (code === 43 && unitId === 2) void clock.advance(300_000);
       const pdu =
-        code === 3 && asked.readUInt16BE(8) === 0 && asked[11] === 1 ? Uint8Array.of(3, 2, 0, unitId) : Uint8Array.of(code | 0x80, 2);
+        code === 3 && asked.readUInt16BE(8) === 0 && asked[11] === 1
+          ? Uint8Array.of(3, 2, 0, unitId)
+          : Uint8Array.of(code | 0x80, 2);
       send(tcpFrame(asked.readUInt16BE(0), unitId, pdu));
     });
     const edge = fakeEdge();
     const shown: unknown[] = [];
-    const flags = { host: '127.0.0.1', port: `${port}`, transport: 'tcp', units: [1, 2, 3], timeout: 1_000 } as Partial<ScanCall['flags']>;
+    const flags = { host: '127.0.0.1', port: `${port}`, transport: 'tcp', units: [1, 2, 3], timeout: 1_000 } as Partial<
+      ScanCall['flags']
+    >;
     const print = { result: (found: unknown) => shown.push(found) } as unknown as ScanCall['print']; // its only method that is called
     await scanModbus({ flags, edge, print } as Partial<ScanCall> as ScanCall, { board: 'linux', gpio: 'auto' }, clock);
     expect(shown).toMatchObject([[{ unitId: 1 }, { unitId: 2 }, { unitId: 3 }]]);
@@ -232,10 +267,16 @@ describe('turnstone scan modbus', () => {
     const path = await peers.pty(() => {});
     const held = await peers.ports.serial.open({ port: path, baudRate: 9600 }, new AbortController().signal);
     const busy = await scan('--port', path, '--units', '1');
-    expect(busy).toMatchObject({ exitCode: EXIT.failure, err: expect.stringMatching(/is used by another program; close that program/) });
+    expect(busy).toMatchObject({
+      exitCode: EXIT.failure,
+      err: expect.stringMatching(/is used by another program; close that program/),
+    });
     await held.close();
     const silent = await scan('--port', path, '--units', '1', '--baud', '9600');
-    expect(silent).toMatchObject({ out: '', err: expect.stringMatching(/no Modbus unit answered; check power, wiring/) });
+    expect(silent).toMatchObject({
+      out: '',
+      err: expect.stringMatching(/no Modbus unit answered; check power, wiring/),
+    });
     expect((await scan()).exitCode).toBe(EXIT.usage);
   });
 });

@@ -33,7 +33,12 @@ const speaking = recordedPresets.filter(({ isAsked }) => !isAsked);
 const nmea = JSON.parse(await readFile(join(FIXTURES, 'sensors/nmea-pynmea2.json'), 'utf8')).cases as [string][];
 const [telegram = ''] = (await readFile(join(FIXTURES, 'sensors/sml/telegrams.jsonl'), 'utf8')).split('\n');
 /** What each port sends, and the section and keys that it is to get. */
-const SPEAKERS: readonly { readonly name: string; readonly sent: Buffer; readonly section: RegExp; readonly keys: readonly string[] }[] = [
+const SPEAKERS: readonly {
+  readonly name: string;
+  readonly sent: Buffer;
+  readonly section: RegExp;
+  readonly keys: readonly string[];
+}[] = [
   ...speaking.map((one) => ({ ...one, section: new RegExp(`kind: serial-line, port: \\S+, .*preset: ${one.name} `) })),
   {
     name: 'gps',
@@ -99,7 +104,11 @@ beforeAll(async () => {
   const candidates = await serialCandidates('/nowhere/turnstone.yaml');
   heard = await listenOn(ports, found, { forMs: 400, candidates }, signal);
   const board = { chips: [], thermometers: [], faults: [], serialPorts: heard };
-  text = firstConfigText({ url: 'https://example.org', credentials: { way: 'token-variable', variable: 'TOKEN' }, found: board });
+  text = firstConfigText({
+    url: 'https://example.org',
+    credentials: { way: 'token-variable', variable: 'TOKEN' },
+    found: board,
+  });
 }, 30_000);
 afterAll(async () => {
   await ports.close();
@@ -116,7 +125,9 @@ async function scan(...words: readonly string[]) {
 /** What is proposed for a port. */
 function linesFor(name: string): string {
   const lines = text.split('\n');
-  const at = lines.findIndex((line) => line.includes(` ${pathOf(name)} gives `) || line.includes(`port: ${pathOf(name)}. `));
+  const at = lines.findIndex(
+    (line) => line.includes(` ${pathOf(name)} gives `) || line.includes(`port: ${pathOf(name)}. `),
+  );
   return lines.slice(at, at + 2).join('\n');
 }
 
@@ -133,7 +144,9 @@ describe('listening on serial ports', () => {
   });
 
   it('says what nobody here understands, and that nothing was heard, with an example as a comment', () => {
-    expect(linesFor('text')).toMatch(/It sends lines of text: "temperature=21\.5 H=�40"\n {2}# - \{ name: \w+, kind: serial-line, port: /);
+    expect(linesFor('text')).toMatch(
+      /It sends lines of text: "temperature=21\.5 H=�40"\n {2}# - \{ name: \w+, kind: serial-line, port: /,
+    );
     expect(linesFor('noise')).toMatch(/It sends bytes of an unknown kind: [0-9a-f ]+\n {2}# - /);
     expect(linesFor(MUTE)).toMatch(/Nothing was heard\.\n {2}# - /);
     expect(text).toContain(`turnstone scan modbus --port ${pathOf(MUTE)}`);
@@ -169,9 +182,13 @@ describe('turnstone scan serial', () => {
   it('prints a section to paste, and JSON for programs', async () => {
     const { exitCode, out } = await scan('--port', pathOf('sds011'), '--for', '400ms');
     expect(exitCode).toBe(EXIT.ok);
-    expect((await configOf(`${SMALLEST}${out}`)).sensors).toMatchObject([{ name: 'sds011', preset: 'sds011', port: pathOf('sds011') }]);
+    expect((await configOf(`${SMALLEST}${out}`)).sensors).toMatchObject([
+      { name: 'sds011', preset: 'sds011', port: pathOf('sds011') },
+    ]);
     const { out: json } = await scan('--port', pathOf('sds011'), '--for', '400ms', '--json');
-    expect(JSON.parse(json)).toMatchObject([{ path: pathOf('sds011'), guesses: [{ name: 'sds011', keys: ['pm2_5', 'pm10'] }] }]);
+    expect(JSON.parse(json)).toMatchObject([
+      { path: pathOf('sds011'), guesses: [{ name: 'sds011', keys: ['pm2_5', 'pm10'] }] },
+    ]);
   });
 
   it('says that a port is in use, and leaves it alone', async () => {
@@ -209,13 +226,25 @@ describe('turnstone init', () => {
   it('proposes what it hears on a serial port, and an example without listening', async () => {
     const steps = { kind: 'steps' as const, values: [1.25, 2.5], everyMs: 20 };
     const bench = await openBoardBench((at) => ({
-      serial: [{ port: join(at, 'ttyStation'), talk: { kind: 'lines', periodMs: 20, values: { flow: { signal: steps } } } }],
+      serial: [
+        { port: join(at, 'ttyStation'), talk: { kind: 'lines', periodMs: 20, values: { flow: { signal: steps } } } },
+      ],
     }));
     const token = join(bench.folder, 'token');
     await writeFile(token, 'fixture-token\n');
     const init = async (name: string, ...words: readonly string[]) => {
       const out = join(bench.folder, name);
-      const flags = ['--yes', '--url', 'https://example.org', '--access-token-file', token, '--simulate', bench.socketPath, '--out', out];
+      const flags = [
+        '--yes',
+        '--url',
+        'https://example.org',
+        '--access-token-file',
+        token,
+        '--simulate',
+        bench.socketPath,
+        '--out',
+        out,
+      ];
       const edge = fakeEdge();
       const exitCode = await runCommandLine(['init', ...flags, ...words], { edge, version: () => '' });
       expect({ exitCode, err: edge.err() }).toEqual({ exitCode: EXIT.ok, err: '' });

@@ -124,7 +124,9 @@ describe('turnstone scan', () => {
 
   it('shows serial ports and one-wire thermometers', async () => {
     expect((await scan('serial', '--for', '10ms', '--simulate', socket)).out).toContain('port: /dev/ttyUSB7');
-    expect((await scan('one-wire', '--simulate', socket)).out).toContain('- { name: thermometer, kind: ds18b20, id: 28-0316a2794aff }');
+    expect((await scan('one-wire', '--simulate', socket)).out).toContain(
+      '- { name: thermometer, kind: ds18b20, id: 28-0316a2794aff }',
+    );
   });
 
   it('prints the same as JSON', async () => {

@@ -29,7 +29,8 @@ async function turnstone(words: readonly string[], { environment, ...options }: 
 }
 
 const set = (key: string, value: string) => turnstone(['settings', 'set', key, value]);
-const listed = async () => JSON.parse((await turnstone(['settings', 'list', '--json'])).out) as { file: string; settings: object };
+const listed = async () =>
+  JSON.parse((await turnstone(['settings', 'list', '--json'])).out) as { file: string; settings: object };
 
 async function written(text: string): Promise<void> {
   await mkdir(dirname(file), { recursive: true });
@@ -43,7 +44,10 @@ describe('turnstone settings', () => {
     });
     expect(await listed()).toEqual({ file, settings: { 'platform.url': 'https://iot.example.org' } });
     expect((await stat(file)).mode & 0o077).toBe(0);
-    expect(await turnstone(['settings', 'unset', 'platform.url'])).toMatchObject({ exitCode: EXIT.ok, out: 'platform.url is not set\n' });
+    expect(await turnstone(['settings', 'unset', 'platform.url'])).toMatchObject({
+      exitCode: EXIT.ok,
+      out: 'platform.url is not set\n',
+    });
     expect((await listed()).settings).toEqual({});
   });
 
@@ -136,7 +140,8 @@ describe('turnstone settings', () => {
 
 describe('settings as defaults', () => {
   const out = () => join(folder, 'etc/turnstone.yaml');
-  const init = (words: readonly string[], options?: FakeEdgeOptions) => turnstone(['init', '--no-scan', '--out', out(), ...words], options);
+  const init = (words: readonly string[], options?: FakeEdgeOptions) =>
+    turnstone(['init', '--no-scan', '--out', out(), ...words], options);
   const config = () => loadConfig(out(), { environment: {} });
 
   async function profile(): Promise<readonly [string, string]> {
@@ -189,11 +194,16 @@ describe('settings as defaults', () => {
   });
 
   it('report finds service and user without a configuration', async () => {
-    const service = await fakeService((_call, response) => json(response, 200, { columnLabels: ['a'], dataTable: [{ a: 1 }] }));
+    const service = await fakeService((_call, response) =>
+      json(response, 200, { columnLabels: ['a'], dataTable: [{ a: 1 }] }),
+    );
     await set('analytics.url', service.url);
     await set('analytics.user', 'anna@example.org');
     const environment = { TURNSTONE_ANALYTICS_PASSWORD: 'a secret password' };
-    expect(await turnstone(['report', VIEW, '--format', 'json'], { environment })).toMatchObject({ exitCode: EXIT.ok, err: '' });
+    expect(await turnstone(['report', VIEW, '--format', 'json'], { environment })).toMatchObject({
+      exitCode: EXIT.ok,
+      err: '',
+    });
     expect(service.calls).toHaveLength(1);
   });
 
@@ -210,7 +220,10 @@ describe('settings as defaults', () => {
 
   it('init goes without them where the home is none, as of a service', async () => {
     const environment = { XDG_CONFIG_HOME: '/dev/null' };
-    expect(await init(['--yes', '--url', 'https://x.example.org'], { environment })).toMatchObject({ exitCode: EXIT.ok, err: '' });
+    expect(await init(['--yes', '--url', 'https://x.example.org'], { environment })).toMatchObject({
+      exitCode: EXIT.ok,
+      err: '',
+    });
     expect((await turnstone(['settings', 'list'], { environment })).exitCode).toBe(EXIT.failure);
   });
 

@@ -24,7 +24,13 @@ const STATUS: AgentStatus = {
   configHash: 'abcdef0123456789',
   deviceName: 'gateway-1',
   platform: {
-    ...{ state: 'refused', sinceMs: 7_000_000, lastHeardAtMs: 7_000_000, lastAcknowledgedAtMs: 7_000_000, verdict: 'fault' },
+    ...{
+      state: 'refused',
+      sinceMs: 7_000_000,
+      lastHeardAtMs: 7_000_000,
+      lastAcknowledgedAtMs: 7_000_000,
+      verdict: 'fault',
+    },
     words: 'the platform does not know this device; enter it there',
   },
   connection: {
@@ -101,7 +107,10 @@ async function status(words: readonly string[] = ['--run-folder', folder], optio
 
 describe('turnstone status', () => {
   it('tells how many devices are attached, and which sensor and output is of which', async () => {
-    const devices = devicesSummary([attachedDevice(), attachedDevice({ name: 'gateway-1 meter2', state: 'blocked', heldEntries: 3 })]);
+    const devices = devicesSummary([
+      attachedDevice(),
+      attachedDevice({ name: 'gateway-1 meter2', state: 'blocked', heldEntries: 3 }),
+    ]);
     const sensors = STATUS.sensors.map((sensor) => ({ ...sensor, device: 'meter1' }));
     const actuators = STATUS.actuators.map((actuator, at) => (at === 0 ? { ...actuator, device: 'meter2' } : actuator));
     await serve({ ...STATUS, devices, sensors, actuators });
@@ -122,9 +131,13 @@ describe('turnstone status', () => {
     expect(out).toMatch(/platform +the platform does not know this device; enter it there, for 5m/);
     expect(out).toMatch(/uploads +last acknowledged 5m ago, 12 entries sent, trying again in 42s/);
     expect(out).toContain('120 entries wait (4.1kB), oldest 1m, 812 more hours fit, 2 rejected, 3 damaged');
-    expect(out).toMatch(/adapted +5 under another key, 2 numbers as text: the platform would have lost them as they were/);
+    expect(out).toMatch(
+      /adapted +5 under another key, 2 numbers as text: the platform would have lost them as they were/,
+    );
     expect(out).toContain('1.2.3, DOWNLOADING 42%, offered 1.3.0');
-    expect(out.replace(/\s+/g, ' ')).toMatch(/the update to motor\S* 7 failed at 1970-01-01T00:00:00.000Z: wrong signature/);
+    expect(out.replace(/\s+/g, ' ')).toMatch(
+      /the update to motor\S* 7 failed at 1970-01-01T00:00:00.000Z: wrong signature/,
+    );
     expect(out).toMatch(/temperature = 21\.12346 °C +1s ago/);
     expect(out).toMatch(/pump +gpio-output +true/);
     expect(out).toMatch(/display +serial-write +unknown$/m);
@@ -161,13 +174,21 @@ describe('turnstone status', () => {
 
   it('fits the terminal', async () => {
     await serve();
-    const { out } = await status(['--run-folder', folder], { isTerminal: true, columns: 60, environment: { NO_COLOR: '1' } });
-    expect(out.split('\n').filter((line) => /^(connection|outbox|firmware| )/.test(line) && line.length > 60)).toEqual([]);
+    const { out } = await status(['--run-folder', folder], {
+      isTerminal: true,
+      columns: 60,
+      environment: { NO_COLOR: '1' },
+    });
+    expect(out.split('\n').filter((line) => /^(connection|outbox|firmware| )/.test(line) && line.length > 60)).toEqual(
+      [],
+    );
   });
 
   it('prints everything as JSON', async () => {
     await serve();
-    expect(JSON.parse((await status(['--run-folder', folder, '--json'])).out)).toEqual(JSON.parse(JSON.stringify(STATUS)));
+    expect(JSON.parse((await status(['--run-folder', folder, '--json'])).out)).toEqual(
+      JSON.parse(JSON.stringify(STATUS)),
+    );
   });
 
   it('finds the agent by its configuration, even a wrong one', async () => {

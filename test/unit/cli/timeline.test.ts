@@ -65,7 +65,14 @@ it('shows one kind, what is not older, and each with its facts as JSON', async (
 });
 
 it('asks as often as needed for many', async () => {
-  await serve(Array.from({ length: 1_300 }, (_, at) => ({ seq: at + 1, ts: AT + at, kind: 'alarm' as const, words: `event ${at + 1}` })));
+  await serve(
+    Array.from({ length: 1_300 }, (_, at) => ({
+      seq: at + 1,
+      ts: AT + at,
+      kind: 'alarm' as const,
+      words: `event ${at + 1}`,
+    })),
+  );
   const { out } = await run(['-n', '1200']);
   const lines = out.trimEnd().split('\n');
   expect(lines).toHaveLength(1_200);

@@ -47,7 +47,11 @@ const FREE = [
   ['report --user', 'audit --user', 'platform-setup --user', 'audit --device', 'scan --host'],
 ].flat();
 /** Arguments that are not the one looked at. */
-const RIGHT: Readonly<Record<string, string>> = { 'view-id': '7e57ab1e-0000-4000-8000-000000000001', bus: 'i2c', shell: 'bash' };
+const RIGHT: Readonly<Record<string, string>> = {
+  'view-id': '7e57ab1e-0000-4000-8000-000000000001',
+  bus: 'i2c',
+  shell: 'bash',
+};
 const WRONG_ARGUMENTS = [
   ['scan', 'spi'],
   ['completion', 'tcsh'],
@@ -67,7 +71,9 @@ const WRONG_ARGUMENTS = [
 
 const commands = flattened(surfaceOf(await allCommands()));
 const options = commands.flatMap((command) =>
-  command.options.flatMap(({ flag, value }) => (value === undefined ? [] : [{ command, flag, value, name: `${command.path} ${flag}` }])),
+  command.options.flatMap(({ flag, value }) =>
+    value === undefined ? [] : [{ command, flag, value, name: `${command.path} ${flag}` }],
+  ),
 );
 
 async function run(words: readonly string[]) {
@@ -142,6 +148,8 @@ describe('an error under --json', () => {
 
 it('every file of commands is in the overview', async () => {
   const files = readdirSync(join(import.meta.dirname, '../../../src/cli/commands'));
-  const loads = Object.values((await import('../../../src/command-line/overview.ts')).OVERVIEW).map(({ load }) => String(load));
+  const loads = Object.values((await import('../../../src/command-line/overview.ts')).OVERVIEW).map(({ load }) =>
+    String(load),
+  );
   expect(files.filter((file) => !loads.some((text) => text.includes(`commands/${file}`)))).toEqual([]);
 });

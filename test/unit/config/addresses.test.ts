@@ -15,7 +15,11 @@ afterAll(() => rm(folder, { recursive: true, force: true }));
 async function faultsWith(sections: Readonly<Record<string, Readonly<Record<string, unknown>>>>) {
   const file = join(folder, 'turnstone.yaml');
   const { platform, ...others } = sections;
-  const whole = { version: 1, platform: { url: 'https://example.org', accessToken: 'fixture', ...platform }, ...others };
+  const whole = {
+    version: 1,
+    platform: { url: 'https://example.org', accessToken: 'fixture', ...platform },
+    ...others,
+  };
   await writeFile(file, JSON.stringify(whole), { mode: 0o600 });
   const { faults, warnings } = await readConfig(file, { environment: {} });
   return { faults, said: JSON.stringify([faults, warnings]) };
@@ -45,10 +49,18 @@ describe('an address', () => {
     'ftp://example.org',
     'example.org',
   ])('may not be %s, of which no secret is shown', async (url) => {
-    for (const sections of [{ platform: { url } }, { analytics: { url } }, { analytics: { url: 'https://example.org', authUrl: url } }]) {
+    for (const sections of [
+      { platform: { url } },
+      { analytics: { url } },
+      { analytics: { url: 'https://example.org', authUrl: url } },
+    ]) {
       const { faults, said } = await faultsWith(sections);
       expect(faults.map(({ path }) => path)).toEqual([expect.stringMatching(/url$/i)]);
-      expect(faults[0]).toMatchObject({ line: 1, column: expect.any(Number), expected: expect.stringContaining('without user') });
+      expect(faults[0]).toMatchObject({
+        line: 1,
+        column: expect.any(Number),
+        expected: expect.stringContaining('without user'),
+      });
       expect(said).not.toMatch(/hunter2|bob/);
     }
   });
@@ -74,13 +86,23 @@ describe('the address of a proxy', () => {
   ])('may not be "%s"', async (proxy) => {
     const { faults } = await faultsWith({ platform: { proxy } });
     expect(faults).toEqual([
-      expect.objectContaining({ path: 'platform.proxy', value: '[secret]', expected: expect.stringContaining('http://') }),
+      expect.objectContaining({
+        path: 'platform.proxy',
+        value: '[secret]',
+        expected: expect.stringContaining('http://'),
+      }),
     ]);
   });
 });
 
 describe('a secret', () => {
-  const PLACES = ['platform.accessToken', 'provisioning.deviceKey', 'provisioning.deviceSecret', 'status.pin', 'analytics.password'];
+  const PLACES = [
+    'platform.accessToken',
+    'provisioning.deviceKey',
+    'provisioning.deviceSecret',
+    'status.pin',
+    'analytics.password',
+  ];
   const sectionsWith = (place: string, key: string, value: string) => {
     const [section = '', field = ''] = place.split('.');
     const beside = {
@@ -90,7 +112,13 @@ describe('a secret', () => {
       analytics: { url: 'https://example.org' },
     };
     const { [field]: _other, ...others } = beside[section as keyof typeof beside] as Record<string, unknown>;
-    return { [section]: { ...others, ...(section === 'platform' ? { accessToken: undefined } : {}), [`${field}${key}`]: value } };
+    return {
+      [section]: {
+        ...others,
+        ...(section === 'platform' ? { accessToken: undefined } : {}),
+        [`${field}${key}`]: value,
+      },
+    };
   };
 
   it.each(PLACES)('in %s may be letters, digits and signs', async (place) => {
@@ -98,11 +126,14 @@ describe('a secret', () => {
   });
 
   describe.each(PLACES)('in %s', (place) => {
-    it.each([' hunter2', 'hunter2 ', 'hunter2\n', 'hunter2\tx', 'hunter2\r', 'hunter2\0', ''])('is not %j', async (value) => {
-      const { faults, said } = await faultsWith(sectionsWith(place, '', value));
-      expect(faults).toEqual([expect.objectContaining({ path: place, line: 1, column: expect.any(Number) })]);
-      expect(said).not.toContain('hunter2');
-    });
+    it.each([' hunter2', 'hunter2 ', 'hunter2\n', 'hunter2\tx', 'hunter2\r', 'hunter2\0', ''])(
+      'is not %j',
+      async (value) => {
+        const { faults, said } = await faultsWith(sectionsWith(place, '', value));
+        expect(faults).toEqual([expect.objectContaining({ path: place, line: 1, column: expect.any(Number) })]);
+        expect(said).not.toContain('hunter2');
+      },
+    );
 
     it('is not a file of several lines, which is told at the name of the file', async () => {
       const secret = join(folder, 'secret');
@@ -114,9 +145,12 @@ describe('a secret', () => {
     });
   });
 
-  it.each(['two words', 'schlüssel', '.', '..', 'x'.repeat(256)])('that is the access token is not "%s"', async (accessToken) => {
-    expect((await faultsWith({ platform: { accessToken } })).faults).toEqual([
-      expect.objectContaining({ path: 'platform.accessToken', value: '[secret]' }),
-    ]);
-  });
+  it.each(['two words', 'schlüssel', '.', '..', 'x'.repeat(256)])(
+    'that is the access token is not "%s"',
+    async (accessToken) => {
+      expect((await faultsWith({ platform: { accessToken } })).faults).toEqual([
+        expect.objectContaining({ path: 'platform.accessToken', value: '[secret]' }),
+      ]);
+    },
+  );
 });

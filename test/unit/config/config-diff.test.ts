@@ -24,21 +24,30 @@ describe('two configurations', () => {
     const one = await configOf(`${SMALLEST}${SENSORS}`);
     expect(changedSections(one, await configOf(`${SMALLEST}${SENSORS}# a comment\n`))).toEqual([]);
     expect(
-      changedSections(one, await configOf(`${SMALLEST.replace('fixture-token', 'another')}${SENSORS}upload: { interval: 5s }\n`)),
+      changedSections(
+        one,
+        await configOf(`${SMALLEST.replace('fixture-token', 'another')}${SENSORS}upload: { interval: 5s }\n`),
+      ),
     ).toEqual(['platform', 'upload']);
-    expect(changedSections(one, await configOf(`${SMALLEST}${SENSORS}analytics: { url: "https://x" }\n`))).toEqual(['analytics']);
+    expect(changedSections(one, await configOf(`${SMALLEST}${SENSORS}analytics: { url: "https://x" }\n`))).toEqual([
+      'analytics',
+    ]);
   });
 
   it('are compared sensor by sensor', async () => {
     const one = await configOf(`${SMALLEST}${SENSORS}`);
-    const other = await configOf(`${SMALLEST}sensors: [{ name: cpu, kind: host, period: 1m }, { name: out, kind: tmp102 }]\n`);
+    const other = await configOf(
+      `${SMALLEST}sensors: [{ name: cpu, kind: host, period: 1m }, { name: out, kind: tmp102 }]\n`,
+    );
     const { added, removed, changed } = changedItems(one.sensors, other.sensors);
     expect([added, removed, changed].map((items) => items.map(({ name }) => name))).toEqual([['out'], ['in'], ['cpu']]);
     expect(changed[0]?.periodMs).toBe(60_000);
   });
 
   it('give up every secret, for the log to hide', async () => {
-    const config = await configOf(`${SMALLEST}status: { pin: "4711" }\nanalytics: { url: "https://x", password: pass }\n`);
+    const config = await configOf(
+      `${SMALLEST}status: { pin: "4711" }\nanalytics: { url: "https://x", password: pass }\n`,
+    );
     expect(secretsOf(config).map((secret) => secret.reveal())).toEqual(['fixture-token', '4711', 'pass']);
   });
 });

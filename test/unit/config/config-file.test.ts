@@ -31,7 +31,10 @@ function missing(path: string): ConfigFault {
   return { line: 1, column: 1, path, problem: 'no such file:', value: '/mnt/x', expected: 'a file', mayPass: true };
 }
 
-async function open(first: FileConfig, prepare = async (_config: AgentConfig): Promise<void> => {}): Promise<ConfigFile> {
+async function open(
+  first: FileConfig,
+  prepare = async (_config: AgentConfig): Promise<void> => {},
+): Promise<ConfigFile> {
   onDisk = first;
   const loadConfig = async (): Promise<FileConfig> => {
     reads += 1;
@@ -186,7 +189,10 @@ describe('a reload', () => {
 
   it('asks for no restart where it takes up all that changed in a section', async () => {
     const withMore = (dailyBudget: object, commitAge: string, more: object = {}): FileConfig => ({
-      config: config({ ...TOKEN, ...dailyBudget }, { outbox: { commitAge, ...more }, status: { telemetryPeriod: commitAge } }),
+      config: config(
+        { ...TOKEN, ...dailyBudget },
+        { outbox: { commitAge, ...more }, status: { telemetryPeriod: commitAge } },
+      ),
       missing: [],
     });
     const file = await open(withMore({}, '5s'));

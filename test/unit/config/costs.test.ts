@@ -74,16 +74,23 @@ describe('a file under one megabyte', () => {
 
   it.each([
     ['sensors', 1_000, (index: number) => `  - { name: s${index}, kind: host, keys: { "*": { report: false } } }\n`],
-    ['actuators', 500, (index: number) => `  - { name: a${index}, kind: gpio-output, line: { chip: gpiochip0, offset: ${index} } }\n`],
+    [
+      'actuators',
+      500,
+      (index: number) => `  - { name: a${index}, kind: gpio-output, line: { chip: gpiochip0, offset: ${index} } }\n`,
+    ],
     ['devices', 1_000, (index: number) => `  - { name: d${index}, accessToken: t${index} }\n`],
     [
       'rules',
       500,
-      (index: number) => `  - { name: r${index}, when: { sensor: s, key: state, equal: on }, set: { actuator: a, value: on } }\n`,
+      (index: number) =>
+        `  - { name: r${index}, when: { sensor: s, key: state, equal: on }, set: { actuator: a, value: on } }\n`,
     ],
   ])('has so many %s and no more: %i', async (name, most, item) => {
     const others =
-      name === 'rules' ? 'sensors: [{ name: s, kind: gpio-input, line: 1 }]\nactuators: [{ name: a, kind: gpio-output, line: 2 }]\n' : '';
+      name === 'rules'
+        ? 'sensors: [{ name: s, kind: gpio-input, line: 1 }]\nactuators: [{ name: a, kind: gpio-output, line: 2 }]\n'
+        : '';
     const text = (count: number): string =>
       `${SMALLEST}${others}${name}:\n${Array.from({ length: count }, (_, index) => item(index)).join('')}`;
     expect((await check(text(most))).faults).toEqual([]);
@@ -93,7 +100,9 @@ describe('a file under one megabyte', () => {
   });
 
   it('tells the first hundred faults, and that there are more', async () => {
-    const { faults } = await check(`${SMALLEST}${Array.from({ length: 150 }, (_, index) => `unknown${index}: 1\n`).join('')}`);
+    const { faults } = await check(
+      `${SMALLEST}${Array.from({ length: 150 }, (_, index) => `unknown${index}: 1\n`).join('')}`,
+    );
     expect(faults).toHaveLength(101);
     expect(faults.slice(0, 100).map(({ line }) => line)).toEqual(Array.from({ length: 100 }, (_, index) => index + 3));
     expect(faults.at(-1)).toMatchObject({ problem: 'there is more' });

@@ -32,7 +32,9 @@ async function expectAnswer(text: string): Promise<void> {
   for (const { line, column, problem, expected } of faults) {
     expect(Number.isInteger(line) && line >= 1 && line <= lines).toBe(true);
     expect(Number.isInteger(column) && column >= 1).toBe(true);
-    expect(problem !== '' && expected !== '' && !/undefined|\[object|NaN|\bat .*:\d+:\d+/.test(`${problem} ${expected}`)).toBe(true);
+    expect(
+      problem !== '' && expected !== '' && !/undefined|\[object|NaN|\bat .*:\d+:\d+/.test(`${problem} ${expected}`),
+    ).toBe(true);
   }
 }
 
@@ -122,7 +124,8 @@ describe('a damaged configuration', () => {
   ])('of %s is refused before the test gives up', async (_what, text) => {
     const result = await check(text).catch((error: unknown) => error);
     expect(result).toSatisfy(
-      (one: { faults?: readonly unknown[]; code?: string }) => one.code === 'config/unreadable' || (one.faults?.length ?? 0) > 0,
+      (one: { faults?: readonly unknown[]; code?: string }) =>
+        one.code === 'config/unreadable' || (one.faults?.length ?? 0) > 0,
     );
   });
 });

@@ -36,7 +36,8 @@ function undocumented(schema: z.core.$ZodType, values: readonly unknown[], path 
       here.flatMap((value) => Object.values(value)),
       `${path}.*`,
     );
-  const shapes = def.type === 'object' ? [def.shape] : def.type === 'union' ? def.options.flatMap((option) => shapeOf(option)) : [];
+  const shapes =
+    def.type === 'object' ? [def.shape] : def.type === 'union' ? def.options.flatMap((option) => shapeOf(option)) : [];
   const missing = new Set<string>();
   for (const shape of shapes) {
     for (const [name, member] of Object.entries(shape)) {
@@ -94,7 +95,9 @@ describe('the JSON Schema for editors', () => {
     const shared = Object.fromEntries(Object.entries(definitions).filter(([name]) => !Object.hasOwn(recursive, name)));
     expect(Object.keys(shared)).toContain('window');
     expect(inPlace(root, shared)).toEqual(plain);
-    expect(inPlace(Object.fromEntries(Object.keys(recursive).map((name) => [name, definitions[name]])), shared)).toEqual(recursive);
+    expect(
+      inPlace(Object.fromEntries(Object.keys(recursive).map((name) => [name, definitions[name]])), shared),
+    ).toEqual(recursive);
     const texts = largeShapes([root, definitions]);
     expect(texts.filter((text, at) => texts.indexOf(text) !== at)).toEqual([]);
   });
@@ -112,7 +115,9 @@ function kindsOf(union: z.core.$ZodType): string[] {
   const options = def.type === 'union' ? def.options : [];
   return options
     .flatMap(shapeOf)
-    .flatMap(({ kind }) => (kind === undefined ? [] : [...((bare(kind).schema as z.core.$ZodTypes)._zod.values ?? [])].map(String)));
+    .flatMap(({ kind }) =>
+      kind === undefined ? [] : [...((bare(kind).schema as z.core.$ZodTypes)._zod.values ?? [])].map(String),
+    );
 }
 
 interface Schema {

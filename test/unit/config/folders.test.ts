@@ -57,7 +57,9 @@ describe.each(['stateFolder', 'runFolder'])('a %s', (name) => {
 
 describe('the two folders', () => {
   const nested = async (state: string, run: string): Promise<boolean> =>
-    (await faultsWith(`stateFolder: ${state}\nrunFolder: ${run}`)).some(({ problem }) => problem.startsWith('in one place'));
+    (await faultsWith(`stateFolder: ${state}\nrunFolder: ${run}`)).some(({ problem }) =>
+      problem.startsWith('in one place'),
+    );
 
   it.each([
     ['there', 'there'],
@@ -82,7 +84,9 @@ describe('the two folders', () => {
 describe('a path', () => {
   it('of a state folder is as long as the disk takes', async () => {
     expect(await faultsWith(`stateFolder: ${long('/var', 3_839)}`)).toEqual([]);
-    expect(await faultsWith(`stateFolder: ${long('/var', 3_840)}`)).toEqual([expect.objectContaining({ line: 3, column: 14 })]);
+    expect(await faultsWith(`stateFolder: ${long('/var', 3_840)}`)).toEqual([
+      expect.objectContaining({ line: 3, column: 14 }),
+    ]);
   });
 
   it('of a run folder leaves room for the sockets in it', async () => {
@@ -91,7 +95,9 @@ describe('a path', () => {
       expect.objectContaining({ path: 'runFolder', line: 3, column: 12, expected: 'at most 94 bytes' }),
     ]);
     // Bytes, not characters.
-    expect(await faultsWith(`runFolder: /run/${'ä'.repeat(46)}`)).toEqual([expect.objectContaining({ path: 'runFolder' })]);
+    expect(await faultsWith(`runFolder: /run/${'ä'.repeat(46)}`)).toEqual([
+      expect.objectContaining({ path: 'runFolder' }),
+    ]);
   });
 
   it('of a board is one that a socket can have', async () => {

@@ -50,7 +50,9 @@ describe('live settings', () => {
 
   it('do not reach what must not be changed from afar', async () => {
     const keys = liveSettings(await configOf(YAML)).map(({ key }) => key);
-    expect(keys.filter((key) => /accessToken|url$|safe|limits|lockout|program|stateFolder|actuators/.test(key))).toEqual([]);
+    expect(
+      keys.filter((key) => /accessToken|url$|safe|limits|lockout|program|stateFolder|actuators/.test(key)),
+    ).toEqual([]);
   });
 
   it('make a new configuration that differs in one section only', async () => {
@@ -65,7 +67,11 @@ describe('live settings', () => {
     ['log.level', 'debug', (config: AgentConfig) => config.log.level === 'debug'],
     ['upload.interval', '1m', (config: AgentConfig) => config.upload.intervalMs === 60_000],
     ['platform.dailyBudget', '5MB', (config: AgentConfig) => config.platform.dailyBudgetBytes === 5_000_000],
-    ['sensors.roof.keys.temperature.deadband', 0.5, (config: AgentConfig) => config.sensors[0]?.keys.temperature?.deadband === 0.5],
+    [
+      'sensors.roof.keys.temperature.deadband',
+      0.5,
+      (config: AgentConfig) => config.sensors[0]?.keys.temperature?.deadband === 0.5,
+    ],
     ['rules.cool.enabled', false, (config: AgentConfig) => config.rules[0]?.enabled === false],
   ])('take %s = %s', async (key, value, holds) => {
     expect(holds((await changed(key, value)).after)).toBe(true);
@@ -91,8 +97,14 @@ describe('live settings', () => {
     );
     expect(await deadlines(`kind: ads1115, samplesPerSecond: 8, channels: { ${many.join(', ')} }`)).toEqual([3_475]);
     expect(await deadlines('kind: sht3x, deadline: 2s', '500ms', '3s')).toEqual([2_000, undefined, 2_000]);
-    expect(await deadlines('kind: gpio-frequency, line: GPIO4, gate: 5s', '5500ms', '1m', '5s')).toEqual([6_000, 5_500, 6_000, undefined]);
-    const slow = 'kind: modbus, connection: { transport: tcp, host: a, responseTimeout: 4s }, registers: { a: { address: 1 } }';
+    expect(await deadlines('kind: gpio-frequency, line: GPIO4, gate: 5s', '5500ms', '1m', '5s')).toEqual([
+      6_000,
+      5_500,
+      6_000,
+      undefined,
+    ]);
+    const slow =
+      'kind: modbus, connection: { transport: tcp, host: a, responseTimeout: 4s }, registers: { a: { address: 1 } }';
     expect(await deadlines(slow, '1m', '3s')).toEqual([5_000, 5_000, 3_000]);
   });
 
@@ -100,8 +112,16 @@ describe('live settings', () => {
     ['log.level', 'loud', 'one of debug, info, warn, error'],
     ['sensors.roof.period', '1ms', 'at least 10ms'],
     ['sensors.roof.period', 30, 'a duration'],
-    ['sensors.roof.period', '500ms', 'deadline would be wrong: longer than the period, expected at most the period of 500ms'],
-    ['sensors.roof.keys.temperature.minInterval', '5m', 'keys.temperature.minInterval would be wrong: longer than maxInterval'],
+    [
+      'sensors.roof.period',
+      '500ms',
+      'deadline would be wrong: longer than the period, expected at most the period of 500ms',
+    ],
+    [
+      'sensors.roof.keys.temperature.minInterval',
+      '5m',
+      'keys.temperature.minInterval would be wrong: longer than maxInterval',
+    ],
     ['sensors.attic.enabled', true, 'key produced twice'],
     ['sensors.wind.period', '3s', 'gate would be wrong: not within the period'],
     ['sensors.meter.period', '2m', 'window.length would be wrong: shorter than the period'],
@@ -124,7 +144,9 @@ describe('live settings', () => {
         ['sensors.roof.period', other],
       ] as [string, string][];
       for (const order of permutations(settings)) {
-        const values = liveSettings(withLiveSettings(config, order)).filter(({ key }) => settings.some(([one]) => one === key));
+        const values = liveSettings(withLiveSettings(config, order)).filter(({ key }) =>
+          settings.some(([one]) => one === key),
+        );
         expect(Object.fromEntries(values.map(({ key, value }) => [key, value]))).toEqual(expectedOf(settings));
       }
     },
@@ -143,7 +165,9 @@ describe('live settings', () => {
 });
 
 function permutations<Item>(items: readonly Item[]): Item[][] {
-  return items.length < 2 ? [[...items]] : items.flatMap((item, at) => permutations(items.toSpliced(at, 1)).map((rest) => [item, ...rest]));
+  return items.length < 2
+    ? [[...items]]
+    : items.flatMap((item, at) => permutations(items.toSpliced(at, 1)).map((rest) => [item, ...rest]));
 }
 
 function expectedOf(settings: readonly (readonly [string, string])[]): object {

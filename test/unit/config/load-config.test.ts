@@ -27,8 +27,18 @@ const platformWith = (field: string): string => `version: 1\nplatform:\n  url: h
 describe('a configuration', () => {
   it('is complete: what is not written has its default, with the unit in its name', async () => {
     const config = await configOf(`${SMALLEST}sensors: [{ name: roof, kind: bme280 }]\n`);
-    expect(config.sensors[0]).toMatchObject({ periodMs: 10_000, deadlineMs: 2_000, bus: 1, address: 0x76, enabled: true });
-    expect(config.outbox).toMatchObject({ commitAgeMs: 5_000, maxBytes: 256_000_000, retain: { forMs: 86_400_000, bytes: 16_000_000 } });
+    expect(config.sensors[0]).toMatchObject({
+      periodMs: 10_000,
+      deadlineMs: 2_000,
+      bus: 1,
+      address: 0x76,
+      enabled: true,
+    });
+    expect(config.outbox).toMatchObject({
+      commitAgeMs: 5_000,
+      maxBytes: 256_000_000,
+      retain: { forMs: 86_400_000, bytes: 16_000_000 },
+    });
     expect(config.time.trust).toBe('platform');
   });
 
@@ -47,7 +57,9 @@ describe('a configuration', () => {
   });
 
   it('understands on, off and BCM numbers as technicians write them', async () => {
-    const config = await configOf(`${SMALLEST}actuators: [{ name: relay, kind: gpio-output, line: 17, safe: { stop: off, crash: on } }]\n`);
+    const config = await configOf(
+      `${SMALLEST}actuators: [{ name: relay, kind: gpio-output, line: 17, safe: { stop: off, crash: on } }]\n`,
+    );
     expect(config.actuators[0]).toMatchObject({
       line: 'GPIO17',
       safe: { stop: false, crash: true },
@@ -64,9 +76,15 @@ describe('a configuration', () => {
   });
 
   it('that is wrong stops the agent with every fault', async () => {
-    const error = await configOf(`${SMALLEST}log: { level: loud }\noutbox: { maxAge: old }\n`).catch((thrown: unknown) => thrown);
+    const error = await configOf(`${SMALLEST}log: { level: loud }\noutbox: { maxAge: old }\n`).catch(
+      (thrown: unknown) => thrown,
+    );
     expect(error).toBeInstanceOf(ConfigError);
-    expect(error).toMatchObject({ code: 'config/invalid', recovery: 'stop', faults: [{ path: 'log.level' }, { path: 'outbox.maxAge' }] });
+    expect(error).toMatchObject({
+      code: 'config/invalid',
+      recovery: 'stop',
+      faults: [{ path: 'log.level' }, { path: 'outbox.maxAge' }],
+    });
   });
 
   it('that is not there is named', async () => {
@@ -80,9 +98,16 @@ describe('a configuration', () => {
 
   it('that cannot be read now may be tried again, other than what is no file', async () => {
     // The kernel has nothing at its beginning: EIO.
-    const unreadable = { code: 'config/unreadable', recovery: 'retry', message: 'no configuration: cannot read /proc/self/mem: EIO' };
+    const unreadable = {
+      code: 'config/unreadable',
+      recovery: 'retry',
+      message: 'no configuration: cannot read /proc/self/mem: EIO',
+    };
     await expect(loadConfig('/proc/self/mem', { environment: {} })).rejects.toMatchObject(unreadable);
-    await expect(loadConfig(folder, { environment: {} })).rejects.toMatchObject({ code: 'config/unreadable', recovery: 'stop' });
+    await expect(loadConfig(folder, { environment: {} })).rejects.toMatchObject({
+      code: 'config/unreadable',
+      recovery: 'stop',
+    });
   });
 });
 
@@ -90,7 +115,9 @@ describe('a secret', () => {
   it('comes from the environment, within any text', async () => {
     const config = await configOf(platformWith(`accessToken: "${variable('TOKEN')}"`), { TOKEN: 's3cr3t' });
     expect(config.platform.accessToken?.reveal()).toBe('s3cr3t');
-    const proxied = await configOf(platformWith(`proxy: "http://user:${variable('PASSWORD')}@proxy:3128"`), { PASSWORD: 'pass' });
+    const proxied = await configOf(platformWith(`proxy: "http://user:${variable('PASSWORD')}@proxy:3128"`), {
+      PASSWORD: 'pass',
+    });
     expect(proxied.platform.proxy?.reveal()).toBe('http://user:pass@proxy:3128');
   });
 
@@ -106,15 +133,17 @@ describe('a secret', () => {
 
   it('comes from a systemd credential', async () => {
     await file('turnstone_token', 's3cr3t');
-    const config = await configOf(platformWith('accessTokenCredential: turnstone_token'), { CREDENTIALS_DIRECTORY: folder });
+    const config = await configOf(platformWith('accessTokenCredential: turnstone_token'), {
+      CREDENTIALS_DIRECTORY: folder,
+    });
     expect(config.platform.accessToken?.reveal()).toBe('s3cr3t');
   });
 
   it('is not shown by printing, logging or writing the configuration as JSON', async () => {
     const config = await configOf(platformWith(`accessToken: "${variable('TOKEN')}"`), { TOKEN: 's3cr3t' });
-    expect(`${JSON.stringify(config)}${inspect(config, { depth: 9, showHidden: true })}${config.platform.accessToken}`).not.toContain(
-      's3cr3t',
-    );
+    expect(
+      `${JSON.stringify(config)}${inspect(config, { depth: 9, showHidden: true })}${config.platform.accessToken}`,
+    ).not.toContain('s3cr3t');
   });
 
   it('is not shown by a fault, whichever way it came', async () => {
@@ -123,32 +152,53 @@ describe('a secret', () => {
     const yaml = `version: 1\nplatform: { url: "\${TOKEN}", accessToken: [literal-token] }\nstatus: { page: lan, pinFile: ${path} }\nanalytics: { url: "https://x", password: { a: hidden } }\n`;
     const config = await file('turnstone.yaml', yaml);
     const { faults } = await readConfig(config, { environment });
-    expect(faults.map(({ path: at }) => at)).toEqual(['platform.url', 'platform.accessToken', 'status.pin', 'analytics.password']);
+    expect(faults.map(({ path: at }) => at)).toEqual([
+      'platform.url',
+      'platform.accessToken',
+      'status.pin',
+      'analytics.password',
+    ]);
     expect(JSON.stringify(faults)).not.toMatch(/from-environment|literal-token|"12"|hidden/);
   });
 
-  it.each(['*sk-71f3', '!sk-71f3', '&sk-71f3', '@sk-71f3', '%sk-71f3', '"sk-71f3', '[sk-71f3', 'sk-71f3: x', '|sk-71f3'])(
-    'is not shown by a fault of YAML, as in %s',
-    async (written) => {
-      const { faults } = await readConfig(await file('turnstone.yaml', platformWith(`accessToken: ${written}`)), { environment: {} });
-      expect(faults.length).toBeGreaterThan(0);
-      expect(JSON.stringify(faults)).not.toContain('71f3');
-    },
-  );
+  it.each([
+    '*sk-71f3',
+    '!sk-71f3',
+    '&sk-71f3',
+    '@sk-71f3',
+    '%sk-71f3',
+    '"sk-71f3',
+    '[sk-71f3',
+    'sk-71f3: x',
+    '|sk-71f3',
+  ])('is not shown by a fault of YAML, as in %s', async (written) => {
+    const { faults } = await readConfig(await file('turnstone.yaml', platformWith(`accessToken: ${written}`)), {
+      environment: {},
+    });
+    expect(faults.length).toBeGreaterThan(0);
+    expect(JSON.stringify(faults)).not.toContain('71f3');
+  });
 
   it('in a file that everyone can read is a warning', async () => {
     expect(
-      (await readConfig(await file('named.yaml', platformWith(`accessToken: "${variable('NOT_SET')}"`), 0o644), { environment: {} }))
-        .warnings,
+      (
+        await readConfig(await file('named.yaml', platformWith(`accessToken: "${variable('NOT_SET')}"`), 0o644), {
+          environment: {},
+        })
+      ).warnings,
     ).toEqual([]);
-    const warningsOf = async (path: string) => (await readConfig(path, { environment: {} })).warnings.map(({ problem }) => problem);
-    expect(await warningsOf(await file('open.yaml', SMALLEST, 0o644))).toEqual([expect.stringContaining('everyone can read')]);
+    const warningsOf = async (path: string) =>
+      (await readConfig(path, { environment: {} })).warnings.map(({ problem }) => problem);
+    expect(await warningsOf(await file('open.yaml', SMALLEST, 0o644))).toEqual([
+      expect.stringContaining('everyone can read'),
+    ]);
     expect(await warningsOf(await file('closed.yaml', SMALLEST, 0o640))).toEqual([]);
   });
 });
 
 describe('check-config', () => {
-  const warningsOf = async (yaml: string) => (await readConfig(await file('turnstone.yaml', yaml), { environment: {} })).warnings;
+  const warningsOf = async (yaml: string) =>
+    (await readConfig(await file('turnstone.yaml', yaml), { environment: {} })).warnings;
 
   it('says of a method that reads what it cannot read', async () => {
     const yaml = `${SMALLEST}sensors: [{ name: roof, kind: bme280 }]
@@ -163,7 +213,9 @@ rpc:
     typo: { sensor: roof, key: temperatur }
 `;
     const { faults } = await readConfig(await file('a.yaml', yaml), { environment: {} });
-    expect(faults.map(({ path, problem, hint }) => `${path}: ${problem}${hint === undefined ? '' : ` (${hint})`}`)).toEqual([
+    expect(
+      faults.map(({ path, problem, hint }) => `${path}: ${problem}${hint === undefined ? '' : ` (${hint})`}`),
+    ).toEqual([
       expect.stringMatching(/^rpc.methods.panel.pins.8: unknown actuator .*pump/),
       'rpc.methods.both.value: value beside read',
       'rpc.methods.none.read: read has no effect',
@@ -228,7 +280,9 @@ rules:
 
   it('warns when the token would travel unencrypted, but not on this machine', async () => {
     const warnings = await warningsOf(SMALLEST.replace('https://example.org', 'http://example.org'));
-    expect(warnings.map(({ path, expected }) => [path, expected])).toEqual([['platform.url', 'an address beginning with https://']]);
+    expect(warnings.map(({ path, expected }) => [path, expected])).toEqual([
+      ['platform.url', 'an address beginning with https://'],
+    ]);
     expect(await warningsOf(SMALLEST.replace('https://example.org', 'http://127.0.0.1:8080'))).toEqual([]);
   });
 
@@ -236,14 +290,22 @@ rules:
     const yaml = (path: string): string => `${SMALLEST}runFolder: /srv/sockets\nrpc: { lockout: { file: ${path} } }\n`;
     for (const path of ['/run/turnstone/lockout', '/var/run/lockout', '/dev/shm/lockout', '/srv/sockets/lockout'])
       expect(await warningsOf(yaml(path))).toEqual([
-        expect.objectContaining({ path: 'rpc.lockout.file', problem: 'a power cut ends the lockout of', line: 4, column: 25 }),
+        expect.objectContaining({
+          path: 'rpc.lockout.file',
+          problem: 'a power cut ends the lockout of',
+          line: 4,
+          column: 25,
+        }),
       ]);
-    for (const path of ['/var/lib/turnstone/lockout', '/running/lockout', '/srv/lockout']) expect(await warningsOf(yaml(path))).toEqual([]);
+    for (const path of ['/var/lib/turnstone/lockout', '/running/lockout', '/srv/lockout'])
+      expect(await warningsOf(yaml(path))).toEqual([]);
   });
 
   it('warns of a text that the platform would take for a number', async () => {
     const warnings = await warningsOf(`${SMALLEST}attributes: { client: { building: "007", floor: 2, room: 7a } }\n`);
-    expect(warnings).toEqual([expect.objectContaining({ path: 'attributes.client.building', value: '"007"', line: 3, column: 35 })]);
+    expect(warnings).toEqual([
+      expect.objectContaining({ path: 'attributes.client.building', value: '"007"', line: 3, column: 35 }),
+    ]);
   });
 
   it('warns of alarms of a key that is not reported, which older releases took', async () => {
@@ -267,14 +329,21 @@ rules:
 describe('the confirmation of a release', () => {
   it('warns of a trial longer than the boot guard’s patience, and refuses nothing there that an older release took', async () => {
     const read = async (confirm: string) =>
-      readConfig(await file('a.yaml', `${SMALLEST}firmware: { confirm: { ${confirm} } }\n`, 0o640), { environment: {} });
-    expect(await read('deadline: 1d, unreachableHold: 24h, healthyFor: 1d')).toMatchObject({ faults: [], warnings: [] });
+      readConfig(await file('a.yaml', `${SMALLEST}firmware: { confirm: { ${confirm} } }\n`, 0o640), {
+        environment: {},
+      });
+    expect(await read('deadline: 1d, unreachableHold: 24h, healthyFor: 1d')).toMatchObject({
+      faults: [],
+      warnings: [],
+    });
     const { faults, warnings } = await read('deadline: 7d, unreachableHold: 30d');
     expect(faults).toEqual([]);
     expect(warnings.map(({ path, problem }) => `${path}: ${problem}`)).toEqual([
       'firmware.confirm.deadline: the boot guard goes back after 25 hours all the same, not after',
       'firmware.confirm.unreachableHold: the boot guard goes back after 25 hours all the same, not after',
     ]);
-    expect((await read('unreachableHold: 10m, healthyFor: 20m')).warnings.map(({ path }) => path)).toEqual(['firmware.confirm.healthyFor']);
+    expect((await read('unreachableHold: 10m, healthyFor: 20m')).warnings.map(({ path }) => path)).toEqual([
+      'firmware.confirm.healthyFor',
+    ]);
   });
 });

@@ -44,11 +44,14 @@ const read = async (meter: string) => {
   return await readConfig(file, { environment: {} });
 };
 const meterOf = async (options: string): Promise<SensorConfig> => {
-  const found = await read(`{ name: meter, kind: modbus, connection: { transport: tcp, host: 127.0.0.1 }, ${options} }`);
+  const found = await read(
+    `{ name: meter, kind: modbus, connection: { transport: tcp, host: 127.0.0.1 }, ${options} }`,
+  );
   expect(found.faults).toEqual([]);
   return found.config?.sensors[0] as SensorConfig;
 };
-const registersOf = async (options: string) => ((await meterOf(options)) as SensorConfig & { kind: 'modbus' }).registers;
+const registersOf = async (options: string) =>
+  ((await meterOf(options)) as SensorConfig & { kind: 'modbus' }).registers;
 const faultsOf = async (options: string) =>
   (await read(`{ name: meter, kind: modbus, connection: { transport: tcp, host: 127.0.0.1 }, ${options} }`)).faults;
 
@@ -106,9 +109,10 @@ describe('a meter by its model', () => {
     await sensor.close();
     await ports.close();
     for (const [key, value] of Object.entries(fixture.values)) {
-      expect(Math.abs((readings[key]?.value ?? Number.NaN) - value), `${key} ${readings[key]?.value} for ${value}`).toBeLessThanOrEqual(
-        1e-9 * Math.abs(value),
-      );
+      expect(
+        Math.abs((readings[key]?.value ?? Number.NaN) - value),
+        `${key} ${readings[key]?.value} for ${value}`,
+      ).toBeLessThanOrEqual(1e-9 * Math.abs(value));
       expect(readings[key]?.of).toBe(MEASUREMENT_UNITS[key]);
     }
   });
@@ -133,7 +137,9 @@ describe('a configuration with a model', () => {
 
   it('has what the device needs on its link, beneath what it says itself', async () => {
     const connectionOf = async (own: string) => {
-      const found = await read(`{ name: meter, kind: modbus, model: huawei-sun2000, connection: { transport: tcp, host: h${own} } }`);
+      const found = await read(
+        `{ name: meter, kind: modbus, model: huawei-sun2000, connection: { transport: tcp, host: h${own} } }`,
+      );
       return found.config?.sensors[0];
     };
     expect(await connectionOf('')).toMatchObject({ connection: { connectDelayMs: 1_000 } });
@@ -145,17 +151,22 @@ describe('a configuration with a model', () => {
       { path: 'sensors[0].model', value: '"eastron-smd630"', hint: 'did you mean "eastron-sdm630"?' },
     ]);
     expect(await faultsOf('model: SDM630')).toMatchObject([{ hint: 'did you mean "eastron-sdm630"?' }]);
-    expect(await faultsOf('model: SDM72D-M')).toMatchObject([{ hint: 'did you mean "eastron-sdm72" or "eastron-sdm72-v2"?' }]);
+    expect(await faultsOf('model: SDM72D-M')).toMatchObject([
+      { hint: 'did you mean "eastron-sdm72" or "eastron-sdm72-v2"?' },
+    ]);
     expect((await faultsOf('model: m'))[0]).not.toHaveProperty('hint');
     expect(await faultsOf('model: eastron-sdm72, only: [powerTotl]')).toMatchObject([
       { path: 'sensors[0].only[0]', value: '"powerTotl"', hint: 'did you mean "powerTotal"?' },
     ]);
-    expect(await faultsOf('only: [powerTotal], registers: { a: { address: 1 } }')).toMatchObject([{ path: 'sensors[0].only' }]);
+    expect(await faultsOf('only: [powerTotal], registers: { a: { address: 1 } }')).toMatchObject([
+      { path: 'sensors[0].only' },
+    ]);
   });
 
   it('says which models a file of its name has', async () => {
     await mkdir(join(folder, 'models'));
-    const own = 'maker: Me\nregisters: { level: { address: 5 } }\nmodels: { mymeter-a: { title: A }, mymeter-b: { title: B } }\n';
+    const own =
+      'maker: Me\nregisters: { level: { address: 5 } }\nmodels: { mymeter-a: { title: A }, mymeter-b: { title: B } }\n';
     await writeFile(join(folder, 'models/mymeter.yaml'), own);
     expect(await faultsOf('model: mymeter')).toMatchObject([{ hint: 'did you mean "mymeter-a" or "mymeter-b"?' }]);
   });
@@ -171,7 +182,8 @@ describe('a configuration with a model', () => {
 
   it('tells what is wrong with the file of a model, at the model', async () => {
     await mkdir(join(folder, 'models'));
-    const broken = 'maker: Acme\nregisters: { level: { address: 5, type: float23 } }\nmodels: { acme-x1: { title: X1 } }\n';
+    const broken =
+      'maker: Acme\nregisters: { level: { address: 5, type: float23 } }\nmodels: { acme-x1: { title: X1 } }\n';
     await writeFile(join(folder, 'models/acme.yaml'), broken);
     await writeFile(join(folder, 'models/beta.yaml'), 'maker: Beta\nmodel: {}\n');
     await writeFile(join(folder, 'models/gamma.yaml'), 'maker: Gamma\nmodels: { other: { title: x } }\n');

@@ -72,7 +72,10 @@ it.each(fixtures)('reads the recorded bytes of $preset', async ({ preset, bytes,
       take(await sensor.read(AbortSignal.timeout(2_000)).catch(() => []));
       return Object.keys(found).length >= Object.keys(values).length;
     });
-    const near = Object.entries(values).map(([key, value]) => [key, typeof value === 'number' ? expect.closeTo(value, 4) : value]);
+    const near = Object.entries(values).map(([key, value]) => [
+      key,
+      typeof value === 'number' ? expect.closeTo(value, 4) : value,
+    ]);
     expect(found).toEqual(Object.fromEntries(near));
   } finally {
     await sensor.close();
@@ -82,10 +85,15 @@ it.each(fixtures)('reads the recorded bytes of $preset', async ({ preset, bytes,
 
 it('takes a preset of a person, with the sensor’s own options over it, and names those that are there', async () => {
   await mkdir(join(folder, 'presets'));
-  await writeFile(join(folder, 'presets/tank.yaml'), 'title: Tank\nsensor: { baudRate: 1200, format: number, key: level }\n');
+  await writeFile(
+    join(folder, 'presets/tank.yaml'),
+    'title: Tank\nsensor: { baudRate: 1200, format: number, key: level }\n',
+  );
   const { config } = await read('preset: tank, key: depth');
   expect(config?.sensors[0]).toMatchObject({ baudRate: 1200, format: 'number', key: 'depth' });
-  expect((await read('preset: sds012')).faults).toMatchObject([{ path: 'sensors[0].preset', hint: expect.stringContaining('sds011') }]);
+  expect((await read('preset: sds012')).faults).toMatchObject([
+    { path: 'sensors[0].preset', hint: expect.stringContaining('sds011') },
+  ]);
   await writeFile(join(folder, 'presets/tank.yaml'), 'title: Tank\n');
   expect((await read('preset: tank')).faults).toMatchObject([{ path: 'sensors[0].preset' }]);
 });
@@ -93,9 +101,12 @@ it('takes a preset of a person, with the sensor’s own options over it, and nam
 it('tells a fault of a preset with its file, and one of the sensor’s own at its place', async () => {
   await mkdir(join(folder, 'presets'));
   const file = join(folder, 'presets/tank.yaml');
-  const preset = 'title: Tank\nsensor: { baudRate: fast, formt: csv, format: regex, pattern: "(", keys: { level: { scale: x } } }\n';
+  const preset =
+    'title: Tank\nsensor: { baudRate: fast, formt: csv, format: regex, pattern: "(", keys: { level: { scale: x } } }\n';
   await writeFile(file, preset);
-  const told = (await read('preset: tank, keys: { level: { offset: y } }')).faults.map(({ path, problem }) => `${path} ${problem}`);
+  const told = (await read('preset: tank, keys: { level: { offset: y } }')).faults.map(
+    ({ path, problem }) => `${path} ${problem}`,
+  );
   expect(told.toSorted()).toEqual([
     'sensors[0].keys.level.offset wrong value',
     `sensors[0].preset the preset's file ${file} is wrong at sensor.baudRate (wrong value):`,
@@ -103,7 +114,9 @@ it('tells a fault of a preset with its file, and one of the sensor’s own at it
     `sensors[0].preset the preset's file ${file} is wrong at sensor.keys.level.scale (wrong value):`,
     `sensors[0].preset the preset's file ${file} is wrong at sensor.pattern (wrong value):`,
   ]);
-  expect((await read('preset: tank, baudRate: slow, formt: 1')).faults.map(({ path }) => path)).toContain('sensors[0].baudRate');
+  expect((await read('preset: tank, baudRate: slow, formt: 1')).faults.map(({ path }) => path)).toContain(
+    'sensors[0].baudRate',
+  );
 });
 
 it('merges the sensor’s own words of a key with those of its preset, word by word', async () => {
@@ -116,7 +129,11 @@ it('merges the sensor’s own words of a key with those of its preset, word by w
   });
   const { config: dust } = await read('preset: sds011, fields: { pm10: { max: 500 }, status: { at: 9, type: uint8 } }');
   expect(dust?.sensors[0]).toMatchObject({
-    fields: { pm10: { at: 4, order: 'little', scale: 0.1, max: 500 }, pm2_5: { at: 2 }, status: { at: 9, type: 'uint8' } },
+    fields: {
+      pm10: { at: 4, order: 'little', scale: 0.1, max: 500 },
+      pm2_5: { at: 2 },
+      status: { at: 9, type: 'uint8' },
+    },
   });
   expect((await read('preset: dsmr, keys: 5')).faults).toMatchObject([{ path: 'sensors[0].keys' }]);
 });

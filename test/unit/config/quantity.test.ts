@@ -54,6 +54,13 @@ describe('amounts with a unit', () => {
   });
 
   it('writes sizes in the unit that keeps them readable', () => {
-    expect([0, 999, 1_000, 65_536, 256_000_000, 1_234_567_890].map(formatSize)).toEqual(['0B', '999B', '1kB', '65.5kB', '256MB', '1.2GB']);
+    expect([0, 999, 1_000, 65_536, 256_000_000, 1_234_567_890].map(formatSize)).toEqual([
+      '0B',
+      '999B',
+      '1kB',
+      '65.5kB',
+      '256MB',
+      '1.2GB',
+    ]);
   });
 });

@@ -26,7 +26,12 @@ const was = config([FAN, PUMP], [{}, { name: 'fill', on: 'pump' }]);
 
 function sketchesAfter(now: AgentConfig): readonly RuleSketch[] {
   const taken = rulesUntilRestart({ opened: was.actuators, rules: was.rules }, now);
-  return taken.map(({ name, set, when, enabled }) => ({ name, on: set.actuator, above: when?.above as number, enabled }));
+  return taken.map(({ name, set, when, enabled }) => ({
+    name,
+    on: set.actuator,
+    above: when?.above as number,
+    enabled,
+  }));
 }
 
 const COOL = { name: 'cool', on: 'fan', above: 50, enabled: true };
@@ -54,8 +59,16 @@ it.each<[string, AgentConfig, readonly RuleSketch[]]>([
   ],
   ['not one whose actuator is another thing now', config([{ ...FAN, activeLow: true }, PUMP], [{ above: 60 }]), [COOL]],
   ['not one whose actuator is switched off', config([{ ...FAN, enabled: false }, PUMP], [{ above: 60 }]), [COOL]],
-  ['that it is switched off', config([{ ...FAN, activeLow: true }, PUMP], [{ enabled: false }]), [{ ...COOL, enabled: false }]],
-  ['one that is for another actuator now', config([{ ...FAN, activeLow: true }, PUMP], [{ on: 'pump' }]), [{ ...COOL, on: 'pump' }]],
+  [
+    'that it is switched off',
+    config([{ ...FAN, activeLow: true }, PUMP], [{ enabled: false }]),
+    [{ ...COOL, enabled: false }],
+  ],
+  [
+    'one that is for another actuator now',
+    config([{ ...FAN, activeLow: true }, PUMP], [{ on: 'pump' }]),
+    [{ ...COOL, on: 'pump' }],
+  ],
   ['no new one for a new actuator', config([FAN, PUMP, { name: 'horn' }], [{ name: 'alarm', on: 'horn' }]), []],
 ])('takes up %s', (_what, now, expected) => {
   expect(sketchesAfter(now)).toEqual(expected);

@@ -92,6 +92,9 @@ it('the platform’s address with the path of a page is refused, and with anothe
       expect.objectContaining({ path: 'platform.url', expected: 'scheme, host and port of the platform alone' }),
     ]);
   const { faults, warnings } = await of('https://example.org/iot');
-  expect([faults, warnings]).toEqual([[], [expect.objectContaining({ problem: 'every request goes below the path of' })]]);
+  expect([faults, warnings]).toEqual([
+    [],
+    [expect.objectContaining({ problem: 'every request goes below the path of' })],
+  ]);
   expect(await of('https://example.org/')).toMatchObject({ faults: [], warnings: [] });
 });

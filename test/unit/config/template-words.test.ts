@@ -3,7 +3,9 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { filled, TemplateSize } from '../../../src/config/template-words.ts';
 
-const texts = fc.array(fc.constantFrom('{n}', '{place}', '{no}', '$' + '{n}', 'a', 'xyz', '{', '}')).map((pieces) => pieces.join(''));
+const texts = fc
+  .array(fc.constantFrom('{n}', '{place}', '{no}', '$' + '{n}', 'a', 'xyz', '{', '}'))
+  .map((pieces) => pieces.join(''));
 const values = fc.letrec((again) => ({
   value: fc.oneof(
     { maxDepth: 3 },

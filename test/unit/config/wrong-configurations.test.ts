@@ -74,7 +74,9 @@ describe('a wrong configuration', () => {
 
   it('may not grow by anchors', async () => {
     const { faults } = await read('anchors.yaml');
-    expect(faults).toEqual([expect.objectContaining({ line: 1, column: 1, problem: expect.stringContaining('alias') })]);
+    expect(faults).toEqual([
+      expect.objectContaining({ line: 1, column: 1, problem: expect.stringContaining('alias') }),
+    ]);
   });
 
   it.each([

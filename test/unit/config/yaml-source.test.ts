@@ -4,7 +4,9 @@ import { readYaml } from '../../../src/config/yaml/yaml-source.ts';
 
 /** Line, column and words of each fault. */
 const faultsOf = (source: string | Uint8Array): string[] =>
-  readYaml(source).faults.map(({ line, column, problem, expected, hint }) => `${line}:${column} ${problem}, expected ${expected}; ${hint}`);
+  readYaml(source).faults.map(
+    ({ line, column, problem, expected, hint }) => `${line}:${column} ${problem}, expected ${expected}; ${hint}`,
+  );
 
 describe('the bytes of a configuration', () => {
   it('are UTF-8; the first that are not are shown, and which encoding the editor used', () => {
@@ -19,7 +21,9 @@ describe('the bytes of a configuration', () => {
     const good = 'a: 😀ü\nb: 😀'.repeat(50);
     const bytes = Buffer.concat([Buffer.from(good), Buffer.from('😀').subarray(0, cut), Buffer.from([0xfc, 0x0a])]);
     const lines = good.split('\n');
-    expect(faultsOf(bytes)[0]).toMatch(new RegExp(`^${lines.length}:${(lines.at(-1)?.length ?? 0) + 1} bytes that are no UTF-8`));
+    expect(faultsOf(bytes)[0]).toMatch(
+      new RegExp(`^${lines.length}:${(lines.at(-1)?.length ?? 0) + 1} bytes that are no UTF-8`),
+    );
   });
 
   it('may begin with a byte order mark', () => {
@@ -57,11 +61,18 @@ describe('a YAML file', () => {
 
   it('has each key once, however it is written', () => {
     expect(faultsOf('1: a\n"1": b\n')).toEqual([expect.stringMatching('^2:1 Map keys must be unique')]);
-    expect(faultsOf('a: { b: 1, c: 2, b: 3, c: 4 }\n')).toEqual([expect.stringMatching('^1:18'), expect.stringMatching('^1:24')]);
+    expect(faultsOf('a: { b: 1, c: 2, b: 3, c: 4 }\n')).toEqual([
+      expect.stringMatching('^1:18'),
+      expect.stringMatching('^1:24'),
+    ]);
   });
 
   it('shares what has an anchor, and nothing that holds itself', () => {
-    expect(readYaml('a: &x { y: [1] }\nb: *x\nc: { d: *x }\n').tree).toEqual({ a: { y: [1] }, b: { y: [1] }, c: { d: { y: [1] } } });
+    expect(readYaml('a: &x { y: [1] }\nb: *x\nc: { d: *x }\n').tree).toEqual({
+      a: { y: [1] },
+      b: { y: [1] },
+      c: { d: { y: [1] } },
+    });
     expect(faultsOf('a: &x { y: *x }\n')).toEqual([expect.stringMatching('^1:12 an alias without its anchor')]);
   });
 

@@ -117,7 +117,9 @@ describe('the control socket', () => {
     };
     await serve({ methods: { hang: (_params, signal) => hangAndTell(signal) } });
     const client = await connect();
-    await expect(client.request('hang', {}, { deadlineMs: 50 })).rejects.toMatchObject({ code: 'control-socket/deadline' });
+    await expect(client.request('hang', {}, { deadlineMs: 50 })).rejects.toMatchObject({
+      code: 'control-socket/deadline',
+    });
     expect(told?.aborted).toBe(true);
   });
 
@@ -177,18 +179,21 @@ describe('the control socket', () => {
     expect(await (await connect()).request('look')).toBe('seen');
   });
 
-  it.each(['no json\n', '[1]\n', '{"method":"look"}\n', `${'['.repeat(5000)}\n`, '{"__proto__":{"id":1},"method":"look"}\n'])(
-    'cuts off a caller that sends %j',
-    async (line) => {
-      await serve();
-      const socket = createConnection(join(folder, 'read.sock'));
-      const closed = new Promise((resolve) => socket.once('close', resolve));
-      socket.on('error', () => {});
-      socket.resume();
-      socket.write(line);
-      await closed;
-    },
-  );
+  it.each([
+    'no json\n',
+    '[1]\n',
+    '{"method":"look"}\n',
+    `${'['.repeat(5000)}\n`,
+    '{"__proto__":{"id":1},"method":"look"}\n',
+  ])('cuts off a caller that sends %j', async (line) => {
+    await serve();
+    const socket = createConnection(join(folder, 'read.sock'));
+    const closed = new Promise((resolve) => socket.once('close', resolve));
+    socket.on('error', () => {});
+    socket.resume();
+    socket.write(line);
+    await closed;
+  });
 
   it('refuses a request whose id is under way, and takes the id again once it is not', async () => {
     const ends: PromiseWithResolvers<string>[] = [];
@@ -211,7 +216,9 @@ describe('the control socket', () => {
         .map((line) => JSON.parse(line));
     await expect.poll(() => ends.length).toBe(1);
     caller.write(ask);
-    await expect.poll(answers).toEqual([{ id: 1, error: { code: 'control-socket/refused', message: expect.stringContaining('this id') } }]);
+    await expect
+      .poll(answers)
+      .toEqual([{ id: 1, error: { code: 'control-socket/refused', message: expect.stringContaining('this id') } }]);
     ends[0]?.resolve('first');
     await expect.poll(answers).toHaveLength(2);
     caller.write(ask);
@@ -256,7 +263,9 @@ describe('the control socket', () => {
   });
 
   it('names a run folder whose path is too long for a socket', async () => {
-    await expect(serve({ folder: join(folder, 'x'.repeat(120)) })).rejects.toMatchObject({ code: 'control-socket/cannot-listen' });
+    await expect(serve({ folder: join(folder, 'x'.repeat(120)) })).rejects.toMatchObject({
+      code: 'control-socket/cannot-listen',
+    });
   });
 });
 
@@ -287,7 +296,9 @@ describe('a stream that has much to tell', () => {
     await serve({ readMethods: { big: ({ bytes }) => 'x'.repeat(Number(bytes)), look: () => 'seen' } });
     const client = await connect('read');
     expect(await client.request('big', { bytes: MAX_ANSWER_LENGTH - 1_000 })).toHaveLength(MAX_ANSWER_LENGTH - 1_000);
-    await expect(client.request('big', { bytes: MAX_ANSWER_LENGTH })).rejects.toMatchObject({ code: 'control-socket/too-long' });
+    await expect(client.request('big', { bytes: MAX_ANSWER_LENGTH })).rejects.toMatchObject({
+      code: 'control-socket/too-long',
+    });
     expect(await client.request('look')).toBe('seen');
   });
 
@@ -297,7 +308,8 @@ describe('a stream that has much to tell', () => {
     process.on('warning', hear);
     await serve({ readMethods: { big: () => 'x'.repeat(300_000) } });
     const client = await connect('read');
-    for (let round = 0; round < 4; round += 1) await Promise.all(Array.from({ length: 16 }, () => client.request('big')));
+    for (let round = 0; round < 4; round += 1)
+      await Promise.all(Array.from({ length: 16 }, () => client.request('big')));
     await client.request('big');
     process.off('warning', hear);
     expect(warned).toEqual([]);
@@ -347,7 +359,9 @@ describe('a stream that has much to tell', () => {
     });
     const client = await connect('read');
     for (let round = 0; round < 5; round += 1)
-      await Promise.all(Array.from({ length: 16 }, () => client.request('scan', {}, { deadlineMs: 1 }).catch(() => null)));
+      await Promise.all(
+        Array.from({ length: 16 }, () => client.request('scan', {}, { deadlineMs: 1 }).catch(() => null)),
+      );
     expect(atWork).toBe(16);
     resolve(null);
   });

@@ -83,7 +83,8 @@ describe('a release that is installed by hand during a trial', () => {
 
   it('leaves the trial open until `current` has moved', async () => {
     bench.disk.faults = {
-      fail: (operation, path) => (operation === 'rename' && path.endsWith('/current.tmp') ? { code: 'EIO' } : undefined),
+      fail: (operation, path) =>
+        operation === 'rename' && path.endsWith('/current.tmp') ? { code: 'EIO' } : undefined,
     };
     await expect(bench.adopt({ release: '2.5.0' })).rejects.toThrow('EIO');
     bench.disk.faults = {};
@@ -95,7 +96,8 @@ describe('a release that is installed by hand', () => {
   it('is installed when an old one cannot be removed', async () => {
     bench.disk.put(join(RELEASES, '0.9.0/node'), 'x');
     bench.disk.faults = {
-      fail: (operation, path) => (operation === 'unlink' && path.startsWith(join(RELEASES, '0.9.0')) ? { code: 'EUCLEAN' } : undefined),
+      fail: (operation, path) =>
+        operation === 'unlink' && path.startsWith(join(RELEASES, '0.9.0')) ? { code: 'EUCLEAN' } : undefined,
     };
     expect(await bench.adopt({ release: '1.5.0' })).toEqual({ installed: '1.5.0', current: '1.5.0' });
   });

@@ -2,7 +2,13 @@ import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import murmur from 'murmurhash3js-revisited';
 import { describe, expect, it } from 'vitest';
-import { type ChecksumAlgorithm, checksumAlgorithm, expectSum, isWeak, startSum } from '../../../src/firmware/checksum.ts';
+import {
+  type ChecksumAlgorithm,
+  checksumAlgorithm,
+  expectSum,
+  isWeak,
+  startSum,
+} from '../../../src/firmware/checksum.ts';
 import { Murmur3With32Bits, Murmur3With128Bits } from '../../../src/firmware/murmur3.ts';
 
 /** wire-facts.md, "Firmware"; the four of node:crypto from `md5sum` and `sha*sum`. */
@@ -35,9 +41,14 @@ describe('a checksum', () => {
     }
   });
 
-  it.each(['SHA384', 'SHA512', 'MD5', 'MURMUR3_128', 'CRC32'] as const)('%s refuses another sum and names both', (algorithm) => {
-    expect(() => expectSumOf(algorithm, 'hello', '00')).toThrow(expect.objectContaining({ code: 'firmware/checksum-mismatch' }));
-  });
+  it.each(['SHA384', 'SHA512', 'MD5', 'MURMUR3_128', 'CRC32'] as const)(
+    '%s refuses another sum and names both',
+    (algorithm) => {
+      expect(() => expectSumOf(algorithm, 'hello', '00')).toThrow(
+        expect.objectContaining({ code: 'firmware/checksum-mismatch' }),
+      );
+    },
+  );
 
   it.each([
     ['CRC32', '3610A686'],
@@ -73,7 +84,12 @@ describe('a checksum', () => {
       'CRC32',
     ]);
     expect([checksumAlgorithm('SHA1'), checksumAlgorithm('constructor')]).toEqual([undefined, undefined]);
-    expect([isWeak('CRC32'), isWeak('MD5'), isWeak('MURMUR3_128'), isWeak('SHA384')]).toEqual([true, true, true, false]);
+    expect([isWeak('CRC32'), isWeak('MD5'), isWeak('MURMUR3_128'), isWeak('SHA384')]).toEqual([
+      true,
+      true,
+      true,
+      false,
+    ]);
   });
 });
 
@@ -89,26 +105,35 @@ describe('MurmurHash3', () => {
         }
         expect(hashes[0].digest().readUInt32LE()).toBe(murmur.x86.hash32(bytes));
         const halves = hashes[1].digest();
-        const wordsReversed = Buffer.concat([halves.subarray(0, 8).reverse(), halves.subarray(8).reverse()]).toString('hex');
+        const wordsReversed = Buffer.concat([halves.subarray(0, 8).reverse(), halves.subarray(8).reverse()]).toString(
+          'hex',
+        );
         expect(wordsReversed).toBe(murmur.x64.hash128(bytes));
       }),
       { numRuns: 500 },
     );
   });
 
-  it.each(['59738478', 'b54cda26', '78dde6c4', 'daa66d13'])('agrees where the product of %s is at the edge of a carry', (low) => {
-    const bytes = Buffer.from(`${Buffer.from(low, 'hex').reverse().toString('hex')}00000000`.repeat(2), 'hex');
-    const hash = new Murmur3With128Bits();
-    hash.update(bytes);
-    const halves = hash.digest();
-    expect(Buffer.concat([halves.subarray(0, 8).reverse(), halves.subarray(8).reverse()]).toString('hex')).toBe(murmur.x64.hash128(bytes));
-  });
+  it.each(['59738478', 'b54cda26', '78dde6c4', 'daa66d13'])(
+    'agrees where the product of %s is at the edge of a carry',
+    (low) => {
+      const bytes = Buffer.from(`${Buffer.from(low, 'hex').reverse().toString('hex')}00000000`.repeat(2), 'hex');
+      const hash = new Murmur3With128Bits();
+      hash.update(bytes);
+      const halves = hash.digest();
+      expect(Buffer.concat([halves.subarray(0, 8).reverse(), halves.subarray(8).reverse()]).toString('hex')).toBe(
+        murmur.x64.hash128(bytes),
+      );
+    },
+  );
 
   it('agrees with murmurhash3js on a large random file', () => {
     const bytes = randomBytes(300_001);
     const hash = new Murmur3With128Bits();
     for (let at = 0; at < bytes.length; at += 4_093) hash.update(bytes.subarray(at, at + 4_093));
     const halves = hash.digest();
-    expect(Buffer.concat([halves.subarray(0, 8).reverse(), halves.subarray(8).reverse()]).toString('hex')).toBe(murmur.x64.hash128(bytes));
+    expect(Buffer.concat([halves.subarray(0, 8).reverse(), halves.subarray(8).reverse()]).toString('hex')).toBe(
+      murmur.x64.hash128(bytes),
+    );
   });
 });

@@ -21,11 +21,27 @@ const { firmware } = configSchema.parse({
 });
 const clock = new FakeClock({ wallMs: 1_700_000_000_000 });
 const paths = releasePaths('/');
-const deps = { kind: 'firmware', config: firmware, runningVersion: '2.0.0', clock, paths, newId: () => 'fresh' } as const;
+const deps = {
+  kind: 'firmware',
+  config: firmware,
+  runningVersion: '2.0.0',
+  clock,
+  paths,
+  newId: () => 'fresh',
+} as const;
 const idle: UpdateJournal = { state: 'idle', history: [] };
-const offer: FirmwareOffer = { title: 'turnstone', version: '3.0.0', checksum: 'ab', algorithm: 'SHA256', fingerprint: 'f' };
-const outcomeOf = (changes: Partial<FirmwareOffer>, journal: Partial<UpdateJournal> = {}, other: Partial<typeof deps> = {}) =>
-  chooseOffer({ ...deps, ...other }, { ...idle, ...journal }, { ...offer, ...changes })?.outcome;
+const offer: FirmwareOffer = {
+  title: 'turnstone',
+  version: '3.0.0',
+  checksum: 'ab',
+  algorithm: 'SHA256',
+  fingerprint: 'f',
+};
+const outcomeOf = (
+  changes: Partial<FirmwareOffer>,
+  journal: Partial<UpdateJournal> = {},
+  other: Partial<typeof deps> = {},
+) => chooseOffer({ ...deps, ...other }, { ...idle, ...journal }, { ...offer, ...changes })?.outcome;
 
 describe('an offer to an idle updater', () => {
   it('begins an update, with all that the steps need', () => {
@@ -74,7 +90,9 @@ describe('an offer to an idle updater', () => {
     expect(outcomeOf({ version: '2.0.0+build' })).toEqual({ event: 'offered' });
     // It runs: whatever was confirmed before, there is nothing to be done.
     expect(outcomeOf({ version: '2.0.0' }, { confirmedVersion: '2.6.0' })).toEqual({ event: 'runs-already' });
-    expect(outcomeOf({ version: '1.9.9' }, {}, { config: { ...firmware, allowDowngrade: true } as typeof firmware })).toEqual({
+    expect(
+      outcomeOf({ version: '1.9.9' }, {}, { config: { ...firmware, allowDowngrade: true } as typeof firmware }),
+    ).toEqual({
       event: 'offered',
     });
   });
@@ -90,11 +108,11 @@ describe('an offer to an idle updater', () => {
     expect(outcomeOf({ title: 'panel' })).toEqual({ event: 'refused', reason: 'nothing here is called "panel"' });
     expect(outcomeOf({ title: 'panel' }, {}, { kind: 'software' as 'firmware' })).toEqual({ event: 'offered' });
     expect(outcomeOf({}, {}, { kind: 'software' as 'firmware' })).toMatchObject({ event: 'refused' });
-    expect([isOurs(deps, 'turnstone'), isOurs(deps, 'motor'), isOurs({ ...deps, kind: 'software' }, 'turnstone')]).toEqual([
-      true,
-      false,
-      false,
-    ]);
+    expect([
+      isOurs(deps, 'turnstone'),
+      isOurs(deps, 'motor'),
+      isOurs({ ...deps, kind: 'software' }, 'turnstone'),
+    ]).toEqual([true, false, false]);
   });
 
   it('for a handler may have any version that is safe as an argument', () => {
@@ -143,7 +161,10 @@ describe("a person's wish", () => {
   it('for a file copies it to where the image is expected, and takes the version from its manifest', async () => {
     const image = makeImage({ release: '2.1.0' });
     const { disk, begun } = begin(image.bytes);
-    expect(await begun).toMatchObject({ outcome: { event: 'file-given' }, update: { version: '2.1.0', source: 'file', from: '2.0.0' } });
+    expect(await begun).toMatchObject({
+      outcome: { event: 'file-given' },
+      update: { version: '2.1.0', source: 'file', from: '2.0.0' },
+    });
     expect(disk.contentOf(target).equals(image.bytes)).toBe(true);
     expect((await disk.facts(target))?.mode).toBe(0o600);
     await disk.syncFolder('/var/lib/turnstone/firmware');
@@ -152,12 +173,16 @@ describe("a person's wish", () => {
   });
 
   it('for the release that runs is refused, and so is what is none, and what is too large', async () => {
-    await expect(begin(makeImage({ release: '2.0.0' }).bytes).begun).rejects.toMatchObject({ code: 'firmware/same-release' });
+    await expect(begin(makeImage({ release: '2.0.0' }).bytes).begun).rejects.toMatchObject({
+      code: 'firmware/same-release',
+    });
     await expect(begin(Buffer.from('no release')).begun).rejects.toMatchObject({ code: 'firmware/bad-archive' });
     const { bytes } = makeImage({ release: '2.1.0' });
-    await expect(begin(bytes, { config: { ...firmware, maxSizeBytes: bytes.length - 1 } }).begun).rejects.toMatchObject({
-      code: 'firmware/too-large',
-    });
+    await expect(begin(bytes, { config: { ...firmware, maxSizeBytes: bytes.length - 1 } }).begun).rejects.toMatchObject(
+      {
+        code: 'firmware/too-large',
+      },
+    );
     await expect(begin(bytes, { config: { ...firmware, maxSizeBytes: bytes.length } }).begun).resolves.toBeDefined();
   });
 
@@ -175,7 +200,9 @@ describe("a person's wish", () => {
         };
         return { ...file, close };
       };
-      await chooseWish({ ...deps, files: { ...files, openPlain } }, { kind: 'file', path }, target, never).catch(() => undefined);
+      await chooseWish({ ...deps, files: { ...files, openPlain } }, { kind: 'file', path }, target, never).catch(
+        () => undefined,
+      );
       expect(open).toBe(0);
     }
   });

@@ -64,7 +64,15 @@ const whole: DownloadDeps['getChunk'] = async () => bodyOf(image);
 
 function offer(changes: Partial<FirmwareOffer> = {}): FirmwareOffer {
   const checksum = createHash('sha256').update(image).digest('hex');
-  return { title: 't', version: '1', checksum, algorithm: 'SHA256', sizeBytes: image.length, fingerprint: 'f', ...changes };
+  return {
+    title: 't',
+    version: '1',
+    checksum,
+    algorithm: 'SHA256',
+    sizeBytes: image.length,
+    fingerprint: 'f',
+    ...changes,
+  };
 }
 
 function withoutSize(changes: Partial<FirmwareOffer> = {}): FirmwareOffer {
@@ -85,7 +93,11 @@ async function download(
   } = {},
 ): Promise<Buffer> {
   const endless = new AbortController();
-  const target = { offer: options.offer ?? offer(), partPath: join(folder, 'image'), progressPath: join(folder, 'image.progress') };
+  const target = {
+    offer: options.offer ?? offer(),
+    partPath: join(folder, 'image'),
+    progressPath: join(folder, 'image.progress'),
+  };
   await ImageDownload.run(
     {
       files: options.files ?? systemUpdateFiles,
@@ -116,9 +128,12 @@ describe('a download in chunks', () => {
     expect((await download(undefined, { offer: withoutSize() })).equals(image)).toBe(true);
     const even = image.subarray(0, 2000);
     const checksum = createHash('sha256').update(even).digest('hex');
-    const getChunk: DownloadDeps['getChunk'] = async (chunk, size) => bodyOf(even.subarray(chunk * size, (chunk + 1) * size));
+    const getChunk: DownloadDeps['getChunk'] = async (chunk, size) =>
+      bodyOf(even.subarray(chunk * size, (chunk + 1) * size));
     asked = [];
-    expect((await download(getChunk, { offer: withoutSize({ checksum, fingerprint: 'even' }) })).equals(even)).toBe(true);
+    expect((await download(getChunk, { offer: withoutSize({ checksum, fingerprint: 'even' }) })).equals(even)).toBe(
+      true,
+    );
     expect(asked).toHaveLength(3);
   });
 
@@ -166,22 +181,28 @@ describe('a download in chunks', () => {
     expect((await download(refuseOnce, { readOffer })).equals(image)).toBe(true);
     expect(reads).toBe(1);
     const withdrawal = new AbortController();
-    const withdrawn = download(refuse, { readOffer: async () => withdrawal.abort(new Error('withdrawn')), signal: withdrawal.signal });
+    const withdrawn = download(refuse, {
+      readOffer: async () => withdrawal.abort(new Error('withdrawn')),
+      signal: withdrawal.signal,
+    });
     await expect(withdrawn).rejects.toThrow('withdrawn');
   });
 
   it.each([
     ['offers it still', async () => {}],
     ['does not say what it offers', () => Promise.reject(new PlatformError('busy', 'cannot reach the platform'))],
-  ])('gives up at its deadline with what is wrong, when the platform refuses its file and %s', async (_case, readOffer) => {
-    await expect(download(refuse, { readOffer })).rejects.toMatchObject({
-      code: 'firmware/download-deadline',
-      message: expect.stringContaining('no such package'),
-    });
-    expect(clock.nowMs).toBeGreaterThan(3_600_000);
-    // It is a fault that lasts: the platform is not asked every second.
-    expect(asked.length).toBeLessThan(40);
-  });
+  ])(
+    'gives up at its deadline with what is wrong, when the platform refuses its file and %s',
+    async (_case, readOffer) => {
+      await expect(download(refuse, { readOffer })).rejects.toMatchObject({
+        code: 'firmware/download-deadline',
+        message: expect.stringContaining('no such package'),
+      });
+      expect(clock.nowMs).toBeGreaterThan(3_600_000);
+      // It is a fault that lasts: the platform is not asked every second.
+      expect(asked.length).toBeLessThan(40);
+    },
+  );
 
   async function refuse(): Promise<never> {
     throw new PlatformError('refused', 'no such package', { status: 400 });
@@ -245,8 +266,12 @@ describe('a server that knows only the contract', () => {
         for (;;) yield Buffer.alloc(5_000);
       })(),
     };
-    await expect(download(async () => endless, { offer: withoutSize() })).rejects.toMatchObject({ code: 'firmware/too-large' });
-    await expect(download(async () => bodyOf(image, { length: 200_000 }), { offer: withoutSize() })).rejects.toMatchObject({
+    await expect(download(async () => endless, { offer: withoutSize() })).rejects.toMatchObject({
+      code: 'firmware/too-large',
+    });
+    await expect(
+      download(async () => bodyOf(image, { length: 200_000 }), { offer: withoutSize() }),
+    ).rejects.toMatchObject({
       code: 'firmware/too-large',
     });
   });
@@ -262,7 +287,9 @@ describe('limits', () => {
     const missing = async (): Promise<never> => {
       throw new PlatformError('not-found', 'none is assigned', { status: 404 });
     };
-    expect((await download(missing, { offer: offer({ url: 'https://files.example/image' }), getUrl })).equals(image)).toBe(true);
+    expect(
+      (await download(missing, { offer: offer({ url: 'https://files.example/image' }), getUrl })).equals(image),
+    ).toBe(true);
     expect(addresses).toEqual(['https://files.example/image']);
   });
 
@@ -280,7 +307,9 @@ describe('limits', () => {
       if (refusals-- > 0) throw new PlatformError('busy', 'cannot reach the platform');
       return bodyOf(part(chunk, size));
     };
-    expect((await download(busy, { getUrl, offer: offer({ url: 'https://files.example/image' }) })).equals(image)).toBe(true);
+    expect((await download(busy, { getUrl, offer: offer({ url: 'https://files.example/image' }) })).equals(image)).toBe(
+      true,
+    );
   });
 
   it('begins with nothing of what was there when it goes elsewhere, or is cut there', async () => {
@@ -288,10 +317,13 @@ describe('limits', () => {
     const getUrl: DownloadDeps['getUrl'] = async () =>
       bodyOf(image, cuts-- > 0 ? { length: image.length, cutAt: 5_000 } : { length: image.length });
     const half: DownloadDeps['getChunk'] = async (chunk, size) => {
-      if (size === 0 || chunk * size >= 4_000) throw new PlatformError('not-found', 'none is assigned', { status: 404 });
+      if (size === 0 || chunk * size >= 4_000)
+        throw new PlatformError('not-found', 'none is assigned', { status: 404 });
       return bodyOf(part(chunk, size));
     };
-    expect((await download(half, { offer: offer({ url: 'https://files.example/image' }), getUrl })).equals(image)).toBe(true);
+    expect((await download(half, { offer: offer({ url: 'https://files.example/image' }), getUrl })).equals(image)).toBe(
+      true,
+    );
   });
 
   it('refuses an image that is larger than announced, and gives its connection back', async () => {
@@ -307,7 +339,9 @@ describe('limits', () => {
       };
       return { ...body, stream: pieces() };
     };
-    await expect(download(watched, { offer: offer({ sizeBytes: 5_000 }) })).rejects.toMatchObject({ code: 'firmware/wrong-size' });
+    await expect(download(watched, { offer: offer({ sizeBytes: 5_000 }) })).rejects.toMatchObject({
+      code: 'firmware/wrong-size',
+    });
     expect(ended).toBe(true);
   });
 
@@ -317,7 +351,9 @@ describe('limits', () => {
     ).rejects.toMatchObject({
       code: 'firmware/no-space',
     });
-    await expect(download(undefined, { offer: offer({ sizeBytes: 100_001 }) })).rejects.toMatchObject({ code: 'firmware/too-large' });
+    await expect(download(undefined, { offer: offer({ sizeBytes: 100_001 }) })).rejects.toMatchObject({
+      code: 'firmware/too-large',
+    });
     expect(asked).toEqual([]);
   });
 

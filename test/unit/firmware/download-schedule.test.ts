@@ -86,7 +86,10 @@ describe('a deadline', () => {
     await clock.advance(999);
     await expect(limits.waitForWindow(never)).resolves.toBeUndefined();
     await clock.advance(1);
-    await expect(limits.waitForWindow(never)).rejects.toMatchObject({ code: 'firmware/download-deadline', recovery: 'drop' });
+    await expect(limits.waitForWindow(never)).rejects.toMatchObject({
+      code: 'firmware/download-deadline',
+      recovery: 'drop',
+    });
   });
 
   it('ends a request exactly then', async () => {

@@ -47,7 +47,8 @@ async function* pieces(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   for (let at = 0; at < bytes.length; at += step) yield bytes.subarray(at, at + step);
 }
 const body = (bytes: Uint8Array, lengthBytes = bytes.length): FirmwareBody => ({ lengthBytes, stream: pieces(bytes) });
-const chunkOf = (all: Uint8Array, chunk: number, size: number): Uint8Array => all.subarray(chunk * size, (chunk + 1) * size);
+const chunkOf = (all: Uint8Array, chunk: number, size: number): Uint8Array =>
+  all.subarray(chunk * size, (chunk + 1) * size);
 
 interface Attempt {
   readonly content?: Buffer;
@@ -84,7 +85,11 @@ async function download({ content = image, ...attempt }: Attempt = {}): Promise<
       readOffer: () => Promise.reject(new Error('nothing is refused')),
       getUrl: attempt.getUrl ?? (() => Promise.reject(new Error('no file lies elsewhere'))),
     },
-    { offer: { ...offer, ...(sizeBytes === 0 ? {} : { sizeBytes: sizeBytes as number }) }, partPath: PART, progressPath: PROGRESS },
+    {
+      offer: { ...offer, ...(sizeBytes === 0 ? {} : { sizeBytes: sizeBytes as number }) },
+      partPath: PART,
+      progressPath: PROGRESS,
+    },
     attempt.signal ?? new AbortController().signal,
   );
   return disk.contentOf(PART);
@@ -174,8 +179,16 @@ describe('what is on the disk', () => {
 });
 
 describe('the progress', () => {
-  const progress = { fingerprint: 'f', mode: 'chunks', chunkBytes: CHUNK, syncedBytes: 3_500, bootId: 'boot-1', elapsedMs: 7 } as const;
-  const read = (expected = { fingerprint: 'f', chunkBytes: CHUNK }) => readProgress(updateFiles(disk), PROGRESS, expected);
+  const progress = {
+    fingerprint: 'f',
+    mode: 'chunks',
+    chunkBytes: CHUNK,
+    syncedBytes: 3_500,
+    bootId: 'boot-1',
+    elapsedMs: 7,
+  } as const;
+  const read = (expected = { fingerprint: 'f', chunkBytes: CHUNK }) =>
+    readProgress(updateFiles(disk), PROGRESS, expected);
 
   it('is read as it was written, for the same offer and chunk only', async () => {
     expect(await read()).toBeUndefined();
@@ -186,15 +199,19 @@ describe('the progress', () => {
     expect(await read({ fingerprint: 'f', chunkBytes: 1 })).toBeUndefined();
   });
 
-  it.each([{ format: 'x' }, { version: 2 }, { mode: 'pieces' }, { bootId: 1 }, { syncedBytes: '1' }, { elapsedMs: null }])(
-    'is none with %j in it',
-    async (wrong) => {
-      disk.put(PROGRESS, JSON.stringify({ format: 'turnstone-download', version: 1, ...progress, ...wrong }));
-      expect(await read()).toBeUndefined();
-      disk.put(PROGRESS, JSON.stringify({ format: 'turnstone-download', version: 1, ...progress, mode: 'whole' }));
-      expect(await read()).toMatchObject({ mode: 'whole' });
-    },
-  );
+  it.each([
+    { format: 'x' },
+    { version: 2 },
+    { mode: 'pieces' },
+    { bootId: 1 },
+    { syncedBytes: '1' },
+    { elapsedMs: null },
+  ])('is none with %j in it', async (wrong) => {
+    disk.put(PROGRESS, JSON.stringify({ format: 'turnstone-download', version: 1, ...progress, ...wrong }));
+    expect(await read()).toBeUndefined();
+    disk.put(PROGRESS, JSON.stringify({ format: 'turnstone-download', version: 1, ...progress, mode: 'whole' }));
+    expect(await read()).toMatchObject({ mode: 'whole' });
+  });
 
   it('lets whole chunks be kept: all that was written in this boot, all that was synced in another', () => {
     expect(keptBytes(progress, 5_999, 'boot-1')).toBe(5_000);
@@ -217,7 +234,10 @@ describe('a server that', () => {
 
   it('has an empty file is given up, when nothing was said of its size', async () => {
     const empty = download({ offer: { sizeBytes: 0 }, getChunk: async () => body(new Uint8Array()) });
-    await expect(empty).rejects.toMatchObject({ code: 'firmware/short-answer', message: expect.stringContaining('the file is empty') });
+    await expect(empty).rejects.toMatchObject({
+      code: 'firmware/short-answer',
+      message: expect.stringContaining('the file is empty'),
+    });
     expect(asked).toHaveLength(6);
   });
 
@@ -256,7 +276,9 @@ describe('a server that', () => {
 
   it('knows no chunks, and ends too early without a word, is asked for the whole file again', async () => {
     let early = 1;
-    const getChunk: DownloadDeps['getChunk'] = async () => ({ stream: pieces(early-- > 0 ? image.subarray(0, 5_000) : image) });
+    const getChunk: DownloadDeps['getChunk'] = async () => ({
+      stream: pieces(early-- > 0 ? image.subarray(0, 5_000) : image),
+    });
     expect((await download({ getChunk })).equals(image)).toBe(true);
     expect(asked).toEqual([0, 0]);
   });
@@ -264,23 +286,29 @@ describe('a server that', () => {
   it('has lost the file leaves nothing of it before one that lies elsewhere', async () => {
     const content = randomBytes(700);
     const getChunk: DownloadDeps['getChunk'] = async (chunk, size) => {
-      if (chunk * size >= 2_000 || size === 0) throw new PlatformError('not-found', 'none is assigned', { status: 404 });
+      if (chunk * size >= 2_000 || size === 0)
+        throw new PlatformError('not-found', 'none is assigned', { status: 404 });
       return body(chunkOf(image, chunk, size));
     };
     const offer = { sizeBytes: 0, url: 'https://files.example/image' };
-    expect((await download({ content, offer, getChunk, getUrl: async () => body(content) })).equals(content)).toBe(true);
+    expect((await download({ content, offer, getChunk, getUrl: async () => body(content) })).equals(content)).toBe(
+      true,
+    );
   });
 
   it('sends what cannot be mended is given up at once', async () => {
     const getChunk: DownloadDeps['getChunk'] = () => Promise.reject(new Error('a fault of the program'));
     await expect(download({ getChunk })).rejects.toThrow('a fault of the program');
-    const denied: DownloadDeps['getChunk'] = () => Promise.reject(new PlatformError('too-large', 'no', { status: 413 }));
+    const denied: DownloadDeps['getChunk'] = () =>
+      Promise.reject(new PlatformError('too-large', 'no', { status: 413 }));
     await expect(download({ getChunk: denied })).rejects.toMatchObject({ code: 'platform/too-large' });
     expect(asked).toHaveLength(2);
   });
 
   it('sends more than was announced, or than is allowed, is given up', async () => {
-    await expect(download({ offer: { sizeBytes: 900 }, getChunk: async () => body(image.subarray(0, 901)) })).rejects.toMatchObject({
+    await expect(
+      download({ offer: { sizeBytes: 900 }, getChunk: async () => body(image.subarray(0, 901)) }),
+    ).rejects.toMatchObject({
       code: 'firmware/wrong-size',
     });
     const settings = { maxSizeBytes: 10_499 };
@@ -291,7 +319,8 @@ describe('a server that', () => {
 
 describe('a file that lies elsewhere', () => {
   const offer = { url: 'https://files.example/image' };
-  const notHere: DownloadDeps['getChunk'] = () => Promise.reject(new PlatformError('not-found', 'none is assigned', { status: 404 }));
+  const notHere: DownloadDeps['getChunk'] = () =>
+    Promise.reject(new PlatformError('not-found', 'none is assigned', { status: 404 }));
   /** What was asked for as here already, in turn. */
   let beginnings: ({ bytes: number; validator: string } | undefined)[];
   beforeEach(() => {
@@ -299,7 +328,12 @@ describe('a file that lies elsewhere', () => {
   });
 
   /** A host that gives rests, and cuts its answers as it is told to. */
-  function host(content: Uint8Array, validator: string | undefined, cutsAt: number[] = [], cut = (): void => {}): DownloadDeps['getUrl'] {
+  function host(
+    content: Uint8Array,
+    validator: string | undefined,
+    cutsAt: number[] = [],
+    cut = (): void => {},
+  ): DownloadDeps['getUrl'] {
     return async (_url, beginning, signal) => {
       beginnings.push(beginning);
       const startsAt = beginning !== undefined && beginning.validator === validator ? beginning.bytes : 0;
@@ -315,7 +349,12 @@ describe('a file that lies elsewhere', () => {
           yield content.subarray(at, at + step);
         }
       })();
-      return { startsAt, lengthBytes: content.length - startsAt, ...(validator === undefined ? {} : { validator }), stream };
+      return {
+        startsAt,
+        lengthBytes: content.length - startsAt,
+        ...(validator === undefined ? {} : { validator }),
+        stream,
+      };
     };
   }
 
@@ -327,7 +366,9 @@ describe('a file that lies elsewhere', () => {
   });
 
   it('begins again where the host does not say by what its rest can be asked for', async () => {
-    expect((await download({ offer, getChunk: notHere, getUrl: host(image, undefined, [4_000]) })).equals(image)).toBe(true);
+    expect((await download({ offer, getChunk: notHere, getUrl: host(image, undefined, [4_000]) })).equals(image)).toBe(
+      true,
+    );
     expect(beginnings).toEqual([undefined, undefined]);
   });
 
@@ -349,7 +390,12 @@ describe('a file that lies elsewhere', () => {
   it('believes nothing of what a host that gives no rests was to bring again, after a power cut', async () => {
     const large = Buffer.alloc(7 * 1024 * 1024, image);
     const stop = new AbortController();
-    const whole = host(large, '"a"', [6_000_000, 5_000_000], () => beginnings.length > 1 && stop.abort(new Error('killed')));
+    const whole = host(
+      large,
+      '"a"',
+      [6_000_000, 5_000_000],
+      () => beginnings.length > 1 && stop.abort(new Error('killed')),
+    );
     const getUrl: DownloadDeps['getUrl'] = (url, _beginning, signal) => whole(url, undefined, signal);
     const attempt = { content: large, settings: { maxSizeBytes: large.length }, offer, getChunk: notHere };
     await expect(download({ ...attempt, getUrl, signal: stop.signal })).rejects.toThrow('killed');
@@ -364,19 +410,22 @@ describe('a file that lies elsewhere', () => {
     const stop = new AbortController();
     const other = randomBytes(image.length);
     const kill = () => stop.abort(new Error('killed'));
-    await expect(download({ offer, getChunk: notHere, getUrl: host(other, '"a"', [4_000], kill), signal: stop.signal })).rejects.toThrow(
-      'killed',
-    );
+    await expect(
+      download({ offer, getChunk: notHere, getUrl: host(other, '"a"', [4_000], kill), signal: stop.signal }),
+    ).rejects.toThrow('killed');
     const again = new AbortController();
     const unnamed = host(image, undefined, [6_000], () => again.abort(new Error('killed')));
-    await expect(download({ offer, getChunk: notHere, getUrl: unnamed, signal: again.signal })).rejects.toThrow('killed');
+    await expect(download({ offer, getChunk: notHere, getUrl: unnamed, signal: again.signal })).rejects.toThrow(
+      'killed',
+    );
     expect((await download({ offer, getChunk: notHere, getUrl: host(image, '"a"') })).equals(image)).toBe(true);
     expect(beginnings).toEqual([undefined, { bytes: 4_264, validator: '"a"' }, undefined]);
   });
 
   it('gives way to the platform, which has the file by now', async () => {
     let isHere = false;
-    const getChunk: DownloadDeps['getChunk'] = (...words) => (isHere ? Promise.resolve(body(image)) : notHere(...words));
+    const getChunk: DownloadDeps['getChunk'] = (...words) =>
+      isHere ? Promise.resolve(body(image)) : notHere(...words);
     const getUrl = host(randomBytes(image.length), '"a"', [4_000], () => {
       isHere = true;
     });

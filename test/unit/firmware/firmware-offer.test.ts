@@ -3,7 +3,12 @@ import { type FirmwareOffer, offerKeys, prefixOf, readOffer } from '../../../src
 import type { JsonObject } from '../../../src/host/json.ts';
 
 const SUM = 'AB'.repeat(32);
-const shared = (changes: JsonObject = {}): JsonObject => ({ fw_title: 'turnstone', fw_version: '2.0.0', fw_checksum: SUM, ...changes });
+const shared = (changes: JsonObject = {}): JsonObject => ({
+  fw_title: 'turnstone',
+  fw_version: '2.0.0',
+  fw_checksum: SUM,
+  ...changes,
+});
 const read = (changes?: JsonObject) => readOffer('firmware', shared(changes));
 
 describe('an offer', () => {
@@ -33,9 +38,12 @@ describe('an offer', () => {
   });
 
   it('is none without a title or without a version', () => {
-    expect([read({ fw_title: '' }), read({ fw_version: '  ' }), read({ fw_title: null }), readOffer('software', shared())]).toEqual(
-      new Array(4).fill(undefined),
-    );
+    expect([
+      read({ fw_title: '' }),
+      read({ fw_version: '  ' }),
+      read({ fw_title: null }),
+      readOffer('software', shared()),
+    ]).toEqual(new Array(4).fill(undefined));
   });
 
   it('is asked for as it was written, with its blanks, and is another one without them', () => {
@@ -45,7 +53,10 @@ describe('an offer', () => {
   });
 
   it('may have numbers for its title and version, however long', () => {
-    expect(read({ fw_title: 12, fw_version: 9007199254740993n })).toMatchObject({ title: '12', version: '9007199254740993' });
+    expect(read({ fw_title: 12, fw_version: 9007199254740993n })).toMatchObject({
+      title: '12',
+      version: '9007199254740993',
+    });
   });
 
   it.each([0, '0', '', null])('says nothing of its size by %j', (size) => {

@@ -18,7 +18,10 @@ import { systemUpdateFiles } from '../../support/system-update-files.ts';
 
 const firmware = Buffer.from('program of an attached controller');
 const signer = makeKeys();
-const signed = Buffer.concat([firmware, signatureFrame(createHash('sha256').update(firmware).digest(), signer.privateKey)]);
+const signed = Buffer.concat([
+  firmware,
+  signatureFrame(createHash('sha256').update(firmware).digest(), signer.privateKey),
+]);
 let root: string;
 let served: Buffer;
 let shared: JsonObject;
@@ -56,7 +59,14 @@ const clock: Clock = {
 
 function offerOf(changes: JsonObject = {}, prefix = 'fw'): JsonObject {
   const checksum = createHash('sha256').update(served).digest('hex');
-  const fields: JsonObject = { title: 'motor', version: '7', checksum, checksum_algorithm: 'SHA256', size: served.length, ...changes };
+  const fields: JsonObject = {
+    title: 'motor',
+    version: '7',
+    checksum,
+    checksum_algorithm: 'SHA256',
+    size: served.length,
+    ...changes,
+  };
   return Object.fromEntries(Object.entries(fields).map(([key, value]) => [`${prefix}_${key}`, value]));
 }
 
@@ -113,7 +123,8 @@ async function until(isSo: () => boolean): Promise<void> {
   expect(isSo()).toBe(true);
 }
 
-const statesTold = (prefix = 'fw'): unknown[] => told.map((values) => values[`${prefix}_state`]).filter((state) => state !== undefined);
+const statesTold = (prefix = 'fw'): unknown[] =>
+  told.map((values) => values[`${prefix}_state`]).filter((state) => state !== undefined);
 
 describe('an offer for something attached', () => {
   it('goes to its fixed command with the verified file, without the signature behind it', async () => {
@@ -231,7 +242,9 @@ describe('an offer that does not stay', () => {
         })(),
       };
     };
-    const updater = await start({ deviceApi: { getFirmware, getAttributes: async () => ({ client: {}, shared, empty: false }) } });
+    const updater = await start({
+      deviceApi: { getFirmware, getAttributes: async () => ({ client: {}, shared, empty: false }) },
+    });
     updater.considerOffer(offerOf());
     await until(() => downloads.length === 1);
     updater.considerOffer(offerOf({ version: '8' }));
@@ -251,7 +264,9 @@ describe('an offer that does not stay', () => {
         })(),
       };
     };
-    const updater = await start({ deviceApi: { getFirmware, getAttributes: async () => ({ client: {}, shared, empty: false }) } });
+    const updater = await start({
+      deviceApi: { getFirmware, getAttributes: async () => ({ client: {}, shared, empty: false }) },
+    });
     updater.considerOffer(offerOf());
     await until(() => handled.length === 1);
     expect(handled[0]?.version).toBe('9');
@@ -296,7 +311,8 @@ describe('the state table', () => {
   it('leads from every state to an end, and by every event to a state', () => {
     const reachable = (from: UpdateState): Set<string> => {
       const seen = new Set<string>([from]);
-      for (const state of seen) for (const next of Object.values(UPDATE_STATES[state as UpdateState].on)) seen.add(next);
+      for (const state of seen)
+        for (const next of Object.values(UPDATE_STATES[state as UpdateState].on)) seen.add(next);
       return seen;
     };
     for (const state of Object.keys(UPDATE_STATES) as UpdateState[]) {

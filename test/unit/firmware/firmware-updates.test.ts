@@ -13,7 +13,9 @@ describe('updates that are switched off', () => {
     ['firmwareCheck', {}],
   ])('are refused at once: %s', async (method, params) => {
     const side = await openFirmwareUpdates({ enabled: false });
-    await expect(Promise.resolve(side.calls().methods?.[method]?.(params, never))).rejects.toMatchObject({ code: 'firmware/disabled' });
+    await expect(Promise.resolve(side.calls().methods?.[method]?.(params, never))).rejects.toMatchObject({
+      code: 'firmware/disabled',
+    });
     expect(side.status()).not.toHaveProperty('beginning');
   });
 });
@@ -22,7 +24,9 @@ describe('updates of which nothing is known', () => {
   it('are no reason not to start, and are said to be impossible', async () => {
     const files = new MemoryFiles();
     files.put(JOURNAL, '{}');
-    files.faults = { fail: (operation, path) => (operation === 'read' && path === JOURNAL ? { code: 'EIO' } : undefined) };
+    files.faults = {
+      fail: (operation, path) => (operation === 'read' && path === JOURNAL ? { code: 'EIO' } : undefined),
+    };
     const side = await openFirmwareUpdates({}, { files });
     expect(side.status().fault).toContain('EIO');
     expect(side.summary().error).toContain('EIO');
@@ -32,7 +36,11 @@ describe('updates of which nothing is known', () => {
 it('an update that waits for the end of a lockout is an alert, and said with its state', async () => {
   const files = new MemoryFiles();
   const clock = new FakeClock();
-  const update = { ...{ id: 'u', title: 'turnstone', version: '9.0.0', source: 'platform', from: '1.0.0' }, startedAtMs: 0, unanswered: 0 };
+  const update = {
+    ...{ id: 'u', title: 'turnstone', version: '9.0.0', source: 'platform', from: '1.0.0' },
+    startedAtMs: 0,
+    unanswered: 0,
+  };
   const journal = {
     format: 'turnstone-firmware-journal',
     version: 1,

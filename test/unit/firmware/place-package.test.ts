@@ -31,7 +31,8 @@ async function lay(folder: string, release: string, node = 'a runtime'): Promise
   }
 }
 
-const place = (allowDowngrade = false) => placePackage(deps, packaged, { allowDowngrade }, new AbortController().signal);
+const place = (allowDowngrade = false) =>
+  placePackage(deps, packaged, { allowDowngrade }, new AbortController().signal);
 const releases = (name: string) => join(root, 'opt/turnstone/releases', name);
 const current = () => readlink(join(root, 'opt/turnstone/current'));
 const history = () => readFile(join(root, 'var/lib/turnstone-guard/history'), 'utf8');

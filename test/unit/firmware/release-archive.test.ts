@@ -5,7 +5,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { constants, zstdCompressSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { ARCHIVE_END, archiveEntry, type ReleaseSink, unpackArchive, WINDOW_LOG } from '../../../src/firmware/release-archive.ts';
+import {
+  ARCHIVE_END,
+  archiveEntry,
+  type ReleaseSink,
+  unpackArchive,
+  WINDOW_LOG,
+} from '../../../src/firmware/release-archive.ts';
 import type { ReleaseManifest } from '../../../src/firmware/release-manifest.ts';
 import { MemoryFiles } from '../../support/memory-files.ts';
 import { makeImage, type ReleaseSpec } from '../../support/release-image.ts';
@@ -66,8 +72,13 @@ describe('an archive', () => {
       ARCHIVE_END,
     ]);
     expect(tar.length % 512).toBe(0);
-    const listed = spawnSync('tar', ['--utc', '--full-time', '--numeric-owner', '-tvf', '-'], { input: tar, encoding: 'utf8' });
-    expect(listed.stdout).toMatch(/^-rwxr-xr-x 0\/0 +7 2020-01-01 00:00:00 bin\/a\n-rw-r--r-- 0\/0 +600 2020-01-01 00:00:00 b\n$/);
+    const listed = spawnSync('tar', ['--utc', '--full-time', '--numeric-owner', '-tvf', '-'], {
+      input: tar,
+      encoding: 'utf8',
+    });
+    expect(listed.stdout).toMatch(
+      /^-rwxr-xr-x 0\/0 +7 2020-01-01 00:00:00 bin\/a\n-rw-r--r-- 0\/0 +600 2020-01-01 00:00:00 b\n$/,
+    );
     expect([listed.status, listed.stderr]).toEqual([0, '']);
     spawnSync('tar', ['-xf', '-', '-C', folder], { input: tar });
     expect(await readFile(join(folder, 'bin/a'), 'utf8')).toBe('program');
@@ -85,14 +96,19 @@ describe('an archive', () => {
   });
 
   it('is read no further than the sink wants', async () => {
-    const { fault, steps } = await unpack(image(), { sink: { begin: () => Promise.reject(new Error('not this one')) } });
+    const { fault, steps } = await unpack(image(), {
+      sink: { begin: () => Promise.reject(new Error('not this one')) },
+    });
     expect([fault, steps]).toEqual([expect.objectContaining({ message: 'not this one' }), []]);
   });
 
   it('is given up when the signal aborts, with its reason', async () => {
     const stop = new AbortController();
     const begin = async (): Promise<void> => stop.abort('enough');
-    const { fault } = await unpack(image({ files: { big: randomBytes(400_000) } }), { signal: stop.signal, sink: { begin } });
+    const { fault } = await unpack(image({ files: { big: randomBytes(400_000) } }), {
+      signal: stop.signal,
+      sink: { begin },
+    });
     expect(fault).toBe('enough');
     expect((await unpack(image(), { signal: AbortSignal.abort('before') })).fault).toBe('before');
   });
@@ -106,9 +122,21 @@ describe('an archive is refused', () => {
   it.each([
     ['is empty', Buffer.alloc(0), 'it ends too early'],
     ['is not compressed', Buffer.from('hello'), 'it cannot be decompressed'],
-    ['begins with another file', raw(entry('node', Buffer.from('x')), ARCHIVE_END), 'it does not begin with a manifest'],
-    ['has a manifest of no end', raw(entry('manifest.json', Buffer.alloc(256 * 1024 + 1, ' '))), 'it does not begin with a manifest'],
-    ['ends after its manifest', raw(entry('manifest.json', Buffer.from('{'))).subarray(0, -8), 'it cannot be decompressed'],
+    [
+      'begins with another file',
+      raw(entry('node', Buffer.from('x')), ARCHIVE_END),
+      'it does not begin with a manifest',
+    ],
+    [
+      'has a manifest of no end',
+      raw(entry('manifest.json', Buffer.alloc(256 * 1024 + 1, ' '))),
+      'it does not begin with a manifest',
+    ],
+    [
+      'ends after its manifest',
+      raw(entry('manifest.json', Buffer.from('{'))).subarray(0, -8),
+      'it cannot be decompressed',
+    ],
     ['is cut', image().subarray(0, -20), 'it cannot be decompressed'],
   ])('when it %s', async (_what, bytes, why) => {
     const { fault, steps } = await unpack(bytes);
@@ -119,23 +147,42 @@ describe('an archive is refused', () => {
 
   it('when its window is larger than a small gateway can hold', async () => {
     const params = { [constants.ZSTD_c_windowLog]: WINDOW_LOG + 1 };
-    const wide = zstdCompressSync(Buffer.concat([entry('manifest.json', Buffer.from('{}')), Buffer.alloc(2 ** (WINDOW_LOG + 1))]), {
-      params,
-    });
+    const wide = zstdCompressSync(
+      Buffer.concat([entry('manifest.json', Buffer.from('{}')), Buffer.alloc(2 ** (WINDOW_LOG + 1))]),
+      {
+        params,
+      },
+    );
     expect((await unpack(wide)).fault).toMatchObject({ message: expect.stringContaining('cannot be decompressed') });
     expect(2 ** WINDOW_LOG).toBe(8 * 1024 * 1024);
   });
 
   it.each([
-    ['a file that is larger than in the manifest', ({ entries }: Parts) => swap(entries, Buffer.from('a runtime!')), 'expected node'],
-    ['a file under another name', ({ entries }: Parts) => Object.assign(entries[1] ?? {}, { path: 'other' }), 'expected node'],
-    ['other content', ({ entries }: Parts) => swap(entries, Buffer.from('A runtime')), 'node is not the file of the manifest'],
+    [
+      'a file that is larger than in the manifest',
+      ({ entries }: Parts) => swap(entries, Buffer.from('a runtime!')),
+      'expected node',
+    ],
+    [
+      'a file under another name',
+      ({ entries }: Parts) => Object.assign(entries[1] ?? {}, { path: 'other' }),
+      'expected node',
+    ],
+    [
+      'other content',
+      ({ entries }: Parts) => swap(entries, Buffer.from('A runtime')),
+      'node is not the file of the manifest',
+    ],
     [
       'a file more than in the manifest',
       ({ entries }: Parts) => entries.push({ path: 'z', content: Buffer.alloc(0) }),
       'something follows its last file',
     ],
-    ['an owner', ({ entries }: Parts) => Object.assign(entries[0] ?? {}, { header: owned }), 'an entry is not a plain file'],
+    [
+      'an owner',
+      ({ entries }: Parts) => Object.assign(entries[0] ?? {}, { header: owned }),
+      'an entry is not a plain file',
+    ],
   ])('with %s', async (_what, tamper, why) => {
     const { fault } = await unpack(image({ tamper: (parts) => void tamper(parts) }));
     expect(fault).toEqual(bad);
@@ -144,7 +191,9 @@ describe('an archive is refused', () => {
 
   it('with anything behind its end', async () => {
     const { files } = makeImage({ release: '2.0.0', files: {} });
-    const pieces = [...files].flatMap(([path, content]) => [...archiveEntry(path, content, path === 'node' || path === 'turnstone')]);
+    const pieces = [...files].flatMap(([path, content]) => [
+      ...archiveEntry(path, content, path === 'node' || path === 'turnstone'),
+    ]);
     expect((await unpack(raw(...pieces, ARCHIVE_END))).fault).toBeUndefined();
     for (const more of [1, 512, 100_000])
       expect((await unpack(raw(...pieces, ARCHIVE_END, Buffer.alloc(more)))).fault).toMatchObject({

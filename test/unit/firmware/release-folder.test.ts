@@ -4,7 +4,13 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { withPlain } from '../../../src/firmware/file-pieces.ts';
 import { guardLines, parseRequest, type ReleasePaths, releasePaths } from '../../../src/firmware/guard-state.ts';
-import { copyPlain, copyWhereRoom, incomingFolder, readTrustedKeys, unpackImage } from '../../../src/firmware/release-folder.ts';
+import {
+  copyPlain,
+  copyWhereRoom,
+  incomingFolder,
+  readTrustedKeys,
+  unpackImage,
+} from '../../../src/firmware/release-folder.ts';
 import { parseTrustedKey } from '../../../src/firmware/release-signature.ts';
 import { silentLog } from '../../../src/host/log.ts';
 import { makeImage, makeKeys, type ReleaseSpec } from '../../support/release-image.ts';
@@ -20,7 +26,8 @@ let paths: ReleasePaths;
 beforeEach(async () => {
   root = await mkdtemp(join(tmpdir(), 'turnstone-releases-'));
   paths = releasePaths(root);
-  for (const folder of [paths.home, join(paths.home, 'releases'), paths.guard]) await systemUpdateFiles.makeFolder(folder, 0o755);
+  for (const folder of [paths.home, join(paths.home, 'releases'), paths.guard])
+    await systemUpdateFiles.makeFolder(folder, 0o755);
 });
 afterEach(() => rm(root, { recursive: true, force: true }));
 
@@ -88,13 +95,17 @@ describe('an image', () => {
     'another sum': { tamper: ({ entries }) => Object.assign(entries[0] ?? {}, { content: Buffer.from('another!!') }) },
     'a file too few': { tamper: ({ entries }) => entries.pop() },
     'a file too many': { tamper: ({ entries }) => entries.push({ path: 'more', content: Buffer.from('x') }) },
-    'a negative size': { tamper: ({ manifest }) => Object.assign((manifest.files as object[])[0] ?? {}, { bytes: -1 }) },
+    'a negative size': {
+      tamper: ({ manifest }) => Object.assign((manifest.files as object[])[0] ?? {}, { bytes: -1 }),
+    },
     'a version that leads out': { tamper: ({ manifest }) => Object.assign(manifest, { release: '..' }) },
   };
 
   it.each(Object.keys(hostile))('is refused with %s in it, though the signature is good', async (name) => {
     const image = makeImage({ release: '2.0.0', key: signer.privateKey, ...hostile[name] });
-    await expect(unpack(image.bytes)).rejects.toMatchObject({ code: expect.stringMatching(/^firmware\/bad-(archive|manifest)$/) });
+    await expect(unpack(image.bytes)).rejects.toMatchObject({
+      code: expect.stringMatching(/^firmware\/bad-(archive|manifest)$/),
+    });
     expect(await readdir(root)).toEqual(expect.not.arrayContaining(['x', 'etc']));
   });
 
@@ -109,7 +120,9 @@ describe('an image', () => {
 
   it('is refused with something behind its end', async () => {
     const { bytes } = makeImage({ release: '2.0.0', key: signer.privateKey });
-    await expect(unpack(Buffer.concat([bytes, Buffer.from('more')]))).rejects.toMatchObject({ code: 'firmware/unsigned' });
+    await expect(unpack(Buffer.concat([bytes, Buffer.from('more')]))).rejects.toMatchObject({
+      code: 'firmware/unsigned',
+    });
   });
 });
 
@@ -157,7 +170,9 @@ describe('what root reads of others', () => {
     await expect(copyPlain(systemUpdateFiles, join(root, 'image-link'), join(root, 'copy'), 1_000)).rejects.toThrow();
     const { execFileSync } = await import('node:child_process');
     execFileSync('mkfifo', [join(root, 'pipe')]);
-    await expect(copyPlain(systemUpdateFiles, join(root, 'pipe'), join(root, 'copy'), 1_000)).rejects.toThrow(/not a regular file/);
+    await expect(copyPlain(systemUpdateFiles, join(root, 'pipe'), join(root, 'copy'), 1_000)).rejects.toThrow(
+      /not a regular file/,
+    );
   });
 
   it('is no larger than allowed, whatever it said of its size before', async () => {
@@ -220,7 +235,11 @@ describe('what root reads of others', () => {
 
   it.each([
     ['is none', async () => writeFile(join(root, 'bad.pem'), 'not a key'), 'no Ed25519 public key'],
-    ['is private', async () => writeFile(join(root, 'bad.pem'), signer.privateKey.export({ format: 'pem', type: 'pkcs8' })), 'private key'],
+    [
+      'is private',
+      async () => writeFile(join(root, 'bad.pem'), signer.privateKey.export({ format: 'pem', type: 'pkcs8' })),
+      'private key',
+    ],
     ['is a folder', async () => void (await mkdir(join(root, 'bad.pem'))), 'cannot read'],
   ])('passes a key over that %s, and says so: the others are trusted all the same', async (_how, lay, why) => {
     await writeFile(join(root, 'good.pem'), makeKeys().publicPem);

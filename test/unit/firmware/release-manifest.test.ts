@@ -1,7 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { isSafePath, MAX_MANIFEST_BYTES, parseManifest } from '../../../src/firmware/release-manifest.ts';
 
-const file = (changes: object = {}) => ({ path: 'node', bytes: 3, sha256: 'a'.repeat(64), executable: true, ...changes });
+const file = (changes: object = {}) => ({
+  path: 'node',
+  bytes: 3,
+  sha256: 'a'.repeat(64),
+  executable: true,
+  ...changes,
+});
 const manifest = (changes: object = {}) => ({
   format: 'turnstone-release',
   version: 1,
@@ -52,7 +58,11 @@ describe('a manifest', () => {
     [{ stateFormats: { outbox: [1, '2'] } }, 'stateFormats.outbox is no list'],
   ])('is refused, and says why %#', (changes, why) => {
     expect(() => parse(changes)).toThrow(
-      expect.objectContaining({ code: 'firmware/bad-manifest', message: `the release is refused: ${why}`, recovery: 'drop' }),
+      expect.objectContaining({
+        code: 'firmware/bad-manifest',
+        message: `the release is refused: ${why}`,
+        recovery: 'drop',
+      }),
     );
   });
 
@@ -69,7 +79,9 @@ describe('a manifest', () => {
       return JSON.stringify(manifest({ more: 'x'.repeat(bytes - text.length) }));
     };
     expect(parseManifest(filled(MAX_MANIFEST_BYTES)).release).toBe('2.0.0');
-    expect(() => parseManifest(filled(MAX_MANIFEST_BYTES + 1))).toThrow(expect.objectContaining({ code: 'json/too-large' }));
+    expect(() => parseManifest(filled(MAX_MANIFEST_BYTES + 1))).toThrow(
+      expect.objectContaining({ code: 'json/too-large' }),
+    );
   });
 });
 
@@ -77,7 +89,22 @@ describe('a path of a release', () => {
   it('stays below its folder, as plain names', () => {
     const safe = ['node', 'native/turnstone.node', 'node_modules/@types/x-y_z+1', 'a/b/c', 'x'.repeat(100)];
     expect(safe.filter((path) => !isSafePath(path))).toEqual([]);
-    const unsafe = ['', '/a', 'a//b', 'a/', '.', '..', 'a/../b', '.hidden', 'a/.b', 'a b', 'ä', 'a\\b', 'manifest.json', 'x'.repeat(101)];
+    const unsafe = [
+      '',
+      '/a',
+      'a//b',
+      'a/',
+      '.',
+      '..',
+      'a/../b',
+      '.hidden',
+      'a/.b',
+      'a b',
+      'ä',
+      'a\\b',
+      'manifest.json',
+      'x'.repeat(101),
+    ];
     expect(unsafe.filter(isSafePath)).toEqual([]);
   });
 });

@@ -2,7 +2,13 @@ import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { currentVersion, guardLines, type ReleasePaths, readResult, releasePaths } from '../../../src/firmware/guard-state.ts';
+import {
+  currentVersion,
+  guardLines,
+  type ReleasePaths,
+  readResult,
+  releasePaths,
+} from '../../../src/firmware/guard-state.ts';
 import { answerRequest, DOWNGRADE_SWITCH } from '../../../src/firmware/release-swap.ts';
 import { silentLog } from '../../../src/host/log.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
@@ -18,7 +24,8 @@ beforeEach(async () => {
   root = await mkdtemp(join(tmpdir(), 'turnstone-order-'));
   paths = releasePaths(root);
   settingsFolder = join(root, 'etc/turnstone');
-  for (const folder of [paths.guard, paths.firmware, join(settingsFolder, 'trusted-keys')]) await mkdir(folder, { recursive: true });
+  for (const folder of [paths.guard, paths.firmware, join(settingsFolder, 'trusted-keys')])
+    await mkdir(folder, { recursive: true });
   await writeFile(join(settingsFolder, 'trusted-keys/release.pem'), signer.publicPem);
   for (const release of ['2.0.0', '3.0.0']) await install(release);
   await systemUpdateFiles.link('releases/2.0.0', join(paths.home, 'current'));
@@ -40,11 +47,19 @@ async function ask(version: string, source: 'image' | 'kept' = 'image'): Promise
     guardLines({ request: 'swap', id: `to-${version.replaceAll('.', '-')}`, version, source }),
   );
   const deps = { files: systemUpdateFiles, paths, settingsFolder, arch: process.arch, log: silentLog };
-  const acts = { selfTest: async () => {}, restartAgent: async () => {}, reboot: async () => {}, clock: new FakeClock() };
+  const acts = {
+    selfTest: async () => {},
+    restartAgent: async () => {},
+    reboot: async () => {},
+    clock: new FakeClock(),
+  };
   await answerRequest({ ...deps, ...acts }, new AbortController().signal);
 }
 
-const outcome = async () => [(await readResult(systemUpdateFiles, paths))?.outcome, await currentVersion(systemUpdateFiles, paths)];
+const outcome = async () => [
+  (await readResult(systemUpdateFiles, paths))?.outcome,
+  await currentVersion(systemUpdateFiles, paths),
+];
 
 describe("the root helper, asked by whoever has the service's rights", () => {
   it('swaps to a newer release, and refuses an older one although it is signed', async () => {
@@ -74,7 +89,9 @@ describe("the root helper, asked by whoever has the service's rights", () => {
   it('lays the way back before the trial begins, and takes it away with the trial', async () => {
     await ask('2.0.1');
     expect(await systemUpdateFiles.readLink(join(paths.home, 'back'))).toBe('releases/2.0.0');
-    expect(await readFile(join(paths.guard, 'result.back'), 'utf8')).toMatch(/^id=to-2-0-1\noutcome=rolled-back\nversion=2.0.1\n/);
+    expect(await readFile(join(paths.guard, 'result.back'), 'utf8')).toMatch(
+      /^id=to-2-0-1\noutcome=rolled-back\nversion=2.0.1\n/,
+    );
     await ask('2.0.0', 'kept');
     expect(await outcome()).toEqual(['rolled-back', '2.0.0']);
     expect((await readdir(paths.home)).includes('back')).toBe(false);

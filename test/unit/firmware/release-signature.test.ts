@@ -1,7 +1,12 @@
 import { createHash, generateKeyPairSync, randomBytes } from 'node:crypto';
 import { zstdCompressSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { parseTrustedKey, SIGNATURE_FRAME_BYTES, signatureFrame, verifySignature } from '../../../src/firmware/release-signature.ts';
+import {
+  parseTrustedKey,
+  SIGNATURE_FRAME_BYTES,
+  signatureFrame,
+  verifySignature,
+} from '../../../src/firmware/release-signature.ts';
 import type { OpenFile } from '../../../src/host/files.ts';
 import { MemoryFiles } from '../../support/memory-files.ts';
 import { makeKeys } from '../../support/release-image.ts';
@@ -58,13 +63,17 @@ describe('a signature', () => {
     await expect(verified(archive)).rejects.toMatchObject({ code: 'firmware/unsigned' });
     expect(await verified(archive, { required: false })).toEqual({ archiveBytes: archive.length });
     expect(await verified(Buffer.alloc(5), { required: false })).toEqual({ archiveBytes: 5 });
-    await expect(verified(Buffer.alloc(SIGNATURE_FRAME_BYTES - 1))).rejects.toMatchObject({ code: 'firmware/unsigned' });
-    expect(await verified(Buffer.concat([frame.subarray(0, 0), signatureFrame(createHash('sha256').digest(), signer.privateKey)]))).toEqual(
-      {
-        archiveBytes: 0,
-        signedBy: 'release.pem',
-      },
-    );
+    await expect(verified(Buffer.alloc(SIGNATURE_FRAME_BYTES - 1))).rejects.toMatchObject({
+      code: 'firmware/unsigned',
+    });
+    expect(
+      await verified(
+        Buffer.concat([frame.subarray(0, 0), signatureFrame(createHash('sha256').digest(), signer.privateKey)]),
+      ),
+    ).toEqual({
+      archiveBytes: 0,
+      signedBy: 'release.pem',
+    });
   });
 
   it('of a key that nobody trusts is refused by the name of the key, and passes as none where none is required', async () => {
@@ -77,13 +86,21 @@ describe('a signature', () => {
 
   it('is refused of a file that becomes shorter meanwhile, or hides its end', async () => {
     const file = await opened(signed);
-    const shrinking: OpenFile = { ...file, read: (into, at) => (at > 0 && at < archive.length ? Promise.resolve(0) : file.read(into, at)) };
+    const shrinking: OpenFile = {
+      ...file,
+      read: (into, at) => (at > 0 && at < archive.length ? Promise.resolve(0) : file.read(into, at)),
+    };
     await expect(verifySignature(shrinking, { keys, required: true })).rejects.toMatchObject({
       code: 'firmware/bad-signature',
       message: expect.stringContaining('shorter'),
     });
-    const halfFrame: OpenFile = { ...file, read: async (into, at) => (await file.read(into, at)) - (at === archive.length ? 1 : 0) };
-    await expect(verifySignature(halfFrame, { keys, required: true })).rejects.toMatchObject({ code: 'firmware/unsigned' });
+    const halfFrame: OpenFile = {
+      ...file,
+      read: async (into, at) => (await file.read(into, at)) - (at === archive.length ? 1 : 0),
+    };
+    await expect(verifySignature(halfFrame, { keys, required: true })).rejects.toMatchObject({
+      code: 'firmware/unsigned',
+    });
   });
 });
 

@@ -37,12 +37,19 @@ describe('a request for a new release', () => {
   it('is on the disk whole before it is current: a power cut right after it takes nothing away', async () => {
     await bench.ask();
     bench.disk.cutPower(() => false);
-    expect(await bench.seen()).toMatchObject({ current: '2.0.0', trial: { previous: '1.0.0' }, result: { outcome: 'swapped' } });
-    for (const [path, content] of bench.image().files) expect(bench.disk.contentOf(join(RELEASES, '2.0.0', path))).toEqual(content);
+    expect(await bench.seen()).toMatchObject({
+      current: '2.0.0',
+      trial: { previous: '1.0.0' },
+      result: { outcome: 'swapped' },
+    });
+    for (const [path, content] of bench.image().files)
+      expect(bench.disk.contentOf(join(RELEASES, '2.0.0', path))).toEqual(content);
   });
 
   it('is taken away before it is done, so that the same request does not begin again and again', async () => {
-    bench.disk.faults = { fail: (operation, path) => (operation === 'open' && path.endsWith('/image') ? { code: 'EIO' } : undefined) };
+    bench.disk.faults = {
+      fail: (operation, path) => (operation === 'open' && path.endsWith('/image') ? { code: 'EIO' } : undefined),
+    };
     await bench.ask();
     bench.disk.faults = {};
     expect(bench.disk.paths).not.toContain('/var/lib/turnstone/firmware/request');
@@ -53,7 +60,8 @@ describe('a request for a new release', () => {
     const evil = bench.image({ files: { 'native/turnstone.node': 'evil' } });
     bench.disk.faults = {
       delay: async (operation, path) => {
-        if (operation === 'sync' && path === join(GUARD, 'image')) bench.disk.put('/var/lib/turnstone/firmware/image', evil.bytes);
+        if (operation === 'sync' && path === join(GUARD, 'image'))
+          bench.disk.put('/var/lib/turnstone/firmware/image', evil.bytes);
       },
     };
     await bench.ask();
@@ -92,7 +100,10 @@ describe('a request for a new release', () => {
   it("is refused with the words of the release's own self-test", async () => {
     bench.fault = 'it cannot open the outbox';
     await bench.ask();
-    expect(await bench.seen()).toMatchObject({ current: '1.0.0', result: { outcome: 'refused', reason: 'it cannot open the outbox' } });
+    expect(await bench.seen()).toMatchObject({
+      current: '1.0.0',
+      result: { outcome: 'refused', reason: 'it cannot open the outbox' },
+    });
     expect(bench.done).toEqual(['self-test with configuration']);
     expect(await bench.releases()).toEqual(['1.0.0']);
   });
@@ -109,7 +120,10 @@ describe('a request for a new release', () => {
       },
     };
     await bench.ask({}, bench.image(), { files });
-    expect(await bench.seen()).toMatchObject({ current: '1.0.0', result: { reason: expect.stringContaining(`at most ${MOST}`) } });
+    expect(await bench.seen()).toMatchObject({
+      current: '1.0.0',
+      result: { reason: expect.stringContaining(`at most ${MOST}`) },
+    });
     size = MOST;
     await bench.ask({}, bench.image(), { files });
     expect(await bench.seen()).toMatchObject({ current: '2.0.0' });
@@ -120,7 +134,9 @@ describe('a request for a new release', () => {
     const needed = bench.disk.usedBytes + 2 * image.bytes.length + 32 * 1024 * 1024;
     bench.disk.capacityBytes = needed - image.bytes.length;
     await bench.ask({}, image);
-    expect(await bench.seen()).toMatchObject({ result: { outcome: 'refused', reason: expect.stringContaining('no room') } });
+    expect(await bench.seen()).toMatchObject({
+      result: { outcome: 'refused', reason: expect.stringContaining('no room') },
+    });
     bench.disk.capacityBytes = needed + 1024;
     await bench.ask({}, image);
     expect(await bench.seen()).toMatchObject({ current: '2.0.0' });
@@ -130,7 +146,11 @@ describe('a request for a new release', () => {
     await bench.ask();
     bench.done.length = 0;
     await bench.ask({ id: 'two' });
-    expect((await bench.seen()).result).toMatchObject({ id: 'two', outcome: 'refused', reason: 'release 2.0.0 runs already' });
+    expect((await bench.seen()).result).toMatchObject({
+      id: 'two',
+      outcome: 'refused',
+      reason: 'release 2.0.0 runs already',
+    });
     expect(bench.done).toEqual([]);
     // Cut short between the swap and its result.
     await bench.ask({ id: 'one' });
@@ -141,7 +161,10 @@ describe('a request for a new release', () => {
   it('is refused while another release is on trial, until that is confirmed', async () => {
     await bench.ask();
     await bench.ask({ id: 'two', version: '3.0.0' }, bench.image({ release: '3.0.0' }));
-    expect(await bench.seen()).toMatchObject({ current: '2.0.0', result: { id: 'two', reason: 'release 2.0.0 is not confirmed yet' } });
+    expect(await bench.seen()).toMatchObject({
+      current: '2.0.0',
+      result: { id: 'two', reason: 'release 2.0.0 is not confirmed yet' },
+    });
     bench.confirm();
     await bench.ask({ id: 'three', version: '3.0.0' }, bench.image({ release: '3.0.0' }));
     expect(await bench.seen()).toMatchObject({ current: '3.0.0', trial: { id: 'three', previous: '2.0.0' } });
@@ -166,7 +189,8 @@ describe('a request for a new release', () => {
   });
 
   it('begins a trial of its own, with nothing of an older one in it', async () => {
-    for (const name of ['trial', 'starts', 'ticks']) bench.disk.put(join(GUARD, name), 'id=old\nversion=0.9.0\nprevious=0.8.0\n');
+    for (const name of ['trial', 'starts', 'ticks'])
+      bench.disk.put(join(GUARD, name), 'id=old\nversion=0.9.0\nprevious=0.8.0\n');
     await bench.ask();
     expect(await bench.seen()).toMatchObject({ trial: { id: 'one', version: '2.0.0' } });
     for (const name of ['starts', 'ticks']) expect(bench.text(join(GUARD, name))).toBe('count=0\n');
@@ -191,7 +215,8 @@ describe('a request for a new release', () => {
     'is refused while nothing has moved when %s cannot be written',
     async (name) => {
       bench.disk.faults = {
-        fail: (operation, path) => (operation === 'write' && path === join(GUARD, `${name}.tmp`) ? { code: 'ENOSPC' } : undefined),
+        fail: (operation, path) =>
+          operation === 'write' && path === join(GUARD, `${name}.tmp`) ? { code: 'ENOSPC' } : undefined,
       };
       await bench.ask();
       expect(await bench.seen()).toMatchObject({ current: '1.0.0', result: { outcome: 'refused' } });
@@ -204,7 +229,10 @@ describe('a request for a new release', () => {
       'an old release cannot be removed',
       (operation: string, path: string) => operation === 'unlink' && path.startsWith(`${RELEASES}/0.9.0`),
     ],
-    ['the result cannot be written', (operation: string, path: string) => operation === 'write' && path === join(GUARD, 'result.tmp')],
+    [
+      'the result cannot be written',
+      (operation: string, path: string) => operation === 'write' && path === join(GUARD, 'result.tmp'),
+    ],
     ['the releases cannot be listed', (operation: string, path: string) => operation === 'list' && path === RELEASES],
   ])('is done and started once `current` has moved, also when %s', async (_what, isBroken) => {
     for (const old of ['0.8.0', '0.9.0']) bench.disk.put(`${RELEASES}/${old}/node`, 'x');
@@ -232,7 +260,11 @@ describe('a request for a new release', () => {
   it('may not take the place of the way back of a trial', async () => {
     await bench.ask();
     await bench.ask({ id: 'two', version: '1.0.0' }, bench.image({ release: '1.0.0', files: { node: 'another' } }));
-    expect(await bench.seen()).toMatchObject({ current: '2.0.0', trial: { id: 'one' }, result: { id: 'two', outcome: 'refused' } });
+    expect(await bench.seen()).toMatchObject({
+      current: '2.0.0',
+      trial: { id: 'one' },
+      result: { id: 'two', outcome: 'refused' },
+    });
     expect(bench.text(`${RELEASES}/1.0.0/node`)).toBe('a runtime');
   });
 
@@ -259,20 +291,30 @@ describe('a request for a new release', () => {
     await bench.files.remove('/opt/turnstone/current');
     await adoptRelease({ ...bench.deps, files }, '/media/release', { allowDowngrade: false }, never);
     bench.disk.put('/media/release/node', 'another');
-    await expect(adoptRelease({ ...bench.deps, files }, '/media/release', { allowDowngrade: false }, never)).rejects.toThrow();
+    await expect(
+      adoptRelease({ ...bench.deps, files }, '/media/release', { allowDowngrade: false }, never),
+    ).rejects.toThrow();
     expect([...open]).toEqual([]);
   });
 
   it('is refused when its copy fits and what is in it does not', async () => {
-    const freeBytes = async (path: string): Promise<number> => (path.startsWith(RELEASES) ? 32 * 1024 * 1024 : Number.POSITIVE_INFINITY);
+    const freeBytes = async (path: string): Promise<number> =>
+      path.startsWith(RELEASES) ? 32 * 1024 * 1024 : Number.POSITIVE_INFINITY;
     await bench.ask({}, bench.image(), { files: { ...bench.files, freeBytes } });
-    expect(await bench.seen()).toMatchObject({ current: '1.0.0', result: { reason: expect.stringContaining('the release needs') } });
+    expect(await bench.seen()).toMatchObject({
+      current: '1.0.0',
+      result: { reason: expect.stringContaining('the release needs') },
+    });
   });
 
   it('is no way back for a trial that is not of the running release', async () => {
     bench.disk.put(join(GUARD, 'trial'), 'id=old\nversion=0.9.0\nprevious=2.0.0\n');
     await bench.ask();
-    expect(await bench.seen()).toMatchObject({ current: '2.0.0', trial: { id: 'one', previous: '1.0.0' }, result: { outcome: 'swapped' } });
+    expect(await bench.seen()).toMatchObject({
+      current: '2.0.0',
+      trial: { id: 'one', previous: '1.0.0' },
+      result: { outcome: 'swapped' },
+    });
   });
 
   it('takes nothing of an unpacking that was cut short for its own', async () => {
@@ -315,7 +357,9 @@ describe('a request to go back', () => {
     });
     expect(bench.done).toEqual(['restart']);
     expect(await bench.files.list(GUARD)).toEqual(expect.not.arrayContaining(['trial', 'starts', 'ticks']));
-    const order = bench.disk.changes.slice(from).filter((change) => /rename .*(result|current)|unlink .*trial/.test(change));
+    const order = bench.disk.changes
+      .slice(from)
+      .filter((change) => /rename .*(result|current)|unlink .*trial/.test(change));
     expect(order).toEqual([`rename ${GUARD}/result`, 'rename /opt/turnstone/current', `unlink ${GUARD}/trial`]);
   });
 
@@ -324,7 +368,10 @@ describe('a request to go back', () => {
     await bench.askBack('one', '1.0.0');
     bench.done.length = 0;
     await bench.askBack('one', '1.0.0');
-    expect(await bench.seen()).toMatchObject({ current: '1.0.0', result: { outcome: 'rolled-back', version: '2.0.0' } });
+    expect(await bench.seen()).toMatchObject({
+      current: '1.0.0',
+      result: { outcome: 'rolled-back', version: '2.0.0' },
+    });
     expect(bench.done).toEqual(['restart']);
   });
 
@@ -358,7 +405,8 @@ describe('a request to go back', () => {
     await bench.ask();
     bench.done.length = 0;
     bench.disk.faults = {
-      fail: (operation, path) => (operation === 'unlink' && path === join(GUARD, 'trial') ? { code: 'EIO' } : undefined),
+      fail: (operation, path) =>
+        operation === 'unlink' && path === join(GUARD, 'trial') ? { code: 'EIO' } : undefined,
     };
     await bench.askBack('one', '1.0.0');
     expect(await bench.seen()).toMatchObject({ current: '1.0.0', result: { outcome: 'rolled-back' } });
@@ -368,18 +416,27 @@ describe('a request to go back', () => {
   it.each([
     ['is damaged', 'damaged: native/turnstone.node', (path: string) => bench.disk.put(path, 'an Addon')],
     ['has lost a file', 'damaged: native/turnstone.node', (path: string) => bench.files.remove(path)],
-    ['has a manifest that cannot be read', 'not installed', () => bench.disk.put(`${RELEASES}/1.0.0/manifest.json`, '{')],
+    [
+      'has a manifest that cannot be read',
+      'not installed',
+      () => bench.disk.put(`${RELEASES}/1.0.0/manifest.json`, '{'),
+    ],
   ])('is refused when the kept release %s', async (_how, reason, harm) => {
     await bench.ask();
     await harm(`${RELEASES}/1.0.0/native/turnstone.node`);
     await bench.askBack('back', '1.0.0');
-    expect(await bench.seen()).toMatchObject({ current: '2.0.0', result: { outcome: 'refused', reason: expect.stringContaining(reason) } });
+    expect(await bench.seen()).toMatchObject({
+      current: '2.0.0',
+      result: { outcome: 'refused', reason: expect.stringContaining(reason) },
+    });
   });
 });
 
 describe('the root helper', () => {
   it('reboots when asked, and swaps nothing then', async () => {
-    await bench.say(guardLines({ request: 'reboot', id: '7', bootId: bench.clock.bootId, askedAtMs: bench.clock.monotonicMs() }));
+    await bench.say(
+      guardLines({ request: 'reboot', id: '7', bootId: bench.clock.bootId, askedAtMs: bench.clock.monotonicMs() }),
+    );
     expect(bench.done).toEqual(['reboot']);
     expect((await bench.seen()).result).toBeUndefined();
   });
@@ -390,7 +447,9 @@ describe('the root helper', () => {
       const { bootId } = bench.clock;
       const swap = { version: '2.0.0', source: 'image' } as const;
       const say = (asked: AskedAt) =>
-        bench.say(guardLines(request === 'swap' ? { request, id: '7', ...swap, ...asked } : { request, id: '7', ...asked }));
+        bench.say(
+          guardLines(request === 'swap' ? { request, id: '7', ...swap, ...asked } : { request, id: '7', ...asked }),
+        );
       await bench.clock.advance(700_000);
       bench.disk.put(join(bench.paths.firmware, 'image'), bench.image().bytes);
       await say({ bootId, askedAtMs: bench.clock.monotonicMs() - 600_001 });
@@ -478,7 +537,8 @@ describe('a release that a person installs', () => {
     const { faults } = bench.disk;
     bench.disk.put(join(GUARD, 'trial'), 'id=one\nversion=2.5.0\nprevious=1.0.0\n');
     bench.disk.faults = {
-      fail: (operation, path) => (operation === 'unlink' && path === join(GUARD, 'trial') ? { code: 'EIO' } : undefined),
+      fail: (operation, path) =>
+        operation === 'unlink' && path === join(GUARD, 'trial') ? { code: 'EIO' } : undefined,
     };
     await expect(bench.adopt({ release: '2.5.0' })).rejects.toThrow();
     expect(await bench.seen()).toMatchObject({ current: '1.0.0' });
@@ -492,7 +552,10 @@ describe('a release that a person installs', () => {
     expect(await bench.adopt({ release: '2.0.0' })).toEqual({ installed: '2.0.0', current: '3.0.0' });
     expect(await bench.releases()).toContain('2.0.0');
     expect((await bench.seen()).current).toBe('3.0.0');
-    expect(await bench.adopt({ release: '2.0.0' }, { allowDowngrade: true })).toEqual({ installed: '2.0.0', current: '2.0.0' });
+    expect(await bench.adopt({ release: '2.0.0' }, { allowDowngrade: true })).toEqual({
+      installed: '2.0.0',
+      current: '2.0.0',
+    });
     expect((await bench.seen()).current).toBe('2.0.0');
   });
 
@@ -519,11 +582,24 @@ describe('a release that a person installs', () => {
     };
     bench.disk.put('/media/release/x', '');
     await bench.adopt({ release: '1.5.0' });
-    await adoptRelease({ ...bench.deps, files: { ...bench.files, makeFolder } }, '/media/release', { allowDowngrade: false }, never);
+    await adoptRelease(
+      { ...bench.deps, files: { ...bench.files, makeFolder } },
+      '/media/release',
+      { allowDowngrade: false },
+      never,
+    );
     expect(new Set(Object.values(modes))).toEqual(new Set([0o755]));
-    expect(Object.keys(modes).sort()).toEqual(['/opt/turnstone', RELEASES, `${RELEASES}/.incoming`, `${RELEASES}/.incoming/native`, GUARD]);
+    expect(Object.keys(modes).sort()).toEqual([
+      '/opt/turnstone',
+      RELEASES,
+      `${RELEASES}/.incoming`,
+      `${RELEASES}/.incoming/native`,
+      GUARD,
+    ]);
     const mode = async (path: string) => (await bench.disk.facts(join(RELEASES, '1.5.0', path)))?.mode;
-    expect([await mode('turnstone'), await mode('node'), await mode('native/turnstone.node')]).toEqual([0o755, 0o755, 0o644]);
+    expect([await mode('turnstone'), await mode('node'), await mode('native/turnstone.node')]).toEqual([
+      0o755, 0o755, 0o644,
+    ]);
   });
 
   it('is refused where there is no room for it and 32 MB', async () => {
@@ -557,7 +633,9 @@ describe('a release that a person installs', () => {
   });
 
   it('is refused for another machine, and when its self-test complains', async () => {
-    await expect(bench.adopt({ release: '2.0.0', arch: 'pdp11' })).rejects.toMatchObject({ code: 'firmware/other-machine' });
+    await expect(bench.adopt({ release: '2.0.0', arch: 'pdp11' })).rejects.toMatchObject({
+      code: 'firmware/other-machine',
+    });
     bench.fault = 'no';
     await expect(bench.adopt({ release: '2.0.0' })).rejects.toThrow('no');
     expect((await bench.seen()).current).toBe('1.0.0');
@@ -566,16 +644,23 @@ describe('a release that a person installs', () => {
   it.each([
     ['is not the one of the manifest', (files: Map<string, Uint8Array>) => files.set('node', Buffer.from('A runtime'))],
     ['is missing', (files: Map<string, Uint8Array>) => files.delete('node')],
-    ['is longer than the manifest says', (files: Map<string, Uint8Array>) => files.set('node', Buffer.from('a runtime!'))],
+    [
+      'is longer than the manifest says',
+      (files: Map<string, Uint8Array>) => files.set('node', Buffer.from('a runtime!')),
+    ],
   ])('is refused when one of its files %s', async (_how, harm) => {
     const files = new Map(bench.image().files);
     harm(files);
-    await expect(bench.adoptFiles(files)).rejects.toMatchObject({ code: expect.stringMatching(/^firmware\/(bad-archive|too-large)$/) });
+    await expect(bench.adoptFiles(files)).rejects.toMatchObject({
+      code: expect.stringMatching(/^firmware\/(bad-archive|too-large)$/),
+    });
     expect((await bench.seen()).current).toBe('1.0.0');
   });
 
   it('is refused when the folder is no release', async () => {
-    await expect(bench.adoptFiles(new Map([['node', Buffer.from('x')]]))).rejects.toMatchObject({ code: 'firmware/bad-manifest' });
+    await expect(bench.adoptFiles(new Map([['node', Buffer.from('x')]]))).rejects.toMatchObject({
+      code: 'firmware/bad-manifest',
+    });
   });
 });
 

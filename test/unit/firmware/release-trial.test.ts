@@ -72,7 +72,11 @@ describe('a release on trial', () => {
   });
 
   it.each([
-    ['no upload was acknowledged', { uploaded: false, reachable: true }, 'no upload was acknowledged within 60 minutes'],
+    [
+      'no upload was acknowledged',
+      { uploaded: false, reachable: true },
+      'no upload was acknowledged within 60 minutes',
+    ],
     ['of an fault', { ...well, fault: 'the outbox is ill' }, 'the outbox is ill within 60 minutes'],
     ['of an fault out of reach', { uploaded: false, reachable: false, fault: 'no disk' }, 'no disk within 60 minutes'],
   ] as const)('is unfit at its deadline because %s', async (_why, unwell: Vitals, reason) => {

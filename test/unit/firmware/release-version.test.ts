@@ -30,7 +30,11 @@ describe('compareVersions', () => {
   });
 
   it('does not count a leading v, a missing zero or build metadata', () => {
-    expect([compareVersions('v1.2', '1.2.0'), compareVersions('1.2.3+a', '1.2.3+b'), compareVersions('1.02', '1.2')]).toEqual([0, 0, 0]);
+    expect([
+      compareVersions('v1.2', '1.2.0'),
+      compareVersions('1.2.3+a', '1.2.3+b'),
+      compareVersions('1.02', '1.2'),
+    ]).toEqual([0, 0, 0]);
   });
 
   it('puts a number before a word, whatever the word begins with', () => {
@@ -39,7 +43,9 @@ describe('compareVersions', () => {
   });
 
   it('takes a missing part for zero', () => {
-    expect([compareVersions('1', '1.0.1'), compareVersions('1.0.1', '1'), compareVersions('1.0.0', '1')]).toEqual([-1, 1, 0]);
+    expect([compareVersions('1', '1.0.1'), compareVersions('1.0.1', '1'), compareVersions('1.0.0', '1')]).toEqual([
+      -1, 1, 0,
+    ]);
     expect(compareVersions('1.0.0-a', '1.0.0-a.b')).toBeLessThan(0);
     expect(compareVersions('1.0.0-a.b', '1.0.0-a')).toBeGreaterThan(0);
   });

@@ -4,7 +4,13 @@ import { chmod, mkdir, mkdtemp, readFile, rename, rm, symlink, writeFile } from 
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { guardLines, type HelperRequest, type ReleasePaths, readResult, releasePaths } from '../../../src/firmware/guard-state.ts';
+import {
+  guardLines,
+  type HelperRequest,
+  type ReleasePaths,
+  readResult,
+  releasePaths,
+} from '../../../src/firmware/guard-state.ts';
 import { systemClock } from '../../../src/host/clock.ts';
 import { makeImage, makeKeys } from '../../support/release-image.ts';
 import { systemUpdateFiles } from '../../support/system-update-files.ts';
@@ -21,7 +27,8 @@ beforeEach(async () => {
   paths = releasePaths(root);
   // The self-test runs as another user.
   await chmod(root, 0o755);
-  for (const folder of ['bin', 'etc/turnstone/trusted-keys', 'said']) await mkdir(join(root, folder), { recursive: true });
+  for (const folder of ['bin', 'etc/turnstone/trusted-keys', 'said'])
+    await mkdir(join(root, folder), { recursive: true });
   await chmod(join(root, 'said'), 0o777);
   await mkdir(paths.firmware, { recursive: true });
   await writeFile(join(root, 'etc/turnstone/trusted-keys/release.pem'), signer.publicPem);
@@ -52,7 +59,13 @@ interface Ended {
 }
 
 function helper(words: readonly string[], environment: NodeJS.ProcessEnv = {}): Promise<Ended> {
-  const env = { ...process.env, PATH: `${join(root, 'bin')}:${process.env.PATH}`, TURNSTONE_ROOT: root, SECRET: 'of root', ...environment };
+  const env = {
+    ...process.env,
+    PATH: `${join(root, 'bin')}:${process.env.PATH}`,
+    TURNSTONE_ROOT: root,
+    SECRET: 'of root',
+    ...environment,
+  };
   const sinceMs = performance.now();
   return new Promise((done) => {
     const child = execFile(process.execPath, [HELPER, ...words], { env }, (_error, out, err) =>
@@ -61,7 +74,8 @@ function helper(words: readonly string[], environment: NodeJS.ProcessEnv = {}): 
   });
 }
 
-const adopt = (folder: string, ...options: string[]): Promise<Ended> => helper(['adopt', join(root, folder), ...options]);
+const adopt = (folder: string, ...options: string[]): Promise<Ended> =>
+  helper(['adopt', join(root, folder), ...options]);
 
 async function request(fields: HelperRequest, environment?: NodeJS.ProcessEnv): Promise<Ended> {
   const asked = { bootId: systemClock.bootId, askedAtMs: Math.floor(systemClock.monotonicMs()) };
@@ -71,7 +85,11 @@ async function request(fields: HelperRequest, environment?: NodeJS.ProcessEnv): 
 
 /** Asks for 2.0.0, whose program is this script. */
 async function swap(program: string, environment?: NodeJS.ProcessEnv): Promise<Ended> {
-  const image = makeImage({ release: '2.0.0', key: signer.privateKey, files: { turnstone: `#!/bin/sh\n${program}\n` } });
+  const image = makeImage({
+    release: '2.0.0',
+    key: signer.privateKey,
+    files: { turnstone: `#!/bin/sh\n${program}\n` },
+  });
   await writeFile(join(paths.firmware, 'image'), image.bytes);
   return request({ request: 'swap', id: 'one', version: '2.0.0', source: 'image' }, environment);
 }
@@ -103,7 +121,8 @@ describe('a request behind a link', () => {
   it('is not touched, wherever the link leads', async () => {
     const elsewhere = join(root, 'etc/other');
     await mkdir(elsewhere);
-    for (const name of ['request', 'request.taken', 'image']) await writeFile(join(elsewhere, name), `request=reboot\nid=${name}\n`);
+    for (const name of ['request', 'request.taken', 'image'])
+      await writeFile(join(elsewhere, name), `request=reboot\nid=${name}\n`);
     await rm(paths.firmware, { recursive: true });
     await symlink(elsewhere, paths.firmware);
     const ended = await helper(['request'], { TURNSTONE_HELPER_PAUSE_MS: '0' });
@@ -128,7 +147,10 @@ describe('a key that is to be trusted', () => {
     ['none', () => 'rubbish', 1, 'is no Ed25519 public key'],
   ])('is looked at first: one that is %s', async (_kind, pem, code, why) => {
     await writeFile(join(root, 'key.pem'), pem());
-    expect(await helper(['check-key', join(root, 'key.pem')])).toMatchObject({ code, err: expect.stringContaining(why) });
+    expect(await helper(['check-key', join(root, 'key.pem')])).toMatchObject({
+      code,
+      err: expect.stringContaining(why),
+    });
   });
 });
 
@@ -169,30 +191,43 @@ describe("a release's self-test", () => {
     const image = makeImage({ release: '2.0.0', key: signer.privateKey, files: { turnstone: '#!/no/such/shell\n' } });
     await writeFile(join(paths.firmware, 'image'), image.bytes);
     await request({ request: 'swap', id: 'one', version: '2.0.0', source: 'image' });
-    expect(await result()).toMatchObject({ outcome: 'refused', reason: expect.stringContaining('self-test cannot be started: ') });
+    expect(await result()).toMatchObject({
+      outcome: 'refused',
+      reason: expect.stringContaining('self-test cannot be started: '),
+    });
   });
 
   it('has its time, and then ends with everything that it has started', async () => {
     const program = `sleep 4 & echo $! >"${root}/said/child"; wait`;
     await swap(program, { TURNSTONE_SELF_TEST_MS: '400' });
-    expect(await result()).toMatchObject({ outcome: 'refused', reason: expect.stringContaining('was ended by SIGKILL after 400 ms') });
+    expect(await result()).toMatchObject({
+      outcome: 'refused',
+      reason: expect.stringContaining('was ended by SIGKILL after 400 ms'),
+    });
     const child = (await said('said/child')).trim();
     // Gone, or dead and not yet collected by whoever took it over.
     expect(await readFile(`/proc/${child}/stat`, 'utf8').catch(() => ') Z')).toContain(') Z');
   });
 
-  it.skipIf(!isRoot).each(['turnstone2:x:7:8::/:/bin/sh', 'turnstone:x:7'])('is not run by root where the service is %j', async (line) => {
-    await writeFile(join(root, 'etc/passwd'), `root:x:0:0::/:/bin/sh\n${line}\n`);
-    await swap(`touch "${root}/said/ran"`);
-    expect(await result()).toMatchObject({ outcome: 'refused', reason: 'there is no user turnstone' });
-    expect(await systemUpdateFiles.list(join(root, 'said'))).toEqual([]);
-  });
+  it.skipIf(!isRoot).each(['turnstone2:x:7:8::/:/bin/sh', 'turnstone:x:7'])(
+    'is not run by root where the service is %j',
+    async (line) => {
+      await writeFile(join(root, 'etc/passwd'), `root:x:0:0::/:/bin/sh\n${line}\n`);
+      await swap(`touch "${root}/said/ran"`);
+      expect(await result()).toMatchObject({ outcome: 'refused', reason: 'there is no user turnstone' });
+      expect(await systemUpdateFiles.list(join(root, 'said'))).toEqual([]);
+    },
+  );
 });
 
 describe('a release that a person installs', () => {
   it('stays beside a newer one, which is said, unless they want the older', async () => {
     await layRelease('older', '0.9.0');
-    expect(await adopt('older')).toMatchObject({ code: 0, out: '1.0.0\n', err: expect.stringContaining('the newer release stays') });
+    expect(await adopt('older')).toMatchObject({
+      code: 0,
+      out: '1.0.0\n',
+      err: expect.stringContaining('the newer release stays'),
+    });
     expect(await adopt('older', '--allow-downgrade')).toMatchObject({ code: 0, out: '0.9.0\n', err: '' });
   });
 
@@ -206,6 +241,9 @@ describe('a release that a person installs', () => {
 describe('other words', () => {
   it.each([[[]], [['adopt']], [['swap', '/media']]])('%j are none', async (words) => {
     const ended = await helper(words);
-    expect([ended.code, ended.err]).toEqual([1, expect.stringContaining('usage: root-helper.mjs request | adopt|place FOLDER')]);
+    expect([ended.code, ended.err]).toEqual([
+      1,
+      expect.stringContaining('usage: root-helper.mjs request | adopt|place FOLDER'),
+    ]);
   });
 });

@@ -30,7 +30,9 @@ function formatsInSource(): Record<string, number> {
 
 describe('the state formats of a release', () => {
   it('are those that its rooms write', () => {
-    const declared = Object.fromEntries(Object.entries(STATE_FORMATS).map(([name, versions]) => [name, versions.at(-1)]));
+    const declared = Object.fromEntries(
+      Object.entries(STATE_FORMATS).map(([name, versions]) => [name, versions.at(-1)]),
+    );
     expect(declared).toEqual(formatsInSource());
   });
 

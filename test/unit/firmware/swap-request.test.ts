@@ -34,7 +34,8 @@ beforeEach(async () => {
   await current('1.0.0');
 });
 
-const current = (version: string): Promise<void> => updateFiles(disk).link(`releases/${version}`, join(paths.home, 'current'));
+const current = (version: string): Promise<void> =>
+  updateFiles(disk).link(`releases/${version}`, join(paths.home, 'current'));
 const trial = (fields: object = {}): void =>
   disk.put(join(paths.guard, 'trial'), guardLines({ id: 'one', version: '2.0.0', previous: '1.0.0', ...fields }));
 const result = (outcome: 'swapped' | 'refused' | 'confirmed' | 'rolled-back', id = 'one'): void =>
@@ -143,7 +144,11 @@ describe('waiting for a swap', () => {
 
   it('says why nobody answers: the unit that is to start the helper, or a state folder that it does not watch', async () => {
     const reasonIn = async (firmware: string): Promise<unknown> => {
-      const ended = awaitSwap({ ...deps(), paths: { ...paths, firmware } }, { ...update, unanswered: 2 }, new AbortController().signal);
+      const ended = awaitSwap(
+        { ...deps(), paths: { ...paths, firmware } },
+        { ...update, unanswered: 2 },
+        new AbortController().signal,
+      );
       await clock.advance(15 * 60_000 + 2_000);
       return (await ended)?.reason;
     };
@@ -177,14 +182,18 @@ describe('waiting for a swap', () => {
 describe('a request', () => {
   it('is none with another word, version or source than the helper takes', () => {
     const request = { request: 'swap', id: 'two', version: '3.0.0', source: 'kept' };
-    const parsed = (changes: Record<string, string>): unknown => parseRequest(Buffer.from(guardLines({ ...request, ...changes })));
+    const parsed = (changes: Record<string, string>): unknown =>
+      parseRequest(Buffer.from(guardLines({ ...request, ...changes })));
     expect(parsed({})).toEqual(request);
     for (const wrong of [{ request: 'remove' }, { version: '../3' }, { source: 'elsewhere' }, { id: 'two words' }])
       expect(parsed(wrong)).toBeUndefined();
   });
 
   it('replaces an older one, in the words that the helper takes, for the group to read', async () => {
-    await leaveRequest({ files: updateFiles(disk), paths, clock }, { request: 'swap', id: 'two', version: '3.0.0', source: 'kept' });
+    await leaveRequest(
+      { files: updateFiles(disk), paths, clock },
+      { request: 'swap', id: 'two', version: '3.0.0', source: 'kept' },
+    );
     expect(parseRequest(disk.contentOf(join(paths.firmware, 'request')))).toEqual({
       request: 'swap',
       id: 'two',
@@ -200,7 +209,9 @@ describe('a request', () => {
 
   it('for a reboot has an id of its own', async () => {
     await leaveRequest({ files: updateFiles(disk), paths, clock }, { request: 'reboot', id: 'fresh' });
-    expect(disk.contentOf(join(paths.firmware, 'request')).toString()).toBe('request=reboot\nid=fresh\nbootId=boot-1\naskedAtMs=10000\n');
+    expect(disk.contentOf(join(paths.firmware, 'request')).toString()).toBe(
+      'request=reboot\nid=fresh\nbootId=boot-1\naskedAtMs=10000\n',
+    );
   });
 
   it('is refused for a reboot where no helper is installed, or none looks, with what to do', async () => {
@@ -212,6 +223,8 @@ describe('a request', () => {
     disk.put(join(paths.home, 'guard/root-helper.mjs'), 'program');
     await expectHelper({ files, paths });
     const elsewhere = { ...paths, firmware: '/data/firmware' };
-    await expect(expectHelper({ files, paths: elsewhere })).rejects.toMatchObject({ message: expect.stringContaining('/data/firmware') });
+    await expect(expectHelper({ files, paths: elsewhere })).rejects.toMatchObject({
+      message: expect.stringContaining('/data/firmware'),
+    });
   });
 });

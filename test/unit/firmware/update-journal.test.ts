@@ -15,8 +15,15 @@ const update = {
   unanswered: 1,
   attempts: 2,
 } as const;
-const entry = (version: string) => ({ title: 't', version, from: '0', outcome: 'UPDATED', startedAtMs: 1, endedAtMs: 2 }) as const;
-const full: UpdateJournal = { state: 'trial', update, confirmedVersion: '1.0.0', settledOffer: 'f', history: [entry('1.0.0')] };
+const entry = (version: string) =>
+  ({ title: 't', version, from: '0', outcome: 'UPDATED', startedAtMs: 1, endedAtMs: 2 }) as const;
+const full: UpdateJournal = {
+  state: 'trial',
+  update,
+  confirmedVersion: '1.0.0',
+  settledOffer: 'f',
+  history: [entry('1.0.0')],
+};
 let disk: MemoryFiles;
 beforeEach(() => {
   disk = new MemoryFiles();
@@ -64,7 +71,9 @@ describe('the journal of an update', () => {
     ['has no history', { history: {} }],
     ['knows a state and not what of', { update: undefined }],
     ['has an update that is none', { update: 'x' }],
-    ...Object.keys(update).map((field) => [`has an update without ${field}`, { update: { ...update, [field]: null } }] as const),
+    ...Object.keys(update).map(
+      (field) => [`has an update without ${field}`, { update: { ...update, [field]: null } }] as const,
+    ),
   ];
   it.each(unreadable)('is set aside when it %s', async (_what, changes) => {
     if (typeof changes === 'string') disk.put(PATH, changes);

@@ -135,26 +135,33 @@ async function watch(ms: number, step: Promise<Outcome>): Promise<Outcome | 'wai
   return ended;
 }
 
-const current = (version: string): Promise<void> => updateFiles(disk).link(`releases/${version}`, join(paths.home, 'current'));
+const current = (version: string): Promise<void> =>
+  updateFiles(disk).link(`releases/${version}`, join(paths.home, 'current'));
 const text = (name: string): string =>
   disk.paths.includes(join(paths.firmware, name)) ? disk.contentOf(join(paths.firmware, name)).toString() : '';
 
 describe('under lockout', () => {
   const locked = (): UpdateSteps => steps({ locked: () => true });
 
-  it.each(['verified', 'requesting', 'applying'] as const)('what the platform offered is not begun: %s', async (state) => {
-    await current('1.0.0');
-    disk.put(IMAGE, image);
-    const step = take(state, { title: state === 'applying' ? 'motor' : 'turnstone' }, locked());
-    expect(await watch(3_600_000, step)).toBe('waits');
-    expect([text('request'), handled]).toEqual(['', []]);
-    stop.abort();
-    await clock.advance(0);
-    expect(await step).toBeUndefined();
-  });
+  it.each(['verified', 'requesting', 'applying'] as const)(
+    'what the platform offered is not begun: %s',
+    async (state) => {
+      await current('1.0.0');
+      disk.put(IMAGE, image);
+      const step = take(state, { title: state === 'applying' ? 'motor' : 'turnstone' }, locked());
+      expect(await watch(3_600_000, step)).toBe('waits');
+      expect([text('request'), handled]).toEqual(['', []]);
+      stop.abort();
+      await clock.advance(0);
+      expect(await step).toBeUndefined();
+    },
+  );
 
   it('what is no beginning goes on', async () => {
-    disk.put(join(paths.guard, 'result'), guardLines({ id: 'one', outcome: 'confirmed', version: '2.0.0', reason: '' }));
+    disk.put(
+      join(paths.guard, 'result'),
+      guardLines({ id: 'one', outcome: 'confirmed', version: '2.0.0', reason: '' }),
+    );
     expect(await take('requesting', {}, locked())).toEqual({ event: 'done' });
     expect(await take('confirming', {}, locked())).toEqual({ event: 'done' });
     offered = undefined;
@@ -198,9 +205,12 @@ describe('the download', () => {
     const local = new Date(clock.wallMs() + 2 * 3_600_000).toTimeString().slice(0, 5);
     const later = new Date(clock.wallMs() + 3 * 3_600_000).toTimeString().slice(0, 5);
     const asks = asked.length;
-    expect(await watch(60_000, take('downloading', {}, steps({}, { hours: { from: local, to: later } } as Partial<FirmwareConfig>)))).toBe(
-      'waits',
-    );
+    expect(
+      await watch(
+        60_000,
+        take('downloading', {}, steps({}, { hours: { from: local, to: later } } as Partial<FirmwareConfig>)),
+      ),
+    ).toBe('waits');
     expect(asked).toHaveLength(asks);
     expect(waits).toBe(`for ${local}, when the hours for downloads begin`);
   });
@@ -211,7 +221,10 @@ describe('the download', () => {
       reason: expect.stringContaining('larger than'),
     });
     const { offer: _, ...without } = update;
-    expect(await steps().take('downloading', without, stop.signal)).toEqual({ event: 'failed', reason: 'there is nothing to download' });
+    expect(await steps().take('downloading', without, stop.signal)).toEqual({
+      event: 'failed',
+      reason: 'there is nothing to download',
+    });
   });
 
   it('is withdrawn when another is offered before it or during it, but not while nothing is known of offers', async () => {
@@ -268,7 +281,10 @@ describe('the verification', () => {
     ['holds another version', { version: '2.0.1' }, {}, /offered was 2\.0\.1/],
   ])('refuses one that %s', async (_what, changes, other, reason) => {
     disk.put(IMAGE, image);
-    expect(await take('downloaded', changes, steps(other))).toEqual({ event: 'failed', reason: expect.stringMatching(reason) });
+    expect(await take('downloaded', changes, steps(other))).toEqual({
+      event: 'failed',
+      reason: expect.stringMatching(reason),
+    });
   });
 
   it('refuses one that is not signed, announced or given by a person, unless signatures are switched off', async () => {
@@ -282,7 +298,10 @@ describe('the verification', () => {
 
   it('looks into no archive of something attached', async () => {
     const content = Buffer.from('a program');
-    disk.put(IMAGE, Buffer.concat([content, signatureFrame(createHash('sha256').update(content).digest(), signer.privateKey)]));
+    disk.put(
+      IMAGE,
+      Buffer.concat([content, signatureFrame(createHash('sha256').update(content).digest(), signer.privateKey)]),
+    );
     const { offer: _, ...given } = update;
     expect(await steps().take('downloaded', { ...given, title: 'motor' }, stop.signal)).toEqual({ event: 'done' });
   });
@@ -328,23 +347,33 @@ describe('the request for a swap', () => {
 
   it('is not left again when the answer is there already', async () => {
     await current('1.0.0');
-    disk.put(join(paths.guard, 'result'), guardLines({ id: 'one', outcome: 'refused', version: '2.0.0', reason: 'no' }));
+    disk.put(
+      join(paths.guard, 'result'),
+      guardLines({ id: 'one', outcome: 'refused', version: '2.0.0', reason: 'no' }),
+    );
     expect(await take('requesting')).toEqual({ event: 'done' });
     expect(text('request')).toBe('');
   });
 
   it('is not left where no release is installed', async () => {
-    expect(await take('requesting')).toEqual({ event: 'failed', reason: 'this agent does not run from an installed release' });
+    expect(await take('requesting')).toEqual({
+      event: 'failed',
+      reason: 'this agent does not run from an installed release',
+    });
     expect(text('request')).toBe('');
   });
 });
 
 describe('the trial', () => {
-  const onTrial = (): void => disk.put(join(paths.guard, 'trial'), guardLines({ id: 'one', version: '2.0.0', previous: '1.0.0' }));
+  const onTrial = (): void =>
+    disk.put(join(paths.guard, 'trial'), guardLines({ id: 'one', version: '2.0.0', previous: '1.0.0' }));
 
   it('is over when the guard says so', async () => {
     for (const outcome of ['rolled-back', 'confirmed'] as const) {
-      disk.put(join(paths.guard, 'result'), guardLines({ id: 'one', outcome, version: '2.0.0', reason: 'three starts' }));
+      disk.put(
+        join(paths.guard, 'result'),
+        guardLines({ id: 'one', outcome, version: '2.0.0', reason: 'three starts' }),
+      );
       expect(await take('trial', {}, steps({ runningVersion: '2.0.0' }))).toEqual(
         outcome === 'confirmed' ? { event: 'confirmed' } : { event: 'rolled-back', reason: 'three starts' },
       );
@@ -417,7 +446,13 @@ describe("an attached device's command", () => {
   it('gets the file without its signature, for its own kind of package', async () => {
     expect(await take('applying', motor)).toEqual({ event: 'done' });
     expect(handled).toEqual([
-      { program: '/bin/true', file: join(paths.firmware, 'payload'), title: 'motor', version: '7', content: content.toString() },
+      {
+        program: '/bin/true',
+        file: join(paths.firmware, 'payload'),
+        title: 'motor',
+        version: '7',
+        content: content.toString(),
+      },
     ]);
   });
 
@@ -428,8 +463,15 @@ describe("an attached device's command", () => {
       await clock.sleep(1_000, stop.signal);
       seen.push(disk.contentOf(file).toString());
     };
-    const panel = watch(0, steps({ kind: 'software', runHandler: slow }).take('applying', { ...update, ...motor }, stop.signal));
-    const [, both] = await Promise.all([panel, take('applying', motor, steps({ runHandler: slow })), clock.advance(2_000)]);
+    const panel = watch(
+      0,
+      steps({ kind: 'software', runHandler: slow }).take('applying', { ...update, ...motor }, stop.signal),
+    );
+    const [, both] = await Promise.all([
+      panel,
+      take('applying', motor, steps({ runHandler: slow })),
+      clock.advance(2_000),
+    ]);
     expect(both).toEqual({ event: 'done' });
     expect(seen.sort()).toEqual(['program of a motor', 'program of a panel']);
   });
@@ -442,8 +484,14 @@ describe("an attached device's command", () => {
 
   it('is begun three times at most, and not when it is configured no more', async () => {
     expect(await take('applying', { ...motor, attempts: 3 })).toEqual({ event: 'done' });
-    expect(await take('applying', { ...motor, attempts: 4 })).toEqual({ event: 'failed', reason: 'its command was cut short too often' });
-    expect(await take('applying', { title: 'toaster' })).toEqual({ event: 'failed', reason: 'nothing here is called "toaster" any more' });
+    expect(await take('applying', { ...motor, attempts: 4 })).toEqual({
+      event: 'failed',
+      reason: 'its command was cut short too often',
+    });
+    expect(await take('applying', { title: 'toaster' })).toEqual({
+      event: 'failed',
+      reason: 'nothing here is called "toaster" any more',
+    });
     expect(handled).toHaveLength(1);
   });
 
@@ -457,10 +505,16 @@ describe("an attached device's command", () => {
 
 describe('an update that is over', () => {
   it('leaves nothing behind that the next could take for its own', async () => {
-    for (const name of ['image', 'image.progress', 'payload', 'firmware-update.json']) disk.put(join(paths.firmware, name), 'x');
-    disk.put(join(paths.firmware, 'request'), guardLines({ request: 'swap', id: 'one', version: '2.0.0', source: 'image' }));
+    for (const name of ['image', 'image.progress', 'payload', 'firmware-update.json'])
+      disk.put(join(paths.firmware, name), 'x');
+    disk.put(
+      join(paths.firmware, 'request'),
+      guardLines({ request: 'swap', id: 'one', version: '2.0.0', source: 'image' }),
+    );
     expect(await take('failed')).toEqual({ event: 'done' });
-    expect(disk.paths.filter((path) => path.startsWith(paths.firmware))).toEqual([join(paths.firmware, 'firmware-update.json')]);
+    expect(disk.paths.filter((path) => path.startsWith(paths.firmware))).toEqual([
+      join(paths.firmware, 'firmware-update.json'),
+    ]);
     disk.cutPower(() => false);
     expect(disk.paths).not.toContain(IMAGE);
   });
@@ -472,7 +526,9 @@ describe('an update that is over', () => {
     for (const name of ['image', 'image.progress', 'payload'])
       for (const one of [name, `software-${name}`]) disk.put(join(paths.firmware, one), 'x');
     await take('updated', {}, steps({ kind }));
-    expect(disk.paths.filter((path) => path.startsWith(paths.firmware))).toEqual(others.map((name) => join(paths.firmware, name)));
+    expect(disk.paths.filter((path) => path.startsWith(paths.firmware))).toEqual(
+      others.map((name) => join(paths.firmware, name)),
+    );
   });
 
   it.each([

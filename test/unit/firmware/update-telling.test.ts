@@ -22,7 +22,13 @@ describe('telling', () => {
       });
     };
     let journal = journalIn('downloading');
-    const deps = { kind: 'software', config: { title: 'turnstone' }, runningVersion: '1.0.0', report, clock } as unknown as UpdaterDeps; // no others are asked
+    const deps = {
+      kind: 'software',
+      config: { title: 'turnstone' },
+      runningVersion: '1.0.0',
+      report,
+      clock,
+    } as unknown as UpdaterDeps; // no others are asked
     const telling = new UpdateTelling(deps, () => journal);
     const first = telling.tell(signal);
     await clock.advance(29_000);

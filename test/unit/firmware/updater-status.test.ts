@@ -2,8 +2,21 @@
 import { expect, it } from 'vitest';
 import { lastFailure, type UpdaterStatus } from '../../../src/firmware/updater-status.ts';
 
-const ended = { title: 't', version: '2', from: '1', outcome: 'FAILED', reason: 'no room', startedAtMs: 1, endedAtMs: 5 } as const;
-const status = (more: Partial<UpdaterStatus>): UpdaterStatus => ({ running: '1', state: 'idle', history: [ended], ...more });
+const ended = {
+  title: 't',
+  version: '2',
+  from: '1',
+  outcome: 'FAILED',
+  reason: 'no room',
+  startedAtMs: 1,
+  endedAtMs: 5,
+} as const;
+const status = (more: Partial<UpdaterStatus>): UpdaterStatus => ({
+  running: '1',
+  state: 'idle',
+  history: [ended],
+  ...more,
+});
 const update = { title: 't', version: '3', from: '1', startedAtMs: 6 };
 
 it('is the last one, with its end, while nothing has begun since', () => {

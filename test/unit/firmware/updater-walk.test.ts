@@ -26,7 +26,13 @@ let disk: MemoryFiles;
 let clock: FakeClock;
 let stop: AbortController;
 let told: { values: object; state: string | undefined }[];
-let journal: () => { state: string; update?: Record<string, unknown>; history: object[]; settledOffer?: string; confirmedVersion?: string };
+let journal: () => {
+  state: string;
+  update?: Record<string, unknown>;
+  history: object[];
+  settledOffer?: string;
+  confirmedVersion?: string;
+};
 let shared: JsonObject;
 let errors: string[];
 let running: Promise<void>;
@@ -73,7 +79,8 @@ function deps(changes: Partial<UpdaterDeps> = {}): UpdaterDeps {
       }),
     },
     getUrl: () => Promise.reject(new Error('no file lies elsewhere')),
-    report: async (values) => void told.push({ values, state: disk.paths.includes(JOURNAL) ? journal().state : undefined }),
+    report: async (values) =>
+      void told.push({ values, state: disk.paths.includes(JOURNAL) ? journal().state : undefined }),
     vitals: () => ({ uploaded: true, reachable: true }),
     requestRestart: () => {},
     runHandler: async () => {},
@@ -126,11 +133,21 @@ describe('under lockout', () => {
     updater.considerOffer(offerOf());
     await settle();
     await clock.advance(3_600_000);
-    expect([updater.status.state, updater.status.waits, waits, ran]).toEqual(['verified', WHY, [`the update to motor 7 waits: ${WHY}`], 0]);
+    expect([updater.status.state, updater.status.waits, waits, ran]).toEqual([
+      'verified',
+      WHY,
+      [`the update to motor 7 waits: ${WHY}`],
+      0,
+    ]);
     locked = false;
     await clock.advance(5_000);
     await settle();
-    expect([updater.status.history.length, updater.status.waits, waits.at(-1), ran]).toEqual([1, undefined, undefined, 1]);
+    expect([updater.status.history.length, updater.status.waits, waits.at(-1), ran]).toEqual([
+      1,
+      undefined,
+      undefined,
+      1,
+    ]);
   });
 
   it('an offer that is withdrawn meanwhile is let go of', async () => {
@@ -182,12 +199,16 @@ describe('under lockout', () => {
       const begun = updater.begin({ kind: 'file', path: '/media/release' }, never);
       await until(() => updater.status.history.length > 0);
       await begun;
-      expect(updater.status.history).toMatchObject([{ version: '3.0.0', reason: expect.stringContaining('installed release') }]);
+      expect(updater.status.history).toMatchObject([
+        { version: '3.0.0', reason: expect.stringContaining('installed release') },
+      ]);
     });
 
     it('it keeps its image where they cannot have what they want', async () => {
       const updater = await waiting();
-      await expect(updater.begin({ kind: 'back', version: '9.9.9' }, never)).rejects.toMatchObject({ code: 'firmware/no-release' });
+      await expect(updater.begin({ kind: 'back', version: '9.9.9' }, never)).rejects.toMatchObject({
+        code: 'firmware/no-release',
+      });
       disk.put('/media/release', 'no release');
       await expect(updater.begin({ kind: 'file', path: '/media/release' }, never)).rejects.toMatchObject({
         code: 'firmware/bad-archive',
@@ -200,7 +221,9 @@ describe('under lockout', () => {
 
     it('it gives way also when a disk does not take that at once', async () => {
       const updater = await waiting();
-      disk.faults = { fail: (operation, at) => (operation === 'write' && at.startsWith(JOURNAL) ? { code: 'ENOSPC' } : undefined) };
+      disk.faults = {
+        fail: (operation, at) => (operation === 'write' && at.startsWith(JOURNAL) ? { code: 'ENOSPC' } : undefined),
+      };
       const begun = updater.begin(back, never);
       await settle();
       disk.faults = {};
@@ -213,7 +236,9 @@ describe('under lockout', () => {
     it('it does not once it has begun to be installed, which is said; nor when the lockout ends while they are heard', async () => {
       const updater = await waiting({ runHandler: (_handler, _image, signal) => held(signal) });
       const free = Promise.withResolvers<void>();
-      disk.faults = { delay: (operation, at) => (operation === 'list' && at.endsWith('releases') ? free.promise : undefined) };
+      disk.faults = {
+        delay: (operation, at) => (operation === 'list' && at.endsWith('releases') ? free.promise : undefined),
+      };
       const begun = updater.begin(back, never).catch((error: unknown) => error);
       locked = false;
       await clock.advance(5_000);
@@ -252,7 +277,11 @@ describe('under lockout', () => {
       expect((await again()).status).toMatchObject({ state: 'applying', waits: WHY, history: [] });
     locked = false;
     const { status } = await again();
-    expect([runs, status.state, status.history.map(({ outcome }) => outcome)]).toEqual([[false, false], 'idle', ['UPDATED']]);
+    expect([runs, status.state, status.history.map(({ outcome }) => outcome)]).toEqual([
+      [false, false],
+      'idle',
+      ['UPDATED'],
+    ]);
   });
 });
 
@@ -417,7 +446,9 @@ describe('what nobody needs any more', () => {
 
   it('keeps no update from beginning when it cannot be removed', async () => {
     disk.put(join(paths.firmware, 'payload'), 'x');
-    disk.faults = { fail: (operation, path) => (operation === 'unlink' && path.endsWith('payload') ? { code: 'EUCLEAN' } : undefined) };
+    disk.faults = {
+      fail: (operation, path) => (operation === 'unlink' && path.endsWith('payload') ? { code: 'EUCLEAN' } : undefined),
+    };
     expect((await start()).status).toEqual({ running: '2.0.0', state: 'idle', history: [] });
   });
 });
@@ -447,13 +478,24 @@ describe('a start on a disk that does not answer', () => {
     await clock.advance(60_000);
     await settle();
     expect(updater.status).not.toHaveProperty('fault');
-    expect(updater.status.history.map(({ outcome }) => outcome)).toEqual(broken === 'rename' ? ['UPDATED'] : ['UPDATED', 'FAILED']);
+    expect(updater.status.history.map(({ outcome }) => outcome)).toEqual(
+      broken === 'rename' ? ['UPDATED'] : ['UPDATED', 'FAILED'],
+    );
   });
 });
 
 /** A journal in the middle of an update. */
 function left(state: string, changes: object = {}): object {
-  const update = { id: 'one', title: 'motor', version: '7', source: 'platform', from: '2.0.0', startedAtMs: 5, unanswered: 0, attempts: 0 };
+  const update = {
+    id: 'one',
+    title: 'motor',
+    version: '7',
+    source: 'platform',
+    from: '2.0.0',
+    startedAtMs: 5,
+    unanswered: 0,
+    attempts: 0,
+  };
   return { state, update: { ...update, ...changes }, history: [] };
 }
 
@@ -478,7 +520,10 @@ describe('what is written before a step', () => {
     await updateFiles(disk).link('releases/2.0.0', join(paths.home, 'current'));
     await start();
     await settle();
-    expect(journal()).toMatchObject({ state: 'swapping', update: { askedInBoot: 'boot-1', unanswered: 0, attempts: 0 } });
+    expect(journal()).toMatchObject({
+      state: 'swapping',
+      update: { askedInBoot: 'boot-1', unanswered: 0, attempts: 0 },
+    });
     await clock.advance(15 * 60_000 + 2_000);
     expect(journal()).toMatchObject({ state: 'swapping', update: { unanswered: 1 } });
     expect(disk.contentOf(join(paths.firmware, 'request')).toString()).toContain('version=3.0.0');
@@ -589,7 +634,12 @@ describe('the status', () => {
     const updater = await start({ deviceApi: { ...deps().deviceApi, getFirmware } });
     updater.considerOffer(offerOf({ url: 'https://files.example/motor?signature=fixture' }));
     await settle();
-    expect(updater.status.update).toEqual({ title: 'motor', version: '7', from: '2.0.0', startedAtMs: expect.any(Number) });
+    expect(updater.status.update).toEqual({
+      title: 'motor',
+      version: '7',
+      from: '2.0.0',
+      startedAtMs: expect.any(Number),
+    });
     expect(JSON.stringify(updater.status)).not.toContain('fixture');
   });
 
@@ -624,7 +674,9 @@ describe("a person's wish", () => {
     await expect(updater.begin(wish, never)).rejects.toMatchObject({ code: 'firmware/busy', recovery: 'retry' });
     await begun;
     expect(updater.status.beginning ?? updater.status.state).not.toBe('idle');
-    await expect(updater.begin({ kind: 'back', version: '1.0.0' }, never)).rejects.toMatchObject({ code: 'firmware/busy' });
+    await expect(updater.begin({ kind: 'back', version: '1.0.0' }, never)).rejects.toMatchObject({
+      code: 'firmware/busy',
+    });
     await until(() => updater.status.history.length === 1 && updater.status.state === 'idle');
     expect(updater.status.history).toMatchObject([
       { version: '3.0.0', outcome: 'FAILED', reason: expect.stringContaining('installed release') },
@@ -638,7 +690,9 @@ describe("a person's wish", () => {
     disk.put(path, makeImage({ release: '3.0.0' }).bytes);
     const written = Promise.withResolvers<void>();
     const updater = await start();
-    disk.faults = { delay: (operation, at) => (operation === 'write' && at.startsWith(JOURNAL) ? written.promise : undefined) };
+    disk.faults = {
+      delay: (operation, at) => (operation === 'write' && at.startsWith(JOURNAL) ? written.promise : undefined),
+    };
     updater.considerOffer(offerOf());
     await settle();
     await expect(updater.begin(wish, never)).rejects.toMatchObject({ code: 'firmware/busy' });

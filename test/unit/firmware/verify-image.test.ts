@@ -15,7 +15,13 @@ const never = new AbortController().signal;
 const signer = makeKeys();
 const sha256 = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
 const bytes = randomBytes(700_000);
-const offer: FirmwareOffer = { title: 't', version: '1', checksum: sha256(bytes), algorithm: 'SHA256', fingerprint: 'f' };
+const offer: FirmwareOffer = {
+  title: 't',
+  version: '1',
+  checksum: sha256(bytes),
+  algorithm: 'SHA256',
+  fingerprint: 'f',
+};
 let disk: MemoryFiles;
 let warnings: string[];
 
@@ -59,7 +65,9 @@ describe('an image', () => {
     await announced({ sizeBytes: bytes.length });
     await expect(announced({}, AbortSignal.abort('enough'))).rejects.toBe('enough');
     await expect(announced({ sizeBytes: bytes.length + 1 })).rejects.toMatchObject({ code: 'firmware/wrong-size' });
-    await expect(announced({ checksum: sha256(Buffer.from('x')) })).rejects.toMatchObject({ code: 'firmware/checksum-mismatch' });
+    await expect(announced({ checksum: sha256(Buffer.from('x')) })).rejects.toMatchObject({
+      code: 'firmware/checksum-mismatch',
+    });
     expect(warnings).toEqual([]);
   });
 
@@ -69,7 +77,10 @@ describe('an image', () => {
   });
 
   it('is signed by a trusted key, or lets pass without one where that is allowed, which is said', async () => {
-    const signed = Buffer.concat([bytes, signatureFrame(createHash('sha256').update(bytes).digest(), signer.privateKey)]);
+    const signed = Buffer.concat([
+      bytes,
+      signatureFrame(createHash('sha256').update(bytes).digest(), signer.privateKey),
+    ]);
     expect(await expectSigned(await opened(signed), deps())).toBe(bytes.length);
     expect(warnings).toEqual([]);
     await expect(expectSigned(await opened(bytes), deps())).rejects.toMatchObject({ code: 'firmware/unsigned' });
@@ -82,17 +93,27 @@ describe('an image', () => {
     const seen = counted(await opened(image.bytes));
     expect((await readImageManifest(seen.file, image.bytes.length, never)).release).toBe('2.0.0');
     expect(seen.read).toBeLessThan(image.bytes.length);
-    await expect(readImageManifest(await opened(bytes), bytes.length, never)).rejects.toMatchObject({ code: 'firmware/bad-archive' });
+    await expect(readImageManifest(await opened(bytes), bytes.length, never)).rejects.toMatchObject({
+      code: 'firmware/bad-archive',
+    });
   });
 
   it('fits when it holds the offered release for this machine', () => {
-    const manifest = parseManifest(Buffer.from(makeImage({ release: '2.0.0', arch: 'arm64' }).files.get('manifest.json') ?? '').toString());
+    const manifest = parseManifest(
+      Buffer.from(makeImage({ release: '2.0.0', arch: 'arm64' }).files.get('manifest.json') ?? '').toString(),
+    );
     expect(() => expectFitting(manifest, '2.0.0', 'arm64')).not.toThrow();
     expect(() => expectFitting(manifest, '2.0.1', 'arm64')).toThrow(
-      expect.objectContaining({ code: 'firmware/other-version', message: 'the image holds release 2.0.0, offered was 2.0.1' }),
+      expect.objectContaining({
+        code: 'firmware/other-version',
+        message: 'the image holds release 2.0.0, offered was 2.0.1',
+      }),
     );
     expect(() => expectFitting(manifest, '2.0.0', 'x64')).toThrow(
-      expect.objectContaining({ code: 'firmware/other-machine', message: 'the image is for arm64, this machine is x64' }),
+      expect.objectContaining({
+        code: 'firmware/other-machine',
+        message: 'the image is for arm64, this machine is x64',
+      }),
     );
   });
 });

@@ -10,7 +10,10 @@ describe('a deadline over a call that cannot be cancelled', () => {
       const end = new AbortController();
       const waited = withinDeadline(hung, 'the bus', end.signal);
       end.abort();
-      await expect(waited).rejects.toMatchObject({ code: 'hardware/deadline', message: 'the bus: no answer within the deadline' });
+      await expect(waited).rejects.toMatchObject({
+        code: 'hardware/deadline',
+        message: 'the bus: no answer within the deadline',
+      });
     }
     expect(reactions).toHaveBeenCalledTimes(1);
   });
@@ -18,7 +21,9 @@ describe('a deadline over a call that cannot be cancelled', () => {
   it('gives the outcome to everyone who still waits', async () => {
     const { promise, resolve } = Promise.withResolvers<number>();
     const [never, gone] = [new AbortController().signal, new AbortController()];
-    const waited = [never, gone.signal, never].map((signal) => withinDeadline(promise, 'the bus', signal).catch(() => 'gone'));
+    const waited = [never, gone.signal, never].map((signal) =>
+      withinDeadline(promise, 'the bus', signal).catch(() => 'gone'),
+    );
     gone.abort();
     resolve(7);
     expect(await Promise.all(waited)).toEqual([7, 'gone', 7]);
@@ -39,7 +44,9 @@ describe('an answer that others give', () => {
       ending.signal,
     ).catch((error: Error) => error.message);
     if (end === 'is late') ending.abort();
-    expect(await answer).toBe({ resolves: 7, rejects: 'no bus', 'is late': 'the bus: no answer within the deadline' }[end]);
+    expect(await answer).toBe(
+      { resolves: 7, rejects: 'no bus', 'is late': 'the bus: no answer within the deadline' }[end],
+    );
     expect(getEventListeners(ending.signal, 'abort')).toEqual([]);
   });
 });

@@ -129,10 +129,14 @@ describe('LinuxPwm', () => {
 
   it('says what there is when a chip or channel is missing, and refuses a channel twice', async () => {
     const port = new LinuxPwm({ clock: systemClock, classFolder: folder });
-    await expect(port.openChannel({ chip: 3, channel: 0 }, signal)).rejects.toMatchObject({ code: 'hardware/pwm-no-channel' });
+    await expect(port.openChannel({ chip: 3, channel: 0 }, signal)).rejects.toMatchObject({
+      code: 'hardware/pwm-no-channel',
+    });
     await expect(port.openChannel({ chip: 0, channel: 2 }, signal)).rejects.toThrow(/the chip has 2/);
     const held = await port.openChannel({ chip: 0, channel: 1 }, signal);
-    await expect(port.openChannel({ chip: 0, channel: 1 }, signal)).rejects.toMatchObject({ code: 'hardware/pwm-busy' });
+    await expect(port.openChannel({ chip: 0, channel: 1 }, signal)).rejects.toMatchObject({
+      code: 'hardware/pwm-busy',
+    });
     await held.close();
     await port.openChannel({ chip: 0, channel: 1 }, signal);
     expect(await port.list(signal)).toEqual([{ chip: 0, channels: 2 }]);

@@ -36,7 +36,9 @@ const number = (chips: readonly GpioChip[], reference: Parameters<typeof findLin
 describe('findLine', () => {
   it('translates a pin of a Raspberry Pi 4 through the base of its chip, old kernel or new', async () => {
     for (const base of [0, 512]) {
-      const chips = await readSysfsChips(await sysfs([{ base, label: 'pinctrl-bcm2711', lines: 58, name: 'gpiochip0' }]));
+      const chips = await readSysfsChips(
+        await sysfs([{ base, label: 'pinctrl-bcm2711', lines: 58, name: 'gpiochip0' }]),
+      );
       expect(number(chips, 'GPIO17')).toBe(base + 17);
       expect(number(chips, 'BCM17')).toBe(base + 17);
       expect(number(chips, { chip: 'pinctrl-bcm2711', offset: 17 })).toBe(base + 17);
@@ -66,7 +68,9 @@ describe('findLine', () => {
 
   it('takes names that only the character device knows', async () => {
     const chips = await readSysfsChips(await sysfs([{ base: 512, label: 'board', lines: 2 }]));
-    const merged = mergeChips(chips, [{ name: 'gpiochip7', aliases: [], label: 'board', lines: 2, lineNames: ['', 'RELAY'] }]);
+    const merged = mergeChips(chips, [
+      { name: 'gpiochip7', aliases: [], label: 'board', lines: 2, lineNames: ['', 'RELAY'] },
+    ]);
     expect(number(merged, 'RELAY')).toBe(513);
     expect(number(merged, { chip: 'gpiochip7', offset: 0 })).toBe(512);
   });
@@ -78,7 +82,9 @@ describe('findLine', () => {
         { base: 520, label: 'twin', lines: 8 },
       ]),
     );
-    expect(() => findLine(chips, { chip: 'nope', offset: 0 })).toThrow(/no such chip; there is twin \(gpiochip512, 8 lines\)/);
+    expect(() => findLine(chips, { chip: 'nope', offset: 0 })).toThrow(
+      /no such chip; there is twin \(gpiochip512, 8 lines\)/,
+    );
     expect(() => findLine(chips, { chip: 'twin', offset: 0 })).toThrow(
       /2 chips have that label \(gpiochip512, gpiochip520\); use the name/,
     );

@@ -61,7 +61,9 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
-async function machine(options: { readonly sysfs?: boolean; readonly through?: GpioInterface } = {}): Promise<LinuxGpio> {
+async function machine(
+  options: { readonly sysfs?: boolean; readonly through?: GpioInterface } = {},
+): Promise<LinuxGpio> {
   if (options.sysfs !== false) {
     await mkdir(join(folder, 'gpiochip512'));
     for (const [file, text] of Object.entries({ label: 'pinctrl-bcm2711', base: '512', ngpio: '58' }))
@@ -162,13 +164,17 @@ describe('LinuxGpio over sysfs', () => {
     failure = Object.assign(new Error('EROFS'), { code: 'EROFS' });
     await expect(gpio.openOutput({ line: 'GPIO4', initial: 1 }, signal)).rejects.toThrow(/read-only for this service/);
     failure = Object.assign(new Error('EINVAL'), { code: 'EINVAL' });
-    await expect(gpio.openInput({ line: 'GPIO4' }, signal)).rejects.toThrow(/opening GPIO line 4 of pinctrl-bcm2711 \(EINVAL\)/);
+    await expect(gpio.openInput({ line: 'GPIO4' }, signal)).rejects.toThrow(
+      /opening GPIO line 4 of pinctrl-bcm2711 \(EINVAL\)/,
+    );
   });
 
   it('refuses a line that it holds itself, which onoff would take over, and gives it again when it is closed', async () => {
     const gpio = await machine();
     const held = await gpio.openInput({ line: 'GPIO4' }, signal);
-    await expect(gpio.openInput({ line: { chip: 'pinctrl-bcm2711', offset: 4 } }, signal)).rejects.toThrow(/held by turnstone itself/);
+    await expect(gpio.openInput({ line: { chip: 'pinctrl-bcm2711', offset: 4 } }, signal)).rejects.toThrow(
+      /held by turnstone itself/,
+    );
     await held.close();
     await (await gpio.openInput({ line: 'GPIO4' }, signal)).close();
   });
@@ -196,7 +202,10 @@ describe('LinuxGpio on a machine without GPIO', () => {
   it('says so', async () => {
     for (const through of ['auto', 'sysfs', 'character-device'] as const) {
       const gpio = await machine({ sysfs: false, through });
-      await expect(gpio.openInput({ line: 'GPIO17' }, signal)).rejects.toMatchObject({ code: 'hardware/gpio-no-chip', recovery: 'retry' });
+      await expect(gpio.openInput({ line: 'GPIO17' }, signal)).rejects.toMatchObject({
+        code: 'hardware/gpio-no-chip',
+        recovery: 'retry',
+      });
       expect(await gpio.list(signal)).toEqual([]);
     }
   });

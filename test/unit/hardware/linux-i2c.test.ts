@@ -16,13 +16,20 @@ interface Twin {
 /** @param answer may throw, or never answer. */
 function twin(funcs: Partial<I2CFuncs>, answer: (call: string) => Promise<void> = async () => {}): Twin {
   const calls: string[] = [];
-  const state: Twin = { port: new LinuxI2c({ openNumber: async () => bus as unknown as PromisifiedBus }), calls, closed: 0 };
+  const state: Twin = {
+    port: new LinuxI2c({ openNumber: async () => bus as unknown as PromisifiedBus }),
+    calls,
+    closed: 0,
+  };
   const note = async <T>(call: string, result: T): Promise<T> => {
     calls.push(call);
     await answer(call);
     return result;
   };
-  const fill = (buffer: Buffer): { bytesRead: number; buffer: Buffer } => ({ bytesRead: buffer.fill(0xab).length, buffer });
+  const fill = (buffer: Buffer): { bytesRead: number; buffer: Buffer } => ({
+    bytesRead: buffer.fill(0xab).length,
+    buffer,
+  });
   const bus = {
     i2cFuncs: async () => funcs,
     i2cWrite: (address: number, length: number, bytes: Buffer) =>
@@ -32,8 +39,10 @@ function twin(funcs: Partial<I2CFuncs>, answer: (call: string) => Promise<void> 
       note(`block ${address} ${register} ${length}`, fill(bytes)),
     readByte: (address: number, register: number) => note(`byte ${address} ${register}`, 0xab),
     readWord: (address: number, register: number) => note(`word ${address} ${register}`, 0x3412),
-    writeWord: (address: number, register: number, word: number) => note(`setWord ${address} ${register} ${word.toString(16)}`, undefined),
-    writeByte: (address: number, register: number, byte: number) => note(`setByte ${address} ${register} ${byte}`, undefined),
+    writeWord: (address: number, register: number, word: number) =>
+      note(`setWord ${address} ${register} ${word.toString(16)}`, undefined),
+    writeByte: (address: number, register: number, byte: number) =>
+      note(`setByte ${address} ${register} ${byte}`, undefined),
     sendByte: (address: number, byte: number) => note(`send ${address} ${byte}`, undefined),
     receiveByte: (address: number) => note(`receive ${address}`, 0),
     close: async () => {
@@ -70,7 +79,10 @@ describe('LinuxI2c', () => {
     const narrow = await smbus.port.openBus(1, signal);
     await narrow.write(0x44, Uint8Array.of(0x24, 0x00), signal);
     expect(smbus.calls).toEqual(['setByte 68 36 0']);
-    await expect(narrow.read(0x44, 6, signal)).rejects.toMatchObject({ code: 'hardware/unsupported', recovery: 'hold' });
+    await expect(narrow.read(0x44, 6, signal)).rejects.toMatchObject({
+      code: 'hardware/unsupported',
+      recovery: 'hold',
+    });
   });
 
   it('does one transfer at a time, and waits for a hung one even after its caller was let go', async () => {

@@ -37,7 +37,9 @@ it('holds one thread of the pool with an adapter that stands still, however ofte
   for (const words of ['on', 'off', 'off again']) {
     const port = await serial.open({ port: '/dev/none', baudRate: 9_600 }, never);
     for (let at = 0; at < 2; at += 1)
-      await expect(port.write(Buffer.from(words), AbortSignal.timeout(10))).rejects.toMatchObject({ code: 'hardware/deadline' });
+      await expect(port.write(Buffer.from(words), AbortSignal.timeout(10))).rejects.toMatchObject({
+        code: 'hardware/deadline',
+      });
     await port.close();
   }
   expect([written, draining.length]).toEqual([['on', 'on', 'off', 'off', 'off again', 'off again'], 1]);
@@ -51,7 +53,11 @@ it('holds one thread of the pool with an adapter that stands still, however ofte
 });
 
 it.each([
-  ['there is no udevadm', Object.assign(new Error('spawn udevadm ENOENT'), { code: 'ENOENT' }), /: there is no udevadm; install udev, or /],
+  [
+    'there is no udevadm',
+    Object.assign(new Error('spawn udevadm ENOENT'), { code: 'ENOENT' }),
+    /: there is no udevadm; install udev, or /,
+  ],
   ['udevadm fails', new Error('udevadm exited with error code: 1'), /: udevadm exited with error code: 1$/],
 ])('says that its ports cannot be listed where %s', async (_what, fault, message) => {
   const Twin = { list: () => Promise.reject(fault) };

@@ -17,9 +17,18 @@ it('is sent although the register does not show what was written before', async 
   const written: number[] = [];
   const port = await bench.tcp((asked, send) => {
     if (asked[7] === 6) written.push(asked.readUInt16BE(10));
-    send(tcpFrame(asked.readUInt16BE(0), asked[6] ?? 0, asked[7] === 3 ? Uint8Array.of(3, 2, 0, 0) : asked.subarray(7, 12)));
+    send(
+      tcpFrame(
+        asked.readUInt16BE(0),
+        asked[6] ?? 0,
+        asked[7] === 3 ? Uint8Array.of(3, 2, 0, 0) : asked.subarray(7, 12),
+      ),
+    );
   });
-  const link = await bench.ports.modbus.open({ transport: 'tcp', host: '127.0.0.1', port, responseTimeoutMs: 1_000 }, signal);
+  const link = await bench.ports.modbus.open(
+    { transport: 'tcp', host: '127.0.0.1', port, responseTimeoutMs: 1_000 },
+    signal,
+  );
   await link.ranked('movement').writeBit(1, bit(true), signal);
   await link.ranked('off').writeBit(1, bit(false), signal);
   expect(written).toEqual([8, 0]);
@@ -36,7 +45,10 @@ async function serialUnit(answersTo: readonly (readonly number[])[], { confirms 
     if (asked[1] === 6 && confirms) send(asked);
     if (asked[1] === 3) for (const word of answersTo[reads++] ?? []) send(RTU.frame(1, Uint8Array.of(3, 2, 0, word)));
   });
-  const link = await bench.ports.modbus.open({ transport: 'rtu', port, baudRate: 9_600, responseTimeoutMs: 300 }, signal);
+  const link = await bench.ports.modbus.open(
+    { transport: 'rtu', port, baudRate: 9_600, responseTimeoutMs: 300 },
+    signal,
+  );
   return { link, functions, written };
 }
 

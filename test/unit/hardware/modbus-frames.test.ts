@@ -88,7 +88,9 @@ describe('values', () => {
   const layouts: readonly ModbusLayout[] = (
     ['uint16', 'int16', 'uint32', 'int32', 'uint64', 'int64', 'float32', 'float64'] as const
   ).flatMap((type) =>
-    (['big', 'little'] as const).flatMap((wordOrder) => (['big', 'little'] as const).map((byteOrder) => ({ type, wordOrder, byteOrder }))),
+    (['big', 'little'] as const).flatMap((wordOrder) =>
+      (['big', 'little'] as const).map((byteOrder) => ({ type, wordOrder, byteOrder })),
+    ),
   );
 
   it('lie in registers as makers order them', () => {
@@ -98,7 +100,9 @@ describe('values', () => {
     expect(decodeModbus([0x4842, 0x0000], { ...float, byteOrder: 'little' })).toBe(50);
     expect(decodeModbus([0x0000, 0x4842], { ...float, wordOrder: 'little', byteOrder: 'little' })).toBe(50);
     expect(decodeModbus([0x0008], { type: 'bool', wordOrder: 'big', byteOrder: 'big', bit: 3 })).toBe(true);
-    expect(decodeModbus([0x4d65, 0x7465, 0x7200], { type: 'string', wordOrder: 'big', byteOrder: 'big', length: 3 })).toBe('Meter');
+    expect(
+      decodeModbus([0x4d65, 0x7465, 0x7200], { type: 'string', wordOrder: 'big', byteOrder: 'big', length: 3 }),
+    ).toBe('Meter');
     expect(() => decodeModbus([0x7fc0, 0], float)).toThrow(/no number/);
   });
 
@@ -116,7 +120,11 @@ describe('values', () => {
   });
 
   it('are refused when they do not fit', () => {
-    expect(() => encodeModbus(65_536, { type: 'uint16', wordOrder: 'big', byteOrder: 'big' })).toThrow(/does not fit into uint16/);
-    expect(() => encodeModbus(Number.NaN, { type: 'float32', wordOrder: 'big', byteOrder: 'big' })).toThrow(/does not fit/);
+    expect(() => encodeModbus(65_536, { type: 'uint16', wordOrder: 'big', byteOrder: 'big' })).toThrow(
+      /does not fit into uint16/,
+    );
+    expect(() => encodeModbus(Number.NaN, { type: 'float32', wordOrder: 'big', byteOrder: 'big' })).toThrow(
+      /does not fit/,
+    );
   });
 });

@@ -34,7 +34,8 @@ async function open(transport: HostConnection['transport'], hangUp: (socket: Soc
   return await bench.ports.modbus.open({ transport, host: '127.0.0.1', port, responseTimeoutMs: 2_000 }, signal);
 }
 
-const overTcp = (asked: Buffer): Uint8Array => tcpFrame(asked.readUInt16BE(0), asked[6] ?? 0, answerTo(asked.subarray(7)));
+const overTcp = (asked: Buffer): Uint8Array =>
+  tcpFrame(asked.readUInt16BE(0), asked[6] ?? 0, answerTo(asked.subarray(7)));
 const overLine = (asked: Buffer): Uint8Array => RTU.frame(asked[0] ?? 0, answerTo(asked.subarray(1, -2)));
 
 it.each([

@@ -57,12 +57,17 @@ beforeEach(async () => {
 });
 
 function openLink(): Promise<ModbusLink> {
-  return modbus.open({ transport: 'rtu', port: '/dev/ttyS9', baudRate: 9_600, responseTimeoutMs: RESPONSE_TIMEOUT_MS }, never);
+  return modbus.open(
+    { transport: 'rtu', port: '/dev/ttyS9', baudRate: 9_600, responseTimeoutMs: RESPONSE_TIMEOUT_MS },
+    never,
+  );
 }
 
 /** The value, or the code of the fault. */
 async function read(address: number, unitId = 1): Promise<number | string> {
-  return await ended(link.readRegisters(unitId, { table: 'holding', address, count: 1 }, never).then(([value = -1]) => value));
+  return await ended(
+    link.readRegisters(unitId, { table: 'holding', address, count: 1 }, never).then(([value = -1]) => value),
+  );
 }
 
 async function ended<T>(work: Promise<T>): Promise<T | string> {
@@ -72,16 +77,19 @@ async function ended<T>(work: Promise<T>): Promise<T | string> {
 }
 
 describe('a late answer on a serial line', () => {
-  it.each([240, 450, 900, 3_000, 7_000])('is never the value of another question, though it comes after %i ms', async (delayMs) => {
-    unit.delayMs = delayMs;
-    for (let round = 0; round < 6; round += 1) {
-      expect([101, expect.stringMatching(/^hardware/)]).toContainEqual(await read(0));
-      expect(await read(10)).not.toBe(101);
-    }
-    unit.delayMs = 10;
-    await clock.advance(200_000); // the unit works through all it was asked
-    expect([await read(0), await read(10)]).toEqual([101, 73]);
-  });
+  it.each([240, 450, 900, 3_000, 7_000])(
+    'is never the value of another question, though it comes after %i ms',
+    async (delayMs) => {
+      unit.delayMs = delayMs;
+      for (let round = 0; round < 6; round += 1) {
+        expect([101, expect.stringMatching(/^hardware/)]).toContainEqual(await read(0));
+        expect(await read(10)).not.toBe(101);
+      }
+      unit.delayMs = 10;
+      await clock.advance(200_000); // the unit works through all it was asked
+      expect([await read(0), await read(10)]).toEqual([101, 73]);
+    },
+  );
 
   it('is no value of another question either where the line was opened anew meanwhile', async () => {
     unit.delayMs = 1_100;
@@ -96,7 +104,9 @@ describe('a late answer on a serial line', () => {
 
   it('leaves the unit usable at once when it comes, or when the unit answers the loop-back', async () => {
     unit.delayMs = 240;
-    expect(await ended(link.readRegisters(1, { table: 'holding', address: 0, count: 1 }, never))).toBe('hardware/deadline');
+    expect(await ended(link.readRegisters(1, { table: 'holding', address: 0, count: 1 }, never))).toBe(
+      'hardware/deadline',
+    );
     unit.delayMs = 10;
     expect(await read(10)).toBe(73);
     unit.answer = () => undefined; // a lost answer
@@ -154,7 +164,10 @@ describe('a late answer on a serial line', () => {
     await clock.advance(101);
     say(frame);
     expect(await ended(again)).toEqual([73]);
-    const patient = await modbus.open({ transport: 'rtu', port: '/dev/ttyS9', baudRate: 9_600, responseTimeoutMs: 2_000 }, never);
+    const patient = await modbus.open(
+      { transport: 'rtu', port: '/dev/ttyS9', baudRate: 9_600, responseTimeoutMs: 2_000 },
+      never,
+    );
     const slow = patient.readRegisters(1, { table: 'holding', address: 10, count: 1 }, never);
     for (const byte of frame) {
       await clock.advance(120);
@@ -199,7 +212,9 @@ it('says that the answer of a unit came that nobody asked', async () => {
 });
 
 it('switches off before the readings that wait on its line', async () => {
-  const readings = [0, 10, 0, 10].map((address) => link.readRegisters(1, { table: 'holding', address, count: 1 }, never));
+  const readings = [0, 10, 0, 10].map((address) =>
+    link.readRegisters(1, { table: 'holding', address, count: 1 }, never),
+  );
   const off = link.ranked('off').writeCoil(1, 0, false, never);
   await ended(Promise.allSettled([...readings, off]));
   expect(asked).toEqual([3, 5, 3, 3, 3]);

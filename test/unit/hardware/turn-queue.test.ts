@@ -31,7 +31,14 @@ async function endAll(): Promise<void> {
 
 describe('turns on a line', () => {
   it('go to all that switches off first, then to movements, readings and what is told again, each in the order in which they came', async () => {
-    const all = [ask('a'), ask('told again', 'again'), ask('b'), ask('on', 'movement'), ask('off', 'off'), ask('off 2', 'off')];
+    const all = [
+      ask('a'),
+      ask('told again', 'again'),
+      ask('b'),
+      ask('on', 'movement'),
+      ask('off', 'off'),
+      ask('off 2', 'off'),
+    ];
     await endAll();
     expect(begun).toEqual(['a', 'off', 'off 2', 'on', 'b', 'told again']);
     expect(await Promise.all(all)).toEqual(['a', 'told again', 'b', 'on', 'off', 'off 2']);
@@ -51,7 +58,17 @@ describe('turns on a line', () => {
       void askAgain(`read ${at}`, 'reading');
     }
     await endAll();
-    expect(begun.slice(0, 9)).toEqual(['first', 'look 1', 'read 1', 'look 2', 'again 1', 'look 1', 'read 2', 'look 2', 'again 2']);
+    expect(begun.slice(0, 9)).toEqual([
+      'first',
+      'look 1',
+      'read 1',
+      'look 2',
+      'again 1',
+      'look 1',
+      'read 2',
+      'look 2',
+      'again 2',
+    ]);
     expect(begun.slice(9, 13)).toEqual(['look 1', 'read 1', 'look 2', 'again 1']);
   });
 

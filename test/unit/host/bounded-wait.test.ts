@@ -57,7 +57,8 @@ describe('work that is given up', () => {
 
   it('has no say any more, whatever it makes of the end of its signal', async () => {
     const clock = new FakeClock();
-    const done = (signal: AbortSignal): Promise<string> => new Promise((resolve) => onAbort(signal, () => resolve('done')));
+    const done = (signal: AbortSignal): Promise<string> =>
+      new Promise((resolve) => onAbort(signal, () => resolve('done')));
     const failed = (signal: AbortSignal): Promise<string> =>
       new Promise((_, reject) => onAbort(signal, () => reject(new Error('aborted'))));
     for (const work of [done, failed]) {
@@ -74,7 +75,9 @@ describe('work that is given up', () => {
     const thrown = (): never => {
       throw new Error('no such line');
     };
-    await expect(outcomeWithin(clock, 1000, thrown, late, new AbortController().signal)).rejects.toThrow('no such line');
+    await expect(outcomeWithin(clock, 1000, thrown, late, new AbortController().signal)).rejects.toThrow(
+      'no such line',
+    );
     await expect(outcomeWithin(clock, 1000, thrown, late, AbortSignal.abort())).rejects.toThrow('no such line');
   });
 

@@ -82,7 +82,10 @@ describe('reading', () => {
     const files = new MemoryFiles();
     files.put(PATH, 'x'.repeat(200_000));
     expect((await readWhole(files, PATH, { limitBytes: 200_000 }))?.length).toBe(200_000);
-    await expect(readWhole(files, PATH, { limitBytes: 199_999 })).rejects.toMatchObject({ code: 'host/read-failed', recovery: 'drop' });
+    await expect(readWhole(files, PATH, { limitBytes: 199_999 })).rejects.toMatchObject({
+      code: 'host/read-failed',
+      recovery: 'drop',
+    });
   });
 
   it('tells a disk that fails from a file that is none', async () => {

@@ -2,7 +2,11 @@ import { describe, expect, it } from 'vitest';
 import { type ExpressionHistory, type ExpressionValue, loadExpressions } from '../../../src/host/expression.ts';
 
 const compile = await loadExpressions();
-const NO_HISTORY: ExpressionHistory = { rate: () => Number.NaN, difference: () => Number.NaN, integral: () => Number.NaN };
+const NO_HISTORY: ExpressionHistory = {
+  rate: () => Number.NaN,
+  difference: () => Number.NaN,
+  integral: () => Number.NaN,
+};
 
 function calculated(source: string, keys: Readonly<Record<string, ExpressionValue>> = {}): ExpressionValue {
   const expression = compile(source);
@@ -39,7 +43,11 @@ describe('an expression', () => {
 
   it('names each key once, and gives each call that remembers its own place', () => {
     const { inputs, places, integrals, evaluate } = compile('rate(a) + rate(a + rate(b)) + integral( a * key("b c") )');
-    expect([inputs, places, integrals]).toEqual([['a', 'b', 'b c'], [[0], [0, 1], [1], [0, 2]], new Map([[3, 'a*key("b c")']])]);
+    expect([inputs, places, integrals]).toEqual([
+      ['a', 'b', 'b c'],
+      [[0], [0, 1], [1], [0, 2]],
+      new Map([[3, 'a*key("b c")']]),
+    ]);
     const heard: [string, number, number][] = [];
     const history = Object.fromEntries(
       (['rate', 'difference', 'integral'] as const).map((name) => [

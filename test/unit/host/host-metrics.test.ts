@@ -29,7 +29,10 @@ describe('HostMetrics', () => {
 
   it('takes what can be freed at once for available memory', async () => {
     await machine({ 'proc/meminfo': 'MemTotal:        1000 kB\nMemFree:          100 kB\nMemAvailable:     250 kB\n' });
-    expect(await keys(new HostMetrics({ disks: ['/'], root }), 'memory')).toEqual({ memoryUsedPercent: 75, memoryAvailableBytes: 256_000 });
+    expect(await keys(new HostMetrics({ disks: ['/'], root }), 'memory')).toEqual({
+      memoryUsedPercent: 75,
+      memoryAvailableBytes: 256_000,
+    });
   });
 
   it('gives the hottest zone, and passes over one without a sensor', async () => {
@@ -48,7 +51,10 @@ describe('HostMetrics', () => {
       [`sys/class/net/${name}/statistics/tx_bytes`, `${tx}\n`],
     ]);
     await machine(Object.fromEntries(files) as Record<string, string>);
-    expect(await keys(new HostMetrics({ disks: ['/'], root }), 'network')).toEqual({ networkReceivedBytes: 120, networkSentBytes: 12 });
+    expect(await keys(new HostMetrics({ disks: ['/'], root }), 'network')).toEqual({
+      networkReceivedBytes: 120,
+      networkSentBytes: 12,
+    });
     expect(await keys(new HostMetrics({ disks: ['/'], interfaces: ['wlan0'], root }), 'network')).toEqual({
       networkReceivedBytes_wlan0: 20,
       networkSentBytes_wlan0: 2,
@@ -62,7 +68,8 @@ describe('HostMetrics', () => {
     expect(Object.keys(await keys(metrics, 'disk'))).toEqual(['diskUsedPercent_/', 'diskFreeBytes_/']);
     expect(await keys(metrics, 'network')).toEqual({ networkReceivedBytes_eth0: 7, networkSentBytes_eth0: 8 });
     const nothing = new HostMetrics({ disks: [gone], interfaces: ['wwan0'], root });
-    for (const group of ['disk', 'network'] as const) await expect(nothing.read(group)).rejects.toMatchObject({ code: 'host/no-metrics' });
+    for (const group of ['disk', 'network'] as const)
+      await expect(nothing.read(group)).rejects.toMatchObject({ code: 'host/no-metrics' });
     expect(await new HostMetrics({ disks: [], interfaces: [], root }).read('disk')).toEqual([]);
     expect((await metrics.read('disk', '/')).map(({ key }) => key)).toEqual(['diskUsedPercent_/', 'diskFreeBytes_/']);
     await expect(metrics.read('disk', gone)).rejects.toMatchObject({ code: 'host/no-metrics' });

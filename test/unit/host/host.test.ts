@@ -39,14 +39,18 @@ describe('a durable file', () => {
   it('does not write through a link that somebody left at its temporary name', async () => {
     await writeFile(join(folder, 'victim'), 'untouched');
     await symlink(join(folder, 'victim'), join(folder, 'x.tmp'));
-    await expect(writeDurably(systemFiles, join(folder, 'x'), 'new')).rejects.toMatchObject({ code: 'host/write-failed' });
+    await expect(writeDurably(systemFiles, join(folder, 'x'), 'new')).rejects.toMatchObject({
+      code: 'host/write-failed',
+    });
     expect(await readFile(join(folder, 'victim'), 'utf8')).toBe('untouched');
   });
 
   it('is undefined when absent and refused when larger than its limit', async () => {
     expect(await readWhole(systemFiles, join(folder, 'none'))).toBeUndefined();
     await writeFile(join(folder, 'big'), 'x'.repeat(11));
-    await expect(readWhole(systemFiles, join(folder, 'big'), { limitBytes: 10 })).rejects.toMatchObject({ code: 'host/read-failed' });
+    await expect(readWhole(systemFiles, join(folder, 'big'), { limitBytes: 10 })).rejects.toMatchObject({
+      code: 'host/read-failed',
+    });
   });
 
   it('keeps its content when set aside', async () => {
@@ -107,7 +111,9 @@ describe('backoff', () => {
   });
 
   it('spreads those whom a server told the same time', () => {
-    const told = [0, 0.5, 0.9999999].map((draw) => new Backoff({ firstMs: 100, maxMs: 1_000 }, { jitter: () => draw }).nextMs(60_000));
+    const told = [0, 0.5, 0.9999999].map((draw) =>
+      new Backoff({ firstMs: 100, maxMs: 1_000 }, { jitter: () => draw }).nextMs(60_000),
+    );
     expect(told.map(Math.round)).toEqual([60_000, 67_500, 75_000]);
   });
 });
@@ -139,36 +145,41 @@ it('the lock of a state folder is taken on a disk that has no room for the name 
   const module = resolve(import.meta.dirname, '../../../src/host/state-lock.ts');
   const script = `import('${module}').then((m) => m.takeLock(process.argv[1])).then(() => console.log('taken'), (e) => console.log(e.message))`;
   // A limit of 0 on what may be written stands for the full disk.
-  const { stdout } = spawnSync('bash', ['-c', 'ulimit -f 0; exec "$0" "$@"', process.execPath, '-e', script, folder], { encoding: 'utf8' });
+  const { stdout } = spawnSync('bash', ['-c', 'ulimit -f 0; exec "$0" "$@"', process.execPath, '-e', script, folder], {
+    encoding: 'utf8',
+  });
   expect(stdout).toBe('taken\n');
 });
 
 const canMount = spawnSync('unshare', ['-rm', 'mount', '-t', 'tmpfs', 'none', '/mnt']).status === 0;
 
-it.runIf(canMount)('the lock of a state folder is taken once on a card that has become read-only, and not where no agent ever ran', () => {
-  const module = resolve(import.meta.dirname, '../../../src/host/state-lock.ts');
-  const script = `import('${module}').then(async ({ takeLock }) => {
+it.runIf(canMount)(
+  'the lock of a state folder is taken once on a card that has become read-only, and not where no agent ever ran',
+  () => {
+    const module = resolve(import.meta.dirname, '../../../src/host/state-lock.ts');
+    const script = `import('${module}').then(async ({ takeLock }) => {
     const take = () => takeLock(process.argv[1]).then((lock) => (console.log('taken'), lock), (e) => console.log(e.code, e.message));
     const lock = await take();
     await take();
     await lock?.close();
     (await take())?.close();
   })`;
-  const after = (before: string): string =>
-    spawnSync(
-      'unshare',
-      [
-        '-rm',
-        'bash',
-        '-c',
-        `mount -t tmpfs none "$1" && ${before} && mount -o remount,ro "$1" && exec "$0" -e "$2" "$1"`,
-        process.execPath,
-      ].concat(folder, script),
-      { encoding: 'utf8' },
-    ).stdout;
-  expect(after('touch "$1/agent.lock"')).toMatch(/^taken\nhost\/already-running .*\ntaken\n$/);
-  expect(after('true')).toMatch(/^(host\/write-failed .*: EROFS\n){3}$/);
-});
+    const after = (before: string): string =>
+      spawnSync(
+        'unshare',
+        [
+          '-rm',
+          'bash',
+          '-c',
+          `mount -t tmpfs none "$1" && ${before} && mount -o remount,ro "$1" && exec "$0" -e "$2" "$1"`,
+          process.execPath,
+        ].concat(folder, script),
+        { encoding: 'utf8' },
+      ).stdout;
+    expect(after('touch "$1/agent.lock"')).toMatch(/^taken\nhost\/already-running .*\ntaken\n$/);
+    expect(after('true')).toMatch(/^(host\/write-failed .*: EROFS\n){3}$/);
+  },
+);
 
 describe('time synchronisation', () => {
   it('is looked for until it is there, and told once', async () => {
@@ -239,23 +250,26 @@ describe('time synchronisation', () => {
     sync.close();
   });
 
-  it.each([1_000, 2_000, 5_000])('is corrected by dates that lag by up to two seconds, asked for every %i ms', async (everyMs) => {
-    const clock = new FakeClock();
-    clock.stepWall(-3_600_000);
-    const sync = new TimeSync({ clock, policy: 'platform', ask: async () => false });
-    await sync.start();
-    // Made anew only when it is more than a second old, in whole seconds.
-    let date = { madeAtMs: Number.NEGATIVE_INFINITY, saysMs: 0 };
-    for (let n = 0; n * everyMs < 120_000; n += 1) {
-      const truthMs = clock.wallMs() + 3_600_000 + 7 * (n % 13);
-      if (truthMs - date.madeAtMs > 1_000) date = { madeAtMs: truthMs, saysMs: Math.floor(truthMs / 1_000) * 1_000 };
-      sync.heardPlatformDate(date.saysMs, 40);
-      await clock.advance(everyMs);
-    }
-    expect(sync.isSynchronised()).toBe(true);
-    expect(Math.abs(sync.correctionMs() - 3_600_000)).toBeLessThan(2_000);
-    sync.close();
-  });
+  it.each([1_000, 2_000, 5_000])(
+    'is corrected by dates that lag by up to two seconds, asked for every %i ms',
+    async (everyMs) => {
+      const clock = new FakeClock();
+      clock.stepWall(-3_600_000);
+      const sync = new TimeSync({ clock, policy: 'platform', ask: async () => false });
+      await sync.start();
+      // Made anew only when it is more than a second old, in whole seconds.
+      let date = { madeAtMs: Number.NEGATIVE_INFINITY, saysMs: 0 };
+      for (let n = 0; n * everyMs < 120_000; n += 1) {
+        const truthMs = clock.wallMs() + 3_600_000 + 7 * (n % 13);
+        if (truthMs - date.madeAtMs > 1_000) date = { madeAtMs: truthMs, saysMs: Math.floor(truthMs / 1_000) * 1_000 };
+        sync.heardPlatformDate(date.saysMs, 40);
+        await clock.advance(everyMs);
+      }
+      expect(sync.isSynchronised()).toBe(true);
+      expect(Math.abs(sync.correctionMs() - 3_600_000)).toBeLessThan(2_000);
+      sync.close();
+    },
+  );
 
   it('goes on with two servers whose clocks are a little apart', async () => {
     const clock = new FakeClock();
@@ -292,31 +306,34 @@ describe('time synchronisation', () => {
     ['slow', 50e-6, 0],
     ['slow, and wrong from the start', 50e-6, 3_600_000],
     ['fast, and wrong from the start', -50e-6, 3_600_000],
-  ])('goes on correcting a clock that is %s, by no more than it is wrong and without end', async (_name, drift, wrongMs) => {
-    const clock = new FakeClock();
-    const sync = new TimeSync({ clock, policy: 'platform', ask: async () => false });
-    await sync.start();
-    const [startMs, startWallMs] = [clock.monotonicMs(), clock.wallMs() + wrongMs];
-    const truthMs = (): number => startWallMs + (clock.monotonicMs() - startMs) * (1 + drift);
-    const errorMs = (): number => clock.wallMs() + sync.correctionMs() - truthMs();
-    const steps: number[] = [];
-    let [before, worstMs] = [0, 0];
-    for (let n = 0; n < 8 * 96; n += 1) {
-      sync.heardPlatformDate(Math.floor(truthMs() / 1_000) * 1_000, 50);
-      await clock.advance(899_000 + 7 * (n % 13));
-      if (sync.correctionMs() !== before && n > 4) steps.push(sync.correctionMs() - before);
-      before = sync.correctionMs();
-      if (n > 4) worstMs = Math.max(worstMs, Math.abs(errorMs()));
-    }
-    expect(sync.isSynchronised()).toBe(true);
-    expect(worstMs).toBeLessThan(5_000);
-    // 35 s of drift in eight days.
-    expect(steps.length).toBeGreaterThan(5);
-    expect(steps.length).toBeLessThan(20);
-    expect(Math.max(...steps.map(Math.abs))).toBeLessThan(5_000);
-    expect(new Set(steps.map(Math.sign))).toEqual(new Set([Math.sign(drift)]));
-    sync.close();
-  });
+  ])(
+    'goes on correcting a clock that is %s, by no more than it is wrong and without end',
+    async (_name, drift, wrongMs) => {
+      const clock = new FakeClock();
+      const sync = new TimeSync({ clock, policy: 'platform', ask: async () => false });
+      await sync.start();
+      const [startMs, startWallMs] = [clock.monotonicMs(), clock.wallMs() + wrongMs];
+      const truthMs = (): number => startWallMs + (clock.monotonicMs() - startMs) * (1 + drift);
+      const errorMs = (): number => clock.wallMs() + sync.correctionMs() - truthMs();
+      const steps: number[] = [];
+      let [before, worstMs] = [0, 0];
+      for (let n = 0; n < 8 * 96; n += 1) {
+        sync.heardPlatformDate(Math.floor(truthMs() / 1_000) * 1_000, 50);
+        await clock.advance(899_000 + 7 * (n % 13));
+        if (sync.correctionMs() !== before && n > 4) steps.push(sync.correctionMs() - before);
+        before = sync.correctionMs();
+        if (n > 4) worstMs = Math.max(worstMs, Math.abs(errorMs()));
+      }
+      expect(sync.isSynchronised()).toBe(true);
+      expect(worstMs).toBeLessThan(5_000);
+      // 35 s of drift in eight days.
+      expect(steps.length).toBeGreaterThan(5);
+      expect(steps.length).toBeLessThan(20);
+      expect(Math.max(...steps.map(Math.abs))).toBeLessThan(5_000);
+      expect(new Set(steps.map(Math.sign))).toEqual(new Set([Math.sign(drift)]));
+      sync.close();
+    },
+  );
 
   it('asks the system before it corrects a clock that it confirmed', async () => {
     const clock = new FakeClock();

@@ -25,7 +25,9 @@ const ETH0 = {
 
 describe('the identity of a board', () => {
   it('has the serial number of the device tree, without its zero byte', async () => {
-    expect((await readIdentity(await board({ 'proc/device-tree/serial-number': '10000000abcdef01\0' }))).serial).toBe('10000000abcdef01');
+    expect((await readIdentity(await board({ 'proc/device-tree/serial-number': '10000000abcdef01\0' }))).serial).toBe(
+      '10000000abcdef01',
+    );
   });
 
   it('has the real one of the serial numbers of DMI that root left before the start', async () => {
@@ -110,7 +112,8 @@ describe('the identity of a board', () => {
     };
     const eth0 = { ...ETH0, 'sys/class/net/eth0/device/uevent': 'DRIVER=bcmgenet' };
     const usb = { ...wlan0, 'sys/class/net/wlan0/device/uevent': 'DEVTYPE=usb_interface' };
-    const read = async (files: Readonly<Record<string, string>>): Promise<BoardIdentity> => readIdentity(await board(files));
+    const read = async (files: Readonly<Record<string, string>>): Promise<BoardIdentity> =>
+      readIdentity(await board(files));
     const [both, late, before, withUsb] = [
       await read({ ...eth0, ...wlan0 }),
       await read(wlan0),
@@ -118,7 +121,11 @@ describe('the identity of a board', () => {
       await read({ ...eth0, ...usb }),
     ];
     expect([both.mac, both.otherMacs, late.mac]).toEqual(['dca632010203', ['009922334455'], '009922334455']);
-    expect([isOtherBoard(both, late), isOtherBoard(late, both), isOtherBoard(before, late)]).toEqual([false, false, true]);
+    expect([isOtherBoard(both, late), isOtherBoard(late, both), isOtherBoard(before, late)]).toEqual([
+      false,
+      false,
+      true,
+    ]);
     // An interface that can be plugged into another board says nothing.
     expect([withUsb.otherMacs, isOtherBoard(withUsb, late)]).toEqual([undefined, true]);
     expect(withNewMarks(late, both)).toMatchObject({ mac: '009922334455', otherMacs: ['dca632010203'] });

@@ -59,13 +59,16 @@ describe('a link of JSON lines', () => {
     link.send({ d: 1 });
   });
 
-  it.each(['nonsense\n', '[1]\n', 'null\n', `{"long":"${'x'.repeat(64)}"}\n`, 'x'.repeat(65)])('ends when %j comes', async (text) => {
-    const { messages, ended } = await heard();
-    const socket = await other;
-    socket.write(text);
-    expect(await ended).toMatchObject({ code: 'host/no-message', recovery: 'drop' });
-    expect(messages).toEqual([]);
-  });
+  it.each(['nonsense\n', '[1]\n', 'null\n', `{"long":"${'x'.repeat(64)}"}\n`, 'x'.repeat(65)])(
+    'ends when %j comes',
+    async (text) => {
+      const { messages, ended } = await heard();
+      const socket = await other;
+      socket.write(text);
+      expect(await ended).toMatchObject({ code: 'host/no-message', recovery: 'drop' });
+      expect(messages).toEqual([]);
+    },
+  );
 
   it('ends when whoever listens throws, and hears no more of what came with it', async () => {
     const fault = new Error('not what was asked');

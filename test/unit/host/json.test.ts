@@ -1,6 +1,13 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { isJsonObject, type JsonValue, jsonEqual, parseJson, parseJsonNumbers, stringifyJson } from '../../../src/host/json.ts';
+import {
+  isJsonObject,
+  type JsonValue,
+  jsonEqual,
+  parseJson,
+  parseJsonNumbers,
+  stringifyJson,
+} from '../../../src/host/json.ts';
 
 const json: fc.Arbitrary<JsonValue> = fc.letrec<{ value: JsonValue }>((tie) => ({
   value: fc.oneof(
@@ -46,7 +53,8 @@ describe('JSON', () => {
       expect(parseJson(stringifyJson([double, 'x']))).toEqual([double, 'x']);
   });
 
-  it('writes NaN and infinities as null', () => expect(stringifyJson([Number.NaN, Number.NEGATIVE_INFINITY])).toBe('[null,null]'));
+  it('writes NaN and infinities as null', () =>
+    expect(stringifyJson([Number.NaN, Number.NEGATIVE_INFINITY])).toBe('[null,null]'));
 
   it('drops __proto__ at every depth and keeps other odd keys as data', () => {
     const value = parseJson('{"__proto__":{"x":1},"a":{"__proto__":[1],"constructor":2,"toString":3}}');

@@ -8,7 +8,8 @@ describe('the line reader', () => {
     for (const size of [1, 2, 3, 7, 100, bytes.length]) {
       const reader = new LineReader(1_000);
       const lines: string[] = [];
-      for (let at = 0; at < bytes.length; at += size) lines.push(...(reader.readLines(bytes.subarray(at, at + size)) ?? ['too long']));
+      for (let at = 0; at < bytes.length; at += size)
+        lines.push(...(reader.readLines(bytes.subarray(at, at + size)) ?? ['too long']));
       expect(lines).toEqual(text.split('\n').slice(0, -1));
     }
   });

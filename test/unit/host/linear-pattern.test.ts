@@ -8,7 +8,12 @@ const compile = await loadLinearPatterns();
 
 // With backtracking each more character doubles the time: these would not end while the machine lasts.
 it('a line that nearly matches is refused like any other', () => {
-  const format = { format: 'regex', pattern: '^(?<what>(\\w+\\s?)+): (?<value>\\d+)$', separator: ',', key: 'value' } as const;
+  const format = {
+    format: 'regex',
+    pattern: '^(?<what>(\\w+\\s?)+): (?<value>\\d+)$',
+    separator: ',',
+    key: 'value',
+  } as const;
   const parse = lineParser(format, compile);
   expect(parse('state of pump: 7')).toHaveLength(2);
   expect(() => parse(`${'word '.repeat(2_000)}!`)).toThrow(/without a value/);

@@ -49,14 +49,18 @@ describe.each([
         const length = (to - from + DAY_MINUTES) % DAY_MINUTES;
         const due = new Set(Array.from({ length }, (_, n) => (from + n) % DAY_MINUTES));
         const span = { from: textOf(from), to: textOf(to) };
-        expect(table.filter(({ minuteOfDay, shown }) => isWithinHours(span, shown) !== due.has(minuteOfDay))).toEqual([]);
+        expect(table.filter(({ minuteOfDay, shown }) => isWithinHours(span, shown) !== due.has(minuteOfDay))).toEqual(
+          [],
+        );
       }),
       { numRuns: 40 },
     );
   });
 
   it('the hour that is left out has no minutes, and the one that comes twice has them twice', () => {
-    expect(table.filter(({ shown }) => isWithinHours({ from: '02:00', to: '03:00' }, shown))).toHaveLength(hoursAtTwo * 60);
+    expect(table.filter(({ shown }) => isWithinHours({ from: '02:00', to: '03:00' }, shown))).toHaveLength(
+      hoursAtTwo * 60,
+    );
   });
 });
 

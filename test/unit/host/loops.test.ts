@@ -26,7 +26,8 @@ it('ends all loops when one fails, waits for them, and tells why', async () => {
 
 it('ends with its signal, and when all have ended', async () => {
   const stop = new AbortController();
-  const loop = (signal: AbortSignal): Promise<void> => new Promise((resolve) => signal.addEventListener('abort', () => resolve()));
+  const loop = (signal: AbortSignal): Promise<void> =>
+    new Promise((resolve) => signal.addEventListener('abort', () => resolve()));
   const running = runTogether([loop, async () => {}], stop.signal);
   stop.abort();
   await running;

@@ -21,7 +21,10 @@ async function plant(path: string, content: string): Promise<void> {
 describe('the machine', () => {
   it('knows its users, with all their groups', async () => {
     await plant('etc/passwd', 'root:x:0:0:root:/root:/bin/bash\nturnstone:x:998:996::/:/usr/sbin/nologin');
-    await plant('etc/group', 'root:x:0:\ndialout:x:20:someone,turnstone\ni2c:x:44:turnstones\ngpio:x:45:turnstone\nturnstone:x:996:');
+    await plant(
+      'etc/group',
+      'root:x:0:\ndialout:x:20:someone,turnstone\ni2c:x:44:turnstones\ngpio:x:45:turnstone\nturnstone:x:996:',
+    );
     expect(await machine.user('turnstone')).toEqual({ name: 'turnstone', uid: 998, groupIds: [996, 20, 45] });
     expect(await machine.user('nobody')).toBeUndefined();
   });
@@ -41,7 +44,11 @@ describe('the machine', () => {
     );
     await plant('sys/fs/ext4/sda1/errors_count', '3');
     expect(await machine.mount('/etc')).toEqual({ device: '/dev/sda1', type: 'ext4', readOnly: false, errors: 3 });
-    expect(await machine.mount('/var/lib/turnstone')).toMatchObject({ device: '/dev/sdc1', readOnly: true, commitS: 60 });
+    expect(await machine.mount('/var/lib/turnstone')).toMatchObject({
+      device: '/dev/sdc1',
+      readOnly: true,
+      commitS: 60,
+    });
     expect(await machine.mount('/var')).toMatchObject({ device: '/dev/sdb1' });
     expect(await machine.mount('/variant/x')).toMatchObject({ type: 'tmpfs' });
   });
@@ -87,7 +94,10 @@ describe('the machine', () => {
 
   it('tells what memory is left', async () => {
     expect(await machine.memory()).toBeUndefined();
-    await plant('proc/meminfo', 'MemTotal:         949444 kB\nMemFree:           60000 kB\nMemAvailable:     412000 kB');
+    await plant(
+      'proc/meminfo',
+      'MemTotal:         949444 kB\nMemFree:           60000 kB\nMemAvailable:     412000 kB',
+    );
     expect(await machine.memory()).toEqual({ totalBytes: 949_444 * 1024, availableBytes: 412_000 * 1024 });
   });
 

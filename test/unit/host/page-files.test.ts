@@ -16,7 +16,13 @@ describe('the files of a page', () => {
 
   it('are those of the page alone', async () => {
     const files = new PageFiles('status');
-    for (const path of ['/page/platform/app.js', '/page/status/none.js', '/page/status/../main.js', '/page/shared/', '/x'])
+    for (const path of [
+      '/page/platform/app.js',
+      '/page/status/none.js',
+      '/page/status/../main.js',
+      '/page/shared/',
+      '/x',
+    ])
       expect(await files.read(path, 'gzip')).toBeUndefined();
   });
 });

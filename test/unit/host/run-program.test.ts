@@ -14,14 +14,23 @@ const run = (program: Program, signal = never) => runProgram(program, systemCloc
 
 describe('a program', () => {
   it('gives its output, its errors and its exit code', async () => {
-    expect(await run(sh('echo out; echo err >&2; exit 3'))).toEqual({ exitCode: 3, stdout: 'out\n', stderr: 'err\n', cut: false });
+    expect(await run(sh('echo out; echo err >&2; exit 3'))).toEqual({
+      exitCode: 3,
+      stdout: 'out\n',
+      stderr: 'err\n',
+      cut: false,
+    });
   });
 
   it('is told nothing of the agent’s own environment, in which secrets arrive', async () => {
     process.env.TURNSTONE_TEST_SECRET = 'secret';
     onTestFinished(() => void delete process.env.TURNSTONE_TEST_SECRET);
     const { stdout } = await run({ file: '/usr/bin/env', args: [], deadlineMs: 5_000, environment: { OWN: 'given' } });
-    expect(stdout.trimEnd().split('\n').sort()).toEqual(['LANG=C.UTF-8', 'OWN=given', expect.stringMatching(/^PATH=\/usr/)]);
+    expect(stdout.trimEnd().split('\n').sort()).toEqual([
+      'LANG=C.UTF-8',
+      'OWN=given',
+      expect.stringMatching(/^PATH=\/usr/),
+    ]);
   });
 
   it('reads what it is given, and may leave it unread', async () => {
@@ -34,12 +43,17 @@ describe('a program', () => {
     expect([stdout.length, cut]).toEqual([100, true]);
     const last = await run(sh('seq 100000', { maxOutputBytes: 100, keeps: 'last' }));
     expect([last.stdout.length, last.stdout.endsWith('\n99999\n100000\n'), last.cut]).toEqual([100, true, true]);
-    expect(await run(sh('echo all', { maxOutputBytes: 4, keeps: 'last' }))).toMatchObject({ stdout: 'all\n', cut: false });
+    expect(await run(sh('echo all', { maxOutputBytes: 4, keeps: 'last' }))).toMatchObject({
+      stdout: 'all\n',
+      cut: false,
+    });
   });
 
   it('is ended at its deadline with all that it started', async () => {
     const startedMs = performance.now();
-    await expect(run(sh('sleep 60 & sleep 60', { deadlineMs: 100 }))).rejects.toMatchObject({ code: 'host/program-deadline' });
+    await expect(run(sh('sleep 60 & sleep 60', { deadlineMs: 100 }))).rejects.toMatchObject({
+      code: 'host/program-deadline',
+    });
     expect(performance.now() - startedMs).toBeLessThan(3_000);
   });
 
@@ -51,7 +65,9 @@ describe('a program', () => {
 
   it('is over at its deadline, although a child that left its group holds its output', async () => {
     const startedMs = performance.now();
-    await expect(run(sh('setsid sleep 5 & sleep 60', { deadlineMs: 100 }))).rejects.toMatchObject({ code: 'host/program-deadline' });
+    await expect(run(sh('setsid sleep 5 & sleep 60', { deadlineMs: 100 }))).rejects.toMatchObject({
+      code: 'host/program-deadline',
+    });
     expect(performance.now() - startedMs).toBeLessThan(4_000);
   });
 
@@ -65,7 +81,9 @@ describe('a program', () => {
 
   it('tells by which signal it was ended, and that it is not there', async () => {
     expect(await run(sh('kill -TERM $$'))).toMatchObject({ endedBySignal: 'SIGTERM' });
-    await expect(run({ file: '/nonexistent', args: [], deadlineMs: 100 })).rejects.toMatchObject({ code: 'host/program-not-started' });
+    await expect(run({ file: '/nonexistent', args: [], deadlineMs: 100 })).rejects.toMatchObject({
+      code: 'host/program-not-started',
+    });
   });
 });
 

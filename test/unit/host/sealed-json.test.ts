@@ -11,7 +11,12 @@ describe('a sealed text', () => {
     const text = sealJson(STATE);
     expect(text).toMatch(/,"crc32":"[0-9a-f]{8}"\}$/);
     for (const whole of [text, `${text}\n`])
-      expect([unsealJson(whole), fieldsOf(whole, FORMAT), isSealed(whole), isChanged(whole)]).toEqual([STATE, STATE, true, false]);
+      expect([unsealJson(whole), fieldsOf(whole, FORMAT), isSealed(whole), isChanged(whole)]).toEqual([
+        STATE,
+        STATE,
+        true,
+        false,
+      ]);
   });
 
   it('is refused with any bit of it changed, or gives back what it was made of', () => {

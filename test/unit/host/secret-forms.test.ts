@@ -28,8 +28,12 @@ describe('what is secret of a proxy’s address', () => {
   });
 
   it('is nothing of an address without user, nor a password too short to be one', () => {
-    expect(withoutSecrets('proxy.example 3128 http', secretForms(['http://proxy.example:3128']), '[x]')).toBe('proxy.example 3128 http');
-    expect(withoutSecrets('a pw of two letters', secretForms(['http://a:pw@proxy.example']), '[x]')).toBe('a pw of two letters');
+    expect(withoutSecrets('proxy.example 3128 http', secretForms(['http://proxy.example:3128']), '[x]')).toBe(
+      'proxy.example 3128 http',
+    );
+    expect(withoutSecrets('a pw of two letters', secretForms(['http://a:pw@proxy.example']), '[x]')).toBe(
+      'a pw of two letters',
+    );
   });
 
   it('is kept out of the log', () => {
@@ -57,6 +61,8 @@ describe('secrets in a text', () => {
   });
 
   it('change nothing where they are not, and the text is not cut', () => {
-    expect(beginningWithoutSecrets('it ends in Secret', 100, secretForms(['SecretOfMine']), '[x]')).toBe('it ends in Secret');
+    expect(beginningWithoutSecrets('it ends in Secret', 100, secretForms(['SecretOfMine']), '[x]')).toBe(
+      'it ends in Secret',
+    );
   });
 });

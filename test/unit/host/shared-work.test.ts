@@ -2,7 +2,11 @@ import { describe, expect, it } from 'vitest';
 import { SharedWork } from '../../../src/host/shared-work.ts';
 
 function given() {
-  const begun: { readonly signal: AbortSignal; readonly end: (value: number) => void; readonly fail: (error: Error) => void }[] = [];
+  const begun: {
+    readonly signal: AbortSignal;
+    readonly end: (value: number) => void;
+    readonly fail: (error: Error) => void;
+  }[] = [];
   const work = new SharedWork<number>((signal) => {
     const { promise, resolve, reject } = Promise.withResolvers<number>();
     signal.addEventListener('abort', () => reject(new Error('given up')));

@@ -20,7 +20,15 @@ beforeEach(async () => {
 afterEach(() => rm(folder, { recursive: true }));
 
 const file = (more: Partial<StateFileDeps> = {}): StateFile =>
-  new StateFile({ path, format: 'turnstone/x', version: 1, files: systemFiles, clock: new FakeClock(), log: silentLog, ...more });
+  new StateFile({
+    path,
+    format: 'turnstone/x',
+    version: 1,
+    files: systemFiles,
+    clock: new FakeClock(),
+    log: silentLog,
+    ...more,
+  });
 
 function inMemory() {
   const clock = new FakeClock();
@@ -186,19 +194,22 @@ describe('a state file', () => {
     expect(await file().read()).toBeUndefined();
   });
 
-  it.each(['', '{"format":"turn', '[]', '{"format":"other","version":1,"state":{}}', '{"format":"turnstone/x","version":2,"state":{}}'])(
-    'is set aside, not overwritten, when it holds %j',
-    async (content) => {
-      await writeFile(path, content);
-      const damaged = file();
-      expect(await damaged.read()).toBeUndefined();
-      damaged.save({ n: 1 });
-      await damaged.flush();
-      expect((await readdir(folder)).sort()).toEqual(['state.json', 'state.json.corrupt']);
-      expect(await readFile(`${path}.corrupt`, 'utf8')).toBe(content);
-      expect(await file().read()).toEqual({ n: 1 });
-    },
-  );
+  it.each([
+    '',
+    '{"format":"turn',
+    '[]',
+    '{"format":"other","version":1,"state":{}}',
+    '{"format":"turnstone/x","version":2,"state":{}}',
+  ])('is set aside, not overwritten, when it holds %j', async (content) => {
+    await writeFile(path, content);
+    const damaged = file();
+    expect(await damaged.read()).toBeUndefined();
+    damaged.save({ n: 1 });
+    await damaged.flush();
+    expect((await readdir(folder)).sort()).toEqual(['state.json', 'state.json.corrupt']);
+    expect(await readFile(`${path}.corrupt`, 'utf8')).toBe(content);
+    expect(await file().read()).toEqual({ n: 1 });
+  });
 
   it('is set aside with any of its bits wrong', async () => {
     const { files, opened } = inMemory();
@@ -277,7 +288,11 @@ describe('a state file', () => {
     files.put('/state.json', 'nonsense');
     for (let start = 0; start < 2; start += 1) {
       const state = told();
-      expect([await state.read(), state.isLost, [...standing.standing.keys()]]).toEqual([undefined, true, ['lost /state.json']]);
+      expect([await state.read(), state.isLost, [...standing.standing.keys()]]).toEqual([
+        undefined,
+        true,
+        ['lost /state.json'],
+      ]);
     }
     await clock.advance(86_399_999);
     expect(standing.standing.size).toBe(1);
@@ -313,7 +328,10 @@ describe('a state file', () => {
   describe('that is behind what was known last', () => {
     it.each([
       ['cannot be written', { fail: (operation: string) => (operation === 'sync' ? { code: 'ENOSPC' } : undefined) }],
-      ['is being written for ever', { delay: (operation: string) => (operation === 'sync' ? new Promise<void>(() => {}) : undefined) }],
+      [
+        'is being written for ever',
+        { delay: (operation: string) => (operation === 'sync' ? new Promise<void>(() => {}) : undefined) },
+      ],
     ])('as it %s is not believed by the next process, and is again once it has been written', async (_what, faults) => {
       const world = inMemory();
       const first = marked(world);
@@ -356,7 +374,9 @@ describe('a state file', () => {
     const marksOnce = async (): Promise<{ readonly world: ReturnType<typeof inMemory>; readonly first: StateFile }> => {
       const world = inMemory();
       const first = marked(world);
-      const full = world.files.addFaults({ fail: (operation) => (operation === 'write' ? { code: 'ENOSPC' } : undefined) });
+      const full = world.files.addFaults({
+        fail: (operation) => (operation === 'write' ? { code: 'ENOSPC' } : undefined),
+      });
       first.save({ n: 0 });
       await first.flush();
       full();
@@ -371,7 +391,8 @@ describe('a state file', () => {
         first.save({ n: 1 });
         await first.flush();
         world.files.faults = {
-          fail: (operation, path) => (operation === failing && path === '/state.json.tmp' ? { code: 'ENOSPC' } : undefined),
+          fail: (operation, path) =>
+            operation === failing && path === '/state.json.tmp' ? { code: 'ENOSPC' } : undefined,
         };
         first.save({ n: 2 });
         await first.flush();
@@ -387,7 +408,9 @@ describe('a state file', () => {
 
     it('is missed after a reboot also when it was never whole', async () => {
       const world = inMemory();
-      world.files.faults = { fail: (operation) => (operation === 'write' ? { code: 'ENOSPC', short: true } : undefined) };
+      world.files.faults = {
+        fail: (operation) => (operation === 'write' ? { code: 'ENOSPC', short: true } : undefined),
+      };
       const first = marked(world);
       first.save({ n: 1 });
       await first.flush();
@@ -399,7 +422,9 @@ describe('a state file', () => {
     it('stays so when it fails once more after it was written, whatever was waiting then', async () => {
       const { world, first } = await marksOnce();
       let synced = 0;
-      world.files.faults = { fail: (operation) => (operation === 'sync' && ++synced > 1 ? { code: 'ENOSPC' } : undefined) };
+      world.files.faults = {
+        fail: (operation) => (operation === 'sync' && ++synced > 1 ? { code: 'ENOSPC' } : undefined),
+      };
       first.save({ n: 1 });
       first.save({ n: 2 });
       await first.flush();
@@ -413,7 +438,9 @@ describe('a state file', () => {
     it('keeps its mark while something newer is being written', async () => {
       const { world, first } = await marksOnce();
       let synced = 0;
-      world.files.faults = { delay: (operation) => (operation === 'sync' && ++synced > 1 ? new Promise(() => {}) : undefined) };
+      world.files.faults = {
+        delay: (operation) => (operation === 'sync' && ++synced > 1 ? new Promise(() => {}) : undefined),
+      };
       first.save({ n: 1 });
       first.save({ n: 2 });
       await world.clock.advance(10);
@@ -424,7 +451,8 @@ describe('a state file', () => {
       const { clock, files, opened } = inMemory();
       let fail = (): void => {};
       files.faults = {
-        delay: (operation) => (operation === 'sync' ? new Promise((_, reject) => (fail = () => reject(new Error('EIO')))) : undefined),
+        delay: (operation) =>
+          operation === 'sync' ? new Promise((_, reject) => (fail = () => reject(new Error('EIO')))) : undefined,
       };
       const one = opened();
       one.save({ n: 1 });

@@ -39,7 +39,9 @@ function open(): Promise<StateFolder> {
   return StateFolder.open({ path: '/state', runFolder: '/run', machine, alerts, onTaken: () => (stops += 1) });
 }
 
-const readOnly = new AgentError('host/write-failed', 'cannot write in the state folder /state: EROFS', { recovery: 'stop' });
+const readOnly = new AgentError('host/write-failed', 'cannot write in the state folder /state: EROFS', {
+  recovery: 'stop',
+});
 const another = new AgentError('host/already-running', 'another agent uses it', { recovery: 'stop' });
 
 it('is taken once', async () => {

@@ -9,7 +9,10 @@ let log: SummedLog;
 beforeEach(() => {
   clock = new FakeClock();
   lines = [];
-  log = new SummedLog({ clock, tell: (level, fields, message) => void lines.push(`${level} ${JSON.stringify(fields)} ${message}`) });
+  log = new SummedLog({
+    clock,
+    tell: (level, fields, message) => void lines.push(`${level} ${JSON.stringify(fields)} ${message}`),
+  });
 });
 
 describe('a summed log', () => {
@@ -19,7 +22,12 @@ describe('a summed log', () => {
       await clock.advance(1_000);
     }
     await clock.advance(60_000);
-    expect(lines.slice(18, 22)).toEqual(['info {"n":18} often', 'info {"n":19} often', 'info {"n":30} often', 'info {"n":60} often']);
+    expect(lines.slice(18, 22)).toEqual([
+      'info {"n":18} often',
+      'info {"n":19} often',
+      'info {"n":30} often',
+      'info {"n":60} often',
+    ]);
     const sums = lines.filter((line) => line.includes('more of the same'));
     expect(sums).toEqual([`info {"message":"often","times":${600 - (lines.length - sums.length)}} more of the same`]);
     expect(lines.length - sums.length).toBe(39);
@@ -49,7 +57,11 @@ describe('a summed log', () => {
     for (let n = 0; n < 21; n += 1) log.logMessage('warn', {}, 'often');
     log.close();
     log.close();
-    expect([lines.length, lines.at(-1), clock.pending]).toEqual([21, 'warn {"message":"often","times":1} more of the same', 0]);
+    expect([lines.length, lines.at(-1), clock.pending]).toEqual([
+      21,
+      'warn {"message":"often","times":1} more of the same',
+      0,
+    ]);
   });
 
   it('says nothing more and leaves no timer where everything was told', () => {

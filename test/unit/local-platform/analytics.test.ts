@@ -20,11 +20,18 @@ afterEach(async () => {
 async function start(options: LocalPlatformOptions = {}): Promise<{ platform: LocalPlatform; jwt: string }> {
   const platform = await LocalPlatform.start(options);
   open.push(platform);
-  const login = await send(`${platform.url}/api/auth/login`, { username: 'tenant@thingsboard.org', password: 'tenant' });
+  const login = await send(`${platform.url}/api/auth/login`, {
+    username: 'tenant@thingsboard.org',
+    password: 'tenant',
+  });
   return { platform, jwt: (login.body as { readonly token: string }).token };
 }
 
-async function send(url: string, body: JsonValue, headers: Record<string, string> = {}): Promise<{ status: number; body: JsonValue }> {
+async function send(
+  url: string,
+  body: JsonValue,
+  headers: Record<string, string> = {},
+): Promise<{ status: number; body: JsonValue }> {
   const answer = await request(url, {
     method: 'POST',
     headers: { 'content-type': 'application/json', ...headers },
@@ -73,7 +80,10 @@ describe('a report', () => {
   it('by hour counts, sums, and holds the first and the last', async () => {
     const { platform, jwt } = await start();
     fill(platform);
-    const { dataTable } = await report(platform, jwt, { viewConfigId: BY_HOUR ?? '', filters: { Device: ['one'], Key: ['temperature'] } });
+    const { dataTable } = await report(platform, jwt, {
+      viewConfigId: BY_HOUR ?? '',
+      filters: { Device: ['one'], Key: ['temperature'] },
+    });
     expect(dataTable).toEqual([
       { Device: 'one', Key: 'temperature', Hour: String(EPOCH_MS), Count: 2, Sum: 41.5, First: 20, Last: 21.5 },
       {
@@ -106,7 +116,9 @@ describe('a report', () => {
     );
     const { id } = saved.body as { readonly id: string };
     const { dataTable } = await report(platform, jwt, { viewConfigId: id, filters: { Where: ['two'] } });
-    expect(dataTable).toEqual([{ Where: 'two', Day: String(EPOCH_MS - (EPOCH_MS % (24 * HOUR_MS))), Least: 20, On: true }]);
+    expect(dataTable).toEqual([
+      { Where: 'two', Day: String(EPOCH_MS - (EPOCH_MS % (24 * HOUR_MS))), Least: 20, On: true },
+    ]);
   });
 
   it('with raw columns has one row per instant, and null where a key has no value', async () => {
@@ -145,7 +157,9 @@ describe('a report', () => {
       filters: { Device: ['one'], Key: ['temperature'] },
     });
     const times = async (range: JsonObject): Promise<number[]> =>
-      (await report(platform, jwt, { viewConfigId: id, ...range })).dataTable.map(({ Time }) => Number(Time) - EPOCH_MS);
+      (await report(platform, jwt, { viewConfigId: id, ...range })).dataTable.map(
+        ({ Time }) => Number(Time) - EPOCH_MS,
+      );
     expect(await times({})).toEqual([1000]);
     expect(await times({ rangeStartTs: '', rangeEndTs: null })).toEqual([1000]);
     expect(await times({ rangeStartTs: EPOCH_MS })).toEqual([0, 1000]);
@@ -177,14 +191,21 @@ describe('the door', () => {
     expect((await send(`${url}?jwt=${jwt}`, body)).status).toBe(200);
     expect((await send(url, body)).status).toBe(403);
     expect((await send(url, body, { jwt: `${jwt.slice(0, -2)}xx` })).status).toBe(403);
-    const login = await send(`${platform.url}/api/auth/login`, { username: 'tenant@thingsboard.org', password: 'tenant' });
-    expect((await send(url, body, { jwt: (login.body as { readonly refreshToken: string }).refreshToken })).status).toBe(403);
+    const login = await send(`${platform.url}/api/auth/login`, {
+      username: 'tenant@thingsboard.org',
+      password: 'tenant',
+    });
+    expect(
+      (await send(url, body, { jwt: (login.body as { readonly refreshToken: string }).refreshToken })).status,
+    ).toBe(403);
   });
 
   it('is 403 for a token that has ended', async () => {
     const { platform, jwt } = await start({ tokenLifetimeMs: 1000 });
     await new Promise((resolve) => setTimeout(resolve, 1100));
-    expect((await send(`${platform.url}/apiAnalytics/publicApi/buildReport`, { viewConfigId: ALL ?? '' }, { jwt })).status).toBe(403);
+    expect(
+      (await send(`${platform.url}/apiAnalytics/publicApi/buildReport`, { viewConfigId: ALL ?? '' }, { jwt })).status,
+    ).toBe(403);
   });
 
   it('is 415 without the JSON content type, 400 for nonsense, 404 for an unknown view', async () => {
@@ -217,7 +238,9 @@ describe('the door', () => {
       [100, 0],
     ]) {
       await clock.advance(400);
-      await expect.poll(() => [statuses.length, platform.reportPool.held.running], PATIENCE).toEqual([answered, running]);
+      await expect
+        .poll(() => [statuses.length, platform.reportPool.held.running], PATIENCE)
+        .toEqual([answered, running]);
     }
     await Promise.all(calls);
     expect(statuses.filter((status) => status === 200)).toHaveLength(10);

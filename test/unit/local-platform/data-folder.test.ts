@@ -50,7 +50,9 @@ describe('the data folder', () => {
 
     const again = await LocalPlatform.start({ dataFolder: folder });
     open.push(again);
-    expect(again.state.registry.devices.all.map(({ name, accessToken }) => [name, accessToken])).toEqual([['gateway', 'kept-token']]);
+    expect(again.state.registry.devices.all.map(({ name, accessToken }) => [name, accessToken])).toEqual([
+      ['gateway', 'kept-token'],
+    ]);
     for (const [key, value] of Object.entries(values))
       expect(again.state.telemetry.series(id, key).latest(), key).toEqual({ ts: 5, value });
     for (const [scope, key, value] of [
@@ -60,7 +62,10 @@ describe('the data folder', () => {
     ] as const)
       expect(again.state.attributes.read(id, scope)).toMatchObject([{ key, value }]);
     expect(again.state.registry.profiles.all).toEqual([profile]);
-    expect(again.state.views.byId('11111111-2222-4333-8444-555555555555')).toMatchObject({ name: 'mine', rangeStartTs: 3 });
+    expect(again.state.views.byId('11111111-2222-4333-8444-555555555555')).toMatchObject({
+      name: 'mine',
+      rangeStartTs: 3,
+    });
   });
 
   it('loses only the last record when the process died in the middle of writing it', async () => {
@@ -107,7 +112,10 @@ describe('the data folder', () => {
 
   it('keeps persistent RPC that nobody has polled, in their order and under new ids, and doubles as doubles', async () => {
     const { platform, id, api } = await start();
-    await request(`${platform.url}/api/v1/kept-token/telemetry`, { method: 'POST', body: '{"ts":5,"values":{"whole":5.0,"j":{"n":1.0}}}' });
+    await request(`${platform.url}/api/v1/kept-token/telemetry`, {
+      method: 'POST',
+      body: '{"ts":5,"values":{"whole":5.0,"j":{"n":1.0}}}',
+    });
     const call = { method: 'first', params: { n: 1 }, oneway: false, timeoutMs: 60_000 };
     const delivered = platform.rpc.callPersistently(id, call);
     await api.pollRpc(1000, never);
@@ -119,7 +127,12 @@ describe('the data folder', () => {
 
     const again = await start();
     const state = (rpcId = ''): string | undefined => again.platform.state.rpcs.byId(rpcId)?.status;
-    expect([delivered, first, second, late].map((rpc) => state(rpc?.rpcId))).toEqual(['DELIVERED', 'QUEUED', 'QUEUED', 'EXPIRED']);
+    expect([delivered, first, second, late].map((rpc) => state(rpc?.rpcId))).toEqual([
+      'DELIVERED',
+      'QUEUED',
+      'QUEUED',
+      'EXPIRED',
+    ]);
     expect(await again.api.pollRpc(1000, never)).toEqual({ id: 0, method: 'first', params: { n: 1 } });
     await again.api.replyRpc(0, { result: 1 }, never);
     expect(await again.api.pollRpc(1000, never)).toMatchObject({ id: 1, method: 'second' });

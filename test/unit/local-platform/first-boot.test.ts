@@ -21,10 +21,18 @@ async function start(options: LocalPlatformOptions = {}): Promise<LocalPlatform>
   return platform;
 }
 
-async function send(platform: LocalPlatform, path: string, body: JsonObject, token?: string): Promise<{ status: number; body: JsonValue }> {
+async function send(
+  platform: LocalPlatform,
+  path: string,
+  body: JsonObject,
+  token?: string,
+): Promise<{ status: number; body: JsonValue }> {
   const answer = await request(`${platform.url}${path}`, {
     method: 'POST',
-    headers: { 'content-type': 'application/json', ...(token === undefined ? {} : { 'x-authorization': `Bearer ${token}` }) },
+    headers: {
+      'content-type': 'application/json',
+      ...(token === undefined ? {} : { 'x-authorization': `Bearer ${token}` }),
+    },
     body: JSON.stringify(body),
   });
   const text = await answer.body.text();
@@ -67,7 +75,9 @@ describe('provisioning', () => {
     await profile(platform, 'ALLOW_CREATE_NEW_DEVICES');
     const answer = await provision(platform);
     expect(answer).toMatchObject({ status: 'SUCCESS', credentialsType: 'ACCESS_TOKEN' });
-    expect(platform.state.registry.byName('gw')?.accessToken).toBe(answer.status === 'SUCCESS' ? answer.credentialsValue : '');
+    expect(platform.state.registry.byName('gw')?.accessToken).toBe(
+      answer.status === 'SUCCESS' ? answer.credentialsValue : '',
+    );
   });
 
   it('ignores the proposed token in legacy mode, as a server that knows only the contract', async () => {
@@ -99,7 +109,9 @@ describe('provisioning', () => {
     const platform = await start();
     const profileId = await profile(platform, 'CHECK_PRE_PROVISIONED_DEVICES');
     expect(await provision(platform)).toMatchObject({ status: 'FAILURE' });
-    platform.state.registry.devices.put(platform.state.registry.draft({ name: 'gw', profileId, accessToken: 'made-before' }, 0));
+    platform.state.registry.devices.put(
+      platform.state.registry.draft({ name: 'gw', profileId, accessToken: 'made-before' }, 0),
+    );
     expect(await provision(platform, { token: 'proposed' })).toEqual({
       status: 'SUCCESS',
       credentialsType: 'ACCESS_TOKEN',
@@ -130,7 +142,8 @@ describe('claiming', () => {
     // A refusal is a bare word with 400.
     return answer.status === 400 ? answer.body : (answer.body as { readonly response?: string }).response;
   };
-  const ask = (platform: LocalPlatform, body: JsonObject): Promise<{ status: number }> => send(platform, '/api/v1/token/claim', body);
+  const ask = (platform: LocalPlatform, body: JsonObject): Promise<{ status: number }> =>
+    send(platform, '/api/v1/token/claim', body);
 
   it('succeeds with the secret, once', async () => {
     const platform = await start();
@@ -185,7 +198,9 @@ describe('claiming', () => {
     const platform = await start();
     platform.ensureDevice('gw', 'token');
     await ask(platform, {});
-    expect((await send(platform, '/api/customer/device/gw/claim', {}, await login(platform, 'tenant'))).status).toBe(403);
+    expect((await send(platform, '/api/customer/device/gw/claim', {}, await login(platform, 'tenant'))).status).toBe(
+      403,
+    );
     expect((await send(platform, '/api/customer/device/gw/claim', {})).status).toBe(401);
   });
 });

@@ -21,13 +21,25 @@ async function start(
 ): Promise<{ platform: LocalPlatform; api: HttpDeviceApi; id: string; base: string }> {
   const platform = await LocalPlatform.start(options);
   const { id, accessToken } = platform.ensureDevice('gateway');
-  const api = new HttpDeviceApi({ settings: { url: platform.url, requestTimeoutMs: 3000 }, token: () => accessToken, clock: systemClock });
+  const api = new HttpDeviceApi({
+    settings: { url: platform.url, requestTimeoutMs: 3000 },
+    token: () => accessToken,
+    clock: systemClock,
+  });
   open.push(platform, api);
   return { platform, api, id, base: `${platform.url}/api/v1/${accessToken}` };
 }
 
-async function post(url: string, body: string, method: 'POST' | 'GET' = 'POST'): Promise<{ status: number; text: string }> {
-  const answer = await request(url, { method, headers: { 'content-type': 'application/json' }, body: method === 'GET' ? null : body });
+async function post(
+  url: string,
+  body: string,
+  method: 'POST' | 'GET' = 'POST',
+): Promise<{ status: number; text: string }> {
+  const answer = await request(url, {
+    method,
+    headers: { 'content-type': 'application/json' },
+    body: method === 'GET' ? null : body,
+  });
   return { status: answer.statusCode, text: await answer.body.text() };
 }
 
@@ -64,7 +76,10 @@ describe('uploads', () => {
 
   it('past a limit of several windows a POST is 500 without a word, messages and data points counted apart', async () => {
     const clock = new FakeClock();
-    const { base, platform, id } = await start({ clock, rateLimits: { dataMessages: '3:1,4:60', dataPoints: '10:1,15:60' } });
+    const { base, platform, id } = await start({
+      clock,
+      rateLimits: { dataMessages: '3:1,4:60', dataPoints: '10:1,15:60' },
+    });
     const send = async (values: number): Promise<number> => {
       const body = JSON.stringify(Object.fromEntries(Array.from({ length: values }, (_, at) => [`k${at}`, at])));
       const { status, text } = await post(`${base}/telemetry`, body);
@@ -101,7 +116,9 @@ describe('what a device sent', () => {
     expect((await post(`${base}/telemetry`, '{"ts":5,"values":{"a":1}}')).status).toBe(200);
     expect((await post(`${base}/telemetry`, '{"ts":5,"values":{"a":2}}')).status).toBe(200);
     expect((await post(`${base}/attributes`, '{"model":"x"}')).status).toBe(200);
-    expect([platform.state.telemetry.series(id, 'a').size, platform.state.attributes.read(id, 'CLIENT_SCOPE')]).toEqual([0, []]);
+    expect([platform.state.telemetry.series(id, 'a').size, platform.state.attributes.read(id, 'CLIENT_SCOPE')]).toEqual(
+      [0, []],
+    );
     await clock.advance(20);
     expect(platform.state.telemetry.series(id, 'a').latest()).toEqual({ ts: 5, value: 2 });
     expect(platform.state.attributes.read(id, 'CLIENT_SCOPE')).toMatchObject([{ key: 'model', value: 'x' }]);
@@ -122,13 +139,31 @@ describe('what a device sent', () => {
 
   it('is lost without a word, the whole instant or the whole set, where one key or the time is bad', async () => {
     const { base, platform, id } = await start();
-    const bad = ['', ' ', '\u001c', 'k'.repeat(256), '\u{1f600}'.repeat(128), '<b>', 'a<5', '{{x}}', '{{\n}}', 'a\u0000b'];
+    const bad = [
+      '',
+      ' ',
+      '\u001c',
+      'k'.repeat(256),
+      '\u{1f600}'.repeat(128),
+      '<b>',
+      'a<5',
+      '{{x}}',
+      '{{\n}}',
+      'a\u0000b',
+    ];
     for (const key of bad) {
-      expect((await post(`${base}/telemetry`, JSON.stringify({ ts: 1, values: { [key]: 1, good: 1 } }))).status).toBe(200);
+      expect((await post(`${base}/telemetry`, JSON.stringify({ ts: 1, values: { [key]: 1, good: 1 } }))).status).toBe(
+        200,
+      );
       expect((await post(`${base}/attributes`, JSON.stringify({ [key]: 1, good: 1 }))).status).toBe(200);
     }
     expect(
-      (await post(`${base}/telemetry`, '[{"ts":253402300800000,"values":{"late":1}},{"ts":253402300799999,"values":{"kept":1}}]')).status,
+      (
+        await post(
+          `${base}/telemetry`,
+          '[{"ts":253402300800000,"values":{"late":1}},{"ts":253402300799999,"values":{"kept":1}}]',
+        )
+      ).status,
     ).toBe(200);
     expect(platform.state.telemetry.keys(id)).toEqual(['kept']);
     expect(platform.state.attributes.read(id, 'CLIENT_SCOPE')).toEqual([]);
@@ -266,14 +301,19 @@ describe('RPC', () => {
   });
 
   it('from the device wants method and params, and says timeout when nobody answers', async () => {
-    const { base } = await start({ clientRpc: async (_device, method, params) => (method === 'echo' ? params : undefined) });
+    const { base } = await start({
+      clientRpc: async (_device, method, params) => (method === 'echo' ? params : undefined),
+    });
     expect((await post(`${base}/rpc`, '{"method":"echo"}')).status).toBe(500);
     expect((await post(`${base}/rpc`, '{"params":{}}')).status).toBe(500);
     expect(await post(`${base}/rpc`, '{"method":"echo","params":{"a":9007199254740993}}')).toEqual({
       status: 200,
       text: '{"a":9007199254740993}',
     });
-    expect(await post(`${base}/rpc`, '{"method":"other","params":{}}')).toEqual({ status: 200, text: '{"error":"timeout"}' });
+    expect(await post(`${base}/rpc`, '{"method":"other","params":{}}')).toEqual({
+      status: 200,
+      text: '{"error":"timeout"}',
+    });
   });
 });
 

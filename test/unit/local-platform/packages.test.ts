@@ -33,26 +33,40 @@ describe('checksums', () => {
     MURMUR3_128: 'a4cc66db5e64843c05a11e3ac7faf899',
   };
 
-  it.each(CHECKSUM_ALGORITHMS)('%s agrees with its published vector, wherever in a file the part lies', async (algorithm) => {
-    const path = join(folder, 'part');
-    await writeFile(path, 'xx123456789yy');
-    expect(await checksumOf({ path, from: 2, until: 11 }, algorithm)).toBe(OF_DIGITS[algorithm]);
-  });
+  it.each(CHECKSUM_ALGORITHMS)(
+    '%s agrees with its published vector, wherever in a file the part lies',
+    async (algorithm) => {
+      const path = join(folder, 'part');
+      await writeFile(path, 'xx123456789yy');
+      expect(await checksumOf({ path, from: 2, until: 11 }, algorithm)).toBe(OF_DIGITS[algorithm]);
+    },
+  );
 });
 
 describe('an upload', () => {
   const body = (middle: Buffer): Buffer =>
     Buffer.concat([
       Buffer.from('--b0undary\r\nContent-Disposition: form-data; name="note"\r\n\r\nhello\r\n--b0undary\r\n'),
-      Buffer.from('Content-Disposition: form-data; name="file"; filename="a.bin"\r\nContent-Type: application/x-thing\r\n\r\n'),
+      Buffer.from(
+        'Content-Disposition: form-data; name="file"; filename="a.bin"\r\nContent-Type: application/x-thing\r\n\r\n',
+      ),
       middle,
       Buffer.from('\r\n--b0undary--\r\n'),
     ]);
 
   it('gives back exactly the bytes of the file, whatever they look like', async () => {
-    const files = [Buffer.alloc(0), Buffer.from('\r\n--b0undar\r\n'), Buffer.from('\r\n\r\n'), Buffer.alloc(100_000, 7)];
+    const files = [
+      Buffer.alloc(0),
+      Buffer.from('\r\n--b0undar\r\n'),
+      Buffer.from('\r\n\r\n'),
+      Buffer.alloc(100_000, 7),
+    ];
     for (const file of files) {
-      const found = await receiveFile(Readable.from([body(file)]), 'multipart/form-data; boundary=b0undary', join(folder, 'upload'));
+      const found = await receiveFile(
+        Readable.from([body(file)]),
+        'multipart/form-data; boundary=b0undary',
+        join(folder, 'upload'),
+      );
       const parts: Buffer[] = [];
       for await (const part of readPart(found)) parts.push(part);
       expect(Buffer.concat(parts).equals(file)).toBe(true);
@@ -66,7 +80,9 @@ describe('an upload', () => {
     const cut = body(Buffer.from('x')).subarray(0, -10);
     await expect(receiveFile(Readable.from([cut]), type, path)).rejects.toThrow(PayloadFault);
     await expect(receiveFile(Readable.from([Buffer.from('--b0undary--')]), type, path)).rejects.toThrow(PayloadFault);
-    await expect(receiveFile(Readable.from([body(Buffer.from('x'))]), 'application/json', path)).rejects.toThrow(PayloadFault);
+    await expect(receiveFile(Readable.from([body(Buffer.from('x'))]), 'application/json', path)).rejects.toThrow(
+      PayloadFault,
+    );
   });
 });
 
@@ -87,7 +103,9 @@ describe('the certificate', () => {
   });
 
   it('has another key and serial number each time', () => {
-    const [a, b] = [0, 1].map(() => new X509Certificate(makeCertificate({ names: ['x'], fromMs: nowMs, untilMs: nowMs + 1 }).cert));
+    const [a, b] = [0, 1].map(
+      () => new X509Certificate(makeCertificate({ names: ['x'], fromMs: nowMs, untilMs: nowMs + 1 }).cert),
+    );
     expect(a?.serialNumber).not.toBe(b?.serialNumber);
     expect(a?.publicKey.equals(b?.publicKey ?? a.publicKey)).toBe(false);
   });
@@ -140,7 +158,10 @@ describe('an assignment', () => {
     if (device === undefined) throw new Error('no device');
     platform.state.registry.devices.put({ ...device, firmwareId: 'p1' });
     platform.packages.announce({ ...device, firmwareId: 'p1' }, 'FIRMWARE');
-    expect(platform.state.attributes.read(id, 'SHARED_SCOPE').map(({ key }) => key)).toEqual(['fw_title', 'fw_version']);
+    expect(platform.state.attributes.read(id, 'SHARED_SCOPE').map(({ key }) => key)).toEqual([
+      'fw_title',
+      'fw_version',
+    ]);
     const answer = await fetch(`${platform.url}/api/v1/${accessToken}/firmware?title=t&version=1&size=2&chunk=1`);
     expect(await answer.text()).toBe('image');
     await platform.close();

@@ -9,7 +9,8 @@ const cast = { castStrings: true };
 const strict = { castStrings: false };
 const telemetry = (text: string, rules = cast): ReturnType<typeof readTelemetry> =>
   readTelemetry(Buffer.from(text), 'application/json', NOW_MS, rules);
-const one = (source: string, rules = cast): StoredValue | undefined => readAttributes(Buffer.from(`{"k":${source}}`), undefined, rules).k;
+const one = (source: string, rules = cast): StoredValue | undefined =>
+  readAttributes(Buffer.from(`{"k":${source}}`), undefined, rules).k;
 
 describe('telemetry', () => {
   it.each<[string, string, unknown]>([
@@ -31,12 +32,17 @@ describe('telemetry', () => {
   ])('is read from %s', (_name, text, records) => expect(telemetry(text)).toEqual(records));
 
   it('has a time that wraps past 64 bits', () => {
-    expect(telemetry('{"ts":99999999999999999999,"values":{"a":1}}')[0]?.ts).toBe(Number(BigInt.asIntN(64, 99_999_999_999_999_999_999n)));
+    expect(telemetry('{"ts":99999999999999999999,"values":{"a":1}}')[0]?.ts).toBe(
+      Number(BigInt.asIntN(64, 99_999_999_999_999_999_999n)),
+    );
   });
 
-  it.each(['{', '5', '"x"', '[1]', '[[]]', '{"a":1}{', `${'['.repeat(256)}${']'.repeat(256)}`])('is refused with text: %j', (text) => {
-    expect(() => telemetry(text)).toThrow(expect.objectContaining({ silent: false }));
-  });
+  it.each(['{', '5', '"x"', '[1]', '[[]]', '{"a":1}{', `${'['.repeat(256)}${']'.repeat(256)}`])(
+    'is refused with text: %j',
+    (text) => {
+      expect(() => telemetry(text)).toThrow(expect.objectContaining({ silent: false }));
+    },
+  );
 
   it.each(['{"ts":"soon","values":{}}', '{"ts":null,"values":{}}', '{"ts":1,"values":5}', '{"ts":1,"values":[]}'])(
     'is refused without a word: %j',
@@ -55,7 +61,9 @@ describe('telemetry', () => {
     ['{"a":TRUE}', { a: true }],
     ['{"a":[1,,2,]}', { a: [1, null, 2, null] }],
     ['{a => "\\u0041\\\'"}', { a: "A'" }],
-  ])('is read as leniently as the real server does: %s', (text, values) => expect(telemetry(text)[0]?.values).toEqual(values));
+  ])('is read as leniently as the real server does: %s', (text, values) =>
+    expect(telemetry(text)[0]?.values).toEqual(values),
+  );
 });
 
 describe('a value', () => {
@@ -81,7 +89,11 @@ describe('a value', () => {
     ['"1e5"', '"1e5"', '"1e5"'],
     ['"+5"', '"+5"', '"+5"'],
     ['true', 'true', 'true'],
-    ['{"a":[1,9007199254740993,1e-20,null],"b":null}', '{"a":[1,9007199254740993,1e-20,null]}', '{"a":[1,9007199254740993,1.0E-20,null]}'],
+    [
+      '{"a":[1,9007199254740993,1e-20,null],"b":null}',
+      '{"a":[1,9007199254740993,1e-20,null]}',
+      '{"a":[1,9007199254740993,1.0E-20,null]}',
+    ],
     ['{"a":"x\\u0000y"}', '{"a":"xy"}', '{"a":"xy"}'],
   ])('%s is stored by its own rule', (source, read, shown) => {
     const value = one(source) as StoredValue;
@@ -101,7 +113,8 @@ describe('a value', () => {
   });
 
   it('is refused in strict mode where the type would change, and strings stay strings', () => {
-    for (const source of ['9223372036854775808', '0.12345678901234567', '1e20']) expect(() => one(source, strict)).toThrow(PayloadFault);
+    for (const source of ['9223372036854775808', '0.12345678901234567', '1e20'])
+      expect(() => one(source, strict)).toThrow(PayloadFault);
     expect(one('"007"', strict)).toBe('007');
   });
 

@@ -41,7 +41,11 @@ describe('the platform command', () => {
     const { url, tlsUrl } = await addresses();
     const dispatcher = new Agent({ connect: { ca: await readFile(certificateFile, 'utf8') } });
     for (const base of [url, tlsUrl ?? '']) {
-      const answer = await request(`${base}/api/v1/the-token/telemetry`, { method: 'POST', body: '{"a":1}', dispatcher });
+      const answer = await request(`${base}/api/v1/the-token/telemetry`, {
+        method: 'POST',
+        body: '{"a":1}',
+        dispatcher,
+      });
       expect(answer.statusCode).toBe(200);
       await answer.body.dump();
     }

@@ -54,7 +54,10 @@ describe('the telemetry store', () => {
     store.save('a', 1, { k: 1 });
     store.save('b', 1, { k: 2 });
     store.forget('a');
-    expect([store.series('a', 'k').latest(), store.series('b', 'k').latest()]).toEqual([undefined, { ts: 1, value: 2 }]);
+    expect([store.series('a', 'k').latest(), store.series('b', 'k').latest()]).toEqual([
+      undefined,
+      { ts: 1, value: 2 },
+    ]);
   });
 });
 

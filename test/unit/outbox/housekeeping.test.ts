@@ -25,7 +25,9 @@ const ledgerFiles = (): number => files.paths.filter((path) => path.includes('/l
 
 /** The entries that the newer of the two state files says were not delivered. */
 function notedUndelivered(): readonly number[] {
-  const states = [0, 1].map((turn) => `${fixture.folder}/delivered-${turn}.state`).filter((path) => files.paths.includes(path));
+  const states = [0, 1]
+    .map((turn) => `${fixture.folder}/delivered-${turn}.state`)
+    .filter((path) => files.paths.includes(path));
   const bodies = states.map((path) => JSON.parse(files.contentOf(path).toString().split('\n')[1] ?? ''));
   return bodies.sort((a, b) => b.number - a.number)[0].undelivered.map(([first]: [number]) => first);
 }
@@ -131,7 +133,9 @@ describe('what was delivered is written', () => {
 
   it('again later, when the disk does not take it', async () => {
     await delivered(5);
-    files.faults = { fail: (operation, path) => (operation === 'write' && path.includes('delivered-') ? { code: 'EIO' } : undefined) };
+    files.faults = {
+      fail: (operation, path) => (operation === 'write' && path.includes('delivered-') ? { code: 'EIO' } : undefined),
+    };
     await fixture.clock.advance(31_000);
     files.faults = {};
     await fixture.clock.advance(61_000);
@@ -177,7 +181,9 @@ describe('the ledger is written', () => {
 
   it('again later, when the disk does not take it, and nothing is lost or counted twice by that', async () => {
     await delivered(300, 300);
-    files.faults = { fail: (operation, path) => (operation === 'write' && path.includes('ledger-') ? { code: 'ENOSPC' } : undefined) };
+    files.faults = {
+      fail: (operation, path) => (operation === 'write' && path.includes('ledger-') ? { code: 'ENOSPC' } : undefined),
+    };
     await fixture.clock.advance(31_000);
     files.faults = {};
     expect((await outbox.readLedger({})).map(({ count }) => count)).toEqual(Array(300).fill(1));
@@ -189,7 +195,9 @@ describe('the ledger is written', () => {
 
 describe('while the ledger cannot be written', () => {
   const refuse = (): void => {
-    files.faults = { fail: (operation, path) => (operation === 'write' && path.includes('ledger-') ? { code: 'EIO' } : undefined) };
+    files.faults = {
+      fail: (operation, path) => (operation === 'write' && path.includes('ledger-') ? { code: 'EIO' } : undefined),
+    };
   };
 
   it('what was delivered is, so that nothing of it goes out again, and is counted once it can be', async () => {

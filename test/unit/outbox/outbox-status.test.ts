@@ -32,7 +32,8 @@ describe('the status', () => {
       diskBytesPerYear: 0,
       timeSynchronised: true,
     });
-    for (const key of ['oldestMs', 'newestMs', 'hoursThatFit', 'fault', 'missingBytes']) expect(status).not.toHaveProperty(key);
+    for (const key of ['oldestMs', 'newestMs', 'hoursThatFit', 'fault', 'missingBytes'])
+      expect(status).not.toHaveProperty(key);
   });
 
   it('counts what waits, on the disk and in memory, by lane and from when to when', async () => {
@@ -43,9 +44,16 @@ describe('the status', () => {
     await fixture.commit(outbox, [fixture.entry('b', 3, { class: 'alarm' })]);
     outbox.append([fixture.entry('a', 4)]).catch(() => {});
     const status = outbox.status();
-    expect(status).toMatchObject({ heldEntries: 4, inMemoryEntries: 1, lanes: { alarm: 1, live: 2, backlog: 0 }, segments: 1 });
+    expect(status).toMatchObject({
+      heldEntries: 4,
+      inMemoryEntries: 1,
+      lanes: { alarm: 1, live: 2, backlog: 0 },
+      segments: 1,
+    });
     expect([status.oldestMs, status.newestMs]).toEqual([oldestMs, fixture.clock.wallMs()]);
-    expect(status.bytes).toBe((fixture.files as MemoryFiles).contentOf(`${fixture.folder}/0000000000000001-0.seg`).length);
+    expect(status.bytes).toBe(
+      (fixture.files as MemoryFiles).contentOf(`${fixture.folder}/0000000000000001-0.seg`).length,
+    );
     expect(status.heldBytes).toBe(status.bytes);
     await fixture.clock.advance(60_000);
     expect(outbox.status().lanes).toEqual({ alarm: 1, live: 0, backlog: 3 });
@@ -125,7 +133,11 @@ describe('the status', () => {
     expect(segments).toBeGreaterThan(2);
     expect(again.status()).toMatchObject({ heldEntries: 2_000, undecidedEntries: 2_000, heldBytes: bytes });
     fixture.timeSync.become(true);
-    expect(again.status()).toMatchObject({ heldEntries: 2_000, undecidedEntries: 0, lanes: { alarm: 0, live: 0, backlog: 2_000 } });
+    expect(again.status()).toMatchObject({
+      heldEntries: 2_000,
+      undecidedEntries: 0,
+      lanes: { alarm: 0, live: 0, backlog: 2_000 },
+    });
   });
 
   it('tells what the disk writes a day by what it wrote in this run, a minute at least', async () => {
@@ -155,7 +167,8 @@ describe('the status', () => {
   it('measures an entry by what an earlier run left', async () => {
     await make({ maxBytes: 1_600_000 });
     const before = await fixture.open();
-    for (let from = 0; before.status().segments < 3; from += 500) await fixture.commit(before, fixture.noise(500, from));
+    for (let from = 0; before.status().segments < 3; from += 500)
+      await fixture.commit(before, fixture.noise(500, from));
     const { heldBytes, heldEntries } = before.status();
     await fixture.until(before.close());
     const again = await fixture.open();

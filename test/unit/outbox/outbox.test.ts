@@ -170,7 +170,13 @@ describe('delivery', () => {
     const outbox = await fixture.open();
     const takenAtMs = fixture.clock.wallMs();
     const own = fixture.entry('level', 2, { takenAtMs });
-    await fixture.commit(outbox, [own, fixture.entry('level', 1), own, fixture.entry('other', 1), fixture.entry('level', 3)]);
+    await fixture.commit(outbox, [
+      own,
+      fixture.entry('level', 1),
+      own,
+      fixture.entry('other', 1),
+      fixture.entry('level', 3),
+    ]);
     await fixture.commit(outbox, [own]);
     const entries = (await drain(outbox)).filter(({ key }) => key === 'level');
     expect(new Set(entries.map(({ ts }) => ts)).size).toBe(5);

@@ -64,10 +64,20 @@ describe('while it cannot be opened', () => {
     expect(outbox.isOpen).toBe(false);
     expect(outbox.status()).toEqual({
       ...nothing,
-      ...{ ratePerS: 0, diskBytesPerDay: 0, diskBytesPerYear: 0, undecidedEntries: 0, lanes: { alarm: 0, live: 0, backlog: 0 } },
+      ...{
+        ratePerS: 0,
+        diskBytesPerDay: 0,
+        diskBytesPerYear: 0,
+        undecidedEntries: 0,
+        lanes: { alarm: 0, live: 0, backlog: 0 },
+      },
       ...{ fault: 'EIO', heldEntries: 3, inMemoryEntries: 3, timeSynchronised: true },
     });
-    expect(await Promise.all(LANES.map((lane) => outbox.peek(lane, NO_LIMITS)))).toEqual([undefined, undefined, undefined]);
+    expect(await Promise.all(LANES.map((lane) => outbox.peek(lane, NO_LIMITS)))).toEqual([
+      undefined,
+      undefined,
+      undefined,
+    ]);
     const signal = new AbortController().signal;
     for (const refused of [
       () => outbox.rejected(),
@@ -127,7 +137,9 @@ describe('a clock that steps while it cannot be opened', () => {
   /** When each value says that it was taken, ms after the right time of the beginning. */
   async function timesOf(outbox: Pick<Outbox, 'peek'>): Promise<Record<string, number>> {
     const given = await Promise.all(LANES.map((lane) => outbox.peek(lane, NO_LIMITS)));
-    return Object.fromEntries(given.flatMap((batch) => [...(batch?.entries ?? [])].map(({ key, ts }) => [key, ts - RIGHT_MS])));
+    return Object.fromEntries(
+      given.flatMap((batch) => [...(batch?.entries ?? [])].map(({ key, ts }) => [key, ts - RIGHT_MS])),
+    );
   }
 
   async function append(outbox: Pick<Outbox, 'append'>, key: string): Promise<void> {

@@ -5,7 +5,8 @@ import { badReads, calm, crash, diskFault, flooding, hold } from '../../support/
 
 const SEED = 20_261_122;
 
-it('keeps, gives, counts and orders entries as its model does', () => hold(calm, { settings: {}, runs: 120, seed: SEED }).then(() => {}));
+it('keeps, gives, counts and orders entries as its model does', () =>
+  hold(calm, { settings: {}, runs: 120, seed: SEED }).then(() => {}));
 
 it('gives the oldest first when it is told to', () =>
   hold(calm, { settings: { order: 'oldest-first' }, runs: 60, seed: SEED }).then(() => {}));
@@ -23,8 +24,18 @@ it('loses nothing by kills, power cuts and failing disks', async () => {
 });
 
 it('counts as thinned or dropped what a full disk costs', async () => {
-  const thin = await hold(flooding, { settings: { maxBytes: 32 * 1024, whenFull: 'thin' }, runs: 6, steps: 15, seed: SEED });
-  const drop = await hold(flooding, { settings: { maxBytes: 32 * 1024, whenFull: 'drop-oldest' }, runs: 6, steps: 15, seed: SEED });
+  const thin = await hold(flooding, {
+    settings: { maxBytes: 32 * 1024, whenFull: 'thin' },
+    runs: 6,
+    steps: 15,
+    seed: SEED,
+  });
+  const drop = await hold(flooding, {
+    settings: { maxBytes: 32 * 1024, whenFull: 'drop-oldest' },
+    runs: 6,
+    steps: 15,
+    seed: SEED,
+  });
   expect(thin.thinned).toBeGreaterThan(0);
   expect(drop.thinned).toBe(0);
   expect(drop.dropped).toBeGreaterThan(0);

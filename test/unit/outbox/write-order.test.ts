@@ -31,7 +31,9 @@ describe('an outbox', () => {
 
   it('calls no entry durable whose time is on no disk, for a minute at the most', async () => {
     const isTable = (path: string): boolean => /boots\.(twin\.)?json/.test(path);
-    files.faults = { fail: (operation, path) => (operation === 'rename' && isTable(path) ? { code: 'EIO' } : undefined) };
+    files.faults = {
+      fail: (operation, path) => (operation === 'rename' && isTable(path) ? { code: 'EIO' } : undefined),
+    };
     const outbox = await fixture.open();
     const durable: string[] = [];
     const appended = outbox.append([fixture.entry('a', 1)]).then(() => durable.push('a'));
@@ -53,7 +55,8 @@ describe('an outbox', () => {
   it('writes an entry as soon as its time can be written', async () => {
     let refusals = 3;
     files.faults = {
-      fail: (operation, path) => (operation === 'rename' && path.endsWith('boots.json') && refusals-- > 0 ? { code: 'EIO' } : undefined),
+      fail: (operation, path) =>
+        operation === 'rename' && path.endsWith('boots.json') && refusals-- > 0 ? { code: 'EIO' } : undefined,
     };
     const outbox = await fixture.open();
     const appended = outbox.append([fixture.entry('a', 1)]);
@@ -133,7 +136,8 @@ describe('an outbox', () => {
     const second = await fixture.open();
     let failures = 0;
     files.faults = {
-      fail: (operation, where) => (operation === 'write' && where.endsWith('.seg') && ++failures === 1 ? { code } : undefined),
+      fail: (operation, where) =>
+        operation === 'write' && where.endsWith('.seg') && ++failures === 1 ? { code } : undefined,
     };
     await fixture.until(second.append([fixture.entry('b', 2)]));
     expect([failures > 1, segments().includes(path)]).toEqual([true, stays]);

@@ -27,7 +27,10 @@ const data = (await shared('plot-data')) as {
   appendValue(columns: Columns, ts: number, value: number): void;
   dropBefore(columns: Columns, fromMs: number): void;
   gapLimit(times: readonly number[], maxGapMs?: number, partMs?: number): number;
-  alignLines(lines: readonly Line[]): { times: number[]; rows: { middle: unknown[]; least?: unknown[]; greatest?: unknown[] }[] };
+  alignLines(lines: readonly Line[]): {
+    times: number[];
+    rows: { middle: unknown[]; least?: unknown[]; greatest?: unknown[] }[];
+  };
   nearestAt(times: readonly number[], ts: number, limitMs?: number): number | undefined;
   periodsBeyond(columns: Columns, threshold: object, limitMs: number): (Span & { isOpen: boolean })[];
   periodsOfSwitch(columns: Columns, limitMs: number): (Span & { value: number })[];
@@ -96,7 +99,13 @@ describe('values as they come', () => {
     ]);
     data.appendValue(columns, 40, 4);
     data.dropBefore(columns, 25);
-    expect(columns).toEqual({ times: [20, 30, 40], least: [2, 3, 4], greatest: [2, 3, 4], middle: [2, 3, 4], isBand: false });
+    expect(columns).toEqual({
+      times: [20, 30, 40],
+      least: [2, 3, 4],
+      greatest: [2, 3, 4],
+      middle: [2, 3, 4],
+      isBand: false,
+    });
     const band = columnsOf([[10], [1], [3]]);
     data.appendValue(band, 20, 5);
     expect(band).toEqual({ times: [10, 20], least: [1, 5], greatest: [3, 5], middle: [2, 5], isBand: true });
@@ -180,15 +189,27 @@ describe('the span', () => {
 
   it('lies before now, between a minute and seven days', () => {
     expect(spans.boundedSpan(99 * HOUR, 101 * HOUR, now)).toEqual({ fromMs: 98 * HOUR, toMs: now });
-    expect(spans.boundedSpan(50 * HOUR, 50 * HOUR + 2_000, now)).toEqual({ fromMs: 50 * HOUR - 29_000, toMs: 50 * HOUR + 31_000 });
+    expect(spans.boundedSpan(50 * HOUR, 50 * HOUR + 2_000, now)).toEqual({
+      fromMs: 50 * HOUR - 29_000,
+      toMs: 50 * HOUR + 31_000,
+    });
     const later = 10_000 * HOUR;
     expect(spans.boundedSpan(0, later, later).toMs - spans.boundedSpan(0, later, later).fromMs).toBe(168 * HOUR);
   });
 
   it('keeps what is pointed at where it is, and moves by a share of itself', () => {
-    expect(spans.zoomedSpan({ fromMs: 10 * HOUR, toMs: 20 * HOUR }, 0.5, 12 * HOUR, now)).toEqual({ fromMs: 11 * HOUR, toMs: 16 * HOUR });
-    expect(spans.pannedSpan({ fromMs: 10 * HOUR, toMs: 20 * HOUR }, -0.5, now)).toEqual({ fromMs: 5 * HOUR, toMs: 15 * HOUR });
-    expect(spans.pannedSpan({ fromMs: 92 * HOUR, toMs: 98 * HOUR }, 0.5, now)).toEqual({ fromMs: 94 * HOUR, toMs: now });
+    expect(spans.zoomedSpan({ fromMs: 10 * HOUR, toMs: 20 * HOUR }, 0.5, 12 * HOUR, now)).toEqual({
+      fromMs: 11 * HOUR,
+      toMs: 16 * HOUR,
+    });
+    expect(spans.pannedSpan({ fromMs: 10 * HOUR, toMs: 20 * HOUR }, -0.5, now)).toEqual({
+      fromMs: 5 * HOUR,
+      toMs: 15 * HOUR,
+    });
+    expect(spans.pannedSpan({ fromMs: 92 * HOUR, toMs: 98 * HOUR }, 0.5, now)).toEqual({
+      fromMs: 94 * HOUR,
+      toMs: now,
+    });
   });
 });
 
@@ -205,7 +226,9 @@ describe('the table', () => {
       },
       { key: 'b', columns: columnsOf([[1_000], [3], [4]]) },
     ]);
-    expect(text).toBe('time,a (°C),b least,b greatest\r\n1970-01-01T00:00:00.000Z,-1.5,,\r\n1970-01-01T00:00:01.000Z,2,3,4\r\n');
+    expect(text).toBe(
+      'time,a (°C),b least,b greatest\r\n1970-01-01T00:00:00.000Z,-1.5,,\r\n1970-01-01T00:00:01.000Z,2,3,4\r\n',
+    );
   });
 
   it.each([
@@ -221,7 +244,9 @@ describe('the table', () => {
 
   it('is named by keys and start, with nothing that leads elsewhere', () => {
     const line = (key: string): Line => ({ key, columns: columnsOf([[], []]) });
-    expect(table.fileNameOf([line('../../etc/x'), line('b')], { fromMs: 0, toMs: 1 }, 'csv')).toBe('etc-x-b-1970-01-01T00-00-00Z.csv');
+    expect(table.fileNameOf([line('../../etc/x'), line('b')], { fromMs: 0, toMs: 1 }, 'csv')).toBe(
+      'etc-x-b-1970-01-01T00-00-00Z.csv',
+    );
     expect(table.fileNameOf([line('///')], { fromMs: 0, toMs: 1 }, 'png')).toBe('plot-1970-01-01T00-00-00Z.png');
   });
 });

@@ -19,7 +19,9 @@ function importsOf(file: string, known: Set<string>): Set<string> {
 
 it('the page names what it loads at the start', () => {
   const html = readFileSync(join(PAGES, 'status/index.html'), 'utf8');
-  const named = [...html.matchAll(/rel="modulepreload" href="\/page\/(.+?)"/g)].map(([, path = '']) => join(PAGES, path));
+  const named = [...html.matchAll(/rel="modulepreload" href="\/page\/(.+?)"/g)].map(([, path = '']) =>
+    join(PAGES, path),
+  );
   const loaded = importsOf(join(PAGES, 'status/app.js'), new Set([join(PAGES, 'shared/texts-en.js')]));
   expect(loaded.size).toBeGreaterThan(15);
   expect(named.toSorted()).toEqual([...loaded].sort());

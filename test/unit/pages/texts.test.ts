@@ -23,13 +23,19 @@ interface Words {
 }
 
 const PAGES = join(import.meta.dirname, '../../../src/pages');
-const load = async (name: string): Promise<unknown> => await import(new URL(`../../../src/pages/shared/${name}.js`, import.meta.url).href);
-const textsOf = async (language: string): Promise<Texts> => ((await load(`texts-${language}`)) as { readonly texts: Texts }).texts;
+const load = async (name: string): Promise<unknown> =>
+  await import(new URL(`../../../src/pages/shared/${name}.js`, import.meta.url).href);
+const textsOf = async (language: string): Promise<Texts> =>
+  ((await load(`texts-${language}`)) as { readonly texts: Texts }).texts;
 const [en, de, forms] = [await textsOf('en'), await textsOf('de'), (await load('forms')) as Forms];
 const LANGUAGES = { en, de };
 
-const files = ['status', 'shared'].flatMap((folder) => readdirSync(join(PAGES, folder)).map((name) => join(PAGES, folder, name)));
-const sources = files.filter((file) => file.endsWith('.js') && !/texts-\w+\.js$/.test(file)).map((file) => readFileSync(file, 'utf8'));
+const files = ['status', 'shared'].flatMap((folder) =>
+  readdirSync(join(PAGES, folder)).map((name) => join(PAGES, folder, name)),
+);
+const sources = files
+  .filter((file) => file.endsWith('.js') && !/texts-\w+\.js$/.test(file))
+  .map((file) => readFileSync(file, 'utf8'));
 const html = readFileSync(join(PAGES, 'status/index.html'), 'utf8');
 const inHtml = [...html.matchAll(/data-(?:text|label|hint)="(\w+)"/g)].map(([, id = '']) => id);
 
@@ -79,9 +85,12 @@ describe('texts', () => {
   });
 
   it('stand in English in the page itself, so that nothing changes before the eyes of who reads it', () => {
-    const shown = [...html.matchAll(/data-text="(\w+)">(.*?)<\/(?:p|h1|h2|h3|label|span|button|legend|option|summary)>/g)];
+    const shown = [
+      ...html.matchAll(/data-text="(\w+)">(.*?)<\/(?:p|h1|h2|h3|label|span|button|legend|option|summary)>/g),
+    ];
     expect(shown.length).toBeGreaterThan(30);
-    for (const [, id = '', words = ''] of shown) expect(words.replaceAll(/<\/?code>/g, '')).toBe(forms.unmarked(String(en[id])));
+    for (const [, id = '', words = ''] of shown)
+      expect(words.replaceAll(/<\/?code>/g, '')).toBe(forms.unmarked(String(en[id])));
   });
 
   it('have a plural form of their own for one', () => {
@@ -118,7 +127,11 @@ describe('values', () => {
     vi.resetModules();
   });
 
-  async function wordsIn(languages: readonly string[], offered: string | null = 'en de', kept: string | null = null): Promise<Words> {
+  async function wordsIn(
+    languages: readonly string[],
+    offered: string | null = 'en de',
+    kept: string | null = null,
+  ): Promise<Words> {
     vi.resetModules();
     vi.stubGlobal('document', { documentElement: { dataset: offered === null ? {} : { languages: offered } } });
     vi.stubGlobal('navigator', { languages });
@@ -135,7 +148,11 @@ describe('values', () => {
       '9007199254740993',
     ]);
     expect([words.plain(true), words.plain(undefined)]).toEqual(['ein', 'unbekannt']);
-    expect([words.duration(9_000), words.ago(12 * 86_400), words.duration(12 * 86_400)]).toEqual(['2,5 h', 'vor 12 Tagen', '12 Tage']);
+    expect([words.duration(9_000), words.ago(12 * 86_400), words.duration(12 * 86_400)]).toEqual([
+      '2,5 h',
+      'vor 12 Tagen',
+      '12 Tage',
+    ]);
     expect([words.bytes(91_000), words.percent(43)]).toEqual(['91,0 kB', '43 %']);
     expect(words.instant(new Date(2026, 2, 3, 20, 5, 6).getTime())).toBe('03.03.2026, 20:05:06');
   });

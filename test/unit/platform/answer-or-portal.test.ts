@@ -40,7 +40,8 @@ describe('an upload', () => {
     expect(upload(answer(status, "Can't parse value"))).toEqual({ kind: 'refused', status, text: "Can't parse value" });
   });
 
-  it('is refused by an empty 400', () => expect(upload(answer(400))).toEqual({ kind: 'refused', status: 400, text: '' }));
+  it('is refused by an empty 400', () =>
+    expect(upload(answer(400))).toEqual({ kind: 'refused', status: 400, text: '' }));
 
   it.each([408, 425, 429, 502, 503, 504, 507])('finds the server busy in %s, whatever it says', (status) => {
     expect(upload(answer(status, 'text'))).toEqual({ kind: 'busy', status, text: 'text' });
@@ -57,10 +58,14 @@ describe('an upload', () => {
   it('finds the server busy in an empty 500, which is how rate limits look, and in a proxy page with 500', () => {
     expect(upload(answer(500))).toEqual({ kind: 'busy', status: 500, text: '' });
     expect(upload(answer(500, '  \n'))).toMatchObject({ kind: 'busy' });
-    expect(upload(answer(500, '<html>nginx</html>', { contentType: 'text/html' }))).toMatchObject({ kind: 'busy', status: 500 });
+    expect(upload(answer(500, '<html>nginx</html>', { contentType: 'text/html' }))).toMatchObject({
+      kind: 'busy',
+      status: 500,
+    });
   });
 
-  it('is too large by 413', () => expect(upload(answer(413, '"too large"'))).toEqual({ kind: 'too-large', status: 413 }));
+  it('is too large by 413', () =>
+    expect(upload(answer(413, '"too large"'))).toEqual({ kind: 'too-large', status: 413 }));
 
   it.each([401, 403, 404, 405, 407, 415])('is held by %s', (status) => {
     expect(upload(answer(status, 'no'))).toEqual({ kind: 'unauthorised', status, text: 'no' });
@@ -91,7 +96,12 @@ describe('Retry-After', () => {
   it('is never negative', () => expect(at('Sat, 21 Nov 2026 09:00:00 GMT')).toBe(0));
   it.each(['', 'soon', '-5', '1.5'])('is nothing for %j', (given) => expect(at(given) ?? 0).toBe(0));
   it('comes with the busy answer', () => {
-    expect(upload(answer(503, '', { retryAfter: '7' }))).toEqual({ kind: 'busy', status: 503, text: '', retryAfterMs: 7000 });
+    expect(upload(answer(503, '', { retryAfter: '7' }))).toEqual({
+      kind: 'busy',
+      status: 503,
+      text: '',
+      retryAfterMs: 7000,
+    });
   });
 });
 
@@ -106,7 +116,9 @@ describe('any other call', () => {
     [answer(503), 'platform/busy', 'retry'],
     [answer(200, '{"a":', { contentType: 'application/json' }), 'platform/bad-answer', 'retry'],
   ])('throws what the answer means: %#', (given, code, recovery) => {
-    expect(() => expectValue(judge(given, deps), 'reading')).toThrow(expect.objectContaining({ code, recovery, status: given.status }));
+    expect(() => expectValue(judge(given, deps), 'reading')).toThrow(
+      expect.objectContaining({ code, recovery, status: given.status }),
+    );
   });
 
   it('passes Retry-After on', () => {

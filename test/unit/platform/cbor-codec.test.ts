@@ -51,8 +51,14 @@ describe('the CBOR codec', () => {
   it('writes what is past int64 as digits', () => expect(codec.decode(bytesOf(2n ** 63n))).toBe('9223372036854775808'));
 
   it('makes the records that JSON makes, with ts never beside values and no key twice', () => {
-    const rows = { keys: ['ts', 'x', 'values', 'x', 'x', 'values', 'ts'], values: [1, 2, 3, 4, 5, 6, 7], ts: [9, 9, 9, 9, 9, 10, 10] };
-    expect(codec.decode(codec.encodeTelemetry(rows) as Uint8Array)).toEqual(jsonCodec.decode(Buffer.from(jsonCodec.encodeTelemetry(rows))));
+    const rows = {
+      keys: ['ts', 'x', 'values', 'x', 'x', 'values', 'ts'],
+      values: [1, 2, 3, 4, 5, 6, 7],
+      ts: [9, 9, 9, 9, 9, 10, 10],
+    };
+    expect(codec.decode(codec.encodeTelemetry(rows) as Uint8Array)).toEqual(
+      jsonCodec.decode(Buffer.from(jsonCodec.encodeTelemetry(rows))),
+    );
     expect(codec.decode(codec.encodeTelemetry(rows) as Uint8Array)).toEqual([
       { ts: 9, values: { ts: 1, x: 2 } },
       { ts: 9, values: { values: 3, x: 4 } },
@@ -70,7 +76,10 @@ describe('the CBOR codec', () => {
   });
 
   it('takes fewer bytes than JSON', () => {
-    const records = Array.from({ length: 50 }, (_, n) => ({ ts: 1_700_000_000_000 + n, values: { temperature: 20 + n, on: n % 2 === 0 } }));
+    const records = Array.from({ length: 50 }, (_, n) => ({
+      ts: 1_700_000_000_000 + n,
+      values: { temperature: 20 + n, on: n % 2 === 0 },
+    }));
     const rows = rowsOf(...records);
     const [cbor, json] = [codec.encodeTelemetry(rows), jsonCodec.encodeTelemetry(rows)];
     expect(cbor.length).toBeLessThan(json.length * 0.8);
@@ -91,14 +100,22 @@ describe('the CBOR codec', () => {
 
   it('refuses more values than a small heap takes, and numbers that take seconds to make', () => {
     const tooLarge = expect.objectContaining({ code: 'cbor/too-large' });
-    expect(() => codec.decode(Buffer.concat([Buffer.from([0x9a, 0, 0, 0xff, 0xff]), Buffer.alloc(0xffff, 0x80)]))).toThrow(tooLarge);
-    expect(() => codec.decode(Buffer.concat([Buffer.from([0xc2, 0x59, 0x10, 0x00]), Buffer.alloc(0x1000, 0xff)]))).toThrow(tooLarge);
-    expect(codec.decode(Buffer.concat([Buffer.from([0x79, 0xff, 0xff]), Buffer.alloc(0xffff, 0x61)]))).toHaveLength(0xffff);
+    expect(() =>
+      codec.decode(Buffer.concat([Buffer.from([0x9a, 0, 0, 0xff, 0xff]), Buffer.alloc(0xffff, 0x80)])),
+    ).toThrow(tooLarge);
+    expect(() =>
+      codec.decode(Buffer.concat([Buffer.from([0xc2, 0x59, 0x10, 0x00]), Buffer.alloc(0x1000, 0xff)])),
+    ).toThrow(tooLarge);
+    expect(codec.decode(Buffer.concat([Buffer.from([0x79, 0xff, 0xff]), Buffer.alloc(0xffff, 0x61)]))).toHaveLength(
+      0xffff,
+    );
     expect(codec.decode(Buffer.from([0xc2, 0x49, 1, 0, 0, 0, 0, 0, 0, 0, 0]))).toBe(2n ** 64n);
   });
 
   it('drops __proto__ and leaves the prototype alone', () => {
-    const decoded = codec.decode(new Encoder({ useRecords: false }).encode(JSON.parse('{"__proto__":{"polluted":1},"a":1}'))) as JsonObject;
+    const decoded = codec.decode(
+      new Encoder({ useRecords: false }).encode(JSON.parse('{"__proto__":{"polluted":1},"a":1}')),
+    ) as JsonObject;
     expect(decoded).toEqual({ a: 1 });
     expect(({} as { readonly polluted?: number }).polluted).toBeUndefined();
   });
@@ -113,7 +130,12 @@ describe('over CBOR', () => {
     platform = await LocalPlatform.start();
     const device = platform.ensureDevice('cbor');
     id = device.id;
-    api = new HttpDeviceApi({ settings: { url: platform.url }, token: () => device.accessToken, clock: systemClock, codec });
+    api = new HttpDeviceApi({
+      settings: { url: platform.url },
+      token: () => device.accessToken,
+      clock: systemClock,
+      codec,
+    });
   });
   afterAll(async () => {
     await api.close();
@@ -121,7 +143,14 @@ describe('over CBOR', () => {
   });
 
   it('telemetry arrives in all three forms with every type', async () => {
-    const values = { text: 'x', yes: true, double: 0.1, long: 9_007_199_254_740_993n, whole: 20, json: { a: [1, 9_007_199_254_740_993n] } };
+    const values = {
+      text: 'x',
+      yes: true,
+      double: 0.1,
+      long: 9_007_199_254_740_993n,
+      whole: 20,
+      json: { a: [1, 9_007_199_254_740_993n] },
+    };
     await api.postTelemetry(rowsOf({ ts: 5, values }), never);
     await api.postTelemetry(rowsOf({ values: { later: 1 } }), never);
     await api.postTelemetry(rowsOf({ ts: 6, values: { many: 1 } }, { ts: 7, values: { many: 2 } }), never);
@@ -142,7 +171,12 @@ describe('over CBOR', () => {
   });
 
   it('RPC comes in and its reply goes back', async () => {
-    const reply = platform.rpc.call(id, { method: 'm', params: { n: 9_007_199_254_740_993n }, oneway: false, timeoutMs: 5000 });
+    const reply = platform.rpc.call(id, {
+      method: 'm',
+      params: { n: 9_007_199_254_740_993n },
+      oneway: false,
+      timeoutMs: 5000,
+    });
     const request = await api.pollRpc(5000, never);
     expect(request).toEqual({ id: 0, method: 'm', params: { n: 9_007_199_254_740_993n } });
     await api.replyRpc(0, { result: [1.5, 9_007_199_254_740_993n] }, never);

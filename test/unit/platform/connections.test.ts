@@ -41,7 +41,9 @@ async function listen(server: Server): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-function answering(sockets = new Set<Socket>()): (request: IncomingMessage, response: import('node:http').ServerResponse) => void {
+function answering(
+  sockets = new Set<Socket>(),
+): (request: IncomingMessage, response: import('node:http').ServerResponse) => void {
   return (request, response) => {
     sockets.add(request.socket);
     request.resume().on('end', () => response.end());
@@ -53,7 +55,8 @@ describe('sockets', () => {
     const sockets = new Set<Socket>();
     const port = await listen(createServer(answering(sockets)));
     const api = client({ url: `http://127.0.0.1:${port}` });
-    for (let upload = 0; upload < 5; upload += 1) expect(await api.postTelemetry(RECORDS, never)).toEqual({ kind: 'accepted' });
+    for (let upload = 0; upload < 5; upload += 1)
+      expect(await api.postTelemetry(RECORDS, never)).toEqual({ kind: 'accepted' });
     expect(sockets.size).toBe(1);
   });
 
@@ -102,7 +105,8 @@ describe('sockets', () => {
     const sockets = new Set<Socket>();
     const port = await listen(createServer(answering(sockets)));
     const api = client({ url: `http://127.0.0.1:${port}/some/prefix/` });
-    for (let upload = 0; upload < 3; upload += 1) await api.postTelemetry(rowsOf({ ts: 1, values: { text: 'x'.repeat(1000) } }), never);
+    for (let upload = 0; upload < 3; upload += 1)
+      await api.postTelemetry(rowsOf({ ts: 1, values: { text: 'x'.repeat(1000) } }), never);
     const [socket] = sockets;
     expect(api.traffic).toMatchObject({ sentBytes: socket?.bytesRead, receivedBytes: socket?.bytesWritten });
     expect(api.traffic.sentBytes).toBeGreaterThan(3000);
@@ -126,7 +130,10 @@ describe('TLS', () => {
     const own = certificate(['localhost', '127.0.0.1']);
     const port = await secure(own);
     for (const host of ['localhost', '127.0.0.1'])
-      expect(await client({ url: `https://${host}:${port}`, ca: own.cert }).postTelemetry(RECORDS, never), host).toEqual({
+      expect(
+        await client({ url: `https://${host}:${port}`, ca: own.cert }).postTelemetry(RECORDS, never),
+        host,
+      ).toEqual({
         kind: 'accepted',
       });
   });
@@ -232,7 +239,13 @@ describe('a proxy', () => {
       open.push({ close: () => upstream.destroy() }, { close: () => socket.destroy() });
     });
     const port = await listen(server);
-    return { port, requests, authorisations, certificates, bytes: () => [...sockets].reduce((sum, socket) => sum + socket.bytesRead, 0) };
+    return {
+      port,
+      requests,
+      authorisations,
+      certificates,
+      bytes: () => [...sockets].reduce((sum, socket) => sum + socket.bytesRead, 0),
+    };
   }
 
   it('carries plain HTTP, with its own user and password', async () => {
@@ -250,7 +263,8 @@ describe('a proxy', () => {
     const origin = await listen(createTlsServer(own, answering()) as unknown as Server);
     const { port, requests } = await proxy();
     const api = client({ url: `https://127.0.0.1:${origin}`, ca: own.cert, proxy: `http://127.0.0.1:${port}` });
-    for (let upload = 0; upload < 3; upload += 1) expect(await api.postTelemetry(RECORDS, never)).toEqual({ kind: 'accepted' });
+    for (let upload = 0; upload < 3; upload += 1)
+      expect(await api.postTelemetry(RECORDS, never)).toEqual({ kind: 'accepted' });
     expect(requests).toEqual([`CONNECT 127.0.0.1:${origin}`]);
     expect(api.traffic.sentBytes).toBeGreaterThan(300);
   });
@@ -258,9 +272,17 @@ describe('a proxy', () => {
   it('that speaks TLS itself is trusted by the same authority, and gets no client certificate', async () => {
     const own = certificate(['127.0.0.1']);
     const mine = certificate(['gateway-17']);
-    const [plain, secure] = [await listen(createServer(answering())), await listen(createTlsServer(own, answering()) as unknown as Server)];
+    const [plain, secure] = [
+      await listen(createServer(answering())),
+      await listen(createTlsServer(own, answering()) as unknown as Server),
+    ];
     const { port, requests, certificates } = await proxy(own);
-    const settings = { ca: own.cert, clientCertificate: mine.cert, clientKey: mine.key, proxy: `https://127.0.0.1:${port}` };
+    const settings = {
+      ca: own.cert,
+      clientCertificate: mine.cert,
+      clientKey: mine.key,
+      proxy: `https://127.0.0.1:${port}`,
+    };
     for (const url of [`http://127.0.0.1:${plain}`, `https://127.0.0.1:${secure}`])
       expect(await client({ url, ...settings }).postTelemetry(RECORDS, never), url).toEqual({ kind: 'accepted' });
     expect(requests).toEqual([`POST http://127.0.0.1:${plain}/api/v1/token/telemetry`, `CONNECT 127.0.0.1:${secure}`]);
@@ -272,7 +294,9 @@ describe('a proxy', () => {
     const origin = await listen(createTlsServer(own, answering()) as unknown as Server);
     const { port } = await proxy(ofProxy);
     const settings = { ca: `${own.cert}\n${ofProxy.cert}`, proxy: `https://localhost:${port}` };
-    expect(await client({ url: `https://127.0.0.1:${origin}`, ...settings }).postTelemetry(RECORDS, never)).toEqual({ kind: 'accepted' });
+    expect(await client({ url: `https://127.0.0.1:${origin}`, ...settings }).postTelemetry(RECORDS, never)).toEqual({
+      kind: 'accepted',
+    });
   });
 
   it('carries HTTP/2 through one tunnel, with its own user and password', async () => {
@@ -280,7 +304,8 @@ describe('a proxy', () => {
     open.push(peer);
     const { port, requests, authorisations } = await proxy();
     const api = client({ url: peer.url, ca: PEER_CERTIFICATE.cert, proxy: `http://user:pass@127.0.0.1:${port}` });
-    for (let upload = 0; upload < 3; upload += 1) expect(await api.postTelemetry(RECORDS, never)).toEqual({ kind: 'accepted' });
+    for (let upload = 0; upload < 3; upload += 1)
+      expect(await api.postTelemetry(RECORDS, never)).toEqual({ kind: 'accepted' });
     expect([requests, peer.sessions.length]).toEqual([[`CONNECT 127.0.0.1:${peer.port}`], 1]);
     expect(authorisations).toEqual([`Basic ${Buffer.from('user:pass').toString('base64')}`]);
     expect(api.traffic.sentBytes).toBeGreaterThan(300);
@@ -290,7 +315,9 @@ describe('a proxy', () => {
     const quoting = await listen(
       createServer((incoming, response) => {
         incoming.resume();
-        response.writeHead(400, { 'content-type': 'text/plain' }).end(`no: ${incoming.headers['proxy-authorization']} of proxypassword`);
+        response
+          .writeHead(400, { 'content-type': 'text/plain' })
+          .end(`no: ${incoming.headers['proxy-authorization']} of proxypassword`);
       }),
     );
     const api = client({ url: 'http://platform.example', proxy: `http://user:proxypassword@127.0.0.1:${quoting}` });

@@ -23,7 +23,8 @@ let contact: Contact;
 
 beforeEach(() => {
   [clock, addresses, lines] = [new FakeClock(), ['10.0.0.7'], []];
-  const told = (fields: object, message: string): void => void lines.push(`${(fields as { contact: string }).contact}: ${message}`);
+  const told = (fields: object, message: string): void =>
+    void lines.push(`${(fields as { contact: string }).contact}: ${message}`);
   contact = new Contact({ clock, log: { info: told, error: told }, networkAddresses: () => addresses });
 });
 
@@ -32,7 +33,9 @@ describe('contact', () => {
     expect(contact.status).toEqual({ state: 'never-reached', sinceMs: clock.monotonicMs() });
     contact.failed(broken('ENOTFOUND'), PLACE);
     expect(contact.status).toMatchObject({ state: 'never-reached', reason: 'unknown-name' });
-    expect(lines).toEqual([expect.stringMatching(/^never-reached: no name server knows iot\.example\.org; check the spelling/)]);
+    expect(lines).toEqual([
+      expect.stringMatching(/^never-reached: no name server knows iot\.example\.org; check the spelling/),
+    ]);
   });
 
   it('that stood is lost after five seconds without an answer, and no sooner', async () => {
@@ -76,33 +79,37 @@ describe('contact', () => {
     ['refuses connections', () => contact.failed(broken('ECONNREFUSED'), PLACE)],
     ['answers 502', () => contact.answered(BUSY, answer(502), PLACE)],
     ['answers 503', () => contact.answered(BUSY, answer(503), PLACE)],
-  ])('tells of a restart when a platform that answered before %s for ten seconds, once and no sooner', async (_name, fail) => {
-    const heardAtMs: number[] = [];
-    contact.onRestarted((lastHeardAtMs) => heardAtMs.push(lastHeardAtMs));
-    const hear = (): void => contact.answered(DONE, answer(200), PLACE);
-    const away = async (ms: number): Promise<void> => {
-      fail();
-      await clock.advance(ms);
+  ])(
+    'tells of a restart when a platform that answered before %s for ten seconds, once and no sooner',
+    async (_name, fail) => {
+      const heardAtMs: number[] = [];
+      contact.onRestarted((lastHeardAtMs) => heardAtMs.push(lastHeardAtMs));
+      const hear = (): void => contact.answered(DONE, answer(200), PLACE);
+      const away = async (ms: number): Promise<void> => {
+        fail();
+        await clock.advance(ms);
+        hear();
+      };
+      await away(60_000);
+      await away(9_999);
+      const before = clock.monotonicMs();
+      await clock.advance(1_000);
+      contact.failed(broken('ECONNRESET'), PLACE);
+      await clock.advance(60_000);
       hear();
-    };
-    await away(60_000);
-    await away(9_999);
-    const before = clock.monotonicMs();
-    await clock.advance(1_000);
-    contact.failed(broken('ECONNRESET'), PLACE);
-    await clock.advance(60_000);
-    hear();
-    expect(heardAtMs).toEqual([]);
-    const lastMs = clock.monotonicMs();
-    expect(lastMs).toBeGreaterThan(before);
-    await clock.advance(2_000);
-    await away(10_000);
-    hear();
-    expect(heardAtMs).toEqual([lastMs]);
-  });
+      expect(heardAtMs).toEqual([]);
+      const lastMs = clock.monotonicMs();
+      expect(lastMs).toBeGreaterThan(before);
+      await clock.advance(2_000);
+      await away(10_000);
+      hear();
+      expect(heardAtMs).toEqual([lastMs]);
+    },
+  );
 
   it('tells each new reason once', () => {
-    for (const code of ['ENOTFOUND', 'ENOTFOUND', 'ECONNREFUSED', 'ENOTFOUND', 'ECONNREFUSED']) contact.failed(broken(code), PLACE);
+    for (const code of ['ENOTFOUND', 'ENOTFOUND', 'ECONNREFUSED', 'ENOTFOUND', 'ECONNREFUSED'])
+      contact.failed(broken(code), PLACE);
     expect(lines.map((line) => line.split(';')[0])).toEqual([
       'never-reached: no name server knows iot.example.org',
       'never-reached: iot.example.org refuses connections',
@@ -142,7 +149,12 @@ describe('contact', () => {
 
   it.each([
     ['portal', { kind: 'portal', status: 302 }, { location: 'https://login.example.net/' }, 'portal'],
-    ['a redirect of https to another name', { kind: 'portal', status: 301 }, { location: 'https://iot.example.org/x' }, 'portal'],
+    [
+      'a redirect of https to another name',
+      { kind: 'portal', status: 301 },
+      { location: 'https://iot.example.org/x' },
+      'portal',
+    ],
     ['an answer that makes no sense', { kind: 'not-understood', status: 200, text: '' }, {}, 'portal'],
     ['404', { kind: 'unauthorised', status: 404, text: '' }, {}, 'no-device-api'],
     ['403', { kind: 'unauthorised', status: 403, text: '' }, {}, 'device-refused'],
@@ -157,7 +169,10 @@ describe('contact', () => {
     contact.answered({ kind: 'portal', status: 308 }, answer(308, { location: 'https://iot.example.org/api' }), plain);
     expect(contact.status.reason).toBe('https-wanted');
     const refused = { kind: 'unauthorised', status: 403, text: '' } as const;
-    contact.answered(refused, answer(403, { contentType: 'text/plain' }), { ...plain, proxyHost: 'proxy.example.org:3128' });
+    contact.answered(refused, answer(403, { contentType: 'text/plain' }), {
+      ...plain,
+      proxyHost: 'proxy.example.org:3128',
+    });
     expect(contact.status.reason).toBe('proxy-refuses');
   });
 });

@@ -10,7 +10,11 @@ import { FakeClock } from '../../support/fake-clock.ts';
 
 const never = new AbortController().signal;
 const nowMs = Date.now();
-const { cert, key } = makeCertificate({ names: ['localhost', '127.0.0.1'], fromMs: nowMs - 86_400_000, untilMs: nowMs + 86_400_000 });
+const { cert, key } = makeCertificate({
+  names: ['localhost', '127.0.0.1'],
+  fromMs: nowMs - 86_400_000,
+  untilMs: nowMs + 86_400_000,
+});
 const FAST = { interval: 1 };
 const content = Buffer.alloc(300_000, 'x');
 let server: Server;
@@ -26,7 +30,8 @@ beforeEach(async () => {
   server = createServer({ cert, key }, (request, response) => {
     seen.push({ url: request.url ?? '', headers: request.headers });
     const hop = /^\/hop\/(\d+)/.exec(request.url ?? '');
-    if (hop !== null) response.writeHead(302, { location: hop[1] === '0' ? '/file' : `/hop/${Number(hop[1]) - 1}` }).end();
+    if (hop !== null)
+      response.writeHead(302, { location: hop[1] === '0' ? '/file' : `/hop/${Number(hop[1]) - 1}` }).end();
     else if (request.url === '/plain') response.writeHead(302, { location: 'http://127.0.0.1/file' }).end();
     else if (request.url === '/cut') {
       response.writeHead(200, { 'content-length': 1_000_000 });
@@ -74,7 +79,10 @@ describe('a file that lies elsewhere', () => {
     await expect(openExternalFile(base.replace('https', 'http'), { clock: systemClock }, never)).rejects.toMatchObject({
       code: 'platform/settings',
     });
-    await expect(fetchAll('/plain')).rejects.toMatchObject({ code: 'platform/settings', message: expect.stringContaining('not https') });
+    await expect(fetchAll('/plain')).rejects.toMatchObject({
+      code: 'platform/settings',
+      message: expect.stringContaining('not https'),
+    });
     await expect(fetchAll('/hop/9')).rejects.toMatchObject({ code: 'platform/settings' });
   });
 
@@ -84,7 +92,9 @@ describe('a file that lies elsewhere', () => {
   });
 
   it('is not fetched from a server whose certificate is not trusted, and its address is in no message', async () => {
-    const error = await openExternalFile(`${base}/file?secret=1`, { clock: systemClock }, never).catch((caught: unknown) => caught);
+    const error = await openExternalFile(`${base}/file?secret=1`, { clock: systemClock }, never).catch(
+      (caught: unknown) => caught,
+    );
     expect(error).toMatchObject({ code: 'platform/busy' });
     expect(String(error)).not.toContain('secret');
   });
@@ -114,8 +124,14 @@ describe('a file that lies elsewhere', () => {
   it.each([
     ['there is no rest', { status: 416, headers: { etag: '"one"' } }],
     ['the rest is of another file', { ...good, headers: { ...good.headers, etag: '"two"' } }],
-    ['the rest is not said to be of this file', { ...good, headers: { 'content-range': 'bytes 100000-299999/300000' } }],
-    ['the rest begins elsewhere', { ...good, headers: { ...good.headers, 'content-range': 'bytes 10000-299999/300000' } }],
+    [
+      'the rest is not said to be of this file',
+      { ...good, headers: { 'content-range': 'bytes 100000-299999/300000' } },
+    ],
+    [
+      'the rest begins elsewhere',
+      { ...good, headers: { ...good.headers, 'content-range': 'bytes 10000-299999/300000' } },
+    ],
     ['the rest does not say where it begins', { ...good, headers: { etag: '"one"' } }],
   ])('is asked for as a whole where %s', async (_case, answer) => {
     rest = answer;
@@ -155,7 +171,10 @@ describe('a file that lies elsewhere', () => {
       if (minute < 60) held?.write('x');
     }
     expect(clock.pending).toBe(1);
-    const ended = expect(read).rejects.toMatchObject({ code: 'platform/busy', message: expect.stringContaining('nothing came for 60 s') });
+    const ended = expect(read).rejects.toMatchObject({
+      code: 'platform/busy',
+      message: expect.stringContaining('nothing came for 60 s'),
+    });
     await clock.advance(1);
     await ended;
     expect(clock.pending).toBe(0);
@@ -172,17 +191,23 @@ describe('a file that lies elsewhere', () => {
     expect(bytes).toBe(content.length);
   });
 
-  it.each(['/silent', '/steps'])('is let go of when it does not begin, or nobody reads it, for a minute: %s', async (path) => {
-    const clock = new FakeClock();
-    const opening = openExternalFile(base + path, { clock, ca: cert }, never).catch((error: unknown) => error);
-    await expect.poll(() => held, FAST).toBeDefined();
-    if (path === '/steps') await opening;
-    const gone = new Promise((resolve) => held?.on('close', resolve));
-    await clock.advance(60_000);
-    await gone;
-    if (path === '/silent')
-      expect(await opening).toMatchObject({ code: 'platform/busy', message: expect.stringContaining('no answer from the host') });
-  });
+  it.each(['/silent', '/steps'])(
+    'is let go of when it does not begin, or nobody reads it, for a minute: %s',
+    async (path) => {
+      const clock = new FakeClock();
+      const opening = openExternalFile(base + path, { clock, ca: cert }, never).catch((error: unknown) => error);
+      await expect.poll(() => held, FAST).toBeDefined();
+      if (path === '/steps') await opening;
+      const gone = new Promise((resolve) => held?.on('close', resolve));
+      await clock.advance(60_000);
+      await gone;
+      if (path === '/silent')
+        expect(await opening).toMatchObject({
+          code: 'platform/busy',
+          message: expect.stringContaining('no answer from the host'),
+        });
+    },
+  );
 
   it('that cannot be fetched is no fault of the platform', async () => {
     const { port } = server.address() as AddressInfo;

@@ -60,21 +60,24 @@ describe.each<[string, () => boolean | Error]>([
 it.each<[string, boolean | Error]>([
   ['a fault', false],
   ['a gateway that reaches nobody', new PlatformError('busy', 'gone', { status: 504 })],
-])('a host that answers all lanes now well and now with %s hears no more than one in two seconds of them', async (_what, bad) => {
-  let seed = 7;
-  const { clock, stop, asked, hammer } = given(() => {
-    seed = (seed * 48_271) % 2_147_483_647;
-    return seed % 2 === 0 ? true : bad;
-  });
-  const running = Promise.all(LANES.map(hammer));
-  await clock.advance(10 * MINUTE_MS);
-  expect(faulty(asked)).toBeLessThanOrEqual(300);
-  // Requests that it answers well cost nobody a turn.
-  expect(asked.length - faulty(asked)).toBeGreaterThan(200);
-  stop.abort();
-  await clock.advance(0);
-  await running;
-});
+])(
+  'a host that answers all lanes now well and now with %s hears no more than one in two seconds of them',
+  async (_what, bad) => {
+    let seed = 7;
+    const { clock, stop, asked, hammer } = given(() => {
+      seed = (seed * 48_271) % 2_147_483_647;
+      return seed % 2 === 0 ? true : bad;
+    });
+    const running = Promise.all(LANES.map(hammer));
+    await clock.advance(10 * MINUTE_MS);
+    expect(faulty(asked)).toBeLessThanOrEqual(300);
+    // Requests that it answers well cost nobody a turn.
+    expect(asked.length - faulty(asked)).toBeGreaterThan(200);
+    stop.abort();
+    await clock.advance(0);
+    await running;
+  },
+);
 
 it('nobody waits for ever', async () => {
   const { clock, stop, asked, ask, hammer } = given(() => false);
@@ -171,18 +174,21 @@ it('a host that is reached and refuses one lane goes on refusing it once in two 
   }
 });
 
-it.each([502, 503, 504])('a proxy that answers %i for a server that is gone costs no turn once it is back', async (status) => {
-  let gone = true;
-  const { clock, asked, ask } = given(() => (gone ? new PlatformError('busy', 'gone', { status }) : true));
-  const first = Promise.all(LANES.map((lane) => ask(lane).catch(() => {})));
-  await clock.advance(0);
-  await first;
-  gone = false;
-  const back = Promise.all([...LANES, 'calls' as const, 'calls' as const].map((lane) => ask(lane)));
-  await clock.advance(0);
-  await back;
-  expect(asked).toHaveLength(2 * LANES.length + 2);
-});
+it.each([502, 503, 504])(
+  'a proxy that answers %i for a server that is gone costs no turn once it is back',
+  async (status) => {
+    let gone = true;
+    const { clock, asked, ask } = given(() => (gone ? new PlatformError('busy', 'gone', { status }) : true));
+    const first = Promise.all(LANES.map((lane) => ask(lane).catch(() => {})));
+    await clock.advance(0);
+    await first;
+    gone = false;
+    const back = Promise.all([...LANES, 'calls' as const, 'calls' as const].map((lane) => ask(lane)));
+    await clock.advance(0);
+    await back;
+    expect(asked).toHaveLength(2 * LANES.length + 2);
+  },
+);
 
 it('a lane that works again keeps none of its callers waiting', async () => {
   let ill = true;

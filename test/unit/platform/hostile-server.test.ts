@@ -54,7 +54,9 @@ describe('time', () => {
       const timer = setInterval(() => response.write(' '), 20);
       response.on('close', () => clearInterval(timer));
     });
-    await expect(client(server, { requestTimeoutMs: 300 }).getAttributes({}, never)).rejects.toMatchObject({ code: 'platform/busy' });
+    await expect(client(server, { requestTimeoutMs: 300 }).getAttributes({}, never)).rejects.toMatchObject({
+      code: 'platform/busy',
+    });
   });
 
   it('ends a call when its signal aborts', async () => {
@@ -103,7 +105,11 @@ describe('size', () => {
   });
 
   it.each([
-    ['an endless extension of a chunk', 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n1;x=', 'x'.repeat(65_536)],
+    [
+      'an endless extension of a chunk',
+      'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n1;x=',
+      'x'.repeat(65_536),
+    ],
     ['early hints without end', '', 'HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(2_000)],
   ])('ends %s long before its deadline', async (_what, head, more) => {
     let sent = 0;
@@ -160,7 +166,9 @@ describe('the token', () => {
     expect(await api.postTelemetry(RECORDS, never)).toEqual({ kind: 'portal', status: 307 });
     await expect(api.getAttributes({}, never)).rejects.toMatchObject({ code: 'platform/portal', recovery: 'hold' });
     await expect(api.pollRpc(1000, never)).rejects.toMatchObject({ code: 'platform/portal' });
-    await expect(api.getFirmware({ title: 'a', version: '1' }, never)).rejects.toMatchObject({ code: 'platform/portal' });
+    await expect(api.getFirmware({ title: 'a', version: '1' }, never)).rejects.toMatchObject({
+      code: 'platform/portal',
+    });
     expect(seen).toEqual([]);
   });
 
@@ -220,19 +228,29 @@ describe('answers of the wrong shape', () => {
     'null',
     '{"id":1,"method":"x","params":',
   ])('an RPC of %j is a bad answer', async (body) => {
-    await expect((await answering(body)).pollRpc(1000, never)).rejects.toMatchObject({ code: 'platform/bad-answer', recovery: 'retry' });
+    await expect((await answering(body)).pollRpc(1000, never)).rejects.toMatchObject({
+      code: 'platform/bad-answer',
+      recovery: 'retry',
+    });
   });
 
   it.each(['[]', '"x"', '{"client":5}', '{"shared":[]}'])('attributes of %j are a bad answer', async (body) => {
-    await expect((await answering(body)).getAttributes({}, never)).rejects.toMatchObject({ code: 'platform/bad-answer' });
+    await expect((await answering(body)).getAttributes({}, never)).rejects.toMatchObject({
+      code: 'platform/bad-answer',
+    });
   });
 
   it('an RPC without params has null, and id 0 is a real id', async () => {
-    expect(await (await answering('{"id":0,"method":"x"}')).pollRpc(1000, never)).toEqual({ id: 0, method: 'x', params: null });
+    expect(await (await answering('{"id":0,"method":"x"}')).pollRpc(1000, never)).toEqual({
+      id: 0,
+      method: 'x',
+      params: null,
+    });
   });
 
   it('a timeout message of any shape is nothing', async () => {
-    for (const body of ['{"error":"timeout"}', '{}', '']) expect(await (await answering(body)).pollRpc(1000, never)).toBeUndefined();
+    for (const body of ['{"error":"timeout"}', '{}', ''])
+      expect(await (await answering(body)).pollRpc(1000, never)).toBeUndefined();
   });
 
   it.each([408, 503, 504])('a poll that ends with %s brings nothing', async (status) => {
@@ -292,7 +310,11 @@ describe('a firmware download', () => {
   });
 
   it('is a portal when a page comes instead', async () => {
-    const server = await serve((_request, response) => response.setHeader('content-type', 'text/html; charset=utf-8').end('<html>'));
-    await expect(client(server).getFirmware({ title: 'a', version: '1' }, never)).rejects.toMatchObject({ code: 'platform/portal' });
+    const server = await serve((_request, response) =>
+      response.setHeader('content-type', 'text/html; charset=utf-8').end('<html>'),
+    );
+    await expect(client(server).getFirmware({ title: 'a', version: '1' }, never)).rejects.toMatchObject({
+      code: 'platform/portal',
+    });
   });
 });

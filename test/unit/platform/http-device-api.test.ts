@@ -35,7 +35,8 @@ beforeEach(async () => {
     request.on('end', () => {
       const { method = '', url: path = '', headers } = request;
       seen.push({ method, url: path, body: Buffer.concat(parts).toString(), contentType: headers['content-type'] });
-      if (answer.status !== 0) response.writeHead(answer.status, { 'content-type': 'application/json' }).end(answer.body);
+      if (answer.status !== 0)
+        response.writeHead(answer.status, { 'content-type': 'application/json' }).end(answer.body);
     });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -80,7 +81,8 @@ describe('every endpoint', () => {
       ['GET', '/api/v1/tok/firmware?title=a+b&version=1%2B2&size=4096&chunk=3', ''],
       ['GET', '/api/v1/tok/firmware?title=a&version=1', ''],
     ]);
-    for (const { method, contentType } of seen) expect(contentType).toBe(method === 'POST' ? 'application/json' : undefined);
+    for (const { method, contentType } of seen)
+      expect(contentType).toBe(method === 'POST' ? 'application/json' : undefined);
   });
 });
 
@@ -92,7 +94,11 @@ describe('telemetry', () => {
     api.prepareTelemetry(rows);
     await api.postTelemetry(others, never);
     await api.postTelemetry(rows, never);
-    expect(seen.map(({ body }) => body)).toEqual(['{"ts":5,"values":{"a":1}}', '{"ts":6,"values":{"b":2}}', '{"ts":5,"values":{"a":1}}']);
+    expect(seen.map(({ body }) => body)).toEqual([
+      '{"ts":5,"values":{"a":1}}',
+      '{"ts":6,"values":{"b":2}}',
+      '{"ts":5,"values":{"a":1}}',
+    ]);
     api.prepareTelemetry(rowsOf({ ts: -1, values: { a: 1 } }));
   });
 
@@ -110,19 +116,31 @@ describe('telemetry', () => {
     ['a time in the year 10000', rowsOf({ ts: 253_402_300_800_000, values: { a: 1 } })],
     ['a key called ts without a time', rowsOf({ values: { ts: 1, values: 2 } })],
   ])('with %s is refused here, because the server would accept it and lose it', async (_name, rows) => {
-    const refused = { kind: 'refused', status: 0, text: expect.stringMatching(/./), unsendable: [{ row: 0, reason: expect.any(String) }] };
+    const refused = {
+      kind: 'refused',
+      status: 0,
+      text: expect.stringMatching(/./),
+      unsendable: [{ row: 0, reason: expect.any(String) }],
+    };
     expect(await api.postTelemetry(rows, never)).toEqual(refused);
     expect(seen).toEqual([]);
   });
 
   it('names every row that cannot be sent, so that the others can go without them', async () => {
-    const rows = rowsOf({ ts: 1, values: { good: 1, none: null } }, { ts: -1, values: { early: 1 } }, { ts: 2, values: { good: 2 } });
+    const rows = rowsOf(
+      { ts: 1, values: { good: 1, none: null } },
+      { ts: -1, values: { early: 1 } },
+      { ts: 2, values: { good: 2 } },
+    );
     const answer = await api.postTelemetry(rows, never);
     expect(answer.kind === 'refused' && answer.unsendable?.map(({ row }) => row)).toEqual([1, 2]);
   });
 
   it('goes under another key where the server would lose its own with everything of that instant, and counts what arrived so', async () => {
-    const rows = rowsOf({ ts: 1, values: { good: 1, '<img src=x>': 2 } }, { ts: 2, values: { '{{level}}': 3, ' ': 4 } });
+    const rows = rowsOf(
+      { ts: 1, values: { good: 1, '<img src=x>': 2 } },
+      { ts: 2, values: { '{{level}}': 3, ' ': 4 } },
+    );
     answer.status = 503;
     await api.postTelemetry(rows, never);
     expect(api.renamedEntries).toBe(0);
@@ -144,21 +162,37 @@ describe('attributes', () => {
   });
 
   it('are not asked for when the lists are empty, as that would bring all of them', async () => {
-    expect(await api.getAttributes({ clientKeys: [], sharedKeys: [] }, never)).toEqual({ client: {}, shared: {}, empty: true });
+    expect(await api.getAttributes({ clientKeys: [], sharedKeys: [] }, never)).toEqual({
+      client: {},
+      shared: {},
+      empty: true,
+    });
     expect(seen).toEqual([]);
   });
 
   it('are asked for with all others when a key holds a comma or the list is too long for a request line', async () => {
     answer.body = '{"client":{"x":1,"a,b":2},"shared":{"other":3,"k7":4}}';
-    expect(await api.getAttributes({ clientKeys: ['a,b'] }, never)).toEqual({ client: { 'a,b': 2 }, shared: {}, empty: false });
+    expect(await api.getAttributes({ clientKeys: ['a,b'] }, never)).toEqual({
+      client: { 'a,b': 2 },
+      shared: {},
+      empty: false,
+    });
     const many = Array.from({ length: 2000 }, (_, n) => `k${n}`);
-    expect(await api.getAttributes({ sharedKeys: many }, never)).toEqual({ client: {}, shared: { k7: 4 }, empty: false });
+    expect(await api.getAttributes({ sharedKeys: many }, never)).toEqual({
+      client: {},
+      shared: { k7: 4 },
+      empty: false,
+    });
     expect(paths()).toEqual(['GET /api/v1/tok/attributes', 'GET /api/v1/tok/attributes']);
   });
 
   it('that nobody asked for are left out, and inherited names are not found', async () => {
     answer.body = '{"shared":{"a":1,"b":2}}';
-    expect(await api.getAttributes({ sharedKeys: ['a', 'toString'] }, never)).toEqual({ client: {}, shared: { a: 1 }, empty: false });
+    expect(await api.getAttributes({ sharedKeys: ['a', 'toString'] }, never)).toEqual({
+      client: {},
+      shared: { a: 1 },
+      empty: false,
+    });
   });
 });
 
@@ -224,7 +258,8 @@ describe('a poll that ends with 408', () => {
     return waiting.length;
   }
 
-  it('as soon as it is asked is a fault, and waits its turn', async () => expect(await pollsAsked(900, 300)).toBeLessThan(6));
+  it('as soon as it is asked is a fault, and waits its turn', async () =>
+    expect(await pollsAsked(900, 300)).toBeLessThan(6));
 
   it('after it has stood is none', async () => expect(await pollsAsked(10_000, 5_000)).toBe(6));
 
@@ -265,9 +300,16 @@ describe('a poll that ends with 408', () => {
 
 describe('a poll that ends with 503 and a time to come back', () => {
   it('is no poll that brought nothing, but a server that is busy', async () => {
-    server.prependListener('request', (_request, response: ServerResponse) => void response.setHeader('retry-after', '7'));
+    server.prependListener(
+      'request',
+      (_request, response: ServerResponse) => void response.setHeader('retry-after', '7'),
+    );
     answer.status = 503;
-    await expect(api.pollRpc(20_000, never)).rejects.toMatchObject({ code: 'platform/busy', status: 503, retryAfterMs: 7_000 });
+    await expect(api.pollRpc(20_000, never)).rejects.toMatchObject({
+      code: 'platform/busy',
+      status: 503,
+      retryAfterMs: 7_000,
+    });
   });
 });
 
@@ -291,7 +333,8 @@ describe('an answer', () => {
   it('to provisioning is read to 64 KiB', async () => {
     const good = { status: 'SUCCESS', credentialsType: 'ACCESS_TOKEN', credentialsValue: 'v' };
     const ask = { deviceName: 'gw', provisionDeviceKey: 'the-key', provisionDeviceSecret: 'the-secret' };
-    const provision = () => requestProvisioning(ask, { settings: { url, requestTimeoutMs: 2_000 }, clock: systemClock }, never);
+    const provision = () =>
+      requestProvisioning(ask, { settings: { url, requestTimeoutMs: 2_000 }, clock: systemClock }, never);
     answer.body = long(good, 60_000);
     expect(await provision()).toEqual(good);
     answer.body = long(good, 70_000);
@@ -328,7 +371,10 @@ describe('provisioning', () => {
   });
 
   it.each<[string, unknown]>([
-    ['{"status":"SUCCESS","credentialsType":"ACCESS_TOKEN","credentialsValue":"v"}', { status: 'SUCCESS', credentialsValue: 'v' }],
+    [
+      '{"status":"SUCCESS","credentialsType":"ACCESS_TOKEN","credentialsValue":"v"}',
+      { status: 'SUCCESS', credentialsValue: 'v' },
+    ],
     [
       '{"provisionDeviceStatus":"SUCCESS","accessToken":"v"}',
       { status: 'SUCCESS', credentialsType: 'ACCESS_TOKEN', credentialsValue: 'v' },

@@ -10,7 +10,9 @@ const text = (...args: TelemetryRecord[]): string => Buffer.from(jsonCodec.encod
 
 describe('the JSON codec', () => {
   it('writes the three forms of telemetry', () => {
-    expect(Buffer.from(jsonCodec.encodeTelemetry(rowsOf({ values: { a: 1, b: 'x' } }))).toString()).toBe('{"a":1,"b":"x"}');
+    expect(Buffer.from(jsonCodec.encodeTelemetry(rowsOf({ values: { a: 1, b: 'x' } }))).toString()).toBe(
+      '{"a":1,"b":"x"}',
+    );
     expect(text({ ts: 5, values: { a: true, b: 2 } })).toBe('{"ts":5,"values":{"a":true,"b":2}}');
     expect(text({ ts: 5, values: { a: 1 } }, { ts: 6, values: { b: 9_007_199_254_740_993n } })).toBe(
       '[{"ts":5,"values":{"a":1}},{"ts":6,"values":{"b":9007199254740993}}]',
@@ -18,22 +20,31 @@ describe('the JSON codec', () => {
   });
 
   it('makes one record of neighbours of one instant', () => {
-    expect(text({ ts: 5, values: { a: 1 } }, { ts: 5, values: { b: 2 } }, { ts: 6, values: { a: 3 } }, { ts: 5, values: { c: 4 } })).toBe(
-      '[{"ts":5,"values":{"a":1,"b":2}},{"ts":6,"values":{"a":3}},{"ts":5,"values":{"c":4}}]',
-    );
+    expect(
+      text(
+        { ts: 5, values: { a: 1 } },
+        { ts: 5, values: { b: 2 } },
+        { ts: 6, values: { a: 3 } },
+        { ts: 5, values: { c: 4 } },
+      ),
+    ).toBe('[{"ts":5,"values":{"a":1,"b":2}},{"ts":6,"values":{"a":3}},{"ts":5,"values":{"c":4}}]');
   });
 
   it('has no key twice in a record', () => {
-    expect(Buffer.from(jsonCodec.encodeTelemetry({ keys: ['a', 'b', 'a', 'b'], values: [1, 2, 3, 4], ts: [5, 5, 5, 5] })).toString()).toBe(
-      '[{"ts":5,"values":{"a":1,"b":2}},{"ts":5,"values":{"a":3,"b":4}}]',
-    );
+    expect(
+      Buffer.from(
+        jsonCodec.encodeTelemetry({ keys: ['a', 'b', 'a', 'b'], values: [1, 2, 3, 4], ts: [5, 5, 5, 5] }),
+      ).toString(),
+    ).toBe('[{"ts":5,"values":{"a":1,"b":2}},{"ts":5,"values":{"a":3,"b":4}}]');
   });
 
   it('never puts ts beside values into one record, which the server would take for a record within the record', () => {
     expect(text({ ts: 5, values: { ts: 1, a: 2, values: 3, b: 4 } })).toBe(
       '[{"ts":5,"values":{"ts":1,"a":2}},{"ts":5,"values":{"values":3,"b":4}}]',
     );
-    expect(text({ ts: 5, values: { values: 1, ts: 2 } })).toBe('[{"ts":5,"values":{"values":1}},{"ts":5,"values":{"ts":2}}]');
+    expect(text({ ts: 5, values: { values: 1, ts: 2 } })).toBe(
+      '[{"ts":5,"values":{"values":1}},{"ts":5,"values":{"ts":2}}]',
+    );
   });
 
   it('spells every value as the wire wants it, whatever its size', () => {
@@ -65,7 +76,11 @@ describe('the JSON codec', () => {
         'x'.repeat(100_000),
       ),
     );
-    const values = fc.dictionary(fc.string({ unit: 'binary' }), scalar, { minKeys: 1, maxKeys: 4, noNullPrototype: true });
+    const values = fc.dictionary(fc.string({ unit: 'binary' }), scalar, {
+      minKeys: 1,
+      maxKeys: 4,
+      noNullPrototype: true,
+    });
     const records = fc.uniqueArray(fc.tuple(fc.integer({ min: 0, max: 2 ** 53 - 1 }), values), {
       minLength: 1,
       maxLength: 3,
@@ -87,7 +102,9 @@ describe('the JSON codec', () => {
   it('remembers few of the keys that it has written, should they never end', async () => {
     const before = await heldBytes();
     for (let batch = 0; batch < 60; batch += 1) {
-      const values = Object.fromEntries(Array.from({ length: 1_000 }, (_, at) => [`${batch}/${at}/`.padEnd(250, 'k'), 1]));
+      const values = Object.fromEntries(
+        Array.from({ length: 1_000 }, (_, at) => [`${batch}/${at}/`.padEnd(250, 'k'), 1]),
+      );
       jsonCodec.encodeTelemetry(rowsOf({ ts: 1, values }));
     }
     // Sixty thousand keys of 250 bytes are above 30 MB; four thousand, and the buffer of one body, a few.

@@ -4,7 +4,9 @@ import { runLongPoll } from '../../../src/platform/long-poll.ts';
 import { PlatformError } from '../../../src/platform/platform-error.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 
-async function attemptsWhere(stoodMs: number | undefined): Promise<{ readonly attempts: number; readonly warnings: number }> {
+async function attemptsWhere(
+  stoodMs: number | undefined,
+): Promise<{ readonly attempts: number; readonly warnings: number }> {
   const clock = new FakeClock({ jitter: 0.9 });
   const stop = new AbortController();
   let attempts = 0;
@@ -62,7 +64,12 @@ it('an answer that is worth nothing, between faults, begins no back-off anew', a
       },
       onMessage: async () => 'worthless',
       clock,
-      log: { debug: () => {}, error: () => {}, info: (_fields, words) => said.push(words), warn: (_fields, words) => said.push(words) },
+      log: {
+        debug: () => {},
+        error: () => {},
+        info: (_fields, words) => said.push(words),
+        warn: (_fields, words) => said.push(words),
+      },
     },
     stop.signal,
   );

@@ -29,7 +29,14 @@ function given(body: string) {
   // A lane of the HTTP client's is more than this; no more of it is asked for.
   const lane = (() => ({ request })) as unknown as PlatformConnections['lane'];
   const traffic = { sentBytes: 0, receivedBytes: 0 };
-  const connect: Connect = () => ({ origin: 'http://host', prefix: '', lane, traffic, secrets: [], close: async () => {} });
+  const connect: Connect = () => ({
+    origin: 'http://host',
+    prefix: '',
+    lane,
+    traffic,
+    secrets: [],
+    close: async () => {},
+  });
   const api = new HttpDeviceApi({ settings: { url: 'http://host' }, token: () => 'tok', clock, connect });
   return { clock, host, api };
 }
@@ -87,19 +94,22 @@ it.each([
   expect(await answer).toEqual({ client: {}, shared: {}, empty: true });
 });
 
-it.each([pollRpc, pollWishes])('a poll that waited for its turn and was answered with nonsense at once has not stood', async (ask) => {
-  const { clock, api } = given('null');
-  const stop = new AbortController();
-  const errors: unknown[] = [];
-  const running = (async () => {
-    while (!stop.signal.aborted) await ask(api, stop.signal).catch((error: unknown) => errors.push(error));
-  })();
-  await clock.advance(20_000);
-  stop.abort();
-  await running;
-  expect(errors.length).toBeGreaterThan(5);
-  expect(errors.filter((error) => (error as PlatformError).stoodMs !== TOOK_MS)).toEqual([]);
-});
+it.each([pollRpc, pollWishes])(
+  'a poll that waited for its turn and was answered with nonsense at once has not stood',
+  async (ask) => {
+    const { clock, api } = given('null');
+    const stop = new AbortController();
+    const errors: unknown[] = [];
+    const running = (async () => {
+      while (!stop.signal.aborted) await ask(api, stop.signal).catch((error: unknown) => errors.push(error));
+    })();
+    await clock.advance(20_000);
+    stop.abort();
+    await running;
+    expect(errors.length).toBeGreaterThan(5);
+    expect(errors.filter((error) => (error as PlatformError).stoodMs !== TOOK_MS)).toEqual([]);
+  },
+);
 
 it('nonsense is no outage, which is one whoever notices it: each answer counts', async () => {
   const { clock, host, api } = given('null');

@@ -7,7 +7,11 @@ import { openPeopleApi, type PeopleApi } from '../../../src/platform/people-api.
 
 const PASSWORD = 'tenant';
 
-async function bench(): Promise<{ readonly platform: LocalPlatform; readonly api: PeopleApi; readonly waits: readonly number[] }> {
+async function bench(): Promise<{
+  readonly platform: LocalPlatform;
+  readonly api: PeopleApi;
+  readonly waits: readonly number[];
+}> {
   const platform = await LocalPlatform.start();
   onTestFinished(() => platform.close());
   const waits: number[] = [];
@@ -46,7 +50,10 @@ describe('an answer', () => {
 
   it('that is a page of something else says so', async () => {
     const { platform, api } = await bench();
-    platform.faults.plant({ kind: 'answer', status: 200, body: '<html>hello</html>', contentType: 'text/html' }, { matches: any });
+    platform.faults.plant(
+      { kind: 'answer', status: 200, body: '<html>hello</html>', contentType: 'text/html' },
+      { matches: any },
+    );
     const message = '/api/auth/user was not answered as the platform does: is this its address?';
     await expect(api.get('/api/auth/user')).rejects.toMatchObject({ code: 'platform/bad-answer', message });
   });
@@ -88,6 +95,8 @@ describe('lists and versions', () => {
     const { api } = await bench();
     const first = await api.post('/api/dashboard', { title: 'mine' });
     await api.post('/api/dashboard', { ...first, title: 'theirs' });
-    await expect(api.post('/api/dashboard', { ...first, title: 'mine again' })).rejects.toMatchObject({ code: 'platform/refused' });
+    await expect(api.post('/api/dashboard', { ...first, title: 'mine again' })).rejects.toMatchObject({
+      code: 'platform/refused',
+    });
   });
 });

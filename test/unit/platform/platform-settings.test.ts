@@ -21,7 +21,10 @@ it('a file on a server of the site’s own authority is fetched, by the authorit
   const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const files = new MemoryFiles();
   files.put('/ca.pem', own.cert);
-  const { platform } = configSchema.parse({ version: 1, platform: { url, accessToken: 'fixture-token', caFile: '/ca.pem' } });
+  const { platform } = configSchema.parse({
+    version: 1,
+    platform: { url, accessToken: 'fixture-token', caFile: '/ca.pem' },
+  });
   const signal = new AbortController().signal;
   const { stream } = await openExternalFile(url, { clock, ...(await externalFileSettings(platform, files)) }, signal);
   const pieces: Uint8Array[] = [];

@@ -79,7 +79,11 @@ async function poll(timeoutMs: number, signal: AbortSignal): Promise<number | un
 }
 
 function run(
-  options: { readonly pollTimeoutMs?: number | undefined; readonly longestPollMs?: number | undefined; readonly turns?: PollTurns } = {},
+  options: {
+    readonly pollTimeoutMs?: number | undefined;
+    readonly longestPollMs?: number | undefined;
+    readonly turns?: PollTurns;
+  } = {},
 ) {
   const { turns, ...limits } = options;
   running = runLongPoll<number>(

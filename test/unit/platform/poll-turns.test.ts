@@ -155,7 +155,10 @@ describe('devices that cannot use their turn', () => {
       };
       const place = turns.place('rpc');
       running.push(
-        runLongPoll({ ...{ kind: 'rpc', clock, log: silentLog, place, poll }, onMessage: async () => 'worthy' as const }, stop.signal),
+        runLongPoll(
+          { ...{ kind: 'rpc', clock, log: silentLog, place, poll }, onMessage: async () => 'worthy' as const },
+          stop.signal,
+        ),
       );
     }
     const others = devices(MAX);

@@ -58,7 +58,11 @@ describe('an upload', () => {
   });
 
   it('of a few bytes has the time for an answer only, and says that it was cut', async () => {
-    expect(await upload(SMALL, 15_000)).toEqual({ kind: 'busy', text: 'no answer from the platform within 15000 ms', cut: true });
+    expect(await upload(SMALL, 15_000)).toEqual({
+      kind: 'busy',
+      text: 'no answer from the platform within 15000 ms',
+      cut: true,
+    });
   });
 
   it('on a line that was quick is not given minutes, and is again once it got stuck there', async () => {
@@ -95,7 +99,9 @@ describe('a long answer', () => {
 
   it('that keeps coming is waited for past the time for an answer', async () => {
     const piece = `"${'x'.repeat(10_000)}"`;
-    expect(await read(['{"client":{"a":[', piece, `,${piece}`, `,${piece}`, ']}}'], 12_000)).toMatchObject({ empty: false });
+    expect(await read(['{"client":{"a":[', piece, `,${piece}`, `,${piece}`, ']}}'], 12_000)).toMatchObject({
+      empty: false,
+    });
   });
 
   it('that trickles is not', async () => {
@@ -128,7 +134,11 @@ describe('a part of a firmware file', () => {
       await clock.advance(59_999);
       if (minute < 60) response?.write('x');
     }
-    const ended = expect(read).rejects.toMatchObject({ code: 'platform/busy', cut: true, message: expect.stringContaining('for 60 s') });
+    const ended = expect(read).rejects.toMatchObject({
+      code: 'platform/busy',
+      cut: true,
+      message: expect.stringContaining('for 60 s'),
+    });
     await clock.advance(1);
     await ended;
     await expect.poll(() => clock.pending, FAST).toBe(0);

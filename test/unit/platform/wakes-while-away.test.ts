@@ -19,7 +19,10 @@ it.each([
     attempts += 1;
     throw new PlatformError(fault, 'the platform is away');
   };
-  const running = runLongPoll({ kind: 'rpc', poll, onMessage: async () => 'worthy', wakes: () => wakeMs, clock, log }, stop.signal);
+  const running = runLongPoll(
+    { kind: 'rpc', poll, onMessage: async () => 'worthy', wakes: () => wakeMs, clock, log },
+    stop.signal,
+  );
   await clock.advance(6 * 60 * MINUTE_MS);
   stop.abort();
   await clock.advance(0);

@@ -103,7 +103,11 @@ describe('a connection that never comes to stand', () => {
   }
 
   it('is counted: a handshake that ends at an expired certificate costs as much as any', async () => {
-    const expired = makeCertificate({ names: ['127.0.0.1'], fromMs: Date.now() - 20 * DAY_MS, untilMs: Date.now() - DAY_MS });
+    const expired = makeCertificate({
+      names: ['127.0.0.1'],
+      fromMs: Date.now() - 20 * DAY_MS,
+      untilMs: Date.now() - DAY_MS,
+    });
     const counted = { bytes: 0 };
     const port = await listen(createTlsServer(expired) as unknown as Server);
     const proxy = createServer((near) => {

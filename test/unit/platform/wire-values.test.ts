@@ -1,7 +1,14 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { JsonValue } from '../../../src/host/json.ts';
-import { isSentAsText, keyFault, sendableKey, timeFault, valueFault, wireValue } from '../../../src/platform/wire-values.ts';
+import {
+  isSentAsText,
+  keyFault,
+  sendableKey,
+  timeFault,
+  valueFault,
+  wireValue,
+} from '../../../src/platform/wire-values.ts';
 
 const YEAR_10000_MS = 253_402_300_800_000;
 const ASTRAL = '\u{1f600}';
@@ -29,10 +36,13 @@ describe('keys', () => {
     expect(keyFault(key)).toBeDefined();
   });
 
-  it.each(['temperature', 'a b', 'k'.repeat(255), ASTRAL.repeat(127), 'a>5', 'a,b', '{a}', '}}{{', 'ü', '__proto__'])('takes %j', (key) => {
-    expect(keyFault(key)).toBeUndefined();
-    expect(sendableKey(key)).toBe(key);
-  });
+  it.each(['temperature', 'a b', 'k'.repeat(255), ASTRAL.repeat(127), 'a>5', 'a,b', '{a}', '}}{{', 'ü', '__proto__'])(
+    'takes %j',
+    (key) => {
+      expect(keyFault(key)).toBeUndefined();
+      expect(sendableKey(key)).toBe(key);
+    },
+  );
 
   it('get another name that the server keeps, as like the first as can be', () => {
     expect(sendableKey('<b>level</b>')).toMatch(/^_b>level_\/b>_[0-9a-f]{8}$/);
@@ -42,7 +52,21 @@ describe('keys', () => {
   });
 
   it('are never lost under their new name, keep it, and never share it with another', () => {
-    const parts = fc.constantFrom('a', '<', '{{', '}}', '{', '}', '\u0000', '\u0007', ' ', '\ud800', '\udc00', ASTRAL, 'k'.repeat(200));
+    const parts = fc.constantFrom(
+      'a',
+      '<',
+      '{{',
+      '}}',
+      '{',
+      '}',
+      '\u0000',
+      '\u0007',
+      ' ',
+      '\ud800',
+      '\udc00',
+      ASTRAL,
+      'k'.repeat(200),
+    );
     const key = fc.oneof(
       fc.string({ unit: 'binary' }),
       fc.array(parts, { maxLength: 8 }).map((some) => some.join('')),
@@ -73,7 +97,8 @@ describe('values', () => {
 
   it('refuses what is no value, a text too long for its column, and JSON that is nested deeper than the server reads', () => {
     const nested = (depth: number): JsonValue => (depth === 0 ? 1 : [nested(depth - 1)]);
-    for (const value of [undefined, () => {}, Symbol('s')]) expect(valueFault(value as unknown as JsonValue)).toBeDefined();
+    for (const value of [undefined, () => {}, Symbol('s')])
+      expect(valueFault(value as unknown as JsonValue)).toBeDefined();
     expect(valueFault('x'.repeat(10_000_001))).toBeDefined();
     expect(valueFault(nested(241))).toBeDefined();
     expect(valueFault(nested(240))).toBeUndefined();

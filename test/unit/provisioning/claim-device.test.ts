@@ -67,9 +67,15 @@ describe('claiming', () => {
   it('shows the open claim again, since the platform would ignore another', async () => {
     const { claim, clock } = await given();
     const first = await claim({ durationMs: 600_000 });
-    expect(await claim({ secretKey: 'another', durationMs: 600_000 })).toMatchObject({ secretKey: first.secretKey, alreadyOpen: true });
+    expect(await claim({ secretKey: 'another', durationMs: 600_000 })).toMatchObject({
+      secretKey: first.secretKey,
+      alreadyOpen: true,
+    });
     await clock.advance(600_001);
-    expect(await claim({ secretKey: 'another', durationMs: 600_000 })).toMatchObject({ secretKey: 'another', alreadyOpen: false });
+    expect(await claim({ secretKey: 'another', durationMs: 600_000 })).toMatchObject({
+      secretKey: 'another',
+      alreadyOpen: false,
+    });
   });
 
   it('shows what is left of the open claim, also when its own secret is given again', async () => {
@@ -103,7 +109,11 @@ describe('claiming', () => {
   it('of which nobody knows whether the platform took it stays open, and so does one that was taken before', async () => {
     let fault: Error | undefined;
     const { claim } = await given(new MemoryFiles(), () => fault);
-    for (const doubt of [new PlatformError('busy', 'gone'), new PlatformError('refused', 'a fault', { status: 500 }), new Error('other')]) {
+    for (const doubt of [
+      new PlatformError('busy', 'gone'),
+      new PlatformError('refused', 'a fault', { status: 500 }),
+      new Error('other'),
+    ]) {
       fault = doubt;
       await expect(claim({ secretKey: 'first', durationMs: 600_000 })).rejects.toBe(fault);
     }

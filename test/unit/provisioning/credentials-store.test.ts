@@ -49,7 +49,9 @@ describe('the credentials store', () => {
   it('writes nothing that it could not read again', async () => {
     const { files, alerts, store } = await memoryStore();
     const refused = { code: 'provisioning/unreadable', recovery: 'drop' };
-    await expect(store.saveProvisionSecret({ deviceKey: 'k', deviceSecret: 's'.repeat(256) })).rejects.toMatchObject(refused);
+    await expect(store.saveProvisionSecret({ deviceKey: 'k', deviceSecret: 's'.repeat(256) })).rejects.toMatchObject(
+      refused,
+    );
     await expect(store.save('own', { ...RECORD, accessToken: 't'.repeat(256) })).rejects.toMatchObject(refused);
     await expect(store.save('own', { ...RECORD, deviceName: 'n'.repeat(1024 * 1024) })).rejects.toMatchObject(refused);
     expect([store.record('own'), store.provisionSecret]).toEqual([RECORD, undefined]);
@@ -60,7 +62,14 @@ describe('the credentials store', () => {
     const { files, alerts } = await memoryStore();
     const answers = Promise.withResolvers<void>();
     files.faults = { delay: (operation) => (operation === 'read' ? answers.promise : undefined) };
-    const store = new CredentialsStore({ stateFolder: STATE, files, clock: new FakeClock(), log: silentLog, alerts, hide: () => {} });
+    const store = new CredentialsStore({
+      stateFolder: STATE,
+      files,
+      clock: new FakeClock(),
+      log: silentLog,
+      alerts,
+      hide: () => {},
+    });
     const [first, second] = [store.read(), store.save('own', { ...RECORD, accessToken: 'token-two' })];
     answers.resolve();
     await Promise.all([first, second]);
@@ -86,40 +95,49 @@ describe('the credentials store', () => {
     });
   });
 
-  it.each(['credentials.json', 'credentials.backup.json'])('survives a spoilt %s, sets it aside and heals', async (file) => {
-    const folder = await stateFolder();
-    await (await openStore(folder)).save('own', RECORD);
-    await writeFile(join(folder, file), '{"format":"turnstone/credentials","version":1,"state":{"own":{"acc');
-    const alerts = new StandingAlerts();
-    expect((await openStore(folder, alerts)).record('own')).toEqual(RECORD);
-    expect(await readFile(join(folder, `${file}.corrupt`), 'utf8')).toContain('"acc');
-    expect(alerts.standing.get('credentials-corrupt')).toContain(`${file}.corrupt`);
-    expect(await readFile(join(folder, file), 'utf8')).toContain('token-one');
-  });
+  it.each(['credentials.json', 'credentials.backup.json'])(
+    'survives a spoilt %s, sets it aside and heals',
+    async (file) => {
+      const folder = await stateFolder();
+      await (await openStore(folder)).save('own', RECORD);
+      await writeFile(join(folder, file), '{"format":"turnstone/credentials","version":1,"state":{"own":{"acc');
+      const alerts = new StandingAlerts();
+      expect((await openStore(folder, alerts)).record('own')).toEqual(RECORD);
+      expect(await readFile(join(folder, `${file}.corrupt`), 'utf8')).toContain('"acc');
+      expect(alerts.standing.get('credentials-corrupt')).toContain(`${file}.corrupt`);
+      expect(await readFile(join(folder, file), 'utf8')).toContain('token-one');
+    },
+  );
 
   describe('of which one does not say the same as its twin', () => {
     const [FIRST, TWIN] = CREDENTIALS_FILES.map((file) => `${STATE}/${file}`) as [string, string];
     const unsealed = (record: object, version = 1): string =>
       JSON.stringify({ format: 'turnstone/credentials', version, state: { own: record } });
 
-    it.each(CREDENTIALS_FILES)('keeps the identity whatever bit of %s is wrong, and writes none of it over the other', async (file) => {
-      const { files } = await memoryStore();
-      const whole = files.contentOf(FIRST).toString();
-      for (const damaged of everyDamage(whole)) {
-        files.put(`${STATE}/${file}`, damaged);
-        const store = await reopened(files, new StandingAlerts());
-        expect(store.record('own')?.accessToken).toBe('token-one');
-        for (const path of [FIRST, TWIN]) expect(JSON.parse(files.contentOf(path).toString()).state.own).toMatchObject(RECORD);
-        files.put(FIRST, whole);
-        files.put(TWIN, whole);
-      }
-    });
+    it.each(CREDENTIALS_FILES)(
+      'keeps the identity whatever bit of %s is wrong, and writes none of it over the other',
+      async (file) => {
+        const { files } = await memoryStore();
+        const whole = files.contentOf(FIRST).toString();
+        for (const damaged of everyDamage(whole)) {
+          files.put(`${STATE}/${file}`, damaged);
+          const store = await reopened(files, new StandingAlerts());
+          expect(store.record('own')?.accessToken).toBe('token-one');
+          for (const path of [FIRST, TWIN])
+            expect(JSON.parse(files.contentOf(path).toString()).state.own).toMatchObject(RECORD);
+          files.put(FIRST, whole);
+          files.put(TWIN, whole);
+        }
+      },
+    );
 
     it('tells what was damaged, and keeps it aside', async () => {
       const { files, alerts } = await memoryStore();
       files.put(FIRST, files.contentOf(FIRST).toString().replace('token-one', 'token-ome'));
       await reopened(files, alerts);
-      expect(alerts.standing.get('credentials-corrupt')).toMatch(/credentials\.json was damaged, or changed by hand; .*set aside/);
+      expect(alerts.standing.get('credentials-corrupt')).toMatch(
+        /credentials\.json was damaged, or changed by hand; .*set aside/,
+      );
       expect(files.contentOf(`${FIRST}.corrupt`).toString()).toContain('token-ome');
     });
 
@@ -202,7 +220,11 @@ describe('the credentials store', () => {
 
   it('keeps fields that a later release of this version added', async () => {
     const folder = await stateFolder();
-    const text = JSON.stringify({ format: 'turnstone/credentials', version: 1, state: { own: { ...RECORD, later: 1 }, more: 2 } });
+    const text = JSON.stringify({
+      format: 'turnstone/credentials',
+      version: 1,
+      state: { own: { ...RECORD, later: 1 }, more: 2 },
+    });
     await writeFile(join(folder, 'credentials.json'), text);
     const store = await openStore(folder);
     await store.saveProvisionSecret({ deviceKey: 'k', deviceSecret: 's' });
@@ -231,9 +253,12 @@ describe('the credentials store', () => {
   it('keeps the old state when the first file cannot be written, and says so', async () => {
     const { files, alerts, store } = await memoryStore();
     files.faults = {
-      fail: (operation, path) => (operation === 'rename' && path === `${STATE}/credentials.json.tmp` ? { code: 'EIO' } : undefined),
+      fail: (operation, path) =>
+        operation === 'rename' && path === `${STATE}/credentials.json.tmp` ? { code: 'EIO' } : undefined,
     };
-    await expect(store.save('own', { ...RECORD, accessToken: 'token-two' })).rejects.toMatchObject({ code: 'host/write-failed' });
+    await expect(store.save('own', { ...RECORD, accessToken: 'token-two' })).rejects.toMatchObject({
+      code: 'host/write-failed',
+    });
     expect(store.record('own')?.accessToken).toBe('token-one');
     files.faults = {};
     expect((await reopened(files, alerts)).record('own')?.accessToken).toBe('token-one');
@@ -244,7 +269,8 @@ describe('the credentials store', () => {
     const stop = new AbortController();
     const keeping = store.keepWhole(stop.signal);
     files.faults = {
-      fail: (operation, path) => (operation === 'open' && path === `${STATE}/credentials.backup.json.tmp` ? { code: 'ENOSPC' } : undefined),
+      fail: (operation, path) =>
+        operation === 'open' && path === `${STATE}/credentials.backup.json.tmp` ? { code: 'ENOSPC' } : undefined,
     };
     await store.save('own', { ...RECORD, accessToken: 'token-two' });
     expect(store.record('own')?.accessToken).toBe('token-two');
@@ -262,21 +288,26 @@ describe('the credentials store', () => {
   it.each(['ENOSPC', 'EROFS'])('are read although a lost twin cannot be written (%s)', async (code) => {
     const { files, alerts } = await memoryStore();
     await files.unlink(`${STATE}/credentials.backup.json`);
-    files.faults = { fail: (operation, path) => (operation === 'open' && path.endsWith('.tmp') ? { code } : undefined) };
+    files.faults = {
+      fail: (operation, path) => (operation === 'open' && path.endsWith('.tmp') ? { code } : undefined),
+    };
     const store = await reopened(files, alerts);
     expect(store.record('own')?.accessToken).toBe('token-one');
     expect(alerts.standing.get('credentials-not-kept')).toContain(code);
   });
 
   describe.each(CREDENTIALS_FILES)('of which %s is gone with its sector', (lost) => {
-    it.each(['EIO', 'EUCLEAN', 'EBADMSG'])('are read from the other at once, and written in its place (%s)', async (code) => {
-      const { files, alerts } = await memoryStore();
-      const path = `${STATE}/${lost}`;
-      files.faults = { fail: (operation, file) => (operation === 'read' && file === path ? { code } : undefined) };
-      expect((await reopened(files, alerts)).record('own')?.accessToken).toBe('token-one');
-      expect(alerts.standing.get('credentials-corrupt')).toContain(`${path}.corrupt`);
-      expect(files.contentOf(path).toString()).toContain('token-one');
-    });
+    it.each(['EIO', 'EUCLEAN', 'EBADMSG'])(
+      'are read from the other at once, and written in its place (%s)',
+      async (code) => {
+        const { files, alerts } = await memoryStore();
+        const path = `${STATE}/${lost}`;
+        files.faults = { fail: (operation, file) => (operation === 'read' && file === path ? { code } : undefined) };
+        expect((await reopened(files, alerts)).record('own')?.accessToken).toBe('token-one');
+        expect(alerts.standing.get('credentials-corrupt')).toContain(`${path}.corrupt`);
+        expect(files.contentOf(path).toString()).toContain('token-one');
+      },
+    );
 
     it('are none, and none are made anew, where there is no other', async () => {
       const { files, alerts } = await memoryStore();
@@ -294,10 +325,21 @@ describe('the credentials store', () => {
       const { files, alerts } = await memoryStore();
       const before = files.contentOf(`${STATE}/credentials.json`);
       const fails = code === 'EIO' ? 'read' : 'open';
-      files.faults = { fail: (operation, path) => (operation === fails && path.endsWith('.json') ? { code } : undefined) };
-      const store = new CredentialsStore({ stateFolder: STATE, files, clock: new FakeClock(), log: silentLog, alerts, hide: () => {} });
+      files.faults = {
+        fail: (operation, path) => (operation === fails && path.endsWith('.json') ? { code } : undefined),
+      };
+      const store = new CredentialsStore({
+        stateFolder: STATE,
+        files,
+        clock: new FakeClock(),
+        log: silentLog,
+        alerts,
+        hide: () => {},
+      });
       await expect(store.read()).rejects.toMatchObject({ code: 'host/read-failed' });
-      await expect(store.save('own', { ...RECORD, accessToken: 'token-two' })).rejects.toMatchObject({ code: 'host/read-failed' });
+      await expect(store.save('own', { ...RECORD, accessToken: 'token-two' })).rejects.toMatchObject({
+        code: 'host/read-failed',
+      });
       files.faults = {};
       expect(files.contentOf(`${STATE}/credentials.json`)).toEqual(before);
       await store.read();
@@ -338,10 +380,13 @@ describe('the credentials store', () => {
 
   it('are not read from the twin, which may be the older of the two, while the first can only not be read now', async () => {
     const { files, alerts, store } = await memoryStore();
-    files.faults = { fail: (operation, path) => (operation === 'open' && path.includes('.backup') ? { code: 'ENOSPC' } : undefined) };
+    files.faults = {
+      fail: (operation, path) => (operation === 'open' && path.includes('.backup') ? { code: 'ENOSPC' } : undefined),
+    };
     await store.save('own', { ...RECORD, accessToken: 'token-two' });
     files.faults = {
-      fail: (operation, path) => (operation === 'open' && path === `${STATE}/credentials.json` ? { code: 'ENFILE' } : undefined),
+      fail: (operation, path) =>
+        operation === 'open' && path === `${STATE}/credentials.json` ? { code: 'ENFILE' } : undefined,
     };
     await expect(reopened(files, alerts)).rejects.toMatchObject({ code: 'host/read-failed', recovery: 'retry' });
     files.faults = {};
@@ -370,7 +415,8 @@ describe('the credentials store', () => {
     const reopened = await openStore(folder);
     expect(reopened.record('own')).toBeUndefined();
     expect(reopened.provisionSecret).toEqual({ deviceKey: 'k', deviceSecret: 's' });
-    for (const file of await readdir(folder)) expect(await readFile(join(folder, file), 'utf8')).not.toContain('token-one');
+    for (const file of await readdir(folder))
+      expect(await readFile(join(folder, file), 'utf8')).not.toContain('token-one');
   });
 
   it('lets two who change it at once both have their way', async () => {

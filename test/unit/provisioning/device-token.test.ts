@@ -5,7 +5,13 @@ import { DeviceToken, type DeviceTokenDeps } from '../../../src/provisioning/dev
 import { FakeClock } from '../../support/fake-clock.ts';
 import { openStore, StandingAlerts, stateFolder } from './state-folder.ts';
 
-const RECORD: CredentialsRecord = { phase: 'in-use', source: 'provisioned', accessToken: 'old', board: {}, generation: 1 };
+const RECORD: CredentialsRecord = {
+  phase: 'in-use',
+  source: 'provisioned',
+  accessToken: 'old',
+  board: {},
+  generation: 1,
+};
 
 async function given(change: Partial<DeviceTokenDeps> = {}, record: CredentialsRecord = RECORD) {
   const folder = await stateFolder();
@@ -55,7 +61,8 @@ describe('the device token', () => {
       expect(all).toContain(platform.token);
       // A restart here finds its way by itself.
       const restarted = new DeviceToken(deps, record as CredentialsRecord);
-      if (restarted.accessToken !== platform.token) expect(await restarted.noteRefused(restarted.accessToken, signal)).toBe(true);
+      if (restarted.accessToken !== platform.token)
+        expect(await restarted.noteRefused(restarted.accessToken, signal)).toBe(true);
       expect(restarted.accessToken).toBe(platform.token);
     };
     await token.offerNext('new');

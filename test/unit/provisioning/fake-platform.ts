@@ -43,11 +43,16 @@ export class FakePlatform {
   };
 
   #answer(request: ProvisionRequest): ProvisionAnswer {
-    if (request.provisionDeviceKey !== (this.#options.deviceKey ?? 'key-1') || request.provisionDeviceSecret !== this.deviceSecret)
+    if (
+      request.provisionDeviceKey !== (this.#options.deviceKey ?? 'key-1') ||
+      request.provisionDeviceSecret !== this.deviceSecret
+    )
       return { status: 'NOT_FOUND', errorMsg: 'Provision data was not found!' };
     if (this.devices.has(request.deviceName)) return { status: 'FAILURE', errorMsg: 'Failed to provision device!' };
     const token =
-      this.#options.makesTokens === true || request.token === undefined ? `made-${this.devices.size + 1}-by-server` : request.token;
+      this.#options.makesTokens === true || request.token === undefined
+        ? `made-${this.devices.size + 1}-by-server`
+        : request.token;
     this.devices.set(request.deviceName, token);
     return { status: 'SUCCESS', credentialsType: 'ACCESS_TOKEN', credentialsValue: token };
   }

@@ -7,7 +7,13 @@ import { setFormerQueueAside } from '../../../src/provisioning/former-queue.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { MemoryFiles } from '../../support/memory-files.ts';
 
-const RECORD: CredentialsRecord = { phase: 'in-use', source: 'imported', accessToken: 'the-token', board: { serial: 'S' }, generation: 2 };
+const RECORD: CredentialsRecord = {
+  phase: 'in-use',
+  source: 'imported',
+  accessToken: 'the-token',
+  board: { serial: 'S' },
+  generation: 2,
+};
 const FORMER = '/state/outbox-of-former-device';
 
 let files: MemoryFiles;
@@ -18,7 +24,14 @@ beforeEach(async () => {
 
 function openStore(): Promise<CredentialsStore> {
   const alerts = { raise: () => {}, clear: () => {} };
-  return CredentialsStore.open({ stateFolder: '/state', files, clock: new FakeClock(), log: silentLog, alerts, hide: () => {} });
+  return CredentialsStore.open({
+    stateFolder: '/state',
+    files,
+    clock: new FakeClock(),
+    log: silentLog,
+    alerts,
+    hide: () => {},
+  });
 }
 
 async function start(): Promise<CredentialsStore> {
@@ -33,7 +46,10 @@ it('is set aside whole, in place of what was set aside before, and once', async 
   files.put(`${FORMER}/0.seg`, 'older');
   await (await openStore()).replaceOwn(RECORD, { setsQueueAside: true });
   const store = await start();
-  expect(files.paths.filter((path) => !path.includes('credentials'))).toEqual([`${FORMER}/1.seg`, `${FORMER}/set-aside/x`]);
+  expect(files.paths.filter((path) => !path.includes('credentials'))).toEqual([
+    `${FORMER}/1.seg`,
+    `${FORMER}/set-aside/x`,
+  ]);
   expect(store.setsQueueAside).toBe(false);
   files.put('/state/outbox/2.seg', 'measured as B');
   await start();
@@ -72,7 +88,9 @@ it('is set aside by the next start where a disk refused a step or the power went
       // Nobody opens an outbox before it is done.
       if (outcome === 'done') files.put('/state/outbox/2.seg', 'measured as B');
       await start();
-      const seen = files.paths.filter((path) => path.includes('outbox') && !files.contentOf(path).equals(Buffer.from('older')));
+      const seen = files.paths.filter(
+        (path) => path.includes('outbox') && !files.contentOf(path).equals(Buffer.from('older')),
+      );
       const later = outcome === 'done' ? ['/state/outbox/2.seg'] : [];
       expect(new Set(seen), `${keeps} ${step} ${outcome}`).toEqual(new Set([`${FORMER}/1.seg`, ...later]));
       if (left > 0) break;

@@ -63,7 +63,15 @@ beforeEach(() => {
 
 function ask(name: string, params: JsonObject = {}, place: CredentialsPlace = 'own'): Promise<unknown> {
   const desk = identityRequests({
-    ...{ store, place, board: BOARD, stateFolder: '/state', clock, files, hide: (secret) => void calls.push(['hide', secret]) },
+    ...{
+      store,
+      place,
+      board: BOARD,
+      stateFolder: '/state',
+      clock,
+      files,
+      hide: (secret) => void calls.push(['hide', secret]),
+    },
     randomBytes: systemRandomBytes,
     deviceApi: () => (isOnline ? { claim: async (claim) => void calls.push(['claim', claim]) } : undefined),
     offerNext: async (token) => void calls.push(['offer', token]),
@@ -96,7 +104,13 @@ describe('the identity desk', () => {
 
   it('claims under the device’s name, with what is given and makes sense', async () => {
     expect(await ask('claim', { secretKey: 'mine', durationMs: 5_000 })).toStrictEqual({
-      ...{ deviceName: 'gateway-1', secretKey: 'mine', untilMs: clock.wallMs() + 5_000, untilIsEstimate: false, alreadyOpen: false },
+      ...{
+        deviceName: 'gateway-1',
+        secretKey: 'mine',
+        untilMs: clock.wallMs() + 5_000,
+        untilIsEstimate: false,
+        alreadyOpen: false,
+      },
     });
     expect(calls).toEqual([
       ['hide', 'mine'],
@@ -115,8 +129,14 @@ describe('the identity desk', () => {
     provisionSecret = { deviceKey: 'k', deviceSecret: 's' };
     const { text } = (await ask('exportIdentity', { passphrase: PASSPHRASE })) as { text: string };
     expect(calls).toEqual([]);
-    expect(await ask('importIdentity', { text, passphrase: PASSPHRASE })).toEqual(['provisioning/has-credentials', 'drop']);
-    expect(await ask('importIdentity', { text, passphrase: PASSPHRASE, replace: 'yes' })).toEqual(['provisioning/has-credentials', 'drop']);
+    expect(await ask('importIdentity', { text, passphrase: PASSPHRASE })).toEqual([
+      'provisioning/has-credentials',
+      'drop',
+    ]);
+    expect(await ask('importIdentity', { text, passphrase: PASSPHRASE, replace: 'yes' })).toEqual([
+      'provisioning/has-credentials',
+      'drop',
+    ]);
     provisionSecret = undefined;
     expect(await ask('importIdentity', { text, passphrase: PASSPHRASE, replace: true })).toStrictEqual({
       deviceName: 'gateway-1',
@@ -125,7 +145,10 @@ describe('the identity desk', () => {
     expect(records.own).toStrictEqual({ ...RECORD, source: 'imported', takesOver: true, board: BOARD, generation: 4 });
     expect([provisionSecret, calls]).toEqual([{ deviceKey: 'k', deviceSecret: 's' }, ['take up']]);
     records = {};
-    expect([await ask('exportIdentity', { passphrase: PASSPHRASE }), calls.length]).toEqual([['provisioning/no-credentials', 'drop'], 1]);
+    expect([await ask('exportIdentity', { passphrase: PASSPHRASE }), calls.length]).toEqual([
+      ['provisioning/no-credentials', 'drop'],
+      1,
+    ]);
     records.own = { ...RECORD, phase: 'proposed' };
     expect(await ask('exportIdentity', { passphrase: PASSPHRASE })).toEqual(['provisioning/no-credentials', 'drop']);
     const { deviceName: _none, ...unnamed } = RECORD;
@@ -158,7 +181,9 @@ describe('the identity desk', () => {
     await ask('adoptIdentity');
     expect(records.own.generation).toBe(4);
     expect([await ask('forgetIdentity'), records, calls.length]).toEqual([{}, {}, 3]);
-    await expect(adoptIdentity({ store, board: BOARD, place: 'own' })).rejects.toMatchObject({ code: 'provisioning/no-credentials' });
+    await expect(adoptIdentity({ store, board: BOARD, place: 'own' })).rejects.toMatchObject({
+      code: 'provisioning/no-credentials',
+    });
     expect([await ask('adoptIdentity'), calls.length]).toEqual([['provisioning/no-credentials', 'drop'], 3]);
     expect([await ask('setNextAccessToken', { accessToken: 'next' }), calls.at(-1)]).toEqual([{}, ['offer', 'next']]);
     expect([await ask('setProvisioningSecret', { deviceKey: 'k', deviceSecret: 's' }), provisionSecret]).toEqual([
@@ -166,10 +191,10 @@ describe('the identity desk', () => {
       { deviceKey: 'k', deviceSecret: 's' },
     ]);
     const bad = ['provisioning/bad-request', 'drop'];
-    expect([await ask('setNextAccessToken', { accessToken: '' }), await ask('setProvisioningSecret', { deviceKey: 5 })]).toEqual([
-      bad,
-      bad,
-    ]);
+    expect([
+      await ask('setNextAccessToken', { accessToken: '' }),
+      await ask('setProvisioningSecret', { deviceKey: 5 }),
+    ]).toEqual([bad, bad]);
     expect([await ask('exportIdentity'), await ask('importIdentity', { text: 'x' })]).toEqual([bad, bad]);
   });
 
@@ -177,20 +202,27 @@ describe('the identity desk', () => {
     const pair = { deviceKey: 'k'.repeat(255), deviceSecret: 's'.repeat(255) };
     expect([await ask('setProvisioningSecret', pair), provisionSecret]).toEqual([{}, pair]);
     for (const name of ['deviceKey', 'deviceSecret'])
-      expect(await ask('setProvisioningSecret', { ...pair, [name]: 'x'.repeat(256) })).toEqual(['provisioning/bad-request', 'drop']);
+      expect(await ask('setProvisioningSecret', { ...pair, [name]: 'x'.repeat(256) })).toEqual([
+        'provisioning/bad-request',
+        'drop',
+      ]);
     expect(provisionSecret).toEqual(pair);
   });
 });
 
 describe('an open claim', () => {
-  const open = (): Promise<unknown> => openClaim({ stateFolder: '/state', clock, hide: (secret) => void calls.push(secret), files });
+  const open = (): Promise<unknown> =>
+    openClaim({ stateFolder: '/state', clock, hide: (secret) => void calls.push(secret), files });
   const put = (content: object): void => files.put(`/state/${CLAIM_FILE}`, JSON.stringify(content));
   const state = (): object => ({ secretKey: 's', untilMs: clock.wallMs() + 1 });
 
   it('is one that has not ended, in a file that makes sense', async () => {
     expect(await open()).toBeUndefined();
     put({ format: 'turnstone/claim', version: 1, state: state() });
-    expect([await open(), calls]).toStrictEqual([{ secretKey: 's', untilMs: clock.wallMs() + 1, untilIsEstimate: false }, ['s']]);
+    expect([await open(), calls]).toStrictEqual([
+      { secretKey: 's', untilMs: clock.wallMs() + 1, untilIsEstimate: false },
+      ['s'],
+    ]);
     put({ format: 'turnstone/claim', version: 1, state: { ...state(), untilIsEstimate: true } });
     expect(await open()).toMatchObject({ untilIsEstimate: true });
     for (const content of [
@@ -207,9 +239,17 @@ describe('an open claim', () => {
   });
 
   it('is sent again as it was, for as long as it is open, whatever else is asked', async () => {
-    put({ format: 'turnstone/claim', version: 1, state: { secretKey: 'first', untilMs: clock.wallMs() + 9_000, untilIsEstimate: true } });
+    put({
+      format: 'turnstone/claim',
+      version: 1,
+      state: { secretKey: 'first', untilMs: clock.wallMs() + 9_000, untilIsEstimate: true },
+    });
     await clock.advance(4_000);
-    expect(await ask('claim', { secretKey: 'other' })).toMatchObject({ deviceName: 'gateway-1', secretKey: 'first', alreadyOpen: true });
+    expect(await ask('claim', { secretKey: 'other' })).toMatchObject({
+      deviceName: 'gateway-1',
+      secretKey: 'first',
+      alreadyOpen: true,
+    });
     expect(await ask('claim')).toMatchObject({ secretKey: 'first', alreadyOpen: true });
     // The platform would prolong none.
     expect(await ask('claim', { secretKey: 'first', durationMs: 60_000 })).toMatchObject({
@@ -256,7 +296,10 @@ describe('the desk', () => {
   it('neither imports nor forgets beside a token of the configuration, which would win again at the next start', async () => {
     records.configured = RECORD;
     for (const name of ['importIdentity', 'forgetIdentity'])
-      expect(await ask(name, { text: 'x', passphrase: PASSPHRASE }, 'configured')).toEqual(['provisioning/token-configured', 'drop']);
+      expect(await ask(name, { text: 'x', passphrase: PASSPHRASE }, 'configured')).toEqual([
+        'provisioning/token-configured',
+        'drop',
+      ]);
     expect([calls, records.own, records.configured]).toEqual([[], RECORD, RECORD]);
   });
 });

@@ -25,7 +25,11 @@ const RECORD: CredentialsRecord = {
 };
 
 /** One platform device, and a board with a state folder of its own before it. */
-async function board(identity: typeof OLD_BOARD, attributes: Record<string, JsonObject[string]>, record?: CredentialsRecord) {
+async function board(
+  identity: typeof OLD_BOARD,
+  attributes: Record<string, JsonObject[string]>,
+  record?: CredentialsRecord,
+) {
   const folder = await stateFolder();
   const store = await openStore(folder);
   if (record !== undefined) await store.save('own', record);
@@ -38,7 +42,8 @@ async function board(identity: typeof OLD_BOARD, attributes: Record<string, Json
     postAttributes: async (changed: JsonObject) => void Object.assign(attributes, changed),
   };
   const clock = new FakeClock();
-  const open = () => new IdentityOwnership({ deviceApi, store, place: 'own', board: identity, clock, log: silentLog, alerts });
+  const open = () =>
+    new IdentityOwnership({ deviceApi, store, place: 'own', board: identity, clock, log: silentLog, alerts });
   return {
     store,
     alerts,
@@ -65,12 +70,16 @@ describe('an exported identity', () => {
     const changed = (change: object) => JSON.stringify({ ...archive, ...change });
     const flipped = Buffer.from(archive.content, 'base64');
     flipped[3] = (flipped[3] ?? 0) ^ 1;
-    await expect(importIdentity(text, 'another passphrase')).rejects.toMatchObject({ code: 'provisioning/wrong-passphrase' });
+    await expect(importIdentity(text, 'another passphrase')).rejects.toMatchObject({
+      code: 'provisioning/wrong-passphrase',
+    });
     await expect(importIdentity(changed({ content: flipped.toString('base64') }), PASSPHRASE)).rejects.toMatchObject({
       code: 'provisioning/wrong-passphrase',
     });
     for (const N of [2 ** 14, 2 ** 20])
-      await expect(importIdentity(changed({ scrypt: { N, r: 8, p: 1 } }), PASSPHRASE)).rejects.toThrow('no identity file');
+      await expect(importIdentity(changed({ scrypt: { N, r: 8, p: 1 } }), PASSPHRASE)).rejects.toThrow(
+        'no identity file',
+      );
     await expect(importIdentity(changed({ tag: archive.tag.slice(0, 8) }), PASSPHRASE)).rejects.toMatchObject({
       code: 'provisioning/wrong-passphrase',
     });
@@ -102,9 +111,11 @@ describe('an exported identity', () => {
   });
 
   it('needs a passphrase worth the name', async () => {
-    await expect(exportIdentity({ record: RECORD, exportedAtMs: 5 }, 'short', systemRandomBytes)).rejects.toMatchObject({
-      code: 'provisioning/weak-passphrase',
-    });
+    await expect(exportIdentity({ record: RECORD, exportedAtMs: 5 }, 'short', systemRandomBytes)).rejects.toMatchObject(
+      {
+        code: 'provisioning/weak-passphrase',
+      },
+    );
   });
 });
 
@@ -158,7 +169,12 @@ describe('moving an identity', () => {
       deviceName: 'gateway-OLD',
       setsQueueAside: false,
     });
-    expect(fresh.store.record('own')).toMatchObject({ accessToken: 'the-token', source: 'imported', board: NEW_BOARD, generation: 2 });
+    expect(fresh.store.record('own')).toMatchObject({
+      accessToken: 'the-token',
+      source: 'imported',
+      board: NEW_BOARD,
+      generation: 2,
+    });
     // As the next start does.
     const started = fresh.open();
     expect(await started.check(signal)).toBe('ours');
@@ -210,7 +226,10 @@ describe('moving an identity', () => {
         fail: (operation, path) =>
           operation === 'open' && path.endsWith('.json.tmp') && ++writes === failing ? { code: 'ENOSPC' } : undefined,
       };
-      const outcome = await unpackIdentity({ store, board: NEW_BOARD }, { text, passphrase: PASSPHRASE, replace: true }).then(
+      const outcome = await unpackIdentity(
+        { store, board: NEW_BOARD },
+        { text, passphrase: PASSPHRASE, replace: true },
+      ).then(
         () => 'done',
         () => 'refused',
       );
@@ -319,7 +338,9 @@ describe('moving an identity', () => {
     const anew = await board(NEW_BOARD, {}, { ...own, phase: 'proposed', previousTokens: ['refused'] });
     const other = await board(NEW_BOARD, {}, own);
     for (const { moves } of [anew, other])
-      await expect(unpackIdentity(moves, { text, passphrase: PASSPHRASE, replace: false })).rejects.toThrow(/gateway-NEW/);
+      await expect(unpackIdentity(moves, { text, passphrase: PASSPHRASE, replace: false })).rejects.toThrow(
+        /gateway-NEW/,
+      );
     await unpackIdentity(other.moves, { text, passphrase: PASSPHRASE, replace: true });
     expect(other.store.record('own')?.accessToken).toBe('the-token');
   });

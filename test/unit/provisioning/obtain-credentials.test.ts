@@ -56,7 +56,9 @@ describe('obtaining credentials', () => {
   it('lets a configured token win, and comes back to the provisioned one when it is removed', async () => {
     const { start, platform } = await given();
     const own = await start({ provisioning: PROVISIONING });
-    expect((await start({ accessToken: 'configured', provisioning: PROVISIONING })).token.accessToken).toBe('configured');
+    expect((await start({ accessToken: 'configured', provisioning: PROVISIONING })).token.accessToken).toBe(
+      'configured',
+    );
     expect((await start({ provisioning: PROVISIONING })).token.accessToken).toBe(own.token.accessToken);
     expect(platform.requests).toHaveLength(1);
   });
@@ -104,7 +106,9 @@ describe('obtaining credentials', () => {
 
   it('takes the first of several marks that the board has', async () => {
     const { start } = await given();
-    expect((await start({ provisioning: { ...PROVISIONING, deviceName: 'gw-{machineId|mac}' } })).deviceName).toBe('gw-02aa');
+    expect((await start({ provisioning: { ...PROVISIONING, deviceName: 'gw-{machineId|mac}' } })).deviceName).toBe(
+      'gw-02aa',
+    );
   });
 
   const COPY = { board: { serial: 'SN-2', mac: '02bb', hostname: 'gateway' } };
@@ -130,7 +134,9 @@ describe('obtaining credentials', () => {
   it('holds a copied card, or gives it a device of its own, when the configuration says so', async () => {
     const { start, platform } = await given();
     await start({ provisioning: PROVISIONING });
-    expect((await start({ provisioning: { ...PROVISIONING, onOtherBoard: 'hold' } }, COPY)).held).toMatch(/nothing is sent/);
+    expect((await start({ provisioning: { ...PROVISIONING, onOtherBoard: 'hold' } }, COPY)).held).toMatch(
+      /nothing is sent/,
+    );
     const own = await start({ provisioning: { ...PROVISIONING, onOtherBoard: 'reprovision' } }, COPY);
     expect(own.deviceName).toBe('gateway-SN-2');
     expect([...platform.devices.keys()]).toEqual(['gateway-SN-1', 'gateway-SN-2']);
@@ -153,7 +159,9 @@ describe('obtaining credentials', () => {
       if (phase === 'in-use') expect(await leave({ settings: holds })).toBe(false);
       expect([await leave(), (await openStore(folder)).record('own')]).toEqual([true, undefined]);
       // There is nothing left to adopt, and nobody is sent to do it.
-      expect(alerts.standing.get('credentials-of-another-board')).toMatch(/SN-1.*SN-2.*(?<!adopt.*)identity import(?!.*adopt)/);
+      expect(alerts.standing.get('credentials-of-another-board')).toMatch(
+        /SN-1.*SN-2.*(?<!adopt.*)identity import(?!.*adopt)/,
+      );
       await (await openStore(folder)).queueIsAside();
       // Without network: started again before it has a device.
       expect(await leave()).toBe(false);

@@ -10,7 +10,13 @@ import { FakeClock } from '../../support/fake-clock.ts';
 import { StandingAlerts } from './state-folder.ts';
 
 const never = new AbortController().signal;
-const RECORD: CredentialsRecord = { phase: 'in-use', source: 'provisioned', accessToken: 't', board: {}, generation: 2 };
+const RECORD: CredentialsRecord = {
+  phase: 'in-use',
+  source: 'provisioned',
+  accessToken: 't',
+  board: {},
+  generation: 2,
+};
 
 let clock: FakeClock;
 let alerts: StandingAlerts;
@@ -119,7 +125,9 @@ describe('a check', () => {
     owner = { board: 'new', generation: 3 };
     expect(await checked(ownership)).toBe('replaced');
     expect([record?.replacedBy, saves, posted]).toEqual([3, 1, []]);
-    expect([ownership.held, alerts.standing.get('identity-moved')]).toEqual(Array(2).fill(expect.stringContaining('identity adopt')));
+    expect([ownership.held, alerts.standing.get('identity-moved')]).toEqual(
+      Array(2).fill(expect.stringContaining('identity adopt')),
+    );
     expect([await checked(ownership), saves]).toEqual(['replaced', 1]);
     owner = { board: 'newer', generation: 4 };
     expect([await checked(ownership), record?.replacedBy, saves]).toEqual(['replaced', 4, 2]);
@@ -179,7 +187,12 @@ describe('a check', () => {
       for (const board of [{ serial: 'S1' }, { mac: 'M1' }, {}]) {
         [record, posted, owner] = [kept, [], { board: mark, generation: 5 }];
         const ownership = open(board);
-        expect([await checked(ownership), record.generation, ownership.held, posted]).toEqual(['ours', 5, undefined, []]);
+        expect([await checked(ownership), record.generation, ownership.held, posted]).toEqual([
+          'ours',
+          5,
+          undefined,
+          [],
+        ]);
       }
   });
 
@@ -211,19 +224,22 @@ describe('before anything is sent', () => {
   it.each([
     new PlatformError('busy', 'ill', { status: 503 }),
     new PlatformError('bad-answer', 'reading attributes: the answer is no object'),
-  ])('it is waited for a network without end, and ten minutes for other answers, as $message; meanwhile nothing is sent', async (other) => {
-    fault = new PlatformError('busy', 'no route');
-    const ownership = open();
-    const outcome = await settled(ownership);
-    await clock.advance(600_000);
-    expect(outcome()).toBeUndefined();
-    const before = asked;
-    fault = other;
-    await clock.advance(599_000);
-    expect([outcome(), ownership.held]).toEqual([undefined, expect.stringContaining('not said yet')]);
-    await clock.advance(31_000);
-    expect([outcome(), ownership.held, asked - before > 5]).toEqual(['settled', undefined, true]);
-  });
+  ])(
+    'it is waited for a network without end, and ten minutes for other answers, as $message; meanwhile nothing is sent',
+    async (other) => {
+      fault = new PlatformError('busy', 'no route');
+      const ownership = open();
+      const outcome = await settled(ownership);
+      await clock.advance(600_000);
+      expect(outcome()).toBeUndefined();
+      const before = asked;
+      fault = other;
+      await clock.advance(599_000);
+      expect([outcome(), ownership.held]).toEqual([undefined, expect.stringContaining('not said yet')]);
+      await clock.advance(31_000);
+      expect([outcome(), ownership.held, asked - before > 5]).toEqual(['settled', undefined, true]);
+    },
+  );
 
   it('a platform that starts again behind a proxy is waited for, and a replaced board stands back', async () => {
     fault = new PlatformError('busy', 'ill', { status: 503 });
@@ -239,7 +255,11 @@ describe('before anything is sent', () => {
   it('a refused token, or the agent’s end, is not waited for, and a fault of the program is told', async () => {
     fault = new PlatformError('unauthorised', 'no', { status: 401 });
     const refused = open();
-    expect([(await settled(refused))(), asked, refused.held]).toEqual(['settled', 1, expect.stringContaining('not said yet')]);
+    expect([(await settled(refused))(), asked, refused.held]).toEqual([
+      'settled',
+      1,
+      expect.stringContaining('not said yet'),
+    ]);
     fault = new TypeError('a fault of ours');
     expect((await settled(open()))()).toBe('a fault of ours');
     const stop = new AbortController();

@@ -73,17 +73,24 @@ async function until(condition: () => boolean): Promise<void> {
 }
 
 describe('the way to the platform', () => {
-  it.each(['write', 'open', 'rename'] as const)('opens with a configured token although the disk refuses every %s', async (refused) => {
-    files.faults = { fail: (operation, path) => (operation === refused && path.endsWith('.tmp') ? { code: 'EROFS' } : undefined) };
-    side = await open();
-    await side.connect(stop.signal);
-    expect(side.credentials?.token.accessToken).toBe('the-token-of-this-device');
-    expect(requests).toContain('GET');
-    expect(alerts.list().join()).toMatch(/EROFS/);
-  });
+  it.each(['write', 'open', 'rename'] as const)(
+    'opens with a configured token although the disk refuses every %s',
+    async (refused) => {
+      files.faults = {
+        fail: (operation, path) => (operation === refused && path.endsWith('.tmp') ? { code: 'EROFS' } : undefined),
+      };
+      side = await open();
+      await side.connect(stop.signal);
+      expect(side.credentials?.token.accessToken).toBe('the-token-of-this-device');
+      expect(requests).toContain('GET');
+      expect(alerts.list().join()).toMatch(/EROFS/);
+    },
+  );
 
   it('waits for credentials that cannot be read, says so, and opens when they can', async () => {
-    files.faults = { fail: (operation, path) => (operation === 'open' && path.endsWith('.json') ? { code: 'EMFILE' } : undefined) };
+    files.faults = {
+      fail: (operation, path) => (operation === 'open' && path.endsWith('.json') ? { code: 'EMFILE' } : undefined),
+    };
     side = await open();
     let connected = false;
     const connecting = side.connect(stop.signal).then(() => {
@@ -100,7 +107,9 @@ describe('the way to the platform', () => {
   });
 
   it('lets a call that comes before the credentials wait for them, no longer than the call may take', async () => {
-    files.faults = { fail: (operation, path) => (operation === 'open' && path.endsWith('.json') ? { code: 'EMFILE' } : undefined) };
+    files.faults = {
+      fail: (operation, path) => (operation === 'open' && path.endsWith('.json') ? { code: 'EMFILE' } : undefined),
+    };
     side = await open();
     const connecting = side.connect(stop.signal);
     const inTime = new AbortController();
@@ -141,7 +150,13 @@ describe('the way to the platform', () => {
 
   it('is not opened while what waits was measured as another device', async () => {
     side = await open();
-    const { accessToken, ...rest } = { accessToken: 'another', generation: 1, board: {}, phase: 'in-use', source: 'imported' } as const;
+    const { accessToken, ...rest } = {
+      accessToken: 'another',
+      generation: 1,
+      board: {},
+      phase: 'in-use',
+      source: 'imported',
+    } as const;
     await side.store.replaceOwn({ ...rest, accessToken }, { setsQueueAside: true });
     let connected = false;
     const connecting = side.connect(stop.signal).then(() => {
@@ -156,9 +171,17 @@ describe('the way to the platform', () => {
   });
 
   it('is not opened when credentials that can be read at last are those of another board, and the queue is to be set aside first', async () => {
-    const kept = { phase: 'in-use', source: 'provisioned', accessToken: 'of-another', deviceName: 'another', generation: 1 } as const;
+    const kept = {
+      phase: 'in-use',
+      source: 'provisioned',
+      accessToken: 'of-another',
+      deviceName: 'another',
+      generation: 1,
+    } as const;
     files.put('/state/credentials.json', formatCredentials({ own: { ...kept, board: { serial: 'ANOTHER' } } }));
-    files.faults = { fail: (operation, path) => (operation === 'open' && path.endsWith('.json') ? { code: 'EIO' } : undefined) };
+    files.faults = {
+      fail: (operation, path) => (operation === 'open' && path.endsWith('.json') ? { code: 'EIO' } : undefined),
+    };
     const provisioning = { deviceKey: 'key', deviceSecret: 'secret', onOtherBoard: 'reprovision' };
     side = await open({ accessToken: undefined }, { provisioning });
     void side.connect(stop.signal);
@@ -177,9 +200,15 @@ describe('the way to the platform', () => {
     await until(() => requests.length > 0);
     const said = (call: Promise<unknown>): Promise<unknown> => call.catch((error: Error) => error.message);
     const { deviceApi } = side;
-    for (const call of [deviceApi.clientRpc('doorOpened', {}, stop.signal), deviceApi.postAttributes({ x: 1 }, stop.signal)])
+    for (const call of [
+      deviceApi.clientRpc('doorOpened', {}, stop.signal),
+      deviceApi.postAttributes({ x: 1 }, stop.signal),
+    ])
       expect(await said(call)).toMatch(/has not said yet/);
-    expect(await deviceApi.postTelemetry({ keys: [], values: [] }, stop.signal)).toMatchObject({ kind: 'unauthorised', status: 0 });
+    expect(await deviceApi.postTelemetry({ keys: [], values: [] }, stop.signal)).toMatchObject({
+      kind: 'unauthorised',
+      status: 0,
+    });
     expect(requests).not.toContain('POST');
     isSilentAbout = undefined;
     server.closeAllConnections();
@@ -198,7 +227,10 @@ describe('the way to the platform', () => {
     await side.credentials?.token.offerNext('NEXTTOKEN');
     files.faults = { fail: (_operation, path) => (path.endsWith('.tmp') ? { code: 'EROFS' } : undefined) };
     const end = new AbortController();
-    const watching = keepRunning({ name: 'credentials', clock, log, run: (signal) => side.watchCredentials(signal) }, end.signal);
+    const watching = keepRunning(
+      { name: 'credentials', clock, log, run: (signal) => side.watchCredentials(signal) },
+      end.signal,
+    );
     await until(() => side.credentials?.token.accessToken === 'NEXTTOKEN');
     const before = clock.pending;
     const asked = requests.length;

@@ -1,7 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { silentLog } from '../../../src/host/log.ts';
 import { systemRandomBytes } from '../../../src/host/random.ts';
-import { type ProvisioningDeps, type ProvisioningStep, provisionDevice } from '../../../src/provisioning/provision-device.ts';
+import {
+  type ProvisioningDeps,
+  type ProvisioningStep,
+  provisionDevice,
+} from '../../../src/provisioning/provision-device.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { FakePlatform, type FakePlatformOptions } from './fake-platform.ts';
 import { openStore, StandingAlerts, stateFolder } from './state-folder.ts';
@@ -75,7 +79,11 @@ describe('provisioning', () => {
   it('uses whatever token the answer names', async () => {
     const { start, kept } = await given({ makesTokens: true });
     expect((await start()).accessToken).toBe('made-1-by-server');
-    expect(await kept()).toMatchObject({ phase: 'in-use', accessToken: 'made-1-by-server', deviceName: 'gateway-SN-1' });
+    expect(await kept()).toMatchObject({
+      phase: 'in-use',
+      accessToken: 'made-1-by-server',
+      deviceName: 'gateway-SN-1',
+    });
   });
 
   it.each(STEPS)('killed at "%s", ends with one device whose token it has', async (step) => {
@@ -156,7 +164,10 @@ describe('provisioning', () => {
   it('goes on to the configured secret when the platform does not know the rotated one yet', async () => {
     const { start, platform } = await given();
     await start({ secrets: [{ deviceKey: 'key-1', deviceSecret: 'secret-2' }, SECRET] });
-    expect(platform.requests.map(({ provisionDeviceSecret }) => provisionDeviceSecret)).toEqual(['secret-2', 'secret-1']);
+    expect(platform.requests.map(({ provisionDeviceSecret }) => provisionDeviceSecret)).toEqual([
+      'secret-2',
+      'secret-1',
+    ]);
     expect(platform.devices.size).toBe(1);
   });
 

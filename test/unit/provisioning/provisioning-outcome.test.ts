@@ -46,7 +46,13 @@ async function ask(proposal = PROPOSAL): Promise<unknown> {
       if (answer instanceof Error) throw answer;
       return answer;
     },
-    ...{ clock, log: silentLog, secrets: SECRETS, deviceName: 'configured', onStep: (step: string) => steps.push(step) },
+    ...{
+      clock,
+      log: silentLog,
+      secrets: SECRETS,
+      deviceName: 'configured',
+      onStep: (step: string) => steps.push(step),
+    },
     // Nothing is kept or told here.
   } as unknown as ProvisioningDeps;
   const asking = askPlatform(deps, proposal, never).catch((error: Error) => error.message);
@@ -56,7 +62,11 @@ async function ask(proposal = PROPOSAL): Promise<unknown> {
 
 const NOT_FOUND: ProvisionAnswer = { status: 'NOT_FOUND', errorMsg: 'no profile' };
 const FAILURE: ProvisionAnswer = { status: 'FAILURE', errorMsg: 'taken' };
-const success = (credentialsType: string): ProvisionAnswer => ({ status: 'SUCCESS', credentialsType, credentialsValue: 'given' });
+const success = (credentialsType: string): ProvisionAnswer => ({
+  status: 'SUCCESS',
+  credentialsType,
+  credentialsValue: 'given',
+});
 
 describe('an answer', () => {
   it('with a token is that token, and each secret is asked with until one is known', async () => {
@@ -64,7 +74,12 @@ describe('an answer', () => {
     expect(await ask()).toEqual({ kind: 'token', accessToken: 'given' });
     expect(requests).toEqual(
       SECRETS.map(({ deviceKey, deviceSecret }) => ({
-        ...{ deviceName: 'gateway-1', token: 'mine', provisionDeviceKey: deviceKey, provisionDeviceSecret: deviceSecret },
+        ...{
+          deviceName: 'gateway-1',
+          token: 'mine',
+          provisionDeviceKey: deviceKey,
+          provisionDeviceSecret: deviceSecret,
+        },
       })),
     );
     expect([steps, tried, clock.pending]).toEqual([['asking', 'answered', 'asking', 'answered'], [], 0]);
@@ -79,7 +94,10 @@ describe('an answer', () => {
 
   it('of other credentials is a refusal that names them, in few words', async () => {
     answers = [success('X'.repeat(100))];
-    expect(await ask()).toEqual({ kind: 'refused', explanation: expect.stringContaining(`of type ${'X'.repeat(40)};`) });
+    expect(await ask()).toEqual({
+      kind: 'refused',
+      explanation: expect.stringContaining(`of type ${'X'.repeat(40)};`),
+    });
   });
 
   it('that knows no secret is a refusal that says where to look, unless one of our tokens works', async () => {

@@ -40,7 +40,15 @@ async function askFor(ms: number): Promise<unknown> {
   const stop = new AbortController();
   const asking = provisionDevice(
     {
-      ...{ clock, alerts, log: silentLog, board: BOARD, deviceName: 'gateway', hide: () => {}, randomBytes: systemRandomBytes },
+      ...{
+        clock,
+        alerts,
+        log: silentLog,
+        board: BOARD,
+        deviceName: 'gateway',
+        hide: () => {},
+        randomBytes: systemRandomBytes,
+      },
       secrets: [{ deviceKey: 'k', deviceSecret: 's' }],
       provision: async ({ token }) => {
         proposed.push(token);
@@ -120,7 +128,14 @@ describe('the token that is proposed', () => {
 
   it('is another one where the card is a copy that never reached the platform, whatever the name', async () => {
     const board = { serial: 'FACTORY', hostname: 'gw' };
-    kept = { phase: 'proposed', source: 'provisioned', deviceName: 'gateway', accessToken: 'first', board, generation: 1 };
+    kept = {
+      phase: 'proposed',
+      source: 'provisioned',
+      deviceName: 'gateway',
+      accessToken: 'first',
+      board,
+      generation: 1,
+    };
     answer = new PlatformError('busy', 'no route');
     await askFor(1_000);
     expect([proposed[0] === 'first', kept.previousTokens, kept.board]).toEqual([false, undefined, BOARD]);
@@ -131,6 +146,11 @@ describe('the token that is proposed', () => {
     await askFor(1_000);
     answer = { status: 'SUCCESS', credentialsType: 'ACCESS_TOKEN', credentialsValue: 'given' };
     expect(await askFor(1_000)).toBe('given');
-    expect([kept?.phase, kept?.accessToken, kept?.previousTokens, alerts.standing.size]).toEqual(['in-use', 'given', [proposed[0]], 0]);
+    expect([kept?.phase, kept?.accessToken, kept?.previousTokens, alerts.standing.size]).toEqual([
+      'in-use',
+      'given',
+      [proposed[0]],
+      0,
+    ]);
   });
 });

@@ -107,15 +107,18 @@ describe('provisioning anew', () => {
     expect(isKept('next')).toBe(true);
   });
 
-  it.each(['FAILURE', 'NOT_FOUND'] as const)('finds a token again that the platform took up late, although it says %s', async (status) => {
-    answer = () => ({ status, errorMsg: 'no' });
-    await token.offerNext('next');
-    const outcome = await insist();
-    await clock.advance(10_000);
-    taken = 'next';
-    await clock.advance(3_600_000);
-    expect([outcome(), token.accessToken]).toEqual([true, 'next']);
-  });
+  it.each(['FAILURE', 'NOT_FOUND'] as const)(
+    'finds a token again that the platform took up late, although it says %s',
+    async (status) => {
+      answer = () => ({ status, errorMsg: 'no' });
+      await token.offerNext('next');
+      const outcome = await insist();
+      await clock.advance(10_000);
+      taken = 'next';
+      await clock.advance(3_600_000);
+      expect([outcome(), token.accessToken]).toEqual([true, 'next']);
+    },
+  );
 
   it('is heard by each caller’s own signal, and nobody uses a token of which the platform has never heard', async () => {
     const [door, loop] = [new AbortController(), new AbortController()];
@@ -154,7 +157,10 @@ describe('provisioning anew', () => {
     await store.replaceOwn({ ...RECORD, accessToken: 'imported', source: 'imported', generation: 2 });
     answer = () => ({ status: 'SUCCESS', credentialsType: 'ACCESS_TOKEN', credentialsValue: 'given' });
     await clock.advance(3_600_000);
-    expect([outcome(), (await opened()).record('own')?.accessToken]).toEqual([expect.stringContaining('ended'), 'imported']);
+    expect([outcome(), (await opened()).record('own')?.accessToken]).toEqual([
+      expect.stringContaining('ended'),
+      'imported',
+    ]);
   });
 });
 

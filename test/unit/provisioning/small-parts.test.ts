@@ -12,7 +12,9 @@ const never = new AbortController().signal;
 describe('an access token', () => {
   it('is what can stand in an address', () => {
     expect(['a', '!~', '...', 'x'.repeat(255)].map(isAccessToken)).toEqual([true, true, true, true]);
-    expect(['', ' ', 'a b', 'a\n', 'é', '\x7f', '.', '..', 'x'.repeat(256)].map(isAccessToken)).toEqual(Array(9).fill(false));
+    expect(['', ' ', 'a b', 'a\n', 'é', '\x7f', '.', '..', 'x'.repeat(256)].map(isAccessToken)).toEqual(
+      Array(9).fill(false),
+    );
   });
 
   it('that is made is long, plain and never the same, and its fingerprint tells nothing of it', () => {
@@ -46,8 +48,12 @@ describe('a device name', () => {
       }
     };
     const head = 'provisioning/device-name stop the device name of the configuration cannot be used: ';
-    expect(refusal('{mac|machineId}')).toBe(`${head}this board has no mac and no machineId; it has {serial} = S1, {hostname} = gw`);
-    expect(refusal('{serial|nothing}')).toBe(`${head}{nothing} is not known; there are {serial}, {mac}, {machineId}, {hostname}`);
+    expect(refusal('{mac|machineId}')).toBe(
+      `${head}this board has no mac and no machineId; it has {serial} = S1, {hostname} = gw`,
+    );
+    expect(refusal('{serial|nothing}')).toBe(
+      `${head}{nothing} is not known; there are {serial}, {mac}, {machineId}, {hostname}`,
+    );
     expect(refusal('{toString}')).toContain('{toString} is not known');
     expect(refusal('  ')).toBe(`${head}it is empty`);
     expect(refusal('x'.repeat(256))).toBe(`${head}it has 256 characters, at most 255 are taken`);

@@ -28,7 +28,18 @@ export async function stateFolder(): Promise<string> {
   return folder;
 }
 
-export function openStore(folder: string, alerts: Alerts = new StandingAlerts(), hidden: string[] = []): Promise<CredentialsStore> {
+export function openStore(
+  folder: string,
+  alerts: Alerts = new StandingAlerts(),
+  hidden: string[] = [],
+): Promise<CredentialsStore> {
   const hide = (secret: string): number => hidden.push(secret);
-  return CredentialsStore.open({ stateFolder: folder, files: systemFiles, clock: new FakeClock(), log: silentLog, alerts, hide });
+  return CredentialsStore.open({
+    stateFolder: folder,
+    files: systemFiles,
+    clock: new FakeClock(),
+    log: silentLog,
+    alerts,
+    hide,
+  });
 }

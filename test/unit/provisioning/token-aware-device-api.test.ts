@@ -76,7 +76,11 @@ describe('the device API with the fate of its token', () => {
 
   it('sends nothing while the identity is held', async () => {
     const { aware, state } = given({ held: 'moved to another board' });
-    expect(await aware.postTelemetry(rowsOf(), signal)).toEqual({ kind: 'unauthorised', status: 0, text: 'moved to another board' });
+    expect(await aware.postTelemetry(rowsOf(), signal)).toEqual({
+      kind: 'unauthorised',
+      status: 0,
+      text: 'moved to another board',
+    });
     await expect(aware.replyRpc(1, null, signal)).rejects.toThrow('moved to another board');
     expect(state.calls).toBe(0);
   });
@@ -138,7 +142,10 @@ describe('every call', () => {
     const after401 = noting(new PlatformError('unauthorised', 'no', { status: 401 }));
     expect(await after401.call(name, params)).toBe(`answer to ${name}`);
     expect([after401.asked.length, after401.refused]).toEqual([2, ['old']]);
-    for (const fault of [new PlatformError('unauthorised', 'no', { status: 403 }), Object.assign(new Error('no'), { status: 401 })]) {
+    for (const fault of [
+      new PlatformError('unauthorised', 'no', { status: 403 }),
+      Object.assign(new Error('no'), { status: 401 }),
+    ]) {
       const other = noting(fault);
       await expect(other.call(name, params)).rejects.toBe(fault);
       expect([other.asked.length, other.refused]).toEqual([1, []]);
@@ -173,7 +180,10 @@ describe('the methods that replace secrets', () => {
     const offered: string[] = [];
     const folder = await stateFolder();
     const store = await openStore(folder);
-    const methods = methodsOn(CREDENTIAL_METHODS, { token: { offerNext: async (token) => void offered.push(token) }, store });
+    const methods = methodsOn(CREDENTIAL_METHODS, {
+      token: { offerNext: async (token) => void offered.push(token) },
+      store,
+    });
     const run = async (name: string, params: Record<string, string>) =>
       methods.find((method) => method.name === name)?.run(params, { note: undefined, signal });
     expect(await run('setNextAccessToken', { accessToken: 'next-token' })).toEqual({ ready: true });

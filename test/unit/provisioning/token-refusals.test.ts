@@ -10,7 +10,13 @@ import { DeviceToken } from '../../../src/provisioning/device-token.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 
 const never = new AbortController().signal;
-const RECORD: CredentialsRecord = { phase: 'in-use', source: 'provisioned', accessToken: 'old', board: {}, generation: 1 };
+const RECORD: CredentialsRecord = {
+  phase: 'in-use',
+  source: 'provisioned',
+  accessToken: 'old',
+  board: {},
+  generation: 1,
+};
 
 let clock: FakeClock;
 let record: CredentialsRecord;
@@ -258,9 +264,19 @@ describe('the RPC methods for secrets', () => {
 
   it('take secrets of a sensible length, and nothing else', () => {
     const set = (accessToken: unknown, more = {}): boolean => fits('setNextAccessToken', { accessToken, ...more });
-    expect([set('x'.repeat(7)), set('x'.repeat(8)), set('x'.repeat(255)), set('x'.repeat(256))]).toEqual([false, true, true, false]);
-    expect([set(12345678), fits('setNextAccessToken', {}), set('x'.repeat(8), { more: 1 })]).toEqual([false, false, false]);
-    const secret = (deviceKey: unknown, deviceSecret: unknown): boolean => fits('setProvisioningSecret', { deviceKey, deviceSecret });
+    expect([set('x'.repeat(7)), set('x'.repeat(8)), set('x'.repeat(255)), set('x'.repeat(256))]).toEqual([
+      false,
+      true,
+      true,
+      false,
+    ]);
+    expect([set(12345678), fits('setNextAccessToken', {}), set('x'.repeat(8), { more: 1 })]).toEqual([
+      false,
+      false,
+      false,
+    ]);
+    const secret = (deviceKey: unknown, deviceSecret: unknown): boolean =>
+      fits('setProvisioningSecret', { deviceKey, deviceSecret });
     expect([secret('k', 's'), secret('', 's'), secret('k', ''), secret(1, 's'), secret('k', 2)]).toEqual([
       true,
       false,
@@ -268,15 +284,15 @@ describe('the RPC methods for secrets', () => {
       false,
       false,
     ]);
-    expect([secret('x'.repeat(255), 'x'.repeat(255)), secret('x'.repeat(256), 's'), secret('k', 'x'.repeat(256))]).toEqual([
-      true,
-      false,
-      false,
-    ]);
-    expect([fits('setProvisioningSecret', { deviceKey: 'k' }), fits('setProvisioningSecret', { deviceSecret: 's' })]).toEqual([
-      false,
-      false,
-    ]);
+    expect([
+      secret('x'.repeat(255), 'x'.repeat(255)),
+      secret('x'.repeat(256), 's'),
+      secret('k', 'x'.repeat(256)),
+    ]).toEqual([true, false, false]);
+    expect([
+      fits('setProvisioningSecret', { deviceKey: 'k' }),
+      fits('setProvisioningSecret', { deviceSecret: 's' }),
+    ]).toEqual([false, false]);
     expect(fits('setProvisioningSecret', { deviceKey: 'k', deviceSecret: 's', more: 1 })).toBe(false);
   });
 
@@ -284,7 +300,13 @@ describe('the RPC methods for secrets', () => {
     expect(await run('setNextAccessToken', { accessToken: 'next-token' })).toEqual({ ready: true });
     expect(await run('setProvisioningSecret', { deviceKey: 'k', deviceSecret: 's' })).toEqual({ ready: true });
     expect([offered, secrets]).toEqual([['next-token'], [{ deviceKey: 'k', deviceSecret: 's' }]]);
-    expect(methodsOn(CREDENTIAL_METHODS, { token, store }).map(({ effect, moves, deadlineMs }) => [effect, moves, deadlineMs])).toEqual([
+    expect(
+      methodsOn(CREDENTIAL_METHODS, { token, store }).map(({ effect, moves, deadlineMs }) => [
+        effect,
+        moves,
+        deadlineMs,
+      ]),
+    ).toEqual([
       ['set', false, 10_000],
       ['set', false, 10_000],
     ]);

@@ -31,8 +31,11 @@ it('are known of every table that lies beside them', async () => {
   const files = readdirSync(folder).filter((file) => file.endsWith('-methods.ts') && file !== 'built-in-methods.ts');
   expect(files.length).toBeGreaterThan(5);
   for (const file of files) {
-    const tables = Object.entries(await import(new URL(file, folder).href)).filter(([name]) => name.endsWith('_METHODS'));
+    const tables = Object.entries(await import(new URL(file, folder).href)).filter(([name]) =>
+      name.endsWith('_METHODS'),
+    );
     expect(tables, file).not.toEqual([]);
-    for (const [, table] of tables) expect(BUILT_IN_METHODS).toEqual(expect.arrayContaining(Object.keys(table as object)));
+    for (const [, table] of tables)
+      expect(BUILT_IN_METHODS).toEqual(expect.arrayContaining(Object.keys(table as object)));
   }
 });

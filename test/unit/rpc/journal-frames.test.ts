@@ -10,7 +10,10 @@ const file = (count: number): Buffer =>
 describe('journal frames', () => {
   it('come back as they were written, longs too', () => {
     const odd: Frame = { kind: 'reply', payload: { long: 9007199254740993n, text: 'ü\u0000', nested: [{ a: null }] } };
-    expect(decodeFrames(Buffer.concat([encodeFrame(JOURNAL_HEAD), encodeFrame(odd)])).frames).toEqual([JOURNAL_HEAD, odd]);
+    expect(decodeFrames(Buffer.concat([encodeFrame(JOURNAL_HEAD), encodeFrame(odd)])).frames).toEqual([
+      JOURNAL_HEAD,
+      odd,
+    ]);
   });
 
   it('come back however deep they are', () => {
@@ -54,12 +57,14 @@ describe('journal frames', () => {
   });
 
   it('are no longer than any reply makes them: what says it is longer is none', () => {
-    const ofText = (length: number): Frame => ({ kind: 'reply', payload: { text: 'x'.repeat(length - '{"text":""}'.length) } });
+    const ofText = (length: number): Frame => ({
+      kind: 'reply',
+      payload: { text: 'x'.repeat(length - '{"text":""}'.length) },
+    });
     const [longest, longer] = [ofText(192 * 1024), ofText(192 * 1024 + 1)];
-    expect(decodeFrames(Buffer.concat([encodeFrame(longest), encodeFrame(longer), encodeFrame(frame(1))])).frames).toEqual([
-      longest,
-      frame(1),
-    ]);
+    expect(
+      decodeFrames(Buffer.concat([encodeFrame(longest), encodeFrame(longer), encodeFrame(frame(1))])).frames,
+    ).toEqual([longest, frame(1)]);
   });
 
   it('of a kind that is not known are counted too', () => {

@@ -8,7 +8,11 @@ import { outcomeUnknownReply } from '../../../src/rpc/rpc-reply.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { MemoryJournalStorage } from '../../support/memory-journal-storage.ts';
 
-const pulse = (id: number, durationMs = 100): RpcRequest => ({ id, method: 'pulse', params: { name: 'relay', durationMs } });
+const pulse = (id: number, durationMs = 100): RpcRequest => ({
+  id,
+  method: 'pulse',
+  params: { name: 'relay', durationMs },
+});
 const reply = { result: { value: true } };
 
 let clock: FakeClock;
@@ -56,24 +60,27 @@ describe('what the journal remembers', () => {
     expect(journal.recall(pulse(0)).verdict).toBe('new');
   });
 
-  it.each(['kept', 'written anew'])('knows after a restart of its own that the platform had become another, the file %s', async (how) => {
-    const journal = await open();
-    journal.complete({ id: 2, method: 'setActuator', params: {} }, 'set', reply);
-    await journal.intend(pulse(3));
-    journal.complete(pulse(3), 'move', reply);
-    await clock.advance(20_000);
-    // Its next life counts from 0 again.
-    journal.recall({ id: 2, method: 'getStatus', params: {} });
-    await journal.flush();
-    let next = await open(storage.afterKill());
-    if (how === 'written anew') {
-      await next.intend(pulse(9, 200));
-      next = await open(storage.afterKill());
-    }
-    await clock.advance(60_000);
-    expect(next.recall(pulse(5)).verdict).toBe('undecidable');
-    expect(next.recall(pulse(5, 300)).verdict).toBe('new');
-  });
+  it.each(['kept', 'written anew'])(
+    'knows after a restart of its own that the platform had become another, the file %s',
+    async (how) => {
+      const journal = await open();
+      journal.complete({ id: 2, method: 'setActuator', params: {} }, 'set', reply);
+      await journal.intend(pulse(3));
+      journal.complete(pulse(3), 'move', reply);
+      await clock.advance(20_000);
+      // Its next life counts from 0 again.
+      journal.recall({ id: 2, method: 'getStatus', params: {} });
+      await journal.flush();
+      let next = await open(storage.afterKill());
+      if (how === 'written anew') {
+        await next.intend(pulse(9, 200));
+        next = await open(storage.afterKill());
+      }
+      await clock.advance(60_000);
+      expect(next.recall(pulse(5)).verdict).toBe('undecidable');
+      expect(next.recall(pulse(5, 300)).verdict).toBe('new');
+    },
+  );
 
   it('takes nothing for the same over a doubt and a restart of its own, and writes each once', async () => {
     const journal = await open();
@@ -131,11 +138,11 @@ describe('what the journal remembers', () => {
     for (const id of [0, 1]) journal.complete(pulse(id), 'move', reply);
     expect(journal.recall(pulse(0, 200)).verdict).toBe('new');
     journal.complete(pulse(0, 200), 'move', reply);
-    expect([journal.recall(pulse(1)).verdict, journal.recall(pulse(2)).verdict, journal.recall(pulse(0, 200)).verdict]).toEqual([
-      'undecidable',
-      'undecidable',
-      'same',
-    ]);
+    expect([
+      journal.recall(pulse(1)).verdict,
+      journal.recall(pulse(2)).verdict,
+      journal.recall(pulse(0, 200)).verdict,
+    ]).toEqual(['undecidable', 'undecidable', 'same']);
   });
 
   it('takes a lower id for a repeat under a new one only while the reply was not taken, and a higher one for new', async () => {

@@ -55,7 +55,11 @@ it('writes the whole file once more than so much was added, and counts anew from
   const frame: Frame = { kind: 'entry', payload: { text } };
   const writer = new JournalWriter({
     // Nothing else is asked for.
-    storage: { append: call('append'), replace: call('replace'), sync: call('sync') } as Partial<JournalStorage> as JournalStorage,
+    storage: {
+      append: call('append'),
+      replace: call('replace'),
+      sync: call('sync'),
+    } as Partial<JournalStorage> as JournalStorage,
     clock: new FakeClock(),
     content: () => Buffer.alloc(0),
     compactAboveBytes: encodeFrame(frame).length,

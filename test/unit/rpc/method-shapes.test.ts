@@ -21,7 +21,12 @@ import { FakeClock } from '../../support/fake-clock.ts';
 const ANY = ['boolean', 'number', 'string', 'object'];
 const BARE_OR_WRAPPED = 'a number, bare or as {"value": 42}';
 const never = new AbortController().signal;
-const config = (changes: Partial<RpcMethodConfig>): RpcMethodConfig => ({ enabled: true, read: false, deadlineMs: 1_000, ...changes });
+const config = (changes: Partial<RpcMethodConfig>): RpcMethodConfig => ({
+  enabled: true,
+  read: false,
+  deadlineMs: 1_000,
+  ...changes,
+});
 
 const QUIET = { desired: undefined, value: undefined, by: undefined, pulsing: false, fault: undefined } as const;
 
@@ -57,9 +62,16 @@ const builtIn = (): readonly RpcMethod[] => [
   ...methodsOn(SENSOR_METHODS, { readNow: async (name) => [{ key: name, value: 1 }] }),
   ...methodsOn(OUTBOX_METHODS, { status: () => ({ b: 2 }) as never }),
   ...methodsOn(SETTING_METHODS, { set: (_key, level) => void ends.push(String(level)) }),
-  ...methodsOn(RESTART_METHODS, { restart: () => ends.push('restart'), expectReboots: async () => {}, reboot: () => ends.push('reboot') }),
+  ...methodsOn(RESTART_METHODS, {
+    restart: () => ends.push('restart'),
+    expectReboots: async () => {},
+    reboot: () => ends.push('reboot'),
+  }),
 ];
-const declared = (configs: Record<string, RpcMethodConfig>, readNow: ReadNow['readNow'] = async () => []): readonly RpcMethod[] => [
+const declared = (
+  configs: Record<string, RpcMethodConfig>,
+  readNow: ReadNow['readNow'] = async () => [],
+): readonly RpcMethod[] => [
   ...declaredActuatorMethods(
     configs,
     Object.values(configs).flatMap(({ actuator }) => (actuator === undefined ? [] : [door.settings(actuator)])),
@@ -80,7 +92,12 @@ async function listed(
     return rest;
   });
 }
-async function call(methods: readonly RpcMethod[], name: string, params: JsonValue, signal = never): Promise<JsonValue> {
+async function call(
+  methods: readonly RpcMethod[],
+  name: string,
+  params: JsonValue,
+  signal = never,
+): Promise<JsonValue> {
   const method = tableOf(methods).admit(name, params);
   const note = method.prepare?.(params);
   return await method.run(params, { note, signal });
@@ -88,7 +105,11 @@ async function call(methods: readonly RpcMethod[], name: string, params: JsonVal
 
 describe('what is told of a method', () => {
   it('is its shape, its time and whether it moves', async () => {
-    const name = { type: 'string', maxLength: 64, description: expect.stringContaining('as the configuration calls it') };
+    const name = {
+      type: 'string',
+      maxLength: 64,
+      description: expect.stringContaining('as the configuration calls it'),
+    };
     const value = { type: ['boolean', 'number', 'string'], maxLength: 1024 };
     const shut = { type: 'object', additionalProperties: false };
     const nothing = { description: 'nothing' };
@@ -98,9 +119,19 @@ describe('what is told of a method', () => {
     expect(await listed([...builtIn(), ...methodsOn(ACTUATOR_METHODS, actuators())])).toEqual([
       { name: 'getStatus', params: nothing, deadlineMs: 8_000, moves: false },
       { name: 'diagnose', params: nothing, deadlineMs: 8_000, moves: false },
-      { name: 'readSensor', params: { ...shut, properties: { name }, required: ['name'] }, deadlineMs: 8_000, moves: false },
+      {
+        name: 'readSensor',
+        params: { ...shut, properties: { name }, required: ['name'] },
+        deadlineMs: 8_000,
+        moves: false,
+      },
       { name: 'outboxStatus', params: nothing, deadlineMs: 8_000, moves: false },
-      { name: 'setLogLevel', params: { ...shut, properties: { level }, required: ['level'] }, deadlineMs: 8_000, moves: false },
+      {
+        name: 'setLogLevel',
+        params: { ...shut, properties: { level }, required: ['level'] },
+        deadlineMs: 8_000,
+        moves: false,
+      },
       { name: 'restart', params: nothing, deadlineMs: 8_000, moves: true },
       { name: 'reboot', params: nothing, deadlineMs: 8_000, moves: true },
       {
@@ -109,8 +140,18 @@ describe('what is told of a method', () => {
         deadlineMs: 8_000,
         moves: true,
       },
-      { name: 'releaseActuator', params: { ...shut, properties: { name }, required: ['name'] }, deadlineMs: 8_000, moves: false },
-      { name: 'getActuator', params: { ...shut, properties: { name }, required: ['name'] }, deadlineMs: 8_000, moves: false },
+      {
+        name: 'releaseActuator',
+        params: { ...shut, properties: { name }, required: ['name'] },
+        deadlineMs: 8_000,
+        moves: false,
+      },
+      {
+        name: 'getActuator',
+        params: { ...shut, properties: { name }, required: ['name'] },
+        deadlineMs: 8_000,
+        moves: false,
+      },
       {
         name: 'pulse',
         params: { ...shut, properties: { name, durationMs }, required: ['name', 'durationMs'] },
@@ -204,7 +245,14 @@ describe('a declared method', () => {
       off: config({ actuator: 'dim', value: false }),
     });
     const plain = (name: string): RpcMethod | undefined => methods.find((method) => method.name === name);
-    for (const params of [5, { value: 6 }, { value: null }, {}, null, JSON.parse('{"__proto__":{"value":3}}') as JsonValue])
+    for (const params of [
+      5,
+      { value: 6 },
+      { value: null },
+      {},
+      null,
+      JSON.parse('{"__proto__":{"value":3}}') as JsonValue,
+    ])
       await plain('dim')?.run(params, { note: undefined, signal: never });
     for (const name of ['full', 'off']) await plain(name)?.run({ value: 3 }, { note: undefined, signal: never });
     expect(door.asked.map((asked) => (asked as unknown[])[2])).toEqual([
@@ -222,7 +270,10 @@ describe('a declared method', () => {
 
   it('pulses for as long as is declared', async () => {
     const ring = declared({ ring: config({ actuator: 'bell', pulseMs: 20 }) })[0];
-    expect(await ring?.run({ durationMs: 5 }, { note: undefined, signal: never })).toEqual({ name: 'bell', value: false });
+    expect(await ring?.run({ durationMs: 5 }, { note: undefined, signal: never })).toEqual({
+      name: 'bell',
+      value: false,
+    });
     expect(door.asked).toEqual([['pulse', 'bell', 20, 'rpc']]);
   });
 
@@ -232,14 +283,20 @@ describe('a declared method', () => {
       seen = signal;
       return [{ key: name, value: 2 }];
     };
-    expect(await call(declared({ roof: config({ sensor: 'roof' }) }, readNow), 'roof', null)).toEqual([{ key: 'roof', value: 2 }]);
+    expect(await call(declared({ roof: config({ sensor: 'roof' }) }, readNow), 'roof', null)).toEqual([
+      { key: 'roof', value: 2 },
+    ]);
     expect(seen).toBe(never);
   });
 
   it.each<[string, string, unknown]>([
     ['gives what a program said', 'echo said {word}', { stdout: 'said a b\n' }],
     ['gives what it complained of, too', 'echo out; echo {word} >&2', { stdout: 'out\n', stderr: 'a b\n' }],
-    ['says that a long output was cut', 'head -c 20000 /dev/zero | tr "\\0" x', { stdout: 'x'.repeat(16 * 1024), cut: true }],
+    [
+      'says that a long output was cut',
+      'head -c 20000 /dev/zero | tr "\\0" x',
+      { stdout: 'x'.repeat(16 * 1024), cut: true },
+    ],
   ])('%s', async (_, script, result) => {
     const command = {
       program: '/bin/sh',
@@ -255,7 +312,10 @@ describe('a declared method', () => {
     ['kill -TERM $$', 'the program was ended by SIGTERM: '],
   ])('fails as its program did: %s', async (script, message) => {
     const command = { program: '/bin/sh', arguments: ['-c', script], idempotent: true, json: false };
-    await expect(call(declared({ run: config({ command }) }), 'run', [])).rejects.toMatchObject({ code: 'rpc/program-failed', message });
+    await expect(call(declared({ run: config({ command }) }), 'run', [])).rejects.toMatchObject({
+      code: 'rpc/program-failed',
+      message,
+    });
   });
 
   it('keeps of a complaint no more than 200 characters', async () => {

@@ -40,7 +40,13 @@ beforeEach(async () => {
   relay = new FakeActuator();
   dimmer = new FakeActuator(0);
   ends = [];
-  const file = new StateFile({ ...OUTPUTS_FORMAT, path: '/state/a.json', log: silentLog, files: new MemoryFiles(), clock });
+  const file = new StateFile({
+    ...OUTPUTS_FORMAT,
+    path: '/state/a.json',
+    log: silentLog,
+    files: new MemoryFiles(),
+    clock,
+  });
   const actuators = [
     { settings: relaySettings('relay'), driver: relay },
     { settings: DIMMER, driver: dimmer },
@@ -62,7 +68,8 @@ const method = (methods: readonly RpcMethod[], name: string): RpcMethod => {
   if (found === undefined) throw new Error(`no method ${name}`);
   return found;
 };
-const effectOf = ({ effect }: RpcMethod, params: JsonValue): string => (typeof effect === 'function' ? effect(params) : effect);
+const effectOf = ({ effect }: RpcMethod, params: JsonValue): string =>
+  typeof effect === 'function' ? effect(params) : effect;
 
 async function call(methods: readonly RpcMethod[], name: string, params: JsonValue): Promise<JsonValue> {
   const one = method(methods, name);
@@ -81,7 +88,11 @@ describe('methods of actuators', () => {
 
   it('set, read, pulse and toggle', async () => {
     const methods = methodsOn(ACTUATOR_METHODS, control);
-    expect(await call(methods, 'setActuator', { name: 'dimmer', value: 30 })).toEqual({ name: 'dimmer', value: 30, by: 'rpc' });
+    expect(await call(methods, 'setActuator', { name: 'dimmer', value: 30 })).toEqual({
+      name: 'dimmer',
+      value: 30,
+      by: 'rpc',
+    });
     dimmer.shown = 31;
     expect(await call(methods, 'getActuator', { name: 'dimmer' })).toMatchObject({ value: 31 });
     const pulsing = call(methods, 'pulse', { name: 'relay', durationMs: 20 });
@@ -129,13 +140,18 @@ describe('methods of actuators', () => {
     expect(await toggle.recover?.({ from: true, to: false }, { name: 'relay' })).toMatchObject({ moved: true });
     expect(await toggle.recover?.({}, { name: 'relay' })).toBeUndefined();
     await control.set('relay', true, { by: 'safe-state' }, new AbortController().signal);
-    expect(await toggle.recover?.({ from: false, to: true }, { name: 'relay' })).toMatchObject({ value: true, moved: false });
+    expect(await toggle.recover?.({ from: false, to: true }, { name: 'relay' })).toMatchObject({
+      value: true,
+      moved: false,
+    });
     const unreadable = {
       ...control,
       foundAtStart: () => undefined,
       settings: control.settings.bind(control),
     } as unknown as ActuatorControl;
-    expect(await method(methodsOn(ACTUATOR_METHODS, unreadable), 'toggle').recover?.({ to: true }, { name: 'relay' })).toBeUndefined();
+    expect(
+      await method(methodsOn(ACTUATOR_METHODS, unreadable), 'toggle').recover?.({ to: true }, { name: 'relay' }),
+    ).toBeUndefined();
   });
 
   it.each([
@@ -145,17 +161,30 @@ describe('methods of actuators', () => {
     ['a longest time on', { limits: { maxOnMs: 60_000 } }, {}, [undefined, true]],
     ['a mark that it is to be switched off', {}, { marked: true }, [undefined, true]],
     ['none of it', { safe: { start: false, noContact: { afterMs: 60_000, value: false } } }, {}, [false, true]],
-  ])('cannot tell it where the stop hook may have set what was found: with %s', async (_what, changes, marked, moved) => {
-    const told = [false, true].map((found) => {
-      const door = {
-        foundAtStart: () => found,
-        settings: () => relaySettings('relay', changes),
-        state: () => ({ name: 'relay', value: found, desired: undefined, by: undefined, pulsing: false, fault: undefined }),
-      } as Partial<ActuatorCalls> as ActuatorCalls;
-      return method(methodsOn(ACTUATOR_METHODS, door), 'toggle').recover?.({ from: !found, to: true, ...marked }, { name: 'relay' });
-    });
-    expect(told.map((one) => (one as { moved?: boolean } | undefined)?.moved)).toEqual(moved);
-  });
+  ])(
+    'cannot tell it where the stop hook may have set what was found: with %s',
+    async (_what, changes, marked, moved) => {
+      const told = [false, true].map((found) => {
+        const door = {
+          foundAtStart: () => found,
+          settings: () => relaySettings('relay', changes),
+          state: () => ({
+            name: 'relay',
+            value: found,
+            desired: undefined,
+            by: undefined,
+            pulsing: false,
+            fault: undefined,
+          }),
+        } as Partial<ActuatorCalls> as ActuatorCalls;
+        return method(methodsOn(ACTUATOR_METHODS, door), 'toggle').recover?.(
+          { from: !found, to: true, ...marked },
+          { name: 'relay' },
+        );
+      });
+      expect(told.map((one) => (one as { moved?: boolean } | undefined)?.moved)).toEqual(moved);
+    },
+  );
 
   it('notes of a toggle that the output was to be switched off at any rate', async () => {
     const toggle = method(methodsOn(ACTUATOR_METHODS, control), 'toggle');
@@ -178,7 +207,11 @@ describe('built-in methods', () => {
   it('refuse a reboot where no root helper is installed, and leave no request for a later one', async () => {
     const files = new MemoryFiles();
     const firmware = await openFirmwareUpdates({}, { files });
-    const restarts = { restart: () => {}, expectReboots: () => firmware.expectReboots(), reboot: () => firmware.reboot() };
+    const restarts = {
+      restart: () => {},
+      expectReboots: () => firmware.expectReboots(),
+      reboot: () => firmware.reboot(),
+    };
     const methods = methodsOn(RESTART_METHODS, restarts);
     await expect(call(methods, 'reboot', {})).rejects.toMatchObject({ code: 'firmware/no-helper' });
     files.put('/opt/turnstone/guard/root-helper.mjs', 'program');
@@ -215,7 +248,12 @@ describe('built-in methods', () => {
 });
 
 describe('declared methods', () => {
-  const config = (changes: Partial<RpcMethodConfig>): RpcMethodConfig => ({ enabled: true, read: false, deadlineMs: 1_000, ...changes });
+  const config = (changes: Partial<RpcMethodConfig>): RpcMethodConfig => ({
+    enabled: true,
+    read: false,
+    deadlineMs: 1_000,
+    ...changes,
+  });
   const declare = (configs: Record<string, RpcMethodConfig>): readonly RpcMethod[] => [
     ...declaredActuatorMethods(configs, [relaySettings('relay'), DIMMER, HEATER], control),
     ...programMethods(configs, { clock, runProgram }),
@@ -223,19 +261,28 @@ describe('declared methods', () => {
 
   it('take what their actuator takes, bare or as {value}, and tell its shape', async () => {
     const methods = declare({ dim: config({ actuator: 'dimmer' }), off: config({ actuator: 'dimmer', value: 0 }) });
-    expect(method(methods, 'dim').params).toMatchObject({ description: expect.stringContaining('a number'), maximum: 100 });
+    expect(method(methods, 'dim').params).toMatchObject({
+      description: expect.stringContaining('a number'),
+      maximum: 100,
+    });
     for (const params of [40, { value: 50 }])
       expect(await call(methods, 'dim', params)).toMatchObject({ value: typeof params === 'number' ? 40 : 50 });
     expect(await call(methods, 'off', { value: 99 })).toMatchObject({ value: 0 });
     expect(dimmer.told).toEqual([40, 50, 0]);
     await expect(call(methods, 'dim', { enabled: true })).rejects.toMatchObject({
-      ...{ code: 'actuators/wrong-type', message: 'dimmer takes a number, bare or as {"value": 42}; it was given {"enabled":true}' },
+      ...{
+        code: 'actuators/wrong-type',
+        message: 'dimmer takes a number, bare or as {"value": 42}; it was given {"enabled":true}',
+      },
     });
     for (const params of ['35.5', { value: ' 36 ' }, 'off']) await call(methods, 'dim', params);
     expect(dimmer.told).toEqual([40, 50, 0, 35.5, 36, 0]);
     const { moves, effect } = method(methods, 'dim');
     // Off in any spelling passes lockout and waits for no journal.
-    expect([typeof moves === 'function' && moves('off'), typeof effect === 'function' && effect('OFF')]).toEqual([false, 'set']);
+    expect([typeof moves === 'function' && moves('off'), typeof effect === 'function' && effect('OFF')]).toEqual([
+      false,
+      'set',
+    ]);
   });
 
   it('are judged by the value that they set, however it is spelt', () => {
@@ -264,10 +311,17 @@ describe('declared methods', () => {
   });
 
   it('are there for an actuator that is switched off, with its shape; a call says that there is none', async () => {
-    const methods = declare({ heat: config({ actuator: 'heater' }), flash: config({ actuator: 'heater', pulseMs: 30 }) });
+    const methods = declare({
+      heat: config({ actuator: 'heater' }),
+      flash: config({ actuator: 'heater', pulseMs: 30 }),
+    });
     expect(method(methods, 'heat').params).toMatchObject({ description: expect.stringContaining('true or false') });
     const told = { code: 'actuators/unknown', message: 'there is no actuator heater' };
-    for (const [name, params] of [['heat', true] as const, ['heat', { value: false }] as const, ['flash', {}] as const]) {
+    for (const [name, params] of [
+      ['heat', true] as const,
+      ['heat', { value: false }] as const,
+      ['flash', {}] as const,
+    ]) {
       expect(() => method(methods, name).prepare?.(params)).toThrow(told.message);
       await expect(call(methods, name, params)).rejects.toMatchObject(told);
     }
@@ -283,7 +337,10 @@ describe('declared methods', () => {
 
   it('run programs as movements unless twice does no harm', () => {
     const command = { program: '/bin/true', arguments: [], idempotent: false, json: false };
-    const methods = declare({ once: config({ command }), often: config({ command: { ...command, idempotent: true, json: false } }) });
+    const methods = declare({
+      once: config({ command }),
+      often: config({ command: { ...command, idempotent: true, json: false } }),
+    });
     expect([effectOf(method(methods, 'once'), {}), effectOf(method(methods, 'often'), {})]).toEqual(['move', 'set']);
     expect(method(methods, 'once').moves).toBe(true);
   });
@@ -301,7 +358,10 @@ describe('declared methods', () => {
   });
 
   it('switch off without waiting for a journal or a lockout, whatever the actuator', () => {
-    const methods = [...methodsOn(ACTUATOR_METHODS, control), ...declare({ stop: config({ actuator: 'dimmer', value: 0 }) })];
+    const methods = [
+      ...methodsOn(ACTUATOR_METHODS, control),
+      ...declare({ stop: config({ actuator: 'dimmer', value: 0 }) }),
+    ];
     expect(effectOf(method(methods, 'setActuator'), { name: 'printer', value: '' })).toBe('set');
     const table = new MethodTable({ clock, methods, permissions: {}, locked: () => true });
     for (const [name, value] of [
@@ -321,11 +381,18 @@ describe('declared methods', () => {
   });
 
   it('toggle to off under lockout, and not to on', async () => {
-    const table = new MethodTable({ clock, methods: methodsOn(ACTUATOR_METHODS, control), permissions: {}, locked: () => true });
+    const table = new MethodTable({
+      clock,
+      methods: methodsOn(ACTUATOR_METHODS, control),
+      permissions: {},
+      locked: () => true,
+    });
     expect(() => table.admit('toggle', { name: 'relay' })).toThrow('the machine is locked out');
     await control.set('relay', true, { by: 'local' }, never);
     expect(table.admit('toggle', { name: 'relay' }).name).toBe('toggle');
-    expect(await call(methodsOn(ACTUATOR_METHODS, control), 'toggle', { name: 'relay' })).toMatchObject({ value: false });
+    expect(await call(methodsOn(ACTUATOR_METHODS, control), 'toggle', { name: 'relay' })).toMatchObject({
+      value: false,
+    });
   });
 
   it('may not take a built-in name for something else', () => {

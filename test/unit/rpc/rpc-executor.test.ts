@@ -44,7 +44,12 @@ async function start(from = storage): Promise<{ executor: RpcExecutor; journal: 
     ...{ clock, permissions, locked: () => locked },
     methods: [
       method('read', {}),
-      method('set', { effect: 'set', moves: true, run: move, params: { type: 'object', properties: { value: { type: 'boolean' } } } }),
+      method('set', {
+        effect: 'set',
+        moves: true,
+        run: move,
+        params: { type: 'object', properties: { value: { type: 'boolean' } } },
+      }),
       method('pulse', { effect: 'move', moves: true, run: move, prepare: () => ({ before: moved }) }),
       ...extra,
     ],
@@ -53,7 +58,14 @@ async function start(from = storage): Promise<{ executor: RpcExecutor; journal: 
     if (name === dieAt) atKill ??= { left: storage.afterKill(), movedThen: moved };
   };
   return {
-    executor: new RpcExecutor({ journal, methods, clock, log: silentLog, checkpoint, onCommand: (one) => told.push(one) }),
+    executor: new RpcExecutor({
+      journal,
+      methods,
+      clock,
+      log: silentLog,
+      checkpoint,
+      onCommand: (one) => told.push(one),
+    }),
     journal,
   };
 }
@@ -79,7 +91,12 @@ describe('the RPC executor', () => {
     const { executor } = await start();
     const first = await call(executor, 'pulse');
     const second = await call(executor, 'pulse');
-    expect([first.reply, second.reply, second.repeat, moved]).toEqual([{ result: 'moved' }, { result: 'moved' }, true, 1]);
+    expect([first.reply, second.reply, second.repeat, moved]).toEqual([
+      { result: 'moved' },
+      { result: 'moved' },
+      true,
+      1,
+    ]);
   });
 
   it('moves once for a request that comes again while the first is under way', async () => {
@@ -97,7 +114,9 @@ describe('the RPC executor', () => {
     expect(await bodyOf('getOther')).toMatchObject({ json: { error: { code: 'unknown-method' } } });
     extra = [method('setValue', {})];
     const { executor: declared } = await start();
-    expect(declared.bodyOf({ id: 1, method: 'setValue', params: null }, { error: {} })).toEqual({ json: { error: {} } });
+    expect(declared.bodyOf({ id: 1, method: 'setValue', params: null }, { error: {} })).toEqual({
+      json: { error: {} },
+    });
   });
 
   it('tells each command once, refused ones too, and no question', async () => {
@@ -120,7 +139,10 @@ describe('the RPC executor', () => {
 
   it('has the intent on disk before the movement, and nothing on disk before a set', async () => {
     extra = [
-      method('pulseSeen', { effect: 'move', run: () => storage.synced === storage.content.length && storage.calls.includes('sync') }),
+      method('pulseSeen', {
+        effect: 'move',
+        run: () => storage.synced === storage.content.length && storage.calls.includes('sync'),
+      }),
       method('setSeen', { effect: 'set', run: () => storage.calls.length }),
     ];
     const { executor, journal } = await start();
@@ -145,11 +167,18 @@ describe('the RPC executor', () => {
     const { reply, repeat } = await call((await start(left)).executor, 'pulse');
     expect([movedThen, moved]).toEqual([movedBefore, 1 - Number(point === 'after-intent')]);
     if (then === 'moves') expect([reply, repeat]).toEqual([{ result: 'moved' }, false]);
-    if (then === 'outcome-unknown') expect([reply, repeat]).toMatchObject([{ error: { code: 'outcome-unknown' } }, true]);
+    if (then === 'outcome-unknown')
+      expect([reply, repeat]).toMatchObject([{ error: { code: 'outcome-unknown' } }, true]);
   });
 
   it('tells what became of an interrupted movement when the method can read it back', async () => {
-    extra = [method('toggle', { effect: 'move', prepare: () => ({ to: true }), recover: ({ to }) => ({ moved: to === true }) })];
+    extra = [
+      method('toggle', {
+        effect: 'move',
+        prepare: () => ({ to: true }),
+        recover: ({ to }) => ({ moved: to === true }),
+      }),
+    ];
     dieAt = 'after-intent';
     const { executor } = await start();
     await call(executor, 'toggle');
@@ -170,16 +199,24 @@ describe('the RPC executor', () => {
     storage.beforeSync = async () => {};
     await journal.flush();
     expect((await call(executor, 'pulse')).reply).toMatchObject({ error: { code: 'disk-stalled' } });
-    expect((await call((await start(storage.afterKill())).executor, 'pulse')).reply).toMatchObject({ error: { code: 'disk-stalled' } });
+    expect((await call((await start(storage.afterKill())).executor, 'pulse')).reply).toMatchObject({
+      error: { code: 'disk-stalled' },
+    });
     expect(moved).toBe(1);
   });
 
   it('answers every request, whatever is wrong with it', async () => {
-    permissions = { read: { enabled: false }, set: { allowed: { properties: { value: { enum: [false] } } } }, slow: { deadlineMs: 50 } };
+    permissions = {
+      read: { enabled: false },
+      set: { allowed: { properties: { value: { enum: [false] } } } },
+      slow: { deadlineMs: 50 },
+    };
     extra = [
       method('slow', { run: () => new Promise(() => {}) }),
       method('throws', { run: () => Promise.reject(new TypeError('secret detail')) }),
-      method('refuses', { run: () => Promise.reject(new AgentError('actuators/interlocked', 'never both', { recovery: 'drop' })) }),
+      method('refuses', {
+        run: () => Promise.reject(new AgentError('actuators/interlocked', 'never both', { recovery: 'drop' })),
+      }),
     ];
     const { executor } = await start();
     const codeOf = async (name: string, params: JsonValue): Promise<unknown> => {
@@ -228,16 +265,19 @@ describe('the RPC executor', () => {
     expect([again.reply, again.repeat, moved]).toEqual([{ result: 'moved' }, true, 2]);
   });
 
-  it.each([1, 34, 60, 599])('never moves again for an id that is handed out every %i s, each reply taken', async (everyS) => {
-    const { executor } = await start();
-    const request = { id: 0, method: 'pulse', params: {} };
-    for (let time = 0; time < 50; time += 1) {
-      await executor.answer(request, never);
-      executor.answered(request);
-      await clock.advance(everyS * 1_000);
-    }
-    expect(moved).toBe(1);
-  });
+  it.each([1, 34, 60, 599])(
+    'never moves again for an id that is handed out every %i s, each reply taken',
+    async (everyS) => {
+      const { executor } = await start();
+      const request = { id: 0, method: 'pulse', params: {} };
+      for (let time = 0; time < 50; time += 1) {
+        await executor.answer(request, never);
+        executor.answered(request);
+        await clock.advance(everyS * 1_000);
+      }
+      expect(moved).toBe(1);
+    },
+  );
 
   it('does not move for a persistent command that comes again under a new id after a restart of the platform', async () => {
     const { executor } = await start();
@@ -270,21 +310,30 @@ describe('the RPC executor', () => {
     expect((await call(executor, 'gated', {}, 3)).reply).toEqual({ result: 1 });
   });
 
-  it.each(['set', 'read'] as const)('does not take a movement for a %s because that came under the same id before', async (effect) => {
-    // The same words were refused, or did another thing, in an earlier life of the platform.
-    locked = effect === 'read';
-    extra = [method('gate', { effect: () => (moved === 0 && effect === 'set' ? 'set' : 'move'), moves: true, run: () => ++moved })];
-    const { executor } = await start();
-    await call(executor, 'gate', {}, 0);
-    executor.answered({ id: 0, method: 'gate', params: {} });
-    locked = false;
-    const before = moved;
-    expect((await call(executor, 'gate', {}, 1)).reply).toEqual({ result: before + 1 });
-    executor.doubtPlatform();
-    await clock.advance(300_000);
-    expect((await call(executor, 'gate', {}, 0)).reply).toMatchObject({ error: { code: 'outcome-unknown' } });
-    expect(moved).toBe(before + 1);
-  });
+  it.each(['set', 'read'] as const)(
+    'does not take a movement for a %s because that came under the same id before',
+    async (effect) => {
+      // The same words were refused, or did another thing, in an earlier life of the platform.
+      locked = effect === 'read';
+      extra = [
+        method('gate', {
+          effect: () => (moved === 0 && effect === 'set' ? 'set' : 'move'),
+          moves: true,
+          run: () => ++moved,
+        }),
+      ];
+      const { executor } = await start();
+      await call(executor, 'gate', {}, 0);
+      executor.answered({ id: 0, method: 'gate', params: {} });
+      locked = false;
+      const before = moved;
+      expect((await call(executor, 'gate', {}, 1)).reply).toEqual({ result: before + 1 });
+      executor.doubtPlatform();
+      await clock.advance(300_000);
+      expect((await call(executor, 'gate', {}, 0)).reply).toMatchObject({ error: { code: 'outcome-unknown' } });
+      expect(moved).toBe(before + 1);
+    },
+  );
 
   it('moves for every new id though no reply is ever taken', async () => {
     const { executor } = await start();
@@ -328,7 +377,9 @@ describe('the RPC executor', () => {
     const { executor } = await start();
     const { reply } = await call(executor, 'long');
     expect(Buffer.byteLength(JSON.stringify(reply))).toBeLessThanOrEqual(64 * 1024);
-    expect(reply).toMatchObject({ result: { cut: true, notice: expect.stringMatching(/^a reply of \d+ bytes was cut/) } });
+    expect(reply).toMatchObject({
+      result: { cut: true, notice: expect.stringMatching(/^a reply of \d+ bytes was cut/) },
+    });
   });
 
   it('lists what may be called, with the shapes that are checked', async () => {
@@ -337,6 +388,9 @@ describe('the RPC executor', () => {
     const { reply } = await call(executor, 'listMethods');
     const listed = reply?.result as { name: string; params: JsonValue; mostPerMinute?: number }[];
     expect(listed.map(({ name }) => name)).toEqual(['set', 'pulse', 'listMethods']);
-    expect(listed[0]).toMatchObject({ params: { type: 'object', properties: { value: { type: 'boolean' } } }, mostPerMinute: 5 });
+    expect(listed[0]).toMatchObject({
+      params: { type: 'object', properties: { value: { type: 'boolean' } } },
+      mostPerMinute: 5,
+    });
   });
 });

@@ -16,7 +16,11 @@ import { FakeClock } from '../../support/fake-clock.ts';
 import { MemoryFiles } from '../../support/memory-files.ts';
 import { MemoryJournalStorage } from '../../support/memory-journal-storage.ts';
 
-const pulse = (id: number, durationMs = 100): RpcRequest => ({ id, method: 'pulse', params: { name: 'relay', durationMs } });
+const pulse = (id: number, durationMs = 100): RpcRequest => ({
+  id,
+  method: 'pulse',
+  params: { name: 'relay', durationMs },
+});
 const reply = { result: { value: true } };
 
 let clock: FakeClock;
@@ -91,7 +95,9 @@ describe('the RPC journal', () => {
     storage.failAppend = Object.assign(new Error('no space'), { code: 'ENOSPC' });
     await expect(journal.intend(pulse(1))).rejects.toMatchObject({ code: 'rpc/disk-failed' });
     await journal.intend(pulse(2));
-    const ids = [pulse(0), pulse(2)].map((request) => open(storage.afterPowerCut()).then((after) => find(after, request)?.id));
+    const ids = [pulse(0), pulse(2)].map((request) =>
+      open(storage.afterPowerCut()).then((after) => find(after, request)?.id),
+    );
     expect(await Promise.all(ids)).toEqual([0, 2]);
     expect(storage.calls.at(-1)).toBe('replace');
   });
@@ -102,7 +108,10 @@ describe('the RPC journal', () => {
     await journal.intend(request);
     await journal.flush();
     expect(storage.content.length).toBeLessThan(2_000);
-    expect((await open(storage.afterKill())).recall(request)).toMatchObject({ verdict: 'same', earlier: { method: 'm'.repeat(100) } });
+    expect((await open(storage.afterKill())).recall(request)).toMatchObject({
+      verdict: 'same',
+      earlier: { method: 'm'.repeat(100) },
+    });
   });
 
   it('moves nothing that must not move twice while its past cannot be read, and leaves the file as it is', async () => {
@@ -135,20 +144,26 @@ describe('the RPC journal', () => {
     expect([pulse(0), pulse(1, 200), pulse(5, 500)].map((request) => find(after, request)?.id)).toEqual([0, 1, 5]);
   });
 
-  it.each(['boot-1', 'boot-2'])('knows of what it reads late, in %s, that the platform has restarted since', async (bootId) => {
-    clock = new FakeClock({ bootId: 'boot-1' });
-    storage.content = await pastOf(pulse(3));
-    clock.reboot({ bootId, monotonicMs: 600_000 });
-    const { read } = storage;
-    storage.read = () => Promise.reject(new Error('EIO'));
-    const journal = await open();
-    for (const durationMs of [200, 300]) journal.complete(pulse(0, durationMs), 'set', reply);
-    expect(journal.recall(pulse(0, 400)).verdict).toBe('new');
-    storage.read = read;
-    await clock.advance(5_000);
-    await journal.intend(pulse(5, 500));
-    expect([journal.recall(pulse(4)).verdict, journal.recall(pulse(3)).verdict]).toEqual(['undecidable', 'undecidable']);
-  });
+  it.each(['boot-1', 'boot-2'])(
+    'knows of what it reads late, in %s, that the platform has restarted since',
+    async (bootId) => {
+      clock = new FakeClock({ bootId: 'boot-1' });
+      storage.content = await pastOf(pulse(3));
+      clock.reboot({ bootId, monotonicMs: 600_000 });
+      const { read } = storage;
+      storage.read = () => Promise.reject(new Error('EIO'));
+      const journal = await open();
+      for (const durationMs of [200, 300]) journal.complete(pulse(0, durationMs), 'set', reply);
+      expect(journal.recall(pulse(0, 400)).verdict).toBe('new');
+      storage.read = read;
+      await clock.advance(5_000);
+      await journal.intend(pulse(5, 500));
+      expect([journal.recall(pulse(4)).verdict, journal.recall(pulse(3)).verdict]).toEqual([
+        'undecidable',
+        'undecidable',
+      ]);
+    },
+  );
 
   it('knows the newer of what was done before and what was done while its file could not be read', async () => {
     storage.content = await pastOf(pulse(0));
@@ -159,7 +174,10 @@ describe('the RPC journal', () => {
     storage.read = read;
     await clock.advance(5_000);
     await journal.intend(pulse(5, 500));
-    expect([find(journal, pulse(0))?.reply, find(await open(storage.afterPowerCut()), pulse(0))?.reply]).toEqual([reply, reply]);
+    expect([find(journal, pulse(0))?.reply, find(await open(storage.afterPowerCut()), pulse(0))?.reply]).toEqual([
+      reply,
+      reply,
+    ]);
   });
 
   it('moves at the first command after its file can be read again', async () => {

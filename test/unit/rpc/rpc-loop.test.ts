@@ -93,9 +93,17 @@ async function run(): Promise<void> {
   const restart = { ...echo, name: 'restart', effect: 'move' as const, afterReply: countRestart };
   const slow = { ...echo, name: 'slow', effect: 'read' as const, deadlineMs: 600_000, run: () => slowly() };
   const slowMove = { ...slow, name: 'slowMove', effect: 'move' as const };
-  const methods = new MethodTable({ clock, methods: [echo, restart, slow, slowMove], permissions: {}, locked: () => false });
+  const methods = new MethodTable({
+    clock,
+    methods: [echo, restart, slow, slowMove],
+    permissions: {},
+    locked: () => false,
+  });
   const executor = new NotingExecutor({ journal, methods, clock, log: silentLog });
-  const loop = runRpcLoop({ deviceApi, executor, clock, log: silentLog, onContact: () => contacts.push(happened.length) }, stop.signal);
+  const loop = runRpcLoop(
+    { deviceApi, executor, clock, log: silentLog, onContact: () => contacts.push(happened.length) },
+    stop.signal,
+  );
   await clock.advance(0);
   await loop;
 }
@@ -193,7 +201,11 @@ describe('the RPC loop', () => {
     replyFaults = [busy, busy];
     void run();
     await clock.advance(2_000);
-    expect(happened.filter((what) => what.startsWith('reply'))).toEqual(['reply 0 fails', 'reply 0 fails', 'reply 0 {"result":0}']);
+    expect(happened.filter((what) => what.startsWith('reply'))).toEqual([
+      'reply 0 fails',
+      'reply 0 fails',
+      'reply 0 {"result":0}',
+    ]);
   });
 
   it('goes back to polling when a reply is never taken, and answers the next hand-out', async () => {
@@ -212,19 +224,22 @@ describe('the RPC loop', () => {
     ['a poll that failed', [busy]],
     ['a poll that was cut', ['at-once']],
     ['a poll that never ended', ['dead']],
-  ])('does not give the old answer to what may be a new command after %s, and moves for the one after', async (_, between) => {
-    const restart = (id: number): RpcRequest => ({ id, method: 'restart', params: {} });
-    polls = [restart(0), ...between, restart(0), restart(1)];
-    // Not taken: of a platform that is the same one, the next would be a repeat, and get the old answer.
-    replyFaults = [refused, refused];
-    void run();
-    await clock.advance(120_000);
-    expect(happened.filter((what) => what.startsWith('reply') && !what.endsWith('fails'))).toEqual([
-      expect.stringContaining('reply 0 {"error":{"code":"outcome-unknown"'),
-      expect.stringContaining('reply 1 {"result"'),
-    ]);
-    expect(restarts).toBe(2);
-  });
+  ])(
+    'does not give the old answer to what may be a new command after %s, and moves for the one after',
+    async (_, between) => {
+      const restart = (id: number): RpcRequest => ({ id, method: 'restart', params: {} });
+      polls = [restart(0), ...between, restart(0), restart(1)];
+      // Not taken: of a platform that is the same one, the next would be a repeat, and get the old answer.
+      replyFaults = [refused, refused];
+      void run();
+      await clock.advance(120_000);
+      expect(happened.filter((what) => what.startsWith('reply') && !what.endsWith('fails'))).toEqual([
+        expect.stringContaining('reply 0 {"error":{"code":"outcome-unknown"'),
+        expect.stringContaining('reply 1 {"result"'),
+      ]);
+      expect(restarts).toBe(2);
+    },
+  );
 
   it('takes a poll that brought nothing in its whole time for no sign of a restart', async () => {
     const restart = { id: 0, method: 'restart', params: {} };
@@ -317,16 +332,19 @@ describe('the RPC loop', () => {
     const slow = (id: number, method = 'slowMove'): RpcRequest => ({ id, method, params: {} });
     const replies = (): string[] => happened.filter((what) => what.startsWith('reply'));
 
-    it.each(['slow', 'slowMove'])('asks whether %s is still waited for, and answers its last hand-out', async (method) => {
-      slowMs = 300_000;
-      polls = Array(1_000).fill(slow(0, method));
-      replyTried = noMore;
-      void run();
-      await clock.advance(299_000);
-      expect([happened.length >= 12, replies()]).toEqual([true, []]);
-      await clock.advance(20_000);
-      expect([replies(), requestsHandled]).toEqual([['reply 0 {"result":1}'], 1]);
-    });
+    it.each(['slow', 'slowMove'])(
+      'asks whether %s is still waited for, and answers its last hand-out',
+      async (method) => {
+        slowMs = 300_000;
+        polls = Array(1_000).fill(slow(0, method));
+        replyTried = noMore;
+        void run();
+        await clock.advance(299_000);
+        expect([happened.length >= 12, replies()]).toEqual([true, []]);
+        await clock.advance(20_000);
+        expect([replies(), requestsHandled]).toEqual([['reply 0 {"result":1}'], 1]);
+      },
+    );
 
     it('answers another command meanwhile, and nobody with what is too late', async () => {
       slowMs = 60_000;
@@ -373,7 +391,9 @@ describe('the RPC loop', () => {
     replyFaults = [refused];
     void run();
     await clock.advance(100);
-    expect(happened).toContain('reply 0 {"error":{"code":"reply-refused","message":"the platform did not take the reply"}}');
+    expect(happened).toContain(
+      'reply 0 {"error":{"code":"reply-refused","message":"the platform did not take the reply"}}',
+    );
   });
 
   it('restarts at once after a reply that was taken, and 20 s after one that failed, as the next hand-out may bring it home', async () => {
@@ -399,7 +419,10 @@ describe('the RPC loop', () => {
     replyFaults = [];
     polls = [{ id: 5, method: 'restart', params: {} }];
     await clock.advance(60_000);
-    expect([restarts, happened.some((what) => what.startsWith('reply 5 {"error":{"code":"outcome-unknown"'))]).toEqual([1, true]);
+    expect([restarts, happened.some((what) => what.startsWith('reply 5 {"error":{"code":"outcome-unknown"'))]).toEqual([
+      1,
+      true,
+    ]);
   });
 
   it('ends when told to', async () => {

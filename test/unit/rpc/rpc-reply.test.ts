@@ -25,7 +25,11 @@ describe('a reply', () => {
     ['characters of four bytes', '\u{1f600}'.repeat(30_000), 120_013, 40_000],
   ])('is cut and says so: %s', (_, text, bytes, atLeast) => {
     const { result } = resultReply(text) as { result: { cut: boolean; notice: string; start: string } };
-    expect(result).toEqual({ cut: true, notice: `a reply of ${bytes} bytes was cut; the platform takes 65536`, start: expect.any(String) });
+    expect(result).toEqual({
+      cut: true,
+      notice: `a reply of ${bytes} bytes was cut; the platform takes 65536`,
+      start: expect.any(String),
+    });
     expect(JSON.stringify(text).startsWith(result.start)).toBe(true);
     expect(bytesOf({ result })).toBeLessThanOrEqual(65_536);
     expect(bytesOf({ result })).toBeGreaterThan(atLeast);

@@ -11,7 +11,10 @@ import { FakeClock } from '../../support/fake-clock.ts';
 import { MemoryJournalStorage } from '../../support/memory-journal-storage.ts';
 
 /** One movement of `movementMs`, whose request is handed out until it is answered, beside another device that takes its turn in between. */
-async function answers(movementMs: number, givenAtMs: number): Promise<{ readonly replies: readonly JsonValue[]; readonly moved: number }> {
+async function answers(
+  movementMs: number,
+  givenAtMs: number,
+): Promise<{ readonly replies: readonly JsonValue[]; readonly moved: number }> {
   const clock = new FakeClock({ jitter: 0 });
   const stop = new AbortController();
   const turns = new PollTurns({ clock, max: 1 });
@@ -24,7 +27,9 @@ async function answers(movementMs: number, givenAtMs: number): Promise<{ readonl
   };
   const methods = new MethodTable({
     ...{ clock, permissions: {}, locked: () => false },
-    methods: [{ name: 'move', description: '', params: {}, effect: 'move', moves: true, deadlineMs: 60_000, run: move }],
+    methods: [
+      { name: 'move', description: '', params: {}, effect: 'move', moves: true, deadlineMs: 60_000, run: move },
+    ],
   });
   const journal = await RpcJournal.open({ storage: new MemoryJournalStorage(), clock, log: silentLog });
   const executor = new RpcExecutor({ journal, methods, clock, log: silentLog });

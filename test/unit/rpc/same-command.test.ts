@@ -24,7 +24,8 @@ const PLATFORMS = ['steady', 'doubtful', 'restarted'] as const;
 const every: readonly Omit<EarlierRequest, 'quietMs'>[] = IDS.flatMap((id) =>
   REPLIES.flatMap((reply) => PLATFORMS.map((platform) => ({ id, reply, platform }))),
 );
-const verdictAfter = (quietMs: number, earlier: Omit<EarlierRequest, 'quietMs'>): Verdict => verdictOn({ ...earlier, quietMs });
+const verdictAfter = (quietMs: number, earlier: Omit<EarlierRequest, 'quietMs'>): Verdict =>
+  verdictOn({ ...earlier, quietMs });
 
 /** The cells of a table of the page, by the first word of its head. */
 function tableOf(first: string): string[][] {
@@ -46,7 +47,9 @@ describe('the page beside the table', () => {
       const [amount, unit = ''] = within.split(' ');
       return [id, reply, platform, Number(amount) * (UNITS[unit] ?? Number.NaN), verdict];
     });
-    expect(rows).toEqual(SAME_COMMAND.map((row) => [cell(row.id), cell(row.reply), cell(row.platform), row.withinMs, row.verdict]));
+    expect(rows).toEqual(
+      SAME_COMMAND.map((row) => [cell(row.id), cell(row.reply), cell(row.platform), row.withinMs, row.verdict]),
+    );
   });
 
   it('has its deeds', () => {
@@ -81,7 +84,12 @@ describe('what counts as the same command', () => {
     for (const earlier of every)
       for (const quietMs of [0, 29 * S, 31 * S, H])
         if (verdictAfter(quietMs, earlier) === 'same')
-          expect([earlier.id, earlier.reply, earlier.platform, quietMs < 30 * S]).toEqual(['same', 'not taken', 'steady', true]);
+          expect([earlier.id, earlier.reply, earlier.platform, quietMs < 30 * S]).toEqual([
+            'same',
+            'not taken',
+            'steady',
+            true,
+          ]);
   });
 
   it('becomes new with time, never older, whatever it was', () => {
@@ -102,15 +110,16 @@ describe('what counts as the same command', () => {
         expect([done(rememberedForMs(effect, earlier.reply)), done(24 * H)]).toEqual(['act', 'act']);
       }
     }
-    expect([rememberedForMs('move', 'taken'), rememberedForMs('move', 'not taken'), rememberedForMs('set', 'taken')]).toEqual([
-      10 * MIN,
-      24 * H,
-      30 * S,
-    ]);
+    expect([
+      rememberedForMs('move', 'taken'),
+      rememberedForMs('move', 'not taken'),
+      rememberedForMs('set', 'taken'),
+    ]).toEqual([10 * MIN, 24 * H, 30 * S]);
   });
 
   it('never moves twice nor says that it moved where it cannot be told, and never keeps an old answer for what may be done twice', () => {
-    const deeds = (effect: Effect): readonly Deed[] => (['same', 'undecidable'] as const).map((verdict) => DEEDS[verdict][effect]);
+    const deeds = (effect: Effect): readonly Deed[] =>
+      (['same', 'undecidable'] as const).map((verdict) => DEEDS[verdict][effect]);
     expect([deeds('move'), deeds('set'), deeds('read')]).toEqual([
       ['reply', 'outcome-unknown'],
       ['reply', 'act'],

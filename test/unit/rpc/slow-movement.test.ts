@@ -109,7 +109,10 @@ it('of what is set in motion sixteen are under way, and no more', async () => {
   const answers = Array.from({ length: 17 }, (_, n) => answer('program', { n }));
   await bench.clock.advance(1_000);
   const replies = await Promise.all(answers.map((one) => Promise.race([one, soon(Promise.resolve('under way'))])));
-  expect(replies).toEqual([...Array.from({ length: 16 }, () => 'under way'), { error: expect.objectContaining({ code: 'too-many' }) }]);
+  expect(replies).toEqual([
+    ...Array.from({ length: 16 }, () => 'under way'),
+    { error: expect.objectContaining({ code: 'too-many' }) },
+  ]);
 });
 
 describe('what was answered as under way', () => {
@@ -122,22 +125,33 @@ describe('what was answered as under way', () => {
   });
 
   it('is answered so again, and does not move again, when the platform has not taken it', async () => {
-    expect(await executor.answer({ id: 7, ...on }, never)).toMatchObject({ reply: { error: { code: 'under-way' } }, repeat: true });
+    expect(await executor.answer({ id: 7, ...on }, never)).toMatchObject({
+      reply: { error: { code: 'under-way' } },
+      repeat: true,
+    });
     await bench.clock.advance(3_000);
-    expect(await executor.answer({ id: 7, ...on }, never)).toMatchObject({ reply: { error: { code: 'under-way' } }, repeat: true });
+    expect(await executor.answer({ id: 7, ...on }, never)).toMatchObject({
+      reply: { error: { code: 'under-way' } },
+      repeat: true,
+    });
     expect(gate.told).toEqual([false, true]);
   });
 
-  it.each([0, 3_000])('is told once, also by the next life of the agent, when the platform has taken it %i ms before', async (thenMs) => {
-    executor.answered({ id: 7, ...on });
-    await bench.clock.advance(thenMs);
-    storage = storage.afterKill();
-    await start();
-    await bench.clock.advance(11_000);
-    expect(await executor.answer({ id: 7, ...on }, never)).toMatchObject({ reply: { error: { code: 'outcome-unknown' } } });
-    executor.answered({ id: 7, ...on });
-    expect((await soon(executor.answer({ id: 8, ...on }, never))).reply).toMatchObject({ result: { value: false } });
-  });
+  it.each([0, 3_000])(
+    'is told once, also by the next life of the agent, when the platform has taken it %i ms before',
+    async (thenMs) => {
+      executor.answered({ id: 7, ...on });
+      await bench.clock.advance(thenMs);
+      storage = storage.afterKill();
+      await start();
+      await bench.clock.advance(11_000);
+      expect(await executor.answer({ id: 7, ...on }, never)).toMatchObject({
+        reply: { error: { code: 'outcome-unknown' } },
+      });
+      executor.answered({ id: 7, ...on });
+      expect((await soon(executor.answer({ id: 8, ...on }, never))).reply).toMatchObject({ result: { value: false } });
+    },
+  );
 });
 
 describe('off behind a gate that takes ninety seconds', () => {
@@ -150,7 +164,11 @@ describe('off behind a gate that takes ninety seconds', () => {
   const deviceApi = {
     pollRpc: async (timeoutMs: number, signal: AbortSignal): Promise<RpcRequest | undefined> => {
       const { clock } = bench;
-      for (const endMs = clock.monotonicMs() + timeoutMs; clock.monotonicMs() < endMs && !signal.aborted; await clock.sleep(50, signal)) {
+      for (
+        const endMs = clock.monotonicMs() + timeoutMs;
+        clock.monotonicMs() < endMs && !signal.aborted;
+        await clock.sleep(50, signal)
+      ) {
         const next = sent.find(({ untilMs }) => clock.monotonicMs() < untilMs);
         if (next === undefined) continue;
         handedOut += 1;

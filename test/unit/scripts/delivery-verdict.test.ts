@@ -1,5 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { type AppendedValue, judgeDelivery, lastPause, type ShownValue, type StoredValue } from '../../../scripts/demo/delivery-verdict.ts';
+import {
+  type AppendedValue,
+  judgeDelivery,
+  lastPause,
+  type ShownValue,
+  type StoredValue,
+} from '../../../scripts/demo/delivery-verdict.ts';
 
 const OFFSET = 1_700_000_000_000;
 
@@ -49,7 +55,8 @@ describe('the verdict over a demo', () => {
     const { stored, appended, judge } = given();
     appended.splice(4, 3);
     stored.splice(4, 3);
-    for (const [at, entry] of appended.entries()) appended[at] = { ...entry, life: entry.monotonicMs < 5_000 ? 'a' : 'b' };
+    for (const [at, entry] of appended.entries())
+      appended[at] = { ...entry, life: entry.monotonicMs < 5_000 ? 'a' : 'b' };
     expect(judge()).toMatchObject({ missing: 0, different: 0 });
   });
 
@@ -75,7 +82,8 @@ describe('the verdict over a demo', () => {
   });
 
   it('cuts a run only where no rounded time can fall on the wrong side', () => {
-    const at = (...times: number[]): AppendedValue[] => times.map((monotonicMs) => ({ key: 'door', value: 1, monotonicMs, life: 'a' }));
+    const at = (...times: number[]): AppendedValue[] =>
+      times.map((monotonicMs) => ({ key: 'door', value: 1, monotonicMs, life: 'a' }));
     expect(lastPause(at(1_500, 0, 1_501, 1_000))).toBe(1_250);
     expect(() => lastPause(at(0, 10, 20))).toThrow('no two durable entries are 80 ms apart');
   });

@@ -9,7 +9,10 @@ const GATEWAY = 'demo-gateway';
 it('speak at ports of their own, which sensors of their own read', () => {
   const { serial } = parseBoardConfig({ version: 1, serial: devicePorts('/demo', DEMO_DEVICES) });
   const { devices, sensors } = deviceLines('/demo', DEMO_DEVICES);
-  const config = parse(`${devices}sensors:\n${sensors}`) as Record<string, { name: string; device?: string; port?: string }[]>;
+  const config = parse(`${devices}sensors:\n${sensors}`) as Record<
+    string,
+    { name: string; device?: string; port?: string }[]
+  >;
   expect(config.devices?.map(({ name }) => name)).toEqual(['heatPump', 'boiler', 'coldRoom']);
   expect(config.sensors?.map(({ device }) => device)).toEqual(config.devices?.map(({ name }) => name));
   expect(config.sensors?.map(({ port }) => port)).toEqual(serial.map(({ port }) => port));

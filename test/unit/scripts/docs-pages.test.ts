@@ -27,7 +27,10 @@ const namesBelow = (group: string): readonly string[] =>
 /** Folders of kinds, by what makes one. */
 const kindsIn = (group: string): readonly string[] =>
   readdirSync(join(ROOT, 'src', group), { withFileTypes: true })
-    .filter((entry) => entry.isDirectory() && existsSync(join(entry.parentPath, entry.name, 'definition.ts')) && entry.name !== 'kind')
+    .filter(
+      (entry) =>
+        entry.isDirectory() && existsSync(join(entry.parentPath, entry.name, 'definition.ts')) && entry.name !== 'kind',
+    )
     .map(({ name }) => name)
     .sort();
 
@@ -52,8 +55,12 @@ describe('docs/reference', () => {
     expect(namesBelow('presets')).toEqual(filesIn('src/sensors/serial-line/presets'));
     const models = namesBelow('models');
     const families = filesIn('src/sensors/modbus/models');
-    expect(families.filter((family) => !models.some((name) => name === family || name.startsWith(`${family}-`)))).toEqual([]);
-    expect(models.filter((name) => !families.some((family) => name === family || name.startsWith(`${family}-`)))).toEqual([]);
+    expect(
+      families.filter((family) => !models.some((name) => name === family || name.startsWith(`${family}-`))),
+    ).toEqual([]);
+    expect(
+      models.filter((name) => !families.some((family) => name === family || name.startsWith(`${family}-`))),
+    ).toEqual([]);
   });
 
   it('tells in the first line of each page by which command it was made', () => {
@@ -66,9 +73,13 @@ describe('docs/reference', () => {
       [...text.matchAll(/^\| `[^`]+` \| (?:\||Only with).*$/gm)].map(([row]) => `${path}: ${row}`),
     );
     expect(mute).toEqual([]);
-    expect(made.get('sensors/bme280.md')).toContain('| `address` | Address on the I2C bus. | an address from 0x76 to 0x77 | `0x76` |');
+    expect(made.get('sensors/bme280.md')).toContain(
+      '| `address` | Address on the I2C bus. | an address from 0x76 to 0x77 | `0x76` |',
+    );
     expect(made.get('sensors/gpio-counter.md')).toContain('| 1s to 1d | `1m` |');
-    expect(made.get('every-sensor.md')).toContain('| `window.length` | Time that each window takes. | 100ms to 1d | **required** |');
+    expect(made.get('every-sensor.md')).toContain(
+      '| `window.length` | Time that each window takes. | 100ms to 1d | **required** |',
+    );
   });
 
   it('has links to files and places that are there', async () => {
@@ -83,7 +94,9 @@ describe('docs/reference', () => {
   it('is linked from the pages that are written by hand', () => {
     const docs = readdirSync(join(ROOT, 'docs')).filter((name) => name.endsWith('.md'));
     const links = docs.flatMap((name) => linksOf(readFileSync(join(ROOT, 'docs', name), 'utf8')));
-    const toReference = links.filter((link) => link.startsWith('reference/')).map((link) => link.slice('reference/'.length));
+    const toReference = links
+      .filter((link) => link.startsWith('reference/'))
+      .map((link) => link.slice('reference/'.length));
     expect(toReference).toContain('README.md');
     expect(toReference.filter((link) => !leadsSomewhere('README.md', link))).toEqual([]);
   });
@@ -115,24 +128,31 @@ describe('the error codes', () => {
   const errors = errorCodes();
 
   it('have a message, or words of our own', () => {
-    expect(errors.filter(({ code, messages }) => messages.length === 0 && ERROR_WORDS[code] === undefined).map(({ code }) => code)).toEqual(
-      [],
-    );
-    expect([...new Set(errors.map(({ code }) => code.split('/')[0] ?? ''))].filter((room) => ROOM_WORDS[room] === undefined)).toEqual([]);
+    expect(
+      errors
+        .filter(({ code, messages }) => messages.length === 0 && ERROR_WORDS[code] === undefined)
+        .map(({ code }) => code),
+    ).toEqual([]);
+    expect(
+      [...new Set(errors.map(({ code }) => code.split('/')[0] ?? ''))].filter((room) => ROOM_WORDS[room] === undefined),
+    ).toEqual([]);
   });
 
   it('are all that comments and codes of the sources name, and words are for those alone', () => {
     const known = new Set(errors.map(({ code }) => code));
     const rooms = Object.keys(ROOM_WORDS).join('|');
     const thrown = new RegExp(`AgentError \`((?:${rooms})/[a-z0-9-]+)\``, 'g');
-    const named = sourceFiles().flatMap(({ file, text }) => [...text.matchAll(thrown)].map(([, code = '']) => ({ file, code })));
+    const named = sourceFiles().flatMap(({ file, text }) =>
+      [...text.matchAll(thrown)].map(([, code = '']) => ({ file, code })),
+    );
     expect(named.length).toBeGreaterThan(50);
     expect(named.filter(({ code }) => !known.has(code)).map(({ file, code }) => `${file}: ${code}`)).toEqual([]);
     expect(Object.keys(ERROR_WORDS).filter((code) => !known.has(code))).toEqual([]);
   });
 
   it('have the message that stands beside them, with … for what is put in', () => {
-    const textsOf = (of: string): readonly string[] => errors.find(({ code }) => code === of)?.messages.map(({ text }) => text) ?? [];
+    const textsOf = (of: string): readonly string[] =>
+      errors.find(({ code }) => code === of)?.messages.map(({ text }) => text) ?? [];
     expect(textsOf('actuators/locked-out')).toEqual(['… is not moved: the machine is locked out']);
     expect(textsOf('json/too-deep')).toEqual(['JSON nested deeper than … levels']);
     expect(textsOf('platform/busy')).toContain('cannot reach …: …');
@@ -149,6 +169,7 @@ function leadsSomewhere(from: string, link: string): boolean {
   const text = made.get(to);
   if (place === undefined || text === undefined) return text !== undefined || existsSync(join(REFERENCE, to));
   return (
-    text.includes(`<a id="${place}"></a>`) || [...text.matchAll(/^## (.*)$/gm)].some(([, heading = '']) => heading.toLowerCase() === place)
+    text.includes(`<a id="${place}"></a>`) ||
+    [...text.matchAll(/^## (.*)$/gm)].some(([, heading = '']) => heading.toLowerCase() === place)
   );
 }

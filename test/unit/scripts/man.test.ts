@@ -47,9 +47,13 @@ describe('the manual pages', () => {
       const [, section = ''] = text.split(`.SS "turnstone ${path}"\n`);
       const [own = ''] = section.split(/^\.S[SH] /m);
       for (const { flag, short } of options)
-        expect([path, own]).toEqual([path, expect.stringContaining(`.TP\n${short === undefined ? '' : `${short}, `}${flag}`)]);
+        expect([path, own]).toEqual([
+          path,
+          expect.stringContaining(`.TP\n${short === undefined ? '' : `${short}, `}${flag}`),
+        ]);
     }
-    for (const heading of ['SYNOPSIS', 'EXIT STATUS', 'FILES', 'ENVIRONMENT', 'SIGNALS']) expect(text).toContain(`.SH "${heading}"`);
+    for (const heading of ['SYNOPSIS', 'EXIT STATUS', 'FILES', 'ENVIRONMENT', 'SIGNALS'])
+      expect(text).toContain(`.SH "${heading}"`);
     expect(text).toContain('.TP\n78\nwrong configuration\n');
     expect(text).toContain('(default 5m)');
   });
@@ -58,7 +62,9 @@ describe('the manual pages', () => {
     const text = bare('turnstone.yaml.5');
     const { properties } = plainJsonSchema() as { readonly properties: Readonly<Record<string, object>> };
     for (const name of Object.keys(properties)) expect(text).toMatch(new RegExp(`^(\\.SS "|)${name}[",\\n]`, 'm'));
-    const kinds = readdirSync(join(import.meta.dirname, '../../../docs/reference/sensors')).map((file) => file.replace('.md', ''));
+    const kinds = readdirSync(join(import.meta.dirname, '../../../docs/reference/sensors')).map((file) =>
+      file.replace('.md', ''),
+    );
     for (const kind of kinds) expect(text).toContain(`.SS "sensors, kind: ${kind}"`);
     expect(text).toContain('.TP\nplatform.codec\none of json, cbor; default "json"\n');
     expect(text).toContain('version: 1\n');

@@ -8,7 +8,9 @@ import { sharesOf, shuffled } from '../../../scripts/mutation/rooms.ts';
 
 /** Returns the mutants of a line of code, by operator. */
 function changesOf(text: string): string[] {
-  return placesIn(text).flatMap(({ changes }) => changes.map((change) => `${change.operator}: ${withMutant(text, change)}`));
+  return placesIn(text).flatMap(({ changes }) =>
+    changes.map((change) => `${change.operator}: ${withMutant(text, change)}`),
+  );
 }
 
 describe('the operators', () => {
@@ -53,7 +55,8 @@ describe('the operators', () => {
   });
 
   it('return something else', () => {
-    const returned = (words: string) => changesOf(`function f() { ${words} }`).map((one) => one.slice(one.indexOf('{') + 2, -2));
+    const returned = (words: string) =>
+      changesOf(`function f() { ${words} }`).map((one) => one.slice(one.indexOf('{') + 2, -2));
     expect(returned('return true;')).toEqual(['return false;']);
     expect(returned('return a !== b;')).toEqual(['return (a === b);']);
     expect(returned('return !a;')).toEqual(['return !(!a);']);
@@ -70,14 +73,14 @@ describe('the operators', () => {
 
   it('change numbers and truths', () => {
     const values = (text: string) => changesOf(`a = ${text}`).map((one) => one.slice(one.indexOf('=') + 2));
-    expect([...values('1'), ...values('60_000'), ...values('0x1f'), ...values('0.5'), ...values('10n'), ...values('11n')]).toEqual([
-      '2',
-      '(60_000 * 2)',
-      '(0x1f + 1)',
-      '(0.5 * 2)',
-      '11n',
-      '(11n * 2n)',
-    ]);
+    expect([
+      ...values('1'),
+      ...values('60_000'),
+      ...values('0x1f'),
+      ...values('0.5'),
+      ...values('10n'),
+      ...values('11n'),
+    ]).toEqual(['2', '(60_000 * 2)', '(0x1f + 1)', '(0.5 * 2)', '11n', '(11n * 2n)']);
     expect(values('{ b: true }')).toEqual(['{ b: false }']);
   });
 
@@ -93,7 +96,9 @@ describe('the operators', () => {
   });
 
   it('drop an optional field, and do not set it to undefined', () => {
-    expect(changesOf('a = { ...(b === undefined ? {} : { b }) }')).toEqual(['condition: a = { ...(true ? {} : { b }) }']);
+    expect(changesOf('a = { ...(b === undefined ? {} : { b }) }')).toEqual([
+      'condition: a = { ...(true ? {} : { b }) }',
+    ]);
     expect(changesOf('a = { ...(b ? { b } : {}) }')).toEqual(['condition: a = { ...(false ? { b } : {}) }']);
   });
 
@@ -112,7 +117,9 @@ describe('the marks', () => {
     Function('results', stripTypeScriptTypes(marked))(results);
     Object.assign(globalThis, { turnstoneReachedPlaces: undefined });
     expect(results).toEqual([3, 4, 3]);
-    expect([...reached.keys()].filter((place) => reached[place] === 1)).toEqual(placesIn(text).map((_, index) => 10 + index));
+    expect([...reached.keys()].filter((place) => reached[place] === 1)).toEqual(
+      placesIn(text).map((_, index) => 10 + index),
+    );
     expect(marked.split('\n')[1]).toMatch(/^results/);
   });
 });
@@ -121,7 +128,9 @@ describe('what is loaded into every process that is watched', () => {
   it('is next to nothing, so that the tests there are as they are without it', async () => {
     const folder = resolve(import.meta.dirname, '../../../scripts/mutation');
     for (const name of ['in-each-process.ts', 'order.ts']) {
-      const imported = [...(await readFile(join(folder, name), 'utf8')).matchAll(/ from '([^']+)'/g)].map(([, from]) => from ?? '');
+      const imported = [...(await readFile(join(folder, name), 'utf8')).matchAll(/ from '([^']+)'/g)].map(
+        ([, from]) => from ?? '',
+      );
       expect(imported.filter((from) => !from.startsWith('node:') && from !== './order.ts')).toEqual([]);
     }
   });

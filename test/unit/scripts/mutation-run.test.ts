@@ -64,7 +64,9 @@ describe('turning rules off', () => {
     const files = ['src/room/limits.ts', 'src/room/program.ts', 'src/room/unloadable.ts'];
     const rooms = [{ name: 'room', files, tests: '/room/' }];
     const result = await mutate({ root, rooms, only: undefined, sample: 100, seed: 1, workers: 1, onTrial: () => {} });
-    expect(result.survivors.map(({ at, outcome, operator, change }) => `${at} ${outcome} ${operator} ${change}`)).toEqual([
+    expect(
+      result.survivors.map(({ at, outcome, operator, change }) => `${at} ${outcome} ${operator} ${change}`),
+    ).toEqual([
       'src/room/limits.ts:2 survived constant 1 → 2',
       'src/room/limits.ts:4 survived comparison value > limit → (value >= limit)',
       'src/room/limits.ts:4 survived condition value > limit → true',
@@ -107,8 +109,14 @@ it('is glad once', () => {
     }
     const rooms = [{ name: 'moody', files: ['src/moody/moody.ts'], tests: '/moody/' }];
     const result = await mutate({ root, rooms, only: undefined, sample: 1, seed: 1, workers: 1, onTrial: () => {} });
-    expect(result).toMatchObject({ mutants: 1, killed: 1, controls: { made: 1, failed: [expect.stringContaining('is glad once')] } });
-    expect(reportLines(result).join('\n')).toContain('failed once more without the mutant that it had killed: src/moody');
+    expect(result).toMatchObject({
+      mutants: 1,
+      killed: 1,
+      controls: { made: 1, failed: [expect.stringContaining('is glad once')] },
+    });
+    expect(reportLines(result).join('\n')).toContain(
+      'failed once more without the mutant that it had killed: src/moody',
+    );
     for (const path of Object.keys(files)) await rm(join(root, path));
   });
 
@@ -129,14 +137,19 @@ it('is glad once', () => {
     const host = new TestHost(root);
     const path = join(root, 'src/room/limits.ts');
     const test = join(root, 'test/unit/room/late.test.ts');
-    const text = "import { it } from 'vitest';\nimport { wait } from '../../../src/room/limits.ts';\nit('waits', () => wait());\n";
+    const text =
+      "import { it } from 'vitest';\nimport { wait } from '../../../src/room/limits.ts';\nit('waits', () => wait());\n";
     await writeFile(test, text);
     const order = { tests: [test], testTimeoutMs: 100, stopAtFailure: true };
     const waiting = 'export const wait = () => new Promise(() => {});';
     const failing = "export const wait = () => Promise.reject(new Error('no'));";
     try {
-      expect(await host.carryOut({ ...order, changed: { [path]: waiting } }, 60_000)).toMatchObject({ outcome: 'timed-out' });
-      expect(await host.carryOut({ ...order, changed: { [path]: failing } }, 60_000)).toMatchObject({ outcome: 'failed' });
+      expect(await host.carryOut({ ...order, changed: { [path]: waiting } }, 60_000)).toMatchObject({
+        outcome: 'timed-out',
+      });
+      expect(await host.carryOut({ ...order, changed: { [path]: failing } }, 60_000)).toMatchObject({
+        outcome: 'failed',
+      });
       expect(await host.carryOut({ ...order, changed: { [path]: 'throw new Error("no");' } }, 60_000)).toMatchObject({
         outcome: 'unloadable',
       });

@@ -26,21 +26,29 @@ interface WidgetJson {
   readonly id: string;
   readonly type: string;
   readonly typeFullFqn: string;
-  readonly config: { readonly targetDevice?: { readonly entityAliasId: string }; readonly settings: Readonly<Record<string, unknown>> };
+  readonly config: {
+    readonly targetDevice?: { readonly entityAliasId: string };
+    readonly settings: Readonly<Record<string, unknown>>;
+  };
 }
 
 const files = platformFiles();
 const readJson = <T>(name: string): T => JSON.parse(readFileSync(join(PLATFORM_FOLDER, name), 'utf8')) as T;
 
 it('is the same as its sources say: npm run platform:files writes it', () => {
-  const there = readdirSync(PLATFORM_FOLDER).map((name) => [name, readFileSync(join(PLATFORM_FOLDER, name), 'utf8')] as const);
+  const there = readdirSync(PLATFORM_FOLDER).map(
+    (name) => [name, readFileSync(join(PLATFORM_FOLDER, name), 'utf8')] as const,
+  );
   expect(new Map(there)).toEqual(new Map([...files].sort(([a], [b]) => (a < b ? -1 : 1))));
 });
 
 it('has a profile without key and secret, which no device can use before a person has made them', () => {
   expect(readJson('device-profile.json')).toMatchObject({
     ...{ provisionType: 'DISABLED', provisionDeviceKey: null, transportType: 'DEFAULT', type: 'DEFAULT' },
-    profileData: { transportConfiguration: { type: 'DEFAULT' }, provisionConfiguration: { provisionDeviceSecret: null } },
+    profileData: {
+      transportConfiguration: { type: 'DEFAULT' },
+      provisionConfiguration: { provisionDeviceSecret: null },
+    },
   });
 });
 
@@ -91,10 +99,13 @@ it('uses widgets that the platform has, as what they are', () => {
 
 it('has a legend with its own settings in each chart: the page has none ready in time, and the chart would fail', () => {
   for (const name of ['gateway-dashboard.json', 'sensor-dashboard.json']) {
-    const charts = Object.values(readJson<Dashboard>(name).configuration.widgets).filter(({ type }) => type === 'timeseries');
+    const charts = Object.values(readJson<Dashboard>(name).configuration.widgets).filter(
+      ({ type }) => type === 'timeseries',
+    );
     const shown = charts.filter(({ config }) => config.settings.showLegend === true);
     expect(shown.length).toBeGreaterThan(0);
-    for (const { config } of shown) expect(config.settings.legendConfig).toMatchObject({ position: 'top', showLatest: true });
+    for (const { config } of shown)
+      expect(config.settings.legendConfig).toMatchObject({ position: 'top', showLatest: true });
   }
 });
 
@@ -115,15 +126,14 @@ it('commands outputs by six widgets, with the methods that the agent answers', (
 it('has a rule that ends for each that begins, with one key each', () => {
   for (const rule of alarmRules(['temperature_alarm', 'roof_state', 'temperature', 'fw_state'])) {
     const { arguments: keys, createRules, clearRule } = rule.configuration as Record<string, Record<string, unknown>>;
-    expect([Object.keys(keys ?? {}), Object.keys(createRules ?? {}).length, clearRule?.condition !== undefined]).toEqual([
-      ['value'],
-      1,
-      true,
-    ]);
+    expect([
+      Object.keys(keys ?? {}),
+      Object.keys(createRules ?? {}).length,
+      clearRule?.condition !== undefined,
+    ]).toEqual([['value'], 1, true]);
   }
   const ownNumbers = ['outboxLaneEntries_alarm', 'actuatorUp_pump_state', 'deviceHeldEntries_alarm'];
-  expect(alarmRules(['temperature_alarm', 'roof_state', 'temperature', 'fw_state', ...ownNumbers]).map(({ name }) => name)).toEqual([
-    ...alarmRules([]).map(({ name }) => name),
-    ...['Sensor fails: roof', 'Alarm: temperature'],
-  ]);
+  expect(
+    alarmRules(['temperature_alarm', 'roof_state', 'temperature', 'fw_state', ...ownNumbers]).map(({ name }) => name),
+  ).toEqual([...alarmRules([]).map(({ name }) => name), ...['Sensor fails: roof', 'Alarm: temperature']]);
 });

@@ -18,7 +18,9 @@ function told(isTerminal: boolean): string {
 }
 
 it('tells the beginning and the end of each step in lines where no terminal is', () => {
-  expect(told(false)).toBe('release: bundle …\nrelease: bundle: 3 s\nrelease: archive …\nrelease: archive: 7 s\nrelease: done in 10 s\n');
+  expect(told(false)).toBe(
+    'release: bundle …\nrelease: bundle: 3 s\nrelease: archive …\nrelease: archive: 7 s\nrelease: done in 10 s\n',
+  );
 });
 
 it('shows on a terminal how much of a step is done, and leaves one line of it', () => {

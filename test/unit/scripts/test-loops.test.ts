@@ -19,17 +19,22 @@ describe('the loops of scripts/test.sh', () => {
     checkout = await mkdtemp(join(tmpdir(), 'turnstone-loops-'));
     await mkdir(join(checkout, 'scripts'));
     await copyFile(join(ROOT, 'scripts/test.sh'), join(checkout, 'scripts/test.sh'));
-    for (const name of ['dev.sh', 'ensure-test-tools.sh']) await writeFile(join(checkout, 'scripts', name), DEV, { mode: 0o755 });
+    for (const name of ['dev.sh', 'ensure-test-tools.sh'])
+      await writeFile(join(checkout, 'scripts', name), DEV, { mode: 0o755 });
   });
   afterEach(() => rm(checkout, { recursive: true }));
 
   /** The programs that it runs, in their order, and what it gives vitest. */
-  async function loop(...words: string[]): Promise<{ readonly checks: readonly string[]; readonly given: readonly string[] }> {
+  async function loop(
+    ...words: string[]
+  ): Promise<{ readonly checks: readonly string[]; readonly given: readonly string[] }> {
     const env = { ...process.env, COVERAGE: undefined }; // a run with coverage sets it for its tests, too
     await run('bash', ['scripts/test.sh', ...words], { cwd: checkout, env }).catch(() => undefined); // without a report of vitest it fails
     const lines = (await readFile(join(checkout, 'words'), 'utf8')).trim().split('\n');
     const tests = lines.find((line) => line.startsWith(REPORTERS)) ?? '';
-    const checks = lines.map((line) => /^(tsc|biome|knip|npm run --silent build)\b/.exec(line)?.[0]).filter((check) => check !== undefined);
+    const checks = lines
+      .map((line) => /^(tsc|biome|knip|npm run --silent build)\b/.exec(line)?.[0])
+      .filter((check) => check !== undefined);
     return { checks: checks.sort(), given: tests.slice(REPORTERS.length).split(' ').filter(Boolean) };
   }
 
@@ -52,7 +57,10 @@ describe('the loops of scripts/test.sh', () => {
   });
 
   it('run what a word matches among all', async () => {
-    expect(await loop('test/integration/demo', 'costs')).toEqual({ checks: [], given: ['test/integration/demo', 'costs'] });
+    expect(await loop('test/integration/demo', 'costs')).toEqual({
+      checks: [],
+      given: ['test/integration/demo', 'costs'],
+    });
     expect(await list(['test/integration/demo.test.ts'])).toEqual(['test/integration/demo.test.ts']);
   });
 });
@@ -60,14 +68,19 @@ describe('the loops of scripts/test.sh', () => {
 /** A file that is in two projects stands here twice. */
 async function list(words: readonly string[]): Promise<readonly string[]> {
   const vitest = join(ROOT, 'node_modules/vitest/vitest.mjs');
-  const { stdout } = await run(process.execPath, [vitest, 'list', ...words, '--filesOnly', '--json'], { cwd: ROOT, maxBuffer: 2 ** 24 });
+  const { stdout } = await run(process.execPath, [vitest, 'list', ...words, '--filesOnly', '--json'], {
+    cwd: ROOT,
+    maxBuffer: 2 ** 24,
+  });
   return (JSON.parse(stdout) as { readonly file: string }[]).map(({ file }) => relative(ROOT, file)).sort();
 }
 
 /** Without those of the lab and of releases, which have their own scripts. */
 async function onDisk(): Promise<readonly string[]> {
   const found = await Promise.all(
-    ['src', 'test'].map(async (folder) => (await readdir(join(ROOT, folder), { recursive: true })).map((path) => join(folder, path))),
+    ['src', 'test'].map(async (folder) =>
+      (await readdir(join(ROOT, folder), { recursive: true })).map((path) => join(folder, path)),
+    ),
   );
   return found
     .flat()

@@ -24,7 +24,16 @@ function start(wallMs: number, more: Partial<SamplerEntry>, clock = new FakeCloc
     return [{ key: 'kWh', value: 1 }];
   };
   const open: SamplerEntry['open'] = async () => ({ name: 'meter', read, close: async () => {} });
-  const entry = { name: 'meter', kind: 'test', periodMs: HOUR_MS, deadlineMs: 500, align: true, revision: '1', open, ...more };
+  const entry = {
+    name: 'meter',
+    kind: 'test',
+    periodMs: HOUR_MS,
+    deadlineMs: 500,
+    align: true,
+    revision: '1',
+    open,
+    ...more,
+  };
   const sampler = new Sampler({ clock, log: silentLog, onSamples: (taken) => samples.push(...taken) }, [entry]);
   sampler.start(never);
   const missed = () => sampler.states()[0]?.missed;
@@ -33,7 +42,12 @@ function start(wallMs: number, more: Partial<SamplerEntry>, clock = new FakeCloc
 }
 
 /** Sets the clock to that time, after so many seconds; then three periods pass. */
-async function readsWithStep(was: string, afterS: number, becomes: string, periodMs: number): Promise<readonly unknown[]> {
+async function readsWithStep(
+  was: string,
+  afterS: number,
+  becomes: string,
+  periodMs: number,
+): Promise<readonly unknown[]> {
   const { clock, missed, times, sampler } = start(Date.parse(`2026-${was}Z`), { periodMs });
   await clock.advance(afterS * SECOND_MS);
   clock.stepWall(Date.parse(`2026-${becomes}Z`) - clock.wallMs());
@@ -44,8 +58,18 @@ async function readsWithStep(was: string, afterS: number, becomes: string, perio
 
 describe('an aligned sensor, where the clock', () => {
   it.each<readonly [string, Parameters<typeof readsWithStep>, readonly string[], number]>([
-    ['is set forward', ['11-23T03:05:00', 20, '11-23T09:50:00', HOUR_MS], ['11-23T10:00:00', '11-23T11:00:00', '11-23T12:00:00'], 0],
-    ['is set to the next day', ['11-20T03:20:00', 20, '11-23T23:30:00', DAY_MS], ['11-24T00:00:00', '11-25T00:00:00', '11-26T00:00:00'], 0],
+    [
+      'is set forward',
+      ['11-23T03:05:00', 20, '11-23T09:50:00', HOUR_MS],
+      ['11-23T10:00:00', '11-23T11:00:00', '11-23T12:00:00'],
+      0,
+    ],
+    [
+      'is set to the next day',
+      ['11-20T03:20:00', 20, '11-23T23:30:00', DAY_MS],
+      ['11-24T00:00:00', '11-25T00:00:00', '11-26T00:00:00'],
+      0,
+    ],
     ['is set back', ['11-23T03:59:00', 20, '11-23T02:30:00', HOUR_MS], ['11-23T03:00:00', '11-23T04:00:00'], 0],
     [
       'is set to a point, which is seen too late',
@@ -53,7 +77,12 @@ describe('an aligned sensor, where the clock', () => {
       ['11-23T05:00:00', '11-23T06:00:00'],
       1,
     ],
-    ['is set forward past a point by a second', ['11-23T03:59:50', 9, '11-23T04:00:01', HOUR_MS], ['11-23T05:00:00', '11-23T06:00:00'], 1],
+    [
+      'is set forward past a point by a second',
+      ['11-23T03:59:50', 9, '11-23T04:00:01', HOUR_MS],
+      ['11-23T05:00:00', '11-23T06:00:00'],
+      1,
+    ],
     [
       'is set past a point by nothing to speak of',
       ['11-23T03:59:58.900', 1, '11-23T04:00:00.300', HOUR_MS],
@@ -111,7 +140,9 @@ describe('an aligned sensor, where the clock', () => {
           )
             points.push({ atMs: pointMs, isSeen: pointMs > beganMs + SEEN_MS });
         }
-        expect(reads.map(({ wallMs }) => wallMs % periodMs).filter((offMs) => offMs > lateMs && offMs < periodMs - 2)).toEqual([]);
+        expect(
+          reads.map(({ wallMs }) => wallMs % periodMs).filter((offMs) => offMs > lateMs && offMs < periodMs - 2),
+        ).toEqual([]);
         const unread = points.filter(
           ({ atMs }) => !reads.some((read) => read.atMs > atMs - periodMs / 2 - 1 && read.atMs <= atMs + lateMs),
         );
@@ -131,7 +162,10 @@ describe('a window of an aligned sensor, where the clock', () => {
     ['is set back to before a point that was read', 5 * MINUTE_MS + 1_000, -3_000, [10, 10, 10]],
   ])('%s', async (_how, atMs, stepMs, counts) => {
     const window = { lengthMs: 10 * MINUTE_MS, statistics: ['count'] } as const;
-    const { clock, samples, sampler } = start(Date.UTC(2026, 0, 1) - 20 * MINUTE_MS - 1_000, { periodMs: MINUTE_MS, window });
+    const { clock, samples, sampler } = start(Date.UTC(2026, 0, 1) - 20 * MINUTE_MS - 1_000, {
+      periodMs: MINUTE_MS,
+      window,
+    });
     await clock.advance(20 * MINUTE_MS + 1_000 + atMs);
     clock.stepWall(stepMs);
     await clock.advance(20 * MINUTE_MS - atMs + 5_000);
@@ -161,7 +195,9 @@ it('waits for its point, though it was to be read at once before it was aligned'
   await clock.advance(10);
   const open: SamplerEntry['open'] = () => expect.fail();
   const entry = { name: 'meter', kind: 'test', periodMs: HOUR_MS, deadlineMs: 500, align: false, revision: '1', open };
-  await Promise.all([{ use: 'another' }, { use: 'another', align: true }].map((more) => sampler.configure([{ ...entry, ...more }])));
+  await Promise.all(
+    [{ use: 'another' }, { use: 'another', align: true }].map((more) => sampler.configure([{ ...entry, ...more }])),
+  );
   await clock.advance(HOUR_MS);
   expect(reads.map(({ wallMs }) => new Date(wallMs).toISOString().slice(11, 16))).toEqual(['01:05', '02:00']);
   await sampler.close();

@@ -42,7 +42,11 @@ const { signal } = new AbortController();
 describe('a read', () => {
   const openOver = (format: Readonly<Record<string, unknown>>, stdout: string) => {
     const runProgram = async () => ({ exitCode: 0, stdout, stderr: '', cut: false });
-    return createSensor(sensorConfig({ name: 'x', kind: 'command', program: '/bin/true', ...format }), { ...deps, runProgram }, signal);
+    return createSensor(
+      sensorConfig({ name: 'x', kind: 'command', program: '/bin/true', ...format }),
+      { ...deps, runProgram },
+      signal,
+    );
   };
   const members = Object.fromEntries(Array.from({ length: 15_000 }, (_, at) => [`k${at}`, at]));
 

@@ -6,7 +6,12 @@ const REALM = 'http-auth@example.org';
 const NONCE = '7ypf/xlj9XXwfDPEoM4URrv/xwf94BcCAzFZH4GiTo0v';
 const OPAQUE = 'FQhe/qaU925kfnzjCev0ciny7QMkPqMAFRtzCUYo5tdS';
 const LOGIN = { user: 'Mufasa', password: 'Circle of Life' };
-const REQUEST = { method: 'GET', target: '/dir/index.html', count: 1, clientNonce: 'f2/wE4q74E6zIJEtWaHKaf5wv/H5QzzpXusqGemxURZJ' };
+const REQUEST = {
+  method: 'GET',
+  target: '/dir/index.html',
+  count: 1,
+  clientNonce: 'f2/wE4q74E6zIJEtWaHKaf5wv/H5QzzpXusqGemxURZJ',
+};
 const challenge = (algorithm: string): string =>
   `Digest realm="${REALM}", qop="auth, auth-int", algorithm=${algorithm}, nonce="${NONCE}", opaque="${OPAQUE}"`;
 
@@ -36,7 +41,9 @@ describe('the answer to a question for a password', () => {
   });
 
   it('takes the strongest of several, and Basic where there is no other', () => {
-    expect(parseChallenge(`${challenge('MD5')}, ${challenge('SHA-256')}, Basic realm="x"`)).toMatchObject({ algorithm: 'SHA-256' });
+    expect(parseChallenge(`${challenge('MD5')}, ${challenge('SHA-256')}, Basic realm="x"`)).toMatchObject({
+      algorithm: 'SHA-256',
+    });
     expect(answerTo('Basic realm="x"')).toBe(`Basic ${Buffer.from('Mufasa:Circle of Life').toString('base64')}`);
     expect(parseChallenge('Bearer realm="x"')).toBeUndefined();
     expect(parseChallenge('Digest realm="x", nonce="n", qop="auth-int"')).toBeUndefined();

@@ -26,6 +26,8 @@ it('a clock that steps past a point by half a second makes its read late, and by
 
 it('a point that a step of the clock went past lies between the two looks, by more than a timer is early', () => {
   const clock = new FakeClock({ monotonicMs: 0, wallMs: 0 });
-  const passed = [59_990, 59_997.9, 59_998, 60_000].map((sinceMs) => new ReadGrid(clock, 60_000).passedMs(sinceMs, 61_000));
+  const passed = [59_990, 59_997.9, 59_998, 60_000].map((sinceMs) =>
+    new ReadGrid(clock, 60_000).passedMs(sinceMs, 61_000),
+  );
   expect(passed).toEqual([60_000, 60_000, undefined, undefined]);
 });

@@ -28,9 +28,22 @@ function fixture(entries: readonly SamplerEntry[], clock = new FakeClock({ monot
   return { clock, sampler, samples, changes };
 }
 
-function entry(name: string, read: (signal: AbortSignal) => Promise<readonly Reading[]>, more: Partial<SamplerEntry> = {}): SamplerEntry {
+function entry(
+  name: string,
+  read: (signal: AbortSignal) => Promise<readonly Reading[]>,
+  more: Partial<SamplerEntry> = {},
+): SamplerEntry {
   const sensor: Sensor = { name, read, close: async () => {} };
-  return { name, kind: 'test', periodMs: 1_000, deadlineMs: 500, align: false, revision: '1', open: async () => sensor, ...more };
+  return {
+    name,
+    kind: 'test',
+    periodMs: 1_000,
+    deadlineMs: 500,
+    align: false,
+    revision: '1',
+    open: async () => sensor,
+    ...more,
+  };
 }
 
 const one = async (): Promise<readonly Reading[]> => [{ key: 'value', value: 1 }];
@@ -107,7 +120,8 @@ describe('Sampler', () => {
       entry('aligned', one, { periodMs: 60_000, align: true, use }),
     ];
     const { sampler, samples } = fixture(used({ above: 1 }), clock);
-    const readAtMs = (name: string) => samples.filter(({ sensor }) => sensor === name).map(({ monotonicMs }) => monotonicMs - 10_000);
+    const readAtMs = (name: string) =>
+      samples.filter(({ sensor }) => sensor === name).map(({ monotonicMs }) => monotonicMs - 10_000);
     sampler.start(never);
     await clock.advance(61_000);
     const aligned = readAtMs('aligned').length;
@@ -168,39 +182,44 @@ describe('Sampler', () => {
     await closing;
   });
 
-  it.each(['reads, once', 'opens, once', 'reads, and never closes'])('reads a sensor again that hangs when it %s', async (when) => {
-    const events: string[] = [];
-    let firstOpens = (): void => {};
-    const open = async (): Promise<Sensor> => {
-      const isFirst = events.push('open') === 1;
-      if (isFirst && when === 'opens, once') await new Promise<void>((resolve) => (firstOpens = resolve));
-      return {
-        name: 'tank',
-        read: isFirst ? () => new Promise(() => {}) : one,
-        close: async () => {
-          events.push('close');
-          if (when === 'reads, and never closes') await new Promise(() => {});
-        },
+  it.each(['reads, once', 'opens, once', 'reads, and never closes'])(
+    'reads a sensor again that hangs when it %s',
+    async (when) => {
+      const events: string[] = [];
+      let firstOpens = (): void => {};
+      const open = async (): Promise<Sensor> => {
+        const isFirst = events.push('open') === 1;
+        if (isFirst && when === 'opens, once') await new Promise<void>((resolve) => (firstOpens = resolve));
+        return {
+          name: 'tank',
+          read: isFirst ? () => new Promise(() => {}) : one,
+          close: async () => {
+            events.push('close');
+            if (when === 'reads, and never closes') await new Promise(() => {});
+          },
+        };
       };
-    };
-    const { clock, sampler, samples } = fixture([entry('tank', one, { open })]);
-    sampler.start(never);
-    await clock.advance(60_000);
-    expect(samples.length).toBeGreaterThan(40);
-    expect(sampler.states()[0]).toMatchObject({ state: 'working' });
-    firstOpens(); // late: it is given back, and takes nobody's place
-    await clock.advance(10_000);
-    expect(events.toSorted()).toEqual(['close', 'open', 'open']);
-    expect(samples.length).toBeGreaterThan(50);
-    const closing = sampler.close();
-    await clock.advance(5_000);
-    await closing;
-  });
+      const { clock, sampler, samples } = fixture([entry('tank', one, { open })]);
+      sampler.start(never);
+      await clock.advance(60_000);
+      expect(samples.length).toBeGreaterThan(40);
+      expect(sampler.states()[0]).toMatchObject({ state: 'working' });
+      firstOpens(); // late: it is given back, and takes nobody's place
+      await clock.advance(10_000);
+      expect(events.toSorted()).toEqual(['close', 'open', 'open']);
+      expect(samples.length).toBeGreaterThan(50);
+      const closing = sampler.close();
+      await clock.advance(5_000);
+      await closing;
+    },
+  );
 
   it('gives up no read for good: what ends after all makes room to open anew', async () => {
     const end: (() => void)[] = [];
     const read = () => new Promise<never>((_resolve, reject) => end.push(() => reject(new Error('at last'))));
-    const { clock, sampler } = fixture([entry('tank', one, { open: async () => ({ name: 'tank', read, close: async () => {} }) })]);
+    const { clock, sampler } = fixture([
+      entry('tank', one, { open: async () => ({ name: 'tank', read, close: async () => {} }) }),
+    ]);
     sampler.start(never);
     await clock.advance(600_000);
     expect(end).toHaveLength(3);
@@ -225,7 +244,10 @@ describe('Sampler', () => {
     sampler.start(never);
     await clock.advance(600_000);
     expect(changes).toHaveLength(1);
-    expect(changes[0]).toMatchObject({ state: { name: 'flaky', state: 'failing' }, error: { code: 'hardware/i2c-no-answer' } });
+    expect(changes[0]).toMatchObject({
+      state: { name: 'flaky', state: 'failing' },
+      error: { code: 'hardware/i2c-no-answer' },
+    });
     expect(attempts).toBeGreaterThan(10);
     expect(attempts).toBeLessThan(60); // a period of 1 s, but at most every minute in the end
     works = true;
@@ -331,7 +353,10 @@ describe('Sampler', () => {
     const { clock, sampler } = fixture([
       entry(
         'slow',
-        (signal) => new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(new Error('aborted')), { once: true })),
+        (signal) =>
+          new Promise((_resolve, reject) =>
+            signal.addEventListener('abort', () => reject(new Error('aborted')), { once: true }),
+          ),
       ),
     ]);
     sampler.start(never);
@@ -397,7 +422,11 @@ describe('Sampler', () => {
     sampler.start(never);
     await clock.advance(10);
     events.length = 0;
-    await sampler.configure([tracked('kept', { periodMs: 5_000 }), tracked('changed', { revision: '2' }), tracked('new')]);
+    await sampler.configure([
+      tracked('kept', { periodMs: 5_000 }),
+      tracked('changed', { revision: '2' }),
+      tracked('new'),
+    ]);
     await clock.advance(10);
     expect(events.sort()).toEqual(['close changed', 'close gone', 'open changed', 'open new']);
     expect(sampler.states().map(({ name, periodMs }) => [name, periodMs])).toEqual([
@@ -483,7 +512,11 @@ describe('Sampler', () => {
     const { sampler, samples } = fixture([slow('changed'), slow('kept'), slow('gone')], clock);
     sampler.start(never);
     await clock.advance(3_000);
-    const first = sampler.configure([slow('changed', { revision: '2' }), slow('kept'), slow('gone', { revision: '2' })]);
+    const first = sampler.configure([
+      slow('changed', { revision: '2' }),
+      slow('kept'),
+      slow('gone', { revision: '2' }),
+    ]);
     await clock.advance(10);
     const demanded = sampler.readNow('changed', never);
     const second = sampler.configure([slow('changed', { revision: '3' }), slow('kept', { periodMs: 60_000 })]);
@@ -495,7 +528,9 @@ describe('Sampler', () => {
       ['changed', 1_000],
       ['kept', 60_000],
     ]);
-    expect(['changed', 'kept', 'gone'].map((name) => samples.filter(({ sensor }) => sensor === name).length)).toEqual([60, 1, 0]);
+    expect(['changed', 'kept', 'gone'].map((name) => samples.filter(({ sensor }) => sensor === name).length)).toEqual([
+      60, 1, 0,
+    ]);
     expect(most).toBe(1);
     const closing = sampler.close();
     await clock.advance(1_000);
@@ -544,7 +579,9 @@ describe('Sampler', () => {
 
   it('reads once on demand, for the caller alone', async () => {
     const { clock, sampler, samples } = fixture([entry('a', one)]);
-    expect(await sampler.readNow('a', never)).toMatchObject([{ sensor: 'a', key: 'value', value: 1, monotonicMs: clock.monotonicMs() }]);
+    expect(await sampler.readNow('a', never)).toMatchObject([
+      { sensor: 'a', key: 'value', value: 1, monotonicMs: clock.monotonicMs() },
+    ]);
     expect(samples).toEqual([]);
     await expect(sampler.readNow('b', never)).rejects.toThrow(/there is no sensor b; there are a/);
     await sampler.close();
@@ -629,7 +666,11 @@ describe('Sampler', () => {
 
   describe('a window', () => {
     const hourly = (more: Partial<SamplerEntry> = {}, read = one): SamplerEntry =>
-      entry('tank', read, { periodMs: 60_000, window: { lengthMs: 3_600_000, statistics: ['mean', 'count'] }, ...more });
+      entry('tank', read, {
+        periodMs: 60_000,
+        window: { lengthMs: 3_600_000, statistics: ['mean', 'count'] },
+        ...more,
+      });
 
     it('that an orderly stop cuts is handed over with what it has, at the time of its last reading', async () => {
       const { clock, sampler, samples } = fixture([hourly()]);

@@ -29,9 +29,10 @@ it('fails until it is heard, however often its port is opened anew', async () =>
       },
     };
   };
-  const sampler = new Sampler({ clock, log: silentLog, onSamples: () => {}, onStateChange: ({ state }) => states.push(state) }, [
-    { name: 'station', kind: 'test', periodMs: 1_000, deadlineMs: 800, align: false, revision: '1', open },
-  ]);
+  const sampler = new Sampler(
+    { clock, log: silentLog, onSamples: () => {}, onStateChange: ({ state }) => states.push(state) },
+    [{ name: 'station', kind: 'test', periodMs: 1_000, deadlineMs: 800, align: false, revision: '1', open }],
+  );
   sampler.start(new AbortController().signal);
   await clock.advance(500);
   expect(sampler.states()[0]?.state).toBe('starting');

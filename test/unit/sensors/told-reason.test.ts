@@ -27,16 +27,30 @@ function sensorWith(reasonOf: () => string | undefined, partly: boolean) {
     },
     close: async () => {},
   };
-  const log: Log = { ...silentLog, warn: (fields: object) => void logged.push((fields as { readonly reason: string }).reason) };
+  const log: Log = {
+    ...silentLog,
+    warn: (fields: object) => void logged.push((fields as { readonly reason: string }).reason),
+  };
   const sampler = new Sampler(
     {
       ...{ clock, log, onSamples: () => {} },
       onStateChange: ({ refused }, error) => told.push(error?.message ?? refused[0]?.message ?? 'works'),
     },
-    [{ name: 'tank', kind: 'test', periodMs: 1_000, deadlineMs: 500, align: false, revision: '1', open: async () => sensor }],
+    [
+      {
+        name: 'tank',
+        kind: 'test',
+        periodMs: 1_000,
+        deadlineMs: 500,
+        align: false,
+        revision: '1',
+        open: async () => sensor,
+      },
+    ],
   );
   sampler.start(new AbortController().signal);
-  const shown = (): string | undefined => sampler.states()[0]?.error?.message ?? sampler.states()[0]?.refused[0]?.message;
+  const shown = (): string | undefined =>
+    sampler.states()[0]?.error?.message ?? sampler.states()[0]?.refused[0]?.message;
   return { clock, sampler, told, logged, shown };
 }
 
@@ -50,7 +64,11 @@ it.each([
   expect([told, logged, shown()]).toEqual([['no answer'], ['no answer'], 'no answer']);
   reason = 'no permission';
   await clock.advance(300_000);
-  expect([told, logged, shown()]).toEqual([['no answer', 'no permission'], ['no answer', 'no permission'], 'no permission']);
+  expect([told, logged, shown()]).toEqual([
+    ['no answer', 'no permission'],
+    ['no answer', 'no permission'],
+    'no permission',
+  ]);
   reason = undefined;
   await clock.advance(120_000);
   expect([told.at(-1), shown()]).toEqual(['works', undefined]);

@@ -26,7 +26,8 @@ const flow: readonly Reading[] = ['flow', 'level'].map((key) => ({ key, value: 1
 /** Read at every full second. The first window of which every reading was taken begins now. */
 async function start(more: Partial<SamplerEntry> = {}, speaksByItself = false): Promise<void> {
   const onSamples = (samples: readonly Sample[]): void => {
-    for (const { key, value, isPart } of samples) if (key === 'flow_count') counts.push(isPart === true ? `${value}` : value);
+    for (const { key, value, isPart } of samples)
+      if (key === 'flow_count') counts.push(isPart === true ? `${value}` : value);
   };
   const sensor = {
     ...{ name: 'tank', speaksByItself, refused: () => refused, close: async () => {} },
@@ -211,9 +212,11 @@ describe('a window of a sensor that speaks by itself', () => {
 });
 
 describe('statistics are stamped', () => {
-  const stampsOf = (readings: readonly Reading[] = []): unknown[] => readings.map(({ key, monotonicMs }) => [key, monotonicMs]);
+  const stampsOf = (readings: readonly Reading[] = []): unknown[] =>
+    readings.map(({ key, monotonicMs }) => [key, monotonicMs]);
   const open = (): SensorWindow =>
-    SensorWindow.of({ align: true, periodMs: 1_000, window: { lengthMs: MINUTE_MS, statistics: ['last'] } }, clock) ?? expect.fail();
+    SensorWindow.of({ align: true, periodMs: 1_000, window: { lengthMs: MINUTE_MS, statistics: ['last'] } }, clock) ??
+    expect.fail();
 
   it('with nothing before their last reading, though the clock steps past the end', async () => {
     const window = open();
@@ -226,7 +229,10 @@ describe('statistics are stamped', () => {
   });
 
   it('with the last reading of a window that was cut, and what comes after that is a part', async () => {
-    const window = SensorWindow.of({ align: false, periodMs: 1_000, window: { lengthMs: MINUTE_MS, statistics: ['sum'] } }, clock);
+    const window = SensorWindow.of(
+      { align: false, periodMs: 1_000, window: { lengthMs: MINUTE_MS, statistics: ['sum'] } },
+      clock,
+    );
     const partsOf = (readings: readonly Reading[] = []): unknown[] =>
       readings.map(({ isPart = false, monotonicMs }) => [isPart, monotonicMs]);
     const given: unknown[] = [];

@@ -6,7 +6,11 @@ import { FakeClock } from '../../support/fake-clock.ts';
 const instant = (atMs: number): WindowInstant => ({ atMs, monotonicMs: atMs });
 
 it('takes the mean of the numbers, and counts all that was read, where a line gives words in between', () => {
-  const window = new Window({ lengthMs: 60_000, periodMs: 1_000, statistics: ['mean', 'min', 'max', 'sum', 'count', 'last'] });
+  const window = new Window({
+    lengthMs: 60_000,
+    periodMs: 1_000,
+    statistics: ['mean', 'min', 'max', 'sum', 'count', 'last'],
+  });
   for (const [at, value] of [20, 'ERR', 22, true, 'ERR'].entries())
     window.addReadings([{ key: 'level', value, unit: 'm' }], instant(at * 1_000));
   window.addReadings([{ key: 'word', value: 'ERR' }], instant(6_000));
@@ -25,16 +29,19 @@ it('takes the mean of the numbers, and counts all that was read, where a line gi
 it('keeps the least and the greatest of whole numbers past 2^53 as they are', () => {
   const window = new Window({ lengthMs: 60_000, periodMs: 1_000, statistics: ['min', 'max', 'mean'] });
   const top = 2n ** 60n;
-  for (const [at, value] of [top, top + 1n, top - 1n].entries()) window.addReadings([{ key: 'total', value }], instant(at * 1_000));
+  for (const [at, value] of [top, top + 1n, top - 1n].entries())
+    window.addReadings([{ key: 'total', value }], instant(at * 1_000));
   expect(window.cut().readings.map(({ value }) => value)).toEqual([top - 1n, top + 1n, 2 ** 60]);
 });
 
 it('gives what it holds before its end where names never end, loses none of it and holds a thousand at most', async () => {
   const clock = new FakeClock();
   const window =
-    SensorWindow.of({ align: false, periodMs: 1_000, window: { lengthMs: 3_600_000, statistics: ['count'] } }, clock) ?? expect.fail();
+    SensorWindow.of({ align: false, periodMs: 1_000, window: { lengthMs: 3_600_000, statistics: ['count'] } }, clock) ??
+    expect.fail();
   const given: string[] = [];
-  for (let at = 0; at < 2_500; at += 1) given.push(...window.addReadings([{ key: `key${at}`, value: at }]).map(({ key }) => key));
+  for (let at = 0; at < 2_500; at += 1)
+    given.push(...window.addReadings([{ key: `key${at}`, value: at }]).map(({ key }) => key));
   expect(given).toHaveLength(2_000);
   given.push(...window.cut().map(({ key }) => key));
   expect(new Set(given)).toEqual(new Set(Array.from({ length: 2_500 }, (_none, at) => `key${at}_count`)));
@@ -44,7 +51,9 @@ it('goes on where its clock goes back to its very beginning, and ends where it g
   const window = new Window({ lengthMs: 60_000, periodMs: 1_000, statistics: ['count'] });
   window.addReadings([{ key: 'flow', value: 5 }], instant(61_000));
   expect(window.finish({ atMs: 60_000, monotonicMs: 62_000 })).toBeUndefined();
-  expect(window.finish({ atMs: 59_999, monotonicMs: 62_000 })?.readings).toMatchObject([{ key: 'flow_count', value: 1, isPart: true }]);
+  expect(window.finish({ atMs: 59_999, monotonicMs: 62_000 })?.readings).toMatchObject([
+    { key: 'flow_count', value: 1, isPart: true },
+  ]);
 });
 
 it.each<readonly [number, number, boolean]>([

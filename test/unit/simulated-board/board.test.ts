@@ -19,12 +19,22 @@ describe('the record', () => {
     const output = await bench.ports.gpio.openOutput({ line: 'RELAY', initial: 0 }, signal);
     for (const level of [1, 1, 0, 1] as const) await output.write(level, signal);
     const lines = (await bench.record()).filter(({ source }) => source === 'gpiochip0:17');
-    expect(lines.map(({ kind, value }) => `${kind} ${value}`)).toEqual(['written 0', 'moved 1', 'written 1', 'moved 0', 'moved 1']);
+    expect(lines.map(({ kind, value }) => `${kind} ${value}`)).toEqual([
+      'written 0',
+      'moved 1',
+      'written 1',
+      'moved 0',
+      'moved 1',
+    ]);
     expect(lines.every(({ key, atMs, wallMs }) => key === 'RELAY' && atMs > 0 && wallMs > 1.7e12)).toBe(true);
     const moves = await bench.ports.link.request('record.moves', { line: 'RELAY' }, signal);
     expect(moves.map(({ level }) => level)).toEqual([1, 0, 1]);
     expect(
-      await bench.ports.link.request('record.moves', { line: 'gpiochip0:17', sinceMs: moves[1]?.monotonicMs ?? 0 }, signal),
+      await bench.ports.link.request(
+        'record.moves',
+        { line: 'gpiochip0:17', sinceMs: moves[1]?.monotonicMs ?? 0 },
+        signal,
+      ),
     ).toHaveLength(2);
     expect((await bench.ports.link.request('record.counts', {}, signal))['moved RELAY']).toBe(3);
   });
@@ -59,7 +69,9 @@ describe('the board', () => {
   });
 
   it('merges edges as sysfs does, when told to', async () => {
-    bench = await openBoardBench(() => ({ gpio: [{ inputs: [{ offset: 4, signal: { kind: 'constant', value: 0 } }] }] }));
+    bench = await openBoardBench(() => ({
+      gpio: [{ inputs: [{ offset: 4, signal: { kind: 'constant', value: 0 } }] }],
+    }));
     const { link, gpio } = bench.ports;
     const input = await gpio.openInput({ line: 'GPIO4', edges: 'both' }, signal);
     let edges = 0;
@@ -67,7 +79,8 @@ describe('the board', () => {
       edges += 1;
     });
     const toggle = async (times: number): Promise<void> => {
-      for (let at = 1; at <= times; at += 1) await link.request('bench.hold', { target: 'gpiochip0:4', value: at % 2 }, signal);
+      for (let at = 1; at <= times; at += 1)
+        await link.request('bench.hold', { target: 'gpiochip0:4', value: at % 2 }, signal);
     };
     await toggle(40);
     await until('every edge', () => edges === 40);
@@ -89,14 +102,18 @@ describe('the board', () => {
     const output = await gpio.openOutput({ line: 'GPIO5', initial: 0 }, signal);
     await output.write(1, signal);
     await bench.restart();
-    await expect.poll(() => output.read(signal).catch((error: { message: string }) => error.message)).toMatch(/knows no handle/);
+    await expect
+      .poll(() => output.read(signal).catch((error: { message: string }) => error.message))
+      .toMatch(/knows no handle/);
     const again = await gpio.openOutput({ line: 'GPIO5', initial: 1 }, signal);
     expect(await again.read(signal)).toBe(1);
   });
 
   it('answers an operation it does not know, and anything that is no operation, without harm', async () => {
     bench = await openBoardBench(() => ({}));
-    await expect(bench.ports.link.request('no.such' as 'gpio.list', {}, signal)).rejects.toMatchObject({ code: 'hardware/unsupported' });
+    await expect(bench.ports.link.request('no.such' as 'gpio.list', {}, signal)).rejects.toMatchObject({
+      code: 'hardware/unsupported',
+    });
     const socket = createConnection(bench.socketPath);
     socket.write('nonsense\n[]\n{"id":1}\n');
     await new Promise((resolve) => setTimeout(resolve, 30));
@@ -112,7 +129,9 @@ describe('the board', () => {
     const channel = await bench.ports.pwm.openChannel({ chip: 0, channel: 0 }, signal);
     await channel.set({ periodNs: 1_000_000, dutyNs: 250_000, enabled: true }, signal);
     expect(await channel.read(signal)).toEqual({ periodNs: 1_000_000, dutyNs: 250_000, enabled: true });
-    await expect(channel.set({ periodNs: 1, dutyNs: 2, enabled: true }, signal)).rejects.toMatchObject({ code: 'hardware/pwm-failed' });
+    await expect(channel.set({ periodNs: 1, dutyNs: 2, enabled: true }, signal)).rejects.toMatchObject({
+      code: 'hardware/pwm-failed',
+    });
     expect(await bench.ports.oneWire.readSlave('28-00000a1b2c3d', signal)).toMatch(/crc=[0-9a-f]{2} YES\n.*t=21562\n$/);
   });
 

@@ -29,6 +29,7 @@ it('lets the outputs fall with the power', async () => {
   await world.timeline.runUntil(30 * SECOND_MS);
   world.cutPower(60 * SECOND_MS);
   await world.timeline.runUntil(40 * SECOND_MS);
-  for (const { line } of world.site.outputs) expect(onTimes(world, line).every(({ untilMs }) => untilMs <= 30 * SECOND_MS)).toBe(true);
+  for (const { line } of world.site.outputs)
+    expect(onTimes(world, line).every(({ untilMs }) => untilMs <= 30 * SECOND_MS)).toBe(true);
   await world.close();
 });

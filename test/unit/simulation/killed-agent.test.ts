@@ -15,7 +15,10 @@ function traces(world: World): unknown {
     moves: site.outputs.map(({ line }) => rig.record.movesOf(line)),
     requests: network.requests.count,
     durable: durable.length,
-    stored: [...telemetry.keys(deviceId)].map((key) => [key, [...telemetry.series(deviceId, key).scan(0, Number.MAX_SAFE_INTEGER)].length]),
+    stored: [...telemetry.keys(deviceId)].map((key) => [
+      key,
+      [...telemetry.series(deviceId, key).scan(0, Number.MAX_SAFE_INTEGER)].length,
+    ]),
     logged: story.logged.mostAnHour,
   };
 }
@@ -26,8 +29,18 @@ async function busyWorld(seed: number): Promise<World> {
   world.powerOn();
   await world.timeline.runUntil(120 * SECOND_MS);
   const { rpc } = world.platform;
-  void rpc.call(world.deviceId, { method: 'setActuator', params: { name: 'heater', value: true }, oneway: false, timeoutMs: 20_000 });
-  void rpc.call(world.deviceId, { method: 'pulse', params: { name: 'flap', durationMs: 8_000 }, oneway: false, timeoutMs: 20_000 });
+  void rpc.call(world.deviceId, {
+    method: 'setActuator',
+    params: { name: 'heater', value: true },
+    oneway: false,
+    timeoutMs: 20_000,
+  });
+  void rpc.call(world.deviceId, {
+    method: 'pulse',
+    params: { name: 'flap', durationMs: 8_000 },
+    oneway: false,
+    timeoutMs: 20_000,
+  });
   return world;
 }
 
@@ -40,13 +53,16 @@ async function staysDead(world: World): Promise<void> {
 }
 
 describe('an agent that was killed', () => {
-  it.each([1, 45, 130, 800, 1_700, 4_900, 7_950])('writes, sends and moves nothing any more, %i ms into its commands', async (ms) => {
-    const world = await busyWorld(ms);
-    await world.timeline.runUntil(world.timeline.nowMs + ms);
-    expect(world.life?.isDead).toBe(false);
-    world.life?.kill();
-    await staysDead(world);
-  });
+  it.each([1, 45, 130, 800, 1_700, 4_900, 7_950])(
+    'writes, sends and moves nothing any more, %i ms into its commands',
+    async (ms) => {
+      const world = await busyWorld(ms);
+      await world.timeline.runUntil(world.timeline.nowMs + ms);
+      expect(world.life?.isDead).toBe(false);
+      world.life?.kill();
+      await staysDead(world);
+    },
+  );
 
   it.each<[CutAt, number]>([
     ['before', 1],

@@ -11,13 +11,16 @@ describe('the planted faults', () => {
     expect(names.filter((name, at) => names.indexOf(name) !== at)).toEqual([]);
   });
 
-  it.each(FAULTS.map((fault) => [fault.name, fault] as const))('fits today’s code once, and compiles: %s', (_name, fault) => {
-    // @throws when the old text is not there exactly once.
-    const planted = withFault(fault);
-    expect(fault.new).not.toBe(fault.old);
-    // Strips the types, and throws where there is no program.
-    expect(stripTypeScriptTypes(planted)).toContain('export');
-  });
+  it.each(FAULTS.map((fault) => [fault.name, fault] as const))(
+    'fits today’s code once, and compiles: %s',
+    (_name, fault) => {
+      // @throws when the old text is not there exactly once.
+      const planted = withFault(fault);
+      expect(fault.new).not.toBe(fault.old);
+      // Strips the types, and throws where there is no program.
+      expect(stripTypeScriptTypes(planted)).toContain('export');
+    },
+  );
 
   it.each(SENTENCES.map(({ name }) => name))('are at least two for the sentence: %s', (sentence) => {
     const aimed = new Set(AIMS[sentence]);

@@ -15,7 +15,12 @@ const FLAP = 'gpiochip0:22';
 beforeEach(async () => {
   world = await World.make(1);
   const boot = new Boot(world.timeline, 'boot');
-  field = new FieldLine({ operations: world.rig.operations, boot, pins: world.pins, later: (_port, deliver) => deliver() });
+  field = new FieldLine({
+    operations: world.rig.operations,
+    boot,
+    pins: world.pins,
+    later: (_port, deliver) => deliver(),
+  });
   const never = new AbortController().signal;
   ({ handle } = await field.request('gpio.openOutput', { line: { chip: 'gpiochip0', offset: 22 }, initial: 0 }, never));
 });

@@ -5,7 +5,13 @@ import type { CheckContext } from '../../../src/status/doctor/checks/checkup.ts'
 import { metricsOf, prometheusText } from '../../../src/status/metrics.ts';
 import { telemetryKey } from '../../../src/status/self-telemetry.ts';
 import type { AgentStatus } from '../../../src/status/shape/agent-status.ts';
-import { type DeviceStatus, deviceAlerts, devicesSummary, deviceVerdict, toldDevices } from '../../../src/status/shape/device-status.ts';
+import {
+  type DeviceStatus,
+  deviceAlerts,
+  devicesSummary,
+  deviceVerdict,
+  toldDevices,
+} from '../../../src/status/shape/device-status.ts';
 import { UploadTimes } from '../../../src/telemetry/upload-times.ts';
 import { attachedDevice } from '../../support/attached-device-status.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
@@ -23,10 +29,22 @@ describe('the sentence of a device', () => {
     [{ heldEntries: 3 }, 'good', 'up to date, 3 entries wait'],
     [{ state: 'unidentified', heldEntries: 1 }, 'waiting', 'its serial number is not known yet, 1 entry waits'],
     [{ state: 'unidentified', reason: 'it went away', heldEntries: 2 }, 'waiting', 'it went away, 2 entries wait'],
-    [{ state: 'provisioning', reason: 'no contact' }, 'waiting', 'the platform has not given it a token yet: no contact'],
-    [{ reason: 'the platform answers 500', heldEntries: 9 }, 'waiting', 'its entries are kept, 9 entries wait: the platform answers 500'],
+    [
+      { state: 'provisioning', reason: 'no contact' },
+      'waiting',
+      'the platform has not given it a token yet: no contact',
+    ],
+    [
+      { reason: 'the platform answers 500', heldEntries: 9 },
+      'waiting',
+      'its entries are kept, 9 entries wait: the platform answers 500',
+    ],
     [{ state: 'blocked' }, 'fault', 'blocked: the platform refuses its token'],
-    [{ state: 'blocked', reason: 'it was deleted there', heldEntries: 7 }, 'fault', 'blocked, 7 entries wait: it was deleted there'],
+    [
+      { state: 'blocked', reason: 'it was deleted there', heldEntries: 7 },
+      'fault',
+      'blocked, 7 entries wait: it was deleted there',
+    ],
     [{ state: 'removed' }, 'good', 'taken out of the configuration, nothing waits'],
     [{ state: 'removed', heldEntries: 2 }, 'waiting', 'taken out of the configuration, 2 entries wait'],
   ])('%j is %s: %s', (change, verdict, words) => {
@@ -41,18 +59,26 @@ describe('the sentence of a device', () => {
   it('has a next step for each that is not well, with a name that can be typed', () => {
     for (const state of ['unidentified', 'provisioning', 'blocked'] as const)
       expect(deviceVerdict(attachedDevice({ state })).remedy).toMatch(/\w/);
-    expect(deviceVerdict(attachedDevice({ state: 'blocked', name: "Anna's meter" })).remedy).toContain("rotate 'Anna'\\''s meter'");
+    expect(deviceVerdict(attachedDevice({ state: 'blocked', name: "Anna's meter" })).remedy).toContain(
+      "rotate 'Anna'\\''s meter'",
+    );
     expect(deviceVerdict(attachedDevice()).remedy).toBeUndefined();
   });
 
   it('cuts a reason that is long', () => {
-    expect(deviceVerdict(attachedDevice({ state: 'blocked', reason: 'x'.repeat(5_000) })).words.length).toBeLessThan(300);
+    expect(deviceVerdict(attachedDevice({ state: 'blocked', reason: 'x'.repeat(5_000) })).words.length).toBeLessThan(
+      300,
+    );
   });
 });
 
 describe('the summary of devices', () => {
   it('counts by state and puts the worst first', () => {
-    const devices = [...many(2), attachedDevice({ state: 'provisioning' }), attachedDevice({ state: 'blocked', heldEntries: 4 })];
+    const devices = [
+      ...many(2),
+      attachedDevice({ state: 'provisioning' }),
+      attachedDevice({ state: 'blocked', heldEntries: 4 }),
+    ];
     const summary = devicesSummary(devices);
     expect(summary).toMatchObject({
       total: 4,
@@ -75,7 +101,11 @@ describe('the summary of devices', () => {
   });
 
   it('stays bounded when every text is long', () => {
-    const long = many(200, 'blocked').map((device) => ({ ...device, reason: 'ä'.repeat(1_000), label: 'l'.repeat(255) }));
+    const long = many(200, 'blocked').map((device) => ({
+      ...device,
+      reason: 'ä'.repeat(1_000),
+      label: 'l'.repeat(255),
+    }));
     const { list } = devicesSummary(long);
     expect(list.length).toBeGreaterThan(10);
     expect(Buffer.byteLength(JSON.stringify(list))).toBeLessThanOrEqual(32 * 1024 + 2);
@@ -85,14 +115,19 @@ describe('the summary of devices', () => {
 describe('alerts of devices', () => {
   it('tell of blocked ones alone, in the words of everything else', () => {
     const [blocked] = many(1, 'blocked');
-    const summary = devicesSummary([...many(3), attachedDevice({ state: 'provisioning' }), blocked ?? attachedDevice()]);
+    const summary = devicesSummary([
+      ...many(3),
+      attachedDevice({ state: 'provisioning' }),
+      blocked ?? attachedDevice(),
+    ]);
     expect(deviceAlerts(summary)).toEqual([
       expect.stringMatching(/^device gateway-7 blocked0: blocked: the platform refuses its token; enter the token/),
     ]);
   });
 
   it('stay the same while more and more waits', () => {
-    const alertsWith = (heldEntries: number) => deviceAlerts(devicesSummary([attachedDevice({ state: 'blocked', heldEntries })]));
+    const alertsWith = (heldEntries: number) =>
+      deviceAlerts(devicesSummary([attachedDevice({ state: 'blocked', heldEntries })]));
     expect(alertsWith(5_000)).toEqual(alertsWith(0));
   });
 
@@ -124,9 +159,14 @@ describe('the doctor on attached devices', () => {
   });
 
   it('warns of one that waits for longer than half an hour, and not before', () => {
-    const waits = (ms: number) => [attachedDevice({ state: 'provisioning', reason: 'no contact', sinceMs: NOW_MS - ms })];
+    const waits = (ms: number) => [
+      attachedDevice({ state: 'provisioning', reason: 'no contact', sinceMs: NOW_MS - ms }),
+    ];
     expect(look(waits(1_800_000))).toMatchObject({ verdict: 'good' });
-    expect(look(waits(1_860_000))).toMatchObject({ verdict: 'warning', reason: expect.stringContaining('no contact, for 31m') });
+    expect(look(waits(1_860_000))).toMatchObject({
+      verdict: 'warning',
+      reason: expect.stringContaining('no contact, for 31m'),
+    });
   });
 });
 
@@ -139,7 +179,8 @@ describe('metrics of devices', () => {
 
   it('have a label for each of 200, and one for the rest together', () => {
     const samples =
-      metrics([...many(200), ...many(50, 'blocked'), ...many(60)]).find(({ name }) => name === 'turnstone_device_up')?.samples ?? [];
+      metrics([...many(200), ...many(50, 'blocked'), ...many(60)]).find(({ name }) => name === 'turnstone_device_up')
+        ?.samples ?? [];
     expect(samples).toHaveLength(201);
     expect(samples.at(0)).toEqual({ labels: { device: 'gateway-7 ready0' }, value: 1 });
     expect(samples.at(-1)).toEqual({ labels: { device: 'other' }, value: 60 });
@@ -147,7 +188,11 @@ describe('metrics of devices', () => {
 
   it('count what waits and what was taken', () => {
     const text = prometheusText(metrics([attachedDevice({ name: 'meter', state: 'blocked', heldEntries: 7 })]));
-    for (const line of ['up{device="meter"} 0', 'held_entries{device="meter"} 7', 'accepted_entries_total{device="meter"} 12'])
+    for (const line of [
+      'up{device="meter"} 0',
+      'held_entries{device="meter"} 7',
+      'accepted_entries_total{device="meter"} 12',
+    ])
       expect(text).toContain(`turnstone_device_${line}\n`);
   });
 
@@ -159,7 +204,12 @@ describe('metrics of devices', () => {
 });
 
 describe('a status as a reply', () => {
-  const readings = Array.from({ length: 10 }, (_, at) => ({ key: `measuredValue${at}`, value: 1, unit: 'kWh', atMs: 1 }));
+  const readings = Array.from({ length: 10 }, (_, at) => ({
+    key: `measuredValue${at}`,
+    value: 1,
+    unit: 'kWh',
+    atMs: 1,
+  }));
   const sensors = (count: number) =>
     Array.from({ length: count }, (_, at) => ({
       name: `meter${at}`,
@@ -175,7 +225,11 @@ describe('a status as a reply', () => {
   });
 
   it('leaves out the readings of 200 devices, and keeps the devices', () => {
-    const short = shortStatus({ ...STATUS, sensors: sensors(200), devices: devicesSummary(many(100)) }) as unknown as AgentStatus;
+    const short = shortStatus({
+      ...STATUS,
+      sensors: sensors(200),
+      devices: devicesSummary(many(100)),
+    }) as unknown as AgentStatus;
     expect(Buffer.byteLength(JSON.stringify(short))).toBeLessThan(61_440);
     expect(short).toMatchObject({ shortened: true, devices: { total: 100 } });
     expect(short.devices?.list).toHaveLength(100);

@@ -112,7 +112,8 @@ async function soundGateway(): Promise<Gateway> {
       askPlatform: async (config, signal) => {
         const settings = await apiSettings(config.platform, systemFiles);
         const contact = new Contact({ clock: systemClock, log: silentLog, networkAddresses: () => ['10.0.0.2'] });
-        const open = (token: string) => new HttpDeviceApi({ ...settings, token: () => token, clock: systemClock, contact });
+        const open = (token: string) =>
+          new HttpDeviceApi({ ...settings, token: () => token, clock: systemClock, contact });
         await tokenWorks(open, config.platform.accessToken?.reveal() ?? '', signal).catch(() => {});
         return { hasToken: true, contact: contact.status };
       },
@@ -134,7 +135,15 @@ function soundAgent(): AgentStatus {
     timeSynchronised: true,
     platform: { ...TAKEN.contact, lastAcknowledgedAtMs: 10 * HOUR_MS - 5_000, verdict: 'good', words: 'up to date' },
     connection: { state: 'idle', failures: 0, acknowledgedEntries: 9 },
-    outbox: { heldEntries: 3, heldBytes: 100, hoursThatFit: 900, rejected: 0, thinned: 0, dropped: 0, writtenBytes: 10e6 },
+    outbox: {
+      heldEntries: 3,
+      heldBytes: 100,
+      hoursThatFit: 900,
+      rejected: 0,
+      thinned: 0,
+      dropped: 0,
+      writtenBytes: 10e6,
+    },
     sensors: [{ name: 'machine', kind: 'host', state: 'ok', readings: [] }],
     actuators: [],
     lockedOut: false,
@@ -304,7 +313,9 @@ const PLANTED: readonly Planted[] = [
       sensors('{ name: scale, kind: serial-line, port: /dev/ttyUSB0 }');
       machine({
         file: async (path) =>
-          path.startsWith('/dev/') ? { uid: 0, gid: 20, mode: 0o660, group: 'dialout' } : { uid: 0, gid: 0, mode: 0o600, group: 'root' },
+          path.startsWith('/dev/')
+            ? { uid: 0, gid: 20, mode: 0o660, group: 'dialout' }
+            : { uid: 0, gid: 0, mode: 0o600, group: 'root' },
         user: async () => ({ name: 'turnstone', uid: 900, groupIds: [900] }),
       });
     },
@@ -328,7 +339,8 @@ const PLANTED: readonly Planted[] = [
   {
     fault: 'a sensor that fails',
     check: 'sensors',
-    plant: () => agent({ sensors: [{ name: 'machine', kind: 'host', state: 'failing', fault: 'no /proc/stat', readings: [] }] }),
+    plant: () =>
+      agent({ sensors: [{ name: 'machine', kind: 'host', state: 'failing', fault: 'no /proc/stat', readings: [] }] }),
     reason: /machine \(host\): no \/proc\/stat/,
     remedy: /turnstone sensors read machine/,
   },
@@ -571,7 +583,12 @@ const PLANTED: readonly Planted[] = [
     check: 'uploads',
     plant: () =>
       agent({
-        platform: { ...gateway.agent.platform, lastAcknowledgedAtMs: 9 * HOUR_MS, verdict: 'waiting', words: 'entries wait for an hour' },
+        platform: {
+          ...gateway.agent.platform,
+          lastAcknowledgedAtMs: 9 * HOUR_MS,
+          verdict: 'waiting',
+          words: 'entries wait for an hour',
+        },
       }),
     reason: /entries wait for an hour/,
     remedy: /turnstone status/,
@@ -582,7 +599,12 @@ const PLANTED: readonly Planted[] = [
     plant: () => {
       const features = { telemetry: 50_000_000, polls: 0, calls: 0, firmware: 0 };
       agent({
-        platform: { ...gateway.agent.platform, lastAcknowledgedAtMs: 9 * HOUR_MS, verdict: 'waiting', words: 'all but alarms waits' },
+        platform: {
+          ...gateway.agent.platform,
+          lastAcknowledgedAtMs: 9 * HOUR_MS,
+          verdict: 'waiting',
+          words: 'all but alarms waits',
+        },
         link: { usedBytes: 50_000_000, features, words: '50.0 MB', beginsAtMs: 0, endsAtMs: 2, step: 'alarms-only' },
       });
     },
@@ -632,8 +654,15 @@ const PLANTED: readonly Planted[] = [
     fault: 'entries that were lost in several ways, of which one is long ago',
     check: 'outbox',
     plant: () => {
-      const lastLost = { damaged: NOW_MS - 7 * 24 * HOUR_MS, dropped: NOW_MS - HOUR_MS, rejected: NOW_MS - 7 * 24 * HOUR_MS - 1 };
-      agent({ wallMs: NOW_MS, outbox: { ...gateway.agent.outbox, damaged: 9_500, dropped: 3, rejected: 2, thinned: 1, lastLost } });
+      const lastLost = {
+        damaged: NOW_MS - 7 * 24 * HOUR_MS,
+        dropped: NOW_MS - HOUR_MS,
+        rejected: NOW_MS - 7 * 24 * HOUR_MS - 1,
+      };
+      agent({
+        wallMs: NOW_MS,
+        outbox: { ...gateway.agent.outbox, damaged: 9_500, dropped: 3, rejected: 2, thinned: 1, lastLost },
+      });
     },
     reason:
       /^9500 entries were lost to damage on the disk, the last at 2026-01-01T00:00:00\.000Z; 3 entries gave way undelivered: .* the last at 2026-01-07T23:00:00\.000Z; 1 entries were thinned out to make room$/,
@@ -717,17 +746,20 @@ describe('the doctor', () => {
     expect(report.verdict).toBe('good');
   });
 
-  it.each(PLANTED)('finds $fault, and names the remedy', async ({ check, plant, reason, remedy, verdict = 'fault', withoutAgent }) => {
-    await plant();
-    const report = await examine(withoutAgent !== true);
-    expect(report.checks.find(({ id }) => id === check)).toMatchObject({
-      verdict,
-      reason: expect.stringMatching(reason),
-      remedy: expect.stringMatching(remedy),
-    });
-    expect(report.verdict).not.toBe('good');
-    expect(JSON.stringify(report)).not.toContain('fixture-token');
-  });
+  it.each(PLANTED)(
+    'finds $fault, and names the remedy',
+    async ({ check, plant, reason, remedy, verdict = 'fault', withoutAgent }) => {
+      await plant();
+      const report = await examine(withoutAgent !== true);
+      expect(report.checks.find(({ id }) => id === check)).toMatchObject({
+        verdict,
+        reason: expect.stringMatching(reason),
+        remedy: expect.stringMatching(remedy),
+      });
+      expect(report.verdict).not.toBe('good');
+      expect(JSON.stringify(report)).not.toContain('fixture-token');
+    },
+  );
 
   it('has at least one planted fault for every check', () => {
     expect(CHECKS.map(({ id }) => id).filter((id) => !PLANTED.some(({ check }) => check === id))).toEqual([]);
@@ -750,7 +782,9 @@ describe('the doctor', () => {
     gateway.config = `${sound}status: { page: lan, pin: "471199" }\n`;
     expect(await reasonOf(false)).toMatch(/a listener reads nothing$/);
     agent({ page: { url: 'https://gateway-1:8088', fingerprint: FINGERPRINT } });
-    expect(await reasonOf()).toMatch(/a listener in the network reads nothing: .* must begin with 00 AB AB AB AB AB AB AB$/);
+    expect(await reasonOf()).toMatch(
+      /a listener in the network reads nothing: .* must begin with 00 AB AB AB AB AB AB AB$/,
+    );
     agent({ page: undefined, nowMs: 29_000 });
     expect((await examine()).checks.find(({ id }) => id === 'page')).toBeUndefined();
   });
@@ -758,7 +792,10 @@ describe('the doctor', () => {
   it('takes an agent that hangs for none that is gone, and leaves it the buses', async () => {
     gateway.deps = { ...gateway.deps, silentAgent: 'it does not answer' };
     const { checks } = await examine(false);
-    expect(checks.find(({ id }) => id === 'agent')).toMatchObject({ verdict: 'fault', reason: 'one runs and hangs: it does not answer' });
+    expect(checks.find(({ id }) => id === 'agent')).toMatchObject({
+      verdict: 'fault',
+      reason: 'one runs and hangs: it does not answer',
+    });
     expect(checks.find(({ id }) => id === 'sensors')).toMatchObject({
       verdict: 'unknown',
       reason: expect.stringContaining('holds the buses'),
@@ -768,18 +805,24 @@ describe('the doctor', () => {
   it('says in plain words that there is no configuration', async () => {
     gateway.deps = { ...gateway.deps, configFile: '/nonexistent/turnstone.yaml' };
     const { checks } = await runDoctor(gateway.deps, new AbortController().signal);
-    expect(checks.find(({ id }) => id === 'configuration')?.reason).toBe('line 1: there is no configuration /nonexistent/turnstone.yaml');
+    expect(checks.find(({ id }) => id === 'configuration')?.reason).toBe(
+      'line 1: there is no configuration /nonexistent/turnstone.yaml',
+    );
   });
 
   it('gives every warning and fault a remedy', async () => {
     gateway.config = 'version: 2\n';
     gateway.unit = { ...gateway.unit, active: 'inactive' };
     const { checks } = await examine(false);
-    expect(checks.filter(({ verdict, remedy }) => (verdict === 'warning' || verdict === 'fault') && remedy === undefined)).toEqual([]);
+    expect(
+      checks.filter(({ verdict, remedy }) => (verdict === 'warning' || verdict === 'fault') && remedy === undefined),
+    ).toEqual([]);
   });
 
   it.runIf(hasIpv6)('reaches a platform by its IPv6 address, plain and over TLS', async () => {
-    const plain = createHttpServer((_request, response) => response.setHeader('content-type', 'application/json').end('{}'));
+    const plain = createHttpServer((_request, response) =>
+      response.setHeader('content-type', 'application/json').end('{}'),
+    );
     toUrl(`http://[::1]:${await listening(plain, '::1')}`);
     const found = (await examine()).checks;
     expect(found.filter(({ verdict }) => verdict !== 'good')).toEqual([]);
@@ -791,7 +834,11 @@ describe('the doctor', () => {
   });
 
   it('does not wait for a check that hangs', async () => {
-    gateway.deps = { ...gateway.deps, clock: { ...systemClock, sleep: async () => {} }, askPlatform: () => new Promise(() => {}) };
+    gateway.deps = {
+      ...gateway.deps,
+      clock: { ...systemClock, sleep: async () => {} },
+      askPlatform: () => new Promise(() => {}),
+    };
     expect((await examine()).checks.find(({ id }) => id === 'token')).toMatchObject({
       verdict: 'unknown',
       reason: 'it took too long to look',

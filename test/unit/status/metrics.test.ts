@@ -48,7 +48,9 @@ describe('metricsOf', () => {
     const text = prometheusText(metrics());
     expect(text).toContain('turnstone_upload_last_acknowledged_age_seconds 0.9\n');
     expect(text).toContain('turnstone_uptime_seconds 7200\n');
-    expect(text.match(/^turnstone_connection_state\{.*\} 1$/gm)).toEqual(['turnstone_connection_state{state="idle"} 1']);
+    expect(text.match(/^turnstone_connection_state\{.*\} 1$/gm)).toEqual([
+      'turnstone_connection_state{state="idle"} 1',
+    ]);
   });
 });
 
@@ -77,7 +79,12 @@ describe('UploadTimes', () => {
     await times.measure(upload(1, 'busy'));
     await expect(times.measure(() => Promise.reject(new Error('cut')))).rejects.toThrow('cut');
     const status = times.status();
-    expect(status).toMatchObject({ lastMs: 600, medianMs: 600, outcomes: { accepted: 2, busy: 1, failed: 1 }, count: 4 });
+    expect(status).toMatchObject({
+      lastMs: 600,
+      medianMs: 600,
+      outcomes: { accepted: 2, busy: 1, failed: 1 },
+      count: 4,
+    });
     expect(status.sumSeconds).toBeCloseTo(0.641);
     expect(new Map(status.buckets).get(0.05)).toBe(3);
     expect(new Map(status.buckets).get(1)).toBe(4);
@@ -101,7 +108,9 @@ describe('SelfTelemetry', () => {
     await clock.advance(25_000);
     expect(reported.length).toBe(3);
     const keys = reported[0]?.map(({ key }) => key) ?? [];
-    expect(keys).toEqual(expect.arrayContaining(['outboxHeldEntries', 'outboxLaneEntries_live', 'processCpuSecondsTotal']));
+    expect(keys).toEqual(
+      expect.arrayContaining(['outboxHeldEntries', 'outboxLaneEntries_live', 'processCpuSecondsTotal']),
+    );
     expect(keys.filter((key) => key.startsWith('reading') || key.startsWith('buildInfo'))).toEqual([]);
     expect(new Set(keys).size).toBe(keys.length);
     self.close();
@@ -110,13 +119,18 @@ describe('SelfTelemetry', () => {
   });
 
   it('has no key for what telemetry has already', () => {
-    expect(telemetryKey({ name: 'turnstone_reading', help: '', type: 'gauge', samples: [], inTelemetry: false })).toBeUndefined();
+    expect(
+      telemetryKey({ name: 'turnstone_reading', help: '', type: 'gauge', samples: [], inTelemetry: false }),
+    ).toBeUndefined();
   });
 });
 
 describe('health', () => {
   it('is bad only for what is wrong on this machine; readiness also for the way to the platform', () => {
-    const held = { ...STATUS, platform: { ...STATUS.platform, verdict: 'fault' as const, words: 'the token is refused' } };
+    const held = {
+      ...STATUS,
+      platform: { ...STATUS.platform, verdict: 'fault' as const, words: 'the token is refused' },
+    };
     expect(healthOf(held)).toEqual({ ok: true, reasons: [] });
     expect(readinessOf(held)).toEqual({ ok: false, reasons: ['the token is refused'] });
     const full = { ...STATUS, outbox: { ...STATUS.outbox, fault: 'ENOSPC' } };

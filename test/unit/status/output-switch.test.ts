@@ -30,7 +30,10 @@ async function entered(given?: SwitchedOutputs): Promise<{ cookie: string }> {
   return { cookie: (answer.headers.get('set-cookie') ?? '').split(';')[0] ?? '' };
 }
 
-async function post(body: unknown, headers: Readonly<Record<string, string>>): Promise<{ status: number; body: unknown }> {
+async function post(
+  body: unknown,
+  headers: Readonly<Record<string, string>>,
+): Promise<{ status: number; body: unknown }> {
   const text = typeof body === 'string' ? body : JSON.stringify(body);
   const answer = await fetch(`${bench.url}/api/output`, { method: 'POST', headers, body: text });
   return { status: answer.status, body: await answer.json().catch(() => undefined) };
@@ -45,7 +48,10 @@ describe('an output on the page', () => {
     });
     expect(await post({ name: 'relay', release: true }, headers)).toEqual({ status: 200, body: { name: 'relay' } });
     expect(calls).toEqual([{ name: 'relay', value: true, forMs: 600_000 }, { released: 'relay' }]);
-    expect(bench.infos.filter((line) => line.includes('on the page'))).toEqual(['set on the page', 'released on the page']);
+    expect(bench.infos.filter((line) => line.includes('on the page'))).toEqual([
+      'set on the page',
+      'released on the page',
+    ]);
   });
 
   it('says what an output refuses', async () => {

@@ -30,7 +30,9 @@ describe('the certificate of the page', () => {
     const made = await open();
     expect((await files.facts(FILE))?.mode).toBe(0o600);
     const { subjectAltName, validFrom, fingerprint256 } = new X509Certificate(made.cert);
-    expect(subjectAltName).toBe('DNS:gateway-7, DNS:gateway-7.local, DNS:localhost, IP Address:127.0.0.1, IP Address:0:0:0:0:0:0:0:1');
+    expect(subjectAltName).toBe(
+      'DNS:gateway-7, DNS:gateway-7.local, DNS:localhost, IP Address:127.0.0.1, IP Address:0:0:0:0:0:0:0:1',
+    );
     expect([new Date(validFrom).toISOString(), made.fingerprint]).toEqual(['2024-12-31T00:00:00.000Z', fingerprint256]);
     expect(shortFingerprint(made.fingerprint)).toMatch(/^([0-9A-F]{2} ){7}[0-9A-F]{2}$/);
     expect([await open(), told]).toEqual([made, []]);
@@ -45,10 +47,13 @@ describe('the certificate of the page', () => {
     expect(await open(clockAt('1970-01-01'))).toEqual(made);
   });
 
-  it.each(['no name', 'a'.repeat(64), 'localhost', ''])('has only names that a certificate takes: %j', async (hostname) => {
-    const { cert } = await open(undefined, hostname);
-    expect(new X509Certificate(cert).subjectAltName).toMatch(/^DNS:localhost, IP/);
-  });
+  it.each(['no name', 'a'.repeat(64), 'localhost', ''])(
+    'has only names that a certificate takes: %j',
+    async (hostname) => {
+      const { cert } = await open(undefined, hostname);
+      expect(new X509Certificate(cert).subjectAltName).toMatch(/^DNS:localhost, IP/);
+    },
+  );
 
   it('is made anew a month before its end, and not earlier', async () => {
     const made = await open();
@@ -66,7 +71,15 @@ describe('the certificate of the page', () => {
     const other = makeCertificate({ names: ['x'], fromMs: 0, untilMs: Date.UTC(2040, 0, 1) });
     const at = cert.length - 60;
     const flipped = `${cert.slice(0, at)}${cert[at] === 'A' ? 'B' : 'A'}${cert.slice(at + 1)}`;
-    for (const text of ['', 'nothing', key, key + cert.slice(0, 90), other.key + cert, key + flipped, 'x'.repeat(20_000)]) {
+    for (const text of [
+      '',
+      'nothing',
+      key,
+      key + cert.slice(0, 90),
+      other.key + cert,
+      key + flipped,
+      'x'.repeat(20_000),
+    ]) {
       told = [];
       await writeDurably(files, FILE, text);
       const next = await open();

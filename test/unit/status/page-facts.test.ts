@@ -10,7 +10,12 @@ const config = configSchema.parse({
     {
       ...{ name: 'roof', kind: 'bme280', bus: 1, address: 0x76, period: '10s', prefix: 'roof_' },
       keys: {
-        temperature: { rename: 'temperature', deadband: 0.2, maxInterval: '10m', alarms: [{ above: 40, hysteresis: 1 }] },
+        temperature: {
+          rename: 'temperature',
+          deadband: 0.2,
+          maxInterval: '10m',
+          alarms: [{ above: 40, hysteresis: 1 }],
+        },
         humidity: { report: false },
       },
     },
@@ -24,7 +29,12 @@ const config = configSchema.parse({
   actuators: [{ name: 'pump', kind: 'gpio-output', line: 5 }],
 });
 const reading = (key: string) => ({ key, value: 1, atMs: 0 });
-const sensor = (name: string, ...keys: readonly string[]) => ({ name, kind: 'x', state: 'ok' as const, readings: keys.map(reading) });
+const sensor = (name: string, ...keys: readonly string[]) => ({
+  name,
+  kind: 'x',
+  state: 'ok' as const,
+  readings: keys.map(reading),
+});
 
 it('tells where sensors are, under which key and when their values are sent, and the longest silence that is none', () => {
   const limits = { max: 5 };
@@ -70,19 +80,27 @@ it('tells where sensors are, under which key and when their values are sent, and
         readings: { power: { source: 'register 12 holding float32', isReported: true, maxGapMs: 30_000 } },
       },
     },
-    outputs: { pump: { valueType: 'boolean', limits, operatorUntil: 'release', source: 'GPIO5', interlocks: ['valve'] } },
+    outputs: {
+      pump: { valueType: 'boolean', limits, operatorUntil: 'release', source: 'GPIO5', interlocks: ['valve'] },
+    },
   });
 });
 
 it.each([
-  [{ connection: { transport: 'rtu', port: '/dev/ttyUSB0', baudRate: 9600 }, unitId: 7 }, '/dev/ttyUSB0, 9600 baud, unit 7'],
+  [
+    { connection: { transport: 'rtu', port: '/dev/ttyUSB0', baudRate: 9600 }, unitId: 7 },
+    '/dev/ttyUSB0, 9600 baud, unit 7',
+  ],
   [{ line: { chip: 'gpiochip0', offset: 4 } }, 'line 4 of gpiochip0'],
   [{ id: '28-0316a2794aff' }, '28-0316a2794aff'],
   // What else stands in an address may be secret.
   [{ url: 'https://user:secret@meter.local:8443/secret?token=secret' }, 'meter.local:8443'],
   [{ url: 'not an address' }, undefined],
   [{ chip: 0, channel: 1 }, 'PWM 0, channel 1'],
-  [{ connection: { transport: 'tcp', host: 'plc', port: 502 }, unitId: 1, table: 'coil', address: 9 }, 'plc:502, unit 1, coil register 9'],
+  [
+    { connection: { transport: 'tcp', host: 'plc', port: 502 }, unitId: 1, table: 'coil', address: 9 },
+    'plc:502, unit 1, coil register 9',
+  ],
   [{ program: '/usr/bin/read' }, '/usr/bin/read'],
   [{ kind: 'host' }, undefined],
 ])('tells the place of %j', (fields, words) => {

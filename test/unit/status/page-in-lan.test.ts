@@ -59,11 +59,16 @@ describe('the page in the LAN', () => {
   });
 
   it('takes the PIN over TLS, and gives a cookie that a browser sends over TLS alone', async () => {
-    const { status, headers } = await ask(`${bench.secureUrl}/api/session`, { method: 'POST', body: `{"pin":"${PIN}"}` });
+    const { status, headers } = await ask(`${bench.secureUrl}/api/session`, {
+      method: 'POST',
+      body: `{"pin":"${PIN}"}`,
+    });
     const cookie = headers['set-cookie']?.[0] ?? '';
     expect([status, cookie]).toEqual([
       204,
-      expect.stringMatching(/^__Host-turnstone_session=[^;]+; Path=\/; Max-Age=\d+; Secure; HttpOnly; SameSite=Strict$/),
+      expect.stringMatching(
+        /^__Host-turnstone_session=[^;]+; Path=\/; Max-Age=\d+; Secure; HttpOnly; SameSite=Strict$/,
+      ),
     ]);
     const session = { cookie: cookie.split(';')[0] ?? '' };
     expect((await ask(`${bench.secureUrl}/api/status`, { headers: session })).status).toBe(200);
@@ -79,7 +84,9 @@ describe('the page in the LAN', () => {
     expect((await ask(`${bench.url}/metrics`)).status).toBe(401);
     expect((await ask(`${bench.url}/metrics`, { headers: BEARER })).status).toBe(200);
     const { headers } = await ask(`${bench.url}/api/session`, { method: 'POST', body: `{"pin":"${PIN}"}` });
-    expect(headers['set-cookie']?.[0]).toMatch(/^turnstone_session=[^;]+; Path=\/; Max-Age=\d+; HttpOnly; SameSite=Strict$/);
+    expect(headers['set-cookie']?.[0]).toMatch(
+      /^turnstone_session=[^;]+; Path=\/; Max-Age=\d+; HttpOnly; SameSite=Strict$/,
+    );
   });
 
   it('refuses what is older than TLS 1.2', async () => {
@@ -181,7 +188,8 @@ describe('the page in the LAN', () => {
 
   it('takes 160 connections, whether they have shaken hands or not, and has room again when they go', async () => {
     let closed = 0;
-    const count = <T extends Socket>(socket: T): T => socket.on('error', () => {}).on('close', () => (closed += 1)) as T;
+    const count = <T extends Socket>(socket: T): T =>
+      socket.on('error', () => {}).on('close', () => (closed += 1)) as T;
     const secure = await Promise.all(Array.from({ length: 80 }, () => secureSocket(port()).then(count)));
     const silent = Array.from({ length: 90 }, () => count(connect(port(), '127.0.0.1')));
     await expect.poll(() => closed).toBe(10);
@@ -200,7 +208,15 @@ describe('the page in the LAN', () => {
   });
 
   it('lives on after bytes that are no TLS', async () => {
-    for (const bytes of ['16030100050100000100', '1603', '16', '160301ffff', '00', '80', '5052492a20485454502f322e300d0a0d0a']) {
+    for (const bytes of [
+      '16030100050100000100',
+      '1603',
+      '16',
+      '160301ffff',
+      '00',
+      '80',
+      '5052492a20485454502f322e300d0a0d0a',
+    ]) {
       const socket = connect(port(), '127.0.0.1').on('error', () => {});
       socket.end(Buffer.from(bytes, 'hex'));
       await once(socket.resume(), 'close');
@@ -222,9 +238,12 @@ describe('the page in the LAN', () => {
 });
 
 it('this machine is loopback, and no address that looks like it', () => {
-  const from = (remoteAddress: string | undefined): boolean => isFromThisMachine({ socket: { remoteAddress } as Socket });
+  const from = (remoteAddress: string | undefined): boolean =>
+    isFromThisMachine({ socket: { remoteAddress } as Socket });
   expect(['127.0.0.1', '127.9.9.9', '::1', '::ffff:127.0.0.1'].map(from)).toEqual([true, true, true, true]);
-  expect(['192.168.1.127', '10.127.0.1', '::2', '1::1', 'fe80::1', '', undefined].map(from)).toEqual(Array(7).fill(false));
+  expect(['192.168.1.127', '10.127.0.1', '::2', '1::1', 'fe80::1', '', undefined].map(from)).toEqual(
+    Array(7).fill(false),
+  );
 });
 
 it('on loopback alone there is no certificate, and no TLS', async () => {
@@ -239,7 +258,9 @@ it('on loopback alone there is no certificate, and no TLS', async () => {
 async function ask(address: string, { method = 'GET', headers = {}, body }: Asked = {}): Promise<Answer> {
   const isSecure = address.startsWith('https:');
   const options = { method, headers, agent: false, path: address.replace(/^\w+:\/\/[^/]+/, '') };
-  const request = isSecure ? httpsRequest(address, { ...options, rejectUnauthorized: false }) : httpRequest(address, options);
+  const request = isSecure
+    ? httpsRequest(address, { ...options, rejectUnauthorized: false })
+    : httpRequest(address, options);
   request.end(body);
   const [response] = await once(request, 'response');
   const certificate = isSecure ? { certificate: (response.socket as TLSSocket).getPeerCertificate() } : {};

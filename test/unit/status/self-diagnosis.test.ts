@@ -12,18 +12,38 @@ async function configuration(): Promise<string> {
   const folder = await stateFolder();
   const file = join(folder, 'gateway.yaml');
   const platform = '{ url: "http://127.0.0.1:1", accessToken: a-token-1 }';
-  await writeFile(file, `version: 1\nplatform: ${platform}\nstateFolder: ${folder}\nrunFolder: ${folder}-run\nsensors: []\n`, {
-    mode: 0o600,
-  });
+  await writeFile(
+    file,
+    `version: 1\nplatform: ${platform}\nstateFolder: ${folder}\nrunFolder: ${folder}-run\nsensors: []\n`,
+    {
+      mode: 0o600,
+    },
+  );
   return file;
 }
 
 async function ofToken(contact: Partial<PlatformStatus>): Promise<unknown> {
   const none = { heldEntries: 0, heldBytes: 0, rejected: 0, thinned: 0, dropped: 0, writtenBytes: 0 };
-  const platform = { state: 'reached', sinceMs: 0, verdict: 'waiting', words: 'nothing was acknowledged yet', ...contact };
+  const platform = {
+    state: 'reached',
+    sinceMs: 0,
+    verdict: 'waiting',
+    words: 'nothing was acknowledged yet',
+    ...contact,
+  };
   // Only what the doctor looks at.
   const status = {
-    ...{ version: '1', nowMs: 2, startedAtMs: 1, wallMs: 3, timeSynchronised: true, alerts: [], sensors: [], actuators: [], outbox: none },
+    ...{
+      version: '1',
+      nowMs: 2,
+      startedAtMs: 1,
+      wallMs: 3,
+      timeSynchronised: true,
+      alerts: [],
+      sensors: [],
+      actuators: [],
+      outbox: none,
+    },
     ...{ firmware: { version: '1' }, lockedOut: false, platform },
   } as unknown as AgentStatus;
   const deps = {
@@ -43,7 +63,11 @@ it('says that the token is taken once the platform has answered to it', async ()
 });
 
 it('gives the agent’s own words for what keeps it from the platform', async () => {
-  const fault = { problem: 'the platform does not know this device’s access token (401)', remedy: 'compare it', lastHeardAtMs: 1 };
+  const fault = {
+    problem: 'the platform does not know this device’s access token (401)',
+    remedy: 'compare it',
+    lastHeardAtMs: 1,
+  };
   expect(await ofToken({ state: 'refused', ...fault })).toEqual(['fault', fault.problem]);
 });
 

@@ -10,7 +10,11 @@ async function* of(entries: readonly TimedValue[]): AsyncGenerator<TimedValue> {
 
 describe('thinSeries', () => {
   it('keeps every least and greatest value of each part, in the order of time', async () => {
-    const entries = Array.from({ length: 1_000 }, (_, index) => ({ key: 'a', ts: NOW + index, value: index === 500 ? 99 : index % 3 }));
+    const entries = Array.from({ length: 1_000 }, (_, index) => ({
+      key: 'a',
+      ts: NOW + index,
+      value: index === 500 ? 99 : index % 3,
+    }));
     const { a } = await thinSeries(of(entries), { keys: ['a'], fromMs: NOW, toMs: NOW + 1_000, points: 20 });
     const [times = [], values = []] = a ?? [];
     expect(values.length).toBeLessThanOrEqual(20);
@@ -26,13 +30,18 @@ describe('thinSeries', () => {
       value: fc.double({ noNaN: true, noDefaultInfinity: true }),
     });
     await fc.assert(
-      fc.asyncProperty(fc.array(entry, { maxLength: 200 }), fc.integer({ min: 3, max: 50 }), async (entries, points) => {
-        const { k } = await thinSeries(of(entries), { keys: ['k'], fromMs: NOW, toMs: NOW + 1_000, points });
-        const [times = [], values = []] = k ?? [];
-        expect(times.length).toBeLessThanOrEqual(points);
-        expect(new Set(times).size).toBe(times.length);
-        for (const [index, ts] of times.entries()) expect(entries.some((one) => one.ts === ts && one.value === values[index])).toBe(true);
-      }),
+      fc.asyncProperty(
+        fc.array(entry, { maxLength: 200 }),
+        fc.integer({ min: 3, max: 50 }),
+        async (entries, points) => {
+          const { k } = await thinSeries(of(entries), { keys: ['k'], fromMs: NOW, toMs: NOW + 1_000, points });
+          const [times = [], values = []] = k ?? [];
+          expect(times.length).toBeLessThanOrEqual(points);
+          expect(new Set(times).size).toBe(times.length);
+          for (const [index, ts] of times.entries())
+            expect(entries.some((one) => one.ts === ts && one.value === values[index])).toBe(true);
+        },
+      ),
     );
   });
 
@@ -47,14 +56,22 @@ describe('thinSeries', () => {
   });
 
   it('answers every key that was asked for', async () => {
-    expect(await thinSeries(of([]), { keys: ['a', 'b'], fromMs: NOW, toMs: NOW + 100, points: 10 })).toEqual({ a: [[], []], b: [[], []] });
+    expect(await thinSeries(of([]), { keys: ['a', 'b'], fromMs: NOW, toMs: NOW + 100, points: 10 })).toEqual({
+      a: [[], []],
+      b: [[], []],
+    });
   });
 });
 
 describe('readSeriesQuery', () => {
   it('takes the last hour when nothing else is said, and bounds all points together', () => {
     const query = new URLSearchParams('key=a&key=b&key=a&points=999999');
-    expect(readSeriesQuery(query, NOW)).toEqual({ keys: ['a', 'b'], fromMs: NOW + 1 - 3_600_000, toMs: NOW + 1, points: 10_000 });
+    expect(readSeriesQuery(query, NOW)).toEqual({
+      keys: ['a', 'b'],
+      fromMs: NOW + 1 - 3_600_000,
+      toMs: NOW + 1,
+      points: 10_000,
+    });
   });
 
   it.each([

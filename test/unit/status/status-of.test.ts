@@ -6,7 +6,10 @@ import { drain, OutboxFixture } from '../../support/outbox-fixture.ts';
 
 const REACHED = { state: 'reached', sinceMs: 0, lastHeardAtMs: 0, lastAcknowledgedAtMs: 0 } as const;
 
-async function alertsWith(outbox: Partial<StatusSources['outbox']>, sensors: StatusSources['sensors'] = []): Promise<readonly string[]> {
+async function alertsWith(
+  outbox: Partial<StatusSources['outbox']>,
+  sensors: StatusSources['sensors'] = [],
+): Promise<readonly string[]> {
   const fixture = await OutboxFixture.make();
   const opened = await fixture.open();
   await drain(opened);
@@ -37,7 +40,9 @@ describe('alerts of the outbox', () => {
   });
 
   it('say how many readings wait for a time, and why', async () => {
-    expect(await alertsWith({ untimedEntries: 44 })).toEqual([expect.stringMatching(/^44 readings .*the clock was not right/)]);
+    expect(await alertsWith({ untimedEntries: 44 })).toEqual([
+      expect.stringMatching(/^44 readings .*the clock was not right/),
+    ]);
   });
 
   it('say that the outbox does not grow while the disk is short of space', async () => {
@@ -52,7 +57,16 @@ it('the outbox says what was lost to damage, and when', async () => {
   const known = { connection: { state: 'idle' }, timeSynchronised: true, wallMs: 0 } as StatusSources['known'];
   const adapted = { renamed: 0, retimed: 0, asText: 0 };
   expect(
-    agentStatus({ known, contact: REACHED, uploadIntervalMs: 0, outbox, adapted, sensors: [], actuators: [], alerts: [] }).outbox,
+    agentStatus({
+      known,
+      contact: REACHED,
+      uploadIntervalMs: 0,
+      outbox,
+      adapted,
+      sensors: [],
+      actuators: [],
+      alerts: [],
+    }).outbox,
   ).toMatchObject({
     damaged: 7,
     lastLost: { damaged: 1_700_000_000_000 },
@@ -64,9 +78,15 @@ describe('alerts of the sensors', () => {
   it('name the value that a working sensor leaves out', async () => {
     const base = { name: 'roof', kind: 'bme280', periodMs: 1_000, readings: [], reads: 1, failures: 0, missed: 0 };
     const refused = [{ key: 'humidity', code: 'sensors/bad-reading', message: 'not measured' }];
-    expect(await alertsWith({}, [{ ...base, state: 'working', refused }])).toEqual(['sensor roof gives no humidity: not measured']);
+    expect(await alertsWith({}, [{ ...base, state: 'working', refused }])).toEqual([
+      'sensor roof gives no humidity: not measured',
+    ]);
     expect(await alertsWith({}, [{ ...base, state: 'working', refused: [] }])).toEqual([]);
-    const late = ['power', 'voltage'].map((key) => ({ key, code: 'hardware/deadline', message: 'the deadline was over' }));
+    const late = ['power', 'voltage'].map((key) => ({
+      key,
+      code: 'hardware/deadline',
+      message: 'the deadline was over',
+    }));
     expect(await alertsWith({}, [{ ...base, state: 'working', refused: [...refused, ...late] }])).toEqual([
       'sensor roof gives no humidity: not measured; no power, voltage: the deadline was over',
     ]);
@@ -75,14 +95,31 @@ describe('alerts of the sensors', () => {
 
 it('says which device a sensor and an output are of, and raises an alert for a blocked one', async () => {
   const fixture = await OutboxFixture.make();
-  const base = { kind: 'modbus', periodMs: 1_000, readings: [], refused: [], reads: 1, failures: 0, missed: 0, state: 'working' as const };
+  const base = {
+    kind: 'modbus',
+    periodMs: 1_000,
+    readings: [],
+    refused: [],
+    reads: 1,
+    failures: 0,
+    missed: 0,
+    state: 'working' as const,
+  };
   const actuator = { kind: 'gpio-output', value: true };
   const seen = agentStatus({
     known: { connection: { state: 'idle' }, timeSynchronised: true, wallMs: 0 } as StatusSources['known'],
-    ...{ contact: REACHED, uploadIntervalMs: 0, outbox: (await fixture.open()).status(), adapted: { renamed: 0, retimed: 0, asText: 0 } },
+    ...{
+      contact: REACHED,
+      uploadIntervalMs: 0,
+      outbox: (await fixture.open()).status(),
+      adapted: { renamed: 0, retimed: 0, asText: 0 },
+    },
     sensors: ['power', 'machine'].map((name) => ({ ...base, name })),
     actuators: ['valve', 'fan'].map((name) => ({ ...actuator, name })) as unknown as StatusSources['actuators'],
-    config: { sensors: [{ name: 'power', device: 'meter1' }, { name: 'machine' }], actuators: [{ name: 'valve', device: 'meter2' }] },
+    config: {
+      sensors: [{ name: 'power', device: 'meter1' }, { name: 'machine' }],
+      actuators: [{ name: 'valve', device: 'meter2' }],
+    },
     devices: [attachedDevice(), attachedDevice({ name: 'gateway-7 meter2', state: 'blocked' })],
     alerts: [],
   });
@@ -100,13 +137,22 @@ it('is up to date only when what attached devices share is, too', async () => {
   const seen = (devicesOutbox: StatusSources['devicesOutbox']) =>
     agentStatus({
       known: { connection: { state: 'idle' }, timeSynchronised: true, wallMs: 3_600_000 } as StatusSources['known'],
-      ...{ contact: REACHED, uploadIntervalMs: 0, outbox: opened.status(), adapted: { renamed: 0, retimed: 0, asText: 0 } },
+      ...{
+        contact: REACHED,
+        uploadIntervalMs: 0,
+        outbox: opened.status(),
+        adapted: { renamed: 0, retimed: 0, asText: 0 },
+      },
       ...{ sensors: [], actuators: [], devices: [attachedDevice()], devicesOutbox, alerts: [] },
     });
   const shared = { waitingEntries: 0, lostEntries: 0, connection: { state: 'idle' } } as const;
   expect(seen(shared).platform.words).toBe('up to date');
-  expect(seen({ ...shared, waitingEntries: 7, oldestMs: 0 }).platform.words).toContain('7 entries wait, the oldest for 1h');
-  expect(seen({ ...shared, connection: { state: 'backing-off', reason: 'they are being provisioned' } }).platform).toMatchObject({
+  expect(seen({ ...shared, waitingEntries: 7, oldestMs: 0 }).platform.words).toContain(
+    '7 entries wait, the oldest for 1h',
+  );
+  expect(
+    seen({ ...shared, connection: { state: 'backing-off', reason: 'they are being provisioned' } }).platform,
+  ).toMatchObject({
     verdict: 'waiting',
     words: 'the platform is reached, and readings are kept: they are being provisioned',
   });
@@ -128,11 +174,23 @@ it.each([
   ['commands-at-wakes', 'up to date'],
 ] as const)('tells what waits for the month of the link: %s', (step, words) => {
   const link = { step, endsAtMs: 31 * 86_400_000 };
-  const seen = { contact: REACHED, connection: { state: 'idle' }, outbox: { heldEntries: 7, oldestTs: 0 }, wallMs: 0 } as const;
+  const seen = {
+    contact: REACHED,
+    connection: { state: 'idle' },
+    outbox: { heldEntries: 7, oldestTs: 0 },
+    wallMs: 0,
+  } as const;
   expect(platformStatus({ ...seen, uploadIntervalMs: 0, link }).words).toBe(words);
   expect(platformStatus({ ...seen, outbox: { heldEntries: 0 }, uploadIntervalMs: 0, link }).words).toBe('up to date');
-  const held = { ...seen, wallMs: 3_600_000, uploadIntervalMs: 0, link: { step: 'everything', endsAtMs: 0, holdsHistory: true } } as const;
-  expect(platformStatus(held).words).toContain('the oldest for 1h: history goes when the forecast of the link leaves room');
+  const held = {
+    ...seen,
+    wallMs: 3_600_000,
+    uploadIntervalMs: 0,
+    link: { step: 'everything', endsAtMs: 0, holdsHistory: true },
+  } as const;
+  expect(platformStatus(held).words).toContain(
+    'the oldest for 1h: history goes when the forecast of the link leaves room',
+  );
 });
 
 it('tells alarms that are on, the oldest first, each with the outputs that follow a rule on its value now', async () => {
@@ -149,9 +207,18 @@ it('tells alarms that are on, the oldest first, each with the outputs that follo
   });
   const seen = agentStatus({
     known: { connection: { state: 'idle' }, timeSynchronised: true, wallMs: 0 } as StatusSources['known'],
-    ...{ contact: REACHED, uploadIntervalMs: 0, outbox: (await fixture.open()).status(), adapted: { renamed: 0, retimed: 0, asText: 0 } },
+    ...{
+      contact: REACHED,
+      uploadIntervalMs: 0,
+      outbox: (await fixture.open()).status(),
+      adapted: { renamed: 0, retimed: 0, asText: 0 },
+    },
     sensors: [],
-    actuators: [output('fan', 'coolIt'), output('hatch', undefined), output('pump', 'wet')] as unknown as StatusSources['actuators'],
+    actuators: [
+      output('fan', 'coolIt'),
+      output('hatch', undefined),
+      output('pump', 'wet'),
+    ] as unknown as StatusSources['actuators'],
     config: {
       sensors: [{ name: 'room', device: 'house' }],
       actuators: [],

@@ -71,7 +71,11 @@ it('the page gets a week from the coarser record, of the device it asks for, and
       closed += 1;
     },
   };
-  const attached: StatusPublisherDeps['attached'] = { list: () => [], idsOf: (slot) => [slot, `?${slot}`], async *read() {} };
+  const attached: StatusPublisherDeps['attached'] = {
+    list: () => [],
+    idsOf: (slot) => [slot, `?${slot}`],
+    async *read() {},
+  };
   const { opened, side } = sideWith({ clock, firmware, attached, bands });
   side.open();
   await clock.advance(1_000);

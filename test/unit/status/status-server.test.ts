@@ -12,7 +12,9 @@ let bench: StatusBench;
 
 afterEach(() => bench.stop());
 
-async function open(settings: Partial<StatusServerSettings> = {}): Promise<(path: string, init?: RequestInit) => Promise<Response>> {
+async function open(
+  settings: Partial<StatusServerSettings> = {},
+): Promise<(path: string, init?: RequestInit) => Promise<Response>> {
   bench = await StatusBench.open(settings);
   return (path, init) => fetch(bench.url + path, init);
 }
@@ -22,7 +24,9 @@ describe('StatusServer', () => {
     const ask = await open();
     for (const path of ['/', '/page/status/app.js', '/api/status', '/nothing', '/metrics']) {
       const { headers } = await ask(path);
-      expect(headers.get('content-security-policy')).toMatch(/^default-src 'none'; script-src 'self';.*frame-ancestors 'none'$/);
+      expect(headers.get('content-security-policy')).toMatch(
+        /^default-src 'none'; script-src 'self';.*frame-ancestors 'none'$/,
+      );
       expect(headers.get('x-content-type-options')).toBe('nosniff');
     }
   });
@@ -48,14 +52,18 @@ describe('StatusServer', () => {
     const ask = await open();
     const manifest = await ask('/page/status/manifest.webmanifest');
     expect(manifest.headers.get('content-type')).toBe('application/manifest+json');
-    const { icons, scope } = (await manifest.json()) as { readonly icons: readonly { readonly src: string }[]; readonly scope: string };
+    const { icons, scope } = (await manifest.json()) as {
+      readonly icons: readonly { readonly src: string }[];
+      readonly scope: string;
+    };
     expect((await ask(icons[0]?.src ?? '')).headers.get('content-type')).toBe('image/svg+xml');
     expect((await ask('/page/status/offline.js')).headers.get('service-worker-allowed')).toBe(scope);
   });
 
   it('changes nothing: every other method is unknown', async () => {
     const ask = await open();
-    for (const method of ['POST', 'PUT', 'PATCH', 'DELETE']) expect((await ask('/api/status', { method })).status).toBe(404);
+    for (const method of ['POST', 'PUT', 'PATCH', 'DELETE'])
+      expect((await ask('/api/status', { method })).status).toBe(404);
   });
 
   it('answers on loopback only to names of loopback, so that no web page reaches it under a name of its own', async () => {
@@ -128,7 +136,9 @@ describe('StatusServer', () => {
 
   it('takes no more than a PIN takes, however long a body goes on', async () => {
     const ask = await open({ page: 'lan', pin: '471199' });
-    expect((await ask('/api/session', { method: 'POST', body: `{"pin":"471199"}${' '.repeat(600)}` })).status).toBe(400);
+    expect((await ask('/api/session', { method: 'POST', body: `{"pin":"471199"}${' '.repeat(600)}` })).status).toBe(
+      400,
+    );
     const endless = connect(Number(new URL(bench.url).port), '127.0.0.1');
     endless.on('error', () => {});
     endless.write(`POST /api/session HTTP/1.1\r\nHost: a\r\nContent-Length: 99999\r\n\r\n${' '.repeat(600)}`);
@@ -185,7 +195,8 @@ describe('StatusServer', () => {
   it('with the page off gives health and metrics alone; without metrics not even those', async () => {
     const ask = await open({ page: 'off' });
     expect((await ask('/metrics')).status).toBe(200);
-    for (const path of ['/', '/api/status', '/api/events', '/page/status/app.js']) expect((await ask(path)).status).toBe(404);
+    for (const path of ['/', '/api/status', '/api/events', '/page/status/app.js'])
+      expect((await ask(path)).status).toBe(404);
     await bench.stop();
     const without = await open({ metrics: false });
     expect((await without('/metrics')).status).toBe(404);
@@ -200,7 +211,8 @@ describe('StatusServer', () => {
     const late = await stream();
     await expect.poll(() => late().match(/after/g)?.length, { timeout: 5_000 }).toBe(1);
     await expect.poll(() => late().match(/^event: status$/gm)?.length ?? 0, { timeout: 5_000 }).toBeGreaterThan(1);
-    for (const word of ['before', 'after']) for (const text of [read(), late()]) expect(text.match(new RegExp(word, 'g'))?.length).toBe(1);
+    for (const word of ['before', 'after'])
+      for (const text of [read(), late()]) expect(text.match(new RegExp(word, 'g'))?.length).toBe(1);
   });
 
   it('takes as many streams as it can feed, and says so to the next', async () => {

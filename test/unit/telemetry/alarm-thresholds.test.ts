@@ -9,21 +9,51 @@ function said(thresholds: readonly Threshold[], ...values: readonly (number | bi
 }
 
 it('begins past its limit and not at it, and ends at it', () => {
-  expect(said([{ above: 40 }], 39.5, 40, 40.1, 41, 40, 39.9)).toEqual(['ok', undefined, 'above 40', undefined, 'ok', undefined]);
+  expect(said([{ above: 40 }], 39.5, 40, 40.1, 41, 40, 39.9)).toEqual([
+    'ok',
+    undefined,
+    'above 40',
+    undefined,
+    'ok',
+    undefined,
+  ]);
   expect(said([{ below: 5 }], 5.5, 5, 4.9, 4, 5, 6)).toEqual(['ok', undefined, 'below 5', undefined, 'ok', undefined]);
   expect(said([{ above: 40 }], 41)).toEqual(['above 40']);
 });
 
 it('that is on ends when the value is back by its hysteresis; one that is off begins no sooner', () => {
   const above = { above: 40, hysteresis: 2, name: 'hot' };
-  expect(said([above], 38.5, 39.9, 40.1, 39, 38.1, 38, 39.9)).toEqual(['ok', undefined, 'hot', undefined, undefined, 'ok', undefined]);
+  expect(said([above], 38.5, 39.9, 40.1, 39, 38.1, 38, 39.9)).toEqual([
+    'ok',
+    undefined,
+    'hot',
+    undefined,
+    undefined,
+    'ok',
+    undefined,
+  ]);
   const below = { below: 5, hysteresis: 2, name: 'cold' };
-  expect(said([below], 6.5, 5.1, 4.9, 6, 6.9, 7, 5.1)).toEqual(['ok', undefined, 'cold', undefined, undefined, 'ok', undefined]);
+  expect(said([below], 6.5, 5.1, 4.9, 6, 6.9, 7, 5.1)).toEqual([
+    'ok',
+    undefined,
+    'cold',
+    undefined,
+    undefined,
+    'ok',
+    undefined,
+  ]);
 });
 
 it('stands beside others, and each change of the set is said', () => {
   const thresholds = [{ above: 40 }, { above: 50, name: 'fire' }, { below: 5 }];
-  expect(said(thresholds, 20, 45, 55, 45, 60, 3)).toEqual(['ok', 'above 40', 'above 40, fire', 'above 40', 'above 40, fire', 'below 5']);
+  expect(said(thresholds, 20, 45, 55, 45, 60, 3)).toEqual([
+    'ok',
+    'above 40',
+    'above 40, fire',
+    'above 40',
+    'above 40, fire',
+    'below 5',
+  ]);
 });
 
 it('holds a long against its limit', () => {

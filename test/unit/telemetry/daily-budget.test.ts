@@ -4,7 +4,11 @@ import { FakeClock } from '../../support/fake-clock.ts';
 
 const DAY_MS = 86_400_000;
 
-function given(limitBytes: number | undefined, carried?: { day: number; bytes: number; ranMs?: number }, isKnown = true) {
+function given(
+  limitBytes: number | undefined,
+  carried?: { day: number; bytes: number; ranMs?: number },
+  isKnown = true,
+) {
   const clock = new FakeClock({ wallMs: 100 * DAY_MS });
   const link = { sent: 5_000 };
   const time = { isKnown };

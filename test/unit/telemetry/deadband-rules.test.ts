@@ -9,7 +9,11 @@ import { FakeClock } from '../../support/fake-clock.ts';
 function given(rules: KeyRules) {
   const clock = new FakeClock({ monotonicMs: 0 });
   const entries: TelemetryEntry[] = [];
-  const reportRules = new DeadbandRules({ clock, rulesFor: () => rules, report: (reported) => entries.push(...reported) });
+  const reportRules = new DeadbandRules({
+    clock,
+    rulesFor: () => rules,
+    report: (reported) => entries.push(...reported),
+  });
   return {
     clock,
     entries,
@@ -17,7 +21,9 @@ function given(rules: KeyRules) {
     /** Gives values a second apart; returns what was reported, as [key, value] pairs. */
     async take(...values: JsonValue[]): Promise<[string, JsonValue][]> {
       for (const value of values) {
-        reportRules.take([{ sensor: 'roof', key: 'temperature', value, bootId: clock.bootId, monotonicMs: clock.monotonicMs() }]);
+        reportRules.take([
+          { sensor: 'roof', key: 'temperature', value, bootId: clock.bootId, monotonicMs: clock.monotonicMs() },
+        ]);
         await clock.advance(1_000);
       }
       return entries.map((entry) => [entry.key, entry.value]);
@@ -63,7 +69,9 @@ describe('report rules', () => {
       ['k0', 0],
     ]);
     for (let at = 0; at < 10_000; at += 1) take(`n${at}`, at);
-    expect(entries.filter(({ key }) => key === 'old' || key === 'first').map(({ key, value }) => [key, value])).toEqual([['old', 101]]);
+    expect(entries.filter(({ key }) => key === 'old' || key === 'first').map(({ key, value }) => [key, value])).toEqual(
+      [['old', 101]],
+    );
     reportRules.close();
   });
 
@@ -126,13 +134,9 @@ describe('report rules', () => {
 
   it('report only changes with a deadband of 0, of any type', async () => {
     const nested = { door: [1, 2] };
-    expect(values(await given({ deadband: 0 }).take(true, true, false, 'open', 'open', nested, { door: [1, 2] }, 1, 1))).toEqual([
-      true,
-      false,
-      'open',
-      nested,
-      1,
-    ]);
+    expect(
+      values(await given({ deadband: 0 }).take(true, true, false, 'open', 'open', nested, { door: [1, 2] }, 1, 1)),
+    ).toEqual([true, false, 'open', nested, 1]);
   });
 
   it('report an unchanged value when the greatest interval has passed', async () => {
@@ -185,7 +189,10 @@ describe('report rules', () => {
   });
 
   it('report what waits of a sensor or a reading that is gone, once, with the time at which it was taken', async () => {
-    for (const isConfigured of [({ sensor }: StateOwner) => sensor !== 'roof', ({ reading }: StateOwner) => reading !== 'temperature']) {
+    for (const isConfigured of [
+      ({ sensor }: StateOwner) => sensor !== 'roof',
+      ({ reading }: StateOwner) => reading !== 'temperature',
+    ]) {
       const { take, entries, reportRules, clock } = given({ minIntervalMs: 10_000 });
       await take(1, 2);
       reportRules.keepOnly(isConfigured);
@@ -208,7 +215,11 @@ describe('report rules', () => {
   });
 
   it('report what waited while it was not to be reported once it is again', async () => {
-    const rules: { deadband: number; minIntervalMs: number; report: boolean } = { deadband: 1, minIntervalMs: 10_000, report: true };
+    const rules: { deadband: number; minIntervalMs: number; report: boolean } = {
+      deadband: 1,
+      minIntervalMs: 10_000,
+      report: true,
+    };
     const { take, entries, clock } = given(rules);
     await take(20, 25);
     rules.report = false;
@@ -310,7 +321,9 @@ describe('report rules', () => {
 
   it('watch longs too, and hold a deadband over them', async () => {
     const long = 9007199254740993n;
-    expect(await given({ alarms: [{ above: 40, hysteresis: 1 }], deadband: 10 }).take(long, long + 9n, long + 10n, 39n)).toEqual([
+    expect(
+      await given({ alarms: [{ above: 40, hysteresis: 1 }], deadband: 10 }).take(long, long + 9n, long + 10n, 39n),
+    ).toEqual([
       ['temperature', long],
       ['temperature_alarm', 'above 40'],
       ['temperature', long + 10n],
@@ -336,8 +349,14 @@ describe('report rules', () => {
     for (const report of [true, false]) {
       const clock = new FakeClock();
       const observe = ({ sensor, key, value }: Sample): void => void seen.push([sensor, key, value]);
-      const reportRules = new DeadbandRules({ clock, rulesFor: () => ({ ...rules, report }), report: () => {}, observe });
-      for (const value of [10, 11]) reportRules.take([{ sensor: 'roof', key: 't', value, bootId: clock.bootId, monotonicMs: 0 }]);
+      const reportRules = new DeadbandRules({
+        clock,
+        rulesFor: () => ({ ...rules, report }),
+        report: () => {},
+        observe,
+      });
+      for (const value of [10, 11])
+        reportRules.take([{ sensor: 'roof', key: 't', value, bootId: clock.bootId, monotonicMs: 0 }]);
     }
     expect(seen).toEqual([10, 11, 10, 11].map((value) => ['roof', 'warmth', value]));
   });
@@ -365,7 +384,8 @@ describe('report rules', () => {
 
   it('keep sensors with the same key apart', () => {
     const { reportRules, entries, clock } = given({ deadband: 0 });
-    for (const sensor of ['roof', 'cellar']) reportRules.take([{ sensor, key: 't', value: 1, bootId: clock.bootId, monotonicMs: 0 }]);
+    for (const sensor of ['roof', 'cellar'])
+      reportRules.take([{ sensor, key: 't', value: 1, bootId: clock.bootId, monotonicMs: 0 }]);
     expect(entries).toHaveLength(2);
   });
 });
@@ -373,7 +393,9 @@ describe('report rules', () => {
 it('tells the alarms that are on, under the name that the key has at the platform', async () => {
   const { reportRules, take } = given({ rename: 'roofTemperature', alarms: [{ above: 40, name: 'hot' }] });
   await take(20, 41, 42);
-  expect(reportRules.alarms()).toEqual([{ sensor: 'roof', key: 'roofTemperature', name: 'hot', above: 40, sinceMs: 1_000 }]);
+  expect(reportRules.alarms()).toEqual([
+    { sensor: 'roof', key: 'roofTemperature', name: 'hot', above: 40, sinceMs: 1_000 },
+  ]);
   await take(39);
   expect(reportRules.alarms()).toEqual([]);
 });

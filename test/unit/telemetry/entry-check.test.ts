@@ -55,7 +55,12 @@ describe('an entry', () => {
 
   it('with a number that the platform has no room for is counted, and stays the number it is', () => {
     const { check } = checking();
-    const entries = [entry({ value: 1e300 }), entry({ value: 2n ** 63n }), entry({ value: 1e-20 }), entry({ value: 2 ** 60 })];
+    const entries = [
+      entry({ value: 1e300 }),
+      entry({ value: 2n ** 63n }),
+      entry({ value: 1e-20 }),
+      entry({ value: 2 ** 60 }),
+    ];
     expect(check.check(entries)).toEqual(entries);
     expect(check.counts.asText).toBe(3);
   });

@@ -64,19 +64,22 @@ async function counted(outbox: Outbox): Promise<number> {
 it.each([
   ['kept for a day', {}],
   ['not kept at all', { retain: { forMs: 0, bytes: 0 } }],
-])('a platform that loses what it acknowledged is missing nothing at the end, with delivered entries %s', async (_name, settings) => {
-  const { clock, platform, outbox, send, drained, written, stored } = await open(settings);
-  await send(30);
-  await platform.crash();
-  expect(platform.arrivals.lost).toBeGreaterThan(0);
-  const lost = written() - stored('level');
-  await clock.advance(70_000);
-  await send(20);
-  await platform.comeBack();
-  await drained();
-  const { resent, dropped, damaged } = outbox.status();
-  expect([stored('level'), stored('flow'), dropped, damaged]).toEqual([written(), written(), 0, 0]);
-  expect(resent).toBeGreaterThanOrEqual(2 * lost);
-  expect(resent).toBeLessThanOrEqual((2 * WINDOW_MS) / 1_000);
-  expect(await counted(outbox)).toBe(2 * written());
-});
+])(
+  'a platform that loses what it acknowledged is missing nothing at the end, with delivered entries %s',
+  async (_name, settings) => {
+    const { clock, platform, outbox, send, drained, written, stored } = await open(settings);
+    await send(30);
+    await platform.crash();
+    expect(platform.arrivals.lost).toBeGreaterThan(0);
+    const lost = written() - stored('level');
+    await clock.advance(70_000);
+    await send(20);
+    await platform.comeBack();
+    await drained();
+    const { resent, dropped, damaged } = outbox.status();
+    expect([stored('level'), stored('flow'), dropped, damaged]).toEqual([written(), written(), 0, 0]);
+    expect(resent).toBeGreaterThanOrEqual(2 * lost);
+    expect(resent).toBeLessThanOrEqual((2 * WINDOW_MS) / 1_000);
+    expect(await counted(outbox)).toBe(2 * written());
+  },
+);

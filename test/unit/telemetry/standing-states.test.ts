@@ -70,7 +70,9 @@ describe('what stands at the platform', () => {
       const reportRules = new DeadbandRules({ clock, rulesFor: () => rules, report, standing });
       for (const now of [HOT, without, without, HOT, HOT]) {
         rules = now;
-        reportRules.take([{ sensor: 'roof', key: 't', value: 50, bootId: clock.bootId, monotonicMs: clock.monotonicMs() }]);
+        reportRules.take([
+          { sensor: 'roof', key: 't', value: 50, bootId: clock.bootId, monotonicMs: clock.monotonicMs() },
+        ]);
         await clock.advance(1_000);
       }
       expect(told).toEqual(['above 40', 'ok', 'above 40']);
@@ -100,7 +102,15 @@ describe('what stands at the platform', () => {
     const rulesFor = (sensor: string): KeyRules => ({ alarms: [{ above: 30 }], rename: names[sensor] ?? sensor });
     const rules = (): DeadbandRules => new DeadbandRules({ clock, rulesFor, report, standing });
     const take = (reportRules: DeadbandRules, ...all: [string, number][]): void =>
-      reportRules.take(all.map(([sensor, value]) => ({ sensor, key: 't', value, bootId: clock.bootId, monotonicMs: clock.monotonicMs() })));
+      reportRules.take(
+        all.map(([sensor, value]) => ({
+          sensor,
+          key: 't',
+          value,
+          bootId: clock.bootId,
+          monotonicMs: clock.monotonicMs(),
+        })),
+      );
     for (const [order, warm] of [
       ['ab', 40],
       ['ba', 40],
@@ -119,7 +129,8 @@ describe('what stands at the platform', () => {
       [names.a, names.b] = ['outside', 'inside'];
       const after = isRestart ? rules() : before;
       const values = { a: 35, b: warm };
-      for (let at = 0; at < 3; at += 1) take(after, ...[...order].map((sensor): [string, number] => [sensor, values[sensor as 'a' | 'b']]));
+      for (let at = 0; at < 3; at += 1)
+        take(after, ...[...order].map((sensor): [string, number] => [sensor, values[sensor as 'a' | 'b']]));
       const insideAlarm = warm === 40 ? 'above 30' : 'ok';
       expect(platform).toEqual({ outside: 35, outside_alarm: 'above 30', inside: warm, inside_alarm: insideAlarm });
       expect([standing.has('outside_alarm'), standing.has('inside_alarm')]).toEqual([true, warm === 40]);

@@ -16,7 +16,12 @@ const TANK = {
   keys: { raw: { rename: 'level', alarms: [{ above: 1 }] }, internal: { report: false } },
 };
 const configOf = (...sensors: object[]): AgentConfig =>
-  configSchema.parse({ version: 1, platform: { url: 'http://platform', accessToken: 'secret-token' }, stateFolder: '/state', sensors });
+  configSchema.parse({
+    version: 1,
+    platform: { url: 'http://platform', accessToken: 'secret-token' },
+    stateFolder: '/state',
+    sensors,
+  });
 
 let files: MemoryFiles;
 let clock: FakeClock;
@@ -47,9 +52,11 @@ async function open(deps: Pick<TelemetryPathDeps, 'observe'> = {}): Promise<Tele
   const shared = { stateFolder: '/state', clock, files, log: silentLog, timeSync };
   return TelemetryPath.open({
     ...{ ...deps, config: () => config, clock, files, log: silentLog, timeSync },
-    openOutbox: () => openOutbox({ ...shared, config: config.outbox, expectFolder: async () => {} }, new AbortController().signal),
+    openOutbox: () =>
+      openOutbox({ ...shared, config: config.outbox, expectFolder: async () => {} }, new AbortController().signal),
     platform: { traffic, renamedEntries: 0, deviceApi: { postTelemetry, prepareTelemetry: () => {} } },
-    onDurable: (entries) => said.push(...entries.map(({ key, value, class: entryClass }) => `${key} ${String(value)} ${entryClass}`)),
+    onDurable: (entries) =>
+      said.push(...entries.map(({ key, value, class: entryClass }) => `${key} ${String(value)} ${entryClass}`)),
   });
 }
 
@@ -89,7 +96,10 @@ it.each([
 ])(
   'a restart of the platform has what it acknowledged in the last %s sent once more, and counted as re-sent',
   async (resendWindow, sent) => {
-    config = { ...config, platform: { ...config.platform, ...platformSchema.parse({ url: 'http://platform', resendWindow }) } };
+    config = {
+      ...config,
+      platform: { ...config.platform, ...platformSchema.parse({ url: 'http://platform', resendWindow }) },
+    };
     const path = await open();
     for (const key of ['a', 'b']) {
       void path.append([entryOf(key, 'alarm')]);
@@ -196,7 +206,9 @@ describe('what was sent today', () => {
 
 describe("a sensor's state", () => {
   it('that was failing is said to be over by the next life, as an alarm', async () => {
-    expect(await life((path) => path.reportSensor('roof', 'failing: wire off', true))).toEqual(['roof_state failing: wire off alarm']);
+    expect(await life((path) => path.reportSensor('roof', 'failing: wire off', true))).toEqual([
+      'roof_state failing: wire off alarm',
+    ]);
     expect(await life((path) => path.reportSensor('roof', 'working', false))).toEqual(['roof_state working alarm']);
     expect(await life((path) => path.reportSensor('roof', 'working', false))).toEqual(['roof_state working regular']);
   });
@@ -222,28 +234,31 @@ describe('an alarm of a reading', () => {
     ['its register', { registers: { level, pressure: level } }, { registers: { level } }, 'pressure'],
     ['its statistic', { registers: { level }, window }, { registers: { level }, window: mean }, 'level_max'],
     ['its window', { registers: { level }, window }, { registers: { level } }, 'level_max'],
-  ])('is over when %s was taken out of the configuration, and is raised anew when it is back', async (_what, before, after, key) => {
-    const high = () => [{ sensor: 'plc', key, value: 9, bootId: clock.bootId, monotonicMs: clock.monotonicMs() }];
-    const configure = (path: TelemetryPath, sensor: object): void => {
-      config = configOf({ ...PLC, ...sensor });
-      path.configured(new Set(['plc']));
-    };
-    const raise = (path: TelemetryPath): void => {
-      configure(path, before);
-      path.take(high());
-    };
-    const raised = [`${key} 9 alarm`, `${key}_alarm above 5 alarm`];
-    const over = `${key}_alarm removed alarm`;
-    expect(await life(raise)).toEqual(raised);
-    expect(await life((path) => configure(path, after))).toEqual([over]);
-    const inOneLife = (path: TelemetryPath): void => {
-      raise(path);
-      configure(path, before);
-      configure(path, after);
-      raise(path);
-    };
-    expect(await life(inOneLife)).toEqual([...raised, over, ...raised]);
-  });
+  ])(
+    'is over when %s was taken out of the configuration, and is raised anew when it is back',
+    async (_what, before, after, key) => {
+      const high = () => [{ sensor: 'plc', key, value: 9, bootId: clock.bootId, monotonicMs: clock.monotonicMs() }];
+      const configure = (path: TelemetryPath, sensor: object): void => {
+        config = configOf({ ...PLC, ...sensor });
+        path.configured(new Set(['plc']));
+      };
+      const raise = (path: TelemetryPath): void => {
+        configure(path, before);
+        path.take(high());
+      };
+      const raised = [`${key} 9 alarm`, `${key}_alarm above 5 alarm`];
+      const over = `${key}_alarm removed alarm`;
+      expect(await life(raise)).toEqual(raised);
+      expect(await life((path) => configure(path, after))).toEqual([over]);
+      const inOneLife = (path: TelemetryPath): void => {
+        raise(path);
+        configure(path, before);
+        configure(path, after);
+        raise(path);
+      };
+      expect(await life(inOneLife)).toEqual([...raised, over, ...raised]);
+    },
+  );
 });
 
 describe('what a window holds that a reload ends', () => {
@@ -279,7 +294,9 @@ describe('what a window holds that a reload ends', () => {
     config = configOf();
     path.configured(new Set());
     await pass(5);
-    path.take(sensors.map(({ name }) => ({ sensor: name, key: 'raw_mean', value: 7, bootId: clock.bootId, monotonicMs: 0 })));
+    path.take(
+      sensors.map(({ name }) => ({ sensor: name, key: 'raw_mean', value: 7, bootId: clock.bootId, monotonicMs: 0 })),
+    );
     await pass(1);
     expect(said).toHaveLength(150);
     await path.drainAndClose(AbortSignal.abort());
@@ -313,7 +330,8 @@ describe('what a sensor gives while it is taken out of the configuration', () =>
   ])('(%s) goes by the rules that it had, and raises no alarm', async (_name, next) => {
     config = configOf(TANK);
     const said = await life((path) => {
-      const configured = (): void => path.configured(new Set(config.sensors.filter(({ enabled }) => enabled).map(({ name }) => name)));
+      const configured = (): void =>
+        path.configured(new Set(config.sensors.filter(({ enabled }) => enabled).map(({ name }) => name)));
       configured();
       config = next();
       configured();
@@ -336,7 +354,9 @@ it('the sum of a part of a window is the latest value as the platform gets it, a
     [20, false],
     [3, true],
   ] as const)
-    path.take([{ sensor: 'tank', key: 'flow_sum', value, isPart, bootId: clock.bootId, monotonicMs: clock.monotonicMs() }]);
+    path.take([
+      { sensor: 'tank', key: 'flow_sum', value, isPart, bootId: clock.bootId, monotonicMs: clock.monotonicMs() },
+    ]);
   expect([path.latest.get('tank', 'total_sum'), observed]).toEqual([
     3,
     [

@@ -46,7 +46,8 @@ function batchOf(lane: Lane, entries: readonly ResolvedEntry[]): OutboxBatch {
   return { lane, entries: EntryColumns.of(entries), ranges, bytes: entries.length * 40 };
 }
 
-const isAside = ([first]: readonly ResolvedEntry[]): boolean => first !== undefined && asideSequences.includes(first.sequence);
+const isAside = ([first]: readonly ResolvedEntry[]): boolean =>
+  first !== undefined && asideSequences.includes(first.sequence);
 
 beforeEach(() => {
   clock = new FakeClock();
@@ -67,7 +68,12 @@ beforeEach(() => {
     clock,
     log: { ...silentLog, info: tell('info'), warn: tell('warn'), error: tell('error') } as Log,
     settings: () => settings,
-    budget: new DailyBudget({ clock, isSynchronised: () => true, bytesSent: () => 1, limitBytes: () => (spent ? 0 : undefined) }),
+    budget: new DailyBudget({
+      clock,
+      isSynchronised: () => true,
+      bytesSent: () => 1,
+      limitBytes: () => (spent ? 0 : undefined),
+    }),
     prepareTelemetry: (rows: TelemetryRows) => void prepared.push(...rows.keys),
     onAcknowledged: (entries) => void counted.push(entries),
     postTelemetry: async ({ keys }) => {
@@ -80,7 +86,9 @@ beforeEach(() => {
         looks.push({ lane, limits });
         if (looks.length > MAX_LOOKS) throw new Error('it looks for ever');
         await looking;
-        const own = lanes[lane].find((entries) => !isAside(entries) && entries[0]?.sequence !== beyond?.entries.sequences[0]);
+        const own = lanes[lane].find(
+          (entries) => !isAside(entries) && entries[0]?.sequence !== beyond?.entries.sequences[0],
+        );
         return own === undefined ? undefined : batchOf(lane, own);
       },
       acknowledge: async ({ entries: { sequences } }) => {
@@ -193,14 +201,20 @@ describe('a turn', () => {
     lanes.live.push([entry(1), entry(2)]);
     lanes.backlog.push([entry(3)]);
     await uploader.drain(signal);
-    expect(uploader.state).toEqual({ state: 'idle', failures: 0, acknowledgedEntries: 3, lastAcknowledgedAtMs: clock.monotonicMs() });
+    expect(uploader.state).toEqual({
+      state: 'idle',
+      failures: 0,
+      acknowledgedEntries: 3,
+      lastAcknowledgedAtMs: clock.monotonicMs(),
+    });
     expect(counted).toEqual([2, 1]);
   });
 
   it('in which nothing could be sent is no contact: it ends no failure, and is not counted as sent', async () => {
     rejects = true;
     lanes.live.push([entry(1)], [entry(2)]);
-    answer = (keys) => (keys.includes('k2') ? { kind: 'refused', status: 0, text: 'no', unsendable: [{ row: 0, reason: 'no' }] } : BUSY);
+    answer = (keys) =>
+      keys.includes('k2') ? { kind: 'refused', status: 0, text: 'no', unsendable: [{ row: 0, reason: 'no' }] } : BUSY;
     await uploader.uploadNextBatch(signal);
     const { failures, reason } = uploader.state;
     lanes.live.shift();
@@ -286,11 +300,18 @@ describe('an entry that is refused by itself', () => {
   it('makes way, is spoken of, and is a dead letter when others are accepted and it is refused again', async () => {
     lanes.live.push([entry(1, bad)], [entry(2)]);
     expect(await uploader.uploadNextBatch(signal)).toBe(2_250);
-    expect(uploader.state).toMatchObject({ state: 'backing-off', reason: 'the platform refuses (status 400)', failures: 1 });
+    expect(uploader.state).toMatchObject({
+      state: 'backing-off',
+      reason: 'the platform refuses (status 400)',
+      failures: 1,
+    });
     letterIsDue = false;
     for (let turn = 0; turn < 3; turn += 1) await uploader.uploadNextBatch(signal);
     expect([posts, letters.length]).toEqual([['bad', 'k2', 'bad'], 1]);
-    expect(uploader.state).toMatchObject({ state: 'idle', reason: '1 entries that the platform did not take are tried again later' });
+    expect(uploader.state).toMatchObject({
+      state: 'idle',
+      reason: '1 entries that the platform did not take are tried again later',
+    });
     letterIsDue = true;
     await clock.advance(40_000);
     lanes.live.push([entry(3)], [entry(4)]);
@@ -314,7 +335,8 @@ describe('an entry that is refused by itself', () => {
 
   it('is asked for again when nothing else is there, and no dead letter', async () => {
     lanes.live.push([entry(1, bad)]);
-    for (let turn = 0; turn < 4; turn += 1) expect(await uploader.uploadNextBatch(signal)).toBeGreaterThanOrEqual(2_000);
+    for (let turn = 0; turn < 4; turn += 1)
+      expect(await uploader.uploadNextBatch(signal)).toBeGreaterThanOrEqual(2_000);
     expect([posts, letters]).toEqual([['bad', 'bad', 'bad', 'bad'], []]);
   });
 
@@ -335,7 +357,10 @@ describe('an entry that is not answered by itself', () => {
     await uploader.uploadNextBatch(signal);
     spent = true;
     await uploader.uploadNextBatch(signal);
-    expect(uploader.state).toMatchObject({ state: 'idle', reason: '1 entries that the platform did not take are tried again later' });
+    expect(uploader.state).toMatchObject({
+      state: 'idle',
+      reason: '1 entries that the platform did not take are tried again later',
+    });
     lanes.live.push([entry(3)]);
     await uploader.uploadNextBatch(signal);
     const before = told.length;

@@ -35,7 +35,12 @@ function given(
     clock,
     log: silentLog,
     settings: () => ({ maxBatchBytes: 1e6, maxBatchEntries: 100, intervalMs: 0, ...settings }),
-    budget: new DailyBudget({ clock, isSynchronised: () => true, bytesSent: () => link.sent, limitBytes: () => link.limit }),
+    budget: new DailyBudget({
+      clock,
+      isSynchronised: () => true,
+      bytesSent: () => link.sent,
+      limitBytes: () => link.limit,
+    }),
     prepareTelemetry: (rows) => {
       if (rows.keys.includes('unspeakable')) throw new Error('no JSON for it');
       prepared.push(...rows.keys);
@@ -83,9 +88,12 @@ function given(
 
 describe('the uploader', () => {
   it('sends alarms first, then the present, then history', async () => {
-    const { uploader, acknowledged, signal } = given({ backlog: [[entry(1)]], live: [[entry(2)]], alarm: [[entry(3)]] }, () => ({
-      kind: 'accepted',
-    }));
+    const { uploader, acknowledged, signal } = given(
+      { backlog: [[entry(1)]], live: [[entry(2)]], alarm: [[entry(3)]] },
+      () => ({
+        kind: 'accepted',
+      }),
+    );
     await uploader.drain(signal);
     expect(acknowledged).toEqual(['alarm:3', 'live:2', 'backlog:1']);
   });
@@ -125,9 +133,12 @@ describe('the uploader', () => {
   });
 
   it('lets an alarm go before history that was read ahead, and sends that history once', async () => {
-    const { uploader, left, posts, prepared, acknowledged, signal } = given({ backlog: [[entry(1)], [entry(2)]] }, () => ({
-      kind: 'accepted',
-    }));
+    const { uploader, left, posts, prepared, acknowledged, signal } = given(
+      { backlog: [[entry(1)], [entry(2)]] },
+      () => ({
+        kind: 'accepted',
+      }),
+    );
     await uploader.uploadNextBatch(signal);
     expect(prepared).toEqual(['k2']);
     left.alarm.push([entry(3)]);
@@ -137,9 +148,12 @@ describe('the uploader', () => {
   });
 
   it('meets a fault of what it read ahead no sooner than it sends it', async () => {
-    const { uploader, posts, acknowledged, signal } = given({ backlog: [[entry(1)], [entry(2, 'unspeakable')]] }, () => ({
-      kind: 'accepted',
-    }));
+    const { uploader, posts, acknowledged, signal } = given(
+      { backlog: [[entry(1)], [entry(2, 'unspeakable')]] },
+      () => ({
+        kind: 'accepted',
+      }),
+    );
     await uploader.uploadNextBatch(signal);
     expect([acknowledged, posts.length]).toEqual([['backlog:1'], 1]);
     await uploader.drain(signal);
@@ -154,9 +168,13 @@ describe('the uploader', () => {
   });
 
   it('spaces live uploads by the interval, and alarms not at all', async () => {
-    const { uploader, left, acknowledged, clock, signal } = given({ live: [[entry(1)], [entry(2)]] }, () => ({ kind: 'accepted' }), {
-      intervalMs: 60_000,
-    });
+    const { uploader, left, acknowledged, clock, signal } = given(
+      { live: [[entry(1)], [entry(2)]] },
+      () => ({ kind: 'accepted' }),
+      {
+        intervalMs: 60_000,
+      },
+    );
     await uploader.uploadNextBatch(signal);
     left.alarm.push([entry(3)]);
     await uploader.uploadNextBatch(signal);
@@ -179,7 +197,9 @@ describe('the uploader', () => {
   });
 
   it('looks again when the interval ends, if that is sooner than it would', async () => {
-    const { uploader, left, clock, signal } = given({ live: [[entry(1)]] }, () => ({ kind: 'accepted' }), { intervalMs: 3_000 });
+    const { uploader, left, clock, signal } = given({ live: [[entry(1)]] }, () => ({ kind: 'accepted' }), {
+      intervalMs: 3_000,
+    });
     await uploader.uploadNextBatch(signal);
     left.live.push([entry(2)]);
     expect(await uploader.uploadNextBatch(signal)).toBe(3_000);

@@ -6,7 +6,14 @@ import { forRandomBytes, mulberry32 } from '../../../../test/support/random-byte
 import { sensorConfig, sensorDeps } from '../../../../test/support/sensor-bench.ts';
 import { type Clock, systemClock } from '../../../host/clock.ts';
 import { sorted } from '../../kind/outcome.ts';
-import { type BoschTrimming, celsius, fineTemperature, parseTrimming, pascal, relativeHumidity } from './compensation.ts';
+import {
+  type BoschTrimming,
+  celsius,
+  fineTemperature,
+  parseTrimming,
+  pascal,
+  relativeHumidity,
+} from './compensation.ts';
 import { openBosch, parseBoschData } from './driver.ts';
 import {
   celsius as chipCelsius,
@@ -21,7 +28,10 @@ const { signal } = new AbortController();
 describe('Bosch compensation', () => {
   // BMP280 data sheet BST-BMP280-DS001 revision 1.14, section 3.12 "Calculating pressure and temperature": UT 519888, UP 415148 → 25.08 °C, 100653.27 Pa.
   it('agrees with the worked example of the BMP280 data sheet', () => {
-    const trimming: BoschTrimming = { t: [27504, 26435, -1000], p: [36477, -10685, 3024, 2855, 140, -7, 15500, -14600, 6000] };
+    const trimming: BoschTrimming = {
+      t: [27504, 26435, -1000],
+      p: [36477, -10685, 3024, 2855, 140, -7, 15500, -14600, 6000],
+    };
     const fine = fineTemperature(trimming, 519888);
     expect(fine).toBe(128422);
     expect(celsius(fine)).toBe(25.08);
@@ -48,7 +58,9 @@ describe('Bosch compensation', () => {
     };
     for (const [first, second, data, temperature, pressure, humidity] of cases) {
       const trimming = parseTrimming(Buffer.from(first, 'hex'), Buffer.from(second, 'hex'));
-      const [t, p, h] = sorted(parseBoschData(trimming, Buffer.from(data, 'hex'))).readings.map(({ value }) => Number(value));
+      const [t, p, h] = sorted(parseBoschData(trimming, Buffer.from(data, 'hex'))).readings.map(({ value }) =>
+        Number(value),
+      );
       // It computes in floating point, and we in the sheet's integers.
       expect(Math.abs((t ?? Number.NaN) - temperature)).toBeLessThan(0.011);
       expect(Math.abs((p ?? Number.NaN) - pressure)).toBeLessThan(0.02);
@@ -87,7 +99,11 @@ describe('Bosch compensation', () => {
       const fine = fineTemperature({ t, p }, rawT);
       const chip = chipFine(SAMPLE_TRIMMING, rawT);
       const driver = [celsius(fine), (pascal({ t, p }, fine, rawP) ?? 0) / 100, relativeHumidity(h, fine, rawH)];
-      const witness = [chipCelsius(chip), chipHectopascal(SAMPLE_TRIMMING, chip, rawP), chipHumidity(SAMPLE_TRIMMING, chip, rawH)];
+      const witness = [
+        chipCelsius(chip),
+        chipHectopascal(SAMPLE_TRIMMING, chip, rawP),
+        chipHumidity(SAMPLE_TRIMMING, chip, rawH),
+      ];
       if (driver.join() !== witness.join()) throw new Error(`${rawT}, ${rawP}, ${rawH}: ${driver} and ${witness}`);
     }
   });
@@ -103,7 +119,9 @@ describe('Bosch compensation', () => {
       { key: 'humidity', fault: { code: 'sensors/bad-reading', recovery: 'retry' } },
     ]);
     expect(given('800000817fb07913').readings.map(({ key }) => key)).toEqual(['temperature', 'humidity']);
-    expect(given('ffff00817fb07913').refused).toMatchObject([{ key: 'pressure', fault: { code: 'sensors/out-of-range' } }]);
+    expect(given('ffff00817fb07913').refused).toMatchObject([
+      { key: 'pressure', fault: { code: 'sensors/out-of-range' } },
+    ]);
     expect(() => given('5533808000007913')).toThrow(/has not measured/);
   });
 
@@ -117,7 +135,8 @@ describe('Bosch compensation', () => {
       const trimming = parseTrimming(bytes.subarray(0, 26), bytes.subarray(26, 33));
       for (const { key, value } of sorted(parseBoschData(trimming, bytes.subarray(33))).readings) {
         const [least, greatest] = ranges[key] ?? [0, 0];
-        if (!(Number(value) >= least && Number(value) <= greatest)) throw new Error(`${key} ${value} was reported as good`);
+        if (!(Number(value) >= least && Number(value) <= greatest))
+          throw new Error(`${key} ${value} was reported as good`);
       }
     });
   });
@@ -134,7 +153,9 @@ function floatingPoint({ t, p, h = [0, 0, 0, 0, 0, 0] }: BoschTrimming, adcP: nu
   const raw = ((1048576 - adcP - offset / 4096) * 6250) / gain;
   const pascals = raw + ((p[8] * raw * raw) / 2147483648 + (raw * p[7]) / 32768 + p[6]) / 16;
   const v = fine - 76800;
-  const wet = (adcH - (h[3] * 64 + (h[4] / 16384) * v)) * ((h[1] / 65536) * (1 + (h[5] / 67108864) * v * (1 + (h[2] / 67108864) * v)));
+  const wet =
+    (adcH - (h[3] * 64 + (h[4] / 16384) * v)) *
+    ((h[1] / 65536) * (1 + (h[5] / 67108864) * v * (1 + (h[2] / 67108864) * v)));
   const percent = Math.min(100, Math.max(0, wet * (1 - (h[0] * wet) / 524288)));
   return { celsius: fine / 5120, hectopascal: pascals / 100, percent };
 }
@@ -172,14 +193,26 @@ describe('a BME280 on the board', () => {
   });
 
   it('is told from a BMP280', async () => {
-    const sensor = await openBosch(sensorConfig({ name: 'roof', kind: 'bme280', address: 0x77 }), sensorDeps(bench), signal);
+    const sensor = await openBosch(
+      sensorConfig({ name: 'roof', kind: 'bme280', address: 0x77 }),
+      sensorDeps(bench),
+      signal,
+    );
     await expect(sensor.read(signal)).rejects.toThrow('0x77 on i2c-1 is no bme280: it is a bmp280');
-    const right = await openBosch(sensorConfig({ name: 'roof', kind: 'bmp280', address: 0x77 }), sensorDeps(bench), signal);
+    const right = await openBosch(
+      sensorConfig({ name: 'roof', kind: 'bmp280', address: 0x77 }),
+      sensorDeps(bench),
+      signal,
+    );
     expect((await right.read(signal)).map(({ key }) => key)).toEqual(['temperature', 'pressure']);
   });
 
   it('gives the same values after it lost its power between two reads, which nothing tells', async () => {
-    const sensor = await openBosch(sensorConfig({ name: 'roof', kind: 'bme280', filter: 4 }), sensorDeps(bench), signal);
+    const sensor = await openBosch(
+      sensorConfig({ name: 'roof', kind: 'bme280', filter: 4 }),
+      sensorDeps(bench),
+      signal,
+    );
     const before = await sensor.read(signal);
     bench.board.bench.fault('i2c-1:0x76', 'brown-out');
     expect(await sensor.read(signal)).toEqual(before);
@@ -197,7 +230,11 @@ describe('a BME280 on the board', () => {
         await clock.sleep(ms, stop);
       },
     };
-    const sensor = await openBosch(sensorConfig({ name: 'roof', kind: 'bme280' }), { ...others, clock: cutting }, signal);
+    const sensor = await openBosch(
+      sensorConfig({ name: 'roof', kind: 'bme280' }),
+      { ...others, clock: cutting },
+      signal,
+    );
     await sensor.read(signal);
     isCutting = true;
     await expect(sensor.read(signal)).rejects.toMatchObject({ code: 'sensors/bad-reading' });
@@ -208,7 +245,11 @@ describe('a BME280 on the board', () => {
   it('reads a chip right that another program left in normal mode', async () => {
     const bus = await bench.ports.i2c.openBus(1, signal);
     await bus.writeRegisters(0x76, 0xf4, Uint8Array.of(0b001_001_11), signal);
-    const sensor = await openBosch(sensorConfig({ name: 'roof', kind: 'bme280', filter: 4 }), sensorDeps(bench), signal);
+    const sensor = await openBosch(
+      sensorConfig({ name: 'roof', kind: 'bme280', filter: 4 }),
+      sensorDeps(bench),
+      signal,
+    );
     expect(await sensor.read(signal)).toMatchObject([{ value: 21.37 }, {}, {}]);
     expect(await bus.readRegisters(0x76, 0xf5, 1, signal)).toEqual(Buffer.of(2 << 2));
   });
@@ -226,7 +267,10 @@ describe('a BME280 on the board', () => {
     bench.board.bench.fault('i2c-1:0x76', 'nak');
     await expect(sensor.read(signal)).rejects.toMatchObject({ code: 'hardware/i2c-no-answer', recovery: 'retry' });
     bench.board.bench.fault('i2c-1:0x76', 'hang');
-    await expect(sensor.read(AbortSignal.timeout(50))).rejects.toMatchObject({ code: 'hardware/deadline', recovery: 'retry' });
+    await expect(sensor.read(AbortSignal.timeout(50))).rejects.toMatchObject({
+      code: 'hardware/deadline',
+      recovery: 'retry',
+    });
     bench.board.bench.fault('i2c-1:0x76', 'garbage');
     await expect(sensor.read(AbortSignal.timeout(200))).rejects.toMatchObject({ recovery: 'retry' });
   });

@@ -16,7 +16,17 @@ export function parseTrimming(first: Uint8Array, second?: Uint8Array): BoschTrim
   const unsigned = (at: number): number => view.getUint16(at, true);
   const signed = (at: number): number => view.getInt16(at, true);
   const t = [unsigned(0), signed(2), signed(4)] as const;
-  const p = [unsigned(6), signed(8), signed(10), signed(12), signed(14), signed(16), signed(18), signed(20), signed(22)] as const;
+  const p = [
+    unsigned(6),
+    signed(8),
+    signed(10),
+    signed(12),
+    signed(14),
+    signed(16),
+    signed(18),
+    signed(20),
+    signed(22),
+  ] as const;
   if (second === undefined) return { t, p };
   const [h2Low = 0, h2High = 0, h3 = 0, h4High = 0, h4h5Low = 0, h5High = 0, h6 = 0] = second;
   const signedByte = (byte: number): number => (byte << 24) >> 24;
@@ -40,7 +50,17 @@ export function celsius(fine: number): number {
 
 /** Pa in steps of 1/256; undefined where the sheet's formula would divide by zero (a chip without trimming). */
 export function pascal({ p }: BoschTrimming, fine: number, adc: number): number | undefined {
-  const [p1, p2, p3, p4, p5, p6, p7, p8, p9] = p.map(BigInt) as [bigint, bigint, bigint, bigint, bigint, bigint, bigint, bigint, bigint];
+  const [p1, p2, p3, p4, p5, p6, p7, p8, p9] = p.map(BigInt) as [
+    bigint,
+    bigint,
+    bigint,
+    bigint,
+    bigint,
+    bigint,
+    bigint,
+    bigint,
+    bigint,
+  ];
   let var1 = BigInt(fine) - 128_000n;
   let var2 = var1 * var1 * p6;
   var2 += (var1 * p5) << 17n;

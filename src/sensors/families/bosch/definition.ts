@@ -8,7 +8,9 @@ const oversampling = () => z.literal([1, 2, 4, 8, 16]).default(1);
 
 export const boschFields = {
   ...i2cFields({ default: 0x76, min: 0x76, max: 0x77 }),
-  oversampling: section({ temperature: oversampling(), pressure: oversampling(), humidity: oversampling() }).prefault({}),
+  oversampling: section({ temperature: oversampling(), pressure: oversampling(), humidity: oversampling() }).prefault(
+    {},
+  ),
   filter: z.literal([0, 2, 4, 8, 16]).default(0),
 };
 
@@ -22,7 +24,10 @@ export const UNITS = { temperature: '°C', pressure: 'hPa', humidity: '%' } as c
 const DIGITS = { temperature: 2, pressure: 2, humidity: 2 } as const;
 
 /** At most (DS002, appendix B, section 9.1). */
-export function boschMs({ temperature, pressure, humidity }: Record<keyof typeof UNITS, number>, hasHumidity: boolean): number {
+export function boschMs(
+  { temperature, pressure, humidity }: Record<keyof typeof UNITS, number>,
+  hasHumidity: boolean,
+): number {
   return 1.25 + 2.3 * temperature + 2.3 * pressure + 0.575 + (hasHumidity ? 2.3 * humidity + 0.575 : 0);
 }
 
@@ -33,14 +38,16 @@ export function boschKind(kind: keyof typeof CHIP_ID) {
     addresses: addresses(0x76, 0x77),
     isCertain: true,
     turn: 1,
-    looksLike: async (bus, address, signal) => (await bus.readRegisters(address, ID_REGISTER, 1, signal))[0] === CHIP_ID[kind],
+    looksLike: async (bus, address, signal) =>
+      (await bus.readRegisters(address, ID_REGISTER, 1, signal))[0] === CHIP_ID[kind],
   };
   return {
     driver: async () => ({ open: (await import('./driver.ts')).openBosch }),
     twin: async () => ({ twin: (await import('./twin.ts')).boschTwin(hasHumidity) }),
     units: hasHumidity ? UNITS : { temperature: UNITS.temperature, pressure: UNITS.pressure },
     digits: DIGITS,
-    minReadMs: ({ oversampling }: { readonly oversampling: Parameters<typeof boschMs>[0] }) => boschMs(oversampling, hasHumidity),
+    minReadMs: ({ oversampling }: { readonly oversampling: Parameters<typeof boschMs>[0] }) =>
+      boschMs(oversampling, hasHumidity),
     scan,
   };
 }

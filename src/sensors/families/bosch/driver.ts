@@ -18,7 +18,14 @@ import { type Outcome, outcomeOf } from '../../kind/outcome.ts';
 import type { Reading, Sensor } from '../../kind/sensor.ts';
 import type { SensorDeps } from '../../kind/sensor-deps.ts';
 import { sensorFault, withinRange } from '../../kind/sensor-fault.ts';
-import { type BoschTrimming, celsius, fineTemperature, parseTrimming, pascal, relativeHumidity } from './compensation.ts';
+import {
+  type BoschTrimming,
+  celsius,
+  fineTemperature,
+  parseTrimming,
+  pascal,
+  relativeHumidity,
+} from './compensation.ts';
 import { boschMs, CHIP_ID, UNITS } from './definition.ts';
 
 type BoschConfig = Bme280Config | Bmp280Config;
@@ -86,7 +93,11 @@ function pressureOf(trimming: BoschTrimming, fine: number, raw: number): Reading
 
 function humidityOf(h: NonNullable<BoschTrimming['h']>, fine: number, raw: number): Reading {
   if (raw === NOT_MEASURED.humidity) throw notMeasured();
-  return { key: 'humidity', value: withinRange('humidity', relativeHumidity(h, fine, raw), RANGE.humidity), unit: UNITS.humidity };
+  return {
+    key: 'humidity',
+    value: withinRange('humidity', relativeHumidity(h, fine, raw), RANGE.humidity),
+    unit: UNITS.humidity,
+  };
 }
 
 function notMeasured(): Error {
@@ -98,22 +109,36 @@ async function setUp(config: BoschConfig, bus: I2cBus, clock: Clock, signal: Abo
   const id = (await bus.readRegisters(address, REGISTER.id, 1, signal))[0];
   if (id !== CHIP_ID[kind]) {
     const found = Object.entries(CHIP_ID).find(([, known]) => known === id)?.[0];
-    throw wrongChip(config, bus, kind, found === undefined ? `its id is 0x${(id ?? 0).toString(16)}` : `it is a ${found}`);
+    throw wrongChip(
+      config,
+      bus,
+      kind,
+      found === undefined ? `its id is 0x${(id ?? 0).toString(16)}` : `it is a ${found}`,
+    );
   }
   await bus.writeRegisters(address, REGISTER.reset, Uint8Array.of(RESET_WORD), signal);
   await clock.sleep(START_MS, signal);
   await awaitStatus(config, bus, clock, STATUS.copyingTrimming, signal);
   const first = await bus.readRegisters(address, REGISTER.trimming, TRIMMING_LENGTH, signal);
   if (kind === 'bmp280') return parseTrimming(first);
-  return parseTrimming(first, await bus.readRegisters(address, REGISTER.humidityTrimming, HUMIDITY_TRIMMING_LENGTH, signal));
+  return parseTrimming(
+    first,
+    await bus.readRegisters(address, REGISTER.humidityTrimming, HUMIDITY_TRIMMING_LENGTH, signal),
+  );
 }
 
 async function measure(config: BoschConfig, bus: I2cBus, clock: Clock, signal: AbortSignal): Promise<Uint8Array> {
   const { kind, address, oversampling, filter } = config;
   // Filter coefficients 0, 2, 4, 8, 16 are coded 0 to 4 in bits 4 to 2.
-  await bus.writeRegisters(address, REGISTER.config, Uint8Array.of((filter === 0 ? 0 : Math.log2(filter)) << 2), signal);
+  await bus.writeRegisters(
+    address,
+    REGISTER.config,
+    Uint8Array.of((filter === 0 ? 0 : Math.log2(filter)) << 2),
+    signal,
+  );
   // It takes effect with the writing of `control` (section 5.4.3).
-  if (kind === 'bme280') await bus.writeRegisters(address, REGISTER.controlHumidity, Uint8Array.of(coded(oversampling.humidity)), signal);
+  if (kind === 'bme280')
+    await bus.writeRegisters(address, REGISTER.controlHumidity, Uint8Array.of(coded(oversampling.humidity)), signal);
   const control = (coded(oversampling.temperature) << 5) | (coded(oversampling.pressure) << 2) | FORCED_MODE;
   await bus.writeRegisters(address, REGISTER.control, Uint8Array.of(control), signal);
   await clock.sleep(boschMs(oversampling, kind === 'bme280'), signal);
@@ -123,8 +148,15 @@ async function measure(config: BoschConfig, bus: I2cBus, clock: Clock, signal: A
 }
 
 /** Until the chip has put the bit back; the signal is the deadline. */
-async function awaitStatus({ address }: BoschConfig, bus: I2cBus, clock: Clock, bit: number, signal: AbortSignal): Promise<void> {
-  while (((await bus.readRegisters(address, REGISTER.status, 1, signal))[0] ?? 0) & bit) await clock.sleep(POLL_MS, signal);
+async function awaitStatus(
+  { address }: BoschConfig,
+  bus: I2cBus,
+  clock: Clock,
+  bit: number,
+  signal: AbortSignal,
+): Promise<void> {
+  while (((await bus.readRegisters(address, REGISTER.status, 1, signal))[0] ?? 0) & bit)
+    await clock.sleep(POLL_MS, signal);
 }
 
 /** Oversampling 1, 2, 4, 8, 16 is coded 1 to 5 (table 20). */

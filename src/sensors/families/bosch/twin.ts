@@ -107,7 +107,10 @@ class BoschChip extends RegisterChip {
     const control = this.registers[REGISTER.control] ?? 0;
     const [temperature, pressure] = [oversamplingOf(control >> 5), oversamplingOf(control >> 2)];
     const conversionMs =
-      1 + 2 * temperature + (pressure > 0 ? 2 * pressure + 0.5 : 0) + (this.#humidity > 0 ? 2 * this.#humidity + 0.5 : 0);
+      1 +
+      2 * temperature +
+      (pressure > 0 ? 2 * pressure + 0.5 : 0) +
+      (this.#humidity > 0 ? 2 * this.#humidity + 0.5 : 0);
     this.#pending = true;
     this.#readyAtMs = this.#context.monotonicMs() + conversionMs;
   }
@@ -178,7 +181,17 @@ export function celsius(fine: bigint): number {
 
 /** hPa, in steps of 1/256 Pa. */
 export function hectopascal({ p }: Trimming, fine: bigint, adc: number): number {
-  const [p1, p2, p3, p4, p5, p6, p7, p8, p9] = p.map(BigInt) as [bigint, bigint, bigint, bigint, bigint, bigint, bigint, bigint, bigint];
+  const [p1, p2, p3, p4, p5, p6, p7, p8, p9] = p.map(BigInt) as [
+    bigint,
+    bigint,
+    bigint,
+    bigint,
+    bigint,
+    bigint,
+    bigint,
+    bigint,
+    bigint,
+  ];
   const x = fine - 128000n;
   let y = x * x * p6 + ((x * p5) << 17n) + (p4 << 35n);
   const z = (((1n << 47n) + (((x * x * p3) >> 8n) + ((x * p2) << 12n))) * p1) >> 33n;

@@ -45,9 +45,16 @@ function lineFormatFaults({ format, columns, pattern: expression }: LineFormat, 
         ? [finding([...path, 'columns'], 'no column has a key:', 'a key for each column that is to be read')]
         : doubled(columns, [...path, 'columns']);
   if (format !== 'regex') return [];
-  if (expression === undefined) return [{ path: [...path, 'format'], problem: 'no pattern for', expected: 'pattern: with named groups' }];
+  if (expression === undefined)
+    return [{ path: [...path, 'format'], problem: 'no pattern for', expected: 'pattern: with named groups' }];
   if (namedGroups(expression).length > 0) return [];
-  return [{ path: [...path, 'pattern'], problem: 'no named group in', expected: 'named groups such as (?<temperature>[-0-9.]+)' }];
+  return [
+    {
+      path: [...path, 'pattern'],
+      problem: 'no named group in',
+      expected: 'named groups such as (?<temperature>[-0-9.]+)',
+    },
+  ];
 }
 
 /** The names of a pattern's named groups. */

@@ -75,7 +75,8 @@ describe('lineParser', () => {
     ) as {
       readonly cases: readonly (readonly [string, string, readonly string[]])[];
     };
-    for (const [line, separator, fields] of cases) expect(csvFields(line, separator).map(({ text }) => text)).toEqual(fields);
+    for (const [line, separator, fields] of cases)
+      expect(csvFields(line, separator).map(({ text }) => text)).toEqual(fields);
     expect(cases).toHaveLength(120);
   });
 

@@ -92,7 +92,8 @@ function pairsOf(
     case 'number':
       return (line) => {
         const value = scalar(line);
-        if (typeof value !== 'number' && typeof value !== 'bigint' && !(value instanceof NoNumber)) throw new Error('no number');
+        if (typeof value !== 'number' && typeof value !== 'bigint' && !(value instanceof NoNumber))
+          throw new Error('no number');
         return [[key, value, line.trim()]];
       };
   }
@@ -100,7 +101,9 @@ function pairsOf(
 
 /** Python's json writes NaN and Infinity, which are no JSON: null, as others write it. */
 function withoutNoNumbers(json: string): string {
-  return NO_JSON_NUMBER.test(json) ? json.replace(STRING_OR_NO_NUMBER, (found) => (found.startsWith('"') ? found : 'null')) : json;
+  return NO_JSON_NUMBER.test(json)
+    ? json.replace(STRING_OR_NO_NUMBER, (found) => (found.startsWith('"') ? found : 'null'))
+    : json;
 }
 
 /** Numbers and words in quotes mean what they mean without; of other text every blank is meant. */
@@ -139,7 +142,8 @@ export function csvFields(line: string, separator: string): readonly CsvField[] 
       const { text, end } = quoted(line, start + 1);
       fields.push({ text, isQuoted: true });
       const next = line.indexOf(separator, end);
-      if (line.slice(end, next < 0 ? line.length : next).trim() !== '') throw new Error('text behind a field in quotes');
+      if (line.slice(end, next < 0 ? line.length : next).trim() !== '')
+        throw new Error('text behind a field in quotes');
       if (next < 0) return fields;
       at = next + separator.length;
     }

@@ -17,15 +17,26 @@ export interface RegisterMeaning extends NumberRules {
  * for floats. @throws AgentError `sensors/no-value` for the mark of none, `sensors/bad-reading` for digits that are none, `sensors/out-of-range` outside
  * min and max (all retry).
  */
-export function registerValue(key: string, raw: RegisterContent, meaning: RegisterMeaning, width: NumberWidth): RegisterContent {
+export function registerValue(
+  key: string,
+  raw: RegisterContent,
+  meaning: RegisterMeaning,
+  width: NumberWidth,
+): RegisterContent {
   if (!isNumeric(raw)) return convertWord(key, raw, meaning);
   return convertNumber(key, registerNumber(key, raw, meaning, width), meaning);
 }
 
 /** The number in a register before its scale. @throws AgentError `sensors/no-value`, `sensors/bad-reading` (both retry). */
-export function registerNumber(key: string, raw: number | bigint, meaning: RegisterMeaning, width: NumberWidth): number | bigint {
+export function registerNumber(
+  key: string,
+  raw: number | bigint,
+  meaning: RegisterMeaning,
+  width: NumberWidth,
+): number | bigint {
   const { noValue } = meaning;
-  if (noValue !== undefined && isSame(raw, noValue, width.bits)) throw sensorFault('no-value', `the register says that there is no ${key}`);
+  if (noValue !== undefined && isSame(raw, noValue, width.bits))
+    throw sensorFault('no-value', `the register says that there is no ${key}`);
   return meansBits(meaning) ? bitField(key, raw, meaning, width) : raw;
 }
 

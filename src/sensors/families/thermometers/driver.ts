@@ -45,14 +45,19 @@ interface Reader {
   readonly hasSettings?: (bus: I2cBus, signal: AbortSignal) => Promise<boolean>;
 }
 
-function withSettings(data: ThermometerData<never>, { address }: I2cPlace, { register, bytes, lookedFor = 0 }: Settings): Reader {
+function withSettings(
+  data: ThermometerData<never>,
+  { address }: I2cPlace,
+  { register, bytes, lookedFor = 0 }: Settings,
+): Reader {
   const wanted = bytes.reduce((word, byte) => (word << 8) | byte, 0);
   const hasSettings = async (bus: I2cBus, signal: AbortSignal): Promise<boolean> =>
     (((await bus.readWord(address, register, signal)) ^ wanted) & lookedFor) === 0;
   const read: Driver['read'] = async (bus, signal) => {
     const word = await bus.readWord(address, data.temperature, signal);
     // After the temperature: a chip that was reset in between is found out too.
-    if (!(await hasSettings(bus, signal))) throw sensorFault('bad-reading', `the ${data.kind} has lost its settings (its supply?)`);
+    if (!(await hasSettings(bus, signal)))
+      throw sensorFault('bad-reading', `the ${data.kind} has lost its settings (its supply?)`);
     return [parseTemperature(data, word)];
   };
   return { read, hasSettings };
@@ -78,11 +83,18 @@ function awakened(data: ThermometerData<never>, { address }: I2cPlace, clock: Cl
 }
 
 /** @throws AgentError `sensors/out-of-range` (retry). */
-export function parseTemperature({ format, extended }: Pick<ThermometerData<never>, 'format' | 'extended'>, word: number): Reading {
+export function parseTemperature(
+  { format, extended }: Pick<ThermometerData<never>, 'format' | 'extended'>,
+  word: number,
+): Reading {
   const isExtended = extended !== undefined && (word & extended.said) !== 0;
   const { bits, lowestBit, stepsPerDegree, range } = isExtended ? extended.format : format;
   const steps = (word << (32 - lowestBit - bits)) >> (32 - bits);
-  return { key: 'temperature', value: withinRange('temperature', steps / stepsPerDegree, range), unit: UNITS.temperature };
+  return {
+    key: 'temperature',
+    value: withinRange('temperature', steps / stepsPerDegree, range),
+    unit: UNITS.temperature,
+  };
 }
 
 async function expectChip(
@@ -99,7 +111,12 @@ async function expectChip(
 }
 
 /** @returns that it was in shutdown. */
-async function wake({ configBytes }: ThermometerData<never>, address: number, bus: I2cBus, signal: AbortSignal): Promise<boolean> {
+async function wake(
+  { configBytes }: ThermometerData<never>,
+  address: number,
+  bus: I2cBus,
+  signal: AbortSignal,
+): Promise<boolean> {
   const found = await bus.readRegisters(address, CONFIG, configBytes, signal);
   const [first = 0, ...others] = found;
   if ((first & SHUTDOWN) === 0) return false;

@@ -40,23 +40,27 @@ it.each([
   ['mcp9808', 0x18, {}],
   ['tmp102', 0x48, {}],
   ['tmp102', 0x49, { extended: true }],
-] as const)('the %s at %i reads exactly what the board says it showed, and survives a chip that loses its power', (kind, address, more) =>
-  readsWhatIsShown(kind, address, more),
+] as const)(
+  'the %s at %i reads exactly what the board says it showed, and survives a chip that loses its power',
+  (kind, address, more) => readsWhatIsShown(kind, address, more),
 );
 
 it.each([
   ['lm75', 0x48],
   ['mcp9808', 0x18],
-] as const)('the %s does not report the 0 °C of a chip that has just been switched on, but a true one', async (kind, address) => {
-  const { bench, sensor } = await chipWith(kind, address, { temperature: 25 });
-  const chip = `i2c-1:0x${address.toString(16)}`;
-  expect(await sensor.read(signal)).toMatchObject([{ value: 25 }]);
-  bench.board.bench.fault(chip, 'brown-out');
-  expect(await sensor.read(signal)).toMatchObject([{ value: 25 }]);
-  bench.board.bench.hold(`${chip}/temperature`, 0);
-  expect(await sensor.read(signal)).toMatchObject([{ value: 0 }]);
-  await bench.close();
-});
+] as const)(
+  'the %s does not report the 0 °C of a chip that has just been switched on, but a true one',
+  async (kind, address) => {
+    const { bench, sensor } = await chipWith(kind, address, { temperature: 25 });
+    const chip = `i2c-1:0x${address.toString(16)}`;
+    expect(await sensor.read(signal)).toMatchObject([{ value: 25 }]);
+    bench.board.bench.fault(chip, 'brown-out');
+    expect(await sensor.read(signal)).toMatchObject([{ value: 25 }]);
+    bench.board.bench.hold(`${chip}/temperature`, 0);
+    expect(await sensor.read(signal)).toMatchObject([{ value: 0 }]);
+    await bench.close();
+  },
+);
 
 it.each([
   ['lm75', 0x48, [0x01]],
@@ -73,12 +77,15 @@ it.each([
 });
 
 describe('settings that every read looks for', () => {
-  it.each([25, -10])('show %i °C in the extended mode from the first read, and after the chip lost its power', async (celsius) => {
-    const { bench, sensor } = await chipWith('tmp102', 0x48, { temperature: celsius }, { extended: true });
-    expect(await sensor.read(signal)).toMatchObject([{ value: celsius }]);
-    bench.board.bench.fault('i2c-1:0x48', 'brown-out');
-    await expect(sensor.read(signal)).rejects.toThrow(/lost its settings/);
-    expect(await sensor.read(signal)).toMatchObject([{ value: celsius }]);
-    await bench.close();
-  });
+  it.each([25, -10])(
+    'show %i °C in the extended mode from the first read, and after the chip lost its power',
+    async (celsius) => {
+      const { bench, sensor } = await chipWith('tmp102', 0x48, { temperature: celsius }, { extended: true });
+      expect(await sensor.read(signal)).toMatchObject([{ value: celsius }]);
+      bench.board.bench.fault('i2c-1:0x48', 'brown-out');
+      await expect(sensor.read(signal)).rejects.toThrow(/lost its settings/);
+      expect(await sensor.read(signal)).toMatchObject([{ value: celsius }]);
+      await bench.close();
+    },
+  );
 });

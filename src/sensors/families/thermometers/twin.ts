@@ -37,7 +37,8 @@ class ThermometerChip extends WordChip {
     super.write(register, register === CONFIG ? word | (this.#chip.alwaysSet ?? 0) : word);
     const isAwakeAgain = register === CONFIG && (before & SHUTDOWN) !== 0 && (word & SHUTDOWN) === 0;
     // Another number of bits begins with the next conversion.
-    if (isAwakeAgain || format !== this.#format()) this.#convertedAtMs = Math.max(this.#convertedAtMs, this.#afterConversion());
+    if (isAwakeAgain || format !== this.#format())
+      this.#convertedAtMs = Math.max(this.#convertedAtMs, this.#afterConversion());
   }
 
   protected override beforeRead(register: number): void {

@@ -134,7 +134,10 @@ export class SavedTotal {
         await writeDurably(files, this.#path, sealJson({ ...FORMAT, total: count }));
         this.#savedCount = count;
       } catch (error) {
-        log.warn({ path: this.#path, reason: messageOf(error) }, 'the total cannot be saved, and is not reported until it is');
+        log.warn(
+          { path: this.#path, reason: messageOf(error) },
+          'the total cannot be saved, and is not reported until it is',
+        );
       }
     });
     await this.#saving;

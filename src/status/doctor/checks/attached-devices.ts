@@ -20,7 +20,11 @@ export const attachedDevices = agentCheck('attached-devices', 'attached devices 
   return good(devices.words);
 });
 
-function namesOf(devices: readonly ToldDevice[], all: number, wordsOf = ({ words }: ToldDevice): string => words): string {
+function namesOf(
+  devices: readonly ToldDevice[],
+  all: number,
+  wordsOf = ({ words }: ToldDevice): string => words,
+): string {
   const named = devices.slice(0, MAX_NAMED).map((device) => `${device.name}: ${wordsOf(device)}`);
   const others = all - named.length;
   return [...named, ...(others > 0 ? [`${others} more`] : [])].join('; ');

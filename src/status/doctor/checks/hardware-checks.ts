@@ -20,7 +20,8 @@ const ENABLE_PWM = 'enable the PWM chip (on a Raspberry Pi: dtoverlay=pwm in con
 export function neededDevices(config: AgentConfig): readonly NeededDevice[] {
   const { hardware } = config;
   const { board, boardSocket: path } = hardware;
-  if (board === 'simulated') return path === undefined ? [] : [{ path, enable: 'start the simulated board: turnstone board --socket' }];
+  if (board === 'simulated')
+    return path === undefined ? [] : [{ path, enable: 'start the simulated board: turnstone board --socket' }];
   const users: {
     readonly user: SensorConfig | ActuatorConfig;
     readonly device?: NeededDevice | undefined;
@@ -36,10 +37,13 @@ export function neededDevices(config: AgentConfig): readonly NeededDevice[] {
     if ('bus' in user) needed.set(`/dev/i2c-${user.bus}`, ENABLE_I2C);
     if ('line' in user && hardware.gpio !== 'sysfs')
       needed.set(
-        typeof user.line !== 'string' && /^gpiochip\d+$/.test(user.line.chip) ? `/dev/${user.line.chip}` : '/dev/gpiochip0',
+        typeof user.line !== 'string' && /^gpiochip\d+$/.test(user.line.chip)
+          ? `/dev/${user.line.chip}`
+          : '/dev/gpiochip0',
         ENABLE_GPIO,
       );
-    const port = 'port' in user ? user.port : 'connection' in user && !('host' in user.connection) ? user.connection.port : '';
+    const port =
+      'port' in user ? user.port : 'connection' in user && !('host' in user.connection) ? user.connection.port : '';
     if (port.startsWith('/')) needed.set(port, PLUG_IN);
     if (typeof chip === 'number') needed.set(`/sys/class/pwm/pwmchip${chip}`, ENABLE_PWM);
   }
@@ -49,29 +53,41 @@ export function neededDevices(config: AgentConfig): readonly NeededDevice[] {
 export const devices = configCheck('devices', 'every bus and port is there', async (config, { machine }) => {
   const needed = neededDevices(config);
   if (needed.length === 0) return undefined;
-  for (const { path, enable } of needed) if ((await machine.file(path)) === undefined) return fault(`${path} is not there`, enable);
+  for (const { path, enable } of needed)
+    if ((await machine.file(path)) === undefined) return fault(`${path} is not there`, enable);
   return good(needed.map(({ path }) => path).join(', '));
 });
 
-export const permissions = configCheck('permissions', 'the service may use every bus and port', async (config, context) => {
-  const { machine, serviceUser } = context;
-  const needed = neededDevices(config).filter(({ path }) => path.startsWith('/dev/'));
-  if (needed.length === 0) return undefined;
-  for (const { path } of needed) {
-    const file = await machine.file(path);
-    if (file === undefined || may(serviceUser, 'read and write', file)) continue;
-    const remedy = `usermod -aG ${file.group} ${serviceUser?.name}, then systemctl restart turnstone; the installer's udev rules do the same`;
-    return fault(`user ${serviceUser?.name} may not use ${path} (group ${file.group}, mode ${file.mode.toString(8)})`, remedy);
-  }
-  return good(serviceUser === undefined ? 'for this user' : `for user ${serviceUser.name}`);
-});
+export const permissions = configCheck(
+  'permissions',
+  'the service may use every bus and port',
+  async (config, context) => {
+    const { machine, serviceUser } = context;
+    const needed = neededDevices(config).filter(({ path }) => path.startsWith('/dev/'));
+    if (needed.length === 0) return undefined;
+    for (const { path } of needed) {
+      const file = await machine.file(path);
+      if (file === undefined || may(serviceUser, 'read and write', file)) continue;
+      const remedy = `usermod -aG ${file.group} ${serviceUser?.name}, then systemctl restart turnstone; the installer's udev rules do the same`;
+      return fault(
+        `user ${serviceUser?.name} may not use ${path} (group ${file.group}, mode ${file.mode.toString(8)})`,
+        remedy,
+      );
+    }
+    return good(serviceUser === undefined ? 'for this user' : `for user ${serviceUser.name}`);
+  },
+);
 
-export const actuators = agentCheck('actuators', 'every actuator is known to be where it should', ({ actuators: all }) => {
-  const lost = all.find((actuator) => actuator.fault !== undefined);
-  if (lost === undefined) return all.length === 0 ? undefined : good(`${all.length} answer`);
-  const remedy = 'check its wiring and its section in the configuration; turnstone actuate tries it';
-  return fault(`${lost.name} (${lost.kind}): ${lost.fault}`, remedy);
-});
+export const actuators = agentCheck(
+  'actuators',
+  'every actuator is known to be where it should',
+  ({ actuators: all }) => {
+    const lost = all.find((actuator) => actuator.fault !== undefined);
+    if (lost === undefined) return all.length === 0 ? undefined : good(`${all.length} answer`);
+    const remedy = 'check its wiring and its section in the configuration; turnstone actuate tries it';
+    return fault(`${lost.name} (${lost.kind}): ${lost.fault}`, remedy);
+  },
+);
 
 export const sensors = configCheck('sensors', 'every sensor answers', (config, context, signal) =>
   context.agent === undefined ? probeSensors(config, context, signal) : runningSensors(config, context.agent),
@@ -88,7 +104,11 @@ function runningSensors({ sensors }: AgentConfig, agent: AgentStatus): Finding |
 }
 
 /** Without an agent the buses are free: chips are asked whether they are there. */
-async function probeSensors(config: AgentConfig, context: CheckContext, signal: AbortSignal): Promise<Finding | undefined> {
+async function probeSensors(
+  config: AgentConfig,
+  context: CheckContext,
+  signal: AbortSignal,
+): Promise<Finding | undefined> {
   if (context.silentAgent !== undefined) return unknown('the agent hangs, and holds the buses');
   const onBus = config.sensors.filter((sensor) => 'bus' in sensor).filter(({ enabled }) => enabled);
   if (onBus.length === 0) return unknown('no agent runs; start it, or try one: turnstone sensors read NAME');

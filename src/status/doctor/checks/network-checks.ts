@@ -32,7 +32,10 @@ export async function hopAnswers(config: AgentConfig, remedy: string, signal: Ab
 }
 
 export function targetOf({ hostname, port, protocol }: URL): Target {
-  return { host: hostname.replace(/^\[(.*)\]$/, '$1'), port: port === '' ? (DEFAULT_PORTS[protocol] ?? 80) : Number(port) };
+  return {
+    host: hostname.replace(/^\[(.*)\]$/, '$1'),
+    port: port === '' ? (DEFAULT_PORTS[protocol] ?? 80) : Number(port),
+  };
 }
 
 function shown({ host, port }: Target): string {
@@ -47,7 +50,9 @@ async function tryPort({ host, port }: Target, signal: AbortSignal): Promise<str
       socket.destroy();
       resolve(undefined);
     });
-    socket.once('error', (error) => resolve(signal.aborted ? 'no answer in time' : (systemCode(error) ?? error.message)));
+    socket.once('error', (error) =>
+      resolve(signal.aborted ? 'no answer in time' : (systemCode(error) ?? error.message)),
+    );
   });
 }
 
@@ -58,7 +63,10 @@ export const dns = configCheck('dns', 'the platform’s name is known', async (c
     return good(address === host ? `${host} is an address` : `${host} is ${address}`);
   } catch (error) {
     const why = systemCode(error) === 'EAI_AGAIN' ? 'no name server answers' : 'no name server knows it';
-    return fault(`${host}: ${why}`, 'check the spelling in the configuration, and the name servers in /etc/resolv.conf');
+    return fault(
+      `${host}: ${why}`,
+      'check the spelling in the configuration, and the name servers in /etc/resolv.conf',
+    );
   }
 });
 
@@ -67,7 +75,10 @@ const LOOPBACK = /^(localhost|127(\.\d+){3}|::1)$/;
 export const route = configCheck('route', 'there is a way out of here', async (config, { machine }) => {
   if (LOOPBACK.test(firstHop(config).host)) return good('the platform is on this machine');
   if (await machine.hasDefaultRoute()) return good('a default route');
-  return fault('no default route', 'check the cable or the modem, and the gateway of the network: ip route, nmcli, or networkctl');
+  return fault(
+    'no default route',
+    'check the cable or the modem, and the gateway of the network: ip route, nmcli, or networkctl',
+  );
 });
 
 export const proxy = configCheck('proxy', 'the proxy takes connections', (config, _context, signal) =>
@@ -77,11 +88,15 @@ export const proxy = configCheck('proxy', 'the proxy takes connections', (config
 );
 
 export const reachable = configCheck('reachable', 'the platform takes connections', (config, _context, signal) =>
-  config.platform.proxy === undefined ? hopAnswers(config, 'check platform.url and the firewall; is the platform up?', signal) : undefined,
+  config.platform.proxy === undefined
+    ? hopAnswers(config, 'check platform.url and the firewall; is the platform up?', signal)
+    : undefined,
 );
 
 export const token = configCheck('token', 'the platform knows this device', async (config, { askPlatform }, signal) => {
-  const asked = await askPlatform(config, signal).catch((error: unknown) => unknown(`it could not be asked: ${messageOf(error)}`));
+  const asked = await askPlatform(config, signal).catch((error: unknown) =>
+    unknown(`it could not be asked: ${messageOf(error)}`),
+  );
   if ('verdict' in asked) return asked;
   if (!asked.hasToken) return provisionAdvice(config);
   const { problem, remedy, lastHeardAtMs } = asked.contact;
@@ -91,7 +106,10 @@ export const token = configCheck('token', 'the platform knows this device', asyn
 
 function provisionAdvice({ provisioning }: AgentConfig): Finding {
   if (provisioning === undefined)
-    return fault('this device has no access token', 'put one into the configuration (platform.accessTokenFile), or a section provisioning');
+    return fault(
+      'this device has no access token',
+      'put one into the configuration (platform.accessTokenFile), or a section provisioning',
+    );
   return unknown('not provisioned yet: the agent does it, and says in turnstone status what keeps it from it');
 }
 
@@ -112,8 +130,12 @@ async function checkTls({ platform }: AgentConfig, nowMs: number, signal: AbortS
   const { certificate, refusal } = seen;
   const [fromMs, toMs] = [Date.parse(certificate.valid_from), Date.parse(certificate.valid_to)];
   if (nowMs < fromMs)
-    return fault(`valid only from ${day(fromMs)}, and this clock says ${day(nowMs)}`, 'set this machine’s clock: timedatectl set-ntp true');
-  if (nowMs > toMs) return fault(`ended on ${day(toMs)}`, 'renew it on the platform; is this machine’s clock right (timedatectl)?');
+    return fault(
+      `valid only from ${day(fromMs)}, and this clock says ${day(nowMs)}`,
+      'set this machine’s clock: timedatectl set-ntp true',
+    );
+  if (nowMs > toMs)
+    return fault(`ended on ${day(toMs)}`, 'renew it on the platform; is this machine’s clock right (timedatectl)?');
   const giveAuthority = 'give the platform’s authority as platform.caFile, and check the host name in platform.url';
   if (refusal !== undefined) return fault(`not trusted here: ${refusal}`, giveAuthority);
   if (toMs - nowMs < EXPIRES_SOON_MS) return warning(`ends on ${day(toMs)}`, 'renew it on the platform before that');
@@ -127,8 +149,15 @@ interface Seen {
 }
 
 /** Looked at even when it is not trusted, because the reason is what is asked for. */
-async function handshake(target: Target & { readonly ca?: (string | Buffer)[] }, signal: AbortSignal): Promise<Seen | undefined> {
-  const socket = connectTls({ ...target, servername: /^[\d.]+$|:/.test(target.host) ? '' : target.host, rejectUnauthorized: false });
+async function handshake(
+  target: Target & { readonly ca?: (string | Buffer)[] },
+  signal: AbortSignal,
+): Promise<Seen | undefined> {
+  const socket = connectTls({
+    ...target,
+    servername: /^[\d.]+$|:/.test(target.host) ? '' : target.host,
+    rejectUnauthorized: false,
+  });
   try {
     await once(socket, 'secureConnect', { signal });
     const refusal = socket.authorized ? undefined : messageOf(socket.authorizationError);

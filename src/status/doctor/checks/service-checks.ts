@@ -12,17 +12,30 @@ export const unit = check('unit', 'the service is installed and runs', async ({ 
   const unit = await machine.unit(UNIT, signal);
   if (unit === undefined) return undefined;
   if (unit.load !== 'loaded')
-    return warning('the service is not installed', 'install it: install.sh out of the release, then systemctl enable --now turnstone');
+    return warning(
+      'the service is not installed',
+      'install it: install.sh out of the release, then systemctl enable --now turnstone',
+    );
   if (unit.active === 'failed' && unit.exitCode === BAD_CONFIG)
-    return fault('it refused its configuration and is not started again', 'turnstone check-config, then systemctl restart turnstone');
+    return fault(
+      'it refused its configuration and is not started again',
+      'turnstone check-config, then systemctl restart turnstone',
+    );
   if (unit.active === 'failed')
-    return fault(`it has failed (${unit.result})`, 'journalctl -u turnstone -n 50 tells why; then systemctl restart turnstone');
+    return fault(
+      `it has failed (${unit.result})`,
+      'journalctl -u turnstone -n 50 tells why; then systemctl restart turnstone',
+    );
   // Between two starts it is "activating", and so it is in a start that is well.
-  const lookAbove = 'turnstone check-config and the check of its permissions above tell why; it starts by itself once the file can be read';
+  const lookAbove =
+    'turnstone check-config and the check of its permissions above tell why; it starts by itself once the file can be read';
   if (unit.active !== 'active' && unit.exitCode === UNREADABLE_CONFIG)
     return fault('it cannot read its configuration, and systemd tries again every few seconds', lookAbove);
   if (unit.active === 'activating' && unit.restarts > 0)
-    return fault(`it ends at its start again and again (${unit.restarts} times)`, 'journalctl -u turnstone -n 50 tells why');
+    return fault(
+      `it ends at its start again and again (${unit.restarts} times)`,
+      'journalctl -u turnstone -n 50 tells why',
+    );
   if (unit.active !== 'active') return fault(`it is ${unit.active}`, 'systemctl start turnstone');
   if (unit.enabled !== 'enabled') return fault('it does not start at boot', 'systemctl enable turnstone');
   if (unit.restarts >= RESTARTS_TOO_OFTEN)
@@ -40,8 +53,12 @@ export const watchdog = check('watchdog', 'a frozen agent is started again', asy
 
 export const agent = check('agent', 'the agent answers', ({ agent, silentAgent, version }) => {
   if (silentAgent !== undefined)
-    return fault(`one runs and hangs: ${silentAgent}`, 'journalctl -u turnstone tells why; systemctl restart turnstone');
-  if (agent === undefined) return warning('no agent runs', 'systemctl start turnstone, or turnstone run in the foreground');
+    return fault(
+      `one runs and hangs: ${silentAgent}`,
+      'journalctl -u turnstone tells why; systemctl restart turnstone',
+    );
+  if (agent === undefined)
+    return warning('no agent runs', 'systemctl start turnstone, or turnstone run in the foreground');
   if (agent.version !== version)
     return warning(`release ${agent.version} runs, and ${version} is installed`, 'systemctl restart turnstone');
   return good(`release ${agent.version}`);
@@ -87,7 +104,10 @@ export const alerts = agentCheck('alerts', 'no alert stands', ({ alerts: standin
   const toldAbove = [platform.words, ...(devices === undefined ? [] : deviceAlerts(devices))];
   const others = standing.filter((alert) => !toldAbove.includes(alert));
   if (others.length === 0) return good('none');
-  return fault(others.join(' · '), 'each says what to do, or names the part: its check above tells more; turnstone status lists them');
+  return fault(
+    others.join(' · '),
+    'each says what to do, or names the part: its check above tells more; turnstone status lists them',
+  );
 });
 
 /** Below this the outbox is about to thin. */
@@ -103,7 +123,10 @@ const IN_OUTBOX: Room = {
   forLosses: 'raise outbox.maxBytes, or take the outage away',
   forMore: 'raise outbox.maxBytes, or widen deadbands',
 };
-const ON_DISK: Room = { forLosses: 'free space, as disk space above says', forMore: 'free space, as disk space above says' };
+const ON_DISK: Room = {
+  forLosses: 'free space, as disk space above says',
+  forMore: 'free space, as disk space above says',
+};
 const LOSSES = [
   {
     loss: 'damaged',
@@ -130,7 +153,10 @@ export const outbox = agentCheck('outbox', 'the outbox keeps everything', (agent
   if (why !== undefined) return fault(`it cannot write (${why}): readings are only in memory`, lookAbove);
   const lost = recentLosses(agent, room);
   if (lost.length > 0)
-    return warning(lost.map(({ reason }) => reason).join('; '), [...new Set(lost.map(({ remedy }) => remedy))].join('; '));
+    return warning(
+      lost.map(({ reason }) => reason).join('; '),
+      [...new Set(lost.map(({ remedy }) => remedy))].join('; '),
+    );
   if (untimedEntries !== undefined)
     return warning(
       `${untimedEntries} entries wait for their time: the clock was not right when they were taken, and nothing tells what it should have been`,
@@ -142,7 +168,10 @@ export const outbox = agentCheck('outbox', 'the outbox keeps everything', (agent
 });
 
 /** Returns the losses of late, each with all before it; one whose time is not known counts as recent. */
-function recentLosses({ outbox, wallMs }: AgentStatus, room: Room): readonly { readonly reason: string; readonly remedy: string }[] {
+function recentLosses(
+  { outbox, wallMs }: AgentStatus,
+  room: Room,
+): readonly { readonly reason: string; readonly remedy: string }[] {
   return LOSSES.flatMap(({ loss, what, remedy }) => {
     const entries = outbox[loss] ?? 0;
     const lastMs = outbox.lastLost?.[loss];

@@ -22,7 +22,9 @@ describe.each([
     fixture.files = new MemoryFiles();
     outbox = await fixture.open();
     for (const key of ['a', 'b', 'c']) {
-      await fixture.commit(outbox, [fixture.entry(key, 'x'.repeat(100), { class: lane === 'alarm' ? 'alarm' : 'regular' })]);
+      await fixture.commit(outbox, [
+        fixture.entry(key, 'x'.repeat(100), { class: lane === 'alarm' ? 'alarm' : 'regular' }),
+      ]);
       // Commits in quick succession are one stretch.
       await fixture.clock.advance(1_000);
     }
@@ -41,7 +43,10 @@ describe.each([
 
   it('gives two that are just within the bytes, and one that is too large by itself', async () => {
     const bytes = (await outbox.peek(lane, NO_LIMITS))?.bytes ?? 0;
-    expect(await outbox.peek(lane, { maxEntries: 100, maxBytes: bytes })).toMatchObject({ bytes, entries: { length: 3 } });
+    expect(await outbox.peek(lane, { maxEntries: 100, maxBytes: bytes })).toMatchObject({
+      bytes,
+      entries: { length: 3 },
+    });
     expect(await outbox.peek(lane, { maxEntries: 100, maxBytes: bytes - 1 })).toMatchObject({ entries: { length: 2 } });
     expect(await outbox.peek(lane, { maxEntries: 100, maxBytes: 1 })).toMatchObject({ entries: { length: 1 } });
   });

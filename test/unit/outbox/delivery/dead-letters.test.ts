@@ -25,7 +25,11 @@ beforeEach(async () => {
 afterEach(() => fixture.remove());
 
 /** Appends an entry and makes it a dead letter. */
-async function bury(key: string, value: string | number = 1, more: { readonly class?: 'alarm' } = {}): Promise<ResolvedEntry> {
+async function bury(
+  key: string,
+  value: string | number = 1,
+  more: { readonly class?: 'alarm' } = {},
+): Promise<ResolvedEntry> {
   await fixture.commit(outbox, [fixture.entry(key, value, more)]);
   const batch = await outbox.peek(more.class ?? 'live', NO_LIMITS);
   const entry = [...(batch?.entries ?? [])].find((one) => one.key === key);
@@ -39,7 +43,9 @@ const due = (withHistory = true): string | undefined => outbox.deadLetters.next(
 async function refuse(othersPass = true): Promise<void> {
   const letter = outbox.deadLetters.next({ withHistory: true });
   if (letter === undefined) return expect.fail('nothing is due');
-  await fixture.until(outbox.deadLetters.refused(letter.entries.sequences[0] as number, { answer: 'again', othersPass }));
+  await fixture.until(
+    outbox.deadLetters.refused(letter.entries.sequences[0] as number, { answer: 'again', othersPass }),
+  );
 }
 
 async function reboot(): Promise<void> {
@@ -146,7 +152,9 @@ describe('a dead letter', () => {
   it('stays while the disk does not keep it among the rejected', async () => {
     await bury('bad');
     await fixture.clock.advance(8 * DAY_MS);
-    files.faults = { fail: (operation, name) => (operation === 'open' && name.includes('rejected') ? { code: 'EIO' } : undefined) };
+    files.faults = {
+      fail: (operation, name) => (operation === 'open' && name.includes('rejected') ? { code: 'EIO' } : undefined),
+    };
     await refuse();
     expect(outbox.status()).toMatchObject({ rejected: 0, deadLetters: 1 });
     files.faults = {};
@@ -195,7 +203,8 @@ describe('the queue', () => {
     await fixture.commit(outbox, [fixture.entry('bad', 1)]);
     const entry = (await outbox.peek('live', NO_LIMITS))?.entries.at(0) as ResolvedEntry;
     files.faults = {
-      fail: (operation, name) => (operation === 'write' && name.includes('dead-letters') ? { code: 'ENOSPC', short: true } : undefined),
+      fail: (operation, name) =>
+        operation === 'write' && name.includes('dead-letters') ? { code: 'ENOSPC', short: true } : undefined,
     };
     await expect(outbox.deadLetter([entry], 'no')).rejects.toThrow('ENOSPC');
     files.faults = {};
@@ -232,23 +241,29 @@ describe('the queue', () => {
     expect(due()).toBe('large');
   });
 
-  it.each(['damaged', 'not readable'])('that is %s gives its entries back to their lanes, as far as segments have them', async (how) => {
-    const { sequence } = await bury('lost');
-    const rejected = await bury('rejected');
-    await fixture.clock.advance(8 * DAY_MS);
-    outbox.deadLetters.next({ withHistory: true });
-    await fixture.until(outbox.deadLetters.refused(rejected.sequence, { answer: 'no', othersPass: true }));
-    await fixture.until(outbox.close());
-    if (how === 'damaged') files.put(path, files.contentOf(path).toString().replaceAll('lost', 'bost'));
-    else files.faults = { fail: (operation, name) => (operation === 'open' && name === path ? { code: 'EISDIR' } : undefined) };
-    outbox = await fixture.open();
-    files.faults = {};
-    expect(outbox.deadLetters.size).toBe(0);
-    expect((await drain(outbox)).map((entry) => [entry.key, entry.sequence])).toEqual([['lost', sequence]]);
-    await fixture.until(outbox.close());
-    outbox = await fixture.open();
-    expect(await drain(outbox)).toEqual([]);
-  });
+  it.each(['damaged', 'not readable'])(
+    'that is %s gives its entries back to their lanes, as far as segments have them',
+    async (how) => {
+      const { sequence } = await bury('lost');
+      const rejected = await bury('rejected');
+      await fixture.clock.advance(8 * DAY_MS);
+      outbox.deadLetters.next({ withHistory: true });
+      await fixture.until(outbox.deadLetters.refused(rejected.sequence, { answer: 'no', othersPass: true }));
+      await fixture.until(outbox.close());
+      if (how === 'damaged') files.put(path, files.contentOf(path).toString().replaceAll('lost', 'bost'));
+      else
+        files.faults = {
+          fail: (operation, name) => (operation === 'open' && name === path ? { code: 'EISDIR' } : undefined),
+        };
+      outbox = await fixture.open();
+      files.faults = {};
+      expect(outbox.deadLetters.size).toBe(0);
+      expect((await drain(outbox)).map((entry) => [entry.key, entry.sequence])).toEqual([['lost', sequence]]);
+      await fixture.until(outbox.close());
+      outbox = await fixture.open();
+      expect(await drain(outbox)).toEqual([]);
+    },
+  );
 
   it('leaves out a line of which a bit is wrong, and what is no letter', async () => {
     await bury('bad');

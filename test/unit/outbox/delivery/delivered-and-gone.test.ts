@@ -88,7 +88,9 @@ it.each([
       return entries;
     };
     const timesThinned = (): number => {
-      const header = readSegmentHeader(files.contentOf(files.paths.filter((path) => path.endsWith('.seg')).sort()[0] as string));
+      const header = readSegmentHeader(
+        files.contentOf(files.paths.filter((path) => path.endsWith('.seg')).sort()[0] as string),
+      );
       return 'thinned' in header ? header.thinned : 0;
     };
     while (outbox.status().thinned === 0) await add();
@@ -142,7 +144,9 @@ it('lets it go all the same on a disk that does not come back with that', async 
 it('counts nothing as dropped that arrives while its segment waits for that', async () => {
   const outbox = await opened({ whenFull: 'drop-oldest', order: 'oldest-first' });
   await fill(outbox, 30);
-  files.addFaults({ delay: (operation, path) => (operation === 'sync' && path.endsWith('.state') ? slowly() : undefined) });
+  files.addFaults({
+    delay: (operation, path) => (operation === 'sync' && path.endsWith('.state') ? slowly() : undefined),
+  });
   const slowly = (): Promise<void> => fixture.clock.sleep(200, new AbortController().signal);
   for (let block = 30; block < 40; block += 1) {
     const batch = (await outbox.peek('backlog', ONE_BLOCK)) ?? (await outbox.peek('live', ONE_BLOCK));

@@ -37,8 +37,15 @@ function stateFile(body: object, header: object = {}): string {
   return `${JSON.stringify({ format: 'turnstone-outbox-delivery', version: 1, bytes: Buffer.byteLength(text), crc32: crc32(text), ...header })}\n${text}\n`;
 }
 
-const bodyOf = (path: string): Record<string, unknown> => JSON.parse(files.contentOf(path).toString().split('\n')[1] ?? '');
-const body = (number: number) => ({ number, acknowledged: [[1, number]], counters: { dropped: number }, flush: number, cells: [CELL] });
+const bodyOf = (path: string): Record<string, unknown> =>
+  JSON.parse(files.contentOf(path).toString().split('\n')[1] ?? '');
+const body = (number: number) => ({
+  number,
+  acknowledged: [[1, number]],
+  counters: { dropped: number },
+  flush: number,
+  cells: [CELL],
+});
 
 describe('the delivery state', () => {
   it('keeps its two files open, however often it is saved', async () => {
@@ -89,29 +96,32 @@ describe('the delivery state', () => {
     ['in the same minute', 1_000, false],
     ['in the next minute', 60_000, false],
     ['by the next process', 1_000, true],
-  ])('that was synced is not lost to a cut in the middle of what is written after it, %s', async (_when, waitsMs, isNext) => {
-    const numbers = mulberry32(7);
-    for (let cut = 0; cut < 50; cut += 1) {
-      files = new MemoryFiles();
-      await files.makeFolder('/outbox');
-      let state = await open();
-      for (let at = 0; at < 100; at += 1) state.acknowledged.add(10_000 + at * 10, 10_000 + at * 10 + 3);
-      state.dirty = true;
-      await state.save({ durable: true });
-      state.acknowledged.add(1, 5_000);
-      state.dirty = true;
-      await state.settle();
-      if (isNext) state = await open();
-      for (const from of [20_000, 30_000]) {
-        await clock.advance(waitsMs);
-        for (let at = 0; at < 100; at += 1) state.acknowledged.add(from + at * 10, from + at * 10 + 3);
+  ])(
+    'that was synced is not lost to a cut in the middle of what is written after it, %s',
+    async (_when, waitsMs, isNext) => {
+      const numbers = mulberry32(7);
+      for (let cut = 0; cut < 50; cut += 1) {
+        files = new MemoryFiles();
+        await files.makeFolder('/outbox');
+        let state = await open();
+        for (let at = 0; at < 100; at += 1) state.acknowledged.add(10_000 + at * 10, 10_000 + at * 10 + 3);
         state.dirty = true;
-        await state.save();
+        await state.save({ durable: true });
+        state.acknowledged.add(1, 5_000);
+        state.dirty = true;
+        await state.settle();
+        if (isNext) state = await open();
+        for (const from of [20_000, 30_000]) {
+          await clock.advance(waitsMs);
+          for (let at = 0; at < 100; at += 1) state.acknowledged.add(from + at * 10, from + at * 10 + 3);
+          state.dirty = true;
+          await state.save();
+        }
+        files.cutPower(() => numbers() < 0.5);
+        expect((await open()).acknowledged.covers(1, 5_000)).toBe(true);
       }
-      files.cutPower(() => numbers() < 0.5);
-      expect((await open()).acknowledged.covers(1, 5_000)).toBe(true);
-    }
-  });
+    },
+  );
 
   it('is synced again for what was counted while it was', async () => {
     const state = await open();
@@ -126,14 +136,22 @@ describe('the delivery state', () => {
 
   it('is not opened, and nothing of it set aside, for what says nothing of the disk', async () => {
     for (const path of PATHS) files.put(path, stateFile(body(path === PATHS[0] ? 1 : 2)));
-    files.faults = { fail: (operation, path) => (operation === 'open' && path === PATHS[1] ? { code: 'EMFILE' } : undefined) };
+    files.faults = {
+      fail: (operation, path) => (operation === 'open' && path === PATHS[1] ? { code: 'EMFILE' } : undefined),
+    };
     await expect(open()).rejects.toThrow();
     expect(setAside).toEqual([]);
   });
 
   it('begins with nothing', async () => {
     const state = await open();
-    expect([state.acknowledged.list(), state.counters, state.cells.size, state.flush, state.dirty]).toEqual([[], NO_COUNTERS, 0, 0, false]);
+    expect([state.acknowledged.list(), state.counters, state.cells.size, state.flush, state.dirty]).toEqual([
+      [],
+      NO_COUNTERS,
+      0,
+      0,
+      false,
+    ]);
     await state.save();
     expect(files.changes).toEqual([]);
   });
@@ -206,7 +224,12 @@ describe('the delivery state', () => {
       files.put(older as string, stateFile(body(5)));
       files.put(newer as string, stateFile(body(10)));
       const state = await open();
-      expect([state.acknowledged.list(), state.counters.dropped, state.flush, state.cells.list()]).toEqual([[[1, 10]], 10, 10, [CELL]]);
+      expect([state.acknowledged.list(), state.counters.dropped, state.flush, state.cells.list()]).toEqual([
+        [[1, 10]],
+        10,
+        10,
+        [CELL],
+      ]);
     }
     expect(setAside).toEqual([]);
   });
@@ -245,7 +268,9 @@ describe('the delivery state', () => {
       state.dirty = true;
       await state.save();
     }
-    expect(files.changes.filter((change) => change.startsWith('write'))).toEqual([0, 0, 1, 1, 0].map((turn) => `write ${PATHS[turn]}`));
+    expect(files.changes.filter((change) => change.startsWith('write'))).toEqual(
+      [0, 0, 1, 1, 0].map((turn) => `write ${PATHS[turn]}`),
+    );
     expect([bodyOf(PATHS[0]).number, bodyOf(PATHS[1]).number]).toEqual([5, 4]);
     // What is shorter than before leaves the rest of it behind.
     state.acknowledged.remove(1, 9);
@@ -299,7 +324,9 @@ describe('the delivery state', () => {
     const state = await open();
     state.count('rejected', 1);
     await state.save();
-    files.faults = { fail: (operation, path) => (operation === 'write' && path === PATHS[1] ? { code: 'EIO' } : undefined) };
+    files.faults = {
+      fail: (operation, path) => (operation === 'write' && path === PATHS[1] ? { code: 'EIO' } : undefined),
+    };
     await clock.advance(60_000);
     state.count('rejected', 1);
     await expect(state.save()).rejects.toThrow('EIO');
@@ -310,7 +337,8 @@ describe('the delivery state', () => {
 
   it('leaves out the shortest of too many ranges, and no others', async () => {
     const state = await open();
-    for (let at = 0; at < 2_003; at += 1) state.acknowledged.add(at * 10, at * 10 + (at === 7 || at === 500 || at === 2_002 ? 0 : 3));
+    for (let at = 0; at < 2_003; at += 1)
+      state.acknowledged.add(at * 10, at * 10 + (at === 7 || at === 500 || at === 2_002 ? 0 : 3));
     state.dirty = true;
     await state.save();
     await state.close();

@@ -30,7 +30,9 @@ const segments = (): string[] => files.paths.filter((path) => path.endsWith('.se
 function hang(path: string | RegExp, operations: readonly Operation[] = ['read']): () => Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const isMeant = (one: string): boolean => (typeof path === 'string' ? one === path : path.test(one));
-  const heal = files.addFaults({ delay: (operation, one) => (operations.includes(operation) && isMeant(one) ? promise : undefined) });
+  const heal = files.addFaults({
+    delay: (operation, one) => (operations.includes(operation) && isMeant(one) ? promise : undefined),
+  });
   return async () => {
     heal();
     resolve();
@@ -106,7 +108,8 @@ describe('a read that hangs', () => {
     // What was refused is read to be appended, and once more when it was.
     const isMeant = (): boolean => !path.test('rejected.jsonl') || outbox.status().heldEntries > 0;
     const heal = files.addFaults({
-      delay: (operation, one) => (operation === 'read' && path.test(one) && isMeant() && ++hangs > 0 ? promise : undefined),
+      delay: (operation, one) =>
+        operation === 'read' && path.test(one) && isMeant() && ++hangs > 0 ? promise : undefined,
     });
     const asked = ask();
     expect(await appending(2)).toEqual({ maxMs: 96, undone: 0 });

@@ -95,9 +95,21 @@ function segment(...blocks: readonly Block[]): { readonly segment: Segment; read
 }
 
 const lanesOf = (order: 'newest-first' | 'oldest-first' = 'newest-first', commitAgeMs = 5_000): Lanes =>
-  new Lanes({ clock, shelf, acknowledged, quarantined, boots, settings: { ...DEFAULT_OUTBOX_SETTINGS, order, commitAgeMs } });
+  new Lanes({
+    clock,
+    shelf,
+    acknowledged,
+    quarantined,
+    boots,
+    settings: { ...DEFAULT_OUTBOX_SETTINGS, order, commitAgeMs },
+  });
 
-async function given(lanes: Lanes, lane: Lane, maxEntries = ALL, beyond: readonly SequenceRange[] = []): Promise<string[]> {
+async function given(
+  lanes: Lanes,
+  lane: Lane,
+  maxEntries = ALL,
+  beyond: readonly SequenceRange[] = [],
+): Promise<string[]> {
   return (await lanes.select(lane, maxEntries, beyond)).map(({ info }) => `${info.firstSequence}-${info.lastSequence}`);
 }
 
@@ -120,26 +132,29 @@ describe('the backlog', () => {
     expect(await given(lanes, 'backlog')).toEqual(['1-10', '11-20', '21-30', '31-40']);
   });
 
-  it.each(['newest-first', 'oldest-first'] as const)('passes over what is on its way, delivered or quarantined: %s', async (order) => {
-    const lanes = lanesOf(order);
-    expect(
-      await given(lanes, 'backlog', ALL, [
-        [31, 40],
-        [1, 10],
-      ]),
-    ).toEqual(['11-20', '21-30']);
-    // Of a block that is on its way in part, all is given.
-    expect(await given(lanes, 'backlog', ALL, [[31, 39]])).toHaveLength(4);
-    acknowledged.add(15, 30);
-    expect(await given(lanes, 'backlog')).toEqual(['1-10', '11-20', '31-40']);
-    quarantined.add(11, 14);
-    expect(await given(lanes, 'backlog')).toEqual(['1-10', '31-40']);
-    acknowledged.add(1, 1);
-    acknowledged.add(32, 40);
-    expect(await given(lanes, 'backlog')).toEqual(['1-10', '31-40']);
-    acknowledged.add(1, 40);
-    expect(await given(lanes, 'backlog')).toEqual([]);
-  });
+  it.each(['newest-first', 'oldest-first'] as const)(
+    'passes over what is on its way, delivered or quarantined: %s',
+    async (order) => {
+      const lanes = lanesOf(order);
+      expect(
+        await given(lanes, 'backlog', ALL, [
+          [31, 40],
+          [1, 10],
+        ]),
+      ).toEqual(['11-20', '21-30']);
+      // Of a block that is on its way in part, all is given.
+      expect(await given(lanes, 'backlog', ALL, [[31, 39]])).toHaveLength(4);
+      acknowledged.add(15, 30);
+      expect(await given(lanes, 'backlog')).toEqual(['1-10', '11-20', '31-40']);
+      quarantined.add(11, 14);
+      expect(await given(lanes, 'backlog')).toEqual(['1-10', '31-40']);
+      acknowledged.add(1, 1);
+      acknowledged.add(32, 40);
+      expect(await given(lanes, 'backlog')).toEqual(['1-10', '31-40']);
+      acknowledged.add(1, 40);
+      expect(await given(lanes, 'backlog')).toEqual([]);
+    },
+  );
 
   it('reads no segment of which nothing is left', async () => {
     acknowledged.add(1, 20);
@@ -256,7 +271,11 @@ describe('the present', () => {
   it('holds no alarms', async () => {
     const lanes = lanesOf();
     lanes.committed(segment({ count: 3, alarm: true }).infos);
-    expect([await given(lanes, 'live'), lanes.mayHold('live'), lanes.counts()]).toEqual([[], false, { alarm: 3, live: 0 }]);
+    expect([await given(lanes, 'live'), lanes.mayHold('live'), lanes.counts()]).toEqual([
+      [],
+      false,
+      { alarm: 3, live: 0 },
+    ]);
   });
 });
 

@@ -21,7 +21,8 @@ async function open(settings: Parameters<typeof OutboxFixture.make>[0] = {}): Pr
 }
 
 async function fill(outbox: Outbox, blocks: number, from = 0): Promise<void> {
-  for (let block = from; block < from + blocks; block += 1) await fixture.commit(outbox, fixture.noise(200, block * 200));
+  for (let block = from; block < from + blocks; block += 1)
+    await fixture.commit(outbox, fixture.noise(200, block * 200));
 }
 
 afterEach(() => fixture.remove());
@@ -64,7 +65,8 @@ describe('when the bound is reached', () => {
         await fixture.commit(outbox, fixture.noise(200, block * 200));
         if (block >= blocks || block % 2 === 1) continue;
         const batch = await outbox.peek('live', NO_LIMITS);
-        for (const sequence of batch?.entries.sequences ?? []) if (sequence % 7 === 0 || sequence % 50 < 9) refused.add(sequence);
+        for (const sequence of batch?.entries.sequences ?? [])
+          if (sequence % 7 === 0 || sequence % 50 < 9) refused.add(sequence);
         for (const sequence of refused) outbox.quarantined.add(sequence);
         const rest = await outbox.peek('live', NO_LIMITS);
         if (rest === undefined) continue;
@@ -103,7 +105,8 @@ describe('when the bound is reached', () => {
 
   describe('and the newest is to give way', () => {
     let at = 0;
-    const alarm = (value: number): ReturnType<typeof fixture.entry> => fixture.entry('smoke', value, { class: 'alarm' });
+    const alarm = (value: number): ReturnType<typeof fixture.entry> =>
+      fixture.entry('smoke', value, { class: 'alarm' });
     /** Until the first reading is refused. */
     async function full(settings: Parameters<typeof OutboxFixture.make>[0] = {}): Promise<Outbox> {
       const outbox = await open({ maxBytes: SMALL, whenFull: 'drop-newest', commitAgeMs: QUICK_MS, ...settings });
@@ -114,7 +117,9 @@ describe('when the bound is reached', () => {
     it('takes of a commit the alarms alone; what came with them is refused, and counted', async () => {
       const outbox = await full();
       const before = outbox.status();
-      const appends = [[...fixture.noise(300), alarm(1)], fixture.noise(300), [alarm(2)]].map((entries) => outbox.append(entries));
+      const appends = [[...fixture.noise(300), alarm(1)], fixture.noise(300), [alarm(2)]].map((entries) =>
+        outbox.append(entries),
+      );
       const said = await Promise.allSettled(appends);
       expect(said.map((one) => (one.status === 'rejected' ? one.reason.code : 'appended'))).toEqual([
         'outbox/full',
@@ -122,7 +127,12 @@ describe('when the bound is reached', () => {
         'appended',
       ]);
       const { dropped, heldEntries, lanes, bytes } = outbox.status();
-      expect([dropped - before.dropped, heldEntries - before.heldEntries, lanes.alarm, bytes]).toEqual([600, 2, 2, before.bytes]);
+      expect([dropped - before.dropped, heldEntries - before.heldEntries, lanes.alarm, bytes]).toEqual([
+        600,
+        2,
+        2,
+        before.bytes,
+      ]);
       expect((await drain(outbox)).filter(({ key }) => key === 'smoke').map(({ value }) => value)).toEqual([1, 2]);
       expect(outbox.status()).toMatchObject({ heldEntries: 0, damaged: 0 });
     });
@@ -153,7 +163,12 @@ describe('when the bound is reached', () => {
     });
 
     it('does not grow while the disk has less free space than it is to have, for its own reports neither', async () => {
-      const outbox = await open({ maxBytes: 16 * SMALL, minFreeBytes: 1_000_000, whenFull: 'drop-newest', commitAgeMs: QUICK_MS });
+      const outbox = await open({
+        maxBytes: 16 * SMALL,
+        minFreeBytes: 1_000_000,
+        whenFull: 'drop-newest',
+        commitAgeMs: QUICK_MS,
+      });
       await fill(outbox, 300);
       files.capacityBytes = files.usedBytes + 900_000;
       await fixture.clock.advance(11_000);
@@ -168,7 +183,9 @@ describe('when the bound is reached', () => {
       expect(given.filter(({ key }) => key === 'outboxDropped').length).toBeGreaterThan(600);
       // No more of the oldest went than the reports needed, one segment of them, and what is new took no place of it.
       expect(given.filter(({ sequence }) => sequence <= 60_000).length).toBeGreaterThan(60_000 - 16_000);
-      expect(given.filter(({ key, sequence }) => key.startsWith('key') && sequence > 60_000).length).toBeLessThan(10_000);
+      expect(given.filter(({ key, sequence }) => key.startsWith('key') && sequence > 60_000).length).toBeLessThan(
+        10_000,
+      );
     });
   });
 
@@ -279,7 +296,12 @@ describe('what was lost', () => {
     const [, text = ''] = files.contentOf(path).toString().split('\n');
     const { reported: _none, ...body } = JSON.parse(text);
     const older = JSON.stringify(body);
-    const header = { format: 'turnstone-outbox-delivery', version: 1, bytes: Buffer.byteLength(older), crc32: crc32(older) };
+    const header = {
+      format: 'turnstone-outbox-delivery',
+      version: 1,
+      bytes: Buffer.byteLength(older),
+      crc32: crc32(older),
+    };
     files.put(path, `${JSON.stringify(header)}\n${older}\n`);
     const second = await fixture.open();
     expect([second.status().dropped, await told(second, 3)]).toEqual([5, []]);
@@ -306,7 +328,9 @@ describe('age', () => {
     await fill(outbox, 20, 20);
     await fixture.clock.advance(61_000);
     expect(outbox.status().dropped).toBeGreaterThan(3_000);
-    expect((await drain(outbox)).filter(({ key, sequence }) => key.startsWith('key') && sequence > 4_000)).toHaveLength(4_000);
+    expect((await drain(outbox)).filter(({ key, sequence }) => key.startsWith('key') && sequence > 4_000)).toHaveLength(
+      4_000,
+    );
   });
 
   it('keeps delivered entries for their time, for readers, and lets them go after it', async () => {
@@ -323,19 +347,24 @@ describe('age', () => {
 });
 
 describe('on a failing disk', () => {
-  it.each(['EIO', 'ENOSPC', 'EROFS'])('keeps entries in memory through %s, raises an alert, and recovers by itself', async (code) => {
-    const outbox = await open();
-    await fill(outbox, 1);
-    files.faults = { fail: (operation) => (operation === 'read' || operation === 'list' ? undefined : { code, short: true }) };
-    const appended = fill(outbox, 1, 1);
-    await fixture.clock.advance(20_000);
-    expect(outbox.status()).toMatchObject({ fault: code, inMemoryEntries: 200 });
-    files.faults = {};
-    await fixture.until(appended);
-    expect(outbox.status()).toMatchObject({ inMemoryEntries: 0, heldEntries: 400, dropped: 0 });
-    expect(outbox.status().fault).toBeUndefined();
-    expect(await drain(outbox)).toHaveLength(400);
-  });
+  it.each(['EIO', 'ENOSPC', 'EROFS'])(
+    'keeps entries in memory through %s, raises an alert, and recovers by itself',
+    async (code) => {
+      const outbox = await open();
+      await fill(outbox, 1);
+      files.faults = {
+        fail: (operation) => (operation === 'read' || operation === 'list' ? undefined : { code, short: true }),
+      };
+      const appended = fill(outbox, 1, 1);
+      await fixture.clock.advance(20_000);
+      expect(outbox.status()).toMatchObject({ fault: code, inMemoryEntries: 200 });
+      files.faults = {};
+      await fixture.until(appended);
+      expect(outbox.status()).toMatchObject({ inMemoryEntries: 0, heldEntries: 400, dropped: 0 });
+      expect(outbox.status().fault).toBeUndefined();
+      expect(await drain(outbox)).toHaveLength(400);
+    },
+  );
 
   it('tries once more when it is closed', async () => {
     const outbox = await open();
@@ -355,7 +384,9 @@ describe('on a failing disk', () => {
     const refused: string[] = [];
     for (let at = 0; at < 40; at += 1) {
       const entryClass = at === 5 ? 'alarm' : 'regular';
-      const entries = Array.from({ length: 50 }, (_none, row) => fixture.entry('a', at * 50 + row, { class: entryClass }));
+      const entries = Array.from({ length: 50 }, (_none, row) =>
+        fixture.entry('a', at * 50 + row, { class: entryClass }),
+      );
       outbox.append(entries).catch((error: { code: string }) => refused.push(`${at} ${error.code}`));
       await fixture.clock.advance(10);
     }
@@ -415,7 +446,11 @@ describe('on a failing disk', () => {
     files.faults = {};
     await fixture.until(outbox.flush());
     const refused = said.filter((line) => line.endsWith('outbox/dropped')).length;
-    expect([refused > 5, said.length, said.filter((line) => line.endsWith('appended')).length]).toEqual([true, 100, 100 - refused]);
+    expect([refused > 5, said.length, said.filter((line) => line.endsWith('appended')).length]).toEqual([
+      true,
+      100,
+      100 - refused,
+    ]);
     expect((await drain(outbox)).filter(({ key }) => key === 'door')).toHaveLength(160 - refused);
   });
 
@@ -467,9 +502,12 @@ describe('on a failing disk', () => {
     const outbox = await open();
     await fill(outbox, 2);
     await fixture.until(outbox.close());
-    for (const name of ['boots.json.tmp', 'stranger', '0000000000009999-0.seg']) files.put(`${fixture.folder}/${name}`, Buffer.from('?'));
+    for (const name of ['boots.json.tmp', 'stranger', '0000000000009999-0.seg'])
+      files.put(`${fixture.folder}/${name}`, Buffer.from('?'));
     files.put(`${fixture.folder}/boots.json`, Buffer.from('broken'));
-    files.faults = { fail: (operation) => (['write', 'sync', 'rename', 'unlink'].includes(operation) ? { code: 'EROFS' } : undefined) };
+    files.faults = {
+      fail: (operation) => (['write', 'sync', 'rename', 'unlink'].includes(operation) ? { code: 'EROFS' } : undefined),
+    };
     const again = await fixture.open();
     again.append([fixture.entry('new', 1)]).catch(() => {});
     await fixture.clock.advance(5_000);
@@ -524,10 +562,20 @@ describe('status', () => {
 describe('thinning', () => {
   it('keeps every second sample of each key, and the first, last, least and greatest', () => {
     const values = [5, 4, 3, 9, 2, 1, 7, 6];
-    const entries = { devices: values.map(() => 'self'), keys: values.map(() => 'a'), values, monotonicMs: values.map((_value, at) => at) };
+    const entries = {
+      devices: values.map(() => 'self'),
+      keys: values.map(() => 'a'),
+      values,
+      monotonicMs: values.map((_value, at) => at),
+    };
     expect(decimate(entries).values).toEqual([5, 3, 9, 2, 1, 7, 6]);
     const rising = Array.from({ length: 100 }, (_none, at) => at);
-    const flat = { devices: rising.map(() => 'self'), keys: rising.map(() => 'a'), values: rising, monotonicMs: rising };
+    const flat = {
+      devices: rising.map(() => 'self'),
+      keys: rising.map(() => 'a'),
+      values: rising,
+      monotonicMs: rising,
+    };
     expect(decimate(flat).values).toHaveLength(51);
   });
 });

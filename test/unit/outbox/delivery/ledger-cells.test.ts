@@ -1,7 +1,12 @@
 /** What was delivered, per key and hour: added up entry by entry, taken back, merged, and written as lines. */
 import { crc32 } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { type LedgerCell, LedgerCells, ledgerLines, parseLedgerLine } from '../../../../src/outbox/delivery/delivery-ledger.ts';
+import {
+  type LedgerCell,
+  LedgerCells,
+  ledgerLines,
+  parseLedgerLine,
+} from '../../../../src/outbox/delivery/delivery-ledger.ts';
 import { EntryColumns } from '../../../../src/outbox/format/entry-columns.ts';
 import type { TelemetryValue } from '../../../../src/outbox/format/telemetry-entry.ts';
 import { everyDamage } from '../../../support/one-bit.ts';
@@ -11,7 +16,14 @@ const HOUR_MS = 3_600_000;
 function added(...entries: readonly [ts: number, value: TelemetryValue, key?: string, device?: string][]): LedgerCells {
   const cells = new LedgerCells();
   const columns = EntryColumns.of(
-    entries.map(([ts, value, key = 'k', device = 'self'], sequence) => ({ sequence, device, key, value, ts, class: 'regular' as const })),
+    entries.map(([ts, value, key = 'k', device = 'self'], sequence) => ({
+      sequence,
+      device,
+      key,
+      value,
+      ts,
+      class: 'regular' as const,
+    })),
   );
   for (let row = 0; row < columns.length; row += 1) cells.add(columns, row);
   return cells;
@@ -30,7 +42,16 @@ const cell = (more: Partial<LedgerCell>): LedgerCell => ({
 
 describe('cells', () => {
   it('count by hour, key and device, however these take turns', () => {
-    const cells = added([0, 1], [HOUR_MS - 1, 2], [HOUR_MS, 4], [5, 8], [5, 16, 'other'], [6, 32, 'k', 'meter'], [7, 64], [-1, 128]);
+    const cells = added(
+      [0, 1],
+      [HOUR_MS - 1, 2],
+      [HOUR_MS, 4],
+      [5, 8],
+      [5, 16, 'other'],
+      [6, 32, 'k', 'meter'],
+      [7, 64],
+      [-1, 128],
+    );
     expect(cells.list().map(({ device, key, hourMs, count, sum }) => [device, key, hourMs, count, sum])).toEqual([
       ['self', 'k', 0, 4, 75],
       ['self', 'k', HOUR_MS, 1, 4],
@@ -52,12 +73,17 @@ describe('cells', () => {
     const parts = Array.from({ length: 200 }, (_none, at) => at);
     const [other] = added([1, parts], [2, { parts: [1, 2] }]).list();
     expect([other?.first, other?.last]).toEqual([[1], [2, { parts: [1, 2] }]]);
-    expect(parseLedgerLine(ledgerLines(1, [cell({ first: [1], last: [2] })]).trim())?.cell).toEqual(cell({ first: [1], last: [2] }));
+    expect(parseLedgerLine(ledgerLines(1, [cell({ first: [1], last: [2] })]).trim())?.cell).toEqual(
+      cell({ first: [1], last: [2] }),
+    );
   });
 
   it('sum numbers, and nothing else', () => {
     expect(added([1, 2], [2, Number.NaN], [3, Number.POSITIVE_INFINITY]).list()[0]).toMatchObject({ count: 3, sum: 2 });
-    expect(added([1, 1.5], [2, 'x'], [3, true], [4, 5n], [5, null], [6, 2]).list()[0]).toMatchObject({ count: 6, sum: 3.5 });
+    expect(added([1, 1.5], [2, 'x'], [3, true], [4, 5n], [5, null], [6, 2]).list()[0]).toMatchObject({
+      count: 6,
+      sum: 3.5,
+    });
   });
 
   it('count what is taken back no longer, also before it was counted here', () => {

@@ -57,17 +57,20 @@ it.each([
   ['a key', { key: 'Außentemperatur' }],
   ['a device', { device: 'Kühlraum 🧊' }],
   ['a value', { last: [0, 'geöffnet'] }],
-] as const)('cuts off at its very byte a flush that the delivery state does not know, with %s that is not ASCII', async (_what, more) => {
-  const written = [1, 2, 3].map((flush) => ({ ...cell(0, flush), ...more }));
-  await ledger.add(1, [written[0] as LedgerCell, { ...cell(3_600_000, 1), ...more }]);
-  const [path = ''] = files.paths;
-  const known = files.contentOf(path);
-  await ledger.add(2, [written[1] as LedgerCell]);
-  await ledger.add(3, [written[2] as LedgerCell]);
-  ledger = new LedgerFile({ files, folder: '/outbox', maxBytes: 500 });
-  await ledger.open(1);
-  expect([files.contentOf(path).toString().trimEnd(), await counts()]).toEqual([known.toString().trimEnd(), [1, 1]]);
-});
+] as const)(
+  'cuts off at its very byte a flush that the delivery state does not know, with %s that is not ASCII',
+  async (_what, more) => {
+    const written = [1, 2, 3].map((flush) => ({ ...cell(0, flush), ...more }));
+    await ledger.add(1, [written[0] as LedgerCell, { ...cell(3_600_000, 1), ...more }]);
+    const [path = ''] = files.paths;
+    const known = files.contentOf(path);
+    await ledger.add(2, [written[1] as LedgerCell]);
+    await ledger.add(3, [written[2] as LedgerCell]);
+    ledger = new LedgerFile({ files, folder: '/outbox', maxBytes: 500 });
+    await ledger.open(1);
+    expect([files.contentOf(path).toString().trimEnd(), await counts()]).toEqual([known.toString().trimEnd(), [1, 1]]);
+  },
+);
 
 it('adds up flushes whose numbers come again, as where the delivery state was lost', async () => {
   for (const flush of [1, 2, 1, 2]) await ledger.add(flush, [cell(0, flush)]);
@@ -86,26 +89,29 @@ it.each([
   ['write', 'ENOSPC', [1, 2]],
   ['sync', 'EIO', [1, 2]],
   ['sync-folder', 'EIO', [1]],
-] as const)('counts once what is added again after a failed %s, and nothing of the failed try', async (operation, code, flushes) => {
-  for (const flush of flushes) {
-    const before = await counts();
-    let alsoFails: string = 'nothing';
-    files.faults = { fail: (one) => (one === operation || one === alsoFails ? { code, short: true } : undefined) };
-    await expect(ledger.add(flush, [cell(0, 2), cell(3_600_000, 5)])).rejects.toThrow();
-    expect(await counts()).toEqual(before);
-    // What cannot be cut off is not written behind either.
-    alsoFails = 'truncate';
-    await expect(ledger.add(flush, [cell(0, 2), cell(3_600_000, 5)])).rejects.toThrow();
-    expect(await counts()).toEqual(before);
-    files.faults = {};
-    await ledger.add(flush, [cell(0, 3), cell(3_600_000, 5), cell(7_200_000, 1)]);
-    expect(await counts()).toEqual([3 * flush, 5 * flush, flush]);
-  }
-  files.cutPower(() => false);
-  ledger = new LedgerFile({ files, folder: '/outbox', maxBytes: 500 });
-  await ledger.open(flushes.length);
-  expect(await counts()).toEqual([3, 5, 1].map((count) => count * flushes.length));
-});
+] as const)(
+  'counts once what is added again after a failed %s, and nothing of the failed try',
+  async (operation, code, flushes) => {
+    for (const flush of flushes) {
+      const before = await counts();
+      let alsoFails: string = 'nothing';
+      files.faults = { fail: (one) => (one === operation || one === alsoFails ? { code, short: true } : undefined) };
+      await expect(ledger.add(flush, [cell(0, 2), cell(3_600_000, 5)])).rejects.toThrow();
+      expect(await counts()).toEqual(before);
+      // What cannot be cut off is not written behind either.
+      alsoFails = 'truncate';
+      await expect(ledger.add(flush, [cell(0, 2), cell(3_600_000, 5)])).rejects.toThrow();
+      expect(await counts()).toEqual(before);
+      files.faults = {};
+      await ledger.add(flush, [cell(0, 3), cell(3_600_000, 5), cell(7_200_000, 1)]);
+      expect(await counts()).toEqual([3 * flush, 5 * flush, flush]);
+    }
+    files.cutPower(() => false);
+    ledger = new LedgerFile({ files, folder: '/outbox', maxBytes: 500 });
+    await ledger.open(flushes.length);
+    expect(await counts()).toEqual([3, 5, 1].map((count) => count * flushes.length));
+  },
+);
 
 it('leaves nothing of a longer try that failed behind what is added again', async () => {
   await ledger.add(1, [cell(0, 1)]);

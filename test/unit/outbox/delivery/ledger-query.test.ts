@@ -17,7 +17,10 @@ async function delivered(): Promise<Outbox> {
   const outbox = await fixture.open();
   for (const hour of [0, 1, 2]) {
     const takenAtMs = FIRST_MS + hour * HOUR_MS + 60_000;
-    await fixture.commit(outbox, [fixture.entry('a', hour, { takenAtMs }), fixture.entry('b', hour * 10, { takenAtMs })]);
+    await fixture.commit(outbox, [
+      fixture.entry('a', hour, { takenAtMs }),
+      fixture.entry('b', hour * 10, { takenAtMs }),
+    ]);
     await drain(outbox);
     // The first hours' cells go to their file, the last one's do not.
     if (hour === 1) await fixture.clock.advance(2 * HOUR_MS);
@@ -28,7 +31,9 @@ async function delivered(): Promise<Outbox> {
 it('answers with the cells of a key, and of hours that touch the time asked for', async () => {
   const outbox = await delivered();
   const hours = async (query: LedgerQuery): Promise<string[]> =>
-    (await outbox.readLedger(query)).map(({ key, hourMs, count, sum }) => `${key}${(hourMs - FIRST_MS) / HOUR_MS} ${count} ${sum}`).sort();
+    (await outbox.readLedger(query))
+      .map(({ key, hourMs, count, sum }) => `${key}${(hourMs - FIRST_MS) / HOUR_MS} ${count} ${sum}`)
+      .sort();
   expect(await hours({})).toEqual(['a0 1 0', 'a1 1 1', 'a2 1 2', 'b0 1 0', 'b1 1 10', 'b2 1 20']);
   expect(await hours({ key: 'a' })).toEqual(['a0 1 0', 'a1 1 1', 'a2 1 2']);
   expect(await hours({ key: 'a', fromMs: FIRST_MS + HOUR_MS })).toEqual(['a1 1 1', 'a2 1 2']);

@@ -13,10 +13,16 @@ it('gives entries by device, key, time and whether they are held', async () => {
   fixture = await OutboxFixture.make({ commitAgeMs: 100 });
   fixture.files = new MemoryFiles();
   const outbox = await fixture.open();
-  await fixture.commit(outbox, [fixture.entry('a', 1, { takenAtMs: 1_000 }), fixture.entry('a', 2, { takenAtMs: 2_000, device: 'other' })]);
+  await fixture.commit(outbox, [
+    fixture.entry('a', 1, { takenAtMs: 1_000 }),
+    fixture.entry('a', 2, { takenAtMs: 2_000, device: 'other' }),
+  ]);
   const batch = await outbox.peek('live', { maxEntries: 10, maxBytes: 10_000 });
   if (batch !== undefined) await outbox.acknowledge(batch);
-  await fixture.commit(outbox, [fixture.entry('b', 3, { takenAtMs: 3_000 }), fixture.entry('a', 4, { takenAtMs: 4_000 })]);
+  await fixture.commit(outbox, [
+    fixture.entry('b', 3, { takenAtMs: 3_000 }),
+    fixture.entry('a', 4, { takenAtMs: 4_000 }),
+  ]);
   const read = async (query: EntryQuery): Promise<unknown[]> => {
     const values: unknown[] = [];
     for await (const { value } of outbox.read(query, new AbortController().signal)) values.push(value);
@@ -33,26 +39,30 @@ it('gives entries by device, key, time and whether they are held', async () => {
   expect(await read({ fromMs: 5_000 })).toEqual([]);
 });
 
-it.each([-7_200_000, 7_200_000])('finds entries by their times in a block in whose middle the clock stepped by %i ms', async (stepMs) => {
-  fixture = await OutboxFixture.make();
-  fixture.files = new MemoryFiles();
-  const outbox = await fixture.open();
-  const before = fixture.entry('before', 1);
-  await fixture.clock.advance(1_000);
-  outbox.status();
-  fixture.clock.stepWall(stepMs);
-  outbox.status();
-  await fixture.clock.advance(1_000);
-  await fixture.commit(outbox, [before, fixture.entry('after', 2)]);
-  const all: ResolvedEntry[] = [];
-  for await (const entry of outbox.read({}, new AbortController().signal)) all.push(entry);
-  expect(all.map(({ key }) => key)).toEqual(['before', 'after']);
-  for (const { key, ts } of all) {
-    const found: string[] = [];
-    for await (const entry of outbox.read({ fromMs: ts, toMs: ts + 1 }, new AbortController().signal)) found.push(entry.key);
-    expect(found).toEqual([key]);
-  }
-});
+it.each([-7_200_000, 7_200_000])(
+  'finds entries by their times in a block in whose middle the clock stepped by %i ms',
+  async (stepMs) => {
+    fixture = await OutboxFixture.make();
+    fixture.files = new MemoryFiles();
+    const outbox = await fixture.open();
+    const before = fixture.entry('before', 1);
+    await fixture.clock.advance(1_000);
+    outbox.status();
+    fixture.clock.stepWall(stepMs);
+    outbox.status();
+    await fixture.clock.advance(1_000);
+    await fixture.commit(outbox, [before, fixture.entry('after', 2)]);
+    const all: ResolvedEntry[] = [];
+    for await (const entry of outbox.read({}, new AbortController().signal)) all.push(entry);
+    expect(all.map(({ key }) => key)).toEqual(['before', 'after']);
+    for (const { key, ts } of all) {
+      const found: string[] = [];
+      for await (const entry of outbox.read({ fromMs: ts, toMs: ts + 1 }, new AbortController().signal))
+        found.push(entry.key);
+      expect(found).toEqual([key]);
+    }
+  },
+);
 
 describe('a reader', () => {
   let files: MemoryFiles;
@@ -73,7 +83,11 @@ describe('a reader', () => {
     return fixture.open();
   }
 
-  async function keysOf(outbox: Outbox, query: EntryQuery = {}, signal = new AbortController().signal): Promise<string[]> {
+  async function keysOf(
+    outbox: Outbox,
+    query: EntryQuery = {},
+    signal = new AbortController().signal,
+  ): Promise<string[]> {
     const keys: string[] = [];
     for await (const { key, value } of outbox.read(query, signal)) keys.push(`${key}${String(value)}`);
     return keys;
@@ -146,7 +160,9 @@ describe('a reader', () => {
   it('is not kept from other segments by one that cannot be read', async () => {
     const outbox = await runs('a', 'b', 'c');
     const [, middle] = files.paths.filter((path) => path.endsWith('.seg'));
-    files.faults = { fail: (operation, path) => (operation === 'open' && path === middle ? { code: 'EIO' } : undefined) };
+    files.faults = {
+      fail: (operation, path) => (operation === 'open' && path === middle ? { code: 'EIO' } : undefined),
+    };
     expect(await keysOf(outbox)).toEqual(['a1', 'a2', 'c1', 'c2']);
     files.faults = {};
     expect(await keysOf(outbox)).toEqual(['a1', 'a2', 'c1', 'c2']);

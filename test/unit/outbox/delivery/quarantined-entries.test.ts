@@ -122,7 +122,9 @@ it('waits as before when the disk does not take it among the rejected', async ()
   const entry = (await takeAlone(outbox, bad))?.entries.at(0);
   outbox.quarantined.add(bad);
   if (entry === undefined) throw new Error('it is not given out');
-  files.faults = { fail: (operation, path) => (operation !== 'read' && path.includes('rejected') ? { code: 'ENOSPC' } : undefined) };
+  files.faults = {
+    fail: (operation, path) => (operation !== 'read' && path.includes('rejected') ? { code: 'ENOSPC' } : undefined),
+  };
   await expect(outbox.reject(entry, '400 no')).rejects.toMatchObject({ code: 'ENOSPC' });
   expect(outbox.status()).toMatchObject({ heldEntries: 2, rejected: 0 });
   expect(outbox.quarantined.isWaiting(bad)).toBe(true);
@@ -139,7 +141,8 @@ it('costs no reading of a segment of which nothing else is left', async () => {
   const [bad = -1] = await given(['bad']);
   outbox.quarantined.add(bad);
   // Past the end of the segment that holds it.
-  for (let block = 0; block < 30; block += 1) await given(Array.from({ length: 100 }, (_none, at) => `key${block}-${at}`));
+  for (let block = 0; block < 30; block += 1)
+    await given(Array.from({ length: 100 }, (_none, at) => `key${block}-${at}`));
   await drain(outbox);
   await fixture.until(outbox.close());
   outbox = await fixture.open();
@@ -162,7 +165,13 @@ describe('in what was thinned', () => {
   /** An outage so long that the oldest are thinned, with alarms between the readings, so that many blocks have gaps. */
   async function thinned(settings: Parameters<typeof OutboxFixture.make>[0] = {}): Promise<readonly number[]> {
     await fixture.until(outbox.close());
-    fixture.settings = { ...fixture.settings, maxBytes: 60_000, retain: { forMs: 86_400_000, bytes: 0 }, commitAgeMs: 100, ...settings };
+    fixture.settings = {
+      ...fixture.settings,
+      maxBytes: 60_000,
+      retain: { forMs: 86_400_000, bytes: 0 },
+      commitAgeMs: 100,
+      ...settings,
+    };
     outbox = await fixture.open();
     for (taken = 0; outbox.status().thinned < 200; taken += 13) {
       const readings = Array.from({ length: 12 }, (_none, at) => fixture.entry(`k${at % 2}`, 1e6 * at + taken));
@@ -181,29 +190,33 @@ describe('in what was thinned', () => {
     return sequences;
   }
 
-  it.each(order)('they make no batch of nothing when no other is left, and each is delivered or counted once, %s', async (order) => {
-    const waiting = await thinned({ order });
-    for (const sequence of waiting) outbox.quarantined.add(sequence);
-    const sizes: number[] = [];
-    const alarms: string[] = [];
-    for (let looks = 0; looks < 10_000; looks += 1) {
-      const batch = (await outbox.peek('alarm', { ...NO_LIMITS, maxEntries: 20 })) ?? (await outbox.peek('backlog', NO_LIMITS));
-      if (batch === undefined) break;
-      sizes.push(batch.entries.length);
-      alarms.push(...batch.entries.keys);
-      await outbox.acknowledge(batch);
-    }
-    expect(Math.min(...sizes)).toBeGreaterThan(0);
-    expect(new Set(alarms)).toEqual(new Set(['alarm', 'outboxThinned']));
-    expect(await keysIn('backlog')).toEqual([]);
-    const { thinned: gone, dropped } = outbox.status();
-    expect([outbox.status().heldEntries, dropped]).toEqual([waiting.length, 0]);
-    expect(alarms.filter((key) => key === 'alarm').length + waiting.length + gone).toBe(taken);
-    for (const sequence of waiting) outbox.quarantined.putBack(sequence);
-    const given = (await drain(outbox)).map(({ sequence }) => sequence);
-    expect(given.toSorted((a, b) => a - b)).toEqual(waiting);
-    expect(outbox.status()).toMatchObject({ heldEntries: 0, thinned: gone, damaged: 0 });
-  });
+  it.each(order)(
+    'they make no batch of nothing when no other is left, and each is delivered or counted once, %s',
+    async (order) => {
+      const waiting = await thinned({ order });
+      for (const sequence of waiting) outbox.quarantined.add(sequence);
+      const sizes: number[] = [];
+      const alarms: string[] = [];
+      for (let looks = 0; looks < 10_000; looks += 1) {
+        const batch =
+          (await outbox.peek('alarm', { ...NO_LIMITS, maxEntries: 20 })) ?? (await outbox.peek('backlog', NO_LIMITS));
+        if (batch === undefined) break;
+        sizes.push(batch.entries.length);
+        alarms.push(...batch.entries.keys);
+        await outbox.acknowledge(batch);
+      }
+      expect(Math.min(...sizes)).toBeGreaterThan(0);
+      expect(new Set(alarms)).toEqual(new Set(['alarm', 'outboxThinned']));
+      expect(await keysIn('backlog')).toEqual([]);
+      const { thinned: gone, dropped } = outbox.status();
+      expect([outbox.status().heldEntries, dropped]).toEqual([waiting.length, 0]);
+      expect(alarms.filter((key) => key === 'alarm').length + waiting.length + gone).toBe(taken);
+      for (const sequence of waiting) outbox.quarantined.putBack(sequence);
+      const given = (await drain(outbox)).map(({ sequence }) => sequence);
+      expect(given.toSorted((a, b) => a - b)).toEqual(waiting);
+      expect(outbox.status()).toMatchObject({ heldEntries: 0, thinned: gone, damaged: 0 });
+    },
+  );
 
   it('leave the disk with their gaps once each was delivered by itself, and are not missed after a power cut', async () => {
     const [first = -1, ...others] = await thinned();
@@ -212,7 +225,11 @@ describe('in what was thinned', () => {
       const entries = EntryColumns.of([{ sequence, device: 'self', key: 'k0', value: 1, ts: 1, class: 'regular' }]);
       await outbox.acknowledge({ lane: 'backlog', entries, ranges: [[sequence, sequence]], bytes: 1 });
     }
-    for (let batch = await outbox.peek('alarm', NO_LIMITS); batch !== undefined; batch = await outbox.peek('alarm', NO_LIMITS))
+    for (
+      let batch = await outbox.peek('alarm', NO_LIMITS);
+      batch !== undefined;
+      batch = await outbox.peek('alarm', NO_LIMITS)
+    )
       await outbox.acknowledge(batch);
     // What has no gaps goes, and the disk knows of all that was delivered.
     await fixture.clock.advance(661_000);

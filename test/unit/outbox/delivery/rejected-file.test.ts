@@ -14,7 +14,14 @@ beforeEach(() => {
   list = new RejectedFile({ files, folder: '/outbox', maxBytes: 1_000 });
 });
 
-const entry = (sequence: number): ResolvedEntry => ({ sequence, device: 'self', key: 'k', value: 1, ts: sequence, class: 'regular' });
+const entry = (sequence: number): ResolvedEntry => ({
+  sequence,
+  device: 'self',
+  key: 'k',
+  value: 1,
+  ts: sequence,
+  class: 'regular',
+});
 const kept = async (): Promise<number[]> => (await list.list()).map(({ sequence }) => sequence);
 
 it('keeps each entry with the answer, cut to a sane length, and the time, over a power cut', async () => {
@@ -37,7 +44,8 @@ it('begins another file at the bound and lets go of the one before the last', as
   expect(sequences).toEqual(Array.from({ length: sequences.length }, (_none, at) => 41 - sequences.length + at));
   expect(sequences.length).toBeGreaterThan(8);
   expect(most).toBeLessThanOrEqual(2_000);
-  for (const name of ['rejected.jsonl', 'rejected.old.jsonl']) expect(files.contentOf(`/outbox/${name}`).toString()).toMatch(/^\{"format"/);
+  for (const name of ['rejected.jsonl', 'rejected.old.jsonl'])
+    expect(files.contentOf(`/outbox/${name}`).toString()).toMatch(/^\{"format"/);
 });
 
 it('takes one entry that is larger than the bound', async () => {

@@ -19,7 +19,10 @@ async function delivered(): Promise<Outbox> {
   const outbox = await fixture.open();
   for (let index = 0; index < 12; index += 1) {
     const takenAtMs = START + index * 600_000;
-    await fixture.commit(outbox, [fixture.entry('a', index, { takenAtMs }), fixture.entry('b', index * 2, { takenAtMs })]);
+    await fixture.commit(outbox, [
+      fixture.entry('a', index, { takenAtMs }),
+      fixture.entry('b', index * 2, { takenAtMs }),
+    ]);
   }
   await deliverAll(outbox);
   return outbox;
@@ -28,7 +31,11 @@ async function delivered(): Promise<Outbox> {
 async function deliverAll(outbox: Outbox): Promise<ResolvedEntry[]> {
   const sent: ResolvedEntry[] = [];
   for (const lane of LANES) {
-    for (let batch = await outbox.peek(lane, NO_LIMITS); batch !== undefined; batch = await outbox.peek(lane, NO_LIMITS)) {
+    for (
+      let batch = await outbox.peek(lane, NO_LIMITS);
+      batch !== undefined;
+      batch = await outbox.peek(lane, NO_LIMITS)
+    ) {
       sent.push(...batch.entries);
       await outbox.acknowledge(batch);
     }
@@ -37,7 +44,9 @@ async function deliverAll(outbox: Outbox): Promise<ResolvedEntry[]> {
 }
 
 const ledger = async (outbox: Outbox) =>
-  (await outbox.readLedger({})).map(({ key, hourMs, count, sum }) => [key, (hourMs - START) / HOUR_MS, count, sum]).sort();
+  (await outbox.readLedger({}))
+    .map(({ key, hourMs, count, sum }) => [key, (hourMs - START) / HOUR_MS, count, sum])
+    .sort();
 
 describe('sending again what was acknowledged last', () => {
   /** Segments of 8 kB, of which no delivered one is kept. */
@@ -137,7 +146,8 @@ describe('sending again', () => {
   it('leaves alone what is a dead letter, and what was refused and sent again since, and the ledger counts no less for it', async () => {
     const outbox = await delivered();
     const before = await ledger(outbox);
-    for (const value of [98, 99]) await fixture.commit(outbox, [fixture.entry('a', value, { takenAtMs: START + value })]);
+    for (const value of [98, 99])
+      await fixture.commit(outbox, [fixture.entry('a', value, { takenAtMs: START + value })]);
     const [refused, buried] = (await outbox.peek('live', NO_LIMITS))?.entries ?? [];
     if (refused === undefined || buried === undefined) throw new Error('nothing to refuse');
     await fixture.until(outbox.deadLetter([buried], '400'));
@@ -148,9 +158,13 @@ describe('sending again', () => {
     const reopened = await fixture.open();
     // Six of before, and the one that was sent again.
     expect(await reopened.resend({ key: 'a', fromMs: START, toMs: START + HOUR_MS }, signal)).toBe(7);
-    expect((await ledger(reopened)).filter(([key, hour]) => key === 'a' && hour === 0).map(([, , count]) => count)).toEqual([0]);
+    expect(
+      (await ledger(reopened)).filter(([key, hour]) => key === 'a' && hour === 0).map(([, , count]) => count),
+    ).toEqual([0]);
     await deliverAll(reopened);
-    const after = (await ledger(reopened)).filter(([key, hour]) => key === 'a' && hour === 0).map(([, , count]) => count);
+    const after = (await ledger(reopened))
+      .filter(([key, hour]) => key === 'a' && hour === 0)
+      .map(([, , count]) => count);
     expect([before.find(([key, hour]) => key === 'a' && hour === 0)?.[2], after]).toEqual([6, [7]]);
   });
 
@@ -205,7 +219,8 @@ describe('sending again', () => {
     if (bad === undefined) throw new Error('nothing to refuse');
     await fixture.until(outbox.reject(bad, '400'));
     await fixture.until(outbox.close());
-    for (const path of files.paths) if (/\.(seg|state|jsonl)$/.test(path) && !path.endsWith('rejected.jsonl')) files.remove(path);
+    for (const path of files.paths)
+      if (/\.(seg|state|jsonl)$/.test(path) && !path.endsWith('rejected.jsonl')) files.remove(path);
     outbox = await fixture.open();
     await fixture.commit(outbox, [fixture.entry('a', 2, { takenAtMs: START + 1 })]);
     expect((await deliverAll(outbox)).map(({ sequence }) => sequence)).toEqual([bad.sequence]);
@@ -225,7 +240,11 @@ describe('sending again', () => {
 
 describe('a set of ranges', () => {
   it('holds what was added and not taken out since, like a plain set', () => {
-    const step = fc.record({ take: fc.boolean(), first: fc.integer({ min: 0, max: 40 }), length: fc.integer({ min: 0, max: 12 }) });
+    const step = fc.record({
+      take: fc.boolean(),
+      first: fc.integer({ min: 0, max: 40 }),
+      length: fc.integer({ min: 0, max: 12 }),
+    });
     fc.assert(
       fc.property(fc.array(step), (steps) => {
         const ranges = new SequenceRanges();

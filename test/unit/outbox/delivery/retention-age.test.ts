@@ -7,7 +7,12 @@ import { drain, FakeTimeSync, OutboxFixture } from '../../../support/outbox-fixt
 const HOUR_MS = 3_600_000;
 const YEARS_MS = 19.6 * 365.25 * 24 * HOUR_MS;
 /** Segments of 8 kB. */
-const SETTINGS = { maxBytes: 128 * 1024, maxAgeMs: 48 * HOUR_MS, retain: { forMs: 24 * HOUR_MS, bytes: 16_000_000 }, commitAgeMs: 100 };
+const SETTINGS = {
+  maxBytes: 128 * 1024,
+  maxAgeMs: 48 * HOUR_MS,
+  retain: { forMs: 24 * HOUR_MS, bytes: 16_000_000 },
+  commitAgeMs: 100,
+};
 const BLOCKS = 20;
 const ENTRIES = 1_000;
 let fixture: OutboxFixture;

@@ -6,7 +6,12 @@ import { MemoryFiles, type Operation } from '../../../support/memory-files.ts';
 import { drain, OutboxFixture } from '../../../support/outbox-fixture.ts';
 
 /** Segments of 64 kB, of which a hundred blocks fill some seven. */
-const SETTINGS = { maxBytes: 2 ** 20, commitAgeMs: 100, minFreeBytes: 10_000_000, retain: { forMs: 86_400_000, bytes: 2 ** 20 } };
+const SETTINGS = {
+  maxBytes: 2 ** 20,
+  commitAgeMs: 100,
+  minFreeBytes: 10_000_000,
+  retain: { forMs: 86_400_000, bytes: 2 ** 20 },
+};
 const BLOCKS = 100;
 const ENTRIES = 1_000;
 const SEGMENT_BYTES = 64 * 1024;
@@ -27,7 +32,8 @@ async function backlog(settings: Partial<OutboxConfig> = {}, blocks = BLOCKS): P
 }
 
 async function fill(outbox: Outbox, blocks: number, from = 0): Promise<void> {
-  for (let block = from; block < from + blocks; block += 1) await fixture.commit(outbox, fixture.noise(ENTRIES, block * ENTRIES));
+  for (let block = from; block < from + blocks; block += 1)
+    await fixture.commit(outbox, fixture.noise(ENTRIES, block * ENTRIES));
 }
 
 /** Another program takes the disk, but for so many bytes; the outbox notices within a few seconds. */
@@ -182,7 +188,9 @@ describe('a disk that takes no more', () => {
     const quotaBytes = files.usedBytes;
     files.faults = {
       fail: (operation, path) =>
-        operation === 'write' && path.endsWith('.seg') && files.usedBytes > quotaBytes - SEGMENT_BYTES / 2 ? { code: 'EDQUOT' } : undefined,
+        operation === 'write' && path.endsWith('.seg') && files.usedBytes > quotaBytes - SEGMENT_BYTES / 2
+          ? { code: 'EDQUOT' }
+          : undefined,
     };
     await fixture.until(fill(outbox, 10, BLOCKS));
     const { dropped, heldEntries } = outbox.status();

@@ -27,7 +27,9 @@ const segments = (): string[] => files.paths.filter((path) => path.endsWith('.se
 function slow(ms: number, { path = /\.seg/, operations = ['read'] as readonly Operation[] } = {}): () => void {
   return files.addFaults({
     delay: (operation, one) =>
-      operations.includes(operation) && path.test(one) ? fixture.clock.sleep(ms, new AbortController().signal) : undefined,
+      operations.includes(operation) && path.test(one)
+        ? fixture.clock.sleep(ms, new AbortController().signal)
+        : undefined,
   });
 }
 
@@ -68,7 +70,8 @@ const PLOTS = (): void =>
     for await (const _entry of outbox.read({}, new AbortController().signal));
   })();
 const LARGE_BATCHES = (): void => void outbox.peek('backlog', { maxEntries: 20_000, maxBytes: 1 << 20 });
-const RESENDING = (): void => void outbox.resend({ key: 'key1', fromMs: 0, toMs: Number.MAX_SAFE_INTEGER }, new AbortController().signal);
+const RESENDING = (): void =>
+  void outbox.resend({ key: 'key1', fromMs: 0, toMs: Number.MAX_SAFE_INTEGER }, new AbortController().signal);
 
 describe('where the oldest is thinned', () => {
   it.each<[string, number, () => void, readonly Operation[]]>([
@@ -79,14 +82,17 @@ describe('where the oldest is thinned', () => {
     ['reads for many plots at once', 400, PLOTS, ['read']],
     ['reads for many plots at once', 2_500, PLOTS, ['read']],
     ['reads of all for who sends again', 2_500, RESENDING, ['read']],
-  ])('slow %s, of %i ms, make nothing go that is not thinned on a quick card', async (_what, ms, meanwhile, operations) => {
-    await open('thin', 140);
-    slow(ms, { operations });
-    const { dropped, thinned, undone, maxMs } = await takeIn(30, meanwhile);
-    expect([dropped, undone]).toEqual([0, 0]);
-    expect(thinned).toBeGreaterThan(10_000);
-    expect(maxMs).toBeLessThan(40_000);
-  });
+  ])(
+    'slow %s, of %i ms, make nothing go that is not thinned on a quick card',
+    async (_what, ms, meanwhile, operations) => {
+      await open('thin', 140);
+      slow(ms, { operations });
+      const { dropped, thinned, undone, maxMs } = await takeIn(30, meanwhile);
+      expect([dropped, undone]).toEqual([0, 0]);
+      expect(thinned).toBeGreaterThan(10_000);
+      expect(maxMs).toBeLessThan(40_000);
+    },
+  );
 
   it('who sends all again holds up a commit for one read, not for those of a segment', async () => {
     await open('thin', 140);
@@ -103,13 +109,16 @@ describe('where the oldest is dropped', () => {
     ['read', 11_000, ['read']],
     ['read', 25_000, ['read']],
     ['unlink', 15_000, ['unlink']],
-  ])('a %s that comes back after %i ms makes no more go than what is needed, counted once', async (_what, ms, operations) => {
-    await open('drop-oldest', 120);
-    const before = segments();
-    slow(ms, { path: only(before[0]), operations });
-    while (segments()[0] === before[0]) await takeIn(1);
-    expect([segments()[0], outbox.status().dropped]).toEqual([before[1], 4_000]);
-  });
+  ])(
+    'a %s that comes back after %i ms makes no more go than what is needed, counted once',
+    async (_what, ms, operations) => {
+      await open('drop-oldest', 120);
+      const before = segments();
+      slow(ms, { path: only(before[0]), operations });
+      while (segments()[0] === before[0]) await takeIn(1);
+      expect([segments()[0], outbox.status().dropped]).toEqual([before[1], 4_000]);
+    },
+  );
 
   it('a read that comes back late takes nothing when what was delivered meanwhile went', async () => {
     await open('drop-oldest', 120);

@@ -45,7 +45,9 @@ describe('decimation', () => {
   });
 
   it('looks at each key of each device by itself, and keeps rows whole', () => {
-    const thinner = decimate(entries(['a', 1], ['b', 1], ['a', 2, 'other'], ['a', 2], ['b', 2], ['a', 3], ['b', 3], ['a', 3, 'other']));
+    const thinner = decimate(
+      entries(['a', 1], ['b', 1], ['a', 2, 'other'], ['a', 2], ['b', 2], ['a', 3], ['b', 3], ['a', 3, 'other']),
+    );
     expect(thinner).toEqual({
       devices: ['self', 'self', 'other', 'self', 'self', 'other'],
       keys: ['a', 'b', 'a', 'a', 'b', 'a'],
@@ -105,7 +107,9 @@ describe('what a segment holds', () => {
     expect(heldIn(segment(), blocks, new SequenceRanges([[1, 60]]))).toBe(40);
     // Five numbers wait, at most: which ones the thinning took, only the block itself says.
     expect(heldIn(segment(), blocks, new SequenceRanges([[1, 45]]))).toBe(55);
-    const sequences = new Map([[blocks[0] as BlockInfo, Array.from({ length: 20 }, (_none, at) => 1 + 2 * at + (at > 17 ? 10 : 0))]]);
+    const sequences = new Map([
+      [blocks[0] as BlockInfo, Array.from({ length: 20 }, (_none, at) => 1 + 2 * at + (at > 17 ? 10 : 0))],
+    ]);
     expect(heldIn(segment(), blocks, new SequenceRanges([[1, 45]]), sequences)).toBe(52);
     expect(heldIn(segment(), blocks, new SequenceRanges([[1, 100]]))).toBe(0);
   });

@@ -48,7 +48,14 @@ describe('a writer', () => {
     to.varint(300);
     const from = new ByteReader(Buffer.from(to.view()));
     expect(Array.from({ length: 40 }, () => from.byte())).toEqual(Array.from({ length: 40 }, (_none, at) => at));
-    expect([from.double(), from.text(), from.byte(), from.byte(), from.varint(), from.remaining]).toEqual([0.1, 'ключ', 7, 8, 300, 0]);
+    expect([from.double(), from.text(), from.byte(), from.byte(), from.varint(), from.remaining]).toEqual([
+      0.1,
+      'ключ',
+      7,
+      8,
+      300,
+      0,
+    ]);
     expect(to.length).toBe(from.position);
     to.clear();
     to.byte(1);

@@ -13,12 +13,14 @@ function ofTimes(monotonicMs: readonly number[], values: readonly number[] = mon
   return { devices: monotonicMs.map(() => 'self'), keys: monotonicMs.map(() => 'k'), values, monotonicMs };
 }
 
-const frame = (entries: BlockEntries, bootId = 'boot') => frameBlock(new PayloadEncoder(), entries, { ...label, bootId });
+const frame = (entries: BlockEntries, bootId = 'boot') =>
+  frameBlock(new PayloadEncoder(), entries, { ...label, bootId });
 
 describe('a block', () => {
   it('is not there when any of its last bytes is missing', () => {
     const { bytes } = frame(ofTimes([1, 2, 3]));
-    for (let length = 0; length < bytes.length; length += 1) expect(readBlockInfo(bytes.subarray(0, length), 0)).toBeUndefined();
+    for (let length = 0; length < bytes.length; length += 1)
+      expect(readBlockInfo(bytes.subarray(0, length), 0)).toBeUndefined();
     expect(readBlockInfo(bytes, 0)).toBeDefined();
   });
 
@@ -61,7 +63,9 @@ describe('a block', () => {
   });
 
   it('over more time than its header can say ends at no known time', () => {
-    const spans = [2 ** 32 - 2, 2 ** 32 - 1, 2 ** 33].map((span) => readBlockInfo(frame(ofTimes([5, 5 + span])).bytes, 0)?.lastMs);
+    const spans = [2 ** 32 - 2, 2 ** 32 - 1, 2 ** 33].map(
+      (span) => readBlockInfo(frame(ofTimes([5, 5 + span])).bytes, 0)?.lastMs,
+    );
     expect(spans).toEqual([5 + 2 ** 32 - 2, Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY]);
   });
 

@@ -45,7 +45,9 @@ const { value: anyValue } = fc.letrec<{ value: JsonValue }>((tie) => ({
 /** JSON has no -0, and a long within a double's range is a number again once it was inside an object. */
 function asJson(value: JsonValue): JsonValue {
   if (typeof value === 'bigint')
-    return BigInt.asIntN(54, value) === value && value >= -(2n ** 53n) + 1n && value < 2n ** 53n ? Number(value) : value;
+    return BigInt.asIntN(54, value) === value && value >= -(2n ** 53n) + 1n && value < 2n ** 53n
+      ? Number(value)
+      : value;
   if (Object.is(value, -0)) return 0;
   if (Array.isArray(value)) return value.map(asJson);
   if (typeof value === 'object' && value !== null)
@@ -56,7 +58,8 @@ function asJson(value: JsonValue): JsonValue {
 /** A whole double past 2^53 reads back as a long inside an object; both are written with the same digits or the same value. */
 function sameJson(a: JsonValue, b: JsonValue): boolean {
   if (typeof a === 'bigint' || typeof b === 'bigint') return Number(a) === Number(b);
-  if (Array.isArray(a)) return Array.isArray(b) && a.length === b.length && a.every((part, at) => sameJson(part, b[at] as JsonValue));
+  if (Array.isArray(a))
+    return Array.isArray(b) && a.length === b.length && a.every((part, at) => sameJson(part, b[at] as JsonValue));
   if (typeof a === 'object' && a !== null && typeof b === 'object' && b !== null)
     return (
       Object.keys(a).length === Object.keys(b).length &&
@@ -98,7 +101,9 @@ describe('a block', () => {
   it('of more entries than it has bytes is refused before any room is taken for them', () => {
     const raw = Buffer.from(new PayloadEncoder().encode(ofValues([1, 2, 3])));
     const before = process.memoryUsage().arrayBuffers;
-    expect(() => decodePayload(new ByteReader(raw), { count: 200_000_000, ownTime: false, gaps: false })).toThrow(RangeError);
+    expect(() => decodePayload(new ByteReader(raw), { count: 200_000_000, ownTime: false, gaps: false })).toThrow(
+      RangeError,
+    );
     expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(1e6);
   });
 
@@ -115,7 +120,11 @@ describe('a block', () => {
   });
 
   it('says in its header what is in it', () => {
-    const { bytes } = frameBlock(new PayloadEncoder(), ofValues([1, 2, 3]), { ...label, alarm: true, bootId: 'not a uuid' });
+    const { bytes } = frameBlock(new PayloadEncoder(), ofValues([1, 2, 3]), {
+      ...label,
+      alarm: true,
+      bootId: 'not a uuid',
+    });
     expect(readBlockInfo(Buffer.concat([Buffer.from('before'), bytes]), 6)).toMatchObject({
       offset: 6,
       bytes: bytes.length,
@@ -138,12 +147,17 @@ describe('a block', () => {
     }
   });
 
-  it.each([0, 1, 2, 3, 4, 5, 6, 7, 8, 9])('takes two bytes for a reading of %i decimals that moves little', (places) => {
-    const values = Array.from({ length: 50 }, (_none, at) => Number(`${1_001 + ((at * 7) % 50)}e-${places}`));
-    const [few, many] = [values.slice(0, 10), values].map((some) => frameBlock(new PayloadEncoder(), ofValues(some), label).bytes.length);
-    expect(((many ?? 0) - (few ?? 0)) / 40).toBeLessThan(3.1);
-    expect(roundTrip(ofValues(values)).values).toEqual(values);
-  });
+  it.each([0, 1, 2, 3, 4, 5, 6, 7, 8, 9])(
+    'takes two bytes for a reading of %i decimals that moves little',
+    (places) => {
+      const values = Array.from({ length: 50 }, (_none, at) => Number(`${1_001 + ((at * 7) % 50)}e-${places}`));
+      const [few, many] = [values.slice(0, 10), values].map(
+        (some) => frameBlock(new PayloadEncoder(), ofValues(some), label).bytes.length,
+      );
+      expect(((many ?? 0) - (few ?? 0)) / 40).toBeLessThan(3.1);
+      expect(roundTrip(ofValues(values)).values).toEqual(values);
+    },
+  );
 
   it.each([
     ['whole numbers at the end of what is packed', [2 ** 51 - 1, -(2 ** 51) + 1]],
@@ -161,7 +175,10 @@ describe('a block', () => {
 
   it.each([
     ['a list of more values than anybody else may send', Array.from({ length: 100_001 }, (_none, at) => at % 10)],
-    ['what is nested as deep as the platform takes it', JSON.parse(`${'['.repeat(240)}${']'.repeat(240)}`) as JsonValue],
+    [
+      'what is nested as deep as the platform takes it',
+      JSON.parse(`${'['.repeat(240)}${']'.repeat(240)}`) as JsonValue,
+    ],
     ['a long of more digits than anybody else may send', [10n ** 500n]],
   ])('gives back %s, and what lies beside it', (_name, value: JsonValue) => {
     expect(roundTrip(ofValues([21.5, value])).values).toEqual([21.5, value]);

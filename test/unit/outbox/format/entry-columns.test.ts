@@ -42,7 +42,8 @@ describe('columns', () => {
 
   it('have no mark beyond their end, of nothing neither', () => {
     for (const columns of [EntryColumns.of([]), EntryColumns.of([entry(1)]), EntryColumns.of([entry(1), entry(1)])])
-      for (const row of [columns.length, columns.length + 1, columns.length + 2, -1]) expect(columns.isMark(row)).toBe(false);
+      for (const row of [columns.length, columns.length + 1, columns.length + 2, -1])
+        expect(columns.isMark(row)).toBe(false);
   });
 
   /** The estimate decides about sizes of batches: near enough, and never far below. */

@@ -7,7 +7,12 @@ import { type JsonValue, parseJson } from '../../../../src/host/json.ts';
 import { frameBlock } from '../../../../src/outbox/format/block-frame.ts';
 import { type BlockEntries, PayloadEncoder } from '../../../../src/outbox/format/block-payload.ts';
 import { ByteWriter } from '../../../../src/outbox/format/byte-writer.ts';
-import { parseSegmentName, readSegmentHeader, SEGMENT_HEADER_BYTES, segmentHeader } from '../../../../src/outbox/format/segment-file.ts';
+import {
+  parseSegmentName,
+  readSegmentHeader,
+  SEGMENT_HEADER_BYTES,
+  segmentHeader,
+} from '../../../../src/outbox/format/segment-file.ts';
 import { writeColumn } from '../../../../src/outbox/format/value-column.ts';
 import { NO_LIMITS, OutboxFixture } from '../../../support/outbox-fixture.ts';
 
@@ -42,7 +47,8 @@ function entries(values: readonly JsonValue[], more: Partial<BlockEntries> = {})
 }
 
 const framed = (values: BlockEntries, label: Partial<Parameters<typeof frameBlock>[2]> = {}): Buffer =>
-  frameBlock(new PayloadEncoder(), values, { alarm: false, bootId: 'boot-1', firstSequence: 5_000_000_000, ...label }).bytes;
+  frameBlock(new PayloadEncoder(), values, { alarm: false, bootId: 'boot-1', firstSequence: 5_000_000_000, ...label })
+    .bytes;
 
 /** The fields of a block by where the page puts them, in its order. */
 function fieldsOf(bytes: Buffer): (number | string)[] {
@@ -163,7 +169,16 @@ describe('the page of the format', () => {
     expect([...columns.decimals]).toEqual([0, 2, 0xfa, 0x01]);
     expect(formOf(0.123456789)[1]).toBe(9);
     expect(columns.doubles).toHaveLength(9);
-    const values = { null: null, false: false, true: true, 'whole number': 5, double: 0.5, long: 7n, text: 'x', JSON: { a: 1 } };
+    const values = {
+      null: null,
+      false: false,
+      true: true,
+      'whole number': 5,
+      double: 0.5,
+      long: 7n,
+      text: 'x',
+      JSON: { a: 1 },
+    };
     // A text beside it makes the column mixed.
     const inMixed = (value: JsonValue): Buffer => formOf(null, value).subarray(2);
     expect(table('Value form').map(([form, name]) => [Number(form), name])).toEqual(
@@ -220,7 +235,9 @@ describe('the page of the format, and a folder', () => {
     const made = readdirSync(fixture.folder);
     const families = (names: readonly string[]): Set<string> => new Set(names.map((name) => name.replace(/\d+/g, '#')));
     expect([...families(made)].filter((name) => !families(named).has(name))).toEqual([]);
-    expect(named.filter((name) => name.endsWith('.seg')).map(parseSegmentName)).toEqual([{ firstSequence: 1, generation: 0 }]);
+    expect(named.filter((name) => name.endsWith('.seg')).map(parseSegmentName)).toEqual([
+      { firstSequence: 1, generation: 0 },
+    ]);
     const rows = table('File');
     // One of each kind of file that was made, where a kind is what lies under names that differ in their numbers alone.
     const kinds = [...families(made)].filter((name) => !name.endsWith('.seg')).sort();
@@ -238,7 +255,8 @@ describe('the page of the format, and a folder', () => {
       const [boot] = (head?.boots ?? []) as Record<string, JsonValue>[];
       const content = name.startsWith('boots.') ? boot : body;
       expect(Object.keys(content ?? {}).sort(), name).toEqual(quoted(fields).sort());
-      if (name === 'delivered-0.state') expect(Object.keys(head ?? {})).toEqual(['format', 'version', 'bytes', 'crc32']);
+      if (name === 'delivered-0.state')
+        expect(Object.keys(head ?? {})).toEqual(['format', 'version', 'bytes', 'crc32']);
     }
   });
 });

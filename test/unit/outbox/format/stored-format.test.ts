@@ -113,7 +113,12 @@ describe('a stored segment', () => {
     const thinned = header('{"format":"turnstone-outbox-segment","version":1,"thinned":2,"count":17}');
     expect(segmentHeader(2, 17)).toEqual(thinned);
     expect(readSegmentHeader(thinned)).toEqual({ kind: 'ours', thinned: 2, count: 17 });
-    const bytes = Buffer.concat([first, Buffer.from(REGULAR_HEX, 'hex'), Buffer.from(ALARMS_HEX, 'hex'), Buffer.alloc(100)]);
+    const bytes = Buffer.concat([
+      first,
+      Buffer.from(REGULAR_HEX, 'hex'),
+      Buffer.from(ALARMS_HEX, 'hex'),
+      Buffer.alloc(100),
+    ]);
     const { blocks, damaged, end, cleanTail } = scanSegment(bytes);
     expect(blocks.map(({ offset }) => offset)).toEqual([96, 96 + REGULAR_HEX.length / 2]);
     expect([damaged, end, cleanTail]).toEqual([[], bytes.length - 100, true]);
@@ -127,6 +132,10 @@ describe('a stored segment', () => {
   it('that begins with damage is read behind it', () => {
     const bytes = Buffer.concat([segmentHeader(), Buffer.from([7]), Buffer.from(REGULAR_HEX, 'hex')]);
     expect(scanSegment(bytes)).toMatchObject({ damaged: [[96, 97]], end: bytes.length, cleanTail: true });
-    expect(scanSegment(Buffer.concat([segmentHeader(), Buffer.from([7])]))).toMatchObject({ blocks: [], end: 96, cleanTail: false });
+    expect(scanSegment(Buffer.concat([segmentHeader(), Buffer.from([7])]))).toMatchObject({
+      blocks: [],
+      end: 96,
+      cleanTail: false,
+    });
   });
 });

@@ -115,7 +115,8 @@ describe('a segment', () => {
   const refuse = (...pages: readonly number[]): void => {
     files.faults = {
       fail: (operation, _path, span) =>
-        operation === 'read' && pages.some((page) => span !== undefined && span.from < (page + 1) * PAGE && span.to > page * PAGE)
+        operation === 'read' &&
+        pages.some((page) => span !== undefined && span.from < (page + 1) * PAGE && span.to > page * PAGE)
           ? { code: 'EIO' }
           : undefined,
     };

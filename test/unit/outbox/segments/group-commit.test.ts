@@ -46,7 +46,8 @@ beforeEach(() => {
       return promise;
     },
     onCommitted: (blocks) => void committed.push(...blocks.map(({ info }) => info.firstSequence)),
-    onDropped: (count, blocks) => void dropped.push([count, blocks.map(({ info }) => [info.firstSequence, info.lastSequence])]),
+    onDropped: (count, blocks) =>
+      void dropped.push([count, blocks.map(({ info }) => [info.firstSequence, info.lastSequence])]),
   });
 });
 
@@ -112,7 +113,13 @@ describe('a block', () => {
     expect(writes.map((write) => write.entries)).toEqual([1]);
     expect(writes[0]?.isOldest).toBe(true);
     await take();
-    expect([settled, committed, commit.waitingEntries, commit.waitingBytes, clock.pending]).toEqual([['first'], [1], 0, 0, 0]);
+    expect([settled, committed, commit.waitingEntries, commit.waitingBytes, clock.pending]).toEqual([
+      ['first'],
+      [1],
+      0,
+      0,
+      0,
+    ]);
   });
 
   it('is closed a little before its age is up, and the age counts from its first append', async () => {
@@ -290,7 +297,9 @@ describe('commits', () => {
   it('that must give way are so by themselves: alarms of the same commit are taken, and what was appended with one is refused', async () => {
     await begun();
     append('door', 3);
-    commit.append([...entries(1), ...entries(1, { class: 'alarm' })]).catch(({ code }: AgentError) => settled.push(`both: ${code}`));
+    commit
+      .append([...entries(1), ...entries(1, { class: 'alarm' })])
+      .catch(({ code }: AgentError) => settled.push(`both: ${code}`));
     await refuseRegular();
     append('smoke', 1, { class: 'alarm' });
     await refuseRegular();

@@ -46,7 +46,9 @@ it('sets aside what is not its own wherever it stands among segments, and counts
   put('0000000000000600-0.seg', '{"format":"turnstone-outbox-segment","version":99}'.padEnd(200));
   const again = await fixture.open();
   expect(again.status()).toMatchObject({ setAside: 2, damaged: 0 });
-  expect(names()).toEqual(expect.arrayContaining(['set-aside/0000000000000500-0.seg', 'set-aside/0000000000000600-0.seg']));
+  expect(names()).toEqual(
+    expect.arrayContaining(['set-aside/0000000000000500-0.seg', 'set-aside/0000000000000600-0.seg']),
+  );
 });
 
 it.each([
@@ -118,7 +120,9 @@ it.each([
   const outbox = await fixture.open();
   await fixture.commit(outbox, [fixture.entry('a', 1)]);
   await fixture.until(outbox.close());
-  files.faults = { fail: (asked, path) => (asked === operation && path.endsWith('.seg') ? { code: 'EMFILE' } : undefined) };
+  files.faults = {
+    fail: (asked, path) => (asked === operation && path.endsWith('.seg') ? { code: 'EMFILE' } : undefined),
+  };
   await expect(fixture.open()).rejects.toMatchObject({ code: 'outbox/open-failed' });
   files.faults = {};
   expect((await fixture.open()).status()).toMatchObject({ setAside: 0, heldEntries: 1 });
@@ -192,7 +196,8 @@ it('takes the latest try of a segment, and sets the others aside', async () => {
 });
 
 it('knows a boot once, however often the agent starts in it, and the last 256 boots', async () => {
-  const boots = (): { bootId: string }[] => JSON.parse(files.contentOf(`${fixture.folder}/boots.json`).toString()).boots;
+  const boots = (): { bootId: string }[] =>
+    JSON.parse(files.contentOf(`${fixture.folder}/boots.json`).toString()).boots;
   for (let start = 0; start < 3; start += 1) await fixture.until((await fixture.open()).close());
   expect(boots()).toHaveLength(1);
   for (let boot = 2; boot <= 260; boot += 1) {

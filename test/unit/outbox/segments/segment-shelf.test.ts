@@ -21,8 +21,18 @@ beforeEach(async () => {
   for (let block = 0; block < 30; block += 1) await fixture.commit(outbox, fixture.noise(100, block * 100));
   await fixture.until(outbox.close());
   const deps = { files, folder: fixture.folder, log: silentLog };
-  shelf = new SegmentShelf({ ...deps, clock: fixture.clock, reading: new ReadingTurns(fixture.clock), onScanned: () => {} });
-  await new OutboxFolder({ ...deps, unread: new UnreadFiles(fixture.clock), setAsideBytes: 1, onSetAside: () => {} }).load(shelf);
+  shelf = new SegmentShelf({
+    ...deps,
+    clock: fixture.clock,
+    reading: new ReadingTurns(fixture.clock),
+    onScanned: () => {},
+  });
+  await new OutboxFolder({
+    ...deps,
+    unread: new UnreadFiles(fixture.clock),
+    setAsideBytes: 1,
+    onSetAside: () => {},
+  }).load(shelf);
   files.faults = {
     fail: (operation) => {
       if (operation === 'read') reads.push(1);

@@ -29,7 +29,14 @@ beforeEach(async () => {
   clock = new FakeClock();
   toDisk = [];
   nextSequence = 1;
-  shelf = new SegmentShelf({ files, folder: '/outbox', clock, log: silentLog, reading: new ReadingTurns(clock), onScanned: () => {} });
+  shelf = new SegmentShelf({
+    files,
+    folder: '/outbox',
+    clock,
+    log: silentLog,
+    reading: new ReadingTurns(clock),
+    onScanned: () => {},
+  });
   writer = opened();
 });
 
@@ -82,7 +89,11 @@ describe('a first commit', () => {
       count: 1,
       first: { bootId: own.info.bootId, ms: 1_001, ownTime: false },
     });
-    expect([shelf.active, shelf.bytes, segment && shelf.usedBytes(segment)]).toEqual([segment, AHEAD, SEGMENT_HEADER_BYTES + 300]);
+    expect([shelf.active, shelf.bytes, segment && shelf.usedBytes(segment)]).toEqual([
+      segment,
+      AHEAD,
+      SEGMENT_HEADER_BYTES + 300,
+    ]);
     files.cutPower(() => false);
     expect(sequencesIn()).toEqual([1]);
   });
@@ -198,7 +209,11 @@ describe('two commits on their way', () => {
     gates[1]?.resolve();
     gates[0]?.reject(new Error('EIO'));
     await clock.advance(0);
-    expect([settled, shelf.segments[0]?.lastSequence, shelf.active]).toEqual([['first failed', 'second failed'], 1, undefined]);
+    expect([settled, shelf.segments[0]?.lastSequence, shelf.active]).toEqual([
+      ['first failed', 'second failed'],
+      1,
+      undefined,
+    ]);
     files.faults = {};
     nextSequence = 2;
     const [again, then] = [block(300), block(300)];

@@ -30,7 +30,9 @@ async function written(entries = 5): Promise<void> {
 }
 
 function unreadable(path: RegExp, operations: readonly Operation[] = ['read'], code = 'EIO'): void {
-  files.faults = { fail: (operation, where) => (operations.includes(operation) && path.test(where) ? { code } : undefined) };
+  files.faults = {
+    fail: (operation, where) => (operations.includes(operation) && path.test(where) ? { code } : undefined),
+  };
 }
 
 function trimmed(bytes: Buffer): Buffer {
@@ -47,7 +49,8 @@ class OneBadPage extends MemoryFiles {
     return {
       ...file,
       read: async (into, position) => {
-        if (position < this.badFrom + 4096 && position + into.length > this.badFrom) throw Object.assign(new Error('bad'), { code: 'EIO' });
+        if (position < this.badFrom + 4096 && position + into.length > this.badFrom)
+          throw Object.assign(new Error('bad'), { code: 'EIO' });
         return file.read(into, position);
       },
     };
@@ -127,7 +130,9 @@ describe('an outbox opens although the disk cannot read', () => {
     unreadable(/-0\.seg$/);
     let outbox = await fixture.open();
     const bad = files.paths.filter((path) => path.endsWith('.seg'));
-    files.faults = { fail: (operation, path) => (operation === 'read' && bad.includes(path) ? { code: 'EIO' } : undefined) };
+    files.faults = {
+      fail: (operation, path) => (operation === 'read' && bad.includes(path) ? { code: 'EIO' } : undefined),
+    };
     await fixture.commit(outbox, [fixture.entry('new', 1), fixture.entry('new', 2)]);
     await fixture.until(outbox.close());
     outbox = await fixture.open();
@@ -137,7 +142,12 @@ describe('an outbox opens although the disk cannot read', () => {
     files.faults = {};
     outbox = await fixture.open();
     const given = [...first, ...(await drain(outbox))];
-    expect(given.map(({ key }) => key).sort()).toEqual(['new', 'new', ...Array(5).fill('old1'), ...Array(5).fill('old2')]);
+    expect(given.map(({ key }) => key).sort()).toEqual([
+      'new',
+      'new',
+      ...Array(5).fill('old1'),
+      ...Array(5).fill('old2'),
+    ]);
     expect(new Set(given.map(({ sequence }) => sequence)).size).toBe(12);
     expect(outbox.status()).toMatchObject({ setAside: 0, damaged: 0, dropped: 0, heldEntries: 0 });
   });
@@ -207,10 +217,13 @@ describe('an outbox opens although the disk cannot read', () => {
       await fixture.until(outbox.close());
       // So that the next run begins a segment of its own.
       const [path] = files.paths.filter((one) => one.endsWith('.seg')).slice(-1);
-      if (path !== undefined && key === 'alarm') files.put(path, Buffer.concat([trimmed(files.contentOf(path)), Buffer.from('x')]));
+      if (path !== undefined && key === 'alarm')
+        files.put(path, Buffer.concat([trimmed(files.contentOf(path)), Buffer.from('x')]));
     }
     const newest = files.paths.filter((path) => path.endsWith('.seg')).at(-1) as string;
-    files.faults = { fail: (operation, path) => (operation === 'read' && path === newest ? { code: 'EIO' } : undefined) };
+    files.faults = {
+      fail: (operation, path) => (operation === 'read' && path === newest ? { code: 'EIO' } : undefined),
+    };
     const outbox = await fixture.open();
     const batch = await outbox.peek('alarm', NO_LIMITS);
     expect([...(batch?.entries ?? [])].map(({ key }) => key)).toEqual(['alarm']);

@@ -22,7 +22,11 @@ it('takes the alarms of each append, which is done when all parts of it are', ()
       () => expect.fail('nothing gives way'),
     );
   expect([waiting.bytes, waiting.entries]).toEqual([0, 0]);
-  expect([add('regular', 'regular'), add('alarm', 'alarm'), add('both', 'alarm', 'regular')]).toEqual([false, true, true]);
+  expect([add('regular', 'regular'), add('alarm', 'alarm'), add('both', 'alarm', 'regular')]).toEqual([
+    false,
+    true,
+    true,
+  ]);
   const alarms = waiting.takeAlarms();
   expect([alarms.map(({ entries }) => entries.length), waiting.entries]).toEqual([[1, 1], 2]);
   for (const { resolve } of alarms) resolve();

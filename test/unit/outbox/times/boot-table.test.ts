@@ -40,7 +40,15 @@ beforeEach(async () => {
 
 const open = (timeUncertain: 'hold' | 'send' = 'hold'): Promise<BootTimes> =>
   BootTimes.open({
-    ...{ files, folder: '/outbox', clock, unread: new UnreadFiles(clock), log: silentLog, timeSync, settings: { timeUncertain } },
+    ...{
+      files,
+      folder: '/outbox',
+      clock,
+      unread: new UnreadFiles(clock),
+      log: silentLog,
+      timeSync,
+      settings: { timeUncertain },
+    },
     setAside: async (name) => void setAside.push(name),
   });
 
@@ -118,14 +126,23 @@ describe('the table', () => {
       await times.save();
       return [stored().length, stored()[0]?.bootId, stored().at(-1)?.bootId];
     };
-    const many = (count: number): StoredBoot[] => Array.from({ length: count }, (_none, at) => known(`boot${at}`, 10, at));
+    const many = (count: number): StoredBoot[] =>
+      Array.from({ length: count }, (_none, at) => known(`boot${at}`, 10, at));
     expect(await left(many(256), undefined)).toEqual([256, 'boot1', 'now']);
     expect(await left(many(500), undefined)).toEqual([256, 'boot245', 'now']);
     expect(await left(many(500), 'boot300')).toEqual([256, 'boot245', 'now']);
     // The times known before it bound it.
     expect(await left(many(500), 'boot40')).toEqual([462, 'boot39', 'now']);
-    expect(await left([...many(40), unknown('a', 1), unknown('b', 1), ...many(500).slice(40)], 'b')).toEqual([464, 'boot39', 'now']);
-    expect(await left([...many(500).map(({ bootId }) => unknown(bootId, 1))], 'boot40')).toEqual([461, 'boot40', 'now']);
+    expect(await left([...many(40), unknown('a', 1), unknown('b', 1), ...many(500).slice(40)], 'b')).toEqual([
+      464,
+      'boot39',
+      'now',
+    ]);
+    expect(await left([...many(500).map(({ bootId }) => unknown(bootId, 1))], 'boot40')).toEqual([
+      461,
+      'boot40',
+      'now',
+    ]);
     expect(await left(many(500), 'boot0')).toEqual([501, 'boot0', 'now']);
     expect(await left(many(500), 'one of which nothing is known')).toEqual([501, 'boot0', 'now']);
     expect(await left(many(2_500), 'boot40')).toEqual([2_048, 'boot453', 'now']);
@@ -158,7 +175,10 @@ describe('the table', () => {
   it.each([{ fromMs: '0' }, { offsetMs: 1.5 }, { offsetMs: undefined }, { certainty: 'sure' }, { frozen: 1 }])(
     'of an earlier release is set aside with %j for an offset',
     async (wrong) => {
-      put({ ...known('before', 100, 7), offsets: [{ fromMs: 0, offsetMs: 7, certainty: 'synchronised', frozen: false, ...wrong }] });
+      put({
+        ...known('before', 100, 7),
+        offsets: [{ fromMs: 0, offsetMs: 7, certainty: 'synchronised', frozen: false, ...wrong }],
+      });
       await opened();
       expect(setAside).toEqual(['boots.json']);
     },
@@ -180,7 +200,10 @@ describe('the table', () => {
       [['boots.json'], () => files.put(PATH, '{')],
       [
         ['boots.json'],
-        () => (files.faults = { fail: (operation, path) => (operation === 'read' && path === PATH ? { code: 'EIO' } : undefined) }),
+        () =>
+          (files.faults = {
+            fail: (operation, path) => (operation === 'read' && path === PATH ? { code: 'EIO' } : undefined),
+          }),
       ],
     ];
     for (const [aside, spoil] of ways) {
@@ -201,7 +224,9 @@ describe('the table', () => {
     await (await opened()).save();
     files.faults = { fail: (operation) => (operation === 'read' ? { code: 'EIO' } : undefined) };
     await expect(open()).rejects.toMatchObject({ code: 'host/read-failed' });
-    files.faults = { fail: (operation, path) => (operation === 'open' && path === PATH ? { code: 'EMFILE' } : undefined) };
+    files.faults = {
+      fail: (operation, path) => (operation === 'open' && path === PATH ? { code: 'EMFILE' } : undefined),
+    };
     await expect(open()).rejects.toMatchObject({ code: 'host/read-failed' });
     expect(setAside).toEqual([]);
   });
@@ -326,12 +351,25 @@ describe('what the clock says', () => {
     times.hold('now', 1_500);
     times.hold('now', 1_200);
     await step(times, 5_000);
-    expect(times.stretchAt('now', 1_500)).toEqual({ fromMs: EVER, untilMs: 1_501, offsetMs: WALL_MS, uncertain: false });
-    expect(times.stretchAt('now', 1_501)).toEqual({ fromMs: 1_501, untilMs: FOR_EVER, offsetMs: WALL_MS + 5_000, uncertain: false });
+    expect(times.stretchAt('now', 1_500)).toEqual({
+      fromMs: EVER,
+      untilMs: 1_501,
+      offsetMs: WALL_MS,
+      uncertain: false,
+    });
+    expect(times.stretchAt('now', 1_501)).toEqual({
+      fromMs: 1_501,
+      untilMs: FOR_EVER,
+      offsetMs: WALL_MS + 5_000,
+      uncertain: false,
+    });
   });
 
   it('moves no time that was given out ahead of the clock, with what lies beside it in its block or by itself', async () => {
-    for (const give of [(times: BootTimes) => void times.freeze('now', 9_000), (times: BootTimes) => times.give('now', 8_000, 9_000)]) {
+    for (const give of [
+      (times: BootTimes) => void times.freeze('now', 9_000),
+      (times: BootTimes) => times.give('now', 8_000, 9_000),
+    ]) {
       const times = await opened();
       const offsetMs = times.stretchAt('now', 9_000)?.offsetMs as number;
       give(times);
@@ -398,7 +436,9 @@ describe('what was given out as a guess', () => {
     // A correction reaches all that was not given out.
     clock.stepWall(1_000);
     times.refresh();
-    expect([900, 5_350, 30_000].map((ms) => (times.look('now', ms) as number) - ms - WALL_MS)).toEqual([8_000, 0, 8_000]);
+    expect([900, 5_350, 30_000].map((ms) => (times.look('now', ms) as number) - ms - WALL_MS)).toEqual([
+      8_000, 0, 8_000,
+    ]);
   });
 });
 
@@ -449,18 +489,23 @@ describe('times that were given out', () => {
     put(unknown('first', 5), known('a', 10, 0));
     timeSync.become(false);
     const times = await open();
-    expect([times.isDecided('first'), times.isDecided('now'), times.isDecided('nobody'), times.look('first', 1)]).toEqual([
-      false,
-      false,
-      false,
-      undefined,
-    ]);
+    expect([
+      times.isDecided('first'),
+      times.isDecided('now'),
+      times.isDecided('nobody'),
+      times.look('first', 1),
+    ]).toEqual([false, false, false, undefined]);
   });
 
   it('of an unknown boot are held, or guessed as if it had ended when this one began', async () => {
     const times = await open('send');
     expect([times.canResolve('lost'), (await open()).canResolve('lost')]).toEqual([true, false]);
-    expect(times.freeze('lost', 400)).toEqual({ fromMs: EVER, untilMs: FOR_EVER, offsetMs: WALL_MS - 400, uncertain: true });
+    expect(times.freeze('lost', 400)).toEqual({
+      fromMs: EVER,
+      untilMs: FOR_EVER,
+      offsetMs: WALL_MS - 400,
+      uncertain: true,
+    });
     put(unknown('before', 50));
     expect((await open('send')).freeze('before', 10)).toMatchObject({ offsetMs: 5, uncertain: true });
   });

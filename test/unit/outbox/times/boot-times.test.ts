@@ -20,7 +20,13 @@ async function make(settings: Parameters<typeof OutboxFixture.make>[0] = {}): Pr
 }
 
 /** One boot: opens, runs for so long with an entry at its end, and closes. */
-async function boot(life: { bootId: string; wallMs: number; runsMs: number; synchronised: boolean; key: string }): Promise<void> {
+async function boot(life: {
+  bootId: string;
+  wallMs: number;
+  runsMs: number;
+  synchronised: boolean;
+  key: string;
+}): Promise<void> {
   fixture.clock.reboot({ bootId: life.bootId, monotonicMs: 0, wallMs: life.wallMs });
   fixture.timeSync = new FakeTimeSync(life.synchronised);
   const outbox = await fixture.open();
@@ -52,7 +58,10 @@ describe('a boot whose clock was never right', () => {
     await boot({ bootId: 'lost', wallMs: UNSET_MS, runsMs: 600_000, synchronised: false, key: 'during' });
     // 40 s were spent between three boots.
     const outbox = await reopen('after', RIGHT_MS + 60_000 + 600_000 + 40_000);
-    expect(times(await drain(outbox))).toEqual({ before: RIGHT_MS + 60_000, during: RIGHT_MS + 60_000 + 20_000 + 600_000 });
+    expect(times(await drain(outbox))).toEqual({
+      before: RIGHT_MS + 60_000,
+      during: RIGHT_MS + 60_000 + 20_000 + 600_000,
+    });
     expect(outbox.status().undecidedEntries).toBe(0);
   });
 
@@ -140,7 +149,9 @@ it('gives what waits its own time after however many boots in which it could not
   expect(times(await drain(outbox))).toEqual({ k1: RIGHT_MS + 900_000, k2: RIGHT_MS + 1_800_000 });
   await fixture.until(outbox.close());
   await fixture.until((await reopen('next', RIGHT_MS + 401 * 900_000)).close());
-  expect(JSON.parse((fixture.files as MemoryFiles).contentOf(`${fixture.folder}/boots.json`).toString()).boots).toHaveLength(256);
+  expect(
+    JSON.parse((fixture.files as MemoryFiles).contentOf(`${fixture.folder}/boots.json`).toString()).boots,
+  ).toHaveLength(256);
 });
 
 it('keeps the boot of a few that wait where the others of their segment were delivered before it was thinned', async () => {
@@ -156,11 +167,15 @@ it('keeps the boot of a few that wait where the others of their segment were del
   const second = await reopen('second', RIGHT_MS + 600_000);
   for (let block = 0; block < 8; block += 1) await fixture.commit(second, fixture.noise(100, block * 100));
   await fixture.clock.advance(60_000);
-  for (let batch = await second.peek('backlog', { maxEntries: 100, maxBytes: 1 << 20 }); batch?.entries.keys.includes('k') === false; ) {
+  for (
+    let batch = await second.peek('backlog', { maxEntries: 100, maxBytes: 1 << 20 });
+    batch?.entries.keys.includes('k') === false;
+  ) {
     await second.acknowledge(batch);
     batch = await second.peek('backlog', { maxEntries: 100, maxBytes: 1 << 20 });
   }
-  for (let block = 8; second.status().thinned === 0; block += 1) await fixture.commit(second, fixture.noise(1_000, block * 1_000));
+  for (let block = 8; second.status().thinned === 0; block += 1)
+    await fixture.commit(second, fixture.noise(1_000, block * 1_000));
   const { heldEntries, dropped } = second.status();
   await fixture.until(second.close());
   addBoots(Array.from({ length: 298 }, (_none, at) => ({ bootId: `b${at}`, lastMs: 1, guessMs: 0, offsets: [] })));
@@ -180,7 +195,14 @@ it('counts what waits from a boot that there is no room for, and lets it go when
     await fixture.until(outbox.close());
   }
   const ranMs = 49 * 3_600_000;
-  addBoots(Array.from({ length: 2_046 }, (_none, at) => ({ bootId: `b${at}`, lastMs: at === 0 ? ranMs : 1, guessMs: 0, offsets: [] })));
+  addBoots(
+    Array.from({ length: 2_046 }, (_none, at) => ({
+      bootId: `b${at}`,
+      lastMs: at === 0 ? ranMs : 1,
+      guessMs: 0,
+      offsets: [],
+    })),
+  );
   const outbox = await reopen('now', RIGHT_MS + ranMs + 120_000);
   expect(await drain(outbox)).toHaveLength(10_000);
   expect(outbox.status()).toMatchObject({ heldEntries: 10_000, undecidedEntries: 10_000, dropped: 0 });
@@ -235,7 +257,12 @@ it('gives each entry of a block its own time when the clock stepped among them, 
   outbox.status();
   await fixture.clock.advance(1_000);
   const afterMs = fixture.clock.wallMs();
-  await fixture.commit(outbox, [fixture.entry('after', 2), before, fixture.entry('after', 3), { ...before, key: 'again' }]);
+  await fixture.commit(outbox, [
+    fixture.entry('after', 2),
+    before,
+    fixture.entry('after', 3),
+    { ...before, key: 'again' },
+  ]);
   const given = await drain(outbox);
   expect(given.map(({ key, ts }) => [key, ts])).toEqual([
     ['after', afterMs],
@@ -252,7 +279,9 @@ it('an alarm that the disk does not take waits for its time, and makes no time o
   const outbox = await fixture.open();
   const rightMs = fixture.clock.wallMs() + 3_600_000;
   await fixture.commit(outbox, [fixture.entry('reading', 1)]);
-  (fixture.files as MemoryFiles).faults = { fail: (operation) => (operation === 'write' ? { code: 'EROFS' } : undefined) };
+  (fixture.files as MemoryFiles).faults = {
+    fail: (operation) => (operation === 'write' ? { code: 'EROFS' } : undefined),
+  };
   const tookMs = fixture.clock.wallMs() + 3_600_000;
   outbox.append([fixture.entry('fire', 1, { class: 'alarm' })]).catch(() => {});
   await fixture.clock.advance(10_000);
@@ -322,7 +351,9 @@ describe('a clock that steps', () => {
       expect((await drain(outbox)).map(({ ts }) => ts)).toEqual([takenMs]);
     }
     await fixture.until(outbox.close());
-    const [boot] = JSON.parse((fixture.files as MemoryFiles).contentOf(`${fixture.folder}/boots.json`).toString()).boots;
+    const [boot] = JSON.parse(
+      (fixture.files as MemoryFiles).contentOf(`${fixture.folder}/boots.json`).toString(),
+    ).boots;
     expect(boot.offsets.length).toBe(64);
   });
 
@@ -425,7 +456,10 @@ describe('guesses that are sent', () => {
     const marked = new Set(entries.filter(({ key }) => key.endsWith('_timeUncertain')).map(({ sequence }) => sequence));
     const values = entries.filter(({ key }) => key === 'a').sort((a, b) => a.sequence - b.sequence);
     return Object.fromEntries(
-      values.map(({ value, ts, sequence }) => [value, `${ts - (takenAtMs[Number(value)] ?? 0)}${marked.has(sequence) ? '?' : ''}`]),
+      values.map(({ value, ts, sequence }) => [
+        value,
+        `${ts - (takenAtMs[Number(value)] ?? 0)}${marked.has(sequence) ? '?' : ''}`,
+      ]),
     );
   }
 
@@ -472,7 +506,10 @@ describe('the table of boots', () => {
   it('is set aside when it is broken, and what is known of this boot starts anew', async () => {
     await make();
     await boot({ bootId: 'known', wallMs: RIGHT_MS, runsMs: 60_000, synchronised: true, key: 'before' });
-    (fixture.files as MemoryFiles).put(`${fixture.folder}/boots.json`, Buffer.from('{"format":"turnstone-outbox-boots","boots":7}'));
+    (fixture.files as MemoryFiles).put(
+      `${fixture.folder}/boots.json`,
+      Buffer.from('{"format":"turnstone-outbox-boots","boots":7}'),
+    );
     const outbox = await fixture.open();
     expect(outbox.status().setAside).toBe(1);
     await outbox.append([fixture.entry('after', 1)]);
@@ -510,7 +547,8 @@ describe('a clock that comes by the same instants again', () => {
     fixture.clock.stepWall(wallMs - fixture.clock.wallMs());
   }
 
-  const wholeSeconds = (count: number, aheadMs = 0): number[] => Array.from({ length: count }, (_, at) => RIGHT_MS + 1_000 * at + aheadMs);
+  const wholeSeconds = (count: number, aheadMs = 0): number[] =>
+    Array.from({ length: count }, (_, at) => RIGHT_MS + 1_000 * at + aheadMs);
 
   it('has moved each value by a ms that would fall on an earlier one of its key', async () => {
     await make();

@@ -108,14 +108,17 @@ class World {
       const [ts, ...more] = this.#sent.get(value) ?? [];
       if (ts === undefined) continue;
       if (more.some((other) => other !== ts)) faults.push(`${value} has two times`);
-      if (Math.abs(ts - trueMs) > withinMs && !this.#marked.has(value)) faults.push(`${value} is off by ${(ts - trueMs) / 1000} s`);
+      if (Math.abs(ts - trueMs) > withinMs && !this.#marked.has(value))
+        faults.push(`${value} is off by ${(ts - trueMs) / 1000} s`);
       const instant = `${value % 3} ${ts}`;
       if (taken.has(instant) && !this.#marked.has(value)) faults.push(`${value} and ${taken.get(instant)} in one ms`);
       taken.set(instant, value);
     }
     const missing = this.#trueMs.size - this.#sent.size;
     const { undecidedEntries } = this.#outbox.status();
-    return missing === undecidedEntries ? faults : [...faults, `${missing} not sent, ${undecidedEntries} said to be undecided`];
+    return missing === undecidedEntries
+      ? faults
+      : [...faults, `${missing} not sent, ${undecidedEntries} said to be undecided`];
   }
 }
 
@@ -163,7 +166,12 @@ async function liveWithWrongStarts(seed: number): Promise<World> {
     else if (drawn < 0.77) await world.restart(fixture.timeSync.isSynchronised());
     else if (drawn < 0.87) {
       const offMs = Math.floor(random() * (random() < 0.5 ? 60_000 : 3_600_000));
-      await world.reboot({ isCut: random() < 0.5, offMs, behindMs: Math.floor(random() * 30 * DAY_MS), isSynchronised: false });
+      await world.reboot({
+        isCut: random() < 0.5,
+        offMs,
+        behindMs: Math.floor(random() * 30 * DAY_MS),
+        isSynchronised: false,
+      });
     } else await fixture.clock.advance(Math.floor(random() * 600_000));
   }
   if (!fixture.timeSync.isSynchronised()) world.setClock();

@@ -18,7 +18,9 @@ describe('instants of one key', () => {
   it('are given away once each to values that come out of their order', () => {
     const spacing = new TakenInstants();
     expect([1, 0, 1].map((ms) => place(spacing, 'edge', ms))).toEqual([1, 0, 2]);
-    expect([100, 90, 80, 70, 90, 100, 99, 98, 80].map((ms) => place(spacing, 'a', ms))).toEqual([100, 90, 80, 70, 91, 101, 99, 98, 81]);
+    expect([100, 90, 80, 70, 90, 100, 99, 98, 80].map((ms) => place(spacing, 'a', ms))).toEqual([
+      100, 90, 80, 70, 91, 101, 99, 98, 81,
+    ]);
     expect([99, 98, 92, 100].map((ms) => place(spacing, 'a', ms))).toEqual([102, 103, 92, 104]);
   });
 

@@ -32,7 +32,9 @@ describe('namedDevice', () => {
 
   it('says what may be meant, or that nothing is', () => {
     const find = (text: string) => () => namedDevice(DEVICES, text);
-    expect(find('meter')).toThrow('meter may be 2 devices: gateway-7 12345678 (meter1), Cellar (meter2); write more of it');
+    expect(find('meter')).toThrow(
+      'meter may be 2 devices: gateway-7 12345678 (meter1), Cellar (meter2); write more of it',
+    );
     expect(find('x'.repeat(500))).toThrow(/^no device is called x{60}…; turnstone devices lists them$/);
     expect(find(' ')).toThrow('the name of a device is needed');
     const many = Array.from({ length: 30 }, (_, at) => attachedDevice({ name: `m${at}`, slots: [] }));
@@ -78,13 +80,22 @@ describe('devicesCalls', () => {
 
   it('asks for the device that was named, by its id', async () => {
     const { call, asked } = bench();
-    expect(await call('claimDevice', { device: 'cellar', durationMs: 60_000 })).toMatchObject({ deviceName: 'Cellar', secretKey: 'ABCDE' });
+    expect(await call('claimDevice', { device: 'cellar', durationMs: 60_000 })).toMatchObject({
+      deviceName: 'Cellar',
+      secretKey: 'ABCDE',
+    });
     expect(await call('rotateDeviceToken', { device: 'meter1', accessToken: 'next-token' })).toEqual({
       id: METER_1.id,
       name: METER_1.name,
     });
-    expect(await call('removeDevice', { device: 'gateway-7 1111' })).toMatchObject({ heldEntries: 9, isConfigured: false });
-    expect(await call('renameDevice', { device: 'meter1', name: ' Heat pump ' })).toEqual({ id: METER_1.id, name: 'Heat pump' });
+    expect(await call('removeDevice', { device: 'gateway-7 1111' })).toMatchObject({
+      heldEntries: 9,
+      isConfigured: false,
+    });
+    expect(await call('renameDevice', { device: 'meter1', name: ' Heat pump ' })).toEqual({
+      id: METER_1.id,
+      name: 'Heat pump',
+    });
     expect(asked).toEqual([
       ['claim', METER_2.id, { durationMs: 60_000 }],
       ['rotate', METER_1.id, 'next-token'],

@@ -143,10 +143,19 @@ describe('a device that goes to another gateway', () => {
     await known.moved.leave('pump');
     expect([known.idOf('pump'), known.idOf('fan')]).toEqual(['?pump', 'fan']);
     const again = await names([slot('pump')]);
-    expect([again.idOf('pump'), again.resolve('?pump'), again.moved.isLeft('pump')]).toEqual(['?pump', undefined, true]);
+    expect([again.idOf('pump'), again.resolve('?pump'), again.moved.isLeft('pump')]).toEqual([
+      '?pump',
+      undefined,
+      true,
+    ]);
     expect(again.moved.away).toEqual(['pump']);
     await again.moved.take('pump', { name: 'roof pump' });
-    expect([again.idOf('pump'), again.resolve('?pump'), again.moved.isLeft('pump'), again.moved.away]).toEqual(['pump', 'pump', false, []]);
+    expect([again.idOf('pump'), again.resolve('?pump'), again.moved.isLeft('pump'), again.moved.away]).toEqual([
+      'pump',
+      'pump',
+      false,
+      [],
+    ]);
     expect((await names([slot('pump')])).nameOf('pump')).toBe('roof pump');
   });
 

@@ -78,8 +78,12 @@ describe('a device that is packed', () => {
   });
 
   it('needs credentials, and a passphrase that is not guessed', async () => {
-    await expect(packDevice(roof.deps, '?other', PASSPHRASE)).rejects.toMatchObject({ code: 'provisioning/no-credentials' });
-    await expect(packDevice(roof.deps, 'meter', 'short')).rejects.toMatchObject({ code: 'provisioning/weak-passphrase' });
+    await expect(packDevice(roof.deps, '?other', PASSPHRASE)).rejects.toMatchObject({
+      code: 'provisioning/no-credentials',
+    });
+    await expect(packDevice(roof.deps, 'meter', 'short')).rejects.toMatchObject({
+      code: 'provisioning/weak-passphrase',
+    });
   });
 
   it('goes with the token of the configuration where that is its own', async () => {
@@ -108,7 +112,12 @@ describe('a device that comes', () => {
     const taken = await cellar.take(await packDevice(roof.deps, 'meter', PASSPHRASE), 'heat');
     expect(taken).toEqual({ id: 'heat', name: 'roof meter', isConfigured: true });
     const record = (await cellar.store('heat')).record('own');
-    expect(record).toMatchObject({ accessToken: 'the-token', deviceName: 'roof meter', generation: 3, board: { serial: 'cellar' } });
+    expect(record).toMatchObject({
+      accessToken: 'the-token',
+      deviceName: 'roof meter',
+      generation: 3,
+      board: { serial: 'cellar' },
+    });
     expect([cellar.names.idOf('heat'), cellar.names.nameOf('heat')]).toEqual(['heat', 'roof meter']);
     expect(cellar.done).toEqual(['change heat']);
   });
@@ -139,7 +148,8 @@ describe('a device that comes', () => {
   });
 
   it('is known by its serial number, wherever it is read', async () => {
-    const read = (name: string) => slot(name, { deviceName: '{gateway} {serialNumber}', serialNumber: { sensor: name, key: 'serial' } });
+    const read = (name: string) =>
+      slot(name, { deviceName: '{gateway} {serialNumber}', serialNumber: { sensor: name, key: 'serial' } });
     const one = await gateway('one', [read('a')]);
     const other = await gateway('other', [read('b')]);
     for (const _time of [1, 2]) one.names.observe('a', 'serial', '4711');
@@ -165,7 +175,11 @@ describe('a device that comes', () => {
     await expect(cellar.take(ofGateway, 'heat')).rejects.toThrow('this file holds a gateway’s own identity');
     const record = store.record('own');
     if (record === undefined) throw new Error('it is not there');
-    const attached = await exportIdentity({ record, exportedAtMs: 0, attached: { name: 'x' } }, PASSPHRASE, systemRandomBytes);
+    const attached = await exportIdentity(
+      { record, exportedAtMs: 0, attached: { name: 'x' } },
+      PASSPHRASE,
+      systemRandomBytes,
+    );
     const file = { text: attached, passphrase: PASSPHRASE, replace: true };
     await expect(unpackIdentity({ store: await cellar.store('self'), board: cellar.deps.board }, file)).rejects.toThrow(
       'this file holds an attached device, and no gateway',

@@ -13,7 +13,14 @@ beforeEach(() => {
 });
 
 function batch(lane: Lane, first: number, last: number): OutboxBatch {
-  const rows = [first, last].map((sequence) => ({ sequence, device: 'self', key: 'k', value: 1, ts: sequence, class: 'regular' as const }));
+  const rows = [first, last].map((sequence) => ({
+    sequence,
+    device: 'self',
+    key: 'k',
+    value: 1,
+    ts: sequence,
+    class: 'regular' as const,
+  }));
   return { lane, entries: EntryColumns.of(rows), ranges: [[first, last]], bytes: 1 };
 }
 const live = (first: number, last: number) => batch('live', first, last);

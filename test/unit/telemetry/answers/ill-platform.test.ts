@@ -15,7 +15,8 @@ afterEach(() => gateway.close());
 const ACCEPTED_BUT_ONE = (rows: TelemetryRows): UploadAnswer => (has(rows, 'bad') ? REFUSED : ACCEPTED);
 
 const has = (rows: TelemetryRows, start: string): boolean => rows.keys.some((key) => key.startsWith(start));
-const numbered = (name: string, count: number): string[] => Array.from({ length: count }, (_none, at) => `${name}${at}`);
+const numbered = (name: string, count: number): string[] =>
+  Array.from({ length: count }, (_none, at) => `${name}${at}`);
 
 describe('an entry that the platform refuses', () => {
   it.each([
@@ -134,7 +135,8 @@ describe('an entry that the platform refuses', () => {
     gateway = await UploadBench.open();
     gateway.answer = (rows) => (has(rows, 'bad') ? REFUSED : ACCEPTED);
     gateway.files.faults = {
-      fail: (operation, path) => (operation === 'open' && path.includes('dead-letters.jsonl') ? { code: 'EIO' } : undefined),
+      fail: (operation, path) =>
+        operation === 'open' && path.includes('dead-letters.jsonl') ? { code: 'EIO' } : undefined,
     };
     await gateway.commit(['bad']);
     await gateway.minutes(60);
@@ -155,7 +157,8 @@ describe('a stop', () => {
     await gateway.fixture.clock.advance(60_000);
     await gateway.commit(numbered('b', 300));
     gateway.files.addFaults({
-      delay: (operation) => (operation === 'read' ? gateway.fixture.clock.sleep(4_000, new AbortController().signal) : undefined),
+      delay: (operation) =>
+        operation === 'read' ? gateway.fixture.clock.sleep(4_000, new AbortController().signal) : undefined,
     });
     const startedMs = gateway.fixture.clock.monotonicMs();
     await gateway.fixture.until(gateway.uploader.drain(new AbortController().signal));
@@ -196,26 +199,29 @@ describe('an entry at which no answer comes in time', () => {
     ['a broken connection', CUT],
   ];
 
-  it.each(POISONED)('but %s holds up others for seconds, alarms least of all, and goes when it passes', async (_name, fault) => {
-    gateway = await UploadBench.open();
-    let isPassable = false;
-    gateway.answer = (rows) => (has(rows, 'slow') && !isPassable ? fault : ACCEPTED);
-    await gateway.commit([...numbered('a', 70), 'slow1', ...numbered('b', 30)]);
-    await gateway.commit(['slow2', 'slow3'], { class: 'alarm' });
-    await gateway.commit(['fire'], { class: 'alarm' });
-    await gateway.fixture.clock.advance(40_000);
-    expect(gateway.taken).toContain('fire');
-    await gateway.minutes(3);
-    expect(gateway.taken).toEqual(expect.arrayContaining([...numbered('a', 70), ...numbered('b', 30)]));
-    await gateway.minutes(300);
-    expect(gateway.taken.filter((key) => key === 'live')).toHaveLength(303);
-    expect(gateway.posts.filter(({ answer }) => answer.kind === 'busy').length).toBeLessThan(200);
-    isPassable = true;
-    // Each is due within some hours.
-    await gateway.minutes(180);
-    expect(gateway.taken).toEqual(expect.arrayContaining(['slow1', 'slow2', 'slow3']));
-    expect([await gateway.rejected(), gateway.outbox.status().dropped]).toEqual([[], 0]);
-  });
+  it.each(POISONED)(
+    'but %s holds up others for seconds, alarms least of all, and goes when it passes',
+    async (_name, fault) => {
+      gateway = await UploadBench.open();
+      let isPassable = false;
+      gateway.answer = (rows) => (has(rows, 'slow') && !isPassable ? fault : ACCEPTED);
+      await gateway.commit([...numbered('a', 70), 'slow1', ...numbered('b', 30)]);
+      await gateway.commit(['slow2', 'slow3'], { class: 'alarm' });
+      await gateway.commit(['fire'], { class: 'alarm' });
+      await gateway.fixture.clock.advance(40_000);
+      expect(gateway.taken).toContain('fire');
+      await gateway.minutes(3);
+      expect(gateway.taken).toEqual(expect.arrayContaining([...numbered('a', 70), ...numbered('b', 30)]));
+      await gateway.minutes(300);
+      expect(gateway.taken.filter((key) => key === 'live')).toHaveLength(303);
+      expect(gateway.posts.filter(({ answer }) => answer.kind === 'busy').length).toBeLessThan(200);
+      isPassable = true;
+      // Each is due within some hours.
+      await gateway.minutes(180);
+      expect(gateway.taken).toEqual(expect.arrayContaining(['slow1', 'slow2', 'slow3']));
+      expect([await gateway.rejected(), gateway.outbox.status().dropped]).toEqual([[], 0]);
+    },
+  );
 
   it('is no suspect for an outage, after which all goes together again', async () => {
     gateway = await UploadBench.open();
@@ -267,9 +273,13 @@ describe('a history that was thinned', () => {
       for (; gateway.outbox.status().thinned < 200; appended += 13) {
         const { fixture } = gateway;
         const key = appended % 91 === 39 ? 'bad' : 'k';
-        const readings = Array.from({ length: 12 }, (_none, at) => fixture.entry(`${key}${at % 2}`, 1e6 * at + appended));
+        const readings = Array.from({ length: 12 }, (_none, at) =>
+          fixture.entry(`${key}${at % 2}`, 1e6 * at + appended),
+        );
         await fixture.commit(gateway.outbox, readings);
-        await fixture.commit(gateway.outbox, [fixture.entry('alarm', `a${appended}${Math.sin(appended)}`, { class: 'alarm' })]);
+        await fixture.commit(gateway.outbox, [
+          fixture.entry('alarm', `a${appended}${Math.sin(appended)}`, { class: 'alarm' }),
+        ]);
       }
       const own = (keys: readonly string[]): number => keys.filter((key) => !key.startsWith('outbox')).length;
       // Until little is left small posts pass.
@@ -303,19 +313,22 @@ describe('a platform that is ill', () => {
     ['refuses what has more than three rows', (rows) => (rows.keys.length > 3 ? REFUSED : ACCEPTED)],
   ];
 
-  it.each(ILLNESSES)('and %s for three hours costs no entry, and is asked at most once in two seconds', async (_name, answer) => {
-    gateway = await UploadBench.open();
-    await gateway.commit(numbered('alarm', 12), { class: 'alarm' });
-    await gateway.commit(numbered('kept', 300));
-    gateway.answer = (rows) => answer(rows, gateway.posts.length);
-    await gateway.minutes(180);
-    expect(await gateway.rejected()).toEqual([]);
-    expect(gateway.mostFailuresAMinute).toBeLessThanOrEqual(31);
-    gateway.answer = () => ACCEPTED;
-    await gateway.minutes(1);
-    await gateway.drained();
-    expect(new Set(gateway.taken)).toEqual(new Set([...numbered('alarm', 12), ...numbered('kept', 300), 'live']));
-  });
+  it.each(ILLNESSES)(
+    'and %s for three hours costs no entry, and is asked at most once in two seconds',
+    async (_name, answer) => {
+      gateway = await UploadBench.open();
+      await gateway.commit(numbered('alarm', 12), { class: 'alarm' });
+      await gateway.commit(numbered('kept', 300));
+      gateway.answer = (rows) => answer(rows, gateway.posts.length);
+      await gateway.minutes(180);
+      expect(await gateway.rejected()).toEqual([]);
+      expect(gateway.mostFailuresAMinute).toBeLessThanOrEqual(31);
+      gateway.answer = () => ACCEPTED;
+      await gateway.minutes(1);
+      await gateway.drained();
+      expect(new Set(gateway.taken)).toEqual(new Set([...numbered('alarm', 12), ...numbered('kept', 300), 'live']));
+    },
+  );
 
   it('gets what it refused, alarms before all, within a minute of being well again', async () => {
     gateway = await UploadBench.open();
@@ -445,7 +458,9 @@ describe('the size of a post', () => {
     }
     await gateway.drained();
     const sentAt = gateway.posts.map(({ atMs }) => atMs);
-    expect(Math.max(...sentAt.map((from) => sentAt.filter((at) => at >= from && at < from + 60_000).length))).toBeLessThanOrEqual(70);
+    expect(
+      Math.max(...sentAt.map((from) => sentAt.filter((at) => at >= from && at < from + 60_000).length)),
+    ).toBeLessThanOrEqual(70);
   });
 
   it.each([

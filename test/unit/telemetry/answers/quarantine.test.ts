@@ -27,7 +27,8 @@ function batch(sequence: number): OutboxBatch {
   return { lane: 'live', entries: entries(sequence), ranges: [[sequence, sequence]], bytes: 1 };
 }
 
-const due = (nothingElse = false, withHistory = true): number | undefined => quarantine.due({ nothingElse, withHistory })?.ranges[0]?.[0];
+const due = (nothingElse = false, withHistory = true): number | undefined =>
+  quarantine.due({ nothingElse, withHistory })?.ranges[0]?.[0];
 
 it('makes way, and is suspicious only when others were accepted since it failed', async () => {
   for (let times = 0; times < 3; times += 1) {
@@ -77,7 +78,8 @@ it('is back in its lane when it is gone', async () => {
 it('holds no more than a thousand: the first is back in its lane', () => {
   for (let sequence = 0; sequence <= 1_000; sequence += 1) quarantine.add(entries(sequence), 'live');
   expect([quarantine.size, quarantined.has(0), quarantined.has(1)]).toEqual([1_000, false, true]);
-  for (let sequence = 2_000; sequence < 2_005; sequence += 1) quarantine.add(entries(sequence, 'x'.repeat(1_000_000)), 'live');
+  for (let sequence = 2_000; sequence < 2_005; sequence += 1)
+    quarantine.add(entries(sequence, 'x'.repeat(1_000_000)), 'live');
   expect([quarantine.size, quarantined.has(2_000), quarantined.has(2_001)]).toEqual([4, false, true]);
 });
 

@@ -29,8 +29,12 @@ function batchOf(keys: readonly string[]): OutboxBatch {
 
 /** Refuses every key that begins with `bad`, as the client does. */
 function refuseBad({ keys }: TelemetryRows): UploadAnswer {
-  const unsendable = keys.flatMap((key, row) => (key.startsWith('bad') ? [{ row, reason: `${key} would be lost` }] : []));
-  return unsendable.length === 0 ? { kind: 'accepted' } : { kind: 'refused', status: 0, text: 'would be lost', unsendable };
+  const unsendable = keys.flatMap((key, row) =>
+    key.startsWith('bad') ? [{ row, reason: `${key} would be lost` }] : [],
+  );
+  return unsendable.length === 0
+    ? { kind: 'accepted' }
+    : { kind: 'refused', status: 0, text: 'would be lost', unsendable };
 }
 
 it('is set aside with its reason, and the others go in one piece', async () => {
@@ -41,7 +45,11 @@ it('is set aside with its reason, and the others go in one piece', async () => {
       posts.push(rows.keys);
       return refuseBad(rows);
     },
-    outbox: { ...NO_LETTERS, quarantined: NONE_QUARANTINED, reject: async ({ key }, answer) => void rejected.push([key, answer]) },
+    outbox: {
+      ...NO_LETTERS,
+      quarantined: NONE_QUARANTINED,
+      reject: async ({ key }, answer) => void rejected.push([key, answer]),
+    },
     clock: new FakeClock(),
     log: silentLog,
   });

@@ -158,18 +158,21 @@ describe('the next post has half', () => {
     expect([rows(), judge.quarantine.size]).toEqual([100, 0]);
   });
 
-  it.each([503, 429])('after %i while more goes than was taken before, and no single entry is in doubt', async (status) => {
-    const answer: UploadAnswer = { kind: 'busy', status, text: '' };
-    await post(batch(10), ACCEPTED);
-    for (const next of [20, 10]) {
-      await post(batch(next * 2), answer);
-      await post(batch(next * 2), answer);
-      expect(rows()).toBe(next);
-    }
-    await post(batch(10), answer);
-    for (let time = 0; time < 4; time += 1) await post(batch(1), answer);
-    expect([rows(), judge.quarantine.size]).toEqual([100, 0]);
-  });
+  it.each([503, 429])(
+    'after %i while more goes than was taken before, and no single entry is in doubt',
+    async (status) => {
+      const answer: UploadAnswer = { kind: 'busy', status, text: '' };
+      await post(batch(10), ACCEPTED);
+      for (const next of [20, 10]) {
+        await post(batch(next * 2), answer);
+        await post(batch(next * 2), answer);
+        expect(rows()).toBe(next);
+      }
+      await post(batch(10), answer);
+      for (let time = 0; time < 4; time += 1) await post(batch(1), answer);
+      expect([rows(), judge.quarantine.size]).toEqual([100, 0]);
+    },
+  );
 
   it('not of what the agent itself ended', async () => {
     const stop = new AbortController();
@@ -290,6 +293,8 @@ describe('a dead letter', () => {
   });
 });
 
-function alone(options: { readonly nothingElse?: boolean; readonly withDeadLetters?: boolean } = {}): OutboxBatch | undefined {
+function alone(
+  options: { readonly nothingElse?: boolean; readonly withDeadLetters?: boolean } = {},
+): OutboxBatch | undefined {
   return judge.nextAlone({ nothingElse: false, withHistory: true, withDeadLetters: true, ...options });
 }

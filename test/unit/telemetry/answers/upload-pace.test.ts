@@ -11,7 +11,11 @@ const LIMIT = 100;
 let gateway: UploadBench;
 
 /** Refills steadily, up to so many values. */
-function bucket(capacity: number, perS: number, refusal: UploadAnswer): (rows: TelemetryRows, atMs: number) => UploadAnswer {
+function bucket(
+  capacity: number,
+  perS: number,
+  refusal: UploadAnswer,
+): (rows: TelemetryRows, atMs: number) => UploadAnswer {
   let tokens = capacity;
   let filledMs = 0;
   return (rows, atMs) => {
@@ -37,7 +41,8 @@ function windows(perS: number, refusal: UploadAnswer): (rows: TelemetryRows, atM
 
 /** Many entries of few keys. */
 async function fill(blocks: number): Promise<void> {
-  for (let block = 0; block < blocks; block += 1) await gateway.commit(Array.from({ length: 2_000 }, (_none, at) => `k${at % 50}`));
+  for (let block = 0; block < blocks; block += 1)
+    await gateway.commit(Array.from({ length: 2_000 }, (_none, at) => `k${at % 50}`));
 }
 
 /** Pieces of a lane that always has more, each sent as soon as it may go: how many in so many minutes. */
@@ -48,7 +53,8 @@ function piecesIn(pace: UploadPace, fromMs: number, minutes: number): number {
   return sent;
 }
 
-const afterPiece = (pace: UploadPace, lane: Lane, nowMs: number): number => pace.after(lane, { values: 10, isPiece: true, nowMs });
+const afterPiece = (pace: UploadPace, lane: Lane, nowMs: number): number =>
+  pace.after(lane, { values: 10, isPiece: true, nowMs });
 
 async function acceptedIn(seconds: number): Promise<number> {
   const before = gateway.taken.length;

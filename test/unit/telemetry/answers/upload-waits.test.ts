@@ -45,18 +45,26 @@ it('counts single entries that were refused, until something is taken, and begin
   expect(all.refusals).toBe(2);
   all.reset();
   expect(all.refusals).toBe(0);
-  expect([BUSY, UNAUTHORISED, REFUSED].map((answer) => Math.round(all.after(answer, { isAlone: true }) / 1_000))).toEqual([1, 30, 2]);
+  expect(
+    [BUSY, UNAUTHORISED, REFUSED].map((answer) => Math.round(all.after(answer, { isAlone: true }) / 1_000)),
+  ).toEqual([1, 30, 2]);
 });
 
 it('does not wait as others do', () => {
-  const firsts = new Set(Array.from({ length: 20 }, () => new UploadWaits(systemClock).after(BUSY, { isAlone: false })));
+  const firsts = new Set(
+    Array.from({ length: 20 }, () => new UploadWaits(systemClock).after(BUSY, { isAlone: false })),
+  );
   expect(firsts.size).toBeGreaterThan(1);
 });
 
 it('says what is the matter', () => {
-  expect(reasonFor({ kind: 'busy', text: 'connect ECONNREFUSED' })).toBe('the platform is not reached: connect ECONNREFUSED');
+  expect(reasonFor({ kind: 'busy', text: 'connect ECONNREFUSED' })).toBe(
+    'the platform is not reached: connect ECONNREFUSED',
+  );
   expect(reasonFor(BUSY)).toBe('the platform is busy (status 503)');
-  expect(reasonFor({ kind: 'unauthorised', status: 0, text: 'its claim is not known yet' })).toBe('its claim is not known yet');
+  expect(reasonFor({ kind: 'unauthorised', status: 0, text: 'its claim is not known yet' })).toBe(
+    'its claim is not known yet',
+  );
   expect(reasonFor({ kind: 'unauthorised', status: 401, text: 'Unauthorized' })).toBe(
     'the platform does not know this device (status 401): check the access token',
   );

@@ -57,13 +57,20 @@ function fanOut(): FanOut {
 function windowOf(devices: readonly string[], entries: number): EntryColumns {
   return EntryColumns.of(
     Array.from({ length: entries }, (_, row) => ({
-      ...{ sequence: row + 1, device: devices[row % devices.length] as string, key: 'power', value: row, ts: 1_000 + row },
+      ...{
+        sequence: row + 1,
+        device: devices[row % devices.length] as string,
+        key: 'power',
+        value: row,
+        ts: 1_000 + row,
+      },
       class: 'regular' as const,
     })),
   );
 }
 
-const post = (window: EntryColumns, out = fanOut()): Promise<UploadAnswer> => out.post(window, new AbortController().signal);
+const post = (window: EntryColumns, out = fanOut()): Promise<UploadAnswer> =>
+  out.post(window, new AbortController().signal);
 
 describe('a window', () => {
   it('goes to each of its devices, each with its own rows, in their order', async () => {
