@@ -83,7 +83,19 @@ function isBefore(a: Event, b: Event): boolean {
   return a.atMs < b.atMs || (a.atMs === b.atMs && a.order < b.order);
 }
 
-/** One turn of the loop: promises and what the streams put off are all done when it comes round. */
-export function settled(): Promise<void> {
+/** Work in steps that never ends would hold up the world's time for ever. */
+const MAX_TURNS = 100_000;
+
+/**
+ * Resolves when promises, what the streams put off, and work that is cut into steps of the loop are done. The time of the world stands meanwhile:
+ * on a board such steps take milliseconds, and between two events of a quiet world lie seconds.
+ */
+export async function settled(): Promise<void> {
+  await turn();
+  for (let turns = 0; turns < MAX_TURNS && process.getActiveResourcesInfo().includes('Immediate'); turns += 1)
+    await turn();
+}
+
+function turn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

@@ -169,11 +169,14 @@ function started(world: World): string[] {
           ({ safeStart, line }) =>
             safeStart !== undefined && !was(world, line, safeStart, { fromMs, untilMs: untilMs + OFF_TOLERANCE_MS }),
         )
-        // Lockout holds back what would switch on, and so does an operator's off that outlives a crash.
+        // Lockout holds back what would switch on, and so does an operator's off that outlives a crash. A key switch that cannot be read locks, too.
         .filter(
           ({ safeStart }) =>
             safeStart === false ||
-            !onTimes(world, KEY_SWITCH).some((one) => one.fromMs < untilMs && one.untilMs > fromMs),
+            ![
+              ...onTimes(world, KEY_SWITCH),
+              ...(world.site.config.rpc.lockout === undefined ? [] : world.pins.muteTimes),
+            ].some((one) => one.fromMs < untilMs && one.untilMs > fromMs),
         )
         .filter(({ safeStart }) => safeStart === false || !wasKilled(world, fromMs))
         .filter(() => world.hinderedMs(untilMs, untilMs + OFF_TOLERANCE_MS) === 0)
