@@ -1,5 +1,6 @@
 /** Requests to HTTP devices, by Node's own client: its modules are loaded with the first. */
 import type { IncomingMessage } from 'node:http';
+import { promisify } from 'node:util';
 import { messageOf, retryable, systemCode } from '../errors/agent-error.ts';
 import { given } from '../host/given.ts';
 import { withinDeadline } from './deadline.ts';
@@ -20,6 +21,9 @@ const WORDS: Readonly<Record<string, string>> = {
   CERT_HAS_EXPIRED: 'has a certificate that has expired',
   EPROTO: 'does not speak TLS (http instead of https?)',
 };
+
+/** Content codings that are read. */
+const CODINGS: ReadonlySet<string> = new Set(['gzip', 'x-gzip', 'deflate']);
 
 export class LinuxHttp implements HttpPort {
   readonly #closing = new AbortController();
@@ -70,7 +74,35 @@ async function readAnswer(answer: IncomingMessage, host: string, maxBytes: numbe
   const headers = Object.entries(answer.headersDistinct).map(
     ([name, values = []]) => [name, values.join(', ')] as const,
   );
-  return { status: answer.statusCode ?? 0, headers: Object.fromEntries(headers), body: Buffer.concat(pieces) };
+  const body = await decoded(Buffer.concat(pieces), answer.headers['content-encoding'], host, maxBytes);
+  return { status: answer.statusCode ?? 0, headers: Object.fromEntries(headers), body };
+}
+
+/** Body without its content codings (RFC 9110, section 8.4), which some servers apply unasked. */
+async function decoded(body: Buffer, codings: string | undefined, host: string, maxBytes: number): Promise<Buffer> {
+  const applied = (codings ?? '')
+    .toLowerCase()
+    .split(',')
+    .map((coding) => coding.trim())
+    .filter((coding) => coding !== '' && coding !== 'identity');
+  // An answer without a body may name a coding all the same.
+  if (applied.length === 0 || body.length === 0) return body;
+  const [coding = '', another] = applied;
+  if (another !== undefined || !CODINGS.has(coding))
+    throw retryable(
+      'hardware/http-coding',
+      `${host} sends its answer as ${applied.join(', ')}, which is not read here`,
+    );
+  const { inflateRaw, unzip } = await import('node:zlib');
+  // Servers call both zlib's format and the bare one "deflate": the first byte of zlib's says method 8.
+  const isBare = coding === 'deflate' && ((body[0] ?? 0) & 0x0f) !== 8;
+  try {
+    return await promisify(isBare ? inflateRaw : unzip)(body, { maxOutputLength: maxBytes });
+  } catch (cause) {
+    if (systemCode(cause) === 'ERR_BUFFER_TOO_LARGE')
+      throw retryable('hardware/http-too-long', `${host} answers with more than ${maxBytes} bytes`);
+    throw retryable('hardware/http-coding', `${host} sends an answer that is not ${coding} as it says`, cause);
+  }
 }
 
 function noAnswer(host: string, cause: unknown): Error {

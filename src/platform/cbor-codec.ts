@@ -16,6 +16,9 @@ const MAX_MEMBERS = 2 * MAX_ANSWER_VALUES;
 /** Major types (RFC 8949, section 3.1). */
 const BYTES = 2;
 const TEXT = 3;
+/** Length of a string that comes in pieces, and the byte that ends it (section 3.2.1). */
+const INDEFINITE = 31;
+const BREAK = 0xff;
 /** 8 bytes are an int64; JSON's bound of 400 digits is 167. */
 const MAX_BIGNUM_BYTES = 167;
 
@@ -39,13 +42,13 @@ export function cborCodec(): PayloadCodec {
     encode,
     decode: (bytes) => {
       // The bound counts heads: a key of a map is one too.
-      checkCborBounds(bytes, MAX_MEMBERS);
+      const whole = boundedCbor(bytes, MAX_MEMBERS);
       let decoded: unknown;
       try {
-        decoded = decoder.decode(bytes);
+        decoded = decoder.decode(whole);
       } catch {
         // The library's error may quote the input; what it says helps nobody.
-        throw new AgentError('cbor/malformed', 'not CBOR', { recovery: 'drop' });
+        throw malformed();
       }
       return fromCbor(decoded, DEEPEST_ANSWER);
     },
@@ -53,22 +56,63 @@ export function cborCodec(): PayloadCodec {
 }
 
 /**
- * To be called before CBOR is decoded: a byte of it can become a value that takes a hundred.
- * @throws AgentError `cbor/too-large` (drop) for more values than that, or a number that takes seconds to make.
+ * To be called before CBOR is decoded: a byte of it can become a value that takes a hundred. Returns it with every string of indefinite length in
+ * one piece, as the decoder knows no other; servers in Java send texts of some thousand characters in pieces (RFC 8949, section 3.2.3).
+ * @throws AgentError `cbor/too-large` (drop) for more values than that, or a number that takes seconds to make; `cbor/malformed` (drop) for pieces
+ *   that are not of their string's type, or do not end.
  */
-function checkCborBounds(bytes: Uint8Array, maxValues: number): void {
+function boundedCbor(bytes: Uint8Array, maxValues: number): Uint8Array {
+  const parts: Uint8Array[] = [];
+  let copiedTo = 0;
   let values = 0;
   for (let at = 0; at < bytes.length; ) {
     const head = bytes[at] ?? 0;
     const { size, argument } = headAt(bytes, at, head & 0x1f);
     const major = head >> 5;
-    at += size;
+    const isString = major === BYTES || major === TEXT;
     values += 1;
+    if (isString && (head & 0x1f) === INDEFINITE) {
+      const { pieces, end } = piecesAt(bytes, at + size, major);
+      values += pieces.length;
+      const length = pieces.reduce((sum, piece) => sum + piece.length, 0);
+      if (major === BYTES && length > MAX_BIGNUM_BYTES) throw tooLarge(`CBOR with a byte string of ${length} bytes`);
+      parts.push(bytes.subarray(copiedTo, at), stringHead(major, length), ...pieces);
+      at = end;
+      copiedTo = end;
+    } else {
+      // Byte strings are bignums or nothing that JSON can hold.
+      if (major === BYTES && argument > MAX_BIGNUM_BYTES)
+        throw tooLarge(`CBOR with a byte string of ${argument} bytes`);
+      at += isString ? size + argument : size;
+    }
     if (values > maxValues) throw tooLarge(`CBOR of more than ${maxValues} values`);
-    // Byte strings are bignums or nothing that JSON can hold.
-    if (major === BYTES && argument > MAX_BIGNUM_BYTES) throw tooLarge(`CBOR with a byte string of ${argument} bytes`);
-    if (major === BYTES || major === TEXT) at += argument;
   }
+  return parts.length === 0 ? bytes : Buffer.concat([...parts, bytes.subarray(copiedTo)]);
+}
+
+/** Pieces of a string from the byte after its head to its break, and where what follows begins. */
+function piecesAt(
+  bytes: Uint8Array,
+  from: number,
+  major: number,
+): { readonly pieces: readonly Uint8Array[]; readonly end: number } {
+  const pieces: Uint8Array[] = [];
+  for (let at = from; ; ) {
+    const head = bytes[at];
+    if (head === BREAK) return { pieces, end: at + 1 };
+    if (head === undefined || head >> 5 !== major || (head & 0x1f) > 27) throw malformed();
+    const { size, argument } = headAt(bytes, at, head & 0x1f);
+    at += size + argument;
+    if (at > bytes.length) throw malformed();
+    pieces.push(bytes.subarray(at - argument, at));
+  }
+}
+
+function stringHead(major: number, length: number): Uint8Array {
+  const head = Buffer.alloc(5);
+  head[0] = (major << 5) | 26;
+  head.writeUInt32BE(length, 1);
+  return head;
 }
 
 /** How long a head is, and its argument: lengths follow in 1, 2, 4 or 8 bytes (table in section 3). */
@@ -79,6 +123,10 @@ function headAt(bytes: Uint8Array, at: number, info: number): { readonly size: n
   let argument = 0;
   for (let next = at + 1; next <= at + length; next += 1) argument = argument * 256 + (bytes[next] ?? 0);
   return { size: 1 + length, argument };
+}
+
+function malformed(): AgentError {
+  return new AgentError('cbor/malformed', 'not CBOR', { recovery: 'drop' });
 }
 
 function tooLarge(message: string): AgentError {

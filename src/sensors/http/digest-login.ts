@@ -19,23 +19,35 @@ interface DigestChallenge {
   readonly isCounted: boolean;
 }
 
-const PARAMETER = /([a-zA-Z]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s,"]+))/g;
+/** A token, and what it stands for where it is a parameter: a word alone begins a challenge (RFC 9110, section 11.6.1). */
+const WORD = /([!#$%&'*+.^_`|~\w-]+)(?:\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s,"]*)))?/g;
+
+interface Challenge {
+  /** In lower case. */
+  readonly scheme: string;
+  readonly fields: Map<string, string>;
+}
 
 /** The strongest that is known here; undefined for others. @param header of `WWW-Authenticate`. */
 export function parseChallenge(header: string): LoginChallenge | undefined {
-  const schemes = header.split(/,?\s*(?=\b(?:Digest|Basic|Bearer|Negotiate|NTLM)\b)/i);
-  const digests = schemes.flatMap((scheme) => (/^digest\s/i.test(scheme) ? digestOf(scheme.slice(7)) : []));
+  const challenges = challengesOf(header);
+  const digests = challenges.flatMap(({ scheme, fields }) => (scheme === 'digest' ? digestOf(fields) : []));
   const strongest = digests.find(({ algorithm }) => algorithm === 'SHA-256') ?? digests[0];
-  return strongest ?? (schemes.some((scheme) => /^basic\b/i.test(scheme)) ? { scheme: 'basic' } : undefined);
+  return strongest ?? (challenges.some(({ scheme }) => scheme === 'basic') ? { scheme: 'basic' } : undefined);
 }
 
-function digestOf(text: string): DigestChallenge[] {
-  const fields = new Map(
-    [...text.matchAll(PARAMETER)].map(([, name = '', quoted, bare]) => [
-      name.toLowerCase(),
-      quoted?.replace(/\\(.)/g, '$1') ?? bare ?? '',
-    ]),
-  );
+/** One header may hold several challenges, and a quoted text any word, also that of a scheme. */
+function challengesOf(header: string): readonly Challenge[] {
+  const challenges: Challenge[] = [];
+  for (const [, name = '', quoted, bare] of header.matchAll(WORD)) {
+    const value = quoted?.replace(/\\(.)/g, '$1') ?? bare;
+    if (value === undefined) challenges.push({ scheme: name.toLowerCase(), fields: new Map() });
+    else challenges.at(-1)?.fields.set(name.toLowerCase(), value);
+  }
+  return challenges;
+}
+
+function digestOf(fields: Challenge['fields']): DigestChallenge[] {
   const algorithm = (fields.get('algorithm') ?? 'MD5').toUpperCase();
   const nonce = fields.get('nonce');
   const qop = fields.get('qop')?.split(/[\s,]+/);

@@ -6,6 +6,7 @@ import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
 import { afterEach, describe, expect, it } from 'vitest';
 import { configOf, SMALLEST } from '../../../test/support/config-file.ts';
 import { OF_THIS_MACHINE, sensorConfig } from '../../../test/support/sensor-bench.ts';
@@ -235,5 +236,51 @@ describe('an HTTP device', () => {
     await expect(of('url: "http://a/", user: u')).rejects.toThrow(/one without the other/);
     await expect(of('url: "http://a/", serverName: b')).rejects.toThrow(/serverName has no effect/);
     await expect(of('url: "http://a/", body: b')).rejects.toThrow(/body has no effect/);
+  });
+});
+
+it.each([
+  ['Digest realm="Digest of the Basic meter", nonce="n1", qop="auth"', 'Digest of the Basic meter', 'n1'],
+  ['Basic realm="Basic, or Digest nonce=\\"x\\"", Digest realm="a, Basic b", nonce="n2"', 'a, Basic b', 'n2'],
+  ['Digest nonce = n3 , realm="NTLM Negotiate",algorithm=MD5, Basic realm="x"', 'NTLM Negotiate', 'n3'],
+  ['Negotiate, NTLM dG9rZW4==, digest realm="last" , nonce="n4"', 'last', 'n4'],
+])('reads the challenge of a device whose realm holds the word of a scheme: %s', (header, realm, nonce) => {
+  expect(parseChallenge(header)).toMatchObject({ scheme: 'digest', realm, nonce, algorithm: 'MD5' });
+});
+
+it.each([
+  ['Basic realm="Digest nonce=\\"x\\""', { scheme: 'basic' }],
+  ['Bearer realm="Basic"', undefined],
+  ['Bearer realm="Digest meter", scope="Basic"', undefined],
+])('takes no scheme from inside of a quoted text: %s', (header, challenge) => {
+  expect(parseChallenge(header)).toEqual(challenge);
+});
+
+describe('content codings', () => {
+  const text = '{"power":-412.5}';
+  const served = async (coding: string, body: Buffer): Promise<Sensor> => {
+    const port = await listen(
+      createServer((_request, answer) => answer.writeHead(200, { 'content-encoding': coding }).end(body)),
+    );
+    return sensor(`http://127.0.0.1:${port}/`);
+  };
+
+  it.each([
+    ['gzip', gzipSync(text)],
+    ['x-gzip', gzipSync(text)],
+    ['GZIP, identity', gzipSync(text)],
+    ['deflate', deflateSync(text)],
+    ['deflate', deflateRawSync(text)],
+    ['identity', Buffer.from(text)],
+  ])('are undone, also when nobody asked for them: %s', async (coding, body) => {
+    expect(await (await served(coding, body)).read(signal)).toEqual([{ key: 'power', value: -412.5 }]);
+  });
+
+  it.each([
+    ['br', Buffer.from(text), 'sends its answer as br, which is not read here'],
+    ['gzip', Buffer.from(text), 'sends an answer that is not gzip as it says'],
+    ['gzip', gzipSync(`{"power":1${' '.repeat(4_000_000)}}`), 'answers with more than'],
+  ])('are named when they cannot be undone: %s', async (coding, body, words) => {
+    await expect((await served(coding, body)).read(signal)).rejects.toThrow(words);
   });
 });

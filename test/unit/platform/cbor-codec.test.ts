@@ -48,6 +48,37 @@ describe('the CBOR codec', () => {
     expect(Buffer.from(bytesOf(1_700_000_000_123)).toString('hex')).toBe('1b0000018bcfe5687b');
   });
 
+  // RFC 8949, section 3.2.3 and appendix A: (_ "strea", "ming").
+  it.each([
+    ['7f657374726561646d696e67ff', 'streaming'],
+    ['a1617f7f6161ff', { '\x7f': 'a' }],
+    ['a17f61616162ff7f7803c3bc61ff', { ab: 'üa' }],
+    ['837fff01c25f4201004100ff', ['', 1, 65_536]],
+  ])('takes strings in pieces: %s', (hex, value) => expect(codec.decode(Buffer.from(hex, 'hex'))).toEqual(value));
+
+  it('takes a long text in pieces between other values, as servers in Java send it', () => {
+    const text = 'ü0123456789'.repeat(900);
+    const utf8 = Buffer.from(text);
+    const pieces = [utf8.subarray(0, 4_000), utf8.subarray(4_000)];
+    // The cut of a piece may not fall into a letter.
+    expect(pieces[0]?.toString()).not.toContain('\ufffd');
+    const heads = pieces.map(({ length }) => Buffer.from([0x79, length >> 8, length & 0xff]));
+    const bytes = Buffer.concat([
+      Buffer.from('83', 'hex'),
+      Buffer.from('7f', 'hex'),
+      ...pieces.flatMap((piece, at) => [heads[at] as Buffer, piece]),
+      Buffer.from('ff', 'hex'),
+      bytesOf('between'),
+      Buffer.from('7f6178ff', 'hex'),
+    ]);
+    expect(codec.decode(bytes)).toEqual([text, 'between', 'x']);
+  });
+
+  it.each(['7f6161', '7f41ff', '7f7f6161ffff', '7f01ff', '7f7a00ffffff61ff'])(
+    'refuses pieces that are none of their string, or do not end: %s',
+    (hex) => expect(() => codec.decode(Buffer.from(hex, 'hex'))).toThrow('not CBOR'),
+  );
+
   it('writes what is past int64 as digits', () => expect(codec.decode(bytesOf(2n ** 63n))).toBe('9223372036854775808'));
 
   it('makes the records that JSON makes, with ts never beside values and no key twice', () => {
