@@ -28,7 +28,7 @@ export interface HttpAnswer {
 }
 
 export interface HttpPort {
-  /** Follows no redirect. @throws AgentError `hardware/http-no-answer`, `hardware/http-too-long`, `hardware/deadline` (all retry). */
+  /** Follows no redirect. @throws AgentError `hardware/http-no-answer`, `hardware/http-too-long`, `hardware/http-coding`, `hardware/deadline` (all retry). */
   request(request: HttpRequest, signal: AbortSignal): Promise<HttpAnswer>;
   /** Closes every connection. Idempotent. */
   close(): Promise<void>;

@@ -71,9 +71,11 @@ export async function openExternalFile(
         headersTimeout: HEADERS_TIMEOUT_MS,
         headers: {
           accept: '*/*',
+          'accept-encoding': 'identity',
           ...(beginning === undefined ? {} : { range: `bytes=${beginning.bytes}-`, 'if-range': beginning.validator }),
         },
       });
+      if (response.statusCode === 200 || response.statusCode === 206) await expectPlain(response);
       if (response.statusCode === 200) return bodyOf(response, 0);
       if (beginning !== undefined && isRestOf(beginning, response)) return bodyOf(response, beginning.bytes);
       const { location } = response.headers;
@@ -115,6 +117,14 @@ export async function openExternalFile(
     const fault: unknown = late.signal.aborted ? late.signal.reason : error;
     return fault instanceof PlatformError ? fault : networkError(fault, [address, proxy], HOST);
   }
+}
+
+/** Throws when a server sends the file compressed though it was asked not to: no sum, size or offset would be that of the file. */
+async function expectPlain({ headers, body }: Dispatcher.ResponseData): Promise<void> {
+  const coding = headers['content-encoding'];
+  if (coding === undefined || coding === 'identity' || coding === '') return;
+  await body.dump();
+  throw new PlatformError('settings', `the file's own address sends it compressed (${String(coding).slice(0, 20)})`);
 }
 
 function isRestOf({ bytes, validator }: FileBeginning, { statusCode, headers }: Dispatcher.ResponseData): boolean {

@@ -1,6 +1,6 @@
 /** Values for actuators as people, dashboards and scripts send them: what is unambiguous is taken, what is not is refused with what would be. */
 import { AgentError } from '../../errors/agent-error.ts';
-import { type JsonValue, stringifyJson } from '../../host/json.ts';
+import { isJsonObject, type JsonValue, stringifyJson } from '../../host/json.ts';
 import type { ActuatorSettings, ActuatorValue } from './actuator.ts';
 
 const SWITCHES: ReadonlyMap<string, boolean> = new Map([
@@ -21,11 +21,12 @@ const EXAMPLES: Readonly<Record<ActuatorSettings['valueType'], string>> = {
   string: '"text"',
 };
 
-/** The value in the actuator's own type; undefined where it could mean more than one thing, or nothing. */
+/** The value in the actuator's own type, bare or as `{value}`; undefined where it could mean more than one thing, or nothing. */
 export function valueFor(
   { valueType }: Pick<ActuatorSettings, 'valueType'>,
-  given: unknown,
+  wrapped: unknown,
 ): ActuatorValue | undefined {
+  const given = isWrapped(wrapped) ? wrapped.value : wrapped;
   if (typeof given !== 'boolean' && typeof given !== 'number' && typeof given !== 'bigint' && typeof given !== 'string')
     return undefined;
   const text = String(given).trim().toLowerCase();
@@ -33,6 +34,10 @@ export function valueFor(
   if (valueType === 'string') return String(given);
   const value = text === 'off' || text === 'false' ? 0 : NUMBER.test(text) ? Number(text) : Number.NaN;
   return Number.isFinite(value) ? value : undefined;
+}
+
+function isWrapped(given: unknown): given is { readonly value: unknown } {
+  return isJsonObject(given) && Object.hasOwn(given, 'value') && Object.keys(given).length === 1;
 }
 
 /** Words for what an actuator takes, by itself or wrapped. */

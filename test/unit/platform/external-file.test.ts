@@ -42,6 +42,8 @@ beforeEach(async () => {
       response.write('x');
     } else if (request.url === '/rest')
       response.writeHead(rest.status, rest.headers).end(content.subarray(rest.status === 206 ? 100_000 : 0));
+    else if (request.url?.startsWith('/coded/') === true)
+      response.writeHead(200, { 'content-encoding': request.url.slice(7) }).end(content);
     else if (request.url === '/file') response.writeHead(200, { 'content-length': content.length }).end(content);
     else response.writeHead(404).end('none');
   });
@@ -61,6 +63,17 @@ async function fetchAll(path: string, onCarried?: (bytes: number) => void): Prom
 }
 
 describe('a file that lies elsewhere', () => {
+  it.each(['gzip', 'br', 'zstd'])('refuses a file that a server compresses unasked: %s', async (coding) => {
+    await expect(fetchAll(`/coded/${coding}`)).rejects.toThrow(
+      `the file's own address sends it compressed (${coding})`,
+    );
+  });
+
+  it('takes a file whose coding is none', async () => {
+    expect((await fetchAll('/coded/identity')).equals(content)).toBe(true);
+    expect(seen[0]?.headers['accept-encoding']).toBe('identity');
+  });
+
   it('tells what the link carries for it: each host on the way, and the file with what is around it', async () => {
     let bytes = 0;
     await fetchAll('/hop/1', (more) => {
@@ -72,7 +85,8 @@ describe('a file that lies elsewhere', () => {
   it('is fetched over https, through redirects, with nothing in the request that is the platform’s', async () => {
     expect((await fetchAll('/hop/3')).equals(content)).toBe(true);
     expect(seen.map(({ url }) => url)).toEqual(['/hop/3', '/hop/2', '/hop/1', '/hop/0', '/file']);
-    for (const { headers } of seen) expect(Object.keys(headers).sort()).toEqual(['accept', 'connection', 'host']);
+    for (const { headers } of seen)
+      expect(Object.keys(headers).sort()).toEqual(['accept', 'accept-encoding', 'connection', 'host']);
   });
 
   it('is not followed to an address without https, nor for ever', async () => {
