@@ -22,9 +22,9 @@ export function declaredActuatorMethods(
 ): readonly RpcMethod[] {
   return Object.entries(configs).flatMap(([name, config]) => {
     if (config.pins !== undefined)
-      return [{ name, ...panelMethod(config, new Map(Object.entries(config.pins)), actuators) }];
+      return [{ name, ...panelMethod(config, new Map(Object.entries(config.pins)), actuators), isDeclared: true }];
     const settings = all.find((one) => one.name === config.actuator);
-    return settings === undefined ? [] : [{ name, ...declaredMethod(config, settings, actuators) }];
+    return settings === undefined ? [] : [{ name, ...declaredMethod(config, settings, actuators), isDeclared: true }];
   });
 }
 

@@ -14,8 +14,10 @@ export interface RpcMethod {
   /** True when it can set something in motion, and is therefore refused under lockout; switching off is not. */
   readonly moves: boolean | ((params: JsonValue) => boolean);
   readonly deadlineMs: number;
-  /** The result alone is the whole reply, as dashboards expect a state; a fault is a text that is no JSON, so that the caller's own call fails. */
+  /** The result alone is the whole reply, as dashboards expect a state. */
   readonly bare?: boolean;
+  /** Declared in the configuration, as widgets call it: a fault is a text that is no JSON, so that the caller's own call fails. */
+  readonly isDeclared?: boolean;
   /** True when a run that has begun by the deadline goes on, is answered as under way, and ends by itself; others end with the signal. */
   readonly goesOn?: boolean;
   /** Before anything is written: refuses by throwing, or notes what `recover` will need. */

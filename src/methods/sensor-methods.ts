@@ -30,7 +30,7 @@ export function declaredSensorMethods(
       if (sensor === undefined) return [];
       const run: RpcMethod['run'] = (_params, { signal }) =>
         key === undefined ? readingsOf(sampler, sensor, signal) : keyValue(sampler, { sensor, key }, signal);
-      return [{ ...QUESTION, name, description, params, deadlineMs, bare: key !== undefined, run }];
+      return [{ ...QUESTION, name, description, params, deadlineMs, bare: key !== undefined, isDeclared: true, run }];
     },
   );
 }

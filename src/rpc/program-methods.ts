@@ -37,9 +37,16 @@ export function programMethods(
       });
     };
     return {
-      ...{ name, description: description ?? `Runs ${command.program}.`, params: shape, deadlineMs, run },
+      name,
+      description: description ?? `Runs ${command.program}.`,
+      params: shape,
+      deadlineMs,
+      run,
       // A program's action is unknown: it counts as a movement unless the configuration says that twice does no harm.
-      ...{ effect: command.idempotent ? 'set' : 'move', moves: true, bare: command.json },
+      effect: command.idempotent ? 'set' : 'move',
+      moves: true,
+      bare: command.json,
+      isDeclared: true,
       prepare: (params) => void argumentsOf(params),
     };
   });

@@ -19,7 +19,7 @@ import type { JournalEntry } from './journal-entries.ts';
 import type { MethodTable } from './method-table.ts';
 import { requestKey } from './request-key.ts';
 import type { RpcJournal } from './rpc-journal.ts';
-import { bareBody, errorReply, outcomeUnknownReply, type ReplyBody, resultReply } from './rpc-reply.ts';
+import { errorReply, faultText, outcomeUnknownReply, type ReplyBody, resultReply } from './rpc-reply.ts';
 import { DEEDS, type Effect } from './same-command.ts';
 import type { ToldCommand } from './told-command.ts';
 
@@ -79,8 +79,8 @@ export class RpcExecutor {
   /** The reply in the form that the method's callers expect. */
   bodyOf({ method }: RpcRequest, reply: JsonObject): ReplyBody {
     const known = this.#deps.methods.find(method);
-    const isBare = known === undefined ? isWidgetName(method) : known.bare === true;
-    return isBare ? bareBody(reply) : { json: reply };
+    if (reply.error !== undefined && (known?.isDeclared ?? isWidgetName(method))) return faultText(reply.error);
+    return { json: known?.bare === true && reply.result !== undefined ? reply.result : reply };
   }
 
   /** True while a request is under way that is not answered yet. */

@@ -24,12 +24,10 @@ export function errorReply(error: unknown): JsonObject {
 /** A reply as it goes out: JSON, or the text of a fault. */
 export type ReplyBody = { readonly json: JsonValue } | { readonly text: string };
 
-/** The result by itself; a fault in words, which no JSON parser takes. */
-export function bareBody({ result, error }: JsonObject): ReplyBody {
-  if (result !== undefined) return { json: result };
-  return {
-    text: `fault: ${isJsonObject(error) && typeof error.message === 'string' ? error.message : 'no reason is known'}`,
-  };
+/** A fault in words, which no JSON parser takes. */
+export function faultText(error: JsonValue): ReplyBody {
+  const words = isJsonObject(error) && typeof error.message === 'string' ? error.message : 'no reason is known';
+  return { text: `fault: ${words}` };
 }
 
 export function replyOfError(code: string, message: string): JsonObject {

@@ -76,7 +76,10 @@ const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
   '__proto__ as an attribute': json(
     '{"shared":{"__proto__":{"relay1Wish":true}},"__proto__":{"shared":{"relay1Wish":true}},"client":{}}',
   ),
-  'wishes of the wrong types': json({ shared: { relay1Wish: 'up', relay2Wish: { value: true } }, client: {} }),
+  'wishes of the wrong types': json({
+    shared: { relay1Wish: 'up', relay2Wish: { value: true, for: '2h' } },
+    client: {},
+  }),
   'one valid request without end, and replies refused': (request, response, told) => {
     if (request.method === 'POST') response.writeHead(500).end('no');
     else json({ id: 7, method: 'getStatus', params: {} })(request, response, told);

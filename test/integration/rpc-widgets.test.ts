@@ -38,6 +38,8 @@ beforeAll(async () => {
       methods: {
         setLamp: { actuator: 'lamp' },
         getFar: { actuator: 'far', read: true },
+        setFar: { actuator: 'far' },
+        fails: { command: { program: '/bin/false', idempotent: true } },
         getUptime: { sensor: 'host', key: 'uptimeS' },
         answer: { command: { program: '/bin/echo', arguments: ['[1, {"a": null}]'], idempotent: true, json: true } },
         nonsense: { command: { program: '/bin/echo', arguments: ['no JSON'], idempotent: true, json: true } },
@@ -82,5 +84,9 @@ describe('a widget', () => {
   it('is told of a failure by a call that fails, and by no state', async () => {
     for (const method of ['getFar', 'nonsense']) expect((await ask(method, null)).status).toBe(406);
     expect((await ask('setGpioStatus', { pin: 8, enabled: true })).status).toBe(406);
+    // One that sets fails alike: a wrong value, an output that is switched off in the configuration, a program that ends with a fault.
+    expect((await ask('setLamp', { enabled: true })).status).toBe(406);
+    expect((await ask('setFar', true)).status).toBe(406);
+    expect((await ask('fails', null)).status).toBe(406);
   });
 });

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { AgentError } from '../../../src/errors/agent-error.ts';
-import type { JsonValue } from '../../../src/host/json.ts';
+import type { JsonObject, JsonValue } from '../../../src/host/json.ts';
 import { silentLog } from '../../../src/host/log.ts';
 import type { RpcMethod } from '../../../src/methods/rpc-method.ts';
 import { type MethodPermission, MethodTable } from '../../../src/rpc/method-table.ts';
@@ -105,18 +105,21 @@ describe('the RPC executor', () => {
     expect([answers.map(({ repeat }) => repeat), moved]).toEqual([[false, true], 1]);
   });
 
-  it('refuses a widget’s default name that nobody declares in words, and a declared one in the form of its method', async () => {
+  it('answers faults of widgets’ names and declared methods in words, and others as JSON', async () => {
     const { executor } = await start();
     const bodyOf = async (name: string) =>
       executor.bodyOf({ id: 0, method: name, params: null }, (await call(executor, name, null)).reply ?? {});
     for (const name of ['getValue', 'getState', 'checkStatus', 'getGpioStatus', 'setValue'])
       expect(await bodyOf(name)).toEqual({ text: `fault: there is no method ${name}; listMethods names them` });
     expect(await bodyOf('getOther')).toMatchObject({ json: { error: { code: 'unknown-method' } } });
-    extra = [method('setValue', {})];
+    extra = [method('setValue', { isDeclared: true }), method('ownName', {}), method('ownState', { bare: true })];
     const { executor: declared } = await start();
-    expect(declared.bodyOf({ id: 1, method: 'setValue', params: null }, { error: {} })).toEqual({
-      json: { error: {} },
-    });
+    const formOf = (name: string, reply: JsonObject) => declared.bodyOf({ id: 1, method: name, params: null }, reply);
+    const refused = { error: { code: 'locked-out', message: 'somebody works on it' } };
+    expect(formOf('setValue', refused)).toEqual({ text: 'fault: somebody works on it' });
+    expect(formOf('setValue', { result: { value: true } })).toEqual({ json: { result: { value: true } } });
+    expect(formOf('ownName', refused)).toEqual({ json: refused });
+    expect(formOf('ownState', { result: false })).toEqual({ json: false });
   });
 
   it('tells each command once, refused ones too, and no question', async () => {
