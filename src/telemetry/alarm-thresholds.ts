@@ -1,9 +1,9 @@
 /**
- * Alarm thresholds of one key, with hysteresis: a value that trembles at the limit raises one alarm, not a hundred. What was said before
- * this object was made is not known, so the first value always says how it is.
+ * Alarm thresholds of one key, with hysteresis: a value that trembles at the limit raises one alarm, not a hundred. One with a time of its own is
+ * raised by the first value at which its limit has been passed for so long without a value within it; missing values do not begin the time anew.
+ * The first value always says how it is, as what the platform has of a life before is not known for certain.
  */
 import type { KeyRulesConfig } from '../config/schema/agent-config.ts';
-import { given } from '../host/given.ts';
 
 /** Exactly one of `above` and `below`; `hysteresis` is 0 and `name` is "above 40" where they are missing. */
 export type Threshold = Partial<NonNullable<KeyRulesConfig['alarms']>[number]>;
@@ -14,17 +14,21 @@ export const ALARM_CLEAR = 'ok';
 export const ALARM_REMOVED = 'removed';
 
 /** An alarm that is on. */
-export interface RaisedAlarm extends Pick<Threshold, 'above' | 'below'> {
+export interface RaisedAlarm {
   readonly name: string;
+  readonly above?: number | undefined;
+  readonly below?: number | undefined;
   /** Monotonic ms of the value that raised it, or of the first one since the start. */
   readonly sinceMs: number;
   /** Raised by the first value since the start: it may have been on before. */
-  readonly isFromStart?: true;
+  readonly isFromStart?: true | undefined;
 }
 
 export class AlarmThresholds {
   /** By name; undefined until the first value. */
   #raised: ReadonlyMap<string, RaisedAlarm> | undefined;
+  /** By name, monotonic ms of the first value past the limit of each that waits for its time. */
+  #passedSince: ReadonlyMap<string, number> = new Map();
 
   get isRaised(): boolean {
     return this.#raised !== undefined && this.#raised.size > 0;
@@ -35,17 +39,31 @@ export class AlarmThresholds {
     return [...(this.#raised?.values() ?? [])];
   }
 
-  /** The names of the alarms that are on, comma separated, or "ok", when that is new with this value; undefined when it is not. */
-  evaluate(value: number | bigint, thresholds: readonly Threshold[], atMs = 0): string | undefined {
+  /**
+   * The names of the alarms that are on, comma separated, or "ok", when that is new with this value; undefined when it is not. `stood`: an alarm of
+   * this key was on before the first value, so that its time is over.
+   */
+  evaluate(
+    value: number | bigint,
+    thresholds: readonly Threshold[],
+    { atMs = 0, stood = false }: { readonly atMs?: number; readonly stood?: boolean } = {},
+  ): string | undefined {
     const before = this.#raised;
     const raised = new Map<string, RaisedAlarm>();
+    const passedSince = new Map<string, number>();
     for (const threshold of thresholds) {
       const name = nameOf(threshold);
-      if (!isRaised(value, threshold, before?.has(name) === true)) continue;
-      const { above, below } = threshold;
+      const known = before?.get(name);
+      if (!isPassed(value, threshold, known !== undefined)) continue;
+      const { above, below, forMs = 0 } = threshold;
+      const sinceMs = this.#passedSince.get(name) ?? atMs;
       const isFromStart = before === undefined ? (true as const) : undefined;
-      raised.set(name, before?.get(name) ?? given({ name, above, below, sinceMs: atMs, isFromStart }));
+      if (known !== undefined) raised.set(name, known);
+      else if (atMs - sinceMs >= forMs || (before === undefined && stood))
+        raised.set(name, { name, above, below, sinceMs: atMs, isFromStart });
+      else passedSince.set(name, sinceMs);
     }
+    this.#passedSince = passedSince;
     const isNew =
       before === undefined
         ? thresholds.length > 0
@@ -60,7 +78,7 @@ function nameOf(threshold: Threshold): string {
   return threshold.name ?? (threshold.above === undefined ? `below ${threshold.below}` : `above ${threshold.above}`);
 }
 
-function isRaised(value: number | bigint, threshold: Threshold, wasRaised: boolean): boolean {
+function isPassed(value: number | bigint, threshold: Threshold, wasRaised: boolean): boolean {
   const slack = wasRaised ? (threshold.hysteresis ?? 0) : 0;
   if (threshold.above !== undefined) return value > threshold.above - slack;
   return value < (threshold.below ?? Number.NEGATIVE_INFINITY) + slack;

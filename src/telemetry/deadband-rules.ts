@@ -103,11 +103,12 @@ export class DeadbandRules {
     const over = this.#alarmsOver(sample, place, state, rules);
     if (rules.report === false) return over;
     const alarmPlace = placeText(alarmOf(place));
-    const wasRaised = state.thresholds.isRaised || this.#deps.standing?.has(alarmPlace) === true;
+    const stood = this.#deps.standing?.has(alarmPlace) === true;
+    const wasRaised = state.thresholds.isRaised || stood;
     const before = state.thresholds.raised;
     const alarm =
       isNumber(value) && sample.isPart !== true
-        ? state.thresholds.evaluate(value, rules.alarms ?? [], sample.monotonicMs)
+        ? state.thresholds.evaluate(value, rules.alarms ?? [], { atMs: sample.monotonicMs, stood })
         : undefined;
     if (alarm !== undefined) {
       this.#note(state, sample, value);

@@ -164,6 +164,24 @@ describe('text from devices', () => {
     });
   });
 
+  it.each([
+    ['21,5', { decimal: ',' }, { value: 21.5 }],
+    ['-1.234,5', { decimal: ',' }, {}],
+    ['FF', { radix: 16 }, { value: 255 }],
+    ['shut', { map: { shut: 0, open: 100 } }, { value: 0 }],
+    ['21.5', {}, { value: 21.5 }],
+    ['warm', {}, {}],
+    ['warm', { nulls: ['OL'], scale: 2 }, {}],
+  ])('a format of one number is judged after the conversion: %s %j', async (line, rules, values) => {
+    const read = await ofOutput(line, { format: 'number', keys: { value: rules } });
+    expect(read).toEqual({ values, refused: [] });
+  });
+
+  it('a format of one number leaves a word for none out', async () => {
+    const options = { format: 'number', keys: { '*': { nulls: ['OL'], decimal: ',' } } };
+    expect(await ofOutput('OL', options)).toEqual({ values: {}, refused: ['value sensors/no-value'] });
+  });
+
   it('row 24: takes words for values, and for none', async () => {
     const options = {
       ...{ format: 'csv', columns: ['pump', 'valve', 'level', 'ohms', 'flow'] },

@@ -238,6 +238,10 @@ export const NOT_IN_WORLDS: readonly (readonly [beginning: string, reason: strin
   ['rules[].when.below', 'the mirror of above: test/unit/actuators/rules tests'],
   ['rules[].when.equal', 'test/unit/actuators/rules tests'],
   ['rpc.enabled', 'a world without RPC has no commands to judge'],
+  [
+    'sensors[].keys.*.alarms[].for',
+    'values cross their limits for seconds; test/unit/telemetry/alarm-thresholds.test.ts',
+  ],
   ['rpc.lockout.file', 'a key switch stands for both; test/unit/actuators/lockout tests'],
   ['rpc.lockout.activeLow', 'as rpc.lockout.file'],
   ['rpc.methods.*.enabled', 'a method that is off is refused: test/unit/rpc'],

@@ -9,6 +9,8 @@ const alarm = section({
   below: z.number().optional(),
   /** How far the value must come back before the alarm clears. */
   hysteresis: z.number().min(0).default(0),
+  /** How long the value must be past the limit before the alarm is raised; judged with each reading. */
+  for: duration({ max: '7d' }).optional(),
   name: z.string().min(1).max(255).optional(),
 });
 

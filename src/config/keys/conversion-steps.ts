@@ -1,6 +1,6 @@
 /** The conversion of each key in words, in the order of its steps: `roof.temperature: text → number, decimal "," → × 0.1 → -40…85`. */
 import { definitionOf } from '../../kinds/sensor-kinds.ts';
-import type { ConversionConfig } from '../fields/conversion.ts';
+import { type ConversionConfig, conversionOf, meansNumber } from '../fields/conversion.ts';
 import { formatDuration } from '../fields/quantity.ts';
 import type { SensorConfig } from '../schema/agent-config.ts';
 import { keyRulesOf, sensorKeys, sourceTypeOf } from './sensor-keys.ts';
@@ -30,9 +30,20 @@ export function conversionSteps(sensor: SensorConfig): readonly string[] {
 function sourceOf(sensor: SensorConfig, key: string): string {
   if ('fields' in sensor && sensor.fields !== undefined) return AS_IT_COMES;
   if ('format' in sensor && sensor.format === 'json') return 'JSON';
-  if (definitionOf(sensor.kind).givesText === true) return 'text';
+  if (definitionOf(sensor.kind).givesText === true) {
+    const rules = conversionOf(keyRulesOf(sensor, key) ?? {});
+    if (rules === undefined || !isReadAsText(rules)) {
+      if (sourceTypeOf(sensor, key) === 'number') return 'text → number';
+      if (rules === undefined) return 'text, or the number that it spells';
+    }
+    return 'text';
+  }
   const type = sourceTypeOf(sensor, key);
   return type === undefined ? AS_IT_COMES : SOURCE[type];
+}
+
+function isReadAsText(rules: ConversionConfig): boolean {
+  return rules.type !== undefined || rules.map !== undefined || meansNumber(rules);
 }
 
 function registerSteps({

@@ -53,6 +53,37 @@ describe('turnstone check-config', () => {
       expect(out.split('\n')).toContain(line);
   });
 
+  it('explains what each format of lines gives', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'turnstone-lines-'));
+    onTestFinished(() => rm(folder, { recursive: true }));
+    const file = join(folder, 'lines.yaml');
+    const sensor = (name: string, format: string): string =>
+      `  - { name: ${name}, kind: command, program: /bin/cat, prefix: ${name}, ${format} }\n`;
+    await writeFile(
+      file,
+      [
+        'version: 1\nplatform: { url: https://iot.example.org, accessToken: none }\nsensors:\n',
+        sensor('plain', 'format: number'),
+        sensor('comma', 'format: number, keys: { value: { decimal: "," } }'),
+        sensor('scaled', 'format: number, keys: { value: { scale: 10 } }'),
+        sensor('columns', 'format: csv, columns: [a], keys: { a: { min: 0 } }'),
+        sensor('free', 'format: csv, columns: [a]'),
+        sensor('words', 'format: regex, pattern: "(?<a>.+)", keys: { a: { type: text } }'),
+      ].join(''),
+      { mode: 0o600 },
+    );
+    const { out } = await check(file, '--explain');
+    for (const line of [
+      'plain.value: text → number',
+      'comma.value: text → number, decimal ","',
+      'scaled.value: text → number → × 10',
+      'columns.a: text → 0…',
+      'free.a: text, or the number that it spells',
+      'words.a: text → text',
+    ])
+      expect(out.split('\n')).toContain(line);
+  });
+
   it('prints a fault a line, in a form that editors can jump to, and ends with 78', async () => {
     const { exitCode, out, err } = await check(WRONG);
     expect({ exitCode, err }).toEqual({ exitCode: EXIT.badConfig, err: '' });

@@ -1,5 +1,5 @@
 /** When an alarm begins, stays and ends, value by value. */
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { AlarmThresholds, type Threshold } from '../../../src/telemetry/alarm-thresholds.ts';
 
 /** What each value in turn makes new. */
@@ -70,8 +70,103 @@ it('is nothing to speak of where no limit is set, until one that was on is taken
 it('that is on says since when and past which limit, however often it is measured again', () => {
   const alarms = new AlarmThresholds();
   const thresholds = [{ above: 40, name: 'hot' }, { below: 5 }];
-  for (const [atMs, value] of [20, 41, 45].entries()) alarms.evaluate(value, thresholds, atMs);
+  for (const [atMs, value] of [20, 41, 45].entries()) alarms.evaluate(value, thresholds, { atMs });
   expect(alarms.raised).toEqual([{ name: 'hot', above: 40, sinceMs: 1 }]);
-  alarms.evaluate(3, thresholds, 9);
+  alarms.evaluate(3, thresholds, { atMs: 9 });
   expect(alarms.raised).toEqual([{ name: 'below 5', below: 5, sinceMs: 9 }]);
+});
+
+describe('a threshold with a time', () => {
+  const freezer: readonly Threshold[] = [{ above: -15, hysteresis: 2, forMs: 600_000 }];
+  const told = (
+    thresholds: readonly Threshold[],
+    values: readonly (readonly [minute: number, value: number])[],
+    stood = false,
+  ): readonly (string | undefined)[] => {
+    const alarms = new AlarmThresholds();
+    return values.map(([minute, value]) => alarms.evaluate(value, thresholds, { atMs: minute * 60_000, stood }));
+  };
+
+  it('is raised by the value at which it was past its limit for so long, and by none before', () => {
+    expect(
+      told(freezer, [
+        [0, -20],
+        [1, -14],
+        [6, -12],
+        [10.9, -14],
+        [11, -14],
+        [12, -14],
+      ]),
+    ).toEqual(['ok', undefined, undefined, undefined, 'above -15', undefined]);
+  });
+
+  it('begins anew with each value within the limit, and not with values that are missing', () => {
+    expect(
+      told(freezer, [
+        [0, -14],
+        [9, -14],
+        [9.5, -15],
+        [10, -14],
+        [19, -14],
+        [20, -14],
+      ]),
+    ).toEqual(['ok', undefined, undefined, undefined, undefined, 'above -15']);
+    expect(
+      told(freezer, [
+        [0, -14],
+        [45, -14],
+      ]),
+    ).toEqual(['ok', 'above -15']);
+  });
+
+  it('clears at once, by its hysteresis', () => {
+    expect(
+      told(freezer, [
+        [0, -14],
+        [10, -14],
+        [11, -16.5],
+        [12, -17],
+      ]),
+    ).toEqual(['ok', 'above -15', undefined, 'ok']);
+  });
+
+  it('goes on after a restart when it stood before', () => {
+    expect(
+      told(
+        freezer,
+        [
+          [0, -14],
+          [1, -14],
+        ],
+        true,
+      ),
+    ).toEqual(['above -15', undefined]);
+    expect(
+      told(
+        freezer,
+        [
+          [0, -16],
+          [1, -14],
+        ],
+        true,
+      ),
+    ).toEqual(['ok', undefined]);
+  });
+
+  it('waits for itself beside one without a time', () => {
+    const both = [
+      { below: 2, name: 'low', forMs: 120_000 },
+      { below: 1, name: 'very low' },
+    ];
+    expect(
+      told(both, [
+        [0, 5],
+        [1, 0.5],
+        [2, 0.5],
+        [3, 0.5],
+        [4, 1.5],
+        [5, 2.5],
+      ]),
+    ).toEqual(['ok', 'very low', undefined, 'low, very low', 'low', 'ok']);
+  });
 });

@@ -1,9 +1,14 @@
 /**
  * How one line of text becomes keys and values: JSON, CSV columns, a regular expression with named groups, or one number. Shared by serial
- * lines and commands. `nan` and `inf`, as programs print them, are the source's own mark of none: such a value is left out alone.
+ * lines and commands. `nan` and `inf`, as programs print them, are the source's own mark of none: such a value is left out alone. Whether a line is
+ * a number is judged by what the key's conversion makes of it: 21,5 is one with a decimal comma, and a word of `nulls` or `map` is no fault.
  */
+import type { ConversionConfig } from '../../../config/fields/conversion.ts';
+import { hasCode } from '../../../errors/agent-error.ts';
 import { isJsonObject, type JsonValue, parseJson } from '../../../host/json.ts';
 import { type CompilePattern, loadLinearPatterns } from '../../../host/linear-pattern.ts';
+import { convertReading } from '../../conversion/convert-value.ts';
+import type { Conversions } from '../../conversion/sensor-conversion.ts';
 import { numberOfText } from '../../conversion/text-number.ts';
 import { type Outcome, outcomeOf } from '../../kind/outcome.ts';
 import { sensorFault } from '../../kind/sensor-fault.ts';
@@ -27,15 +32,18 @@ class NoNumber {
   }
 }
 
+/** A format, and the conversion that follows. */
+type ConvertedFormat = LineFormat & { readonly keys?: Conversions };
+
 export type LineParser = (line: string) => readonly Outcome[];
 
 /** Loads the pattern engine where the format needs it. */
-export async function openLineParser(format: LineFormat): Promise<LineParser> {
+export async function openLineParser(format: ConvertedFormat): Promise<LineParser> {
   return lineParser(format, format.format === 'regex' ? await loadLinearPatterns() : undefined);
 }
 
 /** A line's parser, with the pattern compiled once. The returned function throws AgentError `sensors/bad-line` (retry), and nothing else. */
-export function lineParser(format: LineFormat, compile?: CompilePattern): LineParser {
+export function lineParser(format: ConvertedFormat, compile?: CompilePattern): LineParser {
   const pairs = pairsOf(format, compile);
   return (line) => {
     let found: readonly Pair[];
@@ -65,7 +73,7 @@ export function excerpt(line: string): string {
 }
 
 function pairsOf(
-  { format, columns, separator, pattern = '', key }: LineFormat,
+  { format, columns, separator, pattern = '', key, keys = {} }: ConvertedFormat,
   compile?: CompilePattern,
 ): (line: string) => readonly Pair[] {
   switch (format) {
@@ -89,13 +97,26 @@ function pairsOf(
           ([name, text]) => [name, text === undefined ? null : scalar(text), text?.trim()] as const,
         );
     }
-    case 'number':
+    case 'number': {
+      const rules = Object.hasOwn(keys, key) ? keys[key] : keys['*'];
       return (line) => {
-        const value = scalar(line);
-        if (typeof value !== 'number' && typeof value !== 'bigint' && !(value instanceof NoNumber))
-          throw new Error('no number');
-        return [[key, value, line.trim()]];
+        const text = line.trim();
+        const value = scalar(text);
+        if (typeof value === 'number' || typeof value === 'bigint' || value instanceof NoNumber)
+          return [[key, value, text]];
+        if (rules === undefined || !isMeant(text, rules)) throw new Error('no number');
+        return [[key, text, text]];
       };
+    }
+  }
+}
+
+/** True of a text that a conversion makes something else of, or takes for the mark of none. */
+function isMeant(text: string, rules: ConversionConfig): boolean {
+  try {
+    return rules.type === 'text' || convertReading({ key: '', value: text, text }, rules) !== text;
+  } catch (error) {
+    return hasCode(error, 'sensors/no-value');
   }
 }
 
