@@ -112,11 +112,15 @@ export async function payloadFaultsAs<T>(reply: (fault: PayloadFault) => T, work
   }
 }
 
-/** A whole number of a path or query; an empty one is 0. @throws RequestFault for what is none, or past the type's bits. */
+/**
+ * A whole number of a path or query, blanks apart; an empty one is 0. A `+` that is not escaped is a blank there.
+ * @throws RequestFault for what is none, or past the type's bits.
+ */
 export function wholeNumberOf(text: string | null | undefined, name: string, type: JavaNumber): number {
-  if (text === null || text === undefined || text === '') return 0;
-  const isWhole = /^[+-]?\d+$/.test(text) && BigInt.asIntN(BITS[type], BigInt(text)) === BigInt(text);
-  if (isWhole) return Number(text);
+  const digits = text?.replace(/\s/g, '') ?? '';
+  if (digits === '') return 0;
+  const number = /^[+-]?\d+$/.test(digits) ? BigInt(digits.replace('+', '')) : undefined;
+  if (number !== undefined && BigInt.asIntN(BITS[type], number) === number) return Number(number);
   throw new RequestFault(
     `Method parameter '${name}': Failed to convert value of type 'java.lang.String' to required type '${type}'; For input string: "${text}"`,
   );

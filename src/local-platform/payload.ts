@@ -12,7 +12,7 @@ import {
   parseJsonNumbers,
   stringifyJson,
 } from '../host/json.ts';
-import { PayloadFault, type Reply } from './http-reply.ts';
+import { PayloadFault, type Reply, wholeNumberOf } from './http-reply.ts';
 import type { Call } from './http-service.ts';
 import { parseLenient } from './lenient-json.ts';
 import {
@@ -195,8 +195,8 @@ export function objectIn(call: Call): JsonObject {
 
 /** One page of a list, by `pageSize` and `page`. */
 export function page(items: readonly JsonObject[], query: URLSearchParams): JsonObject {
-  const pageSize = Math.max(1, Number(query.get('pageSize') ?? 100) || 100);
-  const at = Math.max(0, Number(query.get('page') ?? 0) || 0);
+  const pageSize = Math.max(1, wholeNumberOf(query.get('pageSize'), 'pageSize', 'int') || 100);
+  const at = Math.max(0, wholeNumberOf(query.get('page'), 'page', 'int'));
   const totalPages = Math.ceil(items.length / pageSize);
   return {
     data: items.slice(at * pageSize, (at + 1) * pageSize),

@@ -2,7 +2,16 @@
 import type { JsonObject, JsonValue } from '../host/json.ts';
 import { isScope, SCOPES, type Scope } from './attribute-store.ts';
 import type { PlatformDevice } from './device-registry.ts';
-import { errorReply, jsonReply, OK, PayloadFault, payloadFaultsAs, type Reply, textReply } from './http-reply.ts';
+import {
+  errorReply,
+  jsonReply,
+  OK,
+  PayloadFault,
+  payloadFaultsAs,
+  type Reply,
+  textReply,
+  wholeNumberOf,
+} from './http-reply.ts';
 import type { Answer, Call, Handler, Routes } from './http-service.ts';
 import type { LocalPlatform } from './local-platform.ts';
 import { readSetAttributes } from './payload.ts';
@@ -88,7 +97,7 @@ function readRange(
 ): readonly Point[] {
   const aggregation = AGGREGATIONS.find((known) => known === (query.get('agg') ?? 'NONE'));
   if (aggregation === undefined) throw new PayloadFault('Unknown aggregation');
-  const limit = numberOf(query, 'limit') ?? DEFAULT_LIMIT;
+  const limit = numberOf(query, 'limit', 'int') ?? DEFAULT_LIMIT;
   const orderBy = query.get('orderBy') === 'ASC' ? 'ASC' : 'DESC';
   const intervalMs = numberOf(query, 'interval') ?? 0;
   if (aggregation === 'NONE') return state.telemetry.series(device.id, key).read({ startTs, endTs, limit, orderBy });
@@ -117,10 +126,7 @@ function listOf(call: Call, name: string): readonly string[] | undefined {
   return list === null || list === '' ? undefined : list.split(',');
 }
 
-function numberOf(query: URLSearchParams, name: string): number | undefined {
+function numberOf(query: URLSearchParams, name: string, type: 'long' | 'int' = 'long'): number | undefined {
   const text = query.get(name);
-  if (text === null || text === '') return undefined;
-  const number = Number(text);
-  if (!Number.isFinite(number)) throw new PayloadFault(`Invalid ${name}`);
-  return number;
+  return text === null || text.trim() === '' ? undefined : wholeNumberOf(text, name, type);
 }

@@ -143,10 +143,12 @@ export class HttpDeviceApi implements DeviceApi {
     claim: { readonly secretKey?: string; readonly durationMs?: number },
     signal: AbortSignal,
   ): Promise<void> {
-    expectValue(
-      await this.#calls.call('POST', 'claim', signal, { body: this.#codec.encode({ ...claim }) }),
-      'claiming',
-    );
+    const { secretKey, durationMs } = claim;
+    const body = this.#codec.encode({
+      ...(secretKey !== undefined && { secretKey }),
+      ...(durationMs !== undefined && { durationMs: Math.ceil(durationMs) }),
+    });
+    expectValue(await this.#calls.call('POST', 'claim', signal, { body }), 'claiming');
   }
 
   getFirmware(image: Parameters<DeviceApi['getFirmware']>[0], signal: AbortSignal): Promise<FirmwareBody> {

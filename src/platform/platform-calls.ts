@@ -113,7 +113,9 @@ export class PlatformCalls {
 
   /** Returns what `read` makes of a long poll's message; undefined when nothing happened. @throws PlatformError */
   async poll<T>(lane: 'rpc-poll' | 'attribute-poll', poll: Poll<T>, signal: AbortSignal): Promise<T | undefined> {
-    const { what, timeoutMs, read } = poll;
+    const { what, read } = poll;
+    // The server refuses a fraction (400), and whoever has the rest of a turn has one.
+    const timeoutMs = Math.ceil(poll.timeoutMs);
     const { clock } = this.#deps;
     let stoodMs = 0;
     let nothing: Fault = 'answered';

@@ -181,6 +181,22 @@ describe('long polls', () => {
     }
   });
 
+  it.each(['13639.85', '2.5e4', '1e3', '9223372036854775808', '0.0', 'NaN'])(
+    'are refused where their time is no whole number of 64 bits: %s',
+    async (timeout) => {
+      const { base } = await start();
+      for (const what of ['rpc', 'attributes/updates']) {
+        const { status, text } = await post(`${base}/${what}?timeout=${timeout}`, '', 'GET');
+        expect({ status, ...JSON.parse(text) }).toMatchObject({ status: 400, errorCode: 31 });
+      }
+    },
+  );
+
+  it.each(['+100', '%20100', '100%20', '%2B100'])('take a number with a blank or a sign: %s', async (timeout) => {
+    const { base } = await start();
+    expect((await post(`${base}/rpc?timeout=${timeout}`, '', 'GET')).status).toBe(408);
+  });
+
   it('each get the same message, and end after it', async () => {
     const { platform, id, base } = await start();
     const polls = [0, 1].map(() => post(`${base}/attributes/updates?timeout=5000`, '', 'GET'));

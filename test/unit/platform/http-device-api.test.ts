@@ -51,6 +51,42 @@ afterEach(async () => {
 
 const paths = (): string[] => seen.map(({ method, url: path }) => `${method} ${path}`);
 
+/** Types that the server declares for what stands in a query or body: whole numbers there take no fraction and no exponent. */
+const WHOLE_IN_QUERY = ['timeout', 'size', 'chunk'];
+const WHOLE_IN_BODY = ['durationMs', 'ts'];
+
+describe('the types of the server', () => {
+  const requests: readonly (readonly [string, () => Promise<unknown>])[] = [
+    ['a poll for attributes', () => api.pollAttributes(13_639.852921999991, never)],
+    ['a poll for RPC', () => api.pollRpc(0.0000025, never)],
+    ['a claim', () => api.claim({ secretKey: 's', durationMs: 60_000.25 }, never)],
+    ['a claim without a secret', () => api.claim({ durationMs: 1e21 / 1e16 }, never)],
+    ['a piece of a file', () => api.getFirmware({ title: 'a b', version: '1', sizeBytes: 2 ** 20, chunk: 3 }, never)],
+    ['telemetry', () => api.postTelemetry(rowsOf({ ts: 1_700_000_000_123, values: { a: 1.5 } }), never)],
+    ['attributes', () => api.getAttributes({ sharedKeys: ['a'] }, never)],
+    ['a reply', () => api.replyRpc(7, { result: 1.5 }, never)],
+  ];
+
+  it.each(requests)('hold for %s', async (_name, send) => {
+    answer = { status: 200, body: '{}' };
+    await send().catch(() => {});
+    expect(seen).toHaveLength(1);
+    for (const { url: target, body } of seen) {
+      const { searchParams } = new URL(target, url);
+      for (const name of WHOLE_IN_QUERY)
+        if (searchParams.has(name)) expect(searchParams.get(name), name).toMatch(/^\d{1,10}$/);
+      for (const name of WHOLE_IN_BODY)
+        for (const [, value] of body.matchAll(new RegExp(`"${name}":([^,}]+)`, 'g'))) expect(value).toMatch(/^\d+$/);
+    }
+  });
+
+  it('make a poll longer by the fraction, never shorter', async () => {
+    answer = { status: 408, body: '' };
+    await api.pollRpc(13_639.2, never).catch(() => {});
+    expect(paths()).toEqual(['GET /api/v1/tok/rpc?timeout=13640']);
+  });
+});
+
 describe('every endpoint', () => {
   it('has the path, query and body of the contract', async () => {
     await api.postTelemetry(rowsOf({ ts: 5, values: { a: 1 } }), never);
