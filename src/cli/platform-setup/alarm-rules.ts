@@ -1,6 +1,6 @@
 /**
  * Alarm rules as the platform has them since 4.3: calculated fields of type ALARM at the profile, one for each key, as one waits for all keys it
- * names. `<key>_alarm` is a text: "ok", "removed", or the names of the alarms that are on; `<sensor>_state` begins with "failing" where it fails.
+ * names ("no contact" waits on purpose: for the first activity, and for the first time that it ended). `<key>_alarm` is a text: "ok", "removed", or the names of the alarms that are on; `<sensor>_state` begins with "failing" where it fails.
  */
 import { keyRulesOf, platformKeysOf, sensorKeys } from '../../config/keys/sensor-keys.ts';
 import type { AgentConfig } from '../../config/schema/agent-config.ts';
@@ -14,6 +14,8 @@ interface Rule {
   readonly key: string;
   /** An attribute of the platform's own, in place of telemetry. */
   readonly isAttribute?: true;
+  /** Further attributes of the platform's own that are to be above 0 for it to be raised. It says nothing while one is missing. */
+  readonly positive?: readonly string[];
   readonly severity: Severity;
   /** All of these raise it. */
   readonly raise: readonly Test[];
@@ -29,6 +31,8 @@ const FIXED: readonly Rule[] = [
     name: 'Turnstone: no contact',
     key: 'active',
     isAttribute: true,
+    // A device is inactive from its creation until its first activity: contact that never was is not lost.
+    positive: ['lastActivityTime', 'inactivityAlarmTime'],
     severity: 'MAJOR',
     raise: [['EQUAL', false]],
     clear: [['EQUAL', true]],
@@ -90,24 +94,35 @@ function ruleFor(key: string): Rule | undefined {
   return { name, key, severity: 'MINOR', raise: [['STARTS_WITH', 'failing']], clear: [['NOT_CONTAINS', 'failing']] };
 }
 
-function ruleJson({ name, key, isAttribute, severity, raise, clear }: Rule): JsonObject {
-  const refEntityKey =
-    isAttribute === true ? { key, type: 'ATTRIBUTE', scope: 'SERVER_SCOPE' } : { key, type: 'TS_LATEST' };
+function ruleJson({ name, key, isAttribute, positive = [], severity, raise, clear }: Rule): JsonObject {
+  const ofServer = (attribute: string): JsonObject => ({ key: attribute, type: 'ATTRIBUTE', scope: 'SERVER_SCOPE' });
+  const refEntityKey = isAttribute === true ? ofServer(key) : { key, type: 'TS_LATEST' };
+  const further = positive.map((attribute) => [attribute, { refEntityKey: ofServer(attribute), defaultValue: '' }]);
+  const raised = [filter('value', 'AND', raise), ...positive.map((one) => filter(one, 'AND', [['GREATER', 0]]))];
   return {
-    ...{ type: 'ALARM', name, configurationVersion: 0, debugSettings: null },
+    type: 'ALARM',
+    name,
+    configurationVersion: 0,
+    debugSettings: null,
     configuration: {
       type: 'ALARM',
-      arguments: { value: { refEntityKey, defaultValue: '' } },
-      createRules: { [severity]: { condition: condition('AND', raise), alarmDetails: null, dashboardId: null } },
-      clearRule: { condition: condition('OR', clear), alarmDetails: null, dashboardId: null },
-      ...{ propagate: false, propagateToOwner: false, propagateToTenant: false, propagateRelationTypes: [] },
+      arguments: { value: { refEntityKey, defaultValue: '' }, ...Object.fromEntries(further) },
+      createRules: { [severity]: { condition: condition(raised), alarmDetails: null, dashboardId: null } },
+      clearRule: { condition: condition([filter('value', 'OR', clear)]), alarmDetails: null, dashboardId: null },
+      propagate: false,
+      propagateToOwner: false,
+      propagateToTenant: false,
+      propagateRelationTypes: [],
     },
   };
 }
 
-function condition(operation: 'AND' | 'OR', tests: readonly Test[]): JsonObject {
-  const filter = { argument: 'value', valueType: typeOf(tests[0]?.[1]), operation, predicates: tests.map(predicate) };
-  return { type: 'SIMPLE', expression: { type: 'SIMPLE', filters: [filter], operation: 'AND' }, schedule: null };
+function condition(filters: readonly JsonObject[]): JsonObject {
+  return { type: 'SIMPLE', expression: { type: 'SIMPLE', filters, operation: 'AND' }, schedule: null };
+}
+
+function filter(argument: string, operation: 'AND' | 'OR', tests: readonly Test[]): JsonObject {
+  return { argument, valueType: typeOf(tests[0]?.[1]), operation, predicates: tests.map(predicate) };
 }
 
 function predicate([operation, value]: Test): JsonObject {

@@ -123,14 +123,15 @@ it('commands outputs by six widgets, with the methods that the agent answers', (
   for (const method of named) expect(told).toContain(`\`${method}\``);
 });
 
-it('has a rule that ends for each that begins, with one key each', () => {
+it('has a rule that ends for each that begins, with one key each but for no contact', () => {
   for (const rule of alarmRules(['temperature_alarm', 'roof_state', 'temperature', 'fw_state'])) {
     const { arguments: keys, createRules, clearRule } = rule.configuration as Record<string, Record<string, unknown>>;
+    const further = rule.name === 'Turnstone: no contact' ? ['lastActivityTime', 'inactivityAlarmTime'] : [];
     expect([
       Object.keys(keys ?? {}),
       Object.keys(createRules ?? {}).length,
       clearRule?.condition !== undefined,
-    ]).toEqual([['value'], 1, true]);
+    ]).toEqual([['value', ...further], 1, true]);
   }
   const ownNumbers = ['outboxLaneEntries_alarm', 'actuatorUp_pump_state', 'deviceHeldEntries_alarm'];
   expect(
