@@ -1,6 +1,8 @@
+import { execFile } from 'node:child_process';
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { environmentIn, withServiceEnvironment } from './environment-file.ts';
 
@@ -56,5 +58,31 @@ describe('the variables of the service', () => {
     expect(await read(join(folder, 'turnstone.yaml'), service)).toEqual({ OWN: '1', ...service });
     expect(told).toHaveLength(1);
     expect(told.join('')).toMatch(/more than 65536 bytes.*try sudo/);
+  });
+
+  // Only root can become nobody.
+  it.runIf(process.getuid?.() === 0)('are not missed by a user who may not enter the folder', async () => {
+    const { folder } = await given('A=1\n');
+    const script = `
+      import { withServiceEnvironment } from ${JSON.stringify(join(import.meta.dirname, 'environment-file.ts'))};
+      import { readConfigBytes } from ${JSON.stringify(join(import.meta.dirname, 'peek-config.ts'))};
+      const folder = ${JSON.stringify(folder)};
+      await withServiceEnvironment(folder + '/turnstone.yaml', {}, (line) => console.log(line.trim()), folder);
+      await readConfigBytes(folder + '/turnstone.yaml').catch((error) => console.log(error.message));`;
+    const asNobody = async (folderMode: number, fileMode: number): Promise<string> => {
+      await writeFile(join(folder, 'turnstone.yaml'), 'version: 1\n');
+      await chmod(join(folder, 'turnstone.yaml'), fileMode);
+      await chmod(join(folder, 'environment'), fileMode);
+      await chmod(folder, folderMode);
+      const options = { uid: 65_534, gid: 65_534, cwd: '/' };
+      const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', script], options);
+      return stdout;
+    };
+    const unread = `no configuration: cannot read ${folder}/turnstone.yaml: EACCES; this user may not read it: try sudo\n`;
+    expect(await asNobody(0o750, 0o644)).toBe(unread);
+    expect(await asNobody(0o755, 0o600)).toBe(
+      `cannot read ${folder}/environment: EACCES; variables of the service are not known here: try sudo\n${unread}`,
+    );
+    expect(await asNobody(0o755, 0o644)).toBe('');
   });
 });

@@ -4,7 +4,7 @@
  */
 import { dirname, join, resolve } from 'node:path';
 import { messageOf } from '../errors/agent-error.ts';
-import { readUserFile } from '../host/durable-file.ts';
+import { isUserFileSeen, readUserFile } from '../host/durable-file.ts';
 import type { Environment } from '../host/environment.ts';
 import { DEFAULT_CONFIG_FILE } from './fields/default-places.ts';
 
@@ -40,7 +40,7 @@ export function environmentIn(text: string): Environment {
 
 /**
  * The variables that the service sees, where the configuration lies in the folder of the installed one: this process's own go before. A file
- * that cannot be read is told, and no variable of it is known.
+ * that is there and cannot be read is told, and no variable of it is known.
  */
 export async function withServiceEnvironment(
   configFile: string,
@@ -55,7 +55,9 @@ export async function withServiceEnvironment(
     const bytes = await readUserFile(join(folder, ENVIRONMENT_NAME), MAX_BYTES);
     return bytes === undefined ? environment : { ...environmentIn(bytes.toString('utf8')), ...environment };
   } catch (error) {
-    tell(`${messageOf(error)}; variables of the service are not known here: try sudo\n`);
+    // In a folder that this user may not enter there may be no such file; that the configuration cannot be read is told by who needs it.
+    if (await isUserFileSeen(join(folder, ENVIRONMENT_NAME)))
+      tell(`${messageOf(error)}; variables of the service are not known here: try sudo\n`);
     return environment;
   }
 }

@@ -1,6 +1,6 @@
 /** Reads the bytes of a configuration, and its folders and hardware although something else in it is wrong. */
 
-import { AgentError, messageOf } from '../errors/agent-error.ts';
+import { AgentError, messageOf, systemCode } from '../errors/agent-error.ts';
 import { readUserFile } from '../host/durable-file.ts';
 import type { Environment } from '../host/environment.ts';
 import { DEFAULT_CONFIG_FILE, DEFAULT_RUN_FOLDER, DEFAULT_STATE_FOLDER } from './fields/default-places.ts';
@@ -13,7 +13,9 @@ export async function readConfigBytes(path: string): Promise<Uint8Array> {
   const content = await readUserFile(path).catch((cause: unknown) => {
     // A disk or a right may be mended by itself; what is no file, or far too large for one, is not.
     const recovery = cause instanceof AgentError && cause.recovery === 'retry' ? 'retry' : 'stop';
-    throw new AgentError('config/unreadable', `no configuration: ${messageOf(cause)}`, { recovery, cause });
+    const mayNot = systemCode(cause instanceof Error ? cause.cause : undefined) === 'EACCES';
+    const words = `no configuration: ${messageOf(cause)}${mayNot ? '; this user may not read it: try sudo' : ''}`;
+    throw new AgentError('config/unreadable', words, { recovery, cause });
   });
   if (content === undefined)
     throw new AgentError('config/unreadable', `there is no configuration ${path}`, { recovery: 'stop' });

@@ -97,6 +97,14 @@ export function readUserFile(path: string, limitBytes?: number): Promise<Buffer 
   return readWhole(systemFiles, path, { follow: true, ...(limitBytes === undefined ? {} : { limitBytes }) });
 }
 
+/** Tells if this user can see a file that it could not read: in a folder that may not be entered nothing is known to be there. */
+export function isUserFileSeen(path: string): Promise<boolean> {
+  return systemFiles.facts(path).then(
+    (facts) => facts !== undefined,
+    () => false,
+  );
+}
+
 /** Reads until the end: files of the kernel say that their size is 0, and some grow while they are read. */
 async function readUpTo(file: OpenFile, limitBytes: number): Promise<Buffer> {
   const pieces: Buffer[] = [];
