@@ -1,4 +1,5 @@
 /** Every fault of a configuration at once, each with its line, column and a hint. */
+import { resolve } from 'node:path';
 import { configHash } from '../config/changes/config-diff.ts';
 import { type ConfigFault, faultLine } from '../config/fields/config-fault.ts';
 import { conversionSteps } from '../config/keys/conversion-steps.ts';
@@ -7,6 +8,7 @@ import { type ReadConfig, readConfig } from '../config/read-config.ts';
 import type { AgentConfig } from '../config/schema/agent-config.ts';
 import { AgentError } from '../errors/agent-error.ts';
 import { systemClock } from '../host/clock.ts';
+import { systemFiles } from '../host/files.ts';
 import { given } from '../host/given.ts';
 import { MachineFacts } from '../host/machine-facts.ts';
 import { serviceMayRead } from '../host/service-reader.ts';
@@ -14,6 +16,17 @@ import { wakeWords } from '../link/link-words.ts';
 import type { CheckConfigCall } from './commands/run.ts';
 import { EXIT } from './exit-code.ts';
 import type { Style } from './printer.ts';
+import { isShippedExample } from './shipped-example.ts';
+
+/** An installation begins with it; started as it is, it would ask somebody else's address for a device. */
+const UNTOUCHED: ConfigFault = {
+  line: 1,
+  column: 1,
+  path: '',
+  problem: 'the example as it was shipped',
+  expected: 'the address of your platform, and the key and secret of its device profile',
+  hint: 'sudo turnstone init asks for them',
+};
 
 export async function checkConfig(call: CheckConfigCall): Promise<void> {
   const { args, flags, edge, print } = call;
@@ -33,7 +46,8 @@ async function checkOne({ flags, edge, print }: CheckConfigCall, file: string): 
   const isElsewhere = flags.forElsewhere === true;
   const mayRead = isElsewhere ? undefined : await serviceMayRead(new MachineFacts({ clock: systemClock }));
   const found = await readConfig(file, { environment: edge.environment, mayRead });
-  const { faults, warnings, onGateway } = isElsewhere ? withoutGateway(found) : { ...found, onGateway: undefined };
+  const { warnings, onGateway, ...judged } = isElsewhere ? withoutGateway(found) : { ...found, onGateway: undefined };
+  const faults = [...judged.faults, ...((await isShippedExample(resolve(file), systemFiles)) ? [UNTOUCHED] : [])];
   const config = found.config ?? (isElsewhere ? found.meanwhile : undefined);
   const ok = faults.length === 0;
   const conversions = flags.explain === true ? { conversions: config?.sensors.flatMap(conversionSteps) ?? [] } : {};

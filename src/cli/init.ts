@@ -22,6 +22,7 @@ import { type Printer, withBar } from './printer.ts';
 import { type FoundBoard, scanBoard } from './scan.ts';
 import { listenOn } from './scan-serial.ts';
 import { serialCandidates } from './serial-guesses.ts';
+import { isShippedExample } from './shipped-example.ts';
 
 /** The service's group may read it. */
 const CONFIG_MODE = 0o640;
@@ -32,7 +33,7 @@ const MAX_LISTEN_MS = 10_000;
 export async function initialise({ flags, edge, print, settings }: InitCall): Promise<void> {
   const out = resolve(flags.out);
   const isThere = (await systemFiles.facts(out).catch(() => undefined)) !== undefined;
-  if (flags.force !== true && isThere)
+  if (flags.force !== true && isThere && !(await isShippedExample(out, systemFiles)))
     throw new CommandError(`${out} is there already`, {
       nextStep: 'choose another --out, or overwrite it with --force',
     });
@@ -161,5 +162,5 @@ function summary(
     const place = isOff === true ? 'it stands in the file as a comment' : 'it is marked in the file';
     return fault === undefined ? [] : [`${yellow('!')} ${name} gives no reading: ${fault}; ${place}\n`];
   });
-  return `found   ${saw}\n${missed}${print.table(rows)}${silent.join('')}wrote   ${bold(out)}\nnext    turnstone doctor --config ${out}\n        systemctl enable --now turnstone\n`;
+  return `found   ${saw}\n${missed}${print.table(rows)}${silent.join('')}wrote   ${bold(out)}\nnext    sudo turnstone doctor --config ${out}\n        sudo systemctl enable turnstone\n        sudo systemctl restart turnstone\n`;
 }

@@ -1,5 +1,5 @@
 /** Makes this machine the gateway of a backup: everything is checked and planned before anything is written. */
-import { basename, dirname, join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { ENVIRONMENT_NAME, environmentIn } from '../config/environment-file.ts';
 import { foldersIn } from '../config/peek-config.ts';
 import { messageOf, systemCode } from '../errors/agent-error.ts';
@@ -26,9 +26,8 @@ import {
 import { printable } from './printer.ts';
 import { commitRestore, finishRestore, isRestoreUnfinished, type RestorePlan } from './restore-plan.ts';
 import { secretFrom } from './secret-from.ts';
+import { isShippedExample } from './shipped-example.ts';
 
-/** Files that the installation makes a first configuration of. */
-const SHIPPED = ['provisioning.example.yaml', 'turnstone.example.yaml'];
 const STOP_FIRST = 'stop the agent first: sudo systemctl stop turnstone';
 
 export async function restore(call: RestoreCall): Promise<void> {
@@ -157,15 +156,11 @@ async function presentCredentials(
 async function mayWriteConfig(configFile: string, coming: ArchivedFile | undefined, files: Files): Promise<boolean> {
   const present = await readWhole(files, configFile, { follow: true });
   if (present === undefined || coming?.content.equals(present) === true) return true;
-  for (const name of SHIPPED) {
-    const shipped = await readWhole(files, join(dirname(configFile), name), { follow: true }).catch(() => undefined);
-    if (shipped?.equals(present) === true && basename(configFile) !== name) return true;
-  }
-  return false;
+  return await isShippedExample(configFile, files);
 }
 
 function nextSteps(configFile: string): string {
-  return `next: turnstone check-config ${configFile}, then sudo systemctl start turnstone\n`;
+  return `next: sudo turnstone check-config ${configFile}, then sudo systemctl restart turnstone\n`;
 }
 
 function withRemedy(error: unknown): never {

@@ -131,7 +131,7 @@ describe('turnstone restore', () => {
     await mkdir(join(old.folder, 'etc'));
     const { exitCode, out, err } = await old.run('restore', file, '--passphrase-file', old.passphrase);
     expect([err, exitCode]).toEqual(['', EXIT.ok]);
-    expect(out).toContain('next: turnstone check-config');
+    expect(out).toContain('next: sudo turnstone check-config');
     const after = await treeOf(old.folder);
     const credentials = Object.keys(after).filter((path) => path.includes('credentials.'));
     expect(credentials).toHaveLength(4);

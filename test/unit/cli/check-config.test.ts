@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -35,6 +35,22 @@ describe('turnstone check-config', () => {
     const { exitCode, out, err } = await check(EXAMPLE);
     expect({ exitCode, err }).toEqual({ exitCode: EXIT.ok, err: '' });
     expect(out).toContain(`${EXAMPLE}: good`);
+  });
+
+  it('calls no example good that stands unchanged in the place of a configuration', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'turnstone-example-'));
+    onTestFinished(() => rm(folder, { recursive: true }));
+    const example = await readFile(path('../config/provisioning.example.yaml'));
+    const [shipped, config] = [join(folder, 'provisioning.example.yaml'), join(folder, 'turnstone.yaml')];
+    for (const file of [shipped, config]) await writeFile(file, example, { mode: 0o600 });
+    const untouched = await check(config);
+    expect(untouched.exitCode).toBe(EXIT.badConfig);
+    expect(untouched.out).toContain(
+      `${config}:1:1: the example as it was shipped, expected the address of your platform`,
+    );
+    expect((await check(shipped)).exitCode).toBe(EXIT.ok);
+    await writeFile(config, example.toString().replace('iot.example.org', 'iot.example.net'));
+    expect((await check(config)).exitCode).toBe(EXIT.ok);
   });
 
   it('explains the conversion of every key, step by step', async () => {

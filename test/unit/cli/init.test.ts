@@ -129,7 +129,7 @@ describe('turnstone init', () => {
     expect(out).toContain(
       'found   mcp9808, bh1750, ina219, sht3x, ads1115, tmp102, bme280, bmp280, lm75, thermometer 28-0316a2794aff, serial port /dev/ttyUSB7',
     );
-    expect(out).toContain(`next    turnstone doctor --config ${file}`);
+    expect(out).toContain(`next    sudo turnstone doctor --config ${file}`);
   });
 
   it('reads each sensor once, and shows what it gave', async () => {
@@ -186,6 +186,20 @@ describe('turnstone init', () => {
     expect((await init(['--yes', '--url', 'https://other.example.org', '--force'])).text).toContain(
       'other.example.org',
     );
+  });
+
+  it('writes over the example that an installation put there, as long as nobody changed it', async () => {
+    const out = join(folder, 'etc/turnstone.yaml');
+    const example = await readFile(join(import.meta.dirname, '../../../config/provisioning.example.yaml'));
+    await mkdir(join(folder, 'etc'));
+    await writeFile(join(folder, 'etc/provisioning.example.yaml'), example);
+    await writeFile(out, Buffer.concat([example, Buffer.from('# mine\n')]));
+    expect(await init(YES())).toMatchObject({ err: expect.stringContaining('is there already') });
+    await writeFile(out, example);
+    const { exitCode, text, out: said } = await init(YES());
+    expect(exitCode).toBe(EXIT.ok);
+    expect(text).not.toContain('the-device-profiles-provision-key');
+    expect(said).toContain('sudo systemctl restart turnstone');
   });
 
   it('takes a link to a disk that is not mounted for a configuration, too', async () => {
