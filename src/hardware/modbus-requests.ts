@@ -1,5 +1,6 @@
 /** Requests to units behind one connection, each in its turn among those of all who share it. */
-import { hasCode } from '../errors/agent-error.ts';
+import { isHost } from '../config/fields/line-agreement.ts';
+import { hasCode, messageOf, retryable } from '../errors/agent-error.ts';
 import { withinMs } from '../host/bounded-wait.ts';
 import type { Clock } from '../host/clock.ts';
 import { given } from '../host/given.ts';
@@ -8,6 +9,7 @@ import {
   checkWritten,
   FUNCTION,
   IDENTIFICATION_REQUEST,
+  isWrite,
   MODBUS_BUSY,
   MODBUS_WORKING,
   maskWriteRequest,
@@ -88,7 +90,15 @@ export function requestsOf(
     try {
       const settle = rank === 'off' ? undefined : transport.settling(unitId, pdu);
       if (settle !== undefined) await inTime(settle);
-      const answer = parse(await inTime((limit) => transport.exchange(unitId, pdu, limit)));
+      const answer = parse(
+        await inTime((limit) =>
+          transport.exchange(unitId, pdu, limit).catch((error: unknown) => {
+            if (!isHost(connection) || !isWrite(pdu)) throw error;
+            // A gateway may hold it, and send it on although nobody waits any more.
+            throw retryable('hardware/outcome-unknown', `${messageOf(error)}, and the write may still arrive`, error);
+          }),
+        ),
+      );
       refusing.delete(unitId);
       return answer;
     } catch (error) {
@@ -107,7 +117,7 @@ export function requestsOf(
       try {
         return await work();
       } catch (error) {
-        busy = isBusy(error) ? error : signal.aborted ? (busy ?? error) : error;
+        busy = isBusy(error) || hasCode(error, 'hardware/outcome-unknown') || !signal.aborted ? error : (busy ?? error);
         if (busy !== error || !isBusy(error) || waitMs > MAX_BUSY_MS) throw busy;
         await clock.sleep(waitMs, signal);
         if (signal.aborted) throw busy;
