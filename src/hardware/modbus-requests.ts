@@ -1,6 +1,6 @@
 /** Requests to units behind one connection, each in its turn among those of all who share it. */
 import { isHost } from '../config/fields/line-agreement.ts';
-import { hasCode, messageOf, retryable } from '../errors/agent-error.ts';
+import { type AgentError, hasCode, messageOf, retryable } from '../errors/agent-error.ts';
 import { withinMs } from '../host/bounded-wait.ts';
 import type { Clock } from '../host/clock.ts';
 import { given } from '../host/given.ts';
@@ -93,7 +93,9 @@ export function requestsOf(
       const answer = parse(
         await inTime((limit) =>
           transport.exchange(unitId, pdu, limit).catch((error: unknown) => {
-            if (!isHost(connection) || !isWrite(pdu)) throw error;
+            if (!isHost(connection)) throw error;
+            const isLate = hasCode(error, 'hardware/deadline') && !signal.aborted;
+            if (!isWrite(pdu)) throw isLate ? lateBehindGateway(error, responseTimeoutMs) : error;
             // A gateway may hold it, and send it on although nobody waits any more.
             throw retryable('hardware/outcome-unknown', `${messageOf(error)}, and the write may still arrive`, error);
           }),
@@ -169,6 +171,15 @@ export function requestsOf(
       return given({ maker: texts.get(0), product: texts.get(1), revision: texts.get(2) });
     },
   };
+}
+
+/** A gateway that asks a mute unit several times answers nobody meanwhile: a unit beside it fails although it lives. */
+function lateBehindGateway(error: AgentError, responseTimeoutMs: number): AgentError {
+  return retryable(
+    'hardware/deadline',
+    `${error.message}; behind a gateway that waits for another unit it needs a responseTimeout (scan: --timeout) above ${responseTimeoutMs} ms`,
+    error.cause,
+  );
 }
 
 function isBusy(error: unknown): boolean {
