@@ -14,6 +14,7 @@ import {
   isActive,
   type Writer,
 } from './kind/actuator.ts';
+import { LateWrites, outcomeUnknown } from './late-writes.ts';
 import type { PinRecord } from './pin-record.ts';
 
 export interface ActuatorSlotDeps {
@@ -59,6 +60,7 @@ export class ActuatorSlot {
   readonly record: PinRecord;
   readonly #deps: ActuatorSlotDeps;
   readonly #writes: HardwareWrites;
+  readonly #late: LateWrites;
   readonly #closing = new AbortController();
   #last: Promise<void> = Promise.resolve();
   /** Ends whatever is to move in turn. */
@@ -71,12 +73,35 @@ export class ActuatorSlot {
     this.#deps = deps;
     this.record = deps.record;
     this.settings = deps.record.settings;
-    this.#writes = new HardwareWrites({ ...deps, onLate: (taken) => this.#endedLate(taken) });
+    this.#late = new LateWrites({
+      settings: this.settings,
+      driver: deps.driver,
+      clock: deps.clock,
+      onMoved: () => deps.onChange(),
+      onKnown: (value) => this.#knownAtLast(value),
+    });
+    this.#writes = new HardwareWrites({ ...deps, late: this.#late, onLate: (taken) => this.#endedLate(taken) });
   }
 
   /** True while a movement has begun its turn and not ended it. */
   get isMoving(): boolean {
     return this.#turns > 0;
+  }
+
+  /** Reason why nobody can know what it shows: a write had no answer, and may still arrive. */
+  get unknownBecause(): string | undefined {
+    return this.#late.fault;
+  }
+
+  /** Resolves when no write without an answer can arrive any more. @throws AgentError `actuators/unsettled` (retry). */
+  known(signal: AbortSignal): Promise<void> {
+    return this.#late.known(signal);
+  }
+
+  /** True while off was taken, and would be written again for nothing: an older write may still arrive, and has not yet. */
+  get hasTakenOff(): boolean {
+    const { desired } = this.record.state;
+    return desired !== undefined && !isActive(desired) && this.#late.hasTaken(desired);
   }
 
   get readable(): boolean {
@@ -90,7 +115,8 @@ export class ActuatorSlot {
     const { value, fault } = record.state;
     const { begun } = this.#writes;
     // Beside a write the answer may be of before or after it.
-    const counts = (): boolean => this.#turns === 0 && this.#writes.begun === begun && !signal.aborted;
+    const counts = (): boolean =>
+      this.#turns === 0 && this.#writes.begun === begun && this.#late.fault === undefined && !signal.aborted;
     try {
       const shown = await this.#writes.read(signal);
       if (counts()) record.learn(shown);
@@ -120,6 +146,7 @@ export class ActuatorSlot {
     this.#closing.abort();
     this.#cancelLook();
     this.#writes.close();
+    this.#late.close();
     await this.#deps.driver.close();
   }
 
@@ -168,6 +195,7 @@ export class ActuatorSlot {
     try {
       await this.#writes.letGo(signal);
       if (signal.aborted) throw this.#ended(signal);
+      if (movement.urgent !== true && isActive(value)) await this.#waitUntilKnown(signal);
       await keep?.();
       if (signal.aborted) throw this.#ended(signal);
       permit?.();
@@ -193,9 +221,15 @@ export class ActuatorSlot {
       const ended = signal.aborted ? this.#ended(signal) : error;
       record.lose(messageOf(ended));
       // The movement that went first knows what it shows.
-      if (!hasCode(ended, 'actuators/overridden')) await this.#readBack(turn, messageOf(ended));
+      if (hasCode(ended, 'actuators/overridden')) throw ended;
+      // A driver that was told to stop says first whether a gateway may have it.
+      if (hasCode(ended, 'actuators/deadline-passed') && this.#deps.driver.readLate !== undefined)
+        await this.#writes.letGo(signal);
+      this.#failWhileUnknown(claim.value, ended);
+      await this.#readBack(turn, messageOf(ended));
       throw ended;
     }
+    this.#failWhileUnknown(claim.value, 'an earlier write had no answer and may still arrive');
     const shown = await this.#readBack(turn, undefined);
     if (shown === claim.value || (shown === undefined && !this.#writes.doubts(claim.value))) return;
     // The movement that went first knows what it shows.
@@ -203,6 +237,21 @@ export class ActuatorSlot {
     const what = shown === undefined ? 'does not answer' : `shows ${String(shown)}`;
     if (shown !== undefined) this.#standsStill(shown, claim.value);
     throw retryable('actuators/not-moved', `${settings.name} ${what} after it was set to ${String(claim.value)}`);
+  }
+
+  async #waitUntilKnown(signal: AbortSignal): Promise<void> {
+    try {
+      await this.#late.known(signal);
+    } catch (error) {
+      throw hasCode(signal.reason, 'actuators/overridden') ? signal.reason : error;
+    }
+  }
+
+  /** @throws AgentError `actuators/outcome-unknown` (retry) while a write without an answer may still arrive. */
+  #failWhileUnknown(value: ActuatorValue, why: unknown): void {
+    if (this.#late.fault === undefined) return;
+    this.record.lose(this.#late.fault);
+    throw outcomeUnknown(this.settings, value, why);
   }
 
   #standsStill(shown: ActuatorValue, told: ActuatorValue): void {
@@ -232,9 +281,31 @@ export class ActuatorSlot {
     if (this.readable && !this.#closing.signal.aborted) void this.refresh(this.#closing.signal, taken);
   }
 
+  /** No write without an answer arrives any more. */
+  #knownAtLast(value: ActuatorValue | undefined): void {
+    const { record } = this;
+    const { desired } = record.state;
+    const isOther = desired !== undefined && value !== desired;
+    if (value === undefined) record.lose('a write had no answer, and reading it back is refused');
+    else
+      record.learn(
+        value,
+        isOther ? `shows ${String(value)}, was set to ${String(desired)} without an answer` : undefined,
+      );
+    this.#lookAgain();
+    this.#deps.onChange();
+  }
+
   #lookAgain(): void {
     this.#cancelLook();
-    if (this.#turns > 0 || this.record.value !== undefined || !this.readable || this.#closing.signal.aborted) return;
+    if (
+      this.#turns > 0 ||
+      this.record.value !== undefined ||
+      this.#late.fault !== undefined ||
+      !this.readable ||
+      this.#closing.signal.aborted
+    )
+      return;
     this.#cancelLook = this.#deps.clock.after(LOOK_AGAIN_AFTER_MS, () => void this.refresh(this.#closing.signal));
   }
 

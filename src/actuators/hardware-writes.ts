@@ -2,13 +2,15 @@
  * Writes to one pin's driver, and what becomes of those that nobody waits for any longer. A driver may go on after it was told to stop: until
  * it has settled, the claim stays on the record, and what comes late makes the value doubtful.
  */
-import { AgentError, messageOf, retryable } from '../errors/agent-error.ts';
+import { AgentError, hasCode, messageOf, retryable } from '../errors/agent-error.ts';
 import { endedWithin, outcomeWithin } from '../host/bounded-wait.ts';
 import type { ActuatorSlotDeps } from './actuator-slot.ts';
 import type { Claim } from './claim.ts';
 import type { ActuatorSettings, ActuatorValue } from './kind/actuator.ts';
+import type { LateWrites } from './late-writes.ts';
 
 export interface HardwareWritesDeps extends Pick<ActuatorSlotDeps, 'record' | 'driver' | 'clock'> {
+  readonly late: LateWrites;
   /** A left write has settled, or is forgotten: with what it has taken, or undefined when it may have moved the pin and nobody knows. */
   readonly onLate: (taken: ActuatorValue | undefined) => void;
 }
@@ -83,9 +85,11 @@ export class HardwareWrites {
   }
 
   #took(claim: Claim): void {
-    const { record } = this.#deps;
+    const { record, late } = this.#deps;
     this.#told = claim.value;
     record.took(claim);
+    late.taken(claim.value);
+    if (late.fault !== undefined) record.lose(late.fault);
     if (this.doubts(claim.value)) record.lose(`did not move when it was set to ${String(claim.value)}`);
   }
 
@@ -94,7 +98,10 @@ export class HardwareWrites {
     this.#unsettled.add(attempt);
     work.then(
       () => this.#settled(attempt, true),
-      () => this.#settled(attempt, false),
+      (error: unknown) => {
+        if (hasCode(error, 'hardware/outcome-unknown')) this.#deps.late.unanswered(attempt.claim.value);
+        this.#settled(attempt, false);
+      },
     );
     return work;
   }

@@ -76,8 +76,9 @@ export function reopeningDriver(
   return {
     write: (value, signal) => use((driver) => driver.write(value, signal), signal),
     ...(actuatorDefinition(config.kind).isReadable(config) && {
-      read: (signal) => use((driver) => readFrom(driver, signal), signal),
+      read: (signal) => use((driver) => readFrom(driver.read, signal), signal),
     }),
+    readLate: (signal) => use((driver) => readFrom(driver.readLate ?? driver.read, signal), signal),
     close: async () => {
       if (closed) return;
       closed = true;
@@ -97,8 +98,8 @@ function opener(config: ActuatorConfig, deps: DriverDeps): OpenDriver {
   };
 }
 
-async function readFrom(driver: ActuatorDriver, signal: AbortSignal): Promise<ActuatorValue> {
-  if (driver.read === undefined)
+async function readFrom(read: ActuatorDriver['read'] | undefined, signal: AbortSignal): Promise<ActuatorValue> {
+  if (read === undefined)
     throw new AgentError('actuators/unreadable', 'the hardware cannot be asked', { recovery: 'drop' });
-  return await driver.read(signal);
+  return await read(signal);
 }

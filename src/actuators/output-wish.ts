@@ -8,6 +8,12 @@ import type { Gates } from './gates.ts';
 import { isActive, type Writer } from './kind/actuator.ts';
 import type { Winner } from './priority-slots.ts';
 
+/** Why a wish waits, by code and in words. */
+export interface Refusal {
+  readonly code: string;
+  readonly message: string;
+}
+
 export interface OutputWishDeps {
   readonly slot: ActuatorSlot;
   readonly gates: Gates;
@@ -19,7 +25,7 @@ export interface OutputWishDeps {
   /** It waits to be tried again. */
   readonly onWaits: () => void;
   /** A rule has its wish, or is kept from it. */
-  readonly onRule: (rule: string, refusal?: string) => void;
+  readonly onRule: (rule: string, refusal?: Refusal) => void;
 }
 
 export class OutputWish {
@@ -27,7 +33,7 @@ export class OutputWish {
   #wish: Winner | undefined;
   #trying: AbortController | undefined;
   /** Why it waits, by code and in words; undefined when it does not. */
-  #refusal: { readonly code: string; readonly message: string } | undefined;
+  #refusal: Refusal | undefined;
   #isAlarmed = false;
   /** A rule whose condition has changed, until what it moves has moved. */
   #untold: string | undefined;
@@ -106,7 +112,7 @@ export class OutputWish {
     const refusal = { code: error instanceof AgentError ? error.code : messageOf(error), message: messageOf(error) };
     const isForNow =
       !(error instanceof AgentError) || error.recovery !== 'drop' || hasCode(error, 'actuators/overridden');
-    if (this.#refusal?.code !== refusal.code) this.#tell(winner, refusal.message);
+    if (this.#refusal?.code !== refusal.code) this.#tell(winner, refusal);
     this.#refusal = isForNow ? refusal : undefined;
     if (isForNow) this.#deps.onWaits();
     if (isActive(winner.value) && winner.rule === undefined)
@@ -119,7 +125,7 @@ export class OutputWish {
     this.#deps.onAlarm(message);
   }
 
-  #tell({ rule, slot }: Winner, refusal?: string): void {
+  #tell({ rule, slot }: Winner, refusal?: Refusal): void {
     if (
       rule === undefined ||
       slot === 'base' ||

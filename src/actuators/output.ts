@@ -4,9 +4,10 @@
  *   event ─► reduce ─► file
  *               └────► arbitrate ─► OutputWish ─► gates ─► ActuatorSlot
  */
-import { AgentError, retryable } from '../errors/agent-error.ts';
+import { AgentError, hasCode, retryable } from '../errors/agent-error.ts';
 import { endedWithin, untilAborted } from '../host/bounded-wait.ts';
 import type { Clock } from '../host/clock.ts';
+import { given } from '../host/given.ts';
 import type { Log } from '../host/log.ts';
 import { checkValue } from './actuator-limits.ts';
 import type { Pulse } from './claim.ts';
@@ -19,7 +20,7 @@ import {
   type Writer,
 } from './kind/actuator.ts';
 import { type OutputReason, outputReason } from './output-reason.ts';
-import { OutputWish, type OutputWishDeps, writerOf } from './output-wish.ts';
+import { OutputWish, type OutputWishDeps, type Refusal, writerOf } from './output-wish.ts';
 import { arbitrate, reduce } from './priority-array.ts';
 import { EMPTY_SLOTS, type Operator, type RuleSlot, type SlotEvent, type Slots } from './priority-slots.ts';
 import type { RuleEvent } from './rule-event.ts';
@@ -64,6 +65,7 @@ export class Output {
   /** Its times are counted once the hardware was looked at, it follows from the start on, and no longer once the agent stops. */
   #phase: 'held' | 'looked' | 'follows' | 'over' = 'held';
   #cancelTime = (): void => {};
+  readonly #ending = new AbortController();
   /** End of a pulse or of a longest time on that the slots know of. */
   #endedAtMs: number | undefined;
 
@@ -72,9 +74,11 @@ export class Output {
     this.slot = deps.slot;
     this.settings = deps.slot.settings;
     this.#slots = { ...(deps.slots ?? EMPTY_SLOTS), off: offValue(this.settings) };
-    const onRule = (rule: string, refusal?: string): void => {
+    const onRule = (rule: string, refusal?: Refusal): void => {
       const one = this.#slots.rules.find(({ name }) => name === rule);
-      deps.onRule({ rule, on: one?.phase === 'set' && !one.isLost, ...(refusal !== undefined && { refusal }) });
+      const isUnknown = refusal?.code === 'actuators/outcome-unknown' || undefined;
+      const on = one?.phase === 'set' && !one.isLost;
+      deps.onRule(given({ rule, on, refusal: refusal?.message, isUnknown }));
     };
     this.#wish = new OutputWish({ ...deps, onRule });
   }
@@ -84,7 +88,10 @@ export class Output {
   }
 
   get reason(): OutputReason {
-    return outputReason(this.#slots, { nowMs: this.#deps.clock.monotonicMs(), waitsFor: this.#wish.waitsFor });
+    return outputReason(this.#slots, {
+      nowMs: this.#deps.clock.monotonicMs(),
+      waitsFor: this.slot.unknownBecause ?? this.#wish.waitsFor,
+    });
   }
 
   get state(): ActuatorState {
@@ -132,6 +139,7 @@ export class Output {
 
   end(): void {
     this.#phase = 'over';
+    this.#ending.abort();
     this.#cancelTime();
     this.#wish.set(undefined);
   }
@@ -168,8 +176,10 @@ export class Output {
     try {
       await this.#deps.move({ value: command.value, by: command.by }, signal);
     } catch (error) {
+      // It may still move: the command stands until it is known that it has not.
+      if (hasCode(error, 'actuators/outcome-unknown')) void this.#endUnmoved(mine);
       // Off stays wanted, and is tried again. A later command stands.
-      if (isActive(command.value)) {
+      else if (isActive(command.value)) {
         const hasBegun = this.slot.record.writes !== writes;
         const failed = { operator: hasBegun ? undefined : before.operator, left: before.left };
         const slots = this.#slots.operator === mine ? { ...this.#slots, ...failed } : this.#slots;
@@ -233,6 +243,19 @@ export class Output {
       void this.take({ kind: 'timePassed' });
       this.update();
     });
+  }
+
+  /** Ends a command without an answer, once the hardware is known to show something else. */
+  async #endUnmoved(mine: Operator | undefined): Promise<void> {
+    while (this.slot.unknownBecause !== undefined && this.#phase !== 'over')
+      await this.slot.known(this.#ending.signal).catch(() => {});
+    const { value } = this.slot.record;
+    if (mine === undefined || value === undefined || value === mine.value || !isActive(mine.value)) return;
+    if (this.#phase === 'over' || this.#slots.operator !== mine) return;
+    const { value: wanted, by } = mine;
+    const ended = { value: wanted, by, why: 'failed', atMs: this.#deps.clock.monotonicMs() } as const;
+    this.#wish.set(undefined);
+    this.#set({ ...this.#slots, operator: undefined, left: undefined, ended });
   }
 
   #set(slots: Slots): void {

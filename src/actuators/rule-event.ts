@@ -4,4 +4,6 @@ export interface RuleEvent {
   readonly on: boolean;
   /** Undefined when the actuator was set, or there was nothing to set. */
   readonly refusal?: string;
+  /** True when the refusal tells only that the outcome of the write is not known. */
+  readonly isUnknown?: boolean;
 }

@@ -52,7 +52,7 @@ export class SafeStates {
     const { clock, log, onAlarm } = this.#deps;
     const { record } = slot;
     const { name } = slot.settings;
-    if (slot.isMoving || this.#isClosed) return;
+    if (slot.isMoving || slot.hasTakenOff || this.#isClosed) return;
     if (!record.refusesOff) this.#end(slot);
     const owed = this.#owed.get(slot) ?? { tries: 0, triedAtMs: clock.monotonicMs(), cancel: undefined };
     if (!record.refusesOff || owed.cancel !== undefined) return;

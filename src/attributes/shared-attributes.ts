@@ -209,6 +209,8 @@ export class SharedAttributes {
 
   #failed({ key, writes }: SharedTarget, value: JsonValue, error: unknown): boolean {
     if (hasCode(error, 'actuators/overridden')) return this.#drop(key, value, error.message);
+    // Nobody knows that it was refused: the output itself tells what comes of it.
+    if (hasCode(error, 'actuators/outcome-unknown')) return this.#keep(key, value);
     if (!(error instanceof AgentError)) return this.#refuse({ key, value, reason: messageOf(error) });
     if (error.recovery === 'hold') return this.#drop(key, value, error.message);
     const isNew = this.#refuse({ key, value, reason: error.message, code: error.code });

@@ -1,8 +1,9 @@
 /** Sets or releases an actuator from on site, or tells why it is as it is; and sends a client-side RPC. */
 
+import { hasCode } from '../errors/agent-error.ts';
 import { isJsonObject, type JsonObject, type JsonValue, stringifyJson } from '../host/json.ts';
 import type { ActuateCall, RpcCall } from './commands/status.ts';
-import { usageError } from './exit-code.ts';
+import { CommandError, EXIT, usageError } from './exit-code.ts';
 import { printable } from './printer.ts';
 import { valueText } from './value-text.ts';
 
@@ -23,7 +24,13 @@ export async function actuate({ args: { name, value }, flags, agent, print }: Ac
   const time = forMs === undefined ? {} : { forMs };
   const answer = release
     ? await ask<JsonValue>('releaseActuator', { name })
-    : await ask<JsonValue>('setActuator', { name, value: text ? value : typedValue(value), ...time });
+    : await ask<JsonValue>('setActuator', { name, value: text ? value : typedValue(value), ...time }).catch(
+        (error: unknown) => {
+          if (!hasCode(error, 'actuators/outcome-unknown')) throw error;
+          const nextStep = `turnstone actuate ${name} --why tells when it is known`;
+          throw new CommandError(error.message, { exitCode: EXIT.outcomeUnknown, nextStep, cause: error });
+        },
+      );
   print.result(answer, () => `${name}: ${shown(answer)}\n`);
 }
 

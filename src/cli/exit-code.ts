@@ -13,6 +13,8 @@ export const EXIT = {
   notRunning: 69,
   /** EX_SOFTWARE: a fault of the program itself. */
   internal: 70,
+  /** EX_TEMPFAIL: it may have been done, or may be done later; nobody knows yet. */
+  outcomeUnknown: 75,
   /** EX_NOPERM: this user may not. */
   noPermission: 77,
   /** EX_CONFIG: the configuration is wrong; systemd does not start it again (RestartPreventExitStatus). */

@@ -73,7 +73,9 @@ export async function scanModbus(
       return `${slotLines(slots)}sensors:\n${withSections.map(({ section }) => section).join('')}`;
     });
   edge.stderr.write(
-    'no Modbus unit answered; check power, wiring (A, B, ground) or address, and try other --units, --baud, --parity\n',
+    flags.host === undefined
+      ? 'no Modbus unit answered; check power, wiring (A, B, ground) or address, and try other --units, --baud, --parity\n'
+      : 'no Modbus unit answered; check power and address, and try other --units, and a longer --timeout (5s): a gateway asks each mute unit several times\n',
   );
 
   async function lookAt(

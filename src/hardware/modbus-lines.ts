@@ -3,6 +3,7 @@ import { createConnection, type Socket } from 'node:net';
 import { type AgentError, retryable } from '../errors/agent-error.ts';
 import { deadlineError, withinDeadline } from './deadline.ts';
 import type { SerialPort } from './serial-port.ts';
+import { ServerWords } from './server-words.ts';
 
 /** Where the bytes of a line go. */
 export interface LineListener {
@@ -110,20 +111,22 @@ export class TcpLine implements ByteLine {
       );
     }).finally(() => signal.removeEventListener('abort', giveUp));
     socket.on('error', () => {}); // close follows
+    const words = new ServerWords();
     socket.on('data', (bytes) => {
       if (this.#socket !== socket) return;
+      words.take(bytes);
       this.#isUnanswered = false;
       this.#listener.onBytes(bytes);
     });
     socket.once('close', () => {
       if (this.#socket !== socket) return; // dropped before: its end is no news
       this.#socket = undefined;
-      this.#listener.onLost(this.#hungUp());
+      this.#listener.onLost(this.#hungUp(words));
     });
     return socket;
   }
 
-  #hungUp(): AgentError {
-    return retryable('hardware/modbus-no-answer', `Modbus host ${this.label} hung up`);
+  #hungUp(words = new ServerWords()): AgentError {
+    return retryable('hardware/modbus-no-answer', words.hungUp(`Modbus host ${this.label}`));
   }
 }

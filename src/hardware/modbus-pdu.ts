@@ -40,6 +40,13 @@ export const FUNCTION = {
 } as const;
 
 /** Functions whose answers tell their own length; the request has one byte, or three that the answer repeats. */
+const WRITES: ReadonlySet<number> = new Set([
+  FUNCTION.writeCoil,
+  FUNCTION.writeRegister,
+  FUNCTION.writeCoils,
+  FUNCTION.writeRegisters,
+  FUNCTION.maskWriteRegister,
+]);
 const IDENTIFICATIONS: ReadonlySet<number> = new Set([FUNCTION.reportServerId, FUNCTION.readDeviceIdentification]);
 
 export function readRequest(code: number, { address, count }: Pick<RegisterRange, 'address' | 'count'>): Uint8Array {
@@ -133,6 +140,11 @@ function echoOf(request: Uint8Array): Uint8Array {
 /** True for a request of registers or bits. */
 export function isRead([code = 0]: Uint8Array): boolean {
   return code >= FUNCTION.readCoils && code <= FUNCTION.readInput;
+}
+
+/** True for a request that changes registers or bits. */
+export function isWrite([code = 0]: Uint8Array): boolean {
+  return WRITES.has(code);
 }
 
 /** Registers of an answer to a read. @throws AgentError `hardware/modbus-exception`, `hardware/modbus-no-answer`, `hardware/modbus-bad-answer`. */

@@ -1,5 +1,6 @@
 /** Requests to units behind one connection, each in its turn among those of all who share it. */
-import { hasCode } from '../errors/agent-error.ts';
+import { isHost } from '../config/fields/line-agreement.ts';
+import { type AgentError, hasCode, messageOf, retryable } from '../errors/agent-error.ts';
 import { withinMs } from '../host/bounded-wait.ts';
 import type { Clock } from '../host/clock.ts';
 import { given } from '../host/given.ts';
@@ -8,6 +9,7 @@ import {
   checkWritten,
   FUNCTION,
   IDENTIFICATION_REQUEST,
+  isWrite,
   MODBUS_BUSY,
   MODBUS_WORKING,
   maskWriteRequest,
@@ -88,7 +90,17 @@ export function requestsOf(
     try {
       const settle = rank === 'off' ? undefined : transport.settling(unitId, pdu);
       if (settle !== undefined) await inTime(settle);
-      const answer = parse(await inTime((limit) => transport.exchange(unitId, pdu, limit)));
+      const answer = parse(
+        await inTime((limit) =>
+          transport.exchange(unitId, pdu, limit).catch((error: unknown) => {
+            if (!isHost(connection)) throw error;
+            const isLate = hasCode(error, 'hardware/deadline') && !signal.aborted;
+            if (!isWrite(pdu)) throw isLate ? lateBehindGateway(error, responseTimeoutMs) : error;
+            // A gateway may hold it, and send it on although nobody waits any more.
+            throw retryable('hardware/outcome-unknown', `${messageOf(error)}, and the write may still arrive`, error);
+          }),
+        ),
+      );
       refusing.delete(unitId);
       return answer;
     } catch (error) {
@@ -107,7 +119,7 @@ export function requestsOf(
       try {
         return await work();
       } catch (error) {
-        busy = isBusy(error) ? error : signal.aborted ? (busy ?? error) : error;
+        busy = isBusy(error) || hasCode(error, 'hardware/outcome-unknown') || !signal.aborted ? error : (busy ?? error);
         if (busy !== error || !isBusy(error) || waitMs > MAX_BUSY_MS) throw busy;
         await clock.sleep(waitMs, signal);
         if (signal.aborted) throw busy;
@@ -159,6 +171,15 @@ export function requestsOf(
       return given({ maker: texts.get(0), product: texts.get(1), revision: texts.get(2) });
     },
   };
+}
+
+/** A gateway that asks a mute unit several times answers nobody meanwhile: a unit beside it fails although it lives. */
+function lateBehindGateway(error: AgentError, responseTimeoutMs: number): AgentError {
+  return retryable(
+    'hardware/deadline',
+    `${error.message}; behind a gateway that waits for another unit it needs a responseTimeout (scan: --timeout) above ${responseTimeoutMs} ms`,
+    error.cause,
+  );
 }
 
 function isBusy(error: unknown): boolean {

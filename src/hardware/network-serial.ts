@@ -9,11 +9,14 @@ import type { Clock } from '../host/clock.ts';
 import { Listeners } from '../host/listeners.ts';
 import { answerWithin, withinDeadline } from './deadline.ts';
 import { type SerialPort, unplugged } from './serial-port.ts';
+import { ServerWords } from './server-words.ts';
 
 /** How soon, and at least how often, a lost connection is tried again, ms. */
 const RECONNECT = { firstMs: 250, maxMs: 10_000 };
 /** A server that does not take the connection by then is not there. */
 const CONNECT_MS = 10_000;
+/** A connection that ends sooner was none: the next waits longer. */
+const STEADY_MS = 5_000;
 /** A server that lost its power says nothing: the kernel asks after so long a silence. */
 const KEEP_ALIVE_MS = 10_000;
 const PLACE = /^tcp:\/\/\[?([^/]*?)\]?:(\d+)$/;
@@ -34,6 +37,8 @@ export class NetworkSerialPort implements SerialPort {
   readonly onPlug = this.#plugs.add;
   readonly #closing = new AbortController();
   #socket: Socket | undefined;
+  #outage: string | undefined;
+  #cancelSteady = (): void => {};
 
   /** @throws AgentError `hardware/serial-no-port`, `hardware/deadline` (both retry). */
   static async open(path: string, clock: Clock, signal: AbortSignal): Promise<NetworkSerialPort> {
@@ -55,13 +60,17 @@ export class NetworkSerialPort implements SerialPort {
     this.#backoff = new Backoff(RECONNECT, clock);
   }
 
+  get outage(): string | undefined {
+    return this.#outage;
+  }
+
   get plugged(): boolean {
     return this.#socket !== undefined;
   }
 
   async write(bytes: Uint8Array, signal: AbortSignal): Promise<void> {
     const socket = this.#socket;
-    if (socket === undefined) throw unplugged(this.path);
+    if (socket === undefined) throw unplugged(this.path, this.#outage);
     const what = `writing to ${this.path}`;
     const write = (resolve: () => void, reject: (error: unknown) => void): void =>
       void socket.write(bytes, (cause) =>
@@ -73,6 +82,7 @@ export class NetworkSerialPort implements SerialPort {
   async close(): Promise<void> {
     if (this.#closing.signal.aborted) return;
     this.#closing.abort();
+    this.#cancelSteady();
     this.onClosed();
     this.#socket?.destroy();
     this.#socket = undefined;
@@ -100,18 +110,30 @@ export class NetworkSerialPort implements SerialPort {
       cancel();
       signal.removeEventListener('abort', giveUp);
     });
-    let reason = 'the server hung up';
+    let reason: string | undefined;
+    const words = new ServerWords();
     socket.on('error', (error) => {
       reason = messageOf(error); // close follows
     });
-    socket.on('data', (bytes) => this.#bytes.tell(bytes));
-    socket.on('close', () => this.#lost(reason));
+    socket.on('data', (bytes) => {
+      words.take(bytes);
+      this.#bytes.tell(bytes);
+    });
+    let isSteady = false;
+    this.#cancelSteady = this.#clock.after(STEADY_MS, () => {
+      isSteady = true;
+      this.#outage = undefined;
+      this.#backoff.reset();
+    });
+    // What a steady line carried is no reason.
+    socket.on('close', () => this.#lost(reason ?? (isSteady ? new ServerWords() : words).hungUp('the server')));
     this.#socket = socket;
-    this.#backoff.reset();
   }
 
   #lost(reason: string): void {
     this.#socket = undefined;
+    this.#cancelSteady();
+    this.#outage = `has no connection: ${reason}`;
     if (this.#closing.signal.aborted) return;
     this.#plugs.tell(false, reason);
     void this.#reconnect(this.#closing.signal);

@@ -24,6 +24,8 @@ export interface SerialPort {
   /** Calls back with whatever arrives, in pieces of any size, until the returned function is called. */
   onBytes(listener: (bytes: Uint8Array) => void): () => void;
   /** Calls back when the port is unplugged (with the reason) and when it has come back. */
+  /** Why nothing can come, behind the path; undefined while it is as it should be, or nobody knows. */
+  readonly outage?: string | undefined;
   onPlug(listener: (plugged: boolean, reason: string) => void): () => void;
   /** Idempotent. */
   close(): Promise<void>;
@@ -47,6 +49,6 @@ export interface SerialPorts {
   close(): Promise<void>;
 }
 
-export function unplugged(path: string): AgentError {
-  return retryable('hardware/serial-unplugged', `${path} is unplugged`);
+export function unplugged(path: string, outage = 'is unplugged'): AgentError {
+  return retryable('hardware/serial-unplugged', `${path} ${outage}`);
 }

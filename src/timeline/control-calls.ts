@@ -1,6 +1,6 @@
 /** Calls of the command line to the timeline, and those that it records: a person at the device moves an output. */
 import type { ControlCalls, ControlMethod } from '../control-socket/control-connection.ts';
-import { messageOf } from '../errors/agent-error.ts';
+import { hasCode, messageOf } from '../errors/agent-error.ts';
 import { isJsonObject, type JsonObject, type JsonValue, jsonOf } from '../host/json.ts';
 import { timelineQueryOf } from './query.ts';
 import type { TellTimeline, Timeline } from './timeline.ts';
@@ -70,7 +70,8 @@ async function toldMovement<T extends object | JsonValue>(
     tell({ ...common, value, words: `${who} ${did} ${actuator}: it is ${valueWord(value)}.` });
     return state;
   } catch (error) {
-    tell({ ...common, words: `${who} wanted ${actuator}${wanted}, and it was refused: ${messageOf(error)}.` });
+    const how = hasCode(error, 'actuators/outcome-unknown') ? 'the answer did not come' : 'it was refused';
+    tell({ ...common, words: `${who} wanted ${actuator}${wanted}, and ${how}: ${messageOf(error)}.` });
     throw error;
   }
 }

@@ -53,7 +53,7 @@ export function commandEvent({ method, params, reply }: ToldCommand, device?: st
 
 /** Beginning or end of a rule's condition, with what the rule moves. */
 export function ruleEvent(
-  { rule, on, refusal }: RuleEvent,
+  { rule, on, refusal, isUnknown = false }: RuleEvent,
   config: Pick<RuleConfig, 'set' | 'otherwise'> | undefined,
 ): ToldEvent {
   const { actuator } = config?.set ?? {};
@@ -61,7 +61,9 @@ export function ruleEvent(
   const moved = actuator === undefined || value === undefined ? '' : `: it sets ${actuator} to ${valueWord(value)}`;
   const edge = `Rule ${rule} ${on ? 'began' : 'ended'}`;
   const words =
-    refusal === undefined ? `${edge}${moved}.` : `${edge}, and ${actuator ?? 'its output'} was not moved: ${refusal}.`;
+    refusal === undefined
+      ? `${edge}${moved}.`
+      : `${edge}, and ${actuator ?? 'its output'} ${isUnknown ? 'has not answered' : 'was not moved'}: ${refusal}.`;
   return { kind: 'rule', by: rule, actuator, value, words };
 }
 

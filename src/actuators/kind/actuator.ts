@@ -12,10 +12,12 @@ export type Writer = 'rpc' | 'shared' | 'rule' | 'local' | 'restore' | 'safe-sta
 
 /** One kind's way to the hardware. */
 export interface ActuatorDriver {
-  /** Resolves when the hardware has taken the value. @throws AgentError (retry): it may or may not have moved. */
+  /** Resolves when the hardware has taken the value. @throws AgentError (retry): it may or may not have moved; `hardware/outcome-unknown`: it may still move later. */
   write(value: ActuatorValue, signal: AbortSignal): Promise<void>;
   /** Reads what the hardware shows; absent when it cannot be asked. */
   readonly read?: (signal: AbortSignal) => Promise<ActuatorValue>;
+  /** Reads what the hardware shows after a write without an answer; where absent, `read` does. */
+  readonly readLate?: (signal: AbortSignal) => Promise<ActuatorValue>;
   /** Leaves the hardware as it is. Idempotent. */
   close(): Promise<void>;
 }

@@ -122,7 +122,8 @@ class SerialLines {
 
   /** Why nothing came, in words. */
   silence(): string {
-    if (!this.port.plugged) return `${this.port.path} is unplugged`;
+    const { outage, path, plugged } = this.port;
+    if (outage !== undefined || !plugged) return `${path} ${outage ?? 'is unplugged'}`;
     return this.garbage > 0
       ? `${this.garbage} lines came on ${this.port.path}, and none could be read (baud rate? format?)`
       : `nothing comes on ${this.port.path}`;

@@ -69,3 +69,18 @@ it('are not asked again when a new connection ends as well, or when nothing come
   await expect(silent.readRegisters(1, read, signal)).rejects.toMatchObject({ code: 'hardware/deadline' });
   expect(asked).toBe(2);
 });
+
+it.each(['tcp', 'rtu-over-tcp'] as const)(
+  'leave the outcome of a write unknown over %s, not that of a read, nor of a write that was never sent',
+  async (transport) => {
+    const link = await open(transport, (socket) => void socket.once('data', () => socket.destroy()));
+    const unknown = { code: 'hardware/outcome-unknown', recovery: 'retry' };
+    await expect(link.writeRegisters(1, 5, [3], signal)).rejects.toMatchObject(unknown);
+    await expect(link.writeCoil(1, 5, true, signal)).rejects.toMatchObject(unknown);
+    const read = link.readRegisters(1, { table: 'holding', address: 5, count: 1 }, signal);
+    await expect(read).rejects.toMatchObject({ code: 'hardware/modbus-no-answer' });
+    const nobody = { transport, host: '127.0.0.1', port: 1, responseTimeoutMs: 2_000 } as const;
+    const absent = await bench.ports.modbus.open(nobody, signal);
+    await expect(absent.writeCoil(1, 5, true, signal)).rejects.toMatchObject({ code: 'hardware/modbus-no-answer' });
+  },
+);

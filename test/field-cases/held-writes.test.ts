@@ -1,0 +1,106 @@
+/** Writes that a gateway holds and sends on after their client gave up: what is told of them, and in what state they end. */
+import { beforeEach, describe, expect, it } from 'vitest';
+import type { ActuatorSettings } from '../../src/actuators/kind/actuator.ts';
+import { ActuatorBench } from '../support/actuator-bench.ts';
+import { relaySettings } from '../support/fake-actuator.ts';
+import { type HoldingGateway, holdingGateway } from '../support/holding-gateway.ts';
+
+const UNKNOWN = 'actuators/outcome-unknown';
+/** Longer than a value has to stand, with a look before and one after. */
+const STOOD_MS = 23_000;
+
+let bench: ActuatorBench;
+
+async function open(
+  shown: boolean | number,
+  changes: Partial<ActuatorSettings> & { readonly readBack?: boolean } = {},
+): Promise<HoldingGateway> {
+  const { readBack = true, ...settings } = changes;
+  const gateway = holdingGateway(bench.clock, shown, { readBack });
+  bench.drivers.out = gateway;
+  const valueType = typeof shown === 'number' ? 'number' : 'boolean';
+  await bench.open(relaySettings('out', { valueType, ...settings }));
+  return gateway;
+}
+
+async function setWithin(ms: number, value: boolean | number): Promise<unknown> {
+  const moving = bench.set('out', value);
+  await bench.clock.advance(ms);
+  return await moving;
+}
+
+const why = (): string => bench.control.find('out')?.reason.why ?? '';
+
+beforeEach(() => {
+  bench = new ActuatorBench();
+});
+
+describe.each([{ readBack: true }, { readBack: false }])('an output behind a gateway ($readBack)', ({ readBack }) => {
+  it('is unknown after a write without an answer, and then what has stood long enough', async () => {
+    const gateway = await open(20, { readBack });
+    gateway.holdMs = 4_000;
+    expect(await setWithin(100, 30)).toBe(UNKNOWN);
+    expect([bench.control.state('out').value, why()]).toEqual([undefined, expect.stringMatching(/may still arrive/)]);
+    await bench.clock.advance(6_000);
+    expect([gateway.shown, bench.control.state('out').value]).toEqual([30, undefined]);
+    await bench.clock.advance(STOOD_MS);
+    expect(bench.control.state('out')).toMatchObject({ value: 30, fault: undefined });
+    expect(why()).toMatch(/^30, because the operator/);
+  });
+
+  it('ends a command that has not arrived, and tells it', async () => {
+    const gateway = await open(20, { readBack });
+    gateway.holdMs = 3_600_000;
+    expect(await setWithin(100, 30)).toBe(UNKNOWN);
+    await bench.clock.advance(STOOD_MS);
+    expect(bench.control.state('out').value).toBe(20);
+    expect(bench.control.state('out').fault).toMatch(/shows 20, was set to 30/);
+    expect(why()).toMatch(/operator's 30 \(rpc\) ended by a failure/);
+  });
+
+  it('lets a newer write wait until no older one can arrive', async () => {
+    const gateway = await open(20, { readBack });
+    gateway.holdMs = 5_000;
+    expect(await setWithin(100, 30)).toBe(UNKNOWN);
+    const newer = bench.set('out', 40);
+    await bench.clock.advance(4_000);
+    expect(gateway.arrived).toEqual([]);
+    await bench.clock.advance(STOOD_MS + 4_000);
+    expect([await newer, gateway.arrived, bench.control.state('out').value]).toEqual(['moved', [30, 40], 40]);
+  });
+
+  it('goes off at once, and off again when the older write arrives after it', async () => {
+    const gateway = await open(false, { readBack });
+    gateway.holdMs = 5_000;
+    expect(await setWithin(100, true)).toBe(UNKNOWN);
+    expect(await setWithin(100, false)).toBe(UNKNOWN);
+    expect(gateway.arrived).toEqual([false]);
+    await bench.clock.advance(8_000);
+    expect([gateway.arrived, gateway.shown]).toEqual([[false, true, false], false]);
+    await bench.clock.advance(STOOD_MS);
+    expect(bench.control.state('out')).toMatchObject({ value: false, fault: undefined });
+    expect(bench.alarms.at(-1)).toEqual(['out', undefined]);
+  });
+
+  it('stays unknown where reading is refused, says so, and takes newer writes after a bound', async () => {
+    const gateway = await open(20, { readBack });
+    gateway.reads = 'refused';
+    gateway.holdMs = 1_000;
+    expect(await setWithin(100, 30)).toBe(UNKNOWN);
+    await bench.clock.advance(STOOD_MS);
+    expect(bench.control.state('out')).toMatchObject({ value: undefined, fault: expect.stringMatching(/is refused/) });
+    gateway.reads = 'answered';
+    expect(await setWithin(100, 40)).toBe('moved');
+  });
+
+  it('refuses a newer write, which then never moves, while nothing answers', async () => {
+    const gateway = await open(20, { readBack });
+    gateway.reads = 'silent';
+    gateway.holdMs = 1_000;
+    expect(await setWithin(100, 30)).toBe(UNKNOWN);
+    expect(await setWithin(31_000, 40)).toBe('actuators/unsettled');
+    gateway.reads = 'answered';
+    await bench.clock.advance(60_000);
+    expect([gateway.arrived.includes(40), bench.control.state('out').value]).toEqual([false, 30]);
+  });
+});

@@ -1,0 +1,41 @@
+/** A write whose outcome is not known, as the command line, RPC and the timeline tell it: never as refused. */
+import { expect, it } from 'vitest';
+import { outcomeUnknown } from '../../src/actuators/late-writes.ts';
+import { actuate } from '../../src/cli/actuate.ts';
+import type { ActuateCall } from '../../src/cli/commands/status.ts';
+import { EXIT } from '../../src/cli/exit-code.ts';
+import { retryable } from '../../src/errors/agent-error.ts';
+import { errorReply, isOutcomeUnknown } from '../../src/rpc/rpc-reply.ts';
+import { toldOutputs } from '../../src/timeline/control-calls.ts';
+import { ruleEvent } from '../../src/timeline/words.ts';
+import { relaySettings } from '../support/fake-actuator.ts';
+
+const silent = retryable('hardware/outcome-unknown', 'no answer, and the write may still arrive');
+const unknown = outcomeUnknown(relaySettings('pump'), true, silent);
+const fail = async (): Promise<never> => {
+  throw unknown;
+};
+
+it('ends the command line with a code of its own, and says where to look', async () => {
+  const call = { args: { name: 'pump', value: 'on' }, flags: {}, agent: async () => ({ ask: fail }) };
+  await expect(actuate(call as unknown as ActuateCall)).rejects.toMatchObject({
+    exitCode: EXIT.outcomeUnknown,
+    message: expect.stringMatching(/not known whether pump takes true.*--why/),
+  });
+});
+
+it('is outcome-unknown over RPC', () => {
+  expect(isOutcomeUnknown(errorReply(unknown))).toBe(true);
+});
+
+it('is told in the timeline as unknown, from the page and by a rule', async () => {
+  const words: string[] = [];
+  const outputs = toldOutputs({ set: fail, release: () => ({}) }, (event) => void words.push(event.words));
+  await expect(outputs.set('pump', true, undefined, new AbortController().signal)).rejects.toBe(unknown);
+  const edge = { rule: 'fill', on: true, refusal: unknown.message, isUnknown: true };
+  words.push(ruleEvent(edge, { set: { actuator: 'pump', value: true } } as Parameters<typeof ruleEvent>[1]).words);
+  expect(words).toEqual([
+    expect.stringMatching(/^Somebody on the page wanted pump to be on, and the answer did not come: it is not known/),
+    expect.stringMatching(/^Rule fill began, and pump has not answered: it is not known/),
+  ]);
+});
