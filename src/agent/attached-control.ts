@@ -160,7 +160,7 @@ export class AttachedControl implements DevicesControl {
         acceptedEntries: device?.acceptedEntries ?? 0,
         sensors: this.#sensors(slots),
       },
-      ...{ lastAcceptedAtMs: device?.lastAcceptedAtMs, label: names.slotOf(id)?.label },
+      ...{ lastAcceptedAtMs: device?.lastAcceptedAtMs, label: names.slotOf(id)?.label, tokenIn: device?.tokenIn },
     });
   }
 

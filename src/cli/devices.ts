@@ -25,6 +25,8 @@ import { shortAge } from './value-text.ts';
 const DEADLINE_MS = 60_000;
 /** More is read in the table. */
 const MAX_REMEDIES = 10;
+/** Names in the answer to a command that names none. */
+const MAX_NAMES = 20;
 
 export async function listDevices({ agent, print }: Pick<ListCall, 'agent' | 'print'>): Promise<void> {
   const devices = await (await agent()).ask<readonly DeviceStatus[]>('listDevices');
@@ -54,6 +56,7 @@ function listPage(devices: readonly DeviceStatus[], told: readonly ToldDevice[],
 }
 
 export async function showDevice({ args, agent, print }: ShowCall): Promise<void> {
+  await requireName(args.name, agent);
   const device = toldDevice(await (await agent()).ask<DeviceStatus>('showDevice', { device: args.name }));
   print.result(device, () => print.table(factsOf(device, print.style)));
 }
@@ -77,6 +80,7 @@ function factsOf(device: ToldDevice, style: Style): readonly (readonly string[])
 
 export async function claimDevice(call: ClaimCall): Promise<void> {
   const { flags, args, edge, print } = call;
+  await requireName(args.name, call.agent);
   const asksForSecret = flags.secretKeyFile !== undefined || flags.ask === true;
   const secretKey = asksForSecret ? await secretFrom(flags.secretKeyFile, 'Secret for this claim: ', edge) : undefined;
   const opened = await askFor<OpenClaim>(
@@ -91,6 +95,7 @@ export async function rotateDevice(call: RotateCall): Promise<void> {
   const { flags, args, edge, print } = call;
   if (flags.make === true && flags.tokenFile !== undefined)
     throw usageError('one of --make and --token-file is enough');
+  await requireName(args.name, call.agent);
   const accessToken =
     flags.make === true
       ? makeAccessToken(systemRandomBytes)
@@ -104,6 +109,7 @@ export async function rotateDevice(call: RotateCall): Promise<void> {
 
 export async function removeDevice(call: RemoveCall): Promise<void> {
   const { flags, args, agent, edge, print } = call;
+  await requireName(args.name, agent);
   const { id, name, heldEntries } = await (await agent()).ask<DeviceStatus>('showDevice', { device: args.name });
   const lost = heldEntries === 0 ? '' : ` and ${heldEntries} entries that wait`;
   const question = `Forget the credentials of ${printable(name)}${lost}? It cannot be undone. Type yes: `;
@@ -119,8 +125,20 @@ export async function removeDevice(call: RemoveCall): Promise<void> {
 
 export async function renameDevice(call: RenameCall): Promise<void> {
   const { name, newName } = call.args;
+  await requireName(name, call.agent);
+  if (newName === '') throw usageError('write its new name after its name');
   const renamed = await askFor<Named>(call, 'renameDevice', { device: name, name: newName });
   call.print.write(`called ${printable(renamed.name)} here from now on; the platform was told nothing\n`);
+}
+
+/** Refuses a command that names no device, with the names that there are. @throws CommandError (usage). */
+async function requireName(name: string, agent: () => Promise<AgentCalls>): Promise<void> {
+  if (name !== '') return;
+  const names = (await (await agent()).ask<readonly DeviceStatus[]>('listDevices')).map((device) => device.name);
+  if (names.length === 0) throw usageError('no device is attached; devices: in the configuration adds them');
+  const more = names.length > MAX_NAMES ? `, and ${names.length - MAX_NAMES} more (turnstone devices)` : '';
+  const shown = names.slice(0, MAX_NAMES).map(printable).join(', ');
+  throw usageError(`name a device: ${shown}${more}`);
 }
 
 interface Named {

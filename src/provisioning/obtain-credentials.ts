@@ -7,6 +7,7 @@ import { AgentError } from '../errors/agent-error.ts';
 import { given } from '../host/given.ts';
 import { type BoardIdentity, isOtherBoard, withNewMarks } from '../host/identity.ts';
 import { fingerprintOf } from './access-token.ts';
+import { GATEWAY_WORDS } from './credential-words.ts';
 import type { CredentialsPlace, CredentialsRecord, ProvisionSecret } from './credentials-record.ts';
 import { deviceNameOf } from './device-name.ts';
 import { DeviceToken } from './device-token.ts';
@@ -145,11 +146,9 @@ async function inUse(
   const holds = settings.provisioning?.onOtherBoard === 'hold';
   const consequence = holds ? 'nothing is sent' : 'two boards may be sending as one device';
   // A token of the configuration cannot be forgotten here.
-  const copy =
-    record.source === 'configuration'
-      ? 'give this board a platform.accessToken of its own'
-      : 'turnstone identity forget';
-  const ways = `If the card was moved for good: turnstone identity adopt. If it is a copy: ${copy}`;
+  const { keepMoved, forgetCopy, replaceConfigured } = deps.words ?? GATEWAY_WORDS;
+  const copy = record.source === 'configuration' ? replaceConfigured : forgetCopy;
+  const ways = `If the card was moved for good: ${keepMoved}. If it is a copy: ${copy}`;
   const why = inWords(record, deps.board, `${consequence}. ${ways}`);
   deps.alerts.raise(OTHER_BOARD_ALERT, why);
   return given({ token, deviceName, held: holds ? why : undefined });
@@ -186,7 +185,7 @@ function provisioningDeps(deps: ObtainCredentialsDeps): ProvisioningDeps {
   if (provisioning === undefined || secrets.length === 0) {
     throw new AgentError(
       'provisioning/no-credentials',
-      'this device has no access token and cannot get one: set platform.accessToken, or provisioning.deviceKey and provisioning.deviceSecret',
+      `this device has no access token and cannot get one: set ${(deps.words ?? GATEWAY_WORDS).anyCredentials}`,
       { recovery: 'stop' },
     );
   }

@@ -18,6 +18,7 @@ import type { Log } from '../host/log.ts';
 import type { HostMachine } from '../host/machine.ts';
 import type { ProvisionAnswer, ProvisionRequest } from '../platform/device-api.ts';
 import { isAccessToken, makeAccessToken } from './access-token.ts';
+import type { CredentialWords } from './credential-words.ts';
 import { type CredentialsRecord, earlierTokens, type ProvisionSecret, tokensOf } from './credentials-record.ts';
 import type { CredentialsStore } from './credentials-store.ts';
 import { askPlatform, type Outcome } from './provisioning-outcome.ts';
@@ -41,6 +42,8 @@ export interface ProvisioningDeps extends Pick<HostMachine, 'clock' | 'randomByt
   readonly hide: (secret: string) => void;
   readonly board: BoardIdentity;
   readonly deviceName: string;
+  /** Next steps for a person; the gateway's unless others are named. */
+  readonly words?: CredentialWords | undefined;
   /** Tried in this order; the next one only on NOT_FOUND. */
   readonly secrets: readonly ProvisionSecret[];
   readonly onStep?: (step: ProvisioningStep) => void;

@@ -3,6 +3,7 @@ import { AgentError, messageOf } from '../errors/agent-error.ts';
 import { given } from '../host/given.ts';
 import type { ProvisionAnswer } from '../platform/device-api.ts';
 import { PlatformError } from '../platform/platform-error.ts';
+import { GATEWAY_WORDS } from './credential-words.ts';
 import { type CredentialsRecord, tokensOf } from './credentials-record.ts';
 import type { ProvisioningDeps } from './provision-device.ts';
 
@@ -10,10 +11,6 @@ export type Outcome =
   | { readonly kind: 'token'; readonly accessToken: string }
   /** `busy`: ask again soon. `held`: a portal or proxy is in the way. `refused`: only a person at the platform can change it. */
   | { readonly kind: 'busy' | 'held' | 'refused'; readonly explanation: string; readonly retryAfterMs?: number };
-
-const NOT_FOUND_WORDS =
-  'the platform knows no device profile for the provisioning key and secret: check provisioning.deviceKey and provisioning.deviceSecret' +
-  ' against the device profile, and that provisioning is switched on in it';
 
 /** Asks with each secret until one is known, and finds out whether a refusal only means that an earlier request went through. */
 export async function askPlatform(
@@ -39,10 +36,17 @@ export async function askPlatform(
     }
     // Provisioning may have been switched off since; this board's device may exist all the same.
     const own = await workingToken(deps, proposal, signal);
-    return own === undefined ? { kind: 'refused', explanation: NOT_FOUND_WORDS } : { kind: 'token', accessToken: own };
+    return own === undefined ? { kind: 'refused', explanation: noProfile(deps) } : { kind: 'token', accessToken: own };
   } catch (error) {
     return await afterFault(deps, proposal, error, signal);
   }
+}
+
+function noProfile({ words = GATEWAY_WORDS }: ProvisioningDeps): string {
+  return (
+    `the platform knows no device profile for the provisioning key and secret: check ${words.provisioningKey}` +
+    ' against the device profile, and that provisioning is switched on in it'
+  );
 }
 
 function success(answer: Extract<ProvisionAnswer, { status: 'SUCCESS' }>): Outcome {
@@ -66,9 +70,10 @@ async function afterFailure(
     return { kind: 'token', accessToken: own };
   }
   const name = proposal.deviceName ?? deps.deviceName;
+  const { enterToken } = deps.words ?? GATEWAY_WORDS;
   const explanation =
     `device exists, token unknown: the platform has a device "${name}" whose access token this board does not have` +
-    `${said === '' ? '' : ` (it says: ${said})`}. Copy that device's access token into platform.accessToken, or delete the device at the platform` +
+    `${said === '' ? '' : ` (it says: ${said})`}. ${enterToken}, or delete the device at the platform` +
     ` and this board takes its place. If the profile only admits devices entered beforehand, enter "${name}" there`;
   return { kind: 'refused', explanation };
 }

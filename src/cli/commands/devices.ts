@@ -1,7 +1,9 @@
 /** Commands for attached devices: which there are and how each does, and what is done for one of them. */
 import { argument, type Call, command, duration, negation, taking, toggle, valued } from '../command.ts';
 
-const DEVICE = { name: argument('its name, its slot in the configuration, or a beginning of one of them') };
+const DEVICE = {
+  name: argument('its name, its slot in the configuration, or a beginning of one of them', { byDefault: '' }),
+};
 const JSON_OPTIONS = { json: toggle('print it as JSON') };
 const CLAIM_OPTIONS = {
   secretKeyFile: valued('<file>', 'the secret, from a file'),
@@ -26,7 +28,7 @@ const MOVE_OPTIONS = {
   passphraseFile: valued('<file>', 'the passphrase of the file, from a file'),
   replace: toggle('give up the device that is in the slot'),
 };
-const RENAME_ARGUMENTS = { ...DEVICE, newName: argument('its new name on the platform') };
+const RENAME_ARGUMENTS = { ...DEVICE, newName: argument('its new name on the platform', { byDefault: '' }) };
 
 export type ListCall = Call<typeof JSON_OPTIONS>;
 export type ShowCall = Call<typeof JSON_OPTIONS, typeof DEVICE>;

@@ -17,6 +17,7 @@ import type {
   TelemetryRows,
   UploadAnswer,
 } from '../../platform/device-api.ts';
+import { ATTACHED_WORDS } from '../credential-words.ts';
 import { CredentialsStore } from '../credentials-store.ts';
 import {
   type CredentialsSettings,
@@ -108,6 +109,15 @@ export class AttachedDevice {
     return this.#state === 'ready' ? undefined : (this.#refusal ?? [...this.#faults.values()][0]);
   }
 
+  /** Place in the configuration that its token comes from; undefined where the agent keeps the token itself. */
+  get tokenIn(): 'file' | 'missing-file' | undefined {
+    try {
+      return this.#settings.credentials()?.accessToken === undefined ? undefined : 'file';
+    } catch {
+      return 'missing-file';
+    }
+  }
+
   get acceptedEntries(): number {
     return this.#accepted;
   }
@@ -152,7 +162,7 @@ export class AttachedDevice {
       this.#deps.onAccepted(this.id);
       this.#enter('ready');
     } else if (answer.kind === 'unauthorised' && REFUSES_DEVICE.has(answer.status)) {
-      this.#refusal = `the platform refuses it (status ${answer.status}): restore the device there, or remove it here`;
+      this.#refusal = `the platform refuses its token (status ${answer.status})`;
       this.#enter('blocked');
     }
     return answer;
@@ -185,6 +195,7 @@ export class AttachedDevice {
     await this.#store.read();
     const shared = {
       ...{ store: this.#store, board, clock, randomBytes, log, alerts: this.#alerts, provision },
+      words: ATTACHED_WORDS,
       tokenWorks: (token: string, probeSignal: AbortSignal) =>
         tokenWorks((probed) => openApi(() => probed), token, probeSignal),
       hide: (secret: string) => log.hide(secret),

@@ -25,6 +25,8 @@ export interface DeviceStatus {
   readonly lastAcceptedAtMs?: number;
   readonly sensors: number;
   readonly label?: string;
+  /** Present while the configuration names its token: it holds one, or the file that it names is missing. */
+  readonly tokenIn?: 'file' | 'missing-file' | undefined;
 }
 
 /** A verdict with its sentence, as `PlatformStatus` has them. */
@@ -65,7 +67,7 @@ const BY_URGENCY: readonly DeviceVerdict['verdict'][] = ['fault', 'waiting', 'go
 
 /** Tells how one device is, without its name and without times, so that the sentence stays while the state does. */
 export function deviceVerdict(
-  device: Pick<DeviceStatus, 'name' | 'state' | 'reason' | 'heldEntries' | 'lastAcceptedAtMs'>,
+  device: Pick<DeviceStatus, 'name' | 'state' | 'reason' | 'heldEntries' | 'lastAcceptedAtMs' | 'tokenIn'>,
 ): DeviceVerdict {
   const { state, heldEntries, lastAcceptedAtMs } = device;
   const reason = device.reason?.slice(0, MAX_REASON_LENGTH);
@@ -93,7 +95,7 @@ export function deviceVerdict(
       return {
         verdict: 'fault',
         words: `blocked${held}: ${reason ?? 'the platform refuses its token'}`,
-        remedy: remedyOfBlocked(device.name),
+        remedy: remedyOfBlocked(device),
       };
     case 'removed':
       return heldEntries === 0 && reason === undefined
@@ -112,8 +114,14 @@ export function deviceVerdict(
   }
 }
 
-function remedyOfBlocked(name: string): string {
+function remedyOfBlocked({ name, tokenIn }: Pick<DeviceStatus, 'name' | 'tokenIn'>): string {
   const shown = shellWord(name);
+  if (tokenIn === 'missing-file') return 'put the file there that its entry of devices: names';
+  if (tokenIn === 'file')
+    return (
+      `restore the device ${shown} at the platform, or correct the token that its entry of devices: holds or names and restart the ` +
+      `agent; for a new token that the platform has, turnstone devices rotate ${shown}`
+    );
   return (
     `enter the token that the platform has for it (turnstone devices rotate ${shown}), or, when it was deleted there, ` +
     `turnstone devices remove ${shown}, which makes it anew if it stands in the configuration`

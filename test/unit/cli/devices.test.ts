@@ -88,6 +88,38 @@ async function run(words: readonly string[], options: FakeEdgeOptions = {}) {
 }
 
 describe('turnstone devices', () => {
+  it.each([['show'], ['claim'], ['rotate', '--make'], ['remove'], ['rename']])(
+    'refuses %s without a name, and lists the names',
+    async (...words) => {
+      const { exitCode, out, err } = await run(words);
+      expect(exitCode).toBe(EXIT.usage);
+      expect(out).toBe('');
+      expect(err).toContain('name a device: gateway-7 meter1, gateway-7 meter2, gateway-7 meter3');
+      expect(asked).toEqual([]);
+    },
+  );
+
+  it('counts the names that are too many to list', async () => {
+    devices = Array.from({ length: 23 }, (_, at) => recent({ name: `meter-${at}` }));
+    const { exitCode, err } = await run(['show']);
+    expect(exitCode).toBe(EXIT.usage);
+    expect(err).toContain('meter-19, and 3 more (turnstone devices)');
+  });
+
+  it('says how a device is added where there is none to name', async () => {
+    devices = [];
+    const { exitCode, err } = await run(['remove', '--yes']);
+    expect(exitCode).toBe(EXIT.usage);
+    expect(err).toContain('devices: in the configuration adds them');
+  });
+
+  it('refuses a rename without the new name', async () => {
+    const { exitCode, err } = await run(['rename', 'meter1']);
+    expect(exitCode).toBe(EXIT.usage);
+    expect(err).toContain('write its new name after its name');
+    expect(asked).toEqual([]);
+  });
+
   it('lists those first that need a person, with what to do, and fails while one is blocked', async () => {
     const { exitCode, out } = await run([]);
     expect(exitCode).toBe(EXIT.failure);

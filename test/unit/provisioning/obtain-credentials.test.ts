@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { silentLog } from '../../../src/host/log.ts';
 import { systemRandomBytes } from '../../../src/host/random.ts';
+import { ATTACHED_WORDS } from '../../../src/provisioning/credential-words.ts';
 import {
   type CredentialsSettings,
   leaveOtherBoard,
@@ -141,6 +142,20 @@ describe('obtaining credentials', () => {
     expect(own.deviceName).toBe('gateway-SN-2');
     expect([...platform.devices.keys()]).toEqual(['gateway-SN-1', 'gateway-SN-2']);
     expect(platform.devices.get('gateway-SN-2')).toBe(own.token.accessToken);
+  });
+
+  it('sends a person with a copied card of an attached device to the commands and settings of that device', async () => {
+    for (const [settings, ofDevice] of [
+      [{ provisioning: PROVISIONING }, /onOtherBoard: continue.*turnstone devices remove$/],
+      [{ accessToken: 'meter-token', provisioning: PROVISIONING }, /give its entry of devices: another token$/],
+    ] as const) {
+      const { start } = await given();
+      await start(settings);
+      const copied = { ...settings, provisioning: { ...PROVISIONING, onOtherBoard: 'hold' as const } };
+      const { held } = await start(copied, { ...COPY, words: ATTACHED_WORDS });
+      expect(held).toMatch(ofDevice);
+      expect(held).not.toMatch(/turnstone identity|platform\.accessToken/);
+    }
   });
 
   it('sets aside what another board measured where it makes a device of its own, also one that had not been provisioned yet, and once', async () => {

@@ -3,6 +3,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { silentLog } from '../../../src/host/log.ts';
 import type { ProvisionAnswer, ProvisionRequest } from '../../../src/platform/device-api.ts';
 import { PlatformError } from '../../../src/platform/platform-error.ts';
+import { ATTACHED_WORDS, type CredentialWords, GATEWAY_WORDS } from '../../../src/provisioning/credential-words.ts';
 import type { CredentialsRecord } from '../../../src/provisioning/credentials-record.ts';
 import type { ProvisioningDeps } from '../../../src/provisioning/provision-device.ts';
 import { askPlatform } from '../../../src/provisioning/provisioning-outcome.ts';
@@ -32,7 +33,7 @@ beforeEach(() => {
   works = () => false;
 });
 
-async function ask(proposal = PROPOSAL): Promise<unknown> {
+async function ask(proposal = PROPOSAL, words?: CredentialWords): Promise<unknown> {
   const deps = {
     provision: async (request: ProvisionRequest) => {
       requests.push(request);
@@ -53,6 +54,7 @@ async function ask(proposal = PROPOSAL): Promise<unknown> {
       deviceName: 'configured',
       onStep: (step: string) => steps.push(step),
     },
+    words,
     // Nothing is kept or told here.
   } as unknown as ProvisioningDeps;
   const asking = askPlatform(deps, proposal, never).catch((error: Error) => error.message);
@@ -164,5 +166,28 @@ describe('a fault', () => {
   it('of the program itself is none of an answer', async () => {
     answers = [new TypeError('a fault of ours')];
     expect(await ask()).toBe('a fault of ours');
+  });
+});
+
+describe('next steps in words', () => {
+  const GATEWAY_SETTING = /platform\.accessToken|provisioning\.device|turnstone identity/;
+
+  it.each([
+    [{ status: 'FAILURE', errorMsg: 'taken' }, 'turnstone devices rotate'],
+    [{ status: 'NOT_FOUND' }, 'its entry of devices:'],
+  ])('%j names the settings of the gateway, or those of an attached device', async (answer, ofDevice) => {
+    answers = [answer, answer] as unknown as ProvisionAnswer[];
+    expect(await ask()).toMatchObject({ explanation: expect.stringMatching(GATEWAY_SETTING) });
+    answers = [answer, answer] as unknown as ProvisionAnswer[];
+    const told = (await ask(PROPOSAL, ATTACHED_WORDS)) as { readonly explanation: string };
+    expect(told.explanation).toContain(ofDevice);
+    expect(told.explanation).not.toMatch(GATEWAY_SETTING);
+  });
+
+  it('never sends a person with a fault of an attached device to the settings of the gateway', () => {
+    for (const [step, words] of Object.entries(ATTACHED_WORDS)) {
+      expect(words, step).not.toMatch(GATEWAY_SETTING);
+      expect(GATEWAY_WORDS[step as keyof CredentialWords], step).not.toContain('devices');
+    }
   });
 });

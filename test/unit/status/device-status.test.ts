@@ -65,6 +65,15 @@ describe('the sentence of a device', () => {
     expect(deviceVerdict(attachedDevice()).remedy).toBeUndefined();
   });
 
+  it.each([
+    [undefined, /^enter the token that the platform has for it \(turnstone devices rotate meter-9\)/],
+    ['file', /correct the token that its entry of devices: holds or names.*rotate meter-9$/],
+    ['missing-file', /^put the file there that its entry of devices: names$/],
+  ] as const)('mends the token of a blocked device where it stands: %s', (tokenIn, remedy) => {
+    const told = deviceVerdict(attachedDevice({ name: 'meter-9', state: 'blocked', tokenIn }));
+    expect(told.remedy).toMatch(remedy);
+  });
+
   it('cuts a reason that is long', () => {
     expect(deviceVerdict(attachedDevice({ state: 'blocked', reason: 'x'.repeat(5_000) })).words.length).toBeLessThan(
       300,
