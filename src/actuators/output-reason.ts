@@ -30,11 +30,16 @@ const ENDED_BY = {
   failed: 'a failure',
 } as const;
 
-/** Returns the reason at `nowMs` (ms since boot); `waitsFor` is the gate or the hardware that keeps the winner from being so. */
-export function outputReason(
-  slots: Slots,
-  { nowMs, waitsFor }: { readonly nowMs: number; readonly waitsFor: string | undefined },
-): OutputReason {
+interface ReasonFacts {
+  /** Time since boot. */
+  readonly nowMs: number;
+  /** Gate or hardware that keeps the winner from being so. */
+  readonly waitsFor: string | undefined;
+  /** True while what wins was said before the start, and is not written again. */
+  readonly isUnwritten?: boolean;
+}
+
+export function outputReason(slots: Slots, { nowMs, waitsFor, isUnwritten = false }: ReasonFacts): OutputReason {
   const winner = arbitrate(slots);
   const { ended } = slots;
   const sentences = [
@@ -42,6 +47,9 @@ export function outputReason(
       ? 'as it was: nothing says what it should be'
       : `${wordOf(winner.value)}, ${becauseOf(winner, slots, nowMs)}`,
     waitsFor === undefined ? undefined : `not yet: ${waitsFor}`,
+    winner === undefined || !isUnwritten
+      ? undefined
+      : `${winner.slot === 'operator' ? `last written ${wordOf(winner.value)}, ` : ''}not written since the start`,
     // A command that another one has replaced is no news.
     ended === undefined || slots.operator !== undefined
       ? undefined

@@ -64,6 +64,9 @@ export class Output {
   /** Its times are counted once the hardware was looked at, it follows from the start on, and no longer once the agent stops. */
   #phase: 'held' | 'looked' | 'follows' | 'over' = 'held';
   #cancelTime = (): void => {};
+  /** What was there before the start, and the rules that have had a reading since. */
+  readonly #before: Slots;
+  readonly #judged = new Set<string>();
   /** End of a pulse or of a longest time on that the slots know of. */
   #endedAtMs: number | undefined;
 
@@ -72,6 +75,7 @@ export class Output {
     this.slot = deps.slot;
     this.settings = deps.slot.settings;
     this.#slots = { ...(deps.slots ?? EMPTY_SLOTS), off: offValue(this.settings) };
+    this.#before = this.#slots;
     const onRule = (rule: string, refusal?: string): void => {
       const one = this.#slots.rules.find(({ name }) => name === rule);
       deps.onRule({ rule, on: one?.phase === 'set' && !one.isLost, ...(refusal !== undefined && { refusal }) });
@@ -84,7 +88,11 @@ export class Output {
   }
 
   get reason(): OutputReason {
-    return outputReason(this.#slots, { nowMs: this.#deps.clock.monotonicMs(), waitsFor: this.#wish.waitsFor });
+    return outputReason(this.#slots, {
+      nowMs: this.#deps.clock.monotonicMs(),
+      waitsFor: this.#wish.waitsFor,
+      isUnwritten: this.#isUnwritten,
+    });
   }
 
   get state(): ActuatorState {
@@ -108,6 +116,7 @@ export class Output {
   /** Takes an event of a start or a stop: nothing moves by it. */
   note(event: WithoutTime<SlotEvent>): void {
     const before = this.#slots;
+    if (event.kind === 'read' || event.kind === 'sensorLost') this.#judged.add(event.rule);
     this.#slots = reduce(before, { ...event, atMs: this.#deps.clock.monotonicMs() } as SlotEvent);
     if (this.#slots === before) return;
     const [then, now] = [before, this.#slots].map(arbitrate);
@@ -242,7 +251,18 @@ export class Output {
   }
 
   #follow(): Promise<void> | undefined {
-    return this.#phase === 'follows' ? this.#wish.follow(arbitrate(this.#slots)) : undefined;
+    if (this.#phase !== 'follows') return undefined;
+    return this.#wish.follow(this.#isUnwritten ? undefined : arbitrate(this.#slots));
+  }
+
+  /** Of an output that cannot be read back: what wins was said before the start, and nobody has said it since. */
+  get #isUnwritten(): boolean {
+    const { settings, record } = this.slot;
+    const winner = arbitrate(this.#slots);
+    // An off that was owed was never taken.
+    if (settings.writtenOnce !== true || record.lastBegun !== undefined || record.isInPulse) return false;
+    if (winner?.slot === 'operator') return this.#slots.operator === this.#before.operator;
+    return winner?.rule !== undefined && !this.#judged.has(winner.rule);
   }
 
   /** A condition that begins or ends is told, with what it moves. */
