@@ -27,6 +27,8 @@ export interface LocalRulesDeps {
 interface RuleState {
   readonly config: RuleInForce;
   readonly values: RuleValues;
+  /** Since when its condition has held without a break, while it has not held for its time. */
+  waitingSinceMs: number | undefined;
   cancelWaiting: (() => void) | undefined;
 }
 
@@ -45,7 +47,7 @@ export class LocalRules {
     this.#tellTime();
   }
 
-  /** Takes up changed rules. One that stays as it is goes on. */
+  /** Takes up changed rules. One that is known goes on: in its phase, with its values, and with the time that it has waited. */
   configure(rules: readonly RuleInForce[]): void {
     if (this.#isClosed) return;
     const before = this.#states;
@@ -58,8 +60,13 @@ export class LocalRules {
         ];
       }),
     );
-    for (const state of before.values()) if (this.#states.get(state.config.name) !== state) end(state);
     this.#deps.control.configure(ruleWords(rules));
+    for (const known of before.values()) {
+      const state = this.#states.get(known.config.name);
+      if (state === known) continue;
+      if (state !== undefined) this.#follow(state, known);
+      end(known);
+    }
     this.#tellTime();
   }
 
@@ -104,8 +111,16 @@ export class LocalRules {
 
   #begin(config: RuleInForce): RuleState {
     const values = new RuleValues(config, this.#deps.clock, () => this.#judge(state));
-    const state: RuleState = { config, values, cancelWaiting: undefined };
+    const state: RuleState = { config, values, waitingSinceMs: undefined, cancelWaiting: undefined };
     return state;
+  }
+
+  #follow(state: RuleState, known: RuleState): void {
+    state.waitingSinceMs = known.waitingSinceMs;
+    state.values.follow(known.values, this.#slot(state)?.phase);
+    const now = this.#deps.localTime();
+    if (now !== undefined) state.values.takeTime(now);
+    this.#judge(state);
   }
 
   #each(sensor: string, act: (state: RuleState, one: RuleValue) => void): void {
@@ -141,8 +156,10 @@ export class LocalRules {
     const holds = truth && (forMs === 0 || (slot?.phase === 'set' && !slot.isLost));
     this.#tell(state, holds);
     if (!truth || holds) return;
-    state.cancelWaiting ??= this.#deps.clock.after(forMs, () => {
-      state.cancelWaiting = undefined;
+    const { clock } = this.#deps;
+    state.waitingSinceMs ??= clock.monotonicMs();
+    state.cancelWaiting ??= clock.after(Math.max(0, state.waitingSinceMs + forMs - clock.monotonicMs()), () => {
+      stopWaiting(state);
       if (values.truth === true) this.#tell(state, true);
     });
   }
@@ -165,6 +182,7 @@ export class LocalRules {
 function stopWaiting(state: RuleState): void {
   state.cancelWaiting?.();
   state.cancelWaiting = undefined;
+  state.waitingSinceMs = undefined;
 }
 
 function end(state: RuleState): void {

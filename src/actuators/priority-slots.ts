@@ -10,6 +10,8 @@ export interface RuleWords {
   readonly set: ActuatorValue;
   readonly otherwise?: ActuatorValue | undefined;
   readonly sensorLost?: ActuatorValue | undefined;
+  /** Its value comes with its readings. */
+  readonly isCurve?: boolean | undefined;
   /** Changes with anything of its configuration. */
   readonly version: string;
 }
@@ -97,5 +99,5 @@ export const EMPTY_SLOTS: Slots = {
   ...{ base: undefined, goesOff: false, left: undefined, ended: undefined },
 };
 
-/** Version of a rule that an earlier release has set: any configuration of it goes on. */
+/** Version of a rule that an earlier release has set: whatever it is configured to be is another one. */
 export const ANY_VERSION = '';
