@@ -25,6 +25,7 @@ export interface RaisedAlarm extends Pick<Threshold, 'above' | 'below'> {
 export class AlarmThresholds {
   /** By name; undefined until the first value. */
   #raised: ReadonlyMap<string, RaisedAlarm> | undefined;
+  #thresholds: readonly Threshold[] = [];
 
   get isRaised(): boolean {
     return this.#raised !== undefined && this.#raised.size > 0;
@@ -39,20 +40,30 @@ export class AlarmThresholds {
   evaluate(value: number | bigint, thresholds: readonly Threshold[], atMs = 0): string | undefined {
     const before = this.#raised;
     const raised = new Map<string, RaisedAlarm>();
-    for (const threshold of thresholds) {
+    for (const [at, threshold] of thresholds.entries()) {
       const name = nameOf(threshold);
-      if (!isRaised(value, threshold, before?.has(name) === true)) continue;
+      const known = before?.get(name) ?? before?.get(this.#formerName(at, thresholds) ?? '');
+      if (!isRaised(value, threshold, known !== undefined)) continue;
       const { above, below } = threshold;
       const isFromStart = before === undefined ? (true as const) : undefined;
-      raised.set(name, before?.get(name) ?? given({ name, above, below, sinceMs: atMs, isFromStart }));
+      raised.set(name, given({ sinceMs: atMs, isFromStart, ...known, name, above, below }));
     }
     const isNew =
       before === undefined
         ? thresholds.length > 0
         : raised.size !== before.size || [...raised.keys()].some((name) => !before.has(name));
     this.#raised = raised;
+    this.#thresholds = thresholds;
     if (!isNew) return undefined;
     return raised.size === 0 ? ALARM_CLEAR : [...raised.keys()].join(', ');
+  }
+
+  /** Returns what a changed threshold without a name of its own was called before: the one in its place, on its side. */
+  #formerName(at: number, thresholds: readonly Threshold[]): string | undefined {
+    const [before, now] = [this.#thresholds[at], thresholds[at]];
+    if (before === undefined || (before.above === undefined) !== (now?.above === undefined)) return undefined;
+    const name = nameOf(before);
+    return thresholds.some((one) => nameOf(one) === name) ? undefined : name;
   }
 }
 
