@@ -26,6 +26,8 @@ export class OutputWish {
   readonly #deps: OutputWishDeps;
   #wish: Winner | undefined;
   #trying: AbortController | undefined;
+  /** Ends with the try that is under way. */
+  #moving: Promise<void> | undefined;
   /** Why it waits, by code and in words; undefined when it does not. */
   #refusal: { readonly code: string; readonly message: string } | undefined;
   #isAlarmed = false;
@@ -45,16 +47,18 @@ export class OutputWish {
     const isOther = this.#refusal !== undefined || this.#wish?.slot === 'pulse' || winner?.slot === 'pulse';
     if (winner !== undefined && winner.value === this.#wish?.value && !(isOther && winner.slot !== this.#wish.slot)) {
       this.#wish = winner;
-      return undefined;
+      return this.#moving;
     }
     this.set(winner);
-    return this.#try();
+    this.#moving = this.#try();
+    return this.#moving;
   }
 
   /** Somebody moves it themselves. */
   set(winner: Winner | undefined): void {
     this.#trying?.abort();
     this.#trying = undefined;
+    this.#moving = undefined;
     this.#wish = winner;
     this.#refusal = undefined;
     this.#alarm(undefined);

@@ -54,8 +54,8 @@ export function actuatorTarget(
     shape: {},
     switchesOff: (value) => isOff(valueFor(actuators.settings(name), value) ?? null),
     apply: async (value, signal) => void (await actuators.set(name, value, { by: 'shared' }, signal)),
-    clear: (wasApplied) => {
-      if (wasApplied) actuators.release(name);
+    clear: async (wasApplied) => {
+      if (wasApplied) await actuators.release(name);
     },
     isMovement: (value) => {
       const settings = actuators.settings(name);

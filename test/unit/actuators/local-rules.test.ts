@@ -150,7 +150,7 @@ describe('an operator', () => {
     await world.bench.set('pump', false);
     await world.after({ heat: 0 });
     expect(await world.after({ heat: 90 })).toBe(false);
-    world.bench.control.release('pump');
+    void world.bench.control.release('pump');
     expect(await world.after({ heat: 90 })).toBe(true);
     await world.bench.control.set('pump', false, { by: 'rpc', forMs: 2 * MINUTE_MS }, new AbortController().signal);
     await world.after({ heat: 0 });
