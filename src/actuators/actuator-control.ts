@@ -82,9 +82,9 @@ export class ActuatorControl {
    * Takes back what an operator has said of an output, and ends its pulse; gives the state once what applies then has moved, or waits.
    * @throws AgentError `actuators/unknown` (drop).
    */
-  async release(name: string): Promise<ActuatorState> {
+  async release(name: string, by?: CommandSource['by']): Promise<ActuatorState> {
     const output = this.#output(name);
-    await output.take({ kind: 'released', why: 'released' });
+    await output.take({ kind: 'released', why: 'released', by });
     return output.state;
   }
 

@@ -12,6 +12,7 @@ import type { JsonValue } from '../host/json.ts';
 import type { LocalTime } from '../host/local-time.ts';
 import type { ActuatorControl } from './actuator-control.ts';
 import type { Output } from './output.ts';
+import type { SilentRule } from './output-reason.ts';
 import type { RuleSlot } from './priority-slots.ts';
 import { type RuleInForce, ruleWords } from './rule-in-force.ts';
 import { MINUTE_MS, type RuleValue, RuleValues } from './rule-values.ts';
@@ -44,6 +45,7 @@ export class LocalRules {
   constructor(deps: LocalRulesDeps) {
     this.#deps = deps;
     this.#states = new Map(deps.rules.map((config) => [config.name, this.#begin(config)]));
+    this.#answerSilence();
     this.#tellTime();
   }
 
@@ -60,6 +62,7 @@ export class LocalRules {
         ];
       }),
     );
+    this.#answerSilence();
     this.#deps.control.configure(ruleWords(rules));
     for (const known of before.values()) {
       const state = this.#states.get(known.config.name);
@@ -121,6 +124,34 @@ export class LocalRules {
     const now = this.#deps.localTime();
     if (now !== undefined) state.values.takeTime(now);
     this.#judge(state);
+  }
+
+  /** Each output with a rule may ask which of its rules have no say. */
+  #answerSilence(): void {
+    for (const state of this.#states.values()) {
+      const { actuator } = state.config.set;
+      this.#output(state)?.askSilentRules(() => this.#silentRules(actuator));
+    }
+  }
+
+  #silentRules(actuator: string): readonly SilentRule[] {
+    const own = [...this.#states.values()].filter(({ config }) => config.set.actuator === actuator);
+    return own.flatMap((state) => {
+      const why = this.#silence(state);
+      return why === undefined ? [] : [{ rule: state.config.name, why }];
+    });
+  }
+
+  /** Returns why a rule has no say; undefined where it has one. */
+  #silence(state: RuleState): string | undefined {
+    const { config, values } = state;
+    if (!config.enabled) return 'it is disabled';
+    const { truth } = values;
+    if (typeof truth === 'boolean')
+      return this.#slot(state)?.isBarred === true ? 'maxOn has ended it, until its condition begins anew' : undefined;
+    const part = values.all.find(({ watched }) => watched.truth === truth);
+    if (part?.sensor === undefined) return 'the clock is not trusted';
+    return truth === 'lost' ? `its sensor ${part.sensor} is lost` : `its sensor ${part.sensor} has no reading yet`;
   }
 
   #each(sensor: string, act: (state: RuleState, one: RuleValue) => void): void {

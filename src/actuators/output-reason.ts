@@ -14,10 +14,18 @@ export interface ShownSlot {
   readonly sinceS?: number;
 }
 
+/** A rule of the output that cannot speak, and what keeps it from that. */
+export interface SilentRule {
+  readonly rule: string;
+  readonly why: string;
+}
+
 export interface OutputReason {
   readonly why: string;
   /** Filled slots, the highest first. */
   readonly slots: readonly ShownSlot[];
+  /** Rules that have no say just now. */
+  readonly silent?: readonly SilentRule[];
 }
 
 const ENDED_BY = {
@@ -43,9 +51,7 @@ export function outputReason(slots: Slots, { nowMs, waitsFor, isUnwritten = fals
   const winner = arbitrate(slots);
   const { ended } = slots;
   const sentences = [
-    winner === undefined
-      ? 'as it was: nothing says what it should be'
-      : `${wordOf(winner.value)}, ${becauseOf(winner, slots, nowMs)}`,
+    winnerWords(slots, nowMs),
     waitsFor === undefined ? undefined : `not yet: ${waitsFor}`,
     winner === undefined || !isUnwritten
       ? undefined
@@ -67,6 +73,14 @@ export function outputReason(slots: Slots, { nowMs, waitsFor, isUnwritten = fals
       }),
     ),
   };
+}
+
+/** Returns what an output is to be, and because of whom. */
+export function winnerWords(slots: Slots, nowMs: number): string {
+  const winner = arbitrate(slots);
+  return winner === undefined
+    ? 'as it was: nothing says what it should be'
+    : `${wordOf(winner.value)}, ${becauseOf(winner, slots, nowMs)}`;
 }
 
 function becauseOf({ slot, rule = '', by, sinceMs }: Winner, slots: Slots, nowMs: number): string {

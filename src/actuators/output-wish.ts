@@ -18,6 +18,8 @@ export interface OutputWishDeps {
   readonly onChange: () => void;
   /** It waits to be tried again. */
   readonly onWaits: () => void;
+  /** What had to wait, and no rule tells, moves. */
+  readonly onPassed: () => void;
   /** A rule has its wish, or is kept from it. */
   readonly onRule: (rule: string, refusal?: string) => void;
 }
@@ -91,6 +93,7 @@ export class OutputWish {
         record.keep(value, by);
         onChange();
       } else {
+        if (this.#refusal !== undefined && winner.rule === undefined) this.#deps.onPassed();
         const gated = gatedAs(winner);
         if (gated !== undefined) gates.check(record, value, gated);
         await move({ value, by, urgent: gated === undefined, repeats: this.#refusal !== undefined }, trying.signal);

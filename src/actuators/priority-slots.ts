@@ -66,7 +66,7 @@ export interface Slots {
 export type SlotEvent = { readonly atMs: number } & (
   | { readonly kind: 'started'; readonly start: ActuatorValue | undefined }
   | { readonly kind: 'commanded'; readonly operator: Omit<Operator, 'sinceMs'> }
-  | { readonly kind: 'released'; readonly why: Ended['why'] }
+  | { readonly kind: 'released'; readonly why: Ended['why']; readonly by?: Writer | undefined }
   | { readonly kind: 'pulseBegan'; readonly by: Writer }
   | { readonly kind: 'pulseEnded' | 'heard' | 'maxOnEnded' | 'minOffEnded' | 'timePassed' }
   | { readonly kind: 'silent'; readonly value: ActuatorValue }

@@ -55,7 +55,7 @@ export function actuatorTarget(
     switchesOff: (value) => isOff(valueFor(actuators.settings(name), value) ?? null),
     apply: async (value, signal) => void (await actuators.set(name, value, { by: 'shared' }, signal)),
     clear: async (wasApplied) => {
-      if (wasApplied) await actuators.release(name);
+      if (wasApplied) await actuators.release(name, 'shared');
     },
     isMovement: (value) => {
       const settings = actuators.settings(name);
