@@ -78,10 +78,13 @@ export class ActuatorControl {
     return output.state;
   }
 
-  /** Takes back what an operator has said of an output, and ends its pulse. @throws AgentError `actuators/unknown` (drop). */
-  release(name: string): ActuatorState {
+  /**
+   * Takes back what an operator has said of an output, and ends its pulse; gives the state once what applies then has moved, or waits.
+   * @throws AgentError `actuators/unknown` (drop).
+   */
+  async release(name: string, by?: CommandSource['by']): Promise<ActuatorState> {
     const output = this.#output(name);
-    void output.take({ kind: 'released', why: 'released' });
+    await output.take({ kind: 'released', why: 'released', by });
     return output.state;
   }
 

@@ -8,7 +8,8 @@ import { type ActuatorSettings, type ActuatorValue, nearestValue, type SafeState
 const DEADLINE_MS = 5_000;
 
 export function actuatorSettings(config: ActuatorConfig): ActuatorSettings {
-  const { name, limits, interlocks: neverWith, restore, operatorUntil, device } = config;
+  const { name, limits, interlocks: neverWith, operatorUntil, device } = config;
+  const restore = config.restore !== false;
   const kind = actuatorDefinition(config.kind);
   const valueType = kind.valueType(config);
   const range = kind.holds === undefined ? kind.range?.(config) : undefined;
@@ -28,6 +29,7 @@ export function actuatorSettings(config: ActuatorConfig): ActuatorSettings {
     deadlineMs: kind.deadlineMs?.(config, DEADLINE_MS) ?? DEADLINE_MS,
     idempotent: kind.isIdempotent,
     ownSupply: kind.hasOwnSupply,
+    writtenOnce: config.restore !== 'repeat' && !kind.isReadable(config),
   };
 }
 

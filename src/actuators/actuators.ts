@@ -34,7 +34,8 @@ export interface ActuatorsDeps extends Pick<HostMachine, 'clock' | 'files' | 'ru
   readonly config: AgentConfig;
   readonly ports: Ports;
   readonly log: Log;
-  readonly onRuleEvent: (event: RuleEvent) => void;
+  /** @param instead what the output is, where the rule does not decide it. */
+  readonly onRuleEvent: (event: RuleEvent, instead?: string) => void;
   /** Readings of outputs, as they change. */
   readonly report: (entries: readonly TelemetryEntry[]) => void;
   readonly idOf?: OutputReadingsDeps['idOf'];

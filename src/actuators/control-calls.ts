@@ -19,7 +19,7 @@ export function actuatorCalls(actuators: Pick<ActuatorControl, 'set' | 'release'
         });
         return jsonOf(await actuators.set(textIn(params, 'name'), params.value, command, signal));
       },
-      releaseActuator: (params) => jsonOf(actuators.release(textIn(params, 'name'))),
+      releaseActuator: async (params) => jsonOf(await actuators.release(textIn(params, 'name'))),
     },
   };
 }

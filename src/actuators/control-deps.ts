@@ -17,7 +17,7 @@ export interface ActuatorControlDeps {
   readonly log: Log;
   /** The rules of each output, in the order of the file, as the agent begins. */
   readonly rules?: ReadonlyMap<string, readonly RuleWords[]>;
-  readonly onRule?: (event: RuleEvent) => void;
+  readonly onRule?: (event: RuleEvent, instead?: string) => void;
   /** An actuator that is not as it has to be, for a person to know; undefined takes it back. */
   readonly onAlarm?: (actuator: string, message: string | undefined) => void;
 }

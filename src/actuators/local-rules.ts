@@ -12,6 +12,7 @@ import type { JsonValue } from '../host/json.ts';
 import type { LocalTime } from '../host/local-time.ts';
 import type { ActuatorControl } from './actuator-control.ts';
 import type { Output } from './output.ts';
+import type { SilentRule } from './output-reason.ts';
 import type { RuleSlot } from './priority-slots.ts';
 import { type RuleInForce, ruleWords } from './rule-in-force.ts';
 import { MINUTE_MS, type RuleValue, RuleValues } from './rule-values.ts';
@@ -27,6 +28,8 @@ export interface LocalRulesDeps {
 interface RuleState {
   readonly config: RuleInForce;
   readonly values: RuleValues;
+  /** Since when its condition has held without a break, while it has not held for its time. */
+  waitingSinceMs: number | undefined;
   cancelWaiting: (() => void) | undefined;
 }
 
@@ -42,10 +45,11 @@ export class LocalRules {
   constructor(deps: LocalRulesDeps) {
     this.#deps = deps;
     this.#states = new Map(deps.rules.map((config) => [config.name, this.#begin(config)]));
+    this.#answerSilence();
     this.#tellTime();
   }
 
-  /** Takes up changed rules. One that stays as it is goes on. */
+  /** Takes up changed rules. One that is known goes on: in its phase, with its values, and with the time that it has waited. */
   configure(rules: readonly RuleInForce[]): void {
     if (this.#isClosed) return;
     const before = this.#states;
@@ -58,8 +62,14 @@ export class LocalRules {
         ];
       }),
     );
-    for (const state of before.values()) if (this.#states.get(state.config.name) !== state) end(state);
+    this.#answerSilence();
     this.#deps.control.configure(ruleWords(rules));
+    for (const known of before.values()) {
+      const state = this.#states.get(known.config.name);
+      if (state === known) continue;
+      if (state !== undefined) this.#follow(state, known);
+      end(known);
+    }
     this.#tellTime();
   }
 
@@ -104,8 +114,44 @@ export class LocalRules {
 
   #begin(config: RuleInForce): RuleState {
     const values = new RuleValues(config, this.#deps.clock, () => this.#judge(state));
-    const state: RuleState = { config, values, cancelWaiting: undefined };
+    const state: RuleState = { config, values, waitingSinceMs: undefined, cancelWaiting: undefined };
     return state;
+  }
+
+  #follow(state: RuleState, known: RuleState): void {
+    state.waitingSinceMs = known.waitingSinceMs;
+    state.values.follow(known.values, this.#slot(state)?.phase);
+    const now = this.#deps.localTime();
+    if (now !== undefined) state.values.takeTime(now);
+    this.#judge(state);
+  }
+
+  /** Each output with a rule may ask which of its rules have no say. */
+  #answerSilence(): void {
+    for (const state of this.#states.values()) {
+      const { actuator } = state.config.set;
+      this.#output(state)?.askSilentRules(() => this.#silentRules(actuator));
+    }
+  }
+
+  #silentRules(actuator: string): readonly SilentRule[] {
+    const own = [...this.#states.values()].filter(({ config }) => config.set.actuator === actuator);
+    return own.flatMap((state) => {
+      const why = this.#silence(state);
+      return why === undefined ? [] : [{ rule: state.config.name, why }];
+    });
+  }
+
+  /** Returns why a rule has no say; undefined where it has one. */
+  #silence(state: RuleState): string | undefined {
+    const { config, values } = state;
+    if (!config.enabled) return 'it is disabled';
+    const { truth } = values;
+    if (typeof truth === 'boolean')
+      return this.#slot(state)?.isBarred === true ? 'maxOn has ended it, until its condition begins anew' : undefined;
+    const part = values.all.find(({ watched }) => watched.truth === truth);
+    if (part?.sensor === undefined) return 'the clock is not trusted';
+    return truth === 'lost' ? `its sensor ${part.sensor} is lost` : `its sensor ${part.sensor} has no reading yet`;
   }
 
   #each(sensor: string, act: (state: RuleState, one: RuleValue) => void): void {
@@ -141,8 +187,10 @@ export class LocalRules {
     const holds = truth && (forMs === 0 || (slot?.phase === 'set' && !slot.isLost));
     this.#tell(state, holds);
     if (!truth || holds) return;
-    state.cancelWaiting ??= this.#deps.clock.after(forMs, () => {
-      state.cancelWaiting = undefined;
+    const { clock } = this.#deps;
+    state.waitingSinceMs ??= clock.monotonicMs();
+    state.cancelWaiting ??= clock.after(Math.max(0, state.waitingSinceMs + forMs - clock.monotonicMs()), () => {
+      stopWaiting(state);
       if (values.truth === true) this.#tell(state, true);
     });
   }
@@ -165,6 +213,7 @@ export class LocalRules {
 function stopWaiting(state: RuleState): void {
   state.cancelWaiting?.();
   state.cancelWaiting = undefined;
+  state.waitingSinceMs = undefined;
 }
 
 function end(state: RuleState): void {

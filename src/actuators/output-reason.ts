@@ -14,10 +14,18 @@ export interface ShownSlot {
   readonly sinceS?: number;
 }
 
+/** A rule of the output that cannot speak, and what keeps it from that. */
+export interface SilentRule {
+  readonly rule: string;
+  readonly why: string;
+}
+
 export interface OutputReason {
   readonly why: string;
   /** Filled slots, the highest first. */
   readonly slots: readonly ShownSlot[];
+  /** Rules that have no say just now. */
+  readonly silent?: readonly SilentRule[];
 }
 
 const ENDED_BY = {
@@ -30,18 +38,24 @@ const ENDED_BY = {
   failed: 'a failure',
 } as const;
 
-/** Returns the reason at `nowMs` (ms since boot); `waitsFor` is the gate or the hardware that keeps the winner from being so. */
-export function outputReason(
-  slots: Slots,
-  { nowMs, waitsFor }: { readonly nowMs: number; readonly waitsFor: string | undefined },
-): OutputReason {
+interface ReasonFacts {
+  /** Time since boot. */
+  readonly nowMs: number;
+  /** Gate or hardware that keeps the winner from being so. */
+  readonly waitsFor: string | undefined;
+  /** True while what wins was said before the start, and is not written again. */
+  readonly isUnwritten?: boolean;
+}
+
+export function outputReason(slots: Slots, { nowMs, waitsFor, isUnwritten = false }: ReasonFacts): OutputReason {
   const winner = arbitrate(slots);
   const { ended } = slots;
   const sentences = [
-    winner === undefined
-      ? 'as it was: nothing says what it should be'
-      : `${wordOf(winner.value)}, ${becauseOf(winner, slots, nowMs)}`,
+    winnerWords(slots, nowMs),
     waitsFor === undefined ? undefined : `not yet: ${waitsFor}`,
+    winner === undefined || !isUnwritten
+      ? undefined
+      : `${winner.slot === 'operator' ? `last written ${wordOf(winner.value)}, ` : ''}not written since the start`,
     // A command that another one has replaced is no news.
     ended === undefined || slots.operator !== undefined
       ? undefined
@@ -59,6 +73,14 @@ export function outputReason(
       }),
     ),
   };
+}
+
+/** Returns what an output is to be, and because of whom. */
+export function winnerWords(slots: Slots, nowMs: number): string {
+  const winner = arbitrate(slots);
+  return winner === undefined
+    ? 'as it was: nothing says what it should be'
+    : `${wordOf(winner.value)}, ${becauseOf(winner, slots, nowMs)}`;
 }
 
 function becauseOf({ slot, rule = '', by, sinceMs }: Winner, slots: Slots, nowMs: number): string {

@@ -51,8 +51,10 @@ function prepare(output: Output, memory: ActuatorMemory): void {
   const { settings, slots } = output;
   const { isSameBoot, wasClosed } = memory.outputs;
   const mark = memory.leftMark(settings);
-  // Off outlives a crash: only a command to switch on may have been taken back by the hook.
-  const isCut = !wasClosed && isActive(slots.operator?.value ?? false) && isSetByHook(settings, mark !== undefined);
+  // Off outlives a crash: only a command to switch on may have been taken back by the hook; and off by one that is not written again.
+  const isTakenBack =
+    isActive(slots.operator?.value ?? false) || (settings.writtenOnce === true && hookSetsOn(settings));
+  const isCut = !wasClosed && isTakenBack && isSetByHook(settings, mark !== undefined);
   if (!isSameBoot || isCut) leaveOperator(output);
   output.note({ kind: 'started', start: (settings.restore ? slots.left : undefined) ?? settings.safe.start });
   if (settings.safe.noContact === undefined) output.note({ kind: 'heard' });
@@ -69,4 +71,8 @@ export function leaveOperator(output: Output): void {
 /** After an end of whatever kind: what is declared, and off for what was left to be switched off. */
 function isSetByHook({ safe, limits }: ActuatorSettings, isMarked: boolean): boolean {
   return safe.stop !== undefined || safe.crash !== undefined || limits.maxOnMs !== undefined || isMarked;
+}
+
+function hookSetsOn({ safe }: ActuatorSettings): boolean {
+  return [safe.stop, safe.crash].some((value) => value !== undefined && isActive(value));
 }

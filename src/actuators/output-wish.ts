@@ -24,6 +24,8 @@ export interface OutputWishDeps {
   readonly onChange: () => void;
   /** It waits to be tried again. */
   readonly onWaits: () => void;
+  /** What had to wait, and no rule tells, moves. */
+  readonly onPassed: () => void;
   /** A rule has its wish, or is kept from it. */
   readonly onRule: (rule: string, refusal?: Refusal) => void;
 }
@@ -32,6 +34,8 @@ export class OutputWish {
   readonly #deps: OutputWishDeps;
   #wish: Winner | undefined;
   #trying: AbortController | undefined;
+  /** Ends with the try that is under way. */
+  #moving: Promise<void> | undefined;
   /** Why it waits, by code and in words; undefined when it does not. */
   #refusal: Refusal | undefined;
   #isAlarmed = false;
@@ -51,16 +55,18 @@ export class OutputWish {
     const isOther = this.#refusal !== undefined || this.#wish?.slot === 'pulse' || winner?.slot === 'pulse';
     if (winner !== undefined && winner.value === this.#wish?.value && !(isOther && winner.slot !== this.#wish.slot)) {
       this.#wish = winner;
-      return undefined;
+      return this.#moving;
     }
     this.set(winner);
-    return this.#try();
+    this.#moving = this.#try();
+    return this.#moving;
   }
 
   /** Somebody moves it themselves. */
   set(winner: Winner | undefined): void {
     this.#trying?.abort();
     this.#trying = undefined;
+    this.#moving = undefined;
     this.#wish = winner;
     this.#refusal = undefined;
     this.#alarm(undefined);
@@ -93,6 +99,7 @@ export class OutputWish {
         record.keep(value, by);
         onChange();
       } else {
+        if (this.#refusal !== undefined && winner.rule === undefined) this.#deps.onPassed();
         const gated = gatedAs(winner);
         if (gated !== undefined) gates.check(record, value, gated);
         await move({ value, by, urgent: gated === undefined, repeats: this.#refusal !== undefined }, trying.signal);

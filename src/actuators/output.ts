@@ -19,18 +19,20 @@ import {
   offValue,
   type Writer,
 } from './kind/actuator.ts';
-import { type OutputReason, outputReason } from './output-reason.ts';
+import { causeOf } from './output-cause.ts';
+import { type OutputReason, outputReason, type SilentRule, winnerWords } from './output-reason.ts';
 import { OutputWish, type OutputWishDeps, type Refusal, writerOf } from './output-wish.ts';
 import { arbitrate, reduce } from './priority-array.ts';
 import { EMPTY_SLOTS, type Operator, type RuleSlot, type SlotEvent, type Slots } from './priority-slots.ts';
 import type { RuleEvent } from './rule-event.ts';
 
-export interface OutputDeps extends Omit<OutputWishDeps, 'onRule'> {
+export interface OutputDeps extends Omit<OutputWishDeps, 'onRule' | 'onPassed'> {
   readonly slots: Slots | undefined;
   readonly clock: Clock;
   readonly log: Log;
   readonly save: (slots: Slots) => void;
-  readonly onRule: (event: RuleEvent) => void;
+  /** @param instead what the output is, where the rule does not decide it. */
+  readonly onRule: (event: RuleEvent, instead?: string) => void;
 }
 
 export interface CommandSource {
@@ -47,6 +49,11 @@ export interface PulseSignals {
   readonly signal: AbortSignal;
   /** Aborts when the agent stops, which sets its own state. */
   readonly closing: AbortSignal;
+}
+
+/** What has made an output follow another slot. */
+export interface OutputCause {
+  readonly words: string;
 }
 
 /** Longer pulses are answered when they have begun. */
@@ -66,6 +73,11 @@ export class Output {
   #phase: 'held' | 'looked' | 'follows' | 'over' = 'held';
   #cancelTime = (): void => {};
   readonly #ending = new AbortController();
+  #cause: OutputCause | undefined;
+  #silentRules: () => readonly SilentRule[] = () => [];
+  /** What was there before the start, and the rules that have had a reading since. */
+  readonly #before: Slots;
+  readonly #judged = new Set<string>();
   /** End of a pulse or of a longest time on that the slots know of. */
   #endedAtMs: number | undefined;
 
@@ -74,13 +86,17 @@ export class Output {
     this.slot = deps.slot;
     this.settings = deps.slot.settings;
     this.#slots = { ...(deps.slots ?? EMPTY_SLOTS), off: offValue(this.settings) };
+    this.#before = this.#slots;
     const onRule = (rule: string, refusal?: Refusal): void => {
       const one = this.#slots.rules.find(({ name }) => name === rule);
       const isUnknown = refusal?.code === 'actuators/outcome-unknown' || undefined;
       const on = one?.phase === 'set' && !one.isLost;
       deps.onRule(given({ rule, on, refusal: refusal?.message, isUnknown }));
     };
-    this.#wish = new OutputWish({ ...deps, onRule });
+    const onPassed = (): void => {
+      this.#cause = { words: 'what kept it from that is over' };
+    };
+    this.#wish = new OutputWish({ ...deps, onRule, onPassed });
   }
 
   get slots(): Slots {
@@ -88,10 +104,23 @@ export class Output {
   }
 
   get reason(): OutputReason {
-    return outputReason(this.#slots, {
+    const reason = outputReason(this.#slots, {
       nowMs: this.#deps.clock.monotonicMs(),
       waitsFor: this.slot.unknownBecause ?? this.#wish.waitsFor,
+      isUnwritten: this.#isUnwritten,
     });
+    const silent = this.#silentRules();
+    return silent.length === 0 ? reason : { ...reason, silent };
+  }
+
+  /** What has made it follow another slot last; undefined where somebody else tells it. Another object with each cause. */
+  get cause(): OutputCause | undefined {
+    return this.#cause;
+  }
+
+  /** Asks this, from now on, for the rules that have no say. */
+  askSilentRules(ask: () => readonly SilentRule[]): void {
+    this.#silentRules = ask;
   }
 
   get state(): ActuatorState {
@@ -115,9 +144,15 @@ export class Output {
   /** Takes an event of a start or a stop: nothing moves by it. */
   note(event: WithoutTime<SlotEvent>): void {
     const before = this.#slots;
-    this.#slots = reduce(before, { ...event, atMs: this.#deps.clock.monotonicMs() } as SlotEvent);
+    if (event.kind === 'read' || event.kind === 'sensorLost') this.#judged.add(event.rule);
+    const timed = { ...event, atMs: this.#deps.clock.monotonicMs() } as SlotEvent;
+    this.#slots = reduce(before, timed);
     if (this.#slots === before) return;
     const [then, now] = [before, this.#slots].map(arbitrate);
+    if (then?.slot !== now?.slot || then?.rule !== now?.rule || then?.value !== now?.value) {
+      const words = causeOf(timed, before, this.#slots);
+      this.#cause = words === undefined ? undefined : { words };
+    }
     if (then?.slot !== now?.slot || then?.rule !== now?.rule)
       this.#deps.log.info({ actuator: this.settings.name, why: this.reason.why }, 'an output follows another slot');
     this.#deps.save(this.#slots);
@@ -265,7 +300,18 @@ export class Output {
   }
 
   #follow(): Promise<void> | undefined {
-    return this.#phase === 'follows' ? this.#wish.follow(arbitrate(this.#slots)) : undefined;
+    if (this.#phase !== 'follows') return undefined;
+    return this.#wish.follow(this.#isUnwritten ? undefined : arbitrate(this.#slots));
+  }
+
+  /** Of an output that cannot be read back: what wins was said before the start, and nobody has said it since. */
+  get #isUnwritten(): boolean {
+    const { settings, record } = this.slot;
+    const winner = arbitrate(this.#slots);
+    // An off that was owed was never taken.
+    if (settings.writtenOnce !== true || record.lastBegun !== undefined || record.isInPulse) return false;
+    if (winner?.slot === 'operator') return this.#slots.operator === this.#before.operator;
+    return winner?.rule !== undefined && !this.#judged.has(winner.rule);
   }
 
   /** A condition that begins or ends is told, with what it moves. */
@@ -273,11 +319,16 @@ export class Output {
     if (event.kind === 'configured') {
       const isGone = ({ name, phase }: RuleSlot): boolean =>
         phase === 'set' && !this.#slots.rules.some((rule) => rule.name === name);
-      for (const { name } of before.rules.filter(isGone)) this.#deps.onRule({ rule: name, on: false });
+      for (const { name } of before.rules.filter(isGone))
+        this.#deps.onRule({ rule: name, on: false }, 'it was removed or disabled');
     }
     if (event.kind !== 'read') return;
     const [then, now] = [before, this.#slots].map(({ rules }) => rules.find(({ name }) => name === event.rule));
     if (now === undefined || then?.phase === now.phase || (then?.phase === 'unread' && !event.holds)) return;
-    if (!this.#wish.willTell(event.rule)) this.#deps.onRule({ rule: event.rule, on: event.holds });
+    if (this.#wish.willTell(event.rule)) return;
+    const winner = arbitrate(this.#slots);
+    const decides = winner?.rule === event.rule && winner.slot !== 'base';
+    const instead = `${this.settings.name} is ${winnerWords(this.#slots, this.#deps.clock.monotonicMs())}`;
+    this.#deps.onRule({ rule: event.rule, on: event.holds }, decides ? undefined : instead);
   }
 }

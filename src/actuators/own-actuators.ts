@@ -40,7 +40,7 @@ export function ownActuators(
       set: async (name, ...rest) => await control.set(checked(name), ...rest),
       pulse: async (name, ...rest) => await control.pulse(checked(name), ...rest),
       read: async (name, ...rest) => await control.read(checked(name), ...rest),
-      release: (name) => control.release(checked(name)),
+      release: async (name, ...rest) => await control.release(checked(name), ...rest),
       check: (name, ...rest) => control.check(checked(name), ...rest),
       checkPulse: (name, ...rest) => control.checkPulse(checked(name), ...rest),
       state: (name) => control.state(checked(name)),

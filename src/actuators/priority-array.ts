@@ -5,16 +5,7 @@
  *   limit > protect > pulse > operator > rule > noContact > base
  */
 import { type ActuatorValue, isActive, type Writer } from './kind/actuator.ts';
-import {
-  ANY_VERSION,
-  type Ended,
-  type RuleSlot,
-  type RuleWords,
-  type SlotEvent,
-  type SlotName,
-  type Slots,
-  type Winner,
-} from './priority-slots.ts';
+import type { Ended, RuleSlot, RuleWords, SlotEvent, SlotName, Slots, Winner } from './priority-slots.ts';
 
 const REMOTE: ReadonlySet<Writer> = new Set(['rpc', 'shared']);
 
@@ -162,18 +153,17 @@ function lost(slots: Slots, event: Extract<SlotEvent, { kind: 'sensorLost' }>): 
   return { ...slots, rules, ...(slots.base?.rule === event.rule && { base: baseOf(slots.start) }) };
 }
 
-/** A changed rule fills nothing before its next reading. */
+/** Takes up changed rules: one that is known goes on in the phase that it is in, and its next reading judges it by its new condition. */
 function configured(slots: Slots, event: Extract<SlotEvent, { kind: 'configured' }>): Slots {
   const known = (words: RuleWords): RuleSlot | undefined => slots.rules.find(({ name }) => name === words.name);
   const rules = event.rules.map((words): RuleSlot => {
     const before = known(words);
-    if (before?.version === words.version) return before;
-    if (before?.version === ANY_VERSION) return { ...before, ...words };
-    return { ...words, phase: 'unread', isLost: false, isBarred: false, sinceMs: before?.sinceMs ?? event.atMs };
+    if (before === undefined) return { ...words, phase: 'unread', isLost: false, isBarred: false, sinceMs: event.atMs };
+    if (before.version === words.version) return before;
+    return { ...before, ...words, set: words.isCurve === true ? before.set : words.set };
   });
   if (rules.length === slots.rules.length && rules.every((rule, at) => rule === slots.rules[at])) return slots;
-  const isLeft =
-    slots.base?.rule === undefined || rules.some((rule) => rule.name === slots.base?.rule && known(rule) === rule);
+  const isLeft = slots.base?.rule === undefined || rules.some(({ name }) => name === slots.base?.rule);
   const after = { ...slots, rules, ...(!isLeft && { base: baseOf(slots.start) }) };
   // A restart is no change of what the rules say.
   return event.isStart === true

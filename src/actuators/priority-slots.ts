@@ -10,6 +10,8 @@ export interface RuleWords {
   readonly set: ActuatorValue;
   readonly otherwise?: ActuatorValue | undefined;
   readonly sensorLost?: ActuatorValue | undefined;
+  /** Its value comes with its readings. */
+  readonly isCurve?: boolean | undefined;
   /** Changes with anything of its configuration. */
   readonly version: string;
 }
@@ -64,7 +66,7 @@ export interface Slots {
 export type SlotEvent = { readonly atMs: number } & (
   | { readonly kind: 'started'; readonly start: ActuatorValue | undefined }
   | { readonly kind: 'commanded'; readonly operator: Omit<Operator, 'sinceMs'> }
-  | { readonly kind: 'released'; readonly why: Ended['why'] }
+  | { readonly kind: 'released'; readonly why: Ended['why']; readonly by?: Writer | undefined }
   | { readonly kind: 'pulseBegan'; readonly by: Writer }
   | { readonly kind: 'pulseEnded' | 'heard' | 'maxOnEnded' | 'minOffEnded' | 'timePassed' }
   | { readonly kind: 'silent'; readonly value: ActuatorValue }
@@ -97,5 +99,5 @@ export const EMPTY_SLOTS: Slots = {
   ...{ base: undefined, goesOff: false, left: undefined, ended: undefined },
 };
 
-/** Version of a rule that an earlier release has set: any configuration of it goes on. */
+/** Version of a rule that an earlier release has set: whatever it is configured to be is another one. */
 export const ANY_VERSION = '';

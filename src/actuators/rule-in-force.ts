@@ -25,6 +25,14 @@ export function ruleWords(rules: readonly RuleInForce[]): ReadonlyMap<string, re
 
 function wordsOf({ name, when, set, otherwise, protect, sensorLost, lostAfterMs }: RuleInForce): RuleWords {
   const version = JSON.stringify([when, set, otherwise, protect, sensorLost, lostAfterMs]);
-  // A curve says nothing before its first reading.
-  return { name, protect, set: set.value ?? set.curve?.points[0]?.[1] ?? 0, otherwise, sensorLost, version };
+  return {
+    name,
+    protect,
+    // A curve says nothing before its first reading.
+    set: set.value ?? set.curve?.points[0]?.[1] ?? 0,
+    isCurve: set.curve !== undefined,
+    otherwise,
+    sensorLost,
+    version,
+  };
 }

@@ -1,5 +1,6 @@
 /** The values that one rule goes by: each part of its condition, and the reading of its curve; and what the rule is by them. */
 
+import { isDeepStrictEqual } from 'node:util';
 import { partsOf } from '../config/keys/rule-parts.ts';
 import type { ConditionConfig } from '../config/schema/agent-config.ts';
 import type { Clock } from '../host/clock.ts';
@@ -63,11 +64,22 @@ export class RuleValues {
     value: JsonValue | undefined,
     phase: RuleSlot['phase'] | undefined,
   ): void {
-    const { truth } = watched;
-    const heldAtStart = phase === 'set' ? !isNegated : phase === 'otherwise' && isNegated;
-    const held = typeof truth === 'boolean' ? truth : heldAtStart;
     if (value === undefined) watched.heard(undefined);
-    else watched.heard(condition === undefined ? this.#takeReading(value) : valueHolds(condition, value, held));
+    else watched.heard(this.#says({ condition, isNegated }, value, { truth: watched.truth, phase }), value);
+  }
+
+  /** Goes on with what is known of the same values under another condition. */
+  follow(before: RuleValues, phase: RuleSlot['phase'] | undefined): void {
+    for (const [at, one] of this.all.entries()) {
+      const known = before.all.filter(({ sensor, key }) => sensor === one.sensor && key === one.key);
+      const same =
+        known.find(({ condition }) => isDeepStrictEqual(condition, one.condition)) ??
+        known.find((each) => each === before.all[at]) ??
+        known[0];
+      if (same === undefined) continue;
+      const { value, truth } = same.watched;
+      one.watched.follow(same.watched, value === undefined ? undefined : this.#says(one, value, { truth, phase }));
+    }
   }
 
   takeTime(now: LocalTime): void {
@@ -87,6 +99,17 @@ export class RuleValues {
   /** Idempotent. */
   end(): void {
     for (const { watched } of this.all) watched.end();
+  }
+
+  /** @param truth of the comparison so far; where it has none, the phase of the rule tells what held before a start. */
+  #says(
+    { condition, isNegated }: Pick<RuleValue, 'condition' | 'isNegated'>,
+    value: JsonValue,
+    { truth, phase }: { readonly truth: Truth; readonly phase: RuleSlot['phase'] | undefined },
+  ): boolean | undefined {
+    if (condition === undefined) return this.#takeReading(value);
+    const heldAtStart = phase === 'set' ? !isNegated : phase === 'otherwise' && isNegated;
+    return valueHolds(condition, value, typeof truth === 'boolean' ? truth : heldAtStart);
   }
 
   /** Returns the reading of a curve; one that is no number says nothing. */

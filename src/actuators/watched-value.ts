@@ -1,5 +1,6 @@
 /** Last value that a rule goes by, of a sensor or of the clock, until the next one is overdue: then it is lost. */
 import type { Clock } from '../host/clock.ts';
+import type { JsonValue } from '../host/json.ts';
 import type { Truth } from './rule-condition.ts';
 
 export interface WatchedValueDeps {
@@ -15,6 +16,8 @@ export const MISSED_VALUES = 3;
 export class WatchedValue {
   readonly #deps: WatchedValueDeps;
   #said: boolean | undefined;
+  #value: JsonValue | undefined;
+  #heardAtMs: number;
   #lostAtMs = 0;
   /** How many values that say nothing have come since one that does. */
   #partsInARow = 0;
@@ -22,7 +25,13 @@ export class WatchedValue {
 
   constructor(deps: WatchedValueDeps) {
     this.#deps = deps;
+    this.#heardAtMs = deps.clock.monotonicMs();
     this.#wait();
+  }
+
+  /** The last value that said something; undefined where that counts no longer. */
+  get value(): JsonValue | undefined {
+    return this.isLost ? undefined : this.#value;
   }
 
   get isLost(): boolean {
@@ -34,16 +43,29 @@ export class WatchedValue {
   }
 
   /** A value has come; undefined when it says nothing. */
-  heard(says: boolean | undefined): void {
+  heard(says: boolean | undefined, value?: JsonValue): void {
     this.#partsInARow = says === undefined ? this.#partsInARow + 1 : 0;
     if (this.#partsInARow >= MISSED_VALUES) return;
     this.#said = says ?? (this.isLost ? undefined : this.#said);
+    this.#value = value ?? (this.isLost ? undefined : this.#value);
+    this.#heardAtMs = this.#deps.clock.monotonicMs();
     this.#wait();
+  }
+
+  /** Goes on where another one was, whose value says this of a changed condition. */
+  follow(before: WatchedValue, says: boolean | undefined): void {
+    this.#said = says;
+    this.#value = before.value;
+    this.#partsInARow = before.#partsInARow;
+    this.#heardAtMs = before.#heardAtMs;
+    if (before.#lostAtMs === Number.NEGATIVE_INFINITY) this.lose();
+    else this.#wait();
   }
 
   /** Another sensor has its name: what was said says nothing. */
   forget(): void {
     this.#said = undefined;
+    this.#value = undefined;
   }
 
   /** Its driver says so. */
@@ -61,13 +83,13 @@ export class WatchedValue {
   #wait(): void {
     const { clock, lostAfterMs, onLost } = this.#deps;
     this.#cancel();
-    this.#lostAtMs = clock.monotonicMs() + lostAfterMs;
+    this.#lostAtMs = this.#heardAtMs + lostAfterMs;
     if (!Number.isFinite(lostAfterMs)) return;
     const look = (): void => {
       const leftMs = this.#lostAtMs - clock.monotonicMs();
       if (leftMs >= 0) this.#cancel = clock.after(leftMs + 1, look);
       else onLost();
     };
-    this.#cancel = clock.after(lostAfterMs + 1, look);
+    this.#cancel = clock.after(Math.max(0, this.#lostAtMs - clock.monotonicMs()) + 1, look);
   }
 }

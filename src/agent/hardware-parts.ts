@@ -31,7 +31,7 @@ export interface HardwarePartsDeps {
   readonly keyOf: (key: string) => string;
   /** Reports a sensor's state in words, and whether it fails. */
   readonly reportSensor: (sensor: string, state: string, isFailing: boolean) => void;
-  readonly onRuleEvent?: (event: RuleEvent) => void;
+  readonly onRuleEvent?: (event: RuleEvent, instead?: string) => void;
   /** Entries about what moved. */
   readonly report: (entries: readonly TelemetryEntry[]) => void;
   /** The id under which entries of an attached device are kept; default the gateway's own. */
@@ -80,8 +80,8 @@ export class HardwareParts {
     const { clock, files, openPorts, runProgram } = deps.machine;
     const ports = openPorts({ clock, hardware: config.hardware });
     let opened: HardwareParts | undefined;
-    const onRuleEvent = (event: RuleEvent): void => {
-      deps.onRuleEvent?.(event);
+    const onRuleEvent = (event: RuleEvent, instead?: string): void => {
+      deps.onRuleEvent?.(event, instead);
       const slot = slotOf(event.rule, opened === undefined ? config : opened.#config);
       report([ruleEntry(event, { device: (slot === undefined ? undefined : idOf?.(slot)) ?? 'self', clock })]);
     };

@@ -62,6 +62,13 @@ export class AppliedValues {
     this.#save();
   }
 
+  /** Notes a value that is about to be acted on, so that no later process acts on it again; the returned function takes the note back. */
+  begin(key: string, value: JsonValue): () => void {
+    const before = this.#values.get(key);
+    this.set(key, value, 'dropped');
+    return () => (before === undefined ? this.delete(key) : this.set(key, before.value, before.outcome));
+  }
+
   delete(key: string): void {
     if (this.#values.delete(key)) this.#save();
   }

@@ -185,13 +185,19 @@ export class SharedAttributes {
     if (target.writes() !== writes) return this.#drop(key, value, 'someone else has written since');
     const mine = { value };
     this.#acting.set(key, mine);
+    const takeBack = target.isMovement?.(value) === true ? this.#deps.applied.begin(key, value) : undefined;
+    if (takeBack !== undefined) await this.#deps.applied.flush();
     const [outcome] = await Promise.allSettled([(async () => await target.apply(value, signal))()]);
     const hasFailed = outcome.status === 'rejected';
     // A value that another one has replaced, or that was deleted meanwhile, has no outcome.
     if (this.#acting.get(key) !== mine) return false;
     this.#acting.delete(key);
     // A failed try may have moved it half-way: the last applied value is written again when it is desired again.
-    if (hasFailed && target.writes() !== writes) this.#deps.applied.delete(key);
+    const mayHaveMoved = hasFailed && target.writes() !== writes;
+    // What moves once more with each try is not tried again.
+    if (mayHaveMoved && takeBack !== undefined) return this.#drop(key, value, messageOf(outcome.reason));
+    if (mayHaveMoved) this.#deps.applied.delete(key);
+    else if (hasFailed) takeBack?.();
     if (hasFailed && signal.aborted) return false;
     const acted = hasFailed ? this.#failed(target, value, outcome.reason) : this.#keep(key, value);
     const wished = sharedValue(this.#latest, key);

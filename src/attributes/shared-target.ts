@@ -19,6 +19,8 @@ export interface SharedTarget {
   readonly clear: (wasApplied: boolean) => Promise<void> | void;
   /** True when the last applied value is applied again at the agent's start, before there is any contact. */
   readonly restored: boolean;
+  /** True when the value would move something now that moves once more when it is applied twice. */
+  readonly isMovement?: (value: JsonValue) => boolean;
   /** Counts every writer's writes: a value that had to wait is dropped when someone else has written since. */
   readonly writes: () => number;
 }
@@ -36,16 +38,28 @@ export function settingTarget({ key, shape, apply }: ChangeableSetting): SharedT
 export function actuatorTarget(
   key: string,
   name: string,
-  actuators: Pick<ActuatorControl, 'set' | 'release' | 'settings' | 'movements'>,
+  actuators: Pick<ActuatorControl, 'set' | 'release' | 'check' | 'settings' | 'movements'>,
 ): SharedTarget {
+  const isAllowed = (value: JsonValue): boolean => {
+    try {
+      actuators.check(name, value, 'shared');
+      return true;
+    } catch {
+      return false;
+    }
+  };
   return {
     key,
     // The actuator says itself what it takes.
     shape: {},
     switchesOff: (value) => isOff(valueFor(actuators.settings(name), value) ?? null),
     apply: async (value, signal) => void (await actuators.set(name, value, { by: 'shared' }, signal)),
-    clear: (wasApplied) => {
-      if (wasApplied) actuators.release(name);
+    clear: async (wasApplied) => {
+      if (wasApplied) await actuators.release(name, 'shared');
+    },
+    isMovement: (value) => {
+      const settings = actuators.settings(name);
+      return !settings.idempotent && !isOff(valueFor(settings, value) ?? value) && isAllowed(value);
     },
     // The actuator's own option (`restore`) decides on its state after a restart, not the platform's last value.
     restored: false,

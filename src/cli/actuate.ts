@@ -34,13 +34,19 @@ export async function actuate({ args: { name, value }, flags, agent, print }: Ac
   print.result(answer, () => `${name}: ${shown(answer)}\n`);
 }
 
-/** Returns the filled slots, the highest first. */
-function slotRows({ slots }: JsonObject): string[][] {
-  return (Array.isArray(slots) ? slots.filter(isJsonObject) : []).map(({ slot, value = null, rule, by }) => [
+/** Returns the filled slots, the highest first, and below them the rules that have no say. */
+function slotRows({ slots, silent }: JsonObject): string[][] {
+  const filled = objectsIn(slots).map(({ slot, value = null, rule, by }) => [
     String(slot),
     valueText(value),
     printable(String(rule ?? by ?? '')),
   ]);
+  const others = objectsIn(silent).map(({ rule, why }) => ['silent', '', printable(`${String(rule)}: ${String(why)}`)]);
+  return [...filled, ...others];
+}
+
+function objectsIn(list: JsonValue | undefined): readonly JsonObject[] {
+  return Array.isArray(list) ? list.filter(isJsonObject) : [];
 }
 
 /** Returns what a technician has typed. */

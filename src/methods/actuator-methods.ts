@@ -40,7 +40,7 @@ export const ACTUATOR_METHODS: MethodsOn<ActuatorCalls> = {
     // Taken under lockout, too: what would go on then waits for its end.
     moves: false,
     ...MOVEMENT,
-    run: (params) => stateAsJson(actuators.release(textOf(params, 'name'))),
+    run: async (params) => stateAsJson(await actuators.release(textOf(params, 'name'))),
   }),
   getActuator: (actuators) => ({
     ...QUESTION,

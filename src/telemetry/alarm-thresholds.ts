@@ -29,6 +29,7 @@ export class AlarmThresholds {
   #raised: ReadonlyMap<string, RaisedAlarm> | undefined;
   /** By name, monotonic ms of the first value past the limit of each that waits for its time. */
   #passedSince: ReadonlyMap<string, number> = new Map();
+  #thresholds: readonly Threshold[] = [];
 
   get isRaised(): boolean {
     return this.#raised !== undefined && this.#raised.size > 0;
@@ -51,14 +52,15 @@ export class AlarmThresholds {
     const before = this.#raised;
     const raised = new Map<string, RaisedAlarm>();
     const passedSince = new Map<string, number>();
-    for (const threshold of thresholds) {
+    for (const [at, threshold] of thresholds.entries()) {
       const name = nameOf(threshold);
-      const known = before?.get(name);
+      const formerName = this.#formerName(at, thresholds) ?? '';
+      const known = before?.get(name) ?? before?.get(formerName);
       if (!isPassed(value, threshold, known !== undefined)) continue;
       const { above, below, forMs = 0 } = threshold;
-      const sinceMs = this.#passedSince.get(name) ?? atMs;
+      const sinceMs = this.#passedSince.get(name) ?? this.#passedSince.get(formerName) ?? atMs;
       const isFromStart = before === undefined ? (true as const) : undefined;
-      if (known !== undefined) raised.set(name, known);
+      if (known !== undefined) raised.set(name, { ...known, name, above, below });
       else if (atMs - sinceMs >= forMs || (before === undefined && stood))
         raised.set(name, { name, above, below, sinceMs: atMs, isFromStart });
       else passedSince.set(name, sinceMs);
@@ -69,8 +71,17 @@ export class AlarmThresholds {
         ? thresholds.length > 0
         : raised.size !== before.size || [...raised.keys()].some((name) => !before.has(name));
     this.#raised = raised;
+    this.#thresholds = thresholds;
     if (!isNew) return undefined;
     return raised.size === 0 ? ALARM_CLEAR : [...raised.keys()].join(', ');
+  }
+
+  /** Returns what a changed threshold without a name of its own was called before: the one in its place, on its side. */
+  #formerName(at: number, thresholds: readonly Threshold[]): string | undefined {
+    const [before, now] = [this.#thresholds[at], thresholds[at]];
+    if (before === undefined || (before.above === undefined) !== (now?.above === undefined)) return undefined;
+    const name = nameOf(before);
+    return thresholds.some((one) => nameOf(one) === name) ? undefined : name;
   }
 }
 

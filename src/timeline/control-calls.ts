@@ -33,7 +33,7 @@ function toldMethod(method: ControlMethod, did: string, tell: TellTimeline): Con
 /** Movements of the page, told. */
 export interface MovedOutputs {
   readonly set: (name: string, value: JsonValue, forMs: number | undefined, signal: AbortSignal) => Promise<object>;
-  readonly release: (name: string) => object;
+  readonly release: (name: string) => Promise<object>;
 }
 
 /** The same outputs, each movement told. */
@@ -46,7 +46,7 @@ export function toldOutputs<T extends MovedOutputs>(outputs: T, tell: TellTimeli
     },
     release: (name) => {
       const wish = { ...WHO.page, actuator: name, did: 'released', wanted: '' };
-      return toldMovement(wish, async () => outputs.release(name), tell);
+      return toldMovement(wish, () => outputs.release(name), tell);
     },
   };
 }

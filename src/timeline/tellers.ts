@@ -11,7 +11,7 @@ import { alarmEvents, commandEvent, ruleEvent, updateEvents } from './words.ts';
 export function tellersOf(tell: TellTimeline, config: () => Pick<AgentConfig, 'rules'>) {
   const ruleOf = (name: string) => config().rules.find((rule) => rule.name === name);
   return {
-    onRuleEvent: (event: RuleEvent): void => tell(ruleEvent(event, ruleOf(event.rule))),
+    onRuleEvent: (event: RuleEvent, instead?: string): void => tell(ruleEvent(event, ruleOf(event.rule), instead)),
     onAlarm: (alarm: ToldAlarm): void => alarmEvents(alarm).forEach(tell),
     onCommand: (command: ToldCommand, device?: string): void => tell(commandEvent(command, device)),
     onReported: (kind: string, status: UpdaterStatus): void => updateEvents(kind, status).forEach(tell),

@@ -1,5 +1,6 @@
 /** Changes of outputs that no command and no rule tells: no contact, safe states, limits, ends of pulses, faults; and values of shared attributes. */
 import type { ActuatorState } from '../actuators/kind/actuator.ts';
+import type { Output, OutputCause } from '../actuators/output.ts';
 import type { ToldEvent } from './event.ts';
 import type { TellTimeline } from './timeline.ts';
 import { valueWord } from './words.ts';
@@ -8,25 +9,33 @@ export interface WatchedOutputs {
   states(): readonly ActuatorState[];
   onState(listener: (state: ActuatorState) => void): () => void;
   /** Returns the output, which knows the slot that it follows. */
-  find(name: string): { readonly reason: { readonly slots: readonly { readonly slot: string }[] } } | undefined;
+  find(name: string): Pick<Output, 'cause' | 'reason'> | undefined;
 }
 
 interface Look extends Omit<ActuatorState, 'name'> {
   readonly slot: string | undefined;
+  /** What has made it follow its slot, until that is told. */
+  readonly cause?: OutputCause | undefined;
 }
 
 /** Tells from now on; the returned function ends it. */
 export function watchOutputs(outputs: WatchedOutputs, tell: TellTimeline): () => void {
-  const lookAt = ({ name, ...state }: ActuatorState): Look => ({
-    ...state,
-    slot: outputs.find(name)?.reason.slots[0]?.slot,
-  });
+  const told = new WeakSet<OutputCause>();
+  const lookAt = ({ name, ...state }: ActuatorState): Look => {
+    const { cause, reason } = outputs.find(name) ?? {};
+    return {
+      ...state,
+      slot: reason?.slots[0]?.slot,
+      cause: cause !== undefined && told.has(cause) ? undefined : cause,
+    };
+  };
   const looks = new Map(outputs.states().map((state) => [state.name, lookAt(state)]));
   return outputs.onState((state) => {
     const now = lookAt(state);
     const before = looks.get(state.name) ?? now;
     looks.set(state.name, now);
     for (const event of outputEvents(state.name, before, now)) tell(event);
+    if (now.cause !== undefined && now.value !== before.value) told.add(now.cause);
   });
 }
 
@@ -50,6 +59,8 @@ export function outputEvents(actuator: string, before: Look, now: Look): readonl
     });
   else if (before.pulsing && !now.pulsing)
     events.push({ ...common, by: 'pulse', words: `${shown}: its pulse has ended.` });
+  else if (hasMoved && now.cause !== undefined && value === now.desired)
+    events.push({ ...common, by: now.by, words: `${shown}: ${now.cause.words}.` });
   else if (hasMoved && now.by === 'safe-state')
     events.push({ ...common, by: 'safe-state', words: `${shown}: its safe state was set.` });
   else if (hasMoved && now.by === 'shared')

@@ -51,14 +51,17 @@ export function commandEvent({ method, params, reply }: ToldCommand, device?: st
   };
 }
 
-/** Beginning or end of a rule's condition, with what the rule moves. */
+/** Beginning or end of a rule's condition, with what the rule moves; `instead` tells what is so where it moves nothing. */
 export function ruleEvent(
   { rule, on, refusal, isUnknown = false }: RuleEvent,
   config: Pick<RuleConfig, 'set' | 'otherwise'> | undefined,
+  instead?: string,
 ): ToldEvent {
   const { actuator } = config?.set ?? {};
-  const value = on ? config?.set.value : config?.otherwise;
-  const moved = actuator === undefined || value === undefined ? '' : `: it sets ${actuator} to ${valueWord(value)}`;
+  const value = instead !== undefined ? undefined : on ? config?.set.value : config?.otherwise;
+  const sets = actuator === undefined || value === undefined ? undefined : `it sets ${actuator} to ${valueWord(value)}`;
+  const told = instead ?? sets;
+  const moved = told === undefined ? '' : `: ${told}`;
   const edge = `Rule ${rule} ${on ? 'began' : 'ended'}`;
   const words =
     refusal === undefined

@@ -30,7 +30,7 @@ it('is outcome-unknown over RPC', () => {
 
 it('is told in the timeline as unknown, from the page and by a rule', async () => {
   const words: string[] = [];
-  const outputs = toldOutputs({ set: fail, release: () => ({}) }, (event) => void words.push(event.words));
+  const outputs = toldOutputs({ set: fail, release: async () => ({}) }, (event) => void words.push(event.words));
   await expect(outputs.set('pump', true, undefined, new AbortController().signal)).rejects.toBe(unknown);
   const edge = { rule: 'fill', on: true, refusal: unknown.message, isUnknown: true };
   words.push(ruleEvent(edge, { set: { actuator: 'pump', value: true } } as Parameters<typeof ruleEvent>[1]).words);

@@ -26,6 +26,8 @@ export class ActuatorBench {
   /** What the outputs know of rules as they begin. */
   rules: ReadonlyMap<string, readonly RuleWords[]> = new Map();
   readonly events: RuleEvent[] = [];
+  /** Beside the events. */
+  onRule: (event: RuleEvent, instead?: string) => void = () => {};
   #control: ActuatorControl | undefined;
 
   get control(): ActuatorControl {
@@ -64,7 +66,10 @@ export class ActuatorBench {
         }),
         locked: () => this.locked,
         rules: this.rules,
-        onRule: (event) => this.events.push(event),
+        onRule: (event, instead) => {
+          this.events.push(event);
+          this.onRule(event, instead);
+        },
         ...{ clock, log },
         onAlarm: (actuator, message) => this.alarms.push([actuator, message]),
       },

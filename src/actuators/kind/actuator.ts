@@ -58,6 +58,8 @@ export interface ActuatorSettings {
   readonly idempotent: boolean;
   /** True when it stays as it is while this board has no power. */
   readonly ownSupply?: boolean;
+  /** True for one that cannot be read back: what was said of it before a start is not written again. */
+  readonly writtenOnce?: boolean;
 }
 
 export interface ActuatorState {

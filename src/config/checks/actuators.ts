@@ -17,8 +17,27 @@ export const checkLimits: Check = ({ actuators }) =>
   actuators.flatMap(({ config, path }) => [
     ...limitFaults(config, [...path, 'limits']),
     ...offFaults(config, [...path, 'limits', 'maxOn']),
+    ...restoreFaults(config, [...path, 'restore']),
     ...safeValues(config).flatMap(({ value, at }) => mismatch(config, value, [...path, ...at])),
   ]);
+
+/** What an operator said last may not be written twice to hardware that does not say whether it has it already. */
+function restoreFaults(actuator: ActuatorConfig, path: ConfigPath): Finding[] {
+  const canAsk = isReadable(actuator);
+  if (actuator.restore === true && !canAsk)
+    return [
+      finding(
+        path,
+        'an output that cannot be read back is moved by it at each start:',
+        'repeat to allow that, or false',
+      ),
+    ];
+  if (actuator.restore === 'repeat' && canAsk)
+    return [
+      finding(path, 'allows a movement at each start, which an output that can be read back does not need:', 'true'),
+    ];
+  return [];
+}
 
 export const checkRuleValues: Check = ({ rules, actuators }) =>
   rules.flatMap(({ config: { set, otherwise, sensorLost }, path }) => {

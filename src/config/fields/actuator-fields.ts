@@ -23,8 +23,11 @@ export const actuatorFields = {
   stateKey: platformKey().optional(),
   /** Reports each change of the state, and of what is on or off its operating hours and starts, as telemetry. */
   telemetry: z.boolean().default(true),
-  /** True restores the last desired state after a restart; otherwise `safe.start` holds until another value is set. */
-  restore: z.boolean().default(false),
+  /**
+   * True restores the last desired state after a restart; otherwise `safe.start` holds until another value is set. An output that cannot be
+   * read back is moved again by that at each start, which `repeat` allows.
+   */
+  restore: z.union([z.boolean(), z.literal('repeat')]).default(false),
   /** States for when nobody is in charge; one that is not given leaves the hardware as it is. */
   safe: section({
     start: actuatorValue().optional(),

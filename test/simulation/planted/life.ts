@@ -89,8 +89,8 @@ export const LIFE_FAULTS: readonly PlantedFault[] = [
   {
     name: 'a rule waits anew with each value',
     file: 'actuators/local-rules.ts',
-    old: 'state.cancelWaiting ??= this',
-    new: 'stopWaiting(state);\n    state.cancelWaiting = this',
+    old: 'state.waitingSinceMs ??= clock.monotonicMs();',
+    new: 'stopWaiting(state);\n    state.waitingSinceMs = clock.monotonicMs();',
     needs: ['warmth', 'fan'],
   },
   {

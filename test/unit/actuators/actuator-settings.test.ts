@@ -107,6 +107,25 @@ describe('the settings of an actuator', () => {
     expect(kinds.map((one) => actuatorSettings(parse(one)).ownSupply)).toEqual([false, false, true, true, true]);
   });
 
+  it('say what is not written again after a start', () => {
+    const register = { kind: 'modbus-write', connection: tcp, address: 1 };
+    const kinds = [
+      { kind: 'gpio-output', line: 'GPIO17' },
+      { kind: 'command', program: '/bin/true' },
+      { kind: 'command', program: '/bin/true', readBack: { program: '/bin/true' } },
+      { kind: 'command', program: '/bin/true', restore: 'repeat' },
+      { kind: 'serial-write', port: '/dev/ttyS0', template: '{value}' },
+      register,
+      { ...register, readBack: false },
+      { ...register, readBack: false, restore: 'repeat' },
+    ];
+    const settings = kinds.map((one) => actuatorSettings(parse(one)));
+    expect(settings.map(({ writtenOnce }) => writtenOnce)).toEqual([
+      ...[false, true, false, false, true, false, true, false],
+    ]);
+    expect(settings.map(({ restore }) => restore)).toEqual([...[false, false, false, true, false, false, false, true]]);
+  });
+
   it('are what is written, and nothing that is not', () => {
     const limits = { minOn: '1s', minOff: '2s', maxOn: '3s', maxSwitchesPerHour: 4 };
     const safe = { start: false, stop: true, crash: false, noContact: { after: '5m', value: true } };
@@ -129,6 +148,7 @@ describe('the settings of an actuator', () => {
         deadlineMs: 5_000,
         idempotent: true,
         ownSupply: false,
+        writtenOnce: false,
       },
       limits: { minOnMs: 1_000, minOffMs: 2_000, maxOnMs: 3_000, maxSwitchesPerHour: 4, maxPulseMs: 7_000 },
       safe: { start: false, stop: true, crash: false, noContact: { afterMs: 300_000, value: true } },

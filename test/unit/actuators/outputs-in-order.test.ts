@@ -13,7 +13,7 @@ describe('a value that was taken back, and a sensor that is lost', () => {
     await b.open([], s);
     await b.bench.set('pump', true);
     expect(b.shown).toBe(true);
-    b.bench.control.release('pump');
+    void b.bench.control.release('pump');
     await b.bench.clock.advance(0);
     expect(b.shown).toBe(false);
     await b.restart([], s);
@@ -77,7 +77,7 @@ describe('a value that was taken back, and a sensor that is lost', () => {
     await b.bench.set('pump', true);
     await b.bench.clock.advance(120_000);
     expect(b.shown).toBe(true);
-    b.bench.control.release('pump');
+    void b.bench.control.release('pump');
     await b.bench.clock.advance(60_000);
     expect(b.shown).toBe(false);
   });
@@ -118,7 +118,7 @@ describe('a value that a rule has left', () => {
     await b.after({ frost: 20 });
     expect(b.shown).toBe(true);
     expect(await b.after({ frost: 0 })).toBe(false);
-    b.bench.control.release('pump');
+    void b.bench.control.release('pump');
     expect([await b.after({ frost: 0 }), b.bench.control.find('pump')?.reason.why]).toEqual([false, expect.anything()]);
   });
 
@@ -207,7 +207,7 @@ describe('a command that the hardware refuses', () => {
     expect(b.shown).toBe(true);
     await b.bench.set('pump', false);
     await b.after({ hot: 20 });
-    b.bench.control.release('pump');
+    void b.bench.control.release('pump');
     await b.after({ hot: 20 });
     expect(b.shown).toBe(false);
     expect(await b.bench.set('pump', true)).toBe('actuators/min-off');

@@ -132,7 +132,7 @@ it('a rule’s events are kept under the device whose output it moves, also thos
   expect(devices).toEqual(['id of meter1', 'id of meter1']);
   const own = await open(base, {}, { idOf, report });
   own.actuators.rules.take('machine', 'temperature', 80);
-  expect(devices.at(-1)).toBe('self');
+  await vi.waitFor(() => expect(devices.at(-1)).toBe('self'));
   await own.close();
 });
 

@@ -73,7 +73,8 @@ it('the gateway’s own view has no output of an attached device, and hears of n
   const { signal } = new AbortController();
   expect(configs.map(({ name }) => name)).toEqual(['lamp']);
   await expect(control.set('pump1', true, { by: 'rpc' }, signal)).rejects.toMatchObject({ code: 'actuators/unknown' });
-  for (const call of ['state', 'settings', 'release', 'movements', 'foundAtStart'] as const)
+  await expect(control.release('pump1')).rejects.toMatchObject({ code: 'actuators/unknown' });
+  for (const call of ['state', 'settings', 'movements', 'foundAtStart'] as const)
     expect(() => control[call]('pump1')).toThrow('there is no actuator pump1');
   expect(control.find('pump1')).toBeUndefined();
   await bench.actuators.control.set('pump1', true, { by: 'rpc' }, signal);

@@ -131,7 +131,7 @@ function gateInMemory() {
     const quiet = { firmwareKeys: [], onFirmwareOffer: () => {}, log: silentLog, onChange: () => {} };
     return { own: await SharedAttributes.open({ targets: () => [gate], applied: kept, ...quiet }, never), kept };
   };
-  return { files, moves, open };
+  return { files, moves, open, gate };
 }
 
 const reconcile = (answer: JsonObject): Promise<boolean> => shared.reconcile(answer, never);
@@ -641,6 +641,52 @@ describe('shared attributes', () => {
       await own.reconcile({ gate: 'open' }, never);
       await own.reconcile({ gate: 'half' }, never);
       expect(moves).toEqual(['closed', 'open', 'half']);
+    });
+  });
+
+  describe('that move something once more with each write', () => {
+    const gate = () => {
+      const all = gateInMemory();
+      Object.assign(all.gate, { isMovement: () => true });
+      return all;
+    };
+
+    it('move nothing after a kill in the midst of it', async () => {
+      const { moves, open, gate: target } = gate();
+      const before = await open();
+      Object.assign(target, { apply: (value: JsonValue) => new Promise<void>(() => moves.push(value)) });
+      void before.own.reconcile({ gate: 5 }, never);
+      await clock.advance(0);
+      expect(moves).toEqual([5]);
+      const { own } = await open();
+      await own.reconcile({ gate: 5 }, never);
+      expect(moves).toEqual([5]);
+      void own.reconcile({ gate: 6 }, never);
+      await clock.advance(0);
+      expect(moves).toEqual([5, 6]);
+    });
+
+    it('are not tried again once a try has begun to move, and are before', async () => {
+      const { moves, open, gate: target } = gate();
+      let writes = 0;
+      const fail = (): never => {
+        throw new AgentError('actuators/program-failed', 'no paper', { recovery: 'retry' });
+      };
+      const { own } = await open();
+      Object.assign(target, { writes: () => writes, apply: fail });
+      await own.reconcile({ gate: 'dry' }, never);
+      expect(own.hasWaiting).toBe(true);
+      Object.assign(target, {
+        apply: (value: JsonValue) => {
+          writes += 1;
+          moves.push(value);
+          fail();
+        },
+      });
+      await own.retryWaiting(never);
+      await own.retryWaiting(never);
+      await own.reconcile({ gate: 'dry' }, never);
+      expect([moves, own.hasWaiting, own.refusals]).toEqual([['dry'], false, { gate: 'no paper' }]);
     });
   });
 

@@ -65,6 +65,7 @@ async function serve(): Promise<void> {
         getActuator: () => ({
           why: 'off, because rule frost released it 3 min ago',
           slots: [{ slot: 'rule', value: false, rule: 'frost' }],
+          silent: [{ rule: 'night', why: 'the clock is not trusted' }],
         }),
       },
       methods: {
@@ -174,7 +175,9 @@ describe('turnstone actuate', () => {
   it('tells why an actuator is as it is, with its slots, and moves nothing', async () => {
     await serve();
     const { out } = await run(['actuate', 'pump', '--why']);
-    expect(out).toMatch(/^pump: off, because rule frost released it 3 min ago\n +rule +false +frost\n/);
+    expect(out).toMatch(
+      /^pump: off, because rule frost released it 3 min ago\n +rule +false +frost\n +silent +night: the clock is not trusted\n/,
+    );
     expect(moved).toEqual([]);
   });
 

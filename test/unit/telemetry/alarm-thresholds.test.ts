@@ -170,3 +170,26 @@ describe('a threshold with a time', () => {
     ).toEqual(['ok', 'very low', undefined, 'low, very low', 'low', 'ok']);
   });
 });
+
+it.each([
+  [{ above: 40, hysteresis: 2 }, { above: 41, hysteresis: 2 }, 45, 39.5, 'above 41'],
+  [{ below: 5, hysteresis: 2 }, { below: 4, hysteresis: 2 }, 3, 5.5, 'below 4'],
+] as const)('stays on within its hysteresis when its limit changes: %j', (before, after, first, within, name) => {
+  const alarms = new AlarmThresholds();
+  alarms.evaluate(first, [before], { atMs: 7 });
+  expect(alarms.evaluate(within, [after], { atMs: 8 })).toBe(name);
+  expect(alarms.raised).toMatchObject([{ name, sinceMs: 7 }]);
+});
+
+it('does not take over what another limit, or one on the other side, has raised', () => {
+  const alarms = new AlarmThresholds();
+  alarms.evaluate(45, [{ above: 40, hysteresis: 10 }]);
+  expect(alarms.evaluate(45, [{ below: 40, hysteresis: 10 }])).toBe('ok');
+  alarms.evaluate(45, [{ above: 40, hysteresis: 10 }]);
+  expect(
+    alarms.evaluate(45, [
+      { above: 50, hysteresis: 10 },
+      { above: 40, hysteresis: 10 },
+    ]),
+  ).toBeUndefined();
+});
