@@ -55,6 +55,14 @@ export function isWhole(bytes: Buffer, { kind, from, to, at }: CheckConfig): boo
   return expected === (order === 'little' ? bytes.readUIntLE(place, width) : bytes.readUIntBE(place, width));
 }
 
+/** Place behind the last byte that may be a value: a check sum that is counted from the end closes the data. */
+export function endOfData(bytes: Uint8Array, check: CheckConfig | undefined): number {
+  const sum = check === undefined ? undefined : CHECKS[check.kind];
+  if (check === undefined || sum === undefined || typeof sum === 'function') return bytes.length;
+  const at = check.at ?? -(sum.width || 1);
+  return at < 0 ? placeOf(at, bytes.length) : bytes.length;
+}
+
 function isSum(found: RegExpExecArray | null, of: Sum['of']): boolean {
   const [, summed, written] = found ?? [];
   if (summed === undefined || written === undefined) return false;

@@ -17,7 +17,7 @@ import type { Reading, Refusal, Sensor } from '../kind/sensor.ts';
 import type { SensorDeps } from '../kind/sensor-deps.ts';
 import { sensorFault } from '../kind/sensor-fault.ts';
 import { readAnswers } from './answers.ts';
-import { isWhole } from './check-sum.ts';
+import { endOfData, isWhole } from './check-sum.ts';
 import type { SerialLineConfig } from './definition.ts';
 import { FrameCutter } from './frame-cutter.ts';
 import { frameValues } from './frame-fields.ts';
@@ -162,7 +162,7 @@ class SerialLines {
     this.#take(() =>
       fields === undefined
         ? parseOutput(frame.toString(encoding), format, this.#deps.parse)
-        : frameValues(frame, fields),
+        : frameValues(frame.subarray(0, endOfData(frame, this.#config.check)), fields),
     );
     this.#lines.tell();
     return true;

@@ -1,0 +1,88 @@
+/** Devices on serial lines whose bytes differ from those of the recorded one: fewer probes, a sign, a value that is not there. */
+
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { readConfig } from '../../src/config/read-config.ts';
+import { linuxPorts } from '../../src/hardware/linux-ports.ts';
+import { systemClock } from '../../src/host/clock.ts';
+import { createSensor } from '../../src/sensors/create-sensor.ts';
+import { PtyWire } from '../../src/simulated-board/serial-wire.ts';
+import { until } from '../support/board-bench.ts';
+import { SMALLEST } from '../support/config-file.ts';
+import { sensorDeps } from '../support/sensor-bench.ts';
+
+const { signal } = new AbortController();
+let folder: string;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'turnstone-presets-'));
+});
+afterEach(() => rm(folder, { recursive: true }));
+
+/** Values, before conversion, that a sensor with this preset reads from a device that sends these bytes. */
+async function valuesOf(preset: string, bytes: Buffer, options = ''): Promise<Record<string, unknown>> {
+  const port = join(folder, 'port');
+  const text = `${SMALLEST}sensors:\n  - { name: meter, kind: serial-line, port: ${port}, preset: ${preset}${options} }\n`;
+  const file = join(folder, 'turnstone.yaml');
+  await writeFile(file, text, { mode: 0o600 });
+  const { config, faults } = await readConfig(file, { environment: {} });
+  expect(faults).toEqual([]);
+  const [meter] = config?.sensors ?? [];
+  if (meter === undefined) throw new Error('no sensor');
+  const wire = new PtyWire(port, () => wire.send(bytes));
+  const sensor = await createSensor(meter, sensorDeps({ ports: linuxPorts(systemClock, 'sysfs'), folder }), signal);
+  try {
+    const found: Record<string, unknown> = {};
+    await until('an answer', async () => {
+      if (sensor.speaksByItself) wire.send(bytes);
+      for (const { key, value } of await sensor.read(AbortSignal.timeout(2_000)).catch(() => [])) found[key] = value;
+      return Object.keys(found).length > 0;
+    });
+    return found;
+  } finally {
+    await sensor.close();
+    wire.close();
+  }
+}
+
+/** Answer of a JBD battery with these probes, in 0.1 K, and what the maker puts behind them. */
+function jbdFrame(probes: readonly number[], behind = ''): Buffer {
+  const head = Buffer.from('052aff3813882710000c2a91000000000000205003'.padEnd(44, '4'), 'hex');
+  const temperatures = Buffer.alloc(2 * probes.length);
+  for (const [index, probe] of probes.entries()) temperatures.writeUInt16BE(probe, 2 * index);
+  const data = Buffer.concat([head, Buffer.of(probes.length), temperatures, Buffer.from(behind, 'hex')]);
+  const summed = Buffer.concat([Buffer.of(0, data.length), data]);
+  const sum = -summed.reduce((total, byte) => total + byte, 0) & 0xffff;
+  return Buffer.concat([Buffer.of(0xdd, 3), summed, Buffer.of(sum >> 8, sum & 0xff, 0x77)]);
+}
+
+it('a battery with one temperature probe has one temperature', async () => {
+  const recorded = 'dd030019052aff3813882710000c2a9100000000000020500304010b91fbd477';
+  const values = await valuesOf('jbd-bms', Buffer.from(recorded, 'hex'));
+  expect(values).toMatchObject({ batteryVoltage: 13.22, batteryCurrent: -2, temperature1: 23 });
+  expect(Object.keys(values)).not.toContain('temperature2');
+});
+
+it.each([
+  ['no probe', jbdFrame([]), []],
+  ['no probe and more behind', jbdFrame([], '0b910b91'), []],
+  ['one probe and more behind', jbdFrame([2_961], '00320064'), ['temperature1']],
+  ['three probes', jbdFrame([2_961, 2_971, 2_981]), ['temperature1', 'temperature2']],
+])('a battery with %s has the temperatures that it counts', async (_, frame, keys) => {
+  const values = await valuesOf('jbd-bms', frame);
+  expect(values).toHaveProperty('batterySoc');
+  expect(Object.keys(values).filter((key) => key.startsWith('temperature'))).toEqual(keys);
+});
+
+it('a field that lies in the check sum gives no value, and the others do', async () => {
+  const frame = jbdFrame([2_961]);
+  const values = await valuesOf(
+    'jbd-bms',
+    frame,
+    ', fields: { sum: { at: 29, type: uint16 }, end: { at: 31, type: uint8 }, half: { at: 28, type: uint16 } }',
+  );
+  expect(values).toHaveProperty('temperature1');
+  for (const key of ['sum', 'end', 'half']) expect(values).not.toHaveProperty(key);
+});
