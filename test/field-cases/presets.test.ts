@@ -86,3 +86,12 @@ it('a field that lies in the check sum gives no value, and the others do', async
   expect(values).toHaveProperty('temperature1');
   for (const key of ['sum', 'end', 'half']) expect(values).not.toHaveProperty(key);
 });
+
+it.each([
+  ['-000997.90', '-000240.11', -997.9, -240.11],
+  ['000997.90', '-000001.05', 997.9, -1.05],
+])('an EasyMeter that says %s W and %s W has these powers', async (total, phase, powerTotal, powerL2) => {
+  const telegram = `/ESY5Q3DB1024 V3.04\r\n\r\n1-0:1.8.0*255(00052185.7825309*kWh)\r\n1-0:41.7.0*255(${phase}*W)\r\n1-0:1.7.0*255(${total}*W)\r\n!\r\n`;
+  const values = await valuesOf('d0-easymeter', Buffer.from(telegram));
+  expect(values).toMatchObject({ powerTotal, powerL2 });
+});
