@@ -95,3 +95,13 @@ it.each([
   const values = await valuesOf('d0-easymeter', Buffer.from(telegram));
   expect(values).toMatchObject({ powerTotal, powerL2 });
 });
+
+it.each([
+  ['(230.1 000.0 230.0 012 50.0 13.6 --.- 00001001', 'temperature', 7],
+  ['(230.1 ---.- 230.0 --- 50.0 13.6 25.0 00001001', 'load', 6],
+])('a UPS that says %s gives all but what it lacks', async (line, lacking, count) => {
+  const values = await valuesOf('ups-megatec', Buffer.from(`${line}\r`));
+  expect(values).toMatchObject({ gridVoltage: 230.1, batteryVoltage: 13.6 });
+  expect(values).not.toHaveProperty(lacking);
+  expect(Object.keys(values)).toHaveLength(count);
+});
