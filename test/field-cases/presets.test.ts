@@ -105,3 +105,22 @@ it.each([
   expect(values).not.toHaveProperty(lacking);
   expect(Object.keys(values)).toHaveLength(count);
 });
+
+/** Frame of VE.Direct text with its check sum, and these HEX messages put in at a place behind it. */
+function veDirect(text: string, at: number, messages: string): Buffer {
+  const summed = Buffer.from(`${text}\r\nChecksum\t`, 'latin1');
+  const sum = -summed.reduce((total, byte) => total + byte, 0) & 0xff;
+  return Buffer.concat([summed.subarray(0, at), Buffer.from(messages), summed.subarray(at), Buffer.of(sum)]);
+}
+
+const VE_TEXT = '\r\nPID\t0xA053\r\nV\t12800\r\nI\t-250\r\nPPV\t42';
+
+it.each([
+  ['between two lines', VE_TEXT.indexOf('\r\nV'), ':A0102000543\n'],
+  ['within a value', VE_TEXT.indexOf('800'), ':A4F10000A00\n:7F0ED0096\n'],
+  ['before the sum', VE_TEXT.length, ':A0102000543\n'],
+])('a solar charger with HEX messages %s gives its frame', async (_, at, messages) => {
+  const frame = veDirect(VE_TEXT, at, messages);
+  const values = await valuesOf('vedirect-mppt', Buffer.concat([frame, frame]));
+  expect(values).toMatchObject({ batteryVoltage: 12800, batteryCurrent: -250, dcPower: 42 });
+});

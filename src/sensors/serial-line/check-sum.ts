@@ -55,6 +55,14 @@ export function isWhole(bytes: Buffer, { kind, from, to, at }: CheckConfig): boo
   return expected === (order === 'little' ? bytes.readUIntLE(place, width) : bytes.readUIntBE(place, width));
 }
 
+/** HEX message of VE.Direct, which comes at any place in the text and is not in its sum. */
+const VEDIRECT_HEX = /:[\dA-F]+\n/g;
+
+/** Returns the frame as its check sum means it: without messages of another protocol within. */
+export function summedFrame(frame: Buffer, check: CheckConfig | undefined): Buffer {
+  return check?.kind === 'vedirect' ? Buffer.from(frame.toString('latin1').replace(VEDIRECT_HEX, ''), 'latin1') : frame;
+}
+
 /** Place behind the last byte that may be a value: a check sum that is counted from the end closes the data. */
 export function endOfData(bytes: Uint8Array, check: CheckConfig | undefined): number {
   const sum = check === undefined ? undefined : CHECKS[check.kind];
