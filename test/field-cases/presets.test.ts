@@ -1,6 +1,6 @@
 /** Devices on serial lines whose bytes differ from those of the recorded one: fewer probes, a sign, a value that is not there. */
 
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
@@ -123,4 +123,20 @@ it.each([
   const frame = veDirect(VE_TEXT, at, messages);
   const values = await valuesOf('vedirect-mppt', Buffer.concat([frame, frame]));
   expect(values).toMatchObject({ batteryVoltage: 12800, batteryCurrent: -250, dcPower: 42 });
+});
+
+it.each([
+  ['rainDay', 0x1434],
+  ['rainYear', 0x98cc],
+])('a weather station that has no %s leaves it out alone', async (key, sum) => {
+  const { bytes } = JSON.parse(
+    await readFile(join(import.meta.dirname, '../fixtures/presets/davis-vantage.json'), 'utf8'),
+  );
+  const whole = Buffer.from(bytes, 'hex');
+  const packet = whole.subarray(whole.indexOf('LOO')).subarray(0, 99);
+  packet.writeUInt16BE(0xffff, key === 'rainDay' ? 50 : 54);
+  packet.writeUInt16BE(sum, 97);
+  const values = await valuesOf('davis-vantage', packet);
+  expect(values).toHaveProperty(key === 'rainDay' ? 'rainYear' : 'rainDay');
+  expect(values).not.toHaveProperty(key);
 });
