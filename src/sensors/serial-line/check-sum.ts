@@ -28,8 +28,8 @@ const CHECKS: Readonly<Record<CheckKind, Sum | ((text: string) => boolean)>> = {
   vedirect: { width: 0, of: (bytes) => sum(bytes) & 0xff },
   /** `$…*HH` of NMEA 0183, section 5.3, and `<STX>…<ETX>HH` of anemometers. */
   nmea: (text) => isSum(/[$!\p{Cc}]([^$!*\p{Cc}]*)[*\p{Cc}]([\da-f]{2})\s*$/iu.exec(text), xor),
-  /** `/…!HHHH` of DSMR 5.0.2 P1, section 5.2. */
-  p1: (text) => isSum(/(\/[^!]*!)([\da-f]{4})\s*$/i.exec(text), (bytes) => reflected(bytes, 0xa001, 0)),
+  /** `/…!HHHH` of DSMR 5.0.2 P1, section 5.2; some meters leave leading zeros out. */
+  p1: (text) => isSum(/(\/[^!]*!)([\da-f]{1,4})\s*$/i.exec(text), (bytes) => reflected(bytes, 0xa001, 0)),
   /** Groups of a frame, from LF to CR, each with its own sum (Enedis-NOI-CPT_54E): a tab before the sum is in it, a blank is not. */
   teleinfo: (text) => {
     const groups = text.match(/\n[^\r]*\r/g) ?? [];
