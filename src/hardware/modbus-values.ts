@@ -13,6 +13,8 @@ export interface ModbusLayout {
   readonly length?: number | undefined;
 }
 
+const MAX_FLOAT32 = 2 ** 128 - 2 ** 104;
+
 interface Codec {
   readonly read: (bytes: Buffer) => number | bigint;
   readonly write: (bytes: Buffer, value: number) => void;
@@ -32,7 +34,7 @@ const NUMBERS: Readonly<Record<Exclude<ModbusType, 'bool' | 'string'>, Codec>> =
     write: (bytes, value) => bytes.writeBigInt64BE(BigInt(Math.round(value))),
   },
   float32: {
-    read: (bytes) => shortest(finite(bytes.readFloatBE())),
+    read: (bytes) => shortest(belowMost(finite(bytes.readFloatBE()))),
     write: (bytes, value) => bytes.writeFloatBE(value),
   },
   float64: { read: (bytes) => finite(bytes.readDoubleBE()), write: (bytes, value) => bytes.writeDoubleBE(value) },
@@ -86,6 +88,12 @@ function shortest(float: number): number {
     if (Math.fround(short) === float) return short;
   }
   return Number(float.toPrecision(9));
+}
+
+/** The largest float32 of either sign marks a missing value, as in SolarEdge's batteries. */
+function belowMost(value: number): number {
+  if (Math.abs(value) < MAX_FLOAT32) return value;
+  throw retryable('hardware/modbus-no-number', 'the registers hold no number');
 }
 
 function finite(value: number): number {

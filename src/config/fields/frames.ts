@@ -47,6 +47,8 @@ export const frameField = section({
   type: z.enum(Object.keys(FIELD_BYTES) as [FieldType, ...FieldType[]]).default('uint16'),
   /** Which byte of a longer number comes first. */
   order: order(),
+  /** Byte that counts what the frame holds, and the least count with which this field is in it. */
+  counted: section({ at: whole(0, MAX_FRAME_BYTES), least: whole(1, 255) }).optional(),
   ...registerMeaning,
 });
 

@@ -1,5 +1,5 @@
 /**
- * INA219: voltage of the bus, current through a shunt, and their product. Datasheet SBOS448G.
+ * INA219: voltage of the bus, current through a shunt, and their product, which has the current's sign. Datasheet SBOS448G.
  *
  * One triggered conversion a read: writing the configuration starts it, and CNVR tells that it has ended (section 8.5.1, table 8-7). The
  * current is computed here from the shunt's voltage: the chip's own current register would need a calibration, which it forgets with its
@@ -80,7 +80,7 @@ export function parseIna219(
     outcomeOf('current', () => ({ key: 'current', value: amperes(), unit: UNITS.current })),
     outcomeOf('power', () => ({
       key: 'power',
-      value: rounded(Math.abs(volts() * amperes()), DIGITS),
+      value: rounded(volts() * amperes(), DIGITS),
       unit: UNITS.power,
     })),
   ];

@@ -30,7 +30,7 @@ describe('INA219', () => {
       expect(valuesOf(outcomes)).toEqual([11.98]);
       expect(refusedOf(outcomes)).toEqual(['current', 'power']);
     }
-    expect(valuesOf(parseIna219(config, { voltage: 0x5d98, shunt: 0x8301 }))).toEqual([11.98, -3.1999, 38.334802]);
+    expect(valuesOf(parseIna219(config, { voltage: 0x5d98, shunt: 0x8301 }))).toEqual([11.98, -3.1999, -38.334802]);
     expect(refusedOf(parseIna219({ ...config, maxAmperes: 0.8 }, { voltage: 0x5d98, shunt: 0x1f40 }))).toEqual([
       'current',
       'power',
@@ -47,6 +47,12 @@ describe('INA219', () => {
   it('configures the smallest shunt range that the greatest current fits into', () => {
     expect(ina219Config({ shuntOhms: 0.002, maxAmperes: 20, busRangeVolts: 16 })).toBe(0x019b);
     expect(ina219Config({ shuntOhms: 0.1, maxAmperes: 3.2, busRangeVolts: 32 })).toBe(0x399b); // its reset value is 399Fh
+  });
+  // -16 mV is F9C0h, -1 mV FF9Ch; 13 V is 3250 steps of 4 mV, 5 V 1250.
+  it('gives the power the sign of its current', () => {
+    const config = { shuntOhms: 0.1, maxAmperes: 3.2, busRangeVolts: 32 as const };
+    expect(valuesOf(parseIna219(config, { voltage: 3_250 << 3, shunt: 0xf9c0 }))).toEqual([13, -0.16, -2.08]);
+    expect(valuesOf(parseIna219(config, { voltage: 1_250 << 3, shunt: 0xff9c }))).toEqual([5, -0.01, -0.05]);
   });
   it('never leaves its range', () => {
     const config = { shuntOhms: 0.1, maxAmperes: 3.2, busRangeVolts: 32 as const };

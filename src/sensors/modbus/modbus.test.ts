@@ -86,6 +86,9 @@ describe('a register without a value', () => {
     expect(() => read({ type: 'uint16', noValue: 0xffff, scale: 0.1 }, [0xffff])).toThrow(/there is no x/);
     expect(() => read({ type: 'uint32', noValue: -1 }, [0xffff, 0xffff])).toThrow(/there is no x/);
     expect(() => read({ type: 'float32' }, [0x7fc0, 0])).toThrow(/no number/);
+    expect(() => read({ type: 'float32', wordOrder: 'little' }, [0xffff, 0xff7f])).toThrow(/no number/);
+    expect(() => read({ type: 'float32' }, [0x7f7f, 0xffff])).toThrow(/no number/);
+    expect(read({ type: 'float32' }, [0x7f7f, 0xfffe]).value).toBeCloseTo(3.4028233e38, -32);
     expect(read({ type: 'int16' }, [0x8000]).value).toBe(-32768);
     expect(read({ type: 'uint16', noValue: 0xffff }, [0xfffe]).value).toBe(0xfffe);
   });

@@ -47,3 +47,16 @@ it('takes the sum in hex behind * or behind the end of a text', () => {
   expect(isGood('\x02Q,229,002.74,M,00,\x0316')).toBe(true);
   expect(isGood('\x02Q,229,002.75,M,00,\x0316')).toBe(false);
 });
+
+it.each([
+  ['/X2522\r\n\r\n1-0:1.8.1(000001.000*kWh)\r\n!', '9'],
+  ['/X2522\r\n\r\n1-0:1.8.1(000001.000*kWh)\r\n!', '0009'],
+  ['/X2021\r\n\r\n1-0:1.8.1(000001.000*kWh)\r\n!', '24'],
+  ['/X2021\r\n\r\n1-0:1.8.1(000001.000*kWh)\r\n!', '0024'],
+  ['/X1\r\n\r\n1-0:1.8.1(000001.000*kWh)\r\n!', 'AFC'],
+  ['/X1\r\n\r\n1-0:1.8.1(000001.000*kWh)\r\n!', '0afc'],
+])('takes the sum of %j as %s, with leading zeros or without', (text, sum) => {
+  expect(isWhole(Buffer.from(`${text}${sum}`), { kind: 'p1' })).toBe(true);
+  expect(isWhole(Buffer.from(`${text.replace('1.000', '2.000')}${sum}`), { kind: 'p1' })).toBe(false);
+  expect(isWhole(Buffer.from(text), { kind: 'p1' })).toBe(false);
+});

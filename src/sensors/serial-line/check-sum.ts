@@ -28,8 +28,8 @@ const CHECKS: Readonly<Record<CheckKind, Sum | ((text: string) => boolean)>> = {
   vedirect: { width: 0, of: (bytes) => sum(bytes) & 0xff },
   /** `$…*HH` of NMEA 0183, section 5.3, and `<STX>…<ETX>HH` of anemometers. */
   nmea: (text) => isSum(/[$!\p{Cc}]([^$!*\p{Cc}]*)[*\p{Cc}]([\da-f]{2})\s*$/iu.exec(text), xor),
-  /** `/…!HHHH` of DSMR 5.0.2 P1, section 5.2. */
-  p1: (text) => isSum(/(\/[^!]*!)([\da-f]{4})\s*$/i.exec(text), (bytes) => reflected(bytes, 0xa001, 0)),
+  /** `/…!HHHH` of DSMR 5.0.2 P1, section 5.2; some meters leave leading zeros out. */
+  p1: (text) => isSum(/(\/[^!]*!)([\da-f]{1,4})\s*$/i.exec(text), (bytes) => reflected(bytes, 0xa001, 0)),
   /** Groups of a frame, from LF to CR, each with its own sum (Enedis-NOI-CPT_54E): a tab before the sum is in it, a blank is not. */
   teleinfo: (text) => {
     const groups = text.match(/\n[^\r]*\r/g) ?? [];
@@ -53,6 +53,22 @@ export function isWhole(bytes: Buffer, { kind, from, to, at }: CheckConfig): boo
   const expected = of(bytes.subarray(start, end));
   if (width === 0) return expected === 0;
   return expected === (order === 'little' ? bytes.readUIntLE(place, width) : bytes.readUIntBE(place, width));
+}
+
+/** HEX message of VE.Direct, which comes at any place in the text and is not in its sum. */
+const VEDIRECT_HEX = /:[\dA-F]+\n/g;
+
+/** Returns the frame as its check sum means it: without messages of another protocol within. */
+export function summedFrame(frame: Buffer, check: CheckConfig | undefined): Buffer {
+  return check?.kind === 'vedirect' ? Buffer.from(frame.toString('latin1').replace(VEDIRECT_HEX, ''), 'latin1') : frame;
+}
+
+/** Place behind the last byte that may be a value: a check sum that is counted from the end closes the data. */
+export function endOfData(bytes: Uint8Array, check: CheckConfig | undefined): number {
+  const sum = check === undefined ? undefined : CHECKS[check.kind];
+  if (check === undefined || sum === undefined || typeof sum === 'function') return bytes.length;
+  const at = check.at ?? -(sum.width || 1);
+  return at < 0 ? placeOf(at, bytes.length) : bytes.length;
 }
 
 function isSum(found: RegExpExecArray | null, of: Sum['of']): boolean {

@@ -17,7 +17,7 @@ import type { Reading, Refusal, Sensor } from '../kind/sensor.ts';
 import type { SensorDeps } from '../kind/sensor-deps.ts';
 import { sensorFault } from '../kind/sensor-fault.ts';
 import { readAnswers } from './answers.ts';
-import { isWhole } from './check-sum.ts';
+import { endOfData, isWhole, summedFrame } from './check-sum.ts';
 import type { SerialLineConfig } from './definition.ts';
 import { FrameCutter } from './frame-cutter.ts';
 import { frameValues } from './frame-fields.ts';
@@ -154,8 +154,9 @@ class SerialLines {
   }
 
   /** Returns false for a damaged frame. */
-  #readFrame(frame: Buffer): boolean {
+  #readFrame(bytes: Buffer): boolean {
     const { check, fields, format, encoding } = this.#config;
+    const frame = summedFrame(bytes, check);
     if (check !== undefined && !isWhole(frame, check)) {
       this.#count('its check sum is wrong');
       return false;
@@ -163,7 +164,7 @@ class SerialLines {
     this.#take(() =>
       fields === undefined
         ? parseOutput(frame.toString(encoding), format, this.#deps.parse)
-        : frameValues(frame, fields),
+        : frameValues(frame.subarray(0, endOfData(frame, check)), fields),
     );
     this.#lines.tell();
     return true;

@@ -5,21 +5,25 @@ import { registerValue } from '../families/registers/register-value.ts';
 import { type Outcome, outcomeOf } from '../kind/outcome.ts';
 import { sensorFault } from '../kind/sensor-fault.ts';
 
-export function frameValues(frame: Buffer, fields: Readonly<Record<string, FrameField>>): readonly Outcome[] {
-  return Object.entries(fields).map(([key, field]) =>
+/** Values of the fields that the frame holds; `data` is the frame up to its check sum. */
+export function frameValues(data: Buffer, fields: Readonly<Record<string, FrameField>>): readonly Outcome[] {
+  const held = Object.entries(fields).filter(([, { counted }]) =>
+    counted === undefined ? true : (data[counted.at] ?? 0) >= counted.least,
+  );
+  return held.map(([key, field]) =>
     outcomeOf(key, () => {
       const isFloat = field.type === 'float32' || field.type === 'float64';
       const width = { isSigned: field.type.startsWith('int'), ...(!isFloat && { bits: 8 * FIELD_BYTES[field.type] }) };
-      return { key, value: registerValue(key, rawOf(key, frame, field), field, width) };
+      return { key, value: registerValue(key, rawOf(key, data, field), field, width) };
     }),
   );
 }
 
-/** @throws AgentError `sensors/bad-reading` (retry) for a frame that ends before the field does. */
+/** @throws AgentError `sensors/bad-reading` (retry) for a field that reaches past the data. */
 function rawOf(key: string, frame: Buffer, { at, type, order }: FrameField): number | bigint | boolean | string {
   const end = at + FIELD_BYTES[type];
   if (end > frame.length)
-    throw sensorFault('bad-reading', `${key} is behind the end of a frame of ${frame.length} bytes`);
+    throw sensorFault('bad-reading', `${key} is behind the ${frame.length} bytes of data in the frame`);
   if (type === 'uint8') return frame.readUInt8(at);
   if (type === 'int8') return frame.readInt8(at);
   const words = Array.from({ length: FIELD_BYTES[type] / 2 }, (_, word) => frame.readUInt16BE(at + 2 * word));

@@ -6,7 +6,7 @@ import { type BoardBench, openBoardBench } from '../../../test/support/board-ben
 import { sensorConfig, sensorDeps } from '../../../test/support/sensor-bench.ts';
 import { CODES_OF } from './definition.ts';
 import { open as openSml } from './driver.ts';
-import { entriesOf } from './messages.ts';
+import { entriesOf, type SmlEntry } from './messages.ts';
 import { TelegramCutter } from './telegrams.ts';
 import { twin } from './twin.ts';
 import { readingsOf } from './values.ts';
@@ -39,7 +39,6 @@ function valuesIn(...pieces: readonly Uint8Array[]) {
 /** Values that smllib reads otherwise than the meter means it: a sign that is none (DZG), and a direction in the status (EMH). */
 const MEANT: Readonly<Record<string, number>> = {
   'DZG_DVS-7412.2_jmberg': 356.24,
-  dzg_dwsb20_2th_2byte: 344.72,
   'EMH-ED300L_delivery': -126.6,
 };
 
@@ -72,6 +71,33 @@ describe('a telegram', () => {
       { energyImport: 8189.5949, powerTotal: 613 },
       { energyImport: 8189.5949, powerTotal: 613 },
     ]);
+  });
+
+  it.each([
+    [40_200_000, '16.7.0', -4_684n, -46.84],
+    [41_999_999, '36.7.0', -14_836n, -148.36],
+    [42_000_000, '16.7.0', -4_684n, 608.52],
+    [48_999_999, '36.7.0', -14_836n, 507],
+    [49_000_000, '56.7.0', -4_684n, -46.84],
+    [55_000_000, '76.7.0', -14_836n, 507],
+    [58_999_999, '56.7.0', -4_684n, 608.52],
+    [59_000_000, '16.7.0', -4_684n, -46.84],
+  ])('of a DZG with serial number %i has its power %s with the sign that it means', (serial, code, value, watts) => {
+    const identity = Buffer.concat([Buffer.from('0a01445a4700', 'hex'), Buffer.alloc(4)]);
+    identity.writeUInt32BE(serial, 6);
+    const entry = (name: string, rest: Partial<SmlEntry>): SmlEntry => ({
+      code: Uint8Array.of(1, 0, ...name.split('.').map(Number), 255),
+      status: undefined,
+      unit: undefined,
+      value: undefined,
+      scaler: 0,
+      ...rest,
+    });
+    const readings = readingsOf([
+      entry('96.1.0', { value: identity }),
+      entry(code, { value: { value, width: 2 }, scaler: -2 }),
+    ]);
+    expect(readings.map((reading) => reading.value)).toEqual([watts]);
   });
 
   it('with one bit turned gives no value', () => {

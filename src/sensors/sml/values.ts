@@ -12,25 +12,28 @@ const MAX_SCALER = 12;
 const DELIVERING = 0x20n;
 /** Absolute value of the power, whose direction stands in the status alone. */
 const ABSOLUTE_POWER = '15.7.0';
-/** DZG's meters with serial numbers below this send the power as if it had a sign, in one byte or two. */
-const DZG_SIGNED_FROM = 60_000_000;
+/** Serial numbers, from and below, of DZG's meters that send powers without a sign in one byte or two, marked as if they had one. */
+const DZG_UNSIGNED = [
+  [42_000_000, 49_000_000],
+  [55_000_000, 59_000_000],
+] as const;
 
 export function readingsOf(entries: readonly SmlEntry[]): readonly Reading[] {
   const byCode = new Map(entries.map((entry) => [codeOf(entry), entry]));
   const isDelivering = entries.some(({ status }) => status !== undefined && (status.value & DELIVERING) !== 0n);
-  const isUnsigned = isEarlyDzg(byCode.get('96.1.0')?.value);
+  const isUnsigned = isUnsignedDzg(byCode.get('96.1.0')?.value);
   return Object.entries(CODES_OF).flatMap(([key, codes]) => {
     const code = codes.find((one) => numberOf(byCode.get(one)) !== undefined) ?? '';
     const entry = byCode.get(code);
     const integer = numberOf(entry);
     if (entry === undefined || integer === undefined || Math.abs(entry.scaler) > MAX_SCALER) return [];
     const { width } = integer;
-    const value =
-      key === 'powerTotal' && isUnsigned && width <= 2 ? BigInt.asUintN(8 * width, integer.value) : integer.value;
+    const unit = UNITS[key as SmlKey] ?? '';
+    const value = unit === 'W' && isUnsigned && width <= 2 ? BigInt.asUintN(8 * width, integer.value) : integer.value;
     const signed = code === ABSOLUTE_POWER && isDelivering ? -value : value;
     const scale = Number(`1e${entry.scaler - (entry.unit === WATT_HOURS ? 3 : 0)}`);
     const number = Number.isSafeInteger(Number(signed)) ? Number(signed) : signed;
-    return [{ key, value: scaled(number, { scale }), unit: UNITS[key as SmlKey] ?? '' }];
+    return [{ key, value: scaled(number, { scale }), unit }];
   });
 }
 
@@ -46,8 +49,9 @@ function numberOf(entry: SmlEntry | undefined): SmlInteger | undefined {
 }
 
 /** The identity is 0A 01, the maker's letters, a byte, and the serial number (DIN 43863-5). */
-function isEarlyDzg(identity: SmlEntry['value']): boolean {
+function isUnsignedDzg(identity: SmlEntry['value']): boolean {
   if (!(identity instanceof Uint8Array) || identity.length !== 10) return false;
   const bytes = Buffer.from(identity);
-  return bytes.toString('latin1', 2, 5) === 'DZG' && bytes.readUInt32BE(6) < DZG_SIGNED_FROM;
+  const serial = bytes.readUInt32BE(6);
+  return bytes.toString('latin1', 2, 5) === 'DZG' && DZG_UNSIGNED.some(([from, to]) => serial >= from && serial < to);
 }
