@@ -7,6 +7,6 @@ const MAX_SHOWN_LENGTH = 64;
 /** @param names that whoever asks may know of. */
 export function unknownActuator(name: string, names: Iterable<string>): AgentError {
   const { hint } = didYouMean(name, names);
-  const words = `there is no actuator ${name.slice(0, MAX_SHOWN_LENGTH)}`;
-  return refusal('actuators/unknown', hint === undefined ? words : `${words}; ${hint}`);
+  const meant = hint === undefined ? '' : `; ${hint}`;
+  return refusal('actuators/unknown', `there is no actuator ${name.slice(0, MAX_SHOWN_LENGTH)}${meant}`);
 }
