@@ -21,7 +21,7 @@ export function valueText(value: JsonValue, unit?: string): string {
   return printable(unit === undefined ? shown : `${shown} ${SYMBOLS[unit] ?? unit}`);
 }
 
-/** What an output is, as papers and page say it. */
+/** Returns the value of an output as papers and page say it. */
 export function outputText(value: JsonValue): string {
   return typeof value === 'boolean' ? (value ? 'on' : 'off') : valueText(value);
 }
