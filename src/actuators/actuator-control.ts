@@ -5,7 +5,7 @@
  *
  *   rpc, shared, local, rule, silence, limit → Output (slots) → gates → claim → (mark) → ActuatorSlot → driver → read back → record → onState
  */
-import { AgentError, messageOf } from '../errors/agent-error.ts';
+import { messageOf } from '../errors/agent-error.ts';
 import { endedWithin } from '../host/bounded-wait.ts';
 import { checkPulse, checkPulseOver } from './actuator-limits.ts';
 import { ActuatorSlot, type Movement } from './actuator-slot.ts';
@@ -18,6 +18,7 @@ import { beginOutputs, leaveOperator } from './output-start.ts';
 import { PinRecord } from './pin-record.ts';
 import type { RuleWords } from './priority-slots.ts';
 import { SafeStates, stopValue } from './safe-states.ts';
+import { unknownActuator } from './unknown-actuator.ts';
 
 /** For hardware that is still being opened, and for what is remembered on a disk that may hang. */
 const CLOSE_WITHIN_MS = 2_000;
@@ -269,8 +270,7 @@ export class ActuatorControl {
 
   #output(name: string): Output {
     const output = this.#outputs.get(name);
-    if (output === undefined)
-      throw new AgentError('actuators/unknown', `there is no actuator ${name.slice(0, 64)}`, { recovery: 'drop' });
+    if (output === undefined) throw unknownActuator(name, this.#outputs.keys());
     return output;
   }
 }

@@ -24,7 +24,7 @@ export interface OutputWishDeps {
   readonly onChange: () => void;
   /** It waits to be tried again. */
   readonly onWaits: () => void;
-  /** What had to wait, and no rule tells, moves. */
+  /** A wish that had to wait, and that no rule tells, moves. */
   readonly onPassed: () => void;
   /** A rule has its wish, or is kept from it. */
   readonly onRule: (rule: string, refusal?: Refusal) => void;

@@ -51,7 +51,7 @@ export interface PulseSignals {
   readonly closing: AbortSignal;
 }
 
-/** What has made an output follow another slot. */
+/** Cause that makes an output follow another slot. */
 export interface OutputCause {
   readonly words: string;
 }
@@ -75,7 +75,7 @@ export class Output {
   readonly #ending = new AbortController();
   #cause: OutputCause | undefined;
   #silentRules: () => readonly SilentRule[] = () => [];
-  /** What was there before the start, and the rules that have had a reading since. */
+  /** Slots as they were before the start, and the rules that have had a reading since. */
   readonly #before: Slots;
   readonly #judged = new Set<string>();
   /** End of a pulse or of a longest time on that the slots know of. */
@@ -113,7 +113,7 @@ export class Output {
     return silent.length === 0 ? reason : { ...reason, silent };
   }
 
-  /** What has made it follow another slot last; undefined where somebody else tells it. Another object with each cause. */
+  /** Cause of the last change of its slot; undefined where somebody else tells it. Another object each time. */
   get cause(): OutputCause | undefined {
     return this.#cause;
   }
@@ -304,7 +304,7 @@ export class Output {
     return this.#wish.follow(this.#isUnwritten ? undefined : arbitrate(this.#slots));
   }
 
-  /** Of an output that cannot be read back: what wins was said before the start, and nobody has said it since. */
+  /** True while an output that cannot be read back follows a word from before the start, which nobody has said since. */
   get #isUnwritten(): boolean {
     const { settings, record } = this.slot;
     const winner = arbitrate(this.#slots);

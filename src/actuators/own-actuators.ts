@@ -3,10 +3,10 @@
  * attributes of a device work on this view; what names another device's actuator is answered as for one that is not there.
  */
 import type { ActuatorConfig } from '../config/schema/agent-config.ts';
-import { refusal } from '../errors/agent-error.ts';
 import type { ActuatorControl } from './actuator-control.ts';
 import type { Actuators } from './actuators.ts';
 import type { Contact } from './contact-watches.ts';
+import { unknownActuator } from './unknown-actuator.ts';
 
 /** Calls that name an actuator. */
 type NamedCalls = Pick<
@@ -30,7 +30,7 @@ export function ownActuators(
   const own = configs.filter((one) => one.device === device);
   const names = new Set(own.map(({ name }) => name));
   const checked = (name: string): string => {
-    if (!names.has(name)) throw refusal('actuators/unknown', `there is no actuator ${name.slice(0, 64)}`);
+    if (!names.has(name)) throw unknownActuator(name, names);
     return name;
   };
   return {

@@ -144,7 +144,7 @@ export class Agent {
       const read = await file.readAgain();
       alerts.clear('reload');
       configEvents(read).forEach(timeline.tell);
-      return { ...read };
+      return given({ ...read });
     } catch (error) {
       alerts.raise('reload', `the changed configuration is not taken up: ${messageOf(error)}`);
       timeline.tell(configFaultEvent(messageOf(error)));

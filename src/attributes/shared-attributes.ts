@@ -194,7 +194,7 @@ export class SharedAttributes {
     this.#acting.delete(key);
     // A failed try may have moved it half-way: the last applied value is written again when it is desired again.
     const mayHaveMoved = hasFailed && target.writes() !== writes;
-    // What moves once more with each try is not tried again.
+    // A movement that each try makes once more is not tried again.
     if (mayHaveMoved && takeBack !== undefined) return this.#drop(key, value, messageOf(outcome.reason));
     if (mayHaveMoved) this.#deps.applied.delete(key);
     else if (hasFailed) takeBack?.();

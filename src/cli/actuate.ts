@@ -5,7 +5,7 @@ import { isJsonObject, type JsonObject, type JsonValue, stringifyJson } from '..
 import type { ActuateCall, RpcCall } from './commands/status.ts';
 import { CommandError, EXIT, usageError } from './exit-code.ts';
 import { printable } from './printer.ts';
-import { valueText } from './value-text.ts';
+import { outputText } from './value-text.ts';
 
 /** @throws CommandError with exit code 2 for a call that names no value, or one beside `--release` or `--why`. */
 export async function actuate({ args: { name, value }, flags, agent, print }: ActuateCall): Promise<void> {
@@ -38,7 +38,7 @@ export async function actuate({ args: { name, value }, flags, agent, print }: Ac
 function slotRows({ slots, silent }: JsonObject): string[][] {
   const filled = objectsIn(slots).map(({ slot, value = null, rule, by }) => [
     String(slot),
-    valueText(value),
+    outputText(value),
     printable(String(rule ?? by ?? '')),
   ]);
   const others = objectsIn(silent).map(({ rule, why }) => ['silent', '', printable(`${String(rule)}: ${String(why)}`)]);
@@ -58,7 +58,7 @@ function typedValue(text: string): JsonValue {
 
 function shown(answer: JsonValue): string {
   const value = isJsonObject(answer) ? answer.value : answer;
-  return value === undefined ? 'done' : valueText(value);
+  return value === undefined ? 'done' : outputText(value);
 }
 
 export async function sendRpc({ args: { method, params }, flags, agent, print }: RpcCall): Promise<void> {

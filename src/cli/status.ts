@@ -9,7 +9,7 @@ import {
 } from '../status/shape/agent-status.ts';
 import type { Call } from './command.ts';
 import { type Printer, printable, type Style } from './printer.ts';
-import { kindText, shortAge, stateText, valueText } from './value-text.ts';
+import { kindText, outputText, shortAge, stateText, valueText } from './value-text.ts';
 
 export async function showStatus({ agent, print }: Pick<Call, 'agent' | 'print'>): Promise<void> {
   const status = await (await agent()).ask<AgentStatus>('getStatus');
@@ -133,7 +133,7 @@ function sensorRows({ sensors }: AgentStatus, print: Printer, ago: (atMs: number
 function actuatorRows({ actuators }: AgentStatus, print: Printer): string {
   if (actuators.length === 0) return '';
   const shown = ({ value, fault }: ActuatorStatus): string =>
-    fault === undefined ? valueText(value) : `unknown: ${printable(fault)}`;
+    fault === undefined ? outputText(value) : `unknown: ${printable(fault)}`;
   const rows = actuators.map((actuator) => [
     actuator.name,
     kindText(actuator),

@@ -8,6 +8,9 @@ import { printable, type Style } from './printer.ts';
 /** Sensors resolve no more than seven digits. */
 const DIGITS = 7;
 
+/** Symbols that people read, of units that the platform is told in the letters of UCUM. */
+const SYMBOLS: Readonly<Record<string, string>> = { By: 'B' };
+
 /** Null is a value that nobody knows: that of an output which was not set yet and cannot be asked. */
 export function valueText(value: JsonValue, unit?: string): string {
   if (value === null) return 'unknown';
@@ -15,7 +18,12 @@ export function valueText(value: JsonValue, unit?: string): string {
     typeof value === 'string'
       ? value
       : stringifyJson(typeof value === 'number' ? Number(value.toPrecision(DIGITS)) : value);
-  return printable(unit === undefined ? shown : `${shown} ${unit}`);
+  return printable(unit === undefined ? shown : `${shown} ${SYMBOLS[unit] ?? unit}`);
+}
+
+/** Returns the value of an output as papers and page say it. */
+export function outputText(value: JsonValue): string {
+  return typeof value === 'boolean' ? (value ? 'on' : 'off') : valueText(value);
 }
 
 /** The two largest units: an hour ago nobody counts milliseconds. */

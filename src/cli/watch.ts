@@ -5,7 +5,7 @@ import { type JsonValue, jsonEqual, stringifyJson } from '../host/json.ts';
 import type { ActuatorStatus, AgentStatus } from '../status/shape/agent-status.ts';
 import type { WatchCall } from './commands/status.ts';
 import { type Printer, printable } from './printer.ts';
-import { shortAge, valueText } from './value-text.ts';
+import { outputText, shortAge, valueText } from './value-text.ts';
 
 /** As many as a sparkline has room for. */
 const HISTORY = 32;
@@ -68,7 +68,7 @@ function page(status: AgentStatus, watched: ReadonlyMap<string, Watched>, print:
     .filter(({ state }) => state === 'failing')
     .map(({ name, fault }) => [name, '', red(printable(fault ?? 'fails'))]);
   const shown = ({ value, fault }: ActuatorStatus): string =>
-    fault === undefined ? valueText(value) : red(printable(fault));
+    fault === undefined ? outputText(value) : red(printable(fault));
   const actuators = status.actuators.map((actuator) => [actuator.name, '', shown(actuator)]);
   const { platform, outbox } = status;
   const head = `${bold(printable(status.deviceName) || 'turnstone')}  ${printable(platform.words)}, ${outbox.heldEntries} entries wait\n\n`;

@@ -14,7 +14,7 @@ import type { AgentLog } from '../host/log.ts';
 import { oneAtATime } from '../host/shared-work.ts';
 import { expectSafeCode, fingerprintsOfCode } from '../host/user-code.ts';
 import { definitionOf } from '../kinds/sensor-kinds.ts';
-import { changedSections, configHash, secretsOf } from './changes/config-diff.ts';
+import { changedItems, changedSections, configHash, secretsOf } from './changes/config-diff.ts';
 import { rulesUntilRestart } from './changes/rules-until-restart.ts';
 import { ConfigError, type ConfigFault, sectionOf } from './fields/config-fault.ts';
 import { LiveConfig, withoutLiveSettings } from './live-config.ts';
@@ -53,6 +53,8 @@ export interface ConfigFileDeps {
 export interface ReadAgain {
   readonly changed: readonly string[];
   readonly needRestart: readonly string[];
+  /** Names of the rules that came, went or changed. */
+  readonly rules?: readonly string[] | undefined;
 }
 
 type Section = keyof AgentConfig;
@@ -136,6 +138,7 @@ export class ConfigFile {
     this.#hideSecrets(config);
     const changed = new Set(changedSections(this.#read, config));
     if (edited.length > 0) changed.add('sensors');
+    const rules = Object.values(changedItems(this.#read.rules, config.rules)).flat();
     this.#drivers = drivers;
     this.#startedWith = withSections(this.#startedWith, config, awaited);
     // Against what runs, not against the file before: a change that is taken back needs no restart.
@@ -147,7 +150,11 @@ export class ConfigFile {
       : [...changedSince, 'rules'];
     if (needRestart.length === 0) alerts.clear('restart');
     else alerts.raise('restart', `restart needed: only a restart takes up what changed in ${needRestart.join(', ')}`);
-    const outcome: ReadAgain = { changed: [...changed], needRestart };
+    const outcome: ReadAgain = {
+      changed: [...changed],
+      needRestart,
+      rules: rules.length === 0 ? undefined : rules.map(({ name }) => name),
+    };
     log.info({ ...outcome, ...(edited.length > 0 && { drivers: edited }) }, 'the configuration was read again');
     return outcome;
   }

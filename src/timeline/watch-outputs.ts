@@ -14,7 +14,7 @@ export interface WatchedOutputs {
 
 interface Look extends Omit<ActuatorState, 'name'> {
   readonly slot: string | undefined;
-  /** What has made it follow its slot, until that is told. */
+  /** Cause of the last change of its slot, until it is told. */
   readonly cause?: OutputCause | undefined;
 }
 

@@ -95,6 +95,9 @@ it('tells a configuration that was taken up, or was not', () => {
   expect(configEvents({ changed: ['rules', 'rpc'], needRestart: ['rpc'] })[0]?.words).toBe(
     'The changed configuration was read: rules, rpc; a restart takes up what changed in rpc.',
   );
+  expect(configEvents({ changed: ['log', 'rules'], needRestart: [], rules: ['frost', 'fill'] })[0]?.words).toBe(
+    'The changed configuration was read: log, rules (frost, fill).',
+  );
   expect(configFaultEvent('line 3').words).toBe(
     'The changed configuration is not taken up, and nothing changes: line 3',
   );

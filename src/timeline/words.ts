@@ -124,14 +124,17 @@ export function updateEvents(
 }
 
 /** Outcome of reading the configuration again; none where nothing had changed. */
-export function configEvents({ changed, needRestart }: ReadAgain): readonly ToldEvent[] {
+export function configEvents({ changed, needRestart, rules = [] }: ReadAgain): readonly ToldEvent[] {
   if (changed.length === 0) return [];
+  const named = changed.map((section) =>
+    section === 'rules' && rules.length > 0 ? `rules (${rules.join(', ')})` : section,
+  );
   const restart = needRestart.length === 0 ? '' : `; a restart takes up what changed in ${needRestart.join(', ')}`;
   return [
     {
       kind: 'config',
       value: changed.join(', '),
-      words: `The changed configuration was read: ${changed.join(', ')}${restart}.`,
+      words: `The changed configuration was read: ${named.join(', ')}${restart}.`,
     },
   ];
 }

@@ -21,7 +21,7 @@ export const checkLimits: Check = ({ actuators }) =>
     ...safeValues(config).flatMap(({ value, at }) => mismatch(config, value, [...path, ...at])),
   ]);
 
-/** What an operator said last may not be written twice to hardware that does not say whether it has it already. */
+/** Finds values that would be written twice to hardware that does not say whether it has them already. */
 function restoreFaults(actuator: ActuatorConfig, path: ConfigPath): Finding[] {
   const canAsk = isReadable(actuator);
   if (actuator.restore === true && !canAsk)

@@ -18,7 +18,10 @@ describe('a value that was taken back, and a sensor that is lost', () => {
     expect(b.shown).toBe(false);
     await b.restart([], s);
     await b.bench.clock.advance(10_000);
-    expect([b.shown, b.bench.control.find('pump')?.reason]).toEqual([false, expect.anything()]);
+    expect([b.shown, b.bench.control.find('pump')?.reason.why]).toEqual([
+      false,
+      expect.stringMatching(/^off, its state for the start; operator's on \(rpc\) ended by a release/),
+    ]);
   });
 
   it('with restore, what a rule change ended does not come back after a restart of the agent', async () => {
@@ -32,7 +35,10 @@ describe('a value that was taken back, and a sensor that is lost', () => {
     expect(await b.after({ hot: 0 })).toBe(false);
     await b.restart(r, s);
     await b.bench.clock.advance(10_000);
-    expect([b.shown, b.bench.control.find('pump')?.reason.why]).toEqual([false, expect.anything()]);
+    expect([b.shown, b.bench.control.find('pump')?.reason.why]).toEqual([
+      false,
+      expect.stringMatching(/^off, as rule hot left it; operator's on \(rpc\) ended by a rule that changed its mind/),
+    ]);
   });
 
   it('with restore, a time that is over does not come back after a restart', async () => {
@@ -44,7 +50,10 @@ describe('a value that was taken back, and a sensor that is lost', () => {
     expect(b.shown).toBe(false);
     await b.restart([], s);
     await b.bench.clock.advance(10_000);
-    expect([b.shown, b.bench.control.find('pump')?.reason.why]).toEqual([false, expect.anything()]);
+    expect([b.shown, b.bench.control.find('pump')?.reason.why]).toEqual([
+      false,
+      expect.stringMatching(/^off, its state for the start; operator's on \(rpc\) ended by its time/),
+    ]);
   });
 
   it('has its time counted again after a lost sensor', async () => {
@@ -105,7 +114,7 @@ describe('a value that a rule has left', () => {
     expect(await b.after({ heat: 0, frost: 0 }, 3_600_000)).toBe(false);
     // The sensor of heat dies, that of frost goes on.
     const shown = await b.after({ frost: 0 }, 120_000);
-    expect([shown, b.bench.control.find('pump')?.reason.why]).toEqual([false, expect.anything()]);
+    expect([shown, b.bench.control.find('pump')?.reason.why]).toEqual([false, 'off, its state for the start']);
   });
 
   it('release after frost has ended: what was off before frost is off', async () => {
@@ -119,7 +128,10 @@ describe('a value that a rule has left', () => {
     expect(b.shown).toBe(true);
     expect(await b.after({ frost: 0 })).toBe(false);
     void b.bench.control.release('pump');
-    expect([await b.after({ frost: 0 }), b.bench.control.find('pump')?.reason.why]).toEqual([false, expect.anything()]);
+    expect([await b.after({ frost: 0 }), b.bench.control.find('pump')?.reason.why]).toEqual([
+      false,
+      expect.stringMatching(/^off, its state for the start; operator's off \(rpc\) ended by a release/),
+    ]);
   });
 
   it('a value that the limit ended does not come back as base of a rule', async () => {
@@ -130,7 +142,7 @@ describe('a value that a rule has left', () => {
     expect(await b.after({ fill: 20 }, 120_000)).toBe(false);
     expect([await b.after({ fill: 0 }, 60_000), b.bench.control.find('pump')?.reason.why]).toEqual([
       false,
-      expect.anything(),
+      'off, its state for the start',
     ]);
   });
 
@@ -157,9 +169,9 @@ describe('a command that the hardware refuses', () => {
     b.isMute = false;
     const shown = await b.after({ hot: 20 }, 120_000);
     expect([failed, shown, b.bench.control.find('pump')?.reason.why]).toEqual([
-      expect.anything(),
+      'no answer',
       true,
-      expect.anything(),
+      expect.stringMatching(/^on, because rule hot set it/),
     ]);
   });
 
@@ -183,7 +195,11 @@ describe('a command that the hardware refuses', () => {
     const failed = await b.bench.set('pump', true);
     b.isMute = false;
     const shown = await b.after({ hot: 20 }, 120_000);
-    expect([failed, shown, b.bench.control.find('pump')?.reason]).toEqual([expect.anything(), true, expect.anything()]);
+    expect([failed, shown, b.bench.control.find('pump')?.reason.why]).toEqual([
+      'no answer',
+      true,
+      expect.stringMatching(/^on, because rule hot set it/),
+    ]);
   });
 
   it('a wish of base (safe.start: on) after a failed on of an operator', async () => {
@@ -197,7 +213,7 @@ describe('a command that the hardware refuses', () => {
     await b.set('pump', true);
     b.fake('pump').beforeWrite = () => {};
     await b.clock.advance(120_000);
-    expect([b.fake('pump').shown, b.control.find('pump')?.reason.why]).toEqual([true, expect.anything()]);
+    expect([b.fake('pump').shown, b.control.find('pump')?.reason.why]).toEqual([true, 'on, its state for the start']);
   });
 
   it('release while a rule on waits for minOff: goes on when it is over', async () => {
@@ -238,6 +254,6 @@ describe('a command that the hardware refuses', () => {
     const r = await b.pulse('pump', 500);
     b.fake('pump').beforeWrite = () => {};
     await b.clock.advance(20_000);
-    expect([r, b.fake('pump').shown, b.control.find('pump')?.reason.slots]).toEqual([expect.anything(), false, []]);
+    expect([r, b.fake('pump').shown, b.control.find('pump')?.reason.slots]).toEqual(['bus', false, []]);
   });
 });

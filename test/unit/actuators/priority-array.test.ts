@@ -175,6 +175,8 @@ it('follows the table, whatever comes in whatever order', () => {
       slots = reduce(slots, event);
       reference.take(event);
       expect(arbitrate(slots)?.value, `after event ${atMs}`).toBe(reference.value);
+      // A slot below the highest is seen too.
+      expect(filledSlots(slots).map((one) => one.value)).toEqual(reference.order);
     }
   });
   fc.assert(run, { numRuns: 3_000, seed: 19 });
@@ -281,6 +283,25 @@ describe('maxOn under two rules that still hold', () => {
     expect(filledSlots(slotsAfter(...limited, { kind: 'minOffEnded' }))).toEqual([]);
     expect(value(...limited, { kind: 'minOffEnded' }, read('b', false), read('b', true))).toBe(true);
   });
+
+  it.each([
+    ['is lost after it', words('a'), [{ kind: 'maxOnEnded' }, { kind: 'sensorLost', rule: 'a' }]],
+    [
+      'is lost before it',
+      words('a', { sensorLost: true }),
+      [{ kind: 'sensorLost', rule: 'a' }, { kind: 'maxOnEnded' }],
+    ],
+    ['holds a number', words('a', { set: 60 }), [{ kind: 'maxOnEnded' }, { kind: 'sensorLost', rule: 'a' }]],
+  ] as const)(
+    'does not begin anew with the return of a sensor that %s, but with its condition',
+    (_name, rule, ended) => {
+      const returned = [configured(rule), read('a', true), ...ended, { kind: 'minOffEnded' } as const, read('a', true)];
+      expect(filledSlots(slotsAfter(...returned))).toEqual([]);
+      expect(slotsAfter(...returned).rules).toMatchObject([{ phase: 'set', isLost: false, isBarred: true }]);
+      expect(value(...returned, read('a', true))).not.toBe(rule.set);
+      expect(value(...returned, read('a', false), read('a', true))).toBe(rule.set);
+    },
+  );
 
   it('does not come back with the next start, and says what has ended', () => {
     expect(slotsAfter(...limited)).toMatchObject({ left: false, ended: { value: true, why: 'maxOn' } });

@@ -57,7 +57,10 @@ describe('a command', () => {
       const more = { setActuator: { value: true }, pulse: { durationMs: 100 } }[method] ?? {};
       for (const name of ['pump2', 'lamp', 'none'])
         expect(await ask('one', method, { name, ...more })).toMatchObject({
-          error: { code: 'unknown', message: `there is no actuator ${name}` },
+          error: {
+            code: 'unknown',
+            message: expect.stringMatching(new RegExp(`^there is no actuator ${name}(; did you mean "pump1"\\?)?$`)),
+          },
         });
       expect(levels()).toEqual([0, 0, 0]);
       expect(await ask('one', method, { name: 'pump1', ...more })).toMatchObject({ result: { name: 'pump1' } });

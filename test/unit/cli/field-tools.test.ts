@@ -176,7 +176,7 @@ describe('turnstone actuate', () => {
     await serve();
     const { out } = await run(['actuate', 'pump', '--why']);
     expect(out).toMatch(
-      /^pump: off, because rule frost released it 3 min ago\n +rule +false +frost\n +silent +night: the clock is not trusted\n/,
+      /^pump: off, because rule frost released it 3 min ago\n +rule +off +frost\n +silent +night: the clock is not trusted\n/,
     );
     expect(moved).toEqual([]);
   });
@@ -208,7 +208,7 @@ describe('turnstone watch', () => {
     const last = out.split('\u001b[H\u001b[J').at(-1) ?? '';
     expect(last).toMatch(/roof +temperature +21\.5 °C +▁▅█ +1s/);
     expect(last).toContain('line busy');
-    expect(last).toMatch(/pump +false/);
+    expect(last).toMatch(/pump +off/);
     expect(out.endsWith('\u001b[?25h')).toBe(true);
   });
 

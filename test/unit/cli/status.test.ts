@@ -117,7 +117,7 @@ describe('turnstone status', () => {
     const { out } = await status();
     expect(out).toMatch(/^devices +2: 1 blocked, 1 ready; 3 entries wait$/m);
     expect(out).toMatch(/^ +roof +bme280 of meter1 +failing/m);
-    expect(out).toMatch(/^ +pump +gpio-output of meter2 +true/m);
+    expect(out).toMatch(/^ +pump +gpio-output of meter2 +on/m);
     expect(out).toMatch(/^ +display +serial-write +unknown/m);
   });
 
@@ -139,7 +139,7 @@ describe('turnstone status', () => {
       /the update to motor\S* 7 failed at 1970-01-01T00:00:00.000Z: wrong signature/,
     );
     expect(out).toMatch(/temperature = 21\.12346 °C +1s ago/);
-    expect(out).toMatch(/pump +gpio-output +true/);
+    expect(out).toMatch(/pump +gpio-output +on/);
     expect(out).toMatch(/display +serial-write +unknown$/m);
   });
 

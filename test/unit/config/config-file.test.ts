@@ -226,12 +226,16 @@ describe('a reload', () => {
     };
     const file = await open(cooled('fan', 50));
     onDisk = cooled('fan', 60);
-    expect(await file.readAgain()).toEqual({ changed: ['rules'], needRestart: [] });
+    expect(await file.readAgain()).toEqual({ changed: ['rules'], needRestart: [], rules: ['cool'] });
     onDisk = cooled('cabinetFan', 60);
-    expect(await file.readAgain()).toEqual({ changed: ['actuators', 'rules'], needRestart: ['actuators', 'rules'] });
+    expect(await file.readAgain()).toMatchObject({
+      changed: ['actuators', 'rules'],
+      needRestart: ['actuators', 'rules'],
+      rules: ['cool'],
+    });
     expect(alerts.list().join()).toContain('actuators, rules');
     onDisk = cooled('fan', 70);
-    expect(await file.readAgain()).toEqual({ changed: ['actuators', 'rules'], needRestart: [] });
+    expect(await file.readAgain()).toMatchObject({ changed: ['actuators', 'rules'], needRestart: [] });
   });
 
   it('is refused where something is missing that was there', async () => {

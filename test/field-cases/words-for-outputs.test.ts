@@ -1,0 +1,34 @@
+/** Values, units and names of outputs in the words that papers and page have for them. */
+import { expect, it } from 'vitest';
+import { ownActuators } from '../../src/actuators/own-actuators.ts';
+import { outputText, valueText } from '../../src/cli/value-text.ts';
+import { ActuatorBench } from '../support/actuator-bench.ts';
+import { relaySettings } from '../support/fake-actuator.ts';
+
+it('an output is on, off, a number, a text or unknown', () => {
+  expect([true, false, 40, 'open', null].map(outputText)).toEqual(['on', 'off', '40', 'open', 'unknown']);
+});
+
+it('bytes have the symbol that people read, and other units their own', () => {
+  expect([valueText(1_024, 'By'), valueText(7, '°C'), valueText(true)]).toEqual(['1024 B', '7 °C', 'true']);
+});
+
+it('a name that no output has is refused with the one that was meant, where one is near', async () => {
+  const bench = new ActuatorBench();
+  const control = await bench.open(relaySettings('heater'), relaySettings('pump2'));
+  const never = new AbortController().signal;
+  const wrong = 'there is no actuator heatre; did you mean "heater"?';
+  await expect(control.set('heatre', true, { by: 'local' }, never)).rejects.toThrow(wrong);
+  await expect(control.release('heatre')).rejects.toThrow(wrong);
+  expect(() => control.state('Pump2')).toThrow('there is no actuator Pump2; did you mean "pump2"?');
+  expect(() => control.state('window')).toThrow(/^there is no actuator window$/);
+  expect(() => control.state('w'.repeat(10_000))).toThrow(/^there is no actuator w{64}$/);
+});
+
+it('a name of another device’s output is not proposed', async () => {
+  const bench = new ActuatorBench();
+  const control = await bench.open(relaySettings('heater'), relaySettings('pump'));
+  const own = ownActuators({ configs: [{ name: 'pump', device: 'meter' } as never], control }, 'meter');
+  expect(() => own.control.state('heatre')).toThrow(/^there is no actuator heatre$/);
+  expect(() => own.control.state('pomp')).toThrow('there is no actuator pomp; did you mean "pump"?');
+});
