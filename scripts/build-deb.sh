@@ -11,7 +11,7 @@ level=${3:-6}
 compression="-Zxz -z$level"
 [ "$level" -gt 1 ] || compression=-Znone
 
-as_root() { if [ "$(id -u)" = 0 ]; then "$@"; else sudo -n "$@"; fi; }
+. "$root/scripts/as-root.sh"
 
 if ! command -v dh_builddeb >/dev/null || ! command -v dpkg-buildpackage >/dev/null; then
   echo 'build-deb: installing the Debian packages debhelper and dpkg-dev' >&2

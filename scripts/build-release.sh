@@ -4,7 +4,7 @@
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
-as_root() { if [ "$(id -u)" = 0 ]; then "$@"; else sudo -n "$@"; fi; }
+. "$root/scripts/as-root.sh"
 
 arch=x64
 [ "$(uname -m)" = aarch64 ] && arch=arm64

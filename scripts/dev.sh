@@ -36,11 +36,15 @@ quietly() { # runs a command, shows what it printed only when it fails
   rm -f "$log"
 }
 
-as_root() { if [ "$(id -u)" = 0 ]; then "$@"; else sudo -n "$@"; fi; }
+. "$root/scripts/as-root.sh"
 
 install_build_tools() {
-  command -v python3 >/dev/null && command -v make >/dev/null && command -v g++ >/dev/null && return
-  command -v apt-get >/dev/null || die 'python3, make and g++ are needed to build the native modules; install them'
+  local missing='' tool
+  for tool in python3 make g++; do command -v "$tool" >/dev/null || missing="$missing $tool"; done
+  [ -n "$missing" ] || return 0
+  command -v apt-get >/dev/null || die "missing to build the native modules:$missing; install them"
+  [ "$(id -u)" = 0 ] || sudo -n true 2>/dev/null ||
+    die "missing to build the native modules:$missing; install them: sudo apt-get install$missing"
   timed 'Debian package lists' quietly as_root apt-get update
   timed 'Debian packages python3 make g++' quietly as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends python3 make g++
 }

@@ -6,7 +6,7 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 from=${1:-$root/build/release}
 to=${2:-$root/build/repo}
 
-as_root() { if [ "$(id -u)" = 0 ]; then "$@"; else sudo -n "$@"; fi; }
+. "$root/scripts/as-root.sh"
 
 shopt -s nullglob
 packages=("$from"/turnstone_*.deb)

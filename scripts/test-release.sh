@@ -5,7 +5,7 @@
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
-as_root() { if [ "$(id -u)" = 0 ]; then "$@"; else sudo -n "$@"; fi; }
+. "$root/scripts/as-root.sh"
 
 missing=()
 command -v qemu-aarch64-static >/dev/null || missing+=(qemu-user-static)

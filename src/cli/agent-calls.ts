@@ -6,6 +6,9 @@ import type { ControlCalls } from '../control-socket/control-connection.ts';
 import { hasCode } from '../errors/agent-error.ts';
 import { systemClock } from '../host/clock.ts';
 import type { JsonObject } from '../host/json.ts';
+import { MachineFacts } from '../host/machine-facts.ts';
+import { UNIT } from '../status/doctor/checks/checkup.ts';
+import { type StoppedUnit, stoppedUnit } from '../status/doctor/checks/stopped-unit.ts';
 import type { AgentStatus } from '../status/shape/agent-status.ts';
 import type { Edge } from './edge.ts';
 import { CommandError, EXIT } from './exit-code.ts';
@@ -55,9 +58,22 @@ export async function reachAgent(
     if (!hasCode(error, 'control-socket/not-running')) throw error;
     if (openFiles !== undefined)
       return overFiles(await openFiles(flags.config ?? DEFAULT_CONFIG_FILE, edge), edge.signal);
-    const nextStep = 'start it (systemctl start turnstone), or name its --run-folder';
-    throw new CommandError(`no agent answers in ${folder}`, { exitCode: EXIT.notRunning, nextStep, cause: error });
+    throw notRunning(folder, await stoppedService(flags, edge.signal), error);
   }
+}
+
+/** The fault of a command that misses the agent, with what to do. */
+export function notRunning(folder: string, stopped: StoppedUnit | undefined, cause: unknown): CommandError {
+  const reason = stopped === undefined ? '' : `: ${stopped.reason}`;
+  const nextStep = stopped?.remedy ?? 'start it (sudo systemctl start turnstone), or name its --run-folder';
+  return new CommandError(`no agent answers in ${folder}${reason}`, { exitCode: EXIT.notRunning, nextStep, cause });
+}
+
+/** What systemd tells of the installed service; undefined for an agent of another folder, and where systemd does not answer. */
+async function stoppedService(flags: AgentFlags, signal: AbortSignal): Promise<StoppedUnit | undefined> {
+  if (flags.runFolder !== undefined || flags.config !== undefined) return undefined;
+  const unit = await new MachineFacts({ clock: systemClock }).unit(UNIT, signal);
+  return unit === undefined ? undefined : stoppedUnit(unit);
 }
 
 /** One answer of the agent in a run folder. @throws AgentError as `ControlClient`. */

@@ -8,6 +8,7 @@ import { messageOf } from '../errors/agent-error.ts';
 import { systemClock } from '../host/clock.ts';
 import { startCompanion } from '../host/companion-process.ts';
 import { makeFolder } from '../host/durable-file.ts';
+import type { Environment } from '../host/environment.ts';
 import { systemFiles } from '../host/files.ts';
 import { actAsOwnerOf } from '../host/folder-owner.ts';
 import { given } from '../host/given.ts';
@@ -18,20 +19,41 @@ import type { RunCall } from './commands/run.ts';
 import type { Edge } from './edge.ts';
 import { CommandError, EXIT } from './exit-code.ts';
 import { finishRestore, isRestoreUnfinished } from './restore-plan.ts';
-import { expectSimulatedDevice, isRealFromNowOn } from './simulated-run.ts';
+import { expectSimulatedDevice, isLocalPlatform, isRealFromNowOn } from './simulated-run.ts';
+import { openStandAloneRun, simulatedEnvironment } from './stand-alone-run.ts';
 
 export async function run({ flags, edge }: RunCall): Promise<void> {
   await finishCutRestore(flags.config);
-  if (flags.simulate === true) await expectNoRealDevice(flags, edge);
-  const board = flags.simulate === true ? await startBoard(flags.config, edge) : undefined;
+  if (flags.simulate === true) await runSimulated(flags, edge);
+  else await runAgent(flags, edge);
+}
+
+/** With a board that fits the configuration; where the configuration names a real platform, with a local one and folders of its own. */
+async function runSimulated(flags: RunCall['flags'], edge: Edge): Promise<void> {
+  const environment = await simulatedEnvironment(flags.config, edge.environment);
+  const isOfSite = flags.sendSimulated !== true && (await namesRealPlatform(flags.config, environment));
+  const alone = isOfSite ? await openStandAloneRun(flags.config, edge.environment) : undefined;
+  const own: RunCall['flags'] = { ...flags, config: alone?.configFile ?? flags.config };
   try {
-    await runAgent(flags, edge, board === undefined ? {} : { boardSocket: board.socket });
+    if (alone === undefined) await expectNoRealDevice(own, edge);
+    else
+      tellingOn(edge)(`simulated: readings go to a local platform, ${alone.platformUrl}, and are gone with this run\n`);
+    const board = await startBoard(own.config, edge);
+    try {
+      await runAgent(own, edge, { boardSocket: board.socket });
+    } finally {
+      await board.stop();
+    }
   } finally {
-    await board?.stop();
+    await alone?.close();
   }
 }
 
-async function runAgent(flags: RunCall['flags'], edge: Edge, board: { readonly boardSocket?: string }): Promise<void> {
+async function runAgent(
+  flags: RunCall['flags'],
+  edge: Edge,
+  board: { readonly boardSocket?: string } = {},
+): Promise<void> {
   const [{ Agent }, { thisMachine }] = await Promise.all([import('../agent/agent.ts'), import('../agent/machine.ts')]);
   const { stateFolder, runFolder } = await peekFolders(flags.config, edge.environment);
   await actAsOwnerOf(stateFolder, [runFolder]);
@@ -71,6 +93,11 @@ async function finishCutRestore(configFile: string): Promise<void> {
       nextStep: 'finish it: sudo turnstone restore --finish',
     });
   });
+}
+
+async function namesRealPlatform(file: string, environment: Environment): Promise<boolean> {
+  const { config } = await loadConfigToRun(file, { environment });
+  return !isLocalPlatform(config.platform.url);
 }
 
 async function expectNoRealDevice({ config: file, sendSimulated }: RunCall['flags'], edge: Edge): Promise<void> {

@@ -65,13 +65,18 @@ export async function isRealFromNowOn(
   await outcomeWithin(clock, DISK_WITHIN_MS, work, () => {}).catch(() => {});
 }
 
+/** Tells if an address is that of this machine, where a local platform runs. */
+export function isLocalPlatform(url: string): boolean {
+  return LOCAL.test(new URL(url).hostname);
+}
+
 function realDeviceElsewhere(
   { platform, devices }: Settings,
   kept: string | undefined,
   isSimulated: boolean,
 ): string | undefined {
   const { hostname } = new URL(platform.url);
-  if (LOCAL.test(hostname)) return undefined;
+  if (isLocalPlatform(platform.url)) return undefined;
   if (platform.accessToken !== undefined) return `the configuration has its access token at ${hostname}`;
   const attached = devices.find(({ accessToken }) => accessToken !== undefined);
   if (attached !== undefined) return `the configuration has the access token of ${attached.name} at ${hostname}`;

@@ -19,6 +19,8 @@ const STARTS_WITHIN_MS = 10_000;
 export async function startCompanion(args: readonly string[]): Promise<CompanionProcess> {
   const child = spawn(process.execPath, [process.argv[1] ?? '', ...args], {
     stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
+    // Ctrl-C in the terminal is for the agent, which sets its safe states on the board before it ends it.
+    detached: true,
   });
   const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
   const stop = async (): Promise<void> => {

@@ -21,6 +21,7 @@ export const RUN = command('run', {
   notes: `\
 Signals: SIGTERM and Ctrl-C make readings durable, send what they can and stop; SIGHUP reads the configuration again and
 changes only what changed.
+With --simulate a configuration of a real platform runs with a local one and folders of its own, which are gone when it ends.
 A file that the configuration names and that is not there now (a token, a certificate) is looked for again while it measures.`,
   exitCodes: `0 stopped as told, 1 failed and 66 the configuration cannot be read now (systemd starts it
 again), 78 the configuration is wrong (systemd does not)`,

@@ -212,7 +212,7 @@ describe('turnstone status', () => {
     const { exitCode, out, err } = await status();
     expect({ exitCode, out }).toEqual({ exitCode: EXIT.notRunning, out: '' });
     expect(err).toBe(
-      `turnstone: no agent answers in ${folder}; start it (systemctl start turnstone), or name its --run-folder (control-socket/not-running)\n`,
+      `turnstone: no agent answers in ${folder}; start it (sudo systemctl start turnstone), or name its --run-folder (control-socket/not-running)\n`,
     );
   });
 });

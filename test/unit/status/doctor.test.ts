@@ -571,6 +571,13 @@ const PLANTED: readonly Planted[] = [
     verdict: 'warning',
   },
   {
+    fault: 'a service that does not run, of which systemd tells no watchdog',
+    check: 'unit',
+    plant: () => (gateway.unit = { ...gateway.unit, active: 'inactive', watchdogMs: 0 }),
+    reason: /it is inactive/,
+    remedy: /systemctl start/,
+  },
+  {
     fault: 'an old release that still runs',
     check: 'agent',
     plant: () => agent({ version: '1.2.2' }),
