@@ -36,7 +36,8 @@ export function chooseOffer(
   const update = newUpdate(deps, { title, version, source: 'platform', fingerprint });
   const reason = 'fault' in offer ? offer.fault : refusalOf(deps, journal, offer);
   if (reason !== undefined) return { update, outcome: { event: 'refused', reason } };
-  if (isOurs(deps, title) && version === deps.runningVersion) return { update, outcome: { event: 'runs-already' } };
+  const isInstalled = isOurs(deps, title) ? version === deps.runningVersion : fingerprint === journal.installedOffer;
+  if (isInstalled) return { update, outcome: { event: 'runs-already' } };
   return { update: { ...update, offer: offer as FirmwareOffer }, outcome: { event: 'offered' } };
 }
 

@@ -284,8 +284,7 @@ describe('an offer that does not stay', () => {
     await until(() => updater.status.history.length === 1);
     const { length } = downloads;
     fails = false;
-    updater.considerOffer({});
-    updater.considerOffer(shared);
+    updater.considerOffer({ ...shared });
     await new Promise((resolve) => setTimeout(resolve, 20));
     expect(downloads).toHaveLength(length);
     await updater.check(new AbortController().signal);
