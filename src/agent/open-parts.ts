@@ -197,11 +197,11 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
     ...{ config, clock: rightClock, files, runProgram: machine.runProgram, log, alerts, deviceApi: platform.deviceApi },
     newId: () => randomId(randomBytes),
     linkWaits: (bytes) => link.waitsFor(bytes),
-    getUrl: async (url, beginning, urlSignal) => {
+    getUrl: async (url, { beginning, hosts }, urlSignal) => {
       const settings = await externalFileSettings(live.current.platform, files);
       return machine.openExternalFile(
         url,
-        { ...settings, clock, onCarried: link.noteDownload, ...given({ beginning }) },
+        { ...settings, clock, onCarried: link.noteDownload, ...given({ beginning, hosts }) },
         urlSignal,
       );
     },

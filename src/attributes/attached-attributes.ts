@@ -145,7 +145,7 @@ async function openWishes(
   );
   const offers = {
     firmwareKeys: firmware?.keys ?? [],
-    onFirmwareOffer: (offer: JsonObject) => firmware?.consider(offer),
+    onFirmwareOffer: (offer: JsonObject, saved: ReadonlySet<string>) => firmware?.consider(offer, saved),
   };
   opened = await SharedAttributes.open({ targets: () => targets, applied, ...offers, onChange, log }, signal);
   return { shared: opened, applied, place };

@@ -73,9 +73,9 @@ export async function runAttributeLoop(deps: AttributeLoopDeps, signal: AbortSig
       {
         kind: 'attributes',
         poll: (timeoutMs, oneSignal) => deps.deviceApi.pollAttributes(timeoutMs, oneSignal),
-        onMessage: async ({ changed }) => {
+        onMessage: async ({ changed, deleted }) => {
           deps.onSaved?.(Object.keys(changed));
-          deps.shared.noteSaved(Object.keys(changed));
+          deps.shared.noteSaved(Object.keys(changed), deleted);
           return loop.woken();
         },
         onGap: () => loop.wantTwice(),

@@ -86,7 +86,10 @@ export class DeviceAttributes {
         tellRefused(opened?.lastingRefusals ?? {}, 'shared attributes', deps.alerts);
       });
     const unknown = new UnknownSettings(() => deps.live.settings());
-    const offers = { firmwareKeys: firmware.keys, onFirmwareOffer: (offer: JsonObject) => firmware.consider(offer) };
+    const offers = {
+      firmwareKeys: firmware.keys,
+      onFirmwareOffer: (offer: JsonObject, saved: ReadonlySet<string>) => firmware.consider(offer, saved),
+    };
     const targets = (): readonly SharedTarget[] => targetsOf(deps, unknown);
     const shared = await SharedAttributes.open({ targets, applied, ...offers, onChange, log }, signal);
     opened = shared;

@@ -98,7 +98,8 @@ export class SharedAttributes {
   }
 
   /** Takes the keys of an update; their values come with the next answer. */
-  noteSaved(keys: Iterable<string>): void {
+  noteSaved(keys: readonly string[], deleted: readonly string[] = []): void {
+    this.#offers.noteSaved([...keys, ...deleted]);
     const own = new Set(this.#deps.targets().map(({ key }) => key));
     for (const key of keys) if (own.has(key)) this.#saved.add(key);
   }

@@ -64,9 +64,9 @@ export class AttachedFirmware {
     return new AttachedFirmware(kinds, opened);
   }
 
-  /** Takes note of the shared attributes as they were read. */
-  consider(shared: JsonObject): void {
-    for (const updater of this.#updaters) updater.considerOffer(shared);
+  /** Takes note of the shared attributes as they were read, and of those that the platform has told of. */
+  consider(shared: JsonObject, saved?: ReadonlySet<string>): void {
+    for (const updater of this.#updaters) updater.considerOffer(shared, saved);
   }
 
   /** Walks its updates until the signal aborts. */

@@ -1,6 +1,8 @@
 /** Chooses the update that an idle updater begins: an offer of the platform, or a wish of a person. */
 import { join } from 'node:path';
+import type { FirmwareHandlerConfig } from '../config/schema/agent-config.ts';
 import { refusal } from '../errors/agent-error.ts';
+import { hasHost } from '../platform/external-file.ts';
 import { withPlain } from './file-pieces.ts';
 import type { FirmwareOffer, RefusedOffer } from './firmware-offer.ts';
 import { readImageManifest } from './release-archive.ts';
@@ -23,6 +25,8 @@ export interface Beginning {
 /** It becomes an argument of the handler's program: it must not look like an option, nor hold a line break. */
 const HANDLER_VERSION = /^[0-9A-Za-z][\x20-\x7e]{0,127}$/;
 
+const NO_CHECKSUM = 'it has no checksum';
+
 type ChooseDeps = Pick<UpdaterDeps, 'kind' | 'config' | 'runningVersion' | 'clock' | 'newId' | 'isAttached'>;
 
 /** Undefined when nothing is offered, or when this offer has already ended. */
@@ -36,7 +40,8 @@ export function chooseOffer(
   const update = newUpdate(deps, { title, version, source: 'platform', fingerprint });
   const reason = 'fault' in offer ? offer.fault : refusalOf(deps, journal, offer);
   if (reason !== undefined) return { update, outcome: { event: 'refused', reason } };
-  if (isOurs(deps, title) && version === deps.runningVersion) return { update, outcome: { event: 'runs-already' } };
+  const isInstalled = isOurs(deps, title) ? version === deps.runningVersion : fingerprint === journal.installedOffer;
+  if (isInstalled) return { update, outcome: { event: 'runs-already' } };
   return { update: { ...update, offer: offer as FirmwareOffer }, outcome: { event: 'offered' } };
 }
 
@@ -82,6 +87,14 @@ export function isOurs(
   return isAttached !== true && kind === 'firmware' && title === config.title;
 }
 
+/** The handler of a package; undefined where there is none. */
+export function handlerOf(
+  { kind, config }: Pick<UpdaterDeps, 'kind' | 'config'>,
+  title: string,
+): FirmwareHandlerConfig | undefined {
+  return config.handlers.find((handler) => handler.title === title && handler.package === kind);
+}
+
 async function releaseIn(
   deps: Pick<UpdaterDeps, 'runningVersion' | 'files'>,
   path: string,
@@ -107,21 +120,34 @@ function expectAnother(deps: Pick<UpdaterDeps, 'runningVersion'>, release: strin
   if (release === deps.runningVersion) throw refusal('firmware/same-release', `release ${release} runs already`);
 }
 
-function refusalOf(deps: ChooseDeps, journal: UpdateJournal, { title, version }: FirmwareOffer): string | undefined {
-  const { config, kind, runningVersion } = deps;
+function refusalOf(deps: ChooseDeps, journal: UpdateJournal, offer: FirmwareOffer): string | undefined {
+  const { config, runningVersion } = deps;
+  const { title, version, checksum } = offer;
   if (!isOurs(deps, title)) {
-    const known = config.handlers.some((handler) => handler.title === title && handler.package === kind);
-    if (!known) return `nothing here is called "${title}"`;
-    return HANDLER_VERSION.test(version)
-      ? undefined
-      : 'the offered version is not one: a letter or a digit first, then up to 127 printable characters';
+    const handler = handlerOf(deps, title);
+    if (handler === undefined) return `nothing here is called "${title}"`;
+    if (!HANDLER_VERSION.test(version))
+      return 'the offered version is not one: a letter or a digit first, then up to 127 printable characters';
+    return refusalBy(handler, offer);
   }
+  if (checksum === undefined) return NO_CHECKSUM;
   if (!isVersion(version)) return 'the offered version is not one';
   const { confirmedVersion = runningVersion } = journal;
   // A release installed by hand since may be newer.
   const confirmed = compareVersions(confirmedVersion, runningVersion) > 0 ? confirmedVersion : runningVersion;
   if (config.allowDowngrade || version === runningVersion || compareVersions(version, confirmed) >= 0) return undefined;
   return `${version} is older than ${confirmed}, and allowDowngrade is off`;
+}
+
+function refusalBy(
+  { allowWithoutChecksum, source }: FirmwareHandlerConfig,
+  { checksum, url }: FirmwareOffer,
+): string | undefined {
+  if (checksum === undefined && !allowWithoutChecksum)
+    return `${NO_CHECKSUM}; its handler takes a signed one without it where allowWithoutChecksum is true`;
+  if (url !== undefined && source !== undefined && !hasHost(url, source))
+    return 'the host of its external address is not among the hosts in the source of its handler';
+  return undefined;
 }
 
 function newUpdate(deps: ChooseDeps, what: Pick<Update, 'title' | 'version' | 'source' | 'fingerprint'>): Update {

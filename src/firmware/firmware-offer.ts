@@ -12,7 +12,8 @@ export const PACKAGE_KINDS: readonly PackageKind[] = ['firmware', 'software'];
 export interface FirmwareOffer {
   readonly title: string;
   readonly version: string;
-  readonly checksum: string;
+  /** Missing where the platform's own form has made the package of an external URL. */
+  readonly checksum?: string | undefined;
   readonly algorithm: ChecksumAlgorithm;
   /** Some servers do not name it. */
   readonly sizeBytes?: number;
@@ -68,9 +69,12 @@ export function readOffer(kind: PackageKind, shared: JsonObject): FirmwareOffer 
   const checksum = field('checksum').toLowerCase();
   return {
     ...named,
-    checksum,
     algorithm,
-    ...given({ sizeBytes: Number(field('size')) || undefined, url: field('url') || undefined }),
+    ...given({
+      checksum: checksum || undefined,
+      sizeBytes: Number(field('size')) || undefined,
+      url: field('url') || undefined,
+    }),
   };
 }
 
@@ -81,7 +85,7 @@ function faultOf(
   fields: Readonly<Record<'title' | 'version' | 'checksum' | 'size' | 'url', string>>,
 ): string | undefined {
   if (Math.max(fields.title.length, fields.version.length) > MAX_TEXT_LENGTH) return 'its title or version is too long';
-  if (!/^[0-9a-fA-F]{1,128}$/.test(fields.checksum)) return 'it has no checksum';
+  if (!/^[0-9a-fA-F]{0,128}$/.test(fields.checksum)) return 'its checksum is none';
   if (!/^\d{0,15}$/.test(fields.size)) return 'its size is not a number of bytes';
   if (fields.url.length > MAX_URL_LENGTH) return 'its address is too long';
   return undefined;

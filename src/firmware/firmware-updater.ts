@@ -8,7 +8,8 @@ import { endedWithin } from '../host/bounded-wait.ts';
 import type { JsonObject } from '../host/json.ts';
 import { joinedWhileUnderWay } from '../host/shared-work.ts';
 import { type Beginning, chooseOffer, chooseWish, expectUsable, isOurs, type UpdateWish } from './choose-update.ts';
-import { type FirmwareOffer, type RefusedOffer, readOffer } from './firmware-offer.ts';
+import { type FirmwareOffer, offerKeys, type RefusedOffer, readOffer } from './firmware-offer.ts';
+import { OfferPace } from './offer-pace.ts';
 import { endedJournal, readJournal, type Update, type UpdateJournal, writeJournal } from './update-journal.ts';
 import { UpdateNews } from './update-news.ts';
 import { mustBeTold, nextState, type UpdateEvent, type UpdateState } from './update-states.ts';
@@ -23,6 +24,8 @@ const PAUSE_AFTER_FAULT_MS = 10_000;
 const READ_AGAIN_AFTER_MS = 60_000;
 /** A start does without updates where a disk does not answer in this time. */
 const LOAD_WITHIN_MS = 5_000;
+/** The platform writes the attributes of one assignment one after the other, and may tell of each. */
+const ONE_ASSIGNMENT_MS = 5_000;
 const NO_ANSWER = 'the disk does not answer';
 
 export class FirmwareUpdater {
@@ -44,6 +47,11 @@ export class FirmwareUpdater {
   #fault: string | undefined;
   readonly #load = joinedWhileUnderWay(() => this.#loadNow());
   readonly #news = new UpdateNews();
+  readonly #pace: OfferPace;
+  /** The latest beginning of an offer, on the monotonic clock. */
+  #offerBeganAtMs = Number.NEGATIVE_INFINITY;
+  /** The settled offer is forgotten, and the disk does not say so yet. */
+  #isUnsaved = false;
   #receivedBytes = 0;
   /** Why the download does not go on. */
   #waits: string | undefined;
@@ -51,6 +59,7 @@ export class FirmwareUpdater {
   private constructor(deps: UpdaterDeps) {
     this.#deps = deps;
     this.#journalPath = join(deps.paths.firmware, `${deps.kind}-update.json`);
+    this.#pace = new OfferPace(deps.clock, () => this.#news.tell());
     this.#telling = new UpdateTelling(deps, () => this.#journal);
     this.#steps = new UpdateSteps(deps, {
       standing: (fingerprint) =>
@@ -78,7 +87,10 @@ export class FirmwareUpdater {
     const waiting = {
       isWaited: this.#isWaited,
       fault: this.#fault,
-      waits: this.#steps.lockout.reason ?? (this.#journal.state === 'downloading' ? this.#waits : undefined),
+      waits:
+        this.#steps.lockout.reason ??
+        this.#pace.reason ??
+        (this.#journal.state === 'downloading' ? this.#waits : undefined),
     };
     return statusOf({
       running,
@@ -100,11 +112,16 @@ export class FirmwareUpdater {
   }
 
   /** Takes note of the shared attributes as they were read, never of a notification's body. An empty answer says nothing. */
-  considerOffer(shared: JsonObject): void {
-    const offer = readOffer(this.#deps.kind, shared);
-    if (this.#wasRead && offer?.fingerprint === this.#offer?.fingerprint) return;
+  considerOffer(shared: JsonObject, saved: ReadonlySet<string> = new Set()): void {
+    const { kind, clock } = this.#deps;
+    const offer = readOffer(kind, shared);
+    const isSaved =
+      offerKeys(kind).some((key) => saved.has(key)) && clock.monotonicMs() - this.#offerBeganAtMs >= ONE_ASSIGNMENT_MS;
+    if (this.#wasRead && offer?.fingerprint === this.#offer?.fingerprint && !isSaved) return;
     this.#wasRead = true;
     this.#offer = offer;
+    if (isSaved) this.#forgetSettled();
+    else this.#forgetReplaced();
     if (this.#journal.update?.fingerprint !== offer?.fingerprint) this.#steps.withdraw();
     this.#news.tell();
   }
@@ -120,9 +137,10 @@ export class FirmwareUpdater {
     this.#expectKnown();
     await this.readOffer(signal);
     if (this.#journal.state !== 'idle' || this.#isBeginning || this.#offer === undefined) return;
-    const { settledOffer: _, ...rest } = this.#journal;
-    // Written with the state that follows, by the walk alone: two writers would share the file beside the journal.
+    const { installedOffer: _, ...rest } = this.#journal;
     this.#journal = rest;
+    this.#pace.waive();
+    this.#forgetSettled();
     this.#news.tell();
   }
 
@@ -180,6 +198,7 @@ export class FirmwareUpdater {
       await files.makeFolder(paths.firmware, 0o750);
       this.#journal = await readJournal(files, this.#journalPath, log);
       if (this.#journal.state === 'idle') await this.#clear(() => this.#steps.clearLeftovers());
+      this.#forgetReplaced();
       if (this.#fault !== undefined && this.#fault !== NO_ANSWER) log.info({}, 'updates are possible again');
       this.#fault = undefined;
     } catch (error) {
@@ -187,6 +206,19 @@ export class FirmwareUpdater {
         log.error({ kind, error: messageOf(error) }, 'no update is possible while this cannot be read');
       this.#fault = messageOf(error);
     }
+  }
+
+  /** An offer that was deleted, or replaced, is another assignment when it comes back. */
+  #forgetReplaced(): void {
+    if (this.#wasRead && this.#offer?.fingerprint !== this.#journal.settledOffer) this.#forgetSettled();
+  }
+
+  /** Written by the walk alone: two writers would share the file beside the journal. */
+  #forgetSettled(): void {
+    const { settledOffer, ...rest } = this.#journal;
+    if (settledOffer === undefined) return;
+    this.#journal = rest;
+    this.#isUnsaved = true;
   }
 
   #expectKnown(): void {
@@ -207,6 +239,14 @@ export class FirmwareUpdater {
     if (state === 'idle' || update === undefined) {
       const beginning = await this.#awaitWork(signal);
       if (beginning === undefined) return;
+      if (beginning === 'save') {
+        await this.#save(this.#journal);
+        return;
+      }
+      if (beginning.update.source === 'platform') {
+        this.#pace.began();
+        this.#offerBeganAtMs = this.#deps.clock.monotonicMs();
+      }
       try {
         await this.#enter('idle', beginning.update, beginning.outcome);
         // Only now: until it is on disk it has not begun, and the status says so.
@@ -227,14 +267,17 @@ export class FirmwareUpdater {
   }
 
   /** Waits for something to do; undefined when the signal aborted. */
-  #awaitWork(signal: AbortSignal): Promise<Beginning | undefined> {
+  #awaitWork(signal: AbortSignal): Promise<Beginning | 'save' | undefined> {
     return this.#news.until(() => {
-      const beginning = this.#isTaken
-        ? undefined
-        : (this.#wished ?? chooseOffer(this.#deps, this.#journal, this.#offer));
+      const beginning = this.#isTaken ? undefined : (this.#wished ?? this.#nextOffer());
       if (beginning !== undefined) this.#isBeginning = true;
-      return beginning;
+      return beginning ?? (this.#isUnsaved ? 'save' : undefined);
     }, signal);
+  }
+
+  #nextOffer(): Beginning | undefined {
+    const beginning = chooseOffer(this.#deps, this.#journal, this.#offer);
+    return beginning !== undefined && this.#pace.allows() ? beginning : undefined;
   }
 
   /** The next state, on disk; it is reported before its step. */
@@ -261,9 +304,13 @@ export class FirmwareUpdater {
   }
 
   async #save(journal: UpdateJournal): Promise<void> {
+    this.#isUnsaved = false;
     await writeJournal(this.#deps.files, this.#journalPath, journal);
     if (journal.state !== this.#journal.state) this.#telling.stateChanged();
     this.#journal = journal;
+    // Told of while it was written.
+    if (this.#isUnsaved) this.#forgetSettled();
+    else this.#forgetReplaced();
     this.#news.tell();
   }
 

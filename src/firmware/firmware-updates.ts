@@ -127,9 +127,9 @@ export class FirmwareUpdates {
     return await AttachedFirmware.open({ ...this.#deps, ...this.#turns, holds }, device);
   }
 
-  /** Takes note of the shared attributes as they were read. */
-  consider(shared: JsonObject): void {
-    for (const kind of PACKAGE_KINDS) this.#updaters[kind].considerOffer(shared);
+  /** Takes note of the shared attributes as they were read, and of those that the platform has told of. */
+  consider(shared: JsonObject, saved?: ReadonlySet<string>): void {
+    for (const kind of PACKAGE_KINDS) this.#updaters[kind].considerOffer(shared, saved);
   }
 
   /** Walks both kinds of update until the signal aborts. */

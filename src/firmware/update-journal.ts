@@ -47,8 +47,10 @@ export interface UpdateJournal {
   readonly update?: Update;
   /** The newest version that has proved itself. */
   readonly confirmedVersion?: string;
-  /** The offer that ended last; it is not tried again while it stays the same. */
+  /** The offer that ended last; it is not tried again while it stays assigned. */
   readonly settledOffer?: string;
+  /** The offer that ended last where it was installed: assigned anew, it is told as installed and not installed again. */
+  readonly installedOffer?: string;
   /** The latest first. */
   readonly history: readonly HistoryEntry[];
 }
@@ -92,22 +94,30 @@ export interface UpdateEnd {
 
 /** A withdrawn offer leaves no trace; every other end is remembered, and its offer is settled. */
 export function endedJournal(
-  { update: _, ...journal }: UpdateJournal,
+  { update: _, installedOffer, ...journal }: UpdateJournal,
   { state, update, endedAtMs, isOurs }: UpdateEnd,
 ): UpdateJournal {
-  if (state !== 'updated' && state !== 'failed') return { ...journal, state: 'idle' };
+  if (state !== 'updated' && state !== 'failed') return { ...journal, ...given({ installedOffer }), state: 'idle' };
   const outcome = state === 'updated' ? 'UPDATED' : 'FAILED';
   const { title, version, from, startedAtMs, reason, fingerprint } = update;
   const entry = given({ title, version, from, outcome, startedAtMs, endedAtMs, reason } as const);
   const settled = given({
     settledOffer: fingerprint,
+    installedOffer: state === 'updated' ? fingerprint : undefined,
     confirmedVersion: state === 'updated' && isOurs ? version : undefined,
   });
   return { ...journal, state: 'idle', history: [entry, ...journal.history], ...settled };
 }
 
 /** Fields that are not known are left out; what is written in this format is only ever extended. */
-function parseJournal({ state, update, confirmedVersion, settledOffer, history }: JsonObject): UpdateJournal {
+function parseJournal({
+  state,
+  update,
+  confirmedVersion,
+  settledOffer,
+  installedOffer,
+  history,
+}: JsonObject): UpdateJournal {
   if (!isUpdateState(state) || !Array.isArray(history)) throw new Error('no state');
   if (update === undefined && state !== 'idle') throw new Error('an update without its particulars');
   const known: unknown = update;
@@ -117,6 +127,7 @@ function parseJournal({ state, update, confirmedVersion, settledOffer, history }
     ...given({ update: known }),
     ...(typeof confirmedVersion === 'string' ? { confirmedVersion } : {}),
     ...(typeof settledOffer === 'string' ? { settledOffer } : {}),
+    ...(typeof installedOffer === 'string' ? { installedOffer } : {}),
     history: history.filter(isJsonObject).map((entry) => entry as JsonObject & HistoryEntry),
   };
 }

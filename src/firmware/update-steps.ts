@@ -2,7 +2,8 @@
 import { join } from 'node:path';
 import { messageOf, retryable } from '../errors/agent-error.ts';
 import { given } from '../host/given.ts';
-import { isOurs } from './choose-update.ts';
+import type { FileBeginning } from '../platform/device-api.ts';
+import { handlerOf, isOurs } from './choose-update.ts';
 import { ImageDownload } from './download-image.ts';
 import { withPlain } from './file-pieces.ts';
 import type { FirmwareOffer, OfferStanding } from './firmware-offer.ts';
@@ -15,7 +16,7 @@ import type { Update } from './update-journal.ts';
 import { UPDATE_STATES, type UpdateEvent, type UpdateState, type UpdateStep } from './update-states.ts';
 import type { UpdateTurn } from './update-turns.ts';
 import type { StepOutcome, UpdaterDeps } from './updater-deps.ts';
-import { expectAnnounced, expectFitting, expectSigned, writePayload } from './verify-image.ts';
+import { expectAnnounced, expectFitting, expectSigned, type VerifyDeps, writePayload } from './verify-image.ts';
 
 /** Undefined: the signal aborted, or the same step is to be begun again. */
 export type Outcome = StepOutcome<UpdateEvent> | undefined;
@@ -129,7 +130,20 @@ export class UpdateSteps {
       turn?.progressed();
       received(bytes);
     };
-    const deps = { files, clock, log, settings: config, getChunk, getUrl, linkWaits, readOffer, onProgress, onWaits };
+    const hosts = isOurs(this.#deps, title) ? undefined : handlerOf(this.#deps, title)?.source;
+    const deps = {
+      files,
+      clock,
+      log,
+      settings: config,
+      getChunk,
+      getUrl: (url: string, beginning: FileBeginning | undefined, ended: AbortSignal) =>
+        getUrl(url, { beginning, hosts }, ended),
+      linkWaits,
+      readOffer,
+      onProgress,
+      onWaits,
+    };
     return ImageDownload.run(deps, { offer, partPath: this.image, progressPath: `${this.image}.progress` }, signal);
   }
 
@@ -138,7 +152,7 @@ export class UpdateSteps {
     return outcomeOf(signal, async () => {
       await withPlain(deps.files, this.image, async (file) => {
         if (update.offer !== undefined) await expectAnnounced(file, update.offer, deps, signal);
-        const archiveBytes = await expectSigned(file, deps);
+        const archiveBytes = await expectSigned(file, this.#signing(update));
         if (isOurs(deps, update.title))
           expectFitting(await readImageManifest(file, archiveBytes, signal), update.version, deps.arch);
       });
@@ -203,18 +217,30 @@ export class UpdateSteps {
   }
 
   async #runHandler(update: Update, signal: AbortSignal): Promise<Outcome> {
-    const { config, kind, files, isAttached } = this.#deps;
-    const handler = config.handlers.find((one) => one.title === update.title && one.package === kind);
+    const { files, isAttached } = this.#deps;
+    const handler = handlerOf(this.#deps, update.title);
     if (handler === undefined) return { event: 'failed', reason: `nothing here is called "${update.title}" any more` };
     const isCutShort = update.attempts > MAX_ATTEMPTS[isAttached === true ? 'attached' : 'own'];
     if (isCutShort)
       return { event: 'failed', reason: isAttached === true ? CUT_SHORT : 'its command was cut short too often' };
     const { title, version } = update;
     return outcomeOf(signal, async () => {
-      const bytes = await withPlain(files, this.image, (file) => expectSigned(file, this.#deps));
+      const bytes = await withPlain(files, this.image, (file) => expectSigned(file, this.#signing(update)));
       await writePayload(files, this.image, this.#payload, bytes);
       await this.#deps.runHandler(handler, { file: this.#payload, title, version }, signal);
     });
+  }
+
+  /** A file without a checksum must be signed, whatever else need not be. */
+  #signing({ title, offer }: Update): VerifyDeps {
+    const { files, log, config } = this.#deps;
+    const own = isOurs(this.#deps, title) ? undefined : handlerOf(this.#deps, title)?.requireSignature;
+    const hasSum = offer === undefined || offer.checksum !== undefined;
+    return {
+      files,
+      log,
+      config: { trustedKeys: config.trustedKeys, requireSignature: !hasSum || (own ?? config.requireSignature) },
+    };
   }
 
   #isWithdrawn({ id, offer }: Update): boolean {

@@ -3,12 +3,18 @@ import type { FirmwareConfig, FirmwareHandlerConfig } from '../config/schema/age
 import type { Clock } from '../host/clock.ts';
 import type { JsonValue } from '../host/json.ts';
 import type { Log } from '../host/log.ts';
-import type { DeviceApi } from '../platform/device-api.ts';
-import type { GetUrl } from './download-deps.ts';
+import type { DeviceApi, FileBeginning, FirmwareBody } from '../platform/device-api.ts';
 import type { PackageKind } from './firmware-offer.ts';
 import type { ReleasePaths } from './guard-state.ts';
 import type { UpdateFiles } from './update-files.ts';
 import type { UpdateTurn } from './update-turns.ts';
+
+/** Fetches a file from its external address, or the rest of it; each host on the way is one of `hosts`, where there are any. */
+export type GetFile = (
+  url: string,
+  options: { readonly beginning: FileBeginning | undefined; readonly hosts: readonly string[] | undefined },
+  signal: AbortSignal,
+) => Promise<FirmwareBody>;
 
 export interface UpdaterDeps {
   readonly kind: PackageKind;
@@ -21,7 +27,7 @@ export interface UpdaterDeps {
   /** The version of this process, as it is reported. */
   readonly runningVersion: string;
   readonly deviceApi: Pick<DeviceApi, 'getAttributes' | 'getFirmware'>;
-  readonly getUrl: GetUrl;
+  readonly getUrl: GetFile;
   /** Returns why so many bytes have to wait for the link, in words; undefined when they may come now. */
   readonly linkWaits?: ((bytes: number) => string | undefined) | undefined;
   /** Appends telemetry to the outbox; resolves when it is durable. */

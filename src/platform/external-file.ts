@@ -20,6 +20,8 @@ export interface ExternalFileSettings {
   readonly silenceMs?: number;
   /** Beginning of the file that is here already: only the rest is asked for, and taken where the host says that it is the rest of the same file. */
   readonly beginning?: FileBeginning;
+  /** The only hosts that are asked, redirects included; default any. */
+  readonly hosts?: readonly string[];
   /** Told what the link carried for the file, in bytes, as it comes. */
   readonly onCarried?: (bytes: number) => void;
 }
@@ -39,7 +41,7 @@ const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
 /**
  * Opens the file as a stream; the caller reads it to the end or ends its iteration.
- * @throws PlatformError `platform/settings` (stop) for an address or a redirect that is not https, and for more redirects than are
+ * @throws PlatformError `platform/settings` (stop) for an address or a redirect that is not https or not at one of the hosts, and for more redirects than are
  * followed; `platform/busy` (retry) for every fault of the network and every other status.
  */
 export async function openExternalFile(
@@ -48,7 +50,7 @@ export async function openExternalFile(
   signal: AbortSignal,
 ): Promise<FirmwareBody> {
   const dispatcher = dispatcherFor(settings);
-  const { clock, silenceMs = SILENCE_MS, proxy = '', onCarried = () => {} } = settings;
+  const { clock, silenceMs = SILENCE_MS, proxy = '', hosts, onCarried = () => {} } = settings;
   const late = new AbortController();
   const cancel = clock.after(silenceMs, () => {
     late.abort(new PlatformError('busy', `no answer from ${HOST} within ${silenceMs} ms`, { cut: true }));
@@ -58,7 +60,7 @@ export async function openExternalFile(
     await dispatcher.destroy();
   };
   try {
-    let url = httpsUrl(address);
+    let url = httpsUrl(address, hosts);
     let { beginning } = settings;
     for (let hop = 0; hop <= MAX_REDIRECTS; hop += 1) {
       const { origin, pathname, search } = url;
@@ -88,7 +90,7 @@ export async function openExternalFile(
         throw new PlatformError('busy', `the file's own address answers ${response.statusCode}`, {
           status: response.statusCode,
         });
-      url = httpsUrl(new URL(location, url).href);
+      url = httpsUrl(new URL(location, url).href, hosts);
     }
     throw new PlatformError('settings', `the file's own address redirects more than ${MAX_REDIRECTS} times`);
   } catch (error) {
@@ -119,6 +121,13 @@ export async function openExternalFile(
   }
 }
 
+/** Returns true for an address at one of the hosts, whatever its port. */
+export function hasHost(address: string, hosts: readonly string[]): boolean {
+  const { hostname } = URL.canParse(address) ? new URL(address) : { hostname: '' };
+  const name = hostname.replace(/^\[|\]$/g, '');
+  return hosts.some((host) => host.toLowerCase() === name);
+}
+
 /** Throws when a server sends the file compressed though it was asked not to: no sum, size or offset would be that of the file. */
 async function expectPlain({ headers, body }: Dispatcher.ResponseData): Promise<void> {
   const coding = headers['content-encoding'];
@@ -134,10 +143,15 @@ function isRestOf({ bytes, validator }: FileBeginning, { statusCode, headers }: 
   );
 }
 
-function httpsUrl(address: string): URL {
+function httpsUrl(address: string, hosts: readonly string[] | undefined): URL {
   const url = URL.canParse(address) ? new URL(address) : undefined;
   if (url?.protocol !== 'https:')
     throw new PlatformError('settings', "the file's own address is not https, and is not followed");
+  if (hosts !== undefined && !hasHost(address, hosts))
+    throw new PlatformError(
+      'settings',
+      "the file's own address leads to a host that is not among those in the source of its handler",
+    );
   url.username = '';
   url.password = '';
   return url;

@@ -240,6 +240,34 @@ describe('the boot guard', () => {
     await expectOnlyOthersCounted(root);
   });
 
+  it.each([
+    ['by hand, which ends well', '0 success', '17', true],
+    ['by a program that ends with the signal', 'TERM success', '4294967295', true],
+    ['by nobody: it ended by itself', '0 success', '', false],
+    ['by nobody, in the words of another systemd', '0 success', '0', false],
+    ['by hand, and had to be killed', 'KILL timeout', '17', false],
+    ['while it was starting, by a crash', '1 exit-code', '17', false],
+    ['by a kill', 'KILL signal', '', false],
+    ['by hand, where systemd does not answer', '0 success', 'Failed to connect to bus', false],
+  ])('counts a start, unless its stop was asked for: %s', async (_whom, ended, job, isAsked) => {
+    const root = await stage({ command: 'stopped', ends: { current: '', outcome: '' } });
+    await writeFile(join(root, 'bin/systemctl'), `#!/bin/sh\n[ "$1" != show ] || echo '${job}'\n`, { mode: 0o755 });
+    for (let start = 1; start <= 6; start += 1) {
+      await runGuard(root, 'starting');
+      await runGuard(root, 'stopped', ended);
+    }
+    expect(await lookAt(root)).toMatchObject(
+      isAsked ? { current: '2.0.0', isOver: false } : { current: '1.0.0', isOver: true },
+    );
+    // A crash among them counts as before.
+    for (let start = 1; isAsked && start <= 4; start += 1) {
+      await runGuard(root, 'starting');
+      await runGuard(root, 'stopped', '1 exit-code');
+    }
+    expect(await lookAt(root)).toMatchObject({ current: '1.0.0', isOver: true });
+    await rm(root, { recursive: true });
+  });
+
   it.each(['never', 'only once'])(
     'counts none of them on a disk that takes a count %s either, and every other',
     async (takes) => {

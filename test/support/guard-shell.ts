@@ -27,13 +27,13 @@ sed() {
   esac
 }`;
 
-/** Reads three lines for each run: the root, the guard's command, and EXIT_STATUS; prints the exit code. */
+/** Reads three lines for each run: the root, the guard's command, and EXIT_STATUS with SERVICE_RESULT; prints the exit code. */
 const SERVER = `
 guard=$1
 usual=$PATH
 ${SED}
-while read -r TURNSTONE_ROOT && read -r turn && read -r EXIT_STATUS; do
-  export TURNSTONE_ROOT EXIT_STATUS
+while read -r TURNSTONE_ROOT && read -r turn && read -r EXIT_STATUS SERVICE_RESULT; do
+  export TURNSTONE_ROOT EXIT_STATUS SERVICE_RESULT
   PATH=$TURNSTONE_ROOT/bin:$usual
   (set -- "$turn"; . "$guard") </dev/null 2>/dev/null
   echo $?
@@ -47,11 +47,14 @@ interface Shell {
 
 let shell: Shell | undefined;
 
-/** @throws when the guard ended with anything but 0, which would keep the agent from starting. */
-export async function runGuard(root: string, command: string, exitStatus = ''): Promise<void> {
+/**
+ * @param ended what systemd says of a stop: EXIT_STATUS, and SERVICE_RESULT behind a blank.
+ * @throws when the guard ended with anything but 0, which would keep the agent from starting.
+ */
+export async function runGuard(root: string, command: string, ended = ''): Promise<void> {
   shell ??= startShell();
   const { child, waiting } = shell;
-  child.stdin?.write(`${root}\n${command}\n${exitStatus}\n`);
+  child.stdin?.write(`${root}\n${command}\n${ended}\n`);
   const exitCode = await new Promise<number>((resolve) => waiting.push(resolve));
   if (exitCode !== 0) throw new Error(`the boot guard ended with ${exitCode}`);
 }

@@ -85,7 +85,7 @@ export const serialPortFields = {
 /** A name, an IPv4 address, or an IPv6 address with at least two colons and, for a link's own, its zone; in brackets as in a URL, or without. */
 const HOST =
   /^([A-Za-z0-9_]([A-Za-z0-9._-]*[A-Za-z0-9])?\.?|(?=(.*:){2})[0-9A-Fa-f:.]+(%[A-Za-z0-9._-]+)?|\[(?=(.*:){2})[0-9A-Fa-f:.]+(%[A-Za-z0-9._-]+)?\])$/;
-const hostName = () =>
+export const hostName = () =>
   text(HOST, 'a host name or an address by itself, without scheme, port and path').overwrite((host) =>
     host.replace(/^\[(.*)\]$/, '$1'),
   );

@@ -1,6 +1,7 @@
 /** Updates of the agent itself, and of what is attached to it. */
 import { z } from 'zod';
 import { byteRate, duration, filePath, list, program, programArguments, section, size } from '../fields/fields.ts';
+import { hostName } from '../fields/lines-and-ports.ts';
 import { hours } from '../fields/local-times.ts';
 
 /** A chunk lost to a bad line is sent again whole; 1 MB is 8 s at 1 Mbit/s. */
@@ -43,6 +44,12 @@ export const firmwareSchema = section({
       /** `{file}`, `{title}` and `{version}` are replaced. */
       arguments: programArguments().default(['{file}']),
       timeout: duration({ min: '1s', max: '1d' }).prefault('10m'),
+      /** Default: `firmware.requireSignature`. */
+      requireSignature: z.boolean().optional(),
+      /** True takes a package without a checksum, as the platform makes it of an external URL; such a one must be signed in any case. */
+      allowWithoutChecksum: z.boolean().default(false),
+      /** Hosts from which a file with an external URL may come, each redirect included; default any. */
+      source: list(hostName(), { max: 16 }).optional(),
     }),
     { max: 32 },
   ).default([]),

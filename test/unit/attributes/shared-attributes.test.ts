@@ -29,6 +29,7 @@ let applied: AppliedValues;
 let shared: SharedAttributes;
 let periodS: JsonValue;
 let offers: JsonObject[];
+let savedOffers: string[][];
 
 const period: ChangeableSetting = {
   key: 'periodS',
@@ -59,6 +60,7 @@ async function start(): Promise<void> {
   range = { min: 1, max: configuredMax };
   changes = 0;
   offers = [];
+  savedOffers = [];
   const outputs = await OutputFile.open(
     new StateFile({
       ...OUTPUTS_FORMAT,
@@ -106,7 +108,11 @@ async function start(): Promise<void> {
       changes += 1;
     },
   };
-  shared = await SharedAttributes.open({ ...deps, onFirmwareOffer: (offer) => offers.push(offer) }, never);
+  const onFirmwareOffer = (offer: JsonObject, saved: ReadonlySet<string>): void => {
+    offers.push(offer);
+    savedOffers.push([...saved]);
+  };
+  shared = await SharedAttributes.open({ ...deps, onFirmwareOffer }, never);
 }
 
 async function restart(): Promise<void> {
@@ -544,6 +550,20 @@ describe('shared attributes', () => {
     await reconcile({});
     // The first tells an update of the last run that nothing is offered any more.
     expect(offers).toEqual([{}, { fw_title: 'a', fw_version: '1' }, { fw_title: 'a', fw_version: '2' }, {}]);
+  });
+
+  it('are handed over again when the platform tells that they were written or deleted, though they read the same', async () => {
+    const offer = { fw_title: 'a', fw_version: '1' };
+    await shared.reconcile(offer, never);
+    shared.noteSaved([], ['fw_title']);
+    expect(await shared.reconcile(offer, never)).toBe(false);
+    shared.noteSaved(['fw_version', 'periodS']);
+    await shared.reconcile(offer, never);
+    await shared.reconcile(offer, never);
+    expect([offers, savedOffers]).toEqual([
+      [offer, offer, offer],
+      [[], ['fw_title'], ['fw_version']],
+    ]);
   });
 
   it('are asked for by every key there is, and unknown ones in an answer are nobody’s', async () => {

@@ -67,8 +67,8 @@ describe('an offer', () => {
   it.each([
     [{ fw_title: 't'.repeat(256) }, 'its title or version is too long'],
     [{ fw_version: '1'.repeat(256) }, 'its title or version is too long'],
-    [{ fw_checksum: `${SUM}${SUM}0` }, 'it has no checksum'],
-    [{ fw_checksum: 'sum' }, 'it has no checksum'],
+    [{ fw_checksum: `${SUM}${SUM}0` }, 'its checksum is none'],
+    [{ fw_checksum: 'sum' }, 'its checksum is none'],
     [{ fw_size: '1'.repeat(16) }, 'its size is not a number of bytes'],
     [{ fw_size: -1 }, 'its size is not a number of bytes'],
     [{ fw_url: `https://${'x'.repeat(2041)}` }, 'its address is too long'],

@@ -176,6 +176,99 @@ describe('an offer for something attached', () => {
   });
 });
 
+/** As the platform's own form makes it of an external URL. */
+const external = (changes: JsonObject = {}): JsonObject =>
+  offerOf({ checksum: '', checksum_algorithm: '', size: '', url: 'https://files.example.com/motor.bin', ...changes });
+
+describe('a package with an external URL and no checksum', () => {
+  const handler = {
+    title: 'motor',
+    package: 'firmware',
+    program: '/bin/true',
+    arguments: ['{file}'],
+    timeoutMs: 1_000,
+  };
+  const asked: { url: string; hosts: readonly string[] | undefined }[] = [];
+  const elsewhere: Partial<UpdaterDeps> = {
+    deviceApi: {
+      getAttributes: async () => ({ client: {}, shared, empty: false }),
+      getFirmware: () => Promise.reject(new PlatformError('not-found', 'it lies at its own address', { status: 404 })),
+    },
+    getUrl: async (url, { hosts }) => {
+      asked.push({ url, hosts });
+      return {
+        startsAt: 0,
+        lengthBytes: served.length,
+        stream: (async function* () {
+          yield served;
+        })(),
+      };
+    },
+  };
+  const outcome = async (settings: object, offer: JsonObject, all: object = {}): Promise<string | undefined> => {
+    const updater = await start(elsewhere, { ...all, handlers: [{ ...handler, ...settings }] });
+    updater.considerOffer(offer);
+    await until(() => updater.status.history.length === 1);
+    return updater.status.history[0]?.reason;
+  };
+
+  it('is refused, with the words for its handler', async () => {
+    expect(await outcome({ allowWithoutChecksum: false }, external())).toBe(
+      'it has no checksum; its handler takes a signed one without it where allowWithoutChecksum is true',
+    );
+  });
+
+  it('is installed by a handler that allows it when it is signed', async () => {
+    expect(await outcome({ allowWithoutChecksum: true, source: ['files.example.com'] }, external())).toBeUndefined();
+    expect(handled).toMatchObject([{ content: firmware.toString() }]);
+    expect(asked.at(-1)).toEqual({ url: 'https://files.example.com/motor.bin', hosts: ['files.example.com'] });
+  });
+
+  it.each([
+    ['firmware says so', {}, { requireSignature: false }],
+    ['its handler says so', { requireSignature: false }, {}],
+  ])('must be signed even where signatures are switched off: %s', async (_who, settings, all) => {
+    served = firmware;
+    expect(await outcome({ allowWithoutChecksum: true, ...settings }, external(), all)).toBe(
+      'the release is not signed',
+    );
+    expect(handled).toEqual([]);
+  });
+
+  it.each([
+    'https://elsewhere.example.com/motor.bin',
+    'https://files.example.com.evil.example/motor.bin',
+    'https://files.example.com@evil.example/motor.bin',
+    'no address',
+  ])('is refused when it is at %s, which its handler does not name', async (url) => {
+    const source = ['files.example.com'];
+    expect(await outcome({ allowWithoutChecksum: true, source }, external({ url }))).toMatch(/not among the hosts/);
+  });
+});
+
+describe('a handler that says for itself whether packages are signed', () => {
+  const handler = {
+    title: 'motor',
+    package: 'firmware',
+    program: '/bin/true',
+    arguments: ['{file}'],
+    timeoutMs: 1_000,
+  };
+
+  it.each([
+    [true, false, 'the release is not signed'],
+    [false, true, undefined],
+    [undefined, true, 'the release is not signed'],
+    [undefined, false, undefined],
+  ])('%s goes before what firmware says, %s', async (own, all, reason) => {
+    served = firmware;
+    const updater = await start({}, { requireSignature: all, handlers: [{ ...handler, requireSignature: own }] });
+    updater.considerOffer(offerOf());
+    await until(() => updater.status.history.length === 1);
+    expect(updater.status.history[0]?.reason).toBe(reason);
+  });
+});
+
 describe('an offer for this agent', () => {
   it.each([
     ['is older than what runs', { version: '1.9.9' }, /1\.9\.9 is older than 2\.0\.0/],
@@ -284,8 +377,7 @@ describe('an offer that does not stay', () => {
     await until(() => updater.status.history.length === 1);
     const { length } = downloads;
     fails = false;
-    updater.considerOffer({});
-    updater.considerOffer(shared);
+    updater.considerOffer({ ...shared });
     await new Promise((resolve) => setTimeout(resolve, 20));
     expect(downloads).toHaveLength(length);
     await updater.check(new AbortController().signal);

@@ -9,6 +9,7 @@ import { updateFiles } from '../../../src/firmware/update-files.ts';
 import type { UpdaterDeps } from '../../../src/firmware/updater-deps.ts';
 import type { JsonObject } from '../../../src/host/json.ts';
 import { silentLog } from '../../../src/host/log.ts';
+import { PlatformError } from '../../../src/platform/platform-error.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { MemoryFiles } from '../../support/memory-files.ts';
 import { makeImage } from '../../support/release-image.ts';
@@ -781,6 +782,154 @@ describe('asking the platform', () => {
     const updater = await start();
     await updater.check(stop.signal);
     expect(disk.paths).toEqual([]);
+  });
+});
+
+describe('an offer that failed', () => {
+  let attempts: number;
+  let isWell: boolean;
+  const runHandler = async (): Promise<void> => {
+    attempts += 1;
+    if (!isWell) throw new Error('no target');
+  };
+  const saved = (...keys: string[]): ReadonlySet<string> => new Set(keys);
+  const startFailed = async (): Promise<FirmwareUpdater> => {
+    [attempts, isWell] = [0, false];
+    const updater = await start({ runHandler });
+    updater.considerOffer(offerOf());
+    await settle();
+    expect([attempts, journal().state]).toEqual([1, 'idle']);
+    await clock.advance(60_000);
+    return updater;
+  };
+
+  it('is not tried again because it is read again, also not by the next run', async () => {
+    const updater = await startFailed();
+    updater.considerOffer(offerOf());
+    updater.considerOffer(offerOf(), saved('rules.heat.when.below', 'sw_title'));
+    await settle();
+    stop.abort();
+    await running;
+    stop = new AbortController();
+    const next = await start({ runHandler });
+    next.considerOffer(offerOf());
+    await settle();
+    expect(attempts).toBe(1);
+  });
+
+  it.each<[string, readonly (readonly [JsonObject, ...string[]])[]]>([
+    ['was deleted and set again', [[{}], [offerOf()]]],
+    ['took turns with another', [[offerOf({ title: 'no such thing' })], [offerOf()]]],
+    ['was deleted and set between two polls', [[offerOf(), 'fw_tag', 'fw_url']]],
+    ['is saved again', [[offerOf(), 'fw_title', 'fw_version']]],
+    ['has another tag', [[offerOf({ tag: 'again' })]]],
+  ])('is tried again when it %s', async (_what, readings) => {
+    const updater = await startFailed();
+    for (const [offer, ...keys] of readings) updater.considerOffer(offer, saved(...keys));
+    await settle();
+    expect([attempts, journal().history.length]).toEqual([2, 2]);
+  });
+
+  it('is tried again when it was deleted, and set only after a restart', async () => {
+    const updater = await startFailed();
+    updater.considerOffer({});
+    await settle();
+    stop.abort();
+    await running;
+    stop = new AbortController();
+    const next = await start({ runHandler });
+    next.considerOffer(offerOf());
+    await settle();
+    expect(attempts).toBe(2);
+  });
+
+  it('is tried again when it was deleted while it was being installed', async () => {
+    let fail = (): void => {};
+    [attempts, isWell] = [0, false];
+    const updater = await start({
+      runHandler: () => {
+        attempts += 1;
+        return new Promise((_, reject) => {
+          fail = () => reject(new Error('no target'));
+        });
+      },
+    });
+    updater.considerOffer(offerOf());
+    await settle();
+    updater.considerOffer({});
+    fail();
+    await settle();
+    updater.considerOffer(offerOf());
+    await settle();
+    expect(attempts).toBe(2);
+    fail();
+  });
+
+  it('is tried once however many notices tell of its one assignment', async () => {
+    [attempts, isWell] = [0, false];
+    const updater = await start({ runHandler });
+    updater.considerOffer(offerOf(), saved('fw_tag', 'fw_url'));
+    await settle();
+    updater.considerOffer(offerOf(), saved('fw_title'));
+    await settle();
+    expect(attempts).toBe(1);
+  });
+
+  it('is told as installed, and not installed again, when it had been installed', async () => {
+    const updater = await startFailed();
+    isWell = true;
+    updater.considerOffer(offerOf({ tag: 'again' }));
+    await settle();
+    told = [];
+    updater.considerOffer({});
+    updater.considerOffer(offerOf({ tag: 'again' }));
+    await settle();
+    expect([attempts, told.map(({ values }) => values)]).toEqual([
+      2,
+      [{ fw_state: 'UPDATED', current_fw_title: 'motor', current_fw_version: '7' }],
+    ]);
+  });
+});
+
+describe('offers that change with each reading', () => {
+  it('begin a few times, then once a minute, which is said', async () => {
+    let reads = 0;
+    const getFirmware = (): never => {
+      throw new PlatformError('refused', 'the platform does not offer it', { status: 400 });
+    };
+    const getAttributes = async () => {
+      reads += 1;
+      return { client: {}, shared: offerOf({ tag: `number ${reads}` }), empty: false };
+    };
+    const updater = await start({ deviceApi: { getAttributes, getFirmware } });
+    await updater.readOffer(stop.signal);
+    for (let second = 0; second < 20; second += 1) {
+      await settle();
+      await clock.advance(1_000);
+    }
+    expect(reads).toBeLessThan(20);
+    expect(updater.status.waits).toMatch(/too many updates/);
+    const before = reads;
+    await clock.advance(60_000);
+    await settle();
+    expect(reads).toBeGreaterThan(before);
+  });
+
+  it('hold no request of a person up', async () => {
+    let attempts = 0;
+    const runHandler = async (): Promise<void> => {
+      attempts += 1;
+    };
+    const updater = await start({ runHandler });
+    for (let turn = 0; turn < 8; turn += 1) {
+      updater.considerOffer(offerOf({ tag: `number ${turn}` }));
+      await settle();
+    }
+    expect(attempts).toBe(5);
+    shared = offerOf({ tag: 'number 7' });
+    await updater.check(stop.signal);
+    await settle();
+    expect(attempts).toBe(6);
   });
 });
 

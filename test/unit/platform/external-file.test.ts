@@ -32,6 +32,7 @@ beforeEach(async () => {
     const hop = /^\/hop\/(\d+)/.exec(request.url ?? '');
     if (hop !== null)
       response.writeHead(302, { location: hop[1] === '0' ? '/file' : `/hop/${Number(hop[1]) - 1}` }).end();
+    else if (request.url === '/elsewhere') response.writeHead(302, { location: 'https://localhost:1/file' }).end();
     else if (request.url === '/plain') response.writeHead(302, { location: 'http://127.0.0.1/file' }).end();
     else if (request.url === '/cut') {
       response.writeHead(200, { 'content-length': 1_000_000 });
@@ -53,6 +54,22 @@ beforeEach(async () => {
 afterEach(async () => {
   server.closeAllConnections();
   await new Promise((resolve) => server.close(resolve));
+});
+
+describe('hosts that a file may come from', () => {
+  it.each([
+    ['/file', ['127.0.0.1'], undefined],
+    ['/hop/1', ['files.example.com', '127.0.0.1'], undefined],
+    ['/file', ['files.example.com'], /not among those in the source of its handler/],
+    ['/elsewhere', ['127.0.0.1'], /not among those in the source of its handler/],
+  ])('hold for %s, each redirect included', async (path, hosts, refused) => {
+    const opening = openExternalFile(base + path, { clock: systemClock, ca: cert, hosts }, never);
+    if (refused === undefined) {
+      const pieces: Uint8Array[] = [];
+      for await (const piece of (await opening).stream) pieces.push(piece);
+      expect(Buffer.concat(pieces).equals(content)).toBe(true);
+    } else await expect(opening).rejects.toThrow(refused);
+  });
 });
 
 async function fetchAll(path: string, onCarried?: (bytes: number) => void): Promise<Buffer> {
