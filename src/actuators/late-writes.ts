@@ -28,7 +28,7 @@ export interface LateWritesDeps {
   readonly onKnown: (value: ActuatorValue | undefined) => void;
 }
 
-/** What the hardware said to one look. */
+/** Answer of the hardware to one look. */
 type Look = { readonly value: ActuatorValue } | 'refused' | 'silent';
 
 export class LateWrites {

@@ -69,7 +69,7 @@ export function notRunning(folder: string, stopped: StoppedUnit | undefined, cau
   return new CommandError(`no agent answers in ${folder}${reason}`, { exitCode: EXIT.notRunning, nextStep, cause });
 }
 
-/** What systemd tells of the installed service; undefined for an agent of another folder, and where systemd does not answer. */
+/** Words of systemd on the installed service; undefined for an agent of another folder, and where systemd does not answer. */
 async function stoppedService(flags: AgentFlags, signal: AbortSignal): Promise<StoppedUnit | undefined> {
   if (flags.runFolder !== undefined || flags.config !== undefined) return undefined;
   const unit = await new MachineFacts({ clock: systemClock }).unit(UNIT, signal);

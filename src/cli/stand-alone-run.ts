@@ -1,5 +1,5 @@
 /**
- * What `run --simulate` adds to a configuration of a real site, so that it runs anywhere and reaches nobody: a local platform in place of the one
+ * Surroundings that `run --simulate` gives to a configuration of a real site, so that it runs anywhere and reaches nobody: a local platform in place of the one
  * that is named, folders of its own, and a value for each variable that is not set here. All of it is gone when the run ends.
  *
  *   gateway.yaml ─ platform, provisioning, devices' tokens, folders replaced ─▶ simulated.yaml ─▶ agent ─▶ local platform

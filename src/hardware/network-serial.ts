@@ -125,7 +125,7 @@ export class NetworkSerialPort implements SerialPort {
       this.#outage = undefined;
       this.#backoff.reset();
     });
-    // What a steady line carried is no reason.
+    // Bytes of a steady line are no reason.
     socket.on('close', () => this.#lost(reason ?? (isSteady ? new ServerWords() : words).hungUp('the server')));
     this.#socket = socket;
   }
