@@ -11,7 +11,8 @@ import type { Environment } from '../host/environment.ts';
 import { loadLinearPatterns, patternProblem } from '../host/linear-pattern.ts';
 import type { MayRead } from '../host/service-reader.ts';
 import { checkCertificates } from './checks/access.ts';
-import { CHECKS } from './checks/all-checks.ts';
+import { CHECKS, CHECKS_OF_PARTS } from './checks/all-checks.ts';
+import type { ConfigDraft } from './checks/draft.ts';
 import { checkDrivers } from './checks/drivers.ts';
 import { checkExpressions } from './checks/expressions.ts';
 import { checkFiles, checkFolders, checkForService, checkReadable } from './checks/files.ts';
@@ -91,15 +92,17 @@ export async function readConfig(path: string, deps: ReadConfigDeps): Promise<Re
   if (tooMany !== undefined)
     return { faults: inOrder([...source.faults, ...placed([...faults, tooMany])]), warnings: [] };
   faults.push(...(await patternFaults(tree)));
-  const { draft, faults: schemaFaults } = parseDraft(tree, unmodelled);
+  const { draft, partial, partialPaths, faults: schemaFaults } = parseDraft(tree, unmodelled);
   // A tree that is not whole is looked at section by section: items that are not there would be missed everywhere.
   if (source.faults.length > 0) {
     const told = [...faults, ...schemaFaults].filter((fault) => !isSpoilt(fault));
     return { faults: inOrder([...source.faults, ...placed(told)]), warnings: [] };
   }
+  const ofWhole = CHECKS.flatMap((check) => check(draft));
   const findings: Finding[] = [
     ...schemaFaults,
-    ...CHECKS.flatMap((check) => check(draft)),
+    ...ofWhole,
+    ...(partial === undefined ? [] : findingsOfParts(partial, partialPaths, schemaFaults, ofWhole)),
     ...(await checkFiles(configSchema, tree)),
     ...(await checkFolders(draft)),
     ...(await checkExpressions(draft)),
@@ -122,6 +125,25 @@ export async function readConfig(path: string, deps: ReadConfigDeps): Promise<Re
   if (found.faults.length === 0) return { config: freezeDeeply(wholeConfig(draft)), ...found };
   const isMeanwhile = schemaFaults.length === 0 && found.faults.every(({ mayPass }) => mayPass === true);
   return isMeanwhile ? { meanwhile: freezeDeeply(wholeConfig(draft)), ...found } : found;
+}
+
+/**
+ * Faults of what could be read of sections and items that are at fault otherwise. Those of a place that is told of already, and of a section or item
+ * as a whole, are left out: a member that was taken out may be what they miss. So are those of a member that was taken out of another item of the
+ * same list, where its default stands now.
+ */
+function findingsOfParts(
+  draft: ConfigDraft,
+  parts: readonly ConfigPath[],
+  unreadable: readonly PathFault[],
+  told: readonly Finding[],
+): readonly Finding[] {
+  const memberOf = ([list, , member]: ConfigPath): string => `${list} ${member}`;
+  const left = new Set([...unreadable, ...told, ...parts.map((path) => ({ path }))].map(({ path }) => pathText(path)));
+  const takenOut = new Set(unreadable.filter(({ path }) => path.length === 3).map(({ path }) => memberOf(path)));
+  return CHECKS_OF_PARTS.flatMap((check) => check(draft)).filter(
+    ({ path }) => !left.has(pathText(path)) && !(path.length === 3 && takenOut.has(memberOf(path))),
+  );
 }
 
 function isWithin(path: ConfigPath, place: ConfigPath): boolean {

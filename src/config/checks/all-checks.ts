@@ -88,3 +88,6 @@ const DEVICES = [
 ];
 
 export const CHECKS: readonly Check[] = [...NAMES, ...DEVICES, ...PLACES, ...KEYS, ...TIMES, ...VALUES, ...ACCESS];
+
+/** Checks of what is written, not of what is missing: they are right also of a section or item of which a part was left out. */
+export const CHECKS_OF_PARTS: readonly Check[] = [checkNames, checkDoubled, ...PLACES, ...KEYS, checkPlatformAccess];

@@ -123,7 +123,7 @@ describe('an error under --json', () => {
       error: {
         code: 'control-socket/not-running',
         message: `no agent answers in ${folder}`,
-        hint: 'start it (systemctl start turnstone), or name its --run-folder',
+        hint: 'start it (sudo systemctl start turnstone), or name its --run-folder',
       },
     });
   });
