@@ -87,14 +87,7 @@ export async function openExternalFile(
         beginning = undefined;
         continue;
       }
-      if (!REDIRECTS.has(response.statusCode) || typeof location !== 'string')
-        throw new PlatformError(
-          mayPass(response.statusCode) ? 'busy' : 'refused',
-          `the file's own address answers ${response.statusCode}`,
-          {
-            status: response.statusCode,
-          },
-        );
+      if (!REDIRECTS.has(response.statusCode) || typeof location !== 'string') throw statusFault(response.statusCode);
       url = httpsUrl(new URL(location, url).href, hosts);
     }
     throw new PlatformError('settings', `the file's own address redirects more than ${MAX_REDIRECTS} times`);
@@ -133,9 +126,11 @@ export function hasHost(address: string, hosts: readonly string[]): boolean {
   return hosts.some((host) => host.toLowerCase() === name);
 }
 
-/** Returns true for a status that says nothing about the file: asked later, the host may give it. */
-function mayPass(status: number): boolean {
-  return status >= 500 || status === 408 || status === 425 || status === 429;
+/** A busy or ill host says nothing about the file: asked later, it may give it. */
+function statusFault(status: number): PlatformError {
+  return status >= 500 || status === 408 || status === 425 || status === 429
+    ? new PlatformError('busy', `the file's own address answers ${status}`, { status })
+    : new PlatformError('refused', `the file's own address answers ${status}`, { status });
 }
 
 /**

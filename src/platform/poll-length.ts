@@ -44,9 +44,9 @@ const HELD_SHARE = 0.95;
 const BELOW_LIMIT = 0.9;
 const ALIKE_SHARE = 0.9;
 /** Shorter ones are polls of a few seconds: too dear to be set by chance. */
-const MIN_LIMIT_MS = 10_000;
+const MIN_USUAL_LIMIT_MS = 10_000;
 /** A balancer that closes so soon closes every poll; below it nothing stands. */
-const LEAST_LIMIT_MS = 2_000;
+const MIN_LIMIT_MS = 2_000;
 const ALIKE_CUTS = { usual: 2, short: 4 };
 const TRY_AGAIN_AFTER_MS = 86_400_000;
 const SILENT: ReadonlySet<string> = new Set(['ETIMEDOUT', 'UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT']);
@@ -60,7 +60,7 @@ export function createPollLength({ clock, fixedMs, longestMs = Number.POSITIVE_I
   let alike: { readonly ms: number; readonly count: number } | undefined;
 
   const limit = (ms: number): void => {
-    lengthMs = Math.max(LEAST_LIMIT_MS, Math.floor(ms));
+    lengthMs = Math.max(MIN_LIMIT_MS, Math.floor(ms));
     limitedAtMs = clock.monotonicMs();
     alike = undefined;
   };
@@ -76,11 +76,11 @@ export function createPollLength({ clock, fixedMs, longestMs = Number.POSITIVE_I
       return by !== 'silence';
     }
     // A look of a few seconds says nothing.
-    if (stoodMs < LEAST_LIMIT_MS || askedMs < lengthMs * TOGETHER_SHARE) return false;
+    if (stoodMs < MIN_LIMIT_MS || askedMs < lengthMs * TOGETHER_SHARE) return false;
     const cutMs = by === 'silence' ? Math.min(stoodMs, FIRST_POLL_MS / BELOW_LIMIT) : stoodMs;
     const [least, most] = [Math.min(cutMs, alike?.ms ?? 0), Math.max(cutMs, alike?.ms ?? 0)];
     alike = least >= most * ALIKE_SHARE ? { ms: least, count: (alike?.count ?? 0) + 1 } : { ms: cutMs, count: 1 };
-    if (alike.count >= ALIKE_CUTS[alike.ms < MIN_LIMIT_MS ? 'short' : 'usual'])
+    if (alike.count >= ALIKE_CUTS[alike.ms < MIN_USUAL_LIMIT_MS ? 'short' : 'usual'])
       limit(Math.min(lengthMs, alike.ms * BELOW_LIMIT));
     return false;
   };
