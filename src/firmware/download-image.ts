@@ -20,6 +20,8 @@ import { DownloadSchedule, WindowClosed } from './download-schedule.ts';
 const SYNC_EVERY_BYTES = 8 * 1024 * 1024;
 const SPARE_BYTES = 32 * 1024 * 1024;
 const MAX_BAD_CHUNKS = 5;
+/** One after the other; with the backoff they take some minutes, in which a file may still be put in its place. */
+const MAX_REFUSALS = 10;
 const BACKOFF = { firstMs: 1_000, maxMs: 5 * 60_000 };
 
 export class ImageDownload {
@@ -35,6 +37,7 @@ export class ImageDownload {
   #validator: string | undefined;
   #syncedBytes = 0;
   #badChunks = 0;
+  #refusals = 0;
 
   private constructor(deps: DownloadDeps, target: DownloadTarget, part: OpenFile, elapsedMs: number) {
     this.#deps = deps;
@@ -48,7 +51,7 @@ export class ImageDownload {
 
   /**
    * Downloads the whole image; resolves once it is durable.
-   * @throws AgentError `firmware/no-space`, `firmware/too-large`, `firmware/wrong-size`, `firmware/download-deadline` (drop), and the
+   * @throws PlatformError `platform/refused`, `platform/not-found` for a file that is offered and not given, AgentError `firmware/no-space`, `firmware/too-large`, `firmware/wrong-size`, `firmware/download-deadline` (drop), and the
    * signal's reason.
    */
   static async run(deps: DownloadDeps, target: DownloadTarget, signal: AbortSignal): Promise<void> {
@@ -108,6 +111,7 @@ export class ImageDownload {
     const received = await this.#receive(body, signal);
     this.#at += received;
     this.#badChunks = 0;
+    this.#refusals = 0;
     return sizeBytes === undefined
       ? this.#mode === 'whole' || received < this.#deps.settings.chunkBytes
       : this.#at === sizeBytes;
@@ -214,9 +218,10 @@ export class ImageDownload {
   /** Waits before the next attempt. @throws what no attempt can mend. */
   async #recover(error: unknown, signal: AbortSignal): Promise<void> {
     if (error instanceof WindowClosed) return this.#note();
-    const isRefused = hasCode(error, 'platform/refused');
-    if (isRefused) await this.#deps.readOffer(signal).catch(() => {});
+    const isRefused = hasCode(error, 'platform/refused') || hasCode(error, 'platform/not-found');
+    if (isRefused) await this.#offered(signal);
     signal.throwIfAborted();
+    if (isRefused && this.#refusals > MAX_REFUSALS) throw error;
     const recovery = isRefused ? 'retry' : error instanceof AgentError ? error.recovery : 'drop';
     if (hasCode(error, 'firmware/short-answer') && ++this.#badChunks > MAX_BAD_CHUNKS) throw error;
     if (recovery !== 'retry' && recovery !== 'hold') throw error;
@@ -229,6 +234,16 @@ export class ImageDownload {
     // With the time that was spent: restarts do not renew the deadline.
     await this.#note();
     await this.#deps.clock.sleep(delayMs, signal);
+  }
+
+  /** Asks whether the refused file is still offered. Only then the refusal counts: until the platform has said so, another may be. */
+  async #offered(signal: AbortSignal): Promise<void> {
+    await this.#deps.readOffer(signal).then(
+      () => {
+        this.#refusals += 1;
+      },
+      () => {},
+    );
   }
 
   /** Makes what is there durable and remembers it. */

@@ -42,7 +42,8 @@ const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 /**
  * Opens the file as a stream; the caller reads it to the end or ends its iteration.
  * @throws PlatformError `platform/settings` (stop) for an address or a redirect that is not https or not at one of the hosts, and for more redirects than are
- * followed; `platform/busy` (retry) for every fault of the network and every other status.
+ * followed; `platform/refused` (drop) for a web page in place of the file and for a status by which the host does not give it; `platform/busy`
+ * (retry) for every fault of the network, and for a host that is busy or ill.
  */
 export async function openExternalFile(
   address: string,
@@ -77,7 +78,7 @@ export async function openExternalFile(
           ...(beginning === undefined ? {} : { range: `bytes=${beginning.bytes}-`, 'if-range': beginning.validator }),
         },
       });
-      if (response.statusCode === 200 || response.statusCode === 206) await expectPlain(response);
+      if (response.statusCode === 200 || response.statusCode === 206) await expectFile(response);
       if (response.statusCode === 200) return bodyOf(response, 0);
       if (beginning !== undefined && isRestOf(beginning, response)) return bodyOf(response, beginning.bytes);
       const { location } = response.headers;
@@ -86,10 +87,7 @@ export async function openExternalFile(
         beginning = undefined;
         continue;
       }
-      if (!REDIRECTS.has(response.statusCode) || typeof location !== 'string')
-        throw new PlatformError('busy', `the file's own address answers ${response.statusCode}`, {
-          status: response.statusCode,
-        });
+      if (!REDIRECTS.has(response.statusCode) || typeof location !== 'string') throw statusFault(response.statusCode);
       url = httpsUrl(new URL(location, url).href, hosts);
     }
     throw new PlatformError('settings', `the file's own address redirects more than ${MAX_REDIRECTS} times`);
@@ -128,8 +126,22 @@ export function hasHost(address: string, hosts: readonly string[]): boolean {
   return hosts.some((host) => host.toLowerCase() === name);
 }
 
-/** Throws when a server sends the file compressed though it was asked not to: no sum, size or offset would be that of the file. */
-async function expectPlain({ headers, body }: Dispatcher.ResponseData): Promise<void> {
+/** A busy or ill host says nothing about the file: asked later, it may give it. */
+function statusFault(status: number): PlatformError {
+  return status >= 500 || status === 408 || status === 425 || status === 429
+    ? new PlatformError('busy', `the file's own address answers ${status}`, { status })
+    : new PlatformError('refused', `the file's own address answers ${status}`, { status });
+}
+
+/**
+ * Throws when a server sends a page for people, to log in or to say that there is nothing; and when it sends the file compressed though it was asked
+ * not to: no sum, size or offset would be that of the file.
+ */
+async function expectFile({ headers, body }: Dispatcher.ResponseData): Promise<void> {
+  if (/^text\/html(?![\w-])/i.test(String(headers['content-type'] ?? ''))) {
+    await body.dump();
+    throw new PlatformError('refused', "the file's own address answers with a web page in place of the file");
+  }
   const coding = headers['content-encoding'];
   if (coding === undefined || coding === 'identity' || coding === '') return;
   await body.dump();

@@ -7,6 +7,7 @@ import { Backoff } from '../host/backoff.ts';
 import { outcomeWithin } from '../host/bounded-wait.ts';
 import type { Clock } from '../host/clock.ts';
 import type { Log } from '../host/log.ts';
+import { CutPolls } from './cut-polls.ts';
 import { askedDelayMs, PlatformError } from './platform-error.ts';
 import type { PollBeat } from './poll-beat.ts';
 import { createPollLength, cutOf, FIRST_POLL_MS, type PollLength } from './poll-length.ts';
@@ -75,6 +76,7 @@ async function pollOn<Message>(deps: LongPollDeps<Message>, signal: AbortSignal)
   const failures = new Backoff(FAILURE_BACKOFF, clock);
   const idling = new Backoff(IDLE_BACKOFF, clock);
   const throttle = new Throttle(clock);
+  const cutPolls = new CutPolls(deps);
   const length = createPollLength({
     ...{ clock, fixedMs: deps.pollTimeoutMs },
     longestMs: deps.place === undefined ? deps.longestPollMs : FIRST_POLL_MS,
@@ -139,8 +141,11 @@ async function pollOn<Message>(deps: LongPollDeps<Message>, signal: AbortSignal)
       const by = cutOf(error);
       wasCut = by !== undefined && length.cut(timeoutMs, stoodMs, by);
       if (wasCut) continue;
-      if (stoodMs >= STOOD_MS) failures.reset();
-      if (failures.attempts === 0) log.warn({ kind: deps.kind, error: messageOf(error) }, 'the long poll failed');
+      if (stoodMs >= STOOD_MS) {
+        failures.reset();
+        cutPolls.note(error, stoodMs);
+      } else if (failures.attempts === 0)
+        log.warn({ kind: deps.kind, error: messageOf(error) }, 'the long poll failed');
       const atLeastMs = hasCode(error, 'platform/unauthorised') ? UNAUTHORISED_MIN_MS : askedDelayMs(error);
       failedAtMs = clock.monotonicMs();
       if (failures.attempts >= TRIES_OF_A_LOOK - 1) looks.empty();

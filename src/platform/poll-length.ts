@@ -4,7 +4,8 @@
  *   25 s ── held ──► 60 s ── held ──► 300 s ── held ──► stays
  *     └──────── cut at t ─┴──────────────┴──► 90 % of t, for a day; then the next step is tried again
  *
- * A cut sooner than what was held before says nothing, as a server that restarts does the same; two alike, one after the other, are a limit.
+ * A cut sooner than what was held before says nothing, as a server that restarts does the same; two alike, one after the other, are a limit, below
+ * 10 s four. A length of the configuration is tried in place of the steps, and a limit is found below it as well.
  */
 import type { Clock } from '../host/clock.ts';
 import { PlatformError } from './platform-error.ts';
@@ -14,7 +15,7 @@ export type PollCut = 'answer' | 'closed' | 'silence';
 
 export interface PollLengthDeps {
   readonly clock: Pick<Clock, 'monotonicMs' | 'jitter'>;
-  /** Length that is wanted, and not to be found out. */
+  /** The one step that is tried. */
   readonly fixedMs?: number | undefined;
   /** Longest one that is tried; default 300 s. */
   readonly longestMs?: number | undefined;
@@ -42,39 +43,45 @@ const TOGETHER_SHARE = 0.4;
 const HELD_SHARE = 0.95;
 const BELOW_LIMIT = 0.9;
 const ALIKE_SHARE = 0.9;
-const MIN_LIMIT_MS = 10_000;
+/** Shorter ones are polls of a few seconds: too dear to be set by chance. */
+const MIN_USUAL_LIMIT_MS = 10_000;
+/** A balancer that closes so soon closes every poll; below it nothing stands. */
+const MIN_LIMIT_MS = 2_000;
+const ALIKE_CUTS = { usual: 2, short: 4 };
 const TRY_AGAIN_AFTER_MS = 86_400_000;
 const SILENT: ReadonlySet<string> = new Set(['ETIMEDOUT', 'UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT']);
 
 export function createPollLength({ clock, fixedMs, longestMs = Number.POSITIVE_INFINITY }: PollLengthDeps): PollLength {
+  const steps = fixedMs === undefined ? STEPS_MS : [fixedMs];
   let lengthMs = fixedMs ?? FIRST_POLL_MS;
   let isHeld = false;
   let limitedAtMs = Number.NEGATIVE_INFINITY;
-  /** The last poll of the length in use, if it was cut. */
-  let lastCutMs: number | undefined;
+  /** Cuts of the last polls of the length in use, one after the other and alike: the shortest, and their count. */
+  let alike: { readonly ms: number; readonly count: number } | undefined;
 
   const limit = (ms: number): void => {
     lengthMs = Math.max(MIN_LIMIT_MS, Math.floor(ms));
     limitedAtMs = clock.monotonicMs();
-    lastCutMs = undefined;
+    alike = undefined;
   };
   const triedMs = (): number | undefined => {
-    if (fixedMs !== undefined || !isHeld || clock.monotonicMs() - limitedAtMs < TRY_AGAIN_AFTER_MS) return undefined;
-    return STEPS_MS.find((ms) => ms > lengthMs && ms <= longestMs);
+    if (!isHeld || clock.monotonicMs() - limitedAtMs < TRY_AGAIN_AFTER_MS) return undefined;
+    return steps.find((ms) => ms > lengthMs && ms <= longestMs);
   };
   const noteCut = (askedMs: number, stoodMs: number, by: PollCut): boolean => {
-    if (fixedMs !== undefined) return false;
     isHeld = false;
     if (askedMs > lengthMs) {
       if (stoodMs < lengthMs * BELOW_LIMIT) return false;
       limit(by === 'silence' ? lengthMs : Math.max(lengthMs, stoodMs * BELOW_LIMIT));
       return by !== 'silence';
     }
-    if (stoodMs < MIN_LIMIT_MS) return false;
+    // A look of a few seconds says nothing.
+    if (stoodMs < MIN_LIMIT_MS || askedMs < lengthMs * TOGETHER_SHARE) return false;
     const cutMs = by === 'silence' ? Math.min(stoodMs, FIRST_POLL_MS / BELOW_LIMIT) : stoodMs;
-    const [least, most] = [Math.min(cutMs, lastCutMs ?? 0), Math.max(cutMs, lastCutMs ?? 0)];
-    lastCutMs = cutMs;
-    if (least >= most * ALIKE_SHARE) limit(Math.min(lengthMs, least * BELOW_LIMIT));
+    const [least, most] = [Math.min(cutMs, alike?.ms ?? 0), Math.max(cutMs, alike?.ms ?? 0)];
+    alike = least >= most * ALIKE_SHARE ? { ms: least, count: (alike?.count ?? 0) + 1 } : { ms: cutMs, count: 1 };
+    if (alike.count >= ALIKE_CUTS[alike.ms < MIN_USUAL_LIMIT_MS ? 'short' : 'usual'])
+      limit(Math.min(lengthMs, alike.ms * BELOW_LIMIT));
     return false;
   };
   return {
@@ -86,8 +93,8 @@ export function createPollLength({ clock, fixedMs, longestMs = Number.POSITIVE_I
       if (stoodMs < askedMs * HELD_SHARE) return void noteCut(askedMs, stoodMs, 'answer');
       // A look of a few seconds holds nothing.
       isHeld ||= askedMs >= lengthMs * (1 - SPREAD);
-      lastCutMs = undefined;
-      if (fixedMs === undefined) lengthMs = Math.max(lengthMs, askedMs);
+      alike = undefined;
+      lengthMs = Math.max(lengthMs, askedMs);
     },
     cut: noteCut,
   };
@@ -111,5 +118,6 @@ export function pollLimits({
 export function cutOf(error: unknown): PollCut | undefined {
   if (!(error instanceof PlatformError)) return 'silence';
   if (error.networkCode !== undefined && SILENT.has(error.networkCode)) return 'silence';
-  return error.cut ? 'closed' : undefined;
+  // A balancer says so that the server has not answered in time; the server itself answers every poll.
+  return error.cut || error.status === 504 ? 'closed' : undefined;
 }

@@ -188,21 +188,50 @@ describe('a download in chunks', () => {
     await expect(withdrawn).rejects.toThrow('withdrawn');
   });
 
-  it.each([
-    ['offers it still', async () => {}],
-    ['does not say what it offers', () => Promise.reject(new PlatformError('busy', 'cannot reach the platform'))],
-  ])(
-    'gives up at its deadline with what is wrong, when the platform refuses its file and %s',
-    async (_case, readOffer) => {
-      await expect(download(refuse, { readOffer })).rejects.toMatchObject({
-        code: 'firmware/download-deadline',
-        message: expect.stringContaining('no such package'),
-      });
-      expect(clock.nowMs).toBeGreaterThan(3_600_000);
-      // It is a fault that lasts: the platform is not asked every second.
-      expect(asked.length).toBeLessThan(40);
-    },
-  );
+  it('gives up at its deadline with what is wrong, when the platform refuses its file and does not say what it offers', async () => {
+    const readOffer = () => Promise.reject(new PlatformError('busy', 'cannot reach the platform'));
+    await expect(download(refuse, { readOffer })).rejects.toMatchObject({
+      code: 'firmware/download-deadline',
+      message: expect.stringContaining('no such package'),
+    });
+    expect(clock.nowMs).toBeGreaterThan(3_600_000);
+    // It is a fault that lasts: the platform is not asked every second.
+    expect(asked.length).toBeLessThan(40);
+  });
+
+  const notHere = async (): Promise<never> => {
+    throw new PlatformError('not-found', 'it lies elsewhere', { status: 404 });
+  };
+  it.each<[string, DownloadDeps['getChunk'], DownloadDeps['getUrl'] | undefined, object]>([
+    ['the platform refuses', refuse, undefined, { code: 'platform/refused', message: 'no such package' }],
+    ['the platform does not have', notHere, undefined, { code: 'platform/not-found' }],
+    [
+      'the host of its own address refuses',
+      notHere,
+      () => Promise.reject(new PlatformError('refused', "the file's own address answers 404", { status: 404 })),
+      { code: 'platform/refused', message: "the file's own address answers 404" },
+    ],
+  ])('gives a file up within minutes that is still offered and that %s', async (_who, getChunk, getUrl, fault) => {
+    const target = getUrl === undefined ? {} : { getUrl, offer: offer({ url: 'https://files.example/image' }) };
+    let reads = 0;
+    const readOffer = async (): Promise<void> => {
+      reads += 1;
+    };
+    await expect(download(getChunk, { readOffer, ...target })).rejects.toMatchObject(fault);
+    expect(reads).toBe(11);
+    expect(clock.nowMs).toBeLessThan(20 * 60_000);
+  });
+
+  it('counts no refusals from before a part that came', async () => {
+    let turn = 0;
+    const getChunk: DownloadDeps['getChunk'] = async (chunk, size) => {
+      turn += 1;
+      if (turn % 5 !== 0) throw new PlatformError('refused', 'no such package', { status: 400 });
+      return bodyOf(part(chunk, size));
+    };
+    expect((await download(getChunk, { readOffer: async () => {} })).equals(image)).toBe(true);
+    expect(turn).toBeGreaterThan(11);
+  });
 
   async function refuse(): Promise<never> {
     throw new PlatformError('refused', 'no such package', { status: 400 });

@@ -117,8 +117,8 @@ describe('a file that lies elsewhere', () => {
     await expect(fetchAll('/hop/9')).rejects.toMatchObject({ code: 'platform/settings' });
   });
 
-  it('is tried again later when it is not there, or was cut', async () => {
-    await expect(fetchAll('/nothing')).rejects.toMatchObject({ code: 'platform/busy', status: 404 });
+  it('is refused when it is not there, and tried again later when it was cut', async () => {
+    await expect(fetchAll('/nothing')).rejects.toMatchObject({ code: 'platform/refused', status: 404 });
     await expect(fetchAll('/cut')).rejects.toMatchObject({ code: 'platform/busy' });
   });
 
@@ -128,6 +128,27 @@ describe('a file that lies elsewhere', () => {
     );
     expect(error).toMatchObject({ code: 'platform/busy' });
     expect(String(error)).not.toContain('secret');
+  });
+
+  it.each([
+    ...[204, 300, 304, 400, 401, 403, 404, 405, 410, 416, 451].map((status) => [status, 'platform/refused'] as const),
+    ...[408, 425, 429, 500, 502, 503, 504, 507].map((status) => [status, 'platform/busy'] as const),
+  ])('a host that answers %d: %s', async (status, code) => {
+    rest = { status, headers: {} };
+    await expect(fetchAll('/rest')).rejects.toMatchObject({ code, status });
+  });
+
+  it.each(['text/html', 'text/html; charset=utf-8', 'TEXT/HTML'])('is no web page: %s', async (type) => {
+    rest = { status: 200, headers: { 'content-type': type } };
+    await expect(fetchAll('/rest')).rejects.toMatchObject({
+      code: 'platform/refused',
+      message: expect.stringContaining('web page'),
+    });
+  });
+
+  it.each(['application/octet-stream', 'text/plain', 'text/x-hex'])('is a file of any other type: %s', async (type) => {
+    rest = { status: 200, headers: { 'content-type': type } };
+    expect((await fetchAll('/rest')).equals(content)).toBe(true);
   });
 
   const whole = { status: 200, headers: { etag: '"two"' } };
@@ -170,7 +191,7 @@ describe('a file that lies elsewhere', () => {
       (caught: unknown) => caught,
     );
     // This host gives the same answer to everything.
-    expect(error).toMatchObject({ code: 'platform/busy', status: answer.status });
+    expect(error).toMatchObject({ code: 'platform/refused', status: answer.status });
     expect(seen.map(({ headers }) => headers.range)).toEqual(['bytes=100000-', undefined]);
   });
 

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { silentLog } from '../../../src/host/log.ts';
 import { runLongPoll } from '../../../src/platform/long-poll.ts';
 import { PlatformError } from '../../../src/platform/platform-error.ts';
-import { createPollLength, pollLimits } from '../../../src/platform/poll-length.ts';
+import { createPollLength, cutOf, pollLimits } from '../../../src/platform/poll-length.ts';
 import { PollTurns } from '../../../src/platform/poll-turns.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 
@@ -31,6 +31,7 @@ let came: { readonly givenMs: number; readonly tookMs: number }[];
 let waiting: number[];
 let wake: AbortController;
 let running: Promise<void>;
+let said: string[];
 
 beforeEach(() => {
   clock = new FakeClock({ jitter: 0.5 });
@@ -38,6 +39,7 @@ beforeEach(() => {
   wake = new AbortController();
   [asked, stood, came, waiting] = [[], [], [], []];
   gaps = 0;
+  said = [];
   way = {};
 });
 afterEach(async () => {
@@ -88,7 +90,14 @@ function run(
   const { turns, ...limits } = options;
   running = runLongPoll<number>(
     {
-      ...{ kind: 'rpc', poll, clock, log: silentLog, ...limits, place: turns?.place('rpc') },
+      ...{
+        kind: 'rpc',
+        poll,
+        clock,
+        log: { ...silentLog, warn: (_fields: object, words: string) => void said.push(words) },
+        ...limits,
+        place: turns?.place('rpc'),
+      },
       onMessage: async (givenMs) => {
         came.push({ givenMs, tookMs: clock.monotonicMs() - givenMs });
         return 'worthy';
@@ -205,6 +214,53 @@ describe('a way that drops a connection silently', () => {
 
   it('delays a command by what TCP needs to notice, and a second for the back-off', async () => {
     expect(await commands(100)).toBeLessThanOrEqual(TCP_NOTICES_MS + 2_000);
+  });
+});
+
+describe('a balancer that closes what is silent', () => {
+  it.each([
+    [4_000, {}],
+    [6_000, {}],
+    [9_000, {}],
+    [12_000, {}],
+    [12_000, { pollTimeoutMs: 20_000 }],
+    [5_000, { pollTimeoutMs: 60_000 }],
+  ])('after %d ms is stayed below after a few polls, with one line of what to do: %j', async (proxyCutsMs, options) => {
+    way = { proxyCutsMs };
+    run(options);
+    await clock.advance(150_000);
+    stood = [];
+    await clock.advance(HOUR_MS / 2);
+    expect(Math.max(...stood)).toBeLessThan(proxyCutsMs);
+    expect(stood.length).toBeGreaterThan(100);
+    expect(said.filter((words) => words.includes('let it wait 30 s')).length).toBeLessThanOrEqual(1);
+    expect(said.length).toBeLessThanOrEqual(3);
+  });
+
+  it('is told once an hour, with the count, where no length helps', async () => {
+    run();
+    for (let at = 0; at < 200; at += 1) {
+      // Never twice alike.
+      way = { proxyCutsMs: 5_000 + (at % 2) * 4_000 };
+      await clock.advance(way.proxyCutsMs as number);
+      await clock.advance(1_000);
+    }
+    expect(said.filter((words) => words.includes('let it wait 30 s')).length).toBeLessThanOrEqual(2);
+    expect(said.length).toBeLessThanOrEqual(4);
+  });
+
+  it('is asked for the length of the configuration again a day later', async () => {
+    way = { proxyCutsMs: 12_000 };
+    run({ pollTimeoutMs: 60_000 });
+    await clock.advance(HOUR_MS);
+    way = {};
+    await clock.advance(25 * HOUR_MS);
+    expect(asked.at(-1)).toBeGreaterThan(45_000);
+  });
+
+  it('may say that the server is late', () => {
+    expect(cutOf(new PlatformError('busy', 'the platform answers 504', { status: 504 }))).toBe('closed');
+    expect(cutOf(new PlatformError('busy', 'the platform answers 503', { status: 503 }))).toBeUndefined();
   });
 });
 
