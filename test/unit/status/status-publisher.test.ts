@@ -12,11 +12,11 @@ it('the page gets the latest ten updates, the latest first', async () => {
   const clock = new FakeClock();
   const firmware = await openFirmwareUpdates({}, { clock });
   const versions = Array.from({ length: 12 }, (_, index) => String(index + 1));
-  await walkThrough(
-    firmware,
-    clock,
-    versions.map((version) => ({ fw_title: 'toaster', fw_version: version, fw_checksum: 'ab' })),
-  );
+  for (const version of versions) {
+    await walkThrough(firmware, clock, [{ fw_title: 'toaster', fw_version: version, fw_checksum: 'ab' }]);
+    // Offers in quick succession wait.
+    await clock.advance(3_600_000);
+  }
   const { opened, side } = sideWith({ clock, firmware });
   side.open();
   await clock.advance(1_000);
