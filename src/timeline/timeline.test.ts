@@ -65,6 +65,21 @@ it('keeps what was told over a restart, and goes on counting', async () => {
   expect(timeline.lastSeq).toBe(4);
 });
 
+it('goes on with its numbers over a restart, also where the oldest events are gone', async () => {
+  const first = await opened();
+  for (let event = 0; event < MAX_EVENTS + 500; event += 1) first.timeline.tell(moved(`event ${event}`));
+  await first.timeline.close();
+  const { lastSeq } = first.timeline;
+  expect(lastSeq).toBe(MAX_EVENTS + 501);
+  const { timeline } = await opened(first);
+  timeline.tell(moved('after the restart'));
+  const { events } = timeline.select(ALL);
+  const seqs = events.map(({ seq }) => seq);
+  expect(seqs.slice(0, 3)).toEqual([lastSeq + 2, lastSeq + 1, lastSeq]);
+  expect(seqs.at(-1)).toBe(lastSeq + 3 - seqs.length);
+  expect(events.find(({ words }) => words === 'event 2400')?.seq).toBe(2_402);
+});
+
 it('is on disk within ten seconds, by appending and without a sync', async () => {
   const { timeline, clock, files } = await opened();
   await clock.advance(10_000);

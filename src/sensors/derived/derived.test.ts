@@ -76,6 +76,18 @@ describe('a derived value', () => {
     expect(heard).toHaveLength(4);
   });
 
+  it.each([
+    ['the first', { a: 5_000, b: 1_000 }, 5_000],
+    ['the last', { a: 1_000, b: 5_000 }, 5_000],
+  ])('has the time of its newest input, also when that is %s of its keys', async (_which, times, newestMs) => {
+    await derived({ sum: 'a + b' });
+    measure('one', { a: 1 }, { monotonicMs: times.a, takenAtMs: times.a + 100_000 });
+    measure('other', { b: 2 }, { monotonicMs: times.b, takenAtMs: times.b + 100_000 });
+    expect(heard).toEqual([
+      expect.objectContaining({ key: 'sum', value: 3, monotonicMs: newestMs, takenAtMs: newestMs + 100_000 }),
+    ]);
+  });
+
   it('is missing, and says of which key and why, while a key has not come, is refused, or its sensor fails', async () => {
     const sensor = await derived({ sum: 'a + b', double: 'a * 2' });
     await expect(sensor.read(signal)).rejects.toMatchObject({
