@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { environmentIn, withServiceEnvironment } from './environment-file.ts';
+import { doubtfulLines, environmentIn, withServiceEnvironment } from './environment-file.ts';
 
 describe('a file of variables', () => {
   it.each([
@@ -28,6 +28,15 @@ describe('a file of variables', () => {
   });
 });
 
+it.each([
+  ['# path C:\\\nTOKEN=abc\n', [1]],
+  ['A=1\n  ; two \\\r\nTOKEN=abc\n# three\\\n', [2]],
+  ['# last \\\n\nA=1\n', []],
+  ['A=one \\\ntwo\n# plain\n', []],
+])('names comments that end in a backslash before another line: %j', (text, lines) => {
+  expect(doubtfulLines(text)).toEqual(lines);
+});
+
 describe('the variables of the service', () => {
   async function given(text: string) {
     const folder = await mkdtemp(join(tmpdir(), 'turnstone-environment-'));
@@ -44,6 +53,12 @@ describe('the variables of the service', () => {
     expect(await read(join(folder, 'turnstone.yaml'))).toEqual({ OWN: '1', TOKEN: 'abc' });
     expect(await read(join(folder, 'within', 'turnstone.yaml'))).toEqual({ OWN: '1' });
     expect(told).toEqual([]);
+  });
+
+  it('are told of where systemd may read them otherwise', async () => {
+    const { folder, read, told } = await given('# dir C:\\\nTOKEN=abc\n');
+    expect(await read(join(folder, 'turnstone.yaml'))).toMatchObject({ TOKEN: 'abc' });
+    expect(told).toEqual([expect.stringMatching(/environment:1: a comment that ends in a backslash/)]);
   });
 
   it('are said to be unknown where the file cannot be read', async () => {

@@ -38,6 +38,14 @@ export function environmentIn(text: string): Environment {
   return Object.fromEntries(found);
 }
 
+/** Lines, from 1, of comments that end in a backslash before another line: systemd 252 takes that line into the comment, 257 does not. */
+export function doubtfulLines(text: string): readonly number[] {
+  const lines = text.split('\n').map((line) => line.replace(/\r$/, ''));
+  return lines.flatMap((line, at) =>
+    /^\s*[#;].*\\$/.test(line) && (lines[at + 1] ?? '').trim() !== '' ? [at + 1] : [],
+  );
+}
+
 /**
  * The variables that the service sees, where the configuration lies in the folder of the installed one: this process's own go before. A file
  * that is there and cannot be read is told, and no variable of it is known.
@@ -52,8 +60,14 @@ export async function withServiceEnvironment(
   const isService = environment.STATE_DIRECTORY !== undefined;
   if (isService || dirname(resolve(configFile)) !== folder) return environment;
   try {
-    const bytes = await readUserFile(join(folder, ENVIRONMENT_NAME), MAX_BYTES);
-    return bytes === undefined ? environment : { ...environmentIn(bytes.toString('utf8')), ...environment };
+    const file = join(folder, ENVIRONMENT_NAME);
+    const text = (await readUserFile(file, MAX_BYTES))?.toString('utf8');
+    if (text === undefined) return environment;
+    for (const line of doubtfulLines(text))
+      tell(
+        `${file}:${line}: a comment that ends in a backslash: some releases of systemd take the next line into it; write it without the backslash\n`,
+      );
+    return { ...environmentIn(text), ...environment };
   } catch (error) {
     // In a folder that this user may not enter there may be no such file; that the configuration cannot be read is told by who needs it.
     if (await isUserFileSeen(join(folder, ENVIRONMENT_NAME)))
