@@ -106,6 +106,7 @@ export class Agent {
     const { dailyBudgetBytes } = file.live.current.platform;
     return agentStatus({
       contact: platform.contact.status,
+      silence: platform.silence,
       uploadIntervalMs: file.live.current.upload.intervalMs,
       known: {
         version: agentVersion(),

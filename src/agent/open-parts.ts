@@ -275,7 +275,10 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
     platformCalls({ platform, stateFolder: path, machine, log, restart: deps.restart }),
   ];
   timeline.watch(
-    watchAgent({ actuators, contact: platform.contact, timeSync, live, clock, devices: devices.list }, timeline.tell),
+    watchAgent(
+      { actuators, contact: platform.contact, timeSync, live, clock, link: () => link.status(), devices: devices.list },
+      timeline.tell,
+    ),
   );
   const listen = (): Promise<Held> => openControlSockets({ runFolder, machine, log, alerts, calls }, signal);
   return {

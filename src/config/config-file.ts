@@ -59,7 +59,7 @@ export interface ReadAgain {
 
 type Section = keyof AgentConfig;
 
-/** Sections that a running agent takes up, except rules of actuators and sensors of devices that are not in force; the rest needs a restart, and a reload says so. */
+/** Sections that a running agent takes up, except rules of actuators and sensors of devices that are not in force; the rest needs a restart, and a reload says so. Of the link only `metered` does, by which connections are opened. */
 const RELOADABLE: ReadonlySet<Section> = new Set(['log', 'sensors', 'rules', 'upload', 'shutdown']);
 const ALERT = 'missing-files';
 /** A mount or a credential comes soon after the boot, or when somebody brings it. */
@@ -143,7 +143,9 @@ export class ConfigFile {
     this.#startedWith = withSections(this.#startedWith, config, awaited);
     // Against what runs, not against the file before: a change that is taken back needs no restart.
     const [running, read] = [this.#startedWith, config].map(withoutLiveSettings) as [AgentConfig, AgentConfig];
-    const changedSince = changedSections(running, read).filter((section) => !RELOADABLE.has(section));
+    const changedSince = changedSections(running, read).filter((section) =>
+      section === 'link' ? running.link.metered !== read.link.metered : !RELOADABLE.has(section),
+    );
     this.#takeUp(config, missing);
     const needRestart: readonly Section[] = isDeepStrictEqual(this.#rules, config.rules)
       ? changedSince

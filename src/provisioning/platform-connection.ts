@@ -77,10 +77,24 @@ export class PlatformConnection {
   readonly attached: SharedConnections;
   #credentials: DeviceCredentials | undefined;
   #ownership: IdentityOwnership | undefined;
+  /** What `connect` waits for, in words, by the alert that says so; empty once it has resolved. */
+  readonly #waitsFor = new Map<string, string>();
+  readonly #connectAlerts: Alerts;
   readonly #ready = Promise.withResolvers<void>();
 
   private constructor(deps: PlatformConnectionDeps, store: CredentialsStore, board: BoardIdentity) {
     this.#deps = deps;
+    const { alerts } = deps;
+    this.#connectAlerts = {
+      raise: (name, message) => {
+        this.#waitsFor.set(name, message);
+        alerts.raise(name, message);
+      },
+      clear: (name) => {
+        this.#waitsFor.delete(name);
+        alerts.clear(name);
+      },
+    };
     this.board = board;
     this.store = store;
     this.#config = deps.config();
@@ -110,8 +124,9 @@ export class PlatformConnection {
     // Measuring does not wait for credentials that cannot be read now: they are read again when they are needed.
     const read = (): Promise<string | undefined> => store.read().then(() => undefined, messageOf);
     const why = await outcomeWithin(clock, READ_WITHIN_MS, read, () => 'the disk does not answer');
-    if (why !== undefined) alerts.raise(CONNECT_ALERT, `nothing is sent: ${why}`);
-    return new PlatformConnection(deps, store, await readIdentity({ runFolder: config.runFolder }));
+    const connection = new PlatformConnection(deps, store, await readIdentity({ runFolder: config.runFolder }));
+    if (why !== undefined) connection.#wait(why);
+    return connection;
   }
 
   /** Before the outbox is opened. @throws AgentError `host/write-failed` (retry). */
@@ -157,6 +172,11 @@ export class PlatformConnection {
     return this.#credentials;
   }
 
+  /** Why nothing is asked of the platform, whether it is reached or not: credentials cannot be read, had or kept. Undefined when all is. */
+  get silence(): string | undefined {
+    return [...this.#waitsFor.values()].at(-1);
+  }
+
   /** Resolves once `connect` has; for calls that may come before it. @throws the signal's reason. */
   async ready(signal: AbortSignal): Promise<void> {
     await untilAborted(this.#ready.promise, signal);
@@ -176,17 +196,24 @@ export class PlatformConnection {
         await this.#connect(signal);
         this.#ready.resolve();
         alerts.clear(CONNECT_ALERT);
+        this.#waitsFor.clear();
         return;
       } catch (error) {
         if (signal.aborted) return;
-        alerts.raise(CONNECT_ALERT, `nothing is sent: ${messageOf(error)}`);
+        this.#wait(messageOf(error));
         await clock.sleep(backoff.nextMs(), signal);
       }
     }
   }
 
+  #wait(why: string): void {
+    this.#deps.alerts.raise(CONNECT_ALERT, `nothing is sent: ${why}`);
+    this.#waitsFor.set(CONNECT_ALERT, why);
+  }
+
   async #connect(signal: AbortSignal): Promise<void> {
-    const { log, alerts } = this.#deps;
+    const { log } = this.#deps;
+    const alerts = this.#connectAlerts;
     const { clock, connect, randomBytes } = this.#deps.machine;
     const { board, store, place } = this;
     await store.read();
@@ -213,7 +240,7 @@ export class PlatformConnection {
     );
     log.hide(credentials.token.accessToken);
     // Set together: with credentials and without ownership every call would be let through.
-    const ownershipDeps = { store, place, board, clock, log, alerts, deviceApi: this.#askingApi };
+    const ownershipDeps = { store, place, board, clock, log, alerts: this.#deps.alerts, deviceApi: this.#askingApi };
     this.#ownership = new IdentityOwnership({ ...ownershipDeps, wakes: () => this.#deps.wakes?.() });
     this.#credentials = credentials;
     await this.#ownership.settle(signal);

@@ -19,6 +19,8 @@ export interface PlatformSources {
   readonly outbox: Pick<OutboxSummary, 'heldEntries' | 'oldestTs'>;
   readonly wallMs: number;
   readonly uploadIntervalMs: number;
+  /** Why nothing is asked of a platform that may well be reached; undefined when all is. */
+  readonly silence?: string | undefined;
   /** Step of the link, which leaves out what its month has no room for. */
   readonly link?: Pick<LinkStatus, 'step' | 'endsAtMs' | 'holdsHistory'> | undefined;
 }
@@ -36,11 +38,17 @@ function verdictOf({
   outbox,
   wallMs,
   uploadIntervalMs,
+  silence,
   link,
 }: PlatformSources): Pick<PlatformStatus, 'verdict' | 'words'> {
   const { state, problem, remedy, lastHeardAtMs, lastAcknowledgedAtMs } = contact;
   const { heldEntries, oldestTs } = outbox;
   if (problem !== undefined && remedy !== undefined) return { verdict: 'fault', words: faultText({ problem, remedy }) };
+  if (silence !== undefined)
+    return {
+      verdict: 'fault',
+      words: `nothing is asked of the platform: ${silence}`,
+    };
   if (state === 'never-reached' || lastHeardAtMs === undefined)
     return { verdict: 'waiting', words: 'the platform was not reached yet, the first try is under way' };
   const waiting = (words: string): Pick<PlatformStatus, 'verdict' | 'words'> => ({ verdict: 'waiting', words });

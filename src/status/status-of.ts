@@ -37,6 +37,8 @@ export interface StatusSources {
   readonly known: Known;
   readonly contact: ContactStatus;
   readonly uploadIntervalMs: number;
+  /** As in `PlatformSources`. */
+  readonly silence?: string | undefined;
   readonly outbox: OutboxStatus;
   readonly adapted: AdaptedEntries;
   readonly sensors: readonly SensorState[];
@@ -55,13 +57,19 @@ export interface StatusSources {
 }
 
 export function agentStatus(sources: StatusSources): AgentStatus {
-  const { known, contact, uploadIntervalMs, adapted, sensors, actuators, config, alerts } = sources;
+  const { known, contact, uploadIntervalMs, silence, adapted, sensors, actuators, config, alerts } = sources;
   const devices = sources.devices && devicesSummary(sources.devices, sources.devicesOutbox);
   const shared = sources.devicesOutbox;
   const outbox = { ...outboxSummary(sources.outbox), ...given({ fault: sources.outbox.fault ?? shared?.fault }) };
   const seen = {
     ...known,
-    platform: platformStatus({ ...known, ...deliveryOf(known.connection, outbox, shared), contact, uploadIntervalMs }),
+    platform: platformStatus({
+      ...known,
+      ...deliveryOf(known.connection, outbox, shared),
+      contact,
+      uploadIntervalMs,
+      silence,
+    }),
     outbox,
     adapted,
     sensors: ofDevices(sensors.map(sensorStatus), config?.sensors),

@@ -1,5 +1,6 @@
-/** States that nobody calls back about, looked at every few seconds: the lockout, steps of the clock, attached devices. */
+/** States that nobody calls back about, looked at every few seconds: the lockout, steps of the clock and of the link, attached devices. */
 import type { Clock } from '../host/clock.ts';
+import type { LinkStatus } from '../link/link-words.ts';
 import type { DeviceStatus } from '../status/shape/device-status.ts';
 import type { ToldEvent } from './event.ts';
 import type { TellTimeline } from './timeline.ts';
@@ -9,11 +10,18 @@ export interface WatchedStates {
   /** The machine's own. */
   readonly clock: Pick<Clock, 'wallMs' | 'monotonicMs' | 'after'>;
   readonly locked: () => boolean;
+  readonly link: () => Pick<LinkStatus, 'step'>;
   readonly devices: () => readonly Pick<DeviceStatus, 'id' | 'name' | 'state' | 'slots' | 'reason'>[];
 }
 
 type Device = ReturnType<WatchedStates['devices']>[number];
 
+const STEP_WORDS: Readonly<Record<Exclude<LinkStatus['step'], 'everything'>, string>> = {
+  'attributes-at-wakes': 'shared attributes are asked for at wakes',
+  'commands-at-wakes': 'commands and shared attributes come at wakes',
+  'readings-at-wakes': 'commands, shared attributes and readings go at wakes, and history waits',
+  'alarms-only': 'only alarms are sent, and no command comes',
+};
 const LOOK_EVERY_MS = 5_000;
 /** Smaller steps are the clock service's daily work. */
 const STEP_MS = 2_000;
@@ -21,19 +29,22 @@ const STEP_MS = 2_000;
 const UNIDENTIFIED = '?';
 
 /** Tells from now on; the returned function ends it. */
-export function watchStates({ clock, locked, devices }: WatchedStates, tell: TellTimeline): () => void {
+export function watchStates({ clock, locked, link, devices }: WatchedStates, tell: TellTimeline): () => void {
   let wasLocked = false;
+  let { step } = link();
   let offsetMs = clock.wallMs() - clock.monotonicMs();
   let known = byId(devices());
   const look = (): void => {
     const isLocked = locked();
     if (isLocked !== wasLocked) tell(lockoutEvent(isLocked));
+    const nowStep = link().step;
+    if (nowStep !== step) tell(linkEvent(step, nowStep));
     const nowOffsetMs = clock.wallMs() - clock.monotonicMs();
     const stepMs = nowOffsetMs - offsetMs;
     if (Math.abs(stepMs) > STEP_MS) tell(stepEvent(stepMs));
     const found = byId(devices());
     for (const device of found.values()) for (const event of deviceEvents(known.get(device.id), device)) tell(event);
-    [wasLocked, offsetMs, known] = [isLocked, nowOffsetMs, found];
+    [wasLocked, step, offsetMs, known] = [isLocked, nowStep, nowOffsetMs, found];
   };
   let cancel = (): void => {};
   const goOn = (): void => {
@@ -51,6 +62,15 @@ function lockoutEvent(isLocked: boolean): ToldEvent {
     ? 'Remote control is locked out at the device: nothing is switched on from afar.'
     : 'The lockout at the device is over: commands from afar move outputs again.';
   return { kind: 'lockout', value: isLocked, words };
+}
+
+/** What a step leaves out stands in the status of the link. */
+function linkEvent(from: LinkStatus['step'], value: LinkStatus['step']): ToldEvent {
+  const words =
+    value === 'everything'
+      ? 'The link carries everything again.'
+      : `The link spares what is left of its month: ${STEP_WORDS[value]}.`;
+  return { kind: 'contact', by: 'link', value, from, words };
 }
 
 function stepEvent(stepMs: number): ToldEvent {

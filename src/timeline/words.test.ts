@@ -4,6 +4,7 @@ import { attachedDevice } from '../../test/support/attached-device-status.ts';
 import { FakeClock } from '../../test/support/fake-clock.ts';
 import type { ActuatorState } from '../actuators/kind/actuator.ts';
 import { Listeners } from '../host/listeners.ts';
+import type { LinkStatus } from '../link/link-words.ts';
 import type { ContactStatus } from '../platform/contact.ts';
 import type { DeviceStatus } from '../status/shape/device-status.ts';
 import { toldCalls } from './control-calls.ts';
@@ -171,6 +172,7 @@ function watched() {
     devices: [attachedDevice({ name: 'meter' })] as DeviceStatus[],
     overrides: {},
     correctionMs: 0,
+    step: 'everything' as LinkStatus['step'],
   };
   const { tell, words } = teller();
   const pump = { name: 'pump', value: true, desired: true, by: 'rpc', pulsing: false, fault: undefined } as const;
@@ -192,6 +194,7 @@ function watched() {
         return now.overrides;
       },
     },
+    link: () => ({ step: now.step }),
     devices: () => now.devices,
     // Only what is asked for is there.
   } as unknown as WatchedAgent;
@@ -239,6 +242,19 @@ it('listens to the clock, to settings from afar and to outputs', () => {
     'The platform set log.level to debug.',
     'The platform took back what it had set of log.level.',
     'pump has a fault: no answer.',
+  ]);
+});
+
+it('looks at the steps of the link, down and up', async () => {
+  const { clock, now, words } = watched();
+  for (const step of ['commands-at-wakes', 'commands-at-wakes', 'alarms-only', 'everything'] as const) {
+    now.step = step;
+    await clock.advance(6_000);
+  }
+  expect(words()).toEqual([
+    'The link spares what is left of its month: commands and shared attributes come at wakes.',
+    'The link spares what is left of its month: only alarms are sent, and no command comes.',
+    'The link carries everything again.',
   ]);
 });
 

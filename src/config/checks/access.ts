@@ -13,7 +13,7 @@ const PAGES =
   /^\/(api|login|home|dashboards?|devices?|entities|profiles|customers|assets|alarms|rulechains?|settings|account)(\/|$)/i;
 const PAIR = ['clientCertificateFile', 'clientKeyFile'] as const;
 
-export const checkPlatformAccess: Check = ({ sections: { platform, provisioning } }) => {
+export const checkPlatformAccess: Check = ({ sections: { platform, provisioning, firmware } }) => {
   if (platform === undefined) return [];
   const findings: Finding[] = [];
   const [half, ...rest] = PAIR.filter((file) => platform[file] !== undefined);
@@ -35,7 +35,9 @@ export const checkPlatformAccess: Check = ({ sections: { platform, provisioning 
       ),
     );
   if (protocol === 'http:') {
-    for (const option of ['caFile', 'clientCertificateFile'] as const)
+    // Files with an external URL are fetched over https in any case, and their host may be of the private authority.
+    const unused = firmware?.enabled === false ? ['caFile' as const] : [];
+    for (const option of [...unused, 'clientCertificateFile' as const])
       if (platform[option] !== undefined)
         findings.push(noEffect(['platform'], option, 'a url beginning with https://'));
     if (!LOOPBACK.test(hostname))

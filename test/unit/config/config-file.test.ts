@@ -177,6 +177,17 @@ describe('a reload', () => {
     expect(alerts.list()).toEqual([]);
   });
 
+  it.each([
+    [{ metered: true, monthly: '50MB' }, []],
+    [{ metered: true, monthly: '500MB', resetDay: 5, wake: '20m' }, []],
+    [{ metered: false }, ['link']],
+  ])('takes up the link but for how connections are opened: %j', async (link, needRestart) => {
+    const file = await open({ config: config(TOKEN, { link: { metered: true, monthly: '400MB' } }), missing: [] });
+    onDisk = { config: config(TOKEN, { link }), missing: [] };
+    expect(await file.readAgain()).toEqual({ changed: ['link'], needRestart });
+    expect(file.live.current.link.metered).toBe(link.metered);
+  });
+
   it('says what only a restart takes up, until it is taken back', async () => {
     const file = await open({ config: config(TOKEN), missing: [] });
     onDisk = { config: config({ accessToken: 'another-token' }), missing: [] };

@@ -5,6 +5,7 @@ import { inspect } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ConfigError } from '../../../src/config/fields/config-fault.ts';
 import { loadConfig, readConfig } from '../../../src/config/read-config.ts';
+import { makeCertificate } from '../../../src/host/self-signed-certificate.ts';
 import { configOf, SMALLEST } from '../../support/config-file.ts';
 
 let folder: string;
@@ -199,6 +200,18 @@ describe('a secret', () => {
 describe('check-config', () => {
   const warningsOf = async (yaml: string) =>
     (await readConfig(await file('turnstone.yaml', yaml), { environment: {} })).warnings;
+
+  it.each([
+    ['', []],
+    ['firmware: { handlers: [{ title: motor, program: /bin/true }] }', []],
+    ['firmware: { enabled: false }', ['platform.caFile: caFile has no effect']],
+  ])('takes an authority beside http for the hosts of firmware: %s', async (more, faultsExpected) => {
+    const { cert } = makeCertificate({ names: ['localhost'], fromMs: 0, untilMs: 4_000_000_000_000 });
+    const ca = await file('ca.pem', cert);
+    const yaml = `version: 1\nplatform: { url: "http://localhost:1", accessToken: token, caFile: ${ca} }\n${more}\n`;
+    const { faults } = await readConfig(await file('a.yaml', yaml), { environment: {} });
+    expect(faults.map(({ path, problem }) => `${path}: ${problem}`)).toEqual(faultsExpected);
+  });
 
   it('says of a method that reads what it cannot read', async () => {
     const yaml = `${SMALLEST}sensors: [{ name: roof, kind: bme280 }]

@@ -31,7 +31,9 @@ beforeEach(async () => {
   server = createServer((request, response) => {
     requests.push(request.method ?? '');
     if (isSilentAbout !== undefined && request.url?.includes(isSilentAbout) === true) return;
-    response.writeHead(200, { 'content-type': 'application/json' }).end(request.method === 'GET' ? '{}' : '');
+    const provisioned = { status: 'SUCCESS', credentialsType: 'ACCESS_TOKEN', credentialsValue: 'TOKEN-OF-ONE' };
+    const posted = request.url?.endsWith('/provision') === true ? JSON.stringify(provisioned) : '';
+    response.writeHead(200, { 'content-type': 'application/json' }).end(request.method === 'GET' ? '{}' : posted);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   clock = new FakeClock();
@@ -99,11 +101,32 @@ describe('the way to the platform', () => {
     await clock.advance(3_600_000);
     expect(connected).toBe(false);
     expect(alerts.list().join()).toMatch(/nothing is sent.*EMFILE/);
+    expect([side.contact.status.state, side.silence]).toEqual(['never-reached', expect.stringContaining('EMFILE')]);
     files.faults = {};
     await until(() => connected);
     await connecting;
+    expect(side.silence).toBeUndefined();
     expect(alerts.list()).toEqual([]);
     expect(side.credentials?.token.accessToken).toBe('the-token-of-this-device');
+  });
+
+  it('says why nothing is asked of a platform that has provisioned it, where the disk keeps no credentials', async () => {
+    files.faults = {
+      fail: (operation, path) =>
+        requests.includes('POST') && operation === 'rename' && path.includes('credentials')
+          ? { code: 'ENOSPC' }
+          : undefined,
+    };
+    side = await open(
+      { accessToken: undefined },
+      { provisioning: { deviceKey: 'key', deviceSecret: 'secret', deviceName: 'one' } },
+    );
+    const connecting = side.connect(stop.signal);
+    await until(() => side.silence !== undefined);
+    expect([side.contact.status.state, side.silence]).toEqual(['reached', expect.stringContaining('ENOSPC')]);
+    files.faults = {};
+    await until(() => side.silence === undefined);
+    await connecting;
   });
 
   it('lets a call that comes before the credentials wait for them, no longer than the call may take', async () => {

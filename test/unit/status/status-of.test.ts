@@ -193,6 +193,24 @@ it.each([
   );
 });
 
+it.each(['EROFS, rename /state/credentials.json', 'the disk does not answer'])(
+  'tells why nothing is asked of a platform that is reached: %s',
+  (silence) => {
+    const seen = {
+      contact: REACHED,
+      connection: { state: 'idle' },
+      outbox: { heldEntries: 0 },
+      wallMs: 0,
+      uploadIntervalMs: 0,
+    } as const;
+    expect(platformStatus({ ...seen, silence })).toMatchObject({
+      verdict: 'fault',
+      words: `nothing is asked of the platform: ${silence}`,
+    });
+    expect(platformStatus(seen).verdict).toBe('good');
+  },
+);
+
 it('tells alarms that are on, the oldest first, each with the outputs that follow a rule on its value now', async () => {
   const fixture = await OutboxFixture.make();
   const alarm = { sensor: 'room', key: 'roomTemperature', name: 'hot', above: 30, value: 31 };
