@@ -277,9 +277,9 @@ describe('the queue', () => {
     }
   });
 
-  it.each([
+  it.each<[{ readonly class?: 'alarm' }, number]>([
     [{}, 10 * MINUTE_MS],
-    [{ class: 'alarm' as const }, MINUTE_MS / 2],
+    [{ class: 'alarm' }, MINUTE_MS / 2],
   ])('sends the mark of an entry whose time is a guess: %j', async (more, afterMs) => {
     fixture.settings = { ...fixture.settings, timeUncertain: 'send' };
     fixture.timeSync.become(false);
