@@ -11,7 +11,7 @@ export interface BatchChoiceDeps {
   readonly outbox: Pick<Outbox, 'peek'>;
   readonly clock: Clock;
   readonly budget: Pick<DailyBudget, 'isSpent'> & Partial<Pick<DailyBudget, 'alarmsOnly'>>;
-  readonly judge: Pick<UploadJudge, 'nextAlone' | 'quarantine' | 'empty500'>;
+  readonly judge: Pick<UploadJudge, 'nextAlone' | 'takeRefusedKeys' | 'quarantine' | 'empty500'>;
   readonly waits: Pick<UploadWaits, 'refusals'>;
   readonly limits: () => BatchLimits;
   /** Told of the batch that is likely next, while another is on its way. */
@@ -65,7 +65,8 @@ export class BatchChoice {
     const again = judge.nextAlone({ ...alone, nothingElse: false });
     if (again !== undefined) return again;
     for (const lane of due) {
-      const batch = lane === 'backlog' && ahead !== undefined ? ahead : await outbox.peek(lane, limits());
+      let batch = lane === 'backlog' && ahead !== undefined ? ahead : await outbox.peek(lane, limits());
+      while (batch !== undefined && judge.takeRefusedKeys(batch)) batch = await outbox.peek(lane, limits());
       if (batch !== undefined) return batch;
     }
     return judge.nextAlone({ ...alone, nothingElse: true });

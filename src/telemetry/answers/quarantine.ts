@@ -41,6 +41,11 @@ export class Quarantine {
     return this.#all.size;
   }
 
+  /** True when these can be added without the first going back into its lane. */
+  hasRoomFor(entries: EntryColumns): boolean {
+    return this.size < MAX_QUARANTINED && this.#bytes + entries.jsonBytes() <= MAX_BYTES;
+  }
+
   /** True when it failed before, and others were accepted since: if it fails again it is at fault. */
   othersPassed(sequence: number): boolean {
     return this.#all.get(sequence)?.othersPass === true;
@@ -60,8 +65,7 @@ export class Quarantine {
     this.#outbox.quarantined.add(sequence);
     this.#all.set(sequence, { entries, bytes: entries.jsonBytes(), lane, othersPass: false });
     for (const first of this.#all.keys()) {
-      const bytes = [...this.#all.values()].reduce((sum, one) => sum + one.bytes, 0);
-      if (this.#all.size <= MAX_QUARANTINED && (bytes <= MAX_BYTES || this.#all.size === 1)) break;
+      if (this.#all.size <= MAX_QUARANTINED && (this.#bytes <= MAX_BYTES || this.#all.size === 1)) break;
       this.#putBack(first);
     }
   }
@@ -97,6 +101,10 @@ export class Quarantine {
       }
     }
     return undefined;
+  }
+
+  get #bytes(): number {
+    return [...this.#all.values()].reduce((sum, { bytes }) => sum + bytes, 0);
   }
 
   #putBack(sequence: number): void {

@@ -11,6 +11,7 @@ import type { UnsendableRow, UploadAnswer } from '../../platform/device-api.ts';
 import { BatchSize } from './batch-size.ts';
 import { Empty500 } from './empty-500.ts';
 import { type DueOptions, Quarantine } from './quarantine.ts';
+import { RefusedKeys } from './refused-keys.ts';
 import {
   type AnswerName,
   answerText,
@@ -36,6 +37,8 @@ export interface UploadJudgeDeps {
 /** `kept`: nobody was asked, as nothing is left to send; every entry is among the rejected, and the batch is to be acknowledged. */
 export type DeliveryOutcome = UploadAnswer | { readonly kind: 'kept' };
 
+/** From this status on the server says that the fault is its own. */
+const SERVER_FAULT = 500;
 /** Between two dead letters, while they are refused: they must not take the posts of the others. */
 const LETTER_EVERY_MS = 10_000;
 /** While the disk hangs, the delivery of all others goes on. */
@@ -47,6 +50,7 @@ export class UploadJudge {
   readonly quarantine: Quarantine;
   readonly empty500: Empty500;
   readonly #pace = new UploadPace();
+  readonly #refusedKeys = new RefusedKeys();
   /** Writes that the disk has not answered yet, by sequence; none is asked for twice. */
   readonly #keeping = new Map<number, Promise<void>>();
   /** Others were accepted since a dead letter was last asked for, and since the one before it. */
@@ -92,6 +96,22 @@ export class UploadJudge {
     return nameOf(answer) === 'limited' && !this.#pace.hasLimit && this.size.maxEntries < entries.length;
   }
 
+  /**
+   * Moves the entries whose key is always refused out of their lane, to be sent alone. True when there were some: the lane gives another batch. Alarms
+   * stay, as in quarantine they would wait for others.
+   */
+  takeRefusedKeys({ entries, lane }: OutboxBatch): boolean {
+    if (lane === 'alarm') return false;
+    let taken = 0;
+    for (const sequence of this.#refusedKeys.sequencesIn(entries)) {
+      const own = entries.where((row) => entries.sequences[row] === sequence);
+      if (!this.quarantine.hasRoomFor(own)) break;
+      this.quarantine.add(own, lane);
+      taken += 1;
+    }
+    return taken > 0;
+  }
+
   /** The entry that is to be retried by itself now. */
   nextAlone(options: DueOptions & { readonly withDeadLetters: boolean }): OutboxBatch | undefined {
     const quarantined = this.quarantine.due(options);
@@ -133,6 +153,9 @@ export class UploadJudge {
     const sequence = entries.sequences[0] as number;
     const name = this.#nameOf(sent, answer);
     const phase = this.#phaseOf(sent);
+    if (answer.kind === 'accepted') this.#refusedKeys.accepted(entries);
+    if (phase !== 'batch' && answer.kind === 'refused' && answer.status < SERVER_FAULT)
+      this.#refusedKeys.refused(entries);
     switch (UPLOAD_ACTIONS[phase][name]) {
       case 'accept':
         this.empty500.taken(sent);

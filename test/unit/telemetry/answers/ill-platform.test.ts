@@ -18,6 +18,45 @@ const has = (rows: TelemetryRows, start: string): boolean => rows.keys.some((key
 const numbered = (name: string, count: number): string[] =>
   Array.from({ length: count }, (_none, at) => `${name}${at}`);
 
+describe('a key of which the platform refuses each entry', () => {
+  const BAD_REQUEST: UploadAnswer = { kind: 'refused', status: 400, text: 'no' };
+
+  /** Seconds with a good reading each, and one of each of these keys every five seconds. */
+  async function seconds(count: number, keys: readonly string[]): Promise<void> {
+    for (let second = 0; second < count; second += 1) {
+      await gateway.commit(second % 5 === 0 ? ['good', ...keys] : ['good']);
+      await gateway.fixture.clock.advance(1_000);
+    }
+  }
+
+  const goodOnes = (): number => gateway.taken.filter((key) => key === 'good').length;
+
+  it.each([[['bad']], [['bad1', 'bad2']]])('%j every five seconds starves no reading of each second', async (keys) => {
+    gateway = await UploadBench.open();
+    gateway.answer = (rows) => (has(rows, 'bad') ? BAD_REQUEST : ACCEPTED);
+    await seconds(300, keys);
+    const refusedBefore = gateway.posts.filter(({ answer }) => answer !== ACCEPTED).length;
+    await seconds(300, keys);
+    expect(goodOnes()).toBeGreaterThan(590);
+    const refused = gateway.posts.filter(({ answer }) => answer !== ACCEPTED);
+    expect(refused.slice(refusedBefore).filter((post) => post.keys.length > 1)).toEqual([]);
+    expect(gateway.outbox.status().heldEntries).toBeLessThan(20);
+  });
+
+  it('goes with the others again once one of its entries passes', async () => {
+    gateway = await UploadBench.open();
+    gateway.answer = (rows) => (has(rows, 'bad') ? BAD_REQUEST : ACCEPTED);
+    await seconds(120, ['bad']);
+    gateway.answer = () => ACCEPTED;
+    await seconds(60, ['bad']);
+    const before = gateway.posts.length;
+    await seconds(20, ['bad']);
+    const withBad = gateway.posts.slice(before).filter(({ keys }) => keys.includes('bad'));
+    expect(withBad.length).toBeGreaterThan(0);
+    for (const { keys } of withBad) expect(keys).toContain('good');
+  });
+});
+
 describe('an entry that the platform refuses', () => {
   it.each([
     ['500 with text', REFUSED, 4],
