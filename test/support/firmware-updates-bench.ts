@@ -46,7 +46,7 @@ export async function openFirmwareUpdates(firmware: object, bench: FirmwareBench
   });
 }
 
-/** Lets a side walk with these offers, one after the other, each to its end. */
+/** Lets a side walk with these offers, one after the other, each to its end, and a minute apart after a few: they have their pace. */
 export async function walkThrough(
   side: FirmwareUpdates,
   clock: FakeClock,
@@ -54,7 +54,8 @@ export async function walkThrough(
 ) {
   const stop = new AbortController();
   const running = side.run(stop.signal);
-  for (const offer of offers) {
+  for (const [at, offer] of offers.entries()) {
+    if (at >= 5) await clock.advance(60_000);
     side.consider(offer);
     for (let turn = 0; turn < 40; turn += 1) await clock.advance(0);
   }
