@@ -77,7 +77,7 @@ export class PlatformConnection {
   readonly attached: SharedConnections;
   #credentials: DeviceCredentials | undefined;
   #ownership: IdentityOwnership | undefined;
-  /** What `connect` waits for, in words, by the alert that says so; empty once it has resolved. */
+  /** Waits of `connect`, in words, by the alert that says so; empty once it has resolved. */
   readonly #waitsFor = new Map<string, string>();
   readonly #connectAlerts: Alerts;
   readonly #ready = Promise.withResolvers<void>();

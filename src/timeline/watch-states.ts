@@ -64,7 +64,7 @@ function lockoutEvent(isLocked: boolean): ToldEvent {
   return { kind: 'lockout', value: isLocked, words };
 }
 
-/** What a step leaves out stands in the status of the link. */
+/** Things that a step leaves out stand in the status of the link. */
 function linkEvent(from: LinkStatus['step'], value: LinkStatus['step']): ToldEvent {
   const words =
     value === 'everything'
