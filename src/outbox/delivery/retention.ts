@@ -5,6 +5,7 @@
  * It survives a disk that others fill, which cannot be mended from here: while it is short of space the outbox stays as large as it was when that began. What is new
  * takes the place of the oldest, byte for byte, and what others write costs no entry of ours.
  */
+import { systemCode } from '../../errors/agent-error.ts';
 import { isOpenEnded } from '../format/segment-file.ts';
 import { FreeSpace } from '../segments/free-space.ts';
 import type { Segment } from '../segments/segment-shelf.ts';
@@ -38,6 +39,11 @@ export class Retention {
   #leftBytes = Number.POSITIVE_INFINITY;
   /** Why the disk refused the last commit: it is full, or the quota of this user is. */
   #refusedBy: 'ENOSPC' | 'EDQUOT' | undefined;
+
+  /** Room kept for a thinner copy on a full disk: a dropped segment made it. Until something is delivered, or the disk has more than it again. */
+  #copyRoom: { readonly bytes: number; readonly segmentsBytes: number; readonly isQuota: boolean } | undefined;
+  /** Why the last segment could not be thinned, when it was for want of room. */
+  #thinningRefusedBy: 'ENOSPC' | 'EDQUOT' | undefined;
 
   constructor(deps: RetentionDeps) {
     this.#deps = deps;
@@ -82,6 +88,8 @@ export class Retention {
     const isFull = this.#refusedBy === 'EDQUOT' || (this.#refusedBy === 'ENOSPC' && this.freeBytes < growth);
     if (this.missingBytes === 0 && !isFull) this.#ceilingBytes = undefined;
     else this.#ceilingBytes ??= shelf.bytes;
+    const { bytes = 0, isQuota = false } = this.#copyRoom ?? {};
+    if (!isQuota && this.freeBytes > 2 * bytes) this.#copyRoom = undefined;
     if (this.missingBytes > 0) await reading.soon(() => this.#giveBack());
     const refusable = settings.whenFull === 'drop-newest' && !alarms;
     if (shelf.bytes + growth <= this.#maxBytes(refusable)) return true;
@@ -111,7 +119,8 @@ export class Retention {
     const most = refusable
       ? Math.min(this.budgetBytes, this.#leftBytes)
       : this.#deps.settings.maxBytes * SEGMENTS_SHARE;
-    return Math.min(most, this.#ceilingBytes ?? Number.POSITIVE_INFINITY);
+    const { segmentsBytes = Number.POSITIVE_INFINITY } = this.#copyRoom ?? {};
+    return Math.min(most, this.#ceilingBytes ?? Number.POSITIVE_INFINITY, segmentsBytes);
   }
 
   /** Delivered segments are a convenience: they go as far as others lack their space. */
@@ -138,17 +147,34 @@ export class Retention {
     if (refusable) return false;
     const sealed = this.#sealed();
     if (this.#deps.settings.whenFull === 'thin' && (await this.#thin(sealed))) return true;
-    for (const segment of sealed) if (await this.#drop(segment, 'full')) return true;
+    const refusedBy = this.#thinningRefusedBy;
+    const { bytes } = this.#deps.shelf;
+    for (const segment of sealed) {
+      if (!(await this.#drop(segment, 'full'))) continue;
+      // Its space holds the copies of all others, one after the other, and no new entries.
+      const others = sealed.filter((other) => other !== segment);
+      if (refusedBy !== undefined && (await this.#thin(others))) {
+        const room = segment.bytes;
+        this.#copyRoom = { bytes: room, segmentsBytes: bytes - room, isQuota: refusedBy === 'EDQUOT' };
+        this.#free.forget();
+      }
+      return true;
+    }
     return false;
   }
 
   async #removeDelivered(): Promise<boolean> {
-    for (const segment of this.#delivered()) if (await this.#remove(segment)) return true;
+    for (const segment of this.#delivered()) {
+      if (!(await this.#remove(segment))) continue;
+      this.#copyRoom = undefined;
+      return true;
+    }
     return false;
   }
 
   /** Thins the least thinned of the older half, the oldest first; false when all of it is as thin as can be, or cannot be rewritten. */
   async #thin(sealed: readonly Segment[]): Promise<boolean> {
+    this.#thinningRefusedBy = undefined;
     const older = sealed.slice(0, Math.ceil(sealed.length / 2)).filter(({ thinned }) => thinned < MAX_THINNINGS);
     for (const segment of older.sort((a, b) => a.thinned - b.thinned).slice(0, TRIED_AT_ONCE))
       if (await this.#thinOne(segment)) return true;
@@ -169,6 +195,8 @@ export class Retention {
       return true;
     } catch (error) {
       log.warn({ segment: segment.name, err: error }, 'outbox segment cannot be thinned');
+      const code = systemCode(error) ?? systemCode(error instanceof Error ? error.cause : undefined);
+      if (code === 'ENOSPC' || code === 'EDQUOT') this.#thinningRefusedBy = code;
       return false;
     }
   }

@@ -90,8 +90,8 @@ export const DELIVERY_FAULTS: readonly PlantedFault[] = [
   {
     name: 'while the disk is short of space each commit costs a segment',
     file: 'outbox/delivery/retention.ts',
-    old: 'return Math.min(most, this.#ceilingBytes ?? Number.POSITIVE_INFINITY);',
-    new: 'return this.#ceilingBytes === undefined ? most : 0;',
+    old: 'return Math.min(most, this.#ceilingBytes ?? Number.POSITIVE_INFINITY, segmentsBytes);',
+    new: 'return Math.min(segmentsBytes, this.#ceilingBytes === undefined ? most : 0);',
     needs: ['small outbox', 'disk full', 'no network'],
     perHour: 6,
     hours: 3,

@@ -63,7 +63,7 @@ describe('delivery', () => {
   it('keeps entries until they are acknowledged, across a restart', async () => {
     const first = await fixture.open();
     await first.append([fixture.entry('a', 1), fixture.entry('b', 'text')]);
-    expect(await first.peek('live', NO_LIMITS)).toBeDefined();
+    expect((await first.peek('live', NO_LIMITS))?.entries.keys).toEqual(['a', 'b']);
     await first.close();
     const second = await fixture.open();
     const batch = await second.peek('backlog', NO_LIMITS);

@@ -138,6 +138,35 @@ describe('below minFreeBytes', () => {
 });
 
 describe('a disk that takes no more', () => {
+  it.each([0, SETTINGS.minFreeBytes])('thins all but one segment, with minFreeBytes %i', async (minFreeBytes) => {
+    const outbox = await backlog({ minFreeBytes, whenFull: 'thin' });
+    const inSegment = (SEGMENT_BYTES / outbox.status().bytes) * BLOCKS * ENTRIES;
+    files.foreignBytes = files.capacityBytes - files.usedBytes;
+    await fixture.until(fill(outbox, 60, BLOCKS));
+    const { dropped, thinned, heldEntries } = outbox.status();
+    expect(thinned).toBeGreaterThan(inSegment);
+    expect(dropped).toBeLessThan(1.5 * inSegment);
+    expect(heldEntries).toBe((BLOCKS + 60) * ENTRIES - dropped - thinned);
+  });
+
+  it('thins where the quota of this user is full, as well', async () => {
+    const outbox = await backlog({ minFreeBytes: 0, whenFull: 'thin' });
+    const inSegment = (SEGMENT_BYTES / outbox.status().bytes) * BLOCKS * ENTRIES;
+    const quotaBytes = files.usedBytes;
+    files.faults = {
+      fail: (operation, path, span) =>
+        operation === 'write' &&
+        /\.seg(\.tmp)?$/.test(path) &&
+        files.usedBytes + ((span?.to ?? 0) - (span?.from ?? 0)) > quotaBytes
+          ? { code: 'EDQUOT' }
+          : undefined,
+    };
+    await fixture.until(fill(outbox, 60, BLOCKS));
+    const { dropped, thinned } = outbox.status();
+    expect(thinned).toBeGreaterThan(inSegment);
+    expect(dropped).toBeLessThan(1.5 * inSegment);
+  });
+
   it('costs a backlog nothing for want of room for times, while commits fit into space that was taken before', async () => {
     const outbox = await backlog({ minFreeBytes: 0, whenFull: 'drop-oldest' });
     const { heldEntries } = outbox.status();
