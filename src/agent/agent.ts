@@ -26,6 +26,7 @@ import { agentStatus } from '../status/status-of.ts';
 import { Timeline } from '../timeline/timeline.ts';
 import { TIMELINE_FILE } from '../timeline/timeline-file.ts';
 import { configEvents, configFaultEvent } from '../timeline/words.ts';
+import type { AttachedParts } from './attached-parts.ts';
 import type { Machine } from './machine.ts';
 import { type AgentParts, type OpenPartsDeps, openParts, runRemote } from './open-parts.ts';
 
@@ -178,14 +179,20 @@ export class Agent {
   async #runPlatform(signal: AbortSignal): Promise<void> {
     const { platform, telemetry, attached } = this.#parts;
     await this.#common.file.untilThere(['platform', 'provisioning'], signal);
+    // What attached devices keep is known at once: they do not wait for the platform to answer.
+    const devices = attached === undefined ? undefined : this.#runDevices(attached, signal);
     await platform.connect(signal);
     const loops: Loops = {
       uploader: (loopSignal) => telemetry.uploader.run(loopSignal),
       remote: (loopSignal) => runRemote(this.#parts, loopSignal),
       credentials: (loopSignal) => platform.watchCredentials(loopSignal),
-      ...(attached === undefined ? {} : { devices: (loopSignal) => attached.run(loopSignal) }),
     };
-    await this.#keepRunning(loops, signal);
+    await Promise.all([this.#keepRunning(loops, signal), devices]);
+  }
+
+  async #runDevices(attached: Pick<AttachedParts, 'run'>, signal: AbortSignal): Promise<void> {
+    await this.#parts.platform.named(signal).catch(() => {});
+    if (!signal.aborted) await this.#keepRunning({ devices: (loopSignal) => attached.run(loopSignal) }, signal);
   }
 
   async #keepRunning(loops: Loops, signal: AbortSignal): Promise<void> {

@@ -80,13 +80,15 @@ export class AttachedParts {
       credentials: (id) =>
         attachedCredentials(config(), { slot: names.slotOf(id), name: names.nameOf(id), store: platform.store }),
       held: () => platform.heldBoard,
+      isConnected: () => platform.isConnected,
       onAccepted: (id) => {
         for (const slot of names.slotsOf(id)) deps.onHeard(slot);
       },
-      beside: (device, besideSignal) => {
+      beside: async (device, besideSignal) => {
+        await platform.ready(besideSignal);
         // It has credentials now: what waits for them is tried at once.
         for (const { device: kept } of this.held.list()) if (names.resolve(kept) === device.id) this.held.retry(kept);
-        return deps.beside(device, names, besideSignal);
+        await deps.beside(device, names, besideSignal);
       },
     });
     const budget = {
@@ -157,7 +159,7 @@ export class AttachedParts {
     if (value !== undefined) this.devices.observe(sensor, key, value);
   }
 
-  /** Speaks with the platform until the signal aborts; begins when the gateway itself may. */
+  /** Speaks with the platform until the signal aborts; what asks it waits until the gateway itself may. */
   async run(signal: AbortSignal): Promise<void> {
     const { rightClock: clock, log } = this.#deps;
     await this.held
@@ -197,7 +199,10 @@ export class AttachedParts {
     };
     return {
       openApi: (token) => new HttpDeviceApi({ ...shared, pace: attachedPace(platform.pace, platform.contact), token }),
-      provision: (request, signal) => requestProvisioning(request, shared, signal),
+      provision: async (request, signal) => {
+        await platform.ready(signal);
+        return await requestProvisioning(request, shared, signal);
+      },
     };
   }
 }

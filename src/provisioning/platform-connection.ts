@@ -80,7 +80,9 @@ export class PlatformConnection {
   /** Waits of `connect`, in words, by the alert that says so; empty once it has resolved. */
   readonly #waitsFor = new Map<string, string>();
   readonly #connectAlerts: Alerts;
+  readonly #named = Promise.withResolvers<void>();
   readonly #ready = Promise.withResolvers<void>();
+  #isConnected = false;
 
   private constructor(deps: PlatformConnectionDeps, store: CredentialsStore, board: BoardIdentity) {
     this.#deps = deps;
@@ -177,6 +179,11 @@ export class PlatformConnection {
     return [...this.#waitsFor.values()].at(-1);
   }
 
+  /** Resolves once this device has credentials, and so its name, whether the platform answers or not. @throws the signal's reason. */
+  async named(signal: AbortSignal): Promise<void> {
+    await untilAborted(this.#named.promise, signal);
+  }
+
   /** Resolves once `connect` has; for calls that may come before it. @throws the signal's reason. */
   async ready(signal: AbortSignal): Promise<void> {
     await untilAborted(this.#ready.promise, signal);
@@ -194,6 +201,7 @@ export class PlatformConnection {
     while (!signal.aborted) {
       try {
         await this.#connect(signal);
+        this.#isConnected = true;
         this.#ready.resolve();
         alerts.clear(CONNECT_ALERT);
         this.#waitsFor.clear();
@@ -243,6 +251,7 @@ export class PlatformConnection {
     const ownershipDeps = { store, place, board, clock, log, alerts: this.#deps.alerts, deviceApi: this.#askingApi };
     this.#ownership = new IdentityOwnership({ ...ownershipDeps, wakes: () => this.#deps.wakes?.() });
     this.#credentials = credentials;
+    this.#named.resolve();
     await this.#ownership.settle(signal);
   }
 
@@ -288,9 +297,18 @@ export class PlatformConnection {
     });
   }
 
-  /** Why no device of this board may send, in words: it is another board's card. A token of the gateway that is refused is the gateway's alone. */
+  /**
+   * Why no device of this board may send, in words: it is another board's card, or the platform has not said yet whose it is. A token of the
+   * gateway that is refused is the gateway's alone.
+   */
   get heldBoard(): string | undefined {
-    return this.#credentials?.held ?? this.#ownership?.replaced;
+    const replaced = this.#credentials?.held ?? this.#ownership?.replaced;
+    return replaced ?? (this.#isConnected ? undefined : (this.silence ?? this.#ownership?.held));
+  }
+
+  /** True once calls may be made: `connect` has resolved. */
+  get isConnected(): boolean {
+    return this.#isConnected;
   }
 
   get #held(): string | undefined {

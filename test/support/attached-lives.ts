@@ -120,6 +120,7 @@ export class AttachedLives {
       folder: `${FOLDER}/known`,
       credentials: (id) => ({ provisioning: { ...provisioning, deviceName: names.nameOf(id), secret } }),
       held: () => undefined,
+      isConnected: () => true,
       onAccepted: () => {},
       beside: async () => {},
     });

@@ -102,6 +102,8 @@ export class PartsBench {
   readonly logged: string[] = [];
   /** The gateway itself has no credentials yet. */
   skipsWay = false;
+  /** Why the gateway itself may not speak to the platform. */
+  notConnected: string | undefined;
   beside: AttachedDevicesDeps['beside'] = async (_device, signal) =>
     new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
   readonly #stop = new AbortController();
@@ -173,7 +175,8 @@ export class PartsBench {
           name: names.nameOf(id),
           store: { provisionSecret: undefined },
         }),
-      held: () => undefined,
+      held: () => this.notConnected,
+      isConnected: () => this.notConnected === undefined && !this.skipsWay,
       onAccepted: () => {},
       beside: (...one: Parameters<AttachedDevicesDeps['beside']>) => this.beside(...one),
     } as never);

@@ -104,9 +104,10 @@ export class AttachedDevice {
     return this.#sinceMs;
   }
 
-  /** Reason of a state that is not `ready`, in words. */
+  /** Reason why it is not `ready`, or may not send though it is, in words. */
   get reason(): string | undefined {
-    return this.#state === 'ready' ? undefined : (this.#refusal ?? [...this.#faults.values()][0]);
+    if (this.#state === 'ready') return this.#credentials?.held ?? this.#deps.held();
+    return this.#refusal ?? [...this.#faults.values()][0];
   }
 
   /** Place in the configuration that its token comes from; undefined where the agent keeps the token itself. */

@@ -18,6 +18,8 @@ export interface AttachedDevicesDeps extends Omit<AttachedDeviceDeps, 'openApi' 
   /** Folder with a folder for each device. */
   readonly folder: string;
   readonly placeName: (device: string) => string;
+  /** True once the gateway may speak to the platform: no device does before. */
+  readonly isConnected: () => boolean;
   /** Settings of the credentials of a device in a slot; undefined of one that is in none. @throws AgentError (hold) while a file of them is missing. */
   readonly credentials: (id: string) => CredentialsSettings | undefined;
   /** Runs beside a device, from when it has credentials until the signal aborts. */
@@ -85,8 +87,8 @@ export class AttachedDevices {
 
   /** Says why no window is sent yet, in words; undefined when it can be. */
   readonly settling = (): string | undefined => {
-    const { names, clock } = this.#deps;
-    if (this.#way === undefined) return 'attached devices wait for the way to the platform';
+    const { names, clock, isConnected } = this.#deps;
+    if (this.#way === undefined || !isConnected()) return 'attached devices wait for the way to the platform';
     const states = this.list.map(({ state }) => state);
     if (!states.includes('provisioning') && names.unidentified.length === 0) return undefined;
     const isEarly = clock.monotonicMs() - this.#openedAtMs < SETTLING_MS;

@@ -159,11 +159,21 @@ describe('the doctor on attached devices', () => {
     expect(look(many(3))).toEqual({ verdict: 'good', reason: '3: 3 ready' });
   });
 
-  it('calls a blocked one a fault, and names a few of many', () => {
+  it('calls a blocked one a fault, and tells a common cause once', () => {
     expect(look([...many(2), ...many(7, 'blocked')])).toMatchObject({
       verdict: 'fault',
-      reason: expect.stringMatching(/^gateway-7 blocked0: blocked: the platform refuses its token; .*; 2 more$/),
+      reason:
+        'gateway-7 blocked0, gateway-7 blocked1, gateway-7 blocked2 and 4 more: blocked: the platform refuses its token',
       remedy: expect.stringContaining("turnstone devices rotate 'gateway-7 blocked0'"),
+    });
+  });
+
+  it('tells two causes apart, each with who has it', () => {
+    const copied = attachedDevice({ name: 'attic', state: 'blocked', reason: 'it is on two boards' });
+    expect(look([...many(4, 'blocked'), copied])).toMatchObject({
+      reason: expect.stringMatching(
+        /^gateway-7 blocked0, .* and 1 more: blocked: .*; attic: blocked: it is on two boards$/,
+      ),
     });
   });
 

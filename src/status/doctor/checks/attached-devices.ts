@@ -6,6 +6,7 @@ import { agentCheck, fault, good, warning } from './checkup.ts';
 /** As with uploads: longer than any backoff. */
 const MAX_WAIT_MS = 30 * 60_000;
 const MAX_NAMED = 5;
+const MAX_SHOWN_NAMES = 3;
 
 export const attachedDevices = agentCheck('attached-devices', 'attached devices deliver', ({ devices, nowMs }) => {
   if (devices === undefined) return undefined;
@@ -25,9 +26,19 @@ function namesOf(
   all: number,
   wordsOf = ({ words }: ToldDevice): string => words,
 ): string {
-  const named = devices.slice(0, MAX_NAMED).map((device) => `${device.name}: ${wordsOf(device)}`);
-  const others = all - named.length;
+  // A common cause is one sentence.
+  const alike = [...Map.groupBy(devices, wordsOf)];
+  const told = alike.slice(0, MAX_NAMED);
+  const named = told.map(([words, those]) => `${shownNames(those)}: ${words}`);
+  const others = all - told.reduce((sum, [, those]) => sum + those.length, 0);
   return [...named, ...(others > 0 ? [`${others} more`] : [])].join('; ');
+}
+
+/** `m1, m2, m3 and 97 more`. */
+function shownNames(devices: readonly ToldDevice[]): string {
+  const names = devices.slice(0, MAX_SHOWN_NAMES).map(({ name }) => name);
+  const others = devices.length - names.length;
+  return `${names.join(', ')}${others > 0 ? ` and ${others} more` : ''}`;
 }
 
 function remediesOf(devices: readonly ToldDevice[]): string {
