@@ -265,10 +265,10 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
   const calls: readonly ControlCalls[] = [
     devicesCalls(devices),
     { methods: { reload: () => deps.reload() } },
-    statusCalls({ status, diagnose, page, log }),
+    statusCalls({ status, diagnose, page, log, sensors: () => current().sensors }),
     outboxCalls(telemetry.outbox),
     deliveryCalls(telemetry.outbox),
-    sensorCalls(hardware.sampler),
+    sensorCalls(hardware.sampler, () => current().sensors),
     toldCalls(actuatorCalls(hardware.actuators.control), timeline.tell),
     timelineCalls(timeline),
     firmware.calls(),

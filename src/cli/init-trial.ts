@@ -1,4 +1,5 @@
 /** Reads each sensor of a first configuration once, and marks in its text those that gave nothing. */
+import { sentReading } from '../config/keys/sent-reading.ts';
 import type { AgentConfig } from '../config/schema/agent-config.ts';
 import { messageOf } from '../errors/agent-error.ts';
 import { withinMs } from '../host/bounded-wait.ts';
@@ -36,7 +37,10 @@ export async function trySensors(config: AgentConfig, edge: Edge): Promise<reado
           const readings = await readOnce(sensor, config, { stderr: edge.stderr, signal });
           tried.push({
             name,
-            readings: readings.map(({ key, value, unit }) => ({ key, text: valueText(value, unit) })),
+            readings: readings.map((reading) => {
+              const { key, value, unit } = sentReading(sensor, reading);
+              return { key, text: valueText(value, unit) };
+            }),
           });
         } catch (error) {
           edge.signal.throwIfAborted();

@@ -1,7 +1,9 @@
 /** The sensors of the running agent, and a reading of one: by the agent, or by its driver, opened for it where no agent holds the bus. */
 
+import { sentReading } from '../config/keys/sent-reading.ts';
 import { loadConfig } from '../config/read-config.ts';
 import type { AgentConfig, SensorConfig } from '../config/schema/agent-config.ts';
+import { retryable } from '../errors/agent-error.ts';
 import { withinDeadline } from '../hardware/deadline.ts';
 import { openPorts } from '../hardware/open-ports.ts';
 import { withinMs } from '../host/bounded-wait.ts';
@@ -12,6 +14,7 @@ import { HostMetrics, type HostMetricsOptions } from '../host/host-metrics.ts';
 import { jsonOf } from '../host/json.ts';
 import { silentLog } from '../host/log.ts';
 import { runProgram } from '../host/run-program.ts';
+import type { Reading, Sensor } from '../sensors/kind/sensor.ts';
 import type { AgentStatus, SensorStatus } from '../status/shape/agent-status.ts';
 import type { AgentFiles } from './agent-calls.ts';
 import type { Call } from './command.ts';
@@ -20,6 +23,9 @@ import type { Edge } from './edge.ts';
 import { usageError } from './exit-code.ts';
 import { type Printer, printable } from './printer.ts';
 import { kindText, shortAge, stateText, valueText } from './value-text.ts';
+
+/** The longest time for which somebody waits for a sensor that speaks by itself. */
+const MAX_SPEECH_MS = 30_000;
 
 /** One value of a reading, as the agent and a driver both give it. */
 type ShownReading = Omit<SensorStatus['readings'][number], 'atMs'>;
@@ -31,6 +37,8 @@ export async function listSensors({ agent, print }: Pick<Call, 'agent' | 'print'
 
 export async function readSensor({ args, agent, print }: ReadCall): Promise<void> {
   const readings = await (await agent()).ask<readonly ShownReading[]>('readSensor', args);
+  if (readings.length === 0)
+    throw retryable('sensors/silent', `${args.name} speaks by itself, and no reading has come from it yet`);
   print.result(readings, () =>
     print.table(readings.map(({ key, value, unit }) => [printable(key), valueText(value, unit)])),
   );
@@ -61,16 +69,33 @@ function sensorTable({ sensors, nowMs }: AgentStatus, print: Printer): string {
 }
 
 async function readDirectly(name: string, config: AgentConfig, edge: Edge): Promise<readonly ShownReading[]> {
-  return readOnce(sensorNamed(name, config), config, edge, () => actAsOwnerOf(config.stateFolder));
+  const sensorConfig = sensorNamed(name, config);
+  const readings = await readOnce(sensorConfig, config, edge, {
+    before: () => actAsOwnerOf(config.stateFolder),
+    speechMs: Math.min(sensorConfig.periodMs + sensorConfig.deadlineMs, MAX_SPEECH_MS),
+  });
+  const { SensorConversion } = await import('../sensors/conversion/sensor-conversion.ts');
+  const { conversionsOf } = await import('../sensors/create-sensor.ts');
+  const conversion = new SensorConversion(conversionsOf(sensorConfig.keys), systemClock);
+  const converted = conversion.convertSome(readings);
+  for (const { key, fault } of conversion.refusedBeside()) tellRefused(key, fault, edge);
+  return converted.map((reading) => sentReading(sensorConfig, reading));
 }
 
-/** Opens a sensor's driver for one reading, and closes it; within its deadline. `before` is done once the ports are there. */
+interface ReadOnce {
+  /** Done once the ports are there. */
+  readonly before?: () => Promise<void>;
+  /** Time for a sensor that speaks by itself to say something. */
+  readonly speechMs?: number;
+}
+
+/** Opens a sensor's driver for one reading, and closes it; within its deadline, and the time for its speech. */
 export async function readOnce(
   sensorConfig: SensorConfig,
   { hardware, stateFolder }: Pick<AgentConfig, 'hardware' | 'stateFolder'>,
   edge: Pick<Edge, 'stderr' | 'signal'>,
-  before = async (): Promise<void> => {},
-): Promise<readonly ShownReading[]> {
+  { before = async () => {}, speechMs = 0 }: ReadOnce = {},
+): Promise<readonly Reading[]> {
   const { createSensor } = await import('../sensors/create-sensor.ts');
   const ports = openPorts({ clock: systemClock, hardware });
   // Words and prints of a user's own driver are for the person who tries it.
@@ -82,17 +107,38 @@ export async function readOnce(
     openHostMetrics: (options: HostMetricsOptions) => new HostMetrics(options),
   };
   const what = `sensor ${sensorConfig.name}`;
-  const read = async (signal: AbortSignal): Promise<readonly ShownReading[]> => {
+  const read = async (signal: AbortSignal): Promise<readonly Reading[]> => {
     await before();
     const sensor = await withinDeadline(createSensor(sensorConfig, deps, signal), what, signal);
-    const readings = await withinDeadline(sensor.read(signal), what, signal);
-    for (const { key, fault } of sensor.refused?.() ?? [])
-      edge.stderr.write(`turnstone: no ${printable(key)}: ${printable(fault.message)}\n`);
+    const known = await withinDeadline(sensor.read(signal), what, signal);
+    const isAwaited = known.length === 0 && speechMs > 0;
+    const readings = isAwaited ? await firstSpoken(sensor, speechMs, edge.signal) : known;
+    for (const { key, fault } of sensor.refused?.() ?? []) tellRefused(key, fault, edge);
     await withinDeadline(sensor.close(), what, signal).catch(() => {});
     return readings;
   };
   // A timer of ours, as one of AbortSignal's keeps no process alive: a driver that never answers would end it.
-  return withinMs(systemClock, sensorConfig.deadlineMs, read, edge.signal).finally(() => ports.close());
+  return withinMs(systemClock, sensorConfig.deadlineMs + speechMs, read, edge.signal).finally(() => ports.close());
+}
+
+/** Resolves with the first readings that a sensor gives by itself, or with none when none come in time. */
+async function firstSpoken(sensor: Sensor, ms: number, signal: AbortSignal): Promise<readonly Reading[]> {
+  const { promise, resolve } = Promise.withResolvers<readonly Reading[]>();
+  const end = sensor.subscribe?.((readings) => readings.length > 0 && resolve(readings));
+  const over = (): void => resolve([]);
+  const cancel = systemClock.after(ms, over);
+  signal.addEventListener('abort', over, { once: true });
+  try {
+    return await promise;
+  } finally {
+    end?.();
+    cancel();
+    signal.removeEventListener('abort', over);
+  }
+}
+
+function tellRefused(key: string, { message }: Error, { stderr }: Pick<Edge, 'stderr'>): void {
+  stderr.write(`turnstone: no ${printable(key)}: ${printable(message)}\n`);
 }
 
 function sensorNamed(name: string, { sensors }: AgentConfig) {

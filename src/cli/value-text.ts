@@ -5,19 +5,13 @@ import { type JsonValue, stringifyJson } from '../host/json.ts';
 import type { SensorStatus } from '../status/shape/agent-status.ts';
 import { printable, type Style } from './printer.ts';
 
-/** Sensors resolve no more than seven digits. */
-const DIGITS = 7;
-
 /** Symbols that people read, of units that the platform is told in the letters of UCUM. */
 const SYMBOLS: Readonly<Record<string, string>> = { By: 'B' };
 
 /** Null is a value that nobody knows: that of an output which was not set yet and cannot be asked. */
 export function valueText(value: JsonValue, unit?: string): string {
   if (value === null) return 'unknown';
-  const shown =
-    typeof value === 'string'
-      ? value
-      : stringifyJson(typeof value === 'number' ? Number(value.toPrecision(DIGITS)) : value);
+  const shown = typeof value === 'string' ? value : stringifyJson(value);
   return printable(unit === undefined ? shown : `${shown} ${SYMBOLS[unit] ?? unit}`);
 }
 

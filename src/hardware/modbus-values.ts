@@ -81,8 +81,8 @@ function narrowed(value: bigint): number | bigint {
   return Number.isSafeInteger(number) ? number : value;
 }
 
-/** The decimal with the fewest digits that is the same float32: nine are always enough. */
-function shortest(float: number): number {
+/** Returns the decimal with the fewest digits that is the same float32: nine are always enough. */
+export function shortest(float: number): number {
   for (let digits = 6; digits < 9; digits += 1) {
     const short = Number(float.toPrecision(digits));
     if (Math.fround(short) === float) return short;

@@ -49,8 +49,8 @@ const NUMERIC: Readonly<Record<string, (...values: number[]) => number>> = {
   'abs(double): double': Math.abs,
   'min(double, double): double': Math.min,
   'max(double, double): double': Math.max,
-  'round(double): double': Math.round,
-  'round(double, double): double': (value, digits) => shifted(Math.round(shifted(value, digits)), -digits) + 0,
+  'round(double): double': toWhole,
+  'round(double, double): double': (value, digits) => shifted(toWhole(shifted(value, digits)), -digits) + 0,
   'floor(double): double': Math.floor,
   'ceil(double): double': Math.ceil,
   'sqrt(double): double': Math.sqrt,
@@ -178,6 +178,11 @@ function keyOf(node: Node): string | undefined {
   return name === 'key' && arg?.op === 'value' && typeof arg.args === 'string' && more.length === 0
     ? arg.args
     : undefined;
+}
+
+/** Rounds half away from zero, as `round` among the report rules does. */
+function toWhole(value: number): number {
+  return Math.sign(value) * Math.round(Math.abs(value)) + 0;
 }
 
 /** Value × 10^places, by its digits: 1.005 shifted by 2 is 100.5. */

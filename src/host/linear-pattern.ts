@@ -8,8 +8,12 @@ export interface LinearPattern {
   /** Matches anywhere unless anchored. */
   readonly test: (text: string) => boolean;
   /** Named groups of the first match, those without a part in it undefined; undefined without a match. */
-  readonly groups: (text: string) => Readonly<Record<string, string | undefined>> | undefined;
+  readonly groups: (text: string) => NamedParts | undefined;
+  /** Named groups of each match, in order. */
+  readonly all: (text: string) => readonly NamedParts[];
 }
+
+type NamedParts = Readonly<Record<string, string | undefined>>;
 
 export type CompilePattern = (source: string) => LinearPattern;
 
@@ -29,13 +33,15 @@ export async function loadLinearPatterns(): Promise<CompilePattern> {
       name === undefined ? token : `(?<g${names.push(name) - 1}>`,
     );
     const compiled = RE2JS.compile(RE2JS.translateRegExp(plain));
+    const matches = function* (text: string): Generator<NamedParts> {
+      const matcher = compiled.matcher(text);
+      while (matcher.find())
+        yield Object.fromEntries(names.map((name, n) => [name, matcher.group(`g${n}`) ?? undefined]));
+    };
     return {
       test: (text) => compiled.matcher(text).find(),
-      groups: (text) => {
-        const matcher = compiled.matcher(text);
-        if (!matcher.find()) return undefined;
-        return Object.fromEntries(names.map((name, n) => [name, matcher.group(`g${n}`) ?? undefined]));
-      },
+      groups: (text) => matches(text).next().value ?? undefined,
+      all: (text) => [...matches(text)],
     };
   };
 }

@@ -1,11 +1,16 @@
 /** Calls of the command line that read sensors through the running agent. */
+import { sentReading } from '../config/keys/sent-reading.ts';
+import type { SensorConfig } from '../config/schema/agent-config.ts';
 import type { ControlCalls } from '../control-socket/control-connection.ts';
 import { jsonOf } from '../host/json.ts';
 import { textIn } from '../host/request-params.ts';
 import type { Sampler } from './sampler.ts';
 
-export function sensorCalls(sampler: Pick<Sampler, 'readNow'>): ControlCalls {
-  return {
-    methods: { readSensor: async (params, signal) => jsonOf(await sampler.readNow(textIn(params, 'name'), signal)) },
+export function sensorCalls(sampler: Pick<Sampler, 'readNow'>, sensors: () => readonly SensorConfig[]): ControlCalls {
+  const readSensor = async (name: string, signal: AbortSignal) => {
+    const samples = await sampler.readNow(name, signal);
+    const sensor = sensors().find((one) => one.name === name);
+    return jsonOf(samples.map((sample) => sentReading(sensor, sample)));
   };
+  return { methods: { readSensor: (params, signal) => readSensor(textIn(params, 'name'), signal) } };
 }

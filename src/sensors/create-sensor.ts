@@ -123,7 +123,7 @@ function revisionOf(options: object): string {
   return JSON.stringify([options, secrets.map((secret) => createHash('sha256').update(secret.reveal()).digest('hex'))]);
 }
 
-function conversionsOf(keys: SensorConfig['keys']): Conversions {
+export function conversionsOf(keys: SensorConfig['keys']): Conversions {
   return Object.fromEntries(Object.entries(keys).map(([key, rules]) => [key, conversionOf(rules)]));
 }
 

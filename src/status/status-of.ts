@@ -2,7 +2,8 @@
 import type { ActuatorState } from '../actuators/kind/actuator.ts';
 import type { OutputReason } from '../actuators/output-reason.ts';
 import { readingsOf } from '../config/keys/rule-parts.ts';
-import type { RuleConfig } from '../config/schema/agent-config.ts';
+import { sentReading } from '../config/keys/sent-reading.ts';
+import type { RuleConfig, SensorConfig } from '../config/schema/agent-config.ts';
 import { given } from '../host/given.ts';
 import type { OutboxStatus } from '../outbox/outbox.ts';
 import type { ContactStatus } from '../platform/contact.ts';
@@ -146,6 +147,18 @@ function ofDevices<T extends { readonly name: string }>(
 ): readonly (T & { readonly device?: string })[] {
   const slots = new Map(assigned.map(({ name, device }) => [name, device]));
   return told.map((one) => ({ ...one, ...given({ device: slots.get(one.name) }) }));
+}
+
+/** Readings of the sensors under the names, in the units and with the places that the platform gets. */
+export function sentSensors(
+  sensors: readonly SensorStatus[],
+  configured: readonly SensorConfig[],
+): readonly SensorStatus[] {
+  const byName = new Map(configured.map((one) => [one.name, one]));
+  return sensors.map((sensor) => ({
+    ...sensor,
+    readings: sensor.readings.map((reading) => sentReading(byName.get(sensor.name), reading)),
+  }));
 }
 
 export function sensorStatus({ name, kind, state, error, refused, readings }: SensorState): SensorStatus {

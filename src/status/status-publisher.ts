@@ -5,7 +5,6 @@
 
 import type { ActuatorSettings } from '../actuators/kind/actuator.ts';
 import type { BandQuery, Bands } from '../bands/bands.ts';
-import { rulesOfReading } from '../config/keys/sensor-keys.ts';
 import type { LiveConfig } from '../config/live-config.ts';
 import { messageOf } from '../errors/agent-error.ts';
 import type { FirmwareUpdates } from '../firmware/firmware-updates.ts';
@@ -26,8 +25,9 @@ import { pageFacts } from './page-facts.ts';
 import { healthOf, readinessOf } from './platform-status.ts';
 import { SelfTelemetry } from './self-telemetry.ts';
 import type { Series, SeriesQuery, TimedValue } from './series.ts';
-import type { AgentStatus, PagePlace, SensorStatus } from './shape/agent-status.ts';
+import type { AgentStatus, PagePlace } from './shape/agent-status.ts';
 import type { DeviceStatus } from './shape/device-status.ts';
+import { sentSensors } from './status-of.ts';
 import type { OpenedStatusServer, StatusServerDeps } from './status-server.ts';
 import type { StatusView } from './status-view.ts';
 
@@ -188,21 +188,10 @@ export class StatusPublisher {
       ...status,
       connection: given({ ...status.connection, latencyMs }),
       outbox: { ...status.outbox, lanes, ratePerS },
-      sensors: status.sensors.map((sensor) => ({ ...sensor, readings: this.#readings(sensor) })),
+      sensors: sentSensors(status.sensors, this.#deps.config.current.sensors),
       firmware: { ...status.firmware, history: jsonOf(firmware.status().history.slice(0, MAX_HISTORY)) },
       timelineSeq: timeline.lastSeq,
       provisioning: record === undefined ? { phase: 'none' } : { phase: record.phase, source: record.source },
     };
-  }
-
-  /** A sensor's readings under the names, in the units and with the values that the platform gets. */
-  #readings({ name, readings }: SensorStatus): SensorStatus['readings'] {
-    const sensor = this.#deps.config.current.sensors.find((one) => one.name === name);
-    return readings.map((reading) => {
-      const rules = sensor === undefined ? undefined : rulesOfReading(sensor, reading.key);
-      const key = rules?.rename ?? reading.key;
-      const value = this.#deps.telemetry.latest.get(name, key) ?? reading.value;
-      return given({ key, value, atMs: reading.atMs, unit: rules?.unit ?? reading.unit });
-    });
   }
 }

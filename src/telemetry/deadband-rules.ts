@@ -7,6 +7,7 @@
  * After a restart the first sample of each key is always reported, and with it whether its alarms are on: what the platform was told last
  * is not known for certain.
  */
+import { rounded } from '../config/keys/sent-reading.ts';
 import type { KeyRulesConfig } from '../config/schema/agent-config.ts';
 import type { Clock } from '../host/clock.ts';
 import type { JsonValue } from '../host/json.ts';
@@ -96,7 +97,7 @@ export class DeadbandRules {
     const key = rules.rename ?? sample.key;
     const place = { device: this.#deps.deviceOf?.(sample.sensor) ?? 'self', key };
     const state = this.#stateOf(sample, place);
-    const value = rounded(sample.value, rules);
+    const value = rounded(sample.value, rules.round);
     // Infinity is no value and says nothing about any limit.
     if (typeof value === 'number' && !Number.isFinite(value)) return [];
     this.#deps.observe?.({ ...sample, key, value });
@@ -229,20 +230,6 @@ function isWorthReporting(state: KeyState, value: JsonValue, atMs: number, rules
   return (
     change > 0 && change >= band - (typeof value === 'bigint' ? 0 : FLOAT_TOLERANCE * Math.max(1, Math.abs(value)))
   );
-}
-
-function rounded(value: JsonValue, { round }: KeyRules): JsonValue {
-  return typeof value === 'number' && round !== undefined ? roundTo(value, round) : value;
-}
-
-/** Rounds half away from zero in decimal, as a person would: 1.005 to two places is 1.01. */
-function roundTo(value: number, places: number): number {
-  // From here on a double has no places to round.
-  if (Math.abs(value) >= 2 ** 53) return value;
-  const shifted = Number(`${Math.abs(value)}e${places}`);
-  // Very small numbers are written with an exponent already, and what many places make of a number may be.
-  if (!Number.isFinite(shifted) || shifted >= 1e21) return Number(value.toFixed(places));
-  return Math.sign(value) * Number(`${Math.round(shifted)}e-${places}`) + 0;
 }
 
 function toEntry(

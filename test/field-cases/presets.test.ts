@@ -140,3 +140,53 @@ it.each([
   expect(values).toHaveProperty(key === 'rainDay' ? 'rainYear' : 'rainDay');
   expect(values).not.toHaveProperty(key);
 });
+
+/** Telegram of a P1 port with these lines behind those of electricity. */
+function p1Telegram(...lines: readonly string[]): Buffer {
+  const summed = Buffer.from(`/FLU5\\253770234_A\r\n\r\n1-0:1.8.1(000123.456*kWh)\r\n${lines.join('\r\n')}\r\n!`);
+  let sum = 0;
+  for (const byte of summed) {
+    sum ^= byte;
+    for (let bit = 0; bit < 8; bit += 1) sum = (sum & 1) === 1 ? (sum >> 1) ^ 0xa001 : sum >> 1;
+  }
+  return Buffer.concat([summed, Buffer.from(`${sum.toString(16).toUpperCase().padStart(4, '0')}\r\n`)]);
+}
+
+const BELGIAN_WATER = ['0-1:24.1.0(007)', '0-1:24.2.1(200512134558S)(00389.732*m3)'];
+const BELGIAN_GAS = ['0-2:24.1.0(003)', '0-2:24.2.3(200512134558S)(02559.077*m3)'];
+
+it.each([
+  ['water alone', BELGIAN_WATER, { water: 389.732 }],
+  ['water and gas', [...BELGIAN_WATER, ...BELGIAN_GAS], { water: 389.732, gas: 2559.077 }],
+  ['gas before water', [...BELGIAN_GAS, ...BELGIAN_WATER], { water: 389.732, gas: 2559.077 }],
+  ['heat', ['0-3:24.1.0(012)', '0-3:24.2.1(200426223001S)(00012.345*GJ)'], { heat: 12.345 }],
+  ['a channel beyond the fourth', ['0-12:24.1.0(007)', '0-12:24.2.1(200426223001S)(00001.500*m3)'], { water: 1.5 }],
+  [
+    'two gas meters, one of them dead',
+    [
+      '0-1:24.1.0(003)',
+      '0-1:24.2.1(200426223001S)(06805.499*m3)',
+      '0-2:24.1.0(003)',
+      '0-2:24.2.1(170101000000W)(00001.287*m3)',
+    ],
+    { gas1: 6805.499, gas2: 1.287 },
+  ],
+  ['a gas meter, and a channel without a value', [...BELGIAN_GAS, '0-1:24.1.0(003)'], { gas: 2559.077 }],
+  ['a type that nobody knows', ['0-1:24.1.0(099)', '0-1:24.2.1(200426223001S)(00001.287*m3)'], {}],
+])('a P1 port with %s gives each meter its own key', async (_, lines, expected) => {
+  expect(await valuesOf('dsmr', p1Telegram(...lines))).toEqual({ energyImportT1: 123.456, ...expected });
+});
+
+it('an old P1 port with water and heat gives each meter its own key', async () => {
+  const lines = [
+    '1-0:1.8.1(00001.001*kWh)',
+    '0-1:24.1.0(7)',
+    '0-1:24.3.0(161107190000)(00)(60)(1)(0-1:24.2.1)(m3)',
+    '(00087.001)',
+    '0-2:24.1.0(04)',
+    '0-2:24.3.0(161107190000)(00)(60)(1)(0-2:24.2.1)(GJ)',
+    '(00012.500)',
+  ];
+  const values = await valuesOf('dsmr-v2', Buffer.from(`/ISk5\\2MT382-1004\r\n\r\n${lines.join('\r\n')}\r\n!\r\n`));
+  expect(values).toEqual({ energyImportT1: 1.001, water: 87.001, heat: 12.5 });
+});

@@ -6,6 +6,7 @@ import {
   meansBits,
   meansNumber,
 } from '../../config/fields/conversion.ts';
+import { shortest } from '../../hardware/modbus-values.ts';
 import { isNumeric, type JsonValue, parseJson, stringifyJson } from '../../host/json.ts';
 import type { Reading } from '../kind/sensor.ts';
 import { sensorFault, withinRange } from '../kind/sensor-fault.ts';
@@ -74,6 +75,13 @@ export function convertNumber(key: string, number: number | bigint, rules: Numbe
   return value;
 }
 
+/** True of the same number, also where it is written with more digits than a float32 has. */
+export function isNumber(number: number | bigint, written: number): boolean {
+  return (
+    Number(number) === written || (!Number.isSafeInteger(written) && Number(number) === shortest(Math.fround(written)))
+  );
+}
+
 /** Returns the meaning of these letters; undefined without one. @param number the same. */
 function lookUp(
   key: string,
@@ -83,7 +91,7 @@ function lookUp(
 ): Exclude<Plain, bigint> | undefined {
   const found = Object.hasOwn(map, came) ? map[came] : undefined;
   const isNull = nulls.some((none) =>
-    typeof none === 'number' ? number !== undefined && Number(number) === none : none === came,
+    typeof none === 'number' ? number !== undefined && isNumber(number, none) : none === came,
   );
   if (!isNull && found !== null) return found;
   throw sensorFault('no-value', `${key} is ${JSON.stringify(came)}, which says that there is no value`);

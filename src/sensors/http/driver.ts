@@ -9,7 +9,7 @@ import { readWhole } from '../../host/durable-file.ts';
 import type { Files } from '../../host/files.ts';
 import { given } from '../../host/given.ts';
 import { parseJson } from '../../host/json.ts';
-import { excerpt, openLineParser } from '../families/lines/line-format.ts';
+import { excerpt, openLineParser, withoutNoNumbers } from '../families/lines/line-format.ts';
 import { parseOutput } from '../families/lines/output.ts';
 import { type Outcome, outcomeOf, sorted } from '../kind/outcome.ts';
 import type { Refusal, Sensor } from '../kind/sensor.ts';
@@ -114,7 +114,7 @@ function byPaths({ paths = {} }: HttpConfig, answer: string): readonly Outcome[]
 
 function parsedAnswer(answer: string) {
   try {
-    return parseJson(answer, { depth: MAX_DEPTH });
+    return parseJson(withoutNoNumbers(answer), { depth: MAX_DEPTH });
   } catch (cause) {
     throw sensorFault('bad-line', `an answer that is no JSON: ${excerpt(answer)}`, cause);
   }

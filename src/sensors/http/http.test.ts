@@ -60,6 +60,18 @@ const STATUS = JSON.stringify({
 }).replace('"18446744073709551615"', '18446744073709551615');
 
 describe('an HTTP device', () => {
+  it.each([
+    ['NaN', { paths: { a: 'a', b: 'b' } }],
+    ['NaN', {}],
+    ['-Infinity', { paths: { a: 'a', b: 'b' } }],
+    ['-Infinity', {}],
+  ])('that says %s for one value gives the others, with %j', async (none, words) => {
+    const port = await device((_request, answer) => answer.end(`{"a": ${none}, "b": 2, "c": "NaN"}`));
+    const readings = await (await sensor(`http://127.0.0.1:${port}/`, words)).read(signal);
+    const numbers = readings.filter(({ key }) => key !== 'c');
+    expect(numbers.map(({ key, value }) => [key, value])).toEqual([['b', 2]]);
+  });
+
   it('gives many keys of one answer, by paths', async () => {
     const asked: string[] = [];
     const port = await device((request, answer) => {

@@ -1,5 +1,6 @@
 /** A sensor that prints lines on a serial port. Keys are what the lines say. */
 import { z } from 'zod';
+import { channelFaults, channelKeys, channels } from '../../config/fields/channels.ts';
 import type { ConfigPath } from '../../config/fields/config-fault.ts';
 import { duration, platformKey, section, size, table, whole } from '../../config/fields/fields.ts';
 import { type Finding, findingAtKey } from '../../config/fields/findings.ts';
@@ -22,6 +23,8 @@ const schema = sensorSection('serial-line', {
   /** Frames of bytes instead of lines; without `fields` they are text, of which each line is read. */
   frame: frame.optional(),
   fields: table(platformKey(), frameField).optional(),
+  /** Meters that a frame of text speaks for, by channel. */
+  channels: channels.optional(),
   /** A line or frame whose check sum is wrong gives nothing. */
   check: check.optional(),
   maxLine: size({ min: '16B', max: '64kB' }).prefault(DEFAULT_MAX_LINE),
@@ -53,7 +56,9 @@ export const serialLine = defineSensor({
 
 /** Keys that a whole answer has, where the configuration tells them. */
 function keys(config: SerialLineConfig): readonly string[] | undefined {
-  return config.fields === undefined ? LINE_KEYS.keys(config) : Object.keys(config.fields);
+  if (config.fields !== undefined) return Object.keys(config.fields);
+  const ofLines = LINE_KEYS.keys(config);
+  return config.channels === undefined ? ofLines : ofLines && [...ofLines, ...channelKeys(config.channels)];
 }
 
 function faults(config: SerialLineConfig, path: ConfigPath): Finding[] {
@@ -61,6 +66,7 @@ function faults(config: SerialLineConfig, path: ConfigPath): Finding[] {
   return [
     ...(config.fields === undefined ? LINE_KEYS.faults(config, path) : []),
     ...frameFaults(config, path),
+    ...channelFaults(config, path),
     ...(isTwice ? [findingAtKey([...path, 'requestHex'], 'requestHex beside request', 'one of them')] : []),
   ];
 }

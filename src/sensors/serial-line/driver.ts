@@ -17,6 +17,7 @@ import type { Reading, Refusal, Sensor } from '../kind/sensor.ts';
 import type { SensorDeps } from '../kind/sensor-deps.ts';
 import { sensorFault } from '../kind/sensor-fault.ts';
 import { readAnswers } from './answers.ts';
+import { type ChannelReader, openChannelReader } from './channel-values.ts';
 import { endOfData, isWhole, summedFrame } from './check-sum.ts';
 import type { SerialLineConfig } from './definition.ts';
 import { FrameCutter } from './frame-cutter.ts';
@@ -42,7 +43,8 @@ export async function open(
   const onGarbage = (count: number, problem: string): void =>
     log.debug({ sensor: name, count, problem }, 'a line that could not be read');
   const parse = await openLineParser(config);
-  const lines = new SerialLines(config, await ports.serial.open(config, signal), { clock, parse, onGarbage });
+  const channels = await openChannelReader(config.channels);
+  const lines = new SerialLines(config, await ports.serial.open(config, signal), { clock, parse, channels, onGarbage });
   return {
     name,
     ...(request === undefined ? listening(config, lines, clock) : asking(config, lines, { request, clock })),
@@ -60,6 +62,8 @@ function requestOf({ request, requestHex }: SerialLineConfig): Uint8Array | unde
 interface SerialLinesDeps {
   readonly clock: Clock;
   readonly parse: LineParser;
+  /** Values of other meters in a frame of text. */
+  readonly channels: ChannelReader;
   /** Told of each line that could not be read. @param count since the last good one. */
   readonly onGarbage: (count: number, problem: string) => void;
 }
@@ -155,19 +159,29 @@ class SerialLines {
 
   /** Returns false for a damaged frame. */
   #readFrame(bytes: Buffer): boolean {
-    const { check, fields, format, encoding } = this.#config;
+    const { check, fields } = this.#config;
     const frame = summedFrame(bytes, check);
     if (check !== undefined && !isWhole(frame, check)) {
       this.#count('its check sum is wrong');
       return false;
     }
     this.#take(() =>
-      fields === undefined
-        ? parseOutput(frame.toString(encoding), format, this.#deps.parse)
-        : frameValues(frame.subarray(0, endOfData(frame, check)), fields),
+      fields === undefined ? this.#ofText(frame) : frameValues(frame.subarray(0, endOfData(frame, check)), fields),
     );
     this.#lines.tell();
     return true;
+  }
+
+  #ofText(frame: Buffer): readonly Outcome[] {
+    const { format, encoding } = this.#config;
+    const text = frame.toString(encoding);
+    const channels = this.#deps.channels(text);
+    try {
+      return [...parseOutput(text, format, this.#deps.parse), ...channels];
+    } catch (fault) {
+      if (channels.length === 0) throw fault;
+      return channels;
+    }
   }
 
   #take(parse: () => readonly Outcome[]): void {

@@ -93,6 +93,26 @@ it.each([
   expect(valuesOf(await (await open()).read(signal)).voltageL1).toBe(value);
 });
 
+it.each([
+  ['heat sink', { 34: 0x0da0 }, { temperatureHeatSink: 34.88 }],
+  ['transformer', { 35: 0xfe0c }, { temperatureTransformer: -5 }],
+  ['cabinet and another place', { 33: 3512, 36: 2000 }, { temperature: 35.12, temperatureOther: 20 }],
+])('an inverter that measures at the %s has no other temperature', async (_, points, expected) => {
+  const { open } = await unitWith(at(40_000, block(101, 50, { ...points, 37: 0xfffe })));
+  const read = await (await open()).read(signal);
+  const temperatures = read.filter(({ key }) => key.startsWith('temperature'));
+  expect(valuesOf(temperatures)).toEqual(expected);
+  for (const { unit } of temperatures) expect(unit).toBe('°C');
+});
+
+it('an inverter with floats tells the temperature of its heat sink', async () => {
+  const none = { 40: 0x7fc0, 44: 0x7fc0, 46: 0x7fc0 };
+  const { open } = await unitWith(at(40_000, block(111, 60, { 42: 0x420b, 43: 0x851f, ...none }, 0)));
+  const { temperatureHeatSink, ...others } = valuesOf(await (await open()).read(signal));
+  expect(temperatureHeatSink).toBeCloseTo(34.88, 4);
+  expect(Object.keys(others).filter((key) => key.startsWith('temperature'))).toEqual([]);
+});
+
 it('tells who it is in its first read alone, and leaves out what the device does not implement', async () => {
   const inverter = block(103, 50, {
     14: 0xff38,

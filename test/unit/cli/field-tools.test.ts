@@ -109,7 +109,7 @@ describe('turnstone sensors', () => {
 
   it('reads one now, by the agent', async () => {
     await serve();
-    expect((await run(['sensors', 'read', 'roof'])).out).toBe('temperature  21.12346 °C\n');
+    expect((await run(['sensors', 'read', 'roof'])).out).toBe('temperature  21.123456789 °C\n');
     expect(JSON.parse((await run(['sensors', 'read', 'roof', '--json'])).out)).toEqual([
       { key: 'temperature', value: 21.123456789, unit: '°C' },
     ]);

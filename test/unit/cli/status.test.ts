@@ -138,7 +138,7 @@ describe('turnstone status', () => {
     expect(out.replace(/\s+/g, ' ')).toMatch(
       /the update to motor\S* 7 failed at 1970-01-01T00:00:00.000Z: wrong signature/,
     );
-    expect(out).toMatch(/temperature = 21\.12346 °C +1s ago/);
+    expect(out).toMatch(/temperature = 21\.123456789 °C +1s ago/);
     expect(out).toMatch(/pump +gpio-output +on/);
     expect(out).toMatch(/display +serial-write +unknown$/m);
   });

@@ -30,6 +30,10 @@ describe('an expression', () => {
     ['mode.startsWith("a")', { mode: 'auto' }, true],
     ['"m " + string(a)', { a: 1.5 }, 'm 1.5'],
     ['count == 3', { count: 3 }, true],
+    ['round(a)', { a: -2.5 }, -3],
+    ['round(a)', { a: 2.5 }, 3],
+    ['round(a)', { a: -0.4 }, 0],
+    ['round(a, 1)', { a: -0.25 }, -0.3],
     ['min(max(a, 2), 5) + round(b, 1) + pow(2, 3)', { a: 9, b: 1.26 }, 14.3],
   ] as const)('%s of %j is %j', (source, keys, value) => {
     expect(calculated(source, keys)).toEqual(value);

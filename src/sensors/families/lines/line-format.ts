@@ -120,8 +120,8 @@ function isMeant(text: string, rules: ConversionConfig): boolean {
   }
 }
 
-/** Python's json writes NaN and Infinity, which are no JSON: null, as others write it. */
-function withoutNoNumbers(json: string): string {
+/** Returns JSON with null for NaN and Infinity, which Python's json writes and which are no JSON. */
+export function withoutNoNumbers(json: string): string {
   return NO_JSON_NUMBER.test(json)
     ? json.replace(STRING_OR_NO_NUMBER, (found) => (found.startsWith('"') ? found : 'null'))
     : json;

@@ -2,7 +2,7 @@
 import { meansBits } from '../../../config/fields/conversion.ts';
 import { isNumeric } from '../../../host/json.ts';
 import { bitField, type NumberWidth } from '../../conversion/bit-field.ts';
-import { convertNumber, convertWord, type NumberRules } from '../../conversion/convert-value.ts';
+import { convertNumber, convertWord, isNumber, type NumberRules } from '../../conversion/convert-value.ts';
 import { sensorFault } from '../../kind/sensor-fault.ts';
 
 type RegisterContent = boolean | number | bigint | string;
@@ -41,6 +41,6 @@ export function registerNumber(
 }
 
 function isSame(raw: number | bigint, noValue: number, bits: number | undefined): boolean {
-  if (bits === undefined || (typeof raw === 'number' && !Number.isInteger(raw))) return Number(raw) === noValue;
+  if (bits === undefined || (typeof raw === 'number' && !Number.isInteger(raw))) return isNumber(raw, noValue);
   return BigInt.asUintN(bits, BigInt(raw)) === BigInt.asUintN(bits, BigInt(noValue));
 }

@@ -1,0 +1,45 @@
+/** Meters that another one speaks for, such as gas and water behind a P1 port: a line tells the type of each channel, another its value. */
+import { z } from 'zod';
+import type { ConfigPath } from './config-fault.ts';
+import { pattern, platformKey, section, table } from './fields.ts';
+import { type Finding, finding, noEffect } from './findings.ts';
+
+/** Channels of a frame of text, with the key of each type. */
+export const channels = section({
+  /** Finds the groups `channel` and `type`. */
+  type: pattern(),
+  /** Finds the groups `channel` and `value`, and `unit` where the meter tells it. */
+  value: pattern(),
+  /** Key by type, without leading zeros. Where several channels have one key, each key ends in the number of its channel: gas1, gas2. */
+  keys: table(z.string().min(1).max(64), platformKey()),
+});
+
+export type ChannelsConfig = z.infer<typeof channels>;
+
+/** Channels that the configuration can name ahead. */
+const NAMED_CHANNELS = 9;
+
+/** Returns the keys that channels can have, alone and beside others. */
+export function channelKeys({ keys }: ChannelsConfig): readonly string[] {
+  return [...new Set(Object.values(keys))].flatMap((key) => [
+    key,
+    ...Array.from({ length: NAMED_CHANNELS }, (_, at) => `${key}${at + 1}`),
+  ]);
+}
+
+interface Channelled {
+  readonly channels?: ChannelsConfig | undefined;
+  readonly frame?: unknown;
+  readonly fields?: unknown;
+}
+
+export function channelFaults({ channels: of, frame, fields }: Channelled, path: ConfigPath): Finding[] {
+  if (of === undefined) return [];
+  if (frame === undefined || fields !== undefined)
+    return [noEffect(path, 'channels', 'a frame of text, without fields')];
+  const lacking = (name: 'type' | 'value'): Finding[] =>
+    ['channel', name]
+      .filter((group) => !of[name].includes(`(?<${group}>`))
+      .map((group) => finding([...path, 'channels', name], `no group ${group} in`, `(?<${group}>…) in it`));
+  return [...lacking('type'), ...lacking('value')];
+}
