@@ -28,6 +28,7 @@ import type { Held } from '../host/state-lock.ts';
 import type { TimeSync } from '../host/time-sync.ts';
 import { type Link, openLink } from '../link/link.ts';
 import { outboxCalls } from '../outbox/control-calls.ts';
+import { KeptPlaces } from '../outbox/kept-places.ts';
 import { openOutbox } from '../outbox/open-outbox.ts';
 import type { PatientOutbox, TelemetryEntry } from '../outbox/outbox.ts';
 import { externalFileSettings } from '../platform/platform-settings.ts';
@@ -166,6 +167,11 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
     ...(attached === undefined ? [] : [attached.outbox]),
   ];
   const place = { stateFolder: path, files, clock: rightClock, log, timeSync, expectFolder };
+  const kept = new KeptPlaces(() => [
+    { name: 'gateway', outbox: telemetry.outbox },
+    ...(attached === undefined ? [] : [{ name: 'attached devices', outbox: attached.outbox }]),
+    ...(attached?.held.places ?? []).map(({ device, outbox }) => ({ name: device, outbox })),
+  ]);
   const bands = config.status.page === 'off' ? undefined : new Bands({ ...place, outboxes }); // nobody but the page asks for it
   const telemetry: TelemetryPath = await TelemetryPath.open({
     ...{
@@ -216,7 +222,7 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
   const own = ownActuators(actuators);
   const methods = gatewayMethods({
     ...{ config: current, live, machine, sampler, sensors: sampler, platform, firmware, actuators: own },
-    ...{ status: { status, diagnose }, outbox: telemetry.outbox, restart: deps.restart },
+    ...{ status: { status, diagnose }, outbox: kept, restart: deps.restart },
   });
   const { deviceApi } = platform;
   const beats = createPollBeat(clock);
@@ -266,7 +272,7 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
     devicesCalls(devices),
     { methods: { reload: () => deps.reload() } },
     statusCalls({ status, diagnose, page, log, sensors: () => current().sensors }),
-    outboxCalls(telemetry.outbox),
+    outboxCalls(kept),
     deliveryCalls(telemetry.outbox),
     sensorCalls(hardware.sampler, () => current().sensors),
     toldCalls(actuatorCalls(hardware.actuators.control), timeline.tell),

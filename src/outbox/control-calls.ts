@@ -4,14 +4,12 @@ import { given } from '../host/given.ts';
 import { type JsonObject, type JsonValue, jsonOf } from '../host/json.ts';
 import { badRequest } from '../host/request-params.ts';
 import type { EntryQuery } from './delivery/outbox-reading.ts';
-import type { Outbox } from './outbox.ts';
+import type { KeptOutbox } from './kept-places.ts';
 
 /** Entries told at once: some 60 kB. */
 const ENTRIES_A_MESSAGE = 500;
 
-export function outboxCalls(
-  outbox: Pick<Outbox, 'status' | 'read' | 'rejected' | 'resendRejected'>,
-): Required<ControlCalls> {
+export function outboxCalls(outbox: KeptOutbox): Required<ControlCalls> {
   return {
     methods: {
       /** `sequences`: which; all when it is not given. */

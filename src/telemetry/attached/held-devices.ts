@@ -94,6 +94,11 @@ export class HeldDevices {
     }));
   }
 
+  /** Devices that have a place, each with its outbox. */
+  get places(): readonly { readonly device: string; readonly outbox: PatientOutbox }[] {
+    return [...this.#places].map(([device, { outbox }]) => ({ device, outbox }));
+  }
+
   /** Entries that were thinned or dropped for want of room, since start. */
   get lostEntries(): number {
     return [...this.#places.values()].reduce((sum, { outbox }) => sum + lostIn(outbox), this.#lostBefore);
