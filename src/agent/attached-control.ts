@@ -59,11 +59,14 @@ export class AttachedControl implements DevicesControl {
       heldEntries === 0 ? [] : [...names.left].filter(([, leftAtMs]) => oldestMs <= leftAtMs).map(([id]) => id);
     const gone = [...new Set([...places.keys(), ...names.moved.away, ...left])].filter((id) => !ids.has(id));
     const removed = gone.map((id) =>
-      this.#removed(
-        id,
-        devices.find(id),
-        places.get(id) ?? { heldEntries: 0, ...(left.includes(id) && { reason: WAITS_WITH_OTHERS }) },
-      ),
+      // A slot and a number that is not believed yet.
+      id.startsWith('?') && id.includes('=')
+        ? { ...this.#unidentified(id.slice(1), undefined, places.get(id)), slots: [] }
+        : this.#removed(
+            id,
+            devices.find(id),
+            places.get(id) ?? { heldEntries: 0, ...(left.includes(id) && { reason: WAITS_WITH_OTHERS }) },
+          ),
     );
     return [...present, ...unidentified, ...removed];
   };
@@ -117,9 +120,11 @@ export class AttachedControl implements DevicesControl {
     for await (const entry of attached.outbox.read(query, signal)) if (ids.has(entry.device)) yield entry;
   }
 
-  /** Ids of the device in a slot: since it is identified, and before. */
+  /** Ids of what is in a slot: the device, one whose number is not believed yet, and before it was identified. */
   idsOf(slot: string): readonly string[] {
-    return [...new Set([this.#deps.attached?.names.idOf(slot) ?? `?${slot}`, `?${slot}`])];
+    const names = this.#deps.attached?.names;
+    const present = names?.present.filter((id) => names.slotsOf(id).includes(slot)) ?? [];
+    return [...new Set([...present, names?.idOf(slot) ?? `?${slot}`, `?${slot}`])];
   }
 
   get #moves(): MoveDeviceDeps {

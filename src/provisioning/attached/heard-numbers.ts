@@ -20,6 +20,11 @@ export class HeardNumbers {
     this.#matches = matches;
   }
 
+  /** Returns the number of the slot's last answer, believed or not; undefined of one without. */
+  last(slot: string): string | undefined {
+    return this.#heard.get(slot)?.text;
+  }
+
   /** Takes a reading; returns the number that is in the slot, once it is believed. */
   hear({ name, serialNumber }: DeviceConfig, value: JsonValue): string | undefined {
     const text = serialNumberIn(value);
