@@ -87,7 +87,8 @@ export class DeviceNames {
     if (known !== undefined && this.#kept.devices.has(known)) return this.#kept.away.has(known) ? undefined : known;
     const heard = this.#heard.last(slot);
     // A number that was read once, and another one after it, was misread.
-    return heard === undefined || heard === serialNumber ? undefined : this.#kept.slots.get(slot);
+    const mayCome = heard === undefined || heard === serialNumber || this.#heard.wasBelieved(slot, serialNumber);
+    return mayCome ? undefined : this.#kept.slots.get(slot);
   }
 
   /** Time at which a person removed the device, UTC epoch ms: what was read of it before is given up. */
