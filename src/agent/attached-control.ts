@@ -7,9 +7,12 @@ import { given } from '../host/given.ts';
 import type { BoardIdentity } from '../host/identity.ts';
 import type { AgentLog } from '../host/log.ts';
 import type { HostMachine } from '../host/machine.ts';
+import { StateFile } from '../host/state-file.ts';
 import type { EntryQuery, ResolvedEntry } from '../outbox/outbox.ts';
 import type { AttachedDevice } from '../provisioning/attached/attached-device.ts';
 import type { DevicesControl } from '../provisioning/attached/control-calls.ts';
+import { DeviceNames } from '../provisioning/attached/device-names.ts';
+import { DEVICE_NAMES_FORMAT } from '../provisioning/attached/kept-names.ts';
 import { leaveDevice, type MoveDeviceDeps, packDevice, takeDevice } from '../provisioning/attached/move-device.ts';
 import { claimDevice } from '../provisioning/claim-device.ts';
 import type { DeviceStatus } from '../status/shape/device-status.ts';
@@ -59,11 +62,14 @@ export class AttachedControl implements DevicesControl {
       heldEntries === 0 ? [] : [...names.left].filter(([, leftAtMs]) => oldestMs <= leftAtMs).map(([id]) => id);
     const gone = [...new Set([...places.keys(), ...names.moved.away, ...left])].filter((id) => !ids.has(id));
     const removed = gone.map((id) =>
-      this.#removed(
-        id,
-        devices.find(id),
-        places.get(id) ?? { heldEntries: 0, ...(left.includes(id) && { reason: WAITS_WITH_OTHERS }) },
-      ),
+      // A slot and a number that is not believed yet.
+      id.startsWith('?') && id.includes('=')
+        ? { ...this.#unidentified(id.slice(1), undefined, places.get(id)), slots: [] }
+        : this.#removed(
+            id,
+            devices.find(id),
+            places.get(id) ?? { heldEntries: 0, ...(left.includes(id) && { reason: WAITS_WITH_OTHERS }) },
+          ),
     );
     return [...present, ...unidentified, ...removed];
   };
@@ -107,7 +113,20 @@ export class AttachedControl implements DevicesControl {
 
   readonly leave: DevicesControl['leave'] = (id) => leaveDevice(this.#moves, id);
 
-  readonly take: DevicesControl['take'] = (arrival) => takeDevice(this.#moves, arrival, this.#deps.config().devices);
+  readonly take: DevicesControl['take'] = async (arrival) => {
+    const slots = this.#deps.config().devices;
+    if (this.#deps.attached !== undefined) return takeDevice(this.#moves, arrival, slots);
+    const names = await this.#firstNames();
+    // Nothing runs that would have to be ended: the slot comes with the next start.
+    const devices = {
+      find: () => undefined,
+      end: async () => {},
+      change: async (_id: string, change: () => Promise<void> | void) => change(),
+    };
+    const { machine, log, board, config } = this.#deps;
+    const moves = { machine, log, board, names, devices, placeName, folder: this.#folder(config()) };
+    return takeDevice(moves, arrival, slots).finally(() => names.close());
+  };
 
   /** Entries that are still kept of the device in a slot, delivered or not. */
   async *read(slot: string, query: EntryQuery, signal: AbortSignal): AsyncGenerator<ResolvedEntry> {
@@ -117,15 +136,33 @@ export class AttachedControl implements DevicesControl {
     for await (const entry of attached.outbox.read(query, signal)) if (ids.has(entry.device)) yield entry;
   }
 
-  /** Ids of the device in a slot: since it is identified, and before. */
+  /** Ids of what is in a slot: the device, one whose number is not believed yet, and before it was identified. */
   idsOf(slot: string): readonly string[] {
-    return [...new Set([this.#deps.attached?.names.idOf(slot) ?? `?${slot}`, `?${slot}`])];
+    const names = this.#deps.attached?.names;
+    const present = names?.present.filter((id) => names.slotsOf(id).includes(slot)) ?? [];
+    return [...new Set([...present, names?.idOf(slot) ?? `?${slot}`, `?${slot}`])];
   }
 
   get #moves(): MoveDeviceDeps {
     const { machine, log, board, config } = this.#deps;
     const { names, devices } = this.#attached;
     return { ...{ machine, log, board, names, devices, placeName }, folder: this.#folder(config()) };
+  }
+
+  /** Opens the names for a device that comes before the configuration has any. */
+  #firstNames(): Promise<DeviceNames> {
+    const { machine, log, board, config } = this.#deps;
+    const { clock, files } = machine;
+    const path = join(config().stateFolder, 'device-names.json');
+    const file = new StateFile({ ...DEVICE_NAMES_FORMAT, path, files, clock, log });
+    return DeviceNames.open({
+      file,
+      clock,
+      log,
+      newPerDay: () => 0,
+      gatewayName: () => board.hostname,
+      matches: () => false,
+    });
   }
 
   #folder({ stateFolder }: Pick<AgentConfig, 'stateFolder'>): string {

@@ -155,8 +155,8 @@ export class AttachedParts {
   }
 
   /** Takes a reading, as local rules see it. */
-  observe(sensor: string, key: string, value: JsonValue | undefined): void {
-    if (value !== undefined) this.devices.observe(sensor, key, value);
+  observe(sensor: string, key: string, value: JsonValue): void {
+    this.devices.observe(sensor, key, value);
   }
 
   /** Speaks with the platform until the signal aborts; what asks it waits until the gateway itself may. */

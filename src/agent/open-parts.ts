@@ -191,10 +191,7 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
     },
     openOutbox: () => openOutbox({ ...place, config: config.outbox, presentMs: link.presentMs }, signal),
     onAcknowledged: () => hardware.actuators.control.contact.heard(),
-    observe: (sensor, key, value) => {
-      hardware.actuators.rules.take(sensor, key, value);
-      attached?.observe(sensor, key, value);
-    },
+    observe: (sensor, key, value) => hardware.actuators.rules.take(sensor, key, value),
   });
   platform.contact.onRestarted((lastHeardAtMs) => telemetry.platformRestarted(lastHeardAtMs));
   telemetryOpened.resolve(telemetry);

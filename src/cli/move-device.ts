@@ -54,8 +54,12 @@ async function sendAway(call: MoveCall, name: string, file: string): Promise<voi
   print.write('nothing new is sent as it from here');
   if (left.heldEntries > 0) print.write(`; ${left.heldEntries} entries of before are delivered from here still`);
   print.write('\n');
-  if (left.slots.length > 0)
-    print.write(`take ${left.slots.map(printable).join(', ')} out of the configuration here\n`);
+  const [slot] = left.slots;
+  if (slot === undefined) return;
+  print.write(
+    `take ${left.slots.map(printable).join(', ')} out of the configuration here once the other gateway has it\n`,
+  );
+  print.write(`to undo this: turnstone devices move --from ${file} --slot ${printable(slot)}\n`);
 }
 
 async function takeIn(call: MoveCall, file: string, slot: string): Promise<void> {

@@ -25,6 +25,8 @@ export interface DeadbandRulesDeps {
   readonly clock: Clock;
   /** The rules of a sensor's key; asked for each sample, so that live settings take effect at once. */
   readonly rulesFor: (sensor: string, key: string) => KeyRules | undefined;
+  /** Sees every sample as `observe` does, before any of its answer is evaluated: the device of all may depend on one. */
+  readonly identify?: (sample: Sample) => void;
   /** Sees every sample under its name and rounded, reported or not: local rules. */
   readonly observe?: (sample: Sample) => void;
   /** Remembers alarms for those who are no longer there to clear them. */
@@ -66,6 +68,7 @@ export class DeadbandRules {
 
   /** Takes samples of one instant; what is worth keeping is reported together. */
   take(samples: readonly Sample[]): void {
+    for (const sample of samples) this.#identify(sample);
     const entries = samples.flatMap((sample) => this.#evaluate(sample));
     if (entries.length > 0) this.#deps.report(entries);
   }
@@ -90,6 +93,11 @@ export class DeadbandRules {
   /** Reports changes that still wait for their interval, and ends the timers. */
   close(): void {
     for (const state of this.#states.values()) this.#reportWaiting(state);
+  }
+
+  #identify(sample: Sample): void {
+    const rules = this.#deps.rulesFor(sample.sensor, sample.key) ?? {};
+    this.#deps.identify?.({ ...sample, key: rules.rename ?? sample.key, value: rounded(sample.value, rules) });
   }
 
   #evaluate(sample: Sample): TelemetryEntry[] {

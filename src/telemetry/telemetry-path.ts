@@ -43,6 +43,8 @@ export interface MeasuredAlarm extends StandingAlarm {
 export interface AttachedTelemetry {
   /** Id of the device that a sensor with such a setting belongs to; the gateway's without one. */
   readonly idOf: (slot: string | undefined) => string;
+  /** Takes a value that may be a serial number. */
+  readonly observe: (sensor: string, key: string, value: JsonValue) => void;
   readonly outbox: Pick<PatientOutbox, 'append' | 'take'>;
   readonly outboxes: readonly Pick<PatientOutbox, 'resendRecent'>[];
 }
@@ -132,6 +134,9 @@ export class TelemetryPath {
       report: (entries) => void this.append(entries),
       standing: this.#standing,
       ...given({ onAlarm: deps.onAlarm }),
+      identify: ({ sensor, key, value, isPart }) => {
+        if (isPart !== true) deps.attached?.observe(sensor, key, value);
+      },
       observe: ({ sensor, key, value, isPart }) => {
         this.latest.note(sensor, key, value);
         deps.observe?.(sensor, key, isPart === true ? undefined : value);

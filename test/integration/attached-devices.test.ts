@@ -118,11 +118,12 @@ describe('attached devices', () => {
     await expect.poll(() => values('cellar 1111', 'energy'), PATIENCE).toContain(2);
     await show(board, 'meter', { serial: '2222', energy: 3 });
     await expect.poll(() => values('cellar 2222', 'energy').length, PATIENCE).toBeGreaterThan(1);
-    // A second new one waits for the next day.
+    // A second new one waits for the next day, and what it tells with it.
     await show(board, 'meter', { serial: '3333', energy: 4 });
-    await expect.poll(() => values('cellar 2222', 'energy'), PATIENCE).toContain(4);
+    await expect.poll(() => board.log, PATIENCE).toContain('?meter=3333');
     await show(board, 'meter', { serial: '1111', energy: 5 });
     await expect.poll(() => values('cellar 1111', 'energy'), PATIENCE).toContain(5);
+    expect([...values('cellar 1111', 'energy'), ...values('cellar 2222', 'energy')]).not.toContain(4);
     expect(platform.state.registry.byName('cellar 3333')).toBeUndefined();
   }, 60_000);
 

@@ -1,6 +1,6 @@
 /**
  * Names of attached devices: which platform device a slot of the configuration is. A slot without a serial number is one device for ever; one
- * with a serial number is the device whose number was read twice alike, and until then the last one known.
+ * with a serial number is the device whose number was read twice alike. What an answer with another number tells is kept under that number.
  *
  *   reading of the serial number ─ twice alike, matches its pattern ─▶ id of this number ─▶ names.json ─▶ entries of the slot
  */
@@ -66,16 +66,29 @@ export class DeviceNames {
     this.#save();
   }
 
-  /** Id of the device in a slot; `?slot` while it is not known which one that is. */
+  /** Id of the device in a slot; `?slot` while it is not known which one that is, and `?slot=number` while only its number is. */
   idOf(slot: string): string {
-    return this.#kept.slots.get(slot) ?? `?${slot}`;
+    const present = this.#kept.slots.get(slot);
+    if (present === undefined) return `?${slot}`;
+    const before = this.serialNumberOf(present);
+    const heard = this.#heard.last(slot);
+    if (before === undefined || heard === undefined || heard === before) return present;
+    const coming = `?${slot}=${heard}`;
+    return this.resolve(coming) ?? coming;
   }
 
   /** Id of the device that entries under `id` belong to: those of a slot that was not identified are its first device's. Undefined while that is not known. */
   resolve(id: string): string | undefined {
     if (!id.startsWith('?')) return id;
-    const slot = id.slice(1);
-    return this.#kept.first.get(slot) ?? this.#kept.slots.get(slot);
+    const [, slot = '', serialNumber] = /^\?([^=]*)(?:=(.*))?$/s.exec(id) ?? [];
+    if (serialNumber === undefined) return this.#kept.first.get(slot) ?? this.#kept.slots.get(slot);
+    const settings = this.#slots.find(({ name }) => name === slot);
+    const known = settings === undefined ? undefined : this.#idFor(settings, serialNumber);
+    if (known !== undefined && this.#kept.devices.has(known)) return this.#kept.away.has(known) ? undefined : known;
+    const heard = this.#heard.last(slot);
+    // A number that was read once, and another one after it, was misread.
+    const mayCome = heard === undefined || heard === serialNumber || this.#heard.wasBelieved(slot, serialNumber);
+    return mayCome ? undefined : this.#kept.slots.get(slot);
   }
 
   /** Time at which a person removed the device, UTC epoch ms: what was read of it before is given up. */

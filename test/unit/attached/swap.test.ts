@@ -1,6 +1,7 @@
 /** A meter that is swapped, and a sensor that moves to another device at a reload. */
 import { describe, expect, it } from 'vitest';
 import type { DeviceConfig } from '../../../src/config/schema/devices.ts';
+import type { JsonValue } from '../../../src/host/json.ts';
 import { silentLog } from '../../../src/host/log.ts';
 import { StateFile } from '../../../src/host/state-file.ts';
 import type { TelemetryEntry } from '../../../src/outbox/outbox.ts';
@@ -25,12 +26,26 @@ async function rulesBench(rules: KeyRules) {
     rulesFor: () => rules,
     deviceOf: () => device,
     report: (more) => void entries.push(...more),
+    identify: ({ key, value }) => {
+      if (key === 'serial') device = String(value);
+    },
   });
+  const answer = (values: Readonly<Record<string, JsonValue>>): void =>
+    deadband.take(
+      Object.entries(values).map(([key, value]) => ({
+        sensor: 'meter',
+        key,
+        value,
+        bootId: clock.bootId,
+        monotonicMs: clock.monotonicMs(),
+      })),
+    );
   const read = (value: number): void =>
     deadband.take([{ sensor: 'meter', key: 'power', value, bootId: clock.bootId, monotonicMs: clock.monotonicMs() }]);
   return {
     clock,
     read,
+    answer,
     become: (next: string) => {
       device = next;
     },
@@ -50,6 +65,19 @@ describe('the device of a sensor becomes another one', () => {
     }
     expect(of('old')).toEqual(['power=100']);
     expect(of('new')).toContain('power=101');
+  });
+
+  it.each([
+    ['energy', 'serial'],
+    ['serial', 'volume'],
+  ])('an answer of %s and then %s is the new device’s as a whole', async (...keys) => {
+    const { answer, of } = await rulesBench({});
+    const values = (serial: string, value: number) =>
+      Object.fromEntries(keys.map((key) => [key, key === 'serial' ? serial : value]));
+    answer(values('old', 900));
+    answer(values('new', 0));
+    const value = keys.find((key) => key !== 'serial');
+    expect([of('old').includes(`${value}=0`), of('new').includes(`${value}=0`)]).toEqual([false, true]);
   });
 
   it('an alarm that is still on is raised at the new device', async () => {

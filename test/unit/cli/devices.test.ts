@@ -229,10 +229,11 @@ describe('what is done for one device', () => {
     const away = ['move', 'meter2', '--to', file, '--passphrase-file', passphraseFile];
     const { exitCode, out } = await run(away);
     expect(exitCode).toBe(EXIT.ok);
-    expect(out.replace(file, 'FILE')).toBe(
+    expect(out.replaceAll(file, 'FILE')).toBe(
       'written to FILE; whoever has it and the passphrase is gateway-7 meter2\n' +
         'nothing new is sent as it from here; 44 entries of before are delivered from here still\n' +
-        'take meter2 out of the configuration here\n',
+        'take meter2 out of the configuration here once the other gateway has it\n' +
+        'to undo this: turnstone devices move --from FILE --slot meter2\n',
     );
     expect(await readFile(file, 'utf8')).toBe('packed');
     expect(asked).toEqual([

@@ -117,14 +117,54 @@ describe('a slot with a serial number', () => {
     for (const number of ['1', '2', '3']) read(known, 'meter', number);
     expect(known.idOf('meter')).toBe('roof 3');
     read(known, 'meter', '4', 9);
-    expect(known.idOf('meter')).toBe('roof 3');
+    expect([known.present, known.idOf('meter'), known.resolve('?meter=4')]).toEqual([
+      ['roof 3'],
+      '?meter=4',
+      undefined,
+    ]);
     expect(known.waitsForTomorrow('meter')).toBe(true);
     read(known, 'meter', '1');
-    expect(known.idOf('meter')).toBe('roof 1');
+    expect([known.idOf('meter'), known.resolve('?meter=4')]).toEqual(['roof 1', undefined]);
     await clock.advance(DAY_MS);
     read(known, 'meter', '4');
-    expect(known.idOf('meter')).toBe('roof 4');
+    expect([known.idOf('meter'), known.resolve('?meter=4')]).toEqual(['roof 4', 'roof 4']);
     expect(known.waitsForTomorrow('meter')).toBe(false);
+  });
+});
+
+describe('an answer with another number', () => {
+  it.each([
+    ['4711', '4712'],
+    [4711, 'AB=9'],
+  ])('after %j belongs to the device of that number, %j', async (first, second) => {
+    const known = await names([meter('meter')]);
+    read(known, 'meter', first);
+    read(known, 'meter', second, 1);
+    const kept = known.idOf('meter');
+    expect([kept, known.resolve(kept)]).toEqual([`?meter=${second}`, undefined]);
+    read(known, 'meter', second, 1);
+    expect([known.idOf('meter'), known.resolve(kept)]).toEqual([`roof ${second}`, `roof ${second}`]);
+    read(known, 'meter', first, 1);
+    expect(known.idOf('meter')).toBe(`roof ${first}`);
+  });
+
+  it('that is read once only belongs to the device that was there', async () => {
+    const known = await names([meter('meter')]);
+    read(known, 'meter', '4711');
+    read(known, 'meter', '4771', 1);
+    read(known, 'meter', '4711', 1);
+    expect([known.idOf('meter'), known.resolve('?meter=4771')]).toEqual(['roof 4711', 'roof 4711']);
+  });
+
+  it('waits over a restart until the number is read again', async () => {
+    const known = await names([meter('meter')]);
+    read(known, 'meter', '4711');
+    read(known, 'meter', '4712', 1);
+    await known.close();
+    const again = await names([meter('meter')]);
+    expect(again.resolve('?meter=4712')).toBeUndefined();
+    read(again, 'meter', '4712');
+    expect(again.resolve('?meter=4712')).toBe('roof 4712');
   });
 });
 
