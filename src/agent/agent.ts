@@ -179,7 +179,7 @@ export class Agent {
   async #runPlatform(signal: AbortSignal): Promise<void> {
     const { platform, telemetry, attached } = this.#parts;
     await this.#common.file.untilThere(['platform', 'provisioning'], signal);
-    // What attached devices keep is known at once: they do not wait for the platform to answer.
+    // Devices are told by what is kept of them at once, before the platform answers.
     const devices = attached === undefined ? undefined : this.#runDevices(attached, signal);
     await platform.connect(signal);
     const loops: Loops = {

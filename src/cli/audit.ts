@@ -24,7 +24,11 @@ export async function audit(call: AuditCall): Promise<void> {
   });
   // Where nothing was compared nothing is proven.
   const ok = sentIn(result) > 0 && !result.lines.some(isFaulty);
-  print.result({ ok, ...result }, () => auditPage(result, flags.all === true, print));
+  const attachedDevices = await attachedDevicesOf(call);
+  print.result(
+    { ok, ...result, ...(attachedDevices > 0 && { notAuditedDevices: attachedDevices }) },
+    () => `${auditPage(result, flags.all === true, print)}${notAuditedText(attachedDevices, print)}`,
+  );
   if (!ok) print.exitCode = EXIT.failure;
 }
 
@@ -65,6 +69,17 @@ async function auditResult({ args, flags, edge, settings, agent }: AuditCall): P
   } finally {
     await client.close();
   }
+}
+
+/** The ledger that is compared is the gateway's own. */
+async function attachedDevicesOf({ agent }: AuditCall): Promise<number> {
+  const status = await (await agent()).ask<Partial<AgentStatus>>('getStatus').catch(() => undefined);
+  return status?.devices?.total ?? 0;
+}
+
+function notAuditedText(devices: number, { style }: Printer): string {
+  if (devices === 0) return '';
+  return `${style.yellow('not audited:')} what ${devices} attached ${devices === 1 ? 'device' : 'devices'} sent\n`;
 }
 
 function auditPage(result: AuditResult, all: boolean, print: Printer): string {

@@ -5,10 +5,13 @@ import { PRIVATE_MODE } from '../host/durable-file.ts';
 import { systemFiles } from '../host/files.ts';
 import { systemRandomBytes } from '../host/random.ts';
 import { agentVersion } from '../host/version.ts';
+import type { KeptStatus } from '../outbox/outbox.ts';
+import { reachAgent } from './agent-calls.ts';
 import type { BackupCall } from './commands/backup.ts';
 import { CommandError, EXIT, usageError } from './exit-code.ts';
 import { CREDENTIALS_NAME, expectBackupPassphrase, sealGateway } from './gateway-archive.ts';
 import { type GatheredGateway, gatherGateway } from './gather-gateway.ts';
+import { openOutboxFiles } from './outbox-files.ts';
 import { expectReplaceable, writeOutput } from './output-file.ts';
 import { printable } from './printer.ts';
 import { secretFrom } from './secret-from.ts';
@@ -46,7 +49,22 @@ export async function backup(call: BackupCall): Promise<void> {
     print.write(`not in it: ${printable(path)}; keep it by other means\n`);
   if (gathered.left.length > MAX_LEFT_TOLD)
     print.write(`not in it: ${gathered.left.length - MAX_LEFT_TOLD} more files\n`);
-  print.write('not in it: readings that wait for delivery; turnstone outbox export writes them to a file\n');
+  print.write(await waitingText(call));
+}
+
+/** Readings that wait, of the gateway and of attached devices: they are not in a backup. */
+async function waitingText({ flags, edge }: BackupCall): Promise<string> {
+  const remedy = 'turnstone outbox export writes them to a file';
+  try {
+    const agent = await reachAgent({ config: flags.config }, edge, openOutboxFiles);
+    const { heldEntries, places = [] } = await agent.ask<KeptStatus>('outboxStatus').finally(() => agent.close());
+    if (heldEntries === 0) return 'no reading waits for delivery\n';
+    const of = places.filter(({ heldEntries: waiting }) => waiting > 0);
+    const whose = of.map(({ name, heldEntries: waiting }) => `${printable(name)}: ${waiting}`).join(', ');
+    return `not in it: ${heldEntries} readings that wait for delivery${whose === '' ? '' : ` (${whose})`}; ${remedy}\n`;
+  } catch {
+    return `not in it: readings that wait for delivery; ${remedy}\n`;
+  }
 }
 
 function contentText({ files }: GatheredGateway): string {

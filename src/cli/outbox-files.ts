@@ -1,4 +1,5 @@
-/** Calls of the outbox where no agent runs, served from its files, which are opened for one command. Nothing is sent. */
+/** Calls of the outbox where no agent runs, served from the files of all places, which are opened for one command. Nothing is sent. */
+import { join } from 'node:path';
 import { loadConfig } from '../config/read-config.ts';
 import { systemClock } from '../host/clock.ts';
 import { systemFiles } from '../host/files.ts';
@@ -8,25 +9,53 @@ import { takeLock } from '../host/state-lock.ts';
 import { askSystemTime, TimeSync } from '../host/time-sync.ts';
 import { outboxCalls } from '../outbox/control-calls.ts';
 import { outboxFolder } from '../outbox/open-outbox.ts';
-import { Outbox } from '../outbox/outbox.ts';
+import { type KeptPlace, KeptPlaces, Outbox } from '../outbox/outbox.ts';
+import { readDevice } from '../telemetry/attached/held-devices.ts';
 import type { AgentFiles } from './agent-calls.ts';
 import type { Edge } from './edge.ts';
+
+/** Folder of a place that keeps entries. */
+export interface PlaceFolder {
+  readonly name: string;
+  readonly folder: string;
+}
+
+/** Returns the places of a state folder, the gateway's own first; the others only where they are there. */
+export async function placeFolders(stateFolder: string): Promise<readonly [PlaceFolder, ...PlaceFolder[]]> {
+  const own = { name: 'gateway', folder: outboxFolder(stateFolder) };
+  const devices = join(stateFolder, 'devices');
+  const shared = { name: 'attached devices', folder: outboxFolder(devices) };
+  const held = join(devices, 'held');
+  const isThere = async (folder: string): Promise<boolean> =>
+    (await systemFiles.facts(folder).catch(() => undefined)) !== undefined;
+  const apart: PlaceFolder[] = [];
+  for (const name of (await isThere(held)) ? [...(await systemFiles.list(held))].sort() : []) {
+    const device = await readDevice({ files: systemFiles }, join(held, name)).catch(() => undefined);
+    if (device !== undefined) apart.push({ name: device, folder: outboxFolder(join(held, name)) });
+  }
+  return [own, ...((await isThere(shared.folder)) ? [shared] : []), ...apart];
+}
 
 /** No agent can start while it is open. @throws CommandError, AgentError when it cannot be opened. */
 export async function openOutboxFiles(configFile: string, edge: Edge): Promise<AgentFiles> {
   const { stateFolder, outbox: settings } = await loadConfig(configFile, { environment: edge.environment });
   await actAsOwnerOf(stateFolder);
   const lock = await takeLock(stateFolder);
-  const folder = outboxFolder(stateFolder);
   const timeSync = new TimeSync({ clock: systemClock, policy: 'system', ask: askSystemTime });
-  const outbox = await Outbox.open(
-    { folder, clock: systemClock, files: systemFiles, log: silentLog, timeSync, settings },
-    edge.signal,
-  );
+  const open = async ({ name, folder }: PlaceFolder): Promise<KeptPlace & { readonly outbox: Outbox }> => ({
+    name,
+    outbox: await Outbox.open(
+      { folder, clock: systemClock, files: systemFiles, log: silentLog, timeSync, settings },
+      edge.signal,
+    ),
+  });
+  const [own, ...others] = await placeFolders(stateFolder);
+  const places = [await open(own)] as [Awaited<ReturnType<typeof open>>, ...Awaited<ReturnType<typeof open>>[]];
+  for (const place of others) places.push(await open(place));
   return {
-    ...outboxCalls(outbox),
+    ...outboxCalls(new KeptPlaces(() => places)),
     close: async () => {
-      await outbox.close();
+      for (const { outbox } of places) await outbox.close();
       timeSync.close();
       await lock.close();
     },

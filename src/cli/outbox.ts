@@ -8,8 +8,8 @@ import { systemFiles } from '../host/files.ts';
 import { actAsOwnerOf } from '../host/folder-owner.ts';
 import { given } from '../host/given.ts';
 import { type JsonObject, stringifyJson } from '../host/json.ts';
-import { outboxFolder } from '../outbox/open-outbox.ts';
 import {
+  type KeptStatus,
   type OutboxStatus,
   type OutboxVerdict,
   type RejectedEntry,
@@ -20,6 +20,7 @@ import { type AgentCalls, agentWallMs } from './agent-calls.ts';
 import type { Call } from './command.ts';
 import type { DrainCall, EntriesCall, ExportCall, ListCall, RejectedCall, VerifyCall } from './commands/outbox.ts';
 import { CommandError, EXIT } from './exit-code.ts';
+import { placeFolders } from './outbox-files.ts';
 import { type Printer, printable, withBar } from './printer.ts';
 import { checkRange } from './range-words.ts';
 import { csvLine, shortAge, valueText } from './value-text.ts';
@@ -28,11 +29,11 @@ const HOURS_A_DAY = 24;
 
 export async function showOutbox({ agent, print }: Pick<Call, 'agent' | 'print'>): Promise<void> {
   const asked = await agent();
-  const status = await asked.ask<OutboxStatus>('outboxStatus');
+  const status = await asked.ask<KeptStatus>('outboxStatus');
   print.result(status, () => statusPage(status, asked.isRunning, print));
 }
 
-function statusPage(status: OutboxStatus, isRunning: boolean, print: Printer): string {
+function statusPage(status: KeptStatus, isRunning: boolean, print: Printer): string {
   const { bold, yellow } = print.style;
   const {
     heldEntries,
@@ -59,6 +60,10 @@ function statusPage(status: OutboxStatus, isRunning: boolean, print: Printer): s
       : `${hours(hoursThatFit)} at ${ratePerS.toFixed(1)} entries a second`;
   const rows = [
     ['held', `${bold(String(heldEntries))} entries${memory}${span}`],
+    ...(status.places ?? []).map(({ name, heldEntries: waiting }, at) => [
+      at === 0 ? 'held by' : '',
+      `${printable(name)}: ${waiting} entries`,
+    ]),
     ['lanes', `${lanes.alarm} alarm, ${lanes.live} live, ${lanes.backlog} backlog`],
     ['still fits', fits],
     [
@@ -101,9 +106,10 @@ export async function listEntries(call: ListCall): Promise<void> {
     return edge.stderr.write('no entry of known time; --all shows delivered ones too\n');
   print.result(newest, () =>
     print.table([
-      ['TIME', 'KEY', 'VALUE', ''],
+      ['TIME', 'DEVICE', 'KEY', 'VALUE', ''],
       ...newest.map((entry) => [
         timeOf(entry),
+        deviceOf(entry),
         printable(entry.key),
         valueText(entry.value),
         entry.class === 'alarm' ? 'alarm' : '',
@@ -116,7 +122,7 @@ export async function exportEntries(call: ExportCall): Promise<void> {
   const { edge, flags, print } = call;
   const line = flags.format === 'csv' ? csvOf : jsonLine;
   let done = 0;
-  if (flags.format === 'csv') print.write('time,ts,key,value,class\r\n');
+  if (flags.format === 'csv') print.write('time,ts,key,value,class,device\r\n');
   await withBar(edge.stderr, 'export', (bar) =>
     entries(call, async (some) => {
       print.writeForeign(some.map(line).join(''));
@@ -145,13 +151,19 @@ async function queryOf(flags: EntriesCall['flags'], agent: AgentCalls): Promise<
   return given({ heldOnly: all !== true, keys: key, fromMs: rangeStartTs, toMs: rangeEndTs });
 }
 
-function jsonLine({ ts, key, value, class: own }: ResolvedEntry): string {
-  return `${stringifyJson({ ts, key, value, class: own })}\n`;
+function jsonLine({ ts, device, key, value, class: own }: ResolvedEntry): string {
+  const whose = device === 'self' ? {} : { device };
+  return `${stringifyJson({ ts, key, value, class: own, ...whose })}\n`;
 }
 
 function csvOf(entry: ResolvedEntry): string {
   const value = typeof entry.value === 'string' ? entry.value : stringifyJson(entry.value);
-  return csvLine([timeOf(entry), String(entry.ts), entry.key, value, entry.class]);
+  return csvLine([timeOf(entry), String(entry.ts), entry.key, value, entry.class, deviceOf(entry)]);
+}
+
+/** The gateway is the device that nobody needs to be told of. */
+function deviceOf({ device }: Pick<ResolvedEntry, 'device'>): string {
+  return device === 'self' ? '' : printable(device);
 }
 
 function timeOf({ ts }: ResolvedEntry): string {
@@ -163,16 +175,23 @@ const LOOK_EVERY_MS = 500;
 export async function verify({ flags, edge, print }: VerifyCall): Promise<void> {
   const { stateFolder } = await namedFolders(flags.config, edge.environment);
   await actAsOwnerOf(stateFolder);
-  const folder = outboxFolder(stateFolder);
   const nextStep = 'name its --config, and run this as the service’s user or root';
-  const verdict = await withBar(edge.stderr, 'verify', (bar) => {
-    const onProgress = (done: number, total: number): void => bar.update(done, total, (amount) => `${amount} segments`);
-    return verifyOutbox({ files: systemFiles, folder }, onProgress, edge.signal);
-  }).catch((error: unknown) => {
-    throw new CommandError(`the outbox in ${folder} cannot be read: ${messageOf(error)}`, { nextStep });
-  });
-  print.result({ folder, ...verdict }, () => verdictText(folder, verdict, print));
-  if (!verdict.isWhole) print.exitCode = EXIT.failure;
+  const verdicts: (OutboxVerdict & { readonly folder: string })[] = [];
+  for (const { folder } of await placeFolders(stateFolder)) {
+    const verdict = await withBar(edge.stderr, 'verify', (bar) => {
+      const onProgress = (done: number, total: number): void =>
+        bar.update(done, total, (amount) => `${amount} segments`);
+      return verifyOutbox({ files: systemFiles, folder }, onProgress, edge.signal);
+    }).catch((error: unknown) => {
+      throw new CommandError(`the outbox in ${folder} cannot be read: ${messageOf(error)}`, { nextStep });
+    });
+    verdicts.push({ folder, ...verdict });
+  }
+  const [own, ...others] = verdicts;
+  print.result({ ...own, ...(others.length > 0 && { others }) }, () =>
+    verdicts.map((verdict) => verdictText(verdict.folder, verdict, print)).join(''),
+  );
+  if (!verdicts.every(({ isWhole }) => isWhole)) print.exitCode = EXIT.failure;
 }
 
 function verdictText(folder: string, { segments, entries, setAside, isWhole }: OutboxVerdict, print: Printer): string {
@@ -222,11 +241,12 @@ export async function rejected({ flags, print, agent }: RejectedCall): Promise<v
     return [
       String(sequence),
       new Date(ts).toISOString(),
+      deviceOf(entry),
       printable(entry.key),
       valueText(entry.value),
       printable(entry.answer),
     ];
   });
-  const head = ['SEQUENCE', 'TIME', 'KEY', 'VALUE', 'ANSWER'];
+  const head = ['SEQUENCE', 'TIME', 'DEVICE', 'KEY', 'VALUE', 'ANSWER'];
   print.result(chosen, () => (rows.length === 0 ? 'nothing was refused\n' : print.table([head, ...rows])));
 }

@@ -97,7 +97,7 @@ export class DeadbandRules {
 
   #identify(sample: Sample): void {
     const rules = this.#deps.rulesFor(sample.sensor, sample.key) ?? {};
-    this.#deps.identify?.({ ...sample, key: rules.rename ?? sample.key, value: rounded(sample.value, rules) });
+    this.#deps.identify?.({ ...sample, key: rules.rename ?? sample.key, value: rounded(sample.value, rules.round) });
   }
 
   #evaluate(sample: Sample): TelemetryEntry[] {

@@ -242,7 +242,11 @@ function isEmpty(outbox: PatientOutbox): boolean {
   return outbox.isOpen && outbox.status().heldEntries === 0 && (outbox.deadLetters?.size ?? 0) === 0;
 }
 
-async function readDevice({ files }: Pick<HeldDevicesDeps, 'files'>, folder: string): Promise<string | undefined> {
+/** Returns the device whose place a folder is; undefined of a folder that is none. @throws the disk's fault. */
+export async function readDevice(
+  { files }: Pick<HeldDevicesDeps, 'files'>,
+  folder: string,
+): Promise<string | undefined> {
   const content = parseJson((await readWhole(files, join(folder, NAME_FILE)))?.toString('utf8') ?? 'null');
   return isJsonObject(content) && typeof content.device === 'string' ? content.device : undefined;
 }

@@ -167,7 +167,7 @@ describe.each([
   it('exports CSV that a spreadsheet reads', async () => {
     const { out } = await run(['export', '--format', 'csv', '--key', 'note']);
     expect(out).toBe(
-      `time,ts,key,value,class\r\n2026-05-01T12:03:00.000Z,${NOON + 180_000},note,"a ""quoted"", text",regular\r\n`,
+      `time,ts,key,value,class,device\r\n2026-05-01T12:03:00.000Z,${NOON + 180_000},note,"a ""quoted"", text",regular,\r\n`,
     );
   });
 
