@@ -56,7 +56,8 @@ export class AttachedControl implements DevicesControl {
     const unidentified = names.unidentified.map(({ name, label }) =>
       this.#unidentified(name, label, places.get(`?${name}`)),
     );
-    const ids = new Set([...present, ...unidentified].map(({ id }) => id));
+    const doubled = [...names.doubled].map(([slot, first]) => this.#doubled(slot, first, places));
+    const ids = new Set([...present, ...unidentified, ...doubled].map(({ id }) => id));
     const { heldEntries = 0, oldestMs = 0 } = attached.outbox.status();
     const left =
       heldEntries === 0 ? [] : [...names.left].filter(([, leftAtMs]) => oldestMs <= leftAtMs).map(([id]) => id);
@@ -71,7 +72,7 @@ export class AttachedControl implements DevicesControl {
             places.get(id) ?? { heldEntries: 0, ...(left.includes(id) && { reason: WAITS_WITH_OTHERS }) },
           ),
     );
-    return [...present, ...unidentified, ...removed];
+    return [...present, ...unidentified, ...doubled, ...removed];
   };
 
   readonly claim: DevicesControl['claim'] = (id, request, signal) => {
@@ -206,6 +207,23 @@ export class AttachedControl implements DevicesControl {
       ...{ id: `?${slot}`, name: slot, slots: [slot], state: 'unidentified' as const, sinceMs: this.#since },
       ...{ heldEntries: place?.heldEntries ?? 0, acceptedEntries: 0, sensors: this.#sensors([slot]), label },
       reason: this.#attached.names.moved.isLeft(slot) ? LEFT : undefined,
+    });
+  }
+
+  /** A slot that reads the device of another: what it reads waits, until the two are told apart. */
+  #doubled(slot: string, sharesWith: string, places: ReadonlyMap<string, Held>): DeviceStatus {
+    const { names } = this.#attached;
+    const id = names.idOf(slot);
+    return given({
+      id,
+      name: slot,
+      slots: [slot],
+      state: 'blocked' as const,
+      sinceMs: this.#since,
+      heldEntries: places.get(id)?.heldEntries ?? 0,
+      acceptedEntries: 0,
+      sensors: this.#sensors([slot]),
+      sharesWith,
     });
   }
 

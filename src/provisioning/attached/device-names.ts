@@ -72,6 +72,7 @@ export class DeviceNames {
     if (present === undefined) return `?${slot}`;
     const before = this.serialNumberOf(present);
     const heard = this.#heard.last(slot);
+    if (heard !== undefined && this.doubles(slot) !== undefined) return `?${slot}=${heard}`;
     if (before === undefined || heard === undefined || heard === before) return present;
     const coming = `?${slot}=${heard}`;
     return this.resolve(coming) ?? coming;
@@ -82,6 +83,7 @@ export class DeviceNames {
     if (!id.startsWith('?')) return id;
     const [, slot = '', serialNumber] = /^\?([^=]*)(?:=(.*))?$/s.exec(id) ?? [];
     if (serialNumber === undefined) return this.#kept.first.get(slot) ?? this.#kept.slots.get(slot);
+    if (this.#heard.last(slot) === serialNumber && this.doubles(slot) !== undefined) return undefined;
     const settings = this.#slots.find(({ name }) => name === slot);
     const known = settings === undefined ? undefined : this.#idFor(settings, serialNumber);
     if (known !== undefined && this.#kept.devices.has(known)) return this.#kept.away.has(known) ? undefined : known;
@@ -89,6 +91,16 @@ export class DeviceNames {
     // A number that was read once, and another one after it, was misread.
     const mayCome = heard === undefined || heard === serialNumber || this.#heard.wasBelieved(slot, serialNumber);
     return mayCome ? undefined : this.#kept.slots.get(slot);
+  }
+
+  /** Slot that was the device's before this one, and reads it still: what this one reads is held. Undefined of a slot that is alone with its device. */
+  doubles(slot: string): string | undefined {
+    const id = this.#kept.slots.get(slot);
+    for (const [other, own] of this.#kept.slots) {
+      if (other === slot) return undefined;
+      if (own === id && this.#heard.isSharedBy(other, slot)) return other;
+    }
+    return undefined;
   }
 
   /** Time at which a person removed the device, UTC epoch ms: what was read of it before is given up. */
@@ -108,12 +120,22 @@ export class DeviceNames {
 
   /** Slots in which the device is. */
   slotsOf(id: string): readonly string[] {
-    return [...this.#kept.slots].filter(([, own]) => own === id).map(([slot]) => slot);
+    const slots = [...this.#kept.slots].filter(([, own]) => own === id).map(([slot]) => slot);
+    return slots.filter((slot) => this.doubles(slot) === undefined);
   }
 
   /** Slots whose device is not known. */
   get unidentified(): readonly DeviceConfig[] {
     return this.#slots.filter(({ name }) => !this.#kept.slots.has(name));
+  }
+
+  /** Slots that read the device of another slot, each with that one. */
+  get doubled(): ReadonlyMap<string, string> {
+    const found = [...this.#kept.slots.keys()].flatMap((slot) => {
+      const first = this.doubles(slot);
+      return first === undefined ? [] : [[slot, first] as const];
+    });
+    return new Map(found);
   }
 
   /** True while a new device of the slot waits, as too many came today. */
@@ -206,6 +228,8 @@ export class DeviceNames {
     this.#newPerDay.settle(slot.name);
     if (id === before) return false;
     if (before === undefined) this.#kept.first.set(slot.name, id);
+    // The newest stands last: of two slots that read one device the first keeps it.
+    this.#kept.slots.delete(slot.name);
     this.#kept.slots.set(slot.name, id);
     this.#deps.log.info(
       { slot: slot.name, device: id, serialNumber, before },

@@ -17,6 +17,8 @@ export interface DeviceStatus {
   readonly state: DeviceState;
   /** Cause of the state, or of what is kept, in words that neither a URL nor a secret stands in. */
   readonly reason?: string;
+  /** Slot that reads the same device. */
+  readonly sharesWith?: string;
   /** Beginning of the state. */
   readonly sinceMs: number;
   readonly heldEntries: number;
@@ -67,12 +69,21 @@ const BY_URGENCY: readonly DeviceVerdict['verdict'][] = ['fault', 'waiting', 'go
 
 /** Tells how one device is, without its name and without times, so that the sentence stays while the state does. */
 export function deviceVerdict(
-  device: Pick<DeviceStatus, 'name' | 'state' | 'reason' | 'heldEntries' | 'lastAcceptedAtMs' | 'tokenIn'>,
+  device: Pick<
+    DeviceStatus,
+    'name' | 'state' | 'reason' | 'heldEntries' | 'lastAcceptedAtMs' | 'tokenIn' | 'sharesWith'
+  >,
 ): DeviceVerdict {
   const { state, heldEntries, lastAcceptedAtMs } = device;
   const reason = device.reason?.slice(0, MAX_REASON_LENGTH);
   const because = reason === undefined ? '' : `: ${reason}`;
   const held = heldEntries === 0 ? '' : `, ${counted(heldEntries, 'entry waits', 'entries wait')}`;
+  if (device.sharesWith !== undefined)
+    return {
+      verdict: 'fault',
+      words: `reads the same serial number as ${device.sharesWith}${held}: its entries are kept`,
+      remedy: 'give the two slots different addresses, or take one of them out of the configuration',
+    };
   switch (state) {
     case 'unidentified':
       if (reason !== undefined)

@@ -147,6 +147,15 @@ describe('alerts of devices', () => {
   });
 });
 
+it('tells a slot that reads the device of another as a fault, with what to do', () => {
+  const shared = attachedDevice({ name: 'b', state: 'blocked', sharesWith: 'a', heldEntries: 3 });
+  expect(deviceVerdict(shared)).toEqual({
+    verdict: 'fault',
+    words: 'reads the same serial number as a, 3 entries wait: its entries are kept',
+    remedy: 'give the two slots different addresses, or take one of them out of the configuration',
+  });
+});
+
 describe('the doctor on attached devices', () => {
   const look = (devices: readonly DeviceStatus[] | undefined) => {
     const agent = devices === undefined ? STATUS : { ...STATUS, devices: devicesSummary(devices) };

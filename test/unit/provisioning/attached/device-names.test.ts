@@ -253,3 +253,42 @@ describe('a device that comes from another gateway', () => {
     expect(known.moved.idOfComing('later', { name: 'x', serialNumber: '9' })).toBe('x');
   });
 });
+
+describe('two slots that read one number', () => {
+  it('hold what the second reads, while the first reads it still', async () => {
+    const known = await names([meter('a'), meter('b')]);
+    read(known, 'a', 4711);
+    read(known, 'b', 4711);
+    // So far the meter may have been moved from one to the other.
+    expect([known.idOf('a'), known.idOf('b'), known.doubled.size]).toEqual(['roof 4711', 'roof 4711', 0]);
+    read(known, 'a', 4711, 1);
+    expect(known.idOf('a')).toBe('roof 4711');
+    expect(known.idOf('b')).toBe('?b=4711');
+    expect(known.resolve('?b=4711')).toBeUndefined();
+    expect([...known.doubled]).toEqual([['b', 'a']]);
+    expect(known.slotsOf('roof 4711')).toEqual(['a']);
+    // The address of the second one was mended.
+    read(known, 'b', 4712);
+    expect([known.idOf('b'), known.doubled.size]).toEqual(['roof 4712', 0]);
+  });
+
+  it('are told apart also where one sensor is named by both, and after a restart', async () => {
+    const both = [meter('a'), meter('b', { serialNumber: { ...SERIAL, sensor: 'a' } })];
+    const known = await names(both);
+    read(known, 'a', 'X-1', 3);
+    expect([...known.doubled]).toEqual([['b', 'a']]);
+    await known.close();
+    const again = await names(both);
+    read(again, 'a', 'X-1', 2);
+    expect([...again.doubled]).toEqual([['b', 'a']]);
+  });
+
+  it('are no fault of a meter that was moved from one to the other', async () => {
+    const known = await names([meter('a'), meter('b')]);
+    read(known, 'a', 4711);
+    read(known, 'b', 4711, 5);
+    expect([known.idOf('b'), known.doubled.size]).toEqual(['roof 4711', 0]);
+    read(known, 'a', 4713);
+    expect([known.idOf('a'), known.doubled.size]).toEqual(['roof 4713', 0]);
+  });
+});
