@@ -53,7 +53,7 @@ const MAX_RETRY_MS = 30_000;
 /** A disk that has not taken a commit for so long may never do so. Alarms do not wait for that, and at a stop nothing does. */
 const STUCK_AFTER_MS = 5_000;
 /** All else leaves without a disk that takes nothing for so long. */
-const LEAVES_AFTER_MS = 45_000;
+export const LEAVES_AFTER_MS = 45_000;
 /** Commits that wait for a disk which takes nothing, while more alarms come. */
 const MAX_PACKED = 64;
 
