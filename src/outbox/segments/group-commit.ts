@@ -32,7 +32,7 @@ interface Commit {
   hasBegunToArrive: boolean;
 }
 
-/** What has reached the platform. */
+/** The numbers of entries that have reached the platform. */
 export interface Arrived {
   /** True when every number of the range has. */
   covers(first: number, last: number): boolean;
@@ -189,7 +189,7 @@ export class GroupCommit {
     }
   }
 
-  /** What has left without the disk makes room for what leaves next, and never takes that of alarms. */
+  /** True while more may be packed: commits that have left without the disk make room, and none of it is that of alarms. */
   #hasRoom(): boolean {
     const waiting = this.#packed.filter(({ hasBegunToArrive }) => !hasBegunToArrive);
     return waiting.length < PACKED_COMMITS && this.#packed.length < MAX_PACKED / 2;
