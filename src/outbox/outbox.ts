@@ -72,7 +72,7 @@ export class Outbox {
     this.#opened = { atMs: clock.monotonicMs(), diskBytes: parts.state.counters.diskBytes };
     this.#delivery = new Delivery({
       ...parts,
-      stuckAlarms: () => this.#commit.stuckAlarms(),
+      stuckBlocks: (kind) => this.#commit.stuckBlocks(kind),
       onLate: () => this.#notify(),
       onChanged: (entries) => this.#housekeeping.changed(entries),
     });
@@ -142,7 +142,7 @@ export class Outbox {
 
   /**
    * Gives the next batch of a lane: whole blocks within the limits, at least one; undefined when there is nothing. Their times are final from now on.
-   * It is durable, but for alarms that the disk does not take: they leave without it. Nothing waits for a disk that hangs.
+   * It is durable, but for what the disk does not take for too long: that leaves without it. Nothing waits for a disk that hangs.
    * `beyond` is a batch on its way, which is passed over.
    */
   peek(lane: Lane, limits: BatchLimits, beyond?: OutboxBatch): Promise<OutboxBatch | undefined> {
@@ -157,7 +157,7 @@ export class Outbox {
   /** The batch arrived: its blocks are not given out again, and are counted in the ledger. */
   async acknowledge(batch: OutboxBatch): Promise<void> {
     this.#delivery.acknowledge(batch);
-    this.#commit.arrived((first, last) => this.#delivery.state.acknowledged.covers(first, last));
+    this.#commit.arrived(this.#delivery.state.acknowledged);
     this.#housekeeping.changed(batch.entries.length);
   }
 

@@ -1,20 +1,23 @@
 /**
  * The outbox of an agent that does not wait for its disk: opening it is tried at the start, and again and again while the disk refuses. Until then
- * entries wait in the same bounded ring as while an open outbox cannot write, nothing is given out, and reading what is on the disk is refused. What
- * waited goes into the outbox, in its order, as soon as there is one.
+ * entries wait in the same bounded ring as while an open outbox cannot write, and reading what is on the disk is refused. When it lasts they leave
+ * from memory, alarms at once. What has not arrived goes into the outbox, in its order, as soon as there is one.
  */
 
 import { AgentError, messageOf, systemCode } from '../errors/agent-error.ts';
 import { Backoff } from '../host/backoff.ts';
 import { endedWithin } from '../host/bounded-wait.ts';
 import { Listeners } from '../host/listeners.ts';
+import type { BatchLimits, Lane, OutboxBatch } from './delivery/outbox-batch.ts';
 import { asAppended } from './delivery/rejected-file.ts';
 import type { ResolvedEntry } from './format/entry-columns.ts';
 import type { TelemetryEntry } from './format/telemetry-entry.ts';
+import { MemoryDelivery } from './memory-delivery.ts';
 import type { Outbox } from './outbox.ts';
 import { type OutboxStatus, statusBeforeOpening } from './outbox-status.ts';
+import { LEAVES_AFTER_MS } from './segments/group-commit.ts';
 import type { OutboxPlace } from './segments/outbox-place.ts';
-import { closedError, MEMORY_RING_BYTES, WaitingAppends } from './segments/waiting-appends.ts';
+import { closedError, type WaitingAppend } from './segments/waiting-appends.ts';
 import type { BootTimes, TimeSource } from './times/boot-times.ts';
 
 interface PatientOutboxDeps extends Pick<OutboxPlace, 'clock' | 'log'> {
@@ -34,11 +37,16 @@ const OPEN_WITHIN_MS = 10_000;
 /** A stop does not wait longer for a disk that is stuck. */
 const CLOSE_DEADLINE_MS = 5_000;
 
+/** Once there is a disk, what is on its way from memory has so long to arrive: no upload takes longer. */
+const ARRIVES_WITHIN_MS = 60_000;
+
 const CANNOT_OPEN = 'outbox cannot be opened; entries wait in memory';
 
 export class PatientOutbox {
   readonly #deps: PatientOutboxDeps;
-  readonly #waiting = new WaitingAppends();
+  readonly #memory: MemoryDelivery;
+  /** From then on regular entries leave from memory, ms since boot; at a stop at once. */
+  #leavesFromMs: number;
   readonly #backoff: Backoff;
   readonly #appended = new Listeners<[]>();
   readonly #opened = Promise.withResolvers<Outbox>();
@@ -46,16 +54,13 @@ export class PatientOutbox {
   #outbox: Outbox | undefined;
   #trying: Promise<void> = Promise.resolve();
   #fault: string = STUCK;
-  #dropped = 0;
   /** It was not open when the start went on. */
   #isLate = false;
   #isOver = false;
+  #cancelMoving = (): void => {};
   #commitAgeMs: number | undefined;
 
   // Calls that only an open outbox can answer. @throws AgentError `outbox/not-open` (retry).
-  readonly acknowledge: Outbox['acknowledge'] = (batch) => this.#expectOpen().acknowledge(batch);
-  readonly deadLetter: Outbox['deadLetter'] = (rows, answer) => this.#expectOpen().deadLetter(rows, answer);
-  readonly reject: Outbox['reject'] = (entry, answer) => this.#expectOpen().reject(entry, answer);
   readonly read: Outbox['read'] = (query, signal) => this.#expectOpen().read(query, signal);
   readonly readLedger: Outbox['readLedger'] = async (query) => this.#expectOpen().readLedger(query);
   readonly resend: Outbox['resend'] = async (query, signal) => this.#expectOpen().resend(query, signal);
@@ -63,13 +68,13 @@ export class PatientOutbox {
   readonly resendRejected: Outbox['resendRejected'] = async (pick) => this.#expectOpen().resendRejected(pick);
   // Calls that a closed outbox answers as an empty one.
   readonly resendRecent: Outbox['resendRecent'] = (sinceMs) => this.#outbox?.resendRecent(sinceMs);
-  readonly peek: Outbox['peek'] = async (...look) => this.#outbox?.peek(...look);
   readonly isStillLooking: Outbox['isStillLooking'] = () => this.#outbox?.isStillLooking() ?? false;
-  readonly waitsForTime: Outbox['waitsForTime'] = () => this.#outbox?.waitsForTime() ?? false;
 
   private constructor(deps: PatientOutboxDeps) {
     this.#deps = deps;
     this.#backoff = new Backoff(OPEN_AGAIN, deps.clock);
+    this.#memory = new MemoryDelivery(deps);
+    this.#leavesFromMs = deps.clock.monotonicMs() + LEAVES_AFTER_MS;
   }
 
   /** Resolves when it was tried once, or the disk has not answered for a while. Never rejects. */
@@ -89,9 +94,50 @@ export class PatientOutbox {
     return this.#outbox !== undefined;
   }
 
-  /** Entries that failed by themselves: known only of what was given out. */
-  get quarantined(): Outbox['quarantined'] {
-    return this.#expectOpen().quarantined;
+  /** As `Outbox.quarantined`. */
+  readonly quarantined: Outbox['quarantined'] = {
+    add: (sequence) =>
+      MemoryDelivery.hasGiven(sequence)
+        ? this.#memory.quarantine(sequence)
+        : this.#expectOpen().quarantined.add(sequence),
+    putBack: (sequence) =>
+      MemoryDelivery.hasGiven(sequence)
+        ? this.#memory.putBack(sequence)
+        : this.#expectOpen().quarantined.putBack(sequence),
+    isWaiting: (sequence) =>
+      MemoryDelivery.hasGiven(sequence)
+        ? this.#memory.isWaiting(sequence)
+        : this.#expectOpen().quarantined.isWaiting(sequence),
+  };
+
+  /** As `Outbox.peek`. */
+  async peek(lane: Lane, limits: BatchLimits, beyond?: OutboxBatch): Promise<OutboxBatch | undefined> {
+    if (this.#outbox !== undefined) return this.#outbox.peek(lane, limits, beyond);
+    const leaves = lane === 'alarm' || (lane === 'live' && this.#deps.clock.monotonicMs() >= this.#leavesFromMs);
+    return leaves ? this.#memory.peek(lane, limits) : undefined;
+  }
+
+  /** As `Outbox.acknowledge`. */
+  async acknowledge(batch: OutboxBatch): Promise<void> {
+    if (MemoryDelivery.hasGiven(batch.entries.sequences[0])) this.#memory.acknowledge(batch);
+    else await this.#expectOpen().acknowledge(batch);
+  }
+
+  /** As `Outbox.deadLetter`; without a disk it is dropped. */
+  async deadLetter(rows: readonly ResolvedEntry[], answer: string): Promise<void> {
+    const [first] = rows;
+    if (first === undefined || !this.#isRefused(first)) await this.#expectOpen().deadLetter(rows, answer);
+  }
+
+  /** As `Outbox.reject`; without a disk it is dropped. */
+  async reject(entry: ResolvedEntry, answer: string): Promise<void> {
+    if (!this.#isRefused(entry)) await this.#expectOpen().reject(entry, answer);
+  }
+
+  /** As `Outbox.waitsForTime`. */
+  waitsForTime(): boolean {
+    if (this.#outbox !== undefined) return this.#outbox.waitsForTime();
+    return this.#memory.entries > 0 && !this.#deps.timeSync.isSynchronised();
   }
 
   /** Undefined of one that is not open: nothing of it is due. */
@@ -105,8 +151,7 @@ export class PatientOutbox {
     if (this.#closing.signal.aborted) return Promise.reject(closedError());
     if (entries.length === 0) return Promise.resolve();
     return new Promise((resolve, reject) => {
-      this.#waiting.add(entries, resolve, reject);
-      this.#boundMemory();
+      if (this.#memory.add(entries, resolve, reject)) this.#appended.tell();
     });
   }
 
@@ -120,8 +165,9 @@ export class PatientOutbox {
     this.#outbox?.times.take(moments);
   }
 
-  /** Resolves when all of it is durable, never while the disk takes nothing. */
+  /** Resolves when all of it is durable, never while the disk takes nothing. What waits leaves at once. */
   async flush(): Promise<void> {
+    this.#leavesFromMs = Number.NEGATIVE_INFINITY;
     await (await this.#opened.promise).flush();
   }
 
@@ -133,11 +179,11 @@ export class PatientOutbox {
   readonly onAppended = this.#appended.add;
 
   status(): OutboxStatus {
-    if (this.#outbox !== undefined) return this.#outbox.status();
+    if (this.#outbox !== undefined) return withMemory(this.#outbox.status(), this.#memory.entries);
     const timeSynchronised = this.#deps.timeSync.isSynchronised();
     return statusBeforeOpening({
-      heldEntries: this.#waiting.entries,
-      dropped: this.#dropped,
+      heldEntries: this.#memory.entries,
+      dropped: this.#memory.dropped,
       fault: this.#fault,
       timeSynchronised,
     });
@@ -151,9 +197,11 @@ export class PatientOutbox {
       const tried = this.#trying.then(() => (this.#outbox === undefined ? this.#try() : undefined));
       await endedWithin(this.#deps.clock, CLOSE_DEADLINE_MS, tried);
     }
+    this.#cancelMoving();
+    if (this.#outbox !== undefined) appendTo(this.#outbox, this.#memory.takeGiven());
     await this.#outbox?.close();
     this.#isOver = true;
-    for (const append of this.#waiting.takeAll()) append.reject(closedError());
+    for (const append of [...this.#memory.takeGiven(), ...this.#memory.takeWaiting()]) append.reject(closedError());
   }
 
   async #tryUntilOpen(): Promise<void> {
@@ -181,27 +229,41 @@ export class PatientOutbox {
   }
 
   #begin(outbox: Outbox): void {
-    if (this.#dropped > 0) outbox.countDropped(this.#dropped);
+    if (this.#memory.dropped > 0) outbox.countDropped(this.#memory.dropped);
     if (this.#commitAgeMs !== undefined) outbox.changeCommitAge(this.#commitAgeMs);
     outbox.onAppended(() => this.#appended.tell());
-    for (const { entries, resolve, reject } of this.#waiting.takeAll()) outbox.append(entries).then(resolve, reject);
+    appendTo(outbox, this.#memory.takeWaiting());
+    if (this.#memory.entries > 0)
+      this.#cancelMoving = this.#deps.clock.after(ARRIVES_WITHIN_MS, () => appendTo(outbox, this.#memory.takeGiven()));
     if (this.#isLate) this.#deps.log.info({ code: this.#fault }, 'outbox is open');
     this.#outbox = outbox;
     this.#opened.resolve(outbox);
     this.#appended.tell();
   }
 
-  #boundMemory(): void {
-    const { memoryEntries } = this.#deps;
-    this.#dropped += this.#waiting.dropWhile(
-      () => this.#waiting.bytes > MEMORY_RING_BYTES || this.#waiting.entries > memoryEntries,
-    );
+  /** True of an entry that was given out from memory: it goes, and is counted. */
+  #isRefused({ sequence }: ResolvedEntry): boolean {
+    if (!MemoryDelivery.hasGiven(sequence)) return false;
+    const before = this.#memory.dropped;
+    this.#memory.refuse(sequence);
+    this.#outbox?.countDropped(this.#memory.dropped - before);
+    return true;
   }
 
   #expectOpen(): Outbox {
     if (this.#outbox !== undefined) return this.#outbox;
     throw new AgentError('outbox/not-open', `the outbox cannot be opened now: ${this.#fault}`, { recovery: 'retry' });
   }
+}
+
+function appendTo(outbox: Outbox, appends: readonly WaitingAppend[]): void {
+  for (const { entries, resolve, reject } of appends) outbox.append(entries).then(resolve, reject);
+}
+
+function withMemory(status: OutboxStatus, entries: number): OutboxStatus {
+  if (entries === 0) return status;
+  const { heldEntries, inMemoryEntries } = status;
+  return { ...status, heldEntries: heldEntries + entries, inMemoryEntries: inMemoryEntries + entries };
 }
 
 /** The system's code, from wherever it lies beneath. */

@@ -215,7 +215,8 @@ function derivedAlerts(status: Pick<AgentStatus, 'outbox' | 'sensors' | 'actuato
   const partly = sensors.filter((sensor) => sensor.state !== 'failing' && sensor.fault !== undefined);
   const stuck = actuators.filter((actuator) => actuator.fault !== undefined);
   const told = [
-    fault !== undefined && `the disk does not take readings (${fault}); they are kept in memory, as far as it goes`,
+    fault !== undefined &&
+      `the disk does not take readings (${fault}); they are sent from memory, and what waits there is lost at a restart`,
     unreadSegments !== undefined &&
       'the disk does not give back part of what waits for delivery, which is tried again; the rest is sent',
     hangingReadMs !== undefined &&

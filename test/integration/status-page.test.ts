@@ -295,7 +295,7 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('the status page'),
     [
       'full disk',
       changed(({ outbox }) => ({ outbox: { ...outbox, fault: 'ENOSPC' }, alerts: ['the disk is full'] })),
-      'The disk does not take readings (ENOSPC)',
+      'The disk does not take readings (ENOSPC): what waits is lost at a restart',
     ],
     [
       'refused token',

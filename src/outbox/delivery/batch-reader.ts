@@ -1,5 +1,5 @@
 /** From the blocks that a lane selected to a batch: reads and unpacks them, gives their entries times for good, and stays within the limits. */
-import { hasCode } from '../../errors/agent-error.ts';
+import { hasCode, messageOf } from '../../errors/agent-error.ts';
 import { endedWithin } from '../../host/bounded-wait.ts';
 import { type FramedBlock, unpackBlock } from '../format/block-frame.ts';
 import { EntryColumns } from '../format/entry-columns.ts';
@@ -26,6 +26,8 @@ interface Part {
 
 export class BatchReader {
   readonly #deps: BatchReaderDeps;
+  /** Told once for each kind of fault: a disk that takes nothing is asked with each batch. */
+  #timesFault: string | undefined;
 
   constructor(deps: BatchReaderDeps) {
     this.#deps = deps;
@@ -44,7 +46,7 @@ export class BatchReader {
   }
 
   /** The first of some blocks in memory that still waits, not for its time, and is not on its way: `beyond`. */
-  async unwritten(blocks: readonly FramedBlock[], beyond?: OutboxBatch): Promise<OutboxBatch | undefined> {
+  async unwritten(lane: Lane, blocks: readonly FramedBlock[], beyond?: OutboxBatch): Promise<OutboxBatch | undefined> {
     const { state, boots, quarantined } = this.#deps;
     const notNow = new SequenceRanges([...(beyond?.ranges ?? []), ...quarantined.list()]);
     for (const { bytes, info } of blocks) {
@@ -55,7 +57,7 @@ export class BatchReader {
       if (entries.length === 0) continue;
       await this.#keepTimes();
       return {
-        lane: 'alarm',
+        lane,
         entries,
         ranges: this.#waitingIn([firstSequence, lastSequence]),
         bytes: entries.jsonBytes(),
@@ -136,7 +138,15 @@ export class BatchReader {
   async #keepTimes(): Promise<void> {
     const { boots, clock, log } = this.#deps;
     if (!boots.dirty) return;
-    const saved = boots.save().catch((error: unknown) => log.warn({ err: error }, 'boot times cannot be written'));
+    const saved = boots.save().then(
+      () => {
+        this.#timesFault = undefined;
+      },
+      (error: unknown) => {
+        if (this.#timesFault !== messageOf(error)) log.warn({ err: error }, 'boot times cannot be written');
+        this.#timesFault = messageOf(error);
+      },
+    );
     await endedWithin(clock, SAVE_WITHIN_MS, saved);
   }
 }

@@ -21,7 +21,7 @@ import { SequenceRanges } from './sequence-ranges.ts';
 
 export interface DeliveryDeps
   extends Omit<DeliveryParts, 'quarantined'>,
-    Pick<LaneReadingDeps, 'stuckAlarms' | 'onLate'> {
+    Pick<LaneReadingDeps, 'stuckBlocks' | 'onLate'> {
   readonly ledger: LedgerFile;
   /** Told that the delivery state changed, by so many entries. */
   readonly onChanged: (entries: number) => void;

@@ -1,9 +1,10 @@
 /**
  * Reads the next batch of a lane, and waits for the disk only for a limited time. A read that hangs holds up every other read: the caller then gets
- * nothing, and the batch when it asks again. Meanwhile alarms come from memory: those that the disk has not taken, and the newest that it has.
+ * nothing, and the batch when it asks again. Meanwhile what the disk has not taken comes from memory, and the newest alarms that it has.
  */
 import { endedWithin } from '../../host/bounded-wait.ts';
 import type { FramedBlock } from '../format/block-frame.ts';
+import type { EntryClass } from '../format/telemetry-entry.ts';
 import type { BatchReader } from './batch-reader.ts';
 import type { DeliveryParts } from './delivery-parts.ts';
 import type { Lanes } from './lanes.ts';
@@ -12,8 +13,8 @@ import type { BatchLimits, Lane, OutboxBatch } from './outbox-batch.ts';
 export interface LaneReadingDeps extends Pick<DeliveryParts, 'clock' | 'reading' | 'state'> {
   readonly lanes: Lanes;
   readonly batches: BatchReader;
-  /** Blocks of alarms that a disk which is stuck, or fails, does not take. */
-  readonly stuckAlarms: () => readonly FramedBlock[];
+  /** Blocks that a disk which is stuck, or fails, does not take. */
+  readonly stuckBlocks: (kind: EntryClass) => readonly FramedBlock[];
   /** Told when a read that nobody waited for any more has ended. */
   readonly onLate: () => void;
 }
@@ -58,8 +59,8 @@ export class LaneReading {
 
   /** As `Outbox.peek`; undefined, too, while the disk does not answer. */
   async peek(lane: Lane, limits: BatchLimits, beyond?: OutboxBatch): Promise<OutboxBatch | undefined> {
-    const { batches, lanes, stuckAlarms } = this.#deps;
-    const stuck = lane === 'alarm' ? await batches.unwritten(stuckAlarms(), beyond) : undefined;
+    const { batches, lanes } = this.#deps;
+    const stuck = lane === 'backlog' ? undefined : await batches.unwritten(lane, this.#stuckIn(lane), beyond);
     if (stuck !== undefined || !lanes.mayHold(lane)) return stuck;
     const late = this.#late.get(lane);
     const wasLate = this.#late.delete(lane);
@@ -67,8 +68,12 @@ export class LaneReading {
     // It would only stand behind the one that hangs.
     const batch = this.#hanging > 0 ? undefined : await this.#inTime(lane, () => batches.next(lane, limits, beyond));
     return batch === undefined && lane === 'alarm' && this.#hanging > 0
-      ? batches.unwritten(this.#alarms, beyond)
+      ? batches.unwritten(lane, this.#alarms, beyond)
       : batch;
+  }
+
+  #stuckIn(lane: 'alarm' | 'live'): readonly FramedBlock[] {
+    return this.#deps.stuckBlocks(lane === 'alarm' ? lane : 'regular');
   }
 
   /** The outcome of a read in its turn; undefined when it takes too long. */

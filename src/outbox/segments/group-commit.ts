@@ -5,7 +5,7 @@
  */
 import { AgentError, messageOf, systemCode } from '../../errors/agent-error.ts';
 import type { FramedBlock } from '../format/block-frame.ts';
-import type { TelemetryEntry } from '../format/telemetry-entry.ts';
+import type { EntryClass, TelemetryEntry } from '../format/telemetry-entry.ts';
 import type { OutboxPlace } from './outbox-place.ts';
 import { closedError, MEMORY_RING_BYTES, settle, type WaitingAppend, WaitingAppends } from './waiting-appends.ts';
 
@@ -27,8 +27,17 @@ interface Commit {
   readonly blocks: readonly FramedBlock[];
   readonly appends: readonly WaitingAppend[];
   readonly bytes: number;
-  readonly packedAtMs: number;
   isWriting: boolean;
+  /** Regular entries of it have reached the platform without the disk. */
+  hasBegunToArrive: boolean;
+}
+
+/** The numbers of entries that have reached the platform. */
+export interface Arrived {
+  /** True when every number of the range has. */
+  covers(first: number, last: number): boolean;
+  /** True when any has. */
+  touches(first: number, last: number): boolean;
 }
 
 /** A block closes at this size, so that a commit stays a few pages. */
@@ -41,8 +50,11 @@ const PACKED_COMMITS = COMMITS_IN_FLIGHT + 1;
 const CLOSING_SHARE = 0.96;
 const FIRST_RETRY_MS = 1_000;
 const MAX_RETRY_MS = 30_000;
-/** A disk that has not taken a commit for so long may never do so; alarms do not wait for that, but for so many that have not arrived. */
+/** A disk that has not taken a commit for so long may never do so. Alarms do not wait for that, and at a stop nothing does. */
 const STUCK_AFTER_MS = 5_000;
+/** All else leaves without a disk that takes nothing for so long. */
+export const LEAVES_AFTER_MS = 45_000;
+/** Commits that wait for a disk which takes nothing, while more alarms come. */
 const MAX_PACKED = 64;
 
 export class GroupCommit {
@@ -57,6 +69,9 @@ export class GroupCommit {
   #isRetrying = false;
   #retryMs = FIRST_RETRY_MS;
   #watchers: (() => void)[] = [];
+  /** Since when commits wait of which the disk has taken none, ms since boot. */
+  #stuckSinceMs: number | undefined;
+  #flushes = 0;
   /** Why nothing can be written, as the system's code; undefined while all is well. */
   fault: string | undefined;
   readonly #closing = new AbortController();
@@ -92,32 +107,40 @@ export class GroupCommit {
     });
   }
 
-  /** Blocks of alarms that a disk which is stuck, or fails, does not take. */
-  stuckAlarms(): readonly FramedBlock[] {
-    const [oldest] = this.#packed;
-    if (oldest === undefined || this.#deps.clock.monotonicMs() - oldest.packedAtMs < STUCK_AFTER_MS) return [];
-    if (this.#packed.length < MAX_PACKED) this.#pack(this.#waiting.takeAlarms());
-    return this.#packed.flatMap(({ blocks }) => blocks.filter(({ info }) => info.alarm));
+  /** Blocks that a disk which is stuck, or fails, does not take: alarms soon, regular ones when it lasts, or at a stop. */
+  stuckBlocks(kind: EntryClass): readonly FramedBlock[] {
+    const stuckMs = this.#deps.clock.monotonicMs() - (this.#stuckSinceMs ?? Number.POSITIVE_INFINITY);
+    const isAlarm = kind === 'alarm';
+    if (stuckMs < (isAlarm || this.#flushes > 0 ? STUCK_AFTER_MS : LEAVES_AFTER_MS)) return [];
+    if (isAlarm && this.#packed.length < MAX_PACKED) this.#pack(this.#waiting.takeAlarms());
+    return this.#packed.flatMap(({ blocks }) => blocks.filter(({ info }) => info.alarm === isAlarm));
   }
 
-  /** Settles commits whose entries all reached the platform without the disk. */
-  arrived(hasArrived: (first: number, last: number) => boolean): void {
+  /** Settles commits whose entries all reached the platform without the disk, and packs what waits behind them. */
+  arrived(arrived: Arrived): void {
     for (const commit of this.#packed) {
-      if (commit.isWriting || !commit.blocks.every(({ info }) => hasArrived(info.firstSequence, info.lastSequence)))
+      const { blocks } = commit;
+      commit.hasBegunToArrive ||= blocks.some(
+        ({ info }) => !info.alarm && arrived.touches(info.firstSequence, info.lastSequence),
+      );
+      if (commit.isWriting || !blocks.every(({ info }) => arrived.covers(info.firstSequence, info.lastSequence)))
         continue;
       this.#unpack(commit);
       for (const append of commit.appends) append.resolve();
     }
     for (const wake of this.#watchers.splice(0)) wake();
+    this.#pump();
   }
 
   /** Closes the open block now; resolves when nothing waits any more: on a failing disk, perhaps never. */
   async flush(): Promise<void> {
+    this.#flushes += 1;
     while (this.waitingEntries > 0 && !this.#closing.signal.aborted) {
       this.#due = true;
       this.#pump();
       await this.#nextSettled();
     }
+    this.#flushes -= 1;
   }
 
   /** Tries once more to commit all; what the disk does not take within the deadline is refused to its appenders. */
@@ -147,7 +170,7 @@ export class GroupCommit {
 
   /** Packs what is due, as far ahead as makes sense, and begins to write what is packed. */
   #pump(): void {
-    if (this.#due && this.#waiting.entries > 0 && this.#packed.length < PACKED_COMMITS) {
+    if (this.#due && this.#waiting.entries > 0 && this.#hasRoom()) {
       this.#pack(this.#waiting.takeAll());
       this.#due = false;
       this.#cancelTimer?.();
@@ -166,12 +189,19 @@ export class GroupCommit {
     }
   }
 
+  /** True while more may be packed: commits that have left without the disk make room, and none of it is that of alarms. */
+  #hasRoom(): boolean {
+    const waiting = this.#packed.filter(({ hasBegunToArrive }) => !hasBegunToArrive);
+    return waiting.length < PACKED_COMMITS && this.#packed.length < MAX_PACKED / 2;
+  }
+
   #pack(appends: readonly WaitingAppend[]): void {
     if (appends.length === 0) return;
     const bytes = appends.reduce((sum, append) => sum + append.bytes, 0);
     const entries = appends.map((append) => append.entries);
     const blocks = this.#deps.builder.build(entries, this.#deps.commitEntries);
-    this.#packed.push({ blocks, appends, bytes, packedAtMs: this.#deps.clock.monotonicMs(), isWriting: false });
+    this.#packed.push({ blocks, appends, bytes, isWriting: false, hasBegunToArrive: false });
+    this.#stuckSinceMs ??= this.#deps.clock.monotonicMs();
     this.#packedBytes += bytes;
   }
 
@@ -182,6 +212,7 @@ export class GroupCommit {
       if (this.fault !== undefined) this.#deps.log.info({ code: this.fault }, 'outbox can write again');
       this.fault = undefined;
       this.#retryMs = FIRST_RETRY_MS;
+      this.#stuckSinceMs = this.#packed.length > 0 ? this.#deps.clock.monotonicMs() : undefined;
       this.#deps.onCommitted(written);
     }
     if (refused.length > 0) this.#deps.onDropped(countOf(refused), refused);

@@ -38,10 +38,20 @@ export class WaitingAppends {
 
   /** The alarms alone; what was appended with one waits on like any other. */
   takeAlarms(): WaitingAppend[] {
-    if (!this.#appends.some(({ alarm }) => alarm)) return [];
-    const parts = this.takeAll().flatMap(apart);
-    for (const part of parts) if (!part.alarm) this.#push(part);
-    return parts.filter(({ alarm }) => alarm);
+    return this.#appends.some(({ alarm }) => alarm) ? this.takeWhile(({ alarm }) => alarm) : [];
+  }
+
+  /** Takes the oldest of some until the answer for one of them is `full`; the others wait on. Alarms and what came with them are asked about apart. */
+  takeWhile(isWanted: (part: WaitingAppend) => boolean | 'full'): WaitingAppend[] {
+    const taken: WaitingAppend[] = [];
+    let isFull = false;
+    for (const part of this.takeAll().flatMap(apart)) {
+      const answer: boolean | 'full' = isFull ? false : isWanted(part);
+      isFull ||= answer === 'full';
+      if (answer === true) taken.push(part);
+      else this.#push(part);
+    }
+    return taken;
   }
 
   /** While it is too much, refuses the oldest regular appends, then the oldest alarms, but never the last; returns how many entries went. */

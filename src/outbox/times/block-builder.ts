@@ -90,7 +90,8 @@ export function nameOf(device: string, key: string): string {
   return device === 'self' ? key : `${device}\0${key}`;
 }
 
-function hasOwnTime({ takenAtMs }: TelemetryEntry): boolean {
+/** True when the source itself told the time, and it is a date. */
+export function hasOwnTime({ takenAtMs }: TelemetryEntry): boolean {
   return takenAtMs !== undefined && Math.abs(takenAtMs) <= LAST_DATE_MS;
 }
 

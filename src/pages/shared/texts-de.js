@@ -36,7 +36,7 @@ export const texts = {
   deliveredLast: ({ ago }) => `Zuletzt übertragen ${ago}.`,
   heldNothing: 'Nichts wartet.',
   held: ({ count }) => many(count, { one: '# Messwert wartet.', other: '# Messwerte warten.' }),
-  diskFault: ({ fault }) => `Der Datenträger nimmt keine Messwerte an (${fault})`,
+  diskFault: ({ fault }) => `Der Datenträger nimmt keine Messwerte an (${fault}): was wartet, überlebt keinen Neustart`,
   platformFault: ({ words }) => `Es wird nichts übertragen: ${words}`,
   updating: ({ offered, step, percent }) =>
     `Update auf ${offered ?? 'eine andere Version'}: ${step}${percent === undefined ? '' : `, ${percent}`}`,

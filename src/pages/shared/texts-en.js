@@ -32,7 +32,7 @@ export const texts = {
   deliveredLast: ({ ago }) => `Last delivered ${ago}.`,
   heldNothing: 'Nothing waits.',
   held: ({ count }) => many(count, { one: '# reading waits.', other: '# readings wait.' }),
-  diskFault: ({ fault }) => `The disk does not take readings (${fault})`,
+  diskFault: ({ fault }) => `The disk does not take readings (${fault}): what waits is lost at a restart`,
   platformFault: ({ words }) => words,
   updating: ({ offered, step, percent }) =>
     `Updating to ${offered ?? 'another release'}: ${step}${percent === undefined ? '' : `, ${percent}`}`,

@@ -1,6 +1,6 @@
 /** An outbox whose disk does not answer at the start: what waits is bounded, counted and in order, and nobody is told that it is there. */
 import { rm } from 'node:fs/promises';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { silentLog } from '../../../src/host/log.ts';
 import type { Outbox } from '../../../src/outbox/outbox.ts';
 import { PatientOutbox } from '../../../src/outbox/patient-outbox.ts';
@@ -316,5 +316,143 @@ describe('a stop', () => {
     await fixture.clock.advance(600_000);
     await outbox.close();
     expect(tries).toBe(triedBefore);
+  });
+});
+
+describe('a disk that takes nothing from the start on', () => {
+  /** As an uploader would: what the platform takes is acknowledged. */
+  async function send(outbox: PatientOutbox, takes = (_key: string): boolean => true): Promise<string[]> {
+    const sent: string[] = [];
+    for (const lane of LANES)
+      for (let batch = await outbox.peek(lane, NO_LIMITS); batch !== undefined; ) {
+        if (!batch.entries.keys.every(takes)) break;
+        sent.push(...batch.entries.keys);
+        await outbox.acknowledge(batch);
+        batch = await outbox.peek(lane, NO_LIMITS);
+      }
+    return sent;
+  }
+
+  it('lets an alarm leave at once, what came with it and all else within a minute, and says who has arrived', async () => {
+    const outbox = await open();
+    const said = fill(outbox, 3);
+    let heard = 0;
+    outbox.onAppended(() => {
+      heard += 1;
+    });
+    const both = outbox.append([fixture.entry('door', 1), fixture.entry('fire', 1, { class: 'alarm' })]);
+    expect([heard, await send(outbox)]).toEqual([1, ['fire']]);
+    await fixture.clock.advance(40_000);
+    expect([await send(outbox), said]).toEqual([[], []]);
+    await fixture.clock.advance(10_000);
+    expect(await send(outbox)).toEqual(['key0', 'key1', 'key2', 'door']);
+    await both;
+    expect(said).toEqual(['0 durable', '1 durable', '2 durable']);
+    expect(outbox.status()).toMatchObject({ fault: 'EIO', heldEntries: 0, dropped: 0 });
+    fill(outbox, 1);
+    expect(await send(outbox)).toEqual(['key0']);
+    await untilOpen(outbox);
+    expect(await send(outbox)).toEqual([]);
+  });
+
+  it('lets all leave at once when somebody waits for all of it, as a stop does', async () => {
+    const outbox = await open();
+    fill(outbox, 2);
+    void outbox.flush();
+    expect(await send(outbox)).toEqual(['key0', 'key1']);
+  });
+
+  it('gives out no more at once than the limits say', async () => {
+    const outbox = await open();
+    fill(outbox, 10);
+    void outbox.flush();
+    const first = await outbox.peek('live', { maxEntries: 4, maxBytes: 1 << 20 });
+    expect(first?.entries.keys).toEqual(['key0', 'key1', 'key2', 'key3']);
+    if (first !== undefined) await outbox.acknowledge(first);
+    expect((await outbox.peek('live', { maxEntries: 4, maxBytes: 100 }))?.entries.keys).toEqual(['key4']);
+  });
+
+  it('holds what has no time that is known to be right, and not what brings its own', async () => {
+    fixture.timeSync.become(false);
+    const outbox = await open();
+    fill(outbox, 1);
+    void outbox.append([fixture.entry('logger', 1, { takenAtMs: 1_700_000_000_000 })]);
+    await fixture.clock.advance(120_000);
+    expect([await send(outbox), outbox.waitsForTime()]).toEqual([['logger'], true]);
+    fixture.timeSync.become(true);
+    expect([await send(outbox), outbox.waitsForTime()]).toEqual([['key0'], false]);
+  });
+
+  it('gives values of one key and ms a time each, and the same at every try', async () => {
+    const outbox = await open();
+    void outbox.append([fixture.entry('a', 1), fixture.entry('a', 2)]);
+    void outbox.flush();
+    const first = await outbox.peek('live', NO_LIMITS);
+    const [one = 0, two] = first?.entries.ts ?? [];
+    expect(two).toBe(one + 1);
+    fixture.clock.stepWall(5_000);
+    expect((await outbox.peek('live', NO_LIMITS))?.entries.ts).toEqual([one, two]);
+    await untilOpen(outbox);
+    await fixture.clock.advance(60_000);
+    await outbox.flush();
+    const later = await outbox.peek('live', NO_LIMITS);
+    expect([later?.entries.ts, later?.entries.sequences.every((sequence) => sequence > 0)]).toEqual([[one, two], true]);
+  });
+
+  it('and heals while an upload is under way sends nothing twice, and keeps what did not arrive', async () => {
+    const outbox = await open();
+    const said = fill(outbox, 4);
+    void outbox.flush();
+    const batch = await outbox.peek('live', { maxEntries: 2, maxBytes: 1 << 20 });
+    if (batch === undefined) throw new Error('nothing leaves');
+    answers = true;
+    await fixture.until(new Promise<void>((resolve) => outbox.onAppended(resolve)));
+    expect([outbox.isOpen, outbox.status().heldEntries]).toEqual([true, 4]);
+    const head = {
+      ...batch,
+      entries: batch.entries.part(0, 1),
+      ranges: [[batch.entries.sequences[0] ?? 0, batch.entries.sequences[0] ?? 0] as const],
+    };
+    await outbox.acknowledge(head);
+    await fixture.until(Promise.all([0, 2, 3].map((n) => vi.waitUntil(() => said.includes(`${n} durable`)))));
+    expect(await send(outbox)).toEqual(['key2', 'key3']);
+    await fixture.clock.advance(60_000);
+    await fixture.until(outbox.flush());
+    expect(await send(outbox)).toEqual(['key1']);
+    await outbox.acknowledge(batch);
+    expect(said.toSorted()).toEqual(['0 durable', '1 durable', '2 durable', '3 durable']);
+    expect(outbox.status()).toMatchObject({ heldEntries: 0 });
+  });
+
+  it('keeps aside what the platform refuses, and drops it when it is to be a dead letter or rejected', async () => {
+    const outbox = await open();
+    const said = fill(outbox, 3);
+    void outbox.flush();
+    const batch = await outbox.peek('live', NO_LIMITS);
+    const [first, second, third] = [...(batch?.entries ?? [])];
+    if (first === undefined || second === undefined || third === undefined) throw new Error('nothing leaves');
+    outbox.quarantined.add(first.sequence);
+    expect((await outbox.peek('live', NO_LIMITS))?.entries.keys).toEqual(['key1', 'key2']);
+    expect(outbox.quarantined.isWaiting(first.sequence)).toBe(true);
+    await outbox.deadLetter([first], '400');
+    expect(outbox.quarantined.isWaiting(first.sequence)).toBe(false);
+    outbox.quarantined.add(second.sequence);
+    outbox.quarantined.putBack(second.sequence);
+    await outbox.reject(second, '400');
+    await outbox.reject(second, '400');
+    expect(await send(outbox)).toEqual(['key2']);
+    expect(said).toEqual(['0 outbox/dropped', '1 outbox/dropped', '2 durable']);
+    await untilOpen(outbox);
+    expect(outbox.status()).toMatchObject({ dropped: 2, heldEntries: 0 });
+  });
+
+  it('and a platform that takes nothing either leaves the newest in memory', async () => {
+    const outbox = await open(10);
+    void outbox.flush();
+    for (let turn = 0; turn < 5; turn += 1) {
+      fill(outbox, 4);
+      await send(outbox, () => false);
+    }
+    expect(outbox.status()).toMatchObject({ heldEntries: 10, dropped: 10 });
   });
 });

@@ -128,7 +128,11 @@ export const outbox = agentCheck('outbox', 'the outbox keeps everything', (agent
   const { fault: why, heldEntries, hoursThatFit, untimedEntries, missingBytes } = agent.outbox;
   const room = missingBytes === undefined ? IN_OUTBOX : ON_DISK;
   const lookAbove = 'see disk space and disk health above; dmesg tells what the kernel met';
-  if (why !== undefined) return fault(`it cannot write (${why}): readings are only in memory`, lookAbove);
+  if (why !== undefined)
+    return fault(
+      `it cannot write (${why}): readings are sent from memory, and what waits there is lost at a restart`,
+      lookAbove,
+    );
   const lost = recentLosses(agent, room);
   if (lost.length > 0)
     return warning(
