@@ -88,12 +88,13 @@ async function perform({ flags, edge, print }: PlatformSetupCall, { steps, made 
     done.add(step);
     if (!isJson) print.write(`${print.style.green(DONE[step.verdict])} ${step.what} ${printable(step.name)}\n`);
   }
-  const { provisioning } = made;
+  const { provisioning, devicesProvisioning } = made;
   if (flags.write !== undefined && provisioning !== undefined)
-    await writeOutput(flags.write, sectionText(provisioning), PRIVATE_MODE);
+    await writeOutput(flags.write, sectionText(provisioning, devicesProvisioning), PRIVATE_MODE);
   const told = provisioning?.isNew === true ? { provisioning: { ...provisioning, deviceName: NAME } } : {};
-  print.result({ steps: steps.map((step) => shown(step, done.has(step))), ...told }, () =>
-    closing(flags.write, provisioning, print),
+  const toldOfDevices = devicesProvisioning?.isNew === true ? { devicesProvisioning } : {};
+  print.result({ steps: steps.map((step) => shown(step, done.has(step))), ...told, ...toldOfDevices }, () =>
+    closing(flags.write, made, print),
   );
 }
 
@@ -143,20 +144,37 @@ function shown({ what, name, verdict, why }: Step, isDone: boolean): object {
 }
 
 /** Shows key and secret of this run once; those of before can be written to a file only. */
-function closing(file: string | undefined, provisioning: Provisioning | undefined, print: Printer): string {
+function closing(
+  file: string | undefined,
+  { provisioning, devicesProvisioning }: Pick<Plan['made'], 'provisioning' | 'devicesProvisioning'>,
+  print: Printer,
+): string {
   if (file !== undefined && provisioning !== undefined)
     return `wrote ${print.style.bold(file)}: put it into the configuration of each gateway\n`;
   if (provisioning?.isNew === true)
-    return `\nThis goes into the configuration of each gateway; the secret is shown once:\n\n${sectionText(provisioning)}`;
+    return `\nThis goes into the configuration of each gateway; the secret is shown once:\n\n${sectionText(provisioning, devicesProvisioning)}`;
+  if (devicesProvisioning?.isNew === true)
+    return `\nThis goes into the section provisioning of each gateway; the secret is shown once:\n\n${devicesText(devicesProvisioning)}`;
   return 'key and secret are as before; --write FILE writes them\n';
 }
 
-export function sectionText({ deviceKey, deviceSecret }: Pick<Provisioning, 'deviceKey' | 'deviceSecret'>): string {
+type KeyAndSecret = Pick<Provisioning, 'deviceKey' | 'deviceSecret'>;
+
+function devicesText({ deviceKey, deviceSecret }: KeyAndSecret): string {
+  return `\
+  devices: # a profile of their own: they are no gateways
+    key: ${JSON.stringify(deviceKey)}
+    secret: ${JSON.stringify(deviceSecret)}
+`;
+}
+
+export function sectionText({ deviceKey, deviceSecret }: KeyAndSecret, devices?: KeyAndSecret): string {
   return `\
 provisioning:
   deviceKey: ${JSON.stringify(deviceKey)}
   deviceSecret: ${JSON.stringify(deviceSecret)}
   deviceName: ${JSON.stringify(NAME)}
+${devices === undefined ? '' : devicesText(devices)}\
 # The gateway dashboard shows what this sends; where there is a section status: already, the line belongs into it.
 status:
   telemetryPeriod: 5m

@@ -259,6 +259,10 @@ export const NOT_IN_WORLDS: readonly (readonly [beginning: string, reason: strin
   ['sensors[](serial-line).channels.type', 'meters behind a P1 port; test/field-cases/presets.test.ts'],
   ['sensors[](serial-line).channels.value', 'as channels.type'],
   ['sensors[](serial-line).channels.keys.*', 'as channels.type'],
+  ...['key', 'keyFile', 'keyCredential', 'secret', 'secretFile', 'secretCredential'].map(
+    (word) =>
+      [`provisioning.devices.${word}`, 'as devices[].provisioning; test/unit/cli/platform-setup.test.ts'] as const,
+  ),
   ['firmware.handlers[].requireSignature', 'worlds have no signed packages; test/unit/firmware'],
   ['firmware.handlers[].allowWithoutChecksum', 'as firmware.handlers[].requireSignature'],
   ['firmware.handlers[].source[]', 'as firmware.handlers[].requireSignature'],

@@ -8,7 +8,7 @@ import { alarmKeysIn, alarmRules } from './alarm-rules.ts';
 import { dashboardStep } from './dashboard-step.ts';
 import { gatewayDashboard } from './gateway-dashboard.ts';
 import { type Api, idIn, type Made, type Step } from './plan.ts';
-import { assignStep, profileStep, provisioningIn } from './profile-step.ts';
+import { assignStep, devicesProfile, profileStep, provisioningIn } from './profile-step.ts';
 import { type Release, releaseStep } from './release-step.ts';
 import { alarmRulesOf, ruleSteps } from './rule-steps.ts';
 import { sensorDashboard } from './sensor-dashboard.ts';
@@ -39,6 +39,8 @@ export async function makePlan(api: Api, wish: Wish, randomBytes: RandomBytes): 
   const { profile: name, config, release } = wish;
   const profile = await named(api, '/api/deviceProfiles', 'name', name);
   const profileId = profile === undefined ? undefined : idIn(profile);
+  const hasDevices = config?.devices.some(({ accessToken }) => accessToken === undefined) === true;
+  const apart = hasDevices ? await named(api, '/api/deviceProfiles', 'name', devicesProfile(name)) : undefined;
   const keys = profileId === undefined ? [] : await keysOf(api, profileId);
   const rules = await alarmRulesOf(api, profileId);
   const units = unitsFor(keys, profile === undefined ? new Map() : await toldUnits(api, name), config);
@@ -48,12 +50,13 @@ export async function makePlan(api: Api, wish: Wish, randomBytes: RandomBytes): 
   ];
   const [foundHealth, foundSensors] = [await dashboardOf(api, health), await dashboardOf(api, sensors)];
   const packages = release === undefined ? [] : ((await api.list('/api/otaPackages', release.title)) ?? []);
-  const held = provisioningIn(profile);
+  const [held, heldOfDevices] = [provisioningIn(profile), provisioningIn(apart)];
   const made: Made = {
     ...(profile !== undefined && { profile }),
     ...(foundHealth !== undefined && { gatewayDashboardId: idIn(foundHealth) }),
     ...(foundSensors !== undefined && { sensorDashboardId: idIn(foundSensors) }),
     ...(held !== undefined && { provisioning: { ...held, isNew: false } }),
+    ...(heldOfDevices !== undefined && { devicesProvisioning: { ...heldOfDevices, isNew: false } }),
   };
   const steps: Step[] = [
     dashboardStep(api, health, foundHealth, (each, id) => {
@@ -63,6 +66,7 @@ export async function makePlan(api: Api, wish: Wish, randomBytes: RandomBytes): 
       each.sensorDashboardId = id;
     }),
     profileStep(api, name, profile, randomBytes),
+    ...(hasDevices ? [profileStep(api, devicesProfile(name), apart, randomBytes, 'devices')] : []),
     ...ruleSteps(api, alarmRules([...keys, ...(config === undefined ? [] : alarmKeysIn(config))]), rules),
   ];
   if (release !== undefined) {

@@ -21,8 +21,10 @@ export interface Made {
   gatewayDashboardId?: string;
   sensorDashboardId?: string;
   packageId?: string;
-  /** Key and secret of devices that make themselves known. */
+  /** Key and secret of gateways that make themselves known. */
   provisioning?: Provisioning;
+  /** The same of devices that are attached to them. */
+  devicesProvisioning?: Provisioning;
 }
 
 export interface Provisioning {

@@ -10,10 +10,23 @@ const KEY_LENGTH = 20;
 const ALLOWED = 'ALLOW_CREATE_NEW_DEVICES';
 const WHAT = 'device profile';
 
+/** Devices of a profile: gateways, or what is attached to them, which has no place in tables and rules of gateways. */
+export type ProfileOf = 'gateways' | 'devices';
+
+const DESCRIPTIONS: Readonly<Record<ProfileOf, string>> = {
+  gateways: 'Gateways with the Turnstone agent',
+  devices: 'Devices attached to gateways with the Turnstone agent',
+};
+
+/** Name of the profile of what is attached to the gateways of a profile. */
+export function devicesProfile(name: string): string {
+  return `${name} devices`;
+}
+
 /** A profile that can be imported by hand: its key and secret are made by the platform's form. */
-export function profileJson(name: string): JsonObject {
+export function profileJson(name: string, of: ProfileOf = 'gateways'): JsonObject {
   return {
-    ...{ name, description: 'Gateways with the Turnstone agent', image: null, default: false },
+    ...{ name, description: DESCRIPTIONS[of], image: null, default: false },
     ...{ type: 'DEFAULT', transportType: 'DEFAULT', provisionType: 'DISABLED', provisionDeviceKey: null },
     ...{
       defaultRuleChainId: null,
@@ -31,15 +44,25 @@ export function profileJson(name: string): JsonObject {
 }
 
 /** @throws CommandError for a profile of this name that is of another sort. */
-export function profileStep(api: Api, name: string, found: JsonObject | undefined, randomBytes: RandomBytes): Step {
+export function profileStep(
+  api: Api,
+  name: string,
+  found: JsonObject | undefined,
+  randomBytes: RandomBytes,
+  of: ProfileOf = 'gateways',
+): Step {
+  const keep = async (body: JsonObject, made: Made): Promise<void> => {
+    const { profile, provisioning } = allowed(body, randomBytes);
+    if (of === 'gateways') made.provisioning = provisioning;
+    else made.devicesProvisioning = provisioning;
+    const saved = await save(api, profile);
+    if (of === 'gateways') made.profile = saved;
+  };
   if (found === undefined) {
     const carryOut = async (made: Made): Promise<void> => {
-      const { gatewayDashboardId: id } = made;
-      const body = {
-        ...profileJson(name),
-        ...(id !== undefined && { defaultDashboardId: reference('DASHBOARD', id) }),
-      };
-      await save(api, allowed(body, made, randomBytes), made);
+      const id = of === 'gateways' ? made.gatewayDashboardId : undefined;
+      const dashboard = id === undefined ? {} : { defaultDashboardId: reference('DASHBOARD', id) };
+      await keep({ ...profileJson(name, of), ...dashboard }, made);
     };
     return {
       what: WHAT,
@@ -69,7 +92,7 @@ export function profileStep(api: Api, name: string, found: JsonObject | undefine
     name,
     verdict: 'change',
     why,
-    carryOut: async (made) => save(api, allowed(found, made, randomBytes), made),
+    carryOut: (made) => keep(found, made),
   };
 }
 
@@ -97,18 +120,21 @@ export function assignStep(
     carryOut: async (made) => {
       if (made.packageId === undefined || made.profile === undefined)
         throw new CommandError('there is no package to assign');
-      await save(api, { ...made.profile, firmwareId: reference('OTA_PACKAGE', made.packageId) }, made);
+      made.profile = await save(api, { ...made.profile, firmwareId: reference('OTA_PACKAGE', made.packageId) });
     },
   };
 }
 
-async function save(api: Api, body: JsonObject, made: Made): Promise<void> {
+async function save(api: Api, body: JsonObject): Promise<JsonObject> {
   const saved = await api.post('/api/deviceProfile', body);
   idIn(saved);
-  made.profile = saved;
+  return saved;
 }
 
-function allowed(profile: JsonObject, made: Made, randomBytes: RandomBytes): JsonObject {
+function allowed(
+  profile: JsonObject,
+  randomBytes: RandomBytes,
+): { readonly profile: JsonObject; readonly provisioning: Provisioning } {
   const held = provisioningIn(profile);
   const { deviceKey, deviceSecret } = held ?? {
     deviceKey: isText(profile.provisionDeviceKey)
@@ -116,11 +142,13 @@ function allowed(profile: JsonObject, made: Made, randomBytes: RandomBytes): Jso
       : makeAccessToken(randomBytes, KEY_LENGTH),
     deviceSecret: makeAccessToken(randomBytes, KEY_LENGTH),
   };
-  made.provisioning = { deviceKey, deviceSecret, isNew: held === undefined };
   const type = isText(profile.provisionType) && profile.provisionType !== 'DISABLED' ? profile.provisionType : ALLOWED;
   const provisionConfiguration = { type, provisionDeviceSecret: deviceSecret };
   const profileData = { ...(isJsonObject(profile.profileData) ? profile.profileData : {}), provisionConfiguration };
-  return { ...profile, provisionType: type, provisionDeviceKey: deviceKey, profileData };
+  return {
+    profile: { ...profile, provisionType: type, provisionDeviceKey: deviceKey, profileData },
+    provisioning: { deviceKey, deviceSecret, isNew: held === undefined },
+  };
 }
 
 function checkSort(name: string, { transportType, provisionType }: JsonObject): void {

@@ -58,11 +58,15 @@ export const checkPlatformAccess: Check = ({ sections: { platform, provisioning,
 
 export const checkProvisioning: Check = ({ sections: { provisioning } }) => {
   if (provisioning === undefined) return [];
-  return (['deviceKey', 'deviceSecret'] as const)
-    .filter((field) => !isGiven(provisioning, field))
-    .map((field) =>
-      findingAtKey(['provisioning'], `${field} is missing`, `${field}, ${field}File or ${field}Credential`),
-    );
+  const { devices } = provisioning;
+  const missing = (section: object, path: ConfigPath, fields: readonly string[]): Finding[] =>
+    fields
+      .filter((field) => !isGiven(section, field))
+      .map((field) => findingAtKey(path, `${field} is missing`, `${field}, ${field}File or ${field}Credential`));
+  return [
+    ...missing(provisioning, ['provisioning'], ['deviceKey', 'deviceSecret']),
+    ...(devices === undefined ? [] : missing(devices, ['provisioning', 'devices'], ['key', 'secret'])),
+  ];
 };
 
 /** Anyone on the network can open the page: a PIN that is guessed in a minute is none. */

@@ -56,6 +56,8 @@ export const provisioningSchema = section({
   deviceName: deviceNameTemplate().default('gateway-{serial|mac}'),
   ...secretFields('deviceKey'),
   ...secretFields('deviceSecret'),
+  /** Key and secret of the device profile of attached devices; default: the gateway's. */
+  devices: section({ ...secretFields('key'), ...secretFields('secret') }).optional(),
   /** When the platform no longer knows the token: `hold` alerts and waits for a person. */
   onUnauthorised: z.enum(['hold', 'reprovision']).default('hold'),
   /** When the kept credentials are another board's, as on a copied or moved card: `continue` and `hold` alert, `reprovision` makes a device of its own and sets aside what waits. */

@@ -37,7 +37,7 @@ export function attachedCredentials(
     keyCredential,
     secretFile,
     secretCredential,
-  } = slot.provisioning ?? {};
+  } = slot.provisioning ?? provisioning?.devices ?? {};
   const names = [keyFile, keyCredential, secretFile, secretCredential].some((file) => file !== undefined);
   if (names && (deviceKey === undefined || deviceSecret === undefined)) throw missing('its provisioning key or secret');
   const { onUnauthorised = 'hold', onOtherBoard = 'continue' } = provisioning ?? {};

@@ -49,6 +49,40 @@ describe('a fresh platform', () => {
     ).toEqual(changes);
   });
 
+  it('keeps attached devices in a profile of their own, apart from the gateways', async () => {
+    const { platform, state, folder, run, json, profile } = await setupBench();
+    const config = join(folder, 'devices.yaml');
+    const lines = [
+      'version: 1',
+      'platform: { url: "https://iot.example.org" }',
+      'provisioning: { deviceKey: k, deviceSecret: s }',
+      'devices: [{ name: m1 }, { name: m2 }]',
+      'sensors: [{ name: a, kind: host, device: m1 }, { name: b, kind: host, device: m2 }]',
+    ];
+    await writeFile(config, lines.join('\n'), { mode: 0o600 });
+    const file = join(folder, 'provisioning.yaml');
+    expect((await run(['--yes', '--config', config, '--write', file])).exitCode).toBe(EXIT.ok);
+    const { provisioning } = parse(await readFile(file, 'utf8')) as {
+      provisioning: { deviceKey: string; devices: { key: string; secret: string } };
+    };
+    expect(provisioning.devices.key).not.toBe(provisioning.deviceKey);
+    const answer = await requestProvisioning(
+      {
+        deviceName: 'gw-1 m1',
+        provisionDeviceKey: provisioning.devices.key,
+        provisionDeviceSecret: provisioning.devices.secret,
+      },
+      { settings: { url: platform.url }, clock: systemClock },
+      new AbortController().signal,
+    );
+    expect(answer).toMatchObject({ status: 'SUCCESS' });
+    expect(state.registry.byName('gw-1 m1')).toMatchObject({ type: `${PROFILE} devices` });
+    expect(state.registry.byName('gw-1 m1')?.profileId).not.toBe(profile()?.id);
+    // A second run keeps both; without devices there is no second profile to keep.
+    expect(due(await json('--config', config))).toEqual([]);
+    expect((await json()).steps.filter(({ what }) => what === 'device profile')).toHaveLength(1);
+  });
+
   it('lets a gateway make itself known with the section that is written', async () => {
     const { platform, state, folder, run, profile } = await setupBench();
     const file = join(folder, 'provisioning.yaml');
