@@ -1,4 +1,4 @@
-/** The table of rows names tests that exist, and every row has one or says that it has none. */
+/** The table of rows names tests that exist, and every row has one. */
 import { access, readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { expect, it } from 'vitest';
@@ -12,11 +12,15 @@ it('each row is in the table, with a test that is there', async () => {
     test,
   }));
   for (const { test } of lines) {
-    const [, file] = /^`(.*)`$/.exec(test) ?? [];
-    if (file !== undefined) await access(join(ROOT, file));
-    else expect(test).toBe('none of their own yet');
+    const [, file = ''] = /^`(.*)`$/.exec(test) ?? [];
+    await access(join(ROOT, file));
   }
   const rows = new Set(lines.flatMap((line) => line.rows));
-  const all = [...Array.from({ length: 38 }, (_, at) => at + 1), ...Array.from({ length: 19 }, (_, at) => at + 51)];
+  const all = [
+    ...Array.from({ length: 38 }, (_, at) => at + 1),
+    ...Array.from({ length: 19 }, (_, at) => at + 51),
+    // The other rows of the third part belong to mechanisms that are not built yet.
+    ...[101, 103, 104, 105, 106, 107, 108, 109, 110, 120, 121, 122],
+  ];
   expect(all.filter((row) => !rows.has(row))).toEqual([]);
 });
