@@ -9,7 +9,7 @@ import type { OutboxParts } from './outbox-parts.ts';
 import type { BegunWrite } from './segments/segment-writer.ts';
 import { SerialQueue } from './segments/serial-queue.ts';
 
-interface CommitWriterDeps extends Pick<OutboxParts, 'clock' | 'log' | 'writer' | 'boots'> {
+interface CommitWriterDeps extends Pick<OutboxParts, 'clock' | 'log' | 'writer' | 'boots' | 'shelf' | 'state'> {
   /** Whose share of the disk makes room. */
   readonly retention: Retention;
   readonly writing: SerialQueue;
@@ -23,9 +23,13 @@ export class CommitWriter {
   readonly #placing = new SerialQueue();
   /** Since when the boot table refuses, ms since boot. */
   #refusesSinceMs: number | undefined;
+  /** The last that the disk took, and the last on its way there. */
+  #writtenSequence: number;
+  #placedSequence: number;
 
   constructor(deps: CommitWriterDeps) {
     this.#deps = deps;
+    this.#writtenSequence = this.#placedSequence = deps.shelf.segments.at(-1)?.lastSequence ?? 0;
   }
 
   /** Resolves when the blocks are durable, to those without room, which give way. `isOldest`: none waits before them. @throws as the files. */
@@ -35,9 +39,13 @@ export class CommitWriter {
       try {
         const { fitting, begun } = await this.#placing.run(() => this.#place(blocks, isOldest));
         await begun?.written;
-        if (begun !== undefined) retention.onTaken();
+        if (begun !== undefined) {
+          this.#writtenSequence = Math.max(this.#writtenSequence, lastOf(fitting));
+          retention.onTaken();
+        }
         return blocks.filter((block) => !fitting.includes(block));
       } catch (error) {
+        this.#placedSequence = this.#writtenSequence;
         const code = systemCode(error);
         if (code === 'ENOSPC' || code === 'EDQUOT') await retention.onRefused(code).catch(() => {});
         throw error;
@@ -54,7 +62,12 @@ export class CommitWriter {
       const fitting = await this.#fitting(blocks);
       if (fitting.length === 0) return { fitting };
       await this.#keepTimes();
-      return { fitting, begun: await writer.begin(fitting, { isOldest }) };
+      // Numbers in between arrived without the disk, or gave way: after a power cut they would look like damage.
+      const first = Math.min(...fitting.map(({ info }) => info.firstSequence));
+      if (first > this.#placedSequence + 1) await this.#deps.state.settle();
+      const begun = await writer.begin(fitting, { isOldest });
+      this.#placedSequence = Math.max(this.#placedSequence, lastOf(fitting));
+      return { fitting, begun };
     });
   }
 
@@ -84,4 +97,8 @@ export class CommitWriter {
     const size = blocks.reduce((sum, block) => sum + block.bytes.length, 0);
     return retention.makeRoom(writer.growthOf(size), kind);
   }
+}
+
+function lastOf(blocks: readonly FramedBlock[]): number {
+  return Math.max(...blocks.map(({ info }) => info.lastSequence));
 }

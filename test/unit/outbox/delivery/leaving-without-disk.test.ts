@@ -109,3 +109,23 @@ it('entries that the platform refuses do not keep others from leaving', async ()
   expect(sent).not.toContain('bad');
   expect(sent.length).toBeGreaterThan(165);
 });
+
+it('entries that left without the disk are no damage after a power cut, when it takes others behind them', async () => {
+  const outbox = await fixture.open();
+  for (let n = 0; n < 5; n += 1) await fixture.commit(outbox, [fixture.entry(`before${n}`, n)]);
+  await send(outbox);
+  await fixture.clock.advance(60_000);
+  refuse('ENOSPC');
+  for (let n = 0; n < 5; n += 1) outbox.append([fixture.entry(`without${n}`, n)]).catch(() => {});
+  await fixture.clock.advance(WITHIN_MS);
+  await send(outbox);
+  expect(sent).toHaveLength(10);
+  disk.faults = {};
+  await fixture.clock.advance(30_000);
+  await fixture.commit(outbox, [fixture.entry('after', 1)]);
+  disk.cutPower(() => false);
+  const again = await fixture.open();
+  await send(again);
+  expect(again.status()).toMatchObject({ damaged: 0, heldEntries: 0 });
+  expect(sent.slice(10)).toEqual(['after']);
+});
