@@ -106,6 +106,11 @@ it.each([
   expect(Object.keys(values)).toHaveLength(count);
 });
 
+it('a UPS in the cold has a temperature below zero', async () => {
+  const line = '(230.1 230.1 230.0 012 50.0 13.6 -4.5 00001001\r';
+  expect(await valuesOf('ups-megatec', Buffer.from(line))).toMatchObject({ temperature: -4.5, batteryVoltage: 13.6 });
+});
+
 /** Frame of VE.Direct text with its check sum, and these HEX messages put in at a place behind it. */
 function veDirect(text: string, at: number, messages: string): Buffer {
   const summed = Buffer.from(`${text}\r\nChecksum\t`, 'latin1');
