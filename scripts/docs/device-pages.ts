@@ -29,7 +29,7 @@ export async function presetPages(): Promise<readonly ReferencePage[]> {
   }));
 }
 
-function presetText({ name, title, source, fixture, units, sensor, file }: Preset): string {
+function presetText({ name, title, source, fixture, units, sensor, variants, file }: Preset): string {
   const example = exampleOf([
     `name: ${name}`,
     'kind: serial-line',
@@ -51,6 +51,7 @@ function presetText({ name, title, source, fixture, units, sensor, file }: Prese
         Object.entries(units).map(([key, unit]) => [code(key), unit ?? '']),
       ),
     ),
+    part('Variants', variantsText(Object.keys(variants))),
     part('Options that it sets', 'Options of the sensor itself stand in their place.', optionsTable(options)),
     part(
       'When it does not answer',
@@ -65,6 +66,11 @@ function presetText({ name, title, source, fixture, units, sensor, file }: Prese
       ]),
     ),
   ]);
+}
+
+function variantsText(names: readonly string[]): string | undefined {
+  if (names.length === 0) return undefined;
+  return `${names.map((name) => code(`variant: ${name}`)).join(', ')}: how your device is built or set. Without one it is the first.`;
 }
 
 /** Whole configuration with one sensor, of these options. */

@@ -106,6 +106,11 @@ it.each([
   expect(Object.keys(values)).toHaveLength(count);
 });
 
+it('a UPS in the cold has a temperature below zero', async () => {
+  const line = '(230.1 230.1 230.0 012 50.0 13.6 -4.5 00001001\r';
+  expect(await valuesOf('ups-megatec', Buffer.from(line))).toMatchObject({ temperature: -4.5, batteryVoltage: 13.6 });
+});
+
 /** Frame of VE.Direct text with its check sum, and these HEX messages put in at a place behind it. */
 function veDirect(text: string, at: number, messages: string): Buffer {
   const summed = Buffer.from(`${text}\r\nChecksum\t`, 'latin1');
@@ -190,3 +195,32 @@ it('an old P1 port with water and heat gives each meter its own key', async () =
   const values = await valuesOf('dsmr-v2', Buffer.from(`/ISk5\\2MT382-1004\r\n\r\n${lines.join('\r\n')}\r\n!\r\n`));
   expect(values).toEqual({ energyImportT1: 1.001, water: 87.001, heat: 12.5 });
 });
+
+it.each([
+  ['', 10.922],
+  [', variant: bucket-0.01in', 10.922],
+  [', variant: bucket-0.2mm', 8.6],
+  [', variant: bucket-0.1mm', 4.3],
+])('a weather station%s counts its rain by its bucket', async (variant, rain) => {
+  const { bytes } = JSON.parse(
+    await readFile(join(import.meta.dirname, '../fixtures/presets/davis-vantage.json'), 'utf8'),
+  );
+  const whole = Buffer.from(bytes, 'hex');
+  const packet = whole.subarray(whole.indexOf('LOO')).subarray(0, 99);
+  packet.writeUInt16LE(43, 50);
+  packet.writeUInt16LE(0xffff, 54);
+  packet.writeUInt16BE(crcOf(packet.subarray(0, 97)), 97);
+  const values = await valuesOf('davis-vantage', packet, variant);
+  expect(values.rainDay).toBeCloseTo(rain, 9);
+  expect(values).not.toHaveProperty('rainYear');
+});
+
+/** Check sum of a Davis packet. */
+function crcOf(bytes: Uint8Array): number {
+  let crc = 0;
+  for (const byte of bytes) {
+    crc ^= byte << 8;
+    for (let bit = 0; bit < 8; bit += 1) crc = ((crc << 1) ^ (crc & 0x8000 ? 0x1021 : 0)) & 0xffff;
+  }
+  return crc;
+}

@@ -2,7 +2,7 @@
  * One file of a family of devices whose registers are alike, and the models that it makes:
  *
  *   defaults ─┐
- *   registers ┴─► of the family ─► only / without ─► registers of the model over them ─► units of the vocabulary
+ *   registers ┴─► of the family ─► only / without ─► registers of the model over them ─► units of the vocabulary ─► marks of no value
  */
 import { z } from 'zod';
 import type { ModelFile } from '../../host/model-files.ts';
@@ -16,6 +16,9 @@ import { faultsOf } from '../yaml/zod-faults.ts';
 /** Options of a register as a Modbus sensor has them; checked when the model is whole. */
 const options = () => table(z.string(), z.unknown());
 const registers = () => table(platformKey(), options()).default({});
+
+/** Type of a register without one, as in a Modbus sensor. */
+const DEFAULT_TYPE = 'uint16';
 
 /** Where the facts were found: the maker's own document, or a public table. */
 const source = section({
@@ -51,6 +54,8 @@ const family = section({
   maker: z.string().min(1),
   sources: table(z.string(), source).default({}),
   defaults: options().default({}),
+  /** The maker's mark of no value by type, for registers without a `noValue` of their own. */
+  noValues: table(z.string(), z.number()).default({}),
   registers: registers(),
   models: table(text(/^[a-z0-9][a-z0-9-]{0,62}$/, 'a name of small letters, digits and -'), model),
 });
@@ -94,11 +99,17 @@ function modelOf(
   );
   const merged = Object.entries({ ...Object.fromEntries(inherited), ...own }).map(([key, register]) => {
     const unit = MEASUREMENT_UNITS[key];
-    return [key, { ...(typeof unit === 'string' && { unit }), ...of.defaults, ...defaults, ...register }] as const;
+    const whole = { ...(typeof unit === 'string' && { unit }), ...of.defaults, ...defaults, ...register };
+    return [key, withMark(whole, of.noValues)] as const;
   });
   const sources = named.flatMap((id) => of.sources[id] ?? []);
   const verified = sources.length > 1 ? 'two-sources' : 'one-source';
   return { ...rest, name, maker, file, registers: Object.fromEntries(merged), sources, verified };
+}
+
+function withMark(register: Readonly<Record<string, unknown>>, noValues: Readonly<Record<string, number>>) {
+  const mark = noValues[String(register.type ?? DEFAULT_TYPE)];
+  return mark === undefined || Object.hasOwn(register, 'noValue') ? register : { ...register, noValue: mark };
 }
 
 /** First fault of a model's registers, as a Modbus sensor would have it. */

@@ -18,6 +18,8 @@ const preset = section({
   fixture: z.enum(['recorded', 'worked example']).optional(),
   /** Options of a serial-line sensor; checked when the sensor is whole. */
   sensor: table(z.string(), z.unknown()),
+  /** Ways to set or build the device that change what its bytes mean: options over those of the sensor. The first has none, and is the default. */
+  variants: table(z.string().regex(/^[a-z0-9][a-z0-9.-]{0,62}$/), table(z.string(), z.unknown())).default({}),
 });
 
 export interface Preset extends z.infer<typeof preset> {

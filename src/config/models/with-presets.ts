@@ -1,13 +1,14 @@
 /** Puts the options of named presets below those of a configuration's serial sensors, before it is parsed. */
 import { type ModelFile, modelFiles } from '../../host/model-files.ts';
 import type { PathFault } from '../fields/config-fault.ts';
-import { oneOf } from '../fields/did-you-mean.ts';
+import { didYouMean, oneOf } from '../fields/did-you-mean.ts';
 import { type Brought, toldOfFile } from './brought-options.ts';
 import { meantDevice } from './meant-device.ts';
 import { isMapping, withOwnWords } from './own-words.ts';
-import { A_PRESET, readPreset } from './preset-file.ts';
+import { A_PRESET, type Preset, readPreset } from './preset-file.ts';
 
 type Mapping = Readonly<Record<string, unknown>>;
+type PresetOptions = Pick<Preset, 'name' | 'sensor' | 'variants'>;
 
 /** Options that hold words by key. */
 const BY_KEY = ['keys', 'fields'] as const;
@@ -33,9 +34,12 @@ export async function withPresets(root: Mapping, configFile: string): Promise<Wi
       continue;
     }
     const file = files.find(({ name }) => name === sensor.preset);
-    const options = file && (await readPreset(file))?.sensor;
-    if (options === undefined)
+    const preset = file && (await readPreset(file));
+    const options = preset && optionsOf(preset, sensor.variant);
+    if (preset === undefined)
       faults.push({ ...presetFault(sensor.preset, file, files), path: ['sensors', at, 'preset'] });
+    else if (options === undefined)
+      faults.push({ ...variantFault(preset, sensor.variant), path: ['sensors', at, 'variant'] });
     if (file !== undefined && options !== undefined) brought.set(at, { file: file.path, options, own: sensor });
     sensors.push(
       options === undefined
@@ -51,6 +55,13 @@ function namesPreset(sensor: unknown): sensor is Mapping & { readonly preset: st
   return kind === 'serial-line' && typeof name === 'string';
 }
 
+/** Options of a preset in a variant; undefined when it has none of that name. */
+function optionsOf({ sensor, variants }: PresetOptions, variant: unknown): Mapping | undefined {
+  if (variant === undefined) return sensor;
+  const chosen = Object.entries(variants).find(([name]) => name === variant)?.[1];
+  return chosen && { ...sensor, ...chosen, ...wordsByKey(sensor, chosen) };
+}
+
 /** Options under which the sensor's own stand: a request of its own takes the place of both spellings. */
 function withoutRequest(options: Mapping, sensor: Mapping): Mapping {
   const { request, requestHex, ...others } = options;
@@ -60,6 +71,12 @@ function withoutRequest(options: Mapping, sensor: Mapping): Mapping {
 function wordsByKey(options: Mapping, sensor: Mapping): Mapping {
   const given = BY_KEY.filter((option) => isMapping(options[option]));
   return Object.fromEntries(given.map((option) => [option, withOwnWords(options[option] as Mapping, sensor[option])]));
+}
+
+function variantFault({ name, variants }: PresetOptions, variant: unknown): Omit<PathFault, 'path'> {
+  const known = Object.keys(variants);
+  if (known.length === 0) return { problem: `${name} has no variants:`, expected: 'a preset that has some' };
+  return { problem: `no such variant of ${name}:`, expected: oneOf(known), ...didYouMean(String(variant), known) };
 }
 
 function presetFault(name: string, file: ModelFile | undefined, files: readonly ModelFile[]): Omit<PathFault, 'path'> {

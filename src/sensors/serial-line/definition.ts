@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { channelFaults, channelKeys, channels } from '../../config/fields/channels.ts';
 import type { ConfigPath } from '../../config/fields/config-fault.ts';
 import { duration, platformKey, section, size, table, whole } from '../../config/fields/fields.ts';
-import { type Finding, findingAtKey } from '../../config/fields/findings.ts';
+import { type Finding, findingAtKey, noEffect } from '../../config/fields/findings.ts';
 import { check, frame, frameFaults, frameField } from '../../config/fields/frames.ts';
 import { serialPortFields } from '../../config/fields/lines-and-ports.ts';
 import { byteText, hexText } from '../../config/fields/request-text.ts';
@@ -16,6 +16,8 @@ const DEFAULT_MAX_LINE = '4kB';
 const schema = sensorSection('serial-line', {
   /** Device whose options are known, one file of the folder presets; options of the sensor itself stand in their place. */
   preset: z.string().min(1).max(64).optional(),
+  /** Which of the variants that the preset's page names the device is; without it the first. */
+  variant: z.string().min(1).max(64).optional(),
   ...serialPortFields,
   ...lineFormatFields,
   encoding: textEncoding(),
@@ -67,6 +69,9 @@ function faults(config: SerialLineConfig, path: ConfigPath): Finding[] {
     ...(config.fields === undefined ? LINE_KEYS.faults(config, path) : []),
     ...frameFaults(config, path),
     ...channelFaults(config, path),
+    ...(config.variant !== undefined && config.preset === undefined
+      ? [noEffect(path, 'variant', 'a preset that has variants')]
+      : []),
     ...(isTwice ? [findingAtKey([...path, 'requestHex'], 'requestHex beside request', 'one of them')] : []),
   ];
 }

@@ -144,3 +144,26 @@ it('asks by the sensor’s own request, in either spelling, in place of its pres
   expect(config?.sensors[0]).toMatchObject({ request: '\xFF\x01\x86', frame: { start: 'FF 86', length: 9 } });
   expect(config?.sensors[0]).not.toHaveProperty('requestHex');
 });
+
+it('reads a device in the variant that the sensor names, and tells which there are', async () => {
+  await mkdir(join(folder, 'presets'));
+  const frame = 'frame: { start: "AA", length: 9 }, fields: { level: { at: 1, unit: m } }';
+  const variants = '{ deep: {}, flat: { baudRate: 1200, fields: { level: { scale: 0.1 }, slope: { at: 3 } } } }';
+  const preset = `title: Tank\nsensor: { ${frame} }\nvariants: ${variants}\n`;
+  await writeFile(join(folder, 'presets/tank.yaml'), preset);
+  const fieldsOf = async (options: string) => (await read(options)).config?.sensors[0];
+  expect(await fieldsOf('preset: tank')).toMatchObject({ fields: { level: { scale: 1 } } });
+  expect(await fieldsOf('preset: tank, variant: deep')).toMatchObject({ fields: { level: { scale: 1 } } });
+  expect(await fieldsOf('preset: tank, variant: flat, fields: { level: { offset: 2 } }')).toMatchObject({
+    baudRate: 1200,
+    fields: { level: { at: 1, unit: 'm', scale: 0.1, offset: 2 }, slope: { at: 3 } },
+  });
+  expect((await read('preset: tank, variant: flad')).faults).toMatchObject([
+    { path: 'sensors[0].variant', value: '"flad"', hint: 'did you mean "flat"?' },
+  ]);
+  expect((await read('preset: dsmr, variant: flat')).faults).toMatchObject([
+    { path: 'sensors[0].variant', problem: 'dsmr has no variants:' },
+  ]);
+  const { warnings, faults } = await read('format: json, variant: flat');
+  expect([...faults, ...warnings]).toMatchObject([{ path: 'sensors[0].variant' }]);
+});

@@ -9,7 +9,7 @@ type RegisterContent = boolean | number | bigint | string;
 
 export interface RegisterMeaning extends NumberRules {
   /** The raw number that says that there is none. */
-  readonly noValue?: number;
+  readonly noValue?: number | undefined;
 }
 
 /**
