@@ -52,6 +52,7 @@ install_build_tools() {
 install_runtime() {
   [ -n "$node_package" ] || return 0
   [ "$(cat "$runtime/version" 2>/dev/null)" = "$NODE_VERSION $NPM_VERSION" ] && return
+  command -v npm >/dev/null || die 'npm is missing; install it: sudo apt-get install npm'
   rm -rf "$runtime/node_modules" "$runtime/version"
   mkdir -p "$runtime"
   timed "Node $NODE_VERSION" quietly npm install --no-save --no-package-lock --no-audit --no-fund --prefix "$runtime" "$node_package@$NODE_VERSION" "npm@$NPM_VERSION"
