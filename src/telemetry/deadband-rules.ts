@@ -7,7 +7,7 @@
  * After a restart the first sample of each key is always reported, and with it whether its alarms are on: what the platform was told last
  * is not known for certain.
  */
-import { rounded } from '../config/keys/sent-reading.ts';
+import { keptText, rounded } from '../config/keys/sent-reading.ts';
 import type { KeyRulesConfig } from '../config/schema/agent-config.ts';
 import type { Clock } from '../host/clock.ts';
 import type { JsonValue } from '../host/json.ts';
@@ -130,7 +130,7 @@ export class DeadbandRules {
       const forgotten = tooMany.map((gone) => toEntry(sample, placeOf(gone), ALARM_REMOVED, 'alarm'));
       return [...over, entry, { ...entry, ...alarmOf(place), value: alarm }, ...forgotten];
     }
-    return [...over, ...this.#worthReporting(sample, value, state, rules)];
+    return [...over, ...this.#worthReporting(sample, keptText(value, rules.asText), state, rules)];
   }
 
   /** Alarms of this reading that stand at the platform under an earlier name of it, or that nothing watches any more. */

@@ -31,6 +31,7 @@ import {
   checkProducedKeys,
   checkReservedKeys,
   checkRuleKeys,
+  checkTextKeys,
 } from './keys.ts';
 import { checkKinds } from './kinds.ts';
 import { checkDisabled, checkDoubled, checkNames, checkReferences } from './references.ts';
@@ -49,6 +50,7 @@ const KEYS = [
   checkAddedKeys,
   checkRuleKeys,
   checkMethodKeys,
+  checkTextKeys,
 ];
 const TIMES = [
   checkSensorTimes,

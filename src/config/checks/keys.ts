@@ -5,8 +5,8 @@ import { type ConfigPath, pathText } from '../fields/config-fault.ts';
 import { didYouMeanWhenTold, oneOf } from '../fields/did-you-mean.ts';
 import { type Finding, finding, findingAtKey, repeated } from '../fields/findings.ts';
 import { readingsOf } from '../keys/rule-parts.ts';
-import { keysForRules, platformKeyOf, sensorKeys } from '../keys/sensor-keys.ts';
-import { configShape } from '../schema/agent-config.ts';
+import { keyRulesOf, keysForRules, platformKeyOf, sensorKeys } from '../keys/sensor-keys.ts';
+import { configShape, type SensorConfig } from '../schema/agent-config.ts';
 import { type Check, clientAttributeUses, desiredUses, type KeyUse, ownKey, stateUses, totalUses } from './draft.ts';
 
 /** Client attributes that the agent itself sends. */
@@ -74,6 +74,8 @@ function itemAt({ path }: KeyUse): string {
 
 const LIKE_NUMBER = 'a number, or a text with a letter in it; the platform makes a number of it';
 
+const AS_TEXT = '`asText: json` or `asText: { prefix: "No " }` under keys';
+
 /** The platform stores what looks like a number as one: "007" arrives as 7. */
 export const checkFixedAttributes: Check = ({ sections }) =>
   Object.entries(sections.attributes?.client ?? {})
@@ -81,6 +83,30 @@ export const checkFixedAttributes: Check = ({ sections }) =>
     .map(([key]) =>
       finding(['attributes', 'client', key], 'a text that looks like a number:', LIKE_NUMBER, { warning: true }),
     );
+
+/** Texts among telemetry become numbers in the same way. */
+export const checkTextKeys: Check = ({ sensors }) =>
+  sensors.flatMap(({ config, path }) =>
+    textKeys(config).map((key) => {
+      const isWritten = config.keys[key]?.type !== undefined;
+      return finding(
+        isWritten ? [...path, 'keys', key, 'type'] : [...path, 'name'],
+        'the platform makes 123 of the text "000123" in',
+        AS_TEXT,
+        { value: key, warning: true },
+      );
+    }),
+  );
+
+/** Keys that are sent as texts which may look like numbers. */
+function textKeys(config: SensorConfig): readonly string[] {
+  const { digitTexts } = definitionOf(config.kind);
+  const written = Object.entries(config.keys).flatMap(([key, { type }]) => (type === 'text' ? [key] : []));
+  return [...new Set([...written, ...(digitTexts?.(config) ?? [])])].filter((key) => {
+    const { report = true, asText, map, type = 'text' } = keyRulesOf(config, key) ?? {};
+    return report && asText === undefined && map === undefined && type === 'text';
+  });
+}
 
 /** Keys that methods read: as the driver calls them. */
 export const checkMethodKeys: Check = ({ sensors, sections }) =>

@@ -1,7 +1,7 @@
 /** Report rules of one key of a sensor: conversion, what is worth sending, alarms. Field names agree with telemetry/deadband-rules.ts. */
 import { z } from 'zod';
 import { conversionFields } from './conversion.ts';
-import { duration, LIVE, list, platformKey, section, table, whole } from './fields.ts';
+import { duration, LIVE, list, platformKey, section, table, text, whole } from './fields.ts';
 
 const alarm = section({
   /** Raised when the value is greater than this, in the key's unit after scaling. */
@@ -14,12 +14,17 @@ const alarm = section({
   name: z.string().min(1).max(255).optional(),
 });
 
+/** A prefix that no number begins with: the platform makes no number of the text behind it. */
+const textPrefix = text(/^(?=.*[^\d\s.+-]).{1,32}$/, 'a prefix with a letter or another sign that is in no number');
+
 const keyRules = section({
   /** The key at the platform, instead of the driver's own. */
   rename: platformKey().optional(),
   /** Unit of the value, for people; it converts nothing. */
   unit: z.string().max(32).optional(),
   ...conversionFields,
+  /** How texts are sent, as the platform makes a number of "000123": behind a prefix, or in an object, as {"text":"000123"}. */
+  asText: z.union([z.literal('json'), section({ prefix: textPrefix })]).optional(),
   /** Decimal places. */
   round: whole(0, 15).optional(),
   /** A smaller change than this is not reported. */

@@ -1,6 +1,6 @@
 /** A reading as the platform gets it: the key, the unit and the places of its report rules, after its conversion. */
 import type { JsonValue } from '../../host/json.ts';
-import type { SensorConfig } from '../schema/agent-config.ts';
+import type { KeyRulesConfig, SensorConfig } from '../schema/agent-config.ts';
 import { rulesOfReading } from './sensor-keys.ts';
 
 interface KeyedReading {
@@ -13,14 +13,20 @@ interface KeyedReading {
 export function sentReading<R extends KeyedReading>(sensor: SensorConfig | undefined, reading: R): R {
   const rules = sensor && rulesOfReading(sensor, reading.key);
   if (rules === undefined) return reading;
-  const { rename = reading.key, unit = reading.unit, round } = rules;
-  const sent = { ...reading, key: rename, value: rounded(reading.value, round) };
+  const { rename = reading.key, unit = reading.unit, round, asText } = rules;
+  const sent = { ...reading, key: rename, value: keptText(rounded(reading.value, round), asText) };
   return unit === undefined ? sent : { ...sent, unit };
 }
 
 /** Rounds a number to so many places; anything else stays as it is. */
 export function rounded(value: JsonValue, places: number | undefined): JsonValue {
   return typeof value === 'number' && places !== undefined ? roundTo(value, places) : value;
+}
+
+/** A text in the form in which the platform keeps it as one; anything else stays as it is. */
+export function keptText(value: JsonValue, asText: KeyRulesConfig['asText']): JsonValue {
+  if (typeof value !== 'string' || asText === undefined) return value;
+  return asText === 'json' ? { text: value } : `${asText.prefix}${value}`;
 }
 
 /** Rounds half away from zero in decimal, as a person would: 1.005 to two places is 1.01. */

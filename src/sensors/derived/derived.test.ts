@@ -192,4 +192,25 @@ describe('a value that remembers', () => {
     measure('meter', { power: 0 });
     expect(heard.at(-1)?.value).toBeCloseTo(0.5 + 1 / 60, 9);
   });
+
+  it.each([
+    [15, [15, 15, 15, 15], 45],
+    [60, [60, 60, 60], 120],
+    [30, [30, 30, 90, 30, 20], 80],
+    [1, [1, 1, 120, 1], 3],
+  ])(
+    'sums up values that come each %d minutes, and leaves out what is longer than theirs',
+    async (_, waits, minutes) => {
+      const sensor = await derived({ energy: 'integral(power) / 1000' });
+      measure('meter', { power: 1_000 });
+      for (const wait of waits) {
+        await clock.advance(wait * 60_000);
+        measure('meter', { power: 1_000 });
+      }
+      await sensor.close();
+      await derived({ energy: 'integral(power) / 1000' });
+      measure('meter', { power: 1_000 });
+      expect(heard.at(-1)?.value).toBeCloseTo(minutes / 60, 9);
+    },
+  );
 });

@@ -19,8 +19,13 @@ import type { MadeValue, MeasuredValue, SensorDeps, ValuesOfSensors } from '../k
 import { sensorFault } from '../kind/sensor-fault.ts';
 import type { DerivedConfig } from './definition.ts';
 
-/** Between two values further apart nobody knows what was: an integral leaves it out. */
-const MAX_GAP_MS = 10 * 60_000;
+/**
+ * Longest time between two values that an integral counts: 10 min, or for values that come less often 2.5 times the interval before, up to a
+ * day. Between values further apart nobody knows what was.
+ */
+const MIN_GAP_MS = 10 * 60_000;
+const INTERVALS_OF_GAP = 2.5;
+const MAX_GAP_MS = 24 * 3_600_000;
 const MS_PER_HOUR = 3_600_000;
 
 export async function open(config: DerivedConfig, deps: SensorDeps, _signal: AbortSignal): Promise<Sensor> {
@@ -167,11 +172,19 @@ function plain(key: string, value: MeasuredValue['value']): ExpressionValue {
   return value;
 }
 
+interface Remembered {
+  readonly value: number;
+  readonly atMs: number;
+  readonly result: number;
+  /** Time from the value before it; 0 for the first. */
+  readonly tookMs: number;
+}
+
 /** Values before, by the place of the call that remembers them: it is new when one of its own inputs is. */
 class PlacesOfHistory implements ExpressionHistory {
   readonly #places: Expression['places'];
   readonly #sums: ReadonlyMap<number, SavedTotal>;
-  readonly #before = new Map<number, { readonly value: number; readonly atMs: number; readonly result: number }>();
+  readonly #before = new Map<number, Remembered>();
   #inputsAtMs: readonly number[] = [];
   /** True when a call of this evaluation had nothing to compare with. */
   isFirst = false;
@@ -205,9 +218,9 @@ class PlacesOfHistory implements ExpressionHistory {
     const atMs = this.#atMs(place);
     const total = this.#sums.get(place);
     const tookMs = atMs - (before?.atMs ?? atMs);
-    if (before !== undefined && tookMs > 0 && tookMs <= MAX_GAP_MS)
-      total?.add(((before.value + value) / 2) * (tookMs / MS_PER_HOUR));
-    this.#before.set(place, { value, atMs, result: 0 });
+    const isNew = before !== undefined && tookMs > 0;
+    if (isNew && tookMs <= longestGap(before.tookMs)) total?.add(((before.value + value) / 2) * (tookMs / MS_PER_HOUR));
+    this.#before.set(place, { value, atMs, result: 0, tookMs: isNew ? tookMs : (before?.tookMs ?? 0) });
     return this.#known(total?.kept ?? Number.NaN);
   }
 
@@ -216,7 +229,7 @@ class PlacesOfHistory implements ExpressionHistory {
     const atMs = this.#atMs(place);
     if (before !== undefined && before.atMs >= atMs) return this.#known(before.result);
     const result = before === undefined ? Number.NaN : of(value - before.value, atMs - before.atMs);
-    this.#before.set(place, { value, atMs, result });
+    this.#before.set(place, { value, atMs, result, tookMs: 0 });
     return this.#known(result);
   }
 
@@ -229,4 +242,8 @@ class PlacesOfHistory implements ExpressionHistory {
   #atMs(place: number): number {
     return Math.max(0, ...(this.#places[place] ?? []).map((input) => this.#inputsAtMs[input] ?? 0));
   }
+}
+
+function longestGap(intervalMs: number): number {
+  return Math.min(MAX_GAP_MS, Math.max(MIN_GAP_MS, INTERVALS_OF_GAP * intervalMs));
 }

@@ -60,6 +60,8 @@ export interface SensorDefinition<S extends z.ZodType = z.ZodType, C = ConfigOf<
   valueType?(config: C, key: string): ValueType | undefined;
   /** Its values come as text, of which it makes numbers by itself. */
   readonly givesText?: boolean;
+  /** Keys of texts that may be digits alone, such as serial numbers. */
+  digitTexts?(config: C): readonly string[];
   /** Which of its keys it gives differs from machine to machine, so that another sensor may give them too. */
   readonly keysVary?: boolean;
 

@@ -30,6 +30,7 @@ export const mbus = defineSensor({
   driver: () => import('./driver.ts'),
   twin: () => import('./twin.ts'),
   valueType: (_config, key) => (TEXTS.includes(key) ? 'string' : 'number'),
+  digitTexts: () => ['serialNumber'],
   waitMs: () => TURNS_MS,
   remedy: () =>
     "check the meter's address and baud rate (2400 or 300), and that the level converter feeds the bus with some 36 V",

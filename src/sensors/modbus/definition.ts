@@ -59,6 +59,7 @@ export const modbus = defineSensor({
   schema,
   driver: () => import('./driver.ts'),
   keys: ({ registers }) => Object.keys(registers),
+  digitTexts: ({ registers }) => Object.keys(registers).filter((key) => registers[key]?.type === 'string'),
   valueType: ({ registers }, key) => typeOfRegister(registers[key]),
   // Each request answered just in time leaves all of them in one read.
   waitMs: (config) => countsOf(config).length * config.connection.responseTimeoutMs,
