@@ -65,8 +65,8 @@ async function alertAfterReload(isExpected: boolean): Promise<string | undefined
 
 it('takes up the edited driver, restarts its sensor alone, and refuses a wrong one while the old goes on', async () => {
   await expect.poll(() => newestOf('tank', 'level'), PATIENTLY).toBe(1);
-  await expect.poll(() => newestOf('other', 'level'), PATIENTLY).toBe(7);
-  const [tank, other] = [await newestOf('tank', 'pid'), await newestOf('other', 'pid')];
+  await expect.poll(() => newestOf('other', 'other.level'), PATIENTLY).toBe(7);
+  const [tank, other] = [await newestOf('tank', 'pid'), await newestOf('other', 'other.pid')];
 
   await edit('export const openSensor = async () => ({ read: ');
   expect(await alertAfterReload(true)).toMatch(
@@ -80,6 +80,6 @@ it('takes up the edited driver, restarts its sensor alone, and refuses a wrong o
   expect(await alertAfterReload(false)).toBeUndefined();
   await expect.poll(() => newestOf('tank', 'level'), PATIENTLY).toBe(3);
   expect(await newestOf('tank', 'pid')).not.toBe(tank);
-  expect(await newestOf('other', 'pid')).toBe(other);
+  expect(await newestOf('other', 'other.pid')).toBe(other);
   expect(agent.log).toContain(`"changed":["sensors"],"needRestart":[],"drivers":["${file}"]`);
 });
