@@ -12,6 +12,8 @@ command -v qemu-aarch64-static >/dev/null || missing+=(qemu-user-static)
 command -v aarch64-linux-gnu-g++ >/dev/null || missing+=(g++-aarch64-linux-gnu)
 command -v zstd >/dev/null || missing+=(zstd)
 command -v systemd-analyze >/dev/null || missing+=(systemd)
+# Here, as two releases that are built side by side would each install them.
+command -v dh_builddeb >/dev/null && command -v dpkg-buildpackage >/dev/null || missing+=(debhelper dpkg-dev)
 if [ ${#missing[@]} -gt 0 ]; then
   echo "test-release: installing ${missing[*]}" >&2
   as_root apt-get update -qq >&2
