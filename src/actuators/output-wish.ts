@@ -8,7 +8,7 @@ import type { Gates } from './gates.ts';
 import { isActive, type Writer } from './kind/actuator.ts';
 import type { Winner } from './priority-slots.ts';
 
-/** Why a wish waits, by code and in words. */
+/** Reason for which a wish waits, by code and in words. */
 export interface Refusal {
   readonly code: string;
   readonly message: string;

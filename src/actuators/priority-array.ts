@@ -129,7 +129,10 @@ function read(slots: Slots, event: Extract<SlotEvent, { kind: 'read' }>): Slots 
   const isBarred = before.isBarred && !isEdge && (isActive(before.set) || !isActive(set));
   const now: RuleSlot = {
     ...before,
-    ...{ phase, set, isLost: false, isBarred },
+    phase,
+    set,
+    isLost: false,
+    isBarred,
     ...(isEdge && { sinceMs: event.atMs }),
   };
   const after = { ...slots, rules: slots.rules.map((rule) => (rule === before ? now : rule)) };

@@ -118,7 +118,7 @@ export class AttachedControl implements DevicesControl {
     const slots = this.#deps.config().devices;
     if (this.#deps.attached !== undefined) return takeDevice(this.#moves, arrival, slots);
     const names = await this.#firstNames();
-    // Nothing runs that would have to be ended: the slot comes with the next start.
+    // No slot runs that would have to be ended: the device's slot comes with the next start.
     const devices = {
       find: () => undefined,
       end: async () => {},
@@ -189,16 +189,19 @@ export class AttachedControl implements DevicesControl {
     const { names } = this.#attached;
     const slots = names.slotsOf(id);
     return given({
-      ...{ id, slots, name: names.shownName(id, device?.name) },
-      ...{ state: device?.state ?? ('provisioning' as const), sinceMs: device?.sinceMs ?? this.#since },
+      id,
+      slots,
+      name: names.shownName(id, device?.name),
+      state: device?.state ?? ('provisioning' as const),
+      sinceMs: device?.sinceMs ?? this.#since,
       reason:
         device?.reason ?? place?.reason ?? (slots.some((slot) => names.waitsForTomorrow(slot)) ? TOO_MANY : undefined),
-      ...{
-        heldEntries: place?.heldEntries ?? 0,
-        acceptedEntries: device?.acceptedEntries ?? 0,
-        sensors: this.#sensors(slots),
-      },
-      ...{ lastAcceptedAtMs: device?.lastAcceptedAtMs, label: names.slotOf(id)?.label, tokenIn: device?.tokenIn },
+      heldEntries: place?.heldEntries ?? 0,
+      acceptedEntries: device?.acceptedEntries ?? 0,
+      sensors: this.#sensors(slots),
+      lastAcceptedAtMs: device?.lastAcceptedAtMs,
+      label: names.slotOf(id)?.label,
+      tokenIn: device?.tokenIn,
     });
   }
 

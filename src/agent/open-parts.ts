@@ -217,8 +217,17 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
   const { actuators, sampler } = hardware;
   const own = ownActuators(actuators);
   const methods = gatewayMethods({
-    ...{ config: current, live, machine, sampler, sensors: sampler, platform, firmware, actuators: own },
-    ...{ status: { status, diagnose }, outbox: kept, restart: deps.restart },
+    config: current,
+    live,
+    machine,
+    sampler,
+    sensors: sampler,
+    platform,
+    firmware,
+    actuators: own,
+    status: { status, diagnose },
+    outbox: kept,
+    restart: deps.restart,
   });
   const { deviceApi } = platform;
   const beats = createPollBeat(clock);

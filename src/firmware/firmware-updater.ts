@@ -308,7 +308,7 @@ export class FirmwareUpdater {
     await writeJournal(this.#deps.files, this.#journalPath, journal);
     if (journal.state !== this.#journal.state) this.#telling.stateChanged();
     this.#journal = journal;
-    // Told of while it was written.
+    // An offer or withdrawal may have been told while the journal was written.
     if (this.#isUnsaved) this.#forgetSettled();
     else this.#forgetReplaced();
     this.#news.tell();

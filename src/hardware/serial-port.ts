@@ -23,9 +23,9 @@ export interface SerialPort {
   write(bytes: Uint8Array, signal: AbortSignal): Promise<void>;
   /** Calls back with whatever arrives, in pieces of any size, until the returned function is called. */
   onBytes(listener: (bytes: Uint8Array) => void): () => void;
-  /** Calls back when the port is unplugged (with the reason) and when it has come back. */
-  /** Why nothing can come, behind the path; undefined while it is as it should be, or nobody knows. */
+  /** Reason for which no byte can come, in words that follow the path; undefined while there is none, or nobody knows it. */
   readonly outage?: string | undefined;
+  /** Calls back when the port is unplugged (with the reason) and when it has come back. */
   onPlug(listener: (plugged: boolean, reason: string) => void): () => void;
   /** Idempotent. */
   close(): Promise<void>;

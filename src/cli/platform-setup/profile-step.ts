@@ -26,17 +26,22 @@ export function devicesProfile(name: string): string {
 /** A profile that can be imported by hand: its key and secret are made by the platform's form. */
 export function profileJson(name: string, of: ProfileOf = 'gateways'): JsonObject {
   return {
-    ...{ name, description: DESCRIPTIONS[of], image: null, default: false },
-    ...{ type: 'DEFAULT', transportType: 'DEFAULT', provisionType: 'DISABLED', provisionDeviceKey: null },
-    ...{
-      defaultRuleChainId: null,
-      defaultDashboardId: null,
-      defaultQueueName: null,
-      firmwareId: null,
-      softwareId: null,
-    },
+    name,
+    description: DESCRIPTIONS[of],
+    image: null,
+    default: false,
+    type: 'DEFAULT',
+    transportType: 'DEFAULT',
+    provisionType: 'DISABLED',
+    provisionDeviceKey: null,
+    defaultRuleChainId: null,
+    defaultDashboardId: null,
+    defaultQueueName: null,
+    firmwareId: null,
+    softwareId: null,
     profileData: {
-      ...{ configuration: { type: 'DEFAULT' }, transportConfiguration: { type: 'DEFAULT' } },
+      configuration: { type: 'DEFAULT' },
+      transportConfiguration: { type: 'DEFAULT' },
       provisionConfiguration: { type: 'DISABLED', provisionDeviceSecret: null },
       alarms: null,
     },

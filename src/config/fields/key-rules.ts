@@ -9,7 +9,7 @@ const alarm = section({
   below: z.number().optional(),
   /** How far the value must come back before the alarm clears. */
   hysteresis: z.number().min(0).default(0),
-  /** How long the value must be past the limit before the alarm is raised; judged with each reading. */
+  /** Time for which the value must be past the limit before the alarm is raised; judged with each reading. */
   for: duration({ max: '7d' }).optional(),
   name: z.string().min(1).max(255).optional(),
 });
@@ -23,7 +23,7 @@ const keyRules = section({
   /** Unit of the value, for people; it converts nothing. */
   unit: z.string().max(32).optional(),
   ...conversionFields,
-  /** How texts are sent, as the platform makes a number of "000123": behind a prefix, or in an object, as {"text":"000123"}. */
+  /** Form in which texts are sent, as the platform makes a number of "000123": behind a prefix, or in an object, {"text":"000123"}. */
   asText: z.union([z.literal('json'), section({ prefix: textPrefix })]).optional(),
   /** Decimal places. */
   round: whole(0, 15).optional(),
