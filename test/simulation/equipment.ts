@@ -41,6 +41,8 @@ export interface Output {
   readonly activeLow?: boolean;
   /** The longest that it may be on, ms. */
   readonly maxOnMs?: number;
+  /** Has a least time off. */
+  readonly hasMinOff?: boolean;
   /** Outputs that are never on together with it. */
   readonly excludes: readonly string[];
   readonly safeStart?: boolean;
@@ -280,6 +282,7 @@ function pump(drawn: Drawn): void {
     excludes: [],
     safeStart: true,
     safeStop: true,
+    hasMinOff: true,
     use: 'free',
   } as const;
   output(drawn, one, ', limits: { minOn: 20s, minOff: 10s }');

@@ -179,6 +179,8 @@ function started(world: World): string[] {
             ].some((one) => one.fromMs < untilMs && one.untilMs > fromMs),
         )
         .filter(({ safeStart }) => safeStart === false || !wasKilled(world, fromMs))
+        // An agent that cannot know when it last switched waits for the least time off.
+        .filter(({ safeStart, hasMinOff }) => safeStart === false || hasMinOff !== true || !world.disk.wasFaulty)
         .filter(() => world.hinderedMs(untilMs, untilMs + OFF_TOLERANCE_MS) === 0)
         .map(
           ({ name, safeStart }) =>
