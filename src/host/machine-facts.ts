@@ -1,5 +1,5 @@
 /** Facts that the kernel and systemd give about this machine, for people who ask why it does not work. Unknown ones are left out. */
-import { readdir, readFile, stat, statfs } from 'node:fs/promises';
+import { readdir, readFile, readlink, realpath, stat, statfs } from 'node:fs/promises';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import type { Clock } from './clock.ts';
@@ -45,6 +45,18 @@ export interface MountFacts {
   readonly errors?: number;
 }
 
+/** Process that has a file open. */
+export interface FileHolder {
+  readonly path: string;
+  readonly pid: number;
+  /** Name of its program, up to 15 characters. */
+  readonly name: string;
+  /** Command line; it may hold secrets of that program, so it is compared and never shown. */
+  readonly command: string;
+  /** Its control group (cgroups(7)), which names the systemd unit; empty where the kernel has none. */
+  readonly group: string;
+}
+
 const UNIT_PROPERTIES = [
   'LoadState',
   'ActiveState',
@@ -58,6 +70,8 @@ const UNIT_PROPERTIES = [
 const UNIT_DEADLINE_MS = 3_000;
 /** Enough to meet what a command of root's left in a state folder. */
 const MAX_LISTED = 2_000;
+/** More processes than any gateway runs. */
+const MAX_PROCESSES = 5_000;
 const MICROSECONDS: Readonly<Record<string, number>> = { us: 1, ms: 1e3, s: 1e6, min: 60e6, h: 3_600e6 };
 
 export class MachineFacts {
@@ -99,6 +113,26 @@ export class MachineFacts {
         if (entry.isDirectory()) folders.push(path);
       }
     }
+    return found;
+  }
+
+  /**
+   * Lists the processes that have any of these files open, as `/proc/PID/fd` shows it (proc(5)). A user sees its own processes, root sees all.
+   * Links are followed; a path that leads nowhere has no holder.
+   */
+  async holders(paths: readonly string[]): Promise<readonly FileHolder[]> {
+    const real = new Map<string, string>();
+    for (const path of paths) real.set(await realpath(join(this.#root, path)).catch(() => path), path);
+    const processes = (await readdir(join(this.#root, 'proc')).catch((): string[] => [])).filter((name) =>
+      /^\d+$/.test(name),
+    );
+    const found: FileHolder[] = [];
+    for (const pid of processes.slice(0, MAX_PROCESSES))
+      for (const path of await this.#opened(pid, real)) {
+        const told = async (file: string): Promise<string> => (await this.#read(`proc/${pid}/${file}`)) ?? '';
+        const name = await told('comm');
+        found.push({ path, pid: Number(pid), name, command: await told('cmdline'), group: await told('cgroup') });
+      }
     return found;
   }
 
@@ -173,6 +207,17 @@ export class MachineFacts {
     ).catch(() => undefined);
     if (outcome?.exitCode !== 0) return undefined;
     return parseUnit(outcome.stdout);
+  }
+
+  /** Which of the files a process has open; each once. */
+  async #opened(pid: string, real: ReadonlyMap<string, string>): Promise<ReadonlySet<string>> {
+    const folder = join(this.#root, 'proc', pid, 'fd');
+    const opened = new Set<string>();
+    for (const descriptor of (await readdir(folder).catch((): string[] => [])).slice(0, MAX_LISTED)) {
+      const path = real.get(await readlink(join(folder, descriptor)).catch(() => ''));
+      if (path !== undefined) opened.add(path);
+    }
+    return opened;
   }
 
   async #rows(path: string): Promise<readonly string[][]> {

@@ -10,14 +10,14 @@ import {
   secrets,
   stateFolder,
 } from './checks/configuration-checks.ts';
-import { actuators, devices, permissions, sensors } from './checks/hardware-checks.ts';
+import { actuators, devices, permissions, sensors, sharedPorts } from './checks/hardware-checks.ts';
 import { clock, diskHealth, diskSpace, memory, storageLife, wear } from './checks/machine-checks.ts';
 import { dns, proxy, reachable, route, tls, token } from './checks/network-checks.ts';
 import { page } from './checks/page-check.ts';
 import { agent, alerts, firmware, link, lockout, outbox, unit, uploads, watchdog } from './checks/service-checks.ts';
 
 const CONFIGURATION = [cutRestore, configuration, configurationWarnings, stateFolder, secrets, configReadable];
-const HARDWARE = [devices, permissions, sensors, actuators];
+const HARDWARE = [devices, permissions, sharedPorts, sensors, actuators];
 const NETWORK = [dns, route, proxy, reachable, tls, token];
 const MACHINE = [clock, diskSpace, diskHealth, storageLife, wear, memory];
 const SERVICE = [unit, watchdog, agent, uploads, attachedDevices, outbox, link, firmware, lockout, page, alerts];

@@ -1,4 +1,4 @@
-import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -51,6 +51,35 @@ describe('the machine', () => {
     });
     expect(await machine.mount('/var')).toMatchObject({ device: '/dev/sdb1' });
     expect(await machine.mount('/variant/x')).toMatchObject({ type: 'tmpfs' });
+  });
+
+  it('names the processes that have a file open, also by another of its names', async () => {
+    await plant('dev/ttyACM0', '');
+    await plant('dev/ttyS0', '');
+    await mkdir(join(root, 'dev/serial/by-id'), { recursive: true });
+    await symlink('../../ttyACM0', join(root, 'dev/serial/by-id/usb-gps'));
+    for (const [pid, name, opened] of [
+      ['812', 'gpsd', ['dev/ttyACM0', 'dev/ttyACM0']],
+      ['40', 'agetty', ['dev/ttyS0']],
+      ['41', 'bash', ['dev/null']],
+    ] as const) {
+      await plant(`proc/${pid}/comm`, name);
+      await plant(`proc/${pid}/cmdline`, `/usr/sbin/${name}\0-n`);
+      await plant(`proc/${pid}/cgroup`, `0::/system.slice/${name}.service`);
+      await mkdir(join(root, 'proc', pid, 'fd'));
+      for (const [at, path] of opened.entries())
+        await symlink(join(root, path), join(root, 'proc', pid, 'fd', `${at}`));
+    }
+    expect(await machine.holders(['/dev/serial/by-id/usb-gps', '/dev/ttyUSB7'])).toEqual([
+      {
+        path: '/dev/serial/by-id/usb-gps',
+        pid: 812,
+        name: 'gpsd',
+        command: '/usr/sbin/gpsd\0-n',
+        group: '0::/system.slice/gpsd.service',
+      },
+    ]);
+    expect(await machine.holders(['/dev/ttyS0'])).toMatchObject([{ pid: 40, name: 'agetty' }]);
   });
 
   it('tells how much of its life an eMMC chip has used, and nothing of disks that do not say', async () => {

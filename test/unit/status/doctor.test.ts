@@ -100,6 +100,7 @@ async function soundGateway(): Promise<Gateway> {
         user: (name) => facts.user(name),
         file: (path) => real.file(path),
         under: (path) => real.under(path),
+        holders: (paths) => facts.holders(paths),
         disk: (path) => real.disk(path),
         mount: (path) => facts.mount(path),
         storageLifeUsedPercent: () => facts.storageLifeUsedPercent(),
@@ -322,6 +323,36 @@ const PLANTED: readonly Planted[] = [
     reason: /may not use \/dev\/ttyUSB0 \(group dialout/,
     remedy: /usermod -aG dialout turnstone/,
   },
+  ...(
+    [
+      ['gpsd', /disable --now gpsd\.service gpsd\.socket/],
+      ['minicom', /stop minicom, or keep it away from \/dev\/ttyACM0/],
+    ] as const
+  ).map(
+    ([name, remedy]): Planted => ({
+      fault: `${name} on a port that the agent reads`,
+      check: 'shared-ports',
+      plant: () => {
+        sensors('{ name: scale, kind: serial-line, port: /dev/ttyACM0 }');
+        machine({
+          file: async () => ({ uid: UID, gid: 0, mode: 0o600, group: 'root' }),
+          holders: async ([path = '']) => [
+            { path, pid: 700, name: 'node', command: '/opt/turnstone/runtime/node', group: '' },
+            {
+              path,
+              pid: 701,
+              name: 'driver',
+              command: '/usr/local/bin/driver',
+              group: '0::/system.slice/turnstone.service',
+            },
+            { path, pid: 812, name, command: `/usr/sbin/${name}`, group: '0::/system.slice/other.service' },
+          ],
+        });
+      },
+      reason: new RegExp(`^${name} \\(process 812\\) has /dev/ttyACM0 open: each reader gets a part`),
+      remedy,
+    }),
+  ),
   {
     fault: 'something in the state folder that a command of root left',
     check: 'state-folder',

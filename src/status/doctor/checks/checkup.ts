@@ -27,7 +27,16 @@ export interface DoctorDeps {
   readonly clock: Clock;
   readonly machine: Pick<
     MachineFacts,
-    'user' | 'file' | 'under' | 'disk' | 'mount' | 'storageLifeUsedPercent' | 'memory' | 'hasDefaultRoute' | 'unit'
+    | 'user'
+    | 'file'
+    | 'under'
+    | 'holders'
+    | 'disk'
+    | 'mount'
+    | 'storageLifeUsedPercent'
+    | 'memory'
+    | 'hasDefaultRoute'
+    | 'unit'
   >;
   readonly isTimeSynchronised: () => Promise<boolean>;
   /** The release that asks. */

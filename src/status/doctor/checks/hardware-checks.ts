@@ -3,6 +3,7 @@
 import type { ActuatorConfig, AgentConfig, SensorConfig } from '../../../config/schema/agent-config.ts';
 import { messageOf } from '../../../errors/agent-error.ts';
 import { addressInWords } from '../../../hardware/i2c-port.ts';
+import type { FileHolder } from '../../../host/machine-facts.ts';
 import { placesOf } from '../../../kinds/actuator-kinds.ts';
 import { answersAt } from '../../../kinds/identify-chip.ts';
 import { definitionOf } from '../../../kinds/sensor-kinds.ts';
@@ -14,6 +15,12 @@ const ENABLE_I2C =
   'enable the bus (on a Raspberry Pi: dtparam=i2c_arm=on in config.txt, then reboot) and load the module: modprobe i2c-dev';
 const PLUG_IN = 'plug it in, or choose another port: turnstone scan serial';
 const ENABLE_GPIO = 'this kernel shows no GPIO chip: check the board’s device tree, or set hardware.gpio: sysfs';
+/** How programs that are known to read serial ports by themselves are kept away, by the name of their process. */
+const STOP_READING: ReadonlyMap<string, string> = new Map([
+  ['gpsd', 'systemctl disable --now gpsd.service gpsd.socket'],
+  ['ModemManager', 'systemctl disable --now ModemManager, or a udev rule for this port: ENV{ID_MM_DEVICE_IGNORE}="1"'],
+  ['agetty', 'systemctl disable --now serial-getty@PORT, and take console=PORT out of the kernel’s command line'],
+]);
 const ENABLE_PWM = 'enable the PWM chip (on a Raspberry Pi: dtoverlay=pwm in config.txt, then reboot)';
 
 /** Devices of a real machine; a simulated board has none. */
@@ -42,8 +49,7 @@ export function neededDevices(config: AgentConfig): readonly NeededDevice[] {
           : '/dev/gpiochip0',
         ENABLE_GPIO,
       );
-    const port =
-      'port' in user ? user.port : 'connection' in user && !('host' in user.connection) ? user.connection.port : '';
+    const port = portOf(user);
     if (port.startsWith('/')) needed.set(port, PLUG_IN);
     if (typeof chip === 'number') needed.set(`/sys/class/pwm/pwmchip${chip}`, ENABLE_PWM);
   }
@@ -78,6 +84,31 @@ export const permissions = configCheck(
   },
 );
 
+/**
+ * Other programs that read a serial port: each gets a part of the bytes. Most of them (gpsd, ModemManager, a getty) take no lock, so that opening
+ * the port does not fail.
+ */
+export const sharedPorts = configCheck(
+  'shared-ports',
+  'no other program reads the serial ports',
+  async (config, { machine }) => {
+    const ports = serialPortsOf(config).filter((port) => port.startsWith('/dev/'));
+    if (config.hardware.board === 'simulated' || ports.length === 0) return undefined;
+    const others = (await machine.holders(ports)).filter((holder) => !isOurs(holder));
+    const [first] = others;
+    if (first !== undefined) {
+      const all = others.map(({ path, name, pid }) => `${name} (process ${pid}) has ${path} open`).join('; ');
+      return fault(
+        `${all}: each reader gets a part of what arrives`,
+        STOP_READING.get(first.name) ?? `stop ${first.name}, or keep it away from ${first.path}`,
+      );
+    }
+    return process.getuid?.() === 0
+      ? good(ports.join(', '))
+      : unknown('only root sees who else reads them: sudo turnstone doctor');
+  },
+);
+
 export const actuators = agentCheck(
   'actuators',
   'every actuator is known to be where it should',
@@ -92,6 +123,22 @@ export const actuators = agentCheck(
 export const sensors = configCheck('sensors', 'every sensor answers', (config, context, signal) =>
   context.agent === undefined ? probeSensors(config, context, signal) : runningSensors(config, context.agent),
 );
+
+/** The serial port of a sensor or actuator; empty when it has none. */
+function portOf(user: SensorConfig | ActuatorConfig): string {
+  if ('port' in user) return user.port;
+  return 'connection' in user && !('host' in user.connection) ? user.connection.port : '';
+}
+
+function serialPortsOf({ sensors, actuators }: AgentConfig): readonly string[] {
+  const ports = [...sensors, ...actuators].filter(({ enabled }) => enabled).map(portOf);
+  return [...new Set(ports.filter((port) => port !== ''))];
+}
+
+/** True for a process of the agent's own unit (a driver of its own too), and for an agent that a person started at a terminal. */
+function isOurs({ pid, command, group }: FileHolder): boolean {
+  return pid === process.pid || /\/turnstone\.service(\/|$)/m.test(group) || /turnstone|\bmain\.[jt]s\b/.test(command);
+}
 
 /** A running agent holds the buses and knows. */
 function runningSensors({ sensors }: AgentConfig, agent: AgentStatus): Finding | undefined {
