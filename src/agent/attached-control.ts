@@ -12,6 +12,7 @@ import type { EntryQuery, ResolvedEntry } from '../outbox/outbox.ts';
 import type { AttachedDevice } from '../provisioning/attached/attached-device.ts';
 import type { DevicesControl } from '../provisioning/attached/control-calls.ts';
 import { DeviceNames } from '../provisioning/attached/device-names.ts';
+import { KNOWN_DEVICES } from '../provisioning/attached/forget-devices.ts';
 import { DEVICE_NAMES_FORMAT } from '../provisioning/attached/kept-names.ts';
 import { leaveDevice, type MoveDeviceDeps, packDevice, takeDevice } from '../provisioning/attached/move-device.ts';
 import { claimDevice } from '../provisioning/claim-device.ts';
@@ -167,7 +168,7 @@ export class AttachedControl implements DevicesControl {
   }
 
   #folder({ stateFolder }: Pick<AgentConfig, 'stateFolder'>): string {
-    return join(stateFolder, 'devices', 'known');
+    return join(stateFolder, KNOWN_DEVICES);
   }
 
   get #attached(): AttachedParts {

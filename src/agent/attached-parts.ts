@@ -23,6 +23,7 @@ import type { AttachedDevice } from '../provisioning/attached/attached-device.ts
 import { AttachedDevices, type AttachedWay } from '../provisioning/attached/attached-devices.ts';
 import { attachedCredentials, gatewayName } from '../provisioning/attached/attached-settings.ts';
 import { DeviceNames } from '../provisioning/attached/device-names.ts';
+import { KNOWN_DEVICES } from '../provisioning/attached/forget-devices.ts';
 import { DEVICE_NAMES_FORMAT } from '../provisioning/attached/kept-names.ts';
 import type { PlatformConnection } from '../provisioning/platform-connection.ts';
 import type { SharedOutbox } from '../status/shape/device-status.ts';
@@ -76,7 +77,7 @@ export class AttachedParts {
     this.names = names;
     this.devices = new AttachedDevices({
       ...{ names, log, files, placeName, clock, randomBytes: machine.randomBytes, board: platform.board },
-      folder: join(stateFolder, 'devices', 'known'),
+      folder: join(stateFolder, KNOWN_DEVICES),
       credentials: (id) =>
         attachedCredentials(config(), { slot: names.slotOf(id), name: names.nameOf(id), store: platform.store }),
       held: () => platform.heldBoard,

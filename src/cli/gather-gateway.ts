@@ -11,6 +11,7 @@ import { refusal } from '../errors/agent-error.ts';
 import { readWhole } from '../host/durable-file.ts';
 import type { Environment } from '../host/environment.ts';
 import { type Files, isMissing } from '../host/files.ts';
+import { KNOWN_DEVICES } from '../provisioning/attached/forget-devices.ts';
 import { CREDENTIALS_FILES } from '../provisioning/credentials-files.ts';
 import { parseCredentials } from '../provisioning/credentials-record.ts';
 import { asOwnerOf } from './as-owner.ts';
@@ -41,7 +42,6 @@ const CONFIG_FILES = [ENVIRONMENT_NAME];
 /** Settings from afar, and names that only this gateway knows; how outputs are now belongs to the moment. */
 const STATE_FILES = ['device-names.json', 'shared-attributes.json'];
 const STATE_FOLDERS = ['counters'];
-const KNOWN_DEVICES = join('devices', 'known');
 /** Beside the credentials of an attached device. */
 const DEVICE_FILES = ['shared-attributes.json'];
 const MAX_DEPTH = 4;

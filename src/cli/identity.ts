@@ -82,11 +82,15 @@ export async function adoptIdentity(call: AnyCall): Promise<void> {
 
 export async function forgetIdentity(call: ForgetCall): Promise<void> {
   const { flags, edge, print } = call;
-  if (flags.yes !== true && (await edge.ask('Give up this identity? It cannot be undone. Type yes: ')).trim() !== 'yes')
+  const whose = flags.devices === true ? 'this identity, and those of all attached devices' : 'this identity';
+  if (flags.yes !== true && (await edge.ask(`Give up ${whose}? It cannot be undone. Type yes: `)).trim() !== 'yes')
     throw new CommandError('nothing was changed');
-  await askIdentity(call, 'forgetIdentity');
+  const { devices } = await askIdentity<{ readonly devices?: number }>(call, 'forgetIdentity', {
+    devices: flags.devices === true,
+  });
+  const more = devices === undefined ? '' : `, also for ${devices} attached ${devices === 1 ? 'device' : 'devices'}`;
   print.write(
-    'forgotten; the device at the platform is still there: delete it before this board can take its name again\n',
+    `forgotten${more}; at the platform all is still there: a device there has to be deleted before its name can be taken again\n`,
   );
 }
 

@@ -103,7 +103,8 @@ const FAULTS = {
   },
   'token-refused': {
     problem: () => 'the platform does not know this device’s access token (401)',
-    remedy: 'compare the token with the device’s credentials on the platform, or restore the device there',
+    remedy:
+      'compare the token with the device’s credentials on the platform, or restore the device there; for another platform or tenant: turnstone identity forget --devices',
   },
   'device-refused': {
     problem: (_host, detail) => `the platform refuses this device (${detail})`,

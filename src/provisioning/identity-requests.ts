@@ -8,6 +8,7 @@ import { given } from '../host/given.ts';
 import { isOtherBoard } from '../host/identity.ts';
 import type { JsonObject, JsonValue } from '../host/json.ts';
 import { fingerprintOf } from './access-token.ts';
+import { forgetDevices } from './attached/forget-devices.ts';
 import { type ClaimDeps, type ClaimRequest, claimDevice } from './claim-device.ts';
 import { type CredentialsPlace, MAX_SECRET_LENGTH } from './credentials-record.ts';
 import { adoptIdentity, type MoveDeps, packIdentity, unpackIdentity } from './move-identity.ts';
@@ -72,12 +73,16 @@ function requestsOf(deps: IdentityRequestsDeps): IdentityRequests {
       takeUp();
       return {};
     },
-    forgetIdentity: async () => {
-      refuseWhereConfigured(place);
+    forgetIdentity: async (params) => {
+      const withDevices = params.devices === true;
+      // A gateway whose token is in the configuration has none to forget, and its devices may have theirs.
+      if (!withDevices) refuseWhereConfigured(place);
+      const devices = withDevices ? await forgetDevices(deps) : undefined;
       // The queue on a copied card is delivered by the board that it was copied from.
-      await store.forget({ setsQueueAside: isOtherBoard(store.record(place)?.board ?? {}, board) });
+      if (place === 'own')
+        await store.forget({ setsQueueAside: isOtherBoard(store.record(place)?.board ?? {}, board) });
       takeUp();
-      return {};
+      return devices === undefined ? {} : { devices };
     },
     setNextAccessToken: async (params) => {
       await deps.offerNext(textIn(params, 'accessToken'));

@@ -5,7 +5,10 @@ const FILE = { file: argument('') };
 const SHOW_OPTIONS = { json: toggle('print it as JSON') };
 const EXPORT_OPTIONS = { passphraseFile: valued('<file>', 'the passphrase, from a file') };
 const IMPORT_OPTIONS = { ...EXPORT_OPTIONS, replace: toggle("give up this board's own identity") };
-const FORGET_OPTIONS = { yes: toggle('without asking') };
+const FORGET_OPTIONS = {
+  yes: toggle('without asking'),
+  devices: toggle('also those of all attached devices: for another platform or tenant'),
+};
 const TOKEN_OPTIONS = {
   tokenFile: valued('<file>', 'the next token, from a file'),
   make: toggle('make an unguessable one and print it'),
@@ -69,6 +72,7 @@ export const IDENTITY = command('identity', {
     "identity import gateway-7.identity       on the new board: it takes the old one's place",
     'identity adopt                           the card was moved to this board for good',
     'identity forget --yes                    provision anew at the next start',
+    'identity forget --devices                the same for all attached devices: another platform or tenant',
     'identity rotate-token --make             prints a new token; then enter it at the platform',
   ],
   notes: 'Passphrases and tokens are asked for, or come from files; never from the command line.',

@@ -194,6 +194,54 @@ describe('turnstone identity, without a running agent', () => {
     expect((await run(['identity', 'forget', '--yes'])).exitCode).toBe(EXIT.ok);
   });
 
+  it.each([
+    ['the gateway has a token of its own', '', 0],
+    ['its token stands in the configuration', 'configured-token', 2],
+  ])('forgets those of all attached devices, where %s, and keeps names and what waits', async (_where, token, own) => {
+    const { run, folder } = await given(token);
+    const devices = join(folder, 'state/devices');
+    const record = (deviceName: string) =>
+      formatCredentials({
+        own: {
+          phase: 'in-use',
+          source: 'provisioned',
+          deviceName,
+          accessToken: `token of ${deviceName}`,
+          board: { serial: 'S1', hostname: 'gw' },
+          generation: 1,
+        },
+      });
+    const kept = ['known/a/outputs.json', 'names.json'];
+    for (const [path, text] of [
+      ...['known/a', 'known/b'].flatMap((place): [string, string][] => [
+        [`${place}/credentials.json`, record(place)],
+        [`${place}/credentials.backup.json`, record(place)],
+      ]),
+      ...kept.map((path): [string, string] => [path, 'as it was']),
+    ]) {
+      await mkdir(join(devices, path, '..'), { recursive: true });
+      await writeFile(join(devices, path), text, { mode: 0o600 });
+    }
+    expect((await run(['identity', 'forget', '--yes'])).exitCode === EXIT.ok).toBe(own === 0);
+    const tokens = async () =>
+      (
+        await Promise.all(
+          ['a', 'b'].flatMap((name) =>
+            ['', '.backup'].map((twin) => readFile(join(devices, `known/${name}/credentials${twin}.json`), 'utf8')),
+          ),
+        )
+      ).filter((text) => text.includes('token of')).length;
+    expect(await tokens()).toBe(4);
+    const forgotten = await run(['identity', 'forget', '--devices', '--yes']);
+    expect([forgotten.exitCode, forgotten.out]).toEqual([
+      EXIT.ok,
+      expect.stringMatching(/^forgotten, also for 2 attached devices;/),
+    ]);
+    expect(await tokens()).toBe(0);
+    for (const path of kept) expect(await readFile(join(devices, path), 'utf8')).toBe('as it was');
+    expect((await run(['identity', 'forget', '--devices', '--yes'])).out).toContain('also for 0 attached devices');
+  });
+
   it('keeps rotated provisioning credentials, and shows none of them', async () => {
     const { run, folder } = await given('');
     const rotated = await run(['identity', 'rotate-provisioning-secret'], { answers: ['key-two', 'secret-two'] });
