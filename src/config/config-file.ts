@@ -16,7 +16,7 @@ import { expectSafeCode, fingerprintsOfCode } from '../host/user-code.ts';
 import { definitionOf } from '../kinds/sensor-kinds.ts';
 import { changedItems, changedSections, configHash, secretsOf } from './changes/config-diff.ts';
 import { rulesUntilRestart } from './changes/rules-until-restart.ts';
-import { ConfigError, type ConfigFault, sectionOf } from './fields/config-fault.ts';
+import { ConfigError, type ConfigFault, faultLine, sectionOf } from './fields/config-fault.ts';
 import { LiveConfig, withoutLiveSettings } from './live-config.ts';
 import type { loadConfigToRun } from './read-config.ts';
 import { type AgentConfig, onBoard, type SensorConfig } from './schema/agent-config.ts';
@@ -33,6 +33,8 @@ export interface ConfigPlace {
 export interface FileConfig {
   readonly config: AgentConfig;
   readonly missing: readonly ConfigFault[];
+  /** What is no fault and should be looked at. */
+  readonly warnings?: readonly ConfigFault[];
   /** The actuators as it names them. */
   readonly written?: unknown;
   /** Fingerprints of the drivers of a user's own that it names, by their files. */
@@ -93,6 +95,7 @@ export class ConfigFile {
     this.startedAsWritten = first.written;
     this.#hideSecrets(first.config);
     this.#noteMissing(first.missing);
+    this.#tellWarnings(first.warnings);
   }
 
   /** @throws ConfigError (stop). */
@@ -128,7 +131,7 @@ export class ConfigFile {
 
   async #readAgain(): Promise<ReadAgain> {
     const { place, log, alerts, prepare } = this.#deps;
-    const { config, missing, drivers = new Map() } = await ConfigFile.read(place);
+    const { config, missing, warnings, drivers = new Map() } = await ConfigFile.read(place);
     const edited = await this.#editedDrivers(drivers);
     await prepare(config);
     const awaited = this.#missingSections();
@@ -157,6 +160,7 @@ export class ConfigFile {
       needRestart,
       rules: rules.length === 0 ? undefined : rules.map(({ name }) => name),
     };
+    this.#tellWarnings(warnings);
     log.info({ ...outcome, ...(edited.length > 0 && { drivers: edited }) }, 'the configuration was read again');
     return outcome;
   }
@@ -199,6 +203,12 @@ export class ConfigFile {
     this.#rules = rulesUntilRestart({ opened, rules: this.#rules }, config);
     this.live.replace(config);
     this.#noteMissing(missing);
+  }
+
+  #tellWarnings(warnings: readonly ConfigFault[] = []): void {
+    const { place, log } = this.#deps;
+    for (const warning of warnings)
+      log.warn({ reason: faultLine(place.configFile, warning) }, 'the configuration should be looked at');
   }
 
   #noteMissing(missing: readonly ConfigFault[]): void {

@@ -60,10 +60,13 @@ export async function loadConfig(path: string, deps: ReadConfigDeps): Promise<Ag
 export async function loadConfigToRun(
   path: string,
   deps: ReadConfigDeps,
-): Promise<{ readonly config: AgentConfig; readonly missing: readonly ConfigFault[] } & Pick<ReadConfig, 'written'>> {
-  const { config, meanwhile = config, faults, written } = await readConfig(path, deps);
+): Promise<
+  { readonly config: AgentConfig; readonly missing: readonly ConfigFault[] } & Pick<ReadConfig, 'written'> &
+    Partial<Pick<ReadConfig, 'warnings'>>
+> {
+  const { config, meanwhile = config, faults, warnings, written } = await readConfig(path, deps);
   if (meanwhile === undefined) throw new ConfigError(path, faults);
-  return { config: meanwhile, missing: faults, written };
+  return { config: meanwhile, missing: faults, warnings, written };
 }
 
 /** The same with warnings, for check-config. @throws AgentError `config/unreadable` (stop, or retry) when the file cannot be read. */

@@ -48,6 +48,28 @@ async function open(
 const TOKEN = { accessToken: 'the-token-that-came-late' };
 const WITHOUT_TOKEN: FileConfig = { config: config(), missing: [missing('platform.accessTokenFile')] };
 
+describe('a warning of the configuration', () => {
+  it('is told at the start, and again when it is read again', async () => {
+    const twice: ConfigFault = {
+      line: 4,
+      column: 52,
+      path: 'actuators[0].line',
+      problem: 'on most boards GPIO17:',
+      value: 'gpiochip0:17',
+      expected: 'a line of its own; sensors[0].line has it already',
+    };
+    const file = await open({ config: config(), missing: [], warnings: [twice] });
+    const told = () =>
+      lines.split('\n').filter((line) => line.includes('turnstone.yaml:4:52: actuators[0].line: on most'));
+    expect(told()).toEqual([expect.stringContaining('"level":"warn"')]);
+    await file.readAgain();
+    expect(told().length).toBe(2);
+    onDisk = { config: config(), missing: [], warnings: [] };
+    await file.readAgain();
+    expect(told().length).toBe(2);
+  });
+});
+
 describe('a configuration that is read again', () => {
   it('is in force once the program is prepared for it, and not before', async () => {
     const ready = Promise.withResolvers<void>();
