@@ -55,15 +55,17 @@ export async function backup(call: BackupCall): Promise<void> {
 /** Readings that wait, of the gateway and of attached devices: they are not in a backup. */
 async function waitingText({ flags, edge }: BackupCall): Promise<string> {
   const remedy = 'turnstone outbox export writes them to a file';
+  const uncounted = `not in it: readings that wait for delivery; ${remedy}\n`;
   try {
     const agent = await reachAgent({ config: flags.config }, edge, openOutboxFiles);
     const { heldEntries, places = [] } = await agent.ask<KeptStatus>('outboxStatus').finally(() => agent.close());
+    if (places.some(({ fault }) => fault !== undefined)) return uncounted;
     if (heldEntries === 0) return 'no reading waits for delivery\n';
     const of = places.filter(({ heldEntries: waiting }) => waiting > 0);
     const whose = of.map(({ name, heldEntries: waiting }) => `${printable(name)}: ${waiting}`).join(', ');
     return `not in it: ${heldEntries} readings that wait for delivery${whose === '' ? '' : ` (${whose})`}; ${remedy}\n`;
   } catch {
-    return `not in it: readings that wait for delivery; ${remedy}\n`;
+    return uncounted;
   }
 }
 

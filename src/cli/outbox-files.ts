@@ -1,6 +1,7 @@
 /** Calls of the outbox where no agent runs, served from the files of all places, which are opened for one command. Nothing is sent. */
 import { join } from 'node:path';
 import { loadConfig } from '../config/read-config.ts';
+import { messageOf } from '../errors/agent-error.ts';
 import { systemClock } from '../host/clock.ts';
 import { systemFiles } from '../host/files.ts';
 import { actAsOwnerOf } from '../host/folder-owner.ts';
@@ -9,7 +10,7 @@ import { takeLock } from '../host/state-lock.ts';
 import { askSystemTime, TimeSync } from '../host/time-sync.ts';
 import { outboxCalls } from '../outbox/control-calls.ts';
 import { outboxFolder } from '../outbox/open-outbox.ts';
-import { type KeptPlace, KeptPlaces, Outbox } from '../outbox/outbox.ts';
+import { type KeptPlace, KeptPlaces, Outbox, statusBeforeOpening } from '../outbox/outbox.ts';
 import { readDevice } from '../telemetry/attached/held-devices.ts';
 import type { AgentFiles } from './agent-calls.ts';
 import type { Edge } from './edge.ts';
@@ -36,28 +37,53 @@ export async function placeFolders(stateFolder: string): Promise<readonly [Place
   return [own, ...((await isThere(shared.folder)) ? [shared] : []), ...apart];
 }
 
-/** No agent can start while it is open. @throws CommandError, AgentError when it cannot be opened. */
+/** No agent can start while it is open. @throws CommandError, AgentError when no place can be opened. */
 export async function openOutboxFiles(configFile: string, edge: Edge): Promise<AgentFiles> {
   const { stateFolder, outbox: settings } = await loadConfig(configFile, { environment: edge.environment });
   await actAsOwnerOf(stateFolder);
   const lock = await takeLock(stateFolder);
   const timeSync = new TimeSync({ clock: systemClock, policy: 'system', ask: askSystemTime });
-  const open = async ({ name, folder }: PlaceFolder): Promise<KeptPlace & { readonly outbox: Outbox }> => ({
-    name,
-    outbox: await Outbox.open(
-      { folder, clock: systemClock, files: systemFiles, log: silentLog, timeSync, settings },
-      edge.signal,
-    ),
-  });
+  const opened: Outbox[] = [];
+  const faults: unknown[] = [];
+  const open = async ({ name, folder }: PlaceFolder): Promise<KeptPlace> => {
+    try {
+      const outbox = await Outbox.open(
+        { folder, clock: systemClock, files: systemFiles, log: silentLog, timeSync, settings },
+        edge.signal,
+      );
+      opened.push(outbox);
+      return { name, outbox };
+    } catch (fault) {
+      faults.push(fault);
+      return { name, outbox: unopened(fault) };
+    }
+  };
   const [own, ...others] = await placeFolders(stateFolder);
-  const places = [await open(own)] as [Awaited<ReturnType<typeof open>>, ...Awaited<ReturnType<typeof open>>[]];
+  const places: [KeptPlace, ...KeptPlace[]] = [await open(own)];
   for (const place of others) places.push(await open(place));
+  if (opened.length === 0) throw faults[0];
   return {
     ...outboxCalls(new KeptPlaces(() => places)),
     close: async () => {
-      for (const { outbox } of places) await outbox.close();
+      for (const outbox of opened) await outbox.close();
       timeSync.close();
       await lock.close();
     },
+  };
+}
+
+/** Stands for an outbox that cannot be opened: the others answer. */
+function unopened(fault: unknown): KeptPlace['outbox'] {
+  const refuse = async (): Promise<never> => {
+    throw fault;
+  };
+  return {
+    status: () => statusBeforeOpening({ heldEntries: 0, dropped: 0, fault: messageOf(fault), timeSynchronised: true }),
+    // biome-ignore lint/correctness/useYield: it has nothing to give.
+    async *read() {
+      throw fault;
+    },
+    rejected: refuse,
+    resendRejected: refuse,
   };
 }

@@ -9,11 +9,14 @@ import { actAsOwnerOf } from '../host/folder-owner.ts';
 import { given } from '../host/given.ts';
 import { type JsonObject, stringifyJson } from '../host/json.ts';
 import {
+  isMeant,
+  type KeptRejected,
   type KeptStatus,
   type OutboxStatus,
   type OutboxVerdict,
-  type RejectedEntry,
+  type ResentRejected,
   type ResolvedEntry,
+  type UnreadPlace,
   verifyOutbox,
 } from '../outbox/outbox.ts';
 import { type AgentCalls, agentWallMs } from './agent-calls.ts';
@@ -60,9 +63,9 @@ function statusPage(status: KeptStatus, isRunning: boolean, print: Printer): str
       : `${hours(hoursThatFit)} at ${ratePerS.toFixed(1)} entries a second`;
   const rows = [
     ['held', `${bold(String(heldEntries))} entries${memory}${span}`],
-    ...(status.places ?? []).map(({ name, heldEntries: waiting }, at) => [
+    ...(status.places ?? []).map(({ name, heldEntries: waiting, fault: ofPlace }, at) => [
       at === 0 ? 'held by' : '',
-      `${printable(name)}: ${waiting} entries`,
+      `${printable(name)}: ${waiting} entries${ofPlace === undefined ? '' : yellow(` (${printable(ofPlace)})`)}`,
     ]),
     ['lanes', `${lanes.alarm} alarm, ${lanes.live} live, ${lanes.backlog} backlog`],
     ['still fits', fits],
@@ -99,9 +102,10 @@ function iso(ms: number): string {
 export async function listEntries(call: ListCall): Promise<void> {
   const { edge, flags, print } = call;
   let newest: readonly ResolvedEntry[] = [];
-  await entries(call, (some) => {
+  const unread = await entries(call, (some) => {
     newest = [...newest, ...some].slice(-flags.limit);
   });
+  tellUnread(unread, call);
   if (newest.length === 0 && flags.json !== true)
     return edge.stderr.write('no entry of known time; --all shows delivered ones too\n');
   print.result(newest, () =>
@@ -123,7 +127,7 @@ export async function exportEntries(call: ExportCall): Promise<void> {
   const line = flags.format === 'csv' ? csvOf : jsonLine;
   let done = 0;
   if (flags.format === 'csv') print.write('time,ts,key,value,class,device\r\n');
-  await withBar(edge.stderr, 'export', (bar) =>
+  const unread = await withBar(edge.stderr, 'export', (bar) =>
     entries(call, async (some) => {
       print.writeForeign(some.map(line).join(''));
       done += some.length;
@@ -131,16 +135,30 @@ export async function exportEntries(call: ExportCall): Promise<void> {
       await edge.stdout.drained();
     }),
   );
+  tellUnread(unread, call);
 }
 
-/** Calls back with what the flags choose, in the order of blocks, a few hundred at a time. */
+/** Tells of places that gave no answer, beside what the others gave; the command has failed then. */
+function tellUnread(unread: readonly UnreadPlace[], { edge, print }: Pick<Call, 'edge' | 'print'>): void {
+  for (const { place, why } of unread)
+    edge.stderr.write(`turnstone: ${printable(place)} gave no answer: ${printable(why)}\n`);
+  if (unread.length > 0) print.exitCode = EXIT.failure;
+}
+
+/** Calls back with what the flags choose, in the order of blocks, a few hundred at a time. Resolves to the places that could not be read. */
 async function entries(
   { agent, flags, edge }: EntriesCall,
   onEntries: (entries: readonly ResolvedEntry[]) => void | Promise<void>,
-): Promise<void> {
+): Promise<readonly UnreadPlace[]> {
   checkRange(flags);
   const asked = await agent();
-  await asked.subscribe('outboxEntries', await queryOf(flags, asked), onEntries, edge.signal);
+  let unread: readonly UnreadPlace[] = [];
+  const take = (told: readonly ResolvedEntry[] | Pick<KeptRejected, 'unread'>): void | Promise<void> => {
+    if ('unread' in told) unread = told.unread;
+    else return onEntries(told);
+  };
+  await asked.subscribe('outboxEntries', await queryOf(flags, asked), take, edge.signal);
+  return unread;
 }
 
 async function queryOf(flags: EntriesCall['flags'], agent: AgentCalls): Promise<JsonObject> {
@@ -172,21 +190,26 @@ function timeOf({ ts }: ResolvedEntry): string {
 
 const LOOK_EVERY_MS = 500;
 
-export async function verify({ flags, edge, print }: VerifyCall): Promise<void> {
+export async function verify(call: VerifyCall): Promise<void> {
+  const { flags, edge, print } = call;
   const { stateFolder } = await namedFolders(flags.config, edge.environment);
   await actAsOwnerOf(stateFolder);
   const nextStep = 'name its --config, and run this as the service’s user or root';
   const verdicts: (OutboxVerdict & { readonly folder: string })[] = [];
-  for (const { folder } of await placeFolders(stateFolder)) {
+  const unread: UnreadPlace[] = [];
+  for (const { name, folder } of await placeFolders(stateFolder)) {
     const verdict = await withBar(edge.stderr, 'verify', (bar) => {
       const onProgress = (done: number, total: number): void =>
         bar.update(done, total, (amount) => `${amount} segments`);
       return verifyOutbox({ files: systemFiles, folder }, onProgress, edge.signal);
     }).catch((error: unknown) => {
-      throw new CommandError(`the outbox in ${folder} cannot be read: ${messageOf(error)}`, { nextStep });
+      const why = `the outbox in ${folder} cannot be read: ${messageOf(error)}`;
+      if (verdicts.length === 0 || edge.signal.aborted) throw new CommandError(why, { nextStep });
+      unread.push({ place: name, why });
     });
-    verdicts.push({ folder, ...verdict });
+    if (verdict !== undefined) verdicts.push({ folder, ...verdict });
   }
+  tellUnread(unread, call);
   const [own, ...others] = verdicts;
   print.result({ ...own, ...(others.length > 0 && { others }) }, () =>
     verdicts.map((verdict) => verdictText(verdict.folder, verdict, print)).join(''),
@@ -221,22 +244,24 @@ export async function drain({ flags, edge, print, agent }: DrainCall): Promise<v
   if (left > 0) print.fail(`${left} entries still wait`, 'turnstone status says why');
 }
 
-export async function rejected({ flags, print, agent }: RejectedCall): Promise<void> {
+export async function rejected(call: RejectedCall): Promise<void> {
+  const { flags, print, agent } = call;
   const asked = await agent();
-  const { resend, sequence: sequences } = flags;
+  const { resend, sequence: sequences, device } = flags;
   if (resend === true) {
-    const { resent } = await asked.ask<{ readonly resent: number }>(
-      'resendRejected',
-      sequences === undefined ? {} : { sequences },
-    );
+    const { resent, missing, unread } = await asked.ask<ResentRejected>('resendRejected', given({ sequences, device }));
+    tellUnread(unread, call);
     print.result({ resent }, () => `${resent} put back into the outbox\n`);
-    const missing = new Set(sequences).size - resent;
-    if (sequences !== undefined && missing > 0)
-      print.fail(`${missing} of these sequences are not among what was refused`, 'turnstone outbox rejected lists it');
+    if (missing.length > 0)
+      print.fail(
+        `${missing.join(', ')} ${missing.length === 1 ? 'is' : 'are'} not among what was refused`,
+        'turnstone outbox rejected lists it',
+      );
     return;
   }
-  const all = await asked.ask<readonly RejectedEntry[]>('rejectedEntries');
-  const chosen = sequences === undefined ? all : all.filter(({ sequence }) => sequences.includes(sequence));
+  const { entries: all, unread } = await asked.ask<KeptRejected>('keptRejected');
+  tellUnread(unread, call);
+  const chosen = all.filter((entry) => isMeant(entry, { sequences, device }));
   const rows = chosen.map(({ sequence, ts, ...entry }) => {
     return [
       String(sequence),

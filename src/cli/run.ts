@@ -2,6 +2,7 @@
 import { createWriteStream } from 'node:fs';
 import { join } from 'node:path';
 import type { Agent } from '../agent/agent.ts';
+import type { Machine } from '../agent/machine.ts';
 import { peekFolders } from '../config/peek-config.ts';
 import { loadConfigToRun } from '../config/read-config.ts';
 import { messageOf } from '../errors/agent-error.ts';
@@ -20,7 +21,7 @@ import type { Edge } from './edge.ts';
 import { CommandError, EXIT } from './exit-code.ts';
 import { finishRestore, isRestoreUnfinished } from './restore-plan.ts';
 import { expectSimulatedDevice, isLocalPlatform, isRealFromNowOn } from './simulated-run.ts';
-import { openStandAloneRun, simulatedEnvironment } from './stand-alone-run.ts';
+import { openStandAloneRun, type StandAloneRun, simulatedEnvironment } from './stand-alone-run.ts';
 
 export async function run({ flags, edge }: RunCall): Promise<void> {
   await finishCutRestore(flags.config);
@@ -33,14 +34,13 @@ async function runSimulated(flags: RunCall['flags'], edge: Edge): Promise<void> 
   const environment = await simulatedEnvironment(flags.config, edge.environment);
   const isOfSite = flags.sendSimulated !== true && (await namesRealPlatform(flags.config, environment));
   const alone = isOfSite ? await openStandAloneRun(flags.config, edge.environment) : undefined;
-  const own: RunCall['flags'] = { ...flags, config: alone?.configFile ?? flags.config };
   try {
-    if (alone === undefined) await expectNoRealDevice(own, edge);
+    if (alone === undefined) await expectNoRealDevice(flags, edge);
     else
       tellingOn(edge)(`simulated: readings go to a local platform, ${alone.platformUrl}, and are gone with this run\n`);
-    const board = await startBoard(own.config, edge);
+    const board = await startBoard(alone?.configFile ?? flags.config, edge);
     try {
-      await runAgent(own, edge, { boardSocket: board.socket });
+      await runAgent(flags, edge, { boardSocket: board.socket, alone });
     } finally {
       await board.stop();
     }
@@ -52,10 +52,10 @@ async function runSimulated(flags: RunCall['flags'], edge: Edge): Promise<void> 
 async function runAgent(
   flags: RunCall['flags'],
   edge: Edge,
-  board: { readonly boardSocket?: string } = {},
+  { alone, ...board }: { readonly boardSocket?: string; readonly alone?: StandAloneRun | undefined } = {},
 ): Promise<void> {
   const [{ Agent }, { thisMachine }] = await Promise.all([import('../agent/agent.ts'), import('../agent/machine.ts')]);
-  const { stateFolder, runFolder } = await peekFolders(flags.config, edge.environment);
+  const { stateFolder, runFolder } = await peekFolders(alone?.configFile ?? flags.config, edge.environment);
   await actAsOwnerOf(stateFolder, [runFolder]);
   if (flags.simulate !== true)
     await isRealFromNowOn(stateFolder, { files: systemFiles, clock: systemClock, tell: tellingOn(edge) });
@@ -70,7 +70,7 @@ async function runAgent(
     {
       configFile: flags.config,
       environment: edge.environment,
-      machine: thisMachine,
+      machine: alone === undefined ? thisMachine : machineOf(alone, thisMachine),
       redactWith: (redact) => edge.redactWith(redact),
       ...board,
       ...given({ onDurable: flags.recordAppends === undefined ? undefined : recordAppends(flags.recordAppends) }),
@@ -80,6 +80,11 @@ async function runAgent(
   if (isAsked) void agent.reload();
   await agent.stopped;
   stopListening();
+}
+
+/** The machine, with what a run replaces in the configuration, for the agent and for the doctor that it asks. */
+function machineOf({ configFile, loadConfig }: StandAloneRun, machine: Machine): Machine {
+  return { ...machine, loadConfig, diagnose: (deps, signal) => machine.diagnose({ ...deps, configFile }, signal) };
 }
 
 /** A gateway that is half the old one and half the new is none. @throws CommandError where this user cannot finish it. */

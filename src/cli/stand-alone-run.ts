@@ -3,16 +3,22 @@
  * that is named, folders of its own, and a value for each variable that is not set here. All of it is gone when the run ends.
  *
  *   gateway.yaml ─ platform, provisioning, devices' tokens, folders replaced ─▶ simulated.yaml ─▶ agent ─▶ local platform
+ *   models, presets beside it ─────────────────────── links ────────────────▶ beside simulated.yaml
  */
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { isMap, isSeq, parseDocument } from 'yaml';
 import { readConfigBytes } from '../config/peek-config.ts';
+import { loadConfigToRun } from '../config/read-config.ts';
 import type { Environment } from '../host/environment.ts';
+import { MODEL_FOLDERS } from '../host/model-files.ts';
 
 export interface StandAloneRun {
+  /** File with the replacements, for whoever reads it once more. */
   readonly configFile: string;
+  /** Loads the configuration as it is now; faults are told of the file that a person wrote, by its lines. @throws as `loadConfigToRun`. */
+  readonly loadConfig: typeof loadConfigToRun;
   /** Address of the platform that takes the readings. */
   readonly platformUrl: string;
   close(): Promise<void>;
@@ -32,7 +38,7 @@ export async function simulatedEnvironment(configFile: string, environment: Envi
   return { ...Object.fromEntries(named), ...environment };
 }
 
-/** The configuration was read before, so that its faults are told with its own lines. @throws AgentError `config/unreadable`. */
+/** @throws AgentError `config/unreadable`. */
 export async function openStandAloneRun(configFile: string, environment: Environment): Promise<StandAloneRun> {
   const { LocalPlatform } = await import('../local-platform/local-platform.ts');
   const platform = await LocalPlatform.start({});
@@ -43,11 +49,20 @@ export async function openStandAloneRun(configFile: string, environment: Environ
   };
   try {
     platform.allowProvisioning({ key: KEY, secret: SECRET });
-    const text = Buffer.from(await readConfigBytes(configFile)).toString('utf8');
     const file = join(folder, 'simulated.yaml');
-    const given = text.replace(VARIABLE, (reference, name) => (name in environment ? reference : UNSET));
-    await writeFile(file, simulatedText(given, { url: platform.url, folder }), { mode: 0o600 });
-    return { configFile: file, platformUrl: platform.url, close };
+    const write = async (): Promise<void> => {
+      const text = Buffer.from(await readConfigBytes(configFile)).toString('utf8');
+      const given = text.replace(VARIABLE, (reference, name) => (name in environment ? reference : UNSET));
+      await writeFile(file, simulatedText(given, { url: platform.url, folder }), { mode: 0o600 });
+    };
+    const loadConfig: typeof loadConfigToRun = async (written, deps) => {
+      await loadConfigToRun(written, { environment: await simulatedEnvironment(written, environment) });
+      await write();
+      return loadConfigToRun(file, deps);
+    };
+    for (const name of MODEL_FOLDERS) await symlink(resolve(dirname(configFile), name), join(folder, name));
+    await write();
+    return { configFile: file, loadConfig, platformUrl: platform.url, close };
   } catch (error) {
     await close();
     throw error;

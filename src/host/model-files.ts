@@ -12,6 +12,8 @@ export interface ModelFile {
 
 /** In a bundle they lie beside the main file; in a checkout with the sources. */
 const IN_SOURCES = { models: '../sensors/modbus/models', presets: '../sensors/serial-line/presets' } as const;
+/** Names of the folders beside a configuration in which a person's own files are. */
+export const MODEL_FOLDERS = ['models', 'presets'] as const;
 const IS_BUNDLE = process.env.TURNSTONE_VERSION !== undefined;
 /** More is no folder of models. */
 const MAX_FILES = 1_000;

@@ -4,38 +4,45 @@ import { given } from '../host/given.ts';
 import { type JsonObject, type JsonValue, jsonOf } from '../host/json.ts';
 import { badRequest } from '../host/request-params.ts';
 import type { EntryQuery } from './delivery/outbox-reading.ts';
-import type { KeptOutbox } from './kept-places.ts';
+import type { KeptPlaces, RejectedChoice, UnreadPlace } from './kept-places.ts';
 
 /** Entries told at once: some 60 kB. */
 const ENTRIES_A_MESSAGE = 500;
 
-export function outboxCalls(outbox: KeptOutbox): Required<ControlCalls> {
+export function outboxCalls(outbox: KeptPlaces): Required<ControlCalls> {
   return {
     methods: {
-      /** `sequences`: which; all when it is not given. */
-      resendRejected: async ({ sequences }) => {
-        const chosen = Array.isArray(sequences) ? new Set(sequences) : undefined;
-        return { resent: await outbox.resendRejected(({ sequence }) => chosen?.has(sequence) ?? true) };
-      },
+      /** `sequences` and `device`: which; all when neither is given. */
+      resendRejected: async (params) => jsonOf(await outbox.resendRejected(rejectedChoice(params))),
     },
     readMethods: {
       outboxStatus: () => jsonOf(outbox.status()),
-      rejectedEntries: async () => jsonOf(await outbox.rejected()),
+      keptRejected: async () => jsonOf(await outbox.rejected()),
     },
     readStreams: {
-      /** Lists of entries, in the order of blocks. */
+      /** Lists of entries, in the order of blocks; at the end `unread`, the places that could not be read, where there are any. */
       outboxEntries: async (params, emit, signal) => {
         let told: JsonValue[] = [];
-        for await (const entry of outbox.read(entryQuery(params), signal)) {
+        const unread: UnreadPlace[] = [];
+        for await (const entry of outbox.read(entryQuery(params), signal, (place) => unread.push(place))) {
           told.push(jsonOf(entry));
           if (told.length < ENTRIES_A_MESSAGE) continue;
           await emit(told);
           told = [];
         }
         if (told.length > 0) await emit(told);
+        if (unread.length > 0) await emit({ unread: jsonOf(unread) });
       },
     },
   };
+}
+
+/** @throws AgentError `agent/bad-request` (drop). */
+function rejectedChoice({ sequences, device }: JsonObject): RejectedChoice {
+  const isList = Array.isArray(sequences) && sequences.every((sequence) => typeof sequence === 'number');
+  if (sequences !== undefined && !isList) throw badRequest('sequences is a list of numbers');
+  if (device !== undefined && typeof device !== 'string') throw badRequest('device is a text');
+  return { sequences: isList ? sequences : undefined, device };
 }
 
 /** @throws AgentError `agent/bad-request` (drop). */

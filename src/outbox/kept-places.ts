@@ -1,7 +1,9 @@
 /**
  * All places where a gateway keeps entries, in one answer: its own outbox, the one that attached devices share, and those of devices that cannot have
- * their entries now.
+ * their entries now. A place that cannot be read costs no other one its answer.
  */
+import { messageOf } from '../errors/agent-error.ts';
+import { badRequest } from '../host/request-params.ts';
 import type { EntryQuery } from './delivery/outbox-reading.ts';
 import type { RejectedEntry } from './delivery/rejected-file.ts';
 import type { ResolvedEntry } from './format/entry-columns.ts';
@@ -14,6 +16,31 @@ export interface KeptPlace {
   /** `gateway`, `attached devices` for the one that they share, or the device that has a place of its own. */
   readonly name: string;
   readonly outbox: KeptOutbox;
+}
+
+/** Place that gave no answer, with the reason in words. */
+export interface UnreadPlace {
+  readonly place: string;
+  readonly why: string;
+}
+
+export interface KeptRejected {
+  readonly entries: readonly RejectedEntry[];
+  readonly unread: readonly UnreadPlace[];
+}
+
+/** Which rejected entries are meant: all, where nothing is given. */
+export interface RejectedChoice {
+  readonly sequences?: readonly number[] | undefined;
+  /** `gateway` is the gateway itself. */
+  readonly device?: string | undefined;
+}
+
+export interface ResentRejected {
+  readonly resent: number;
+  /** Sequences that no place knows. */
+  readonly missing: readonly number[];
+  readonly unread: readonly UnreadPlace[];
 }
 
 /** Counts of one place, for people. */
@@ -45,7 +72,7 @@ const SUMS = [
   'diskBytesPerYear',
 ] as const;
 
-export class KeptPlaces implements KeptOutbox {
+export class KeptPlaces {
   readonly #list: () => readonly [KeptPlace, ...KeptPlace[]];
 
   /** @param list Returns the places as they are now, the gateway's own first. */
@@ -78,20 +105,80 @@ export class KeptPlaces implements KeptOutbox {
     };
   }
 
-  async *read(query: EntryQuery, signal: AbortSignal): AsyncGenerator<ResolvedEntry> {
-    for (const { outbox } of this.#list()) yield* outbox.read(query, signal);
+  /** @param onUnread Told of each place that cannot be read, or not to its end. @throws the fault of the first when none can be read. */
+  async *read(
+    query: EntryQuery,
+    signal: AbortSignal,
+    onUnread: (place: UnreadPlace) => void,
+  ): AsyncGenerator<ResolvedEntry> {
+    const places = this.#list();
+    const faults: unknown[] = [];
+    for (const { name, outbox } of places) {
+      try {
+        yield* outbox.read(query, signal);
+      } catch (fault) {
+        faults.push(fault);
+        if (signal.aborted || faults.length === places.length) throw faults[0];
+        onUnread({ place: name, why: messageOf(fault) });
+      }
+    }
   }
 
-  async rejected(): Promise<RejectedEntry[]> {
-    const lists = await Promise.all(this.#list().map(({ outbox }) => outbox.rejected()));
-    return lists.flat();
+  /** @throws the fault of the first place when none can be read. */
+  async rejected(): Promise<KeptRejected> {
+    const { answers, unread } = await askEach(this.#list(), ({ outbox }) => outbox.rejected());
+    return { entries: answers.flatMap(({ answer }) => answer), unread };
   }
 
-  async resendRejected(pick: Parameters<KeptOutbox['resendRejected']>[0]): Promise<number> {
-    let resent = 0;
-    for (const { outbox } of this.#list()) resent += await outbox.resendRejected(pick);
-    return resent;
+  /** @throws AgentError `agent/bad-request` (drop) for a sequence of entries in several places; the fault of the first place when none can be read. */
+  async resendRejected(choice: RejectedChoice): Promise<ResentRejected> {
+    const isChosen = (entry: RejectedEntry): boolean => isMeant(entry, choice);
+    const found = await askEach(this.#list(), async ({ outbox }) => (await outbox.rejected()).filter(isChosen));
+    const placesOf = (sequence: number): readonly string[] =>
+      found.answers
+        .filter(({ answer }) => answer.some((entry) => entry.sequence === sequence))
+        .map(({ place }) => place.name);
+    const missing: number[] = [];
+    for (const sequence of new Set(choice.sequences)) {
+      const names = placesOf(sequence);
+      if (names.length > 1)
+        throw badRequest(
+          `${sequence} is the number of an entry in several places (${names.join(', ')}): choose one by its device (--device)`,
+        );
+      if (names.length === 0) missing.push(sequence);
+    }
+    const sent = await askEach(
+      found.answers.map(({ place }) => place),
+      ({ outbox }) => outbox.resendRejected(isChosen),
+    );
+    const resent = sent.answers.reduce((sum, { answer }) => sum + answer, 0);
+    return { resent, missing, unread: [...found.unread, ...sent.unread] };
   }
+}
+
+/** Answers of those places that can give one. @throws the fault of the first when none can. */
+async function askEach<T>(
+  places: readonly KeptPlace[],
+  ask: (place: KeptPlace) => Promise<T>,
+): Promise<{
+  readonly answers: readonly { readonly place: KeptPlace; readonly answer: T }[];
+  readonly unread: readonly UnreadPlace[];
+}> {
+  const asked = await Promise.allSettled(places.map(async (place) => ({ place, answer: await ask(place) })));
+  const answers = asked.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
+  const reasons = asked.map((one) => (one.status === 'rejected' ? { fault: one.reason as unknown } : undefined));
+  if (answers.length === 0 && reasons[0] !== undefined) throw reasons[0].fault;
+  const unread = places.flatMap(({ name }, at) => {
+    const reason = reasons[at];
+    return reason === undefined ? [] : [{ place: name, why: messageOf(reason.fault) }];
+  });
+  return { answers, unread };
+}
+
+/** Returns whether a rejected entry is among those that are chosen. */
+export function isMeant({ sequence, device }: RejectedEntry, { sequences, device: own }: RejectedChoice): boolean {
+  const isOfDevice = own === undefined || device === own || (own === 'gateway' && device === 'self');
+  return isOfDevice && (sequences === undefined || sequences.includes(sequence));
 }
 
 function placeStatus({ name, status }: { readonly name: string; readonly status: OutboxStatus }): PlaceStatus {

@@ -36,8 +36,16 @@ export type { RejectedEntry } from './delivery/rejected-file.ts';
 export type { SequenceRange } from './delivery/sequence-ranges.ts';
 export type { EntryColumns, ResolvedEntry } from './format/entry-columns.ts';
 export type { TelemetryEntry } from './format/telemetry-entry.ts';
-export { type KeptOutbox, type KeptPlace, KeptPlaces, type KeptStatus } from './kept-places.ts';
-export type { OutboxStatus } from './outbox-status.ts';
+export {
+  isMeant,
+  type KeptPlace,
+  KeptPlaces,
+  type KeptRejected,
+  type KeptStatus,
+  type ResentRejected,
+  type UnreadPlace,
+} from './kept-places.ts';
+export { type OutboxStatus, statusBeforeOpening } from './outbox-status.ts';
 export type { PatientOutbox } from './patient-outbox.ts';
 export { type OutboxVerdict, verifyOutbox } from './segments/verify-outbox.ts';
 

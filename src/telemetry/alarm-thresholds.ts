@@ -41,13 +41,13 @@ export class AlarmThresholds {
   }
 
   /**
-   * The names of the alarms that are on, comma separated, or "ok", when that is new with this value; undefined when it is not. `stood`: an alarm of
-   * this key was on before the first value, so that its time is over.
+   * The names of the alarms that are on, comma separated, or "ok", when that is new with this value; undefined when it is not. `stood`: names
+   * of those that were on before the first value, so that their time is over.
    */
   evaluate(
     value: number | bigint,
     thresholds: readonly Threshold[],
-    { atMs = 0, stood = false }: { readonly atMs?: number; readonly stood?: boolean } = {},
+    { atMs = 0, stood = [] }: { readonly atMs?: number; readonly stood?: readonly string[] } = {},
   ): string | undefined {
     const before = this.#raised;
     const raised = new Map<string, RaisedAlarm>();
@@ -61,7 +61,7 @@ export class AlarmThresholds {
       const sinceMs = this.#passedSince.get(name) ?? this.#passedSince.get(formerName) ?? atMs;
       const isFromStart = before === undefined ? (true as const) : undefined;
       if (known !== undefined) raised.set(name, { ...known, name, above, below });
-      else if (atMs - sinceMs >= forMs || (before === undefined && stood))
+      else if (atMs - sinceMs >= forMs || (before === undefined && stood.includes(name)))
         raised.set(name, { name, above, below, sinceMs: atMs, isFromStart });
       else passedSince.set(name, sinceMs);
     }

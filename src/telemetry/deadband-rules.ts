@@ -112,8 +112,9 @@ export class DeadbandRules {
     const over = this.#alarmsOver(sample, place, state, rules);
     if (rules.report === false) return over;
     const alarmPlace = placeText(alarmOf(place));
-    const stood = this.#deps.standing?.has(alarmPlace) === true;
-    const wasRaised = state.thresholds.isRaised || stood;
+    const owner = { sensor: sample.sensor, reading: sample.key };
+    const stood = this.#deps.standing?.alarmsOf(alarmPlace, owner) ?? [];
+    const wasRaised = state.thresholds.isRaised || this.#deps.standing?.has(alarmPlace) === true;
     const before = state.thresholds.raised;
     const alarm =
       isNumber(value) && sample.isPart !== true
@@ -121,11 +122,12 @@ export class DeadbandRules {
         : undefined;
     if (alarm !== undefined) {
       this.#note(state, sample, value);
-      const change = alarmChange(before, state.thresholds.raised, wasRaised);
+      const change = alarmChange(before, state.thresholds.raised, stood);
       if (change !== undefined) this.#deps.onAlarm?.({ ...place, sensor: sample.sensor, value, ...change });
       // That all is well, said for the first time, is no alarm.
       const entry = toEntry(sample, place, value, wasRaised || state.thresholds.isRaised ? 'alarm' : 'regular');
-      this.#deps.standing?.note(alarmPlace, { sensor: sample.sensor, reading: sample.key }, state.thresholds.isRaised);
+      const alarms = state.thresholds.raised.map(({ name }) => name);
+      this.#deps.standing?.note(alarmPlace, { ...owner, alarms }, alarms.length > 0);
       const tooMany = this.#deps.standing?.takeTooMany() ?? [];
       const forgotten = tooMany.map((gone) => toEntry(sample, placeOf(gone), ALARM_REMOVED, 'alarm'));
       return [...over, entry, { ...entry, ...alarmOf(place), value: alarm }, ...forgotten];

@@ -2,7 +2,7 @@
  * States that the platform was told to be wrong and was not told to be over: raised alarms and failing sensors. Small, on disk, and needed only
  * for what nobody will speak of again: what was taken out of the configuration would be "failing" there for ever.
  */
-import { isJsonObject, type JsonObject } from '../host/json.ts';
+import { isJsonObject, type JsonObject, jsonOf } from '../host/json.ts';
 import type { StateFile } from '../host/state-file.ts';
 
 export const STANDING_STATES_FORMAT = { format: 'turnstone/standing-states', version: 1 } as const;
@@ -11,6 +11,12 @@ export const STANDING_STATES_FORMAT = { format: 'turnstone/standing-states', ver
 export interface StateOwner {
   readonly sensor: string;
   readonly reading?: string;
+}
+
+/** State of an owner as it is kept. */
+interface StandingState extends StateOwner {
+  /** Names of the alarms of a reading that are on. */
+  readonly alarms?: readonly string[] | undefined;
 }
 
 /** Where the platform has a state: under a key of a device. */
@@ -35,23 +41,23 @@ const MAX_STANDING = 2_000;
 export class StandingStates {
   readonly #file: StateFile;
   /** By the name of its place on the platform; the one that was seen longest ago comes first. */
-  readonly #standing: Map<string, StateOwner>;
+  readonly #standing: Map<string, StandingState>;
 
-  private constructor(file: StateFile, standing: readonly [string, StateOwner][]) {
+  private constructor(file: StateFile, standing: readonly [string, StandingState][]) {
     this.#file = file;
     this.#standing = new Map(standing);
   }
 
   static async open(file: StateFile): Promise<StandingStates> {
-    return new StandingStates(file, Object.entries((await file.read()) ?? {}).flatMap(ownerOf));
+    return new StandingStates(file, Object.entries((await file.read()) ?? {}).flatMap(stateOf));
   }
 
   /** Notes what is told under a key: that something is wrong, or that it is over. The key is that of the last who told it. */
-  note(key: string, owner: StateOwner, isWrong: boolean): void {
+  note(key: string, state: StandingState, isWrong: boolean): void {
     const known = this.#standing.get(key);
-    if (isWrong ? known !== undefined && isSame(known, owner) : known === undefined) return;
+    if (isWrong ? known !== undefined && isSame(known, state) && isAlike(known, state) : known === undefined) return;
     this.#standing.delete(key);
-    if (isWrong) this.#standing.set(key, owner);
+    if (isWrong) this.#standing.set(key, state);
     this.#save();
   }
 
@@ -65,6 +71,12 @@ export class StandingStates {
 
   has(key: string): boolean {
     return this.#standing.has(key);
+  }
+
+  /** Returns the names of the alarms that this reading has told under a key. */
+  alarmsOf(key: string, owner: StateOwner): readonly string[] {
+    const known = this.#standing.get(key);
+    return (known !== undefined && isSame(known, owner) ? known.alarms : undefined) ?? [];
   }
 
   /** Keys of a reading's earlier names. They are forgotten here: the caller tells that they are over. */
@@ -99,7 +111,7 @@ export class StandingStates {
   }
 
   #save(): void {
-    this.#file.save(Object.fromEntries([...this.#standing].map(([key, owner]) => [key, { ...owner }])));
+    this.#file.save(Object.fromEntries([...this.#standing].map(([key, state]) => [key, jsonOf(state)])));
   }
 }
 
@@ -107,8 +119,14 @@ function isSame(one: StateOwner, other: StateOwner): boolean {
   return one.sensor === other.sensor && one.reading === other.reading;
 }
 
-function ownerOf([key, owner]: [string, JsonObject[string]]): [string, StateOwner][] {
-  if (!isJsonObject(owner) || typeof owner.sensor !== 'string') return [];
-  const { sensor, reading } = owner;
-  return [[key, typeof reading === 'string' ? { sensor, reading } : { sensor }]];
+function isAlike({ alarms = [] }: StandingState, { alarms: others = [] }: StandingState): boolean {
+  return alarms.length === others.length && alarms.every((name) => others.includes(name));
+}
+
+function stateOf([key, state]: [string, JsonObject[string]]): [string, StandingState][] {
+  if (!isJsonObject(state) || typeof state.sensor !== 'string') return [];
+  const { sensor, reading, alarms } = state;
+  if (typeof reading !== 'string') return [[key, { sensor }]];
+  const names = Array.isArray(alarms) ? alarms.filter((name) => typeof name === 'string') : [];
+  return [[key, { sensor, reading, alarms: names }]];
 }

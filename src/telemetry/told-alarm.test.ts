@@ -39,8 +39,10 @@ it('are told with value and limit when they are new, and when they are over', ()
 
 it('of before a restart are told when they are over, and not once more', () => {
   const warm = { name: 'warm', above: 40, sinceMs: 0 };
-  expect(alarmChange([], [warm], true)).toBeUndefined();
-  expect(alarmChange([], [], true)?.over).toHaveLength(1);
-  expect(alarmChange([], [], false)).toBeUndefined();
-  expect(alarmChange([], [warm], false)).toEqual({ raised: [warm], over: [] });
+  expect(alarmChange([], [warm], ['warm'])).toBeUndefined();
+  expect(alarmChange([], [], ['warm'])?.over).toMatchObject([{ name: 'warm' }]);
+  expect(alarmChange([], [], [])).toBeUndefined();
+  expect(alarmChange([], [warm], [])).toEqual({ raised: [warm], over: [] });
+  const hot = { name: 'hot', above: 50, sinceMs: 0 };
+  expect(alarmChange([], [warm, hot], ['warm'])).toEqual({ raised: [hot], over: [] });
 });

@@ -19,17 +19,15 @@ export interface ToldAlarm {
 }
 
 /**
- * The difference between two looks; undefined where there is none. An alarm that an earlier process has told goes on, or is over: its limit is not
- * known here.
+ * Returns the difference between two looks; undefined where there is none. Alarms that an earlier process has told are known by their names alone.
+ * @param stood Names of those that stood before the first look.
  */
 export function alarmChange(
-  before: readonly RaisedAlarm[],
+  looked: readonly RaisedAlarm[],
   now: readonly RaisedAlarm[],
-  wasRaised: boolean,
+  stood: readonly string[],
 ): Pick<ToldAlarm, 'raised' | 'over'> | undefined {
-  const isOfBefore = wasRaised && before.length === 0;
-  if (isOfBefore)
-    return now.length === 0 ? { raised: [], over: [{ name: 'raised before the start', sinceMs: 0 }] } : undefined;
+  const before = looked.length > 0 ? looked : stood.map((name) => ({ name, sinceMs: 0 }));
   const without = (all: readonly RaisedAlarm[], others: readonly RaisedAlarm[]): readonly RaisedAlarm[] =>
     all.filter(({ name }) => !others.some((other) => other.name === name));
   const [raised, over] = [without(now, before), without(before, now)];

@@ -29,6 +29,7 @@ async function read(sensor: string) {
 
 const LINE = 'kind: serial-line, port: /dev/ttyUSB0';
 const INDICATOR = `${LINE}, format: csv, columns: [serial, weight]`;
+const SUNSPEC = 'kind: sunspec, connection: { transport: tcp, host: h }';
 const MODBUS = 'kind: modbus, connection: { transport: tcp, host: h }';
 
 it.each([
@@ -36,6 +37,8 @@ it.each([
   ['kind: command, program: /bin/true, keys: { "*": { type: text } }', 'sensors[0].keys.*.type'],
   [`${MODBUS}, registers: { serial: { address: 4, type: string, length: 6 } }`, 'sensors[0].name'],
   ['kind: mbus, port: /dev/ttyUSB0, address: 5', 'sensors[0].name'],
+  [SUNSPEC, 'sensors[0].name'],
+  [`${SUNSPEC}, blocks: [1, 203]`, 'sensors[0].name'],
 ])('check-config warns of a text that becomes a number: %s', async (sensor, path) => {
   expect((await read(sensor)).warnings).toContainEqual(expect.objectContaining({ path, problem: TEXT_PROBLEM }));
 });
@@ -46,6 +49,8 @@ it.each([
   `${INDICATOR}, keys: { serial: { type: text, report: false } }`,
   `${INDICATOR}, keys: { serial: { type: text, map: { "0": good, "1": bad } } }`,
   `${MODBUS}, registers: { serial: { address: 4, type: string, length: 6 } }, keys: { serial: { asText: { prefix: "No " } } }`,
+  `${SUNSPEC}, keys: { serialNumber: { asText: json } }`,
+  `${SUNSPEC}, blocks: [103]`,
   `${LINE}, preset: ups-megatec`,
   `${LINE}, preset: rflink`,
   `${LINE}, preset: windsonic`,

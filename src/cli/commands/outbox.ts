@@ -37,6 +37,7 @@ const REJECTED_OPTIONS = {
     'only this entry (repeatable)',
     wholeNumber('a number, as turnstone outbox rejected shows it', 0),
   ),
+  device: valued('<name>', 'only entries of this device; gateway for the gateway itself'),
   ...JSON_OPTIONS,
 };
 export type EntriesCall = Call<typeof ENTRY_OPTIONS>;
@@ -93,6 +94,7 @@ const SUBCOMMANDS = [
       'outbox rejected',
       'outbox rejected --resend',
       'outbox rejected --resend --sequence 1204 --sequence 1207',
+      'outbox rejected --resend --sequence 12 --device meter-1',
     ],
     run: async (call) => (await import('../outbox.ts')).rejected(call),
   }),

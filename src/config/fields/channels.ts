@@ -10,7 +10,10 @@ export const channels = section({
   type: pattern(),
   /** Finds the groups `channel` and `value`, and `unit` where the meter tells it. */
   value: pattern(),
-  /** Key by type, without leading zeros. Where several channels have one key, each key ends in the number of its channel: gas1, gas2. */
+  /**
+   * Key by type, without leading zeros. Where several channels have one key, each key ends in the number of its channel: gas1, gas2; from the first
+   * value of the second one on, until the next start.
+   */
   keys: table(z.string().min(1).max(64), platformKey()),
 });
 

@@ -18,7 +18,7 @@ interface RegisterWords extends Omit<ConversionConfig, 'type' | 'table'> {
 export function conversionSteps(sensor: SensorConfig): readonly string[] {
   const keys = sensorKeys(sensor) ?? [...new Set([...Object.keys(sensor.keys), '*'])];
   return keys.map((key) => {
-    const register = 'registers' in sensor ? (sensor.registers as Readonly<Record<string, object>>)[key] : undefined;
+    const register = registersOf(sensor)[key];
     const rules = keyRulesOf(sensor, key);
     const rounding = rules?.round === undefined ? [] : [`round to ${rules.round} places`];
     const steps = [...(register === undefined ? [] : registerSteps(register)), ...stepsOf(rules ?? {}), ...rounding];
@@ -26,9 +26,15 @@ export function conversionSteps(sensor: SensorConfig): readonly string[] {
   });
 }
 
+/** Returns what has the meaning of a register, by key: registers, and fields of frames. */
+function registersOf(sensor: SensorConfig): Readonly<Record<string, object>> {
+  if ('registers' in sensor) return sensor.registers;
+  return ('fields' in sensor ? sensor.fields : undefined) ?? {};
+}
+
 /** Numbers in JSON and in frames are numbers already. */
 function sourceOf(sensor: SensorConfig, key: string): string {
-  if ('fields' in sensor && sensor.fields !== undefined) return AS_IT_COMES;
+  if ('fields' in sensor && sensor.fields !== undefined) return SOURCE.number;
   if ('format' in sensor && sensor.format === 'json') return 'JSON';
   if (definitionOf(sensor.kind).givesText === true) {
     const rules = conversionOf(keyRulesOf(sensor, key) ?? {});

@@ -14,10 +14,15 @@ export async function openChannelReader(channels: ChannelsConfig | undefined): P
   return channels === undefined ? () => [] : channelReader(channels, await loadLinearPatterns());
 }
 
-/** Returns a reader of whole frames. Channels without a type, of a type without a key, or without a value give nothing. */
+/**
+ * Returns a reader of whole frames. Channels without a type, of a type without a key, or without a value give nothing. A meter without a value for a
+ * moment keeps its claim: the other one of its type keeps its key.
+ */
 function channelReader(channels: ChannelsConfig, compile: CompilePattern): ChannelReader {
   const typePattern = compile(channels.type);
   const valuePattern = compile(channels.value);
+  /** Key of the type of each channel that has had a value. */
+  const known = new Map<string, string>();
   return (text) => {
     const keys = new Map<string, string>();
     for (const { channel, type } of typePattern.all(text)) {
@@ -26,8 +31,9 @@ function channelReader(channels: ChannelsConfig, compile: CompilePattern): Chann
     }
     const values = new Map(valuePattern.all(text).map((found) => [channelOf(found), found]));
     const present = [...keys].filter(([channel]) => values.has(channel));
+    for (const [channel, key] of present) known.set(channel, key);
     return present.map(([channel, base]) => {
-      const isAlone = present.filter(([, other]) => other === base).length === 1;
+      const isAlone = [...known.values()].filter((other) => other === base).length === 1;
       const key = isAlone ? base : `${base}${channel}`;
       const { value = '', unit } = values.get(channel) ?? {};
       return outcomeOf(key, () => ({

@@ -14,7 +14,8 @@ export function frameValues(data: Buffer, fields: Readonly<Record<string, FrameF
     outcomeOf(key, () => {
       const isFloat = field.type === 'float32' || field.type === 'float64';
       const width = { isSigned: field.type.startsWith('int'), ...(!isFloat && { bits: 8 * FIELD_BYTES[field.type] }) };
-      return { key, value: registerValue(key, rawOf(key, data, field), field, width) };
+      const value = registerValue(key, rawOf(key, data, field), field, width);
+      return { key, value, ...(field.unit !== undefined && { unit: field.unit }) };
     }),
   );
 }

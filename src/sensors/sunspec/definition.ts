@@ -32,6 +32,8 @@ export const sunspec = defineSensor({
   driver: () => import('./driver.ts'),
   twin: () => import('./twin.ts'),
   valueType: (_config, key) => (TEXTS.includes(key.replace(/(_\d+)+$/, '')) ? 'string' : 'number'),
+  // Block 1 holds the texts.
+  digitTexts: ({ blocks }) => (blocks === undefined || blocks.includes(1) ? ['serialNumber'] : []),
   waitMs: ({ connection }) => connection.responseTimeoutMs,
   faults: unitFaults,
   remedy: () =>

@@ -85,6 +85,9 @@ describe('turnstone check-config', () => {
         sensor('columns', 'format: csv, columns: [a], keys: { a: { min: 0 } }'),
         sensor('free', 'format: csv, columns: [a]'),
         sensor('words', 'format: regex, pattern: "(?<a>.+)", keys: { a: { type: text } }'),
+        '  - { name: battery, kind: serial-line, port: /dev/ttyS1, preset: jbd-bms }\n',
+        '  - name: own\n    kind: serial-line\n    port: /dev/ttyS2\n    frame: { start: "A5", length: 9 }\n',
+        '    fields: { level: { at: 4, type: uint8, min: 0, noValue: 255 } }\n',
       ].join(''),
       { mode: 0o600 },
     );
@@ -96,6 +99,9 @@ describe('turnstone check-config', () => {
       'columns.a: text → 0…',
       'free.a: text, or the number that it spells',
       'words.a: text → text',
+      'battery.batteryVoltage: number → × 0.01',
+      'battery.temperature1: number → × 0.1 → - 273.1',
+      'own.level: number → no value: 255 → 0…',
     ])
       expect(out.split('\n')).toContain(line);
   });

@@ -29,9 +29,8 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
-async function keep(place: string, device: string, keys: readonly string[]): Promise<void> {
-  await mkdir(join(folder, 'state', place), { recursive: true });
-  const outbox = await Outbox.open(
+function openPlace(place: string): Promise<Outbox> {
+  return Outbox.open(
     {
       folder: join(folder, 'state', place, 'outbox'),
       clock: systemClock,
@@ -42,8 +41,21 @@ async function keep(place: string, device: string, keys: readonly string[]): Pro
     },
     never,
   );
+}
+
+async function keep(place: string, device: string, keys: readonly string[]): Promise<void> {
+  await mkdir(join(folder, 'state', place), { recursive: true });
+  const outbox = await openPlace(place);
   const stamp = { bootId: systemClock.bootId, monotonicMs: systemClock.monotonicMs() };
   await outbox.append(keys.map((key) => ({ device, key, value: 1, class: 'regular' as const, ...stamp })));
+  await outbox.close();
+}
+
+/** Has the platform refuse one entry in a place of its own. */
+async function refuse(place: string, device: string, key: string): Promise<void> {
+  await keep(place, device, [key]);
+  const outbox = await openPlace(place);
+  for await (const entry of outbox.read({ heldOnly: true }, never)) await outbox.reject(entry, '400: refused');
   await outbox.close();
 }
 
@@ -108,4 +120,44 @@ it('says of a gateway without attached devices what it said before', async () =>
   const { out } = await run('outbox', '--json');
   const status = JSON.parse(out) as { heldEntries: number; places?: unknown };
   expect([status.heldEntries, status.places]).toEqual([2, undefined]);
+});
+
+it('sends a refused entry of one place again, and not those with its number in others', async () => {
+  await refuse('.', 'self', 'load');
+  await refuse('devices', 'meter1', 'power');
+  const { out } = await run('outbox', 'rejected', '--json');
+  const [first, second] = JSON.parse(out) as { sequence: number; device: string }[];
+  expect([first?.device, second?.device, second?.sequence]).toEqual(['self', 'meter1', first?.sequence]);
+  const resend = ['outbox', 'rejected', '--resend', '--sequence', String(first?.sequence)];
+  const refused = await run(...resend);
+  expect([refused.exitCode, refused.out]).toEqual([EXIT.usage, '']);
+  expect(refused.err).toMatch(/several places \(gateway, attached devices\).*--device/);
+  expect((await run(...resend, '--device', 'meter1')).out).toBe('1 put back into the outbox\n');
+  const left = (await run('outbox', 'rejected')).out;
+  expect(left).toContain('load');
+  expect(left).not.toContain('power');
+  expect((await run('outbox', 'rejected', '--device', 'meter1')).out).toBe('nothing was refused\n');
+  expect((await run(...resend, '--device', 'gateway')).out).toBe('1 put back into the outbox\n');
+});
+
+it('gives what other places hold when one cannot be opened, and says which and why', async () => {
+  await keepAll();
+  await refuse('.', 'self', 'uptime');
+  await rm(join(folder, 'state/devices/outbox'), { recursive: true });
+  await writeFile(join(folder, 'state/devices/outbox'), 'no folder');
+  const exported = await run('outbox', 'export', '--all');
+  expect(exported.out).toContain('"voltage"');
+  for (const words of [
+    ['verify'],
+    ['export'],
+    ['list'],
+    ['rejected'],
+    ['rejected', '--json'],
+    ['rejected', '--resend'],
+  ]) {
+    const { exitCode, err, out } = await run('outbox', ...words);
+    expect([exitCode, out === '']).toEqual([EXIT.failure, false]);
+    expect(err).toMatch(/^turnstone: attached devices gave no answer: \S+/m);
+  }
+  expect((await run('outbox')).out).toMatch(/attached devices: 0 entries \(cannot open/);
 });

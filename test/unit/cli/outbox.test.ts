@@ -12,7 +12,7 @@ import type { JsonValue } from '../../../src/host/json.ts';
 import { silentLog } from '../../../src/host/log.ts';
 import { outboxCalls } from '../../../src/outbox/control-calls.ts';
 import type { EntryClass } from '../../../src/outbox/format/telemetry-entry.ts';
-import { Outbox } from '../../../src/outbox/outbox.ts';
+import { KeptPlaces, Outbox } from '../../../src/outbox/outbox.ts';
 import { type FakeEdgeOptions, fakeEdge } from '../../support/fake-edge.ts';
 import { FakeTimeSync, NO_LIMITS } from '../../support/outbox-fixture.ts';
 import { DEFAULT_OUTBOX_SETTINGS } from '../../support/outbox-settings.ts';
@@ -92,7 +92,7 @@ async function agent(): Promise<Outbox> {
   const outbox = await openOutbox();
   closing.push(outbox);
   await fill(outbox);
-  const { methods, readMethods, readStreams } = outboxCalls(outbox);
+  const { methods, readMethods, readStreams } = outboxCalls(new KeptPlaces(() => [{ name: 'gateway', outbox }]));
   const status = {
     outboxStatus: () => outbox.status() as unknown as JsonValue,
     getStatus: () => ({ wallMs: NOON + 330_000 }),
@@ -178,7 +178,7 @@ describe.each([
     expect(await run(missing)).toMatchObject({
       exitCode: 1,
       out: '0 put back into the outbox\n',
-      err: expect.stringContaining('1 of these sequences'),
+      err: expect.stringContaining('999999 is not among'),
     });
     expect(await run([...missing, '--json'])).toMatchObject({ exitCode: 1, out: '{"resent":0}\n', err: '' });
     for (const word of ['abc', '-1', '1.5', '', '99999999999999999999'])

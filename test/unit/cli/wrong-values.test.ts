@@ -44,7 +44,14 @@ const WRONG_FOR: Readonly<Record<string, string>> = {
 /** Any text may stand there; what it names is looked for, or compared, when the command runs. */
 const FREE = [
   ['<file>', '<folder>', '<socket>', '<path>', '<port>', '<address>', '<label>', '<template>', '<version>', '<key>'],
-  ['report --user', 'audit --user', 'platform-setup --user', 'audit --device', 'scan --host'],
+  [
+    'report --user',
+    'audit --user',
+    'platform-setup --user',
+    'audit --device',
+    'outbox rejected --device',
+    'scan --host',
+  ],
 ].flat();
 /** Arguments that are not the one looked at. */
 const RIGHT: Readonly<Record<string, string>> = {

@@ -81,7 +81,7 @@ describe('a threshold with a time', () => {
   const told = (
     thresholds: readonly Threshold[],
     values: readonly (readonly [minute: number, value: number])[],
-    stood = false,
+    stood: readonly string[] = [],
   ): readonly (string | undefined)[] => {
     const alarms = new AlarmThresholds();
     return values.map(([minute, value]) => alarms.evaluate(value, thresholds, { atMs: minute * 60_000, stood }));
@@ -138,7 +138,7 @@ describe('a threshold with a time', () => {
           [0, -14],
           [1, -14],
         ],
-        true,
+        ['above -15'],
       ),
     ).toEqual(['above -15', undefined]);
     expect(
@@ -148,9 +148,27 @@ describe('a threshold with a time', () => {
           [0, -16],
           [1, -14],
         ],
-        true,
+        ['above -15'],
       ),
     ).toEqual(['ok', undefined]);
+  });
+
+  it('waits for its time after a restart when another one of the key stood', () => {
+    const both = [
+      { above: -15, name: 'warm' },
+      { above: -10, name: 'thawing', forMs: 120_000 },
+    ];
+    expect(
+      told(
+        both,
+        [
+          [0, -9],
+          [1, -9],
+          [2, -9],
+        ],
+        ['warm'],
+      ),
+    ).toEqual(['warm', undefined, 'warm, thawing']);
   });
 
   it('waits for itself beside one without a time', () => {

@@ -51,6 +51,31 @@ describe('what stands at the platform', () => {
     expect(standing.has('t_alarm')).toBe(false);
   });
 
+  it('is known for each alarm of a key', async () => {
+    const both = {
+      alarms: [
+        { above: 5, name: 'warm' },
+        { above: 8, name: 'hot', forMs: 3_600_000 },
+      ],
+    };
+    await life(both, 9);
+    await life(both, 9);
+    expect(platform.t_alarm).toBe('warm');
+    const low = {
+      alarms: [
+        { below: 2, name: 'cold' },
+        { below: 1, name: 'frozen', forMs: 2_000 },
+      ],
+    };
+    await life(low, 0, 0, 0);
+    expect(platform.t_alarm).toBe('cold, frozen');
+    await life(low, 0);
+    expect(platform.t_alarm).toBe('cold, frozen');
+    await life(low, 1.5);
+    await life(low, 0);
+    expect(platform.t_alarm).toBe('cold');
+  });
+
   it('is over when its threshold was taken out of the configuration', async () => {
     await life(HOT, 50);
     await life({}, 50);
