@@ -33,7 +33,7 @@ export interface ConfigPlace {
 export interface FileConfig {
   readonly config: AgentConfig;
   readonly missing: readonly ConfigFault[];
-  /** What is no fault and should be looked at. */
+  /** Findings that are no fault and should be looked at. */
   readonly warnings?: readonly ConfigFault[];
   /** The actuators as it names them. */
   readonly written?: unknown;
