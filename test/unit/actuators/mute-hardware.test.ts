@@ -212,6 +212,7 @@ it('off that was taken and not shown is not believed when it is taken late eithe
 it.each([true, false])('what is taken late is believed no sooner than it is shown, at %s', async (at) => {
   await open();
   await bench.set('valve', at);
+  await bench.control.release('valve');
   [valve.moves, valve.answersWrites] = [false, false];
   const moving = bench.set('valve', !at);
   await bench.clock.advance(DEADLINE_MS);
@@ -324,6 +325,7 @@ it.each([false, true])(
     await bench.set('valve', at);
     valve.moves = false;
     expect([await bench.set('valve', !at), await bench.set('valve', at)]).toEqual(['actuators/not-moved', 'moved']);
+    await bench.control.release('valve');
     valve.answersReads = false;
     const again = bench.set('valve', !at);
     await bench.clock.advance(DEADLINE_MS + 1_000);
