@@ -195,13 +195,15 @@ export class ActuatorControl {
       lostAtMs: memory.outputs.lostAtMs,
       left: memory.leftMark(settings),
     };
-    const record = new PinRecord({ settings, clock, ...past });
+    const unanswered = memory.outputs.get(name)?.unanswered;
+    const record = new PinRecord({ settings, clock, unanswered, ...past });
     const slot = new ActuatorSlot({
       record,
       driver,
       clock,
       onChange: () => this.#changed(name),
       onDue: () => output.update(),
+      unanswered,
     });
     const output = new Output({
       ...{ slot, slots: memory.outputs.get(name)?.slots, gates: this.#gates, clock, log, onRule },
@@ -243,6 +245,7 @@ export class ActuatorControl {
   #changed(name: string): void {
     const output = this.#output(name);
     this.#deps.memory.update(output.slot.record);
+    this.#deps.memory.keepUnanswered(name, output.slot.unanswered);
     this.#safeStates.update(output.slot);
     output.update();
     if (output.slot.record.offSinceMs !== undefined) this.#retry('actuators/interlocked');

@@ -24,6 +24,8 @@ export interface ActuatorSlotDeps {
   readonly onChange: () => void;
   /** When it is to be switched off may be another time than before; in the midst of a movement as well. */
   readonly onDue: () => void;
+  /** Value that an earlier process has written, without an answer. */
+  readonly unanswered?: ActuatorValue | undefined;
 }
 
 export interface Movement {
@@ -77,10 +79,12 @@ export class ActuatorSlot {
       settings: this.settings,
       driver: deps.driver,
       clock: deps.clock,
+      left: deps.unanswered,
       onMoved: () => deps.onChange(),
       onKnown: (value) => this.#knownAtLast(value),
     });
     this.#writes = new HardwareWrites({ ...deps, late: this.#late, onLate: (taken) => this.#endedLate(taken) });
+    if (this.#late.fault !== undefined) this.record.lose(this.#late.fault);
   }
 
   /** True while a movement has begun its turn and not ended it. */
@@ -91,6 +95,11 @@ export class ActuatorSlot {
   /** Reason why nobody can know what it shows: a write had no answer, and may still arrive. */
   get unknownBecause(): string | undefined {
     return this.#late.fault;
+  }
+
+  /** Value of the last write without an answer, while it may still arrive. */
+  get unanswered(): ActuatorValue | undefined {
+    return this.#late.outstanding;
   }
 
   /** Resolves when no write without an answer can arrive any more. @throws AgentError `actuators/unsettled` (retry). */

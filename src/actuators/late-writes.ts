@@ -24,6 +24,8 @@ export interface LateWritesDeps {
   readonly clock: Clock;
   /** The hardware shows another value than it took last. */
   readonly onMoved: () => void;
+  /** Value that an earlier process has written, without an answer. */
+  readonly left?: ActuatorValue | undefined;
   /** Gets the value that has stood; undefined when the hardware cannot be read. */
   readonly onKnown: (value: ActuatorValue | undefined) => void;
 }
@@ -43,6 +45,12 @@ export class LateWrites {
 
   constructor(deps: LateWritesDeps) {
     this.#deps = deps;
+    if (deps.left !== undefined) this.unanswered(deps.left);
+  }
+
+  /** Value of the last write without an answer; undefined when none is outstanding. */
+  get outstanding(): ActuatorValue | undefined {
+    return this.#unanswered;
   }
 
   /** Reason why the state is not known; undefined when no write is outstanding. */

@@ -83,6 +83,8 @@ export class Output {
   readonly #ending = new AbortController();
   #cause: OutputCause | undefined;
   #silentRules: () => readonly SilentRule[] = () => [];
+  /** An operator's word from before the start, while nobody knows whether the hardware has taken it. */
+  #unproven: Operator | undefined;
   /** Slots as they were before the start, and the rules that have had a reading since. */
   readonly #before: Slots;
   readonly #judged = new Set<string>();
@@ -178,6 +180,11 @@ export class Output {
   async begin(): Promise<void> {
     if (this.#phase !== 'held' && this.#phase !== 'looked') return;
     this.#phase = 'follows';
+    const { operator } = this.#slots;
+    if (operator !== undefined && isActive(operator.value) && operator.value === this.slot.unanswered) {
+      this.#unproven = operator;
+      void this.#endUnmoved(operator);
+    }
     await this.#follow();
     this.update();
   }
@@ -291,10 +298,15 @@ export class Output {
     while (this.slot.unknownBecause !== undefined && this.#phase !== 'over')
       await this.slot.known(this.#ending.signal).catch(() => {});
     const { value } = this.slot.record;
-    if (mine === undefined || value === undefined || value === mine.value || !isActive(mine.value)) return;
-    if (this.#phase === 'over') return;
+    if (this.#phase === 'over' || mine === undefined || value === undefined || !isActive(mine.value)) return;
+    if (value === mine.value) return this.#proven();
     if (this.#slots.operator === mine) this.#wish.set(undefined);
     void this.take({ kind: 'unmoved', operator: mine });
+  }
+
+  #proven(): void {
+    this.#unproven = undefined;
+    void this.#follow();
   }
 
   /** A command that was refused changes nothing: what stood before it stands on, also for later ones. A later command stands itself. */
@@ -318,7 +330,9 @@ export class Output {
 
   #follow(): Promise<void> | undefined {
     if (this.#phase !== 'follows') return undefined;
-    return this.#wish.follow(this.#isUnwritten ? undefined : arbitrate(this.#slots));
+    const winner = arbitrate(this.#slots);
+    const isUnproven = winner?.slot === 'operator' && this.#slots.operator === this.#unproven;
+    return this.#wish.follow(this.#isUnwritten || isUnproven ? undefined : winner);
   }
 
   /** True while an output that cannot be read back follows a word from before the start, which nobody has said since. */
