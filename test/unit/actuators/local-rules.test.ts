@@ -461,6 +461,51 @@ it('of two motors with a gap the second goes on when the first has been off for 
   expect(world.shown).toBe(true);
 });
 
+it.each([2_000, 4_500, 7_300])('what waits for a gap of %i ms goes on as it ends', async (gapMs) => {
+  await world.open([heat], pump({ neverWith: [{ with: 'reverse', gapMs }] }), relaySettings('reverse'));
+  await world.bench.clock.advance(gapMs);
+  await world.bench.set('reverse', true);
+  expect(await world.after({ heat: 90 }, 11_000)).toBe(false);
+  await world.bench.set('reverse', false);
+  await world.bench.clock.advance(gapMs - 1);
+  expect(world.shown).toBe(false);
+  await world.bench.clock.advance(1);
+  expect(world.shown).toBe(true);
+});
+
+it('what waits for its least time on or off is switched as it ends, however soon', async () => {
+  await world.open([heat], pump({ limits: { minOnMs: 700, minOffMs: 1_600 } }));
+  await world.after({ heat: 90 });
+  world.rules.take('heat', 'value', 0);
+  world.rules.take('heat', 'value', 90);
+  world.rules.take('heat', 'value', 0);
+  await world.bench.clock.advance(0);
+  expect(world.shown).toBe(false);
+  world.rules.take('heat', 'value', 90);
+  await world.bench.clock.advance(1_599);
+  expect(world.shown).toBe(false);
+  await world.bench.clock.advance(1);
+  expect(world.shown).toBe(true);
+  world.rules.take('heat', 'value', 0);
+  await world.bench.clock.advance(699);
+  expect(world.shown).toBe(true);
+  await world.bench.clock.advance(1);
+  expect(world.shown).toBe(false);
+});
+
+it('hardware that does not answer is tried no sooner for a least time that is short', async () => {
+  await world.open([heat], pump({ limits: { minOffMs: 100 } }));
+  await world.after({ heat: 0 });
+  world.isMute = true;
+  let tries = 0;
+  world.bench.fake('pump').beforeWrite = () => {
+    tries += 1;
+    throw new Error('no answer');
+  };
+  await world.after({ heat: 90 }, 21_000);
+  expect(tries).toBeLessThan(7);
+});
+
 it('contact that is lost under an operator’s on leaves the output to a rule, and takes the operator’s word for good', async () => {
   const settings = pump({ safe: { noContact: { afterMs: MINUTE_MS, value: false } } });
   await world.open([heat], settings);
