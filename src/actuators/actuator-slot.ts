@@ -11,6 +11,7 @@ import {
   type ActuatorDriver,
   type ActuatorSettings,
   type ActuatorValue,
+  inWords,
   isActive,
   type Writer,
 } from './kind/actuator.ts';
@@ -243,9 +244,9 @@ export class ActuatorSlot {
     if (shown === claim.value || (shown === undefined && !this.#writes.doubts(claim.value))) return;
     // The movement that went first knows what it shows.
     if (shown === undefined && signal.aborted) throw this.#ended(signal);
-    const what = shown === undefined ? 'does not answer' : `shows ${String(shown)}`;
+    const what = shown === undefined ? 'does not answer' : `shows ${inWords(shown)}`;
     if (shown !== undefined) this.#standsStill(shown, claim.value);
-    throw retryable('actuators/not-moved', `${settings.name} ${what} after it was set to ${String(claim.value)}`);
+    throw retryable('actuators/not-moved', `${settings.name} ${what} after it was set to ${inWords(claim.value)}`);
   }
 
   async #waitUntilKnown(signal: AbortSignal): Promise<void> {
@@ -264,7 +265,7 @@ export class ActuatorSlot {
   }
 
   #standsStill(shown: ActuatorValue, told: ActuatorValue): void {
-    this.record.blame(`shows ${String(shown)}, was set to ${String(told)}`);
+    this.record.blame(`shows ${inWords(shown)}, was set to ${inWords(told)}`);
     this.#writes.stuckAt = shown;
   }
 
@@ -299,7 +300,7 @@ export class ActuatorSlot {
     else
       record.learn(
         value,
-        isOther ? `shows ${String(value)}, was set to ${String(desired)} without an answer` : undefined,
+        isOther ? `shows ${inWords(value)}, was set to ${inWords(desired)} without an answer` : undefined,
       );
     this.#lookAgain();
     this.#deps.onChange();

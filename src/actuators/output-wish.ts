@@ -49,8 +49,10 @@ export class OutputWish {
     this.#deps = deps;
   }
 
-  get waitsFor(): string | undefined {
-    return this.#refusal?.message;
+  /** Returns what keeps this winner from being so; undefined while another one is wished still. */
+  waitsFor(winner: Winner | undefined): string | undefined {
+    const isWished = winner?.slot === this.#wish?.slot && winner?.value === this.#wish?.value;
+    return isWished ? this.#refusal?.message : undefined;
   }
 
   /** Follows what wins now; nothing is moved where that is what was wished before. */

@@ -100,8 +100,9 @@ export class Output {
     const onRule = (rule: string, refusal?: Refusal): void => {
       const one = this.#slots.rules.find(({ name }) => name === rule);
       const isUnknown = refusal?.code === 'actuators/outcome-unknown' || undefined;
-      const on = one?.phase === 'set' && !one.isLost;
-      deps.onRule(given({ rule, on, refusal: refusal?.message, isUnknown }));
+      const on = one !== undefined && one.phase === 'set' && !one.isLost;
+      const isKept = (on && this.#holdsSinceBefore(one)) || undefined;
+      deps.onRule(given({ rule, on, refusal: refusal?.message, isUnknown, isKept }));
     };
     const onPassed = (): void => {
       this.#cause = { words: 'what kept it from that is over' };
@@ -116,7 +117,7 @@ export class Output {
   get reason(): OutputReason {
     const reason = outputReason(this.#slots, {
       nowMs: this.#deps.clock.monotonicMs(),
-      waitsFor: this.slot.unknownBecause ?? this.#wish.waitsFor,
+      waitsFor: this.slot.unknownBecause ?? this.#wish.waitsFor(arbitrate(this.#slots)),
       isUnwritten: this.#isUnwritten,
     });
     const silent = this.#silentRules();
@@ -333,6 +334,11 @@ export class Output {
     const winner = arbitrate(this.#slots);
     const isUnproven = winner?.slot === 'operator' && this.#slots.operator === this.#unproven;
     return this.#wish.follow(this.#isUnwritten || isUnproven ? undefined : winner);
+  }
+
+  /** True for a rule that has held from before the start on, without an edge since. */
+  #holdsSinceBefore({ name, sinceMs }: RuleSlot): boolean {
+    return this.#before.rules.some((one) => one.name === name && one.phase === 'set' && one.sinceMs === sinceMs);
   }
 
   /** True while an output that cannot be read back follows a word from before the start, which nobody has said since. */

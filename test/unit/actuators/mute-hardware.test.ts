@@ -179,7 +179,7 @@ it('off that was taken and not shown is tried until it is shown, whatever is tak
   await bench.clock.advance(60_000);
   expect(bench.control.state('valve')).toMatchObject({
     value: undefined,
-    fault: 'did not move when it was set to false',
+    fault: 'did not move when it was set to off',
   });
   const asked = bench.set('valve', false);
   await bench.clock.advance(DEADLINE_MS);
@@ -242,7 +242,7 @@ it('off that was taken late and not shown is not believed unread from then on', 
   await bench.clock.advance(DEADLINE_MS + 10);
   valve.late.at(-1)?.();
   await bench.clock.advance(0);
-  expect(bench.control.state('valve')).toMatchObject({ value: true, fault: 'shows true, was set to false' });
+  expect(bench.control.state('valve')).toMatchObject({ value: true, fault: 'shows on, was set to off' });
   [valve.answersWrites, valve.answersReads] = [true, false];
   await bench.clock.advance(60_000);
   expect([bench.control.state('valve').value, bench.alarms.length]).toEqual([undefined, 1]);
