@@ -24,7 +24,7 @@ import { unknownActuator } from './unknown-actuator.ts';
 const CLOSE_WITHIN_MS = 2_000;
 /** A longest time on does not wait longer for hardware that may say that it is off. */
 const LOOK_WITHIN_MS = 5_000;
-/** Interval at which an output that waits at a gate is tried again. */
+/** Longest interval at which an output that waits at a gate, or for its hardware, is tried again. */
 const RETRY_AFTER_MS = 5_000;
 
 export class ActuatorControl {
@@ -36,7 +36,8 @@ export class ActuatorControl {
   readonly #found = new Map<string, ActuatorValue | undefined>();
   readonly #listeners = new Set<(state: ActuatorState) => void>();
   readonly #safeStates: SafeStates;
-  #cancelRetry: (() => void) | undefined;
+  #retriesAtMs = Number.POSITIVE_INFINITY;
+  #cancelRetry = (): void => {};
   readonly #closing = new AbortController();
   #closed: Promise<void> | undefined;
 
@@ -165,7 +166,7 @@ export class ActuatorControl {
 
   async #close(): Promise<void> {
     this.#closing.abort();
-    this.#cancelRetry?.();
+    this.#cancelRetry();
     this.contact.close();
     this.#safeStates.close();
     const { clock, log, memory } = this.#deps;
@@ -195,13 +196,15 @@ export class ActuatorControl {
       lostAtMs: memory.outputs.lostAtMs,
       left: memory.leftMark(settings),
     };
-    const record = new PinRecord({ settings, clock, ...past });
+    const unanswered = memory.outputs.get(name)?.unanswered;
+    const record = new PinRecord({ settings, clock, unanswered, ...past });
     const slot = new ActuatorSlot({
       record,
       driver,
       clock,
       onChange: () => this.#changed(name),
       onDue: () => output.update(),
+      unanswered,
     });
     const output = new Output({
       ...{ slot, slots: memory.outputs.get(name)?.slots, gates: this.#gates, clock, log, onRule },
@@ -209,7 +212,7 @@ export class ActuatorControl {
       save: (slots) => memory.outputs.set(name, { slots }),
       onAlarm: (message) => onAlarm(name, message),
       onChange: () => this.#changed(name),
-      onWaits: () => this.#retryLater(),
+      onWaits: (opensInMs) => this.#retryLater(opensInMs),
     });
     return output;
   }
@@ -243,6 +246,7 @@ export class ActuatorControl {
   #changed(name: string): void {
     const output = this.#output(name);
     this.#deps.memory.update(output.slot.record);
+    this.#deps.memory.keepUnanswered(name, output.slot.unanswered);
     this.#safeStates.update(output.slot);
     output.update();
     if (output.slot.record.offSinceMs !== undefined) this.#retry('actuators/interlocked');
@@ -256,9 +260,14 @@ export class ActuatorControl {
     }
   }
 
-  #retryLater(): void {
-    this.#cancelRetry ??= this.#deps.clock.after(RETRY_AFTER_MS, () => {
-      this.#cancelRetry = undefined;
+  #retryLater(opensInMs: number): void {
+    const { clock } = this.#deps;
+    const inMs = Math.min(RETRY_AFTER_MS, opensInMs);
+    if (clock.monotonicMs() + inMs >= this.#retriesAtMs || this.#closing.signal.aborted) return;
+    this.#cancelRetry();
+    this.#retriesAtMs = clock.monotonicMs() + inMs;
+    this.#cancelRetry = clock.after(inMs, () => {
+      this.#retriesAtMs = Number.POSITIVE_INFINITY;
       this.#retry();
     });
   }

@@ -42,14 +42,13 @@ export function checkValue(settings: ActuatorSettings, given: unknown): Actuator
  */
 export function checkTimes(record: PinTimes, value: ActuatorValue, nowMs: number): void {
   const { settings, expected } = record;
-  const { minOnMs = 0, minOffMs = 0, maxSwitchesPerHour } = settings.limits;
+  const { maxSwitchesPerHour } = settings.limits;
   const turnsOn = isActive(value);
   if (turnsOn && (record.offDueMs ?? Number.POSITIVE_INFINITY) <= nowMs)
     throw retryable('actuators/max-on', `${settings.name} has had its longest time on, and is not known to be off`);
   if (expected !== undefined ? isActive(expected) === turnsOn : !turnsOn) return;
-  const sinceMs = nowMs - (record.changedAtMs ?? Number.NEGATIVE_INFINITY);
-  if (!turnsOn && sinceMs < minOnMs) throw tooSoon('actuators/min-on', settings, minOnMs - sinceMs);
-  if (turnsOn && sinceMs < minOffMs) throw tooSoon('actuators/min-off', settings, minOffMs - sinceMs);
+  const leftMs = restEndsMs(record, value) - nowMs;
+  if (leftMs > 0) throw tooSoon(turnsOn ? 'actuators/min-off' : 'actuators/min-on', settings, leftMs);
   if (!turnsOn || maxSwitchesPerHour === undefined) return;
   if (nowMs - (record.lostAtMs ?? Number.NEGATIVE_INFINITY) < SWITCHES_COUNT_MS)
     throw retryable(
@@ -73,6 +72,12 @@ export function checkPulse(record: PinPulses, durationMs: number): void {
   if (expected === true) throw refused('actuators/already-on', settings, 'is on already');
   // Off may be under way: it is seen when its turn has come whether that was taken.
   if (value === undefined) checkPulseOver(record);
+}
+
+/** When it has been on, or off, for its least time: before that it is not switched to the value. */
+export function restEndsMs({ settings, changedAtMs }: PinTimes, value: ActuatorValue): number {
+  const { minOnMs = 0, minOffMs = 0 } = settings.limits;
+  return (changedAtMs ?? Number.NEGATIVE_INFINITY) + (isActive(value) ? minOffMs : minOnMs);
 }
 
 /** One pulse is over before the next begins, or both are one that is too long. @throws AgentError `actuators/already-on` (drop). */

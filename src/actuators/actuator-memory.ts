@@ -5,7 +5,7 @@
 import { messageOf, retryable } from '../errors/agent-error.ts';
 import type { SwitchHistory } from './actuator-limits.ts';
 import type { KeptPulses } from './kept-pulses.ts';
-import { type ActuatorSettings, isSettled } from './kind/actuator.ts';
+import { type ActuatorSettings, type ActuatorValue, isSettled } from './kind/actuator.ts';
 import type { OutputFile } from './output-file.ts';
 import { NO_HISTORY } from './output-json.ts';
 import type { PinRecord } from './pin-record.ts';
@@ -33,6 +33,11 @@ export class ActuatorMemory {
   /** When it switched, as far as that is kept. */
   historyOf(name: string): SwitchHistory {
     return this.outputs.get(name)?.history ?? NO_HISTORY;
+  }
+
+  /** Keeps the value of a write without an answer, and no longer once its outcome is known. */
+  keepUnanswered(name: string, unanswered: ActuatorValue | undefined): void {
+    if (unanswered !== this.outputs.get(name)?.unanswered) this.outputs.set(name, { unanswered });
   }
 
   /** Mark of an output that an earlier process left for this one to switch off. */

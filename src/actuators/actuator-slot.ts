@@ -11,6 +11,7 @@ import {
   type ActuatorDriver,
   type ActuatorSettings,
   type ActuatorValue,
+  inWords,
   isActive,
   type Writer,
 } from './kind/actuator.ts';
@@ -24,6 +25,8 @@ export interface ActuatorSlotDeps {
   readonly onChange: () => void;
   /** When it is to be switched off may be another time than before; in the midst of a movement as well. */
   readonly onDue: () => void;
+  /** Value that an earlier process has written, without an answer. */
+  readonly unanswered?: ActuatorValue | undefined;
 }
 
 export interface Movement {
@@ -77,10 +80,12 @@ export class ActuatorSlot {
       settings: this.settings,
       driver: deps.driver,
       clock: deps.clock,
+      left: deps.unanswered,
       onMoved: () => deps.onChange(),
       onKnown: (value) => this.#knownAtLast(value),
     });
     this.#writes = new HardwareWrites({ ...deps, late: this.#late, onLate: (taken) => this.#endedLate(taken) });
+    if (this.#late.fault !== undefined) this.record.lose(this.#late.fault);
   }
 
   /** True while a movement has begun its turn and not ended it. */
@@ -91,6 +96,11 @@ export class ActuatorSlot {
   /** Reason why nobody can know what it shows: a write had no answer, and may still arrive. */
   get unknownBecause(): string | undefined {
     return this.#late.fault;
+  }
+
+  /** Value of the last write without an answer, while it may still arrive. */
+  get unanswered(): ActuatorValue | undefined {
+    return this.#late.outstanding;
   }
 
   /** Resolves when no write without an answer can arrive any more. @throws AgentError `actuators/unsettled` (retry). */
@@ -234,9 +244,9 @@ export class ActuatorSlot {
     if (shown === claim.value || (shown === undefined && !this.#writes.doubts(claim.value))) return;
     // The movement that went first knows what it shows.
     if (shown === undefined && signal.aborted) throw this.#ended(signal);
-    const what = shown === undefined ? 'does not answer' : `shows ${String(shown)}`;
+    const what = shown === undefined ? 'does not answer' : `shows ${inWords(shown)}`;
     if (shown !== undefined) this.#standsStill(shown, claim.value);
-    throw retryable('actuators/not-moved', `${settings.name} ${what} after it was set to ${String(claim.value)}`);
+    throw retryable('actuators/not-moved', `${settings.name} ${what} after it was set to ${inWords(claim.value)}`);
   }
 
   async #waitUntilKnown(signal: AbortSignal): Promise<void> {
@@ -255,7 +265,7 @@ export class ActuatorSlot {
   }
 
   #standsStill(shown: ActuatorValue, told: ActuatorValue): void {
-    this.record.blame(`shows ${String(shown)}, was set to ${String(told)}`);
+    this.record.blame(`shows ${inWords(shown)}, was set to ${inWords(told)}`);
     this.#writes.stuckAt = shown;
   }
 
@@ -290,7 +300,7 @@ export class ActuatorSlot {
     else
       record.learn(
         value,
-        isOther ? `shows ${String(value)}, was set to ${String(desired)} without an answer` : undefined,
+        isOther ? `shows ${inWords(value)}, was set to ${inWords(desired)} without an answer` : undefined,
       );
     this.#lookAgain();
     this.#deps.onChange();

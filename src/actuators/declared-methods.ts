@@ -6,7 +6,7 @@ import type { ValueShape } from '../host/value-shape.ts';
 import { type ActuatorCalls, type MethodBody, MOVEMENT, pulseMethod, setMethod } from '../methods/actuator-methods.ts';
 import { memberOf, objectOf, QUESTION, type RpcMethod, textOf } from '../methods/rpc-method.ts';
 import { READ_NAMES, SET_NAMES } from '../methods/widget-names.ts';
-import { type ActuatorSettings, type ActuatorValue, isActive, shapeOfValue } from './kind/actuator.ts';
+import { type ActuatorSettings, type ActuatorValue, inWords, isActive, shapeOfValue } from './kind/actuator.ts';
 import { takenBy } from './kind/actuator-value.ts';
 
 const PIN: ValueShape = { type: ['integer', 'string'], maxLength: 3, description: 'a pin of the panel' };
@@ -36,7 +36,7 @@ function declaredMethod(config: RpcMethodConfig, settings: ActuatorSettings, act
     const { description = `Switches ${name} on for ${durationMs} ms, once.`, params = {} } = config;
     return pulseMethod(actuators, { description, params, target: () => ({ name, durationMs }) });
   }
-  const description = config.description ?? `Sets ${name}${value === undefined ? '' : ` to ${String(value)}`}.`;
+  const description = config.description ?? `Sets ${name}${value === undefined ? '' : ` to ${inWords(value)}`}.`;
   const params = config.params ?? (value === undefined ? bareOrWrapped(settings) : {});
   return setMethod(actuators, { description, params, target: (given) => ({ name, value: value ?? bareValue(given) }) });
 }

@@ -4,7 +4,7 @@
  * it is, may be, or is about to be active.
  */
 import { AgentError, retryable } from '../errors/agent-error.ts';
-import { checkTimes, checkValue } from './actuator-limits.ts';
+import { checkTimes, checkValue, restEndsMs } from './actuator-limits.ts';
 import type { ActuatorControlDeps } from './control-deps.ts';
 import { type ActuatorSettings, type ActuatorValue, isActive, type Writer } from './kind/actuator.ts';
 import type { PinRecord } from './pin-record.ts';
@@ -46,6 +46,17 @@ export class Gates {
         recovery: 'hold',
       });
     checkInterlocks(record, records, this.#deps.clock.monotonicMs());
+  }
+
+  /** Time until the first gate that only time keeps closed opens; infinite where none is. */
+  opensInMs(record: PinRecord, value: ActuatorValue): number {
+    const nowMs = this.#deps.clock.monotonicMs();
+    const gapsEndMs = (isActive(value) ? this.#deps.records : []).map(
+      ({ settings, offSinceMs = Number.NEGATIVE_INFINITY }) =>
+        offSinceMs + (gapBetween(record.settings, settings) ?? 0),
+    );
+    const endsMs = [...gapsEndMs, restEndsMs(record, value)].filter((atMs) => atMs > nowMs);
+    return Math.min(...endsMs) - nowMs;
   }
 }
 

@@ -6,7 +6,7 @@ import { AgentError, hasCode, messageOf, retryable } from '../errors/agent-error
 import { endedWithin, outcomeWithin } from '../host/bounded-wait.ts';
 import type { ActuatorSlotDeps } from './actuator-slot.ts';
 import type { Claim } from './claim.ts';
-import type { ActuatorSettings, ActuatorValue } from './kind/actuator.ts';
+import { type ActuatorSettings, type ActuatorValue, inWords } from './kind/actuator.ts';
 import type { LateWrites } from './late-writes.ts';
 
 export interface HardwareWritesDeps extends Pick<ActuatorSlotDeps, 'record' | 'driver' | 'clock'> {
@@ -90,7 +90,7 @@ export class HardwareWrites {
     record.took(claim);
     late.taken(claim.value);
     if (late.fault !== undefined) record.lose(late.fault);
-    if (this.doubts(claim.value)) record.lose(`did not move when it was set to ${String(claim.value)}`);
+    if (this.doubts(claim.value)) record.lose(`did not move when it was set to ${inWords(claim.value)}`);
   }
 
   #tell(attempt: Attempt, signal: AbortSignal): Promise<void> {

@@ -8,7 +8,7 @@
 import { AgentError, messageOf, retryable } from '../errors/agent-error.ts';
 import { endedWithin, withinMs } from '../host/bounded-wait.ts';
 import type { Clock } from '../host/clock.ts';
-import type { ActuatorDriver, ActuatorSettings, ActuatorValue } from './kind/actuator.ts';
+import { type ActuatorDriver, type ActuatorSettings, type ActuatorValue, inWords } from './kind/actuator.ts';
 
 /** Modbus-proxy 0.8.0 sends a request twice, with 10 s for each answer, before it takes the next. */
 const HELD_MS = 20_000;
@@ -24,6 +24,8 @@ export interface LateWritesDeps {
   readonly clock: Clock;
   /** The hardware shows another value than it took last. */
   readonly onMoved: () => void;
+  /** Value that an earlier process has written, without an answer. */
+  readonly left?: ActuatorValue | undefined;
   /** Gets the value that has stood; undefined when the hardware cannot be read. */
   readonly onKnown: (value: ActuatorValue | undefined) => void;
 }
@@ -43,12 +45,18 @@ export class LateWrites {
 
   constructor(deps: LateWritesDeps) {
     this.#deps = deps;
+    if (deps.left !== undefined) this.unanswered(deps.left);
+  }
+
+  /** Value of the last write without an answer; undefined when none is outstanding. */
+  get outstanding(): ActuatorValue | undefined {
+    return this.#unanswered;
   }
 
   /** Reason why the state is not known; undefined when no write is outstanding. */
   get fault(): string | undefined {
     if (this.#unanswered === undefined) return undefined;
-    return `a write of ${String(this.#unanswered)} had no answer and may still arrive: it is read back until that is known`;
+    return `a write of ${inWords(this.#unanswered)} had no answer and may still arrive: it is read back until that is known`;
   }
 
   /** True while the hardware has taken this value since the last write without an answer, and shows nothing else. */
@@ -133,7 +141,7 @@ function isAlike(one: Look, other: Look): boolean {
 export function outcomeUnknown({ name }: ActuatorSettings, value: ActuatorValue, cause: unknown): AgentError {
   return retryable(
     'actuators/outcome-unknown',
-    `it is not known whether ${name} takes ${String(value)}, now or later: ${messageOf(cause)}`,
+    `it is not known whether ${name} takes ${inWords(value)}, now or later: ${messageOf(cause)}`,
     cause,
   );
 }

@@ -4,12 +4,14 @@ import type { Clock } from '../host/clock.ts';
 import { given } from '../host/given.ts';
 import type { JsonObject, JsonValue } from '../host/json.ts';
 import { recentSwitches, type SwitchHistory } from './actuator-limits.ts';
-import type { Writer } from './kind/actuator.ts';
+import type { ActuatorValue, Writer } from './kind/actuator.ts';
 import { EMPTY_SLOTS, type Ended, type Operator, type Slots } from './priority-slots.ts';
 
 export interface OutputState {
   readonly slots: Slots;
   readonly history: SwitchHistory;
+  /** Value of the last write that had no answer, while it may still arrive. */
+  readonly unanswered?: ActuatorValue | undefined;
 }
 
 export const NO_HISTORY: SwitchHistory = { changedAtMs: undefined, switchedOnAtMs: [] };
@@ -48,14 +50,15 @@ const kept = z.object({
   rules: z.array(rule).default([]),
   changedAtMs: atMs.optional(),
   switchedOnAtMs: z.array(atMs).default([]),
+  unanswered: value.optional(),
 });
 
 /** Returns what of the state is kept. */
-export function stateAsJson({ slots, history }: OutputState, clock: Now): JsonObject {
+export function stateAsJson({ slots, history, unanswered }: OutputState, clock: Now): JsonObject {
   const nowMs = clock.monotonicMs();
   const { limit, noContact, base, left, ended } = slots;
   return given({
-    ...{ limit, noContact, left, ended: ended && { ...ended } },
+    ...{ limit, noContact, left, unanswered, ended: ended && { ...ended } },
     operator: slots.operator && given({ ...slots.operator, savedAtMs: nowMs, savedAtWallMs: clock.wallMs() }),
     baseRule: base?.rule === undefined ? undefined : { ...base, rule: base.rule },
     rules: slots.rules.length === 0 ? undefined : slots.rules.map((one) => given({ ...one })),
@@ -67,17 +70,19 @@ export function stateAsJson({ slots, history }: OutputState, clock: Now): JsonOb
 export function stateOf(json: JsonValue, isSameBoot: boolean, clock: Now): OutputState | undefined {
   const { data } = kept.safeParse(json);
   if (data === undefined) return undefined;
-  const { operator: word, baseRule: base, changedAtMs, switchedOnAtMs, ...slots } = data;
+  const { operator: word, baseRule: base, changedAtMs, switchedOnAtMs, unanswered, ...slots } = data;
   if (isSameBoot)
     return {
       slots: { ...EMPTY_SLOTS, ...slots, operator: word?.word, base },
       history: { changedAtMs, switchedOnAtMs },
+      unanswered,
     };
   // Nobody knows how long before this boot it was: everything counts as switched at its start, as often as it was.
   const history = { changedAtMs: 0, switchedOnAtMs: switchedOnAtMs.map(() => 0) };
   return {
     slots: { ...EMPTY_SLOTS, left: slots.left, limit: slots.limit && 0, operator: word && afterBoot(word, clock) },
     history,
+    unanswered,
   };
 }
 

@@ -1,7 +1,7 @@
 /** Tells in words why an output is as it is: the array of its slots, which of them wins, what it waits for, and the operator's last word. */
 import { formatDuration } from '../config/fields/quantity.ts';
 import { given } from '../host/given.ts';
-import type { ActuatorValue } from './kind/actuator.ts';
+import { type ActuatorValue, inWords } from './kind/actuator.ts';
 import { arbitrate, filledSlots } from './priority-array.ts';
 import type { SlotName, Slots, Winner } from './priority-slots.ts';
 
@@ -55,11 +55,11 @@ export function outputReason(slots: Slots, { nowMs, waitsFor, isUnwritten = fals
     waitsFor === undefined ? undefined : `not yet: ${waitsFor}`,
     winner === undefined || !isUnwritten
       ? undefined
-      : `${winner.slot === 'operator' ? `last written ${wordOf(winner.value)}, ` : ''}not written since the start`,
+      : `${winner.slot === 'operator' ? `last written ${inWords(winner.value)}, ` : ''}not written since the start`,
     // A command that another one has replaced is no news.
     ended === undefined || slots.operator !== undefined
       ? undefined
-      : `operator's ${wordOf(ended.value)} (${ended.by}) ended by ${ENDED_BY[ended.why]} ${agoOf(ended.atMs, nowMs)}`,
+      : `operator's ${inWords(ended.value)} (${ended.by}) ended by ${ENDED_BY[ended.why]} ${agoOf(ended.atMs, nowMs)}`,
   ];
   return {
     why: sentences.filter((one) => one !== undefined).join('; '),
@@ -80,7 +80,7 @@ export function winnerWords(slots: Slots, nowMs: number): string {
   const winner = arbitrate(slots);
   return winner === undefined
     ? 'as it was: nothing says what it should be'
-    : `${wordOf(winner.value)}, ${becauseOf(winner, slots, nowMs)}`;
+    : `${inWords(winner.value)}, ${becauseOf(winner, slots, nowMs)}`;
 }
 
 function becauseOf({ slot, rule = '', by, sinceMs }: Winner, slots: Slots, nowMs: number): string {
@@ -95,7 +95,7 @@ function becauseOf({ slot, rule = '', by, sinceMs }: Winner, slots: Slots, nowMs
       return `because a pulse (${by}) began${ago}`;
     case 'operator': {
       const { untilMs } = slots.operator ?? {};
-      const left = untilMs === undefined ? '' : `, for ${inWords(untilMs - nowMs)} more`;
+      const left = untilMs === undefined ? '' : `, for ${spanOf(untilMs - nowMs)} more`;
       return `because the operator (${by}) said so${ago}${left}`;
     }
     case 'noContact':
@@ -113,17 +113,12 @@ function becauseOfRule(name: string, { rules }: Slots, ago: string): string {
   return rule?.phase === 'set' ? `because rule ${name} set it${ago}` : `because rule ${name} released it${ago}`;
 }
 
-/** Returns a value as a person says it: true is on. */
-function wordOf(value: ActuatorValue): string {
-  return typeof value === 'boolean' ? (value ? 'on' : 'off') : String(value);
-}
-
 function agoOf(atMs: number, nowMs: number): string {
-  return `${inWords(nowMs - atMs)} ago`;
+  return `${spanOf(nowMs - atMs)} ago`;
 }
 
 /** Returns a time in its largest unit, or two: seconds up to two minutes, minutes up to two hours. */
-function inWords(ms: number): string {
+function spanOf(ms: number): string {
   const s = Math.max(0, Math.round(ms / 1_000));
   if (s < 120) return `${s} s`;
   return s < 7_200 ? `${Math.floor(s / 60)} min` : formatDuration(Math.floor(s / 60) * 60_000);

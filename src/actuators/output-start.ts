@@ -56,7 +56,8 @@ function prepare(output: Output, memory: ActuatorMemory): void {
     isActive(slots.operator?.value ?? false) || (settings.writtenOnce === true && hookSetsOn(settings));
   const isCut = !wasClosed && isTakenBack && isSetByHook(settings, mark !== undefined);
   if (!isSameBoot || isCut) leaveOperator(output);
-  output.note({ kind: 'started', start: (settings.restore ? slots.left : undefined) ?? settings.safe.start });
+  const restored = settings.restore && output.slot.unanswered === undefined ? slots.left : undefined;
+  output.note({ kind: 'started', start: restored ?? settings.safe.start });
   if (settings.safe.noContact === undefined) output.note({ kind: 'heard' });
   // A pulse that a kill has cut short ends here; a longest time on goes on being counted.
   if (mark?.pulse === true) output.note({ kind: 'pulseEnded' });

@@ -5,7 +5,7 @@
 import { AgentError, hasCode, messageOf } from '../errors/agent-error.ts';
 import type { ActuatorSlot, Movement } from './actuator-slot.ts';
 import type { Gates } from './gates.ts';
-import { isActive, type Writer } from './kind/actuator.ts';
+import { type ActuatorValue, isActive, type Writer } from './kind/actuator.ts';
 import type { Winner } from './priority-slots.ts';
 
 /** Reason for which a wish waits, by code and in words. */
@@ -22,13 +22,16 @@ export interface OutputWishDeps {
   readonly onAlarm: (message: string | undefined) => void;
   /** It is wanted by somebody else now, without a movement. */
   readonly onChange: () => void;
-  /** It waits to be tried again. */
-  readonly onWaits: () => void;
+  /** It waits to be tried again: once a gate that only time keeps closed opens, or by and by. */
+  readonly onWaits: (opensInMs: number) => void;
   /** A wish that had to wait, and that no rule tells, moves. */
   readonly onPassed: () => void;
   /** A rule has its wish, or is kept from it. */
   readonly onRule: (rule: string, refusal?: Refusal) => void;
 }
+
+/** Refusals that may be over with time. */
+const TIMED: ReadonlySet<string> = new Set(['actuators/interlocked', 'actuators/min-on', 'actuators/min-off']);
 
 export class OutputWish {
   readonly #deps: OutputWishDeps;
@@ -46,8 +49,10 @@ export class OutputWish {
     this.#deps = deps;
   }
 
-  get waitsFor(): string | undefined {
-    return this.#refusal?.message;
+  /** Returns what keeps this winner from being so; undefined while another one is wished still. */
+  waitsFor(winner: Winner | undefined): string | undefined {
+    const isWished = winner?.slot === this.#wish?.slot && winner?.value === this.#wish?.value;
+    return isWished ? this.#refusal?.message : undefined;
   }
 
   /** Follows what wins now; nothing is moved where that is what was wished before. */
@@ -121,9 +126,14 @@ export class OutputWish {
       !(error instanceof AgentError) || error.recovery !== 'drop' || hasCode(error, 'actuators/overridden');
     if (this.#refusal?.code !== refusal.code) this.#tell(winner, refusal);
     this.#refusal = isForNow ? refusal : undefined;
-    if (isForNow) this.#deps.onWaits();
+    if (isForNow) this.#deps.onWaits(this.#opensInMs(winner.value, refusal.code));
     if (isActive(winner.value) && winner.rule === undefined)
       this.#alarm(`${this.#deps.slot.settings.name} has not taken its safe state: ${refusal.message}`);
+  }
+
+  #opensInMs(value: ActuatorValue, code: string): number {
+    const { gates, slot } = this.#deps;
+    return TIMED.has(code) ? gates.opensInMs(slot.record, value) : Number.POSITIVE_INFINITY;
   }
 
   #alarm(message: string | undefined): void {

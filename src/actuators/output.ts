@@ -43,6 +43,13 @@ export interface CommandSource {
 
 type Command = Omit<Operator, 'sinceMs' | 'until'>;
 
+/** A command that the hardware has not taken yet. */
+interface Attempt {
+  /** Slots as they would be now, had it not come. */
+  without: Slots;
+  operator?: Operator | undefined;
+}
+
 export type PulseRequest = Pick<CommandSource, 'by'> & { readonly durationMs: number };
 
 export interface PulseSignals {
@@ -69,12 +76,15 @@ export class Output {
   readonly #deps: OutputDeps;
   readonly #wish: OutputWish;
   #slots: Slots;
+  readonly #attempts = new Set<Attempt>();
   /** Its times are counted once the hardware was looked at, it follows from the start on, and no longer once the agent stops. */
   #phase: 'held' | 'looked' | 'follows' | 'over' = 'held';
   #cancelTime = (): void => {};
   readonly #ending = new AbortController();
   #cause: OutputCause | undefined;
   #silentRules: () => readonly SilentRule[] = () => [];
+  /** An operator's word from before the start, while nobody knows whether the hardware has taken it. */
+  #unproven: Operator | undefined;
   /** Slots as they were before the start, and the rules that have had a reading since. */
   readonly #before: Slots;
   readonly #judged = new Set<string>();
@@ -90,8 +100,9 @@ export class Output {
     const onRule = (rule: string, refusal?: Refusal): void => {
       const one = this.#slots.rules.find(({ name }) => name === rule);
       const isUnknown = refusal?.code === 'actuators/outcome-unknown' || undefined;
-      const on = one?.phase === 'set' && !one.isLost;
-      deps.onRule(given({ rule, on, refusal: refusal?.message, isUnknown }));
+      const on = one !== undefined && one.phase === 'set' && !one.isLost;
+      const isKept = (on && this.#holdsSinceBefore(one)) || undefined;
+      deps.onRule(given({ rule, on, refusal: refusal?.message, isUnknown, isKept }));
     };
     const onPassed = (): void => {
       this.#cause = { words: 'what kept it from that is over' };
@@ -106,7 +117,7 @@ export class Output {
   get reason(): OutputReason {
     const reason = outputReason(this.#slots, {
       nowMs: this.#deps.clock.monotonicMs(),
-      waitsFor: this.slot.unknownBecause ?? this.#wish.waitsFor,
+      waitsFor: this.slot.unknownBecause ?? this.#wish.waitsFor(arbitrate(this.#slots)),
       isUnwritten: this.#isUnwritten,
     });
     const silent = this.#silentRules();
@@ -147,6 +158,8 @@ export class Output {
     if (event.kind === 'read' || event.kind === 'sensorLost') this.#judged.add(event.rule);
     const timed = { ...event, atMs: this.#deps.clock.monotonicMs() } as SlotEvent;
     this.#slots = reduce(before, timed);
+    if (timed.kind !== 'commanded')
+      for (const attempt of this.#attempts) attempt.without = reduce(attempt.without, timed);
     if (this.#slots === before) return;
     const [then, now] = [before, this.#slots].map(arbitrate);
     if (then?.slot !== now?.slot || then?.rule !== now?.rule || then?.value !== now?.value) {
@@ -168,6 +181,11 @@ export class Output {
   async begin(): Promise<void> {
     if (this.#phase !== 'held' && this.#phase !== 'looked') return;
     this.#phase = 'follows';
+    const { operator } = this.#slots;
+    if (operator !== undefined && isActive(operator.value) && operator.value === this.slot.unanswered) {
+      this.#unproven = operator;
+      void this.#endUnmoved(operator);
+    }
     await this.#follow();
     this.update();
   }
@@ -199,7 +217,7 @@ export class Output {
 
   /** An operator's word: moved at once, or refused. @throws AgentError as `check`, and the driver's own. */
   async command(command: Command, signal: AbortSignal): Promise<void> {
-    const before = this.#slots;
+    const attempt: Attempt = { without: this.#slots };
     this.note({ kind: 'commanded', operator: { ...command, until: this.settings.operatorUntil } });
     const winner = arbitrate(this.#slots);
     // On, where a pulse is on, goes on after it.
@@ -207,22 +225,18 @@ export class Output {
     if (winner === undefined || !isMine) return void this.#follow();
     this.#wish.set(winner);
     const mine = this.#slots.operator;
-    const { writes } = this.slot.record;
+    attempt.operator = mine;
+    this.#attempts.add(attempt);
     try {
       await this.#deps.move({ value: command.value, by: command.by }, signal);
     } catch (error) {
       // It may still move: the command stands until it is known that it has not.
       if (hasCode(error, 'actuators/outcome-unknown')) void this.#endUnmoved(mine);
-      // Off stays wanted, and is tried again. A later command stands.
-      else if (isActive(command.value)) {
-        const hasBegun = this.slot.record.writes !== writes;
-        const failed = { operator: hasBegun ? undefined : before.operator, left: before.left };
-        const slots = this.#slots.operator === mine ? { ...this.#slots, ...failed } : this.#slots;
-        // A command moves what it says itself; any other slot has moved nothing yet, also where it says the same.
-        if (arbitrate(slots)?.slot !== 'operator') this.#wish.set(undefined);
-        this.#set(slots);
-      }
+      // Off stays wanted, and is tried again.
+      else if (isActive(command.value)) this.#failed(mine, attempt.without);
       throw error;
+    } finally {
+      this.#attempts.delete(attempt);
     }
   }
 
@@ -245,7 +259,7 @@ export class Output {
     } catch (error) {
       // A pulse that nobody ends is worse than one switching-off too many.
       if (this.slot.record.lastBegun?.pulse === pulse) await endedWithin(this.#deps.clock, OFF_WITHIN_MS, end());
-      else if (this.#slots.pulse === mine) this.#set({ ...this.#slots, pulse: undefined });
+      else this.#change((slots) => (slots.pulse === mine ? { ...slots, pulse: undefined } : slots));
       throw error;
     }
     if (durationMs <= AWAITED_PULSE_MS) await untilAborted(ended, closing).catch(() => {});
@@ -285,23 +299,46 @@ export class Output {
     while (this.slot.unknownBecause !== undefined && this.#phase !== 'over')
       await this.slot.known(this.#ending.signal).catch(() => {});
     const { value } = this.slot.record;
-    if (mine === undefined || value === undefined || value === mine.value || !isActive(mine.value)) return;
-    if (this.#phase === 'over' || this.#slots.operator !== mine) return;
-    const { value: wanted, by } = mine;
-    const ended = { value: wanted, by, why: 'failed', atMs: this.#deps.clock.monotonicMs() } as const;
-    this.#wish.set(undefined);
-    this.#set({ ...this.#slots, operator: undefined, left: undefined, ended });
+    if (this.#phase === 'over' || mine === undefined || value === undefined || !isActive(mine.value)) return;
+    if (value === mine.value) return this.#proven();
+    if (this.#slots.operator === mine) this.#wish.set(undefined);
+    void this.take({ kind: 'unmoved', operator: mine });
   }
 
-  #set(slots: Slots): void {
-    this.#slots = slots;
-    this.#deps.save(slots);
+  #proven(): void {
+    this.#unproven = undefined;
     void this.#follow();
+  }
+
+  /** A command that was refused changes nothing: what stood before it stands on, also for later ones. A later command stands itself. */
+  #failed(mine: Operator | undefined, without: Slots): void {
+    const slots = this.#slots.operator === mine ? without : this.#slots;
+    const winner = arbitrate(slots);
+    const isUnderWay = [...this.#attempts].some(({ operator }) => operator === slots.operator);
+    // Another command that has not ended moves what it says itself; any other slot has moved nothing yet, also where it says the same.
+    if (winner?.slot === 'operator' && isUnderWay) this.#wish.set(winner);
+    else if (winner?.slot !== 'operator' || slots === without) this.#wish.set(undefined);
+    this.#change((one) => (one.operator === mine ? without : one));
+  }
+
+  #change(change: (slots: Slots) => Slots): void {
+    this.#slots = change(this.#slots);
+    for (const attempt of this.#attempts) attempt.without = change(attempt.without);
+    this.#deps.save(this.#slots);
+    void this.#follow();
+    this.update();
   }
 
   #follow(): Promise<void> | undefined {
     if (this.#phase !== 'follows') return undefined;
-    return this.#wish.follow(this.#isUnwritten ? undefined : arbitrate(this.#slots));
+    const winner = arbitrate(this.#slots);
+    const isUnproven = winner?.slot === 'operator' && this.#slots.operator === this.#unproven;
+    return this.#wish.follow(this.#isUnwritten || isUnproven ? undefined : winner);
+  }
+
+  /** True for a rule that has held from before the start on, without an edge since. */
+  #holdsSinceBefore({ name, sinceMs }: RuleSlot): boolean {
+    return this.#before.rules.some((one) => one.name === name && one.phase === 'set' && one.sinceMs === sinceMs);
   }
 
   /** True while an output that cannot be read back follows a word from before the start, which nobody has said since. */

@@ -23,6 +23,8 @@ export interface PinRecordDeps extends Pick<PinRecord, 'settings' | 'history' | 
   readonly clock: Pick<Clock, 'monotonicMs'>;
   /** Mark of an earlier process; a former release may have had a clock ahead of this one. */
   readonly left?: OnMark | undefined;
+  /** Value that an earlier process has written, without an answer. */
+  readonly unanswered?: ActuatorValue | undefined;
 }
 
 export class PinRecord {
@@ -49,13 +51,16 @@ export class PinRecord {
   #lastBegun: Claim | undefined;
   #lastBegunAtMs = 0;
 
-  constructor({ settings, clock, history, lostAtMs, left }: PinRecordDeps) {
+  constructor({ settings, clock, history, lostAtMs, left, unanswered }: PinRecordDeps) {
     this.settings = settings;
     this.lostAtMs = lostAtMs;
     this.#clock = clock;
     this.#history = neededHistory(settings, history, history);
     this.#onSinceMs = Math.min(left?.sinceMs ?? Number.POSITIVE_INFINITY, clock.monotonicMs());
     this.#isLeftInPulse = left?.pulse ?? false;
+    if (unanswered === undefined) return;
+    this.#lastBegun = { value: unanswered, pulse: undefined };
+    this.#lastBegunAtMs = clock.monotonicMs();
   }
 
   get state(): ActuatorState {

@@ -80,6 +80,8 @@ function applied(slots: Slots, event: SlotEvent): Slots {
       return operator?.untilMs === undefined || operator.untilMs > event.atMs
         ? slots
         : withoutOperator(slots, 'time', event);
+    case 'unmoved':
+      return operator === event.operator ? withoutOperator(slots, 'failed', event) : slots;
     case 'pulseBegan':
       return { ...slots, pulse: { by: event.by, sinceMs: event.atMs } };
     case 'pulseEnded':

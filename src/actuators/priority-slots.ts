@@ -66,6 +66,7 @@ export interface Slots {
 export type SlotEvent = { readonly atMs: number } & (
   | { readonly kind: 'started'; readonly start: ActuatorValue | undefined }
   | { readonly kind: 'commanded'; readonly operator: Omit<Operator, 'sinceMs'> }
+  | { readonly kind: 'unmoved'; readonly operator: Operator }
   | { readonly kind: 'released'; readonly why: Ended['why']; readonly by?: Writer | undefined }
   | { readonly kind: 'pulseBegan'; readonly by: Writer }
   | { readonly kind: 'pulseEnded' | 'heard' | 'maxOnEnded' | 'minOffEnded' | 'timePassed' }

@@ -6,4 +6,6 @@ export interface RuleEvent {
   readonly refusal?: string;
   /** True when the refusal tells only that the outcome of the write is not known. */
   readonly isUnknown?: boolean;
+  /** True when its condition has held since before the start: it is no edge. */
+  readonly isKept?: boolean;
 }

@@ -8,7 +8,7 @@ import { messageOf, retryable } from '../errors/agent-error.ts';
 import { withinDeadline } from '../hardware/deadline.ts';
 import { endedWithin, withinMs } from '../host/bounded-wait.ts';
 import { actuatorSettings } from './actuator-settings.ts';
-import { type ActuatorDriver, type ActuatorValue, isActive, offValue } from './kind/actuator.ts';
+import { type ActuatorDriver, type ActuatorValue, inWords, isActive, offValue } from './kind/actuator.ts';
 import type { DriverDeps } from './kind/definition.ts';
 import { openDriver } from './open-driver.ts';
 import type { PulseMarks } from './pulse-marks.ts';
@@ -109,7 +109,7 @@ async function setOne({ config, value }: Owed, hook: Hook): Promise<SafeStateOut
       await withDriver(config, hook, async (driver) => {
         await driver.write(value, signal);
         const shown = await driver.read?.(signal);
-        if (shown !== undefined && shown !== value) throw retryable('actuators/not-moved', `shows ${String(shown)}`);
+        if (shown !== undefined && shown !== value) throw retryable('actuators/not-moved', `shows ${inWords(shown)}`);
       });
       if (!isActive(value)) marks.remove(name);
       return { name, value };

@@ -20,6 +20,7 @@ import { runProgram } from '../host/run-program.ts';
 import { takeLockIfThere } from '../host/state-lock.ts';
 import type { SafeStatesCall } from './commands/run.ts';
 import { CommandError } from './exit-code.ts';
+import { outputText } from './value-text.ts';
 
 /** Below the time that the hook itself has. */
 const DEADLINE_MS = 8_000;
@@ -37,7 +38,7 @@ export async function applySafeStates({ flags: { config, event }, edge, print }:
     const marks = await PulseMarks.open(folders.runFolder, silentLog, { files: systemFiles, bootId: clock.bootId });
     const signal = AbortSignal.any([stopped, AbortSignal.timeout(DEADLINE_MS)]);
     const outcomes = await setSafeStates(actuators, event, { ports, clock, runProgram, marks }, signal);
-    for (const { name, value, fault } of outcomes) print.write(`${name}: ${fault ?? `set to ${String(value)}`}\n`);
+    for (const { name, value, fault } of outcomes) print.write(`${name}: ${fault ?? `set to ${outputText(value)}`}\n`);
     for (const fault of faults) stderr.write(`turnstone: ${fault}\n`);
     const failed = outcomes.filter(({ fault }) => fault !== undefined).map(({ name }) => name);
     if (failed.length > 0) throw new CommandError(`not in their safe states: ${failed.join(', ')}`);

@@ -212,6 +212,12 @@ export class LiveConfig {
     return Object.fromEntries([...valuesOf(this.#current)].filter(([key]) => this.#laidOver.has(key)));
   }
 
+  /** The same settings in the words of whoever set them. */
+  get overridesAsSet(): JsonObject {
+    const { overrides } = this;
+    return Object.fromEntries([...this.#laidOver].filter(([key]) => key in overrides));
+  }
+
   #settingsOf(config: AgentConfig): readonly ChangeableSetting[] {
     return liveSettings(config).map(({ key }) => ({
       key,

@@ -84,11 +84,32 @@ it('is on disk within ten seconds, by appending and without a sync', async () =>
   const { timeline, clock, files } = await opened();
   await clock.advance(10_000);
   const syncs = files.changes.filter((change) => change.startsWith('sync')).length;
-  timeline.tell(moved('fan is on'));
+  timeline.tell(moved('fan is on', { kind: 'rule' }));
+  await clock.advance(7_000);
   expect(files.contentOf(PATH).toString()).not.toContain('fan is on');
   await clock.advance(10_000);
   expect(files.contentOf(PATH).toString()).toContain('fan is on');
   expect(files.changes.filter((change) => change.startsWith('sync'))).toHaveLength(syncs);
+});
+
+it('has a command on disk before a kill can come, also one after another, without a sync', async () => {
+  const first = await opened();
+  const { timeline, clock, files } = first;
+  await clock.advance(10_000);
+  const begun = files.changes.length;
+  timeline.tell(moved('rule frost began', { kind: 'rule' }));
+  await clock.advance(1_000);
+  for (let at = 0; at < 100; at += 1) timeline.tell(moved(`fan is at ${at}`));
+  await clock.advance(100);
+  timeline.tell(moved('fan is released'));
+  await clock.advance(100);
+  timeline.tell(moved('rule frost ended', { kind: 'rule' }));
+  const changes = files.changes.slice(begun);
+  expect(changes.length).toBeLessThan(10);
+  expect(changes.filter((change) => change.startsWith('sync'))).toEqual([]);
+  const words = wordsOf((await opened({ files })).timeline);
+  expect(words).toEqual(expect.arrayContaining(['rule frost began', 'fan is at 0', 'fan is at 99', 'fan is released']));
+  expect(words).not.toContain('rule frost ended');
 });
 
 it('has what came before the file was read behind it, and the start before that', async () => {

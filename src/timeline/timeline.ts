@@ -1,6 +1,6 @@
 /**
- * The record of what happened, the newest events alone, over restarts as well. It is in memory, and behind on disk by seconds: a disk that is full
- * or hangs costs what is on it, and nobody waits for it.
+ * The record of what happened, the newest events alone, over restarts as well. It is in memory, and behind on disk by seconds, but for what people
+ * moved: a disk that is full or hangs costs what is on it, and nobody waits for it.
  */
 import { messageOf } from '../errors/agent-error.ts';
 import { endedWithin } from '../host/bounded-wait.ts';
@@ -33,6 +33,8 @@ interface Kept {
 
 /** With the time of a write, what is told is on disk within ten seconds. */
 const WRITE_AFTER_MS = 8_000;
+/** Commands that come together are one write. An append without a sync survives a kill, and wears no card. */
+const WRITE_COMMAND_AFTER_MS = 100;
 /** A disk that refused is asked again after this. */
 const AGAIN_AFTER_MS = 60_000;
 const CLOSE_WITHIN_MS = 2_000;
@@ -47,8 +49,11 @@ export class Timeline {
   #writtenSeq = 0;
   #expectFolder: (() => Promise<void>) | undefined;
   #isRead = false;
-  #cancel: (() => void) | undefined;
+  #cancel = (): void => {};
+  #dueAtMs = Number.POSITIVE_INFINITY;
   #writing: Promise<void> | undefined;
+  /** A command is not on disk yet. */
+  #hasCommand = false;
   #isFaulty = false;
   #isClosed = false;
   #endWatching = (): void => {};
@@ -66,7 +71,8 @@ export class Timeline {
   /** Takes an event that happens now. */
   readonly tell: TellTimeline = (told) => {
     this.#add(this.#dated(told));
-    this.#writeIn(WRITE_AFTER_MS);
+    if (told.kind === 'command') this.#hasCommand = true;
+    this.#writeLater();
   };
 
   /**
@@ -109,7 +115,7 @@ export class Timeline {
     if (this.#isClosed) return;
     this.#isClosed = true;
     this.#endWatching();
-    this.#cancel?.();
+    this.#cancel();
     const write = async (): Promise<void> => {
       await this.#writing;
       await this.#write();
@@ -142,18 +148,25 @@ export class Timeline {
   }
 
   #writeIn(ms: number): void {
-    if (this.#isClosed || this.#expectFolder === undefined) return;
-    this.#cancel ??= this.#deps.clock.after(ms, () => void this.#write());
+    const dueAtMs = this.#deps.clock.monotonicMs() + ms;
+    if (this.#isClosed || this.#expectFolder === undefined || dueAtMs >= this.#dueAtMs) return;
+    this.#cancel();
+    this.#dueAtMs = dueAtMs;
+    this.#cancel = this.#deps.clock.after(ms, () => void this.#write());
+  }
+
+  #writeLater(): void {
+    if (this.#isFaulty) this.#writeIn(AGAIN_AFTER_MS);
+    else this.#writeIn(this.#hasCommand ? WRITE_COMMAND_AFTER_MS : WRITE_AFTER_MS);
   }
 
   /** One write at a time; never rejects. */
   #write(): Promise<void> {
-    this.#cancel?.();
-    this.#cancel = undefined;
+    this.#cancel();
+    this.#dueAtMs = Number.POSITIVE_INFINITY;
     this.#writing ??= this.#writeNow().finally(() => {
       this.#writing = undefined;
-      if (this.#isFaulty) this.#writeIn(AGAIN_AFTER_MS);
-      else if (this.#writtenSeq < this.#lastSeq) this.#writeIn(WRITE_AFTER_MS);
+      if (this.#isFaulty || this.#writtenSeq < this.#lastSeq) this.#writeLater();
     });
     return this.#writing;
   }
@@ -166,6 +179,7 @@ export class Timeline {
       const all = this.#kept.map(({ event }) => event);
       const added = all.filter(({ seq }) => seq > this.#writtenSeq);
       const seq = this.#lastSeq;
+      this.#hasCommand = false;
       if (added.length > 0) await this.#file.write(added, all);
       this.#writtenSeq = seq;
       this.#isFaulty = false;

@@ -12,7 +12,7 @@ export interface WatchedAgent extends Omit<WatchedStates, 'locked'> {
   readonly actuators: Pick<Actuators, 'control' | 'lockout'>;
   readonly contact: Pick<Contact, 'onChange'>;
   readonly timeSync: Pick<TimeSync, 'onChange' | 'isSynchronised' | 'correctionMs'>;
-  readonly live: Pick<LiveConfig, 'onChange' | 'overrides'>;
+  readonly live: Pick<LiveConfig, 'onChange' | 'overridesAsSet'>;
 }
 
 /** Tells from now on; the returned function ends it. */
@@ -22,7 +22,7 @@ export function watchAgent(
 ): () => void {
   const { clock } = states;
   let lostAtMs: number | undefined;
-  let overrides = live.overrides;
+  let overrides = live.overridesAsSet;
   const ends = [
     watchOutputs(actuators.control, tell),
     watchStates({ ...states, locked: () => actuators.lockout.locked }, tell),
@@ -40,7 +40,7 @@ export function watchAgent(
       tell({ kind: 'clock', by: 'synchronised', words });
     }),
     live.onChange(() => {
-      const [before, now] = [overrides, live.overrides];
+      const [before, now] = [overrides, live.overridesAsSet];
       overrides = now;
       for (const key of new Set([...Object.keys(before), ...Object.keys(now)])) {
         if (valueWord(before[key]) === valueWord(now[key])) continue;

@@ -59,11 +59,13 @@ it('tells commands, rules, alarms and updates as their rooms tell them', () => {
   onRuleEvent({ rule: 'frost', on: true });
   onRuleEvent({ rule: 'frost', on: false });
   onRuleEvent({ rule: 'frost', on: true, refusal: 'locked out' });
+  onRuleEvent({ rule: 'frost', on: true, refusal: 'locked out', isKept: true });
   onRuleEvent({ rule: 'gone', on: false });
   expect(words()).toEqual([
     'Rule frost began: it sets heater to on.',
     'Rule frost ended: it sets heater to off.',
     'Rule frost began, and heater was not moved: locked out.',
+    'Rule frost still holds, and heater was not moved: locked out.',
     'Rule gone ended.',
   ]);
   const limits = {
@@ -190,7 +192,7 @@ function watched() {
     timeSync: { onChange: sync.add, isSynchronised: () => true, correctionMs: () => now.correctionMs },
     live: {
       onChange: config.add,
-      get overrides() {
+      get overridesAsSet() {
         return now.overrides;
       },
     },

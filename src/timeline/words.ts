@@ -53,7 +53,7 @@ export function commandEvent({ method, params, reply }: ToldCommand, device?: st
 
 /** Beginning or end of a rule's condition, with what the rule moves; `instead` tells what is so where it moves nothing. */
 export function ruleEvent(
-  { rule, on, refusal, isUnknown = false }: RuleEvent,
+  { rule, on, refusal, isUnknown = false, isKept = false }: RuleEvent,
   config: Pick<RuleConfig, 'set' | 'otherwise'> | undefined,
   instead?: string,
 ): ToldEvent {
@@ -62,7 +62,7 @@ export function ruleEvent(
   const sets = actuator === undefined || value === undefined ? undefined : `it sets ${actuator} to ${valueWord(value)}`;
   const told = instead ?? sets;
   const moved = told === undefined ? '' : `: ${told}`;
-  const edge = `Rule ${rule} ${on ? 'began' : 'ended'}`;
+  const edge = `Rule ${rule} ${isKept ? 'still holds' : on ? 'began' : 'ended'}`;
   const words =
     refusal === undefined
       ? `${edge}${moved}.`

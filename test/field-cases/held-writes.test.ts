@@ -5,6 +5,7 @@ import { ActuatorBench } from '../support/actuator-bench.ts';
 import { relaySettings } from '../support/fake-actuator.ts';
 import { type HoldingGateway, holdingGateway } from '../support/holding-gateway.ts';
 
+const never = new AbortController().signal;
 const UNKNOWN = 'actuators/outcome-unknown';
 /** Longer than a value has to stand, with a look before and one after. */
 const STOOD_MS = 23_000;
@@ -102,5 +103,66 @@ describe.each([{ readBack: true }, { readBack: false }])('an output behind a gat
     gateway.reads = 'answered';
     await bench.clock.advance(60_000);
     expect([gateway.arrived.includes(40), bench.control.state('out').value]).toEqual([false, 30]);
+  });
+});
+
+describe.each([
+  { was: 20, value: 30 },
+  { was: false, value: true },
+])('an agent that is killed while a write of $value is unknown', ({ was, value }) => {
+  const settings = (): ActuatorSettings =>
+    relaySettings('out', { valueType: typeof was === 'number' ? 'number' : 'boolean', restore: true });
+
+  /** The request that the gateway holds arrives so long after the kill, or never. */
+  async function killed(arrivesAfterMs?: number, bootId = bench.clock.bootId): Promise<HoldingGateway> {
+    const gateway = holdingGateway(bench.clock, was);
+    bench.drivers.out = gateway;
+    await bench.open(settings());
+    gateway.holdMs = 3_600_000;
+    const forMs = 2 * 3_600_000;
+    const moving = bench.control.set('out', value, { by: 'rpc', forMs }, never);
+    await expect(moving).rejects.toMatchObject({ code: UNKNOWN });
+    await bench.clock.advance(100);
+    bench.clock.reboot({ bootId, monotonicMs: bench.clock.monotonicMs() + 2_000 });
+    if (arrivesAfterMs !== undefined) bench.clock.after(arrivesAfterMs, () => void gateway.write(value, never));
+    await bench.open(settings());
+    return gateway;
+  }
+
+  it('is unknown at its next start, writes nothing, and takes what arrives', async () => {
+    const gateway = await killed(8_000);
+    expect([bench.control.state('out').value, why()]).toEqual([undefined, expect.stringMatching(/may still arrive/)]);
+    await bench.clock.advance(8_000 + STOOD_MS);
+    expect([gateway.arrived, bench.control.state('out').value]).toEqual([[value], value]);
+    expect(why()).toMatch(/because the operator/);
+    await bench.clock.advance(60_000);
+    expect(gateway.arrived).toEqual([value]);
+  });
+
+  it.each(['the-same', 'another'])('writes nothing of a command that has not arrived (%s boot)', async (boot) => {
+    const gateway = await killed(undefined, boot === 'another' ? boot : undefined);
+    await bench.clock.advance(120_000);
+    expect([gateway.arrived, bench.control.state('out').value]).toEqual([[], was]);
+    expect(why()).toMatch(/ended by a failure/);
+  });
+
+  it('is unknown at the start after a second kill, and takes a newer command once it is known', async () => {
+    const gateway = await killed();
+    bench.clock.reboot({ bootId: bench.clock.bootId, monotonicMs: bench.clock.monotonicMs() + 1_000 });
+    await bench.open(settings());
+    expect(bench.control.state('out').value).toBeUndefined();
+    const newer = typeof value === 'number' ? 40 : value;
+    expect(await setWithin(STOOD_MS, newer)).toBe('moved');
+    expect(gateway.arrived).toEqual([newer]);
+    bench.clock.reboot({ bootId: bench.clock.bootId, monotonicMs: bench.clock.monotonicMs() + 1_000 });
+    await bench.open(settings());
+    expect(why()).not.toMatch(/may still arrive/);
+  });
+
+  it('writes nothing by itself where the start cannot read it back', async () => {
+    const gateway = await killed();
+    gateway.reads = 'refused';
+    await bench.clock.advance(120_000);
+    expect(gateway.arrived).toEqual([]);
   });
 });

@@ -20,7 +20,7 @@ it('ends the command line with a code of its own, and says where to look', async
   const call = { args: { name: 'pump', value: 'on' }, flags: {}, agent: async () => ({ ask: fail }) };
   await expect(actuate(call as unknown as ActuateCall)).rejects.toMatchObject({
     exitCode: EXIT.outcomeUnknown,
-    message: expect.stringMatching(/not known whether pump takes true.*--why/),
+    message: expect.stringMatching(/not known whether pump takes on.*--why/),
   });
 });
 

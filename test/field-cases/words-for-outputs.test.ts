@@ -4,9 +4,32 @@ import { ownActuators } from '../../src/actuators/own-actuators.ts';
 import { outputText, valueText } from '../../src/cli/value-text.ts';
 import { ActuatorBench } from '../support/actuator-bench.ts';
 import { relaySettings } from '../support/fake-actuator.ts';
+import { holdingGateway } from '../support/holding-gateway.ts';
 
 it('an output is on, off, a number, a text or unknown', () => {
   expect([true, false, 40, 'open', null].map(outputText)).toEqual(['on', 'off', '40', 'open', 'unknown']);
+});
+
+it.each([
+  [true, 'on'],
+  [false, 'off'],
+  [40, '40'],
+] as const)('a write of %s without an answer, and a value that is not shown, are told as %s', async (value, word) => {
+  const bench = new ActuatorBench();
+  const other = typeof value === 'number' ? 7 : !value;
+  const gateway = holdingGateway(bench.clock, other);
+  bench.drivers.out = gateway;
+  const control = await bench.open(
+    relaySettings('out', { valueType: typeof value === 'number' ? 'number' : 'boolean' }),
+  );
+  gateway.holdMs = 3_600_000;
+  const never = new AbortController().signal;
+  await expect(control.set('out', value, { by: 'local' }, never)).rejects.toThrow(`whether out takes ${word}, now`);
+  expect(control.find('out')?.reason.why).toContain(`a write of ${word} had no answer`);
+  await bench.clock.advance(23_000);
+  const fault = `shows ${outputText(other)}, was set to ${word} without an answer`;
+  // Off is written again by itself.
+  expect(control.state('out').fault).toBe(value === false ? undefined : fault);
 });
 
 it('bytes have the symbol that people read, and other units their own', () => {

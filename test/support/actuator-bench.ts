@@ -22,6 +22,8 @@ export class ActuatorBench {
   readonly drivers: Record<string, ActuatorDriver> = {};
   readonly alarms: (readonly [string, string | undefined])[] = [];
   readonly warnings: string[] = [];
+  /** Reasons that were logged as outputs followed other slots. */
+  readonly follows: unknown[] = [];
   locked = false;
   /** What the outputs know of rules as they begin. */
   rules: ReadonlyMap<string, readonly RuleWords[]> = new Map();
@@ -44,7 +46,8 @@ export class ActuatorBench {
 
   get log(): Log {
     const note = (_fields: object, message: string): void => void this.warnings.push(message);
-    return { debug: () => {}, info: () => {}, warn: note, error: note };
+    const follow = (fields: object): void => void this.follows.push('why' in fields ? fields.why : undefined);
+    return { debug: () => {}, info: follow, warn: note, error: note };
   }
 
   /** Also after a kill: nothing of the process before is closed, but its timers and the hardware it holds are no longer looked at. */

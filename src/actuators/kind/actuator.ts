@@ -87,6 +87,11 @@ export function nearestValue(
   return valueType === 'number' && typeof value === 'number' && nearest !== undefined ? nearest(value) : value;
 }
 
+/** Returns a value as a person says it: true is on. */
+export function inWords(value: ActuatorValue): string {
+  return typeof value === 'boolean' ? (value ? 'on' : 'off') : String(value);
+}
+
 /** Tells a value that only ever ends something. */
 export function isOff(value: JsonValue): boolean {
   return value === false || value === 0 || value === '';

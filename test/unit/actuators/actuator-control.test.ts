@@ -101,7 +101,7 @@ describe('an actuator', () => {
     await open(relaySettings('relay'));
     relay().write = async () => {};
     expect(await set('relay', true)).toBe('actuators/not-moved');
-    expect(control.state('relay')).toMatchObject({ value: false, fault: 'shows false, was set to true' });
+    expect(control.state('relay')).toMatchObject({ value: false, fault: 'shows off, was set to on' });
   });
 
   it('fails at its deadline when the hardware hangs, and its state is then what can be read', async () => {

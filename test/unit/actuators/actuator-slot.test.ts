@@ -82,7 +82,7 @@ describe('a reading', () => {
     const again = slot.refresh(never);
     last(driver.reads).shows(true);
     expect([await again, changes]).toEqual([true, 1]);
-    record.blame('shows false, was set to true');
+    record.blame('shows off, was set to on');
     const mended = slot.refresh(never);
     last(driver.reads).shows(true);
     await mended;
@@ -221,7 +221,7 @@ describe('movements', () => {
     await settled();
     last(driver.reads).shows(false);
     expect(await second).toBe('actuators/not-moved');
-    expect([record.value, record.state.fault, slot.isMoving]).toEqual([false, 'shows false, was set to true', false]);
+    expect([record.value, record.state.fault, slot.isMoving]).toEqual([false, 'shows off, was set to on', false]);
   });
 
   it('that the hardware took are believed when it cannot be asked, then or ever', async () => {

@@ -461,6 +461,101 @@ it('of two motors with a gap the second goes on when the first has been off for 
   expect(world.shown).toBe(true);
 });
 
+it.each([2_000, 4_500, 7_300])('what waits for a gap of %i ms goes on as it ends', async (gapMs) => {
+  await world.open([heat], pump({ neverWith: [{ with: 'reverse', gapMs }] }), relaySettings('reverse'));
+  await world.bench.clock.advance(gapMs);
+  await world.bench.set('reverse', true);
+  expect(await world.after({ heat: 90 }, 11_000)).toBe(false);
+  await world.bench.set('reverse', false);
+  await world.bench.clock.advance(gapMs - 1);
+  expect(world.shown).toBe(false);
+  await world.bench.clock.advance(1);
+  expect(world.shown).toBe(true);
+});
+
+it('what waits for its least time on or off is switched as it ends, however soon', async () => {
+  await world.open([heat], pump({ limits: { minOnMs: 700, minOffMs: 1_600 } }));
+  await world.after({ heat: 90 });
+  world.rules.take('heat', 'value', 0);
+  world.rules.take('heat', 'value', 90);
+  world.rules.take('heat', 'value', 0);
+  await world.bench.clock.advance(0);
+  expect(world.shown).toBe(false);
+  world.rules.take('heat', 'value', 90);
+  await world.bench.clock.advance(1_599);
+  expect(world.shown).toBe(false);
+  await world.bench.clock.advance(1);
+  expect(world.shown).toBe(true);
+  world.rules.take('heat', 'value', 0);
+  await world.bench.clock.advance(699);
+  expect(world.shown).toBe(true);
+  await world.bench.clock.advance(1);
+  expect(world.shown).toBe(false);
+});
+
+it('hardware that does not answer is tried no sooner for a least time that is short', async () => {
+  await world.open([heat], pump({ limits: { minOffMs: 100 } }));
+  await world.after({ heat: 0 });
+  world.isMute = true;
+  let tries = 0;
+  world.bench.fake('pump').beforeWrite = () => {
+    tries += 1;
+    throw new Error('no answer');
+  };
+  await world.after({ heat: 90 }, 21_000);
+  expect(tries).toBeLessThan(7);
+});
+
+it('an off that is due is logged without what an on before it waited for', async () => {
+  const settings = [
+    pump({ neverWith: [{ with: 'reverse', gapMs: 0 }], safe: { start: false } }),
+    relaySettings('reverse'),
+  ];
+  await world.open([heat], ...settings);
+  await world.bench.set('reverse', true);
+  await world.after({ heat: 90 });
+  expect(world.bench.control.find('pump')?.reason.why).toMatch(/^on, because rule heat .*not yet: pump is never on/);
+  world.rules.configure([]);
+  expect(world.bench.follows.at(-1)).toBe('off, its state for the start');
+  const low = rule('low', 30, 0);
+  const dimmed = new RuleBench();
+  await dimmed.open(
+    [low],
+    pump({ valueType: 'number', neverWith: [{ with: 'reverse', gapMs: 0 }] }),
+    relaySettings('reverse'),
+  );
+  await dimmed.bench.set('reverse', true);
+  await dimmed.after({ low: 90 });
+  await dimmed.bench.set('pump', 0);
+  expect(dimmed.bench.follows.at(-1)).toMatch(/^0, because the operator \(rpc\) said so 0 s ago$/);
+});
+
+it.each([0, 3_000])(
+  'a rule that held before a start, and is kept from its output, is told as one that still holds (gap %i)',
+  async (gapMs) => {
+    const settings = [pump({ neverWith: [{ with: 'reverse', gapMs }] }), relaySettings('reverse')];
+    await world.open([heat], ...settings);
+    await world.bench.clock.advance(gapMs);
+    await world.after({ heat: 90 });
+    expect(world.events.at(-1)).toEqual({ rule: 'heat', on: true });
+    await world.bench.set('pump', false);
+    await world.bench.clock.advance(gapMs);
+    expect(await world.bench.set('reverse', true)).toBe('moved');
+    await world.bench.control.release('pump');
+    await world.bench.clock.advance(100);
+    const told = world.events.length;
+    await world.kill(1_000, [heat], ...settings);
+    await world.after({ heat: 90 });
+    expect(world.events.slice(told)).toEqual([
+      { rule: 'heat', on: true, isKept: true, refusal: expect.stringContaining('never on together') },
+    ]);
+    await world.after({ heat: 0 });
+    await world.after({ heat: 90 });
+    expect(world.events.at(-1)).toMatchObject({ rule: 'heat', on: true });
+    expect(world.events.at(-1)).not.toHaveProperty('isKept');
+  },
+);
+
 it('contact that is lost under an operator’s on leaves the output to a rule, and takes the operator’s word for good', async () => {
   const settings = pump({ safe: { noContact: { afterMs: MINUTE_MS, value: false } } });
   await world.open([heat], settings);

@@ -179,7 +179,7 @@ it('off that was taken and not shown is tried until it is shown, whatever is tak
   await bench.clock.advance(60_000);
   expect(bench.control.state('valve')).toMatchObject({
     value: undefined,
-    fault: 'did not move when it was set to false',
+    fault: 'did not move when it was set to off',
   });
   const asked = bench.set('valve', false);
   await bench.clock.advance(DEADLINE_MS);
@@ -212,6 +212,7 @@ it('off that was taken and not shown is not believed when it is taken late eithe
 it.each([true, false])('what is taken late is believed no sooner than it is shown, at %s', async (at) => {
   await open();
   await bench.set('valve', at);
+  await bench.control.release('valve');
   [valve.moves, valve.answersWrites] = [false, false];
   const moving = bench.set('valve', !at);
   await bench.clock.advance(DEADLINE_MS);
@@ -241,7 +242,7 @@ it('off that was taken late and not shown is not believed unread from then on', 
   await bench.clock.advance(DEADLINE_MS + 10);
   valve.late.at(-1)?.();
   await bench.clock.advance(0);
-  expect(bench.control.state('valve')).toMatchObject({ value: true, fault: 'shows true, was set to false' });
+  expect(bench.control.state('valve')).toMatchObject({ value: true, fault: 'shows on, was set to off' });
   [valve.answersWrites, valve.answersReads] = [true, false];
   await bench.clock.advance(60_000);
   expect([bench.control.state('valve').value, bench.alarms.length]).toEqual([undefined, 1]);
@@ -324,6 +325,7 @@ it.each([false, true])(
     await bench.set('valve', at);
     valve.moves = false;
     expect([await bench.set('valve', !at), await bench.set('valve', at)]).toEqual(['actuators/not-moved', 'moved']);
+    await bench.control.release('valve');
     valve.answersReads = false;
     const again = bench.set('valve', !at);
     await bench.clock.advance(DEADLINE_MS + 1_000);

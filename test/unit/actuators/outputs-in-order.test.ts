@@ -185,7 +185,7 @@ describe('a command that the hardware refuses', () => {
     expect(await b.after({ hot: 20 }, 120_000)).toBe(true);
   });
 
-  it("a rule that says on has its output on after an operator's off is followed by an on that failed once", async () => {
+  it("a rule that says on has its output on once an operator's off is released, after an on that failed once", async () => {
     const b = new RuleBench();
     await b.open([rule('hot', true, false)], pump());
     await b.after({ hot: 20 });
@@ -194,7 +194,9 @@ describe('a command that the hardware refuses', () => {
     b.isMute = true;
     const failed = await b.bench.set('pump', true);
     b.isMute = false;
-    const shown = await b.after({ hot: 20 }, 120_000);
+    expect(await b.after({ hot: 20 }, 120_000)).toBe(false);
+    await b.bench.control.release('pump');
+    const shown = await b.after({ hot: 20 });
     expect([failed, shown, b.bench.control.find('pump')?.reason.why]).toEqual([
       'no answer',
       true,
@@ -202,7 +204,7 @@ describe('a command that the hardware refuses', () => {
     ]);
   });
 
-  it('a wish of base (safe.start: on) after a failed on of an operator', async () => {
+  it("a wish of base (safe.start: on) once an operator's off is released, after a failed on", async () => {
     const b = new ActuatorBench();
     await b.open(relaySettings('pump', { safe: { start: true } }));
     await b.clock.advance(1_000);
@@ -213,7 +215,12 @@ describe('a command that the hardware refuses', () => {
     await b.set('pump', true);
     b.fake('pump').beforeWrite = () => {};
     await b.clock.advance(120_000);
-    expect([b.fake('pump').shown, b.control.find('pump')?.reason.why]).toEqual([true, 'on, its state for the start']);
+    expect(b.fake('pump').shown).toBe(false);
+    await b.control.release('pump');
+    expect([b.fake('pump').shown, b.control.find('pump')?.reason.why]).toEqual([
+      true,
+      expect.stringMatching(/^on, its state for the start/),
+    ]);
   });
 
   it('release while a rule on waits for minOff: goes on when it is over', async () => {
@@ -255,5 +262,55 @@ describe('a command that the hardware refuses', () => {
     b.fake('pump').beforeWrite = () => {};
     await b.clock.advance(20_000);
     expect([r, b.fake('pump').shown, b.control.find('pump')?.reason.slots]).toEqual(['bus', false, []]);
+  });
+});
+
+describe('a command that the hardware fails', () => {
+  const HOUR_MS = 3_600_000;
+
+  it('leaves the one with a time that stood before it, and what is left of its time', async () => {
+    const b = new RuleBench();
+    await b.open([rule('heat', true, false)], pump());
+    expect(await b.after({ heat: 90 })).toBe(true);
+    await b.bench.control.set('pump', false, { by: 'rpc', forMs: HOUR_MS }, never);
+    b.isMute = true;
+    expect(await b.bench.set('pump', true)).not.toBe('moved');
+    b.isMute = false;
+    expect(await b.after({ heat: 90 }, HOUR_MS / 2)).toBe(false);
+    expect(b.bench.control.find('pump')?.reason.why).toMatch(/^off, because the operator \(rpc\) said so/);
+    expect(await b.after({ heat: 90 }, HOUR_MS / 2)).toBe(true);
+  });
+
+  it('leaves the number that stood before it, and writes that again where nobody knows what is shown', async () => {
+    const bench = new ActuatorBench();
+    const out = bench.deaf('out');
+    await bench.open(relaySettings('out', { valueType: 'number' }));
+    await bench.control.set('out', 50, { by: 'rpc', forMs: HOUR_MS }, never);
+    out.beforeWrite = (value) => {
+      if (value !== 50) throw new Error('exit code 1');
+    };
+    expect(await bench.set('out', 60)).toBe('exit code 1');
+    await bench.clock.advance(10_000);
+    expect([out.told, bench.control.find('out')?.slots.operator?.value]).toEqual([[50, 50], 50]);
+  });
+
+  it('leaves nothing of a failed one that it came after, of a rule that changed, nor of a pulse', async () => {
+    const b = new RuleBench();
+    await b.open([rule('heat', true, false)], pump());
+    await b.after({ heat: 0 });
+    await b.bench.control.set('pump', false, { by: 'rpc' }, never);
+    const fake = b.bench.fake('pump');
+    const held = Promise.withResolvers<void>();
+    fake.beforeWrite = async () => {
+      await held.promise;
+      throw new Error('no answer');
+    };
+    const failed = [b.bench.set('pump', true), b.bench.pulse('pump', 500), b.bench.set('pump', true)];
+    b.rules.take('heat', 'value', 90);
+    b.rules.take('heat', 'value', 0);
+    held.resolve();
+    await b.bench.clock.advance(60_000);
+    expect(await Promise.all(failed)).not.toContain('moved');
+    expect(b.bench.control.find('pump')?.slots).toMatchObject({ operator: undefined, pulse: undefined });
   });
 });

@@ -219,6 +219,7 @@ describe('a movement that nobody waits for any longer', () => {
     const off = bench.set('up', false);
     await bench.clock.advance(900);
     await off;
+    await bench.control.release('up');
     const on = bench.set('up', true);
     await bench.clock.advance(510);
     expect(await on).toBe('actuators/deadline-passed');

@@ -63,19 +63,19 @@ async function movedTo(line: number): Promise<readonly unknown[]> {
 
 describe('the stop hook', () => {
   it('sets what is declared for a crash, and touches nothing else', async () => {
-    expect(await runHook('crash')).toBe('horn: set to true\n');
+    expect(await runHook('crash')).toBe('horn: set to on\n');
     expect([await movedTo(17), await movedTo(18), await movedTo(19)]).toEqual([[1], [], []]);
   });
 
   it('sets what is declared for a stop', async () => {
-    expect(await runHook('stop')).toBe('horn: set to false\nlamp: set to true\n');
+    expect(await runHook('stop')).toBe('horn: set to off\nlamp: set to on\n');
     expect(await movedTo(19)).toEqual([1]);
   });
 
   it('ends a pulse that the agent’s end has cut short', async () => {
     await mkdir(join(bench.folder, 'pulses'));
     await writeFile(join(bench.folder, 'pulses', 'pump'), '');
-    expect(await runHook('stop')).toContain('pump: set to false\n');
+    expect(await runHook('stop')).toContain('pump: set to off\n');
   });
 
   it('switches off what was left under a longest time on, whatever its kind, and takes the marks away', async () => {
@@ -89,7 +89,7 @@ describe('the stop hook', () => {
       { name: 'dimmer', kind: 'command', program: '/bin/true', limits: { maxOn: '1m' } },
     ];
     await writeFile(join(bench.folder, 'pulses', 'dimmer'), '');
-    expect(await runHook('stop', { actuators })).toBe('heater: set to false\nhorn: set to true\ndimmer: set to 0\n');
+    expect(await runHook('stop', { actuators })).toBe('heater: set to off\nhorn: set to on\ndimmer: set to 0\n');
     expect((await readdir(join(bench.folder, 'pulses'))).sort()).toEqual(['horn']);
   });
 
@@ -108,11 +108,11 @@ describe('the stop hook', () => {
       new RegExp(`is never on together with ${name}, which is not known to be off`);
     const failed = await runHook('crash', { actuators }).catch((error: { stdout: string }) => error.stdout.split('\n'));
     expect(failed).toEqual([
-      'brake: set to true',
-      'motor: set to false',
-      'siren: set to true',
+      'brake: set to on',
+      'motor: set to off',
+      'siren: set to on',
       expect.stringMatching(never('siren')),
-      'lamp: set to true',
+      'lamp: set to on',
       expect.stringMatching(never('far')),
       '',
     ]);
@@ -148,7 +148,7 @@ describe('the stop hook', () => {
     ];
     await expect(runHook('crash', { actuators })).rejects.toMatchObject({
       code: 1,
-      stdout: expect.stringMatching(/^far: .*GPIO99\nhorn: set to true\n$/),
+      stdout: expect.stringMatching(/^far: .*GPIO99\nhorn: set to on\n$/),
       stderr: expect.stringContaining('not in their safe states: far'),
     });
     expect(await movedTo(17)).toEqual([1]);
@@ -160,7 +160,7 @@ describe('the stop hook', () => {
     const actuators = [{ name: 'pump', kind: 'gpio-output', line: 'GPIO18', enabled: false, safe: { stop: true } }];
     await expect(runHook('stop', { actuators })).rejects.toMatchObject({
       code: 1,
-      stdout: 'pump: set to false\ngone: was left to be switched off, and the configuration does not say how\n',
+      stdout: 'pump: set to off\ngone: was left to be switched off, and the configuration does not say how\n',
     });
     expect(await readdir(join(bench.folder, 'pulses'))).toEqual(['gone']);
   });
@@ -170,7 +170,7 @@ describe('the stop hook', () => {
     await writeFile(join(bench.folder, 'pulses', 'pump'), '');
     const actuators = [{ name: 'pump', kind: 'gpio-output', line: `\${PUMP_LINE}` }];
     expect(await runHook('stop', { actuators, runFolder: `\${RUN_FOLDER}`, proxy: `\${NOT_SET}` })).toBe(
-      'pump: set to false\n',
+      'pump: set to off\n',
     );
   });
 
@@ -179,7 +179,7 @@ describe('the stop hook', () => {
     async (setting) => {
       const folder = join(bench.folder, 'held');
       await mkdir(folder);
-      expect(await runHook('crash', { [setting]: folder })).toBe('horn: set to true\n');
+      expect(await runHook('crash', { [setting]: folder })).toBe('horn: set to on\n');
       expect(await readdir(folder)).toEqual([]);
       const lock = await takeLock(folder);
       await expect(runHook('stop', { [setting]: folder })).rejects.toMatchObject({
@@ -188,7 +188,7 @@ describe('the stop hook', () => {
       });
       expect(await movedTo(17)).toEqual([1]);
       expect(await runHook('stop', { [setting]: folder }, { SERVICE_RESULT: 'timeout' })).toContain(
-        'horn: set to false\n',
+        'horn: set to off\n',
       );
       await lock.close();
     },
@@ -223,7 +223,7 @@ describe('the stop hook, of a configuration that cannot be understood,', () => {
   it('sets what is understood, and says where the rest is wrong', async () => {
     const wrong = '  - { name: pump, kind: gpio-output, lnie: GPIO18, safe: { crash: off } }\n  - { name: 5 }\n';
     await expect(runHookOn(`${head()}${ACTUATORS}${wrong}log: { level: loud }\n`, 'crash')).rejects.toMatchObject({
-      ...{ code: 1, stdout: 'horn: set to true\n' },
+      ...{ code: 1, stdout: 'horn: set to on\n' },
       stderr: expect.stringMatching(
         /^turnstone: \S*yaml:6:5: actuators\[1\].line: .*\nturnstone: \S*yaml:6:38: actuators\[1\].lnie: .*"line".*\nturnstone: \S*yaml:7:5: actuators\[2\].*\nturnstone: what is not understood was not set\n$/,
       ),
@@ -262,7 +262,7 @@ describe('the stop hook, where the agent left what it had in force,', () => {
       JSON.stringify(configured({ actuators: [relay('horn', 'GPIO20', { safe: { crash: true } })] })),
     ]) {
       await leave([relay('heater', `\${PUMP_LINE}`, { safe: { crash: true } })]);
-      expect(await runHookOn(text, 'crash')).toBe('heater: set to true\n');
+      expect(await runHookOn(text, 'crash')).toBe('heater: set to on\n');
       await expect(readFile(place())).rejects.toThrow('ENOENT');
     }
     expect([(await movedTo(18))[0], await movedTo(20)]).toEqual([1, []]);
@@ -279,7 +279,7 @@ describe('the stop hook, where the agent left what it had in force,', () => {
     await mkdir(environment.RUNTIME_DIRECTORY);
     await leave([relay('pump', 'GPIO18', {})], { environment });
     expect(await runHook('crash', { runFolder: '/nonexistent', actuators: [] }, environment)).toBe(
-      'pump: set to false\n',
+      'pump: set to off\n',
     );
     expect(await readdir(environment.RUNTIME_DIRECTORY)).toEqual([]);
   });
@@ -290,14 +290,14 @@ describe('the stop hook, where the agent left what it had in force,', () => {
       relay('horn', 'GPIO17', { safe: { crash: true } }),
     ]);
     await expect(runHookOn(BROKEN(), 'crash')).rejects.toMatchObject({
-      stdout: expect.stringMatching(/^far: .*GPIO99\nhorn: set to true\n$/),
+      stdout: expect.stringMatching(/^far: .*GPIO99\nhorn: set to on\n$/),
     });
     await readFile(place());
     await leave([relay('horn', 'GPIO17', { safe: { crash: true } }), { name: 'far', kind: 'of-another-release' }]);
     await expect(runHookOn(BROKEN(), 'crash')).rejects.toMatchObject({
       ...{
         code: 1,
-        stdout: 'horn: set to true\n',
+        stdout: 'horn: set to on\n',
         stderr: expect.stringContaining('actuators[1].kind: not understood'),
       },
     });
@@ -306,13 +306,13 @@ describe('the stop hook, where the agent left what it had in force,', () => {
 
   it('goes by the file when that is of another boot, and says so when it is damaged', async () => {
     await leave([relay('heater', 'GPIO18', { safe: { crash: false } })], { bootId: 'another' });
-    expect(await runHook('crash')).toBe('horn: set to true\n');
+    expect(await runHook('crash')).toBe('horn: set to on\n');
     await leave([relay('heater', 'GPIO18', { safe: { crash: false } })]);
     await writeFile(place(), (await readFile(place(), 'utf8')).replace('GPIO18', 'GPIO19'));
     await expect(runHook('crash')).rejects.toMatchObject({
       ...{
         code: 1,
-        stdout: 'horn: set to true\n',
+        stdout: 'horn: set to on\n',
         stderr: expect.stringContaining('is not understood: it was damaged'),
       },
     });
@@ -331,7 +331,7 @@ describe('the stop hook, where the agent left what it had in force,', () => {
     const env = { ...process.env, RUNTIME_DIRECTORY: bench.folder };
     const gone = join(bench.folder, 'turnstone.yaml');
     const { stdout } = await promisify(execFile)(process.execPath, [MAIN, 'safe-states', '--config', gone], { env });
-    expect(stdout).toBe('heater: set to false\n');
+    expect(stdout).toBe('heater: set to off\n');
   });
 
   it.each([{}, { SERVICE_RESULT: 'success' }])(

@@ -46,6 +46,7 @@ describe('the configuration in force', () => {
   it('goes back to the file when a setting is taken away, and shows only what is laid over it', () => {
     live.set(MAX, '20m');
     expect(live.overrides).toEqual({ [MAX]: 1_200_000 });
+    expect(live.overridesAsSet).toEqual({ [MAX]: '20m' });
     live.set(MAX, undefined);
     expect([limits(), live.overrides]).toEqual([[60_000, 300_000], {}]);
   });
