@@ -48,7 +48,7 @@ export class AttachedControl implements DevicesControl {
     const { names, devices, held } = attached;
     const places = new Map<string, Held>();
     for (const { device: kept, outbox, uploader, why } of held.list()) {
-      const id = names.resolve(kept) ?? kept;
+      const id = names.resolve(kept) ?? unidentifiedId(kept, names);
       const heldEntries = outbox.heldEntries + (outbox.deadLetters ?? 0) + (places.get(id)?.heldEntries ?? 0);
       places.set(id, { heldEntries, ...given({ reason: heldEntries === 0 ? undefined : (uploader.reason ?? why) }) });
     }
@@ -101,7 +101,7 @@ export class AttachedControl implements DevicesControl {
       await removeTreeDurably(machine.files, join(this.#folder(config()), placeName(id)));
       names.forget(id);
       for (const { device: kept } of held.list())
-        if (kept === id || names.resolve(kept) === id) await held.discard(kept);
+        if (kept === id || (names.resolve(kept) ?? unidentifiedId(kept, names)) === id) await held.discard(kept);
     });
   };
 
@@ -261,6 +261,12 @@ export class AttachedControl implements DevicesControl {
     const { counts } = this.#counted;
     return slots.reduce((sum, slot) => sum + (counts.get(slot) ?? 0), 0);
   }
+}
+
+/** Id under which what is kept is told: all of a slot without a device is the slot's. */
+function unidentifiedId(kept: string, { unidentified }: DeviceNames): string {
+  const slot = unidentified.find(({ name }) => kept.startsWith(`?${name}=`));
+  return slot === undefined ? kept : `?${slot.name}`;
 }
 
 const MOVED = 'it went to another gateway';
