@@ -85,7 +85,7 @@ export class DeviceNames {
     const [, slot = '', serialNumber] = /^\?([^=]*)(?:=(.*))?$/s.exec(id) ?? [];
     if (serialNumber === undefined) {
       const first = this.#kept.first.get(slot);
-      // What the slot reads before its number is read again need not be of the device that went.
+      // A reading that comes before the slot's number need not be of the device that went.
       return first === undefined || this.#kept.away.has(first) ? this.#kept.slots.get(slot) : first;
     }
     if (this.#heard.last(slot) === serialNumber && this.doubles(slot) !== undefined) return undefined;
