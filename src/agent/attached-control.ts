@@ -8,13 +8,14 @@ import type { BoardIdentity } from '../host/identity.ts';
 import type { AgentLog } from '../host/log.ts';
 import type { HostMachine } from '../host/machine.ts';
 import { StateFile } from '../host/state-file.ts';
-import type { EntryQuery, ResolvedEntry } from '../outbox/outbox.ts';
+import type { EntryQuery, OutboxStatus, ResolvedEntry } from '../outbox/outbox.ts';
 import type { AttachedDevice } from '../provisioning/attached/attached-device.ts';
 import type { DevicesControl } from '../provisioning/attached/control-calls.ts';
 import { DeviceNames } from '../provisioning/attached/device-names.ts';
 import { DEVICE_NAMES_FORMAT } from '../provisioning/attached/kept-names.ts';
 import { leaveDevice, type MoveDeviceDeps, packDevice, takeDevice } from '../provisioning/attached/move-device.ts';
 import { claimDevice } from '../provisioning/claim-device.ts';
+import { isBehind } from '../status/platform-status.ts';
 import type { DeviceStatus } from '../status/shape/device-status.ts';
 import { placeName } from '../telemetry/attached/held-devices.ts';
 import type { AttachedParts } from './attached-parts.ts';
@@ -28,7 +29,7 @@ export interface AttachedControlDeps {
   readonly board: BoardIdentity;
 }
 
-type Held = Pick<DeviceStatus, 'heldEntries' | 'reason'>;
+type Held = Pick<DeviceStatus, 'heldEntries' | 'reason' | 'isBehind'>;
 
 export class AttachedControl implements DevicesControl {
   readonly #deps: AttachedControlDeps;
@@ -50,7 +51,9 @@ export class AttachedControl implements DevicesControl {
     for (const { device: kept, outbox, uploader, why } of held.list()) {
       const id = names.resolve(kept) ?? unidentifiedId(kept, names);
       const heldEntries = outbox.heldEntries + (outbox.deadLetters ?? 0) + (places.get(id)?.heldEntries ?? 0);
-      places.set(id, { heldEntries, ...given({ reason: heldEntries === 0 ? undefined : (uploader.reason ?? why) }) });
+      const reason = heldEntries === 0 ? undefined : (uploader.reason ?? why);
+      const isLate = places.get(id)?.isBehind === true || this.#isBehind(outbox);
+      places.set(id, { heldEntries, isBehind: isLate || undefined, ...given({ reason }) });
     }
     const present = names.present.map((id) => this.#status(id, devices.find(id), places.get(id)));
     const unidentified = names.unidentified.map(({ name, label }) =>
@@ -197,12 +200,19 @@ export class AttachedControl implements DevicesControl {
       reason:
         device?.reason ?? place?.reason ?? (slots.some((slot) => names.waitsForTomorrow(slot)) ? TOO_MANY : undefined),
       heldEntries: place?.heldEntries ?? 0,
+      isBehind: place?.isBehind,
       acceptedEntries: device?.acceptedEntries ?? 0,
       sensors: this.#sensors(slots),
       lastAcceptedAtMs: device?.lastAcceptedAtMs,
       label: names.slotOf(id)?.label,
       tokenIn: device?.tokenIn,
     });
+  }
+
+  #isBehind({ heldEntries, oldestMs }: OutboxStatus): boolean {
+    const { machine, config } = this.#deps;
+    if (heldEntries === 0 || oldestMs === undefined) return false;
+    return isBehind(machine.clock.wallMs() - oldestMs, config().upload.intervalMs);
   }
 
   #unidentified(slot: string, label: string | undefined, place: Held | undefined): DeviceStatus {

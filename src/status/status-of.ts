@@ -93,7 +93,7 @@ export function agentStatus(sources: StatusSources): AgentStatus {
   };
 }
 
-/** The delivery that is behind, of the gateway's entries and of those that attached devices share. */
+/** The delivery that is behind, of the gateway's entries and of those of attached devices, wherever they wait. */
 function deliveryOf(connection: ConnectionStatus, outbox: OutboxSummary, shared: SharedOutbox | undefined): Delivery {
   if (shared === undefined) return { connection, outbox };
   const isWell = connection.state === 'idle' || connection.state === 'sending';
@@ -101,7 +101,7 @@ function deliveryOf(connection: ConnectionStatus, outbox: OutboxSummary, shared:
   return {
     connection: isWell ? shared.connection : connection,
     outbox: {
-      heldEntries: outbox.heldEntries + shared.waitingEntries,
+      heldEntries: outbox.heldEntries + shared.waitingEntries + shared.apartEntries,
       ...given({ oldestTs: oldest.length === 0 ? undefined : Math.min(...oldest) }),
     },
   };
