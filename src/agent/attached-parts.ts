@@ -183,7 +183,7 @@ export class AttachedParts {
 
   /** Counts of what the devices' entries wait in, and of what was lost there. */
   counts(): SharedOutbox {
-    const { heldEntries, thinned, dropped, oldestMs, fault } = this.outbox.status();
+    const { heldEntries, thinned, dropped, oldestMs, hoursThatFit, fault } = this.outbox.status();
     const apart = this.held.list().map(({ outbox }) => outbox);
     const oldest = [oldestMs, ...apart.map((outbox) => outbox.oldestMs)].filter((ms) => ms !== undefined);
     return given({
@@ -192,6 +192,7 @@ export class AttachedParts {
       lostEntries: thinned + dropped + this.held.lostEntries,
       connection: this.uploader.state,
       oldestMs: oldest.length === 0 ? undefined : Math.min(...oldest),
+      hoursThatFit,
       fault,
     });
   }

@@ -61,7 +61,12 @@ export function agentStatus(sources: StatusSources): AgentStatus {
   const { known, contact, uploadIntervalMs, silence, adapted, sensors, actuators, config, alerts } = sources;
   const devices = sources.devices && devicesSummary(sources.devices, sources.devicesOutbox);
   const shared = sources.devicesOutbox;
-  const outbox = { ...outboxSummary(sources.outbox), ...given({ fault: sources.outbox.fault ?? shared?.fault }) };
+  const own = outboxSummary(sources.outbox);
+  const hours = [own.hoursThatFit, shared?.hoursThatFit].filter((one) => one !== undefined);
+  const outbox = {
+    ...own,
+    ...given({ fault: own.fault ?? shared?.fault, hoursThatFit: hours.length === 0 ? undefined : Math.min(...hours) }),
+  };
   const seen = {
     ...known,
     platform: platformStatus({

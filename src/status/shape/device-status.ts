@@ -168,6 +168,8 @@ export interface SharedOutbox {
   readonly lostEntries: number;
   /** UTC epoch ms of the oldest entry that waits in any of them. */
   readonly oldestMs?: number;
+  /** As in `OutboxStatus`, of the shared one. */
+  readonly hoursThatFit?: number;
   /** Present while the disk takes no entries there: the system's code. */
   readonly fault?: string;
   readonly connection: Pick<ConnectionStatus, 'state' | 'reason'>;
