@@ -8,7 +8,7 @@ import type { BoardIdentity } from '../host/identity.ts';
 import type { AgentLog } from '../host/log.ts';
 import type { HostMachine } from '../host/machine.ts';
 import { StateFile } from '../host/state-file.ts';
-import type { EntryQuery, ResolvedEntry } from '../outbox/outbox.ts';
+import type { EntryQuery, OutboxStatus, ResolvedEntry } from '../outbox/outbox.ts';
 import type { AttachedDevice } from '../provisioning/attached/attached-device.ts';
 import type { DevicesControl } from '../provisioning/attached/control-calls.ts';
 import { DeviceNames } from '../provisioning/attached/device-names.ts';
@@ -16,6 +16,7 @@ import { KNOWN_DEVICES } from '../provisioning/attached/forget-devices.ts';
 import { DEVICE_NAMES_FORMAT } from '../provisioning/attached/kept-names.ts';
 import { leaveDevice, type MoveDeviceDeps, packDevice, takeDevice } from '../provisioning/attached/move-device.ts';
 import { claimDevice } from '../provisioning/claim-device.ts';
+import { isBehind } from '../status/platform-status.ts';
 import type { DeviceStatus } from '../status/shape/device-status.ts';
 import { placeName } from '../telemetry/attached/held-devices.ts';
 import type { AttachedParts } from './attached-parts.ts';
@@ -29,7 +30,7 @@ export interface AttachedControlDeps {
   readonly board: BoardIdentity;
 }
 
-type Held = Pick<DeviceStatus, 'heldEntries' | 'reason'>;
+type Held = Pick<DeviceStatus, 'heldEntries' | 'reason' | 'isBehind'>;
 
 export class AttachedControl implements DevicesControl {
   readonly #deps: AttachedControlDeps;
@@ -49,9 +50,11 @@ export class AttachedControl implements DevicesControl {
     const { names, devices, held } = attached;
     const places = new Map<string, Held>();
     for (const { device: kept, outbox, uploader, why } of held.list()) {
-      const id = names.resolve(kept) ?? kept;
+      const id = names.resolve(kept) ?? unidentifiedId(kept, names);
       const heldEntries = outbox.heldEntries + (outbox.deadLetters ?? 0) + (places.get(id)?.heldEntries ?? 0);
-      places.set(id, { heldEntries, ...given({ reason: heldEntries === 0 ? undefined : (uploader.reason ?? why) }) });
+      const reason = heldEntries === 0 ? undefined : (uploader.reason ?? why);
+      const isLate = places.get(id)?.isBehind === true || this.#isBehind(outbox);
+      places.set(id, { heldEntries, isBehind: isLate || undefined, ...given({ reason }) });
     }
     const present = names.present.map((id) => this.#status(id, devices.find(id), places.get(id)));
     const unidentified = names.unidentified.map(({ name, label }) =>
@@ -102,7 +105,7 @@ export class AttachedControl implements DevicesControl {
       await removeTreeDurably(machine.files, join(this.#folder(config()), placeName(id)));
       names.forget(id);
       for (const { device: kept } of held.list())
-        if (kept === id || names.resolve(kept) === id) await held.discard(kept);
+        if (kept === id || (names.resolve(kept) ?? unidentifiedId(kept, names)) === id) await held.discard(kept);
     });
   };
 
@@ -198,12 +201,19 @@ export class AttachedControl implements DevicesControl {
       reason:
         device?.reason ?? place?.reason ?? (slots.some((slot) => names.waitsForTomorrow(slot)) ? TOO_MANY : undefined),
       heldEntries: place?.heldEntries ?? 0,
+      isBehind: place?.isBehind,
       acceptedEntries: device?.acceptedEntries ?? 0,
       sensors: this.#sensors(slots),
       lastAcceptedAtMs: device?.lastAcceptedAtMs,
       label: names.slotOf(id)?.label,
       tokenIn: device?.tokenIn,
     });
+  }
+
+  #isBehind({ heldEntries, oldestMs }: OutboxStatus): boolean {
+    const { machine, config } = this.#deps;
+    if (heldEntries === 0 || oldestMs === undefined) return false;
+    return isBehind(machine.clock.wallMs() - oldestMs, config().upload.intervalMs);
   }
 
   #unidentified(slot: string, label: string | undefined, place: Held | undefined): DeviceStatus {
@@ -262,6 +272,12 @@ export class AttachedControl implements DevicesControl {
     const { counts } = this.#counted;
     return slots.reduce((sum, slot) => sum + (counts.get(slot) ?? 0), 0);
   }
+}
+
+/** Id under which what is kept is told: all of a slot without a device is the slot's. */
+function unidentifiedId(kept: string, { unidentified }: DeviceNames): string {
+  const slot = unidentified.find(({ name }) => kept.startsWith(`?${name}=`));
+  return slot === undefined ? kept : `?${slot.name}`;
 }
 
 const MOVED = 'it went to another gateway';

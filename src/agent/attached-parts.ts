@@ -182,11 +182,20 @@ export class AttachedParts {
     await Promise.all([this.outbox.close(), this.held.close(), this.names.close()]);
   }
 
-  /** Counts of the outbox that the devices share, and of what was lost there and in places of their own. */
+  /** Counts of what the devices' entries wait in, and of what was lost there. */
   counts(): SharedOutbox {
-    const { heldEntries, thinned, dropped, oldestMs, fault } = this.outbox.status();
-    const lostEntries = thinned + dropped + this.held.lostEntries;
-    return { waitingEntries: heldEntries, lostEntries, connection: this.uploader.state, ...given({ oldestMs, fault }) };
+    const { heldEntries, thinned, dropped, oldestMs, hoursThatFit, fault } = this.outbox.status();
+    const apart = this.held.list().map(({ outbox }) => outbox);
+    const oldest = [oldestMs, ...apart.map((outbox) => outbox.oldestMs)].filter((ms) => ms !== undefined);
+    return given({
+      waitingEntries: heldEntries,
+      apartEntries: apart.reduce((sum, outbox) => sum + outbox.heldEntries, 0),
+      lostEntries: thinned + dropped + this.held.lostEntries,
+      connection: this.uploader.state,
+      oldestMs: oldest.length === 0 ? undefined : Math.min(...oldest),
+      hoursThatFit,
+      fault,
+    });
   }
 
   async #way(): Promise<AttachedWay> {

@@ -169,7 +169,7 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
   const kept = new KeptPlaces(() => [
     { name: 'gateway', outbox: telemetry.outbox },
     ...(attached === undefined ? [] : [{ name: 'attached devices', outbox: attached.outbox }]),
-    ...(attached?.held.places ?? []).map(({ device, outbox }) => ({ name: device, outbox })),
+    ...(attached?.held.places ?? []).map(({ device, outbox }) => ({ name: device, outbox, isApart: true as const })),
   ]);
   const bands = config.status.page === 'off' ? undefined : new Bands({ ...place, outboxes }); // nobody but the page asks for it
   const telemetry: TelemetryPath = await TelemetryPath.open({

@@ -7,7 +7,7 @@ import { AgentError, messageOf, systemCode } from '../errors/agent-error.ts';
 import { HANDED_OVER_NAME } from '../firmware/guard-state.ts';
 import { copyWhereRoom } from '../firmware/release-folder.ts';
 import { updateFiles } from '../firmware/update-files.ts';
-import type { HistoryEntry } from '../firmware/update-journal.ts';
+import { type HistoryEntry, UNKNOWN_VERSION } from '../firmware/update-journal.ts';
 import type { UpdaterStatus } from '../firmware/updater-status.ts';
 import { systemClock } from '../host/clock.ts';
 import { systemFiles } from '../host/files.ts';
@@ -130,8 +130,10 @@ function historyText(history: readonly HistoryEntry[], print: Printer): string {
   );
 }
 
-function entryText({ title, version, from, outcome, reason }: HistoryEntry): string {
-  return `${printable(title)} ${printable(from)} → ${printable(version)} ${outcome}${reason === undefined ? '' : `: ${printable(reason)}`}`;
+function entryText({ title, version, from, outcome, reason, isThere }: HistoryEntry): string {
+  if (isThere === true) return `${printable(title)} ${printable(version)} assigned again: it was there`;
+  const before = from === UNKNOWN_VERSION ? '' : `${printable(from)} → `;
+  return `${printable(title)} ${before}${printable(version)} ${outcome}${reason === undefined ? '' : `: ${printable(reason)}`}`;
 }
 
 /**

@@ -19,6 +19,7 @@ import type { Edge } from './edge.ts';
 export interface PlaceFolder {
   readonly name: string;
   readonly folder: string;
+  readonly isApart?: true;
 }
 
 /** Returns the places of a state folder, the gateway's own first; the others only where they are there. */
@@ -32,7 +33,7 @@ export async function placeFolders(stateFolder: string): Promise<readonly [Place
   const apart: PlaceFolder[] = [];
   for (const name of (await isThere(held)) ? [...(await systemFiles.list(held))].sort() : []) {
     const device = await readDevice({ files: systemFiles }, join(held, name)).catch(() => undefined);
-    if (device !== undefined) apart.push({ name: device, folder: outboxFolder(join(held, name)) });
+    if (device !== undefined) apart.push({ name: device, folder: outboxFolder(join(held, name)), isApart: true });
   }
   return [own, ...((await isThere(shared.folder)) ? [shared] : []), ...apart];
 }
@@ -45,17 +46,17 @@ export async function openOutboxFiles(configFile: string, edge: Edge): Promise<A
   const timeSync = new TimeSync({ clock: systemClock, policy: 'system', ask: askSystemTime });
   const opened: Outbox[] = [];
   const faults: unknown[] = [];
-  const open = async ({ name, folder }: PlaceFolder): Promise<KeptPlace> => {
+  const open = async ({ folder, ...place }: PlaceFolder): Promise<KeptPlace> => {
     try {
       const outbox = await Outbox.open(
         { folder, clock: systemClock, files: systemFiles, log: silentLog, timeSync, settings },
         edge.signal,
       );
       opened.push(outbox);
-      return { name, outbox };
+      return { ...place, outbox };
     } catch (fault) {
       faults.push(fault);
-      return { name, outbox: unopened(fault) };
+      return { ...place, outbox: unopened(fault) };
     }
   };
   const [own, ...others] = await placeFolders(stateFolder);

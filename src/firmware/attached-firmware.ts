@@ -13,6 +13,7 @@ import { FirmwareUpdater } from './firmware-updater.ts';
 import type { FirmwareUpdatesDeps } from './firmware-updates.ts';
 import { runHandler } from './run-handler.ts';
 import { updateFiles } from './update-files.ts';
+import { UNKNOWN_VERSION } from './update-journal.ts';
 import { updateEntries } from './update-telling.ts';
 import type { UpdateTurns } from './update-turns.ts';
 import type { UpdaterDeps } from './updater-deps.ts';
@@ -42,8 +43,6 @@ export interface FirmwareOfDevice {
   readonly isPulsing: () => boolean;
   readonly log: Log;
 }
-
-const NOT_KNOWN = 'unknown';
 
 export class AttachedFirmware {
   /** Shared attributes that are to be asked for. */
@@ -96,7 +95,7 @@ function updaterDeps(kind: PackageKind, deps: AttachedFirmwareDeps, device: Firm
       guard: config.firmware.guardFolder,
       firmware: join(folder, 'firmware'),
     },
-    ...{ arch: process.arch, runningVersion: NOT_KNOWN, vitals: unused, requestRestart: unused },
+    ...{ arch: process.arch, runningVersion: UNKNOWN_VERSION, vitals: unused, requestRestart: unused },
     report: (values) => append(updateEntries(id, values, clock)),
     runHandler: (handler, image, signal) =>
       runHandler(handler, { ...image, device: settings.name }, { clock, runProgram, installs }, signal),

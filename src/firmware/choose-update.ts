@@ -8,7 +8,7 @@ import type { FirmwareOffer, RefusedOffer } from './firmware-offer.ts';
 import { readImageManifest } from './release-archive.ts';
 import { copyPlain } from './release-folder.ts';
 import { compareVersions, isVersion } from './release-version.ts';
-import type { Update, UpdateJournal } from './update-journal.ts';
+import { UNKNOWN_VERSION, type Update, type UpdateJournal } from './update-journal.ts';
 import type { UpdateEvent } from './update-states.ts';
 import type { StepOutcome, UpdaterDeps } from './updater-deps.ts';
 
@@ -37,11 +37,12 @@ export function chooseOffer(
 ): Beginning | undefined {
   if (offer === undefined || offer.fingerprint === journal.settledOffer) return undefined;
   const { title, version, fingerprint } = offer;
-  const update = newUpdate(deps, { title, version, source: 'platform', fingerprint });
+  const from = isOurs(deps, title) ? deps.runningVersion : installedVersion(journal, title);
+  const update = { ...newUpdate(deps, { title, version, source: 'platform', fingerprint }), from };
   const reason = 'fault' in offer ? offer.fault : refusalOf(deps, journal, offer);
   if (reason !== undefined) return { update, outcome: { event: 'refused', reason } };
   const isInstalled = isOurs(deps, title) ? version === deps.runningVersion : fingerprint === journal.installedOffer;
-  if (isInstalled) return { update, outcome: { event: 'runs-already' } };
+  if (isInstalled) return { update: { ...update, isThere: true }, outcome: { event: 'runs-already' } };
   return { update: { ...update, offer: offer as FirmwareOffer }, outcome: { event: 'offered' } };
 }
 
@@ -148,6 +149,11 @@ function refusalBy(
   if (url !== undefined && source !== undefined && !hasHost(url, source))
     return 'the host of its external address is not among the hosts in the source of its handler';
   return undefined;
+}
+
+/** Version of a handler's package that was installed last. */
+function installedVersion({ history }: UpdateJournal, title: string): string {
+  return history.find((one) => one.title === title && one.outcome === 'UPDATED')?.version ?? UNKNOWN_VERSION;
 }
 
 function newUpdate(deps: ChooseDeps, what: Pick<Update, 'title' | 'version' | 'source' | 'fingerprint'>): Update {

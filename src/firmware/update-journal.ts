@@ -24,8 +24,10 @@ export interface Update {
   readonly offer?: FirmwareOffer;
   /** Fingerprint of the offer, also of one that was refused unread. */
   readonly fingerprint?: string;
-  /** The version that ran when it began. */
+  /** The version that ran when it began: of a handler's package the one that was installed last, `unknown` before the first. */
   readonly from: string;
+  /** It was installed before, and is assigned again: nothing was done. */
+  readonly isThere?: true;
   readonly startedAtMs: EpochMs;
   /** The boot in which the root helper was asked; a helper of an earlier boot works no more. */
   readonly askedInBoot?: string;
@@ -37,7 +39,8 @@ export interface Update {
   readonly reason?: string;
 }
 
-export interface HistoryEntry extends Pick<Update, 'title' | 'version' | 'from' | 'reason' | 'startedAtMs'> {
+export interface HistoryEntry
+  extends Pick<Update, 'title' | 'version' | 'from' | 'reason' | 'startedAtMs' | 'isThere'> {
   readonly outcome: 'UPDATED' | 'FAILED';
   readonly endedAtMs: EpochMs;
 }
@@ -55,6 +58,8 @@ export interface UpdateJournal {
   readonly history: readonly HistoryEntry[];
 }
 
+/** Version of what a handler has not installed yet. */
+export const UNKNOWN_VERSION = 'unknown';
 const FORMAT = { format: 'turnstone-firmware-journal', version: 1 };
 const MAX_HISTORY = 50;
 const MAX_BYTES = 256 * 1024;
@@ -99,14 +104,19 @@ export function endedJournal(
 ): UpdateJournal {
   if (state !== 'updated' && state !== 'failed') return { ...journal, ...given({ installedOffer }), state: 'idle' };
   const outcome = state === 'updated' ? 'UPDATED' : 'FAILED';
-  const { title, version, from, startedAtMs, reason, fingerprint } = update;
-  const entry = given({ title, version, from, outcome, startedAtMs, endedAtMs, reason } as const);
+  const { title, version, from, startedAtMs, reason, isThere, fingerprint } = update;
+  const entry = given({ title, version, from, outcome, startedAtMs, endedAtMs, reason, isThere } as const);
   const settled = given({
     settledOffer: fingerprint,
     installedOffer: state === 'updated' ? fingerprint : undefined,
     confirmedVersion: state === 'updated' && isOurs ? version : undefined,
   });
-  return { ...journal, state: 'idle', history: [entry, ...journal.history], ...settled };
+  return {
+    ...journal,
+    state: 'idle',
+    history: [entry, ...journal.history],
+    ...settled,
+  };
 }
 
 /** Fields that are not known are left out; what is written in this format is only ever extended. */

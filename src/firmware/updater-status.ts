@@ -15,7 +15,7 @@ export interface UpdaterStatus {
   /** Why the update does not go on. */
   readonly waits?: string;
   readonly reported?: string;
-  readonly update?: Pick<Update, 'title' | 'version' | 'from' | 'reason' | 'startedAtMs'>;
+  readonly update?: Pick<Update, 'title' | 'version' | 'from' | 'reason' | 'startedAtMs' | 'isThere'>;
   readonly receivedBytes?: number;
   readonly sizeBytes?: number;
   /** The package that the platform assigns now, whether it was tried or not. */
@@ -74,6 +74,6 @@ export function lastFailure({ state, update, history }: UpdaterStatus): FailedUp
 }
 
 /** Without the offer: everybody on the machine may ask, and its address may hold a key. */
-function sayable({ title, version, from, reason, startedAtMs }: Update): NonNullable<UpdaterStatus['update']> {
-  return given({ title, version, from, reason, startedAtMs });
+function sayable({ title, version, from, reason, startedAtMs, isThere }: Update): NonNullable<UpdaterStatus['update']> {
+  return given({ title, version, from, reason, startedAtMs, isThere });
 }

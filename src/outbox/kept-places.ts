@@ -15,6 +15,8 @@ export type KeptOutbox = Pick<Outbox, 'status' | 'read' | 'rejected' | 'resendRe
 export interface KeptPlace {
   /** `gateway`, `attached devices` for the one that they share, or the device that has a place of its own. */
   readonly name: string;
+  /** Its entries were appended in another place before: they count there. */
+  readonly isApart?: true;
   readonly outbox: KeptOutbox;
 }
 
@@ -49,7 +51,7 @@ export interface PlaceStatus
   readonly name: string;
 }
 
-/** Sums over all places; what says how the gateway itself goes on, such as its rate, is its own outbox's. */
+/** Sums over all places; the hours that fit are those until the first of them is full, or the disk that they share. */
 export interface KeptStatus extends OutboxStatus {
   /** Absent where there is no place but the gateway's. */
   readonly places?: readonly PlaceStatus[];
@@ -81,7 +83,7 @@ export class KeptPlaces {
   }
 
   status(): KeptStatus {
-    const [own, ...others] = this.#list().map(({ name, outbox }) => ({ name, status: outbox.status() }));
+    const [own, ...others] = this.#list().map(({ outbox, ...place }) => ({ ...place, status: outbox.status() }));
     if (own === undefined || others.length === 0) return (own as { readonly status: OutboxStatus }).status;
     const all = [own, ...others];
     const sums = Object.fromEntries(
@@ -101,6 +103,7 @@ export class KeptPlaces {
       ...(oldest.length > 0 && { oldestMs: Math.min(...oldest) }),
       ...(newest.length > 0 && { newestMs: Math.max(...newest) }),
       ...(fault !== undefined && { fault }),
+      ...growthOf(all),
       places: all.map(placeStatus),
     };
   }
@@ -179,6 +182,20 @@ async function askEach<T>(
 export function isMeant({ sequence, device }: RejectedEntry, { sequences, device: own }: RejectedChoice): boolean {
   const isOfDevice = own === undefined || device === own || (own === 'gateway' && device === 'self');
   return isOfDevice && (sequences === undefined || sequences.includes(sequence));
+}
+
+function growthOf(
+  all: readonly { readonly isApart?: true; readonly status: OutboxStatus }[],
+): Pick<OutboxStatus, 'ratePerS' | 'hoursThatFit'> {
+  const growing = all.filter(({ isApart }) => isApart !== true).map(({ status }) => status);
+  // Each alone would fill the disk in its hours.
+  const onDisk =
+    1 / growing.reduce((sum, { hoursOnDisk }) => sum + (hoursOnDisk === undefined ? 0 : 1 / hoursOnDisk), 0);
+  const hours = Math.min(onDisk, ...all.map(({ status }) => status.hoursThatFit ?? Number.POSITIVE_INFINITY));
+  return {
+    ratePerS: growing.reduce((sum, { ratePerS }) => sum + ratePerS, 0),
+    ...(Number.isFinite(hours) && { hoursThatFit: hours }),
+  };
 }
 
 function placeStatus({ name, status }: { readonly name: string; readonly status: OutboxStatus }): PlaceStatus {

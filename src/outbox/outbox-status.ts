@@ -34,6 +34,8 @@ export interface OutboxStatus extends OutboxCounters {
   readonly ratePerS: number;
   /** How long an outage may last, at the present rate, before the first entry is thinned or dropped; absent while there is no rate. */
   readonly hoursThatFit?: number;
+  /** The same, as far as only the free space of the disk bounds it, which other outboxes share. */
+  readonly hoursOnDisk?: number;
   /** At the rate of this run; the file system's own journal comes on top. */
   readonly diskBytesPerDay: number;
   readonly diskBytesPerYear: number;
@@ -104,14 +106,15 @@ export function readStatus(deps: StatusDeps): OutboxStatus {
   const heldBytes = held.reduce((sum, { segment }) => sum + segment.bytes, 0);
   const unread = held.filter(({ segment }) => segment.unreadable !== undefined).length;
   const oldestMs = held[0] === undefined ? undefined : startOf(held[0].segment, deps);
-  const newestMs = held.length === 0 ? undefined : boots.look(clock.bootId, clock.monotonicMs());
+  const newestHeld = held.at(-1);
+  const newestMs =
+    commit.waitingEntries > 0
+      ? boots.look(clock.bootId, clock.monotonicMs())
+      : newestHeld && endOf(newestHeld.segment, deps);
   const { alarm, live } = deps.lanes.counts();
   const ratePerS = rate.perSecond();
-  const room = Math.min(
-    retention.budgetBytes - heldBytes,
-    retention.freeBytes - deps.settings.minFreeBytes + shelf.bytes - heldBytes,
-  );
-  const hours = Math.max(0, room) / (ratePerS * entryBytes(shelf) * 3600);
+  const onDiskRoom = retention.freeBytes - deps.settings.minFreeBytes + shelf.bytes - heldBytes;
+  const hoursIn = (room: number): number => Math.max(0, room) / (ratePerS * entryBytes(shelf) * 3600);
   const runMs = Math.max(1, clock.monotonicMs() - opened.atMs);
   const perDay = ((state.counters.diskBytes - opened.diskBytes) * DAY_MS) / Math.max(runMs, HOUR_MS / 60);
   const undecidedEntries = held.reduce((sum, { segment }) => sum + undecidedIn(segment, shelf, state, boots), 0);
@@ -128,11 +131,12 @@ export function readStatus(deps: StatusDeps): OutboxStatus {
     bytes: shelf.bytes,
     heldBytes,
     segments: shelf.segments.length,
-    oldestMs,
-    newestMs,
+    oldestMs: wholeMs(oldestMs),
+    newestMs: wholeMs(newestMs),
     lanes: { alarm, live, backlog: Math.max(0, onDisk - alarm - live) },
     ratePerS,
-    hoursThatFit: ratePerS > 0 ? hours : undefined,
+    hoursThatFit: ratePerS > 0 ? hoursIn(Math.min(retention.budgetBytes - heldBytes, onDiskRoom)) : undefined,
+    hoursOnDisk: ratePerS > 0 && Number.isFinite(onDiskRoom) ? hoursIn(onDiskRoom) : undefined,
     diskBytesPerDay: Math.round(perDay),
     diskBytesPerYear: Math.round(perDay * 365),
     fault: commit.fault,
@@ -168,9 +172,23 @@ function undecidedIn(segment: Segment, shelf: SegmentShelf, { acknowledged }: De
 /** Time of the first block that waits, where the blocks are known; else of the segment's first. */
 function startOf(segment: Segment, { shelf, state, boots }: StatusDeps): number | undefined {
   const waiting = shelf.knownBlocksOf(segment)?.find((block) => heldInBlock(block, state.acknowledged) > 0);
-  const first = waiting === undefined ? segment.first : { ...waiting, ms: waiting.firstMs };
-  if (first === undefined) return undefined;
-  return first.ownTime ? first.ms : boots.look(first.bootId, first.ms);
+  return timeOf(waiting === undefined ? segment.first : { ...waiting, ms: waiting.firstMs }, boots);
+}
+
+/** Time of the last block that waits, where the blocks are known; else of the segment's last. */
+function endOf(segment: Segment, { shelf, state, boots }: StatusDeps): number | undefined {
+  const waiting = shelf.knownBlocksOf(segment)?.findLast((block) => heldInBlock(block, state.acknowledged) > 0);
+  if (waiting === undefined) return timeOf(segment.last ?? segment.first, boots);
+  return timeOf({ ...waiting, ms: Number.isFinite(waiting.lastMs) ? waiting.lastMs : waiting.firstMs }, boots);
+}
+
+function timeOf(edge: Segment['first'], boots: BootTimes): number | undefined {
+  if (edge === undefined) return undefined;
+  return edge.ownTime ? edge.ms : boots.look(edge.bootId, edge.ms);
+}
+
+function wholeMs(ms: number | undefined): number | undefined {
+  return ms === undefined ? undefined : Math.round(ms);
 }
 
 /** Bytes of an entry on the disk, by the newest segment that has some. */

@@ -62,11 +62,16 @@ function verdictOf({
     return waiting('the platform is reached, and has not acknowledged anything yet');
   const oldestMs = heldEntries === 0 || oldestTs === undefined ? 0 : wallMs - oldestTs;
   const why = link?.holdsHistory === true ? ': history goes when the forecast of the link leaves room for it' : kept;
-  if (oldestMs > uploadIntervalMs + ON_ITS_WAY_MS)
+  if (isBehind(oldestMs, uploadIntervalMs))
     return waiting(
       `the platform is reached, ${heldEntries} entries wait, the oldest for ${formatDuration(wholeSeconds(oldestMs))}${why}`,
     );
   return { verdict: 'good', words: 'up to date' };
+}
+
+/** True when an entry of this age waits longer than is usual. */
+export function isBehind(ageMs: number, uploadIntervalMs: number): boolean {
+  return ageMs > uploadIntervalMs + ON_ITS_WAY_MS;
 }
 
 /** Tells what waits for the next month of the link. */

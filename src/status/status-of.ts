@@ -61,7 +61,12 @@ export function agentStatus(sources: StatusSources): AgentStatus {
   const { known, contact, uploadIntervalMs, silence, adapted, sensors, actuators, config, alerts } = sources;
   const devices = sources.devices && devicesSummary(sources.devices, sources.devicesOutbox);
   const shared = sources.devicesOutbox;
-  const outbox = { ...outboxSummary(sources.outbox), ...given({ fault: sources.outbox.fault ?? shared?.fault }) };
+  const own = outboxSummary(sources.outbox);
+  const hours = [own.hoursThatFit, shared?.hoursThatFit].filter((one) => one !== undefined);
+  const outbox = {
+    ...own,
+    ...given({ fault: own.fault ?? shared?.fault, hoursThatFit: hours.length === 0 ? undefined : Math.min(...hours) }),
+  };
   const seen = {
     ...known,
     platform: platformStatus({
@@ -93,7 +98,7 @@ export function agentStatus(sources: StatusSources): AgentStatus {
   };
 }
 
-/** The delivery that is behind, of the gateway's entries and of those that attached devices share. */
+/** The delivery that is behind, of the gateway's entries and of those of attached devices, wherever they wait. */
 function deliveryOf(connection: ConnectionStatus, outbox: OutboxSummary, shared: SharedOutbox | undefined): Delivery {
   if (shared === undefined) return { connection, outbox };
   const isWell = connection.state === 'idle' || connection.state === 'sending';
@@ -101,7 +106,7 @@ function deliveryOf(connection: ConnectionStatus, outbox: OutboxSummary, shared:
   return {
     connection: isWell ? shared.connection : connection,
     outbox: {
-      heldEntries: outbox.heldEntries + shared.waitingEntries,
+      heldEntries: outbox.heldEntries + shared.waitingEntries + shared.apartEntries,
       ...given({ oldestTs: oldest.length === 0 ? undefined : Math.min(...oldest) }),
     },
   };

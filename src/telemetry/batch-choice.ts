@@ -66,7 +66,7 @@ export class BatchChoice {
     if (again !== undefined) return again;
     for (const lane of due) {
       let batch = lane === 'backlog' && ahead !== undefined ? ahead : await outbox.peek(lane, limits());
-      while (batch !== undefined && judge.takeRefusedKeys(batch)) batch = await outbox.peek(lane, limits());
+      while (batch !== undefined && (await judge.takeRefusedKeys(batch))) batch = await outbox.peek(lane, limits());
       if (batch !== undefined) return batch;
     }
     return judge.nextAlone({ ...alone, nothingElse: true });

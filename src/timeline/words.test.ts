@@ -91,6 +91,10 @@ it('tells commands, rules, alarms and updates as their rooms tell them', () => {
     'The update to turnstone 2 failed: no contact within its trial; 1 goes on.',
   ]);
   expect(updateEvents('firmware', {})).toEqual([]);
+  expect(updateEvents('firmware', { reported: 'UPDATED', update: { ...update, isThere: true } })).toEqual([]);
+  expect(updateEvents('software', { reported: 'FAILED', update: { ...update, from: 'unknown' } })).toMatchObject([
+    { words: 'The update to turnstone 2 failed: no contact within its trial.' },
+  ]);
 });
 
 it('tells a configuration that was taken up, or was not', () => {

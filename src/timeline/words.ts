@@ -117,8 +117,9 @@ export function updateEvents(
   { reported = '', update }: Pick<UpdaterStatus, 'reported' | 'update'>,
 ): readonly ToldEvent[] {
   const step = UPDATE_STEPS[reported];
-  if (step === undefined || update === undefined) return [];
-  const why = reported === 'FAILED' ? `: ${update.reason ?? 'no reason is known'}; ${update.from} goes on` : '';
+  if (step === undefined || update === undefined || update.isThere === true) return [];
+  const goesOn = update.from === 'unknown' ? '' : `; ${update.from} goes on`;
+  const why = reported === 'FAILED' ? `: ${update.reason ?? 'no reason is known'}${goesOn}` : '';
   const words = `The update to ${update.title} ${update.version} ${step}${why}.`;
   return [{ kind: 'update', key: kind, by: reported, value: update.version, from: update.from, words }];
 }

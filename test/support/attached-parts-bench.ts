@@ -104,8 +104,11 @@ export class PartsBench {
   skipsWay = false;
   /** Why the gateway itself may not speak to the platform. */
   notConnected: string | undefined;
-  beside: AttachedDevicesDeps['beside'] = async (_device, signal) =>
-    new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+  beside: AttachedDevicesDeps['beside'] = async (device, signal) => {
+    // As AttachedParts.
+    for (const { device: kept } of this.held.list()) if (this.names.resolve(kept) === device.id) this.held.retry(kept);
+    await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+  };
   readonly #stop = new AbortController();
 
   constructor(config: JsonObject, before?: PartsBench) {

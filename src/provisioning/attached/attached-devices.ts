@@ -37,8 +37,10 @@ interface Running {
 
 /** Devices that are provisioned side by side. */
 const PROVISIONED_AT_ONCE = 4;
-/** So long after the start devices without credentials are waited for; after that, their entries are held apart. */
-const SETTLING_MS = 60_000;
+/** So long after the start one that has no credentials is waited for where others have: as long as a slow one is. Then its entries are held apart. */
+const PROVISIONED_WITHIN_MS = 5_000;
+/** So long after the start the first device is waited for that is identified: its entries need no place of their own. */
+const IDENTIFIED_WITHIN_MS = 60_000;
 
 export class AttachedDevices {
   readonly #deps: AttachedDevicesDeps;
@@ -89,11 +91,13 @@ export class AttachedDevices {
   readonly settling = (): string | undefined => {
     const { names, clock, isConnected } = this.#deps;
     if (this.#way === undefined || !isConnected()) return 'attached devices wait for the way to the platform';
-    const states = this.list.map(({ state }) => state);
-    if (!states.includes('provisioning') && names.unidentified.length === 0) return undefined;
-    const isEarly = clock.monotonicMs() - this.#openedAtMs < SETTLING_MS;
-    const isNobodyReady = states.includes('provisioning') && !states.includes('ready') && !states.includes('blocked');
-    return isEarly || isNobodyReady ? 'attached devices are being provisioned' : undefined;
+    const states = new Set(this.list.map(({ state }) => state));
+    const isNobodyReady = !states.has('ready') && !states.has('blocked');
+    const sinceOpenedMs = clock.monotonicMs() - this.#openedAtMs;
+    const isSettling = states.has('provisioning')
+      ? isNobodyReady || sinceOpenedMs < PROVISIONED_WITHIN_MS
+      : isNobodyReady && names.unidentified.length > 0 && sinceOpenedMs < IDENTIFIED_WITHIN_MS;
+    return isSettling ? 'attached devices are being provisioned' : undefined;
   };
 
   /** Posts entries that were kept under a device's id, or under a slot whose device was not known. */

@@ -66,12 +66,13 @@ export class DeviceNames {
     this.#save();
   }
 
-  /** Id of the device in a slot; `?slot` while it is not known which one that is, and `?slot=number` while only its number is. */
+  /** Id of the device in a slot; `?slot` while it is not known which one that is, and `?slot=number` while only its number is, or that went away. */
   idOf(slot: string): string {
     const present = this.#kept.slots.get(slot);
-    if (present === undefined) return `?${slot}`;
-    const before = this.serialNumberOf(present);
     const heard = this.#heard.last(slot);
+    if (present === undefined)
+      return heard !== undefined && this.#isAway(slot, heard) ? `?${slot}=${heard}` : `?${slot}`;
+    const before = this.serialNumberOf(present);
     if (heard !== undefined && this.doubles(slot) !== undefined) return `?${slot}=${heard}`;
     if (before === undefined || heard === undefined || heard === before) return present;
     const coming = `?${slot}=${heard}`;
@@ -82,11 +83,15 @@ export class DeviceNames {
   resolve(id: string): string | undefined {
     if (!id.startsWith('?')) return id;
     const [, slot = '', serialNumber] = /^\?([^=]*)(?:=(.*))?$/s.exec(id) ?? [];
-    if (serialNumber === undefined) return this.#kept.first.get(slot) ?? this.#kept.slots.get(slot);
+    if (serialNumber === undefined) {
+      const first = this.#kept.first.get(slot);
+      // A reading that comes before the slot's number need not be of the device that went.
+      return first === undefined || this.#kept.away.has(first) ? this.#kept.slots.get(slot) : first;
+    }
     if (this.#heard.last(slot) === serialNumber && this.doubles(slot) !== undefined) return undefined;
-    const settings = this.#slots.find(({ name }) => name === slot);
-    const known = settings === undefined ? undefined : this.#idFor(settings, serialNumber);
-    if (known !== undefined && this.#kept.devices.has(known)) return this.#kept.away.has(known) ? undefined : known;
+    if (this.#isAway(slot, serialNumber)) return undefined;
+    const known = this.#idInSlot(slot, serialNumber);
+    if (known !== undefined && this.#kept.devices.has(known)) return known;
     const heard = this.#heard.last(slot);
     // A number that was read once, and another one after it, was misread.
     const mayCome = heard === undefined || heard === serialNumber || this.#heard.wasBelieved(slot, serialNumber);
@@ -237,6 +242,17 @@ export class DeviceNames {
     );
     this.#save();
     return true;
+  }
+
+  /** True of a number whose device went to another gateway. */
+  #isAway(slot: string, serialNumber: string): boolean {
+    const id = this.#idInSlot(slot, serialNumber);
+    return id !== undefined && this.#kept.away.has(id);
+  }
+
+  #idInSlot(slot: string, serialNumber: string): string | undefined {
+    const settings = this.#slots.find(({ name }) => name === slot);
+    return settings === undefined ? undefined : this.#idFor(settings, serialNumber);
   }
 
   /** A number that is known keeps its id, unless its name tells the slot, too. */

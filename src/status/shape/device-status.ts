@@ -22,6 +22,8 @@ export interface DeviceStatus {
   /** Beginning of the state. */
   readonly sinceMs: number;
   readonly heldEntries: number;
+  /** Present while what waits is older than is usual. */
+  readonly isBehind?: true | undefined;
   /** Entries that the platform took since the agent started. */
   readonly acceptedEntries: number;
   readonly lastAcceptedAtMs?: number;
@@ -71,7 +73,7 @@ const BY_URGENCY: readonly DeviceVerdict['verdict'][] = ['fault', 'waiting', 'go
 export function deviceVerdict(
   device: Pick<
     DeviceStatus,
-    'name' | 'state' | 'reason' | 'heldEntries' | 'lastAcceptedAtMs' | 'tokenIn' | 'sharesWith'
+    'name' | 'state' | 'reason' | 'heldEntries' | 'isBehind' | 'lastAcceptedAtMs' | 'tokenIn' | 'sharesWith'
   >,
 ): DeviceVerdict {
   const { state, heldEntries, lastAcceptedAtMs } = device;
@@ -118,6 +120,7 @@ export function deviceVerdict(
           };
     case 'ready':
       if (reason !== undefined) return { verdict: 'waiting', words: `its entries are kept${held}${because}` };
+      if (device.isBehind === true) return { verdict: 'waiting', words: `its entries are late${held}` };
       return {
         verdict: 'good',
         words: lastAcceptedAtMs === undefined ? 'ready, nothing was delivered yet' : `up to date${held}`,
@@ -159,10 +162,14 @@ export function toldDevices(devices: readonly DeviceStatus[]): readonly ToldDevi
 export interface SharedOutbox {
   /** Entries that wait in the shared one. */
   readonly waitingEntries: number;
+  /** Entries that wait in places of their own. */
+  readonly apartEntries: number;
   /** Entries that were thinned or dropped, in all of them. */
   readonly lostEntries: number;
-  /** UTC epoch ms of the oldest entry that waits in the shared one. */
+  /** UTC epoch ms of the oldest entry that waits in any of them. */
   readonly oldestMs?: number;
+  /** As in `OutboxStatus`, of the shared one. */
+  readonly hoursThatFit?: number;
   /** Present while the disk takes no entries there: the system's code. */
   readonly fault?: string;
   readonly connection: Pick<ConnectionStatus, 'state' | 'reason'>;

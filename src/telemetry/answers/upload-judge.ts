@@ -32,6 +32,8 @@ export interface UploadJudgeDeps {
   readonly clock: Clock;
   readonly log: Log;
   readonly postTelemetry: (rows: EntryColumns, signal: AbortSignal) => Promise<UploadAnswer>;
+  /** Shared by the uploaders of several devices; absent of one that is alone. */
+  readonly refusedKeys?: RefusedKeys;
 }
 
 /** `kept`: nobody was asked, as nothing is left to send; every entry is among the rejected, and the batch is to be acknowledged. */
@@ -39,8 +41,8 @@ export type DeliveryOutcome = UploadAnswer | { readonly kind: 'kept' };
 
 /** From this status on the server says that the fault is its own. */
 const SERVER_FAULT = 500;
-/** Between two dead letters, while they are refused: they must not take the posts of the others. */
-const LETTER_EVERY_MS = 10_000;
+/** Answer that is kept with an entry that nobody was asked about. */
+const KEY_IS_REFUSED = 'each entry of its key was refused';
 /** While the disk hangs, the delivery of all others goes on. */
 const KEPT_WITHIN_MS = 5_000;
 
@@ -50,16 +52,16 @@ export class UploadJudge {
   readonly quarantine: Quarantine;
   readonly empty500: Empty500;
   readonly #pace = new UploadPace();
-  readonly #refusedKeys = new RefusedKeys();
+  readonly #refusedKeys: RefusedKeys;
   /** Writes that the disk has not answered yet, by sequence; none is asked for twice. */
   readonly #keeping = new Map<number, Promise<void>>();
   /** Others were accepted since a dead letter was last asked for, and since the one before it. */
   #othersPass = false;
   #othersPassed = false;
-  #letterNotBeforeMs = Number.NEGATIVE_INFINITY;
 
   constructor(deps: UploadJudgeDeps) {
     this.#deps = deps;
+    this.#refusedKeys = deps.refusedKeys ?? new RefusedKeys();
     this.quarantine = new Quarantine(deps.outbox);
     this.empty500 = new Empty500(deps.clock);
   }
@@ -97,16 +99,19 @@ export class UploadJudge {
   }
 
   /**
-   * Moves the entries whose key is always refused out of their lane, to be sent alone. True when there were some: the lane gives another batch. Alarms
-   * stay, as in quarantine they would wait for others.
+   * Moves the entries whose key is always refused out of their lane: one at a time is sent alone, and the others are dead letters at once. Resolves to
+   * true when there were some: the lane gives another batch. Alarms stay, as in quarantine they would wait for others.
    */
-  takeRefusedKeys({ entries, lane }: OutboxBatch): boolean {
+  async takeRefusedKeys({ entries, lane }: OutboxBatch): Promise<boolean> {
     if (lane === 'alarm') return false;
     let taken = 0;
-    for (const sequence of this.#refusedKeys.sequencesIn(entries)) {
+    for (const [sequence, isOwn] of this.#refusedKeys.sequencesIn(entries)) {
       const own = entries.where((row) => entries.sequences[row] === sequence);
-      if (!this.quarantine.hasRoomFor(own)) break;
-      this.quarantine.add(own, lane);
+      const isTried = !isOwn || this.#refusedKeys.mayTry(this.#deps.clock.monotonicMs());
+      if (isTried && this.quarantine.hasRoomFor(own)) {
+        this.quarantine.add(own, lane);
+        if (isOwn) this.#refusedKeys.tries(this.#deps.clock.monotonicMs());
+      } else if (!(await this.#isLetter(own, KEY_IS_REFUSED))) break;
       taken += 1;
     }
     return taken > 0;
@@ -116,10 +121,11 @@ export class UploadJudge {
   nextAlone(options: DueOptions & { readonly withDeadLetters: boolean }): OutboxBatch | undefined {
     const quarantined = this.quarantine.due(options);
     if (quarantined !== undefined || !options.withDeadLetters) return quarantined;
-    const isTurn = this.#othersPass && this.#deps.clock.monotonicMs() >= this.#letterNotBeforeMs;
-    if (!options.nothingElse && !isTurn) return undefined;
+    const nowMs = this.#deps.clock.monotonicMs();
+    if (!this.#refusedKeys.mayTry(nowMs) || !(options.nothingElse || this.#othersPass)) return undefined;
     const letter = this.#deps.outbox.deadLetters?.next(options);
     if (letter === undefined) return undefined;
+    this.#refusedKeys.tries(nowMs);
     this.#othersPassed = this.#othersPass;
     this.#othersPass = false;
     return letter;
@@ -161,7 +167,10 @@ export class UploadJudge {
         this.empty500.taken(sent);
         this.#learnPace(sent);
         this.#othersPass ||= phase !== 'dead-letter';
-        if (this.quarantine.accepted(sent) || phase === 'dead-letter') this.#deps.outbox.deadLetters?.hurry();
+        if (this.quarantine.accepted(sent) || phase === 'dead-letter') {
+          this.#refusedKeys.tookOne();
+          this.#deps.outbox.deadLetters?.hurry();
+        }
         return;
       case 'quarantine':
         if (name !== 'timed-out') this.size.found();
@@ -169,7 +178,6 @@ export class UploadJudge {
       case 'dead-letter':
         return this.#bury(sent, answerText(answer));
       case 'postpone':
-        this.#letterNotBeforeMs = this.#deps.clock.monotonicMs() + LETTER_EVERY_MS;
         void this.#deps.outbox.deadLetters?.refused(sequence, {
           answer: answerText(answer),
           othersPass: this.#othersPassed,
@@ -210,16 +218,21 @@ export class UploadJudge {
 
   /** It becomes a dead letter; while the disk does not take it, it stays in quarantine. */
   async #bury({ entries, lane }: OutboxBatch, answer: string): Promise<void> {
-    const { outbox, log } = this.#deps;
-    const rows = [...entries];
-    const { sequence, key, ts } = rows[0] as ResolvedEntry;
-    if (!(await this.#isKept(sequence, () => outbox.deadLetter(rows, answer))))
-      return this.quarantine.add(entries, lane);
-    this.quarantine.release(sequence);
-    log.error(
+    if (!(await this.#isLetter(entries, answer))) return this.quarantine.add(entries, lane);
+    const { key, ts } = entries.at(0) as ResolvedEntry;
+    this.#deps.log.error(
       { key, ts, answer },
       'the platform refuses this entry and takes others; it is tried again by itself for a week',
     );
+  }
+
+  /** Resolves to true when the disk has it as a dead letter. */
+  async #isLetter(entries: EntryColumns, answer: string): Promise<boolean> {
+    const rows = [...entries];
+    const { sequence } = rows[0] as ResolvedEntry;
+    const isKept = await this.#isKept(sequence, () => this.#deps.outbox.deadLetter(rows, answer));
+    if (isKept) this.quarantine.release(sequence);
+    return isKept;
   }
 
   /** Undefined while the disk does not keep all of them: they make way then, and the others go without them. */

@@ -13,6 +13,7 @@ import { keepRunning } from '../../host/loops.ts';
 import type { HostMachine } from '../../host/machine.ts';
 import type { EntryColumns, OutboxStatus, PatientOutbox } from '../../outbox/outbox.ts';
 import type { UploadAnswer } from '../../platform/device-api.ts';
+import { RefusedKeys } from '../answers/refused-keys.ts';
 import { Uploader, type UploaderDeps, type UploadSettings } from '../uploader.ts';
 
 export interface HeldDevicesDeps extends Pick<HostMachine, 'clock' | 'files'> {
@@ -58,6 +59,8 @@ export class HeldDevices {
   readonly #ending = new Map<string, Promise<void>>();
   /** Entries that were lost in places that are gone. */
   #lostBefore = 0;
+  /** Known of all devices: those of one kind have the same keys. */
+  readonly #refusedKeys = new RefusedKeys();
   #signal: AbortSignal | undefined;
 
   constructor(deps: HeldDevicesDeps) {
@@ -175,7 +178,15 @@ export class HeldDevices {
     const outbox = await openOutbox(folder);
     const postTelemetry = (rows: EntryColumns, signal: AbortSignal): Promise<UploadAnswer> =>
       post(device, rows, signal);
-    const uploader = new Uploader({ outbox, postTelemetry, clock, log, settings, budget });
+    const uploader = new Uploader({
+      outbox,
+      postTelemetry,
+      clock,
+      log,
+      settings,
+      budget,
+      refusedKeys: this.#refusedKeys,
+    });
     const place: HeldPlace = {
       folder,
       outbox,

@@ -73,6 +73,23 @@ describe('an offer to an idle updater', () => {
     expect(outcomeOf({ version: '2.0.0', title: 'motor' })).toEqual({ event: 'offered' });
   });
 
+  it('for a handler comes after what that installed last, and not after the agent’s release', () => {
+    const ended = { from: 'unknown', startedAtMs: 1, endedAtMs: 2 };
+    const history = [
+      { ...ended, title: 'motor', version: '3.0', outcome: 'FAILED' as const },
+      { ...ended, title: 'pump', version: '9', outcome: 'UPDATED' as const },
+      { ...ended, title: 'motor', version: '1.5', outcome: 'UPDATED' as const },
+    ];
+    const from = (title: string): string | undefined =>
+      chooseOffer(deps, { ...idle, history }, { ...offer, title, version: '4.0' })?.update.from;
+    expect([from('motor'), from('pump'), from('toaster'), from('turnstone')]).toEqual(['1.5', '9', 'unknown', '2.0.0']);
+  });
+
+  it.each(['motor', 'turnstone'])('of %s that is there already says so', (title) => {
+    const again = chooseOffer(deps, { ...idle, installedOffer: 'f' }, { ...offer, title, version: '2.0.0' });
+    expect([again?.outcome.event, again?.update.isThere]).toEqual(['runs-already', true]);
+  });
+
   it('that cannot be read is refused with its fault, and downloads nothing', () => {
     const refused = { title: 't', version: '1', fingerprint: 'f', fault: 'it has no checksum' };
     const beginning = chooseOffer(deps, idle, refused);

@@ -557,7 +557,7 @@ describe('an end', () => {
       {
         title: 'toaster',
         version: '7',
-        from: '2.0.0',
+        from: 'unknown',
         outcome: 'FAILED',
         reason: 'nothing here is called "toaster"',
         startedAtMs: clock.wallMs(),
@@ -566,7 +566,7 @@ describe('an end', () => {
       {
         title: 'motor',
         version: '7',
-        from: '2.0.0',
+        from: 'unknown',
         outcome: 'UPDATED',
         startedAtMs: expect.any(Number),
         endedAtMs: clock.wallMs() - 1_000,
@@ -619,7 +619,7 @@ describe('the status', () => {
     expect(updater.status).toMatchObject({
       state: 'downloading',
       reported: 'DOWNLOADING',
-      update: { title: 'motor', version: '7', from: '2.0.0' },
+      update: { title: 'motor', version: '7', from: 'unknown' },
       receivedBytes: 5,
       sizeBytes: program.length,
       offered: { title: 'motor', version: '7', settled: false },
@@ -638,7 +638,7 @@ describe('the status', () => {
     expect(updater.status.update).toEqual({
       title: 'motor',
       version: '7',
-      from: '2.0.0',
+      from: 'unknown',
       startedAtMs: expect.any(Number),
     });
     expect(JSON.stringify(updater.status)).not.toContain('fixture');

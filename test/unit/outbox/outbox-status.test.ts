@@ -36,6 +36,26 @@ describe('the status', () => {
       expect(status).not.toHaveProperty(key);
   });
 
+  it.each([1, 30])(
+    'tells the time of the newest entry that waits, and not of the asking: %i a second',
+    async (count) => {
+      await make();
+      const outbox = await fixture.open();
+      for (let second = 0; second < count; second += 1) {
+        await fixture.commit(outbox, [fixture.entry('a', second)]);
+        await fixture.clock.advance(1_000.4);
+      }
+      await fixture.clock.advance(3_600_000.4);
+      const { newestMs = 0 } = outbox.status();
+      expect(Number.isInteger(newestMs)).toBe(true);
+      expect(fixture.clock.wallMs() - newestMs).toBeGreaterThan(3_600_000);
+      expect(fixture.clock.wallMs() - newestMs).toBeLessThan(3_603_000);
+      await outbox.close();
+      const again = await fixture.open();
+      expect(again.status().newestMs).toBe(newestMs);
+    },
+  );
+
   it('counts what waits, on the disk and in memory, by lane and from when to when', async () => {
     await make();
     const outbox = await fixture.open();

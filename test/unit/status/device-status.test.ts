@@ -27,6 +27,7 @@ describe('the sentence of a device', () => {
   it.each<[Partial<DeviceStatus>, string, string]>([
     [{}, 'good', 'up to date'],
     [{ heldEntries: 3 }, 'good', 'up to date, 3 entries wait'],
+    [{ heldEntries: 446, isBehind: true }, 'waiting', 'its entries are late, 446 entries wait'],
     [{ state: 'unidentified', heldEntries: 1 }, 'waiting', 'its serial number is not known yet, 1 entry waits'],
     [{ state: 'unidentified', reason: 'it went away', heldEntries: 2 }, 'waiting', 'it went away, 2 entries wait'],
     [

@@ -145,11 +145,16 @@ it('is up to date only when what attached devices share is, too', async () => {
       },
       ...{ sensors: [], actuators: [], devices: [attachedDevice()], devicesOutbox, alerts: [] },
     });
-  const shared = { waitingEntries: 0, lostEntries: 0, connection: { state: 'idle' } } as const;
+  const shared = { waitingEntries: 0, apartEntries: 0, lostEntries: 0, connection: { state: 'idle' } } as const;
   expect(seen(shared).platform.words).toBe('up to date');
   expect(seen({ ...shared, waitingEntries: 7, oldestMs: 0 }).platform.words).toContain(
     '7 entries wait, the oldest for 1h',
   );
+  expect(seen({ ...shared, waitingEntries: 1, apartEntries: 446, oldestMs: 0 }).platform).toMatchObject({
+    verdict: 'waiting',
+    words: 'the platform is reached, 447 entries wait, the oldest for 1h',
+  });
+  expect(seen({ ...shared, apartEntries: 2, oldestMs: 3_590_000 }).platform.words).toBe('up to date');
   expect(
     seen({ ...shared, connection: { state: 'backing-off', reason: 'they are being provisioned' } }).platform,
   ).toMatchObject({

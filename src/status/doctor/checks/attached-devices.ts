@@ -11,11 +11,16 @@ const MAX_SHOWN_NAMES = 3;
 export const attachedDevices = agentCheck('attached-devices', 'attached devices deliver', ({ devices, nowMs }) => {
   if (devices === undefined) return undefined;
   const faults = devices.list.filter(({ verdict }) => verdict === 'fault');
-  const late = devices.list.filter(({ verdict, sinceMs }) => verdict === 'waiting' && nowMs - sinceMs > MAX_WAIT_MS);
+  const late = devices.list.filter(
+    ({ verdict, sinceMs, isBehind }) => verdict === 'waiting' && (isBehind === true || nowMs - sinceMs > MAX_WAIT_MS),
+  );
   if (faults.length > 0) return fault(namesOf(faults, devices.byState.blocked), remediesOf(faults));
   if (late.length > 0) {
     const words = (device: ToldDevice): string =>
-      `${device.words}, for ${formatDuration(Math.floor((nowMs - device.sinceMs) / 60_000) * 60_000)}`;
+      // Its state may be older than its delay.
+      device.isBehind === true
+        ? device.words
+        : `${device.words}, for ${formatDuration(Math.floor((nowMs - device.sinceMs) / 60_000) * 60_000)}`;
     return warning(namesOf(late, late.length, words), remediesOf(late));
   }
   return good(devices.words);

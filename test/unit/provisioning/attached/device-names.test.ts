@@ -204,12 +204,37 @@ describe('a device that goes to another gateway', () => {
     read(known, 'meter', 111);
     await known.moved.leave('roof 111');
     read(known, 'meter', 111);
-    expect([known.idOf('meter'), known.moved.isLeft('meter')]).toEqual(['?meter', true]);
+    expect([known.idOf('meter'), known.moved.isLeft('meter')]).toEqual(['?meter=111', true]);
     read(known, 'meter', 222);
     expect([known.idOf('meter'), known.moved.isLeft('meter')]).toEqual(['roof 222', false]);
     read(known, 'meter', 111);
-    expect(known.idOf('meter')).toBe('?meter');
+    expect(known.idOf('meter')).toBe('?meter=111');
     expect((await names([meter('meter')])).idOf('meter')).toBe('?meter');
+  });
+
+  it.each([
+    ['its number', [111], '?meter=111'],
+    ['no number since a start', [], '?meter'],
+    ['its number, once the device was forgotten', [111], '?meter=111'],
+  ])('gets nothing of what its slot reads with %s', async (what, numbers, id) => {
+    const before = await names([meter('meter')]);
+    read(before, 'meter', 111);
+    await before.moved.leave('roof 111');
+    if (what.includes('forgotten')) before.forget('roof 111');
+    await before.close();
+    const known = await names([meter('meter')]);
+    for (const number of numbers) read(known, 'meter', number);
+    expect([known.idOf('meter'), known.resolve(id)]).toEqual([id, undefined]);
+  });
+
+  it('leaves what its number told apart from the next device of the slot, and has it when it comes back', async () => {
+    const known = await names([meter('meter')]);
+    read(known, 'meter', 111);
+    await known.moved.leave('roof 111');
+    read(known, 'meter', 222);
+    expect([known.resolve('?meter'), known.resolve('?meter=111')]).toEqual(['roof 222', undefined]);
+    await known.moved.take('meter', { name: 'roof 111', serialNumber: '111' });
+    expect([known.resolve('?meter'), known.resolve('?meter=111')]).toEqual(['roof 222', 'roof 111']);
   });
 
   it('stays away when it is forgotten', async () => {

@@ -21,7 +21,7 @@ function refuse(key: string, times = 3): void {
   }
 }
 
-const found = (...names: readonly string[]): number[] => [...keys.sequencesIn(entries(...names))];
+const found = (...names: readonly string[]): number[] => [...keys.sequencesIn(entries(...names)).keys()];
 
 it('needs three refusals, with something accepted between them', () => {
   refuse('a', 2);
@@ -45,6 +45,23 @@ it('tells a key of one device from that of another', () => {
   refuse('a');
   const other = EntryColumns.of([{ sequence: 7, device: 'meter', key: 'a', value: 1, ts: 1, class: 'regular' }]);
   expect([...keys.sequencesIn(other)]).toEqual([]);
+});
+
+function entryOf(device: string, key = 'a'): EntryColumns {
+  return EntryColumns.of([{ sequence: 7, device, key, value: 1, ts: 1, class: 'regular' }]);
+}
+
+it('is suspected of every device once two were refused it, until it passes there', () => {
+  const isSuspect = (device: string): boolean | undefined => keys.sequencesIn(entryOf(device)).get(7);
+  keys.refused(entryOf('one'));
+  expect([isSuspect('one'), isSuspect('three')]).toEqual([undefined, undefined]);
+  keys.refused(entryOf('two'));
+  expect([isSuspect('one'), isSuspect('three'), isSuspect('four')]).toEqual([true, false, false]);
+  keys.accepted(entryOf('three'));
+  expect([isSuspect('three'), isSuspect('four')]).toEqual([undefined, false]);
+  expect([...keys.sequencesIn(entryOf('four', 'b'))]).toEqual([]);
+  keys.accepted(entryOf('one'));
+  expect([isSuspect('two'), isSuspect('four')]).toEqual([undefined, undefined]);
 });
 
 it('knows 256 keys, and forgets the one that was refused longest ago', () => {

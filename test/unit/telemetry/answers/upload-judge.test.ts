@@ -273,6 +273,7 @@ describe('a dead letter', () => {
     expect(alone({ nothingElse: true })?.isDeadLetter).toBe(true);
     await post(letter, refused);
     await post(batch(1), ACCEPTED);
+    await clock.advance(10_000);
     alone({ nothingElse: true });
     await post(letter, { kind: 'too-large', status: 413 });
     await post(letter, { kind: 'busy', status: 503, text: '' });
