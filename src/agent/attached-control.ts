@@ -243,22 +243,24 @@ export class AttachedControl implements DevicesControl {
 
   #removed(id: string, device: AttachedDevice | undefined, place: Held): DeviceStatus {
     return given({
-      ...{
-        id,
-        name: this.#attached.names.shownName(id, device?.name),
-        slots: [],
-        state: 'removed' as const,
-        sinceMs: device?.sinceMs ?? this.#since,
-      },
-      ...{ heldEntries: place.heldEntries, acceptedEntries: device?.acceptedEntries ?? 0, sensors: 0 },
-      ...{
-        lastAcceptedAtMs: device?.lastAcceptedAtMs,
-        reason:
-          device?.reason ??
-          place.reason ??
-          (place.heldEntries > 0 && this.#attached.names.moved.away.includes(id) ? MOVED : undefined),
-      },
+      id,
+      name: this.#attached.names.shownName(id, device?.name),
+      slots: [],
+      state: 'removed' as const,
+      sinceMs: device?.sinceMs ?? this.#since,
+      goneBy: this.#goneBy(id),
+      heldEntries: place.heldEntries,
+      acceptedEntries: device?.acceptedEntries ?? 0,
+      sensors: 0,
+      lastAcceptedAtMs: device?.lastAcceptedAtMs,
+      reason: device?.reason ?? place.reason,
     });
+  }
+
+  #goneBy(id: string): DeviceStatus['goneBy'] {
+    const { names } = this.#attached;
+    if (names.moved.away.includes(id)) return 'move';
+    return names.left.has(id) || id.startsWith('?') ? undefined : 'swap';
   }
 
   #sensors(slots: readonly string[]): number {
@@ -280,7 +282,6 @@ function unidentifiedId(kept: string, { unidentified }: DeviceNames): string {
   return slot === undefined ? kept : `?${slot.name}`;
 }
 
-const MOVED = 'it went to another gateway';
 const LEFT = 'the device of this slot went to another gateway';
 const TOO_MANY = 'another device is in its slot, and waits until tomorrow (provisioning.newPerDay)';
 const WAITS_WITH_OTHERS = 'what was read of it waits with that of the others';

@@ -2,7 +2,7 @@
 import { given } from '../../host/given.ts';
 import type { ConnectionStatus } from './agent-status.ts';
 
-/** `removed`: taken out of the configuration; what it still holds is delivered. */
+/** `removed`: in no slot any more, as `goneBy` says; what it still holds is delivered. */
 export const DEVICE_STATES = ['blocked', 'unidentified', 'provisioning', 'removed', 'ready'] as const;
 export type DeviceState = (typeof DEVICE_STATES)[number];
 
@@ -17,6 +17,8 @@ export interface DeviceStatus {
   readonly state: DeviceState;
   /** Cause of the state, or of what is kept, in words that neither a URL nor a secret stands in. */
   readonly reason?: string;
+  /** Reason why it is in no slot, where it was not taken out of the configuration: another came into its slot, or it went to another gateway. */
+  readonly goneBy?: 'swap' | 'move' | undefined;
   /** Slot that reads the same device. */
   readonly sharesWith?: string;
   /** Beginning of the state. */
@@ -73,7 +75,7 @@ const BY_URGENCY: readonly DeviceVerdict['verdict'][] = ['fault', 'waiting', 'go
 export function deviceVerdict(
   device: Pick<
     DeviceStatus,
-    'name' | 'state' | 'reason' | 'heldEntries' | 'isBehind' | 'lastAcceptedAtMs' | 'tokenIn' | 'sharesWith'
+    'name' | 'state' | 'reason' | 'heldEntries' | 'isBehind' | 'goneBy' | 'lastAcceptedAtMs' | 'tokenIn' | 'sharesWith'
   >,
 ): DeviceVerdict {
   const { state, heldEntries, lastAcceptedAtMs } = device;
@@ -112,10 +114,10 @@ export function deviceVerdict(
       };
     case 'removed':
       return heldEntries === 0 && reason === undefined
-        ? { verdict: 'good', words: 'taken out of the configuration, nothing waits' }
+        ? { verdict: 'good', words: `${goneWords(device)}, nothing waits` }
         : {
             verdict: 'waiting',
-            words: `taken out of the configuration${held}${because}`,
+            words: `${goneWords(device)}${held}${because}`,
             remedy: remedyOfRemoved(device.name),
           };
     case 'ready':
@@ -126,6 +128,11 @@ export function deviceVerdict(
         words: lastAcceptedAtMs === undefined ? 'ready, nothing was delivered yet' : `up to date${held}`,
       };
   }
+}
+
+function goneWords({ goneBy }: Pick<DeviceStatus, 'goneBy'>): string {
+  if (goneBy === 'move') return 'went to another gateway';
+  return goneBy === 'swap' ? 'swapped for another device' : 'taken out of the configuration';
 }
 
 function remedyOfBlocked({ name, tokenIn }: Pick<DeviceStatus, 'name' | 'tokenIn'>): string {

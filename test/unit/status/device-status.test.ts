@@ -47,6 +47,8 @@ describe('the sentence of a device', () => {
       'blocked, 7 entries wait: it was deleted there',
     ],
     [{ state: 'removed' }, 'good', 'taken out of the configuration, nothing waits'],
+    [{ state: 'removed', goneBy: 'swap' }, 'good', 'swapped for another device, nothing waits'],
+    [{ state: 'removed', goneBy: 'move', heldEntries: 1 }, 'waiting', 'went to another gateway, 1 entry waits'],
     [{ state: 'removed', heldEntries: 2 }, 'waiting', 'taken out of the configuration, 2 entries wait'],
   ])('%j is %s: %s', (change, verdict, words) => {
     expect(deviceVerdict(attachedDevice(change))).toMatchObject({ verdict, words });
