@@ -10,7 +10,7 @@ import { CommandError, usageError } from './exit-code.ts';
 import { expectReplaceable, writeOutput } from './output-file.ts';
 
 export async function runPlatform({ flags, edge, print }: PlatformCall): Promise<void> {
-  const { messageLimit, dataPointLimit, reportThreads, reportQueue } = flags;
+  const { messageLimit, telemetryLimit = messageLimit, dataPointLimit, reportThreads, reportQueue } = flags;
   if (flags.tlsCertificateFile !== undefined) await expectReplaceable(flags.tlsCertificateFile);
   const why = flags.data === undefined ? undefined : await whyNoFolder(resolve(flags.data));
   if (why !== undefined)
@@ -27,7 +27,7 @@ export async function runPlatform({ flags, edge, print }: PlatformCall): Promise
       storeDelayMs: flags.storeDelayMs,
       maxPointsPerKey: flags.pointsPerKey,
     }),
-    rateLimits: given({ messages: messageLimit, dataMessages: messageLimit, dataPoints: dataPointLimit }),
+    rateLimits: given({ messages: messageLimit, dataMessages: telemetryLimit, dataPoints: dataPointLimit }),
     analytics: given({ threadPoolSize: reportThreads, queueCapacity: reportQueue }),
     legacyProvisioning: flags.legacyProvisioning === true,
     wholeFileFirmware: flags.wholeFileFirmware === true,

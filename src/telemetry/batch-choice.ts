@@ -11,7 +11,10 @@ export interface BatchChoiceDeps {
   readonly outbox: Pick<Outbox, 'peek'>;
   readonly clock: Clock;
   readonly budget: Pick<DailyBudget, 'isSpent'> & Partial<Pick<DailyBudget, 'alarmsOnly'>>;
-  readonly judge: Pick<UploadJudge, 'nextAlone' | 'takeRefusedKeys' | 'quarantine' | 'empty500'>;
+  readonly judge: Pick<
+    UploadJudge,
+    'nextAlone' | 'takeRefusedKeys' | 'quarantine' | 'empty500' | 'everyMs' | 'paceAfter'
+  >;
   readonly waits: Pick<UploadWaits, 'refusals'>;
   readonly limits: () => BatchLimits;
   /** Told of the batch that is likely next, while another is on its way. */
@@ -29,12 +32,15 @@ export interface BatchPace {
 const TURNS_TO_SEND = 3;
 /** An idle uploader looks again this often: an entry may become sendable without an append, when the clock is synchronised. */
 const IDLE_LOOK_MS = 5_000;
+/** Posts of history for one of the present, behind a limit. */
+const BACKLOG_FOR_LIVE = 4;
 
 export class BatchChoice {
   readonly #deps: BatchChoiceDeps;
   #liveNotBeforeMs = 0;
   #backlogNotBeforeMs = 0;
   #lookedAtMs = 0;
+  #backlogSinceLive = 0;
   /** The next of the backlog, read while the last was on its way. */
   #ahead: OutboxBatch | undefined;
   /** Posts that failed since something was taken, or since one was ended for an alarm. */
@@ -58,7 +64,8 @@ export class BatchChoice {
     const isHeldUp = waits.refusals + judge.quarantine.waiting({ withHistory }) > 0;
     for (let turns = isHeldUp ? this.failures % due.length : 0; turns > 0; turns -= 1) due.push(due.shift() as Lane);
     // The few posts that a limit lets through must not all be the present's.
-    if (judge.empty500.count % 2 === 1 && due.length === 3) due.push(due.splice(1, 1)[0] as Lane);
+    const isHistorysTurn = judge.everyMs > 0 && this.#backlogSinceLive < BACKLOG_FOR_LIVE;
+    if ((isHistorysTurn || judge.empty500.count % 2 === 1) && due.length === 3) due.push(due.splice(1, 1)[0] as Lane);
     const ahead = this.#ahead;
     this.#ahead = undefined;
     const alone = { withHistory, withDeadLetters };
@@ -93,12 +100,18 @@ export class BatchChoice {
   /** A batch was taken. */
   taken(batch: OutboxBatch, { pauseMs, intervalMs, backlogRatePerS }: BatchPace): void {
     const now = this.#deps.clock.monotonicMs();
+    const paceMs = this.#deps.judge.paceAfter(batch);
     this.failures = 0;
-    if (batch.lane === 'live') this.#liveNotBeforeMs = now + Math.max(intervalMs, pauseMs);
-    if (batch.lane !== 'backlog') return;
+    this.#liveNotBeforeMs = Math.max(this.#liveNotBeforeMs, now + paceMs);
+    this.#backlogSinceLive = batch.lane === 'live' ? 0 : this.#backlogSinceLive + 1;
+    if (batch.lane === 'live') this.#liveNotBeforeMs = now + Math.max(intervalMs, pauseMs, paceMs);
+    if (batch.lane !== 'backlog') {
+      this.#backlogNotBeforeMs = Math.max(this.#backlogNotBeforeMs, now + paceMs);
+      return;
+    }
     const perEntryMs = backlogRatePerS === undefined ? 0 : 1_000 / backlogRatePerS;
     const atRateMs = Math.max(now, this.#backlogNotBeforeMs) + batch.entries.length * perEntryMs;
-    this.#backlogNotBeforeMs = Math.max(atRateMs, now + pauseMs);
+    this.#backlogNotBeforeMs = Math.max(atRateMs, now + pauseMs, now + paceMs);
   }
 
   /** The present waits for no interval, once. */

@@ -162,6 +162,7 @@ export class Uploader {
     const waitMs = this.#waits.after(answer, {
       isAlone: isAlone(batch.entries),
       isNextLess: this.#judge.isNextLess(batch, answer),
+      atLeastMs: this.#judge.restMs,
     });
     const reason = reasonFor(answer);
     const isNews = this.#state.reason !== reason;

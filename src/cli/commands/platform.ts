@@ -19,6 +19,9 @@ const PLATFORM_OPTIONS = {
   messageLimit: valued('<windows>', 'messages a device may send, like 100:1,3000:60: 100 in 1 s and 3000 in 60 s', {
     parse: windows,
   }),
+  telemetryLimit: valued('<windows>', 'messages of telemetry and attributes, counted apart (default: as many)', {
+    parse: windows,
+  }),
   dataPointLimit: valued('<windows>', 'values a device may send in telemetry and attributes, likewise', {
     parse: windows,
   }),

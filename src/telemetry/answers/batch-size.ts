@@ -2,13 +2,16 @@
  * How much goes into one post: what is configured, or less while the platform or the line does not take that. It is remembered from batch to
  * batch, and grows again.
  *
- *   too much → half of it │ refused → half of its rows │ limited → half, to see whether that helps │ taken → twice as much, the more seldom the oftener that failed
+ *   too much → half of it │ refused → half of its rows │ limited → half, or what was taken before, to see whether that helps
+ *   taken → twice as much, or half way to what met a limit, the more seldom the oftener that failed
  */
 import type { BatchLimits, OutboxBatch, SequenceRange } from '../../outbox/outbox.ts';
 
 const UNBOUNDED: BatchLimits = { maxEntries: Number.POSITIVE_INFINITY, maxBytes: Number.POSITIVE_INFINITY };
 /** A platform with a limit of its own sees no more than one post in so many that is beyond it. */
 const MAX_GOOD_NEEDED = 64;
+/** So near to a limit, in parts of the bound, it is not looked for any closer. */
+const NEAR = 0.06;
 /** Posts of fewer rows count as pieces. */
 const MANY_ROWS = 150;
 
@@ -21,8 +24,25 @@ export class BatchSize {
   #isProbe = false;
   /** Rows of the largest post that was taken, as long as nothing says that it is too large now. */
   #proven = 0;
+  /** Rows of the smallest post that met a limit, while fewer passed. */
+  #tooMany = Number.POSITIVE_INFINITY;
   /** Less is tried, to see whether that helps: what was before. `over`: it was no help. */
   #attempt: { readonly bound: BatchLimits; readonly isProbe: boolean } | 'over' | undefined;
+
+  /** True for a post of no more rows than one that was taken. */
+  hasTaken({ entries }: OutboxBatch): boolean {
+    return entries.length <= this.#proven;
+  }
+
+  /** True for a post whose size may matter, beside what was taken and what is tried. */
+  isLarge({ entries }: OutboxBatch): boolean {
+    return entries.length * 4 >= Math.min(this.#proven, this.#bound.maxEntries);
+  }
+
+  /** Part that a post is of the largest that was taken. */
+  partOfFull({ entries }: OutboxBatch): number {
+    return Math.min(1, entries.length / Math.max(1, this.#proven));
+  }
 
   /** True once a post was accepted. */
   get isProven(): boolean {
@@ -60,6 +80,7 @@ export class BatchSize {
   shrink(batch: OutboxBatch): void {
     this.#endProbe(this.#isProbe);
     this.#attempt = undefined;
+    this.#tooMany = Number.POSITIVE_INFINITY;
     this.#bound = halfOf(sizeOf(batch));
     this.#proven = Math.min(this.#proven, this.#bound.maxEntries);
   }
@@ -71,14 +92,23 @@ export class BatchSize {
       if (batch.entries.length <= this.#proven) return;
       this.#attempt = { bound: this.#bound, isProbe: this.#isProbe };
       this.#isProbe = false;
-      this.#bound = halfOfRows(batch);
+      this.#lessThan(batch);
     } else if (attempt !== 'over') {
       if (batch.entries.length <= this.#proven) {
-        this.#bound = attempt.bound;
-        this.#isProbe = attempt.isProbe;
+        // What grew beyond what was taken is no help either.
+        if (!attempt.isProbe) this.#bound = attempt.bound;
+        this.#tooMany = Number.POSITIVE_INFINITY;
         this.#attempt = 'over';
-      } else this.#bound = halfOfRows(batch);
+      } else this.#lessThan(batch);
     }
+  }
+
+  /** Half of what met a limit, or as much as was taken. */
+  #lessThan(batch: OutboxBatch): void {
+    const { maxEntries, maxBytes } = halfOfRows(batch);
+    this.#tooMany = batch.entries.length;
+    const isProbe = this.#attempt !== undefined && this.#attempt !== 'over' && this.#attempt.isProbe;
+    this.#bound = { maxEntries: isProbe ? Math.max(maxEntries, this.#proven) : maxEntries, maxBytes };
   }
 
   /** One of these seems to be at fault. */
@@ -129,7 +159,10 @@ export class BatchSize {
     if (this.#good < this.#goodNeeded) return;
     this.#good = 0;
     this.#isProbe = true;
-    this.#bound = { maxEntries: maxEntries * 2, maxBytes: maxBytes * 2 };
+    // A limit that is known well enough is looked for anew, as it may have risen.
+    if (this.#tooMany - maxEntries <= Math.max(1, maxEntries * NEAR)) this.#tooMany = Number.POSITIVE_INFINITY;
+    const between = Math.floor((maxEntries + this.#tooMany) / 2);
+    this.#bound = { maxEntries: Math.min(maxEntries * 2, between), maxBytes: maxBytes * 2 };
   }
 }
 

@@ -43,6 +43,14 @@ export type DeliveryOutcome = UploadAnswer | { readonly kind: 'kept' };
 const SERVER_FAULT = 500;
 /** Answer that is kept with an entry that nobody was asked about. */
 const KEY_IS_REFUSED = 'each entry of its key was refused';
+/** Rest after which a post that meets a limit is in doubt, when the pace asks for no longer one. */
+const SLOW_MS = 5_000;
+/** Tolerance of a rest, as timers are not exact. */
+const NEARLY = 1.05;
+/** Bound of the posts at the end of a search for one entry. */
+const LAST_ROWS = 2;
+/** Part of the pace that a small post waits at least: a limit of values counts it for little, one of posts in full. */
+const MIN_PART = 0.4;
 /** While the disk hangs, the delivery of all others goes on. */
 const KEPT_WITHIN_MS = 5_000;
 
@@ -58,6 +66,8 @@ export class UploadJudge {
   /** Others were accepted since a dead letter was last asked for, and since the one before it. */
   #othersPass = false;
   #othersPassed = false;
+  /** A post met a limit after a rest, and nothing was taken since: less is tried without another rest. */
+  #isLookedInto = false;
 
   constructor(deps: UploadJudgeDeps) {
     this.#deps = deps;
@@ -74,28 +84,44 @@ export class UploadJudge {
 
   /** Limits of the next batch, within those that are configured. */
   within(configured: BatchLimits): BatchLimits {
-    const limits = this.size.within(configured);
-    return { ...limits, maxEntries: this.#pace.within(limits.maxEntries) };
+    return this.size.within(configured);
   }
 
   /** As much of a batch as may go in one post; one entry is always given. */
   partOf(batch: OutboxBatch): OutboxBatch {
-    return this.size.partOf(batch, this.#pace.within(Number.POSITIVE_INFINITY));
+    return this.size.partOf(batch);
+  }
+
+  /** Ms between two posts of any lanes but alarms, behind a limit; else 0. */
+  get everyMs(): number {
+    return this.#pace.everyMs;
+  }
+
+  /** Ms to wait at least after a post met a limit: the second in a row after which the next tells whether time helps. */
+  get restMs(): number {
+    const { everyMs, hasLimit } = this.#pace;
+    if (!hasLimit) return 0;
+    return this.empty500.count < 2 ? everyMs / 2 : Math.max(SLOW_MS, everyMs);
+  }
+
+  /** Ms until the next post of any lane but alarms, after this one was taken. */
+  paceAfter(batch: OutboxBatch): number {
+    return this.#pace.everyMs * Math.max(MIN_PART, this.size.partOfFull(batch));
   }
 
   /** Ms to leave its lane alone after it was taken. */
   pauseAfter(batch: OutboxBatch, configured: BatchLimits): number {
     const isPiece = this.size.isPiece(batch, configured);
-    return this.#pace.after(batch.lane, {
-      values: batch.entries.length,
-      isPiece,
-      nowMs: this.#deps.clock.monotonicMs(),
-    });
+    return this.#pace.after(batch.lane, { isPiece, nowMs: this.#deps.clock.monotonicMs() });
   }
 
   /** True when the next post is smaller than this one, to find a limit that is not known yet. */
   isNextLess({ entries }: OutboxBatch, answer: UploadAnswer): boolean {
-    return nameOf(answer) === 'limited' && !this.#pace.hasLimit && this.size.maxEntries < entries.length;
+    return (
+      nameOf(answer) === 'limited' &&
+      (!this.#pace.hasLimit || this.#isLookedInto) &&
+      this.size.maxEntries < entries.length
+    );
   }
 
   /**
@@ -157,7 +183,8 @@ export class UploadJudge {
   async #act(sent: OutboxBatch, answer: UploadAnswer): Promise<void> {
     const { entries, lane } = sent;
     const sequence = entries.sequences[0] as number;
-    const name = this.#nameOf(sent, answer);
+    const quietMs = this.#pace.posted(this.#deps.clock.monotonicMs());
+    const name = this.#nameOf(sent, answer, quietMs);
     const phase = this.#phaseOf(sent);
     if (answer.kind === 'accepted') this.#refusedKeys.accepted(entries);
     if (phase !== 'batch' && answer.kind === 'refused' && answer.status < SERVER_FAULT)
@@ -165,7 +192,10 @@ export class UploadJudge {
     switch (UPLOAD_ACTIONS[phase][name]) {
       case 'accept':
         this.empty500.taken(sent);
-        this.#learnPace(sent);
+        if (this.#isLookedInto && quietMs < this.#pace.everyMs) this.#pace.notLimited();
+        this.#isLookedInto = false;
+        if (this.size.taken(sent)) this.#pace.limitFound();
+        this.#pace.accepted(quietMs);
         this.#othersPass ||= phase !== 'dead-letter';
         if (this.quarantine.accepted(sent) || phase === 'dead-letter') {
           this.#refusedKeys.tookOne();
@@ -199,21 +229,34 @@ export class UploadJudge {
     return this.quarantine.othersPassed(entries.sequences[0] as number) ? 'quarantined' : 'single';
   }
 
-  #nameOf(sent: OutboxBatch, answer: UploadAnswer): AnswerName {
+  #nameOf(sent: OutboxBatch, answer: UploadAnswer, quietMs: number): AnswerName {
     const name = nameOf(answer);
     if (name !== 'limited') return name;
     const meaning = this.empty500.met(sent);
-    this.#pace.limited();
-    if (meaning === 'moment') return 'busy';
-    const isUnhealed =
-      meaning === 'post' || (isAlone(sent.entries) ? !this.size.isProven : isSilent(answer) && this.#pace.hasLimit);
-    if (isUnhealed && (isSilent(answer) || !isAlone(sent.entries))) return 'unhealed';
-    return this.#pace.hasLimit ? 'busy' : 'limited';
+    const { hasLimit } = this.#pace;
+    const isMore = !this.size.hasTaken(sent);
+    if (!isMore) this.#pace.limited();
+    const isSlow = this.#pace.everyMs >= SLOW_MS;
+    if (meaning === 'moment') return hasLimit && isMore && !isSlow ? 'limited' : 'busy';
+    const isAfterRest = hasLimit && quietMs * NEARLY >= Math.max(SLOW_MS, this.#pace.everyMs);
+    const isAtFault =
+      meaning === 'post' ||
+      (isAlone(sent.entries) ? this.#isFound(sent, isAfterRest) : this.#isSize(sent, isAfterRest));
+    this.#isLookedInto ||= isAfterRest;
+    if (isAtFault && (isSilent(answer) || !isAlone(sent.entries))) return 'unhealed';
+    if (!isMore) this.#pace.limitFound();
+    return hasLimit && isSlow ? 'busy' : 'limited';
   }
 
-  #learnPace(sent: OutboxBatch): void {
-    if (this.size.taken(sent)) this.#pace.limitFound(sent.entries.length);
-    else this.#pace.accepted(sent.entries.length);
+  /** True when a limit that is met after a rest must be one of size, or an entry's fault; once it is looked into, rests need not be repeated. */
+  #isSize(sent: OutboxBatch, isAfterRest: boolean): boolean {
+    return this.#pace.hasLimit && (isAfterRest || this.#isLookedInto) && this.size.isLarge(sent);
+  }
+
+  /** True when a search among the entries of a post has ended at this one, or nothing at all was ever taken. */
+  #isFound(sent: OutboxBatch, isAfterRest: boolean): boolean {
+    if (!this.size.isProven) return true;
+    return isAfterRest && this.#isLookedInto && this.size.maxEntries <= LAST_ROWS && this.#phaseOf(sent) === 'single';
   }
 
   /** It becomes a dead letter; while the disk does not take it, it stays in quarantine. */

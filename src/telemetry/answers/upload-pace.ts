@@ -1,7 +1,8 @@
 /**
- * How soon a lane sends its next post after one that was accepted. Behind a limit of values a second the rate is learned: each full post that is
- * accepted raises it a little, each that meets the limit lowers it; a post has a third of a second's values. Posts that are small for another
- * reason are many for the same entries: each lane sends a bounded number of them, until it has done so for most of an hour. Alarms never wait.
+ * How soon the next post follows one that was accepted. Behind a limit, of posts or of values, the time between posts is learned, for all lanes
+ * together: each post that is accepted shortens it a little, each that meets the limit lengthens it. Their size is learned apart (batch-size.ts):
+ * full posts at a slow pace suit limits of either kind. Posts that are small for another reason are many for the same entries: each lane sends a
+ * bounded number of them, until it has done so for most of an hour. Alarms never wait.
  */
 import type { Lane } from '../../outbox/outbox.ts';
 
@@ -11,60 +12,90 @@ const PIECE_EVERY_MS = 1_500;
 const PIECES_AT_ONCE = 11;
 /** 50 minutes at the pace. */
 const PIECES_IN_A_ROW = 2_000;
+/** Pace at which a limit is looked for. */
+const FIRST_EVERY_MS = 1_000;
+const MAX_EVERY_MS = 60_000;
+/** Distance of posts at which there is no limit any more. */
+const NO_LIMIT_MS = 100;
 /** A limit is met now and then, or nobody would know that it has risen: by so much the rate sinks then. */
 const BACK_TO = 0.85;
+/** So it sinks when fewer than so many were accepted since. */
+const FAR_TOO_FAST = 0.7;
+const FEW = 4;
 /** And by so much it rises with a post, the more the longer the limit was not met. */
 const RISE = 0.01;
 const RISES_FASTER_AFTER = 8;
-/** A limit may count by the second of its own clock: posts of nearly a second's values would leave the rest of it unused. */
-const POSTS_A_SECOND = 3;
+/** Where posts are rarer, each raises it by more: by its part of this time, within reason. */
+const RISES_WITHIN_MS = 100_000;
+const MAX_RISE = 0.03;
 
 export class UploadPace {
   readonly #freeAtMs = new Map<Lane, number>();
   readonly #inARow = new Map<Lane, number>();
-  /** Values a second; undefined while no limit is known. */
-  #perSecond: number | undefined;
+  /** Undefined while no limit is known. */
+  #everyMs: number | undefined;
+  /** Time between posts before a limit was met; undefined since one was accepted. */
+  #everyMsBefore: number | undefined;
   #acceptedInARow = 0;
+  /** The last post met the limit: another that does at once says no more of the pace. */
+  #isLimited = false;
+  #postedAtMs = Number.NEGATIVE_INFINITY;
 
   get hasLimit(): boolean {
-    return this.#perSecond !== undefined;
+    return this.#everyMs !== undefined;
   }
 
-  /** Rows of a post, of so many that are configured; when they are as many, the limit is gone. */
-  within(maxEntries: number): number {
-    if (this.#perSecond === undefined) return maxEntries;
-    const rows = Math.max(1, Math.floor(this.#perSecond / POSTS_A_SECOND));
-    if (rows >= maxEntries) this.#perSecond = undefined;
-    return Math.min(rows, maxEntries);
+  /** Ms between two posts, whatever their lanes; 0 while no limit is known. */
+  get everyMs(): number {
+    return this.#everyMs ?? 0;
   }
 
-  /** Ms until the lane may send the next post, after one of so many values; `isPiece`: more of it would have gone. */
-  after(
-    lane: Lane,
-    { values, isPiece, nowMs }: { readonly values: number; readonly isPiece: boolean; readonly nowMs: number },
-  ): number {
+  /** Ms until the lane may send the next post, where no limit is known; `isPiece`: more of it would have gone. */
+  after(lane: Lane, { isPiece, nowMs }: { readonly isPiece: boolean; readonly nowMs: number }): number {
     if (!isPiece) this.#inARow.delete(lane);
-    if (lane === 'alarm') return 0;
-    if (this.#perSecond !== undefined) return (values / this.#perSecond) * 1_000;
-    return isPiece ? this.#afterPiece(lane, nowMs) : 0;
+    return isPiece && lane !== 'alarm' && !this.hasLimit ? this.#afterPiece(lane, nowMs) : 0;
   }
 
-  /** A post of so many values was accepted after more had met a limit. */
-  limitFound(values: number): void {
-    this.#perSecond ??= values;
+  /** A post was answered; returns how long there was none before it. */
+  posted(nowMs: number): number {
+    const quietMs = nowMs - this.#postedAtMs;
+    this.#postedAtMs = nowMs;
+    return quietMs;
   }
 
-  /** A post of so many values was accepted. */
-  accepted(values: number): void {
-    if (this.#perSecond === undefined || values * POSTS_A_SECOND * 2 < this.#perSecond) return;
-    this.#perSecond *= 1 + RISE * (1 + this.#acceptedInARow / RISES_FASTER_AFTER);
+  /** The size of posts alone does not keep them within a limit. */
+  limitFound(): void {
+    this.#everyMs ??= FIRST_EVERY_MS;
+  }
+
+  /** A post was accepted, so long after the one before. */
+  accepted(quietMs: number): void {
+    this.#isLimited = false;
+    this.#everyMsBefore = undefined;
+    if (this.#everyMs === undefined) return;
     this.#acceptedInARow += 1;
+    if (quietMs > this.#everyMs * 2) return;
+    const rise =
+      Math.min(MAX_RISE, Math.max(RISE, this.#everyMs / RISES_WITHIN_MS)) *
+      (1 + this.#acceptedInARow / RISES_FASTER_AFTER);
+    this.#everyMs /= 1 + rise;
+    if (this.#everyMs < NO_LIMIT_MS) this.#everyMs = undefined;
   }
 
-  /** A post met the limit. */
+  /** A post met the limit that is no larger than what it takes. */
   limited(): void {
+    if (this.#everyMs !== undefined && !this.#isLimited) {
+      this.#everyMsBefore = this.#everyMs;
+      const rate = this.#acceptedInARow < FEW ? FAR_TOO_FAST : BACK_TO;
+      this.#everyMs = Math.min(MAX_EVERY_MS, this.#everyMs / rate);
+    }
+    this.#isLimited = true;
     this.#acceptedInARow = 0;
-    if (this.#perSecond !== undefined) this.#perSecond *= BACK_TO;
+  }
+
+  /** The post was at fault, not the pace. */
+  notLimited(): void {
+    this.#everyMs = this.#everyMsBefore ?? this.#everyMs;
   }
 
   #afterPiece(lane: Lane, nowMs: number): number {

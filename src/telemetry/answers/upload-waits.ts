@@ -11,6 +11,8 @@ const BUSY_BACKOFF = { firstMs: 1_000, maxMs: 60_000 };
 const HOLD_BACKOFF = { firstMs: 30_000, maxMs: 300_000 };
 /** A refused batch is bisected step by step, no quicker than a host is asked that answers with faults. */
 const STEP_MS = 2_000;
+/** An alarm that comes meanwhile waits no longer for the pace. */
+const MAX_PACE_MS = 10_000;
 /** The same while one entry after the other is refused, and nothing taken. */
 const REFUSED_BACKOFF = { firstMs: 2_000, maxMs: 20_000 };
 
@@ -30,10 +32,14 @@ export class UploadWaits {
     return this.#refused.attempts;
   }
 
-  /** Ms until the next try; `isAlone`: it was about one entry; `isNextLess`: the next post is smaller, to find a limit. */
+  /** Ms until the next try; `isAlone`: it was about one entry; `isNextLess`: the next post is smaller, to find a limit; `atLeastMs`: the pace behind one. */
   after(
     answer: FailingAnswer,
-    { isAlone, isNextLess = false }: { readonly isAlone: boolean; readonly isNextLess?: boolean },
+    {
+      isAlone,
+      isNextLess = false,
+      atLeastMs = 0,
+    }: { readonly isAlone: boolean; readonly isNextLess?: boolean; readonly atLeastMs?: number },
   ): number {
     switch (answer.kind) {
       case 'portal':
@@ -41,7 +47,7 @@ export class UploadWaits {
         return this.#hold.nextMs();
       case 'busy':
         if (isNextLess && answer.retryAfterMs === undefined) return STEP_MS;
-        return this.#busy.nextMs(answer.retryAfterMs);
+        return Math.max(this.#busy.nextMs(answer.retryAfterMs), Math.min(atLeastMs, MAX_PACE_MS));
       case 'refused':
       case 'too-large':
         return isAlone ? this.#refused.nextMs(STEP_MS) : STEP_MS;

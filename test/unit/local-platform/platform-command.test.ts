@@ -55,6 +55,41 @@ describe('the platform command', () => {
     await dispatcher.close();
   });
 
+  it.each([
+    [
+      ['--telemetry-limit', '1:3600'],
+      [200, 500],
+      [200, 200],
+    ],
+    [
+      ['--message-limit', '1:3600'],
+      [200, 500],
+      [200, 500],
+    ],
+    [
+      ['--message-limit', '1:3600', '--telemetry-limit', '2:3600'],
+      [200, 200],
+      [200, 500],
+    ],
+    [
+      ['--message-limit', '2:3600', '--data-point-limit', '1:3600'],
+      [200, 500],
+      [200, 200],
+    ],
+  ])('counts messages of telemetry apart from others: %j', async (flags, telemetry, others) => {
+    const done = run('--device', 'gw=the-token', ...flags);
+    const { url } = await addresses();
+    const post = async (path: string): Promise<number> => {
+      const answer = await request(`${url}/api/v1/the-token/${path}`, { method: 'POST', body: '{"a":1}' });
+      await answer.body.dump();
+      return answer.statusCode;
+    };
+    expect([await post('telemetry'), await post('telemetry')]).toEqual(telemetry);
+    expect([await post('rpc/1'), await post('rpc/1')]).toEqual(others);
+    edge.stop();
+    await done;
+  });
+
   it('keeps its data in the folder', async () => {
     for (const expected of [undefined, 1]) {
       const done = run('--data', join(folder, 'data'), '--device', 'gw=the-token');

@@ -63,15 +63,16 @@ describe('a batch', () => {
   });
 
   it('is looked into again as large as it was taken once, when only less passes now; what was small anyway says nothing of that', () => {
-    for (const [taken, next] of [
-      [5, 3],
-      [2, 5],
+    for (const [taken, tried, next] of [
+      [5, 7, 5],
+      [2, 5, 5],
     ] as const) {
       size = new BatchSize();
       size.taken(batch(1, 6));
       size.limited(batch(11, 20));
       expect(rows()).toBe(5);
       size.taken(batch(11, 10 + taken));
+      expect(rows()).toBe(tried);
       size.limited(batch(21, 26));
       expect(rows()).toBe(next);
     }
@@ -130,6 +131,29 @@ describe('a batch', () => {
 });
 
 describe('the size', () => {
+  it.each([7, 40, 101])(
+    'finds a limit of %i rows, looks beyond it now and then, and finds one that has risen',
+    (limit) => {
+      size.shrink(batch(1, 128));
+      let [beyond, passed] = [0, 0];
+      const post = (most: number): void => {
+        const sent = batch(1, rows());
+        if (sent.entries.length > most) {
+          beyond += 1;
+          size.limited(sent);
+        } else {
+          passed = sent.entries.length;
+          size.taken(sent);
+        }
+      };
+      for (let time = 0; time < 200; time += 1) post(limit);
+      expect(passed).toBeGreaterThanOrEqual(0.9 * limit - 1);
+      expect(beyond).toBeLessThan(40);
+      for (let time = 0; time < 300; time += 1) post(2 * limit);
+      expect(passed).toBeGreaterThanOrEqual(1.8 * limit - 1);
+    },
+  );
+
   it('grows with what is taken, when that was as much as it may be', () => {
     size.shrink(batch(1, 64));
     size.taken(batch(1, 10));
@@ -182,7 +206,7 @@ describe('the size', () => {
     expect(rows()).toBe(400);
   });
 
-  it('is a try that failed where empty 500s were no matter of size and it was too much then, and none where less was tried first', () => {
+  it('stays at what was taken while limits are no matter of size, and grows with the next post; a try fails only when less helps', () => {
     const probed = (): void => {
       size = new BatchSize();
       size.shrink(batch(1, 8));
@@ -192,12 +216,9 @@ describe('the size', () => {
     };
     probed();
     size.limited(batch(5, 8));
+    expect(rows()).toBe(4);
+    size.taken(batch(5, 8));
     expect(rows()).toBe(8);
-    size.shrink(batch(5, 12));
-    for (const next of [4, 8]) {
-      size.taken(batch(5, 8));
-      expect(rows()).toBe(next);
-    }
     probed();
     size.shrink(batch(5, 8));
     size.taken(batch(5, 6));

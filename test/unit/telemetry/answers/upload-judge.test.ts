@@ -143,7 +143,7 @@ describe('the next post has half', () => {
       await post(batch(next, 1_000 * time), next > 30 ? SILENT : ACCEPTED);
       next = Math.min(100, rows());
     }
-    expect(tried.slice(0, 8)).toEqual([100, 100, 50, 25, 50, 50, 25, 25]);
+    expect(tried.slice(0, 8)).toEqual([100, 100, 50, 25, 37, 25, 25, 31]);
     expect(tried.slice(20).filter((sent) => sent > 30).length).toBeLessThanOrEqual(4);
   });
 

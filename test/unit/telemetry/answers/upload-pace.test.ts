@@ -53,8 +53,7 @@ function piecesIn(pace: UploadPace, fromMs: number, minutes: number): number {
   return sent;
 }
 
-const afterPiece = (pace: UploadPace, lane: Lane, nowMs: number): number =>
-  pace.after(lane, { values: 10, isPiece: true, nowMs });
+const afterPiece = (pace: UploadPace, lane: Lane, nowMs: number): number => pace.after(lane, { isPiece: true, nowMs });
 
 async function acceptedIn(seconds: number): Promise<number> {
   const before = gateway.taken.length;
@@ -96,9 +95,9 @@ describe('small posts behind no known limit', () => {
     const first = piecesIn(pace, 0, 45);
     expect([first > 1_500, first < 45 * 41]).toEqual([true, true]);
     expect(piecesIn(pace, 45 * 60_000, 30)).toBeGreaterThan(10_000);
-    pace.after('live', { values: 10, isPiece: false, nowMs: 75 * 60_000 });
+    pace.after('live', { isPiece: false, nowMs: 75 * 60_000 });
     expect(piecesIn(pace, 75 * 60_000, 1)).toBeGreaterThan(500);
-    pace.after('backlog', { values: 10, isPiece: false, nowMs: 80 * 60_000 });
+    pace.after('backlog', { isPiece: false, nowMs: 80 * 60_000 });
     expect(piecesIn(pace, 80 * 60_000, 1)).toBeLessThan(60);
   });
 
