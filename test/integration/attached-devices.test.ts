@@ -203,7 +203,7 @@ describe('attached devices', () => {
     await expect
       .poll(words, PATIENCE)
       .toContainEqual(expect.stringMatching(/^the device of this slot went to another gateway/));
-    expect(await words()).toContain('taken out of the configuration, nothing waits');
+    expect(await words()).toContain('went to another gateway, nothing waits');
     await old.stop();
     old.start();
 
