@@ -41,6 +41,7 @@ export class OutputWish {
   #moving: Promise<void> | undefined;
   /** Why it waits, by code and in words; undefined when it does not. */
   #refusal: Refusal | undefined;
+  #isRestored = false;
   #isAlarmed = false;
   /** A rule whose condition has changed, until what it moves has moved. */
   #untold: string | undefined;
@@ -62,7 +63,9 @@ export class OutputWish {
       this.#wish = winner;
       return this.#moving;
     }
+    const isRestored = this.#wish === undefined && this.#isRestored;
     this.set(winner);
+    this.#isRestored = isRestored;
     this.#moving = this.#try();
     return this.#moving;
   }
@@ -74,7 +77,14 @@ export class OutputWish {
     this.#moving = undefined;
     this.#wish = winner;
     this.#refusal = undefined;
+    this.#isRestored = false;
     this.#alarm(undefined);
+  }
+
+  /** What is followed next was wished before a command that failed: it is nobody's new word. */
+  restore(): void {
+    this.set(undefined);
+    this.#isRestored = true;
   }
 
   /** Tries what waits once more; with a code, what waits for that alone. */
@@ -96,18 +106,19 @@ export class OutputWish {
     const { record } = slot;
     const { value } = winner;
     const by = writerOf(winner);
+    const repeats = this.#refusal !== undefined || this.#isRestored;
     const trying = new AbortController();
     this.#trying = trying;
     try {
       // A value that the hardware shows by itself proves nothing: a line may not be driven yet.
       if (record.lastBegun !== undefined && record.value === value && record.expected === value) {
-        record.keep(value, by);
+        record.keep(value, by, { repeats });
         onChange();
       } else {
         if (this.#refusal !== undefined && winner.rule === undefined) this.#deps.onPassed();
         const gated = gatedAs(winner);
         if (gated !== undefined) gates.check(record, value, gated);
-        await move({ value, by, urgent: gated === undefined, repeats: this.#refusal !== undefined }, trying.signal);
+        await move({ value, by, urgent: gated === undefined, repeats }, trying.signal);
       }
       if (this.#trying !== trying) return;
       this.#alarm(undefined);

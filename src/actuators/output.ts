@@ -317,7 +317,8 @@ export class Output {
     const isUnderWay = [...this.#attempts].some(({ operator }) => operator === slots.operator);
     // Another command that has not ended moves what it says itself; any other slot has moved nothing yet, also where it says the same.
     if (winner?.slot === 'operator' && isUnderWay) this.#wish.set(winner);
-    else if (winner?.slot !== 'operator' || slots === without) this.#wish.set(undefined);
+    else if (winner?.slot !== 'operator') this.#wish.set(undefined);
+    else if (slots === without) this.#wish.restore();
     this.#change((one) => (one.operator === mine ? without : one));
   }
 

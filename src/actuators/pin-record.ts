@@ -171,8 +171,8 @@ export class PinRecord {
   }
 
   /** It is as somebody wants it: a pulse that it is in has no end any more. */
-  keep(value: ActuatorValue, by: Writer): void {
-    this.want(value, by);
+  keep(value: ActuatorValue, by: Writer, options: { readonly repeats?: boolean } = {}): void {
+    this.want(value, by, options);
     this.#isLeftInPulse = false;
     this.#setPulse(undefined);
     this.#judge();

@@ -292,6 +292,7 @@ describe('a command that the hardware fails', () => {
     expect(await bench.set('out', 60)).toBe('exit code 1');
     await bench.clock.advance(10_000);
     expect([out.told, bench.control.find('out')?.slots.operator?.value]).toEqual([[50, 50], 50]);
+    expect(bench.control.movements('out')).toBe(2);
   });
 
   it('leaves nothing of a failed one that it came after, of a rule that changed, nor of a pulse', async () => {

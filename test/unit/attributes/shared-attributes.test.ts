@@ -352,7 +352,7 @@ describe('shared attributes', () => {
       if (value === true) throw new AgentError('hardware/io', 'no answer', { recovery: 'retry' });
     };
     await reconcile({ relayWish: true });
-    expect([relay.shown, shared.hasWaiting]).toEqual([true, true]);
+    expect([relay.shown, shared.hasWaiting]).toEqual([false, true]);
     expect(await reconcile({ relayWish: false })).toBe(true);
     expect([relay.shown, shared.hasWaiting, shared.refusals]).toEqual([false, false, {}]);
   });
