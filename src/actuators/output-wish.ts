@@ -81,7 +81,7 @@ export class OutputWish {
     this.#alarm(undefined);
   }
 
-  /** What is followed next was wished before a command that failed: it is nobody's new word. */
+  /** Follows next a wish from before a command that failed: nobody's new word. */
   restore(): void {
     this.set(undefined);
     this.#isRestored = true;

@@ -185,7 +185,9 @@ export class AttachedParts {
   /** Counts of what the devices' entries wait in, and of what was lost there. */
   counts(): SharedOutbox {
     const { heldEntries, thinned, dropped, oldestMs, hoursThatFit, fault } = this.outbox.status();
-    const apart = this.held.list().map(({ outbox }) => outbox);
+    // Entries of a blocked device, or of one that nobody knows yet, are told as that device's: the delivery of the others is well.
+    const isReady = (kept: string): boolean => this.devices.find(this.names.resolve(kept) ?? '')?.state === 'ready';
+    const apart = this.held.list().flatMap(({ device, outbox }) => (isReady(device) ? [outbox] : []));
     const oldest = [oldestMs, ...apart.map((outbox) => outbox.oldestMs)].filter((ms) => ms !== undefined);
     return given({
       waitingEntries: heldEntries,

@@ -1,6 +1,6 @@
 /** AttachedParts over a virtual clock, disk and platform; only the HTTP client is not the real one. */
 import { AttachedControl } from '../../src/agent/attached-control.ts';
-import type { AttachedParts } from '../../src/agent/attached-parts.ts';
+import { AttachedParts } from '../../src/agent/attached-parts.ts';
 import { type AgentConfig, configSchema } from '../../src/config/schema/agent-config.ts';
 import type { BoardIdentity } from '../../src/host/identity.ts';
 import type { JsonObject } from '../../src/host/json.ts';
@@ -99,6 +99,7 @@ export class PartsBench {
   devices!: AttachedDevices;
   held!: HeldDevices;
   control!: AttachedControl;
+  counts!: AttachedParts['counts'];
   readonly logged: string[] = [];
   /** The gateway itself has no credentials yet. */
   skipsWay = false;
@@ -212,6 +213,7 @@ export class PartsBench {
       outbox: this.outbox,
       uploader,
     } as unknown as AttachedParts;
+    this.counts = () => AttachedParts.prototype.counts.call(attached);
     this.control = new AttachedControl({
       ...{ attached, config: () => this.config, log, board: this.board },
       machine: { clock, files, randomBytes: (count: number) => new Uint8Array(count) } as never,

@@ -169,7 +169,7 @@ export function toldDevices(devices: readonly DeviceStatus[]): readonly ToldDevi
 export interface SharedOutbox {
   /** Entries that wait in the shared one. */
   readonly waitingEntries: number;
-  /** Entries that wait in places of their own. */
+  /** Entries of devices that may send, and wait in places of their own. */
   readonly apartEntries: number;
   /** Entries that were thinned or dropped, in all of them. */
   readonly lostEntries: number;

@@ -95,7 +95,7 @@ export class BatchSize {
       this.#lessThan(batch);
     } else if (attempt !== 'over') {
       if (batch.entries.length <= this.#proven) {
-        // What grew beyond what was taken is no help either.
+        // Growth beyond what was taken is no help either.
         if (!attempt.isProbe) this.#bound = attempt.bound;
         this.#tooMany = Number.POSITIVE_INFINITY;
         this.#attempt = 'over';

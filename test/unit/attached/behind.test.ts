@@ -19,7 +19,23 @@ it.each<[string, UploadAnswer]>([
   const [m1, m2] = ['m1', 'm2'].map((id) => bench.state(id)?.isBehind);
   const agent = { devices: devicesSummary(bench.control.list()), nowMs: bench.clock.monotonicMs() };
   const seen = await attachedDevices.look({ agent } as CheckContext, new AbortController().signal);
+  const { apartEntries } = bench.counts();
   await bench.close();
+  expect(apartEntries).toBeGreaterThan(0);
   expect([before, m1, m2]).toEqual([undefined, undefined, true]);
   expect(seen).toMatchObject({ verdict: 'warning' });
+});
+
+it('is no delay of the gateway while the device is blocked, which is told by itself', async () => {
+  const bench = await new PartsBench({ devices: [{ name: 'm1' }, { name: 'm2' }], upload: { interval: '1s' } }).start();
+  await bench.seconds(10, ['m1', 'm2']);
+  bench.platform.uploadAnswer = (device) =>
+    device === 'roof m2' ? { kind: 'unauthorised', status: 401, text: 'no such device' } : undefined;
+  await bench.seconds(60, ['m1', 'm2']);
+  const [state, held] = [bench.state('m2')?.state, bench.state('m2')?.heldEntries ?? 0];
+  const { apartEntries, oldestMs = Number.POSITIVE_INFINITY } = bench.counts();
+  const age = bench.clock.wallMs() - oldestMs;
+  await bench.close();
+  expect([state, held > 20, apartEntries]).toEqual(['blocked', true, 0]);
+  expect(age).toBeLessThan(15_000);
 });
