@@ -92,7 +92,7 @@ it('touches two lists outside its folder, and the schema is made from them', () 
 
 it('passes every check that the page asks for, without a variable or a path of ours', async () => {
   const { commands } = await steps();
-  expect(commands[1]).toHaveLength(5);
+  expect(commands[1]).toHaveLength(6);
   for (const command of commands[1] ?? []) await inTree(command);
 }, 300_000);
 
