@@ -4,6 +4,7 @@ import { isJsonObject, type JsonValue, parseJson } from '../host/json.ts';
 import type { UploadAnswer } from './device-api.ts';
 import { DEEPEST_ANSWER, MAX_ANSWER_VALUES, type PayloadCodec } from './payload-codec.ts';
 import { PlatformError, safeText } from './platform-error.ts';
+import { mayPass, meaningOf } from './status-meaning.ts';
 
 /** An answer as it came, its body bounded. */
 export interface Answer {
@@ -35,21 +36,16 @@ export interface JudgeDeps {
 /** Nobody may put a device to sleep for longer than this. */
 const MAX_RETRY_AFTER_MS = 60 * 60 * 1000;
 
-const BUSY: ReadonlySet<number> = new Set([408, 425, 429]);
-/** The payload itself is at fault, as far as a status can say. */
-const AT_FAULT: ReadonlySet<number> = new Set([400, 422]);
-/** Network Authentication Required (RFC 6585): by definition not the platform. */
-const PORTAL_STATUS = 511;
-
 /** Judges an answer by status, content type and body. */
 export function judge(answer: Answer, deps: JudgeDeps): Verdict {
   const { status } = answer;
   const text = safeText(textOf(answer.body), deps.secrets);
-  if (status >= 200 && status < 300) return judgeSuccess(answer, text, deps);
-  if (status < 400 || status === PORTAL_STATUS) return { kind: 'portal', status };
-  if (status === 413) return { kind: 'too-large', status };
-  if (AT_FAULT.has(status)) return isHtml(answer) ? { kind: 'portal', status } : { kind: 'refused', status, text };
-  if (status < 500 && !BUSY.has(status)) return { kind: 'unauthorised', status, text };
+  const meaning = meaningOf(status);
+  if (meaning === 'done') return judgeSuccess(answer, text, deps);
+  if (meaning === 'elsewhere' || meaning === 'portal') return { kind: 'portal', status };
+  if (meaning === 'too-large') return { kind: 'too-large', status };
+  if (meaning === 'bad-request') return isHtml(answer) ? { kind: 'portal', status } : { kind: 'refused', status, text };
+  if (!mayPass(status)) return { kind: 'unauthorised', status, text };
   // The platform explains a bad payload in plain text or JSON; a page is a proxy's, and an empty 500 is how rate limits look.
   if (status === 500 && text !== '' && !isHtml(answer)) return { kind: 'refused', status, text };
   return given({ kind: 'busy' as const, status, text, retryAfterMs: retryAfterOf(answer, deps.wallMs) });
@@ -83,7 +79,9 @@ export function expectValue(verdict: Verdict, what: string): JsonValue | undefin
     case 'not-understood':
       throw new PlatformError('bad-answer', `${what}: the answer makes no sense${said}`, { status });
     case 'unauthorised':
-      throw new PlatformError(status === 404 ? 'not-found' : 'unauthorised', answered, { status });
+      throw new PlatformError(meaningOf(verdict.status) === 'not-there' ? 'not-found' : 'unauthorised', answered, {
+        status,
+      });
   }
 }
 

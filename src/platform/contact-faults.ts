@@ -4,6 +4,7 @@
  */
 import type { Answer, Verdict } from './answer-or-portal.ts';
 import type { PlatformError } from './platform-error.ts';
+import { isGatewayFault, meaningOf } from './status-meaning.ts';
 
 /** Hosts (with a port that is not the scheme's own) on the way to the platform. */
 export interface ContactPlace {
@@ -163,8 +164,6 @@ const WITHOUT_NETWORK: ReadonlySet<ContactReason> = new Set([
   'no-answer',
 ]);
 
-const GATEWAY_FAULTS: ReadonlySet<number> = new Set([502, 503, 504]);
-
 /** Words for a code of the system, of TLS or of the HTTP client. */
 export function networkProblem(code: string, host: string): string {
   const { problem }: Words = FAULTS[BY_CODE[code] ?? 'other-fault'];
@@ -189,22 +188,23 @@ export function faultOfError(error: PlatformError, place: ContactPlace, hasNetwo
 export function faultOfAnswer(verdict: Verdict, answer: Answer, place: ContactPlace): ContactFault | undefined {
   const { status, location, contentType } = answer;
   const detail = `status ${status}`;
+  const meaning = meaningOf(status);
   switch (verdict.kind) {
     case 'done':
     case 'refused':
     case 'too-large':
       return undefined;
     case 'busy':
-      return GATEWAY_FAULTS.has(status) ? told('unavailable', place, detail) : undefined;
+      return isGatewayFault(status) ? told('unavailable', place, detail) : undefined;
     case 'not-understood':
       return told('portal', place, detail);
     case 'portal':
       return told(isToHttps(location, place) ? 'https-wanted' : 'portal', place, detail);
     case 'unauthorised':
-      if (status === 401) return told('token-refused', place);
-      if (status === 407) return told('proxy-login', place);
-      if (status === 404) return told('no-device-api', place);
-      if (status === 403 && place.proxyHost !== undefined && contentType !== 'application/json')
+      if (meaning === 'not-known') return told('token-refused', place);
+      if (meaning === 'proxy-login') return told('proxy-login', place);
+      if (meaning === 'not-there') return told('no-device-api', place);
+      if (meaning === 'not-allowed' && place.proxyHost !== undefined && contentType !== 'application/json')
         return told('proxy-refuses', place, detail);
       return told('device-refused', place, detail);
   }

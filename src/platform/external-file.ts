@@ -9,6 +9,7 @@ import { piecesOf } from './body-pieces.ts';
 import type { FileBeginning, FirmwareBody } from './device-api.ts';
 import { lengthIn } from './http-exchange.ts';
 import { networkError, PlatformError } from './platform-error.ts';
+import { mayPass } from './status-meaning.ts';
 import { trusting } from './trusted-authorities.ts';
 
 export interface ExternalFileSettings {
@@ -128,7 +129,7 @@ export function hasHost(address: string, hosts: readonly string[]): boolean {
 
 /** A busy or ill host says nothing about the file: asked later, it may give it. */
 function statusFault(status: number): PlatformError {
-  return status >= 500 || status === 408 || status === 425 || status === 429
+  return mayPass(status)
     ? new PlatformError('busy', `the file's own address answers ${status}`, { status })
     : new PlatformError('refused', `the file's own address answers ${status}`, { status });
 }

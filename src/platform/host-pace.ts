@@ -8,6 +8,7 @@ import { untilAborted } from '../host/bounded-wait.ts';
 import type { Clock } from '../host/clock.ts';
 import type { Lane } from './connections.ts';
 import { PlatformError } from './platform-error.ts';
+import { isGatewayFault } from './status-meaning.ts';
 
 /** The time that one failing answer takes up: with the polls that end as they should without anything, it stays below one in two seconds. */
 export const FAILURE_EVERY_MS = 2_500;
@@ -21,9 +22,6 @@ export type Way = Lane | 'replies' | 'wishes';
 
 /** `unreached`: no answer of the platform came, be it that a proxy says so; `answered`: one that is a fault. */
 export type Fault = 'unreached' | 'answered';
-
-/** Statuses that proxies answer for a server that is not there. */
-const GATEWAY_FAULTS: ReadonlySet<number> = new Set([502, 503, 504]);
 
 export interface PacedRequest<T> {
   /** Returns the fault of an answer, if it is one; a thrown error always is. */
@@ -123,7 +121,7 @@ class TokenBucket {
 
 /** Returns the fault of a bad answer by its status; undefined: none came. */
 export function faultOfStatus(status: number | undefined): Fault {
-  return status === undefined || GATEWAY_FAULTS.has(status) ? 'unreached' : 'answered';
+  return status === undefined || isGatewayFault(status) ? 'unreached' : 'answered';
 }
 
 function faultOfError(error: unknown): Fault {

@@ -10,6 +10,7 @@ import type { Answer } from './answer-or-portal.ts';
 import { type Connect, type ConnectionSettings, connectOverNetwork } from './connections.ts';
 import { type Exchange, exchange } from './http-exchange.ts';
 import { PlatformError, safeText } from './platform-error.ts';
+import { asksForLess, mayPass, meaningOf } from './status-meaning.ts';
 
 export interface PeopleApi {
   /** Undefined for what is not there. @throws PlatformError. */
@@ -68,7 +69,7 @@ export async function openPeopleApi(
         signal,
       );
       // A call that was refused for lack of time was not done.
-      if ((answer.status !== 429 && answer.status !== 503) || attempt === MAX_ATTEMPTS) return answer;
+      if (!asksForLess(answer.status) || attempt === MAX_ATTEMPTS) return answer;
       await clock.sleep(Math.min(secondsIn(answer.retryAfter) ?? PATIENCE_MS * attempt, MAX_PATIENCE_MS), signal);
     }
   };
@@ -81,7 +82,7 @@ export async function openPeopleApi(
       deadlineMs: DEADLINE_MS,
       body,
     });
-    if (answer.status === 401) throw refusedLogin(answer, [...secrets]);
+    if (meaningOf(answer.status) === 'not-known') throw refusedLogin(answer, [...secrets]);
     const { token: given } = objectOf(answer, 'the login', [...secrets]);
     if (typeof given !== 'string' || !/^[\x21-\x7e]+$/.test(given))
       throw new PlatformError(
@@ -94,11 +95,13 @@ export async function openPeopleApi(
   };
   const ask = async (request: Request): Promise<Answer> => {
     const first = await send(request, { 'x-authorization': `Bearer ${token ?? (await logIn())}` });
-    return first.status === 401 ? send(request, { 'x-authorization': `Bearer ${await logIn()}` }) : first;
+    return meaningOf(first.status) === 'not-known'
+      ? send(request, { 'x-authorization': `Bearer ${await logIn()}` })
+      : first;
   };
   const get = async (path: string): Promise<JsonValue | undefined> => {
     const answer = await ask({ method: 'GET', path, contentType: JSON_TYPE, deadlineMs: DEADLINE_MS });
-    return answer.status === 404 ? undefined : jsonOf(answer, placeOf(path), [...secrets]);
+    return meaningOf(answer.status) === 'not-there' ? undefined : jsonOf(answer, placeOf(path), [...secrets]);
   };
   const close = (): Promise<void> => connections.close();
   try {
@@ -149,7 +152,8 @@ function objectOf(answer: Answer, place: string, secrets: readonly string[]): Js
 /** @throws PlatformError by the answer's status. */
 function jsonOf(answer: Answer, place: string, secrets: readonly string[]): JsonValue {
   const { status } = answer;
-  if (status >= 200 && status < 300) {
+  const meaning = meaningOf(status);
+  if (meaning === 'done') {
     try {
       return parseJson(textOf(answer), JSON_LIMITS);
     } catch {
@@ -157,15 +161,22 @@ function jsonOf(answer: Answer, place: string, secrets: readonly string[]): Json
     }
   }
   const said = saidIn(answer, secrets);
-  if (status === 401) throw new PlatformError('unauthorised', `${place} is closed to this login${said}`, { status });
-  if (status === 403) throw new PlatformError('refused', `this user may not use ${place}${said}`, { status });
-  if (status === 404) throw new PlatformError('not-found', `${place} is not there${said}`, { status });
-  if (status === 409)
-    throw new PlatformError('refused', `somebody else has changed ${place} meanwhile${said}`, { status });
-  if (status === 413) throw new PlatformError('too-large', `${place} takes nothing so large${said}`, { status });
-  if (status === 429 || status >= 500)
-    throw new PlatformError('busy', `${place} was answered with ${status}${said}`, { status });
-  throw new PlatformError('refused', `${place} was answered with ${status}${said}`, { status });
+  switch (meaning) {
+    case 'not-known':
+      throw new PlatformError('unauthorised', `${place} is closed to this login${said}`, { status });
+    case 'not-allowed':
+      throw new PlatformError('refused', `this user may not use ${place}${said}`, { status });
+    case 'not-there':
+      throw new PlatformError('not-found', `${place} is not there${said}`, { status });
+    case 'changed-meanwhile':
+      throw new PlatformError('refused', `somebody else has changed ${place} meanwhile${said}`, { status });
+    case 'too-large':
+      throw new PlatformError('too-large', `${place} takes nothing so large${said}`, { status });
+    default:
+      throw new PlatformError(mayPass(status) ? 'busy' : 'refused', `${place} was answered with ${status}${said}`, {
+        status,
+      });
+  }
 }
 
 function refusedLogin(answer: Answer, secrets: readonly string[]): PlatformError {

@@ -21,6 +21,7 @@ import { type ExchangeDeps, exchange } from './http-exchange.ts';
 import { LineSpeed } from './line-speed.ts';
 import type { PayloadCodec } from './payload-codec.ts';
 import { PlatformError } from './platform-error.ts';
+import { isNoNews } from './status-meaning.ts';
 
 export interface HttpDeviceApiSettings extends ConnectionSettings {
   /** For one call as a whole, beside what its body takes on a slow line; polls have their own time. Default 15 s. */
@@ -71,8 +72,6 @@ const POLL_MARGIN_MS = 10_000;
 /** Nothing but attributes, an RPC's params or a fault's text ever comes back; a firmware file is streamed. */
 const MAX_ANSWER = 4 * 1024 * 1024;
 
-/** "Nothing happened": time-out, and a cut by the server's or a proxy's own limit (wire-facts.md, "Long polls"). */
-const NOTHING_YET: ReadonlySet<number> = new Set([408, 503, 504]);
 /** Uploads, whose answer says that the platform has them. */
 const ACKNOWLEDGED: ReadonlySet<string> = new Set(['telemetry', 'attributes']);
 /** Share of its timeout that an empty poll has to stand, or this long; a shorter one backs off as a fault does, which costs a poll no more than seconds. */
@@ -235,7 +234,7 @@ function isNothingYet(verdict: Verdict): boolean {
   return (
     verdict.kind === 'busy' &&
     verdict.status !== undefined &&
-    NOTHING_YET.has(verdict.status) &&
+    isNoNews(verdict.status) &&
     verdict.retryAfterMs === undefined
   );
 }

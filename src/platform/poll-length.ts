@@ -9,6 +9,7 @@
  */
 import type { Clock } from '../host/clock.ts';
 import { PlatformError } from './platform-error.ts';
+import { meaningOf } from './status-meaning.ts';
 
 /** End of a poll that brought nothing before its time: by an answer, by a connection that was closed, by one that says nothing more. */
 export type PollCut = 'answer' | 'closed' | 'silence';
@@ -119,5 +120,7 @@ export function cutOf(error: unknown): PollCut | undefined {
   if (!(error instanceof PlatformError)) return 'silence';
   if (error.networkCode !== undefined && SILENT.has(error.networkCode)) return 'silence';
   // A balancer says so that the server has not answered in time; the server itself answers every poll.
-  return error.cut || error.status === 504 ? 'closed' : undefined;
+  return error.cut || (error.status !== undefined && meaningOf(error.status) === 'gateway-timed-out')
+    ? 'closed'
+    : undefined;
 }

@@ -4,6 +4,7 @@
  */
 import type { EntryColumns } from '../../outbox/outbox.ts';
 import type { UploadAnswer } from '../../platform/device-api.ts';
+import { asksForLess, isTimedOut } from '../../platform/status-meaning.ts';
 
 export const UPLOAD_ACTIONS = {
   /** Several entries in one post. */
@@ -59,10 +60,6 @@ export const UPLOAD_ACTIONS = {
 export type AnswerName = 'accepted' | 'refused' | 'too-large' | 'timed-out' | 'limited' | 'unhealed' | 'busy' | 'held';
 export type UploadPhase = keyof typeof UPLOAD_ACTIONS;
 
-/** Request Timeout and Gateway Timeout. */
-const TIMED_OUT: ReadonlySet<number | undefined> = new Set([408, 504]);
-/** Too Many Requests and Service Unavailable. */
-const LIMITS: ReadonlySet<number | undefined> = new Set([429, 503]);
 /** These are about what was sent: the next post is less, or another, and need not fail. */
 const ABOUT_WHAT_WAS_SENT: ReadonlySet<AnswerName> = new Set<AnswerName>(['refused', 'too-large', 'timed-out']);
 
@@ -73,8 +70,8 @@ export function nameOf(answer: UploadAnswer): Exclude<AnswerName, 'unhealed'> {
     case 'unauthorised':
       return 'held';
     case 'busy':
-      if (answer.cut === true || TIMED_OUT.has(answer.status)) return 'timed-out';
-      return isSilent(answer) || LIMITS.has(answer.status) ? 'limited' : 'busy';
+      if (answer.cut === true || (answer.status !== undefined && isTimedOut(answer.status))) return 'timed-out';
+      return isSilent(answer) || (answer.status !== undefined && asksForLess(answer.status)) ? 'limited' : 'busy';
     default:
       return answer.kind;
   }

@@ -5,8 +5,8 @@ export const DELIVERY_FAULTS: readonly PlantedFault[] = [
   {
     name: 'a redirect of a portal counts as taken',
     file: 'platform/answer-or-portal.ts',
-    old: "if (status < 400 || status === PORTAL_STATUS) return { kind: 'portal', status };",
-    new: "if (status < 400) return { kind: 'done', value: undefined };\n  if (status === PORTAL_STATUS) return { kind: 'portal', status };",
+    old: "if (meaning === 'elsewhere' || meaning === 'portal') return { kind: 'portal', status };",
+    new: "if (meaning === 'elsewhere') return { kind: 'done', value: undefined };\n  if (meaning === 'portal') return { kind: 'portal', status };",
     needs: ['portal'],
   },
   {
@@ -124,15 +124,15 @@ export const DELIVERY_FAULTS: readonly PlantedFault[] = [
   {
     name: 'what is too large counts as taken',
     file: 'platform/answer-or-portal.ts',
-    old: "if (status === 413) return { kind: 'too-large', status };",
-    new: "if (status === 413) return { kind: 'done', value: undefined };",
+    old: "if (meaning === 'too-large') return { kind: 'too-large', status };",
+    new: "if (meaning === 'too-large') return { kind: 'done', value: undefined };",
     needs: ['too large'],
   },
   {
     name: 'a gateway that answers in the place of the platform counts as the platform',
     file: 'platform/answer-or-portal.ts',
-    old: 'if (status >= 200 && status < 300) return judgeSuccess(answer, text, deps);',
-    new: "if ((status >= 200 && status < 300) || (status >= 502 && text === '')) return judgeSuccess(answer, text, deps);",
+    old: "if (meaning === 'done') return judgeSuccess(answer, text, deps);",
+    new: "if (meaning === 'done' || (status >= 502 && text === '')) return judgeSuccess(answer, text, deps);",
     needs: ['server errors'],
   },
   {
