@@ -200,7 +200,8 @@ it('a rule that protects comes before an operator, whose command against it is r
 describe('a condition of several', () => {
   const above = (sensor: string, limit: number, hysteresis = 0) => ({ sensor, key: 'value', above: limit, hysteresis });
   const of = (condition: Partial<When>, forMs = 0): RuleInForce => ({
-    ...{ ...rule('both', true, false), when: { hysteresis: 0, forMs, ...condition } },
+    ...rule('both', true, false),
+    when: { hysteresis: 0, forMs, ...condition },
     sensors: { ...rule('a', true).sensors, ...rule('b', true).sensors },
   });
   const phase = () => slots().rules[0]?.phase;
