@@ -104,7 +104,6 @@ const EXAMPLES: Readonly<Record<string, unknown>> = {
   name: 'pump',
   durationMs: 5_000,
   value: true,
-
   accessToken: 'the-next-token',
   deviceKey: 'the-new-key',
   deviceSecret: 'the-new-secret',

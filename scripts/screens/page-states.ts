@@ -80,7 +80,6 @@ export const PAGE_STATES: Readonly<Record<string, View>> = {
         name: 'tooWarm',
         above: 5,
         value: 7.2,
-
         sinceMs: nowMs - 840_000,
         moves: ['compressor'],
       },
@@ -89,7 +88,6 @@ export const PAGE_STATES: Readonly<Record<string, View>> = {
   'no-contact': siteView(({ nowMs, platform, outbox }) => ({
     platform: {
       ...platform,
-
       state: 'lost' as const,
       verdict: 'fault' as const,
       sinceMs: nowMs - 5_400_000,
@@ -121,7 +119,6 @@ export const PAGE_STATES: Readonly<Record<string, View>> = {
         verdict: 'waiting' as const,
         words: 'asks the platform for credentials',
       },
-
       sensors: sensors.filter(({ kind }) => kind === 'host'),
       actuators: [],
     };
@@ -168,7 +165,6 @@ export const RIGHT_TO_LEFT: View = siteView(({ nowMs, sensors, actuators }) => {
         name: 'حار',
         above: 5,
         value: 7.2,
-
         sinceMs: nowMs - 840_000,
         moves: ['مضخة', 'compressor'],
       },

@@ -17,7 +17,6 @@ export function actuatorSettings(config: ActuatorConfig): ActuatorSettings {
     kind.nearest && valueType === 'number' ? (value: number) => kind.nearest?.(config, value) ?? value : undefined;
   return {
     device,
-
     name,
     valueType,
     neverWith,

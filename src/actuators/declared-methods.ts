@@ -47,7 +47,6 @@ type ReadConfig = Pick<RpcMethodConfig, 'description' | 'deadlineMs'>;
 function stateMethod({ description, deadlineMs }: ReadConfig, name: string, actuators: ActuatorCalls): MethodBody {
   return {
     ...QUESTION,
-
     description: description ?? `The value of ${name} alone.`,
     params: {},
     deadlineMs,
@@ -78,7 +77,6 @@ function panelMethod(config: RpcMethodConfig, pins: ReadonlyMap<string, string>,
   if (read)
     return {
       ...QUESTION,
-
       description: description ?? 'The outputs of the panel, by pin.',
       params: {},
       deadlineMs,

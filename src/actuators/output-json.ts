@@ -31,12 +31,10 @@ const rule = z.object({
   name: z.string(),
   version: z.string(),
   protect: z.boolean().default(false),
-
   set: value,
   otherwise: value.optional(),
   sensorLost: value.optional(),
   sinceMs: atMs,
-
   phase: z.enum(['unread', 'set', 'otherwise']),
   isLost: z.boolean().default(false),
   isBarred: z.boolean().default(false),
@@ -70,7 +68,6 @@ export function stateAsJson({ slots, history, unanswered }: OutputState, clock: 
     operator: slots.operator && { ...slots.operator, savedAtMs: nowMs, savedAtWallMs: clock.wallMs() },
     baseRule: base?.rule === undefined ? undefined : { ...base, rule: base.rule },
     rules: slots.rules.length === 0 ? undefined : slots.rules.map((one) => ({ ...one })),
-
     changedAtMs: history.changedAtMs,
     switchedOnAtMs: recentSwitches(history, nowMs),
   };

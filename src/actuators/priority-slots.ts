@@ -95,7 +95,6 @@ export const EMPTY_SLOTS: Slots = {
   operator: undefined,
   rules: [],
   noContact: undefined,
-
   base: undefined,
   goesOff: false,
   left: undefined,

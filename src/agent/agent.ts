@@ -126,14 +126,12 @@ export class Agent {
         connection: {
           ...telemetry.uploader.state,
           ...platform.traffic,
-
           sentTodayBytes: telemetry.budget.today().bytes,
           dailyBudgetBytes,
         },
         link: link.status(),
         lockedOut: hardware.actuators.lockout.locked,
         firmware: firmware.summary(),
-
         page: page.place,
       },
       ...telemetry.status(),

@@ -101,7 +101,6 @@ export class AttachedCommands {
         log,
         alerts,
         place: polls.attributes ? turns.place('attributes') : undefined,
-
         firmware,
         wakes: () => deps.link.wakes('attributes'),
         identity: () => ({ ...identityOf(deps), ...units() }),

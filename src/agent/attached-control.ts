@@ -234,7 +234,6 @@ export class AttachedControl implements DevicesControl {
       slots: [slot],
       state: 'unidentified' as const,
       sinceMs: this.#since,
-
       heldEntries: place?.heldEntries ?? 0,
       acceptedEntries: 0,
       sensors: this.#sensors([slot]),

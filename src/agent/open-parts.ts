@@ -191,7 +191,6 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
     log,
     timeSync,
     platform,
-
     attached,
     onAlarm,
     link: () => link.uploads(),
@@ -289,9 +288,7 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
   });
   const page = new StatusPublisher({
     ...(attached === undefined ? {} : { attached: devices }),
-
     bands,
-
     config: live,
     machine,
     rightClock,
@@ -342,7 +339,6 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
     rpc,
     listen,
     page,
-
     attached,
     devices: attached && devices,
   };

@@ -88,7 +88,6 @@ function rowPerKey(
     form: 'hour-per-key',
     key,
     count,
-
     sum: named(/^sum$/i),
     first: named(/^first$/i),
     last: named(/^last$/i),

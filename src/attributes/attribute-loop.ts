@@ -80,7 +80,6 @@ export async function runAttributeLoop(deps: AttributeLoopDeps, signal: AbortSig
         },
         onGap: () => loop.wantTwice(),
         onWaited: () => loop.wantTwice(),
-
         clock,
         log,
         pollTimeoutMs,

@@ -109,7 +109,6 @@ export class DeviceAttributes {
       shared: this.shared,
       client: this.client,
       ...pollLimits(platform),
-
       wakes: this.#deps.wakes,
       beat: this.#deps.beat,
       canBeSet: () => this.shared.keys.length > 0,

@@ -47,7 +47,6 @@ export async function openReportClient({ flags, edge, settings }: Told): Promise
       tokenIn,
       requestTimeoutMs,
       deadlineMs,
-
       basePath: flags.basePath ?? basePath,
       authUrl: flags.authUrl ?? authUrl,
       proxy,

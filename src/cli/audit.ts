@@ -57,7 +57,6 @@ async function auditResult({ args, flags, edge, settings, agent }: AuditCall): P
         labels,
         filters,
         resend: flags.resend === true,
-
         deviceName: deviceName || undefined,
         timeColumn: flags.timeColumn,
         deviceColumn: flags.deviceColumn,

@@ -62,12 +62,10 @@ async function checkOne({ flags, edge, print }: CheckConfigCall, file: string): 
       ok,
       ...hash,
       ...items,
-
       devices,
       link,
       faults,
       warnings,
-
       onGateway,
       ...conversions,
     },

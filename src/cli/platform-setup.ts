@@ -43,7 +43,6 @@ async function setUp(call: PlatformSetupCall): Promise<void> {
     const wish = {
       profile: flags.profile,
       assign: flags.assign === true,
-
       customer: flags.customer,
       release,
       config,

@@ -72,7 +72,6 @@ async function runAgent(
       machine: alone === undefined ? thisMachine : machineOf(alone, thisMachine),
       redactWith: (redact) => edge.redactWith(redact),
       ...board,
-
       onDurable: flags.recordAppends === undefined ? undefined : recordAppends(flags.recordAppends),
     },
     edge.signal,

@@ -103,7 +103,6 @@ function updaterDeps(kind: PackageKind, deps: AttachedFirmwareDeps, device: Firm
       guard: config.firmware.guardFolder,
       firmware: join(folder, 'firmware'),
     },
-
     arch: process.arch,
     runningVersion: UNKNOWN_VERSION,
     vitals: unused,

@@ -253,7 +253,6 @@ export class ImageDownload {
       fingerprint: this.#target.offer.fingerprint,
       mode: this.#mode,
       chunkBytes: settings.chunkBytes,
-
       validator: this.#validator,
       syncedBytes: bytes,
       bootId: clock.bootId,

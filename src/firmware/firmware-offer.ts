@@ -69,7 +69,6 @@ export function readOffer(kind: PackageKind, shared: JsonObject): FirmwareOffer 
   return {
     ...named,
     algorithm,
-
     checksum: checksum || undefined,
     sizeBytes: Number(field('size')) || undefined,
     url: field('url') || undefined,

@@ -135,7 +135,6 @@ function parseJournal({
   if (known !== undefined) expectUpdate(known);
   return {
     state,
-
     update: known,
     ...(typeof confirmedVersion === 'string' ? { confirmedVersion } : {}),
     ...(typeof settledOffer === 'string' ? { settledOffer } : {}),

@@ -51,7 +51,6 @@ async function exchange(
     method,
     signal,
     headers: { ...headers, ...length, connection: 'close' },
-
     ca: tls.ca,
     servername: tls.serverName,
     rejectUnauthorized: !tls.insecure,

@@ -171,10 +171,11 @@ export function accountFrom(state: unknown): KeptAccount | undefined {
     (one) => Array.isArray(one) && one.length === 2 && one.every((part) => Number.isFinite(part)),
   );
   return {
-    ...({ atMs, resetDay, totalBytes, sinceMs } as Pick<KeptAccount, 'atMs' | 'resetDay' | 'totalBytes' | 'sinceMs'>),
-
+    atMs: atMs as number,
+    resetDay: resetDay as number,
+    totalBytes: totalBytes as number,
+    sinceMs: sinceMs as number,
     former,
-
     isSure,
     features,
     hours: (pairs as [number, number][]).slice(-MAX_HOURS),

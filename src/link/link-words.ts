@@ -43,7 +43,6 @@ export function linkStatus(
     ...period,
     features,
     step,
-
     holdsHistory: hasRoom ? undefined : (true as const),
     forecastBytes: forecast?.bytes,
     reachesAtMs: monthlyBytes === undefined ? undefined : forecast?.reachesAtMs,

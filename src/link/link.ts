@@ -150,7 +150,6 @@ export async function openLink(deps: LinkDeps): Promise<Link> {
           nowMs: now.nowMs,
           usedBytes: now.usedBytes,
           monthlyBytes: monthly,
-
           reserveBytes: reserveBytes(monthly, now.nowMs),
           forecastBytes: aheadOnStep()?.bytes,
         }),

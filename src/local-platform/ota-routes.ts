@@ -113,7 +113,6 @@ function checksumIn(checksum: unknown, algorithm: unknown): Pick<OtaPackage, 'ch
   const checksumAlgorithm = CHECKSUM_ALGORITHMS.find((known) => known === algorithm);
   return {
     ...(typeof checksum === 'string' && checksum !== '' ? { checksum } : {}),
-
     checksumAlgorithm,
   };
 }

@@ -60,7 +60,6 @@ function provision(request: ReturnType<typeof requestIn>, { state, settings }: L
       profileId: profile.id,
       type: profile.name,
       gateway: !isLegacy && request.gateway,
-
       accessToken: proposed,
     },
     settings.clock.wallMs(),

@@ -76,7 +76,6 @@ function saveProfile({ packages, settings, state }: LocalPlatform, call: Call): 
     isDefault: before?.isDefault ?? false,
     createdMs: before?.createdMs ?? settings.clock.wallMs(),
     provisionType: PROVISION_TYPES.find((known) => known === type) ?? 'DISABLED',
-
     provisionDeviceKey: textOf(key),
     provisionDeviceSecret: textOf(secret),
     ...assigned,

@@ -157,15 +157,12 @@ export function statusBeforeOpening(
     damaged: 0,
     setAside: 0,
     diskBytes: 0,
-
     inMemoryEntries: known.heldEntries,
     undecidedEntries: 0,
-
     bytes: 0,
     heldBytes: 0,
     segments: 0,
     lanes: { alarm: 0, live: 0, backlog: 0 },
-
     ratePerS: 0,
     diskBytesPerDay: 0,
     diskBytesPerYear: 0,

@@ -209,7 +209,6 @@ class Connections implements PlatformConnections {
       pipelining: 1,
       maxHeaderSize: MAX_HEADERS,
       allowH2: false,
-
       keepAliveTimeout: KEEP_ALIVE_MS,
       keepAliveMaxTimeout: MAX_KEEP_ALIVE_MS,
     };
@@ -230,7 +229,6 @@ class Connections implements PlatformConnections {
         connectTimeout: this.#timeoutMs,
         requestTls: {
           ...trusting(ca),
-
           cert: clientCertificate,
           key: clientKey,
           keepAlive: false,

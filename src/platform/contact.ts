@@ -88,7 +88,6 @@ export class Contact implements ContactObserver {
       state: fault === undefined ? this.#stateWithoutFault() : this.#stateIn(fault.what),
       sinceMs: fault?.sinceMs ?? this.#sinceMs,
       ...fault?.what,
-
       lastHeardAtMs: this.#lastHeardAtMs,
       lastAcknowledgedAtMs: this.#lastAcknowledgedAtMs,
     };

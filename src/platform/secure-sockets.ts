@@ -40,7 +40,6 @@ export function secureSockets({
       keepAlive: false,
       allowH2: offersHttp2,
       preferH2: offersHttp2,
-
       session,
       ecdhCurve: shortHandshake ? SHORT_CURVES : undefined,
     });

@@ -99,7 +99,6 @@ async function afterFault(
     return {
       kind: 'busy',
       explanation,
-
       retryAfterMs: error instanceof PlatformError ? error.retryAfterMs : undefined,
     };
   }

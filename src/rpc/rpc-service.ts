@@ -54,7 +54,6 @@ export class RpcService {
       methods: deps.methods,
       permissions: permissionsOf(deps),
       locked,
-
       matches,
     });
     this.#executor = new RpcExecutor({ journal, methods, clock, log, checkpoint, onCommand });

@@ -109,7 +109,6 @@ export function samplerEntry(
     // A sensor is opened again only when something that concerns its driver has changed.
     revision: revisionOf({
       ...driver,
-
       code,
       ...(definitionOf(kind).keepsTimes === true && { periodMs, deadlineMs }),
     }),

@@ -145,7 +145,6 @@ export class SimulatedGpio {
       chip: chip.chip,
       label: chip.label,
       offset,
-
       name,
       holder,
       direction,

@@ -121,7 +121,6 @@ function readingFacts(sensor: SensorConfig, key: string): readonly [string, Read
       driverKey: rename === key ? undefined : key,
       source: registerText(sensor, key),
       isReported: report,
-
       round,
       deadband,
       deadbandPercent,

@@ -81,7 +81,6 @@ export function agentStatus(sources: StatusSources): AgentStatus {
     sensors: ofDevices(sensors.map(sensorStatus), config?.sensors),
     actuators: ofDevices(actuators.map(actuatorStatus), config?.actuators),
     alarms: alarmsOf(sources),
-
     devices,
   };
   // The network comes first: much of what follows may be its consequence.
@@ -108,7 +107,6 @@ function deliveryOf(connection: ConnectionStatus, outbox: OutboxSummary, shared:
     connection: isWell ? shared.connection : connection,
     outbox: {
       heldEntries: outbox.heldEntries + shared.waitingEntries + shared.apartEntries,
-
       oldestTs: oldest.length === 0 ? undefined : Math.min(...oldest),
     },
   };
@@ -141,7 +139,6 @@ function outboxSummary(status: OutboxStatus): OutboxSummary {
     lastLost,
     writtenBytes: diskBytes,
     oldestTs: oldestMs,
-
     hoursThatFit,
     fault,
     missingBytes,

@@ -162,7 +162,6 @@ export class StatusPublisher {
         slot === undefined || attached === undefined
           ? telemetry.outbox.read(query, signal)
           : attached.read(slot, query, signal),
-
       bands: bands && ((asked: BandQuery) => bands.read(asked, signal)),
     });
   }

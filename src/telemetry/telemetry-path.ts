@@ -110,7 +110,6 @@ export class TelemetryPath {
         isSynchronised: () => deps.timeSync.isSynchronised(),
         bytesSent: () => deps.platform.traffic.sentBytes,
         limitBytes: () => deps.config().platform.dailyBudgetBytes,
-
         link: deps.link,
       },
       kept.carried,
@@ -124,7 +123,6 @@ export class TelemetryPath {
       log: deps.log,
       settings: () => uploadSettings(deps.config(), deps.link?.().waitMs),
       budget: this.budget,
-
       onAcknowledged: deps.onAcknowledged,
     });
     this.#rules = new DeadbandRules({
@@ -134,7 +132,6 @@ export class TelemetryPath {
       deviceOf: (sensor) => this.#deviceOf(sensor),
       report: (entries) => void this.append(entries),
       standing: this.#standing,
-
       onAlarm: deps.onAlarm,
       identify: ({ sensor, key, value, isPart }) => {
         if (isPart !== true) deps.attached?.observe(sensor, key, value);

@@ -7,7 +7,6 @@ export function uploadSettings({ upload, outbox }: Pick<AgentConfig, 'upload' | 
   return {
     ...upload,
     intervalMs: Math.max(upload.intervalMs, waitMs),
-
     backlogRatePerS: outbox.backlogRatePerS,
   };
 }

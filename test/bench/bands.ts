@@ -101,7 +101,6 @@ async function measure(keys: number): Promise<Cost> {
       shareOfOutbox: round(bytes / written),
       weekMs: round(weekMs),
       hourMs: round(hourMs),
-
       weekOfHour: round(weekMs / hourMs),
       memoryKb: memoryKb(keys),
       packMs: round(await medianMs(() => packHours([{ hourMs: 0, keys: hour }]))),

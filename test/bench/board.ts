@@ -74,7 +74,6 @@ try {
     outfile: child,
     bundle: true,
     minify: true,
-
     platform: 'node',
     format: 'esm',
     logLevel: 'error',

@@ -36,7 +36,6 @@ const { values: flags } = parseArgs({
   options: {
     json: { type: 'boolean', default: false },
     posts: { type: 'string', default: '300' },
-
     days: { type: 'string', default: '2' },
     months: { type: 'string', default: '100' },
   },
@@ -73,27 +72,22 @@ const figures = {
   idleMonthMb: idle.megabytes,
   idleMonthMbH1: idleH1.megabytes,
   idleMonthMbHeld300: idleHeld.megabytes,
-
   meteredMonthMb: meteredMonth.megabytes,
   meteredSentShare: share(meteredMonth.sentValues / (VALUES_A_DAY * days * METERED_TIMES)),
-
   countedError: Math.max(...Object.values(counted).map(Math.abs)),
   countedErrors: counted,
   overMonthMb: Math.max(...months.map(({ overBytes }) => overBytes)) / 1e6,
   monthsWithSteps: months.filter(({ step }) => step > 0).length,
   postBehindPollMs,
-
   readingBytesH2: h2.reading,
   readingBytesH1: h1.reading,
   pollBytesH2: Math.round(h2.poll),
   pollBytesH1: Math.round(h1.poll),
   pairOfPollsBytesH2: Math.round(h2.pollOther + h2.pollTogether),
-
   resumedBytes: Math.round(h2.resumed),
   resumedBytesMetered: Math.round(metered.resumed),
   chainBytes: CHAIN_BYTES,
   lanes: { idle: idle.lanes, idleHeld: idleHeld.lanes, metered: meteredMonth.lanes },
-
   meteredConnectionsADay: meteredMonth.connectionsADay,
   meteredStep: meteredMonth.step,
 };

@@ -101,10 +101,8 @@ async function startBoardAndAgent(platformUrl: string): Promise<void> {
     JSON.stringify({
       version: 1,
       platform: { url: platformUrl, accessToken: 'gateway-token' },
-
       stateFolder: join(folder, 'state'),
       runFolder: join(folder, 'run'),
-
       log: { level: 'warn' },
       status: { page: 'off' },
       hardware: { board: 'simulated', boardSocket },

@@ -262,7 +262,6 @@ describe('numbers in registers', () => {
       a: { address: 0, scaleFrom: 100 },
       b: { address: 1, type: 'uint16', scaleFrom: 'bFactor' },
       bFactor: { address: 101, type: 'int16' },
-
       c: { address: 2, scaleFrom: 102, unit: 'V' },
       d: { address: 2, scaleFrom: 103 },
       e: { address: 0, scaleFrom: 100, max: 400 },
@@ -289,7 +288,6 @@ describe('numbers in registers', () => {
       high: { address: 0, bytes: 'high' },
       low: { address: 0, bytes: 'low' },
       signed: { address: 1, signMagnitude: true },
-
       field: { address: 0, mask: 0x0f00, shift: 8 },
       mode: { address: 0, bytes: 'low', map: { 43: 'heating' } },
       none: { address: 1, nulls: [0x8005] },

@@ -37,7 +37,6 @@ async function openWith(options: Readonly<Record<string, unknown>> = {}): Promis
     config,
     {
       ...OF_THIS_MACHINE,
-
       ports,
       clock: systemClock,
       files: systemFiles,

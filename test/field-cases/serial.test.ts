@@ -83,7 +83,6 @@ it('row 5: the template of an output is bytes, too', async () => {
     baudRate: 9600,
     dataBits: 8 as const,
     parity: 'none' as const,
-
     stopBits: 1 as const,
     valueType: 'number' as const,
     template: '\xff\x01{value}\xa5',
@@ -168,7 +167,6 @@ it('takes the length of a frame from the frame, and its text up to its end', asy
   answer = ['/METER\r\n\r\n1-0:1.8.0(00012.5*kWh)\r\n', '1-0:1.7.0(0.25*kW)\r\n!\r\n'];
   const telegram = await openWith({
     request: '?',
-
     frame: { start: '2F', end: '21' },
     format: 'regex',
     pattern: '1-0:1\\.8\\.0\\((?<energy>[0-9.]+)|1-0:1\\.7\\.0\\((?<power>[0-9.]+)',

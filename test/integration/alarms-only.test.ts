@@ -56,7 +56,6 @@ beforeAll(async () => {
   const config = {
     version: 1,
     platform: { url: `http://127.0.0.1:${(platform.address() as AddressInfo).port}`, accessToken: 'test-access-token' },
-
     stateFolder: state,
     runFolder: join(bench.folder, 'run'),
     status: { page: 'off' },

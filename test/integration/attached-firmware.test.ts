@@ -68,7 +68,6 @@ async function begin(): Promise<void> {
     log: silentLog,
     alerts: new AlertList(silentLog),
     deviceApi: gateway,
-
     newId: randomUUID,
     getUrl: () => Promise.reject(new Error('not asked for')),
     locked: () => false,
@@ -81,7 +80,6 @@ async function begin(): Promise<void> {
         expect(answer.kind).toBe('accepted');
       }
     },
-
     uploaded: () => true,
     fault: () => undefined,
     restart: () => {},

@@ -73,7 +73,6 @@ export class ActuatorBench {
           this.events.push(event);
           this.onRule(event, instead);
         },
-
         clock,
         log,
         onAlarm: (actuator, message) => this.alarms.push([actuator, message]),

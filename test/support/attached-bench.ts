@@ -245,7 +245,6 @@ export class AttachedBench {
       },
       getUrl: () => Promise.reject(new Error('not asked for')),
       append: async (entries) => void this.entries.push(...entries),
-
       uploaded: () => true,
       fault: () => undefined,
       restart: () => {},

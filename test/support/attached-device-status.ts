@@ -11,7 +11,6 @@ export function attachedDevice(change: Partial<DeviceStatus> = {}): DeviceStatus
     sinceMs: 7_200_000,
     heldEntries: 0,
     acceptedEntries: 12,
-
     lastAcceptedAtMs: 7_299_000,
     sensors: 1,
     ...change,

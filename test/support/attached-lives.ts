@@ -64,7 +64,6 @@ export class AttachedLives {
       file: new StateFile({ ...DEVICE_NAMES_FORMAT, path, files, clock, log }),
       clock,
       log,
-
       gatewayName: () => gateway,
       matches: () => true,
       newPerDay: () => 5,

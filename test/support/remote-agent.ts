@@ -87,7 +87,6 @@ const actuators = await Actuators.open(
     log,
     onRuleEvent: () => {},
     report: () => {},
-
     alerts: new AlertList(log),
     localTime: () => undefined,
   },
@@ -120,7 +119,6 @@ const attributes = await DeviceAttributes.open(
     actuators,
     live: { settings: () => [], overrides: {} },
     firmware: { keys: [], consider: () => {} },
-
     identity: { run: randomUUID() },
     changing: () => ({}),
     alerts: new AlertList(log),

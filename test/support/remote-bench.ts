@@ -129,7 +129,6 @@ export class RemoteBench {
     const whole = {
       version: 1,
       platform: { url: this.platform.url, accessToken: TOKEN },
-
       stateFolder: join(this.folder, 'state'),
       runFolder: join(this.folder, 'run'),
       status: { page: 'off' },

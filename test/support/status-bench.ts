@@ -93,7 +93,6 @@ export class StatusBench {
       logLines: this.#logLines,
       view: () => this.view(clock.monotonicMs(), clock.wallMs()),
       facts: () => this.facts,
-
       outputs: this.outputs,
       metrics: () => [{ name: 'turnstone_alerts', help: 'Things.', type: 'gauge', samples: [{ value: 2 }] }],
       health: () => ({
@@ -158,7 +157,6 @@ export function workingView(nowMs: number, wallMs: number): StatusView {
       acknowledgedEntries: 1_234,
       lastAcknowledgedAtMs: nowMs - 900,
       latencyMs: 42,
-
       sentBytes: 123_456,
       receivedBytes: 23_456,
       sentTodayBytes: 100_000,
@@ -173,7 +171,6 @@ export function workingView(nowMs: number, wallMs: number): StatusView {
       dropped: 0,
       damaged: 0,
       writtenBytes: 1_000_000,
-
       oldestTs: wallMs - 2_000,
       lanes: { alarm: 0, live: 12, backlog: 0 },
       ratePerS: 10,

@@ -34,7 +34,6 @@ describe('a Modbus actuator', () => {
     kind: 'modbus-write',
     connection: modbusConnection.parse({ transport: 'tcp', host: 'plc', responseTimeout: '100ms' }),
     unitId: 1,
-
     table: 'holding',
     address: 40,
     type: 'int16',

@@ -18,7 +18,6 @@ const config: ActuatorConfigOf<'serial-write'> = {
   stateKey: 'heaterState',
   telemetry: true,
   restore: false,
-
   safe: {},
   limits: {},
   interlocks: [],
@@ -28,7 +27,6 @@ const config: ActuatorConfigOf<'serial-write'> = {
   dataBits: 8,
   parity: 'none',
   stopBits: 1,
-
   valueType: 'boolean',
   template: 'SET {value}\r\n',
   expect: 'OK',

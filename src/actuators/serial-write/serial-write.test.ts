@@ -46,7 +46,6 @@ describe('a serial actuator', () => {
     dataBits: 8,
     parity: 'none',
     stopBits: 1,
-
     valueType: 'number',
     template: 'SET {value}\r\n',
     replyTimeoutMs: 50,

@@ -35,7 +35,6 @@ const LEGEND: JsonObject = {
   direction: 'column',
   position: 'top',
   sortDataKeys: false,
-
   showMin: false,
   showMax: false,
   showAvg: false,
@@ -95,18 +94,15 @@ export function widget(
     color: 'rgba(0, 0, 0, 0.87)',
     padding: '8px',
     settings,
-
     dropShadow: true,
     enableFullscreen: type !== 'rpc',
     widgetStyle: {},
     widgetCss: '',
     actions: {},
     showLegend: false,
-
     titleStyle: { fontSize: '16px', fontWeight: 400 },
     useDashboardTimewindow: true,
     displayTimewindow: false,
-
     showTitleIcon: false,
     titleTooltip: '',
     noDataDisplayMessage: '',
@@ -152,7 +148,6 @@ export function deviceTable(name: string, title: string, place: Place, keys: rea
     name: 'open',
     icon: 'more_horiz',
     type: 'openDashboardState',
-
     targetDashboardStateId: 'device',
     setEntityId: true,
     stateEntityParamName: null,
@@ -168,12 +163,10 @@ export function deviceTable(name: string, title: string, place: Place, keys: rea
       enableSelectColumnDisplay: true,
       enableStickyHeader: true,
       enableStickyAction: false,
-
       displayEntityName: true,
       entityNameColumnTitle: 'Device',
       displayEntityLabel: false,
       displayEntityType: false,
-
       displayPagination: true,
       defaultPageSize: 20,
       defaultSortOrder: 'entityName',
@@ -227,12 +220,10 @@ export function dashboard({ title, deviceType, all, one }: DashboardParts): Json
       showDashboardsSelect: true,
       showEntitiesSelect: true,
       showFilters: false,
-
       showDashboardTimewindow: true,
       showDashboardExport: true,
       toolbarAlwaysOpen: true,
       hideToolbar: false,
-
       titleColor: 'rgba(0,0,0,0.870588)',
       showDashboardLogo: false,
       dashboardLogoUrl: null,
@@ -256,7 +247,6 @@ function state(name: string, root: boolean, widgets: readonly Widget[]): JsonObj
     columns: COLUMNS,
     margin: 10,
     outerMargin: true,
-
     autoFillHeight: false,
     mobileAutoFillHeight: false,
     mobileRowHeight: 70,

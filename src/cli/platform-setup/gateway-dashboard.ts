@@ -144,13 +144,11 @@ function alarmTable(name: string, place: Place, entityAliasId: string): Widget {
       enableSearch: true,
       enableFilter: true,
       enableSelectColumnDisplay: true,
-
       displayDetails: true,
       displayActivity: true,
       allowAcknowledgment: true,
       allowClear: true,
       allowAssign: true,
-
       displayPagination: true,
       defaultPageSize: 10,
       defaultSortOrder: '-createdTime',
@@ -158,7 +156,6 @@ function alarmTable(name: string, place: Place, entityAliasId: string): Widget {
     },
     more: {
       alarmSource: { type: 'entity', name: 'alarms', entityAliasId, filterId: null, dataKeys: keys },
-
       timewindow: MONTH,
       useDashboardTimewindow: false,
       displayTimewindow: true,
@@ -200,7 +197,6 @@ function outputs(stateKey = 'value'): readonly Widget[] {
       title: 'Output is on',
       ledColor: '#4caf50',
       performCheckStatus: true,
-
       checkStatusMethod: 'checkStatus',
       retrieveValueMethod: 'attribute',
       valueAttribute: stateKey,
@@ -224,7 +220,6 @@ function outputs(stateKey = 'value'): readonly Widget[] {
       buttonText: 'Off',
       methodName: 'setValue',
       methodParams: 'false',
-
       showError: true,
       title: 'Output off',
       styleButton: { isRaised: true, isPrimary: false },

@@ -55,7 +55,6 @@ function withDefaults({ deviceName, serialNumber, ...device }: Written): DeviceC
   return {
     ...device,
     deviceName: deviceName ?? (serialNumber === undefined ? NAME_BY_PLACE : NAME_BY_THING),
-
     serialNumber: serialNumber && { ...serialNumber, sensor: serialNumber.sensor ?? '' },
   };
 }

@@ -101,7 +101,6 @@ function sourceOf(document: Document.Parsed, text: string, at: (offset: number) 
       ...at(place.offset),
       path: pathText(fault.path),
       problem: fault.problem ?? (value === undefined ? 'missing' : 'wrong value'),
-
       value: value || undefined,
       expected: fault.expected,
       hint,

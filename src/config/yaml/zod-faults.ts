@@ -84,7 +84,6 @@ const UPPER_CASE_HEX = /^-?0X[0-9A-Fa-f]{1,8}$/;
 const TYPES_IN_WORDS: Readonly<Record<string, string>> = {
   boolean: 'true or false',
   array: 'a list',
-
   object: 'a mapping of keys and values',
   record: 'a mapping of keys and values',
 };

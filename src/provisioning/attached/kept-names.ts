@@ -38,7 +38,6 @@ export function keptNames({ slots, devices, away, first, removed, left, replaced
     const device: KnownDevice = {
       name,
       serialNumber: typeof serialNumber === 'string' ? serialNumber : undefined,
-
       isRenamed: isRenamed === true || undefined,
       isTaken: isTaken === true || undefined,
     };

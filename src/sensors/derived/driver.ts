@@ -136,7 +136,6 @@ class DerivedValue implements MadeValue {
       return {
         key,
         value,
-
         monotonicMs: newest.monotonicMs,
         takenAtMs: newest.takenAtMs,
         ...(isPart && { isPart }),

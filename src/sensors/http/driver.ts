@@ -36,7 +36,6 @@ export async function open(
       serverName,
     },
     maxBytes: maxBodyBytes,
-
     body,
   };
   const parse = config.paths === undefined ? await openLineParser(config) : undefined;

@@ -47,18 +47,14 @@ const TYPES: Readonly<Record<string, readonly [key: string, divisor: number]>> =
   ENERGY_WH: ['Energy|energyImport', 1e3],
   ENERGY_J: ['Energy|energyImport', 3.6e6],
   VOLUME: ['volume', 1],
-
   POWER_W: ['heatPower|powerTotal', 1],
   POWER_J_H: ['heatPower|powerTotal', 3600],
   VOLUME_FLOW: ['flow', 1],
-
   FLOW_TEMPERATURE: ['temperatureFlow', 1],
   RETURN_TEMPERATURE: ['temperatureReturn', 1],
-
   TEMPERATURE_DIFFERENCE: ['temperatureDifference', 1],
   EXTERNAL_TEMPERATURE: ['temperature', 1],
   UNITS_FOR_HCA: ['heatCostUnits', 1],
-
   VOLTS: ['voltage', 1],
   AMPERE: ['current', 1],
   ON_TIME: ['onHours', 3600],

@@ -63,7 +63,6 @@ const MEDIA: Readonly<Record<number, string>> = {
   7: 'water',
   8: 'heat costs',
   9: 'compressed air',
-
   10: 'cooling',
   11: 'cooling',
   12: 'heat',

@@ -150,7 +150,6 @@ describe('a register of a sound but slow unit', () => {
       const unit = {
         groups: oneOf(1, 2, 3, 4, 5, 6),
         perGroup: oneOf(1, 2, 3, 5, 8),
-
         perMs: oneOf(300, 450, 700),
         deadlineMs: oneOf(1_000, 2_000),
       };
@@ -181,7 +180,6 @@ describe('a register of a sound but slow unit', () => {
       const unit = {
         groups: oneOf(1, 2, 3, 4),
         perGroup: oneOf(1, 2, 3, 4, 8),
-
         perMs: oneOf(300, 400, 600, 700),
         deadlineMs: oneOf(1_000, 1_500, 2_000, 3_000),
       };

@@ -36,7 +36,6 @@ export const UNITS: Readonly<Record<string, string>> = {
   temperatureHeatSink: '°C',
   temperatureTransformer: '°C',
   temperatureOther: '°C',
-
   powerLimitPercent: '%',
   chargePowerMax: 'W',
   batterySocReserve: '%',
@@ -52,23 +51,18 @@ const INVERTER: Block = {
     currentL1: [3, 'uint16', 6],
     currentL2: [4, 'uint16', 6],
     currentL3: [5, 'uint16', 6],
-
     voltageL1L2: [7, 'uint16', 13],
     voltageL2L3: [8, 'uint16', 13],
     voltageL3L1: [9, 'uint16', 13],
-
     voltageL1: [10, 'uint16', 13],
     voltageL2: [11, 'uint16', 13],
     voltageL3: [12, 'uint16', 13],
-
     powerTotal: [14, 'int16', 15],
     frequency: [16, 'uint16', 17],
     apparentPowerTotal: [18, 'int16', 19],
-
     reactivePowerTotal: [20, 'int16', 21],
     powerFactorTotal: [22, 'int16', 23, CENTI],
     energyYieldTotal: [24, 'acc32', 26, KILO],
-
     dcCurrent: [27, 'uint16', 28],
     dcVoltage: [29, 'uint16', 30],
     dcPower: [31, 'int16', 32],
@@ -76,7 +70,6 @@ const INVERTER: Block = {
     temperatureHeatSink: [34, 'int16', 37],
     temperatureTransformer: [35, 'int16', 37],
     temperatureOther: [36, 'int16', 37],
-
     state: [38, 'enum16'],
     fault: [40, 'bitfield32'],
   },
@@ -88,22 +81,17 @@ const INVERTER_FLOAT: Block = {
     currentL1: [4, 'float32'],
     currentL2: [6, 'float32'],
     currentL3: [8, 'float32'],
-
     voltageL1L2: [10, 'float32'],
     voltageL2L3: [12, 'float32'],
     voltageL3L1: [14, 'float32'],
-
     voltageL1: [16, 'float32'],
     voltageL2: [18, 'float32'],
     voltageL3: [20, 'float32'],
-
     powerTotal: [22, 'float32'],
     frequency: [24, 'float32'],
     apparentPowerTotal: [26, 'float32'],
-
     reactivePowerTotal: [28, 'float32'],
     energyYieldTotal: [32, 'float32', undefined, KILO],
-
     powerFactorTotal: [30, 'float32', undefined, CENTI],
     dcCurrent: [34, 'float32'],
     dcVoltage: [36, 'float32'],
@@ -120,15 +108,12 @@ const INVERTER_FLOAT: Block = {
 const METER: Block = {
   points: {
     ...phases('current', 2, 'int16', 6),
-
     voltageAverage: [7, 'int16', 15],
     voltageL1: [8, 'int16', 15],
     voltageL2: [9, 'int16', 15],
     voltageL3: [10, 'int16', 15],
-
     voltageLineAverage: [11, 'int16', 15],
     voltageL1L2: [12, 'int16', 15],
-
     voltageL2L3: [13, 'int16', 15],
     voltageL3L1: [14, 'int16', 15],
     frequency: [16, 'int16', 17],
@@ -136,15 +121,12 @@ const METER: Block = {
     ...phases('apparentPower', 23, 'int16', 27),
     ...phases('reactivePower', 28, 'int16', 32),
     ...phases('powerFactor', 33, 'int16', 37, CENTI),
-
     energyExport: [38, 'acc32', 54, KILO],
     energyExportL1: [40, 'acc32', 54, KILO],
     energyExportL2: [42, 'acc32', 54, KILO],
-
     energyExportL3: [44, 'acc32', 54, KILO],
     energyImport: [46, 'acc32', 54, KILO],
     energyImportL1: [48, 'acc32', 54, KILO],
-
     energyImportL2: [50, 'acc32', 54, KILO],
     energyImportL3: [52, 'acc32', 54, KILO],
     fault: [105, 'bitfield32'],
@@ -154,12 +136,10 @@ const METER: Block = {
 const METER_FLOAT: Block = {
   points: {
     ...phases('current', 2, 'float32'),
-
     voltageAverage: [10, 'float32'],
     voltageL1: [12, 'float32'],
     voltageL2: [14, 'float32'],
     voltageL3: [16, 'float32'],
-
     voltageLineAverage: [18, 'float32'],
     voltageL1L2: [20, 'float32'],
     voltageL2L3: [22, 'float32'],
@@ -169,16 +149,12 @@ const METER_FLOAT: Block = {
     ...phases('apparentPower', 36, 'float32'),
     ...phases('reactivePower', 44, 'float32'),
     ...phases('powerFactor', 52, 'float32'),
-
     energyExport: [60, 'float32', undefined, KILO],
     energyExportL1: [62, 'float32', undefined, KILO],
-
     energyExportL2: [64, 'float32', undefined, KILO],
     energyExportL3: [66, 'float32', undefined, KILO],
-
     energyImport: [68, 'float32', undefined, KILO],
     energyImportL1: [70, 'float32', undefined, KILO],
-
     energyImportL2: [72, 'float32', undefined, KILO],
     energyImportL3: [74, 'float32', undefined, KILO],
     fault: [124, 'bitfield32'],
@@ -187,7 +163,6 @@ const METER_FLOAT: Block = {
 
 export const BLOCKS: Readonly<Record<BlockId, Block>> = {
   1: { points: { maker: [2, 'text16'], model: [18, 'text16'], serialNumber: [50, 'text16'] } },
-
   101: INVERTER,
   102: INVERTER,
   103: INVERTER,
@@ -208,7 +183,6 @@ export const BLOCKS: Readonly<Record<BlockId, Block>> = {
       isConnected: [4, 'enum16'],
       powerLimitPercent: [5, 'uint16', 23],
       isPowerLimited: [9, 'enum16'],
-
       powerFactorSetpoint: [10, 'int16', 24],
       isPowerFactorSet: [14, 'enum16'],
     },
@@ -218,7 +192,6 @@ export const BLOCKS: Readonly<Record<BlockId, Block>> = {
       batterySoc: [8, 'uint16', 22],
       batteryVoltage: [10, 'uint16', 24],
       batteryState: [11, 'enum16'],
-
       chargePowerMax: [2, 'uint16', 18],
       batterySocReserve: [7, 'uint16', 21],
     },
@@ -231,7 +204,6 @@ export const BLOCKS: Readonly<Record<BlockId, Block>> = {
       points: { dcCurrent: [9, 'uint16', 2], dcVoltage: [10, 'uint16', 3], dcPower: [11, 'uint16', 4] },
     },
   },
-
   201: METER,
   202: METER,
   203: METER,
@@ -246,7 +218,6 @@ export const BLOCKS: Readonly<Record<BlockId, Block>> = {
       batterySoh: [13, 'uint16', 58],
       batteryState: [16, 'enum16'],
       fault: [26, 'bitfield32'],
-
       batteryVoltage: [34, 'uint16', 59],
       batteryCurrent: [44, 'int16', 61],
       batteryPower: [47, 'int16', 63],

@@ -289,7 +289,6 @@ it('is an inverter on the simulated board', async () => {
     voltageL1: 230.1,
     powerTotal: 2760,
     frequency: 50,
-
     powerFactorTotal: 0.999,
     energyYieldTotal: 4321,
     dcVoltage: 680.2,

@@ -203,7 +203,6 @@ export function devicesSummary(
     byState,
     acceptedEntries: sum('acceptedEntries'),
     heldEntries: sum('heldEntries') + (shared?.waitingEntries ?? 0),
-
     lostEntries: shared?.lostEntries || undefined,
   };
   return {

@@ -33,7 +33,6 @@ const figures: MonthFigures = {
   lanes: Object.fromEntries(
     Object.entries(line.lanes).map(([lane, bytes]) => [lane, megabytesOf(firstDay[lane] ?? 0, bytes)]),
   ),
-
   connectionsADay: Math.round(line.opened / asked.days),
   sentValues: line.postedKeys,
   heldEntries,

@@ -63,7 +63,6 @@ export async function measurePrices(
       reading: Math.round(post),
       connection: connection - post,
       resumed: resumed - post,
-
       post: base,
       poll: same,
       pollOther: other,

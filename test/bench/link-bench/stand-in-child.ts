@@ -13,7 +13,6 @@ import type { StandInOptions } from './stand-in.ts';
 const HEADERS = {
   vary: 'Origin, Access-Control-Request-Method, Access-Control-Request-Headers',
   'x-content-type-options': 'nosniff',
-
   'x-xss-protection': '0',
   'cache-control': 'no-cache, no-store, max-age=0, must-revalidate',
   pragma: 'no-cache',

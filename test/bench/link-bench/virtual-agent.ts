@@ -40,7 +40,6 @@ export async function runVirtually({ config, days, seed = 1, onHour, ...options 
   const parsed = configSchema.parse({
     version: 1,
     platform: { url: 'https://platform.example', accessToken: 'ABCDEFGHIJ0123456789' },
-
     stateFolder: '/var/lib/turnstone',
     runFolder: '/run/turnstone',
     status: { page: 'off', metrics: false },

@@ -65,7 +65,6 @@ const REFUSALS: Readonly<Record<number, RegExp>> = {
   2: /unit refused: .*address/,
   3: /unit refused: .*value/,
   4: /unit refused: .*fail/,
-
   10: /gateway has no answer/,
   11: /gateway has no answer/,
 };

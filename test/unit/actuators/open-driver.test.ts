@@ -15,7 +15,6 @@ const config: ActuatorConfigOf<'gpio-output'> = {
   stateKey: 'relayState',
   telemetry: true,
   restore: false,
-
   safe: {},
   limits: {},
   interlocks: [],

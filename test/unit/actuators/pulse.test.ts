@@ -41,7 +41,6 @@ async function begin(durationMs: number): Promise<void> {
     clock,
     log: silentLog,
     gates: {} as Gates,
-
     save: () => {},
     onRule: () => {},
     onAlarm: () => {},

@@ -15,7 +15,6 @@ const relay = (name: string, crash: boolean, interlocks: readonly string[] = [])
   stateKey: `${name}State`,
   telemetry: true,
   restore: false,
-
   safe: { crash },
   limits: {},
   operatorUntil: 'ruleChange',

@@ -65,7 +65,6 @@ async function open(config: AgentConfig): Promise<HardwareParts> {
         openPorts: () => lines.ports,
         openHostMetrics: () => machine,
       },
-
       clientRpc: async () => null,
       report: () => {},
       reportSensor: (sensor, state) => told.push(`${sensor} ${state}`),

@@ -276,7 +276,6 @@ it('what is opened is left for the stop hook before anything moves, as the file 
     version: 1,
     bootId: systemClock.bootId,
     crc32: left.crc32,
-
     stateFolder: join(dirname(configFile), 'state'),
     runFolder: dirname(place),
     hardware: { board: 'linux', gpio: 'auto' },

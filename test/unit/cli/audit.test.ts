@@ -17,7 +17,6 @@ const CELL = {
   hourMs: LAST_HOUR_MS,
   count: 360,
   sum: 7_200,
-
   first: [LAST_HOUR_MS, 20],
   last: [LAST_HOUR_MS + 3_590_000, 20],
 };

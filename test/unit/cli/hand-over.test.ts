@@ -18,7 +18,6 @@ it('is not begun, which is no lack of permission, and leaves nothing', async () 
     {
       folder: join(folder, 'run'),
       readMethods: { firmwareInbox: () => ({ folder: inbox }), firmwareStatus: () => ({ history: [] }) },
-
       clock: systemClock,
       files: systemFiles,
       log: silentLog,

@@ -52,7 +52,6 @@ describe('a change of the identity', () => {
         folder: join(folder, 'run'),
         methods: { [method]: () => ({ asked: asked.push(method) }) },
         readMethods: {},
-
         clock: systemClock,
         files: systemFiles,
         log: silentLog,
@@ -93,7 +92,6 @@ describe('turnstone claim', () => {
         folder: join(folder, 'run'),
         methods: { claim: () => claim },
         readMethods: { getStatus: () => ({ page }) },
-
         clock: systemClock,
         files: systemFiles,
         log: silentLog,

@@ -91,7 +91,6 @@ describe('turnstone models', () => {
       isOwn: false,
       fixture: 'recorded',
       keys: ['pm2_5', 'pm10'],
-
       units: { pm2_5: 'µg/m³', pm10: 'µg/m³' },
       source: expect.stringContaining('esphome/esphome'),
     });

@@ -79,7 +79,6 @@ describe('an update that failed', () => {
     [`${prefix}_title`]: 'toaster',
     [`${prefix}_version`]: version,
     [`${prefix}_checksum`]: 'ab',
-
     [`${prefix}_url`]: 'https://files.example/toaster?signature=fixture',
   });
   const failed = (version: string) => ({

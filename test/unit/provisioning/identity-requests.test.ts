@@ -92,7 +92,6 @@ describe('the identity desk', () => {
       generation: 3,
       board: RECORD.board,
       deviceName: 'gateway-1',
-
       tokenFingerprint: expect.stringMatching(/^[0-9a-f]{16}$/),
       rotationUnderWay: false,
       replaced: false,

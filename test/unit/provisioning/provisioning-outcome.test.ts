@@ -16,7 +16,6 @@ const PROPOSAL: CredentialsRecord = {
   deviceName: 'gateway-1',
   accessToken: 'mine',
   generation: 1,
-
   board: { hostname: 'gw' },
   previousTokens: ['older', 'oldest'],
 };
@@ -53,7 +52,6 @@ async function ask(proposal = PROPOSAL, words?: CredentialWords): Promise<unknow
       if (answer instanceof Error) throw answer;
       return answer;
     },
-
     clock,
     log: silentLog,
     secrets: SECRETS,

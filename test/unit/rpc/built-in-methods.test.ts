@@ -13,7 +13,6 @@ const parts: MethodParts = {
   outbox: part,
   settings: part,
   restarts: { restart: () => {}, expectReboots: async () => {}, reboot: () => {} },
-
   actuators: part,
   credentials: part,
 };

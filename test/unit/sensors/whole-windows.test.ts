@@ -50,7 +50,6 @@ async function start(more: Partial<SamplerEntry> = {}, speaksByItself = false): 
     deadlineMs: 800,
     align: true,
     revision: '1',
-
     window: { lengthMs: MINUTE_MS, statistics: ['count'] },
     open: async () => sensor,
     ...more,

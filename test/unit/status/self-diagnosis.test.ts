@@ -42,7 +42,6 @@ async function ofToken(contact: Partial<PlatformStatus>): Promise<unknown> {
     sensors: [],
     actuators: [],
     outbox: none,
-
     firmware: { version: '1' },
     lockedOut: false,
     platform,

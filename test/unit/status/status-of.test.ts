@@ -108,7 +108,6 @@ it('says which device a sensor and an output are of, and raises an alert for a b
   const actuator = { kind: 'gpio-output', value: true };
   const seen = agentStatus({
     known: { connection: { state: 'idle' }, timeSynchronised: true, wallMs: 0 } as StatusSources['known'],
-
     contact: REACHED,
     uploadIntervalMs: 0,
     outbox: (await fixture.open()).status(),
@@ -136,12 +135,10 @@ it('is up to date only when what attached devices share is, too', async () => {
   const seen = (devicesOutbox: StatusSources['devicesOutbox']) =>
     agentStatus({
       known: { connection: { state: 'idle' }, timeSynchronised: true, wallMs: 3_600_000 } as StatusSources['known'],
-
       contact: REACHED,
       uploadIntervalMs: 0,
       outbox: opened.status(),
       adapted: { renamed: 0, retimed: 0, asText: 0 },
-
       sensors: [],
       actuators: [],
       devices: [attachedDevice()],
@@ -236,7 +233,6 @@ it('tells alarms that are on, the oldest first, each with the outputs that follo
   });
   const seen = agentStatus({
     known: { connection: { state: 'idle' }, timeSynchronised: true, wallMs: 0 } as StatusSources['known'],
-
     contact: REACHED,
     uploadIntervalMs: 0,
     outbox: (await fixture.open()).status(),
