@@ -100,6 +100,11 @@ function exampleOf(
 }
 
 const EXAMPLES: Readonly<Record<string, unknown>> = {
-  ...{ 'readSensor.name': 'roof', name: 'pump', durationMs: 5_000, value: true },
-  ...{ accessToken: 'the-next-token', deviceKey: 'the-new-key', deviceSecret: 'the-new-secret' },
+  'readSensor.name': 'roof',
+  name: 'pump',
+  durationMs: 5_000,
+  value: true,
+  accessToken: 'the-next-token',
+  deviceKey: 'the-new-key',
+  deviceSecret: 'the-new-secret',
 };

@@ -17,7 +17,8 @@ export const PAGE_FACTS: PageFacts = {
   mayControl: true,
   sensors: {
     coldRoom: {
-      ...{ source: 'I2C bus 1, address 0x44', periodMs: 10_000 },
+      source: 'I2C bus 1, address 0x44',
+      periodMs: 10_000,
       readings: {
         coldRoomTemperature: {
           isReported: true,
@@ -74,15 +75,22 @@ export const PAGE_STATES: Readonly<Record<string, View>> = {
   alarm: siteView(({ nowMs }) => ({
     alarms: [
       {
-        ...{ sensor: 'coldRoom', key: 'coldRoomTemperature', name: 'tooWarm', above: 5, value: 7.2 },
-        ...{ sinceMs: nowMs - 840_000, moves: ['compressor'] },
+        sensor: 'coldRoom',
+        key: 'coldRoomTemperature',
+        name: 'tooWarm',
+        above: 5,
+        value: 7.2,
+        sinceMs: nowMs - 840_000,
+        moves: ['compressor'],
       },
     ],
   })),
   'no-contact': siteView(({ nowMs, platform, outbox }) => ({
     platform: {
       ...platform,
-      ...{ state: 'lost' as const, verdict: 'fault' as const, sinceMs: nowMs - 5_400_000 },
+      state: 'lost' as const,
+      verdict: 'fault' as const,
+      sinceMs: nowMs - 5_400_000,
       words: 'no name server knows iot.exmple.org: look at platform.url, or at the spelling',
     },
     outbox: { ...outbox, heldEntries: 1_204, heldBytes: 91_000 },
@@ -101,19 +109,18 @@ export const PAGE_STATES: Readonly<Record<string, View>> = {
   'first-boot': siteView(({ sensors, platform, nowMs, connection }) => {
     const { lastAcknowledgedAtMs: _last, ...unacknowledged } = platform;
     return {
-      ...{
-        deviceName: '',
-        startedAtMs: nowMs - 8_000,
-        provisioning: { phase: 'none' },
-        connection: { ...connection, acknowledgedEntries: 0 },
-      },
+      deviceName: '',
+      startedAtMs: nowMs - 8_000,
+      provisioning: { phase: 'none' },
+      connection: { ...connection, acknowledgedEntries: 0 },
       platform: {
         ...unacknowledged,
         state: 'never-reached' as const,
         verdict: 'waiting' as const,
         words: 'asks the platform for credentials',
       },
-      ...{ sensors: sensors.filter(({ kind }) => kind === 'host'), actuators: [] },
+      sensors: sensors.filter(({ kind }) => kind === 'host'),
+      actuators: [],
     };
   }),
   '120-keys': siteView(({ sensors, nowMs }) => ({
@@ -127,12 +134,10 @@ export const PAGE_STATES: Readonly<Record<string, View>> = {
     devices: devicesSummary(
       Array.from({ length: DEVICES }, (_, at) =>
         attachedDevice({
-          ...{
-            name: `Greenhouse 7 meter ${at + 1}`,
-            slots: [`meter${at + 1}`],
-            sinceMs: nowMs - 7_200_000,
-            lastAcceptedAtMs: nowMs - 1_000,
-          },
+          name: `Greenhouse 7 meter ${at + 1}`,
+          slots: [`meter${at + 1}`],
+          sinceMs: nowMs - 7_200_000,
+          lastAcceptedAtMs: nowMs - 1_000,
           ...(at === 6 ? { state: 'blocked' as const, reason: 'it was deleted there', heldEntries: 312 } : {}),
         }),
       ),
@@ -155,8 +160,13 @@ export const RIGHT_TO_LEFT: View = siteView(({ nowMs, sensors, actuators }) => {
     actuators: actuators.map((output) => (output.name === 'pump' ? { ...output, name: 'مضخة' } : output)),
     alarms: [
       {
-        ...{ sensor: 'غرفة_التبريد', key: 'غرفة_التبريد.حرارة', name: 'حار', above: 5, value: 7.2 },
-        ...{ sinceMs: nowMs - 840_000, moves: ['مضخة', 'compressor'] },
+        sensor: 'غرفة_التبريد',
+        key: 'غرفة_التبريد.حرارة',
+        name: 'حار',
+        above: 5,
+        value: 7.2,
+        sinceMs: nowMs - 840_000,
+        moves: ['مضخة', 'compressor'],
       },
     ],
   };
@@ -228,7 +238,9 @@ const ok = (name: string, kind: string) => ({ name, kind, state: 'ok' as const }
 
 function readingAt(nowMs: number) {
   return (key: string, value: Reading['value'], unit?: string): Reading => ({
-    ...{ key, value, atMs: nowMs - 3_000 },
+    key,
+    value,
+    atMs: nowMs - 3_000,
     ...(unit === undefined ? {} : { unit }),
   });
 }
@@ -236,23 +248,26 @@ function readingAt(nowMs: number) {
 function outputs(): StatusView['actuators'] {
   return [
     {
-      ...{ name: 'pump', kind: 'gpio-output', value: false, why: 'off, because rule dryRun set it 14 min ago' },
+      name: 'pump',
+      kind: 'gpio-output',
+      value: false,
+      why: 'off, because rule dryRun set it 14 min ago',
       slots: [
         { slot: 'protect', value: false, rule: 'dryRun', sinceS: 840 },
         { slot: 'operator', value: true, by: 'rpc', sinceS: 1_200 },
       ],
     },
     {
-      ...{
-        name: 'compressor',
-        kind: 'modbus-write',
-        value: true,
-        why: 'on, because rule coolTheRoom set it 14 min ago',
-      },
+      name: 'compressor',
+      kind: 'modbus-write',
+      value: true,
+      why: 'on, because rule coolTheRoom set it 14 min ago',
       slots: [{ slot: 'rule', value: true, rule: 'coolTheRoom', sinceS: 840 }],
     },
     {
-      ...{ name: 'gardenValveNorthWestCorner', kind: 'gpio-output', value: true },
+      name: 'gardenValveNorthWestCorner',
+      kind: 'gpio-output',
+      value: true,
       why: 'on, because the operator (rpc) said so 3 min ago, for 1h57m more',
       slots: [
         { slot: 'operator', value: true, by: 'rpc', sinceS: 180 },

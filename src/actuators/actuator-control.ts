@@ -207,7 +207,12 @@ export class ActuatorControl {
       unanswered,
     });
     const output = new Output({
-      ...{ slot, slots: memory.outputs.get(name)?.slots, gates: this.#gates, clock, log, onRule },
+      slot,
+      slots: memory.outputs.get(name)?.slots,
+      gates: this.#gates,
+      clock,
+      log,
+      onRule,
       move: (movement, signal) => this.#move(slot, movement, signal),
       save: (slots) => memory.outputs.set(name, { slots }),
       onAlarm: (message) => onAlarm(name, message),

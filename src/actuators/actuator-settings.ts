@@ -1,6 +1,5 @@
 /** From the configuration's words to what every actuator is, whatever its kind. */
 import type { ActuatorConfig } from '../config/schema/agent-config.ts';
-import { given } from '../host/given.ts';
 import { actuatorDefinition } from '../kinds/actuator-kinds.ts';
 import { type ActuatorSettings, type ActuatorValue, nearestValue, type SafeStates } from './kind/actuator.ts';
 
@@ -17,9 +16,14 @@ export function actuatorSettings(config: ActuatorConfig): ActuatorSettings {
   const nearest =
     kind.nearest && valueType === 'number' ? (value: number) => kind.nearest?.(config, value) ?? value : undefined;
   return {
-    ...given({ device }),
-    ...{ name, valueType, neverWith, restore, operatorUntil, ...(nearest && { nearest }) },
-    safe: nearestStates(config.safe, (value) => nearestValue(given({ valueType, nearest }), value)),
+    device,
+    name,
+    valueType,
+    neverWith,
+    restore,
+    operatorUntil,
+    ...(nearest && { nearest }),
+    safe: nearestStates(config.safe, (value) => nearestValue({ valueType, nearest }, value)),
     limits: {
       ...(range && { min: range[0], max: range[1] }),
       ...limits,

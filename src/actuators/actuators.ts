@@ -7,7 +7,6 @@ import type { Ports } from '../hardware/ports.ts';
 import type { Alerts } from '../host/alert-list.ts';
 import { endedWithin } from '../host/bounded-wait.ts';
 import type { Clock } from '../host/clock.ts';
-import { given } from '../host/given.ts';
 import type { Log } from '../host/log.ts';
 import type { HostMachine } from '../host/machine.ts';
 import { StateFile, type StateFileDeps } from '../host/state-file.ts';
@@ -94,7 +93,10 @@ export class Actuators {
       KeptPulses.open(new StateFile(pulses), clock, ownSupply),
       PulseMarks.open(config.runFolder, log, { files, bootId: clock.bootId }),
       OutputReadings.open({
-        ...{ outputs: configs.filter(({ telemetry }) => telemetry), clock, report: deps.report, idOf: deps.idOf },
+        outputs: configs.filter(({ telemetry }) => telemetry),
+        clock,
+        report: deps.report,
+        idOf: deps.idOf,
         file: new StateFile(inState('operating-times.json', OPERATING_TIMES_FORMAT)),
       }),
     ]);
@@ -168,11 +170,11 @@ function rulesInForce(
     if (watched.length < names.length) return [];
     const own = settings.get(set.actuator);
     const nearest = (value: ActuatorValue): ActuatorValue => (own === undefined ? value : nearestValue(own, value));
-    const values = given({
+    const values = {
       set: set.value === undefined ? set : { ...set, value: nearest(set.value) },
       otherwise: otherwise === undefined ? undefined : nearest(otherwise),
       sensorLost: sensorLost === undefined ? undefined : nearest(sensorLost),
-    });
+    };
     return [{ ...rule, ...values, sensors: Object.fromEntries(watched) }];
   });
 }

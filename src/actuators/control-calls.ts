@@ -1,6 +1,5 @@
 /** Calls of the command line to the running agent: sets and releases an output, and tells why it is as it is. */
 import type { ControlCalls } from '../control-socket/control-connection.ts';
-import { given } from '../host/given.ts';
 import { jsonOf } from '../host/json.ts';
 import { numberIn, textIn } from '../host/request-params.ts';
 import { reasonedState } from '../methods/actuator-methods.ts';
@@ -13,10 +12,10 @@ export function actuatorCalls(actuators: Pick<ActuatorControl, 'set' | 'release'
     },
     methods: {
       setActuator: async (params, signal) => {
-        const command = given({
+        const command = {
           by: 'local' as const,
           forMs: params.forMs === undefined ? undefined : numberIn(params, 'forMs'),
-        });
+        };
         return jsonOf(await actuators.set(textIn(params, 'name'), params.value, command, signal));
       },
       releaseActuator: async (params) => jsonOf(await actuators.release(textIn(params, 'name'))),
@@ -29,7 +28,7 @@ export function pageOutputs(actuators: Pick<ActuatorControl, 'check' | 'set' | '
   return {
     set: async (name: string, value: unknown, forMs: number | undefined, signal: AbortSignal) => {
       actuators.check(name, value, 'rpc');
-      return await actuators.set(name, value, given({ by: 'local' as const, forMs }), signal);
+      return await actuators.set(name, value, { by: 'local' as const, forMs }, signal);
     },
     release: (name: string) => actuators.release(name),
     settings: (name: string) => actuators.find(name)?.settings,

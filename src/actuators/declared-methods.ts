@@ -47,7 +47,10 @@ type ReadConfig = Pick<RpcMethodConfig, 'description' | 'deadlineMs'>;
 function stateMethod({ description, deadlineMs }: ReadConfig, name: string, actuators: ActuatorCalls): MethodBody {
   return {
     ...QUESTION,
-    ...{ description: description ?? `The value of ${name} alone.`, params: {}, deadlineMs, bare: true },
+    description: description ?? `The value of ${name} alone.`,
+    params: {},
+    deadlineMs,
+    bare: true,
     run: (_params, { signal }) => presentValue(name, actuators, signal),
   };
 }
@@ -74,7 +77,10 @@ function panelMethod(config: RpcMethodConfig, pins: ReadonlyMap<string, string>,
   if (read)
     return {
       ...QUESTION,
-      ...{ description: description ?? 'The outputs of the panel, by pin.', params: {}, deadlineMs, bare: true },
+      description: description ?? 'The outputs of the panel, by pin.',
+      params: {},
+      deadlineMs,
+      bare: true,
       run: (_params, { signal }) => statesOf(signal),
     };
   const set = setMethod(actuators, {
@@ -92,7 +98,8 @@ function panelMethod(config: RpcMethodConfig, pins: ReadonlyMap<string, string>,
     },
   });
   return {
-    ...{ ...set, bare: true },
+    ...set,
+    bare: true,
     run: async (params, call) => {
       await set.run(params, call);
       return await statesOf(call.signal);

@@ -7,7 +7,6 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '../host/clock.ts';
-import { given } from '../host/given.ts';
 import type { JsonValue } from '../host/json.ts';
 import type { LocalTime } from '../host/local-time.ts';
 import type { ActuatorControl } from './actuator-control.ts';
@@ -206,7 +205,12 @@ export class LocalRules {
   #tell(state: RuleState, holds: boolean): void {
     const output = this.#output(state);
     const set = holds && output !== undefined ? state.values.onCurve(output.settings, this.#slot(state)) : undefined;
-    void output?.take({ kind: 'read', rule: state.config.name, holds, ...given({ set }) });
+    void output?.take({
+      kind: 'read',
+      rule: state.config.name,
+      holds,
+      set,
+    });
   }
 }
 

@@ -4,7 +4,6 @@
  * taken out of the file an hour after the last switching on: after a reboot nobody could tell how long ago it was.
  */
 import type { Clock } from '../host/clock.ts';
-import { given } from '../host/given.ts';
 import { isJsonObject, type JsonObject } from '../host/json.ts';
 import type { StateFile } from '../host/state-file.ts';
 import { SWITCHES_COUNT_MS } from './actuator-limits.ts';
@@ -34,7 +33,7 @@ export class OutputFile {
     this.wasClosed = json?.isClosed === true;
     // A file that is not the last one may say the opposite of what was wished last.
     const outputs = !file.isLost && isJsonObject(json?.outputs) ? Object.entries(json.outputs) : [];
-    const states = outputs.map(([name, one]) => [name, stateOf(one, this.isSameBoot, clock)] as const);
+    const states = outputs.map(([name, one]) => [name, stateOf(one ?? null, this.isSameBoot, clock)] as const);
     this.#states = new Map(states.filter((one): one is [string, OutputState] => one[1] !== undefined));
     const lostAtMs = typeof json?.lostAtMs === 'number' ? (this.isSameBoot ? json.lostAtMs : 0) : undefined;
     this.lostAtMs = file.isLost ? clock.monotonicMs() : lostAtMs;
@@ -75,7 +74,7 @@ export class OutputFile {
       [...this.#states].map(([name, state]) => [name, stateAsJson(state, this.#clock)]),
     );
     const lostAtMs = this.#leftMs(this.lostAtMs) > 0 ? this.lostAtMs : undefined;
-    this.#file.save(given({ bootId: this.#clock.bootId, outputs, lostAtMs, isClosed: this.#isClosed || undefined }));
+    this.#file.save({ bootId: this.#clock.bootId, outputs, lostAtMs, isClosed: this.#isClosed || undefined });
     this.#forgetLater();
   }
 

@@ -1,7 +1,6 @@
 /** The state of an output as its file has it: written whole, and read whole or not at all. */
 import { z } from 'zod';
 import type { Clock } from '../host/clock.ts';
-import { given } from '../host/given.ts';
 import type { JsonObject, JsonValue } from '../host/json.ts';
 import { recentSwitches, type SwitchHistory } from './actuator-limits.ts';
 import type { ActuatorValue, Writer } from './kind/actuator.ts';
@@ -29,13 +28,16 @@ const operator = z.object({
   until: z.enum(['ruleChange', 'release']),
 });
 const rule = z.object({
-  ...{ name: z.string(), version: z.string(), protect: z.boolean().default(false) },
-  ...{ set: value, otherwise: value.optional(), sensorLost: value.optional(), sinceMs: atMs },
-  ...{
-    phase: z.enum(['unread', 'set', 'otherwise']),
-    isLost: z.boolean().default(false),
-    isBarred: z.boolean().default(false),
-  },
+  name: z.string(),
+  version: z.string(),
+  protect: z.boolean().default(false),
+  set: value,
+  otherwise: value.optional(),
+  sensorLost: value.optional(),
+  sinceMs: atMs,
+  phase: z.enum(['unread', 'set', 'otherwise']),
+  isLost: z.boolean().default(false),
+  isBarred: z.boolean().default(false),
 });
 const kept = z.object({
   limit: atMs.optional(),
@@ -57,13 +59,18 @@ const kept = z.object({
 export function stateAsJson({ slots, history, unanswered }: OutputState, clock: Now): JsonObject {
   const nowMs = clock.monotonicMs();
   const { limit, noContact, base, left, ended } = slots;
-  return given({
-    ...{ limit, noContact, left, unanswered, ended: ended && { ...ended } },
-    operator: slots.operator && given({ ...slots.operator, savedAtMs: nowMs, savedAtWallMs: clock.wallMs() }),
+  return {
+    limit,
+    noContact,
+    left,
+    unanswered,
+    ended: ended && { ...ended },
+    operator: slots.operator && { ...slots.operator, savedAtMs: nowMs, savedAtWallMs: clock.wallMs() },
     baseRule: base?.rule === undefined ? undefined : { ...base, rule: base.rule },
-    rules: slots.rules.length === 0 ? undefined : slots.rules.map((one) => given({ ...one })),
-    ...{ changedAtMs: history.changedAtMs, switchedOnAtMs: recentSwitches(history, nowMs) },
-  });
+    rules: slots.rules.length === 0 ? undefined : slots.rules.map((one) => ({ ...one })),
+    changedAtMs: history.changedAtMs,
+    switchedOnAtMs: recentSwitches(history, nowMs),
+  };
 }
 
 /** Returns what is kept, as far as it holds in this boot; undefined where it is not understood. */

@@ -176,7 +176,7 @@ function hoursOf(totals: Totals, nowMs: number): number {
   return Math.floor((Math.round(onMsAt(totals, nowMs)) * 1_000) / HOUR_MS) / 1_000;
 }
 
-function totalsOf(json: JsonValue): Totals {
+function totalsOf(json: JsonValue | undefined): Totals {
   const { onMs, starts } = isJsonObject(json) ? json : {};
   const count = (value: JsonValue | undefined): number => (typeof value === 'number' && value >= 0 ? value : 0);
   return { onMs: count(onMs), starts: count(starts), onSinceMs: undefined, isReported: false };

@@ -1,6 +1,5 @@
 /** Tells in words why an output is as it is: the array of its slots, which of them wins, what it waits for, and the operator's last word. */
 import { formatDuration } from '../config/fields/quantity.ts';
-import { given } from '../host/given.ts';
 import { type ActuatorValue, inWords } from './kind/actuator.ts';
 import { arbitrate, filledSlots } from './priority-array.ts';
 import type { SlotName, Slots, Winner } from './priority-slots.ts';
@@ -63,15 +62,13 @@ export function outputReason(slots: Slots, { nowMs, waitsFor, isUnwritten = fals
   ];
   return {
     why: sentences.filter((one) => one !== undefined).join('; '),
-    slots: filledSlots(slots).map(({ slot, value, rule, by, sinceMs }) =>
-      given({
-        slot,
-        value,
-        rule,
-        by,
-        sinceS: sinceMs === undefined ? undefined : Math.max(0, Math.round((nowMs - sinceMs) / 1_000)),
-      }),
-    ),
+    slots: filledSlots(slots).map(({ slot, value, rule, by, sinceMs }) => ({
+      slot,
+      value,
+      rule,
+      by,
+      sinceS: sinceMs === undefined ? undefined : Math.max(0, Math.round((nowMs - sinceMs) / 1_000)),
+    })),
   };
 }
 

@@ -7,7 +7,6 @@
 import { AgentError, hasCode, retryable } from '../errors/agent-error.ts';
 import { endedWithin, untilAborted } from '../host/bounded-wait.ts';
 import type { Clock } from '../host/clock.ts';
-import { given } from '../host/given.ts';
 import type { Log } from '../host/log.ts';
 import { checkValue } from './actuator-limits.ts';
 import type { Pulse } from './claim.ts';
@@ -102,7 +101,7 @@ export class Output {
       const isUnknown = refusal?.code === 'actuators/outcome-unknown' || undefined;
       const on = one !== undefined && one.phase === 'set' && !one.isLost;
       const isKept = (on && this.#holdsSinceBefore(one)) || undefined;
-      deps.onRule(given({ rule, on, refusal: refusal?.message, isUnknown, isKept }));
+      deps.onRule({ rule, on, refusal: refusal?.message, isUnknown, isKept });
     };
     const onPassed = (): void => {
       this.#cause = { words: 'what kept it from that is over' };

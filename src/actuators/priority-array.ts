@@ -113,7 +113,11 @@ function limited(slots: Slots, event: SlotEvent): Slots {
     one === undefined || isActive(one.value) ? undefined : one;
   const ended = operator !== undefined && isActive(operator.value) ? withoutOperator(slots, 'maxOn', event) : slots;
   return {
-    ...{ ...ended, limit: event.atMs, pulse: undefined, noContact: kept(noContact), base: kept(base) },
+    ...ended,
+    limit: event.atMs,
+    pulse: undefined,
+    noContact: kept(noContact),
+    base: kept(base),
     start: start === undefined || isActive(start) ? undefined : start,
     left: slots.left !== undefined && isActive(slots.left) ? slots.off : slots.left,
     rules: slots.rules.map((rule) => ({ ...rule, isBarred: rule.isBarred || isActive(wordOf(rule) ?? false) })),

@@ -88,16 +88,17 @@ export interface Winner {
 }
 
 export const EMPTY_SLOTS: Slots = {
-  ...{
-    off: false,
-    start: undefined,
-    limit: undefined,
-    pulse: undefined,
-    operator: undefined,
-    rules: [],
-    noContact: undefined,
-  },
-  ...{ base: undefined, goesOff: false, left: undefined, ended: undefined },
+  off: false,
+  start: undefined,
+  limit: undefined,
+  pulse: undefined,
+  operator: undefined,
+  rules: [],
+  noContact: undefined,
+  base: undefined,
+  goesOff: false,
+  left: undefined,
+  ended: undefined,
 };
 
 /** Version of a rule that an earlier release has set: whatever it is configured to be is another one. */

@@ -12,7 +12,6 @@ import type { AgentConfig } from '../config/schema/agent-config.ts';
 import { messageOf } from '../errors/agent-error.ts';
 import { AlertList } from '../host/alert-list.ts';
 import { closingStep } from '../host/bounded-wait.ts';
-import { given } from '../host/given.ts';
 import type { JsonObject } from '../host/json.ts';
 import { AgentLog } from '../host/log.ts';
 import { keepRunning } from '../host/loops.ts';
@@ -61,7 +60,7 @@ export class Agent {
     const { log: logging, time } = first.config;
     const { machine, environment, onDurable } = deps;
     const { clock } = machine;
-    const log = new AgentLog(given({ level: logging.level, clock, sink: machine.logSink }));
+    const log = new AgentLog({ level: logging.level, clock, sink: machine.logSink });
     const alerts = new AlertList(log);
     const timeSync = new TimeSync({ clock, policy: time.trust, ask: machine.askSystemTime });
     const rightClock = correctedClock(clock, timeSync);
@@ -70,7 +69,13 @@ export class Agent {
     const isClockRight = (): boolean => timeSync.isSynchronised();
     const aboutItself = { clock, status: () => this.status() };
     this.#common = {
-      ...{ machine, environment, log, alerts, timeSync, rightClock, ...given({ onDurable }) },
+      machine,
+      environment,
+      log,
+      alerts,
+      timeSync,
+      rightClock,
+      onDurable,
       timeline: new Timeline({ clock: rightClock, isClockRight, files, path, version: agentVersion(), log }),
       file: new ConfigFile({ place: deps, clock, log, alerts, prepare: loadDrivers }, first),
       status: () => this.status(),
@@ -121,12 +126,13 @@ export class Agent {
         connection: {
           ...telemetry.uploader.state,
           ...platform.traffic,
-          ...given({ sentTodayBytes: telemetry.budget.today().bytes, dailyBudgetBytes }),
+          sentTodayBytes: telemetry.budget.today().bytes,
+          dailyBudgetBytes,
         },
         link: link.status(),
         lockedOut: hardware.actuators.lockout.locked,
         firmware: firmware.summary(),
-        ...given({ page: page.place }),
+        page: page.place,
       },
       ...telemetry.status(),
       sensors: hardware.sampler.states(),
@@ -146,7 +152,7 @@ export class Agent {
       const read = await file.readAgain();
       alerts.clear('reload');
       configEvents(read).forEach(timeline.tell);
-      return given({ ...read });
+      return { ...read };
     } catch (error) {
       alerts.raise('reload', `the changed configuration is not taken up: ${messageOf(error)}`);
       timeline.tell(configFaultEvent(messageOf(error)));

@@ -13,7 +13,6 @@ import type { AgentConfig, DeviceConfig } from '../config/schema/agent-config.ts
 import type { AttachedFirmware, FirmwareOfDevice } from '../firmware/attached-firmware.ts';
 import type { FirmwareUpdates } from '../firmware/firmware-updates.ts';
 import type { Alerts } from '../host/alert-list.ts';
-import { given } from '../host/given.ts';
 import { type JsonObject, type JsonValue, jsonOf } from '../host/json.ts';
 import type { Log } from '../host/log.ts';
 import { runTogether } from '../host/loops.ts';
@@ -93,9 +92,16 @@ export class AttachedCommands {
     const units = keyUnits({ config, states: () => deps.sampler.states(), log }, settings.name);
     const attributes = await AttachedAttributes.open(
       {
-        ...{ config, device, slot: settings.name, actuators, clock: deps.clock, files: deps.files, log, alerts },
+        config,
+        device,
+        slot: settings.name,
+        actuators,
+        clock: deps.clock,
+        files: deps.files,
+        log,
+        alerts,
         place: polls.attributes ? turns.place('attributes') : undefined,
-        ...given({ firmware }),
+        firmware,
         wakes: () => deps.link.wakes('attributes'),
         identity: () => ({ ...identityOf(deps), ...units() }),
       },
@@ -127,7 +133,12 @@ function ofDevice({ id, name, folder, deviceApi }: AttachedCommandsDeps['device'
 function openRpc(deps: AttachedCommandsDeps, actuators: OwnActuators): Promise<RpcService> {
   const { device, settings, config, clock, files, log, locked, sampler, turns } = deps;
   return RpcService.open({
-    ...{ config, deviceApi: device.deviceApi, clock, files, log, locked },
+    config,
+    deviceApi: device.deviceApi,
+    clock,
+    files,
+    log,
+    locked,
     methods: attachedMethods({ config, actuators, sampler, status: () => statusOf(deps) }, settings.name),
     permissions: ownMethodConfigs(config(), settings.name),
     journalPath: join(device.folder, 'rpc.journal'),
@@ -156,12 +167,12 @@ function statusOf(deps: AttachedCommandsDeps): JsonObject {
 /** Undefined values are left out: nothing of them is known yet. */
 function identityOf(deps: AttachedCommandsDeps): JsonObject {
   const states = ownStates(deps);
-  return given({
+  return {
     serialNumber: deps.serialNumber(),
     firmware: firmwareIn(deps, states),
     gateway: deps.gateway(),
     active: isActive(states),
-  });
+  };
 }
 
 function firmwareIn({ config }: AttachedCommandsDeps, states: readonly SensorState[]): JsonValue | undefined {
@@ -217,7 +228,12 @@ export function runAttachedCommands(deps: RunAttachedDeps) {
     const firmware = deps.firmware();
     const commands = await AttachedCommands.open(
       {
-        ...{ ...deps, device, settings, actuators, sampler, turns },
+        ...deps,
+        device,
+        settings,
+        actuators,
+        sampler,
+        turns,
         openFirmware: (opened: FirmwareOfDevice) => firmware.ofDevice(opened),
         locked: () => actuators.lockout.locked,
         gateway: () => gatewayName(deps.platform, deps.config().provisioning?.deviceName),

@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import type { AgentConfig } from '../config/schema/agent-config.ts';
 import { refusal } from '../errors/agent-error.ts';
 import { removeTreeDurably } from '../host/durable-file.ts';
-import { given } from '../host/given.ts';
 import type { BoardIdentity } from '../host/identity.ts';
 import type { AgentLog } from '../host/log.ts';
 import type { HostMachine } from '../host/machine.ts';
@@ -54,7 +53,11 @@ export class AttachedControl implements DevicesControl {
       const heldEntries = outbox.heldEntries + (outbox.deadLetters ?? 0) + (places.get(id)?.heldEntries ?? 0);
       const reason = heldEntries === 0 ? undefined : (uploader.reason ?? why);
       const isLate = places.get(id)?.isBehind === true || this.#isBehind(outbox);
-      places.set(id, { heldEntries, isBehind: isLate || undefined, ...given({ reason }) });
+      places.set(id, {
+        heldEntries,
+        isBehind: isLate || undefined,
+        reason,
+      });
     }
     const present = names.present.map((id) => this.#status(id, devices.find(id), places.get(id)));
     const unidentified = names.unidentified.map(({ name, label }) =>
@@ -151,7 +154,15 @@ export class AttachedControl implements DevicesControl {
   get #moves(): MoveDeviceDeps {
     const { machine, log, board, config } = this.#deps;
     const { names, devices } = this.#attached;
-    return { ...{ machine, log, board, names, devices, placeName }, folder: this.#folder(config()) };
+    return {
+      machine,
+      log,
+      board,
+      names,
+      devices,
+      placeName,
+      folder: this.#folder(config()),
+    };
   }
 
   /** Opens the names for a device that comes before the configuration has any. */
@@ -192,7 +203,7 @@ export class AttachedControl implements DevicesControl {
   #status(id: string, device: AttachedDevice | undefined, place: Held | undefined): DeviceStatus {
     const { names } = this.#attached;
     const slots = names.slotsOf(id);
-    return given({
+    return {
       id,
       slots,
       name: names.shownName(id, device?.name),
@@ -207,7 +218,7 @@ export class AttachedControl implements DevicesControl {
       lastAcceptedAtMs: device?.lastAcceptedAtMs,
       label: names.slotOf(id)?.label,
       tokenIn: device?.tokenIn,
-    });
+    };
   }
 
   #isBehind({ heldEntries, oldestMs }: OutboxStatus): boolean {
@@ -217,18 +228,25 @@ export class AttachedControl implements DevicesControl {
   }
 
   #unidentified(slot: string, label: string | undefined, place: Held | undefined): DeviceStatus {
-    return given({
-      ...{ id: `?${slot}`, name: slot, slots: [slot], state: 'unidentified' as const, sinceMs: this.#since },
-      ...{ heldEntries: place?.heldEntries ?? 0, acceptedEntries: 0, sensors: this.#sensors([slot]), label },
+    return {
+      id: `?${slot}`,
+      name: slot,
+      slots: [slot],
+      state: 'unidentified' as const,
+      sinceMs: this.#since,
+      heldEntries: place?.heldEntries ?? 0,
+      acceptedEntries: 0,
+      sensors: this.#sensors([slot]),
+      label,
       reason: this.#attached.names.moved.isLeft(slot) ? LEFT : undefined,
-    });
+    };
   }
 
   /** A slot that reads the device of another: what it reads waits, until the two are told apart. */
   #doubled(slot: string, sharesWith: string, places: ReadonlyMap<string, Held>): DeviceStatus {
     const { names } = this.#attached;
     const id = names.idOf(slot);
-    return given({
+    return {
       id,
       name: slot,
       slots: [slot],
@@ -238,11 +256,11 @@ export class AttachedControl implements DevicesControl {
       acceptedEntries: 0,
       sensors: this.#sensors([slot]),
       sharesWith,
-    });
+    };
   }
 
   #removed(id: string, device: AttachedDevice | undefined, place: Held): DeviceStatus {
-    return given({
+    return {
       id,
       name: this.#attached.names.shownName(id, device?.name),
       slots: [],
@@ -254,7 +272,7 @@ export class AttachedControl implements DevicesControl {
       sensors: 0,
       lastAcceptedAtMs: device?.lastAcceptedAtMs,
       reason: device?.reason ?? place.reason,
-    });
+    };
   }
 
   #goneBy(id: string): DeviceStatus['goneBy'] {

@@ -8,7 +8,6 @@ import { join } from 'node:path';
 import type { AgentConfig, OutboxConfig } from '../config/schema/agent-config.ts';
 import { messageOf } from '../errors/agent-error.ts';
 import { endedWithin, outcomeWithin } from '../host/bounded-wait.ts';
-import { given } from '../host/given.ts';
 import type { JsonValue } from '../host/json.ts';
 import { loadLinearPatterns } from '../host/linear-pattern.ts';
 import type { AgentLog } from '../host/log.ts';
@@ -76,7 +75,13 @@ export class AttachedParts {
     this.outbox = outbox;
     this.names = names;
     this.devices = new AttachedDevices({
-      ...{ names, log, files, placeName, clock, randomBytes: machine.randomBytes, board: platform.board },
+      names,
+      log,
+      files,
+      placeName,
+      clock,
+      randomBytes: machine.randomBytes,
+      board: platform.board,
       folder: join(stateFolder, KNOWN_DEVICES),
       credentials: (id) =>
         attachedCredentials(config(), { slot: names.slotOf(id), name: names.nameOf(id), store: platform.store }),
@@ -99,17 +104,25 @@ export class AttachedParts {
     const shared = { clock, log, budget };
     const settings = (): UploadSettings => {
       const { upload, outbox: kept } = config();
-      return { ...upload, ...given({ backlogRatePerS: kept.backlogRatePerS }) };
+      return {
+        ...upload,
+        backlogRatePerS: kept.backlogRatePerS,
+      };
     };
     this.held = new HeldDevices({
-      ...{ ...shared, files, settings, post: this.devices.post },
+      ...shared,
+      files,
+      settings,
+      post: this.devices.post,
       folder: join(stateFolder, 'devices', 'held'),
       openOutbox: (folder) =>
         openOutbox({ ...outboxDeps(deps), stateFolder: folder, config: heldOutbox(config()) }, signal),
     });
     const fanOut = new FanOut({ clock, devices: this.devices, held: this.held, limits: () => postLimits(settings()) });
     this.uploader = new Uploader({
-      ...{ ...shared, outbox, settings: () => inWindows(settings()) },
+      ...shared,
+      outbox,
+      settings: () => inWindows(settings()),
       postTelemetry: (rows, postSignal) => deps.telemetry().uploads.measure(() => fanOut.post(rows, postSignal)),
     });
   }
@@ -140,7 +153,10 @@ export class AttachedParts {
       log,
     });
     const names = await DeviceNames.open({
-      ...{ file, clock, log, newPerDay: () => config().provisioning?.newPerDay ?? 5 },
+      file,
+      clock,
+      log,
+      newPerDay: () => config().provisioning?.newPerDay ?? 5,
       gatewayName: () => gatewayName(platform, provisioning?.deviceName),
       matches: (pattern, text) => compile?.(`^(?:${pattern})$`).test(text) ?? false,
     });
@@ -189,7 +205,7 @@ export class AttachedParts {
     const isReady = (kept: string): boolean => this.devices.find(this.names.resolve(kept) ?? '')?.state === 'ready';
     const apart = this.held.list().flatMap(({ device, outbox }) => (isReady(device) ? [outbox] : []));
     const oldest = [oldestMs, ...apart.map((outbox) => outbox.oldestMs)].filter((ms) => ms !== undefined);
-    return given({
+    return {
       waitingEntries: heldEntries,
       apartEntries: apart.reduce((sum, outbox) => sum + outbox.heldEntries, 0),
       lostEntries: thinned + dropped + this.held.lostEntries,
@@ -197,7 +213,7 @@ export class AttachedParts {
       oldestMs: oldest.length === 0 ? undefined : Math.min(...oldest),
       hoursThatFit,
       fault,
-    });
+    };
   }
 
   async #way(): Promise<AttachedWay> {

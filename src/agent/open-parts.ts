@@ -17,7 +17,6 @@ import { FirmwareUpdates } from '../firmware/firmware-updates.ts';
 import type { AlertList } from '../host/alert-list.ts';
 import type { Clock } from '../host/clock.ts';
 import type { Environment } from '../host/environment.ts';
-import { given } from '../host/given.ts';
 import type { JsonObject } from '../host/json.ts';
 import { localTime } from '../host/local-time.ts';
 import type { AgentLog } from '../host/log.ts';
@@ -107,7 +106,12 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
     void telemetryOpened.promise.then((opened) => opened.append(entries));
   const hardwareOpening = HardwareParts.open(
     {
-      ...{ config, machine: { ...machine, clock: rightClock }, log, alerts, report, onRuleEvent },
+      config,
+      machine: { ...machine, clock: rightClock },
+      log,
+      alerts,
+      report,
+      onRuleEvent,
       onSamples: (samples) => telemetry.take(samples),
       keyOf: (key) => telemetry.keyOf(key),
       localTime: () => (timeSync.isSynchronised() ? localTime(rightClock.wallMs()) : undefined),
@@ -124,7 +128,10 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
   // Awaited below; until then a failure must not count as unhandled.
   hardwareOpening.catch(() => {});
   const platformOpening = PlatformConnection.open({
-    ...{ config: current, machine, log, alerts },
+    config: current,
+    machine,
+    log,
+    alerts,
     onPlatformDate: (ms, tookMs) => timeSync.heardPlatformDate(ms, tookMs),
     // When the outbox is not open yet, the queue is moved away before it opens.
     onQueueOfAnother: () => telemetry.outbox.isOpen && deps.restart(),
@@ -140,22 +147,27 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
   };
   const attached = await AttachedParts.open(
     {
-      ...{ machine, log, timeSync, rightClock, config: current, platform, expectFolder, presentMs: link.presentMs },
+      machine,
+      log,
+      timeSync,
+      rightClock,
+      config: current,
+      platform,
+      expectFolder,
+      presentMs: link.presentMs,
       telemetry: () => telemetry,
       onHeard: (slot) => hardware.actuators.control.contact.of(slot).heard(),
       beside: runAttachedCommands({
-        ...{
-          config: current,
-          platform,
-          link,
-          clock,
-          files,
-          log,
-          alerts,
-          onCommand,
-          hardware: () => hardware,
-          firmware: () => firmware,
-        },
+        config: current,
+        platform,
+        link,
+        clock,
+        files,
+        log,
+        alerts,
+        onCommand,
+        hardware: () => hardware,
+        firmware: () => firmware,
       }),
     },
     signal,
@@ -173,17 +185,15 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
   ]);
   const bands = config.status.page === 'off' ? undefined : new Bands({ ...place, outboxes }); // nobody but the page asks for it
   const telemetry: TelemetryPath = await TelemetryPath.open({
-    ...{
-      config: current,
-      clock: rightClock,
-      files,
-      log,
-      timeSync,
-      platform,
-      ...given({ attached }),
-      onAlarm,
-      link: () => link.uploads(),
-    },
+    config: current,
+    clock: rightClock,
+    files,
+    log,
+    timeSync,
+    platform,
+    attached,
+    onAlarm,
+    link: () => link.uploads(),
     onDurable: (entries) => {
       bands?.take(entries);
       deps.onDurable?.(entries);
@@ -196,14 +206,20 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
   telemetryOpened.resolve(telemetry);
   const hardware: HardwareParts = await hardwareOpening;
   const firmware = await FirmwareUpdates.open({
-    ...{ config, clock: rightClock, files, runProgram: machine.runProgram, log, alerts, deviceApi: platform.deviceApi },
+    config,
+    clock: rightClock,
+    files,
+    runProgram: machine.runProgram,
+    log,
+    alerts,
+    deviceApi: platform.deviceApi,
     newId: () => randomId(randomBytes),
     linkWaits: (bytes) => link.waitsFor(bytes),
     getUrl: async (url, { beginning, hosts }, urlSignal) => {
       const settings = await externalFileSettings(live.current.platform, files);
       return machine.openExternalFile(
         url,
-        { ...settings, clock, onCarried: link.noteDownload, ...given({ beginning, hosts }) },
+        { ...settings, clock, onCarried: link.noteDownload, beginning, hosts },
         urlSignal,
       );
     },
@@ -233,7 +249,14 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
   const beats = createPollBeat(clock);
   const polls = (kind: 'attributes' | 'commands') => ({ beat: beats(), wakes: () => link.wakes(kind) });
   const rpc = await RpcService.open({
-    ...{ config: current, deviceApi, clock, files, log, methods, permissions: ownMethodConfigs(config), onCommand },
+    config: current,
+    deviceApi,
+    clock,
+    files,
+    log,
+    methods,
+    permissions: ownMethodConfigs(config),
+    onCommand,
     ...polls('commands'),
     locked: () => actuators.lockout.locked,
     onContact: () => actuators.control.contact.heard(),
@@ -241,28 +264,41 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
   const units = keyUnits({ config: current, states: () => sampler.states(), log });
   const attributes = await DeviceAttributes.open(
     {
-      ...{
-        config: current,
-        deviceApi,
-        actuators: own,
-        clock,
-        files,
-        log,
-        live,
-        firmware,
-        alerts,
-        ...polls('attributes'),
-      },
+      config: current,
+      deviceApi,
+      actuators: own,
+      clock,
+      files,
+      log,
+      live,
+      firmware,
+      alerts,
+      ...polls('attributes'),
       identity: await identityAttributes(platform.board, machine, deps.file.hash),
       changing: () => ({ addresses: machine.networkAddresses(), ...units() }),
     },
     signal,
   );
-  const devices = new AttachedControl({ ...{ attached, config: current, machine, log, board: platform.board } });
+  const devices = new AttachedControl({
+    attached,
+    config: current,
+    machine,
+    log,
+    board: platform.board,
+  });
   const page = new StatusPublisher({
     ...(attached === undefined ? {} : { attached: devices }),
-    ...given({ bands }),
-    ...{ config: live, machine, rightClock, log, status, telemetry, platform, firmware, diagnose, timeline },
+    bands,
+    config: live,
+    machine,
+    rightClock,
+    log,
+    status,
+    telemetry,
+    platform,
+    firmware,
+    diagnose,
+    timeline,
     outputs: toldOutputs(pageOutputs(actuators.control), timeline.tell),
     claim: () =>
       shownClaim({
@@ -303,7 +339,8 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
     rpc,
     listen,
     page,
-    ...given({ attached, devices: attached && devices }),
+    attached,
+    devices: attached && devices,
   };
 }
 

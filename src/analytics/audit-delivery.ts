@@ -1,5 +1,4 @@
 /** Runs a delivery audit: asks the ledger, then the report, compares, and puts back what is missing and still kept. */
-import { given } from '../host/given.ts';
 import { AnalyticsError } from './analytics-error.ts';
 import { AuditComparison, type AuditLine, isFaulty } from './audit-comparison.ts';
 import { HOUR_MS, hourOf, type SentCell } from './entry-digest.ts';
@@ -43,14 +42,22 @@ export async function auditDelivery(deps: AuditDeps, request: AuditRequest, sign
   let notShown: readonly string[] = [];
   const { viewConfigId, filters } = request;
   const parts = deps.buildReport(
-    { viewConfigId, rangeStartTs: fromMs, rangeEndTs: toMs, ...given({ filters }) },
+    {
+      viewConfigId,
+      rangeStartTs: fromMs,
+      rangeEndTs: toMs,
+      filters,
+    },
     signal,
   );
   for await (const part of parts) {
     if (part.kind === 'labels') {
       const columns = findColumns(part.columnLabels, keys, request);
       notShown = [...keys].filter((key) => !shows(columns, key)).sort();
-      audit = new AuditComparison(sent, { columns, ...given({ deviceName: request.deviceName }) });
+      audit = new AuditComparison(sent, {
+        columns,
+        deviceName: request.deviceName,
+      });
     } else audit?.compareRows(part.rows);
   }
   if (audit === undefined) throw new AnalyticsError('bad-answer', 'the report cannot be read: it has no columnLabels');

@@ -3,7 +3,6 @@
  * each other value by value, without either ever being whole in memory. Catches what count, sum, first and last cannot see.
  */
 import { crc32 } from 'node:zlib';
-import { given } from '../host/given.ts';
 import { isJsonObject, type JsonValue, parseJson } from '../host/json.ts';
 import type { LedgerCell } from '../outbox/outbox.ts';
 import { isSentAsText, wireValue } from '../platform/wire-values.ts';
@@ -70,7 +69,7 @@ export async function withDigests(
   }
   return [...sums].map(([name, { cell, count, digest }]) => {
     const waiting = allWaiting.get(name);
-    return given({ ...cell, waiting, digest: waiting === undefined && count === cell.count ? digest : undefined });
+    return { ...cell, waiting, digest: waiting === undefined && count === cell.count ? digest : undefined };
   });
 }
 

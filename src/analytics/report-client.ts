@@ -4,7 +4,6 @@
  */
 import { Backoff } from '../host/backoff.ts';
 import type { Clock } from '../host/clock.ts';
-import { given } from '../host/given.ts';
 import type { JsonValue } from '../host/json.ts';
 import { AnalyticsError, type AnalyticsFault } from './analytics-error.ts';
 import {
@@ -174,7 +173,7 @@ export class ReportClient {
     // Only what is given: a member that is there replaces what the view has saved.
     return this.#http.post(
       inQuery ? `${path}?jwt=${encodeURIComponent(jwt)}` : path,
-      given({ viewConfigId, rangeStartTs, rangeEndTs, filters }),
+      { viewConfigId, rangeStartTs, rangeEndTs, filters },
       { headers: inQuery ? {} : { jwt }, secrets: this.#session.secrets },
       signal,
     );

@@ -1,5 +1,4 @@
 /** Columns of a report as an audit reads them: which one is the time, which the device, and which belong to which key. */
-import { given } from '../host/given.ts';
 import type { JsonValue } from '../host/json.ts';
 import { AnalyticsError } from './analytics-error.ts';
 
@@ -55,7 +54,11 @@ export function findColumns(
   const device = words.deviceColumn ?? named(DEVICE_LABEL);
   const key = named(KEY_LABEL);
   const values = key === undefined ? columnPerKey(columnLabels, keys, words) : rowPerKey(columnLabels, key, named);
-  return { time, values, ...given({ device }) };
+  return {
+    time,
+    values,
+    device,
+  };
 }
 
 /** True when a view of these columns can show the key. */
@@ -85,7 +88,9 @@ function rowPerKey(
     form: 'hour-per-key',
     key,
     count,
-    ...given({ sum: named(/^sum$/i), first: named(/^first$/i), last: named(/^last$/i) }),
+    sum: named(/^sum$/i),
+    first: named(/^first$/i),
+    last: named(/^last$/i),
   };
 }
 

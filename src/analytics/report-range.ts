@@ -1,6 +1,5 @@
 /** The time range of a report, as people write it: ISO 8601, epoch ms, or a duration back from now. */
 import { parseDuration } from '../config/fields/quantity.ts';
-import { given } from '../host/given.ts';
 import { AnalyticsError } from './analytics-error.ts';
 
 export interface RangeWords {
@@ -32,7 +31,7 @@ export function parseRange(words: RangeWords, nowMs: number): ReportRange {
   const rangeEndTs = words.to === undefined ? undefined : parseInstant(words.to, nowMs);
   if (rangeStartTs !== undefined && rangeEndTs !== undefined && rangeStartTs >= rangeEndTs)
     throw fault('the range ends before it begins');
-  return given({ rangeStartTs, rangeEndTs });
+  return { rangeStartTs, rangeEndTs };
 }
 
 /** A time without zone is this machine's, a date alone is its beginning in UTC, as ISO 8601 and JavaScript have it. */

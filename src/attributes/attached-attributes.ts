@@ -80,15 +80,13 @@ export class AttachedAttributes {
     if (this.#wishes === undefined) return [...tell, (signal: AbortSignal) => this.#askWhenQuiet(signal)];
     const { shared, place } = this.#wishes;
     const loop = {
-      ...{
-        deviceApi: device.deviceApi,
-        clock,
-        log,
-        shared,
-        client: this.#client,
-        place,
-        pollTimeoutMs: platform.pollTimeoutMs,
-      },
+      deviceApi: device.deviceApi,
+      clock,
+      log,
+      shared,
+      client: this.#client,
+      place,
+      pollTimeoutMs: platform.pollTimeoutMs,
       wakes: this.#deps.wakes,
       reconcilePeriodMs: () => config().platform.reconcilePeriodMs,
       readBackPeriodMs: attributes.readBackPeriodMs,

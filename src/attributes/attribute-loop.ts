@@ -80,7 +80,12 @@ export async function runAttributeLoop(deps: AttributeLoopDeps, signal: AbortSig
         },
         onGap: () => loop.wantTwice(),
         onWaited: () => loop.wantTwice(),
-        ...{ clock, log, pollTimeoutMs, longestPollMs, place, beat },
+        clock,
+        log,
+        pollTimeoutMs,
+        longestPollMs,
+        place,
+        beat,
         // Each wake reads them all: a poll would tell nothing more.
         wakes: () => (deps.wakes?.() === undefined ? undefined : Number.POSITIVE_INFINITY),
       },

@@ -5,7 +5,6 @@ import type { LiveConfig } from '../config/live-config.ts';
 import type { AgentConfig } from '../config/schema/agent-config.ts';
 import type { FirmwareUpdates } from '../firmware/firmware-updates.ts';
 import type { Alerts } from '../host/alert-list.ts';
-import { given } from '../host/given.ts';
 import type { BoardIdentity } from '../host/identity.ts';
 import type { JsonObject } from '../host/json.ts';
 import type { Log } from '../host/log.ts';
@@ -104,8 +103,14 @@ export class DeviceAttributes {
     const { platform, attributes } = config();
     const { contact } = actuators.control;
     const loop = {
-      ...{ deviceApi, clock, log, shared: this.shared, client: this.client, ...pollLimits(platform) },
-      ...{ wakes: this.#deps.wakes, beat: this.#deps.beat },
+      deviceApi,
+      clock,
+      log,
+      shared: this.shared,
+      client: this.client,
+      ...pollLimits(platform),
+      wakes: this.#deps.wakes,
+      beat: this.#deps.beat,
       canBeSet: () => this.shared.keys.length > 0,
       reconcilePeriodMs: () => config().platform.reconcilePeriodMs,
       readBackPeriodMs: attributes.readBackPeriodMs,
@@ -157,7 +162,7 @@ export async function identityAttributes(
   configHash: string,
 ): Promise<JsonObject> {
   const model = (await boardModel()) ?? 'unknown';
-  return given({
+  return {
     model,
     version: agentVersion(),
     bootId: clock.bootId,
@@ -166,5 +171,5 @@ export async function identityAttributes(
     addresses: networkAddresses(),
     serial,
     mac,
-  });
+  };
 }

@@ -27,7 +27,10 @@ export interface SharedTarget {
 
 export function settingTarget({ key, shape, apply }: ChangeableSetting): SharedTarget {
   return {
-    ...{ key, shape, apply, switchesOff: () => false },
+    key,
+    shape,
+    apply,
+    switchesOff: () => false,
     clear: () => apply(undefined),
     restored: true,
     writes: () => 0,

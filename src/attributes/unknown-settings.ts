@@ -32,7 +32,11 @@ export class UnknownSettings {
     const known = this.#settings().map(({ key }) => key);
     for (const key of known) this.#keys.delete(key);
     return [...this.#keys].map((key) => ({
-      ...{ key, shape: {}, switchesOff: () => false, restored: false, writes: () => 0 },
+      key,
+      shape: {},
+      switchesOff: () => false,
+      restored: false,
+      writes: () => 0,
       apply: () => {
         const meant = nearest(key, known);
         const hint = meant === undefined ? '' : `, did you mean ${meant}?`;

@@ -7,7 +7,6 @@ import type { AgentConfig, AnalyticsConfig } from '../config/schema/agent-config
 import { analyticsDefaults } from '../config/schema/local.ts';
 import { hasCode, systemCode } from '../errors/agent-error.ts';
 import { systemClock } from '../host/clock.ts';
-import { given } from '../host/given.ts';
 import { PASSWORD_VARIABLE } from './command.ts';
 import type { AnalyticsFlags } from './commands/report.ts';
 import type { Edge } from './edge.ts';
@@ -43,8 +42,15 @@ export async function openReportClient({ flags, edge, settings }: Told): Promise
         edge.stderr.write(`\r\u001b[K${reason}; asking again in ${Math.ceil(waitMs / 1_000)} s`);
     },
     settings: {
-      ...{ url, user, tokenIn, requestTimeoutMs, deadlineMs },
-      ...given({ basePath: flags.basePath ?? basePath, authUrl: flags.authUrl ?? authUrl, proxy, ca }),
+      url,
+      user,
+      tokenIn,
+      requestTimeoutMs,
+      deadlineMs,
+      basePath: flags.basePath ?? basePath,
+      authUrl: flags.authUrl ?? authUrl,
+      proxy,
+      ca,
       password: await passwordOf(flags, analytics, edge),
     },
   });

@@ -5,7 +5,6 @@ import { networkAddresses } from '../host/board-model.ts';
 import { withinMs } from '../host/bounded-wait.ts';
 import { systemClock as clock } from '../host/clock.ts';
 import { systemFiles } from '../host/files.ts';
-import { given } from '../host/given.ts';
 import { silentLog } from '../host/log.ts';
 import { Contact, type ContactStatus } from '../platform/contact.ts';
 import { HttpDeviceApi } from '../platform/http-device-api.ts';
@@ -54,7 +53,11 @@ export async function tryPlatform(
   signal: AbortSignal,
 ): Promise<TriedPlatform> {
   try {
-    const platform = platformSchema.parse({ url, ...given({ caFile }), ...TIMEOUTS });
+    const platform = platformSchema.parse({
+      url,
+      caFile,
+      ...TIMEOUTS,
+    });
     const { state, reason, problem, remedy } = await withinMs(
       clock,
       WITHIN_MS,

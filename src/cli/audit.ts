@@ -4,7 +4,6 @@ import { type AuditLine, isFaulty } from '../analytics/audit-comparison.ts';
 import { type AuditResult, auditDelivery } from '../analytics/audit-delivery.ts';
 import type { SentCell } from '../analytics/entry-digest.ts';
 import { parseFilters, parseRange } from '../analytics/report-range.ts';
-import { given } from '../host/given.ts';
 import type { AgentStatus } from '../status/shape/agent-status.ts';
 import { agentWallMs } from './agent-calls.ts';
 import { openReportClient } from './analytics-access.ts';
@@ -58,11 +57,9 @@ async function auditResult({ args, flags, edge, settings, agent }: AuditCall): P
         labels,
         filters,
         resend: flags.resend === true,
-        ...given({
-          deviceName: deviceName || undefined,
-          timeColumn: flags.timeColumn,
-          deviceColumn: flags.deviceColumn,
-        }),
+        deviceName: deviceName || undefined,
+        timeColumn: flags.timeColumn,
+        deviceColumn: flags.deviceColumn,
       },
       edge.signal,
     );

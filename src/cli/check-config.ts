@@ -9,7 +9,6 @@ import type { AgentConfig } from '../config/schema/agent-config.ts';
 import { AgentError } from '../errors/agent-error.ts';
 import { systemClock } from '../host/clock.ts';
 import { systemFiles } from '../host/files.ts';
-import { given } from '../host/given.ts';
 import { MachineFacts } from '../host/machine-facts.ts';
 import { serviceMayRead } from '../host/service-reader.ts';
 import { wakeWords } from '../link/link-words.ts';
@@ -63,10 +62,11 @@ async function checkOne({ flags, edge, print }: CheckConfigCall, file: string): 
       ok,
       ...hash,
       ...items,
-      ...given({ devices, link }),
+      devices,
+      link,
       faults,
       warnings,
-      ...given({ onGateway }),
+      onGateway,
       ...conversions,
     },
     () =>

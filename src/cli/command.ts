@@ -5,7 +5,6 @@
 import { InvalidArgumentError } from 'commander';
 import { DEFAULT_CONFIG_FILE } from '../config/fields/default-places.ts';
 import { parseDuration } from '../config/fields/quantity.ts';
-import { given } from '../host/given.ts';
 import type { AgentCalls, AgentFiles, AgentFlags } from './agent-calls.ts';
 import type { Edge } from './edge.ts';
 import type { Printer } from './printer.ts';
@@ -142,7 +141,7 @@ export function choice<C extends string>(
 ): Parameter<C>;
 export function choice<C extends string>(value: string, says: string, choices: readonly C[]): Parameter<C | undefined>;
 export function choice<C extends string>(value: string, says: string, choices: readonly C[], byDefault?: C): Parameter {
-  return given({ value, says, choices, byDefault });
+  return { value, says, choices, byDefault };
 }
 
 /** May be given any number of times. */
@@ -151,7 +150,7 @@ export function list<T = string>(
   says: string,
   parse?: (text: string) => T,
 ): Parameter<readonly T[] | undefined> {
-  return given({ value, says, isRepeatable: true, parse });
+  return { value, says, isRepeatable: true, parse };
 }
 
 /** Takes what `read` understands, and otherwise says what can be written. */

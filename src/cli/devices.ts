@@ -1,6 +1,5 @@
 /** Attached devices for people and programs: which there are, how each does, what to do for it, and what is done for one. */
 import { systemClock } from '../host/clock.ts';
-import { given } from '../host/given.ts';
 import type { JsonObject } from '../host/json.ts';
 import { systemRandomBytes } from '../host/random.ts';
 import { makeAccessToken } from '../provisioning/access-token.ts';
@@ -83,11 +82,11 @@ export async function claimDevice(call: ClaimCall): Promise<void> {
   await requireName(args.name, call.agent);
   const asksForSecret = flags.secretKeyFile !== undefined || flags.ask === true;
   const secretKey = asksForSecret ? await secretFrom(flags.secretKeyFile, 'Secret for this claim: ', edge) : undefined;
-  const opened = await askFor<OpenClaim>(
-    call,
-    'claimDevice',
-    given({ device: args.name, secretKey, durationMs: flags.duration }),
-  );
+  const opened = await askFor<OpenClaim>(call, 'claimDevice', {
+    device: args.name,
+    secretKey,
+    durationMs: flags.duration,
+  });
   print.result(opened, () => claimPage(opened, flags.qr, print.style));
 }
 

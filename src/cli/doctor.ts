@@ -37,7 +37,10 @@ export async function examine(
   const asked = askAgent<AgentStatus>(runFolder, 'getStatus').then((agent) => ({ agent }));
   const known = await asked.catch((error: unknown) => (isSilent(error) ? { silentAgent: messageOf(error) } : {}));
   const deps = {
-    ...{ configFile, environment, clock, version: agentVersion() },
+    configFile,
+    environment,
+    clock,
+    version: agentVersion(),
     machine: new MachineFacts({ clock }),
     isTimeSynchronised,
     askPlatform,

@@ -1,5 +1,4 @@
 /** How a command ends: the exit codes that scripts and systemd rely on, and the error that names one. */
-import { given } from '../host/given.ts';
 
 export const EXIT = {
   ok: 0,
@@ -40,7 +39,7 @@ export class CommandError extends Error {
   readonly hint: string | undefined;
 
   constructor(message: string, { exitCode = EXIT.failure, nextStep, cause }: CommandErrorOptions = {}) {
-    super(nextStep === undefined || message === '' ? message : `${message}; ${nextStep}`, given({ cause }));
+    super(nextStep === undefined || message === '' ? message : `${message}; ${nextStep}`, { cause });
     this.exitCode = exitCode;
     this.says = message;
     this.hint = nextStep;

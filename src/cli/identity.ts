@@ -5,7 +5,6 @@ import { type FileHandle, open, readFile } from 'node:fs/promises';
 import { messageOf, systemCode } from '../errors/agent-error.ts';
 import { PRIVATE_MODE, writeDurably } from '../host/durable-file.ts';
 import { systemFiles } from '../host/files.ts';
-import { given } from '../host/given.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../host/json.ts';
 import { systemRandomBytes } from '../host/random.ts';
 import { makeAccessToken } from '../provisioning/access-token.ts';
@@ -181,11 +180,14 @@ export async function claim(call: ClaimCall): Promise<void> {
   const { flags, edge, print } = call;
   const asksForSecret = flags.secretKeyFile !== undefined || flags.ask === true;
   const secretKey = asksForSecret ? await secretFrom(flags.secretKeyFile, 'Secret for this claim: ', edge) : undefined;
-  const opened = await askIdentity<OpenClaim>(call, 'claim', given({ secretKey, durationMs: flags.duration }));
+  const opened = await askIdentity<OpenClaim>(call, 'claim', { secretKey, durationMs: flags.duration });
   const page = await pageOf(call);
   print.result(
-    { ...opened, ...given({ page }) },
-    () => claimPage(opened, flags.qr, print.style) + print.table(pageRows(given({ page }))),
+    {
+      ...opened,
+      page,
+    },
+    () => claimPage(opened, flags.qr, print.style) + print.table(pageRows({ page })),
   );
 }
 

@@ -4,7 +4,6 @@ import { ACCESS_TOKEN, url as httpUrl, PLAIN_SECRET, type SecretRule } from '../
 import { deviceNameTemplate } from '../config/schema/platform.ts';
 import { messageOf } from '../errors/agent-error.ts';
 import { makeFolder } from '../host/durable-file.ts';
-import { given } from '../host/given.ts';
 import { readIdentity } from '../host/identity.ts';
 import { deviceNameOf } from '../provisioning/device-name.ts';
 import { type TriedPlatform, tryPlatform } from './ask-platform.ts';
@@ -46,12 +45,12 @@ export async function askForFirstConfig(told: Told, folder: string): Promise<Omi
     flags.runFolder,
     flags.simulate,
   ].map((path) => (path === undefined ? undefined : resolve(path)));
-  const questions = new Questions(told, folder, given({ caFile, runFolder }));
+  const questions = new Questions(told, folder, { caFile, runFolder });
   const url = flags.url ?? (asks ? await questions.url() : (settings['platform.url'] ?? ''));
   if (url === '') throw usageError('the address of the platform is missing', { nextStep: 'give it as --url' });
   const credentials = chosen(told) ?? (asks ? await questions.credentials(url) : unasked(told));
   const statusPage = await statusPageOf(told, asks ? questions : undefined);
-  return given({ url, credentials, caFile, statusPage, stateFolder, runFolder, boardSocket });
+  return { url, credentials, caFile, statusPage, stateFolder, runFolder, boardSocket };
 }
 
 /** Credentials by the flags, a setting for the other half of provisioning; undefined when the flags name none. */
@@ -138,18 +137,12 @@ class Questions {
       };
     }
     const { 'provisioning.deviceKeyFile': usualKey, 'provisioning.deviceSecretFile': usualSecret } = settings;
-    const keyFile = await this.secret(
-      'provision-key',
-      'Provision key of the device profile',
-      PLAIN_SECRET,
-      given({ usualFile: usualKey }),
-    );
-    const secretFile = await this.secret(
-      'provision-secret',
-      'Provision secret',
-      PLAIN_SECRET,
-      given({ usualFile: usualSecret }),
-    );
+    const keyFile = await this.secret('provision-key', 'Provision key of the device profile', PLAIN_SECRET, {
+      usualFile: usualKey,
+    });
+    const secretFile = await this.secret('provision-secret', 'Provision secret', PLAIN_SECRET, {
+      usualFile: usualSecret,
+    });
     return { way: 'provision', keyFile, secretFile, deviceName: flags.name ?? (await this.#deviceName()) };
   }
 
@@ -161,7 +154,10 @@ class Questions {
     { usualFile, judge = () => undefined }: { readonly usualFile?: string; readonly judge?: Judge } = {},
   ): Promise<string> {
     const typed = await this.#ask({
-      ...{ subject: words, asks: `${words}${inBrackets(usualFile)}: `, hidden: true, usual: usualFile ?? '' },
+      subject: words,
+      asks: `${words}${inBrackets(usualFile)}: `,
+      hidden: true,
+      usual: usualFile ?? '',
       // The name of the usual file is no secret.
       judge: (secret) =>
         secret === usualFile ? undefined : rule.isGood(secret) ? judge(secret) : `expected ${rule.expected}`,
@@ -202,7 +198,14 @@ class Questions {
     const { stderr, signal } = this.#told.edge;
     const tried = await withBar(stderr, 'asking the platform …', (bar) => {
       bar.update(0, undefined, () => '');
-      return tryPlatform({ url, ...given({ caFile, accessToken }) }, signal);
+      return tryPlatform(
+        {
+          url,
+          caFile,
+          accessToken,
+        },
+        signal,
+      );
     });
     if (accessToken === undefined) this.#platform = tried;
     return tried;

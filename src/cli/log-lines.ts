@@ -74,7 +74,7 @@ export function logLineText({ atMs, level, message, fields }: LogLine, style: St
   return `${time}${grade}${words}${written.length === 0 ? '' : `  ${written.join(' ')}`}\n`;
 }
 
-function valueIn(value: JsonValue): string {
+function valueIn(value: JsonValue | undefined): string {
   const text = typeof value === 'string' && /^[^\s"=]+$/.test(value) ? value : stringifyJson(value);
   return printable(text.length > MAX_VALUE_LENGTH ? `${text.slice(0, MAX_VALUE_LENGTH)}…` : text);
 }

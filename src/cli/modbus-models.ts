@@ -32,15 +32,13 @@ const TELLING_WEIGHT = 3;
 const MIN_WEIGHT = 2;
 /** Limits of a right map's values, by unit. */
 const LIMITS: Readonly<Record<string, readonly [number, number]>> = {
-  ...{
-    V: [-2_000, 2_000],
-    A: [-10_000, 10_000],
-    W: [-1e7, 1e7],
-    kWh: [0, 1e8],
-    Hz: [0, 500],
-    '%': [0, 100],
-    '°C': [-50, 200],
-  },
+  V: [-2_000, 2_000],
+  A: [-10_000, 10_000],
+  W: [-1e7, 1e7],
+  kWh: [0, 1e8],
+  Hz: [0, 500],
+  '%': [0, 100],
+  '°C': [-50, 200],
 };
 
 /** Returns the models that fit best; those it has found when the signal aborts. */

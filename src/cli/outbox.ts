@@ -6,7 +6,6 @@ import { messageOf } from '../errors/agent-error.ts';
 import { systemClock } from '../host/clock.ts';
 import { systemFiles } from '../host/files.ts';
 import { actAsOwnerOf } from '../host/folder-owner.ts';
-import { given } from '../host/given.ts';
 import { type JsonObject, stringifyJson } from '../host/json.ts';
 import {
   isMeant,
@@ -166,7 +165,7 @@ async function queryOf(flags: EntriesCall['flags'], agent: AgentCalls): Promise<
   const nowMs = await agentWallMs(agent);
   const isRanged = from !== undefined || to !== undefined || last !== undefined;
   const { rangeStartTs, rangeEndTs } = isRanged ? parseRange(flags, nowMs) : {};
-  return given({ heldOnly: all !== true, keys: key, fromMs: rangeStartTs, toMs: rangeEndTs });
+  return { heldOnly: all !== true, keys: key, fromMs: rangeStartTs, toMs: rangeEndTs };
 }
 
 function jsonLine({ ts, device, key, value, class: own }: ResolvedEntry): string {
@@ -249,7 +248,7 @@ export async function rejected(call: RejectedCall): Promise<void> {
   const asked = await agent();
   const { resend, sequence: sequences, device } = flags;
   if (resend === true) {
-    const { resent, missing, unread } = await asked.ask<ResentRejected>('resendRejected', given({ sequences, device }));
+    const { resent, missing, unread } = await asked.ask<ResentRejected>('resendRejected', { sequences, device });
     tellUnread(unread, call);
     print.result({ resent }, () => `${resent} put back into the outbox\n`);
     if (missing.length > 0)

@@ -4,7 +4,6 @@ import { loadConfig } from '../config/read-config.ts';
 import { AgentError, systemCode } from '../errors/agent-error.ts';
 import { systemClock } from '../host/clock.ts';
 import { PRIVATE_MODE } from '../host/durable-file.ts';
-import { given } from '../host/given.ts';
 import { systemRandomBytes } from '../host/random.ts';
 import { openPeopleApi, type PeopleApi } from '../platform/people-api.ts';
 import type { PlatformSetupCall } from './commands/platform-setup.ts';
@@ -44,7 +43,9 @@ async function setUp(call: PlatformSetupCall): Promise<void> {
     const wish = {
       profile: flags.profile,
       assign: flags.assign === true,
-      ...given({ customer: flags.customer, release, config }),
+      customer: flags.customer,
+      release,
+      config,
     };
     await perform(call, await makePlan(api, wish, systemRandomBytes));
   } finally {
@@ -60,7 +61,15 @@ async function logIn({ flags, edge, settings }: PlatformSetupCall): Promise<Peop
   const ca = flags.caFile === undefined ? undefined : await certificate(flags.caFile);
   const password = await secretFrom(flags.passwordFile, `Password of ${printable(flags.user)}: `, edge);
   const deps = { clock: systemClock, randomBytes: systemRandomBytes, signal: edge.signal };
-  return openPeopleApi({ url, user: flags.user, password, ...given({ ca }) }, deps);
+  return openPeopleApi(
+    {
+      url,
+      user: flags.user,
+      password,
+      ca,
+    },
+    deps,
+  );
 }
 
 async function certificate(file: string): Promise<Buffer> {
@@ -140,7 +149,13 @@ function planText(steps: readonly Step[], print: Printer): string {
 }
 
 function shown({ what, name, verdict, why }: Step, isDone: boolean): object {
-  return { what, name, verdict, isDone, ...given({ why }) };
+  return {
+    what,
+    name,
+    verdict,
+    isDone,
+    why,
+  };
 }
 
 /** Shows key and secret of this run once; those of before can be written to a file only. */

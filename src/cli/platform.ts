@@ -2,7 +2,6 @@
 import { resolve } from 'node:path';
 import { messageOf, systemCode } from '../errors/agent-error.ts';
 import { whyNoFolder } from '../host/folder-place.ts';
-import { given } from '../host/given.ts';
 import { LocalPlatform, type LocalPlatformOptions } from '../local-platform/local-platform.ts';
 import type { PlatformCall } from './commands/platform.ts';
 import { untilStopped } from './edge.ts';
@@ -18,17 +17,15 @@ export async function runPlatform({ flags, edge, print }: PlatformCall): Promise
       nextStep: 'name another with --data',
     });
   const platform = await start({
-    ...given({
-      port: flags.port,
-      host: flags.host,
-      dataFolder: flags.data,
-      tlsPort: flags.tlsPort,
-      claimDurationMs: flags.claimDurationMs,
-      storeDelayMs: flags.storeDelayMs,
-      maxPointsPerKey: flags.pointsPerKey,
-    }),
-    rateLimits: given({ messages: messageLimit, dataMessages: telemetryLimit, dataPoints: dataPointLimit }),
-    analytics: given({ threadPoolSize: reportThreads, queueCapacity: reportQueue }),
+    port: flags.port,
+    host: flags.host,
+    dataFolder: flags.data,
+    tlsPort: flags.tlsPort,
+    claimDurationMs: flags.claimDurationMs,
+    storeDelayMs: flags.storeDelayMs,
+    maxPointsPerKey: flags.pointsPerKey,
+    rateLimits: { messages: messageLimit, dataMessages: telemetryLimit, dataPoints: dataPointLimit },
+    analytics: { threadPoolSize: reportThreads, queueCapacity: reportQueue },
     legacyProvisioning: flags.legacyProvisioning === true,
     wholeFileFirmware: flags.wholeFileFirmware === true,
   });

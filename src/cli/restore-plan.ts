@@ -9,7 +9,6 @@ import { restorePlanPath } from '../config/restore-plan-path.ts';
 import { messageOf } from '../errors/agent-error.ts';
 import { GROUP_MODE, PRIVATE_MODE, readWhole, removeDurably, writeDurably } from '../host/durable-file.ts';
 import type { Files } from '../host/files.ts';
-import { given } from '../host/given.ts';
 import { parseJson } from '../host/json.ts';
 import { silentLog } from '../host/log.ts';
 import { takeLock } from '../host/state-lock.ts';
@@ -118,7 +117,10 @@ async function setEnvironmentAside(folder: string, files: Files): Promise<void> 
 async function writeBeside(folder: string, { path, mode, content }: ArchivedFile, files: Files): Promise<void> {
   const { gid } = await stat(folder);
   const isShared = process.geteuid?.() === 0 && gid !== 0 && !isForRoot(relative(folder, path));
-  await makeFoldersTo(dirname(path), { files, ...given({ gid: isShared ? gid : undefined }) });
+  await makeFoldersTo(dirname(path), {
+    files,
+    gid: isShared ? gid : undefined,
+  });
   await writeDurably(files, path, content, { mode: isShared ? mode | GROUP_READ : mode });
   if (isShared) await chown(path, 0, gid);
 }

@@ -12,7 +12,6 @@ import { makeFolder } from '../host/durable-file.ts';
 import type { Environment } from '../host/environment.ts';
 import { systemFiles } from '../host/files.ts';
 import { actAsOwnerOf } from '../host/folder-owner.ts';
-import { given } from '../host/given.ts';
 import { stringifyJson } from '../host/json.ts';
 import type { TelemetryEntry } from '../outbox/outbox.ts';
 import { asOwnerOf } from './as-owner.ts';
@@ -73,7 +72,7 @@ async function runAgent(
       machine: alone === undefined ? thisMachine : machineOf(alone, thisMachine),
       redactWith: (redact) => edge.redactWith(redact),
       ...board,
-      ...given({ onDurable: flags.recordAppends === undefined ? undefined : recordAppends(flags.recordAppends) }),
+      onDurable: flags.recordAppends === undefined ? undefined : recordAppends(flags.recordAppends),
     },
     edge.signal,
   );

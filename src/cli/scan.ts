@@ -6,7 +6,6 @@ import { addressInWords } from '../hardware/i2c-port.ts';
 import { openPorts } from '../hardware/open-ports.ts';
 import type { Ports } from '../hardware/ports.ts';
 import { systemClock } from '../host/clock.ts';
-import { given } from '../host/given.ts';
 import { answersAt, type ChipGuess, identifyChip, oneWireKind } from '../kinds/identify-chip.ts';
 import type { BusKind, ScanCall } from './commands/init.ts';
 import type { Edge } from './edge.ts';
@@ -83,7 +82,7 @@ export async function scanI2cBus(
       const answers = addressesOnly ? bus.probe(address, signal) : answersAt(bus, address, signal);
       if (!(await answers.catch(() => false))) continue;
       const guess = addressesOnly ? undefined : await identifyChip(bus, address, signal);
-      found.push(given({ bus: number, address, guess }));
+      found.push({ bus: number, address, guess });
     }
     return found;
   } finally {

@@ -103,7 +103,12 @@ export async function readOnce(
     if (fields.said !== undefined) edge.stderr.write(`turnstone: ${message}: ${printable(fields.said)}\n`);
   };
   const deps = {
-    ...{ ports, clock: systemClock, files: systemFiles, runProgram, log: { ...silentLog, info }, stateFolder },
+    ports,
+    clock: systemClock,
+    files: systemFiles,
+    runProgram,
+    log: { ...silentLog, info },
+    stateFolder,
     openHostMetrics: (options: HostMetricsOptions) => new HostMetrics(options),
   };
   const what = `sensor ${sensorConfig.name}`;

@@ -63,12 +63,10 @@ export async function serialCandidates(configFile: string): Promise<readonly Can
     > &
       LineSettings;
     candidates.push({
-      ...{
-        name: isPreset ? options.preset : options.kind,
-        options,
-        config,
-        isAsked: (request ?? requestHex) !== undefined,
-      },
+      name: isPreset ? options.preset : options.kind,
+      options,
+      config,
+      isAsked: (request ?? requestHex) !== undefined,
       ...(isPreset && { settings: { baudRate, dataBits, parity } }),
     });
   }
@@ -99,7 +97,12 @@ export async function guessFrom(
 /** Returns the keys that a sensor reads by the time the signal aborts; none when it cannot be read. */
 export async function keysFrom(config: SensorConfig, ports: Ports, signal: AbortSignal): Promise<readonly string[]> {
   const deps = {
-    ...{ ports, clock: systemClock, files: systemFiles, runProgram, log: silentLog, stateFolder: '/nonexistent' },
+    ports,
+    clock: systemClock,
+    files: systemFiles,
+    runProgram,
+    log: silentLog,
+    stateFolder: '/nonexistent',
     openHostMetrics: (options: HostMetricsOptions) => new HostMetrics(options),
   };
   const sensor = await createSensor(config, deps, signal).catch(() => undefined);
@@ -131,7 +134,10 @@ function hasCheck(config: SensorConfig): boolean {
 /** A port that has sent these bytes by the time somebody reads, and takes none. */
 function replayOf(heard: Buffer): SerialPorts {
   const port = {
-    ...{ path: '/dev/null', plugged: true, close: async () => {}, onPlug: () => () => {} },
+    path: '/dev/null',
+    plugged: true,
+    close: async () => {},
+    onPlug: () => () => {},
     write: () => Promise.reject(new Error('nothing is written')),
     onBytes: (listener: (bytes: Uint8Array) => void) => {
       queueMicrotask(() => listener(heard));

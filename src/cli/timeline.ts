@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { namedFolders } from '../config/peek-config.ts';
 import { messageOf } from '../errors/agent-error.ts';
 import { systemFiles } from '../host/files.ts';
-import { given } from '../host/given.ts';
 import { type JsonObject, jsonOf, stringifyJson } from '../host/json.ts';
 import { eventJson, eventsOf, type TimelineEvent } from '../timeline/event.ts';
 import { selectEvents, timelineQueryOf } from '../timeline/query.ts';
@@ -23,7 +22,7 @@ export async function showTimeline({ flags, agent, print, edge }: TimelineCall):
   const from = flags.since === undefined ? undefined : (await agentWallMs(calls)) - flags.since;
   const events = await lastEvents(
     calls,
-    given({ from, kinds: flags.kind === undefined ? undefined : [...flags.kind] }),
+    { from, kinds: flags.kind === undefined ? undefined : [...flags.kind] },
     flags.count,
   );
   if (events.length === 0 && flags.json !== true)
@@ -63,7 +62,7 @@ async function lastEvents(calls: AgentCalls, query: JsonObject, count: number): 
   const events: TimelineEvent[] = [];
   while (events.length < count) {
     const before = events.at(-1)?.seq;
-    const params = given({ ...query, before, limit: Math.min(MAX_ANSWER, count - events.length) });
+    const params = { ...query, before, limit: Math.min(MAX_ANSWER, count - events.length) };
     const answer = await calls.ask<JsonObject>('timeline', params as JsonObject);
     const found = eventsOf(answer.events);
     events.push(...found);

@@ -1,6 +1,5 @@
 /** Shows the sensors live: a table with sparklines on a terminal, one line for each change elsewhere. */
 import { systemClock } from '../host/clock.ts';
-import { given } from '../host/given.ts';
 import { type JsonValue, jsonEqual, stringifyJson } from '../host/json.ts';
 import type { ActuatorStatus, AgentStatus } from '../status/shape/agent-status.ts';
 import type { WatchCall } from './commands/status.ts';
@@ -79,7 +78,7 @@ function news(now: ReadonlyMap<string, Watched>, before: ReadonlyMap<string, Wat
   const isFresh = ([id, { atMs, value }]: readonly [string, Watched]): boolean =>
     before.get(id)?.atMs !== atMs && (asJson || !jsonEqual(before.get(id)?.value ?? null, value));
   const lines = [...now].filter(isFresh).map(([, { sensor, key, value, unit, atMs }]) => {
-    if (asJson) return `${stringifyJson(given({ sensor, key, value, atMs, unit }))}\n`;
+    if (asJson) return `${stringifyJson({ sensor, key, value, atMs, unit })}\n`;
     return `${sensor} ${printable(key)} = ${valueText(value, unit)}\n`;
   });
   return lines.join('');

@@ -2,7 +2,6 @@
 import type { Output } from '../cli/edge.ts';
 import { CommandError, EXIT, type ExitCode } from '../cli/exit-code.ts';
 import { AgentError, hasCode } from '../errors/agent-error.ts';
-import { given } from '../host/given.ts';
 
 interface Told {
   readonly exitCode: ExitCode;
@@ -68,7 +67,7 @@ function inWords({ message, hint, code }: Told): string {
 
 /** One line, without sequences of a terminal: JSON escapes what controls. */
 function inJson({ message, hint, code, exitCode }: Told): string {
-  return `${JSON.stringify({ error: given({ code: code ?? `cli/${PLAIN_CODES[exitCode] ?? 'failed'}`, message, hint }) })}\n`;
+  return `${JSON.stringify({ error: { code: code ?? `cli/${PLAIN_CODES[exitCode] ?? 'failed'}`, message, hint } })}\n`;
 }
 
 function exitCodeOf({ code, recovery }: AgentError): ExitCode {

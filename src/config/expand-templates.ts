@@ -4,7 +4,6 @@
  *
  *   templates: { meter: {…} }   sensors: [{ template: meter, count: 10, name: "meter{n}" }]   →   sensors: [{ name: meter1, … }, …]
  */
-import { given } from '../host/given.ts';
 import type { ConfigFault, ConfigPath, PathFault } from './fields/config-fault.ts';
 import { depthIn, pathText } from './fields/config-fault.ts';
 import { didYouMeanWhenTold, oneOf } from './fields/did-you-mean.ts';
@@ -62,7 +61,10 @@ export function expandTemplates(source: YamlSource): ExpandedSource {
     const { item, template, name } = found;
     const isOfTemplate =
       template !== undefined && depthIn(expander.templates[template], rest) > depthIn(valueAt(tree, item), rest);
-    return { path: [...(isOfTemplate ? ['templates', template] : item), ...rest], ...given({ of: name }) };
+    return {
+      path: [...(isOfTemplate ? ['templates', template] : item), ...rest],
+      of: name,
+    };
   };
   const inFile = (fault: PathFault): PathFault => {
     const named = (text: string, section: string, index: string): string => {
@@ -132,7 +134,12 @@ class Expander {
     return instances.map((words) => {
       const value = filled(merged, words) as Mapping;
       const name = typeof value.name === 'string' ? value.name : undefined;
-      return { value, item: path, ...given({ template: typeof template === 'string' ? template : undefined, name }) };
+      return {
+        value,
+        item: path,
+        template: typeof template === 'string' ? template : undefined,
+        name,
+      };
     });
   }
 

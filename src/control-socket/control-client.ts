@@ -1,6 +1,5 @@
 /** The command line's end of the control sockets. */
 import { AgentError, hasCode, refusal, retryable, systemCode } from '../errors/agent-error.ts';
-import { given } from '../host/given.ts';
 import type { JsonObject, JsonValue } from '../host/json.ts';
 import { JsonLink } from '../host/json-link.ts';
 import {
@@ -112,7 +111,7 @@ export class ControlClient {
         answer.reject(refusal('control-socket/interrupted', 'the answer was not waited for'));
       else answer.reject(retryable('control-socket/deadline', 'the agent did not answer in time'));
     };
-    this.#pending.set(id, given({ ...answer, onEvent }));
+    this.#pending.set(id, { ...answer, onEvent });
     signal.addEventListener('abort', cancel, { once: true });
     try {
       this.#link.send({ id, ...request });

@@ -87,7 +87,15 @@ function updaterDeps(kind: PackageKind, deps: AttachedFirmwareDeps, device: Firm
     throw new Error('a release of the agent among the packages of an attached device');
   };
   return {
-    ...{ kind, clock, newId, getUrl, linkWaits, locked, deviceApi, log, isAttached: true },
+    kind,
+    clock,
+    newId,
+    getUrl,
+    linkWaits,
+    locked,
+    deviceApi,
+    log,
+    isAttached: true,
     config: { ...config.firmware, handlers: deviceHandlers(settings, config) },
     files: updateFiles(files),
     paths: {
@@ -95,7 +103,10 @@ function updaterDeps(kind: PackageKind, deps: AttachedFirmwareDeps, device: Firm
       guard: config.firmware.guardFolder,
       firmware: join(folder, 'firmware'),
     },
-    ...{ arch: process.arch, runningVersion: UNKNOWN_VERSION, vitals: unused, requestRestart: unused },
+    arch: process.arch,
+    runningVersion: UNKNOWN_VERSION,
+    vitals: unused,
+    requestRestart: unused,
     report: (values) => append(updateEntries(id, values, clock)),
     runHandler: (handler, image, signal) =>
       runHandler(handler, { ...image, device: settings.name }, { clock, runProgram, installs }, signal),

@@ -10,7 +10,6 @@ import { dirname } from 'node:path';
 import { AgentError, hasCode, messageOf, refusal, retryable } from '../errors/agent-error.ts';
 import { Backoff } from '../host/backoff.ts';
 import type { OpenFile } from '../host/files.ts';
-import { given } from '../host/given.ts';
 import type { FirmwareBody } from '../platform/device-api.ts';
 import type { DownloadDeps, DownloadTarget } from './download-deps.ts';
 import { type DownloadProgress, keptBytes, readProgress, writeProgress } from './download-progress.ts';
@@ -254,7 +253,7 @@ export class ImageDownload {
       fingerprint: this.#target.offer.fingerprint,
       mode: this.#mode,
       chunkBytes: settings.chunkBytes,
-      ...given({ validator: this.#validator }),
+      validator: this.#validator,
       syncedBytes: bytes,
       bootId: clock.bootId,
       elapsedMs: this.#schedule.elapsedMs,

@@ -1,6 +1,5 @@
 /** An offer of the platform: the `fw_*` (and `sw_*`) shared attributes, read as one thing. */
 import { createHash } from 'node:crypto';
-import { given } from '../host/given.ts';
 import type { JsonObject } from '../host/json.ts';
 import { type ChecksumAlgorithm, checksumAlgorithm } from './checksum.ts';
 
@@ -70,11 +69,9 @@ export function readOffer(kind: PackageKind, shared: JsonObject): FirmwareOffer 
   return {
     ...named,
     algorithm,
-    ...given({
-      checksum: checksum || undefined,
-      sizeBytes: Number(field('size')) || undefined,
-      url: field('url') || undefined,
-    }),
+    checksum: checksum || undefined,
+    sizeBytes: Number(field('size')) || undefined,
+    url: field('url') || undefined,
   };
 }
 

@@ -8,7 +8,6 @@ import type { AgentConfig } from '../config/schema/agent-config.ts';
 import type { ControlCalls } from '../control-socket/control-connection.ts';
 import { hasCode, messageOf, refusal } from '../errors/agent-error.ts';
 import type { Alerts } from '../host/alert-list.ts';
-import { given } from '../host/given.ts';
 import { type JsonObject, jsonOf } from '../host/json.ts';
 import { runTogether } from '../host/loops.ts';
 import type { HostMachine } from '../host/machine.ts';
@@ -107,7 +106,7 @@ export class FirmwareUpdates {
   summary(): FirmwareSummary {
     const { reported, update, offered, receivedBytes, sizeBytes, fault, waits } = this.status();
     const failed = PACKAGE_KINDS.flatMap((kind) => lastFailure(this.#updaters[kind].status) ?? []);
-    return given({
+    return {
       title: this.#deps.config.firmware.title,
       version: agentVersion(),
       state: reported,
@@ -116,7 +115,7 @@ export class FirmwareUpdates {
         receivedBytes === undefined || sizeBytes === undefined ? undefined : (100 * receivedBytes) / sizeBytes,
       error: fault ?? waits ?? update?.reason,
       failed: failed.length === 0 ? undefined : failed,
-    });
+    };
   }
 
   /** Opens the updates of an attached device; undefined where the configuration names no handler for it. */
@@ -156,11 +155,11 @@ export class FirmwareUpdates {
 
   vitals(): Vitals {
     const { clock, uploaded, fault } = this.#deps;
-    return given({
+    return {
       uploaded: uploaded(),
       reachable: clock.monotonicMs() - this.#lastContactMs < CONTACT_COUNTS_MS,
       fault: fault(),
-    });
+    };
   }
 
   /** Calls of the command line about updates of the agent itself. */

@@ -124,6 +124,7 @@ export async function currentVersion(files: UpdateFiles, paths: ReleasePaths): P
 /** One KEY=VALUE a line; a value keeps to its line. */
 export function guardLines(fields: HelperRequest | Trial | GuardResult | { readonly id: string }): string {
   return Object.entries(fields)
+    .filter(([, value]) => value !== undefined)
     .map(([key, value]) => `${key}=${lineOf(String(value))}\n`)
     .join('');
 }

@@ -5,7 +5,6 @@
 import { dirname } from 'node:path';
 import { readWhole, removeTreeDurably, writeDurably } from '../host/durable-file.ts';
 import { type Files, type OpenFile, undefinedWhenMissing } from '../host/files.ts';
-import { given } from '../host/given.ts';
 
 export type UpdateFiles = ReturnType<typeof updateFiles>;
 
@@ -45,8 +44,7 @@ export function updateFiles(files: Files) {
     openPart: (path: string, mode: number): Promise<OpenFile> => files.open(path, 'keep', { mode }),
 
     // The rest only looks.
-    read: (path: string, limitBytes?: number): Promise<Buffer | undefined> =>
-      readWhole(files, path, given({ limitBytes })),
+    read: (path: string, limitBytes?: number): Promise<Buffer | undefined> => readWhole(files, path, { limitBytes }),
     readLink: (path: string): Promise<string | undefined> => files.readLink(path),
     /** Opens a regular file, never through a link. */
     openPlain: (path: string): Promise<OpenFile> => files.open(path, 'read'),

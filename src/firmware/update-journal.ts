@@ -5,7 +5,6 @@
 
 import { AgentError } from '../errors/agent-error.ts';
 import type { EpochMs } from '../host/clock.ts';
-import { given } from '../host/given.ts';
 import { isJsonObject, type JsonObject } from '../host/json.ts';
 import type { Log } from '../host/log.ts';
 import { fieldsOf, sealJson } from '../host/sealed-json.ts';
@@ -102,20 +101,22 @@ export function endedJournal(
   { update: _, installedOffer, ...journal }: UpdateJournal,
   { state, update, endedAtMs, isOurs }: UpdateEnd,
 ): UpdateJournal {
-  if (state !== 'updated' && state !== 'failed') return { ...journal, ...given({ installedOffer }), state: 'idle' };
+  if (state !== 'updated' && state !== 'failed')
+    return {
+      ...journal,
+      installedOffer,
+      state: 'idle',
+    };
   const outcome = state === 'updated' ? 'UPDATED' : 'FAILED';
   const { title, version, from, startedAtMs, reason, isThere, fingerprint } = update;
-  const entry = given({ title, version, from, outcome, startedAtMs, endedAtMs, reason, isThere } as const);
-  const settled = given({
-    settledOffer: fingerprint,
-    installedOffer: state === 'updated' ? fingerprint : undefined,
-    confirmedVersion: state === 'updated' && isOurs ? version : undefined,
-  });
+  const entry = { title, version, from, outcome, startedAtMs, endedAtMs, reason, isThere } as const;
   return {
     ...journal,
     state: 'idle',
     history: [entry, ...journal.history],
-    ...settled,
+    settledOffer: fingerprint ?? journal.settledOffer,
+    installedOffer: state === 'updated' ? fingerprint : undefined,
+    confirmedVersion: state === 'updated' && isOurs ? version : journal.confirmedVersion,
   };
 }
 
@@ -134,7 +135,7 @@ function parseJournal({
   if (known !== undefined) expectUpdate(known);
   return {
     state,
-    ...given({ update: known }),
+    update: known,
     ...(typeof confirmedVersion === 'string' ? { confirmedVersion } : {}),
     ...(typeof settledOffer === 'string' ? { settledOffer } : {}),
     ...(typeof installedOffer === 'string' ? { installedOffer } : {}),

@@ -1,7 +1,6 @@
 /** The steps of update-states.ts. Each can be begun again after a kill: what is done already is found done. */
 import { join } from 'node:path';
 import { messageOf, retryable } from '../errors/agent-error.ts';
-import { given } from '../host/given.ts';
 import type { FileBeginning } from '../platform/device-api.ts';
 import { handlerOf, isOurs } from './choose-update.ts';
 import { ImageDownload } from './download-image.ts';
@@ -192,7 +191,10 @@ export class UpdateSteps {
   async #prove(update: Update, signal: AbortSignal): Promise<Outcome> {
     const seen = await lookAtGuard(this.#deps, update);
     if (seen?.event === 'rolled-back' || seen?.event === 'confirmed')
-      return { event: seen.event, ...given({ reason: seen.reason }) };
+      return {
+        event: seen.event,
+        reason: seen.reason,
+      };
     const { runningVersion } = this.#deps;
     if (runningVersion !== update.version)
       return { event: 'rolled-back', reason: `release ${runningVersion} runs in its place` };
@@ -207,7 +209,11 @@ export class UpdateSteps {
 
   async #requestReturn(update: Update, signal: AbortSignal): Promise<Outcome> {
     const { files, paths, clock, runningVersion, requestRestart } = this.#deps;
-    if (runningVersion !== update.version) return { event: 'rolled-back', ...given({ reason: update.reason }) };
+    if (runningVersion !== update.version)
+      return {
+        event: 'rolled-back',
+        reason: update.reason,
+      };
     const previous = (await readTrial(files, paths))?.previous ?? update.from;
     // The helper may have been cut short after it moved `current`: then nothing but the restart is missing.
     if ((await currentVersion(files, paths)) === previous) requestRestart(`release ${previous} is to start`);

@@ -1,5 +1,4 @@
 /** The status of an updater for the command line, the status page and `turnstone status`. */
-import { given } from '../host/given.ts';
 import type { FirmwareOffer, RefusedOffer } from './firmware-offer.ts';
 import type { HistoryEntry, Update, UpdateJournal } from './update-journal.ts';
 import { reportedState, type UpdateState } from './update-states.ts';
@@ -48,7 +47,7 @@ export function statusOf({
 }: UpdaterView): UpdaterStatus {
   const { state, update, confirmedVersion, history, settledOffer } = journal;
   const settled = offer?.fingerprint === settledOffer;
-  return given({
+  return {
     running,
     confirmed: confirmedVersion,
     state,
@@ -61,19 +60,17 @@ export function statusOf({
     sizeBytes: update?.offer?.sizeBytes,
     offered: offer === undefined ? undefined : { title: offer.title, version: offer.version, settled },
     history,
-  });
+  };
 }
 
 /** The last update, where it has failed and nothing has begun since. */
 export function lastFailure({ state, update, history }: UpdaterStatus): FailedUpdate | undefined {
   const last = state === 'idle' ? history[0] : undefined;
   const failed = state === 'failed' ? update : last?.outcome === 'FAILED' ? last : undefined;
-  return (
-    failed && given({ title: failed.title, version: failed.version, reason: failed.reason, endedAtMs: last?.endedAtMs })
-  );
+  return failed && { title: failed.title, version: failed.version, reason: failed.reason, endedAtMs: last?.endedAtMs };
 }
 
 /** Without the offer: everybody on the machine may ask, and its address may hold a key. */
 function sayable({ title, version, from, reason, startedAtMs, isThere }: Update): NonNullable<UpdaterStatus['update']> {
-  return given({ title, version, from, reason, startedAtMs, isThere });
+  return { title, version, from, reason, startedAtMs, isThere };
 }

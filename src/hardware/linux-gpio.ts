@@ -8,7 +8,6 @@ import { access } from 'node:fs/promises';
 import { join } from 'node:path';
 import { AgentError, hasCode, retryable } from '../errors/agent-error.ts';
 import type { Clock } from '../host/clock.ts';
-import { given } from '../host/given.ts';
 import type {
   GpioInput,
   GpioOutput,
@@ -216,7 +215,5 @@ function needsCharacterDevice(what: string, line: FoundLine): AgentError {
 }
 
 function describeSysfsLines({ name: chip, label, lines, lineNames }: GpioChip): readonly LineDescription[] {
-  return Array.from({ length: lines }, (_, offset) =>
-    given({ chip, label, offset, name: lineNames[offset] || undefined }),
-  );
+  return Array.from({ length: lines }, (_, offset) => ({ chip, label, offset, name: lineNames[offset] || undefined }));
 }

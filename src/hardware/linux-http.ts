@@ -2,7 +2,6 @@
 import type { IncomingMessage } from 'node:http';
 import { promisify } from 'node:util';
 import { messageOf, retryable, systemCode } from '../errors/agent-error.ts';
-import { given } from '../host/given.ts';
 import { withinDeadline } from './deadline.ts';
 import type { HttpAnswer, HttpPort, HttpRequest } from './http-port.ts';
 
@@ -48,8 +47,13 @@ async function exchange(
   const { request: send } = url.startsWith('https:') ? await import('node:https') : await import('node:http');
   const length = body === undefined ? {} : { 'content-length': Buffer.byteLength(body) };
   const options = {
-    ...{ agent: false, method, signal, headers: { ...headers, ...length, connection: 'close' } },
-    ...{ ...given({ ca: tls.ca, servername: tls.serverName }), rejectUnauthorized: !tls.insecure },
+    agent: false,
+    method,
+    signal,
+    headers: { ...headers, ...length, connection: 'close' },
+    ca: tls.ca,
+    servername: tls.serverName,
+    rejectUnauthorized: !tls.insecure,
   };
   return await new Promise<HttpAnswer>((resolve, reject) => {
     const sent = send(url, options, (answer) => readAnswer(answer, host, maxBytes).then(resolve, reject));

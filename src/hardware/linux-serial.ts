@@ -9,7 +9,6 @@ import type { SerialPort as NodeSerialPort } from 'serialport';
 import { type AgentError, messageOf, retryable, systemCode } from '../errors/agent-error.ts';
 import { Backoff } from '../host/backoff.ts';
 import type { Clock } from '../host/clock.ts';
-import { given } from '../host/given.ts';
 import { Listeners } from '../host/listeners.ts';
 import { answerWithin, withinDeadline } from './deadline.ts';
 import { permissionFault } from './linux-faults.ts';
@@ -63,7 +62,7 @@ export class LinuxSerial implements SerialPorts {
     });
     return found.map(({ path, manufacturer: maker, vendorId, productId, pnpId }) => {
       const stablePath = pnpId === undefined ? undefined : `/dev/serial/by-id/${pnpId}`;
-      return given({ path, stablePath, maker, vendorId, productId });
+      return { path, stablePath, maker, vendorId, productId };
     });
   }
 

@@ -3,7 +3,6 @@ import { isHost } from '../config/fields/line-agreement.ts';
 import { type AgentError, hasCode, messageOf, retryable } from '../errors/agent-error.ts';
 import { withinMs } from '../host/bounded-wait.ts';
 import type { Clock } from '../host/clock.ts';
-import { given } from '../host/given.ts';
 import { deadlineError } from './deadline.ts';
 import {
   checkWritten,
@@ -167,8 +166,8 @@ export function requestsOf(
       const texts = await ask(unitId, IDENTIFICATION_REQUEST, parseIdentification, signal).catch((error: unknown) => {
         if (!hasCode(error, 'hardware/modbus-exception')) throw error;
       });
-      if (texts === undefined) return given({ product: await ask(unitId, SERVER_ID_REQUEST, parseServerId, signal) });
-      return given({ maker: texts.get(0), product: texts.get(1), revision: texts.get(2) });
+      if (texts === undefined) return { product: await ask(unitId, SERVER_ID_REQUEST, parseServerId, signal) };
+      return { maker: texts.get(0), product: texts.get(1), revision: texts.get(2) };
     },
   };
 }

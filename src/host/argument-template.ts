@@ -1,6 +1,6 @@
 /** Values put into fixed texts and argument lists: as plain words, each within its own argument, never through a shell. */
 import { AgentError } from '../errors/agent-error.ts';
-import type { JsonValue } from './json.ts';
+import type { JsonObject } from './json.ts';
 
 export const PLACEHOLDER = /\{(\w+)\}/g;
 
@@ -14,10 +14,7 @@ export function wordOf(value: boolean | number | bigint | string): string {
  * The argument list with `{name}` replaced by the value of that name.
  * @throws AgentError `host/bad-argument` (drop) for a value that is missing, no plain word, or would be taken for an option.
  */
-export function fillArguments(
-  templates: readonly string[],
-  values: Readonly<Record<string, JsonValue>>,
-): readonly string[] {
+export function fillArguments(templates: readonly string[], values: JsonObject): readonly string[] {
   return templates.map((template) => {
     const filled = template.replace(PLACEHOLDER, (_all, name: string) => {
       const value = Object.hasOwn(values, name) ? values[name] : undefined;

@@ -7,7 +7,6 @@ import { createHmac } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { basename, join } from 'node:path';
-import { given } from './given.ts';
 
 export interface BoardIdentity {
   /** From the device tree, else from DMI. */
@@ -64,7 +63,10 @@ export async function readIdentity(sources: IdentitySources = {}): Promise<Board
     machineIdOf(root),
   ]);
   return {
-    ...given({ serial, mac, otherMacs: otherMacs.length === 0 ? undefined : otherMacs, machineId }),
+    serial,
+    mac,
+    otherMacs: otherMacs.length === 0 ? undefined : otherMacs,
+    machineId,
     hostname: (await read(join(root, 'etc/hostname'))) ?? hostname(),
   };
 }
@@ -84,8 +86,13 @@ export function withNewMarks(kept: Partial<BoardIdentity>, board: BoardIdentity)
   const macs = [...new Set([...allMacs(kept), ...allMacs(board)])].slice(0, MAX_MACS);
   if (macs.length === allMacs(kept).length && (kept.serial !== undefined || board.serial === undefined)) return kept;
   const [mac, ...otherMacs] = macs;
-  const { mac: _first, otherMacs: _others, ...others } = { ...board, ...kept };
-  return { ...others, ...(mac === undefined ? {} : { mac }), ...(otherMacs.length === 0 ? {} : { otherMacs }) };
+  return {
+    serial: kept.serial ?? board.serial,
+    machineId: kept.machineId ?? board.machineId,
+    hostname: kept.hostname ?? board.hostname,
+    mac,
+    otherMacs: otherMacs.length === 0 ? undefined : otherMacs,
+  };
 }
 
 /** The one it is known by first. */

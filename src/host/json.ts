@@ -7,8 +7,9 @@ import { AgentError } from '../errors/agent-error.ts';
 
 export type JsonPrimitive = null | boolean | number | bigint | string;
 export type JsonValue = JsonPrimitive | readonly JsonValue[] | JsonObject;
+/** A member that is undefined is not written. */
 export interface JsonObject {
-  readonly [key: string]: JsonValue;
+  readonly [key: string]: JsonValue | undefined;
 }
 
 /** Type that is written as JSON without a loss: interfaces of such values too, though they have no index signature. */
@@ -124,11 +125,15 @@ export function jsonEqual(a: JsonValue, b: JsonValue): boolean {
     );
   }
   if (!isJsonObject(a) || !isJsonObject(b)) return false;
-  const keys = Object.keys(a);
+  const keys = writtenKeys(a);
   return (
-    keys.length === Object.keys(b).length &&
-    keys.every((key) => Object.hasOwn(b, key) && jsonEqual(a[key] as JsonValue, b[key] as JsonValue))
+    keys.length === writtenKeys(b).length &&
+    keys.every((key) => Object.hasOwn(b, key) && b[key] !== undefined && jsonEqual(a[key] as JsonValue, b[key]))
   );
+}
+
+function writtenKeys(object: JsonObject): readonly string[] {
+  return Object.keys(object).filter((key) => object[key] !== undefined);
 }
 
 type Reviver = (this: unknown, key: string, value: unknown, context?: { readonly source?: string }) => unknown;

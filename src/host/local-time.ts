@@ -1,7 +1,6 @@
 /** Time of day, date and weekday as people write them, in the machine's zone; spans of them, which may cross midnight or the new year. */
 import { readlinkSync } from 'node:fs';
 import type { EpochMs } from './clock.ts';
-import { given } from './given.ts';
 
 export const WEEKDAYS = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as const;
 export type Weekday = (typeof WEEKDAYS)[number];
@@ -23,7 +22,10 @@ export interface Span {
 export function localTime(epochMs: EpochMs, timeZone: string | undefined = machineZone()): LocalTime {
   const two = '2-digit';
   const fields = { weekday: 'short', month: two, day: two, hour: two, minute: two, hourCycle: 'h23' } as const;
-  const parts = new Intl.DateTimeFormat('en-GB', { ...fields, ...given({ timeZone }) }).formatToParts(epochMs);
+  const parts = new Intl.DateTimeFormat('en-GB', {
+    ...fields,
+    timeZone,
+  }).formatToParts(epochMs);
   const part = (type: Intl.DateTimeFormatPartTypes): string => parts.find((one) => one.type === type)?.value ?? '';
   const weekday = part('weekday').toLowerCase() as Weekday;
   return { time: `${part('hour')}:${part('minute')}`, date: `${part('month')}-${part('day')}`, weekday };

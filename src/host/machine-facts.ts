@@ -159,7 +159,9 @@ export class MachineFacts {
       type === 'ext4' ? await this.#read(`sys/fs/ext4/${device.replace(/^\/dev\//, '')}/errors_count`) : undefined;
     const commit = /(?:^|,)commit=(\d+)/.exec(options)?.[1];
     return {
-      ...{ device, type, readOnly: options.split(',').includes('ro') },
+      device,
+      type,
+      readOnly: options.split(',').includes('ro'),
       ...(commit === undefined ? {} : { commitS: Number(commit) }),
       ...(errors === undefined ? {} : { errors: Number(errors) }),
     };

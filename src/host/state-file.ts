@@ -10,7 +10,6 @@ import { outcomeWithin } from './bounded-wait.ts';
 import type { Clock } from './clock.ts';
 import { behindPath, disown, mayBeSetAside, removeDurably, setAside, writeDurably } from './durable-file.ts';
 import { type Files, mayBeThereNow, undefinedWhenMissing } from './files.ts';
-import { given } from './given.ts';
 import { isJsonObject, type JsonObject, OWN_JSON } from './json.ts';
 import type { Log } from './log.ts';
 import { isPassing, readPatiently } from './patient-read.ts';
@@ -122,7 +121,7 @@ export class StateFile {
 
   #tellLost(what: string, error?: unknown): void {
     const { path, log, alerts, clock } = this.#deps;
-    log.error(given({ file: path, error: error === undefined ? undefined : messageOf(error) }), `a state file ${what}`);
+    log.error({ file: path, error: error === undefined ? undefined : messageOf(error) }, `a state file ${what}`);
     // A disk that gives nothing now is told by whoever waits for it, and the file may be whole.
     if (alerts === undefined || this.#liesUnread) return;
     alerts.raise(`lost ${path}`, `${path} ${what}: what it may have told counts as unknown`);

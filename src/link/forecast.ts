@@ -1,6 +1,5 @@
 /** Forecast of a billing period's bytes, by those of a time before. */
 import type { EpochMs } from '../host/clock.ts';
-import { given } from '../host/given.ts';
 
 export interface ForecastFacts {
   readonly nowMs: EpochMs;
@@ -29,5 +28,5 @@ export function forecast(facts: ForecastFacts, minSeenMs = MIN_SEEN_MS): Forecas
   const bytes = Math.round(usedBytes + bytesPerMs * Math.max(0, endsAtMs - nowMs));
   const leftBytes = Math.max(0, monthlyBytes - usedBytes);
   const reachesAtMs = leftBytes === 0 ? nowMs : bytesPerMs > 0 ? Math.round(nowMs + leftBytes / bytesPerMs) : endsAtMs;
-  return given({ bytes, reachesAtMs: reachesAtMs < endsAtMs ? reachesAtMs : undefined });
+  return { bytes, reachesAtMs: reachesAtMs < endsAtMs ? reachesAtMs : undefined };
 }

@@ -7,7 +7,6 @@
  * but a reserve is never touched: then it is alarms only, at once.
  */
 import type { EpochMs } from '../host/clock.ts';
-import { given } from '../host/given.ts';
 
 export const LADDER_STEPS = [
   'everything',
@@ -57,7 +56,7 @@ export function nextStep(state: LadderState, facts: LadderFacts): LadderState {
   const to = (steps: number): LadderState => ({ taken: steps, changedAtMs: nowMs });
   if (usedBytes >= monthlyBytes - reserveBytes) return taken === ALARMS_ONLY ? { taken, changedAtMs } : to(ALARMS_ONLY);
   if (forecastBytes === undefined)
-    return given({ taken, changedAtMs, lowSinceMs: state.lowSinceMs === undefined ? undefined : lowSinceMs });
+    return { taken, changedAtMs, lowSinceMs: state.lowSinceMs === undefined ? undefined : lowSinceMs };
   if (forecastBytes > monthlyBytes && taken < ALARMS_ONLY && nowMs - changedAtMs >= STEP_EVERY_MS) return to(taken + 1);
   if (taken === 0 || forecastBytes >= monthlyBytes * LOW_SHARE) return { taken, changedAtMs };
   return nowMs - lowSinceMs >= LOW_FOR_MS ? to(taken - 1) : { taken, changedAtMs, lowSinceMs };

@@ -3,7 +3,6 @@
  * period: its bytes count to the present one. One that comes back to before the present period has the former one go on.
  */
 import type { Clock, EpochMs } from '../host/clock.ts';
-import { given } from '../host/given.ts';
 import { isJsonObject, type JsonObject } from '../host/json.ts';
 import type { Traffic } from '../platform/connections.ts';
 import { type BillingPeriod, periodAt } from './billing-period.ts';
@@ -37,7 +36,9 @@ export interface LinkAccount {
 export function featuresOf({ lanes, sentBytes, receivedBytes }: Traffic): FeatureBytes {
   if (lanes === undefined) return { ...NOTHING, telemetry: sentBytes + receivedBytes };
   return {
-    ...{ telemetry: lanes.upload, calls: lanes.calls, firmware: lanes.download },
+    telemetry: lanes.upload,
+    calls: lanes.calls,
+    firmware: lanes.download,
     polls: lanes['attribute-poll'] + lanes['rpc-poll'],
   };
 }
@@ -71,15 +72,13 @@ export function openLinkAccount(deps: LinkAccountDeps, before: KeptAccount | und
   const { clock, isSynchronised, counted, resetDay } = deps;
   const startMs = clock.wallMs();
   let kept = before ?? {
-    ...{
-      atMs: startMs,
-      isSure: isSynchronised(),
-      resetDay: resetDay(),
-      features: NOTHING,
-      totalBytes: 0,
-      sinceMs: startMs,
-      hours: [],
-    },
+    atMs: startMs,
+    isSure: isSynchronised(),
+    resetDay: resetDay(),
+    features: NOTHING,
+    totalBytes: 0,
+    sinceMs: startMs,
+    hours: [],
   };
   let monotonicMs = clock.monotonicMs();
   let last = counted();
@@ -95,17 +94,22 @@ export function openLinkAccount(deps: LinkAccountDeps, before: KeptAccount | und
     kept = added(kept, more);
     const seenMs = Math.min(MAX_HOURS * HOUR_MS, kept.atMs - kept.sinceMs);
     return {
-      ...{
-        nowMs: kept.atMs,
-        period: periodAt(kept.atMs, kept.resetDay),
-        usedBytes: sum(kept.features),
-        features: kept.features,
-      },
+      nowMs: kept.atMs,
+      period: periodAt(kept.atMs, kept.resetDay),
+      usedBytes: sum(kept.features),
+      features: kept.features,
       seen: { bytes: kept.hours.reduce((bytes, [, one]) => bytes + one, 0), ms: Math.max(0, seenMs) },
       totalBytes: kept.totalBytes,
     };
   };
-  return { look, kept: () => ({ ...given({ ...kept }), hours: kept.hours.map((one) => [...one]) }) as JsonObject };
+  return {
+    look,
+    kept: () =>
+      ({
+        ...kept,
+        hours: kept.hours.map((one) => [...one]),
+      }) as JsonObject,
+  };
 }
 
 interface Passed {
@@ -126,7 +130,11 @@ function goneOn(kept: KeptAccount, { nowMs, passedMs, isSure, day }: Passed): Ke
   const shiftMs = isMoved ? movedMs : 0;
   const hours = kept.hours.map(([hour, bytes]) => [hour + Math.round(shiftMs / HOUR_MS), bytes] as const);
   return {
-    ...{ ...kept, atMs, resetDay: day, isSure: kept.isSure || isSure, sinceMs: kept.sinceMs + shiftMs },
+    ...kept,
+    atMs,
+    resetDay: day,
+    isSure: kept.isSure || isSure,
+    sinceMs: kept.sinceMs + shiftMs,
     ...(isOver ? { features: NOTHING, former: kept.features } : {}),
     ...(isBack && kept.former !== undefined ? { features: plus(kept.features, kept.former), former: undefined } : {}),
     hours: hours.filter(([hour]) => hour > Math.floor(atMs / HOUR_MS) - MAX_HOURS),
@@ -163,9 +171,14 @@ export function accountFrom(state: unknown): KeptAccount | undefined {
     (one) => Array.isArray(one) && one.length === 2 && one.every((part) => Number.isFinite(part)),
   );
   return {
-    ...({ atMs, resetDay, totalBytes, sinceMs } as Pick<KeptAccount, 'atMs' | 'resetDay' | 'totalBytes' | 'sinceMs'>),
-    ...given({ former }),
-    ...{ isSure, features, hours: (pairs as [number, number][]).slice(-MAX_HOURS) },
+    atMs: atMs as number,
+    resetDay: resetDay as number,
+    totalBytes: totalBytes as number,
+    sinceMs: sinceMs as number,
+    former,
+    isSure,
+    features,
+    hours: (pairs as [number, number][]).slice(-MAX_HOURS),
   };
 }
 

@@ -2,7 +2,6 @@
 import { formatDuration } from '../config/fields/quantity.ts';
 import type { LinkConfig } from '../config/schema/link.ts';
 import type { EpochMs } from '../host/clock.ts';
-import { given } from '../host/given.ts';
 import type { Forecast } from './forecast.ts';
 import { LADDER_STEPS, type LadderState, type LadderStep } from './ladder.ts';
 import type { FeatureBytes, LinkAccount } from './link-account.ts';
@@ -38,14 +37,16 @@ export function linkStatus(
   } & Pick<LadderState, 'taken'>,
 ): LinkStatus {
   const step = LADDER_STEPS[taken] ?? 'everything';
-  const facts = given({
-    ...{ usedBytes, monthlyBytes, ...period, features, step },
-    ...{
-      holdsHistory: hasRoom ? undefined : (true as const),
-      forecastBytes: forecast?.bytes,
-      reachesAtMs: monthlyBytes === undefined ? undefined : forecast?.reachesAtMs,
-    },
-  });
+  const facts = {
+    usedBytes,
+    monthlyBytes,
+    ...period,
+    features,
+    step,
+    holdsHistory: hasRoom ? undefined : (true as const),
+    forecastBytes: forecast?.bytes,
+    reachesAtMs: monthlyBytes === undefined ? undefined : forecast?.reachesAtMs,
+  };
   return { ...facts, words: wordsOf(facts) };
 }
 

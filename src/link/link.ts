@@ -7,7 +7,6 @@ import { join } from 'node:path';
 import type { AgentConfig } from '../config/schema/agent-config.ts';
 import type { Alerts } from '../host/alert-list.ts';
 import type { Clock, EpochMs } from '../host/clock.ts';
-import { given } from '../host/given.ts';
 import { isJsonObject, type JsonObject } from '../host/json.ts';
 import type { Log } from '../host/log.ts';
 import type { HostMachine } from '../host/machine.ts';
@@ -148,8 +147,11 @@ export async function openLink(deps: LinkDeps): Promise<Link> {
     if (monthly !== undefined)
       stand(
         nextStep(ladder, {
-          ...{ nowMs: now.nowMs, usedBytes: now.usedBytes, monthlyBytes: monthly },
-          ...{ reserveBytes: reserveBytes(monthly, now.nowMs), forecastBytes: aheadOnStep()?.bytes },
+          nowMs: now.nowMs,
+          usedBytes: now.usedBytes,
+          monthlyBytes: monthly,
+          reserveBytes: reserveBytes(monthly, now.nowMs),
+          forecastBytes: aheadOnStep()?.bytes,
         }),
       );
     tell();
@@ -176,7 +178,8 @@ export async function openLink(deps: LinkDeps): Promise<Link> {
   look();
   lookLater();
   return {
-    ...{ look, status },
+    look,
+    status,
     presentMs: () => (config().link.metered ? config().link.wakeMs + SETTLES_MS : 0),
     noteDownload: (bytes) => {
       besides += bytes;
@@ -216,5 +219,5 @@ function ladderFrom(state: unknown): LadderState {
   const { taken, changedAtMs, lowSinceMs } = state as JsonObject;
   if (typeof taken !== 'number' || ![0, 1, 2, 3, 4].includes(taken) || typeof changedAtMs !== 'number')
     return LADDER_BEGIN;
-  return given({ taken, changedAtMs, lowSinceMs: typeof lowSinceMs === 'number' ? lowSinceMs : undefined });
+  return { taken, changedAtMs, lowSinceMs: typeof lowSinceMs === 'number' ? lowSinceMs : undefined };
 }

@@ -126,14 +126,14 @@ export class DeviceRegistry {
   /** A device that does not exist yet, complete: putting it among the devices makes it exist. */
   draft(draft: Partial<PlatformDevice> & Pick<PlatformDevice, 'name'>, nowMs: number): PlatformDevice {
     return {
-      id: randomUUID(),
-      createdMs: nowMs,
-      type: 'default',
-      label: '',
-      profileId: this.defaultProfile.id,
-      accessToken: newAccessToken(),
-      gateway: false,
       ...draft,
+      id: draft.id ?? randomUUID(),
+      createdMs: draft.createdMs ?? nowMs,
+      type: draft.type ?? 'default',
+      label: draft.label ?? '',
+      profileId: draft.profileId ?? this.defaultProfile.id,
+      accessToken: draft.accessToken ?? newAccessToken(),
+      gateway: draft.gateway ?? false,
     };
   }
 

@@ -86,5 +86,13 @@ export function platformSettings({
   analytics,
   ...options
 }: LocalPlatformOptions & Pick<PlatformSettings, 'clock'>): PlatformSettings {
-  return { ...DEFAULTS, ...options, analytics: { ...ANALYTICS_DEFAULTS, ...analytics } };
+  return withDefaults(
+    { ...DEFAULTS, clock: options.clock, analytics: withDefaults(ANALYTICS_DEFAULTS, analytics) },
+    options,
+  );
+}
+
+/** An option that is undefined leaves its default. */
+function withDefaults<T extends object>(defaults: T, options: object = {}): T {
+  return { ...defaults, ...Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) };
 }

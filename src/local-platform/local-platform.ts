@@ -4,7 +4,6 @@
  */
 import { randomUUID } from 'node:crypto';
 import { systemClock } from '../host/clock.ts';
-import { given } from '../host/given.ts';
 import type { JsonObject } from '../host/json.ts';
 import { makeCertificate, type SelfSignedCertificate } from '../host/self-signed-certificate.ts';
 import { analyticsRoutes } from './analytics-routes.ts';
@@ -132,7 +131,8 @@ export class LocalPlatform {
   ensureDevice(name: string, accessToken?: string): { readonly id: string; readonly accessToken: string } {
     const { registry } = this.state;
     const known = registry.byName(name);
-    const device = { ...(known ?? registry.draft({ name }, this.settings.clock.wallMs())), ...given({ accessToken }) };
+    const kept = known ?? registry.draft({ name }, this.settings.clock.wallMs());
+    const device = { ...kept, accessToken: accessToken ?? kept.accessToken };
     if (device.accessToken !== known?.accessToken) registry.devices.put(device);
     return { id: device.id, accessToken: device.accessToken };
   }

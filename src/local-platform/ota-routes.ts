@@ -1,7 +1,6 @@
 /** Firmware and software for devices, and the REST routes that make, fill and assign packages. */
 import { randomUUID } from 'node:crypto';
 import { rm } from 'node:fs/promises';
-import { given } from '../host/given.ts';
 import type { JsonObject } from '../host/json.ts';
 import type { PlatformDevice } from './device-registry.ts';
 import { forDevice } from './device-routes.ts';
@@ -88,7 +87,7 @@ function savePackage({ state: { packages }, settings }: LocalPlatform, call: Cal
     version,
     ...(typeof tag === 'string' && tag !== '' ? { tag } : {}),
     ...(typeof url === 'string' && url !== '' ? { url } : {}),
-    ...given({ deviceProfileId }),
+    ...(deviceProfileId === undefined ? {} : { deviceProfileId }),
     ...checksumIn(body.checksum, body.checksumAlgorithm),
   };
   packages.put(ota);
@@ -114,7 +113,7 @@ function checksumIn(checksum: unknown, algorithm: unknown): Pick<OtaPackage, 'ch
   const checksumAlgorithm = CHECKSUM_ALGORITHMS.find((known) => known === algorithm);
   return {
     ...(typeof checksum === 'string' && checksum !== '' ? { checksum } : {}),
-    ...given({ checksumAlgorithm }),
+    checksumAlgorithm,
   };
 }
 

@@ -1,7 +1,6 @@
 /** Devices that provision themselves by a profile's key and secret, and claiming (platform/wire-facts.md, "Claim and provision"). */
 
 import { randomBytes } from 'node:crypto';
-import { given } from '../host/given.ts';
 import { isJsonObject, type JsonObject, type JsonValue, stringifyJson } from '../host/json.ts';
 import type { DeviceProfile, PlatformDevice } from './device-registry.ts';
 import { forDevice } from './device-routes.ts';
@@ -61,7 +60,7 @@ function provision(request: ReturnType<typeof requestIn>, { state, settings }: L
       profileId: profile.id,
       type: profile.name,
       gateway: !isLegacy && request.gateway,
-      ...given({ accessToken: proposed }),
+      accessToken: proposed,
     },
     settings.clock.wallMs(),
   );

@@ -83,7 +83,11 @@ export class RateLimit {
 }
 
 function allWindowsOf(limits: RateLimits): Windows {
-  return Object.fromEntries(Object.entries(limits).map(([what, spec]: [string, string]) => [what, windowsOf(spec)]));
+  return Object.fromEntries(
+    Object.entries(limits).flatMap(([what, spec]: [string, string | undefined]) =>
+      spec === undefined ? [] : [[what, windowsOf(spec)]],
+    ),
+  );
 }
 
 /** @throws Error for anything but `capacity:seconds`, separated by commas. */

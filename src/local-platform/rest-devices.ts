@@ -1,6 +1,5 @@
 /** REST: devices with their credentials. Shapes and spellings are the real platform's (platform/wire-facts.md, "The people's side"). */
 
-import { given } from '../host/given.ts';
 import type { JsonObject } from '../host/json.ts';
 import type { PlatformDevice } from './device-registry.ts';
 import { existing, jsonReply, OK, PayloadFault, type Reply } from './http-reply.ts';
@@ -90,7 +89,8 @@ function saveDevice({ packages, settings, state }: LocalPlatform, call: Call): R
     name,
     ...(typeof type === 'string' ? { type } : {}),
     ...(typeof label === 'string' ? { label } : {}),
-    ...given({ accessToken, profileId }),
+    accessToken: accessToken ?? kept.accessToken,
+    profileId: profileId ?? kept.profileId,
     ...assigned,
   };
   registry.devices.put(device);

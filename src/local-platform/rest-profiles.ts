@@ -1,6 +1,5 @@
 /** REST: device profiles. A body replaces the profile as a whole, as on the real server; only key and secret of a body without them stay. */
 import { randomUUID } from 'node:crypto';
-import { given } from '../host/given.ts';
 import { isJsonObject, type JsonObject } from '../host/json.ts';
 import type { DeviceProfile, ProvisionType } from './device-registry.ts';
 import { checkVersion, existing, jsonReply, OK, PayloadFault, type Reply } from './http-reply.ts';
@@ -77,7 +76,8 @@ function saveProfile({ packages, settings, state }: LocalPlatform, call: Call): 
     isDefault: before?.isDefault ?? false,
     createdMs: before?.createdMs ?? settings.clock.wallMs(),
     provisionType: PROVISION_TYPES.find((known) => known === type) ?? 'DISABLED',
-    ...given({ provisionDeviceKey: textOf(key), provisionDeviceSecret: textOf(secret) }),
+    provisionDeviceKey: textOf(key),
+    provisionDeviceSecret: textOf(secret),
     ...assigned,
     version: (before?.version ?? 0) + 1,
     more: { ...Object.fromEntries(KEPT.map((member) => [member, body[member] ?? null])), profileData },

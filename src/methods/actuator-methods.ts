@@ -5,7 +5,6 @@ import { type ActuatorSettings, type ActuatorState, isOff } from '../actuators/k
 import { valueFor } from '../actuators/kind/actuator-value.ts';
 import { parseDuration } from '../config/fields/quantity.ts';
 import { AgentError, refusal } from '../errors/agent-error.ts';
-import { given } from '../host/given.ts';
 import { isJsonObject, type JsonObject, type JsonValue, jsonOf } from '../host/json.ts';
 import type { ValueShape } from '../host/value-shape.ts';
 import { type MethodsOn, memberOf, objectOf, QUESTION, type RpcMethod, textOf } from './rpc-method.ts';
@@ -70,7 +69,8 @@ interface MovementForm<Target> extends MethodForm<Target>, Pick<RpcMethod, 'effe
 
 function movement<Target>({ target, check, move, ...method }: MovementForm<Target>): MethodBody {
   return {
-    ...{ ...method, ...MOVEMENT },
+    ...method,
+    ...MOVEMENT,
     prepare: (params) => void check(target(params)),
     run: async (params, { signal }) => stateAsJson(await move(target(params), signal)),
   };
@@ -117,7 +117,9 @@ export function pulseMethod(
   form: MethodForm<{ readonly name: string; readonly durationMs: number }>,
 ): MethodBody {
   return movement({
-    ...{ ...form, effect: 'move', moves: true },
+    ...form,
+    effect: 'move',
+    moves: true,
     check: ({ name, durationMs }) => actuators.checkPulse(name, durationMs, 'rpc'),
     move: ({ name, durationMs }, signal) => actuators.pulse(name, { durationMs, by: 'rpc' }, signal),
   });
@@ -174,5 +176,5 @@ export async function reasonedState(
 }
 
 export function stateAsJson({ name, value, by, pulsing, fault }: ActuatorState): JsonObject {
-  return given({ name, value: value ?? null, by, pulsing: pulsing || undefined, fault });
+  return { name, value: value ?? null, by, pulsing: pulsing || undefined, fault };
 }

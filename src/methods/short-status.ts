@@ -17,11 +17,9 @@ export function shortStatus(status: AgentStatus): JsonValue {
     actuators: actuators.filter(({ fault }) => fault !== undefined),
   };
   const few = {
-    ...{
-      sensors: atFault.sensors.slice(0, FEW),
-      actuators: atFault.actuators.slice(0, FEW),
-      alerts: status.alerts.slice(0, FEW),
-    },
+    sensors: atFault.sensors.slice(0, FEW),
+    actuators: atFault.actuators.slice(0, FEW),
+    alerts: status.alerts.slice(0, FEW),
     ...(devices !== undefined && { devices: { ...devices, list: devices.list.slice(0, FEW) } }),
   };
   const shorter = [{ sensors: withoutValues }, atFault, few].map((part) =>

@@ -1,6 +1,5 @@
 /** Calls of the command line to the outbox: its state, the entries that are kept, and the dead letters. */
 import type { ControlCalls } from '../control-socket/control-connection.ts';
-import { given } from '../host/given.ts';
 import { type JsonObject, type JsonValue, jsonOf } from '../host/json.ts';
 import { badRequest } from '../host/request-params.ts';
 import type { EntryQuery } from './delivery/outbox-reading.ts';
@@ -52,5 +51,5 @@ export function entryQuery({ keys, fromMs, toMs, heldOnly }: JsonObject): EntryQ
   for (const [name, value] of Object.entries({ fromMs, toMs }))
     if (value !== undefined && typeof value !== 'number') throw badRequest(`${name} is a number of milliseconds`);
   // Each is what it is to be, or missing.
-  return given({ heldOnly: heldOnly === true, keys, fromMs, toMs }) as EntryQuery;
+  return { heldOnly: heldOnly === true, keys, fromMs, toMs } as EntryQuery;
 }

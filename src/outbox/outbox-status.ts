@@ -1,6 +1,5 @@
 /** Counts for people and dashboards: how much is held, from when to when, how long it can go on, and what was lost. */
 import type { Clock } from '../host/clock.ts';
-import { given } from '../host/given.ts';
 import type { Delivery } from './delivery/delivery.ts';
 import type { DeliveryParts } from './delivery/delivery-parts.ts';
 import type { DeliveryState, LastLost, OutboxCounters } from './delivery/delivery-state.ts';
@@ -120,7 +119,7 @@ export function readStatus(deps: StatusDeps): OutboxStatus {
   const undecidedEntries = held.reduce((sum, { segment }) => sum + undecidedIn(segment, shelf, state, boots), 0);
   const timeSynchronised = boots.isDecided(clock.bootId);
   const isUntimed = timeSynchronised && undecidedEntries > 0 && deps.settings.timeUncertain === 'hold';
-  return given({
+  return {
     ...state.counters,
     lastLost: state.lastLost,
     heldEntries: onDisk + commit.waitingEntries,
@@ -144,7 +143,7 @@ export function readStatus(deps: StatusDeps): OutboxStatus {
     hangingReadMs: reading.stillForMs < HANGS_AFTER_MS ? undefined : reading.stillForMs,
     missingBytes: retention.missingBytes === 0 ? undefined : retention.missingBytes,
     timeSynchronised,
-  });
+  };
 }
 
 /** While the folder has not been opened: what it holds nobody knows. */
@@ -152,10 +151,21 @@ export function statusBeforeOpening(
   known: Pick<OutboxStatus, 'heldEntries' | 'dropped' | 'fault' | 'timeSynchronised'>,
 ): OutboxStatus {
   return {
-    ...{ rejected: 0, resent: 0, thinned: 0, dropped: 0, damaged: 0, setAside: 0, diskBytes: 0 },
-    ...{ heldEntries: 0, inMemoryEntries: known.heldEntries, undecidedEntries: 0 },
-    ...{ bytes: 0, heldBytes: 0, segments: 0, lanes: { alarm: 0, live: 0, backlog: 0 } },
-    ...{ ratePerS: 0, diskBytesPerDay: 0, diskBytesPerYear: 0 },
+    rejected: 0,
+    resent: 0,
+    thinned: 0,
+    damaged: 0,
+    setAside: 0,
+    diskBytes: 0,
+    inMemoryEntries: known.heldEntries,
+    undecidedEntries: 0,
+    bytes: 0,
+    heldBytes: 0,
+    segments: 0,
+    lanes: { alarm: 0, live: 0, backlog: 0 },
+    ratePerS: 0,
+    diskBytesPerDay: 0,
+    diskBytesPerYear: 0,
     ...known,
   };
 }

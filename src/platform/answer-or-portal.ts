@@ -1,6 +1,5 @@
 /** Meaning of the platform's answers: the table of wire-facts.md ("Answers to an upload"), for uploads and for every other call. */
-import { given } from '../host/given.ts';
-import { isJsonObject, type JsonValue, parseJson } from '../host/json.ts';
+import { isJsonObject, type JsonObject, type JsonValue, parseJson } from '../host/json.ts';
 import type { UploadAnswer } from './device-api.ts';
 import { DEEPEST_ANSWER, MAX_ANSWER_VALUES, type PayloadCodec } from './payload-codec.ts';
 import { PlatformError, safeText } from './platform-error.ts';
@@ -48,7 +47,7 @@ export function judge(answer: Answer, deps: JudgeDeps): Verdict {
   if (!mayPass(status)) return { kind: 'unauthorised', status, text };
   // The platform explains a bad payload in plain text or JSON; a page is a proxy's, and an empty 500 is how rate limits look.
   if (status === 500 && text !== '' && !isHtml(answer)) return { kind: 'refused', status, text };
-  return given({ kind: 'busy' as const, status, text, retryAfterMs: retryAfterOf(answer, deps.wallMs) });
+  return { kind: 'busy' as const, status, text, retryAfterMs: retryAfterOf(answer, deps.wallMs) };
 }
 
 /** The verdict on an upload, for the uploader; an answer that cannot be understood did not come from the platform. */
@@ -124,10 +123,7 @@ function textOf(body: Uint8Array): string {
 }
 
 /** The object in an answer. @throws PlatformError `platform/bad-answer` (retry) when it is something else. */
-export function expectObject(
-  value: JsonValue | undefined,
-  what: string,
-): Extract<JsonValue, { readonly [key: string]: JsonValue }> {
+export function expectObject(value: JsonValue | undefined, what: string): JsonObject {
   if (isJsonObject(value)) return value;
   throw new PlatformError('bad-answer', `${what}: the answer is no object`);
 }

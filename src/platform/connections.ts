@@ -6,7 +6,6 @@ import type { Socket } from 'node:net';
 import { buildConnector, type Dispatcher, Pool, ProxyAgent } from 'undici';
 import type { Clock } from '../host/clock.ts';
 import { getOrInsert } from '../host/get-or-insert.ts';
-import { given } from '../host/given.ts';
 import { bounding, CountedSockets } from './counted-sockets.ts';
 import { Http2Connections, OTHER_HTTP } from './http2-connections.ts';
 import type { LaneAnswer, LaneRequest, LaneRequester } from './lane-request.ts';
@@ -169,7 +168,9 @@ class Connections implements PlatformConnections {
     const { host, hostname, protocol, port } = this.#url;
     const options = { host, hostname: hostname.replace(/^\[|\]$/g, ''), protocol, port };
     return new Http2Connections({
-      ...{ origin: this.origin, clock: this.#clock, settingsWithinMs: this.#timeoutMs },
+      origin: this.origin,
+      clock: this.#clock,
+      settingsWithinMs: this.#timeoutMs,
       openSocket: () =>
         new Promise((resolve, reject) => {
           connect(options, (fault, socket) =>
@@ -204,8 +205,12 @@ class Connections implements PlatformConnections {
   #open(connections: number, limitBytes: number): Dispatcher {
     const { ca, clientCertificate, clientKey, proxy } = this.#settings;
     const shared = {
-      ...{ connections, pipelining: 1, maxHeaderSize: MAX_HEADERS, allowH2: false },
-      ...{ keepAliveTimeout: KEEP_ALIVE_MS, keepAliveMaxTimeout: MAX_KEEP_ALIVE_MS },
+      connections,
+      pipelining: 1,
+      maxHeaderSize: MAX_HEADERS,
+      allowH2: false,
+      keepAliveTimeout: KEEP_ALIVE_MS,
+      keepAliveMaxTimeout: MAX_KEEP_ALIVE_MS,
     };
     const watched = (connect: buildConnector.connector) => bounding(this.#sockets.counting(connect), limitBytes);
     try {
@@ -224,7 +229,8 @@ class Connections implements PlatformConnections {
         connectTimeout: this.#timeoutMs,
         requestTls: {
           ...trusting(ca),
-          ...given({ cert: clientCertificate, key: clientKey }),
+          cert: clientCertificate,
+          key: clientKey,
           keepAlive: false,
           allowH2: false,
         },

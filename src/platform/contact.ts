@@ -8,7 +8,6 @@
  */
 import { untilAborted } from '../host/bounded-wait.ts';
 import type { Clock } from '../host/clock.ts';
-import { given } from '../host/given.ts';
 import { Listeners } from '../host/listeners.ts';
 import type { Log } from '../host/log.ts';
 import type { Answer, Verdict } from './answer-or-portal.ts';
@@ -85,12 +84,13 @@ export class Contact implements ContactObserver {
 
   get status(): ContactStatus {
     const fault = this.#counts() ? this.#fault : undefined;
-    return given({
+    return {
       state: fault === undefined ? this.#stateWithoutFault() : this.#stateIn(fault.what),
       sinceMs: fault?.sinceMs ?? this.#sinceMs,
       ...fault?.what,
-      ...{ lastHeardAtMs: this.#lastHeardAtMs, lastAcknowledgedAtMs: this.#lastAcknowledgedAtMs },
-    });
+      lastHeardAtMs: this.#lastHeardAtMs,
+      lastAcknowledgedAtMs: this.#lastAcknowledgedAtMs,
+    };
   }
 
   answered(verdict: Verdict, answer: Answer, place: ContactPlace): void {

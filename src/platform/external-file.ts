@@ -4,7 +4,6 @@
  */
 import { Agent, type Dispatcher, ProxyAgent } from 'undici';
 import type { Clock } from '../host/clock.ts';
-import { given } from '../host/given.ts';
 import { piecesOf } from './body-pieces.ts';
 import type { FileBeginning, FirmwareBody } from './device-api.ts';
 import { lengthIn } from './http-exchange.ts';
@@ -99,12 +98,12 @@ export async function openExternalFile(
 
   function bodyOf({ headers, body }: Dispatcher.ResponseData, startsAt: number): FirmwareBody {
     const { 'content-length': length, etag } = headers;
-    return given({
+    return {
       startsAt,
       lengthBytes: lengthIn(length),
       validator: typeof etag === 'string' && STRONG_ETAG.test(etag) ? etag : undefined,
       stream: counted(piecesOf(body, { clock, maxMs: silenceMs, begun: cancel, ended: end, faultOf })),
-    });
+    };
   }
 
   async function* counted(pieces: AsyncGenerator<Uint8Array>): AsyncGenerator<Uint8Array> {

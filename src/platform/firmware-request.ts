@@ -1,5 +1,4 @@
 /** Endpoint 10: part of a firmware file, or the whole, as a stream that nobody holds in memory. */
-import { given } from '../host/given.ts';
 import { type Answer, expectValue, type Verdict } from './answer-or-portal.ts';
 import { piecesOf } from './body-pieces.ts';
 import type { DeviceApi, FirmwareBody } from './device-api.ts';
@@ -62,11 +61,14 @@ export async function openFirmware(
   }
   // A stream that is never read ends its deadline too, when the client is closed.
   response.body.once('close', release);
-  return given({
+  return {
     lengthBytes: lengthIn(header(response, 'content-length')),
     stream: piecesOf(response.body, {
-      ...{ clock: deps.clock, maxMs: request.silenceMs, begun: watched, ended: release },
+      clock: deps.clock,
+      maxMs: request.silenceMs,
+      begun: watched,
+      ended: release,
       faultOf: (error) => faultOf(error, deps, signal),
     }),
-  });
+  };
 }

@@ -88,7 +88,7 @@ export class HttpDeviceApi implements DeviceApi {
 
   async postAttributes(attributes: JsonObject, signal: AbortSignal): Promise<void> {
     for (const [key, value] of Object.entries(attributes)) {
-      const fault = keyFault(key) ?? valueFault(value);
+      const fault = keyFault(key) ?? (value === undefined ? undefined : valueFault(value));
       if (fault !== undefined)
         throw new PlatformError('refused', `attribute ${JSON.stringify(key.slice(0, 80))}: ${fault}`);
     }

@@ -3,7 +3,6 @@
  * arriving puts off, a limit on the body, no redirect followed. Every fault comes out as a PlatformError without address and token.
  */
 import type { Clock } from '../host/clock.ts';
-import { given } from '../host/given.ts';
 import type { Answer } from './answer-or-portal.ts';
 import type { Lane, PlatformConnections } from './connections.ts';
 import type { LaneAnswer } from './lane-request.ts';
@@ -133,7 +132,7 @@ function bytesOf({ path, body = '' }: Exchange, response: LaneAnswer | undefined
 
 /** An answer's status and headers, with as much of its body as was read. */
 export function answerOf(response: LaneAnswer, body: Uint8Array, cut: boolean): Answer {
-  return given({
+  return {
     status: response.statusCode,
     contentType: (header(response, 'content-type') ?? '').split(';')[0]?.trim().toLowerCase() ?? '',
     retryAfter: header(response, 'retry-after'),
@@ -141,7 +140,7 @@ export function answerOf(response: LaneAnswer, body: Uint8Array, cut: boolean): 
     location: header(response, 'location'),
     body,
     cut,
-  });
+  };
 }
 
 /** At most `limitBytes` of a body; the rest is not waited for. */

@@ -78,7 +78,8 @@ async function pollOn<Message>(deps: LongPollDeps<Message>, signal: AbortSignal)
   const throttle = new Throttle(clock);
   const cutPolls = new CutPolls(deps);
   const length = createPollLength({
-    ...{ clock, fixedMs: deps.pollTimeoutMs },
+    clock,
+    fixedMs: deps.pollTimeoutMs,
     longestMs: deps.place === undefined ? deps.longestPollMs : FIRST_POLL_MS,
   });
   let wasCut = false;

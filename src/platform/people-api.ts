@@ -3,7 +3,6 @@
  * that asks for patience gets it, a few times. No address, password or token in any error.
  */
 import type { Clock } from '../host/clock.ts';
-import { given } from '../host/given.ts';
 import { isJsonObject, type JsonObject, type JsonValue, parseJson, stringifyJson } from '../host/json.ts';
 import { type RandomBytes, randomId } from '../host/random.ts';
 import type { Answer } from './answer-or-portal.ts';
@@ -116,7 +115,8 @@ export async function openPeopleApi(
     list: async (path, search) => {
       const items: JsonObject[] = [];
       for (let at = 0; at < MAX_PAGES; at += 1) {
-        const query = new URLSearchParams(given({ pageSize: String(PAGE_SIZE), page: String(at), textSearch: search }));
+        const query = new URLSearchParams({ pageSize: String(PAGE_SIZE), page: String(at) });
+        if (search !== undefined) query.set('textSearch', search);
         const found = await get(`${path}${path.includes('?') ? '&' : '?'}${query}`);
         if (found === undefined) return undefined;
         if (!isJsonObject(found) || !Array.isArray(found.data)) throw noJson(placeOf(path));

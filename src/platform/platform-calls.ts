@@ -176,7 +176,11 @@ export class PlatformCalls {
     } = options;
     const bytes = body === undefined ? 0 : Buffer.byteLength(body);
     const request = {
-      ...{ lane, method, path: this.#path(what), contentType: codec.contentType, limitBytes },
+      lane,
+      method,
+      path: this.#path(what),
+      contentType: codec.contentType,
+      limitBytes,
       deadlineMs: deadlineMs + this.#line.extraMs(bytes),
       ...(body === undefined ? {} : { body }),
     };

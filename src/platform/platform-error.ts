@@ -87,7 +87,9 @@ export function networkError(error: unknown, secrets: readonly string[], host = 
   // Without a code it is no fault of the network that anybody foresaw, so it speaks for itself.
   const words = code === undefined ? said : `${networkProblem(code, host)} (${code})`;
   return new PlatformError('busy', `cannot reach ${host}: ${words}`, {
-    ...{ cause, cut: code !== undefined && CUT.has(code), networkCode: code },
+    cause,
+    cut: code !== undefined && CUT.has(code),
+    networkCode: code,
     ...(proxyStatus !== undefined && { proxyStatus: Number(proxyStatus) }),
   });
 }

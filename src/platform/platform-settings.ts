@@ -3,7 +3,6 @@ import type { PlatformConfig } from '../config/schema/agent-config.ts';
 import { AgentError, messageOf } from '../errors/agent-error.ts';
 import { readWhole } from '../host/durable-file.ts';
 import type { Files } from '../host/files.ts';
-import { given } from '../host/given.ts';
 import type { ExternalFileSettings } from './external-file.ts';
 import type { HttpDeviceApiDeps } from './http-device-api.ts';
 import { jsonCodec, type PayloadCodec } from './payload-codec.ts';
@@ -23,7 +22,7 @@ export async function apiSettings(
     read(files, clientKeyFile),
     payloadCodec(platform.codec),
   ]);
-  const settings = given({
+  const settings = {
     url,
     connectTimeoutMs,
     requestTimeoutMs,
@@ -32,7 +31,7 @@ export async function apiSettings(
     clientKey,
     proxy: proxy?.reveal(),
     shortHandshake,
-  });
+  };
   return { settings, codec };
 }
 
@@ -41,7 +40,7 @@ export async function externalFileSettings(
   { proxy, caFile }: PlatformConfig,
   files: Files,
 ): Promise<Omit<ExternalFileSettings, 'clock'>> {
-  return given({ ca: await read(files, caFile), proxy: proxy?.reveal() });
+  return { ca: await read(files, caFile), proxy: proxy?.reveal() };
 }
 
 /** CBOR's library is loaded only when it is chosen. */

@@ -18,7 +18,11 @@ async function begun(ms: number, tookMs: (kind: string, timeoutMs: number) => nu
   const running = Object.keys(polls).map((kind) =>
     runLongPoll<never>(
       {
-        ...{ kind, clock, log: silentLog, beat: beats(), longestPollMs: 25_000 },
+        kind,
+        clock,
+        log: silentLog,
+        beat: beats(),
+        longestPollMs: 25_000,
         poll: async (timeoutMs, signal) => {
           polls[kind]?.push(clock.monotonicMs());
           await clock.sleep(tookMs(kind, timeoutMs), signal);

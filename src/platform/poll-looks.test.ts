@@ -14,7 +14,10 @@ it('take what waits one poll after the other, rest in between, and end when poll
   let everyMs: number | undefined = Number.POSITIVE_INFINITY;
   const running = runLongPoll<number>(
     {
-      ...{ kind: 'rpc', clock, log: silentLog, wakes: () => everyMs },
+      kind: 'rpc',
+      clock,
+      log: silentLog,
+      wakes: () => everyMs,
       poll: async (timeoutMs, signal) => {
         polls.push([clock.monotonicMs() - beginMs, timeoutMs]);
         if (messages.length === 0) await clock.sleep(timeoutMs, signal);

@@ -5,7 +5,6 @@
 import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import { buildConnector, Client } from 'undici';
-import { given } from '../host/given.ts';
 import { trusting } from './trusted-authorities.ts';
 
 export interface SecureSocketSettings {
@@ -29,21 +28,20 @@ export function secureSockets({
   connectTimeoutMs,
   shortHandshake = false,
 }: SecureSocketSettings): OpenSecure {
-  const own = given({ cert: clientCertificate, key: clientKey });
+  const own = { cert: clientCertificate, key: clientKey };
   let authorities: ReturnType<typeof trusting> | undefined;
   let session: Buffer | undefined;
   return (offersHttp2) => (options, callback) => {
     authorities ??= trusting(ca);
     const connect = buildConnector({
-      ...{
-        ...authorities,
-        ...own,
-        timeout: connectTimeoutMs,
-        keepAlive: false,
-        allowH2: offersHttp2,
-        preferH2: offersHttp2,
-      },
-      ...given({ session, ecdhCurve: shortHandshake ? SHORT_CURVES : undefined }),
+      ...authorities,
+      ...own,
+      timeout: connectTimeoutMs,
+      keepAlive: false,
+      allowH2: offersHttp2,
+      preferH2: offersHttp2,
+      session,
+      ecdhCurve: shortHandshake ? SHORT_CURVES : undefined,
     });
     connect(options, (...result) => {
       const socket = result[1];

@@ -22,7 +22,9 @@ export class SharedConnections {
     const shared = this.#shared ?? this.#open({ ...settings, sockets: this.#sockets });
     this.#shared = shared;
     return {
-      ...{ origin: shared.origin, prefix: shared.prefix, secrets: shared.secrets },
+      origin: shared.origin,
+      prefix: shared.prefix,
+      secrets: shared.secrets,
       ...(shared.proxyHost === undefined ? {} : { proxyHost: shared.proxyHost }),
       lane: (lane) => shared.lane(lane),
       ...(shared.noteBegin === undefined ? {} : { noteBegin: shared.noteBegin }),

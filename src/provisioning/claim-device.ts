@@ -6,7 +6,6 @@
 import { join } from 'node:path';
 import type { Clock } from '../host/clock.ts';
 import { readWhole, removeDurably, writeDurably } from '../host/durable-file.ts';
-import { given } from '../host/given.ts';
 import { isJsonObject, type JsonObject, stringifyJson } from '../host/json.ts';
 import type { HostMachine } from '../host/machine.ts';
 import { type RandomBytes, randomText } from '../host/random.ts';
@@ -56,7 +55,7 @@ const FORMAT = { format: 'turnstone/claim', version: 1 };
 
 /** @throws AgentError as DeviceApi.claim, `host/write-failed` (retry), `host/read-failed` (retry) when it cannot be seen whether a claim is open. */
 export async function claimDevice(deps: ClaimDeps, request: ClaimRequest, signal: AbortSignal): Promise<OpenClaim> {
-  const name = given({ deviceName: deps.deviceName });
+  const name = { deviceName: deps.deviceName };
   const open = await openClaim(deps);
   if (open !== undefined) {
     // Sent again, in case the platform was restarted and has forgotten it. With the same secret too, which the platform would not prolong.
@@ -81,7 +80,7 @@ export async function claimDevice(deps: ClaimDeps, request: ClaimRequest, signal
   const path = join(deps.stateFolder, CLAIM_FILE);
   await writeDurably(deps.files, path, `${sealJson({ ...FORMAT, state: kept })}\n`);
   try {
-    await deps.deviceApi.claim(given({ secretKey, durationMs: request.durationMs }), signal);
+    await deps.deviceApi.claim({ secretKey, durationMs: request.durationMs }, signal);
   } catch (error) {
     // The platform did not take it: stored, it would be shown as open and block the next one.
     if (isRefused(error)) await removeDurably(deps.files, path).catch(() => {});
@@ -102,7 +101,10 @@ export function makeClaimSecret(random: RandomBytes): string {
 
 /** The text of the QR code: the two things a claim form asks for. */
 export function claimText({ deviceName, secretKey }: Pick<OpenClaim, 'deviceName' | 'secretKey'>): string {
-  return stringifyJson({ ...given({ deviceName }), secretKey });
+  return stringifyJson({
+    deviceName,
+    secretKey,
+  });
 }
 
 /** The open claim as a page shows it, with its QR code as rows of light and dark; undefined while there is none, or none can be read. */
@@ -111,7 +113,10 @@ export async function shownClaim(
 ): Promise<JsonObject | undefined> {
   const open = await openClaim(deps).catch(() => undefined);
   if (open === undefined) return undefined;
-  const claim = { ...open, ...given({ deviceName: deps.deviceName || undefined }) };
+  const claim = {
+    ...open,
+    deviceName: deps.deviceName || undefined,
+  };
   const { encode } = await import('uqr');
   const { data } = encode(claimText(claim), { ecc: 'M', border: 2 });
   return { ...claim, code: data.map((row) => row.map((isDark) => (isDark ? '1' : '0')).join('')) };

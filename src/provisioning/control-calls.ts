@@ -22,7 +22,13 @@ export function platformCalls({ platform, stateFolder, machine, log, restart }: 
   const { clock, files, randomBytes } = machine;
   const { store, place, board } = platform;
   const identity = identityRequests({
-    ...{ store, place, board, stateFolder, clock, files, randomBytes },
+    store,
+    place,
+    board,
+    stateFolder,
+    clock,
+    files,
+    randomBytes,
     hide: (secret) => log.hide(secret),
     deviceApi: () => (platform.credentials === undefined ? undefined : platform.deviceApi),
     offerNext: (accessToken) => platform.token.offerNext(accessToken),

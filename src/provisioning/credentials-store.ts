@@ -7,7 +7,6 @@ import { join } from 'node:path';
 import { messageOf } from '../errors/agent-error.ts';
 import type { Clock } from '../host/clock.ts';
 import { writeDurably } from '../host/durable-file.ts';
-import { given } from '../host/given.ts';
 import { joinedWhileUnderWay } from '../host/shared-work.ts';
 import {
   CREDENTIALS_FILES,
@@ -129,7 +128,12 @@ export class CredentialsStore {
     record: CredentialsRecord,
     more: Pick<CredentialsState, 'provisionSecret' | 'setsQueueAside'> = {},
   ): Promise<void> {
-    await this.#replace((state) => ({ ...state, own: record, ...more }));
+    await this.#replace((state) => ({
+      ...state,
+      own: record,
+      provisionSecret: more.provisionSecret ?? state.provisionSecret,
+      setsQueueAside: more.setsQueueAside ?? state.setsQueueAside,
+    }));
   }
 
   /** True while the queue was measured as another device, and has not been set aside. */
@@ -151,9 +155,10 @@ export class CredentialsStore {
   async forget(options: { readonly setsQueueAside: boolean }): Promise<void> {
     // The copies first: once the credentials are gone nothing may fail any more.
     await removeAsides(this.#deps);
-    await this.#replace(({ provisionSecret, setsQueueAside = false }) =>
-      given({ provisionSecret, setsQueueAside: setsQueueAside || options.setsQueueAside || undefined }),
-    );
+    await this.#replace(({ provisionSecret, setsQueueAside = false }) => ({
+      provisionSecret,
+      setsQueueAside: setsQueueAside || options.setsQueueAside || undefined,
+    }));
   }
 
   async #load(): Promise<void> {

@@ -4,7 +4,6 @@
  */
 
 import { AgentError, refusal } from '../errors/agent-error.ts';
-import { given } from '../host/given.ts';
 import { isOtherBoard } from '../host/identity.ts';
 import type { JsonObject, JsonValue } from '../host/json.ts';
 import { fingerprintOf } from './access-token.ts';
@@ -55,7 +54,17 @@ function requestsOf(deps: IdentityRequestsDeps): IdentityRequests {
           },
         );
       const deviceName = store.record(place)?.deviceName;
-      return { ...(await claimDevice({ ...deps, deviceApi, ...given({ deviceName }) }, claimRequest(params), signal)) };
+      return {
+        ...(await claimDevice(
+          {
+            ...deps,
+            deviceApi,
+            deviceName,
+          },
+          claimRequest(params),
+          signal,
+        )),
+      };
     },
     exportIdentity: async (params) => ({
       text: await packIdentity({ store, place, randomBytes }, textIn(params, 'passphrase'), clock.wallMs()),
@@ -114,7 +123,7 @@ function show({ store, place, board }: IdentityRequestsDeps): JsonObject {
   const credentials: JsonObject =
     record === undefined
       ? { phase: 'none' }
-      : given({
+      : {
           phase: record.phase,
           source: record.source,
           tokenFingerprint: fingerprintOf(record.accessToken),
@@ -123,7 +132,7 @@ function show({ store, place, board }: IdentityRequestsDeps): JsonObject {
           rotationUnderWay: record.nextToken !== undefined,
           replaced: record.replacedBy !== undefined,
           deviceName: record.deviceName,
-        });
+        };
   return { board: { ...board }, credentials, provisioningSecretRotated: store.provisionSecret !== undefined };
 }
 

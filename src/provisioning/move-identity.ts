@@ -1,7 +1,6 @@
 /** Moves a device's place from board to board: what each move does to the kept credentials. Nothing here speaks to the platform. */
 
 import { refusal } from '../errors/agent-error.ts';
-import { given } from '../host/given.ts';
 import type { BoardIdentity } from '../host/identity.ts';
 import type { RandomBytes } from '../host/random.ts';
 import { type CredentialsPlace, type CredentialsRecord, tokensOf } from './credentials-record.ts';
@@ -31,7 +30,7 @@ export async function packIdentity(
 ): Promise<string> {
   const record = inUse({ store, place }, 'export');
   return exportIdentity(
-    given({ record, exportedAtMs: nowMs, provisionSecret: store.provisionSecret, attached }),
+    { record, exportedAtMs: nowMs, provisionSecret: store.provisionSecret, attached },
     passphrase,
     randomBytes,
   );
@@ -62,7 +61,7 @@ export async function unpackIdentity(
   // Readings of a board without an identity belong to whichever device it becomes.
   const setsQueueAside = isDevice && !isSameDevice(own, identity.record);
   await takeIdentity({ store, board }, identity, { setsQueueAside });
-  return given({ deviceName: identity.record.deviceName, setsQueueAside });
+  return { deviceName: identity.record.deviceName, setsQueueAside };
 }
 
 /** Keeps an identity as this board's own, with a higher generation than it had. @throws AgentError `host/write-failed` (retry). */
@@ -72,7 +71,7 @@ export async function takeIdentity(
   { setsQueueAside }: { readonly setsQueueAside: boolean },
 ): Promise<void> {
   const { configuredToken: _configured, replacedBy: _replaced, ...rest } = record;
-  const more = given({ provisionSecret, setsQueueAside: setsQueueAside || undefined });
+  const more = { provisionSecret, setsQueueAside: setsQueueAside || undefined };
   await store.replaceOwn(
     { ...rest, phase: 'in-use', source: 'imported', board, generation: record.generation + 1, takesOver: true },
     more,

@@ -4,7 +4,6 @@
  */
 import type { AgentConfig } from '../config/schema/agent-config.ts';
 import { AgentError } from '../errors/agent-error.ts';
-import { given } from '../host/given.ts';
 import { type BoardIdentity, isOtherBoard, withNewMarks } from '../host/identity.ts';
 import { fingerprintOf } from './access-token.ts';
 import { GATEWAY_WORDS } from './credential-words.ts';
@@ -27,11 +26,11 @@ export interface CredentialsSettings {
 }
 
 export function credentialsSettings({ platform, provisioning }: AgentConfig): CredentialsSettings {
-  const accessToken = given({ accessToken: platform.accessToken?.reveal() });
+  const accessToken = { accessToken: platform.accessToken?.reveal() };
   if (provisioning === undefined) return accessToken;
   const { deviceName, deviceKey, deviceSecret, onUnauthorised, onOtherBoard } = provisioning;
   const secret = deviceKey && deviceSecret && { deviceKey: deviceKey.reveal(), deviceSecret: deviceSecret.reveal() };
-  return { ...accessToken, provisioning: given({ deviceName, onUnauthorised, onOtherBoard, secret }) };
+  return { ...accessToken, provisioning: { deviceName, onUnauthorised, onOtherBoard, secret } };
 }
 
 export interface ObtainCredentialsDeps extends Omit<ProvisioningDeps, 'deviceName' | 'secrets'> {
@@ -141,7 +140,7 @@ async function inUse(
   const { deviceName } = record;
   if (!elsewhere) {
     deps.alerts.clear(OTHER_BOARD_ALERT);
-    return given({ token, deviceName });
+    return { token, deviceName };
   }
   const holds = settings.provisioning?.onOtherBoard === 'hold';
   const consequence = holds ? 'nothing is sent' : 'two boards may be sending as one device';
@@ -151,7 +150,7 @@ async function inUse(
   const ways = `If the card was moved for good: ${keepMoved}. If it is a copy: ${copy}`;
   const why = inWords(record, deps.board, `${consequence}. ${ways}`);
   deps.alerts.raise(OTHER_BOARD_ALERT, why);
-  return given({ token, deviceName, held: holds ? why : undefined });
+  return { token, deviceName, held: holds ? why : undefined };
 }
 
 /** A serial number that could not be read at the first start is added when it can: it is the surest mark of the board. */

@@ -238,7 +238,13 @@ export class PlatformConnection {
       new HttpDeviceApi({ ...settings, clock, connect, contact, pace: this.pace, token: () => accessToken });
     const credentials = await obtainCredentials(
       {
-        ...{ settings: credentialsSettings(this.#config), store, board, clock, randomBytes, log, alerts },
+        settings: credentialsSettings(this.#config),
+        store,
+        board,
+        clock,
+        randomBytes,
+        log,
+        alerts,
         provision: (request, requestSignal) =>
           requestProvisioning(request, { settings: settings.settings, clock, connect, contact }, requestSignal),
         tokenWorks: (token, probeSignal) => tokenWorks(open, token, probeSignal),

@@ -1,6 +1,5 @@
 /** One round of asking the platform for credentials, and what its answer means for a technician. Nothing is kept here. */
 import { AgentError, messageOf } from '../errors/agent-error.ts';
-import { given } from '../host/given.ts';
 import type { ProvisionAnswer } from '../platform/device-api.ts';
 import { PlatformError } from '../platform/platform-error.ts';
 import { GATEWAY_WORDS } from './credential-words.ts';
@@ -100,7 +99,7 @@ async function afterFault(
     return {
       kind: 'busy',
       explanation,
-      ...given({ retryAfterMs: error instanceof PlatformError ? error.retryAfterMs : undefined }),
+      retryAfterMs: error instanceof PlatformError ? error.retryAfterMs : undefined,
     };
   }
   if (error.code === 'platform/portal') return { kind: 'held', explanation };

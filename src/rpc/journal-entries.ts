@@ -236,7 +236,11 @@ export function entryFromJson(json: JsonObject): JournalEntry | undefined {
   if (effect !== 'read' && effect !== 'set' && effect !== 'move') return undefined;
   const answered = typeof answeredAtMs === 'number' ? { answeredAtMs } : {};
   return {
-    ...{ key, id, method, effect, bootId },
+    key,
+    id,
+    method,
+    effect,
+    bootId,
     ...(isJsonObject(note) ? { note } : {}),
     ...(isJsonObject(reply) ? { reply } : {}),
     ...(platform === 'doubtful' || platform === 'restarted' ? { platform } : {}),

@@ -2,7 +2,6 @@
 import type { RpcMethodConfig } from '../config/schema/agent-config.ts';
 import { AgentError, type ErrorCode } from '../errors/agent-error.ts';
 import type { Clock } from '../host/clock.ts';
-import { given } from '../host/given.ts';
 import type { JsonObject, JsonValue } from '../host/json.ts';
 import { type MatchesPattern, mismatchOf, shapeAsJson } from '../host/value-shape.ts';
 import { methodsOn, type RpcMethod, TABLE_METHODS } from '../methods/rpc-method.ts';
@@ -92,7 +91,7 @@ export class MethodTable {
     const { name, description, moves } = method;
     const { allowed, mostPerMinute, deadlineMs = method.deadlineMs } = this.#permission(name);
     const shapes = { params: shapeAsJson(method.params), allowed: allowed && shapeAsJson(allowed) };
-    return given({ name, description, ...shapes, mostPerMinute, deadlineMs, moves: moves !== false });
+    return { name, description, ...shapes, mostPerMinute, deadlineMs, moves: moves !== false };
   }
 }
 

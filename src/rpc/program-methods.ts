@@ -2,7 +2,6 @@
 import type { RpcConfig } from '../config/schema/agent-config.ts';
 import { AgentError, refusal } from '../errors/agent-error.ts';
 import { fillArguments } from '../host/argument-template.ts';
-import { given } from '../host/given.ts';
 import { isJsonObject, type JsonValue, parseJson } from '../host/json.ts';
 import type { HostMachine } from '../host/machine.ts';
 import type { RpcMethod } from '../methods/rpc-method.ts';
@@ -30,7 +29,7 @@ export function programMethods(
       };
       const { exitCode, endedBySignal, stdout, stderr, cut } = await runProgram(program, clock, signal);
       if (exitCode === 0 && command.json) return outputOf(stdout, cut);
-      if (exitCode === 0) return given({ stdout, stderr: stderr || undefined, cut: cut || undefined });
+      if (exitCode === 0) return { stdout, stderr: stderr || undefined, cut: cut || undefined };
       const how = exitCode === undefined ? `was ended by ${endedBySignal ?? 'a signal'}` : `ended with ${exitCode}`;
       throw new AgentError('rpc/program-failed', `the program ${how}: ${stderr.trim().slice(0, 200)}`, {
         recovery: 'drop',

@@ -9,7 +9,6 @@
  */
 import { AgentError, type ErrorCode, hasCode, messageOf } from '../errors/agent-error.ts';
 import type { Clock } from '../host/clock.ts';
-import { given } from '../host/given.ts';
 import type { JsonObject, JsonValue } from '../host/json.ts';
 import type { Log } from '../host/log.ts';
 import type { MethodCall, RpcMethod } from '../methods/rpc-method.ts';
@@ -226,6 +225,6 @@ export class RpcExecutor {
 
   #complete(request: RpcRequest, effect: Effect, reply: JsonObject, afterReply?: () => void): RpcAnswer {
     this.#deps.journal.complete(request, effect, reply);
-    return given({ reply, repeat: false, afterReply });
+    return { reply, repeat: false, afterReply };
   }
 }

@@ -9,7 +9,6 @@
  */
 import { AgentError, messageOf } from '../errors/agent-error.ts';
 import { endedWithin } from '../host/bounded-wait.ts';
-import { given } from '../host/given.ts';
 import { type JsonObject, stringifyJson } from '../host/json.ts';
 import type { RpcRequest } from '../platform/device-api.ts';
 import {
@@ -113,7 +112,7 @@ export class RpcJournal {
     const { clock } = this.#deps;
     if (this.#blindBecause !== undefined) await this.#see(request);
     if (this.#writer.busyForMs() >= STALLED_AFTER_MS) throw stalled();
-    const entry = this.#newEntry(request, 'move', given({ note }));
+    const entry = this.#newEntry(request, 'move', { note });
     if (!this.#entries.put(entry, clock.monotonicMs(), this.#underWay.get(entry.key)?.turn))
       throw new AgentError('rpc/journal-full', 'too many movements within half a minute', { recovery: 'drop' });
     try {

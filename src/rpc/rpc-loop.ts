@@ -61,8 +61,13 @@ export async function runRpcLoop(deps: RpcLoopDeps, signal: AbortSignal): Promis
       // While others had their turn the platform may have restarted unseen.
       onWaited: (waitedMs) => void (waitedMs >= STEADY_WITHIN_MS && deps.executor.doubtPlatform()),
       isUnderWay: () => deps.executor.isBusy,
-      ...{ clock: deps.clock, log: deps.log, place: deps.place, beat: deps.beat, wakes: deps.wakes },
-      ...{ pollTimeoutMs: deps.pollTimeoutMs, longestPollMs: deps.longestPollMs },
+      clock: deps.clock,
+      log: deps.log,
+      place: deps.place,
+      beat: deps.beat,
+      wakes: deps.wakes,
+      pollTimeoutMs: deps.pollTimeoutMs,
+      longestPollMs: deps.longestPollMs,
     },
     signal,
   );

@@ -1,7 +1,6 @@
 /** Server-side RPC as a whole: its journal, which is open before the first poll, its methods, and the loop that answers. */
 import { join } from 'node:path';
 import type { AgentConfig } from '../config/schema/agent-config.ts';
-import { given } from '../host/given.ts';
 import { loadLinearPatterns } from '../host/linear-pattern.ts';
 import type { Log } from '../host/log.ts';
 import type { HostMachine } from '../host/machine.ts';
@@ -55,9 +54,9 @@ export class RpcService {
       methods: deps.methods,
       permissions: permissionsOf(deps),
       locked,
-      ...given({ matches }),
+      matches,
     });
-    this.#executor = new RpcExecutor(given({ journal, methods, clock, log, checkpoint, onCommand }));
+    this.#executor = new RpcExecutor({ journal, methods, clock, log, checkpoint, onCommand });
   }
 
   /** @throws AgentError `rpc/method-twice` (stop) for a declared method with a built-in one's name. */

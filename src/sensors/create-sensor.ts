@@ -7,7 +7,6 @@ import { readingsOf } from '../config/keys/rule-parts.ts';
 import { sensorKeys } from '../config/keys/sensor-keys.ts';
 import type { AgentConfig, SensorConfig } from '../config/schema/agent-config.ts';
 import { type AgentError, messageOf, systemCode } from '../errors/agent-error.ts';
-import { given } from '../host/given.ts';
 import { definitionOf } from '../kinds/sensor-kinds.ts';
 import { sendableKey } from '../platform/wire-values.ts';
 import type { Conversions } from './conversion/sensor-conversion.ts';
@@ -110,7 +109,7 @@ export function samplerEntry(
     // A sensor is opened again only when something that concerns its driver has changed.
     revision: revisionOf({
       ...driver,
-      ...given({ code }),
+      code,
       ...(definitionOf(kind).keepsTimes === true && { periodMs, deadlineMs }),
     }),
     open: (signal) => createSensor(config, deps, signal),

@@ -53,7 +53,9 @@ export class SampledSensor {
     this.#window = SensorWindow.of(entry, deps.clock);
     this.#conversion = new SensorConversion(entry.conversions, deps.clock);
     this.#driver = new SensorDriver({
-      ...{ name: entry.name, clock: deps.clock, log: deps.log },
+      name: entry.name,
+      clock: deps.clock,
+      log: deps.log,
       open: (signal) => this.entry.open(signal),
       onReadings: (readings) => this.#heard(readings),
       closing: this.#closing.signal,

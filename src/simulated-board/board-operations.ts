@@ -5,7 +5,6 @@
 
 import { AgentError } from '../errors/agent-error.ts';
 import type { BoardEvent, BoardOperation, BoardOperations } from '../hardware/board-protocol.ts';
-import { given } from '../host/given.ts';
 import type { SimulatedBoard } from './simulated-board.ts';
 import type { HeldLine } from './simulated-gpio.ts';
 import type { HeldChannel } from './simulated-pwm.ts';
@@ -89,7 +88,10 @@ export function operationsOf(board: SimulatedBoard): Operations {
           plug: (plugged) => user.tell({ event: 'plug', handle, plugged }),
         }),
       );
-      return { handle, ...given({ device: user.held<SerialUser>(handle).device }) };
+      return {
+        handle,
+        device: user.held<SerialUser>(handle).device,
+      };
     },
     'serial.write': ({ handle, bytes }, user) => user.held<SerialUser>(handle).write(Buffer.from(bytes, 'hex')),
     'serial.list': () => serial.list(),

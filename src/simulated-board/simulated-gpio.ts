@@ -7,7 +7,6 @@ import type {
   LineReference,
   OutputRequest,
 } from '../hardware/gpio-port.ts';
-import { given } from '../host/given.ts';
 import type { BoardConfig } from './board-config.ts';
 import { type BoardContext, boardFault } from './simulated-part.ts';
 
@@ -146,7 +145,8 @@ export class SimulatedGpio {
       chip: chip.chip,
       label: chip.label,
       offset,
-      ...given({ name, holder }),
+      name,
+      holder,
       direction,
     }));
   }

@@ -60,7 +60,10 @@ const NOT_IN_TELEMETRY: ReadonlySet<string> = new Set(
 
 export function metricsOf(sources: MetricSources): readonly Metric[] {
   return tableOf(sources).map(([name, type, help, value = []]) => ({
-    ...{ name, help, type, samples: typeof value === 'number' ? [{ value }] : value },
+    name,
+    help,
+    type,
+    samples: typeof value === 'number' ? [{ value }] : value,
     ...(NOT_IN_TELEMETRY.has(name) && { inTelemetry: false }),
   }));
 }

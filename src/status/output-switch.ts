@@ -2,7 +2,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { AgentError, messageOf, refusal } from '../errors/agent-error.ts';
 import type { Clock } from '../host/clock.ts';
-import { given } from '../host/given.ts';
 import { isJsonObject, type JsonObject, type JsonValue, jsonOf, parseJson } from '../host/json.ts';
 import type { Log } from '../host/log.ts';
 import { readText, sendJson } from './answers.ts';
@@ -69,10 +68,7 @@ export class OutputSwitch {
     const { outputs, clock, log } = this.#deps;
     if (pressedMs !== undefined && Math.abs(clock.monotonicMs() - pressedMs) > LATE_AFTER_MS)
       throw refusal('status/late-press', 'it came too late from the network; press again');
-    log.info(
-      given({ actuator: name, value, forMs, from }),
-      value === undefined ? 'released on the page' : 'set on the page',
-    );
+    log.info({ actuator: name, value, forMs, from }, value === undefined ? 'released on the page' : 'set on the page');
     return jsonOf(value === undefined ? await outputs.release(name) : await outputs.set(name, value, forMs, closed));
   }
 }
@@ -82,9 +78,9 @@ function wishIn(text: string | undefined): Wish | undefined {
   if (body === undefined || typeof body.name !== 'string') return undefined;
   const { name, value, release, forMs, pressedMs } = body;
   if (pressedMs !== undefined && typeof pressedMs !== 'number') return undefined;
-  if (release === true) return value === undefined ? given({ name, pressedMs }) : undefined;
+  if (release === true) return value === undefined ? { name, pressedMs } : undefined;
   const isTime = forMs === undefined || (typeof forMs === 'number' && forMs > 0 && forMs <= MAX_FOR_MS);
-  return value === undefined || !isTime ? undefined : given({ name, value, forMs, pressedMs });
+  return value === undefined || !isTime ? undefined : { name, value, forMs, pressedMs };
 }
 
 function parsed(text: string): JsonObject | undefined {

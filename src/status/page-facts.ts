@@ -2,7 +2,6 @@
 import type { ActuatorSettings } from '../actuators/kind/actuator.ts';
 import { rulesOfReading } from '../config/keys/sensor-keys.ts';
 import type { AgentConfig, SensorConfig } from '../config/schema/agent-config.ts';
-import { given } from '../host/given.ts';
 import { definitionOf } from '../kinds/sensor-kinds.ts';
 import type { SensorStatus } from './shape/agent-status.ts';
 import { registerText, sourceText } from './source-text.ts';
@@ -81,13 +80,13 @@ export function pageFacts(
         return [
           [
             one.name,
-            given({
+            {
               valueType,
               limits,
               operatorUntil,
               source: sourceText(one),
               interlocks: neverWith.map((other) => other.with),
-            }),
+            },
           ],
         ];
       }),
@@ -96,12 +95,12 @@ export function pageFacts(
 }
 
 function sensorFacts(sensor: SensorConfig, readings: SensorStatus['readings']): SensorFacts {
-  return given({
+  return {
     source: sourceText(sensor),
     periodMs: sensor.periodMs,
     windowMs: sensor.window?.lengthMs,
     readings: Object.fromEntries(readings.map(({ key }) => readingFacts(sensor, key))),
-  });
+  };
 }
 
 function readingFacts(sensor: SensorConfig, key: string): readonly [string, ReadingFacts] {
@@ -118,16 +117,23 @@ function readingFacts(sensor: SensorConfig, key: string): readonly [string, Read
   } = rules ?? {};
   return [
     rename,
-    given({
+    {
       driverKey: rename === key ? undefined : key,
       source: registerText(sensor, key),
       isReported: report,
-      ...{ round, deadband, deadbandPercent, minIntervalMs, maxIntervalMs },
-      alarms: alarms?.map(({ name, above, below, hysteresis }) =>
-        given({ name: name ?? (above === undefined ? `below ${below}` : `above ${above}`), above, below, hysteresis }),
-      ),
+      round,
+      deadband,
+      deadbandPercent,
+      minIntervalMs,
+      maxIntervalMs,
+      alarms: alarms?.map(({ name, above, below, hysteresis }) => ({
+        name: name ?? (above === undefined ? `below ${below}` : `above ${above}`),
+        above,
+        below,
+        hysteresis,
+      })),
       maxGapMs: maxGapMs(sensor, { isFiltered: (deadband ?? deadbandPercent ?? 0) > 0, minIntervalMs, maxIntervalMs }),
-    }),
+    },
   ];
 }
 

@@ -2,7 +2,6 @@
  * The last hours of some keys, from what the outbox still holds, thinned for a plot: each key's span is cut into equal parts, of which the least, the
  * greatest and the last value stay, so that no peak is lost and none seems longer than it was. Memory depends on the number of parts, never on that of the entries.
  */
-import { given } from '../host/given.ts';
 import type { JsonValue } from '../host/json.ts';
 import { plottedNumber } from '../host/plotted-number.ts';
 
@@ -67,7 +66,7 @@ export function readSeriesQuery(query: URLSearchParams, nowMs: number): SeriesQu
   if (keys.length === 0 || keys.length > MAX_KEYS) return `1 to ${MAX_KEYS} keys are needed`;
   if (!(fromMs < toMs) || toMs - fromMs > MAX_SPAN_MS) return 'from lies before to, by 31 days at most';
   if (!(points >= POINTS_OF_A_PART)) return `points is a number from ${POINTS_OF_A_PART}`;
-  return given({ device, keys, fromMs, toMs, points: Math.min(points, MAX_POINTS / keys.length) });
+  return { device, keys, fromMs, toMs, points: Math.min(points, MAX_POINTS / keys.length) };
 }
 
 export async function thinSeries(

@@ -4,7 +4,6 @@ import type { OutputReason } from '../actuators/output-reason.ts';
 import { readingsOf } from '../config/keys/rule-parts.ts';
 import { sentReading } from '../config/keys/sent-reading.ts';
 import type { RuleConfig, SensorConfig } from '../config/schema/agent-config.ts';
-import { given } from '../host/given.ts';
 import type { OutboxStatus } from '../outbox/outbox.ts';
 import type { ContactStatus } from '../platform/contact.ts';
 import type { SensorState } from '../sensors/sampler.ts';
@@ -65,7 +64,8 @@ export function agentStatus(sources: StatusSources): AgentStatus {
   const hours = [own.hoursThatFit, shared?.hoursThatFit].filter((one) => one !== undefined);
   const outbox = {
     ...own,
-    ...given({ fault: own.fault ?? shared?.fault, hoursThatFit: hours.length === 0 ? undefined : Math.min(...hours) }),
+    fault: own.fault ?? shared?.fault,
+    hoursThatFit: hours.length === 0 ? undefined : Math.min(...hours),
   };
   const seen = {
     ...known,
@@ -81,7 +81,7 @@ export function agentStatus(sources: StatusSources): AgentStatus {
     sensors: ofDevices(sensors.map(sensorStatus), config?.sensors),
     actuators: ofDevices(actuators.map(actuatorStatus), config?.actuators),
     alarms: alarmsOf(sources),
-    ...given({ devices }),
+    devices,
   };
   // The network comes first: much of what follows may be its consequence.
   const contactAlert = seen.platform.verdict === 'fault' ? [seen.platform.words] : [];
@@ -107,7 +107,7 @@ function deliveryOf(connection: ConnectionStatus, outbox: OutboxSummary, shared:
     connection: isWell ? shared.connection : connection,
     outbox: {
       heldEntries: outbox.heldEntries + shared.waitingEntries + shared.apartEntries,
-      ...given({ oldestTs: oldest.length === 0 ? undefined : Math.min(...oldest) }),
+      oldestTs: oldest.length === 0 ? undefined : Math.min(...oldest),
     },
   };
 }
@@ -127,22 +127,25 @@ function outboxSummary(status: OutboxStatus): OutboxSummary {
     oldestMs,
   } = status;
   const { hoursThatFit, fault, missingBytes, unreadSegments, untimedEntries, hangingReadMs } = status;
-  return given({
-    ...{
-      heldEntries,
-      heldBytes,
-      deadLetters,
-      rejected,
-      resent,
-      thinned,
-      dropped,
-      damaged,
-      lastLost,
-      writtenBytes: diskBytes,
-      oldestTs: oldestMs,
-    },
-    ...{ hoursThatFit, fault, missingBytes, unreadSegments, untimedEntries, hangingReadMs },
-  });
+  return {
+    heldEntries,
+    heldBytes,
+    deadLetters,
+    rejected,
+    resent,
+    thinned,
+    dropped,
+    damaged,
+    lastLost,
+    writtenBytes: diskBytes,
+    oldestTs: oldestMs,
+    hoursThatFit,
+    fault,
+    missingBytes,
+    unreadSegments,
+    untimedEntries,
+    hangingReadMs,
+  };
 }
 
 /** Adds to each the slot of the attached device that it is of. */
@@ -151,7 +154,10 @@ function ofDevices<T extends { readonly name: string }>(
   assigned: readonly Assigned[] = [],
 ): readonly (T & { readonly device?: string })[] {
   const slots = new Map(assigned.map(({ name, device }) => [name, device]));
-  return told.map((one) => ({ ...one, ...given({ device: slots.get(one.name) }) }));
+  return told.map((one) => ({
+    ...one,
+    device: slots.get(one.name),
+  }));
 }
 
 /** Readings of the sensors under the names, in the units and with the places that the platform gets. */
@@ -171,8 +177,11 @@ export function sensorStatus({ name, kind, state, error, refused, readings }: Se
   const missing = [...byReason].map(([message, values]) => `no ${values.map(({ key }) => key).join(', ')}: ${message}`);
   const fault = error?.message ?? missing.join('; ');
   return {
-    ...given({ name, kind, state: state === 'working' ? ('ok' as const) : state, fault: fault || undefined }),
-    readings: readings.map(({ key, value, unit, monotonicMs }) => given({ key, value, unit, atMs: monotonicMs })),
+    name,
+    kind,
+    state: state === 'working' ? ('ok' as const) : state,
+    fault: fault || undefined,
+    readings: readings.map(({ key, value, unit, monotonicMs }) => ({ key, value, unit, atMs: monotonicMs })),
   };
 }
 
@@ -184,7 +193,7 @@ export function actuatorStatus({
   why,
   slots,
 }: StatusSources['actuators'][number]): ActuatorStatus {
-  return given({ name, kind, value: value ?? null, why, slots, fault });
+  return { name, kind, value: value ?? null, why, slots, fault };
 }
 
 function alarmsOf({ alarms = [], actuators, config }: StatusSources): readonly AlarmStatus[] {
@@ -196,7 +205,7 @@ function alarmsOf({ alarms = [], actuators, config }: StatusSources): readonly A
       );
       const follows = new Map(actuators.map((output) => [output.name, output.slots?.[0]?.rule]));
       const moves = rules.filter((rule) => follows.get(rule.set.actuator) === rule.name).map(({ set }) => set.actuator);
-      return given({
+      return {
         sensor,
         key,
         device: slots.get(sensor),
@@ -207,7 +216,7 @@ function alarmsOf({ alarms = [], actuators, config }: StatusSources): readonly A
         sinceMs,
         isFromStart,
         moves: [...new Set(moves)],
-      });
+      };
     })
     .sort((one, other) => one.sinceMs - other.sinceMs);
 }

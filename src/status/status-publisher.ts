@@ -9,7 +9,6 @@ import type { LiveConfig } from '../config/live-config.ts';
 import { messageOf } from '../errors/agent-error.ts';
 import type { FirmwareUpdates } from '../firmware/firmware-updates.ts';
 import type { Clock } from '../host/clock.ts';
-import { given } from '../host/given.ts';
 import { type JsonObject, jsonOf } from '../host/json.ts';
 import type { AgentLog } from '../host/log.ts';
 import type { HostMachine } from '../host/machine.ts';
@@ -129,7 +128,7 @@ export class StatusPublisher {
     const { stateFolder } = config.current;
     const { page, port, pin, metrics, control } = config.current.status;
     const server = await openStatusServer({
-      settings: given({ page, port, metrics, pin: pin?.reveal() }),
+      settings: { page, port, metrics, pin: pin?.reveal() },
       clock: rightClock,
       randomBytes,
       log,
@@ -163,7 +162,7 @@ export class StatusPublisher {
         slot === undefined || attached === undefined
           ? telemetry.outbox.read(query, signal)
           : attached.read(slot, query, signal),
-      ...given({ bands: bands && ((asked: BandQuery) => bands.read(asked, signal)) }),
+      bands: bands && ((asked: BandQuery) => bands.read(asked, signal)),
     });
   }
 
@@ -186,7 +185,7 @@ export class StatusPublisher {
     const record = platform.store.record(platform.place);
     return {
       ...status,
-      connection: given({ ...status.connection, latencyMs }),
+      connection: { ...status.connection, latencyMs },
       outbox: { ...status.outbox, lanes, ratePerS },
       sensors: sentSensors(status.sensors, this.#deps.config.current.sensors),
       firmware: { ...status.firmware, history: jsonOf(firmware.status().history.slice(0, MAX_HISTORY)) },

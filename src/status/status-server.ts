@@ -7,7 +7,6 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { messageOf } from '../errors/agent-error.ts';
-import { given } from '../host/given.ts';
 import type { Log } from '../host/log.ts';
 import { PAGE_HEADERS } from '../host/page-files.ts';
 import { serveOneAtATime } from '../host/request-gate.ts';
@@ -117,7 +116,11 @@ export class StatusServer {
       await once(this.#server, 'listening');
       const { port } = this.#server.address() as AddressInfo;
       log.info(
-        { page: settings.page, port, ...given({ certificate: this.fingerprint }) },
+        {
+          page: settings.page,
+          port,
+          certificate: this.fingerprint,
+        },
         'the status page can be opened',
       );
     } catch (error) {

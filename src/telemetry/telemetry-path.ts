@@ -7,7 +7,6 @@ import { join } from 'node:path';
 import type { AgentConfig } from '../config/schema/agent-config.ts';
 import { messageOf } from '../errors/agent-error.ts';
 import { endedWithin } from '../host/bounded-wait.ts';
-import { given } from '../host/given.ts';
 import type { JsonValue } from '../host/json.ts';
 import type { Log } from '../host/log.ts';
 import type { HostMachine } from '../host/machine.ts';
@@ -111,7 +110,7 @@ export class TelemetryPath {
         isSynchronised: () => deps.timeSync.isSynchronised(),
         bytesSent: () => deps.platform.traffic.sentBytes,
         limitBytes: () => deps.config().platform.dailyBudgetBytes,
-        ...given({ link: deps.link }),
+        link: deps.link,
       },
       kept.carried,
     );
@@ -124,7 +123,7 @@ export class TelemetryPath {
       log: deps.log,
       settings: () => uploadSettings(deps.config(), deps.link?.().waitMs),
       budget: this.budget,
-      ...given({ onAcknowledged: deps.onAcknowledged }),
+      onAcknowledged: deps.onAcknowledged,
     });
     this.#rules = new DeadbandRules({
       clock: deps.clock,
@@ -133,7 +132,7 @@ export class TelemetryPath {
       deviceOf: (sensor) => this.#deviceOf(sensor),
       report: (entries) => void this.append(entries),
       standing: this.#standing,
-      ...given({ onAlarm: deps.onAlarm }),
+      onAlarm: deps.onAlarm,
       identify: ({ sensor, key, value, isPart }) => {
         if (isPart !== true) deps.attached?.observe(sensor, key, value);
       },

@@ -1,6 +1,5 @@
 /** Limits and pace of uploads, as configuration and link have them now. */
 import type { AgentConfig } from '../config/schema/agent-config.ts';
-import { given } from '../host/given.ts';
 import type { UploadSettings } from './uploader.ts';
 
 /** On a dear link the present may have to wait for the next wake. */
@@ -8,6 +7,6 @@ export function uploadSettings({ upload, outbox }: Pick<AgentConfig, 'upload' | 
   return {
     ...upload,
     intervalMs: Math.max(upload.intervalMs, waitMs),
-    ...given({ backlogRatePerS: outbox.backlogRatePerS }),
+    backlogRatePerS: outbox.backlogRatePerS,
   };
 }

@@ -1,6 +1,5 @@
 /** How uploads go: how long each took and how it ended, for the page and the metrics. */
 import type { Clock } from '../host/clock.ts';
-import { given } from '../host/given.ts';
 
 export interface UploadTimesStatus {
   readonly lastMs?: number;
@@ -45,7 +44,8 @@ export class UploadTimes {
   status(): UploadTimesStatus {
     const sorted = this.#recent.toSorted((a, b) => a - b);
     return {
-      ...given({ lastMs: this.#recent.at(-1), medianMs: sorted[Math.floor(sorted.length / 2)] }),
+      lastMs: this.#recent.at(-1),
+      medianMs: sorted[Math.floor(sorted.length / 2)],
       outcomes: Object.fromEntries(this.#outcomes),
       buckets: BOUNDS_SECONDS.map((bound, index) => [bound, this.#counts[index] ?? 0]),
       sumSeconds: this.#sumMs / 1000,

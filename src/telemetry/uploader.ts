@@ -9,7 +9,6 @@
  * Everything is sent with its own `ts`, so whatever is sent twice overwrites itself. Nothing here survives a crash or needs to.
  */
 import type { UploadConfig } from '../config/schema/agent-config.ts';
-import { given } from '../host/given.ts';
 import type { BatchLimits, Outbox, OutboxBatch } from '../outbox/outbox.ts';
 import type { UploadAnswer } from '../platform/device-api.ts';
 import { isAboutWhatWasSent, isAlone } from './answers/upload-actions.ts';
@@ -185,7 +184,11 @@ export class Uploader {
     const { reason: _before, triesAgainAtMs: _passed, ...state } = this.#state;
     const waits = this.#deps.outbox.waitsForTime();
     const reason = waits ? WAITS_FOR_TIME : this.#judge.waitsAlone();
-    this.#state = { ...state, state: waits ? 'backing-off' : 'idle', ...given({ reason }) };
+    this.#state = {
+      ...state,
+      state: waits ? 'backing-off' : 'idle',
+      reason,
+    };
     this.#isResting = true;
   }
 

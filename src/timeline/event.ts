@@ -1,5 +1,4 @@
 /** Events of the timeline: one plain sentence each, with the facts that it is made of. Everything in them is cut to a size. */
-import { given } from '../host/given.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../host/json.ts';
 import { isKind, type TimelineKind } from './kinds.ts';
 
@@ -37,13 +36,13 @@ export function boundedEvent<E extends ToldEvent>(event: E, redact: (text: strin
   const value = (one: JsonValue | undefined): JsonValue | undefined =>
     typeof one === 'string' ? cut(one) : isPlain(one) ? one : undefined;
   const texts = Object.fromEntries(TEXTS.map((name) => [name, cut(event[name])]));
-  return given({
+  return {
     ...event,
     words: cut(event.words, MAX_WORDS),
     ...texts,
     value: value(event.value),
     from: value(event.from),
-  }) as E;
+  } as E;
 }
 
 /** The event of a line that was kept; undefined for what is none. */
@@ -53,13 +52,13 @@ export function eventOf(json: JsonObject): TimelineEvent | undefined {
   const texts = Object.fromEntries(
     TEXTS.flatMap((name) => (typeof json[name] === 'string' ? [[name, json[name]]] : [])),
   );
-  return given({ seq, ts, unsure: unsure === true ? (true as const) : undefined, kind, words, ...texts, value, from });
+  return { seq, ts, unsure: unsure === true ? (true as const) : undefined, kind, words, ...texts, value, from };
 }
 
 /** The event as JSON: without members that are undefined. */
 export function eventJson(event: TimelineEvent): JsonObject {
   const { seq, ts, ...rest } = event;
-  return given({ seq, ts, ...rest }) as JsonObject;
+  return { seq, ts, ...rest } as JsonObject;
 }
 
 /** The events in an answer of the agent; what is none is left out. */

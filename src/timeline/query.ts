@@ -1,5 +1,4 @@
 /** Questions to the timeline, as a page's address or a request of the command line has them. */
-import { given } from '../host/given.ts';
 import type { JsonObject, JsonValue } from '../host/json.ts';
 import { badRequest } from '../host/request-params.ts';
 import type { TimelineEvent } from './event.ts';
@@ -71,11 +70,11 @@ function checked({ kinds, limit = USUAL_LIMIT, ...numbers }: Asked): TimelineQue
   const named = kinds.map((one) => one.trim()).filter((one) => one !== '');
   const known = named.filter(isKind);
   if (known.length < named.length) return `kind is one of ${TIMELINE_KINDS.join(', ')}`;
-  return given({
+  return {
     ...numbers,
     limit: Math.min(Math.floor(limit), MAX_LIMIT),
     kinds: known.length === 0 ? undefined : known,
-  });
+  };
 }
 
 /** Answers from events in the order of their numbers. */

@@ -51,15 +51,13 @@ it('keeps what was told over a restart, and goes on counting', async () => {
   const { events } = timeline.select(ALL);
   expect(events.map(({ seq }) => seq)).toEqual([4, 3, 2, 1]);
   expect(events[2]).toEqual({
-    ...{
-      seq: 2,
-      ts: first.clock.wallMs() - 1,
-      kind: 'command',
-      words: 'fan is on',
-      actuator: 'fan',
-      by: 'rpc',
-      value: true,
-    },
+    seq: 2,
+    ts: first.clock.wallMs() - 1,
+    kind: 'command',
+    words: 'fan is on',
+    actuator: 'fan',
+    by: 'rpc',
+    value: true,
   });
   expect(events.map(({ by }) => by)).toEqual(['restart', 'stop', 'rpc', 'first']);
   expect(timeline.lastSeq).toBe(4);
@@ -211,7 +209,7 @@ it('keeps the newest alone, and its file stays within twice of them', async () =
 it('marks times as unsure while the clock is', async () => {
   const { timeline } = await opened({ isClockRight: false });
   expect(timeline.select(ALL).events[0]?.unsure).toBe(true);
-  expect((await opened()).timeline.select(ALL).events[0]).not.toHaveProperty('unsure');
+  expect((await opened()).timeline.select(ALL).events[0]).not.toMatchObject({ unsure: expect.anything() });
 });
 
 it('shows no secret, and nothing that is too long or is no plain value', async () => {
@@ -227,7 +225,7 @@ it('shows no secret, and nothing that is too long or is no plain value', async (
   const event = timeline.select(ALL).events[0];
   expect(event?.words).toHaveLength(300);
   expect(event).toMatchObject({ actuator: '[secret]', from: expect.stringMatching(/^\[secret\]z+…$/) });
-  expect(event).not.toHaveProperty('value');
+  expect(event).not.toMatchObject({ value: expect.anything() });
   expect(files.contentOf(PATH).toString()).not.toContain('s3cret');
 });
 

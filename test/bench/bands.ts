@@ -85,7 +85,9 @@ async function measure(keys: number): Promise<Cost> {
     const names = Array.from({ length: Math.min(keys, 5) }, (_, at) => `key${at}`);
     const answer = (query: SeriesQuery) =>
       answerSeries(query, {
-        ...{ nowMs, retainMs: settings.retain.forMs, devices: ['self'] },
+        nowMs,
+        retainMs: settings.retain.forMs,
+        devices: ['self'],
         entries: (asked) => outbox.read(asked, signal),
         bands: (asked) => bands.read(asked, signal),
       });
@@ -94,18 +96,14 @@ async function measure(keys: number): Promise<Cost> {
     const weekMs = await medianMs(() => answer(span(7 * DAY_MS)));
     const hourMs = await medianMs(() => answer(span(HOUR_MS)));
     return {
-      ...{
-        keys,
-        bytesADay: Math.round(bytes / days),
-        shareOfOutbox: round(bytes / written),
-        weekMs: round(weekMs),
-        hourMs: round(hourMs),
-      },
-      ...{
-        weekOfHour: round(weekMs / hourMs),
-        memoryKb: memoryKb(keys),
-        packMs: round(await medianMs(() => packHours([{ hourMs: 0, keys: hour }]))),
-      },
+      keys,
+      bytesADay: Math.round(bytes / days),
+      shareOfOutbox: round(bytes / written),
+      weekMs: round(weekMs),
+      hourMs: round(hourMs),
+      weekOfHour: round(weekMs / hourMs),
+      memoryKb: memoryKb(keys),
+      packMs: round(await medianMs(() => packHours([{ hourMs: 0, keys: hour }]))),
     };
   } finally {
     bands.close();

@@ -70,13 +70,13 @@ const platform = await LocalPlatform.start({ port: 0 });
 try {
   const child = join(folder, 'readings.mjs');
   await build({
-    ...{
-      entryPoints: [join(import.meta.dirname, 'board-bench/readings-child.ts')],
-      outfile: child,
-      bundle: true,
-      minify: true,
-    },
-    ...{ platform: 'node', format: 'esm', logLevel: 'error' },
+    entryPoints: [join(import.meta.dirname, 'board-bench/readings-child.ts')],
+    outfile: child,
+    bundle: true,
+    minify: true,
+    platform: 'node',
+    format: 'esm',
+    logLevel: 'error',
     banner: { js: "import{createRequire}from'node:module';const require=createRequire(import.meta.url);" },
     define: { 'import.meta.dirname': JSON.stringify(join(ROOT, 'test/bench')), 'import.meta.main': 'false' },
   });

@@ -34,8 +34,10 @@ const VALUES_A_DAY = 5 * 1_440;
 
 const { values: flags } = parseArgs({
   options: {
-    ...{ json: { type: 'boolean', default: false }, posts: { type: 'string', default: '300' } },
-    ...{ days: { type: 'string', default: '2' }, months: { type: 'string', default: '100' } },
+    json: { type: 'boolean', default: false },
+    posts: { type: 'string', default: '300' },
+    days: { type: 'string', default: '2' },
+    months: { type: 'string', default: '100' },
   },
 });
 const days = Number(flags.days);
@@ -52,7 +54,9 @@ const [[idle, idleH1, idleHeld], meteredMonth] = await Promise.all([
     await run({ prices: h2, cutMs: SERVER_HOLDS_MS, config: {}, days }),
   ])() as Promise<[MonthFigures, MonthFigures, MonthFigures]>,
   run({
-    ...{ prices: metered, cutMs: SERVER_CUTS_MS, days: days * METERED_TIMES },
+    prices: metered,
+    cutMs: SERVER_CUTS_MS,
+    days: days * METERED_TIMES,
     config: {
       sensors: [{ name: 'machine', kind: 'host', period: '1m', groups: ['cpu', 'load', 'uptime'] }],
       link: { metered: true, monthly: '15MB', wake: '15m' },
@@ -65,29 +69,27 @@ const months: Awaited<ReturnType<typeof month>>[] = [];
 for (let seed = 1; seed <= Number(flags.months); seed += 1) months.push(await month(seed, metered, wrong));
 
 const figures = {
-  ...{ idleMonthMb: idle.megabytes, idleMonthMbH1: idleH1.megabytes, idleMonthMbHeld300: idleHeld.megabytes },
-  ...{
-    meteredMonthMb: meteredMonth.megabytes,
-    meteredSentShare: share(meteredMonth.sentValues / (VALUES_A_DAY * days * METERED_TIMES)),
-  },
-  ...{ countedError: Math.max(...Object.values(counted).map(Math.abs)), countedErrors: counted },
+  idleMonthMb: idle.megabytes,
+  idleMonthMbH1: idleH1.megabytes,
+  idleMonthMbHeld300: idleHeld.megabytes,
+  meteredMonthMb: meteredMonth.megabytes,
+  meteredSentShare: share(meteredMonth.sentValues / (VALUES_A_DAY * days * METERED_TIMES)),
+  countedError: Math.max(...Object.values(counted).map(Math.abs)),
+  countedErrors: counted,
   overMonthMb: Math.max(...months.map(({ overBytes }) => overBytes)) / 1e6,
   monthsWithSteps: months.filter(({ step }) => step > 0).length,
   postBehindPollMs,
-  ...{
-    readingBytesH2: h2.reading,
-    readingBytesH1: h1.reading,
-    pollBytesH2: Math.round(h2.poll),
-    pollBytesH1: Math.round(h1.poll),
-  },
+  readingBytesH2: h2.reading,
+  readingBytesH1: h1.reading,
+  pollBytesH2: Math.round(h2.poll),
+  pollBytesH1: Math.round(h1.poll),
   pairOfPollsBytesH2: Math.round(h2.pollOther + h2.pollTogether),
-  ...{
-    resumedBytes: Math.round(h2.resumed),
-    resumedBytesMetered: Math.round(metered.resumed),
-    chainBytes: CHAIN_BYTES,
-  },
+  resumedBytes: Math.round(h2.resumed),
+  resumedBytesMetered: Math.round(metered.resumed),
+  chainBytes: CHAIN_BYTES,
   lanes: { idle: idle.lanes, idleHeld: idleHeld.lanes, metered: meteredMonth.lanes },
-  ...{ meteredConnectionsADay: meteredMonth.connectionsADay, meteredStep: meteredMonth.step },
+  meteredConnectionsADay: meteredMonth.connectionsADay,
+  meteredStep: meteredMonth.step,
 };
 if (flags.json) console.log(JSON.stringify(figures));
 else

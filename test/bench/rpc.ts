@@ -101,8 +101,10 @@ async function startBoardAndAgent(platformUrl: string): Promise<void> {
     JSON.stringify({
       version: 1,
       platform: { url: platformUrl, accessToken: 'gateway-token' },
-      ...{ stateFolder: join(folder, 'state'), runFolder: join(folder, 'run') },
-      ...{ log: { level: 'warn' }, status: { page: 'off' } },
+      stateFolder: join(folder, 'state'),
+      runFolder: join(folder, 'run'),
+      log: { level: 'warn' },
+      status: { page: 'off' },
       hardware: { board: 'simulated', boardSocket },
       sensors: [{ name: 'host', kind: 'host', period: '10s' }],
       actuators: [relay('set', SET_LINE), relay('pulsed', PULSE_LINE)],

@@ -33,7 +33,7 @@ async function classWith(chips: Readonly<Record<string, string>>): Promise<strin
 }
 
 describe('row 66: a PWM chip by the name of its device', () => {
-  it.each([
+  it.each<Record<string, string>>([
     { pwmchip0: '1f00098000.pwm', pwmchip1: '1f0009c000.pwm' },
     { pwmchip0: '1f0009c000.pwm', pwmchip2: '1f00098000.pwm' },
   ])('is the same chip by whatever number: %o', async (chips) => {

@@ -143,7 +143,10 @@ describe('text from devices', () => {
 
   it('row 12: reads Latin-1 where it is told', async () => {
     const { values } = await ofLines(['T;R\xFCcklauf', 'T;Vorlauf'], {
-      ...{ format: 'csv', separator: ';', columns: ['', 'place'], encoding: 'latin1' },
+      format: 'csv',
+      separator: ';',
+      columns: ['', 'place'],
+      encoding: 'latin1',
     });
     expect(values).toEqual([
       ['place', 'Rücklauf'],
@@ -184,7 +187,8 @@ describe('text from devices', () => {
 
   it('row 24: takes words for values, and for none', async () => {
     const options = {
-      ...{ format: 'csv', columns: ['pump', 'valve', 'level', 'ohms', 'flow'] },
+      format: 'csv',
+      columns: ['pump', 'valve', 'level', 'ohms', 'flow'],
       keys: {
         pump: { map: { on: true, off: false } },
         valve: { type: 'boolean' },
@@ -255,16 +259,12 @@ describe('numbers in registers', () => {
 
   it('row 17: scales by the factor in another register, and gives none without one', async () => {
     const registers = {
-      ...{
-        a: { address: 0, scaleFrom: 100 },
-        b: { address: 1, type: 'uint16', scaleFrom: 'bFactor' },
-        bFactor: { address: 101, type: 'int16' },
-      },
-      ...{
-        c: { address: 2, scaleFrom: 102, unit: 'V' },
-        d: { address: 2, scaleFrom: 103 },
-        e: { address: 0, scaleFrom: 100, max: 400 },
-      },
+      a: { address: 0, scaleFrom: 100 },
+      b: { address: 1, type: 'uint16', scaleFrom: 'bFactor' },
+      bFactor: { address: 101, type: 'int16' },
+      c: { address: 2, scaleFrom: 102, unit: 'V' },
+      d: { address: 2, scaleFrom: 103 },
+      e: { address: 0, scaleFrom: 100, max: 400 },
     };
     const words = Object.assign(
       Array.from({ length: 104 }, () => 0),
@@ -285,16 +285,12 @@ describe('numbers in registers', () => {
 
   it('row 19: reads bytes, bits and a sign bit of a register', async () => {
     const registers = {
-      ...{
-        high: { address: 0, bytes: 'high' },
-        low: { address: 0, bytes: 'low' },
-        signed: { address: 1, signMagnitude: true },
-      },
-      ...{
-        field: { address: 0, mask: 0x0f00, shift: 8 },
-        mode: { address: 0, bytes: 'low', map: { 43: 'heating' } },
-        none: { address: 1, nulls: [0x8005] },
-      },
+      high: { address: 0, bytes: 'high' },
+      low: { address: 0, bytes: 'low' },
+      signed: { address: 1, signMagnitude: true },
+      field: { address: 0, mask: 0x0f00, shift: 8 },
+      mode: { address: 0, bytes: 'low', map: { 43: 'heating' } },
+      none: { address: 1, nulls: [0x8005] },
     };
     const { values, refused } = await ofRegisters([0x1a2b, 0x8005], registers, {
       low: { map: { 43: 44 }, scale: 0.5 },
@@ -332,7 +328,12 @@ describe('the chain', () => {
     const samples: Sample[] = [];
     const sampler = new Sampler({ clock, log: silentLog, onSamples: (taken) => samples.push(...taken) }, [
       {
-        ...{ name: 'roof', kind: 'test', periodMs: 60_000, deadlineMs: 500, align: false, revision: '1' },
+        name: 'roof',
+        kind: 'test',
+        periodMs: 60_000,
+        deadlineMs: 500,
+        align: false,
+        revision: '1',
         conversions: { '*': { maxStep: { by: 10, perMs: 60_000 } } },
         open: async () => ({ name: 'roof', read, close: async () => {} }),
       },

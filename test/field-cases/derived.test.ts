@@ -28,7 +28,10 @@ async function sampled(sensors: string): Promise<ReadonlyMap<string, JsonValue>>
   };
   parts = await HardwareParts.open(
     {
-      ...{ ...quiet, config, machine: { ...thisMachine, files: new MemoryFiles() }, clientRpc: async () => null },
+      ...quiet,
+      config,
+      machine: { ...thisMachine, files: new MemoryFiles() },
+      clientRpc: async () => null,
       onSamples: (samples) => {
         for (const { key, value } of samples) values.set(key, value);
       },

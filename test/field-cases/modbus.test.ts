@@ -345,7 +345,10 @@ describe('row 36: scattered registers of a slow unit', () => {
       setTimeout(() => send(answer), 50); // a fifth of the row's time, as are deadline and period
     });
     const config = sensorConfig({
-      ...{ name: 'meter', kind: 'modbus', period: '2s', registers },
+      name: 'meter',
+      kind: 'modbus',
+      period: '2s',
+      registers,
       connection: { transport: 'tcp', host: '127.0.0.1', port, responseTimeout: '200ms' },
     });
     expect(config.deadlineMs).toBe(2_000);

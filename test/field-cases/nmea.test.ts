@@ -37,7 +37,11 @@ async function openWith(options: Readonly<Record<string, unknown>> = {}): Promis
     config,
     {
       ...OF_THIS_MACHINE,
-      ...{ ports, clock: systemClock, files: systemFiles, log: silentLog, stateFolder: folder },
+      ports,
+      clock: systemClock,
+      files: systemFiles,
+      log: silentLog,
+      stateFolder: folder,
     },
     signal,
   );

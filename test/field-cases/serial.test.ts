@@ -77,15 +77,16 @@ it('row 5: a request of characters that are no bytes is refused, and requestHex 
 
 it('row 5: the template of an output is bytes, too', async () => {
   const config = {
-    ...{
-      ...COMMON,
-      kind: 'serial-write' as const,
-      port: join(folder, 'port'),
-      baudRate: 9600,
-      dataBits: 8 as const,
-      parity: 'none' as const,
-    },
-    ...{ stopBits: 1 as const, valueType: 'number' as const, template: '\xff\x01{value}\xa5', replyTimeoutMs: 50 },
+    ...COMMON,
+    kind: 'serial-write' as const,
+    port: join(folder, 'port'),
+    baudRate: 9600,
+    dataBits: 8 as const,
+    parity: 'none' as const,
+    stopBits: 1 as const,
+    valueType: 'number' as const,
+    template: '\xff\x01{value}\xa5',
+    replyTimeoutMs: 50,
   };
   const driver = await opensWith(opener)(config, { serial: ports.serial });
   await driver.write(5, signal);
@@ -166,7 +167,8 @@ it('takes the length of a frame from the frame, and its text up to its end', asy
   answer = ['/METER\r\n\r\n1-0:1.8.0(00012.5*kWh)\r\n', '1-0:1.7.0(0.25*kW)\r\n!\r\n'];
   const telegram = await openWith({
     request: '?',
-    ...{ frame: { start: '2F', end: '21' }, format: 'regex' },
+    frame: { start: '2F', end: '21' },
+    format: 'regex',
     pattern: '1-0:1\\.8\\.0\\((?<energy>[0-9.]+)|1-0:1\\.7\\.0\\((?<power>[0-9.]+)',
   });
   expect(pairsOf(await telegram.read(AbortSignal.timeout(5_000)))).toEqual({ energy: 12.5, power: 0.25 });

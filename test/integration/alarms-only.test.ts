@@ -56,7 +56,10 @@ beforeAll(async () => {
   const config = {
     version: 1,
     platform: { url: `http://127.0.0.1:${(platform.address() as AddressInfo).port}`, accessToken: 'test-access-token' },
-    ...{ stateFolder: state, runFolder: join(bench.folder, 'run'), status: { page: 'off' }, log: { level: 'warn' } },
+    stateFolder: state,
+    runFolder: join(bench.folder, 'run'),
+    status: { page: 'off' },
+    log: { level: 'warn' },
     hardware: { board: 'simulated', boardSocket: join(bench.folder, 'board.sock') },
     sensors: [{ name: 'host', kind: 'host', period: '500ms' }],
     actuators: [{ name: 'fan', kind: 'gpio-output', line: 'GPIO21' }],

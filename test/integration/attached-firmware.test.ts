@@ -61,16 +61,16 @@ async function begin(): Promise<void> {
   life = { stop: new AbortController(), apis: [], running: [] };
   const gateway = await open('gateway');
   const updates = await FirmwareUpdates.open({
-    ...{
-      config,
-      clock: systemClock,
-      files: systemFiles,
-      runProgram,
-      log: silentLog,
-      alerts: new AlertList(silentLog),
-      deviceApi: gateway,
-    },
-    ...{ newId: randomUUID, getUrl: () => Promise.reject(new Error('not asked for')), locked: () => false },
+    config,
+    clock: systemClock,
+    files: systemFiles,
+    runProgram,
+    log: silentLog,
+    alerts: new AlertList(silentLog),
+    deviceApi: gateway,
+    newId: randomUUID,
+    getUrl: () => Promise.reject(new Error('not asked for')),
+    locked: () => false,
     append: async (entries) => {
       for (const { device, key, value } of entries) {
         const answer = await (await open(device)).postTelemetry(
@@ -80,7 +80,9 @@ async function begin(): Promise<void> {
         expect(answer.kind).toBe('accepted');
       }
     },
-    ...{ uploaded: () => true, fault: () => undefined, restart: () => {} },
+    uploaded: () => true,
+    fault: () => undefined,
+    restart: () => {},
   });
   for (const settings of config.devices) {
     const { name } = settings;

@@ -28,7 +28,8 @@ afterAll(() => platform.close());
 const slots = Array.from(
   { length: 10 },
   (_, at): DeviceConfig => ({
-    ...{ name: `meter${at}`, poll: 'none' as const },
+    name: `meter${at}`,
+    poll: 'none' as const,
     ...(at < 3
       ? { deviceName: '{gateway} {serialNumber}', serialNumber: { sensor: `meter${at}`, key: 'serial' } }
       : { deviceName: '{gateway} {name}' }),

@@ -35,6 +35,9 @@ const RANGES: Readonly<Record<string, readonly [number, number]>> = {
   A0: [-4.096, 4.096],
 };
 
+const rooms = (bases: Readonly<Record<string, number>>) =>
+  Object.fromEntries(Object.entries(bases).map(([name, base]) => [name, room(base)]));
+
 it('a board that misbehaves in every way stops no sensor for good, and no reading leaves its range', async () => {
   bench = await openBoardBench((folder) => ({
     gpio: [{ names: { 4: 'DOOR' }, inputs: [{ offset: 4, signal: { kind: 'square', hz: 5 } }] }],
@@ -45,10 +48,10 @@ it('a board that misbehaves in every way stops no sensor for good, and no readin
           {
             kind: 'bme280',
             address: 0x76,
-            signals: { temperature: room(21), humidity: room(45), pressure: room(1000) },
+            signals: rooms({ temperature: 21, humidity: 45, pressure: 1000 }),
           },
-          { kind: 'sht3x', address: 0x44, signals: { temperature: room(21), humidity: room(45) } },
-          { kind: 'ads1115', address: 0x48, signals: { A0: room(1) } },
+          { kind: 'sht3x', address: 0x44, signals: rooms({ temperature: 21, humidity: 45 }) },
+          { kind: 'ads1115', address: 0x48, signals: rooms({ A0: 1 }) },
         ],
       },
     ],

@@ -132,7 +132,7 @@ async function expectOnlyOthersCounted(root: string): Promise<void> {
 
 describe.each(Object.keys(SCENES))('the boot guard %s', (name) => {
   const scene = SCENES[name] as Scene;
-  const environment = scene.exitStatus === undefined ? {} : { EXIT_STATUS: scene.exitStatus };
+  const environment: Record<string, string> = scene.exitStatus === undefined ? {} : { EXIT_STATUS: scene.exitStatus };
 
   it('with the commands of the machine', async () => {
     const root = await stage(scene);

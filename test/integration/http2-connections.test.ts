@@ -34,7 +34,9 @@ function client(
 ) {
   const api = new HttpDeviceApi({
     settings: { url, ca: PEER_CERTIFICATE.cert, ...settings },
-    ...{ token: () => 'token', clock: systemClock, connect: connectOverNetwork(clock) },
+    token: () => 'token',
+    clock: systemClock,
+    connect: connectOverNetwork(clock),
   });
   open.push(api);
   return api;

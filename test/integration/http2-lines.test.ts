@@ -27,7 +27,9 @@ async function peer(...options: Parameters<typeof http2Peer>) {
 function client(url: string, clock: Pick<Clock, 'monotonicMs' | 'after'> = systemClock) {
   const api = new HttpDeviceApi({
     settings: { url, ca: PEER_CERTIFICATE.cert },
-    ...{ token: () => 'token', clock: systemClock, connect: connectOverNetwork(clock) },
+    token: () => 'token',
+    clock: systemClock,
+    connect: connectOverNetwork(clock),
   });
   open.push(api);
   return api;

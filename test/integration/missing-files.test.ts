@@ -6,14 +6,12 @@ import { worldWithAgent } from '../support/agent-in-world.ts';
 const WITHOUT_MS = 5 * 60_000;
 const AFTERWARDS_MS = 3 * 60_000;
 const NO_TOKEN: ConfigFault = {
-  ...{
-    line: 2,
-    column: 1,
-    path: 'platform.accessTokenFile',
-    problem: 'no such file:',
-    value: '/mnt/token',
-    expected: 'a file',
-  },
+  line: 2,
+  column: 1,
+  path: 'platform.accessTokenFile',
+  problem: 'no such file:',
+  value: '/mnt/token',
+  expected: 'a file',
   mayPass: true,
 };
 

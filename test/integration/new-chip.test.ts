@@ -16,7 +16,8 @@ const FOLDER = 'src/sensors/tmp117/';
 /** Environment of somebody who has just cloned the sources: nothing of the project on the path, and no variable of ours. */
 const { HOME = '/', PATH = '', TMPDIR = tmpdir() } = process.env;
 const environment = {
-  ...{ HOME, TMPDIR },
+  HOME,
+  TMPDIR,
   PATH: PATH.split(':')
     .filter((folder) => !folder.startsWith(ROOT))
     .join(':'),

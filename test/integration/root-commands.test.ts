@@ -115,7 +115,10 @@ describe.skipIf(process.getuid?.() !== 0)("root's commands", () => {
       };
       const written = [{ name: 'valve', ...program, valueType: 'string', safe: { crash: 'shut' } }];
       await leaveInForce({ hardware: { board: 'linux', gpio: 'auto' }, stateFolder: state, runFolder: run }, written, {
-        ...{ files: systemFiles, clock: systemClock, environment: {}, log: silentLog },
+        files: systemFiles,
+        clock: systemClock,
+        environment: {},
+        log: silentLog,
       });
       if (whose !== 'the folder') await chown(run, 0, 0);
       if (whose !== 'only the state folder') await chown(state, 0, 0);

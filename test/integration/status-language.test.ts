@@ -119,7 +119,11 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('the languages of t
       ],
       alarms: [
         {
-          ...{ sensor: ROOM, key: `${ROOM}.حرارة`, name: 'حار', above: -10, value: -7.5 },
+          sensor: ROOM,
+          key: `${ROOM}.حرارة`,
+          name: 'حار',
+          above: -10,
+          value: -7.5,
           sinceMs: nowMs - 60_000,
           moves: ['مضخة', 'pump'],
         },

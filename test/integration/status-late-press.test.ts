@@ -23,7 +23,8 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('a press without co
     };
     bench = await StatusBench.open({ pin: PIN }, undefined, { set, release: () => state });
     bench.facts = {
-      ...{ mayControl: true, sensors: {} },
+      mayControl: true,
+      sensors: {},
       outputs: { pump: { valueType: 'boolean', limits: {} as never, operatorUntil: 'ruleChange', interlocks: [] } },
     };
     bench.view = (nowMs, wallMs) => ({

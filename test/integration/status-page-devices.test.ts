@@ -130,7 +130,10 @@ function meter(at: number, change: Partial<DeviceStatus> = {}): DeviceStatus {
 function withDevices(view: StatusView, devices: readonly DeviceStatus[]): StatusView {
   const slots = devices.flatMap((device) => device.slots);
   const sensors = slots.map((device) => ({
-    ...{ name: `${device}Power`, kind: 'modbus', state: 'ok' as const, device },
+    name: `${device}Power`,
+    kind: 'modbus',
+    state: 'ok' as const,
+    device,
     readings: [{ key: 'power', value: 100 + Number(device.replace('meter', '')), unit: 'W', atMs: view.nowMs - 100 }],
   }));
   const valve = { name: 'valve', kind: 'modbus-output', value: true, device: 'meter2' };

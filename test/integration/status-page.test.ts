@@ -3,7 +3,6 @@ import type { Browser, BrowserContext } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { refusal } from '../../src/errors/agent-error.ts';
 import { systemClock } from '../../src/host/clock.ts';
-import { given } from '../../src/host/given.ts';
 import type { SwitchedOutputs } from '../../src/status/output-switch.ts';
 import type { StatusView } from '../../src/status/status-view.ts';
 import { browserSuite, launchBrowser, missingBrowser, WatchedPage } from '../support/browser.ts';
@@ -237,7 +236,10 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('the status page'),
     bench = await StatusBench.open({ page: 'lan', pin: '471199' });
     bench.view = (nowMs, wallMs) => ({
       ...workingView(nowMs, wallMs),
-      page: { url: '', ...given({ fingerprint: bench.fingerprint }) },
+      page: {
+        url: '',
+        fingerprint: bench.fingerprint,
+      },
     });
     context = await browser.newContext({ ignoreHTTPSErrors: true });
     const { page, faults } = await WatchedPage.open(context);
@@ -459,7 +461,9 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('the status page'),
   it('finds one of many values', async () => {
     const view = changed(({ nowMs }) => ({
       sensors: Array.from({ length: 30 }, (_, index) => ({
-        ...{ name: `meter${index}`, kind: 'modbus', state: 'ok' as const },
+        name: `meter${index}`,
+        kind: 'modbus',
+        state: 'ok' as const,
         readings: ['power', 'energy'].map((key) => ({ key: `${key}${index}`, value: index, atMs: nowMs })),
       })),
     }));

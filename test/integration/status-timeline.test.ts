@@ -42,12 +42,10 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('what happened'), (
 
   const numbered = (count: number): TimelineEvent[] =>
     Array.from({ length: count }, (_, at) => ({
-      ...{
-        seq: at + 1,
-        ts: Date.now() - (count - at) * 60_000,
-        kind: at % 2 === 0 ? 'rule' : 'alarm',
-        words: `event ${at + 1}.`,
-      },
+      seq: at + 1,
+      ts: Date.now() - (count - at) * 60_000,
+      kind: at % 2 === 0 ? 'rule' : 'alarm',
+      words: `event ${at + 1}.`,
     }));
   const sentences = (page: Page): Promise<string[]> =>
     page.locator('.event summary > span:last-child').allTextContents();

@@ -54,14 +54,12 @@ export class PlatformView {
   /** Everything stored of a key, oldest first. */
   async series(device: string, key: string): Promise<readonly Point[]> {
     const query = new URLSearchParams({
-      ...{
-        keys: key,
-        startTs: '0',
-        endTs: String(Date.now() + 3_600_000),
-        limit: '100000',
-        orderBy: 'ASC',
-        useStrictDataTypes: 'true',
-      },
+      keys: key,
+      startTs: '0',
+      endTs: String(Date.now() + 3_600_000),
+      limit: '100000',
+      orderBy: 'ASC',
+      useStrictDataTypes: 'true',
     });
     const answer = await this.call('GET', `/api/plugins/telemetry/DEVICE/${device}/values/timeseries?${query}`);
     return ((answer as JsonObject)[key] as unknown as readonly Point[] | undefined) ?? [];

@@ -73,7 +73,8 @@ export class ActuatorBench {
           this.events.push(event);
           this.onRule(event, instead);
         },
-        ...{ clock, log },
+        clock,
+        log,
         onAlarm: (actuator, message) => this.alarms.push([actuator, message]),
       },
       never,

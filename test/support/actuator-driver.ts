@@ -8,18 +8,16 @@ import { runProgram } from '../../src/host/run-program.ts';
 const never = new AbortController().signal;
 
 export const COMMON = {
-  ...{
-    name: 'a',
-    enabled: true,
-    desiredKey: 'a',
-    stateKey: 'aState',
-    telemetry: true,
-    restore: false,
-    safe: {},
-    limits: {},
-    interlocks: [],
-    operatorUntil: 'ruleChange' as const,
-  },
+  name: 'a',
+  enabled: true,
+  desiredKey: 'a',
+  stateKey: 'aState',
+  telemetry: true,
+  restore: false,
+  safe: {},
+  limits: {},
+  interlocks: [],
+  operatorUntil: 'ruleChange' as const,
 } as const;
 
 /** Opens what is asked for with these ports alone. */

@@ -189,7 +189,10 @@ export class AttachedBench {
     const hardware = { ports: this.#ports(), clock, files, runProgram, log: silentLog, alerts: this.alerts };
     this.#actuators = await Actuators.open(
       {
-        ...{ ...hardware, config, onRuleEvent: () => {}, localTime: () => undefined },
+        ...hardware,
+        config,
+        onRuleEvent: () => {},
+        localTime: () => undefined,
         report: (entries) => this.entries.push(...entries),
         ...(idOf === undefined ? {} : { idOf }),
       },
@@ -228,7 +231,13 @@ export class AttachedBench {
     const { clock, files, config, alerts } = this;
     let ids = 0;
     return FirmwareUpdates.open({
-      ...{ clock, files, config, alerts, log: silentLog, deviceApi: this.side('').api, locked: () => this.#locked },
+      clock,
+      files,
+      config,
+      alerts,
+      log: silentLog,
+      deviceApi: this.side('').api,
+      locked: () => this.#locked,
       newId: () => `${clock.bootId}-${ids++}`,
       runProgram: (program, _clock, signal) => {
         this.programs.push(program.args);
@@ -236,7 +245,9 @@ export class AttachedBench {
       },
       getUrl: () => Promise.reject(new Error('not asked for')),
       append: async (entries) => void this.entries.push(...entries),
-      ...{ uploaded: () => true, fault: () => undefined, restart: () => {} },
+      uploaded: () => true,
+      fault: () => undefined,
+      restart: () => {},
     });
   }
 
@@ -251,18 +262,16 @@ export class AttachedBench {
     };
     return await AttachedCommands.open(
       {
-        ...{
-          settings,
-          clock,
-          files,
-          alerts,
-          actuators,
-          turns,
-          sampler,
-          log: silentLog,
-          config: () => config,
-          locked: () => this.#locked,
-        },
+        settings,
+        clock,
+        files,
+        alerts,
+        actuators,
+        turns,
+        sampler,
+        log: silentLog,
+        config: () => config,
+        locked: () => this.#locked,
         device: { id: `gateway ${name}`, folder, deviceApi: this.side(name).api, name: `Gateway ${name}` },
         openFirmware: async (device: FirmwareOfDevice) => await this.firmware?.ofDevice(device),
         link: { wakes: () => undefined },

@@ -61,8 +61,12 @@ export class AttachedLives {
     const [clock, files, log] = [new FakeClock(), life.bind(this.files), quietLog()];
     const path = '/state/device-names.json';
     const names = await DeviceNames.open({
-      ...{ file: new StateFile({ ...DEVICE_NAMES_FORMAT, path, files, clock, log }), clock, log },
-      ...{ gatewayName: () => gateway, matches: () => true, newPerDay: () => 5 },
+      file: new StateFile({ ...DEVICE_NAMES_FORMAT, path, files, clock, log }),
+      clock,
+      log,
+      gatewayName: () => gateway,
+      matches: () => true,
+      newPerDay: () => 5,
     });
     names.configure(slots);
     const devices = this.#devices({ life, names, clock, log, die, death });
@@ -108,15 +112,13 @@ export class AttachedLives {
       });
     const provisioning = { deviceName: 'gateway', onUnauthorised: 'hold' as const };
     const devices = new AttachedDevices({
-      ...{
-        names,
-        log,
-        placeName,
-        clock,
-        files: life.bind(this.files),
-        randomBytes: systemRandomBytes,
-        board: { hostname: 'board' },
-      },
+      names,
+      log,
+      placeName,
+      clock,
+      files: life.bind(this.files),
+      randomBytes: systemRandomBytes,
+      board: { hostname: 'board' },
       folder: `${FOLDER}/known`,
       credentials: (id) => ({ provisioning: { ...provisioning, deviceName: names.nameOf(id), secret } }),
       held: () => undefined,

@@ -117,13 +117,11 @@ export class PartsBench {
     this.files = before?.files ?? new MemoryFiles();
     this.platform = before?.platform ?? new FakePlatform();
     this.config = configSchema.parse({
-      ...{
-        version: 1,
-        platform: { url: 'http://p', accessToken: 'secret-token' },
-        outbox: { commitAge: '100ms' },
-        stateFolder: '/state',
-        runFolder: '/run',
-      },
+      version: 1,
+      platform: { url: 'http://p', accessToken: 'secret-token' },
+      outbox: { commitAge: '100ms' },
+      stateFolder: '/state',
+      runFolder: '/run',
       provisioning: { deviceName: 'roof', deviceKey: 'key', deviceSecret: 'right' },
       ...config,
     });
@@ -142,7 +140,11 @@ export class PartsBench {
       log: silentLog,
     });
     const names = await DeviceNames.open({
-      ...{ file, clock, log, gatewayName: () => 'roof', newPerDay: () => 5 },
+      file,
+      clock,
+      log,
+      gatewayName: () => 'roof',
+      newPerDay: () => 5,
       matches: () => true,
     });
     names.configure(this.config.devices);
@@ -163,15 +165,13 @@ export class PartsBench {
     await files.makeFolder('/state/devices/known');
     this.outbox = await open('/state/devices');
     this.devices = new AttachedDevices({
-      ...{
-        names,
-        log,
-        files,
-        placeName,
-        clock,
-        randomBytes: (count: number) => new Uint8Array(count).map(() => Math.random() * 256),
-        board: this.board,
-      },
+      names,
+      log,
+      files,
+      placeName,
+      clock,
+      randomBytes: (count: number) => new Uint8Array(count).map(() => Math.random() * 256),
+      board: this.board,
       folder: '/state/devices/known',
       credentials: (id: string) =>
         attachedCredentials(this.config, {
@@ -203,7 +203,11 @@ export class PartsBench {
       limits: () => ({ maxEntries: settings().maxBatchEntries, maxBytes: settings().maxBatchBytes }),
     });
     const uploader = new Uploader({
-      ...{ clock, outbox: this.outbox, log, budget, postTelemetry: (rows, signal) => fanOut.post(rows, signal) },
+      clock,
+      outbox: this.outbox,
+      log,
+      budget,
+      postTelemetry: (rows, signal) => fanOut.post(rows, signal),
       settings: () => ({ ...settings(), maxBatchEntries: 40_000, maxBatchBytes: 5_000_000 }),
     });
     const attached = {
@@ -215,7 +219,10 @@ export class PartsBench {
     } as unknown as AttachedParts;
     this.counts = () => AttachedParts.prototype.counts.call(attached);
     this.control = new AttachedControl({
-      ...{ attached, config: () => this.config, log, board: this.board },
+      attached,
+      config: () => this.config,
+      log,
+      board: this.board,
       machine: { clock, files, randomBytes: (count: number) => new Uint8Array(count) } as never,
     });
     await this.held.open();

@@ -46,14 +46,12 @@ export class BandsBench {
     const ts = this.clock.wallMs() - agoMs;
     this.outbox.push({ sequence: this.outbox.length + 1, device, key, value, ts, class: 'regular' });
     const entry: TelemetryEntry = {
-      ...{
-        device,
-        key,
-        value,
-        bootId: this.clock.bootId,
-        monotonicMs: this.clock.monotonicMs() - agoMs,
-        class: 'regular',
-      },
+      device,
+      key,
+      value,
+      bootId: this.clock.bootId,
+      monotonicMs: this.clock.monotonicMs() - agoMs,
+      class: 'regular',
       ...(isOwnTime ? { takenAtMs: ts } : {}),
     };
     this.bands.take([entry]);
@@ -99,7 +97,11 @@ export class BandsBench {
     };
     const read = this.#read.bind(this);
     return new Bands({
-      ...{ stateFolder: '/state', files: this.files, clock: this.clock, log, timeSync: this.timeSync },
+      stateFolder: '/state',
+      files: this.files,
+      clock: this.clock,
+      log,
+      timeSync: this.timeSync,
       outboxes: () => [{ read }],
       expectFolder: async () => {},
     });

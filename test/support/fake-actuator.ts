@@ -33,17 +33,15 @@ export class FakeActuator implements ActuatorDriver {
 /** A relay without any limit, but for what is given. */
 export function relaySettings(name: string, changes: Partial<ActuatorSettings> = {}): ActuatorSettings {
   return {
-    ...{
-      name,
-      valueType: 'boolean',
-      limits: {},
-      neverWith: [],
-      safe: {},
-      restore: false,
-      operatorUntil: 'ruleChange',
-      deadlineMs: 1_000,
-      idempotent: true,
-    },
+    name,
+    valueType: 'boolean',
+    limits: {},
+    neverWith: [],
+    safe: {},
+    restore: false,
+    operatorUntil: 'ruleChange',
+    deadlineMs: 1_000,
+    idempotent: true,
     ...changes,
   };
 }

@@ -66,7 +66,13 @@ export async function http2Peer(
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
   return {
-    ...{ url: `https://127.0.0.1:${port}`, port, server, sessions, sockets, resumed, asked },
+    url: `https://127.0.0.1:${port}`,
+    port,
+    server,
+    sessions,
+    sockets,
+    resumed,
+    asked,
     polls: () => asked.filter(({ path }) => path.includes('timeout=')),
     close: () => {
       for (const socket of sockets) socket.destroy();

@@ -374,7 +374,8 @@ export function manyConfigurations(folder: string): readonly OneConfiguration[] 
     const one = (value: unknown, isGood: boolean, index: number): OneConfiguration => ({
       name: `${path} ${isGood ? 'good' : 'bad'} ${index}`,
       text: stringify(withValue(base(folder), path.split('.'), value), { lineWidth: 0 }),
-      ...{ isGood, canStart: isGood },
+      isGood,
+      canStart: isGood,
       at: path.replace(/\.(\d+)/g, '[$1]'),
     });
     return [

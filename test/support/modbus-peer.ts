@@ -31,7 +31,9 @@ export async function openPeerBench(): Promise<PeerBench> {
   const asked: Buffer[] = [];
   const closing: (() => Promise<void> | void)[] = [];
   return {
-    ...{ ports, folder, asked },
+    ports,
+    folder,
+    asked,
     pty: async (peer) => {
       const path = join(folder, `tty${closing.length}`);
       const wire = new PtyWire(path, (given) => {

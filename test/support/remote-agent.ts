@@ -64,12 +64,10 @@ const config = configSchema.parse({
   runFolder: `${options.stateFolder}/run`,
   hardware: { board: 'simulated', boardSocket: options.boardSocket },
   actuators: Array.from({ length: options.relays ?? 2 }, (_, index) => ({
-    ...{
-      name: `relay${index + 1}`,
-      kind: 'gpio-output',
-      line: `GPIO${FIRST_LINE + index}`,
-      desiredKey: `relay${index + 1}Wish`,
-    },
+    name: `relay${index + 1}`,
+    kind: 'gpio-output',
+    line: `GPIO${FIRST_LINE + index}`,
+    desiredKey: `relay${index + 1}Wish`,
     safe: { start: index === 0 ? false : undefined },
   })),
   ...(options.lockoutFile === undefined ? {} : { rpc: { lockout: { file: options.lockoutFile } } }),
@@ -81,8 +79,16 @@ process.once('SIGTERM', () => stop.abort());
 
 const actuators = await Actuators.open(
   {
-    ...{ config, ports, clock, files: systemFiles, runProgram, log, onRuleEvent: () => {}, report: () => {} },
-    ...{ alerts: new AlertList(log), localTime: () => undefined },
+    config,
+    ports,
+    clock,
+    files: systemFiles,
+    runProgram,
+    log,
+    onRuleEvent: () => {},
+    report: () => {},
+    alerts: new AlertList(log),
+    localTime: () => undefined,
   },
   stop.signal,
 );
@@ -109,13 +115,13 @@ const rpc = await RpcService.open({
 });
 const attributes = await DeviceAttributes.open(
   {
-    ...{
-      ...common,
-      actuators,
-      live: { settings: () => [], overrides: {} },
-      firmware: { keys: [], consider: () => {} },
-    },
-    ...{ identity: { run: randomUUID() }, changing: () => ({}), alerts: new AlertList(log) },
+    ...common,
+    actuators,
+    live: { settings: () => [], overrides: {} },
+    firmware: { keys: [], consider: () => {} },
+    identity: { run: randomUUID() },
+    changing: () => ({}),
+    alerts: new AlertList(log),
   },
   stop.signal,
 );

@@ -95,12 +95,10 @@ export class RemoteBench {
   /** Resolves when the agent polls. */
   async startAgent(changes: Partial<RemoteAgentOptions> = {}): Promise<void> {
     const agent: RemoteAgentOptions = {
-      ...{
-        platformUrl: this.platform.url,
-        token: TOKEN,
-        boardSocket: join(this.folder, 'board.sock'),
-        stateFolder: this.folder,
-      },
+      platformUrl: this.platform.url,
+      token: TOKEN,
+      boardSocket: join(this.folder, 'board.sock'),
+      stateFolder: this.folder,
       ...this.#options.agent,
       ...changes,
     };
@@ -131,12 +129,10 @@ export class RemoteBench {
     const whole = {
       version: 1,
       platform: { url: this.platform.url, accessToken: TOKEN },
-      ...{
-        stateFolder: join(this.folder, 'state'),
-        runFolder: join(this.folder, 'run'),
-        status: { page: 'off' },
-        log: { level: 'warn' },
-      },
+      stateFolder: join(this.folder, 'state'),
+      runFolder: join(this.folder, 'run'),
+      status: { page: 'off' },
+      log: { level: 'warn' },
       hardware: { board: 'simulated', boardSocket: join(this.folder, 'board.sock') },
       ...config,
     };

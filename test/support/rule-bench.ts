@@ -16,7 +16,12 @@ export function rule(name: string, value: ActuatorValue, otherwise?: ActuatorVal
   const when = { sensor: name, key: 'value', above: 10, hysteresis: 0, forMs: 0 };
   const end = otherwise === undefined ? {} : { otherwise };
   return {
-    ...{ name, enabled: true, protect: false, when, set: { actuator: 'pump', value }, ...end },
+    name,
+    enabled: true,
+    protect: false,
+    when,
+    set: { actuator: 'pump', value },
+    ...end,
     sensors: { [name]: { lostAfterMs: LOST_AFTER_MS, isByEvent: false } },
   };
 }

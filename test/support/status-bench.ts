@@ -1,7 +1,6 @@
 /** The status page's server over a status that tests write, for the states that a real agent shows only on bad days. */
 
 import { type Clock, systemClock } from '../../src/host/clock.ts';
-import { given } from '../../src/host/given.ts';
 import { silentLog } from '../../src/host/log.ts';
 import { systemRandomBytes } from '../../src/host/random.ts';
 import { LogRing } from '../../src/status/log-ring.ts';
@@ -94,7 +93,7 @@ export class StatusBench {
       logLines: this.#logLines,
       view: () => this.view(clock.monotonicMs(), clock.wallMs()),
       facts: () => this.facts,
-      ...given({ outputs: this.outputs }),
+      outputs: this.outputs,
       metrics: () => [{ name: 'turnstone_alerts', help: 'Things.', type: 'gauge', samples: [{ value: 2 }] }],
       health: () => ({
         health: { ok: true, reasons: [] },
@@ -153,25 +152,34 @@ export function workingView(nowMs: number, wallMs: number): StatusView {
       words: 'up to date',
     },
     connection: {
-      ...{ state: 'idle', failures: 0, acknowledgedEntries: 1_234, lastAcknowledgedAtMs: nowMs - 900, latencyMs: 42 },
-      ...{ sentBytes: 123_456, receivedBytes: 23_456, sentTodayBytes: 100_000, dailyBudgetBytes: 5_000_000 },
+      state: 'idle',
+      failures: 0,
+      acknowledgedEntries: 1_234,
+      lastAcknowledgedAtMs: nowMs - 900,
+      latencyMs: 42,
+      sentBytes: 123_456,
+      receivedBytes: 23_456,
+      sentTodayBytes: 100_000,
+      dailyBudgetBytes: 5_000_000,
     },
     outbox: {
-      ...{
-        heldEntries: 12,
-        heldBytes: 4_096,
-        hoursThatFit: 90,
-        rejected: 0,
-        thinned: 0,
-        dropped: 0,
-        damaged: 0,
-        writtenBytes: 1_000_000,
-      },
-      ...{ oldestTs: wallMs - 2_000, lanes: { alarm: 0, live: 12, backlog: 0 }, ratePerS: 10 },
+      heldEntries: 12,
+      heldBytes: 4_096,
+      hoursThatFit: 90,
+      rejected: 0,
+      thinned: 0,
+      dropped: 0,
+      damaged: 0,
+      writtenBytes: 1_000_000,
+      oldestTs: wallMs - 2_000,
+      lanes: { alarm: 0, live: 12, backlog: 0 },
+      ratePerS: 10,
     },
     sensors: [
       {
-        ...{ name: 'roof', kind: 'bme280', state: 'ok' },
+        name: 'roof',
+        kind: 'bme280',
+        state: 'ok',
         readings: [
           { key: 'roofTemperature', value: 21.5 + Math.sin(nowMs / 5_000), unit: '°C', atMs: nowMs - 100 },
           { key: 'doorOpen', value: true, atMs: nowMs - 100 },
@@ -181,7 +189,9 @@ export function workingView(nowMs: number, wallMs: number): StatusView {
     ],
     actuators: [{ name: 'relay', kind: 'gpio-output', value: false }],
     firmware: {
-      ...{ title: 'turnstone', version: '1.2.3', state: 'UPDATED' },
+      title: 'turnstone',
+      version: '1.2.3',
+      state: 'UPDATED',
       history: [
         {
           title: 'turnstone',

@@ -17,7 +17,12 @@ afterEach(() => rm(folder, { recursive: true }));
 
 describe('a command actuator', () => {
   const config = (changes: Partial<CommandConfig>): CommandConfig => ({
-    ...{ ...COMMON, kind: 'command', program: '/bin/sh', arguments: [], valueType: 'string', timeoutMs: 1_000 },
+    ...COMMON,
+    kind: 'command',
+    program: '/bin/sh',
+    arguments: [],
+    valueType: 'string',
+    timeoutMs: 1_000,
     ...changes,
   });
 

@@ -30,22 +30,18 @@ describe('a Modbus actuator', () => {
   } as Partial<ModbusLink> as ModbusLink;
   const modbus = { open: async () => link } as Partial<ModbusPort> as ModbusPort;
   const config = (changes: Partial<ModbusWriteConfig>): ModbusWriteConfig => ({
-    ...{
-      ...COMMON,
-      kind: 'modbus-write',
-      connection: modbusConnection.parse({ transport: 'tcp', host: 'plc', responseTimeout: '100ms' }),
-      unitId: 1,
-    },
-    ...{
-      table: 'holding',
-      address: 40,
-      type: 'int16',
-      wordOrder: 'big',
-      byteOrder: 'big',
-      scale: 1,
-      offset: 0,
-      readBack: true,
-    },
+    ...COMMON,
+    kind: 'modbus-write',
+    connection: modbusConnection.parse({ transport: 'tcp', host: 'plc', responseTimeout: '100ms' }),
+    unitId: 1,
+    table: 'holding',
+    address: 40,
+    type: 'int16',
+    wordOrder: 'big',
+    byteOrder: 'big',
+    scale: 1,
+    offset: 0,
+    readBack: true,
     ...changes,
   });
   beforeEach(() => {

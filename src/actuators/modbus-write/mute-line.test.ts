@@ -15,7 +15,10 @@ const MUTE = [1, 2, 3, 4, 5, 6, 7, 8];
 const HEALTHY = 9;
 const WRITE_COIL = 5;
 const connection: ModbusConnection = {
-  ...{ transport: 'rtu', port: '/dev/ttyS9', baudRate: 9_600, responseTimeoutMs: RESPONSE_TIMEOUT_MS },
+  transport: 'rtu',
+  port: '/dev/ttyS9',
+  baudRate: 9_600,
+  responseTimeoutMs: RESPONSE_TIMEOUT_MS,
 };
 
 let bench: ActuatorBench;
@@ -52,7 +55,10 @@ beforeEach(async () => {
   const { clock } = bench;
   let say = (_bytes: Uint8Array): void => {};
   const port: SerialPort = {
-    ...{ path: '/dev/ttyS9', plugged: true, onPlug: () => () => {}, close: async () => {} },
+    path: '/dev/ttyS9',
+    plugged: true,
+    onPlug: () => () => {},
+    close: async () => {},
     write: async (frame) => {
       const answer = hear(frame);
       if (answer !== undefined) clock.after(answer.afterMs, () => say(answer.frame));

@@ -28,12 +28,10 @@ const link = {
 
 async function open(safe: object = {}): Promise<Actuators> {
   const config = configSchema.parse({
-    ...{
-      version: 1,
-      platform: { url: 'http://platform', accessToken: 'secret-token' },
-      stateFolder: '/state',
-      runFolder: '/run',
-    },
+    version: 1,
+    platform: { url: 'http://platform', accessToken: 'secret-token' },
+    stateFolder: '/state',
+    runFolder: '/run',
     sensors: [{ name: 'room', kind: 'host', period: '1s' }],
     actuators: [
       {

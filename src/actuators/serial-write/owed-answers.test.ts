@@ -11,27 +11,26 @@ import { runProgram } from '../../host/run-program.ts';
 import { loadActuatorDrivers, reopeningDriver } from '../open-driver.ts';
 
 const config: ActuatorConfigOf<'serial-write'> = {
-  ...{
-    name: 'heater',
-    kind: 'serial-write',
-    enabled: true,
-    desiredKey: 'heater',
-    stateKey: 'heaterState',
-    telemetry: true,
-    restore: false,
-  },
-  ...{
-    safe: {},
-    limits: {},
-    interlocks: [],
-    operatorUntil: 'ruleChange',
-    port: '/dev/ttyUSB0',
-    baudRate: 9_600,
-    dataBits: 8,
-    parity: 'none',
-    stopBits: 1,
-  },
-  ...{ valueType: 'boolean', template: 'SET {value}\r\n', expect: 'OK', replyTimeoutMs: 1_000 },
+  name: 'heater',
+  kind: 'serial-write',
+  enabled: true,
+  desiredKey: 'heater',
+  stateKey: 'heaterState',
+  telemetry: true,
+  restore: false,
+  safe: {},
+  limits: {},
+  interlocks: [],
+  operatorUntil: 'ruleChange',
+  port: '/dev/ttyUSB0',
+  baudRate: 9_600,
+  dataBits: 8,
+  parity: 'none',
+  stopBits: 1,
+  valueType: 'boolean',
+  template: 'SET {value}\r\n',
+  expect: 'OK',
+  replyTimeoutMs: 1_000,
 };
 const SETTINGS = relaySettings('heater', { deadlineMs: 6_000, idempotent: false });
 
@@ -50,7 +49,10 @@ beforeEach(async () => {
   const { clock } = bench;
   const listeners = new Set<(bytes: Uint8Array) => void>();
   const port: SerialPort = {
-    ...{ path: '/dev/ttyUSB0', plugged: true, onPlug: () => () => {}, close: async () => {} },
+    path: '/dev/ttyUSB0',
+    plugged: true,
+    onPlug: () => () => {},
+    close: async () => {},
     onBytes: (listener) => {
       listeners.add(listener);
       return () => listeners.delete(listener);

@@ -39,16 +39,16 @@ describe('a serial actuator', () => {
     },
   } as Partial<SerialPorts> as SerialPorts;
   const config = (expect?: string): SerialWriteConfig => ({
-    ...{
-      ...COMMON,
-      kind: 'serial-write',
-      port: '/dev/ttyUSB0',
-      baudRate: 9600,
-      dataBits: 8,
-      parity: 'none',
-      stopBits: 1,
-    },
-    ...{ valueType: 'number', template: 'SET {value}\r\n', replyTimeoutMs: 50 },
+    ...COMMON,
+    kind: 'serial-write',
+    port: '/dev/ttyUSB0',
+    baudRate: 9600,
+    dataBits: 8,
+    parity: 'none',
+    stopBits: 1,
+    valueType: 'number',
+    template: 'SET {value}\r\n',
+    replyTimeoutMs: 50,
     ...(expect === undefined ? {} : { expect }),
   });
   beforeEach(() => {

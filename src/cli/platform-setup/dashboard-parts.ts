@@ -32,8 +32,14 @@ const COLOURS = ['#0072b2', '#e69f00', '#009e73', '#cc79a7', '#56b4e9', '#d55e00
 const DAY_MS = 86_400_000;
 /** A chart that shows a legend fails as a whole without this: the page's own default comes too late. */
 const LEGEND: JsonObject = {
-  ...{ direction: 'column', position: 'top', sortDataKeys: false },
-  ...{ showMin: false, showMax: false, showAvg: false, showTotal: false, showLatest: true },
+  direction: 'column',
+  position: 'top',
+  sortDataKeys: false,
+  showMin: false,
+  showMax: false,
+  showAvg: false,
+  showTotal: false,
+  showLatest: true,
 };
 export const COLUMNS = 24;
 
@@ -82,24 +88,27 @@ export function widget(
 ): Widget {
   const id = idOf(`widget ${name}`);
   const config: JsonObject = {
-    ...{ title, showTitle: true, backgroundColor: '#ffffff', color: 'rgba(0, 0, 0, 0.87)', padding: '8px', settings },
-    ...{
-      dropShadow: true,
-      enableFullscreen: type !== 'rpc',
-      widgetStyle: {},
-      widgetCss: '',
-      actions: {},
-      showLegend: false,
-    },
-    ...{ titleStyle: { fontSize: '16px', fontWeight: 400 }, useDashboardTimewindow: true, displayTimewindow: false },
-    ...{
-      showTitleIcon: false,
-      titleTooltip: '',
-      noDataDisplayMessage: '',
-      pageSize: 1024,
-      configMode: 'basic',
-      datasources: [],
-    },
+    title,
+    showTitle: true,
+    backgroundColor: '#ffffff',
+    color: 'rgba(0, 0, 0, 0.87)',
+    padding: '8px',
+    settings,
+    dropShadow: true,
+    enableFullscreen: type !== 'rpc',
+    widgetStyle: {},
+    widgetCss: '',
+    actions: {},
+    showLegend: false,
+    titleStyle: { fontSize: '16px', fontWeight: 400 },
+    useDashboardTimewindow: true,
+    displayTimewindow: false,
+    showTitleIcon: false,
+    titleTooltip: '',
+    noDataDisplayMessage: '',
+    pageSize: 1024,
+    configMode: 'basic',
+    datasources: [],
     ...more,
   };
   const json = {
@@ -124,7 +133,9 @@ interface WidgetKind {
 
 export function chart(name: string, title: string, place: Place, keys: readonly DataKey[]): Widget {
   return widget(name, place, {
-    ...{ type: 'timeseries', fqn: 'time_series_chart', title },
+    type: 'timeseries',
+    fqn: 'time_series_chart',
+    title,
     settings: { showLegend: true, legendConfig: LEGEND, dataZoom: true },
     more: { datasources: [source(THIS_DEVICE, keys)] },
   });
@@ -133,26 +144,33 @@ export function chart(name: string, title: string, place: Place, keys: readonly 
 /** A table of all devices; a click on a row opens the state of that device. */
 export function deviceTable(name: string, title: string, place: Place, keys: readonly DataKey[]): Widget {
   const open = {
-    ...{ id: idOf(`action ${name}`), name: 'open', icon: 'more_horiz', type: 'openDashboardState' },
-    ...{ targetDashboardStateId: 'device', setEntityId: true, stateEntityParamName: null, openRightLayout: false },
+    id: idOf(`action ${name}`),
+    name: 'open',
+    icon: 'more_horiz',
+    type: 'openDashboardState',
+    targetDashboardStateId: 'device',
+    setEntityId: true,
+    stateEntityParamName: null,
+    openRightLayout: false,
   };
   return widget(name, place, {
-    ...{ type: 'latest', fqn: 'cards.entities_table', title },
+    type: 'latest',
+    fqn: 'cards.entities_table',
+    title,
     settings: {
-      ...{
-        entitiesTitle: title,
-        enableSearch: true,
-        enableSelectColumnDisplay: true,
-        enableStickyHeader: true,
-        enableStickyAction: false,
-      },
-      ...{
-        displayEntityName: true,
-        entityNameColumnTitle: 'Device',
-        displayEntityLabel: false,
-        displayEntityType: false,
-      },
-      ...{ displayPagination: true, defaultPageSize: 20, defaultSortOrder: 'entityName', useRowStyleFunction: false },
+      entitiesTitle: title,
+      enableSearch: true,
+      enableSelectColumnDisplay: true,
+      enableStickyHeader: true,
+      enableStickyAction: false,
+      displayEntityName: true,
+      entityNameColumnTitle: 'Device',
+      displayEntityLabel: false,
+      displayEntityType: false,
+      displayPagination: true,
+      defaultPageSize: 20,
+      defaultSortOrder: 'entityName',
+      useRowStyleFunction: false,
     },
     more: { datasources: [source(DEVICES, keys)], actions: { rowClick: [open] } },
   });
@@ -179,31 +197,37 @@ export function dashboard({ title, deviceType, all, one }: DashboardParts): Json
         deviceNameFilter: '',
       }),
       [THIS_DEVICE]: alias(THIS_DEVICE, 'This device', {
-        ...{ type: 'stateEntity', resolveMultiple: false, stateEntityParamName: null, defaultStateEntity: null },
+        type: 'stateEntity',
+        resolveMultiple: false,
+        stateEntityParamName: null,
+        defaultStateEntity: null,
       }),
     },
     filters: {},
     timewindow: {
-      ...{ displayValue: '', hideAggregation: false, hideAggInterval: false, hideTimezone: false, selectedTab: 0 },
+      displayValue: '',
+      hideAggregation: false,
+      hideAggInterval: false,
+      hideTimezone: false,
+      selectedTab: 0,
       realtime: { realtimeType: 0, interval: 300_000, timewindowMs: DAY_MS, quickInterval: 'CURRENT_DAY' },
       history: { historyType: 0, interval: 300_000, timewindowMs: DAY_MS, quickInterval: 'CURRENT_DAY' },
       aggregation: { type: 'AVG', limit: 25_000 },
     },
     settings: {
-      ...{
-        stateControllerId: 'entity',
-        showTitle: false,
-        showDashboardsSelect: true,
-        showEntitiesSelect: true,
-        showFilters: false,
-      },
-      ...{ showDashboardTimewindow: true, showDashboardExport: true, toolbarAlwaysOpen: true, hideToolbar: false },
-      ...{
-        titleColor: 'rgba(0,0,0,0.870588)',
-        showDashboardLogo: false,
-        dashboardLogoUrl: null,
-        showUpdateDashboardImage: true,
-      },
+      stateControllerId: 'entity',
+      showTitle: false,
+      showDashboardsSelect: true,
+      showEntitiesSelect: true,
+      showFilters: false,
+      showDashboardTimewindow: true,
+      showDashboardExport: true,
+      toolbarAlwaysOpen: true,
+      hideToolbar: false,
+      titleColor: 'rgba(0,0,0,0.870588)',
+      showDashboardLogo: false,
+      dashboardLogoUrl: null,
+      showUpdateDashboardImage: true,
       dashboardCss: '',
     },
   };
@@ -217,15 +241,16 @@ function alias(id: string, name: string, filter: JsonValue): JsonObject {
 function state(name: string, root: boolean, widgets: readonly Widget[]): JsonObject {
   const places = widgets.map(({ id, row, col, width, height }) => [id, { sizeX: width, sizeY: height, row, col }]);
   const gridSettings = {
-    ...{
-      layoutType: 'default',
-      backgroundColor: '#eeeeee',
-      backgroundSizeMode: '100%',
-      columns: COLUMNS,
-      margin: 10,
-      outerMargin: true,
-    },
-    ...{ autoFillHeight: false, mobileAutoFillHeight: false, mobileRowHeight: 70, viewFormat: 'grid' },
+    layoutType: 'default',
+    backgroundColor: '#eeeeee',
+    backgroundSizeMode: '100%',
+    columns: COLUMNS,
+    margin: 10,
+    outerMargin: true,
+    autoFillHeight: false,
+    mobileAutoFillHeight: false,
+    mobileRowHeight: 70,
+    viewFormat: 'grid',
   };
   return { name, root, layouts: { main: { widgets: Object.fromEntries(places), gridSettings } } };
 }

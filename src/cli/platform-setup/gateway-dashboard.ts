@@ -73,7 +73,9 @@ function card(key: DataKey, icon: string, col: number): Widget {
     `card ${key.key}`,
     { row: 0, col, width: 4, height: 3 },
     {
-      ...{ type: 'latest', fqn: 'cards.value_card', title: key.label },
+      type: 'latest',
+      fqn: 'cards.value_card',
+      title: key.label,
       settings: { layout: 'vertical', showLabel: true, showIcon: true, icon, showDate: true, autoScale: true },
       more: {
         showTitle: false,
@@ -93,7 +95,9 @@ function firmwareTable(place: Place): Widget {
     { key: 'fw_error', label: 'Error' },
   ];
   return widget('firmware', place, {
-    ...{ type: 'timeseries', fqn: 'cards.timeseries_table', title: 'Firmware' },
+    type: 'timeseries',
+    fqn: 'cards.timeseries_table',
+    title: 'Firmware',
     settings: { showTimestamp: true, displayPagination: true, defaultPageSize: 10, hideEmptyLines: true },
     more: {
       datasources: [source(THIS_DEVICE, keys)],
@@ -105,7 +109,11 @@ function firmwareTable(place: Place): Widget {
 }
 
 const MONTH: JsonObject = {
-  ...{ displayValue: '', selectedTab: 0, hideAggregation: false, hideAggInterval: false, hideTimezone: false },
+  displayValue: '',
+  selectedTab: 0,
+  hideAggregation: false,
+  hideAggInterval: false,
+  hideTimezone: false,
   realtime: { realtimeType: 0, interval: 1_000, timewindowMs: 2_592_000_000, quickInterval: 'CURRENT_DAY' },
   aggregation: { type: 'NONE', limit: 200 },
 };
@@ -127,27 +135,31 @@ function alarmTable(name: string, place: Place, entityAliasId: string): Widget {
     _hash: key.length / 32,
   }));
   return widget(name, place, {
-    ...{ type: 'alarm', fqn: 'alarm_widgets.alarms_table', title: 'Alarms' },
+    type: 'alarm',
+    fqn: 'alarm_widgets.alarms_table',
+    title: 'Alarms',
     settings: {
-      ...{
-        alarmsTitle: 'Alarms',
-        enableSelection: true,
-        enableSearch: true,
-        enableFilter: true,
-        enableSelectColumnDisplay: true,
-      },
-      ...{
-        displayDetails: true,
-        displayActivity: true,
-        allowAcknowledgment: true,
-        allowClear: true,
-        allowAssign: true,
-      },
-      ...{ displayPagination: true, defaultPageSize: 10, defaultSortOrder: '-createdTime', enableStickyAction: false },
+      alarmsTitle: 'Alarms',
+      enableSelection: true,
+      enableSearch: true,
+      enableFilter: true,
+      enableSelectColumnDisplay: true,
+      displayDetails: true,
+      displayActivity: true,
+      allowAcknowledgment: true,
+      allowClear: true,
+      allowAssign: true,
+      displayPagination: true,
+      defaultPageSize: 10,
+      defaultSortOrder: '-createdTime',
+      enableStickyAction: false,
     },
     more: {
       alarmSource: { type: 'entity', name: 'alarms', entityAliasId, filterId: null, dataKeys: keys },
-      ...{ timewindow: MONTH, useDashboardTimewindow: false, displayTimewindow: true, alarmsPollingInterval: 5 },
+      timewindow: MONTH,
+      useDashboardTimewindow: false,
+      displayTimewindow: true,
+      alarmsPollingInterval: 5,
       alarmFilterConfig: { statusList: ['ACTIVE'], severityList: [], typeList: [], searchPropagatedAlarms: true },
     },
   });
@@ -172,16 +184,28 @@ function outputs(stateKey = 'value'): readonly Widget[] {
       title: 'Output',
     }),
     output('number', 'control_widgets.knob_control', 4, {
-      ...{ ...timeout, minValue: 0, maxValue: 100, initialValue: 0, title: 'Output, a number' },
+      ...timeout,
+      minValue: 0,
+      maxValue: 100,
+      initialValue: 0,
+      title: 'Output, a number',
     }),
     output('single switch', 'single_switch', 8, { label: 'Output' }),
     output('lamp', 'control_widgets.led_indicator', 12, {
-      ...{ ...timeout, initialValue: false, title: 'Output is on', ledColor: '#4caf50', performCheckStatus: true },
-      ...{ checkStatusMethod: 'checkStatus', retrieveValueMethod: 'attribute', valueAttribute: stateKey },
+      ...timeout,
+      initialValue: false,
+      title: 'Output is on',
+      ledColor: '#4caf50',
+      performCheckStatus: true,
+      checkStatusMethod: 'checkStatus',
+      retrieveValueMethod: 'attribute',
+      valueAttribute: stateKey,
       parseValueFunction: asItIs.parseValueFunction,
     }),
     output('pins', 'gpio_widgets.basic_gpio_control', 16, {
-      ...{ ...timeout, switchPanelBackgroundColor: '#b71c1c', parseGpioStatusFunction: 'return body[pin] === true;' },
+      ...timeout,
+      switchPanelBackgroundColor: '#b71c1c',
+      parseGpioStatusFunction: 'return body[pin] === true;',
       gpioStatusRequest: { method: 'getGpioStatus', paramsBody: '{}' },
       gpioStatusChangeRequest: {
         method: 'setGpioStatus',
@@ -191,8 +215,14 @@ function outputs(stateKey = 'value'): readonly Widget[] {
     }),
     // Both ways, so that a refusal is seen.
     output('button', 'control_widgets.rpcbutton', 20, {
-      ...{ ...timeout, oneWayElseTwoWay: false, buttonText: 'Off', methodName: 'setValue', methodParams: 'false' },
-      ...{ showError: true, title: 'Output off', styleButton: { isRaised: true, isPrimary: false } },
+      ...timeout,
+      oneWayElseTwoWay: false,
+      buttonText: 'Off',
+      methodName: 'setValue',
+      methodParams: 'false',
+      showError: true,
+      title: 'Output off',
+      styleButton: { isRaised: true, isPrimary: false },
     }),
   ];
 }
@@ -202,7 +232,10 @@ function output(name: string, fqn: string, col: number, settings: JsonObject): W
     `output ${name}`,
     { row: OUTPUTS_ROW, col, width: 4, height: 4 },
     {
-      ...{ type: 'rpc', fqn, title: `Output: ${name}`, settings },
+      type: 'rpc',
+      fqn,
+      title: `Output: ${name}`,
+      settings,
       more: { showTitle: fqn.startsWith('gpio'), targetDevice: { type: 'entity', entityAliasId: THIS_DEVICE } },
     },
   );

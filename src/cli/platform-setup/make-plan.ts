@@ -1,6 +1,5 @@
 /** Reads all that is there at the platform, and makes the plan that follows from it. Nothing is changed here. */
 import type { AgentConfig } from '../../config/schema/agent-config.ts';
-import { given } from '../../host/given.ts';
 import { isJsonObject, type JsonObject } from '../../host/json.ts';
 import type { RandomBytes } from '../../host/random.ts';
 import { CommandError } from '../exit-code.ts';
@@ -45,7 +44,7 @@ export async function makePlan(api: Api, wish: Wish, randomBytes: RandomBytes): 
   const rules = await alarmRulesOf(api, profileId);
   const units = unitsFor(keys, profile === undefined ? new Map() : await toldUnits(api, name), config);
   const [health, sensors] = [
-    gatewayDashboard(name, given({ output: config && onlyOutputIn(config) })),
+    gatewayDashboard(name, { output: config && onlyOutputIn(config) }),
     sensorDashboard(name, units),
   ];
   const [foundHealth, foundSensors] = [await dashboardOf(api, health), await dashboardOf(api, sensors)];

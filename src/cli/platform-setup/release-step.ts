@@ -62,7 +62,11 @@ export function releaseStep(
   if (found === undefined) {
     const carryOut = async (made: Made): Promise<void> => {
       const body = {
-        ...{ title, version, type: 'FIRMWARE', tag: `${title} ${version}`, usesUrl: false },
+        title,
+        version,
+        type: 'FIRMWARE',
+        tag: `${title} ${version}`,
+        usesUrl: false,
         deviceProfileId: reference('DEVICE_PROFILE', idIn(made.profile)),
       };
       await fill(api, idIn(await api.post('/api/otaPackage', body)), release, made);

@@ -75,7 +75,7 @@ function contentOf({ configuration }: JsonObject): JsonObject {
 function meant(value: JsonValue): JsonValue {
   if (Array.isArray(value)) return (value as readonly JsonValue[]).map(meant);
   if (!isJsonObject(value)) return value;
-  const members = Object.entries(value).map(([name, member]) => [name, meant(member)] as const);
+  const members = Object.entries(value).map(([name, member]) => [name, meant(member ?? null)] as const);
   return Object.fromEntries(members.filter(([, member]) => !isNothing(member)));
 }
 

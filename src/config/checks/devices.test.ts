@@ -54,7 +54,9 @@ describe('attached devices', () => {
     const { devices, sensors } = await good(twoMeters('serialNumber: { key: serial, pattern: "[0-9]{8}" }'));
     expect(devices).toEqual([
       {
-        ...{ name: 'm1', deviceName: '{gateway} {serialNumber}', poll: 'auto' },
+        name: 'm1',
+        deviceName: '{gateway} {serialNumber}',
+        poll: 'auto',
         serialNumber: { sensor: 'meter1', key: 'serial', pattern: '[0-9]{8}' },
       },
       { name: 'm2', deviceName: '{gateway} {name}', poll: 'auto' },

@@ -60,7 +60,9 @@ function templateFindings(config: DeviceConfig, path: ConfigPath): Finding[] {
 /** The name with what the configuration itself knows; of a choice the first that the device has. */
 function filledAsFarAsKnown({ deviceName, name, label, serialNumber }: DeviceConfig): string {
   const known: Readonly<Record<NameWord, string | undefined>> = {
-    ...{ gateway: '{gateway}', name, label },
+    gateway: '{gateway}',
+    name,
+    label,
     serialNumber: serialNumber && '{serialNumber}',
   };
   const filled = deviceName.replace(CHOICES, (whole, words: string) => {

@@ -10,7 +10,16 @@ import { hexText } from './request-text.ts';
 const MAX_FRAME_BYTES = 65_535;
 /** Bytes of a field by its type. */
 export const FIELD_BYTES = {
-  ...{ uint8: 1, int8: 1, uint16: 2, int16: 2, uint32: 4, int32: 4, uint64: 8, int64: 8, float32: 4, float64: 8 },
+  uint8: 1,
+  int8: 1,
+  uint16: 2,
+  int16: 2,
+  uint32: 4,
+  int32: 4,
+  uint64: 8,
+  int64: 8,
+  float32: 4,
+  float64: 8,
 } as const;
 type FieldType = keyof typeof FIELD_BYTES;
 

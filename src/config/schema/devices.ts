@@ -1,6 +1,5 @@
 /** Attached devices: each is a device of its own on the platform, with a token of its own. An entry is a slot, to which sensors and actuators belong. */
 import { z } from 'zod';
-import { given } from '../../host/given.ts';
 import { ACCESS_TOKEN, list, name, pattern, secretFields, section, text } from '../fields/fields.ts';
 import { slotName } from '../fields/slot-name.ts';
 
@@ -56,6 +55,6 @@ function withDefaults({ deviceName, serialNumber, ...device }: Written): DeviceC
   return {
     ...device,
     deviceName: deviceName ?? (serialNumber === undefined ? NAME_BY_PLACE : NAME_BY_THING),
-    ...given({ serialNumber: serialNumber && { ...serialNumber, sensor: serialNumber.sensor ?? '' } }),
+    serialNumber: serialNumber && { ...serialNumber, sensor: serialNumber.sensor ?? '' },
   };
 }

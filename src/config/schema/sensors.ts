@@ -1,6 +1,5 @@
 /** Every kind of sensor, told apart by `kind`. */
 import { z } from 'zod';
-import { given } from '../../host/given.ts';
 import { definitionOf, SENSOR_KINDS } from '../../kinds/sensor-kinds.ts';
 import type { Deadline } from '../fields/sensor-fields.ts';
 
@@ -28,7 +27,11 @@ export type SensorConfigOf<K extends SensorKind> = Extract<SensorConfig, { reado
 /** The deadline that holds when none is given. */
 function withDeadline(sensor: z.infer<typeof anySensor>): SensorConfig {
   const { deadlineMs } = sensor;
-  return followPeriod({ ...sensor, ...given({ givenDeadlineMs: deadlineMs }), deadlineMs: deadlineMs ?? 0 });
+  return followPeriod({
+    ...sensor,
+    givenDeadlineMs: deadlineMs,
+    deadlineMs: deadlineMs ?? 0,
+  });
 }
 
 /** The same sensor, with a deadline that fits its period unless somebody chose one. */

@@ -3,7 +3,6 @@
  * duplicate keys, unknown tags, unknown anchors, a second document and `__proto__` are faults.
  */
 import { type Document, isAlias, isMap, isScalar, isSeq, LineCounter, type Pair, type YAMLMap } from 'yaml';
-import { given } from '../../host/given.ts';
 import { type ConfigFault, type ConfigPath, type PathFault, pathText } from '../fields/config-fault.ts';
 import { withoutUser } from '../fields/shown-value.ts';
 import { composeBounded, decodeText, MAX_FAULTS, YamlLimit } from './yaml-bounds.ts';
@@ -102,13 +101,11 @@ function sourceOf(document: Document.Parsed, text: string, at: (offset: number) 
       ...at(place.offset),
       path: pathText(fault.path),
       problem: fault.problem ?? (value === undefined ? 'missing' : 'wrong value'),
-      ...given({
-        value: value || undefined,
-        expected: fault.expected,
-        hint,
-        mayPass: fault.mayPass,
-        onGateway: fault.onGateway,
-      }),
+      value: value || undefined,
+      expected: fault.expected,
+      hint,
+      mayPass: fault.mayPass,
+      onGateway: fault.onGateway,
     };
   };
   const place = (fault: PathFault): Place => at(nodes.find(fault).offset);
@@ -134,7 +131,14 @@ function sourceOf(document: Document.Parsed, text: string, at: (offset: number) 
   const spoilt = found.filter(({ spoils = true }) => spoils).map(({ path }) => path);
   // Nobody knows what more faults spoil than are told.
   const remains = found.length < MAX_FAULTS ? { tree, spoilt } : undefined;
-  return { tree: undefined, faults: found.map(placed), ...given({ remains }), origin, place, locate };
+  return {
+    tree: undefined,
+    faults: found.map(placed),
+    remains,
+    origin,
+    place,
+    locate,
+  };
 }
 
 /** A text that is not even looked into. */

@@ -82,8 +82,10 @@ function closestBranch(branches: readonly (readonly Issue[])[]): readonly Issue[
 /** YAML knows 0x alone. */
 const UPPER_CASE_HEX = /^-?0X[0-9A-Fa-f]{1,8}$/;
 const TYPES_IN_WORDS: Readonly<Record<string, string>> = {
-  ...{ boolean: 'true or false', array: 'a list' },
-  ...{ object: 'a mapping of keys and values', record: 'a mapping of keys and values' },
+  boolean: 'true or false',
+  array: 'a list',
+  object: 'a mapping of keys and values',
+  record: 'a mapping of keys and values',
 };
 
 /** Returns what a schema accepts, in words. */

@@ -2,7 +2,6 @@
  * Decimates a segment: of each key every second sample stays, and of each stretch the first, last, least and greatest, so that a long
  * outage keeps a coarse history. The thinner copy is written beside the segment, synced, and renamed over it.
  */
-import { given } from '../../host/given.ts';
 import { isNumeric, type JsonValue } from '../../host/json.ts';
 import { type BlockInfo, frameBlock } from '../format/block-frame.ts';
 import { type BlockEntries, PayloadEncoder } from '../format/block-payload.ts';
@@ -181,12 +180,12 @@ function joined(parts: readonly Rows[]): BlockEntries {
     parts.flatMap(({ entries, rows }) => rows.map((row) => of(entries)?.[row] as T));
   const optional = (name: 'takenAtMs' | 'sequences'): number[] | undefined =>
     parts[0]?.entries[name] === undefined ? undefined : column((entries) => entries[name]);
-  return given({
+  return {
     devices: column(({ devices }) => devices),
     keys: column(({ keys }) => keys),
     values: column(({ values }) => values),
     monotonicMs: column(({ monotonicMs }) => monotonicMs),
     takenAtMs: optional('takenAtMs'),
     sequences: optional('sequences'),
-  });
+  };
 }

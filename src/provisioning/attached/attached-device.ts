@@ -195,7 +195,13 @@ export class AttachedDevice {
     const { clock, randomBytes, log, board, provision, openApi } = this.#deps;
     await this.#store.read();
     const shared = {
-      ...{ store: this.#store, board, clock, randomBytes, log, alerts: this.#alerts, provision },
+      store: this.#store,
+      board,
+      clock,
+      randomBytes,
+      log,
+      alerts: this.#alerts,
+      provision,
       words: ATTACHED_WORDS,
       tokenWorks: (token: string, probeSignal: AbortSignal) =>
         tokenWorks((probed) => openApi(() => probed), token, probeSignal),

@@ -1,7 +1,6 @@
 /** Settings of an attached device's credentials: its own, and else those of the gateway. */
 import type { AgentConfig, DeviceConfig } from '../../config/schema/agent-config.ts';
 import { AgentError } from '../../errors/agent-error.ts';
-import { given } from '../../host/given.ts';
 import type { CredentialsStore } from '../credentials-store.ts';
 import { deviceNameOf } from '../device-name.ts';
 import type { CredentialsSettings } from '../obtain-credentials.ts';
@@ -48,7 +47,14 @@ export function attachedCredentials(
       deviceSecret: provisioning.deviceSecret.reveal(),
     };
   const secret = own ?? store.provisionSecret ?? gateways;
-  return { provisioning: { deviceName: name, onUnauthorised, onOtherBoard, ...given({ secret }) } };
+  return {
+    provisioning: {
+      deviceName: name,
+      onUnauthorised,
+      onOtherBoard,
+      secret,
+    },
+  };
 }
 
 function missing(what: string): AgentError {

@@ -1,7 +1,6 @@
 /** Calls of the command line about attached devices, through the running agent. */
 import type { ControlCalls } from '../../control-socket/control-connection.ts';
 import { refusal } from '../../errors/agent-error.ts';
-import { given } from '../../host/given.ts';
 import { type JsonObject, jsonOf } from '../../host/json.ts';
 import { badRequest, textIn } from '../../host/request-params.ts';
 import type { DeviceStatus } from '../../status/shape/device-status.ts';
@@ -95,8 +94,8 @@ export function devicesCalls(control: DevicesControl): ControlCalls {
 function claimRequest({ secretKey, durationMs }: JsonObject): ClaimRequest {
   if (typeof secretKey === 'string' && (secretKey === '' || secretKey.length > MAX_SECRET_LENGTH))
     throw badRequest(`a secret has 1 to ${MAX_SECRET_LENGTH} characters`);
-  return given({
+  return {
     secretKey: typeof secretKey === 'string' ? secretKey : undefined,
     durationMs: typeof durationMs === 'number' && durationMs > 0 ? durationMs : undefined,
-  });
+  };
 }

@@ -39,7 +39,10 @@ export class DeviceNames {
     this.#deps = deps;
     this.#kept = kept;
     this.moved = new MovedDevices({
-      ...{ kept, slots: () => this.#slots, slotsOf: (id) => this.slotsOf(id), nameOf: (id) => this.nameOf(id) },
+      kept,
+      slots: () => this.#slots,
+      slotsOf: (id) => this.slotsOf(id),
+      nameOf: (id) => this.nameOf(id),
       idOfNumber: (serialNumber) => this.#idOfNumber(serialNumber, () => true),
       save: () => this.#saveNow(),
     });

@@ -1,6 +1,5 @@
 /** Names of attached devices as they are kept: which device is in a slot, what is known of each, and which went to another gateway. */
 import type { EpochMs } from '../../host/clock.ts';
-import { given } from '../../host/given.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../host/json.ts';
 
 export const DEVICE_NAMES_FORMAT = { format: 'turnstone/device-names', version: 1 } as const;
@@ -36,10 +35,12 @@ export function keptNames({ slots, devices, away, first, removed, left, replaced
   const known = Object.entries(isJsonObject(devices) ? devices : {}).flatMap(([id, one]) => {
     if (!isJsonObject(one) || typeof one.name !== 'string') return [];
     const { name, serialNumber, isRenamed, isTaken } = one;
-    const device: KnownDevice = given({
-      ...{ name, serialNumber: typeof serialNumber === 'string' ? serialNumber : undefined },
-      ...{ isRenamed: isRenamed === true || undefined, isTaken: isTaken === true || undefined },
-    });
+    const device: KnownDevice = {
+      name,
+      serialNumber: typeof serialNumber === 'string' ? serialNumber : undefined,
+      isRenamed: isRenamed === true || undefined,
+      isTaken: isTaken === true || undefined,
+    };
     return [[id, device] as const];
   });
   const counted =
@@ -47,14 +48,14 @@ export function keptNames({ slots, devices, away, first, removed, left, replaced
       ? { dayMs: replaced.dayMs, count: replaced.count }
       : undefined;
   const times = { removed: timesIn(removed), left: timesIn(left) };
-  return given({
+  return {
     slots: textsIn(slots),
     devices: new Map(known),
     away: textsIn(away),
     first: textsIn(first),
     ...times,
     replaced: counted,
-  });
+  };
 }
 
 /** The state to be saved. */

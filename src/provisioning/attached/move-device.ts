@@ -1,7 +1,6 @@
 /** Moves an attached device from gateway to gateway: packs its identity under a passphrase, and keeps one that came as a slot's own. */
 import { join } from 'node:path';
 import { AgentError, refusal } from '../../errors/agent-error.ts';
-import { given } from '../../host/given.ts';
 import type { BoardIdentity } from '../../host/identity.ts';
 import type { AgentLog } from '../../host/log.ts';
 import type { HostMachine } from '../../host/machine.ts';
@@ -54,7 +53,7 @@ export async function packDevice(deps: MoveDeviceDeps, id: string, passphrase: s
       recovery: 'hold',
     });
   }
-  const attached = given({ name, serialNumber: names.serialNumberOf(id) });
+  const attached = { name, serialNumber: names.serialNumberOf(id) };
   return packIdentity({ store, place, attached, randomBytes: machine.randomBytes }, passphrase, machine.clock.wallMs());
 }
 

@@ -159,7 +159,10 @@ describe('the sum of an integral', () => {
 describe('keys of several devices', () => {
   const meter = (name: string, device: string | undefined, keys: readonly string[]) =>
     sensorConfig({
-      ...{ name, kind: 'modbus', connection: { transport: 'tcp', host: 'h' }, ...(device !== undefined && { device }) },
+      name,
+      kind: 'modbus',
+      connection: { transport: 'tcp', host: 'h' },
+      ...(device !== undefined && { device }),
       registers: Object.fromEntries(keys.map((key, address) => [key, { address }])),
     });
   const made = (name: string, device: string | undefined) =>

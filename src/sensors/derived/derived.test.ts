@@ -50,7 +50,13 @@ function measure(
 function state(name: string, failing: boolean, refused: readonly string[] = []): void {
   const fault = sensorFault('silent', 'nobody answers');
   values.recordState({
-    ...{ name, kind: 'x', periodMs: 1, readings: [], reads: 1, failures: 0, missed: 0 },
+    name,
+    kind: 'x',
+    periodMs: 1,
+    readings: [],
+    reads: 1,
+    failures: 0,
+    missed: 0,
     state: failing ? 'failing' : 'working',
     ...(failing && { error: fault }),
     refused: refused.map((key) => ({ key, code: fault.code, message: fault.message })),

@@ -11,7 +11,6 @@ import {
   type ExpressionValue,
   loadExpressions,
 } from '../../host/expression.ts';
-import { given } from '../../host/given.ts';
 import { SavedTotal } from '../families/totals/saved-total.ts';
 import { outcomeOf, sorted } from '../kind/outcome.ts';
 import type { Reading, Refusal, Sensor } from '../kind/sensor.ts';
@@ -137,7 +136,8 @@ class DerivedValue implements MadeValue {
       return {
         key,
         value,
-        ...given({ monotonicMs: newest.monotonicMs, takenAtMs: newest.takenAtMs }),
+        monotonicMs: newest.monotonicMs,
+        takenAtMs: newest.takenAtMs,
         ...(isPart && { isPart }),
       };
     });

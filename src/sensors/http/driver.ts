@@ -7,7 +7,6 @@ import { parseJsonPath, valueAt } from '../../config/fields/json-path.ts';
 import type { HttpAnswer } from '../../hardware/http-port.ts';
 import { readWhole } from '../../host/durable-file.ts';
 import type { Files } from '../../host/files.ts';
-import { given } from '../../host/given.ts';
 import { parseJson } from '../../host/json.ts';
 import { excerpt, openLineParser, withoutNoNumbers } from '../families/lines/line-format.ts';
 import { parseOutput } from '../families/lines/output.ts';
@@ -31,9 +30,13 @@ export async function open(
   const request = {
     method,
     url,
-    tls: { insecure, ...given({ ca, serverName }) },
+    tls: {
+      insecure,
+      ca,
+      serverName,
+    },
     maxBytes: maxBodyBytes,
-    ...given({ body }),
+    body,
   };
   const parse = config.paths === undefined ? await openLineParser(config) : undefined;
   let challenge: LoginChallenge | undefined;

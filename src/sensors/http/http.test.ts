@@ -28,7 +28,12 @@ afterEach(async () => {
 });
 
 const depsOf = (ports: Ports): SensorDeps => ({
-  ...{ ...OF_THIS_MACHINE, ports, clock: systemClock, files: systemFiles, log: silentLog, stateFolder: '/' },
+  ...OF_THIS_MACHINE,
+  ports,
+  clock: systemClock,
+  files: systemFiles,
+  log: silentLog,
+  stateFolder: '/',
 });
 
 type Handler = (request: IncomingMessage, answer: ServerResponse) => void;

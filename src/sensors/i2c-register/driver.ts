@@ -4,7 +4,6 @@
  * set up again before the next read, as it may have lost its power.
  */
 import type { I2cBus } from '../../hardware/i2c-port.ts';
-import { given } from '../../host/given.ts';
 import { bitField } from '../conversion/bit-field.ts';
 import { registerValue } from '../families/registers/register-value.ts';
 import { openI2cChip } from '../kind/i2c-chip.ts';
@@ -42,6 +41,6 @@ export function parseRegister(key: string, field: RegisterField, bytes: Uint8Arr
   const kept = bits ?? 8 * width - shift;
   const number = bitField(key, BigInt.asUintN(shift + kept, raw), field, { bits: shift + kept, isSigned: signed });
   const { noValue, nulls, map, scale, offset, min, max } = field;
-  const meaning = given({ noValue, nulls, map, scale, offset, min, max });
+  const meaning = { noValue, nulls, map, scale, offset, min, max };
   return { key, value: registerValue(key, number, meaning, { bits: kept }), ...(unit !== undefined && { unit }) };
 }

@@ -44,20 +44,21 @@ const valuesOf = (name: string) =>
 
 /** Quantity and divisor by the types of pyMeterBus. */
 const TYPES: Readonly<Record<string, readonly [key: string, divisor: number]>> = {
-  ...{ ENERGY_WH: ['Energy|energyImport', 1e3], ENERGY_J: ['Energy|energyImport', 3.6e6], VOLUME: ['volume', 1] },
-  ...{ POWER_W: ['heatPower|powerTotal', 1], POWER_J_H: ['heatPower|powerTotal', 3600], VOLUME_FLOW: ['flow', 1] },
-  ...{ FLOW_TEMPERATURE: ['temperatureFlow', 1], RETURN_TEMPERATURE: ['temperatureReturn', 1] },
-  ...{
-    TEMPERATURE_DIFFERENCE: ['temperatureDifference', 1],
-    EXTERNAL_TEMPERATURE: ['temperature', 1],
-    UNITS_FOR_HCA: ['heatCostUnits', 1],
-  },
-  ...{
-    VOLTS: ['voltage', 1],
-    AMPERE: ['current', 1],
-    ON_TIME: ['onHours', 3600],
-    OPERATING_TIME: ['operatingHours', 3600],
-  },
+  ENERGY_WH: ['Energy|energyImport', 1e3],
+  ENERGY_J: ['Energy|energyImport', 3.6e6],
+  VOLUME: ['volume', 1],
+  POWER_W: ['heatPower|powerTotal', 1],
+  POWER_J_H: ['heatPower|powerTotal', 3600],
+  VOLUME_FLOW: ['flow', 1],
+  FLOW_TEMPERATURE: ['temperatureFlow', 1],
+  RETURN_TEMPERATURE: ['temperatureReturn', 1],
+  TEMPERATURE_DIFFERENCE: ['temperatureDifference', 1],
+  EXTERNAL_TEMPERATURE: ['temperature', 1],
+  UNITS_FOR_HCA: ['heatCostUnits', 1],
+  VOLTS: ['voltage', 1],
+  AMPERE: ['current', 1],
+  ON_TIME: ['onHours', 3600],
+  OPERATING_TIME: ['operatingHours', 3600],
 };
 
 describe('an answer', () => {
@@ -92,14 +93,12 @@ describe('an answer', () => {
 
   it('has keys with tariff and subunit, and leaves out phases of the maker', () => {
     expect(valuesOf('EMU_EMU-Professional-375-M-Bus')).toMatchObject({
-      ...{
-        energyImport_t1: 1.364,
-        energyImport_t2: 0,
-        energyImport_t1_u2: 7.854,
-        powerTotal: -2,
-        powerTotal_u2: 14,
-        current: -0.066,
-      },
+      energyImport_t1: 1.364,
+      energyImport_t2: 0,
+      energyImport_t1_u2: 7.854,
+      powerTotal: -2,
+      powerTotal_u2: 14,
+      current: -0.066,
     });
     expect(Object.keys(valuesOf('EMU_EMU-Professional-375-M-Bus'))).not.toContain('voltage');
   });

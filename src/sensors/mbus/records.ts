@@ -90,7 +90,10 @@ function recordOf(dif: number, reader: ByteReader): MbusRecord {
   if (isWrittenOut) reader.take(reader.next());
   const more = extensions(first, reader);
   return {
-    ...{ function: (dif >> 4) & 3, storage: Number(storage), tariff, subunit },
+    function: (dif >> 4) & 3,
+    storage: Number(storage),
+    tariff,
+    subunit,
     vif: isWrittenOut ? [] : [first, ...more],
     value: decoded(dif & 0x0f, reader),
   };

@@ -54,18 +54,21 @@ const FIRST_OF_TIMES = 0x20;
 const OF_AN_HOUR = [SECONDS_PER_HOUR, 60, 1, 1 / 24];
 
 const MEDIA: Readonly<Record<number, string>> = {
-  ...{
-    1: 'oil',
-    2: 'electricity',
-    3: 'gas',
-    4: 'heat',
-    5: 'steam',
-    6: 'warm water',
-    7: 'water',
-    8: 'heat costs',
-    9: 'compressed air',
-  },
-  ...{ 10: 'cooling', 11: 'cooling', 12: 'heat', 13: 'heat and cooling', 21: 'hot water', 22: 'cold water' },
+  1: 'oil',
+  2: 'electricity',
+  3: 'gas',
+  4: 'heat',
+  5: 'steam',
+  6: 'warm water',
+  7: 'water',
+  8: 'heat costs',
+  9: 'compressed air',
+  10: 'cooling',
+  11: 'cooling',
+  12: 'heat',
+  13: 'heat and cooling',
+  21: 'hot water',
+  22: 'cold water',
 };
 const ELECTRICITY = 0x02;
 const COOLING = [0x0a, 0x0b];

@@ -148,8 +148,10 @@ describe('a register of a sound but slow unit', () => {
     const starved: string[] = [];
     for (let world = 0; world < 200; world += 1) {
       const unit = {
-        ...{ groups: oneOf(1, 2, 3, 4, 5, 6), perGroup: oneOf(1, 2, 3, 5, 8) },
-        ...{ perMs: oneOf(300, 450, 700), deadlineMs: oneOf(1_000, 2_000) },
+        groups: oneOf(1, 2, 3, 4, 5, 6),
+        perGroup: oneOf(1, 2, 3, 5, 8),
+        perMs: oneOf(300, 450, 700),
+        deadlineMs: oneOf(1_000, 2_000),
       };
       let loss = 0;
       let dead: readonly number[] = [];
@@ -176,8 +178,10 @@ describe('a register of a sound but slow unit', () => {
     const wrong: string[] = [];
     for (let world = 0; world < 150; world += 1) {
       const unit = {
-        ...{ groups: oneOf(1, 2, 3, 4), perGroup: oneOf(1, 2, 3, 4, 8) },
-        ...{ perMs: oneOf(300, 400, 600, 700), deadlineMs: oneOf(1_000, 1_500, 2_000, 3_000) },
+        groups: oneOf(1, 2, 3, 4),
+        perGroup: oneOf(1, 2, 3, 4, 8),
+        perMs: oneOf(300, 400, 600, 700),
+        deadlineMs: oneOf(1_000, 1_500, 2_000, 3_000),
       };
       const size = unit.groups * unit.perGroup;
       const dead = new Set(Array.from({ length: oneOf(1, 1, 2, 3) }, () => oneOf(...Array(size).keys())));

@@ -142,7 +142,9 @@ describe('a module', () => {
     const told: unknown[] = [];
     let bring: (bytes: Uint8Array) => void = () => {};
     const port = {
-      ...{ path: '/dev/ttyS0', plugged: true, onPlug: () => () => {} },
+      path: '/dev/ttyS0',
+      plugged: true,
+      onPlug: () => () => {},
       write: async (bytes: Uint8Array) => void told.push(Buffer.from(bytes).toString()),
       onBytes: (listener: typeof bring) => {
         bring = listener;
@@ -190,15 +192,13 @@ describe('a module', () => {
     bring(Uint8Array.of(0xfe, 0x01));
     await expect.poll(async () => (await sensor.read(signal)).find(({ key }) => key === 'heard')?.value).toBe('fe01');
     expect(Object.fromEntries((await sensor.read(signal)).map(({ key, value }) => [key, value]))).toEqual({
-      ...{
-        word: 0x48 * 256 + 7,
-        bytes: 3,
-        heard: 'fe01',
-        line: 'hardware/no-permission',
-        plugged: true,
-        secrets: '',
-        closesAll: 'undefined',
-      },
+      word: 0x48 * 256 + 7,
+      bytes: 3,
+      heard: 'fe01',
+      line: 'hardware/no-permission',
+      plugged: true,
+      secrets: '',
+      closesAll: 'undefined',
     });
     await sensor.close();
     expect(told).toEqual(expect.arrayContaining(['ping', 'closed']));

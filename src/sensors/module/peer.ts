@@ -173,7 +173,7 @@ export class Peer {
     if (tag === 'signal') return signal;
     if (tag === 'function') return (...args: unknown[]) => void this.call(String(id), '', args).catch(() => {});
     const plain = Object.fromEntries(
-      Object.entries(isJsonObject(v) ? v : {}).map(([key, one]) => [key, this.#decode(one, signal)]),
+      Object.entries(isJsonObject(v) ? v : {}).map(([key, one]) => [key, this.#decode(one ?? null, signal)]),
     );
     return tag === 'object' && Array.isArray(methods) ? this.#stub(String(id), methods.map(String), plain) : plain;
   }

@@ -174,21 +174,19 @@ export function fixOf(quality = ''): string | undefined {
 
 /** Units of XDR by their letter; a P is percent for humidity and volumes, and pascal for pressure. */
 const TRANSDUCER_UNITS: Readonly<Record<string, string>> = {
-  ...{
-    C: '°C',
-    K: 'K',
-    D: '°',
-    M: 'm',
-    B: 'bar',
-    V: 'V',
-    A: 'A',
-    I: 'A',
-    H: 'Hz',
-    N: 'N',
-    R: '1/min',
-    L: 'l/s',
-    S: 'ppt',
-  },
+  C: '°C',
+  K: 'K',
+  D: '°',
+  M: 'm',
+  B: 'bar',
+  V: 'V',
+  A: 'A',
+  I: 'A',
+  H: 'Hz',
+  N: 'N',
+  R: '1/min',
+  L: 'l/s',
+  S: 'ppt',
 };
 
 /** The measurements of an XDR sentence: four fields each, of which the last is the transducer's name. */

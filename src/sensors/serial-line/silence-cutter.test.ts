@@ -13,7 +13,10 @@ async function listening({ hasCheck = true, maxBytes = 16 } = {}) {
   const frames: string[] = [];
   let tooLong = 0;
   const cutter = new SilenceCutter({
-    ...{ clock, gapMs: GAP_MS, deadlineMs: 500, maxBytes },
+    clock,
+    gapMs: GAP_MS,
+    deadlineMs: 500,
+    maxBytes,
     onFrame: (frame) => {
       const isGood = !hasCheck || isWhole(frame, { kind: 'sum8' });
       if (isGood) frames.push(frame.toString('hex'));

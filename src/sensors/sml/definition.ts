@@ -5,12 +5,27 @@ import { type ConfigOf, defineSensor, sensorSection } from '../kind/definition.t
 
 /** Keys by the codes of OBIS (value groups C, D and E) that give them; of several the first that comes. */
 export const CODES_OF = {
-  ...{ energyImport: ['1.8.0'], energyImportT1: ['1.8.1'], energyImportT2: ['1.8.2'] },
-  ...{ energyExport: ['2.8.0'], energyExportT1: ['2.8.1'], energyExportT2: ['2.8.2'] },
-  ...{ powerTotal: ['16.7.0', '1.7.0', '15.7.0'], powerL1: ['36.7.0'], powerL2: ['56.7.0'], powerL3: ['76.7.0'] },
-  ...{ voltageL1: ['32.7.0'], voltageL2: ['52.7.0'], voltageL3: ['72.7.0'] },
-  ...{ currentL1: ['31.7.0'], currentL2: ['51.7.0'], currentL3: ['71.7.0'], currentNeutral: ['91.7.0'] },
-  ...{ frequency: ['14.7.0'], phaseAngleL1: ['81.7.4'], phaseAngleL2: ['81.7.15'], phaseAngleL3: ['81.7.26'] },
+  energyImport: ['1.8.0'],
+  energyImportT1: ['1.8.1'],
+  energyImportT2: ['1.8.2'],
+  energyExport: ['2.8.0'],
+  energyExportT1: ['2.8.1'],
+  energyExportT2: ['2.8.2'],
+  powerTotal: ['16.7.0', '1.7.0', '15.7.0'],
+  powerL1: ['36.7.0'],
+  powerL2: ['56.7.0'],
+  powerL3: ['76.7.0'],
+  voltageL1: ['32.7.0'],
+  voltageL2: ['52.7.0'],
+  voltageL3: ['72.7.0'],
+  currentL1: ['31.7.0'],
+  currentL2: ['51.7.0'],
+  currentL3: ['71.7.0'],
+  currentNeutral: ['91.7.0'],
+  frequency: ['14.7.0'],
+  phaseAngleL1: ['81.7.4'],
+  phaseAngleL2: ['81.7.15'],
+  phaseAngleL3: ['81.7.26'],
 } as const;
 
 export type SmlKey = keyof typeof CODES_OF;

@@ -283,8 +283,17 @@ it('is an inverter on the simulated board', async () => {
   const sensor = await openSunspec({ ...config, deadlineMs: 2_000 }, sensorDeps(bench), signal);
   closing.push(() => sensor.close());
   expect(valuesOf(await sensor.read(signal))).toMatchObject({
-    ...{ maker: 'Turnstone', serialNumber: '0001', currentL1: 4, voltageL1: 230.1, powerTotal: 2760, frequency: 50 },
-    ...{ powerFactorTotal: 0.999, energyYieldTotal: 4321, dcVoltage: 680.2, dcPower: 2810, state: 4 },
+    maker: 'Turnstone',
+    serialNumber: '0001',
+    currentL1: 4,
+    voltageL1: 230.1,
+    powerTotal: 2760,
+    frequency: 50,
+    powerFactorTotal: 0.999,
+    energyYieldTotal: 4321,
+    dcVoltage: 680.2,
+    dcPower: 2810,
+    state: 4,
   });
 });
 

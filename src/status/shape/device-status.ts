@@ -1,5 +1,4 @@
 /** Status of attached devices, and the one sentence about each of them: command line, doctor, alerts and page all say it in these words. */
-import { given } from '../../host/given.ts';
 import type { ConnectionStatus } from './agent-status.ts';
 
 /** `removed`: in no slot any more, as `goneBy` says; what it still holds is delivered. */
@@ -97,13 +96,15 @@ export function deviceVerdict(
           remedy: 'take the slot out of the configuration, or fill it again',
         };
       return {
-        ...{ verdict: 'waiting', words: `its serial number is not known yet${held}` },
+        verdict: 'waiting',
+        words: `its serial number is not known yet${held}`,
         remedy:
           'see that the thing answers (turnstone sensors), and that devices.serialNumber names its register and pattern',
       };
     case 'provisioning':
       return {
-        ...{ verdict: 'waiting', words: `the platform has not given it a token yet${held}${because}` },
+        verdict: 'waiting',
+        words: `the platform has not given it a token yet${held}${because}`,
         remedy: 'it is tried again; look at the provisioning key, and at provisioning.newPerDay when many are new',
       };
     case 'blocked':
@@ -155,7 +156,11 @@ function remedyOfRemoved(name: string): string {
 
 export function toldDevice(device: DeviceStatus): ToldDevice {
   const { reason, ...known } = device;
-  return { ...known, ...given({ reason: reason?.slice(0, MAX_REASON_LENGTH) }), ...deviceVerdict(device) };
+  return {
+    ...known,
+    reason: reason?.slice(0, MAX_REASON_LENGTH),
+    ...deviceVerdict(device),
+  };
 }
 
 /** Every device with its sentence, worst first, those of one urgency in the order in which they came. */
@@ -194,9 +199,11 @@ export function devicesSummary(
     number
   >;
   const counts = {
-    ...{ total: devices.length, byState, acceptedEntries: sum('acceptedEntries') },
+    total: devices.length,
+    byState,
+    acceptedEntries: sum('acceptedEntries'),
     heldEntries: sum('heldEntries') + (shared?.waitingEntries ?? 0),
-    ...given({ lostEntries: shared?.lostEntries || undefined }),
+    lostEntries: shared?.lostEntries || undefined,
   };
   return {
     ...counts,

@@ -92,7 +92,9 @@ export class HeldDevices {
     readonly why?: string;
   }[] {
     return [...this.#places].map(([device, { outbox, uploader, why }]) => ({
-      ...{ device, outbox: outbox.status(), uploader: uploader.state },
+      device,
+      outbox: outbox.status(),
+      uploader: uploader.state,
       ...(why === undefined ? {} : { why }),
     }));
   }

@@ -33,12 +33,10 @@ const figures: MonthFigures = {
   lanes: Object.fromEntries(
     Object.entries(line.lanes).map(([lane, bytes]) => [lane, megabytesOf(firstDay[lane] ?? 0, bytes)]),
   ),
-  ...{
-    connectionsADay: Math.round(line.opened / asked.days),
-    sentValues: line.postedKeys,
-    heldEntries,
-    step: link.step,
-  },
+  connectionsADay: Math.round(line.opened / asked.days),
+  sentValues: line.postedKeys,
+  heldEntries,
+  step: link.step,
 };
 process.send?.(figures, () => process.exit());
 

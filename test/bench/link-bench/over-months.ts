@@ -38,22 +38,18 @@ export async function month(
   const chance = new Chance(seed);
   let nowMs = 0;
   const clock: Clock = {
-    ...{
-      bootId: 'bench',
-      monotonicMs: () => nowMs,
-      wallMs: () => BEGINS_MS + nowMs,
-      jitter: chance.random,
-      sleep: never,
-    },
+    bootId: 'bench',
+    monotonicMs: () => nowMs,
+    wallMs: () => BEGINS_MS + nowMs,
+    jitter: chance.random,
+    sleep: never,
     after: () => () => {},
   };
   const monthly = Math.round(chance.magnitude(5, 100));
   const config = configSchema.parse({
-    ...{
-      version: 1,
-      platform: { url: 'https://platform.example', accessToken: 'token-of-the-bench' },
-      stateFolder: '/state',
-    },
+    version: 1,
+    platform: { url: 'https://platform.example', accessToken: 'token-of-the-bench' },
+    stateFolder: '/state',
     link: { metered: true, monthly: `${monthly}MB`, wake: '15m' },
   });
   const counts = 1 + wrong.least + chance.random() * (wrong.most - wrong.least);
@@ -61,14 +57,12 @@ export async function month(
   const files = new MemoryFiles({ keepsChanges: false });
   await files.makeFolder('/state');
   const link = await openLink({
-    ...{
-      clock,
-      files,
-      log: silentLog,
-      alerts: new AlertList(silentLog),
-      config: () => config,
-      timeSync: { isSynchronised: () => true },
-    },
+    clock,
+    files,
+    log: silentLog,
+    alerts: new AlertList(silentLog),
+    config: () => config,
+    timeSync: { isSynchronised: () => true },
     platform: Promise.resolve({
       get traffic() {
         const lanes = {

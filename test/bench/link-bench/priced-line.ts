@@ -75,7 +75,10 @@ export class PricedLine {
   readonly connect: Connect = (settings) => {
     const line = this;
     return {
-      ...{ origin: new URL(settings.url).origin, prefix: '', secrets: [], close: async () => {} },
+      origin: new URL(settings.url).origin,
+      prefix: '',
+      secrets: [],
+      close: async () => {},
       get traffic() {
         return { sentBytes: 0, receivedBytes: 0, lanes: line.#counted(line.#options.counts ?? 1) };
       },

@@ -59,8 +59,15 @@ export async function measurePrices(
     const resumed = await bytesOf(line, () => reading(client, TIMES));
     const base = post - BODY;
     return {
-      ...{ isHttp1, reading: Math.round(post), connection: connection - post, resumed: resumed - post },
-      ...{ post: base, poll: same, pollOther: other, pollTogether: isHttp1 ? other : pair - other, get: get - 2 },
+      isHttp1,
+      reading: Math.round(post),
+      connection: connection - post,
+      resumed: resumed - post,
+      post: base,
+      poll: same,
+      pollOther: other,
+      pollTogether: isHttp1 ? other : pair - other,
+      get: get - 2,
     };
   } finally {
     await client.api.close();

@@ -11,16 +11,12 @@ import { listen } from './counting-proxy.ts';
 import type { StandInOptions } from './stand-in.ts';
 
 const HEADERS = {
-  ...{
-    vary: 'Origin, Access-Control-Request-Method, Access-Control-Request-Headers',
-    'x-content-type-options': 'nosniff',
-  },
-  ...{
-    'x-xss-protection': '0',
-    'cache-control': 'no-cache, no-store, max-age=0, must-revalidate',
-    pragma: 'no-cache',
-    expires: '0',
-  },
+  vary: 'Origin, Access-Control-Request-Method, Access-Control-Request-Headers',
+  'x-content-type-options': 'nosniff',
+  'x-xss-protection': '0',
+  'cache-control': 'no-cache, no-store, max-age=0, must-revalidate',
+  pragma: 'no-cache',
+  expires: '0',
 };
 
 const options: StandInOptions = JSON.parse(process.argv[2] ?? '{}');

@@ -63,7 +63,9 @@ export function clientOf(port: number, shortHandshake = false): Client {
     shortHandshake,
   });
   const api = new HttpDeviceApi({
-    ...{ settings: { url: connections.origin }, token: () => TOKEN, clock: systemClock },
+    settings: { url: connections.origin },
+    token: () => TOKEN,
+    clock: systemClock,
     connect: () => connections,
   });
   return { api, connections };

@@ -38,13 +38,12 @@ export async function runVirtually({ config, days, seed = 1, onHour, ...options 
   const files = new MemoryFiles({ memoryFolders: ['/run/turnstone'], keepsChanges: false });
   const stop = new AbortController();
   const parsed = configSchema.parse({
-    ...{ version: 1, platform: { url: 'https://platform.example', accessToken: 'ABCDEFGHIJ0123456789' } },
-    ...{
-      stateFolder: '/var/lib/turnstone',
-      runFolder: '/run/turnstone',
-      status: { page: 'off', metrics: false },
-      ...config,
-    },
+    version: 1,
+    platform: { url: 'https://platform.example', accessToken: 'ABCDEFGHIJ0123456789' },
+    stateFolder: '/var/lib/turnstone',
+    runFolder: '/run/turnstone',
+    status: { page: 'off', metrics: false },
+    ...config,
   });
   const starting = Agent.start(
     { configFile: 'bench', environment: {}, machine: machineOf({ clock, files, line, chance, config: parsed }) },
@@ -79,7 +78,9 @@ interface Parts {
 function machineOf({ clock, files, line, chance, config }: Parts): Machine {
   const absent = (what: string): Promise<never> => Promise.reject(new Error(what));
   return {
-    ...{ clock, files, connect: line.connect },
+    clock,
+    files,
+    connect: line.connect,
     randomBytes: (count) => Buffer.from(Array.from({ length: count }, () => chance.between(0, 255))),
     loadConfig: async () => ({ config, missing: [], written: undefined }),
     openExternalFile: () => absent('nothing lies elsewhere'),

@@ -61,13 +61,12 @@ afterAll(async () => {
 
 /** By the code of an exception (V1.1b3, section 7). */
 const REFUSALS: Readonly<Record<number, RegExp>> = {
-  ...{
-    1: /unit refused: .*function/,
-    2: /unit refused: .*address/,
-    3: /unit refused: .*value/,
-    4: /unit refused: .*fail/,
-  },
-  ...{ 10: /gateway has no answer/, 11: /gateway has no answer/ },
+  1: /unit refused: .*function/,
+  2: /unit refused: .*address/,
+  3: /unit refused: .*value/,
+  4: /unit refused: .*fail/,
+  10: /gateway has no answer/,
+  11: /gateway has no answer/,
 };
 
 const ACTS: Readonly<Record<Exchange['does'], (link: ModbusLink, exchange: Exchange) => Promise<unknown>>> = {

@@ -138,18 +138,16 @@ describe('the settings of an actuator', () => {
       limits,
       safe,
     });
-    expect(actuatorSettings(relay)).toStrictEqual({
-      ...{
-        name: 'one',
-        valueType: 'boolean',
-        neverWith: [{ with: 'two', gapMs: 0 }],
-        operatorUntil: 'ruleChange',
-        restore: true,
-        deadlineMs: 5_000,
-        idempotent: true,
-        ownSupply: false,
-        writtenOnce: false,
-      },
+    expect(actuatorSettings(relay)).toEqual({
+      name: 'one',
+      valueType: 'boolean',
+      neverWith: [{ with: 'two', gapMs: 0 }],
+      operatorUntil: 'ruleChange',
+      restore: true,
+      deadlineMs: 5_000,
+      idempotent: true,
+      ownSupply: false,
+      writtenOnce: false,
       limits: { minOnMs: 1_000, minOffMs: 2_000, maxOnMs: 3_000, maxSwitchesPerHour: 4, maxPulseMs: 7_000 },
       safe: { start: false, stop: true, crash: false, noContact: { afterMs: 300_000, value: true } },
     });

@@ -200,7 +200,8 @@ it('a rule that protects comes before an operator, whose command against it is r
 describe('a condition of several', () => {
   const above = (sensor: string, limit: number, hysteresis = 0) => ({ sensor, key: 'value', above: limit, hysteresis });
   const of = (condition: Partial<When>, forMs = 0): RuleInForce => ({
-    ...{ ...rule('both', true, false), when: { hysteresis: 0, forMs, ...condition } },
+    ...rule('both', true, false),
+    when: { hysteresis: 0, forMs, ...condition },
     sensors: { ...rule('a', true).sensors, ...rule('b', true).sensors },
   });
   const phase = () => slots().rules[0]?.phase;
@@ -552,7 +553,7 @@ it.each([0, 3_000])(
     await world.after({ heat: 0 });
     await world.after({ heat: 90 });
     expect(world.events.at(-1)).toMatchObject({ rule: 'heat', on: true });
-    expect(world.events.at(-1)).not.toHaveProperty('isKept');
+    expect(world.events.at(-1)).not.toMatchObject({ isKept: expect.anything() });
   },
 );
 

@@ -8,24 +8,20 @@ import { FakeClock } from '../../support/fake-clock.ts';
 
 const never = new AbortController().signal;
 const config: ActuatorConfigOf<'gpio-output'> = {
-  ...{
-    name: 'relay',
-    kind: 'gpio-output',
-    enabled: true,
-    desiredKey: 'relay',
-    stateKey: 'relayState',
-    telemetry: true,
-    restore: false,
-  },
-  ...{
-    safe: {},
-    limits: {},
-    interlocks: [],
-    operatorUntil: 'ruleChange',
-    line: 'GPIO17',
-    activeLow: false,
-    maxPulseMs: 1_000,
-  },
+  name: 'relay',
+  kind: 'gpio-output',
+  enabled: true,
+  desiredKey: 'relay',
+  stateKey: 'relayState',
+  telemetry: true,
+  restore: false,
+  safe: {},
+  limits: {},
+  interlocks: [],
+  operatorUntil: 'ruleChange',
+  line: 'GPIO17',
+  activeLow: false,
+  maxPulseMs: 1_000,
 };
 let opened: FakeActuator[];
 let isThere: boolean;

@@ -18,7 +18,9 @@ async function start(): Promise<void> {
   const file = new StateFile({ ...OPERATING_TIMES_FORMAT, path: PATH, files, clock, log: silentLog });
   const outputs = ['pump', 'display'].map((name) => ({ name, stateKey: `${name}State` }));
   readings = await OutputReadings.open({
-    ...{ outputs, file, clock },
+    outputs,
+    file,
+    clock,
     report: (entries) => void told.push(...entries.map(({ key, value }): [string, unknown] => [key, value])),
   });
 }

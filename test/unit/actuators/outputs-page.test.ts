@@ -29,7 +29,10 @@ function rowsBelow(heading: string): readonly (readonly string[])[] {
 }
 
 const rule = (name: string, more: Partial<RuleWords> = {}): RuleWords => ({
-  ...{ name, protect: false, set: true, version: '1' },
+  name,
+  protect: false,
+  set: true,
+  version: '1',
   ...more,
 });
 const rules = (...words: readonly RuleWords[]): Told => ({ kind: 'configured', rules: words });
@@ -114,13 +117,11 @@ const EXAMPLES: Readonly<
 
 it('has the slots in their order', () => {
   const all: Slots = {
-    ...{
-      ...EMPTY_SLOTS,
-      limit: 0,
-      pulse: { by: 'rpc', sinceMs: 0 },
-      noContact: { value: false, sinceMs: 0 },
-      base: { value: false },
-    },
+    ...EMPTY_SLOTS,
+    limit: 0,
+    pulse: { by: 'rpc', sinceMs: 0 },
+    noContact: { value: false, sinceMs: 0 },
+    base: { value: false },
     operator: { value: true, by: 'rpc', sinceMs: 0, until: 'release' },
     rules: [rule('a'), rule('b', { protect: true })].map((one) => ({
       ...one,

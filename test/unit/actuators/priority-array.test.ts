@@ -14,7 +14,10 @@ import {
 type Told = SlotEvent extends infer E ? (E extends SlotEvent ? Omit<E, 'atMs'> : never) : never;
 
 const words = (name: string, changes: Partial<RuleWords> = {}): RuleWords => ({
-  ...{ name, protect: false, set: true, version: '1' },
+  name,
+  protect: false,
+  set: true,
+  version: '1',
   ...changes,
 });
 const command = (

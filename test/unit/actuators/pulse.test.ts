@@ -36,14 +36,16 @@ async function begin(durationMs: number): Promise<void> {
     record.took(claim);
   };
   const output = new Output({
-    ...{
-      slot: { record, settings: record.settings } as ActuatorSlot,
-      slots: undefined,
-      clock,
-      log: silentLog,
-      gates: {} as Gates,
-    },
-    ...{ save: () => {}, onRule: () => {}, onAlarm: () => {}, onChange: () => {}, onWaits: () => {} },
+    slot: { record, settings: record.settings } as ActuatorSlot,
+    slots: undefined,
+    clock,
+    log: silentLog,
+    gates: {} as Gates,
+    save: () => {},
+    onRule: () => {},
+    onAlarm: () => {},
+    onChange: () => {},
+    onWaits: () => {},
     move: async (movement) => {
       if (movement.pulse !== undefined) await move(movement);
       else offs += 1;

@@ -8,24 +8,20 @@ import { runProgram } from '../../../src/host/run-program.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 
 const relay = (name: string, crash: boolean, interlocks: readonly string[] = []): ActuatorConfigOf<'gpio-output'> => ({
-  ...{
-    name,
-    kind: 'gpio-output',
-    enabled: true,
-    desiredKey: name,
-    stateKey: `${name}State`,
-    telemetry: true,
-    restore: false,
-  },
-  ...{
-    safe: { crash },
-    limits: {},
-    operatorUntil: 'ruleChange',
-    interlocks: interlocks.map((other) => ({ with: other, gapMs: 0 })),
-    line: name,
-    activeLow: false,
-    maxPulseMs: 1_000,
-  },
+  name,
+  kind: 'gpio-output',
+  enabled: true,
+  desiredKey: name,
+  stateKey: `${name}State`,
+  telemetry: true,
+  restore: false,
+  safe: { crash },
+  limits: {},
+  operatorUntil: 'ruleChange',
+  interlocks: interlocks.map((other) => ({ with: other, gapMs: 0 })),
+  line: name,
+  activeLow: false,
+  maxPulseMs: 1_000,
 });
 // A driver is loaded when it is first asked for, which takes real time.
 beforeAll(() => import('../../../src/actuators/gpio-output/driver.ts'));

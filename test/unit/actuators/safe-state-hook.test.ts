@@ -214,7 +214,8 @@ describe('the stop hook, of a configuration that cannot be understood,', () => {
     await writeFile(join(bench.folder, 'pulses', 'pump'), '');
     // Of what was left on it knows all the same: the folder is told by its own line.
     await expect(runHookOn(head() + text, 'crash')).rejects.toMatchObject({
-      ...{ code: 1, stderr: expect.stringMatching(place) },
+      code: 1,
+      stderr: expect.stringMatching(place),
       stdout: 'pump: was left to be switched off, and the configuration does not say how\n',
     });
     expect(await movedTo(17)).toEqual([]);
@@ -223,7 +224,8 @@ describe('the stop hook, of a configuration that cannot be understood,', () => {
   it('sets what is understood, and says where the rest is wrong', async () => {
     const wrong = '  - { name: pump, kind: gpio-output, lnie: GPIO18, safe: { crash: off } }\n  - { name: 5 }\n';
     await expect(runHookOn(`${head()}${ACTUATORS}${wrong}log: { level: loud }\n`, 'crash')).rejects.toMatchObject({
-      ...{ code: 1, stdout: 'horn: set to on\n' },
+      code: 1,
+      stdout: 'horn: set to on\n',
       stderr: expect.stringMatching(
         /^turnstone: \S*yaml:6:5: actuators\[1\].line: .*\nturnstone: \S*yaml:6:38: actuators\[1\].lnie: .*"line".*\nturnstone: \S*yaml:7:5: actuators\[2\].*\nturnstone: what is not understood was not set\n$/,
       ),
@@ -233,7 +235,8 @@ describe('the stop hook, of a configuration that cannot be understood,', () => {
 
   it('says of hardware that it is wrong', async () => {
     await expect(runHook('crash', { hardware: { board: 'simulatde' }, actuators: [] })).rejects.toMatchObject({
-      ...{ code: 1, stderr: expect.stringMatching(/turnstone.yaml:1:\d+: hardware.board: .*simulated/) },
+      code: 1,
+      stderr: expect.stringMatching(/turnstone.yaml:1:\d+: hardware.board: .*simulated/),
     });
   });
 });
@@ -295,11 +298,9 @@ describe('the stop hook, where the agent left what it had in force,', () => {
     await readFile(place());
     await leave([relay('horn', 'GPIO17', { safe: { crash: true } }), { name: 'far', kind: 'of-another-release' }]);
     await expect(runHookOn(BROKEN(), 'crash')).rejects.toMatchObject({
-      ...{
-        code: 1,
-        stdout: 'horn: set to on\n',
-        stderr: expect.stringContaining('actuators[1].kind: not understood'),
-      },
+      code: 1,
+      stdout: 'horn: set to on\n',
+      stderr: expect.stringContaining('actuators[1].kind: not understood'),
     });
     await readFile(place());
   });
@@ -310,11 +311,9 @@ describe('the stop hook, where the agent left what it had in force,', () => {
     await leave([relay('heater', 'GPIO18', { safe: { crash: false } })]);
     await writeFile(place(), (await readFile(place(), 'utf8')).replace('GPIO18', 'GPIO19'));
     await expect(runHook('crash')).rejects.toMatchObject({
-      ...{
-        code: 1,
-        stdout: 'horn: set to on\n',
-        stderr: expect.stringContaining('is not understood: it was damaged'),
-      },
+      code: 1,
+      stdout: 'horn: set to on\n',
+      stderr: expect.stringContaining('is not understood: it was damaged'),
     });
     expect([await movedTo(18), await movedTo(19)]).toEqual([[], []]);
   });

@@ -45,7 +45,8 @@ beforeEach(() => {
     warn: (fields: object) => void warnings.push(fields as never),
   };
   states = new SafeStates({
-    ...{ clock, log },
+    clock,
+    log,
     move: async (one, movement) => {
       moves.push({ ...movement, atMs: clock.monotonicMs() - 100_000 });
       if (refusal !== undefined) throw refusal;

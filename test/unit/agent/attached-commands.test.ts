@@ -3,7 +3,11 @@ import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { AttachedBench } from '../../support/attached-bench.ts';
 
 const relay = (name: string, line: string, device?: string, more: object = {}) => ({
-  ...{ name, kind: 'gpio-output', line, desiredKey: 'wish', ...more },
+  name,
+  kind: 'gpio-output',
+  line,
+  desiredKey: 'wish',
+  ...more,
   ...(device === undefined ? {} : { device }),
 });
 /** Two devices with one output each, whose shared attribute has the same name, and one output of the gateway. */

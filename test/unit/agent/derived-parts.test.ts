@@ -53,13 +53,11 @@ async function open(config: AgentConfig): Promise<HardwareParts> {
   let parts: HardwareParts | undefined;
   parts = await HardwareParts.open(
     {
-      ...{
-        config,
-        log: silentLog,
-        alerts: new AlertList(silentLog),
-        keyOf: (key: string) => key,
-        localTime: () => undefined,
-      },
+      config,
+      log: silentLog,
+      alerts: new AlertList(silentLog),
+      keyOf: (key: string) => key,
+      localTime: () => undefined,
       machine: {
         ...thisMachine,
         clock,
@@ -67,7 +65,8 @@ async function open(config: AgentConfig): Promise<HardwareParts> {
         openPorts: () => lines.ports,
         openHostMetrics: () => machine,
       },
-      ...{ clientRpc: async () => null, report: () => {} },
+      clientRpc: async () => null,
+      report: () => {},
       reportSensor: (sensor, state) => told.push(`${sensor} ${state}`),
       onSamples: (samples) => {
         for (const { sensor, key, value } of samples) {

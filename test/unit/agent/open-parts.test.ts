@@ -272,12 +272,13 @@ it('what is opened is left for the stop hook before anything moves, as the file 
   expect([await readFile(place, 'utf8')]).toEqual(leftAtOnce);
   const left = JSON.parse(leftAtOnce[0] ?? '');
   expect(left).toEqual({
-    ...{ format: 'turnstone/actuators-in-force', version: 1, bootId: systemClock.bootId, crc32: left.crc32 },
-    ...{
-      stateFolder: join(dirname(configFile), 'state'),
-      runFolder: dirname(place),
-      hardware: { board: 'linux', gpio: 'auto' },
-    },
+    format: 'turnstone/actuators-in-force',
+    version: 1,
+    bootId: systemClock.bootId,
+    crc32: left.crc32,
+    stateFolder: join(dirname(configFile), 'state'),
+    runFolder: dirname(place),
+    hardware: { board: 'linux', gpio: 'auto' },
     actuators: [
       { name: 'pump', kind: 'gpio-output', line: 'PUMP', safe: { start: 'on' } },
       { name: 'fan', enabled: false, kind: 'gpio-output', line: `\${FAN_LINE}` },

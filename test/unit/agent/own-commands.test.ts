@@ -5,7 +5,10 @@ import { ownDeclaredMethods, ownMethodConfigs } from '../../../src/agent/own-com
 import { AttachedBench } from '../../support/attached-bench.ts';
 
 const relay = (name: string, device?: string, enabled = true) => ({
-  ...{ name, kind: 'gpio-output', line: name, enabled },
+  name,
+  kind: 'gpio-output',
+  line: name,
+  enabled,
   ...(device === undefined ? {} : { device }),
 });
 const CONFIG = {

@@ -122,7 +122,11 @@ async function namesBench() {
     log: silentLog,
   });
   const names = await DeviceNames.open({
-    ...{ file, clock, log: silentLog, gatewayName: () => 'roof', newPerDay: () => 1 },
+    file,
+    clock,
+    log: silentLog,
+    gatewayName: () => 'roof',
+    newPerDay: () => 1,
     matches: () => true,
   });
   names.configure([SLOT]);

@@ -11,7 +11,11 @@ it('forty devices with `noContact: 2m` stay on while the platform is there, and 
     devices: names.map((name) => ({ name })),
     rpc: { enabled: true },
     actuators: names.map((name) => ({
-      ...{ name: `pump-${name}`, kind: 'gpio-output', device: name, line: name, desiredKey: 'wish' },
+      name: `pump-${name}`,
+      kind: 'gpio-output',
+      device: name,
+      line: name,
+      desiredKey: 'wish',
       safe: { noContact: { after: '2m', value: false } },
     })),
   });

@@ -91,7 +91,7 @@ class Platform {
     this.#points.taken += Object.keys(attributes).length;
     if (this.#points.taken > this.maxPoints) throw new PlatformError('busy', 'it answered 500', { status: 500 });
     if (Object.hasOwn(attributes, this.refusedKey)) throw refused;
-    for (const [key, value] of Object.entries(attributes)) this.client[key] = value === '007' ? 7 : value;
+    for (const [key, value] of Object.entries(attributes)) this.client[key] = value === '007' ? 7 : (value ?? null);
   }
 }
 
@@ -119,7 +119,8 @@ async function start(): Promise<void> {
     clock,
   });
   const setting = settingTarget({
-    ...{ key: 'level', shape: { type: 'integer', minimum: 0, maximum: 100_000 } },
+    key: 'level',
+    shape: { type: 'integer', minimum: 0, maximum: 100_000 },
     apply: (value) => {
       level = value ?? 0;
     },

@@ -127,7 +127,12 @@ function gateInMemory() {
   const paths = { path: '/state/shared.json', behindMark: '/run/behind/shared.json' };
   const moves: JsonValue[] = [];
   const gate: SharedTarget = {
-    ...{ key: 'gate', shape: {}, switchesOff: () => false, clear: () => {}, restored: false, writes: () => 0 },
+    key: 'gate',
+    shape: {},
+    switchesOff: () => false,
+    clear: () => {},
+    restored: false,
+    writes: () => 0,
     apply: (value) => void moves.push(value),
   };
   const open = async (): Promise<{ own: SharedAttributes; kept: AppliedValues }> => {
@@ -159,7 +164,13 @@ afterEach(async () => {
 describe('shared attributes, while one of them takes long', () => {
   const quiet = { firmwareKeys: [], onFirmwareOffer: () => {}, log: silentLog, onChange: () => {} };
   const target = (key: string, apply: SharedTarget['apply']): SharedTarget => ({
-    ...{ key, shape: {}, switchesOff: () => false, clear: () => {}, restored: false, writes: () => 0, apply },
+    key,
+    shape: {},
+    switchesOff: () => false,
+    clear: () => {},
+    restored: false,
+    writes: () => 0,
+    apply,
   });
 
   it('leave the rest to the newer answer, which has seen to it', async () => {
@@ -387,7 +398,11 @@ describe('shared attributes', () => {
     const hanging = Promise.withResolvers<void>();
     const acted: string[] = [];
     const target = (key: string, end?: Promise<void>): SharedTarget => ({
-      ...{ key, shape: {}, clear: () => {}, restored: false, writes: () => 0 },
+      key,
+      shape: {},
+      clear: () => {},
+      restored: false,
+      writes: () => 0,
       switchesOff: (value) => value === false,
       apply: async () => {
         acted.push(key);
@@ -428,7 +443,11 @@ describe('shared attributes', () => {
       acted = [];
       hanging = Promise.withResolvers();
       const target = (key: string, hangs: boolean): SharedTarget => ({
-        ...{ key, shape: {}, clear: () => {}, restored: false, writes: () => 0 },
+        key,
+        shape: {},
+        clear: () => {},
+        restored: false,
+        writes: () => 0,
         switchesOff: (value) => value === 0,
         apply: async (value) => {
           acted.push(`${key} ${value}`);

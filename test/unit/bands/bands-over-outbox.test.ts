@@ -11,13 +11,11 @@ it('has what was measured before the clock was set, once it is, as the outbox da
     fixture.timeSync.become(false);
     const outbox = await fixture.open();
     const bands = new Bands({
-      ...{
-        stateFolder: '/state',
-        files: new MemoryFiles(),
-        clock: fixture.rightClock,
-        log: silentLog,
-        timeSync: fixture.timeSync,
-      },
+      stateFolder: '/state',
+      files: new MemoryFiles(),
+      clock: fixture.rightClock,
+      log: silentLog,
+      timeSync: fixture.timeSync,
       outboxes: () => [outbox],
       expectFolder: async () => {},
     });

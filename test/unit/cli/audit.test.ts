@@ -12,8 +12,13 @@ const HOUR_MS = 3_600_000;
 const AGENT_NOW_MS = Date.now() + 400 * 24 * HOUR_MS;
 const LAST_HOUR_MS = Math.floor(AGENT_NOW_MS / HOUR_MS - 1) * HOUR_MS;
 const CELL = {
-  ...{ device: 'self', key: 'temperature', hourMs: LAST_HOUR_MS, count: 360, sum: 7_200 },
-  ...{ first: [LAST_HOUR_MS, 20], last: [LAST_HOUR_MS + 3_590_000, 20] },
+  device: 'self',
+  key: 'temperature',
+  hourMs: LAST_HOUR_MS,
+  count: 360,
+  sum: 7_200,
+  first: [LAST_HOUR_MS, 20],
+  last: [LAST_HOUR_MS + 3_590_000, 20],
 };
 
 let server: Server;
@@ -53,12 +58,10 @@ async function audited(): Promise<Printer> {
       : ledger.filter(({ hourMs }) => hourMs + HOUR_MS > range.fromMs && hourMs < range.toMs);
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   await audit({
-    ...{
-      args: { viewId: '7e57ab1e-0000-4000-8000-000000000001' },
-      flags: { last: '24h', url, user: 'u' },
-      edge,
-      print,
-    },
+    args: { viewId: '7e57ab1e-0000-4000-8000-000000000001' },
+    flags: { last: '24h', url, user: 'u' },
+    edge,
+    print,
     agent: async () => ({ isRunning: true, ask }),
   } as unknown as AuditCall);
   return print;

@@ -21,14 +21,12 @@ import { fakeEdge } from '../../support/fake-edge.ts';
 const PASSPHRASE = 'correct horse battery';
 const KNOWN = 'state/devices/known/0123456789abcdef01234567';
 const record = (accessToken: string, more: Partial<CredentialsRecord> = {}): CredentialsRecord => ({
-  ...{
-    phase: 'in-use',
-    source: 'provisioned',
-    deviceName: 'gw-7',
-    accessToken,
-    board: { hostname: 'old', mac: '001122334455' },
-    generation: 3,
-  },
+  phase: 'in-use',
+  source: 'provisioned',
+  deviceName: 'gw-7',
+  accessToken,
+  board: { hostname: 'old', mac: '001122334455' },
+  generation: 3,
   ...more,
 });
 

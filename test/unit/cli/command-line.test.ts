@@ -71,7 +71,6 @@ describe('the command line', () => {
       'command-line/program.ts',
       'errors/agent-error.ts',
       'host/environment.ts',
-      'host/given.ts',
       'host/version.ts',
       'main.ts',
       'node:events',

@@ -36,14 +36,14 @@ it('is what the configured one was rotated to since', async () => {
 
 it('is the board\u2019s own, out of either file, and none before it is in use', async () => {
   const own = { own: RECORD };
-  const found = [
+  const found: Parameters<typeof folderWith>[0][] = [
     { 'credentials.json': own },
     { 'credentials.backup.json': own },
     { 'credentials.json': 'spoilt', 'credentials.backup.json': own },
   ];
   for (const files of found) expect(await tokenInUse(await folderWith(files), undefined)).toBe('kept');
   const proposed = { own: { ...RECORD, phase: 'proposed' as const } };
-  for (const files of [{}, { 'credentials.json': proposed }])
+  for (const files of [{}, { 'credentials.json': proposed }] as Parameters<typeof folderWith>[0][])
     expect(await tokenInUse(await folderWith(files), undefined)).toBeUndefined();
   await expect(tokenInUse(await folderWith({ 'credentials.json': 'spoilt' }), undefined)).rejects.toMatchObject({
     code: 'provisioning/corrupt',

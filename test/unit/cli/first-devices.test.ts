@@ -13,18 +13,20 @@ import { fakeEdge } from '../../support/fake-edge.ts';
 
 const settings = { baudRate: 2_400, dataBits: 8, parity: 'even' } as const;
 const meter = (address: number, keys: readonly string[]) => ({
-  ...{ name: 'meter', options: { kind: 'mbus', address }, settings, keys, possible: keys },
+  name: 'meter',
+  options: { kind: 'mbus', address },
+  settings,
+  keys,
+  possible: keys,
 });
 const LINE: HeardPort = { path: '/dev/ttyUSB0', guesses: [meter(1, ['energy', 'serialNumber']), meter(2, ['energy'])] };
 
 describe('meters on one bus', () => {
   const text = (hasDevices: boolean): string =>
     firstConfigText({
-      ...{
-        url: 'https://example.org',
-        hasDevices,
-        found: { chips: [], thermometers: [], faults: [], serialPorts: [LINE] },
-      },
+      url: 'https://example.org',
+      hasDevices,
+      found: { chips: [], thermometers: [], faults: [], serialPorts: [LINE] },
       credentials: { way: 'later' },
     });
 

@@ -18,7 +18,9 @@ it('is not begun, which is no lack of permission, and leaves nothing', async () 
     {
       folder: join(folder, 'run'),
       readMethods: { firmwareInbox: () => ({ folder: inbox }), firmwareStatus: () => ({ history: [] }) },
-      ...{ clock: systemClock, files: systemFiles, log: silentLog },
+      clock: systemClock,
+      files: systemFiles,
+      log: silentLog,
     },
     new AbortController().signal,
   );

@@ -52,7 +52,9 @@ describe('a change of the identity', () => {
         folder: join(folder, 'run'),
         methods: { [method]: () => ({ asked: asked.push(method) }) },
         readMethods: {},
-        ...{ clock: systemClock, files: systemFiles, log: silentLog },
+        clock: systemClock,
+        files: systemFiles,
+        log: silentLog,
       },
       new AbortController().signal,
     );
@@ -90,7 +92,9 @@ describe('turnstone claim', () => {
         folder: join(folder, 'run'),
         methods: { claim: () => claim },
         readMethods: { getStatus: () => ({ page }) },
-        ...{ clock: systemClock, files: systemFiles, log: silentLog },
+        clock: systemClock,
+        files: systemFiles,
+        log: silentLog,
       },
       new AbortController().signal,
     );

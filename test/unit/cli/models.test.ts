@@ -34,12 +34,10 @@ describe('turnstone models', () => {
     const { out } = await models('--json');
     const all = JSON.parse(out) as readonly { readonly name: string }[];
     expect(all.find(({ name }) => name === 'pzem-017')).toMatchObject({
-      ...{
-        maker: 'Peacefair',
-        verified: 'two-sources',
-        isOwn: false,
-        keys: ['energyImport', 'dcVoltage', 'dcCurrent', 'dcPower'],
-      },
+      maker: 'Peacefair',
+      verified: 'two-sources',
+      isOwn: false,
+      keys: ['energyImport', 'dcVoltage', 'dcCurrent', 'dcPower'],
       registers: { dcPower: { address: 2, type: 'uint32', wordOrder: 'little', scale: 0.1, unit: 'W' } },
       sources: [{ repository: 'esphome/esphome' }, { repository: 'arendst/Tasmota' }],
     });
@@ -89,8 +87,12 @@ describe('turnstone models', () => {
         fixture: expect.stringMatching(/^(recorded|worked example)$/),
       });
     expect(presets.find(({ name }) => name === 'sds011')).toMatchObject({
-      ...{ title: 'Nova SDS011, particulate matter', isOwn: false, fixture: 'recorded', keys: ['pm2_5', 'pm10'] },
-      ...{ units: { pm2_5: 'µg/m³', pm10: 'µg/m³' }, source: expect.stringContaining('esphome/esphome') },
+      title: 'Nova SDS011, particulate matter',
+      isOwn: false,
+      fixture: 'recorded',
+      keys: ['pm2_5', 'pm10'],
+      units: { pm2_5: 'µg/m³', pm10: 'µg/m³' },
+      source: expect.stringContaining('esphome/esphome'),
     });
   });
 

@@ -14,7 +14,11 @@ import { fakeEdge } from '../../support/fake-edge.ts';
 const isRoot = process.geteuid?.() === 0;
 const SERVICE = 65_534;
 const record = (deviceName: string): CredentialsRecord => ({
-  ...{ phase: 'in-use', source: 'provisioned', deviceName, accessToken: `token-of-${deviceName}-12345`, generation: 1 },
+  phase: 'in-use',
+  source: 'provisioned',
+  deviceName,
+  accessToken: `token-of-${deviceName}-12345`,
+  generation: 1,
   board: { hostname: 'old', mac: '001122334455' },
 });
 

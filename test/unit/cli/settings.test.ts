@@ -40,7 +40,10 @@ async function written(text: string): Promise<void> {
 describe('turnstone settings', () => {
   it('keeps a value until it is unset, in a file for its person alone', async () => {
     expect(await set('platform.url', 'https://iot.example.org')).toEqual({
-      ...{ exitCode: EXIT.ok, out: 'platform.url is https://iot.example.org\n', err: '', asked: [] },
+      exitCode: EXIT.ok,
+      out: 'platform.url is https://iot.example.org\n',
+      err: '',
+      asked: [],
     });
     expect(await listed()).toEqual({ file, settings: { 'platform.url': 'https://iot.example.org' } });
     expect((await stat(file)).mode & 0o077).toBe(0);

@@ -24,13 +24,11 @@ const STATUS: AgentStatus = {
   configHash: 'abcdef0123456789',
   deviceName: 'gateway-1',
   platform: {
-    ...{
-      state: 'refused',
-      sinceMs: 7_000_000,
-      lastHeardAtMs: 7_000_000,
-      lastAcknowledgedAtMs: 7_000_000,
-      verdict: 'fault',
-    },
+    state: 'refused',
+    sinceMs: 7_000_000,
+    lastHeardAtMs: 7_000_000,
+    lastAcknowledgedAtMs: 7_000_000,
+    verdict: 'fault',
     words: 'the platform does not know this device; enter it there',
   },
   connection: {

@@ -53,7 +53,7 @@ describe('an address', () => {
       { platform: { url } },
       { analytics: { url } },
       { analytics: { url: 'https://example.org', authUrl: url } },
-    ]) {
+    ] as Parameters<typeof faultsWith>[0][]) {
       const { faults, said } = await faultsWith(sections);
       expect(faults.map(({ path }) => path)).toEqual([expect.stringMatching(/url$/i)]);
       expect(faults[0]).toMatchObject({

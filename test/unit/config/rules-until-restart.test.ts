@@ -12,7 +12,9 @@ interface RuleSketch {
 
 function config(actuators: readonly object[], rules: readonly RuleSketch[]): AgentConfig {
   return configSchema.parse({
-    ...{ version: 1, platform: { url: 'http://platform' }, sensors: [{ name: 'room', kind: 'host', period: '1s' }] },
+    version: 1,
+    platform: { url: 'http://platform' },
+    sensors: [{ name: 'room', kind: 'host', period: '1s' }],
     actuators: actuators.map((actuator, n) => ({ kind: 'gpio-output', line: `GPIO${n + 2}`, ...actuator })),
     rules: rules.map(({ name = 'cool', on = 'fan', above = 50, enabled = true }) => {
       return { name, enabled, when: { sensor: 'room', key: 't', above }, set: { actuator: on, value: true } };

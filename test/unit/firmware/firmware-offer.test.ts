@@ -60,8 +60,8 @@ describe('an offer', () => {
   });
 
   it.each([0, '0', '', null])('says nothing of its size by %j', (size) => {
-    expect(read({ fw_size: size })).not.toHaveProperty('sizeBytes');
-    expect(read({ fw_size: size })).not.toHaveProperty('fault');
+    expect(read({ fw_size: size })).not.toMatchObject({ sizeBytes: expect.anything() });
+    expect(read({ fw_size: size })).not.toMatchObject({ fault: expect.anything() });
   });
 
   it.each([
@@ -87,7 +87,7 @@ describe('an offer', () => {
       fw_url: `https://${'x'.repeat(2040)}`,
       fw_size: '1'.repeat(15),
     };
-    expect(read({ ...changes, fw_checksum: `${SUM}${SUM}` })).not.toHaveProperty('fault');
+    expect(read({ ...changes, fw_checksum: `${SUM}${SUM}` })).not.toMatchObject({ fault: expect.anything() });
   });
 
   it('is another one when any of its parts is another, the tag too', () => {

@@ -16,7 +16,7 @@ describe('updates that are switched off', () => {
     await expect(Promise.resolve(side.calls().methods?.[method]?.(params, never))).rejects.toMatchObject({
       code: 'firmware/disabled',
     });
-    expect(side.status()).not.toHaveProperty('beginning');
+    expect(side.status()).not.toMatchObject({ beginning: expect.anything() });
   });
 });
 
@@ -37,7 +37,11 @@ it('an update that waits for the end of a lockout is an alert, and said with its
   const files = new MemoryFiles();
   const clock = new FakeClock();
   const update = {
-    ...{ id: 'u', title: 'turnstone', version: '9.0.0', source: 'platform', from: '1.0.0' },
+    id: 'u',
+    title: 'turnstone',
+    version: '9.0.0',
+    source: 'platform',
+    from: '1.0.0',
     startedAtMs: 0,
     unanswered: 0,
   };
@@ -72,11 +76,15 @@ it('an update that waits for the end of a lockout is an alert, and said with its
 
 describe('an update that failed', () => {
   const refused = (prefix: string, version: string) => ({
-    ...{ [`${prefix}_title`]: 'toaster', [`${prefix}_version`]: version, [`${prefix}_checksum`]: 'ab' },
-    ...{ [`${prefix}_url`]: 'https://files.example/toaster?signature=fixture' },
+    [`${prefix}_title`]: 'toaster',
+    [`${prefix}_version`]: version,
+    [`${prefix}_checksum`]: 'ab',
+    [`${prefix}_url`]: 'https://files.example/toaster?signature=fixture',
   });
   const failed = (version: string) => ({
-    ...{ title: 'toaster', version, reason: 'nothing here is called "toaster"' },
+    title: 'toaster',
+    version,
+    reason: 'nothing here is called "toaster"',
     endedAtMs: expect.any(Number),
   });
 
@@ -84,7 +92,7 @@ describe('an update that failed', () => {
     const files = new MemoryFiles();
     const clock = new FakeClock();
     const side = await openFirmwareUpdates({}, { files, clock });
-    expect(side.summary()).not.toHaveProperty('failed');
+    expect(side.summary()).not.toMatchObject({ failed: expect.anything() });
     await walkThrough(side, clock, [{ ...refused('fw', '2'), ...refused('sw', '3') }]);
     expect(side.status().state).toBe('idle');
     expect(side.summary().failed).toEqual([failed('2'), failed('3')]);
@@ -97,6 +105,6 @@ describe('an update that failed', () => {
     const good = { fw_title: 'turnstone', fw_version: side.status().running, fw_checksum: 'ab' };
     await walkThrough(side, clock, [refused('fw', '2'), good]);
     expect(side.status().history.map(({ outcome }) => outcome)).toEqual(['UPDATED', 'FAILED']);
-    expect(side.summary()).not.toHaveProperty('failed');
+    expect(side.summary()).not.toMatchObject({ failed: expect.anything() });
   });
 });

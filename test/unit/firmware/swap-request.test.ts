@@ -185,7 +185,12 @@ describe('a request', () => {
     const parsed = (changes: Record<string, string>): unknown =>
       parseRequest(Buffer.from(guardLines({ ...request, ...changes })));
     expect(parsed({})).toEqual(request);
-    for (const wrong of [{ request: 'remove' }, { version: '../3' }, { source: 'elsewhere' }, { id: 'two words' }])
+    for (const wrong of [
+      { request: 'remove' },
+      { version: '../3' },
+      { source: 'elsewhere' },
+      { id: 'two words' },
+    ] as Record<string, string>[])
       expect(parsed(wrong)).toBeUndefined();
   });
 

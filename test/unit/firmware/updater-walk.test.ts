@@ -478,7 +478,7 @@ describe('a start on a disk that does not answer', () => {
     disk.faults = {};
     await clock.advance(60_000);
     await settle();
-    expect(updater.status).not.toHaveProperty('fault');
+    expect(updater.status).not.toMatchObject({ fault: expect.anything() });
     expect(updater.status.history.map(({ outcome }) => outcome)).toEqual(
       broken === 'rename' ? ['UPDATED'] : ['UPDATED', 'FAILED'],
     );
@@ -540,7 +540,7 @@ describe('what is written before a step', () => {
     disk.put(join(paths.firmware, 'image'), program);
     await start({ runHandler: (_handler, _image, signal) => held(signal) });
     await settle();
-    expect(journal().update).not.toHaveProperty('askedInBoot');
+    expect(journal().update).not.toMatchObject({ askedInBoot: expect.anything() });
     expect(journal().update?.attempts).toBe(1);
   });
 });
@@ -574,14 +574,14 @@ describe('an end', () => {
     ]);
     expect(updater.status.offered).toEqual({ title: 'toaster', version: '7', settled: true });
     expect(journal().settledOffer).toMatch(/^[0-9a-f]{32}$/);
-    expect(journal()).not.toHaveProperty('update');
+    expect(journal()).not.toMatchObject({ update: expect.anything() });
   });
 
   it('of something attached confirms no release; of the agent it does', async () => {
     const updater = await start();
     updater.considerOffer(offerOf());
     await settle();
-    expect(updater.status).not.toHaveProperty('confirmed');
+    expect(updater.status).not.toMatchObject({ confirmed: expect.anything() });
     updater.considerOffer(offerOf({ title: 'turnstone', version: '2.0.0' }));
     await settle();
     expect(updater.status.confirmed).toBe('2.0.0');
@@ -597,8 +597,8 @@ describe('an end', () => {
     updater.considerOffer({});
     await settle();
     expect(journal()).toMatchObject({ state: 'idle', history: [] });
-    expect(journal()).not.toHaveProperty('settledOffer');
-    expect(updater.status).not.toHaveProperty('offered');
+    expect(journal()).not.toMatchObject({ settledOffer: expect.anything() });
+    expect(updater.status).not.toMatchObject({ offered: expect.anything() });
   });
 });
 
@@ -624,7 +624,7 @@ describe('the status', () => {
       sizeBytes: program.length,
       offered: { title: 'motor', version: '7', settled: false },
     });
-    expect(updater.status).not.toHaveProperty('beginning');
+    expect(updater.status).not.toMatchObject({ beginning: expect.anything() });
     updater.considerOffer({});
     await settle();
     expect(updater.status).toEqual({ running: '2.0.0', state: 'idle', history: [] });
@@ -649,8 +649,8 @@ describe('the status', () => {
     updater.considerOffer(offerOf({ size: 0 }));
     await settle();
     expect(updater.status).toMatchObject({ state: 'applying', reported: 'UPDATING' });
-    expect(updater.status).not.toHaveProperty('receivedBytes');
-    expect(updater.status).not.toHaveProperty('sizeBytes');
+    expect(updater.status).not.toMatchObject({ receivedBytes: expect.anything() });
+    expect(updater.status).not.toMatchObject({ sizeBytes: expect.anything() });
     stop.abort();
     await running;
     stop = new AbortController();
@@ -658,7 +658,7 @@ describe('the status', () => {
     again.considerOffer(offerOf({ size: 0 }));
     await settle();
     expect(again.status).toMatchObject({ state: 'idle', offered: { settled: true } });
-    expect(again.status).not.toHaveProperty('beginning');
+    expect(again.status).not.toMatchObject({ beginning: expect.anything() });
   });
 });
 
@@ -682,7 +682,7 @@ describe("a person's wish", () => {
     expect(updater.status.history).toMatchObject([
       { version: '3.0.0', outcome: 'FAILED', reason: expect.stringContaining('installed release') },
     ]);
-    expect(updater.status).not.toHaveProperty('beginning');
+    expect(updater.status).not.toMatchObject({ beginning: expect.anything() });
     disk.put('/opt/turnstone/releases/1.0.0/node', 'x');
     await expect(updater.begin({ kind: 'back', version: '1.0.0' }, never)).resolves.toBeUndefined();
   });
@@ -713,7 +713,7 @@ describe("a person's wish", () => {
     await until(() => updater.status.history.length === 1 && updater.status.state === 'idle');
     await clock.advance(60_000);
     expect(updater.status.history).toHaveLength(1);
-    expect(updater.status).not.toHaveProperty('beginning');
+    expect(updater.status).not.toMatchObject({ beginning: expect.anything() });
   });
 
   it('that is refused leaves no image behind', async () => {
@@ -773,7 +773,7 @@ describe('asking the platform', () => {
     expect(updater.status).toMatchObject({ beginning: true, offered: { settled: false } });
     await settle();
     expect([attempts, updater.status.state]).toEqual([2, 'applying']);
-    expect(journal()).not.toHaveProperty('settledOffer');
+    expect(journal()).not.toMatchObject({ settledOffer: expect.anything() });
     await updater.check(stop.signal);
     expect(journal().state).toBe('applying');
   });

@@ -33,7 +33,7 @@ describe('the status', () => {
       timeSynchronised: true,
     });
     for (const key of ['oldestMs', 'newestMs', 'hoursThatFit', 'fault', 'missingBytes'])
-      expect(status).not.toHaveProperty(key);
+      expect(status).not.toMatchObject({ [key]: expect.anything() });
   });
 
   it.each([1, 30])(
@@ -123,7 +123,7 @@ describe('the status', () => {
     const status = outbox.status();
     expect(status).toMatchObject({ heldEntries: 0, heldBytes: 0, segments: 1 });
     expect(status.bytes).toBeGreaterThan(0);
-    expect(status).not.toHaveProperty('oldestMs');
+    expect(status).not.toMatchObject({ oldestMs: expect.anything() });
   });
 
   it('counts entries whose time is not known, by block, and those that brought their own are none of them', async () => {

@@ -20,7 +20,10 @@ afterEach(() => fixture.remove());
 function open(memoryEntries = 1_000): Promise<PatientOutbox> {
   const { clock, timeSync } = fixture;
   return PatientOutbox.open({
-    ...{ clock, timeSync, log: silentLog, memoryEntries },
+    clock,
+    timeSync,
+    log: silentLog,
+    memoryEntries,
     open: async () => {
       tries += 1;
       if (!answers) throw new Error('no outbox', { cause: Object.assign(new Error('no disk'), { code: 'EIO' }) });
@@ -64,14 +67,15 @@ describe('while it cannot be opened', () => {
     expect(outbox.isOpen).toBe(false);
     expect(outbox.status()).toEqual({
       ...nothing,
-      ...{
-        ratePerS: 0,
-        diskBytesPerDay: 0,
-        diskBytesPerYear: 0,
-        undecidedEntries: 0,
-        lanes: { alarm: 0, live: 0, backlog: 0 },
-      },
-      ...{ fault: 'EIO', heldEntries: 3, inMemoryEntries: 3, timeSynchronised: true },
+      ratePerS: 0,
+      diskBytesPerDay: 0,
+      diskBytesPerYear: 0,
+      undecidedEntries: 0,
+      lanes: { alarm: 0, live: 0, backlog: 0 },
+      fault: 'EIO',
+      heldEntries: 3,
+      inMemoryEntries: 3,
+      timeSynchronised: true,
     });
     expect(await Promise.all(LANES.map((lane) => outbox.peek(lane, NO_LIMITS)))).toEqual([
       undefined,
@@ -166,7 +170,10 @@ describe('a disk that does not answer', () => {
     const { clock, timeSync } = fixture;
     const answer = Promise.withResolvers<Outbox>();
     const opening = PatientOutbox.open({
-      ...{ clock, timeSync, log: silentLog, memoryEntries: 10 },
+      clock,
+      timeSync,
+      log: silentLog,
+      memoryEntries: 10,
       open: () => answer.promise,
     });
     let isOpen = false;
@@ -191,7 +198,10 @@ describe('a disk that does not answer', () => {
     const { clock, timeSync } = fixture;
     const answer = Promise.withResolvers<Outbox>();
     const opening = PatientOutbox.open({
-      ...{ clock, timeSync, log: silentLog, memoryEntries: 10 },
+      clock,
+      timeSync,
+      log: silentLog,
+      memoryEntries: 10,
       open: () => answer.promise,
     });
     await clock.advance(10_000);
@@ -258,7 +268,10 @@ describe('a stop', () => {
     const { clock, timeSync } = fixture;
     let asked = 0;
     const outbox = await PatientOutbox.open({
-      ...{ clock, timeSync, log: silentLog, memoryEntries: 10 },
+      clock,
+      timeSync,
+      log: silentLog,
+      memoryEntries: 10,
       open: () => {
         asked += 1;
         if (asked === 1) return Promise.reject(new Error('not yet'));
@@ -280,7 +293,10 @@ describe('a stop', () => {
     const { clock, timeSync } = fixture;
     let isFirst = true;
     const outbox = await PatientOutbox.open({
-      ...{ clock, timeSync, log: silentLog, memoryEntries: 10 },
+      clock,
+      timeSync,
+      log: silentLog,
+      memoryEntries: 10,
       open: () => {
         if (!isFirst) return new Promise<Outbox>(() => {});
         isFirst = false;

@@ -9,7 +9,10 @@ import { FakeClock } from '../../support/fake-clock.ts';
 const PLACE: ContactPlace = { origin: 'https://iot.example.org' };
 const DONE: Verdict = { kind: 'done', value: undefined };
 const answer = (status: number, more: Partial<Answer> = {}): Answer => ({
-  ...{ status, contentType: 'application/json', body: Buffer.alloc(0), cut: false },
+  status,
+  contentType: 'application/json',
+  body: Buffer.alloc(0),
+  cut: false,
   ...more,
 });
 const broken = (code: string): PlatformError => networkError(Object.assign(new Error('x'), { code }), []);

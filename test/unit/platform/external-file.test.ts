@@ -3,7 +3,6 @@ import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../../src/host/clock.ts';
-import { given } from '../../../src/host/given.ts';
 import { makeCertificate } from '../../../src/host/self-signed-certificate.ts';
 import { openExternalFile } from '../../../src/platform/external-file.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
@@ -73,7 +72,7 @@ describe('hosts that a file may come from', () => {
 });
 
 async function fetchAll(path: string, onCarried?: (bytes: number) => void): Promise<Buffer> {
-  const { stream } = await openExternalFile(base + path, given({ clock: systemClock, ca: cert, onCarried }), never);
+  const { stream } = await openExternalFile(base + path, { clock: systemClock, ca: cert, onCarried }, never);
   const pieces: Uint8Array[] = [];
   for await (const piece of stream) pieces.push(piece);
   return Buffer.concat(pieces);
@@ -198,7 +197,7 @@ describe('a file that lies elsewhere', () => {
   it.each(['W/"one"', 'one', '"o"ne"', '""'])('has no rest by %s: other files may bear it too', async (etag) => {
     rest = { status: 200, headers: { etag } };
     const body = await openExternalFile(`${base}/rest`, { clock: systemClock, ca: cert }, never);
-    expect(body).not.toHaveProperty('validator');
+    expect(body).not.toMatchObject({ validator: expect.anything() });
     for await (const _ of body.stream);
   });
 

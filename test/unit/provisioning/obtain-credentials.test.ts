@@ -195,7 +195,7 @@ describe('obtaining credentials', () => {
       const clock = new FakeClock();
       const found = await start(settings, { clock });
       const { token } = found;
-      expect(Object.hasOwn(found, 'deviceName')).toBe(!('accessToken' in settings));
+      expect(found.deviceName !== undefined).toBe(!('accessToken' in settings));
       platform.devices.clear();
       const used = token.accessToken;
       for (let refusal = 0; refusal < 2; refusal += 1) await token.noteRefused(used, signal);

@@ -60,7 +60,12 @@ function open(board: { readonly serial?: string; readonly mac?: string } = { ser
     },
   };
   return new IdentityOwnership({
-    ...{ deviceApi, place: 'own', board: { hostname: 'gw', ...board }, clock, alerts, log: silentLog },
+    deviceApi,
+    place: 'own',
+    board: { hostname: 'gw', ...board },
+    clock,
+    alerts,
+    log: silentLog,
     // Only what is asked of it.
     store: store as unknown as CredentialsStore,
   });

@@ -11,8 +11,13 @@ import { FakeClock } from '../../support/fake-clock.ts';
 
 const never = new AbortController().signal;
 const PROPOSAL: CredentialsRecord = {
-  ...{ phase: 'proposed', source: 'provisioned', deviceName: 'gateway-1', accessToken: 'mine', generation: 1 },
-  ...{ board: { hostname: 'gw' }, previousTokens: ['older', 'oldest'] },
+  phase: 'proposed',
+  source: 'provisioned',
+  deviceName: 'gateway-1',
+  accessToken: 'mine',
+  generation: 1,
+  board: { hostname: 'gw' },
+  previousTokens: ['older', 'oldest'],
 };
 const SECRETS = [
   { deviceKey: 'key-2', deviceSecret: 'secret-2' },
@@ -47,13 +52,11 @@ async function ask(proposal = PROPOSAL, words?: CredentialWords): Promise<unknow
       if (answer instanceof Error) throw answer;
       return answer;
     },
-    ...{
-      clock,
-      log: silentLog,
-      secrets: SECRETS,
-      deviceName: 'configured',
-      onStep: (step: string) => steps.push(step),
-    },
+    clock,
+    log: silentLog,
+    secrets: SECRETS,
+    deviceName: 'configured',
+    onStep: (step: string) => steps.push(step),
     words,
     // Nothing is kept or told here.
   } as unknown as ProvisioningDeps;
@@ -76,12 +79,10 @@ describe('an answer', () => {
     expect(await ask()).toEqual({ kind: 'token', accessToken: 'given' });
     expect(requests).toEqual(
       SECRETS.map(({ deviceKey, deviceSecret }) => ({
-        ...{
-          deviceName: 'gateway-1',
-          token: 'mine',
-          provisionDeviceKey: deviceKey,
-          provisionDeviceSecret: deviceSecret,
-        },
+        deviceName: 'gateway-1',
+        token: 'mine',
+        provisionDeviceKey: deviceKey,
+        provisionDeviceSecret: deviceSecret,
       })),
     );
     expect([steps, tried, clock.pending]).toEqual([['asking', 'answered', 'asking', 'answered'], [], 0]);
@@ -139,9 +140,9 @@ describe('a name that is taken', () => {
 describe('a fault', () => {
   it('that passes is asked again, when the platform says', async () => {
     answers = [new PlatformError('busy', 'no route')];
-    expect(await ask()).toStrictEqual({ kind: 'busy', explanation: 'provisioning: no route' });
+    expect(await ask()).toEqual({ kind: 'busy', explanation: 'provisioning: no route' });
     answers = [new PlatformError('busy', 'later', { retryAfterMs: 7_000 })];
-    expect(await ask()).toStrictEqual({ kind: 'busy', explanation: 'provisioning: later', retryAfterMs: 7_000 });
+    expect(await ask()).toEqual({ kind: 'busy', explanation: 'provisioning: later', retryAfterMs: 7_000 });
     expect(tried).toEqual([]);
   });
 

@@ -40,15 +40,13 @@ async function askFor(ms: number): Promise<unknown> {
   const stop = new AbortController();
   const asking = provisionDevice(
     {
-      ...{
-        clock,
-        alerts,
-        log: silentLog,
-        board: BOARD,
-        deviceName: 'gateway',
-        hide: () => {},
-        randomBytes: systemRandomBytes,
-      },
+      clock,
+      alerts,
+      log: silentLog,
+      board: BOARD,
+      deviceName: 'gateway',
+      hide: () => {},
+      randomBytes: systemRandomBytes,
       secrets: [{ deviceKey: 'k', deviceSecret: 's' }],
       provision: async ({ token }) => {
         proposed.push(token);

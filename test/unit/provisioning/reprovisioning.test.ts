@@ -16,7 +16,12 @@ import { StandingAlerts } from './state-folder.ts';
 const never = new AbortController().signal;
 const BOARD = { serial: 'S1', hostname: 'h' };
 const RECORD: CredentialsRecord = {
-  ...{ phase: 'in-use', source: 'provisioned', deviceName: 'gw', accessToken: 'old', board: BOARD, generation: 1 },
+  phase: 'in-use',
+  source: 'provisioned',
+  deviceName: 'gw',
+  accessToken: 'old',
+  board: BOARD,
+  generation: 1,
 };
 
 let files: MemoryFiles;
@@ -38,7 +43,12 @@ beforeEach(async () => {
   store = await opened();
   await store.save('own', RECORD);
   const common = {
-    ...{ store, clock, log: silentLog, alerts, hide: () => {}, randomBytes: systemRandomBytes },
+    store,
+    clock,
+    log: silentLog,
+    alerts,
+    hide: () => {},
+    randomBytes: systemRandomBytes,
     tokenWorks: async (one: string) => {
       if (isBusy) throw new PlatformError('busy', 'too many requests', { status: 429 });
       return one === taken;

@@ -67,7 +67,11 @@ function open(options: { readonly reprovisions?: boolean } = {}): DeviceToken {
   };
   return new DeviceToken(
     {
-      ...{ store, place: 'own', clock, log: silentLog, hide: (secret: string) => void said.push(['hide', secret]) },
+      store,
+      place: 'own',
+      clock,
+      log: silentLog,
+      hide: (secret: string) => void said.push(['hide', secret]),
       tokenWorks: async (token) => {
         tried.push(token);
         if (answer !== undefined) await answer;

@@ -8,14 +8,13 @@ import { FakeClock } from '../../support/fake-clock.ts';
 const SRC = new URL('../../../src/', import.meta.url);
 const part = {} as never;
 const parts: MethodParts = {
-  ...{
-    status: part,
-    sensors: part,
-    outbox: part,
-    settings: part,
-    restarts: { restart: () => {}, expectReboots: async () => {}, reboot: () => {} },
-  },
-  ...{ actuators: part, credentials: part },
+  status: part,
+  sensors: part,
+  outbox: part,
+  settings: part,
+  restarts: { restart: () => {}, expectReboots: async () => {}, reboot: () => {} },
+  actuators: part,
+  credentials: part,
 };
 
 it('are those of the method table, each once', () => {

@@ -80,7 +80,9 @@ describe('journal frames', () => {
     later.writeUInt32LE(crc32(later.subarray(16), crc32(later.subarray(4, 12))), 12);
     const known = encodeFrame(frame(2));
     expect(decodeFrames(Buffer.concat([later, known]))).toEqual({
-      ...{ frames: [frame(2)], unknownFrames: 1, damagedBytes: 0 },
+      frames: [frame(2)],
+      unknownFrames: 1,
+      damagedBytes: 0,
       wholeBytes: later.length + known.length,
     });
   });

@@ -342,6 +342,10 @@ describe('a declared method', () => {
 it('the state of an actuator is told with what is known of it, and nothing else', () => {
   expect(stateAsJson({ ...QUIET, name: 'a' })).toEqual({ name: 'a', value: null });
   expect(stateAsJson({ ...QUIET, name: 'a', value: 0, by: 'rpc', pulsing: true, fault: 'stuck' })).toEqual({
-    ...{ name: 'a', value: 0, by: 'rpc', pulsing: true, fault: 'stuck' },
+    name: 'a',
+    value: 0,
+    by: 'rpc',
+    pulsing: true,
+    fault: 'stuck',
   });
 });

@@ -135,7 +135,10 @@ describe('methods of actuators', () => {
     const toggle = method(methodsOn(ACTUATOR_METHODS, control), 'toggle');
     expect(toggle.prepare?.({ name: 'relay' })).toEqual({ from: false, to: true });
     expect(await toggle.recover?.({ from: false, to: true }, { name: 'relay' })).toEqual({
-      ...{ name: 'relay', value: false, interrupted: true, moved: false },
+      name: 'relay',
+      value: false,
+      interrupted: true,
+      moved: false,
     });
     expect(await toggle.recover?.({ from: true, to: false }, { name: 'relay' })).toMatchObject({ moved: true });
     expect(await toggle.recover?.({}, { name: 'relay' })).toBeUndefined();
@@ -270,10 +273,8 @@ describe('declared methods', () => {
     expect(await call(methods, 'off', { value: 99 })).toMatchObject({ value: 0 });
     expect(dimmer.told).toEqual([40, 50, 0]);
     await expect(call(methods, 'dim', { enabled: true })).rejects.toMatchObject({
-      ...{
-        code: 'actuators/wrong-type',
-        message: 'dimmer takes a number, bare or as {"value": 42}; it was given {"enabled":true}',
-      },
+      code: 'actuators/wrong-type',
+      message: 'dimmer takes a number, bare or as {"value": 42}; it was given {"enabled":true}',
     });
     for (const params of ['35.5', { value: ' 36 ' }, 'off']) await call(methods, 'dim', params);
     expect(dimmer.told).toEqual([40, 50, 0, 35.5, 36, 0]);

@@ -21,7 +21,13 @@ let extra: RpcMethod[];
 let dieAt: Checkpoint | undefined;
 
 const method = (name: string, changes: Partial<RpcMethod>): RpcMethod => ({
-  ...{ name, description: name, params: {}, effect: 'read', moves: false, deadlineMs: 1_000, run: () => 'done' },
+  name,
+  description: name,
+  params: {},
+  effect: 'read',
+  moves: false,
+  deadlineMs: 1_000,
+  run: () => 'done',
   ...changes,
 });
 
@@ -41,7 +47,9 @@ async function start(from = storage): Promise<{ executor: RpcExecutor; journal: 
     return 'moved';
   };
   const methods = new MethodTable({
-    ...{ clock, permissions, locked: () => locked },
+    clock,
+    permissions,
+    locked: () => locked,
     methods: [
       method('read', {}),
       method('set', {

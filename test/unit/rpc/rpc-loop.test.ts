@@ -84,7 +84,12 @@ function countRestart(): void {
 async function run(): Promise<void> {
   const journal = await RpcJournal.open({ storage: new MemoryJournalStorage(), clock, log: silentLog });
   const echo = {
-    ...({ name: 'echo', description: '', params: {}, effect: 'read', moves: false, deadlineMs: 1_000 } as const),
+    name: 'echo',
+    description: '',
+    params: {},
+    effect: 'read' as const,
+    moves: false,
+    deadlineMs: 1_000,
     run: (params: JsonValue) => {
       requestsHandled += 1;
       return params;

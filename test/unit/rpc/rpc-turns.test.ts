@@ -26,7 +26,9 @@ async function answers(
     return 'done';
   };
   const methods = new MethodTable({
-    ...{ clock, permissions: {}, locked: () => false },
+    clock,
+    permissions: {},
+    locked: () => false,
     methods: [
       { name: 'move', description: '', params: {}, effect: 'move', moves: true, deadlineMs: 60_000, run: move },
     ],

@@ -22,7 +22,12 @@ let takesMs: number;
 let id: number;
 /** Runs for as long as no deadline ends it. */
 const program: RpcMethod = {
-  ...({ name: 'program', description: '', params: {}, effect: 'set', moves: true, deadlineMs: 600_000 } as const),
+  name: 'program',
+  description: '',
+  params: {},
+  effect: 'set' as const,
+  moves: true,
+  deadlineMs: 600_000,
   run: () => new Promise(() => {}),
 };
 

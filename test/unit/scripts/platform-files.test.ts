@@ -44,7 +44,10 @@ it('is the same as its sources say: npm run platform:files writes it', () => {
 
 it('has a profile without key and secret, which no device can use before a person has made them', () => {
   expect(readJson('device-profile.json')).toMatchObject({
-    ...{ provisionType: 'DISABLED', provisionDeviceKey: null, transportType: 'DEFAULT', type: 'DEFAULT' },
+    provisionType: 'DISABLED',
+    provisionDeviceKey: null,
+    transportType: 'DEFAULT',
+    type: 'DEFAULT',
     profileData: {
       transportConfiguration: { type: 'DEFAULT' },
       provisionConfiguration: { provisionDeviceSecret: null },

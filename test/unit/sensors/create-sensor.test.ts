@@ -74,17 +74,18 @@ describe('a read', () => {
 });
 
 describe('what is made of the readings of a sensor', () => {
-  it.each([{}, { level: 'debug' }, { other: '6' }])('is the same with %o', async (changed) => {
+  it.each<Record<string, string>>([{}, { level: 'debug' }, { other: '6' }])('is the same with %o', async (changed) => {
     const [before, now] = [await entryOf(), await entryOf(changed)];
     expect(now).toMatchObject({ use: before.use, revision: before.revision });
   });
 
-  it.each([{ keys: 'keys: { temperature: { deadband: 1 } }' }, { above: '71' }, { program: '/bin/false' }])(
-    'differs with %o',
-    async (changed) => {
-      const [before, now] = [await entryOf(), await entryOf(changed)];
-      expect(now.use).not.toEqual(before.use);
-      expect(now.revision).toBe(before.revision);
-    },
-  );
+  it.each<Record<string, string>>([
+    { keys: 'keys: { temperature: { deadband: 1 } }' },
+    { above: '71' },
+    { program: '/bin/false' },
+  ])('differs with %o', async (changed) => {
+    const [before, now] = [await entryOf(), await entryOf(changed)];
+    expect(now.use).not.toEqual(before.use);
+    expect(now.revision).toBe(before.revision);
+  });
 });

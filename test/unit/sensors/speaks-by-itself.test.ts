@@ -16,7 +16,9 @@ it('fails until it is heard, however often its port is opened anew', async () =>
     opened += 1;
     let reads = 0;
     return {
-      ...{ name: 'station', speaksByItself: true, close: async () => {} },
+      name: 'station',
+      speaksByItself: true,
+      close: async () => {},
       // Just opened it cannot have been silent for too long.
       read: async (): Promise<readonly Reading[]> => {
         reads += 1;

@@ -33,7 +33,9 @@ function sensorWith(reasonOf: () => string | undefined, partly: boolean) {
   };
   const sampler = new Sampler(
     {
-      ...{ clock, log, onSamples: () => {} },
+      clock,
+      log,
+      onSamples: () => {},
       onStateChange: ({ refused }, error) => told.push(error?.message ?? refused[0]?.message ?? 'works'),
     },
     [

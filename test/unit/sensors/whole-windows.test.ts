@@ -30,7 +30,10 @@ async function start(more: Partial<SamplerEntry> = {}, speaksByItself = false): 
       if (key === 'flow_count') counts.push(isPart === true ? `${value}` : value);
   };
   const sensor = {
-    ...{ name: 'tank', speaksByItself, refused: () => refused, close: async () => {} },
+    name: 'tank',
+    speaksByItself,
+    refused: () => refused,
+    close: async () => {},
     read: async () => {
       await before();
       return flow.filter(({ key }) => refused.every((one) => one.key !== key));
@@ -41,8 +44,15 @@ async function start(more: Partial<SamplerEntry> = {}, speaksByItself = false): 
     },
   };
   entry = {
-    ...{ name: 'tank', kind: 'test', periodMs: 1_000, deadlineMs: 800, align: true, revision: '1' },
-    ...{ window: { lengthMs: MINUTE_MS, statistics: ['count'] }, open: async () => sensor, ...more },
+    name: 'tank',
+    kind: 'test',
+    periodMs: 1_000,
+    deadlineMs: 800,
+    align: true,
+    revision: '1',
+    window: { lengthMs: MINUTE_MS, statistics: ['count'] },
+    open: async () => sensor,
+    ...more,
   };
   sampler = new Sampler({ clock, log: silentLog, onSamples }, [entry]);
   sampler.start(never);

@@ -204,7 +204,11 @@ describe('the doctor on attached devices', () => {
 describe('metrics of devices', () => {
   const metrics = (devices?: readonly DeviceStatus[]) =>
     metricsOf({
-      ...{ status: STATUS, view: VIEW, uploads: new UploadTimes(new FakeClock()).status(), openPages: 0, devices },
+      status: STATUS,
+      view: VIEW,
+      uploads: new UploadTimes(new FakeClock()).status(),
+      openPages: 0,
+      devices,
       process: { residentBytes: 1, heapUsedBytes: 1, cpuSeconds: 1 },
     });
 

@@ -8,7 +8,12 @@ const config = configSchema.parse({
   platform: { url: 'https://example.org', accessToken: 'token-of-a-device' },
   sensors: [
     {
-      ...{ name: 'roof', kind: 'bme280', bus: 1, address: 0x76, period: '10s', prefix: 'roof_' },
+      name: 'roof',
+      kind: 'bme280',
+      bus: 1,
+      address: 0x76,
+      period: '10s',
+      prefix: 'roof_',
       keys: {
         temperature: {
           rename: 'temperature',
@@ -22,7 +27,10 @@ const config = configSchema.parse({
     { name: 'scale', kind: 'serial-line', port: '/dev/ttyS0', format: 'number', key: 'weight' },
     { name: 'mean', kind: 'sht3x', period: '1s', window: { length: '1m' }, keys: { temperature: { deadband: 1 } } },
     {
-      ...{ name: 'meter', kind: 'modbus', connection: { transport: 'tcp', host: 'meter.local' }, unitId: 3 },
+      name: 'meter',
+      kind: 'modbus',
+      connection: { transport: 'tcp', host: 'meter.local' },
+      unitId: 3,
       registers: { power: { address: 12, type: 'float32' } },
     },
   ],
@@ -59,10 +67,15 @@ it('tells where sensors are, under which key and when their values are sent, and
     mayControl: false,
     sensors: {
       roof: {
-        ...{ source: 'I2C bus 1, address 0x76', periodMs: 10_000 },
+        source: 'I2C bus 1, address 0x76',
+        periodMs: 10_000,
         readings: {
           roof_temperature: {
-            ...{ driverKey: 'temperature', isReported: true, deadband: 0.2, maxIntervalMs: 600_000, maxGapMs: 630_000 },
+            driverKey: 'temperature',
+            isReported: true,
+            deadband: 0.2,
+            maxIntervalMs: 600_000,
+            maxGapMs: 630_000,
             alarms: [{ name: 'above 40', above: 40, hysteresis: 1 }],
           },
           roof_humidity: { driverKey: 'humidity', isReported: false, maxGapMs: 30_000 },
@@ -72,11 +85,14 @@ it('tells where sensors are, under which key and when their values are sent, and
       // It reports by event: a scale may stand still for weeks.
       scale: { source: '/dev/ttyS0, 9600 baud', periodMs: 10_000, readings: { weight: { isReported: true } } },
       mean: {
-        ...{ source: 'I2C bus 1, address 0x44', periodMs: 1_000, windowMs: 60_000 },
+        source: 'I2C bus 1, address 0x44',
+        periodMs: 1_000,
+        windowMs: 60_000,
         readings: { temperature_mean: { isReported: true, deadband: 1 } },
       },
       meter: {
-        ...{ source: 'meter.local:502, unit 3', periodMs: 10_000 },
+        source: 'meter.local:502, unit 3',
+        periodMs: 10_000,
         readings: { power: { source: 'register 12 holding float32', isReported: true, maxGapMs: 30_000 } },
       },
     },

@@ -33,18 +33,18 @@ async function ofToken(contact: Partial<PlatformStatus>): Promise<unknown> {
   };
   // Only what the doctor looks at.
   const status = {
-    ...{
-      version: '1',
-      nowMs: 2,
-      startedAtMs: 1,
-      wallMs: 3,
-      timeSynchronised: true,
-      alerts: [],
-      sensors: [],
-      actuators: [],
-      outbox: none,
-    },
-    ...{ firmware: { version: '1' }, lockedOut: false, platform },
+    version: '1',
+    nowMs: 2,
+    startedAtMs: 1,
+    wallMs: 3,
+    timeSynchronised: true,
+    alerts: [],
+    sensors: [],
+    actuators: [],
+    outbox: none,
+    firmware: { version: '1' },
+    lockedOut: false,
+    platform,
   } as unknown as AgentStatus;
   const deps = {
     configFile: await configuration(),

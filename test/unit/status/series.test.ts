@@ -90,5 +90,5 @@ it('takes a slot of a reasonable length as the device whose keys are meant', () 
   const query = (device: string) => readSeriesQuery(new URLSearchParams({ key: 'a', device }), NOW);
   expect(query('meter1')).toMatchObject({ device: 'meter1', keys: ['a'] });
   expect(query('m'.repeat(65))).toBe('no device is called so');
-  expect(readSeriesQuery(new URLSearchParams({ key: 'a' }), NOW)).not.toHaveProperty('device');
+  expect(readSeriesQuery(new URLSearchParams({ key: 'a' }), NOW)).not.toMatchObject({ device: expect.anything() });
 });

@@ -108,12 +108,10 @@ it('says which device a sensor and an output are of, and raises an alert for a b
   const actuator = { kind: 'gpio-output', value: true };
   const seen = agentStatus({
     known: { connection: { state: 'idle' }, timeSynchronised: true, wallMs: 0 } as StatusSources['known'],
-    ...{
-      contact: REACHED,
-      uploadIntervalMs: 0,
-      outbox: (await fixture.open()).status(),
-      adapted: { renamed: 0, retimed: 0, asText: 0 },
-    },
+    contact: REACHED,
+    uploadIntervalMs: 0,
+    outbox: (await fixture.open()).status(),
+    adapted: { renamed: 0, retimed: 0, asText: 0 },
     sensors: ['power', 'machine'].map((name) => ({ ...base, name })),
     actuators: ['valve', 'fan'].map((name) => ({ ...actuator, name })) as unknown as StatusSources['actuators'],
     config: {
@@ -137,13 +135,15 @@ it('is up to date only when what attached devices share is, too', async () => {
   const seen = (devicesOutbox: StatusSources['devicesOutbox']) =>
     agentStatus({
       known: { connection: { state: 'idle' }, timeSynchronised: true, wallMs: 3_600_000 } as StatusSources['known'],
-      ...{
-        contact: REACHED,
-        uploadIntervalMs: 0,
-        outbox: opened.status(),
-        adapted: { renamed: 0, retimed: 0, asText: 0 },
-      },
-      ...{ sensors: [], actuators: [], devices: [attachedDevice()], devicesOutbox, alerts: [] },
+      contact: REACHED,
+      uploadIntervalMs: 0,
+      outbox: opened.status(),
+      adapted: { renamed: 0, retimed: 0, asText: 0 },
+      sensors: [],
+      actuators: [],
+      devices: [attachedDevice()],
+      devicesOutbox,
+      alerts: [],
     });
   const shared = { waitingEntries: 0, apartEntries: 0, lostEntries: 0, connection: { state: 'idle' } } as const;
   expect(seen(shared).platform.words).toBe('up to date');
@@ -225,17 +225,18 @@ it('tells alarms that are on, the oldest first, each with the outputs that follo
     set: { actuator, value: true },
   });
   const output = (name: string, leader: string | undefined) => ({
-    ...{ name, kind: 'gpio-output', value: true, why: 'on' },
+    name,
+    kind: 'gpio-output',
+    value: true,
+    why: 'on',
     slots: [leader === undefined ? { slot: 'operator', value: true } : { slot: 'rule', value: true, rule: leader }],
   });
   const seen = agentStatus({
     known: { connection: { state: 'idle' }, timeSynchronised: true, wallMs: 0 } as StatusSources['known'],
-    ...{
-      contact: REACHED,
-      uploadIntervalMs: 0,
-      outbox: (await fixture.open()).status(),
-      adapted: { renamed: 0, retimed: 0, asText: 0 },
-    },
+    contact: REACHED,
+    uploadIntervalMs: 0,
+    outbox: (await fixture.open()).status(),
+    adapted: { renamed: 0, retimed: 0, asText: 0 },
     sensors: [],
     actuators: [
       output('fan', 'coolIt'),

@@ -231,7 +231,10 @@ describe('report rules', () => {
 
   it('begin anew under another name, with nothing unsaid under the old one', async () => {
     const rules: { rename: string; deadband: number; minIntervalMs: number; alarms: { above: number }[] } = {
-      ...{ rename: 'old', deadband: 1, minIntervalMs: 10_000, alarms: [{ above: 30 }] },
+      rename: 'old',
+      deadband: 1,
+      minIntervalMs: 10_000,
+      alarms: [{ above: 30 }],
     };
     const { take, entries, clock } = given(rules);
     await take(20, 25);

@@ -27,7 +27,10 @@ async function open(settings: Parameters<typeof OutboxFixture.make>[0] = {}) {
   const outbox = await fixture.open();
   contact.onRestarted((lastHeardAtMs) => outbox.resendRecent(lastHeardAtMs - WINDOW_MS));
   const uploader = new Uploader({
-    ...{ outbox, clock, log: silentLog, postTelemetry: (rows, signal) => api.postTelemetry(rows, signal) },
+    outbox,
+    clock,
+    log: silentLog,
+    postTelemetry: (rows, signal) => api.postTelemetry(rows, signal),
     settings: () => ({ maxBatchBytes: 256_000, maxBatchEntries: 2_000, intervalMs: 0 }),
     budget: new DailyBudget({ clock, isSynchronised: () => true, bytesSent: () => 0, limitBytes: () => undefined }),
   });

@@ -12,7 +12,11 @@ import { MemoryFiles } from '../../support/memory-files.ts';
 import { NO_LIMITS } from '../../support/outbox-fixture.ts';
 
 const TANK = {
-  ...{ name: 'tank', kind: 'command', program: '/bin/cat', format: 'json', period: '1s' },
+  name: 'tank',
+  kind: 'command',
+  program: '/bin/cat',
+  format: 'json',
+  period: '1s',
   keys: { raw: { rename: 'level', alarms: [{ above: 1 }] }, internal: { report: false } },
 };
 const configOf = (...sensors: object[]): AgentConfig =>
@@ -51,7 +55,12 @@ async function open(deps: Pick<TelemetryPathDeps, 'observe'> = {}): Promise<Tele
   };
   const shared = { stateFolder: '/state', clock, files, log: silentLog, timeSync };
   return TelemetryPath.open({
-    ...{ ...deps, config: () => config, clock, files, log: silentLog, timeSync },
+    ...deps,
+    config: () => config,
+    clock,
+    files,
+    log: silentLog,
+    timeSync,
     openOutbox: () =>
       openOutbox({ ...shared, config: config.outbox, expectFolder: async () => {} }, new AbortController().signal),
     platform: { traffic, renamedEntries: 0, deviceApi: { postTelemetry, prepareTelemetry: () => {} } },
@@ -223,7 +232,11 @@ describe("a sensor's state", () => {
 
 describe('an alarm of a reading', () => {
   const PLC = {
-    ...{ name: 'plc', kind: 'modbus', connection: { transport: 'tcp', host: 'plc' }, unitId: 1, period: '1s' },
+    name: 'plc',
+    kind: 'modbus',
+    connection: { transport: 'tcp', host: 'plc' },
+    unitId: 1,
+    period: '1s',
     keys: { '*': { alarms: [{ above: 5 }] } },
   };
   const level = { table: 'holding', address: 0, type: 'uint16' };

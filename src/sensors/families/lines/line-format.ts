@@ -80,7 +80,7 @@ function pairsOf(
     case 'json':
       return (line) => {
         const value = parseJson(withoutNoNumbers(line.trim()), { depth: MAX_JSON_DEPTH });
-        return isJsonObject(value) ? Object.entries(value) : [[key, value]];
+        return isJsonObject(value) ? Object.entries(value).map(([name, one]) => [name, one ?? null]) : [[key, value]];
       };
     case 'csv':
       return (line) => {

@@ -7,7 +7,6 @@ import { connect as connectTls, type PeerCertificate } from 'node:tls';
 import type { AgentConfig } from '../../../config/schema/agent-config.ts';
 import { messageOf, systemCode } from '../../../errors/agent-error.ts';
 import { readUserFile } from '../../../host/durable-file.ts';
-import { given } from '../../../host/given.ts';
 import { trusting } from '../../../platform/trusted-authorities.ts';
 import { configCheck, type Finding, fault, good, unknown, warning } from './checkup.ts';
 
@@ -161,7 +160,7 @@ async function handshake(
   try {
     await once(socket, 'secureConnect', { signal });
     const refusal = socket.authorized ? undefined : messageOf(socket.authorizationError);
-    return given({ certificate: socket.getPeerCertificate(), refusal });
+    return { certificate: socket.getPeerCertificate(), refusal };
   } catch {
     return undefined;
   } finally {

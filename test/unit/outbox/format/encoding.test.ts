@@ -63,7 +63,9 @@ function sameJson(a: JsonValue, b: JsonValue): boolean {
   if (typeof a === 'object' && a !== null && typeof b === 'object' && b !== null)
     return (
       Object.keys(a).length === Object.keys(b).length &&
-      Object.entries(a).every(([key, part]) => sameJson(part, (b as Record<string, JsonValue>)[key] as JsonValue))
+      Object.entries(a).every(([key, part]) =>
+        sameJson(part ?? null, (b as Record<string, JsonValue>)[key] as JsonValue),
+      )
     );
   return Object.is(a, b);
 }

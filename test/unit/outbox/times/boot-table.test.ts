@@ -40,15 +40,13 @@ beforeEach(async () => {
 
 const open = (timeUncertain: 'hold' | 'send' = 'hold'): Promise<BootTimes> =>
   BootTimes.open({
-    ...{
-      files,
-      folder: '/outbox',
-      clock,
-      unread: new UnreadFiles(clock),
-      log: silentLog,
-      timeSync,
-      settings: { timeUncertain },
-    },
+    files,
+    folder: '/outbox',
+    clock,
+    unread: new UnreadFiles(clock),
+    log: silentLog,
+    timeSync,
+    settings: { timeUncertain },
     setAside: async (name) => void setAside.push(name),
   });
 

@@ -23,7 +23,11 @@ beforeEach(() => {
 async function names(slots: readonly DeviceConfig[]): Promise<DeviceNames> {
   const file = new StateFile({ ...DEVICE_NAMES_FORMAT, path: '/state/names.json', files, clock, log: silentLog });
   const opened = await DeviceNames.open({
-    ...{ file, clock, log: silentLog, gatewayName: () => gateway, newPerDay: () => 2 },
+    file,
+    clock,
+    log: silentLog,
+    gatewayName: () => gateway,
+    newPerDay: () => 2,
     matches: (pattern, text) => new RegExp(`^(?:${pattern})$`).test(text),
   });
   opened.configure(slots);

@@ -22,7 +22,11 @@ async function gateway(serial: string, slots: readonly DeviceConfig[]) {
   const files = new MemoryFiles();
   const machine = { clock, files, randomBytes: systemRandomBytes };
   const names = await DeviceNames.open({
-    ...{ clock, log, gatewayName: () => serial, newPerDay: () => 5, matches: () => true },
+    clock,
+    log,
+    gatewayName: () => serial,
+    newPerDay: () => 5,
+    matches: () => true,
     file: new StateFile({ ...DEVICE_NAMES_FORMAT, path: '/names.json', files, clock, log }),
   });
   names.configure(slots);

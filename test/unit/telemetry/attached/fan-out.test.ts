@@ -57,13 +57,11 @@ function fanOut(): FanOut {
 function windowOf(devices: readonly string[], entries: number): EntryColumns {
   return EntryColumns.of(
     Array.from({ length: entries }, (_, row) => ({
-      ...{
-        sequence: row + 1,
-        device: devices[row % devices.length] as string,
-        key: 'power',
-        value: row,
-        ts: 1_000 + row,
-      },
+      sequence: row + 1,
+      device: devices[row % devices.length] as string,
+      key: 'power',
+      value: row,
+      ts: 1_000 + row,
       class: 'regular' as const,
     })),
   );
