@@ -1,11 +1,7 @@
 /**
- * The real GPIO port. Which kernel interface carries a line is decided per line: sysfs (onoff) where it can be written, the character
- * device where sysfs is missing or read-only, and where the request needs what only the character device has: bias, debounce, and edges, of
- * which sysfs loses those that come faster than the event loop turns.
+ * The real GPIO port: the kernel's character device, or sysfs (onoff) where the configuration asks for it. Sysfs has no bias, debounce or drive, and
+ * loses edges that come faster than the event loop turns.
  */
-import { constants } from 'node:fs';
-import { access } from 'node:fs/promises';
-import { join } from 'node:path';
 import { AgentError, hasCode, retryable } from '../errors/agent-error.ts';
 import type { Clock } from '../host/clock.ts';
 import type {
@@ -35,18 +31,13 @@ export type GpioInterface = 'auto' | 'sysfs' | 'character-device';
 
 export interface LinuxGpioDeps {
   readonly clock: Clock;
-  /** Default `auto`. */
+  /** Default `auto`: the character device. */
   readonly interface?: GpioInterface;
   /** Normally /sys/class/gpio. */
   readonly classFolder?: string;
   /** Normally /dev. */
   readonly deviceFolder?: string;
   readonly loadOnoff?: NonNullable<SysfsGpioDeps['loadOnoff']>;
-}
-
-interface Chosen {
-  readonly through: 'sysfs' | 'character-device';
-  readonly line: FoundLine;
 }
 
 export class LinuxGpio implements GpioPort {
@@ -65,28 +56,28 @@ export class LinuxGpio implements GpioPort {
   }
 
   async openInput(request: InputRequest, signal: AbortSignal): Promise<GpioInput> {
-    const special =
-      (request.bias !== undefined && request.bias !== 'as-is') ||
-      (request.debounceMs ?? 0) > 0 ||
-      (request.edges ?? 'none') !== 'none';
-    const { through, line } = await this.#choose(request.line, special);
-    if (through === 'character-device')
-      return await this.#onCharacterDevice(
-        line,
-        () => openCharacterDeviceInput(this.#deviceFolder, line, request),
-        signal,
-      );
-    if (request.bias !== undefined && request.bias !== 'as-is')
-      throw needsCharacterDevice(`bias ${request.bias}`, line);
-    return await this.#onSysfs(line, () => openSysfsInput(line, request, this.#sysfsDeps(), signal));
+    if (this.#isSysfs) {
+      const line = await this.#sysfsLine(request.line);
+      if (request.bias !== undefined && request.bias !== 'as-is')
+        throw needsCharacterDevice(`bias ${request.bias}`, line);
+      return await this.#onSysfs(line, () => openSysfsInput(line, request, this.#sysfsDeps(), signal));
+    }
+    const line = this.#deviceLine(request.line);
+    return await this.#onCharacterDevice(
+      line,
+      () => openCharacterDeviceInput(this.#deviceFolder, line, request),
+      signal,
+    );
   }
 
   async openOutput(request: OutputRequest, signal: AbortSignal): Promise<GpioOutput> {
-    const special = request.drive !== undefined && request.drive !== 'push-pull';
-    const { through, line } = await this.#choose(request.line, special);
-    if (special && through === 'sysfs') throw needsCharacterDevice(`drive ${request.drive}`, line);
-    if (through === 'sysfs')
+    if (this.#isSysfs) {
+      const line = await this.#sysfsLine(request.line);
+      if (request.drive !== undefined && request.drive !== 'push-pull')
+        throw needsCharacterDevice(`drive ${request.drive}`, line);
       return await this.#onSysfs(line, () => openSysfsOutput(line, request, this.#sysfsDeps(), signal));
+    }
+    const line = this.#deviceLine(request.line);
     const open = (leftover?: Leftover): GpioOutput => {
       const keeps = request.initial === 'keep' && leftover?.direction === 'out';
       const initial = keeps ? logical(leftover.level, request.activeLow) : request.initial;
@@ -105,27 +96,17 @@ export class LinuxGpio implements GpioPort {
     await Promise.all([...this.#open].map((line) => line.close()));
   }
 
-  /** @param special whether only the character device can do what is asked, so that it is preferred where there is a choice. */
-  async #choose(reference: LineReference, special: boolean): Promise<Chosen> {
-    const wanted = this.#deps.interface ?? 'auto';
-    const characterDevice = readCharacterDeviceChips(this.#deviceFolder);
-    const sysfs =
-      wanted === 'character-device' ? [] : mergeChips(await readSysfsChips(this.#classFolder), characterDevice);
-    const useSysfs =
-      wanted === 'sysfs' ||
-      (wanted === 'auto' &&
-        sysfs.length > 0 &&
-        !(special && characterDevice.length > 0) &&
-        (await this.#sysfsIsWritable()));
-    if (useSysfs) return { through: 'sysfs', line: findLine(sysfs, reference) };
-    return { through: 'character-device', line: findLine(characterDevice, reference) };
+  get #isSysfs(): boolean {
+    return this.#deps.interface === 'sysfs';
   }
 
-  async #sysfsIsWritable(): Promise<boolean> {
-    const fault: unknown = await access(join(this.#classFolder, 'export'), constants.W_OK).catch(
-      (error: unknown) => error,
-    );
-    return fault === undefined;
+  #deviceLine(reference: LineReference): FoundLine {
+    return findLine(readCharacterDeviceChips(this.#deviceFolder), reference);
+  }
+
+  async #sysfsLine(reference: LineReference): Promise<FoundLine> {
+    const chips = await readSysfsChips(this.#classFolder);
+    return findLine(mergeChips(chips, readCharacterDeviceChips(this.#deviceFolder)), reference);
   }
 
   #sysfsDeps(): SysfsGpioDeps {

@@ -8,7 +8,7 @@ export const hardwareSchema = section({
   /** `simulated` speaks to a simulated board over its socket instead of touching the machine. */
   board: z.enum(['linux', 'simulated']).default('linux'),
   boardSocket: filePath().optional(),
-  /** Which kernel interface drives GPIO lines; `auto`: sysfs where it can be written and can do what is asked, else the character device. */
+  /** Kernel interface of GPIO lines; `auto` is the character device. */
   gpio: z.enum(['auto', 'sysfs', 'character-device']).default('auto'),
 });
 

@@ -72,7 +72,7 @@ async function machine(
   }
   return new LinuxGpio({
     clock: systemClock,
-    ...(options.through && { interface: options.through }),
+    interface: options.through ?? 'sysfs',
     classFolder: folder,
     deviceFolder: join(folder, 'no-dev'),
     loadOnoff: async () => ({ Gpio: OnoffTwin as unknown as typeof Gpio }),
