@@ -1,6 +1,7 @@
 /** The values that one rule goes by: each part of its condition, and the reading of its curve; and what the rule is by them. */
 
 import { isDeepStrictEqual } from 'node:util';
+import { decided, evaluate, type Truth, timeHolds, valueHolds } from '../config/keys/condition-truth.ts';
 import { partsOf } from '../config/keys/rule-parts.ts';
 import type { ConditionConfig } from '../config/schema/agent-config.ts';
 import type { Clock } from '../host/clock.ts';
@@ -8,7 +9,6 @@ import type { JsonValue } from '../host/json.ts';
 import type { LocalTime } from '../host/local-time.ts';
 import { type ActuatorSettings, type ActuatorValue, nearestValue } from './kind/actuator.ts';
 import type { RuleSlot } from './priority-slots.ts';
-import { decided, evaluate, type Truth, timeHolds, valueHolds } from './rule-condition.ts';
 import { curveValue } from './rule-curve.ts';
 import type { RuleInForce } from './rule-in-force.ts';
 import { MISSED_VALUES, WatchedValue } from './watched-value.ts';

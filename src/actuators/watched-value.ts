@@ -1,7 +1,8 @@
 /** Last value that a rule goes by, of a sensor or of the clock, until the next one is overdue: then it is lost. */
+
+import type { Truth } from '../config/keys/condition-truth.ts';
 import type { Clock } from '../host/clock.ts';
 import type { JsonValue } from '../host/json.ts';
-import type { Truth } from './rule-condition.ts';
 
 export interface WatchedValueDeps {
   readonly clock: Clock;

@@ -3,9 +3,11 @@
  * raised by the first value at which its limit has been passed for so long without a value within it; missing values do not begin the time anew.
  * The first value always says how it is, as what the platform has of a life before is not known for certain.
  */
+import { comparisonWords, valueHolds } from '../config/keys/condition-truth.ts';
 import type { KeyRulesConfig } from '../config/schema/agent-config.ts';
+import type { JsonValue } from '../host/json.ts';
 
-/** Exactly one of `above` and `below`; `hysteresis` is 0 and `name` is "above 40" where they are missing. */
+/** Exactly one of `above`, `below` and `equal`; `hysteresis` is 0 and `name` is "above 40" where they are missing. */
 export type Threshold = Partial<NonNullable<KeyRulesConfig['alarms']>[number]>;
 
 /** Value of `<key>_alarm` when no threshold is crossed. */
@@ -18,6 +20,7 @@ export interface RaisedAlarm {
   readonly name: string;
   readonly above?: number | undefined;
   readonly below?: number | undefined;
+  readonly equal?: boolean | number | string | undefined;
   /** Monotonic ms of the value that raised it, or of the first one since the start. */
   readonly sinceMs: number;
   /** Raised by the first value since the start: it may have been on before. */
@@ -45,7 +48,7 @@ export class AlarmThresholds {
    * of those that were on before the first value, so that their time is over.
    */
   evaluate(
-    value: number | bigint,
+    value: JsonValue,
     thresholds: readonly Threshold[],
     { atMs = 0, stood = [] }: { readonly atMs?: number; readonly stood?: readonly string[] } = {},
   ): string | undefined {
@@ -56,13 +59,13 @@ export class AlarmThresholds {
       const name = nameOf(threshold);
       const formerName = this.#formerName(at, thresholds) ?? '';
       const known = before?.get(name) ?? before?.get(formerName);
-      if (!isPassed(value, threshold, known !== undefined)) continue;
-      const { above, below, forMs = 0 } = threshold;
+      if (!valueHolds(threshold, value, known !== undefined)) continue;
+      const { above, below, equal, forMs = 0 } = threshold;
       const sinceMs = this.#passedSince.get(name) ?? this.#passedSince.get(formerName) ?? atMs;
       const isFromStart = before === undefined ? (true as const) : undefined;
-      if (known !== undefined) raised.set(name, { ...known, name, above, below });
+      if (known !== undefined) raised.set(name, { ...known, name, above, below, equal });
       else if (atMs - sinceMs >= forMs || (before === undefined && stood.includes(name)))
-        raised.set(name, { name, above, below, sinceMs: atMs, isFromStart });
+        raised.set(name, { name, above, below, equal, sinceMs: atMs, isFromStart });
       else passedSince.set(name, sinceMs);
     }
     this.#passedSince = passedSince;
@@ -79,18 +82,17 @@ export class AlarmThresholds {
   /** Returns what a changed threshold without a name of its own was called before: the one in its place, on its side. */
   #formerName(at: number, thresholds: readonly Threshold[]): string | undefined {
     const [before, now] = [this.#thresholds[at], thresholds[at]];
-    if (before === undefined || (before.above === undefined) !== (now?.above === undefined)) return undefined;
+    if (before === undefined || now === undefined || formOf(before) !== formOf(now)) return undefined;
     const name = nameOf(before);
     return thresholds.some((one) => nameOf(one) === name) ? undefined : name;
   }
 }
 
 function nameOf(threshold: Threshold): string {
-  return threshold.name ?? (threshold.above === undefined ? `below ${threshold.below}` : `above ${threshold.above}`);
+  return threshold.name ?? comparisonWords(threshold);
 }
 
-function isPassed(value: number | bigint, threshold: Threshold, wasRaised: boolean): boolean {
-  const slack = wasRaised ? (threshold.hysteresis ?? 0) : 0;
-  if (threshold.above !== undefined) return value > threshold.above - slack;
-  return value < (threshold.below ?? Number.NEGATIVE_INFINITY) + slack;
+function formOf({ above, below }: Threshold): string {
+  if (above !== undefined) return 'above';
+  return below === undefined ? 'equal' : 'below';
 }

@@ -117,7 +117,7 @@ export class DeadbandRules {
     const wasRaised = state.thresholds.isRaised || this.#deps.standing?.has(alarmPlace) === true;
     const before = state.thresholds.raised;
     const alarm =
-      isNumber(value) && sample.isPart !== true
+      sample.isPart !== true && (isNumber(value) || (rules.alarms ?? []).some(({ equal }) => equal !== undefined))
         ? state.thresholds.evaluate(value, rules.alarms ?? [], { atMs: sample.monotonicMs, stood })
         : undefined;
     if (alarm !== undefined) {

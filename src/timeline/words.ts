@@ -2,6 +2,7 @@
 import type { RuleEvent } from '../actuators/rule-event.ts';
 import type { ReadAgain } from '../config/config-file.ts';
 import { formatDuration } from '../config/fields/quantity.ts';
+import { comparisonWords } from '../config/keys/condition-truth.ts';
 import type { RuleConfig } from '../config/schema/rules.ts';
 import type { UpdaterStatus } from '../firmware/updater-status.ts';
 import { isJsonObject, type JsonValue, stringifyJson } from '../host/json.ts';
@@ -75,19 +76,19 @@ export function alarmEvents({ sensor, key, device, value, raised, over }: ToldAl
   const common = { kind: 'alarm', sensor, key, device: device === 'self' ? undefined : device, value } as const;
   const shown = `${key} is ${valueWord(value)}`;
   return [
-    ...raised.map(({ name, above, below }) => {
-      const limit = above === undefined ? `below ${below}` : `above ${above}`;
+    ...raised.map(({ name, above, below, equal }) => {
+      const limit = comparisonWords({ above, below, equal });
       return {
         ...common,
         by: name,
-        from: above ?? below,
+        from: above ?? below ?? equal,
         words: `Alarm: ${shown}, ${limit}${name === limit ? '' : ` (${name})`}.`,
       };
     }),
-    ...over.map(({ name, above, below }) => ({
+    ...over.map(({ name, above, below, equal }) => ({
       ...common,
       by: name,
-      from: above ?? below,
+      from: above ?? below ?? equal,
       words: `The alarm is over: ${shown} (${name}).`,
     })),
   ];

@@ -146,14 +146,19 @@ export const checkAlarmTypes: Check = ({ sensors }) =>
           }),
         ];
       const type = key === '*' || alarms.length === 0 ? undefined : valueTypeOf(config, key);
-      if (type === undefined || type === 'number' || (type === 'boolean' && countsOnAndOff(config))) return [];
-      const expected = 'a key whose values are numbers, or a rule with equal';
-      return [findingAtKey(place, `never raised, as the value is ${IN_WORDS[type]}`, expected)];
+      if (type === undefined) return [];
+      const compared = type === 'boolean' && countsOnAndOff(config) ? 'number' : type;
+      return alarms.flatMap((alarm, at) => comparisonFaults(alarm, compared, [...place, at], 'never raised'));
     }),
   );
 
-function comparisonFaults({ above, below, equal }: ConditionConfig, type: ValueType, path: ConfigPath): Finding[] {
-  const problem = `never holds, as the value is ${IN_WORDS[type]}:`;
+function comparisonFaults(
+  { above, below, equal }: Pick<ConditionConfig, 'above' | 'below' | 'equal'>,
+  type: ValueType,
+  path: ConfigPath,
+  never = 'never holds',
+): Finding[] {
+  const problem = `${never}, as the value is ${IN_WORDS[type]}:`;
   const limits = type === 'number' ? [] : Object.entries({ above, below }).filter(([, limit]) => limit !== undefined);
   const findings = limits.map(([limit]) => finding([...path, limit], problem, `equal: with ${EQUAL_TO[type]}`));
   if (equal !== undefined && typeof equal !== type) findings.push(finding([...path, 'equal'], problem, EQUAL_TO[type]));

@@ -196,6 +196,9 @@ export const programWord = () => text(/^[^\0]*$/, 'text without NUL').meta({ pri
 /** Arguments of a program that is started directly. */
 export const programArguments = () => list(programWord(), { max: 64 });
 
+/** Value that another is compared with, or an output is set to. */
+export const comparedValue = () => z.union([onOff(), z.number(), z.string().max(1_024)]);
+
 /** `on`, `off`, true, false: how technicians write the state of a relay. */
 export const onOff = () =>
   z.union([z.boolean(), z.enum(['on', 'off'])]).transform((value) => value === true || value === 'on');

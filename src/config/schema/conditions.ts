@@ -1,7 +1,7 @@
 /** Conditions of local rules: a comparison of a sensor's value, hours, weekdays, dates, or several of them together, a few levels deep. */
 import { z } from 'zod';
 import type { Span, Weekday } from '../../host/local-time.ts';
-import { LIVE, list, name, onOff, section } from '../fields/fields.ts';
+import { comparedValue, LIVE, list, name, section } from '../fields/fields.ts';
 import { dates, hours, weekdays } from '../fields/local-times.ts';
 
 /** Mappings within each other, the outermost counted too: deeper ones nobody reads. */
@@ -25,8 +25,6 @@ export interface ConditionConfig {
   readonly not?: ConditionConfig | undefined;
 }
 
-export const ruleValue = () => z.union([onOff(), z.number(), z.string().max(1_024)]);
-
 const single = () => ({
   sensor: name().optional(),
   /** The key as the platform sees it, after rename. */
@@ -34,7 +32,7 @@ const single = () => ({
   /** Exactly one of above, below and equal. */
   above: z.number().meta(LIVE).optional(),
   below: z.number().meta(LIVE).optional(),
-  equal: ruleValue().optional(),
+  equal: comparedValue().optional(),
   /** How far the value must come back before the comparison ends. */
   hysteresis: z.number().min(0).meta(LIVE).default(0),
   time: hours().optional(),

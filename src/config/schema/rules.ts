@@ -1,7 +1,7 @@
 /** Local rules: they work without the platform, through the same limits, interlocks and lockout as everyone else. */
 import { z } from 'zod';
-import { duration, LIVE, list, name, section } from '../fields/fields.ts';
-import { conditionFields, ruleValue } from './conditions.ts';
+import { comparedValue, duration, LIVE, list, name, section } from '../fields/fields.ts';
+import { conditionFields } from './conditions.ts';
 
 /** A reading and the value for it. */
 const point = () => list(z.number(), { min: 2, max: 2 }).meta({ expected: 'a reading and its value, such as [30, 0]' });
@@ -19,7 +19,7 @@ export const ruleSchema = section({
   /** Exactly one of value and curve. */
   set: section({
     actuator: name(),
-    value: ruleValue().optional(),
+    value: comparedValue().optional(),
     /** Proportional control: linear between points, held outside them. */
     curve: section({
       sensor: name(),
@@ -28,11 +28,11 @@ export const ruleSchema = section({
     }).optional(),
   }),
   /** Value for the same actuator when the condition ends; without it nothing happens then. */
-  otherwise: ruleValue().optional(),
+  otherwise: comparedValue().optional(),
   /** Comes before operators: their commands against it are refused. */
   protect: z.boolean().default(false),
   /** Value for the same actuator while the sensor is lost; without it the rule says nothing then. */
-  sensorLost: ruleValue().optional(),
+  sensorLost: comparedValue().optional(),
   /** Default: three values that were due; a sensor that reports by event is lost when it fails. */
   lostAfter: duration({ min: '1s', max: '30d' }).optional(),
 });

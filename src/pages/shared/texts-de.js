@@ -22,6 +22,7 @@ export const texts = {
   onAndOff: 'ein und aus',
   above: ({ limit }) => `über ${limit}`,
   below: ({ limit }) => `unter ${limit}`,
+  equal: ({ limit }) => `gleich ${limit}`,
   values: ({ count }) => values(count),
   entries: ({ count }) => many(count, { one: '# Eintrag', other: '# Einträge' }),
   // The head.

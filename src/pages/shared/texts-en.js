@@ -18,6 +18,7 @@ export const texts = {
   onAndOff: 'on and off',
   above: ({ limit }) => `above ${limit}`,
   below: ({ limit }) => `below ${limit}`,
+  equal: ({ limit }) => `equal to ${limit}`,
   values: ({ count }) => many(count, { one: '# value', other: '# values' }),
   entries: ({ count }) => many(count, { one: '# entry', other: '# entries' }),
   // The head.

@@ -101,16 +101,19 @@ function numeral(value) {
   return size >= LARGEST_PLAIN || size < SMALLEST_PLAIN ? TINY.format(value) : PLAIN.format(value);
 }
 
-/** Limit of an alarm: `above 5`, or with its unit. */
-export function limitOf({ above, below }, unit) {
+/** Limit of an alarm: `above 5`, or with its unit; `equal to open`. */
+export function limitOf({ above, below, equal }, unit) {
+  if (equal !== undefined) return say('equal', { limit: reading(equal, unit) });
   return above === undefined
     ? say('below', { limit: reading(below, unit) })
     : say('above', { limit: reading(above, unit) });
 }
 
 /** The name that somebody gave to an alarm; undefined where the agent has made it of the limit. */
-export function nameOfAlarm({ name, above, below }) {
-  return name === (above === undefined ? `below ${below}` : `above ${above}`) ? undefined : name;
+export function nameOfAlarm({ name, above, below, equal }) {
+  const word = typeof equal === 'boolean' ? (equal ? 'on' : 'off') : equal;
+  const made = equal !== undefined ? `equal to ${word}` : above === undefined ? `below ${below}` : `above ${above}`;
+  return name === made ? undefined : name;
 }
 
 /** JSON in which a whole number that a double cannot hold keeps all its digits, where the browser can tell. */

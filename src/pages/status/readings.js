@@ -126,7 +126,13 @@ function plotLine({ key, unit, value }, sensor, device) {
   const name = traceName(key, device);
   const { alarms = [], maxGapMs = Number.POSITIVE_INFINITY } = readingFacts(sensor, key) ?? { maxGapMs: null };
   return {
-    ...{ key: name, unit, thresholds: alarms, maxGapMs: maxGapMs ?? undefined, isSwitch: typeof value === 'boolean' },
+    ...{
+      key: name,
+      unit,
+      thresholds: alarms.filter(({ equal }) => equal === undefined),
+      maxGapMs: maxGapMs ?? undefined,
+      isSwitch: typeof value === 'boolean',
+    },
     facts: readingWords({ sensor, key, unit, device, atMs: lastReadMs.get(name) }),
     load: (span) => loadSeries(key, device, span),
   };

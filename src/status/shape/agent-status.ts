@@ -119,6 +119,7 @@ export interface AlarmStatus {
   /** Limit that was crossed. */
   readonly above?: number;
   readonly below?: number;
+  readonly equal?: boolean | number | string;
   readonly value: JsonValue;
   readonly sinceMs: number;
   /** Raised by the first value since the agent's start: it may have been on before. */

@@ -1,9 +1,10 @@
 /** When an alarm begins, stays and ends, value by value. */
 import { describe, expect, it } from 'vitest';
+import type { JsonValue } from '../../../src/host/json.ts';
 import { AlarmThresholds, type Threshold } from '../../../src/telemetry/alarm-thresholds.ts';
 
 /** What each value in turn makes new. */
-function said(thresholds: readonly Threshold[], ...values: readonly (number | bigint)[]): (string | undefined)[] {
+function said(thresholds: readonly Threshold[], ...values: readonly JsonValue[]): (string | undefined)[] {
   const alarms = new AlarmThresholds();
   return values.map((value) => alarms.evaluate(value, thresholds));
 }
@@ -54,6 +55,19 @@ it('stands beside others, and each change of the set is said', () => {
     'above 40, fire',
     'below 5',
   ]);
+});
+
+it.each<[Threshold, readonly JsonValue[], readonly (string | undefined)[]]>([
+  [{ equal: 'fault' }, ['idle', 'fault', 'fault', 'idle'], ['ok', 'equal to fault', undefined, 'ok']],
+  [{ equal: true, name: 'open' }, [true, 'on', 1, true], ['open', 'ok', undefined, 'open']],
+  [{ equal: false }, [true, false], ['ok', 'equal to off']],
+  [{ equal: 3 }, [3, 3n, 2, '3'], ['equal to 3', undefined, 'ok', undefined]],
+])('that is for one value begins with it and ends with any other: %o', (threshold, values, told) => {
+  expect(said([threshold], ...values)).toEqual(told);
+});
+
+it('has no limit for what is no number', () => {
+  expect(said([{ above: 4 }], 'hot', true, 5)).toEqual(['ok', undefined, 'above 4']);
 });
 
 it('holds a long against its limit', () => {

@@ -265,6 +265,24 @@ describe('report rules', () => {
     expect(entries.map((entry) => entry.class)).toEqual(['regular', 'regular', 'alarm', 'alarm', 'alarm', 'alarm']);
   });
 
+  it.each([
+    ['a text', 'fault', 'idle'],
+    ['a door', true, false],
+  ])('raise an alarm for %s that is one value for its time', async (_, bad, good) => {
+    const { take } = given({ alarms: [{ equal: bad, name: 'bad', forMs: 2_000 }], deadband: 0 });
+    expect(await take(good, bad, good, bad, bad, bad, good)).toEqual([
+      ['temperature', good],
+      ['temperature_alarm', 'ok'],
+      ['temperature', bad],
+      ['temperature', good],
+      ['temperature', bad],
+      ['temperature', bad],
+      ['temperature_alarm', 'bad'],
+      ['temperature', good],
+      ['temperature_alarm', 'ok'],
+    ]);
+  });
+
   it('report the sum of a part of a window, hold it against no limit, and show it as a part', () => {
     const reported: (readonly [string, JsonValue])[] = [];
     const observed: unknown[] = [];

@@ -1,7 +1,7 @@
 /** Judges a condition by the values that are known: one that is decided without a value does not wait for it, and is not lost with it. Pure. */
-import type { ConditionConfig } from '../config/schema/agent-config.ts';
-import type { JsonValue } from '../host/json.ts';
-import { isWithinDates, isWithinHours, type LocalTime } from '../host/local-time.ts';
+import type { JsonValue } from '../../host/json.ts';
+import { isWithinDates, isWithinHours, type LocalTime } from '../../host/local-time.ts';
+import type { ConditionConfig } from '../schema/conditions.ts';
 
 /** `unread`: a value has not come yet; `lost`: one no longer comes. */
 export type Truth = boolean | 'unread' | 'lost';
@@ -23,18 +23,28 @@ export function decided(parts: readonly Truth[], so: boolean): Truth {
   return parts.find((part) => part === 'lost') ?? parts.find((part) => part === 'unread') ?? !so;
 }
 
+/** Comparison of a value with a limit: one of the three. */
+export type Comparison = Pick<ConditionConfig, 'above' | 'below' | 'equal'> & {
+  readonly hysteresis?: number | undefined;
+};
+
+/** Words of a comparison, for rules and alarms: `above 5`, `below -2`, `equal to open`; on and off where it is true or false. */
+export function comparisonWords({ above, below, equal }: Comparison): string {
+  if (equal !== undefined) return `equal to ${typeof equal === 'boolean' ? (equal ? 'on' : 'off') : equal}`;
+  return above === undefined ? `below ${below}` : `above ${above}`;
+}
+
 /** Says that a comparison holds by this value; `on`: it held before, and the value must come back by the hysteresis. */
 export function valueHolds(
-  { above, below, equal, hysteresis }: ConditionConfig,
+  { above, below, equal, hysteresis = 0 }: Comparison,
   value: JsonValue,
   on: boolean,
 ): boolean {
   if (equal !== undefined) return (typeof value === 'bigint' ? Number(value) : value) === equal;
   if (typeof value !== 'number' && typeof value !== 'bigint') return false;
-  const number = Number(value);
   const back = on ? hysteresis : 0;
-  if (above !== undefined) return number > above - back;
-  return below !== undefined && number < below + back;
+  if (above !== undefined) return value > above - back;
+  return below !== undefined && value < below + back;
 }
 
 /** Says that hours, weekdays or dates hold. */

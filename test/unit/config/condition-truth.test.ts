@@ -1,7 +1,7 @@
 /** Conditions of several parts: against every world in which the values that are not known may be one thing or the other. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { evaluate, type Truth, timeHolds, valueHolds } from '../../../src/actuators/rule-condition.ts';
+import { evaluate, type Truth, timeHolds, valueHolds } from '../../../src/config/keys/condition-truth.ts';
 import { partsOf } from '../../../src/config/keys/rule-parts.ts';
 import type { ConditionConfig } from '../../../src/config/schema/conditions.ts';
 
