@@ -104,6 +104,7 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
   const telemetryOpened = Promise.withResolvers<TelemetryPath>();
   const report = (entries: readonly TelemetryEntry[]): void =>
     void telemetryOpened.promise.then((opened) => opened.append(entries));
+  const timeHere = () => (timeSync.isSynchronised() ? localTime(rightClock.wallMs()) : undefined);
   const hardwareOpening = HardwareParts.open(
     {
       config,
@@ -114,7 +115,7 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
       onRuleEvent,
       onSamples: (samples) => telemetry.take(samples),
       keyOf: (key) => telemetry.keyOf(key),
-      localTime: () => (timeSync.isSynchronised() ? localTime(rightClock.wallMs()) : undefined),
+      localTime: timeHere,
       clientRpc: async (method, params, callSignal) => {
         await platform.ready(callSignal);
         return await platform.deviceApi.clientRpc(method, params, callSignal);
@@ -193,6 +194,7 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
     platform,
     attached,
     onAlarm,
+    localTime: timeHere,
     link: () => link.uploads(),
     onDurable: (entries) => {
       bands?.take(entries);

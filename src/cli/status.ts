@@ -1,6 +1,5 @@
 /** The status as a page for people. */
 import { formatSize } from '../config/fields/quantity.ts';
-import { comparisonWords } from '../config/keys/condition-truth.ts';
 import {
   type ActuatorStatus,
   type AgentStatus,
@@ -44,10 +43,9 @@ function statusText(status: AgentStatus, print: Printer): string {
 
 /** `coldRoomTemperature is 7.2, above 5 (hot), for 14m; it moves compressor`. */
 function alarmText(
-  { key, device, value, above, below, equal, name, sinceMs, isFromStart, moves }: AlarmStatus,
+  { key, device, value, limit, name, sinceMs, isFromStart, moves }: AlarmStatus,
   nowMs: number,
 ): string {
-  const limit = comparisonWords({ above, below, equal });
   const called = name === limit ? '' : ` (${printable(name)})`;
   const moved = moves.length === 0 ? '' : `; it moves ${moves.join(', ')}`;
   const whose = device === undefined ? '' : ` of ${printable(device)}`;

@@ -1,6 +1,6 @@
 /** Facts of sensors, readings and outputs that the page tells when somebody asks: where they are, what is reported when, which limits hold. */
 import type { ActuatorSettings } from '../actuators/kind/actuator.ts';
-import { comparisonWords } from '../config/keys/condition-truth.ts';
+import { conditionWords } from '../config/keys/condition-truth.ts';
 import { rulesOfReading } from '../config/keys/sensor-keys.ts';
 import type { AgentConfig, SensorConfig } from '../config/schema/agent-config.ts';
 import { definitionOf } from '../kinds/sensor-kinds.ts';
@@ -27,6 +27,8 @@ export interface ReadingFacts {
 
 interface AlarmFacts {
   readonly name: string;
+  /** Its condition in words. */
+  readonly limit: string;
   readonly above?: number;
   readonly below?: number;
   readonly equal?: boolean | number | string | undefined;
@@ -128,13 +130,11 @@ function readingFacts(sensor: SensorConfig, key: string): readonly [string, Read
       deadbandPercent,
       minIntervalMs,
       maxIntervalMs,
-      alarms: alarms?.map(({ name, above, below, equal, hysteresis }) => ({
-        name: name ?? comparisonWords({ above, below, equal }),
-        above,
-        below,
-        equal,
-        hysteresis,
-      })),
+      alarms: alarms?.map((alarm) => {
+        const { above, below, equal, hysteresis } = alarm;
+        const limit = conditionWords(alarm);
+        return { name: alarm.name ?? limit, limit, above, below, equal, hysteresis };
+      }),
       maxGapMs: maxGapMs(sensor, { isFiltered: (deadband ?? deadbandPercent ?? 0) > 0, minIntervalMs, maxIntervalMs }),
     },
   ];

@@ -199,7 +199,7 @@ export function actuatorStatus({
 function alarmsOf({ alarms = [], actuators, config }: StatusSources): readonly AlarmStatus[] {
   const slots = new Map(config?.sensors.map(({ name, device }) => [name, device]));
   return alarms
-    .map(({ sensor, key, name, above, below, equal, value, sinceMs, isFromStart }) => {
+    .map(({ sensor, key, name, above, below, equal, limit, value, sinceMs, isFromStart }) => {
       const rules = (config?.rules ?? []).filter((rule) =>
         readingsOf(rule).some((one) => one.sensor === sensor && one.key === key),
       );
@@ -213,6 +213,7 @@ function alarmsOf({ alarms = [], actuators, config }: StatusSources): readonly A
         above,
         below,
         equal,
+        limit,
         value,
         sinceMs,
         isFromStart,

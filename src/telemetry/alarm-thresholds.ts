@@ -3,11 +3,13 @@
  * raised by the first value at which its limit has been passed for so long without a value within it; missing values do not begin the time anew.
  * The first value always says how it is, as what the platform has of a life before is not known for certain.
  */
-import { comparisonWords, valueHolds } from '../config/keys/condition-truth.ts';
-import type { KeyRulesConfig } from '../config/schema/agent-config.ts';
+import { conditionWords, evaluate, isOfTime, timeHolds, valueHolds } from '../config/keys/condition-truth.ts';
+import { partsOf } from '../config/keys/rule-parts.ts';
+import type { ConditionConfig, KeyRulesConfig } from '../config/schema/agent-config.ts';
 import type { JsonValue } from '../host/json.ts';
+import type { LocalTime } from '../host/local-time.ts';
 
-/** Exactly one of `above`, `below` and `equal`; `hysteresis` is 0 and `name` is "above 40" where they are missing. */
+/** A condition of the key's own value; `hysteresis` is 0 and `name` is "above 40" where they are missing. */
 export type Threshold = Partial<NonNullable<KeyRulesConfig['alarms']>[number]>;
 
 /** Value of `<key>_alarm` when no threshold is crossed. */
@@ -21,10 +23,22 @@ export interface RaisedAlarm {
   readonly above?: number | undefined;
   readonly below?: number | undefined;
   readonly equal?: boolean | number | string | undefined;
+  /** Its condition in words: `above 40`, `above 40 and from 22:00 to 06:00`. */
+  readonly limit: string;
   /** Monotonic ms of the value that raised it, or of the first one since the start. */
   readonly sinceMs: number;
   /** Raised by the first value since the start: it may have been on before. */
   readonly isFromStart?: true | undefined;
+}
+
+/** Circumstances of a value. */
+interface Moment {
+  /** Monotonic ms. */
+  readonly atMs?: number;
+  /** Names of the alarms that were on before the first value. */
+  readonly stood?: readonly string[];
+  /** Undefined while the clock is not known to be right: hours, weekdays and dates count as so then. */
+  readonly now?: LocalTime | undefined;
 }
 
 export class AlarmThresholds {
@@ -50,7 +64,7 @@ export class AlarmThresholds {
   evaluate(
     value: JsonValue,
     thresholds: readonly Threshold[],
-    { atMs = 0, stood = [] }: { readonly atMs?: number; readonly stood?: readonly string[] } = {},
+    { atMs = 0, stood = [], now }: Moment = {},
   ): string | undefined {
     const before = this.#raised;
     const raised = new Map<string, RaisedAlarm>();
@@ -59,13 +73,14 @@ export class AlarmThresholds {
       const name = nameOf(threshold);
       const formerName = this.#formerName(at, thresholds) ?? '';
       const known = before?.get(name) ?? before?.get(formerName);
-      if (!valueHolds(threshold, value, known !== undefined)) continue;
+      if (!holds(threshold, { value, now, isOn: known !== undefined })) continue;
       const { above, below, equal, forMs = 0 } = threshold;
+      const limit = conditionWords(conditionOf(threshold));
       const sinceMs = this.#passedSince.get(name) ?? this.#passedSince.get(formerName) ?? atMs;
       const isFromStart = before === undefined ? (true as const) : undefined;
-      if (known !== undefined) raised.set(name, { ...known, name, above, below, equal });
+      if (known !== undefined) raised.set(name, { ...known, name, above, below, equal, limit });
       else if (atMs - sinceMs >= forMs || (before === undefined && stood.includes(name)))
-        raised.set(name, { name, above, below, equal, sinceMs: atMs, isFromStart });
+        raised.set(name, { name, above, below, equal, limit, sinceMs: atMs, isFromStart });
       else passedSince.set(name, sinceMs);
     }
     this.#passedSince = passedSince;
@@ -82,17 +97,43 @@ export class AlarmThresholds {
   /** Returns what a changed threshold without a name of its own was called before: the one in its place, on its side. */
   #formerName(at: number, thresholds: readonly Threshold[]): string | undefined {
     const [before, now] = [this.#thresholds[at], thresholds[at]];
-    if (before === undefined || now === undefined || formOf(before) !== formOf(now)) return undefined;
+    if (before === undefined || now === undefined) return undefined;
+    if (formOf(before) === undefined || formOf(before) !== formOf(now)) return undefined;
     const name = nameOf(before);
     return thresholds.some((one) => nameOf(one) === name) ? undefined : name;
   }
 }
 
-function nameOf(threshold: Threshold): string {
-  return threshold.name ?? comparisonWords(threshold);
+/** True when an alarm may begin or end with a value that is no number. */
+export function comparesAnything(threshold: Threshold): boolean {
+  return partsOf(conditionOf(threshold)).some(({ condition }) => condition.equal !== undefined);
 }
 
-function formOf({ above, below }: Threshold): string {
+function nameOf(threshold: Threshold): string {
+  return threshold.name ?? conditionWords(conditionOf(threshold));
+}
+
+function conditionOf(threshold: Threshold): ConditionConfig {
+  return { ...threshold, hysteresis: threshold.hysteresis ?? 0 };
+}
+
+/** The worse possibility counts: what is not known to be otherwise is so. */
+function holds(
+  threshold: Threshold,
+  { value, now, isOn }: { readonly value: JsonValue; readonly now: LocalTime | undefined; readonly isOn: boolean },
+): boolean {
+  const condition = conditionOf(threshold);
+  const negated = new Set(partsOf(condition).flatMap((part) => (part.isNegated ? [part.condition] : [])));
+  const truth = evaluate(condition, (part) => {
+    if (isOfTime(part)) return now === undefined ? 'unread' : timeHolds(part, now);
+    return valueHolds(part, value, isOn !== negated.has(part));
+  });
+  return truth !== false;
+}
+
+/** Form of a threshold of one comparison; others have none in common. */
+function formOf({ above, below, equal }: Threshold): string | undefined {
   if (above !== undefined) return 'above';
-  return below === undefined ? 'equal' : 'below';
+  if (below !== undefined) return 'below';
+  return equal === undefined ? undefined : 'equal';
 }

@@ -12,9 +12,10 @@ import type { KeyRulesConfig } from '../config/schema/agent-config.ts';
 import type { Clock } from '../host/clock.ts';
 import type { JsonValue } from '../host/json.ts';
 import { jsonEqual } from '../host/json.ts';
+import type { LocalTime } from '../host/local-time.ts';
 import type { TelemetryEntry } from '../outbox/outbox.ts';
 import type { Sample } from '../sensors/kind/sensor.ts';
-import { ALARM_CLEAR, ALARM_REMOVED, AlarmThresholds, type Threshold } from './alarm-thresholds.ts';
+import { ALARM_CLEAR, ALARM_REMOVED, AlarmThresholds, comparesAnything, type Threshold } from './alarm-thresholds.ts';
 import { placeOf, placeText, type StandingStates, type StateOwner, type StatePlace } from './standing-states.ts';
 import { alarmChange, type StandingAlarm, type ToldAlarm } from './told-alarm.ts';
 
@@ -29,6 +30,8 @@ export interface DeadbandRulesDeps {
   readonly identify?: (sample: Sample) => void;
   /** Sees every sample under its name and rounded, reported or not: local rules. */
   readonly observe?: (sample: Sample) => void;
+  /** Local time for alarms with hours; undefined while the clock is not known to be right. */
+  readonly localTime?: () => LocalTime | undefined;
   /** Remembers alarms for those who are no longer there to clear them. */
   readonly standing?: StandingStates;
   /** Sees each change that begins to wait for its interval. */
@@ -117,8 +120,12 @@ export class DeadbandRules {
     const wasRaised = state.thresholds.isRaised || this.#deps.standing?.has(alarmPlace) === true;
     const before = state.thresholds.raised;
     const alarm =
-      sample.isPart !== true && (isNumber(value) || (rules.alarms ?? []).some(({ equal }) => equal !== undefined))
-        ? state.thresholds.evaluate(value, rules.alarms ?? [], { atMs: sample.monotonicMs, stood })
+      sample.isPart !== true && (isNumber(value) || (rules.alarms ?? []).some(comparesAnything))
+        ? state.thresholds.evaluate(value, rules.alarms ?? [], {
+            atMs: sample.monotonicMs,
+            stood,
+            now: this.#deps.localTime?.(),
+          })
         : undefined;
     if (alarm !== undefined) {
       this.#note(state, sample, value);

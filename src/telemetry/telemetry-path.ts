@@ -25,7 +25,7 @@ import {
   type SentToday,
   sentTodayFrom,
 } from './daily-budget.ts';
-import { DeadbandRules } from './deadband-rules.ts';
+import { DeadbandRules, type DeadbandRulesDeps } from './deadband-rules.ts';
 import { type AdaptedEntries, EntryCheck } from './entry-check.ts';
 import { LatestValues } from './latest-values.ts';
 import { placeOf, placeText, STANDING_STATES_FORMAT, StandingStates, type StatePlace } from './standing-states.ts';
@@ -66,6 +66,8 @@ export interface TelemetryPathDeps extends Pick<HostMachine, 'clock' | 'files'> 
   /** Sees every value after conversion, reported or not; undefined for one that came and may be held against nothing. */
   readonly observe?: (sensor: string, key: string, value: JsonValue | undefined) => void;
   readonly onAlarm?: (alarm: ToldAlarm) => void;
+  /** Local time for alarms with hours; undefined while the clock is not known to be right. */
+  readonly localTime?: DeadbandRulesDeps['localTime'];
   /** Told of entries once they are durable; the demo's second account. */
   readonly onDurable?: (entries: readonly TelemetryEntry[]) => void;
 }
@@ -133,6 +135,7 @@ export class TelemetryPath {
       report: (entries) => void this.append(entries),
       standing: this.#standing,
       onAlarm: deps.onAlarm,
+      localTime: deps.localTime,
       identify: ({ sensor, key, value, isPart }) => {
         if (isPart !== true) deps.attached?.observe(sensor, key, value);
       },

@@ -38,11 +38,11 @@ it('are told with value and limit when they are new, and when they are over', ()
 });
 
 it('of before a restart are told when they are over, and not once more', () => {
-  const warm = { name: 'warm', above: 40, sinceMs: 0 };
+  const warm = { name: 'warm', limit: 'warm', above: 40, sinceMs: 0 };
   expect(alarmChange([], [warm], ['warm'])).toBeUndefined();
   expect(alarmChange([], [], ['warm'])?.over).toMatchObject([{ name: 'warm' }]);
   expect(alarmChange([], [], [])).toBeUndefined();
   expect(alarmChange([], [warm], [])).toEqual({ raised: [warm], over: [] });
-  const hot = { name: 'hot', above: 50, sinceMs: 0 };
+  const hot = { name: 'hot', limit: 'hot', above: 50, sinceMs: 0 };
   expect(alarmChange([], [warm, hot], ['warm'])).toEqual({ raised: [hot], over: [] });
 });

@@ -27,7 +27,7 @@ export function alarmChange(
   now: readonly RaisedAlarm[],
   stood: readonly string[],
 ): Pick<ToldAlarm, 'raised' | 'over'> | undefined {
-  const before = looked.length > 0 ? looked : stood.map((name) => ({ name, sinceMs: 0 }));
+  const before = looked.length > 0 ? looked : stood.map((name) => ({ name, limit: name, sinceMs: 0 }));
   const without = (all: readonly RaisedAlarm[], others: readonly RaisedAlarm[]): readonly RaisedAlarm[] =>
     all.filter(({ name }) => !others.some((other) => other.name === name));
   const [raised, over] = [without(now, before), without(before, now)];

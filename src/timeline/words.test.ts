@@ -69,8 +69,8 @@ it('tells commands, rules, alarms and updates as their rooms tell them', () => {
     'Rule gone ended.',
   ]);
   const limits = {
-    raised: [{ name: 'above 40', above: 40, sinceMs: 0 }],
-    over: [{ name: 'cold', below: 5, sinceMs: 0 }],
+    raised: [{ name: 'above 40', above: 40, limit: 'above 40', sinceMs: 0 }],
+    over: [{ name: 'cold', below: 5, limit: 'below 5', sinceMs: 0 }],
   };
   onAlarm({ sensor: 'roof', key: 'temperature', device: 'self', value: 41.5, ...limits });
   expect(told[0]).toMatchObject({

@@ -2,7 +2,6 @@
 import type { RuleEvent } from '../actuators/rule-event.ts';
 import type { ReadAgain } from '../config/config-file.ts';
 import { formatDuration } from '../config/fields/quantity.ts';
-import { comparisonWords } from '../config/keys/condition-truth.ts';
 import type { RuleConfig } from '../config/schema/rules.ts';
 import type { UpdaterStatus } from '../firmware/updater-status.ts';
 import { isJsonObject, type JsonValue, stringifyJson } from '../host/json.ts';
@@ -76,8 +75,7 @@ export function alarmEvents({ sensor, key, device, value, raised, over }: ToldAl
   const common = { kind: 'alarm', sensor, key, device: device === 'self' ? undefined : device, value } as const;
   const shown = `${key} is ${valueWord(value)}`;
   return [
-    ...raised.map(({ name, above, below, equal }) => {
-      const limit = comparisonWords({ above, below, equal });
+    ...raised.map(({ name, above, below, equal, limit }) => {
       return {
         ...common,
         by: name,

@@ -123,6 +123,7 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('the languages of t
           key: `${ROOM}.حرارة`,
           name: 'حار',
           above: -10,
+          limit: 'above -10',
           value: -7.5,
           sinceMs: nowMs - 60_000,
           moves: ['مضخة', 'pump'],

@@ -95,6 +95,7 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('what the page prom
         key: 'roofTemperature',
         name: 'supplyTemperatureOfTheUnderfloorHeatingTooHigh',
         above: 1,
+        limit: 'above 1',
         value: 2,
       };
       return { ...workingView(nowMs, wallMs), alarms: [{ ...alarm, sinceMs: nowMs - 5_000, moves: [] }] };

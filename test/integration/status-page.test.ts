@@ -341,7 +341,15 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('the status page'),
   });
 
   it('tells an alarm first: its value, its limit, since when, and what it moves', async () => {
-    const alarm = { sensor: 'roof', key: 'roofTemperature', name: 'hot', above: 20, value: 21.5, moves: ['relay'] };
+    const alarm = {
+      sensor: 'roof',
+      key: 'roofTemperature',
+      name: 'hot',
+      above: 20,
+      limit: 'above 20',
+      value: 21.5,
+      moves: ['relay'],
+    };
     const watched = await open({
       view: changed(({ nowMs }) => ({ alarms: [{ ...alarm, sinceMs: nowMs - 840_000 }] })),
       viewport: PHONE,
@@ -441,7 +449,7 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('the status page'),
 
   it('explains a reading: whose it is, where it comes from, what of it is sent', async () => {
     const { page } = await open();
-    const alarms = [{ name: 'hot', above: 40, hysteresis: 1 }];
+    const alarms = [{ name: 'hot', above: 40, limit: 'above 40', hysteresis: 1 }];
     const roofTemperature = { isReported: true, deadband: 0.2, maxIntervalMs: 600_000, alarms };
     bench.facts = {
       mayControl: false,

@@ -42,8 +42,8 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('the plot of the st
   async function open(key: string, options: Parameters<Browser['newContext']>[0] = {}): Promise<WatchedPage> {
     bench = await StatusBench.open();
     const alarms = [
-      { name: 'hot', above: 27, hysteresis: 0 },
-      { name: 'below 3', below: 3, hysteresis: 0 },
+      { name: 'hot', limit: 'above 27', above: 27, hysteresis: 0 },
+      { name: 'below 3', limit: 'below 3', below: 3, hysteresis: 0 },
     ];
     bench.facts = {
       ...bench.facts,

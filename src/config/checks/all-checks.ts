@@ -35,7 +35,7 @@ import {
 } from './keys.ts';
 import { checkKinds } from './kinds.ts';
 import { checkDisabled, checkDoubled, checkNames, checkReferences } from './references.ts';
-import { checkAlarmTypes, checkConditions, checkLostSensors, checkRuleTypes } from './rules.ts';
+import { checkAlarmConditions, checkAlarmTypes, checkConditions, checkLostSensors, checkRuleTypes } from './rules.ts';
 import { checkDeviceName, checkPlaceholders } from './templates.ts';
 
 const NAMES = [checkNames, checkDoubled, checkReferences, checkDisabled];
@@ -58,6 +58,7 @@ const TIMES = [
   checkActuatorTimes,
   checkDeliveryTimes,
   checkAlarms,
+  checkAlarmConditions,
   checkAlarmTypes,
 ];
 const VALUES = [

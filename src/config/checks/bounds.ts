@@ -5,7 +5,7 @@ import type { ValueShape } from '../../host/value-shape.ts';
 import { actuatorDefinition } from '../../kinds/actuator-kinds.ts';
 import { definitionOf } from '../../kinds/sensor-kinds.ts';
 import type { ConfigPath } from '../fields/config-fault.ts';
-import { type Finding, finding, noEffect } from '../fields/findings.ts';
+import { type Finding, finding } from '../fields/findings.ts';
 import { formatDuration, formatSize } from '../fields/quantity.ts';
 import type { KeyRulesConfig, SensorConfig } from '../schema/agent-config.ts';
 import type { Check } from './draft.ts';
@@ -146,23 +146,9 @@ function alarmFaults(alarms: NonNullable<KeyRulesConfig['alarms']>, path: Config
   const findings: Finding[] = [];
   const names = new Set([ALARM_CLEAR]);
   const lowestAbove = Math.min(...alarms.map(({ above }) => above ?? Number.POSITIVE_INFINITY));
-  for (const [index, { above, below, equal, hysteresis, name }] of alarms.entries()) {
+  for (const [index, { above, below, name }] of alarms.entries()) {
     const at = [...path, index];
-    const limits = [above, below, equal].filter((limit) => limit !== undefined).length;
-    if (limits !== 1)
-      findings.push(
-        finding(
-          at,
-          `an alarm ${['without threshold', '', 'with two thresholds', 'with three thresholds'][limits]}`,
-          'exactly one of above, below and equal',
-          {
-            value: '',
-          },
-        ),
-      );
-    else if (equal !== undefined && hysteresis > 0)
-      findings.push(noEffect(at, 'hysteresis', 'above or below beside it'));
-    else if (below !== undefined && below > lowestAbove)
+    if (above === undefined && below !== undefined && below > lowestAbove)
       findings.push(
         finding([...at, 'below'], 'an alarm is always on:', `at most ${lowestAbove}, where the alarm above begins`),
       );

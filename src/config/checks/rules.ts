@@ -2,6 +2,7 @@
 
 import { definitionOf } from '../../kinds/sensor-kinds.ts';
 import type { ValueType } from '../../sensors/kind/definition.ts';
+import { MAX_PARTS } from '../fields/conditions.ts';
 import type { ConfigPath } from '../fields/config-fault.ts';
 import { type Finding, finding, findingAtKey, noEffect } from '../fields/findings.ts';
 import { formatDuration } from '../fields/quantity.ts';
@@ -9,12 +10,12 @@ import { type KeyOwner, meantOwners, ownersOfKeys } from '../keys/key-owners.ts'
 import { childrenOf, partsOf, readingsOf } from '../keys/rule-parts.ts';
 import { keysForRules, typesForRules, valueTypeOf } from '../keys/sensor-keys.ts';
 import type { ConditionConfig, RuleConfig, SensorConfig } from '../schema/agent-config.ts';
-import { MAX_PARTS } from '../schema/conditions.ts';
 import { hoursFaults } from './bounds.ts';
 import type { Check, ConfigDraft } from './draft.ts';
 
 const OTHER_FORMS = ['time', 'weekdays', 'dates', 'all', 'any', 'not'] as const;
 const FORMS = 'sensor and key with one of above, below and equal, or one of time, weekdays, dates, all, any and not';
+const OWN_FORMS = 'one of above, below and equal, or one of time, weekdays, dates, all, any and not';
 const LOST_VALUE = 'sensorLost: beside it, with what the actuator gets while the sensor is lost';
 
 export const checkConditions: Check = ({ rules }) =>
@@ -90,25 +91,26 @@ function alwaysFaults({ set, otherwise }: RuleConfig, path: ConfigPath): Finding
   return otherwise === undefined ? [] : [noEffect(path, 'otherwise', 'when: beside it')];
 }
 
-function conditionFaults(condition: ConditionConfig, path: ConfigPath): Finding[] {
+/** @param isOwn of an alarm, which goes by the value of its own key. */
+function conditionFaults(condition: ConditionConfig, path: ConfigPath, isOwn = false): Finding[] {
   const limits = (['above', 'below', 'equal'] as const).filter((one) => condition[one] !== undefined);
   const isComparison = condition.sensor !== undefined || condition.key !== undefined || limits.length > 0;
   const others = OTHER_FORMS.filter((one) => condition[one] !== undefined);
   const said = [...(others.length === 0 ? limits : isComparison ? ['a comparison'] : []), ...others];
-  const below = childrenOf(condition, path).flatMap((child) => conditionFaults(child.condition, child.path));
+  const below = childrenOf(condition, path).flatMap((child) => conditionFaults(child.condition, child.path, isOwn));
   const hours = condition.time === undefined ? [] : hoursFaults(condition.time, [...path, 'time']);
   if (said.length > 1) {
     const expected = others.length === 0 ? 'exactly one of above, below and equal' : 'one of them, or all: with both';
     return [findingAtKey(path, `several conditions: ${said.join(', ')}`, expected), ...hours, ...below];
   }
-  if (!isComparison && others.length === 0) return [findingAtKey(path, 'no condition', FORMS)];
-  const beside =
-    isComparison || condition.hysteresis === 0 ? [] : [noEffect(path, 'hysteresis', 'above or below beside it')];
+  if (!isComparison && others.length === 0) return [findingAtKey(path, 'no condition', isOwn ? OWN_FORMS : FORMS)];
+  const isBack = isComparison && (!isOwn || condition.equal === undefined);
+  const beside = isBack || condition.hysteresis === 0 ? [] : [noEffect(path, 'hysteresis', 'above or below beside it')];
   if (!isComparison) return [...beside, ...hours, ...below];
   const missing = (['sensor', 'key'] as const).filter((one) => condition[one] === undefined);
-  if (missing.length > 0)
+  if (missing.length > 0 && !isOwn)
     return [findingAtKey(path, `a comparison without ${missing.join(' and ')}`, `${missing.join(' and ')} beside it`)];
-  return limits.length === 1 ? [] : [findingAtKey(path, 'no condition', 'exactly one of above, below and equal')];
+  return limits.length === 1 ? beside : [findingAtKey(path, 'no condition', 'exactly one of above, below and equal')];
 }
 
 const IN_WORDS: Readonly<Record<ValueType, string>> = {
@@ -133,6 +135,24 @@ export const checkRuleTypes: Check = ({ sensors, rules }) => {
   });
 };
 
+/** Alarms: a condition of the key's own value, in which at least one limit stands. */
+export const checkAlarmConditions: Check = ({ sensors }) =>
+  sensors.flatMap(({ config, path }) =>
+    Object.entries(config.keys).flatMap(([key, { alarms = [] }]) =>
+      alarms.flatMap((alarm, at) => {
+        const place = [...path, 'keys', key, 'alarms', at];
+        const parts = partsOf(alarm);
+        const faults = conditionFaults(alarm, place, true);
+        if (faults.length > 0) return faults;
+        if (parts.length > MAX_PARTS) return [finding(place, `${parts.length} conditions`, `at most ${MAX_PARTS}`)];
+        const hasLimit = parts.some(
+          ({ condition }) => (condition.above ?? condition.below ?? condition.equal) !== undefined,
+        );
+        return hasLimit ? [] : [finding(place, 'an alarm without threshold', 'above, below or equal', { value: '' })];
+      }),
+    ),
+  );
+
 /** Those that are written for a key; what `*` says need not be for all. */
 export const checkAlarmTypes: Check = ({ sensors }) =>
   sensors.flatMap(({ config, path }) =>
@@ -148,7 +168,11 @@ export const checkAlarmTypes: Check = ({ sensors }) =>
       const type = key === '*' || alarms.length === 0 ? undefined : valueTypeOf(config, key);
       if (type === undefined) return [];
       const compared = type === 'boolean' && countsOnAndOff(config) ? 'number' : type;
-      return alarms.flatMap((alarm, at) => comparisonFaults(alarm, compared, [...place, at], 'never raised'));
+      return alarms.flatMap((alarm, at) =>
+        partsOf(alarm, [...place, at]).flatMap((part) =>
+          comparisonFaults(part.condition, compared, part.path, 'never raised'),
+        ),
+      );
     }),
   );
 

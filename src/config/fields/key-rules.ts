@@ -1,17 +1,13 @@
 /** Report rules of one key of a sensor: conversion, what is worth sending, alarms. Field names agree with telemetry/deadband-rules.ts. */
 import { z } from 'zod';
+import { ownConditionFields } from './conditions.ts';
 import { conversionFields } from './conversion.ts';
-import { comparedValue, duration, LIVE, list, platformKey, section, table, text, whole } from './fields.ts';
+import { duration, LIVE, list, platformKey, section, table, text, whole } from './fields.ts';
 
 const alarm = section({
-  /** Raised when the value is greater than this, in the key's unit after scaling. */
-  above: z.number().optional(),
-  below: z.number().optional(),
-  /** Raised while the value is this one: on, off, a number or a text. */
-  equal: comparedValue().optional(),
-  /** How far the value must come back before the alarm clears. */
-  hysteresis: z.number().min(0).default(0),
-  /** Time for which the value must be past the limit before the alarm is raised; judged with each reading. */
+  /** Raised while this is so of the value, in the key's unit after scaling; judged with each reading. */
+  ...ownConditionFields(),
+  /** Time for which it must be so before the alarm is raised. */
   for: duration({ max: '7d' }).optional(),
   name: z.string().min(1).max(255).optional(),
 });

@@ -1,7 +1,7 @@
 /** Judges a condition by the values that are known: one that is decided without a value does not wait for it, and is not lost with it. Pure. */
 import type { JsonValue } from '../../host/json.ts';
 import { isWithinDates, isWithinHours, type LocalTime } from '../../host/local-time.ts';
-import type { ConditionConfig } from '../schema/conditions.ts';
+import type { ConditionConfig } from '../fields/conditions.ts';
 
 /** `unread`: a value has not come yet; `lost`: one no longer comes. */
 export type Truth = boolean | 'unread' | 'lost';
@@ -32,6 +32,30 @@ export type Comparison = Pick<ConditionConfig, 'above' | 'below' | 'equal'> & {
 export function comparisonWords({ above, below, equal }: Comparison): string {
   if (equal !== undefined) return `equal to ${typeof equal === 'boolean' ? (equal ? 'on' : 'off') : equal}`;
   return above === undefined ? `below ${below}` : `above ${above}`;
+}
+
+/**
+ * Words of a whole condition: `above 5 and from 22:00 to 06:00`.
+ * @param depth Levels above it: parts of one are put in brackets.
+ */
+export function conditionWords(condition: ConditionConfig, depth = 0): string {
+  const { all, any, not, time, weekdays, dates } = condition;
+  const joined = (parts: readonly ConditionConfig[], word: string): string => {
+    const words = parts.map((part) => conditionWords(part, depth + 1)).join(word);
+    return depth === 0 || parts.length === 1 ? words : `(${words})`;
+  };
+  if (all !== undefined) return joined(all, ' and ');
+  if (any !== undefined) return joined(any, ' or ');
+  if (not !== undefined) return `not ${conditionWords(not, depth + 1)}`;
+  if (time !== undefined) return `from ${time.from} to ${time.to}`;
+  if (weekdays !== undefined) return `on ${weekdays.join(', ')}`;
+  if (dates !== undefined) return `from ${dates.from} to ${dates.to}`;
+  return comparisonWords(condition);
+}
+
+/** True of hours, weekdays and dates. */
+export function isOfTime({ time, weekdays, dates }: ConditionConfig): boolean {
+  return time !== undefined || weekdays !== undefined || dates !== undefined;
 }
 
 /** Says that a comparison holds by this value; `on`: it held before, and the value must come back by the hysteresis. */

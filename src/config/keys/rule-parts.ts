@@ -1,8 +1,8 @@
 /** Parts of local rules: the comparisons and times of their conditions, and the readings of their curves, each with its place. */
 
+import type { ConditionConfig } from '../fields/conditions.ts';
 import type { ConfigPath } from '../fields/config-fault.ts';
 import type { RuleConfig } from '../schema/agent-config.ts';
-import type { ConditionConfig } from '../schema/conditions.ts';
 
 /** A condition that holds no other one. */
 export interface RulePart {

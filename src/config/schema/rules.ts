@@ -1,7 +1,7 @@
 /** Local rules: they work without the platform, through the same limits, interlocks and lockout as everyone else. */
 import { z } from 'zod';
+import { conditionFields } from '../fields/conditions.ts';
 import { comparedValue, duration, LIVE, list, name, section } from '../fields/fields.ts';
-import { conditionFields } from './conditions.ts';
 
 /** A reading and the value for it. */
 const point = () => list(z.number(), { min: 2, max: 2 }).meta({ expected: 'a reading and its value, such as [30, 0]' });

@@ -101,19 +101,16 @@ function numeral(value) {
   return size >= LARGEST_PLAIN || size < SMALLEST_PLAIN ? TINY.format(value) : PLAIN.format(value);
 }
 
-/** Limit of an alarm: `above 5`, or with its unit; `equal to open`. */
-export function limitOf({ above, below, equal }, unit) {
-  if (equal !== undefined) return say('equal', { limit: reading(equal, unit) });
-  return above === undefined
-    ? say('below', { limit: reading(below, unit) })
-    : say('above', { limit: reading(above, unit) });
+/** Limit of an alarm: `above 5`, or with its unit; the agent's own words where it is more than one comparison. */
+export function limitOf({ above, below, equal, limit }, unit) {
+  if (above !== undefined) return say('above', { limit: reading(above, unit) });
+  if (below !== undefined) return say('below', { limit: reading(below, unit) });
+  return equal === undefined ? limit : say('equal', { limit: reading(equal, unit) });
 }
 
 /** The name that somebody gave to an alarm; undefined where the agent has made it of the limit. */
-export function nameOfAlarm({ name, above, below, equal }) {
-  const word = typeof equal === 'boolean' ? (equal ? 'on' : 'off') : equal;
-  const made = equal !== undefined ? `equal to ${word}` : above === undefined ? `below ${below}` : `above ${above}`;
-  return name === made ? undefined : name;
+export function nameOfAlarm({ name, limit }) {
+  return name === limit ? undefined : name;
 }
 
 /** JSON in which a whole number that a double cannot hold keeps all its digits, where the browser can tell. */

@@ -129,7 +129,7 @@ function plotLine({ key, unit, value }, sensor, device) {
     ...{
       key: name,
       unit,
-      thresholds: alarms.filter(({ equal }) => equal === undefined),
+      thresholds: alarms.filter(({ above, below }) => (above ?? below) !== undefined),
       maxGapMs: maxGapMs ?? undefined,
       isSwitch: typeof value === 'boolean',
     },

@@ -120,6 +120,8 @@ export interface AlarmStatus {
   readonly above?: number;
   readonly below?: number;
   readonly equal?: boolean | number | string;
+  /** Its condition in words. */
+  readonly limit: string;
   readonly value: JsonValue;
   readonly sinceMs: number;
   /** Raised by the first value since the agent's start: it may have been on before. */

@@ -142,7 +142,14 @@ describe('turnstone status', () => {
   });
 
   it('tells the alarms that are on before anything else', async () => {
-    const alarm = { sensor: 'roof', key: 'roofTemperature', above: 40, value: 41.5, sinceMs: STATUS.nowMs - 840_000 };
+    const alarm = {
+      sensor: 'roof',
+      key: 'roofTemperature',
+      above: 40,
+      limit: 'above 40',
+      value: 41.5,
+      sinceMs: STATUS.nowMs - 840_000,
+    };
     const alarms = [
       { ...alarm, name: 'hot', moves: ['fan'] },
       { ...alarm, device: 'meter1', name: 'above 40', moves: [] },

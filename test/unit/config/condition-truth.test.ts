@@ -1,9 +1,9 @@
 /** Conditions of several parts: against every world in which the values that are not known may be one thing or the other. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import type { ConditionConfig } from '../../../src/config/fields/conditions.ts';
 import { evaluate, type Truth, timeHolds, valueHolds } from '../../../src/config/keys/condition-truth.ts';
 import { partsOf } from '../../../src/config/keys/rule-parts.ts';
-import type { ConditionConfig } from '../../../src/config/schema/conditions.ts';
 
 const one = (sensor: string): ConditionConfig => ({ sensor, hysteresis: 0 });
 const { condition } = fc.letrec<{ condition: ConditionConfig }>((tie) => {

@@ -54,8 +54,8 @@ function shapeOf(option: z.core.$ZodType): Readonly<Record<string, z.core.$ZodTy
   return def.type === 'object' ? [def.shape] : [];
 }
 
-/** JSON Schema's own words, which are in every book, and conditions within others, which have the same options. */
-const SHAPE_WORDS = /\.(params|allowed|all\[\]|any\[\]|not)\./;
+/** JSON Schema's own words, which are in every book; conditions within others, and those of an alarm, which have the options of a rule's. */
+const SHAPE_WORDS = /\.(params|allowed|all\[\]|any\[\]|not)\.|alarms\[\]\.(time|weekdays|dates|any|not)$/;
 
 describe('the example configuration', () => {
   it('passes check-config', async () => {

@@ -76,7 +76,7 @@ it('tells where sensors are, under which key and when their values are sent, and
             deadband: 0.2,
             maxIntervalMs: 600_000,
             maxGapMs: 630_000,
-            alarms: [{ name: 'above 40', above: 40, hysteresis: 1 }],
+            alarms: [{ name: 'above 40', limit: 'above 40', above: 40, hysteresis: 1 }],
           },
           roof_humidity: { driverKey: 'humidity', isReported: false, maxGapMs: 30_000 },
           roof_pressure: { driverKey: 'pressure', isReported: true, maxGapMs: 30_000 },

@@ -218,7 +218,7 @@ it.each(['EROFS, rename /state/credentials.json', 'the disk does not answer'])(
 
 it('tells alarms that are on, the oldest first, each with the outputs that follow a rule on its value now', async () => {
   const fixture = await OutboxFixture.make();
-  const alarm = { sensor: 'room', key: 'roomTemperature', name: 'hot', above: 30, value: 31 };
+  const alarm = { sensor: 'room', key: 'roomTemperature', name: 'hot', above: 30, limit: 'above 30', value: 31 };
   const rule = (name: string, key: string, actuator: string) => ({
     name,
     when: { sensor: 'room', key, above: 30 },

@@ -1,6 +1,8 @@
 /** When an alarm begins, stays and ends, value by value. */
 import { describe, expect, it } from 'vitest';
+import type { ConditionConfig } from '../../../src/config/schema/agent-config.ts';
 import type { JsonValue } from '../../../src/host/json.ts';
+import type { LocalTime } from '../../../src/host/local-time.ts';
 import { AlarmThresholds, type Threshold } from '../../../src/telemetry/alarm-thresholds.ts';
 
 /** What each value in turn makes new. */
@@ -66,6 +68,70 @@ it.each<[Threshold, readonly JsonValue[], readonly (string | undefined)[]]>([
   expect(said([threshold], ...values)).toEqual(told);
 });
 
+const AT_NIGHT = { time: { from: '22:00', to: '06:00' } } as const;
+const night = { date: '01-05', time: '23:30', weekday: 'mon' } as unknown as LocalTime;
+const day = { ...night, time: '12:00' } as LocalTime;
+const condition = (one: object): ConditionConfig => ({ hysteresis: 0, ...one });
+
+describe('an alarm of several conditions', () => {
+  it.each<[string, Threshold, LocalTime | undefined, readonly JsonValue[], readonly (string | undefined)[]]>([
+    [
+      'within its hours',
+      { all: [condition({ above: 5 }), condition(AT_NIGHT)], name: 'n' },
+      night,
+      [6, 4],
+      ['n', 'ok'],
+    ],
+    [
+      'not outside of them',
+      { all: [condition({ above: 5 }), condition(AT_NIGHT)], name: 'n' },
+      day,
+      [6, 4],
+      ['ok', undefined],
+    ],
+    [
+      'while the hour is not known',
+      { all: [condition({ above: 5 }), condition(AT_NIGHT)], name: 'n' },
+      undefined,
+      [6],
+      ['n'],
+    ],
+    [
+      'for either limit',
+      { any: [condition({ above: 8 }), condition({ below: 2 })] },
+      day,
+      [9, 5, 1],
+      ['above 8 or below 2', 'ok', 'above 8 or below 2'],
+    ],
+    [
+      'for every value but one',
+      { not: condition({ equal: 'idle' }) },
+      day,
+      ['idle', 'run'],
+      ['ok', 'not equal to idle'],
+    ],
+    [
+      'with the hysteresis of a part that is denied',
+      { not: condition({ above: 10, hysteresis: 2 }), name: 'low' },
+      day,
+      [12, 9, 9.5, 11],
+      ['ok', undefined, undefined, undefined],
+    ],
+  ])('is raised %s', (_, threshold, now, values, told) => {
+    const alarms = new AlarmThresholds();
+    expect(values.map((value) => alarms.evaluate(value, [threshold], { now }))).toEqual(told);
+  });
+
+  it('says its condition in words', () => {
+    const alarms = new AlarmThresholds();
+    const nested = {
+      all: [condition({ above: 5 }), condition({ any: [condition({ equal: 7 }), condition(AT_NIGHT)] })],
+    };
+    alarms.evaluate(7, [nested], { now: day });
+    expect(alarms.raised.map(({ limit }) => limit)).toEqual(['above 5 and (equal to 7 or from 22:00 to 06:00)']);
+  });
+});
+
 it('has no limit for what is no number', () => {
   expect(said([{ above: 4 }], 'hot', true, 5)).toEqual(['ok', undefined, 'above 4']);
 });
@@ -85,9 +151,9 @@ it('that is on says since when and past which limit, however often it is measure
   const alarms = new AlarmThresholds();
   const thresholds = [{ above: 40, name: 'hot' }, { below: 5 }];
   for (const [atMs, value] of [20, 41, 45].entries()) alarms.evaluate(value, thresholds, { atMs });
-  expect(alarms.raised).toEqual([{ name: 'hot', above: 40, sinceMs: 1 }]);
+  expect(alarms.raised).toEqual([{ name: 'hot', limit: 'above 40', above: 40, sinceMs: 1 }]);
   alarms.evaluate(3, thresholds, { atMs: 9 });
-  expect(alarms.raised).toEqual([{ name: 'below 5', below: 5, sinceMs: 9 }]);
+  expect(alarms.raised).toEqual([{ name: 'below 5', limit: 'below 5', below: 5, sinceMs: 9 }]);
 });
 
 describe('a threshold with a time', () => {
