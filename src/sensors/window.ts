@@ -1,4 +1,6 @@
 /** Statistics over a window, so that a sensor can be read at 10 Hz and reported once a minute: `temperature_mean`, `temperature_min` … */
+
+import { statisticKey } from '../config/keys/added-keys.ts';
 import type { Clock } from '../host/clock.ts';
 import { isNumeric, type JsonValue } from '../host/json.ts';
 import type { Reading, Refusal } from './kind/sensor.ts';
@@ -169,7 +171,7 @@ function readingOf(
   // Text has a count and a last value, and nothing else.
   if (typeof value === 'number' && !Number.isFinite(value)) return [];
   if ((statistic === 'mean' || statistic === 'sum') && numbers === 0) return [];
-  return [{ key: `${key}_${statistic}`, value, ...(unit !== undefined && statistic !== 'count' && { unit }) }];
+  return [{ key: statisticKey(key, statistic), value, ...(unit !== undefined && statistic !== 'count' && { unit }) }];
 }
 
 export class SensorWindow {

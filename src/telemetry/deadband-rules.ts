@@ -7,6 +7,8 @@
  * After a restart the first sample of each key is always reported, and with it whether its alarms are on: what the platform was told last
  * is not known for certain.
  */
+
+import { alarmKey } from '../config/keys/added-keys.ts';
 import { keptText, rounded } from '../config/keys/sent-reading.ts';
 import type { KeyRulesConfig } from '../config/schema/agent-config.ts';
 import type { Clock } from '../host/clock.ts';
@@ -218,7 +220,7 @@ export class DeadbandRules {
 }
 
 function alarmOf({ device, key }: StatePlace): StatePlace {
-  return { device, key: `${key}_alarm` };
+  return { device, key: alarmKey(key) };
 }
 
 function isNumber(value: JsonValue): value is number | bigint {

@@ -4,6 +4,7 @@
  *   sampler → report rules → outbox (durable) → uploader → platform
  */
 import { join } from 'node:path';
+import { sensorStateKey } from '../config/keys/added-keys.ts';
 import type { AgentConfig } from '../config/schema/agent-config.ts';
 import { messageOf } from '../errors/agent-error.ts';
 import { endedWithin } from '../host/bounded-wait.ts';
@@ -206,7 +207,7 @@ export class TelemetryPath {
 
   /** A sensor's failing and mending is telemetry too: `<sensor>_state`. */
   reportSensor(sensor: string, state: string, isFailing: boolean): void {
-    const place = { device: this.#deviceOf(sensor), key: `${sensor}_state` };
+    const place = { device: this.#deviceOf(sensor), key: sensorStateKey(sensor) };
     const text = placeText(place);
     const isAlarm = isFailing || this.#standing.has(text);
     this.#standing.note(text, { sensor }, isFailing);

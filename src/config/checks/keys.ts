@@ -4,6 +4,7 @@ import { definitionOf } from '../../kinds/sensor-kinds.ts';
 import { type ConfigPath, pathText } from '../fields/config-fault.ts';
 import { didYouMeanWhenTold, oneOf } from '../fields/did-you-mean.ts';
 import { type Finding, finding, findingAtKey, repeated } from '../fields/findings.ts';
+import { alarmKey, sensorStateKey } from '../keys/added-keys.ts';
 import { readingsOf } from '../keys/rule-parts.ts';
 import { keyRulesOf, keysForRules, platformKeyOf, sensorKeys } from '../keys/sensor-keys.ts';
 import { configShape, type SensorConfig } from '../schema/agent-config.ts';
@@ -167,14 +168,14 @@ export const checkClientAttributes: Check = (draft) => {
 export const checkAddedKeys: Check = (draft) => {
   const added = new Map<string, ConfigPath>(
     draft.sensors.map(({ config: { name, device }, path }) => [
-      ownKey({ key: `${name}_state`, device, path }),
+      ownKey({ key: sensorStateKey(name), device, path }),
       [...path, 'name'],
     ]),
   );
   for (const { config, path } of draft.sensors)
     for (const [key, { alarms }] of Object.entries(config.keys))
       if (key !== '*' && alarms !== undefined && alarms.length > 0)
-        added.set(ownKey({ key: `${platformKeyOf(config, key)}_alarm`, device: config.device, path }), [
+        added.set(ownKey({ key: alarmKey(platformKeyOf(config, key)), device: config.device, path }), [
           ...path,
           'keys',
           key,

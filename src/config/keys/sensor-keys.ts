@@ -4,6 +4,7 @@ import { definitionOf } from '../../kinds/sensor-kinds.ts';
 import type { ValueType } from '../../sensors/kind/definition.ts';
 import { typeAfter } from '../fields/conversion.ts';
 import type { KeyRulesConfig, SensorConfig } from '../schema/agent-config.ts';
+import { statisticKey } from './added-keys.ts';
 
 /** The driver's own keys; undefined when only the sensor knows them. */
 export function sensorKeys(sensor: SensorConfig): readonly string[] | undefined {
@@ -43,7 +44,9 @@ export function platformKeyOf(sensor: SensorConfig, key: string): string {
 }
 
 function withStatistics({ window }: SensorConfig, name: string): readonly string[] {
-  return window === undefined ? [name] : [...new Set(window.statistics)].map((statistic) => `${name}_${statistic}`);
+  return window === undefined
+    ? [name]
+    : [...new Set(window.statistics)].map((statistic) => statisticKey(name, statistic));
 }
 
 /** Its readings as the sampler has them; undefined when only the sensor knows them. @param keyOf under which name a driver's key goes. */
@@ -85,7 +88,7 @@ export function rulesOfReading(sensor: SensorConfig, key: string): KeyRulesConfi
   const rules = { report: true, ...written, ...(rename !== (base ?? key) && { rename }) };
   if (base === undefined) return rules;
   const { report, minIntervalMs, maxIntervalMs } = rules;
-  const named = { ...(rules.rename !== undefined && { rename: `${rename}_${statistic}` }) };
+  const named = { ...(rules.rename !== undefined && { rename: statisticKey(rename, statistic ?? '') }) };
   if (statistic !== 'count') return { ...rules, ...named };
   return {
     ...named,

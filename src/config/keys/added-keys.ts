@@ -1,0 +1,16 @@
+/** Keys at the platform that the agent makes of a name of the configuration. */
+
+/** Says whether a sensor fails: `<sensor>_state`. */
+export function sensorStateKey(sensor: string): string {
+  return `${sensor}_state`;
+}
+
+/** Names the alarms that are on: `<key>_alarm`. */
+export function alarmKey(key: string): string {
+  return `${key}_alarm`;
+}
+
+/** A statistic of a window: `<key>_mean`. */
+export function statisticKey(key: string, statistic: string): string {
+  return `${key}_${statistic}`;
+}
