@@ -5,7 +5,7 @@
 import { join } from 'node:path';
 import type { Actuators } from '../actuators/actuators.ts';
 import { type OwnActuators, ownActuators } from '../actuators/own-actuators.ts';
-import { AttachedAttributes } from '../attributes/attached-attributes.ts';
+import { DeviceAttributes } from '../attributes/device-attributes.ts';
 import { keyUnits } from '../attributes/key-units.ts';
 import { devicePolls } from '../config/keys/device-polls.ts';
 import { namesForRules } from '../config/keys/sensor-keys.ts';
@@ -66,12 +66,12 @@ const FIRMWARE_KEYS: ReadonlySet<string> = new Set(['firmware', 'firmwareVersion
 
 export class AttachedCommands {
   readonly #rpc: RpcService | undefined;
-  readonly #attributes: AttachedAttributes;
+  readonly #attributes: DeviceAttributes;
   readonly #firmware: AttachedFirmware | undefined;
 
   private constructor(
     rpc: RpcService | undefined,
-    attributes: AttachedAttributes,
+    attributes: DeviceAttributes,
     firmware: AttachedFirmware | undefined,
   ) {
     this.#rpc = rpc;
@@ -90,7 +90,7 @@ export class AttachedCommands {
     const isPulsing = () => actuators.configs.some(({ name }) => control.find(name)?.state.pulsing === true);
     const firmware = await deps.openFirmware?.({ ...ofDevice(device), settings, isPulsing, log });
     const units = keyUnits({ config, states: () => deps.sampler.states(), log }, settings.name);
-    const attributes = await AttachedAttributes.open(
+    const attributes = await DeviceAttributes.open(
       {
         config,
         device,
@@ -100,8 +100,7 @@ export class AttachedCommands {
         files: deps.files,
         log,
         alerts,
-        place: polls.attributes ? turns.place('attributes') : undefined,
-
+        poll: polls.attributes ? { place: turns.place('attributes') } : undefined,
         firmware,
         wakes: () => deps.link.wakes('attributes'),
         identity: () => ({ ...identityOf(deps), ...units() }),

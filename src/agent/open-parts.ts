@@ -5,7 +5,7 @@
 import { actuatorCalls, pageOutputs } from '../actuators/control-calls.ts';
 import { ownActuators } from '../actuators/own-actuators.ts';
 import { deliveryCalls } from '../analytics/control-calls.ts';
-import { DeviceAttributes, identityAttributes } from '../attributes/device-attributes.ts';
+import { boardAttributes, DeviceAttributes } from '../attributes/device-attributes.ts';
 import { keyUnits } from '../attributes/key-units.ts';
 import { Bands } from '../bands/bands.ts';
 import { leaveInForce } from '../config/actuators-in-force.ts';
@@ -248,7 +248,6 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
   });
   const { deviceApi } = platform;
   const beats = createPollBeat(clock);
-  const polls = (kind: 'attributes' | 'commands') => ({ beat: beats(), wakes: () => link.wakes(kind) });
   const rpc = await RpcService.open({
     config: current,
     deviceApi,
@@ -258,15 +257,18 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
     methods,
     permissions: ownMethodConfigs(config),
     onCommand,
-    ...polls('commands'),
+    beat: beats(),
+    wakes: () => link.wakes('commands'),
     locked: () => actuators.lockout.locked,
     onContact: () => actuators.control.contact.heard(),
   });
   const units = keyUnits({ config: current, states: () => sampler.states(), log });
+  const board = await boardAttributes(platform.board, machine);
   const attributes = await DeviceAttributes.open(
     {
       config: current,
-      deviceApi,
+      slot: undefined,
+      device: { name: 'gateway', folder: path, deviceApi },
       actuators: own,
       clock,
       files,
@@ -274,9 +276,15 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
       live,
       firmware,
       alerts,
-      ...polls('attributes'),
-      identity: await identityAttributes(platform.board, machine, deps.file.hash),
-      changing: () => ({ addresses: machine.networkAddresses(), ...units() }),
+      poll: { beat: beats() },
+      wakes: () => link.wakes('attributes'),
+      identity: () => ({
+        ...board,
+        configHash: deps.file.hash,
+        ...current().attributes.client,
+        addresses: machine.networkAddresses(),
+        ...units(),
+      }),
     },
     signal,
   );

@@ -93,6 +93,7 @@ const actuators = await Actuators.open(
   },
   stop.signal,
 );
+const run = randomUUID();
 const common = { config: () => config, deviceApi, clock, files: systemFiles, log };
 const rpc = await RpcService.open({
   ...common,
@@ -117,12 +118,13 @@ const rpc = await RpcService.open({
 const attributes = await DeviceAttributes.open(
   {
     ...common,
+    slot: undefined,
+    device: { name: 'gateway', folder: options.stateFolder, deviceApi },
     actuators,
+    poll: {},
     live: { settings: () => [], overrides: {} },
     firmware: { keys: [], consider: () => {} },
-
-    identity: { run: randomUUID() },
-    changing: () => ({}),
+    identity: () => ({ run }),
     alerts: new AlertList(log),
   },
   stop.signal,
