@@ -10,8 +10,8 @@ import { keyUnits } from '../attributes/key-units.ts';
 import { devicePolls } from '../config/keys/device-polls.ts';
 import { namesForRules } from '../config/keys/sensor-keys.ts';
 import type { AgentConfig, DeviceConfig } from '../config/schema/agent-config.ts';
-import type { AttachedFirmware, FirmwareOfDevice } from '../firmware/attached-firmware.ts';
-import type { FirmwareUpdates } from '../firmware/firmware-updates.ts';
+import type { DeviceUpdates } from '../firmware/device-updates.ts';
+import type { FirmwareOfDevice, FirmwareUpdates } from '../firmware/firmware-updates.ts';
 import type { Alerts } from '../host/alert-list.ts';
 import { type JsonObject, type JsonValue, jsonOf } from '../host/json.ts';
 import type { Log } from '../host/log.ts';
@@ -67,13 +67,9 @@ const FIRMWARE_KEYS: ReadonlySet<string> = new Set(['firmware', 'firmwareVersion
 export class AttachedCommands {
   readonly #rpc: RpcService | undefined;
   readonly #attributes: DeviceAttributes;
-  readonly #firmware: AttachedFirmware | undefined;
+  readonly #firmware: DeviceUpdates | undefined;
 
-  private constructor(
-    rpc: RpcService | undefined,
-    attributes: DeviceAttributes,
-    firmware: AttachedFirmware | undefined,
-  ) {
+  private constructor(rpc: RpcService | undefined, attributes: DeviceAttributes, firmware: DeviceUpdates | undefined) {
     this.#rpc = rpc;
     this.#attributes = attributes;
     this.#firmware = firmware;

@@ -274,7 +274,7 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
       files,
       log,
       live,
-      firmware,
+      firmware: firmware.offers,
       alerts,
       poll: { beat: beats() },
       wakes: () => link.wakes('attributes'),

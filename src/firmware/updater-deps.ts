@@ -36,8 +36,8 @@ export interface UpdaterDeps {
   readonly vitals: () => Vitals;
   /** Ends this process so that the service manager starts `current`. */
   readonly requestRestart: (reason: string) => void;
-  /** Runs an attached device's fixed command; rejects with what went wrong. */
-  readonly runHandler: (handler: FirmwareHandlerConfig, image: AttachedImage, signal: AbortSignal) => Promise<void>;
+  /** Runs a handler's fixed command; rejects with what went wrong. */
+  readonly runHandler: (handler: FirmwareHandlerConfig, image: HandledImage, signal: AbortSignal) => Promise<void>;
   /** Names an update, or a request to the root helper, like no other. */
   readonly newId: () => string;
   /** True while someone works on the machine. */
@@ -61,7 +61,7 @@ export interface Vitals {
   readonly fault?: string;
 }
 
-export interface AttachedImage {
+export interface HandledImage {
   readonly file: string;
   readonly title: string;
   readonly version: string;

@@ -91,7 +91,7 @@ describe('a package that is assigned to an attached device', () => {
   it('reaches no device without a handler, nor the gateway', async () => {
     bench.side('three').offer('2.0', image('two'));
     bench.side('').offer('2.0', image('two'));
-    bench.firmware?.consider(bench.side('').shared);
+    bench.firmware?.self.consider(bench.side('').shared);
     await walk();
     expect(bench.side('three').polls.attributes).toBe(0);
     expect(states('three')).toEqual([]);
@@ -176,7 +176,7 @@ describe('of several devices', () => {
     const gateway = bench.side('');
     gateway.isStuck = true;
     gateway.offer('2.0', image('two'), { fw_title: 'board' });
-    bench.firmware?.consider(gateway.shared);
+    bench.firmware?.self.consider(gateway.shared);
     await walk(1_000);
     bench.side('one').offer('2.0', image('two'));
     await walk(60_000);
