@@ -13,7 +13,6 @@ import { offerKeys, PACKAGE_KINDS, type PackageKind } from './firmware-offer.ts'
 import { FirmwareUpdater } from './firmware-updater.ts';
 import { runHandler } from './run-handler.ts';
 import { updateFiles } from './update-files.ts';
-import { UNKNOWN_VERSION } from './update-journal.ts';
 import { updateEntries } from './update-telling.ts';
 import type { UpdateTurns } from './update-turns.ts';
 import type { UpdaterDeps } from './updater-deps.ts';
@@ -31,7 +30,7 @@ export interface DeviceUpdatesDeps
   readonly installs: UpdateTurns;
 }
 
-export interface UpdatedDevice extends Pick<UpdaterDeps, 'deviceApi' | 'log'> {
+export interface UpdatedDevice extends Pick<UpdaterDeps, 'deviceApi' | 'log' | 'release'> {
   /** Name in entries of the outbox. */
   readonly id: string;
   /** For people; undefined of the gateway. */
@@ -42,8 +41,6 @@ export interface UpdatedDevice extends Pick<UpdaterDeps, 'deviceApi' | 'log'> {
   readonly folder: string;
   /** Its own. */
   readonly handlers: readonly FirmwareHandlerConfig[];
-  /** The agent's release, which a package may replace; undefined of all but the gateway. */
-  readonly release: Pick<UpdaterDeps, 'runningVersion' | 'vitals' | 'requestRestart'> | undefined;
   /** Why nothing is to be installed on it now, in words; undefined when it may be. */
   readonly holds: () => string | undefined;
   /** Told of each state that the platform is told of. */
@@ -100,9 +97,6 @@ function openUpdater(kind: PackageKind, deps: DeviceUpdatesDeps, device: Updated
   const { config, clock, runProgram, alerts, locked, downloads, installs } = deps;
   const { id, name, slot, release } = device;
   const alert = name === undefined ? `${kind} update` : `${kind} update of ${name}`;
-  const unused = (): never => {
-    throw new Error('a release of the agent among the packages of a device that has none');
-  };
   const opened: Promise<FirmwareUpdater> = FirmwareUpdater.open({
     kind,
     clock,
@@ -112,7 +106,6 @@ function openUpdater(kind: PackageKind, deps: DeviceUpdatesDeps, device: Updated
     locked,
     deviceApi: device.deviceApi,
     log: device.log,
-    isAttached: release === undefined,
     config: { ...config.firmware, handlers: device.handlers },
     files: updateFiles(deps.files),
     paths: {
@@ -121,9 +114,7 @@ function openUpdater(kind: PackageKind, deps: DeviceUpdatesDeps, device: Updated
       firmware: join(device.folder, 'firmware'),
     },
     arch: process.arch,
-    runningVersion: release?.runningVersion ?? UNKNOWN_VERSION,
-    vitals: release?.vitals ?? unused,
-    requestRestart: release?.requestRestart ?? unused,
+    release,
     report: async (values) => {
       await deps.append(updateEntries(id, values, clock));
       void opened.then(({ status }) => device.onReported?.(kind, status));

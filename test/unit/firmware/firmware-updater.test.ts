@@ -90,7 +90,11 @@ async function start(changes: Partial<UpdaterDeps> = {}, settings: object = {}):
     clock,
     log: silentLog,
     arch: process.arch,
-    runningVersion: '2.0.0',
+    release: {
+      runningVersion: '2.0.0',
+      vitals: () => ({ uploaded: true, reachable: true }),
+      requestRestart: () => stop.abort(),
+    },
     deviceApi: {
       getAttributes: async () => ({ client: {}, shared, empty: Object.keys(shared).length === 0 }),
       getFirmware: async ({ kind, title, chunk = 0, sizeBytes = served.length }) => {
@@ -106,8 +110,6 @@ async function start(changes: Partial<UpdaterDeps> = {}, settings: object = {}):
     },
     getUrl: () => Promise.reject(new Error('no file lies elsewhere')),
     report: async (values) => void told.push({ ...values }),
-    vitals: () => ({ uploaded: true, reachable: true }),
-    requestRestart: () => stop.abort(),
     runHandler: async (_handler, image) => void handled.push({ ...image, content: await readFile(image.file, 'utf8') }),
     newId: () => crypto.randomUUID(),
     locked: () => false,
