@@ -211,14 +211,14 @@ export class Agent {
   /** Applies a live setting or a reload to the parts that do not ask each time. */
   #takeUp(config: AgentConfig): void {
     const { hardware, telemetry, attached, attributes } = this.#parts;
-    const { log, file, alerts } = this.#common;
+    const { log, alerts } = this.#common;
     // Somebody on the machine may have set another one.
     if (config.log.level !== this.#configuredLogLevel) log.level = config.log.level;
     this.#configuredLogLevel = config.log.level;
     telemetry.outbox.changeCommitAge(config.outbox.commitAgeMs);
     attached?.outbox.changeCommitAge(config.outbox.commitAgeMs);
     telemetry.configured(new Set(config.sensors.filter(({ enabled }) => enabled).map(({ name }) => name)));
-    attributes.configurationChanged(file.hash);
+    attributes.configurationChanged();
     void hardware
       .configure(config)
       .catch((error: unknown) => alerts.raise('sensors', `sensors could not be changed: ${messageOf(error)}`));

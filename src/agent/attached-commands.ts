@@ -5,13 +5,13 @@
 import { join } from 'node:path';
 import type { Actuators } from '../actuators/actuators.ts';
 import { type OwnActuators, ownActuators } from '../actuators/own-actuators.ts';
-import { AttachedAttributes } from '../attributes/attached-attributes.ts';
+import { DeviceAttributes } from '../attributes/device-attributes.ts';
 import { keyUnits } from '../attributes/key-units.ts';
 import { devicePolls } from '../config/keys/device-polls.ts';
 import { namesForRules } from '../config/keys/sensor-keys.ts';
 import type { AgentConfig, DeviceConfig } from '../config/schema/agent-config.ts';
-import type { AttachedFirmware, FirmwareOfDevice } from '../firmware/attached-firmware.ts';
-import type { FirmwareUpdates } from '../firmware/firmware-updates.ts';
+import type { DeviceUpdates } from '../firmware/device-updates.ts';
+import type { FirmwareOfDevice, FirmwareUpdates } from '../firmware/firmware-updates.ts';
 import type { Alerts } from '../host/alert-list.ts';
 import { type JsonObject, type JsonValue, jsonOf } from '../host/json.ts';
 import type { Log } from '../host/log.ts';
@@ -66,14 +66,10 @@ const FIRMWARE_KEYS: ReadonlySet<string> = new Set(['firmware', 'firmwareVersion
 
 export class AttachedCommands {
   readonly #rpc: RpcService | undefined;
-  readonly #attributes: AttachedAttributes;
-  readonly #firmware: AttachedFirmware | undefined;
+  readonly #attributes: DeviceAttributes;
+  readonly #firmware: DeviceUpdates | undefined;
 
-  private constructor(
-    rpc: RpcService | undefined,
-    attributes: AttachedAttributes,
-    firmware: AttachedFirmware | undefined,
-  ) {
+  private constructor(rpc: RpcService | undefined, attributes: DeviceAttributes, firmware: DeviceUpdates | undefined) {
     this.#rpc = rpc;
     this.#attributes = attributes;
     this.#firmware = firmware;
@@ -90,7 +86,7 @@ export class AttachedCommands {
     const isPulsing = () => actuators.configs.some(({ name }) => control.find(name)?.state.pulsing === true);
     const firmware = await deps.openFirmware?.({ ...ofDevice(device), settings, isPulsing, log });
     const units = keyUnits({ config, states: () => deps.sampler.states(), log }, settings.name);
-    const attributes = await AttachedAttributes.open(
+    const attributes = await DeviceAttributes.open(
       {
         config,
         device,
@@ -100,7 +96,7 @@ export class AttachedCommands {
         files: deps.files,
         log,
         alerts,
-        place: polls.attributes ? turns.place('attributes') : undefined,
+        poll: polls.attributes ? { place: turns.place('attributes') } : undefined,
         firmware,
         wakes: () => deps.link.wakes('attributes'),
         identity: () => ({ ...identityOf(deps), ...units() }),

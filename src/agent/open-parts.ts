@@ -5,7 +5,7 @@
 import { actuatorCalls, pageOutputs } from '../actuators/control-calls.ts';
 import { ownActuators } from '../actuators/own-actuators.ts';
 import { deliveryCalls } from '../analytics/control-calls.ts';
-import { DeviceAttributes, identityAttributes } from '../attributes/device-attributes.ts';
+import { boardAttributes, DeviceAttributes } from '../attributes/device-attributes.ts';
 import { keyUnits } from '../attributes/key-units.ts';
 import { Bands } from '../bands/bands.ts';
 import { leaveInForce } from '../config/actuators-in-force.ts';
@@ -249,7 +249,6 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
   });
   const { deviceApi } = platform;
   const beats = createPollBeat(clock);
-  const polls = (kind: 'attributes' | 'commands') => ({ beat: beats(), wakes: () => link.wakes(kind) });
   const rpc = await RpcService.open({
     config: current,
     deviceApi,
@@ -259,25 +258,34 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
     methods,
     permissions: ownMethodConfigs(config),
     onCommand,
-    ...polls('commands'),
+    beat: beats(),
+    wakes: () => link.wakes('commands'),
     locked: () => actuators.lockout.locked,
     onContact: () => actuators.control.contact.heard(),
   });
   const units = keyUnits({ config: current, states: () => sampler.states(), log });
+  const board = await boardAttributes(platform.board, machine);
   const attributes = await DeviceAttributes.open(
     {
       config: current,
-      deviceApi,
+      slot: undefined,
+      device: { name: 'gateway', folder: path, deviceApi },
       actuators: own,
       clock,
       files,
       log,
       live,
-      firmware,
+      firmware: firmware.offers,
       alerts,
-      ...polls('attributes'),
-      identity: await identityAttributes(platform.board, machine, deps.file.hash),
-      changing: () => ({ addresses: machine.networkAddresses(), ...units() }),
+      poll: { beat: beats() },
+      wakes: () => link.wakes('attributes'),
+      identity: () => ({
+        ...board,
+        configHash: deps.file.hash,
+        ...current().attributes.client,
+        addresses: machine.networkAddresses(),
+        ...units(),
+      }),
     },
     signal,
   );

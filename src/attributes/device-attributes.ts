@@ -1,10 +1,13 @@
-/** Client and shared attributes as a whole: what the device says of itself, and what the platform wishes of it. */
-import { join } from 'node:path';
+/**
+ * Attributes of one device, the gateway or another: what it says of itself, and what the platform wishes of it. The gateway has more targets, its
+ * live settings; each device has its own actuators, and offers of packages.
+ */
+import { basename, join } from 'node:path';
 import type { OwnActuators } from '../actuators/own-actuators.ts';
 import type { LiveConfig } from '../config/live-config.ts';
 import type { AgentConfig } from '../config/schema/agent-config.ts';
-import type { FirmwareUpdates } from '../firmware/firmware-updates.ts';
 import type { Alerts } from '../host/alert-list.ts';
+import { untilAborted } from '../host/bounded-wait.ts';
 import type { BoardIdentity } from '../host/identity.ts';
 import type { JsonObject } from '../host/json.ts';
 import type { Log } from '../host/log.ts';
@@ -12,11 +15,10 @@ import type { HostMachine } from '../host/machine.ts';
 import { StateFile } from '../host/state-file.ts';
 import { agentVersion } from '../host/version.ts';
 import type { DeviceApi } from '../platform/device-api.ts';
-import type { PollBeat } from '../platform/poll-beat.ts';
 import { pollLimits } from '../platform/poll-length.ts';
 import { actuatorValues, tellRefused } from './actuator-values.ts';
 import { APPLIED_VALUES_FORMAT, AppliedValues } from './applied-values.ts';
-import { runAttributeLoop } from './attribute-loop.ts';
+import { type AttributeLoopDeps, runAttributeLoop } from './attribute-loop.ts';
 import { reportChanging } from './changing-identity.ts';
 import { ClientAttributes } from './client-attributes.ts';
 import { SharedAttributes } from './shared-attributes.ts';
@@ -25,151 +27,199 @@ import { UnknownSettings } from './unknown-settings.ts';
 
 export interface DeviceAttributesDeps extends Pick<HostMachine, 'clock' | 'files'> {
   readonly config: () => AgentConfig;
-  readonly deviceApi: DeviceApi;
-  /** Actuators that shared attributes move: the gateway's own. */
+  /** Its slot in the configuration; undefined of the gateway. */
+  readonly slot: string | undefined;
+  readonly device: {
+    /** For people. */
+    readonly name: string;
+    /** Exists, and is this device's alone. */
+    readonly folder: string;
+    readonly deviceApi: DeviceApi;
+  };
+  /** Actuators that shared attributes move: its own. */
   readonly actuators: OwnActuators;
+  /** How its poll goes with others; undefined where nothing is shared with the device. */
+  readonly poll: Pick<AttributeLoopDeps, 'place' | 'beat'> | undefined;
+  /** Time between two readings of shared attributes where the link is too dear to wait for updates. */
+  readonly wakes?: (() => number | undefined) | undefined;
+  /** Settings that can be shared with it, asked each time: a changed configuration brings others. Undefined of all but the gateway. */
+  readonly live?: Pick<LiveConfig, 'settings' | 'overrides'> | undefined;
+  /** Offers of updates are shared attributes; undefined of a device that takes none. */
+  readonly firmware: OffersTaken | undefined;
+  /** Returns what it says of itself. Called now and then. */
+  readonly identity: () => JsonObject;
   readonly log: Log;
   readonly alerts: Alerts;
-  /** Asked each time: a changed configuration brings other settings. */
-  readonly live: Pick<LiveConfig, 'settings' | 'overrides'>;
-  /** Offers of updates are shared attributes. */
-  readonly firmware: Pick<FirmwareUpdates, 'keys' | 'consider'>;
-  /** Identity of the device: model, serial, version, boot id, addresses, the configuration's hash. */
-  readonly identity: JsonObject;
-  /** Time between two readings of shared attributes where the link is too dear to wait for updates. */
-  readonly wakes?: () => number | undefined;
-  /** By which the poll ends together with the one for commands. */
-  readonly beat?: PollBeat;
-  /** Returns the part of it that changes by itself: addresses, units of keys. Called now and then. */
-  readonly changing: () => JsonObject;
+}
+
+interface OffersTaken {
+  /** Shared attributes that are to be asked for. */
+  readonly keys: readonly string[];
+  /** Takes the attributes as they were read, and which of them the platform has told of. */
+  readonly consider: (shared: JsonObject, saved: ReadonlySet<string>) => void;
+}
+
+/** Wishes of the platform, and those that were acted on. */
+interface Wishes {
+  readonly shared: SharedAttributes;
+  readonly applied: AppliedValues;
+  readonly unknown: UnknownSettings | undefined;
 }
 
 export class DeviceAttributes {
   readonly client: ClientAttributes;
-  readonly shared: SharedAttributes;
   readonly #deps: DeviceAttributesDeps;
-  readonly #applied: AppliedValues;
-  readonly #unknown: UnknownSettings;
+  #wishes: Wishes | undefined;
+  readonly #stopListening: () => void;
 
-  private constructor(
-    deps: DeviceAttributesDeps,
-    parts: Pick<DeviceAttributes, 'client' | 'shared'>,
-    { applied, unknown }: { readonly applied: AppliedValues; readonly unknown: UnknownSettings },
-  ) {
+  private constructor(deps: DeviceAttributesDeps) {
+    const { clock, log, device, wakes, actuators } = deps;
     this.#deps = deps;
-    this.#unknown = unknown;
-    this.client = parts.client;
-    this.shared = parts.shared;
-    this.#applied = applied;
+    this.client = new ClientAttributes({ deviceApi: device.deviceApi, wakes, clock, log });
+    this.#stopListening = actuators.control.onState(() => this.client.report(ownValues(deps)));
   }
 
   /** Settings that were shared before hold once this resolves. */
   static async open(deps: DeviceAttributesDeps, signal: AbortSignal): Promise<DeviceAttributes> {
-    const { config, files, clock, log, actuators, firmware } = deps;
-    const { stateFolder, runFolder } = config();
-    const name = 'shared-attributes.json';
-    const places = { path: join(stateFolder, name), behindMark: join(runFolder, 'behind', name) };
-    const applied = await AppliedValues.open(
-      new StateFile({ ...APPLIED_VALUES_FORMAT, ...places, files, clock, log, alerts: deps.alerts }),
-    );
-    const client = new ClientAttributes({ deviceApi: deps.deviceApi, wakes: deps.wakes, clock, log });
-    let opened: SharedAttributes | undefined;
-    const wishes = (): JsonObject => ({
-      effectiveSettings: deps.live.overrides,
-      sharedRefused: opened?.refusals ?? {},
-    });
-    // Not while a value is being applied: what it changes shows itself a moment later.
-    const onChange = (): void =>
-      queueMicrotask(() => {
-        client.report(wishes());
-        tellRefused(opened?.lastingRefusals ?? {}, 'shared attributes', deps.alerts);
-      });
-    const unknown = new UnknownSettings(() => deps.live.settings());
-    const offers = {
-      firmwareKeys: firmware.keys,
-      onFirmwareOffer: (offer: JsonObject, saved: ReadonlySet<string>) => firmware.consider(offer, saved),
-    };
-    const targets = (): readonly SharedTarget[] => targetsOf(deps, unknown);
-    const shared = await SharedAttributes.open({ targets, applied, ...offers, onChange, log }, signal);
-    opened = shared;
-    client.report({ ...deps.identity, ...config().attributes.client, ...ownValues(deps), ...wishes() });
-    actuators.control.onState(() => client.report(ownValues(deps)));
-    return new DeviceAttributes(deps, { client, shared }, { applied, unknown });
+    const opened = new DeviceAttributes(deps);
+    if (deps.poll !== undefined) opened.#wishes = await openWishes(deps, () => opened.#wishesChanged(), signal);
+    opened.client.report({ ...deps.identity(), ...ownValues(deps), ...opened.#told() });
+    return opened;
   }
 
   /** Returns the loops that speak with the platform until the signal aborts: no kind of poll may ever stand twice. */
   loops(): readonly ((signal: AbortSignal) => Promise<void>)[] {
-    const { config, deviceApi, clock, log, actuators } = this.#deps;
-    const { platform, attributes } = config();
-    const { contact } = actuators.control;
-    const loop = {
-      deviceApi,
-      clock,
-      log,
-      shared: this.shared,
-      client: this.client,
-      ...pollLimits(platform),
-      wakes: this.#deps.wakes,
-      beat: this.#deps.beat,
-      canBeSet: () => this.shared.keys.length > 0,
-      reconcilePeriodMs: () => config().platform.reconcilePeriodMs,
-      readBackPeriodMs: attributes.readBackPeriodMs,
-      onSaved: (keys: readonly string[]) => this.#unknown.noteSaved(keys),
-      onContact: () => contact.heard(),
-      onQuiet: (ask: () => void) => contact.onQuiet(ask),
-    };
-    const identity = { client: this.client, clock, look: this.#deps.changing };
+    const { clock, identity } = this.#deps;
+    const saying = { client: this.client, clock, look: identity };
+    const wishes = this.#wishes;
     return [
       (signal) => this.client.run(signal),
-      (signal) => runAttributeLoop(loop, signal),
-      (signal) => reportChanging(identity, signal),
+      (signal) => reportChanging(saying, signal),
+      (signal) => (wishes === undefined ? this.#askWhenQuiet(signal) : this.#follow(wishes, signal)),
     ];
   }
 
   /** The configuration in force is another: its settings and its hash are told. */
-  configurationChanged(configHash: string): void {
-    this.client.report({ configHash, effectiveSettings: this.#deps.live.overrides });
-    tellRefused(this.shared.lastingRefusals, 'shared attributes', this.#deps.alerts);
+  configurationChanged(): void {
+    this.client.report({ ...this.#deps.identity(), ...this.#told() });
+    this.#alertRefused();
   }
 
   /** Everything known is on disk when this resolves. Idempotent; its loops have ended before. */
   async close(): Promise<void> {
-    await this.#applied.close();
+    this.#stopListening();
+    await this.#wishes?.applied.close();
+  }
+
+  async #follow({ shared, unknown }: Wishes, signal: AbortSignal): Promise<void> {
+    const { config, device, clock, log, actuators, poll, wakes } = this.#deps;
+    const { platform, attributes } = config();
+    const { contact } = actuators.control;
+    await runAttributeLoop(
+      {
+        deviceApi: device.deviceApi,
+        clock,
+        log,
+        shared,
+        client: this.client,
+        ...pollLimits(platform),
+        place: poll?.place,
+        beat: poll?.beat,
+        wakes,
+        canBeSet: () => shared.keys.length > 0,
+        reconcilePeriodMs: () => config().platform.reconcilePeriodMs,
+        readBackPeriodMs: attributes.readBackPeriodMs,
+        onSaved: (keys) => unknown?.noteSaved(keys),
+        onContact: () => contact.heard(),
+        onQuiet: (ask) => contact.onQuiet(ask),
+      },
+      signal,
+    );
+  }
+
+  /** Without shared attributes nothing else asks whether the platform is there, before an output falls back. */
+  async #askWhenQuiet(signal: AbortSignal): Promise<void> {
+    const { actuators, device } = this.#deps;
+    const ask = async (): Promise<void> => {
+      await device.deviceApi.getAttributes({ clientKeys: ['active'] }, signal);
+      actuators.control.contact.heard();
+    };
+    const stop = actuators.control.contact.onQuiet(() => void ask().catch(() => {}));
+    await untilAborted(new Promise<never>(() => {}), signal).catch(() => {});
+    stop();
+  }
+
+  #wishesChanged(): void {
+    // Not while a value is being applied: what it changes shows itself a moment later.
+    queueMicrotask(() => {
+      this.client.report(this.#told());
+      this.#alertRefused();
+    });
+  }
+
+  /** Returns what came of the wishes; nothing where nothing is shared. */
+  #told(): JsonObject {
+    if (this.#wishes === undefined) return {};
+    return { effectiveSettings: this.#deps.live?.overrides, sharedRefused: this.#wishes.shared.refusals };
+  }
+
+  #alertRefused(): void {
+    const { slot, device, alerts } = this.#deps;
+    const alert = slot === undefined ? 'shared attributes' : `shared attributes of ${device.name}`;
+    tellRefused(this.#wishes?.shared.lastingRefusals ?? {}, alert, alerts);
   }
 }
 
-function ownValues({ actuators, config }: DeviceAttributesDeps): JsonObject {
-  return actuatorValues(
-    actuators,
-    config().actuators.filter(({ device }) => device === undefined),
+async function openWishes(deps: DeviceAttributesDeps, onChange: () => void, signal: AbortSignal): Promise<Wishes> {
+  const { config, files, clock, log, alerts, live, slot, device, firmware } = deps;
+  const name = 'shared-attributes.json';
+  const mark = slot === undefined ? name : `${basename(device.folder)}-${name}`;
+  const applied = await AppliedValues.open(
+    new StateFile({
+      ...APPLIED_VALUES_FORMAT,
+      path: join(device.folder, name),
+      behindMark: join(config().runFolder, 'behind', mark),
+      files,
+      clock,
+      log,
+      alerts,
+    }),
   );
+  const unknown = live && new UnknownSettings(() => live.settings());
+  const shared = await SharedAttributes.open(
+    {
+      targets: () => targetsOf(deps, unknown),
+      applied,
+      firmwareKeys: firmware?.keys ?? [],
+      onFirmwareOffer: (offer, saved) => firmware?.consider(offer, saved),
+      onChange,
+      log,
+    },
+    signal,
+  );
+  return { shared, applied, unknown };
+}
+
+/** The gateway alone tells of its actuators where it has none. */
+function ownValues({ actuators, config, slot }: DeviceAttributesDeps): JsonObject {
+  const configured = config().actuators.filter(({ device }) => device === slot);
+  return slot !== undefined && configured.length === 0 ? {} : actuatorValues(actuators, configured);
 }
 
 function targetsOf(
   { config, actuators, live }: DeviceAttributesDeps,
-  unknown: UnknownSettings,
+  unknown: UnknownSettings | undefined,
 ): readonly SharedTarget[] {
-  const { attributes } = config();
-  return [
-    ...actuators.configs.map(({ desiredKey, name }) => actuatorTarget(desiredKey, name, actuators.control)),
-    ...(attributes.liveSettings ? [...live.settings().map(settingTarget), ...unknown.targets()] : []),
-  ];
+  const moved = actuators.configs.map(({ desiredKey, name }) => actuatorTarget(desiredKey, name, actuators.control));
+  if (live === undefined || !config().attributes.liveSettings) return moved;
+  return [...moved, ...live.settings().map(settingTarget), ...(unknown?.targets() ?? [])];
 }
 
-export async function identityAttributes(
+/** Identity of the gateway that stays while the agent runs. */
+export async function boardAttributes(
   { hostname, serial, mac }: BoardIdentity,
-  { clock, boardModel, networkAddresses }: Pick<HostMachine, 'clock' | 'boardModel' | 'networkAddresses'>,
-  configHash: string,
+  { clock, boardModel }: Pick<HostMachine, 'clock' | 'boardModel'>,
 ): Promise<JsonObject> {
   const model = (await boardModel()) ?? 'unknown';
-  return {
-    model,
-    version: agentVersion(),
-    bootId: clock.bootId,
-    configHash,
-    hostname,
-    addresses: networkAddresses(),
-    serial,
-    mac,
-  };
+  return { model, version: agentVersion(), bootId: clock.bootId, hostname, serial, mac };
 }

@@ -27,7 +27,7 @@ const HANDLER_VERSION = /^[0-9A-Za-z][\x20-\x7e]{0,127}$/;
 
 const NO_CHECKSUM = 'it has no checksum';
 
-type ChooseDeps = Pick<UpdaterDeps, 'kind' | 'config' | 'runningVersion' | 'clock' | 'newId' | 'isAttached'>;
+type ChooseDeps = Pick<UpdaterDeps, 'kind' | 'config' | 'release' | 'clock' | 'newId'>;
 
 /** Undefined when nothing is offered, or when this offer has already ended. */
 export function chooseOffer(
@@ -37,11 +37,11 @@ export function chooseOffer(
 ): Beginning | undefined {
   if (offer === undefined || offer.fingerprint === journal.settledOffer) return undefined;
   const { title, version, fingerprint } = offer;
-  const from = isOurs(deps, title) ? deps.runningVersion : installedVersion(journal, title);
+  const from = isOurs(deps, title) ? runningVersion(deps) : installedVersion(journal, title);
   const update = { ...newUpdate(deps, { title, version, source: 'platform', fingerprint }), from };
   const reason = 'fault' in offer ? offer.fault : refusalOf(deps, journal, offer);
   if (reason !== undefined) return { update, outcome: { event: 'refused', reason } };
-  const isInstalled = isOurs(deps, title) ? version === deps.runningVersion : fingerprint === journal.installedOffer;
+  const isInstalled = isOurs(deps, title) ? version === runningVersion(deps) : fingerprint === journal.installedOffer;
   if (isInstalled) return { update: { ...update, isThere: true }, outcome: { event: 'runs-already' } };
   return { update: { ...update, offer: offer as FirmwareOffer }, outcome: { event: 'offered' } };
 }
@@ -72,7 +72,7 @@ export async function chooseWish(
 
 /** Checks a wish and changes nothing. @throws AgentError as `chooseWish`, except for faults of copying. */
 export async function expectUsable(
-  deps: Pick<UpdaterDeps, 'runningVersion' | 'files' | 'paths'>,
+  deps: Pick<UpdaterDeps, 'release' | 'files' | 'paths'>,
   wish: UpdateWish,
   signal: AbortSignal,
 ): Promise<void> {
@@ -80,12 +80,17 @@ export async function expectUsable(
   else await releaseIn(deps, wish.path, signal);
 }
 
+/** The version of this process; unknown of a device whose packages replace no agent. */
+export function runningVersion({ release }: Pick<UpdaterDeps, 'release'>): string {
+  return release?.runningVersion ?? UNKNOWN_VERSION;
+}
+
 /** True for a package that replaces this agent, and not the program of something attached to it. */
 export function isOurs(
-  { kind, config, isAttached }: Pick<UpdaterDeps, 'kind' | 'config' | 'isAttached'>,
+  { kind, config, release }: Pick<UpdaterDeps, 'kind' | 'config' | 'release'>,
   title: string,
 ): boolean {
-  return isAttached !== true && kind === 'firmware' && title === config.title;
+  return release !== undefined && kind === 'firmware' && title === config.title;
 }
 
 /** The handler of a package; undefined where there is none. */
@@ -97,7 +102,7 @@ export function handlerOf(
 }
 
 async function releaseIn(
-  deps: Pick<UpdaterDeps, 'runningVersion' | 'files'>,
+  deps: Pick<UpdaterDeps, 'release' | 'files'>,
   path: string,
   signal: AbortSignal,
 ): Promise<string> {
@@ -108,21 +113,19 @@ async function releaseIn(
   return release;
 }
 
-async function expectKept(
-  deps: Pick<UpdaterDeps, 'runningVersion' | 'files' | 'paths'>,
-  version: string,
-): Promise<void> {
+async function expectKept(deps: Pick<UpdaterDeps, 'release' | 'files' | 'paths'>, version: string): Promise<void> {
   const kept = isVersion(version) && (await deps.files.list(join(deps.paths.home, 'releases'))).includes(version);
   if (!kept) throw refusal('firmware/no-release', `no release ${JSON.stringify(version)} is kept here`);
   expectAnother(deps, version);
 }
 
-function expectAnother(deps: Pick<UpdaterDeps, 'runningVersion'>, release: string): void {
-  if (release === deps.runningVersion) throw refusal('firmware/same-release', `release ${release} runs already`);
+function expectAnother(deps: Pick<UpdaterDeps, 'release'>, release: string): void {
+  if (release === runningVersion(deps)) throw refusal('firmware/same-release', `release ${release} runs already`);
 }
 
 function refusalOf(deps: ChooseDeps, journal: UpdateJournal, offer: FirmwareOffer): string | undefined {
-  const { config, runningVersion } = deps;
+  const { config } = deps;
+  const running = runningVersion(deps);
   const { title, version, checksum } = offer;
   if (!isOurs(deps, title)) {
     const handler = handlerOf(deps, title);
@@ -133,10 +136,10 @@ function refusalOf(deps: ChooseDeps, journal: UpdateJournal, offer: FirmwareOffe
   }
   if (checksum === undefined) return NO_CHECKSUM;
   if (!isVersion(version)) return 'the offered version is not one';
-  const { confirmedVersion = runningVersion } = journal;
+  const { confirmedVersion = running } = journal;
   // A release installed by hand since may be newer.
-  const confirmed = compareVersions(confirmedVersion, runningVersion) > 0 ? confirmedVersion : runningVersion;
-  if (config.allowDowngrade || version === runningVersion || compareVersions(version, confirmed) >= 0) return undefined;
+  const confirmed = compareVersions(confirmedVersion, running) > 0 ? confirmedVersion : running;
+  if (config.allowDowngrade || version === running || compareVersions(version, confirmed) >= 0) return undefined;
   return `${version} is older than ${confirmed}, and allowDowngrade is off`;
 }
 
@@ -160,7 +163,7 @@ function newUpdate(deps: ChooseDeps, what: Pick<Update, 'title' | 'version' | 's
   return {
     ...what,
     id: deps.newId(),
-    from: deps.runningVersion,
+    from: runningVersion(deps),
     startedAtMs: deps.clock.wallMs(),
     unanswered: 0,
     attempts: 0,

@@ -7,7 +7,15 @@ import { messageOf, retryable } from '../errors/agent-error.ts';
 import { endedWithin } from '../host/bounded-wait.ts';
 import type { JsonObject } from '../host/json.ts';
 import { joinedWhileUnderWay } from '../host/shared-work.ts';
-import { type Beginning, chooseOffer, chooseWish, expectUsable, isOurs, type UpdateWish } from './choose-update.ts';
+import {
+  type Beginning,
+  chooseOffer,
+  chooseWish,
+  expectUsable,
+  isOurs,
+  runningVersion,
+  type UpdateWish,
+} from './choose-update.ts';
 import { type FirmwareOffer, offerKeys, type RefusedOffer, readOffer } from './firmware-offer.ts';
 import { OfferPace } from './offer-pace.ts';
 import { endedJournal, readJournal, type Update, type UpdateJournal, writeJournal } from './update-journal.ts';
@@ -83,7 +91,6 @@ export class FirmwareUpdater {
   }
 
   get status(): UpdaterStatus {
-    const { runningVersion: running } = this.#deps;
     const waiting = {
       isWaited: this.#isWaited,
       fault: this.#fault,
@@ -93,7 +100,7 @@ export class FirmwareUpdater {
         (this.#journal.state === 'downloading' ? this.#waits : undefined),
     };
     return statusOf({
-      running,
+      running: runningVersion(this.#deps),
       journal: this.#journal,
       offer: this.#offer,
       receivedBytes: this.#receivedBytes,

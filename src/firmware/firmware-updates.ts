@@ -3,47 +3,43 @@
  * outbox, a trial is judged by the uploads of this process and by what the platform answers to a question of its own.
  */
 import { basename, dirname, join } from 'node:path';
-import { gatewayHandlers } from '../config/keys/device-firmware.ts';
-import type { AgentConfig } from '../config/schema/agent-config.ts';
+import { deviceHandlers, gatewayHandlers } from '../config/keys/device-firmware.ts';
+import type { DeviceConfig } from '../config/schema/agent-config.ts';
 import type { ControlCalls } from '../control-socket/control-connection.ts';
 import { hasCode, messageOf, refusal } from '../errors/agent-error.ts';
-import type { Alerts } from '../host/alert-list.ts';
 import { type JsonObject, jsonOf } from '../host/json.ts';
 import { runTogether } from '../host/loops.ts';
-import type { HostMachine } from '../host/machine.ts';
 import { textIn } from '../host/request-params.ts';
 import { agentVersion } from '../host/version.ts';
-import type { TelemetryEntry } from '../outbox/outbox.ts';
 import type { FirmwareSummary } from '../status/shape/agent-status.ts';
-import { AttachedFirmware, type FirmwareOfDevice } from './attached-firmware.ts';
-import { offerKeys, PACKAGE_KINDS, type PackageKind } from './firmware-offer.ts';
-import { FirmwareUpdater } from './firmware-updater.ts';
+import { DeviceUpdates, type DeviceUpdatesDeps, type UpdatedDevice } from './device-updates.ts';
 import type { ReleasePaths } from './guard-state.ts';
 import { history } from './release-history.ts';
-import { runHandler } from './run-handler.ts';
 import { expectHelper, leaveRequest } from './swap-request.ts';
 import { updateFiles } from './update-files.ts';
 import type { UpdateState } from './update-states.ts';
-import { updateEntries } from './update-telling.ts';
 import { UpdateTurns } from './update-turns.ts';
-import type { UpdaterDeps, Vitals } from './updater-deps.ts';
+import type { Vitals } from './updater-deps.ts';
 import { lastFailure, type UpdaterStatus } from './updater-status.ts';
 
 export interface FirmwareUpdatesDeps
-  extends Pick<HostMachine, 'clock' | 'files' | 'runProgram'>,
-    Pick<UpdaterDeps, 'newId' | 'log' | 'deviceApi' | 'getUrl' | 'linkWaits' | 'locked'> {
-  readonly config: AgentConfig;
-  /** Resolves when the entries are durable. */
-  readonly append: (entries: readonly TelemetryEntry[]) => Promise<void>;
+  extends Omit<DeviceUpdatesDeps, 'downloads' | 'installs'>,
+    Pick<UpdatedDevice, 'deviceApi' | 'log' | 'onReported'> {
   /** True once an upload of this process was acknowledged. */
   readonly uploaded: () => boolean;
   /** The fault of this machine, the network aside; undefined when all is well. */
   readonly fault: () => string | undefined;
   /** Stops the agent in good order; the service manager starts `current`. */
   readonly restart: () => void;
-  readonly alerts: Alerts;
-  /** Told of each state of an update of this machine that the platform is told of. */
-  readonly onReported?: (kind: PackageKind, status: UpdaterStatus) => void;
+}
+
+/** A device other than the gateway. */
+export interface FirmwareOfDevice extends Pick<UpdatedDevice, 'id' | 'folder' | 'deviceApi' | 'log'> {
+  /** For people. */
+  readonly name: string;
+  readonly settings: Pick<DeviceConfig, 'name' | 'firmware'>;
+  /** True while one of its outputs is on for a time, by command. */
+  readonly isPulsing: () => boolean;
 }
 
 const PROBE_EVERY_MS = 60_000;
@@ -53,59 +49,75 @@ const CONTACT_COUNTS_MS = 3 * PROBE_EVERY_MS;
 const SWAPS: ReadonlySet<UpdateState> = new Set(['requesting', 'swapping', 'trial', 'confirming', 'giving-up']);
 
 /** Turns of everything that is updated over this gateway. */
-interface Turns {
-  readonly downloads: UpdateTurns;
-  readonly installs: UpdateTurns;
-}
+type Turns = Pick<DeviceUpdatesDeps, 'downloads' | 'installs'>;
 
 export class FirmwareUpdates {
+  /** Those of the gateway. */
+  readonly self: DeviceUpdates;
   readonly #deps: FirmwareUpdatesDeps;
   readonly #paths: ReleasePaths;
-  readonly #updaters: Readonly<Record<PackageKind, FirmwareUpdater>>;
   readonly #turns: Turns;
   #lastContactMs = Number.NEGATIVE_INFINITY;
 
   private constructor(
     deps: FirmwareUpdatesDeps,
-    parts: {
-      readonly paths: ReleasePaths;
-      readonly turns: Turns;
-      readonly updaters: Record<PackageKind, FirmwareUpdater>;
-    },
+    parts: { readonly paths: ReleasePaths; readonly turns: Turns; readonly self: DeviceUpdates },
   ) {
     this.#deps = deps;
     this.#paths = parts.paths;
     this.#turns = parts.turns;
-    this.#updaters = parts.updaters;
+    this.self = parts.self;
   }
 
   /** Reads where the last run left off; where that cannot be read the agent lives without updates until it can. */
   static async open(deps: FirmwareUpdatesDeps): Promise<FirmwareUpdates> {
-    const { installFolder, guardFolder } = deps.config.firmware;
-    const paths = { home: installFolder, guard: guardFolder, firmware: join(deps.config.stateFolder, 'firmware') };
+    const { config, deviceApi, log, onReported } = deps;
+    const { installFolder: home, guardFolder: guard } = config.firmware;
+    const turns = { downloads: new UpdateTurns(deps.clock), installs: new UpdateTurns(deps.clock) };
     // The updaters need this object's vitals, and this object needs the updaters.
     let updates: FirmwareUpdates | undefined;
-    const turns = { downloads: new UpdateTurns(deps.clock), installs: new UpdateTurns(deps.clock) };
-    const vitals = () => updates?.vitals() ?? { uploaded: false, reachable: false };
-    const open = (kind: PackageKind) => openUpdater(kind, { ...deps, paths, turns, vitals });
-    const updaters = { firmware: await open('firmware'), software: await open('software') };
-    updates = new FirmwareUpdates(deps, { paths, turns, updaters });
+    const release = {
+      runningVersion: runningRelease(home),
+      vitals: () => updates?.vitals() ?? { uploaded: false, reachable: false },
+      requestRestart: (reason: string) => {
+        log.info({ reason }, 'restarting');
+        deps.restart();
+      },
+    };
+    const self = await DeviceUpdates.open(
+      { ...deps, ...turns },
+      {
+        id: 'self',
+        name: undefined,
+        slot: undefined,
+        folder: config.stateFolder,
+        deviceApi,
+        log,
+        handlers: gatewayHandlers(config),
+        release,
+        // A command that is cut short may leave a device that does not work.
+        holds: () => (turns.installs.isTaken ? 'something attached is being updated' : undefined),
+        onReported,
+      },
+    );
+    const paths = { home, guard, firmware: join(config.stateFolder, 'firmware') };
+    updates = new FirmwareUpdates(deps, { paths, turns, self });
     return updates;
   }
 
-  /** The shared attributes that are to be asked for. */
-  get keys(): readonly string[] {
-    return this.#deps.config.firmware.enabled ? PACKAGE_KINDS.flatMap(offerKeys) : [];
+  /** Offers that the gateway takes; undefined where updates are switched off. */
+  get offers(): DeviceUpdates | undefined {
+    return this.#deps.config.firmware.enabled ? this.self : undefined;
   }
 
   status(): UpdaterStatus {
-    return this.#updaters.firmware.status;
+    return this.self.updater('firmware').status;
   }
 
   /** For the status page and `turnstone status`. */
   summary(): FirmwareSummary {
     const { reported, update, offered, receivedBytes, sizeBytes, fault, waits } = this.status();
-    const failed = PACKAGE_KINDS.flatMap((kind) => lastFailure(this.#updaters[kind].status) ?? []);
+    const failed = this.self.statuses.flatMap((status) => lastFailure(status) ?? []);
     return {
       title: this.#deps.config.firmware.title,
       version: agentVersion(),
@@ -118,24 +130,28 @@ export class FirmwareUpdates {
     };
   }
 
-  /** Opens the updates of an attached device; undefined where the configuration names no handler for it. */
-  async ofDevice(device: FirmwareOfDevice): Promise<AttachedFirmware | undefined> {
+  /** Opens the updates of another device; undefined where the configuration names no handler for it. */
+  async ofDevice({ settings, isPulsing, ...device }: FirmwareOfDevice): Promise<DeviceUpdates | undefined> {
     const { config } = this.#deps;
-    if (!config.firmware.enabled) return undefined;
-    const holds = () => (SWAPS.has(this.status().state) ? 'the gateway itself is being updated' : undefined);
-    return await AttachedFirmware.open({ ...this.#deps, ...this.#turns, holds }, device);
+    const { installs } = this.#turns;
+    const handlers = deviceHandlers(settings, config);
+    if (!config.firmware.enabled || handlers.length === 0) return undefined;
+    const holds = (): string | undefined => {
+      if (SWAPS.has(this.status().state)) return 'the gateway itself is being updated';
+      if (isPulsing()) return 'an output of the device is on for a time';
+      return installs.isTaken ? 'another device is being updated' : undefined;
+    };
+    return await DeviceUpdates.open(
+      { ...this.#deps, ...this.#turns },
+      { ...device, slot: settings.name, handlers, holds, release: undefined },
+    );
   }
 
-  /** Takes note of the shared attributes as they were read, and of those that the platform has told of. */
-  consider(shared: JsonObject, saved?: ReadonlySet<string>): void {
-    for (const kind of PACKAGE_KINDS) this.#updaters[kind].considerOffer(shared, saved);
-  }
-
-  /** Walks both kinds of update until the signal aborts. */
+  /** Walks the gateway's updates until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
-    if (!this.#deps.config.firmware.enabled) return this.#deps.clock.sleep(2 ** 31 - 1, signal);
-    const updaters = PACKAGE_KINDS.map((kind) => (either: AbortSignal) => this.#updaters[kind].run(either));
-    await runTogether([(either) => this.#probe(either), ...updaters], signal);
+    const { offers } = this;
+    if (offers === undefined) return this.#deps.clock.sleep(2 ** 31 - 1, signal);
+    await runTogether([(either) => this.#probe(either), (either) => offers.run(either)], signal);
   }
 
   /** @throws AgentError `firmware/no-helper` (drop) where nobody would carry a reboot out. */
@@ -164,7 +180,7 @@ export class FirmwareUpdates {
 
   /** Calls of the command line about updates of the agent itself. */
   calls(): ControlCalls {
-    const { firmware } = this.#updaters;
+    const firmware = this.self.updater('firmware');
     const status = (): JsonObject => jsonOf(this.status());
     const expectEnabled = (): void => {
       if (!this.#deps.config.firmware.enabled)
@@ -208,7 +224,7 @@ export class FirmwareUpdates {
   async #probe(signal: AbortSignal): Promise<void> {
     const { clock, deviceApi } = this.#deps;
     while (!signal.aborted) {
-      if (this.#updaters.firmware.status.state === 'trial') {
+      if (this.status().state === 'trial') {
         try {
           await deviceApi.getAttributes({ sharedKeys: ['fw_title'] }, signal);
           this.#lastContactMs = clock.monotonicMs();
@@ -226,39 +242,4 @@ export class FirmwareUpdates {
 function runningRelease(home: string): string {
   const folder = import.meta.dirname;
   return dirname(folder) === join(home, 'releases') ? basename(folder) : agentVersion();
-}
-
-interface OpenUpdaterDeps extends FirmwareUpdatesDeps {
-  readonly paths: ReleasePaths;
-  readonly turns: Turns;
-  readonly vitals: () => Vitals;
-}
-
-function openUpdater(kind: PackageKind, { paths, turns, vitals, ...deps }: OpenUpdaterDeps): Promise<FirmwareUpdater> {
-  const { config, clock, runProgram, log, alerts } = deps;
-  const { installs } = turns;
-  const opened: Promise<FirmwareUpdater> = FirmwareUpdater.open({
-    ...deps,
-    kind,
-    config: { ...config.firmware, handlers: gatewayHandlers(config) },
-    files: updateFiles(deps.files),
-    paths,
-    arch: process.arch,
-    runningVersion: runningRelease(paths.home),
-    report: async (values) => {
-      await deps.append(updateEntries('self', values, clock));
-      void opened.then(({ status }) => deps.onReported?.(kind, status));
-    },
-    vitals,
-    requestRestart: (reason) => {
-      log.info({ reason }, 'restarting');
-      deps.restart();
-    },
-    runHandler: (handler, image, signal) => runHandler(handler, { ...image }, { clock, runProgram, installs }, signal),
-    takeTurn: async () => turns.downloads.own(),
-    // A command that is cut short may leave a device that does not work.
-    holds: () => (installs.isTaken ? 'something attached is being updated' : undefined),
-    onWait: (why) => (why === undefined ? alerts.clear(`${kind} update`) : alerts.raise(`${kind} update`, why)),
-  });
-  return opened;
 }

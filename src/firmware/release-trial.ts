@@ -2,7 +2,7 @@
  * Judges a new release. It is confirmed after its first acknowledged upload and a time of health. Time counts against it only
  * while the platform can be reached, or while it is unwell itself: a dead link is no fault of a release, for a day.
  */
-import type { StepOutcome, UpdaterDeps } from './updater-deps.ts';
+import type { AgentRelease, StepOutcome, UpdaterDeps } from './updater-deps.ts';
 
 const LOOK_EVERY_MS = 1_000;
 
@@ -12,7 +12,8 @@ export async function proveRelease(
     clock,
     config: { confirm },
     vitals,
-  }: Pick<UpdaterDeps, 'clock' | 'vitals'> & { readonly config: Pick<UpdaterDeps['config'], 'confirm'> },
+  }: Pick<UpdaterDeps, 'clock'> &
+    Pick<AgentRelease, 'vitals'> & { readonly config: Pick<UpdaterDeps['config'], 'confirm'> },
   signal: AbortSignal,
 ): Promise<StepOutcome<'healthy' | 'unfit'> | undefined> {
   let lastMs = clock.monotonicMs();

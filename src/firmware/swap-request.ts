@@ -72,10 +72,10 @@ export async function awaitSwap(
     if (seen !== undefined) return seen;
     const nowMs = deps.clock.monotonicMs();
     const moved = (await currentVersion(deps.files, deps.paths)) === update.version;
-    if (moved && deps.runningVersion !== update.version) {
+    if (moved && deps.release?.runningVersion !== update.version) {
       movedMs ??= nowMs;
       if (nowMs - movedMs > RESTART_WITHIN_MS) {
-        deps.requestRestart(`release ${update.version} is to start`);
+        deps.release?.requestRestart(`release ${update.version} is to start`);
         return undefined;
       }
     } else if (nowMs - sinceMs > ANSWER_WITHIN_MS || (await isForgotten(deps, update))) {
@@ -105,7 +105,7 @@ async function isForgotten({ files, paths, clock }: UpdaterDeps, update: Update)
 
 /** Returns the outcome that trial and result tell of this update; undefined while they say nothing. */
 export async function lookAtGuard(
-  { files, paths, runningVersion }: Pick<UpdaterDeps, 'files' | 'paths' | 'runningVersion'>,
+  { files, paths, release }: Pick<UpdaterDeps, 'files' | 'paths' | 'release'>,
   update: Update,
 ): Promise<StepOutcome<'started' | 'refused' | 'rolled-back' | 'confirmed' | 'failed'> | undefined> {
   const result = await readResult(files, paths);
@@ -117,7 +117,7 @@ export async function lookAtGuard(
   const trial = await readTrial(files, paths);
   const current = await currentVersion(files, paths);
   if (trial?.id === update.id) {
-    return current === update.version && runningVersion === update.version ? { event: 'started' } : undefined;
+    return current === update.version && release?.runningVersion === update.version ? { event: 'started' } : undefined;
   }
   // The swap was done, but its trial is gone without a result: somebody has installed a release by hand.
   if (result?.id === update.id && result.outcome === 'swapped' && current !== update.version)

@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { messageOf, retryable } from '../errors/agent-error.ts';
 import type { FileBeginning } from '../platform/device-api.ts';
-import { handlerOf, isOurs } from './choose-update.ts';
+import { handlerOf, isOurs, runningVersion } from './choose-update.ts';
 import { ImageDownload } from './download-image.ts';
 import { withPlain } from './file-pieces.ts';
 import type { FirmwareOffer, OfferStanding } from './firmware-offer.ts';
@@ -30,8 +30,8 @@ export interface StepSurroundings {
   readonly waits: (reason: string | undefined) => void;
 }
 
-/** Times that a command is begun: a device with its own place on the platform is a person's concern after one that was cut short. */
-const MAX_ATTEMPTS = { own: 3, attached: 1 };
+/** Times that a command of the gateway's is begun: a device with its own place on the platform is a person's concern after one that was cut short. */
+const MAX_ATTEMPTS = 3;
 const CUT_SHORT = 'its command was cut short: look at the device, then assign the package again, with another tag';
 /** While the platform does not answer. */
 const ASK_AGAIN_MS = 30_000;
@@ -195,10 +195,10 @@ export class UpdateSteps {
         event: seen.event,
         reason: seen.reason,
       };
-    const { runningVersion } = this.#deps;
-    if (runningVersion !== update.version)
-      return { event: 'rolled-back', reason: `release ${runningVersion} runs in its place` };
-    return proveRelease(this.#deps, signal);
+    const { clock, config, release } = this.#deps;
+    if (release?.runningVersion !== update.version)
+      return { event: 'rolled-back', reason: `release ${runningVersion(this.#deps)} runs in its place` };
+    return proveRelease({ clock, config, vitals: release.vitals }, signal);
   }
 
   async #confirm(update: Update): Promise<Outcome> {
@@ -208,27 +208,27 @@ export class UpdateSteps {
   }
 
   async #requestReturn(update: Update, signal: AbortSignal): Promise<Outcome> {
-    const { files, paths, clock, runningVersion, requestRestart } = this.#deps;
-    if (runningVersion !== update.version)
+    const { files, paths, clock, release } = this.#deps;
+    if (release?.runningVersion !== update.version)
       return {
         event: 'rolled-back',
         reason: update.reason,
       };
     const previous = (await readTrial(files, paths))?.previous ?? update.from;
     // The helper may have been cut short after it moved `current`: then nothing but the restart is missing.
-    if ((await currentVersion(files, paths)) === previous) requestRestart(`release ${previous} is to start`);
+    if ((await currentVersion(files, paths)) === previous) release.requestRestart(`release ${previous} is to start`);
     else await leaveRequest(this.#deps, { request: 'swap', id: update.id, version: previous, source: 'kept' });
     await clock.sleep(RETURN_WITHIN_MS, signal);
     return signal.aborted ? undefined : { event: 'unanswered' };
   }
 
   async #runHandler(update: Update, signal: AbortSignal): Promise<Outcome> {
-    const { files, isAttached } = this.#deps;
+    const { files, release } = this.#deps;
     const handler = handlerOf(this.#deps, update.title);
     if (handler === undefined) return { event: 'failed', reason: `nothing here is called "${update.title}" any more` };
-    const isCutShort = update.attempts > MAX_ATTEMPTS[isAttached === true ? 'attached' : 'own'];
+    const isCutShort = update.attempts > (release === undefined ? 1 : MAX_ATTEMPTS);
     if (isCutShort)
-      return { event: 'failed', reason: isAttached === true ? CUT_SHORT : 'its command was cut short too often' };
+      return { event: 'failed', reason: release === undefined ? CUT_SHORT : 'its command was cut short too often' };
     const { title, version } = update;
     return outcomeOf(signal, async () => {
       const bytes = await withPlain(files, this.image, (file) => expectSigned(file, this.#signing(update)));

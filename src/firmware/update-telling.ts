@@ -14,7 +14,7 @@ import type { UpdaterDeps } from './updater-deps.ts';
 const TOLD_WITHIN_MS = 30_000;
 
 export class UpdateTelling {
-  readonly #deps: Pick<UpdaterDeps, 'kind' | 'config' | 'runningVersion' | 'report' | 'clock' | 'isAttached'>;
+  readonly #deps: Pick<UpdaterDeps, 'kind' | 'config' | 'release' | 'report' | 'clock'>;
   readonly #journal: () => UpdateJournal;
   #owed: 'start' | 'state' | undefined = 'start';
   readonly #tellOnce = joinedWhileUnderWay(() => this.#tell());
@@ -38,11 +38,10 @@ export class UpdateTelling {
   }
 
   async #tell(): Promise<void> {
-    const { kind, config, runningVersion, report, isAttached } = this.#deps;
+    const { kind, config, release, report } = this.#deps;
     // An attached device may have been changed by hand: only what was installed is told of it.
-    const isAgent = kind === 'firmware' && isAttached !== true;
-    if (this.#owed === 'start' && isAgent)
-      await report({ current_fw_title: config.title, current_fw_version: runningVersion });
+    if (this.#owed === 'start' && kind === 'firmware' && release !== undefined)
+      await report({ current_fw_title: config.title, current_fw_version: release.runningVersion });
     if (this.#owed === 'start') this.#owed = 'state';
     const told = this.#journal();
     const values = this.#owed === 'state' ? stateReport(kind, told) : undefined;

@@ -24,20 +24,16 @@ export interface UpdaterDeps {
   readonly clock: Clock;
   readonly log: Log;
   readonly arch: string;
-  /** The version of this process, as it is reported. */
-  readonly runningVersion: string;
+  /** The agent's release, which a package may replace; undefined of all devices but the gateway. */
+  readonly release: AgentRelease | undefined;
   readonly deviceApi: Pick<DeviceApi, 'getAttributes' | 'getFirmware'>;
   readonly getUrl: GetFile;
   /** Returns why so many bytes have to wait for the link, in words; undefined when they may come now. */
   readonly linkWaits?: ((bytes: number) => string | undefined) | undefined;
   /** Appends telemetry to the outbox; resolves when it is durable. */
   readonly report: (values: Readonly<Record<string, JsonValue>>) => Promise<void>;
-  /** The signs by which a new release is judged. */
-  readonly vitals: () => Vitals;
-  /** Ends this process so that the service manager starts `current`. */
-  readonly requestRestart: (reason: string) => void;
-  /** Runs an attached device's fixed command; rejects with what went wrong. */
-  readonly runHandler: (handler: FirmwareHandlerConfig, image: AttachedImage, signal: AbortSignal) => Promise<void>;
+  /** Runs a handler's fixed command; rejects with what went wrong. */
+  readonly runHandler: (handler: FirmwareHandlerConfig, image: HandledImage, signal: AbortSignal) => Promise<void>;
   /** Names an update, or a request to the root helper, like no other. */
   readonly newId: () => string;
   /** True while someone works on the machine. */
@@ -46,10 +42,17 @@ export interface UpdaterDeps {
   readonly holds?: () => string | undefined;
   /** Waits for a turn at a download. */
   readonly takeTurn?: (signal: AbortSignal) => Promise<UpdateTurn>;
-  /** True for an attached device: none of its packages replaces this agent, and none is installed twice. */
-  readonly isAttached?: boolean;
   /** Why the update does not go on, for a person to know; undefined when it does. */
   readonly onWait: (why: string | undefined) => void;
+}
+
+export interface AgentRelease {
+  /** The version of this process, as it is reported. */
+  readonly runningVersion: string;
+  /** The signs by which a new release is judged. */
+  readonly vitals: () => Vitals;
+  /** Ends this process so that the service manager starts `current`. */
+  readonly requestRestart: (reason: string) => void;
 }
 
 export interface Vitals {
@@ -61,7 +64,7 @@ export interface Vitals {
   readonly fault?: string;
 }
 
-export interface AttachedImage {
+export interface HandledImage {
   readonly file: string;
   readonly title: string;
   readonly version: string;

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type AgentConfig, configSchema } from '../../src/config/schema/agent-config.ts';
-import type { AttachedFirmware } from '../../src/firmware/attached-firmware.ts';
+import type { DeviceUpdates } from '../../src/firmware/device-updates.ts';
 import { FirmwareUpdates } from '../../src/firmware/firmware-updates.ts';
 import { AlertList } from '../../src/host/alert-list.ts';
 import { systemClock } from '../../src/host/clock.ts';
@@ -119,7 +119,7 @@ async function open(name: string): Promise<HttpDeviceApi> {
   return api;
 }
 
-async function listen(firmware: AttachedFirmware, api: HttpDeviceApi): Promise<void> {
+async function listen(firmware: DeviceUpdates, api: HttpDeviceApi): Promise<void> {
   const { signal } = life.stop;
   while (!signal.aborted) {
     const { shared } = await api

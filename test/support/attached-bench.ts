@@ -1,15 +1,21 @@
-/** Attached devices over a virtual clock, disk and board: each with a platform side of its own that hands out commands and shared attributes. */
+/**
+ * A gateway and its attached devices over a virtual clock, disk and board: each with a platform side of its own that hands out shared attributes,
+ * and commands to those that are attached. The gateway's side is named `self`.
+ */
 import { createHash } from 'node:crypto';
 import { Actuators } from '../../src/actuators/actuators.ts';
+import { ownActuators } from '../../src/actuators/own-actuators.ts';
 import { AttachedCommands, type AttachedCommandsDeps } from '../../src/agent/attached-commands.ts';
+import { DeviceAttributes } from '../../src/attributes/device-attributes.ts';
+import { LiveConfig } from '../../src/config/live-config.ts';
 import { type AgentConfig, configSchema, type DeviceConfig } from '../../src/config/schema/agent-config.ts';
-import type { FirmwareOfDevice } from '../../src/firmware/attached-firmware.ts';
-import { FirmwareUpdates } from '../../src/firmware/firmware-updates.ts';
+import { type FirmwareOfDevice, FirmwareUpdates } from '../../src/firmware/firmware-updates.ts';
 import type { GpioPort } from '../../src/hardware/gpio-port.ts';
 import type { Ports } from '../../src/hardware/ports.ts';
 import { AlertList } from '../../src/host/alert-list.ts';
 import type { JsonObject, JsonValue } from '../../src/host/json.ts';
 import { silentLog } from '../../src/host/log.ts';
+import { runTogether } from '../../src/host/loops.ts';
 import { type ProgramOutcome, runProgram } from '../../src/host/run-program.ts';
 import type { TelemetryEntry } from '../../src/outbox/outbox.ts';
 import type { DeviceApi, RpcRequest } from '../../src/platform/device-api.ts';
@@ -25,7 +31,7 @@ const never = new AbortController().signal;
 export class DeviceSide {
   readonly polls = { rpc: 0, attributes: 0 };
   readonly replies: JsonValue[] = [];
-  readonly shared: JsonObject = {};
+  shared: JsonObject = {};
   client: JsonObject = {};
   /** How often attributes were asked for. */
   reads = 0;
@@ -53,7 +59,13 @@ export class DeviceSide {
   }
 
   share(values: JsonObject): void {
-    Object.assign(this.shared, values);
+    this.shared = { ...this.shared, ...values };
+    this.#wake.attributes();
+  }
+
+  /** Deletes what is shared. */
+  unshare(...keys: readonly string[]): void {
+    this.shared = Object.fromEntries(Object.entries(this.shared).filter(([key]) => !keys.includes(key)));
     this.#wake.attributes();
   }
 
@@ -146,7 +158,7 @@ export class AttachedBench {
   #locked = false;
   #actuators: Actuators | undefined;
   firmware: FirmwareUpdates | undefined;
-  #gateway: Promise<void> | undefined;
+  #gateway: { readonly attributes: DeviceAttributes; readonly running: Promise<void> } | undefined;
   #stop = new AbortController();
   #open: { readonly commands: AttachedCommands; readonly running: Promise<void> }[] = [];
 
@@ -202,15 +214,16 @@ export class AttachedBench {
     this.firmware = await this.#openFirmware();
     const commands = await Promise.all(config.devices.map((settings) => this.#device(settings)));
     this.#open = commands.map((one) => ({ commands: one, running: one.run(this.#stop.signal) }));
-    this.#gateway = this.firmware.run(this.#stop.signal);
+    this.#gateway = await this.#openGateway(this.firmware, this.#actuators);
     await clock.advance(100);
   }
 
   async stop(): Promise<void> {
     this.#stop.abort();
     await this.clock.advance(0);
-    await Promise.all([this.#gateway, ...this.#open.map(({ running }) => running)]);
-    const closing = Promise.all([...this.#open.map(({ commands }) => commands.close()), this.actuators.close()]);
+    await Promise.all([this.#gateway, ...this.#open].map((one) => one?.running));
+    const devices = [this.#gateway?.attributes, ...this.#open.map(({ commands }) => commands)];
+    const closing = Promise.all([...devices, this.actuators].map((one) => one?.close()));
     await this.clock.advance(10_000);
     await closing;
   }
@@ -236,7 +249,7 @@ export class AttachedBench {
       config,
       alerts,
       log: silentLog,
-      deviceApi: this.side('').api,
+      deviceApi: this.side('self').api,
       locked: () => this.#locked,
       newId: () => `${clock.bootId}-${ids++}`,
       runProgram: (program, _clock, signal) => {
@@ -249,6 +262,30 @@ export class AttachedBench {
       fault: () => undefined,
       restart: () => {},
     });
+  }
+
+  async #openGateway(firmware: FirmwareUpdates, actuators: Actuators) {
+    const { clock, files, config, alerts } = this;
+    const { signal } = this.#stop;
+    const attributes = await DeviceAttributes.open(
+      {
+        clock,
+        files,
+        alerts,
+        log: silentLog,
+        config: () => config,
+        slot: undefined,
+        device: { name: 'gateway', folder: '/state', deviceApi: this.side('self').api },
+        actuators: ownActuators(actuators),
+        poll: {},
+        live: new LiveConfig(config),
+        firmware: firmware.offers,
+        identity: () => ({ model: 'board' }),
+      },
+      never,
+    );
+    const loops = [...attributes.loops(), (loopSignal: AbortSignal) => firmware.run(loopSignal)];
+    return { attributes, running: runTogether(loops, signal) };
   }
 
   async #device(settings: DeviceConfig): Promise<AttachedCommands> {

@@ -1,6 +1,7 @@
 /** The firmware side with its real updaters and journals, in memory, and no platform behind it. */
 
 import { configSchema } from '../../src/config/schema/agent-config.ts';
+import type { DeviceUpdates } from '../../src/firmware/device-updates.ts';
 import { FirmwareUpdates, type FirmwareUpdatesDeps } from '../../src/firmware/firmware-updates.ts';
 import { silentLog } from '../../src/host/log.ts';
 import { runProgram } from '../../src/host/run-program.ts';
@@ -50,13 +51,13 @@ export async function openFirmwareUpdates(firmware: object, bench: FirmwareBench
 export async function walkThrough(
   side: FirmwareUpdates,
   clock: FakeClock,
-  offers: readonly Parameters<FirmwareUpdates['consider']>[0][],
+  offers: readonly Parameters<DeviceUpdates['consider']>[0][],
 ) {
   const stop = new AbortController();
   const running = side.run(stop.signal);
   for (const [at, offer] of offers.entries()) {
     if (at >= 5) await clock.advance(60_000);
-    side.consider(offer);
+    side.self.consider(offer);
     for (let turn = 0; turn < 40; turn += 1) await clock.advance(0);
   }
   stop.abort();

@@ -252,7 +252,11 @@ export class Gateway {
       clock: this.clock,
       log: silentLog,
       arch: process.arch,
-      runningVersion: version,
+      release: {
+        runningVersion: version,
+        vitals: () => this.#vitals(version, manners),
+        requestRestart: () => stop.abort(),
+      },
       deviceApi: {
         getAttributes: async () => ({ client: {}, shared: this.offer(), empty: false }),
         getFirmware: async ({ chunk = 0, sizeBytes = 0 }) => this.#serve(chunk, sizeBytes),
@@ -261,8 +265,6 @@ export class Gateway {
         throw new Error('no file lies elsewhere');
       },
       report: (values) => mortal.change('report', this.root, async () => void this.reported.push({ ...values })),
-      vitals: () => this.#vitals(version, manners),
-      requestRestart: () => stop.abort(),
       runHandler: async () => {},
       newId: () => crypto.randomUUID(),
       locked: () => false,

@@ -87,11 +87,13 @@ const actuators = await Actuators.open(
     log,
     onRuleEvent: () => {},
     report: () => {},
+
     alerts: new AlertList(log),
     localTime: () => undefined,
   },
   stop.signal,
 );
+const run = randomUUID();
 const common = { config: () => config, deviceApi, clock, files: systemFiles, log };
 const rpc = await RpcService.open({
   ...common,
@@ -116,11 +118,13 @@ const rpc = await RpcService.open({
 const attributes = await DeviceAttributes.open(
   {
     ...common,
+    slot: undefined,
+    device: { name: 'gateway', folder: options.stateFolder, deviceApi },
     actuators,
+    poll: {},
     live: { settings: () => [], overrides: {} },
     firmware: { keys: [], consider: () => {} },
-    identity: { run: randomUUID() },
-    changing: () => ({}),
+    identity: () => ({ run }),
     alerts: new AlertList(log),
   },
   stop.signal,

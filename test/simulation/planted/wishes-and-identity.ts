@@ -61,8 +61,8 @@ export const WISH_COUNTER_AND_IDENTITY_FAULTS: readonly PlantedFault[] = [
   {
     name: 'a movement is not told of to the platform',
     file: 'attributes/device-attributes.ts',
-    old: 'actuators.control.onState(() => client.report(ownValues(deps)));',
-    new: '',
+    old: 'actuators.control.onState(() => this.client.report(ownValues(deps)));',
+    new: 'actuators.control.onState(() => {});',
     needs: [],
   },
   {

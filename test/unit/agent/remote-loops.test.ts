@@ -54,10 +54,12 @@ const deviceApi = {
 } as Partial<DeviceApi> as DeviceApi;
 
 type Own = Partial<
-  Pick<DeviceAttributesDeps & RpcServiceDeps, 'actuators' | 'alerts' | 'config' | 'deviceApi' | 'live' | 'log'>
+  Pick<DeviceAttributesDeps & RpcServiceDeps, 'actuators' | 'alerts' | 'config' | 'live' | 'log'> & {
+    readonly deviceApi: DeviceApi;
+  }
 >;
 
-async function open(changing: () => JsonObject, own: Own = {}) {
+async function open(identity: () => JsonObject, own: Own = {}) {
   const config = configSchema.parse({
     version: 1,
     platform: { url: 'http://platform', accessToken: 'secret-token' },
@@ -79,9 +81,17 @@ async function open(changing: () => JsonObject, own: Own = {}) {
   const onContact = (): void => actuators.control.contact.heard();
   const rpc = await RpcService.open({ ...common, methods: [], locked: () => false, onContact });
   const firmware = { keys: ['fw_title'], consider: () => {} };
-  const identity = { version: '1' };
   const attributes = await DeviceAttributes.open(
-    { ...common, actuators, live, firmware, identity, changing },
+    {
+      ...common,
+      slot: undefined,
+      device: { name: 'gateway', folder: '/state', deviceApi: common.deviceApi },
+      actuators,
+      live,
+      firmware,
+      poll: {},
+      identity: () => ({ version: '1', ...identity() }),
+    },
     stop.signal,
   );
   return {
@@ -151,13 +161,21 @@ describe('what is told from afar', () => {
       configSchema.parse({ version: 1, platform: { url: 'http://platform', accessToken: 'secret-token' }, sensors }),
     );
     live.set('sensors.host7.period', '2s');
-    const remote = await open(() => ({}), { live });
-    expect(remote.attributes.client.keys).toEqual(['version', 'actuatorFaults', 'effectiveSettings', 'sharedRefused']);
+    let configHash = 'first';
+    const remote = await open(() => ({ configHash }), { live });
+    expect(remote.attributes.client.keys).toEqual([
+      'version',
+      'configHash',
+      'actuatorFaults',
+      'effectiveSettings',
+      'sharedRefused',
+    ]);
     const running = remote.run(stop.signal);
     await clock.advance(100);
     expect(posted.map(({ effectiveSettings }) => effectiveSettings)).toEqual([{ 'sensors.host7.period': 2_000 }]);
     live.set('sensors.host7.period', undefined);
-    remote.attributes.configurationChanged('another');
+    configHash = 'another';
+    remote.attributes.configurationChanged();
     await clock.advance(2_000);
     expect(posted.at(-1)).toMatchObject({ configHash: 'another', effectiveSettings: {} });
     stop.abort();
@@ -214,7 +232,8 @@ describe('what is told from afar', () => {
     let looks = 0;
     const remote = await open(() => {
       looks += 1;
-      if (looks === 2) throw new Error('a fault of the program');
+      // The first is at the opening.
+      if (looks === 3) throw new Error('a fault of the program');
       return {};
     });
     const failed = remote.run(stop.signal).catch((error: Error) => error.message);
@@ -270,12 +289,14 @@ describe('what is told from afar', () => {
 
   it('tells who the device is, and what of that has changed', async () => {
     let address = '192.0.2.1';
-    const remote = await open(() => ({ addresses: [address] }));
+    let configHash = 'first';
+    const remote = await open(() => ({ addresses: [address], configHash }));
     void remote.run(stop.signal);
     await clock.advance(1_000);
     address = '192.0.2.2';
     await clock.advance(62_000);
-    remote.attributes.configurationChanged('abc');
+    configHash = 'abc';
+    remote.attributes.configurationChanged();
     await clock.advance(2_000);
     expect(Object.assign({}, ...posted)).toMatchObject({ version: '1', addresses: ['192.0.2.2'], configHash: 'abc' });
     expect(posted[0]).toMatchObject({ addresses: ['192.0.2.1'] });

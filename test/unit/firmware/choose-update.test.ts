@@ -24,7 +24,7 @@ const paths = releasePaths('/');
 const deps = {
   kind: 'firmware',
   config: firmware,
-  runningVersion: '2.0.0',
+  release: { runningVersion: '2.0.0', vitals: () => ({ uploaded: true, reachable: true }), requestRestart: () => {} },
   clock,
   paths,
   newId: () => 'fresh',

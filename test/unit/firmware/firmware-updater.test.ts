@@ -8,7 +8,7 @@ import { FirmwareUpdater } from '../../../src/firmware/firmware-updater.ts';
 import { releasePaths } from '../../../src/firmware/guard-state.ts';
 import { signatureFrame } from '../../../src/firmware/release-signature.ts';
 import { nextState, UPDATE_STATES, type UpdateState } from '../../../src/firmware/update-states.ts';
-import type { AttachedImage, UpdaterDeps } from '../../../src/firmware/updater-deps.ts';
+import type { HandledImage, UpdaterDeps } from '../../../src/firmware/updater-deps.ts';
 import type { Clock } from '../../../src/host/clock.ts';
 import type { JsonObject, JsonValue } from '../../../src/host/json.ts';
 import { silentLog } from '../../../src/host/log.ts';
@@ -26,7 +26,7 @@ let root: string;
 let served: Buffer;
 let shared: JsonObject;
 let told: Record<string, JsonValue>[];
-let handled: (AttachedImage & { content: string })[];
+let handled: (HandledImage & { content: string })[];
 let downloads: { kind?: string; title: string }[];
 let stop: AbortController;
 let running: Promise<void>;
@@ -90,7 +90,11 @@ async function start(changes: Partial<UpdaterDeps> = {}, settings: object = {}):
     clock,
     log: silentLog,
     arch: process.arch,
-    runningVersion: '2.0.0',
+    release: {
+      runningVersion: '2.0.0',
+      vitals: () => ({ uploaded: true, reachable: true }),
+      requestRestart: () => stop.abort(),
+    },
     deviceApi: {
       getAttributes: async () => ({ client: {}, shared, empty: Object.keys(shared).length === 0 }),
       getFirmware: async ({ kind, title, chunk = 0, sizeBytes = served.length }) => {
@@ -106,8 +110,6 @@ async function start(changes: Partial<UpdaterDeps> = {}, settings: object = {}):
     },
     getUrl: () => Promise.reject(new Error('no file lies elsewhere')),
     report: async (values) => void told.push({ ...values }),
-    vitals: () => ({ uploaded: true, reachable: true }),
-    requestRestart: () => stop.abort(),
     runHandler: async (_handler, image) => void handled.push({ ...image, content: await readFile(image.file, 'utf8') }),
     newId: () => crypto.randomUUID(),
     locked: () => false,

@@ -9,7 +9,7 @@ import { updateFiles } from '../../../src/firmware/update-files.ts';
 import type { Update } from '../../../src/firmware/update-journal.ts';
 import type { UpdateState } from '../../../src/firmware/update-states.ts';
 import { type Outcome, UpdateSteps } from '../../../src/firmware/update-steps.ts';
-import type { UpdaterDeps, Vitals } from '../../../src/firmware/updater-deps.ts';
+import type { AgentRelease, UpdaterDeps, Vitals } from '../../../src/firmware/updater-deps.ts';
 import { silentLog } from '../../../src/host/log.ts';
 import { PlatformError } from '../../../src/platform/platform-error.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
@@ -72,6 +72,13 @@ beforeEach(() => {
   disk.put('/keys/a.pem', signer.publicPem);
 });
 
+function releaseOf(
+  runningVersion: string,
+  vitals: AgentRelease['vitals'] = () => ({ uploaded: true, reachable: true }),
+): AgentRelease {
+  return { runningVersion, vitals, requestRestart: (reason) => void restarts.push(reason) };
+}
+
 function steps(changes: Partial<UpdaterDeps> = {}, config: Partial<FirmwareConfig> = {}): UpdateSteps {
   const deps: UpdaterDeps = {
     kind: 'firmware',
@@ -81,7 +88,7 @@ function steps(changes: Partial<UpdaterDeps> = {}, config: Partial<FirmwareConfi
     clock,
     log: silentLog,
     arch: 'arm64',
-    runningVersion: '1.0.0',
+    release: releaseOf('1.0.0'),
     deviceApi: {
       getAttributes: () => Promise.reject(new Error('not asked for')),
       getFirmware: async (wanted) => {
@@ -91,8 +98,6 @@ function steps(changes: Partial<UpdaterDeps> = {}, config: Partial<FirmwareConfi
     },
     getUrl: () => Promise.reject(new Error('no file lies elsewhere')),
     report: async () => {},
-    vitals: () => ({ uploaded: true, reachable: true }),
-    requestRestart: (reason) => void restarts.push(reason),
     runHandler: async (handler, given) => {
       handled.push({ program: handler.program, ...given, content: disk.contentOf(given.file).toString() });
     },
@@ -374,7 +379,7 @@ describe('the trial', () => {
         join(paths.guard, 'result'),
         guardLines({ id: 'one', outcome, version: '2.0.0', reason: 'three starts' }),
       );
-      expect(await take('trial', {}, steps({ runningVersion: '2.0.0' }))).toEqual(
+      expect(await take('trial', {}, steps({ release: releaseOf('2.0.0') }))).toEqual(
         outcome === 'confirmed' ? { event: 'confirmed' } : { event: 'rolled-back', reason: 'three starts' },
       );
     }
@@ -389,7 +394,7 @@ describe('the trial', () => {
     onTrial();
     await current('2.0.0');
     const vitals: Vitals = { uploaded: true, reachable: true };
-    const step = take('trial', {}, steps({ runningVersion: '2.0.0', vitals: () => vitals }));
+    const step = take('trial', {}, steps({ release: releaseOf('2.0.0', () => vitals) }));
     expect(await watch(firmware.confirm.healthyForMs - 1_000, step)).toBe('waits');
     expect(await watch(2_000, step)).toEqual({ event: 'healthy' });
   });
@@ -403,7 +408,7 @@ describe('the trial', () => {
   it('that is given up asks for the release before, and again after ten minutes', async () => {
     onTrial();
     await current('2.0.0');
-    const step = take('giving-up', { from: '0.9.0' }, steps({ runningVersion: '2.0.0' }));
+    const step = take('giving-up', { from: '0.9.0' }, steps({ release: releaseOf('2.0.0') }));
     expect(await watch(10 * 60_000 - 1, step)).toBe('waits');
     expect(text('request')).toContain('request=swap\nid=one\nversion=1.0.0\nsource=kept\n');
     expect(await watch(1, step)).toEqual({ event: 'unanswered' });
@@ -412,14 +417,14 @@ describe('the trial', () => {
 
   it('that is given up goes to where it came from when the guard knows of no trial', async () => {
     await current('2.0.0');
-    await watch(0, take('giving-up', { from: '0.9.0' }, steps({ runningVersion: '2.0.0' })));
+    await watch(0, take('giving-up', { from: '0.9.0' }, steps({ release: releaseOf('2.0.0') })));
     expect(text('request')).toContain('version=0.9.0');
   });
 
   it('that is given up lacks only the restart when the helper has gone back already', async () => {
     onTrial();
     await current('1.0.0');
-    const step = take('giving-up', {}, steps({ runningVersion: '2.0.0' }));
+    const step = take('giving-up', {}, steps({ release: releaseOf('2.0.0') }));
     expect(await watch(0, step)).toBe('waits');
     expect([restarts, text('request')]).toEqual([['release 1.0.0 is to start'], '']);
     stop.abort();

@@ -25,7 +25,7 @@ describe('telling', () => {
     const deps = {
       kind: 'software',
       config: { title: 'turnstone' },
-      runningVersion: '1.0.0',
+      release: { runningVersion: '1.0.0' },
       report,
       clock,
     } as unknown as UpdaterDeps; // no others are asked

@@ -69,7 +69,11 @@ function deps(changes: Partial<UpdaterDeps> = {}): UpdaterDeps {
     clock,
     log: { ...silentLog, error: (_fields: object, message: string) => void errors.push(message) },
     arch: process.arch,
-    runningVersion: '2.0.0',
+    release: {
+      runningVersion: '2.0.0',
+      vitals: () => ({ uploaded: true, reachable: true }),
+      requestRestart: () => {},
+    },
     deviceApi: {
       getAttributes: async () => ({ client: {}, shared, empty: Object.keys(shared).length === 0 }),
       getFirmware: async () => ({
@@ -82,8 +86,6 @@ function deps(changes: Partial<UpdaterDeps> = {}): UpdaterDeps {
     getUrl: () => Promise.reject(new Error('no file lies elsewhere')),
     report: async (values) =>
       void told.push({ values, state: disk.paths.includes(JOURNAL) ? journal().state : undefined }),
-    vitals: () => ({ uploaded: true, reachable: true }),
-    requestRestart: () => {},
     runHandler: async () => {},
     newId: () => 'fresh',
     locked: () => false,
