@@ -3,11 +3,11 @@ import type { ControlCalls } from '../control-socket/control-connection.ts';
 import type { AgentLog } from '../host/log.ts';
 import type { HostMachine } from '../host/machine.ts';
 import { textIn } from '../host/request-params.ts';
+import type { Device } from './device.ts';
 import { identityRequests } from './identity-requests.ts';
-import type { PlatformConnection } from './platform-connection.ts';
 
 export interface PlatformCallsDeps {
-  readonly platform: PlatformConnection;
+  readonly self: Device;
   readonly stateFolder: string;
   readonly machine: Pick<HostMachine, 'clock' | 'files' | 'randomBytes'>;
   readonly log: AgentLog;
@@ -18,9 +18,9 @@ export interface PlatformCallsDeps {
 /** Leaves time to send the answer before the agent stops. */
 const RESTART_AFTER_MS = 500;
 
-export function platformCalls({ platform, stateFolder, machine, log, restart }: PlatformCallsDeps): ControlCalls {
+export function platformCalls({ self, stateFolder, machine, log, restart }: PlatformCallsDeps): ControlCalls {
   const { clock, files, randomBytes } = machine;
-  const { store, place, board } = platform;
+  const { store, place, board } = self;
   const identity = identityRequests({
     store,
     place,
@@ -30,11 +30,11 @@ export function platformCalls({ platform, stateFolder, machine, log, restart }: 
     files,
     randomBytes,
     hide: (secret) => log.hide(secret),
-    deviceApi: () => (platform.credentials === undefined ? undefined : platform.deviceApi),
-    offerNext: (accessToken) => platform.token.offerNext(accessToken),
+    deviceApi: () => (self.credentials === undefined ? undefined : self.deviceApi),
+    offerNext: (accessToken) => self.token.offerNext(accessToken),
     takeUp: () => void clock.after(RESTART_AFTER_MS, restart),
   });
   const clientRpc: NonNullable<ControlCalls['methods']>[string] = (params, signal) =>
-    platform.deviceApi.clientRpc(textIn(params, 'method'), params.params ?? {}, signal);
+    self.deviceApi.clientRpc(textIn(params, 'method'), params.params ?? {}, signal);
   return { methods: { ...identity, clientRpc } };
 }

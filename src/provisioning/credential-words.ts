@@ -18,6 +18,11 @@ export interface CredentialWords {
   readonly replaceConfigured: string;
 }
 
+/** Words for the device of that id. */
+export function wordsFor(id: string): CredentialWords {
+  return id === 'self' ? GATEWAY_WORDS : BESIDE_WORDS;
+}
+
 export const GATEWAY_WORDS: CredentialWords = {
   enterToken: "Copy that device's access token into platform.accessToken",
   provisioningKey: 'provisioning.deviceKey and provisioning.deviceSecret',
@@ -27,7 +32,7 @@ export const GATEWAY_WORDS: CredentialWords = {
   replaceConfigured: 'give this board a platform.accessToken of its own',
 };
 
-export const ATTACHED_WORDS: CredentialWords = {
+export const BESIDE_WORDS: CredentialWords = {
   enterToken: 'Enter its token with turnstone devices rotate',
   provisioningKey: 'the provisioning key and secret of its entry of devices:, or else those of the gateway,',
   anyCredentials: 'its token, or a provisioning key and secret, in its entry of devices:',

@@ -6,7 +6,6 @@ import type { AgentConfig } from '../config/schema/agent-config.ts';
 import { AgentError } from '../errors/agent-error.ts';
 import { type BoardIdentity, isOtherBoard, withNewMarks } from '../host/identity.ts';
 import { fingerprintOf } from './access-token.ts';
-import { GATEWAY_WORDS } from './credential-words.ts';
 import type { CredentialsPlace, CredentialsRecord, ProvisionSecret } from './credentials-record.ts';
 import { deviceNameOf } from './device-name.ts';
 import { DeviceToken } from './device-token.ts';
@@ -39,6 +38,7 @@ export interface ObtainCredentialsDeps extends Omit<ProvisioningDeps, 'deviceNam
 
 export interface DeviceCredentials {
   readonly token: DeviceToken;
+  readonly place: CredentialsPlace;
   /** As the platform calls this device; unknown for a configured token. */
   readonly deviceName?: string;
   /** Why these credentials must not be used now, in words; the agent goes on measuring and storing. */
@@ -140,17 +140,17 @@ async function inUse(
   const { deviceName } = record;
   if (!elsewhere) {
     deps.alerts.clear(OTHER_BOARD_ALERT);
-    return { token, deviceName };
+    return { token, place, deviceName };
   }
   const holds = settings.provisioning?.onOtherBoard === 'hold';
   const consequence = holds ? 'nothing is sent' : 'two boards may be sending as one device';
   // A token of the configuration cannot be forgotten here.
-  const { keepMoved, forgetCopy, replaceConfigured } = deps.words ?? GATEWAY_WORDS;
+  const { keepMoved, forgetCopy, replaceConfigured } = deps.words;
   const copy = record.source === 'configuration' ? replaceConfigured : forgetCopy;
   const ways = `If the card was moved for good: ${keepMoved}. If it is a copy: ${copy}`;
   const why = inWords(record, deps.board, `${consequence}. ${ways}`);
   deps.alerts.raise(OTHER_BOARD_ALERT, why);
-  return { token, deviceName, held: holds ? why : undefined };
+  return { token, place, deviceName, held: holds ? why : undefined };
 }
 
 /** A serial number that could not be read at the first start is added when it can: it is the surest mark of the board. */
@@ -184,7 +184,7 @@ function provisioningDeps(deps: ObtainCredentialsDeps): ProvisioningDeps {
   if (provisioning === undefined || secrets.length === 0) {
     throw new AgentError(
       'provisioning/no-credentials',
-      `this device has no access token and cannot get one: set ${(deps.words ?? GATEWAY_WORDS).anyCredentials}`,
+      `this device has no access token and cannot get one: set ${deps.words.anyCredentials}`,
       { recovery: 'stop' },
     );
   }

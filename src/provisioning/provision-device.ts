@@ -42,8 +42,8 @@ export interface ProvisioningDeps extends Pick<HostMachine, 'clock' | 'randomByt
   readonly hide: (secret: string) => void;
   readonly board: BoardIdentity;
   readonly deviceName: string;
-  /** Next steps for a person; the gateway's unless others are named. */
-  readonly words?: CredentialWords | undefined;
+  /** Next steps for a person. */
+  readonly words: CredentialWords;
   /** Tried in this order; the next one only on NOT_FOUND. */
   readonly secrets: readonly ProvisionSecret[];
   readonly onStep?: (step: ProvisioningStep) => void;

@@ -2,7 +2,6 @@
 import { AgentError, messageOf } from '../errors/agent-error.ts';
 import type { ProvisionAnswer } from '../platform/device-api.ts';
 import { PlatformError } from '../platform/platform-error.ts';
-import { GATEWAY_WORDS } from './credential-words.ts';
 import { type CredentialsRecord, tokensOf } from './credentials-record.ts';
 import type { ProvisioningDeps } from './provision-device.ts';
 
@@ -41,7 +40,7 @@ export async function askPlatform(
   }
 }
 
-function noProfile({ words = GATEWAY_WORDS }: ProvisioningDeps): string {
+function noProfile({ words }: ProvisioningDeps): string {
   return (
     `the platform knows no device profile for the provisioning key and secret: check ${words.provisioningKey}` +
     ' against the device profile, and that provisioning is switched on in it'
@@ -69,7 +68,7 @@ async function afterFailure(
     return { kind: 'token', accessToken: own };
   }
   const name = proposal.deviceName ?? deps.deviceName;
-  const { enterToken } = deps.words ?? GATEWAY_WORDS;
+  const { enterToken } = deps.words;
   const explanation =
     `device exists, token unknown: the platform has a device "${name}" whose access token this board does not have` +
     `${said === '' ? '' : ` (it says: ${said})`}. ${enterToken}, or delete the device at the platform` +

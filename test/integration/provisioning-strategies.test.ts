@@ -12,6 +12,7 @@ import type { ProvisionType } from '../../src/local-platform/device-registry.ts'
 import { LocalPlatform } from '../../src/local-platform/local-platform.ts';
 import { HttpDeviceApi } from '../../src/platform/http-device-api.ts';
 import { requestProvisioning } from '../../src/platform/provision-request.ts';
+import { GATEWAY_WORDS } from '../../src/provisioning/credential-words.ts';
 import { CredentialsStore } from '../../src/provisioning/credentials-store.ts';
 import { obtainCredentials } from '../../src/provisioning/obtain-credentials.ts';
 import { tokenWorks } from '../../src/provisioning/token-check.ts';
@@ -64,6 +65,7 @@ async function provision(
   const obtaining = obtainCredentials(
     {
       ...common,
+      words: GATEWAY_WORDS,
       store: await CredentialsStore.open({ ...common, clock: systemClock, stateFolder }),
       settings: {
         provisioning: {

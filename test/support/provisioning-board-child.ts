@@ -15,6 +15,7 @@ import { silentLog } from '../../src/host/log.ts';
 import { systemRandomBytes } from '../../src/host/random.ts';
 import { HttpDeviceApi } from '../../src/platform/http-device-api.ts';
 import { requestProvisioning } from '../../src/platform/provision-request.ts';
+import { GATEWAY_WORDS } from '../../src/provisioning/credential-words.ts';
 import { CredentialsStore } from '../../src/provisioning/credentials-store.ts';
 import { obtainCredentials } from '../../src/provisioning/obtain-credentials.ts';
 import { tokenWorks } from '../../src/provisioning/token-check.ts';
@@ -94,6 +95,7 @@ async function boot(serial: string, stopAt: string | undefined): Promise<void> {
   const { token } = await obtainCredentials(
     {
       store,
+      words: GATEWAY_WORDS,
       settings: {
         provisioning: {
           deviceName: 'gateway-{serial}',

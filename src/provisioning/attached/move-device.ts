@@ -5,9 +5,9 @@ import type { BoardIdentity } from '../../host/identity.ts';
 import type { AgentLog } from '../../host/log.ts';
 import type { HostMachine } from '../../host/machine.ts';
 import { CredentialsStore } from '../credentials-store.ts';
+import type { Devices } from '../devices.ts';
 import { importIdentity } from '../identity-archive.ts';
 import { packIdentity, takeIdentity } from '../move-identity.ts';
-import type { AttachedDevices } from './attached-devices.ts';
 import type { DeviceNames } from './device-names.ts';
 
 export interface MoveDeviceDeps {
@@ -15,7 +15,7 @@ export interface MoveDeviceDeps {
   readonly log: AgentLog;
   readonly board: BoardIdentity;
   readonly names: DeviceNames;
-  readonly devices: Pick<AttachedDevices, 'change' | 'end' | 'find'>;
+  readonly devices: Pick<Devices, 'change' | 'end' | 'find'>;
   /** Folder with a folder for each device. */
   readonly folder: string;
   readonly placeName: (device: string) => string;

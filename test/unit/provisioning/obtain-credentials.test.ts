@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { silentLog } from '../../../src/host/log.ts';
 import { systemRandomBytes } from '../../../src/host/random.ts';
-import { ATTACHED_WORDS } from '../../../src/provisioning/credential-words.ts';
+import { BESIDE_WORDS, GATEWAY_WORDS } from '../../../src/provisioning/credential-words.ts';
 import {
   type CredentialsSettings,
   leaveOtherBoard,
@@ -36,6 +36,7 @@ async function given() {
       hide: () => {},
       board: BOARD,
       settings,
+      words: GATEWAY_WORDS,
       ...change,
     };
     await leaveOtherBoard(deps);
@@ -152,7 +153,7 @@ describe('obtaining credentials', () => {
       const { start } = await given();
       await start(settings);
       const copied = { ...settings, provisioning: { ...PROVISIONING, onOtherBoard: 'hold' as const } };
-      const { held } = await start(copied, { ...COPY, words: ATTACHED_WORDS });
+      const { held } = await start(copied, { ...COPY, words: BESIDE_WORDS });
       expect(held).toMatch(ofDevice);
       expect(held).not.toMatch(/turnstone identity|platform\.accessToken/);
     }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { silentLog } from '../../../src/host/log.ts';
 import { systemRandomBytes } from '../../../src/host/random.ts';
+import { GATEWAY_WORDS } from '../../../src/provisioning/credential-words.ts';
 import {
   type ProvisioningDeps,
   type ProvisioningStep,
@@ -34,6 +35,7 @@ async function given(options: FakePlatformOptions = {}) {
         hide: () => {},
         board: BOARD,
         deviceName: 'gateway-SN-1',
+        words: GATEWAY_WORDS,
         secrets: [SECRET],
         randomBytes: systemRandomBytes,
         ...change,

@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { silentLog } from '../../../src/host/log.ts';
 import type { ProvisionAnswer, ProvisionRequest } from '../../../src/platform/device-api.ts';
 import { PlatformError } from '../../../src/platform/platform-error.ts';
-import { ATTACHED_WORDS, type CredentialWords, GATEWAY_WORDS } from '../../../src/provisioning/credential-words.ts';
+import { BESIDE_WORDS, type CredentialWords, GATEWAY_WORDS } from '../../../src/provisioning/credential-words.ts';
 import type { CredentialsRecord } from '../../../src/provisioning/credentials-record.ts';
 import type { ProvisioningDeps } from '../../../src/provisioning/provision-device.ts';
 import { askPlatform } from '../../../src/provisioning/provisioning-outcome.ts';
@@ -39,7 +39,7 @@ beforeEach(() => {
   works = () => false;
 });
 
-async function ask(proposal = PROPOSAL, words?: CredentialWords): Promise<unknown> {
+async function ask(proposal = PROPOSAL, words: CredentialWords = GATEWAY_WORDS): Promise<unknown> {
   const deps = {
     provision: async (request: ProvisionRequest) => {
       requests.push(request);
@@ -182,13 +182,13 @@ describe('next steps in words', () => {
     answers = [answer, answer] as unknown as ProvisionAnswer[];
     expect(await ask()).toMatchObject({ explanation: expect.stringMatching(GATEWAY_SETTING) });
     answers = [answer, answer] as unknown as ProvisionAnswer[];
-    const told = (await ask(PROPOSAL, ATTACHED_WORDS)) as { readonly explanation: string };
+    const told = (await ask(PROPOSAL, BESIDE_WORDS)) as { readonly explanation: string };
     expect(told.explanation).toContain(ofDevice);
     expect(told.explanation).not.toMatch(GATEWAY_SETTING);
   });
 
   it('never sends a person with a fault of an attached device to the settings of the gateway', () => {
-    for (const [step, words] of Object.entries(ATTACHED_WORDS)) {
+    for (const [step, words] of Object.entries(BESIDE_WORDS)) {
       expect(words, step).not.toMatch(GATEWAY_SETTING);
       expect(GATEWAY_WORDS[step as keyof CredentialWords], step).not.toContain('devices');
     }

@@ -5,6 +5,7 @@ import { silentLog } from '../../../src/host/log.ts';
 import { systemRandomBytes } from '../../../src/host/random.ts';
 import type { ProvisionAnswer } from '../../../src/platform/device-api.ts';
 import { PlatformError } from '../../../src/platform/platform-error.ts';
+import { GATEWAY_WORDS } from '../../../src/provisioning/credential-words.ts';
 import type { CredentialsRecord } from '../../../src/provisioning/credentials-record.ts';
 import type { CredentialsStore } from '../../../src/provisioning/credentials-store.ts';
 import { provisionDevice } from '../../../src/provisioning/provision-device.ts';
@@ -45,6 +46,7 @@ async function askFor(ms: number): Promise<unknown> {
       log: silentLog,
       board: BOARD,
       deviceName: 'gateway',
+      words: GATEWAY_WORDS,
       hide: () => {},
       randomBytes: systemRandomBytes,
       secrets: [{ deviceKey: 'k', deviceSecret: 's' }],

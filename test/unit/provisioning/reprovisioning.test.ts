@@ -5,6 +5,7 @@ import { silentLog } from '../../../src/host/log.ts';
 import { systemRandomBytes } from '../../../src/host/random.ts';
 import type { ProvisionAnswer } from '../../../src/platform/device-api.ts';
 import { PlatformError } from '../../../src/platform/platform-error.ts';
+import { GATEWAY_WORDS } from '../../../src/provisioning/credential-words.ts';
 import type { CredentialsRecord } from '../../../src/provisioning/credentials-record.ts';
 import { CredentialsStore } from '../../../src/provisioning/credentials-store.ts';
 import { DeviceToken } from '../../../src/provisioning/device-token.ts';
@@ -60,7 +61,7 @@ beforeEach(async () => {
   };
   const secrets = [{ deviceKey: 'k', deviceSecret: 's' }];
   const reprovision = (signal: AbortSignal): Promise<CredentialsRecord> =>
-    provisionDevice({ ...common, board: BOARD, deviceName: 'gw', secrets, provision }, signal);
+    provisionDevice({ ...common, words: GATEWAY_WORDS, board: BOARD, deviceName: 'gw', secrets, provision }, signal);
   token = new DeviceToken({ ...common, place: 'own', reprovision }, RECORD);
 });
 

@@ -3,34 +3,33 @@
  * when their names are known, each with credentials of its own in `known/<hash>/`.
  */
 import { join } from 'node:path';
-import { refusal } from '../../errors/agent-error.ts';
-import { untilAborted } from '../../host/bounded-wait.ts';
-import type { JsonValue } from '../../host/json.ts';
-import { keepRunning, runTogether } from '../../host/loops.ts';
-import type { EntryColumns } from '../../outbox/outbox.ts';
-import type { UploadAnswer } from '../../platform/device-api.ts';
-import type { CredentialsSettings } from '../obtain-credentials.ts';
-import { AttachedDevice, type AttachedDeviceDeps } from './attached-device.ts';
-import type { DeviceNames } from './device-names.ts';
+import { refusal } from '../errors/agent-error.ts';
+import type { JsonValue } from '../host/json.ts';
+import { keepRunning, runTogether } from '../host/loops.ts';
+import type { EntryColumns } from '../outbox/outbox.ts';
+import type { UploadAnswer } from '../platform/device-api.ts';
+import type { DeviceWay } from '../platform/platform-clients.ts';
+import type { DeviceNames } from './attached/device-names.ts';
+import { Device, type DeviceDeps, type Leave } from './device.ts';
+import type { CredentialsSettings } from './obtain-credentials.ts';
 
-export interface AttachedDevicesDeps extends Omit<AttachedDeviceDeps, 'openApi' | 'provision'> {
+export interface DevicesDeps extends Omit<DeviceDeps, 'way' | 'alerts' | 'prepare' | 'leave'> {
   readonly names: DeviceNames;
   /** Folder with a folder for each device. */
   readonly folder: string;
   readonly placeName: (device: string) => string;
+  /** Leave that all of them have. */
+  readonly leave: Leave;
   /** True once the gateway may speak to the platform: no device does before. */
   readonly isConnected: () => boolean;
   /** Settings of the credentials of a device in a slot; undefined of one that is in none. @throws AgentError (hold) while a file of them is missing. */
   readonly credentials: (id: string) => CredentialsSettings | undefined;
   /** Runs beside a device, from when it has credentials until the signal aborts. */
-  readonly beside: (device: AttachedDevice, signal: AbortSignal) => Promise<void>;
+  readonly beside: (device: Device, signal: AbortSignal) => Promise<void>;
 }
 
-/** Way to the platform, once its certificates are read. */
-export type AttachedWay = Pick<AttachedDeviceDeps, 'openApi' | 'provision'>;
-
 interface Running {
-  readonly device: AttachedDevice;
+  readonly device: Device;
   readonly ended: AbortController;
   run: Promise<void>;
 }
@@ -42,42 +41,42 @@ const PROVISIONED_WITHIN_MS = 5_000;
 /** So long after the start the first device is waited for that is identified: its entries need no place of their own. */
 const IDENTIFIED_WITHIN_MS = 60_000;
 
-export class AttachedDevices {
-  readonly #deps: AttachedDevicesDeps;
+export class Devices {
+  readonly #deps: DevicesDeps;
   readonly #devices = new Map<string, Running>();
   /** Devices that are ending: a new one of the same id waits for it. */
   readonly #ending = new Map<string, Promise<void>>();
   /** Devices whose files are being changed: nobody makes them meanwhile. */
   readonly #changing = new Set<string>();
-  #way: AttachedWay | undefined;
+  #way: DeviceWay | undefined;
   #openedAtMs = 0;
   #signal: AbortSignal | undefined;
   #provisioning = 0;
   readonly #turns: (() => void)[] = [];
 
-  constructor(deps: AttachedDevicesDeps) {
+  constructor(deps: DevicesDeps) {
     this.#deps = deps;
   }
 
-  /** Begins to speak to the platform. */
-  open(way: AttachedWay): void {
-    const turned: AttachedWay['provision'] = (request, signal) => this.#inTurn(() => way.provision(request, signal));
+  /** Begins to speak to the platform: its certificates are read. */
+  open(way: DeviceWay): void {
+    const turned: DeviceWay['provision'] = (request, signal) => this.#inTurn(() => way.provision(request, signal));
     this.#way = { ...way, provision: turned };
     this.#openedAtMs = this.#deps.clock.monotonicMs();
     this.remake();
   }
 
   /** Devices that were made, each with what is known of it. */
-  get list(): readonly AttachedDevice[] {
+  get list(): readonly Device[] {
     return [...this.#devices.values()].map(({ device }) => device);
   }
 
-  find(id: string): AttachedDevice | undefined {
+  find(id: string): Device | undefined {
     return this.#devices.get(id)?.device;
   }
 
   /** @throws AgentError `provisioning/no-such-device` (drop) for one that is not identified, or not made yet. */
-  expect(id: string): AttachedDevice {
+  expect(id: string): Device {
     const found = this.find(id);
     if (found === undefined)
       throw refusal(
@@ -113,7 +112,7 @@ export class AttachedDevices {
         { device: id, entries: rows.length - left.length },
         'entries of a removed device are given up',
       );
-    return left.length === 0 ? { kind: 'accepted' } : await this.#make(id).post(left, signal);
+    return left.length === 0 ? { kind: 'accepted' } : await this.#make(id).deviceApi.postTelemetry(left, signal);
   };
 
   /** Takes a reading that may be a serial number. */
@@ -166,14 +165,14 @@ export class AttachedDevices {
     for (const id of this.#deps.names.present) if (!this.#changing.has(id)) this.#make(id);
   }
 
-  #make(id: string): AttachedDevice {
+  #make(id: string): Device {
     const known = this.#devices.get(id);
     if (known !== undefined) return known.device;
-    const { names, placeName, credentials } = this.#deps;
+    const { names, placeName, credentials, leave } = this.#deps;
     if (this.#way === undefined) throw new Error('attached devices are made before there is a way to the platform');
     const folder = join(this.#deps.folder, placeName(id));
-    const device = new AttachedDevice(
-      { ...this.#deps, ...this.#way },
+    const device = new Device(
+      { ...this.#deps, way: this.#way, leave: () => leave },
       { id, name: names.nameOf(id), folder, credentials: () => credentials(id) },
     );
     const running: Running = { device, ended: new AbortController(), run: Promise.resolve() };
@@ -190,7 +189,7 @@ export class AttachedDevices {
       await before;
       await files.makeFolder(device.folder);
       const work = async (own: AbortSignal): Promise<void> => {
-        await untilAborted(device.ready, own);
+        await device.ready(own);
         await beside(device, own);
       };
       await runTogether([(own) => device.run(own), work], either);

@@ -1,12 +1,10 @@
-/** Settings of an attached device's credentials: its own, and else those of the gateway. */
-import type { AgentConfig, DeviceConfig } from '../../config/schema/agent-config.ts';
-import { AgentError } from '../../errors/agent-error.ts';
-import type { CredentialsStore } from '../credentials-store.ts';
-import { deviceNameOf } from '../device-name.ts';
-import type { CredentialsSettings } from '../obtain-credentials.ts';
-import type { PlatformConnection } from '../platform-connection.ts';
+/** Settings of the credentials of a device beside the gateway: its own, and else those of the gateway. */
+import type { AgentConfig, DeviceConfig } from '../config/schema/agent-config.ts';
+import { AgentError } from '../errors/agent-error.ts';
+import type { CredentialsStore } from './credentials-store.ts';
+import type { CredentialsSettings } from './obtain-credentials.ts';
 
-export interface AttachedSlot {
+export interface SlotOfDevice {
   /** Undefined of a device that is in no slot. */
   readonly slot: DeviceConfig | undefined;
   /** Name that it is provisioned under. */
@@ -19,9 +17,9 @@ export interface AttachedSlot {
  * Undefined of a device that is in no slot: it goes on with the credentials that are kept.
  * @throws AgentError `provisioning/missing-file` (hold) while a token or a secret that its slot names is not there.
  */
-export function attachedCredentials(
+export function slotCredentials(
   config: AgentConfig,
-  { slot: started, name, store }: AttachedSlot,
+  { slot: started, name, store }: SlotOfDevice,
 ): CredentialsSettings | undefined {
   if (started === undefined) return undefined;
   const { provisioning, devices } = config;
@@ -65,18 +63,4 @@ function missing(what: string): AgentError {
       recovery: 'hold',
     },
   );
-}
-
-/** The gateway's name, as the platform calls it, or as it is going to be provisioned; else the machine's. */
-export function gatewayName(
-  platform: Pick<PlatformConnection, 'deviceName' | 'store' | 'board'>,
-  template: string | undefined,
-): string {
-  const known = platform.deviceName || platform.store.record('own')?.deviceName;
-  if (known !== undefined || template === undefined) return known ?? platform.board.hostname;
-  try {
-    return deviceNameOf(template, platform.board);
-  } catch {
-    return platform.board.hostname;
-  }
 }

@@ -7,15 +7,18 @@ import { AlertList } from '../../../src/host/alert-list.ts';
 import { systemClock } from '../../../src/host/clock.ts';
 import { AgentLog } from '../../../src/host/log.ts';
 import { keepRunning } from '../../../src/host/loops.ts';
+import { PlatformClients } from '../../../src/platform/platform-clients.ts';
 import { formatCredentials } from '../../../src/provisioning/credentials-record.ts';
-import { PlatformConnection } from '../../../src/provisioning/platform-connection.ts';
+import type { Device } from '../../../src/provisioning/device.ts';
+import { openSelf } from '../../../src/provisioning/self.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { MemoryFiles } from '../../support/memory-files.ts';
 
 let server: Server;
 let requests: string[];
 let isSilentAbout: string | undefined;
-let side: PlatformConnection;
+let self: Device;
+let clients: PlatformClients;
 let alerts: AlertList;
 let clock: FakeClock;
 let files: MemoryFiles;
@@ -43,12 +46,12 @@ beforeEach(async () => {
 });
 
 afterEach(async () => {
-  await side.close();
+  await clients.close();
   server.closeAllConnections();
   await new Promise((resolve) => server.close(resolve));
 });
 
-async function open(more: object = {}, rest: object = {}): Promise<PlatformConnection> {
+async function open(more: object = {}, rest: object = {}): Promise<Device> {
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const config = configSchema.parse({
     version: 1,
@@ -56,12 +59,14 @@ async function open(more: object = {}, rest: object = {}): Promise<PlatformConne
     stateFolder: '/state',
     ...rest,
   });
-  return PlatformConnection.open({
+  const machine = { ...thisMachine, clock, files, readIdentity };
+  clients = new PlatformClients({ config: () => config, machine, log, onPlatformDate: () => {} });
+  return openSelf({
     config: () => config,
-    machine: { ...thisMachine, clock, files, readIdentity },
+    machine,
     log,
     alerts,
-    onPlatformDate: () => {},
+    clients,
     onQueueOfAnother: () => (timesOfAnother += 1),
   });
 }
@@ -81,9 +86,9 @@ describe('the way to the platform', () => {
       files.faults = {
         fail: (operation, path) => (operation === refused && path.endsWith('.tmp') ? { code: 'EROFS' } : undefined),
       };
-      side = await open();
-      await side.connect(stop.signal);
-      expect(side.credentials?.token.accessToken).toBe('the-token-of-this-device');
+      self = await open();
+      await self.connect(stop.signal);
+      expect(self.credentials?.token.accessToken).toBe('the-token-of-this-device');
       expect(requests).toContain('GET');
       expect(alerts.list().join()).toMatch(/EROFS/);
     },
@@ -93,21 +98,21 @@ describe('the way to the platform', () => {
     files.faults = {
       fail: (operation, path) => (operation === 'open' && path.endsWith('.json') ? { code: 'EMFILE' } : undefined),
     };
-    side = await open();
+    self = await open();
     let connected = false;
-    const connecting = side.connect(stop.signal).then(() => {
+    const connecting = self.connect(stop.signal).then(() => {
       connected = true;
     });
     await clock.advance(3_600_000);
     expect(connected).toBe(false);
     expect(alerts.list().join()).toMatch(/nothing is sent.*EMFILE/);
-    expect([side.contact.status.state, side.silence]).toEqual(['never-reached', expect.stringContaining('EMFILE')]);
+    expect([clients.contact.status.state, self.fault]).toEqual(['never-reached', expect.stringContaining('EMFILE')]);
     files.faults = {};
     await until(() => connected);
     await connecting;
-    expect(side.silence).toBeUndefined();
+    expect(self.fault).toBeUndefined();
     expect(alerts.list()).toEqual([]);
-    expect(side.credentials?.token.accessToken).toBe('the-token-of-this-device');
+    expect(self.credentials?.token.accessToken).toBe('the-token-of-this-device');
   });
 
   it('says why nothing is asked of a platform that has provisioned it, where the disk keeps no credentials', async () => {
@@ -117,15 +122,15 @@ describe('the way to the platform', () => {
           ? { code: 'ENOSPC' }
           : undefined,
     };
-    side = await open(
+    self = await open(
       { accessToken: undefined },
       { provisioning: { deviceKey: 'key', deviceSecret: 'secret', deviceName: 'one' } },
     );
-    const connecting = side.connect(stop.signal);
-    await until(() => side.silence !== undefined);
-    expect([side.contact.status.state, side.silence]).toEqual(['reached', expect.stringContaining('ENOSPC')]);
+    const connecting = self.connect(stop.signal);
+    await until(() => self.fault !== undefined);
+    expect([clients.contact.status.state, self.fault]).toEqual(['reached', expect.stringContaining('ENOSPC')]);
     files.faults = {};
-    await until(() => side.silence === undefined);
+    await until(() => self.fault === undefined);
     await connecting;
   });
 
@@ -133,13 +138,13 @@ describe('the way to the platform', () => {
     files.faults = {
       fail: (operation, path) => (operation === 'open' && path.endsWith('.json') ? { code: 'EMFILE' } : undefined),
     };
-    side = await open();
-    const connecting = side.connect(stop.signal);
+    self = await open();
+    const connecting = self.connect(stop.signal);
     const inTime = new AbortController();
     const late = new AbortController();
     const outcomes: string[] = [];
     const asking = (name: string, signal: AbortSignal): Promise<unknown> =>
-      side.ready(signal).then(
+      self.ready(signal).then(
         () => outcomes.push(`${name} goes`),
         () => outcomes.push(`${name} ends`),
       );
@@ -153,13 +158,13 @@ describe('the way to the platform', () => {
     await until(() => outcomes.length > 1);
     await Promise.all([...asked, connecting]);
     expect(outcomes).toEqual(['second ends', 'first goes']);
-    expect(await side.deviceApi.clientRpc('getLimit', {}, stop.signal)).toBeNull();
+    expect(await self.deviceApi.clientRpc('getLimit', {}, stop.signal)).toBeNull();
   });
 
   it('waits for a certificate that went away after the configuration was read', async () => {
-    side = await open({ caFile: '/ca.pem' });
+    self = await open({ caFile: '/ca.pem' });
     let connected = false;
-    const connecting = side.connect(stop.signal).then(() => {
+    const connecting = self.connect(stop.signal).then(() => {
       connected = true;
     });
     await clock.advance(3_600_000);
@@ -172,7 +177,7 @@ describe('the way to the platform', () => {
   });
 
   it('is not opened while what waits was measured as another device', async () => {
-    side = await open();
+    self = await open();
     const { accessToken, ...rest } = {
       accessToken: 'another',
       generation: 1,
@@ -180,15 +185,15 @@ describe('the way to the platform', () => {
       phase: 'in-use',
       source: 'imported',
     } as const;
-    await side.store.replaceOwn({ ...rest, accessToken }, { setsQueueAside: true });
+    await self.store.replaceOwn({ ...rest, accessToken }, { setsQueueAside: true });
     let connected = false;
-    const connecting = side.connect(stop.signal).then(() => {
+    const connecting = self.connect(stop.signal).then(() => {
       connected = true;
     });
     await clock.advance(3_600_000);
     expect([connected, requests]).toEqual([false, []]);
     expect(alerts.list().join()).toMatch(/measured as another device/);
-    await side.store.queueIsAside();
+    await self.store.queueIsAside();
     await until(() => connected);
     await connecting;
   });
@@ -206,23 +211,23 @@ describe('the way to the platform', () => {
       fail: (operation, path) => (operation === 'open' && path.endsWith('.json') ? { code: 'EIO' } : undefined),
     };
     const provisioning = { deviceKey: 'key', deviceSecret: 'secret', onOtherBoard: 'reprovision' };
-    side = await open({ accessToken: undefined }, { provisioning });
-    void side.connect(stop.signal);
+    self = await open({ accessToken: undefined }, { provisioning });
+    void self.connect(stop.signal);
     await clock.advance(600_000);
     expect(timesOfAnother).toBe(0);
     files.faults = {};
     await clock.advance(300_000);
-    expect([timesOfAnother > 0, requests, side.credentials]).toEqual([true, [], undefined]);
+    expect([timesOfAnother > 0, requests, self.credentials]).toEqual([true, [], undefined]);
     expect(alerts.list().join()).toMatch(/measured as another device/);
   });
 
   it('lets nothing through before the platform has said which board is the device', async () => {
     isSilentAbout = '/attributes';
-    side = await open();
-    const connecting = side.connect(stop.signal);
+    self = await open();
+    const connecting = self.connect(stop.signal);
     await until(() => requests.length > 0);
     const said = (call: Promise<unknown>): Promise<unknown> => call.catch((error: Error) => error.message);
-    const { deviceApi } = side;
+    const { deviceApi } = self;
     for (const call of [
       deviceApi.clientRpc('doorOpened', {}, stop.signal),
       deviceApi.postAttributes({ x: 1 }, stop.signal),
@@ -245,16 +250,13 @@ describe('the way to the platform', () => {
   });
 
   it('asks no more often while a disk takes no writes than else, and has each loop once', async () => {
-    side = await open();
-    await side.connect(stop.signal);
-    await side.credentials?.token.offerNext('NEXTTOKEN');
+    self = await open();
+    await self.connect(stop.signal);
+    await self.credentials?.token.offerNext('NEXTTOKEN');
     files.faults = { fail: (_operation, path) => (path.endsWith('.tmp') ? { code: 'EROFS' } : undefined) };
     const end = new AbortController();
-    const watching = keepRunning(
-      { name: 'credentials', clock, log, run: (signal) => side.watchCredentials(signal) },
-      end.signal,
-    );
-    await until(() => side.credentials?.token.accessToken === 'NEXTTOKEN');
+    const watching = keepRunning({ name: 'credentials', clock, log, run: (signal) => self.run(signal) }, end.signal);
+    await until(() => self.credentials?.token.accessToken === 'NEXTTOKEN');
     const before = clock.pending;
     const asked = requests.length;
     for (let minute = 0; minute < 30; minute += 1) {
