@@ -13,7 +13,6 @@ import { DeviceNames } from '../provisioning/attached/device-names.ts';
 import { KNOWN_DEVICES } from '../provisioning/attached/forget-devices.ts';
 import { DEVICE_NAMES_FORMAT } from '../provisioning/attached/kept-names.ts';
 import { leaveDevice, type MoveDeviceDeps, packDevice, takeDevice } from '../provisioning/attached/move-device.ts';
-import { claimDevice } from '../provisioning/claim-device.ts';
 import type { Device } from '../provisioning/device.ts';
 import { isBehind } from '../status/platform-status.ts';
 import type { DeviceStatus } from '../status/shape/device-status.ts';
@@ -82,17 +81,7 @@ export class AttachedControl implements DevicesControl {
     return [...present, ...unidentified, ...doubled, ...removed];
   };
 
-  readonly claim: DevicesControl['claim'] = (id, request, signal) => {
-    const { machine, log } = this.#deps;
-    const device = this.#device(id);
-    const { clock, files, randomBytes } = machine;
-    const { deviceApi, folder: stateFolder, name: deviceName } = device;
-    return claimDevice(
-      { clock, files, randomBytes, deviceApi, stateFolder, deviceName, hide: (secret) => log.hide(secret) },
-      request,
-      signal,
-    );
-  };
+  readonly claim: DevicesControl['claim'] = (id, request, signal) => this.#device(id).claim(request, signal);
 
   readonly rotate: DevicesControl['rotate'] = async (id, accessToken) => {
     const device = this.#device(id);

@@ -14,6 +14,7 @@ import { runTogether } from '../host/loops.ts';
 import type { HostMachine } from '../host/machine.ts';
 import type { DeviceApi, TelemetryRows, UploadAnswer } from '../platform/device-api.ts';
 import type { DeviceWay } from '../platform/platform-clients.ts';
+import { type ClaimRequest, claimDevice, type OpenClaim } from './claim-device.ts';
 import { wordsFor } from './credential-words.ts';
 import type { CredentialsPlace } from './credentials-record.ts';
 import { CredentialsStore } from './credentials-store.ts';
@@ -276,6 +277,24 @@ export class Device {
       generation: 1,
     });
     return true;
+  }
+
+  /** Opens a claim on this device. @throws AgentError as claimDevice. */
+  async claim(request: ClaimRequest, signal: AbortSignal): Promise<OpenClaim> {
+    const { clock, files, randomBytes, log } = this.#deps;
+    return await claimDevice(
+      {
+        clock,
+        files,
+        randomBytes,
+        deviceApi: this.deviceApi,
+        stateFolder: this.folder,
+        deviceName: this.name,
+        hide: (secret) => log.hide(secret),
+      },
+      request,
+      signal,
+    );
   }
 
   /** Posts with its token, and notes what the platform says of the device. */
