@@ -1,6 +1,12 @@
 /** Attached devices for people: how each is, and what can be done with it. */
 import { join } from 'node:path';
 import type { AgentConfig } from '../config/schema/agent-config.ts';
+import type { DevicesControl } from '../devices/attached/control-calls.ts';
+import { DeviceNames } from '../devices/attached/device-names.ts';
+import { KNOWN_DEVICES } from '../devices/attached/forget-devices.ts';
+import { DEVICE_NAMES_FORMAT } from '../devices/attached/kept-names.ts';
+import { leaveDevice, type MoveDeviceDeps, packDevice, takeDevice } from '../devices/attached/move-device.ts';
+import type { Device } from '../devices/device.ts';
 import { refusal } from '../errors/agent-error.ts';
 import { removeTreeDurably } from '../host/durable-file.ts';
 import type { BoardIdentity } from '../host/identity.ts';
@@ -8,12 +14,6 @@ import type { AgentLog } from '../host/log.ts';
 import type { HostMachine } from '../host/machine.ts';
 import { StateFile } from '../host/state-file.ts';
 import type { EntryQuery, OutboxStatus, ResolvedEntry } from '../outbox/outbox.ts';
-import type { DevicesControl } from '../provisioning/attached/control-calls.ts';
-import { DeviceNames } from '../provisioning/attached/device-names.ts';
-import { KNOWN_DEVICES } from '../provisioning/attached/forget-devices.ts';
-import { DEVICE_NAMES_FORMAT } from '../provisioning/attached/kept-names.ts';
-import { leaveDevice, type MoveDeviceDeps, packDevice, takeDevice } from '../provisioning/attached/move-device.ts';
-import type { Device } from '../provisioning/device.ts';
 import { isBehind } from '../status/platform-status.ts';
 import type { DeviceStatus } from '../status/shape/device-status.ts';
 import { placeName } from '../telemetry/attached/held-devices.ts';

@@ -6,6 +6,13 @@
  */
 import { join } from 'node:path';
 import type { AgentConfig, OutboxConfig } from '../config/schema/agent-config.ts';
+import { DeviceNames } from '../devices/attached/device-names.ts';
+import { KNOWN_DEVICES } from '../devices/attached/forget-devices.ts';
+import { DEVICE_NAMES_FORMAT } from '../devices/attached/kept-names.ts';
+import type { Device } from '../devices/device.ts';
+import { slotCredentials } from '../devices/device-settings.ts';
+import { Devices } from '../devices/devices.ts';
+import { gatewayName, leaveBeside } from '../devices/self.ts';
 import { messageOf } from '../errors/agent-error.ts';
 import { endedWithin, outcomeWithin } from '../host/bounded-wait.ts';
 import type { JsonValue } from '../host/json.ts';
@@ -16,13 +23,6 @@ import { StateFile } from '../host/state-file.ts';
 import { openOutbox } from '../outbox/open-outbox.ts';
 import type { BatchLimits, PatientOutbox } from '../outbox/outbox.ts';
 import type { PlatformClients } from '../platform/platform-clients.ts';
-import { DeviceNames } from '../provisioning/attached/device-names.ts';
-import { KNOWN_DEVICES } from '../provisioning/attached/forget-devices.ts';
-import { DEVICE_NAMES_FORMAT } from '../provisioning/attached/kept-names.ts';
-import type { Device } from '../provisioning/device.ts';
-import { slotCredentials } from '../provisioning/device-settings.ts';
-import { Devices } from '../provisioning/devices.ts';
-import { gatewayName, leaveBeside } from '../provisioning/self.ts';
 import type { SharedOutbox } from '../status/shape/device-status.ts';
 import { FanOut } from '../telemetry/attached/fan-out.ts';
 import { HeldDevices, placeName } from '../telemetry/attached/held-devices.ts';

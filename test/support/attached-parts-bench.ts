@@ -2,6 +2,11 @@
 import { AttachedControl } from '../../src/agent/attached-control.ts';
 import { AttachedParts } from '../../src/agent/attached-parts.ts';
 import { type AgentConfig, configSchema } from '../../src/config/schema/agent-config.ts';
+import { DeviceNames } from '../../src/devices/attached/device-names.ts';
+import { DEVICE_NAMES_FORMAT } from '../../src/devices/attached/kept-names.ts';
+import type { Leave } from '../../src/devices/device.ts';
+import { slotCredentials } from '../../src/devices/device-settings.ts';
+import { Devices, type DevicesDeps } from '../../src/devices/devices.ts';
 import type { BoardIdentity } from '../../src/host/identity.ts';
 import type { JsonObject } from '../../src/host/json.ts';
 import { silentLog } from '../../src/host/log.ts';
@@ -17,11 +22,6 @@ import type {
   UploadAnswer,
 } from '../../src/platform/device-api.ts';
 import { PlatformError } from '../../src/platform/platform-error.ts';
-import { DeviceNames } from '../../src/provisioning/attached/device-names.ts';
-import { DEVICE_NAMES_FORMAT } from '../../src/provisioning/attached/kept-names.ts';
-import type { Leave } from '../../src/provisioning/device.ts';
-import { slotCredentials } from '../../src/provisioning/device-settings.ts';
-import { Devices, type DevicesDeps } from '../../src/provisioning/devices.ts';
 import { FanOut } from '../../src/telemetry/attached/fan-out.ts';
 import { HeldDevices, placeName } from '../../src/telemetry/attached/held-devices.ts';
 import { Uploader } from '../../src/telemetry/uploader.ts';

@@ -1,13 +1,13 @@
 /** What every device of a gateway holds to, the gateway itself and one beside it: over a virtual clock, disk and platform. */
 import { beforeEach, describe, expect, it } from 'vitest';
 import { configSchema } from '../../../src/config/schema/agent-config.ts';
+import { Device } from '../../../src/devices/device.ts';
+import { slotCredentials } from '../../../src/devices/device-settings.ts';
+import { leaveBeside, openSelf } from '../../../src/devices/self.ts';
 import { AlertList } from '../../../src/host/alert-list.ts';
 import { AgentLog } from '../../../src/host/log.ts';
 import { keepRunning } from '../../../src/host/loops.ts';
 import { systemRandomBytes } from '../../../src/host/random.ts';
-import { Device } from '../../../src/provisioning/device.ts';
-import { slotCredentials } from '../../../src/provisioning/device-settings.ts';
-import { leaveBeside, openSelf } from '../../../src/provisioning/self.ts';
 import { FakePlatform } from '../../support/attached-parts-bench.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { MemoryFiles } from '../../support/memory-files.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import type { CredentialsRecord } from '../../../src/devices/credentials-record.ts';
+import { DeviceToken, type DeviceTokenDeps } from '../../../src/devices/device-token.ts';
 import { silentLog } from '../../../src/host/log.ts';
-import type { CredentialsRecord } from '../../../src/provisioning/credentials-record.ts';
-import { DeviceToken, type DeviceTokenDeps } from '../../../src/provisioning/device-token.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { openStore, StandingAlerts, stateFolder } from './state-folder.ts';
 

@@ -1,15 +1,15 @@
 /** A refused token beside everything else that goes on: a rotation, a disk, callers who give up, an identity that is replaced. */
 
 import { beforeEach, describe, expect, it } from 'vitest';
+import { GATEWAY_WORDS } from '../../../src/devices/credential-words.ts';
+import type { CredentialsRecord } from '../../../src/devices/credentials-record.ts';
+import { CredentialsStore } from '../../../src/devices/credentials-store.ts';
+import { DeviceToken } from '../../../src/devices/device-token.ts';
+import { provisionDevice } from '../../../src/devices/provision-device.ts';
 import { silentLog } from '../../../src/host/log.ts';
 import { systemRandomBytes } from '../../../src/host/random.ts';
 import type { ProvisionAnswer } from '../../../src/platform/device-api.ts';
 import { PlatformError } from '../../../src/platform/platform-error.ts';
-import { GATEWAY_WORDS } from '../../../src/provisioning/credential-words.ts';
-import type { CredentialsRecord } from '../../../src/provisioning/credentials-record.ts';
-import { CredentialsStore } from '../../../src/provisioning/credentials-store.ts';
-import { DeviceToken } from '../../../src/provisioning/device-token.ts';
-import { provisionDevice } from '../../../src/provisioning/provision-device.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { MemoryFiles } from '../../support/memory-files.ts';
 import { StandingAlerts } from './state-folder.ts';

@@ -1,10 +1,10 @@
 import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { type ClaimRequest, claimDevice, claimText, makeClaimSecret } from '../../../src/devices/claim-device.ts';
 import { type Files, systemFiles } from '../../../src/host/files.ts';
 import { systemRandomBytes } from '../../../src/host/random.ts';
 import { PlatformError } from '../../../src/platform/platform-error.ts';
-import { type ClaimRequest, claimDevice, claimText, makeClaimSecret } from '../../../src/provisioning/claim-device.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { MemoryFiles } from '../../support/memory-files.ts';
 import { stateFolder } from './state-folder.ts';

@@ -1,11 +1,11 @@
 import { chmod, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { CREDENTIALS_FILES } from '../../../src/devices/credentials-files.ts';
+import type { CredentialsRecord } from '../../../src/devices/credentials-record.ts';
+import { CredentialsStore } from '../../../src/devices/credentials-store.ts';
 import { silentLog } from '../../../src/host/log.ts';
 import { isSealed, sealJson } from '../../../src/host/sealed-json.ts';
-import { CREDENTIALS_FILES } from '../../../src/provisioning/credentials-files.ts';
-import type { CredentialsRecord } from '../../../src/provisioning/credentials-record.ts';
-import { CredentialsStore } from '../../../src/provisioning/credentials-store.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { MemoryFiles } from '../../support/memory-files.ts';
 import { everyDamage } from '../../support/one-bit.ts';

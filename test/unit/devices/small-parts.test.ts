@@ -1,11 +1,11 @@
 /** Names, tokens and the question whether one works. */
 
 import { describe, expect, it } from 'vitest';
+import { fingerprintOf, isAccessToken, makeAccessToken } from '../../../src/devices/access-token.ts';
+import { deviceNameOf } from '../../../src/devices/device-name.ts';
+import { tokenWorks } from '../../../src/devices/token-check.ts';
 import { systemRandomBytes } from '../../../src/host/random.ts';
 import { PlatformError } from '../../../src/platform/platform-error.ts';
-import { fingerprintOf, isAccessToken, makeAccessToken } from '../../../src/provisioning/access-token.ts';
-import { deviceNameOf } from '../../../src/provisioning/device-name.ts';
-import { tokenWorks } from '../../../src/provisioning/token-check.ts';
 
 const never = new AbortController().signal;
 

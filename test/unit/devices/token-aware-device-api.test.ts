@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
+import { tokenAwareDeviceApi } from '../../../src/devices/token-aware-device-api.ts';
+import { tokenWorks } from '../../../src/devices/token-check.ts';
 import { CREDENTIAL_METHODS } from '../../../src/methods/credential-methods.ts';
 import { methodsOn } from '../../../src/methods/rpc-method.ts';
 import type { DeviceApi, UploadAnswer } from '../../../src/platform/device-api.ts';
 import { PlatformError } from '../../../src/platform/platform-error.ts';
-import { tokenAwareDeviceApi } from '../../../src/provisioning/token-aware-device-api.ts';
-import { tokenWorks } from '../../../src/provisioning/token-check.ts';
 import { rowsOf } from '../../support/telemetry-rows.ts';
 import { openStore, stateFolder } from './state-folder.ts';
 

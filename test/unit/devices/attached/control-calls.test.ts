@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { type DevicesControl, devicesCalls } from '../../../../src/provisioning/attached/control-calls.ts';
-import { namedDevice } from '../../../../src/provisioning/attached/named-device.ts';
+import { type DevicesControl, devicesCalls } from '../../../../src/devices/attached/control-calls.ts';
+import { namedDevice } from '../../../../src/devices/attached/named-device.ts';
 import { attachedDevice } from '../../../support/attached-device-status.ts';
 
 const { signal } = new AbortController();

@@ -4,10 +4,10 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
+import { CredentialsStore } from '../../../src/devices/credentials-store.ts';
 import type { Alerts } from '../../../src/host/alert-list.ts';
 import { systemFiles } from '../../../src/host/files.ts';
 import { silentLog } from '../../../src/host/log.ts';
-import { CredentialsStore } from '../../../src/provisioning/credentials-store.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 
 export class StandingAlerts implements Alerts {

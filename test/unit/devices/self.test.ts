@@ -3,14 +3,14 @@ import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { thisMachine } from '../../../src/agent/machine.ts';
 import { configSchema } from '../../../src/config/schema/agent-config.ts';
+import { formatCredentials } from '../../../src/devices/credentials-record.ts';
+import type { Device } from '../../../src/devices/device.ts';
+import { openSelf } from '../../../src/devices/self.ts';
 import { AlertList } from '../../../src/host/alert-list.ts';
 import { systemClock } from '../../../src/host/clock.ts';
 import { AgentLog } from '../../../src/host/log.ts';
 import { keepRunning } from '../../../src/host/loops.ts';
 import { PlatformClients } from '../../../src/platform/platform-clients.ts';
-import { formatCredentials } from '../../../src/provisioning/credentials-record.ts';
-import type { Device } from '../../../src/provisioning/device.ts';
-import { openSelf } from '../../../src/provisioning/self.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { MemoryFiles } from '../../support/memory-files.ts';
 

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { silentLog } from '../../../src/host/log.ts';
-import { systemRandomBytes } from '../../../src/host/random.ts';
-import { BESIDE_WORDS, GATEWAY_WORDS } from '../../../src/provisioning/credential-words.ts';
+import { BESIDE_WORDS, GATEWAY_WORDS } from '../../../src/devices/credential-words.ts';
 import {
   type CredentialsSettings,
   leaveOtherBoard,
   type ObtainCredentialsDeps,
   obtainCredentials,
-} from '../../../src/provisioning/obtain-credentials.ts';
+} from '../../../src/devices/obtain-credentials.ts';
+import { silentLog } from '../../../src/host/log.ts';
+import { systemRandomBytes } from '../../../src/host/random.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { FakePlatform } from './fake-platform.ts';
 import { openStore, StandingAlerts, stateFolder } from './state-folder.ts';

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
+import type { CredentialsRecord } from '../../../src/devices/credentials-record.ts';
+import { CredentialsStore } from '../../../src/devices/credentials-store.ts';
+import { exportIdentity, importIdentity } from '../../../src/devices/identity-archive.ts';
+import { adoptIdentity, packIdentity, unpackIdentity } from '../../../src/devices/move-identity.ts';
+import { IdentityOwnership, OWNER_KEY } from '../../../src/devices/ownership.ts';
 import type { JsonObject } from '../../../src/host/json.ts';
 import { silentLog } from '../../../src/host/log.ts';
 import { systemRandomBytes } from '../../../src/host/random.ts';
 import { PlatformError } from '../../../src/platform/platform-error.ts';
-import type { CredentialsRecord } from '../../../src/provisioning/credentials-record.ts';
-import { CredentialsStore } from '../../../src/provisioning/credentials-store.ts';
-import { exportIdentity, importIdentity } from '../../../src/provisioning/identity-archive.ts';
-import { adoptIdentity, packIdentity, unpackIdentity } from '../../../src/provisioning/move-identity.ts';
-import { IdentityOwnership, OWNER_KEY } from '../../../src/provisioning/ownership.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { MemoryFiles } from '../../support/memory-files.ts';
 import { openStore, StandingAlerts, stateFolder } from './state-folder.ts';

@@ -1,14 +1,14 @@
 /** How long provisioning waits after each kind of answer, and which token it proposes; over a store that takes no time. */
 
 import { beforeEach, describe, expect, it } from 'vitest';
+import { GATEWAY_WORDS } from '../../../src/devices/credential-words.ts';
+import type { CredentialsRecord } from '../../../src/devices/credentials-record.ts';
+import type { CredentialsStore } from '../../../src/devices/credentials-store.ts';
+import { provisionDevice } from '../../../src/devices/provision-device.ts';
 import { silentLog } from '../../../src/host/log.ts';
 import { systemRandomBytes } from '../../../src/host/random.ts';
 import type { ProvisionAnswer } from '../../../src/platform/device-api.ts';
 import { PlatformError } from '../../../src/platform/platform-error.ts';
-import { GATEWAY_WORDS } from '../../../src/provisioning/credential-words.ts';
-import type { CredentialsRecord } from '../../../src/provisioning/credentials-record.ts';
-import type { CredentialsStore } from '../../../src/provisioning/credentials-store.ts';
-import { provisionDevice } from '../../../src/provisioning/provision-device.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { StandingAlerts } from './state-folder.ts';
 

@@ -1,9 +1,9 @@
 /** What was measured as another device never lies where it would be sent, wherever the power goes; what came later is never taken for it. */
 import { beforeEach, expect, it } from 'vitest';
+import type { CredentialsRecord } from '../../../src/devices/credentials-record.ts';
+import { CredentialsStore } from '../../../src/devices/credentials-store.ts';
+import { setFormerQueueAside } from '../../../src/devices/former-queue.ts';
 import { silentLog } from '../../../src/host/log.ts';
-import type { CredentialsRecord } from '../../../src/provisioning/credentials-record.ts';
-import { CredentialsStore } from '../../../src/provisioning/credentials-store.ts';
-import { setFormerQueueAside } from '../../../src/provisioning/former-queue.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { MemoryFiles } from '../../support/memory-files.ts';
 

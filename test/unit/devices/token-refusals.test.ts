@@ -1,12 +1,12 @@
 /** When a refused token is given up, what an accepted one forgets, when an offered one is tried, and the RPC methods that offer. */
 import { beforeEach, describe, expect, it } from 'vitest';
+import type { CredentialsRecord } from '../../../src/devices/credentials-record.ts';
+import type { CredentialsStore } from '../../../src/devices/credentials-store.ts';
+import { DeviceToken } from '../../../src/devices/device-token.ts';
 import { silentLog } from '../../../src/host/log.ts';
 import { mismatchOf } from '../../../src/host/value-shape.ts';
 import { CREDENTIAL_METHODS } from '../../../src/methods/credential-methods.ts';
 import { methodsOn } from '../../../src/methods/rpc-method.ts';
-import type { CredentialsRecord } from '../../../src/provisioning/credentials-record.ts';
-import type { CredentialsStore } from '../../../src/provisioning/credentials-store.ts';
-import { DeviceToken } from '../../../src/provisioning/device-token.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 
 const never = new AbortController().signal;

@@ -1,14 +1,14 @@
 /** What people ask about the identity, by name: each request's needs, answer and consequence. */
 
 import { beforeEach, describe, expect, it } from 'vitest';
+import { CLAIM_FILE, claimText, openClaim } from '../../../src/devices/claim-device.ts';
+import type { CredentialsPlace, CredentialsRecord } from '../../../src/devices/credentials-record.ts';
+import type { CredentialsStore } from '../../../src/devices/credentials-store.ts';
+import { identityRequests } from '../../../src/devices/identity-requests.ts';
+import { adoptIdentity, unpackIdentity } from '../../../src/devices/move-identity.ts';
 import { AgentError } from '../../../src/errors/agent-error.ts';
 import type { JsonObject } from '../../../src/host/json.ts';
 import { systemRandomBytes } from '../../../src/host/random.ts';
-import { CLAIM_FILE, claimText, openClaim } from '../../../src/provisioning/claim-device.ts';
-import type { CredentialsPlace, CredentialsRecord } from '../../../src/provisioning/credentials-record.ts';
-import type { CredentialsStore } from '../../../src/provisioning/credentials-store.ts';
-import { identityRequests } from '../../../src/provisioning/identity-requests.ts';
-import { adoptIdentity, unpackIdentity } from '../../../src/provisioning/move-identity.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { MemoryFiles } from '../../support/memory-files.ts';
 

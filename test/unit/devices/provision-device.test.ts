@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { silentLog } from '../../../src/host/log.ts';
-import { systemRandomBytes } from '../../../src/host/random.ts';
-import { GATEWAY_WORDS } from '../../../src/provisioning/credential-words.ts';
+import { GATEWAY_WORDS } from '../../../src/devices/credential-words.ts';
 import {
   type ProvisioningDeps,
   type ProvisioningStep,
   provisionDevice,
-} from '../../../src/provisioning/provision-device.ts';
+} from '../../../src/devices/provision-device.ts';
+import { silentLog } from '../../../src/host/log.ts';
+import { systemRandomBytes } from '../../../src/host/random.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { FakePlatform, type FakePlatformOptions } from './fake-platform.ts';
 import { openStore, StandingAlerts, stateFolder } from './state-folder.ts';

@@ -1,11 +1,11 @@
 /** Which board is the device: each answer of the platform, what is kept of it, how often it is asked, and when it is no longer waited for. */
 import { beforeEach, describe, expect, it } from 'vitest';
+import type { CredentialsRecord } from '../../../src/devices/credentials-record.ts';
+import type { CredentialsStore } from '../../../src/devices/credentials-store.ts';
+import { IdentityOwnership } from '../../../src/devices/ownership.ts';
 import type { JsonObject, JsonValue } from '../../../src/host/json.ts';
 import { silentLog } from '../../../src/host/log.ts';
 import { PlatformError } from '../../../src/platform/platform-error.ts';
-import type { CredentialsRecord } from '../../../src/provisioning/credentials-record.ts';
-import type { CredentialsStore } from '../../../src/provisioning/credentials-store.ts';
-import { IdentityOwnership } from '../../../src/provisioning/ownership.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { StandingAlerts } from './state-folder.ts';
 
