@@ -85,7 +85,7 @@ export class FakePlatform {
 }
 
 /** Leave of a device that waits for nobody. */
-export function leaveOf(held: () => string | undefined): Leave {
+function leaveOf(held: () => string | undefined): Leave {
   return {
     get held() {
       return held();
