@@ -18,11 +18,6 @@ export interface CredentialWords {
   readonly replaceConfigured: string;
 }
 
-/** Words for the device of that id. */
-export function wordsFor(id: string): CredentialWords {
-  return id === 'self' ? GATEWAY_WORDS : BESIDE_WORDS;
-}
-
 export const GATEWAY_WORDS: CredentialWords = {
   enterToken: "Copy that device's access token into platform.accessToken",
   provisioningKey: 'provisioning.deviceKey and provisioning.deviceSecret',

@@ -15,7 +15,7 @@ import type { HostMachine } from '../host/machine.ts';
 import type { DeviceApi, TelemetryRows, UploadAnswer } from '../platform/device-api.ts';
 import type { DeviceWay } from '../platform/platform-clients.ts';
 import { type ClaimRequest, claimDevice, type OpenClaim } from './claim-device.ts';
-import { wordsFor } from './credential-words.ts';
+import { BESIDE_WORDS, GATEWAY_WORDS } from './credential-words.ts';
 import type { CredentialsPlace } from './credentials-record.ts';
 import { CredentialsStore } from './credentials-store.ts';
 import {
@@ -325,7 +325,7 @@ export class Device {
       log,
       alerts: this.#alerts,
       provision: way.provision,
-      words: wordsFor(this.id),
+      words: this.id === SELF ? GATEWAY_WORDS : BESIDE_WORDS,
       tokenWorks: (token: string, probeSignal: AbortSignal) => tokenWorks(way.openProbe, token, probeSignal),
       hide: (secret: string) => log.hide(secret),
     };

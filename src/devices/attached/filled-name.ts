@@ -1,6 +1,7 @@
 /** Names of attached devices, made of their slot's template, and the serial numbers that stand in them. */
 import type { DeviceConfig } from '../../config/schema/devices.ts';
 import type { JsonValue } from '../../host/json.ts';
+import { SELF } from '../device.ts';
 
 const MAX_NAME_LENGTH = 255;
 const MAX_NUMBER_LENGTH = 64;
@@ -21,7 +22,7 @@ export function filledName({ deviceName, name, label }: DeviceConfig, words: Nam
     return found.find((text) => text !== undefined && text !== '') ?? '';
   });
   const text = filled.replace(/[{}]/g, '').trim();
-  return text === '' || text === 'self' || text.startsWith('?') || text.length > MAX_NAME_LENGTH ? undefined : text;
+  return text === '' || text === SELF || text.startsWith('?') || text.length > MAX_NAME_LENGTH ? undefined : text;
 }
 
 /** True when the name tells the slot, so that a device in another slot has another name. */
