@@ -12,7 +12,7 @@ import { DEVICE_NAMES_FORMAT } from '../devices/attached/kept-names.ts';
 import type { Device } from '../devices/device.ts';
 import { slotCredentials } from '../devices/device-settings.ts';
 import { Devices } from '../devices/devices.ts';
-import { gatewayName, leaveBeside } from '../devices/self.ts';
+import { gatewayName, permissionBeside } from '../devices/self.ts';
 import { messageOf } from '../errors/agent-error.ts';
 import { endedWithin, outcomeWithin } from '../host/bounded-wait.ts';
 import type { JsonValue } from '../host/json.ts';
@@ -84,7 +84,7 @@ export class AttachedParts {
       folder: join(stateFolder, KNOWN_DEVICES),
       credentials: (id) =>
         slotCredentials(config(), { slot: names.slotOf(id), name: names.nameOf(id), store: self.store }),
-      leave: leaveBeside(self),
+      permission: permissionBeside(self),
       isConnected: () => self.isConnected,
       onAccepted: (id) => {
         for (const slot of names.slotsOf(id)) deps.onHeard(slot);

@@ -27,8 +27,8 @@ import {
 import { tokenAwareDeviceApi } from './token-aware-device-api.ts';
 import { tokenWorks } from './token-check.ts';
 
-/** Leave to speak to the platform, of a device that has credentials. */
-export interface Leave {
+/** Permission to speak to the platform, of a device that has credentials. */
+export interface Permission {
   /** Says why this device must not speak now, in words. */
   readonly held: string | undefined;
   /** Says why another board is this device now, in words. */
@@ -47,8 +47,8 @@ export interface DeviceDeps extends Pick<HostMachine, 'clock' | 'files' | 'rando
   readonly alerts?: Alerts | undefined;
   /** Runs before credentials are obtained. @throws AgentError: it is tried again. */
   readonly prepare?: (device: Device) => Promise<void>;
-  /** Gives the leave to speak of a device that has credentials; asked once. */
-  readonly leave: (device: Device) => Leave;
+  /** Gives the permission to speak of a device that has credentials; asked once. */
+  readonly permission: (device: Device) => Permission;
   /** Told of each upload that the platform has accepted. */
   readonly onAccepted?: (id: string) => void;
 }
@@ -91,7 +91,7 @@ export class Device {
   readonly #ready = Promise.withResolvers<void>();
   #api: DeviceApi | undefined;
   #credentials: DeviceCredentials | undefined;
-  #leave: Leave | undefined;
+  #permission: Permission | undefined;
   #isConnected = false;
   #refusal: string | undefined;
   #state: DeviceState = 'provisioning';
@@ -142,7 +142,7 @@ export class Device {
 
   /** Reason why it is not `ready`, or may not send though it is, in words. */
   get reason(): string | undefined {
-    if (this.#state === 'ready') return this.#credentials?.held ?? this.#leave?.held;
+    if (this.#state === 'ready') return this.#credentials?.held ?? this.#permission?.held;
     return this.#refusal ?? this.fault;
   }
 
@@ -195,8 +195,8 @@ export class Device {
    * device that is refused is its alone.
    */
   get heldBoard(): string | undefined {
-    const replaced = this.#credentials?.held ?? this.#leave?.replaced;
-    return replaced ?? (this.#isConnected ? undefined : (this.fault ?? this.#leave?.held));
+    const replaced = this.#credentials?.held ?? this.#permission?.replaced;
+    return replaced ?? (this.#isConnected ? undefined : (this.fault ?? this.#permission?.held));
   }
 
   /** Resolves once this device has credentials, and so its name, whether the platform answers or not. @throws the signal's reason. */
@@ -216,7 +216,7 @@ export class Device {
     if (why !== undefined) this.#wait(why);
   }
 
-  /** Obtains credentials and the leave to speak, and changes over to a new token when the platform has; runs as long as the agent does. */
+  /** Obtains credentials and the permission to speak, and changes over to a new token when the platform has; runs as long as the agent does. */
   async run(signal: AbortSignal): Promise<void> {
     await runTogether(
       [
@@ -227,7 +227,7 @@ export class Device {
         },
         async (either) => {
           await this.ready(either);
-          await this.#leave?.run?.(either);
+          await this.#permission?.run?.(either);
         },
       ],
       signal,
@@ -243,8 +243,8 @@ export class Device {
     const backoff = new Backoff(CONNECT_BACKOFF, clock);
     while (!signal.aborted && !this.#isConnected) {
       try {
-        const leave = this.#leave ?? (await this.#obtain(signal));
-        await leave.settle(signal);
+        const permission = this.#permission ?? (await this.#obtain(signal));
+        await permission.settle(signal);
         this.#isConnected = true;
         this.#ready.resolve();
         alerts?.clear(CONNECT_ALERT);
@@ -313,7 +313,7 @@ export class Device {
     return answer;
   }
 
-  async #obtain(signal: AbortSignal): Promise<Leave> {
+  async #obtain(signal: AbortSignal): Promise<Permission> {
     const { clock, randomBytes, log, board, way, prepare } = this.#deps;
     await this.store.read();
     await prepare?.(this);
@@ -336,12 +336,12 @@ export class Device {
         : await obtainCredentials({ ...shared, settings }, signal);
     if (credentials === undefined) throw noCredentials(this.name);
     log.hide(credentials.token.accessToken);
-    // Set together: with credentials and without a leave every call would be let through.
+    // Set together: with credentials and without a permission every call would be let through.
     this.#credentials = credentials;
-    this.#leave = this.#deps.leave(this);
+    this.#permission = this.#deps.permission(this);
     this.#enter('ready');
     this.#named.resolve();
-    return this.#leave;
+    return this.#permission;
   }
 
   /** Opened at the first call: there is a way then. */
@@ -377,7 +377,7 @@ export class Device {
 
   get #held(): string | undefined {
     if (this.#credentials === undefined) return this.reason ?? 'this device has no credentials yet';
-    return this.#credentials.held ?? this.#leave?.held;
+    return this.#credentials.held ?? this.#permission?.held;
   }
 
   #enter(state: DeviceState): void {

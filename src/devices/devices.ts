@@ -10,16 +10,16 @@ import type { EntryColumns } from '../outbox/outbox.ts';
 import type { UploadAnswer } from '../platform/device-api.ts';
 import type { DeviceWay } from '../platform/platform-clients.ts';
 import type { DeviceNames } from './attached/device-names.ts';
-import { Device, type DeviceDeps, type Leave } from './device.ts';
+import { Device, type DeviceDeps, type Permission } from './device.ts';
 import type { CredentialsSettings } from './obtain-credentials.ts';
 
-export interface DevicesDeps extends Omit<DeviceDeps, 'way' | 'alerts' | 'prepare' | 'leave'> {
+export interface DevicesDeps extends Omit<DeviceDeps, 'way' | 'alerts' | 'prepare' | 'permission'> {
   readonly names: DeviceNames;
   /** Folder with a folder for each device. */
   readonly folder: string;
   readonly placeName: (device: string) => string;
-  /** Leave that all of them have. */
-  readonly leave: Leave;
+  /** Permission that all of them have. */
+  readonly permission: Permission;
   /** True once the gateway may speak to the platform: no device does before. */
   readonly isConnected: () => boolean;
   /** Settings of the credentials of a device in a slot; undefined of one that is in none. @throws AgentError (hold) while a file of them is missing. */
@@ -168,11 +168,11 @@ export class Devices {
   #make(id: string): Device {
     const known = this.#devices.get(id);
     if (known !== undefined) return known.device;
-    const { names, placeName, credentials, leave } = this.#deps;
+    const { names, placeName, credentials, permission } = this.#deps;
     if (this.#way === undefined) throw new Error('attached devices are made before there is a way to the platform');
     const folder = join(this.#deps.folder, placeName(id));
     const device = new Device(
-      { ...this.#deps, way: this.#way, leave: () => leave },
+      { ...this.#deps, way: this.#way, permission: () => permission },
       { id, name: names.nameOf(id), folder, credentials: () => credentials(id) },
     );
     const running: Running = { device, ended: new AbortController(), run: Promise.resolve() };

@@ -5,7 +5,7 @@ import type { Alerts } from '../host/alert-list.ts';
 import type { AgentLog } from '../host/log.ts';
 import type { HostMachine } from '../host/machine.ts';
 import type { PlatformClients } from '../platform/platform-clients.ts';
-import { Device, type Leave, SELF } from './device.ts';
+import { Device, type Permission, SELF } from './device.ts';
 import { deviceNameOf } from './device-name.ts';
 import { credentialsSettings, leaveOtherBoard } from './obtain-credentials.ts';
 import { IdentityOwnership } from './ownership.ts';
@@ -47,7 +47,7 @@ export async function openSelf(deps: SelfDeps): Promise<Device> {
         }
         await clients.equip();
       },
-      leave: ({ store, place, board, askingApi }) =>
+      permission: ({ store, place, board, askingApi }) =>
         new IdentityOwnership({
           store,
           place,
@@ -73,8 +73,8 @@ export async function leaveBoardOfAnother(
   await leaveOtherBoard({ settings: credentialsSettings(config()), store, board, alerts });
 }
 
-/** Leave of a device beside the gateway: it speaks once the gateway may, and not while the board must not. */
-export function leaveBeside(self: Pick<Device, 'heldBoard' | 'ready'>): Leave {
+/** Permission of a device beside the gateway: it speaks once the gateway may, and not while the board must not. */
+export function permissionBeside(self: Pick<Device, 'heldBoard' | 'ready'>): Permission {
   return {
     get held() {
       return self.heldBoard;

@@ -123,7 +123,7 @@ export class AttachedLives {
       board: { hostname: 'board' },
       folder: `${FOLDER}/known`,
       credentials: (id) => ({ provisioning: { ...provisioning, deviceName: names.nameOf(id), secret } }),
-      leave: { held: undefined, settle: async () => {} },
+      permission: { held: undefined, settle: async () => {} },
       isConnected: () => true,
       onAccepted: () => {},
       beside: async () => {},

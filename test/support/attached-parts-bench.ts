@@ -4,7 +4,7 @@ import { AttachedParts } from '../../src/agent/attached-parts.ts';
 import { type AgentConfig, configSchema } from '../../src/config/schema/agent-config.ts';
 import { DeviceNames } from '../../src/devices/attached/device-names.ts';
 import { DEVICE_NAMES_FORMAT } from '../../src/devices/attached/kept-names.ts';
-import type { Leave } from '../../src/devices/device.ts';
+import type { Permission } from '../../src/devices/device.ts';
 import { slotCredentials } from '../../src/devices/device-settings.ts';
 import { Devices, type DevicesDeps } from '../../src/devices/devices.ts';
 import type { BoardIdentity } from '../../src/host/identity.ts';
@@ -84,8 +84,8 @@ export class FakePlatform {
   };
 }
 
-/** Leave of a device that waits for nobody. */
-function leaveOf(held: () => string | undefined): Leave {
+/** Permission of a device that waits for nobody. */
+function permissionOf(held: () => string | undefined): Permission {
   return {
     get held() {
       return held();
@@ -192,7 +192,7 @@ export class PartsBench {
           name: names.nameOf(id),
           store: { provisionSecret: undefined },
         }),
-      leave: leaveOf(() => this.notConnected),
+      permission: permissionOf(() => this.notConnected),
       isConnected: () => this.notConnected === undefined && !this.skipsWay,
       onAccepted: () => {},
       beside: (...one: Parameters<DevicesDeps['beside']>) => this.beside(...one),

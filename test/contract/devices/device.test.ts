@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { configSchema } from '../../../src/config/schema/agent-config.ts';
 import { Device } from '../../../src/devices/device.ts';
 import { slotCredentials } from '../../../src/devices/device-settings.ts';
-import { leaveBeside, openSelf } from '../../../src/devices/self.ts';
+import { openSelf, permissionBeside } from '../../../src/devices/self.ts';
 import { AlertList } from '../../../src/host/alert-list.ts';
 import { AgentLog } from '../../../src/host/log.ts';
 import { keepRunning } from '../../../src/host/loops.ts';
@@ -68,9 +68,9 @@ async function startBeside(): Promise<Device> {
     folder,
     credentials: () => slotCredentials(config(), { slot, name: 'meter', store: self.store }),
   };
-  const leave = leaveBeside(self);
+  const permission = permissionBeside(self);
   const device = new Device(
-    { clock, files, randomBytes: systemRandomBytes, log, board: BOARD, way: platform, leave: () => leave },
+    { clock, files, randomBytes: systemRandomBytes, log, board: BOARD, way: platform, permission: () => permission },
     settings,
   );
   runUntilStop(device);
