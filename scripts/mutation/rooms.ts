@@ -29,7 +29,7 @@ export interface Mutant {
 
 /** Files that run as root, apart from the agent's own side of an update. */
 const ROOT_HELPER = ['scripts/root-helper.ts', 'src/firmware/release-swap.ts', 'src/firmware/release-folder.ts'];
-const SOURCE_ROOMS = ['outbox', 'rpc', 'actuators', 'firmware', 'provisioning', 'telemetry'];
+const SOURCE_ROOMS = ['outbox', 'rpc', 'actuators', 'firmware', 'devices', 'telemetry'];
 
 export async function promisingRooms(root: string): Promise<Room[]> {
   const rooms: Room[] = [];

@@ -107,12 +107,12 @@ export class Agent {
   }
 
   status(): AgentStatus {
-    const { telemetry, link, attached, platform, hardware, firmware, devices, page } = this.#parts;
+    const { telemetry, link, attached, clients, self, hardware, firmware, devices, page } = this.#parts;
     const { machine, rightClock, file, timeSync, alerts } = this.#common;
     const { dailyBudgetBytes } = file.live.current.platform;
     return agentStatus({
-      contact: platform.contact.status,
-      silence: platform.silence,
+      contact: clients.contact.status,
+      silence: self.fault,
       uploadIntervalMs: file.live.current.upload.intervalMs,
       known: {
         version: agentVersion(),
@@ -121,11 +121,11 @@ export class Agent {
         bootId: machine.clock.bootId,
         startedAtMs: this.#startedAtMs,
         configHash: file.hash,
-        deviceName: platform.deviceName,
+        deviceName: self.name,
         timeSynchronised: timeSync.isSynchronised(),
         connection: {
           ...telemetry.uploader.state,
-          ...platform.traffic,
+          ...clients.traffic,
           sentTodayBytes: telemetry.budget.today().bytes,
           dailyBudgetBytes,
         },
@@ -183,21 +183,21 @@ export class Agent {
 
   /** Waits for what the configuration names and for credentials, and then speaks to the platform until the loops end. */
   async #runPlatform(signal: AbortSignal): Promise<void> {
-    const { platform, telemetry, attached } = this.#parts;
+    const { self, telemetry, attached } = this.#parts;
     await this.#common.file.untilThere(['platform', 'provisioning'], signal);
     // Devices are told by what is kept of them at once, before the platform answers.
     const devices = attached === undefined ? undefined : this.#runDevices(attached, signal);
-    await platform.connect(signal);
+    const credentials = this.#keepRunning({ credentials: (loopSignal) => self.run(loopSignal) }, signal);
+    await self.ready(signal).catch(() => {});
     const loops: Loops = {
       uploader: (loopSignal) => telemetry.uploader.run(loopSignal),
       remote: (loopSignal) => runRemote(this.#parts, loopSignal),
-      credentials: (loopSignal) => platform.watchCredentials(loopSignal),
     };
-    await Promise.all([this.#keepRunning(loops, signal), devices]);
+    await Promise.all([this.#keepRunning(loops, signal), credentials, devices]);
   }
 
   async #runDevices(attached: Pick<AttachedParts, 'run'>, signal: AbortSignal): Promise<void> {
-    await this.#parts.platform.named(signal).catch(() => {});
+    await this.#parts.self.named(signal).catch(() => {});
     if (!signal.aborted) await this.#keepRunning({ devices: (loopSignal) => attached.run(loopSignal) }, signal);
   }
 
@@ -234,7 +234,7 @@ export class Agent {
     const { clock } = machine;
     timeline.tellStop(isRestart);
     const { drainMs } = file.live.current.shutdown;
-    const { stateFolder, telemetry, link, attached, platform, hardware, attributes, rpc, page } = this.#parts;
+    const { stateFolder, telemetry, link, attached, clients, hardware, attributes, rpc, page } = this.#parts;
     this.#notifier.stopping(drainMs + CLOSE_WITHIN_MS);
     log.info({ drainMs }, 'stopping');
     const attempt = closingStep({ clock, log, withinMs: drainMs + CLOSE_WITHIN_MS });
@@ -250,7 +250,7 @@ export class Agent {
     cancel();
     await attempt('close the journal', () => Promise.all([rpc.close(), attributes.close()]));
     await attempt('close the account of the link', () => link.close());
-    await attempt('close the connections', () => platform.close());
+    await attempt('close the connections', () => clients.close());
     await attempt('close the control sockets', () => this.#sockets.close());
     timeSync.close();
     await attempt('close the timeline', () => timeline.close());

@@ -10,6 +10,9 @@ import { keyUnits } from '../attributes/key-units.ts';
 import { devicePolls } from '../config/keys/device-polls.ts';
 import { namesForRules } from '../config/keys/sensor-keys.ts';
 import type { AgentConfig, DeviceConfig } from '../config/schema/agent-config.ts';
+import type { DeviceNames } from '../devices/attached/device-names.ts';
+import type { Device } from '../devices/device.ts';
+import { gatewayName } from '../devices/self.ts';
 import type { DeviceUpdates } from '../firmware/device-updates.ts';
 import type { FirmwareOfDevice, FirmwareUpdates } from '../firmware/firmware-updates.ts';
 import type { Alerts } from '../host/alert-list.ts';
@@ -20,9 +23,6 @@ import type { HostMachine } from '../host/machine.ts';
 import type { Link } from '../link/link.ts';
 import type { DeviceApi } from '../platform/device-api.ts';
 import { PollTurns } from '../platform/poll-turns.ts';
-import type { AttachedDevice } from '../provisioning/attached/attached-device.ts';
-import { gatewayName } from '../provisioning/attached/attached-settings.ts';
-import type { DeviceNames } from '../provisioning/attached/device-names.ts';
 import { RpcService } from '../rpc/rpc-service.ts';
 import type { ToldCommand } from '../rpc/told-command.ts';
 import type { Sampler, SensorState } from '../sensors/sampler.ts';
@@ -209,7 +209,7 @@ export interface RunAttachedDeps
     AttachedCommandsDeps,
     'device' | 'settings' | 'actuators' | 'locked' | 'sampler' | 'turns' | 'gateway' | 'serialNumber' | 'openFirmware'
   > {
-  readonly platform: Parameters<typeof gatewayName>[0];
+  readonly self: Parameters<typeof gatewayName>[0];
   readonly hardware: () => Pick<HardwareParts, 'actuators' | 'sampler'>;
   readonly firmware: () => Pick<FirmwareUpdates, 'ofDevice'>;
 }
@@ -217,7 +217,7 @@ export interface RunAttachedDeps
 /** Answers commands and attributes of each device that is in a slot; all of them take turns at their polls. */
 export function runAttachedCommands(deps: RunAttachedDeps) {
   const turns = new PollTurns({ clock: deps.clock, max: MAX_STANDING_POLLS });
-  return async (device: AttachedDevice, names: DeviceNames, signal: AbortSignal): Promise<void> => {
+  return async (device: Device, names: DeviceNames, signal: AbortSignal): Promise<void> => {
     const settings = names.slotOf(device.id);
     if (settings === undefined) return;
     const { actuators, sampler } = deps.hardware();
@@ -232,7 +232,7 @@ export function runAttachedCommands(deps: RunAttachedDeps) {
         turns,
         openFirmware: (opened: FirmwareOfDevice) => firmware.ofDevice(opened),
         locked: () => actuators.lockout.locked,
-        gateway: () => gatewayName(deps.platform, deps.config().provisioning?.deviceName),
+        gateway: () => gatewayName(deps.self, deps.config().provisioning?.deviceName),
         serialNumber: () => names.serialNumberOf(device.id),
       },
       signal,

@@ -1,6 +1,12 @@
 /** Attached devices for people: how each is, and what can be done with it. */
 import { join } from 'node:path';
 import type { AgentConfig } from '../config/schema/agent-config.ts';
+import type { DevicesControl } from '../devices/attached/control-calls.ts';
+import { DeviceNames } from '../devices/attached/device-names.ts';
+import { KNOWN_DEVICES } from '../devices/attached/forget-devices.ts';
+import { DEVICE_NAMES_FORMAT } from '../devices/attached/kept-names.ts';
+import { leaveDevice, type MoveDeviceDeps, packDevice, takeDevice } from '../devices/attached/move-device.ts';
+import type { Device } from '../devices/device.ts';
 import { refusal } from '../errors/agent-error.ts';
 import { removeTreeDurably } from '../host/durable-file.ts';
 import type { BoardIdentity } from '../host/identity.ts';
@@ -8,13 +14,6 @@ import type { AgentLog } from '../host/log.ts';
 import type { HostMachine } from '../host/machine.ts';
 import { StateFile } from '../host/state-file.ts';
 import type { EntryQuery, OutboxStatus, ResolvedEntry } from '../outbox/outbox.ts';
-import type { AttachedDevice } from '../provisioning/attached/attached-device.ts';
-import type { DevicesControl } from '../provisioning/attached/control-calls.ts';
-import { DeviceNames } from '../provisioning/attached/device-names.ts';
-import { KNOWN_DEVICES } from '../provisioning/attached/forget-devices.ts';
-import { DEVICE_NAMES_FORMAT } from '../provisioning/attached/kept-names.ts';
-import { leaveDevice, type MoveDeviceDeps, packDevice, takeDevice } from '../provisioning/attached/move-device.ts';
-import { claimDevice } from '../provisioning/claim-device.ts';
 import { isBehind } from '../status/platform-status.ts';
 import type { DeviceStatus } from '../status/shape/device-status.ts';
 import { placeName } from '../telemetry/attached/held-devices.ts';
@@ -82,22 +81,12 @@ export class AttachedControl implements DevicesControl {
     return [...present, ...unidentified, ...doubled, ...removed];
   };
 
-  readonly claim: DevicesControl['claim'] = (id, request, signal) => {
-    const { machine, log } = this.#deps;
-    const device = this.#device(id);
-    const { clock, files, randomBytes } = machine;
-    const { deviceApi, folder: stateFolder, name: deviceName } = device;
-    return claimDevice(
-      { clock, files, randomBytes, deviceApi, stateFolder, deviceName, hide: (secret) => log.hide(secret) },
-      request,
-      signal,
-    );
-  };
+  readonly claim: DevicesControl['claim'] = (id, request, signal) => this.#device(id).claim(request, signal);
 
   readonly rotate: DevicesControl['rotate'] = async (id, accessToken) => {
     const device = this.#device(id);
     const { devices, held, names } = this.#attached;
-    if (await device.takeToken(accessToken)) await devices.change(id, () => {});
+    if (await device.enterToken(accessToken)) await devices.change(id, () => {});
     for (const { device: kept } of held.list()) if (names.resolve(kept) === id) held.retry(kept);
   };
 
@@ -196,11 +185,11 @@ export class AttachedControl implements DevicesControl {
   }
 
   /** @throws AgentError `provisioning/no-such-device` (drop). */
-  #device(id: string): AttachedDevice {
+  #device(id: string): Device {
     return this.#attached.devices.expect(id);
   }
 
-  #status(id: string, device: AttachedDevice | undefined, place: Held | undefined): DeviceStatus {
+  #status(id: string, device: Device | undefined, place: Held | undefined): DeviceStatus {
     const { names } = this.#attached;
     const slots = names.slotsOf(id);
     return {
@@ -259,7 +248,7 @@ export class AttachedControl implements DevicesControl {
     };
   }
 
-  #removed(id: string, device: AttachedDevice | undefined, place: Held): DeviceStatus {
+  #removed(id: string, device: Device | undefined, place: Held): DeviceStatus {
     return {
       id,
       name: this.#attached.names.shownName(id, device?.name),

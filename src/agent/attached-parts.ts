@@ -6,6 +6,13 @@
  */
 import { join } from 'node:path';
 import type { AgentConfig, OutboxConfig } from '../config/schema/agent-config.ts';
+import { DeviceNames } from '../devices/attached/device-names.ts';
+import { KNOWN_DEVICES } from '../devices/attached/forget-devices.ts';
+import { DEVICE_NAMES_FORMAT } from '../devices/attached/kept-names.ts';
+import type { Device } from '../devices/device.ts';
+import { slotCredentials } from '../devices/device-settings.ts';
+import { Devices } from '../devices/devices.ts';
+import { gatewayName, permissionBeside } from '../devices/self.ts';
 import { messageOf } from '../errors/agent-error.ts';
 import { endedWithin, outcomeWithin } from '../host/bounded-wait.ts';
 import type { JsonValue } from '../host/json.ts';
@@ -15,16 +22,7 @@ import { keepRunning } from '../host/loops.ts';
 import { StateFile } from '../host/state-file.ts';
 import { openOutbox } from '../outbox/open-outbox.ts';
 import type { BatchLimits, PatientOutbox } from '../outbox/outbox.ts';
-import { HttpDeviceApi } from '../platform/http-device-api.ts';
-import { requestProvisioning } from '../platform/provision-request.ts';
-import { attachedContact, attachedPace } from '../provisioning/attached/attached-contact.ts';
-import type { AttachedDevice } from '../provisioning/attached/attached-device.ts';
-import { AttachedDevices, type AttachedWay } from '../provisioning/attached/attached-devices.ts';
-import { attachedCredentials, gatewayName } from '../provisioning/attached/attached-settings.ts';
-import { DeviceNames } from '../provisioning/attached/device-names.ts';
-import { KNOWN_DEVICES } from '../provisioning/attached/forget-devices.ts';
-import { DEVICE_NAMES_FORMAT } from '../provisioning/attached/kept-names.ts';
-import type { PlatformConnection } from '../provisioning/platform-connection.ts';
+import type { PlatformClients } from '../platform/platform-clients.ts';
 import type { SharedOutbox } from '../status/shape/device-status.ts';
 import { FanOut } from '../telemetry/attached/fan-out.ts';
 import { HeldDevices, placeName } from '../telemetry/attached/held-devices.ts';
@@ -35,7 +33,8 @@ import type { OpenPartsDeps } from './open-parts.ts';
 export interface AttachedPartsDeps extends Pick<OpenPartsDeps, 'machine' | 'timeSync' | 'rightClock'> {
   readonly log: AgentLog;
   readonly config: () => AgentConfig;
-  readonly platform: PlatformConnection;
+  readonly self: Device;
+  readonly clients: Pick<PlatformClients, 'equip' | 'ofMany'>;
   /** Resolves when the state folder is this agent's alone. */
   readonly expectFolder: () => Promise<void>;
   readonly presentMs?: () => number;
@@ -43,7 +42,7 @@ export interface AttachedPartsDeps extends Pick<OpenPartsDeps, 'machine' | 'time
   /** Told that the platform was heard, of the device in a slot. */
   readonly onHeard: (slot: string) => void;
   /** Commands and attributes of a device, once it has credentials. */
-  readonly beside: (device: AttachedDevice, names: DeviceNames, signal: AbortSignal) => Promise<void>;
+  readonly beside: (device: Device, names: DeviceNames, signal: AbortSignal) => Promise<void>;
 }
 
 /** Beside the gateway's own, attached devices have `outbox.maxBytes` again: for what waits of all, and for those that are held. */
@@ -62,36 +61,35 @@ const FLUSH_WITHIN_MS = 5_500;
 export class AttachedParts {
   readonly outbox: PatientOutbox;
   readonly names: DeviceNames;
-  readonly devices: AttachedDevices;
+  readonly devices: Devices;
   readonly held: HeldDevices;
   readonly uploader: Uploader;
   readonly #deps: AttachedPartsDeps;
 
   private constructor(deps: AttachedPartsDeps, names: DeviceNames, outbox: PatientOutbox, signal: AbortSignal) {
-    const { machine, rightClock: clock, log, platform, config } = deps;
+    const { machine, rightClock: clock, log, self, config } = deps;
     const { files } = machine;
     const { stateFolder } = config();
     this.#deps = deps;
     this.outbox = outbox;
     this.names = names;
-    this.devices = new AttachedDevices({
+    this.devices = new Devices({
       names,
       log,
       files,
       placeName,
       clock,
       randomBytes: machine.randomBytes,
-      board: platform.board,
+      board: self.board,
       folder: join(stateFolder, KNOWN_DEVICES),
       credentials: (id) =>
-        attachedCredentials(config(), { slot: names.slotOf(id), name: names.nameOf(id), store: platform.store }),
-      held: () => platform.heldBoard,
-      isConnected: () => platform.isConnected,
+        slotCredentials(config(), { slot: names.slotOf(id), name: names.nameOf(id), store: self.store }),
+      permission: permissionBeside(self),
+      isConnected: () => self.isConnected,
       onAccepted: (id) => {
         for (const slot of names.slotsOf(id)) deps.onHeard(slot);
       },
       beside: async (device, besideSignal) => {
-        await platform.ready(besideSignal);
         // It has credentials now: what waits for them is tried at once.
         for (const { device: kept } of this.held.list()) if (names.resolve(kept) === device.id) this.held.retry(kept);
         await deps.beside(device, names, besideSignal);
@@ -129,7 +127,7 @@ export class AttachedParts {
 
   /** Undefined where the configuration has no devices, and never had. */
   static async open(deps: AttachedPartsDeps, signal: AbortSignal): Promise<AttachedParts | undefined> {
-    const { machine, rightClock: clock, log, config, platform } = deps;
+    const { machine, rightClock: clock, log, config, self } = deps;
     const { files } = machine;
     const { devices, stateFolder, outbox, provisioning } = config();
     const folder = join(stateFolder, 'devices');
@@ -157,7 +155,7 @@ export class AttachedParts {
       clock,
       log,
       newPerDay: () => config().provisioning?.newPerDay ?? 5,
-      gatewayName: () => gatewayName(platform, provisioning?.deviceName),
+      gatewayName: () => gatewayName(self, provisioning?.deviceName),
       matches: (pattern, text) => compile?.(`^(?:${pattern})$`).test(text) ?? false,
     });
     names.configure(devices);
@@ -182,7 +180,16 @@ export class AttachedParts {
     await this.held
       .open()
       .catch((error: unknown) => log.error({ error: messageOf(error) }, 'places of held entries cannot be read'));
-    this.devices.open(await this.#way());
+    const { clients, self } = this.#deps;
+    await clients.equip();
+    const way = clients.ofMany;
+    this.devices.open({
+      ...way,
+      provision: async (request, asked) => {
+        await self.ready(asked);
+        return await way.provision(request, asked);
+      },
+    });
     const loops = {
       'devices’ credentials': (own: AbortSignal) => this.devices.run(own),
       'devices’ uploads': (own: AbortSignal) => this.uploader.run(own),
@@ -213,24 +220,6 @@ export class AttachedParts {
       oldestMs: oldest.length === 0 ? undefined : Math.min(...oldest),
       hoursThatFit,
       fault,
-    };
-  }
-
-  async #way(): Promise<AttachedWay> {
-    const { platform, rightClock: clock } = this.#deps;
-    const settings = await platform.equip();
-    const shared = {
-      ...settings,
-      clock,
-      connect: platform.attached.connect,
-      contact: attachedContact(platform.contact),
-    };
-    return {
-      openApi: (token) => new HttpDeviceApi({ ...shared, pace: attachedPace(platform.pace, platform.contact), token }),
-      provision: async (request, signal) => {
-        await platform.ready(signal);
-        return await requestProvisioning(request, shared, signal);
-      },
     };
   }
 }

@@ -13,6 +13,12 @@ import type { ConfigFile } from '../config/config-file.ts';
 import type { AgentConfig } from '../config/schema/agent-config.ts';
 import type { ControlCalls } from '../control-socket/control-connection.ts';
 import { openControlSockets } from '../control-socket/control-sockets.ts';
+import { devicesCalls } from '../devices/attached/control-calls.ts';
+import { shownClaim } from '../devices/claim-device.ts';
+import { platformCalls } from '../devices/control-calls.ts';
+import type { Device } from '../devices/device.ts';
+import { setFormerQueueAside } from '../devices/former-queue.ts';
+import { leaveBoardOfAnother, openSelf } from '../devices/self.ts';
 import { FirmwareUpdates } from '../firmware/firmware-updates.ts';
 import type { AlertList } from '../host/alert-list.ts';
 import type { Clock } from '../host/clock.ts';
@@ -29,13 +35,9 @@ import { type Link, openLink } from '../link/link.ts';
 import { outboxCalls } from '../outbox/control-calls.ts';
 import { openOutbox } from '../outbox/open-outbox.ts';
 import { KeptPlaces, type PatientOutbox, type TelemetryEntry } from '../outbox/outbox.ts';
+import { PlatformClients } from '../platform/platform-clients.ts';
 import { externalFileSettings } from '../platform/platform-settings.ts';
 import { createPollBeat } from '../platform/poll-beat.ts';
-import { devicesCalls } from '../provisioning/attached/control-calls.ts';
-import { shownClaim } from '../provisioning/claim-device.ts';
-import { platformCalls } from '../provisioning/control-calls.ts';
-import { setFormerQueueAside } from '../provisioning/former-queue.ts';
-import { PlatformConnection } from '../provisioning/platform-connection.ts';
 import { RpcService } from '../rpc/rpc-service.ts';
 import { sensorCalls } from '../sensors/control-calls.ts';
 import { statusCalls } from '../status/control-calls.ts';
@@ -60,7 +62,9 @@ export interface AgentParts {
   /** Undefined where the configuration has no devices. */
   readonly attached?: AttachedParts;
   readonly devices?: AttachedControl;
-  readonly platform: PlatformConnection;
+  readonly clients: PlatformClients;
+  /** The gateway, first of its devices. */
+  readonly self: Device;
   readonly hardware: HardwareParts;
   readonly firmware: FirmwareUpdates;
   readonly attributes: DeviceAttributes;
@@ -117,8 +121,8 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
       keyOf: (key) => telemetry.keyOf(key),
       localTime: timeHere,
       clientRpc: async (method, params, callSignal) => {
-        await platform.ready(callSignal);
-        return await platform.deviceApi.clientRpc(method, params, callSignal);
+        await self.ready(callSignal);
+        return await self.deviceApi.clientRpc(method, params, callSignal);
       },
       driverOf: (sensor) => deps.file.driverOf(sensor),
       reportSensor: (sensor, state, isFailing) => telemetry.reportSensor(sensor, state, isFailing),
@@ -128,23 +132,29 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
   );
   // Awaited below; until then a failure must not count as unhandled.
   hardwareOpening.catch(() => {});
-  const platformOpening = PlatformConnection.open({
+  const clients = new PlatformClients({
+    config: current,
+    machine,
+    log,
+    onPlatformDate: (ms, tookMs) => timeSync.heardPlatformDate(ms, tookMs),
+  });
+  const selfOpening = openSelf({
     config: current,
     machine,
     log,
     alerts,
-    onPlatformDate: (ms, tookMs) => timeSync.heardPlatformDate(ms, tookMs),
+    clients,
     // When the outbox is not open yet, the queue is moved away before it opens.
     onQueueOfAnother: () => telemetry.outbox.isOpen && deps.restart(),
     wakes: () => link.wakes('attributes'),
   });
-  const linkDeps = { config: current, clock: rightClock, files, log, alerts, timeSync, platform: platformOpening };
+  const linkDeps = { config: current, clock: rightClock, files, log, alerts, timeSync, traffic: () => clients.traffic };
   // Side by side: each waits for a disk that hangs.
-  const [platform, link] = await Promise.all([platformOpening, openLink(linkDeps)]);
+  const [self, link] = await Promise.all([selfOpening, openLink(linkDeps)]);
   const expectFolder = async (): Promise<void> => {
     await stateFolder.expectTaken();
-    await platform.leaveOtherBoard();
-    await setFormerQueueAside({ stateFolder: path, files, store: platform.store, log });
+    await leaveBoardOfAnother(self, { config: current, alerts });
+    await setFormerQueueAside({ stateFolder: path, files, store: self.store, log });
   };
   const attached = await AttachedParts.open(
     {
@@ -153,14 +163,15 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
       timeSync,
       rightClock,
       config: current,
-      platform,
+      self,
+      clients,
       expectFolder,
       presentMs: link.presentMs,
       telemetry: () => telemetry,
       onHeard: (slot) => hardware.actuators.control.contact.of(slot).heard(),
       beside: runAttachedCommands({
         config: current,
-        platform,
+        self,
         link,
         clock,
         files,
@@ -191,7 +202,8 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
     files,
     log,
     timeSync,
-    platform,
+    deviceApi: self.deviceApi,
+    clients,
     attached,
     onAlarm,
     localTime: timeHere,
@@ -204,7 +216,7 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
     onAcknowledged: () => hardware.actuators.control.contact.heard(),
     observe: (sensor, key, value) => hardware.actuators.rules.take(sensor, key, value),
   });
-  platform.contact.onRestarted((lastHeardAtMs) => telemetry.platformRestarted(lastHeardAtMs));
+  clients.contact.onRestarted((lastHeardAtMs) => telemetry.platformRestarted(lastHeardAtMs));
   telemetryOpened.resolve(telemetry);
   const hardware: HardwareParts = await hardwareOpening;
   const firmware = await FirmwareUpdates.open({
@@ -214,7 +226,7 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
     runProgram: machine.runProgram,
     log,
     alerts,
-    deviceApi: platform.deviceApi,
+    deviceApi: self.deviceApi,
     newId: () => randomId(randomBytes),
     linkWaits: (bytes) => link.waitsFor(bytes),
     getUrl: async (url, { beginning, hosts }, urlSignal) => {
@@ -240,14 +252,14 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
     machine,
     sampler,
     sensors: sampler,
-    platform,
+    self,
     firmware,
     actuators: own,
     status: { status, diagnose },
     outbox: kept,
     restart: deps.restart,
   });
-  const { deviceApi } = platform;
+  const { deviceApi } = self;
   const beats = createPollBeat(clock);
   const rpc = await RpcService.open({
     config: current,
@@ -264,7 +276,7 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
     onContact: () => actuators.control.contact.heard(),
   });
   const units = keyUnits({ config: current, states: () => sampler.states(), log });
-  const board = await boardAttributes(platform.board, machine);
+  const board = await boardAttributes(self.board, machine);
   const attributes = await DeviceAttributes.open(
     {
       config: current,
@@ -294,7 +306,7 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
     config: current,
     machine,
     log,
-    board: platform.board,
+    board: self.board,
   });
   const page = new StatusPublisher({
     ...(attached === undefined ? {} : { attached: devices }),
@@ -305,7 +317,7 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
     log,
     status,
     telemetry,
-    platform,
+    self,
     firmware,
     diagnose,
     timeline,
@@ -315,7 +327,7 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
         stateFolder: path,
         clock,
         files,
-        deviceName: platform.deviceName,
+        deviceName: self.name,
         hide: (secret) => log.hide(secret),
       }),
   });
@@ -329,11 +341,11 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
     toldCalls(actuatorCalls(hardware.actuators.control), timeline.tell),
     timelineCalls(timeline),
     firmware.calls(),
-    platformCalls({ platform, stateFolder: path, machine, log, restart: deps.restart }),
+    platformCalls({ self, stateFolder: path, machine, log, restart: deps.restart }),
   ];
   timeline.watch(
     watchAgent(
-      { actuators, contact: platform.contact, timeSync, live, clock, link: () => link.status(), devices: devices.list },
+      { actuators, contact: clients.contact, timeSync, live, clock, link: () => link.status(), devices: devices.list },
       timeline.tell,
     ),
   );
@@ -342,7 +354,8 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
     stateFolder,
     link,
     telemetry,
-    platform,
+    clients,
+    self,
     hardware,
     firmware,
     attributes,

@@ -80,17 +80,17 @@ export function attachedMethods(
 export interface GatewayMethodsDeps extends OwnCommandsDeps, Pick<MethodParts, 'status' | 'sensors' | 'outbox'> {
   readonly live: MethodParts['settings'];
   readonly machine: Parameters<typeof programMethods>[1];
-  readonly platform: MethodParts['credentials'];
+  readonly self: MethodParts['credentials'];
   readonly firmware: Omit<MethodParts['restarts'], 'restart'>;
   readonly restart: () => void;
 }
 
 /** All methods of the gateway: built in, of its configuration, and programs. */
 export function gatewayMethods(deps: GatewayMethodsDeps): readonly RpcMethod[] {
-  const { config, live, machine, platform, firmware, restart, actuators } = deps;
+  const { config, live, machine, self, firmware, restart, actuators } = deps;
   const restarts = { restart, expectReboots: () => firmware.expectReboots(), reboot: () => firmware.reboot() };
   return [
-    ...builtInMethods({ ...deps, settings: live, restarts, actuators: actuators.control, credentials: platform }),
+    ...builtInMethods({ ...deps, settings: live, restarts, actuators: actuators.control, credentials: self }),
     ...ownDeclaredMethods(deps),
     ...programMethods(config().rpc.methods, machine),
   ];

@@ -1,5 +1,6 @@
 /** Asks an address whether a platform answers there, with a token, in a call that changes nothing; what came of it is told in the contact's words. */
 import { platformSchema } from '../config/schema/platform.ts';
+import { tokenWorks } from '../devices/token-check.ts';
 import { messageOf } from '../errors/agent-error.ts';
 import { networkAddresses } from '../host/board-model.ts';
 import { withinMs } from '../host/bounded-wait.ts';
@@ -9,7 +10,6 @@ import { silentLog } from '../host/log.ts';
 import { Contact, type ContactStatus } from '../platform/contact.ts';
 import { HttpDeviceApi } from '../platform/http-device-api.ts';
 import { apiSettings } from '../platform/platform-settings.ts';
-import { tokenWorks } from '../provisioning/token-check.ts';
 
 type PlatformSettings = Parameters<typeof apiSettings>[0];
 

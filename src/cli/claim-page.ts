@@ -1,8 +1,8 @@
 /** An open claim as people read it, with its QR code: of the gateway, and of an attached device. */
 import { renderUnicodeCompact } from 'uqr';
 import { formatDuration } from '../config/fields/quantity.ts';
+import { claimText, type OpenClaim } from '../devices/claim-device.ts';
 import { systemClock } from '../host/clock.ts';
-import { claimText, type OpenClaim } from '../provisioning/claim-device.ts';
 import { printable, type Style } from './printer.ts';
 
 export function claimPage(claim: OpenClaim, withCode: boolean, { bold }: Style): string {

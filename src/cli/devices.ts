@@ -1,9 +1,10 @@
 /** Attached devices for people and programs: which there are, how each does, what to do for it, and what is done for one. */
+
+import { makeAccessToken } from '../devices/access-token.ts';
+import type { OpenClaim } from '../devices/claim-device.ts';
 import { systemClock } from '../host/clock.ts';
 import type { JsonObject } from '../host/json.ts';
 import { systemRandomBytes } from '../host/random.ts';
-import { makeAccessToken } from '../provisioning/access-token.ts';
-import type { OpenClaim } from '../provisioning/claim-device.ts';
 import {
   type DeviceStatus,
   devicesSummary,

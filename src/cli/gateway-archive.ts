@@ -4,18 +4,18 @@
  */
 import { promisify } from 'node:util';
 import { gunzip, gzip } from 'node:zlib';
-import { refusal } from '../errors/agent-error.ts';
-import type { EpochMs } from '../host/clock.ts';
-import { isJsonObject, type JsonObject, type JsonValue, parseJson, stringifyJson } from '../host/json.ts';
-import type { RandomBytes } from '../host/random.ts';
-import { mismatchOf, type ValueShape } from '../host/value-shape.ts';
-import { parseCredentials } from '../provisioning/credentials-record.ts';
+import { parseCredentials } from '../devices/credentials-record.ts';
 import {
   type BoxFormat,
   expectStrongPassphrase,
   openUnderPassphrase,
   sealUnderPassphrase,
-} from '../provisioning/passphrase-box.ts';
+} from '../devices/passphrase-box.ts';
+import { refusal } from '../errors/agent-error.ts';
+import type { EpochMs } from '../host/clock.ts';
+import { isJsonObject, type JsonObject, type JsonValue, parseJson, stringifyJson } from '../host/json.ts';
+import type { RandomBytes } from '../host/random.ts';
+import { mismatchOf, type ValueShape } from '../host/value-shape.ts';
 
 /** `configuration`: beside the configuration file. `state`: in the state folder. */
 export type ArchivePlace = 'configuration' | 'state';

@@ -7,13 +7,13 @@ import { configSchema } from '../config/schema/agent-config.ts';
 import { visitFields } from '../config/schema/schema-walk.ts';
 import { withEnvironment } from '../config/secret-sources.ts';
 import { readYaml } from '../config/yaml/yaml-source.ts';
+import { KNOWN_DEVICES } from '../devices/attached/forget-devices.ts';
+import { CREDENTIALS_FILES } from '../devices/credentials-files.ts';
+import { parseCredentials } from '../devices/credentials-record.ts';
 import { refusal } from '../errors/agent-error.ts';
 import { readWhole } from '../host/durable-file.ts';
 import type { Environment } from '../host/environment.ts';
 import { type Files, isMissing } from '../host/files.ts';
-import { KNOWN_DEVICES } from '../provisioning/attached/forget-devices.ts';
-import { CREDENTIALS_FILES } from '../provisioning/credentials-files.ts';
-import { parseCredentials } from '../provisioning/credentials-record.ts';
 import { asOwnerOf } from './as-owner.ts';
 import {
   type ArchivedFile,

@@ -1,5 +1,9 @@
 /** Calls about this device's identity where no agent runs, served from the kept credentials themselves. */
 import { loadConfig } from '../config/read-config.ts';
+import { CredentialsStore } from '../devices/credentials-store.ts';
+import { DeviceToken } from '../devices/device-token.ts';
+import { identityRequests } from '../devices/identity-requests.ts';
+import { configuredRecord } from '../devices/obtain-credentials.ts';
 import { AgentError } from '../errors/agent-error.ts';
 import { systemClock } from '../host/clock.ts';
 import { makeFolder } from '../host/durable-file.ts';
@@ -11,10 +15,6 @@ import { systemRandomBytes } from '../host/random.ts';
 import { takeLock } from '../host/state-lock.ts';
 import { HttpDeviceApi } from '../platform/http-device-api.ts';
 import { apiSettings } from '../platform/platform-settings.ts';
-import { CredentialsStore } from '../provisioning/credentials-store.ts';
-import { DeviceToken } from '../provisioning/device-token.ts';
-import { identityRequests } from '../provisioning/identity-requests.ts';
-import { configuredRecord } from '../provisioning/obtain-credentials.ts';
 import type { AgentFiles } from './agent-calls.ts';
 import type { Edge } from './edge.ts';
 

@@ -2,14 +2,14 @@
 
 import { constants } from 'node:fs';
 import { type FileHandle, open, readFile } from 'node:fs/promises';
+import { makeAccessToken } from '../devices/access-token.ts';
+import type { OpenClaim } from '../devices/claim-device.ts';
+import { FORMER_QUEUE } from '../devices/former-queue.ts';
 import { messageOf, systemCode } from '../errors/agent-error.ts';
 import { PRIVATE_MODE, writeDurably } from '../host/durable-file.ts';
 import { systemFiles } from '../host/files.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../host/json.ts';
 import { systemRandomBytes } from '../host/random.ts';
-import { makeAccessToken } from '../provisioning/access-token.ts';
-import type { OpenClaim } from '../provisioning/claim-device.ts';
-import { FORMER_QUEUE } from '../provisioning/former-queue.ts';
 import type { AgentStatus, PagePlace } from '../status/shape/agent-status.ts';
 import { claimPage } from './claim-page.ts';
 import type { Call } from './command.ts';

@@ -2,10 +2,10 @@
 import { join, resolve } from 'node:path';
 import { ACCESS_TOKEN, url as httpUrl, PLAIN_SECRET, type SecretRule } from '../config/fields/fields.ts';
 import { deviceNameTemplate } from '../config/schema/platform.ts';
+import { deviceNameOf } from '../devices/device-name.ts';
 import { messageOf } from '../errors/agent-error.ts';
 import { makeFolder } from '../host/durable-file.ts';
 import { readIdentity } from '../host/identity.ts';
-import { deviceNameOf } from '../provisioning/device-name.ts';
 import { type TriedPlatform, tryPlatform } from './ask-platform.ts';
 import type { InitCall } from './commands/init.ts';
 import { usageError } from './exit-code.ts';

@@ -1,11 +1,11 @@
 /** Moves an attached device between two gateways, by a file under a passphrase. */
 import { access, constants } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import type { ArrivedDevice } from '../devices/attached/move-device.ts';
 import { systemCode } from '../errors/agent-error.ts';
 import { readUserFile, writeDurably } from '../host/durable-file.ts';
 import { systemFiles } from '../host/files.ts';
 import type { JsonObject } from '../host/json.ts';
-import type { ArrivedDevice } from '../provisioning/attached/move-device.ts';
 import type { MoveCall } from './commands/devices.ts';
 import { CommandError, usageError } from './exit-code.ts';
 import { printable } from './printer.ts';

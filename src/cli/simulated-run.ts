@@ -1,6 +1,8 @@
 /** Keeps invented readings away from real devices: those of a simulated board are sent to a local platform, from a folder that no real run sends. */
 import { join } from 'node:path';
 import type { AgentConfig } from '../config/schema/agent-config.ts';
+import { CREDENTIALS_FILES } from '../devices/credentials-files.ts';
+import { FORMER_QUEUE, moveAside } from '../devices/former-queue.ts';
 import { messageOf } from '../errors/agent-error.ts';
 import { outcomeWithin } from '../host/bounded-wait.ts';
 import type { Clock } from '../host/clock.ts';
@@ -9,8 +11,6 @@ import type { Files } from '../host/files.ts';
 import { silentLog } from '../host/log.ts';
 import { takeLockIfThere } from '../host/state-lock.ts';
 import { outboxFolder } from '../outbox/open-outbox.ts';
-import { CREDENTIALS_FILES } from '../provisioning/credentials-files.ts';
-import { FORMER_QUEUE, moveAside } from '../provisioning/former-queue.ts';
 import { CommandError, usageError } from './exit-code.ts';
 
 /** In a state folder where simulated runs made all that it holds. */

@@ -34,11 +34,7 @@ beforeEach(async () => {
 
 function open(): Promise<Link> {
   const base = { version: 1, platform: { url: 'http://platform', accessToken: 'token' }, stateFolder: '/state' };
-  const platform = {
-    get traffic() {
-      return { sentBytes: 0, receivedBytes: 0, lanes: { ...carried } };
-    },
-  };
+  const traffic = () => ({ sentBytes: 0, receivedBytes: 0, lanes: { ...carried } });
   const known = new Map<object, ReturnType<typeof configSchema.parse>>();
   const config = () => {
     const parsed = known.get(link) ?? configSchema.parse({ ...base, link });
@@ -46,7 +42,7 @@ function open(): Promise<Link> {
     return parsed;
   };
   const timeSync = { isSynchronised: () => true };
-  return openLink({ config, clock, files, log, alerts, timeSync, platform: Promise.resolve(platform) });
+  return openLink({ config, clock, files, log, alerts, timeSync, traffic });
 }
 
 async function carry(hours: number, bytesPerHour: number): Promise<void> {

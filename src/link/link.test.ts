@@ -38,11 +38,6 @@ function configured(link: object) {
 function open(link: object = { metered: true, monthly: '50MB' }): Promise<Link> {
   const config = configured(link);
   const traffic = () => ({ sentBytes: 0, receivedBytes: 0, lanes: { ...carried } });
-  const platform = {
-    get traffic() {
-      return traffic();
-    },
-  };
   const timeSync = { isSynchronised: () => isSynchronised };
   return openLink({
     config: () => config,
@@ -51,7 +46,7 @@ function open(link: object = { metered: true, monthly: '50MB' }): Promise<Link> 
     log: silentLog,
     alerts,
     timeSync,
-    platform: Promise.resolve(platform),
+    traffic,
   });
 }
 

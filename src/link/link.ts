@@ -28,8 +28,8 @@ import { downloadWords, type LinkStatus, linkStatus, stepWords } from './link-wo
 
 export interface LinkDeps extends Pick<HostMachine, 'files'> {
   readonly timeSync: Pick<TimeSync, 'isSynchronised'>;
-  /** The way to the platform, which counts what went over it. Opened while the account is read. */
-  readonly platform: Promise<{ readonly traffic: Traffic }>;
+  /** Counts what went over the way to the platform. */
+  readonly traffic: () => Traffic;
   readonly clock: Clock;
   readonly config: () => Pick<AgentConfig, 'link' | 'upload' | 'stateFolder'>;
   readonly log: Log;
@@ -78,10 +78,10 @@ export async function openLink(deps: LinkDeps): Promise<Link> {
   const { clock, files, log, alerts, config, timeSync } = deps;
   const isSynchronised = (): boolean => timeSync.isSynchronised();
   const file = new StateFile({ ...LINK_FORMAT, path: join(config().stateFolder, 'link.json'), files, clock, log });
-  const [kept, platform] = await Promise.all([file.read(), deps.platform]);
+  const kept = await file.read();
   let besides = 0;
   const counted = (): FeatureBytes => {
-    const features = featuresOf(platform.traffic);
+    const features = featuresOf(deps.traffic());
     return { ...features, firmware: features.firmware + besides };
   };
   const left = accountFrom(kept?.account);

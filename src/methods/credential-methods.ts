@@ -3,8 +3,8 @@
  * operator changes the platform over after the answer, at any time, and the device follows by itself. Nothing secret is in an answer.
  */
 
-import type { CredentialsStore } from '../provisioning/credentials-store.ts';
-import type { DeviceToken } from '../provisioning/device-token.ts';
+import type { CredentialsStore } from '../devices/credentials-store.ts';
+import type { DeviceToken } from '../devices/device-token.ts';
 import { type MethodsOn, objectOf, textOf } from './rpc-method.ts';
 
 export interface ReplaceableSecrets {

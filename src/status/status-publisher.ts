@@ -6,13 +6,13 @@
 import type { ActuatorSettings } from '../actuators/kind/actuator.ts';
 import type { BandQuery, Bands } from '../bands/bands.ts';
 import type { LiveConfig } from '../config/live-config.ts';
+import type { Device } from '../devices/device.ts';
 import { messageOf } from '../errors/agent-error.ts';
 import type { FirmwareUpdates } from '../firmware/firmware-updates.ts';
 import type { Clock } from '../host/clock.ts';
 import { type JsonObject, jsonOf } from '../host/json.ts';
 import type { AgentLog } from '../host/log.ts';
 import type { HostMachine } from '../host/machine.ts';
-import type { PlatformConnection } from '../provisioning/platform-connection.ts';
 import type { TelemetryPath } from '../telemetry/telemetry-path.ts';
 import type { Timeline } from '../timeline/timeline.ts';
 import { answerSeries } from './band-series.ts';
@@ -40,7 +40,7 @@ export interface StatusPublisherDeps {
   readonly log: AgentLog;
   readonly status: () => AgentStatus;
   readonly telemetry: TelemetryPath;
-  readonly platform: PlatformConnection;
+  readonly self: Pick<Device, 'board' | 'place' | 'store'>;
   readonly firmware: FirmwareUpdates;
   readonly outputs: SwitchedOutputs & { readonly settings: (name: string) => ActuatorSettings | undefined };
   readonly timeline: Pick<Timeline, 'lastSeq' | 'answer'>;
@@ -102,13 +102,13 @@ export class StatusPublisher {
 
   /** Address and certificate for people, while there is a page. */
   get place(): PagePlace | undefined {
-    const { config, platform } = this.#deps;
+    const { config, self } = this.#deps;
     const server = this.#server;
     if (config.current.status.page === 'off' || server?.url === undefined) return undefined;
     const { port } = new URL(server.url);
     const { fingerprint } = server;
     if (fingerprint === undefined) return { url: `http://localhost:${port}` };
-    return { url: `https://${platform.board.hostname}:${port}`, fingerprint };
+    return { url: `https://${self.board.hostname}:${port}`, fingerprint };
   }
 
   /** Idempotent. */
@@ -123,7 +123,7 @@ export class StatusPublisher {
   }
 
   async #openServer(): Promise<void> {
-    const { config, log, status, rightClock, outputs, platform, timeline } = this.#deps;
+    const { config, log, status, rightClock, outputs, self, timeline } = this.#deps;
     const { randomBytes, openStatusServer, files } = this.#deps.machine;
     const { stateFolder } = config.current;
     const { page, port, pin, metrics, control } = config.current.status;
@@ -144,7 +144,7 @@ export class StatusPublisher {
       diagnose: this.#deps.diagnose,
       claim: this.#deps.claim,
       certificate: () =>
-        openPageCertificate({ files, clock: rightClock, log, stateFolder, hostname: platform.board.hostname }),
+        openPageCertificate({ files, clock: rightClock, log, stateFolder, hostname: self.board.hostname }),
     });
     if (this.#isClosed) await server.close();
     else this.#server = server;
@@ -178,11 +178,11 @@ export class StatusPublisher {
   }
 
   #view(): StatusView {
-    const { telemetry, platform, firmware, timeline } = this.#deps;
+    const { telemetry, self, firmware, timeline } = this.#deps;
     const { bootId: _bootId, configHash: _configHash, ...status } = this.#deps.status();
     const { lanes, ratePerS } = telemetry.outbox.status();
     const latencyMs = telemetry.uploads.status().medianMs;
-    const record = platform.store.record(platform.place);
+    const record = self.store.record(self.place);
     return {
       ...status,
       connection: { ...status.connection, latencyMs },

@@ -15,7 +15,7 @@ import { StateFile } from '../host/state-file.ts';
 import type { TimeSync } from '../host/time-sync.ts';
 import type { OutboxStatus, PatientOutbox, TelemetryEntry } from '../outbox/outbox.ts';
 import type { DeviceApi } from '../platform/device-api.ts';
-import type { PlatformConnection } from '../provisioning/platform-connection.ts';
+import type { PlatformClients } from '../platform/platform-clients.ts';
 import type { Sample } from '../sensors/kind/sensor.ts';
 import { ALARM_REMOVED } from './alarm-thresholds.ts';
 import { ConfiguredSensors } from './configured-sensors.ts';
@@ -55,10 +55,9 @@ export interface TelemetryPathDeps extends Pick<HostMachine, 'clock' | 'files'> 
   readonly log: Log;
   readonly timeSync: Pick<TimeSync, 'isSynchronised'>;
   readonly openOutbox: () => Promise<PatientOutbox>;
-  /** The way to the platform, what went over it, and what was renamed on it. */
-  readonly platform: Pick<PlatformConnection, 'traffic' | 'renamedEntries'> & {
-    readonly deviceApi: Pick<DeviceApi, 'postTelemetry' | 'prepareTelemetry'>;
-  };
+  readonly deviceApi: Pick<DeviceApi, 'postTelemetry' | 'prepareTelemetry'>;
+  /** Counts of what went to the platform, and of what was renamed on the way. */
+  readonly clients: Pick<PlatformClients, 'traffic' | 'renamedEntries'>;
   readonly onAcknowledged?: () => void;
   /** Uploads that the month of the link leaves; default all. */
   readonly link?: () => ReturnType<NonNullable<DailyBudgetDeps['link']>> & { readonly waitMs?: number };
@@ -111,7 +110,7 @@ export class TelemetryPath {
       {
         clock: deps.clock,
         isSynchronised: () => deps.timeSync.isSynchronised(),
-        bytesSent: () => deps.platform.traffic.sentBytes,
+        bytesSent: () => deps.clients.traffic.sentBytes,
         limitBytes: () => deps.config().platform.dailyBudgetBytes,
         link: deps.link,
       },
@@ -120,8 +119,8 @@ export class TelemetryPath {
     this.uploader = new Uploader({
       outbox,
       postTelemetry: (rows, signal) =>
-        this.uploads.measure(() => deps.platform.deviceApi.postTelemetry(rows, signal)).finally(this.#onPosted),
-      prepareTelemetry: (rows) => deps.platform.deviceApi.prepareTelemetry(rows),
+        this.uploads.measure(() => deps.deviceApi.postTelemetry(rows, signal)).finally(this.#onPosted),
+      prepareTelemetry: (rows) => deps.deviceApi.prepareTelemetry(rows),
       clock: deps.clock,
       log: deps.log,
       settings: () => uploadSettings(deps.config(), deps.link?.().waitMs),
@@ -182,7 +181,7 @@ export class TelemetryPath {
       .map((alarm) => ({ ...alarm, value: this.latest.get(alarm.sensor, alarm.key) ?? null }));
     return {
       outbox: this.outbox.status(),
-      adapted: { ...counts, renamed: counts.renamed + this.#deps.platform.renamedEntries },
+      adapted: { ...counts, renamed: counts.renamed + this.#deps.clients.renamedEntries },
       alarms,
     };
   }

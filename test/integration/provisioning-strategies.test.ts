@@ -4,6 +4,10 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { GATEWAY_WORDS } from '../../src/devices/credential-words.ts';
+import { CredentialsStore } from '../../src/devices/credentials-store.ts';
+import { obtainCredentials } from '../../src/devices/obtain-credentials.ts';
+import { tokenWorks } from '../../src/devices/token-check.ts';
 import { systemClock } from '../../src/host/clock.ts';
 import { systemFiles } from '../../src/host/files.ts';
 import { silentLog } from '../../src/host/log.ts';
@@ -12,9 +16,6 @@ import type { ProvisionType } from '../../src/local-platform/device-registry.ts'
 import { LocalPlatform } from '../../src/local-platform/local-platform.ts';
 import { HttpDeviceApi } from '../../src/platform/http-device-api.ts';
 import { requestProvisioning } from '../../src/platform/provision-request.ts';
-import { CredentialsStore } from '../../src/provisioning/credentials-store.ts';
-import { obtainCredentials } from '../../src/provisioning/obtain-credentials.ts';
-import { tokenWorks } from '../../src/provisioning/token-check.ts';
 
 let platform: LocalPlatform;
 let folder = '';
@@ -64,6 +65,7 @@ async function provision(
   const obtaining = obtainCredentials(
     {
       ...common,
+      words: GATEWAY_WORDS,
       store: await CredentialsStore.open({ ...common, clock: systemClock, stateFolder }),
       settings: {
         provisioning: {

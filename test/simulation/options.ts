@@ -172,7 +172,7 @@ export const NOT_IN_WORLDS: readonly (readonly [beginning: string, reason: strin
   ['provisioning.deviceSecretFile', 'as accessTokenFile'],
   ['provisioning.deviceSecretCredential', 'as accessTokenFile'],
   ['provisioning.onOtherBoard', 'a moved card provisions by the default; test/unit/provisioning holds the others'],
-  ['provisioning.newPerDay', 'test/unit/provisioning/attached/device-names.test.ts'],
+  ['provisioning.newPerDay', 'test/unit/devices/attached/device-names.test.ts'],
   ['devices[].label', 'a word of names; device-names.test.ts'],
   ['devices[].provisioning.keyFile', 'as platform.accessTokenFile'],
   ['devices[].provisioning.keyCredential', 'as platform.accessTokenFile'],

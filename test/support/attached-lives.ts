@@ -3,15 +3,16 @@
  * ends at a change of the disk, before a request, or with the answer to one under way.
  */
 import type { DeviceConfig } from '../../src/config/schema/devices.ts';
+import { DeviceNames } from '../../src/devices/attached/device-names.ts';
+import { DEVICE_NAMES_FORMAT } from '../../src/devices/attached/kept-names.ts';
+import { Devices } from '../../src/devices/devices.ts';
 import { AgentLog } from '../../src/host/log.ts';
 import { systemRandomBytes } from '../../src/host/random.ts';
 import { StateFile } from '../../src/host/state-file.ts';
 import { EntryColumns } from '../../src/outbox/format/entry-columns.ts';
+import type { DeviceApi } from '../../src/platform/device-api.ts';
 import { HttpDeviceApi } from '../../src/platform/http-device-api.ts';
 import { requestProvisioning } from '../../src/platform/provision-request.ts';
-import { AttachedDevices } from '../../src/provisioning/attached/attached-devices.ts';
-import { DeviceNames } from '../../src/provisioning/attached/device-names.ts';
-import { DEVICE_NAMES_FORMAT } from '../../src/provisioning/attached/kept-names.ts';
 import { placeName } from '../../src/telemetry/attached/held-devices.ts';
 import { Mortality } from '../simulation/mortal.ts';
 import { FakeClock } from './fake-clock.ts';
@@ -96,7 +97,7 @@ export class AttachedLives {
     readonly log: AgentLog;
     readonly die: () => void;
     readonly death: Death | undefined;
-  }): AttachedDevices {
+  }): Devices {
     const { life, names, clock, log, die, death } = parts;
     const { url, secret } = this.#settings;
     let requests = 0;
@@ -111,7 +112,7 @@ export class AttachedLives {
         return answer;
       });
     const provisioning = { deviceName: 'gateway', onUnauthorised: 'hold' as const };
-    const devices = new AttachedDevices({
+    const devices = new Devices({
       names,
       log,
       placeName,
@@ -121,27 +122,29 @@ export class AttachedLives {
       board: { hostname: 'board' },
       folder: `${FOLDER}/known`,
       credentials: (id) => ({ provisioning: { ...provisioning, deviceName: names.nameOf(id), secret } }),
-      held: () => undefined,
+      permission: { held: undefined, settle: async () => {} },
       isConnected: () => true,
       onAccepted: () => {},
       beside: async () => {},
     });
+    const openApi = (token: () => string): DeviceApi => {
+      const api = new HttpDeviceApi({ settings: { url }, clock, token });
+      return new Proxy(api, {
+        get: (target, name) => {
+          const value: unknown = Reflect.get(target, name, target);
+          return typeof value === 'function' ? mortal(value.bind(target) as () => Promise<unknown>) : value;
+        },
+      });
+    };
     devices.open({
-      openApi: (token) => {
-        const api = new HttpDeviceApi({ settings: { url }, clock, token });
-        return new Proxy(api, {
-          get: (target, name) => {
-            const value: unknown = Reflect.get(target, name, target);
-            return typeof value === 'function' ? mortal(value.bind(target) as () => Promise<unknown>) : value;
-          },
-        });
-      },
+      openApi,
+      openProbe: (token) => openApi(() => token),
       provision: mortal((request, signal) => requestProvisioning(request, { settings: { url }, clock }, signal)),
     });
     return devices;
   }
 
-  async #outcomes(devices: AttachedDevices, names: DeviceNames): Promise<Outcomes> {
+  async #outcomes(devices: Devices, names: DeviceNames): Promise<Outcomes> {
     const outcomes = new Map<string, string>();
     for (const { name: slot } of this.#settings.slots) {
       const id = names.idOf(slot);

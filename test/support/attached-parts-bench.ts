@@ -2,6 +2,11 @@
 import { AttachedControl } from '../../src/agent/attached-control.ts';
 import { AttachedParts } from '../../src/agent/attached-parts.ts';
 import { type AgentConfig, configSchema } from '../../src/config/schema/agent-config.ts';
+import { DeviceNames } from '../../src/devices/attached/device-names.ts';
+import { DEVICE_NAMES_FORMAT } from '../../src/devices/attached/kept-names.ts';
+import type { Permission } from '../../src/devices/device.ts';
+import { slotCredentials } from '../../src/devices/device-settings.ts';
+import { Devices, type DevicesDeps } from '../../src/devices/devices.ts';
 import type { BoardIdentity } from '../../src/host/identity.ts';
 import type { JsonObject } from '../../src/host/json.ts';
 import { silentLog } from '../../src/host/log.ts';
@@ -17,10 +22,6 @@ import type {
   UploadAnswer,
 } from '../../src/platform/device-api.ts';
 import { PlatformError } from '../../src/platform/platform-error.ts';
-import { AttachedDevices, type AttachedDevicesDeps } from '../../src/provisioning/attached/attached-devices.ts';
-import { attachedCredentials } from '../../src/provisioning/attached/attached-settings.ts';
-import { DeviceNames } from '../../src/provisioning/attached/device-names.ts';
-import { DEVICE_NAMES_FORMAT } from '../../src/provisioning/attached/kept-names.ts';
 import { FanOut } from '../../src/telemetry/attached/fan-out.ts';
 import { HeldDevices, placeName } from '../../src/telemetry/attached/held-devices.ts';
 import { Uploader } from '../../src/telemetry/uploader.ts';
@@ -53,6 +54,8 @@ export class FakePlatform {
     return { status: 'SUCCESS', credentialsType: 'ACCESS_TOKEN', credentialsValue: token };
   };
 
+  openProbe = (token: string): DeviceApi => this.openApi(() => token);
+
   openApi = (token: () => string): DeviceApi => {
     const known = (): string | undefined => [...this.tokens].find(([, one]) => one === token())?.[0];
     const expect = async (): Promise<void> => {
@@ -81,6 +84,16 @@ export class FakePlatform {
   };
 }
 
+/** Permission of a device that waits for nobody. */
+function permissionOf(held: () => string | undefined): Permission {
+  return {
+    get held() {
+      return held();
+    },
+    settle: async () => {},
+  };
+}
+
 const BOARD: BoardIdentity = {
   hostname: 'roof',
   serial: 'board-1',
@@ -96,7 +109,7 @@ export class PartsBench {
   board = BOARD;
   outbox!: PatientOutbox;
   names!: DeviceNames;
-  devices!: AttachedDevices;
+  devices!: Devices;
   held!: HeldDevices;
   control!: AttachedControl;
   counts!: AttachedParts['counts'];
@@ -105,7 +118,7 @@ export class PartsBench {
   skipsWay = false;
   /** Why the gateway itself may not speak to the platform. */
   notConnected: string | undefined;
-  beside: AttachedDevicesDeps['beside'] = async (device, signal) => {
+  beside: DevicesDeps['beside'] = async (device, signal) => {
     // As AttachedParts.
     for (const { device: kept } of this.held.list()) if (this.names.resolve(kept) === device.id) this.held.retry(kept);
     await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
@@ -164,7 +177,7 @@ export class PartsBench {
       );
     await files.makeFolder('/state/devices/known');
     this.outbox = await open('/state/devices');
-    this.devices = new AttachedDevices({
+    this.devices = new Devices({
       names,
       log,
       files,
@@ -174,15 +187,15 @@ export class PartsBench {
       board: this.board,
       folder: '/state/devices/known',
       credentials: (id: string) =>
-        attachedCredentials(this.config, {
+        slotCredentials(this.config, {
           slot: names.slotOf(id),
           name: names.nameOf(id),
           store: { provisionSecret: undefined },
         }),
-      held: () => this.notConnected,
+      permission: permissionOf(() => this.notConnected),
       isConnected: () => this.notConnected === undefined && !this.skipsWay,
       onAccepted: () => {},
-      beside: (...one: Parameters<AttachedDevicesDeps['beside']>) => this.beside(...one),
+      beside: (...one: Parameters<DevicesDeps['beside']>) => this.beside(...one),
     } as never);
     const settings = () => this.config.upload;
     const budget = { isSpent: () => false } as never;

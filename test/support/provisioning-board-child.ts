@@ -9,15 +9,16 @@ import { once } from 'node:events';
 import { flushCompileCache } from 'node:module';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { GATEWAY_WORDS } from '../../src/devices/credential-words.ts';
+import { CredentialsStore } from '../../src/devices/credentials-store.ts';
+import { obtainCredentials } from '../../src/devices/obtain-credentials.ts';
+import { tokenWorks } from '../../src/devices/token-check.ts';
 import { systemClock } from '../../src/host/clock.ts';
 import { type OpenFile, type OpenMode, type OpenOptions, systemFiles } from '../../src/host/files.ts';
 import { silentLog } from '../../src/host/log.ts';
 import { systemRandomBytes } from '../../src/host/random.ts';
 import { HttpDeviceApi } from '../../src/platform/http-device-api.ts';
 import { requestProvisioning } from '../../src/platform/provision-request.ts';
-import { CredentialsStore } from '../../src/provisioning/credentials-store.ts';
-import { obtainCredentials } from '../../src/provisioning/obtain-credentials.ts';
-import { tokenWorks } from '../../src/provisioning/token-check.ts';
 import { Mortality } from '../simulation/mortal.ts';
 import { rowsOf } from './telemetry-rows.ts';
 
@@ -94,6 +95,7 @@ async function boot(serial: string, stopAt: string | undefined): Promise<void> {
   const { token } = await obtainCredentials(
     {
       store,
+      words: GATEWAY_WORDS,
       settings: {
         provisioning: {
           deviceName: 'gateway-{serial}',

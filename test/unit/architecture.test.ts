@@ -19,7 +19,7 @@ const ROW: Readonly<Record<string, number>> = {
   link: 9,
   attributes: 9,
   rpc: 9,
-  provisioning: 9,
+  devices: 9,
   firmware: 9,
   analytics: 9,
   status: 9,

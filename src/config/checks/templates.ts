@@ -9,7 +9,7 @@ import { deviceTitles } from '../keys/device-firmware.ts';
 import type { FirmwareHandlerConfig } from '../schema/agent-config.ts';
 import type { Check } from './draft.ts';
 
-/** As provisioning/device-name.ts fills them in. */
+/** As devices/device-name.ts fills them in. */
 const BOARD_WORDS = ['serial', 'mac', 'machineId', 'hostname'] as const;
 const HANDLER_WORDS = ['file', 'title', 'version'] as const;
 const DEVICE_HANDLER_WORDS = [...HANDLER_WORDS, 'device'] as const;

@@ -63,18 +63,16 @@ export async function month(
     alerts: new AlertList(silentLog),
     config: () => config,
     timeSync: { isSynchronised: () => true },
-    platform: Promise.resolve({
-      get traffic() {
-        const lanes = {
-          upload: (used - download) * counts,
-          calls: 0,
-          'attribute-poll': 0,
-          'rpc-poll': 0,
-          download: download * counts,
-        };
-        return { sentBytes: 0, receivedBytes: 0, lanes };
-      },
-    }),
+    traffic: () => {
+      const lanes = {
+        upload: (used - download) * counts,
+        calls: 0,
+        'attribute-poll': 0,
+        'rpc-poll': 0,
+        download: download * counts,
+      };
+      return { sentBytes: 0, receivedBytes: 0, lanes };
+    },
   });
   const readingBytes = chance.magnitude(60, 3_000);
   const readingsPerTick = chance.pick([1, 5, 30]);

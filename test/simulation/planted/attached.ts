@@ -11,7 +11,7 @@ export const ATTACHED_FAULTS: readonly PlantedFault[] = [
   },
   {
     name: 'entries of all devices go with the first one’s token',
-    file: 'provisioning/attached/attached-devices.ts',
+    file: 'devices/devices.ts',
     old: 'const id = this.#deps.names.resolve(kept);',
     new: 'const id = kept === undefined ? undefined : this.#deps.names.present[0];',
     needs: ['attached devices'],

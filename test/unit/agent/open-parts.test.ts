@@ -11,6 +11,7 @@ import { Agent } from '../../../src/agent/agent.ts';
 import { type Machine, thisMachine } from '../../../src/agent/machine.ts';
 import { ControlClient } from '../../../src/control-socket/control-client.ts';
 import { ControlServer } from '../../../src/control-socket/control-server.ts';
+import { CredentialsStore } from '../../../src/devices/credentials-store.ts';
 import { AgentError } from '../../../src/errors/agent-error.ts';
 import { type Clock, systemClock } from '../../../src/host/clock.ts';
 import type { Files } from '../../../src/host/files.ts';
@@ -18,7 +19,6 @@ import { systemFiles } from '../../../src/host/files.ts';
 import type { JsonValue } from '../../../src/host/json.ts';
 import { silentLog } from '../../../src/host/log.ts';
 import type { Held } from '../../../src/host/state-lock.ts';
-import { CredentialsStore } from '../../../src/provisioning/credentials-store.ts';
 import { FewLines } from '../../support/few-lines.ts';
 
 async function configured(

@@ -8,14 +8,14 @@ import { gatherGateway } from '../../../src/cli/gather-gateway.ts';
 import { restoreGateway } from '../../../src/cli/restore.ts';
 import { finishRestore } from '../../../src/cli/restore-plan.ts';
 import { runCommandLine } from '../../../src/command-line/program.ts';
-import { type Files, systemFiles } from '../../../src/host/files.ts';
-import { systemRandomBytes } from '../../../src/host/random.ts';
-import { takeLock } from '../../../src/host/state-lock.ts';
 import {
   type CredentialsRecord,
   formatCredentials,
   parseCredentials,
-} from '../../../src/provisioning/credentials-record.ts';
+} from '../../../src/devices/credentials-record.ts';
+import { type Files, systemFiles } from '../../../src/host/files.ts';
+import { systemRandomBytes } from '../../../src/host/random.ts';
+import { takeLock } from '../../../src/host/state-lock.ts';
 import { fakeEdge } from '../../support/fake-edge.ts';
 
 const PASSPHRASE = 'correct horse battery';

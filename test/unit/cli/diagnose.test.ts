@@ -7,10 +7,10 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { EXIT } from '../../../src/cli/exit-code.ts';
 import { runCommandLine } from '../../../src/command-line/program.ts';
 import { ControlServer } from '../../../src/control-socket/control-server.ts';
+import { formatCredentials } from '../../../src/devices/credentials-record.ts';
 import { systemClock } from '../../../src/host/clock.ts';
 import { systemFiles } from '../../../src/host/files.ts';
 import { silentLog } from '../../../src/host/log.ts';
-import { formatCredentials } from '../../../src/provisioning/credentials-record.ts';
 import { fakeEdge } from '../../support/fake-edge.ts';
 
 /** Everything that must not leave the house, wherever it comes from. */

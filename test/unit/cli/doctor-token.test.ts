@@ -4,12 +4,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { tokenInUse } from '../../../src/cli/doctor.ts';
-import { fingerprintOf } from '../../../src/provisioning/access-token.ts';
+import { fingerprintOf } from '../../../src/devices/access-token.ts';
 import {
   type CredentialsRecord,
   type CredentialsState,
   formatCredentials,
-} from '../../../src/provisioning/credentials-record.ts';
+} from '../../../src/devices/credentials-record.ts';
 
 const RECORD: CredentialsRecord = {
   phase: 'in-use',

@@ -6,11 +6,11 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { EXIT } from '../../../src/cli/exit-code.ts';
 import { runCommandLine } from '../../../src/command-line/program.ts';
 import { ControlServer } from '../../../src/control-socket/control-server.ts';
+import { formatCredentials } from '../../../src/devices/credentials-record.ts';
 import { systemClock } from '../../../src/host/clock.ts';
 import { systemFiles } from '../../../src/host/files.ts';
 import { silentLog } from '../../../src/host/log.ts';
 import { LocalPlatform } from '../../../src/local-platform/local-platform.ts';
-import { formatCredentials } from '../../../src/provisioning/credentials-record.ts';
 import { type FakeEdgeOptions, fakeEdge } from '../../support/fake-edge.ts';
 
 /** A gateway without a running agent: its configuration, its state folder, and a platform that knows its token. */

@@ -7,8 +7,8 @@ import { expect, it, onTestFinished } from 'vitest';
 import { EXIT } from '../../../src/cli/exit-code.ts';
 import { expectSimulatedDevice } from '../../../src/cli/simulated-run.ts';
 import { runCommandLine } from '../../../src/command-line/program.ts';
+import { type CredentialsRecord, formatCredentials } from '../../../src/devices/credentials-record.ts';
 import { systemFiles } from '../../../src/host/files.ts';
-import { type CredentialsRecord, formatCredentials } from '../../../src/provisioning/credentials-record.ts';
 import { fakeEdge } from '../../support/fake-edge.ts';
 
 const isRoot = process.geteuid?.() === 0;

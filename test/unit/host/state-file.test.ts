@@ -9,7 +9,7 @@ import { StateFile, type StateFileDeps } from '../../../src/host/state-file.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { MemoryFiles } from '../../support/memory-files.ts';
 import { everyDamage } from '../../support/one-bit.ts';
-import { StandingAlerts } from '../provisioning/state-folder.ts';
+import { StandingAlerts } from '../devices/state-folder.ts';
 
 let folder: string;
 let path: string;

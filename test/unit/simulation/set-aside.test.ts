@@ -1,6 +1,6 @@
 /** Queue set aside: it accounts for what it is, and only where a card was taken from a board that had no device yet. */
 import { expect, it } from 'vitest';
-import { FORMER_QUEUE } from '../../../src/provisioning/former-queue.ts';
+import { FORMER_QUEUE } from '../../../src/devices/former-queue.ts';
 import { STATE_FOLDER } from '../../simulation/site.ts';
 import { SetAside } from '../../simulation/witness/set-aside.ts';
 import { World } from '../../simulation/world.ts';

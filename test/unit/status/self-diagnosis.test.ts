@@ -6,7 +6,7 @@ import { systemClock } from '../../../src/host/clock.ts';
 import type { PlatformStatus } from '../../../src/status/platform-status.ts';
 import { diagnoseSelf } from '../../../src/status/self-diagnosis.ts';
 import type { AgentStatus } from '../../../src/status/shape/agent-status.ts';
-import { stateFolder } from '../provisioning/state-folder.ts';
+import { stateFolder } from '../devices/state-folder.ts';
 
 async function configuration(): Promise<string> {
   const folder = await stateFolder();

@@ -110,7 +110,7 @@ function sideWith(parts: Pick<StatusPublisherDeps, 'firmware' | 'attached' | 'ba
     status: () => ({ connection: {}, outbox: {}, sensors: [], firmware: firmware.summary() }),
     timeline: { lastSeq: 0, answer: () => ({ events: [], more: false }) },
     telemetry: { outbox: { status: () => ({ lanes: {}, ratePerS: 0 }), read }, uploads: { status: () => ({}) } },
-    platform: { store: { record: () => undefined } },
+    self: { store: { record: () => undefined } },
     // Only what is asked for is there.
   } as unknown as StatusPublisherDeps);
   return { opened: () => deps, side };

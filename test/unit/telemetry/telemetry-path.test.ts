@@ -63,7 +63,8 @@ async function open(deps: Pick<TelemetryPathDeps, 'observe'> = {}): Promise<Tele
     timeSync,
     openOutbox: () =>
       openOutbox({ ...shared, config: config.outbox, expectFolder: async () => {} }, new AbortController().signal),
-    platform: { traffic, renamedEntries: 0, deviceApi: { postTelemetry, prepareTelemetry: () => {} } },
+    clients: { traffic, renamedEntries: 0 },
+    deviceApi: { postTelemetry, prepareTelemetry: () => {} },
     onDurable: (entries) =>
       said.push(...entries.map(({ key, value, class: entryClass }) => `${key} ${String(value)} ${entryClass}`)),
   });
