@@ -14,6 +14,7 @@ import { runTogether } from '../host/loops.ts';
 import type { HostMachine } from '../host/machine.ts';
 import type { DeviceApi, TelemetryRows, UploadAnswer } from '../platform/device-api.ts';
 import type { DeviceWay } from '../platform/platform-clients.ts';
+import { refusesDevice } from '../platform/status-meaning.ts';
 import { type ClaimRequest, claimDevice, type OpenClaim } from './claim-device.ts';
 import { BESIDE_WORDS, GATEWAY_WORDS } from './credential-words.ts';
 import type { CredentialsPlace } from './credentials-record.ts';
@@ -72,8 +73,6 @@ const READ_WITHIN_MS = 5_000;
 /** A fault that keeps a device from its credentials may pass: a full disk, a folder of another user, a file that comes later. */
 const CONNECT_BACKOFF = { firstMs: 2_000, maxMs: 300_000 };
 const CONNECT_ALERT = 'credentials';
-/** Statuses by which the platform says that it has no such device, or none that may send. */
-const REFUSES_DEVICE: ReadonlySet<number> = new Set([401, 403, 404]);
 
 export class Device {
   readonly id: string;
@@ -306,7 +305,7 @@ export class Device {
       this.#refusal = undefined;
       this.#deps.onAccepted?.(this.id);
       this.#enter('ready');
-    } else if (answer.kind === 'unauthorised' && REFUSES_DEVICE.has(answer.status)) {
+    } else if (answer.kind === 'unauthorised' && refusesDevice(answer.status)) {
       this.#refusal = `the platform refuses its token (status ${answer.status})`;
       this.#enter('blocked');
     }

@@ -4,6 +4,7 @@
  */
 import type { DeviceApi } from '../platform/device-api.ts';
 import { PlatformError } from '../platform/platform-error.ts';
+import { meaningOf } from '../platform/status-meaning.ts';
 import type { DeviceToken } from './device-token.ts';
 
 export interface TokenAwareDeps {
@@ -13,8 +14,6 @@ export interface TokenAwareDeps {
   /** Why these credentials must not be used now, in words; asked before every call. */
   readonly held: () => string | undefined;
 }
-
-const REFUSED = 401;
 
 export function tokenAwareDeviceApi(deps: TokenAwareDeps): DeviceApi {
   const usedToken = (): string => deps.token()?.accessToken ?? '';
@@ -32,7 +31,8 @@ export function tokenAwareDeviceApi(deps: TokenAwareDeps): DeviceApi {
       try {
         return await call(deps.deviceApi(), ...params);
       } catch (error) {
-        if (!(error instanceof PlatformError) || error.status !== REFUSED) throw error;
+        if (!(error instanceof PlatformError) || error.status === undefined || meaningOf(error.status) !== 'not-known')
+          throw error;
         if (!(await isChangedOver(used, params.at(-1) as AbortSignal))) throw error;
         return call(deps.deviceApi(), ...params);
       }
@@ -44,7 +44,7 @@ export function tokenAwareDeviceApi(deps: TokenAwareDeps): DeviceApi {
       const used = usedToken();
       const answer = await deps.deviceApi().postTelemetry(rows, signal);
       if (answer.kind === 'accepted') deps.token()?.noteAccepted(used);
-      if (answer.kind !== 'unauthorised' || answer.status !== REFUSED) return answer;
+      if (answer.kind !== 'unauthorised' || meaningOf(answer.status) !== 'not-known') return answer;
       return (await isChangedOver(used, signal)) ? deps.deviceApi().postTelemetry(rows, signal) : answer;
     },
     prepareTelemetry: (rows) => deps.deviceApi().prepareTelemetry(rows),

@@ -56,6 +56,7 @@ const MAY_PASS: ReadonlySet<StatusMeaning> = new Set([
   'server-fault',
   'portal',
 ]);
+const OF_A_DEVICE: ReadonlySet<StatusMeaning> = new Set(['not-known', 'not-allowed', 'not-there']);
 const NO_NEWS: ReadonlySet<StatusMeaning> = new Set(['too-slow', 'unavailable', 'gateway-timed-out']);
 
 /** @param status Of an answer, from 100 to 599. */
@@ -80,6 +81,11 @@ export function mayPass(status: number): boolean {
 /** True for the ends of a long poll in which nothing happened: time-out, and a cut by a limit in between (wire-facts.md, "Long polls"). */
 export function isNoNews(status: number): boolean {
   return NO_NEWS.has(meaningOf(status));
+}
+
+/** True when the platform has no such device, or none that may send (401, 403, 404). */
+export function refusesDevice(status: number): boolean {
+  return OF_A_DEVICE.has(meaningOf(status));
 }
 
 /** True when a body did not pass in time (408, 504). */

@@ -7,6 +7,7 @@ import {
   isTimedOut,
   mayPass,
   meaningOf,
+  refusesDevice,
 } from '../../../src/platform/status-meaning.ts';
 
 const ALL = Array.from({ length: 500 }, (_, at) => at + 100);
@@ -25,6 +26,7 @@ it('is told of each status, by its class where it has no meaning of its own', ()
 
 it('answers each question with the statuses that it is about, and no others', () => {
   expect(those(isGatewayFault)).toEqual([502, 503, 504]);
+  expect(those(refusesDevice)).toEqual([401, 403, 404]);
   expect(those(isNoNews)).toEqual([408, 503, 504]);
   expect(those(isTimedOut)).toEqual([408, 504]);
   expect(those(asksForLess)).toEqual([429, 503]);
