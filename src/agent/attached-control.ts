@@ -2,11 +2,9 @@
 import { join } from 'node:path';
 import type { AgentConfig } from '../config/schema/agent-config.ts';
 import { refusal } from '../errors/agent-error.ts';
-import { removeTreeDurably } from '../host/durable-file.ts';
 import type { BoardIdentity } from '../host/identity.ts';
 import type { AgentLog } from '../host/log.ts';
 import type { HostMachine } from '../host/machine.ts';
-import { StateFile } from '../host/state-file.ts';
 import type { EntryQuery, OutboxStatus, ResolvedEntry } from '../outbox/outbox.ts';
 import type { AttachedDevice } from '../provisioning/attached/attached-device.ts';
 import type { DevicesControl } from '../provisioning/attached/control-calls.ts';
@@ -17,6 +15,8 @@ import { leaveDevice, type MoveDeviceDeps, packDevice, takeDevice } from '../pro
 import { claimDevice } from '../provisioning/claim-device.ts';
 import { isBehind } from '../status/platform-status.ts';
 import type { DeviceStatus } from '../status/shape/device-status.ts';
+import { removeTreeDurably } from '../store/durable-file.ts';
+import { StateFile } from '../store/state-file.ts';
 import { placeName } from '../telemetry/attached/held-devices.ts';
 import type { AttachedParts } from './attached-parts.ts';
 

@@ -9,7 +9,7 @@ import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import type { EpochMs } from '../host/clock.ts';
 import { isJsonObject } from '../host/json.ts';
 import { nextTurn } from '../host/next-turn.ts';
-import { sealJson, unsealJson } from '../host/sealed-json.ts';
+import { sealJson, unsealJson } from '../store/sealed-json.ts';
 import { type Band, HOUR_MS, PART_MS, PARTS } from './band-hour.ts';
 import type { KeyHour } from './open-hours.ts';
 

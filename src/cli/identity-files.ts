@@ -2,8 +2,7 @@
 import { loadConfig } from '../config/read-config.ts';
 import { AgentError } from '../errors/agent-error.ts';
 import { systemClock } from '../host/clock.ts';
-import { makeFolder } from '../host/durable-file.ts';
-import { systemFiles } from '../host/files.ts';
+import { makeFolder, systemFiles } from '../host/files.ts';
 import { actAsOwnerOf } from '../host/folder-owner.ts';
 import { readIdentity } from '../host/identity.ts';
 import { silentLog } from '../host/log.ts';

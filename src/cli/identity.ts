@@ -3,7 +3,6 @@
 import { constants } from 'node:fs';
 import { type FileHandle, open, readFile } from 'node:fs/promises';
 import { messageOf, systemCode } from '../errors/agent-error.ts';
-import { PRIVATE_MODE, writeDurably } from '../host/durable-file.ts';
 import { systemFiles } from '../host/files.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../host/json.ts';
 import { systemRandomBytes } from '../host/random.ts';
@@ -11,6 +10,7 @@ import { makeAccessToken } from '../provisioning/access-token.ts';
 import type { OpenClaim } from '../provisioning/claim-device.ts';
 import { FORMER_QUEUE } from '../provisioning/former-queue.ts';
 import type { AgentStatus, PagePlace } from '../status/shape/agent-status.ts';
+import { PRIVATE_MODE, writeDurably } from '../store/durable-file.ts';
 import { claimPage } from './claim-page.ts';
 import type { Call } from './command.ts';
 import type { ClaimCall, ExportCall, ForgetCall, ImportCall, SecretCall, TokenCall } from './commands/identity.ts';

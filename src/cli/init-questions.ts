@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path';
 import { ACCESS_TOKEN, url as httpUrl, PLAIN_SECRET, type SecretRule } from '../config/fields/fields.ts';
 import { deviceNameTemplate } from '../config/schema/platform.ts';
 import { messageOf } from '../errors/agent-error.ts';
-import { makeFolder } from '../host/durable-file.ts';
+import { makeFolder } from '../host/files.ts';
 import { readIdentity } from '../host/identity.ts';
 import { deviceNameOf } from '../provisioning/device-name.ts';
 import { type TriedPlatform, tryPlatform } from './ask-platform.ts';

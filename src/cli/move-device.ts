@@ -2,10 +2,11 @@
 import { access, constants } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { systemCode } from '../errors/agent-error.ts';
-import { readUserFile, writeDurably } from '../host/durable-file.ts';
 import { systemFiles } from '../host/files.ts';
 import type { JsonObject } from '../host/json.ts';
+import { readUserFile } from '../host/whole-file.ts';
 import type { ArrivedDevice } from '../provisioning/attached/move-device.ts';
+import { writeDurably } from '../store/durable-file.ts';
 import type { MoveCall } from './commands/devices.ts';
 import { CommandError, usageError } from './exit-code.ts';
 import { printable } from './printer.ts';

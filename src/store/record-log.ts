@@ -4,10 +4,11 @@
  * full disk cut off: nobody reads it, and the next write begins where it began.
  */
 import { dirname } from 'node:path';
-import { GROUP_MODE, readWhole, writeDurably } from '../host/durable-file.ts';
 import type { Files, OpenFile } from '../host/files.ts';
 import { isJsonObject, type JsonObject, OWN_JSON } from '../host/json.ts';
-import { fieldsOf, isSealed, type StateFormat, unsealJson } from '../host/sealed-json.ts';
+import { readWhole } from '../host/whole-file.ts';
+import { GROUP_MODE, writeDurably } from './durable-file.ts';
+import { fieldsOf, isSealed, type StateFormat, unsealJson } from './sealed-json.ts';
 
 export interface RecordLogDeps<Value> extends StateFormat {
   readonly files: Files;

@@ -1,7 +1,7 @@
 /** The timeline on disk: a log of events. They are appended and never synced one by one; the log is bound to twice of what is kept. */
 import type { Files } from '../host/files.ts';
-import { sealJson } from '../host/sealed-json.ts';
 import { RecordLog, sealedObject } from '../store/record-log.ts';
+import { sealJson } from '../store/sealed-json.ts';
 import { eventJson, eventOf, type TimelineEvent } from './event.ts';
 
 /** Its name in the state folder. */

@@ -5,13 +5,13 @@
 import type { DeviceConfig } from '../../src/config/schema/devices.ts';
 import { AgentLog } from '../../src/host/log.ts';
 import { systemRandomBytes } from '../../src/host/random.ts';
-import { StateFile } from '../../src/host/state-file.ts';
 import { EntryColumns } from '../../src/outbox/format/entry-columns.ts';
 import { HttpDeviceApi } from '../../src/platform/http-device-api.ts';
 import { requestProvisioning } from '../../src/platform/provision-request.ts';
 import { AttachedDevices } from '../../src/provisioning/attached/attached-devices.ts';
 import { DeviceNames } from '../../src/provisioning/attached/device-names.ts';
 import { DEVICE_NAMES_FORMAT } from '../../src/provisioning/attached/kept-names.ts';
+import { StateFile } from '../../src/store/state-file.ts';
 import { placeName } from '../../src/telemetry/attached/held-devices.ts';
 import { Mortality } from '../simulation/mortal.ts';
 import { FakeClock } from './fake-clock.ts';

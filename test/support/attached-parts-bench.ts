@@ -6,7 +6,6 @@ import type { BoardIdentity } from '../../src/host/identity.ts';
 import type { JsonObject } from '../../src/host/json.ts';
 import { silentLog } from '../../src/host/log.ts';
 import { keepRunning } from '../../src/host/loops.ts';
-import { StateFile } from '../../src/host/state-file.ts';
 import { openOutbox } from '../../src/outbox/open-outbox.ts';
 import type { PatientOutbox } from '../../src/outbox/outbox.ts';
 import type {
@@ -21,6 +20,7 @@ import { AttachedDevices, type AttachedDevicesDeps } from '../../src/provisionin
 import { attachedCredentials } from '../../src/provisioning/attached/attached-settings.ts';
 import { DeviceNames } from '../../src/provisioning/attached/device-names.ts';
 import { DEVICE_NAMES_FORMAT } from '../../src/provisioning/attached/kept-names.ts';
+import { StateFile } from '../../src/store/state-file.ts';
 import { FanOut } from '../../src/telemetry/attached/fan-out.ts';
 import { HeldDevices, placeName } from '../../src/telemetry/attached/held-devices.ts';
 import { Uploader } from '../../src/telemetry/uploader.ts';

@@ -4,8 +4,8 @@
  */
 import { join } from 'node:path';
 import type { EpochMs } from '../../host/clock.ts';
-import { sealJson } from '../../host/sealed-json.ts';
 import { RecordLog, sealedObject } from '../../store/record-log.ts';
+import { sealJson } from '../../store/sealed-json.ts';
 import type { ResolvedEntry } from '../format/entry-columns.ts';
 import { SET_ASIDE } from '../segments/outbox-folder.ts';
 import type { OutboxPlace } from '../segments/outbox-place.ts';

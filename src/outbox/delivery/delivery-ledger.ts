@@ -3,8 +3,8 @@
  * (and in the delivery state, so that a crash loses none) and are added to a log; a reader adds up the records of a cell.
  */
 import { type JsonValue, stringifyJson } from '../../host/json.ts';
-import { sealJson } from '../../host/sealed-json.ts';
 import { sealedObject } from '../../store/record-log.ts';
+import { sealJson } from '../../store/sealed-json.ts';
 import type { EntryColumns } from '../format/entry-columns.ts';
 import type { TelemetryValue } from '../format/telemetry-entry.ts';
 

@@ -1,8 +1,8 @@
 /** Entries that the platform refuses one by one, with its answer, for a person to see and to send again: two logs in turns. */
 import type { Clock, EpochMs } from '../../host/clock.ts';
 import { undefinedWhenMissing } from '../../host/files.ts';
-import { sealJson } from '../../host/sealed-json.ts';
 import { RecordLog, sealedObject } from '../../store/record-log.ts';
+import { sealJson } from '../../store/sealed-json.ts';
 import type { ResolvedEntry } from '../format/entry-columns.ts';
 import type { TelemetryEntry } from '../format/telemetry-entry.ts';
 import type { OutboxPlace } from '../segments/outbox-place.ts';

@@ -4,8 +4,8 @@
  */
 import type { AgentError } from '../../errors/agent-error.ts';
 import type { Clock } from '../../host/clock.ts';
-import { readWhole } from '../../host/durable-file.ts';
 import { isLost } from '../../host/files.ts';
+import { readWhole } from '../../host/whole-file.ts';
 import type { OutboxPlace } from './outbox-place.ts';
 
 /** Lists that grow with the outbox, far below what memory would notice. */

@@ -3,11 +3,11 @@
  * wait for ever. The twin is written first, so it is never the older of the two, except after an earlier release, which quarantines it.
  */
 import { AgentError } from '../../errors/agent-error.ts';
-import { GROUP_MODE, writeDurably } from '../../host/durable-file.ts';
 import { isLost } from '../../host/files.ts';
 import { OWN_JSON } from '../../host/json.ts';
-import { fieldsOf, isSealed, sealJson } from '../../host/sealed-json.ts';
 import { mismatchOf, type ValueShape } from '../../host/value-shape.ts';
+import { GROUP_MODE, writeDurably } from '../../store/durable-file.ts';
+import { fieldsOf, isSealed, sealJson } from '../../store/sealed-json.ts';
 import { readSmallFile, type SmallFileDeps } from '../segments/small-file.ts';
 
 /** How far an offset can be trusted. `synchronised`: the clock was. `bounded`: its neighbours leave little room. `guessed`: nothing is known. */

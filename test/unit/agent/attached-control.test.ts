@@ -4,11 +4,11 @@ import { AttachedControl } from '../../../src/agent/attached-control.ts';
 import { configSchema } from '../../../src/config/schema/agent-config.ts';
 import { type AgentLog, silentLog } from '../../../src/host/log.ts';
 import { systemRandomBytes } from '../../../src/host/random.ts';
-import { StateFile } from '../../../src/host/state-file.ts';
 import { DeviceNames } from '../../../src/provisioning/attached/device-names.ts';
 import { DEVICE_NAMES_FORMAT, type KnownDevice } from '../../../src/provisioning/attached/kept-names.ts';
 import { CredentialsStore } from '../../../src/provisioning/credentials-store.ts';
 import { packIdentity } from '../../../src/provisioning/move-identity.ts';
+import { StateFile } from '../../../src/store/state-file.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { MemoryFiles } from '../../support/memory-files.ts';
 

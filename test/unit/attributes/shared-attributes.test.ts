@@ -14,7 +14,7 @@ import { AgentError } from '../../../src/errors/agent-error.ts';
 import { systemFiles } from '../../../src/host/files.ts';
 import type { JsonObject, JsonValue } from '../../../src/host/json.ts';
 import { silentLog } from '../../../src/host/log.ts';
-import { StateFile } from '../../../src/host/state-file.ts';
+import { StateFile } from '../../../src/store/state-file.ts';
 import { FakeActuator, relaySettings } from '../../support/fake-actuator.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { MemoryFiles } from '../../support/memory-files.ts';

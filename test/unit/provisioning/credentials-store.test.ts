@@ -2,10 +2,10 @@ import { chmod, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/pr
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { silentLog } from '../../../src/host/log.ts';
-import { isSealed, sealJson } from '../../../src/host/sealed-json.ts';
 import { CREDENTIALS_FILES } from '../../../src/provisioning/credentials-files.ts';
 import type { CredentialsRecord } from '../../../src/provisioning/credentials-record.ts';
 import { CredentialsStore } from '../../../src/provisioning/credentials-store.ts';
+import { isSealed, sealJson } from '../../../src/store/sealed-json.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { MemoryFiles } from '../../support/memory-files.ts';
 import { everyDamage } from '../../support/one-bit.ts';

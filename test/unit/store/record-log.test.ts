@@ -1,7 +1,7 @@
 /** The log of records: what a cut, a flipped bit, a full disk and a failed open leave of it. */
 import { beforeEach, describe, expect, it } from 'vitest';
-import { sealJson } from '../../../src/host/sealed-json.ts';
 import { RecordLog, sealedObject } from '../../../src/store/record-log.ts';
+import { sealJson } from '../../../src/store/sealed-json.ts';
 import { type Faults, MemoryFiles } from '../../support/memory-files.ts';
 import { everyDamage } from '../../support/one-bit.ts';
 import { mulberry32 } from '../../support/random-bytes.ts';

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { silentLog } from '../../../src/host/log.ts';
-import { StateFile } from '../../../src/host/state-file.ts';
 import type { TelemetryEntry } from '../../../src/outbox/format/telemetry-entry.ts';
+import { StateFile } from '../../../src/store/state-file.ts';
 import { DeadbandRules, type KeyRules } from '../../../src/telemetry/deadband-rules.ts';
 import { STANDING_STATES_FORMAT, StandingStates, type StateOwner } from '../../../src/telemetry/standing-states.ts';
 import { FakeClock } from '../../support/fake-clock.ts';

@@ -1,7 +1,6 @@
 /** What was delivered, per key and hour: added up entry by entry, taken back, merged, and written as lines. */
 import { crc32 } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { sealJson } from '../../../../src/host/sealed-json.ts';
 import {
   type LedgerCell,
   LedgerCells,
@@ -10,6 +9,7 @@ import {
 } from '../../../../src/outbox/delivery/delivery-ledger.ts';
 import { EntryColumns } from '../../../../src/outbox/format/entry-columns.ts';
 import type { TelemetryValue } from '../../../../src/outbox/format/telemetry-entry.ts';
+import { sealJson } from '../../../../src/store/sealed-json.ts';
 
 const HOUR_MS = 3_600_000;
 

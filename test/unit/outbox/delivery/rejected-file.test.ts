@@ -1,9 +1,9 @@
 /** The list of what the platform refused: durable, bounded by two files in turns, readable past torn lines. */
 
 import { beforeEach, expect, it } from 'vitest';
-import { sealJson } from '../../../../src/host/sealed-json.ts';
 import { RejectedFile } from '../../../../src/outbox/delivery/rejected-file.ts';
 import type { ResolvedEntry } from '../../../../src/outbox/format/entry-columns.ts';
+import { sealJson } from '../../../../src/store/sealed-json.ts';
 import { MemoryFiles } from '../../../support/memory-files.ts';
 
 let files: MemoryFiles;

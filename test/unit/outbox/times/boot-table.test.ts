@@ -1,9 +1,9 @@
 /** Knowledge of boots and their clocks, step by step, without the outbox around it. */
 import { beforeEach, describe, expect, it } from 'vitest';
 import { silentLog } from '../../../../src/host/log.ts';
-import { isSealed } from '../../../../src/host/sealed-json.ts';
 import { UnreadFiles } from '../../../../src/outbox/segments/small-file.ts';
 import { BootTimes } from '../../../../src/outbox/times/boot-times.ts';
+import { isSealed } from '../../../../src/store/sealed-json.ts';
 import { FakeClock } from '../../../support/fake-clock.ts';
 import { MemoryFiles } from '../../../support/memory-files.ts';
 import { everyDamage } from '../../../support/one-bit.ts';

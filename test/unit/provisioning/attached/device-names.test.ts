@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { DeviceConfig } from '../../../../src/config/schema/devices.ts';
 import { silentLog } from '../../../../src/host/log.ts';
-import { StateFile } from '../../../../src/host/state-file.ts';
 import { DeviceNames } from '../../../../src/provisioning/attached/device-names.ts';
 import { DEVICE_NAMES_FORMAT } from '../../../../src/provisioning/attached/kept-names.ts';
+import { StateFile } from '../../../../src/store/state-file.ts';
 import { FakeClock } from '../../../support/fake-clock.ts';
 import { MemoryFiles } from '../../../support/memory-files.ts';
 

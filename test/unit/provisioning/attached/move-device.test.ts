@@ -3,13 +3,13 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import type { DeviceConfig } from '../../../../src/config/schema/devices.ts';
 import { type AgentLog, silentLog } from '../../../../src/host/log.ts';
 import { systemRandomBytes } from '../../../../src/host/random.ts';
-import { StateFile } from '../../../../src/host/state-file.ts';
 import { DeviceNames } from '../../../../src/provisioning/attached/device-names.ts';
 import { DEVICE_NAMES_FORMAT } from '../../../../src/provisioning/attached/kept-names.ts';
 import { leaveDevice, packDevice, takeDevice } from '../../../../src/provisioning/attached/move-device.ts';
 import { CredentialsStore } from '../../../../src/provisioning/credentials-store.ts';
 import { exportIdentity } from '../../../../src/provisioning/identity-archive.ts';
 import { packIdentity, unpackIdentity } from '../../../../src/provisioning/move-identity.ts';
+import { StateFile } from '../../../../src/store/state-file.ts';
 import { FakeClock } from '../../../support/fake-clock.ts';
 import { MemoryFiles } from '../../../support/memory-files.ts';
 

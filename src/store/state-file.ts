@@ -4,15 +4,15 @@
  * a file that could not be read. A file that holds less than is known and must not be believed is renamed as `*.behind`, when it has a mark.
  */
 import { messageOf, retryable } from '../errors/agent-error.ts';
-import type { Alerts } from './alert-list.ts';
-import { Backoff } from './backoff.ts';
-import { outcomeWithin } from './bounded-wait.ts';
-import type { Clock } from './clock.ts';
+import type { Alerts } from '../host/alert-list.ts';
+import { Backoff } from '../host/backoff.ts';
+import { outcomeWithin } from '../host/bounded-wait.ts';
+import type { Clock } from '../host/clock.ts';
+import { type Files, mayBeThereNow, undefinedWhenMissing } from '../host/files.ts';
+import { isJsonObject, type JsonObject, OWN_JSON } from '../host/json.ts';
+import type { Log } from '../host/log.ts';
+import { isPassing, readPatiently } from '../host/patient-read.ts';
 import { behindPath, disown, mayBeSetAside, removeDurably, setAside, writeDurably } from './durable-file.ts';
-import { type Files, mayBeThereNow, undefinedWhenMissing } from './files.ts';
-import { isJsonObject, type JsonObject, OWN_JSON } from './json.ts';
-import type { Log } from './log.ts';
-import { isPassing, readPatiently } from './patient-read.ts';
 import { fieldsOf, isSealed, type StateFormat, sealJson } from './sealed-json.ts';
 
 export interface StateFileDeps extends StateFormat {
