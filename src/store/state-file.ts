@@ -45,8 +45,6 @@ export class StateFile {
   #writing: Promise<void> | undefined;
   #cancelRetry: (() => void) | undefined;
   #cancelAlert: (() => void) | undefined;
-  /** State that was read: while the disk refuses to take it again, the file lacks nothing. */
-  #onDisk: JsonObject | undefined;
   #isLate = false;
   #closed = false;
   #isLost = false;
@@ -154,10 +152,8 @@ export class StateFile {
   #stateIn(bytes: Buffer): JsonObject {
     const text = bytes.toString('utf8');
     const { state } = fieldsOf(text, this.#deps, OWN_JSON);
-    this.#onDisk = isJsonObject(state) ? state : {};
-    // A file of an earlier release has no check value: damage in it goes unseen.
-    if (!this.#isLost && !isSealed(text)) this.save(this.#onDisk);
-    return this.#onDisk;
+    if (!isSealed(text)) throw new Error('it has no check value');
+    return isJsonObject(state) ? state : {};
   }
 
   async #writeAll(): Promise<void> {
@@ -166,10 +162,9 @@ export class StateFile {
     while (this.#next !== undefined) {
       const state = this.#next;
       this.#next = undefined;
-      const lacks = (): boolean => state !== this.#onDisk || this.#next !== undefined;
       const cancel = this.#deps.clock.after(BEHIND_AFTER_MS, () => {
         this.#isLate = true;
-        if (lacks()) this.#mark(true);
+        this.#mark(true);
       });
       try {
         const content = Buffer.from(sealJson({ format, version, state }));
@@ -188,7 +183,6 @@ export class StateFile {
         this.#isDisowned = false;
         if (this.#next === undefined) this.#mark(false);
       } catch (error) {
-        if (!lacks()) break;
         await this.#fallBehind();
         // A state that came meanwhile is newer.
         this.#next ??= state;
