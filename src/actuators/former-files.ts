@@ -3,7 +3,7 @@
  * where they are: that release finds them when an update is rolled back.
  */
 import { isJsonObject, type JsonObject, type JsonValue } from '../host/json.ts';
-import type { StateFile } from '../host/state-file.ts';
+import type { StateFile } from '../store/state-file.ts';
 import { ANY_VERSION } from './priority-slots.ts';
 
 /** The formats of `actuators.json` and `standing-rules.json`. */

@@ -6,7 +6,7 @@
 import { retryable } from '../errors/agent-error.ts';
 import { endedWithin } from '../host/bounded-wait.ts';
 import type { Clock } from '../host/clock.ts';
-import type { StateFile } from '../host/state-file.ts';
+import type { StateFile } from '../store/state-file.ts';
 
 export const KEPT_PULSES_FORMAT = { format: 'turnstone/pulses', version: 1 } as const;
 

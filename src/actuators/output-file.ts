@@ -5,7 +5,7 @@
  */
 import type { Clock } from '../host/clock.ts';
 import { isJsonObject, type JsonObject } from '../host/json.ts';
-import type { StateFile } from '../host/state-file.ts';
+import type { StateFile } from '../store/state-file.ts';
 import { SWITCHES_COUNT_MS } from './actuator-limits.ts';
 import { type FormerFiles, takenOver } from './former-files.ts';
 import { NO_HISTORY, type OutputState, stateAsJson, stateOf } from './output-json.ts';

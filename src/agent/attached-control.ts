@@ -8,14 +8,14 @@ import { DEVICE_NAMES_FORMAT } from '../devices/attached/kept-names.ts';
 import { leaveDevice, type MoveDeviceDeps, packDevice, takeDevice } from '../devices/attached/move-device.ts';
 import type { Device } from '../devices/device.ts';
 import { refusal } from '../errors/agent-error.ts';
-import { removeTreeDurably } from '../host/durable-file.ts';
 import type { BoardIdentity } from '../host/identity.ts';
 import type { AgentLog } from '../host/log.ts';
 import type { HostMachine } from '../host/machine.ts';
-import { StateFile } from '../host/state-file.ts';
 import type { EntryQuery, OutboxStatus, ResolvedEntry } from '../outbox/outbox.ts';
 import { isBehind } from '../status/platform-status.ts';
 import type { DeviceStatus } from '../status/shape/device-status.ts';
+import { removeTreeDurably } from '../store/durable-file.ts';
+import { StateFile } from '../store/state-file.ts';
 import { placeName } from '../telemetry/attached/held-devices.ts';
 import type { AttachedParts } from './attached-parts.ts';
 

@@ -3,7 +3,7 @@
  * actuator: so that reconciling never undoes what an RPC or a person has done since.
  */
 import { isJsonObject, type JsonObject, type JsonValue, jsonEqual } from '../host/json.ts';
-import type { StateFile } from '../host/state-file.ts';
+import type { StateFile } from '../store/state-file.ts';
 
 export const APPLIED_VALUES_FORMAT = { format: 'turnstone/shared-attributes', version: 1 } as const;
 

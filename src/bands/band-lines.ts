@@ -9,7 +9,7 @@ import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import type { EpochMs } from '../host/clock.ts';
 import { isJsonObject } from '../host/json.ts';
 import { nextTurn } from '../host/next-turn.ts';
-import { sealJson, unsealJson } from '../host/sealed-json.ts';
+import { sealJson, unsealJson } from '../store/sealed-json.ts';
 import { type Band, HOUR_MS, PART_MS, PARTS } from './band-hour.ts';
 import type { KeyHour } from './open-hours.ts';
 
@@ -26,18 +26,24 @@ export interface HourOfKeys {
   readonly keys: readonly KeyHour[];
 }
 
-/** Lines of hours, each with its line feed. Between two of them others have their turn. */
-export async function packHours(hours: readonly HourOfKeys[]): Promise<string> {
-  const lines: string[] = [];
+/** A line of a file, and the hour that it is of. */
+export interface HourLine {
+  readonly hourMs: EpochMs;
+  readonly line: string;
+}
+
+/** Between two lines others have their turn. */
+export async function packHours(hours: readonly HourOfKeys[]): Promise<readonly HourLine[]> {
+  const lines: HourLine[] = [];
   for (const { hourMs, keys } of hours) {
     const of = Math.ceil(keys.length / KEYS_OF_A_LINE);
     for (let at = 0; at < of; at += 1) {
       const bands = packed(keys.slice(at * KEYS_OF_A_LINE, (at + 1) * KEYS_OF_A_LINE));
-      lines.push(`${sealJson({ hour: hourMs, of, bands })}\n`);
+      lines.push({ hourMs, line: sealJson({ hour: hourMs, of, bands }) });
       await nextTurn();
     }
   }
-  return lines.join('');
+  return lines;
 }
 
 /** The hour that a line says to be of, without a look at the rest; undefined when it says none. */

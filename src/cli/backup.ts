@@ -1,11 +1,11 @@
 /** Writes a whole gateway to one file. */
 import { messageOf, systemCode } from '../errors/agent-error.ts';
 import { systemClock } from '../host/clock.ts';
-import { PRIVATE_MODE } from '../host/durable-file.ts';
 import { systemFiles } from '../host/files.ts';
 import { systemRandomBytes } from '../host/random.ts';
 import { agentVersion } from '../host/version.ts';
 import type { KeptStatus } from '../outbox/outbox.ts';
+import { PRIVATE_MODE } from '../store/durable-file.ts';
 import { reachAgent } from './agent-calls.ts';
 import type { BackupCall } from './commands/backup.ts';
 import { CommandError, EXIT, usageError } from './exit-code.ts';

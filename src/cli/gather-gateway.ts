@@ -11,9 +11,9 @@ import { KNOWN_DEVICES } from '../devices/attached/forget-devices.ts';
 import { CREDENTIALS_FILES } from '../devices/credentials-files.ts';
 import { parseCredentials } from '../devices/credentials-record.ts';
 import { refusal } from '../errors/agent-error.ts';
-import { readWhole } from '../host/durable-file.ts';
 import type { Environment } from '../host/environment.ts';
 import { type Files, isMissing } from '../host/files.ts';
+import { readWhole } from '../host/whole-file.ts';
 import { asOwnerOf } from './as-owner.ts';
 import {
   type ArchivedFile,

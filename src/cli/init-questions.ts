@@ -4,7 +4,7 @@ import { ACCESS_TOKEN, url as httpUrl, PLAIN_SECRET, type SecretRule } from '../
 import { deviceNameTemplate } from '../config/schema/platform.ts';
 import { deviceNameOf } from '../devices/device-name.ts';
 import { messageOf } from '../errors/agent-error.ts';
-import { makeFolder } from '../host/durable-file.ts';
+import { makeFolder } from '../host/files.ts';
 import { readIdentity } from '../host/identity.ts';
 import { type TriedPlatform, tryPlatform } from './ask-platform.ts';
 import type { InitCall } from './commands/init.ts';

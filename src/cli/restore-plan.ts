@@ -9,11 +9,12 @@ import { restorePlanPath } from '../config/restore-plan-path.ts';
 import { CREDENTIALS_FILES } from '../devices/credentials-files.ts';
 import { moveGatewayAside } from '../devices/former-queue.ts';
 import { messageOf } from '../errors/agent-error.ts';
-import { GROUP_MODE, PRIVATE_MODE, readWhole, removeDurably, writeDurably } from '../host/durable-file.ts';
 import type { Files } from '../host/files.ts';
 import { parseJson } from '../host/json.ts';
 import { silentLog } from '../host/log.ts';
 import { takeLock } from '../host/state-lock.ts';
+import { readWhole } from '../host/whole-file.ts';
+import { GROUP_MODE, PRIVATE_MODE, removeDurably, writeDurably } from '../store/durable-file.ts';
 import { asOwnerOf } from './as-owner.ts';
 import { CommandError } from './exit-code.ts';
 import {

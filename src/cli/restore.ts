@@ -7,11 +7,12 @@ import { type CredentialsState, formatCredentials, parseCredentials } from '../d
 import { FORMER_QUEUE } from '../devices/former-queue.ts';
 import { isDevice, isOtherDevice, reboundCredentials } from '../devices/rebound-credentials.ts';
 import { messageOf, systemCode } from '../errors/agent-error.ts';
-import { PRIVATE_MODE, readUserFile, readWhole } from '../host/durable-file.ts';
 import type { Environment } from '../host/environment.ts';
 import { type Files, systemFiles } from '../host/files.ts';
 import { isOtherBoard, readIdentity } from '../host/identity.ts';
 import { takeLockIfThere } from '../host/state-lock.ts';
+import { readUserFile, readWhole } from '../host/whole-file.ts';
+import { PRIVATE_MODE } from '../store/durable-file.ts';
 import { asOwnerOf } from './as-owner.ts';
 import type { RestoreCall } from './commands/backup.ts';
 import { CommandError, EXIT, usageError } from './exit-code.ts';

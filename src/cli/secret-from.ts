@@ -3,7 +3,7 @@ import { constants } from 'node:fs';
 import { open, stat } from 'node:fs/promises';
 import { systemCode } from '../errors/agent-error.ts';
 import { systemClock } from '../host/clock.ts';
-import { readUserFile } from '../host/durable-file.ts';
+import { readUserFile } from '../host/whole-file.ts';
 import type { Edge } from './edge.ts';
 import { CommandError, EXIT, usageError } from './exit-code.ts';
 

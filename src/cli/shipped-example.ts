@@ -1,7 +1,7 @@
 /** The example that an installation makes a first configuration of: as long as nobody has changed it, it configures nothing. */
 import { basename, dirname, join } from 'node:path';
-import { readWhole } from '../host/durable-file.ts';
 import type { Files } from '../host/files.ts';
+import { readWhole } from '../host/whole-file.ts';
 
 const NAMES = ['provisioning.example.yaml', 'turnstone.example.yaml'];
 /** Folders in which the package and the installer keep what they shipped, beside that of the configuration. */

@@ -6,11 +6,12 @@ import { FORMER_QUEUE, moveAside } from '../devices/former-queue.ts';
 import { messageOf } from '../errors/agent-error.ts';
 import { outcomeWithin } from '../host/bounded-wait.ts';
 import type { Clock } from '../host/clock.ts';
-import { readWhole, removeDurably, writeDurably } from '../host/durable-file.ts';
 import type { Files } from '../host/files.ts';
 import { silentLog } from '../host/log.ts';
 import { takeLockIfThere } from '../host/state-lock.ts';
+import { readWhole } from '../host/whole-file.ts';
 import { outboxFolder } from '../outbox/open-outbox.ts';
+import { removeDurably, writeDurably } from '../store/durable-file.ts';
 import { CommandError, usageError } from './exit-code.ts';
 
 /** In a state folder where simulated runs made all that it holds. */

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { create } from 'tar';
 import { systemClock } from '../host/clock.ts';
-import { makeFolder } from '../host/durable-file.ts';
+import { makeFolder } from '../host/files.ts';
 import { AgentLog } from '../host/log.ts';
 
 /** Its owner and whoever is given it; nobody else on this machine. */

@@ -6,7 +6,7 @@ import { systemFiles } from '../host/files.ts';
 import { type JsonObject, jsonOf, stringifyJson } from '../host/json.ts';
 import { eventJson, eventsOf, type TimelineEvent } from '../timeline/event.ts';
 import { selectEvents, timelineQueryOf } from '../timeline/query.ts';
-import { TIMELINE_FILE, timelineFile } from '../timeline/timeline-file.ts';
+import { inOrder, TIMELINE_FILE, timelineFile } from '../timeline/timeline-file.ts';
 import { type AgentCalls, type AgentFiles, agentWallMs } from './agent-calls.ts';
 import type { TimelineCall } from './commands/timeline.ts';
 import type { Edge } from './edge.ts';
@@ -42,7 +42,7 @@ export async function openTimelineFile(configFile: string, edge: Edge): Promise<
   const { stateFolder } = await namedFolders(configFile, edge.environment);
   const read = async (): Promise<readonly TimelineEvent[]> => {
     try {
-      return await timelineFile(systemFiles, join(stateFolder, TIMELINE_FILE)).read();
+      return inOrder((await timelineFile(systemFiles, join(stateFolder, TIMELINE_FILE)).read()).values);
     } catch (cause) {
       throw new CommandError(messageOf(cause), {
         exitCode: EXIT.noPermission,

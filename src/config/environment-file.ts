@@ -4,8 +4,8 @@
  */
 import { dirname, join, resolve } from 'node:path';
 import { messageOf } from '../errors/agent-error.ts';
-import { isUserFileSeen, readUserFile } from '../host/durable-file.ts';
 import type { Environment } from '../host/environment.ts';
+import { isUserFileSeen, readUserFile } from '../host/whole-file.ts';
 import { DEFAULT_CONFIG_FILE } from './fields/default-places.ts';
 
 /** Its name, beside the configuration. */

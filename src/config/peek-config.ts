@@ -1,8 +1,8 @@
 /** Reads the bytes of a configuration, and its folders and hardware although something else in it is wrong. */
 
 import { AgentError, messageOf, systemCode } from '../errors/agent-error.ts';
-import { readUserFile } from '../host/durable-file.ts';
 import type { Environment } from '../host/environment.ts';
+import { readUserFile } from '../host/whole-file.ts';
 import { DEFAULT_CONFIG_FILE, DEFAULT_RUN_FOLDER, DEFAULT_STATE_FOLDER } from './fields/default-places.ts';
 import { type HardwareConfig, hardwareSchema } from './schema/local.ts';
 import { withEnvironment } from './secret-sources.ts';

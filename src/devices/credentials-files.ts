@@ -5,10 +5,11 @@
 import { join } from 'node:path';
 import { AgentError, hasCode, retryable, systemCode } from '../errors/agent-error.ts';
 import type { Alerts } from '../host/alert-list.ts';
-import { PRIVATE_MODE, readWhole, removeDurably, setAside } from '../host/durable-file.ts';
 import { type Files, isLost } from '../host/files.ts';
 import type { Log } from '../host/log.ts';
-import { isSealed } from '../host/sealed-json.ts';
+import { readWhole } from '../host/whole-file.ts';
+import { PRIVATE_MODE, removeDurably, setAside } from '../store/durable-file.ts';
+import { isSealed } from '../store/sealed-json.ts';
 import { type CredentialsState, parseCredentials } from './credentials-record.ts';
 
 export interface CredentialsFilesDeps {

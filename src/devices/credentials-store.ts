@@ -6,8 +6,8 @@
 import { join } from 'node:path';
 import { messageOf } from '../errors/agent-error.ts';
 import type { Clock } from '../host/clock.ts';
-import { writeDurably } from '../host/durable-file.ts';
 import { joinedWhileUnderWay } from '../host/shared-work.ts';
+import { writeDurably } from '../store/durable-file.ts';
 import {
   CREDENTIALS_FILES,
   type CredentialsFilesDeps,

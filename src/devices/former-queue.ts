@@ -3,7 +3,7 @@
  * the device that it is now. It stays for a person to look at until the next one takes its place.
  */
 import { join } from 'node:path';
-import { removeTreeDurably } from '../host/durable-file.ts';
+import { removeTreeDurably } from '../store/durable-file.ts';
 import type { CredentialsStore, CredentialsStoreDeps } from './credentials-store.ts';
 
 export interface FormerQueueDeps extends Pick<CredentialsStoreDeps, 'stateFolder' | 'files' | 'log'> {

@@ -2,7 +2,7 @@
  * The part of a download on disk, and how much of it may be trusted after a restart. Within one boot every byte that was written is still
  * there, so whole chunks are counted by the part file's length; after a power cut only what was synced counts.
  */
-import { fieldsOf, sealJson } from '../host/sealed-json.ts';
+import { fieldsOf, sealJson } from '../store/sealed-json.ts';
 import type { UpdateFiles } from './update-files.ts';
 
 export interface DownloadProgress {

@@ -3,8 +3,9 @@
  * of them. Each call is durable once it resolves, apart from a part file's writes, which are durable after its `datasync`.
  */
 import { dirname } from 'node:path';
-import { readWhole, removeTreeDurably, writeDurably } from '../host/durable-file.ts';
 import { type Files, type OpenFile, undefinedWhenMissing } from '../host/files.ts';
+import { readWhole } from '../host/whole-file.ts';
+import { removeTreeDurably, writeDurably } from '../store/durable-file.ts';
 
 export type UpdateFiles = ReturnType<typeof updateFiles>;
 

@@ -138,6 +138,11 @@ export const systemFiles: Files = {
   unlinkNow: (path) => fs.rmSync(path, { force: true }),
 };
 
+/** Makes a folder and its parents on this machine; what it holds is for the owner and the group to enter. */
+export function makeFolder(path: string, mode = 0o750): Promise<void> {
+  return systemFiles.makeFolder(path, mode);
+}
+
 async function syncFolder(path: string): Promise<void> {
   const fd = await openFd(path, O_RDONLY | O_DIRECTORY);
   try {

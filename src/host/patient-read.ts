@@ -1,8 +1,8 @@
 /** Reading a small file at a start: a lack of descriptors or memory passes in a second, and a start waits no longer. */
 import { AgentError } from '../errors/agent-error.ts';
 import type { Clock } from './clock.ts';
-import { readWhole } from './durable-file.ts';
 import type { Files } from './files.ts';
+import { readWhole } from './whole-file.ts';
 
 const READ_AGAIN_AFTER_MS: readonly number[] = [50, 200, 750];
 

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { stat } from 'node:fs/promises';
 import { AgentError } from '../errors/agent-error.ts';
-import { readUserFile } from './durable-file.ts';
+import { readUserFile } from './whole-file.ts';
 
 const WRITABLE_BY_OTHERS = 0o022;
 

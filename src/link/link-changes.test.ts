@@ -5,7 +5,7 @@ import { MemoryFiles } from '../../test/support/memory-files.ts';
 import { configSchema } from '../config/schema/agent-config.ts';
 import { AlertList } from '../host/alert-list.ts';
 import { silentLog } from '../host/log.ts';
-import { sealJson } from '../host/sealed-json.ts';
+import { sealJson } from '../store/sealed-json.ts';
 import { type Link, openLink } from './link.ts';
 import { LINK_FORMAT } from './link-account.ts';
 

@@ -10,10 +10,10 @@ import type { Clock, EpochMs } from '../host/clock.ts';
 import { isJsonObject, type JsonObject } from '../host/json.ts';
 import type { Log } from '../host/log.ts';
 import type { HostMachine } from '../host/machine.ts';
-import { StateFile } from '../host/state-file.ts';
 import type { TimeSync } from '../host/time-sync.ts';
 import { untilWakeMs } from '../host/wake-grid.ts';
 import type { Traffic } from '../platform/connections.ts';
+import { StateFile } from '../store/state-file.ts';
 import { type Forecast, forecast } from './forecast.ts';
 import { LADDER_BEGIN, type LadderState, LOW_SHARE, manners, nextStep, reserveOf, STEP_EVERY_MS } from './ladder.ts';
 import {

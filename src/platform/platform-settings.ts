@@ -1,8 +1,8 @@
 /** The configuration's platform section, with its files read, as the platform client wants it. */
 import type { PlatformConfig } from '../config/schema/agent-config.ts';
 import { AgentError, messageOf } from '../errors/agent-error.ts';
-import { readWhole } from '../host/durable-file.ts';
 import type { Files } from '../host/files.ts';
+import { readWhole } from '../host/whole-file.ts';
 import type { ExternalFileSettings } from './external-file.ts';
 import type { HttpDeviceApiDeps } from './http-device-api.ts';
 import { jsonCodec, type PayloadCodec } from './payload-codec.ts';

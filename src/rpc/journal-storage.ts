@@ -1,6 +1,8 @@
 /** The one file beneath the journal. Every call goes through the thread pool: a slow card makes it late, never the agent. */
-import { PRIVATE_MODE, readWhole, replaceContent, setAside } from '../host/durable-file.ts';
+
 import type { Files, OpenFile } from '../host/files.ts';
+import { readWhole } from '../host/whole-file.ts';
+import { PRIVATE_MODE, replaceContent, setAside } from '../store/durable-file.ts';
 
 /** File operations that the journal needs; calls are made one after the other. */
 export type JournalStorage = Pick<JournalFile, keyof JournalFile>;

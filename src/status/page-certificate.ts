@@ -7,11 +7,11 @@ import { join } from 'node:path';
 import { messageOf, retryable } from '../errors/agent-error.ts';
 import { outcomeWithin } from '../host/bounded-wait.ts';
 import type { Clock } from '../host/clock.ts';
-import { PRIVATE_MODE, writeDurably } from '../host/durable-file.ts';
 import type { Files } from '../host/files.ts';
 import type { Log } from '../host/log.ts';
 import { isPassing, readPatiently } from '../host/patient-read.ts';
 import { makeCertificate, type SelfSignedCertificate } from '../host/self-signed-certificate.ts';
+import { PRIVATE_MODE, writeDurably } from '../store/durable-file.ts';
 
 export interface PageCertificate extends SelfSignedCertificate {
   /** SHA-256 of the certificate, in pairs of hex digits. */

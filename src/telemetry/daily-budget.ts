@@ -18,9 +18,9 @@ export interface SentToday {
 /** Reads what an earlier run left; nothing when it is malformed. */
 export function sentTodayFrom(state: JsonObject | undefined): SentToday | undefined {
   const { day, bytes, ranMs } = state ?? {};
-  if (typeof day !== 'number' || typeof bytes !== 'number' || !(bytes >= 0)) return undefined;
-  // Earlier releases did not tell how long they ran.
-  return { day, bytes, ranMs: typeof ranMs === 'number' ? Math.min(DAY_MS, Math.max(0, ranMs)) : 0 };
+  if (typeof day !== 'number' || typeof bytes !== 'number' || !(bytes >= 0) || typeof ranMs !== 'number')
+    return undefined;
+  return { day, bytes, ranMs: Math.min(DAY_MS, Math.max(0, ranMs)) };
 }
 
 export interface DailyBudgetDeps {

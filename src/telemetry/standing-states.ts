@@ -3,7 +3,7 @@
  * for what nobody will speak of again: what was taken out of the configuration would be "failing" there for ever.
  */
 import { isJsonObject, type JsonObject, jsonOf } from '../host/json.ts';
-import type { StateFile } from '../host/state-file.ts';
+import type { StateFile } from '../store/state-file.ts';
 
 export const STANDING_STATES_FORMAT = { format: 'turnstone/standing-states', version: 1 } as const;
 

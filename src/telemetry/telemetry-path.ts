@@ -11,12 +11,12 @@ import { endedWithin } from '../host/bounded-wait.ts';
 import type { JsonValue } from '../host/json.ts';
 import type { Log } from '../host/log.ts';
 import type { HostMachine } from '../host/machine.ts';
-import { StateFile } from '../host/state-file.ts';
 import type { TimeSync } from '../host/time-sync.ts';
 import type { OutboxStatus, PatientOutbox, TelemetryEntry } from '../outbox/outbox.ts';
 import type { DeviceApi } from '../platform/device-api.ts';
 import type { PlatformClients } from '../platform/platform-clients.ts';
 import type { Sample } from '../sensors/kind/sensor.ts';
+import { StateFile } from '../store/state-file.ts';
 import { ALARM_REMOVED } from './alarm-thresholds.ts';
 import { ConfiguredSensors } from './configured-sensors.ts';
 import {

@@ -7,10 +7,11 @@ import { endedWithin } from '../host/bounded-wait.ts';
 import type { Clock } from '../host/clock.ts';
 import { type Files, isLost } from '../host/files.ts';
 import type { AgentLog } from '../host/log.ts';
+import type { RecordLog } from '../store/record-log.ts';
 import { boundedEvent, type TimelineEvent, type ToldEvent } from './event.ts';
 import { readTimelineQuery, selectEvents, type TimelineAnswer, type TimelineQuery } from './query.ts';
 import { startEvent, stopEvent } from './start-words.ts';
-import { lineBytes, MAX_EVENT_BYTES, MAX_EVENTS, type TimelineFile, timelineFile } from './timeline-file.ts';
+import { inOrder, lineBytes, MAX_EVENT_BYTES, MAX_EVENTS, timelineFile } from './timeline-file.ts';
 
 export interface TimelineDeps {
   /** By which people read dates. */
@@ -41,7 +42,7 @@ const CLOSE_WITHIN_MS = 2_000;
 
 export class Timeline {
   readonly #deps: TimelineDeps;
-  readonly #file: TimelineFile;
+  readonly #file: RecordLog<TimelineEvent>;
   #kept: Kept[] = [];
   #bytes = 0;
   #lastSeq = 0;
@@ -180,7 +181,7 @@ export class Timeline {
       const added = all.filter(({ seq }) => seq > this.#writtenSeq);
       const seq = this.#lastSeq;
       this.#hasCommand = false;
-      if (added.length > 0) await this.#file.write(added, all);
+      if (added.length > 0) await this.#file.append(added, { isDurable: false, inForce: () => all });
       this.#writtenSeq = seq;
       this.#isFaulty = false;
     } catch (error) {
@@ -191,11 +192,13 @@ export class Timeline {
   }
 
   async #read(): Promise<void> {
-    const before = await this.#file.read().catch((error: unknown) => {
+    const found = await this.#file.read().catch(async (error: unknown) => {
+      if (!hasLost(error)) throw error;
       // A file that will never be read is written anew.
-      if (hasLost(error)) return [];
-      throw error;
+      await this.#file.replace([]);
+      return { values: [] };
     });
+    const before = inOrder(found.values);
     const since = this.#kept.map(({ event }) => event);
     this.#isRead = true;
     [this.#kept, this.#bytes, this.#lastSeq] = [[], 0, 0];

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { sealJson } from '../../src/host/sealed-json.ts';
+import { sealJson } from '../../src/store/sealed-json.ts';
 import { AGENT_PROGRAM } from '../support/agent-program.ts';
 import { RemoteBench } from '../support/remote-bench.ts';
 

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { witnessSyncs } from '../support/sync-witness.ts';
 
 const FILES = resolve(import.meta.dirname, '../../src/host/files.ts');
-const DURABLE = resolve(import.meta.dirname, '../../src/host/durable-file.ts');
+const DURABLE = resolve(import.meta.dirname, '../../src/store/durable-file.ts');
 
 let folder: string;
 beforeEach(async () => {

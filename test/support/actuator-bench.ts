@@ -9,7 +9,7 @@ import type { RuleWords } from '../../src/actuators/priority-slots.ts';
 import { PulseMarks } from '../../src/actuators/pulse-marks.ts';
 import type { RuleEvent } from '../../src/actuators/rule-event.ts';
 import type { Log } from '../../src/host/log.ts';
-import { StateFile } from '../../src/host/state-file.ts';
+import { StateFile } from '../../src/store/state-file.ts';
 import { FakeActuator } from './fake-actuator.ts';
 import { FakeClock } from './fake-clock.ts';
 import { MemoryFiles } from './memory-files.ts';

@@ -11,7 +11,6 @@ import type { BoardIdentity } from '../../src/host/identity.ts';
 import type { JsonObject } from '../../src/host/json.ts';
 import { silentLog } from '../../src/host/log.ts';
 import { keepRunning } from '../../src/host/loops.ts';
-import { StateFile } from '../../src/host/state-file.ts';
 import { openOutbox } from '../../src/outbox/open-outbox.ts';
 import type { PatientOutbox } from '../../src/outbox/outbox.ts';
 import type {
@@ -22,6 +21,7 @@ import type {
   UploadAnswer,
 } from '../../src/platform/device-api.ts';
 import { PlatformError } from '../../src/platform/platform-error.ts';
+import { StateFile } from '../../src/store/state-file.ts';
 import { FanOut } from '../../src/telemetry/attached/fan-out.ts';
 import { HeldDevices, placeName } from '../../src/telemetry/attached/held-devices.ts';
 import { Uploader } from '../../src/telemetry/uploader.ts';

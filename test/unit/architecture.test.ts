@@ -37,6 +37,7 @@ const ROW: Readonly<Record<string, number>> = {
   platform: 3,
   hardware: 3,
   'config/fields': 2,
+  store: 1.5,
   host: 1,
   errors: 0,
 };

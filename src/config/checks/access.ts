@@ -2,7 +2,7 @@
 
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 import { createSecureContext, type SecureContextOptions } from 'node:tls';
-import { readUserFile } from '../../host/durable-file.ts';
+import { readUserFile } from '../../host/whole-file.ts';
 import type { ConfigPath } from '../fields/config-fault.ts';
 import { type Finding, finding, findingAtKey, noEffect } from '../fields/findings.ts';
 import type { Check, ConfigDraft } from './draft.ts';

@@ -1,8 +1,8 @@
 /** Drivers of a user's own that Node cannot even parse. They are not executed: what is checked on a desk has no hardware to open. */
 import { extname } from 'node:path';
 import { systemClock } from '../../host/clock.ts';
-import { readUserFile } from '../../host/durable-file.ts';
 import { type ProgramOutcome, runProgram } from '../../host/run-program.ts';
+import { readUserFile } from '../../host/whole-file.ts';
 import { definitionOf } from '../../kinds/sensor-kinds.ts';
 import { type Finding, finding } from '../fields/findings.ts';
 import type { ConfigDraft } from './draft.ts';

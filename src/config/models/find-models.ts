@@ -1,6 +1,7 @@
 /** Finds models by name. A model's name begins with the name of its file, so that no other file is read. */
-import { readUserFile } from '../../host/durable-file.ts';
+
 import { type ModelFile, modelFiles } from '../../host/model-files.ts';
+import { readUserFile } from '../../host/whole-file.ts';
 import { type Model, modelsIn, registerFault } from './model-file.ts';
 
 /** Fault of a file of models. */

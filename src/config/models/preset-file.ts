@@ -1,7 +1,7 @@
 /** Presets: one file for each device on a serial line, with the options of a serial-line sensor that read it. */
 import { z } from 'zod';
-import { readUserFile } from '../../host/durable-file.ts';
 import { type ModelFile, modelFiles } from '../../host/model-files.ts';
+import { readUserFile } from '../../host/whole-file.ts';
 import { serialLine } from '../../sensors/serial-line/definition.ts';
 import { section, table } from '../fields/fields.ts';
 import { readYaml } from '../yaml/yaml-source.ts';

@@ -1,16 +1,16 @@
 /**
- * The dead-letter queue on the disk, as JSON lines. A later line about an entry replaces an earlier one, and a line without rows ends it. The
- * file is written anew when it has grown to twice what the queue may take, and after a write that failed.
+ * The dead-letter queue on the disk. A later record about an entry replaces an earlier one, and one without rows ends it; the log is bound to
+ * twice of what the queue may take.
  */
 import { join } from 'node:path';
 import type { EpochMs } from '../../host/clock.ts';
-import { GROUP_MODE, writeDurably } from '../../host/durable-file.ts';
-import { isJsonObject, OWN_JSON } from '../../host/json.ts';
-import { sealJson, unsealJson } from '../../host/sealed-json.ts';
+import { RecordLog, sealedObject } from '../../store/record-log.ts';
+import { sealJson } from '../../store/sealed-json.ts';
 import type { ResolvedEntry } from '../format/entry-columns.ts';
 import { SET_ASIDE } from '../segments/outbox-folder.ts';
+import type { OutboxPlace } from '../segments/outbox-place.ts';
 import { SerialQueue } from '../segments/serial-queue.ts';
-import { type LineFileDeps, readSmallFile, type SmallFileDeps, writeLines } from '../segments/small-file.ts';
+import { readSmallFile, SMALL_FILE, type SmallFileDeps } from '../segments/small-file.ts';
 
 /** Part of a boot's time; it passes whatever the wall clock does. */
 export interface BootMoment {
@@ -32,20 +32,28 @@ export interface DeadLetter {
 }
 
 const NAME = 'dead-letters.jsonl';
-const HEADER = `${JSON.stringify({ format: 'turnstone-outbox-dead-letters', version: 1 })}\n`;
 /** A week of retries adds ten lines to a letter. */
 const MAX_FILE_SHARE = 2;
 
+/** A later record about an entry replaces an earlier one; one without a letter ends it. */
+interface LetterRecord {
+  readonly sequence: number;
+  readonly letter?: DeadLetter | undefined;
+}
+
+export interface DeadLetterFileDeps extends Pick<OutboxPlace, 'files' | 'folder'> {
+  /** Bytes that the queue may take. */
+  readonly maxBytes: number;
+}
+
 export class DeadLetterFile {
-  readonly #deps: LineFileDeps;
+  readonly #log: RecordLog<LetterRecord>;
   /** By sequence, the oldest first. */
   readonly #letters: ReadonlyMap<number, DeadLetter>;
   readonly #changes = new SerialQueue();
-  /** A line is missing. */
-  #isBehind = false;
 
-  constructor(deps: LineFileDeps, letters: ReadonlyMap<number, DeadLetter>) {
-    this.#deps = deps;
+  constructor(deps: DeadLetterFileDeps, letters: ReadonlyMap<number, DeadLetter>) {
+    this.#log = logOf(deps);
     this.#letters = letters;
   }
 
@@ -53,61 +61,57 @@ export class DeadLetterFile {
   static async read(
     deps: SmallFileDeps,
   ): Promise<{ readonly letters: Map<number, DeadLetter>; readonly isWhole: boolean }> {
-    const letters = new Map<number, DeadLetter>();
     let isWhole = true;
     const setAside = (name: string): Promise<void> => {
       isWhole = false;
       return deps.setAside(name);
     };
-    const bytes = await readSmallFile({ ...deps, setAside }, NAME);
-    const lines = bytes?.toString().split('\n') ?? [];
-    for (const line of lines.filter((one) => one !== '' && `${one}\n` !== HEADER)) {
-      const found = parseLine(line);
-      if (found === undefined) isWhole = false;
-      else if (found.letter === undefined) letters.delete(found.sequence);
-      else letters.set(found.sequence, found.letter);
+    const log = logOf({ files: deps.files, folder: deps.folder, maxBytes: 0 });
+    const { values, damaged, isForeign } = await log.read(() => readSmallFile({ ...deps, setAside }, NAME));
+    if (isForeign) await setAside(NAME);
+    // The process that quarantined it may have ended before its entries were given back.
+    const quarantined = values.length === 0 ? await deps.files.list(join(deps.folder, SET_ASIDE)).catch(() => []) : [];
+    if (quarantined.some((name) => name.includes(NAME))) isWhole = false;
+    const letters = new Map<number, DeadLetter>();
+    for (const { sequence, letter } of values) {
+      if (letter === undefined) letters.delete(sequence);
+      else letters.set(sequence, letter);
     }
-    // A release before this queue moves a file that it does not know.
-    const others = bytes === undefined ? await deps.files.list(join(deps.folder, SET_ASIDE)).catch(() => []) : [];
-    if (others.some((name) => name.includes(NAME))) isWhole = false;
-    return { letters, isWhole };
+    return { letters, isWhole: isWhole && damaged.length === 0 };
   }
 
   /** Writes that an entry is this letter now, or none any more. Durable when it resolves. */
   write(sequence: number, letter?: DeadLetter): Promise<void> {
-    return this.#changes.run(async () => {
-      const { files, folder, maxBytes } = this.#deps;
-      const path = `${folder}/${NAME}`;
-      const size = (await files.facts(path))?.bytes ?? 0;
-      const line = lineOf(sequence, letter);
-      const isWhole = this.#isBehind || size + Buffer.byteLength(line) > maxBytes * MAX_FILE_SHARE;
-      this.#isBehind = true;
-      if (!isWhole) await writeLines(this.#deps, { name: NAME, header: HEADER, lines: line, at: size, cut: false });
-      else await writeDurably(files, path, HEADER + this.#whole(sequence, letter), { mode: GROUP_MODE });
-      this.#isBehind = false;
-    });
-  }
-
-  #whole(sequence: number, letter: DeadLetter | undefined): string {
-    const others = [...this.#letters]
-      .filter(([other]) => other !== sequence)
-      .map(([other, known]) => lineOf(other, known));
-    return others.join('') + (letter === undefined ? '' : lineOf(sequence, letter));
+    const record = { sequence, letter };
+    const inForce = (): readonly LetterRecord[] => {
+      const others = [...this.#letters].filter(([other]) => other !== sequence);
+      const records = others.map(([other, known]): LetterRecord => ({ sequence: other, letter: known }));
+      return letter === undefined ? records : [...records, record];
+    };
+    return this.#changes.run(() => this.#log.append([record], { isDurable: true, inForce }));
   }
 }
 
 export function lineOf(sequence: number, letter: DeadLetter | undefined): string {
-  return `${letter === undefined ? sealJson({ sequence }) : sealJson({ sequence, ...letter })}\n`;
+  return letter === undefined ? sealJson({ sequence }) : sealJson({ sequence, ...letter });
 }
 
-function parseLine(line: string): { readonly sequence: number; readonly letter?: DeadLetter } | undefined {
-  try {
-    const json = unsealJson(line, OWN_JSON);
-    if (!isJsonObject(json) || typeof json.sequence !== 'number') return undefined;
-    const { sequence, ...letter } = json;
-    // The seal says that it is what was written.
-    return Array.isArray(letter.rows) ? { sequence, letter: letter as unknown as DeadLetter } : { sequence };
-  } catch {
-    return undefined;
-  }
+function logOf({ files, folder, maxBytes }: DeadLetterFileDeps): RecordLog<LetterRecord> {
+  return new RecordLog({
+    files,
+    path: `${folder}/${NAME}`,
+    format: 'turnstone-outbox-dead-letters',
+    version: 1,
+    limitBytes: SMALL_FILE.limitBytes,
+    compactAboveBytes: maxBytes * MAX_FILE_SHARE,
+    lineOf: ({ sequence, letter }) => lineOf(sequence, letter),
+    recordOf,
+  });
+}
+
+function recordOf(line: string): LetterRecord | undefined {
+  const { sequence, ...letter } = sealedObject(line) ?? {};
+  if (typeof sequence !== 'number') return undefined;
+  // The seal says that it is what was written.
+  return Array.isArray(letter.rows) ? { sequence, letter: letter as unknown as DeadLetter } : { sequence };
 }

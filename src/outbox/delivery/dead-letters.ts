@@ -6,12 +6,11 @@
  *                                    └ a week is over, or the queue is full → rejected for good, kept and counted
  */
 import { EntryColumns, type ResolvedEntry } from '../format/entry-columns.ts';
-import type { LineFileDeps } from '../segments/small-file.ts';
-import { type DeadLetter, DeadLetterFile, lineOf } from './dead-letter-file.ts';
+import { type DeadLetter, DeadLetterFile, type DeadLetterFileDeps, lineOf } from './dead-letter-file.ts';
 import type { DeliveryParts } from './delivery-parts.ts';
 import type { OutboxBatch } from './outbox-batch.ts';
 
-interface DeadLettersDeps extends LineFileDeps, Pick<DeliveryParts, 'clock' | 'log' | 'boots'> {
+interface DeadLettersDeps extends DeadLetterFileDeps, Pick<DeliveryParts, 'clock' | 'log' | 'boots'> {
   /** As they were read at the start; kept up to date here. */
   readonly letters: Map<number, DeadLetter>;
   /** Keeps an entry among the rejected, and counts it. @throws the disk's fault. */

@@ -1,9 +1,10 @@
 /**
  * Ledger of deliveries, per key and hour: count, sum, first, last. The audit compares it with what the platform has. Cells gather in memory
- * (and in the delivery state, so that a crash loses none) and are added to a file of JSON lines; a reader adds up the lines of a cell.
+ * (and in the delivery state, so that a crash loses none) and are added to a log; a reader adds up the records of a cell.
  */
-import { type JsonValue, OWN_JSON, stringifyJson } from '../../host/json.ts';
-import { sealJson, unsealJson } from '../../host/sealed-json.ts';
+import { type JsonValue, stringifyJson } from '../../host/json.ts';
+import { sealedObject } from '../../store/record-log.ts';
+import { sealJson } from '../../store/sealed-json.ts';
 import type { EntryColumns } from '../format/entry-columns.ts';
 import type { TelemetryValue } from '../format/telemetry-entry.ts';
 
@@ -113,25 +114,27 @@ export class LedgerCells {
   }
 }
 
-/** One flush of cells as lines; the number tells a reader, and the next start, which flush they belong to. */
-export function ledgerLines(flush: number, cells: readonly LedgerCell[]): string {
-  return cells.map((cell) => `${sealJson({ flush, ...cell })}\n`).join('');
+/** A cell as it was flushed; the number tells the next start whether the delivery state knows of it. */
+export interface FlushedCell {
+  readonly flush: number;
+  readonly cell: LedgerCell;
 }
 
-/** A line's cell; undefined for a torn or foreign line. */
-export function parseLedgerLine(line: string): { readonly flush: number; readonly cell: LedgerCell } | undefined {
-  try {
-    // Values that a foreign or torn line has in the place of these are looked at below.
-    const { flush, ...cell } = unsealJson(line, OWN_JSON) as unknown as LedgerCell & { flush: number };
-    const whole =
-      typeof cell.key === 'string' &&
-      typeof cell.hourMs === 'number' &&
-      typeof cell.count === 'number' &&
-      Array.isArray(cell.last);
-    return whole && typeof flush === 'number' ? { flush, cell } : undefined;
-  } catch {
-    return undefined;
-  }
+export function ledgerLine({ flush, cell }: FlushedCell): string {
+  return sealJson({ flush, ...cell });
+}
+
+/** A line's cell; undefined for a damaged or foreign line. */
+export function parseLedgerLine(line: string): FlushedCell | undefined {
+  const { flush, ...members } = sealedObject(line) ?? {};
+  // Values that a foreign line has in the place of these are looked at below.
+  const cell = members as unknown as LedgerCell;
+  const isWhole =
+    typeof cell.key === 'string' &&
+    typeof cell.hourMs === 'number' &&
+    typeof cell.count === 'number' &&
+    Array.isArray(cell.last);
+  return isWhole && typeof flush === 'number' ? { flush, cell } : undefined;
 }
 
 function pointOf(ts: number, value: TelemetryValue): LedgerPoint {

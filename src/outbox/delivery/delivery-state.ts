@@ -52,13 +52,10 @@ const SETTLED_WITHIN_MS = 1_000;
 interface StateBody {
   readonly number: number;
   readonly acknowledged: readonly SequenceRange[];
-  /** Absent in what earlier releases wrote. */
-  readonly undelivered?: readonly SequenceRange[];
+  readonly undelivered: readonly SequenceRange[];
   readonly counters: OutboxCounters;
-  /** Absent in what earlier releases wrote. */
-  readonly lastLost?: LastLost;
-  /** Absent in what earlier releases wrote, which said all but what they had just lost. */
-  readonly reported?: Reported;
+  readonly lastLost: LastLost;
+  readonly reported: Reported;
   readonly flush: number;
   readonly cells: readonly LedgerCell[];
 }
@@ -103,10 +100,6 @@ export class DeliveryState {
     const { thinned, dropped, damaged } = { ...this.counters, ...body?.reported };
     this.reported = { thinned, dropped, damaged };
     this.#keptLastLost = body?.lastLost ?? {};
-    // Counted by an earlier release: it may have been just now.
-    for (const loss of LOSSES)
-      if (this.counters[loss] > 0 && this.#keptLastLost[loss] === undefined)
-        this.#lostAtMs.set(loss, deps.clock.monotonicMs());
     this.cells = new LedgerCells(body?.cells);
     this.flush = body?.flush ?? 0;
     this.#number = body?.number ?? 0;

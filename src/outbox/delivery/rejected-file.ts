@@ -1,13 +1,13 @@
-/** Entries that the platform refuses one by one, with its answer, for a person to see and to send again. JSON lines, two files in turns. */
+/** Entries that the platform refuses one by one, with its answer, for a person to see and to send again: two logs in turns. */
 import type { Clock, EpochMs } from '../../host/clock.ts';
-import { GROUP_MODE, readWhole, writeDurably } from '../../host/durable-file.ts';
 import { undefinedWhenMissing } from '../../host/files.ts';
-import { isJsonObject, OWN_JSON } from '../../host/json.ts';
-import { sealJson, unsealJson } from '../../host/sealed-json.ts';
+import { RecordLog, sealedObject } from '../../store/record-log.ts';
+import { sealJson } from '../../store/sealed-json.ts';
 import type { ResolvedEntry } from '../format/entry-columns.ts';
 import type { TelemetryEntry } from '../format/telemetry-entry.ts';
+import type { OutboxPlace } from '../segments/outbox-place.ts';
 import { SerialQueue } from '../segments/serial-queue.ts';
-import { type LineFileDeps, SMALL_FILE, writeLines } from '../segments/small-file.ts';
+import { SMALL_FILE } from '../segments/small-file.ts';
 
 export interface RejectedEntry extends ResolvedEntry {
   /** Answer of the platform, cut to 500 characters. */
@@ -16,73 +16,88 @@ export interface RejectedEntry extends ResolvedEntry {
   readonly atMs: EpochMs;
 }
 
+export interface RejectedFileDeps extends Pick<OutboxPlace, 'files' | 'folder'> {
+  /** Size of each of the two. */
+  readonly maxBytes: number;
+}
+
 const NAME = 'rejected.jsonl';
 const OLD_NAME = 'rejected.old.jsonl';
-const HEADER = `${JSON.stringify({ format: 'turnstone-outbox-rejected', version: 1 })}\n`;
 const MAX_ANSWER_LENGTH = 500;
-const LINE_FEED = Buffer.from('\n');
 
 export class RejectedFile {
-  readonly #deps: LineFileDeps;
-  /** Changes of the two; commits do not wait for them. */
-  readonly #changes = new SerialQueue();
+  readonly #deps: RejectedFileDeps;
+  #log: RecordLog<RejectedEntry>;
+  /** Reads and changes of the two, one after the other; commits do not wait for them. */
+  readonly #turns = new SerialQueue();
 
-  constructor(deps: LineFileDeps) {
+  constructor(deps: RejectedFileDeps) {
     this.#deps = deps;
+    this.#log = logOf(deps, NAME);
   }
 
   /** Durable when it resolves. */
   add(entry: ResolvedEntry, answer: string, atMs: EpochMs): Promise<void> {
-    return this.#changes.run(async () => {
+    return this.#turns.run(async () => {
       const { files, folder, maxBytes } = this.#deps;
-      const lines = `${sealJson({ ...entry, answer: answer.slice(0, MAX_ANSWER_LENGTH), atMs })}\n`;
-      const path = `${folder}/${NAME}`;
-      const size = (await files.facts(path))?.bytes ?? 0;
-      const isFull = size + Buffer.byteLength(lines) > maxBytes && size > 0;
-      if (isFull) await files.rename(path, `${folder}/${OLD_NAME}`);
-      await writeLines(this.#deps, { name: NAME, header: HEADER, lines, at: isFull ? 0 : size, cut: false });
+      const rejected = { ...entry, answer: answer.slice(0, MAX_ANSWER_LENGTH), atMs };
+      const size = await this.#log.size();
+      if (size > 0 && size + Buffer.byteLength(lineOf(rejected)) + 1 > maxBytes) {
+        await files.rename(`${folder}/${NAME}`, `${folder}/${OLD_NAME}`);
+        this.#log = logOf(this.#deps, NAME);
+      }
+      await this.#log.append([rejected], { isDurable: true });
     });
   }
 
   /** All that are kept, oldest first; torn lines are left out, and one that was added again after a fault is there once. */
-  async list(): Promise<RejectedEntry[]> {
-    return (await this.#read()).entries;
+  list(): Promise<RejectedEntry[]> {
+    return this.#turns.run(async () => (await this.#read()).entries);
   }
 
   /** Keeps all but these, and what cannot be understood as it is: a person may see what it was. */
   forget(sent: readonly ResolvedEntry[]): Promise<void> {
-    return this.#changes.run(async () => {
+    return this.#turns.run(async () => {
       const { files, folder } = this.#deps;
       const names = new Set(sent.map(nameOf));
-      const { entries, others } = await this.#read();
-      const lines = entries.filter((entry) => !names.has(nameOf(entry))).map((entry) => `${sealJson(entry)}\n`);
-      await writeDurably(
-        files,
-        `${folder}/${NAME}`,
-        Buffer.concat([Buffer.from(HEADER), ...others, Buffer.from(lines.join(''))]),
-        {
-          mode: GROUP_MODE,
-        },
+      const { entries, damaged } = await this.#read();
+      await this.#log.replace(
+        entries.filter((entry) => !names.has(nameOf(entry))),
+        damaged,
       );
       await files.unlink(`${folder}/${OLD_NAME}`).catch(undefinedWhenMissing);
     });
   }
 
-  /** `others`: lines that are no entry, with their line feeds. */
-  async #read(): Promise<{ readonly entries: RejectedEntry[]; readonly others: Buffer[] }> {
-    const entries = new Map<string, RejectedEntry>();
-    const others: Buffer[] = [];
-    for (const name of [OLD_NAME, NAME]) {
-      const bytes = await readWhole(this.#deps.files, `${this.#deps.folder}/${name}`, SMALL_FILE);
-      for (const line of bytes === undefined ? [] : linesOf(bytes)) {
-        const text = line.toString();
-        const entry = parseRejected(text);
-        if (entry !== undefined) entries.set(nameOf(entry), entry);
-        else if (text !== '' && `${text}\n` !== HEADER) others.push(Buffer.concat([line, LINE_FEED]));
-      }
-    }
-    return { entries: [...entries.values()], others };
+  async #read(): Promise<{ readonly entries: RejectedEntry[]; readonly damaged: readonly Buffer[] }> {
+    const old = await logOf(this.#deps, OLD_NAME).read();
+    const newer = await this.#log.read();
+    const entries = new Map([...old.values, ...newer.values].map((entry) => [nameOf(entry), entry]));
+    return { entries: [...entries.values()], damaged: [...old.damaged, ...newer.damaged] };
   }
+}
+
+function logOf({ files, folder }: RejectedFileDeps, name: string): RecordLog<RejectedEntry> {
+  return new RecordLog({
+    files,
+    path: `${folder}/${name}`,
+    format: 'turnstone-outbox-rejected',
+    version: 1,
+    limitBytes: SMALL_FILE.limitBytes,
+    lineOf,
+    recordOf,
+  });
+}
+
+function lineOf(entry: RejectedEntry): string {
+  return sealJson(entry);
+}
+
+function recordOf(line: string): RejectedEntry | undefined {
+  const entry = sealedObject(line);
+  if (typeof entry?.key !== 'string' || typeof entry.sequence !== 'number') return undefined;
+  // The seal says that it is what was written.
+  return entry as unknown as RejectedEntry;
 }
 
 /** A number may be given again on a disk that lost all but this list; with its time it is one entry's. */
@@ -101,25 +116,4 @@ export function asAppended(entries: readonly ResolvedEntry[], clock: Clock): Tel
     class: own,
     ...again,
   }));
-}
-
-/** By bytes: a damaged line need not be UTF-8. */
-function* linesOf(bytes: Buffer): Generator<Buffer> {
-  for (let at = 0; at < bytes.length; ) {
-    const found = bytes.indexOf(LINE_FEED, at);
-    const end = found === -1 ? bytes.length : found;
-    yield bytes.subarray(at, end);
-    at = end + 1;
-  }
-}
-
-function parseRejected(line: string): RejectedEntry | undefined {
-  try {
-    const entry = unsealJson(line, OWN_JSON);
-    const isEntry = isJsonObject(entry) && typeof entry.key === 'string' && typeof entry.sequence === 'number';
-    // A line of anything else does not have these.
-    return isEntry ? (entry as unknown as RejectedEntry) : undefined;
-  } catch {
-    return undefined;
-  }
 }

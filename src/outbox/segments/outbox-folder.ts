@@ -4,8 +4,8 @@
  * waits like the others, and so many sequences are left to it that no new entry gets one of them.
  */
 import { AgentError } from '../../errors/agent-error.ts';
-import { readWhole } from '../../host/durable-file.ts';
 import { isLost } from '../../host/files.ts';
+import { readWhole } from '../../host/whole-file.ts';
 import { readBlockInfo } from '../format/block-frame.ts';
 import {
   farthestEnd,

@@ -4,8 +4,8 @@
  */
 import type { AgentError } from '../../errors/agent-error.ts';
 import type { Clock } from '../../host/clock.ts';
-import { readWhole } from '../../host/durable-file.ts';
 import { isLost } from '../../host/files.ts';
+import { readWhole } from '../../host/whole-file.ts';
 import type { OutboxPlace } from './outbox-place.ts';
 
 /** Lists that grow with the outbox, far below what memory would notice. */
@@ -64,36 +64,4 @@ export class UnreadFiles {
     this.#sinceMs.set(name, sinceMs);
     return nowMs - sinceMs >= GIVEN_UP_AFTER_MS;
   }
-}
-
-export interface LineFileDeps extends Pick<OutboxPlace, 'files' | 'folder'> {
-  /** Size of each of its files. */
-  readonly maxBytes: number;
-}
-
-interface LinesToWrite {
-  readonly name: string;
-  readonly header: string;
-  readonly lines: string;
-  readonly at: number;
-  readonly cut: boolean;
-}
-
-/**
- * Writes lines into a file of JSON lines at a place, which is its end, or where to cut it; durable when it resolves. At 0 the file begins again,
- * with its header; elsewhere with a line feed, because a line that a crash cut off must not swallow the first of these.
- */
-export async function writeLines(
-  { files, folder }: LineFileDeps,
-  { name, header, lines, at, cut }: LinesToWrite,
-): Promise<void> {
-  const file = await files.open(`${folder}/${name}`, at === 0 ? 'replace' : 'update');
-  try {
-    if (cut) await file.truncate(at);
-    await file.write(Buffer.from(at === 0 ? header + lines : `\n${lines}`), at);
-    await file.datasync();
-  } finally {
-    await file.close();
-  }
-  if (at === 0) await files.syncFolder(folder);
 }

@@ -1,6 +1,6 @@
 /** Reads every block of an outbox's segments and says what is whole. Changes nothing, and needs no agent to stand still. */
 import { messageOf } from '../../errors/agent-error.ts';
-import { readWhole } from '../../host/durable-file.ts';
+import { readWhole } from '../../host/whole-file.ts';
 import { parseSegmentName, readSegmentHeader, scanSegment } from '../format/segment-file.ts';
 import { MAX_FILE_BYTES, SET_ASIDE } from './outbox-folder.ts';
 import type { OutboxPlace } from './outbox-place.ts';

@@ -1,13 +1,13 @@
 /**
  * The boots that are known, as they lie in `boots.json` and its twin: entries of earlier boots have their times from nowhere else, and would
- * wait for ever. The twin is written first, so it is never the older of the two, except after an earlier release, which quarantines it.
+ * wait for ever. The twin is written first, so it is never the older of the two.
  */
 import { AgentError } from '../../errors/agent-error.ts';
-import { GROUP_MODE, writeDurably } from '../../host/durable-file.ts';
 import { isLost } from '../../host/files.ts';
 import { OWN_JSON } from '../../host/json.ts';
-import { fieldsOf, isSealed, sealJson } from '../../host/sealed-json.ts';
 import { mismatchOf, type ValueShape } from '../../host/value-shape.ts';
+import { GROUP_MODE, writeDurably } from '../../store/durable-file.ts';
+import { fieldsOf, isSealed, sealJson } from '../../store/sealed-json.ts';
 import { readSmallFile, type SmallFileDeps } from '../segments/small-file.ts';
 
 /** How far an offset can be trusted. `synchronised`: the clock was. `bounded`: its neighbours leave little room. `guessed`: nothing is known. */
@@ -62,8 +62,6 @@ const BOOTS: ValueShape = {
 
 interface TableFile {
   readonly boots?: BootRecord[];
-  /** It has a check value, which agrees; that of an earlier release has none. */
-  readonly isSealed?: boolean;
   readonly fault?: unknown;
 }
 
@@ -75,10 +73,8 @@ export async function readBoots(
   deps: SmallFileDeps,
 ): Promise<{ readonly boots: BootRecord[]; readonly isWhole: boolean }> {
   const first = await readOne(deps, NAME);
-  if (first.boots !== undefined && first.isSealed === true) return { boots: first.boots, isWhole: true };
-  const twin = await readOne(deps, TWIN);
-  if (first.boots !== undefined) return { boots: (twin.isSealed === true ? twin : first).boots ?? [], isWhole: false };
-  const { boots, fault } = twin;
+  if (first.boots !== undefined) return { boots: first.boots, isWhole: true };
+  const { boots, fault } = await readOne(deps, TWIN);
   if (boots === undefined && (first.fault ?? fault) !== undefined) throw first.fault ?? fault;
   if (boots !== undefined && first.fault !== undefined) {
     if (!(first.fault instanceof AgentError && isLost(first.fault.cause))) throw first.fault;
@@ -100,9 +96,8 @@ async function readOne(deps: SmallFileDeps, name: string): Promise<TableFile> {
   try {
     const bytes = await readSmallFile(deps, name);
     if (bytes === undefined) return {};
-    const text = Buffer.from(bytes).toString();
-    const boots = readTable(text);
-    if (boots !== undefined) return { boots, isSealed: isSealed(text) };
+    const boots = readTable(bytes.toString());
+    if (boots !== undefined) return { boots };
     await deps.setAside(name);
     return {};
   } catch (fault) {
@@ -112,6 +107,7 @@ async function readOne(deps: SmallFileDeps, name: string): Promise<TableFile> {
 
 /** The boots in the file; undefined when it is broken. */
 function readTable(text: string): BootRecord[] | undefined {
+  if (!isSealed(text)) return undefined;
   try {
     const { boots } = fieldsOf(text, FORMAT, OWN_JSON);
     if (mismatchOf(BOOTS, boots, 'boots') !== undefined) return undefined;

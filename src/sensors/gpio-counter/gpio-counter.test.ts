@@ -11,7 +11,7 @@ import type { Ports } from '../../hardware/ports.ts';
 import { systemClock } from '../../host/clock.ts';
 import { type Files, systemFiles } from '../../host/files.ts';
 import { silentLog } from '../../host/log.ts';
-import { sealJson } from '../../host/sealed-json.ts';
+import { sealJson } from '../../store/sealed-json.ts';
 import { SavedTotal } from '../families/totals/saved-total.ts';
 import { open as openGpioCounter } from './driver.ts';
 

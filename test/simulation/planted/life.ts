@@ -39,7 +39,7 @@ export const LIFE_FAULTS: readonly PlantedFault[] = [
   },
   {
     name: 'a state file that cannot be read ends the agent',
-    file: 'host/state-file.ts',
+    file: 'store/state-file.ts',
     old: '      this.#liesUnread = isPassing(error);\n',
     new: '      if (isPassing(error)) throw error;\n',
     needs: ['too many open files|bad sectors|disk fails'],
@@ -95,14 +95,14 @@ export const LIFE_FAULTS: readonly PlantedFault[] = [
   },
   {
     name: 'a state file that cannot be read now is set aside',
-    file: 'host/state-file.ts',
+    file: 'store/state-file.ts',
     old: 'this.#liesUnread = isPassing(error);',
     new: 'this.#liesUnread = path === undefined;',
     needs: ['lamp', 'disk fails|bad sectors|read-only disk'],
   },
   {
     name: 'a state that could not be written is not written again',
-    file: 'host/state-file.ts',
+    file: 'store/state-file.ts',
     old: '        this.#writeLater(error);',
     new: '        this.#next = undefined;',
     needs: ['lamp', 'disk fails|bad sectors|read-only disk'],

@@ -7,7 +7,7 @@ import { OUTPUTS_FORMAT, OutputFile } from '../../../src/actuators/output-file.t
 import { PinRecord } from '../../../src/actuators/pin-record.ts';
 import { PulseMarks } from '../../../src/actuators/pulse-marks.ts';
 import { silentLog } from '../../../src/host/log.ts';
-import { StateFile } from '../../../src/host/state-file.ts';
+import { StateFile } from '../../../src/store/state-file.ts';
 import { relaySettings } from '../../support/fake-actuator.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { MemoryFiles } from '../../support/memory-files.ts';

@@ -2,7 +2,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { KEPT_PULSES_FORMAT, KeptPulses } from '../../../src/actuators/kept-pulses.ts';
 import type { ActuatorSettings } from '../../../src/actuators/kind/actuator.ts';
-import { StateFile } from '../../../src/host/state-file.ts';
+import { StateFile } from '../../../src/store/state-file.ts';
 import { ActuatorBench, codeOf } from '../../support/actuator-bench.ts';
 import { relaySettings } from '../../support/fake-actuator.ts';
 import { everyDamage } from '../../support/one-bit.ts';

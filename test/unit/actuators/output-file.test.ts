@@ -5,7 +5,7 @@ import { OUTPUTS_FORMAT, OutputFile } from '../../../src/actuators/output-file.t
 import { reduce } from '../../../src/actuators/priority-array.ts';
 import { EMPTY_SLOTS, type SlotEvent, type Slots } from '../../../src/actuators/priority-slots.ts';
 import { silentLog } from '../../../src/host/log.ts';
-import { StateFile } from '../../../src/host/state-file.ts';
+import { StateFile } from '../../../src/store/state-file.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { MemoryFiles } from '../../support/memory-files.ts';
 

@@ -3,7 +3,7 @@ import { beforeEach, expect, it } from 'vitest';
 import type { ActuatorState, ActuatorValue } from '../../../src/actuators/kind/actuator.ts';
 import { OPERATING_TIMES_FORMAT, OutputReadings } from '../../../src/actuators/output-readings.ts';
 import { silentLog } from '../../../src/host/log.ts';
-import { StateFile } from '../../../src/host/state-file.ts';
+import { StateFile } from '../../../src/store/state-file.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { MemoryFiles } from '../../support/memory-files.ts';
 

@@ -2,7 +2,7 @@
 import { beforeEach, expect, it } from 'vitest';
 import { APPLIED_VALUES_FORMAT, AppliedValues } from '../../../src/attributes/applied-values.ts';
 import { silentLog } from '../../../src/host/log.ts';
-import { StateFile } from '../../../src/host/state-file.ts';
+import { StateFile } from '../../../src/store/state-file.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { MemoryFiles } from '../../support/memory-files.ts';
 

@@ -14,7 +14,7 @@ import { SharedAttributes } from '../../../src/attributes/shared-attributes.ts';
 import { actuatorTarget } from '../../../src/attributes/shared-target.ts';
 import { systemFiles } from '../../../src/host/files.ts';
 import { silentLog } from '../../../src/host/log.ts';
-import { StateFile } from '../../../src/host/state-file.ts';
+import { StateFile } from '../../../src/store/state-file.ts';
 import { FakeActuator, relaySettings } from '../../support/fake-actuator.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 

@@ -14,7 +14,8 @@ import { AgentError } from '../../../src/errors/agent-error.ts';
 import { systemFiles } from '../../../src/host/files.ts';
 import type { JsonObject, JsonValue } from '../../../src/host/json.ts';
 import { silentLog } from '../../../src/host/log.ts';
-import { StateFile } from '../../../src/host/state-file.ts';
+import { sealJson } from '../../../src/store/sealed-json.ts';
+import { StateFile } from '../../../src/store/state-file.ts';
 import { FakeActuator, relaySettings } from '../../support/fake-actuator.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { MemoryFiles } from '../../support/memory-files.ts';
@@ -321,7 +322,7 @@ describe('shared attributes', () => {
     await applied.close();
     await writeFile(
       join(folder, 'shared.json'),
-      JSON.stringify({
+      sealJson({
         format: 'turnstone/shared-attributes',
         version: 1,
         state: { values: { periodS: { value: 700, outcome: 'applied' } } },

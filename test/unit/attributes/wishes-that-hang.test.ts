@@ -10,7 +10,7 @@ import { SharedAttributes } from '../../../src/attributes/shared-attributes.ts';
 import { actuatorTarget } from '../../../src/attributes/shared-target.ts';
 import { AgentError } from '../../../src/errors/agent-error.ts';
 import { silentLog } from '../../../src/host/log.ts';
-import { StateFile } from '../../../src/host/state-file.ts';
+import { StateFile } from '../../../src/store/state-file.ts';
 import { FakeActuator, relaySettings } from '../../support/fake-actuator.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { MemoryFiles } from '../../support/memory-files.ts';

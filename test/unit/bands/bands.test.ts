@@ -167,6 +167,7 @@ describe('the record for plots', () => {
       path,
       [lines[0], lines[1], lines[2]?.replace('"bands":"', '"bands":"x'), 'no line', lines[3], ''].join('\n'),
     );
+    bench.restart();
     const found = await bench.read(['a'], ...ALWAYS);
     await bench.read(['a'], ...ALWAYS);
     expect([...found.values()].map(({ last }) => last)).toEqual([0, 2]);

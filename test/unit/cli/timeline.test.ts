@@ -82,7 +82,7 @@ it('asks as often as needed for many', async () => {
 it('reads the record where no agent runs', async () => {
   const config = join(folder, 'turnstone.yaml');
   await writeFile(config, `stateFolder: ${folder}\nrunFolder: ${folder}\n`);
-  await timelineFile(systemFiles, join(folder, 'timeline.jsonl')).write(EVENTS, EVENTS);
+  await timelineFile(systemFiles, join(folder, 'timeline.jsonl')).replace(EVENTS);
   expect((await run(['--config', config])).out).toContain('Rule frost began.');
   await writeFile(join(folder, 'timeline.jsonl'), '');
   expect((await run(['--config', config])).err).toContain('nothing is recorded of this');

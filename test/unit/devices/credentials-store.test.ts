@@ -5,7 +5,7 @@ import { CREDENTIALS_FILES } from '../../../src/devices/credentials-files.ts';
 import type { CredentialsRecord } from '../../../src/devices/credentials-record.ts';
 import { CredentialsStore } from '../../../src/devices/credentials-store.ts';
 import { silentLog } from '../../../src/host/log.ts';
-import { isSealed, sealJson } from '../../../src/host/sealed-json.ts';
+import { isSealed, sealJson } from '../../../src/store/sealed-json.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { MemoryFiles } from '../../support/memory-files.ts';
 import { everyDamage } from '../../support/one-bit.ts';

@@ -3,8 +3,8 @@ import { chmod, mkdir, mkdtemp, readdir, rm, stat, symlink, writeFile } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { readUserFile, readWhole } from '../../../src/host/durable-file.ts';
 import { systemFiles } from '../../../src/host/files.ts';
+import { readUserFile, readWhole } from '../../../src/host/whole-file.ts';
 
 let folder: string;
 beforeEach(async () => {

@@ -5,11 +5,12 @@ import { join, resolve } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Backoff } from '../../../src/host/backoff.ts';
 import { systemClock } from '../../../src/host/clock.ts';
-import { readWhole, setAside, writeDurably } from '../../../src/host/durable-file.ts';
 import { systemFiles } from '../../../src/host/files.ts';
 import { AgentLog } from '../../../src/host/log.ts';
 import { takeLock } from '../../../src/host/state-lock.ts';
 import { TimeSync } from '../../../src/host/time-sync.ts';
+import { readWhole } from '../../../src/host/whole-file.ts';
+import { setAside, writeDurably } from '../../../src/store/durable-file.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 
 let folder: string;

@@ -12,7 +12,6 @@ import { systemFiles } from '../../../src/host/files.ts';
 import type { JsonValue } from '../../../src/host/json.ts';
 import { silentLog } from '../../../src/host/log.ts';
 import { runProgram } from '../../../src/host/run-program.ts';
-import { StateFile } from '../../../src/host/state-file.ts';
 import { ACTUATOR_METHODS, type ActuatorCalls } from '../../../src/methods/actuator-methods.ts';
 import { RESTART_METHODS } from '../../../src/methods/restart-methods.ts';
 import { methodsOn, type RpcMethod } from '../../../src/methods/rpc-method.ts';
@@ -20,6 +19,7 @@ import { type ReadNow, SENSOR_METHODS } from '../../../src/methods/sensor-method
 import { SETTING_METHODS } from '../../../src/methods/setting-methods.ts';
 import { MethodTable } from '../../../src/rpc/method-table.ts';
 import { programMethods } from '../../../src/rpc/program-methods.ts';
+import { StateFile } from '../../../src/store/state-file.ts';
 import { FakeActuator, relaySettings } from '../../support/fake-actuator.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { openFirmwareUpdates } from '../../support/firmware-updates-bench.ts';

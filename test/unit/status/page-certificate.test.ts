@@ -1,10 +1,11 @@
 import { X509Certificate } from 'node:crypto';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { readWhole, writeDurably } from '../../../src/host/durable-file.ts';
 import { type Log, silentLog } from '../../../src/host/log.ts';
 import { makeCertificate } from '../../../src/host/self-signed-certificate.ts';
+import { readWhole } from '../../../src/host/whole-file.ts';
 import { openPageCertificate, PAGE_CERTIFICATE, type PageCertificate } from '../../../src/status/page-certificate.ts';
 import { shortFingerprint } from '../../../src/status/shape/agent-status.ts';
+import { writeDurably } from '../../../src/store/durable-file.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { MemoryFiles } from '../../support/memory-files.ts';
 

@@ -1,7 +1,8 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { silentLog } from '../../../src/host/log.ts';
-import { StateFile } from '../../../src/host/state-file.ts';
 import type { TelemetryEntry } from '../../../src/outbox/format/telemetry-entry.ts';
+import { sealJson } from '../../../src/store/sealed-json.ts';
+import { StateFile } from '../../../src/store/state-file.ts';
 import { DeadbandRules, type KeyRules } from '../../../src/telemetry/deadband-rules.ts';
 import { STANDING_STATES_FORMAT, StandingStates, type StateOwner } from '../../../src/telemetry/standing-states.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
@@ -243,7 +244,11 @@ describe('what stands at the platform', () => {
   it('begins with nothing when its file makes no sense', async () => {
     files.put(
       '/state/standing.json',
-      '{"format":"turnstone/standing-states","version":1,"state":{"a":5,"b":{"sensor":7},"c":{"sensor":"x"}}}',
+      sealJson({
+        format: 'turnstone/standing-states',
+        version: 1,
+        state: { a: 5, b: { sensor: 7 }, c: { sensor: 'x' } },
+      }),
     );
     await life({});
     expect(standing.takeGone(of())).toEqual(['c']);

@@ -6,11 +6,12 @@ import { join } from 'node:path';
 import { messageOf } from '../../../errors/agent-error.ts';
 import { endedWithin } from '../../../host/bounded-wait.ts';
 import type { Clock } from '../../../host/clock.ts';
-import { readWhole, setAside, writeDurably } from '../../../host/durable-file.ts';
 import type { Files } from '../../../host/files.ts';
 import type { Log } from '../../../host/log.ts';
-import { fieldsOf, sealJson } from '../../../host/sealed-json.ts';
 import { joinedWhileUnderWay } from '../../../host/shared-work.ts';
+import { readWhole } from '../../../host/whole-file.ts';
+import { setAside, writeDurably } from '../../../store/durable-file.ts';
+import { fieldsOf, sealJson } from '../../../store/sealed-json.ts';
 
 const FORMAT = { format: 'turnstone-counter', version: 1 };
 /** How long a start, and an end, wait for the disk. */

@@ -6,7 +6,7 @@ import { connect } from 'node:net';
 import { connect as connectTls, type PeerCertificate } from 'node:tls';
 import type { AgentConfig } from '../../../config/schema/agent-config.ts';
 import { messageOf, systemCode } from '../../../errors/agent-error.ts';
-import { readUserFile } from '../../../host/durable-file.ts';
+import { readUserFile } from '../../../host/whole-file.ts';
 import { trusting } from '../../../platform/trusted-authorities.ts';
 import { configCheck, type Finding, fault, good, unknown, warning } from './checkup.ts';
 

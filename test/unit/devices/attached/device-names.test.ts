@@ -3,7 +3,7 @@ import type { DeviceConfig } from '../../../../src/config/schema/devices.ts';
 import { DeviceNames } from '../../../../src/devices/attached/device-names.ts';
 import { DEVICE_NAMES_FORMAT } from '../../../../src/devices/attached/kept-names.ts';
 import { silentLog } from '../../../../src/host/log.ts';
-import { StateFile } from '../../../../src/host/state-file.ts';
+import { StateFile } from '../../../../src/store/state-file.ts';
 import { FakeClock } from '../../../support/fake-clock.ts';
 import { MemoryFiles } from '../../../support/memory-files.ts';
 

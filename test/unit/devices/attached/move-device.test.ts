@@ -9,7 +9,7 @@ import { exportIdentity } from '../../../../src/devices/identity-archive.ts';
 import { packIdentity, unpackIdentity } from '../../../../src/devices/move-identity.ts';
 import { type AgentLog, silentLog } from '../../../../src/host/log.ts';
 import { systemRandomBytes } from '../../../../src/host/random.ts';
-import { StateFile } from '../../../../src/host/state-file.ts';
+import { StateFile } from '../../../../src/store/state-file.ts';
 import { FakeClock } from '../../../support/fake-clock.ts';
 import { MemoryFiles } from '../../../support/memory-files.ts';
 

@@ -194,18 +194,6 @@ describe('the delivery state', () => {
     expect(second.lastLost).toEqual({ damaged: lostAtMs + 65_000 });
   });
 
-  it('takes what an earlier release counted for just lost, once', async () => {
-    files.put(PATHS[0], stateFile(body(5)));
-    const lostAtMs = clock.wallMs();
-    const state = await open();
-    expect(state.lastLost).toEqual({ dropped: lostAtMs });
-    state.dirty = true;
-    await state.save();
-    await state.close();
-    await clock.advance(60_000);
-    expect((await open()).lastLost).toEqual({ dropped: lostAtMs });
-  });
-
   it('comes back with whatever values were delivered', async () => {
     const deep = JSON.parse(`${'['.repeat(240)}${']'.repeat(240)}`) as readonly [];
     const cell = { ...CELL, first: [1, deep], last: [2, Array(100_001).fill(0)] } as const;

@@ -160,7 +160,7 @@ it.each([
   [2_560_000, 5_000, 1],
 ])('in an outbox of %i bytes goes on with a ledger of %i bytes in %i file', async (maxBytes, bytes, expected) => {
   fixture.settings = { ...fixture.settings, maxBytes };
-  put('ledger-0000000000.jsonl', '#'.repeat(bytes));
+  put('ledger-0000000000.jsonl', `${'#'.repeat(bytes - 1)}\n`);
   const outbox = await fixture.open();
   await fixture.commit(outbox, [fixture.entry('a', 1)]);
   await drain(outbox);

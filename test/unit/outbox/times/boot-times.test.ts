@@ -1,10 +1,10 @@
 /** Which wall time an entry gets when the clock was wrong, stepped, or never right; on a disk in memory. */
 
 import { afterEach, describe, expect, it } from 'vitest';
-import { sealJson } from '../../../../src/host/sealed-json.ts';
 import type { ResolvedEntry } from '../../../../src/outbox/format/entry-columns.ts';
 import type { TelemetryEntry } from '../../../../src/outbox/format/telemetry-entry.ts';
 import type { Outbox } from '../../../../src/outbox/outbox.ts';
+import { sealJson } from '../../../../src/store/sealed-json.ts';
 import { MemoryFiles } from '../../../support/memory-files.ts';
 import { drain, FakeTimeSync, NO_LIMITS, OutboxFixture } from '../../../support/outbox-fixture.ts';
 

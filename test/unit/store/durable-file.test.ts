@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { readWhole, removeDurably, setAside, writeDurably } from '../../../src/host/durable-file.ts';
+import { readWhole } from '../../../src/host/whole-file.ts';
 import { JournalFile } from '../../../src/rpc/journal-storage.ts';
+import { removeDurably, setAside, writeDurably } from '../../../src/store/durable-file.ts';
 import { MemoryFiles } from '../../support/memory-files.ts';
 
 const PATH = '/state/x.json';

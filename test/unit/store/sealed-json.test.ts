@@ -1,6 +1,6 @@
 /** A check value in a file of this program's own: what was damaged and is still JSON is not believed. */
 import { describe, expect, it } from 'vitest';
-import { fieldsOf, isChanged, isSealed, sealJson, unsealJson } from '../../../src/host/sealed-json.ts';
+import { fieldsOf, isChanged, isSealed, sealJson, unsealJson } from '../../../src/store/sealed-json.ts';
 import { everyDamage } from '../../support/one-bit.ts';
 
 const FORMAT = { format: 'turnstone/test', version: 1 };

@@ -1,6 +1,5 @@
 /**
  * JSON that this program keeps for itself, with a check value of its own text as the last member: damage that leaves it JSON is found too.
- * Releases before wrote none, and pass it over.
  */
 import { crc32 } from 'node:zlib';
 import {
@@ -11,7 +10,7 @@ import {
   type JsonValue,
   parseJson,
   stringifyJson,
-} from './json.ts';
+} from '../host/json.ts';
 
 export interface StateFormat {
   /** Name of the format, for example `turnstone/actuators`. */

@@ -4,15 +4,15 @@
  * a file that could not be read. A file that holds less than is known and must not be believed is renamed as `*.behind`, when it has a mark.
  */
 import { messageOf, retryable } from '../errors/agent-error.ts';
-import type { Alerts } from './alert-list.ts';
-import { Backoff } from './backoff.ts';
-import { outcomeWithin } from './bounded-wait.ts';
-import type { Clock } from './clock.ts';
+import type { Alerts } from '../host/alert-list.ts';
+import { Backoff } from '../host/backoff.ts';
+import { outcomeWithin } from '../host/bounded-wait.ts';
+import type { Clock } from '../host/clock.ts';
+import { type Files, mayBeThereNow, undefinedWhenMissing } from '../host/files.ts';
+import { isJsonObject, type JsonObject, OWN_JSON } from '../host/json.ts';
+import type { Log } from '../host/log.ts';
+import { isPassing, readPatiently } from '../host/patient-read.ts';
 import { behindPath, disown, mayBeSetAside, removeDurably, setAside, writeDurably } from './durable-file.ts';
-import { type Files, mayBeThereNow, undefinedWhenMissing } from './files.ts';
-import { isJsonObject, type JsonObject, OWN_JSON } from './json.ts';
-import type { Log } from './log.ts';
-import { isPassing, readPatiently } from './patient-read.ts';
 import { fieldsOf, isSealed, type StateFormat, sealJson } from './sealed-json.ts';
 
 export interface StateFileDeps extends StateFormat {
@@ -45,8 +45,6 @@ export class StateFile {
   #writing: Promise<void> | undefined;
   #cancelRetry: (() => void) | undefined;
   #cancelAlert: (() => void) | undefined;
-  /** State that was read: while the disk refuses to take it again, the file lacks nothing. */
-  #onDisk: JsonObject | undefined;
   #isLate = false;
   #closed = false;
   #isLost = false;
@@ -154,10 +152,8 @@ export class StateFile {
   #stateIn(bytes: Buffer): JsonObject {
     const text = bytes.toString('utf8');
     const { state } = fieldsOf(text, this.#deps, OWN_JSON);
-    this.#onDisk = isJsonObject(state) ? state : {};
-    // A file of an earlier release has no check value: damage in it goes unseen.
-    if (!this.#isLost && !isSealed(text)) this.save(this.#onDisk);
-    return this.#onDisk;
+    if (!isSealed(text)) throw new Error('it has no check value');
+    return isJsonObject(state) ? state : {};
   }
 
   async #writeAll(): Promise<void> {
@@ -166,10 +162,9 @@ export class StateFile {
     while (this.#next !== undefined) {
       const state = this.#next;
       this.#next = undefined;
-      const lacks = (): boolean => state !== this.#onDisk || this.#next !== undefined;
       const cancel = this.#deps.clock.after(BEHIND_AFTER_MS, () => {
         this.#isLate = true;
-        if (lacks()) this.#mark(true);
+        this.#mark(true);
       });
       try {
         const content = Buffer.from(sealJson({ format, version, state }));
@@ -188,7 +183,6 @@ export class StateFile {
         this.#isDisowned = false;
         if (this.#next === undefined) this.#mark(false);
       } catch (error) {
-        if (!lacks()) break;
         await this.#fallBehind();
         // A state that came meanwhile is newer.
         this.#next ??= state;
