@@ -232,12 +232,16 @@ export const NOT_IN_WORLDS: readonly (readonly [beginning: string, reason: strin
     'refuses the people of a world, who reckon with no refusal of a rule: test/unit/actuators/local-rules.test.ts',
   ],
   ...['all', 'any', 'not', 'time', 'weekdays', 'dates'].map(
-    (word) => [`rules[].when.${word}`, 'drawn by the next change; test/unit/actuators/rule-condition.test.ts'] as const,
+    (word) => [`rules[].when.${word}`, 'drawn by the next change; test/unit/config/condition-truth.test.ts'] as const,
   ),
   ['rules[].set.curve', 'drawn by the next change, with a fan that turns; test/unit/actuators/local-rules.test.ts'],
   ['rules[].when.below', 'the mirror of above: test/unit/actuators/rules tests'],
   ['rules[].when.equal', 'test/unit/actuators/rules tests'],
   ['rpc.enabled', 'a world without RPC has no commands to judge'],
+  ...['equal', 'all', 'any', 'not', 'time', 'weekdays', 'dates'].map(
+    (word) =>
+      [`sensors[].keys.*.alarms[].${word}`, 'as in rules; test/unit/telemetry/alarm-thresholds.test.ts'] as const,
+  ),
   [
     'sensors[].keys.*.alarms[].for',
     'values cross their limits for seconds; test/unit/telemetry/alarm-thresholds.test.ts',
