@@ -5,7 +5,7 @@ import type { ArrivedDevice } from '../devices/attached/move-device.ts';
 import { systemCode } from '../errors/agent-error.ts';
 import { readUserFile, writeDurably } from '../host/durable-file.ts';
 import { systemFiles } from '../host/files.ts';
-import type { JsonObject } from '../host/json.ts';
+import type { JsonObject } from '../values/json.ts';
 import type { MoveCall } from './commands/devices.ts';
 import { CommandError, usageError } from './exit-code.ts';
 import { printable } from './printer.ts';

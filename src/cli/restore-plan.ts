@@ -11,9 +11,9 @@ import { moveGatewayAside } from '../devices/former-queue.ts';
 import { messageOf } from '../errors/agent-error.ts';
 import { GROUP_MODE, PRIVATE_MODE, readWhole, removeDurably, writeDurably } from '../host/durable-file.ts';
 import type { Files } from '../host/files.ts';
-import { parseJson } from '../host/json.ts';
 import { silentLog } from '../host/log.ts';
 import { takeLock } from '../host/state-lock.ts';
+import { parseJson } from '../values/json.ts';
 import { asOwnerOf } from './as-owner.ts';
 import { CommandError } from './exit-code.ts';
 import {

@@ -6,12 +6,12 @@
 import { join } from 'node:path';
 import type { Clock } from '../host/clock.ts';
 import { readWhole, removeDurably, writeDurably } from '../host/durable-file.ts';
-import { isJsonObject, type JsonObject, stringifyJson } from '../host/json.ts';
 import type { HostMachine } from '../host/machine.ts';
 import { type RandomBytes, randomText } from '../host/random.ts';
 import { fieldsOf, sealJson } from '../host/sealed-json.ts';
 import type { DeviceApi } from '../platform/device-api.ts';
 import { PlatformError } from '../platform/platform-error.ts';
+import { isJsonObject, type JsonObject, stringifyJson } from '../values/json.ts';
 
 export interface ClaimRequest {
   /** Made here when it is not given. */

@@ -2,9 +2,9 @@
 import { AgentError, refusal } from '../errors/agent-error.ts';
 import { MAX_SMALL_FILE_BYTES } from '../host/durable-file.ts';
 import type { BoardIdentity } from '../host/identity.ts';
-import { isJsonObject, parseJson } from '../host/json.ts';
 import { sealJson } from '../host/sealed-json.ts';
-import { mismatchOf, type ValueShape } from '../host/value-shape.ts';
+import { isJsonObject, parseJson } from '../values/json.ts';
+import { mismatchOf, type ValueShape } from '../values/value-shape.ts';
 
 /** `configured`: belongs to the access token of the configuration file. `own`: provisioned or imported. */
 export type CredentialsPlace = 'own' | 'configured';

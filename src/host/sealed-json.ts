@@ -11,7 +11,7 @@ import {
   type JsonValue,
   parseJson,
   stringifyJson,
-} from './json.ts';
+} from '../values/json.ts';
 
 export interface StateFormat {
   /** Name of the format, for example `turnstone/actuators`. */

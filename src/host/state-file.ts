@@ -4,13 +4,13 @@
  * a file that could not be read. A file that holds less than is known and must not be believed is renamed as `*.behind`, when it has a mark.
  */
 import { messageOf, retryable } from '../errors/agent-error.ts';
+import { isJsonObject, type JsonObject, OWN_JSON } from '../values/json.ts';
 import type { Alerts } from './alert-list.ts';
 import { Backoff } from './backoff.ts';
 import { outcomeWithin } from './bounded-wait.ts';
 import type { Clock } from './clock.ts';
 import { behindPath, disown, mayBeSetAside, removeDurably, setAside, writeDurably } from './durable-file.ts';
 import { type Files, mayBeThereNow, undefinedWhenMissing } from './files.ts';
-import { isJsonObject, type JsonObject, OWN_JSON } from './json.ts';
 import type { Log } from './log.ts';
 import { isPassing, readPatiently } from './patient-read.ts';
 import { fieldsOf, isSealed, type StateFormat, sealJson } from './sealed-json.ts';

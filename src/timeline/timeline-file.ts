@@ -5,8 +5,8 @@
 import { dirname } from 'node:path';
 import { GROUP_MODE, readWhole, writeDurably } from '../host/durable-file.ts';
 import type { Files } from '../host/files.ts';
-import { isJsonObject } from '../host/json.ts';
 import { fieldsOf, isSealed, sealJson, unsealJson } from '../host/sealed-json.ts';
+import { isJsonObject } from '../values/json.ts';
 import { eventJson, eventOf, type TimelineEvent } from './event.ts';
 
 const TIMELINE_FORMAT = { format: 'turnstone/timeline', version: 1 } as const;

@@ -5,8 +5,8 @@
 import { join } from 'node:path';
 import type { EpochMs } from '../../host/clock.ts';
 import { GROUP_MODE, writeDurably } from '../../host/durable-file.ts';
-import { isJsonObject, OWN_JSON } from '../../host/json.ts';
 import { sealJson, unsealJson } from '../../host/sealed-json.ts';
+import { isJsonObject, OWN_JSON } from '../../values/json.ts';
 import type { ResolvedEntry } from '../format/entry-columns.ts';
 import { SET_ASIDE } from '../segments/outbox-folder.ts';
 import { SerialQueue } from '../segments/serial-queue.ts';

@@ -2,8 +2,9 @@
  * Ledger of deliveries, per key and hour: count, sum, first, last. The audit compares it with what the platform has. Cells gather in memory
  * (and in the delivery state, so that a crash loses none) and are added to a file of JSON lines; a reader adds up the lines of a cell.
  */
-import { type JsonValue, OWN_JSON, stringifyJson } from '../../host/json.ts';
+
 import { sealJson, unsealJson } from '../../host/sealed-json.ts';
+import { type JsonValue, OWN_JSON, stringifyJson } from '../../values/json.ts';
 import type { EntryColumns } from '../format/entry-columns.ts';
 import type { TelemetryValue } from '../format/telemetry-entry.ts';
 

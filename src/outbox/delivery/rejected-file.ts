@@ -2,8 +2,8 @@
 import type { Clock, EpochMs } from '../../host/clock.ts';
 import { GROUP_MODE, readWhole, writeDurably } from '../../host/durable-file.ts';
 import { undefinedWhenMissing } from '../../host/files.ts';
-import { isJsonObject, OWN_JSON } from '../../host/json.ts';
 import { sealJson, unsealJson } from '../../host/sealed-json.ts';
+import { isJsonObject, OWN_JSON } from '../../values/json.ts';
 import type { ResolvedEntry } from '../format/entry-columns.ts';
 import type { TelemetryEntry } from '../format/telemetry-entry.ts';
 import { SerialQueue } from '../segments/serial-queue.ts';

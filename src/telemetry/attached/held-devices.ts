@@ -7,12 +7,12 @@ import { join } from 'node:path';
 import { messageOf } from '../../errors/agent-error.ts';
 import { endedWithin, untilAborted } from '../../host/bounded-wait.ts';
 import { readWhole, removeTreeDurably, writeDurably } from '../../host/durable-file.ts';
-import { isJsonObject, parseJson } from '../../host/json.ts';
 import type { Log } from '../../host/log.ts';
 import { keepRunning } from '../../host/loops.ts';
 import type { HostMachine } from '../../host/machine.ts';
 import type { EntryColumns, OutboxStatus, PatientOutbox } from '../../outbox/outbox.ts';
 import type { UploadAnswer } from '../../platform/device-api.ts';
+import { isJsonObject, parseJson } from '../../values/json.ts';
 import { RefusedKeys } from '../answers/refused-keys.ts';
 import { Uploader, type UploaderDeps, type UploadSettings } from '../uploader.ts';
 
