@@ -10,7 +10,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { ControlClient } from '../src/control-socket/control-client.ts';
-import { isJsonObject, type JsonValue } from '../src/host/json.ts';
+import { isJsonObject, type JsonValue } from '../src/values/json.ts';
 import { readAppended, readShown } from './demo/accounts.ts';
 import { DEMO_DEVICES, judgedKey } from './demo/attached-devices.ts';
 import { judgeDelivery, type StoredValue, type Verdict, wallOffset } from './demo/delivery-verdict.ts';

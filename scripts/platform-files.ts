@@ -9,7 +9,7 @@ import { profileJson } from '../src/cli/platform-setup/profile-step.ts';
 import { markedRule } from '../src/cli/platform-setup/rule-steps.ts';
 import { sensorDashboard } from '../src/cli/platform-setup/sensor-dashboard.ts';
 import { usualUnits } from '../src/cli/platform-setup/units.ts';
-import type { JsonObject } from '../src/host/json.ts';
+import type { JsonObject } from '../src/values/json.ts';
 import { ROOT } from './bundle.ts';
 
 export const PLATFORM_FOLDER = join(ROOT, 'config/thingsboard');

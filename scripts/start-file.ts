@@ -14,7 +14,7 @@ import { type BuildOptions, build, type Metafile, type Plugin } from 'esbuild';
 /** Sources that a start imports when it comes to them; test/integration/bundle.test.ts fails when one is missing here. */
 const LOADED_AT_START = [
   'src/main.ts',
-  'src/command-line/commander-program.ts',
+  'src/cli/frame/commander-program.ts',
   'src/cli/commands/run.ts',
   'src/config/environment-file.ts',
   'src/cli/run.ts',
@@ -23,7 +23,7 @@ const LOADED_AT_START = [
   'src/status/status-server.ts',
 ];
 
-const OF_OTHER_COMMANDS = /(^|\/)src\/(cli|command-line)\//;
+const OF_OTHER_COMMANDS = /(^|\/)src\/cli\//;
 const START_FILE = 'start.mjs';
 const SPLIT_FILE = /^\.\/[^/]+\.mjs$/;
 const NAMED_IMPORT = /\bimport\s*\{([^}]*)\}\s*from\s*"\.\/([^"/]+\.mjs)"/g;

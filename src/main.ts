@@ -9,7 +9,7 @@ import { once } from 'node:events';
 import { flushCompileCache } from 'node:module';
 import type { Edge, Output } from './cli/edge.ts';
 import { EXIT } from './cli/exit-code.ts';
-import { runCommandLine } from './command-line/program.ts';
+import { runCommandLine } from './cli/frame/program.ts';
 import { systemEnvironment } from './host/environment.ts';
 import { agentVersion } from './host/version.ts';
 

@@ -1,6 +1,6 @@
 /** Reads the two records of a run, the board's and the agent's, line by line; a line that a kill cut short is left out. */
 import { readFile } from 'node:fs/promises';
-import { isJsonObject, type JsonObject, type JsonValue, parseJson } from '../../src/host/json.ts';
+import { isJsonObject, type JsonObject, type JsonValue, parseJson } from '../../src/values/json.ts';
 import type { AppendedValue, ShownValue } from './delivery-verdict.ts';
 
 /** Reads what the board showed, and the edges by which its inputs told of themselves. */

@@ -1,6 +1,6 @@
 /** Three devices behind the demo's gateway, each with a sensor and a token of its own. Keys begin with their device's name, so that a stray one is seen. */
 import { join } from 'node:path';
-import type { BoardConfigInput } from '../../src/simulated-board/board-config.ts';
+import type { BoardConfigInput } from '../../src/stand-ins/simulated-board/board-config.ts';
 
 export interface DemoDevice {
   /** Slot of the configuration. */

@@ -5,7 +5,7 @@
  *   append record  ──┼→ each durable entry must be at the platform, with its value and its time
  *   platform (REST) ─┘  nothing may be at the platform that neither record explains
  */
-import { type JsonValue, jsonEqual } from '../../src/host/json.ts';
+import { type JsonValue, jsonEqual } from '../../src/values/json.ts';
 
 /** A value that the board showed to whoever read it. */
 export interface ShownValue {

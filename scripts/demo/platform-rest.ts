@@ -1,5 +1,5 @@
 /** The platform seen from the other side: the few REST calls (src/platform/wire-facts.md, "The people's side") with which the demo makes its device and reads what arrived. */
-import { type JsonObject, type JsonValue, parseJson } from '../../src/host/json.ts';
+import { type JsonObject, type JsonValue, parseJson } from '../../src/values/json.ts';
 import type { StoredValue } from './delivery-verdict.ts';
 
 /** One answer never holds more points than this; series are read in spans of time that stay below it. */

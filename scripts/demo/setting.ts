@@ -1,7 +1,7 @@
 /** Setting of the demo: a board with a room around it, and an agent's configuration that reads all of it and this machine. */
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { BoardConfigInput } from '../../src/simulated-board/board-config.ts';
+import type { BoardConfigInput } from '../../src/stand-ins/simulated-board/board-config.ts';
 import { DEMO_DEVICES, deviceLines, devicePorts } from './attached-devices.ts';
 
 export const ACCESS_TOKEN = 'demo-gateway-token';

@@ -1,6 +1,6 @@
 /** Prints what arrives at the platform, as it arrives: one line per instant, newest values of each key once a second at most. */
 import { setTimeout as delay } from 'node:timers/promises';
-import { stringifyJson } from '../../src/host/json.ts';
+import { stringifyJson } from '../../src/values/json.ts';
 import type { PlatformRest } from './platform-rest.ts';
 
 const LOOK_EVERY_MS = 1_000;

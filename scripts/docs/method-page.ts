@@ -1,8 +1,9 @@
 /** Page of the methods that every agent has, made from the tables that `listMethods` shows. */
-import type { ValueShape } from '../../src/host/value-shape.ts';
+
 import { builtInMethods, type MethodParts } from '../../src/methods/built-in-methods.ts';
 import { methodsOn, type RpcMethod, TABLE_METHODS } from '../../src/methods/rpc-method.ts';
 import type { Effect } from '../../src/rpc/same-command.ts';
+import type { ValueShape } from '../../src/values/value-shape.ts';
 import type { ReferencePage } from './kind-pages.ts';
 import { block, code, page, part, plain, table } from './markdown.ts';
 

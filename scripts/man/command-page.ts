@@ -1,6 +1,6 @@
 /** turnstone(1), from the declarations of the commands. */
-import { allCommands, DESCRIPTION, EXIT_CODES } from '../../src/command-line/overview.ts';
-import { flattened, type SurfaceCommand, type SurfaceOption, surfaceOf } from '../../src/command-line/surface.ts';
+import { allCommands, DESCRIPTION, EXIT_CODES } from '../../src/cli/frame/overview.ts';
+import { flattened, type SurfaceCommand, type SurfaceOption, surfaceOf } from '../../src/cli/frame/surface.ts';
 import { formatDuration } from '../../src/config/fields/quantity.ts';
 import { bold, definition, example, heading, italic, paragraphs, plain, subheading, title } from './roff.ts';
 

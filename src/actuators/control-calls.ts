@@ -1,8 +1,8 @@
 /** Calls of the command line to the running agent: sets and releases an output, and tells why it is as it is. */
 import type { ControlCalls } from '../control-socket/control-connection.ts';
-import { jsonOf } from '../host/json.ts';
-import { numberIn, textIn } from '../host/request-params.ts';
 import { reasonedState } from '../methods/actuator-methods.ts';
+import { jsonOf } from '../values/json.ts';
+import { numberIn, textIn } from '../values/request-params.ts';
 import type { ActuatorControl } from './actuator-control.ts';
 
 export function actuatorCalls(actuators: Pick<ActuatorControl, 'set' | 'release' | 'read' | 'find'>): ControlCalls {

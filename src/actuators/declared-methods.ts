@@ -1,11 +1,11 @@
 /** Methods that the configuration declares for one actuator or a panel, and those that dashboards call by their own names (WIDGETS.md). */
 import type { RpcConfig, RpcMethodConfig } from '../config/schema/agent-config.ts';
 import { refusal, retryable } from '../errors/agent-error.ts';
-import { isJsonObject, type JsonObject, type JsonValue } from '../host/json.ts';
-import type { ValueShape } from '../host/value-shape.ts';
 import { type ActuatorCalls, type MethodBody, MOVEMENT, pulseMethod, setMethod } from '../methods/actuator-methods.ts';
 import { memberOf, objectOf, QUESTION, type RpcMethod, textOf } from '../methods/rpc-method.ts';
 import { READ_NAMES, SET_NAMES } from '../methods/widget-names.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../values/json.ts';
+import type { ValueShape } from '../values/value-shape.ts';
 import { type ActuatorSettings, type ActuatorValue, inWords, isActive, shapeOfValue } from './kind/actuator.ts';
 import { takenBy } from './kind/actuator-value.ts';
 

@@ -2,8 +2,9 @@
  * The files of the release before, read once: what was wished last of each output and when it switched, and which rules stood. They stay
  * where they are: that release finds them when an update is rolled back.
  */
-import { isJsonObject, type JsonObject, type JsonValue } from '../host/json.ts';
+
 import type { StateFile } from '../store/state-file.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../values/json.ts';
 import { ANY_VERSION } from './priority-slots.ts';
 
 /** The formats of `actuators.json` and `standing-rules.json`. */

@@ -7,8 +7,8 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '../host/clock.ts';
-import type { JsonValue } from '../host/json.ts';
 import type { LocalTime } from '../host/local-time.ts';
+import type { JsonValue } from '../values/json.ts';
 import type { ActuatorControl } from './actuator-control.ts';
 import type { Output } from './output.ts';
 import type { SilentRule } from './output-reason.ts';

@@ -4,8 +4,8 @@
  * taken out of the file an hour after the last switching on: after a reboot nobody could tell how long ago it was.
  */
 import type { Clock } from '../host/clock.ts';
-import { isJsonObject, type JsonObject } from '../host/json.ts';
 import type { StateFile } from '../store/state-file.ts';
+import { isJsonObject, type JsonObject } from '../values/json.ts';
 import { SWITCHES_COUNT_MS } from './actuator-limits.ts';
 import { type FormerFiles, takenOver } from './former-files.ts';
 import { NO_HISTORY, type OutputState, stateAsJson, stateOf } from './output-json.ts';

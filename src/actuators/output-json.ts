@@ -1,7 +1,7 @@
 /** The state of an output as its file has it: written whole, and read whole or not at all. */
 import { z } from 'zod';
 import type { Clock } from '../host/clock.ts';
-import type { JsonObject, JsonValue } from '../host/json.ts';
+import type { JsonObject, JsonValue } from '../values/json.ts';
 import { recentSwitches, type SwitchHistory } from './actuator-limits.ts';
 import type { ActuatorValue, Writer } from './kind/actuator.ts';
 import { EMPTY_SLOTS, type Ended, type Operator, type Slots } from './priority-slots.ts';

@@ -8,9 +8,9 @@
  */
 import { totalKeys } from '../config/keys/actuator-keys.ts';
 import type { Clock } from '../host/clock.ts';
-import { isJsonObject, type JsonObject, type JsonValue } from '../host/json.ts';
 import type { TelemetryEntry } from '../outbox/outbox.ts';
 import type { StateFile } from '../store/state-file.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../values/json.ts';
 import { type ActuatorState, type ActuatorValue, isActive } from './kind/actuator.ts';
 
 export const OPERATING_TIMES_FORMAT = { format: 'turnstone/operating-times', version: 1 } as const;

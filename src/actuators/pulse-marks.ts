@@ -7,9 +7,9 @@
 import { join } from 'node:path';
 import { messageOf } from '../errors/agent-error.ts';
 import type { Files } from '../host/files.ts';
-import { isJsonObject, parseJson } from '../host/json.ts';
 import type { Log } from '../host/log.ts';
 import { readWhole } from '../host/whole-file.ts';
+import { isJsonObject, parseJson } from '../values/json.ts';
 
 /** Mark that outlives the process, so that someone else switches off in its place. */
 export interface OnMark {

@@ -5,8 +5,8 @@ import { decided, evaluate, type Truth, timeHolds, valueHolds } from '../config/
 import { partsOf } from '../config/keys/rule-parts.ts';
 import type { ConditionConfig } from '../config/schema/agent-config.ts';
 import type { Clock } from '../host/clock.ts';
-import type { JsonValue } from '../host/json.ts';
 import type { LocalTime } from '../host/local-time.ts';
+import type { JsonValue } from '../values/json.ts';
 import { type ActuatorSettings, type ActuatorValue, nearestValue } from './kind/actuator.ts';
 import type { RuleSlot } from './priority-slots.ts';
 import { curveValue } from './rule-curve.ts';

@@ -2,7 +2,7 @@
 
 import type { Truth } from '../config/keys/condition-truth.ts';
 import type { Clock } from '../host/clock.ts';
-import type { JsonValue } from '../host/json.ts';
+import type { JsonValue } from '../values/json.ts';
 
 export interface WatchedValueDeps {
   readonly clock: Clock;

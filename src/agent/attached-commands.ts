@@ -16,7 +16,6 @@ import { gatewayName } from '../devices/self.ts';
 import type { DeviceUpdates } from '../firmware/device-updates.ts';
 import type { FirmwareOfDevice, FirmwareUpdates } from '../firmware/firmware-updates.ts';
 import type { Alerts } from '../host/alert-list.ts';
-import { type JsonObject, type JsonValue, jsonOf } from '../host/json.ts';
 import type { Log } from '../host/log.ts';
 import { runTogether } from '../host/loops.ts';
 import type { HostMachine } from '../host/machine.ts';
@@ -27,6 +26,7 @@ import { RpcService } from '../rpc/rpc-service.ts';
 import type { ToldCommand } from '../rpc/told-command.ts';
 import type { Sampler, SensorState } from '../sensors/sampler.ts';
 import { actuatorStatus, sensorStatus } from '../status/status-of.ts';
+import { type JsonObject, type JsonValue, jsonOf } from '../values/json.ts';
 import type { HardwareParts } from './hardware-parts.ts';
 import { attachedMethods, ownMethodConfigs } from './own-commands.ts';
 

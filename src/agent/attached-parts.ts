@@ -15,8 +15,6 @@ import { Devices } from '../devices/devices.ts';
 import { gatewayName, permissionBeside } from '../devices/self.ts';
 import { messageOf } from '../errors/agent-error.ts';
 import { endedWithin, outcomeWithin } from '../host/bounded-wait.ts';
-import type { JsonValue } from '../host/json.ts';
-import { loadLinearPatterns } from '../host/linear-pattern.ts';
 import type { AgentLog } from '../host/log.ts';
 import { keepRunning } from '../host/loops.ts';
 import { openOutbox } from '../outbox/open-outbox.ts';
@@ -28,6 +26,8 @@ import { FanOut } from '../telemetry/attached/fan-out.ts';
 import { HeldDevices, placeName } from '../telemetry/attached/held-devices.ts';
 import type { AttachedTelemetry, TelemetryPath } from '../telemetry/telemetry-path.ts';
 import { Uploader, type UploadSettings } from '../telemetry/uploader.ts';
+import type { JsonValue } from '../values/json.ts';
+import { loadLinearPatterns } from '../values/linear-pattern.ts';
 import type { OpenPartsDeps } from './open-parts.ts';
 
 export interface AttachedPartsDeps extends Pick<OpenPartsDeps, 'machine' | 'timeSync' | 'rightClock'> {

@@ -4,13 +4,13 @@
  */
 import { loadConfigToRun } from '../config/read-config.ts';
 import { ControlServer, type ControlServerDeps } from '../control-socket/control-server.ts';
+import { diagnoseSelf } from '../doctor/self-diagnosis.ts';
 import { type OpenPortsDeps, openPorts } from '../hardware/open-ports.ts';
 import type { Ports } from '../hardware/ports.ts';
 import { type HostMachine, thisHost } from '../host/machine.ts';
 import type { Held } from '../host/state-lock.ts';
 import { type Connect, connectOverNetwork } from '../platform/connections.ts';
 import { openExternalFile } from '../platform/external-file.ts';
-import { diagnoseSelf } from '../status/self-diagnosis.ts';
 import type { OpenedStatusServer, StatusServerDeps } from '../status/status-server.ts';
 
 export interface Machine extends HostMachine {

@@ -4,10 +4,8 @@
  */
 import { actuatorCalls, pageOutputs } from '../actuators/control-calls.ts';
 import { ownActuators } from '../actuators/own-actuators.ts';
-import { deliveryCalls } from '../analytics/control-calls.ts';
 import { boardAttributes, DeviceAttributes } from '../attributes/device-attributes.ts';
 import { keyUnits } from '../attributes/key-units.ts';
-import { Bands } from '../bands/bands.ts';
 import { leaveInForce } from '../config/actuators-in-force.ts';
 import type { ConfigFile } from '../config/config-file.ts';
 import type { AgentConfig } from '../config/schema/agent-config.ts';
@@ -20,10 +18,10 @@ import type { Device } from '../devices/device.ts';
 import { setFormerQueueAside } from '../devices/former-queue.ts';
 import { leaveBoardOfAnother, openSelf } from '../devices/self.ts';
 import { FirmwareUpdates } from '../firmware/firmware-updates.ts';
+import { Bands } from '../history/bands.ts';
 import type { AlertList } from '../host/alert-list.ts';
 import type { Clock } from '../host/clock.ts';
 import type { Environment } from '../host/environment.ts';
-import type { JsonObject } from '../host/json.ts';
 import { localTime } from '../host/local-time.ts';
 import type { AgentLog } from '../host/log.ts';
 import { runTogether } from '../host/loops.ts';
@@ -38,6 +36,7 @@ import { KeptPlaces, type PatientOutbox, type TelemetryEntry } from '../outbox/o
 import { PlatformClients } from '../platform/platform-clients.ts';
 import { externalFileSettings } from '../platform/platform-settings.ts';
 import { createPollBeat } from '../platform/poll-beat.ts';
+import { deliveryCalls } from '../reports/control-calls.ts';
 import { RpcService } from '../rpc/rpc-service.ts';
 import { sensorCalls } from '../sensors/control-calls.ts';
 import { statusCalls } from '../status/control-calls.ts';
@@ -48,6 +47,7 @@ import { timelineCalls, toldCalls, toldOutputs } from '../timeline/control-calls
 import { tellersOf } from '../timeline/tellers.ts';
 import type { Timeline } from '../timeline/timeline.ts';
 import { watchAgent } from '../timeline/watch-agent.ts';
+import type { JsonObject } from '../values/json.ts';
 import { runAttachedCommands } from './attached-commands.ts';
 import { AttachedControl } from './attached-control.ts';
 import { AttachedParts, idBeforeOpening } from './attached-parts.ts';

@@ -7,12 +7,12 @@ import { declaredActuatorMethods, widgetMethods } from '../actuators/declared-me
 import type { OwnActuators } from '../actuators/own-actuators.ts';
 import type { AgentConfig, RpcConfig, RpcMethodConfig } from '../config/schema/agent-config.ts';
 import { refusal } from '../errors/agent-error.ts';
-import type { JsonObject } from '../host/json.ts';
 import { ACTUATOR_METHODS } from '../methods/actuator-methods.ts';
 import { builtInMethods, type MethodParts } from '../methods/built-in-methods.ts';
 import { methodsOn, QUESTION, type RpcMethod } from '../methods/rpc-method.ts';
 import { declaredSensorMethods, type ReadNow, SENSOR_METHODS } from '../methods/sensor-methods.ts';
 import { programMethods } from '../rpc/program-methods.ts';
+import type { JsonObject } from '../values/json.ts';
 
 type Configured = Pick<AgentConfig, 'actuators' | 'sensors' | 'rpc'>;
 

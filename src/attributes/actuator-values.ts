@@ -2,7 +2,7 @@
 import type { OwnActuators } from '../actuators/own-actuators.ts';
 import type { ActuatorConfig } from '../config/schema/agent-config.ts';
 import type { Alerts } from '../host/alert-list.ts';
-import type { JsonObject } from '../host/json.ts';
+import type { JsonObject } from '../values/json.ts';
 
 /** More than a person reads at once; `sharedRefused` has them all. */
 const MAX_TOLD = 5;

@@ -2,8 +2,9 @@
  * The last shared value of each key that was acted on, across restarts. It is what the next answer is compared with, and not the
  * actuator: so that reconciling never undoes what an RPC or a person has done since.
  */
-import { isJsonObject, type JsonObject, type JsonValue, jsonEqual } from '../host/json.ts';
+
 import type { StateFile } from '../store/state-file.ts';
+import { isJsonObject, type JsonObject, type JsonValue, jsonEqual } from '../values/json.ts';
 
 export const APPLIED_VALUES_FORMAT = { format: 'turnstone/shared-attributes', version: 1 } as const;
 

@@ -1,6 +1,6 @@
 /** Looks now and then at what a device says of itself: much of it is known only after the first readings, and may change at any time. */
 import type { Clock } from '../host/clock.ts';
-import type { JsonObject } from '../host/json.ts';
+import type { JsonObject } from '../values/json.ts';
 import type { ClientAttributes } from './client-attributes.ts';
 
 /** The second look; each wait after it is twice as long. First readings come in these seconds. */

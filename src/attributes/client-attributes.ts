@@ -6,11 +6,11 @@ import { hasCode, messageOf } from '../errors/agent-error.ts';
 import { Backoff } from '../host/backoff.ts';
 import { endedWithin } from '../host/bounded-wait.ts';
 import type { Clock } from '../host/clock.ts';
-import { type JsonObject, type JsonValue, jsonEqual } from '../host/json.ts';
 import type { Log } from '../host/log.ts';
 import type { DeviceApi } from '../platform/device-api.ts';
 import { askedDelayMs, PlatformError } from '../platform/platform-error.ts';
 import { SendableKeys } from '../platform/wire-values.ts';
+import { type JsonObject, type JsonValue, jsonEqual } from '../values/json.ts';
 
 export interface ClientAttributesDeps {
   readonly deviceApi: Pick<DeviceApi, 'postAttributes'>;

@@ -2,7 +2,7 @@
  * Keys of a firmware offer among the shared attributes, handed over together whenever one of them changes or is saved again: the platform writes the
  * same values for a package that is assigned once more, so its notice of them is all that tells.
  */
-import { type JsonObject, type JsonValue, jsonEqual } from '../host/json.ts';
+import { type JsonObject, type JsonValue, jsonEqual } from '../values/json.ts';
 
 export interface FirmwareOffersDeps {
   readonly firmwareKeys: readonly string[];

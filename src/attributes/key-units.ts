@@ -1,10 +1,10 @@
 /** Units of the keys that a device sends, as one client attribute: a value comes to the platform as a bare number. */
 import { rulesOfReading } from '../config/keys/sensor-keys.ts';
 import type { SensorConfig } from '../config/schema/agent-config.ts';
-import type { JsonObject } from '../host/json.ts';
 import type { Log } from '../host/log.ts';
 import { SendableKeys } from '../platform/wire-values.ts';
 import type { SensorState } from '../sensors/sampler.ts';
+import type { JsonObject } from '../values/json.ts';
 
 export interface KeyUnitsDeps {
   readonly config: () => { readonly sensors: readonly SensorConfig[] };

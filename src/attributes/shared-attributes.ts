@@ -10,9 +10,9 @@
  * switches off goes beside it, and the newest answer is the one that counts.
  */
 import { AgentError, hasCode, messageOf } from '../errors/agent-error.ts';
-import { type JsonObject, type JsonValue, jsonEqual } from '../host/json.ts';
 import type { Log } from '../host/log.ts';
-import { mismatchOf } from '../host/value-shape.ts';
+import { type JsonObject, type JsonValue, jsonEqual } from '../values/json.ts';
+import { mismatchOf } from '../values/value-shape.ts';
 import type { AppliedValues } from './applied-values.ts';
 import { FirmwareOffers, type FirmwareOffersDeps } from './firmware-offers.ts';
 import { type SharedTarget, sharedValue } from './shared-target.ts';

@@ -4,8 +4,8 @@ import type { ActuatorControl } from '../actuators/actuator-control.ts';
 import { isOff } from '../actuators/kind/actuator.ts';
 import { valueFor } from '../actuators/kind/actuator-value.ts';
 import type { ChangeableSetting } from '../config/live-config.ts';
-import type { JsonObject, JsonValue } from '../host/json.ts';
-import type { ValueShape } from '../host/value-shape.ts';
+import type { JsonObject, JsonValue } from '../values/json.ts';
+import type { ValueShape } from '../values/value-shape.ts';
 
 export interface SharedTarget {
   readonly key: string;

@@ -1,7 +1,7 @@
 /** Sets or releases an actuator from on site, or tells why it is as it is; and sends a client-side RPC. */
 
 import { hasCode } from '../errors/agent-error.ts';
-import { isJsonObject, type JsonObject, type JsonValue, stringifyJson } from '../host/json.ts';
+import { isJsonObject, type JsonObject, type JsonValue, stringifyJson } from '../values/json.ts';
 import type { ActuateCall, RpcCall } from './commands/status.ts';
 import { CommandError, EXIT, usageError } from './exit-code.ts';
 import { printable } from './printer.ts';

@@ -3,13 +3,13 @@ import { DEFAULT_CONFIG_FILE } from '../config/fields/default-places.ts';
 import { namedFolders } from '../config/peek-config.ts';
 import { ControlClient } from '../control-socket/control-client.ts';
 import type { ControlCalls } from '../control-socket/control-connection.ts';
+import { UNIT } from '../doctor/checks/checkup.ts';
+import { type StoppedUnit, stoppedUnit } from '../doctor/checks/stopped-unit.ts';
 import { hasCode } from '../errors/agent-error.ts';
 import { systemClock } from '../host/clock.ts';
-import type { JsonObject } from '../host/json.ts';
 import { MachineFacts } from '../host/machine-facts.ts';
-import { UNIT } from '../status/doctor/checks/checkup.ts';
-import { type StoppedUnit, stoppedUnit } from '../status/doctor/checks/stopped-unit.ts';
 import type { AgentStatus } from '../status/shape/agent-status.ts';
+import type { JsonObject } from '../values/json.ts';
 import type { Edge } from './edge.ts';
 import { CommandError, EXIT } from './exit-code.ts';
 

@@ -1,12 +1,12 @@
 /** The way of a command to the analytics service: what the configuration says, what the command line says instead, and the password from where nobody sees it. */
 import { readFile } from 'node:fs/promises';
-import { ReportClient } from '../analytics/report-client.ts';
 import { DEFAULT_CONFIG_FILE } from '../config/fields/default-places.ts';
 import { loadConfig } from '../config/read-config.ts';
 import type { AgentConfig, AnalyticsConfig } from '../config/schema/agent-config.ts';
 import { analyticsDefaults } from '../config/schema/local.ts';
 import { hasCode, systemCode } from '../errors/agent-error.ts';
 import { systemClock } from '../host/clock.ts';
+import { ReportClient } from '../reports/report-client.ts';
 import { PASSWORD_VARIABLE } from './command.ts';
 import type { AnalyticsFlags } from './commands/report.ts';
 import type { Edge } from './edge.ts';

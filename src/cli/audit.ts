@@ -1,9 +1,9 @@
 /** Proof of delivery, by the ledger of what was acknowledged against what a report finds. */
 
-import { type AuditLine, isFaulty } from '../analytics/audit-comparison.ts';
-import { type AuditResult, auditDelivery } from '../analytics/audit-delivery.ts';
-import type { SentCell } from '../analytics/entry-digest.ts';
-import { parseFilters, parseRange } from '../analytics/report-range.ts';
+import { type AuditLine, isFaulty } from '../reports/audit-comparison.ts';
+import { type AuditResult, auditDelivery } from '../reports/audit-delivery.ts';
+import type { SentCell } from '../reports/entry-digest.ts';
+import { parseFilters, parseRange } from '../reports/report-range.ts';
 import type { AgentStatus } from '../status/shape/agent-status.ts';
 import { agentWallMs } from './agent-calls.ts';
 import { openReportClient } from './analytics-access.ts';

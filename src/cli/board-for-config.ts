@@ -3,9 +3,9 @@
 import { sensorKeys } from '../config/keys/sensor-keys.ts';
 import type { ActuatorConfig, AgentConfig, GpioLineConfig, SensorConfig } from '../config/schema/agent-config.ts';
 import { placesOf } from '../kinds/actuator-kinds.ts';
-import type { BoardConfigInput } from '../simulated-board/board-config.ts';
-import { ROOM_SIGNALS } from '../simulated-board/room-signals.ts';
-import type { Fitting, Twins } from '../simulated-board/twin.ts';
+import type { BoardConfigInput } from '../stand-ins/simulated-board/board-config.ts';
+import { ROOM_SIGNALS } from '../stand-ins/simulated-board/room-signals.ts';
+import type { Fitting, Twins } from '../stand-ins/simulated-board/twin.ts';
 
 type Signal = NonNullable<NonNullable<BoardConfigInput['gpio']>[number]['inputs']>[number]['signal'];
 type I2cSensor = Extract<SensorConfig, { readonly bus: number }>;

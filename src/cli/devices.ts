@@ -3,7 +3,6 @@
 import { makeAccessToken } from '../devices/access-token.ts';
 import type { OpenClaim } from '../devices/claim-device.ts';
 import { systemClock } from '../host/clock.ts';
-import type { JsonObject } from '../host/json.ts';
 import { systemRandomBytes } from '../host/random.ts';
 import {
   type DeviceStatus,
@@ -12,6 +11,7 @@ import {
   toldDevice,
   toldDevices,
 } from '../status/shape/device-status.ts';
+import type { JsonObject } from '../values/json.ts';
 import type { AgentCalls } from './agent-calls.ts';
 import { claimPage } from './claim-page.ts';
 import type { ClaimCall, ListCall, RemoveCall, RenameCall, RotateCall, ShowCall } from './commands/devices.ts';

@@ -12,7 +12,7 @@ import type { UpdaterStatus } from '../firmware/updater-status.ts';
 import { systemClock } from '../host/clock.ts';
 import { systemFiles } from '../host/files.ts';
 import { actAsOwnerOf } from '../host/folder-owner.ts';
-import type { JsonObject } from '../host/json.ts';
+import type { JsonObject } from '../values/json.ts';
 import type { AgentCalls } from './agent-calls.ts';
 import type { Call } from './command.ts';
 import type { InstallCall, RollbackCall, WaitingCall } from './commands/firmware.ts';

@@ -13,9 +13,9 @@ import {
 } from '../devices/passphrase-box.ts';
 import { refusal } from '../errors/agent-error.ts';
 import type { EpochMs } from '../host/clock.ts';
-import { isJsonObject, type JsonObject, type JsonValue, parseJson, stringifyJson } from '../host/json.ts';
 import type { RandomBytes } from '../host/random.ts';
-import { mismatchOf, type ValueShape } from '../host/value-shape.ts';
+import { isJsonObject, type JsonObject, type JsonValue, parseJson, stringifyJson } from '../values/json.ts';
+import { mismatchOf, type ValueShape } from '../values/value-shape.ts';
 
 /** `configuration`: beside the configuration file. `state`: in the state folder. */
 export type ArchivePlace = 'configuration' | 'state';

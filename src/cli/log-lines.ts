@@ -1,6 +1,7 @@
 /** The agent's log in words: a JSON line as time, level, message and fields; any other line as it is. */
-import { isJsonObject, type JsonObject, type JsonValue, parseJson, stringifyJson } from '../host/json.ts';
+
 import { LOG_LEVELS, type LogLevel } from '../host/log.ts';
+import { isJsonObject, type JsonObject, type JsonValue, parseJson, stringifyJson } from '../values/json.ts';
 import { PLAIN, printable, type Style } from './printer.ts';
 
 export interface LogLine {

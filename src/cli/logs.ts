@@ -4,7 +4,7 @@ import { hasCode, systemCode } from '../errors/agent-error.ts';
 import { untilAborted } from '../host/bounded-wait.ts';
 import { systemClock } from '../host/clock.ts';
 import { followProgram } from '../host/followed-program.ts';
-import { LineReader } from '../host/line-reader.ts';
+import { LineReader } from '../values/line-reader.ts';
 import type { LogsCall } from './commands/logs.ts';
 import { CommandError, EXIT, usageError } from './exit-code.ts';
 import { isWanted, type LogLine, logLineOf, logLineText, MAX_LINE_BYTES } from './log-lines.ts';

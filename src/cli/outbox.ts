@@ -1,12 +1,11 @@
 /** The outbox for people and programs: how much it holds, its entries, whether it is whole, and what the platform refused of it. */
-import { parseRange } from '../analytics/report-range.ts';
+
 import { formatSize } from '../config/fields/quantity.ts';
 import { namedFolders } from '../config/peek-config.ts';
 import { messageOf } from '../errors/agent-error.ts';
 import { systemClock } from '../host/clock.ts';
 import { systemFiles } from '../host/files.ts';
 import { actAsOwnerOf } from '../host/folder-owner.ts';
-import { type JsonObject, stringifyJson } from '../host/json.ts';
 import {
   isMeant,
   type KeptRejected,
@@ -18,6 +17,8 @@ import {
   type UnreadPlace,
   verifyOutbox,
 } from '../outbox/outbox.ts';
+import { parseRange } from '../reports/report-range.ts';
+import { type JsonObject, stringifyJson } from '../values/json.ts';
 import { type AgentCalls, agentWallMs } from './agent-calls.ts';
 import type { Call } from './command.ts';
 import type { DrainCall, EntriesCall, ExportCall, ListCall, RejectedCall, VerifyCall } from './commands/outbox.ts';

@@ -2,7 +2,7 @@
 import { resolve } from 'node:path';
 import { messageOf, systemCode } from '../errors/agent-error.ts';
 import { whyNoFolder } from '../host/folder-place.ts';
-import { LocalPlatform, type LocalPlatformOptions } from '../local-platform/local-platform.ts';
+import { LocalPlatform, type LocalPlatformOptions } from '../stand-ins/local-platform/local-platform.ts';
 import type { PlatformCall } from './commands/platform.ts';
 import { untilStopped } from './edge.ts';
 import { CommandError, usageError } from './exit-code.ts';

@@ -2,7 +2,7 @@
 
 import { stripVTControlCharacters, styleText } from 'node:util';
 import { type Clock, systemClock } from '../host/clock.ts';
-import { type JsonValue, stringifyJson } from '../host/json.ts';
+import { type JsonValue, stringifyJson } from '../values/json.ts';
 import type { Edge, Output } from './edge.ts';
 import { CommandError, EXIT, type ExitCode } from './exit-code.ts';
 

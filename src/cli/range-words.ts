@@ -1,5 +1,5 @@
 /** The words of a time range, looked at when they are typed; commands make times of them, by the clock that the agent goes by. */
-import { parseInstant, type RangeWords } from '../analytics/report-range.ts';
+import { parseInstant, type RangeWords } from '../reports/report-range.ts';
 import { duration, taking } from './command.ts';
 import { usageError } from './exit-code.ts';
 

@@ -1,9 +1,10 @@
 /** A saved view's rows, as a table, as CSV or as JSON, on the terminal or in a file. */
-import { timeOf } from '../analytics/report-columns.ts';
-import { parseFilters, parseRange } from '../analytics/report-range.ts';
+
 import { systemClock } from '../host/clock.ts';
 import { actAsOwnerOfWay } from '../host/folder-owner.ts';
-import { type JsonObject, type JsonValue, stringifyJson } from '../host/json.ts';
+import { timeOf } from '../reports/report-columns.ts';
+import { parseFilters, parseRange } from '../reports/report-range.ts';
+import { type JsonObject, type JsonValue, stringifyJson } from '../values/json.ts';
 import { openReportClient } from './analytics-access.ts';
 import type { ReportCall, ReportFormat } from './commands/report.ts';
 import { interrupted } from './exit-code.ts';

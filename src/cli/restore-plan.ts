@@ -10,11 +10,11 @@ import { CREDENTIALS_FILES } from '../devices/credentials-files.ts';
 import { moveGatewayAside } from '../devices/former-queue.ts';
 import { messageOf } from '../errors/agent-error.ts';
 import type { Files } from '../host/files.ts';
-import { parseJson } from '../host/json.ts';
 import { silentLog } from '../host/log.ts';
 import { takeLock } from '../host/state-lock.ts';
 import { readWhole } from '../host/whole-file.ts';
 import { GROUP_MODE, PRIVATE_MODE, removeDurably, writeDurably } from '../store/durable-file.ts';
+import { parseJson } from '../values/json.ts';
 import { asOwnerOf } from './as-owner.ts';
 import { CommandError } from './exit-code.ts';
 import {

@@ -6,8 +6,8 @@ import { dirname, join } from 'node:path';
 import { AgentError, systemCode } from '../errors/agent-error.ts';
 import type { Environment } from '../host/environment.ts';
 import { actAsOwnerOfWay } from '../host/folder-owner.ts';
-import { isJsonObject, type JsonObject, parseJson } from '../host/json.ts';
 import { readUserFile } from '../host/whole-file.ts';
+import { isJsonObject, type JsonObject, parseJson } from '../values/json.ts';
 import { CommandError } from './exit-code.ts';
 import { SETTING_KEYS, type SettingKey, type Settings, settingValue } from './settings-keys.ts';
 

@@ -40,7 +40,7 @@ export async function simulatedEnvironment(configFile: string, environment: Envi
 
 /** @throws AgentError `config/unreadable`. */
 export async function openStandAloneRun(configFile: string, environment: Environment): Promise<StandAloneRun> {
-  const { LocalPlatform } = await import('../local-platform/local-platform.ts');
+  const { LocalPlatform } = await import('../stand-ins/local-platform/local-platform.ts');
   const platform = await LocalPlatform.start({});
   const folder = await mkdtemp(join(tmpdir(), 'turnstone-simulated-'));
   const close = async (): Promise<void> => {

@@ -1,8 +1,8 @@
 /** Values and ages as people read them, and as a line of CSV has them. */
 
 import { formatDuration } from '../config/fields/quantity.ts';
-import { type JsonValue, stringifyJson } from '../host/json.ts';
 import type { SensorStatus } from '../status/shape/agent-status.ts';
+import { type JsonValue, stringifyJson } from '../values/json.ts';
 import { printable, type Style } from './printer.ts';
 
 /** Symbols that people read, of units that the platform is told in the letters of UCUM. */

@@ -1,7 +1,7 @@
 /** Shows the sensors live: a table with sparklines on a terminal, one line for each change elsewhere. */
 import { systemClock } from '../host/clock.ts';
-import { type JsonValue, jsonEqual, stringifyJson } from '../host/json.ts';
 import type { ActuatorStatus, AgentStatus } from '../status/shape/agent-status.ts';
+import { type JsonValue, jsonEqual, stringifyJson } from '../values/json.ts';
 import type { WatchCall } from './commands/status.ts';
 import { type Printer, printable } from './printer.ts';
 import { outputText, shortAge, valueText } from './value-text.ts';

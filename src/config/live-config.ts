@@ -5,9 +5,9 @@
 
 import type { z } from 'zod';
 import { AgentError } from '../errors/agent-error.ts';
-import type { JsonObject, JsonValue } from '../host/json.ts';
-import { Listeners } from '../host/listeners.ts';
-import type { ValueShape } from '../host/value-shape.ts';
+import type { JsonObject, JsonValue } from '../values/json.ts';
+import { Listeners } from '../values/listeners.ts';
+import type { ValueShape } from '../values/value-shape.ts';
 import { CHECKS } from './checks/all-checks.ts';
 import { type ConfigPath, pathText } from './fields/config-fault.ts';
 import { nameWithUnit } from './fields/fields.ts';

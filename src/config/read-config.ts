@@ -8,8 +8,8 @@
  */
 
 import type { Environment } from '../host/environment.ts';
-import { loadLinearPatterns, patternProblem } from '../host/linear-pattern.ts';
 import type { MayRead } from '../host/service-reader.ts';
+import { loadLinearPatterns, patternProblem } from '../values/linear-pattern.ts';
 import { checkCertificates } from './checks/access.ts';
 import { CHECKS, CHECKS_OF_PARTS } from './checks/all-checks.ts';
 import type { ConfigDraft } from './checks/draft.ts';

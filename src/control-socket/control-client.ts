@@ -1,7 +1,7 @@
 /** The command line's end of the control sockets. */
 import { AgentError, hasCode, refusal, retryable, systemCode } from '../errors/agent-error.ts';
-import type { JsonObject, JsonValue } from '../host/json.ts';
 import { JsonLink } from '../host/json-link.ts';
+import type { JsonObject, JsonValue } from '../values/json.ts';
 import {
   type ControlAccess,
   DEFAULT_DEADLINE_MS,

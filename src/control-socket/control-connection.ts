@@ -5,8 +5,8 @@ import type { Socket } from 'node:net';
 import { refusal, retryable } from '../errors/agent-error.ts';
 import { untilAborted } from '../host/bounded-wait.ts';
 import type { Clock } from '../host/clock.ts';
-import type { JsonObject, JsonValue } from '../host/json.ts';
 import { encodeLine, JsonLink } from '../host/json-link.ts';
+import type { JsonObject, JsonValue } from '../values/json.ts';
 import {
   type ControlAccess,
   type ControlRequest,

@@ -10,7 +10,7 @@
  */
 import { join } from 'node:path';
 import { AgentError, type ErrorCode, messageOf, refusal } from '../errors/agent-error.ts';
-import { isJsonObject, type JsonObject, type JsonValue } from '../host/json.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../values/json.ts';
 
 /** Rises when something that exists changes its meaning; new methods and members do not count. */
 export const PROTOCOL_VERSION = 1;

@@ -5,7 +5,6 @@
 
 import { join } from 'node:path';
 import type { Clock } from '../host/clock.ts';
-import { isJsonObject, type JsonObject, stringifyJson } from '../host/json.ts';
 import type { HostMachine } from '../host/machine.ts';
 import { type RandomBytes, randomText } from '../host/random.ts';
 import { readWhole } from '../host/whole-file.ts';
@@ -13,6 +12,7 @@ import type { DeviceApi } from '../platform/device-api.ts';
 import { PlatformError } from '../platform/platform-error.ts';
 import { removeDurably, writeDurably } from '../store/durable-file.ts';
 import { fieldsOf, sealJson } from '../store/sealed-json.ts';
+import { isJsonObject, type JsonObject, stringifyJson } from '../values/json.ts';
 
 export interface ClaimRequest {
   /** Made here when it is not given. */

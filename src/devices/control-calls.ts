@@ -2,7 +2,7 @@
 import type { ControlCalls } from '../control-socket/control-connection.ts';
 import type { AgentLog } from '../host/log.ts';
 import type { HostMachine } from '../host/machine.ts';
-import { textIn } from '../host/request-params.ts';
+import { textIn } from '../values/request-params.ts';
 import type { Device } from './device.ts';
 import { identityRequests } from './identity-requests.ts';
 

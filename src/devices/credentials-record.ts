@@ -1,10 +1,10 @@
 /** The content of the credentials file, and how it is read: two places, so that a token of the configuration never displaces one that was provisioned. */
 import { AgentError, refusal } from '../errors/agent-error.ts';
 import type { BoardIdentity } from '../host/identity.ts';
-import { isJsonObject, parseJson } from '../host/json.ts';
-import { mismatchOf, type ValueShape } from '../host/value-shape.ts';
 import { MAX_SMALL_FILE_BYTES } from '../host/whole-file.ts';
 import { sealJson } from '../store/sealed-json.ts';
+import { isJsonObject, parseJson } from '../values/json.ts';
+import { mismatchOf, type ValueShape } from '../values/value-shape.ts';
 
 /** `configured`: belongs to the access token of the configuration file. `own`: provisioned or imported. */
 export type CredentialsPlace = 'own' | 'configured';

@@ -4,11 +4,11 @@
  */
 import { join } from 'node:path';
 import { refusal } from '../errors/agent-error.ts';
-import type { JsonValue } from '../host/json.ts';
 import { keepRunning, runTogether } from '../host/loops.ts';
 import type { EntryColumns } from '../outbox/outbox.ts';
 import type { UploadAnswer } from '../platform/device-api.ts';
 import type { DeviceWay } from '../platform/platform-clients.ts';
+import type { JsonValue } from '../values/json.ts';
 import type { DeviceNames } from './attached/device-names.ts';
 import { Device, type DeviceDeps, type Permission } from './device.ts';
 import type { CredentialsSettings } from './obtain-credentials.ts';

@@ -1,7 +1,7 @@
 /** A device's identity as one text file under a passphrase. */
 import type { EpochMs } from '../host/clock.ts';
-import { parseJson, stringifyJson } from '../host/json.ts';
 import type { RandomBytes } from '../host/random.ts';
+import { parseJson, stringifyJson } from '../values/json.ts';
 import type { CredentialsRecord, ProvisionSecret } from './credentials-record.ts';
 import { type BoxFormat, openUnderPassphrase, sealUnderPassphrase } from './passphrase-box.ts';
 

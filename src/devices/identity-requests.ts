@@ -5,7 +5,7 @@
 
 import { AgentError, refusal } from '../errors/agent-error.ts';
 import { isOtherBoard } from '../host/identity.ts';
-import type { JsonObject, JsonValue } from '../host/json.ts';
+import type { JsonObject, JsonValue } from '../values/json.ts';
 import { fingerprintOf } from './access-token.ts';
 import { forgetDevices } from './attached/forget-devices.ts';
 import { type ClaimDeps, type ClaimRequest, claimDevice } from './claim-device.ts';

@@ -8,10 +8,10 @@ import { createHash } from 'node:crypto';
 import { AgentError, messageOf } from '../errors/agent-error.ts';
 import { Backoff } from '../host/backoff.ts';
 import { allMacs, type BoardIdentity, isOtherBoard, withNewMarks } from '../host/identity.ts';
-import { isJsonObject, type JsonObject } from '../host/json.ts';
 import { untilWakeMs } from '../host/wake-grid.ts';
 import type { DeviceApi } from '../platform/device-api.ts';
 import { PlatformError } from '../platform/platform-error.ts';
+import { isJsonObject, type JsonObject } from '../values/json.ts';
 import type { CredentialsPlace, CredentialsRecord } from './credentials-record.ts';
 import type { ProvisioningDeps } from './provision-device.ts';
 

@@ -5,9 +5,9 @@
 import { createCipheriv, createDecipheriv, type ScryptOptions, scrypt } from 'node:crypto';
 import { promisify } from 'node:util';
 import { refusal } from '../errors/agent-error.ts';
-import { isJsonObject, type JsonObject, type JsonValue, parseJson, stringifyJson } from '../host/json.ts';
 import type { RandomBytes } from '../host/random.ts';
-import { mismatchOf, type ValueShape } from '../host/value-shape.ts';
+import { isJsonObject, type JsonObject, type JsonValue, parseJson, stringifyJson } from '../values/json.ts';
+import { mismatchOf, type ValueShape } from '../values/value-shape.ts';
 
 /** One sort of file. */
 export interface BoxFormat {

@@ -5,10 +5,10 @@
 import { join } from 'node:path';
 import type { AgentConfig, FirmwareHandlerConfig } from '../config/schema/agent-config.ts';
 import type { Alerts } from '../host/alert-list.ts';
-import type { JsonObject } from '../host/json.ts';
 import { runTogether } from '../host/loops.ts';
 import type { HostMachine } from '../host/machine.ts';
 import type { TelemetryEntry } from '../outbox/outbox.ts';
+import type { JsonObject } from '../values/json.ts';
 import { offerKeys, PACKAGE_KINDS, type PackageKind } from './firmware-offer.ts';
 import { FirmwareUpdater } from './firmware-updater.ts';
 import { runHandler } from './run-handler.ts';

@@ -1,6 +1,6 @@
 /** An offer of the platform: the `fw_*` (and `sw_*`) shared attributes, read as one thing. */
 import { createHash } from 'node:crypto';
-import type { JsonObject } from '../host/json.ts';
+import type { JsonObject } from '../values/json.ts';
 import { type ChecksumAlgorithm, checksumAlgorithm } from './checksum.ts';
 
 /** Which of the platform's two kinds of package; it names the attributes, the telemetry and the endpoint. */

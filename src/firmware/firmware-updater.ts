@@ -5,8 +5,8 @@
 import { join } from 'node:path';
 import { messageOf, retryable } from '../errors/agent-error.ts';
 import { endedWithin } from '../host/bounded-wait.ts';
-import type { JsonObject } from '../host/json.ts';
 import { joinedWhileUnderWay } from '../host/shared-work.ts';
+import type { JsonObject } from '../values/json.ts';
 import {
   type Beginning,
   chooseOffer,

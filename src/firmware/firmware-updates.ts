@@ -7,11 +7,11 @@ import { deviceHandlers, gatewayHandlers } from '../config/keys/device-firmware.
 import type { DeviceConfig } from '../config/schema/agent-config.ts';
 import type { ControlCalls } from '../control-socket/control-connection.ts';
 import { hasCode, messageOf, refusal } from '../errors/agent-error.ts';
-import { type JsonObject, jsonOf } from '../host/json.ts';
 import { runTogether } from '../host/loops.ts';
-import { textIn } from '../host/request-params.ts';
 import { agentVersion } from '../host/version.ts';
 import type { FirmwareSummary } from '../status/shape/agent-status.ts';
+import { type JsonObject, jsonOf } from '../values/json.ts';
+import { textIn } from '../values/request-params.ts';
 import { DeviceUpdates, type DeviceUpdatesDeps, type UpdatedDevice } from './device-updates.ts';
 import type { ReleasePaths } from './guard-state.ts';
 import { history } from './release-history.ts';

@@ -1,6 +1,6 @@
 /** The manifest of a release: what it is, for which machine, every file with its SHA-256, and the state formats it can read. */
 import { type AgentError, refusal } from '../errors/agent-error.ts';
-import { isJsonObject, parseJson } from '../host/json.ts';
+import { isJsonObject, parseJson } from '../values/json.ts';
 import { isVersion } from './release-version.ts';
 
 export interface ReleaseFile {

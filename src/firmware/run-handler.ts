@@ -2,9 +2,9 @@
 import { basename } from 'node:path';
 import type { FirmwareHandlerConfig } from '../config/schema/agent-config.ts';
 import { refusal } from '../errors/agent-error.ts';
-import { fillArguments } from '../host/argument-template.ts';
-import type { JsonObject } from '../host/json.ts';
 import type { HostMachine } from '../host/machine.ts';
+import { fillArguments } from '../values/argument-template.ts';
+import type { JsonObject } from '../values/json.ts';
 import type { UpdateTurns } from './update-turns.ts';
 
 export interface RunHandlerDeps extends Pick<HostMachine, 'clock' | 'runProgram'> {

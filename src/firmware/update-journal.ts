@@ -5,9 +5,9 @@
 
 import { AgentError } from '../errors/agent-error.ts';
 import type { EpochMs } from '../host/clock.ts';
-import { isJsonObject, type JsonObject } from '../host/json.ts';
 import type { Log } from '../host/log.ts';
 import { fieldsOf, sealJson } from '../store/sealed-json.ts';
+import { isJsonObject, type JsonObject } from '../values/json.ts';
 import type { FirmwareOffer } from './firmware-offer.ts';
 import type { UpdateFiles } from './update-files.ts';
 import { isUpdateState, type UpdateState } from './update-states.ts';

@@ -2,9 +2,9 @@
 import { retryable } from '../errors/agent-error.ts';
 import { endedWithin } from '../host/bounded-wait.ts';
 import type { Clock } from '../host/clock.ts';
-import type { JsonValue } from '../host/json.ts';
 import { joinedWhileUnderWay } from '../host/shared-work.ts';
 import type { TelemetryEntry } from '../outbox/outbox.ts';
+import type { JsonValue } from '../values/json.ts';
 import { prefixOf } from './firmware-offer.ts';
 import type { UpdateJournal } from './update-journal.ts';
 import { reportedState } from './update-states.ts';

@@ -1,9 +1,9 @@
 /** The needs of an update; agent.ts hands them over as functions, tests hand over their own. */
 import type { FirmwareConfig, FirmwareHandlerConfig } from '../config/schema/agent-config.ts';
 import type { Clock } from '../host/clock.ts';
-import type { JsonValue } from '../host/json.ts';
 import type { Log } from '../host/log.ts';
 import type { DeviceApi, FileBeginning, FirmwareBody } from '../platform/device-api.ts';
+import type { JsonValue } from '../values/json.ts';
 import type { PackageKind } from './firmware-offer.ts';
 import type { ReleasePaths } from './guard-state.ts';
 import type { UpdateFiles } from './update-files.ts';

@@ -2,8 +2,8 @@
 import { retryable } from '../errors/agent-error.ts';
 import { withinMs } from '../host/bounded-wait.ts';
 import type { Clock } from '../host/clock.ts';
-import { Listeners } from '../host/listeners.ts';
 import { once } from '../host/shared-work.ts';
+import { Listeners } from '../values/listeners.ts';
 import { type BoardConnection, BoardLink, type BoardLinkDeps } from './board-link.ts';
 import type { GpioPort, LineEdge } from './gpio-port.ts';
 import type { HttpPort } from './http-port.ts';

@@ -4,10 +4,10 @@
  */
 import { AgentError, hasCode, retryable } from '../errors/agent-error.ts';
 import type { Clock } from '../host/clock.ts';
-import type { JsonObject, JsonValue } from '../host/json.ts';
 import { JsonLink } from '../host/json-link.ts';
 import { nextTurn } from '../host/next-turn.ts';
 import { joinedWhileUnderWay } from '../host/shared-work.ts';
+import type { JsonObject, JsonValue } from '../values/json.ts';
 import type { BoardEvent, BoardOperation, BoardOperations, BoardReply } from './board-protocol.ts';
 import { answerWithin, withinDeadline } from './deadline.ts';
 

@@ -9,7 +9,7 @@
  * Bytes are hexadecimal text. Everything that a connection opened is released when it ends, as the kernel does for a process.
  */
 import type { Recovery } from '../errors/agent-error.ts';
-import type { JsonValue } from '../host/json.ts';
+import type { JsonValue } from '../values/json.ts';
 import type { InputRequest, Level, LineDescription, OutputRequest } from './gpio-port.ts';
 import type { PwmChip, PwmRequest, PwmState } from './pwm-port.ts';
 import type { SerialDescription, SerialSettings } from './serial-port.ts';

@@ -5,8 +5,8 @@
 import { closeSync, readSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { retryable, systemCode } from '../errors/agent-error.ts';
-import { Listeners } from '../host/listeners.ts';
 import { once } from '../host/shared-work.ts';
+import { Listeners } from '../values/listeners.ts';
 import type {
   GpioInput,
   GpioOutput,

@@ -9,7 +9,7 @@ import type { SerialPort as NodeSerialPort } from 'serialport';
 import { type AgentError, messageOf, retryable, systemCode } from '../errors/agent-error.ts';
 import { Backoff } from '../host/backoff.ts';
 import type { Clock } from '../host/clock.ts';
-import { Listeners } from '../host/listeners.ts';
+import { Listeners } from '../values/listeners.ts';
 import { answerWithin, withinDeadline } from './deadline.ts';
 import { permissionFault } from './linux-faults.ts';
 import { isNetworkPort, NetworkSerialPort } from './network-serial.ts';

@@ -2,8 +2,8 @@
 import { isHost, modbusLine, modbusSettings } from '../config/fields/line-agreement.ts';
 import { AgentError } from '../errors/agent-error.ts';
 import type { Clock } from '../host/clock.ts';
-import { getOrInsert } from '../host/get-or-insert.ts';
 import { once } from '../host/shared-work.ts';
+import { getOrInsert } from '../values/get-or-insert.ts';
 import { ASCII, RTU } from './modbus-frames.ts';
 import { type LineMemory, LineTransport } from './modbus-line-transport.ts';
 import { serialLine, TcpLine, type TcpPlace } from './modbus-lines.ts';

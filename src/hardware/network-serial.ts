@@ -6,7 +6,7 @@ import { createConnection, type Socket } from 'node:net';
 import { messageOf, retryable } from '../errors/agent-error.ts';
 import { Backoff } from '../host/backoff.ts';
 import type { Clock } from '../host/clock.ts';
-import { Listeners } from '../host/listeners.ts';
+import { Listeners } from '../values/listeners.ts';
 import { answerWithin, withinDeadline } from './deadline.ts';
 import { type SerialPort, unplugged } from './serial-port.ts';
 import { ServerWords } from './server-words.ts';

@@ -3,7 +3,7 @@
  * before it has really ended: a bus that hangs blocks one thread of the pool, never all of them, and holds nothing of callers that gave up.
  */
 import { retryable } from '../errors/agent-error.ts';
-import { getOrInsert } from '../host/get-or-insert.ts';
+import { getOrInsert } from '../values/get-or-insert.ts';
 import { deadlineError } from './deadline.ts';
 
 /**

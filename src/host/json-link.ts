@@ -5,8 +5,8 @@
 import { once } from 'node:events';
 import { createConnection, type Socket } from 'node:net';
 import { AgentError } from '../errors/agent-error.ts';
-import { isJsonObject, type JsonObject, parseJson, stringifyJson } from './json.ts';
-import { LineReader } from './line-reader.ts';
+import { isJsonObject, type JsonObject, parseJson, stringifyJson } from '../values/json.ts';
+import { LineReader } from '../values/line-reader.ts';
 
 export interface JsonLinkListener {
   message(message: JsonObject): void;

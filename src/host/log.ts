@@ -4,9 +4,9 @@
  */
 import { fstatSync, writeSync } from 'node:fs';
 import { pino } from 'pino';
+import { Listeners } from '../values/listeners.ts';
+import { secretForms, withoutSecrets } from '../values/secret-forms.ts';
 import type { Clock } from './clock.ts';
-import { Listeners } from './listeners.ts';
-import { secretForms, withoutSecrets } from './secret-forms.ts';
 import { SummedLog } from './summed-log.ts';
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';

@@ -5,8 +5,8 @@
  */
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
+import { Listeners } from '../values/listeners.ts';
 import type { Clock } from './clock.ts';
-import { Listeners } from './listeners.ts';
 
 /** Made by systemd-timesyncd(8) at the first synchronisation of a boot. */
 const SYNCHRONISED_MARKER = '/run/systemd/timesync/synchronized';

@@ -1,5 +1,5 @@
 /** Loads every kind's twin, for who builds a simulated board. */
-import type { Twin, Twins } from '../simulated-board/twin.ts';
+import type { Twin, Twins } from '../stand-ins/simulated-board/twin.ts';
 import { SENSOR_KINDS } from './sensor-kinds.ts';
 
 export async function loadTwins(): Promise<Twins> {

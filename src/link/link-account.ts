@@ -3,8 +3,8 @@
  * period: its bytes count to the present one. One that comes back to before the present period has the former one go on.
  */
 import type { Clock, EpochMs } from '../host/clock.ts';
-import { isJsonObject, type JsonObject } from '../host/json.ts';
 import type { Traffic } from '../platform/connections.ts';
+import { isJsonObject, type JsonObject } from '../values/json.ts';
 import { type BillingPeriod, periodAt } from './billing-period.ts';
 
 export const LINK_FORMAT = { format: 'turnstone/link', version: 1 } as const;

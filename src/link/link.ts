@@ -7,13 +7,13 @@ import { join } from 'node:path';
 import type { AgentConfig } from '../config/schema/agent-config.ts';
 import type { Alerts } from '../host/alert-list.ts';
 import type { Clock, EpochMs } from '../host/clock.ts';
-import { isJsonObject, type JsonObject } from '../host/json.ts';
 import type { Log } from '../host/log.ts';
 import type { HostMachine } from '../host/machine.ts';
 import type { TimeSync } from '../host/time-sync.ts';
 import { untilWakeMs } from '../host/wake-grid.ts';
 import type { Traffic } from '../platform/connections.ts';
 import { StateFile } from '../store/state-file.ts';
+import { isJsonObject, type JsonObject } from '../values/json.ts';
 import { type Forecast, forecast } from './forecast.ts';
 import { LADDER_BEGIN, type LadderState, LOW_SHARE, manners, nextStep, reserveOf, STEP_EVERY_MS } from './ladder.ts';
 import {

@@ -5,8 +5,8 @@ import { type ActuatorSettings, type ActuatorState, isOff } from '../actuators/k
 import { valueFor } from '../actuators/kind/actuator-value.ts';
 import { parseDuration } from '../config/fields/quantity.ts';
 import { AgentError, refusal } from '../errors/agent-error.ts';
-import { isJsonObject, type JsonObject, type JsonValue, jsonOf } from '../host/json.ts';
-import type { ValueShape } from '../host/value-shape.ts';
+import { isJsonObject, type JsonObject, type JsonValue, jsonOf } from '../values/json.ts';
+import type { ValueShape } from '../values/value-shape.ts';
 import { type MethodsOn, memberOf, objectOf, QUESTION, type RpcMethod, textOf } from './rpc-method.ts';
 
 export type ActuatorCalls = Pick<

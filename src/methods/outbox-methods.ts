@@ -1,6 +1,7 @@
 /** RPC methods that ask for the entries that wait for delivery. */
-import { jsonOf } from '../host/json.ts';
+
 import type { Outbox } from '../outbox/outbox.ts';
+import { jsonOf } from '../values/json.ts';
 import { type MethodsOn, QUESTION } from './rpc-method.ts';
 
 export const OUTBOX_METHODS: MethodsOn<Pick<Outbox, 'status'>> = {

@@ -1,7 +1,8 @@
 /** Row of the method table. Built-in and declared methods are both made of these. */
-import { isJsonObject, type JsonObject, type JsonValue } from '../host/json.ts';
-import type { ValueShape } from '../host/value-shape.ts';
+
 import type { Effect } from '../rpc/same-command.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../values/json.ts';
+import type { ValueShape } from '../values/value-shape.ts';
 
 export interface RpcMethod {
   readonly name: string;

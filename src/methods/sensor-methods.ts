@@ -1,8 +1,8 @@
 /** Sensors read from afar: each by its name, and by the methods that the configuration declares. */
 import type { RpcMethodConfig } from '../config/schema/agent-config.ts';
 import { refusal } from '../errors/agent-error.ts';
-import type { JsonValue } from '../host/json.ts';
 import type { Reading } from '../sensors/kind/sensor.ts';
+import type { JsonValue } from '../values/json.ts';
 import { type MethodsOn, objectOf, QUESTION, type RpcMethod, textOf } from './rpc-method.ts';
 
 export interface ReadNow {

@@ -1,6 +1,7 @@
 /** A status that fits into one reply to an RPC: with many devices the rows of the healthy go first, and what needs a person stays. */
-import { type JsonValue, jsonOf, stringifyJson } from '../host/json.ts';
+
 import type { AgentStatus } from '../status/shape/agent-status.ts';
+import { type JsonValue, jsonOf, stringifyJson } from '../values/json.ts';
 
 /** Below the 64 KiB that the platform takes, with room for the reply around it. */
 const MAX_BYTES = 60 * 1024;

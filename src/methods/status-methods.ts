@@ -1,6 +1,7 @@
 /** RPC methods that ask for the state of the agent as a whole. */
-import type { JsonObject } from '../host/json.ts';
+
 import type { AgentStatus } from '../status/shape/agent-status.ts';
+import type { JsonObject } from '../values/json.ts';
 import { type MethodsOn, QUESTION } from './rpc-method.ts';
 import { shortStatus } from './short-status.ts';
 

@@ -1,7 +1,7 @@
 /** Calls of the command line to the outbox: its state, the entries that are kept, and the dead letters. */
 import type { ControlCalls } from '../control-socket/control-connection.ts';
-import { type JsonObject, type JsonValue, jsonOf } from '../host/json.ts';
-import { badRequest } from '../host/request-params.ts';
+import { type JsonObject, type JsonValue, jsonOf } from '../values/json.ts';
+import { badRequest } from '../values/request-params.ts';
 import type { EntryQuery } from './delivery/outbox-reading.ts';
 import type { KeptPlaces, RejectedChoice, UnreadPlace } from './kept-places.ts';
 

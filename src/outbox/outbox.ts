@@ -6,7 +6,7 @@
  */
 import { AgentError, messageOf, systemCode } from '../errors/agent-error.ts';
 import { endedWithin } from '../host/bounded-wait.ts';
-import { Listeners } from '../host/listeners.ts';
+import { Listeners } from '../values/listeners.ts';
 import { CommitWriter } from './commit-writer.ts';
 import type { DeadLetters } from './delivery/dead-letters.ts';
 import { Delivery } from './delivery/delivery.ts';

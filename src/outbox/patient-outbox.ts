@@ -7,7 +7,7 @@
 import { AgentError, messageOf, systemCode } from '../errors/agent-error.ts';
 import { Backoff } from '../host/backoff.ts';
 import { endedWithin } from '../host/bounded-wait.ts';
-import { Listeners } from '../host/listeners.ts';
+import { Listeners } from '../values/listeners.ts';
 import type { BatchLimits, Lane, OutboxBatch } from './delivery/outbox-batch.ts';
 import { asAppended } from './delivery/rejected-file.ts';
 import type { ResolvedEntry } from './format/entry-columns.ts';

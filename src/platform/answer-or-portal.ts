@@ -1,5 +1,5 @@
 /** Meaning of the platform's answers: the table of wire-facts.md ("Answers to an upload"), for uploads and for every other call. */
-import { isJsonObject, type JsonObject, type JsonValue, parseJson } from '../host/json.ts';
+import { isJsonObject, type JsonObject, type JsonValue, parseJson } from '../values/json.ts';
 import type { UploadAnswer } from './device-api.ts';
 import { DEEPEST_ANSWER, MAX_ANSWER_VALUES, type PayloadCodec } from './payload-codec.ts';
 import { PlatformError, safeText } from './platform-error.ts';

@@ -1,5 +1,5 @@
 /** How attributes are asked for, and how attributes and RPC requests look in an answer (wire-facts.md, "Endpoints"): what comes is checked once, here. */
-import { isJsonObject, type JsonObject, type JsonValue } from '../host/json.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../values/json.ts';
 import { expectObject } from './answer-or-portal.ts';
 import type { AttributeAnswer, AttributeUpdate, RpcRequest } from './device-api.ts';
 import { PlatformError } from './platform-error.ts';

@@ -4,7 +4,7 @@
  */
 import { Decoder, Encoder, setSizeLimits } from 'cbor-x';
 import { AgentError } from '../errors/agent-error.ts';
-import type { JsonObject, JsonValue } from '../host/json.ts';
+import type { JsonObject, JsonValue } from '../values/json.ts';
 import type { TelemetryRows } from './device-api.ts';
 import { DEEPEST_ANSWER, MAX_ANSWER_VALUES, type PayloadCodec } from './payload-codec.ts';
 import { apartFrom } from './telemetry-json.ts';

@@ -5,7 +5,7 @@
 import type { Socket } from 'node:net';
 import { buildConnector, type Dispatcher, Pool, ProxyAgent } from 'undici';
 import type { Clock } from '../host/clock.ts';
-import { getOrInsert } from '../host/get-or-insert.ts';
+import { getOrInsert } from '../values/get-or-insert.ts';
 import { bounding, CountedSockets } from './counted-sockets.ts';
 import { Http2Connections, OTHER_HTTP } from './http2-connections.ts';
 import type { LaneAnswer, LaneRequest, LaneRequester } from './lane-request.ts';

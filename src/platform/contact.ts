@@ -8,8 +8,8 @@
  */
 import { untilAborted } from '../host/bounded-wait.ts';
 import type { Clock } from '../host/clock.ts';
-import { Listeners } from '../host/listeners.ts';
 import type { Log } from '../host/log.ts';
+import { Listeners } from '../values/listeners.ts';
 import type { Answer, Verdict } from './answer-or-portal.ts';
 import {
   type ContactFault,

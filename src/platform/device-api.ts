@@ -1,5 +1,5 @@
 /** The port to the platform's device HTTP API (wire-facts.md, "Endpoints"); http-device-api.ts is the one that speaks it. */
-import type { JsonObject, JsonValue } from '../host/json.ts';
+import type { JsonObject, JsonValue } from '../values/json.ts';
 
 /** Values and their timestamps side by side: row i says that `keys[i]` was `values[i]` at `ts[i]`. */
 export interface TelemetryRows {

@@ -2,7 +2,7 @@
  * The platform's device HTTP API (wire-facts.md): the endpoints with their paths, and the shapes of what they take and answer. How a call is
  * made is platform-calls.ts, what an answer means is answer-or-portal.ts. Several calls may run at once; one poll of each kind.
  */
-import type { JsonObject, JsonValue } from '../host/json.ts';
+import type { JsonObject, JsonValue } from '../values/json.ts';
 import { expectObject, expectValue, uploadAnswer } from './answer-or-portal.ts';
 import { attributeAnswer, attributeQuery, attributeUpdate, rpcRequest } from './attribute-and-rpc-shapes.ts';
 import type { Traffic } from './connections.ts';

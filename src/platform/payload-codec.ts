@@ -2,7 +2,7 @@
  * The one seam between values and the bytes of a payload. The contract lets a server exchange its payload module; whoever speaks to such
  * a server chooses another codec in the configuration, and nothing else changes.
  */
-import { type JsonObject, type JsonValue, parseJson, stringifyJson } from '../host/json.ts';
+import { type JsonObject, type JsonValue, parseJson, stringifyJson } from '../values/json.ts';
 import type { TelemetryRows } from './device-api.ts';
 import { TelemetryJson } from './telemetry-json.ts';
 import { wireValue } from './wire-values.ts';

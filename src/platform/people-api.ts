@@ -3,8 +3,8 @@
  * that asks for patience gets it, a few times. No address, password or token in any error.
  */
 import type { Clock } from '../host/clock.ts';
-import { isJsonObject, type JsonObject, type JsonValue, parseJson, stringifyJson } from '../host/json.ts';
 import { type RandomBytes, randomId } from '../host/random.ts';
+import { isJsonObject, type JsonObject, type JsonValue, parseJson, stringifyJson } from '../values/json.ts';
 import type { Answer } from './answer-or-portal.ts';
 import { type Connect, type ConnectionSettings, connectOverNetwork } from './connections.ts';
 import { type Exchange, exchange } from './http-exchange.ts';

@@ -3,7 +3,7 @@
  * answer means, and a pace that spares a host which answers with faults. Polls and downloads keep the same rules.
  */
 import type { Clock } from '../host/clock.ts';
-import type { JsonValue } from '../host/json.ts';
+import type { JsonValue } from '../values/json.ts';
 import { type Answer, expectValue, judge, type Verdict } from './answer-or-portal.ts';
 import {
   type Connect,

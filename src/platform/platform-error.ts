@@ -1,6 +1,6 @@
 /** Failures of calls to the platform, and faults of the network told without the address: the token is in every path. */
 import { AgentError, type ErrorCode, type Recovery, systemCode } from '../errors/agent-error.ts';
-import { beginningWithoutSecrets, secretForms } from '../host/secret-forms.ts';
+import { beginningWithoutSecrets, secretForms } from '../values/secret-forms.ts';
 import { networkProblem } from './contact-faults.ts';
 
 export type PlatformFault =

@@ -1,6 +1,6 @@
 /** Endpoint 9: a device asks for credentials of its own. Needs no token; a refusal comes with status 200 and is a value. */
 import type { Clock } from '../host/clock.ts';
-import type { JsonObject } from '../host/json.ts';
+import type { JsonObject } from '../values/json.ts';
 import { expectObject, expectValue, judge } from './answer-or-portal.ts';
 import { type Connect, connectOverNetwork } from './connections.ts';
 import type { ContactObserver } from './contact.ts';

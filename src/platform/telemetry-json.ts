@@ -2,7 +2,7 @@
  * Telemetry as JSON text, written byte by byte: a gateway with days of history to send spends most of its time here. What is not a plain
  * number is spelled by wire-values.ts, and so is every number that the quick way would not write exactly as that does.
  */
-import type { JsonValue } from '../host/json.ts';
+import type { JsonValue } from '../values/json.ts';
 import type { TelemetryRows } from './device-api.ts';
 import { wireValue } from './wire-values.ts';
 

@@ -4,7 +4,7 @@
  */
 import type { Socket } from 'node:net';
 import type { Clock } from '../host/clock.ts';
-import { getOrInsert } from '../host/get-or-insert.ts';
+import { getOrInsert } from '../values/get-or-insert.ts';
 import type { Lane } from './connections.ts';
 import { createWordCount, HEADERS, type WordCount } from './word-count.ts';
 

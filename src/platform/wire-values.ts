@@ -4,7 +4,7 @@
  * be told. Numbers are spelled so that what is stored is the number it was; those for which there is no such spelling go as text.
  */
 import { crc32 } from 'node:zlib';
-import { type JsonValue, stringifyJson } from '../host/json.ts';
+import { type JsonValue, stringifyJson } from '../values/json.ts';
 
 /** In UTF-16 units, as the server counts. */
 const MAX_KEY_LENGTH = 255;

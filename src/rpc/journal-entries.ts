@@ -2,7 +2,7 @@
  * Which requests are remembered, and what each of them makes of one that comes now. In memory; rpc-journal.ts keeps it on disk. Bounded by
  * age (same-command.ts), count and bytes: a movement that a repeat may still find within seconds is never evicted.
  */
-import { isJsonObject, type JsonObject, stringifyJson } from '../host/json.ts';
+import { isJsonObject, type JsonObject, stringifyJson } from '../values/json.ts';
 import { contentOf } from './request-key.ts';
 import { type EarlierRequest, type Effect, rememberedForMs, SAME_WITHIN_MS, verdictOn } from './same-command.ts';
 

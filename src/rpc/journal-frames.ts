@@ -6,7 +6,7 @@
  * The CRC covers everything from version to length, and the payload.
  */
 import { crc32 } from 'node:zlib';
-import { isJsonObject, type JsonObject, OWN_JSON, parseJson, stringifyJson } from '../host/json.ts';
+import { isJsonObject, type JsonObject, OWN_JSON, parseJson, stringifyJson } from '../values/json.ts';
 
 /** Content of a frame. `head` names format and version; `entry` is a whole request as compaction leaves it. */
 export type FrameKind = 'head' | 'intent' | 'reply' | 'answered' | 'entry';

@@ -1,8 +1,8 @@
 /** Reads the journal's file of an earlier run, as entries of this boot. */
 import { AgentError, messageOf } from '../errors/agent-error.ts';
 import type { Clock } from '../host/clock.ts';
-import type { JsonObject } from '../host/json.ts';
 import type { Log } from '../host/log.ts';
+import type { JsonObject } from '../values/json.ts';
 import { entryFromJson, type JournalEntry } from './journal-entries.ts';
 import { decodeFrames, type Frame, JOURNAL_HEAD } from './journal-frames.ts';
 import type { JournalStorage } from './journal-storage.ts';

@@ -2,9 +2,9 @@
 import type { RpcMethodConfig } from '../config/schema/agent-config.ts';
 import { AgentError, type ErrorCode } from '../errors/agent-error.ts';
 import type { Clock } from '../host/clock.ts';
-import type { JsonObject, JsonValue } from '../host/json.ts';
-import { type MatchesPattern, mismatchOf, shapeAsJson } from '../host/value-shape.ts';
 import { methodsOn, type RpcMethod, TABLE_METHODS } from '../methods/rpc-method.ts';
+import type { JsonObject, JsonValue } from '../values/json.ts';
+import { type MatchesPattern, mismatchOf, shapeAsJson } from '../values/value-shape.ts';
 
 /** Permissions of a method, built-in or declared; by default everything. `allowed` comes on top of the method's own shape. */
 export type MethodPermission = Partial<Pick<RpcMethodConfig, 'enabled' | 'allowed' | 'mostPerMinute' | 'deadlineMs'>>;

@@ -1,10 +1,10 @@
 /** Methods of the configuration that are programs. */
 import type { RpcConfig } from '../config/schema/agent-config.ts';
 import { AgentError, refusal } from '../errors/agent-error.ts';
-import { fillArguments } from '../host/argument-template.ts';
-import { isJsonObject, type JsonValue, parseJson } from '../host/json.ts';
 import type { HostMachine } from '../host/machine.ts';
 import type { RpcMethod } from '../methods/rpc-method.ts';
+import { fillArguments } from '../values/argument-template.ts';
+import { isJsonObject, type JsonValue, parseJson } from '../values/json.ts';
 
 export type ProgramMachine = Pick<HostMachine, 'clock' | 'runProgram'>;
 

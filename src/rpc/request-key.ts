@@ -1,7 +1,7 @@
 /** Key of a request: its id and its content. same-command.ts tells what that says of another request. */
 import { createHash } from 'node:crypto';
-import { isJsonObject, type JsonValue, stringifyJson } from '../host/json.ts';
 import type { RpcRequest } from '../platform/device-api.ts';
+import { isJsonObject, type JsonValue, stringifyJson } from '../values/json.ts';
 
 /** 128 bits: enough to tell contents apart that nobody chose in order to collide. */
 const DIGEST_BYTES = 16;

@@ -9,11 +9,11 @@
  */
 import { AgentError, type ErrorCode, hasCode, messageOf } from '../errors/agent-error.ts';
 import type { Clock } from '../host/clock.ts';
-import type { JsonObject, JsonValue } from '../host/json.ts';
 import type { Log } from '../host/log.ts';
 import type { MethodCall, RpcMethod } from '../methods/rpc-method.ts';
 import { isWidgetName } from '../methods/widget-names.ts';
 import type { RpcRequest } from '../platform/device-api.ts';
+import type { JsonObject, JsonValue } from '../values/json.ts';
 import type { JournalEntry } from './journal-entries.ts';
 import type { MethodTable } from './method-table.ts';
 import { requestKey } from './request-key.ts';

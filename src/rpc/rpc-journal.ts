@@ -9,8 +9,8 @@
  */
 import { AgentError, messageOf } from '../errors/agent-error.ts';
 import { endedWithin } from '../host/bounded-wait.ts';
-import { type JsonObject, stringifyJson } from '../host/json.ts';
 import type { RpcRequest } from '../platform/device-api.ts';
+import { type JsonObject, stringifyJson } from '../values/json.ts';
 import {
   BEFORE_ALL,
   entryToJson,

@@ -1,6 +1,6 @@
 /** Replies as they go out: `{"result": …}` or `{"error": {"code", "message"}}`, never larger than the platform takes. */
 import { AgentError } from '../errors/agent-error.ts';
-import { isJsonObject, type JsonObject, type JsonValue, stringifyJson } from '../host/json.ts';
+import { isJsonObject, type JsonObject, type JsonValue, stringifyJson } from '../values/json.ts';
 
 /** The platform refuses larger bodies on `/rpc` with 413 (wire-facts.md, "Values"). */
 export const MAX_REPLY_BYTES = 64 * 1024;

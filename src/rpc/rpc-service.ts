@@ -1,15 +1,15 @@
 /** Server-side RPC as a whole: its journal, which is open before the first poll, its methods, and the loop that answers. */
 import { join } from 'node:path';
 import type { AgentConfig } from '../config/schema/agent-config.ts';
-import { loadLinearPatterns } from '../host/linear-pattern.ts';
 import type { Log } from '../host/log.ts';
 import type { HostMachine } from '../host/machine.ts';
-import type { MatchesPattern, ValueShape } from '../host/value-shape.ts';
 import type { RpcMethod } from '../methods/rpc-method.ts';
 import type { DeviceApi } from '../platform/device-api.ts';
 import type { PollBeat } from '../platform/poll-beat.ts';
 import { pollLimits } from '../platform/poll-length.ts';
 import type { PollPlace } from '../platform/poll-turns.ts';
+import { loadLinearPatterns } from '../values/linear-pattern.ts';
+import type { MatchesPattern, ValueShape } from '../values/value-shape.ts';
 import { JournalFile } from './journal-storage.ts';
 import { MethodTable } from './method-table.ts';
 import { RpcExecutor, type RpcExecutorDeps } from './rpc-executor.ts';

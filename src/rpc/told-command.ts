@@ -1,5 +1,5 @@
 /** Command of the platform as it is told to whoever keeps a record of them. */
-import type { JsonObject, JsonValue } from '../host/json.ts';
+import type { JsonObject, JsonValue } from '../values/json.ts';
 
 /** A request for a method that can move or set something, with its reply. */
 export interface ToldCommand {

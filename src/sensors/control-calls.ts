@@ -2,8 +2,8 @@
 import { sentReading } from '../config/keys/sent-reading.ts';
 import type { SensorConfig } from '../config/schema/agent-config.ts';
 import type { ControlCalls } from '../control-socket/control-connection.ts';
-import { jsonOf } from '../host/json.ts';
-import { textIn } from '../host/request-params.ts';
+import { jsonOf } from '../values/json.ts';
+import { textIn } from '../values/request-params.ts';
 import type { Sampler } from './sampler.ts';
 
 export function sensorCalls(sampler: Pick<Sampler, 'readNow'>, sensors: () => readonly SensorConfig[]): ControlCalls {

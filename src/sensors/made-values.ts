@@ -2,8 +2,8 @@
  * Values that are made of others. When keys have come, each value that needs them, directly or by others, is calculated once, and after all that it
  * is made of: none is made of a new and an old value of one read.
  */
-import { ranksByDependence } from '../host/dependence.ts';
-import { getOrInsert } from '../host/get-or-insert.ts';
+import { ranksByDependence } from '../values/dependence.ts';
+import { getOrInsert } from '../values/get-or-insert.ts';
 import type { MadeSensor, MadeValue } from './kind/sensor-deps.ts';
 
 /** Names of keys, with the device that each belongs to. */

@@ -2,7 +2,7 @@
 import { type KeyOwner, meantOwners, ownedKey, ownersOfKeys } from '../config/keys/key-owners.ts';
 import { keysForRules, namesForRules, rulesOfReading } from '../config/keys/sensor-keys.ts';
 import type { SensorConfig } from '../config/schema/agent-config.ts';
-import { getOrInsert } from '../host/get-or-insert.ts';
+import { getOrInsert } from '../values/get-or-insert.ts';
 import type { Sample } from './kind/sensor.ts';
 import type { MadeSensor, MeasuredValue, ValuesOfSensors } from './kind/sensor-deps.ts';
 import { sensorFault } from './kind/sensor-fault.ts';

@@ -1,7 +1,7 @@
 /** Values that a sensor does not give: told when it begins, when the reason changes, ever more seldom where reasons take turns, and when it ends. */
 import { Backoff } from '../host/backoff.ts';
 import type { Clock } from '../host/clock.ts';
-import { getOrInsert } from '../host/get-or-insert.ts';
+import { getOrInsert } from '../values/get-or-insert.ts';
 import type { Refusal } from './kind/sensor.ts';
 import type { SamplerDeps, SensorState } from './sampler.ts';
 

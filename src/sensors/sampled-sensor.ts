@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { AgentError, messageOf } from '../errors/agent-error.ts';
 import { Backoff } from '../host/backoff.ts';
 import { endedWithin, withinMs } from '../host/bounded-wait.ts';
-import { keepAtMost } from '../host/keep-at-most.ts';
+import { keepAtMost } from '../values/keep-at-most.ts';
 import { SensorConversion } from './conversion/sensor-conversion.ts';
 import type { Reading, Refusal, Sample } from './kind/sensor.ts';
 import { sensorFault } from './kind/sensor-fault.ts';

@@ -2,7 +2,7 @@
 
 import { statisticKey } from '../config/keys/added-keys.ts';
 import type { Clock } from '../host/clock.ts';
-import { isNumeric, type JsonValue } from '../host/json.ts';
+import { isNumeric, type JsonValue } from '../values/json.ts';
 import type { Reading, Refusal } from './kind/sensor.ts';
 import type { SamplerEntry } from './sampler.ts';
 

@@ -1,7 +1,7 @@
 /** How the status page's server writes an answer, and reads the little that it is sent. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { type JsonValue, stringifyJson } from '../host/json.ts';
 import type { PageFile } from '../host/page-files.ts';
+import { type JsonValue, stringifyJson } from '../values/json.ts';
 
 export function sendText(
   response: ServerResponse,

@@ -2,7 +2,7 @@
  * Plots of longer than the outbox is quickly read for: from the coarser record, whose parts are merged to about the points that were asked for. A span
  * of some hours that the outbox may still hold is read there, too: the finer of the two is the answer.
  */
-import type { BandQuery, KeyBand } from '../bands/bands.ts';
+import type { BandQuery, KeyBand } from '../history/bands.ts';
 import { type Banded, type Plain, type Series, type SeriesQuery, type TimedValue, thinSeries } from './series.ts';
 
 export interface SeriesSources {

@@ -1,10 +1,10 @@
 /** Calls of the command line to the agent as a whole: its status, its faults, its log level, its memory. */
 import type { SensorConfig } from '../config/schema/agent-config.ts';
 import type { ControlCalls } from '../control-socket/control-connection.ts';
-import { jsonOf } from '../host/json.ts';
 import { type AgentLog, LOG_LEVELS } from '../host/log.ts';
-import { badRequest } from '../host/request-params.ts';
 import type { AskedForStatus } from '../methods/status-methods.ts';
+import { jsonOf } from '../values/json.ts';
+import { badRequest } from '../values/request-params.ts';
 import { sentSensors } from './status-of.ts';
 import type { StatusPublisher } from './status-publisher.ts';
 

@@ -2,8 +2,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { AgentError, messageOf, refusal } from '../errors/agent-error.ts';
 import type { Clock } from '../host/clock.ts';
-import { isJsonObject, type JsonObject, type JsonValue, jsonOf, parseJson } from '../host/json.ts';
 import type { Log } from '../host/log.ts';
+import { isJsonObject, type JsonObject, type JsonValue, jsonOf, parseJson } from '../values/json.ts';
 import { readText, sendJson } from './answers.ts';
 
 export interface SwitchedOutputs {

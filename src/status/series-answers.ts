@@ -1,7 +1,7 @@
 /** Answers for plots: a few reads of the disk at a time, each ended when nobody waits for it. */
 import type { ServerResponse } from 'node:http';
 import type { Clock } from '../host/clock.ts';
-import { jsonOf } from '../host/json.ts';
+import { jsonOf } from '../values/json.ts';
 import { sendJson } from './answers.ts';
 import { readSeriesQuery, type Series, type SeriesQuery } from './series.ts';
 

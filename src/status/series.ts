@@ -2,8 +2,8 @@
  * The last hours of some keys, from what the outbox still holds, thinned for a plot: each key's span is cut into equal parts, of which the least, the
  * greatest and the last value stay, so that no peak is lost and none seems longer than it was. Memory depends on the number of parts, never on that of the entries.
  */
-import type { JsonValue } from '../host/json.ts';
-import { plottedNumber } from '../host/plotted-number.ts';
+import type { JsonValue } from '../values/json.ts';
+import { plottedNumber } from '../values/plotted-number.ts';
 
 export interface SeriesQuery {
   /** Slot of the attached device whose keys they are; the gateway's own without it. */

@@ -4,17 +4,17 @@
  */
 
 import type { ActuatorSettings } from '../actuators/kind/actuator.ts';
-import type { BandQuery, Bands } from '../bands/bands.ts';
 import type { LiveConfig } from '../config/live-config.ts';
 import type { Device } from '../devices/device.ts';
 import { messageOf } from '../errors/agent-error.ts';
 import type { FirmwareUpdates } from '../firmware/firmware-updates.ts';
+import type { BandQuery, Bands } from '../history/bands.ts';
 import type { Clock } from '../host/clock.ts';
-import { type JsonObject, jsonOf } from '../host/json.ts';
 import type { AgentLog } from '../host/log.ts';
 import type { HostMachine } from '../host/machine.ts';
 import type { TelemetryPath } from '../telemetry/telemetry-path.ts';
 import type { Timeline } from '../timeline/timeline.ts';
+import { type JsonObject, jsonOf } from '../values/json.ts';
 import { answerSeries } from './band-series.ts';
 import { LogRing } from './log-ring.ts';
 import { type Metric, metricsOf } from './metrics.ts';

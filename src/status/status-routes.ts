@@ -1,10 +1,10 @@
 /** Answers of the status page's server. Outputs are the only thing that it changes, and only where the configuration and the PIN allow it. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { isJsonObject, type JsonObject, type JsonValue, jsonOf, parseJson, stringifyJson } from '../host/json.ts';
 import type { Log } from '../host/log.ts';
 import type { HostMachine } from '../host/machine.ts';
 import { PageFiles } from '../host/page-files.ts';
 import type { TimelineAnswer } from '../timeline/query.ts';
+import { isJsonObject, type JsonObject, type JsonValue, jsonOf, parseJson, stringifyJson } from '../values/json.ts';
 import { cookieOf, readText, sendFile, sendJson, sendText } from './answers.ts';
 import { EventStreams, eventText, STREAM_HEADERS } from './event-streams.ts';
 import type { LogRing } from './log-ring.ts';

@@ -1,5 +1,5 @@
 /** View of the page: the agent's status, with readings as the platform sees them, and facts that only people at the device want to know. */
-import type { JsonValue } from '../host/json.ts';
+import type { JsonValue } from '../values/json.ts';
 import type {
   AgentStatus,
   ConnectionStatus,

@@ -5,8 +5,8 @@
  */
 import { dirname } from 'node:path';
 import type { Files, OpenFile } from '../host/files.ts';
-import { isJsonObject, type JsonObject, OWN_JSON } from '../host/json.ts';
 import { readWhole } from '../host/whole-file.ts';
+import { isJsonObject, type JsonObject, OWN_JSON } from '../values/json.ts';
 import { GROUP_MODE, writeDurably } from './durable-file.ts';
 import { fieldsOf, isSealed, type StateFormat, unsealJson } from './sealed-json.ts';
 

@@ -10,7 +10,7 @@ import {
   type JsonValue,
   parseJson,
   stringifyJson,
-} from '../host/json.ts';
+} from '../values/json.ts';
 
 export interface StateFormat {
   /** Name of the format, for example `turnstone/actuators`. */

@@ -9,9 +9,9 @@ import { Backoff } from '../host/backoff.ts';
 import { outcomeWithin } from '../host/bounded-wait.ts';
 import type { Clock } from '../host/clock.ts';
 import { type Files, mayBeThereNow, undefinedWhenMissing } from '../host/files.ts';
-import { isJsonObject, type JsonObject, OWN_JSON } from '../host/json.ts';
 import type { Log } from '../host/log.ts';
 import { isPassing, readPatiently } from '../host/patient-read.ts';
+import { isJsonObject, type JsonObject, OWN_JSON } from '../values/json.ts';
 import { behindPath, disown, mayBeSetAside, removeDurably, setAside, writeDurably } from './durable-file.ts';
 import { fieldsOf, isSealed, type StateFormat, sealJson } from './sealed-json.ts';
 

@@ -6,8 +6,8 @@
 import { conditionWords, evaluate, isOfTime, timeHolds, valueHolds } from '../config/keys/condition-truth.ts';
 import { partsOf } from '../config/keys/rule-parts.ts';
 import type { ConditionConfig, KeyRulesConfig } from '../config/schema/agent-config.ts';
-import type { JsonValue } from '../host/json.ts';
 import type { LocalTime } from '../host/local-time.ts';
+import type { JsonValue } from '../values/json.ts';
 
 /** A condition of the key's own value; `hysteresis` is 0 and `name` is "above 40" where they are missing. */
 export type Threshold = Partial<NonNullable<KeyRulesConfig['alarms']>[number]>;

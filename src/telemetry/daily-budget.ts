@@ -1,6 +1,6 @@
 /** Bytes sent in this UTC day against what a metered link allows. Only backlog waits for the next day; alarms and the present never do. */
 import type { Clock } from '../host/clock.ts';
-import type { JsonObject } from '../host/json.ts';
+import type { JsonObject } from '../values/json.ts';
 
 export const DAILY_BUDGET_FORMAT = { format: 'turnstone/daily-budget', version: 1 } as const;
 

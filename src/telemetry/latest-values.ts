@@ -1,5 +1,5 @@
 /** The last value of each key after conversion, as local rules and the platform see it; what a sensor reports is the raw one. */
-import type { JsonValue } from '../host/json.ts';
+import type { JsonValue } from '../values/json.ts';
 
 /** Beyond so many the one that was noted first is forgotten: whoever makes keys up as they go must not fill the memory. */
 const MAX_KEYS = 10_000;

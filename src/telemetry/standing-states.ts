@@ -2,8 +2,9 @@
  * States that the platform was told to be wrong and was not told to be over: raised alarms and failing sensors. Small, on disk, and needed only
  * for what nobody will speak of again: what was taken out of the configuration would be "failing" there for ever.
  */
-import { isJsonObject, type JsonObject, jsonOf } from '../host/json.ts';
+
 import type { StateFile } from '../store/state-file.ts';
+import { isJsonObject, type JsonObject, jsonOf } from '../values/json.ts';
 
 export const STANDING_STATES_FORMAT = { format: 'turnstone/standing-states', version: 1 } as const;
 

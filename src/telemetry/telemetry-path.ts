@@ -8,7 +8,6 @@ import { sensorStateKey } from '../config/keys/added-keys.ts';
 import type { AgentConfig } from '../config/schema/agent-config.ts';
 import { messageOf } from '../errors/agent-error.ts';
 import { endedWithin } from '../host/bounded-wait.ts';
-import type { JsonValue } from '../host/json.ts';
 import type { Log } from '../host/log.ts';
 import type { HostMachine } from '../host/machine.ts';
 import type { TimeSync } from '../host/time-sync.ts';
@@ -17,6 +16,7 @@ import type { DeviceApi } from '../platform/device-api.ts';
 import type { PlatformClients } from '../platform/platform-clients.ts';
 import type { Sample } from '../sensors/kind/sensor.ts';
 import { StateFile } from '../store/state-file.ts';
+import type { JsonValue } from '../values/json.ts';
 import { ALARM_REMOVED } from './alarm-thresholds.ts';
 import { ConfiguredSensors } from './configured-sensors.ts';
 import {

@@ -1,5 +1,5 @@
 /** Alarm of a reading as it is told to whoever keeps a record of them. */
-import type { JsonValue } from '../host/json.ts';
+import type { JsonValue } from '../values/json.ts';
 import type { RaisedAlarm } from './alarm-thresholds.ts';
 
 export interface StandingAlarm extends RaisedAlarm {

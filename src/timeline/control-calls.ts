@@ -1,7 +1,7 @@
 /** Calls of the command line to the timeline, and those that it records: a person at the device moves an output. */
 import type { ControlCalls, ControlMethod } from '../control-socket/control-connection.ts';
 import { hasCode, messageOf } from '../errors/agent-error.ts';
-import { isJsonObject, type JsonObject, type JsonValue, jsonOf } from '../host/json.ts';
+import { isJsonObject, type JsonObject, type JsonValue, jsonOf } from '../values/json.ts';
 import { timelineQueryOf } from './query.ts';
 import type { TellTimeline, Timeline } from './timeline.ts';
 import { valueWord } from './words.ts';

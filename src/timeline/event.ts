@@ -1,5 +1,5 @@
 /** Events of the timeline: one plain sentence each, with the facts that it is made of. Everything in them is cut to a size. */
-import { isJsonObject, type JsonObject, type JsonValue } from '../host/json.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../values/json.ts';
 import { isKind, type TimelineKind } from './kinds.ts';
 
 /** Facts of an event that are text. */

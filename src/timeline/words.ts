@@ -4,11 +4,11 @@ import type { ReadAgain } from '../config/config-file.ts';
 import { formatDuration } from '../config/fields/quantity.ts';
 import type { RuleConfig } from '../config/schema/rules.ts';
 import type { UpdaterStatus } from '../firmware/updater-status.ts';
-import { isJsonObject, type JsonValue, stringifyJson } from '../host/json.ts';
 import type { ContactStatus } from '../platform/contact.ts';
 import { faultText } from '../platform/contact.ts';
 import type { ToldCommand } from '../rpc/told-command.ts';
 import type { ToldAlarm } from '../telemetry/told-alarm.ts';
+import { isJsonObject, type JsonValue, stringifyJson } from '../values/json.ts';
 import type { ToldEvent } from './event.ts';
 
 /** `on`, `off`, or the value as it is. */

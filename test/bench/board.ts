@@ -20,7 +20,7 @@ import { join, resolve } from 'node:path';
 import { parseArgs, promisify } from 'node:util';
 import { build } from 'esbuild';
 import { buildBundle, ownNativeModules, ROOT } from '../../scripts/bundle.ts';
-import { LocalPlatform } from '../../src/local-platform/local-platform.ts';
+import { LocalPlatform } from '../../src/stand-ins/local-platform/local-platform.ts';
 
 /** As scripts/launcher.sh starts it. */
 const RELEASE_FLAGS = [

@@ -15,7 +15,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { signatureFrame } from '../../src/firmware/release-signature.ts';
-import { LocalPlatform } from '../../src/local-platform/local-platform.ts';
+import { LocalPlatform } from '../../src/stand-ins/local-platform/local-platform.ts';
 import { buildRelease, InstalledGateway, makeSigningKey, until } from '../support/installed-gateway.ts';
 import { PlatformPerson } from '../support/platform-people.ts';
 

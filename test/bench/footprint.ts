@@ -17,7 +17,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { buildBundle, ownNativeModules } from '../../scripts/bundle.ts';
 import { ControlClient } from '../../src/control-socket/control-client.ts';
-import { LocalPlatform } from '../../src/local-platform/local-platform.ts';
+import { LocalPlatform } from '../../src/stand-ins/local-platform/local-platform.ts';
 
 const LAUNCHER = resolve(import.meta.dirname, '../../build/bundle/turnstone');
 /** Until the loops have polled and the first uploads are acknowledged. */

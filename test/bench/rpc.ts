@@ -14,8 +14,8 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import type { JsonObject } from '../../src/host/json.ts';
-import type { RecordEntry } from '../../src/simulated-board/board-record.ts';
+import type { RecordEntry } from '../../src/stand-ins/simulated-board/board-record.ts';
+import type { JsonObject } from '../../src/values/json.ts';
 import { RestPerson } from '../support/rest-person.ts';
 
 const MAIN = resolve(import.meta.dirname, '../../src/main.ts');

@@ -17,8 +17,8 @@ import { parseArgs } from 'node:util';
 import type { Browser, Page } from 'playwright-core';
 import { buildBundle, ownNativeModules } from '../../scripts/bundle.ts';
 import { ControlClient } from '../../src/control-socket/control-client.ts';
-import type { JsonObject } from '../../src/host/json.ts';
-import { LocalPlatform } from '../../src/local-platform/local-platform.ts';
+import { LocalPlatform } from '../../src/stand-ins/local-platform/local-platform.ts';
+import type { JsonObject } from '../../src/values/json.ts';
 import { launchBrowser } from '../support/browser.ts';
 
 const SLOWED = 4;

@@ -12,7 +12,7 @@ import { silentLog } from '../../src/host/log.ts';
 import { loadDrivers, samplerEntry } from '../../src/sensors/create-sensor.ts';
 import type { Sample } from '../../src/sensors/kind/sensor.ts';
 import { Sampler } from '../../src/sensors/sampler.ts';
-import { PtyWire } from '../../src/simulated-board/serial-wire.ts';
+import { PtyWire } from '../../src/stand-ins/simulated-board/serial-wire.ts';
 import { until } from '../support/board-bench.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { OF_THIS_MACHINE, sensorConfig } from '../support/sensor-bench.ts';

@@ -6,11 +6,11 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import { linuxPorts } from '../../src/hardware/linux-ports.ts';
 import { systemClock } from '../../src/host/clock.ts';
 import { systemFiles } from '../../src/host/files.ts';
-import type { JsonValue } from '../../src/host/json.ts';
 import { silentLog } from '../../src/host/log.ts';
 import { createSensor } from '../../src/sensors/create-sensor.ts';
 import type { Sensor } from '../../src/sensors/kind/sensor.ts';
-import { PtyWire } from '../../src/simulated-board/serial-wire.ts';
+import { PtyWire } from '../../src/stand-ins/simulated-board/serial-wire.ts';
+import type { JsonValue } from '../../src/values/json.ts';
 import { until } from '../support/board-bench.ts';
 import { OF_THIS_MACHINE, sensorConfig } from '../support/sensor-bench.ts';
 

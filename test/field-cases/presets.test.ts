@@ -8,7 +8,7 @@ import { readConfig } from '../../src/config/read-config.ts';
 import { linuxPorts } from '../../src/hardware/linux-ports.ts';
 import { systemClock } from '../../src/host/clock.ts';
 import { createSensor } from '../../src/sensors/create-sensor.ts';
-import { PtyWire } from '../../src/simulated-board/serial-wire.ts';
+import { PtyWire } from '../../src/stand-ins/simulated-board/serial-wire.ts';
 import { until } from '../support/board-bench.ts';
 import { SMALLEST } from '../support/config-file.ts';
 import { sensorDeps } from '../support/sensor-bench.ts';

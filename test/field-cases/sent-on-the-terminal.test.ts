@@ -4,12 +4,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { EXIT } from '../../src/cli/exit-code.ts';
+import { runCommandLine } from '../../src/cli/frame/program.ts';
 import { valueText } from '../../src/cli/value-text.ts';
-import { runCommandLine } from '../../src/command-line/program.ts';
 import { sentReading } from '../../src/config/keys/sent-reading.ts';
 import { readConfig } from '../../src/config/read-config.ts';
 import { sensorCalls } from '../../src/sensors/control-calls.ts';
-import { PtyWire } from '../../src/simulated-board/serial-wire.ts';
+import { PtyWire } from '../../src/stand-ins/simulated-board/serial-wire.ts';
 import { sentSensors } from '../../src/status/status-of.ts';
 import { fakeEdge } from '../support/fake-edge.ts';
 

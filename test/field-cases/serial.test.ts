@@ -14,7 +14,7 @@ import { systemFiles } from '../../src/host/files.ts';
 import { silentLog } from '../../src/host/log.ts';
 import { createSensor } from '../../src/sensors/create-sensor.ts';
 import type { Sensor } from '../../src/sensors/kind/sensor.ts';
-import { PtyWire } from '../../src/simulated-board/serial-wire.ts';
+import { PtyWire } from '../../src/stand-ins/simulated-board/serial-wire.ts';
 import { COMMON, opensWith } from '../support/actuator-driver.ts';
 import { until } from '../support/board-bench.ts';
 import { configOf, SMALLEST } from '../support/config-file.ts';

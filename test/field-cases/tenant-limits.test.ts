@@ -1,7 +1,7 @@
 /** A backlog behind the limits of a tenant, of messages and of data points, leaves at nearly the rate that they allow. */
 import { afterEach, describe, expect, it } from 'vitest';
-import { RateLimit, type RateLimits } from '../../src/local-platform/rate-limit.ts';
 import type { TelemetryRows, UploadAnswer } from '../../src/platform/device-api.ts';
+import { RateLimit, type RateLimits } from '../../src/stand-ins/local-platform/rate-limit.ts';
 import { UploadBench } from '../support/upload-bench.ts';
 
 const ACCEPTED: UploadAnswer = { kind: 'accepted' };

@@ -6,8 +6,8 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import { rulesOfReading } from '../../src/config/keys/sensor-keys.ts';
 import { sentReading } from '../../src/config/keys/sent-reading.ts';
 import { readConfig } from '../../src/config/read-config.ts';
-import type { JsonValue } from '../../src/host/json.ts';
 import { DeadbandRules } from '../../src/telemetry/deadband-rules.ts';
+import type { JsonValue } from '../../src/values/json.ts';
 import { SMALLEST } from '../support/config-file.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 

@@ -12,8 +12,8 @@ import { systemClock } from '../../src/host/clock.ts';
 import { systemFiles } from '../../src/host/files.ts';
 import { silentLog } from '../../src/host/log.ts';
 import { runProgram } from '../../src/host/run-program.ts';
-import { LocalPlatform } from '../../src/local-platform/local-platform.ts';
 import { HttpDeviceApi } from '../../src/platform/http-device-api.ts';
+import { LocalPlatform } from '../../src/stand-ins/local-platform/local-platform.ts';
 import { rowsOf } from '../support/telemetry-rows.ts';
 
 const PATIENCE = { timeout: 20_000, interval: 50 };

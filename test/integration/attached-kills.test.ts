@@ -1,7 +1,7 @@
 /** The power is cut between steps of provisioning attached devices. The judge is the platform's device list, and what lies under each of its devices. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { DeviceConfig } from '../../src/config/schema/devices.ts';
-import { LocalPlatform } from '../../src/local-platform/local-platform.ts';
+import { LocalPlatform } from '../../src/stand-ins/local-platform/local-platform.ts';
 import { AttachedLives, type Death } from '../support/attached-lives.ts';
 import { mulberry32 } from '../support/random-bytes.ts';
 

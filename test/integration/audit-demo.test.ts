@@ -12,9 +12,9 @@ import { readAppended, readShown } from '../../scripts/demo/accounts.ts';
 import { DEMO_DEVICES } from '../../scripts/demo/attached-devices.ts';
 import { judgeDelivery, lastPause, type StoredValue, wallOffset } from '../../scripts/demo/delivery-verdict.ts';
 import { ACCESS_TOKEN, DEVICE_NAME, type SettingPaths, writeSetting } from '../../scripts/demo/setting.ts';
-import { ReportClient } from '../../src/analytics/report-client.ts';
 import { systemClock } from '../../src/host/clock.ts';
-import { LocalPlatform } from '../../src/local-platform/local-platform.ts';
+import { ReportClient } from '../../src/reports/report-client.ts';
+import { LocalPlatform } from '../../src/stand-ins/local-platform/local-platform.ts';
 import { AGENT_PROGRAM } from '../support/agent-program.ts';
 
 const ALL_TELEMETRY = '7e57ab1e-0000-4000-8000-000000000001';

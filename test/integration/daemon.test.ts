@@ -6,7 +6,7 @@ import { describe, it } from 'vitest';
 import { type StoredValue, wallOffset } from '../../scripts/demo/delivery-verdict.ts';
 import { PlatformRest } from '../../scripts/demo/platform-rest.ts';
 import { ControlClient } from '../../src/control-socket/control-client.ts';
-import { LocalPlatform } from '../../src/local-platform/local-platform.ts';
+import { LocalPlatform } from '../../src/stand-ins/local-platform/local-platform.ts';
 import { AgentProcess } from '../support/agent-process.ts';
 
 const TOKEN = 'a-token-nobody-may-see';

@@ -18,7 +18,7 @@ import { samplerEntry } from '../../src/sensors/create-sensor.ts';
 import type { Sample } from '../../src/sensors/kind/sensor.ts';
 import { MeasuredValues } from '../../src/sensors/measured-values.ts';
 import { Sampler } from '../../src/sensors/sampler.ts';
-import type { BoardConfigInput } from '../../src/simulated-board/board-config.ts';
+import type { BoardConfigInput } from '../../src/stand-ins/simulated-board/board-config.ts';
 import { type BoardBench, openBoardBench, until } from '../support/board-bench.ts';
 import { OF_THIS_MACHINE } from '../support/sensor-bench.ts';
 

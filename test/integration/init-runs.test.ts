@@ -7,12 +7,12 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/host/clock.ts';
 import { loadTwins } from '../../src/kinds/twins.ts';
-import { LocalPlatform } from '../../src/local-platform/local-platform.ts';
-import { parseBoardConfig } from '../../src/simulated-board/board-config.ts';
-import { BoardRecord } from '../../src/simulated-board/board-record.ts';
-import { BoardServer } from '../../src/simulated-board/board-server.ts';
-import { sampleBoard } from '../../src/simulated-board/sample-board.ts';
-import { SimulatedBoard } from '../../src/simulated-board/simulated-board.ts';
+import { LocalPlatform } from '../../src/stand-ins/local-platform/local-platform.ts';
+import { parseBoardConfig } from '../../src/stand-ins/simulated-board/board-config.ts';
+import { BoardRecord } from '../../src/stand-ins/simulated-board/board-record.ts';
+import { BoardServer } from '../../src/stand-ins/simulated-board/board-server.ts';
+import { sampleBoard } from '../../src/stand-ins/simulated-board/sample-board.ts';
+import { SimulatedBoard } from '../../src/stand-ins/simulated-board/simulated-board.ts';
 import { AGENT_PROGRAM } from '../support/agent-program.ts';
 import { PlatformPerson } from '../support/platform-people.ts';
 

@@ -5,7 +5,7 @@ import { get } from 'node:https';
 import { join } from 'node:path';
 import type { TLSSocket } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { LocalPlatform } from '../../src/local-platform/local-platform.ts';
+import { LocalPlatform } from '../../src/stand-ins/local-platform/local-platform.ts';
 import { AgentProcess } from '../support/agent-process.ts';
 import { freePort } from '../support/free-port.ts';
 

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join, normalize } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { programFor } from '../../src/command-line/commander-program.ts';
+import { programFor } from '../../src/cli/frame/commander-program.ts';
 import { faultLine } from '../../src/config/fields/config-fault.ts';
 import { readConfig } from '../../src/config/read-config.ts';
 import { fakeEdge } from '../support/fake-edge.ts';

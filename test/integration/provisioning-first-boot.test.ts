@@ -2,8 +2,8 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { PlatformDevice } from '../../src/local-platform/device-registry.ts';
-import { LocalPlatform } from '../../src/local-platform/local-platform.ts';
+import type { PlatformDevice } from '../../src/stand-ins/local-platform/device-registry.ts';
+import { LocalPlatform } from '../../src/stand-ins/local-platform/local-platform.ts';
 import { AgentProcess } from '../support/agent-process.ts';
 import { RestPerson } from '../support/rest-person.ts';
 

@@ -12,10 +12,10 @@ import { systemClock } from '../../src/host/clock.ts';
 import { systemFiles } from '../../src/host/files.ts';
 import { silentLog } from '../../src/host/log.ts';
 import { systemRandomBytes } from '../../src/host/random.ts';
-import type { ProvisionType } from '../../src/local-platform/device-registry.ts';
-import { LocalPlatform } from '../../src/local-platform/local-platform.ts';
 import { HttpDeviceApi } from '../../src/platform/http-device-api.ts';
 import { requestProvisioning } from '../../src/platform/provision-request.ts';
+import type { ProvisionType } from '../../src/stand-ins/local-platform/device-registry.ts';
+import { LocalPlatform } from '../../src/stand-ins/local-platform/local-platform.ts';
 
 let platform: LocalPlatform;
 let folder = '';

@@ -1,8 +1,8 @@
 /** Many callers at once against the local service's limits: the pool and the queue hold, everybody is served in the end. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ReportClient } from '../../src/analytics/report-client.ts';
 import { systemClock } from '../../src/host/clock.ts';
-import { LocalPlatform } from '../../src/local-platform/local-platform.ts';
+import { ReportClient } from '../../src/reports/report-client.ts';
+import { LocalPlatform } from '../../src/stand-ins/local-platform/local-platform.ts';
 
 const CALLS = 500;
 const POOL = 4;

@@ -6,7 +6,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { JsonObject } from '../../src/host/json.ts';
+import type { JsonObject } from '../../src/values/json.ts';
 import { RemoteBench } from '../support/remote-bench.ts';
 import { slowSync } from '../support/slow-sync.ts';
 

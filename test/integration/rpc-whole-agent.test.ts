@@ -4,7 +4,7 @@ import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { isJsonObject, type JsonObject, type JsonValue } from '../../src/host/json.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../src/values/json.ts';
 import { AGENT_PROGRAM } from '../support/agent-program.ts';
 import { RemoteBench } from '../support/remote-bench.ts';
 

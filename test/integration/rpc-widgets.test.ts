@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { JsonValue } from '../../src/host/json.ts';
+import type { JsonValue } from '../../src/values/json.ts';
 import { RemoteBench } from '../support/remote-bench.ts';
 
 const PAGE = readFileSync(join(import.meta.dirname, '../../src/rpc/WIDGETS.md'), 'utf8');

@@ -1,7 +1,7 @@
 /** The local platform's page in a real browser: all that a person does there, with a device that speaks the device API. */
 import type { Browser, BrowserContext } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { LocalPlatform } from '../../src/local-platform/local-platform.ts';
+import { LocalPlatform } from '../../src/stand-ins/local-platform/local-platform.ts';
 import { browserSuite, launchBrowser, missingBrowser, WatchedPage } from '../support/browser.ts';
 
 const TOKEN = 'page-device-token';

@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import type { JsonObject } from '../../src/host/json.ts';
+import type { JsonObject } from '../../src/values/json.ts';
 import { AGENT_PROGRAM } from '../support/agent-program.ts';
 import { RestPerson } from '../support/rest-person.ts';
 import { missingTerminal, Terminal } from '../support/terminal.ts';

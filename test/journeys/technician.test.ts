@@ -2,7 +2,7 @@
 import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import { LocalPlatform } from '../../src/local-platform/local-platform.ts';
+import { LocalPlatform } from '../../src/stand-ins/local-platform/local-platform.ts';
 import { AGENT_PROGRAM } from '../support/agent-program.ts';
 import { type BoardBench, openBoardBench } from '../support/board-bench.ts';
 import { missingTerminal, Terminal } from '../support/terminal.ts';

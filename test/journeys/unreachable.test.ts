@@ -8,9 +8,9 @@ import { type AddressInfo, createServer as createTcpServer, type Server, type So
 import { join } from 'node:path';
 import { createServer as createTlsServer } from 'node:tls';
 import { afterEach, expect, it, vi } from 'vitest';
+import type { DoctorReport } from '../../src/doctor/doctor.ts';
 import { makeCertificate } from '../../src/host/self-signed-certificate.ts';
-import { LocalPlatform } from '../../src/local-platform/local-platform.ts';
-import type { DoctorReport } from '../../src/status/doctor/doctor.ts';
+import { LocalPlatform } from '../../src/stand-ins/local-platform/local-platform.ts';
 import type { AgentStatus } from '../../src/status/shape/agent-status.ts';
 import { AgentProcess } from '../support/agent-process.ts';
 

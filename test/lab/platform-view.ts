@@ -1,8 +1,8 @@
 /** The platform outside the guest: the local one, in this process, and the REST side that people and dashboards use. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { JsonObject, JsonValue } from '../../src/host/json.ts';
-import { parseJson } from '../../src/host/json.ts';
-import { LocalPlatform } from '../../src/local-platform/local-platform.ts';
+import { LocalPlatform } from '../../src/stand-ins/local-platform/local-platform.ts';
+import type { JsonObject, JsonValue } from '../../src/values/json.ts';
+import { parseJson } from '../../src/values/json.ts';
 import { HOST_FROM_GUEST } from './guest.ts';
 
 const TENANT = { username: 'tenant@thingsboard.org', password: 'tenant' };

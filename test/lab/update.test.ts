@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import type { JsonObject } from '../../src/host/json.ts';
+import type { JsonObject } from '../../src/values/json.ts';
 import { BME280, setRegisters } from './chips.ts';
 import { DiskFolder } from './disk-image.ts';
 import { Guest } from './guest.ts';

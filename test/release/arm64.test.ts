@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { LocalPlatform } from '../../src/local-platform/local-platform.ts';
+import { LocalPlatform } from '../../src/stand-ins/local-platform/local-platform.ts';
 import { type BuiltRelease, buildRelease, makeSigningKey, ROOT, until } from '../support/installed-gateway.ts';
 import { PlatformPerson } from '../support/platform-people.ts';
 

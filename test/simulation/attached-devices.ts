@@ -2,8 +2,8 @@
  * Devices behind the gateway, each with a token, a sensor and perhaps a relay of its own, in a share of all worlds. Drawn apart from everything else,
  * so that whatever a seed draws stays as it was. What a sensor shows tells whose it is.
  */
-import type { LocalPlatform } from '../../src/local-platform/local-platform.ts';
-import type { BoardConfigInput } from '../../src/simulated-board/board-config.ts';
+import type { LocalPlatform } from '../../src/stand-ins/local-platform/local-platform.ts';
+import type { BoardConfigInput } from '../../src/stand-ins/simulated-board/board-config.ts';
 import { Chance } from './chance.ts';
 import type { Output } from './equipment.ts';
 

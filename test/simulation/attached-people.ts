@@ -1,8 +1,8 @@
 /** People who command attached devices, and now and then one device for another's relay, which is to stay as it is. */
 
-import type { JsonValue } from '../../src/host/json.ts';
-import { stringifyJson } from '../../src/host/json.ts';
-import { RawReply } from '../../src/local-platform/payload.ts';
+import { RawReply } from '../../src/stand-ins/local-platform/payload.ts';
+import type { JsonValue } from '../../src/values/json.ts';
+import { stringifyJson } from '../../src/values/json.ts';
 import type { AttachedSlot } from './attached-devices.ts';
 import type { Chance } from './chance.ts';
 import type { World } from './world.ts';

@@ -1,7 +1,7 @@
 /** Somebody at the gateway opens a claim, reads the secret, and a customer becomes the owner with it; later the device is given back. */
 
-import { isJsonObject, type JsonObject, parseJson } from '../../src/host/json.ts';
-import type { HttpService } from '../../src/local-platform/http-service.ts';
+import type { HttpService } from '../../src/stand-ins/local-platform/http-service.ts';
+import { isJsonObject, type JsonObject, parseJson } from '../../src/values/json.ts';
 import type { World } from './world.ts';
 
 export interface Claim {

@@ -1,5 +1,5 @@
 /** Equipment of a gateway: each site has some of it, as its seed says, written as a technician would. */
-import type { BoardConfigInput } from '../../src/simulated-board/board-config.ts';
+import type { BoardConfigInput } from '../../src/stand-ins/simulated-board/board-config.ts';
 import type { Chance } from './chance.ts';
 
 export const MAX_ON_MS = 45_000;

@@ -6,7 +6,7 @@ import type { BoardEvent, BoardOperation, BoardOperations } from '../../src/hard
 import { withinDeadline } from '../../src/hardware/deadline.ts';
 import type { Ports } from '../../src/hardware/ports.ts';
 import type { Clock } from '../../src/host/clock.ts';
-import { BoardUser, type Operations } from '../../src/simulated-board/board-operations.ts';
+import { BoardUser, type Operations } from '../../src/stand-ins/simulated-board/board-operations.ts';
 import { Boot } from './boot.ts';
 import type { Pins } from './pins.ts';
 

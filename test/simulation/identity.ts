@@ -1,8 +1,8 @@
 /** Identity of the gateway: the device that the platform knows it as, its token, and the board that it runs on. All three may change. */
 
 import { OWNER_KEY } from '../../src/devices/ownership.ts';
-import type { LocalPlatform } from '../../src/local-platform/local-platform.ts';
-import type { StoredValue } from '../../src/local-platform/stored-value.ts';
+import type { LocalPlatform } from '../../src/stand-ins/local-platform/local-platform.ts';
+import type { StoredValue } from '../../src/stand-ins/local-platform/stored-value.ts';
 import { DEVICE_NAME, PROVISION_KEY, PROVISION_SECRET, TOKEN } from './site.ts';
 
 interface Point {

@@ -1,5 +1,5 @@
 /** Lets a planned world live from its first second to its last, and asks the witness what it saw. */
-import type { JsonObject } from '../../src/host/json.ts';
+import type { JsonObject } from '../../src/values/json.ts';
 import { planCalm } from './calm.ts';
 import { People } from './people.ts';
 import { chanceOf, type Plan } from './plan.ts';

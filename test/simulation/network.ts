@@ -5,9 +5,6 @@
  */
 import { Readable } from 'node:stream';
 import type { Dispatcher } from 'undici';
-import type { Reply } from '../../src/local-platform/http-reply.ts';
-import type { LocalPlatform } from '../../src/local-platform/local-platform.ts';
-import type { RateLimits } from '../../src/local-platform/rate-limit.ts';
 import type {
   Connect,
   ConnectionSettings,
@@ -15,6 +12,9 @@ import type {
   PlatformConnections,
   Traffic,
 } from '../../src/platform/connections.ts';
+import type { Reply } from '../../src/stand-ins/local-platform/http-reply.ts';
+import type { LocalPlatform } from '../../src/stand-ins/local-platform/local-platform.ts';
+import type { RateLimits } from '../../src/stand-ins/local-platform/rate-limit.ts';
 import { WORLD_BEGINS_MS } from './board-clock.ts';
 import type { Chance } from './chance.ts';
 import { Requests } from './requests.ts';

@@ -1,6 +1,7 @@
 /** People who command: RPC at random times, and the answer to each. */
-import { isJsonObject, type JsonObject, type JsonValue, stringifyJson } from '../../src/host/json.ts';
-import { RawReply } from '../../src/local-platform/payload.ts';
+
+import { RawReply } from '../../src/stand-ins/local-platform/payload.ts';
+import { isJsonObject, type JsonObject, type JsonValue, stringifyJson } from '../../src/values/json.ts';
 import { AttachedPeople } from './attached-people.ts';
 import type { Chance } from './chance.ts';
 import { type Claim, openAndUse } from './claims.ts';

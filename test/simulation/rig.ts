@@ -1,8 +1,8 @@
 /** The board and what hangs on it: what is held, what is broken, and every movement of its outputs, across power cuts. */
 import type { BoardFault } from '../../src/hardware/board-protocol.ts';
-import { type Operations, operationsOf } from '../../src/simulated-board/board-operations.ts';
-import { BoardRecord } from '../../src/simulated-board/board-record.ts';
-import { SimulatedBoard } from '../../src/simulated-board/simulated-board.ts';
+import { type Operations, operationsOf } from '../../src/stand-ins/simulated-board/board-operations.ts';
+import { BoardRecord } from '../../src/stand-ins/simulated-board/board-record.ts';
+import { SimulatedBoard } from '../../src/stand-ins/simulated-board/simulated-board.ts';
 import type { BoardClock } from './board-clock.ts';
 import { Boot } from './boot.ts';
 import type { Site } from './site.ts';

@@ -3,8 +3,8 @@
  * it can be told. Everything that happens comes from the seed.
  */
 import type { AgentConfig } from '../../src/config/schema/agent-config.ts';
-import { LocalPlatform } from '../../src/local-platform/local-platform.ts';
 import type { TelemetryEntry } from '../../src/outbox/format/telemetry-entry.ts';
+import { LocalPlatform } from '../../src/stand-ins/local-platform/local-platform.ts';
 import { MemoryFiles } from '../support/memory-files.ts';
 import { AttachedDevice } from './attached.ts';
 import { expectAttached } from './attached-devices.ts';

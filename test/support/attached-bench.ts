@@ -13,7 +13,6 @@ import { type FirmwareOfDevice, FirmwareUpdates } from '../../src/firmware/firmw
 import type { GpioPort } from '../../src/hardware/gpio-port.ts';
 import type { Ports } from '../../src/hardware/ports.ts';
 import { AlertList } from '../../src/host/alert-list.ts';
-import type { JsonObject, JsonValue } from '../../src/host/json.ts';
 import { silentLog } from '../../src/host/log.ts';
 import { runTogether } from '../../src/host/loops.ts';
 import { type ProgramOutcome, runProgram } from '../../src/host/run-program.ts';
@@ -22,6 +21,7 @@ import type { DeviceApi, RpcRequest } from '../../src/platform/device-api.ts';
 import { PollTurns } from '../../src/platform/poll-turns.ts';
 import type { Sample } from '../../src/sensors/kind/sensor.ts';
 import type { SensorState } from '../../src/sensors/sampler.ts';
+import type { JsonObject, JsonValue } from '../../src/values/json.ts';
 import { FakeClock } from './fake-clock.ts';
 import { MemoryFiles } from './memory-files.ts';
 

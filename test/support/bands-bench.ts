@@ -1,8 +1,8 @@
 /** A record of bands over a disk in memory, beside an outbox that forgets nothing, and what the record has to say of it. */
-import { Bands, type KeyBand } from '../../src/bands/bands.ts';
-import type { JsonValue } from '../../src/host/json.ts';
+import { Bands, type KeyBand } from '../../src/history/bands.ts';
 import type { Log } from '../../src/host/log.ts';
 import type { EntryQuery, ResolvedEntry, TelemetryEntry } from '../../src/outbox/outbox.ts';
+import type { JsonValue } from '../../src/values/json.ts';
 import { FakeClock } from './fake-clock.ts';
 import { MemoryFiles } from './memory-files.ts';
 import { FakeTimeSync } from './outbox-fixture.ts';

@@ -5,10 +5,10 @@ import { join } from 'node:path';
 import { boardPorts } from '../../src/hardware/board-client.ts';
 import { type Clock, systemClock } from '../../src/host/clock.ts';
 import { loadTwins } from '../../src/kinds/twins.ts';
-import { type BoardConfigInput, parseBoardConfig } from '../../src/simulated-board/board-config.ts';
-import { BoardRecord, type RecordEntry } from '../../src/simulated-board/board-record.ts';
-import { BoardServer } from '../../src/simulated-board/board-server.ts';
-import { SimulatedBoard } from '../../src/simulated-board/simulated-board.ts';
+import { type BoardConfigInput, parseBoardConfig } from '../../src/stand-ins/simulated-board/board-config.ts';
+import { BoardRecord, type RecordEntry } from '../../src/stand-ins/simulated-board/board-record.ts';
+import { BoardServer } from '../../src/stand-ins/simulated-board/board-server.ts';
+import { SimulatedBoard } from '../../src/stand-ins/simulated-board/simulated-board.ts';
 
 export interface BoardBench {
   readonly folder: string;

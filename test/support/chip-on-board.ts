@@ -9,7 +9,7 @@ import { silentLog } from '../../src/host/log.ts';
 import { createSensor } from '../../src/sensors/create-sensor.ts';
 import { type Outcome, sorted } from '../../src/sensors/kind/outcome.ts';
 import type { Reading, Sensor } from '../../src/sensors/kind/sensor.ts';
-import type { BoardConfigInput } from '../../src/simulated-board/board-config.ts';
+import type { BoardConfigInput } from '../../src/stand-ins/simulated-board/board-config.ts';
 import { type BoardBench, openBoardBench } from './board-bench.ts';
 import { MemoryFiles } from './memory-files.ts';
 import { forRandomBytes } from './random-bytes.ts';

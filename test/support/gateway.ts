@@ -11,9 +11,9 @@ import { REQUEST_NAME, type ReleasePaths, releasePaths } from '../../src/firmwar
 import { answerRequest } from '../../src/firmware/release-swap.ts';
 import type { UpdaterDeps, Vitals } from '../../src/firmware/updater-deps.ts';
 import type { Clock } from '../../src/host/clock.ts';
-import type { JsonObject, JsonValue } from '../../src/host/json.ts';
 import { silentLog } from '../../src/host/log.ts';
 import type { FirmwareBody } from '../../src/platform/device-api.ts';
+import type { JsonObject, JsonValue } from '../../src/values/json.ts';
 import { runGuard } from './guard-shell.ts';
 import { type Death, MortalFiles } from './mortal-files.ts';
 import { makeImage, makeKeys, type ReleaseImage } from './release-image.ts';

@@ -5,8 +5,8 @@
 import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { ReportClient } from '../../src/analytics/report-client.ts';
 import { systemClock } from '../../src/host/clock.ts';
+import { ReportClient } from '../../src/reports/report-client.ts';
 
 const BATCH_ROWS = 1_000;
 const [mode, first = '', second = ''] = process.argv.slice(2);

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { linuxPorts } from '../../src/hardware/linux-ports.ts';
 import type { Ports } from '../../src/hardware/ports.ts';
 import { systemClock } from '../../src/host/clock.ts';
-import { PtyWire } from '../../src/simulated-board/serial-wire.ts';
+import { PtyWire } from '../../src/stand-ins/simulated-board/serial-wire.ts';
 
 export const bytes = (hex: string): Buffer => Buffer.from(hex.replaceAll(' ', ''), 'hex');
 

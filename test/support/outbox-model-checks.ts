@@ -1,10 +1,11 @@
 /** Checks against the model while nothing has gone wrong: the lanes, the status, the entries that can be read, and the ledger. */
-import type { JsonValue } from '../../src/host/json.ts';
-import { stringifyJson } from '../../src/host/json.ts';
+
 import type { BatchLimits, Lane, OutboxBatch } from '../../src/outbox/delivery/outbox-batch.ts';
 import type { ResolvedEntry } from '../../src/outbox/format/entry-columns.ts';
 import type { TelemetryEntry } from '../../src/outbox/format/telemetry-entry.ts';
 import type { Outbox } from '../../src/outbox/outbox.ts';
+import type { JsonValue } from '../../src/values/json.ts';
+import { stringifyJson } from '../../src/values/json.ts';
 
 export interface KnownEntry {
   /** As `nameOf` calls it. */

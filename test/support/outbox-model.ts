@@ -5,11 +5,11 @@
 
 import type { OutboxConfig } from '../../src/config/schema/agent-config.ts';
 import { systemCode } from '../../src/errors/agent-error.ts';
-import { stringifyJson } from '../../src/host/json.ts';
 import { silentLog } from '../../src/host/log.ts';
 import type { Lane, OutboxBatch } from '../../src/outbox/delivery/outbox-batch.ts';
 import type { TelemetryEntry, TelemetryValue } from '../../src/outbox/format/telemetry-entry.ts';
 import { Outbox } from '../../src/outbox/outbox.ts';
+import { stringifyJson } from '../../src/values/json.ts';
 import { FakeClock } from './fake-clock.ts';
 import { type Faults, MemoryFiles } from './memory-files.ts';
 import { FakeTimeSync, NO_LIMITS } from './outbox-fixture.ts';

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
 import { EXIT } from '../../src/cli/exit-code.ts';
-import { runCommandLine } from '../../src/command-line/program.ts';
-import { LocalPlatform } from '../../src/local-platform/local-platform.ts';
+import { runCommandLine } from '../../src/cli/frame/program.ts';
+import { LocalPlatform } from '../../src/stand-ins/local-platform/local-platform.ts';
 import { fakeEdge } from './fake-edge.ts';
 import { makeImage } from './release-image.ts';
 

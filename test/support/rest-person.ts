@@ -1,5 +1,5 @@
 /** A person at a dashboard: the platform's REST side, with a token of a user. */
-import type { JsonValue } from '../../src/host/json.ts';
+import type { JsonValue } from '../../src/values/json.ts';
 
 const REST_TIMEOUT_MS = 20_000;
 

@@ -1,6 +1,7 @@
 /** Telemetry as tests like to write it, one record per instant, to and from the rows that the agent sends. */
-import type { JsonValue } from '../../src/host/json.ts';
+
 import type { TelemetryRows } from '../../src/platform/device-api.ts';
+import type { JsonValue } from '../../src/values/json.ts';
 
 export interface TelemetryRecord {
   readonly ts: number;

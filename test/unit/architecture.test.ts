@@ -8,20 +8,21 @@ const SRC = resolve(import.meta.dirname, '../../src');
 /** Folders by their rows; one that is not named belongs to the folder above it. Higher rows may use lower ones; those of one row meet only in agent/, and in types. */
 const ROW: Readonly<Record<string, number>> = {
   '': 13,
-  'command-line': 12,
+  'cli/frame': 12,
   cli: 11,
   agent: 10,
   sensors: 9,
   actuators: 9,
   telemetry: 9,
   outbox: 9,
-  bands: 9,
+  history: 9,
   link: 9,
   attributes: 9,
   rpc: 9,
   devices: 9,
   firmware: 9,
-  analytics: 9,
+  reports: 9,
+  doctor: 9.5,
   status: 9,
   timeline: 9,
   'control-socket': 9,
@@ -39,6 +40,7 @@ const ROW: Readonly<Record<string, number>> = {
   'config/fields': 2,
   store: 1.5,
   host: 1,
+  values: 0.5,
   errors: 0,
 };
 
@@ -55,8 +57,8 @@ const DEFINITION = /\/definition\.ts$/;
 
 /** Programs of their own, which stand in for the world outside: what each may use of the house, apart from its types. */
 const STAND_INS: Readonly<Record<string, readonly string[]>> = {
-  'local-platform': ['host', 'errors'],
-  'simulated-board': ['host', 'errors'],
+  'stand-ins/local-platform': ['host', 'values', 'errors'],
+  'stand-ins/simulated-board': ['host', 'values', 'errors'],
 };
 
 /** Parts of a room, the lowest first: each uses only those before it, and files of the room beside them use all. Types count, too. */
@@ -86,8 +88,8 @@ const RESERVED: readonly { readonly word: RegExp; readonly where: RegExp; readon
   },
   {
     word: /from 'undici'|import\('undici'\)|\bfetch\(/,
-    where: /^(platform|analytics)\//,
-    why: 'only platform/ and analytics/ speak HTTP as a client',
+    where: /^(platform|reports)\//,
+    why: 'only platform/ and reports/ speak HTTP as a client',
   },
   {
     word: /from 'conf'|import\('conf'\)/,
@@ -109,7 +111,7 @@ const RESERVED: readonly { readonly word: RegExp; readonly where: RegExp; readon
     word: /from '(node:fs|node:fs\/promises|tar)'|import\('node:fs/,
     // The kernel's own files are what the adapters of hardware ports are for; the command line and the stand-ins are programs of their own; and
     // the configuration is read through Machine.loadConfig, in whose place a simulated world puts its own.
-    where: /^(host\/|hardware\/linux-|cli\/|local-platform\/|simulated-board\/|config\/checks\/files\.ts)/,
+    where: /^(host\/|hardware\/linux-|cli\/|stand-ins\/|config\/checks\/files\.ts)/,
     why: 'only host/ opens files: the running agent has them through Files',
   },
   {
@@ -121,13 +123,13 @@ const RESERVED: readonly { readonly word: RegExp; readonly where: RegExp; readon
   {
     word: /\bMath\.random\b|\b(randomUUID|randomBytes|randomInt)\b[^;]*from 'node:crypto'|\bcrypto\.(randomUUID|getRandomValues)\b/,
     // The platform's own names for things: no device sees them.
-    where: /^(host\/|local-platform\/)/,
+    where: /^(host\/|stand-ins\/local-platform\/)/,
     why: 'only host/ draws: waits by Clock.jitter, what nobody may guess by Machine.randomBytes',
   },
   {
     word: /\bsystem(Clock|Files|RandomBytes)\b|\bthis(Machine|Host)\b|import (?!type)[^;]*\brunProgram\b[^;]*from/,
     where:
-      /^(host\/|cli\/|agent\/machine\.ts|sensors\/module\/child\.ts|local-platform\/local-platform\.ts|config\/checks\/drivers\.ts)/,
+      /^(host\/|cli\/|agent\/machine\.ts|sensors\/module\/child\.ts|stand-ins\/local-platform\/local-platform\.ts|config\/checks\/drivers\.ts)/,
     why: 'only where a program is put together is the machine named: everything else is given what it stands on',
   },
   { word: /['"`]\/proc\//, where: /^host\//, why: 'only host/ reads /proc' },
@@ -196,7 +198,7 @@ function importsOf(file: string, text: string): Import[] {
 
 function faultOf(file: string, { target, isType, isLazy }: Import): string[] {
   if (TWIN.test(file) && !isType)
-    return TWIN.test(target) || ['simulated-board', 'host', 'errors'].includes(topOf(target))
+    return TWIN.test(target) || ['stand-ins/simulated-board', 'host', 'values', 'errors'].includes(roomOf(target))
       ? []
       : [`a twin may not use ${target}`];
   if (DEFINITION.test(file) && dirname(file) === dirname(target))
@@ -235,6 +237,9 @@ function partFaultOf(room: string, file: string, target: string): string[] {
 /** `outbox/delivery/lanes.ts` belongs to `outbox`, `sensors/bme280/driver.ts` to `sensors/*`. */
 function roomOf(path: string): string {
   const folder = dirname(path) === '.' ? '' : dirname(path);
+  const standIn = /^stand-ins\/[^/]+/.exec(path)?.[0];
+  if (standIn !== undefined) return standIn;
+  if (folder.startsWith('cli/frame')) return 'cli/frame';
   const kind = folder.replace(/^(sensors\/families|sensors|actuators)\/.+$/, '$1/*');
   return [folder, kind].find((one) => ROW[one] !== undefined) ?? topOf(path);
 }

@@ -1,7 +1,7 @@
 /** Something only a program can move: started with a fixed argument list, the value as one argument. */
 import { retryable } from '../../errors/agent-error.ts';
-import { fillArguments } from '../../host/argument-template.ts';
 import type { Program } from '../../host/run-program.ts';
+import { fillArguments } from '../../values/argument-template.ts';
 import type { ActuatorDriver, ActuatorSettings, ActuatorValue } from '../kind/actuator.ts';
 import type { DriverDeps, OpenDriver } from '../kind/definition.ts';
 import type { CommandConfig } from './definition.ts';

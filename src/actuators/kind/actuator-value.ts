@@ -1,6 +1,6 @@
 /** Values for actuators as people, dashboards and scripts send them: what is unambiguous is taken, what is not is refused with what would be. */
 import { AgentError } from '../../errors/agent-error.ts';
-import { isJsonObject, type JsonValue, stringifyJson } from '../../host/json.ts';
+import { isJsonObject, type JsonValue, stringifyJson } from '../../values/json.ts';
 import type { ActuatorSettings, ActuatorValue } from './actuator.ts';
 
 const SWITCHES: ReadonlyMap<string, boolean> = new Map([

@@ -1,8 +1,8 @@
 /** Types of an actuator: something that takes a value and moves. Kinds differ in their driver only; every rule lies above it. */
 import type { z } from 'zod';
 import type { actuatorFields } from '../../config/fields/actuator-fields.ts';
-import type { JsonValue } from '../../host/json.ts';
-import type { ValueShape } from '../../host/value-shape.ts';
+import type { JsonValue } from '../../values/json.ts';
+import type { ValueShape } from '../../values/value-shape.ts';
 
 /** `true` and `false` for what switches, a number for what is set, a text for what is told. */
 export type ActuatorValue = boolean | number | string;

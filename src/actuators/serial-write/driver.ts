@@ -4,9 +4,9 @@
  */
 import { bytesOfText } from '../../config/fields/request-text.ts';
 import { type AgentError, hasCode, retryable } from '../../errors/agent-error.ts';
-import { wordOf } from '../../host/argument-template.ts';
 import { outcomeWithin } from '../../host/bounded-wait.ts';
-import { type LinearPattern, loadLinearPatterns } from '../../host/linear-pattern.ts';
+import { wordOf } from '../../values/argument-template.ts';
+import { type LinearPattern, loadLinearPatterns } from '../../values/linear-pattern.ts';
 import { type ActuatorValue, isActive } from '../kind/actuator.ts';
 import type { DriverDeps, OpenDriver } from '../kind/definition.ts';
 import type { SerialWriteConfig } from './definition.ts';

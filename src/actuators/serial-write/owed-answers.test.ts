@@ -6,8 +6,8 @@ import type { ActuatorConfigOf } from '../../config/schema/agent-config.ts';
 import { AgentError } from '../../errors/agent-error.ts';
 import type { Ports } from '../../hardware/ports.ts';
 import type { SerialPort } from '../../hardware/serial-port.ts';
-import { loadLinearPatterns } from '../../host/linear-pattern.ts';
 import { runProgram } from '../../host/run-program.ts';
+import { loadLinearPatterns } from '../../values/linear-pattern.ts';
 import { loadActuatorDrivers, reopeningDriver } from '../open-driver.ts';
 
 const config: ActuatorConfigOf<'serial-write'> = {

@@ -1,6 +1,6 @@
 /** Stand-ins for benches, demos and tests, until Ctrl-C: a small local platform, and a simulated board. */
 
-import { windowsOf } from '../../local-platform/rate-limit.ts';
+import { windowsOf } from '../../stand-ins/local-platform/rate-limit.ts';
 import { assignment, type Call, command, list, taking, toggle, valued, wholeNumber } from '../command.ts';
 
 const port = wholeNumber('a port is a whole number from 0 to 65535', 0, 65_535);

@@ -1,6 +1,6 @@
 /** Commands that ask the running agent: its status, its sensors, their values live, its actuators, and the platform through it. */
 
-import { parseJson } from '../../host/json.ts';
+import { parseJson } from '../../values/json.ts';
 import { argument, type Call, command, duration, taking, toggle, valued, wholeNumber } from '../command.ts';
 
 export const STATUS = command('status', {

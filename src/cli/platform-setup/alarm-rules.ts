@@ -4,7 +4,7 @@
  */
 import { keyRulesOf, platformKeysOf, sensorKeys } from '../../config/keys/sensor-keys.ts';
 import type { AgentConfig } from '../../config/schema/agent-config.ts';
-import type { JsonObject } from '../../host/json.ts';
+import type { JsonObject } from '../../values/json.ts';
 
 type Severity = 'CRITICAL' | 'MAJOR' | 'MINOR' | 'WARNING';
 type Test = readonly [operation: string, value: string | number | boolean];

@@ -3,7 +3,7 @@
  * same dashboard is the same bytes each time.
  */
 import { createHash } from 'node:crypto';
-import type { JsonObject, JsonValue } from '../../host/json.ts';
+import type { JsonObject, JsonValue } from '../../values/json.ts';
 
 export interface Place {
   readonly row: number;

@@ -1,5 +1,5 @@
 /** A dashboard that is kept up to date until a person changes it: then it is theirs. */
-import { isJsonObject, type JsonObject } from '../../host/json.ts';
+import { isJsonObject, type JsonObject } from '../../values/json.ts';
 import { isSame, isUntouched, markOf } from './mark.ts';
 import { type Api, idIn, type Made, type Step } from './plan.ts';
 

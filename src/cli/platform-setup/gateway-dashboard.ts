@@ -1,5 +1,5 @@
 /** The gateway dashboard: health, outbox, link, firmware and outputs. Its keys are those of status.telemetryPeriod, of updates and of the identity. */
-import type { JsonObject } from '../../host/json.ts';
+import type { JsonObject } from '../../values/json.ts';
 import {
   chart,
   type DataKey,

@@ -1,7 +1,7 @@
 /** Reads all that is there at the platform, and makes the plan that follows from it. Nothing is changed here. */
 import type { AgentConfig } from '../../config/schema/agent-config.ts';
-import { isJsonObject, type JsonObject } from '../../host/json.ts';
 import type { RandomBytes } from '../../host/random.ts';
+import { isJsonObject, type JsonObject } from '../../values/json.ts';
 import { CommandError } from '../exit-code.ts';
 import { alarmKeysIn, alarmRules } from './alarm-rules.ts';
 import { dashboardStep } from './dashboard-step.ts';

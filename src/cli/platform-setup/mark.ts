@@ -3,7 +3,7 @@
  * changed it, and it is theirs.
  */
 import { createHash } from 'node:crypto';
-import { isJsonObject, type JsonObject, type JsonValue } from '../../host/json.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../values/json.ts';
 
 const MARK = /Made by turnstone platform-setup \[([0-9a-f]{16})\]/;
 

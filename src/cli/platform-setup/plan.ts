@@ -1,6 +1,7 @@
 /** A plan of changes at the platform: each step says what it is, what becomes of it and why, before anything is done. */
-import type { JsonObject } from '../../host/json.ts';
+
 import type { PeopleApi } from '../../platform/people-api.ts';
+import type { JsonObject } from '../../values/json.ts';
 import { CommandError } from '../exit-code.ts';
 
 export type Verdict = 'make' | 'change' | 'keep';

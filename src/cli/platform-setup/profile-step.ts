@@ -1,8 +1,8 @@
 /** The device profile: made where there is none; of one that is there only what devices need in order to make themselves known is changed. */
 
 import { makeAccessToken } from '../../devices/access-token.ts';
-import { isJsonObject, type JsonObject } from '../../host/json.ts';
 import type { RandomBytes } from '../../host/random.ts';
+import { isJsonObject, type JsonObject } from '../../values/json.ts';
 import { CommandError } from '../exit-code.ts';
 import { type Api, idIn, type Made, type Provisioning, reference, type Step } from './plan.ts';
 

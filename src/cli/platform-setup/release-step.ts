@@ -5,8 +5,8 @@ import { basename } from 'node:path';
 import { AgentError, messageOf } from '../../errors/agent-error.ts';
 import { readImageManifest } from '../../firmware/release-archive.ts';
 import { systemFiles } from '../../host/files.ts';
-import type { JsonObject } from '../../host/json.ts';
 import { readUserFile } from '../../host/whole-file.ts';
+import type { JsonObject } from '../../values/json.ts';
 import { CommandError, usageError } from '../exit-code.ts';
 import { type Api, idIn, type Made, reference, type Step } from './plan.ts';
 

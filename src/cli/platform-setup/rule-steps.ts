@@ -1,5 +1,5 @@
 /** Alarm rules of a profile: made where there is none of that name, and kept up to date until a person changes one. */
-import { isJsonObject, type JsonObject, type JsonValue } from '../../host/json.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../values/json.ts';
 import { isSame, isUntouched, markOf } from './mark.ts';
 import { type Api, idIn, type Made, reference, type Step } from './plan.ts';
 

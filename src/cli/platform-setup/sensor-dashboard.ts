@@ -1,5 +1,5 @@
 /** The sensor dashboard: one chart for each unit, with all keys that are measured in it. */
-import type { JsonObject } from '../../host/json.ts';
+import type { JsonObject } from '../../values/json.ts';
 import { COLUMNS, chart, type DataKey, dashboard, deviceTable } from './dashboard-parts.ts';
 import type { Units } from './units.ts';
 

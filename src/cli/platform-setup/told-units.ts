@@ -1,5 +1,5 @@
 /** Units as gateways tell them of their own keys, in the client attribute `units`. */
-import { isJsonObject, type JsonObject } from '../../host/json.ts';
+import { isJsonObject, type JsonObject } from '../../values/json.ts';
 import { type Api, idIn } from './plan.ts';
 import type { Units } from './units.ts';
 

@@ -1,9 +1,9 @@
 /** Times, limits and thresholds that contradict each other. */
 
 import type { Span } from '../../host/local-time.ts';
-import type { ValueShape } from '../../host/value-shape.ts';
 import { actuatorDefinition } from '../../kinds/actuator-kinds.ts';
 import { definitionOf } from '../../kinds/sensor-kinds.ts';
+import type { ValueShape } from '../../values/value-shape.ts';
 import type { ConfigPath } from '../fields/config-fault.ts';
 import { type Finding, finding } from '../fields/findings.ts';
 import { formatDuration, formatSize } from '../fields/quantity.ts';

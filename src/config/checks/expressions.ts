@@ -1,7 +1,7 @@
 /** Expressions of derived values: that they can be compiled, that a sensor gives each of their keys, and that none is made of itself. */
 import { messageOf } from '../../errors/agent-error.ts';
-import { ranksByDependence } from '../../host/dependence.ts';
-import { type Expression, loadExpressions } from '../../host/expression.ts';
+import { ranksByDependence } from '../../values/dependence.ts';
+import { type Expression, loadExpressions } from '../../values/expression.ts';
 import type { ConfigPath } from '../fields/config-fault.ts';
 import { didYouMean } from '../fields/did-you-mean.ts';
 import { type Finding, finding } from '../fields/findings.ts';

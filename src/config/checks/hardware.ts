@@ -1,6 +1,7 @@
 /** Hardware: no pin, address, port or channel is claimed twice. */
-import { getOrInsert } from '../../host/get-or-insert.ts';
+
 import { placesOf } from '../../kinds/actuator-kinds.ts';
+import { getOrInsert } from '../../values/get-or-insert.ts';
 import { type ConfigPath, pathText } from '../fields/config-fault.ts';
 import { type Finding, finding, repeated } from '../fields/findings.ts';
 import { isHost, modbusLine, modbusSettings, serialSettings } from '../fields/line-agreement.ts';

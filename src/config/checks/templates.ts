@@ -1,7 +1,7 @@
 /** `{words}` that are replaced: in the device's name and in arguments of programs. One that nothing replaces ends what it stands in. */
 
-import { PLACEHOLDER } from '../../host/argument-template.ts';
 import { placesOf } from '../../kinds/actuator-kinds.ts';
+import { PLACEHOLDER } from '../../values/argument-template.ts';
 import type { ConfigPath } from '../fields/config-fault.ts';
 import { didYouMean, didYouMeanWhenTold, oneOf } from '../fields/did-you-mean.ts';
 import { type Finding, finding } from '../fields/findings.ts';

@@ -1,5 +1,5 @@
 /** Places in a JSON answer: `emeters[0].power`, `$.switch:0.temperature.tC`, `["a.b"].c`. */
-import type { JsonValue } from '../../host/json.ts';
+import type { JsonValue } from '../../values/json.ts';
 
 export type JsonPath = readonly (string | number)[];
 

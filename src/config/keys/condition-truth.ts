@@ -1,6 +1,7 @@
 /** Judges a condition by the values that are known: one that is decided without a value does not wait for it, and is not lost with it. Pure. */
-import type { JsonValue } from '../../host/json.ts';
+
 import { isWithinDates, isWithinHours, type LocalTime } from '../../host/local-time.ts';
+import type { JsonValue } from '../../values/json.ts';
 import type { ConditionConfig } from '../fields/conditions.ts';
 
 /** `unread`: a value has not come yet; `lost`: one no longer comes. */

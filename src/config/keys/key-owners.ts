@@ -1,5 +1,5 @@
 /** Which device's value an expression takes, where several devices have the key. */
-import { getOrInsert } from '../../host/get-or-insert.ts';
+import { getOrInsert } from '../../values/get-or-insert.ts';
 import type { SensorConfig } from '../schema/agent-config.ts';
 import { keysForRules } from './sensor-keys.ts';
 

@@ -1,5 +1,5 @@
 /** A reading as the platform gets it: the key, the unit and the places of its report rules, after its conversion. */
-import type { JsonValue } from '../../host/json.ts';
+import type { JsonValue } from '../../values/json.ts';
 import type { KeyRulesConfig, SensorConfig } from '../schema/agent-config.ts';
 import { rulesOfReading } from './sensor-keys.ts';
 

@@ -1,6 +1,6 @@
 /** Remote commands: which methods exist, what they may move, how often, and the key switch that stops them all. */
 import { z } from 'zod';
-import type { ShapeType, ValueShape } from '../../host/value-shape.ts';
+import type { ShapeType, ValueShape } from '../../values/value-shape.ts';
 import {
   duration,
   filePath,

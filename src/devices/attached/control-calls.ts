@@ -1,9 +1,9 @@
 /** Calls of the command line about attached devices, through the running agent. */
 import type { ControlCalls } from '../../control-socket/control-connection.ts';
 import { refusal } from '../../errors/agent-error.ts';
-import { type JsonObject, jsonOf } from '../../host/json.ts';
-import { badRequest, textIn } from '../../host/request-params.ts';
 import type { DeviceStatus } from '../../status/shape/device-status.ts';
+import { type JsonObject, jsonOf } from '../../values/json.ts';
+import { badRequest, textIn } from '../../values/request-params.ts';
 import { isAccessToken } from '../access-token.ts';
 import type { ClaimRequest, OpenClaim } from '../claim-device.ts';
 import { MAX_SECRET_LENGTH } from '../credentials-record.ts';

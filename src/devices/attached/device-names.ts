@@ -7,9 +7,9 @@
 import type { DeviceConfig } from '../../config/schema/devices.ts';
 import { refusal, retryable } from '../../errors/agent-error.ts';
 import type { EpochMs } from '../../host/clock.ts';
-import type { JsonValue } from '../../host/json.ts';
-import { keepAtMost } from '../../host/keep-at-most.ts';
 import type { StateFile } from '../../store/state-file.ts';
+import type { JsonValue } from '../../values/json.ts';
+import { keepAtMost } from '../../values/keep-at-most.ts';
 import { filledName, tellsSlot } from './filled-name.ts';
 import { HeardNumbers } from './heard-numbers.ts';
 import { type KeptNames, type KnownDevice, keptNames, savedNames } from './kept-names.ts';

@@ -1,6 +1,6 @@
 /** Names of attached devices, made of their slot's template, and the serial numbers that stand in them. */
 import type { DeviceConfig } from '../../config/schema/devices.ts';
-import type { JsonValue } from '../../host/json.ts';
+import type { JsonValue } from '../../values/json.ts';
 import { SELF } from '../device.ts';
 
 const MAX_NAME_LENGTH = 255;

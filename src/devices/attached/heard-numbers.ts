@@ -1,7 +1,7 @@
 /** Serial numbers as they are read: one is believed when it matches its pattern and was read twice alike. */
 import type { DeviceConfig } from '../../config/schema/devices.ts';
-import type { JsonValue } from '../../host/json.ts';
-import { keepAtMost } from '../../host/keep-at-most.ts';
+import type { JsonValue } from '../../values/json.ts';
+import { keepAtMost } from '../../values/keep-at-most.ts';
 import { serialNumberIn } from './filled-name.ts';
 
 interface Heard {

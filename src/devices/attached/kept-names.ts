@@ -1,6 +1,6 @@
 /** Names of attached devices as they are kept: which device is in a slot, what is known of each, and which went to another gateway. */
 import type { EpochMs } from '../../host/clock.ts';
-import { isJsonObject, type JsonObject, type JsonValue } from '../../host/json.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../values/json.ts';
 
 export const DEVICE_NAMES_FORMAT = { format: 'turnstone/device-names', version: 1 } as const;
 

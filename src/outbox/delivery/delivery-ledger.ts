@@ -2,9 +2,10 @@
  * Ledger of deliveries, per key and hour: count, sum, first, last. The audit compares it with what the platform has. Cells gather in memory
  * (and in the delivery state, so that a crash loses none) and are added to a log; a reader adds up the records of a cell.
  */
-import { type JsonValue, stringifyJson } from '../../host/json.ts';
+
 import { sealedObject } from '../../store/record-log.ts';
 import { sealJson } from '../../store/sealed-json.ts';
+import { type JsonValue, stringifyJson } from '../../values/json.ts';
 import type { EntryColumns } from '../format/entry-columns.ts';
 import type { TelemetryValue } from '../format/telemetry-entry.ts';
 

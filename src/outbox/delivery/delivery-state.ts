@@ -7,7 +7,7 @@ import { crc32 } from 'node:zlib';
 import { AgentError } from '../../errors/agent-error.ts';
 import { endedWithin } from '../../host/bounded-wait.ts';
 import { isLost } from '../../host/files.ts';
-import { OWN_JSON, parseJson, stringifyJson } from '../../host/json.ts';
+import { OWN_JSON, parseJson, stringifyJson } from '../../values/json.ts';
 import { FilePair } from '../segments/file-pair.ts';
 import type { OutboxPlace } from '../segments/outbox-place.ts';
 import { SerialQueue } from '../segments/serial-queue.ts';

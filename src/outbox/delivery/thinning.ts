@@ -2,7 +2,7 @@
  * Decimates a segment: of each key every second sample stays, and of each stretch the first, last, least and greatest, so that a long
  * outage keeps a coarse history. The thinner copy is written beside the segment, synced, and renamed over it.
  */
-import { isNumeric, type JsonValue } from '../../host/json.ts';
+import { isNumeric, type JsonValue } from '../../values/json.ts';
 import { type BlockInfo, frameBlock } from '../format/block-frame.ts';
 import { type BlockEntries, PayloadEncoder } from '../format/block-payload.ts';
 import { SEGMENT_HEADER_BYTES, segmentHeader } from '../format/segment-file.ts';

@@ -8,7 +8,7 @@
  *   value columns  one per key, in the order of the table
  */
 import type { EpochMs } from '../../host/clock.ts';
-import type { JsonValue } from '../../host/json.ts';
+import type { JsonValue } from '../../values/json.ts';
 import type { ByteReader } from './byte-reader.ts';
 import { ByteWriter } from './byte-writer.ts';
 import { readColumn, writeColumn } from './value-column.ts';

@@ -1,5 +1,5 @@
 /** Entries with wall times, as they leave the outbox: a column for each of their parts. */
-import { getOrInsert } from '../../host/get-or-insert.ts';
+import { getOrInsert } from '../../values/get-or-insert.ts';
 import type { EntryClass, TelemetryValue } from './telemetry-entry.ts';
 
 /** An entry as the platform is to see it. */

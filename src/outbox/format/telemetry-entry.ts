@@ -1,6 +1,6 @@
 /** The seam between sampling and delivery: one value of one key at one time. */
 import type { EpochMs } from '../../host/clock.ts';
-import type { JsonValue } from '../../host/json.ts';
+import type { JsonValue } from '../../values/json.ts';
 
 /** `alarm` entries are committed at once and sent first; `regular` ones wait for their block. */
 export type EntryClass = 'alarm' | 'regular';

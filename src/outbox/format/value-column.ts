@@ -3,7 +3,7 @@
  * differences wherever that gives back the very same doubles; anything else has a form of its own, and none changes a value:
  * longs stay longs, -0 stays -0, JSON stays equal.
  */
-import { type JsonValue, OWN_JSON, parseJson, stringifyJson } from '../../host/json.ts';
+import { type JsonValue, OWN_JSON, parseJson, stringifyJson } from '../../values/json.ts';
 import type { ByteReader } from './byte-reader.ts';
 import type { ByteWriter } from './byte-writer.ts';
 

@@ -4,10 +4,10 @@
  */
 import { AgentError } from '../../errors/agent-error.ts';
 import { isLost } from '../../host/files.ts';
-import { OWN_JSON } from '../../host/json.ts';
-import { mismatchOf, type ValueShape } from '../../host/value-shape.ts';
 import { GROUP_MODE, writeDurably } from '../../store/durable-file.ts';
 import { fieldsOf, isSealed, sealJson } from '../../store/sealed-json.ts';
+import { OWN_JSON } from '../../values/json.ts';
+import { mismatchOf, type ValueShape } from '../../values/value-shape.ts';
 import { readSmallFile, type SmallFileDeps } from '../segments/small-file.ts';
 
 /** How far an offset can be trusted. `synchronised`: the clock was. `bounded`: its neighbours leave little room. `guessed`: nothing is known. */

@@ -1,8 +1,8 @@
 /** The ADS1115 as its bus sees it, after SBAS444E. */
 
-import { clamped, rounded } from '../../simulated-board/talkers/numbers.ts';
-import type { Twin } from '../../simulated-board/twin.ts';
-import { type ChipContext, WordChip } from '../../simulated-board/twin.ts';
+import { clamped, rounded } from '../../stand-ins/simulated-board/talkers/numbers.ts';
+import type { Twin } from '../../stand-ins/simulated-board/twin.ts';
+import { type ChipContext, WordChip } from '../../stand-ins/simulated-board/twin.ts';
 import type { Ads1115Config } from './definition.ts';
 
 const room = (base: number, drift: number, noise = 0.001) => ({ kind: 'room', base, drift, noise }) as const;

@@ -1,7 +1,7 @@
 /** The BH1750 as its bus sees it, after ROHM's technical note 2009.04, rev. B. */
 
-import { clamped, rounded } from '../../simulated-board/talkers/numbers.ts';
-import type { ChipContext, SimulatedChip, Twin } from '../../simulated-board/twin.ts';
+import { clamped, rounded } from '../../stand-ins/simulated-board/talkers/numbers.ts';
+import type { ChipContext, SimulatedChip, Twin } from '../../stand-ins/simulated-board/twin.ts';
 
 export const twin: Twin = { chip: (context) => new Bh1750Chip(context), sample: { address: 0x23 } };
 

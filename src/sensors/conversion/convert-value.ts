@@ -7,7 +7,7 @@ import {
   meansNumber,
 } from '../../config/fields/conversion.ts';
 import { shortest } from '../../hardware/modbus-values.ts';
-import { isNumeric, type JsonValue, parseJson, stringifyJson } from '../../host/json.ts';
+import { isNumeric, type JsonValue, parseJson, stringifyJson } from '../../values/json.ts';
 import type { Reading } from '../kind/sensor.ts';
 import { sensorFault, withinRange } from '../kind/sensor-fault.ts';
 import { bitField } from './bit-field.ts';

@@ -5,7 +5,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { ConversionConfig } from '../../config/fields/conversion.ts';
 import type { Clock } from '../../host/clock.ts';
-import { keepAtMost } from '../../host/keep-at-most.ts';
+import { keepAtMost } from '../../values/keep-at-most.ts';
 import { type Outcome, outcomeOf } from '../kind/outcome.ts';
 import type { Reading, Refusal } from '../kind/sensor.ts';
 import { sensorFault } from '../kind/sensor-fault.ts';

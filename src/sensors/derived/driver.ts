@@ -10,7 +10,7 @@ import {
   type ExpressionHistory,
   type ExpressionValue,
   loadExpressions,
-} from '../../host/expression.ts';
+} from '../../values/expression.ts';
 import { SavedTotal } from '../families/totals/saved-total.ts';
 import { outcomeOf, sorted } from '../kind/outcome.ts';
 import type { Reading, Refusal, Sensor } from '../kind/sensor.ts';

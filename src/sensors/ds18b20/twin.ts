@@ -1,6 +1,6 @@
 /** Twin on a simulated board's one-wire bus: a thermometer of that id. */
-import { TEMPERATURE } from '../../simulated-board/room-signals.ts';
-import type { Twin } from '../../simulated-board/twin.ts';
+import { TEMPERATURE } from '../../stand-ins/simulated-board/room-signals.ts';
+import type { Twin } from '../../stand-ins/simulated-board/twin.ts';
 import type { Ds18b20Config } from './definition.ts';
 
 const FIRST = '28-000000000001';

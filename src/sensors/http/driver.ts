@@ -6,8 +6,8 @@
 import { parseJsonPath, valueAt } from '../../config/fields/json-path.ts';
 import type { HttpAnswer } from '../../hardware/http-port.ts';
 import type { Files } from '../../host/files.ts';
-import { parseJson } from '../../host/json.ts';
 import { readWhole } from '../../host/whole-file.ts';
+import { parseJson } from '../../values/json.ts';
 import { excerpt, openLineParser, withoutNoNumbers } from '../families/lines/line-format.ts';
 import { parseOutput } from '../families/lines/output.ts';
 import { type Outcome, outcomeOf, sorted } from '../kind/outcome.ts';

@@ -1,7 +1,7 @@
 /** Twin on a simulated board: a device that answers with the values that the configuration looks for. */
-import { signalOf } from '../../simulated-board/room-signals.ts';
-import { textLike } from '../../simulated-board/text-like.ts';
-import type { Twin } from '../../simulated-board/twin.ts';
+import { signalOf } from '../../stand-ins/simulated-board/room-signals.ts';
+import { textLike } from '../../stand-ins/simulated-board/text-like.ts';
+import type { Twin } from '../../stand-ins/simulated-board/twin.ts';
 import type { HttpConfig } from './definition.ts';
 
 export const twin: Twin = {

@@ -1,7 +1,7 @@
 /** Any chip by a table: registers that hold what the sensor's own table says. */
-import { ANY_SIGNAL } from '../../simulated-board/room-signals.ts';
-import type { Twin } from '../../simulated-board/twin.ts';
-import { type ChipContext, RegisterChip } from '../../simulated-board/twin.ts';
+import { ANY_SIGNAL } from '../../stand-ins/simulated-board/room-signals.ts';
+import type { Twin } from '../../stand-ins/simulated-board/twin.ts';
+import { type ChipContext, RegisterChip } from '../../stand-ins/simulated-board/twin.ts';
 import type { I2cRegisterConfig } from './definition.ts';
 
 export const twin: Twin = {

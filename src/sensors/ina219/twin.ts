@@ -4,9 +4,9 @@
  * with a read of the power register (table 8-7). After power-on it converts continuously, uncalibrated.
  */
 
-import { clamped, rounded } from '../../simulated-board/talkers/numbers.ts';
-import type { Twin } from '../../simulated-board/twin.ts';
-import { type ChipContext, WordChip } from '../../simulated-board/twin.ts';
+import { clamped, rounded } from '../../stand-ins/simulated-board/talkers/numbers.ts';
+import type { Twin } from '../../stand-ins/simulated-board/twin.ts';
+import { type ChipContext, WordChip } from '../../stand-ins/simulated-board/twin.ts';
 import type { Ina219Config } from './definition.ts';
 
 export const twin: Twin = {

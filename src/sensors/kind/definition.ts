@@ -9,7 +9,7 @@ import { section } from '../../config/fields/fields.ts';
 import type { Finding, Placed } from '../../config/fields/findings.ts';
 import { type Deadline, sensorFields } from '../../config/fields/sensor-fields.ts';
 import type { I2cBus } from '../../hardware/i2c-port.ts';
-import type { Twin } from '../../simulated-board/twin.ts';
+import type { Twin } from '../../stand-ins/simulated-board/twin.ts';
 import type { Sensor } from './sensor.ts';
 import type { SensorDeps } from './sensor-deps.ts';
 

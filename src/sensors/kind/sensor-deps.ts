@@ -3,9 +3,9 @@ import type { Ports } from '../../hardware/ports.ts';
 import type { Clock } from '../../host/clock.ts';
 import type { Files } from '../../host/files.ts';
 import type { HostMetricsOptions, HostMetricsSource } from '../../host/host-metrics.ts';
-import type { JsonValue } from '../../host/json.ts';
 import type { Log } from '../../host/log.ts';
 import type { RunProgram } from '../../host/run-program.ts';
+import type { JsonValue } from '../../values/json.ts';
 import type { Reading, Sample } from './sensor.ts';
 
 export type ClientRpc = (method: string, params: JsonValue, signal: AbortSignal) => Promise<JsonValue>;

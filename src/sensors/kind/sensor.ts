@@ -2,7 +2,7 @@
 
 import type { AgentError } from '../../errors/agent-error.ts';
 import type { EpochMs } from '../../host/clock.ts';
-import type { JsonValue } from '../../host/json.ts';
+import type { JsonValue } from '../../values/json.ts';
 
 /** One value in its physical unit, as the chip's driver knows it. */
 export interface Reading {

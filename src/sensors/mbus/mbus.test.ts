@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { type BoardBench, openBoardBench } from '../../../test/support/board-bench.ts';
 import { sensorConfig, sensorDeps } from '../../../test/support/sensor-bench.ts';
-import type { SerialTalkConfigInput } from '../../simulated-board/board-config.ts';
+import type { SerialTalkConfigInput } from '../../stand-ins/simulated-board/board-config.ts';
 import { mbus } from './definition.ts';
 import { open as openMbus } from './driver.ts';
 import { type Frame, FrameCutter, longFrame, shortFrame } from './frames.ts';

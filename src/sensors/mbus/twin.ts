@@ -1,5 +1,5 @@
 /** Twin on a simulated board's port: a heat meter with one telegram, put together after EN 13757-2 and -3. */
-import type { Twin } from '../../simulated-board/twin.ts';
+import type { Twin } from '../../stand-ins/simulated-board/twin.ts';
 import type { MbusConfig } from './definition.ts';
 
 const ACKNOWLEDGED = 'e5';

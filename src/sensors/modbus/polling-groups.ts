@@ -2,7 +2,7 @@
 import { MAX_COUNT, modbusWidth } from '../../config/fields/registers.ts';
 import type { ModbusLink, ModbusTable, RegisterRange } from '../../hardware/modbus-port.ts';
 import { decodeModbus } from '../../hardware/modbus-values.ts';
-import { isNumeric } from '../../host/json.ts';
+import { isNumeric } from '../../values/json.ts';
 import { registerNumber, registerValue } from '../families/registers/register-value.ts';
 import { type Outcome, outcomeOf } from '../kind/outcome.ts';
 import type { Reading } from '../kind/sensor.ts';

@@ -2,7 +2,7 @@
  * Scale factors that stand in registers of their own, as SunSpec's `sf` do: the power of ten of another register's number. Such registers are
  * read along with those that need them, and a number whose factor is none is none.
  */
-import { isNumeric } from '../../host/json.ts';
+import { isNumeric } from '../../values/json.ts';
 import { convertNumber } from '../conversion/convert-value.ts';
 import { scaled } from '../conversion/decimal.ts';
 import { type Outcome, outcomeOf } from '../kind/outcome.ts';

@@ -1,6 +1,6 @@
 /** Errors on the way between the agent and a driver's process: the words, and of an AgentError its code and recovery too. */
 import { AgentError, type ErrorCode, messageOf, type Recovery } from '../../errors/agent-error.ts';
-import { isJsonObject, type JsonObject, type JsonValue } from '../../host/json.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../values/json.ts';
 
 const MAX_MESSAGE_LENGTH = 2_000;
 const RECOVERIES: ReadonlySet<string> = new Set<Recovery>(['retry', 'hold', 'drop', 'reprovision', 'rollback', 'stop']);

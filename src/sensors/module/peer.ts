@@ -5,8 +5,9 @@
  *
  *   {call, target, method, args} ──► {answer, result | error}      {abort: call}
  */
-import { isJsonObject, type JsonObject, type JsonValue } from '../../host/json.ts';
+
 import type { JsonLink } from '../../host/json-link.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../values/json.ts';
 import { errorAsJson, errorOf } from './peer-errors.ts';
 
 type Callable = (...args: unknown[]) => unknown;

@@ -1,5 +1,5 @@
 /** Twin on a simulated board's port: a receiver that stands nearly still. */
-import type { Twin } from '../../simulated-board/twin.ts';
+import type { Twin } from '../../stand-ins/simulated-board/twin.ts';
 
 const constant = (value: number) => ({ kind: 'constant', value }) as const;
 

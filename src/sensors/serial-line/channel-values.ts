@@ -1,6 +1,6 @@
 /** Values of the channels in a frame of text: the type of each channel chooses its key, so that water is never taken for gas. */
 import type { ChannelsConfig } from '../../config/fields/channels.ts';
-import { type CompilePattern, loadLinearPatterns } from '../../host/linear-pattern.ts';
+import { type CompilePattern, loadLinearPatterns } from '../../values/linear-pattern.ts';
 import { numberOfText } from '../conversion/text-number.ts';
 import { type Outcome, outcomeOf } from '../kind/outcome.ts';
 

@@ -8,7 +8,7 @@ import { messageOf } from '../../errors/agent-error.ts';
 import { withinDeadline } from '../../hardware/deadline.ts';
 import type { SerialPort } from '../../hardware/serial-port.ts';
 import type { Clock } from '../../host/clock.ts';
-import { Listeners } from '../../host/listeners.ts';
+import { Listeners } from '../../values/listeners.ts';
 import { type LineParser, openLineParser } from '../families/lines/line-format.ts';
 import { LineSplitter } from '../families/lines/line-splitter.ts';
 import { parseOutput } from '../families/lines/output.ts';

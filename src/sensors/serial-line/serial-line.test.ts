@@ -6,7 +6,7 @@ import { MemoryFiles } from '../../../test/support/memory-files.ts';
 import { OF_THIS_MACHINE, sensorConfig, sensorDeps } from '../../../test/support/sensor-bench.ts';
 import type { SerialPort } from '../../hardware/serial-port.ts';
 import { silentLog } from '../../host/log.ts';
-import type { BoardConfigInput } from '../../simulated-board/board-config.ts';
+import type { BoardConfigInput } from '../../stand-ins/simulated-board/board-config.ts';
 import type { Reading, Sensor } from '../kind/sensor.ts';
 import type { SensorDeps } from '../kind/sensor-deps.ts';
 import { open as openSerialLine } from './driver.ts';

@@ -1,7 +1,7 @@
 /** Twin on a simulated board's port: a sensor that prints lines of the configured format, or sends frames of the configured fields. */
-import { signalOf } from '../../simulated-board/room-signals.ts';
-import { textLike } from '../../simulated-board/text-like.ts';
-import type { Twin } from '../../simulated-board/twin.ts';
+import { signalOf } from '../../stand-ins/simulated-board/room-signals.ts';
+import { textLike } from '../../stand-ins/simulated-board/text-like.ts';
+import type { Twin } from '../../stand-ins/simulated-board/twin.ts';
 import type { SerialLineConfig } from './definition.ts';
 import { frameLike } from './twin-frame.ts';
 

@@ -1,7 +1,7 @@
 /** The SHT3x as its bus sees it, after SHT3x-DIS, May 2018, version 5. */
 
-import { clamped, rounded } from '../../simulated-board/talkers/numbers.ts';
-import type { ChipContext, SimulatedChip, Twin } from '../../simulated-board/twin.ts';
+import { clamped, rounded } from '../../stand-ins/simulated-board/talkers/numbers.ts';
+import type { ChipContext, SimulatedChip, Twin } from '../../stand-ins/simulated-board/twin.ts';
 
 export const twin: Twin = { chip: (context) => new Sht3xChip(context), sample: { address: 0x44 } };
 

@@ -1,5 +1,5 @@
 /** Twin on a simulated board's port: a meter that sends one telegram over and over, put together after SML 1.04. */
-import type { Twin } from '../../simulated-board/twin.ts';
+import type { Twin } from '../../stand-ins/simulated-board/twin.ts';
 
 const PERIOD_MS = 1_000;
 

@@ -1,5 +1,5 @@
 /** Twin on a simulated board: a three-phase inverter with the blocks 1 and 103, after the tables of SunSpec. */
-import type { Twin } from '../../simulated-board/twin.ts';
+import type { Twin } from '../../stand-ins/simulated-board/twin.ts';
 import type { SunspecConfig } from './definition.ts';
 
 const COMMON_LENGTH = 66;

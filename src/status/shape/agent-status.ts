@@ -1,11 +1,11 @@
 /** Status of a running agent: the one shape behind `turnstone status`, the RPC `getStatus`, the status page and the metrics. */
 import type { ShownSlot } from '../../actuators/output-reason.ts';
 import type { EpochMs } from '../../host/clock.ts';
-import type { JsonValue } from '../../host/json.ts';
 import type { LinkStatus } from '../../link/link-words.ts';
 import type { OutboxStatus } from '../../outbox/outbox.ts';
 import type { AdaptedEntries } from '../../telemetry/entry-check.ts';
 import type { UploadState } from '../../telemetry/uploader.ts';
+import type { JsonValue } from '../../values/json.ts';
 import type { PlatformStatus } from '../platform-status.ts';
 import type { DevicesSummary } from './device-status.ts';
 

@@ -4,8 +4,9 @@
  * forgotten when an entry of it passes. In memory alone: a restart learns them again within three refusals. The uploaders of devices have them in
  * common: a key that two devices were refused is sent alone by the others, until it passes there, and one is tried at a time.
  */
-import { keepAtMost } from '../../host/keep-at-most.ts';
+
 import type { EntryColumns } from '../../outbox/outbox.ts';
+import { keepAtMost } from '../../values/keep-at-most.ts';
 
 /** Fewer may be the fault of single values. */
 const REFUSALS_NEEDED = 3;

@@ -6,7 +6,6 @@ import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { messageOf } from '../../errors/agent-error.ts';
 import { endedWithin, untilAborted } from '../../host/bounded-wait.ts';
-import { isJsonObject, parseJson } from '../../host/json.ts';
 import type { Log } from '../../host/log.ts';
 import { keepRunning } from '../../host/loops.ts';
 import type { HostMachine } from '../../host/machine.ts';
@@ -14,6 +13,7 @@ import { readWhole } from '../../host/whole-file.ts';
 import type { EntryColumns, OutboxStatus, PatientOutbox } from '../../outbox/outbox.ts';
 import type { UploadAnswer } from '../../platform/device-api.ts';
 import { removeTreeDurably, writeDurably } from '../../store/durable-file.ts';
+import { isJsonObject, parseJson } from '../../values/json.ts';
 import { RefusedKeys } from '../answers/refused-keys.ts';
 import { Uploader, type UploaderDeps, type UploadSettings } from '../uploader.ts';
 

@@ -5,8 +5,8 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { getOrInsert } from '../../../src/host/get-or-insert.ts';
-import { LocalPlatform } from '../../../src/local-platform/local-platform.ts';
+import { LocalPlatform } from '../../../src/stand-ins/local-platform/local-platform.ts';
+import { getOrInsert } from '../../../src/values/get-or-insert.ts';
 import { inFolder } from '../outbox-bench/bench-outbox.ts';
 import {
   deviceName,

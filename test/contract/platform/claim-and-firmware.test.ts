@@ -2,9 +2,9 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemClock } from '../../../src/host/clock.ts';
-import type { JsonValue } from '../../../src/host/json.ts';
 import type { FirmwareBody } from '../../../src/platform/device-api.ts';
 import { requestProvisioning } from '../../../src/platform/provision-request.ts';
+import type { JsonValue } from '../../../src/values/json.ts';
 import { rowsOf } from '../../support/telemetry-rows.ts';
 import { eventually, idOf, Server } from './server.ts';
 

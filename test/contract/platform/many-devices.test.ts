@@ -5,9 +5,9 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemClock } from '../../../src/host/clock.ts';
-import type { JsonValue } from '../../../src/host/json.ts';
 import type { DeviceApi } from '../../../src/platform/device-api.ts';
 import { requestProvisioning } from '../../../src/platform/provision-request.ts';
+import type { JsonValue } from '../../../src/values/json.ts';
 import { rowsOf } from '../../support/telemetry-rows.ts';
 import { Server } from './server.ts';
 

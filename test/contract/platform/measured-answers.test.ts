@@ -5,7 +5,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type JsonObject, type JsonValue, parseJson } from '../../../src/host/json.ts';
+import { type JsonObject, type JsonValue, parseJson } from '../../../src/values/json.ts';
 import { eventually, idOf, type MadeDevice, type RawAnswer, Server } from './server.ts';
 
 type Question = Readonly<Record<string, JsonValue>> & { readonly ask: string };

@@ -6,10 +6,10 @@
 import { randomBytes } from 'node:crypto';
 import { request } from 'undici';
 import { systemClock } from '../../../src/host/clock.ts';
-import { type JsonValue, parseJson, stringifyJson } from '../../../src/host/json.ts';
-import { LocalPlatform } from '../../../src/local-platform/local-platform.ts';
 import { HttpDeviceApi } from '../../../src/platform/http-device-api.ts';
 import type { PayloadCodec } from '../../../src/platform/payload-codec.ts';
+import { LocalPlatform } from '../../../src/stand-ins/local-platform/local-platform.ts';
+import { type JsonValue, parseJson, stringifyJson } from '../../../src/values/json.ts';
 
 export interface RawAnswer {
   readonly status: number;

@@ -1,7 +1,7 @@
 /** Endpoints 1 to 3, from the device's side to the people's side and back. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { JsonObject } from '../../../src/host/json.ts';
 import { sendableKey } from '../../../src/platform/wire-values.ts';
+import type { JsonObject } from '../../../src/values/json.ts';
 import { rowsOf } from '../../support/telemetry-rows.ts';
 import { eventually, Server } from './server.ts';
 

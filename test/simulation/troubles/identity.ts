@@ -1,7 +1,7 @@
 /** Troubles of identity: tokens, the device at the platform, the board beneath the card. Somebody comes and puts it right. */
 import { Secret } from '../../../src/config/fields/secret.ts';
 import { hasCode } from '../../../src/errors/agent-error.ts';
-import type { JsonObject } from '../../../src/host/json.ts';
+import type { JsonObject } from '../../../src/values/json.ts';
 import type { World } from '../world.ts';
 import { MINUTE_MS, SECOND_MS, type Stroke, type Trouble, within } from './stroke.ts';
 

@@ -1,7 +1,8 @@
 /** Delivery: every durable entry arrives once, unchanged, at its time, and nothing else does. */
-import { getOrInsert } from '../../../src/host/get-or-insert.ts';
-import { type JsonValue, stringifyJson } from '../../../src/host/json.ts';
+
 import { segmentSizes } from '../../../src/outbox/outbox-parts.ts';
+import { getOrInsert } from '../../../src/values/get-or-insert.ts';
+import { type JsonValue, stringifyJson } from '../../../src/values/json.ts';
 import { WORLD_BEGINS_MS } from '../board-clock.ts';
 import type { Durable } from '../durable.ts';
 import { gaveWayIn } from '../lives.ts';

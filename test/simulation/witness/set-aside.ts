@@ -1,9 +1,9 @@
 /** Queue set aside on the card: measured on a board that had no device yet when the card was taken from it, and kept for a person. */
 
 import { FORMER_QUEUE } from '../../../src/devices/former-queue.ts';
-import { stringifyJson } from '../../../src/host/json.ts';
 import { unpackBlock } from '../../../src/outbox/format/block-frame.ts';
 import { parseSegmentName, scanSegment } from '../../../src/outbox/format/segment-file.ts';
+import { stringifyJson } from '../../../src/values/json.ts';
 import type { Durable } from '../durable.ts';
 import { STATE_FOLDER } from '../site.ts';
 import type { World } from '../world.ts';

@@ -16,9 +16,9 @@ import { AgentError } from '../../../src/errors/agent-error.ts';
 import { type Clock, systemClock } from '../../../src/host/clock.ts';
 import type { Files } from '../../../src/host/files.ts';
 import { systemFiles } from '../../../src/host/files.ts';
-import type { JsonValue } from '../../../src/host/json.ts';
 import { silentLog } from '../../../src/host/log.ts';
 import type { Held } from '../../../src/host/state-lock.ts';
+import type { JsonValue } from '../../../src/values/json.ts';
 import { FewLines } from '../../support/few-lines.ts';
 
 async function configured(

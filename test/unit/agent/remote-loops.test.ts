@@ -6,12 +6,12 @@ import { DeviceAttributes, type DeviceAttributesDeps } from '../../../src/attrib
 import { LiveConfig } from '../../../src/config/live-config.ts';
 import { configSchema } from '../../../src/config/schema/agent-config.ts';
 import { AlertList } from '../../../src/host/alert-list.ts';
-import type { JsonObject } from '../../../src/host/json.ts';
 import type { LogLevel } from '../../../src/host/log.ts';
 import { silentLog } from '../../../src/host/log.ts';
 import { SummedLog } from '../../../src/host/summed-log.ts';
 import type { DeviceApi } from '../../../src/platform/device-api.ts';
 import { RpcService, type RpcServiceDeps } from '../../../src/rpc/rpc-service.ts';
+import type { JsonObject } from '../../../src/values/json.ts';
 import { relaySettings } from '../../support/fake-actuator.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { MemoryFiles } from '../../support/memory-files.ts';

@@ -1,12 +1,23 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type AuditDeps, type AuditRequest, auditDelivery } from '../../../src/analytics/audit-delivery.ts';
-import { canonical, withDigests } from '../../../src/analytics/entry-digest.ts';
-import { type JsonObject, type JsonValue, parseJson, parseJsonNumbers, stringifyJson } from '../../../src/host/json.ts';
-import { plainForm, savedValue, spelledNumber, strictForm } from '../../../src/local-platform/stored-value.ts';
 import { LedgerCells } from '../../../src/outbox/delivery/delivery-ledger.ts';
 import { EntryColumns } from '../../../src/outbox/format/entry-columns.ts';
 import { wireValue } from '../../../src/platform/wire-values.ts';
+import { type AuditDeps, type AuditRequest, auditDelivery } from '../../../src/reports/audit-delivery.ts';
+import { canonical, withDigests } from '../../../src/reports/entry-digest.ts';
+import {
+  plainForm,
+  savedValue,
+  spelledNumber,
+  strictForm,
+} from '../../../src/stand-ins/local-platform/stored-value.ts';
+import {
+  type JsonObject,
+  type JsonValue,
+  parseJson,
+  parseJsonNumbers,
+  stringifyJson,
+} from '../../../src/values/json.ts';
 
 const HOUR = 3_600_000;
 const START = Math.floor(1_780_000_000_000 / HOUR) * HOUR;

@@ -1,10 +1,10 @@
 /** An audit while a backlog drains: what arrives between the ledger and the report is no fault, and what is wrong all the same is one. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { isFaulty } from '../../../src/analytics/audit-comparison.ts';
-import { auditDelivery } from '../../../src/analytics/audit-delivery.ts';
-import { deliveryCalls } from '../../../src/analytics/control-calls.ts';
-import type { SentCell } from '../../../src/analytics/entry-digest.ts';
 import type { Outbox } from '../../../src/outbox/outbox.ts';
+import { isFaulty } from '../../../src/reports/audit-comparison.ts';
+import { auditDelivery } from '../../../src/reports/audit-delivery.ts';
+import { deliveryCalls } from '../../../src/reports/control-calls.ts';
+import type { SentCell } from '../../../src/reports/entry-digest.ts';
 import { OutboxFixture } from '../../support/outbox-fixture.ts';
 
 const HOUR = 3_600_000;

@@ -1,14 +1,14 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { AnalyticsHttp } from '../../../src/analytics/analytics-http.ts';
-import { AnalyticsSession } from '../../../src/analytics/analytics-session.ts';
+import { systemClock } from '../../../src/host/clock.ts';
+import { AnalyticsHttp } from '../../../src/reports/analytics-http.ts';
+import { AnalyticsSession } from '../../../src/reports/analytics-session.ts';
 import {
   ReportClient,
   type ReportClientDeps,
   type ReportClientSettings,
   type ReportRequest,
-} from '../../../src/analytics/report-client.ts';
-import { systemClock } from '../../../src/host/clock.ts';
-import type { JsonObject } from '../../../src/host/json.ts';
+} from '../../../src/reports/report-client.ts';
+import type { JsonObject } from '../../../src/values/json.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { type AnswerReport, fakeService, json, jwt, SMALL_REPORT } from './fake-service.ts';
 

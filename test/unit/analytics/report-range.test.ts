@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { parseFilters, parseInstant, parseRange } from '../../../src/analytics/report-range.ts';
+import { parseFilters, parseInstant, parseRange } from '../../../src/reports/report-range.ts';
 
 const NOW = Date.parse('2026-05-31T12:00:00Z');
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { ReportReader } from '../../../src/analytics/report-reader.ts';
-import { type JsonObject, parseJson } from '../../../src/host/json.ts';
+import { ReportReader } from '../../../src/reports/report-reader.ts';
+import { type JsonObject, parseJson } from '../../../src/values/json.ts';
 
 /** Labels and rows of a report that arrives in pieces of the given lengths. */
 function read(text: string, lengths: readonly number[] = []): { labels: readonly string[]; rows: JsonObject[] } {

@@ -1,8 +1,8 @@
 /** Entries of one device that wait apart: told as late once they wait longer than is usual. */
 import { expect, it } from 'vitest';
+import { attachedDevices } from '../../../src/doctor/checks/attached-devices.ts';
+import type { CheckContext } from '../../../src/doctor/checks/checkup.ts';
 import type { UploadAnswer } from '../../../src/platform/device-api.ts';
-import { attachedDevices } from '../../../src/status/doctor/checks/attached-devices.ts';
-import type { CheckContext } from '../../../src/status/doctor/checks/checkup.ts';
 import { devicesSummary } from '../../../src/status/shape/device-status.ts';
 import { PartsBench } from '../../support/attached-parts-bench.ts';
 

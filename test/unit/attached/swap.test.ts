@@ -3,12 +3,12 @@ import { describe, expect, it } from 'vitest';
 import type { DeviceConfig } from '../../../src/config/schema/devices.ts';
 import { DeviceNames } from '../../../src/devices/attached/device-names.ts';
 import { DEVICE_NAMES_FORMAT } from '../../../src/devices/attached/kept-names.ts';
-import type { JsonValue } from '../../../src/host/json.ts';
 import { silentLog } from '../../../src/host/log.ts';
 import type { TelemetryEntry } from '../../../src/outbox/outbox.ts';
 import { StateFile } from '../../../src/store/state-file.ts';
 import { DeadbandRules, type KeyRules } from '../../../src/telemetry/deadband-rules.ts';
 import { STANDING_STATES_FORMAT, StandingStates } from '../../../src/telemetry/standing-states.ts';
+import type { JsonValue } from '../../../src/values/json.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { MemoryFiles } from '../../support/memory-files.ts';
 

@@ -5,11 +5,11 @@ import { ClientAttributes } from '../../../src/attributes/client-attributes.ts';
 import { SharedAttributes } from '../../../src/attributes/shared-attributes.ts';
 import { settingTarget } from '../../../src/attributes/shared-target.ts';
 import { AgentError } from '../../../src/errors/agent-error.ts';
-import type { JsonObject, JsonValue } from '../../../src/host/json.ts';
 import { silentLog } from '../../../src/host/log.ts';
 import type { AttributeAnswer, AttributeUpdate } from '../../../src/platform/device-api.ts';
 import { PlatformError } from '../../../src/platform/platform-error.ts';
 import { StateFile } from '../../../src/store/state-file.ts';
+import type { JsonObject, JsonValue } from '../../../src/values/json.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { MemoryFiles } from '../../support/memory-files.ts';
 

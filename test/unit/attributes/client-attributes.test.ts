@@ -2,10 +2,10 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ClientAttributes } from '../../../src/attributes/client-attributes.ts';
 import { AgentError } from '../../../src/errors/agent-error.ts';
-import type { JsonObject, JsonValue } from '../../../src/host/json.ts';
 import { silentLog } from '../../../src/host/log.ts';
 import { PlatformError } from '../../../src/platform/platform-error.ts';
 import { sendableKey } from '../../../src/platform/wire-values.ts';
+import type { JsonObject, JsonValue } from '../../../src/values/json.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 
 it('an attribute whose key the platform would lose, with all that is sent with it, goes by another name and is not sent again for ever', async () => {

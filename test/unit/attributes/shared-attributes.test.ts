@@ -12,10 +12,10 @@ import { actuatorTarget, type SharedTarget, settingTarget } from '../../../src/a
 import type { ChangeableSetting } from '../../../src/config/live-config.ts';
 import { AgentError } from '../../../src/errors/agent-error.ts';
 import { systemFiles } from '../../../src/host/files.ts';
-import type { JsonObject, JsonValue } from '../../../src/host/json.ts';
 import { silentLog } from '../../../src/host/log.ts';
 import { sealJson } from '../../../src/store/sealed-json.ts';
 import { StateFile } from '../../../src/store/state-file.ts';
+import type { JsonObject, JsonValue } from '../../../src/values/json.ts';
 import { FakeActuator, relaySettings } from '../../support/fake-actuator.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { MemoryFiles } from '../../support/memory-files.ts';

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { BandFiles } from '../../../src/bands/band-files.ts';
-import { packHours } from '../../../src/bands/band-lines.ts';
+import { BandFiles } from '../../../src/history/band-files.ts';
+import { packHours } from '../../../src/history/band-lines.ts';
 import { HOUR_MS, MIDNIGHT } from '../../support/bands-bench.ts';
 import { MemoryFiles } from '../../support/memory-files.ts';
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { Bands } from '../../../src/bands/bands.ts';
+import { Bands } from '../../../src/history/bands.ts';
 import { silentLog } from '../../../src/host/log.ts';
 import { HOUR_MS } from '../../support/bands-bench.ts';
 import { MemoryFiles } from '../../support/memory-files.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { lastWholeHour } from '../../../src/bands/whole-hours.ts';
+import { lastWholeHour } from '../../../src/history/whole-hours.ts';
 
 it('is the newest hour of which as many lines are sound as were written', async () => {
   const lines = [

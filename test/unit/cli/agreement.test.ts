@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { CommandError, EXIT } from '../../../src/cli/exit-code.ts';
-import { runCommandLine } from '../../../src/command-line/program.ts';
+import { runCommandLine } from '../../../src/cli/frame/program.ts';
 import { type ConfigFault, faultLine } from '../../../src/config/fields/config-fault.ts';
 import { fakeEdge } from '../../support/fake-edge.ts';
 import { manyConfigurations, type OneConfiguration } from '../../support/many-configurations.ts';

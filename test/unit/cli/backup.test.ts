@@ -3,11 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { EXIT } from '../../../src/cli/exit-code.ts';
+import { runCommandLine } from '../../../src/cli/frame/program.ts';
 import { type GatewayArchive, gatewayOf, gatewayText, sealGateway } from '../../../src/cli/gateway-archive.ts';
 import { gatherGateway } from '../../../src/cli/gather-gateway.ts';
 import { restoreGateway } from '../../../src/cli/restore.ts';
 import { finishRestore } from '../../../src/cli/restore-plan.ts';
-import { runCommandLine } from '../../../src/command-line/program.ts';
 import {
   type CredentialsRecord,
   formatCredentials,

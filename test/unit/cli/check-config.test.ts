@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { EXIT } from '../../../src/cli/exit-code.ts';
-import { runCommandLine } from '../../../src/command-line/program.ts';
+import { runCommandLine } from '../../../src/cli/frame/program.ts';
 import { readConfig } from '../../../src/config/read-config.ts';
 import { fakeEdge } from '../../support/fake-edge.ts';
 

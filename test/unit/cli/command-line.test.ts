@@ -2,9 +2,9 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { EXIT } from '../../../src/cli/exit-code.ts';
-import { programFor } from '../../../src/command-line/commander-program.ts';
-import { OVERVIEW } from '../../../src/command-line/overview.ts';
-import { commandNames, runCommandLine } from '../../../src/command-line/program.ts';
+import { programFor } from '../../../src/cli/frame/commander-program.ts';
+import { OVERVIEW } from '../../../src/cli/frame/overview.ts';
+import { commandNames, runCommandLine } from '../../../src/cli/frame/program.ts';
 import { fakeEdge } from '../../support/fake-edge.ts';
 
 async function run(words: readonly string[], edge = fakeEdge()) {
@@ -66,9 +66,9 @@ describe('the command line', () => {
     const inside = [...seen].map((file) => file.replace(`${folder}/`, '')).sort();
     expect(inside).toEqual([
       'cli/exit-code.ts',
-      'command-line/error-report.ts',
-      'command-line/overview.ts',
-      'command-line/program.ts',
+      'cli/frame/error-report.ts',
+      'cli/frame/overview.ts',
+      'cli/frame/program.ts',
       'errors/agent-error.ts',
       'host/environment.ts',
       'host/version.ts',

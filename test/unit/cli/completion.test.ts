@@ -3,9 +3,9 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { EXIT } from '../../../src/cli/exit-code.ts';
-import { allCommands } from '../../../src/command-line/overview.ts';
-import { commandNames, runCommandLine } from '../../../src/command-line/program.ts';
-import { flattened, surfaceOf } from '../../../src/command-line/surface.ts';
+import { allCommands } from '../../../src/cli/frame/overview.ts';
+import { commandNames, runCommandLine } from '../../../src/cli/frame/program.ts';
+import { flattened, surfaceOf } from '../../../src/cli/frame/surface.ts';
 import { fakeEdge } from '../../support/fake-edge.ts';
 
 const SHELLS = ['bash', 'zsh', 'fish'] as const;

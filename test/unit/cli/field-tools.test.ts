@@ -3,14 +3,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { EXIT } from '../../../src/cli/exit-code.ts';
+import { runCommandLine } from '../../../src/cli/frame/program.ts';
 import { sparkline } from '../../../src/cli/watch.ts';
-import { runCommandLine } from '../../../src/command-line/program.ts';
 import { ControlServer } from '../../../src/control-socket/control-server.ts';
 import { AgentError } from '../../../src/errors/agent-error.ts';
 import { systemClock } from '../../../src/host/clock.ts';
 import { systemFiles } from '../../../src/host/files.ts';
-import type { JsonObject, JsonValue } from '../../../src/host/json.ts';
 import { silentLog } from '../../../src/host/log.ts';
+import type { JsonObject, JsonValue } from '../../../src/values/json.ts';
 import { type FakeEdgeOptions, fakeEdge } from '../../support/fake-edge.ts';
 
 let folder: string;

@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, readdir, rm, truncate, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { runCommandLine } from '../../../src/command-line/program.ts';
+import { runCommandLine } from '../../../src/cli/frame/program.ts';
 import { ControlServer } from '../../../src/control-socket/control-server.ts';
 import { systemClock } from '../../../src/host/clock.ts';
 import { systemFiles } from '../../../src/host/files.ts';

@@ -4,13 +4,13 @@ import { join } from 'node:path';
 import { encode } from 'uqr';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { EXIT } from '../../../src/cli/exit-code.ts';
-import { runCommandLine } from '../../../src/command-line/program.ts';
+import { runCommandLine } from '../../../src/cli/frame/program.ts';
 import { ControlServer } from '../../../src/control-socket/control-server.ts';
 import { formatCredentials } from '../../../src/devices/credentials-record.ts';
 import { systemClock } from '../../../src/host/clock.ts';
 import { systemFiles } from '../../../src/host/files.ts';
 import { silentLog } from '../../../src/host/log.ts';
-import { LocalPlatform } from '../../../src/local-platform/local-platform.ts';
+import { LocalPlatform } from '../../../src/stand-ins/local-platform/local-platform.ts';
 import { type FakeEdgeOptions, fakeEdge } from '../../support/fake-edge.ts';
 
 /** A gateway without a running agent: its configuration, its state folder, and a platform that knows its token. */

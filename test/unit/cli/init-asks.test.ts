@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { EXIT } from '../../../src/cli/exit-code.ts';
 import { firstConfigText } from '../../../src/cli/first-config.ts';
+import { runCommandLine } from '../../../src/cli/frame/program.ts';
 import { markSilent, trySensors } from '../../../src/cli/init-trial.ts';
-import { runCommandLine } from '../../../src/command-line/program.ts';
 import { loadConfig } from '../../../src/config/read-config.ts';
-import { LocalPlatform } from '../../../src/local-platform/local-platform.ts';
+import { LocalPlatform } from '../../../src/stand-ins/local-platform/local-platform.ts';
 import { type BoardBench, openBoardBench } from '../../support/board-bench.ts';
 import { fakeEdge } from '../../support/fake-edge.ts';
 

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { EXIT } from '../../../src/cli/exit-code.ts';
+import { runCommandLine } from '../../../src/cli/frame/program.ts';
 import { logLineOf, logLineText } from '../../../src/cli/log-lines.ts';
-import { runCommandLine } from '../../../src/command-line/program.ts';
 import { type FakeEdge, type FakeEdgeOptions, fakeEdge } from '../../support/fake-edge.ts';
 
 const record = (level: string, msg: string, more: object = {}): string =>

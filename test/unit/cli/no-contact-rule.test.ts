@@ -1,7 +1,7 @@
 /** The rule "no contact" against the states that the platform keeps of a device, in the order in which its server saves them. No server was asked. */
 import { expect, it } from 'vitest';
 import { alarmRules } from '../../../src/cli/platform-setup/alarm-rules.ts';
-import type { JsonObject, JsonValue } from '../../../src/host/json.ts';
+import type { JsonObject, JsonValue } from '../../../src/values/json.ts';
 
 interface Filter {
   readonly argument: string;

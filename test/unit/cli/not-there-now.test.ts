@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeEach, expect, it, onTestFinished } from 'vitest';
 import { CommandError, EXIT } from '../../../src/cli/exit-code.ts';
-import { runCommandLine } from '../../../src/command-line/program.ts';
+import { runCommandLine } from '../../../src/cli/frame/program.ts';
 import { loadConfigToRun } from '../../../src/config/read-config.ts';
 import { makeCertificate } from '../../../src/host/self-signed-certificate.ts';
 import { fakeEdge } from '../../support/fake-edge.ts';

@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { markedRule } from '../../../src/cli/platform-setup/rule-steps.ts';
-import type { JsonObject } from '../../../src/host/json.ts';
+import type { JsonObject } from '../../../src/values/json.ts';
 import { due, PROFILE, setupBench } from '../../support/platform-setup-bench.ts';
 
 type Bench = Awaited<ReturnType<typeof setupBench>>;

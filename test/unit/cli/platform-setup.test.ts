@@ -5,11 +5,11 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { parse } from 'yaml';
 import { EXIT } from '../../../src/cli/exit-code.ts';
-import { runCommandLine } from '../../../src/command-line/program.ts';
+import { runCommandLine } from '../../../src/cli/frame/program.ts';
 import { systemClock } from '../../../src/host/clock.ts';
-import type { JsonObject } from '../../../src/host/json.ts';
-import type { LibraryItem } from '../../../src/local-platform/library-item.ts';
 import { requestProvisioning } from '../../../src/platform/provision-request.ts';
+import type { LibraryItem } from '../../../src/stand-ins/local-platform/library-item.ts';
+import type { JsonObject } from '../../../src/values/json.ts';
 import { fakeEdge } from '../../support/fake-edge.ts';
 import { due, PROFILE, setupBench } from '../../support/platform-setup-bench.ts';
 

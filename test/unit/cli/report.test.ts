@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { EXIT } from '../../../src/cli/exit-code.ts';
+import { runCommandLine } from '../../../src/cli/frame/program.ts';
 import { formatterFor } from '../../../src/cli/report.ts';
-import { runCommandLine } from '../../../src/command-line/program.ts';
-import type { JsonObject } from '../../../src/host/json.ts';
+import type { JsonObject } from '../../../src/values/json.ts';
 import { type FakeEdgeOptions, fakeEdge } from '../../support/fake-edge.ts';
 import { fakeService, json } from '../analytics/fake-service.ts';
 

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { EXIT } from '../../../src/cli/exit-code.ts';
-import { runCommandLine } from '../../../src/command-line/program.ts';
+import { runCommandLine } from '../../../src/cli/frame/program.ts';
 import { fakeEdge } from '../../support/fake-edge.ts';
 
 let folder: string;

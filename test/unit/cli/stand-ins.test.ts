@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { EXIT } from '../../../src/cli/exit-code.ts';
-import { runCommandLine } from '../../../src/command-line/program.ts';
+import { runCommandLine } from '../../../src/cli/frame/program.ts';
 import { fakeEdge } from '../../support/fake-edge.ts';
 
 it.each([

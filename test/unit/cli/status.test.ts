@@ -3,14 +3,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { EXIT } from '../../../src/cli/exit-code.ts';
-import { runCommandLine } from '../../../src/command-line/program.ts';
+import { runCommandLine } from '../../../src/cli/frame/program.ts';
 import { ControlServer } from '../../../src/control-socket/control-server.ts';
 import { systemClock } from '../../../src/host/clock.ts';
 import { systemFiles } from '../../../src/host/files.ts';
-import type { JsonValue } from '../../../src/host/json.ts';
 import { silentLog } from '../../../src/host/log.ts';
 import type { AgentStatus } from '../../../src/status/shape/agent-status.ts';
 import { devicesSummary } from '../../../src/status/shape/device-status.ts';
+import type { JsonValue } from '../../../src/values/json.ts';
 import { attachedDevice } from '../../support/attached-device-status.ts';
 import { type FakeEdgeOptions, fakeEdge } from '../../support/fake-edge.ts';
 

@@ -2,9 +2,9 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { EXIT } from '../../../src/cli/exit-code.ts';
-import { allCommands } from '../../../src/command-line/overview.ts';
-import { runCommandLine } from '../../../src/command-line/program.ts';
-import { flattened, surfaceOf } from '../../../src/command-line/surface.ts';
+import { allCommands } from '../../../src/cli/frame/overview.ts';
+import { runCommandLine } from '../../../src/cli/frame/program.ts';
+import { flattened, surfaceOf } from '../../../src/cli/frame/surface.ts';
 import { fakeEdge } from '../../support/fake-edge.ts';
 
 /** Values of options that nobody may take, by how help writes what is wanted. */
@@ -155,7 +155,7 @@ describe('an error under --json', () => {
 
 it('every file of commands is in the overview', async () => {
   const files = readdirSync(join(import.meta.dirname, '../../../src/cli/commands'));
-  const loads = Object.values((await import('../../../src/command-line/overview.ts')).OVERVIEW).map(({ load }) =>
+  const loads = Object.values((await import('../../../src/cli/frame/overview.ts')).OVERVIEW).map(({ load }) =>
     String(load),
   );
   expect(files.filter((file) => !loads.some((text) => text.includes(`commands/${file}`)))).toEqual([]);

@@ -11,7 +11,7 @@ import { modelFiles } from '../../../src/host/model-files.ts';
 import { SensorConversion } from '../../../src/sensors/conversion/sensor-conversion.ts';
 import { createSensor } from '../../../src/sensors/create-sensor.ts';
 import type { Reading } from '../../../src/sensors/kind/sensor.ts';
-import { PtyWire } from '../../../src/simulated-board/serial-wire.ts';
+import { PtyWire } from '../../../src/stand-ins/simulated-board/serial-wire.ts';
 import { until } from '../../support/board-bench.ts';
 import { SMALLEST } from '../../support/config-file.ts';
 import { sensorDeps } from '../../support/sensor-bench.ts';

@@ -10,8 +10,8 @@ import { ControlServer, type ControlServerDeps } from '../../../src/control-sock
 import { AgentError } from '../../../src/errors/agent-error.ts';
 import { systemClock } from '../../../src/host/clock.ts';
 import { systemFiles } from '../../../src/host/files.ts';
-import type { JsonValue } from '../../../src/host/json.ts';
 import { silentLog } from '../../../src/host/log.ts';
+import type { JsonValue } from '../../../src/values/json.ts';
 
 const never = new AbortController().signal;
 let folder: string;

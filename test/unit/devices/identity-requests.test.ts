@@ -7,8 +7,8 @@ import type { CredentialsStore } from '../../../src/devices/credentials-store.ts
 import { identityRequests } from '../../../src/devices/identity-requests.ts';
 import { adoptIdentity, unpackIdentity } from '../../../src/devices/move-identity.ts';
 import { AgentError } from '../../../src/errors/agent-error.ts';
-import type { JsonObject } from '../../../src/host/json.ts';
 import { systemRandomBytes } from '../../../src/host/random.ts';
+import type { JsonObject } from '../../../src/values/json.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { MemoryFiles } from '../../support/memory-files.ts';
 

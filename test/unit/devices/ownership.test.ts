@@ -3,9 +3,9 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import type { CredentialsRecord } from '../../../src/devices/credentials-record.ts';
 import type { CredentialsStore } from '../../../src/devices/credentials-store.ts';
 import { IdentityOwnership } from '../../../src/devices/ownership.ts';
-import type { JsonObject, JsonValue } from '../../../src/host/json.ts';
 import { silentLog } from '../../../src/host/log.ts';
 import { PlatformError } from '../../../src/platform/platform-error.ts';
+import type { JsonObject, JsonValue } from '../../../src/values/json.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { StandingAlerts } from './state-folder.ts';
 

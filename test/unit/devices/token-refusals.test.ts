@@ -4,9 +4,9 @@ import type { CredentialsRecord } from '../../../src/devices/credentials-record.
 import type { CredentialsStore } from '../../../src/devices/credentials-store.ts';
 import { DeviceToken } from '../../../src/devices/device-token.ts';
 import { silentLog } from '../../../src/host/log.ts';
-import { mismatchOf } from '../../../src/host/value-shape.ts';
 import { CREDENTIAL_METHODS } from '../../../src/methods/credential-methods.ts';
 import { methodsOn } from '../../../src/methods/rpc-method.ts';
+import { mismatchOf } from '../../../src/values/value-shape.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 
 const never = new AbortController().signal;

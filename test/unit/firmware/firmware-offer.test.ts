@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type FirmwareOffer, offerKeys, prefixOf, readOffer } from '../../../src/firmware/firmware-offer.ts';
-import type { JsonObject } from '../../../src/host/json.ts';
+import type { JsonObject } from '../../../src/values/json.ts';
 
 const SUM = 'AB'.repeat(32);
 const shared = (changes: JsonObject = {}): JsonObject => ({

@@ -10,9 +10,9 @@ import { signatureFrame } from '../../../src/firmware/release-signature.ts';
 import { nextState, UPDATE_STATES, type UpdateState } from '../../../src/firmware/update-states.ts';
 import type { HandledImage, UpdaterDeps } from '../../../src/firmware/updater-deps.ts';
 import type { Clock } from '../../../src/host/clock.ts';
-import type { JsonObject, JsonValue } from '../../../src/host/json.ts';
 import { silentLog } from '../../../src/host/log.ts';
 import { PlatformError } from '../../../src/platform/platform-error.ts';
+import type { JsonObject, JsonValue } from '../../../src/values/json.ts';
 import { makeKeys } from '../../support/release-image.ts';
 import { systemUpdateFiles } from '../../support/system-update-files.ts';
 

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { UpdateJournal } from '../../../src/firmware/update-journal.ts';
 import { UpdateTelling } from '../../../src/firmware/update-telling.ts';
 import type { UpdaterDeps } from '../../../src/firmware/updater-deps.ts';
-import type { JsonObject } from '../../../src/host/json.ts';
+import type { JsonObject } from '../../../src/values/json.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 
 const update = { title: 'turnstone', version: '2.0.0', fingerprint: 'f' };

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { ranksByDependence } from '../../../src/host/dependence.ts';
+import { ranksByDependence } from '../../../src/values/dependence.ts';
 
 function ranks(parts: Readonly<Record<string, string>>): unknown {
   return Object.fromEntries(ranksByDependence(Object.keys(parts), (one) => [...(parts[one] ?? '')]));

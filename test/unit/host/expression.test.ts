@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type ExpressionHistory, type ExpressionValue, loadExpressions } from '../../../src/host/expression.ts';
+import { type ExpressionHistory, type ExpressionValue, loadExpressions } from '../../../src/values/expression.ts';
 
 const compile = await loadExpressions();
 const NO_HISTORY: ExpressionHistory = {

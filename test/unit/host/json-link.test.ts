@@ -5,8 +5,8 @@ import { createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { JsonObject } from '../../../src/host/json.ts';
 import { JsonLink } from '../../../src/host/json-link.ts';
+import type { JsonObject } from '../../../src/values/json.ts';
 
 let folder: string;
 let path: string;

@@ -7,7 +7,7 @@ import {
   parseJson,
   parseJsonNumbers,
   stringifyJson,
-} from '../../../src/host/json.ts';
+} from '../../../src/values/json.ts';
 
 const json: fc.Arbitrary<JsonValue> = fc.letrec<{ value: JsonValue }>((tie) => ({
   value: fc.oneof(

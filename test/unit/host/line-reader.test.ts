@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { LineReader } from '../../../src/host/line-reader.ts';
+import { LineReader } from '../../../src/values/line-reader.ts';
 
 describe('the line reader', () => {
   it('cuts whatever pieces come into the same lines', () => {

@@ -1,8 +1,8 @@
 /** Patterns in linear time: the two that froze an agent end at once, and what cannot be linear is refused in words. */
 import { expect, it } from 'vitest';
-import { loadLinearPatterns, patternProblem } from '../../../src/host/linear-pattern.ts';
-import { mismatchOf } from '../../../src/host/value-shape.ts';
 import { lineParser } from '../../../src/sensors/families/lines/line-format.ts';
+import { loadLinearPatterns, patternProblem } from '../../../src/values/linear-pattern.ts';
+import { mismatchOf } from '../../../src/values/value-shape.ts';
 
 const compile = await loadLinearPatterns();
 

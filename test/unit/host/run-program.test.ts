@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { fillArguments } from '../../../src/host/argument-template.ts';
 import { systemClock } from '../../../src/host/clock.ts';
 import { type Program, runProgram } from '../../../src/host/run-program.ts';
+import { fillArguments } from '../../../src/values/argument-template.ts';
 
 const never = new AbortController().signal;
 const sh = (script: string, more: Partial<Program> = {}): Program => ({

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../../src/host/clock.ts';
 import { AgentLog } from '../../../src/host/log.ts';
-import { beginningWithoutSecrets, secretForms, withoutSecrets } from '../../../src/host/secret-forms.ts';
+import { beginningWithoutSecrets, secretForms, withoutSecrets } from '../../../src/values/secret-forms.ts';
 
 const PROXY = 'http://tech:hunter%3A22%2B@proxy.example:3128';
 const base64 = (text: string): string => Buffer.from(text).toString('base64');

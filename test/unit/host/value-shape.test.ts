@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { JsonValue } from '../../../src/host/json.ts';
-import { mismatchOf, shapeAsJson, type ValueShape } from '../../../src/host/value-shape.ts';
+import type { JsonValue } from '../../../src/values/json.ts';
+import { mismatchOf, shapeAsJson, type ValueShape } from '../../../src/values/value-shape.ts';
 
 const shape: ValueShape = {
   type: 'object',

@@ -1,9 +1,9 @@
 /** The analytics side against its contract (wire-facts.md, "Analytics"). */
 import { request } from 'undici';
 import { afterEach, describe, expect, it } from 'vitest';
-import { type JsonObject, type JsonValue, parseJson, stringifyJson } from '../../../src/host/json.ts';
-import { BUILT_IN_VIEWS } from '../../../src/local-platform/analytics-report.ts';
-import { LocalPlatform, type LocalPlatformOptions } from '../../../src/local-platform/local-platform.ts';
+import { BUILT_IN_VIEWS } from '../../../src/stand-ins/local-platform/analytics-report.ts';
+import { LocalPlatform, type LocalPlatformOptions } from '../../../src/stand-ins/local-platform/local-platform.ts';
+import { type JsonObject, type JsonValue, parseJson, stringifyJson } from '../../../src/values/json.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 
 const HOUR_MS = 3_600_000;

@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { request } from 'undici';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../../src/host/clock.ts';
-import { stringifyJson } from '../../../src/host/json.ts';
-import { LocalPlatform } from '../../../src/local-platform/local-platform.ts';
 import { HttpDeviceApi } from '../../../src/platform/http-device-api.ts';
+import { LocalPlatform } from '../../../src/stand-ins/local-platform/local-platform.ts';
+import { stringifyJson } from '../../../src/values/json.ts';
 import { rowsOf } from '../../support/telemetry-rows.ts';
 
 const never = new AbortController().signal;

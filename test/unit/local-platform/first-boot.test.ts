@@ -2,10 +2,10 @@
 import { request } from 'undici';
 import { afterEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../../src/host/clock.ts';
-import type { JsonObject, JsonValue } from '../../../src/host/json.ts';
-import { LocalPlatform, type LocalPlatformOptions } from '../../../src/local-platform/local-platform.ts';
 import type { ProvisionAnswer, ProvisionRequest } from '../../../src/platform/device-api.ts';
 import { requestProvisioning } from '../../../src/platform/provision-request.ts';
+import { LocalPlatform, type LocalPlatformOptions } from '../../../src/stand-ins/local-platform/local-platform.ts';
+import type { JsonObject, JsonValue } from '../../../src/values/json.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 
 const never = new AbortController().signal;

@@ -2,9 +2,9 @@
 import { request } from 'undici';
 import { afterEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../../src/host/clock.ts';
-import { LocalPlatform, type LocalPlatformOptions } from '../../../src/local-platform/local-platform.ts';
-import { RawReply } from '../../../src/local-platform/payload.ts';
 import { HttpDeviceApi } from '../../../src/platform/http-device-api.ts';
+import { LocalPlatform, type LocalPlatformOptions } from '../../../src/stand-ins/local-platform/local-platform.ts';
+import { RawReply } from '../../../src/stand-ins/local-platform/payload.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { rowsOf } from '../../support/telemetry-rows.ts';
 

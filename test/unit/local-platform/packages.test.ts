@@ -5,15 +5,15 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { makeCertificate } from '../../../src/host/self-signed-certificate.ts';
-import { PayloadFault } from '../../../src/local-platform/http-reply.ts';
-import { LocalPlatform } from '../../../src/local-platform/local-platform.ts';
+import { PayloadFault } from '../../../src/stand-ins/local-platform/http-reply.ts';
+import { LocalPlatform } from '../../../src/stand-ins/local-platform/local-platform.ts';
 import {
   CHECKSUM_ALGORITHMS,
   type ChecksumAlgorithm,
   checksumOf,
   readPart,
   receiveFile,
-} from '../../../src/local-platform/package-file.ts';
+} from '../../../src/stand-ins/local-platform/package-file.ts';
 
 let folder: string;
 beforeEach(async () => {

@@ -1,8 +1,18 @@
 import { describe, expect, it } from 'vitest';
-import { stringifyJson } from '../../../src/host/json.ts';
-import { PayloadFault } from '../../../src/local-platform/http-reply.ts';
-import { readAttributes, readDocument, readSetAttributes, readTelemetry } from '../../../src/local-platform/payload.ts';
-import { deviceForm, plainForm, type StoredValue, strictForm } from '../../../src/local-platform/stored-value.ts';
+import { PayloadFault } from '../../../src/stand-ins/local-platform/http-reply.ts';
+import {
+  readAttributes,
+  readDocument,
+  readSetAttributes,
+  readTelemetry,
+} from '../../../src/stand-ins/local-platform/payload.ts';
+import {
+  deviceForm,
+  plainForm,
+  type StoredValue,
+  strictForm,
+} from '../../../src/stand-ins/local-platform/stored-value.ts';
+import { stringifyJson } from '../../../src/values/json.ts';
 
 const NOW_MS = 1_780_000_000_000;
 const cast = { castStrings: true };

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Agent, request } from 'undici';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { runCommandLine } from '../../../src/command-line/program.ts';
+import { runCommandLine } from '../../../src/cli/frame/program.ts';
 import { type FakeEdge, fakeEdge } from '../../support/fake-edge.ts';
 
 let folder: string;

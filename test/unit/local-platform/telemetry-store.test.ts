@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { aggregate, TelemetryStore } from '../../../src/local-platform/telemetry-store.ts';
+import { aggregate, TelemetryStore } from '../../../src/stand-ins/local-platform/telemetry-store.ts';
 
 const all = { startTs: 0, endTs: 10_000, limit: 1000, orderBy: 'ASC' } as const;
 

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { bundleFile } from '../../../scripts/bundle.ts';
-import { LocalPlatform } from '../../../src/local-platform/local-platform.ts';
+import { LocalPlatform } from '../../../src/stand-ins/local-platform/local-platform.ts';
 
 const source = fileURLToPath(new URL('../../../src', import.meta.url));
 let folder: string;

@@ -2,11 +2,11 @@ import { Encoder } from 'cbor-x';
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemClock } from '../../../src/host/clock.ts';
-import type { JsonObject, JsonValue } from '../../../src/host/json.ts';
-import { LocalPlatform } from '../../../src/local-platform/local-platform.ts';
 import { cborCodec } from '../../../src/platform/cbor-codec.ts';
 import { HttpDeviceApi } from '../../../src/platform/http-device-api.ts';
 import { jsonCodec } from '../../../src/platform/payload-codec.ts';
+import { LocalPlatform } from '../../../src/stand-ins/local-platform/local-platform.ts';
+import type { JsonObject, JsonValue } from '../../../src/values/json.ts';
 import { rowsOf } from '../../support/telemetry-rows.ts';
 
 const never = new AbortController().signal;

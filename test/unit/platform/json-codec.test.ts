@@ -1,8 +1,8 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type JsonValue, parseJson } from '../../../src/host/json.ts';
 import { jsonCodec } from '../../../src/platform/payload-codec.ts';
 import { wireValue } from '../../../src/platform/wire-values.ts';
+import { type JsonValue, parseJson } from '../../../src/values/json.ts';
 import { heldBytes } from '../../support/held-bytes.ts';
 import { rowsOf, type TelemetryRecord } from '../../support/telemetry-rows.ts';
 

@@ -2,8 +2,8 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { systemClock } from '../../../src/host/clock.ts';
 import { systemRandomBytes } from '../../../src/host/random.ts';
-import { LocalPlatform } from '../../../src/local-platform/local-platform.ts';
 import { openPeopleApi, type PeopleApi } from '../../../src/platform/people-api.ts';
+import { LocalPlatform } from '../../../src/stand-ins/local-platform/local-platform.ts';
 
 const PASSWORD = 'tenant';
 

@@ -1,6 +1,5 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { JsonValue } from '../../../src/host/json.ts';
 import {
   isSentAsText,
   keyFault,
@@ -9,6 +8,7 @@ import {
   valueFault,
   wireValue,
 } from '../../../src/platform/wire-values.ts';
+import type { JsonValue } from '../../../src/values/json.ts';
 
 const YEAR_10000_MS = 253_402_300_800_000;
 const ASTRAL = '\u{1f600}';

@@ -4,7 +4,6 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { declaredActuatorMethods } from '../../../src/actuators/declared-methods.ts';
 import type { RpcMethodConfig } from '../../../src/config/schema/agent-config.ts';
 import { systemClock } from '../../../src/host/clock.ts';
-import type { JsonValue } from '../../../src/host/json.ts';
 import { runProgram } from '../../../src/host/run-program.ts';
 import { ACTUATOR_METHODS, type ActuatorCalls, stateAsJson } from '../../../src/methods/actuator-methods.ts';
 import { OUTBOX_METHODS } from '../../../src/methods/outbox-methods.ts';
@@ -15,6 +14,7 @@ import { SETTING_METHODS } from '../../../src/methods/setting-methods.ts';
 import { STATUS_METHODS } from '../../../src/methods/status-methods.ts';
 import { type MethodPermission, MethodTable } from '../../../src/rpc/method-table.ts';
 import { programMethods } from '../../../src/rpc/program-methods.ts';
+import type { JsonValue } from '../../../src/values/json.ts';
 import { relaySettings } from '../../support/fake-actuator.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 

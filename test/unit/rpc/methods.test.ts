@@ -9,7 +9,6 @@ import { OUTPUTS_FORMAT, OutputFile } from '../../../src/actuators/output-file.t
 import { PulseMarks } from '../../../src/actuators/pulse-marks.ts';
 import type { RpcMethodConfig } from '../../../src/config/schema/agent-config.ts';
 import { systemFiles } from '../../../src/host/files.ts';
-import type { JsonValue } from '../../../src/host/json.ts';
 import { silentLog } from '../../../src/host/log.ts';
 import { runProgram } from '../../../src/host/run-program.ts';
 import { ACTUATOR_METHODS, type ActuatorCalls } from '../../../src/methods/actuator-methods.ts';
@@ -20,6 +19,7 @@ import { SETTING_METHODS } from '../../../src/methods/setting-methods.ts';
 import { MethodTable } from '../../../src/rpc/method-table.ts';
 import { programMethods } from '../../../src/rpc/program-methods.ts';
 import { StateFile } from '../../../src/store/state-file.ts';
+import type { JsonValue } from '../../../src/values/json.ts';
 import { FakeActuator, relaySettings } from '../../support/fake-actuator.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { openFirmwareUpdates } from '../../support/firmware-updates-bench.ts';

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import type { JsonValue } from '../../../src/host/json.ts';
 import { contentOf, requestKey } from '../../../src/rpc/request-key.ts';
+import type { JsonValue } from '../../../src/values/json.ts';
 
 const keyOf = (params: JsonValue, id = 7, method = 'm'): string => requestKey({ id, method, params });
 

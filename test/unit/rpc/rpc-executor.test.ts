@@ -1,12 +1,12 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { AgentError } from '../../../src/errors/agent-error.ts';
-import type { JsonObject, JsonValue } from '../../../src/host/json.ts';
 import { silentLog } from '../../../src/host/log.ts';
 import type { RpcMethod } from '../../../src/methods/rpc-method.ts';
 import { type MethodPermission, MethodTable } from '../../../src/rpc/method-table.ts';
 import { type Checkpoint, type RpcAnswer, RpcExecutor } from '../../../src/rpc/rpc-executor.ts';
 import { RpcJournal } from '../../../src/rpc/rpc-journal.ts';
 import type { ToldCommand } from '../../../src/rpc/told-command.ts';
+import type { JsonObject, JsonValue } from '../../../src/values/json.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { MemoryJournalStorage } from '../../support/memory-journal-storage.ts';
 

@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { systemFiles } from '../../../src/host/files.ts';
-import type { JsonObject } from '../../../src/host/json.ts';
 import { silentLog } from '../../../src/host/log.ts';
 import type { RpcRequest } from '../../../src/platform/device-api.ts';
 import type { JournalEntry } from '../../../src/rpc/journal-entries.ts';
@@ -12,6 +11,7 @@ import { decodeFrames, encodeFrame, type Frame, JOURNAL_HEAD } from '../../../sr
 import { JournalFile } from '../../../src/rpc/journal-storage.ts';
 import { requestKey } from '../../../src/rpc/request-key.ts';
 import { RpcJournal } from '../../../src/rpc/rpc-journal.ts';
+import type { JsonObject } from '../../../src/values/json.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { MemoryFiles } from '../../support/memory-files.ts';
 import { MemoryJournalStorage } from '../../support/memory-journal-storage.ts';

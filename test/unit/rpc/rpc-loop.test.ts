@@ -1,6 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { AgentError } from '../../../src/errors/agent-error.ts';
-import type { JsonValue } from '../../../src/host/json.ts';
 import { silentLog } from '../../../src/host/log.ts';
 import type { RpcRequest } from '../../../src/platform/device-api.ts';
 import { PlatformError } from '../../../src/platform/platform-error.ts';
@@ -8,6 +7,7 @@ import { MethodTable } from '../../../src/rpc/method-table.ts';
 import { RpcExecutor } from '../../../src/rpc/rpc-executor.ts';
 import { RpcJournal } from '../../../src/rpc/rpc-journal.ts';
 import { runRpcLoop } from '../../../src/rpc/rpc-loop.ts';
+import type { JsonValue } from '../../../src/values/json.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { MemoryJournalStorage } from '../../support/memory-journal-storage.ts';
 

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import { AgentError } from '../../../src/errors/agent-error.ts';
-import type { JsonObject } from '../../../src/host/json.ts';
 import {
   errorReply,
   isOutcomeUnknown,
@@ -9,6 +8,7 @@ import {
   replyOfError,
   resultReply,
 } from '../../../src/rpc/rpc-reply.ts';
+import type { JsonObject } from '../../../src/values/json.ts';
 
 const bytesOf = (reply: JsonObject): number => Buffer.byteLength(JSON.stringify(reply));
 const ofBytes = (bytes: number): string => 'x'.repeat(bytes - '{"result":""}'.length);

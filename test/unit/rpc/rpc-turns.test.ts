@@ -1,12 +1,12 @@
 /** Commands of a device whose poll stands in turns: a platform that was not polled may have restarted unseen. */
 import { expect, it } from 'vitest';
-import type { JsonValue } from '../../../src/host/json.ts';
 import { silentLog } from '../../../src/host/log.ts';
 import { PollTurns } from '../../../src/platform/poll-turns.ts';
 import { MethodTable } from '../../../src/rpc/method-table.ts';
 import { RpcExecutor } from '../../../src/rpc/rpc-executor.ts';
 import { RpcJournal } from '../../../src/rpc/rpc-journal.ts';
 import { runRpcLoop } from '../../../src/rpc/rpc-loop.ts';
+import type { JsonValue } from '../../../src/values/json.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { MemoryJournalStorage } from '../../support/memory-journal-storage.ts';
 

@@ -1,6 +1,5 @@
 /** An actuator whose own time-out is longer than a caller waits, and what is asked for behind it. */
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { JsonObject, JsonValue } from '../../../src/host/json.ts';
 import { silentLog } from '../../../src/host/log.ts';
 import { ACTUATOR_METHODS } from '../../../src/methods/actuator-methods.ts';
 import { methodsOn, type RpcMethod } from '../../../src/methods/rpc-method.ts';
@@ -9,6 +8,7 @@ import { MethodTable } from '../../../src/rpc/method-table.ts';
 import { RpcExecutor } from '../../../src/rpc/rpc-executor.ts';
 import { RpcJournal } from '../../../src/rpc/rpc-journal.ts';
 import { runRpcLoop } from '../../../src/rpc/rpc-loop.ts';
+import type { JsonObject, JsonValue } from '../../../src/values/json.ts';
 import { ActuatorBench, SlowActuator } from '../../support/actuator-bench.ts';
 import { relaySettings } from '../../support/fake-actuator.ts';
 import { MemoryJournalStorage } from '../../support/memory-journal-storage.ts';

@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { DEMO_DEVICES, deviceLines, devicePorts, judgedKey } from '../../../scripts/demo/attached-devices.ts';
-import { parseBoardConfig } from '../../../src/simulated-board/board-config.ts';
+import { parseBoardConfig } from '../../../src/stand-ins/simulated-board/board-config.ts';
 
 const GATEWAY = 'demo-gateway';
 

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { addTerminalFiles, manualPages } from '../../../scripts/man.ts';
 import { plainJsonSchema } from '../../../scripts/schema.ts';
-import { allCommands } from '../../../src/command-line/overview.ts';
-import { flattened, surfaceOf } from '../../../src/command-line/surface.ts';
+import { allCommands } from '../../../src/cli/frame/overview.ts';
+import { flattened, surfaceOf } from '../../../src/cli/frame/surface.ts';
 
 let pages: Readonly<Record<string, string>>;
 let folder: string;

@@ -1,9 +1,9 @@
 import { createConnection } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { loadTwins } from '../../../src/kinds/twins.ts';
-import { parseBoardConfig } from '../../../src/simulated-board/board-config.ts';
-import { sampleBoard } from '../../../src/simulated-board/sample-board.ts';
-import { type SignalConfig, signalOf } from '../../../src/simulated-board/signals.ts';
+import { parseBoardConfig } from '../../../src/stand-ins/simulated-board/board-config.ts';
+import { sampleBoard } from '../../../src/stand-ins/simulated-board/sample-board.ts';
+import { type SignalConfig, signalOf } from '../../../src/stand-ins/simulated-board/signals.ts';
 import { type BoardBench, openBoardBench, until } from '../../support/board-bench.ts';
 
 const { signal } = new AbortController();

@@ -1,7 +1,7 @@
 /** Attached devices of a world: drawn apart, and judged by what their own sensors show, with no agent between. */
 import { expect, it } from 'vitest';
-import type { JsonValue } from '../../../src/host/json.ts';
-import { LocalPlatform } from '../../../src/local-platform/local-platform.ts';
+import { LocalPlatform } from '../../../src/stand-ins/local-platform/local-platform.ts';
+import type { JsonValue } from '../../../src/values/json.ts';
 import {
   type AttachedSlot,
   attachedDeedTimes,

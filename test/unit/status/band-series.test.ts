@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { KeyBand } from '../../../src/bands/bands.ts';
+import type { KeyBand } from '../../../src/history/bands.ts';
 import { answerSeries, mergeBands } from '../../../src/status/band-series.ts';
 import type { TimedValue } from '../../../src/status/series.ts';
 

@@ -2,9 +2,9 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { diagnoseSelf } from '../../../src/doctor/self-diagnosis.ts';
 import { systemClock } from '../../../src/host/clock.ts';
 import type { PlatformStatus } from '../../../src/status/platform-status.ts';
-import { diagnoseSelf } from '../../../src/status/self-diagnosis.ts';
 import type { AgentStatus } from '../../../src/status/shape/agent-status.ts';
 import { stateFolder } from '../devices/state-folder.ts';
 

@@ -1,8 +1,8 @@
 /** What systemd tells of a unit that does not run, in words with what to do. */
 import { expect, it } from 'vitest';
 import { notRunning } from '../../../src/cli/agent-calls.ts';
+import { stoppedUnit } from '../../../src/doctor/checks/stopped-unit.ts';
 import type { UnitFacts } from '../../../src/host/machine-facts.ts';
-import { stoppedUnit } from '../../../src/status/doctor/checks/stopped-unit.ts';
 
 const RUNS: UnitFacts = {
   load: 'loaded',

@@ -1,9 +1,9 @@
 /** When an alarm begins, stays and ends, value by value. */
 import { describe, expect, it } from 'vitest';
 import type { ConditionConfig } from '../../../src/config/schema/agent-config.ts';
-import type { JsonValue } from '../../../src/host/json.ts';
 import type { LocalTime } from '../../../src/host/local-time.ts';
 import { AlarmThresholds, type Threshold } from '../../../src/telemetry/alarm-thresholds.ts';
+import type { JsonValue } from '../../../src/values/json.ts';
 
 /** What each value in turn makes new. */
 function said(thresholds: readonly Threshold[], ...values: readonly JsonValue[]): (string | undefined)[] {

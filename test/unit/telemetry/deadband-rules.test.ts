@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import type { JsonValue } from '../../../src/host/json.ts';
 import type { TelemetryEntry } from '../../../src/outbox/format/telemetry-entry.ts';
 import type { Sample } from '../../../src/sensors/kind/sensor.ts';
 import { DeadbandRules, type KeyRules } from '../../../src/telemetry/deadband-rules.ts';
 import type { StateOwner } from '../../../src/telemetry/standing-states.ts';
+import type { JsonValue } from '../../../src/values/json.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 
 function given(rules: KeyRules) {

@@ -1,10 +1,10 @@
 /** A real local platform that loses what it acknowledged and had not stored: what it lost is sent once more, and nothing is missing. */
 import { afterEach, expect, it } from 'vitest';
 import { silentLog } from '../../../src/host/log.ts';
-import { LocalPlatform } from '../../../src/local-platform/local-platform.ts';
 import type { Outbox } from '../../../src/outbox/outbox.ts';
 import { Contact } from '../../../src/platform/contact.ts';
 import { HttpDeviceApi } from '../../../src/platform/http-device-api.ts';
+import { LocalPlatform } from '../../../src/stand-ins/local-platform/local-platform.ts';
 import { DailyBudget } from '../../../src/telemetry/daily-budget.ts';
 import { Uploader } from '../../../src/telemetry/uploader.ts';
 import { OutboxFixture } from '../../support/outbox-fixture.ts';

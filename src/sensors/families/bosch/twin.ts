@@ -4,7 +4,7 @@
  * holds 0x80000, humidity 0x8000 (5.4.7 to 5.4.9). `ctrl_hum` takes effect with the next write of `ctrl_meas` (5.4.3), `config` is ignored in
  * normal mode (5.4.6), and one write may hold several pairs of register and byte (6.2.1).
  */
-import { type ChipContext, RegisterChip, type Twin } from '../../../simulated-board/twin.ts';
+import { type ChipContext, RegisterChip, type Twin } from '../../../stand-ins/simulated-board/twin.ts';
 
 const REGISTER = {
   trimming: 0x88,

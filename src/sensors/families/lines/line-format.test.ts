@@ -5,7 +5,7 @@ import { heldBytes } from '../../../../test/support/held-bytes.ts';
 import { forRandomBytes } from '../../../../test/support/random-bytes.ts';
 import { sensorConfig } from '../../../../test/support/sensor-bench.ts';
 import { sensorKeys } from '../../../config/keys/sensor-keys.ts';
-import { loadLinearPatterns } from '../../../host/linear-pattern.ts';
+import { loadLinearPatterns } from '../../../values/linear-pattern.ts';
 import { sorted } from '../../kind/outcome.ts';
 import type { LineFormat } from './definition.ts';
 import { csvFields, lineParser } from './line-format.ts';

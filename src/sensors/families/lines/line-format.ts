@@ -5,8 +5,8 @@
  */
 import type { ConversionConfig } from '../../../config/fields/conversion.ts';
 import { hasCode } from '../../../errors/agent-error.ts';
-import { isJsonObject, type JsonValue, parseJson } from '../../../host/json.ts';
-import { type CompilePattern, loadLinearPatterns } from '../../../host/linear-pattern.ts';
+import { isJsonObject, type JsonValue, parseJson } from '../../../values/json.ts';
+import { type CompilePattern, loadLinearPatterns } from '../../../values/linear-pattern.ts';
 import { convertReading } from '../../conversion/convert-value.ts';
 import type { Conversions } from '../../conversion/sensor-conversion.ts';
 import { numberOfText } from '../../conversion/text-number.ts';

@@ -1,6 +1,6 @@
 /** Meaning of the number in a register, in Modbus tables and in chips: its own mark of none, its bits, and then the chain of conversion. */
 import { meansBits } from '../../../config/fields/conversion.ts';
-import { isNumeric } from '../../../host/json.ts';
+import { isNumeric } from '../../../values/json.ts';
 import { bitField, type NumberWidth } from '../../conversion/bit-field.ts';
 import { convertNumber, convertWord, isNumber, type NumberRules } from '../../conversion/convert-value.ts';
 import { sensorFault } from '../../kind/sensor-fault.ts';

@@ -2,7 +2,7 @@
  * Thermometers that are one register, a scale and a range: what each kind says in data, of which its definition, driver and twin are made. The
  * driver and the twin have the data in common and no code, so that each kind's test holds the data to its sheet, register by register.
  */
-import type { Twin } from '../../../simulated-board/twin.ts';
+import type { Twin } from '../../../stand-ins/simulated-board/twin.ts';
 import { addresses, type ChipScan } from '../../kind/definition.ts';
 
 export const UNITS = { temperature: '°C' } as const;

@@ -3,9 +3,9 @@
  * power-on it holds 0 (TMP102 SBOS397 "Temperature Register"; LM75B rev. 6.1, 7.4.3; MCP9808 DS25095A, 5.1.3); in shutdown it stays as it is.
  */
 
-import { clamped } from '../../../simulated-board/talkers/numbers.ts';
-import type { Twin } from '../../../simulated-board/twin.ts';
-import { type ChipContext, WordChip } from '../../../simulated-board/twin.ts';
+import { clamped } from '../../../stand-ins/simulated-board/talkers/numbers.ts';
+import type { Twin } from '../../../stand-ins/simulated-board/twin.ts';
+import { type ChipContext, WordChip } from '../../../stand-ins/simulated-board/twin.ts';
 import type { Format, ThermometerData } from './definition.ts';
 
 type Chip = ThermometerData<never>;

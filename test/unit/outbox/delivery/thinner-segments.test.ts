@@ -1,12 +1,12 @@
 /** What decimation leaves of entries, and how many a segment is said to hold. */
 import { describe, expect, it } from 'vitest';
-import type { JsonValue } from '../../../../src/host/json.ts';
 import { heldIn } from '../../../../src/outbox/delivery/segment-count.ts';
 import { SequenceRanges } from '../../../../src/outbox/delivery/sequence-ranges.ts';
 import { decimate } from '../../../../src/outbox/delivery/thinning.ts';
 import type { BlockInfo } from '../../../../src/outbox/format/block-frame.ts';
 import type { BlockEntries } from '../../../../src/outbox/format/block-payload.ts';
 import type { Segment } from '../../../../src/outbox/segments/segment-shelf.ts';
+import type { JsonValue } from '../../../../src/values/json.ts';
 
 type Row = readonly [key: string, value: JsonValue, device?: string];
 

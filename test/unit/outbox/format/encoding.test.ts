@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { JsonValue } from '../../../../src/host/json.ts';
 import { type BlockLabel, frameBlock, readBlockInfo, unpackBlock } from '../../../../src/outbox/format/block-frame.ts';
 import { type BlockEntries, decodePayload, PayloadEncoder } from '../../../../src/outbox/format/block-payload.ts';
 import { ByteReader } from '../../../../src/outbox/format/byte-reader.ts';
+import type { JsonValue } from '../../../../src/values/json.ts';
 
 const label: BlockLabel = { alarm: false, bootId: '0d3f6c1e-52b7-4f0e-9a57-3c2b8f0e71aa', firstSequence: 2 ** 40 };
 

@@ -3,7 +3,6 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { crc32, zstdDecompressSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type JsonValue, parseJson } from '../../../../src/host/json.ts';
 import { frameBlock } from '../../../../src/outbox/format/block-frame.ts';
 import { type BlockEntries, PayloadEncoder } from '../../../../src/outbox/format/block-payload.ts';
 import { ByteWriter } from '../../../../src/outbox/format/byte-writer.ts';
@@ -14,6 +13,7 @@ import {
   segmentHeader,
 } from '../../../../src/outbox/format/segment-file.ts';
 import { writeColumn } from '../../../../src/outbox/format/value-column.ts';
+import { type JsonValue, parseJson } from '../../../../src/values/json.ts';
 import { NO_LIMITS, OutboxFixture } from '../../../support/outbox-fixture.ts';
 
 const ROOM = resolve(import.meta.dirname, '../../../../src/outbox');

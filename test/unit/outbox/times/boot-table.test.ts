@@ -1,10 +1,10 @@
 /** Knowledge of boots and their clocks, step by step, without the outbox around it. */
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { JsonValue } from '../../../../src/host/json.ts';
 import { silentLog } from '../../../../src/host/log.ts';
 import { UnreadFiles } from '../../../../src/outbox/segments/small-file.ts';
 import { BootTimes } from '../../../../src/outbox/times/boot-times.ts';
 import { sealJson } from '../../../../src/store/sealed-json.ts';
+import type { JsonValue } from '../../../../src/values/json.ts';
 import { FakeClock } from '../../../support/fake-clock.ts';
 import { MemoryFiles } from '../../../support/memory-files.ts';
 import { everyDamage } from '../../../support/one-bit.ts';
