@@ -1,5 +1,5 @@
 /** Keeps the house in shape: reads every import and a few words of every source file, and names the rule that one breaks. */
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 
@@ -181,6 +181,27 @@ describe.each(files)('src/%s', (file) => {
       (line, at) => line.includes('as unknown as') && !/^\s*(\/\/|\*|\/\*)/.test(lines[at - 1] ?? ''),
     );
     expect(bare).toEqual([]);
+  });
+});
+
+describe('the table of rooms in docs/architecture.md', () => {
+  const page = readFileSync(resolve(SRC, '../docs/architecture.md'), 'utf8');
+  const rows = [...page.matchAll(/^\| `src\/([\w-]+)` \|[^|]*\| (\d*) ?\| `([^`]+)` \|$/gm)].map(
+    ([, room = '', level, first = '']) => ({ room, level, first }),
+  );
+
+  it('has every folder of src, with a file to begin with', () => {
+    const folders = readdirSync(SRC, { withFileTypes: true }).filter((one) => one.isDirectory());
+    expect(rows.map(({ room }) => room).sort()).toEqual(folders.map(({ name }) => name).sort());
+    expect(rows.filter(({ room, first }) => !existsSync(join(SRC, room, first)))).toEqual([]);
+  });
+
+  it('has them in the order in which they use each other', () => {
+    const placed = rows.filter(({ level }) => level !== '');
+    const levels = [...new Set(placed.map(({ room }) => ROW[room] as number))].sort((a, b) => b - a);
+    expect(placed.map(({ room, level }) => [room, Number(level)])).toEqual(
+      placed.map(({ room }) => [room, levels.indexOf(ROW[room] as number) + 1]),
+    );
   });
 });
 
