@@ -2,7 +2,7 @@
 import type { ControlCalls } from '../control-socket/control-connection.ts';
 import { jsonOf } from '../host/json.ts';
 import { numberIn, textIn } from '../host/request-params.ts';
-import { reasonedState } from '../methods/actuator-methods.ts';
+import { reasonedState } from '../operations/output-operations.ts';
 import type { ActuatorControl } from './actuator-control.ts';
 
 export function actuatorCalls(actuators: Pick<ActuatorControl, 'set' | 'release' | 'read' | 'find'>): ControlCalls {

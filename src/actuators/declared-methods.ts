@@ -3,9 +3,15 @@ import type { RpcConfig, RpcMethodConfig } from '../config/schema/agent-config.t
 import { refusal, retryable } from '../errors/agent-error.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../host/json.ts';
 import type { ValueShape } from '../host/value-shape.ts';
-import { type ActuatorCalls, type MethodBody, MOVEMENT, pulseMethod, setMethod } from '../methods/actuator-methods.ts';
-import { memberOf, objectOf, QUESTION, type RpcMethod, textOf } from '../methods/rpc-method.ts';
-import { READ_NAMES, SET_NAMES } from '../methods/widget-names.ts';
+import { memberOf, type Operation, objectOf, QUESTION, textOf } from '../operations/operation.ts';
+import {
+  type ActuatorCalls,
+  type MethodBody,
+  MOVEMENT,
+  pulseMethod,
+  setMethod,
+} from '../operations/output-operations.ts';
+import { READ_NAMES, SET_NAMES } from '../operations/widget-names.ts';
 import { type ActuatorSettings, type ActuatorValue, inWords, isActive, shapeOfValue } from './kind/actuator.ts';
 import { takenBy } from './kind/actuator-value.ts';
 
@@ -19,7 +25,7 @@ export function declaredActuatorMethods(
   configs: RpcConfig['methods'],
   all: readonly ActuatorSettings[],
   actuators: ActuatorCalls,
-): readonly RpcMethod[] {
+): readonly Operation[] {
   return Object.entries(configs).flatMap(([name, config]) => {
     if (config.pins !== undefined)
       return [{ name, ...panelMethod(config, new Map(Object.entries(config.pins)), actuators), isDeclared: true }];

@@ -8,10 +8,10 @@ import type { OwnActuators } from '../actuators/own-actuators.ts';
 import type { AgentConfig, RpcConfig, RpcMethodConfig } from '../config/schema/agent-config.ts';
 import { refusal } from '../errors/agent-error.ts';
 import type { JsonObject } from '../host/json.ts';
-import { ACTUATOR_METHODS } from '../methods/actuator-methods.ts';
-import { builtInMethods, type MethodParts } from '../methods/built-in-methods.ts';
-import { methodsOn, QUESTION, type RpcMethod } from '../methods/rpc-method.ts';
-import { declaredSensorMethods, type ReadNow, SENSOR_METHODS } from '../methods/sensor-methods.ts';
+import { type Operation, operationsOn, QUESTION } from '../operations/operation.ts';
+import { builtInOperations, type OperationParts } from '../operations/operation-table.ts';
+import { OUTPUT_OPERATIONS } from '../operations/output-operations.ts';
+import { declaredSensorMethods, type ReadNow, SENSOR_OPERATIONS } from '../operations/sensor-operations.ts';
 import { programMethods } from '../rpc/program-methods.ts';
 
 type Configured = Pick<AgentConfig, 'actuators' | 'sensors' | 'rpc'>;
@@ -41,7 +41,7 @@ export function ownMethodConfigs({ rpc, actuators, sensors }: Configured, device
 export function ownDeclaredMethods(
   { config, actuators, sampler }: OwnCommandsDeps,
   device?: string,
-): readonly RpcMethod[] {
+): readonly Operation[] {
   const declared = ownMethodConfigs(config(), device);
   const all = config()
     .actuators.filter((one) => one.device === device)
@@ -60,7 +60,7 @@ export function ownDeclaredMethods(
 export function attachedMethods(
   deps: OwnCommandsDeps & { readonly status: () => JsonObject },
   device: string,
-): readonly RpcMethod[] {
+): readonly Operation[] {
   const { config, actuators, sampler, status } = deps;
   const own: ReadNow = {
     readNow: async (name, signal) => {
@@ -71,26 +71,26 @@ export function attachedMethods(
   };
   return [
     { ...QUESTION, name: 'getStatus', description: 'How this device is: its sensors and actuators.', run: status },
-    ...methodsOn(SENSOR_METHODS, own),
-    ...methodsOn(ACTUATOR_METHODS, actuators.control),
+    ...operationsOn(SENSOR_OPERATIONS, own),
+    ...operationsOn(OUTPUT_OPERATIONS, actuators.control),
     ...ownDeclaredMethods({ config, actuators, sampler: own }, device),
   ];
 }
 
-export interface GatewayMethodsDeps extends OwnCommandsDeps, Pick<MethodParts, 'status' | 'sensors' | 'outbox'> {
-  readonly live: MethodParts['settings'];
+export interface GatewayMethodsDeps extends OwnCommandsDeps, Pick<OperationParts, 'status' | 'sensors' | 'outbox'> {
+  readonly live: OperationParts['settings'];
   readonly machine: Parameters<typeof programMethods>[1];
-  readonly platform: MethodParts['credentials'];
-  readonly firmware: Omit<MethodParts['restarts'], 'restart'>;
+  readonly platform: OperationParts['credentials'];
+  readonly firmware: Omit<OperationParts['restarts'], 'restart'>;
   readonly restart: () => void;
 }
 
 /** All methods of the gateway: built in, of its configuration, and programs. */
-export function gatewayMethods(deps: GatewayMethodsDeps): readonly RpcMethod[] {
+export function gatewayMethods(deps: GatewayMethodsDeps): readonly Operation[] {
   const { config, live, machine, platform, firmware, restart, actuators } = deps;
   const restarts = { restart, expectReboots: () => firmware.expectReboots(), reboot: () => firmware.reboot() };
   return [
-    ...builtInMethods({ ...deps, settings: live, restarts, actuators: actuators.control, credentials: platform }),
+    ...builtInOperations({ ...deps, settings: live, restarts, actuators: actuators.control, credentials: platform }),
     ...ownDeclaredMethods(deps),
     ...programMethods(config().rpc.methods, machine),
   ];

@@ -11,8 +11,8 @@ import { AgentError, type ErrorCode, hasCode, messageOf } from '../errors/agent-
 import type { Clock } from '../host/clock.ts';
 import type { JsonObject, JsonValue } from '../host/json.ts';
 import type { Log } from '../host/log.ts';
-import type { MethodCall, RpcMethod } from '../methods/rpc-method.ts';
-import { isWidgetName } from '../methods/widget-names.ts';
+import type { Operation, OperationCall } from '../operations/operation.ts';
+import { isWidgetName } from '../operations/widget-names.ts';
 import type { RpcRequest } from '../platform/device-api.ts';
 import type { JournalEntry } from './journal-entries.ts';
 import type { MethodTable } from './method-table.ts';
@@ -146,9 +146,9 @@ export class RpcExecutor {
   }
 
   async #run(
-    method: RpcMethod,
+    method: Operation,
     { request, effect }: { request: RpcRequest; effect: Effect },
-    call: MethodCall,
+    call: OperationCall,
   ): Promise<JsonValue> {
     const { journal, checkpoint } = this.#deps;
     if (effect === 'move') {
@@ -161,7 +161,7 @@ export class RpcExecutor {
     return result;
   }
 
-  async #withinDeadline(method: RpcMethod, params: JsonValue, { note, signal }: MethodCall): Promise<JsonValue> {
+  async #withinDeadline(method: Operation, params: JsonValue, { note, signal }: OperationCall): Promise<JsonValue> {
     const { clock } = this.#deps;
     const ended = new AbortController();
     const { promise: late, reject } = Promise.withResolvers<never>();

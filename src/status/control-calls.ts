@@ -4,7 +4,7 @@ import type { ControlCalls } from '../control-socket/control-connection.ts';
 import { jsonOf } from '../host/json.ts';
 import { type AgentLog, LOG_LEVELS } from '../host/log.ts';
 import { badRequest } from '../host/request-params.ts';
-import type { AskedForStatus } from '../methods/status-methods.ts';
+import type { AskedForStatus } from '../operations/status-operations.ts';
 import { sentSensors } from './status-of.ts';
 import type { StatusPublisher } from './status-publisher.ts';
 

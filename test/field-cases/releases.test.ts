@@ -4,7 +4,7 @@ import { actuatorCalls, pageOutputs } from '../../src/actuators/control-calls.ts
 import type { ActuatorState, ActuatorValue } from '../../src/actuators/kind/actuator.ts';
 import { ownActuators } from '../../src/actuators/own-actuators.ts';
 import { actuatorTarget } from '../../src/attributes/shared-target.ts';
-import { ACTUATOR_METHODS } from '../../src/methods/actuator-methods.ts';
+import { OUTPUT_OPERATIONS } from '../../src/operations/output-operations.ts';
 import { toldOutputs } from '../../src/timeline/control-calls.ts';
 import { ActuatorBench, SlowActuator } from '../support/actuator-bench.ts';
 import { relaySettings } from '../support/fake-actuator.ts';
@@ -48,7 +48,7 @@ describe.each<[ActuatorValue, ActuatorValue]>([
   beforeEach(() => held(start, by));
 
   it('is answered over RPC with the state after it', async () => {
-    const method = ACTUATOR_METHODS.releaseActuator?.(bench.control);
+    const method = OUTPUT_OPERATIONS.releaseActuator?.(bench.control);
     expect(await answerOf(() => method?.run({ name: 'heater' }, { signal: never } as never))).toBe(start);
   });
 

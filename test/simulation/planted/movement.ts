@@ -74,7 +74,7 @@ export const MOVEMENT_FAULTS: readonly PlantedFault[] = [
   },
   {
     name: 'the time of a pulse is taken for seconds',
-    file: 'methods/actuator-methods.ts',
+    file: 'operations/output-operations.ts',
     old: 'actuators.pulse(name, { durationMs, by: ',
     new: 'actuators.pulse(name, { durationMs: durationMs * 1_000, by: ',
     needs: ['pulse'],

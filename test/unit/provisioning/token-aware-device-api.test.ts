@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { CREDENTIAL_METHODS } from '../../../src/methods/credential-methods.ts';
-import { methodsOn } from '../../../src/methods/rpc-method.ts';
+import { CREDENTIAL_OPERATIONS } from '../../../src/operations/credential-operations.ts';
+import { operationsOn } from '../../../src/operations/operation.ts';
 import type { DeviceApi, UploadAnswer } from '../../../src/platform/device-api.ts';
 import { PlatformError } from '../../../src/platform/platform-error.ts';
 import { tokenAwareDeviceApi } from '../../../src/provisioning/token-aware-device-api.ts';
@@ -180,7 +180,7 @@ describe('the methods that replace secrets', () => {
     const offered: string[] = [];
     const folder = await stateFolder();
     const store = await openStore(folder);
-    const methods = methodsOn(CREDENTIAL_METHODS, {
+    const methods = operationsOn(CREDENTIAL_OPERATIONS, {
       token: { offerNext: async (token) => void offered.push(token) },
       store,
     });

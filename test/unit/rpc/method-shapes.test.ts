@@ -6,13 +6,13 @@ import type { RpcMethodConfig } from '../../../src/config/schema/agent-config.ts
 import { systemClock } from '../../../src/host/clock.ts';
 import type { JsonValue } from '../../../src/host/json.ts';
 import { runProgram } from '../../../src/host/run-program.ts';
-import { ACTUATOR_METHODS, type ActuatorCalls, stateAsJson } from '../../../src/methods/actuator-methods.ts';
-import { OUTBOX_METHODS } from '../../../src/methods/outbox-methods.ts';
-import { RESTART_METHODS } from '../../../src/methods/restart-methods.ts';
-import { methodsOn, type RpcMethod } from '../../../src/methods/rpc-method.ts';
-import { declaredSensorMethods, type ReadNow, SENSOR_METHODS } from '../../../src/methods/sensor-methods.ts';
-import { SETTING_METHODS } from '../../../src/methods/setting-methods.ts';
-import { STATUS_METHODS } from '../../../src/methods/status-methods.ts';
+import { type Operation, operationsOn } from '../../../src/operations/operation.ts';
+import { OUTBOX_OPERATIONS } from '../../../src/operations/outbox-operations.ts';
+import { type ActuatorCalls, OUTPUT_OPERATIONS, stateAsJson } from '../../../src/operations/output-operations.ts';
+import { RESTART_OPERATIONS } from '../../../src/operations/restart-operations.ts';
+import { declaredSensorMethods, type ReadNow, SENSOR_OPERATIONS } from '../../../src/operations/sensor-operations.ts';
+import { SETTING_OPERATIONS } from '../../../src/operations/setting-operations.ts';
+import { STATUS_OPERATIONS } from '../../../src/operations/status-operations.ts';
 import { type MethodPermission, MethodTable } from '../../../src/rpc/method-table.ts';
 import { programMethods } from '../../../src/rpc/program-methods.ts';
 import { relaySettings } from '../../support/fake-actuator.ts';
@@ -57,12 +57,12 @@ beforeEach(() => {
 
 // The methods under test use no more of it than the class above has.
 const actuators = (): ActuatorCalls => door as unknown as ActuatorCalls;
-const builtIn = (): readonly RpcMethod[] => [
-  ...methodsOn(STATUS_METHODS, { status: () => ({ a: 1 }) as never, diagnose: async () => ({ c: 3 }) }),
-  ...methodsOn(SENSOR_METHODS, { readNow: async (name) => [{ key: name, value: 1 }] }),
-  ...methodsOn(OUTBOX_METHODS, { status: () => ({ b: 2 }) as never }),
-  ...methodsOn(SETTING_METHODS, { set: (_key, level) => void ends.push(String(level)) }),
-  ...methodsOn(RESTART_METHODS, {
+const builtIn = (): readonly Operation[] => [
+  ...operationsOn(STATUS_OPERATIONS, { status: () => ({ a: 1 }) as never, diagnose: async () => ({ c: 3 }) }),
+  ...operationsOn(SENSOR_OPERATIONS, { readNow: async (name) => [{ key: name, value: 1 }] }),
+  ...operationsOn(OUTBOX_OPERATIONS, { status: () => ({ b: 2 }) as never }),
+  ...operationsOn(SETTING_OPERATIONS, { set: (_key, level) => void ends.push(String(level)) }),
+  ...operationsOn(RESTART_OPERATIONS, {
     restart: () => ends.push('restart'),
     expectReboots: async () => {},
     reboot: () => ends.push('reboot'),
@@ -71,7 +71,7 @@ const builtIn = (): readonly RpcMethod[] => [
 const declared = (
   configs: Record<string, RpcMethodConfig>,
   readNow: ReadNow['readNow'] = async () => [],
-): readonly RpcMethod[] => [
+): readonly Operation[] => [
   ...declaredActuatorMethods(
     configs,
     Object.values(configs).flatMap(({ actuator }) => (actuator === undefined ? [] : [door.settings(actuator)])),
@@ -80,10 +80,10 @@ const declared = (
   ...declaredSensorMethods(configs, { readNow }),
   ...programMethods(configs, { clock: systemClock, runProgram }),
 ];
-const tableOf = (methods: readonly RpcMethod[], permissions: Record<string, MethodPermission> = {}): MethodTable =>
+const tableOf = (methods: readonly Operation[], permissions: Record<string, MethodPermission> = {}): MethodTable =>
   new MethodTable({ clock, methods, permissions, locked: () => false });
 async function listed(
-  methods: readonly RpcMethod[],
+  methods: readonly Operation[],
   permissions: Record<string, MethodPermission> = {},
 ): Promise<Record<string, JsonValue>[]> {
   const list = await tableOf(methods, permissions).admit('listMethods', {}).run({}, { note: undefined, signal: never });
@@ -93,7 +93,7 @@ async function listed(
   });
 }
 async function call(
-  methods: readonly RpcMethod[],
+  methods: readonly Operation[],
   name: string,
   params: JsonValue,
   signal = never,
@@ -116,7 +116,7 @@ describe('what is told of a method', () => {
     const time = { type: 'string', maxLength: 16, description: expect.any(String) };
     const durationMs = { type: 'number', minimum: 1, maximum: 3_600_000, description: 'ms' };
     const level = { type: 'string', enum: ['debug', 'info', 'warn', 'error'] };
-    expect(await listed([...builtIn(), ...methodsOn(ACTUATOR_METHODS, actuators())])).toEqual([
+    expect(await listed([...builtIn(), ...operationsOn(OUTPUT_OPERATIONS, actuators())])).toEqual([
       { name: 'getStatus', params: nothing, deadlineMs: 8_000, moves: false },
       { name: 'diagnose', params: nothing, deadlineMs: 8_000, moves: false },
       {
@@ -244,7 +244,7 @@ describe('a declared method', () => {
       full: config({ actuator: 'dim', value: 9 }),
       off: config({ actuator: 'dim', value: false }),
     });
-    const plain = (name: string): RpcMethod | undefined => methods.find((method) => method.name === name);
+    const plain = (name: string): Operation | undefined => methods.find((method) => method.name === name);
     for (const params of [
       5,
       { value: 6 },

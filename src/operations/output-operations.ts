@@ -1,4 +1,4 @@
-/** Methods that move actuators, or ask for their state. The gates of `actuators/` decide; the journal sees to "once". */
+/** Operations that move actuators, or ask for their state. The gates of `actuators/` decide; the journal sees to "once". */
 
 import type { ActuatorControl } from '../actuators/actuator-control.ts';
 import { type ActuatorSettings, type ActuatorState, isOff } from '../actuators/kind/actuator.ts';
@@ -7,14 +7,14 @@ import { parseDuration } from '../config/fields/quantity.ts';
 import { AgentError, refusal } from '../errors/agent-error.ts';
 import { isJsonObject, type JsonObject, type JsonValue, jsonOf } from '../host/json.ts';
 import type { ValueShape } from '../host/value-shape.ts';
-import { type MethodsOn, memberOf, objectOf, QUESTION, type RpcMethod, textOf } from './rpc-method.ts';
+import { memberOf, type Operation, type OperationsOn, objectOf, QUESTION, textOf } from './operation.ts';
 
 export type ActuatorCalls = Pick<
   ActuatorControl,
   'set' | 'release' | 'pulse' | 'check' | 'checkPulse' | 'state' | 'find' | 'read' | 'settings' | 'foundAtStart'
 >;
 
-export type MethodBody = Omit<RpcMethod, 'name'>;
+export type MethodBody = Omit<Operation, 'name'>;
 
 /** For its turn, and for its answer: once it has begun, a movement has the deadline of its actuator. */
 export const MOVEMENT = { deadlineMs: 8_000, goesOn: true } as const;
@@ -24,7 +24,7 @@ const VALUE: ValueShape = { type: ['boolean', 'number', 'string'], maxLength: 10
 const FOR: ValueShape = { type: 'string', maxLength: 16, description: 'for how long it holds against rules: 30m, 2h' };
 const DURATION: ValueShape = { type: 'number', minimum: 1, maximum: 3_600_000, description: 'ms' };
 
-export const ACTUATOR_METHODS: MethodsOn<ActuatorCalls> = {
+export const OUTPUT_OPERATIONS: OperationsOn<ActuatorCalls> = {
   setActuator: (actuators) =>
     setMethod(actuators, {
       description: 'Sets an actuator to a value and gives the state read back.',
@@ -58,11 +58,11 @@ export const ACTUATOR_METHODS: MethodsOn<ActuatorCalls> = {
 };
 
 /** Where the target is taken from differs between methods of one sort. */
-type MethodForm<Target> = Pick<RpcMethod, 'description' | 'params'> & {
+type MethodForm<Target> = Pick<Operation, 'description' | 'params'> & {
   readonly target: (params: JsonValue) => Target;
 };
 
-interface MovementForm<Target> extends MethodForm<Target>, Pick<RpcMethod, 'effect' | 'moves' | 'understood'> {
+interface MovementForm<Target> extends MethodForm<Target>, Pick<Operation, 'effect' | 'moves' | 'understood'> {
   readonly check: (target: Target) => unknown;
   readonly move: (target: Target, signal: AbortSignal) => Promise<ActuatorState>;
 }

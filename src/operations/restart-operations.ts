@@ -1,5 +1,5 @@
 /** Methods that begin the process or the machine anew. Safe states move on the way down and up, so lockout holds these back too. */
-import { type MethodsOn, QUESTION } from './rpc-method.ts';
+import { type OperationsOn, QUESTION } from './operation.ts';
 
 export interface Restarts {
   /** Begins an orderly end of the process, which systemd starts again. */
@@ -11,7 +11,7 @@ export interface Restarts {
 
 const END = { ...QUESTION, effect: 'move', moves: true, run: () => ({ accepted: true }) } as const;
 
-export const RESTART_METHODS: MethodsOn<Restarts> = {
+export const RESTART_OPERATIONS: OperationsOn<Restarts> = {
   restart: ({ restart }) => ({
     ...END,
     description: 'Restarts the agent once the reply is sent.',

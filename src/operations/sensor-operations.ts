@@ -3,14 +3,14 @@ import type { RpcMethodConfig } from '../config/schema/agent-config.ts';
 import { refusal } from '../errors/agent-error.ts';
 import type { JsonValue } from '../host/json.ts';
 import type { Reading } from '../sensors/kind/sensor.ts';
-import { type MethodsOn, objectOf, QUESTION, type RpcMethod, textOf } from './rpc-method.ts';
+import { type Operation, type OperationsOn, objectOf, QUESTION, textOf } from './operation.ts';
 
 export interface ReadNow {
   /** @throws AgentError when there is no such sensor, or it does not answer. */
   readonly readNow: (name: string, signal: AbortSignal) => Promise<readonly Reading[]>;
 }
 
-export const SENSOR_METHODS: MethodsOn<ReadNow> = {
+export const SENSOR_OPERATIONS: OperationsOn<ReadNow> = {
   readSensor: (sampler) => ({
     ...QUESTION,
     description: 'Reads a sensor once, now.',
@@ -24,11 +24,11 @@ export const SENSOR_METHODS: MethodsOn<ReadNow> = {
 export function declaredSensorMethods(
   configs: Readonly<Record<string, RpcMethodConfig>>,
   sampler: ReadNow,
-): readonly RpcMethod[] {
+): readonly Operation[] {
   return Object.entries(configs).flatMap(
     ([name, { sensor, key, description = `Reads ${sensor} once, now.`, params = {}, deadlineMs }]) => {
       if (sensor === undefined) return [];
-      const run: RpcMethod['run'] = (_params, { signal }) =>
+      const run: Operation['run'] = (_params, { signal }) =>
         key === undefined ? readingsOf(sampler, sensor, signal) : keyValue(sampler, { sensor, key }, signal);
       return [{ ...QUESTION, name, description, params, deadlineMs, bare: key !== undefined, isDeclared: true, run }];
     },

@@ -1,9 +1,9 @@
-/** Row of the method table. Built-in and declared methods are both made of these. */
+/** Row of the table of operations: what may be asked of the agent. Built-in and declared ones are both made of these. */
 import { isJsonObject, type JsonObject, type JsonValue } from '../host/json.ts';
 import type { ValueShape } from '../host/value-shape.ts';
 import type { Effect } from '../rpc/same-command.ts';
 
-export interface RpcMethod {
+export interface Operation {
   readonly name: string;
   readonly description: string;
   readonly params: ValueShape;
@@ -22,23 +22,23 @@ export interface RpcMethod {
   readonly goesOn?: boolean;
   /** Before anything is written: refuses by throwing, or notes what `recover` will need. */
   readonly prepare?: (params: JsonValue) => JsonObject | undefined;
-  readonly run: (params: JsonValue, call: MethodCall) => Promise<JsonValue> | JsonValue;
+  readonly run: (params: JsonValue, call: OperationCall) => Promise<JsonValue> | JsonValue;
   /** After a crash between intent and reply: the result when it can be told what has happened, undefined when it cannot. Moves nothing. */
   readonly recover?: (note: JsonObject, params: JsonValue) => Promise<JsonValue | undefined> | JsonValue | undefined;
   /** Runs once the reply is on its way, for methods that end the process. */
   readonly afterReply?: () => void;
 }
 
-export interface MethodCall {
+export interface OperationCall {
   readonly note: JsonObject | undefined;
   /** Aborts at the method's deadline. */
   readonly signal: AbortSignal;
 }
 
 /** Methods that a room declares, by name: each is made when the agent joins it to what it works on. */
-export type MethodsOn<Part> = Readonly<Record<string, (part: Part) => Omit<RpcMethod, 'name'>>>;
+export type OperationsOn<Part> = Readonly<Record<string, (part: Part) => Omit<Operation, 'name'>>>;
 
-export function methodsOn<Part>(methods: MethodsOn<Part>, part: Part): readonly RpcMethod[] {
+export function operationsOn<Part>(methods: OperationsOn<Part>, part: Part): readonly Operation[] {
   return Object.entries(methods).map(([name, method]) => ({ name, ...method(part) }));
 }
 
@@ -51,7 +51,7 @@ export const QUESTION = {
 } as const;
 
 /** Methods on the method table itself. */
-export const TABLE_METHODS: MethodsOn<{ readonly list: () => JsonValue }> = {
+export const TABLE_OPERATIONS: OperationsOn<{ readonly list: () => JsonValue }> = {
   listMethods: ({ list }) => ({
     ...QUESTION,
     description: 'What can be called here, with the shape of params and what of it is allowed.',

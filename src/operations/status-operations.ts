@@ -1,7 +1,7 @@
 /** RPC methods that ask for the state of the agent as a whole. */
 import type { JsonObject } from '../host/json.ts';
 import type { AgentStatus } from '../status/shape/agent-status.ts';
-import { type MethodsOn, QUESTION } from './rpc-method.ts';
+import { type OperationsOn, QUESTION } from './operation.ts';
 import { shortStatus } from './short-status.ts';
 
 export interface AskedForStatus {
@@ -9,7 +9,7 @@ export interface AskedForStatus {
   readonly diagnose: (signal: AbortSignal) => Promise<JsonObject>;
 }
 
-export const STATUS_METHODS: MethodsOn<AskedForStatus> = {
+export const STATUS_OPERATIONS: OperationsOn<AskedForStatus> = {
   getStatus: ({ status }) => ({
     ...QUESTION,
     description: 'How the agent is: version, uptime, links, counts.',
