@@ -2,7 +2,6 @@
  * Opens the agent's parts in order and connects them. The outputs get their start states at the same time, as a slow disk must not delay them.
  * When it fails, what is already open is closed by the end of the process.
  */
-import { actuatorCalls, pageOutputs } from '../actuators/control-calls.ts';
 import { ownActuators } from '../actuators/own-actuators.ts';
 import { deliveryCalls } from '../analytics/control-calls.ts';
 import { DeviceAttributes, identityAttributes } from '../attributes/device-attributes.ts';
@@ -13,6 +12,7 @@ import type { ConfigFile } from '../config/config-file.ts';
 import type { AgentConfig } from '../config/schema/agent-config.ts';
 import type { ControlCalls } from '../control-socket/control-connection.ts';
 import { openControlSockets } from '../control-socket/control-sockets.ts';
+import { operationCalls } from '../control-socket/operation-calls.ts';
 import { FirmwareUpdates } from '../firmware/firmware-updates.ts';
 import type { AlertList } from '../host/alert-list.ts';
 import type { Clock } from '../host/clock.ts';
@@ -26,6 +26,9 @@ import { StateFolder } from '../host/state-folder.ts';
 import type { Held } from '../host/state-lock.ts';
 import type { TimeSync } from '../host/time-sync.ts';
 import { type Link, openLink } from '../link/link.ts';
+import { openLocalDoor } from '../operations/local-door.ts';
+import { operationsOn } from '../operations/operation.ts';
+import { OUTPUT_OPERATIONS } from '../operations/output-operations.ts';
 import { outboxCalls } from '../outbox/control-calls.ts';
 import { openOutbox } from '../outbox/open-outbox.ts';
 import { KeptPlaces, type PatientOutbox, type TelemetryEntry } from '../outbox/outbox.ts';
@@ -42,7 +45,7 @@ import { statusCalls } from '../status/control-calls.ts';
 import type { AgentStatus } from '../status/shape/agent-status.ts';
 import { StatusPublisher } from '../status/status-publisher.ts';
 import { TelemetryPath } from '../telemetry/telemetry-path.ts';
-import { timelineCalls, toldCalls, toldOutputs } from '../timeline/control-calls.ts';
+import { timelineCalls } from '../timeline/control-calls.ts';
 import { tellersOf } from '../timeline/tellers.ts';
 import type { Timeline } from '../timeline/timeline.ts';
 import { watchAgent } from '../timeline/watch-agent.ts';
@@ -287,6 +290,11 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
     log,
     board: platform.board,
   });
+  const local = {
+    operations: operationsOn(OUTPUT_OPERATIONS, actuators.control),
+    locked: () => actuators.lockout.locked,
+    tell: timeline.tell,
+  };
   const page = new StatusPublisher({
     ...(attached === undefined ? {} : { attached: devices }),
 
@@ -302,7 +310,8 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
     firmware,
     diagnose,
     timeline,
-    outputs: toldOutputs(pageOutputs(actuators.control), timeline.tell),
+    operations: openLocalDoor('page', local),
+    outputSettings: (name) => actuators.control.find(name)?.settings,
     claim: () =>
       shownClaim({
         stateFolder: path,
@@ -319,7 +328,7 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
     outboxCalls(kept),
     deliveryCalls(telemetry.outbox),
     sensorCalls(hardware.sampler, () => current().sensors),
-    toldCalls(actuatorCalls(hardware.actuators.control), timeline.tell),
+    operationCalls(local),
     timelineCalls(timeline),
     firmware.calls(),
     platformCalls({ platform, stateFolder: path, machine, log, restart: deps.restart }),

@@ -1,5 +1,6 @@
 /** Sets or releases an actuator from on site, or tells why it is as it is; and sends a client-side RPC. */
 
+import { formatDuration } from '../config/fields/quantity.ts';
 import { hasCode } from '../errors/agent-error.ts';
 import { isJsonObject, type JsonObject, type JsonValue, stringifyJson } from '../host/json.ts';
 import type { ActuateCall, RpcCall } from './commands/status.ts';
@@ -21,10 +22,10 @@ export async function actuate({ args: { name, value }, flags, agent, print }: Ac
       () => `${name}: ${printable(String(answer.why))}\n${print.table(slotRows(answer), '  ')}`,
     );
   }
-  const time = forMs === undefined ? {} : { forMs };
+  const time = forMs === undefined ? undefined : formatDuration(forMs);
   const answer = release
     ? await ask<JsonValue>('releaseActuator', { name })
-    : await ask<JsonValue>('setActuator', { name, value: text ? value : typedValue(value), ...time }).catch(
+    : await ask<JsonValue>('setActuator', { name, value: text ? value : typedValue(value), for: time }).catch(
         (error: unknown) => {
           if (!hasCode(error, 'actuators/outcome-unknown')) throw error;
           const nextStep = `turnstone actuate ${name} --why tells when it is known`;

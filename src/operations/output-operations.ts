@@ -7,7 +7,7 @@ import { parseDuration } from '../config/fields/quantity.ts';
 import { AgentError, refusal } from '../errors/agent-error.ts';
 import { isJsonObject, type JsonObject, type JsonValue, jsonOf } from '../host/json.ts';
 import type { ValueShape } from '../host/value-shape.ts';
-import { memberOf, type Operation, type OperationsOn, objectOf, QUESTION, textOf } from './operation.ts';
+import { type Asker, memberOf, type Operation, type OperationsOn, objectOf, QUESTION, textOf } from './operation.ts';
 
 export type ActuatorCalls = Pick<
   ActuatorControl,
@@ -19,6 +19,8 @@ export type MethodBody = Omit<Operation, 'name'>;
 /** For its turn, and for its answer: once it has begun, a movement has the deadline of its actuator. */
 export const MOVEMENT = { deadlineMs: 8_000, goesOn: true } as const;
 
+const EVERYBODY: readonly Asker[] = ['platform', 'site', 'page'];
+
 const NAME: ValueShape = { type: 'string', maxLength: 64, description: 'the actuator, as the configuration calls it' };
 const VALUE: ValueShape = { type: ['boolean', 'number', 'string'], maxLength: 1024 };
 const FOR: ValueShape = { type: 'string', maxLength: 16, description: 'for how long it holds against rules: 30m, 2h' };
@@ -28,13 +30,17 @@ export const OUTPUT_OPERATIONS: OperationsOn<ActuatorCalls> = {
   setActuator: (actuators) =>
     setMethod(actuators, {
       description: 'Sets an actuator to a value and gives the state read back.',
+      askers: EVERYBODY,
       params: { ...objectOf({ name: NAME, value: VALUE, for: FOR }), required: ['name', 'value'] },
+      movement: (params) => ({ actuator: textOf(params, 'name'), did: 'set', value: memberOf(params, 'value') }),
       target: (params) => ({ name: textOf(params, 'name'), value: memberOf(params, 'value'), ...timeIn(params) }),
     }),
   releaseActuator: (actuators) => ({
     description:
       'Takes back what an operator has set, and ends a pulse: rules, or the state for the start, apply again.',
     params: objectOf({ name: NAME }),
+    askers: EVERYBODY,
+    movement: (params) => ({ actuator: textOf(params, 'name'), did: 'released' }),
     effect: 'set',
     // Taken under lockout, too: what would go on then waits for its end.
     moves: false,
@@ -46,7 +52,12 @@ export const OUTPUT_OPERATIONS: OperationsOn<ActuatorCalls> = {
     description:
       'The state of an actuator, read from the hardware where it can be asked, and why it is so: its slots, the highest first.',
     params: objectOf({ name: NAME }),
-    run: (params, { signal }) => reasonedState(actuators, textOf(params, 'name'), signal),
+    askers: ['platform', 'viewer'],
+    run: async (params, { signal }) => {
+      const name = textOf(params, 'name');
+      const state = stateAsJson(await actuators.read(name, signal));
+      return { ...state, ...(jsonOf(actuators.find(name)?.reason ?? {}) as JsonObject) };
+    },
   }),
   pulse: (actuators) =>
     pulseMethod(actuators, {
@@ -57,22 +68,27 @@ export const OUTPUT_OPERATIONS: OperationsOn<ActuatorCalls> = {
   toggle: (actuators) => toggleMethod(actuators),
 };
 
+/** Writer for whom an output holds the value: somebody on the page stands on site, but for the lockout. */
+function writerOf(asker: Asker): 'rpc' | 'local' {
+  return asker === 'platform' ? 'rpc' : 'local';
+}
+
 /** Where the target is taken from differs between methods of one sort. */
-type MethodForm<Target> = Pick<Operation, 'description' | 'params'> & {
+type MethodForm<Target> = Pick<Operation, 'description' | 'params' | 'askers' | 'movement'> & {
   readonly target: (params: JsonValue) => Target;
 };
 
 interface MovementForm<Target> extends MethodForm<Target>, Pick<Operation, 'effect' | 'moves' | 'understood'> {
-  readonly check: (target: Target) => unknown;
-  readonly move: (target: Target, signal: AbortSignal) => Promise<ActuatorState>;
+  readonly check: (target: Target, by: 'rpc' | 'local') => unknown;
+  readonly move: (target: Target, by: 'rpc' | 'local', signal: AbortSignal) => Promise<ActuatorState>;
 }
 
 function movement<Target>({ target, check, move, ...method }: MovementForm<Target>): MethodBody {
   return {
     ...method,
     ...MOVEMENT,
-    prepare: (params) => void check(target(params)),
-    run: async (params, { signal }) => stateAsJson(await move(target(params), signal)),
+    prepare: (params, asker) => void check(target(params), writerOf(asker)),
+    run: async (params, { asker, signal }) => stateAsJson(await move(target(params), writerOf(asker), signal)),
   };
 }
 
@@ -107,8 +123,8 @@ export function setMethod(actuators: ActuatorCalls, form: MethodForm<SetTarget>)
     // Off twice is off: it waits for no journal, and no lockout holds it up.
     effect: (params) => (switchesOff(params) || actuators.settings(target(params).name).idempotent ? 'set' : 'move'),
     moves: (params) => !switchesOff(params),
-    check: ({ name, value }) => actuators.check(name, value, 'rpc'),
-    move: ({ name, value, ...time }, signal) => actuators.set(name, value, { by: 'rpc', ...time }, signal),
+    check: ({ name, value }, by) => actuators.check(name, value, by),
+    move: ({ name, value, ...time }, by, signal) => actuators.set(name, value, { by, ...time }, signal),
   });
 }
 
@@ -120,8 +136,8 @@ export function pulseMethod(
     ...form,
     effect: 'move',
     moves: true,
-    check: ({ name, durationMs }) => actuators.checkPulse(name, durationMs, 'rpc'),
-    move: ({ name, durationMs }, signal) => actuators.pulse(name, { durationMs, by: 'rpc' }, signal),
+    check: ({ name, durationMs }, by) => actuators.checkPulse(name, durationMs, by),
+    move: ({ name, durationMs }, by, signal) => actuators.pulse(name, { durationMs, by }, signal),
   });
 }
 
@@ -136,20 +152,20 @@ function toggleMethod(actuators: ActuatorCalls): MethodBody {
     effect: 'move',
     moves: (params) => actuators.state(textOf(params, 'name')).value !== true,
     ...MOVEMENT,
-    prepare: (params) => {
+    prepare: (params, asker) => {
       const name = textOf(params, 'name');
       const { value, desired, pulsing } = actuators.state(name);
       if (typeof value !== 'boolean')
         throw new AgentError('rpc/cannot-toggle', `${name} is neither on nor off, or its state is not known`, {
           recovery: 'drop',
         });
-      actuators.check(name, !value, 'rpc');
+      actuators.check(name, !value, writerOf(asker));
       // It is on, and was to be switched off whatever happens.
       const isMarked = value && (pulsing || desired === false);
       return { from: value, to: !value, ...(isMarked && { marked: true }) };
     },
-    run: async (params, { note, signal }) =>
-      stateAsJson(await actuators.set(textOf(params, 'name'), note?.to === true, { by: 'rpc' }, signal)),
+    run: async (params, { asker, note, signal }) =>
+      stateAsJson(await actuators.set(textOf(params, 'name'), note?.to === true, { by: writerOf(asker) }, signal)),
     recover: (note, params) => {
       const found = actuators.foundAtStart(textOf(params, 'name'));
       if (typeof found !== 'boolean' || typeof note.to !== 'boolean') return undefined;
@@ -163,16 +179,6 @@ function toggleMethod(actuators: ActuatorCalls): MethodBody {
 /** Returns what the stop hook sets after any end: what is declared, and off for what was left to be switched off. */
 function setByHook({ safe, limits }: ActuatorSettings, note: JsonObject): readonly unknown[] {
   return [safe.stop, safe.crash, ...(limits.maxOnMs !== undefined || note.marked === true ? [false] : [])];
-}
-
-/** Reads the state, and why it is so. @throws AgentError `actuators/unknown` (drop). */
-export async function reasonedState(
-  actuators: Pick<ActuatorControl, 'read' | 'find'>,
-  name: string,
-  signal: AbortSignal,
-): Promise<JsonObject> {
-  const state = stateAsJson(await actuators.read(name, signal));
-  return { ...state, ...(jsonOf(actuators.find(name)?.reason ?? {}) as JsonObject) };
 }
 
 export function stateAsJson({ name, value, by, pulsing, fault }: ActuatorState): JsonObject {

@@ -4,7 +4,7 @@ import { AgentError, type ErrorCode } from '../errors/agent-error.ts';
 import type { Clock } from '../host/clock.ts';
 import type { JsonObject, JsonValue } from '../host/json.ts';
 import { type MatchesPattern, mismatchOf, shapeAsJson } from '../host/value-shape.ts';
-import { type Operation, operationsOn, TABLE_OPERATIONS } from '../operations/operation.ts';
+import { expectUnlocked, type Operation, operationsOn, TABLE_OPERATIONS } from '../operations/operation.ts';
 
 /** Permissions of a method, built-in or declared; by default everything. `allowed` comes on top of the method's own shape. */
 export type MethodPermission = Partial<Pick<RpcMethodConfig, 'enabled' | 'allowed' | 'mostPerMinute' | 'deadlineMs'>>;
@@ -54,7 +54,7 @@ export class MethodTable {
         : mismatchOf(permission.allowed, understood, 'params', this.#deps.matches);
     if (notAllowed !== undefined) throw refused('rpc/not-allowed', `${notAllowed} by the configuration`);
     const moves = typeof method.moves === 'function' ? method.moves(params) : method.moves;
-    if (moves && this.#deps.locked()) throw refused('rpc/locked-out', 'the machine is locked out: someone works on it');
+    expectUnlocked({ moves }, params, { asker: 'platform', locked: this.#deps.locked });
     // A question never moves either, and is refused all the same.
     const switchesOff = !moves && method.moves !== false;
     this.#countCall(name, permission.mostPerMinute, switchesOff);

@@ -134,9 +134,9 @@ export class RpcExecutor {
         throw new AgentError('rpc/too-many', `${MAX_UNDER_WAY} others are under way`, { recovery: 'drop' });
       const own = typeof method.effect === 'function' ? method.effect(request.params) : method.effect;
       // A request that its gates refuse has moved nothing.
-      const note = method.prepare?.(request.params);
+      const note = method.prepare?.(request.params, 'platform');
       effect = own;
-      const result = await this.#run(method, { request, effect }, { note, signal });
+      const result = await this.#run(method, { request, effect }, { asker: 'platform', note, signal });
       return this.#complete(request, effect, resultReply(result), method.afterReply);
     } catch (error) {
       if (!(error instanceof AgentError))
@@ -161,7 +161,11 @@ export class RpcExecutor {
     return result;
   }
 
-  async #withinDeadline(method: Operation, params: JsonValue, { note, signal }: OperationCall): Promise<JsonValue> {
+  async #withinDeadline(
+    method: Operation,
+    params: JsonValue,
+    { asker, note, signal }: OperationCall,
+  ): Promise<JsonValue> {
     const { clock } = this.#deps;
     const ended = new AbortController();
     const { promise: late, reject } = Promise.withResolvers<never>();
@@ -176,7 +180,8 @@ export class RpcExecutor {
       else overdue('rpc/deadline-passed');
       ended.abort();
     });
-    const running = (async () => await method.run(params, { note, signal: AbortSignal.any([signal, ended.signal]) }))();
+    const running = (async () =>
+      await method.run(params, { asker, note, signal: AbortSignal.any([signal, ended.signal]) }))();
     try {
       return await Promise.race([running, late]);
     } catch (error) {

@@ -185,7 +185,7 @@ describe('the methods that replace secrets', () => {
       store,
     });
     const run = async (name: string, params: Record<string, string>) =>
-      methods.find((method) => method.name === name)?.run(params, { note: undefined, signal });
+      methods.find((method) => method.name === name)?.run(params, { asker: 'platform', note: undefined, signal });
     expect(await run('setNextAccessToken', { accessToken: 'next-token' })).toEqual({ ready: true });
     expect(await run('setProvisioningSecret', { deviceKey: 'k2', deviceSecret: 's2' })).toEqual({ ready: true });
     expect(offered).toEqual(['next-token']);

@@ -263,7 +263,7 @@ describe('the RPC methods for secrets', () => {
   };
   const run = (name: string, params: object): unknown => {
     const method = operationsOn(CREDENTIAL_OPERATIONS, { token, store }).find((one) => one.name === name);
-    return method?.run(params as never, { note: undefined, signal: never });
+    return method?.run(params as never, { asker: 'platform', note: undefined, signal: never });
   };
 
   it('take secrets of a sensible length, and nothing else', () => {

@@ -86,7 +86,9 @@ async function listed(
   methods: readonly Operation[],
   permissions: Record<string, MethodPermission> = {},
 ): Promise<Record<string, JsonValue>[]> {
-  const list = await tableOf(methods, permissions).admit('listMethods', {}).run({}, { note: undefined, signal: never });
+  const list = await tableOf(methods, permissions)
+    .admit('listMethods', {})
+    .run({}, { asker: 'platform', note: undefined, signal: never });
   return (list as Record<string, JsonValue>[]).map(({ description, ...rest }) => {
     expect(String(description).length).toBeGreaterThan(8);
     return rest;
@@ -99,8 +101,8 @@ async function call(
   signal = never,
 ): Promise<JsonValue> {
   const method = tableOf(methods).admit(name, params);
-  const note = method.prepare?.(params);
-  return await method.run(params, { note, signal });
+  const note = method.prepare?.(params, 'platform');
+  return await method.run(params, { asker: 'platform', note, signal });
 }
 
 describe('what is told of a method', () => {
@@ -221,7 +223,9 @@ describe('a built-in method', () => {
   it('is asked for by its own params, not by what every object has', async () => {
     const readSensor = builtIn().find(({ name }) => name === 'readSensor');
     for (const params of [null, 'roof', ['roof'], {}, JSON.parse('{"__proto__":{"name":"roof"}}') as JsonValue])
-      expect(await readSensor?.run(params, { note: undefined, signal: never })).toEqual([{ key: '', value: 1 }]);
+      expect(await readSensor?.run(params, { asker: 'platform', note: undefined, signal: never })).toEqual([
+        { key: '', value: 1 },
+      ]);
   });
 
   it('is a read, a set or a movement', () => {
@@ -253,8 +257,9 @@ describe('a declared method', () => {
       null,
       JSON.parse('{"__proto__":{"value":3}}') as JsonValue,
     ])
-      await plain('dim')?.run(params, { note: undefined, signal: never });
-    for (const name of ['full', 'off']) await plain(name)?.run({ value: 3 }, { note: undefined, signal: never });
+      await plain('dim')?.run(params, { asker: 'platform', note: undefined, signal: never });
+    for (const name of ['full', 'off'])
+      await plain(name)?.run({ value: 3 }, { asker: 'platform', note: undefined, signal: never });
     expect(door.asked.map((asked) => (asked as unknown[])[2])).toEqual([
       5,
       6,
@@ -270,7 +275,7 @@ describe('a declared method', () => {
 
   it('pulses for as long as is declared', async () => {
     const ring = declared({ ring: config({ actuator: 'bell', pulseMs: 20 }) })[0];
-    expect(await ring?.run({ durationMs: 5 }, { note: undefined, signal: never })).toEqual({
+    expect(await ring?.run({ durationMs: 5 }, { asker: 'platform', note: undefined, signal: never })).toEqual({
       name: 'bell',
       value: false,
     });
@@ -334,8 +339,10 @@ describe('a declared method', () => {
     const command = { program: '/bin/echo', arguments: ['{word}'], idempotent: false, json: false };
     const method = declared({ run: config({ command }) })[0];
     for (const params of [null, {}, { word: ['a'] }, { word: '--help' }])
-      expect(() => method?.prepare?.(params)).toThrow(expect.objectContaining({ code: 'host/bad-argument' }));
-    expect(method?.prepare?.({ word: 'a' })).toBeUndefined();
+      expect(() => method?.prepare?.(params, 'platform')).toThrow(
+        expect.objectContaining({ code: 'host/bad-argument' }),
+      );
+    expect(method?.prepare?.({ word: 'a' }, 'platform')).toBeUndefined();
   });
 });
 

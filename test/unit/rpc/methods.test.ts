@@ -73,8 +73,8 @@ const effectOf = ({ effect }: Operation, params: JsonValue): string =>
 
 async function call(methods: readonly Operation[], name: string, params: JsonValue): Promise<JsonValue> {
   const one = method(methods, name);
-  const note = one.prepare?.(params);
-  return await one.run(params, { note, signal: never });
+  const note = one.prepare?.(params, 'platform');
+  return await one.run(params, { asker: 'platform', note, signal: never });
 }
 
 describe('methods of actuators', () => {
@@ -119,12 +119,13 @@ describe('methods of actuators', () => {
 
   it.each(['soon', '0s', '-1h'])('take no time that is %s', (time) => {
     const set = method(operationsOn(OUTPUT_OPERATIONS, control), 'setActuator');
-    expect(() => set.prepare?.({ name: 'dimmer', value: 30, for: time })).toThrow('for is a time');
+    expect(() => set.prepare?.({ name: 'dimmer', value: 30, for: time }, 'platform')).toThrow('for is a time');
   });
 
   it('refuse before anything is written down', () => {
     const methods = operationsOn(OUTPUT_OPERATIONS, control);
-    const prepare = (name: string, params: JsonValue) => (): unknown => method(methods, name).prepare?.(params);
+    const prepare = (name: string, params: JsonValue) => (): unknown =>
+      method(methods, name).prepare?.(params, 'platform');
     expect(prepare('setActuator', { name: 'dimmer', value: 101 })).toThrow('dimmer takes 0 to 100');
     expect(prepare('setActuator', { name: 'none', value: 1 })).toThrow('there is no actuator none');
     expect(prepare('pulse', { name: 'dimmer', durationMs: 5 })).toThrow('dimmer cannot be pulsed');
@@ -133,7 +134,7 @@ describe('methods of actuators', () => {
 
   it('can tell after a crash whether a toggle had happened, by what the hardware showed at start', async () => {
     const toggle = method(operationsOn(OUTPUT_OPERATIONS, control), 'toggle');
-    expect(toggle.prepare?.({ name: 'relay' })).toEqual({ from: false, to: true });
+    expect(toggle.prepare?.({ name: 'relay' }, 'platform')).toEqual({ from: false, to: true });
     expect(await toggle.recover?.({ from: false, to: true }, { name: 'relay' })).toEqual({
       name: 'relay',
       value: false,
@@ -192,16 +193,16 @@ describe('methods of actuators', () => {
   it('notes of a toggle that the output was to be switched off at any rate', async () => {
     const toggle = method(operationsOn(OUTPUT_OPERATIONS, control), 'toggle');
     await control.set('relay', false, { by: 'rpc' }, never);
-    expect(toggle.prepare?.({ name: 'relay' })).toEqual({ from: false, to: true });
+    expect(toggle.prepare?.({ name: 'relay' }, 'platform')).toEqual({ from: false, to: true });
     const pulse = control.pulse('relay', { durationMs: 30_000, by: 'rpc' }, never);
     await clock.advance(0);
     await pulse;
-    expect(toggle.prepare?.({ name: 'relay' })).toEqual({ from: true, to: false, marked: true });
+    expect(toggle.prepare?.({ name: 'relay' }, 'platform')).toEqual({ from: true, to: false, marked: true });
     await control.set('relay', true, { by: 'rpc' }, never);
-    expect(toggle.prepare?.({ name: 'relay' })).toEqual({ from: true, to: false });
+    expect(toggle.prepare?.({ name: 'relay' }, 'platform')).toEqual({ from: true, to: false });
     relay.write = async () => {};
     await control.set('relay', false, { by: 'rpc' }, never).catch(() => {});
-    expect(toggle.prepare?.({ name: 'relay' })).toEqual({ from: true, to: false, marked: true });
+    expect(toggle.prepare?.({ name: 'relay' }, 'platform')).toEqual({ from: true, to: false, marked: true });
     await control.close();
   });
 });
@@ -323,7 +324,7 @@ describe('declared methods', () => {
       ['heat', { value: false }] as const,
       ['flash', {}] as const,
     ]) {
-      expect(() => method(methods, name).prepare?.(params)).toThrow(told.message);
+      expect(() => method(methods, name).prepare?.(params, 'platform')).toThrow(told.message);
       await expect(call(methods, name, params)).rejects.toMatchObject(told);
     }
   });
