@@ -27,8 +27,12 @@ import type { Held } from '../host/state-lock.ts';
 import type { TimeSync } from '../host/time-sync.ts';
 import { type Link, openLink } from '../link/link.ts';
 import { openLocalDoor } from '../operations/local-door.ts';
+import { LOCAL_OPERATIONS } from '../operations/local-operations.ts';
 import { operationsOn } from '../operations/operation.ts';
 import { OUTPUT_OPERATIONS } from '../operations/output-operations.ts';
+import { SENSOR_OPERATIONS } from '../operations/sensor-operations.ts';
+import { SETTING_OPERATIONS } from '../operations/setting-operations.ts';
+import { STATUS_OPERATIONS } from '../operations/status-operations.ts';
 import { outboxCalls } from '../outbox/control-calls.ts';
 import { openOutbox } from '../outbox/open-outbox.ts';
 import { KeptPlaces, type PatientOutbox, type TelemetryEntry } from '../outbox/outbox.ts';
@@ -40,12 +44,11 @@ import { platformCalls } from '../provisioning/control-calls.ts';
 import { setFormerQueueAside } from '../provisioning/former-queue.ts';
 import { PlatformConnection } from '../provisioning/platform-connection.ts';
 import { RpcService } from '../rpc/rpc-service.ts';
-import { sensorCalls } from '../sensors/control-calls.ts';
-import { statusCalls } from '../status/control-calls.ts';
 import type { AgentStatus } from '../status/shape/agent-status.ts';
+import { sentSensors } from '../status/status-of.ts';
 import { StatusPublisher } from '../status/status-publisher.ts';
 import { TelemetryPath } from '../telemetry/telemetry-path.ts';
-import { timelineCalls } from '../timeline/control-calls.ts';
+import { timelineQueryOf } from '../timeline/query.ts';
 import { tellersOf } from '../timeline/tellers.ts';
 import type { Timeline } from '../timeline/timeline.ts';
 import { watchAgent } from '../timeline/watch-agent.ts';
@@ -54,7 +57,7 @@ import { AttachedControl } from './attached-control.ts';
 import { AttachedParts, idBeforeOpening } from './attached-parts.ts';
 import { HardwareParts } from './hardware-parts.ts';
 import type { Machine } from './machine.ts';
-import { gatewayMethods, ownMethodConfigs } from './own-commands.ts';
+import { gatewayMethods, ownMethodConfigs, sentBy } from './own-commands.ts';
 
 export interface AgentParts {
   readonly stateFolder: StateFolder;
@@ -236,16 +239,25 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
   });
   const { actuators, sampler } = hardware;
   const own = ownActuators(actuators);
+  const sensorParts = {
+    readNow: (name: string, either: AbortSignal) => sampler.readNow(name, either),
+    asSent: sentBy(current),
+  };
+  const statusParts = {
+    status,
+    diagnose,
+    shown: (sensors: AgentStatus['sensors']) => sentSensors(sensors, current().sensors),
+  };
   const methods = gatewayMethods({
     config: current,
     live,
     machine,
     sampler,
-    sensors: sampler,
+    sensors: sensorParts,
     platform,
     firmware,
     actuators: own,
-    status: { status, diagnose },
+    status: statusParts,
     outbox: kept,
     restart: deps.restart,
   });
@@ -291,7 +303,18 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
     board: platform.board,
   });
   const local = {
-    operations: operationsOn(OUTPUT_OPERATIONS, actuators.control),
+    operations: [
+      ...operationsOn(OUTPUT_OPERATIONS, actuators.control),
+      ...operationsOn(STATUS_OPERATIONS, statusParts),
+      ...operationsOn(SENSOR_OPERATIONS, sensorParts),
+      ...operationsOn(SETTING_OPERATIONS, live),
+      ...operationsOn(LOCAL_OPERATIONS, {
+        timeline: (query) => timeline.select(timelineQueryOf(query)),
+        pageUrl: () => page.url,
+        memory: () => ({ ...process.memoryUsage() }),
+        reload: deps.reload,
+      }),
+    ],
     locked: () => actuators.lockout.locked,
     tell: timeline.tell,
   };
@@ -323,13 +346,9 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
   });
   const calls: readonly ControlCalls[] = [
     devicesCalls(devices),
-    { methods: { reload: () => deps.reload() } },
-    statusCalls({ status, diagnose, page, log, sensors: () => current().sensors }),
     outboxCalls(kept),
     deliveryCalls(telemetry.outbox),
-    sensorCalls(hardware.sampler, () => current().sensors),
     operationCalls(local),
-    timelineCalls(timeline),
     firmware.calls(),
     platformCalls({ platform, stateFolder: path, machine, log, restart: deps.restart }),
   ];

@@ -5,13 +5,19 @@
 import { actuatorSettings } from '../actuators/actuator-settings.ts';
 import { declaredActuatorMethods, widgetMethods } from '../actuators/declared-methods.ts';
 import type { OwnActuators } from '../actuators/own-actuators.ts';
+import { sentReading } from '../config/keys/sent-reading.ts';
 import type { AgentConfig, RpcConfig, RpcMethodConfig } from '../config/schema/agent-config.ts';
 import { refusal } from '../errors/agent-error.ts';
 import type { JsonObject } from '../host/json.ts';
 import { type Operation, operationsOn, QUESTION } from '../operations/operation.ts';
 import { builtInOperations, type OperationParts } from '../operations/operation-table.ts';
 import { OUTPUT_OPERATIONS } from '../operations/output-operations.ts';
-import { declaredSensorMethods, type ReadNow, SENSOR_OPERATIONS } from '../operations/sensor-operations.ts';
+import {
+  declaredSensorMethods,
+  type ReadNow,
+  SENSOR_OPERATIONS,
+  type SentReadings,
+} from '../operations/sensor-operations.ts';
 import { programMethods } from '../rpc/program-methods.ts';
 
 type Configured = Pick<AgentConfig, 'actuators' | 'sensors' | 'rpc'>;
@@ -71,10 +77,18 @@ export function attachedMethods(
   };
   return [
     { ...QUESTION, name: 'getStatus', description: 'How this device is: its sensors and actuators.', run: status },
-    ...operationsOn(SENSOR_OPERATIONS, own),
+    ...operationsOn(SENSOR_OPERATIONS, { ...own, asSent: sentBy(config) }),
     ...operationsOn(OUTPUT_OPERATIONS, actuators.control),
     ...ownDeclaredMethods({ config, actuators, sampler: own }, device),
   ];
+}
+
+/** Readings as the platform gets them, by the configuration in force. */
+export function sentBy(config: () => Pick<AgentConfig, 'sensors'>): SentReadings['asSent'] {
+  return (name, readings) => {
+    const sensor = config().sensors.find((one) => one.name === name);
+    return readings.map((reading) => sentReading(sensor, reading));
+  };
 }
 
 export interface GatewayMethodsDeps extends OwnCommandsDeps, Pick<OperationParts, 'status' | 'sensors' | 'outbox'> {

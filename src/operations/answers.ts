@@ -13,14 +13,14 @@ import type { AgentStatus, SensorStatus } from '../status/shape/agent-status.ts'
 import type { DeviceStatus } from '../status/shape/device-status.ts';
 import type { TimelineAnswer } from '../timeline/query.ts';
 
-export interface OutputAnswer {
+export type OutputAnswer = {
   readonly name: string;
   /** Null while it is not known. */
   readonly value: ActuatorValue | null;
   readonly by: Writer | undefined;
   readonly pulsing: true | undefined;
   readonly fault: string | undefined;
-}
+};
 
 /** One value of a reading, as the agent and a driver both give it. */
 export type ShownReading = Omit<SensorStatus['readings'][number], 'atMs'>;
@@ -37,6 +37,7 @@ export interface LeftDevice extends NamedDevice {
 }
 
 export interface Answers {
+  readonly listMethods: JsonValue;
   readonly getStatus: AgentStatus;
   readonly diagnose: JsonObject;
   readonly statusPage: { readonly url: string | null };

@@ -3,6 +3,7 @@ import { refusal } from '../errors/agent-error.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../host/json.ts';
 import type { ValueShape } from '../host/value-shape.ts';
 import type { Effect } from '../rpc/same-command.ts';
+import type { Answers, OperationName } from './answers.ts';
 
 /**
  * Asks: the platform by RPC, a person of the agent's group at the device (`site`), any user of the machine (`viewer`), somebody with the PIN on the
@@ -10,7 +11,7 @@ import type { Effect } from '../rpc/same-command.ts';
  */
 export type Asker = 'platform' | 'site' | 'viewer' | 'page';
 
-export interface Operation {
+export interface Operation<Answer = JsonValue> {
   readonly name: string;
   readonly description: string;
   readonly params: ValueShape;
@@ -33,7 +34,7 @@ export interface Operation {
   readonly goesOn?: boolean;
   /** Before anything is written: refuses by throwing, or notes what `recover` will need. */
   readonly prepare?: (params: JsonValue, asker: Asker) => JsonObject | undefined;
-  readonly run: (params: JsonValue, call: OperationCall) => Promise<JsonValue> | JsonValue;
+  readonly run: (params: JsonValue, call: OperationCall) => Promise<Answer> | Answer;
   /** After a crash between intent and reply: the result when it can be told what has happened, undefined when it cannot. Moves nothing. */
   readonly recover?: (note: JsonObject, params: JsonValue) => Promise<JsonValue | undefined> | JsonValue | undefined;
   /** Runs once the reply is on its way, for methods that end the process. */
@@ -54,11 +55,17 @@ export interface OperationCall {
   readonly signal: AbortSignal;
 }
 
-/** Operations that a room declares, by name: each is made when the agent joins it to what it works on. */
-export type OperationsOn<Part> = Readonly<Record<string, (part: Part) => Omit<Operation, 'name'>>>;
+export type OperationBody<Answer = JsonValue> = Omit<Operation<Answer>, 'name'>;
 
-export function operationsOn<Part>(methods: OperationsOn<Part>, part: Part): readonly Operation[] {
-  return Object.entries(methods).map(([name, method]) => ({ name, ...method(part) }));
+/** Operations that a room declares, by name: each is made when the agent joins it to what it works on, and is held to the type of its answer. */
+export type OperationsOn<Part> = {
+  readonly [Name in OperationName]?: (part: Part) => OperationBody<Answers[Name]>;
+};
+
+export function operationsOn<Part>(operations: OperationsOn<Part>, part: Part): readonly Operation[] {
+  // Each answer is JSON; only an interface among them is not assignable to an index signature.
+  const declared = Object.entries(operations) as unknown as [string, (part: Part) => OperationBody][];
+  return declared.map(([name, body]) => ({ name, ...body(part) }));
 }
 
 /** A question without parameters; moves nothing. */

@@ -5,16 +5,24 @@ import { type ActuatorSettings, type ActuatorState, isOff } from '../actuators/k
 import { valueFor } from '../actuators/kind/actuator-value.ts';
 import { parseDuration } from '../config/fields/quantity.ts';
 import { AgentError, refusal } from '../errors/agent-error.ts';
-import { isJsonObject, type JsonObject, type JsonValue, jsonOf } from '../host/json.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../host/json.ts';
 import type { ValueShape } from '../host/value-shape.ts';
-import { type Asker, memberOf, type Operation, type OperationsOn, objectOf, QUESTION, textOf } from './operation.ts';
+import type { OutputAnswer } from './answers.ts';
+import {
+  type Asker,
+  memberOf,
+  type Operation,
+  type OperationBody,
+  type OperationsOn,
+  objectOf,
+  QUESTION,
+  textOf,
+} from './operation.ts';
 
 export type ActuatorCalls = Pick<
   ActuatorControl,
   'set' | 'release' | 'pulse' | 'check' | 'checkPulse' | 'state' | 'find' | 'read' | 'settings' | 'foundAtStart'
 >;
-
-export type MethodBody = Omit<Operation, 'name'>;
 
 /** For its turn, and for its answer: once it has begun, a movement has the deadline of its actuator. */
 export const MOVEMENT = { deadlineMs: 8_000, goesOn: true } as const;
@@ -56,7 +64,7 @@ export const OUTPUT_OPERATIONS: OperationsOn<ActuatorCalls> = {
     run: async (params, { signal }) => {
       const name = textOf(params, 'name');
       const state = stateAsJson(await actuators.read(name, signal));
-      return { ...state, ...(jsonOf(actuators.find(name)?.reason ?? {}) as JsonObject) };
+      return { ...state, ...(actuators.find(name)?.reason ?? { why: '', slots: [] }) };
     },
   }),
   pulse: (actuators) =>
@@ -83,7 +91,7 @@ interface MovementForm<Target> extends MethodForm<Target>, Pick<Operation, 'effe
   readonly move: (target: Target, by: 'rpc' | 'local', signal: AbortSignal) => Promise<ActuatorState>;
 }
 
-function movement<Target>({ target, check, move, ...method }: MovementForm<Target>): MethodBody {
+function movement<Target>({ target, check, move, ...method }: MovementForm<Target>): OperationBody<OutputAnswer> {
   return {
     ...method,
     ...MOVEMENT,
@@ -109,7 +117,7 @@ function timeIn(params: JsonValue): { readonly forMs?: number } {
 
 type SetTarget = { readonly name: string; readonly value: JsonValue; readonly forMs?: number };
 
-export function setMethod(actuators: ActuatorCalls, form: MethodForm<SetTarget>): MethodBody {
+export function setMethod(actuators: ActuatorCalls, form: MethodForm<SetTarget>): OperationBody<OutputAnswer> {
   const target = (params: JsonValue): SetTarget => {
     const { name, value, ...time } = form.target(params);
     return { name, value: valueFor(actuators.settings(name), value) ?? value, ...time };
@@ -131,7 +139,7 @@ export function setMethod(actuators: ActuatorCalls, form: MethodForm<SetTarget>)
 export function pulseMethod(
   actuators: ActuatorCalls,
   form: MethodForm<{ readonly name: string; readonly durationMs: number }>,
-): MethodBody {
+): OperationBody<OutputAnswer> {
   return movement({
     ...form,
     effect: 'move',
@@ -145,7 +153,7 @@ export function pulseMethod(
  * A toggle notes what it was and what it will be: after a crash the hardware itself can tell which of the two came true, but for what the stop
  * hook may have set meanwhile. Without the note it does nothing, not even off: asked once more, it would switch on.
  */
-function toggleMethod(actuators: ActuatorCalls): MethodBody {
+function toggleMethod(actuators: ActuatorCalls): OperationBody<OutputAnswer> {
   return {
     description: 'Switches an actuator on when it is off, and off when it is on.',
     params: objectOf({ name: NAME }),
@@ -181,6 +189,6 @@ function setByHook({ safe, limits }: ActuatorSettings, note: JsonObject): readon
   return [safe.stop, safe.crash, ...(limits.maxOnMs !== undefined || note.marked === true ? [false] : [])];
 }
 
-export function stateAsJson({ name, value, by, pulsing, fault }: ActuatorState): JsonObject {
+export function stateAsJson({ name, value, by, pulsing, fault }: ActuatorState): OutputAnswer {
   return { name, value: value ?? null, by, pulsing: pulsing || undefined, fault };
 }

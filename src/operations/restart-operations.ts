@@ -9,7 +9,8 @@ export interface Restarts {
   readonly reboot: () => void;
 }
 
-const END = { ...QUESTION, effect: 'move', moves: true, run: () => ({ accepted: true }) } as const;
+const ACCEPTED = { accepted: true } as const;
+const END = { ...QUESTION, effect: 'move', moves: true, run: () => ACCEPTED } as const;
 
 export const RESTART_OPERATIONS: OperationsOn<Restarts> = {
   restart: ({ restart }) => ({
@@ -22,7 +23,7 @@ export const RESTART_OPERATIONS: OperationsOn<Restarts> = {
     description: 'Reboots the machine once the reply is sent.',
     run: async () => {
       await expectReboots();
-      return END.run();
+      return ACCEPTED;
     },
     afterReply: reboot,
   }),

@@ -3,6 +3,7 @@ import type { RpcMethodConfig } from '../config/schema/agent-config.ts';
 import { refusal } from '../errors/agent-error.ts';
 import type { JsonValue } from '../host/json.ts';
 import type { Reading } from '../sensors/kind/sensor.ts';
+import type { ShownReading } from './answers.ts';
 import { type Operation, type OperationsOn, objectOf, QUESTION, textOf } from './operation.ts';
 
 export interface ReadNow {
@@ -10,14 +11,25 @@ export interface ReadNow {
   readonly readNow: (name: string, signal: AbortSignal) => Promise<readonly Reading[]>;
 }
 
-export const SENSOR_OPERATIONS: OperationsOn<ReadNow> = {
-  readSensor: (sampler) => ({
+export interface SentReadings {
+  /** Returns readings of a sensor as the platform gets them, which is what a person at the device is shown. */
+  readonly asSent: (sensor: string, readings: readonly Reading[]) => readonly ShownReading[];
+}
+
+export const SENSOR_OPERATIONS: OperationsOn<ReadNow & SentReadings> = {
+  readSensor: ({ readNow, asSent }) => ({
     ...QUESTION,
     description: 'Reads a sensor once, now.',
     params: objectOf({
       name: { type: 'string', maxLength: 64, description: 'the sensor, as the configuration calls it' },
     }),
-    run: (params, { signal }) => readingsOf(sampler, textOf(params, 'name'), signal),
+    askers: ['platform', 'site'],
+    run: async (params, { asker, signal }) => {
+      const name = textOf(params, 'name');
+      return asker === 'platform'
+        ? await readingsOf({ readNow }, name, signal)
+        : asSent(name, await readNow(name, signal));
+    },
   }),
 };
 
@@ -46,7 +58,7 @@ async function keyValue(
   return found.value;
 }
 
-async function readingsOf(sampler: ReadNow, name: string, signal: AbortSignal): Promise<JsonValue> {
+async function readingsOf(sampler: ReadNow, name: string, signal: AbortSignal): Promise<ShownReading[]> {
   const readings = await sampler.readNow(name, signal);
   return readings.map(({ key, value, unit }) => ({ key, value, ...(unit === undefined ? {} : { unit }) }));
 }

@@ -98,8 +98,12 @@ const rpc = await RpcService.open({
   ...common,
   methods: builtInOperations({
     // Nothing of the agent but its actuators is asked for.
-    status: { status: () => ({}) as AgentStatus, diagnose: async () => ({ text: 'x'.repeat(200_000) }) },
-    sensors: { readNow: async () => [] },
+    status: {
+      status: () => ({}) as AgentStatus,
+      shown: (sensors) => sensors,
+      diagnose: async () => ({ text: 'x'.repeat(200_000) }),
+    },
+    sensors: { readNow: async () => [], asSent: () => [] },
     outbox: { status: () => ({}) as OutboxStatus },
     settings: { set: () => {} },
     restarts: { restart: () => stop.abort(), expectReboots: async () => {}, reboot: () => stop.abort() },

@@ -30,11 +30,12 @@ it('are those of the method table, each once', () => {
   expect(PLATFORM_OPERATIONS).toHaveLength(methods.length + 1);
 });
 
-it('are known of every table that lies beside them', async () => {
+it('are known of every table that lies beside them, but for what is asked at the device alone', async () => {
   const folder = new URL('operations/', SRC);
   const files = readdirSync(folder).filter((file) => file.endsWith('-operations.ts'));
   expect(files.length).toBeGreaterThan(5);
   for (const file of files) {
+    if (file === 'local-operations.ts') continue;
     const tables = Object.entries(await import(new URL(file, folder).href)).filter(([name]) =>
       name.endsWith('_OPERATIONS'),
     );

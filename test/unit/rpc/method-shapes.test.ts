@@ -58,8 +58,12 @@ beforeEach(() => {
 // The methods under test use no more of it than the class above has.
 const actuators = (): ActuatorCalls => door as unknown as ActuatorCalls;
 const builtIn = (): readonly Operation[] => [
-  ...operationsOn(STATUS_OPERATIONS, { status: () => ({ a: 1 }) as never, diagnose: async () => ({ c: 3 }) }),
-  ...operationsOn(SENSOR_OPERATIONS, { readNow: async (name) => [{ key: name, value: 1 }] }),
+  ...operationsOn(STATUS_OPERATIONS, {
+    status: () => ({ a: 1 }) as never,
+    shown: () => [],
+    diagnose: async () => ({ c: 3 }),
+  }),
+  ...operationsOn(SENSOR_OPERATIONS, { readNow: async (name) => [{ key: name, value: 1 }], asSent: () => [] }),
   ...operationsOn(OUTBOX_OPERATIONS, { status: () => ({ b: 2 }) as never }),
   ...operationsOn(SETTING_OPERATIONS, { set: (_key, level) => void ends.push(String(level)) }),
   ...operationsOn(RESTART_OPERATIONS, {

@@ -228,7 +228,7 @@ describe('built-in methods', () => {
       { key: name, value: 2n ** 60n },
     ];
     const methods = [
-      ...operationsOn(SENSOR_OPERATIONS, { readNow }),
+      ...operationsOn(SENSOR_OPERATIONS, { readNow, asSent: () => [] }),
       ...operationsOn(SETTING_OPERATIONS, { set: (_key, level) => void ends.push(String(level)) }),
       ...operationsOn(RESTART_OPERATIONS, {
         restart: () => ends.push('restart'),
