@@ -4,7 +4,7 @@ import { AgentError, refusal } from '../errors/agent-error.ts';
 import { fillArguments } from '../host/argument-template.ts';
 import { isJsonObject, type JsonValue, parseJson } from '../host/json.ts';
 import type { HostMachine } from '../host/machine.ts';
-import type { RpcMethod } from '../methods/rpc-method.ts';
+import type { Operation } from '../operations/operation.ts';
 
 export type ProgramMachine = Pick<HostMachine, 'clock' | 'runProgram'>;
 
@@ -15,12 +15,12 @@ const MAX_OUTPUT_BYTES = 16 * 1024;
 export function programMethods(
   configs: RpcConfig['methods'],
   { clock, runProgram }: ProgramMachine,
-): readonly RpcMethod[] {
+): readonly Operation[] {
   return Object.entries(configs).flatMap(([name, { command, deadlineMs, description, params: shape = {} }]) => {
     if (command === undefined) return [];
     const argumentsOf = (params: JsonValue): readonly string[] =>
       fillArguments(command.arguments, isJsonObject(params) ? params : {});
-    const run: RpcMethod['run'] = async (params, { signal }) => {
+    const run: Operation['run'] = async (params, { signal }) => {
       const program = {
         file: command.program,
         args: argumentsOf(params),

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { shortStatus } from '../../../src/methods/short-status.ts';
+import { shortStatus } from '../../../src/operations/short-status.ts';
 import { attachedDevices } from '../../../src/status/doctor/checks/attached-devices.ts';
 import type { CheckContext } from '../../../src/status/doctor/checks/checkup.ts';
 import { metricsOf, prometheusText } from '../../../src/status/metrics.ts';
