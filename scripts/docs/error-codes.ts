@@ -24,7 +24,7 @@ const ROOM_OF: Readonly<Record<string, string>> = {
   PlatformError: 'platform',
   AnalyticsError: 'analytics',
   sensorFault: 'sensors',
-  'host/json.ts:refused': 'json',
+  'values/json.ts:refused': 'json',
 };
 
 const CODE = /^[a-z][a-z-]*\/[a-z][a-z0-9-]*$/;
