@@ -1,7 +1,7 @@
 /** Page of the methods that every agent has, made from the tables that `listMethods` shows. */
 
-import { builtInMethods, type MethodParts } from '../../src/methods/built-in-methods.ts';
-import { methodsOn, type RpcMethod, TABLE_METHODS } from '../../src/methods/rpc-method.ts';
+import { type Operation, operationsOn, TABLE_OPERATIONS } from '../../src/operations/operation.ts';
+import { builtInOperations, type OperationParts } from '../../src/operations/operation-table.ts';
 import type { Effect } from '../../src/rpc/same-command.ts';
 import type { ValueShape } from '../../src/values/value-shape.ts';
 import type { ReferencePage } from './kind-pages.ts';
@@ -17,13 +17,13 @@ const TWICE: Readonly<Record<Effect, string>> = {
 };
 
 /** Declarations alone: nothing of an agent is called. */
-export function allMethods(): readonly RpcMethod[] {
+export function allMethods(): readonly Operation[] {
   const none = new Proxy(
     {},
     { get: (_, name) => () => Promise.reject(new Error(`${String(name)} is not called for a page`)) },
   );
-  const parts = new Proxy({}, { get: () => none }) as MethodParts;
-  return [...builtInMethods(parts), ...methodsOn(TABLE_METHODS, { list: () => null })].sort((a, b) =>
+  const parts = new Proxy({}, { get: () => none }) as OperationParts;
+  return [...builtInOperations(parts), ...operationsOn(TABLE_OPERATIONS, { list: () => null })].sort((a, b) =>
     a.name < b.name ? -1 : 1,
   );
 }
@@ -45,7 +45,7 @@ export function methodPage(): ReferencePage {
   return { path: 'methods.md', name: 'methods', says: SAYS, text };
 }
 
-function methodPart({ name, description, params, effect, bare }: RpcMethod): string | undefined {
+function methodPart({ name, description, params, effect, bare }: Operation): string | undefined {
   return part(
     name,
     plain(description),
@@ -58,7 +58,7 @@ function methodPart({ name, description, params, effect, bare }: RpcMethod): str
   );
 }
 
-const movesInWords = (moves: RpcMethod['moves']): string =>
+const movesInWords = (moves: Operation['moves']): string =>
   typeof moves === 'function' ? 'when it switches on' : moves ? 'yes' : 'no';
 
 function paramTable({ properties = {}, required = [] }: ValueShape): string | undefined {

@@ -1,9 +1,9 @@
 /** Methods that the configuration declares for one actuator or a panel, and those that dashboards call by their own names (WIDGETS.md). */
 import type { RpcConfig, RpcMethodConfig } from '../config/schema/agent-config.ts';
 import { refusal, retryable } from '../errors/agent-error.ts';
-import { type ActuatorCalls, type MethodBody, MOVEMENT, pulseMethod, setMethod } from '../methods/actuator-methods.ts';
-import { memberOf, objectOf, QUESTION, type RpcMethod, textOf } from '../methods/rpc-method.ts';
-import { READ_NAMES, SET_NAMES } from '../methods/widget-names.ts';
+import { memberOf, type Operation, type OperationBody, objectOf, QUESTION, textOf } from '../operations/operation.ts';
+import { type ActuatorCalls, MOVEMENT, pulseMethod, setMethod } from '../operations/output-operations.ts';
+import { READ_NAMES, SET_NAMES } from '../operations/widget-names.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../values/json.ts';
 import type { ValueShape } from '../values/value-shape.ts';
 import { type ActuatorSettings, type ActuatorValue, inWords, isActive, shapeOfValue } from './kind/actuator.ts';
@@ -19,7 +19,7 @@ export function declaredActuatorMethods(
   configs: RpcConfig['methods'],
   all: readonly ActuatorSettings[],
   actuators: ActuatorCalls,
-): readonly RpcMethod[] {
+): readonly Operation[] {
   return Object.entries(configs).flatMap(([name, config]) => {
     if (config.pins !== undefined)
       return [{ name, ...panelMethod(config, new Map(Object.entries(config.pins)), actuators), isDeclared: true }];
@@ -28,7 +28,7 @@ export function declaredActuatorMethods(
   });
 }
 
-function declaredMethod(config: RpcMethodConfig, settings: ActuatorSettings, actuators: ActuatorCalls): MethodBody {
+function declaredMethod(config: RpcMethodConfig, settings: ActuatorSettings, actuators: ActuatorCalls): OperationBody {
   const { name } = settings;
   const { pulseMs: durationMs, value } = config;
   if (config.read) return stateMethod(config, name, actuators);
@@ -44,7 +44,7 @@ function declaredMethod(config: RpcMethodConfig, settings: ActuatorSettings, act
 type ReadConfig = Pick<RpcMethodConfig, 'description' | 'deadlineMs'>;
 
 /** Gives the value alone; a value that nobody knows is a fault. */
-function stateMethod({ description, deadlineMs }: ReadConfig, name: string, actuators: ActuatorCalls): MethodBody {
+function stateMethod({ description, deadlineMs }: ReadConfig, name: string, actuators: ActuatorCalls): OperationBody {
   return {
     ...QUESTION,
     description: description ?? `The value of ${name} alone.`,
@@ -63,7 +63,11 @@ async function presentValue(name: string, actuators: ActuatorCalls, signal: Abor
 }
 
 /** GPIO panel: the reply of both its calls is the map of all pins (WIDGETS.md). */
-function panelMethod(config: RpcMethodConfig, pins: ReadonlyMap<string, string>, actuators: ActuatorCalls): MethodBody {
+function panelMethod(
+  config: RpcMethodConfig,
+  pins: ReadonlyMap<string, string>,
+  actuators: ActuatorCalls,
+): OperationBody {
   const { read, description, deadlineMs } = config;
   const statesOf = async (signal: AbortSignal): Promise<JsonObject> =>
     Object.fromEntries(

@@ -2,7 +2,6 @@
  * Opens the agent's parts in order and connects them. The outputs get their start states at the same time, as a slow disk must not delay them.
  * When it fails, what is already open is closed by the end of the process.
  */
-import { actuatorCalls, pageOutputs } from '../actuators/control-calls.ts';
 import { ownActuators } from '../actuators/own-actuators.ts';
 import { boardAttributes, DeviceAttributes } from '../attributes/device-attributes.ts';
 import { keyUnits } from '../attributes/key-units.ts';
@@ -11,6 +10,7 @@ import type { ConfigFile } from '../config/config-file.ts';
 import type { AgentConfig } from '../config/schema/agent-config.ts';
 import type { ControlCalls } from '../control-socket/control-connection.ts';
 import { openControlSockets } from '../control-socket/control-sockets.ts';
+import { operationCalls } from '../control-socket/operation-calls.ts';
 import { devicesCalls } from '../devices/attached/control-calls.ts';
 import { shownClaim } from '../devices/claim-device.ts';
 import { platformCalls } from '../devices/control-calls.ts';
@@ -30,6 +30,13 @@ import { StateFolder } from '../host/state-folder.ts';
 import type { Held } from '../host/state-lock.ts';
 import type { TimeSync } from '../host/time-sync.ts';
 import { type Link, openLink } from '../link/link.ts';
+import { openLocalDoor } from '../operations/local-door.ts';
+import { LOCAL_OPERATIONS } from '../operations/local-operations.ts';
+import { operationsOn } from '../operations/operation.ts';
+import { OUTPUT_OPERATIONS } from '../operations/output-operations.ts';
+import { SENSOR_OPERATIONS } from '../operations/sensor-operations.ts';
+import { SETTING_OPERATIONS } from '../operations/setting-operations.ts';
+import { STATUS_OPERATIONS } from '../operations/status-operations.ts';
 import { outboxCalls } from '../outbox/control-calls.ts';
 import { openOutbox } from '../outbox/open-outbox.ts';
 import { KeptPlaces, type PatientOutbox, type TelemetryEntry } from '../outbox/outbox.ts';
@@ -38,12 +45,11 @@ import { externalFileSettings } from '../platform/platform-settings.ts';
 import { createPollBeat } from '../platform/poll-beat.ts';
 import { deliveryCalls } from '../reports/control-calls.ts';
 import { RpcService } from '../rpc/rpc-service.ts';
-import { sensorCalls } from '../sensors/control-calls.ts';
-import { statusCalls } from '../status/control-calls.ts';
 import type { AgentStatus } from '../status/shape/agent-status.ts';
+import { sentSensors } from '../status/status-of.ts';
 import { StatusPublisher } from '../status/status-publisher.ts';
 import { TelemetryPath } from '../telemetry/telemetry-path.ts';
-import { timelineCalls, toldCalls, toldOutputs } from '../timeline/control-calls.ts';
+import { timelineQueryOf } from '../timeline/query.ts';
 import { tellersOf } from '../timeline/tellers.ts';
 import type { Timeline } from '../timeline/timeline.ts';
 import { watchAgent } from '../timeline/watch-agent.ts';
@@ -53,7 +59,7 @@ import { AttachedControl } from './attached-control.ts';
 import { AttachedParts, idBeforeOpening } from './attached-parts.ts';
 import { HardwareParts } from './hardware-parts.ts';
 import type { Machine } from './machine.ts';
-import { gatewayMethods, ownMethodConfigs } from './own-commands.ts';
+import { gatewayMethods, ownMethodConfigs, sentBy } from './own-commands.ts';
 
 export interface AgentParts {
   readonly stateFolder: StateFolder;
@@ -246,16 +252,25 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
   });
   const { actuators, sampler } = hardware;
   const own = ownActuators(actuators);
+  const sensorParts = {
+    readNow: (name: string, either: AbortSignal) => sampler.readNow(name, either),
+    asSent: sentBy(current),
+  };
+  const statusParts = {
+    status,
+    diagnose,
+    shown: (sensors: AgentStatus['sensors']) => sentSensors(sensors, current().sensors),
+  };
   const methods = gatewayMethods({
     config: current,
     live,
     machine,
     sampler,
-    sensors: sampler,
+    sensors: sensorParts,
     self,
     firmware,
     actuators: own,
-    status: { status, diagnose },
+    status: statusParts,
     outbox: kept,
     restart: deps.restart,
   });
@@ -308,6 +323,22 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
     log,
     board: self.board,
   });
+  const local = {
+    operations: [
+      ...operationsOn(OUTPUT_OPERATIONS, actuators.control),
+      ...operationsOn(STATUS_OPERATIONS, statusParts),
+      ...operationsOn(SENSOR_OPERATIONS, sensorParts),
+      ...operationsOn(SETTING_OPERATIONS, live),
+      ...operationsOn(LOCAL_OPERATIONS, {
+        timeline: (query) => timeline.select(timelineQueryOf(query)),
+        pageUrl: () => page.url,
+        memory: () => ({ ...process.memoryUsage() }),
+        reload: deps.reload,
+      }),
+    ],
+    locked: () => actuators.lockout.locked,
+    tell: timeline.tell,
+  };
   const page = new StatusPublisher({
     ...(attached === undefined ? {} : { attached: devices }),
     bands,
@@ -321,7 +352,8 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
     firmware,
     diagnose,
     timeline,
-    outputs: toldOutputs(pageOutputs(actuators.control), timeline.tell),
+    operations: openLocalDoor('page', local),
+    outputSettings: (name) => actuators.control.find(name)?.settings,
     claim: () =>
       shownClaim({
         stateFolder: path,
@@ -333,13 +365,9 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
   });
   const calls: readonly ControlCalls[] = [
     devicesCalls(devices),
-    { methods: { reload: () => deps.reload() } },
-    statusCalls({ status, diagnose, page, log, sensors: () => current().sensors }),
     outboxCalls(kept),
     deliveryCalls(telemetry.outbox),
-    sensorCalls(hardware.sampler, () => current().sensors),
-    toldCalls(actuatorCalls(hardware.actuators.control), timeline.tell),
-    timelineCalls(timeline),
+    operationCalls(local),
     firmware.calls(),
     platformCalls({ self, stateFolder: path, machine, log, restart: deps.restart }),
   ];

@@ -5,12 +5,18 @@
 import { actuatorSettings } from '../actuators/actuator-settings.ts';
 import { declaredActuatorMethods, widgetMethods } from '../actuators/declared-methods.ts';
 import type { OwnActuators } from '../actuators/own-actuators.ts';
+import { sentReading } from '../config/keys/sent-reading.ts';
 import type { AgentConfig, RpcConfig, RpcMethodConfig } from '../config/schema/agent-config.ts';
 import { refusal } from '../errors/agent-error.ts';
-import { ACTUATOR_METHODS } from '../methods/actuator-methods.ts';
-import { builtInMethods, type MethodParts } from '../methods/built-in-methods.ts';
-import { methodsOn, QUESTION, type RpcMethod } from '../methods/rpc-method.ts';
-import { declaredSensorMethods, type ReadNow, SENSOR_METHODS } from '../methods/sensor-methods.ts';
+import { type Operation, operationsOn, QUESTION } from '../operations/operation.ts';
+import { builtInOperations, type OperationParts } from '../operations/operation-table.ts';
+import { OUTPUT_OPERATIONS } from '../operations/output-operations.ts';
+import {
+  declaredSensorMethods,
+  type ReadNow,
+  SENSOR_OPERATIONS,
+  type SentReadings,
+} from '../operations/sensor-operations.ts';
 import { programMethods } from '../rpc/program-methods.ts';
 import type { JsonObject } from '../values/json.ts';
 
@@ -41,7 +47,7 @@ export function ownMethodConfigs({ rpc, actuators, sensors }: Configured, device
 export function ownDeclaredMethods(
   { config, actuators, sampler }: OwnCommandsDeps,
   device?: string,
-): readonly RpcMethod[] {
+): readonly Operation[] {
   const declared = ownMethodConfigs(config(), device);
   const all = config()
     .actuators.filter((one) => one.device === device)
@@ -60,7 +66,7 @@ export function ownDeclaredMethods(
 export function attachedMethods(
   deps: OwnCommandsDeps & { readonly status: () => JsonObject },
   device: string,
-): readonly RpcMethod[] {
+): readonly Operation[] {
   const { config, actuators, sampler, status } = deps;
   const own: ReadNow = {
     readNow: async (name, signal) => {
@@ -71,26 +77,34 @@ export function attachedMethods(
   };
   return [
     { ...QUESTION, name: 'getStatus', description: 'How this device is: its sensors and actuators.', run: status },
-    ...methodsOn(SENSOR_METHODS, own),
-    ...methodsOn(ACTUATOR_METHODS, actuators.control),
+    ...operationsOn(SENSOR_OPERATIONS, { ...own, asSent: sentBy(config) }),
+    ...operationsOn(OUTPUT_OPERATIONS, actuators.control),
     ...ownDeclaredMethods({ config, actuators, sampler: own }, device),
   ];
 }
 
-export interface GatewayMethodsDeps extends OwnCommandsDeps, Pick<MethodParts, 'status' | 'sensors' | 'outbox'> {
-  readonly live: MethodParts['settings'];
+/** Readings as the platform gets them, by the configuration in force. */
+export function sentBy(config: () => Pick<AgentConfig, 'sensors'>): SentReadings['asSent'] {
+  return (name, readings) => {
+    const sensor = config().sensors.find((one) => one.name === name);
+    return readings.map((reading) => sentReading(sensor, reading));
+  };
+}
+
+export interface GatewayMethodsDeps extends OwnCommandsDeps, Pick<OperationParts, 'status' | 'sensors' | 'outbox'> {
+  readonly live: OperationParts['settings'];
   readonly machine: Parameters<typeof programMethods>[1];
-  readonly self: MethodParts['credentials'];
-  readonly firmware: Omit<MethodParts['restarts'], 'restart'>;
+  readonly self: OperationParts['credentials'];
+  readonly firmware: Omit<OperationParts['restarts'], 'restart'>;
   readonly restart: () => void;
 }
 
 /** All methods of the gateway: built in, of its configuration, and programs. */
-export function gatewayMethods(deps: GatewayMethodsDeps): readonly RpcMethod[] {
+export function gatewayMethods(deps: GatewayMethodsDeps): readonly Operation[] {
   const { config, live, machine, self, firmware, restart, actuators } = deps;
   const restarts = { restart, expectReboots: () => firmware.expectReboots(), reboot: () => firmware.reboot() };
   return [
-    ...builtInMethods({ ...deps, settings: live, restarts, actuators: actuators.control, credentials: self }),
+    ...builtInOperations({ ...deps, settings: live, restarts, actuators: actuators.control, credentials: self }),
     ...ownDeclaredMethods(deps),
     ...programMethods(config().rpc.methods, machine),
   ];

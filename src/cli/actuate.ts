@@ -1,7 +1,9 @@
 /** Sets or releases an actuator from on site, or tells why it is as it is; and sends a client-side RPC. */
 
+import { formatDuration } from '../config/fields/quantity.ts';
 import { hasCode } from '../errors/agent-error.ts';
-import { isJsonObject, type JsonObject, type JsonValue, stringifyJson } from '../values/json.ts';
+import type { Answers } from '../operations/answers.ts';
+import { type JsonValue, stringifyJson } from '../values/json.ts';
 import type { ActuateCall, RpcCall } from './commands/status.ts';
 import { CommandError, EXIT, usageError } from './exit-code.ts';
 import { printable } from './printer.ts';
@@ -15,38 +17,29 @@ export async function actuate({ args: { name, value }, flags, agent, print }: Ac
   if (forMs !== undefined && (release || why)) throw usageError('--for is for a value');
   const { ask } = await agent();
   if (why) {
-    const answer = await ask<JsonObject>('getActuator', { name });
-    return print.result(
-      answer,
-      () => `${name}: ${printable(String(answer.why))}\n${print.table(slotRows(answer), '  ')}`,
-    );
+    const answer = await ask('getActuator', { name });
+    return print.result(answer, () => `${name}: ${printable(answer.why)}\n${print.table(slotRows(answer), '  ')}`);
   }
-  const time = forMs === undefined ? {} : { forMs };
+  const time = forMs === undefined ? undefined : formatDuration(forMs);
   const answer = release
-    ? await ask<JsonValue>('releaseActuator', { name })
-    : await ask<JsonValue>('setActuator', { name, value: text ? value : typedValue(value), ...time }).catch(
-        (error: unknown) => {
-          if (!hasCode(error, 'actuators/outcome-unknown')) throw error;
-          const nextStep = `turnstone actuate ${name} --why tells when it is known`;
-          throw new CommandError(error.message, { exitCode: EXIT.outcomeUnknown, nextStep, cause: error });
-        },
-      );
-  print.result(answer, () => `${name}: ${shown(answer)}\n`);
+    ? await ask('releaseActuator', { name })
+    : await ask('setActuator', { name, value: text ? value : typedValue(value), for: time }).catch((error: unknown) => {
+        if (!hasCode(error, 'actuators/outcome-unknown')) throw error;
+        const nextStep = `turnstone actuate ${name} --why tells when it is known`;
+        throw new CommandError(error.message, { exitCode: EXIT.outcomeUnknown, nextStep, cause: error });
+      });
+  print.result(answer, () => `${name}: ${outputText(answer.value ?? 'unknown')}\n`);
 }
 
 /** Returns the filled slots, the highest first, and below them the rules that have no say. */
-function slotRows({ slots, silent }: JsonObject): string[][] {
-  const filled = objectsIn(slots).map(({ slot, value = null, rule, by }) => [
+function slotRows({ slots, silent = [] }: Answers['getActuator']): string[][] {
+  const filled = slots.map(({ slot, value = null, rule, by }) => [
     String(slot),
     outputText(value),
     printable(String(rule ?? by ?? '')),
   ]);
-  const others = objectsIn(silent).map(({ rule, why }) => ['silent', '', printable(`${String(rule)}: ${String(why)}`)]);
+  const others = silent.map(({ rule, why }) => ['silent', '', printable(`${String(rule)}: ${String(why)}`)]);
   return [...filled, ...others];
-}
-
-function objectsIn(list: JsonValue | undefined): readonly JsonObject[] {
-  return Array.isArray(list) ? list.filter(isJsonObject) : [];
 }
 
 /** Returns what a technician has typed. */
@@ -56,17 +49,8 @@ function typedValue(text: string): JsonValue {
   return text.trim() !== '' && Number.isFinite(Number(text)) ? Number(text) : text;
 }
 
-function shown(answer: JsonValue): string {
-  const value = isJsonObject(answer) ? answer.value : answer;
-  return value === undefined ? 'done' : outputText(value);
-}
-
 export async function sendRpc({ args: { method, params }, flags, agent, print }: RpcCall): Promise<void> {
-  const reply = await (await agent()).ask<JsonValue>(
-    'clientRpc',
-    { method, params },
-    { deadlineMs: flags.timeout * 1000 },
-  );
+  const reply = await (await agent()).ask('clientRpc', { method, params }, { deadlineMs: flags.timeout * 1000 });
   print.writeForeign(`${flags.json === true ? stringifyJson(reply) : indented(reply)}\n`);
 }
 

@@ -8,7 +8,7 @@ import { type StoppedUnit, stoppedUnit } from '../doctor/checks/stopped-unit.ts'
 import { hasCode } from '../errors/agent-error.ts';
 import { systemClock } from '../host/clock.ts';
 import { MachineFacts } from '../host/machine-facts.ts';
-import type { AgentStatus } from '../status/shape/agent-status.ts';
+import type { Answers, OperationName } from '../operations/answers.ts';
 import type { JsonObject } from '../values/json.ts';
 import type { Edge } from './edge.ts';
 import { CommandError, EXIT } from './exit-code.ts';
@@ -18,11 +18,11 @@ export interface AgentFlags {
   readonly config?: string | undefined;
 }
 
-/** `T` of an answer or event is what this release's agent sends: connecting refuses one whose calls mean something else. */
+/** An answer or event is what this release's agent sends: connecting refuses one whose calls mean something else. */
 export interface AgentCalls {
   /** True when an agent answers: only a running one sends anything, and takes changes up by itself. */
   readonly isRunning: boolean;
-  ask<T>(method: string, params?: JsonObject, options?: AskOptions): Promise<T>;
+  ask<Name extends OperationName>(method: Name, params?: JsonObject, options?: AskOptions): Promise<Answers[Name]>;
   /** Calls back with one event after the other until the stream ends, or the signal aborts. */
   subscribe<T>(
     method: string,
@@ -77,14 +77,14 @@ async function stoppedService(flags: AgentFlags, signal: AbortSignal): Promise<S
 }
 
 /** One answer of the agent in a run folder. @throws AgentError as `ControlClient`. */
-export async function askAgent<T>(folder: string, method: string): Promise<T> {
+export async function askAgent<Name extends OperationName>(folder: string, method: Name): Promise<Answers[Name]> {
   const agent = overSocket(await ControlClient.connect({ folder }));
-  return agent.ask<T>(method).finally(agent.close);
+  return agent.ask(method).finally(agent.close);
 }
 
 /** UTC epoch ms by what the agent believes, which may be the platform's dates where this machine's clock is wrong. */
 export async function agentWallMs(agent: AgentCalls): Promise<number> {
-  const status = agent.isRunning ? await agent.ask<Partial<AgentStatus>>('getStatus') : undefined;
+  const status = agent.isRunning ? await agent.ask('getStatus') : undefined;
   return status?.wallMs ?? systemClock.wallMs();
 }
 

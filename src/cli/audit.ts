@@ -2,9 +2,7 @@
 
 import { type AuditLine, isFaulty } from '../reports/audit-comparison.ts';
 import { type AuditResult, auditDelivery } from '../reports/audit-delivery.ts';
-import type { SentCell } from '../reports/entry-digest.ts';
 import { parseFilters, parseRange } from '../reports/report-range.ts';
-import type { AgentStatus } from '../status/shape/agent-status.ts';
 import { agentWallMs } from './agent-calls.ts';
 import { openReportClient } from './analytics-access.ts';
 import type { AuditCall } from './commands/report.ts';
@@ -41,14 +39,14 @@ async function auditResult({ args, flags, edge, settings, agent }: AuditCall): P
     Object.entries(parseFilters(flags.column ?? [])).map(([key, words]) => [key, words.join(',')]),
   );
   // The name that the platform gave; a configured token tells none.
-  const deviceName = flags.device ?? (await asked.ask<AgentStatus>('getStatus')).deviceName;
+  const deviceName = flags.device ?? (await asked.ask('getStatus')).deviceName;
   const client = await openReportClient({ flags, edge, settings });
   try {
     return await auditDelivery(
       {
-        readLedger: (range) => asked.ask<readonly SentCell[]>('readLedger', { ...range }, { deadlineMs: DEADLINE_MS }),
+        readLedger: (range) => asked.ask('readLedger', { ...range }, { deadlineMs: DEADLINE_MS }),
         buildReport: (request, signal) => client.buildReport(request, signal),
-        resend: (range) => asked.ask<number>('resend', { ...range }, { deadlineMs: DEADLINE_MS }),
+        resend: (range) => asked.ask('resend', { ...range }, { deadlineMs: DEADLINE_MS }),
       },
       {
         viewConfigId: args.viewId,
@@ -70,7 +68,7 @@ async function auditResult({ args, flags, edge, settings, agent }: AuditCall): P
 
 /** The ledger that is compared is the gateway's own. */
 async function attachedDevicesOf({ agent }: AuditCall): Promise<number> {
-  const status = await (await agent()).ask<Partial<AgentStatus>>('getStatus').catch(() => undefined);
+  const status = await (await agent()).ask('getStatus').catch(() => undefined);
   return status?.devices?.total ?? 0;
 }
 

@@ -4,7 +4,6 @@ import { systemClock } from '../host/clock.ts';
 import { systemFiles } from '../host/files.ts';
 import { systemRandomBytes } from '../host/random.ts';
 import { agentVersion } from '../host/version.ts';
-import type { KeptStatus } from '../outbox/outbox.ts';
 import { PRIVATE_MODE } from '../store/durable-file.ts';
 import { reachAgent } from './agent-calls.ts';
 import type { BackupCall } from './commands/backup.ts';
@@ -58,7 +57,7 @@ async function waitingText({ flags, edge }: BackupCall): Promise<string> {
   const uncounted = `not in it: readings that wait for delivery; ${remedy}\n`;
   try {
     const agent = await reachAgent({ config: flags.config }, edge, openOutboxFiles);
-    const { heldEntries, places = [] } = await agent.ask<KeptStatus>('outboxStatus').finally(() => agent.close());
+    const { heldEntries, places = [] } = await agent.ask('outboxStatus').finally(() => agent.close());
     if (places.some(({ fault }) => fault !== undefined)) return uncounted;
     if (heldEntries === 0) return 'no reading waits for delivery\n';
     const of = places.filter(({ heldEntries: waiting }) => waiting > 0);

@@ -1,9 +1,9 @@
 /** Attached devices for people and programs: which there are, how each does, what to do for it, and what is done for one. */
 
 import { makeAccessToken } from '../devices/access-token.ts';
-import type { OpenClaim } from '../devices/claim-device.ts';
 import { systemClock } from '../host/clock.ts';
 import { systemRandomBytes } from '../host/random.ts';
+import type { Answers, OperationName } from '../operations/answers.ts';
 import {
   type DeviceStatus,
   devicesSummary,
@@ -29,7 +29,7 @@ const MAX_REMEDIES = 10;
 const MAX_NAMES = 20;
 
 export async function listDevices({ agent, print }: Pick<ListCall, 'agent' | 'print'>): Promise<void> {
-  const devices = await (await agent()).ask<readonly DeviceStatus[]>('listDevices');
+  const devices = await (await agent()).ask('listDevices');
   const told = toldDevices(devices);
   if (told.some(({ verdict }) => verdict === 'fault')) print.exitCode = EXIT.failure;
   print.result(told, () =>
@@ -57,7 +57,7 @@ function listPage(devices: readonly DeviceStatus[], told: readonly ToldDevice[],
 
 export async function showDevice({ args, agent, print }: ShowCall): Promise<void> {
   await requireName(args.name, agent);
-  const device = toldDevice(await (await agent()).ask<DeviceStatus>('showDevice', { device: args.name }));
+  const device = toldDevice(await (await agent()).ask('showDevice', { device: args.name }));
   print.result(device, () => print.table(factsOf(device, print.style)));
 }
 
@@ -83,7 +83,7 @@ export async function claimDevice(call: ClaimCall): Promise<void> {
   await requireName(args.name, call.agent);
   const asksForSecret = flags.secretKeyFile !== undefined || flags.ask === true;
   const secretKey = asksForSecret ? await secretFrom(flags.secretKeyFile, 'Secret for this claim: ', edge) : undefined;
-  const opened = await askFor<OpenClaim>(call, 'claimDevice', {
+  const opened = await askFor(call, 'claimDevice', {
     device: args.name,
     secretKey,
     durationMs: flags.duration,
@@ -100,7 +100,7 @@ export async function rotateDevice(call: RotateCall): Promise<void> {
     flags.make === true
       ? makeAccessToken(systemRandomBytes)
       : await secretFrom(flags.tokenFile, 'Next access token: ', edge);
-  const { name } = await askFor<Named>(call, 'rotateDeviceToken', { device: args.name, accessToken });
+  const { name } = await askFor(call, 'rotateDeviceToken', { device: args.name, accessToken });
   edge.stderr.write(
     `kept beside the present one of ${printable(name)}; enter it at the platform, unless it is there already\n`,
   );
@@ -110,11 +110,11 @@ export async function rotateDevice(call: RotateCall): Promise<void> {
 export async function removeDevice(call: RemoveCall): Promise<void> {
   const { flags, args, agent, edge, print } = call;
   await requireName(args.name, agent);
-  const { id, name, heldEntries } = await (await agent()).ask<DeviceStatus>('showDevice', { device: args.name });
+  const { id, name, heldEntries } = await (await agent()).ask('showDevice', { device: args.name });
   const lost = heldEntries === 0 ? '' : ` and ${heldEntries} entries that wait`;
   const question = `Forget the credentials of ${printable(name)}${lost}? It cannot be undone. Type yes: `;
   if (flags.yes !== true && (await edge.ask(question)).trim() !== 'yes') throw new CommandError('nothing was changed');
-  const { isConfigured } = await askFor<Named & { readonly isConfigured: boolean }>(call, 'removeDevice', {
+  const { isConfigured } = await askFor(call, 'removeDevice', {
     device: id,
   });
   const next = isConfigured
@@ -127,31 +127,26 @@ export async function renameDevice(call: RenameCall): Promise<void> {
   const { name, newName } = call.args;
   await requireName(name, call.agent);
   if (newName === '') throw usageError('write its new name after its name');
-  const renamed = await askFor<Named>(call, 'renameDevice', { device: name, name: newName });
+  const renamed = await askFor(call, 'renameDevice', { device: name, name: newName });
   call.print.write(`called ${printable(renamed.name)} here from now on; the platform was told nothing\n`);
 }
 
 /** Refuses a command that names no device, with the names that there are. @throws CommandError (usage). */
 async function requireName(name: string, agent: () => Promise<AgentCalls>): Promise<void> {
   if (name !== '') return;
-  const names = (await (await agent()).ask<readonly DeviceStatus[]>('listDevices')).map((device) => device.name);
+  const names = (await (await agent()).ask('listDevices')).map((device) => device.name);
   if (names.length === 0) throw usageError('no device is attached; devices: in the configuration adds them');
   const more = names.length > MAX_NAMES ? `, and ${names.length - MAX_NAMES} more (turnstone devices)` : '';
   const shown = names.slice(0, MAX_NAMES).map(printable).join(', ');
   throw usageError(`name a device: ${shown}${more}`);
 }
 
-interface Named {
-  readonly id: string;
-  readonly name: string;
-}
-
-async function askFor<T>(
+async function askFor<Name extends OperationName>(
   { agent, edge }: { readonly agent: () => Promise<AgentCalls>; readonly edge: Edge },
-  method: string,
+  method: Name,
   params: JsonObject,
-): Promise<T> {
-  return (await agent()).ask<T>(method, params, { deadlineMs: DEADLINE_MS, signal: edge.signal });
+): Promise<Answers[Name]> {
+  return (await agent()).ask(method, params, { deadlineMs: DEADLINE_MS, signal: edge.signal });
 }
 
 function slotsText({ slots }: DeviceStatus): string {

@@ -49,8 +49,8 @@ export async function diagnose({ flags, edge, print }: DiagnoseCall): Promise<vo
     'configuration.yaml': shown.text ?? NO_YAML,
     'doctor.txt': reportText(doctor, PLAIN),
     'doctor.json': json(jsonOf(doctor)),
-    'status.json': await orReason(async () => json(await askAgent(runFolder, 'getStatus'))),
-    'outbox.json': await orReason(async () => json(await askAgent(runFolder, 'outboxStatus'))),
+    'status.json': await orReason(async () => json(jsonOf(await askAgent(runFolder, 'getStatus')))),
+    'outbox.json': await orReason(async () => json(jsonOf(await askAgent(runFolder, 'outboxStatus')))),
     'versions.json': json(await versions()),
     'log.txt': log ?? NO_LOG,
   };

@@ -19,7 +19,6 @@ import { askSystemTime, TimeSync } from '../host/time-sync.ts';
 import { agentVersion } from '../host/version.ts';
 import { readWhole } from '../host/whole-file.ts';
 import { Contact } from '../platform/contact.ts';
-import type { AgentStatus } from '../status/shape/agent-status.ts';
 import { isSealed } from '../store/sealed-json.ts';
 import { askAgent } from './agent-calls.ts';
 import { contactWith } from './ask-platform.ts';
@@ -34,7 +33,7 @@ export async function examine(
   { environment, signal }: Pick<Edge, 'environment' | 'signal'>,
 ): Promise<DoctorReport> {
   const { runFolder } = await peekFolders(configFile, environment);
-  const asked = askAgent<AgentStatus>(runFolder, 'getStatus').then((agent) => ({ agent }));
+  const asked = askAgent(runFolder, 'getStatus').then((agent) => ({ agent }));
   const known = await asked.catch((error: unknown) => (isSilent(error) ? { silentAgent: messageOf(error) } : {}));
   const deps = {
     configFile,

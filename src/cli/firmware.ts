@@ -52,7 +52,11 @@ export async function rollBack(call: RollbackCall): Promise<void> {
 }
 
 /** Begins an update and follows it until this agent is replaced, or to its end. */
-async function change({ agent, edge, flags, print }: WaitingCall, method: string, params: JsonObject): Promise<void> {
+async function change(
+  { agent, edge, flags, print }: WaitingCall,
+  method: 'firmwareCheck' | 'firmwareInstall' | 'firmwareRollback',
+  params: JsonObject,
+): Promise<void> {
   const asked = await agent();
   const before = (await statusOf(asked)).history[0];
   await asked.ask(method, params);
@@ -91,7 +95,7 @@ function isAnother(entry: HistoryEntry | undefined, before: HistoryEntry | undef
 }
 
 async function statusOf(agent: AgentCalls): Promise<UpdaterStatus> {
-  return agent.ask<UpdaterStatus>('firmwareStatus');
+  return await agent.ask('firmwareStatus');
 }
 
 function printStatus(status: UpdaterStatus, print: Printer): void {
@@ -150,7 +154,7 @@ async function handOver({ args: { file }, flags, edge, agent }: InstallCall): Pr
       },
     );
   });
-  const { folder } = await asked.ask<{ readonly folder: string }>('firmwareInbox');
+  const { folder } = await asked.ask('firmwareInbox');
   const copy = join(folder, HANDED_OVER_NAME);
   const files = updateFiles(systemFiles);
   try {

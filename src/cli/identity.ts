@@ -3,12 +3,12 @@
 import { constants } from 'node:fs';
 import { type FileHandle, open, readFile } from 'node:fs/promises';
 import { makeAccessToken } from '../devices/access-token.ts';
-import type { OpenClaim } from '../devices/claim-device.ts';
 import { FORMER_QUEUE } from '../devices/former-queue.ts';
 import { messageOf, systemCode } from '../errors/agent-error.ts';
 import { systemFiles } from '../host/files.ts';
 import { systemRandomBytes } from '../host/random.ts';
-import type { AgentStatus, PagePlace } from '../status/shape/agent-status.ts';
+import type { Answers, OperationName } from '../operations/answers.ts';
+import type { PagePlace } from '../status/shape/agent-status.ts';
 import { PRIVATE_MODE, writeDurably } from '../store/durable-file.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../values/json.ts';
 import { claimPage } from './claim-page.ts';
@@ -29,10 +29,10 @@ const MOVED_SINCE =
   'should turnstone status say that the device was moved to another board since the file was written: turnstone identity adopt, here\n';
 
 /** Methods that change the identity, which the agent takes up at its next start. */
-const TAKEN_UP_BY_RESTART: ReadonlySet<string> = new Set(['importIdentity', 'adoptIdentity', 'forgetIdentity']);
+const TAKEN_UP_BY_RESTART: ReadonlySet<OperationName> = new Set(['importIdentity', 'adoptIdentity', 'forgetIdentity']);
 
 export async function showIdentity(call: AnyCall): Promise<void> {
-  const shown = await askIdentity<JsonValue>(call, 'showIdentity');
+  const shown = await askIdentity(call, 'showIdentity');
   call.print.result(shown, () => call.print.table(rowsOf(shown)));
 }
 
@@ -46,12 +46,10 @@ export async function exportIdentity(call: ExportCall): Promise<void> {
   )
     throw usageError('the two passphrases differ');
   const target = await openTarget(args.file, edge);
-  const { text } = await askIdentity<{ readonly text: string }>(call, 'exportIdentity', { passphrase }).catch(
-    async (error: unknown) => {
-      await target.discard();
-      throw error;
-    },
-  );
+  const { text } = await askIdentity(call, 'exportIdentity', { passphrase }).catch(async (error: unknown) => {
+    await target.discard();
+    throw error;
+  });
   await target.write(text);
   print.write(`written to ${args.file}; whoever has it and the passphrase is this device\n`);
 }
@@ -62,10 +60,11 @@ export async function importIdentity(call: ImportCall): Promise<void> {
     throw usageError(`cannot read ${args.file}: ${systemCode(cause)}`, { cause });
   });
   const passphrase = await secretFrom(flags.passphraseFile, 'Passphrase: ', edge);
-  const { deviceName, setsQueueAside } = await askIdentity<{
-    readonly deviceName?: string;
-    readonly setsQueueAside?: boolean;
-  }>(call, 'importIdentity', { text, passphrase, replace: flags.replace === true });
+  const { deviceName, setsQueueAside } = await askIdentity(call, 'importIdentity', {
+    text,
+    passphrase,
+    replace: flags.replace === true,
+  });
   const name = deviceName === undefined ? '' : ` "${printable(deviceName)}"`;
   print.write(`this board is the device${name} now; the old board stands back when it returns\n${MOVED_SINCE}`);
   if (setsQueueAside === true)
@@ -84,7 +83,7 @@ export async function forgetIdentity(call: ForgetCall): Promise<void> {
   const whose = flags.devices === true ? 'this identity, and those of all attached devices' : 'this identity';
   if (flags.yes !== true && (await edge.ask(`Give up ${whose}? It cannot be undone. Type yes: `)).trim() !== 'yes')
     throw new CommandError('nothing was changed');
-  const { devices } = await askIdentity<{ readonly devices?: number }>(call, 'forgetIdentity', {
+  const { devices } = await askIdentity(call, 'forgetIdentity', {
     devices: flags.devices === true,
   });
   const more = devices === undefined ? '' : `, also for ${devices} attached ${devices === 1 ? 'device' : 'devices'}`;
@@ -113,9 +112,13 @@ export async function rotateProvisioningSecret(call: SecretCall): Promise<void> 
 }
 
 /** One of the requests of identity-requests.ts. */
-export async function askIdentity<T>({ agent, edge }: AnyCall, name: string, params: JsonObject = {}): Promise<T> {
+export async function askIdentity<Name extends OperationName>(
+  { agent, edge }: AnyCall,
+  name: Name,
+  params: JsonObject = {},
+): Promise<Answers[Name]> {
   const asked = await agent();
-  const answer = await asked.ask<T>(name, params, { deadlineMs: DEADLINE_MS, signal: edge.signal });
+  const answer = await asked.ask(name, params, { deadlineMs: DEADLINE_MS, signal: edge.signal });
   if (asked.isRunning && TAKEN_UP_BY_RESTART.has(name))
     edge.stderr.write('the running agent stops now to take this up; its service manager starts it again\n');
   return answer;
@@ -180,7 +183,7 @@ export async function claim(call: ClaimCall): Promise<void> {
   const { flags, edge, print } = call;
   const asksForSecret = flags.secretKeyFile !== undefined || flags.ask === true;
   const secretKey = asksForSecret ? await secretFrom(flags.secretKeyFile, 'Secret for this claim: ', edge) : undefined;
-  const opened = await askIdentity<OpenClaim>(call, 'claim', { secretKey, durationMs: flags.duration });
+  const opened = await askIdentity(call, 'claim', { secretKey, durationMs: flags.duration });
   const page = await pageOf(call);
   print.result(
     {
@@ -195,6 +198,6 @@ export async function claim(call: ClaimCall): Promise<void> {
 async function pageOf({ agent }: AnyCall): Promise<PagePlace | undefined> {
   const asked = await agent();
   if (!asked.isRunning) return undefined;
-  const status = await asked.ask<Partial<AgentStatus>>('getStatus').catch(() => undefined);
+  const status = await asked.ask('getStatus').catch(() => undefined);
   return status?.page;
 }

@@ -1,10 +1,10 @@
 /** Moves an attached device between two gateways, by a file under a passphrase. */
 import { access, constants } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import type { ArrivedDevice } from '../devices/attached/move-device.ts';
 import { systemCode } from '../errors/agent-error.ts';
 import { systemFiles } from '../host/files.ts';
 import { readUserFile } from '../host/whole-file.ts';
+import type { Answers, OperationName } from '../operations/answers.ts';
 import { writeDurably } from '../store/durable-file.ts';
 import type { JsonObject } from '../values/json.ts';
 import type { MoveCall } from './commands/devices.ts';
@@ -15,12 +15,6 @@ import { secretFrom } from './secret-from.ts';
 /** A key derivation on a small board. */
 const DEADLINE_MS = 60_000;
 const MAX_FILE_BYTES = 256 * 1024;
-
-interface LeftDevice {
-  readonly name: string;
-  readonly heldEntries: number;
-  readonly slots: readonly string[];
-}
 
 export async function moveDevice(call: MoveCall): Promise<void> {
   const { to, from, slot } = call.flags;
@@ -45,12 +39,12 @@ async function sendAway(call: MoveCall, name: string, file: string): Promise<voi
     (await secretFrom(undefined, 'Once more: ', edge)) !== passphrase
   )
     throw usageError('the two passphrases differ');
-  const { id, text } = await ask<{ readonly id: string; readonly text: string }>(call, 'packDevice', {
+  const { id, text } = await ask(call, 'packDevice', {
     device: name,
     passphrase,
   });
   await writeDurably(systemFiles, file, text);
-  const left = await ask<LeftDevice>(call, 'leaveDevice', { device: id });
+  const left = await ask(call, 'leaveDevice', { device: id });
   print.write(`written to ${file}; whoever has it and the passphrase is ${printable(left.name)}\n`);
   print.write('nothing new is sent as it from here');
   if (left.heldEntries > 0) print.write(`; ${left.heldEntries} entries of before are delivered from here still`);
@@ -69,14 +63,18 @@ async function takeIn(call: MoveCall, file: string, slot: string): Promise<void>
   if (bytes === undefined) throw usageError(`there is no file ${file}`);
   const passphrase = await secretFrom(flags.passphraseFile, 'Passphrase: ', edge);
   const params = { slot, text: bytes.toString('utf8'), passphrase, replace: flags.replace === true };
-  const { name, isConfigured } = await ask<ArrivedDevice>(call, 'takeDevice', params);
+  const { name, isConfigured } = await ask(call, 'takeDevice', params);
   print.write(`${slot} is ${printable(name)} here from now on\n`);
   if (!isConfigured) print.write(`now put ${slot} under devices: in the configuration, and restart the agent\n`);
 }
 
-async function ask<T>({ agent, edge }: MoveCall, method: string, params: JsonObject): Promise<T> {
+async function ask<Name extends OperationName>(
+  { agent, edge }: MoveCall,
+  method: Name,
+  params: JsonObject,
+): Promise<Answers[Name]> {
   try {
-    return await (await agent()).ask<T>(method, params, { deadlineMs: DEADLINE_MS, signal: edge.signal });
+    return await (await agent()).ask(method, params, { deadlineMs: DEADLINE_MS, signal: edge.signal });
   } catch (error) {
     if (method !== 'leaveDevice' || !(error instanceof Error)) throw error;
     throw new CommandError(`the file is written, but the agent has not let the device go: ${error.message}`, {

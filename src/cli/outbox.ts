@@ -10,9 +10,7 @@ import {
   isMeant,
   type KeptRejected,
   type KeptStatus,
-  type OutboxStatus,
   type OutboxVerdict,
-  type ResentRejected,
   type ResolvedEntry,
   type UnreadPlace,
   verifyOutbox,
@@ -32,7 +30,7 @@ const HOURS_A_DAY = 24;
 
 export async function showOutbox({ agent, print }: Pick<Call, 'agent' | 'print'>): Promise<void> {
   const asked = await agent();
-  const status = await asked.ask<KeptStatus>('outboxStatus');
+  const status = await asked.ask('outboxStatus');
   print.result(status, () => statusPage(status, asked.isRunning, print));
 }
 
@@ -229,7 +227,7 @@ function verdictText(folder: string, { segments, entries, setAside, isWhole }: O
 
 export async function drain({ flags, edge, print, agent }: DrainCall): Promise<void> {
   const asked = await agent();
-  const held = async (): Promise<number> => (await asked.ask<OutboxStatus>('outboxStatus')).heldEntries;
+  const held = async (): Promise<number> => (await asked.ask('outboxStatus')).heldEntries;
   const atFirst = await held();
   const untilMs = systemClock.monotonicMs() + flags.within;
   let left = atFirst;
@@ -249,7 +247,7 @@ export async function rejected(call: RejectedCall): Promise<void> {
   const asked = await agent();
   const { resend, sequence: sequences, device } = flags;
   if (resend === true) {
-    const { resent, missing, unread } = await asked.ask<ResentRejected>('resendRejected', { sequences, device });
+    const { resent, missing, unread } = await asked.ask('resendRejected', { sequences, device });
     tellUnread(unread, call);
     print.result({ resent }, () => `${resent} put back into the outbox\n`);
     if (missing.length > 0)
@@ -259,7 +257,7 @@ export async function rejected(call: RejectedCall): Promise<void> {
       );
     return;
   }
-  const { entries: all, unread } = await asked.ask<KeptRejected>('keptRejected');
+  const { entries: all, unread } = await asked.ask('keptRejected');
   tellUnread(unread, call);
   const chosen = all.filter((entry) => isMeant(entry, { sequences, device }));
   const rows = chosen.map(({ sequence, ts, ...entry }) => {

@@ -13,8 +13,9 @@ import { actAsOwnerOf } from '../host/folder-owner.ts';
 import { HostMetrics, type HostMetricsOptions } from '../host/host-metrics.ts';
 import { silentLog } from '../host/log.ts';
 import { runProgram } from '../host/run-program.ts';
+import type { ShownReading } from '../operations/answers.ts';
 import type { Reading, Sensor } from '../sensors/kind/sensor.ts';
-import type { AgentStatus, SensorStatus } from '../status/shape/agent-status.ts';
+import type { AgentStatus } from '../status/shape/agent-status.ts';
 import { jsonOf } from '../values/json.ts';
 import type { AgentFiles } from './agent-calls.ts';
 import type { Call } from './command.ts';
@@ -27,16 +28,13 @@ import { kindText, shortAge, stateText, valueText } from './value-text.ts';
 /** The longest time for which somebody waits for a sensor that speaks by itself. */
 const MAX_SPEECH_MS = 30_000;
 
-/** One value of a reading, as the agent and a driver both give it. */
-type ShownReading = Omit<SensorStatus['readings'][number], 'atMs'>;
-
 export async function listSensors({ agent, print }: Pick<Call, 'agent' | 'print'>): Promise<void> {
-  const status = await (await agent()).ask<AgentStatus>('getStatus');
+  const status = await (await agent()).ask('getStatus');
   print.result(status.sensors, () => sensorTable(status, print));
 }
 
 export async function readSensor({ args, agent, print }: ReadCall): Promise<void> {
-  const readings = await (await agent()).ask<readonly ShownReading[]>('readSensor', args);
+  const readings = await (await agent()).ask('readSensor', args);
   if (readings.length === 0)
     throw retryable('sensors/silent', `${args.name} speaks by itself, and no reading has come from it yet`);
   print.result(readings, () =>

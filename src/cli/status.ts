@@ -12,7 +12,7 @@ import { type Printer, printable, type Style } from './printer.ts';
 import { kindText, outputText, shortAge, stateText, valueText } from './value-text.ts';
 
 export async function showStatus({ agent, print }: Pick<Call, 'agent' | 'print'>): Promise<void> {
-  const status = await (await agent()).ask<AgentStatus>('getStatus');
+  const status = await (await agent()).ask('getStatus');
   print.result(status, () => statusText(status, print));
 }
 

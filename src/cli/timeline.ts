@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { namedFolders } from '../config/peek-config.ts';
 import { messageOf } from '../errors/agent-error.ts';
 import { systemFiles } from '../host/files.ts';
-import { eventJson, eventsOf, type TimelineEvent } from '../timeline/event.ts';
+import { eventJson, type TimelineEvent } from '../timeline/event.ts';
 import { selectEvents, timelineQueryOf } from '../timeline/query.ts';
 import { inOrder, TIMELINE_FILE, timelineFile } from '../timeline/timeline-file.ts';
 import { type JsonObject, jsonOf, stringifyJson } from '../values/json.ts';
@@ -63,10 +63,9 @@ async function lastEvents(calls: AgentCalls, query: JsonObject, count: number): 
   while (events.length < count) {
     const before = events.at(-1)?.seq;
     const params = { ...query, before, limit: Math.min(MAX_ANSWER, count - events.length) };
-    const answer = await calls.ask<JsonObject>('timeline', params as JsonObject);
-    const found = eventsOf(answer.events);
+    const { events: found, more } = await calls.ask('timeline', params);
     events.push(...found);
-    if (answer.more !== true || found.length === 0) break;
+    if (!more || found.length === 0) break;
   }
   return events;
 }

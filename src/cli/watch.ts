@@ -30,7 +30,7 @@ export async function watch({ flags, edge, print, agent }: WatchCall): Promise<v
   try {
     for (let look = 0; !edge.signal.aborted && look !== flags.times; look += 1) {
       if (look > 0) await systemClock.sleep(flags.every, edge.signal);
-      const status = await asked.ask<AgentStatus>('getStatus');
+      const status = await asked.ask('getStatus');
       const now = watchedOf(status, seen);
       print.write(draws ? `${CLEAR}${page(status, now, print)}` : news(now, seen, flags.json === true));
       seen = now;

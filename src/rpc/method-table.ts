@@ -2,7 +2,7 @@
 import type { RpcMethodConfig } from '../config/schema/agent-config.ts';
 import { AgentError, type ErrorCode } from '../errors/agent-error.ts';
 import type { Clock } from '../host/clock.ts';
-import { methodsOn, type RpcMethod, TABLE_METHODS } from '../methods/rpc-method.ts';
+import { expectUnlocked, type Operation, operationsOn, TABLE_OPERATIONS } from '../operations/operation.ts';
 import type { JsonObject, JsonValue } from '../values/json.ts';
 import { type MatchesPattern, mismatchOf, shapeAsJson } from '../values/value-shape.ts';
 
@@ -11,7 +11,7 @@ export type MethodPermission = Partial<Pick<RpcMethodConfig, 'enabled' | 'allowe
 
 export interface MethodTableDeps {
   readonly clock: Clock;
-  readonly methods: readonly RpcMethod[];
+  readonly methods: readonly Operation[];
   readonly permissions: Readonly<Record<string, MethodPermission>>;
   /** True while someone works on the machine: nothing that moves may be started from afar. */
   readonly locked: () => boolean;
@@ -23,14 +23,14 @@ const RATE_WINDOW_MS = 60_000;
 
 export class MethodTable {
   readonly #deps: MethodTableDeps;
-  readonly #methods: ReadonlyMap<string, RpcMethod>;
+  readonly #methods: ReadonlyMap<string, Operation>;
   readonly #callsAtMs = new Map<string, number[]>();
 
   /** @throws AgentError `rpc/method-twice` (stop) when two methods have one name. */
   constructor(deps: MethodTableDeps) {
     this.#deps = deps;
-    const methods = new Map<string, RpcMethod>();
-    for (const method of [...deps.methods, ...methodsOn(TABLE_METHODS, { list: () => this.#list() })]) {
+    const methods = new Map<string, Operation>();
+    for (const method of [...deps.methods, ...operationsOn(TABLE_OPERATIONS, { list: () => this.#list() })]) {
       if (methods.has(method.name))
         throw new AgentError('rpc/method-twice', `the RPC method ${method.name} is there twice`, { recovery: 'stop' });
       methods.set(method.name, method);
@@ -39,7 +39,7 @@ export class MethodTable {
   }
 
   /** The method, with its deadline as configured and whether these params move, when every gate is open. @throws AgentError `rpc/…` (drop) that says which one is not. */
-  admit(name: string, params: JsonValue): RpcMethod {
+  admit(name: string, params: JsonValue): Operation {
     const method = this.#methods.get(name);
     if (method === undefined)
       throw refused('rpc/unknown-method', `there is no method ${name.slice(0, 100)}; listMethods names them`);
@@ -54,7 +54,7 @@ export class MethodTable {
         : mismatchOf(permission.allowed, understood, 'params', this.#deps.matches);
     if (notAllowed !== undefined) throw refused('rpc/not-allowed', `${notAllowed} by the configuration`);
     const moves = typeof method.moves === 'function' ? method.moves(params) : method.moves;
-    if (moves && this.#deps.locked()) throw refused('rpc/locked-out', 'the machine is locked out: someone works on it');
+    expectUnlocked({ moves }, params, { asker: 'platform', locked: this.#deps.locked });
     // A question never moves either, and is refused all the same.
     const switchesOff = !moves && method.moves !== false;
     this.#countCall(name, permission.mostPerMinute, switchesOff);
@@ -62,7 +62,7 @@ export class MethodTable {
   }
 
   /** The method alone, for what happened before. */
-  find(name: string): RpcMethod | undefined {
+  find(name: string): Operation | undefined {
     return this.#methods.get(name);
   }
 
@@ -87,7 +87,7 @@ export class MethodTable {
       .map((method) => this.#describe(method));
   }
 
-  #describe(method: RpcMethod): JsonObject {
+  #describe(method: Operation): JsonObject {
     const { name, description, moves } = method;
     const { allowed, mostPerMinute, deadlineMs = method.deadlineMs } = this.#permission(name);
     const shapes = { params: shapeAsJson(method.params), allowed: allowed && shapeAsJson(allowed) };

@@ -2,7 +2,7 @@
 import type { RpcConfig } from '../config/schema/agent-config.ts';
 import { AgentError, refusal } from '../errors/agent-error.ts';
 import type { HostMachine } from '../host/machine.ts';
-import type { RpcMethod } from '../methods/rpc-method.ts';
+import type { Operation } from '../operations/operation.ts';
 import { fillArguments } from '../values/argument-template.ts';
 import { isJsonObject, type JsonValue, parseJson } from '../values/json.ts';
 
@@ -15,12 +15,12 @@ const MAX_OUTPUT_BYTES = 16 * 1024;
 export function programMethods(
   configs: RpcConfig['methods'],
   { clock, runProgram }: ProgramMachine,
-): readonly RpcMethod[] {
+): readonly Operation[] {
   return Object.entries(configs).flatMap(([name, { command, deadlineMs, description, params: shape = {} }]) => {
     if (command === undefined) return [];
     const argumentsOf = (params: JsonValue): readonly string[] =>
       fillArguments(command.arguments, isJsonObject(params) ? params : {});
-    const run: RpcMethod['run'] = async (params, { signal }) => {
+    const run: Operation['run'] = async (params, { signal }) => {
       const program = {
         file: command.program,
         args: argumentsOf(params),

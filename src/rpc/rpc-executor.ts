@@ -10,8 +10,8 @@
 import { AgentError, type ErrorCode, hasCode, messageOf } from '../errors/agent-error.ts';
 import type { Clock } from '../host/clock.ts';
 import type { Log } from '../host/log.ts';
-import type { MethodCall, RpcMethod } from '../methods/rpc-method.ts';
-import { isWidgetName } from '../methods/widget-names.ts';
+import type { Operation, OperationCall } from '../operations/operation.ts';
+import { isWidgetName } from '../operations/widget-names.ts';
 import type { RpcRequest } from '../platform/device-api.ts';
 import type { JsonObject, JsonValue } from '../values/json.ts';
 import type { JournalEntry } from './journal-entries.ts';
@@ -134,9 +134,9 @@ export class RpcExecutor {
         throw new AgentError('rpc/too-many', `${MAX_UNDER_WAY} others are under way`, { recovery: 'drop' });
       const own = typeof method.effect === 'function' ? method.effect(request.params) : method.effect;
       // A request that its gates refuse has moved nothing.
-      const note = method.prepare?.(request.params);
+      const note = method.prepare?.(request.params, 'platform');
       effect = own;
-      const result = await this.#run(method, { request, effect }, { note, signal });
+      const result = await this.#run(method, { request, effect }, { asker: 'platform', note, signal });
       return this.#complete(request, effect, resultReply(result), method.afterReply);
     } catch (error) {
       if (!(error instanceof AgentError))
@@ -146,9 +146,9 @@ export class RpcExecutor {
   }
 
   async #run(
-    method: RpcMethod,
+    method: Operation,
     { request, effect }: { request: RpcRequest; effect: Effect },
-    call: MethodCall,
+    call: OperationCall,
   ): Promise<JsonValue> {
     const { journal, checkpoint } = this.#deps;
     if (effect === 'move') {
@@ -161,7 +161,11 @@ export class RpcExecutor {
     return result;
   }
 
-  async #withinDeadline(method: RpcMethod, params: JsonValue, { note, signal }: MethodCall): Promise<JsonValue> {
+  async #withinDeadline(
+    method: Operation,
+    params: JsonValue,
+    { asker, note, signal }: OperationCall,
+  ): Promise<JsonValue> {
     const { clock } = this.#deps;
     const ended = new AbortController();
     const { promise: late, reject } = Promise.withResolvers<never>();
@@ -176,7 +180,8 @@ export class RpcExecutor {
       else overdue('rpc/deadline-passed');
       ended.abort();
     });
-    const running = (async () => await method.run(params, { note, signal: AbortSignal.any([signal, ended.signal]) }))();
+    const running = (async () =>
+      await method.run(params, { asker, note, signal: AbortSignal.any([signal, ended.signal]) }))();
     try {
       return await Promise.race([running, late]);
     } catch (error) {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { AgentConfig } from '../config/schema/agent-config.ts';
 import type { Log } from '../host/log.ts';
 import type { HostMachine } from '../host/machine.ts';
-import type { RpcMethod } from '../methods/rpc-method.ts';
+import type { Operation } from '../operations/operation.ts';
 import type { DeviceApi } from '../platform/device-api.ts';
 import type { PollBeat } from '../platform/poll-beat.ts';
 import { pollLimits } from '../platform/poll-length.ts';
@@ -20,7 +20,7 @@ export interface RpcServiceDeps extends Pick<HostMachine, 'clock' | 'files'> {
   readonly config: () => AgentConfig;
   readonly deviceApi: Pick<DeviceApi, 'pollRpc' | 'replyRpc' | 'failRpc'>;
   readonly log: Log;
-  readonly methods: readonly RpcMethod[];
+  readonly methods: readonly Operation[];
   /** Entries of the configuration that hold for these methods; default all of them. */
   readonly permissions?: AgentConfig['rpc']['methods'];
   /** File of the journal; default the gateway's own. */

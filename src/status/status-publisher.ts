@@ -12,13 +12,13 @@ import type { BandQuery, Bands } from '../history/bands.ts';
 import type { Clock } from '../host/clock.ts';
 import type { AgentLog } from '../host/log.ts';
 import type { HostMachine } from '../host/machine.ts';
+import type { LocalDoor } from '../operations/local-door.ts';
 import type { TelemetryPath } from '../telemetry/telemetry-path.ts';
 import type { Timeline } from '../timeline/timeline.ts';
 import { type JsonObject, jsonOf } from '../values/json.ts';
 import { answerSeries } from './band-series.ts';
 import { LogRing } from './log-ring.ts';
 import { type Metric, metricsOf } from './metrics.ts';
-import type { SwitchedOutputs } from './output-switch.ts';
 import { openPageCertificate } from './page-certificate.ts';
 import { pageFacts } from './page-facts.ts';
 import { healthOf, readinessOf } from './platform-status.ts';
@@ -42,7 +42,9 @@ export interface StatusPublisherDeps {
   readonly telemetry: TelemetryPath;
   readonly self: Pick<Device, 'board' | 'place' | 'store'>;
   readonly firmware: FirmwareUpdates;
-  readonly outputs: SwitchedOutputs & { readonly settings: (name: string) => ActuatorSettings | undefined };
+  /** Asked for by whoever knows the PIN. */
+  readonly operations: LocalDoor;
+  readonly outputSettings: (name: string) => ActuatorSettings | undefined;
   readonly timeline: Pick<Timeline, 'lastSeq' | 'answer'>;
   readonly diagnose: (signal: AbortSignal) => Promise<JsonObject>;
   /** The open claim, and its QR code; undefined while there is none. */
@@ -123,7 +125,7 @@ export class StatusPublisher {
   }
 
   async #openServer(): Promise<void> {
-    const { config, log, status, rightClock, outputs, self, timeline } = this.#deps;
+    const { config, log, status, rightClock, operations, outputSettings, self, timeline } = this.#deps;
     const { randomBytes, openStatusServer, files } = this.#deps.machine;
     const { stateFolder } = config.current;
     const { page, port, pin, metrics, control } = config.current.status;
@@ -135,8 +137,8 @@ export class StatusPublisher {
       logLines: this.#logLines ?? new LogRing({ onLine: () => () => {}, redact: (text) => text }),
       view: () => this.#view(),
       facts: () =>
-        pageFacts(config.current, { mayControl: control, sensors: status().sensors, settings: outputs.settings }),
-      ...(control && { outputs }),
+        pageFacts(config.current, { mayControl: control, sensors: status().sensors, settings: outputSettings }),
+      operations: control ? operations : undefined,
       metrics: () => this.#metrics(),
       health: () => ({ health: healthOf(status()), readiness: readinessOf(status()) }),
       series: (query, signal) => this.#series(query, signal),

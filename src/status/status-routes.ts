@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Log } from '../host/log.ts';
 import type { HostMachine } from '../host/machine.ts';
 import { PageFiles } from '../host/page-files.ts';
+import type { LocalDoor } from '../operations/local-door.ts';
 import type { TimelineAnswer } from '../timeline/query.ts';
 import { isJsonObject, type JsonObject, type JsonValue, jsonOf, parseJson, stringifyJson } from '../values/json.ts';
 import { cookieOf, readText, sendFile, sendJson, sendText } from './answers.ts';
@@ -10,7 +11,7 @@ import { EventStreams, eventText, STREAM_HEADERS } from './event-streams.ts';
 import type { LogRing } from './log-ring.ts';
 import type { Metric } from './metrics.ts';
 import { PROMETHEUS_TYPE, prometheusText } from './metrics.ts';
-import { OutputSwitch, type SwitchedOutputs } from './output-switch.ts';
+import { PageDoor } from './page-door.ts';
 import type { PageFacts } from './page-facts.ts';
 import { PinAccess, SESSION_LIFE_MS } from './pin-access.ts';
 import type { Health } from './platform-status.ts';
@@ -30,7 +31,7 @@ export interface StatusRoutesDeps extends Pick<HostMachine, 'clock' | 'randomByt
   readonly view: () => StatusView;
   readonly facts: () => PageFacts;
   /** Absent where the page only shows. */
-  readonly outputs?: SwitchedOutputs;
+  readonly operations?: LocalDoor;
   readonly logLines: LogRing;
   readonly log: Log;
   readonly metrics: () => readonly Metric[];
@@ -119,17 +120,17 @@ export class StatusRoutes {
   }
 
   #pageAnswers(): Record<string, Answer> {
-    const { view, facts, outputs, log } = this.#deps;
+    const { view, facts, operations, log } = this.#deps;
     const seriesAnswers = new SeriesAnswers(this.#deps);
-    const outputSwitch =
-      outputs === undefined || this.#access === undefined
+    const door =
+      operations === undefined || this.#access === undefined
         ? undefined
-        : new OutputSwitch({ outputs, clock: this.#deps.clock, log });
+        : new PageDoor({ operations, clock: this.#deps.clock, log });
     return {
       'GET /api/status': (_request, response) => sendJson(response, jsonOf(view())),
       'GET /api/facts': (_request, response) => sendJson(response, jsonOf(facts())),
-      ...(outputSwitch !== undefined && {
-        'POST /api/output': (request, response) => outputSwitch.answer(request, response, this.#closed.signal),
+      ...(door !== undefined && {
+        'POST /api/operation': (request, response) => door.answer(request, response, this.#closed.signal),
       }),
       'GET /api/events': (request, response) => this.#stream(request, response),
       'GET /api/series': (_request, response, query) => seriesAnswers.answer(response, query, this.#closed.signal),

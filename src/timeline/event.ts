@@ -1,5 +1,5 @@
 /** Events of the timeline: one plain sentence each, with the facts that it is made of. Everything in them is cut to a size. */
-import { isJsonObject, type JsonObject, type JsonValue } from '../values/json.ts';
+import type { JsonObject, JsonValue } from '../values/json.ts';
 import { isKind, type TimelineKind } from './kinds.ts';
 
 /** Facts of an event that are text. */
@@ -59,11 +59,6 @@ export function eventOf(json: JsonObject): TimelineEvent | undefined {
 export function eventJson(event: TimelineEvent): JsonObject {
   const { seq, ts, ...rest } = event;
   return { seq, ts, ...rest } as JsonObject;
-}
-
-/** The events in an answer of the agent; what is none is left out. */
-export function eventsOf(json: JsonValue | undefined): readonly TimelineEvent[] {
-  return Array.isArray(json) ? json.flatMap((one: JsonValue) => (isJsonObject(one) ? (eventOf(one) ?? []) : [])) : [];
 }
 
 function isCount(value: unknown): value is number {

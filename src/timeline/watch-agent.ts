@@ -2,11 +2,12 @@
 import type { Actuators } from '../actuators/actuators.ts';
 import type { LiveConfig } from '../config/live-config.ts';
 import type { TimeSync } from '../host/time-sync.ts';
+import { valueWord } from '../host/value-word.ts';
 import type { Contact } from '../platform/contact.ts';
 import type { TellTimeline } from './timeline.ts';
 import { watchOutputs } from './watch-outputs.ts';
 import { type WatchedStates, watchStates } from './watch-states.ts';
-import { contactEvent, valueWord } from './words.ts';
+import { contactEvent } from './words.ts';
 
 export interface WatchedAgent extends Omit<WatchedStates, 'locked'> {
   readonly actuators: Pick<Actuators, 'control' | 'lockout'>;

@@ -1,9 +1,9 @@
 /** Changes of outputs that no command and no rule tells: no contact, safe states, limits, ends of pulses, faults; and values of shared attributes. */
 import type { ActuatorState } from '../actuators/kind/actuator.ts';
 import type { Output, OutputCause } from '../actuators/output.ts';
+import { valueWord } from '../host/value-word.ts';
 import type { ToldEvent } from './event.ts';
 import type { TellTimeline } from './timeline.ts';
-import { valueWord } from './words.ts';
 
 export interface WatchedOutputs {
   states(): readonly ActuatorState[];

@@ -1,18 +1,20 @@
 /** The sentences, and who is told them: one for each thing that happens. */
 import { expect, it } from 'vitest';
 import { attachedDevice } from '../../test/support/attached-device-status.ts';
+import { relaySettings } from '../../test/support/fake-actuator.ts';
 import { FakeClock } from '../../test/support/fake-clock.ts';
+import { outputDoor } from '../../test/support/told-outputs.ts';
 import type { ActuatorState } from '../actuators/kind/actuator.ts';
+import { valueWord } from '../host/value-word.ts';
 import type { LinkStatus } from '../link/link-words.ts';
 import type { ContactStatus } from '../platform/contact.ts';
 import type { DeviceStatus } from '../status/shape/device-status.ts';
 import { Listeners } from '../values/listeners.ts';
-import { toldCalls } from './control-calls.ts';
 import type { ToldEvent } from './event.ts';
 import { tellersOf } from './tellers.ts';
 import { type WatchedAgent, watchAgent } from './watch-agent.ts';
 import { outputEvents } from './watch-outputs.ts';
-import { configEvents, configFaultEvent, spanWords, updateEvents, valueWord } from './words.ts';
+import { configEvents, configFaultEvent, spanWords, updateEvents } from './words.ts';
 
 const { signal } = new AbortController();
 
@@ -143,26 +145,27 @@ it('tells of outputs what neither a command nor a rule does', () => {
 
 it('tells what a person at the device moves, and what is refused to them', async () => {
   const { tell, words } = teller();
-  const calls = toldCalls(
+  const pump = { name: 'pump', desired: undefined, by: 'local', pulsing: false, fault: undefined } as const;
+  const { ask } = outputDoor(
+    'site',
     {
-      methods: {
-        setActuator: ({ value }) => {
-          if (value === 9) throw new Error('pump goes up to 5');
-          return { name: 'pump', value: value ?? null };
-        },
-        releaseActuator: () => ({ name: 'pump', value: false }),
-        other: () => 1,
+      settings: (name) => relaySettings(name, { valueType: 'number' }),
+      check: (_name, value) => value as number,
+      set: async (_name, value) => {
+        if (value === 9) throw new Error('pump goes up to 5');
+        return { ...pump, value: value as number };
       },
+      release: async () => ({ ...pump, value: 0 }),
     },
     tell,
   );
-  await calls.methods?.setActuator?.({ name: 'pump', value: true }, signal);
-  await calls.methods?.releaseActuator?.({ name: 'pump' }, signal);
-  await expect(calls.methods?.setActuator?.({ name: 'pump', value: 9 }, signal)).rejects.toThrow('up to 5');
-  await calls.methods?.other?.({}, signal);
+  await ask('setActuator', { name: 'pump', value: 3 }, signal);
+  await ask('releaseActuator', { name: 'pump' }, signal);
+  await expect(ask('setActuator', { name: 'pump', value: 9 }, signal)).rejects.toThrow('up to 5');
+  await expect(ask('pulse', { name: 'pump', durationMs: 9 }, signal)).rejects.toThrow('cannot be asked for here');
   expect(words()).toEqual([
-    'A person at the device set pump: it is on.',
-    'A person at the device released pump: it is off.',
+    'A person at the device set pump: it is 3.',
+    'A person at the device released pump: it is 0.',
     'A person at the device wanted pump to be 9, and it was refused: pump goes up to 5.',
   ]);
 });

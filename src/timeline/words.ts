@@ -4,19 +4,13 @@ import type { ReadAgain } from '../config/config-file.ts';
 import { formatDuration } from '../config/fields/quantity.ts';
 import type { RuleConfig } from '../config/schema/rules.ts';
 import type { UpdaterStatus } from '../firmware/updater-status.ts';
+import { valueWord } from '../host/value-word.ts';
 import type { ContactStatus } from '../platform/contact.ts';
 import { faultText } from '../platform/contact.ts';
 import type { ToldCommand } from '../rpc/told-command.ts';
 import type { ToldAlarm } from '../telemetry/told-alarm.ts';
-import { isJsonObject, type JsonValue, stringifyJson } from '../values/json.ts';
+import { isJsonObject } from '../values/json.ts';
 import type { ToldEvent } from './event.ts';
-
-/** `on`, `off`, or the value as it is. */
-export function valueWord(value: JsonValue | undefined): string {
-  if (value === undefined || value === null) return 'unknown';
-  if (typeof value === 'boolean') return value ? 'on' : 'off';
-  return typeof value === 'string' ? value : stringifyJson(value);
-}
 
 /** Whole seconds, and past an hour whole minutes. */
 export function spanWords(ms: number): string {

@@ -1,13 +1,12 @@
 /** What the answer to a release says, at each door: the state that the output has once what applies then has moved it. */
 import { beforeEach, describe, expect, it } from 'vitest';
-import { actuatorCalls, pageOutputs } from '../../src/actuators/control-calls.ts';
 import type { ActuatorState, ActuatorValue } from '../../src/actuators/kind/actuator.ts';
 import { ownActuators } from '../../src/actuators/own-actuators.ts';
 import { actuatorTarget } from '../../src/attributes/shared-target.ts';
-import { ACTUATOR_METHODS } from '../../src/methods/actuator-methods.ts';
-import { toldOutputs } from '../../src/timeline/control-calls.ts';
+import { OUTPUT_OPERATIONS } from '../../src/operations/output-operations.ts';
 import { ActuatorBench, SlowActuator } from '../support/actuator-bench.ts';
 import { relaySettings } from '../support/fake-actuator.ts';
+import { outputDoor } from '../support/told-outputs.ts';
 
 const never = new AbortController().signal;
 const TAKES_MS = 700;
@@ -48,19 +47,19 @@ describe.each<[ActuatorValue, ActuatorValue]>([
   beforeEach(() => held(start, by));
 
   it('is answered over RPC with the state after it', async () => {
-    const method = ACTUATOR_METHODS.releaseActuator?.(bench.control);
+    const method = OUTPUT_OPERATIONS.releaseActuator?.(bench.control);
     expect(await answerOf(() => method?.run({ name: 'heater' }, { signal: never } as never))).toBe(start);
   });
 
   it('is answered to the command line with the state after it', async () => {
-    const { releaseActuator } = actuatorCalls(bench.control).methods ?? {};
-    expect(await answerOf(() => releaseActuator?.({ name: 'heater' }, never))).toBe(start);
+    const { ask } = outputDoor('site', bench.control);
+    expect(await answerOf(() => ask('releaseActuator', { name: 'heater' }, never))).toBe(start);
   });
 
   it('is answered to the page with the state after it, which the timeline has too', async () => {
     const words: string[] = [];
-    const page = toldOutputs(pageOutputs(bench.control), (event) => void words.push(event.words));
-    expect(await answerOf(() => page.release('heater'))).toBe(start);
+    const { ask } = outputDoor('page', bench.control, (event) => void words.push(event.words));
+    expect(await answerOf(() => ask('releaseActuator', { name: 'heater' }, never))).toBe(start);
     expect(words).toEqual([`Somebody on the page released heater: it is ${start === true ? 'on' : start || 'off'}.`]);
   });
 

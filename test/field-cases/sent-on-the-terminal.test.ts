@@ -3,12 +3,15 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { sentBy } from '../../src/agent/own-commands.ts';
 import { EXIT } from '../../src/cli/exit-code.ts';
 import { runCommandLine } from '../../src/cli/frame/program.ts';
 import { valueText } from '../../src/cli/value-text.ts';
 import { sentReading } from '../../src/config/keys/sent-reading.ts';
 import { readConfig } from '../../src/config/read-config.ts';
-import { sensorCalls } from '../../src/sensors/control-calls.ts';
+import { openLocalDoor } from '../../src/operations/local-door.ts';
+import { operationsOn } from '../../src/operations/operation.ts';
+import { SENSOR_OPERATIONS } from '../../src/operations/sensor-operations.ts';
 import { PtyWire } from '../../src/stand-ins/simulated-board/serial-wire.ts';
 import { sentSensors } from '../../src/status/status-of.ts';
 import { fakeEdge } from '../support/fake-edge.ts';
@@ -60,9 +63,12 @@ it('a running agent tells key, unit and digits of a reading as it sends them', a
   const told = sentSensors([{ name: 'tank', kind: 'command', state: 'ok', readings: [reading] }], sensors);
   expect(told[0]?.readings).toEqual([sent]);
   const sample = { ...reading, sensor: 'tank', bootId: 'b', monotonicMs: 5 };
-  const calls = sensorCalls({ readNow: async () => [sample] }, () => sensors);
-  const { readSensor } = calls.methods ?? {};
-  const answer = await readSensor?.({ name: 'tank' }, new AbortController().signal);
+  const operations = operationsOn(SENSOR_OPERATIONS, {
+    readNow: async () => [sample],
+    asSent: sentBy(() => ({ sensors })),
+  });
+  const { ask } = openLocalDoor('site', { operations, locked: () => false, tell: () => {} });
+  const answer = await ask('readSensor', { name: 'tank' }, new AbortController().signal);
   expect(answer).toMatchObject([{ key: 'tankLevel', value: 1.65, unit: 'm' }]);
 });
 

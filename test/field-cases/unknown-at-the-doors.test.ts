@@ -6,9 +6,9 @@ import type { ActuateCall } from '../../src/cli/commands/status.ts';
 import { EXIT } from '../../src/cli/exit-code.ts';
 import { retryable } from '../../src/errors/agent-error.ts';
 import { errorReply, isOutcomeUnknown } from '../../src/rpc/rpc-reply.ts';
-import { toldOutputs } from '../../src/timeline/control-calls.ts';
 import { ruleEvent } from '../../src/timeline/words.ts';
 import { relaySettings } from '../support/fake-actuator.ts';
+import { outputDoor } from '../support/told-outputs.ts';
 
 const silent = retryable('hardware/outcome-unknown', 'no answer, and the write may still arrive');
 const unknown = outcomeUnknown(relaySettings('pump'), true, silent);
@@ -28,10 +28,13 @@ it('is outcome-unknown over RPC', () => {
   expect(isOutcomeUnknown(errorReply(unknown))).toBe(true);
 });
 
+const plain = { settings: () => relaySettings('pump'), check: () => true };
+
 it('is told in the timeline as unknown, from the page and by a rule', async () => {
   const words: string[] = [];
-  const outputs = toldOutputs({ set: fail, release: async () => ({}) }, (event) => void words.push(event.words));
-  await expect(outputs.set('pump', true, undefined, new AbortController().signal)).rejects.toBe(unknown);
+  const { ask } = outputDoor('page', { ...plain, set: fail }, (event) => void words.push(event.words));
+  const asking = ask('setActuator', { name: 'pump', value: true }, new AbortController().signal);
+  await expect(asking).rejects.toBe(unknown);
   const edge = { rule: 'fill', on: true, refusal: unknown.message, isUnknown: true };
   words.push(ruleEvent(edge, { set: { actuator: 'pump', value: true } } as Parameters<typeof ruleEvent>[1]).words);
   expect(words).toEqual([

@@ -3,6 +3,7 @@ import { connect, createServer, type Server, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { LocalDoor } from '../../src/operations/local-door.ts';
 import { browserSuite, launchBrowser, missingBrowser, WatchedPage } from '../support/browser.ts';
 import { StatusBench, workingView } from '../support/status-bench.ts';
 
@@ -17,11 +18,11 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('a press without co
   beforeAll(async () => {
     browser = await launchBrowser();
     const state = { name: 'pump', value: true, desired: true };
-    const set = async (_name: string, value: unknown): Promise<object> => {
-      moved.push(value);
+    const ask: LocalDoor['ask'] = async (_operation, params) => {
+      moved.push(params);
       return state;
     };
-    bench = await StatusBench.open({ pin: PIN }, undefined, { set, release: () => state });
+    bench = await StatusBench.open({ pin: PIN }, undefined, { operations: [], ask });
     bench.facts = {
       mayControl: true,
       sensors: {},

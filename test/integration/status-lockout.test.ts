@@ -47,7 +47,10 @@ describe.skipIf(address === undefined)('the page in the LAN of an agent that is 
 
   it('switches nothing on for somebody in the network, as its words promise', { timeout: 60_000 }, async () => {
     await vi.waitFor(async () => expect((await ask('GET', '/api/status')).body).toContain('"lockedOut":true'), WITHIN);
-    const { status, body } = await ask('POST', '/api/output', { name: 'pump', value: true });
+    const { status, body } = await ask('POST', '/api/operation', {
+      operation: 'setActuator',
+      params: { name: 'pump', value: true },
+    });
     expect([status, body]).toEqual([409, expect.stringContaining('locked-out')]);
   });
 

@@ -3,10 +3,12 @@ import type { Browser, BrowserContext } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { refusal } from '../../src/errors/agent-error.ts';
 import { systemClock } from '../../src/host/clock.ts';
-import type { SwitchedOutputs } from '../../src/status/output-switch.ts';
+import type { LocalDoor } from '../../src/operations/local-door.ts';
 import type { StatusView } from '../../src/status/status-view.ts';
 import { browserSuite, launchBrowser, missingBrowser, WatchedPage } from '../support/browser.ts';
+import { relaySettings } from '../support/fake-actuator.ts';
 import { StatusBench, workingView } from '../support/status-bench.ts';
+import { outputDoor } from '../support/told-outputs.ts';
 
 const PHONE = { width: 360, height: 740 };
 const FIRST_PAINT_MS = 1_000;
@@ -33,11 +35,11 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('the status page'),
     options: {
       readonly settings?: Parameters<typeof StatusBench.open>[0];
       readonly view?: StatusBench['view'];
-      readonly outputs?: SwitchedOutputs;
+      readonly operations?: LocalDoor;
     } & Parameters<Browser['newContext']>[0] = {},
   ): Promise<WatchedPage> {
-    const { settings, view, outputs, ...contextOptions } = options;
-    bench = await StatusBench.open(settings, systemClock, outputs);
+    const { settings, view, operations, ...contextOptions } = options;
+    bench = await StatusBench.open(settings, systemClock, operations);
     if (view !== undefined) bench.view = view;
     context = await browser.newContext(contextOptions);
     const watched = await WatchedPage.open(context);
@@ -408,17 +410,20 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('the status page'),
   it('says where an output is and which limits it has, and switches it where that is allowed', async () => {
     const set: unknown[] = [];
     let value = false;
+    const relay = { desired: undefined, by: 'local', pulsing: false, fault: undefined } as const;
     const watched = await open({
       settings: { pin: '471199' },
-      outputs: {
-        set: async (name, wanted, forMs) => {
+      operations: outputDoor('page', {
+        settings: (name) => relaySettings(name),
+        check: () => true,
+        set: async (name, wanted, { forMs }) => {
           if (forMs !== undefined) throw refusal('actuators/interlock', 'the valve is on');
           set.push([name, wanted]);
           value = wanted === true;
-          return { name, value };
+          return { ...relay, name, value };
         },
-        release: (name) => ({ name }),
-      },
+        release: async (name) => ({ ...relay, name, value }),
+      }),
       view: changed(() => ({ actuators: [{ name: 'relay', kind: 'gpio-output', value }] })),
     });
     const output = {

@@ -155,7 +155,7 @@ function ofEquipment(chance: Chance): Pick<DrawnOptions, 'dressed' | 'sensors' |
 const CONVERSION = ['nulls', 'map', 'bytes', 'mask', 'shift', 'bcd', 'signMagnitude'] as const;
 
 export const NOT_IN_WORLDS: readonly (readonly [beginning: string, reason: string])[] = [
-  ['status.control', 'nobody opens a page in a world; test/unit/status/output-switch.test.ts'],
+  ['status.control', 'nobody opens a page in a world; test/unit/status/page-door.test.ts'],
   ['platform.accessTokenFile', 'secrets come through the real reader; test/unit/config holds the three ways'],
   ['platform.accessTokenCredential', 'as accessTokenFile'],
   ['platform.caFile', 'the network of a world has no TLS'],

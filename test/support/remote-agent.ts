@@ -19,7 +19,7 @@ import { systemFiles } from '../../src/host/files.ts';
 import { AgentLog } from '../../src/host/log.ts';
 import { runTogether } from '../../src/host/loops.ts';
 import { runProgram } from '../../src/host/run-program.ts';
-import { builtInMethods } from '../../src/methods/built-in-methods.ts';
+import { builtInOperations } from '../../src/operations/operation-table.ts';
 import type { OutboxStatus } from '../../src/outbox/outbox-status.ts';
 import { HttpDeviceApi } from '../../src/platform/http-device-api.ts';
 import type { Checkpoint } from '../../src/rpc/rpc-executor.ts';
@@ -97,10 +97,14 @@ const run = randomUUID();
 const common = { config: () => config, deviceApi, clock, files: systemFiles, log };
 const rpc = await RpcService.open({
   ...common,
-  methods: builtInMethods({
+  methods: builtInOperations({
     // Nothing of the agent but its actuators is asked for.
-    status: { status: () => ({}) as AgentStatus, diagnose: async () => ({ text: 'x'.repeat(200_000) }) },
-    sensors: { readNow: async () => [] },
+    status: {
+      status: () => ({}) as AgentStatus,
+      shown: (sensors) => sensors,
+      diagnose: async () => ({ text: 'x'.repeat(200_000) }),
+    },
+    sensors: { readNow: async () => [], asSent: () => [] },
     outbox: { status: () => ({}) as OutboxStatus },
     settings: { set: () => {} },
     restarts: { restart: () => stop.abort(), expectReboots: async () => {}, reboot: () => stop.abort() },

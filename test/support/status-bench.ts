@@ -3,8 +3,8 @@
 import { type Clock, systemClock } from '../../src/host/clock.ts';
 import { silentLog } from '../../src/host/log.ts';
 import { systemRandomBytes } from '../../src/host/random.ts';
+import type { LocalDoor } from '../../src/operations/local-door.ts';
 import { LogRing } from '../../src/status/log-ring.ts';
-import type { SwitchedOutputs } from '../../src/status/output-switch.ts';
 import { openPageCertificate } from '../../src/status/page-certificate.ts';
 import type { PageFacts } from '../../src/status/page-facts.ts';
 import { StatusServer, type StatusServerDeps, type StatusServerSettings } from '../../src/status/status-server.ts';
@@ -18,7 +18,7 @@ export class StatusBench {
   claim: StatusServerDeps['claim'] = async () => undefined;
   series: StatusServerDeps['series'] = twoPoints;
   facts: PageFacts = { mayControl: false, sensors: {}, outputs: {} };
-  outputs: SwitchedOutputs | undefined;
+  operations: LocalDoor | undefined;
   /** The timeline. */
   events: readonly TimelineEvent[] = [];
   /** Lines of the server in the agent's log. */
@@ -42,10 +42,10 @@ export class StatusBench {
   static async open(
     settings: Partial<StatusServerSettings> = {},
     clock: Clock = systemClock,
-    outputs?: SwitchedOutputs,
+    operations?: LocalDoor,
   ): Promise<StatusBench> {
     const bench = new StatusBench(settings, clock);
-    bench.outputs = outputs;
+    bench.operations = operations;
     await bench.start();
     return bench;
   }
@@ -93,7 +93,7 @@ export class StatusBench {
       logLines: this.#logLines,
       view: () => this.view(clock.monotonicMs(), clock.wallMs()),
       facts: () => this.facts,
-      outputs: this.outputs,
+      operations: this.operations,
       metrics: () => [{ name: 'turnstone_alerts', help: 'Things.', type: 'gauge', samples: [{ value: 2 }] }],
       health: () => ({
         health: { ok: true, reasons: [] },

@@ -27,7 +27,7 @@ const ROW: Readonly<Record<string, number>> = {
   timeline: 9,
   'control-socket': 9,
   config: 8,
-  methods: 7,
+  operations: 7,
   kinds: 7,
   'sensors/*': 6,
   'actuators/*': 6,
@@ -240,7 +240,7 @@ function faultOf(file: string, { target, isType, isLazy }: Import): string[] {
   const isApart = toRow === fromRow || APART.some((pair) => pair.includes(from) && pair.includes(to));
   if (toRow < fromRow && !isApart) return [];
   // Declarations say in types what they are made for.
-  if (isType && (isApart || from === 'methods' || from.includes('/'))) return [];
+  if (isType && (isApart || from === 'operations' || from.includes('/'))) return [];
   return [isApart ? `${from} and ${to} are apart: they meet in agent/, or in types` : `${to} stands above ${from}`];
 }
 

@@ -1,6 +1,6 @@
 /** Names: each once, and every reference to one that exists and is switched on. */
 
-import { BUILT_IN_METHODS } from '../../methods/built-in-methods.ts';
+import { PLATFORM_OPERATIONS } from '../../operations/operation-table.ts';
 import { type ConfigPath, pathText } from '../fields/config-fault.ts';
 import { didYouMean, didYouMeanWhenTold, oneOf } from '../fields/did-you-mean.ts';
 import { doubled, type Finding, finding, findingAtKey, type Placed, repeated } from '../fields/findings.ts';
@@ -71,7 +71,7 @@ function namesInWords(names: ReadonlySet<string>, noun: string): string {
 /** A method is built in, or does exactly one thing. */
 function targetFaults(name: string, method: RpcMethodConfig, path: ConfigPath): Finding[] {
   const targets = (['actuator', 'pins', 'sensor', 'command'] as const).filter((target) => method[target] !== undefined);
-  if (BUILT_IN_METHODS.includes(name))
+  if (PLATFORM_OPERATIONS.includes(name))
     return targets.map((target) =>
       findingAtKey([...path, target], 'not for a built-in method:', 'another method name', { value: target }),
     );
@@ -81,7 +81,7 @@ function targetFaults(name: string, method: RpcMethodConfig, path: ConfigPath): 
   return [
     {
       ...findingAtKey(path, 'does nothing', 'actuator, pins, sensor or command'),
-      ...didYouMean(name, BUILT_IN_METHODS),
+      ...didYouMean(name, PLATFORM_OPERATIONS),
     },
   ];
 }

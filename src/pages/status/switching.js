@@ -13,9 +13,9 @@ export function followClock({ nowMs }) {
 /** Times for which a value holds against rules; the first is until the rules say something new, or until it is released. */
 const TIMES = [
   ['', ''],
-  [say('minutes', { number: 10 }), 600_000],
-  [say('hours', { number: 1 }), 3_600_000],
-  [say('hours', { number: 8 }), 28_800_000],
+  [say('minutes', { number: 10 }), '10m'],
+  [say('hours', { number: 1 }), '1h'],
+  [say('hours', { number: 8 }), '8h'],
 ];
 
 /** Returns the controls of one output, or undefined while its facts are not here. */
@@ -27,13 +27,15 @@ export function makeSwitch(name) {
   const time = el(
     'select',
     { 'aria-label': say('holdFor', { name }) },
-    ...TIMES.map(([words, ms]) => el('option', { value: ms }, words === '' ? until : words)),
+    ...TIMES.map(([words, span]) => el('option', { value: span }, words === '' ? until : words)),
   );
   const send = async (wish) => {
     setText(said, say('sent'));
     said.className = 'said';
-    const forMs = wish.release === true || time.value === '' ? undefined : Number(time.value);
-    const { ok, words } = await post({ name, ...wish, ...(forMs !== undefined && { forMs }) });
+    const { ok, words } =
+      wish.release === true
+        ? await ask('releaseActuator', { name }, say('isReleased'))
+        : await ask('setActuator', { name, ...wish, for: time.value || undefined }, say('done'));
     setText(said, words);
     said.className = `said ${ok ? 'quiet' : 'bad'}`;
   };
@@ -66,14 +68,14 @@ function valueControls({ valueType, limits: { min, max, step } }, send) {
   return [input, el('button', { type: 'button', onclick: set }, say('set'))];
 }
 
-async function post(wish) {
+async function ask(operation, params, done) {
   try {
-    const answer = await fetch('/api/output', {
+    const answer = await fetch('/api/operation', {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ ...wish, pressedMs: Math.round(performance.now() + clockAheadMs) }),
+      body: JSON.stringify({ operation, params, pressedMs: Math.round(performance.now() + clockAheadMs) }),
     });
-    if (answer.ok) return { ok: true, words: wish.release === true ? say('isReleased') : say('done') };
+    if (answer.ok) return { ok: true, words: done };
     if (answer.status === 401) return { ok: false, words: say('notDonePin') };
     const { reason } = await answer.json().catch(() => ({}));
     return { ok: false, words: say('notDone', { reason }) };

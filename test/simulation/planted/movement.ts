@@ -74,9 +74,9 @@ export const MOVEMENT_FAULTS: readonly PlantedFault[] = [
   },
   {
     name: 'the time of a pulse is taken for seconds',
-    file: 'methods/actuator-methods.ts',
-    old: 'actuators.pulse(name, { durationMs, by: ',
-    new: 'actuators.pulse(name, { durationMs: durationMs * 1_000, by: ',
+    file: 'operations/output-operations.ts',
+    old: 'actuators.pulse(name, { durationMs, by }',
+    new: 'actuators.pulse(name, { durationMs: durationMs * 1_000, by }',
     needs: ['pulse'],
   },
   {

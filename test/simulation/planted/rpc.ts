@@ -40,14 +40,14 @@ export const RPC_FAULTS: readonly PlantedFault[] = [
   },
   {
     name: 'an interrupted toggle is said to have moved',
-    file: 'methods/actuator-methods.ts',
+    file: 'operations/output-operations.ts',
     old: 'moved: found === note.to',
     new: 'moved: true',
     needs: ['kill in a movement', 'toggle'],
   },
   {
     name: 'an interrupted toggle is answered with what it was to be',
-    file: 'methods/actuator-methods.ts',
+    file: 'operations/output-operations.ts',
     old: "return { ...stateAsJson(actuators.state(textOf(params, 'name'))), interrupted: true, moved: found === note.to };",
     new: "return { ...stateAsJson(actuators.state(textOf(params, 'name'))), value: note.to, interrupted: true, moved: found === note.to };",
     needs: ['kill in a movement', 'toggle'],
@@ -82,7 +82,7 @@ export const RPC_FAULTS: readonly PlantedFault[] = [
   },
   {
     name: 'switching off waits for the disk',
-    file: 'methods/actuator-methods.ts',
+    file: 'operations/output-operations.ts',
     old: 'effect: (params) => (switchesOff(params) || actuators.settings(target(params).name).idempotent ?',
     new: 'effect: (params) => (!switchesOff(params) && actuators.settings(target(params).name).idempotent ?',
     needs: ['disk fails|hanging sync|read-only disk', 'motor'],

@@ -169,7 +169,7 @@ describe('turnstone actuate', () => {
     await serve();
     expect((await run(['actuate', 'pump', 'on', '--for', '2h'])).exitCode).toBe(EXIT.ok);
     expect((await run(['actuate', 'pump', '--release'])).out).toBe('pump: off\n');
-    expect(moved).toEqual([{ name: 'pump', value: true, forMs: 7_200_000 }, { name: 'pump' }]);
+    expect(moved).toEqual([{ name: 'pump', value: true, for: '2h' }, { name: 'pump' }]);
   });
 
   it('tells why an actuator is as it is, with its slots, and moves nothing', async () => {

@@ -8,10 +8,10 @@ import { ControlServer } from '../../../src/control-socket/control-server.ts';
 import { systemClock } from '../../../src/host/clock.ts';
 import { systemFiles } from '../../../src/host/files.ts';
 import { silentLog } from '../../../src/host/log.ts';
-import { timelineCalls } from '../../../src/timeline/control-calls.ts';
 import type { TimelineEvent } from '../../../src/timeline/event.ts';
-import { selectEvents } from '../../../src/timeline/query.ts';
+import { selectEvents, timelineQueryOf } from '../../../src/timeline/query.ts';
 import { timelineFile } from '../../../src/timeline/timeline-file.ts';
+import { type JsonObject, jsonOf } from '../../../src/values/json.ts';
 import { fakeEdge } from '../../support/fake-edge.ts';
 
 let folder: string;
@@ -40,7 +40,7 @@ async function run(words: readonly string[]) {
 
 async function serve(events: readonly TimelineEvent[]): Promise<void> {
   const readMethods = {
-    ...timelineCalls({ select: (query) => selectEvents(events, query) }).readMethods,
+    timeline: (params: JsonObject) => jsonOf(selectEvents(events, timelineQueryOf(params))),
     getStatus: () => ({ wallMs: AT + 70_000 }),
   };
   const deps = { folder, readMethods, clock: systemClock, files: systemFiles, log: silentLog };

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { tokenAwareDeviceApi } from '../../../src/devices/token-aware-device-api.ts';
 import { tokenWorks } from '../../../src/devices/token-check.ts';
-import { CREDENTIAL_METHODS } from '../../../src/methods/credential-methods.ts';
-import { methodsOn } from '../../../src/methods/rpc-method.ts';
+import { CREDENTIAL_OPERATIONS } from '../../../src/operations/credential-operations.ts';
+import { operationsOn } from '../../../src/operations/operation.ts';
 import type { DeviceApi, UploadAnswer } from '../../../src/platform/device-api.ts';
 import { PlatformError } from '../../../src/platform/platform-error.ts';
 import { rowsOf } from '../../support/telemetry-rows.ts';
@@ -180,12 +180,12 @@ describe('the methods that replace secrets', () => {
     const offered: string[] = [];
     const folder = await stateFolder();
     const store = await openStore(folder);
-    const methods = methodsOn(CREDENTIAL_METHODS, {
+    const methods = operationsOn(CREDENTIAL_OPERATIONS, {
       token: { offerNext: async (token) => void offered.push(token) },
       store,
     });
     const run = async (name: string, params: Record<string, string>) =>
-      methods.find((method) => method.name === name)?.run(params, { note: undefined, signal });
+      methods.find((method) => method.name === name)?.run(params, { asker: 'platform', note: undefined, signal });
     expect(await run('setNextAccessToken', { accessToken: 'next-token' })).toEqual({ ready: true });
     expect(await run('setProvisioningSecret', { deviceKey: 'k2', deviceSecret: 's2' })).toEqual({ ready: true });
     expect(offered).toEqual(['next-token']);

@@ -4,8 +4,8 @@ import type { CredentialsRecord } from '../../../src/devices/credentials-record.
 import type { CredentialsStore } from '../../../src/devices/credentials-store.ts';
 import { DeviceToken } from '../../../src/devices/device-token.ts';
 import { silentLog } from '../../../src/host/log.ts';
-import { CREDENTIAL_METHODS } from '../../../src/methods/credential-methods.ts';
-import { methodsOn } from '../../../src/methods/rpc-method.ts';
+import { CREDENTIAL_OPERATIONS } from '../../../src/operations/credential-operations.ts';
+import { operationsOn } from '../../../src/operations/operation.ts';
 import { mismatchOf } from '../../../src/values/value-shape.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 
@@ -258,12 +258,12 @@ describe('the RPC methods for secrets', () => {
   const offered: string[] = [];
   const token = { offerNext: async (next: string) => void offered.push(next) };
   const fits = (name: string, params: object): boolean => {
-    const method = methodsOn(CREDENTIAL_METHODS, { token, store }).find((one) => one.name === name);
+    const method = operationsOn(CREDENTIAL_OPERATIONS, { token, store }).find((one) => one.name === name);
     return method !== undefined && mismatchOf(method.params, params as never, 'params') === undefined;
   };
   const run = (name: string, params: object): unknown => {
-    const method = methodsOn(CREDENTIAL_METHODS, { token, store }).find((one) => one.name === name);
-    return method?.run(params as never, { note: undefined, signal: never });
+    const method = operationsOn(CREDENTIAL_OPERATIONS, { token, store }).find((one) => one.name === name);
+    return method?.run(params as never, { asker: 'platform', note: undefined, signal: never });
   };
 
   it('take secrets of a sensible length, and nothing else', () => {
@@ -305,7 +305,7 @@ describe('the RPC methods for secrets', () => {
     expect(await run('setProvisioningSecret', { deviceKey: 'k', deviceSecret: 's' })).toEqual({ ready: true });
     expect([offered, secrets]).toEqual([['next-token'], [{ deviceKey: 'k', deviceSecret: 's' }]]);
     expect(
-      methodsOn(CREDENTIAL_METHODS, { token, store }).map(({ effect, moves, deadlineMs }) => [
+      operationsOn(CREDENTIAL_OPERATIONS, { token, store }).map(({ effect, moves, deadlineMs }) => [
         effect,
         moves,
         deadlineMs,

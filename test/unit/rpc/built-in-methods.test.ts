@@ -1,13 +1,17 @@
 /** Built-in methods of the configuration are those that an agent answers. */
 import { readdirSync } from 'node:fs';
 import { expect, it } from 'vitest';
-import { BUILT_IN_METHODS, builtInMethods, type MethodParts } from '../../../src/methods/built-in-methods.ts';
+import {
+  builtInOperations,
+  type OperationParts,
+  PLATFORM_OPERATIONS,
+} from '../../../src/operations/operation-table.ts';
 import { MethodTable } from '../../../src/rpc/method-table.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 
 const SRC = new URL('../../../src/', import.meta.url);
 const part = {} as never;
-const parts: MethodParts = {
+const parts: OperationParts = {
   status: part,
   sensors: part,
   outbox: part,
@@ -18,23 +22,24 @@ const parts: MethodParts = {
 };
 
 it('are those of the method table, each once', () => {
-  const methods = builtInMethods(parts);
+  const methods = builtInOperations(parts);
   const table = new MethodTable({ clock: new FakeClock(), methods, permissions: {}, locked: () => false });
-  expect(BUILT_IN_METHODS.filter((name) => table.find(name) === undefined)).toEqual([]);
-  expect(new Set(BUILT_IN_METHODS).size).toBe(BUILT_IN_METHODS.length);
-  expect(BUILT_IN_METHODS).toHaveLength(methods.length + 1);
+  expect(PLATFORM_OPERATIONS.filter((name) => table.find(name) === undefined)).toEqual([]);
+  expect(new Set(PLATFORM_OPERATIONS).size).toBe(PLATFORM_OPERATIONS.length);
+  expect(PLATFORM_OPERATIONS).toHaveLength(methods.length + 1);
 });
 
-it('are known of every table that lies beside them', async () => {
-  const folder = new URL('methods/', SRC);
-  const files = readdirSync(folder).filter((file) => file.endsWith('-methods.ts') && file !== 'built-in-methods.ts');
+it('are known of every table that lies beside them, but for what is asked at the device alone', async () => {
+  const folder = new URL('operations/', SRC);
+  const files = readdirSync(folder).filter((file) => file.endsWith('-operations.ts'));
   expect(files.length).toBeGreaterThan(5);
   for (const file of files) {
+    if (file === 'local-operations.ts') continue;
     const tables = Object.entries(await import(new URL(file, folder).href)).filter(([name]) =>
-      name.endsWith('_METHODS'),
+      name.endsWith('_OPERATIONS'),
     );
     expect(tables, file).not.toEqual([]);
     for (const [, table] of tables)
-      expect(BUILT_IN_METHODS).toEqual(expect.arrayContaining(Object.keys(table as object)));
+      expect(PLATFORM_OPERATIONS).toEqual(expect.arrayContaining(Object.keys(table as object)));
   }
 });

@@ -5,13 +5,13 @@ import { declaredActuatorMethods } from '../../../src/actuators/declared-methods
 import type { RpcMethodConfig } from '../../../src/config/schema/agent-config.ts';
 import { systemClock } from '../../../src/host/clock.ts';
 import { runProgram } from '../../../src/host/run-program.ts';
-import { ACTUATOR_METHODS, type ActuatorCalls, stateAsJson } from '../../../src/methods/actuator-methods.ts';
-import { OUTBOX_METHODS } from '../../../src/methods/outbox-methods.ts';
-import { RESTART_METHODS } from '../../../src/methods/restart-methods.ts';
-import { methodsOn, type RpcMethod } from '../../../src/methods/rpc-method.ts';
-import { declaredSensorMethods, type ReadNow, SENSOR_METHODS } from '../../../src/methods/sensor-methods.ts';
-import { SETTING_METHODS } from '../../../src/methods/setting-methods.ts';
-import { STATUS_METHODS } from '../../../src/methods/status-methods.ts';
+import { type Operation, operationsOn } from '../../../src/operations/operation.ts';
+import { OUTBOX_OPERATIONS } from '../../../src/operations/outbox-operations.ts';
+import { type ActuatorCalls, OUTPUT_OPERATIONS, stateAsJson } from '../../../src/operations/output-operations.ts';
+import { RESTART_OPERATIONS } from '../../../src/operations/restart-operations.ts';
+import { declaredSensorMethods, type ReadNow, SENSOR_OPERATIONS } from '../../../src/operations/sensor-operations.ts';
+import { SETTING_OPERATIONS } from '../../../src/operations/setting-operations.ts';
+import { STATUS_OPERATIONS } from '../../../src/operations/status-operations.ts';
 import { type MethodPermission, MethodTable } from '../../../src/rpc/method-table.ts';
 import { programMethods } from '../../../src/rpc/program-methods.ts';
 import type { JsonValue } from '../../../src/values/json.ts';
@@ -57,12 +57,16 @@ beforeEach(() => {
 
 // The methods under test use no more of it than the class above has.
 const actuators = (): ActuatorCalls => door as unknown as ActuatorCalls;
-const builtIn = (): readonly RpcMethod[] => [
-  ...methodsOn(STATUS_METHODS, { status: () => ({ a: 1 }) as never, diagnose: async () => ({ c: 3 }) }),
-  ...methodsOn(SENSOR_METHODS, { readNow: async (name) => [{ key: name, value: 1 }] }),
-  ...methodsOn(OUTBOX_METHODS, { status: () => ({ b: 2 }) as never }),
-  ...methodsOn(SETTING_METHODS, { set: (_key, level) => void ends.push(String(level)) }),
-  ...methodsOn(RESTART_METHODS, {
+const builtIn = (): readonly Operation[] => [
+  ...operationsOn(STATUS_OPERATIONS, {
+    status: () => ({ a: 1 }) as never,
+    shown: () => [],
+    diagnose: async () => ({ c: 3 }),
+  }),
+  ...operationsOn(SENSOR_OPERATIONS, { readNow: async (name) => [{ key: name, value: 1 }], asSent: () => [] }),
+  ...operationsOn(OUTBOX_OPERATIONS, { status: () => ({ b: 2 }) as never }),
+  ...operationsOn(SETTING_OPERATIONS, { set: (_key, level) => void ends.push(String(level)) }),
+  ...operationsOn(RESTART_OPERATIONS, {
     restart: () => ends.push('restart'),
     expectReboots: async () => {},
     reboot: () => ends.push('reboot'),
@@ -71,7 +75,7 @@ const builtIn = (): readonly RpcMethod[] => [
 const declared = (
   configs: Record<string, RpcMethodConfig>,
   readNow: ReadNow['readNow'] = async () => [],
-): readonly RpcMethod[] => [
+): readonly Operation[] => [
   ...declaredActuatorMethods(
     configs,
     Object.values(configs).flatMap(({ actuator }) => (actuator === undefined ? [] : [door.settings(actuator)])),
@@ -80,27 +84,29 @@ const declared = (
   ...declaredSensorMethods(configs, { readNow }),
   ...programMethods(configs, { clock: systemClock, runProgram }),
 ];
-const tableOf = (methods: readonly RpcMethod[], permissions: Record<string, MethodPermission> = {}): MethodTable =>
+const tableOf = (methods: readonly Operation[], permissions: Record<string, MethodPermission> = {}): MethodTable =>
   new MethodTable({ clock, methods, permissions, locked: () => false });
 async function listed(
-  methods: readonly RpcMethod[],
+  methods: readonly Operation[],
   permissions: Record<string, MethodPermission> = {},
 ): Promise<Record<string, JsonValue>[]> {
-  const list = await tableOf(methods, permissions).admit('listMethods', {}).run({}, { note: undefined, signal: never });
+  const list = await tableOf(methods, permissions)
+    .admit('listMethods', {})
+    .run({}, { asker: 'platform', note: undefined, signal: never });
   return (list as Record<string, JsonValue>[]).map(({ description, ...rest }) => {
     expect(String(description).length).toBeGreaterThan(8);
     return rest;
   });
 }
 async function call(
-  methods: readonly RpcMethod[],
+  methods: readonly Operation[],
   name: string,
   params: JsonValue,
   signal = never,
 ): Promise<JsonValue> {
   const method = tableOf(methods).admit(name, params);
-  const note = method.prepare?.(params);
-  return await method.run(params, { note, signal });
+  const note = method.prepare?.(params, 'platform');
+  return await method.run(params, { asker: 'platform', note, signal });
 }
 
 describe('what is told of a method', () => {
@@ -116,7 +122,7 @@ describe('what is told of a method', () => {
     const time = { type: 'string', maxLength: 16, description: expect.any(String) };
     const durationMs = { type: 'number', minimum: 1, maximum: 3_600_000, description: 'ms' };
     const level = { type: 'string', enum: ['debug', 'info', 'warn', 'error'] };
-    expect(await listed([...builtIn(), ...methodsOn(ACTUATOR_METHODS, actuators())])).toEqual([
+    expect(await listed([...builtIn(), ...operationsOn(OUTPUT_OPERATIONS, actuators())])).toEqual([
       { name: 'getStatus', params: nothing, deadlineMs: 8_000, moves: false },
       { name: 'diagnose', params: nothing, deadlineMs: 8_000, moves: false },
       {
@@ -221,7 +227,9 @@ describe('a built-in method', () => {
   it('is asked for by its own params, not by what every object has', async () => {
     const readSensor = builtIn().find(({ name }) => name === 'readSensor');
     for (const params of [null, 'roof', ['roof'], {}, JSON.parse('{"__proto__":{"name":"roof"}}') as JsonValue])
-      expect(await readSensor?.run(params, { note: undefined, signal: never })).toEqual([{ key: '', value: 1 }]);
+      expect(await readSensor?.run(params, { asker: 'platform', note: undefined, signal: never })).toEqual([
+        { key: '', value: 1 },
+      ]);
   });
 
   it('is a read, a set or a movement', () => {
@@ -244,7 +252,7 @@ describe('a declared method', () => {
       full: config({ actuator: 'dim', value: 9 }),
       off: config({ actuator: 'dim', value: false }),
     });
-    const plain = (name: string): RpcMethod | undefined => methods.find((method) => method.name === name);
+    const plain = (name: string): Operation | undefined => methods.find((method) => method.name === name);
     for (const params of [
       5,
       { value: 6 },
@@ -253,8 +261,9 @@ describe('a declared method', () => {
       null,
       JSON.parse('{"__proto__":{"value":3}}') as JsonValue,
     ])
-      await plain('dim')?.run(params, { note: undefined, signal: never });
-    for (const name of ['full', 'off']) await plain(name)?.run({ value: 3 }, { note: undefined, signal: never });
+      await plain('dim')?.run(params, { asker: 'platform', note: undefined, signal: never });
+    for (const name of ['full', 'off'])
+      await plain(name)?.run({ value: 3 }, { asker: 'platform', note: undefined, signal: never });
     expect(door.asked.map((asked) => (asked as unknown[])[2])).toEqual([
       5,
       6,
@@ -270,7 +279,7 @@ describe('a declared method', () => {
 
   it('pulses for as long as is declared', async () => {
     const ring = declared({ ring: config({ actuator: 'bell', pulseMs: 20 }) })[0];
-    expect(await ring?.run({ durationMs: 5 }, { note: undefined, signal: never })).toEqual({
+    expect(await ring?.run({ durationMs: 5 }, { asker: 'platform', note: undefined, signal: never })).toEqual({
       name: 'bell',
       value: false,
     });
@@ -334,8 +343,10 @@ describe('a declared method', () => {
     const command = { program: '/bin/echo', arguments: ['{word}'], idempotent: false, json: false };
     const method = declared({ run: config({ command }) })[0];
     for (const params of [null, {}, { word: ['a'] }, { word: '--help' }])
-      expect(() => method?.prepare?.(params)).toThrow(expect.objectContaining({ code: 'host/bad-argument' }));
-    expect(method?.prepare?.({ word: 'a' })).toBeUndefined();
+      expect(() => method?.prepare?.(params, 'platform')).toThrow(
+        expect.objectContaining({ code: 'host/bad-argument' }),
+      );
+    expect(method?.prepare?.({ word: 'a' }, 'platform')).toBeUndefined();
   });
 });
 

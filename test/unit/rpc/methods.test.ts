@@ -11,11 +11,11 @@ import type { RpcMethodConfig } from '../../../src/config/schema/agent-config.ts
 import { systemFiles } from '../../../src/host/files.ts';
 import { silentLog } from '../../../src/host/log.ts';
 import { runProgram } from '../../../src/host/run-program.ts';
-import { ACTUATOR_METHODS, type ActuatorCalls } from '../../../src/methods/actuator-methods.ts';
-import { RESTART_METHODS } from '../../../src/methods/restart-methods.ts';
-import { methodsOn, type RpcMethod } from '../../../src/methods/rpc-method.ts';
-import { type ReadNow, SENSOR_METHODS } from '../../../src/methods/sensor-methods.ts';
-import { SETTING_METHODS } from '../../../src/methods/setting-methods.ts';
+import { type Operation, operationsOn } from '../../../src/operations/operation.ts';
+import { type ActuatorCalls, OUTPUT_OPERATIONS } from '../../../src/operations/output-operations.ts';
+import { RESTART_OPERATIONS } from '../../../src/operations/restart-operations.ts';
+import { type ReadNow, SENSOR_OPERATIONS } from '../../../src/operations/sensor-operations.ts';
+import { SETTING_OPERATIONS } from '../../../src/operations/setting-operations.ts';
 import { MethodTable } from '../../../src/rpc/method-table.ts';
 import { programMethods } from '../../../src/rpc/program-methods.ts';
 import { StateFile } from '../../../src/store/state-file.ts';
@@ -63,23 +63,23 @@ beforeEach(async () => {
   );
 });
 
-const method = (methods: readonly RpcMethod[], name: string): RpcMethod => {
+const method = (methods: readonly Operation[], name: string): Operation => {
   const found = methods.find((each) => each.name === name);
   if (found === undefined) throw new Error(`no method ${name}`);
   return found;
 };
-const effectOf = ({ effect }: RpcMethod, params: JsonValue): string =>
+const effectOf = ({ effect }: Operation, params: JsonValue): string =>
   typeof effect === 'function' ? effect(params) : effect;
 
-async function call(methods: readonly RpcMethod[], name: string, params: JsonValue): Promise<JsonValue> {
+async function call(methods: readonly Operation[], name: string, params: JsonValue): Promise<JsonValue> {
   const one = method(methods, name);
-  const note = one.prepare?.(params);
-  return await one.run(params, { note, signal: never });
+  const note = one.prepare?.(params, 'platform');
+  return await one.run(params, { asker: 'platform', note, signal: never });
 }
 
 describe('methods of actuators', () => {
   it('are absolute where setting twice is setting once, and movements where it is not', () => {
-    const methods = methodsOn(ACTUATOR_METHODS, control);
+    const methods = operationsOn(OUTPUT_OPERATIONS, control);
     expect(effectOf(method(methods, 'setActuator'), { name: 'relay', value: true })).toBe('set');
     expect(effectOf(method(methods, 'setActuator'), { name: 'printer', value: 'x' })).toBe('move');
     expect(effectOf(method(methods, 'getActuator'), { name: 'relay' })).toBe('read');
@@ -87,7 +87,7 @@ describe('methods of actuators', () => {
   });
 
   it('set, read, pulse and toggle', async () => {
-    const methods = methodsOn(ACTUATOR_METHODS, control);
+    const methods = operationsOn(OUTPUT_OPERATIONS, control);
     expect(await call(methods, 'setActuator', { name: 'dimmer', value: 30 })).toEqual({
       name: 'dimmer',
       value: 30,
@@ -103,7 +103,7 @@ describe('methods of actuators', () => {
   });
 
   it('hold a value for a time, tell why, and take it back, also under lockout', async () => {
-    const methods = methodsOn(ACTUATOR_METHODS, control);
+    const methods = operationsOn(OUTPUT_OPERATIONS, control);
     await call(methods, 'setActuator', { name: 'dimmer', value: 30, for: '2h' });
     expect(await call(methods, 'getActuator', { name: 'dimmer' })).toMatchObject({
       why: '30, because the operator (rpc) said so 0 s ago, for 2h more',
@@ -118,13 +118,14 @@ describe('methods of actuators', () => {
   });
 
   it.each(['soon', '0s', '-1h'])('take no time that is %s', (time) => {
-    const set = method(methodsOn(ACTUATOR_METHODS, control), 'setActuator');
-    expect(() => set.prepare?.({ name: 'dimmer', value: 30, for: time })).toThrow('for is a time');
+    const set = method(operationsOn(OUTPUT_OPERATIONS, control), 'setActuator');
+    expect(() => set.prepare?.({ name: 'dimmer', value: 30, for: time }, 'platform')).toThrow('for is a time');
   });
 
   it('refuse before anything is written down', () => {
-    const methods = methodsOn(ACTUATOR_METHODS, control);
-    const prepare = (name: string, params: JsonValue) => (): unknown => method(methods, name).prepare?.(params);
+    const methods = operationsOn(OUTPUT_OPERATIONS, control);
+    const prepare = (name: string, params: JsonValue) => (): unknown =>
+      method(methods, name).prepare?.(params, 'platform');
     expect(prepare('setActuator', { name: 'dimmer', value: 101 })).toThrow('dimmer takes 0 to 100');
     expect(prepare('setActuator', { name: 'none', value: 1 })).toThrow('there is no actuator none');
     expect(prepare('pulse', { name: 'dimmer', durationMs: 5 })).toThrow('dimmer cannot be pulsed');
@@ -132,8 +133,8 @@ describe('methods of actuators', () => {
   });
 
   it('can tell after a crash whether a toggle had happened, by what the hardware showed at start', async () => {
-    const toggle = method(methodsOn(ACTUATOR_METHODS, control), 'toggle');
-    expect(toggle.prepare?.({ name: 'relay' })).toEqual({ from: false, to: true });
+    const toggle = method(operationsOn(OUTPUT_OPERATIONS, control), 'toggle');
+    expect(toggle.prepare?.({ name: 'relay' }, 'platform')).toEqual({ from: false, to: true });
     expect(await toggle.recover?.({ from: false, to: true }, { name: 'relay' })).toEqual({
       name: 'relay',
       value: false,
@@ -153,7 +154,7 @@ describe('methods of actuators', () => {
       settings: control.settings.bind(control),
     } as unknown as ActuatorControl;
     expect(
-      await method(methodsOn(ACTUATOR_METHODS, unreadable), 'toggle').recover?.({ to: true }, { name: 'relay' }),
+      await method(operationsOn(OUTPUT_OPERATIONS, unreadable), 'toggle').recover?.({ to: true }, { name: 'relay' }),
     ).toBeUndefined();
   });
 
@@ -180,7 +181,7 @@ describe('methods of actuators', () => {
             fault: undefined,
           }),
         } as Partial<ActuatorCalls> as ActuatorCalls;
-        return method(methodsOn(ACTUATOR_METHODS, door), 'toggle').recover?.(
+        return method(operationsOn(OUTPUT_OPERATIONS, door), 'toggle').recover?.(
           { from: !found, to: true, ...marked },
           { name: 'relay' },
         );
@@ -190,18 +191,18 @@ describe('methods of actuators', () => {
   );
 
   it('notes of a toggle that the output was to be switched off at any rate', async () => {
-    const toggle = method(methodsOn(ACTUATOR_METHODS, control), 'toggle');
+    const toggle = method(operationsOn(OUTPUT_OPERATIONS, control), 'toggle');
     await control.set('relay', false, { by: 'rpc' }, never);
-    expect(toggle.prepare?.({ name: 'relay' })).toEqual({ from: false, to: true });
+    expect(toggle.prepare?.({ name: 'relay' }, 'platform')).toEqual({ from: false, to: true });
     const pulse = control.pulse('relay', { durationMs: 30_000, by: 'rpc' }, never);
     await clock.advance(0);
     await pulse;
-    expect(toggle.prepare?.({ name: 'relay' })).toEqual({ from: true, to: false, marked: true });
+    expect(toggle.prepare?.({ name: 'relay' }, 'platform')).toEqual({ from: true, to: false, marked: true });
     await control.set('relay', true, { by: 'rpc' }, never);
-    expect(toggle.prepare?.({ name: 'relay' })).toEqual({ from: true, to: false });
+    expect(toggle.prepare?.({ name: 'relay' }, 'platform')).toEqual({ from: true, to: false });
     relay.write = async () => {};
     await control.set('relay', false, { by: 'rpc' }, never).catch(() => {});
-    expect(toggle.prepare?.({ name: 'relay' })).toEqual({ from: true, to: false, marked: true });
+    expect(toggle.prepare?.({ name: 'relay' }, 'platform')).toEqual({ from: true, to: false, marked: true });
     await control.close();
   });
 });
@@ -215,7 +216,7 @@ describe('built-in methods', () => {
       expectReboots: () => firmware.expectReboots(),
       reboot: () => firmware.reboot(),
     };
-    const methods = methodsOn(RESTART_METHODS, restarts);
+    const methods = operationsOn(RESTART_OPERATIONS, restarts);
     await expect(call(methods, 'reboot', {})).rejects.toMatchObject({ code: 'firmware/no-helper' });
     files.put('/opt/turnstone/guard/root-helper.mjs', 'program');
     expect(await call(methods, 'reboot', {})).toEqual({ accepted: true });
@@ -227,9 +228,9 @@ describe('built-in methods', () => {
       { key: name, value: 2n ** 60n },
     ];
     const methods = [
-      ...methodsOn(SENSOR_METHODS, { readNow }),
-      ...methodsOn(SETTING_METHODS, { set: (_key, level) => void ends.push(String(level)) }),
-      ...methodsOn(RESTART_METHODS, {
+      ...operationsOn(SENSOR_OPERATIONS, { readNow, asSent: () => [] }),
+      ...operationsOn(SETTING_OPERATIONS, { set: (_key, level) => void ends.push(String(level)) }),
+      ...operationsOn(RESTART_OPERATIONS, {
         restart: () => ends.push('restart'),
         expectReboots: async () => {},
         reboot: () => ends.push('reboot'),
@@ -257,7 +258,7 @@ describe('declared methods', () => {
     deadlineMs: 1_000,
     ...changes,
   });
-  const declare = (configs: Record<string, RpcMethodConfig>): readonly RpcMethod[] => [
+  const declare = (configs: Record<string, RpcMethodConfig>): readonly Operation[] => [
     ...declaredActuatorMethods(configs, [relaySettings('relay'), DIMMER, HEATER], control),
     ...programMethods(configs, { clock, runProgram }),
   ];
@@ -323,7 +324,7 @@ describe('declared methods', () => {
       ['heat', { value: false }] as const,
       ['flash', {}] as const,
     ]) {
-      expect(() => method(methods, name).prepare?.(params)).toThrow(told.message);
+      expect(() => method(methods, name).prepare?.(params, 'platform')).toThrow(told.message);
       await expect(call(methods, name, params)).rejects.toMatchObject(told);
     }
   });
@@ -351,7 +352,7 @@ describe('declared methods', () => {
     expect(declare(configs)).toEqual([]);
     const table = new MethodTable({
       clock,
-      methods: methodsOn(ACTUATOR_METHODS, control),
+      methods: operationsOn(OUTPUT_OPERATIONS, control),
       permissions: configs,
       locked: () => false,
     });
@@ -360,7 +361,7 @@ describe('declared methods', () => {
 
   it('switch off without waiting for a journal or a lockout, whatever the actuator', () => {
     const methods = [
-      ...methodsOn(ACTUATOR_METHODS, control),
+      ...operationsOn(OUTPUT_OPERATIONS, control),
       ...declare({ stop: config({ actuator: 'dimmer', value: 0 }) }),
     ];
     expect(effectOf(method(methods, 'setActuator'), { name: 'printer', value: '' })).toBe('set');
@@ -384,20 +385,20 @@ describe('declared methods', () => {
   it('toggle to off under lockout, and not to on', async () => {
     const table = new MethodTable({
       clock,
-      methods: methodsOn(ACTUATOR_METHODS, control),
+      methods: operationsOn(OUTPUT_OPERATIONS, control),
       permissions: {},
       locked: () => true,
     });
     expect(() => table.admit('toggle', { name: 'relay' })).toThrow('the machine is locked out');
     await control.set('relay', true, { by: 'local' }, never);
     expect(table.admit('toggle', { name: 'relay' }).name).toBe('toggle');
-    expect(await call(methodsOn(ACTUATOR_METHODS, control), 'toggle', { name: 'relay' })).toMatchObject({
+    expect(await call(operationsOn(OUTPUT_OPERATIONS, control), 'toggle', { name: 'relay' })).toMatchObject({
       value: false,
     });
   });
 
   it('may not take a built-in name for something else', () => {
-    const methods = [...methodsOn(ACTUATOR_METHODS, control), ...declare({ pulse: config({ actuator: 'relay' }) })];
+    const methods = [...operationsOn(OUTPUT_OPERATIONS, control), ...declare({ pulse: config({ actuator: 'relay' }) })];
     expect(() => new MethodTable({ clock, methods, permissions: {}, locked: () => false })).toThrow('is there twice');
   });
 });

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { AgentError } from '../../../src/errors/agent-error.ts';
 import { silentLog } from '../../../src/host/log.ts';
-import type { RpcMethod } from '../../../src/methods/rpc-method.ts';
+import type { Operation } from '../../../src/operations/operation.ts';
 import { type MethodPermission, MethodTable } from '../../../src/rpc/method-table.ts';
 import { type Checkpoint, type RpcAnswer, RpcExecutor } from '../../../src/rpc/rpc-executor.ts';
 import { RpcJournal } from '../../../src/rpc/rpc-journal.ts';
@@ -17,10 +17,10 @@ let moved: number;
 let told: ToldCommand[];
 let permissions: Record<string, MethodPermission>;
 let locked: boolean;
-let extra: RpcMethod[];
+let extra: Operation[];
 let dieAt: Checkpoint | undefined;
 
-const method = (name: string, changes: Partial<RpcMethod>): RpcMethod => ({
+const method = (name: string, changes: Partial<Operation>): Operation => ({
   name,
   description: name,
   params: {},

@@ -1,8 +1,8 @@
 /** An actuator whose own time-out is longer than a caller waits, and what is asked for behind it. */
 import { beforeEach, describe, expect, it } from 'vitest';
 import { silentLog } from '../../../src/host/log.ts';
-import { ACTUATOR_METHODS } from '../../../src/methods/actuator-methods.ts';
-import { methodsOn, type RpcMethod } from '../../../src/methods/rpc-method.ts';
+import { type Operation, operationsOn } from '../../../src/operations/operation.ts';
+import { OUTPUT_OPERATIONS } from '../../../src/operations/output-operations.ts';
 import type { RpcRequest } from '../../../src/platform/device-api.ts';
 import { MethodTable } from '../../../src/rpc/method-table.ts';
 import { RpcExecutor } from '../../../src/rpc/rpc-executor.ts';
@@ -21,7 +21,7 @@ let storage: MemoryJournalStorage;
 let takesMs: number;
 let id: number;
 /** Runs for as long as no deadline ends it. */
-const program: RpcMethod = {
+const program: Operation = {
   name: 'program',
   description: '',
   params: {},
@@ -56,7 +56,7 @@ async function start(): Promise<void> {
     clock,
     permissions: {},
     locked: () => false,
-    methods: [...methodsOn(ACTUATOR_METHODS, bench.control), program],
+    methods: [...operationsOn(OUTPUT_OPERATIONS, bench.control), program],
   });
   executor = new RpcExecutor({ journal, methods, clock, log: silentLog });
 }

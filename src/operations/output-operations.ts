@@ -1,40 +1,54 @@
-/** Methods that move actuators, or ask for their state. The gates of `actuators/` decide; the journal sees to "once". */
+/** Operations that move actuators, or ask for their state. The gates of `actuators/` decide; the journal sees to "once". */
 
 import type { ActuatorControl } from '../actuators/actuator-control.ts';
 import { type ActuatorSettings, type ActuatorState, isOff } from '../actuators/kind/actuator.ts';
 import { valueFor } from '../actuators/kind/actuator-value.ts';
 import { parseDuration } from '../config/fields/quantity.ts';
 import { AgentError, refusal } from '../errors/agent-error.ts';
-import { isJsonObject, type JsonObject, type JsonValue, jsonOf } from '../values/json.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../values/json.ts';
 import type { ValueShape } from '../values/value-shape.ts';
-import { type MethodsOn, memberOf, objectOf, QUESTION, type RpcMethod, textOf } from './rpc-method.ts';
+import type { OutputAnswer } from './answers.ts';
+import {
+  type Asker,
+  memberOf,
+  type Operation,
+  type OperationBody,
+  type OperationsOn,
+  objectOf,
+  QUESTION,
+  textOf,
+} from './operation.ts';
 
 export type ActuatorCalls = Pick<
   ActuatorControl,
   'set' | 'release' | 'pulse' | 'check' | 'checkPulse' | 'state' | 'find' | 'read' | 'settings' | 'foundAtStart'
 >;
 
-export type MethodBody = Omit<RpcMethod, 'name'>;
-
 /** For its turn, and for its answer: once it has begun, a movement has the deadline of its actuator. */
 export const MOVEMENT = { deadlineMs: 8_000, goesOn: true } as const;
+
+const EVERYBODY: readonly Asker[] = ['platform', 'site', 'page'];
 
 const NAME: ValueShape = { type: 'string', maxLength: 64, description: 'the actuator, as the configuration calls it' };
 const VALUE: ValueShape = { type: ['boolean', 'number', 'string'], maxLength: 1024 };
 const FOR: ValueShape = { type: 'string', maxLength: 16, description: 'for how long it holds against rules: 30m, 2h' };
 const DURATION: ValueShape = { type: 'number', minimum: 1, maximum: 3_600_000, description: 'ms' };
 
-export const ACTUATOR_METHODS: MethodsOn<ActuatorCalls> = {
+export const OUTPUT_OPERATIONS: OperationsOn<ActuatorCalls> = {
   setActuator: (actuators) =>
     setMethod(actuators, {
       description: 'Sets an actuator to a value and gives the state read back.',
+      askers: EVERYBODY,
       params: { ...objectOf({ name: NAME, value: VALUE, for: FOR }), required: ['name', 'value'] },
+      movement: (params) => ({ actuator: textOf(params, 'name'), did: 'set', value: memberOf(params, 'value') }),
       target: (params) => ({ name: textOf(params, 'name'), value: memberOf(params, 'value'), ...timeIn(params) }),
     }),
   releaseActuator: (actuators) => ({
     description:
       'Takes back what an operator has set, and ends a pulse: rules, or the state for the start, apply again.',
     params: objectOf({ name: NAME }),
+    askers: EVERYBODY,
+    movement: (params) => ({ actuator: textOf(params, 'name'), did: 'released' }),
     effect: 'set',
     // Taken under lockout, too: what would go on then waits for its end.
     moves: false,
@@ -46,7 +60,12 @@ export const ACTUATOR_METHODS: MethodsOn<ActuatorCalls> = {
     description:
       'The state of an actuator, read from the hardware where it can be asked, and why it is so: its slots, the highest first.',
     params: objectOf({ name: NAME }),
-    run: (params, { signal }) => reasonedState(actuators, textOf(params, 'name'), signal),
+    askers: ['platform', 'viewer'],
+    run: async (params, { signal }) => {
+      const name = textOf(params, 'name');
+      const state = stateAsJson(await actuators.read(name, signal));
+      return { ...state, ...(actuators.find(name)?.reason ?? { why: '', slots: [] }) };
+    },
   }),
   pulse: (actuators) =>
     pulseMethod(actuators, {
@@ -57,22 +76,27 @@ export const ACTUATOR_METHODS: MethodsOn<ActuatorCalls> = {
   toggle: (actuators) => toggleMethod(actuators),
 };
 
+/** Writer for whom an output holds the value: somebody on the page stands on site, but for the lockout. */
+function writerOf(asker: Asker): 'rpc' | 'local' {
+  return asker === 'platform' ? 'rpc' : 'local';
+}
+
 /** Where the target is taken from differs between methods of one sort. */
-type MethodForm<Target> = Pick<RpcMethod, 'description' | 'params'> & {
+type MethodForm<Target> = Pick<Operation, 'description' | 'params' | 'askers' | 'movement'> & {
   readonly target: (params: JsonValue) => Target;
 };
 
-interface MovementForm<Target> extends MethodForm<Target>, Pick<RpcMethod, 'effect' | 'moves' | 'understood'> {
-  readonly check: (target: Target) => unknown;
-  readonly move: (target: Target, signal: AbortSignal) => Promise<ActuatorState>;
+interface MovementForm<Target> extends MethodForm<Target>, Pick<Operation, 'effect' | 'moves' | 'understood'> {
+  readonly check: (target: Target, by: 'rpc' | 'local') => unknown;
+  readonly move: (target: Target, by: 'rpc' | 'local', signal: AbortSignal) => Promise<ActuatorState>;
 }
 
-function movement<Target>({ target, check, move, ...method }: MovementForm<Target>): MethodBody {
+function movement<Target>({ target, check, move, ...method }: MovementForm<Target>): OperationBody<OutputAnswer> {
   return {
     ...method,
     ...MOVEMENT,
-    prepare: (params) => void check(target(params)),
-    run: async (params, { signal }) => stateAsJson(await move(target(params), signal)),
+    prepare: (params, asker) => void check(target(params), writerOf(asker)),
+    run: async (params, { asker, signal }) => stateAsJson(await move(target(params), writerOf(asker), signal)),
   };
 }
 
@@ -93,7 +117,7 @@ function timeIn(params: JsonValue): { readonly forMs?: number } {
 
 type SetTarget = { readonly name: string; readonly value: JsonValue; readonly forMs?: number };
 
-export function setMethod(actuators: ActuatorCalls, form: MethodForm<SetTarget>): MethodBody {
+export function setMethod(actuators: ActuatorCalls, form: MethodForm<SetTarget>): OperationBody<OutputAnswer> {
   const target = (params: JsonValue): SetTarget => {
     const { name, value, ...time } = form.target(params);
     return { name, value: valueFor(actuators.settings(name), value) ?? value, ...time };
@@ -107,21 +131,21 @@ export function setMethod(actuators: ActuatorCalls, form: MethodForm<SetTarget>)
     // Off twice is off: it waits for no journal, and no lockout holds it up.
     effect: (params) => (switchesOff(params) || actuators.settings(target(params).name).idempotent ? 'set' : 'move'),
     moves: (params) => !switchesOff(params),
-    check: ({ name, value }) => actuators.check(name, value, 'rpc'),
-    move: ({ name, value, ...time }, signal) => actuators.set(name, value, { by: 'rpc', ...time }, signal),
+    check: ({ name, value }, by) => actuators.check(name, value, by),
+    move: ({ name, value, ...time }, by, signal) => actuators.set(name, value, { by, ...time }, signal),
   });
 }
 
 export function pulseMethod(
   actuators: ActuatorCalls,
   form: MethodForm<{ readonly name: string; readonly durationMs: number }>,
-): MethodBody {
+): OperationBody<OutputAnswer> {
   return movement({
     ...form,
     effect: 'move',
     moves: true,
-    check: ({ name, durationMs }) => actuators.checkPulse(name, durationMs, 'rpc'),
-    move: ({ name, durationMs }, signal) => actuators.pulse(name, { durationMs, by: 'rpc' }, signal),
+    check: ({ name, durationMs }, by) => actuators.checkPulse(name, durationMs, by),
+    move: ({ name, durationMs }, by, signal) => actuators.pulse(name, { durationMs, by }, signal),
   });
 }
 
@@ -129,27 +153,27 @@ export function pulseMethod(
  * A toggle notes what it was and what it will be: after a crash the hardware itself can tell which of the two came true, but for what the stop
  * hook may have set meanwhile. Without the note it does nothing, not even off: asked once more, it would switch on.
  */
-function toggleMethod(actuators: ActuatorCalls): MethodBody {
+function toggleMethod(actuators: ActuatorCalls): OperationBody<OutputAnswer> {
   return {
     description: 'Switches an actuator on when it is off, and off when it is on.',
     params: objectOf({ name: NAME }),
     effect: 'move',
     moves: (params) => actuators.state(textOf(params, 'name')).value !== true,
     ...MOVEMENT,
-    prepare: (params) => {
+    prepare: (params, asker) => {
       const name = textOf(params, 'name');
       const { value, desired, pulsing } = actuators.state(name);
       if (typeof value !== 'boolean')
         throw new AgentError('rpc/cannot-toggle', `${name} is neither on nor off, or its state is not known`, {
           recovery: 'drop',
         });
-      actuators.check(name, !value, 'rpc');
+      actuators.check(name, !value, writerOf(asker));
       // It is on, and was to be switched off whatever happens.
       const isMarked = value && (pulsing || desired === false);
       return { from: value, to: !value, ...(isMarked && { marked: true }) };
     },
-    run: async (params, { note, signal }) =>
-      stateAsJson(await actuators.set(textOf(params, 'name'), note?.to === true, { by: 'rpc' }, signal)),
+    run: async (params, { asker, note, signal }) =>
+      stateAsJson(await actuators.set(textOf(params, 'name'), note?.to === true, { by: writerOf(asker) }, signal)),
     recover: (note, params) => {
       const found = actuators.foundAtStart(textOf(params, 'name'));
       if (typeof found !== 'boolean' || typeof note.to !== 'boolean') return undefined;
@@ -165,16 +189,6 @@ function setByHook({ safe, limits }: ActuatorSettings, note: JsonObject): readon
   return [safe.stop, safe.crash, ...(limits.maxOnMs !== undefined || note.marked === true ? [false] : [])];
 }
 
-/** Reads the state, and why it is so. @throws AgentError `actuators/unknown` (drop). */
-export async function reasonedState(
-  actuators: Pick<ActuatorControl, 'read' | 'find'>,
-  name: string,
-  signal: AbortSignal,
-): Promise<JsonObject> {
-  const state = stateAsJson(await actuators.read(name, signal));
-  return { ...state, ...(jsonOf(actuators.find(name)?.reason ?? {}) as JsonObject) };
-}
-
-export function stateAsJson({ name, value, by, pulsing, fault }: ActuatorState): JsonObject {
+export function stateAsJson({ name, value, by, pulsing, fault }: ActuatorState): OutputAnswer {
   return { name, value: value ?? null, by, pulsing: pulsing || undefined, fault };
 }

@@ -5,7 +5,7 @@
 
 import type { CredentialsStore } from '../devices/credentials-store.ts';
 import type { DeviceToken } from '../devices/device-token.ts';
-import { type MethodsOn, objectOf, textOf } from './rpc-method.ts';
+import { type OperationsOn, objectOf, textOf } from './operation.ts';
 
 export interface ReplaceableSecrets {
   /** @throws AgentError while there is none. */
@@ -16,7 +16,7 @@ export interface ReplaceableSecrets {
 const SET = { effect: 'set', moves: false, deadlineMs: 10_000 } as const;
 const SECRET = { type: 'string', minLength: 1, maxLength: 255 } as const;
 
-export const CREDENTIAL_METHODS: MethodsOn<ReplaceableSecrets> = {
+export const CREDENTIAL_OPERATIONS: OperationsOn<ReplaceableSecrets> = {
   setNextAccessToken: (platform) => ({
     ...SET,
     description:

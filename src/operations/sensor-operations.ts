@@ -3,32 +3,44 @@ import type { RpcMethodConfig } from '../config/schema/agent-config.ts';
 import { refusal } from '../errors/agent-error.ts';
 import type { Reading } from '../sensors/kind/sensor.ts';
 import type { JsonValue } from '../values/json.ts';
-import { type MethodsOn, objectOf, QUESTION, type RpcMethod, textOf } from './rpc-method.ts';
+import type { ShownReading } from './answers.ts';
+import { type Operation, type OperationsOn, objectOf, QUESTION, textOf } from './operation.ts';
 
 export interface ReadNow {
   /** @throws AgentError when there is no such sensor, or it does not answer. */
   readonly readNow: (name: string, signal: AbortSignal) => Promise<readonly Reading[]>;
 }
 
-export const SENSOR_METHODS: MethodsOn<ReadNow> = {
-  readSensor: (sampler) => ({
+export interface SentReadings {
+  /** Returns readings of a sensor as the platform gets them, which is what a person at the device is shown. */
+  readonly asSent: (sensor: string, readings: readonly Reading[]) => readonly ShownReading[];
+}
+
+export const SENSOR_OPERATIONS: OperationsOn<ReadNow & SentReadings> = {
+  readSensor: ({ readNow, asSent }) => ({
     ...QUESTION,
     description: 'Reads a sensor once, now.',
     params: objectOf({
       name: { type: 'string', maxLength: 64, description: 'the sensor, as the configuration calls it' },
     }),
-    run: (params, { signal }) => readingsOf(sampler, textOf(params, 'name'), signal),
+    askers: ['platform', 'site'],
+    run: async (params, { asker, signal }) => {
+      const name = textOf(params, 'name');
+      return asker === 'platform'
+        ? await readingsOf({ readNow }, name, signal)
+        : asSent(name, await readNow(name, signal));
+    },
   }),
 };
 
 export function declaredSensorMethods(
   configs: Readonly<Record<string, RpcMethodConfig>>,
   sampler: ReadNow,
-): readonly RpcMethod[] {
+): readonly Operation[] {
   return Object.entries(configs).flatMap(
     ([name, { sensor, key, description = `Reads ${sensor} once, now.`, params = {}, deadlineMs }]) => {
       if (sensor === undefined) return [];
-      const run: RpcMethod['run'] = (_params, { signal }) =>
+      const run: Operation['run'] = (_params, { signal }) =>
         key === undefined ? readingsOf(sampler, sensor, signal) : keyValue(sampler, { sensor, key }, signal);
       return [{ ...QUESTION, name, description, params, deadlineMs, bare: key !== undefined, isDeclared: true, run }];
     },
@@ -46,7 +58,7 @@ async function keyValue(
   return found.value;
 }
 
-async function readingsOf(sampler: ReadNow, name: string, signal: AbortSignal): Promise<JsonValue> {
+async function readingsOf(sampler: ReadNow, name: string, signal: AbortSignal): Promise<ShownReading[]> {
   const readings = await sampler.readNow(name, signal);
   return readings.map(({ key, value, unit }) => ({ key, value, ...(unit === undefined ? {} : { unit }) }));
 }

@@ -1,10 +1,17 @@
-/** Row of the method table. Built-in and declared methods are both made of these. */
-
+/** Row of the table of operations: what may be asked of the agent. Built-in and declared ones are both made of these. */
+import { refusal } from '../errors/agent-error.ts';
 import type { Effect } from '../rpc/same-command.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../values/json.ts';
 import type { ValueShape } from '../values/value-shape.ts';
+import type { Answers, OperationName } from './answers.ts';
 
-export interface RpcMethod {
+/**
+ * Asks: the platform by RPC, a person of the agent's group at the device (`site`), any user of the machine (`viewer`), somebody with the PIN on the
+ * page. Whoever is of the group may all that a viewer may.
+ */
+export type Asker = 'platform' | 'site' | 'viewer' | 'page';
+
+export interface Operation<Answer = JsonValue> {
   readonly name: string;
   readonly description: string;
   readonly params: ValueShape;
@@ -15,6 +22,10 @@ export interface RpcMethod {
   /** True when it can set something in motion, and is therefore refused under lockout; switching off is not. */
   readonly moves: boolean | ((params: JsonValue) => boolean);
   readonly deadlineMs: number;
+  /** Those who may ask for it; the platform alone where it is left out. */
+  readonly askers?: readonly Asker[];
+  /** Movement that it asks for, for its sentence in the timeline. */
+  readonly movement?: (params: JsonValue) => AskedMovement;
   /** The result alone is the whole reply, as dashboards expect a state. */
   readonly bare?: boolean;
   /** Declared in the configuration, as widgets call it: a fault is a text that is no JSON, so that the caller's own call fails. */
@@ -22,25 +33,39 @@ export interface RpcMethod {
   /** True when a run that has begun by the deadline goes on, is answered as under way, and ends by itself; others end with the signal. */
   readonly goesOn?: boolean;
   /** Before anything is written: refuses by throwing, or notes what `recover` will need. */
-  readonly prepare?: (params: JsonValue) => JsonObject | undefined;
-  readonly run: (params: JsonValue, call: MethodCall) => Promise<JsonValue> | JsonValue;
+  readonly prepare?: (params: JsonValue, asker: Asker) => JsonObject | undefined;
+  readonly run: (params: JsonValue, call: OperationCall) => Promise<Answer> | Answer;
   /** After a crash between intent and reply: the result when it can be told what has happened, undefined when it cannot. Moves nothing. */
   readonly recover?: (note: JsonObject, params: JsonValue) => Promise<JsonValue | undefined> | JsonValue | undefined;
   /** Runs once the reply is on its way, for methods that end the process. */
   readonly afterReply?: () => void;
 }
 
-export interface MethodCall {
+export interface AskedMovement {
+  readonly actuator: string;
+  /** Verb in the past tense. */
+  readonly did: string;
+  readonly value?: JsonValue;
+}
+
+export interface OperationCall {
+  readonly asker: Asker;
   readonly note: JsonObject | undefined;
   /** Aborts at the method's deadline. */
   readonly signal: AbortSignal;
 }
 
-/** Methods that a room declares, by name: each is made when the agent joins it to what it works on. */
-export type MethodsOn<Part> = Readonly<Record<string, (part: Part) => Omit<RpcMethod, 'name'>>>;
+export type OperationBody<Answer = JsonValue> = Omit<Operation<Answer>, 'name'>;
 
-export function methodsOn<Part>(methods: MethodsOn<Part>, part: Part): readonly RpcMethod[] {
-  return Object.entries(methods).map(([name, method]) => ({ name, ...method(part) }));
+/** Operations that a room declares, by name: each is made when the agent joins it to what it works on, and is held to the type of its answer. */
+export type OperationsOn<Part> = {
+  readonly [Name in OperationName]?: (part: Part) => OperationBody<Answers[Name]>;
+};
+
+export function operationsOn<Part>(operations: OperationsOn<Part>, part: Part): readonly Operation[] {
+  // Each answer is JSON; only an interface among them is not assignable to an index signature.
+  const declared = Object.entries(operations) as unknown as [string, (part: Part) => OperationBody][];
+  return declared.map(([name, body]) => ({ name, ...body(part) }));
 }
 
 /** A question without parameters; moves nothing. */
@@ -52,7 +77,7 @@ export const QUESTION = {
 } as const;
 
 /** Methods on the method table itself. */
-export const TABLE_METHODS: MethodsOn<{ readonly list: () => JsonValue }> = {
+export const TABLE_OPERATIONS: OperationsOn<{ readonly list: () => JsonValue }> = {
   listMethods: ({ list }) => ({
     ...QUESTION,
     description: 'What can be called here, with the shape of params and what of it is allowed.',
@@ -61,6 +86,16 @@ export const TABLE_METHODS: MethodsOn<{ readonly list: () => JsonValue }> = {
     run: list,
   }),
 };
+
+/** Refuses what would move under lockout; a person on site holds the key. @throws AgentError `rpc/locked-out` (drop). */
+export function expectUnlocked(
+  { moves }: Pick<Operation, 'moves'>,
+  params: JsonValue,
+  { asker, locked }: { readonly asker: Asker; readonly locked: () => boolean },
+): void {
+  const isHeld = asker !== 'site' && (typeof moves === 'function' ? moves(params) : moves) && locked();
+  if (isHeld) throw refusal('rpc/locked-out', 'the machine is locked out: someone works on it');
+}
 
 /** The params of a method that takes an object with just these members. */
 export function objectOf(properties: NonNullable<ValueShape['properties']>): ValueShape {

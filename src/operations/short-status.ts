@@ -1,16 +1,15 @@
 /** A status that fits into one reply to an RPC: with many devices the rows of the healthy go first, and what needs a person stays. */
 
 import type { AgentStatus } from '../status/shape/agent-status.ts';
-import { type JsonValue, jsonOf, stringifyJson } from '../values/json.ts';
+import { jsonOf, stringifyJson } from '../values/json.ts';
 
 /** Below the 64 KiB that the platform takes, with room for the reply around it. */
 const MAX_BYTES = 60 * 1024;
 const FEW = 20;
 
 /** Returns the whole status where it fits; else `shortened` says that something was left out. */
-export function shortStatus(status: AgentStatus): JsonValue {
-  const whole = jsonOf(status);
-  if (fits(whole)) return whole;
+export function shortStatus(status: AgentStatus): AgentStatus & { readonly shortened?: true } {
+  if (fits(status)) return status;
   const { sensors, actuators, devices } = status;
   const withoutValues = sensors.map((sensor) => ({ ...sensor, readings: [] }));
   const atFault = {
@@ -23,12 +22,14 @@ export function shortStatus(status: AgentStatus): JsonValue {
     alerts: status.alerts.slice(0, FEW),
     ...(devices !== undefined && { devices: { ...devices, list: devices.list.slice(0, FEW) } }),
   };
-  const shorter = [{ sensors: withoutValues }, atFault, few].map((part) =>
-    jsonOf({ ...status, ...part, shortened: true }),
-  );
-  return shorter.find(fits) ?? shorter.at(-1) ?? null;
+  const shorter = [{ sensors: withoutValues }, atFault, few].map((part) => ({
+    ...status,
+    ...part,
+    shortened: true as const,
+  }));
+  return shorter.find(fits) ?? { ...status, ...few, shortened: true };
 }
 
-function fits(status: JsonValue): boolean {
-  return Buffer.byteLength(stringifyJson(status)) <= MAX_BYTES;
+function fits(status: AgentStatus): boolean {
+  return Buffer.byteLength(stringifyJson(jsonOf(status))) <= MAX_BYTES;
 }

@@ -1,16 +1,18 @@
 /** Settings that a command changes, as a shared attribute would: what is effective is told, and the next start begins with the file's again. */
 
 import type { LiveConfig } from '../config/live-config.ts';
-import { type MethodsOn, objectOf, QUESTION, textOf } from './rpc-method.ts';
+import { LOG_LEVELS, type LogLevel } from '../host/log.ts';
+import { type OperationsOn, objectOf, QUESTION, textOf } from './operation.ts';
 
-export const SETTING_METHODS: MethodsOn<Pick<LiveConfig, 'set'>> = {
+export const SETTING_OPERATIONS: OperationsOn<Pick<LiveConfig, 'set'>> = {
   setLogLevel: (live) => ({
     ...QUESTION,
     description: 'Sets how much is logged until the next restart.',
     effect: 'set',
-    params: objectOf({ level: { type: 'string', enum: ['debug', 'info', 'warn', 'error'] } }),
+    askers: ['platform', 'site'],
+    params: objectOf({ level: { type: 'string', enum: LOG_LEVELS } }),
     run: (params) => {
-      const level = textOf(params, 'level');
+      const level = textOf(params, 'level') as LogLevel;
       live.set('log.level', level);
       return { level };
     },

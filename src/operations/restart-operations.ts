@@ -1,5 +1,5 @@
 /** Methods that begin the process or the machine anew. Safe states move on the way down and up, so lockout holds these back too. */
-import { type MethodsOn, QUESTION } from './rpc-method.ts';
+import { type OperationsOn, QUESTION } from './operation.ts';
 
 export interface Restarts {
   /** Begins an orderly end of the process, which systemd starts again. */
@@ -9,9 +9,10 @@ export interface Restarts {
   readonly reboot: () => void;
 }
 
-const END = { ...QUESTION, effect: 'move', moves: true, run: () => ({ accepted: true }) } as const;
+const ACCEPTED = { accepted: true } as const;
+const END = { ...QUESTION, effect: 'move', moves: true, run: () => ACCEPTED } as const;
 
-export const RESTART_METHODS: MethodsOn<Restarts> = {
+export const RESTART_OPERATIONS: OperationsOn<Restarts> = {
   restart: ({ restart }) => ({
     ...END,
     description: 'Restarts the agent once the reply is sent.',
@@ -22,7 +23,7 @@ export const RESTART_METHODS: MethodsOn<Restarts> = {
     description: 'Reboots the machine once the reply is sent.',
     run: async () => {
       await expectReboots();
-      return END.run();
+      return ACCEPTED;
     },
     afterReply: reboot,
   }),

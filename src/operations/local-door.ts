@@ -1,0 +1,70 @@
+/** Operations as somebody at the device asks for them: the socket and the page translate, and hold no rule of their own. */
+import { hasCode, messageOf } from '../errors/agent-error.ts';
+import { valueWord } from '../host/value-word.ts';
+import type { TellTimeline } from '../timeline/timeline.ts';
+import { isJsonObject, type JsonValue } from '../values/json.ts';
+import { badRequest } from '../values/request-params.ts';
+import { mismatchOf } from '../values/value-shape.ts';
+import { type AskedMovement, type Asker, expectUnlocked, type Operation } from './operation.ts';
+
+export type LocalAsker = Exclude<Asker, 'platform'>;
+
+export interface LocalDoorDeps {
+  readonly operations: readonly Operation[];
+  /** True while someone works on the machine. */
+  readonly locked: () => boolean;
+  readonly tell: TellTimeline;
+}
+
+export interface LocalDoor {
+  /** Those that the asker may ask for. */
+  readonly operations: readonly Operation[];
+  /** @throws AgentError `agent/bad-request` (drop) for what is not understood; else the operation's own. */
+  ask(name: string, params: JsonValue, signal: AbortSignal): Promise<JsonValue>;
+}
+
+export function openLocalDoor(asker: LocalAsker, { operations, locked, tell }: LocalDoorDeps): LocalDoor {
+  const own = operations.filter(({ askers }) => askers?.includes(asker));
+  const byName = new Map(own.map((operation) => [operation.name, operation]));
+  return {
+    operations: own,
+    ask: async (name, params, signal) => {
+      const operation = byName.get(name);
+      if (operation === undefined) throw badRequest(`${name.slice(0, 100)} cannot be asked for here`);
+      const mismatch = mismatchOf(operation.params, operation.understood?.(params) ?? params, 'params');
+      if (mismatch !== undefined) throw badRequest(mismatch);
+      const movement = operation.movement?.(params);
+      const answer = async (): Promise<JsonValue> => {
+        expectUnlocked(operation, params, { asker, locked });
+        return await operation.run(params, { asker, note: operation.prepare?.(params, asker), signal });
+      };
+      return movement === undefined ? await answer() : await toldMovement(asker, movement, answer, tell);
+    },
+  };
+}
+
+const WHO = {
+  site: { by: 'local', who: 'A person at the device' },
+  viewer: { by: 'local', who: 'A person at the device' },
+  page: { by: 'page', who: 'Somebody on the page' },
+} as const satisfies Record<LocalAsker, object>;
+
+async function toldMovement(
+  asker: LocalAsker,
+  { actuator, did, value: wanted }: AskedMovement,
+  move: () => Promise<JsonValue>,
+  tell: TellTimeline,
+): Promise<JsonValue> {
+  const { by, who } = WHO[asker];
+  try {
+    const state = await move();
+    const value = isJsonObject(state) ? state.value : undefined;
+    tell({ kind: 'command', by, actuator, value, words: `${who} ${did} ${actuator}: it is ${valueWord(value)}.` });
+    return state;
+  } catch (error) {
+    const how = hasCode(error, 'actuators/outcome-unknown') ? 'the answer did not come' : 'it was refused';
+    const wish = wanted === undefined ? actuator : `${actuator} to be ${valueWord(wanted)}`;
+    tell({ kind: 'command', by, actuator, words: `${who} wanted ${wish}, and ${how}: ${messageOf(error)}.` });
+    throw error;
+  }
+}

@@ -1,0 +1,31 @@
+/** Operations that ask for the state of the agent as a whole. */
+
+import type { AgentStatus } from '../status/shape/agent-status.ts';
+import type { JsonObject } from '../values/json.ts';
+import { type OperationsOn, QUESTION } from './operation.ts';
+import { shortStatus } from './short-status.ts';
+
+export interface AskedForStatus {
+  readonly status: () => AgentStatus;
+  /** Sensors under the names, in the units and with the places that the platform gets, for a person at the device. */
+  readonly shown: (sensors: AgentStatus['sensors']) => AgentStatus['sensors'];
+  readonly diagnose: (signal: AbortSignal) => Promise<JsonObject>;
+}
+
+export const STATUS_OPERATIONS: OperationsOn<AskedForStatus> = {
+  getStatus: ({ status, shown }) => ({
+    ...QUESTION,
+    description: 'How the agent is: version, uptime, links, counts.',
+    askers: ['platform', 'viewer'],
+    run: (_params, { asker }) => {
+      const now = status();
+      return asker === 'platform' ? shortStatus(now) : { ...now, sensors: shown(now.sensors) };
+    },
+  }),
+  diagnose: ({ diagnose }) => ({
+    ...QUESTION,
+    description: 'What a technician would look at first: faults, versions, disks, clock, buses.',
+    askers: ['platform', 'site'],
+    run: (_params, { signal }) => diagnose(signal),
+  }),
+};
