@@ -128,9 +128,9 @@ describe('the command line', () => {
     const light = [
       '../command.ts',
       '../../config/fields/default-places.ts',
-      '../../host/json.ts',
+      '../../values/json.ts',
       '../range-words.ts',
-      '../../local-platform/rate-limit.ts',
+      '../../stand-ins/local-platform/rate-limit.ts',
       '../../timeline/kinds.ts',
     ];
     expect(imported.filter((path) => !(path?.startsWith('./') || light.includes(path ?? '')))).toEqual([]);

@@ -15,7 +15,7 @@ function formatsInSource(): Record<string, number> {
     if (
       !path.endsWith('.ts') ||
       path.endsWith('.test.ts') ||
-      /^(local-platform|simulated-board)\//.test(path) ||
+      /^stand-ins\//.test(path) ||
       path === 'firmware/state-formats.ts'
     )
       continue;
