@@ -264,6 +264,7 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
   const methods = gatewayMethods({
     config: current,
     live,
+    log,
     machine,
     sampler,
     sensors: sensorParts,
@@ -328,7 +329,7 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
       ...operationsOn(OUTPUT_OPERATIONS, actuators.control),
       ...operationsOn(STATUS_OPERATIONS, statusParts),
       ...operationsOn(SENSOR_OPERATIONS, sensorParts),
-      ...operationsOn(SETTING_OPERATIONS, live),
+      ...operationsOn(SETTING_OPERATIONS, { live, log }),
       ...operationsOn(LOCAL_OPERATIONS, {
         timeline: (query) => timeline.select(timelineQueryOf(query)),
         pageUrl: () => page.url,

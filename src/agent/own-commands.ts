@@ -92,7 +92,8 @@ export function sentBy(config: () => Pick<AgentConfig, 'sensors'>): SentReadings
 }
 
 export interface GatewayMethodsDeps extends OwnCommandsDeps, Pick<OperationParts, 'status' | 'sensors' | 'outbox'> {
-  readonly live: OperationParts['settings'];
+  readonly live: OperationParts['settings']['live'];
+  readonly log: OperationParts['settings']['log'];
   readonly machine: Parameters<typeof programMethods>[1];
   readonly self: OperationParts['credentials'];
   readonly firmware: Omit<OperationParts['restarts'], 'restart'>;
@@ -101,10 +102,16 @@ export interface GatewayMethodsDeps extends OwnCommandsDeps, Pick<OperationParts
 
 /** All methods of the gateway: built in, of its configuration, and programs. */
 export function gatewayMethods(deps: GatewayMethodsDeps): readonly Operation[] {
-  const { config, live, machine, self, firmware, restart, actuators } = deps;
+  const { config, live, log, machine, self, firmware, restart, actuators } = deps;
   const restarts = { restart, expectReboots: () => firmware.expectReboots(), reboot: () => firmware.reboot() };
   return [
-    ...builtInOperations({ ...deps, settings: live, restarts, actuators: actuators.control, credentials: self }),
+    ...builtInOperations({
+      ...deps,
+      settings: { live, log },
+      restarts,
+      actuators: actuators.control,
+      credentials: self,
+    }),
     ...ownDeclaredMethods(deps),
     ...programMethods(config().rpc.methods, machine),
   ];

@@ -106,7 +106,7 @@ const rpc = await RpcService.open({
     },
     sensors: { readNow: async () => [], asSent: () => [] },
     outbox: { status: () => ({}) as OutboxStatus },
-    settings: { set: () => {} },
+    settings: { live: { set: () => {} }, log: { level: 'info' } },
     restarts: { restart: () => stop.abort(), expectReboots: async () => {}, reboot: () => stop.abort() },
     actuators: actuators.control,
     credentials: { token: { offerNext: async () => {} }, store: { saveProvisionSecret: async () => {} } },

@@ -65,7 +65,10 @@ const builtIn = (): readonly Operation[] => [
   }),
   ...operationsOn(SENSOR_OPERATIONS, { readNow: async (name) => [{ key: name, value: 1 }], asSent: () => [] }),
   ...operationsOn(OUTBOX_OPERATIONS, { status: () => ({ b: 2 }) as never }),
-  ...operationsOn(SETTING_OPERATIONS, { set: (_key, level) => void ends.push(String(level)) }),
+  ...operationsOn(SETTING_OPERATIONS, {
+    live: { set: (_key, level) => void ends.push(String(level)) },
+    log: { level: 'info' },
+  }),
   ...operationsOn(RESTART_OPERATIONS, {
     restart: () => ends.push('restart'),
     expectReboots: async () => {},

@@ -229,7 +229,10 @@ describe('built-in methods', () => {
     ];
     const methods = [
       ...operationsOn(SENSOR_OPERATIONS, { readNow, asSent: () => [] }),
-      ...operationsOn(SETTING_OPERATIONS, { set: (_key, level) => void ends.push(String(level)) }),
+      ...operationsOn(SETTING_OPERATIONS, {
+        live: { set: (_key, level) => void ends.push(String(level)) },
+        log: { level: 'info' },
+      }),
       ...operationsOn(RESTART_OPERATIONS, {
         restart: () => ends.push('restart'),
         expectReboots: async () => {},
