@@ -46,9 +46,10 @@ export const DELIVERY: readonly Sentence[] = [
     contradictions: (world) => {
       const { missing, missingAlarms } = deliveries(world);
       const { dropped, thinned } = gaveWay(world);
-      const { deadLetters = 0 } = world.life?.agent?.status().outbox ?? {};
-      if (missing.length > dropped + thinned + deadLetters) return few(missing);
-      return missingAlarms.length > dropped + deadLetters ? few(missingAlarms) : [];
+      const { deadLetters = 0, rejected = 0 } = world.life?.agent?.status().outbox ?? {};
+      const kept = deadLetters + (hasFewLetters(world) ? rejected : 0);
+      if (missing.length > dropped + thinned + kept) return few(missing);
+      return missingAlarms.length > dropped + kept ? few(missingAlarms) : [];
     },
   },
   {
@@ -78,10 +79,7 @@ export const DELIVERY: readonly Sentence[] = [
     name: 'nothing good is set aside',
     contradictions: (world) => {
       const rejected = world.life?.agent?.status().outbox.rejected ?? 0;
-      // In a small outbox a platform that refuses good entries for minutes fills the queue, whose oldest then give way by the papers.
-      return rejected > 0 && world.site.config.outbox.maxBytes > FEW_LETTERS_BYTES
-        ? [`${rejected} entries are set aside`]
-        : [];
+      return rejected > 0 && !hasFewLetters(world) ? [`${rejected} entries are set aside`] : [];
     },
   },
 ];
@@ -98,6 +96,11 @@ function gaveWay({ life, lives, identity }: World): { readonly dropped: number; 
     dropped: most('outboxDropped', now?.dropped ?? 0, lives.gaveWay.dropped),
     thinned: most('outboxThinned', now?.thinned ?? 0, lives.gaveWay.thinned),
   };
+}
+
+/** In a small outbox a platform that refuses good entries for minutes fills the queue, whose oldest are then set aside by the papers. */
+function hasFewLetters({ site }: World): boolean {
+  return site.config.outbox.maxBytes <= FEW_LETTERS_BYTES;
 }
 
 function isFullOutbox({ mostDiskBytes, site }: World): boolean {
