@@ -5,7 +5,7 @@
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { completionScript } from '../src/cli/frame/completion/script.ts';
+import { completionScript } from '../src/cli/frame/completion-script.ts';
 import { ROOT } from './bundle.ts';
 import { commandPage } from './man/command-page.ts';
 import { configurationPage } from './man/configuration-page.ts';

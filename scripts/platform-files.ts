@@ -1,14 +1,14 @@
 /** Writes config/thingsboard: what `turnstone platform-setup` makes at a platform, as files that a person imports there by hand. No secret is in them. */
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { alarmRules } from '../src/cli/platform-setup/alarm-rules.ts';
-import { marked } from '../src/cli/platform-setup/dashboard-step.ts';
-import { gatewayDashboard } from '../src/cli/platform-setup/gateway-dashboard.ts';
-import { USUAL_KEYS_PER_UNIT } from '../src/cli/platform-setup/make-plan.ts';
-import { profileJson } from '../src/cli/platform-setup/profile-step.ts';
-import { markedRule } from '../src/cli/platform-setup/rule-steps.ts';
-import { sensorDashboard } from '../src/cli/platform-setup/sensor-dashboard.ts';
-import { usualUnits } from '../src/cli/platform-setup/units.ts';
+import { alarmRules } from '../src/office/platform-setup/alarm-rules.ts';
+import { marked } from '../src/office/platform-setup/dashboard-step.ts';
+import { gatewayDashboard } from '../src/office/platform-setup/gateway-dashboard.ts';
+import { USUAL_KEYS_PER_UNIT } from '../src/office/platform-setup/make-plan.ts';
+import { profileJson } from '../src/office/platform-setup/profile-step.ts';
+import { markedRule } from '../src/office/platform-setup/rule-steps.ts';
+import { sensorDashboard } from '../src/office/platform-setup/sensor-dashboard.ts';
+import { usualUnits } from '../src/office/platform-setup/units.ts';
 import type { JsonObject } from '../src/values/json.ts';
 import { ROOT } from './bundle.ts';
 

@@ -20,7 +20,7 @@ const LOADED_AT_START = [
   'src/cli/run.ts',
   'src/agent/agent.ts',
   'src/agent/machine.ts',
-  'src/status/status-server.ts',
+  'src/page-server/page-server.ts',
 ];
 
 const OF_OTHER_COMMANDS = /(^|\/)src\/cli\//;

@@ -1,7 +1,7 @@
 /** States of the status page for its pictures, each as a status that an agent could tell. */
-import type { PageFacts } from '../../src/status/page-facts.ts';
+import type { PageFacts } from '../../src/page-server/page-facts.ts';
+import type { StatusServerDeps } from '../../src/page-server/page-server.ts';
 import { devicesSummary } from '../../src/status/shape/device-status.ts';
-import type { StatusServerDeps } from '../../src/status/status-server.ts';
 import type { StatusView } from '../../src/status/status-view.ts';
 import { attachedDevice } from '../../test/support/attached-device-status.ts';
 import { type StatusBench, workingView } from '../../test/support/status-bench.ts';

@@ -9,9 +9,9 @@ import { type OpenPortsDeps, openPorts } from '../hardware/open-ports.ts';
 import type { Ports } from '../hardware/ports.ts';
 import { type HostMachine, thisHost } from '../host/machine.ts';
 import type { Held } from '../host/state-lock.ts';
+import type { OpenedStatusServer, StatusServerDeps } from '../page-server/page-server.ts';
 import { type Connect, connectOverNetwork } from '../platform/connections.ts';
 import { openExternalFile } from '../platform/external-file.ts';
-import type { OpenedStatusServer, StatusServerDeps } from '../status/status-server.ts';
 
 export interface Machine extends HostMachine {
   /** The configuration, frozen, and what it names that is not there now. @throws ConfigError (stop). */
@@ -36,6 +36,6 @@ export const thisMachine: Machine = {
   openExternalFile,
   openPorts,
   listen: (deps, signal) => ControlServer.open(deps, signal),
-  openStatusServer: async (deps) => (await import('../status/status-server.ts')).StatusServer.open(deps),
+  openStatusServer: async (deps) => (await import('../page-server/page-server.ts')).StatusServer.open(deps),
   diagnose: diagnoseSelf,
 };

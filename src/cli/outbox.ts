@@ -15,7 +15,6 @@ import {
   type UnreadPlace,
   verifyOutbox,
 } from '../outbox/outbox.ts';
-import { parseRange } from '../reports/report-range.ts';
 import { type JsonObject, stringifyJson } from '../values/json.ts';
 import { type AgentCalls, agentWallMs } from './agent-calls.ts';
 import type { Call } from './command.ts';
@@ -24,6 +23,7 @@ import { CommandError, EXIT } from './exit-code.ts';
 import { placeFolders } from './outbox-files.ts';
 import { type Printer, printable, withBar } from './printer.ts';
 import { checkRange } from './range-words.ts';
+import { parseRange } from './report-range.ts';
 import { csvLine, shortAge, valueText } from './value-text.ts';
 
 const HOURS_A_DAY = 24;

@@ -1,7 +1,8 @@
 /** The words of a time range, looked at when they are typed; commands make times of them, by the clock that the agent goes by. */
-import { parseInstant, type RangeWords } from '../reports/report-range.ts';
+
 import { duration, taking } from './command.ts';
 import { usageError } from './exit-code.ts';
+import { parseInstant, type RangeWords } from './report-range.ts';
 
 /** A time, as it was typed. */
 export const instant = taking(

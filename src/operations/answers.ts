@@ -7,9 +7,9 @@ import type { OpenClaim } from '../devices/claim-device.ts';
 import type { UpdaterStatus } from '../firmware/updater-status.ts';
 import type { LogLevel } from '../host/log.ts';
 import type { KeptRejected, KeptStatus, ResentRejected } from '../outbox/outbox.ts';
-import type { SentCell } from '../reports/entry-digest.ts';
 import type { AgentStatus, SensorStatus } from '../status/shape/agent-status.ts';
 import type { DeviceStatus } from '../status/shape/device-status.ts';
+import type { SentCell } from '../telemetry/entry-digest.ts';
 import type { TimelineAnswer } from '../timeline/query.ts';
 import type { JsonObject, JsonValue } from '../values/json.ts';
 

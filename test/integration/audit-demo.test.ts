@@ -13,7 +13,7 @@ import { DEMO_DEVICES } from '../../scripts/demo/attached-devices.ts';
 import { judgeDelivery, lastPause, type StoredValue, wallOffset } from '../../scripts/demo/delivery-verdict.ts';
 import { ACCESS_TOKEN, DEVICE_NAME, type SettingPaths, writeSetting } from '../../scripts/demo/setting.ts';
 import { systemClock } from '../../src/host/clock.ts';
-import { ReportClient } from '../../src/reports/report-client.ts';
+import { ReportClient } from '../../src/office/reports/report-client.ts';
 import { LocalPlatform } from '../../src/stand-ins/local-platform/local-platform.ts';
 import { AGENT_PROGRAM } from '../support/agent-program.ts';
 

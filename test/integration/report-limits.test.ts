@@ -1,7 +1,7 @@
 /** Many callers at once against the local service's limits: the pool and the queue hold, everybody is served in the end. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/host/clock.ts';
-import { ReportClient } from '../../src/reports/report-client.ts';
+import { ReportClient } from '../../src/office/reports/report-client.ts';
 import { LocalPlatform } from '../../src/stand-ins/local-platform/local-platform.ts';
 
 const CALLS = 500;

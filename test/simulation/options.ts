@@ -155,7 +155,7 @@ function ofEquipment(chance: Chance): Pick<DrawnOptions, 'dressed' | 'sensors' |
 const CONVERSION = ['nulls', 'map', 'bytes', 'mask', 'shift', 'bcd', 'signMagnitude'] as const;
 
 export const NOT_IN_WORLDS: readonly (readonly [beginning: string, reason: string])[] = [
-  ['status.control', 'nobody opens a page in a world; test/unit/status/page-door.test.ts'],
+  ['status.control', 'nobody opens a page in a world; test/unit/page-server/page-door.test.ts'],
   ['platform.accessTokenFile', 'secrets come through the real reader; test/unit/config holds the three ways'],
   ['platform.accessTokenCredential', 'as accessTokenFile'],
   ['platform.caFile', 'the network of a world has no TLS'],
@@ -267,7 +267,7 @@ export const NOT_IN_WORLDS: readonly (readonly [beginning: string, reason: strin
   ['sensors[](serial-line).channels.keys.*', 'as channels.type'],
   ...['key', 'keyFile', 'keyCredential', 'secret', 'secretFile', 'secretCredential'].map(
     (word) =>
-      [`provisioning.devices.${word}`, 'as devices[].provisioning; test/unit/cli/platform-setup.test.ts'] as const,
+      [`provisioning.devices.${word}`, 'as devices[].provisioning; test/unit/office/platform-setup.test.ts'] as const,
   ),
   ['firmware.handlers[].requireSignature', 'worlds have no signed packages; test/unit/firmware'],
   ['firmware.handlers[].allowWithoutChecksum', 'as firmware.handlers[].requireSignature'],

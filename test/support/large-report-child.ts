@@ -6,7 +6,7 @@ import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { systemClock } from '../../src/host/clock.ts';
-import { ReportClient } from '../../src/reports/report-client.ts';
+import { ReportClient } from '../../src/office/reports/report-client.ts';
 
 const BATCH_ROWS = 1_000;
 const [mode, first = '', second = ''] = process.argv.slice(2);

@@ -9,6 +9,7 @@ const SRC = resolve(import.meta.dirname, '../../src');
 const ROW: Readonly<Record<string, number>> = {
   '': 13,
   'cli/frame': 12,
+  office: 11.5,
   cli: 11,
   agent: 10,
   sensors: 9,
@@ -21,8 +22,8 @@ const ROW: Readonly<Record<string, number>> = {
   rpc: 9,
   devices: 9,
   firmware: 9,
-  reports: 9,
   doctor: 9.5,
+  'page-server': 9.5,
   status: 9,
   timeline: 9,
   'control-socket': 9,
@@ -88,8 +89,8 @@ const RESERVED: readonly { readonly word: RegExp; readonly where: RegExp; readon
   },
   {
     word: /from 'undici'|import\('undici'\)|\bfetch\(/,
-    where: /^(platform|reports)\//,
-    why: 'only platform/ and reports/ speak HTTP as a client',
+    where: /^(platform|office\/reports)\//,
+    why: 'only platform/ and office/reports/ speak HTTP as a client',
   },
   {
     word: /from 'conf'|import\('conf'\)/,
@@ -111,13 +112,13 @@ const RESERVED: readonly { readonly word: RegExp; readonly where: RegExp; readon
     word: /from '(node:fs|node:fs\/promises|tar)'|import\('node:fs/,
     // The kernel's own files are what the adapters of hardware ports are for; the command line and the stand-ins are programs of their own; and
     // the configuration is read through Machine.loadConfig, in whose place a simulated world puts its own.
-    where: /^(host\/|hardware\/linux-|cli\/|stand-ins\/|config\/checks\/files\.ts)/,
+    where: /^(host\/|hardware\/linux-|cli\/|office\/|stand-ins\/|config\/checks\/files\.ts)/,
     why: 'only host/ opens files: the running agent has them through Files',
   },
   {
     word: /\b(setTimeout|setInterval|setImmediate)\(|\bAbortSignal\.timeout\(|from 'node:timers/,
     // A person at a command line waits there, or the process's own compile cache.
-    where: /^(host\/|cli\/|main\.ts|control-socket\/control-client\.ts)/,
+    where: /^(host\/|cli\/|office\/|main\.ts|control-socket\/control-client\.ts)/,
     why: 'only host/ sets timers: the running agent has them through Clock',
   },
   {
@@ -129,7 +130,7 @@ const RESERVED: readonly { readonly word: RegExp; readonly where: RegExp; readon
   {
     word: /\bsystem(Clock|Files|RandomBytes)\b|\bthis(Machine|Host)\b|import (?!type)[^;]*\brunProgram\b[^;]*from/,
     where:
-      /^(host\/|cli\/|agent\/machine\.ts|sensors\/module\/child\.ts|stand-ins\/local-platform\/local-platform\.ts|config\/checks\/drivers\.ts)/,
+      /^(host\/|cli\/|office\/|agent\/machine\.ts|sensors\/module\/child\.ts|stand-ins\/local-platform\/local-platform\.ts|config\/checks\/drivers\.ts)/,
     why: 'only where a program is put together is the machine named: everything else is given what it stands on',
   },
   { word: /['"`]\/proc\//, where: /^host\//, why: 'only host/ reads /proc' },

@@ -87,11 +87,11 @@ export const OVERVIEW: Readonly<Record<string, Entry>> = {
   },
   report: {
     says: 'fetch a report of the analytics service',
-    load: async () => (await import('../commands/report.ts')).REPORT,
+    load: async () => (await import('../../office/report-command.ts')).REPORT,
   },
   audit: {
     says: 'prove delivery: what was acknowledged against what a report finds',
-    load: async () => (await import('../commands/report.ts')).AUDIT,
+    load: async () => (await import('../../office/report-command.ts')).AUDIT,
   },
   rpc: {
     says: 'send a client-side RPC to the platform and print its reply',
@@ -103,7 +103,7 @@ export const OVERVIEW: Readonly<Record<string, Entry>> = {
   },
   'platform-setup': {
     says: 'set a platform up for gateways: profile, alarm rules, dashboards, package, customer',
-    load: async () => (await import('../commands/platform-setup.ts')).PLATFORM_SETUP,
+    load: async () => (await import('../../office/platform-setup-command.ts')).PLATFORM_SETUP,
   },
   platform: {
     says: 'serve a small local platform: device API and the REST part that tests and people need',
@@ -115,7 +115,7 @@ export const OVERVIEW: Readonly<Record<string, Entry>> = {
   },
   completion: {
     says: 'print a script by which a shell completes this command line',
-    load: async () => (await import('./completion/command.ts')).COMPLETION,
+    load: async () => (await import('./completion-command.ts')).COMPLETION,
   },
   backup: {
     says: 'write the whole gateway to one file, under a passphrase',

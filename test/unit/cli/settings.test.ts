@@ -8,7 +8,7 @@ import { runCommandLine } from '../../../src/cli/frame/program.ts';
 import { settingsFile } from '../../../src/cli/settings-file.ts';
 import { loadConfig } from '../../../src/config/read-config.ts';
 import { type FakeEdgeOptions, fakeEdge } from '../../support/fake-edge.ts';
-import { fakeService, json } from '../analytics/fake-service.ts';
+import { fakeService, json } from '../office/fake-service.ts';
 
 const VIEW = '7e57ab1e-0000-4000-8000-000000000001';
 const ESCAPE = '\u001b[';

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { PLATFORM_FOLDER, platformFiles } from '../../../scripts/platform-files.ts';
-import { alarmRules } from '../../../src/cli/platform-setup/alarm-rules.ts';
+import { alarmRules } from '../../../src/office/platform-setup/alarm-rules.ts';
 
 interface Dashboard {
   readonly configuration: {
