@@ -2,7 +2,6 @@
  * Commands and attributes of one attached device: they reach its own actuators and sensors alone. A journal and a memory of shared values of its own
  * lie in its folder; its polls stand in turns with those of the other attached devices.
  */
-import { join } from 'node:path';
 import type { Actuators } from '../actuators/actuators.ts';
 import { type OwnActuators, ownActuators } from '../actuators/own-actuators.ts';
 import { DeviceAttributes } from '../attributes/device-attributes.ts';
@@ -137,7 +136,7 @@ function openRpc(deps: AttachedCommandsDeps, actuators: OwnActuators): Promise<R
     locked,
     methods: attachedMethods({ config, actuators, sampler, status: () => statusOf(deps) }, settings.name),
     permissions: ownMethodConfigs(config(), settings.name),
-    journalPath: join(device.folder, 'rpc.journal'),
+    folder: device.folder,
     place: turns.place('rpc'),
     wakes: () => deps.link.wakes('commands'),
     onContact: () => actuators.control.contact.heard(),

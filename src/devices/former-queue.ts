@@ -33,6 +33,7 @@ const SET_ASIDE_OF_GATEWAY = [
   ].flatMap((name) =>
     ['', '.behind', '.tmp'].map((end) => [`${name}.json${end}`, `${name}-of-former-device.json${end}`] as const),
   ),
+  ['rpc-journal.jsonl', 'rpc-journal-of-former-device.jsonl'],
   ['rpc.journal', 'rpc-of-former-device.journal'],
   ['timeline.jsonl', 'timeline-of-former-device.jsonl'],
   ['counters', 'counters-of-former-device'],

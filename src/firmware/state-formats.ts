@@ -23,7 +23,7 @@ export const STATE_FORMATS: Readonly<Record<string, readonly number[]>> = {
   'turnstone/operating-times': [1],
   'turnstone/outputs': [1],
   'turnstone/pulses': [1],
-  'turnstone/rpc-journal': [1],
+  'turnstone/rpc-journal': [1, 2],
   'turnstone/shared-attributes': [1],
   'turnstone/standing-rules': [1],
   'turnstone/standing-states': [1],

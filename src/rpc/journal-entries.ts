@@ -223,18 +223,17 @@ export class JournalEntries {
   }
 }
 
-/** An entry as a frame's payload. */
+/** An entry as members of a record. */
 export function entryToJson(entry: JournalEntry): JsonObject {
   return { ...entry } as JsonObject;
 }
 
-/** Undefined when the payload is not an entry. */
+/** Undefined when the members are not those of an entry. */
 export function entryFromJson(json: JsonObject): JournalEntry | undefined {
   const { key, id, method, effect, note, reply, seenAtMs, answeredAtMs, bootId, platform } = json;
   if (typeof key !== 'string' || typeof id !== 'number' || typeof method !== 'string' || typeof bootId !== 'string')
     return undefined;
-  if (effect !== 'read' && effect !== 'set' && effect !== 'move') return undefined;
-  const answered = typeof answeredAtMs === 'number' ? { answeredAtMs } : {};
+  if (typeof seenAtMs !== 'number' || (effect !== 'read' && effect !== 'set' && effect !== 'move')) return undefined;
   return {
     key,
     id,
@@ -244,9 +243,8 @@ export function entryFromJson(json: JsonObject): JournalEntry | undefined {
     ...(isJsonObject(note) ? { note } : {}),
     ...(isJsonObject(reply) ? { reply } : {}),
     ...(platform === 'doubtful' || platform === 'restarted' ? { platform } : {}),
-    // Earlier releases did not write it.
-    seenAtMs: typeof seenAtMs === 'number' ? seenAtMs : (answered.answeredAtMs ?? 0),
-    ...answered,
+    seenAtMs,
+    ...(typeof answeredAtMs === 'number' ? { answeredAtMs } : {}),
   };
 }
 

@@ -2,13 +2,12 @@
 import { AgentError, messageOf } from '../errors/agent-error.ts';
 import type { Clock } from '../host/clock.ts';
 import type { Log } from '../host/log.ts';
-import type { JsonObject } from '../values/json.ts';
-import { entryFromJson, type JournalEntry } from './journal-entries.ts';
-import { decodeFrames, type Frame, JOURNAL_HEAD } from './journal-frames.ts';
-import type { JournalStorage } from './journal-storage.ts';
+import type { ReadRecords } from '../store/record-log.ts';
+import type { JournalEntry } from './journal-entries.ts';
+import type { JournalFile, JournalRecord } from './journal-file.ts';
 
 export interface JournalDeps {
-  readonly storage: JournalStorage;
+  readonly file: JournalFile;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -16,63 +15,59 @@ export interface JournalDeps {
 /** How long an earlier boot lasted, where less is known: so that no number of short boots makes an entry last for ever. */
 const MIN_BOOT_MS = 5 * 60_000;
 
-/** The frame at the head of a file, and at its end when it is left in good order: it says how long the boot has lasted. */
-export function headFrame(clock: Clock): Frame {
-  return {
-    ...JOURNAL_HEAD,
-    payload: { ...JOURNAL_HEAD.payload, bootId: clock.bootId, atMs: Math.floor(clock.monotonicMs()) },
-  };
-}
-
-/** Oldest first; none when there is no file. @throws what the storage says when the file may be read another time. */
-export async function readEntries({ storage, clock, log }: JournalDeps): Promise<readonly JournalEntry[]> {
-  const bytes = await readOrSetAside(storage, log);
-  if (bytes === undefined || bytes.length === 0) return [];
-  const { frames, wholeBytes, damagedBytes, unknownFrames } = decodeFrames(bytes);
-  const tornBytes = bytes.length - wholeBytes;
-  if (tornBytes + damagedBytes + unknownFrames > 0)
-    log.warn({ tornBytes, damagedBytes, unknownFrames }, 'the RPC journal was damaged');
-  if (damagedBytes > 0 || unknownFrames > 0) await storage.setAside();
+/** Oldest first; none when there is no file. @throws what the disk says when the file may be read another time. */
+export async function readEntries({ file, clock, log }: JournalDeps): Promise<readonly JournalEntry[]> {
+  const { values, damaged, isForeign } = await readOrSetAside(file, log);
+  if (damaged.length > 0 || isForeign) {
+    log.warn({ damagedLines: damaged.length, isForeign }, 'the RPC journal was damaged');
+    await file.setAside();
+  }
   const entries = new Map<string, JournalEntry>();
-  for (const { kind, payload } of frames) {
-    const entry = kind === 'answered' ? answeredEntry(entries, payload) : entryFromJson(payload);
+  for (const record of values) {
+    const entry = entryOf(record, entries);
     if (entry === undefined) continue;
     entries.delete(entry.key);
     entries.set(entry.key, entry);
   }
-  const lasted = bootsLasted(frames);
+  const lasted = bootsLasted(values);
   return [...entries.values()].map((entry) => inThisBoot(entry, clock.bootId, lasted.get(entry.bootId) ?? 0));
 }
 
-/** Reads the file; quarantines one that is no journal, or far too large for one: waiting makes it no better. */
-async function readOrSetAside(storage: JournalStorage, log: Log): Promise<Buffer | undefined> {
+/** Reads the file; quarantines one that is far too large, or no file: waiting makes it no better. */
+async function readOrSetAside(file: JournalFile, log: Log): Promise<ReadRecords<JournalRecord>> {
   try {
-    return await storage.read();
+    return await file.read();
   } catch (error) {
     if (!(error instanceof AgentError) || error.recovery !== 'drop') throw error;
     log.error({ error: messageOf(error) }, 'the RPC journal is none and is set aside');
-    await storage.setAside();
-    return undefined;
+    await file.setAside();
+    return { values: [], damaged: [], isForeign: false };
   }
 }
 
-function answeredEntry(
-  entries: ReadonlyMap<string, JournalEntry>,
-  { key, answeredAtMs, bootId }: JsonObject,
-): JournalEntry | undefined {
-  if (typeof key !== 'string' || typeof answeredAtMs !== 'number' || typeof bootId !== 'string') return undefined;
-  const entry = entries.get(key);
+function entryOf(record: JournalRecord, known: ReadonlyMap<string, JournalEntry>): JournalEntry | undefined {
+  if (record.kind === 'boot') return undefined;
+  if (record.kind === 'entry') return record.entry;
+  const { key, answeredAtMs, bootId } = record;
+  const entry = known.get(key);
   return entry === undefined ? undefined : { ...entry, answeredAtMs, bootId };
 }
 
-/** The last time of each boot that any frame names. */
-function bootsLasted(frames: readonly Frame[]): ReadonlyMap<string, number> {
+/** The last time of each boot that any record names. */
+function bootsLasted(records: readonly JournalRecord[]): ReadonlyMap<string, number> {
   const lasted = new Map<string, number>();
-  for (const { payload } of frames)
-    for (const atMs of [payload.atMs, payload.seenAtMs, payload.answeredAtMs])
-      if (typeof payload.bootId === 'string' && typeof atMs === 'number')
-        lasted.set(payload.bootId, Math.max(atMs, lasted.get(payload.bootId) ?? 0));
+  for (const record of records) {
+    const { bootId } = record.kind === 'entry' ? record.entry : record;
+    lasted.set(bootId, Math.max(...timesIn(record), lasted.get(bootId) ?? 0));
+  }
   return lasted;
+}
+
+function timesIn(record: JournalRecord): readonly number[] {
+  if (record.kind === 'boot') return [record.atMs];
+  if (record.kind === 'answered') return [record.answeredAtMs];
+  const { seenAtMs, answeredAtMs = seenAtMs } = record.entry;
+  return [seenAtMs, answeredAtMs];
 }
 
 function inThisBoot(entry: JournalEntry, bootId: string, lastedMs: number): JournalEntry {

@@ -1,40 +1,36 @@
 /**
- * Writes frames in order, one call to the storage at a time; what arrives meanwhile goes out together, under one sync. After a failed write, whose
- * half-written frame may have done anything to the end of the file, or when more is to be written than may wait, the whole file is rewritten.
+ * Writes records in order, one call to the file at a time; what arrives meanwhile goes out together, under one sync. When more is to be written
+ * than may wait, the whole file is rewritten.
  */
 import type { Clock } from '../host/clock.ts';
-import { encodeFrame, type Frame } from './journal-frames.ts';
-import type { JournalStorage } from './journal-storage.ts';
+import type { JournalFile, JournalRecord } from './journal-file.ts';
 
 export interface JournalWriterDeps {
-  readonly storage: JournalStorage;
+  readonly file: Pick<JournalFile, 'append' | 'replace'>;
   readonly clock: Clock;
-  /** The whole file as it would be rewritten. */
-  readonly content: () => Buffer;
-  /** The file is rewritten after this much was added. */
-  readonly compactAboveBytes: number;
+  /** Makes all records of the file as it would be rewritten; those that wait are among them. */
+  readonly inForce: () => readonly JournalRecord[];
   /** True when nothing may be added to the present file. */
   readonly beginAnew: boolean;
 }
 
 interface Waiting {
-  readonly bytes: Buffer;
+  /** Undefined where all that was written is to be synced, and nothing is added. */
+  readonly record: JournalRecord | undefined;
   readonly sync: boolean;
   readonly written: Promise<void>;
   readonly resolve: () => void;
   readonly reject: (error: unknown) => void;
 }
 
-/** Bytes that may wait for a storage that is slow or hangs; past it the whole file is written, which holds them, too. */
-const MAX_WAITING_BYTES = 256 * 1024;
+/** Records that may wait for a disk that is slow or hangs; past it the whole file is written, which holds them, too. */
+const MAX_WAITING = 250;
 
 export class JournalWriter {
   readonly #deps: JournalWriterDeps;
   #waiting: Waiting[] = [];
-  #waitingBytes = 0;
   #running: Promise<void> | undefined;
   #busySinceMs: number | undefined;
-  #bytes = 0;
   #unsynced = false;
   #rewrite: boolean;
 
@@ -43,34 +39,33 @@ export class JournalWriter {
     this.#rewrite = deps.beginAnew;
   }
 
-  /** How long the storage has been at its present call; 0 when idle. */
+  /** How long the disk has been at its present call; 0 when idle. */
   busyForMs(): number {
     const nowMs = this.#deps.clock.monotonicMs();
     return nowMs - (this.#busySinceMs ?? nowMs);
   }
 
-  /** Resolves when the frame is written, and synced when asked for; at once when it needs no sync and too much waits. Rejects with the storage's own error. */
-  write(frame: Frame, options: { readonly sync: boolean }): Promise<void> {
-    return this.#queue(encodeFrame(frame), options.sync);
+  /** Resolves when the record is written, and synced when asked for; at once when it needs no sync and too much waits. Rejects with the disk's own error. */
+  write(record: JournalRecord, options: { readonly sync: boolean }): Promise<void> {
+    return this.#queue(record, options.sync);
   }
 
   /** Resolves when everything written so far is synced. */
   async flush(): Promise<void> {
     await this.#running;
-    if (this.#waiting.length > 0 || this.#unsynced || this.#rewrite) await this.#queue(Buffer.alloc(0), true);
+    if (this.#waiting.length > 0 || this.#unsynced || this.#rewrite) await this.#queue(undefined, true);
   }
 
-  #queue(bytes: Buffer, sync: boolean): Promise<void> {
+  #queue(record: JournalRecord | undefined, sync: boolean): Promise<void> {
     const last = this.#waiting.at(-1);
-    if (last !== undefined && this.#waitingBytes >= MAX_WAITING_BYTES) {
+    if (last !== undefined && this.#waiting.length >= MAX_WAITING) {
       // The whole file is durable once it is there.
       this.#rewrite = true;
       // Whoever needs no sync is not to wait in their thousands.
       return sync ? last.written : Promise.resolve();
     }
     const { promise: written, resolve, reject } = Promise.withResolvers<void>();
-    this.#waiting.push({ bytes, sync, written, resolve, reject });
-    this.#waitingBytes += bytes.length;
+    this.#waiting.push({ record, sync, written, resolve, reject });
     this.#running ??= this.#run();
     return written;
   }
@@ -79,7 +74,6 @@ export class JournalWriter {
     while (this.#waiting.length > 0) {
       const batch = this.#waiting;
       this.#waiting = [];
-      this.#waitingBytes = 0;
       try {
         await this.#store(batch);
         for (const waiting of batch) waiting.resolve();
@@ -92,24 +86,20 @@ export class JournalWriter {
   }
 
   async #store(batch: readonly Waiting[]): Promise<void> {
-    const { storage, content, compactAboveBytes } = this.#deps;
-    const bytes = Buffer.concat(batch.map((waiting) => waiting.bytes));
-    if (this.#rewrite || this.#bytes > compactAboveBytes) {
-      // The content holds what this batch says already: entries are put in memory before they are written.
-      const whole = content();
-      // A frame that comes while the file is rewritten may ask for another rewrite.
+    const { file, inForce } = this.#deps;
+    if (this.#rewrite) {
+      // They hold what this batch says already: entries are put in memory before they are written.
+      const whole = inForce();
+      // A record that comes while the file is rewritten may ask for another rewrite.
       this.#rewrite = false;
-      await this.#timed(() => storage.replace(whole));
-      this.#bytes = 0;
+      await this.#timed(() => file.replace(whole));
       this.#unsynced = false;
       return;
     }
-    if (bytes.length > 0) await this.#timed(() => storage.append(bytes));
-    this.#bytes += bytes.length;
-    this.#unsynced = true;
-    if (!batch.some((waiting) => waiting.sync)) return;
-    await this.#timed(() => storage.sync());
-    this.#unsynced = false;
+    const records = batch.flatMap(({ record }) => record ?? []);
+    const isDurable = batch.some(({ sync }) => sync);
+    await this.#timed(() => file.append(records, { isDurable, inForce }));
+    this.#unsynced = !isDurable;
   }
 
   async #timed(call: () => Promise<void>): Promise<void> {

@@ -11,16 +11,9 @@ import { AgentError, messageOf } from '../errors/agent-error.ts';
 import { endedWithin } from '../host/bounded-wait.ts';
 import type { RpcRequest } from '../platform/device-api.ts';
 import { type JsonObject, stringifyJson } from '../values/json.ts';
-import {
-  BEFORE_ALL,
-  entryToJson,
-  type HandOut,
-  JournalEntries,
-  type JournalEntry,
-  type Recollection,
-} from './journal-entries.ts';
-import { encodeFrame, type Frame } from './journal-frames.ts';
-import { headFrame, type JournalDeps, readEntries } from './journal-reading.ts';
+import { BEFORE_ALL, type HandOut, JournalEntries, type JournalEntry, type Recollection } from './journal-entries.ts';
+import { bootRecord, type JournalRecord } from './journal-file.ts';
+import { type JournalDeps, readEntries } from './journal-reading.ts';
 import { JournalWriter } from './journal-writer.ts';
 import { requestKey } from './request-key.ts';
 import { isOutcomeUnknown } from './rpc-reply.ts';
@@ -28,8 +21,6 @@ import type { Effect } from './same-command.ts';
 
 /** A movement is refused when its intent is not on disk after this long. */
 const STALLED_AFTER_MS = 1_000;
-/** The file is rewritten, with what is not past, after this much was added. */
-const COMPACT_ABOVE_BYTES = 512 * 1024;
 /** Larger replies of reads are not kept: a repeat reads again. */
 const MAX_KEPT_READ_CHARACTERS = 4096;
 /** Characters kept of a method's name: it is for a person who reads the file. */
@@ -41,7 +32,7 @@ const READ_WITHIN_MS = 10_000;
 
 export class RpcJournal {
   readonly #deps: JournalDeps;
-  readonly #entries = new JournalEntries((entry) => this.#writeLater({ kind: 'entry', payload: entryToJson(entry) }));
+  readonly #entries = new JournalEntries((entry) => this.#writeLater({ kind: 'entry', entry }));
   readonly #writer: JournalWriter;
   /** The last hand-out of what is not answered yet: from then on its time runs, however long it takes. */
   readonly #underWay = new Map<string, HandOut>();
@@ -57,8 +48,7 @@ export class RpcJournal {
     // The first write begins a clean file with what is known.
     this.#writer = new JournalWriter({
       ...deps,
-      content: () => this.#content(),
-      compactAboveBytes: COMPACT_ABOVE_BYTES,
+      inForce: () => this.#inForce(),
       beginAnew: true,
     });
   }
@@ -115,17 +105,15 @@ export class RpcJournal {
     const entry = this.#newEntry(request, 'move', { note });
     if (!this.#entries.put(entry, clock.monotonicMs(), this.#underWay.get(entry.key)?.turn))
       throw new AgentError('rpc/journal-full', 'too many movements within half a minute', { recovery: 'drop' });
-    try {
-      const written = this.#writer.write({ kind: 'intent', payload: entryToJson(entry) }, { sync: true });
-      if (!(await endedWithin(clock, STALLED_AFTER_MS, written))) throw stalled();
-      await written;
-    } catch (cause) {
-      if (cause instanceof AgentError) throw cause;
+    const written = this.#writer.write({ kind: 'entry', entry }, { sync: true });
+    const durable = written.catch((cause: unknown) => {
       throw new AgentError('rpc/disk-failed', `the intent cannot be written: ${messageOf(cause)}`, {
         recovery: 'drop',
         cause,
       });
-    }
+    });
+    if (!(await endedWithin(clock, STALLED_AFTER_MS, durable))) throw stalled();
+    await durable;
   }
 
   /** Keeps the reply for repeats; on disk soon, awaited by nobody. */
@@ -135,7 +123,7 @@ export class RpcJournal {
     this.#underWay.delete(entry.key);
     if (effect === 'read' && stringifyJson(reply).length > MAX_KEPT_READ_CHARACTERS) return;
     if (this.#entries.put(entry, this.#deps.clock.monotonicMs(), handOut?.turn) && effect !== 'read')
-      this.#writeLater({ kind: 'reply', payload: entryToJson(this.#entries.get(entry.key) ?? entry) });
+      this.#writeLater({ kind: 'entry', entry: this.#entries.get(entry.key) ?? entry });
   }
 
   /** The platform took the reply: from now on its time runs. Who was told that an outcome is unknown was told it of all of that content. */
@@ -153,15 +141,14 @@ export class RpcJournal {
 
   /** Idempotent. */
   async close(): Promise<void> {
-    const { clock, log, storage } = this.#deps;
+    const { clock, log } = this.#deps;
     if (this.#closed) return;
     this.#closed = true;
     if (this.#entries.live(clock.monotonicMs()).some(({ effect }) => effect === 'move'))
-      this.#writeLater(headFrame(clock));
+      this.#writeLater(bootRecord(clock));
     await this.flush().catch((error: unknown) =>
       log.warn({ error: messageOf(error) }, 'the RPC journal was not synced'),
     );
-    await storage.close();
   }
 
   /** Tries to read the past once more. @throws AgentError `rpc/journal-unusable` (drop) when it cannot be, or may hold this very command. */
@@ -204,7 +191,7 @@ export class RpcJournal {
     const answeredAtMs = this.#deps.clock.monotonicMs();
     this.#entries.put({ ...entry, answeredAtMs }, answeredAtMs);
     const { key, bootId, effect } = entry;
-    if (effect !== 'read') this.#writeLater({ kind: 'answered', payload: { key, answeredAtMs, bootId } });
+    if (effect !== 'read') this.#writeLater({ kind: 'answered', key, answeredAtMs, bootId });
   }
 
   /** A copy with texts of its own: a part of a text would keep the whole request in memory. */
@@ -220,21 +207,17 @@ export class RpcJournal {
     return structuredClone({ ...kept, seenAtMs, bootId: clock.bootId });
   }
 
-  #writeLater(frame: Frame): void {
+  #writeLater(record: JournalRecord): void {
     if (this.#blindBecause !== undefined) return;
-    this.#writer.write(frame, { sync: false }).catch((error: unknown) => {
+    this.#writer.write(record, { sync: false }).catch((error: unknown) => {
       this.#deps.log.warn({ error: messageOf(error) }, 'the RPC journal misses a record');
     });
   }
 
-  #content(): Buffer {
+  #inForce(): readonly JournalRecord[] {
     const { clock } = this.#deps;
-    const kept = this.#entries.live(clock.monotonicMs()).filter((entry) => entry.effect !== 'read');
-    return Buffer.concat(
-      [headFrame(clock), ...kept.map((entry): Frame => ({ kind: 'entry', payload: entryToJson(entry) }))].map(
-        encodeFrame,
-      ),
-    );
+    const kept = this.#entries.live(clock.monotonicMs()).filter(({ effect }) => effect !== 'read');
+    return [bootRecord(clock), ...kept.map((entry) => ({ kind: 'entry', entry }) as const)];
   }
 }
 

@@ -10,7 +10,7 @@ import { pollLimits } from '../platform/poll-length.ts';
 import type { PollPlace } from '../platform/poll-turns.ts';
 import { loadLinearPatterns } from '../values/linear-pattern.ts';
 import type { MatchesPattern, ValueShape } from '../values/value-shape.ts';
-import { JournalFile } from './journal-storage.ts';
+import { FORMER_JOURNAL_FILE, JOURNAL_FILE, JournalFile } from './journal-file.ts';
 import { MethodTable } from './method-table.ts';
 import { RpcExecutor, type RpcExecutorDeps } from './rpc-executor.ts';
 import { RpcJournal } from './rpc-journal.ts';
@@ -23,8 +23,8 @@ export interface RpcServiceDeps extends Pick<HostMachine, 'clock' | 'files'> {
   readonly methods: readonly Operation[];
   /** Entries of the configuration that hold for these methods; default all of them. */
   readonly permissions?: AgentConfig['rpc']['methods'];
-  /** File of the journal; default the gateway's own. */
-  readonly journalPath?: string;
+  /** Folder of the journal; default the gateway's own. */
+  readonly folder?: string;
   /** Where its poll stands in turns. */
   readonly place?: PollPlace;
   /** By which its poll ends together with the one for attributes. */
@@ -61,10 +61,10 @@ export class RpcService {
 
   /** @throws AgentError `rpc/method-twice` (stop) for a declared method with a built-in one's name. */
   static async open(deps: RpcServiceDeps): Promise<RpcService> {
-    const { config, clock, files, log, journalPath = join(config().stateFolder, 'rpc.journal') } = deps;
-    const storage = new JournalFile(files, journalPath);
+    const { config, clock, files, log, folder = config().stateFolder } = deps;
+    const file = new JournalFile(files, join(folder, JOURNAL_FILE), join(folder, FORMER_JOURNAL_FILE));
     const matches = await matcherFor(permissionsOf(deps));
-    return new RpcService(deps, await RpcJournal.open({ storage, clock, log }), matches);
+    return new RpcService(deps, await RpcJournal.open({ file, clock, log }), matches);
   }
 
   /** Answers the platform until the signal aborts; at once over where the configuration wants no RPC. */

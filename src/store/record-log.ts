@@ -15,8 +15,10 @@ export interface RecordLogDeps<Value> extends StateFormat {
   readonly path: string;
   /** Largest size that is read. */
   readonly limitBytes: number;
-  /** Size past which a write puts the records in force in place of all that were written; undefined: the log only grows. */
-  readonly compactAboveBytes?: number;
+  /** Once this much was added to what was written at once, a write puts the records in force in place of all; undefined: the log only grows. */
+  readonly compactAfterBytes?: number;
+  /** Permissions of the file; default 0640. */
+  readonly mode?: number;
   /** Makes the line of a record, without its line feed: `sealJson` ends it. */
   readonly lineOf: (value: Value) => string;
   /** Returns the record of a line; undefined for a line of anything else. `sealedObject` reads what `sealJson` made. */
@@ -34,7 +36,7 @@ export interface ReadRecords<Value> {
 export interface AppendOptions<Value> {
   /** True when the records survive a power cut once they are written; else a kill alone. */
   readonly isDurable: boolean;
-  /** Makes the records in force, the added ones among them: written in place of all past the bound, and after a write that failed. */
+  /** Makes the records in force, the added ones among them: written in place of all when much was added, and after a write that failed. */
   readonly inForce?: () => readonly Value[];
 }
 
@@ -54,6 +56,8 @@ export class RecordLog<Value> {
   readonly #header: string;
   /** Where the last whole record ends; undefined while nobody has looked. */
   #end: number | undefined;
+  /** Size of what was written at once last; 0 while nobody has. */
+  #wholeBytes = 0;
   /** A write failed: the file lacks records that are in force. */
   #isBehind = false;
 
@@ -70,9 +74,9 @@ export class RecordLog<Value> {
 
   /** Adds records at the end, in one write. @throws the disk's fault: what it left of them is cut off before the next write. */
   async append(values: readonly Value[], { isDurable, inForce }: AppendOptions<Value>): Promise<void> {
-    const { compactAboveBytes = Number.POSITIVE_INFINITY } = this.#deps;
+    const { compactAfterBytes = Number.POSITIVE_INFINITY } = this.#deps;
     const lines = Buffer.from(this.#linesOf(values));
-    const isPastBound = (await this.size()) + lines.length > compactAboveBytes;
+    const isPastBound = (await this.size()) + lines.length - this.#wholeBytes > compactAfterBytes;
     if (inForce !== undefined && (this.#isBehind || isPastBound)) return await this.replace(inForce());
     this.#isBehind = true;
     await this.#write(lines, isDurable);
@@ -81,12 +85,13 @@ export class RecordLog<Value> {
 
   /** Exchanges all records at once, durably: until then the file stays as it is. @param damaged lines that stay as they are, before the records. */
   async replace(values: readonly Value[], damaged: readonly Buffer[] = []): Promise<void> {
-    const { files, path } = this.#deps;
+    const { files, path, mode = GROUP_MODE } = this.#deps;
     const kept = damaged.flatMap((line) => [line, LINE_FEED_BYTES]);
     const content = Buffer.concat([Buffer.from(this.#header), ...kept, Buffer.from(this.#linesOf(values))]);
     await files.makeFolder(dirname(path));
-    await writeDurably(files, path, content, { mode: GROUP_MODE });
+    await writeDurably(files, path, content, { mode });
     this.#end = content.length;
+    this.#wholeBytes = content.length;
     this.#isBehind = false;
   }
 
@@ -111,7 +116,7 @@ export class RecordLog<Value> {
     try {
       const end = await this.#cutTail(file);
       const bytes = end === 0 ? Buffer.concat([Buffer.from(this.#header), lines]) : lines;
-      await file.write(bytes, end);
+      if (bytes.length > 0) await file.write(bytes, end);
       if (isDurable) await file.datasync();
       if (isDurable && end === 0) await files.syncFolder(dirname(path));
       this.#end = end + bytes.length;
@@ -121,9 +126,9 @@ export class RecordLog<Value> {
   }
 
   async #open(): Promise<OpenFile> {
-    const { files, path } = this.#deps;
+    const { files, path, mode = GROUP_MODE } = this.#deps;
     await files.makeFolder(dirname(path));
-    return await files.open(path, 'keep', { mode: GROUP_MODE });
+    return await files.open(path, 'keep', { mode });
   }
 
   /** Returns where the last whole record ends, which is then the end of the file. */

@@ -17,7 +17,7 @@ export function timelineFile(files: Files, path: string): RecordLog<TimelineEven
     format: 'turnstone/timeline',
     version: 1,
     limitBytes: 3 * MAX_EVENT_BYTES,
-    compactAboveBytes: 2 * MAX_EVENT_BYTES,
+    compactAfterBytes: MAX_EVENT_BYTES,
     lineOf,
     recordOf: (line) => {
       const json = sealedObject(line);

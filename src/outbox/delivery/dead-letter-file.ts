@@ -32,8 +32,6 @@ export interface DeadLetter {
 }
 
 const NAME = 'dead-letters.jsonl';
-/** A week of retries adds ten lines to a letter. */
-const MAX_FILE_SHARE = 2;
 
 /** A later record about an entry replaces an earlier one; one without a letter ends it. */
 interface LetterRecord {
@@ -103,7 +101,8 @@ function logOf({ files, folder, maxBytes }: DeadLetterFileDeps): RecordLog<Lette
     format: 'turnstone-outbox-dead-letters',
     version: 1,
     limitBytes: SMALL_FILE.limitBytes,
-    compactAboveBytes: maxBytes * MAX_FILE_SHARE,
+    // A week of retries adds ten lines to a letter: the file holds as much beside the letters in force.
+    compactAfterBytes: maxBytes,
     lineOf: ({ sequence, letter }) => lineOf(sequence, letter),
     recordOf,
   });

@@ -34,7 +34,7 @@ export const RPC_FAULTS: readonly PlantedFault[] = [
   {
     name: 'an intent is kept in memory only',
     file: 'rpc/rpc-journal.ts',
-    old: "const written = this.#writer.write({ kind: 'intent', payload: entryToJson(entry) }, { sync: true });",
+    old: "const written = this.#writer.write({ kind: 'entry', entry }, { sync: true });",
     new: 'const written = Promise.resolve();',
     needs: ['kill in a movement', 'toggle|pulse'],
   },

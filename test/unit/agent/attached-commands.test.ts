@@ -197,9 +197,9 @@ describe('the journal of a device', () => {
     await bench.clock.advance(5_000);
     expect(bench.side('one').replies).toHaveLength(1);
     expect(bench.written.get('P1')?.filter((level) => level === 1)).toEqual([1]);
-    expect(bench.files.paths.filter((path) => path.endsWith('rpc.journal')).sort()).toEqual([
-      '/state/devices/known/one/rpc.journal',
-      '/state/devices/known/two/rpc.journal',
+    expect(bench.files.paths.filter((path) => path.endsWith('rpc-journal.jsonl')).sort()).toEqual([
+      '/state/devices/known/one/rpc-journal.jsonl',
+      '/state/devices/known/two/rpc-journal.jsonl',
     ]);
   });
 

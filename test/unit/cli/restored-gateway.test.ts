@@ -120,7 +120,7 @@ it('leaves nothing of the device that was given up which moves outputs or brings
     'outputs.json.tmp',
     'outputs.json.behind',
     'pulses.json',
-    'rpc.journal',
+    'rpc-journal.jsonl',
     'claim.json',
   ];
   for (const name of others) await writeFile(join(old.state, name), '{"of":"other"}\n');

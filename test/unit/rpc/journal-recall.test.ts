@@ -22,7 +22,7 @@ const find = (journal: RpcJournal, request: RpcRequest): JournalEntry | undefine
   const recollection = journal.recall(request);
   return recollection.verdict === 'new' ? undefined : recollection.earlier;
 };
-const open = (from = storage): Promise<RpcJournal> => RpcJournal.open({ storage: from, clock, log: silentLog });
+const open = (from = storage): Promise<RpcJournal> => RpcJournal.open({ file: from.file, clock, log: silentLog });
 
 beforeEach(() => {
   clock = new FakeClock();

@@ -1,70 +1,76 @@
-/** When the journal's writer writes the whole file, and what it does while its storage hangs. */
+/** When the journal's writer writes the whole file, and what it does while its disk hangs. */
 import { expect, it } from 'vitest';
-import { encodeFrame, type Frame } from '../../../src/rpc/journal-frames.ts';
-import type { JournalStorage } from '../../../src/rpc/journal-storage.ts';
+import type { JournalFile, JournalRecord } from '../../../src/rpc/journal-file.ts';
 import { JournalWriter } from '../../../src/rpc/journal-writer.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 
-const text = 'x'.repeat(1_000);
+const boot = (atMs: number): JournalRecord => ({ kind: 'boot', bootId: 'boot-1', atMs });
 
 it.each(['append', 'replace'] as const)(
-  'keeps few frames waiting for a storage that hangs in %s, and loses none of them',
+  'keeps few records waiting for a disk that hangs in %s, and loses none of them',
   async (hangsIn) => {
     const disk = Promise.withResolvers<void>();
     const appended: number[] = [];
-    let replaced: string[] = [];
-    const storage: Partial<JournalStorage> = {
-      append: async (bytes) => {
-        appended.push(bytes.length);
+    let replaced: readonly JournalRecord[] = [];
+    const file: Pick<JournalFile, 'append' | 'replace'> = {
+      append: async (records) => {
+        appended.push(records.length);
         if (hangsIn === 'append') await disk.promise;
       },
-      replace: async (bytes) => {
+      replace: async (records) => {
         if (hangsIn === 'replace') await disk.promise;
-        replaced = [Buffer.from(bytes).toString()];
+        replaced = records;
       },
-      sync: async () => {},
     };
     let known = 0;
     const writer = new JournalWriter({
-      // Nothing else is asked for.
-      storage: storage as JournalStorage,
+      file,
       clock: new FakeClock(),
-      content: () => Buffer.from(`${known} frames`),
-      compactAboveBytes: 1_000_000,
+      inForce: () => [boot(known)],
       beginAnew: hangsIn === 'replace',
     });
     let waiting = 0;
     const writes = Array.from({ length: 10_000 }, async (_, index) => {
       known += 1;
       waiting += 1;
-      await writer.write({ kind: 'entry', payload: { index, text } }, { sync: index === 9_999 });
+      await writer.write(boot(index), { sync: index === 9_999 });
       waiting -= 1;
     });
     await new FakeClock().advance(0);
     expect(waiting).toBeLessThan(300);
     disk.resolve();
     await Promise.all(writes);
-    expect(replaced).toEqual(['10000 frames']);
-    expect(Math.max(0, ...appended)).toBeLessThan(300_000);
+    expect(replaced).toEqual([boot(10_000)]);
+    expect(Math.max(0, ...appended)).toBeLessThan(300);
   },
 );
 
-it('writes the whole file once more than so much was added, and counts anew from there', async () => {
-  const calls: string[] = [];
-  const call = (name: string) => async (): Promise<void> => void calls.push(name);
-  const frame: Frame = { kind: 'entry', payload: { text } };
+it('syncs where one of the records that go together asks for it, and what is not synced when all is to be', async () => {
+  const calls: unknown[] = [];
+  const first = Promise.withResolvers<void>();
   const writer = new JournalWriter({
-    // Nothing else is asked for.
-    storage: {
-      append: call('append'),
-      replace: call('replace'),
-      sync: call('sync'),
-    } as Partial<JournalStorage> as JournalStorage,
+    file: {
+      append: async (records, { isDurable }) => {
+        calls.push([records.length, isDurable]);
+        if (calls.length === 1) await first.promise;
+      },
+      replace: async () => void calls.push('replace'),
+    },
     clock: new FakeClock(),
-    content: () => Buffer.alloc(0),
-    compactAboveBytes: encodeFrame(frame).length,
+    inForce: () => [],
     beginAnew: false,
   });
-  for (let n = 0; n < 6; n += 1) await writer.write(frame, { sync: false });
-  expect(calls).toEqual(['append', 'append', 'replace', 'append', 'append', 'replace']);
+  const writes = [false, false, true].map((sync, index) => writer.write(boot(index), { sync }));
+  first.resolve();
+  await Promise.all(writes);
+  await writer.flush();
+  await writer.write(boot(3), { sync: false });
+  await writer.flush();
+  await writer.flush();
+  expect(calls).toEqual([
+    [1, false],
+    [2, true],
+    [1, false],
+    [0, true],
+  ]);
 });

@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
@@ -7,11 +7,11 @@ import { systemFiles } from '../../../src/host/files.ts';
 import { silentLog } from '../../../src/host/log.ts';
 import type { RpcRequest } from '../../../src/platform/device-api.ts';
 import type { JournalEntry } from '../../../src/rpc/journal-entries.ts';
-import { decodeFrames, encodeFrame, type Frame, JOURNAL_HEAD } from '../../../src/rpc/journal-frames.ts';
-import { JournalFile } from '../../../src/rpc/journal-storage.ts';
+import { JOURNAL_FORMAT, JournalFile } from '../../../src/rpc/journal-file.ts';
 import { requestKey } from '../../../src/rpc/request-key.ts';
 import { RpcJournal } from '../../../src/rpc/rpc-journal.ts';
-import type { JsonObject } from '../../../src/values/json.ts';
+import { sealJson } from '../../../src/store/sealed-json.ts';
+import { type JsonObject, parseJson } from '../../../src/values/json.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { MemoryFiles } from '../../support/memory-files.ts';
 import { MemoryJournalStorage } from '../../support/memory-journal-storage.ts';
@@ -22,6 +22,17 @@ const pulse = (id: number, durationMs = 100): RpcRequest => ({
   params: { name: 'relay', durationMs },
 });
 const reply = { result: { value: true } };
+const PATH = '/state/rpc-journal.jsonl';
+const HEADER = JSON.stringify(JOURNAL_FORMAT);
+/** Kind and request id of each record. */
+const recordsOf = (content: Buffer): unknown[] =>
+  content
+    .toString()
+    .trim()
+    .split('\n')
+    .slice(1)
+    .map((line) => parseJson(line) as JsonObject)
+    .map(({ kind, id }) => [kind, id]);
 
 let clock: FakeClock;
 let storage: MemoryJournalStorage;
@@ -37,7 +48,7 @@ const pastOf = async (...requests: readonly RpcRequest[]): Promise<Buffer> => {
   for (const request of requests) await journal.intend(request);
   return past.content;
 };
-const open = (from = storage): Promise<RpcJournal> => RpcJournal.open({ storage: from, clock, log: silentLog });
+const open = (from = storage): Promise<RpcJournal> => RpcJournal.open({ file: from.file, clock, log: silentLog });
 
 beforeEach(() => {
   clock = new FakeClock();
@@ -214,68 +225,38 @@ describe('the RPC journal', () => {
     await journal.intend(pulse(6, 600));
   });
 
-  it('passes over frames that are no entries', async () => {
-    const entry = { key: '0:x', id: 0, method: 'm', effect: 'move', bootId: 'boot-1' };
-    const { key: _, ...noKey } = entry;
-    const payloads: JsonObject[] = [
-      {},
-      noKey,
+  it('sets a file aside for a person whose records are none, and goes on', async () => {
+    const entry = { kind: 'entry', key: '0:x', id: 0, method: 'm', effect: 'move', seenAtMs: 0, bootId: 'boot-1' };
+    const answered = { kind: 'answered', key: '0:x', answeredAtMs: 1, bootId: 'boot-1' };
+    const odd: JsonObject[] = [
+      { n: 1 },
+      { ...entry, key: null },
+      { ...entry, kind: 'jump' },
       { ...entry, id: '0' },
       { ...entry, method: 5 },
       { ...entry, effect: 'jump' },
+      { ...entry, seenAtMs: '0' },
       { ...entry, bootId: null },
+      { ...answered, key: 5 },
+      { ...answered, answeredAtMs: '1' },
+      { kind: 'boot', bootId: 'boot-1' },
     ];
-    const frames: Frame[] = [
-      ...payloads.map((payload) => ({ kind: 'intent', payload }) as const),
-      ...[
-        {},
-        { key: 5, answeredAtMs: 1, bootId: 'b' },
-        { key: '1:y', answeredAtMs: 1, bootId: 'b' },
-        { key: '0:x', answeredAtMs: '1', bootId: 'b' },
-      ].map((payload) => ({ kind: 'answered', payload }) as const),
-    ];
-    storage = new MemoryJournalStorage(Buffer.concat(frames.map(encodeFrame)));
-    const journal = await open();
-    await journal.intend(pulse(3));
-    await journal.close();
-    expect(decodeFrames(storage.content).frames.map(({ kind, payload }) => [kind, payload.id])).toEqual([
-      ['head', undefined],
-      ['intent', 3],
-      ['head', undefined],
-    ]);
-  });
-
-  it('takes up what an earlier release wrote, at the time at which its reply was taken', async () => {
-    const entry = { id: 0, method: 'pulse', effect: 'move', bootId: 'boot-1', reply, note: { from: true } };
-    const old = (request: RpcRequest, more: JsonObject): Frame => ({
-      kind: 'entry',
-      payload: { ...entry, key: requestKey(request), ...more },
-    });
-    const taken = { key: requestKey(pulse(0, 200)), answeredAtMs: 9_000, bootId: 'boot-1' };
-    const nonsense = [{ answeredAtMs: '9000' }, { bootId: 5 }, { key: 5 }].map(
-      (part): Frame => ({ kind: 'answered', payload: { ...taken, ...part } }),
-    );
-    const frames = [old(pulse(0), { answeredAtMs: 9_000 }), old(pulse(0, 200), {}), ...nonsense];
-    storage = new MemoryJournalStorage(Buffer.concat(frames.map(encodeFrame)));
-    const journal = await open();
-    await clock.advance(598_999);
-    expect(journal.recall(pulse(0))).toMatchObject({
-      verdict: 'undecidable',
-      earlier: { answeredAtMs: 9_000, seenAtMs: 9_000, reply, note: { from: true } },
-    });
-    await clock.advance(1);
-    expect([journal.recall(pulse(0)).verdict, journal.recall(pulse(0, 200))]).toMatchObject([
-      'new',
-      { verdict: 'undecidable', earlier: { seenAtMs: 0 } },
-    ]);
+    for (const one of odd) {
+      storage = new MemoryJournalStorage(Buffer.from([HEADER, sealJson(one), sealJson(answered), ''].join('\n')));
+      const journal = await open();
+      expect(storage.aside?.toString()).toContain(sealJson(one));
+      await journal.intend(pulse(3));
+      await journal.close();
+      expect(recordsOf(storage.content)).toEqual([
+        ['boot', undefined],
+        ['entry', 3],
+        ['boot', undefined],
+      ]);
+    }
   });
 
   it('writes no more than is needed, and closes once', async () => {
     const journal = await open();
-    let closes = 0;
-    storage.close = async () => {
-      closes += 1;
-    };
     await journal.flush();
     await journal.flush();
     expect(storage.calls).toEqual(['replace']);
@@ -286,21 +267,17 @@ describe('the RPC journal', () => {
     await clock.advance(0);
     await journal.flush();
     await journal.close();
-    expect([storage.calls.slice(3), closes]).toEqual([['append', 'sync'], 1]);
+    expect(storage.calls.slice(3)).toEqual(['append', 'sync']);
     await journal.close();
-    expect([storage.calls.length, closes]).toEqual([5, 1]);
+    expect(storage.calls.length).toBe(5);
   });
 
-  it('closes its file though the disk takes nothing more', async () => {
+  it('closes though the disk takes nothing more', async () => {
     const journal = await open();
-    let closes = 0;
-    storage.close = async () => {
-      closes += 1;
-    };
     await journal.intend(pulse(0));
     storage.failAppend = new Error('no space');
     await journal.close();
-    expect(closes).toBe(1);
+    expect(find(await open(storage.afterPowerCut()), pulse(0))?.id).toBe(0);
   });
 
   it('opens on a full disk, refuses movements there, and takes them when there is room', async () => {
@@ -347,19 +324,21 @@ describe('the RPC journal', () => {
 
 describe('the journal file', () => {
   let folder: string;
+  let path: string;
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'turnstone-journal-'));
+    path = join(folder, 'rpc-journal.jsonl');
   });
   afterEach(() => rm(folder, { recursive: true }));
   const openFile = (): Promise<RpcJournal> =>
-    RpcJournal.open({ storage: new JournalFile(systemFiles, join(folder, 'rpc.journal')), clock, log: silentLog });
+    RpcJournal.open({ file: new JournalFile(systemFiles, path), clock, log: silentLog });
 
-  it('is found again by the next process, its torn tail cut off', async () => {
+  it('is found again by the next process, its torn tail cut off, and is read by its owner alone', async () => {
     const journal = await openFile();
     await journal.intend(pulse(0));
     await journal.intend(pulse(1));
-    const path = join(folder, 'rpc.journal');
     const { length } = await readFile(path);
+    expect((await stat(path)).mode & 0o777).toBe(0o600);
     await journal.close();
     await truncate(path, length - 3);
     const second = await openFile();
@@ -372,54 +351,92 @@ describe('the journal file', () => {
   });
 
   it('is set aside when it cannot be one for its size, and read up to that', async () => {
-    const path = '/state/rpc.journal';
     for (const [bytes, paths] of [
-      [32 * 1024 * 1024, [path]],
-      [32 * 1024 * 1024 + 1, [path, `${path}.corrupt`]],
+      [32 * 1024 * 1024, [PATH]],
+      [32 * 1024 * 1024 + 1, [PATH, `${PATH}.corrupt`]],
     ] as const) {
       const files = new MemoryFiles();
-      files.put(path, Buffer.concat([encodeFrame(JOURNAL_HEAD)], bytes));
-      const journal = await RpcJournal.open({ storage: new JournalFile(files, path), clock, log: silentLog });
+      files.put(PATH, Buffer.concat([Buffer.from(`${HEADER}\n`)], bytes));
+      const journal = await RpcJournal.open({ file: new JournalFile(files, PATH), clock, log: silentLog });
       await journal.intend(pulse(0));
       await journal.close();
       expect(files.paths).toEqual(paths);
     }
   });
 
-  it('is set aside for a person when a single line of it is of a later release, or a single byte is too many', async () => {
-    const later = encodeFrame({ kind: 'entry', payload: {} });
-    later.writeUInt8(2, 4);
-    later.writeUInt32LE(crc32(later.subarray(16), crc32(later.subarray(4, 12))), 12);
-    for (const odd of [later, Buffer.of(0)]) {
-      const content = Buffer.concat([await pastOf(pulse(0)), odd, encodeFrame(JOURNAL_HEAD)]);
-      storage = new MemoryJournalStorage(content);
-      expect(find(await open(), pulse(0))?.id).toBe(0);
-      expect(storage.aside).toEqual(content);
-    }
+  it('is set aside for a person when it is of a later release, of which nothing is believed', async () => {
+    const past = (await pastOf(pulse(0))).toString();
+    const later = past.replace(HEADER, JSON.stringify({ ...JOURNAL_FORMAT, version: JOURNAL_FORMAT.version + 1 }));
+    storage = new MemoryJournalStorage(Buffer.from(later));
+    expect(find(await open(), pulse(0))).toBeUndefined();
+    expect(storage.aside?.toString()).toBe(later);
   });
 
-  it('is not written to any more under the name it has when it is set aside', async () => {
-    const files = new MemoryFiles();
-    const file = new JournalFile(files, '/state/rpc.journal');
-    await file.append(Buffer.from('before'));
-    await file.setAside();
-    await file.append(Buffer.from('after'));
-    await file.close();
-    expect(files.contentOf('/state/rpc.journal.corrupt').toString()).toBe('before');
-    expect(files.contentOf('/state/rpc.journal').toString()).toBe('after');
+  it('is set aside for a person when a single byte of it is too many, and what can be read of it goes on', async () => {
+    const [header, boot, ...rest] = (await pastOf(pulse(0))).toString().split('\n');
+    const content = Buffer.from([header, boot, '\0', ...rest].join('\n'));
+    storage = new MemoryJournalStorage(content);
+    expect(find(await open(), pulse(0))?.id).toBe(0);
+    expect(storage.aside).toEqual(content);
   });
 
   it('is set aside for a person when it is damaged, and what can be read of it goes on', async () => {
     const journal = await openFile();
     for (let id = 0; id < 3; id += 1) await journal.intend(pulse(id));
     await journal.close();
-    const path = join(folder, 'rpc.journal');
     const bytes = await readFile(path);
     bytes.fill(0xff, 120, 140);
     await writeFile(path, bytes);
     const second = await openFile();
     expect(find(second, pulse(2))?.id).toBe(2);
     await second.close();
-    expect((await readdir(folder)).sort()).toEqual(['rpc.journal', 'rpc.journal.corrupt']);
+    expect((await readdir(folder)).sort()).toEqual(['rpc-journal.jsonl', 'rpc-journal.jsonl.corrupt']);
+  });
+
+  it('keeps what was synced, and a replacement, over a power cut', async () => {
+    const files = new MemoryFiles();
+    const journal = await RpcJournal.open({ file: new JournalFile(files, PATH), clock, log: silentLog });
+    await journal.intend(pulse(0));
+    journal.complete(pulse(1), 'set', reply);
+    await clock.advance(0);
+    files.cutPower(() => false);
+    const after = await RpcJournal.open({ file: new JournalFile(files, PATH), clock, log: silentLog });
+    expect([find(after, pulse(0))?.id, find(after, pulse(1))]).toEqual([0, undefined]);
+  });
+
+  it('takes over what the release before did, leaves its file for a way back, and believes its own from then on', async () => {
+    const former = join(folder, 'rpc.journal');
+    const entry = { id: 0, method: 'pulse', effect: 'move', seenAtMs: 0, bootId: 'boot-1' };
+    const frames = [
+      frameOf(1, { format: 'turnstone/rpc-journal', version: 1, bootId: 'boot-1', atMs: 0 }),
+      frameOf(2, { ...entry, key: requestKey(pulse(0)) }),
+      Buffer.from('TSRJ and damage'),
+      frameOf(3, { ...entry, key: requestKey(pulse(1)), id: 1, reply }),
+      frameOf(4, { key: requestKey(pulse(1)), answeredAtMs: 5, bootId: 'boot-1' }),
+      frameOf(5, { ...entry, key: requestKey(pulse(2)), id: 2 }).subarray(0, -1),
+    ];
+    await writeFile(former, Buffer.concat(frames));
+    const openBoth = (): Promise<RpcJournal> =>
+      RpcJournal.open({ file: new JournalFile(systemFiles, path, former), clock, log: silentLog });
+    const journal = await openBoth();
+    expect([0, 1, 2].map((id) => find(journal, pulse(id)))).toMatchObject([
+      { id: 0 },
+      { id: 1, reply, answeredAtMs: 5 },
+      undefined,
+    ] as unknown[]);
+    await journal.close();
+    expect(await readFile(former)).toEqual(Buffer.concat(frames));
+    await writeFile(former, '');
+    expect(find(await openBoth(), pulse(1))?.reply).toEqual(reply);
   });
 });
+
+/** A frame of the release before. */
+function frameOf(kind: number, payload: JsonObject): Buffer {
+  const text = Buffer.from(JSON.stringify(payload));
+  const bytes = Buffer.concat([Buffer.from('TSRJ\u0001\0\0\0', 'latin1'), Buffer.alloc(8), text]);
+  bytes.writeUInt8(kind, 5);
+  bytes.writeUInt32LE(text.length, 8);
+  bytes.writeUInt32LE(crc32(text, crc32(bytes.subarray(4, 12))), 12);
+  return bytes;
+}

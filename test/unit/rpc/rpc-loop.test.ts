@@ -82,7 +82,7 @@ function countRestart(): void {
 }
 
 async function run(): Promise<void> {
-  const journal = await RpcJournal.open({ storage: new MemoryJournalStorage(), clock, log: silentLog });
+  const journal = await RpcJournal.open({ file: new MemoryJournalStorage().file, clock, log: silentLog });
   const echo = {
     name: 'echo',
     description: '',

@@ -33,7 +33,7 @@ async function answers(
       { name: 'move', description: '', params: {}, effect: 'move', moves: true, deadlineMs: 60_000, run: move },
     ],
   });
-  const journal = await RpcJournal.open({ storage: new MemoryJournalStorage(), clock, log: silentLog });
+  const journal = await RpcJournal.open({ file: new MemoryJournalStorage().file, clock, log: silentLog });
   const executor = new RpcExecutor({ journal, methods, clock, log: silentLog });
   const isGiven = (): boolean => clock.monotonicMs() >= 10_000 + givenAtMs && replies.length === 0;
   const deviceApi = {

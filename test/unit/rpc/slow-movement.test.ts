@@ -51,7 +51,7 @@ async function soon<T>(work: Promise<T>): Promise<T> {
 
 async function start(): Promise<void> {
   const { clock } = bench;
-  const journal = await RpcJournal.open({ storage, clock, log: silentLog });
+  const journal = await RpcJournal.open({ file: storage.file, clock, log: silentLog });
   const methods = new MethodTable({
     clock,
     permissions: {},

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import { readWhole } from '../../../src/host/whole-file.ts';
-import { JournalFile } from '../../../src/rpc/journal-storage.ts';
 import { removeDurably, setAside, writeDurably } from '../../../src/store/durable-file.ts';
 import { MemoryFiles } from '../../support/memory-files.ts';
 
@@ -96,32 +95,5 @@ describe('reading', () => {
     await expect(readWhole(files, PATH)).rejects.toMatchObject({ code: 'host/read-failed', recovery: 'retry' });
     files.faults = {};
     expect(await readWhole(files, '/state/none')).toBeUndefined();
-  });
-});
-
-describe("the journal's file", () => {
-  it('keeps what was synced, and a replacement, over a power cut', async () => {
-    const files = new MemoryFiles();
-    const journal = new JournalFile(files, '/state/rpc.journal');
-    await journal.replace(Buffer.from('head\n'));
-    files.cutPower(nothing);
-    expect(files.contentOf('/state/rpc.journal').toString()).toBe('head\n');
-    const again = new JournalFile(files, '/state/rpc.journal');
-    await again.append(Buffer.from('one\n'));
-    await again.sync();
-    await again.append(Buffer.from('two\n'));
-    files.cutPower(nothing);
-    expect(files.contentOf('/state/rpc.journal').toString()).toBe('head\none\n');
-  });
-
-  it('goes on behind what a failed write left', async () => {
-    const files = new MemoryFiles();
-    const journal = new JournalFile(files, '/state/rpc.journal');
-    await journal.replace(Buffer.from('head\n'));
-    files.faults = { fail: (operation) => (operation === 'write' ? { code: 'ENOSPC', short: true } : undefined) };
-    await expect(journal.append(Buffer.from('abcd'))).rejects.toThrow('ENOSPC');
-    files.faults = {};
-    await journal.append(Buffer.from('\nnext\n'));
-    expect(files.contentOf('/state/rpc.journal').toString()).toBe('head\nab\nnext\n');
   });
 });

@@ -22,14 +22,14 @@ beforeEach(async () => {
   await files.makeFolder('/state');
 });
 
-function logOf(compactAboveBytes?: number): RecordLog<Count> {
+function logOf(compactAfterBytes?: number): RecordLog<Count> {
   return new RecordLog<Count>({
     files,
     path: PATH,
     format: 'turnstone/counts',
     version: 2,
     limitBytes: 100_000,
-    compactAboveBytes,
+    compactAfterBytes,
     lineOf: ({ n, name }) => sealJson({ n, name }),
     recordOf: (line) => {
       const { n, name } = sealedObject(line) ?? {};
@@ -144,16 +144,24 @@ it('writes nothing behind the rest of a write that cannot be cut off', async () 
   expect(await counts(log)).toEqual([1]);
 });
 
-it('puts what is in force in place of all that was written, past its bound', async () => {
+it.each([1, 50])('puts the %i records in force in place of all once so much was added to them', async (inForceNow) => {
   const log = logOf(1_000);
+  const force = Array.from({ length: inForceNow }, (_, n) => count(n));
+  await log.replace(force);
+  const least = files.contentOf(PATH).length;
   let most = 0;
+  let replaced = 0;
   for (let n = 1; n <= 100; n += 1) {
-    await log.append([count(n)], { isDurable: false, inForce: () => [count(n)] });
-    most = Math.max(most, files.contentOf(PATH).length);
+    const before = files.contentOf(PATH).length;
+    await log.append([count(n)], { isDurable: false, inForce: () => [...force.slice(1), count(n)] });
+    const bytes = files.contentOf(PATH).length;
+    most = Math.max(most, bytes);
+    if (bytes < before) replaced += 1;
     expect((await counts()).at(-1)).toBe(n);
   }
-  expect(most).toBeLessThanOrEqual(1_000);
-  expect(most).toBeGreaterThan(900);
+  expect(most).toBeLessThanOrEqual(least + 1_000);
+  expect(most).toBeGreaterThan(least + 900);
+  expect([replaced >= 4, replaced <= 6]).toEqual([true, true]);
 });
 
 it('has all that is in force after a write that failed, where its owner knows it', async () => {

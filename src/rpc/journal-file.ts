@@ -1,0 +1,93 @@
+/** The file beneath the journal: a log of records. Every call goes through the thread pool: a slow card makes it late, never the agent. */
+import type { Clock } from '../host/clock.ts';
+import type { Files } from '../host/files.ts';
+import { PRIVATE_MODE, setAside } from '../store/durable-file.ts';
+import { type AppendOptions, type ReadRecords, RecordLog, sealedObject } from '../store/record-log.ts';
+import { sealJson } from '../store/sealed-json.ts';
+import type { JsonObject } from '../values/json.ts';
+import { readFormerJournal } from './former-journal.ts';
+import { entryFromJson, entryToJson, type JournalEntry } from './journal-entries.ts';
+
+/**
+ * `boot` stands at the head of a file, and at its end when it is left in good order: it says how long the boot has lasted. A later entry of the
+ * same key replaces an earlier one; `answered` says when the platform took its reply. Times are ms since the boot `bootId`.
+ */
+export type JournalRecord =
+  | { readonly kind: 'boot'; readonly bootId: string; readonly atMs: number }
+  | { readonly kind: 'entry'; readonly entry: JournalEntry }
+  | { readonly kind: 'answered'; readonly key: string; readonly answeredAtMs: number; readonly bootId: string };
+
+export const JOURNAL_FORMAT = { format: 'turnstone/rpc-journal', version: 2 } as const;
+/** Its name in the folder of a device. */
+export const JOURNAL_FILE = 'rpc-journal.jsonl';
+export const FORMER_JOURNAL_FILE = 'rpc.journal';
+
+/** A journal larger than this is not ours: compaction keeps it far below. */
+const MAX_FILE_BYTES = 32 * 1024 * 1024;
+/** The file is rewritten, with what is not past, after this much was added. */
+const COMPACT_AFTER_BYTES = 512 * 1024;
+
+export class JournalFile {
+  readonly #files: Files;
+  readonly #path: string;
+  readonly #formerPath: string | undefined;
+  readonly #log: RecordLog<JournalRecord>;
+
+  /** @param formerPath file of the release before, which is read where there is no other and stays as it is. */
+  constructor(files: Files, path: string, formerPath?: string) {
+    this.#files = files;
+    this.#path = path;
+    this.#formerPath = formerPath;
+    this.#log = new RecordLog({
+      ...JOURNAL_FORMAT,
+      files,
+      path,
+      mode: PRIVATE_MODE,
+      limitBytes: MAX_FILE_BYTES,
+      compactAfterBytes: COMPACT_AFTER_BYTES,
+      lineOf: (record) => sealJson(jsonOfRecord(record)),
+      recordOf: (line) => recordOfJson(sealedObject(line) ?? {}),
+    });
+  }
+
+  /** @throws AgentError `host/read-failed` (drop) for what cannot be a journal, (retry) when the disk may give it another time. */
+  async read(): Promise<ReadRecords<JournalRecord>> {
+    const read = await this.#log.read();
+    if (this.#formerPath === undefined || (await this.#files.facts(this.#path)) !== undefined) return read;
+    const former = await readFormerJournal(this.#files, this.#formerPath, MAX_FILE_BYTES);
+    return { ...read, values: former.flatMap((json) => recordOfJson(json) ?? []) };
+  }
+
+  append(records: readonly JournalRecord[], options: AppendOptions<JournalRecord>): Promise<void> {
+    return this.#log.append(records, options);
+  }
+
+  replace(records: readonly JournalRecord[]): Promise<void> {
+    return this.#log.replace(records);
+  }
+
+  /** Moves what is there out of the way, keeping it for a person. */
+  async setAside(): Promise<void> {
+    await setAside(this.#files, this.#path);
+  }
+}
+
+export function bootRecord(clock: Clock): JournalRecord {
+  return { kind: 'boot', bootId: clock.bootId, atMs: Math.floor(clock.monotonicMs()) };
+}
+
+function jsonOfRecord(record: JournalRecord): JsonObject {
+  return record.kind === 'entry' ? { kind: 'entry', ...entryToJson(record.entry) } : record;
+}
+
+function recordOfJson(json: JsonObject): JournalRecord | undefined {
+  const { kind, bootId, atMs, key, answeredAtMs } = json;
+  if (typeof bootId !== 'string') return undefined;
+  if (kind === 'boot') return typeof atMs === 'number' ? { kind, bootId, atMs } : undefined;
+  if (kind === 'answered')
+    return typeof key === 'string' && typeof answeredAtMs === 'number'
+      ? { kind, key, answeredAtMs, bootId }
+      : undefined;
+  const entry = kind === 'entry' ? entryFromJson(json) : undefined;
+  return entry === undefined ? undefined : { kind: 'entry', entry };
+}
