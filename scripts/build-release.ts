@@ -30,7 +30,7 @@ import {
   type ReleaseManifest,
 } from '../src/firmware/release-manifest.ts';
 import { signatureFrame } from '../src/firmware/release-signature.ts';
-import { STATE_FORMATS } from '../src/firmware/state-formats.ts';
+import { GIVEN_UP_FORMATS, STATE_FORMATS } from '../src/firmware/state-formats.ts';
 import { type Arch, buildBundle, type NativeModules, ownNativeModules, ROOT, serialportModule } from './bundle.ts';
 import { examples, exampleText } from './examples.ts';
 import { addTerminalFiles } from './man.ts';
@@ -197,7 +197,15 @@ function writeManifest(): ReleaseManifest {
     return { path, bytes: content.length, sha256: sha256(content), executable };
   });
   const text = JSON.stringify(
-    { format: 'turnstone-release', version: 1, release, arch, node: NODE_VERSION, stateFormats: STATE_FORMATS, files },
+    {
+      format: 'turnstone-release',
+      version: 1,
+      release,
+      arch,
+      node: NODE_VERSION,
+      stateFormats: { ...STATE_FORMATS, ...GIVEN_UP_FORMATS },
+      files,
+    },
     null,
     1,
   );

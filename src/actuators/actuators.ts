@@ -15,7 +15,6 @@ import { StateFile, type StateFileDeps } from '../store/state-file.ts';
 import { ActuatorControl } from './actuator-control.ts';
 import { ActuatorMemory } from './actuator-memory.ts';
 import { actuatorSettings } from './actuator-settings.ts';
-import { FORMER_ACTUATORS_FORMAT, FORMER_RULES_FORMAT } from './former-files.ts';
 import { KEPT_PULSES_FORMAT, KeptPulses } from './kept-pulses.ts';
 import { type ActuatorState, type ActuatorValue, nearestValue } from './kind/actuator.ts';
 import { LocalRules, type LocalRulesDeps } from './local-rules.ts';
@@ -86,10 +85,7 @@ export class Actuators {
     const ownSupply = config.actuators.filter((each) => actuatorSettings(each).ownSupply).map(({ name }) => name);
     // Side by side: a disk that hangs holds the states for the start up once.
     const [outputs, keptPulses, pulseMarks, readings] = await Promise.all([
-      OutputFile.open(new StateFile(inState('outputs.json', OUTPUTS_FORMAT)), clock, {
-        actuators: new StateFile(inState('actuators.json', FORMER_ACTUATORS_FORMAT)),
-        rules: new StateFile(inState('standing-rules.json', FORMER_RULES_FORMAT)),
-      }),
+      OutputFile.open(new StateFile(inState('outputs.json', OUTPUTS_FORMAT)), clock),
       KeptPulses.open(new StateFile(pulses), clock, ownSupply),
       PulseMarks.open(config.runFolder, log, { files, bootId: clock.bootId }),
       OutputReadings.open({

@@ -7,7 +7,6 @@ import type { Clock } from '../host/clock.ts';
 import type { StateFile } from '../store/state-file.ts';
 import { isJsonObject, type JsonObject } from '../values/json.ts';
 import { SWITCHES_COUNT_MS } from './actuator-limits.ts';
-import { type FormerFiles, takenOver } from './former-files.ts';
 import { NO_HISTORY, type OutputState, stateAsJson, stateOf } from './output-json.ts';
 import { EMPTY_SLOTS } from './priority-slots.ts';
 
@@ -39,13 +38,10 @@ export class OutputFile {
     this.lostAtMs = file.isLost ? clock.monotonicMs() : lostAtMs;
   }
 
-  /** Takes over the files of the release before, where this one has none yet. */
-  static async open(file: StateFile, clock: Clock, former?: FormerFiles): Promise<OutputFile> {
-    const own = await file.read();
-    const json = own ?? (file.isLost || former === undefined ? undefined : await takenOver(former));
-    const outputs = new OutputFile(file, clock, json);
-    // The next process would find nothing lost, nor anything to take over.
-    if ((file.isLost && !file.liesUnread) || (own === undefined && json !== undefined)) outputs.#save();
+  static async open(file: StateFile, clock: Clock): Promise<OutputFile> {
+    const outputs = new OutputFile(file, clock, await file.read());
+    // The next process would find nothing lost.
+    if (file.isLost && !file.liesUnread) outputs.#save();
     else outputs.#forgetLater();
     return outputs;
   }

@@ -100,6 +100,3 @@ export const EMPTY_SLOTS: Slots = {
   left: undefined,
   ended: undefined,
 };
-
-/** Version of a rule that an earlier release has set: whatever it is configured to be is another one. */
-export const ANY_VERSION = '';

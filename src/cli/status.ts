@@ -20,9 +20,7 @@ function statusText(status: AgentStatus, print: Printer): string {
   const { bold, yellow } = print.style;
   const ago = (atMs: number): string => `${shortAge(status.nowMs - atMs)} ago`;
   const alerts = status.alerts.map((alert) => `${yellow('!')} ${printable(alert)}\n`).join('');
-  const alarms = (status.alarms ?? [])
-    .map((alarm) => `${print.style.red('✕')} ${alarmText(alarm, status.nowMs)}\n`)
-    .join('');
+  const alarms = status.alarms.map((alarm) => `${print.style.red('✕')} ${alarmText(alarm, status.nowMs)}\n`).join('');
   const clock = status.timeSynchronised ? '' : ', clock not synchronised yet';
   const locked = status.lockedOut ? ', LOCKED OUT: nothing remote moves' : '';
   const name = status.deviceName === '' ? '' : `${bold(printable(status.deviceName))}  `;
@@ -31,7 +29,7 @@ function statusText(status: AgentStatus, print: Printer): string {
     ['platform', platformText(status, print.style)],
     ['uploads', uploadsText(status)],
     outboxRow(status),
-    ...(status.link === undefined ? [] : [['link', printable(status.link.words)]]),
+    ['link', printable(status.link.words)],
     ...adaptedRows(status),
     ...(status.devices === undefined ? [] : [['devices', status.devices.words]]),
     ['firmware', firmwareText(status)],

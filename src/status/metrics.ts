@@ -3,7 +3,6 @@
  * https://prometheus.io/docs/practices/naming/
  */
 import { CONTACT_STATES } from '../platform/contact.ts';
-import type { AdaptedEntries } from '../telemetry/entry-check.ts';
 import type { UploadTimesStatus } from '../telemetry/upload-times.ts';
 import type { AgentStatus } from './shape/agent-status.ts';
 import { type DeviceStatus, deviceVerdict } from './shape/device-status.ts';
@@ -70,8 +69,8 @@ export function metricsOf(sources: MetricSources): readonly Metric[] {
 
 function tableOf({ status, view, uploads, process, openPages, devices = [] }: MetricSources): readonly Row[] {
   const { version, nowMs, adapted, platform, connection, outbox, sensors, actuators } = status;
-  const link = { ...status.link?.features };
-  const { renamed, retimed, asText }: Partial<AdaptedEntries> = adapted ?? {};
+  const link = status.link.features;
+  const { renamed, retimed, asText } = adapted;
   const contacts = CONTACT_STATES.map((state) => ({ labels: { state }, value: Number(state === platform.state) }));
   const states = UPLOAD_STATES.map((state) => ({ labels: { state }, value: Number(state === connection.state) }));
   const sensorsUp = sensors.map(({ name, kind, state }) => ({
@@ -171,7 +170,7 @@ function tableOf({ status, view, uploads, process, openPages, devices = [] }: Me
       'Carried by the link this month, with TLS and TCP/IP, by what it was for.',
       byLabel('feature', link),
     ],
-    ['turnstone_link_forecast_bytes', 'gauge', 'Forecast of the whole month.', status.link?.forecastBytes],
+    ['turnstone_link_forecast_bytes', 'gauge', 'Forecast of the whole month.', status.link.forecastBytes],
     ['turnstone_upload_duration_seconds', 'histogram', 'How long uploads take.', durations(uploads)],
     ['turnstone_uploads_total', 'counter', 'Uploads by how they ended.', byLabel('outcome', uploads.outcomes)],
     ['turnstone_sensor_up', 'gauge', 'Whether the sensor gives readings.', sensorsUp],

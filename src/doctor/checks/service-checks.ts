@@ -50,7 +50,7 @@ const SPARE = 'report less often, or raise link.monthly; docs/link.md tells the 
 
 export const uploads = agentCheck('uploads', 'readings arrive at the platform', (agent) => {
   const { platform, outbox, nowMs, startedAtMs } = agent;
-  const isSpared = agent.link?.step === 'alarms-only';
+  const isSpared = agent.link.step === 'alarms-only';
   const usual = isSpared ? SPARE : 'turnstone status tells more; it is tried again';
   const { verdict, words, problem = words, remedy = usual, lastAcknowledgedAtMs } = platform;
   const silentMs = nowMs - (lastAcknowledgedAtMs ?? startedAtMs);

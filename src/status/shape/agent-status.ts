@@ -24,19 +24,18 @@ export interface AgentStatus {
   /** Uploads of telemetry. */
   readonly connection: ConnectionStatus;
   readonly outbox: OutboxSummary;
-  /** Traffic of the link this month. Absent in what an agent of an older release says. */
-  readonly link?: LinkStatus;
-  /** Absent in what an agent of an older release says. */
-  readonly adapted?: AdaptedEntries;
+  /** Traffic of the link this month. */
+  readonly link: LinkStatus;
+  readonly adapted: AdaptedEntries;
   readonly sensors: readonly SensorStatus[];
   readonly actuators: readonly ActuatorStatus[];
   /** Attached devices; absent without `devices:` in the configuration. */
   readonly devices?: DevicesSummary;
-  /** Alarms that are on, the oldest first. Absent in what an agent of an older release says. */
-  readonly alarms?: readonly AlarmStatus[];
+  /** Alarms that are on, the oldest first. */
+  readonly alarms: readonly AlarmStatus[];
   readonly lockedOut: boolean;
   readonly firmware: FirmwareSummary;
-  /** Absent while there is no page, and in what an agent of an older release says. */
+  /** Absent while there is no page. */
   readonly page?: PagePlace;
   /** Things a person should know, in words, worst first. */
   readonly alerts: readonly string[];
@@ -73,10 +72,10 @@ type Troubles = 'fault' | 'missingBytes' | 'untimedEntries' | 'unreadSegments' |
 export interface OutboxSummary extends Pick<OutboxStatus, Told | Troubles> {
   /** UTC epoch ms of the oldest entry that waits, where its time is known. */
   readonly oldestTs?: number;
-  /** Sent once more after a restart of the platform. Absent in what an agent of an older release says. */
-  readonly resent?: number;
-  /** Lost to damage on the disk. Absent in what an agent of an older release says, and so is `lastLost`. */
-  readonly damaged?: number;
+  /** Sent once more after a restart of the platform. */
+  readonly resent: number;
+  /** Lost to damage on the disk. */
+  readonly damaged: number;
   readonly writtenBytes: number;
 }
 
@@ -101,9 +100,9 @@ export interface ActuatorStatus {
   /** Slot of the attached device that it is of; absent where it is the gateway's own. */
   readonly device?: string;
   readonly value: JsonValue;
-  /** The slot that it follows, in words. Absent in what an agent of an older release says. */
+  /** The slot that it follows, in words. Absent where it is disabled. */
   readonly why?: string;
-  /** Filled slots, the highest first. Absent in what an agent of an older release says. */
+  /** Filled slots, the highest first. Absent where it is disabled. */
   readonly slots?: readonly ShownSlot[];
   readonly fault?: string;
 }

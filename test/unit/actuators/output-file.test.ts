@@ -1,6 +1,5 @@
 /** The file of all outputs: what a later process of this boot, one of the next boot, and one after an update finds in it. */
 import { beforeEach, describe, expect, it } from 'vitest';
-import { FORMER_ACTUATORS_FORMAT, FORMER_RULES_FORMAT } from '../../../src/actuators/former-files.ts';
 import { OUTPUTS_FORMAT, OutputFile } from '../../../src/actuators/output-file.ts';
 import { reduce } from '../../../src/actuators/priority-array.ts';
 import { EMPTY_SLOTS, type SlotEvent, type Slots } from '../../../src/actuators/priority-slots.ts';
@@ -17,10 +16,7 @@ const stateFile = (name: string, format: { format: string; version: number }, cl
   new StateFile({ ...format, path: `/state/${name}.json`, files, clock, log: silentLog });
 
 async function open(clock: FakeClock): Promise<OutputFile> {
-  return await OutputFile.open(stateFile('outputs', OUTPUTS_FORMAT, clock), clock, {
-    actuators: stateFile('actuators', FORMER_ACTUATORS_FORMAT, clock),
-    rules: stateFile('standing-rules', FORMER_RULES_FORMAT, clock),
-  });
+  return await OutputFile.open(stateFile('outputs', OUTPUTS_FORMAT, clock), clock);
 }
 
 async function keep(
@@ -82,48 +78,5 @@ describe('after a reboot an operator', () => {
     ['no time', {}, WALL_MS + 1],
   ])('has no say after %s', async (_name, more, wallMs) => {
     expect(await left(commanded(more), wallMs)).toBeUndefined();
-  });
-});
-
-describe('the files of the release before', () => {
-  beforeEach(async () => {
-    const clock = new FakeClock({ bootId: 'a' });
-    const actuators = stateFile('actuators', FORMER_ACTUATORS_FORMAT, clock);
-    actuators.save({
-      bootId: 'a',
-      actuators: { pump: { value: true, changedAtMs: 40, switchedOnAtMs: [40] }, fan: { value: 60, isSilenced: true } },
-    });
-    const rules = stateFile('standing-rules', FORMER_RULES_FORMAT, clock);
-    const wet = { rule: 'wet', sensor: 's', key: 'k', actuator: 'pump', ended: false, overruled: false };
-    rules.save({ standing: [wet, { ...wet, rule: 'dry', overruled: true }, { ...wet, rule: 'old', ended: true }] });
-    await Promise.all([actuators.close(), rules.close()]);
-  });
-
-  it('are taken over', async () => {
-    const file = await open(new FakeClock({ bootId: 'a', monotonicMs: 100 }));
-    expect(file.get('pump')).toMatchObject({
-      slots: {
-        left: true,
-        operator: undefined,
-        rules: [
-          { name: 'wet', phase: 'set', isBarred: false },
-          { name: 'dry', phase: 'set', isBarred: true },
-          { name: 'old', phase: 'otherwise' },
-        ],
-      },
-      history: { changedAtMs: 40, switchedOnAtMs: [40] },
-    });
-    expect(file.get('fan')?.slots.left).toBeUndefined();
-  });
-
-  it('are taken over once, and stay for a rollback', async () => {
-    const first = await open(new FakeClock({ bootId: 'a' }));
-    first.set('pump', { slots: commanded() });
-    await first.close();
-    expect((await open(new FakeClock({ bootId: 'a' }))).get('pump')?.slots).toMatchObject({
-      operator: { value: true },
-      rules: [],
-    });
-    expect(files.paths).toEqual(expect.arrayContaining(['/state/actuators.json', '/state/standing-rules.json']));
   });
 });

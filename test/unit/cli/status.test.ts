@@ -51,9 +51,19 @@ const STATUS: AgentStatus = {
     thinned: 0,
     dropped: 0,
     damaged: 3,
+    resent: 0,
     writtenBytes: 1,
   },
   adapted: { renamed: 5, retimed: 0, asText: 2 },
+  alarms: [],
+  link: {
+    usedBytes: 2_000,
+    beginsAtMs: 0,
+    endsAtMs: 2_678_400_000,
+    features: { telemetry: 1_000, calls: 0, firmware: 0, polls: 1_000 },
+    step: 'everything',
+    words: '2 kB this month',
+  },
   sensors: [
     {
       name: 'roof',

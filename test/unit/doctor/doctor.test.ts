@@ -134,6 +134,7 @@ function soundAgent(): AgentStatus {
     nowMs: 10 * HOUR_MS,
     startedAtMs: 0,
     timeSynchronised: true,
+    link: { step: 'everything' },
     platform: { ...TAKEN.contact, lastAcknowledgedAtMs: 10 * HOUR_MS - 5_000, verdict: 'good', words: 'up to date' },
     connection: { state: 'idle', failures: 0, acknowledgedEntries: 9 },
     outbox: {

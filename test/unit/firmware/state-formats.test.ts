@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parseManifest, type ReleaseManifest, unreadableFormats } from '../../../src/firmware/release-manifest.ts';
-import { STATE_FORMATS } from '../../../src/firmware/state-formats.ts';
+import { GIVEN_UP_FORMATS, STATE_FORMATS } from '../../../src/firmware/state-formats.ts';
 
 const SRC = resolve(import.meta.dirname, '../../../src');
 /** Not below the state folder: the release's own, what `identity export` and `backup` give to a person, and what lies in the run folder. */
@@ -34,6 +34,7 @@ describe('the state formats of a release', () => {
       Object.entries(STATE_FORMATS).map(([name, versions]) => [name, versions.at(-1)]),
     );
     expect(declared).toEqual(formatsInSource());
+    expect(Object.keys(GIVEN_UP_FORMATS).filter((name) => name in declared)).toEqual([]);
   });
 
   it('are compared with those of the release before', () => {
