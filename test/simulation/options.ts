@@ -109,7 +109,7 @@ const DRESSES: readonly (readonly [contains: RegExp, ...members: readonly string
   [/name: flap/, 'stateKey: flapStands', 'maxPulse: 10m'],
 ];
 const DRESSES_OF_RULES: typeof DRESSES = [[/name: cooling/, 'sensorLost: off', 'lostAfter: 10m']];
-const CUP = '{ temperature: { deadbandPercent: 5 }, humidity: { report: false } }';
+const CUP = '{ temperature: { deadband: 5 % }, humidity: { report: false } }';
 const MAST =
   'kind: bme280, bus: 6, address: 118, enabled: true, deadline: 2s, align: true, window: { length: 1m, statistics: [mean, max, count] }, keys: { temperature: { rename: mastTemperature, round: 1, unit: °C, scale: 1, offset: 0, minInterval: 5s, maxInterval: 10m }, humidity: { report: false }, pressure: { deadband: 0.5 } }';
 const REGISTERS =

@@ -1,0 +1,48 @@
+/** Options of earlier releases: an old file gets one fault for each, at its place, with the words that replace it. */
+import { expect, it } from 'vitest';
+import { configOf, SMALLEST } from '../../../test/support/config-file.ts';
+import { ConfigError } from '../fields/config-fault.ts';
+import { FORMER_OPTIONS } from './former-options.ts';
+
+/** By path in the table: sections of an old file, where its fault stands, and the new words. */
+const OLD: Readonly<Record<string, readonly [yaml: string, place: string, now: string]>> = {
+  'sensors[].keys.*.deadbandPercent': [
+    'sensors: [{ name: roof, kind: sht3x, keys: { "*": { deadbandPercent: 2.5 } } }]',
+    'sensors[0].keys.*.deadbandPercent',
+    'deadbandPercent: 2.5 is now deadband: 2.5 %',
+  ],
+};
+
+it('the table has an old file for each', () => {
+  expect(Object.keys(OLD)).toEqual(FORMER_OPTIONS.map(({ path }) => path));
+});
+
+it.each(Object.values(OLD))('%s', async (yaml, path, hint) => {
+  const error = await configOf(SMALLEST + yaml).catch((fault: unknown) => fault);
+  expect(error).toBeInstanceOf(ConfigError);
+  expect((error as ConfigError).faults).toMatchObject([
+    { path, problem: 'unknown key', expected: 'what replaced it', hint },
+  ]);
+});
+
+it('a value that is no number is not repeated', async () => {
+  const old = `${SMALLEST}sensors: [{ name: roof, kind: sht3x, keys: { temperature: { deadbandPercent: some-secret } } }]`;
+  await expect(configOf(old)).rejects.toMatchObject({
+    message: expect.stringMatching(/deadbandPercent: 5 is now deadband: 5 %$/),
+  });
+});
+
+it.each(['5 %', '"2.5%"', '0 %', '1000 %'])('deadband takes %s', async (written) => {
+  const config = await configOf(
+    `${SMALLEST}sensors: [{ name: roof, kind: sht3x, keys: { temperature: { deadband: ${written} } } }]`,
+  );
+  expect(config.sensors[0]?.keys.temperature?.deadband).toBe(written.replaceAll('"', ''));
+});
+
+it.each(['1001 %', '5', '-1 %', '5 percent'])('deadband refuses the text "%s"', async (written) => {
+  await expect(
+    configOf(`${SMALLEST}sensors: [{ name: roof, kind: sht3x, keys: { temperature: { deadband: "${written}" } } }]`),
+  ).rejects.toMatchObject({
+    message: expect.stringContaining('expected a text such as 5 %, at most 1000 %'),
+  });
+});

@@ -1,0 +1,30 @@
+/** Options of earlier releases: each is an unknown key whose fault says what is written now. */
+import type { ConfigPath } from '../fields/config-fault.ts';
+
+interface FormerOption {
+  /** Path of the option; `*` stands for a key of the site's own, `[]` for an index. */
+  readonly path: string;
+  /** Returns the sentence with the new words; `written` is the value as it can be shown, undefined for any but a number. */
+  readonly now: (written: string | undefined, path: ConfigPath) => string;
+}
+
+export const FORMER_OPTIONS: readonly FormerOption[] = [
+  {
+    path: 'sensors[].keys.*.deadbandPercent',
+    now: (written = '5') => `deadbandPercent: ${written} is now deadband: ${written} %`,
+  },
+];
+
+/** Returns what replaced the option at a path; undefined where there never was one. */
+export function formerOption(path: ConfigPath, value: unknown): string | undefined {
+  const option = FORMER_OPTIONS.find((one) => isAt(path, one.path));
+  return option?.now(typeof value === 'number' ? String(value) : undefined, path);
+}
+
+function isAt(path: ConfigPath, pattern: string): boolean {
+  const parts = pattern.replaceAll('[]', '.[]').split('.');
+  return (
+    parts.length === path.length &&
+    parts.every((part, at) => (part === '[]' ? typeof path[at] === 'number' : part === '*' || part === path[at]))
+  );
+}
