@@ -40,7 +40,7 @@ async function gateway(name: string, meters: readonly string[], devices: string)
     board.configFile,
     `version: 1
 platform: { url: '${platform.url}' }
-provisioning: { deviceName: ${name}, deviceKey: ${DEVICE_KEY}, deviceSecret: ${DEVICE_SECRET}, newPerDay: 1 }
+provisioning: { deviceName: ${name}, deviceKey: ${DEVICE_KEY}, deviceSecret: ${DEVICE_SECRET} }
 time: { trust: always }
 outbox: { commitAge: 100ms }
 ${devices}

@@ -6,6 +6,16 @@ import { FORMER_OPTIONS } from './former-options.ts';
 
 /** By path in the table: sections of an old file, where its fault stands, and the new words. */
 const OLD: Readonly<Record<string, readonly [yaml: string, place: string, now: string]>> = {
+  'provisioning.newPerDay': [
+    'provisioning: { deviceKey: k, deviceSecret: s, newPerDay: 10 }',
+    'provisioning.newPerDay',
+    'take newPerDay out: as many things may be swapped in a day as there are slots, and at least five',
+  ],
+  'devices[].poll': [
+    'devices: [{ name: meter, accessToken: meter-token, poll: rpc }]',
+    'devices[0].poll',
+    'take poll out: a device polls for commands and shared attributes when it has an actuator, for commands when a method of rpc.methods reads its sensor, and for shared attributes when it has handlers',
+  ],
   'sensors[].keys.*.deadbandPercent': [
     'sensors: [{ name: roof, kind: sht3x, keys: { "*": { deadbandPercent: 2.5 } } }]',
     'sensors[0].keys.*.deadbandPercent',

@@ -10,6 +10,15 @@ interface FormerOption {
 
 export const FORMER_OPTIONS: readonly FormerOption[] = [
   {
+    path: 'provisioning.newPerDay',
+    now: () => 'take newPerDay out: as many things may be swapped in a day as there are slots, and at least five',
+  },
+  {
+    path: 'devices[].poll',
+    now: () =>
+      'take poll out: a device polls for commands and shared attributes when it has an actuator, for commands when a method of rpc.methods reads its sensor, and for shared attributes when it has handlers',
+  },
+  {
     path: 'sensors[].keys.*.deadbandPercent',
     now: (written = '5') => `deadbandPercent: ${written} is now deadband: ${written} %`,
   },
