@@ -113,7 +113,7 @@ const CUP = '{ temperature: { deadband: 5 % }, humidity: { report: false } }';
 const MAST =
   'kind: bme280, bus: 6, address: 118, enabled: true, deadline: 2s, align: true, window: { length: 1m, statistics: [mean, max, count] }, keys: { temperature: { rename: mastTemperature, round: 1, unit: °C, scale: 1, offset: 0, minInterval: 5s, maxInterval: 10m }, humidity: { report: false }, pressure: { deadband: 0.5 } }';
 const REGISTERS =
-  'volts: { table: input, address: 0, type: float32, wordOrder: little, byteOrder: big, scale: 2, offset: 1, unit: V, min: -1000, max: 100000, noValue: 65535 }, fault: { address: 20, type: bool, bit: 3 }, model: { address: 30, type: string, length: 4 }';
+  'volts: { table: input, address: 0, type: float32, wordOrder: little, byteOrder: big, scale: 2, offset: 1, unit: V, noValue: 65535 }, fault: { address: 20, type: bool, bit: 3 }, model: { address: 30, type: string, length: 4 }';
 const LINE = `${SERIAL}, responseTimeout: 500ms`;
 
 /** Equipment of its own places, and what is added to the lines of the rest. */

@@ -4,6 +4,9 @@ import { configOf, SMALLEST } from '../../../test/support/config-file.ts';
 import { ConfigError } from '../fields/config-fault.ts';
 import { FORMER_OPTIONS } from './former-options.ts';
 
+const MODBUS = 'kind: modbus, connection: { transport: tcp, host: meter.local }';
+const FRAMES = 'kind: serial-line, port: /dev/ttyS1, frame: { start: "AA", length: 9 }';
+
 /** By path in the table: sections of an old file, where its fault stands, and the new words. */
 const OLD: Readonly<Record<string, readonly [yaml: string, place: string, now: string]>> = {
   'provisioning.newPerDay': [
@@ -20,6 +23,26 @@ const OLD: Readonly<Record<string, readonly [yaml: string, place: string, now: s
     'sensors: [{ name: roof, kind: sht3x, keys: { "*": { deadbandPercent: 2.5 } } }]',
     'sensors[0].keys.*.deadbandPercent',
     'deadbandPercent: 2.5 is now deadband: 2.5 %',
+  ],
+  'sensors[].registers.*.min': [
+    `sensors: [{ name: meter, ${MODBUS}, registers: { power: { address: 1, min: -5 } } }]`,
+    'sensors[0].registers.power.min',
+    'registers.power.min: -5 is now keys.power.min: -5 of the sensor',
+  ],
+  'sensors[].registers.*.max': [
+    `templates: { meter: { ${MODBUS}, registers: { power: { address: 1, max: 9e3 } } } }\nsensors: [{ template: meter, name: meter }]`,
+    'templates.meter.registers.power.max (meter)',
+    'registers.power.max: 9000 is now keys.power.max: 9000 of the sensor',
+  ],
+  'sensors[].fields.*.min': [
+    `sensors: [{ name: dust, ${FRAMES}, fields: { pm10: { at: 1, min: 0 } } }]`,
+    'sensors[0].fields.pm10.min',
+    'fields.pm10.min: 0 is now keys.pm10.min: 0 of the sensor',
+  ],
+  'sensors[].fields.*.max': [
+    `sensors: [{ name: dust, ${FRAMES}, fields: { pm10: { at: 1, max: 500 } } }]`,
+    'sensors[0].fields.pm10.max',
+    'fields.pm10.max: 500 is now keys.pm10.max: 500 of the sensor',
   ],
 };
 

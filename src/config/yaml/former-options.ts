@@ -22,7 +22,16 @@ export const FORMER_OPTIONS: readonly FormerOption[] = [
     path: 'sensors[].keys.*.deadbandPercent',
     now: (written = '5') => `deadbandPercent: ${written} is now deadband: ${written} %`,
   },
+  { path: 'sensors[].registers.*.min', now: limitOfKey },
+  { path: 'sensors[].registers.*.max', now: limitOfKey },
+  { path: 'sensors[].fields.*.min', now: limitOfKey },
+  { path: 'sensors[].fields.*.max', now: limitOfKey },
 ];
+
+/** The limit of a value stands with the other rules of its key. */
+function limitOfKey(written = '…', [, , place, key, word]: ConfigPath = []): string {
+  return `${place}.${key}.${word}: ${written} is now keys.${key}.${word}: ${written} of the sensor`;
+}
 
 /** Returns what replaced the option at a path; undefined where there never was one. */
 export function formerOption(path: ConfigPath, value: unknown): string | undefined {
