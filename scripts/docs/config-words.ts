@@ -33,8 +33,6 @@ export const CONFIG_WORDS: Readonly<Record<string, string>> = {
   'devices[].provisioning.secret': 'provisioning secret of its device profile',
   'devices[].accessToken': 'access token of the device, instead of `provisioning` and `serialNumber`',
   'devices[].firmware.handlers': 'titles of `firmware.handlers`',
-  'devices[].poll':
-    'polls that it holds for itself; `auto`: both when it has an actuator, else attributes when it has handlers',
   'rules[].enabled': '`false`: the rule says nothing',
   'rules[].when':
     'condition: one of a comparison, `time`, `weekdays`, `dates`, `all`, `any` and `not`, in at most 4 levels and 16 conditions; without it the rule applies always',

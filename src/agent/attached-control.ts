@@ -164,7 +164,6 @@ export class AttachedControl implements DevicesControl {
       file,
       clock,
       log,
-      newPerDay: () => 0,
       gatewayName: () => board.hostname,
       matches: () => false,
     });
@@ -290,5 +289,5 @@ function unidentifiedId(kept: string, { unidentified }: DeviceNames): string {
 }
 
 const LEFT = 'the device of this slot went to another gateway';
-const TOO_MANY = 'another device is in its slot, and waits until tomorrow (provisioning.newPerDay)';
+const TOO_MANY = 'another device is in its slot, and waits until tomorrow: many were new today';
 const WAITS_WITH_OTHERS = 'what was read of it waits with that of the others';

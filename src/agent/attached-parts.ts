@@ -154,7 +154,6 @@ export class AttachedParts {
       file,
       clock,
       log,
-      newPerDay: () => config().provisioning?.newPerDay ?? 5,
       gatewayName: () => gatewayName(self, provisioning?.deviceName),
       matches: (pattern, text) => compile?.(`^(?:${pattern})$`).test(text) ?? false,
     });

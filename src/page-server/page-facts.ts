@@ -1,5 +1,6 @@
 /** Facts of sensors, readings and outputs that the page tells when somebody asks: where they are, what is reported when, which limits hold. */
 import type { ActuatorSettings } from '../actuators/kind/actuator.ts';
+import { leastChange } from '../config/fields/key-rules.ts';
 import { conditionWords } from '../config/keys/condition-truth.ts';
 import { rulesOfReading } from '../config/keys/sensor-keys.ts';
 import type { AgentConfig, SensorConfig } from '../config/schema/agent-config.ts';
@@ -16,8 +17,8 @@ export interface ReadingFacts {
   /** `false`: kept here, not sent. */
   readonly isReported: boolean;
   readonly round?: number;
-  readonly deadband?: number;
-  readonly deadbandPercent?: number;
+  /** A text is a share: `5 %`. */
+  readonly deadband?: number | string;
   readonly minIntervalMs?: number;
   readonly maxIntervalMs?: number;
   readonly alarms?: readonly AlarmFacts[];
@@ -109,16 +110,7 @@ function sensorFacts(sensor: SensorConfig, readings: SensorStatus['readings']): 
 
 function readingFacts(sensor: SensorConfig, key: string): readonly [string, ReadingFacts] {
   const rules = rulesOfReading(sensor, key);
-  const {
-    rename = key,
-    round,
-    deadband,
-    deadbandPercent,
-    minIntervalMs,
-    maxIntervalMs,
-    alarms,
-    report = true,
-  } = rules ?? {};
+  const { rename = key, round, deadband, minIntervalMs, maxIntervalMs, alarms, report = true } = rules ?? {};
   return [
     rename,
     {
@@ -127,7 +119,6 @@ function readingFacts(sensor: SensorConfig, key: string): readonly [string, Read
       isReported: report,
       round,
       deadband,
-      deadbandPercent,
       minIntervalMs,
       maxIntervalMs,
       alarms: alarms?.map((alarm) => {
@@ -135,7 +126,7 @@ function readingFacts(sensor: SensorConfig, key: string): readonly [string, Read
         const limit = conditionWords(alarm);
         return { name: alarm.name ?? limit, limit, above, below, equal, hysteresis };
       }),
-      maxGapMs: maxGapMs(sensor, { isFiltered: (deadband ?? deadbandPercent ?? 0) > 0, minIntervalMs, maxIntervalMs }),
+      maxGapMs: maxGapMs(sensor, { isFiltered: leastChange(deadband ?? 0, 1) > 0, minIntervalMs, maxIntervalMs }),
     },
   ];
 }

@@ -8,6 +8,7 @@
  * is not known for certain.
  */
 
+import { leastChange } from '../config/fields/key-rules.ts';
 import { alarmKey } from '../config/keys/added-keys.ts';
 import { keptText, rounded } from '../config/keys/sent-reading.ts';
 import type { KeyRulesConfig } from '../config/schema/agent-config.ts';
@@ -238,10 +239,10 @@ function isWorthReporting(state: KeyState, value: JsonValue, atMs: number, rules
   if (reported === undefined) return true;
   const { maxIntervalMs = Number.POSITIVE_INFINITY } = rules;
   if (atMs - reported.atMs >= maxIntervalMs - Math.min(maxIntervalMs * EARLY_SHARE, MAX_EARLY_MS)) return true;
-  if (rules.deadband === undefined && rules.deadbandPercent === undefined) return true;
+  if (rules.deadband === undefined) return true;
   const before = reported.value;
   if (!isNumber(value) || !isNumber(before)) return !jsonEqual(value, before);
-  const band = Math.max(rules.deadband ?? 0, (Math.abs(Number(before)) * (rules.deadbandPercent ?? 0)) / 100);
+  const band = leastChange(rules.deadband, Number(before));
   // The difference of two longs is exact, that of their nearest doubles is not.
   const change = Math.abs(
     Number(typeof value === 'bigint' && typeof before === 'bigint' ? value - before : Number(value) - Number(before)),

@@ -257,6 +257,15 @@ describe('numbers in registers', () => {
     expect(values).toEqual({ volts: 230.1, ratio: 0.1 });
   });
 
+  it('limits registers by the rules of their keys, after the scale of the register', async () => {
+    const registers = { low: { address: 0, type: 'int16', scale: 0.1 }, high: { address: 1, scale: 0.1 } };
+    const keys = { low: { min: -10 }, '*': { max: 100 } };
+    const outside = await ofRegisters([0xff9b, 1_001], registers, keys);
+    expect(outside.values).toEqual({});
+    expect(outside.refused.toSorted()).toEqual(['high sensors/out-of-range', 'low sensors/out-of-range']);
+    expect((await ofRegisters([0xff9c, 1_000], registers, keys)).values).toEqual({ low: -10, high: 100 });
+  });
+
   it('row 17: scales by the factor in another register, and gives none without one', async () => {
     const registers = {
       a: { address: 0, scaleFrom: 100 },
@@ -264,13 +273,13 @@ describe('numbers in registers', () => {
       bFactor: { address: 101, type: 'int16' },
       c: { address: 2, scaleFrom: 102, unit: 'V' },
       d: { address: 2, scaleFrom: 103 },
-      e: { address: 0, scaleFrom: 100, max: 400 },
+      e: { address: 0, scaleFrom: 100 },
     };
     const words = Object.assign(
       Array.from({ length: 104 }, () => 0),
       { 0: 4321, 1: 43210, 2: 432, 100: 0xffff, 101: 0xfffe, 102: 0, 103: 0x8000 },
     );
-    const { values, refused } = await ofRegisters(words, registers);
+    const { values, refused } = await ofRegisters(words, registers, { e: { max: 400 } });
     expect(values).toEqual({ a: 432.1, b: 432.1, bFactor: -2, c: 432 });
     expect(refused.toSorted()).toEqual(['d sensors/no-value', 'e sensors/out-of-range']);
   });

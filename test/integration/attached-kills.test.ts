@@ -29,7 +29,6 @@ const slots = Array.from(
   { length: 10 },
   (_, at): DeviceConfig => ({
     name: `meter${at}`,
-    poll: 'none' as const,
     ...(at < 3
       ? { deviceName: '{gateway} {serialNumber}', serialNumber: { sensor: `meter${at}`, key: 'serial' } }
       : { deviceName: '{gateway} {name}' }),

@@ -20,7 +20,6 @@ it('is not spoken to the platform, nor asked for a device of its own, before the
     deviceName: 'second',
     onUnauthorised: 'hold',
     onOtherBoard: 'continue',
-    newPerDay: 5,
   } as const;
   const world = await worldWithAgent((made) => {
     const { accessToken: _missing, ...platform } = made.site.config.platform;

@@ -109,11 +109,11 @@ const DRESSES: readonly (readonly [contains: RegExp, ...members: readonly string
   [/name: flap/, 'stateKey: flapStands', 'maxPulse: 10m'],
 ];
 const DRESSES_OF_RULES: typeof DRESSES = [[/name: cooling/, 'sensorLost: off', 'lostAfter: 10m']];
-const CUP = '{ temperature: { deadbandPercent: 5 }, humidity: { report: false } }';
+const CUP = '{ temperature: { deadband: 5 % }, humidity: { report: false } }';
 const MAST =
   'kind: bme280, bus: 6, address: 118, enabled: true, deadline: 2s, align: true, window: { length: 1m, statistics: [mean, max, count] }, keys: { temperature: { rename: mastTemperature, round: 1, unit: °C, scale: 1, offset: 0, minInterval: 5s, maxInterval: 10m }, humidity: { report: false }, pressure: { deadband: 0.5 } }';
 const REGISTERS =
-  'volts: { table: input, address: 0, type: float32, wordOrder: little, byteOrder: big, scale: 2, offset: 1, unit: V, min: -1000, max: 100000, noValue: 65535 }, fault: { address: 20, type: bool, bit: 3 }, model: { address: 30, type: string, length: 4 }';
+  'volts: { table: input, address: 0, type: float32, wordOrder: little, byteOrder: big, scale: 2, offset: 1, unit: V, noValue: 65535 }, fault: { address: 20, type: bool, bit: 3 }, model: { address: 30, type: string, length: 4 }';
 const LINE = `${SERIAL}, responseTimeout: 500ms`;
 
 /** Equipment of its own places, and what is added to the lines of the rest. */
@@ -172,7 +172,6 @@ export const NOT_IN_WORLDS: readonly (readonly [beginning: string, reason: strin
   ['provisioning.deviceSecretFile', 'as accessTokenFile'],
   ['provisioning.deviceSecretCredential', 'as accessTokenFile'],
   ['provisioning.onOtherBoard', 'a moved card provisions by the default; test/unit/provisioning holds the others'],
-  ['provisioning.newPerDay', 'test/unit/devices/attached/device-names.test.ts'],
   ['devices[].label', 'a word of names; device-names.test.ts'],
   ['devices[].provisioning.keyFile', 'as platform.accessTokenFile'],
   ['devices[].provisioning.keyCredential', 'as platform.accessTokenFile'],
@@ -181,7 +180,6 @@ export const NOT_IN_WORLDS: readonly (readonly [beginning: string, reason: strin
   ['devices[].accessTokenFile', 'as platform.accessTokenFile'],
   ['devices[].accessTokenCredential', 'as platform.accessTokenFile'],
   ['devices[].firmware', 'test/integration/attached-firmware.test.ts'],
-  ['devices[].poll', 'src/config/keys/device-polls.test.ts'],
   ['time.trust', 'clocks of worlds are judged under the default; test/unit/host/time-sync tests hold the others'],
   ['hardware.', 'a world is its board'],
   ['sensors[].prefix', 'names keys only: test/field-cases/templates.test.ts'],

@@ -67,7 +67,6 @@ export class AttachedLives {
       log,
       gatewayName: () => gateway,
       matches: () => true,
-      newPerDay: () => 5,
     });
     names.configure(slots);
     const devices = this.#devices({ life, names, clock, log, die, death });

@@ -157,7 +157,6 @@ export class PartsBench {
       clock,
       log,
       gatewayName: () => 'roof',
-      newPerDay: () => 5,
       matches: () => true,
     });
     names.configure(this.config.devices);

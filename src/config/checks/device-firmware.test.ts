@@ -52,8 +52,6 @@ describe('handlers of attached devices', () => {
   it.each([
     ['firmware: { handlers: [pumb] }', /devices\[0\]\.firmware\.handlers\[0\].*no handler has the title.*pump/],
     ['firmware: { handlers: [pump, pump] }', /devices\[0\]\.firmware\.handlers\[1\].*named twice/],
-    ['firmware: { handlers: [pump] }, poll: rpc', /devices\[0\]\.poll.*offers of packages are not heard of/],
-    ['firmware: { handlers: [pump] }, poll: none', /devices\[0\]\.poll.*offers of packages are not heard of/],
   ])('are told to be wrong: %s', async (device, fault) => {
     const { wrong } = await read(device);
     expect(wrong).toEqual([expect.stringMatching(fault)]);
@@ -73,7 +71,7 @@ describe('handlers of attached devices', () => {
   });
 
   it('have {device} in their arguments, and those of the gateway have not', async () => {
-    expect((await read('poll: auto')).wrong).toEqual([expect.stringMatching(/handlers\[0\]\.arguments\[0\]/)]);
+    expect((await read('label: Pump')).wrong).toEqual([expect.stringMatching(/handlers\[0\]\.arguments\[0\]/)]);
     expect((await read('firmware: { handlers: [pump] }', { board: '{device}' })).wrong).toEqual([
       expect.stringMatching(/handlers\[2\]\.arguments\[0\]/),
     ]);

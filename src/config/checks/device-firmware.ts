@@ -1,9 +1,9 @@
-/** Packages for attached devices: each title is of a handler that exists, and its offers are heard of. */
+/** Packages for attached devices: each title is of a handler that exists. */
 import { didYouMeanWhenTold, oneOf } from '../fields/did-you-mean.ts';
 import { doubled, type Finding, finding, findingAtKey } from '../fields/findings.ts';
 import type { Check } from './draft.ts';
 
-/** Finds handlers that are not there, and devices that would never hear of an offer. */
+/** Finds handlers that are not there. */
 export const checkDeviceFirmware: Check = ({ devices, sections: { firmware } }) => {
   if (firmware === undefined) return [];
   const titles = new Set(firmware.handlers.map(({ title }) => title));
@@ -16,12 +16,10 @@ export const checkDeviceFirmware: Check = ({ devices, sections: { firmware } }) 
         ? []
         : [{ ...finding([...at, index], 'no handler has the title', expected), ...didYouMeanWhenTold(title, titles) }],
     );
-    const isDeaf = config.poll === 'rpc' || config.poll === 'none';
     return [
       ...unknown,
       ...(config.firmware.handlers.length === 0 ? [findingAtKey(at, 'no handler is named', expected)] : []),
       ...doubled(config.firmware.handlers, at),
-      ...(isDeaf ? [finding([...path, 'poll'], 'offers of packages are not heard of with', 'auto or attributes')] : []),
       ...(firmware.enabled
         ? []
         : [

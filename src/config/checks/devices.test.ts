@@ -46,8 +46,7 @@ sensors:
 
 describe('attached devices', () => {
   it('are none unless somebody names some', async () => {
-    const { devices, provisioning } = await good(PROVISIONED);
-    expect({ devices, newPerDay: provisioning?.newPerDay }).toEqual({ devices: [], newPerDay: 5 });
+    expect((await good(PROVISIONED)).devices).toEqual([]);
   });
 
   it('have defaults, and the only sensor of their own for the serial number', async () => {
@@ -56,10 +55,9 @@ describe('attached devices', () => {
       {
         name: 'm1',
         deviceName: '{gateway} {serialNumber}',
-        poll: 'auto',
         serialNumber: { sensor: 'meter1', key: 'serial', pattern: '[0-9]{8}' },
       },
-      { name: 'm2', deviceName: '{gateway} {name}', poll: 'auto' },
+      { name: 'm2', deviceName: '{gateway} {name}' },
     ]);
     expect(sensors.map(({ device }) => device)).toEqual(['m1', 'm2']);
   });
@@ -149,7 +147,6 @@ describe('a wrong device', () => {
       'devices[0].accessToken: the token of another device: [secret], expected a token of its own; platform has it',
     ],
     ['accessToken: "a b"', 'devices[0].accessToken: wrong value [secret], expected an access token'],
-    ['poll: often', 'devices[0].poll: wrong value "often"'],
     ['profile: Meter', 'devices[0].profile: unknown key "profile"'],
   ])('%s', async (options, told) => {
     const { wrong } = await read(twoMeters(options));
@@ -221,11 +218,6 @@ describe('a wrong device', () => {
     const { wrong: written } = await read(`${PROVISIONED}devices: [${'{ name: m },'.repeat(1_001)}]\n`);
     expect(written).toEqual(['devices: 1001 devices, expected at most 1000']);
   });
-
-  it.each([0, 1_001, 1.5])('may be made %s times a day', async (newPerDay) => {
-    const { wrong } = await read(PROVISIONED.replace('deviceSecret: s', `deviceSecret: s, newPerDay: ${newPerDay}`));
-    expect(wrong).toEqual([`provisioning.newPerDay: wrong value ${newPerDay}, expected a whole number from 1 to 1000`]);
-  });
 });
 
 describe('what several devices have', () => {
@@ -253,11 +245,6 @@ it.each([
     'the sensor of its serial number is off',
     twoMeters('serialNumber: { key: serial }', { first: ', enabled: false' }),
     /^devices\[0\]\.serialNumber: nobody knows who the device is, as its sensor is disabled/,
-  ],
-  [
-    'it polls for commands that nobody takes',
-    twoMeters('poll: rpc', { beside: 'rpc: { enabled: false }\n' }),
-    /^devices\[0\]\.poll: no poll, as rpc.enabled is false: "rpc"/,
   ],
 ])('a device is warned of when %s', async (_what, text, told) => {
   const { wrong, warned } = await read(text);

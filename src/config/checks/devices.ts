@@ -190,21 +190,15 @@ export const checkUnusedDevices: Check = ({ devices, sensors, actuators, sensorN
     );
 };
 
-/** Finds methods that would be of several devices, and polls for commands that nobody takes. */
-export const checkDeviceCommands: Check = ({ devices, actuators, sections: { rpc } }) => {
+/** Finds methods that would be of several devices. */
+export const checkDeviceCommands: Check = ({ actuators, sections: { rpc } }) => {
   if (rpc === undefined) return [];
   const deviceOf = new Map(actuators.map(({ config }) => [config.name, config.device]));
   const panels = Object.entries(rpc.methods).filter(([, { pins = {} }]) => {
     const known = Object.values(pins).filter((name) => deviceOf.has(name));
     return new Set(known.map((name) => deviceOf.get(name))).size > 1;
   });
-  const idle = rpc.enabled ? [] : devices.filter(({ config: { poll } }) => poll === 'rpc');
-  return [
-    ...panels.map(([name]) =>
-      findingAtKey(['rpc', 'methods', name, 'pins'], 'actuators of several devices', 'those of one device'),
-    ),
-    ...idle.map(({ path }) =>
-      finding([...path, 'poll'], 'no poll, as rpc.enabled is false:', 'auto or none', { warning: true }),
-    ),
-  ];
+  return panels.map(([name]) =>
+    findingAtKey(['rpc', 'methods', name, 'pins'], 'actuators of several devices', 'those of one device'),
+  );
 };

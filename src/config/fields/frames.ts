@@ -1,7 +1,7 @@
 /** Frames of bytes on serial lines: where they begin and end, which numbers are in them, and how damage is seen. */
 import { z } from 'zod';
 import type { ConfigPath } from './config-fault.ts';
-import { bitFaults, limitFaults } from './conversion.ts';
+import { bitFaults } from './conversion.ts';
 import { duration, section, whole } from './fields.ts';
 import { type Finding, finding, noEffect } from './findings.ts';
 import { registerMeaning, scaleFaults } from './registers.ts';
@@ -105,7 +105,6 @@ export function frameFaults({ frame: of, fields }: Framed, path: ConfigPath): Fi
       ...(field.at <= most ? [] : [finding([...at, 'at'], 'behind the end of the frame:', `at most ${most}`)]),
       ...scaleFaults(field, at),
       ...bitFaults(field, at, 8 * FIELD_BYTES[field.type]),
-      ...limitFaults(field, at),
     ];
   });
   return [

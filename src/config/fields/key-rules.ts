@@ -15,6 +15,8 @@ const alarm = section({
 /** A prefix that no number begins with: the platform makes no number of the text behind it. */
 const textPrefix = text(/^(?=.*[^\d\s.+-]).{1,32}$/, 'a prefix with a letter or another sign that is in no number');
 
+const percent = text(/^(?:\d{1,3}(?:\.\d+)?|1000) ?%$/, 'a text such as 5 %, at most 1000 %');
+
 const keyRules = section({
   /** The key at the platform, instead of the driver's own. */
   rename: platformKey().optional(),
@@ -25,10 +27,11 @@ const keyRules = section({
   asText: z.union([z.literal('json'), section({ prefix: textPrefix })]).optional(),
   /** Decimal places. */
   round: whole(0, 15).optional(),
-  /** A smaller change than this is not reported. */
-  deadband: z.number().min(0).meta(LIVE).optional(),
-  /** The same, in percent of the last reported value. */
-  deadbandPercent: z.number().min(0).max(1_000).meta(LIVE).optional(),
+  /** A smaller change than this is not reported; `5 %` is a share of the value that was reported last. */
+  deadband: z
+    .union([z.number().min(0), percent])
+    .meta(LIVE)
+    .optional(),
   /** Least time between two reports. */
   minInterval: duration({ max: '7d' }).meta(LIVE).optional(),
   /** Heartbeat: the value is reported after this long even when it has not changed. */
@@ -42,3 +45,8 @@ const keyRules = section({
 export const keyRulesTable = () => table(z.string().min(1).max(255), keyRules).default({});
 
 export type KeyRulesConfig = z.infer<typeof keyRules>;
+
+/** Returns the least change that is reported, in the key's unit, after a value. */
+export function leastChange(deadband: number | string, before: number): number {
+  return typeof deadband === 'number' ? deadband : (Math.abs(before) * Number.parseFloat(deadband)) / 100;
+}

@@ -1,7 +1,7 @@
 /** Registers of units and chips: what the number in one means, and what cannot be said of it. */
 import { z } from 'zod';
 import type { ConfigPath } from './config-fault.ts';
-import { type BitWords, bitFields, limitFields, wordFields } from './conversion.ts';
+import { type BitWords, bitFields, wordFields } from './conversion.ts';
 import { type Finding, finding, noEffect } from './findings.ts';
 import type { ModbusConnectionConfig } from './lines-and-ports.ts';
 import { type ModbusType, registersOf } from './modbus-types.ts';
@@ -31,8 +31,6 @@ export const registerMeaning = {
     .min(-(2 ** 63))
     .max(Number.MAX_SAFE_INTEGER)
     .optional(),
-  /** A value outside is reported as a fault, and left out alone. */
-  ...limitFields,
   ...wordFields,
   ...bitFields,
 };

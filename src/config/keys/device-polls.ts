@@ -9,18 +9,23 @@ export interface DevicePolls {
 }
 
 /**
- * By `auto` a device polls for both when it has an actuator: each is moved by commands and by its shared attribute. Without one there is nothing to
- * command, and nothing to set, as settings of sensors are shared attributes of the gateway; but offers of packages come among them.
+ * Returns both for a device with an actuator: each is moved by commands and by its shared attribute. One whose sensor a method of the configuration
+ * reads takes that command, and offers of packages come among shared attributes. Settings of sensors are shared attributes of the gateway.
  */
 export function devicePolls(
-  device: Pick<DeviceConfig, 'name' | 'poll' | 'firmware'>,
-  { actuators, rpc, firmware }: PolledFor,
+  { name, firmware: updates }: Pick<DeviceConfig, 'name' | 'firmware'>,
+  { actuators, sensors, rpc, firmware }: PolledFor,
 ): DevicePolls {
-  const { name, poll } = device;
-  const moves = poll === 'auto' && actuators.some((one) => one.enabled && one.device === name);
-  const isUpdated = poll === 'auto' && firmware.enabled && device.firmware !== undefined;
-  return { rpc: rpc.enabled && (moves || poll === 'rpc'), attributes: moves || isUpdated || poll === 'attributes' };
+  const moves = actuators.some((one) => one.enabled && one.device === name);
+  const methods = Object.values(rpc.methods);
+  const isAsked = sensors.some((one) => one.device === name && methods.some(({ sensor }) => sensor === one.name));
+  return {
+    rpc: rpc.enabled && (moves || isAsked),
+    attributes: moves || (firmware.enabled && updates !== undefined),
+  };
 }
 
-type Enabled<K extends 'rpc' | 'firmware'> = { readonly [section in K]: Pick<AgentConfig[section], 'enabled'> };
-type PolledFor = Pick<AgentConfig, 'actuators'> & Enabled<'rpc' | 'firmware'>;
+interface PolledFor extends Pick<AgentConfig, 'actuators' | 'sensors'> {
+  readonly rpc: Pick<AgentConfig['rpc'], 'enabled' | 'methods'>;
+  readonly firmware: Pick<AgentConfig['firmware'], 'enabled'>;
+}

@@ -10,6 +10,7 @@ export interface ModelFault {
   readonly path: string;
   readonly problem: string;
   readonly expected: string;
+  readonly hint?: string;
 }
 
 export interface FoundModel {

@@ -70,7 +70,7 @@ export interface Model extends Omit<z.infer<typeof model>, 'sources' | 'register
   readonly verified: 'one-source' | 'two-sources';
 }
 
-type Fault = Pick<ConfigFault, 'path' | 'problem' | 'expected'>;
+type Fault = Pick<ConfigFault, 'path' | 'problem' | 'expected' | 'hint'>;
 
 /** The models of a file, or its first fault. */
 export function modelsIn(
@@ -117,8 +117,16 @@ export function registerFault({ registers: of, sensor: own }: Model): Fault | un
   const connection = { ...own.connection, transport: 'tcp', host: 'localhost' };
   const sensor = { ...own, name: 'model', kind: 'modbus', connection, registers: of };
   const parsed = modbus.schema.safeParse(sensor);
+  const at = ['sensors', 0];
   const [fault] = parsed.success
-    ? (modbus.faults?.({ ...parsed.data, deadlineMs: 0 }, []) ?? [])
-    : faultsOf(parsed.error.issues, modbus.schema, sensor, []);
-  return fault && { path: pathText(fault.path), problem: fault.problem ?? 'wrong value', expected: fault.expected };
+    ? (modbus.faults?.({ ...parsed.data, deadlineMs: 0 }, at) ?? [])
+    : faultsOf(parsed.error.issues, modbus.schema, sensor, at);
+  if (fault === undefined) return undefined;
+  const { path, problem = 'wrong value', expected, hint } = fault;
+  return {
+    path: pathText(path.slice(at.length)),
+    problem,
+    expected,
+    hint: typeof hint === 'function' ? hint() : hint,
+  };
 }

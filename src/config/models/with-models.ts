@@ -44,7 +44,7 @@ function modelFault(name: string, fault: ModelFault | undefined, known: readonly
       hint: () => meantDevice(name, known).hint,
     };
   const problem = `the model's file ${fault.file} is wrong at ${fault.path || 'its beginning'} (${fault.problem}):`;
-  return { path: ['model'], problem, expected: fault.expected };
+  return { path: ['model'], problem, expected: fault.expected, hint: fault.hint };
 }
 
 function onlyFaults(only: unknown, { registers }: Model): Faults {

@@ -33,8 +33,6 @@ const deviceSection = section({
   ...secretFields('accessToken', ACCESS_TOKEN),
   /** Titles of `firmware.handlers` that install its packages; the gateway's own offers do not reach these. */
   firmware: section({ handlers: list(z.string().min(1).max(255), { max: 32 }) }).optional(),
-  /** Which standing polls it holds; `auto`: both when it has an actuator, that for shared attributes when it has a handler. */
-  poll: z.enum(['auto', 'rpc', 'attributes', 'none']).default('auto'),
 });
 
 export const deviceSchema = deviceSection.transform(withDefaults);

@@ -12,7 +12,6 @@ import {
   size,
   text,
   url,
-  whole,
 } from '../fields/fields.ts';
 
 /** The platform itself gives up on a request after 30 s; half of that leaves room for a second try. */
@@ -62,8 +61,6 @@ export const provisioningSchema = section({
   onUnauthorised: z.enum(['hold', 'reprovision']).default('hold'),
   /** When the kept credentials are another board's, as on a copied or moved card: `continue` and `hold` alert, `reprovision` makes a device of its own and sets aside what waits. */
   onOtherBoard: z.enum(['continue', 'hold', 'reprovision']).default('continue'),
-  /** The most attached devices that are made on the platform within a day. */
-  newPerDay: whole(1, 1_000).default(5),
 });
 
 /** Source that makes the clock right: `platform` takes the system's, and the platform's date where the system says nothing. */

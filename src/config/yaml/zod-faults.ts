@@ -7,6 +7,7 @@ import { didYouMean, nearest, oneOf } from '../fields/did-you-mean.ts';
 import { parseQuantity } from '../fields/quantity.ts';
 import { isLikeKey } from '../fields/shown-value.ts';
 import { bare, fieldAt, knownKeys } from '../schema/schema-walk.ts';
+import { formerOption } from './former-options.ts';
 import { MAX_FAULTS } from './yaml-bounds.ts';
 
 type Schema = z.core.$ZodType;
@@ -23,7 +24,10 @@ function faultsOfIssue(issue: Issue, schema: Schema, value: unknown, base: Confi
   const field = fieldAt(schema, value, inner);
   if (issue.code === 'unrecognized_keys') {
     const known = field === undefined ? [] : knownKeys(field.schema, field.value);
-    return issue.keys.slice(0, MAX_FAULTS + 1).map((key) => unknownKey([...path, key], key, known));
+    const mapping = (field?.value ?? {}) as Readonly<Record<string, unknown>>;
+    return issue.keys
+      .slice(0, MAX_FAULTS + 1)
+      .map((key) => formerKey([...path, key], mapping[key]) ?? unknownKey([...path, key], key, known));
   }
   if (issue.code === 'invalid_union' && 'discriminator' in issue && issue.discriminator !== undefined) {
     const options = 'options' in issue && Array.isArray(issue.options) ? issue.options.map(String) : [];
@@ -51,6 +55,20 @@ function faultsOfIssue(issue: Issue, schema: Schema, value: unknown, base: Confi
   const expected =
     issue.code === 'custom' || field === undefined ? issue.message : expectedOf(field.schema, field.meta.expected);
   return [{ path, expected, ...hintFor(field?.value, expected, field) }];
+}
+
+function formerKey(path: ConfigPath, value: unknown): PathFault | undefined {
+  const hint = formerOption(path, value);
+  return hint === undefined
+    ? undefined
+    : {
+        path,
+        atKey: true,
+        problem: 'unknown key',
+        value: JSON.stringify(path.at(-1)),
+        expected: 'what replaced it',
+        hint,
+      };
 }
 
 const NOT_TURNED_ROUND = { hint: 'it turns what a sensor reads into a value, and no actuator can turn it round' };

@@ -228,7 +228,7 @@ export class DeviceNames {
     if (!this.#kept.devices.has(id)) {
       // The first device of a slot takes nobody's place, and one that was forgotten takes its own.
       const isComing = before !== undefined && before !== id && !this.#kept.removed.has(id);
-      if (isComing && !this.#newPerDay.mayReplace(slot.name)) return false;
+      if (isComing && !this.#newPerDay.mayReplace(slot.name, this.#slots.length)) return false;
       if (this.#kept.devices.size >= MAX_KNOWN) return false;
       this.#kept.devices.set(id, { name: id, serialNumber });
       this.#save();

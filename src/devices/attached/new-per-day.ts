@@ -1,4 +1,4 @@
-/** Devices that take another's place in a slot: so many in a day, as a bus that gives nonsense would make them without end. */
+/** Devices that take another's place in a slot: as many in a day as there are slots, as a bus that gives nonsense would make them without end. */
 import type { Clock } from '../../host/clock.ts';
 import type { Log } from '../../host/log.ts';
 import type { KeptNames } from './kept-names.ts';
@@ -6,9 +6,10 @@ import type { KeptNames } from './kept-names.ts';
 export interface NewPerDayDeps {
   readonly clock: Pick<Clock, 'wallMs'>;
   readonly log: Log;
-  /** Most in a day. */
-  readonly newPerDay: () => number;
 }
+
+/** Swaps in a day where there are fewer slots. */
+const LEAST = 5;
 
 const DAY_MS = 86_400_000;
 
@@ -37,14 +38,13 @@ export class NewPerDay {
     this.#waiting.delete(slot);
   }
 
-  /** Counts one when it may come today. */
-  mayReplace(slot: string): boolean {
-    const { clock, log, newPerDay } = this.#deps;
+  /** Counts one when it may come today: as many may as there are slots, and at least five. */
+  mayReplace(slot: string, slots: number): boolean {
+    const { clock, log } = this.#deps;
     const dayMs = Math.floor(clock.wallMs() / DAY_MS) * DAY_MS;
     const count = this.#replaced.dayMs === dayMs ? this.#replaced.count : 0;
-    if (count >= newPerDay()) {
-      if (!this.#waiting.has(slot))
-        log.error({ slot }, 'too many new devices today: this one waits (provisioning.newPerDay)');
+    if (count >= Math.max(LEAST, slots)) {
+      if (!this.#waiting.has(slot)) log.error({ slot }, 'too many new devices today: this one waits until tomorrow');
       this.#waiting.add(slot);
       return false;
     }

@@ -133,7 +133,6 @@ export const texts = {
   madeOf: ({ span, period }) => `Aus ${dative(span)} berechnet, alle ${period} gelesen`,
   notSent: ({ every }) => `${every}; bleibt hier und wird nicht übertragen.`,
   sentWhen: ({ every, when }) => `${every}; übertragen: ${when.join(', ')}.`,
-  or: ({ one, other }) => `${one} oder ${other}`,
   eachValue: 'jeder Wert',
   aChange: ({ change }) => `bei Änderung um ${change}`,
   atMostEvery: ({ time }) => `höchstens alle ${time}`,

@@ -126,7 +126,6 @@ export const texts = {
   madeOf: ({ span, period }) => `Made of ${span}, read every ${period}`,
   notSent: ({ every }) => `${every}; kept here and not sent.`,
   sentWhen: ({ every, when }) => `${every}; sent: ${when.join(', ')}.`,
-  or: ({ one, other }) => `${one} or ${other}`,
   eachValue: 'each value',
   aChange: ({ change }) => `a change of ${change}`,
   atMostEvery: ({ time }) => `at most every ${time}`,

@@ -49,19 +49,17 @@ export function readingWords({ sensor, key, unit, device, atMs }) {
     .join(' ');
 }
 
-function reportWords({ periodMs, windowMs }, { isReported, deadband, deadbandPercent, minIntervalMs, maxIntervalMs }) {
+function reportWords({ periodMs, windowMs }, { isReported, deadband = 0, minIntervalMs, maxIntervalMs }) {
   const every =
     windowMs === undefined
       ? say('readEvery', { period: time(periodMs) })
       : say('madeOf', { span: time(windowMs), period: time(periodMs) });
   if (!isReported) return say('notSent', { every });
-  const [one, other] = [
-    deadband > 0 ? plain(deadband) : '',
-    deadbandPercent > 0 ? `${plain(deadbandPercent)} %` : '',
-  ].filter(Boolean);
-  const change = other === undefined ? one : say('or', { one, other });
+  // "5 %" is a share.
+  const least = Number.parseFloat(deadband);
+  const change = typeof deadband === 'string' ? `${plain(least)} %` : plain(least);
   const when = [
-    change === undefined ? say('eachValue') : say('aChange', { change }),
+    least > 0 ? say('aChange', { change }) : say('eachValue'),
     minIntervalMs > 0 ? say('atMostEvery', { time: time(minIntervalMs) }) : '',
     maxIntervalMs > 0 ? say('atLeastEvery', { time: time(maxIntervalMs) }) : '',
   ].filter(Boolean);

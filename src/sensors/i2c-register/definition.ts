@@ -1,6 +1,6 @@
 /** Any chip on I2C by a table of its registers, whose keys it gives. */
 import { z } from 'zod';
-import { bitFaults, limitFaults } from '../../config/fields/conversion.ts';
+import { bitFaults, limitFaults, limitFields } from '../../config/fields/conversion.ts';
 import { list, platformKey, section, table, whole } from '../../config/fields/fields.ts';
 import type { Finding } from '../../config/fields/findings.ts';
 import { registerMeaning, scaleFaults } from '../../config/fields/registers.ts';
@@ -18,6 +18,8 @@ const schema = sensorSection('i2c-register', {
     platformKey(),
     section({
       ...registerMeaning,
+      /** A value outside is reported as a fault, and left out alone; the chip is set up again, as it may have lost its power. */
+      ...limitFields,
       register: whole(0, 255),
       /** Width in bytes. */
       width: whole(1, 8).default(2),

@@ -1,7 +1,7 @@
 /** A Modbus unit, by a table of its registers. One key per register. */
 import { z } from 'zod';
 import type { ConfigPath } from '../../config/fields/config-fault.ts';
-import { bitFaults, limitFaults, typeAfter } from '../../config/fields/conversion.ts';
+import { bitFaults, typeAfter } from '../../config/fields/conversion.ts';
 import { list, platformKey, section, table, whole } from '../../config/fields/fields.ts';
 import { type Finding, finding, noEffect, type Placed } from '../../config/fields/findings.ts';
 import { modbusConnection } from '../../config/fields/lines-and-ports.ts';
@@ -74,10 +74,7 @@ export const modbus = defineSensor({
       ...emptyFaults(config, path),
       ...all.flatMap(({ register, at }) => meaningFaults(register, at)),
       ...all.flatMap(({ register, at }) => typeFaults(register, at)),
-      ...all.flatMap(({ register, at }) => [
-        ...limitFaults(register, at),
-        ...factorFaults(register, config.registers, at),
-      ]),
+      ...all.flatMap(({ register, at }) => factorFaults(register, config.registers, at)),
     ];
   },
   remedy: () => 'check wiring (A, B, ground), baud rate, parity and unit address',

@@ -9,8 +9,8 @@
  * When the time of a read is over, what has answered is given all the same. What others left too little time is late, not silent, and comes
  * first in the next.
  *
- * The mark of a missing value differs from maker to maker: NaN is none in every float, `noValue`, `min` and `max` say the rest. Such
- * a value is left out alone.
+ * The mark of a missing value differs from maker to maker: NaN is none in every float, `noValue` says the rest. Such a value is left
+ * out alone.
  */
 import { AgentError, hasCode, retryable } from '../../errors/agent-error.ts';
 import { type Outcome, sorted } from '../kind/outcome.ts';

@@ -142,7 +142,7 @@ describe('a register that the unit cannot give', () => {
   });
 
   it('is not a register whose value is none: a failure that has passed parts no request because of it', async () => {
-    const sensor = await meter({ ...joined, power: { address: 1, max: 100 } });
+    const sensor = await meter({ ...joined, power: { address: 1, noValue: 230 } });
     faults.set(0, () => {
       faults.delete(0);
       refusal(4)();

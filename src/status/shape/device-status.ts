@@ -105,7 +105,7 @@ export function deviceVerdict(
       return {
         verdict: 'waiting',
         words: `the platform has not given it a token yet${held}${because}`,
-        remedy: 'it is tried again; look at the provisioning key, and at provisioning.newPerDay when many are new',
+        remedy: 'it is tried again; look at the provisioning key',
       };
     case 'blocked':
       return {

@@ -61,8 +61,8 @@ export const ATTACHED_FAULTS: readonly PlantedFault[] = [
   {
     name: 'a device with an actuator polls for no commands',
     file: 'config/keys/device-polls.ts',
-    old: "rpc: rpc.enabled && (moves || poll === 'rpc')",
-    new: "rpc: rpc.enabled && poll === 'rpc'",
+    old: 'rpc: rpc.enabled && (moves || isAsked)',
+    new: 'rpc: rpc.enabled && isAsked',
     needs: ['attached relays'],
   },
   {

@@ -190,8 +190,8 @@ export const DELIVERY_FAULTS: readonly PlantedFault[] = [
   {
     name: 'where no interval is configured an hour is one',
     file: 'telemetry/deadband-rules.ts',
-    old: 'if (rules.deadband === undefined && rules.deadbandPercent === undefined) return true;',
-    new: 'if (rules.deadband === undefined && rules.deadbandPercent === undefined) return atMs - reported.atMs >= 3_600_000;',
+    old: 'if (rules.deadband === undefined) return true;',
+    new: 'if (rules.deadband === undefined) return atMs - reported.atMs >= 3_600_000;',
     needs: [],
   },
 ];

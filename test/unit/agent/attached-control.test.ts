@@ -58,10 +58,9 @@ describe('a gateway without devices', () => {
       clock,
       log,
       gatewayName: () => 'new',
-      newPerDay: () => 5,
       matches: () => true,
     });
-    names.configure([{ name: 'm7', deviceName: '{gateway} {name}', poll: 'auto', serialNumber } as never]);
+    names.configure([{ name: 'm7', deviceName: '{gateway} {name}', serialNumber } as never]);
     for (let times = 0; times < 2; times += 1) names.observe('meter', 'serial', '4711');
     expect([names.idOf('m7'), names.nameOf(id)]).toEqual([id, attached.name]);
   });

@@ -4,7 +4,7 @@ import { PartsBench } from '../../support/attached-parts-bench.ts';
 
 it('a meter that is swapped back takes commands again', async () => {
   const bench = new PartsBench({
-    devices: [{ name: 'meter', serialNumber: { sensor: 'm', key: 'serial' }, poll: 'rpc' }],
+    devices: [{ name: 'meter', serialNumber: { sensor: 'm', key: 'serial' } }],
     sensors: [{ name: 'm', kind: 'host', device: 'meter' }],
     // What was read of the old meter is sent after the swap.
     upload: { interval: '10s' },

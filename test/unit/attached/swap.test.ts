@@ -108,7 +108,6 @@ describe('the device of a sensor becomes another one', () => {
 const SLOT = {
   name: 'meter',
   deviceName: '{gateway} {serialNumber}',
-  poll: 'auto',
   serialNumber: { sensor: 'meter', key: 'serial' },
 } as DeviceConfig;
 
@@ -126,7 +125,6 @@ async function namesBench() {
     clock,
     log: silentLog,
     gatewayName: () => 'roof',
-    newPerDay: () => 1,
     matches: () => true,
   });
   names.configure([SLOT]);
@@ -162,8 +160,8 @@ describe('names', () => {
     read('1111');
     names.forget('roof 1111');
     read('1111', 3);
-    read('2222'); // The one new device of the day.
-    expect(names.idOf('meter')).toBe('roof 2222');
+    for (const number of ['2222', '3333', '4444', '5555', '6666']) read(number); // The five new devices of the day.
+    expect(names.idOf('meter')).toBe('roof 6666');
     read('1111');
     expect(names.idOf('meter')).toBe('roof 1111');
   });

@@ -87,7 +87,7 @@ describe('turnstone check-config', () => {
         sensor('words', 'format: regex, pattern: "(?<a>.+)", keys: { a: { type: text } }'),
         '  - { name: battery, kind: serial-line, port: /dev/ttyS1, preset: jbd-bms }\n',
         '  - name: own\n    kind: serial-line\n    port: /dev/ttyS2\n    frame: { start: "A5", length: 9 }\n',
-        '    fields: { level: { at: 4, type: uint8, min: 0, noValue: 255 } }\n',
+        '    fields: { level: { at: 4, type: uint8, noValue: 255 } }\n    keys: { level: { min: 0 } }\n',
       ].join(''),
       { mode: 0o600 },
     );

@@ -72,6 +72,11 @@ describe('live settings', () => {
       0.5,
       (config: AgentConfig) => config.sensors[0]?.keys.temperature?.deadband === 0.5,
     ],
+    [
+      'sensors.roof.keys.temperature.deadband',
+      '5 %',
+      (config: AgentConfig) => config.sensors[0]?.keys.temperature?.deadband === '5 %',
+    ],
     ['rules.cool.enabled', false, (config: AgentConfig) => config.rules[0]?.enabled === false],
   ])('take %s = %s', async (key, value, holds) => {
     expect(holds((await changed(key, value)).after)).toBe(true);

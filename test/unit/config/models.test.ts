@@ -185,8 +185,17 @@ describe('a configuration with a model', () => {
     const broken =
       'maker: Acme\nregisters: { level: { address: 5, type: float23 } }\nmodels: { acme-x1: { title: X1 } }\n';
     await writeFile(join(folder, 'models/acme.yaml'), broken);
+    const former = 'maker: Old\nregisters: { level: { address: 5, max: 9 } }\nmodels: { old-1: { title: O1 } }\n';
+    await writeFile(join(folder, 'models/old.yaml'), former);
     await writeFile(join(folder, 'models/beta.yaml'), 'maker: Beta\nmodel: {}\n');
     await writeFile(join(folder, 'models/gamma.yaml'), 'maker: Gamma\nmodels: { other: { title: x } }\n');
+    expect(await faultsOf('model: old-1')).toMatchObject([
+      {
+        path: 'sensors[0].model',
+        problem: expect.stringContaining('old.yaml is wrong at old-1: registers.level.max (unknown key)'),
+        hint: 'registers.level.max: 9 is now keys.level.max: 9 of the sensor',
+      },
+    ]);
     for (const [name, problem] of [
       ['acme-x1', /acme\.yaml is wrong at acme-x1: registers\.level\.type/],
       ['beta-1', /beta\.yaml is wrong at model/],

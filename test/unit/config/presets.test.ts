@@ -127,10 +127,10 @@ it('merges the sensor’s own words of a key with those of its preset, word by w
     powerExport: { scale: 1000, unit: 'W' },
     gas: { unit: 'm³', min: 0 },
   });
-  const { config: dust } = await read('preset: sds011, fields: { pm10: { max: 500 }, status: { at: 9, type: uint8 } }');
+  const { config: dust } = await read('preset: sds011, fields: { pm10: { unit: ug }, status: { at: 9, type: uint8 } }');
   expect(dust?.sensors[0]).toMatchObject({
     fields: {
-      pm10: { at: 4, order: 'little', scale: 0.1, max: 500 },
+      pm10: { at: 4, order: 'little', scale: 0.1, unit: 'ug' },
       pm2_5: { at: 2 },
       status: { at: 9, type: 'uint8' },
     },

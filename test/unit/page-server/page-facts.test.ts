@@ -25,7 +25,7 @@ const config = configSchema.parse({
       },
     },
     { name: 'scale', kind: 'serial-line', port: '/dev/ttyS0', format: 'number', key: 'weight' },
-    { name: 'mean', kind: 'sht3x', period: '1s', window: { length: '1m' }, keys: { temperature: { deadband: 1 } } },
+    { name: 'mean', kind: 'sht3x', period: '1s', window: { length: '1m' }, keys: { temperature: { deadband: '5 %' } } },
     {
       name: 'meter',
       kind: 'modbus',
@@ -88,7 +88,7 @@ it('tells where sensors are, under which key and when their values are sent, and
         source: 'I2C bus 1, address 0x44',
         periodMs: 1_000,
         windowMs: 60_000,
-        readings: { temperature_mean: { isReported: true, deadband: 1 } },
+        readings: { temperature_mean: { isReported: true, deadband: '5 %' } },
       },
       meter: {
         source: 'meter.local:502, unit 3',

@@ -126,10 +126,10 @@ describe('report rules', () => {
     expect(values(await given({ deadband: 0.1 }).take(20.1, 20.2))).toEqual([20.1, 20.2]);
   });
 
-  it('use the wider of the absolute and the percent deadband', async () => {
-    expect(values(await given({ deadband: 1, deadbandPercent: 10 }).take(100, 105, 110))).toEqual([100, 110]);
-    expect(values(await given({ deadbandPercent: 10 }).take(100, 105, 110))).toEqual([100, 110]);
-    expect(values(await given({ deadband: 1, deadbandPercent: 10 }).take(2, 2.5, 3))).toEqual([2, 3]);
+  it('take a deadband in percent as a share of the last reported value, whatever its sign', async () => {
+    expect(values(await given({ deadband: '10 %' }).take(100, 109, 110, 120, 121))).toEqual([100, 110, 121]);
+    expect(values(await given({ deadband: '2.5%' }).take(-100, -98, -97.5))).toEqual([-100, -97.5]);
+    expect(values(await given({ deadband: '0 %' }).take(2, 2, 2.5))).toEqual([2, 2.5]);
   });
 
   it('report only changes with a deadband of 0, of any type', async () => {

@@ -27,7 +27,6 @@ async function names(slots: readonly DeviceConfig[]): Promise<DeviceNames> {
     clock,
     log: silentLog,
     gatewayName: () => gateway,
-    newPerDay: () => 2,
     matches: (pattern, text) => new RegExp(`^(?:${pattern})$`).test(text),
   });
   opened.configure(slots);
@@ -35,7 +34,7 @@ async function names(slots: readonly DeviceConfig[]): Promise<DeviceNames> {
 }
 
 const slot = (name: string, more: Partial<DeviceConfig> = {}): DeviceConfig =>
-  ({ name, deviceName: '{gateway} {name}', poll: 'auto', ...more }) as DeviceConfig;
+  ({ name, deviceName: '{gateway} {name}', ...more }) as DeviceConfig;
 const meter = (name: string, more: Partial<DeviceConfig> = {}): DeviceConfig =>
   slot(name, { deviceName: '{gateway} {serialNumber}', serialNumber: { sensor: name, key: 'serial' }, ...more });
 
@@ -116,23 +115,33 @@ describe('a slot with a serial number', () => {
     expect(known.idOf('pump')).toBe('pump');
   });
 
-  it('takes so many new devices in a day, and known ones always', async () => {
+  it('takes five new devices in a day, and known ones always', async () => {
     const known = await names([meter('meter')]);
-    for (const number of ['1', '2', '3']) read(known, 'meter', number);
-    expect(known.idOf('meter')).toBe('roof 3');
-    read(known, 'meter', '4', 9);
-    expect([known.present, known.idOf('meter'), known.resolve('?meter=4')]).toEqual([
-      ['roof 3'],
-      '?meter=4',
+    for (const number of ['1', '2', '3', '4', '5', '6']) read(known, 'meter', number);
+    expect(known.idOf('meter')).toBe('roof 6');
+    read(known, 'meter', '7', 9);
+    expect([known.present, known.idOf('meter'), known.resolve('?meter=7')]).toEqual([
+      ['roof 6'],
+      '?meter=7',
       undefined,
     ]);
     expect(known.waitsForTomorrow('meter')).toBe(true);
     read(known, 'meter', '1');
-    expect([known.idOf('meter'), known.resolve('?meter=4')]).toEqual(['roof 1', undefined]);
+    expect([known.idOf('meter'), known.resolve('?meter=7')]).toEqual(['roof 1', undefined]);
     await clock.advance(DAY_MS);
-    read(known, 'meter', '4');
-    expect([known.idOf('meter'), known.resolve('?meter=4')]).toEqual(['roof 4', 'roof 4']);
+    read(known, 'meter', '7');
+    expect([known.idOf('meter'), known.resolve('?meter=7')]).toEqual(['roof 7', 'roof 7']);
     expect(known.waitsForTomorrow('meter')).toBe(false);
+  });
+
+  it('takes as many new devices in a day as there are slots, where these are more', async () => {
+    const slots = Array.from({ length: 7 }, (_, at) => `meter${at}`);
+    const known = await names(slots.map((name) => meter(name)));
+    for (const name of slots) read(known, name, `old ${name}`);
+    for (const name of slots) read(known, name, `new ${name}`);
+    expect(slots.map((name) => known.idOf(name))).toEqual(slots.map((name) => `roof new ${name}`));
+    read(known, 'meter0', 'another');
+    expect(slots.filter((name) => known.waitsForTomorrow(name))).toEqual(['meter0']);
   });
 });
 

@@ -25,7 +25,6 @@ async function gateway(serial: string, slots: readonly DeviceConfig[]) {
     clock,
     log,
     gatewayName: () => serial,
-    newPerDay: () => 5,
     matches: () => true,
     file: new StateFile({ ...DEVICE_NAMES_FORMAT, path: '/names.json', files, clock, log }),
   });
@@ -61,7 +60,7 @@ async function gateway(serial: string, slots: readonly DeviceConfig[]) {
 }
 
 const slot = (name: string, more: Partial<DeviceConfig> = {}): DeviceConfig =>
-  ({ name, deviceName: '{gateway} {name}', poll: 'auto', ...more }) as DeviceConfig;
+  ({ name, deviceName: '{gateway} {name}', ...more }) as DeviceConfig;
 
 let roof: Awaited<ReturnType<typeof gateway>>;
 let cellar: Awaited<ReturnType<typeof gateway>>;
