@@ -1,7 +1,7 @@
 /** Page of the methods that every agent has, made from the tables that `listMethods` shows. */
 
-import { type Operation, operationsOn, TABLE_OPERATIONS } from '../../src/operations/operation.ts';
-import { builtInOperations, type OperationParts } from '../../src/operations/operation-table.ts';
+import { mayAsk, type Operation, operationsOn, TABLE_OPERATIONS } from '../../src/operations/operation.ts';
+import { type OperationParts, operationsOf } from '../../src/operations/operation-table.ts';
 import type { Effect } from '../../src/rpc/same-command.ts';
 import type { ValueShape } from '../../src/values/value-shape.ts';
 import type { ReferencePage } from './kind-pages.ts';
@@ -23,9 +23,9 @@ export function allMethods(): readonly Operation[] {
     { get: (_, name) => () => Promise.reject(new Error(`${String(name)} is not called for a page`)) },
   );
   const parts = new Proxy({}, { get: () => none }) as OperationParts;
-  return [...builtInOperations(parts), ...operationsOn(TABLE_OPERATIONS, { list: () => null })].sort((a, b) =>
-    a.name < b.name ? -1 : 1,
-  );
+  return [...operationsOf(parts), ...operationsOn(TABLE_OPERATIONS, { list: () => null })]
+    .filter((one) => mayAsk('platform', one))
+    .sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
 export function methodPage(): ReferencePage {

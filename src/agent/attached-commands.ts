@@ -27,7 +27,7 @@ import type { Sampler, SensorState } from '../sensors/sampler.ts';
 import { actuatorStatus, sensorStatus } from '../status/status-of.ts';
 import { type JsonObject, type JsonValue, jsonOf } from '../values/json.ts';
 import type { HardwareParts } from './hardware-parts.ts';
-import { attachedMethods, ownMethodConfigs } from './own-commands.ts';
+import { operationsFor, ownMethodConfigs } from './own-commands.ts';
 
 export interface AttachedCommandsDeps extends Pick<HostMachine, 'clock' | 'files'> {
   readonly device: {
@@ -134,7 +134,14 @@ function openRpc(deps: AttachedCommandsDeps, actuators: OwnActuators): Promise<R
     files,
     log,
     locked,
-    methods: attachedMethods({ config, actuators, sampler, status: () => statusOf(deps) }, settings.name),
+    methods: operationsFor({
+      slot: settings.name,
+      config,
+      actuators,
+      sampler,
+      parts: {},
+      status: () => statusOf(deps),
+    }),
     permissions: ownMethodConfigs(config(), settings.name),
     folder: device.folder,
     place: turns.place('rpc'),

@@ -1,16 +1,17 @@
 /** Attached devices for people: how each is, and what can be done with it. */
 import { join } from 'node:path';
 import type { AgentConfig } from '../config/schema/agent-config.ts';
-import type { DevicesControl } from '../devices/attached/control-calls.ts';
 import { DeviceNames } from '../devices/attached/device-names.ts';
 import { KNOWN_DEVICES } from '../devices/attached/forget-devices.ts';
 import { DEVICE_NAMES_FORMAT } from '../devices/attached/kept-names.ts';
 import { leaveDevice, type MoveDeviceDeps, packDevice, takeDevice } from '../devices/attached/move-device.ts';
+import { namedDevice } from '../devices/attached/named-device.ts';
 import type { Device } from '../devices/device.ts';
 import { refusal } from '../errors/agent-error.ts';
 import type { BoardIdentity } from '../host/identity.ts';
 import type { AgentLog } from '../host/log.ts';
 import type { HostMachine } from '../host/machine.ts';
+import type { DevicesControl } from '../operations/device-operations.ts';
 import type { EntryQuery, OutboxStatus, ResolvedEntry } from '../outbox/outbox.ts';
 import { isBehind } from '../status/platform-status.ts';
 import type { DeviceStatus } from '../status/shape/device-status.ts';
@@ -80,6 +81,8 @@ export class AttachedControl implements DevicesControl {
     );
     return [...present, ...unidentified, ...doubled, ...removed];
   };
+
+  readonly named: DevicesControl['named'] = (text) => namedDevice(this.list(), text);
 
   readonly claim: DevicesControl['claim'] = (id, request, signal) => this.#device(id).claim(request, signal);
 

@@ -8,14 +8,11 @@ import { keyUnits } from '../attributes/key-units.ts';
 import { leaveInForce } from '../config/actuators-in-force.ts';
 import type { ConfigFile } from '../config/config-file.ts';
 import type { AgentConfig } from '../config/schema/agent-config.ts';
-import type { ControlCalls } from '../control-socket/control-connection.ts';
 import { openControlSockets } from '../control-socket/control-sockets.ts';
-import { operationCalls } from '../control-socket/operation-calls.ts';
-import { devicesCalls } from '../devices/attached/control-calls.ts';
 import { shownClaim } from '../devices/claim-device.ts';
-import { platformCalls } from '../devices/control-calls.ts';
 import type { Device } from '../devices/device.ts';
 import { setFormerQueueAside } from '../devices/former-queue.ts';
+import { identityControl } from '../devices/identity-requests.ts';
 import { leaveBoardOfAnother, openSelf } from '../devices/self.ts';
 import { FirmwareUpdates } from '../firmware/firmware-updates.ts';
 import { Bands } from '../history/bands.ts';
@@ -31,13 +28,7 @@ import type { Held } from '../host/state-lock.ts';
 import type { TimeSync } from '../host/time-sync.ts';
 import { type Link, openLink } from '../link/link.ts';
 import { openLocalDoor } from '../operations/local-door.ts';
-import { LOCAL_OPERATIONS } from '../operations/local-operations.ts';
-import { operationsOn } from '../operations/operation.ts';
-import { OUTPUT_OPERATIONS } from '../operations/output-operations.ts';
-import { SENSOR_OPERATIONS } from '../operations/sensor-operations.ts';
-import { SETTING_OPERATIONS } from '../operations/setting-operations.ts';
-import { STATUS_OPERATIONS } from '../operations/status-operations.ts';
-import { outboxCalls } from '../outbox/control-calls.ts';
+import { type OperationParts, operationsOf } from '../operations/operation-table.ts';
 import { openOutbox } from '../outbox/open-outbox.ts';
 import { KeptPlaces, type PatientOutbox, type TelemetryEntry } from '../outbox/outbox.ts';
 import { StatusPublisher } from '../page-server/status-publisher.ts';
@@ -47,7 +38,7 @@ import { createPollBeat } from '../platform/poll-beat.ts';
 import { RpcService } from '../rpc/rpc-service.ts';
 import type { AgentStatus } from '../status/shape/agent-status.ts';
 import { sentSensors } from '../status/status-of.ts';
-import { deliveryCalls } from '../telemetry/ledger-calls.ts';
+import { sentCells } from '../telemetry/entry-digest.ts';
 import { TelemetryPath } from '../telemetry/telemetry-path.ts';
 import { timelineQueryOf } from '../timeline/query.ts';
 import { tellersOf } from '../timeline/tellers.ts';
@@ -59,7 +50,7 @@ import { AttachedControl } from './attached-control.ts';
 import { AttachedParts, idBeforeOpening } from './attached-parts.ts';
 import { HardwareParts } from './hardware-parts.ts';
 import type { Machine } from './machine.ts';
-import { gatewayMethods, ownMethodConfigs, sentBy } from './own-commands.ts';
+import { operationsFor, ownMethodConfigs, sentBy } from './own-commands.ts';
 
 export interface AgentParts {
   readonly stateFolder: StateFolder;
@@ -97,6 +88,9 @@ export interface OpenPartsDeps {
   /** Told every entry whose append has resolved: what a test, or the demo, holds against the platform. */
   readonly onDurable?: (entries: readonly TelemetryEntry[]) => void;
 }
+
+/** Leaves time to send the answer before the agent stops. */
+const RESTART_AFTER_MS = 500;
 
 /** @throws AgentError (stop) when another agent runs here, or a file cannot be used. */
 export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promise<AgentParts> {
@@ -252,28 +246,67 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
   });
   const { actuators, sampler } = hardware;
   const own = ownActuators(actuators);
-  const sensorParts = {
-    readNow: (name: string, either: AbortSignal) => sampler.readNow(name, either),
-    asSent: sentBy(current),
-  };
-  const statusParts = {
-    status,
-    diagnose,
-    shown: (sensors: AgentStatus['sensors']) => sentSensors(sensors, current().sensors),
-  };
-  const methods = gatewayMethods({
+  const devices = new AttachedControl({
+    attached,
     config: current,
-    live,
-    log,
     machine,
-    sampler,
-    sensors: sensorParts,
-    self,
-    firmware,
-    actuators: own,
-    status: statusParts,
+    log,
+    board: self.board,
+  });
+  /** For somebody at the device, whose are the outputs of all devices. */
+  const operated: OperationParts = {
+    status: {
+      status,
+      diagnose,
+      shown: (sensors: AgentStatus['sensors']) => sentSensors(sensors, current().sensors),
+    },
+    sensors: {
+      readNow: (name: string, either: AbortSignal) => sampler.readNow(name, either),
+      asSent: sentBy(current),
+    },
     outbox: kept,
-    restart: deps.restart,
+    deliveries: {
+      sent: (range, either) => sentCells(telemetry.outbox, range, either),
+      resend: (choice, either) => telemetry.outbox.resend(choice, either),
+    },
+    settings: { live, log },
+    restarts: {
+      restart: deps.restart,
+      expectReboots: () => firmware.expectReboots(),
+      reboot: () => firmware.reboot(),
+    },
+    actuators: actuators.control,
+    credentials: self,
+    identity: identityControl({
+      store: self.store,
+      place: self.place,
+      board: self.board,
+      stateFolder: path,
+      clock,
+      files,
+      randomBytes,
+      hide: (secret) => log.hide(secret),
+      deviceApi: () => (self.credentials === undefined ? undefined : self.deviceApi),
+      takeUp: () => void clock.after(RESTART_AFTER_MS, deps.restart),
+    }),
+    devices,
+    firmware,
+    timeline: (query) => timeline.select(timelineQueryOf(query)),
+    local: {
+      pageUrl: () => page.url,
+      memory: () => ({ ...process.memoryUsage() }),
+      reload: deps.reload,
+      clientRpc: (method, params, either) => self.deviceApi.clientRpc(method, params, either),
+    },
+  };
+  const door = { operations: operationsOf(operated), locked: () => actuators.lockout.locked, tell: timeline.tell };
+  const methods = operationsFor({
+    slot: undefined,
+    config: current,
+    actuators: own,
+    sampler,
+    parts: operated,
+    runsOn: machine,
   });
   const { deviceApi } = self;
   const beats = createPollBeat(clock);
@@ -317,29 +350,6 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
     },
     signal,
   );
-  const devices = new AttachedControl({
-    attached,
-    config: current,
-    machine,
-    log,
-    board: self.board,
-  });
-  const local = {
-    operations: [
-      ...operationsOn(OUTPUT_OPERATIONS, actuators.control),
-      ...operationsOn(STATUS_OPERATIONS, statusParts),
-      ...operationsOn(SENSOR_OPERATIONS, sensorParts),
-      ...operationsOn(SETTING_OPERATIONS, { live, log }),
-      ...operationsOn(LOCAL_OPERATIONS, {
-        timeline: (query) => timeline.select(timelineQueryOf(query)),
-        pageUrl: () => page.url,
-        memory: () => ({ ...process.memoryUsage() }),
-        reload: deps.reload,
-      }),
-    ],
-    locked: () => actuators.lockout.locked,
-    tell: timeline.tell,
-  };
   const page = new StatusPublisher({
     ...(attached === undefined ? {} : { attached: devices }),
     bands,
@@ -353,7 +363,7 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
     firmware,
     diagnose,
     timeline,
-    operations: openLocalDoor('page', local),
+    operations: openLocalDoor('page', door),
     outputSettings: (name) => actuators.control.find(name)?.settings,
     claim: () =>
       shownClaim({
@@ -364,21 +374,13 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
         hide: (secret) => log.hide(secret),
       }),
   });
-  const calls: readonly ControlCalls[] = [
-    devicesCalls(devices),
-    outboxCalls(kept),
-    deliveryCalls(telemetry.outbox),
-    operationCalls(local),
-    firmware.calls(),
-    platformCalls({ self, stateFolder: path, machine, log, restart: deps.restart }),
-  ];
   timeline.watch(
     watchAgent(
       { actuators, contact: clients.contact, timeSync, live, clock, link: () => link.status(), devices: devices.list },
       timeline.tell,
     ),
   );
-  const listen = (): Promise<Held> => openControlSockets({ runFolder, machine, log, alerts, calls }, signal);
+  const listen = (): Promise<Held> => openControlSockets({ runFolder, machine, log, alerts, door }, signal);
   return {
     stateFolder,
     link,

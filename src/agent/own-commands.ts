@@ -8,15 +8,10 @@ import type { OwnActuators } from '../actuators/own-actuators.ts';
 import { sentReading } from '../config/keys/sent-reading.ts';
 import type { AgentConfig, RpcConfig, RpcMethodConfig } from '../config/schema/agent-config.ts';
 import { refusal } from '../errors/agent-error.ts';
-import { type Operation, operationsOn, QUESTION } from '../operations/operation.ts';
-import { builtInOperations, type OperationParts } from '../operations/operation-table.ts';
-import { OUTPUT_OPERATIONS } from '../operations/output-operations.ts';
-import {
-  declaredSensorMethods,
-  type ReadNow,
-  SENSOR_OPERATIONS,
-  type SentReadings,
-} from '../operations/sensor-operations.ts';
+import type { Operation } from '../operations/operation.ts';
+import { type OperationParts, operationsOf } from '../operations/operation-table.ts';
+import { declaredSensorMethods, type ReadNow, type SentReadings } from '../operations/sensor-operations.ts';
+import { statusOfDevice } from '../operations/status-operations.ts';
 import { programMethods } from '../rpc/program-methods.ts';
 import type { JsonObject } from '../values/json.ts';
 
@@ -27,6 +22,17 @@ export interface OwnCommandsDeps {
   readonly config: () => Configured;
   readonly actuators: OwnActuators;
   readonly sampler: ReadNow;
+}
+
+export interface CommandedDevice extends OwnCommandsDeps {
+  /** Its slot in the configuration; undefined of the gateway. */
+  readonly slot: string | undefined;
+  /** What it has besides its outputs and sensors. */
+  readonly parts: Omit<Partial<OperationParts>, 'actuators' | 'sensors'>;
+  /** Answers `getStatus`, of a device whose parts have no status of a whole agent. */
+  readonly status?: () => JsonObject;
+  /** Machine that its programs run on; undefined of a device that has none. */
+  readonly runsOn?: Parameters<typeof programMethods>[1];
 }
 
 /**
@@ -62,24 +68,15 @@ export function ownDeclaredMethods(
   ];
 }
 
-/** All methods of an attached device: none of them touches the gateway, or another device. */
-export function attachedMethods(
-  deps: OwnCommandsDeps & { readonly status: () => JsonObject },
-  device: string,
-): readonly Operation[] {
-  const { config, actuators, sampler, status } = deps;
-  const own: ReadNow = {
-    readNow: async (name, signal) => {
-      const isOwn = config().sensors.some((one) => one.name === name && one.device === device);
-      if (!isOwn) throw refusal('sensors/unknown', `there is no sensor ${name.slice(0, 64)}`);
-      return await sampler.readNow(name, signal);
-    },
-  };
+/** All methods of a device: those of the table on its parts, those of the configuration, and its programs. None touches an output of another device. */
+export function operationsFor(device: CommandedDevice): readonly Operation[] {
+  const { slot, config, actuators, parts, status, runsOn } = device;
+  const sensors = { readNow: slot === undefined ? device.sampler.readNow : ownReadNow(device), asSent: sentBy(config) };
   return [
-    { ...QUESTION, name: 'getStatus', description: 'How this device is: its sensors and actuators.', run: status },
-    ...operationsOn(SENSOR_OPERATIONS, { ...own, asSent: sentBy(config) }),
-    ...operationsOn(OUTPUT_OPERATIONS, actuators.control),
-    ...ownDeclaredMethods({ config, actuators, sampler: own }, device),
+    ...(status === undefined ? [] : [statusOfDevice(status)]),
+    ...operationsOf({ ...parts, sensors, actuators: actuators.control }),
+    ...ownDeclaredMethods({ config, actuators, sampler: sensors }, slot),
+    ...(runsOn === undefined ? [] : programMethods(ownMethodConfigs(config(), slot), runsOn)),
   ];
 }
 
@@ -91,28 +88,11 @@ export function sentBy(config: () => Pick<AgentConfig, 'sensors'>): SentReadings
   };
 }
 
-export interface GatewayMethodsDeps extends OwnCommandsDeps, Pick<OperationParts, 'status' | 'sensors' | 'outbox'> {
-  readonly live: OperationParts['settings']['live'];
-  readonly log: OperationParts['settings']['log'];
-  readonly machine: Parameters<typeof programMethods>[1];
-  readonly self: OperationParts['credentials'];
-  readonly firmware: Omit<OperationParts['restarts'], 'restart'>;
-  readonly restart: () => void;
-}
-
-/** All methods of the gateway: built in, of its configuration, and programs. */
-export function gatewayMethods(deps: GatewayMethodsDeps): readonly Operation[] {
-  const { config, live, log, machine, self, firmware, restart, actuators } = deps;
-  const restarts = { restart, expectReboots: () => firmware.expectReboots(), reboot: () => firmware.reboot() };
-  return [
-    ...builtInOperations({
-      ...deps,
-      settings: { live, log },
-      restarts,
-      actuators: actuators.control,
-      credentials: self,
-    }),
-    ...ownDeclaredMethods(deps),
-    ...programMethods(config().rpc.methods, machine),
-  ];
+/** Reads sensors of the device in a slot, and knows no others. */
+function ownReadNow({ slot, config, sampler }: CommandedDevice): ReadNow['readNow'] {
+  return async (name, signal) => {
+    const isOwn = config().sensors.some((one) => one.name === name && one.device === slot);
+    if (!isOwn) throw refusal('sensors/unknown', `there is no sensor ${name.slice(0, 64)}`);
+    return await sampler.readNow(name, signal);
+  };
 }

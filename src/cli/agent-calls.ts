@@ -1,15 +1,16 @@
-/** The one way of a command to what an agent knows and does: by its control socket, or, where none runs, from its files by the same calls. */
+/** The one way of a command to what an agent knows and does: by its control socket, or, where none runs, from its files by the same operations. */
 import { DEFAULT_CONFIG_FILE } from '../config/fields/default-places.ts';
 import { namedFolders } from '../config/peek-config.ts';
 import { ControlClient } from '../control-socket/control-client.ts';
-import type { ControlCalls } from '../control-socket/control-connection.ts';
 import { UNIT } from '../doctor/checks/checkup.ts';
 import { type StoppedUnit, stoppedUnit } from '../doctor/checks/stopped-unit.ts';
 import { hasCode } from '../errors/agent-error.ts';
 import { systemClock } from '../host/clock.ts';
 import { MachineFacts } from '../host/machine-facts.ts';
-import type { Answers, OperationName } from '../operations/answers.ts';
-import type { JsonObject } from '../values/json.ts';
+import type { Answers, Events, OperationName } from '../operations/answers.ts';
+import { openLocalDoor } from '../operations/local-door.ts';
+import type { Operation } from '../operations/operation.ts';
+import { type JsonObject, parseJson, stringifyJson } from '../values/json.ts';
 import type { Edge } from './edge.ts';
 import { CommandError, EXIT } from './exit-code.ts';
 
@@ -24,10 +25,10 @@ export interface AgentCalls {
   readonly isRunning: boolean;
   ask<Name extends OperationName>(method: Name, params?: JsonObject, options?: AskOptions): Promise<Answers[Name]>;
   /** Calls back with one event after the other until the stream ends, or the signal aborts. */
-  subscribe<T>(
-    method: string,
+  subscribe<Name extends keyof Events>(
+    method: Name,
     params: JsonObject,
-    onEvent: (event: T) => void | Promise<void>,
+    onEvent: (event: Events[Name]) => void | Promise<void>,
     signal: AbortSignal,
   ): Promise<void>;
   close(): Promise<void>;
@@ -38,8 +39,9 @@ interface AskOptions {
   readonly signal?: AbortSignal;
 }
 
-/** Calls that are served from the files where no agent runs, and keep one from starting while they are open. */
-export interface AgentFiles extends ControlCalls {
+/** Operations on the files where no agent runs; those that change them keep one from starting while they are open. */
+export interface AgentFiles {
+  readonly operations: readonly Operation[];
   close(): Promise<void>;
 }
 
@@ -101,24 +103,23 @@ function overSocket(client: ControlClient): AgentCalls {
   };
 }
 
-function overFiles(
-  { methods, readMethods, readStreams = {}, close }: AgentFiles,
-  interrupted: AbortSignal,
-): AgentCalls {
-  const served = <S>(table: Readonly<Record<string, S>>, name: string): S => {
-    const one = table[name];
-    if (one === undefined) throw new CommandError(`nobody knows ${name}`);
-    return one;
-  };
+function overFiles({ operations, close }: AgentFiles, interrupted: AbortSignal): AgentCalls {
+  const door = openLocalDoor('site', { operations, locked: () => false, tell: () => {} });
   return {
     isRunning: false,
     ask: async (method, params = {}, { deadlineMs } = {}) => {
       const signal =
         deadlineMs === undefined ? interrupted : AbortSignal.any([interrupted, AbortSignal.timeout(deadlineMs)]);
-      return (await served({ ...methods, ...readMethods }, method)(params, signal)) as never;
+      return (await door.ask(method, asSent(params), signal)) as never;
     },
-    subscribe: (method, params, onEvent, signal) =>
-      served(readStreams, method)(params, async (event) => onEvent(event as never), signal),
+    subscribe: async (method, params, onEvent, signal) => {
+      await door.ask(method, asSent(params), signal, async (event) => onEvent(event as never));
+    },
     close,
   };
+}
+
+/** Params as an agent would be sent them: what is undefined is missing. */
+function asSent(params: JsonObject): JsonObject {
+  return parseJson(stringifyJson(params)) as JsonObject;
 }

@@ -2,7 +2,7 @@
 import { loadConfig } from '../config/read-config.ts';
 import { CredentialsStore } from '../devices/credentials-store.ts';
 import { DeviceToken } from '../devices/device-token.ts';
-import { identityRequests } from '../devices/identity-requests.ts';
+import { identityControl } from '../devices/identity-requests.ts';
 import { configuredRecord } from '../devices/obtain-credentials.ts';
 import { AgentError } from '../errors/agent-error.ts';
 import { systemClock } from '../host/clock.ts';
@@ -12,6 +12,7 @@ import { readIdentity } from '../host/identity.ts';
 import { silentLog } from '../host/log.ts';
 import { systemRandomBytes } from '../host/random.ts';
 import { takeLock } from '../host/state-lock.ts';
+import { operationsOf } from '../operations/operation-table.ts';
 import { HttpDeviceApi } from '../platform/http-device-api.ts';
 import { apiSettings } from '../platform/platform-settings.ts';
 import type { AgentFiles } from './agent-calls.ts';
@@ -45,7 +46,7 @@ export async function openIdentityFiles(configFile: string, edge: Edge): Promise
     return record?.phase === 'in-use' ? record.accessToken : undefined;
   };
   const deviceApi = new HttpDeviceApi({ ...settings, clock: systemClock, token: () => token() ?? '' });
-  const methods = identityRequests({
+  const identity = identityControl({
     store,
     place,
     board,
@@ -55,20 +56,20 @@ export async function openIdentityFiles(configFile: string, edge: Edge): Promise
     randomBytes: systemRandomBytes,
     hide,
     deviceApi: () => (token() === undefined ? undefined : deviceApi),
-    offerNext: async (next) => {
-      const record = store.record(place);
-      if (record?.phase !== 'in-use')
-        throw new AgentError('provisioning/no-credentials', 'this device has no token to rotate', { recovery: 'drop' });
-      const works = async (): Promise<boolean> => false;
-      await new DeviceToken(
-        { store, place, tokenWorks: works, clock: systemClock, log: silentLog, hide },
-        record,
-      ).offerNext(next);
-    },
     takeUp: () => {},
   });
+  const offerNext = async (next: string): Promise<void> => {
+    const record = store.record(place);
+    if (record?.phase !== 'in-use')
+      throw new AgentError('provisioning/no-credentials', 'this device has no token to rotate', { recovery: 'drop' });
+    const works = async (): Promise<boolean> => false;
+    await new DeviceToken(
+      { store, place, tokenWorks: works, clock: systemClock, log: silentLog, hide },
+      record,
+    ).offerNext(next);
+  };
   return {
-    methods,
+    operations: operationsOf({ identity, credentials: { token: { offerNext }, store } }),
     close: async () => {
       await deviceApi.close();
       await lock.close();

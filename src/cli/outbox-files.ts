@@ -8,7 +8,7 @@ import { actAsOwnerOf } from '../host/folder-owner.ts';
 import { silentLog } from '../host/log.ts';
 import { takeLock } from '../host/state-lock.ts';
 import { askSystemTime, TimeSync } from '../host/time-sync.ts';
-import { outboxCalls } from '../outbox/control-calls.ts';
+import { operationsOf } from '../operations/operation-table.ts';
 import { outboxFolder } from '../outbox/open-outbox.ts';
 import { type KeptPlace, KeptPlaces, Outbox, statusBeforeOpening } from '../outbox/outbox.ts';
 import { readDevice } from '../telemetry/attached/held-devices.ts';
@@ -64,7 +64,7 @@ export async function openOutboxFiles(configFile: string, edge: Edge): Promise<A
   for (const place of others) places.push(await open(place));
   if (opened.length === 0) throw faults[0];
   return {
-    ...outboxCalls(new KeptPlaces(() => places)),
+    operations: operationsOf({ outbox: new KeptPlaces(() => places) }),
     close: async () => {
       for (const outbox of opened) await outbox.close();
       timeSync.close();

@@ -13,10 +13,9 @@ import { actAsOwnerOf } from '../host/folder-owner.ts';
 import { HostMetrics, type HostMetricsOptions } from '../host/host-metrics.ts';
 import { silentLog } from '../host/log.ts';
 import { runProgram } from '../host/run-program.ts';
-import type { ShownReading } from '../operations/answers.ts';
+import { operationsOf } from '../operations/operation-table.ts';
 import type { Reading, Sensor } from '../sensors/kind/sensor.ts';
 import type { AgentStatus } from '../status/shape/agent-status.ts';
-import { jsonOf } from '../values/json.ts';
 import type { AgentFiles } from './agent-calls.ts';
 import type { Call } from './command.ts';
 import type { ReadCall } from './commands/status.ts';
@@ -46,7 +45,12 @@ export async function readSensor({ args, agent, print }: ReadCall): Promise<void
 export async function openSensors(configFile: string, edge: Edge): Promise<AgentFiles> {
   const config = await loadConfig(configFile, { environment: edge.environment });
   return {
-    readMethods: { readSensor: async ({ name }) => jsonOf(await readDirectly(String(name), config, edge)) },
+    operations: operationsOf({
+      sensors: {
+        readNow: (name) => readDirectly(sensorNamed(name, config), config, edge),
+        asSent: (name, readings) => readings.map((reading) => sentReading(sensorNamed(name, config), reading)),
+      },
+    }),
     close: async () => {},
   };
 }
@@ -66,8 +70,7 @@ function sensorTable({ sensors, nowMs }: AgentStatus, print: Printer): string {
   return print.table([['SENSOR', 'KIND', 'KEY', 'VALUE', 'AGE', 'STATE'], ...rows]);
 }
 
-async function readDirectly(name: string, config: AgentConfig, edge: Edge): Promise<readonly ShownReading[]> {
-  const sensorConfig = sensorNamed(name, config);
+async function readDirectly(sensorConfig: SensorConfig, config: AgentConfig, edge: Edge): Promise<readonly Reading[]> {
   const readings = await readOnce(sensorConfig, config, edge, {
     before: () => actAsOwnerOf(config.stateFolder),
     speechMs: Math.min(sensorConfig.periodMs + sensorConfig.deadlineMs, MAX_SPEECH_MS),
@@ -77,7 +80,7 @@ async function readDirectly(name: string, config: AgentConfig, edge: Edge): Prom
   const conversion = new SensorConversion(conversionsOf(sensorConfig.keys), systemClock);
   const converted = conversion.convertSome(readings);
   for (const { key, fault } of conversion.refusedBeside()) tellRefused(key, fault, edge);
-  return converted.map((reading) => sentReading(sensorConfig, reading));
+  return converted;
 }
 
 interface ReadOnce {

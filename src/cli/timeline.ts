@@ -3,10 +3,11 @@ import { join } from 'node:path';
 import { namedFolders } from '../config/peek-config.ts';
 import { messageOf } from '../errors/agent-error.ts';
 import { systemFiles } from '../host/files.ts';
+import { operationsOf } from '../operations/operation-table.ts';
 import { eventJson, type TimelineEvent } from '../timeline/event.ts';
 import { selectEvents, timelineQueryOf } from '../timeline/query.ts';
 import { inOrder, TIMELINE_FILE, timelineFile } from '../timeline/timeline-file.ts';
-import { type JsonObject, jsonOf, stringifyJson } from '../values/json.ts';
+import { type JsonObject, stringifyJson } from '../values/json.ts';
 import { type AgentCalls, type AgentFiles, agentWallMs } from './agent-calls.ts';
 import type { TimelineCall } from './commands/timeline.ts';
 import type { Edge } from './edge.ts';
@@ -52,7 +53,7 @@ export async function openTimelineFile(configFile: string, edge: Edge): Promise<
     }
   };
   return {
-    readMethods: { timeline: async (params) => jsonOf(selectEvents(await read(), timelineQueryOf(params))) },
+    operations: operationsOf({ timeline: async (query) => selectEvents(await read(), timelineQueryOf(query)) }),
     close: async () => {},
   };
 }

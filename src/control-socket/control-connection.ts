@@ -6,6 +6,7 @@ import { refusal, retryable } from '../errors/agent-error.ts';
 import { untilAborted } from '../host/bounded-wait.ts';
 import type { Clock } from '../host/clock.ts';
 import { encodeLine, JsonLink } from '../host/json-link.ts';
+import type { LocalDoor } from '../operations/local-door.ts';
 import type { JsonObject, JsonValue } from '../values/json.ts';
 import {
   type ControlAccess,
@@ -18,31 +19,11 @@ import {
   parseRequest,
 } from './control-protocol.ts';
 
-/** Answers once. */
-export type ControlMethod = (params: JsonObject, signal: AbortSignal) => Promise<JsonValue> | JsonValue;
-/**
- * Emits events until it ends by itself or the caller cancels. Whoever has much to tell waits for each `emit`: it resolves when the caller
- * has room for more.
- */
-export type ControlStream = (
-  params: JsonObject,
-  emit: (event: JsonValue) => Promise<void>,
-  signal: AbortSignal,
-) => Promise<void>;
-
-/** Calls that a room answers: reading is for everyone on the machine, changing for the service's group. */
-export interface ControlCalls {
-  readonly methods?: Readonly<Record<string, ControlMethod>>;
-  readonly readMethods?: Readonly<Record<string, ControlMethod>>;
-  readonly readStreams?: Readonly<Record<string, ControlStream>>;
-}
-
 export interface ControlConnectionDeps {
   readonly socket: Socket;
   readonly access: ControlAccess;
-  readonly methods: ReadonlyMap<string, ControlMethod>;
-  readonly streams: ReadonlyMap<string, ControlStream>;
-  /** Methods that others may call and this caller may not. */
+  readonly door: LocalDoor;
+  /** Operations that others may ask for and this caller may not. */
   readonly withheld: ReadonlySet<string>;
   readonly clock: Clock;
 }
@@ -92,11 +73,11 @@ export class ControlConnection {
 
   async #serve(request: ControlRequest): Promise<void> {
     const { id, method, deadlineMs } = request;
-    const { streams, clock } = this.#deps;
+    const { door, clock } = this.#deps;
     const refused = (why: string): void => this.#send(errorMessage(id, refusal('control-socket/refused', why)));
     if (this.#running.has(id)) return refused('this id is under way already');
     if (this.#running.size >= MAX_REQUESTS) return refused(`at most ${MAX_REQUESTS} requests may be under way`);
-    const isStream = streams.has(method);
+    const isStream = door.operations.get(method)?.isStream === true;
     const ending = new AbortController();
     this.#running.set(id, ending);
     const late = retryable('control-socket/deadline', `${method} did not end within ${deadlineMs / 1000} s`);
@@ -116,20 +97,15 @@ export class ControlConnection {
   }
 
   async #run({ id, method, params }: ControlRequest, signal: AbortSignal): Promise<JsonValue> {
-    const { methods, streams, withheld } = this.#deps;
-    const stream = streams.get(method);
-    if (stream !== undefined) {
-      await stream(params, (event) => this.#emit({ id, event }, signal), signal);
-      return null;
-    }
-    const serve = methods.get(method);
-    if (serve !== undefined) return serve(params, signal);
+    const { door, withheld } = this.#deps;
+    if (door.operations.has(method))
+      return await door.ask(method, params, signal, (event) => this.#emit({ id, event }, signal));
     if (withheld.has(method))
       throw refusal(
         'control-socket/no-permission',
         `you may only look; ${method} is for the agent's group: ${JOIN_GROUP}`,
       );
-    const known = [...methods.keys(), ...streams.keys()].join(', ');
+    const known = [...door.operations.keys()].join(', ');
     throw refusal('control-socket/unknown-method', `the agent has no ${method.slice(0, 100)}; it has ${known}`);
   }
 

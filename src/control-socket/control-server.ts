@@ -7,10 +7,11 @@ import { MAX_SOCKET_PATH_BYTES } from '../host/folder-place.ts';
 import { JsonLink } from '../host/json-link.ts';
 import type { Log } from '../host/log.ts';
 import type { HostMachine } from '../host/machine.ts';
-import { type ControlCalls, ControlConnection } from './control-connection.ts';
+import { type LocalAsker, type LocalDoor, type LocalDoorDeps, openLocalDoor } from '../operations/local-door.ts';
+import { ControlConnection } from './control-connection.ts';
 import { type ControlAccess, MAX_ANSWER_LENGTH, socketPath } from './control-protocol.ts';
 
-export interface ControlServerDeps extends ControlCalls, Pick<HostMachine, 'clock' | 'files'> {
+export interface ControlServerDeps extends LocalDoorDeps, Pick<HostMachine, 'clock' | 'files'> {
   /** The run folder. */
   readonly folder: string;
   readonly log: Log;
@@ -18,16 +19,20 @@ export interface ControlServerDeps extends ControlCalls, Pick<HostMachine, 'cloc
 
 /** Connecting to a Unix socket takes write permission on it. */
 const MODE_OF: Readonly<Record<ControlAccess, number>> = { control: 0o660, read: 0o666 };
+/** Who asks on each. */
+const ASKER_OF: Readonly<Record<ControlAccess, LocalAsker>> = { control: 'site', read: 'viewer' };
 /** On each socket: terminals and monitors; more is somebody's loop. */
 const MAX_CONNECTIONS = 16;
 
 export class ControlServer {
   readonly #deps: ControlServerDeps;
   readonly #servers: Server[] = [];
+  readonly #doors: Readonly<Record<ControlAccess, LocalDoor>>;
   readonly #connections = { control: new Set<ControlConnection>(), read: new Set<ControlConnection>() };
 
   private constructor(deps: ControlServerDeps) {
     this.#deps = deps;
+    this.#doors = { control: openLocalDoor(ASKER_OF.control, deps), read: openLocalDoor(ASKER_OF.read, deps) };
   }
 
   /**
@@ -79,15 +84,14 @@ export class ControlServer {
   }
 
   #accept(socket: Socket, access: ControlAccess): void {
-    const { methods = {}, readMethods = {}, readStreams = {}, clock } = this.#deps;
-    const may = access === 'control';
+    const door = this.#doors[access];
+    const others = [...this.#doors.control.operations.keys()];
     const connection = new ControlConnection({
       socket,
       access,
-      methods: new Map(Object.entries(may ? { ...readMethods, ...methods } : readMethods)),
-      streams: new Map(Object.entries(readStreams)),
-      withheld: new Set(may ? [] : Object.keys(methods)),
-      clock,
+      door,
+      withheld: new Set(others.filter((name) => !door.operations.has(name))),
+      clock: this.#deps.clock,
     });
     const connections = this.#connections[access];
     const [first] = connections;

@@ -1,10 +1,10 @@
-/** The agent's two local sockets, with what its rooms answer on them. */
+/** The agent's two local sockets, with what may be asked for on them. */
 import { hasCode, messageOf } from '../errors/agent-error.ts';
 import type { Alerts } from '../host/alert-list.ts';
 import type { Log } from '../host/log.ts';
 import type { HostMachine } from '../host/machine.ts';
 import type { Held } from '../host/state-lock.ts';
-import type { ControlCalls } from './control-connection.ts';
+import type { LocalDoorDeps } from '../operations/local-door.ts';
 import type { ControlServerDeps } from './control-server.ts';
 
 export interface ControlSocketsDeps {
@@ -14,7 +14,7 @@ export interface ControlSocketsDeps {
   };
   readonly log: Log;
   readonly alerts: Alerts;
-  readonly calls: readonly ControlCalls[];
+  readonly door: LocalDoorDeps;
 }
 
 const ALERT = 'control-socket';
@@ -22,17 +22,14 @@ const LISTEN_AGAIN_MS = 30_000;
 
 /** A run folder that is full or cannot be written is no reason not to measure: the sockets come when it can. @throws AgentError (stop). */
 export async function openControlSockets(deps: ControlSocketsDeps, signal: AbortSignal): Promise<Held> {
-  const { runFolder, machine, log, alerts, calls } = deps;
+  const { runFolder, machine, log, alerts, door } = deps;
   const { clock, files } = machine;
-  const all = <Kind extends keyof ControlCalls>(kind: Kind): NonNullable<ControlCalls[Kind]> =>
-    Object.assign({}, ...calls.map((each) => each[kind]));
-  const answers = { methods: all('methods'), readMethods: all('readMethods'), readStreams: all('readStreams') };
   let held: Held | undefined;
   let cancelTry = (): void => {};
   let isClosed = false;
   const open = async (): Promise<void> => {
     try {
-      const opened = await machine.listen({ folder: runFolder, clock, files, log, ...answers }, signal);
+      const opened = await machine.listen({ folder: runFolder, clock, files, log, ...door }, signal);
       alerts.clear(ALERT);
       held = opened;
       if (isClosed) await opened.close();

@@ -1,5 +1,6 @@
 /** Access tokens the device makes for itself, and what it accepts as one from others. */
 import { createHash } from 'node:crypto';
+import { refusal } from '../errors/agent-error.ts';
 import { type RandomBytes, randomText } from '../host/random.ts';
 
 /** Letters and digits only: safe in a path, in YAML, in a shell and on a label. */
@@ -18,6 +19,12 @@ export function makeAccessToken(random: RandomBytes, length = TOKEN_LENGTH): str
 export function isAccessToken(text: string): boolean {
   // In a path, `.` and `..` would lead to another folder.
   return text.length <= MAX_TOKEN_LENGTH && /^[\x21-\x7e]+$/.test(text) && !/^\.{1,2}$/.test(text);
+}
+
+/** @throws AgentError `provisioning/bad-token` (drop) for a text that cannot be one. */
+export function expectAccessToken(text: string): void {
+  if (!isAccessToken(text))
+    throw refusal('provisioning/bad-token', 'an access token has 1 to 255 printable characters without spaces');
 }
 
 /** Tells tokens apart without revealing them. */

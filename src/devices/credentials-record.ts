@@ -55,7 +55,7 @@ const FORMAT = 'turnstone/credentials';
 const VERSION = 1;
 
 /** Characters of a token or a provisioning secret. */
-export const MAX_SECRET_LENGTH = 255;
+const MAX_SECRET_LENGTH = 255;
 const TOKEN: ValueShape = { type: 'string', minLength: 1, maxLength: MAX_SECRET_LENGTH };
 const BOARD: ValueShape = {
   type: 'object',

@@ -6,10 +6,10 @@
  *
  * At every instant the token that the platform accepts is on disk, so a rotation can be cut short anywhere.
  */
-import { refusal, retryable } from '../errors/agent-error.ts';
+import { retryable } from '../errors/agent-error.ts';
 import { Backoff } from '../host/backoff.ts';
 import { SharedWork } from '../host/shared-work.ts';
-import { isAccessToken } from './access-token.ts';
+import { expectAccessToken } from './access-token.ts';
 import { type CredentialsPlace, type CredentialsRecord, earlierTokens, tokensOf } from './credentials-record.ts';
 import type { ProvisioningDeps } from './provision-device.ts';
 
@@ -65,9 +65,7 @@ export class DeviceToken {
    * @throws AgentError `provisioning/bad-token` (drop), `host/write-failed` (retry): the platform must not change over then.
    */
   async offerNext(next: string): Promise<void> {
-    if (!isAccessToken(next)) {
-      throw refusal('provisioning/bad-token', 'an access token has 1 to 255 printable characters without spaces');
-    }
+    expectAccessToken(next);
     this.#deps.hide(next);
     if (next === this.record.accessToken) return;
     if (this.#isReplaced) {

@@ -15,6 +15,7 @@ import type { HostMachine } from '../host/machine.ts';
 import type { DeviceApi, TelemetryRows, UploadAnswer } from '../platform/device-api.ts';
 import type { DeviceWay } from '../platform/platform-clients.ts';
 import { refusesDevice } from '../platform/status-meaning.ts';
+import { expectAccessToken } from './access-token.ts';
 import { type ClaimRequest, claimDevice, type OpenClaim } from './claim-device.ts';
 import { BESIDE_WORDS, GATEWAY_WORDS } from './credential-words.ts';
 import type { CredentialsPlace } from './credentials-record.ts';
@@ -258,9 +259,10 @@ export class Device {
 
   /**
    * Puts the next token beside the present one; a device without credentials has it as its own. Resolves to true when it is to be made anew.
-   * @throws AgentError as DeviceToken.offerNext, `host/write-failed` (retry).
+   * @throws AgentError as `expectAccessToken` and DeviceToken.offerNext, `host/write-failed` (retry).
    */
   async enterToken(accessToken: string): Promise<boolean> {
+    expectAccessToken(accessToken);
     this.#deps.log.hide(accessToken);
     if (this.#credentials !== undefined) {
       await this.#credentials.token.offerNext(accessToken);

@@ -5,13 +5,11 @@
 import { basename, dirname, join } from 'node:path';
 import { deviceHandlers, gatewayHandlers } from '../config/keys/device-firmware.ts';
 import type { DeviceConfig } from '../config/schema/agent-config.ts';
-import type { ControlCalls } from '../control-socket/control-connection.ts';
 import { hasCode, messageOf, refusal } from '../errors/agent-error.ts';
 import { runTogether } from '../host/loops.ts';
 import { agentVersion } from '../host/version.ts';
+import type { FirmwareControl } from '../operations/firmware-operations.ts';
 import type { FirmwareSummary } from '../status/shape/agent-status.ts';
-import { type JsonObject, jsonOf } from '../values/json.ts';
-import { textIn } from '../values/request-params.ts';
 import { DeviceUpdates, type DeviceUpdatesDeps, type UpdatedDevice } from './device-updates.ts';
 import type { ReleasePaths } from './guard-state.ts';
 import { history } from './release-history.ts';
@@ -51,7 +49,7 @@ const SWAPS: ReadonlySet<UpdateState> = new Set(['requesting', 'swapping', 'tria
 /** Turns of everything that is updated over this gateway. */
 type Turns = Pick<DeviceUpdatesDeps, 'downloads' | 'installs'>;
 
-export class FirmwareUpdates {
+export class FirmwareUpdates implements FirmwareControl {
   /** Those of the gateway. */
   readonly self: DeviceUpdates;
   readonly #deps: FirmwareUpdatesDeps;
@@ -178,35 +176,30 @@ export class FirmwareUpdates {
     };
   }
 
-  /** Calls of the command line about updates of the agent itself. */
-  calls(): ControlCalls {
-    const firmware = this.self.updater('firmware');
-    const status = (): JsonObject => jsonOf(this.status());
-    const expectEnabled = (): void => {
-      if (!this.#deps.config.firmware.enabled)
-        throw refusal('firmware/disabled', 'updates are switched off (firmware.enabled: false)');
-    };
-    return {
-      readMethods: { firmwareStatus: status, firmwareInbox: () => ({ folder: this.#paths.firmware }) },
-      methods: {
-        firmwareCheck: async (_params, signal) => {
-          expectEnabled();
-          await firmware.check(signal);
-          return status();
-        },
-        firmwareInstall: async (params, signal) => {
-          expectEnabled();
-          await firmware.begin({ kind: 'file', path: textIn(params, 'path') }, signal);
-          return status();
-        },
-        firmwareRollback: async ({ version }, signal) => {
-          expectEnabled();
-          const to = typeof version === 'string' ? version : await this.#releaseBefore();
-          await firmware.begin({ kind: 'back', version: to }, signal);
-          return { version: to };
-        },
-      },
-    };
+  get inbox(): string {
+    return this.#paths.firmware;
+  }
+
+  async check(signal: AbortSignal): Promise<void> {
+    await this.#enabled.check(signal);
+  }
+
+  async install(path: string, signal: AbortSignal): Promise<void> {
+    await this.#enabled.begin({ kind: 'file', path }, signal);
+  }
+
+  async rollBack(version: string | undefined, signal: AbortSignal): Promise<string> {
+    const updater = this.#enabled;
+    const to = version ?? (await this.#releaseBefore());
+    await updater.begin({ kind: 'back', version: to }, signal);
+    return to;
+  }
+
+  /** @throws AgentError `firmware/disabled` (drop). */
+  get #enabled(): ReturnType<DeviceUpdates['updater']> {
+    if (!this.#deps.config.firmware.enabled)
+      throw refusal('firmware/disabled', 'updates are switched off (firmware.enabled: false)');
+    return this.self.updater('firmware');
   }
 
   /** The release that ran before this one. @throws AgentError `firmware/no-release` (drop). */

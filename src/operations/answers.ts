@@ -6,7 +6,7 @@ import type { ArrivedDevice } from '../devices/attached/move-device.ts';
 import type { OpenClaim } from '../devices/claim-device.ts';
 import type { UpdaterStatus } from '../firmware/updater-status.ts';
 import type { LogLevel } from '../host/log.ts';
-import type { KeptRejected, KeptStatus, ResentRejected } from '../outbox/outbox.ts';
+import type { KeptRejected, KeptStatus, ResentRejected, ResolvedEntry } from '../outbox/outbox.ts';
 import type { AgentStatus, SensorStatus } from '../status/shape/agent-status.ts';
 import type { DeviceStatus } from '../status/shape/device-status.ts';
 import type { SentCell } from '../telemetry/entry-digest.ts';
@@ -54,6 +54,7 @@ export interface Answers {
   readonly readSensor: readonly ShownReading[];
 
   readonly outboxStatus: KeptStatus;
+  readonly outboxEntries: null;
   readonly keptRejected: KeptRejected;
   readonly resendRejected: ResentRejected;
   readonly readLedger: readonly SentCell[];
@@ -86,6 +87,11 @@ export interface Answers {
   readonly packDevice: NamedDevice & { readonly text: string };
   readonly leaveDevice: LeftDevice;
   readonly takeDevice: ArrivedDevice;
+}
+
+/** Events of those that are streams. */
+export interface Events {
+  readonly outboxEntries: readonly ResolvedEntry[] | Pick<KeptRejected, 'unread'>;
 }
 
 export type OperationName = keyof Answers;

@@ -2,10 +2,10 @@
 import { hasCode, messageOf } from '../errors/agent-error.ts';
 import { valueWord } from '../host/value-word.ts';
 import type { TellTimeline } from '../timeline/timeline.ts';
+import { badRequest } from '../values/bad-request.ts';
 import { isJsonObject, type JsonValue } from '../values/json.ts';
-import { badRequest } from '../values/request-params.ts';
 import { mismatchOf } from '../values/value-shape.ts';
-import { type AskedMovement, type Asker, expectUnlocked, type Operation } from './operation.ts';
+import { type AskedMovement, type Asker, type Emit, expectUnlocked, mayAsk, type Operation } from './operation.ts';
 
 export type LocalAsker = Exclude<Asker, 'platform'>;
 
@@ -17,26 +17,28 @@ export interface LocalDoorDeps {
 }
 
 export interface LocalDoor {
-  /** Those that the asker may ask for. */
-  readonly operations: readonly Operation[];
-  /** @throws AgentError `agent/bad-request` (drop) for what is not understood; else the operation's own. */
-  ask(name: string, params: JsonValue, signal: AbortSignal): Promise<JsonValue>;
+  /** Those that the asker may ask for, by name. */
+  readonly operations: ReadonlyMap<string, Operation>;
+  /**
+   * @param emit Hears the events of a stream.
+   * @throws AgentError `agent/bad-request` (drop) for what is not understood; else the operation's own.
+   */
+  ask(name: string, params: JsonValue, signal: AbortSignal, emit?: Emit): Promise<JsonValue>;
 }
 
 export function openLocalDoor(asker: LocalAsker, { operations, locked, tell }: LocalDoorDeps): LocalDoor {
-  const own = operations.filter(({ askers }) => askers?.includes(asker));
-  const byName = new Map(own.map((operation) => [operation.name, operation]));
+  const own = new Map(operations.filter((one) => mayAsk(asker, one)).map((operation) => [operation.name, operation]));
   return {
     operations: own,
-    ask: async (name, params, signal) => {
-      const operation = byName.get(name);
+    ask: async (name, params, signal, emit) => {
+      const operation = own.get(name);
       if (operation === undefined) throw badRequest(`${name.slice(0, 100)} cannot be asked for here`);
       const mismatch = mismatchOf(operation.params, operation.understood?.(params) ?? params, 'params');
       if (mismatch !== undefined) throw badRequest(mismatch);
       const movement = operation.movement?.(params);
       const answer = async (): Promise<JsonValue> => {
         expectUnlocked(operation, params, { asker, locked });
-        return await operation.run(params, { asker, note: operation.prepare?.(params, asker), signal });
+        return await operation.run(params, { asker, note: operation.prepare?.(params, asker), signal, emit });
       };
       return movement === undefined ? await answer() : await toldMovement(asker, movement, answer, tell);
     },

@@ -1,25 +1,18 @@
-/** Operations that are asked for at the device alone: the record of what happened, the process itself, its configuration read again. */
+/** Operations that are asked for at the device alone: the process itself, its configuration read again, a question to the platform. */
 
-import type { TimelineAnswer } from '../timeline/query.ts';
-import { isJsonObject, type JsonObject } from '../values/json.ts';
-import { memberOf, type OperationsOn, QUESTION } from './operation.ts';
+import type { JsonObject, JsonValue } from '../values/json.ts';
+import { memberOf, type OperationsOn, objectOf, QUESTION, textOf } from './operation.ts';
 
 export interface LocalParts {
-  readonly timeline: (query: JsonObject) => TimelineAnswer;
   /** Address of the page for a browser on this machine; undefined while there is none. */
   readonly pageUrl: () => string | undefined;
   readonly memory: () => { readonly [part: string]: number };
   readonly reload: () => Promise<JsonObject>;
+  /** Asks the platform. */
+  readonly clientRpc: (method: string, params: JsonValue, signal: AbortSignal) => Promise<JsonValue>;
 }
 
 export const LOCAL_OPERATIONS: OperationsOn<LocalParts> = {
-  timeline: ({ timeline }) => ({
-    ...QUESTION,
-    description: 'What happened, the newest first.',
-    askers: ['viewer'],
-    params: { type: 'object' },
-    run: (params) => timeline(isJsonObject(params) ? params : {}),
-  }),
   statusPage: ({ pageUrl }) => ({
     ...QUESTION,
     description: 'Where a browser on this machine finds the status page.',
@@ -42,5 +35,13 @@ export const LOCAL_OPERATIONS: OperationsOn<LocalParts> = {
     effect: 'set',
     askers: ['site'],
     run: reload,
+  }),
+  clientRpc: ({ clientRpc }) => ({
+    ...QUESTION,
+    description: 'Asks the platform by a client-side RPC.',
+    effect: 'set',
+    askers: ['site'],
+    params: { ...objectOf({ method: { type: 'string' }, params: {} }), required: ['method'] },
+    run: (params, { signal }) => clientRpc(textOf(params, 'method'), memberOf(params, 'params') ?? {}, signal),
   }),
 };

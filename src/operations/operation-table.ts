@@ -1,36 +1,51 @@
-/** The methods that every agent has: what the rooms declare, joined to what it works on. */
+/** The one table of what may be asked of an agent: what is declared beside it, joined to what it works on. */
 
 import { CREDENTIAL_OPERATIONS } from './credential-operations.ts';
-import { type Operation, type OperationsOn, operationsOn, TABLE_OPERATIONS } from './operation.ts';
+import { DELIVERY_OPERATIONS } from './delivery-operations.ts';
+import { DEVICE_OPERATIONS } from './device-operations.ts';
+import { FIRMWARE_OPERATIONS } from './firmware-operations.ts';
+import { IDENTITY_OPERATIONS } from './identity-operations.ts';
+import { LOCAL_OPERATIONS } from './local-operations.ts';
+import { mayAsk, type Operation, type OperationsOn, operationsOn, TABLE_OPERATIONS } from './operation.ts';
 import { OUTBOX_OPERATIONS } from './outbox-operations.ts';
 import { OUTPUT_OPERATIONS } from './output-operations.ts';
 import { RESTART_OPERATIONS } from './restart-operations.ts';
 import { SENSOR_OPERATIONS } from './sensor-operations.ts';
 import { SETTING_OPERATIONS } from './setting-operations.ts';
 import { STATUS_OPERATIONS } from './status-operations.ts';
+import { TIMELINE_OPERATIONS } from './timeline-operations.ts';
 
-const ROOMS = {
+const TABLE = {
   status: STATUS_OPERATIONS,
   sensors: SENSOR_OPERATIONS,
   outbox: OUTBOX_OPERATIONS,
+  deliveries: DELIVERY_OPERATIONS,
   settings: SETTING_OPERATIONS,
   restarts: RESTART_OPERATIONS,
   actuators: OUTPUT_OPERATIONS,
   credentials: CREDENTIAL_OPERATIONS,
+  identity: IDENTITY_OPERATIONS,
+  devices: DEVICE_OPERATIONS,
+  firmware: FIRMWARE_OPERATIONS,
+  timeline: TIMELINE_OPERATIONS,
+  local: LOCAL_OPERATIONS,
 };
 
-/** Parts that each room's methods work on. */
+/** Parts that the operations work on. */
 export type OperationParts = {
-  readonly [Room in keyof typeof ROOMS]: (typeof ROOMS)[Room] extends OperationsOn<infer Part> ? Part : never;
+  readonly [Part in keyof typeof TABLE]: (typeof TABLE)[Part] extends OperationsOn<infer Given> ? Given : never;
 };
 
-/** Their names; the method table adds its own. */
-export const PLATFORM_OPERATIONS: readonly string[] = [...Object.values(ROOMS), TABLE_OPERATIONS].flatMap((methods) =>
-  Object.keys(methods),
-);
-
-export function builtInOperations(parts: OperationParts): readonly Operation[] {
-  const rooms = Object.keys(ROOMS) as (keyof typeof ROOMS)[];
-  // Each room's methods are given that room's part, as `OperationParts` pairs them.
-  return rooms.flatMap((room) => operationsOn(ROOMS[room] as OperationsOn<unknown>, parts[room]));
+/** Returns the rows on the parts that are there. */
+export function operationsOf(parts: Partial<OperationParts>): readonly Operation[] {
+  const present = (Object.keys(TABLE) as (keyof typeof TABLE)[]).filter((name) => parts[name] !== undefined);
+  // Each group is given its own part, as `OperationParts` pairs them.
+  return present.flatMap((name) => operationsOn(TABLE[name] as OperationsOn<unknown>, parts[name]));
 }
+
+/** Names of what the platform may ask for; the method table adds its own. */
+export const PLATFORM_OPERATIONS: readonly string[] = [...Object.values(TABLE), TABLE_OPERATIONS]
+  // Rows without their parts say who may ask, and are not run.
+  .flatMap((group) => operationsOn(group as OperationsOn<unknown>, {}))
+  .filter((row) => mayAsk('platform', row))
+  .map(({ name }) => name);

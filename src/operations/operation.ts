@@ -7,7 +7,7 @@ import type { Answers, OperationName } from './answers.ts';
 
 /**
  * Asks: the platform by RPC, a person of the agent's group at the device (`site`), any user of the machine (`viewer`), somebody with the PIN on the
- * page. Whoever is of the group may all that a viewer may.
+ * page.
  */
 export type Asker = 'platform' | 'site' | 'viewer' | 'page';
 
@@ -37,6 +37,8 @@ export interface Operation<Answer = JsonValue> {
   readonly run: (params: JsonValue, call: OperationCall) => Promise<Answer> | Answer;
   /** After a crash between intent and reply: the result when it can be told what has happened, undefined when it cannot. Moves nothing. */
   readonly recover?: (note: JsonObject, params: JsonValue) => Promise<JsonValue | undefined> | JsonValue | undefined;
+  /** True where it tells events until it ends by itself or its caller cancels; its answer is null. */
+  readonly isStream?: boolean;
   /** Runs once the reply is on its way, for methods that end the process. */
   readonly afterReply?: () => void;
 }
@@ -51,13 +53,18 @@ export interface AskedMovement {
 export interface OperationCall {
   readonly asker: Asker;
   readonly note: JsonObject | undefined;
-  /** Aborts at the method's deadline. */
+  /** Aborts at the method's deadline; of a stream when its caller cancels. */
   readonly signal: AbortSignal;
+  /** Given to a stream. */
+  readonly emit?: Emit;
 }
+
+/** Tells an event. Whoever has much to tell waits for each: it resolves when the caller has room for more. */
+export type Emit = (event: JsonValue) => Promise<void>;
 
 export type OperationBody<Answer = JsonValue> = Omit<Operation<Answer>, 'name'>;
 
-/** Operations that a room declares, by name: each is made when the agent joins it to what it works on, and is held to the type of its answer. */
+/** Operations by name: each is made when the agent joins it to what it works on, and is held to the type of its answer. */
 export type OperationsOn<Part> = {
   readonly [Name in OperationName]?: (part: Part) => OperationBody<Answers[Name]>;
 };
@@ -86,6 +93,11 @@ export const TABLE_OPERATIONS: OperationsOn<{ readonly list: () => JsonValue }> 
     run: list,
   }),
 };
+
+/** True when the asker may ask for it. Whoever is of the agent's group may all that any user of the machine may. */
+export function mayAsk(asker: Asker, { askers = ['platform'] }: Pick<Operation, 'askers'>): boolean {
+  return askers.includes(asker) || (asker === 'site' && askers.includes('viewer'));
+}
 
 /** Refuses what would move under lockout; a person on site holds the key. @throws AgentError `rpc/locked-out` (drop). */
 export function expectUnlocked(

@@ -2,7 +2,7 @@
 
 import type { AgentStatus } from '../status/shape/agent-status.ts';
 import type { JsonObject } from '../values/json.ts';
-import { type OperationsOn, QUESTION } from './operation.ts';
+import { type Operation, type OperationsOn, QUESTION } from './operation.ts';
 import { shortStatus } from './short-status.ts';
 
 export interface AskedForStatus {
@@ -29,3 +29,13 @@ export const STATUS_OPERATIONS: OperationsOn<AskedForStatus> = {
     run: (_params, { signal }) => diagnose(signal),
   }),
 };
+
+/** Operation `getStatus` of a device that is attached: the platform alone asks for it. */
+export function statusOfDevice(answer: () => JsonObject): Operation {
+  return {
+    ...QUESTION,
+    name: 'getStatus',
+    description: 'How this device is: its sensors and actuators.',
+    run: answer,
+  };
+}

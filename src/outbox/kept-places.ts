@@ -3,7 +3,7 @@
  * their entries now. A place that cannot be read costs no other one its answer.
  */
 import { messageOf } from '../errors/agent-error.ts';
-import { badRequest } from '../values/request-params.ts';
+import { badRequest } from '../values/bad-request.ts';
 import type { EntryQuery } from './delivery/outbox-reading.ts';
 import type { RejectedEntry } from './delivery/rejected-file.ts';
 import type { ResolvedEntry } from './format/entry-columns.ts';

@@ -42,6 +42,7 @@ export {
   KeptPlaces,
   type KeptRejected,
   type KeptStatus,
+  type RejectedChoice,
   type ResentRejected,
   type UnreadPlace,
 } from './kept-places.ts';

@@ -2,7 +2,7 @@
 import type { RpcMethodConfig } from '../config/schema/agent-config.ts';
 import { AgentError, type ErrorCode } from '../errors/agent-error.ts';
 import type { Clock } from '../host/clock.ts';
-import { expectUnlocked, type Operation, operationsOn, TABLE_OPERATIONS } from '../operations/operation.ts';
+import { expectUnlocked, mayAsk, type Operation, operationsOn, TABLE_OPERATIONS } from '../operations/operation.ts';
 import type { JsonObject, JsonValue } from '../values/json.ts';
 import { type MatchesPattern, mismatchOf, shapeAsJson } from '../values/value-shape.ts';
 
@@ -11,6 +11,7 @@ export type MethodPermission = Partial<Pick<RpcMethodConfig, 'enabled' | 'allowe
 
 export interface MethodTableDeps {
   readonly clock: Clock;
+  /** Those that the platform may not ask for are left out. */
   readonly methods: readonly Operation[];
   readonly permissions: Readonly<Record<string, MethodPermission>>;
   /** True while someone works on the machine: nothing that moves may be started from afar. */
@@ -30,7 +31,8 @@ export class MethodTable {
   constructor(deps: MethodTableDeps) {
     this.#deps = deps;
     const methods = new Map<string, Operation>();
-    for (const method of [...deps.methods, ...operationsOn(TABLE_OPERATIONS, { list: () => this.#list() })]) {
+    const own = deps.methods.filter((method) => mayAsk('platform', method));
+    for (const method of [...own, ...operationsOn(TABLE_OPERATIONS, { list: () => this.#list() })]) {
       if (methods.has(method.name))
         throw new AgentError('rpc/method-twice', `the RPC method ${method.name} is there twice`, { recovery: 'stop' });
       methods.set(method.name, method);

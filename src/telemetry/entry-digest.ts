@@ -3,7 +3,8 @@
  * each other value by value, without either ever being whole in memory. Catches what count, sum, first and last cannot see.
  */
 import { crc32 } from 'node:zlib';
-import type { LedgerCell } from '../outbox/outbox.ts';
+import type { TimeRange } from '../operations/delivery-operations.ts';
+import type { LedgerCell, Outbox } from '../outbox/outbox.ts';
 import { isSentAsText, wireValue } from '../platform/wire-values.ts';
 import { isJsonObject, type JsonValue, parseJson } from '../values/json.ts';
 
@@ -40,6 +41,17 @@ export function hourOf(ts: number): number {
 /** The digest with one more entry in it. */
 export function addToDigest(digest: number, ts: number, value: JsonValue): number {
   return (digest + crc32(`${ts} ${canonical(value)}`)) % MODULUS;
+}
+
+/** Returns what was acknowledged in a time, with what waits and digests of what is kept. */
+export async function sentCells(
+  outbox: Pick<Outbox, 'readLedger' | 'read'>,
+  range: TimeRange,
+  signal: AbortSignal,
+): Promise<readonly SentCell[]> {
+  // First what waits: what arrives meanwhile is in the ledger too, rather than in neither.
+  const waiting = await countByCell(outbox.read({ ...range, heldOnly: true }, signal));
+  return await withDigests(await outbox.readLedger(range), outbox.read(range, signal), waiting);
 }
 
 /** How many of these entries each cell has. */

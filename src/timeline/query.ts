@@ -1,6 +1,7 @@
 /** Questions to the timeline, as a page's address or a request of the command line has them. */
+
+import { badRequest } from '../values/bad-request.ts';
 import type { JsonObject, JsonValue } from '../values/json.ts';
-import { badRequest } from '../values/request-params.ts';
 import type { TimelineEvent } from './event.ts';
 import { isKind, TIMELINE_KINDS, type TimelineKind } from './kinds.ts';
 

@@ -22,7 +22,7 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('a press without co
       moved.push(params);
       return state;
     };
-    bench = await StatusBench.open({ pin: PIN }, undefined, { operations: [], ask });
+    bench = await StatusBench.open({ pin: PIN }, undefined, { operations: new Map(), ask });
     bench.facts = {
       mayControl: true,
       sensors: {},

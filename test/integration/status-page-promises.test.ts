@@ -29,7 +29,7 @@ describe.skipIf(missingBrowser() !== undefined)(browserSuite('what the page prom
 
   async function enter(): Promise<WatchedPage> {
     const state = { name: 'pump', value: true, desired: true };
-    bench = await StatusBench.open({ pin: PIN }, undefined, { operations: [], ask: async () => state });
+    bench = await StatusBench.open({ pin: PIN }, undefined, { operations: new Map(), ask: async () => state });
     const limits = { maxPulseMs: 60_000 } as never;
     bench.facts = {
       mayControl: true,

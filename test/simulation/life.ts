@@ -3,10 +3,10 @@
 import { Agent } from '../../src/agent/agent.ts';
 import type { Machine } from '../../src/agent/machine.ts';
 import type { FileConfig } from '../../src/config/config-file.ts';
-import type { ControlServerDeps } from '../../src/control-socket/control-server.ts';
 import { AgentError } from '../../src/errors/agent-error.ts';
 import type { Files } from '../../src/host/files.ts';
 import type { RunProgram } from '../../src/host/run-program.ts';
+import { type LocalDoor, openLocalDoor } from '../../src/operations/local-door.ts';
 import type { TelemetryEntry } from '../../src/outbox/format/telemetry-entry.ts';
 import type { StatusServerDeps } from '../../src/page-server/page-server.ts';
 import type { Operations } from '../../src/stand-ins/simulated-board/board-operations.ts';
@@ -43,7 +43,7 @@ export class Life {
   readonly #deps: LifeDeps;
   readonly #stopping = new AbortController();
   #agent: Agent | undefined;
-  #doors: ControlServerDeps['methods'] = {};
+  #door: LocalDoor | undefined;
   #page: StatusServerDeps | undefined;
   /** Resolves with how it ended: `stopped`, or what made the process end. Never after a kill. */
   readonly ended: Promise<string>;
@@ -69,10 +69,9 @@ export class Life {
   }
 
   /** Calls the agent as a user of the service's group on this machine. */
-  async ask(door: string, params: JsonObject): Promise<JsonValue> {
-    const method = this.#doors?.[door];
-    if (method === undefined || this.isDead) throw new Error('nobody listens');
-    return await method(params, this.#stopping.signal);
+  async ask(operation: string, params: JsonObject): Promise<JsonValue> {
+    if (this.#door === undefined || this.isDead) throw new Error('nobody listens');
+    return await this.#door.ask(operation, params, this.#stopping.signal);
   }
 
   /** SIGTERM. */
@@ -112,8 +111,8 @@ export class Life {
       readIdentity: async () => ({ serial: this.#deps.serial, hostname: 'gateway' }),
       askSystemTime: async () => isSynchronised(),
       takeLock: async () => ({ close: async () => {} }),
-      listen: async ({ methods }) => {
-        this.#doors = methods;
+      listen: async (deps) => {
+        this.#door = openLocalDoor('site', deps);
         return { close: async () => {} };
       },
       logSink: { write: (line) => life.isDead || onLog(line) },

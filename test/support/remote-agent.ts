@@ -19,8 +19,7 @@ import { systemFiles } from '../../src/host/files.ts';
 import { AgentLog } from '../../src/host/log.ts';
 import { runTogether } from '../../src/host/loops.ts';
 import { runProgram } from '../../src/host/run-program.ts';
-import { builtInOperations } from '../../src/operations/operation-table.ts';
-import type { OutboxStatus } from '../../src/outbox/outbox-status.ts';
+import { operationsOf } from '../../src/operations/operation-table.ts';
 import { HttpDeviceApi } from '../../src/platform/http-device-api.ts';
 import type { Checkpoint } from '../../src/rpc/rpc-executor.ts';
 import { RpcService } from '../../src/rpc/rpc-service.ts';
@@ -97,7 +96,7 @@ const run = randomUUID();
 const common = { config: () => config, deviceApi, clock, files: systemFiles, log };
 const rpc = await RpcService.open({
   ...common,
-  methods: builtInOperations({
+  methods: operationsOf({
     // Nothing of the agent but its actuators is asked for.
     status: {
       status: () => ({}) as AgentStatus,
@@ -105,11 +104,13 @@ const rpc = await RpcService.open({
       diagnose: async () => ({ text: 'x'.repeat(200_000) }),
     },
     sensors: { readNow: async () => [], asSent: () => [] },
-    outbox: { status: () => ({}) as OutboxStatus },
     settings: { live: { set: () => {} }, log: { level: 'info' } },
     restarts: { restart: () => stop.abort(), expectReboots: async () => {}, reboot: () => stop.abort() },
     actuators: actuators.control,
-    credentials: { token: { offerNext: async () => {} }, store: { saveProvisionSecret: async () => {} } },
+    credentials: {
+      token: { offerNext: async () => {} },
+      store: { read: async () => {}, saveProvisionSecret: async () => {} },
+    },
   }),
   locked: () => actuators.lockout.locked,
   onContact: () => actuators.control.contact.heard(),

@@ -65,9 +65,9 @@ const STAND_INS: Readonly<Record<string, readonly string[]>> = {
 /** Parts of a room, the lowest first: each uses only those before it, and files of the room beside them use all. Types count, too. */
 const PARTS: Readonly<Record<string, readonly string[]>> = { outbox: ['format', 'segments', 'times', 'delivery'] };
 
-/** Rooms with one door: what others import of them comes from there; beside it stand only what opens the room and its tables of calls. */
+/** Rooms with one door: what others import of them comes from there; beside it stands only what opens the room. */
 const DOORS: Readonly<Record<string, readonly string[]>> = {
-  outbox: ['outbox/outbox.ts', 'outbox/open-outbox.ts', 'outbox/control-calls.ts'],
+  outbox: ['outbox/outbox.ts', 'outbox/open-outbox.ts'],
 };
 
 /** Words that only some rooms may use, and why. */

@@ -140,6 +140,19 @@ describe.each([
     expect((await startAgain()).token.accessToken).toBe('the-next-token');
   });
 
+  it('takes no next token that cannot be one, with credentials and without', async () => {
+    const bad = { code: 'provisioning/bad-token', recovery: 'drop' };
+    platform.secret = 'another';
+    const blocked = await provisioned();
+    await expect(blocked.enterToken('two words')).rejects.toMatchObject(bad);
+    expect((await startAgain()).state).toBe('blocked');
+    platform.secret = 'right';
+    const ready = await startAgain();
+    await clock.advance(7_200_000);
+    expect(ready.state).toBe('ready');
+    await expect(ready.enterToken('two words')).rejects.toMatchObject(bad);
+  });
+
   it('keeps a rotation through a restart before the platform has changed over', async () => {
     const device = await provisioned();
     await device.enterToken('the-next-token');

@@ -5,13 +5,16 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { EXIT } from '../../../src/cli/exit-code.ts';
 import { runCommandLine } from '../../../src/cli/frame/program.ts';
 import { ControlServer } from '../../../src/control-socket/control-server.ts';
-import { type DevicesControl, devicesCalls } from '../../../src/devices/attached/control-calls.ts';
+import { namedDevice } from '../../../src/devices/attached/named-device.ts';
 import { systemClock } from '../../../src/host/clock.ts';
 import { systemFiles } from '../../../src/host/files.ts';
 import { silentLog } from '../../../src/host/log.ts';
+import type { DevicesControl } from '../../../src/operations/device-operations.ts';
+import { operationsOf } from '../../../src/operations/operation-table.ts';
 import type { DeviceStatus } from '../../../src/status/shape/device-status.ts';
 import { attachedDevice } from '../../support/attached-device-status.ts';
 import { type FakeEdgeOptions, fakeEdge } from '../../support/fake-edge.ts';
+import { doorTo } from '../../support/socket-operations.ts';
 
 let folder: string;
 let server: ControlServer;
@@ -34,6 +37,7 @@ beforeEach(async () => {
   ];
   const control: DevicesControl = {
     list: () => devices,
+    named: (text) => namedDevice(devices, text),
     claim: async (id, request) => {
       asked.push(['claim', id, request]);
       return {
@@ -56,11 +60,9 @@ beforeEach(async () => {
       return { id: arrival.slot, name: 'roof meter1', isConfigured: arrival.slot === 'meter1' };
     },
   };
-  const { methods = {}, readMethods = {} } = devicesCalls(control);
   const deps = {
+    ...doorTo(operationsOf({ devices: control })),
     folder: join(folder, 'run'),
-    methods,
-    readMethods,
     clock: systemClock,
     files: systemFiles,
     log: silentLog,

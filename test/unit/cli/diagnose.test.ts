@@ -12,6 +12,7 @@ import { systemClock } from '../../../src/host/clock.ts';
 import { systemFiles } from '../../../src/host/files.ts';
 import { silentLog } from '../../../src/host/log.ts';
 import { fakeEdge } from '../../support/fake-edge.ts';
+import { socketOperations } from '../../support/socket-operations.ts';
 
 /** Everything that must not leave the house, wherever it comes from. */
 const SECRETS = {
@@ -254,7 +255,13 @@ ${log}`;
       outboxStatus: () => ({ heldEntries: 7 }),
     };
     const server = await ControlServer.open(
-      { folder: join(folder, 'run'), methods: {}, readMethods, clock: systemClock, files: systemFiles, log: silentLog },
+      {
+        ...socketOperations({ readMethods }),
+        folder: join(folder, 'run'),
+        clock: systemClock,
+        files: systemFiles,
+        log: silentLog,
+      },
       new AbortController().signal,
     );
     try {

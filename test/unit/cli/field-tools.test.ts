@@ -12,6 +12,7 @@ import { systemFiles } from '../../../src/host/files.ts';
 import { silentLog } from '../../../src/host/log.ts';
 import type { JsonObject, JsonValue } from '../../../src/values/json.ts';
 import { type FakeEdgeOptions, fakeEdge } from '../../support/fake-edge.ts';
+import { socketOperations } from '../../support/socket-operations.ts';
 
 let folder: string;
 let server: ControlServer | undefined;
@@ -59,30 +60,32 @@ function status(): JsonValue {
 async function serve(): Promise<void> {
   server = await ControlServer.open(
     {
+      ...socketOperations({
+        readMethods: {
+          getStatus: status,
+          getActuator: () => ({
+            why: 'off, because rule frost released it 3 min ago',
+            slots: [{ slot: 'rule', value: false, rule: 'frost' }],
+            silent: [{ rule: 'night', why: 'the clock is not trusted' }],
+          }),
+        },
+        methods: {
+          readSensor: ({ name }) => {
+            if (name !== 'roof')
+              throw new AgentError('sensors/unknown', `there is no sensor ${String(name)}`, { recovery: 'drop' });
+            return [{ key: 'temperature', value: 21.123456789, unit: '°C' }];
+          },
+          releaseActuator: (params) => {
+            moved.push(params);
+            return { value: 'off' };
+          },
+          setActuator: (params) => {
+            moved.push(params);
+            return { name: params.name ?? '', value: params.value ?? null };
+          },
+        },
+      }),
       folder,
-      readMethods: {
-        getStatus: status,
-        getActuator: () => ({
-          why: 'off, because rule frost released it 3 min ago',
-          slots: [{ slot: 'rule', value: false, rule: 'frost' }],
-          silent: [{ rule: 'night', why: 'the clock is not trusted' }],
-        }),
-      },
-      methods: {
-        readSensor: ({ name }) => {
-          if (name !== 'roof')
-            throw new AgentError('sensors/unknown', `there is no sensor ${String(name)}`, { recovery: 'drop' });
-          return [{ key: 'temperature', value: 21.123456789, unit: '°C' }];
-        },
-        releaseActuator: (params) => {
-          moved.push(params);
-          return { value: 'off' };
-        },
-        setActuator: (params) => {
-          moved.push(params);
-          return { name: params.name ?? '', value: params.value ?? null };
-        },
-      },
       clock: systemClock,
       files: systemFiles,
       log: silentLog,

@@ -9,6 +9,7 @@ import { systemClock } from '../../../src/host/clock.ts';
 import { systemFiles } from '../../../src/host/files.ts';
 import { silentLog } from '../../../src/host/log.ts';
 import { fakeEdge } from '../../support/fake-edge.ts';
+import { socketOperations } from '../../support/socket-operations.ts';
 
 it('is not begun, which is no lack of permission, and leaves nothing', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'turnstone-hand-over-'));
@@ -17,7 +18,9 @@ it('is not begun, which is no lack of permission, and leaves nothing', async () 
   const server = await ControlServer.open(
     {
       folder: join(folder, 'run'),
-      readMethods: { firmwareInbox: () => ({ folder: inbox }), firmwareStatus: () => ({ history: [] }) },
+      ...socketOperations({
+        readMethods: { firmwareInbox: () => ({ folder: inbox }), firmwareStatus: () => ({ history: [] }) },
+      }),
       clock: systemClock,
       files: systemFiles,
       log: silentLog,

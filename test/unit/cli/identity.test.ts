@@ -12,6 +12,7 @@ import { systemFiles } from '../../../src/host/files.ts';
 import { silentLog } from '../../../src/host/log.ts';
 import { LocalPlatform } from '../../../src/stand-ins/local-platform/local-platform.ts';
 import { type FakeEdgeOptions, fakeEdge } from '../../support/fake-edge.ts';
+import { socketOperations } from '../../support/socket-operations.ts';
 
 /** A gateway without a running agent: its configuration, its state folder, and a platform that knows its token. */
 async function given(token = 'configured-token') {
@@ -50,8 +51,7 @@ describe('a change of the identity', () => {
     const server = await ControlServer.open(
       {
         folder: join(folder, 'run'),
-        methods: { [method]: () => ({ asked: asked.push(method) }) },
-        readMethods: {},
+        ...socketOperations({ methods: { [method]: () => ({ asked: asked.push(method) }) } }),
         clock: systemClock,
         files: systemFiles,
         log: silentLog,
@@ -90,8 +90,7 @@ describe('turnstone claim', () => {
     const server = await ControlServer.open(
       {
         folder: join(folder, 'run'),
-        methods: { claim: () => claim },
-        readMethods: { getStatus: () => ({ page }) },
+        ...socketOperations({ methods: { claim: () => claim }, readMethods: { getStatus: () => ({ page }) } }),
         clock: systemClock,
         files: systemFiles,
         log: silentLog,

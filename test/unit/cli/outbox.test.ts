@@ -9,13 +9,14 @@ import { ControlServer } from '../../../src/control-socket/control-server.ts';
 import { systemClock } from '../../../src/host/clock.ts';
 import { systemFiles } from '../../../src/host/files.ts';
 import { silentLog } from '../../../src/host/log.ts';
-import { outboxCalls } from '../../../src/outbox/control-calls.ts';
+import { operationsOf } from '../../../src/operations/operation-table.ts';
 import type { EntryClass } from '../../../src/outbox/format/telemetry-entry.ts';
 import { KeptPlaces, Outbox } from '../../../src/outbox/outbox.ts';
 import type { JsonValue } from '../../../src/values/json.ts';
 import { type FakeEdgeOptions, fakeEdge } from '../../support/fake-edge.ts';
 import { FakeTimeSync, NO_LIMITS } from '../../support/outbox-fixture.ts';
 import { DEFAULT_OUTBOX_SETTINGS } from '../../support/outbox-settings.ts';
+import { doorTo, socketOperations } from '../../support/socket-operations.ts';
 
 const never = new AbortController().signal;
 /** 2026-05-01T12:00:00Z. */
@@ -92,18 +93,13 @@ async function agent(): Promise<Outbox> {
   const outbox = await openOutbox();
   closing.push(outbox);
   await fill(outbox);
-  const { methods, readMethods, readStreams } = outboxCalls(new KeptPlaces(() => [{ name: 'gateway', outbox }]));
-  const status = {
-    outboxStatus: () => outbox.status() as unknown as JsonValue,
-    getStatus: () => ({ wallMs: NOON + 330_000 }),
-  };
+  const kept = operationsOf({ outbox: new KeptPlaces(() => [{ name: 'gateway', outbox }]) });
+  const { operations: status } = socketOperations({ readMethods: { getStatus: () => ({ wallMs: NOON + 330_000 }) } });
   closing.push(
     await ControlServer.open(
       {
         folder: join(folder, 'run'),
-        methods,
-        readMethods: { ...readMethods, ...status },
-        readStreams,
+        ...doorTo([...kept, ...status]),
         clock: systemClock,
         files: systemFiles,
         log: silentLog,

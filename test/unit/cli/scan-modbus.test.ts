@@ -17,6 +17,7 @@ import { configOf, SMALLEST } from '../../support/config-file.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { fakeEdge } from '../../support/fake-edge.ts';
 import { bytes, openPeerBench, type PeerBench } from '../../support/modbus-peer.ts';
+import { socketOperations } from '../../support/socket-operations.ts';
 
 const constant = (value: number) => ({ kind: 'constant', value }) as const;
 /** Words of float32 values, high word first. */
@@ -248,7 +249,7 @@ describe('turnstone scan modbus', () => {
     const before = asked.length;
     const log = silentLog;
     const agent = await ControlServer.open(
-      { folder: runFolder, readMethods: {}, clock: systemClock, files: systemFiles, log },
+      { ...socketOperations({}), folder: runFolder, clock: systemClock, files: systemFiles, log },
       new AbortController().signal,
     );
     try {

@@ -13,6 +13,7 @@ import { devicesSummary } from '../../../src/status/shape/device-status.ts';
 import type { JsonValue } from '../../../src/values/json.ts';
 import { attachedDevice } from '../../support/attached-device-status.ts';
 import { type FakeEdgeOptions, fakeEdge } from '../../support/fake-edge.ts';
+import { socketOperations } from '../../support/socket-operations.ts';
 
 const STATUS: AgentStatus = {
   version: '1.2.3',
@@ -102,7 +103,7 @@ afterEach(async () => {
 async function serve(shown = STATUS): Promise<void> {
   const readMethods = { getStatus: () => shown as unknown as JsonValue };
   server = await ControlServer.open(
-    { folder, methods: {}, readMethods, clock: systemClock, files: systemFiles, log: silentLog },
+    { ...socketOperations({ readMethods }), folder, clock: systemClock, files: systemFiles, log: silentLog },
     new AbortController().signal,
   );
 }

@@ -13,6 +13,7 @@ import { selectEvents, timelineQueryOf } from '../../../src/timeline/query.ts';
 import { timelineFile } from '../../../src/timeline/timeline-file.ts';
 import { type JsonObject, jsonOf } from '../../../src/values/json.ts';
 import { fakeEdge } from '../../support/fake-edge.ts';
+import { socketOperations } from '../../support/socket-operations.ts';
 
 let folder: string;
 let server: ControlServer | undefined;
@@ -43,7 +44,7 @@ async function serve(events: readonly TimelineEvent[]): Promise<void> {
     timeline: (params: JsonObject) => jsonOf(selectEvents(events, timelineQueryOf(params))),
     getStatus: () => ({ wallMs: AT + 70_000 }),
   };
-  const deps = { folder, readMethods, clock: systemClock, files: systemFiles, log: silentLog };
+  const deps = { ...socketOperations({ readMethods }), folder, clock: systemClock, files: systemFiles, log: silentLog };
   server = await ControlServer.open(deps, new AbortController().signal);
 }
 

@@ -6,12 +6,13 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ControlClient } from '../../../src/control-socket/control-client.ts';
 import { MAX_ANSWER_LENGTH } from '../../../src/control-socket/control-protocol.ts';
-import { ControlServer, type ControlServerDeps } from '../../../src/control-socket/control-server.ts';
+import { ControlServer } from '../../../src/control-socket/control-server.ts';
 import { AgentError } from '../../../src/errors/agent-error.ts';
 import { systemClock } from '../../../src/host/clock.ts';
 import { systemFiles } from '../../../src/host/files.ts';
 import { silentLog } from '../../../src/host/log.ts';
 import type { JsonValue } from '../../../src/values/json.ts';
+import { type SocketCalls, socketOperations } from '../../support/socket-operations.ts';
 
 const never = new AbortController().signal;
 let folder: string;
@@ -26,16 +27,15 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-async function serve(deps: Partial<ControlServerDeps> = {}): Promise<ControlServer> {
+async function serve(calls: SocketCalls & { readonly folder?: string } = {}): Promise<ControlServer> {
+  const { methods = { move: (params) => ({ moved: params }) }, readMethods = { look: () => 'seen' } } = calls;
   const server = await ControlServer.open(
     {
-      folder,
-      methods: { move: (params) => ({ moved: params }) },
-      readMethods: { look: () => 'seen' },
+      ...socketOperations({ methods, readMethods, readStreams: calls.readStreams }),
+      folder: calls.folder ?? folder,
       clock: systemClock,
       files: systemFiles,
       log: silentLog,
-      ...deps,
     },
     never,
   );

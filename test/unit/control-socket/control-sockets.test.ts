@@ -7,6 +7,7 @@ import { AgentLog } from '../../../src/host/log.ts';
 import type { Held } from '../../../src/host/state-lock.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { MemoryFiles } from '../../support/memory-files.ts';
+import { socketOperations } from '../../support/socket-operations.ts';
 
 const never = new AbortController().signal;
 const CANNOT = new AgentError('control-socket/cannot-listen', 'no space left', { recovery: 'stop' });
@@ -36,7 +37,7 @@ function open(): Promise<Held> {
     return one.promise;
   };
   const machine = { clock, files: new MemoryFiles(), listen };
-  return openControlSockets({ runFolder: '/run', machine, log, alerts, calls: [] }, never);
+  return openControlSockets({ runFolder: '/run', machine, log, alerts, door: socketOperations({}) }, never);
 }
 
 /** The agent runs, and its sockets could not be opened at once. */

@@ -4,13 +4,16 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { CLAIM_FILE, claimText, openClaim } from '../../../src/devices/claim-device.ts';
 import type { CredentialsPlace, CredentialsRecord } from '../../../src/devices/credentials-record.ts';
 import type { CredentialsStore } from '../../../src/devices/credentials-store.ts';
-import { identityRequests } from '../../../src/devices/identity-requests.ts';
+import { identityControl } from '../../../src/devices/identity-requests.ts';
 import { adoptIdentity, unpackIdentity } from '../../../src/devices/move-identity.ts';
 import { AgentError } from '../../../src/errors/agent-error.ts';
 import { systemRandomBytes } from '../../../src/host/random.ts';
+import { openLocalDoor } from '../../../src/operations/local-door.ts';
+import { operationsOf } from '../../../src/operations/operation-table.ts';
 import type { JsonObject } from '../../../src/values/json.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { MemoryFiles } from '../../support/memory-files.ts';
+import { doorTo } from '../../support/socket-operations.ts';
 
 const never = new AbortController().signal;
 const BOARD = { serial: 'S1', hostname: 'gw' };
@@ -66,7 +69,7 @@ beforeEach(() => {
 });
 
 function ask(name: string, params: JsonObject = {}, place: CredentialsPlace = 'own'): Promise<unknown> {
-  const desk = identityRequests({
+  const identity = identityControl({
     store,
     place,
     board: BOARD,
@@ -76,12 +79,12 @@ function ask(name: string, params: JsonObject = {}, place: CredentialsPlace = 'o
     hide: (secret) => void calls.push(['hide', secret]),
     randomBytes: systemRandomBytes,
     deviceApi: () => (isOnline ? { claim: async (claim) => void calls.push(['claim', claim]) } : undefined),
-    offerNext: async (token) => void calls.push(['offer', token]),
     takeUp: () => void calls.push('take up'),
   });
-  return (desk[name]?.(params, never) ?? Promise.reject(new Error('no such request'))).catch(
-    (error: { code?: string; recovery?: string }) => [error.code, error.recovery],
-  );
+  const credentials = { token: { offerNext: async (token: string) => void calls.push(['offer', token]) }, store };
+  return openLocalDoor('site', doorTo(operationsOf({ identity, credentials })))
+    .ask(name, params, never)
+    .catch((error: { code?: string; recovery?: string }) => [error.code, error.recovery]);
 }
 
 describe('the identity desk', () => {
@@ -125,9 +128,10 @@ describe('the identity desk', () => {
     ]);
     files = new MemoryFiles();
     records = {};
-    const made = (await ask('claim', { secretKey: 5, durationMs: 'x' })) as JsonObject;
+    expect(await ask('claim', { secretKey: 5, durationMs: 'x' })).toEqual(['agent/bad-request', 'drop']);
+    const made = (await ask('claim')) as JsonObject;
     expect(made).toMatchObject({ untilMs: clock.wallMs() + 86_400_000, untilIsEstimate: true });
-    expect([made.deviceName, made.secretKey === '5']).toEqual([undefined, false]);
+    expect(made.deviceName).toBeUndefined();
     isOnline = false;
     expect(await ask('claim')).toEqual(['provisioning/no-credentials', 'hold']);
   });
@@ -141,7 +145,7 @@ describe('the identity desk', () => {
       'drop',
     ]);
     expect(await ask('importIdentity', { text, passphrase: PASSPHRASE, replace: 'yes' })).toEqual([
-      'provisioning/has-credentials',
+      'agent/bad-request',
       'drop',
     ]);
     provisionSecret = undefined;
@@ -192,12 +196,15 @@ describe('the identity desk', () => {
       code: 'provisioning/no-credentials',
     });
     expect([await ask('adoptIdentity'), calls.length]).toEqual([['provisioning/no-credentials', 'drop'], 3]);
-    expect([await ask('setNextAccessToken', { accessToken: 'next' }), calls.at(-1)]).toEqual([{}, ['offer', 'next']]);
+    expect([await ask('setNextAccessToken', { accessToken: 'next' }), calls.at(-1)]).toEqual([
+      { ready: true },
+      ['offer', 'next'],
+    ]);
     expect([await ask('setProvisioningSecret', { deviceKey: 'k', deviceSecret: 's' }), provisionSecret]).toEqual([
-      {},
+      { ready: true },
       { deviceKey: 'k', deviceSecret: 's' },
     ]);
-    const bad = ['provisioning/bad-request', 'drop'];
+    const bad = ['agent/bad-request', 'drop'];
     expect([
       await ask('setNextAccessToken', { accessToken: '' }),
       await ask('setProvisioningSecret', { deviceKey: 5 }),
@@ -207,10 +214,10 @@ describe('the identity desk', () => {
 
   it('takes no provisioning secret that would not be read again', async () => {
     const pair = { deviceKey: 'k'.repeat(255), deviceSecret: 's'.repeat(255) };
-    expect([await ask('setProvisioningSecret', pair), provisionSecret]).toEqual([{}, pair]);
+    expect([await ask('setProvisioningSecret', pair), provisionSecret]).toEqual([{ ready: true }, pair]);
     for (const name of ['deviceKey', 'deviceSecret'])
       expect(await ask('setProvisioningSecret', { ...pair, [name]: 'x'.repeat(256) })).toEqual([
-        'provisioning/bad-request',
+        'agent/bad-request',
         'drop',
       ]);
     expect(provisionSecret).toEqual(pair);
@@ -289,6 +296,8 @@ describe('the desk', () => {
       exportIdentity: { passphrase: PASSPHRASE },
       claim: {},
       forgetIdentity: {},
+      setNextAccessToken: { accessToken: 'next' },
+      setProvisioningSecret: { deviceKey: 'k', deviceSecret: 's' },
     }))
       expect(await ask(name, params)).toEqual(['host/read-failed', 'retry']);
     expect(calls).toEqual([]);
@@ -304,11 +313,11 @@ describe('the desk', () => {
 
   it('neither imports nor forgets beside a token of the configuration, which would win again at the next start', async () => {
     records.configured = RECORD;
-    for (const name of ['importIdentity', 'forgetIdentity'])
-      expect(await ask(name, { text: 'x', passphrase: PASSPHRASE }, 'configured')).toEqual([
-        'provisioning/token-configured',
-        'drop',
-      ]);
+    for (const [name, params] of Object.entries({
+      importIdentity: { text: 'x', passphrase: PASSPHRASE },
+      forgetIdentity: {},
+    }))
+      expect(await ask(name, params, 'configured')).toEqual(['provisioning/token-configured', 'drop']);
     expect([calls, records.own, records.configured]).toEqual([[], RECORD, RECORD]);
   });
 });

@@ -1,7 +1,10 @@
 import { describe, expect, it } from 'vitest';
+import { openLocalDoor } from '../../../src/operations/local-door.ts';
+import { operationsOf } from '../../../src/operations/operation-table.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { openFirmwareUpdates, walkThrough } from '../../support/firmware-updates-bench.ts';
 import { MemoryFiles } from '../../support/memory-files.ts';
+import { doorTo } from '../../support/socket-operations.ts';
 
 const never = new AbortController().signal;
 const JOURNAL = '/var/lib/turnstone/firmware/firmware-update.json';
@@ -10,10 +13,13 @@ describe('updates that are switched off', () => {
   it.each([
     ['firmwareInstall', { path: '/release' }],
     ['firmwareRollback', { version: '1.0.0' }],
+    ['firmwareRollback', {}],
     ['firmwareCheck', {}],
   ])('are refused at once: %s', async (method, params) => {
     const side = await openFirmwareUpdates({ enabled: false });
-    await expect(Promise.resolve(side.calls().methods?.[method]?.(params, never))).rejects.toMatchObject({
+    await expect(
+      openLocalDoor('site', doorTo(operationsOf({ firmware: side }))).ask(method, params, never),
+    ).rejects.toMatchObject({
       code: 'firmware/disabled',
     });
     expect(side.status()).not.toMatchObject({ beginning: expect.anything() });

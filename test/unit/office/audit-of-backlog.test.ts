@@ -3,8 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { isFaulty } from '../../../src/office/reports/audit-comparison.ts';
 import { auditDelivery } from '../../../src/office/reports/audit-delivery.ts';
 import type { Outbox } from '../../../src/outbox/outbox.ts';
-import type { SentCell } from '../../../src/telemetry/entry-digest.ts';
-import { deliveryCalls } from '../../../src/telemetry/ledger-calls.ts';
+import { sentCells } from '../../../src/telemetry/entry-digest.ts';
 import { OutboxFixture } from '../../support/outbox-fixture.ts';
 
 const HOUR = 3_600_000;
@@ -35,9 +34,7 @@ async function send(maxEntries: number): Promise<void> {
 }
 
 function resend(): Promise<unknown> {
-  return Promise.resolve(
-    deliveryCalls(outbox).methods?.resend?.({ key: 'level', fromMs: START, toMs: START + HOUR }, signal),
-  );
+  return outbox.resend({ key: 'level', fromMs: START, toMs: START + HOUR }, signal);
 }
 
 /** `meanwhile` happens after the ledger was read. */
@@ -45,8 +42,7 @@ async function audit(meanwhile: () => unknown = () => {}) {
   const range = { fromMs: START, toMs: START + HOUR };
   const { lines } = await auditDelivery(
     {
-      readLedger: async () =>
-        (await deliveryCalls(outbox).methods?.readLedger?.(range, signal)) as unknown as readonly SentCell[],
+      readLedger: () => sentCells(outbox, range, signal),
       buildReport: async function* () {
         await meanwhile();
         yield { kind: 'labels', columnLabels: ['Date', 'level'] };

@@ -1,7 +1,11 @@
+/** Operations on attached devices, as somebody at the device asks for them. */
 import { describe, expect, it } from 'vitest';
-import { type DevicesControl, devicesCalls } from '../../../../src/devices/attached/control-calls.ts';
-import { namedDevice } from '../../../../src/devices/attached/named-device.ts';
-import { attachedDevice } from '../../../support/attached-device-status.ts';
+import { namedDevice } from '../../../src/devices/attached/named-device.ts';
+import type { DevicesControl } from '../../../src/operations/device-operations.ts';
+import { openLocalDoor } from '../../../src/operations/local-door.ts';
+import { operationsOf } from '../../../src/operations/operation-table.ts';
+import { attachedDevice } from '../../support/attached-device-status.ts';
+import { doorTo } from '../../support/socket-operations.ts';
 
 const { signal } = new AbortController();
 const METER_1 = attachedDevice({ name: 'gateway-7 12345678', slots: ['meter1'] });
@@ -42,11 +46,12 @@ describe('namedDevice', () => {
   });
 });
 
-describe('devicesCalls', () => {
+describe('operations on attached devices', () => {
   function bench() {
     const asked: unknown[] = [];
     const control: DevicesControl = {
       list: () => DEVICES,
+      named: (text) => namedDevice(DEVICES, text),
       claim: async (id, request) => {
         asked.push(['claim', id, request]);
         return { secretKey: 'ABCDE', untilMs: 1, untilIsEstimate: false, alreadyOpen: false };
@@ -64,15 +69,15 @@ describe('devicesCalls', () => {
         return { id: arrival.slot, name: 'roof meter1', isConfigured: arrival.slot === 'meter1' };
       },
     };
-    const { methods, readMethods } = devicesCalls(control);
-    const call = async (name: string, params: Record<string, string | number> = {}) =>
-      ({ ...methods, ...readMethods })[name]?.(params, signal);
-    return { asked, call, readMethods };
+    const door = doorTo(operationsOf({ devices: control }));
+    const call = (name: string, params: Record<string, string | number> = {}) =>
+      openLocalDoor('site', door).ask(name, params, signal);
+    return { asked, call, readMethods: openLocalDoor('viewer', door).operations };
   }
 
   it('lets everyone on the machine look, and change nothing', async () => {
     const { call, readMethods, asked } = bench();
-    expect(Object.keys(readMethods ?? {})).toEqual(['listDevices', 'showDevice']);
+    expect([...readMethods.keys()]).toEqual(['listDevices', 'showDevice']);
     expect(await call('listDevices')).toEqual(DEVICES);
     expect(await call('showDevice', { device: 'Cellar' })).toEqual(METER_2);
     expect(asked).toEqual([]);
@@ -105,14 +110,14 @@ describe('devicesCalls', () => {
   });
 
   it.each([
-    ['rotateDeviceToken', { device: 'meter1', accessToken: 'two words' }, 'cannot be an access token'],
-    ['rotateDeviceToken', { device: 'meter1' }, 'accessToken is needed'],
+    ['rotateDeviceToken', { device: 'meter1' }, 'params.accessToken is missing'],
     ['renameDevice', { device: 'meter1', name: 'a\nb' }, '1 to 255 characters'],
     ['renameDevice', { device: 'meter1', name: 'x'.repeat(256) }, '1 to 255 characters'],
     ['renameDevice', { device: 'meter1', name: 'Cellar' }, 'another device is called so'],
-    ['claimDevice', { device: 'meter1', secretKey: 'x'.repeat(256) }, '1 to 255 characters'],
+    ['claimDevice', { device: 'meter1', secretKey: 'x'.repeat(256) }, 'longer than 255 characters'],
     ['removeDevice', { device: 'nobody' }, 'no device is called nobody'],
-    ['removeDevice', {}, 'device is needed'],
+    ['removeDevice', {}, 'params.device is missing'],
+    ['takeDevice', { slot: 'a b', text: 'x', passphrase: 'y' }, 'params.slot is "a b"'],
   ])('%s refuses %j', async (method, params, message) => {
     const { call, asked } = bench();
     await expect(call(method, params)).rejects.toThrow(message);

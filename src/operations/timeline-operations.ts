@@ -1,0 +1,17 @@
+/** Operation on the record of what happened. */
+import type { TimelineAnswer } from '../timeline/query.ts';
+import { isJsonObject, type JsonObject } from '../values/json.ts';
+import { type OperationsOn, QUESTION } from './operation.ts';
+
+/** Returns the events that a query asks for, the newest first. */
+export type SelectEvents = (query: JsonObject) => Promise<TimelineAnswer> | TimelineAnswer;
+
+export const TIMELINE_OPERATIONS: OperationsOn<SelectEvents> = {
+  timeline: (select) => ({
+    ...QUESTION,
+    description: 'What happened, the newest first.',
+    askers: ['viewer'],
+    params: { type: 'object' },
+    run: (params) => select(isJsonObject(params) ? params : {}),
+  }),
+};
