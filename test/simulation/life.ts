@@ -112,8 +112,8 @@ export class Life {
       readIdentity: async () => ({ serial: this.#deps.serial, hostname: 'gateway' }),
       askSystemTime: async () => isSynchronised(),
       takeLock: async () => ({ close: async () => {} }),
-      listen: async ({ methods }) => {
-        this.#doors = methods;
+      listen: async ({ methods, readMethods }) => {
+        this.#doors = { ...readMethods, ...methods };
         return { close: async () => {} };
       },
       logSink: { write: (line) => life.isDead || onLog(line) },
