@@ -1,5 +1,6 @@
 /**
- * Reports what the house weighs, and judges nothing: `npm run house [-- --json] [--list]`.
+ * Reports what the house weighs, and judges nothing: `npm run house [-- --json] [--list]`. The ages are those of the lab's and the mutants' tables in
+ * docs/testing.md, in commits and in days.
  *
  * A folder is the directory that holds the file. Types that are imported do not count for circles; `import()` does, except that of a definition for
  * the driver or twin of its own folder.
@@ -12,6 +13,7 @@ import { parseArgs } from 'node:util';
 const ROOT = resolve(import.meta.dirname, '..');
 const MAX_SUBJECT = 72;
 const SUBJECTS = 50;
+const DAY_MS = 86_400_000;
 const SUBJECT = /^[a-z][a-z0-9-]*(\([a-z-]+\))?: [a-z]\S*( .*)?$/;
 /** Beginnings of a doc comment that name no thing: a title or a question, not a noun or a verb. */
 const FORBIDDEN = /^\s*(\/\*\*|\*) (What|Whether|Of|Whom|Who)\b/;
@@ -25,10 +27,19 @@ type Figures = Readonly<
     | 'runtimeFolderCircles'
     | 'forbiddenBeginnings'
     | 'readmeWords'
-    | 'longSubjects',
+    | 'longSubjects'
+    | 'labAgeCommits'
+    | 'labAgeDays'
+    | 'mutantsAgeCommits'
+    | 'mutantsAgeDays',
     number
   >
 >;
+
+interface Age {
+  readonly commits: number;
+  readonly days: number;
+}
 
 const { values } = parseArgs({
   options: { json: { type: 'boolean', default: false }, list: { type: 'boolean', default: false } },
@@ -44,6 +55,9 @@ const begun = files.flatMap((file) =>
 const subjects = git('log', '--no-merges', `-${SUBJECTS}`, '--format=%s')
   .split('\n')
   .filter((subject) => subject.length > MAX_SUBJECT || !SUBJECT.test(subject));
+const testing = readFileSync(join(ROOT, 'docs/testing.md'), 'utf8');
+const lab = ageOf(/^\| run \| ([-\d]{10}), commit /m);
+const mutants = ageOf(/^\| run \| ([-\d]{10}), seed /m);
 const figures: Figures = {
   srcLines: linesIn(/^src\//),
   actuatorLines: linesIn(/^src\/(actuators|outputs|rules)\//),
@@ -52,6 +66,10 @@ const figures: Figures = {
   forbiddenBeginnings: begun.length,
   readmeWords: readFileSync(join(ROOT, 'README.md'), 'utf8').split(/\s+/).filter(Boolean).length,
   longSubjects: subjects.length,
+  labAgeCommits: lab.commits,
+  labAgeDays: lab.days,
+  mutantsAgeCommits: mutants.commits,
+  mutantsAgeDays: mutants.days,
 };
 const names = Object.keys(figures) as (keyof Figures)[];
 
@@ -62,6 +80,16 @@ if (values.list)
 
 function git(...args: readonly string[]): string {
   return execFileSync('git', args, { cwd: ROOT, encoding: 'utf8' }).trimEnd();
+}
+
+/** Age of the run that a row of docs/testing.md is of, from the end of its day; -1 without such a row. */
+function ageOf(row: RegExp): Age {
+  const [, date] = row.exec(testing) ?? [];
+  if (date === undefined) return { commits: -1, days: -1 };
+  return {
+    commits: Number(git('rev-list', '--count', `--since=${date}T23:59:59Z`, 'HEAD')),
+    days: Math.floor((Date.now() - Date.parse(date)) / DAY_MS),
+  };
 }
 
 function linesOf(file: string): readonly string[] {

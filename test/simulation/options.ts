@@ -150,10 +150,10 @@ function ofEquipment(chance: Chance): Pick<DrawnOptions, 'dressed' | 'sensors' |
   };
 }
 
-/** Beginnings of paths that no world's configuration has. */
 /** Words of the conversion chain that registers have, too. */
 const CONVERSION = ['nulls', 'map', 'bytes', 'mask', 'shift', 'bcd', 'signMagnitude'] as const;
 
+/** Beginnings of paths that no world's configuration has. */
 export const NOT_IN_WORLDS: readonly (readonly [beginning: string, reason: string])[] = [
   ['status.control', 'nobody opens a page in a world; test/unit/page-server/page-door.test.ts'],
   ['platform.accessTokenFile', 'secrets come through the real reader; test/unit/config holds the three ways'],
@@ -183,11 +183,18 @@ export const NOT_IN_WORLDS: readonly (readonly [beginning: string, reason: strin
   ['time.trust', 'clocks of worlds are judged under the default; test/unit/host/time-sync tests hold the others'],
   ['hardware.', 'a world is its board'],
   ['sensors[].prefix', 'names keys only: test/field-cases/templates.test.ts'],
-  ...[...CONVERSION, 'type', 'decimal', 'radix', 'bits', 'signed', 'table', 'min$', 'max$', 'maxStep'].map(
+  ...['bytes', 'signMagnitude', 'bcd', 'type', 'decimal', 'radix'].map(
     (word) =>
       [
         `sensors[].keys.*.${word}`,
-        'a value is converted before a world sees it: test/field-cases/conversion.test.ts',
+        'the converter of a world shows whole numbers; test/field-cases/conversion.test.ts',
+      ] as const,
+  ),
+  ...['nulls', 'min$', 'max$', 'maxStep'].map(
+    (word) =>
+      [
+        `sensors[].keys.*.${word}`,
+        'a refused value is an alert, which no world’s calm has; test/field-cases/conversion.test.ts',
       ] as const,
   ),
   ...CONVERSION.map((word) => [`sensors[](modbus).registers.*.${word}`, 'as in keys'] as const),
@@ -204,10 +211,7 @@ export const NOT_IN_WORLDS: readonly (readonly [beginning: string, reason: strin
   ['sensors[](nmea).sentences', 'as checksum'],
   ['sensors[](nmea).transducers', 'as checksum'],
   ['sensors[](http)', 'the network of a world has no hosts: src/sensors/http/http.test.ts'],
-  [
-    'sensors[](derived)',
-    'made of others without a device: src/sensors/derived/derived.test.ts, and a rule or an alarm sees no difference',
-  ],
+  ['sensors[](derived).saveEvery', 'of integrals alone: src/sensors/derived/derived.test.ts'],
   ...['sensors[](modbus)', 'actuators[](modbus-write)'].flatMap((user) =>
     ['connectDelay', 'betweenRequests', 'lenient', 'echo'].map(
       (word) =>

@@ -3,9 +3,9 @@ import { createHash } from 'node:crypto';
 import { askedFor } from './asked-for.ts';
 import { enter, hashOfSource, isIn, openLedger, saveLedger, worldsOf } from './ledger.ts';
 import { live, measureSpeed, type Verdict, warmUp } from './live.ts';
-import { type Plan, type PlanOptions, planOf } from './plan.ts';
+import { type PlanOptions, planOf } from './plan.ts';
 import { REGRESSIONS } from './regressions.ts';
-import { shorten } from './shorten.ts';
+import { shortened } from './shorten.ts';
 import { liveAll } from './workers.ts';
 
 const asked = askedFor(process.argv.slice(2));
@@ -106,23 +106,24 @@ function seedsOfSource(count: number): readonly number[] {
 /** One world, told as it happens if asked. @returns whether it failed. */
 async function one(seed: number): Promise<boolean> {
   await warmUp();
-  let plan = planOf(seed, options);
-  if (values.short) plan = await shortest(plan);
-  const verdict = await live(plan, values.trace ? (line) => console.log(line) : undefined);
-  tell(verdict);
-  return verdict.contradictions.length > 0;
-}
-
-async function shortest(plan: Plan): Promise<Plan> {
-  const sentences = (verdict: Verdict): string[] => verdict.contradictions.map((one) => one.split(':')[0] as string);
-  const first = new Set(sentences(await live(plan)));
-  const short = await shorten(plan, async (candidate) =>
-    sentences(await live(candidate)).some((name) => first.has(name)),
-  );
+  const told = values.trace ? (line: string) => console.log(line) : undefined;
+  const plan = planOf(seed, options);
+  if (!values.short) {
+    const verdict = await live(plan, told);
+    tell(verdict);
+    return verdict.contradictions.length > 0;
+  }
+  const { verdict, short } = await shortened(plan, live);
+  if (short === undefined) {
+    tell(verdict);
+    console.log('this world is well: nothing to shorten');
+    return false;
+  }
   console.log(`${plan.troubles.length} troubles and ${plan.deeds.length} deeds, of which these matter:`);
   for (const { name, atMs } of [...short.troubles, ...short.deeds].sort((a, b) => a.atMs - b.atMs))
     console.log(`  ${(atMs / 1_000).toFixed(3)} s  ${name}`);
-  return short;
+  tell(await live(short, told));
+  return true;
 }
 
 function tell({ seed, contradictions, durable, commands }: Verdict): void {

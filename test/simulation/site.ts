@@ -16,6 +16,7 @@ import { ATTACHED_TITLE } from './attached.ts';
 import { type AttachedSlot, attachedLines, attachedOf, sensorOf, withMeters } from './attached-devices.ts';
 import { Chance } from './chance.ts';
 import { drawEquipment, type Equipment, type EquipmentOptions, type Output, SCANNER, slowed } from './equipment.ts';
+import { hasMeasures, measureLines, withMeasures } from './measures.ts';
 import { type DrawnOptions, optionsOf } from './options.ts';
 
 export const TOKEN = 'token-of-the-world';
@@ -44,6 +45,8 @@ interface DrawnApart {
   readonly provisions: Provisions;
   readonly options?: DrawnOptions;
   readonly attached?: readonly AttachedSlot[];
+  /** It has a device whose numbers are converted, and values made of them. */
+  readonly measures?: boolean;
 }
 
 /** How it comes to its token: the technician wrote it, or it asks for one as it boots first, and perhaps again when it is refused. */
@@ -64,7 +67,7 @@ export function drawSite(
 /** Text of a site's configuration file. */
 export function siteYaml(
   site: ReturnType<typeof drawSite>,
-  { provisions, options: drawn, attached = [] }: DrawnApart,
+  { provisions, options: drawn, attached = [], measures = false }: DrawnApart,
 ): string {
   const own = attachedLines(attached);
   const { sensors, actuators, rules, lockout, smallOutbox } = site;
@@ -90,7 +93,7 @@ ${section('log', drawn?.log)}
 ${section('rpc', lockout && 'lockout: { line: { chip: gpiochip0, offset: 6 } }', drawn?.methods !== undefined && drawn.methods !== '' && `methods: { ${drawn.methods} }`)}
 ${own.devices.length === 0 ? '' : `devices:\n${own.devices.join('\n')}`}
 sensors:
-${[...all, ...(drawn?.sensors ?? []), ...own.sensors].join('\n')}
+${[...all, ...(drawn?.sensors ?? []), ...own.sensors, ...(measures ? measureLines() : [])].join('\n')}
 actuators:
 ${[...actuators.map(dressed), ...(drawn?.actuators ?? []), ...own.actuators].join('\n')}
 ${rules.length === 0 ? '' : `rules:\n${rules.map(dressed).join('\n')}`}
@@ -119,7 +122,7 @@ export async function makeSite(chance: Chance, drawn: DrawnApart, equipment: Equ
   const ofActuators = config.actuators.map(({ kind }) => actuatorDefinition(kind).driver());
   await Promise.all([...ofSensors, ...ofActuators]);
   const twins = await loadTwins();
-  const board = parseBoardConfig(withMeters(slowed(boardForConfig(config, twins)), attached));
+  const board = parseBoardConfig(withMeasures(withMeters(slowed(boardForConfig(config, twins)), attached)));
   return { outputs, config, board, twins, periods, parts, provisions, attached };
 }
 
@@ -141,7 +144,12 @@ export async function configFrom(yaml: string): Promise<AgentConfig> {
 }
 
 export function drawnApart(seed: number): DrawnApart {
-  return { provisions: provisionsOf(seed), options: optionsOf(seed), attached: attachedOf(seed) };
+  return {
+    provisions: provisionsOf(seed),
+    options: optionsOf(seed),
+    attached: attachedOf(seed),
+    measures: hasMeasures(seed),
+  };
 }
 
 export function provisionsOf(seed: number): Provisions {

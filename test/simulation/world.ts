@@ -21,6 +21,7 @@ import { Identity } from './identity.ts';
 import { Life } from './life.ts';
 import { type Fill, Lives } from './lives.ts';
 import { Network } from './network.ts';
+import { PageReader } from './page-reader.ts';
 import { Pins } from './pins.ts';
 import { Rig } from './rig.ts';
 import { drawnApart, makeSite, PROVISION_SECRET, RUN_FOLDER, type Site } from './site.ts';
@@ -57,6 +58,7 @@ export class World {
   readonly attached: AttachedDevice;
   readonly durable: Durable[] = [];
   readonly words: Words;
+  readonly reader: PageReader;
   /** Words of alerts that may stand for good, as only a person can end them. */
   readonly dueAlerts: string[] = [];
   /** When others filled the disk, in the world's time: what gives way then is counted. */
@@ -106,6 +108,7 @@ export class World {
     this.rig.hold(KEY_SWITCH, 0);
     this.#watchDisk();
     this.words = new Words(this);
+    this.reader = new PageReader(this);
   }
 
   static async make(seed: number, options: EquipmentOptions = {}): Promise<World> {

@@ -184,4 +184,28 @@ export const AIMS: Readonly<Record<string, readonly [string, string, ...string[]
     'all is called up to date while uploads are held back',
     'a sensor that fails is said to work',
   ],
+  'a converted value is what its words make of the number that came': [
+    'an offset is left out beside a scale',
+    'a table is its first straight line',
+  ],
+  'a value that is made of others is their function, of their time': [
+    'a difference goes by the first value',
+    'a made value is of another time than what it is made of',
+  ],
+  'an event keeps its number, and no number comes twice or goes back': [
+    'each life counts its events anew',
+    'an output’s event has the number of the event before',
+  ],
+  'the timeline has each start, stop and command, in order': [
+    'a stop that this machine asks for is not told',
+    'a toggle is not told',
+  ],
+  'the timeline has each outage, and its end': [
+    'a platform that is silent is not told',
+    'the end of an outage is not told',
+  ],
+  'a plot shows what was read, each band all of its time and nothing else': [
+    'the least of a band is what came last',
+    'a plot has what is in memory alone',
+  ],
 };

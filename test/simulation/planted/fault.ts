@@ -13,7 +13,7 @@ export interface PlantedFault {
   readonly file: string;
   readonly old: string;
   readonly new: string;
-  /** Troubles, deeds, equipment, `lockout`, `small outbox`, `provisions`, `attached devices`, `attached relays` (`a|b`: either) without which it does not show; worlds that have them are tried first. */
+  /** Troubles, deeds, equipment, `lockout`, `small outbox`, `provisions`, `attached devices`, `attached relays`, `measures`, `page` (`a|b`: either) without which it does not show; worlds that have them are tried first. */
   readonly needs?: readonly string[];
   /** Rate of a directed world: troubles in an hour, and how long it lasts until the calm. */
   readonly perHour?: number;

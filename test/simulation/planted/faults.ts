@@ -7,8 +7,10 @@ import { LIFE_FAULTS } from './life.ts';
 import { LINK_FAULTS } from './link.ts';
 import { MODBUS_FAULTS } from './modbus.ts';
 import { MOVEMENT_FAULTS } from './movement.ts';
+import { RECORD_FAULTS } from './record.ts';
 import { RPC_FAULTS } from './rpc.ts';
 import { TIME_FAULTS } from './time.ts';
+import { VALUES_FAULTS } from './values.ts';
 import { WISH_COUNTER_AND_IDENTITY_FAULTS } from './wishes-and-identity.ts';
 import { WORDS_FAULTS } from './words.ts';
 
@@ -23,5 +25,7 @@ export const FAULTS: readonly PlantedFault[] = [
   ...LINK_FAULTS,
   ...MODBUS_FAULTS,
   ...WISH_COUNTER_AND_IDENTITY_FAULTS,
+  ...VALUES_FAULTS,
+  ...RECORD_FAULTS,
   ...WORDS_FAULTS,
 ];

@@ -5,6 +5,8 @@
 import { attachedOf } from '../attached-devices.ts';
 import { Chance } from '../chance.ts';
 import { CALM_MS } from '../live.ts';
+import { hasMeasures } from '../measures.ts';
+import { optionsOf } from '../options.ts';
 import { type PlanOptions, planOf } from '../plan.ts';
 import { drawSite, provisionsOf } from '../site.ts';
 import { RARE_TROUBLES, TROUBLES } from '../troubles.ts';
@@ -78,6 +80,8 @@ function namesOf(seed: number): ReadonlySet<string> {
     ...(lockout ? ['lockout'] : []),
     ...(smallOutbox ? ['small outbox'] : []),
     ...(provisionsOf(seed) === 'not' ? [] : ['provisions']),
+    ...(hasMeasures(seed) ? ['measures'] : []),
+    ...(optionsOf(seed).status.includes('page: "off"') ? [] : ['page']),
     ...attachedNames(seed),
   ]);
 }

@@ -8,8 +8,10 @@ import { FIELD } from './field.ts';
 import { IMAGES } from './images.ts';
 import { LIFE } from './life.ts';
 import { MOVEMENT } from './movement.ts';
+import { RECORD } from './record.ts';
 import type { Sentence } from './sentence.ts';
 import { SLOTS } from './slots.ts';
+import { VALUES } from './values.ts';
 import { WISHES } from './wishes.ts';
 import { WORDS } from './words.ts';
 
@@ -24,5 +26,7 @@ export const SENTENCES: readonly Sentence[] = [
   ...CLAIMS,
   ...IMAGES,
   ...(SHARE_OF_WORLDS > 0 ? ATTACHED : []),
+  ...VALUES,
+  ...RECORD,
   ...WORDS,
 ];
