@@ -17,7 +17,6 @@ export const STATE_FORMATS: Readonly<Record<string, readonly number[]>> = {
   'turnstone/actuators': [1],
   'turnstone/claim': [1],
   'turnstone/credentials': [1],
-  'turnstone/daily-budget': [1],
   'turnstone/link': [1],
   'turnstone/device-names': [1],
   'turnstone/operating-times': [1],

@@ -159,8 +159,6 @@ export function workingView(nowMs: number, wallMs: number): StatusView {
       latencyMs: 42,
       sentBytes: 123_456,
       receivedBytes: 23_456,
-      sentTodayBytes: 100_000,
-      dailyBudgetBytes: 5_000_000,
     },
     outbox: {
       heldEntries: 12,

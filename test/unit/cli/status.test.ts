@@ -40,7 +40,6 @@ const STATUS: AgentStatus = {
     lastAcknowledgedAtMs: 7_000_000,
     sentBytes: 1,
     receivedBytes: 1,
-    sentTodayBytes: 1,
   },
   outbox: {
     heldEntries: 120,
