@@ -7,6 +7,7 @@ import { didYouMean, nearest, oneOf } from '../fields/did-you-mean.ts';
 import { parseQuantity } from '../fields/quantity.ts';
 import { isLikeKey } from '../fields/shown-value.ts';
 import { bare, fieldAt, knownKeys } from '../schema/schema-walk.ts';
+import { MOVED } from './moved-options.ts';
 import { MAX_FAULTS } from './yaml-bounds.ts';
 
 type Schema = z.core.$ZodType;
@@ -56,6 +57,8 @@ function faultsOfIssue(issue: Issue, schema: Schema, value: unknown, base: Confi
 const NOT_TURNED_ROUND = { hint: 'it turns what a sensor reads into a value, and no actuator can turn it round' };
 
 function unknownKey(path: ConfigPath, key: string, known: readonly string[]): PathFault {
+  const moved = MOVED[path.join('.')];
+  if (moved !== undefined) return { path, atKey: true, problem: 'moved option', value: '', expected: moved };
   const suggestion =
     path[0] === 'actuators' && Object.hasOwn(conversionFields, key) ? NOT_TURNED_ROUND : didYouMean(key, known);
   // A text unlike any key may be a secret that slipped in front of a colon.

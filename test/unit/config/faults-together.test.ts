@@ -3,15 +3,20 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
+import { type ConfigFault, faultLine } from '../../../src/config/fields/config-fault.ts';
 import { readConfig } from '../../../src/config/read-config.ts';
 
-async function faultsOf(yaml: string): Promise<readonly string[]> {
+async function readFaults(yaml: string): Promise<readonly ConfigFault[]> {
   const folder = await mkdtemp(join(tmpdir(), 'turnstone-faults-'));
   onTestFinished(() => rm(folder, { recursive: true }));
   const file = join(folder, 'turnstone.yaml');
   await writeFile(file, `version: 1\n${yaml}`, { mode: 0o600 });
-  return (await readConfig(file, { environment: {} })).faults.map(({ path, problem }) => `${path}: ${problem}`);
+  return (await readConfig(file, { environment: {} })).faults;
 }
+const faultsOf = async (yaml: string): Promise<readonly string[]> =>
+  (await readFaults(yaml)).map(({ path, problem }) => `${path}: ${problem}`);
+const linesOf = async (yaml: string): Promise<readonly string[]> =>
+  (await readFaults(yaml)).map((fault) => faultLine('turnstone.yaml', fault));
 const PLATFORM = 'platform: { url: "https://iot.example.org", accessToken: none }\n';
 
 it('names an address of a page beside a wrong duration', async () => {
@@ -49,5 +54,11 @@ it('names no fault that only a default in place of what cannot be read would hav
   expect(await faultsOf(yaml)).toEqual(['sensors[0].address: wrong value']);
   expect(await faultsOf('platform: { url: "https://iot.example.org", accessToken: [1] }\n')).toEqual([
     'platform.accessToken: wrong value',
+  ]);
+});
+
+it('says of an option of an earlier release where it is now', async () => {
+  expect(await linesOf(`platform: { url: "https://iot.example.org", accessToken: none, dailyBudget: 5MB }\n`)).toEqual([
+    'turnstone.yaml:2:64: platform.dailyBudget: moved option, expected link.daily, which counts both directions, with TLS and TCP/IP',
   ]);
 });
