@@ -157,10 +157,11 @@ export const CONFIG_WORDS: Readonly<Record<string, string>> = {
   'link.metered':
     'true: polls, history and at last all but alarms are done without, step by step, so that `monthly` suffices',
   'link.monthly': 'bytes that the plan has for a month, both directions, with TLS and TCP/IP',
+  'link.daily':
+    'bytes of a UTC day, counted as those of a month, `metered` or not; beyond them history waits, alarms and new readings never do',
   'link.resetDay': 'day on which the month of the plan begins, at midnight UTC; 28 for the 29th to the 31st',
   'link.wake': 'how often commands and shared attributes are fetched where the link is too dear to wait for them',
   'link.firmware': 'downloads that the month does not suffice for: `wait` for the next one, or come `now`',
-  'platform.dailyBudget': 'bytes sent in a day; beyond them history waits, alarms never do',
   stateFolder:
     'outbox, credentials, journal: everything that must survive; updates over the platform and remote reboots work only with the default',
   rules:

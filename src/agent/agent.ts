@@ -109,7 +109,6 @@ export class Agent {
   status(): AgentStatus {
     const { telemetry, link, attached, clients, self, hardware, firmware, devices, page } = this.#parts;
     const { machine, rightClock, file, timeSync, alerts } = this.#common;
-    const { dailyBudgetBytes } = file.live.current.platform;
     return agentStatus({
       contact: clients.contact.status,
       silence: self.fault,
@@ -126,8 +125,6 @@ export class Agent {
         connection: {
           ...telemetry.uploader.state,
           ...clients.traffic,
-          sentTodayBytes: telemetry.budget.today().bytes,
-          dailyBudgetBytes,
         },
         link: link.status(),
         lockedOut: hardware.actuators.lockout.locked,

@@ -17,6 +17,7 @@ import { messageOf } from '../errors/agent-error.ts';
 import { endedWithin, outcomeWithin } from '../host/bounded-wait.ts';
 import type { AgentLog } from '../host/log.ts';
 import { keepRunning } from '../host/loops.ts';
+import type { LinkUploads } from '../link/link.ts';
 import { openOutbox } from '../outbox/open-outbox.ts';
 import type { BatchLimits, PatientOutbox } from '../outbox/outbox.ts';
 import type { PlatformClients } from '../platform/platform-clients.ts';
@@ -38,7 +39,9 @@ export interface AttachedPartsDeps extends Pick<OpenPartsDeps, 'machine' | 'time
   /** Resolves when the state folder is this agent's alone. */
   readonly expectFolder: () => Promise<void>;
   readonly presentMs?: () => number;
-  readonly telemetry: () => Pick<TelemetryPath, 'budget' | 'uploads'>;
+  readonly telemetry: () => Pick<TelemetryPath, 'uploads'>;
+  /** Uploads that the link leaves. */
+  readonly link: () => LinkUploads;
   /** Told that the platform was heard, of the device in a slot. */
   readonly onHeard: (slot: string) => void;
   /** Commands and attributes of a device, once it has credentials. */
@@ -95,11 +98,7 @@ export class AttachedParts {
         await deps.beside(device, names, besideSignal);
       },
     });
-    const budget = {
-      isSpent: () => deps.telemetry().budget.isSpent(),
-      alarmsOnly: () => deps.telemetry().budget.alarmsOnly(),
-    };
-    const shared = { clock, log, budget };
+    const shared = { clock, log, link: deps.link };
     const settings = (): UploadSettings => {
       const { upload, outbox: kept } = config();
       return {

@@ -168,6 +168,7 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
       expectFolder,
       presentMs: link.presentMs,
       telemetry: () => telemetry,
+      link: link.uploads,
       onHeard: (slot) => hardware.actuators.control.contact.of(slot).heard(),
       beside: runAttachedCommands({
         config: current,
@@ -201,13 +202,12 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
     clock: rightClock,
     files,
     log,
-    timeSync,
     deviceApi: self.deviceApi,
     clients,
     attached,
     onAlarm,
     localTime: timeHere,
-    link: () => link.uploads(),
+    link: link.uploads,
     onDurable: (entries) => {
       bands?.take(entries);
       deps.onDurable?.(entries);

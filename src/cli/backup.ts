@@ -6,14 +6,14 @@ import { systemRandomBytes } from '../host/random.ts';
 import { agentVersion } from '../host/version.ts';
 import { PRIVATE_MODE } from '../store/durable-file.ts';
 import { reachAgent } from './agent-calls.ts';
+import { passphraseForNew } from './archive-file.ts';
 import type { BackupCall } from './commands/backup.ts';
-import { CommandError, EXIT, usageError } from './exit-code.ts';
-import { CREDENTIALS_NAME, expectBackupPassphrase, sealGateway } from './gateway-archive.ts';
+import { CommandError, EXIT } from './exit-code.ts';
+import { CREDENTIALS_NAME, sealGateway } from './gateway-archive.ts';
 import { type GatheredGateway, gatherGateway } from './gather-gateway.ts';
 import { openOutboxFiles } from './outbox-files.ts';
 import { expectReplaceable, writeOutput } from './output-file.ts';
 import { printable } from './printer.ts';
-import { secretFrom } from './secret-from.ts';
 
 /** More are summed up. */
 const MAX_LEFT_TOLD = 10;
@@ -22,14 +22,7 @@ const SPOILT_REMEDY = 'keep an earlier backup of them';
 export async function backup(call: BackupCall): Promise<void> {
   const { flags, args, edge, print } = call;
   await expectReplaceable(args.file);
-  const passphrase = await secretFrom(flags.passphraseFile, 'Passphrase: ', edge);
-  expectBackupPassphrase(passphrase);
-  if (
-    flags.passphraseFile === undefined &&
-    edge.isInteractive &&
-    (await secretFrom(undefined, 'Once more: ', edge)) !== passphrase
-  )
-    throw usageError('the two passphrases differ');
+  const passphrase = await passphraseForNew('gateway', call);
   const gathered = await gatherGateway(flags.config, edge.environment, systemFiles).catch(withRemedy);
   const { configFolder, configName, files } = gathered;
   const archive = { madeAtMs: systemClock.wallMs(), release: agentVersion(), configFolder, configName, files };

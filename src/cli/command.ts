@@ -38,6 +38,9 @@ export const AGENT_OPTIONS = {
 /** Option of a command that reads the configuration itself. */
 export const CONFIG = valued('<file>', 'the configuration', { byDefault: DEFAULT_CONFIG_FILE });
 
+/** Option of a command that writes or reads an archive. */
+export const PASSPHRASE_FILE = valued('<file>', 'the passphrase of the archive, from a file');
+
 /** Read when neither a file nor the configuration has the password. */
 export const PASSWORD_VARIABLE = 'TURNSTONE_ANALYTICS_PASSWORD';
 

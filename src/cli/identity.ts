@@ -1,7 +1,7 @@
 /** Shows this device's identity, moves it to another board, replaces its secrets without a gap, and opens a claim on it. */
 
 import { constants } from 'node:fs';
-import { type FileHandle, open, readFile } from 'node:fs/promises';
+import { type FileHandle, open } from 'node:fs/promises';
 import { makeAccessToken } from '../devices/access-token.ts';
 import { FORMER_QUEUE } from '../devices/former-queue.ts';
 import { messageOf, systemCode } from '../errors/agent-error.ts';
@@ -11,11 +11,12 @@ import type { Answers, OperationName } from '../operations/answers.ts';
 import type { PagePlace } from '../status/shape/agent-status.ts';
 import { PRIVATE_MODE, writeDurably } from '../store/durable-file.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../values/json.ts';
+import { passphraseForNew, readArchive } from './archive-file.ts';
 import { claimPage } from './claim-page.ts';
 import type { Call } from './command.ts';
 import type { ClaimCall, ExportCall, ForgetCall, ImportCall, SecretCall, TokenCall } from './commands/identity.ts';
 import type { Edge } from './edge.ts';
-import { CommandError, usageError } from './exit-code.ts';
+import { CommandError } from './exit-code.ts';
 import { printable } from './printer.ts';
 import { secretFrom } from './secret-from.ts';
 import { pageRows } from './status.ts';
@@ -37,14 +38,8 @@ export async function showIdentity(call: AnyCall): Promise<void> {
 }
 
 export async function exportIdentity(call: ExportCall): Promise<void> {
-  const { flags, args, edge, print } = call;
-  const passphrase = await secretFrom(flags.passphraseFile, 'Passphrase: ', edge);
-  if (
-    flags.passphraseFile === undefined &&
-    edge.isInteractive &&
-    (await secretFrom(undefined, 'Once more: ', edge)) !== passphrase
-  )
-    throw usageError('the two passphrases differ');
+  const { args, edge, print } = call;
+  const passphrase = await passphraseForNew('identity', call);
   const target = await openTarget(args.file, edge);
   const { text } = await askIdentity(call, 'exportIdentity', { passphrase }).catch(async (error: unknown) => {
     await target.discard();
@@ -55,11 +50,8 @@ export async function exportIdentity(call: ExportCall): Promise<void> {
 }
 
 export async function importIdentity(call: ImportCall): Promise<void> {
-  const { flags, args, edge, print } = call;
-  const text = await readFile(args.file, 'utf8').catch((cause: unknown) => {
-    throw usageError(`cannot read ${args.file}: ${systemCode(cause)}`, { cause });
-  });
-  const passphrase = await secretFrom(flags.passphraseFile, 'Passphrase: ', edge);
+  const { flags, args, print } = call;
+  const { text, passphrase } = await readArchive('identity', args.file, call);
   const { deviceName, setsQueueAside } = await askIdentity(call, 'importIdentity', {
     text,
     passphrase,

@@ -1,20 +1,18 @@
-/** Moves an attached device between two gateways, by a file under a passphrase. */
+/** Moves an attached device between two gateways, by an archive. */
 import { access, constants } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { systemCode } from '../errors/agent-error.ts';
 import { systemFiles } from '../host/files.ts';
-import { readUserFile } from '../host/whole-file.ts';
 import type { Answers, OperationName } from '../operations/answers.ts';
 import { writeDurably } from '../store/durable-file.ts';
 import type { JsonObject } from '../values/json.ts';
+import { passphraseForNew, readArchive } from './archive-file.ts';
 import type { MoveCall } from './commands/devices.ts';
 import { CommandError, usageError } from './exit-code.ts';
 import { printable } from './printer.ts';
-import { secretFrom } from './secret-from.ts';
 
 /** A key derivation on a small board. */
 const DEADLINE_MS = 60_000;
-const MAX_FILE_BYTES = 256 * 1024;
 
 export async function moveDevice(call: MoveCall): Promise<void> {
   const { to, from, slot } = call.flags;
@@ -26,19 +24,13 @@ export async function moveDevice(call: MoveCall): Promise<void> {
 
 /** The file is durable before the device leaves: a move that is cut off leaves it where it was. */
 async function sendAway(call: MoveCall, name: string, file: string): Promise<void> {
-  const { flags, edge, print } = call;
+  const { print } = call;
   if ((await systemFiles.facts(file)) !== undefined)
     throw usageError(`${file} is there already: it may be another device`);
   await access(dirname(file), constants.W_OK).catch((cause: unknown) => {
     throw usageError(`cannot write ${file}: ${systemCode(cause)}`, { cause });
   });
-  const passphrase = await secretFrom(flags.passphraseFile, 'Passphrase: ', edge);
-  if (
-    flags.passphraseFile === undefined &&
-    edge.isInteractive &&
-    (await secretFrom(undefined, 'Once more: ', edge)) !== passphrase
-  )
-    throw usageError('the two passphrases differ');
+  const passphrase = await passphraseForNew('device', call);
   const { id, text } = await ask(call, 'packDevice', {
     device: name,
     passphrase,
@@ -58,11 +50,9 @@ async function sendAway(call: MoveCall, name: string, file: string): Promise<voi
 }
 
 async function takeIn(call: MoveCall, file: string, slot: string): Promise<void> {
-  const { flags, edge, print } = call;
-  const bytes = await readUserFile(file, MAX_FILE_BYTES);
-  if (bytes === undefined) throw usageError(`there is no file ${file}`);
-  const passphrase = await secretFrom(flags.passphraseFile, 'Passphrase: ', edge);
-  const params = { slot, text: bytes.toString('utf8'), passphrase, replace: flags.replace === true };
+  const { flags, print } = call;
+  const { text, passphrase } = await readArchive('device', file, call);
+  const params = { slot, text, passphrase, replace: flags.replace === true };
   const { name, isConfigured } = await ask(call, 'takeDevice', params);
   print.write(`${slot} is ${printable(name)} here from now on\n`);
   if (!isConfigured) print.write(`now put ${slot} under devices: in the configuration, and restart the agent\n`);

@@ -6,6 +6,7 @@ import { chown, stat } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import { ENVIRONMENT_NAME } from '../config/environment-file.ts';
 import { restorePlanPath } from '../config/restore-plan-path.ts';
+import { MAX_ARCHIVE_BYTES } from '../devices/archive.ts';
 import { CREDENTIALS_FILES } from '../devices/credentials-files.ts';
 import { moveGatewayAside } from '../devices/former-queue.ts';
 import { messageOf } from '../errors/agent-error.ts';
@@ -14,17 +15,10 @@ import { silentLog } from '../host/log.ts';
 import { takeLock } from '../host/state-lock.ts';
 import { readWhole } from '../host/whole-file.ts';
 import { GROUP_MODE, PRIVATE_MODE, removeDurably, writeDurably } from '../store/durable-file.ts';
-import { parseJson } from '../values/json.ts';
+import { isJsonObject, parseJson, stringifyJson } from '../values/json.ts';
 import { asOwnerOf } from './as-owner.ts';
 import { CommandError } from './exit-code.ts';
-import {
-  type ArchivedFile,
-  type GatewayArchive,
-  gatewayOf,
-  gatewayText,
-  isCredentials,
-  MAX_BACKUP_BYTES,
-} from './gateway-archive.ts';
+import { type ArchivedFile, type GatewayArchive, gatewayContent, gatewayOf, isCredentials } from './gateway-archive.ts';
 import { SIMULATED_MARK } from './simulated-run.ts';
 
 const GROUP_READ = 0o040;
@@ -41,7 +35,7 @@ export interface RestorePlan extends GatewayArchive {
 export async function commitRestore(configFile: string, plan: RestorePlan, files: Files): Promise<void> {
   const folder = dirname(configFile);
   await asOwnerOf(folder, () =>
-    writeDurably(files, restorePlanPath(configFile), gatewayText(plan), { mode: PRIVATE_MODE }),
+    writeDurably(files, restorePlanPath(configFile), stringifyJson(gatewayContent(plan)), { mode: PRIVATE_MODE }),
   );
 }
 
@@ -57,7 +51,7 @@ export async function isRestoreUnfinished(configFile: string, files: Files): Pro
 export async function finishRestore(configFile: string, files: Files): Promise<boolean> {
   const folder = dirname(configFile);
   const bytes = await asOwnerOf(folder, () =>
-    readWhole(files, restorePlanPath(configFile), { limitBytes: MAX_BACKUP_BYTES }),
+    readWhole(files, restorePlanPath(configFile), { limitBytes: MAX_ARCHIVE_BYTES }),
   );
   if (bytes === undefined) return false;
   const plan = planIn(bytes, configFile);
@@ -143,11 +137,9 @@ async function makeFoldersTo(folder: string, group: { readonly files: Files; rea
 
 function planIn(bytes: Buffer, configFile: string): RestorePlan {
   try {
-    const text = bytes.toString('utf8');
-    const archive = gatewayOf(text);
-    const parsed = parseJson(text, { length: MAX_BACKUP_BYTES, depth: 4 });
-    // Its other fields were looked at above, and these two are below.
-    const { stateFolder, setsQueueAside } = parsed as unknown as RestorePlan;
+    const json = parseJson(bytes.toString('utf8'), { length: MAX_ARCHIVE_BYTES, depth: 4 });
+    const archive = gatewayOf(json);
+    const { stateFolder, setsQueueAside } = isJsonObject(json) ? json : {};
     if (typeof stateFolder !== 'string' || !stateFolder.startsWith('/')) throw new Error('it names no state folder');
     return { ...archive, stateFolder, setsQueueAside: setsQueueAside === true };
   } catch (cause) {

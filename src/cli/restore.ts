@@ -11,8 +11,9 @@ import type { Environment } from '../host/environment.ts';
 import { type Files, systemFiles } from '../host/files.ts';
 import { isOtherBoard, readIdentity } from '../host/identity.ts';
 import { takeLockIfThere } from '../host/state-lock.ts';
-import { readUserFile, readWhole } from '../host/whole-file.ts';
+import { readWhole } from '../host/whole-file.ts';
 import { PRIVATE_MODE } from '../store/durable-file.ts';
+import { readArchive } from './archive-file.ts';
 import { asOwnerOf } from './as-owner.ts';
 import type { RestoreCall } from './commands/backup.ts';
 import { CommandError, EXIT, usageError } from './exit-code.ts';
@@ -21,12 +22,10 @@ import {
   CREDENTIALS_NAME,
   type GatewayArchive,
   isCredentials,
-  MAX_BACKUP_BYTES,
   openGateway,
 } from './gateway-archive.ts';
 import { printable } from './printer.ts';
 import { commitRestore, finishRestore, isRestoreUnfinished, type RestorePlan } from './restore-plan.ts';
-import { secretFrom } from './secret-from.ts';
 import { isShippedExample } from './shipped-example.ts';
 
 const STOP_FIRST = 'stop the agent first: sudo systemctl stop turnstone';
@@ -45,10 +44,8 @@ export async function restore(call: RestoreCall): Promise<void> {
     throw new CommandError('a restore was cut off here', {
       nextStep: 'finish it first: sudo turnstone restore --finish',
     });
-  const bytes = await readUserFile(args.file, MAX_BACKUP_BYTES);
-  if (bytes === undefined) throw usageError(`there is no file ${args.file}`);
-  const passphrase = await secretFrom(flags.passphraseFile, 'Passphrase: ', edge);
-  const archive = await openGateway(bytes.toString('utf8'), passphrase);
+  const { text, passphrase } = await readArchive('gateway', args.file, call);
+  const archive = await openGateway(text, passphrase);
   const plan = await restoreGateway(archive, {
     configFile,
     environment: edge.environment,

@@ -57,15 +57,11 @@ function platformText({ platform, nowMs }: AgentStatus, { green, red, yellow }: 
 }
 
 function uploadsText({ platform, connection, nowMs }: AgentStatus): string {
-  const { acknowledgedEntries, triesAgainAtMs = nowMs, sentTodayBytes, dailyBudgetBytes } = connection;
+  const { acknowledgedEntries, triesAgainAtMs = nowMs } = connection;
   const { lastAcknowledgedAtMs: atMs } = platform;
   const last = atMs === undefined ? 'nothing acknowledged yet' : `last acknowledged ${shortAge(nowMs - atMs)} ago`;
-  const budget =
-    dailyBudgetBytes === undefined
-      ? ''
-      : `, ${formatSize(sentTodayBytes)} of ${formatSize(dailyBudgetBytes)} used today`;
   const again = triesAgainAtMs <= nowMs ? '' : `, trying again in ${shortAge(triesAgainAtMs - nowMs)}`;
-  return `${last}, ${acknowledgedEntries} entries sent${again}${budget}`;
+  return `${last}, ${acknowledgedEntries} entries sent${again}`;
 }
 
 function outboxRow({ outbox, wallMs }: AgentStatus): readonly string[] {

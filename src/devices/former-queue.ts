@@ -28,7 +28,6 @@ const SET_ASIDE_OF_GATEWAY = [
     'operating-times',
     'shared-attributes',
     'standing-states',
-    'daily-budget',
     'claim',
   ].flatMap((name) =>
     ['', '.behind', '.tmp'].map((end) => [`${name}.json${end}`, `${name}-of-former-device.json${end}`] as const),

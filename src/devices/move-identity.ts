@@ -1,11 +1,22 @@
 /** Moves a device's place from board to board: what each move does to the kept credentials. Nothing here speaks to the platform. */
 
 import { refusal } from '../errors/agent-error.ts';
+import type { EpochMs } from '../host/clock.ts';
 import type { BoardIdentity } from '../host/identity.ts';
 import type { RandomBytes } from '../host/random.ts';
-import { type CredentialsPlace, type CredentialsRecord, tokensOf } from './credentials-record.ts';
+import { jsonOf } from '../values/json.ts';
+import { openArchive, sealArchive } from './archive.ts';
+import { type CredentialsPlace, type CredentialsRecord, type ProvisionSecret, tokensOf } from './credentials-record.ts';
 import type { CredentialsStore } from './credentials-store.ts';
-import { exportIdentity, importIdentity, type PortableIdentity } from './identity-archive.ts';
+
+/** Content of an archive of kind `identity`, and with `attached` of kind `device`. */
+export interface PortableIdentity {
+  readonly record: CredentialsRecord;
+  readonly provisionSecret?: ProvisionSecret;
+  readonly exportedAtMs: EpochMs;
+  /** Present of an attached device: what it is called, and the number by which it is known. */
+  readonly attached?: { readonly name: string; readonly serialNumber?: string };
+}
 
 export interface MoveDeps {
   readonly store: CredentialsStore;
@@ -14,7 +25,7 @@ export interface MoveDeps {
   readonly place: CredentialsPlace;
 }
 
-/** The identity in use as a file's text. @throws AgentError `provisioning/no-credentials` (drop), `provisioning/weak-passphrase` (drop). */
+/** The identity in use as an archive's text. @throws AgentError `provisioning/no-credentials` (drop), `provisioning/weak-passphrase` (drop). */
 export async function packIdentity(
   {
     store,
@@ -29,18 +40,20 @@ export async function packIdentity(
   nowMs: number,
 ): Promise<string> {
   const record = inUse({ store, place }, 'export');
-  return exportIdentity(
-    { record, exportedAtMs: nowMs, provisionSecret: store.provisionSecret, attached },
-    passphrase,
-    randomBytes,
-  );
+  const identity: PortableIdentity = {
+    record,
+    exportedAtMs: nowMs,
+    provisionSecret: store.provisionSecret,
+    attached,
+  };
+  return sealArchive(attached === undefined ? 'identity' : 'device', jsonOf(identity), passphrase, randomBytes);
 }
 
 /**
  * Makes this board the device of an exported identity, with a higher generation, by which the old board notices. A queue that was measured as
  * another device is set aside.
  * @throws AgentError `provisioning/has-credentials` (drop) when this board has an identity of its own and `replace` is not set,
- * `provisioning/not-an-archive` (drop), `provisioning/not-an-identity` (drop), `provisioning/wrong-passphrase` (drop), `host/write-failed` (retry).
+ * `provisioning/not-an-archive` (drop), `provisioning/wrong-archive` (drop), `provisioning/wrong-passphrase` (drop), `host/write-failed` (retry).
  */
 export async function unpackIdentity(
   { store, board }: Pick<MoveDeps, 'store' | 'board'>,
@@ -53,11 +66,8 @@ export async function unpackIdentity(
     const name = own.deviceName === undefined ? '' : ` as "${own.deviceName}"`;
     throw refusal('provisioning/has-credentials', `this board is provisioned already${name}; --replace gives that up`);
   }
-  const identity = await importIdentity(file.text, file.passphrase);
-  if (identity.attached !== undefined) {
-    const way = 'turnstone devices move --from FILE --slot SLOT';
-    throw refusal('provisioning/not-an-identity', `this file holds an attached device, and no gateway: ${way}`);
-  }
+  // The tag proves that it is what was packed.
+  const identity = (await openArchive('identity', file.text, file.passphrase)) as unknown as PortableIdentity;
   // Readings of a board without an identity belong to whichever device it becomes.
   const setsQueueAside = isDevice && !isSameDevice(own, identity.record);
   await takeIdentity({ store, board }, identity, { setsQueueAside });

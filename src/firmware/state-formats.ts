@@ -16,7 +16,6 @@ export const STATE_FORMATS: Readonly<Record<string, readonly number[]>> = {
   'turnstone-firmware-journal': [1],
   'turnstone/claim': [1],
   'turnstone/credentials': [1],
-  'turnstone/daily-budget': [1],
   'turnstone/link': [1],
   'turnstone/device-names': [1],
   'turnstone/operating-times': [1],
@@ -31,5 +30,6 @@ export const STATE_FORMATS: Readonly<Record<string, readonly number[]>> = {
 /** Formats of releases that may still be updated, without whose files nothing is lost that a release needs: it can follow one that has them. */
 export const GIVEN_UP_FORMATS: Readonly<Record<string, readonly number[]>> = {
   'turnstone/actuators': [1],
+  'turnstone/daily-budget': [1],
   'turnstone/standing-rules': [1],
 };

@@ -1,11 +1,12 @@
 /**
- * Bytes that the link carried in this billing period, by what they were for, over restarts. A clock that is not known to be right begins no
+ * Bytes that the link carried in this billing period, by what they were for, and in this UTC day, over restarts. A clock that is not known to be right begins no
  * period: its bytes count to the present one. One that comes back to before the present period has the former one go on.
  */
 import type { Clock, EpochMs } from '../host/clock.ts';
 import type { Traffic } from '../platform/connections.ts';
 import { isJsonObject, type JsonObject } from '../values/json.ts';
 import { type BillingPeriod, periodAt } from './billing-period.ts';
+import { type DayCount, dayBytes, daysFrom, daysGoneOn, NO_DAYS } from './day-count.ts';
 
 export const LINK_FORMAT = { format: 'turnstone/link', version: 1 } as const;
 
@@ -26,6 +27,8 @@ export interface LinkAccount {
   readonly period: BillingPeriod;
   readonly usedBytes: number;
   readonly features: FeatureBytes;
+  /** Bytes of the present UTC day. */
+  readonly todayBytes: number;
   /** Bytes of the last seven days, or since counting began, without downloads, and that time. */
   readonly seen: { readonly bytes: number; readonly ms: number };
   /** Bytes since the file was begun, without downloads. */
@@ -60,6 +63,7 @@ export interface KeptAccount {
   readonly totalBytes: number;
   readonly sinceMs: EpochMs;
   readonly hours: readonly (readonly [hour: number, bytes: number])[];
+  readonly days?: DayCount['days'];
 }
 
 export interface LinkAccounts {
@@ -80,6 +84,8 @@ export function openLinkAccount(deps: LinkAccountDeps, before: KeptAccount | und
     sinceMs: startMs,
     hours: [],
   };
+  let count = before === undefined ? NO_DAYS : daysFrom(before.days);
+  let wasSure = isSynchronised();
   let monotonicMs = clock.monotonicMs();
   let last = counted();
 
@@ -90,14 +96,18 @@ export function openLinkAccount(deps: LinkAccountDeps, before: KeptAccount | und
     const more = mapped((feature) => Math.max(0, now[feature] - last[feature]));
     last = now;
     const isSure = isSynchronised();
+    const fromMs = kept.atMs;
     kept = goneOn(kept, { nowMs: isSure ? clock.wallMs() : kept.atMs + passedMs, passedMs, isSure, day: resetDay() });
     kept = added(kept, more);
+    count = daysGoneOn(count, { fromMs, toMs: kept.atMs, bytes: sum(more), wasSure, isSure });
+    wasSure = isSure;
     const seenMs = Math.min(MAX_HOURS * HOUR_MS, kept.atMs - kept.sinceMs);
     return {
       nowMs: kept.atMs,
       period: periodAt(kept.atMs, kept.resetDay),
       usedBytes: sum(kept.features),
       features: kept.features,
+      todayBytes: dayBytes(count, kept.atMs),
       seen: { bytes: kept.hours.reduce((bytes, [, one]) => bytes + one, 0), ms: Math.max(0, seenMs) },
       totalBytes: kept.totalBytes,
     };
@@ -108,6 +118,7 @@ export function openLinkAccount(deps: LinkAccountDeps, before: KeptAccount | und
       ({
         ...kept,
         hours: kept.hours.map((one) => [...one]),
+        days: count.days.map((one) => [...one]),
       }) as JsonObject,
   };
 }
@@ -179,6 +190,7 @@ export function accountFrom(state: unknown): KeptAccount | undefined {
     isSure,
     features,
     hours: (pairs as [number, number][]).slice(-MAX_HOURS),
+    days: daysFrom(state.days).days,
   };
 }
 

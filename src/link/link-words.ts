@@ -13,28 +13,29 @@ export interface LinkStatus {
   readonly beginsAtMs: EpochMs;
   readonly endsAtMs: EpochMs;
   readonly features: FeatureBytes;
+  /** Carried in this UTC day, against `dailyBytes` where there is a bound. */
+  readonly todayBytes: number;
+  readonly dailyBytes?: number;
   /** Forecast for the whole period; absent until an hour is known. */
   readonly forecastBytes?: number;
   readonly reachesAtMs?: EpochMs;
   /** Step of the ladder; `everything` where nothing is. */
   readonly step: LadderStep;
-  /** Present while history waits, as the forecast leaves no room for it. */
-  readonly holdsHistory?: true;
+  /** Present while history waits: for the next UTC day, or for a forecast that leaves room for it. */
+  readonly historyWaitsFor?: 'tomorrow' | 'forecast';
   readonly words: string;
 }
 
 export function linkStatus(
-  { usedBytes, period, features }: LinkAccount,
+  { usedBytes, period, features, todayBytes }: LinkAccount,
   {
     monthlyBytes,
+    dailyBytes,
     forecast,
     taken,
-    hasRoom,
-  }: {
-    readonly monthlyBytes?: number | undefined;
-    readonly forecast: Forecast | undefined;
-    readonly hasRoom: boolean;
-  } & Pick<LadderState, 'taken'>,
+    historyWaitsFor,
+  }: Pick<LinkStatus, 'monthlyBytes' | 'dailyBytes' | 'historyWaitsFor'> &
+    Pick<LadderState, 'taken'> & { readonly forecast: Forecast | undefined },
 ): LinkStatus {
   const step = LADDER_STEPS[taken] ?? 'everything';
   const facts = {
@@ -42,8 +43,10 @@ export function linkStatus(
     monthlyBytes,
     ...period,
     features,
+    todayBytes,
+    dailyBytes,
     step,
-    holdsHistory: hasRoom ? undefined : (true as const),
+    historyWaitsFor,
     forecastBytes: forecast?.bytes,
     reachesAtMs: monthlyBytes === undefined ? undefined : forecast?.reachesAtMs,
   };
@@ -89,11 +92,12 @@ export function wakeWords({
 }
 
 function wordsOf(status: Omit<LinkStatus, 'words'>): string {
-  const { usedBytes, monthlyBytes, endsAtMs, forecastBytes, reachesAtMs, step } = status;
+  const { usedBytes, monthlyBytes, todayBytes, dailyBytes, endsAtMs, forecastBytes, reachesAtMs, step } = status;
   const used = `${megabytes(usedBytes)}${monthlyBytes === undefined ? '' : ` of ${megabytes(monthlyBytes)}`} since ${dayOf(status.beginsAtMs)}`;
   const ahead = forecastBytes === undefined ? 'no forecast yet' : `${megabytes(forecastBytes)} by ${dayOf(endsAtMs)}`;
   const reaches = reachesAtMs === undefined ? '' : `, reaches day ${new Date(reachesAtMs).getUTCDate()}`;
-  return `${used}, ${ahead}${reaches}${step === 'everything' ? '' : `; ${step}`}`;
+  const today = dailyBytes === undefined ? '' : `, ${megabytes(todayBytes)} of ${megabytes(dailyBytes)} today`;
+  return `${used}, ${ahead}${reaches}${today}${step === 'everything' ? '' : `; ${step}`}`;
 }
 
 function megabytes(bytes: number): string {

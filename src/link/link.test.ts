@@ -207,6 +207,69 @@ describe('a month that would not suffice', () => {
   });
 });
 
+describe('the day of a link', () => {
+  it.each([
+    ['alone', { daily: '100kB' }],
+    ['beside a month', { metered: true, monthly: '50MB', daily: '100kB' }],
+  ])('holds history once its bytes are used up, and nothing else, %s', async (_where, terms) => {
+    const link = await open(terms);
+    await clock.advance(2 * HOUR_MS);
+    carried.upload = 50_000;
+    carried['rpc-poll'] = 49_999;
+    expect(link.uploads()).toMatchObject({ history: true, present: true });
+    carried.calls = 1;
+    expect(link.uploads()).toMatchObject({ history: false, present: true });
+    expect(link.status()).toMatchObject({ todayBytes: 100_000, dailyBytes: 100_000, historyWaitsFor: 'tomorrow' });
+    expect(link.status().words).toContain(', 0.10 MB of 0.10 MB today');
+    await clock.advance(22 * HOUR_MS);
+    expect(link.uploads()).toMatchObject({ history: true, present: true });
+    expect(link.status().historyWaitsFor).toBeUndefined();
+    await link.close();
+  });
+
+  it('is never used up without a bound', async () => {
+    const link = await open({});
+    carried.upload = 1e12;
+    link.look();
+    expect(link.uploads()).toMatchObject({ history: true, present: true });
+    await link.close();
+  });
+
+  it('is known after a kill: its first upload at once, then but for half a minute, and costs the card nothing while nothing is sent', async () => {
+    let writes = 0;
+    files.faults = {
+      fail: (operation, path) => {
+        if (operation === 'rename' && path.includes('link.json')) writes += 1;
+        return undefined;
+      },
+    };
+    const keptBytes = (): number =>
+      JSON.parse(files.contentOf('/state/link.json').toString()).state.account.days.at(-1)[1];
+    const killed = await open({ daily: '100kB' });
+    carried.upload = 700;
+    killed.uploads();
+    await clock.advance(0);
+    expect(keptBytes()).toBe(700);
+    for (let look = 0; look < 10; look += 1) {
+      const before = carried.upload;
+      carried.upload += 2_000;
+      killed.uploads();
+      await clock.advance(30_000);
+      expect(keptBytes()).toBeGreaterThanOrEqual(before);
+    }
+    expect(writes).toBeLessThanOrEqual(11);
+    files.cutPower(() => false);
+    carried.upload = 0;
+    const next = await open({ daily: '100kB' });
+    expect(next.status().todayBytes).toBe(20_700);
+    const before = writes;
+    await clock.advance(4 * 60_000);
+    expect(writes - before).toBeLessThanOrEqual(1);
+    await killed.close();
+    await next.close();
+  });
+});
+
 it('a check tells what a wake does to commands', () => {
   const { link, rpc } = configured({ metered: true, monthly: '50MB' });
   expect(wakeWords({ link, rpc })).toMatch(/commands come within 15m; one-way RPC is lost, persistent ones wait/);

@@ -1,5 +1,5 @@
 /**
- * The link as somebody pays for it: what it carried this month, where that leads, and what is done without so that the month suffices.
+ * The link as somebody pays for it: what it carried this month and today, where that leads, and what is done without so that both suffice.
  *
  *   sockets → account (file) → forecast → ladder → manners of polls and uploads
  */
@@ -63,7 +63,7 @@ export interface Link {
 
 const LOOK_EVERY_MS = 30_000;
 const SAVE_EVERY_MS = 5 * 60_000;
-/** Saved sooner once so much was carried: this share of the month, or so many bytes where there is none. */
+/** Saved sooner once so much was carried: this share of the month or the day, or so many bytes where there is none. */
 const SAVE_SHARE = 0.01;
 const SAVE_BYTES = 100_000;
 /** Shared attributes are read so often when only alarms are sent: a gateway that is to be heard of again must not be lost. */
@@ -127,12 +127,20 @@ export async function openLink(deps: LinkDeps): Promise<Link> {
       );
   };
   /** History is no habit: it fills up what the rest leaves, and takes no step. */
-  const hasRoom = (): boolean => {
-    const { metered, monthlyBytes: monthly } = config().link;
-    return !metered || monthly === undefined || (ahead()?.bytes ?? Number.POSITIVE_INFINITY) < monthly * LOW_SHARE;
+  const historyWaitsFor = (): LinkStatus['historyWaitsFor'] => {
+    const { metered, monthlyBytes: monthly, dailyBytes: daily } = config().link;
+    if (daily !== undefined && now.todayBytes >= daily) return 'tomorrow';
+    if (!metered || monthly === undefined) return undefined;
+    return (ahead()?.bytes ?? Number.POSITIVE_INFINITY) < monthly * LOW_SHARE ? undefined : 'forecast';
   };
   const status = (): LinkStatus =>
-    linkStatus(now, { monthlyBytes: monthlyBytes(), forecast: ahead(), taken: ladder.taken, hasRoom: hasRoom() });
+    linkStatus(now, {
+      monthlyBytes: monthlyBytes(),
+      dailyBytes: config().link.dailyBytes,
+      forecast: ahead(),
+      taken: ladder.taken,
+      historyWaitsFor: historyWaitsFor(),
+    });
   const reserveBytes = (monthly: number, atMs: EpochMs): number => {
     const seldomBytes = Math.ceil((now.period.endsAtMs - atMs) / SELDOM_MS) * SELDOM_BYTES;
     return reserveOf(monthly, config().upload.maxBatchBytes, seldomBytes);
@@ -163,7 +171,8 @@ export async function openLink(deps: LinkDeps): Promise<Link> {
   /** Called each half minute: no process that lives longer is lost. */
   const saveWhereDue = (): void => {
     const monthly = monthlyBytes();
-    const manyBytes = monthly === undefined ? SAVE_BYTES : monthly * SAVE_SHARE;
+    const daily = config().link.dailyBytes ?? Number.POSITIVE_INFINITY;
+    const manyBytes = Math.min(monthly === undefined ? SAVE_BYTES : monthly * SAVE_SHARE, daily * SAVE_SHARE);
     const carriedBytes = Math.abs(now.usedBytes - saved.usedBytes);
     if (clock.monotonicMs() - saved.atMs >= SAVE_EVERY_MS || carriedBytes >= manyBytes) save();
   };
@@ -185,9 +194,18 @@ export async function openLink(deps: LinkDeps): Promise<Link> {
       besides += bytes;
     },
     uploads: () => {
-      if (config().link.metered) look();
+      const { metered, dailyBytes } = config().link;
+      if (metered || dailyBytes !== undefined) {
+        look();
+        // What the first uploads took is kept at once: a process that ends within each half minute forgets no more.
+        if (saved.atMs === Number.NEGATIVE_INFINITY && now.usedBytes > saved.usedBytes) save();
+      }
       const { history, present, gathers } = manners(ladder);
-      return { history: history && hasRoom(), present, waitMs: gathers ? untilWakeMs(clock, config().link.wakeMs) : 0 };
+      return {
+        history: history && historyWaitsFor() === undefined,
+        present,
+        waitMs: gathers ? untilWakeMs(clock, config().link.wakeMs) : 0,
+      };
     },
     wakes: (kind) => {
       const how = manners(ladder)[kind];

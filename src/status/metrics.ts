@@ -159,17 +159,12 @@ function tableOf({ status, view, uploads, process, openPages, devices = [] }: Me
     ['turnstone_http_sent_bytes_total', 'counter', 'Bytes sent to the platform.', connection.sentBytes],
     ['turnstone_http_received_bytes_total', 'counter', 'Bytes received from the platform.', connection.receivedBytes],
     [
-      'turnstone_http_sent_today_bytes',
-      'gauge',
-      'Bytes sent in this UTC day, against the daily budget.',
-      connection.sentTodayBytes,
-    ],
-    [
       'turnstone_link_used_bytes',
       'gauge',
       'Carried by the link this month, with TLS and TCP/IP, by what it was for.',
       byLabel('feature', link),
     ],
+    ['turnstone_link_today_bytes', 'gauge', 'Carried by the link in this UTC day.', status.link.todayBytes],
     ['turnstone_link_forecast_bytes', 'gauge', 'Forecast of the whole month.', status.link.forecastBytes],
     ['turnstone_upload_duration_seconds', 'histogram', 'How long uploads take.', durations(uploads)],
     ['turnstone_uploads_total', 'counter', 'Uploads by how they ended.', byLabel('outcome', uploads.outcomes)],

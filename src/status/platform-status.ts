@@ -22,8 +22,13 @@ export interface PlatformSources {
   /** Why nothing is asked of a platform that may well be reached; undefined when all is. */
   readonly silence?: string | undefined;
   /** Step of the link, which leaves out what its month has no room for. */
-  readonly link?: Pick<LinkStatus, 'step' | 'endsAtMs' | 'holdsHistory'> | undefined;
+  readonly link?: Pick<LinkStatus, 'step' | 'endsAtMs' | 'historyWaitsFor'> | undefined;
 }
+
+const HISTORY_GOES = {
+  tomorrow: ': history goes tomorrow (UTC), as link.daily is used up',
+  forecast: ': history goes when the forecast of the link leaves room for it',
+} as const;
 
 /** Time that a reading may take from the sensor to the platform beside the interval: its commit, and a slow answer. */
 const ON_ITS_WAY_MS = 30_000;
@@ -61,7 +66,7 @@ function verdictOf({
   if (lastAcknowledgedAtMs === undefined)
     return waiting('the platform is reached, and has not acknowledged anything yet');
   const oldestMs = heldEntries === 0 || oldestTs === undefined ? 0 : wallMs - oldestTs;
-  const why = link?.holdsHistory === true ? ': history goes when the forecast of the link leaves room for it' : kept;
+  const why = link?.historyWaitsFor === undefined ? kept : HISTORY_GOES[link.historyWaitsFor];
   if (isBehind(oldestMs, uploadIntervalMs))
     return waiting(
       `the platform is reached, ${heldEntries} entries wait, the oldest for ${formatDuration(wholeSeconds(oldestMs))}${why}`,

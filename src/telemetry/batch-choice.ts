@@ -1,16 +1,17 @@
 /** Which batch goes next: alarms, the present and history in their turns and at their rates, and between them what is tried again by itself. */
 import type { Clock } from '../host/clock.ts';
 import { nextTurn } from '../host/next-turn.ts';
+import type { LinkUploads } from '../link/link.ts';
 import type { BatchLimits, Lane, Outbox, OutboxBatch } from '../outbox/outbox.ts';
 import type { TelemetryRows } from '../platform/device-api.ts';
 import type { UploadJudge } from './answers/upload-judge.ts';
 import type { UploadWaits } from './answers/upload-waits.ts';
-import type { DailyBudget } from './daily-budget.ts';
 
 export interface BatchChoiceDeps {
   readonly outbox: Pick<Outbox, 'peek'>;
   readonly clock: Clock;
-  readonly budget: Pick<DailyBudget, 'isSpent'> & Partial<Pick<DailyBudget, 'alarmsOnly'>>;
+  /** Uploads that the link leaves. */
+  readonly link: () => Pick<LinkUploads, 'history' | 'present'>;
   readonly judge: Pick<
     UploadJudge,
     'nextAlone' | 'takeRefusedKeys' | 'quarantine' | 'empty500' | 'everyMs' | 'paceAfter'
@@ -52,11 +53,11 @@ export class BatchChoice {
 
   /** Undefined when nothing may go now. */
   async next({ withDeadLetters }: { readonly withDeadLetters: boolean }): Promise<OutboxBatch | undefined> {
-    const { outbox, clock, budget, judge, waits, limits } = this.#deps;
+    const { outbox, clock, judge, waits, limits } = this.#deps;
     const now = clock.monotonicMs();
     this.#lookedAtMs = now;
-    if (budget.alarmsOnly?.() === true) return await outbox.peek('alarm', limits());
-    const withHistory = !budget.isSpent();
+    const { history: withHistory, present } = this.#deps.link();
+    if (!present) return await outbox.peek('alarm', limits());
     const due: Lane[] = ['alarm'];
     if (now >= this.#liveNotBeforeMs) due.push('live');
     if (now >= this.#backlogNotBeforeMs && withHistory) due.push('backlog');

@@ -10,7 +10,7 @@ import { messageOf } from '../errors/agent-error.ts';
 import { endedWithin } from '../host/bounded-wait.ts';
 import type { Log } from '../host/log.ts';
 import type { HostMachine } from '../host/machine.ts';
-import type { TimeSync } from '../host/time-sync.ts';
+import type { LinkUploads } from '../link/link.ts';
 import type { OutboxStatus, PatientOutbox, TelemetryEntry } from '../outbox/outbox.ts';
 import type { DeviceApi } from '../platform/device-api.ts';
 import type { PlatformClients } from '../platform/platform-clients.ts';
@@ -19,13 +19,6 @@ import { StateFile } from '../store/state-file.ts';
 import type { JsonValue } from '../values/json.ts';
 import { ALARM_REMOVED } from './alarm-thresholds.ts';
 import { ConfiguredSensors } from './configured-sensors.ts';
-import {
-  DAILY_BUDGET_FORMAT,
-  DailyBudget,
-  type DailyBudgetDeps,
-  type SentToday,
-  sentTodayFrom,
-} from './daily-budget.ts';
 import { DeadbandRules, type DeadbandRulesDeps } from './deadband-rules.ts';
 import { type AdaptedEntries, EntryCheck } from './entry-check.ts';
 import { LatestValues } from './latest-values.ts';
@@ -53,14 +46,13 @@ export interface TelemetryPathDeps extends Pick<HostMachine, 'clock' | 'files'> 
   /** Asked at each use: reload and live settings change it. */
   readonly config: () => AgentConfig;
   readonly log: Log;
-  readonly timeSync: Pick<TimeSync, 'isSynchronised'>;
   readonly openOutbox: () => Promise<PatientOutbox>;
   readonly deviceApi: Pick<DeviceApi, 'postTelemetry' | 'prepareTelemetry'>;
-  /** Counts of what went to the platform, and of what was renamed on the way. */
-  readonly clients: Pick<PlatformClients, 'traffic' | 'renamedEntries'>;
+  /** Counts of what was renamed on the way to the platform. */
+  readonly clients: Pick<PlatformClients, 'renamedEntries'>;
   readonly onAcknowledged?: () => void;
-  /** Uploads that the month of the link leaves; default all. */
-  readonly link?: () => ReturnType<NonNullable<DailyBudgetDeps['link']>> & { readonly waitMs?: number };
+  /** Uploads that the link leaves. */
+  readonly link: () => LinkUploads;
   /** Attached devices: the device of a sensor, and where its entries go; absent without any. */
   readonly attached?: AttachedTelemetry;
   /** Sees every value after conversion, reported or not; undefined for one that came and may be held against nothing. */
@@ -72,59 +64,36 @@ export interface TelemetryPathDeps extends Pick<HostMachine, 'clock' | 'files'> 
   readonly onDurable?: (entries: readonly TelemetryEntry[]) => void;
 }
 
-/** A crash forgets no more of the day's budget than this. */
-const KEEP_BUDGET_EVERY_MS = 60_000;
 /** A disk that has not taken an entry by then may never take it, and counts as stuck to alarms: what can be sent is sent without it. */
 const FLUSH_WITHIN_MS = 5_500;
 
 export class TelemetryPath {
   readonly outbox: PatientOutbox;
   readonly uploader: Uploader;
-  readonly budget: DailyBudget;
   readonly uploads: UploadTimes;
   /** Last values of the sensors, as they are reported. */
   readonly latest = new LatestValues();
   readonly #deps: TelemetryPathDeps;
   readonly #rules: DeadbandRules;
   readonly #check: EntryCheck;
-  readonly #spentFile: StateFile;
   readonly #standing: StandingStates;
   readonly #sensors: ConfiguredSensors;
-  #keptBytes: number | undefined;
-  #cancelKeeping: () => void;
 
-  private constructor(
-    deps: TelemetryPathDeps,
-    outbox: PatientOutbox,
-    kept: { readonly file: StateFile; readonly carried: SentToday | undefined; readonly standing: StandingStates },
-  ) {
+  private constructor(deps: TelemetryPathDeps, outbox: PatientOutbox, standing: StandingStates) {
     this.#deps = deps;
     this.uploads = new UploadTimes(deps.clock);
-    this.#standing = kept.standing;
+    this.#standing = standing;
     this.outbox = outbox;
     this.#check = new EntryCheck(deps.log);
     this.#sensors = new ConfiguredSensors(() => deps.config().sensors);
-    this.#spentFile = kept.file;
-    this.#cancelKeeping = deps.clock.after(KEEP_BUDGET_EVERY_MS, () => this.#keepBudget());
-    this.budget = new DailyBudget(
-      {
-        clock: deps.clock,
-        isSynchronised: () => deps.timeSync.isSynchronised(),
-        bytesSent: () => deps.clients.traffic.sentBytes,
-        limitBytes: () => deps.config().platform.dailyBudgetBytes,
-        link: deps.link,
-      },
-      kept.carried,
-    );
     this.uploader = new Uploader({
       outbox,
-      postTelemetry: (rows, signal) =>
-        this.uploads.measure(() => deps.deviceApi.postTelemetry(rows, signal)).finally(this.#onPosted),
+      postTelemetry: (rows, signal) => this.uploads.measure(() => deps.deviceApi.postTelemetry(rows, signal)),
       prepareTelemetry: (rows) => deps.deviceApi.prepareTelemetry(rows),
       clock: deps.clock,
       log: deps.log,
-      settings: () => uploadSettings(deps.config(), deps.link?.().waitMs),
-      budget: this.budget,
+      settings: () => uploadSettings(deps.config(), deps.link().waitMs),
+      link: deps.link,
       onAcknowledged: deps.onAcknowledged,
     });
     this.#rules = new DeadbandRules({
@@ -150,13 +119,6 @@ export class TelemetryPath {
     const { clock, files, log } = deps;
     const { stateFolder } = deps.config();
     const opening = deps.openOutbox();
-    const file = new StateFile({
-      ...DAILY_BUDGET_FORMAT,
-      path: join(stateFolder, 'daily-budget.json'),
-      files,
-      clock,
-      log,
-    });
     const standing = new StateFile({
       ...STANDING_STATES_FORMAT,
       path: join(stateFolder, 'standing-states.json'),
@@ -165,8 +127,8 @@ export class TelemetryPath {
       log,
     });
     // Beside each other: a disk that does not answer is waited for once.
-    const [outbox, spent, standingStates] = await Promise.all([opening, file.read(), StandingStates.open(standing)]);
-    return new TelemetryPath(deps, outbox, { file, carried: sentTodayFrom(spent), standing: standingStates });
+    const [outbox, standingStates] = await Promise.all([opening, StandingStates.open(standing)]);
+    return new TelemetryPath(deps, outbox, standingStates);
   }
 
   /** Counts of what the outbox holds and lost, and of what was changed since start so that the platform keeps it. */
@@ -237,9 +199,7 @@ export class TelemetryPath {
     this.#rules.close();
     await endedWithin(this.#deps.clock, FLUSH_WITHIN_MS, this.outbox.flush(), signal);
     await this.uploader.drain(signal);
-    this.#keepBudget();
-    this.#cancelKeeping();
-    await Promise.all([this.outbox.close(), this.#spentFile.close(), this.#standing.close()]);
+    await Promise.all([this.outbox.close(), this.#standing.close()]);
   }
 
   async #keep(outbox: Pick<PatientOutbox, 'append'>, entries: readonly TelemetryEntry[]): Promise<void> {
@@ -258,25 +218,6 @@ export class TelemetryPath {
 
   #outboxOf(device: string): Pick<PatientOutbox, 'append' | 'take'> {
     return device === 'self' ? this.outbox : (this.#deps.attached?.outbox ?? this.outbox);
-  }
-
-  /** The cost of the first post is kept at once, whatever its answer: a process that ends within each minute forgets no more. */
-  readonly #onPosted = (): void => {
-    if (this.#keptBytes === undefined) this.#keepBudget();
-  };
-
-  /**
-   * By the clock, as polls and commands are sent, too. Only where a budget is set, and seldom: a small file a minute is nothing to a
-   * link, and something to a card.
-   */
-  #keepBudget(): void {
-    const { clock, config } = this.#deps;
-    this.#cancelKeeping();
-    this.#cancelKeeping = clock.after(KEEP_BUDGET_EVERY_MS, () => this.#keepBudget());
-    const today = this.budget.today();
-    if (config().platform.dailyBudgetBytes === undefined || today.bytes === this.#keptBytes) return;
-    this.#keptBytes = today.bytes;
-    this.#spentFile.save({ ...today });
   }
 
   #ownEntry(place: StatePlace, value: JsonValue, entryClass: TelemetryEntry['class']): TelemetryEntry {

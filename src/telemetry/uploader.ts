@@ -21,7 +21,7 @@ export interface UploadSettings extends UploadConfig {
   readonly backlogRatePerS?: number;
 }
 
-export interface UploaderDeps extends UploadJudgeDeps, Pick<BatchChoiceDeps, 'budget' | 'prepareTelemetry'> {
+export interface UploaderDeps extends UploadJudgeDeps, Pick<BatchChoiceDeps, 'link' | 'prepareTelemetry'> {
   readonly outbox: UploadJudgeDeps['outbox'] &
     Pick<Outbox, 'peek' | 'isStillLooking' | 'acknowledge' | 'onAppended' | 'waitsForTime'>;
   /** Asked before each batch, so that live settings take effect at once. */

@@ -19,7 +19,6 @@ import { silentLog } from '../../src/host/log.ts';
 import type { Outbox } from '../../src/outbox/outbox.ts';
 import { HttpDeviceApi } from '../../src/platform/http-device-api.ts';
 import { jsonCodec, type PayloadCodec } from '../../src/platform/payload-codec.ts';
-import { DailyBudget } from '../../src/telemetry/daily-budget.ts';
 import { Uploader, type UploadSettings } from '../../src/telemetry/uploader.ts';
 import { Corpus } from './corpus.ts';
 import { inFolder, median, openBenchOutbox } from './outbox-bench/bench-outbox.ts';
@@ -126,12 +125,7 @@ async function openUploader(
     clock: systemClock,
     log: silentLog,
     settings: () => SETTINGS,
-    budget: new DailyBudget({
-      clock: systemClock,
-      isSynchronised: () => true,
-      bytesSent: () => 0,
-      limitBytes: () => undefined,
-    }),
+    link: () => ({ history: true, present: true }),
     postTelemetry: (rows, signal) => api.postTelemetry(rows, signal),
     prepareTelemetry: (rows) => api.prepareTelemetry(rows),
   });

@@ -7,6 +7,7 @@ import { Chance } from './chance.ts';
 /** Members of flow mappings, by section; empty where a world has none. */
 export interface DrawnOptions {
   readonly platform: string;
+  readonly link: string;
   readonly outbox: string;
   readonly upload: string;
   readonly attributes: string;
@@ -43,11 +44,11 @@ export function optionsOf(seed: number): DrawnOptions {
         `requestTimeout: ${chance.between(10, 20)}s`,
         `pollTimeout: ${chance.between(10, 25)}s`,
         `reconcilePeriod: ${chance.between(60, 300)}s`,
-        'dailyBudget: 500MB',
       ),
     ]
       .filter((one) => one !== '')
       .join(', '),
+    link: some('daily: 500MB'),
     outbox: some(
       `commitAge: ${chance.between(1, 5)}s`,
       `commitEntries: ${chance.between(200, 2_000)}`,
@@ -162,10 +163,11 @@ export const NOT_IN_WORLDS: readonly (readonly [beginning: string, reason: strin
   ['platform.clientCertificateFile', 'as caFile'],
   ['platform.clientKeyFile', 'as caFile'],
   ['platform.proxy', 'the network of a world has no hosts; test/unit/platform/connections.test.ts has proxies'],
-  [
-    'link',
-    'the network of a world counts no lanes, and no world lasts a month; src/link/ladder.test.ts has a hundred of them',
-  ],
+  ['link.metered', 'no world lasts a month; src/link/ladder.test.ts has a hundred of them'],
+  ['link.monthly', 'as link.metered'],
+  ['link.resetDay', 'as link.metered'],
+  ['link.wake', 'as link.metered'],
+  ['link.firmware', 'as link.metered'],
   ['platform.codec', 'contract tests run both codecs; strangers of a world speak JSON'],
   ['provisioning.deviceKeyFile', 'as accessTokenFile'],
   ['provisioning.deviceKeyCredential', 'as accessTokenFile'],

@@ -86,6 +86,7 @@ runFolder: ${RUN_FOLDER}
 status: { ${drawn?.status ?? 'page: "off", metrics: false'} }
 firmware: { requireSignature: false, chunk: 16kB, handlers: [{ title: ${ATTACHED_TITLE}, program: /bin/sh, arguments: ["{file}", "{version}"] }] }
 ${section('outbox', smallOutbox && 'maxBytes: 1MB, retain: { bytes: 200kB, for: 12h }', drawn?.outbox)}
+${section('link', drawn?.link)}
 ${section('upload', drawn?.upload)}
 ${section('attributes', drawn?.attributes)}
 ${section('shutdown', drawn?.shutdown)}

@@ -197,7 +197,7 @@ export class PartsBench {
       beside: (...one: Parameters<DevicesDeps['beside']>) => this.beside(...one),
     } as never);
     const settings = () => this.config.upload;
-    const budget = { isSpent: () => false } as never;
+    const link = () => ({ history: true, present: true });
     this.held = new HeldDevices({
       clock,
       files,
@@ -206,7 +206,7 @@ export class PartsBench {
       openOutbox: open,
       post: this.devices.post,
       settings,
-      budget,
+      link,
     });
     const fanOut = new FanOut({
       clock,
@@ -218,7 +218,7 @@ export class PartsBench {
       clock,
       outbox: this.outbox,
       log,
-      budget,
+      link,
       postTelemetry: (rows, signal) => fanOut.post(rows, signal),
       settings: () => ({ ...settings(), maxBatchEntries: 40_000, maxBatchBytes: 5_000_000 }),
     });

@@ -144,7 +144,7 @@ const VALUES: Readonly<Record<string, readonly [good: readonly unknown[], bad: r
   'platform.codec': [['cbor'], ['xml', 1]],
   // One that is not there now is waited for.
   'platform.caFile': [[], ['ca.pem', '/etc', '']],
-  'platform.dailyBudget': [
+  'link.daily': [
     ['10kB', '1GiB'],
     ['9kB', 10_000, '10', '1TB'],
   ],

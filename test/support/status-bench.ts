@@ -147,6 +147,7 @@ export function workingView(nowMs: number, wallMs: number): StatusView {
     adapted: { renamed: 0, retimed: 0, asText: 0 },
     link: {
       usedBytes: 0,
+      todayBytes: 0,
       beginsAtMs: wallMs,
       endsAtMs: wallMs + 1,
       features: { telemetry: 0, calls: 0, firmware: 0, polls: 0 },
@@ -169,8 +170,6 @@ export function workingView(nowMs: number, wallMs: number): StatusView {
       latencyMs: 42,
       sentBytes: 123_456,
       receivedBytes: 23_456,
-      sentTodayBytes: 100_000,
-      dailyBudgetBytes: 5_000_000,
     },
     outbox: {
       heldEntries: 12,

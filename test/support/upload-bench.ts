@@ -4,7 +4,6 @@ import { silentLog } from '../../src/host/log.ts';
 import type { TelemetryEntry } from '../../src/outbox/format/telemetry-entry.ts';
 import type { Outbox } from '../../src/outbox/outbox.ts';
 import type { TelemetryRows, UploadAnswer } from '../../src/platform/device-api.ts';
-import { DailyBudget } from '../../src/telemetry/daily-budget.ts';
 import { Uploader } from '../../src/telemetry/uploader.ts';
 import { MemoryFiles } from './memory-files.ts';
 import { OutboxFixture } from './outbox-fixture.ts';
@@ -26,8 +25,8 @@ export class UploadBench {
   readonly #stop = new AbortController();
   #running: Promise<void> = Promise.resolve();
   readonly posts: Post[] = [];
-  /** Bytes of a day; 0 is spent at once. */
-  limitBytes: number | undefined;
+  /** False while the link holds history back. */
+  hasHistory = true;
   /** How long a post is on its way. */
   tookMs: (rows: TelemetryRows) => number = () => 0;
   answer: (rows: TelemetryRows, atMs: number) => UploadAnswer = () => ({ kind: 'accepted' });
@@ -47,12 +46,7 @@ export class UploadBench {
       clock,
       log: silentLog,
       settings: () => ({ maxBatchBytes: 256_000, maxBatchEntries: 2_000, intervalMs: 0 }),
-      budget: new DailyBudget({
-        clock,
-        isSynchronised: () => true,
-        bytesSent: () => 0,
-        limitBytes: () => this.limitBytes,
-      }),
+      link: () => ({ history: this.hasHistory, present: true }),
       postTelemetry: async (rows, signal) => {
         const tookMs = this.tookMs(rows);
         if (tookMs > 0) await clock.sleep(tookMs, signal);

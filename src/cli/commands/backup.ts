@@ -1,12 +1,11 @@
 /** Commands that put a whole gateway into one file, and take it out again. */
-import { argument, type Call, CONFIG, command, toggle, valued } from '../command.ts';
+import { argument, type Call, CONFIG, command, PASSPHRASE_FILE, toggle } from '../command.ts';
 
 const FILE = { file: argument('') };
-const PASSPHRASE = { passphraseFile: valued('<file>', 'the passphrase, from a file') };
-const BACKUP_OPTIONS = { config: CONFIG, ...PASSPHRASE };
+const BACKUP_OPTIONS = { config: CONFIG, passphraseFile: PASSPHRASE_FILE };
 const RESTORE_OPTIONS = {
   config: CONFIG,
-  ...PASSPHRASE,
+  passphraseFile: PASSPHRASE_FILE,
   replace: toggle('give up the identity and the configuration that are here'),
   finish: toggle('go on with a restore that was cut off; without FILE'),
 };

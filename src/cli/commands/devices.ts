@@ -1,5 +1,15 @@
 /** Commands for attached devices: which there are and how each does, and what is done for one of them. */
-import { argument, type Call, command, duration, negation, taking, toggle, valued } from '../command.ts';
+import {
+  argument,
+  type Call,
+  command,
+  duration,
+  negation,
+  PASSPHRASE_FILE,
+  taking,
+  toggle,
+  valued,
+} from '../command.ts';
 
 const DEVICE = {
   name: argument('its name, its slot in the configuration, or a beginning of one of them', { byDefault: '' }),
@@ -25,7 +35,7 @@ const MOVE_OPTIONS = {
   to: valued('<file>', 'here it goes: write its identity to the file, and stop sending as it'),
   from: valued('<file>', 'here it comes: read its identity from the file'),
   slot: valued('<name>', 'the slot that it comes into', { parse: slot }),
-  passphraseFile: valued('<file>', 'the passphrase of the file, from a file'),
+  passphraseFile: PASSPHRASE_FILE,
   replace: toggle('give up the device that is in the slot'),
 };
 const RENAME_ARGUMENTS = { ...DEVICE, newName: argument('its new name on the platform', { byDefault: '' }) };

@@ -1,10 +1,13 @@
 /** Commands for the identity: showing it, moving it to another board, replacing its secrets without a gap, and letting a user of the platform take it. */
-import { argument, type Call, command, duration, negation, toggle, valued } from '../command.ts';
+import { argument, type Call, command, duration, negation, PASSPHRASE_FILE, toggle, valued } from '../command.ts';
 
 const FILE = { file: argument('') };
 const SHOW_OPTIONS = { json: toggle('print it as JSON') };
-const EXPORT_OPTIONS = { passphraseFile: valued('<file>', 'the passphrase, from a file') };
-const IMPORT_OPTIONS = { ...EXPORT_OPTIONS, replace: toggle("give up this board's own identity") };
+const EXPORT_OPTIONS = { passphraseFile: PASSPHRASE_FILE };
+const IMPORT_OPTIONS = {
+  passphraseFile: PASSPHRASE_FILE,
+  replace: toggle("give up this board's own identity"),
+};
 const FORGET_OPTIONS = {
   yes: toggle('without asking'),
   devices: toggle('also those of all attached devices: for another platform or tenant'),

@@ -9,7 +9,6 @@ import {
   platformKey,
   secretFields,
   section,
-  size,
   text,
   url,
 } from '../fields/fields.ts';
@@ -40,8 +39,6 @@ export const platformSchema = section({
   reconcilePeriod: duration({ min: '5s', max: '1d' }).meta(LIVE).prefault(DEFAULT_RECONCILE_PERIOD),
   /** After a restart of the platform, telemetry acknowledged so shortly before its last answer is sent once more; 0s: never. */
   resendWindow: duration({ max: '5m' }).prefault(DEFAULT_RESEND_WINDOW),
-  /** Bytes sent per UTC day on a metered link; beyond it backlog waits, alarms never do. */
-  dailyBudget: size({ min: '10kB' }).meta(LIVE).optional(),
 });
 
 export const deviceNameTemplate = () =>

@@ -9,6 +9,11 @@ const FRAMES = 'kind: serial-line, port: /dev/ttyS1, frame: { start: "AA", lengt
 
 /** By path in the table: sections of an old file, where its fault stands, and the new words. */
 const OLD: Readonly<Record<string, readonly [yaml: string, place: string, now: string]>> = {
+  'platform.dailyBudget': [
+    `${SMALLEST.replace(' }', ', dailyBudget: 5MB }')}`,
+    'platform.dailyBudget',
+    'it is link.daily now, which counts both directions, with TLS and TCP/IP',
+  ],
   'provisioning.newPerDay': [
     'provisioning: { deviceKey: k, deviceSecret: s, newPerDay: 10 }',
     'provisioning.newPerDay',
@@ -51,7 +56,7 @@ it('the table has an old file for each', () => {
 });
 
 it.each(Object.values(OLD))('%s', async (yaml, path, hint) => {
-  const error = await configOf(SMALLEST + yaml).catch((fault: unknown) => fault);
+  const error = await configOf(yaml.startsWith('version:') ? yaml : SMALLEST + yaml).catch((fault: unknown) => fault);
   expect(error).toBeInstanceOf(ConfigError);
   expect((error as ConfigError).faults).toMatchObject([
     { path, problem: 'unknown key', expected: 'what replaced it', hint },

@@ -10,6 +10,10 @@ interface FormerOption {
 
 export const FORMER_OPTIONS: readonly FormerOption[] = [
   {
+    path: 'platform.dailyBudget',
+    now: () => 'it is link.daily now, which counts both directions, with TLS and TCP/IP',
+  },
+  {
     path: 'provisioning.newPerDay',
     now: () => 'take newPerDay out: as many things may be swapped in a day as there are slots, and at least five',
   },

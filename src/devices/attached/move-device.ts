@@ -4,10 +4,10 @@ import { AgentError, refusal } from '../../errors/agent-error.ts';
 import type { BoardIdentity } from '../../host/identity.ts';
 import type { AgentLog } from '../../host/log.ts';
 import type { HostMachine } from '../../host/machine.ts';
+import { openArchive } from '../archive.ts';
 import { CredentialsStore } from '../credentials-store.ts';
 import type { Devices } from '../devices.ts';
-import { importIdentity } from '../identity-archive.ts';
-import { packIdentity, takeIdentity } from '../move-identity.ts';
+import { type PortableIdentity, packIdentity, takeIdentity } from '../move-identity.ts';
 import type { DeviceNames } from './device-names.ts';
 
 export interface MoveDeviceDeps {
@@ -38,7 +38,7 @@ export interface ArrivedDevice {
 }
 
 /**
- * The device's identity as a file's text; nothing changes.
+ * The device's identity as an archive's text; nothing changes.
  * @throws AgentError `provisioning/no-credentials` (hold), `provisioning/weak-passphrase` (drop).
  */
 export async function packDevice(deps: MoveDeviceDeps, id: string, passphrase: string): Promise<string> {
@@ -67,7 +67,7 @@ export async function leaveDevice({ names, devices, log }: MoveDeviceDeps, id: s
 /**
  * Makes what is in a slot the device of a file, with a higher generation than it had.
  * @throws AgentError `provisioning/has-credentials` (drop) when the slot has a device of its own and `replace` is not set,
- * `provisioning/token-configured` (drop), `provisioning/not-an-archive` (drop), `provisioning/not-an-identity` (drop), `provisioning/wrong-passphrase` (drop), `host/write-failed` (retry).
+ * `provisioning/token-configured` (drop), `provisioning/not-an-archive` (drop), `provisioning/wrong-archive` (drop), `provisioning/wrong-passphrase` (drop), `host/write-failed` (retry).
  */
 export async function takeDevice(
   deps: MoveDeviceDeps,
@@ -81,13 +81,9 @@ export async function takeDevice(
       'provisioning/token-configured',
       `the access token of ${slot} stands in the configuration: take it out there first`,
     );
-  const identity = await importIdentity(text, passphrase);
+  // The tag proves that it is what was packed.
+  const identity = (await openArchive('device', text, passphrase)) as unknown as Required<PortableIdentity>;
   const { attached, record } = identity;
-  if (attached === undefined)
-    throw refusal(
-      'provisioning/not-an-identity',
-      'this file holds a gateway’s own identity: turnstone identity import FILE',
-    );
   const coming = { ...attached, name: record.deviceName ?? attached.name };
   const id = names.moved.idOfComing(slot, coming);
   const store = await openStore(deps, id);

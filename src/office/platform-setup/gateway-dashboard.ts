@@ -55,7 +55,7 @@ export function gatewayDashboard(profile: string, { output }: { readonly output?
         { key: 'uploadFailures', label: 'failures in a row' },
       ]),
       chart('traffic', 'Link: bytes of today', { row: 8, col: 0, width: 12, height: 5 }, [
-        { key: 'httpSentTodayBytes', label: 'sent', unit: 'B' },
+        { key: 'linkTodayBytes', label: 'carried', unit: 'B' },
       ]),
       chart('memory', 'Health: memory', { row: 8, col: 12, width: 12, height: 5 }, [
         { key: 'processResidentMemoryBytes', label: 'resident', unit: 'B' },

@@ -43,8 +43,7 @@ function connectionText({ fingerprint } = {}) {
 
 function renderConnection({ platform, connection, link, nowMs }) {
   const { verdict, lastAcknowledgedAtMs } = platform;
-  const { failures, acknowledgedEntries, latencyMs, sentBytes, receivedBytes, sentTodayBytes, dailyBudgetBytes } =
-    connection;
+  const { failures, acknowledgedEntries, latencyMs, sentBytes, receivedBytes } = connection;
   keepFacts(byId('connection'), [
     [say('state'), platformWords(platform), CLASSES[verdict]],
     [
@@ -55,12 +54,6 @@ function renderConnection({ platform, connection, link, nowMs }) {
     [say('failures'), count(failures), failures > 0 ? 'warn' : ''],
     [say('uploadTakes'), latencyMs === undefined ? undefined : `${count(Math.round(latencyMs))} ms`],
     [say('traffic'), say('trafficWords', { sent: bytes(sentBytes), received: bytes(receivedBytes) })],
-    [
-      say('today'),
-      dailyBudgetBytes === undefined
-        ? bytes(sentTodayBytes)
-        : say('ofBudget', { used: bytes(sentTodayBytes), budget: bytes(dailyBudgetBytes) }),
-    ],
     ...linkFacts(link),
   ]);
 }
@@ -68,14 +61,13 @@ function renderConnection({ platform, connection, link, nowMs }) {
 /** Traffic of the billing period, and where it is to end. An agent of an older release counts none. */
 function linkFacts(link) {
   if (link === undefined) return [];
-  const { usedBytes, monthlyBytes, forecastBytes } = link;
-  const used =
-    monthlyBytes === undefined
-      ? bytes(usedBytes)
-      : say('ofBudget', { used: bytes(usedBytes), budget: bytes(monthlyBytes) });
+  const { usedBytes, monthlyBytes, todayBytes, dailyBytes, forecastBytes } = link;
+  const of = (used, bound) =>
+    bound === undefined ? bytes(used) : say('ofBudget', { used: bytes(used), budget: bytes(bound) });
   const isOver = monthlyBytes !== undefined && forecastBytes > monthlyBytes;
   return [
-    [say('linkMonth'), used],
+    [say('today'), of(todayBytes, dailyBytes)],
+    [say('linkMonth'), of(usedBytes, monthlyBytes)],
     [
       say('linkForecast'),
       forecastBytes === undefined ? say('notKnownYet') : bytes(forecastBytes),

@@ -51,9 +51,6 @@ export interface PagePlace {
 export interface ConnectionStatus extends UploadState {
   readonly sentBytes: number;
   readonly receivedBytes: number;
-  /** Sent in this UTC day, against `dailyBudgetBytes` where there is one. */
-  readonly sentTodayBytes: number;
-  readonly dailyBudgetBytes?: number;
 }
 
 /** As the outbox tells it. */

@@ -5,7 +5,7 @@
  */
 import type { EntryColumns, Lane, Outbox, OutboxBatch } from '../../outbox/outbox.ts';
 
-/** `nothingElse`: there are no others whose turn it is. `withHistory`: the day's budget holds back none of it. */
+/** `nothingElse`: there are no others whose turn it is. `withHistory`: the link holds back none of it. */
 export interface DueOptions {
   readonly nothingElse: boolean;
   readonly withHistory: boolean;

@@ -25,7 +25,7 @@ export interface HeldDevicesDeps extends Pick<HostMachine, 'clock' | 'files'> {
   readonly openOutbox: (folder: string) => Promise<PatientOutbox>;
   readonly post: (device: string, rows: EntryColumns, signal: AbortSignal) => Promise<UploadAnswer>;
   readonly settings: () => UploadSettings;
-  readonly budget: UploaderDeps['budget'];
+  readonly link: UploaderDeps['link'];
 }
 
 interface HeldPlace {
@@ -173,7 +173,7 @@ export class HeldDevices {
   }
 
   async #make(device: string, { why, isThere = false }: FoundPlace): Promise<HeldPlace> {
-    const { files, clock, log, openOutbox, post, settings, budget } = this.#deps;
+    const { files, clock, log, openOutbox, post, settings, link } = this.#deps;
     const folder = join(this.#deps.folder, placeName(device));
     await this.#ending.get(device)?.catch(() => {});
     if (!isThere) await files.makeFolder(folder);
@@ -187,7 +187,7 @@ export class HeldDevices {
       clock,
       log,
       settings,
-      budget,
+      link,
       refusedKeys: this.#refusedKeys,
     });
     const place: HeldPlace = {

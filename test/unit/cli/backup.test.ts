@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { EXIT } from '../../../src/cli/exit-code.ts';
 import { runCommandLine } from '../../../src/cli/frame/program.ts';
-import { type GatewayArchive, gatewayOf, gatewayText, sealGateway } from '../../../src/cli/gateway-archive.ts';
+import { type GatewayArchive, gatewayContent, gatewayOf, sealGateway } from '../../../src/cli/gateway-archive.ts';
 import { gatherGateway } from '../../../src/cli/gather-gateway.ts';
 import { restoreGateway } from '../../../src/cli/restore.ts';
 import { finishRestore } from '../../../src/cli/restore-plan.ts';
@@ -156,9 +156,18 @@ describe('turnstone restore', () => {
     const cases: readonly [string, string, RegExp][] = [
       [text, 'wrong', /wrong passphrase, or the file was changed/],
       [damaged, 'passphrase', /wrong passphrase, or the file was changed/],
-      [text.slice(0, 200), 'passphrase', /no backup of a gateway: it is not whole/],
+      [text.slice(0, 200), 'passphrase', /no archive of Turnstone, or a damaged one: it is not whole/],
       [text.replace('"version":1', '"version":9'), 'passphrase', /written by a later release \(format version 9\)/],
-      [text.replace('turnstone/gateway', 'turnstone/identity'), 'passphrase', /no backup of a gateway/],
+      [
+        text.replace('turnstone/archive', 'turnstone/gateway'),
+        'passphrase',
+        /of a release before 0\.1\.0, .* with turnstone backup FILE/,
+      ],
+      [
+        text.replace('"kind":"gateway"', '"kind":"identity"'),
+        'passphrase',
+        /holds a gateway’s identity: use turnstone identity import FILE/,
+      ],
     ];
     for (const [written, passphrase, says] of cases) {
       await writeFile(join(place.folder, 'given'), written);
@@ -199,10 +208,10 @@ describe('turnstone restore', () => {
     const spoilt = archive.files.map((file) =>
       file.path === 'credentials.json' ? { ...file, content: Buffer.from('{}') } : file,
     );
-    expect(() => gatewayOf(gatewayText({ ...archive, files: spoilt }))).toThrow('cannot be understood');
-    expect(() => gatewayOf(gatewayText(more('device-names.json', Buffer.from('x'))))).toThrow('twice');
-    expect(() => gatewayOf(gatewayText(more('large', Buffer.alloc(5_000_000))))).toThrow('more than 4194304 bytes');
-    expect(() => gatewayOf(gatewayText({ ...archive, configName: 'other.yaml' }))).toThrow('no configuration');
+    expect(() => gatewayOf(gatewayContent({ ...archive, files: spoilt }))).toThrow('cannot be understood');
+    expect(() => gatewayOf(gatewayContent(more('device-names.json', Buffer.from('x'))))).toThrow('twice');
+    expect(() => gatewayOf(gatewayContent(more('large', Buffer.alloc(5_000_000))))).toThrow('more than 4194304 bytes');
+    expect(() => gatewayOf(gatewayContent({ ...archive, configName: 'other.yaml' }))).toThrow('no configuration');
   });
 
   it('refuses while an agent runs, and over what is here without --replace', async () => {

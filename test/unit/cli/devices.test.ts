@@ -5,10 +5,12 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { EXIT } from '../../../src/cli/exit-code.ts';
 import { runCommandLine } from '../../../src/cli/frame/program.ts';
 import { ControlServer } from '../../../src/control-socket/control-server.ts';
+import { sealArchive } from '../../../src/devices/archive.ts';
 import { namedDevice } from '../../../src/devices/attached/named-device.ts';
 import { systemClock } from '../../../src/host/clock.ts';
 import { systemFiles } from '../../../src/host/files.ts';
 import { silentLog } from '../../../src/host/log.ts';
+import { systemRandomBytes } from '../../../src/host/random.ts';
 import type { DevicesControl } from '../../../src/operations/device-operations.ts';
 import { operationsOf } from '../../../src/operations/operation-table.ts';
 import type { DeviceStatus } from '../../../src/status/shape/device-status.ts';
@@ -20,10 +22,12 @@ let folder: string;
 let server: ControlServer;
 let devices: readonly DeviceStatus[];
 let asked: unknown[];
+let packed: string;
 
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'turnstone-devices-'));
   asked = [];
+  packed = await sealArchive('device', {}, 'correct horse battery', systemRandomBytes);
   devices = [
     recent({ name: 'gateway-7 meter1', label: 'Heat pump' }),
     recent({
@@ -52,7 +56,7 @@ beforeEach(async () => {
     rename: async (id, name) => void asked.push(['rename', id, name]),
     pack: async (id, passphrase) => {
       asked.push(['pack', id, passphrase]);
-      return 'packed';
+      return packed;
     },
     leave: async (id) => void asked.push(['leave', id]),
     take: async (arrival) => {
@@ -237,7 +241,7 @@ describe('what is done for one device', () => {
         'take meter2 out of the configuration here once the other gateway has it\n' +
         'to undo this: turnstone devices move --from FILE --slot meter2\n',
     );
-    expect(await readFile(file, 'utf8')).toBe('packed');
+    expect(await readFile(file, 'utf8')).toBe(packed);
     expect(asked).toEqual([
       ['pack', 'gateway-7 meter2', 'correct horse battery'],
       ['leave', 'gateway-7 meter2'],
@@ -248,7 +252,7 @@ describe('what is done for one device', () => {
     expect((await run([...come, 'm7'])).out).toContain(
       'now put m7 under devices: in the configuration, and restart the agent\n',
     );
-    const arrival = { text: 'packed', passphrase: 'correct horse battery' };
+    const arrival = { text: packed, passphrase: 'correct horse battery' };
     expect(asked.slice(2)).toEqual([
       ['take', { ...arrival, slot: 'meter1', replace: true }],
       ['take', { ...arrival, slot: 'm7', replace: false }],

@@ -41,7 +41,6 @@ const STATUS: AgentStatus = {
     lastAcknowledgedAtMs: 7_000_000,
     sentBytes: 1,
     receivedBytes: 1,
-    sentTodayBytes: 1,
   },
   outbox: {
     heldEntries: 120,
@@ -59,6 +58,7 @@ const STATUS: AgentStatus = {
   alarms: [],
   link: {
     usedBytes: 2_000,
+    todayBytes: 2_000,
     beginsAtMs: 0,
     endsAtMs: 2_678_400_000,
     features: { telemetry: 1_000, calls: 0, firmware: 0, polls: 1_000 },

@@ -221,16 +221,13 @@ describe('a reload', () => {
   });
 
   it('asks for no restart where it takes up all that changed in a section', async () => {
-    const withMore = (dailyBudget: object, commitAge: string, more: object = {}): FileConfig => ({
-      config: config(
-        { ...TOKEN, ...dailyBudget },
-        { outbox: { commitAge, ...more }, status: { telemetryPeriod: commitAge } },
-      ),
+    const withMore = (link: object, commitAge: string, more: object = {}): FileConfig => ({
+      config: config(TOKEN, { link, outbox: { commitAge, ...more }, status: { telemetryPeriod: commitAge } }),
       missing: [],
     });
     const file = await open(withMore({}, '5s'));
-    onDisk = withMore({ dailyBudget: '2MB' }, '10s');
-    expect(await file.readAgain()).toEqual({ changed: ['platform', 'outbox', 'status'], needRestart: [] });
+    onDisk = withMore({ daily: '2MB' }, '10s');
+    expect(await file.readAgain()).toEqual({ changed: ['link', 'outbox', 'status'], needRestart: [] });
     expect([alerts.list(), file.live.current.outbox.commitAgeMs]).toEqual([[], 10_000]);
     onDisk = withMore({}, '10s', { maxAge: '1d' });
     expect(await file.readAgain()).toMatchObject({ needRestart: ['outbox'] });

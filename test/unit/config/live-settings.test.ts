@@ -66,7 +66,7 @@ describe('live settings', () => {
   it.each([
     ['log.level', 'debug', (config: AgentConfig) => config.log.level === 'debug'],
     ['upload.interval', '1m', (config: AgentConfig) => config.upload.intervalMs === 60_000],
-    ['platform.dailyBudget', '5MB', (config: AgentConfig) => config.platform.dailyBudgetBytes === 5_000_000],
+    ['link.daily', '5MB', (config: AgentConfig) => config.link.dailyBytes === 5_000_000],
     [
       'sensors.roof.keys.temperature.deadband',
       0.5,

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
+import { sealArchive } from '../../../src/devices/archive.ts';
 import type { CredentialsRecord } from '../../../src/devices/credentials-record.ts';
 import { CredentialsStore } from '../../../src/devices/credentials-store.ts';
-import { exportIdentity, importIdentity } from '../../../src/devices/identity-archive.ts';
 import { adoptIdentity, packIdentity, unpackIdentity } from '../../../src/devices/move-identity.ts';
 import { IdentityOwnership, OWNER_KEY } from '../../../src/devices/ownership.ts';
 import { silentLog } from '../../../src/host/log.ts';
 import { systemRandomBytes } from '../../../src/host/random.ts';
 import { PlatformError } from '../../../src/platform/platform-error.ts';
-import type { JsonObject } from '../../../src/values/json.ts';
+import { type JsonObject, jsonOf } from '../../../src/values/json.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { MemoryFiles } from '../../support/memory-files.ts';
 import { openStore, StandingAlerts, stateFolder } from './state-folder.ts';
@@ -56,74 +56,14 @@ async function board(
 
 const signal = new AbortController().signal;
 
-describe('an exported identity', () => {
-  it('opens with its passphrase, and shows nothing without', async () => {
-    const text = await exportIdentity({ record: RECORD, exportedAtMs: 5 }, PASSPHRASE, systemRandomBytes);
-    expect(text).not.toMatch(/the-token|gateway-OLD/);
-    expect(JSON.parse(text)).toMatchObject({ format: 'turnstone/identity', version: 1 });
-    expect(await importIdentity(text, PASSPHRASE)).toEqual({ record: RECORD, exportedAtMs: 5 });
-  });
-
-  it('does not open with another passphrase, nor after any change', async () => {
-    const text = await exportIdentity({ record: RECORD, exportedAtMs: 5 }, PASSPHRASE, systemRandomBytes);
-    const archive = JSON.parse(text);
-    const changed = (change: object) => JSON.stringify({ ...archive, ...change });
-    const flipped = Buffer.from(archive.content, 'base64');
-    flipped[3] = (flipped[3] ?? 0) ^ 1;
-    await expect(importIdentity(text, 'another passphrase')).rejects.toMatchObject({
-      code: 'provisioning/wrong-passphrase',
-    });
-    await expect(importIdentity(changed({ content: flipped.toString('base64') }), PASSPHRASE)).rejects.toMatchObject({
-      code: 'provisioning/wrong-passphrase',
-    });
-    for (const N of [2 ** 14, 2 ** 20])
-      await expect(importIdentity(changed({ scrypt: { N, r: 8, p: 1 } }), PASSPHRASE)).rejects.toThrow(
-        'no identity file',
-      );
-    await expect(importIdentity(changed({ tag: archive.tag.slice(0, 8) }), PASSPHRASE)).rejects.toMatchObject({
-      code: 'provisioning/wrong-passphrase',
-    });
-  });
-
-  it.each([
-    ['', /not whole/],
-    ['[]', /no identity file/],
-    ['{"format":"turnstone/identity","version":9}', /later release/],
-    [
-      JSON.stringify({
-        format: 'turnstone/identity',
-        version: 1,
-        scrypt: { N: 2 ** 20, r: 32, p: 1 },
-        salt: 'AA==',
-        iv: 'AA==',
-        tag: 'AA==',
-        content: 'AA==',
-      }),
-      /no identity file/,
-    ],
-  ])('refuses %j in words', async (text, words) => {
-    await expect(importIdentity(text, PASSPHRASE)).rejects.toThrow(words);
-  });
-
-  it('opens with the same passphrase from another keyboard, which may write an accent as a sign of its own', async () => {
-    const text = await exportIdentity({ record: RECORD, exportedAtMs: 5 }, 'caf\u00e9 au lait', systemRandomBytes);
-    expect((await importIdentity(text, 'cafe\u0301 au lait')).record).toEqual(RECORD);
-  });
-
-  it('needs a passphrase worth the name', async () => {
-    await expect(exportIdentity({ record: RECORD, exportedAtMs: 5 }, 'short', systemRandomBytes)).rejects.toMatchObject(
-      {
-        code: 'provisioning/weak-passphrase',
-      },
-    );
-  });
-});
+const exported = (record: CredentialsRecord): Promise<string> =>
+  sealArchive('identity', jsonOf({ record, exportedAtMs: 5 }), PASSPHRASE, systemRandomBytes);
 
 describe('what waits for delivery', () => {
   const OWN: CredentialsRecord = { ...RECORD, deviceName: 'gateway-NEW', accessToken: 'own-token', board: NEW_BOARD };
   const imported = async (own: CredentialsRecord | undefined, record: CredentialsRecord) => {
     const { store, moves } = await board(NEW_BOARD, {}, own);
-    const text = await exportIdentity({ record, exportedAtMs: 5 }, PASSPHRASE, systemRandomBytes);
+    const text = await exported(record);
     const { setsQueueAside } = await unpackIdentity(moves, { text, passphrase: PASSPHRASE, replace: true });
     return [setsQueueAside, store.setsQueueAside];
   };
@@ -144,7 +84,7 @@ describe('what waits for delivery', () => {
 
   it('is set aside once, whatever else becomes of the identity before', async () => {
     const { store, moves } = await board(NEW_BOARD, {}, OWN);
-    const text = await exportIdentity({ record: RECORD, exportedAtMs: 5 }, PASSPHRASE, systemRandomBytes);
+    const text = await exported(RECORD);
     await unpackIdentity(moves, { text, passphrase: PASSPHRASE, replace: true });
     await unpackIdentity(moves, { text, passphrase: PASSPHRASE, replace: true });
     expect(store.setsQueueAside).toBe(true);
@@ -333,7 +273,7 @@ describe('moving an identity', () => {
   });
 
   it("does not give up a board's own identity unasked, and no other while the platform refuses to make it anew", async () => {
-    const text = await exportIdentity({ record: RECORD, exportedAtMs: 0 }, PASSPHRASE, systemRandomBytes);
+    const text = await exported(RECORD);
     const own = { ...RECORD, deviceName: 'gateway-NEW', accessToken: 'own' };
     const anew = await board(NEW_BOARD, {}, { ...own, phase: 'proposed', previousTokens: ['refused'] });
     const other = await board(NEW_BOARD, {}, own);

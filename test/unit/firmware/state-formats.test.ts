@@ -5,8 +5,8 @@ import { parseManifest, type ReleaseManifest, unreadableFormats } from '../../..
 import { GIVEN_UP_FORMATS, STATE_FORMATS } from '../../../src/firmware/state-formats.ts';
 
 const SRC = resolve(import.meta.dirname, '../../../src');
-/** Not below the state folder: the release's own, what `identity export` and `backup` give to a person, and what lies in the run folder. */
-const NO_STATE = ['turnstone-release', 'turnstone/identity', 'turnstone/gateway', 'turnstone/actuators-in-force'];
+/** Not below the state folder: the release's own, what commands give to a person as an archive, and what lies in the run folder. */
+const NO_STATE = ['turnstone-release', 'turnstone/archive', 'turnstone/actuators-in-force'];
 
 /** Every format that a file of the agent names, with the version it writes there. */
 function formatsInSource(): Record<string, number> {

@@ -191,11 +191,11 @@ it.each([
     ...seen,
     wallMs: 3_600_000,
     uploadIntervalMs: 0,
-    link: { step: 'everything', endsAtMs: 0, holdsHistory: true },
-  } as const;
-  expect(platformStatus(held).words).toContain(
-    'the oldest for 1h: history goes when the forecast of the link leaves room',
-  );
+  };
+  const wordsFor = (historyWaitsFor: 'tomorrow' | 'forecast'): string =>
+    platformStatus({ ...held, link: { step: 'everything', endsAtMs: 0, historyWaitsFor } }).words;
+  expect(wordsFor('forecast')).toContain('the oldest for 1h: history goes when the forecast of the link leaves room');
+  expect(wordsFor('tomorrow')).toContain('the oldest for 1h: history goes tomorrow (UTC), as link.daily is used up');
 });
 
 it.each(['EROFS, rename /state/credentials.json', 'the disk does not answer'])(

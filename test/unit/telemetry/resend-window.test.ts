@@ -5,7 +5,6 @@ import type { Outbox } from '../../../src/outbox/outbox.ts';
 import { Contact } from '../../../src/platform/contact.ts';
 import { HttpDeviceApi } from '../../../src/platform/http-device-api.ts';
 import { LocalPlatform } from '../../../src/stand-ins/local-platform/local-platform.ts';
-import { DailyBudget } from '../../../src/telemetry/daily-budget.ts';
 import { Uploader } from '../../../src/telemetry/uploader.ts';
 import { OutboxFixture } from '../../support/outbox-fixture.ts';
 
@@ -32,7 +31,7 @@ async function open(settings: Parameters<typeof OutboxFixture.make>[0] = {}) {
     log: silentLog,
     postTelemetry: (rows, signal) => api.postTelemetry(rows, signal),
     settings: () => ({ maxBatchBytes: 256_000, maxBatchEntries: 2_000, intervalMs: 0 }),
-    budget: new DailyBudget({ clock, isSynchronised: () => true, bytesSent: () => 0, limitBytes: () => undefined }),
+    link: () => ({ history: true, present: true }),
   });
   end = async () => {
     contact.close();

@@ -35,13 +35,11 @@ beforeEach(() => {
   files = new MemoryFiles();
   clock = new FakeClock();
   answer = { kind: 'accepted' };
-  traffic.sentBytes = 0;
 });
 
 let said: string[];
 let posted: string[];
 let answer: UploadAnswer;
-const traffic = { sentBytes: 0, receivedBytes: 0 };
 
 async function open(deps: Pick<TelemetryPathDeps, 'observe'> = {}): Promise<TelemetryPath> {
   const timeSync = new TimeSync({ clock, policy: 'always', ask: async () => false });
@@ -50,7 +48,6 @@ async function open(deps: Pick<TelemetryPathDeps, 'observe'> = {}): Promise<Tele
   posted = [];
   const postTelemetry = async ({ keys }: TelemetryRows): Promise<UploadAnswer> => {
     posted.push(...keys);
-    traffic.sentBytes += 1_000;
     return answer;
   };
   const shared = { stateFolder: '/state', clock, files, log: silentLog, timeSync };
@@ -60,10 +57,10 @@ async function open(deps: Pick<TelemetryPathDeps, 'observe'> = {}): Promise<Tele
     clock,
     files,
     log: silentLog,
-    timeSync,
     openOutbox: () =>
       openOutbox({ ...shared, config: config.outbox, expectFolder: async () => {} }, new AbortController().signal),
-    clients: { traffic, renamedEntries: 0 },
+    clients: { renamedEntries: 0 },
+    link: () => ({ history: true, present: true, waitMs: 0 }),
     deviceApi: { postTelemetry, prepareTelemetry: () => {} },
     onDurable: (entries) =>
       said.push(...entries.map(({ key, value, class: entryClass }) => `${key} ${String(value)} ${entryClass}`)),
@@ -148,70 +145,6 @@ it('a stop keeps a change that waits for its interval', async () => {
       path.take([{ sensor: 'tank', key: 'raw', value, bootId: clock.bootId, monotonicMs: clock.monotonicMs() }]);
   });
   expect(kept).toEqual(['raw 1 regular', 'raw 3 regular']);
-});
-
-describe('what was sent today', () => {
-  const BUDGET = '/state/daily-budget.json';
-  const budgeted = (): AgentConfig => ({ ...config, platform: { ...config.platform, dailyBudgetBytes: 1_000_000 } });
-  const known = (): number => JSON.parse(files.contentOf(BUDGET).toString()).state.bytes;
-  let writes: number;
-  beforeEach(() => {
-    config = budgeted();
-    clock = new FakeClock({ wallMs: 1_780_000_000_000 });
-    files.faults = {
-      fail: (operation, path) => {
-        if (operation === 'rename' && path.includes('daily-budget')) writes += 1;
-        return undefined;
-      },
-    };
-    writes = 0;
-  });
-
-  it('is known after a kill but for a minute of it, whatever was answered, and is written once a minute at most', async () => {
-    answer = { kind: 'busy', text: 'no answer', cut: true };
-    const path = await open();
-    const end = new AbortController();
-    void path.uploader.run(end.signal);
-    void path.append([entryOf('first', 'regular')]);
-    await pass(2);
-    expect(known()).toBe(1_000);
-    for (let minute = 1; minute <= 10; minute += 1) {
-      const before = traffic.sentBytes;
-      await pass(60);
-      expect(known()).toBeGreaterThanOrEqual(before);
-    }
-    expect(writes).toBeLessThanOrEqual(11);
-    end.abort();
-    files.cutPower(() => false);
-    const sent = known();
-    traffic.sentBytes = 0;
-    expect((await open()).budget.today().bytes).toBe(sent);
-  });
-
-  it('counts polls and commands, too, and costs the card nothing while nothing is sent', async () => {
-    await open();
-    traffic.sentBytes = 700;
-    await pass(61);
-    expect([known(), writes]).toEqual([700, 1]);
-    await pass(180);
-    expect(writes).toBe(1);
-  });
-
-  it('is known to the last byte after a stop', async () => {
-    const path = await open();
-    const end = new AbortController();
-    const running = path.uploader.run(end.signal);
-    void path.append([entryOf('first', 'regular')]);
-    await pass(2);
-    traffic.sentBytes += 77;
-    end.abort();
-    await running;
-    await path.drainAndClose(AbortSignal.abort());
-    expect(known()).toBe(1_077);
-    traffic.sentBytes += 1;
-    await pass(120);
-    expect(known()).toBe(1_077);
-  });
 });
 
 describe("a sensor's state", () => {

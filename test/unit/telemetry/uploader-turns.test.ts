@@ -5,7 +5,6 @@ import { silentLog } from '../../../src/host/log.ts';
 import type { BatchLimits, Lane, OutboxBatch } from '../../../src/outbox/delivery/outbox-batch.ts';
 import { EntryColumns, type ResolvedEntry } from '../../../src/outbox/format/entry-columns.ts';
 import type { TelemetryRows, UploadAnswer } from '../../../src/platform/device-api.ts';
-import { DailyBudget } from '../../../src/telemetry/daily-budget.ts';
 import { Uploader, type UploadSettings } from '../../../src/telemetry/uploader.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 
@@ -68,12 +67,7 @@ beforeEach(() => {
     clock,
     log: { ...silentLog, info: tell('info'), warn: tell('warn'), error: tell('error') } as Log,
     settings: () => settings,
-    budget: new DailyBudget({
-      clock,
-      isSynchronised: () => true,
-      bytesSent: () => 1,
-      limitBytes: () => (spent ? 0 : undefined),
-    }),
+    link: () => ({ history: !spent, present: true }),
     prepareTelemetry: (rows: TelemetryRows) => void prepared.push(...rows.keys),
     onAcknowledged: (entries) => void counted.push(entries),
     postTelemetry: async ({ keys }) => {

@@ -3,7 +3,6 @@ import { silentLog } from '../../../src/host/log.ts';
 import type { Lane } from '../../../src/outbox/delivery/outbox-batch.ts';
 import { EntryColumns, type ResolvedEntry } from '../../../src/outbox/format/entry-columns.ts';
 import type { UploadAnswer } from '../../../src/platform/device-api.ts';
-import { DailyBudget } from '../../../src/telemetry/daily-budget.ts';
 import { Uploader, type UploadSettings } from '../../../src/telemetry/uploader.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { recordsOf, type TelemetryRecord } from '../../support/telemetry-rows.ts';
@@ -29,18 +28,13 @@ function given(
   const posts: TelemetryRecord[][] = [];
   const prepared: string[] = [];
   const acknowledged: string[] = [];
-  const link = { sent: 0, limit: undefined as number | undefined, waits: false };
+  const link = { history: true, waits: false };
   const listeners = new Set<() => void>();
   const uploader = new Uploader({
     clock,
     log: silentLog,
     settings: () => ({ maxBatchBytes: 1e6, maxBatchEntries: 100, intervalMs: 0, ...settings }),
-    budget: new DailyBudget({
-      clock,
-      isSynchronised: () => true,
-      bytesSent: () => link.sent,
-      limitBytes: () => link.limit,
-    }),
+    link: () => ({ history: link.history, present: true }),
     prepareTelemetry: (rows) => {
       if (rows.keys.includes('unspeakable')) throw new Error('no JSON for it');
       prepared.push(...rows.keys);
@@ -223,16 +217,15 @@ describe('the uploader', () => {
     expect(acknowledged.at(-1)).toBe('backlog:3');
   });
 
-  it('leaves history for tomorrow when the daily budget is spent, and still sends alarms and the present', async () => {
-    const { uploader, link, acknowledged, clock, signal } = given(
+  it('leaves history while the link holds it back, and still sends alarms and the present', async () => {
+    const { uploader, link, acknowledged, signal } = given(
       { backlog: [[entry(1)]], live: [[entry(2)]], alarm: [[entry(3)]] },
       () => ({ kind: 'accepted' }),
     );
-    link.limit = 100;
-    link.sent = 100;
+    link.history = false;
     await uploader.drain(signal);
     expect(acknowledged).toEqual(['alarm:3', 'live:2']);
-    clock.stepWall(86_400_000);
+    link.history = true;
     await uploader.drain(signal);
     expect(acknowledged).toEqual(['alarm:3', 'live:2', 'backlog:1']);
   });

@@ -1,11 +1,11 @@
 /** An attached device that goes from one gateway to another: two stores, two boards, one file. */
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { DeviceConfig } from '../../../../src/config/schema/devices.ts';
+import { sealArchive } from '../../../../src/devices/archive.ts';
 import { DeviceNames } from '../../../../src/devices/attached/device-names.ts';
 import { DEVICE_NAMES_FORMAT } from '../../../../src/devices/attached/kept-names.ts';
 import { leaveDevice, packDevice, takeDevice } from '../../../../src/devices/attached/move-device.ts';
 import { CredentialsStore } from '../../../../src/devices/credentials-store.ts';
-import { exportIdentity } from '../../../../src/devices/identity-archive.ts';
 import { packIdentity, unpackIdentity } from '../../../../src/devices/move-identity.ts';
 import { type AgentLog, silentLog } from '../../../../src/host/log.ts';
 import { systemRandomBytes } from '../../../../src/host/random.ts';
@@ -175,17 +175,17 @@ describe('a device that comes', () => {
   it('is no gateway, and a gateway is no attached device', async () => {
     const store = await roof.store('meter');
     const ofGateway = await packIdentity({ store, place: 'own', randomBytes: systemRandomBytes }, PASSPHRASE, 0);
-    await expect(cellar.take(ofGateway, 'heat')).rejects.toThrow('this file holds a gateway’s own identity');
-    const record = store.record('own');
-    if (record === undefined) throw new Error('it is not there');
-    const attached = await exportIdentity(
-      { record, exportedAtMs: 0, attached: { name: 'x' } },
-      PASSPHRASE,
-      systemRandomBytes,
+    await expect(cellar.take(ofGateway, 'heat')).rejects.toThrow(
+      'this archive holds a gateway’s identity: use turnstone identity import FILE',
     );
-    const file = { text: attached, passphrase: PASSPHRASE, replace: true };
+    const whole = await sealArchive('gateway', {}, PASSPHRASE, systemRandomBytes);
+    await expect(cellar.take(whole, 'heat')).rejects.toMatchObject({
+      code: 'provisioning/wrong-archive',
+      message: 'this archive holds a whole gateway: use turnstone restore FILE',
+    });
+    const file = { text: await packDevice(roof.deps, 'meter', PASSPHRASE), passphrase: PASSPHRASE, replace: true };
     await expect(unpackIdentity({ store: await cellar.store('self'), board: cellar.deps.board }, file)).rejects.toThrow(
-      'this file holds an attached device, and no gateway',
+      'this archive holds an attached device: use turnstone devices move --from FILE --slot SLOT',
     );
   });
 });

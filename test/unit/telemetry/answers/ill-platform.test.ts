@@ -108,7 +108,7 @@ describe('an entry that the platform refuses', () => {
     'as an alarm, %s by a platform that is ill for minutes, arrives soon after, though the budget of the day is spent',
     async (_how, fault) => {
       gateway = await UploadBench.open();
-      gateway.limitBytes = 0;
+      gateway.hasHistory = false;
       gateway.answer = (rows) => (has(rows, 'fire') ? fault : ACCEPTED);
       await gateway.commit(['live']);
       await gateway.commit(['fire'], { class: 'alarm' });
@@ -161,11 +161,11 @@ describe('an entry that the platform refuses', () => {
     gateway.answer = (rows) => (has(rows, 'bad') ? REFUSED : ACCEPTED);
     await gateway.commit(['bad']);
     await gateway.minutes(1);
-    gateway.limitBytes = 0;
+    gateway.hasHistory = false;
     const before = gateway.posts.length;
     await gateway.minutes(30);
     expect(gateway.posts.slice(before).filter(({ keys }) => keys.includes('bad'))).toEqual([]);
-    gateway.limitBytes = undefined;
+    gateway.hasHistory = true;
     await gateway.minutes(1);
     expect(gateway.posts.slice(before).filter(({ keys }) => keys.includes('bad'))).not.toEqual([]);
   });
