@@ -1,5 +1,7 @@
 /** Makes everything at the platform that a fleet of gateways needs. */
+
 import { type Call, command, taking, toggle, valued, webAddress } from '../cli/command.ts';
+import { SENTENCES } from '../cli/sentences.ts';
 
 /** The platform refuses markup in names; a title with a tail has 255 characters at most. */
 const name = (says: string) =>
@@ -27,7 +29,7 @@ const PLATFORM_SETUP_OPTIONS = {
 export type PlatformSetupCall = Call<typeof PLATFORM_SETUP_OPTIONS>;
 
 export const PLATFORM_SETUP = command('platform-setup', {
-  says: 'set a platform up for gateways: profile, alarm rules, dashboards, package, customer',
+  says: SENTENCES['platform-setup'],
   options: PLATFORM_SETUP_OPTIONS,
   takesSettings: true,
   examples: [

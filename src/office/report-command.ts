@@ -1,4 +1,5 @@
 /** Reports of the analytics service: a saved view's rows, and proof of delivery by them. */
+
 import {
   AGENT_OPTIONS,
   argument,
@@ -15,6 +16,7 @@ import {
   webAddress,
 } from '../cli/command.ts';
 import { instant, lengthWords } from '../cli/range-words.ts';
+import { SENTENCES } from '../cli/sentences.ts';
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
@@ -58,7 +60,7 @@ const REPORT_OPTIONS = {
 export type ReportCall = Call<typeof REPORT_OPTIONS, typeof VIEW>;
 
 export const REPORT = command('report', {
-  says: 'fetch a report of the analytics service',
+  says: SENTENCES.report,
   arguments: VIEW,
   options: REPORT_OPTIONS,
   takesSettings: true,
@@ -92,7 +94,7 @@ const AUDIT_OPTIONS = {
 export type AuditCall = Call<typeof AUDIT_OPTIONS, typeof VIEW>;
 
 export const AUDIT = command('audit', {
-  says: 'prove delivery: what was acknowledged against what a report finds',
+  says: SENTENCES.audit,
   agent: 'needed',
   arguments: VIEW,
   options: AUDIT_OPTIONS,

@@ -1,5 +1,7 @@
 /** Commands that put a whole gateway into one file, and take it out again. */
+
 import { argument, type Call, CONFIG, command, PASSPHRASE_FILE, toggle } from '../command.ts';
+import { SENTENCES } from '../sentences.ts';
 
 const FILE = { file: argument('') };
 const BACKUP_OPTIONS = { config: CONFIG, passphraseFile: PASSPHRASE_FILE };
@@ -14,7 +16,7 @@ export type BackupCall = Call<typeof BACKUP_OPTIONS, typeof FILE>;
 export type RestoreCall = Call<typeof RESTORE_OPTIONS, typeof RESTORE_FILE>;
 
 export const BACKUP = command('backup', {
-  says: 'write the whole gateway to one file, under a passphrase',
+  says: SENTENCES.backup,
   arguments: FILE,
   options: BACKUP_OPTIONS,
   examples: ['backup gateway-7.backup', 'backup gateway-7.backup --passphrase-file /root/passphrase'],
@@ -26,7 +28,7 @@ Not in it: readings that wait for delivery (turnstone outbox export), how output
 });
 
 export const RESTORE = command('restore', {
-  says: 'make this machine the gateway of a backup',
+  says: SENTENCES.restore,
   arguments: RESTORE_FILE,
   options: RESTORE_OPTIONS,
   examples: ['restore gateway-7.backup', 'restore gateway-7.backup --replace', 'restore --finish'],

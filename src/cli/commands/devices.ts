@@ -1,4 +1,5 @@
 /** Commands for attached devices: which there are and how each does, and what is done for one of them. */
+
 import {
   argument,
   type Call,
@@ -10,6 +11,7 @@ import {
   toggle,
   valued,
 } from '../command.ts';
+import { SENTENCES } from '../sentences.ts';
 
 const DEVICE = {
   name: argument('its name, its slot in the configuration, or a beginning of one of them', { byDefault: '' }),
@@ -93,7 +95,7 @@ const SUBCOMMANDS = [
 ];
 
 export const DEVICES = command('devices', {
-  says: 'list, show, claim, move and remove attached devices, and renew their tokens',
+  says: SENTENCES.devices,
   agent: 'needed',
   subcommands: SUBCOMMANDS,
   defaultSubcommand: 'list',

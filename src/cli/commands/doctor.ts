@@ -1,11 +1,13 @@
 /** Commands that find what keeps this gateway from working, each thing with a verdict, a reason and a remedy; and one redacted archive for support. */
+
 import { type Call, CONFIG, command, toggle, valued } from '../command.ts';
+import { SENTENCES } from '../sentences.ts';
 
 const DOCTOR_OPTIONS = { config: CONFIG, json: toggle('print the report as JSON') };
 export type DoctorCall = Call<typeof DOCTOR_OPTIONS>;
 
 export const DOCTOR = command('doctor', {
-  says: 'look at everything that keeps a gateway from working, and say what to do',
+  says: SENTENCES.doctor,
   options: DOCTOR_OPTIONS,
   examples: ['doctor', 'doctor --config gateway.yaml', `doctor --json | jq '.checks[] | select(.verdict != "good")'`],
   exitCodes: '0 nothing must be mended (warnings may stand), 1 something must',
@@ -21,7 +23,7 @@ const DIAGNOSE_OPTIONS = {
 export type DiagnoseCall = Call<typeof DIAGNOSE_OPTIONS>;
 
 export const DIAGNOSE = command('diagnose', {
-  says: 'pack configuration, status, logs and the doctor’s report into one redacted archive',
+  says: SENTENCES.diagnose,
   options: DIAGNOSE_OPTIONS,
   examples: ['diagnose', 'diagnose --out /tmp/gateway-7.tar.gz', 'diagnose --config gateway.yaml --log-file agent.log'],
   notes: `\

@@ -1,5 +1,7 @@
 /** `turnstone firmware …`: what runs, what is offered, how an update goes on; and the self-test by which the root helper tries a release. */
+
 import { argument, type Call, command, negation, toggle, valued } from '../command.ts';
+import { SENTENCES } from '../sentences.ts';
 
 const OPTIONS = { json: toggle('print JSON') };
 const WAITING_OPTIONS = { ...OPTIONS, wait: negation('do not wait for the end of the update') };
@@ -54,7 +56,7 @@ const SUBCOMMANDS = [
 ];
 
 export const FIRMWARE = command('firmware', {
-  says: 'show, fetch, install and take back releases of this agent',
+  says: SENTENCES.firmware,
   agent: 'needed',
   subcommands: SUBCOMMANDS,
   examples: [

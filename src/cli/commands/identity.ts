@@ -1,5 +1,7 @@
 /** Commands for the identity: showing it, moving it to another board, replacing its secrets without a gap, and letting a user of the platform take it. */
+
 import { argument, type Call, command, duration, negation, PASSPHRASE_FILE, toggle, valued } from '../command.ts';
+import { SENTENCES } from '../sentences.ts';
 
 const FILE = { file: argument('') };
 const SHOW_OPTIONS = { json: toggle('print it as JSON') };
@@ -66,7 +68,7 @@ const SUBCOMMANDS = [
 ];
 
 export const IDENTITY = command('identity', {
-  says: 'show, move and renew the identity of this device',
+  says: SENTENCES.identity,
   agent: async (configFile, edge) => (await import('../identity-files.ts')).openIdentityFiles(configFile, edge),
   subcommands: SUBCOMMANDS,
   examples: [
@@ -93,7 +95,7 @@ const CLAIM_OPTIONS = {
 export type ClaimCall = Call<typeof CLAIM_OPTIONS>;
 
 export const CLAIM = command('claim', {
-  says: 'let a user of the platform claim this device',
+  says: SENTENCES.claim,
   options: CLAIM_OPTIONS,
   examples: [
     'claim',

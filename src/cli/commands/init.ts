@@ -14,6 +14,7 @@ import {
   webAddress,
   wholeNumber,
 } from '../command.ts';
+import { SENTENCES } from '../sentences.ts';
 
 const PAGES = ['off', 'loopback', 'lan'] as const;
 
@@ -51,7 +52,7 @@ const INIT_OPTIONS = {
 export type InitCall = Call<typeof INIT_OPTIONS>;
 
 export const INIT = command('init', {
-  says: 'write a first configuration: asks a few questions and looks at the buses',
+  says: SENTENCES.init,
   options: INIT_OPTIONS,
   takesSettings: true,
   examples: [
@@ -128,7 +129,7 @@ const SCAN_OPTIONS = {
 export type ScanCall = Call<typeof SCAN_OPTIONS, typeof SCAN_ARGUMENTS>;
 
 export const SCAN = command('scan', {
-  says: 'show what hangs on a bus: i2c, serial, gpio, one-wire or modbus',
+  says: SENTENCES.scan,
   arguments: SCAN_ARGUMENTS,
   options: SCAN_OPTIONS,
   takesSettings: true,

@@ -1,5 +1,7 @@
 /** The command that shows what the agent has logged, in words. */
+
 import { argument, type Call, choice, command, duration, toggle, valued, wholeNumber } from '../command.ts';
+import { SENTENCES } from '../sentences.ts';
 
 const ARGUMENTS = {
   file: argument('a log in a file, or - for what is piped in; without it the service’s own', { byDefault: '' }),
@@ -20,7 +22,7 @@ const OPTIONS = {
 export type LogsCall = Call<typeof OPTIONS, typeof ARGUMENTS>;
 
 export const LOGS = command('logs', {
-  says: 'show what the agent has logged, in words',
+  says: SENTENCES.logs,
   arguments: ARGUMENTS,
   options: OPTIONS,
   examples: ['logs', 'logs -f --level warn', 'logs --since 1h', 'logs agent.log', 'logs - < agent.log'],

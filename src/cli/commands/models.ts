@@ -1,12 +1,14 @@
 /** `turnstone models`: the devices whose registers or serial lines are known. */
+
 import { argument, type Call, CONFIG, command, toggle } from '../command.ts';
+import { SENTENCES } from '../sentences.ts';
 
 const OPTIONS = { config: CONFIG, json: toggle('print as JSON, with every key and source') };
 const ARGUMENTS = { name: argument('one of them, with its keys and sources', { byDefault: '' }) };
 export type ModelsCall = Call<typeof OPTIONS, typeof ARGUMENTS>;
 
 export const MODELS = command('models', {
-  says: 'list devices that are known: model: NAME in a modbus sensor or preset: NAME in a serial-line sensor reads them',
+  says: SENTENCES.models,
   arguments: ARGUMENTS,
   options: OPTIONS,
   examples: ['models', 'models eastron-sdm630', 'models vedirect-mppt', 'models --json'],

@@ -1,6 +1,8 @@
 /** `turnstone outbox`: what waits for the platform, how long it can go on waiting, and what the platform did not take. */
+
 import { type Call, choice, command, duration, list, toggle, valued, wholeNumber } from '../command.ts';
 import { instant, lengthWords } from '../range-words.ts';
+import { SENTENCES } from '../sentences.ts';
 
 const JSON_OPTIONS = { json: toggle('print as JSON') };
 const ENTRY_OPTIONS = {
@@ -101,7 +103,7 @@ const SUBCOMMANDS = [
 ];
 
 export const OUTBOX = command('outbox', {
-  says: 'show, list, export, verify and drain what waits for the platform',
+  says: SENTENCES.outbox,
   agent: async (configFile, edge) => (await import('../outbox-files.ts')).openOutboxFiles(configFile, edge),
   subcommands: SUBCOMMANDS,
   defaultSubcommand: 'status',

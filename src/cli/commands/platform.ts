@@ -2,6 +2,7 @@
 
 import { windowsOf } from '../../stand-ins/local-platform/rate-limit.ts';
 import { assignment, type Call, command, list, taking, toggle, valued, wholeNumber } from '../command.ts';
+import { SENTENCES } from '../sentences.ts';
 
 const port = wholeNumber('a port is a whole number from 0 to 65535', 0, 65_535);
 const milliseconds = wholeNumber('milliseconds are a whole number above 0', 1);
@@ -46,7 +47,7 @@ const PLATFORM_OPTIONS = {
 export type PlatformCall = Call<typeof PLATFORM_OPTIONS>;
 
 export const PLATFORM = command('platform', {
-  says: 'serve a small local platform: device API and the REST part that tests and people need',
+  says: SENTENCES.platform,
   options: PLATFORM_OPTIONS,
   examples: ['platform', 'platform --port 8080 --data ./platform-data', 'platform --device gateway=my-access-token'],
   notes: 'People log in as tenant@thingsboard.org with the password "tenant".',
@@ -63,7 +64,7 @@ const BOARD_OPTIONS = {
 export type BoardCall = Call<typeof BOARD_OPTIONS>;
 
 export const BOARD = command('board', {
-  says: 'run a simulated board: pins, buses and ports that behave, and remember everything done to them',
+  says: SENTENCES.board,
   options: BOARD_OPTIONS,
   examples: [
     'board --socket /tmp/board.sock',

@@ -2,6 +2,7 @@
 
 import { DEFAULT_CONFIG_FILE } from '../../config/fields/default-places.ts';
 import { type Call, CONFIG, choice, command, files, toggle, valued } from '../command.ts';
+import { SENTENCES } from '../sentences.ts';
 
 const RUN_OPTIONS = {
   config: CONFIG,
@@ -15,7 +16,7 @@ const RUN_OPTIONS = {
 export type RunCall = Call<typeof RUN_OPTIONS>;
 
 export const RUN = command('run', {
-  says: 'run the agent in the foreground, as the service does',
+  says: SENTENCES.run,
   options: RUN_OPTIONS,
   examples: ['run --config /etc/turnstone/turnstone.yaml', 'run --config gateway.yaml --simulate'],
   notes: `\
@@ -39,7 +40,7 @@ const CHECK_OPTIONS = {
 export type CheckConfigCall = Call<typeof CHECK_OPTIONS, typeof CHECK_ARGUMENTS>;
 
 export const CHECK_CONFIG = command('check-config', {
-  says: 'check a configuration: every fault at once, with line, column and a hint',
+  says: SENTENCES['check-config'],
   arguments: CHECK_ARGUMENTS,
   options: CHECK_OPTIONS,
   examples: [
@@ -59,7 +60,7 @@ const SAFE_STATES_OPTIONS = {
 export type SafeStatesCall = Call<typeof SAFE_STATES_OPTIONS>;
 
 export const SAFE_STATES = command('safe-states', {
-  says: 'set the safe states that are declared for a stop or a crash, and switch off what the agent left to be, without an agent',
+  says: SENTENCES['safe-states'],
   options: SAFE_STATES_OPTIONS,
   examples: ['safe-states --event crash'],
   notes:

@@ -1,5 +1,7 @@
 /** `turnstone settings`: a technician's own answers, kept as defaults of commands. */
+
 import { argument, type Call, command, toggle } from '../command.ts';
+import { SENTENCES } from '../sentences.ts';
 
 const OPTIONS = { json: toggle('print as JSON') };
 const KEY = { key: argument('one that turnstone settings list shows') };
@@ -37,7 +39,7 @@ const SUBCOMMANDS = [
 ];
 
 export const SETTINGS = command('settings', {
-  says: 'keep your own answers as defaults of init, scan, report and audit',
+  says: SENTENCES.settings,
   subcommands: SUBCOMMANDS,
   defaultSubcommand: 'list',
   examples: [

@@ -2,9 +2,10 @@
 
 import { parseJson } from '../../values/json.ts';
 import { argument, type Call, command, duration, taking, toggle, valued, wholeNumber } from '../command.ts';
+import { SENTENCES } from '../sentences.ts';
 
 export const STATUS = command('status', {
-  says: 'show whether the agent works: connection, outbox, sensors, actuators, firmware',
+  says: SENTENCES.status,
   agent: 'needed',
   options: { json: toggle('print the whole status as JSON') },
   examples: ['status', 'status --json', 'status --config /etc/turnstone/turnstone.yaml'],
@@ -26,7 +27,7 @@ const READ = command('read', {
 });
 
 export const SENSORS = command('sensors', {
-  says: 'list the sensors of the running agent, or read one now',
+  says: SENTENCES.sensors,
   agent: 'needed',
   options: SENSORS_OPTIONS,
   examples: ['sensors', 'sensors read roof', 'sensors read roof --config gateway.yaml --json'],
@@ -46,7 +47,7 @@ const WATCH_OPTIONS = {
 export type WatchCall = Call<typeof WATCH_OPTIONS>;
 
 export const WATCH = command('watch', {
-  says: 'show readings and actuators live',
+  says: SENTENCES.watch,
   agent: 'needed',
   options: WATCH_OPTIONS,
   examples: ['watch', 'watch --every 5s', 'watch --json | jq .value'],
@@ -70,7 +71,7 @@ const ACTUATE_OPTIONS = {
 export type ActuateCall = Call<typeof ACTUATE_OPTIONS, typeof ACTUATE_ARGUMENTS>;
 
 export const ACTUATE = command('actuate', {
-  says: 'set or release an actuator from on site, or ask why it is as it is',
+  says: SENTENCES.actuate,
   agent: 'needed',
   arguments: ACTUATE_ARGUMENTS,
   options: ACTUATE_OPTIONS,
@@ -108,7 +109,7 @@ const RPC_OPTIONS = {
 export type RpcCall = Call<typeof RPC_OPTIONS, typeof RPC_ARGUMENTS>;
 
 export const RPC = command('rpc', {
-  says: 'send a client-side RPC to the platform and print its reply',
+  says: SENTENCES.rpc,
   agent: 'needed',
   arguments: RPC_ARGUMENTS,
   options: RPC_OPTIONS,

@@ -1,6 +1,8 @@
 /** The command that shows what happened. */
+
 import { TIMELINE_KINDS, type TimelineKind } from '../../timeline/kinds.ts';
 import { type Call, command, duration, list, taking, toggle, valued, wholeNumber } from '../command.ts';
+import { SENTENCES } from '../sentences.ts';
 
 const OPTIONS = {
   since: valued('<duration>', 'no older than that', { parse: duration('write a duration such as 10m or 2h', 1) }),
@@ -21,7 +23,7 @@ const OPTIONS = {
 export type TimelineCall = Call<typeof OPTIONS>;
 
 export const TIMELINE = command('timeline', {
-  says: 'show what happened: commands, rules, alarms, contact, updates, restarts',
+  says: SENTENCES.timeline,
   agent: async (configFile, edge) => (await import('../timeline.ts')).openTimelineFile(configFile, edge),
   options: OPTIONS,
   examples: ['timeline', 'timeline --since 1h', 'timeline --kind rule --kind alarm', 'timeline --json | jq .words'],

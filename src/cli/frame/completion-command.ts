@@ -1,5 +1,7 @@
 /** `turnstone completion`: a script for a shell, made from the declarations of all commands. */
+
 import { argument, type Call, command } from '../command.ts';
+import { SENTENCES } from '../sentences.ts';
 
 const SHELLS = ['bash', 'zsh', 'fish'] as const;
 
@@ -7,7 +9,7 @@ const ARGUMENTS = { shell: argument(SHELLS.join(', '), { choices: SHELLS }) };
 type CompletionCall = Call<Record<never, never>, typeof ARGUMENTS>;
 
 export const COMPLETION = command('completion', {
-  says: 'print a script by which a shell completes this command line',
+  says: SENTENCES.completion,
   arguments: ARGUMENTS,
   examples: [
     'completion bash > turnstone.bash             then in a shell: source turnstone.bash',

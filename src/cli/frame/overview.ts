@@ -3,9 +3,9 @@
  * from this table and load no command.
  */
 import type { Command } from '../command.ts';
+import { SENTENCES } from '../sentences.ts';
 
 interface Entry {
-  /** The same as in the declaration. */
   readonly says: string;
   readonly isHidden?: boolean;
   load(): Promise<Command>;
@@ -14,119 +14,119 @@ interface Entry {
 /** In the order in which `--help` lists them; a call loads its own alone. */
 export const OVERVIEW: Readonly<Record<string, Entry>> = {
   init: {
-    says: 'write a first configuration: asks a few questions and looks at the buses',
+    says: SENTENCES.init,
     load: async () => (await import('../commands/init.ts')).INIT,
   },
   run: {
-    says: 'run the agent in the foreground, as the service does',
+    says: SENTENCES.run,
     load: async () => (await import('../commands/run.ts')).RUN,
   },
   logs: {
-    says: 'show what the agent has logged, in words',
+    says: SENTENCES.logs,
     load: async () => (await import('../commands/logs.ts')).LOGS,
   },
   timeline: {
-    says: 'show what happened: commands, rules, alarms, contact, updates, restarts',
+    says: SENTENCES.timeline,
     load: async () => (await import('../commands/timeline.ts')).TIMELINE,
   },
   'check-config': {
-    says: 'check a configuration: every fault at once, with line, column and a hint',
+    says: SENTENCES['check-config'],
     load: async () => (await import('../commands/run.ts')).CHECK_CONFIG,
   },
   doctor: {
-    says: 'look at everything that keeps a gateway from working, and say what to do',
+    says: SENTENCES.doctor,
     load: async () => (await import('../commands/doctor.ts')).DOCTOR,
   },
   diagnose: {
-    says: 'pack configuration, status, logs and the doctor’s report into one redacted archive',
+    says: SENTENCES.diagnose,
     load: async () => (await import('../commands/doctor.ts')).DIAGNOSE,
   },
   status: {
-    says: 'show whether the agent works: connection, outbox, sensors, actuators, firmware',
+    says: SENTENCES.status,
     load: async () => (await import('../commands/status.ts')).STATUS,
   },
   firmware: {
-    says: 'show, fetch, install and take back releases of this agent',
+    says: SENTENCES.firmware,
     load: async () => (await import('../commands/firmware.ts')).FIRMWARE,
   },
   sensors: {
-    says: 'list the sensors of the running agent, or read one now',
+    says: SENTENCES.sensors,
     load: async () => (await import('../commands/status.ts')).SENSORS,
   },
   watch: {
-    says: 'show readings and actuators live',
+    says: SENTENCES.watch,
     load: async () => (await import('../commands/status.ts')).WATCH,
   },
   actuate: {
-    says: 'set or release an actuator from on site, or ask why it is as it is',
+    says: SENTENCES.actuate,
     load: async () => (await import('../commands/status.ts')).ACTUATE,
   },
   devices: {
-    says: 'list, show, claim, move and remove attached devices, and renew their tokens',
+    says: SENTENCES.devices,
     load: async () => (await import('../commands/devices.ts')).DEVICES,
   },
   outbox: {
-    says: 'show, list, export, verify and drain what waits for the platform',
+    says: SENTENCES.outbox,
     load: async () => (await import('../commands/outbox.ts')).OUTBOX,
   },
   scan: {
-    says: 'show what hangs on a bus: i2c, serial, gpio, one-wire or modbus',
+    says: SENTENCES.scan,
     load: async () => (await import('../commands/init.ts')).SCAN,
   },
   models: {
-    says: 'list devices that are known: model: NAME in a modbus sensor or preset: NAME in a serial-line sensor reads them',
+    says: SENTENCES.models,
     load: async () => (await import('../commands/models.ts')).MODELS,
   },
   claim: {
-    says: 'let a user of the platform claim this device',
+    says: SENTENCES.claim,
     load: async () => (await import('../commands/identity.ts')).CLAIM,
   },
   identity: {
-    says: 'show, move and renew the identity of this device',
+    says: SENTENCES.identity,
     load: async () => (await import('../commands/identity.ts')).IDENTITY,
   },
   report: {
-    says: 'fetch a report of the analytics service',
+    says: SENTENCES.report,
     load: async () => (await import('../../office/report-command.ts')).REPORT,
   },
   audit: {
-    says: 'prove delivery: what was acknowledged against what a report finds',
+    says: SENTENCES.audit,
     load: async () => (await import('../../office/report-command.ts')).AUDIT,
   },
   rpc: {
-    says: 'send a client-side RPC to the platform and print its reply',
+    says: SENTENCES.rpc,
     load: async () => (await import('../commands/status.ts')).RPC,
   },
   'safe-states': {
-    says: 'set the safe states that are declared for a stop or a crash, and switch off what the agent left to be, without an agent',
+    says: SENTENCES['safe-states'],
     load: async () => (await import('../commands/run.ts')).SAFE_STATES,
   },
   'platform-setup': {
-    says: 'set a platform up for gateways: profile, alarm rules, dashboards, package, customer',
+    says: SENTENCES['platform-setup'],
     load: async () => (await import('../../office/platform-setup-command.ts')).PLATFORM_SETUP,
   },
   platform: {
-    says: 'serve a small local platform: device API and the REST part that tests and people need',
+    says: SENTENCES.platform,
     load: async () => (await import('../commands/platform.ts')).PLATFORM,
   },
   board: {
-    says: 'run a simulated board: pins, buses and ports that behave, and remember everything done to them',
+    says: SENTENCES.board,
     load: async () => (await import('../commands/platform.ts')).BOARD,
   },
   completion: {
-    says: 'print a script by which a shell completes this command line',
+    says: SENTENCES.completion,
     load: async () => (await import('./completion-command.ts')).COMPLETION,
   },
   backup: {
-    says: 'write the whole gateway to one file, under a passphrase',
+    says: SENTENCES.backup,
     load: async () => (await import('../commands/backup.ts')).BACKUP,
   },
   restore: {
-    says: 'make this machine the gateway of a backup',
+    says: SENTENCES.restore,
     load: async () => (await import('../commands/backup.ts')).RESTORE,
   },
   settings: {
-    says: 'keep your own answers as defaults of init, scan, report and audit',
+    says: SENTENCES.settings,
     load: async () => (await import('../commands/settings.ts')).SETTINGS,
   },
 };
