@@ -1,6 +1,7 @@
 /** Page of the methods that every agent has, made from the tables that `listMethods` shows. */
 
-import { mayAsk, type Operation, operationsOn, TABLE_OPERATIONS } from '../../src/operations/operation.ts';
+import { mayAsk } from '../../src/operations/may-ask.ts';
+import { type Operation, operationsOn, TABLE_OPERATIONS } from '../../src/operations/operation.ts';
 import { type OperationParts, operationsOf } from '../../src/operations/operation-table.ts';
 import type { Effect } from '../../src/rpc/same-command.ts';
 import type { ValueShape } from '../../src/values/value-shape.ts';

@@ -12,8 +12,8 @@ import { CommandError, EXIT } from './exit-code.ts';
 import { CREDENTIALS_NAME, sealGateway } from './gateway-archive.ts';
 import { type GatheredGateway, gatherGateway } from './gather-gateway.ts';
 import { openOutboxFiles } from './outbox-files.ts';
-import { expectReplaceable, writeOutput } from './output-file.ts';
 import { printable } from './printer.ts';
+import { expectReplaceable, writeOutput } from './written-file.ts';
 
 /** More are summed up. */
 const MAX_LEFT_TOLD = 10;

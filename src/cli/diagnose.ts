@@ -20,9 +20,9 @@ import { askAgent } from './agent-calls.ts';
 import type { DiagnoseCall } from './commands/doctor.ts';
 import { examine, reportText } from './doctor.ts';
 import { usageError } from './exit-code.ts';
-import { expectReplaceable, writeOutput } from './output-file.ts';
 import { PLAIN } from './printer.ts';
 import { ARCHIVE_MODE, packSupportArchive, Redactor } from './support-archive.ts';
+import { expectReplaceable, writeOutput } from './written-file.ts';
 
 const NO_YAML =
   'left out: it is no YAML, so that nobody can tell what in it is secret; doctor.txt says what is wrong with it\n';

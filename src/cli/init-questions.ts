@@ -10,8 +10,8 @@ import { type TriedPlatform, tryPlatform } from './ask-platform.ts';
 import type { InitCall } from './commands/init.ts';
 import { usageError } from './exit-code.ts';
 import type { CredentialsChoice, FirstConfig } from './first-config.ts';
-import { writeOutput } from './output-file.ts';
 import { printable, withBar } from './printer.ts';
+import { writeOutput } from './written-file.ts';
 
 type Told = Pick<InitCall, 'flags' | 'edge' | 'settings'>;
 /** Fault of an answer; undefined for one that will do. */

@@ -16,12 +16,12 @@ import { CommandError, EXIT } from './exit-code.ts';
 import { type FirstConfig, firstConfigText } from './first-config.ts';
 import { askForFirstConfig } from './init-questions.ts';
 import { markSilent, type TriedSensor, trySensors } from './init-trial.ts';
-import { expectReplaceable, OutputFile } from './output-file.ts';
 import { type Printer, withBar } from './printer.ts';
 import { type FoundBoard, scanBoard } from './scan.ts';
 import { listenOn } from './scan-serial.ts';
 import { serialCandidates } from './serial-guesses.ts';
 import { isShippedExample } from './shipped-example.ts';
+import { expectReplaceable, WrittenFile } from './written-file.ts';
 
 /** The service's group may read it. */
 const CONFIG_MODE = 0o640;
@@ -84,7 +84,7 @@ async function withDraft<T>(
   text: string,
   work: (draft: string, keep: () => Promise<void>) => Promise<T>,
 ): Promise<T> {
-  const file = await OutputFile.open(out, CONFIG_MODE);
+  const file = await WrittenFile.open(out, CONFIG_MODE);
   try {
     await file.write(text);
     return await work(file.draft, () => file.keep());

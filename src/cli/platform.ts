@@ -6,7 +6,7 @@ import { LocalPlatform, type LocalPlatformOptions } from '../stand-ins/local-pla
 import type { PlatformCall } from './commands/platform.ts';
 import { untilStopped } from './edge.ts';
 import { CommandError, usageError } from './exit-code.ts';
-import { expectReplaceable, writeOutput } from './output-file.ts';
+import { expectReplaceable, writeOutput } from './written-file.ts';
 
 export async function runPlatform({ flags, edge, print }: PlatformCall): Promise<void> {
   const { messageLimit, telemetryLimit = messageLimit, dataPointLimit, reportThreads, reportQueue } = flags;

@@ -1,4 +1,4 @@
-/** What each command does, in a line: for its own help, and for the overview, which loads no command. In the order of `turnstone --help`. */
+/** A line for each command: for its own help, and for the overview, which loads no command. In the order of `turnstone --help`. */
 export const SENTENCES = {
   init: 'write a first configuration: asks a few questions and looks at the buses',
   run: 'run the agent in the foreground, as the service does',

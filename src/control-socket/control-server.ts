@@ -19,7 +19,7 @@ export interface ControlServerDeps extends LocalDoorDeps, Pick<HostMachine, 'clo
 
 /** Connecting to a Unix socket takes write permission on it. */
 const MODE_OF: Readonly<Record<ControlAccess, number>> = { control: 0o660, read: 0o666 };
-/** Who asks on each. */
+/** Asker on each. */
 const ASKER_OF: Readonly<Record<ControlAccess, LocalAsker>> = { control: 'site', read: 'viewer' };
 /** On each socket: terminals and monitors; more is somebody's loop. */
 const MAX_CONNECTIONS = 16;

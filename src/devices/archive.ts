@@ -1,5 +1,5 @@
 /**
- * What leaves this machine as one text under a passphrase: a gateway's identity, an attached device, or a whole gateway.
+ * One text under a passphrase that leaves this machine: a gateway's identity, an attached device, or a whole gateway.
  *
  *   content (JSON) → gzip → AES-256-GCM, key by scrypt → { format, version, kind, scrypt, salt, iv, tag, content }
  *
@@ -17,7 +17,7 @@ export type ArchiveKind = 'identity' | 'device' | 'gateway';
 
 interface KindWords {
   readonly holds: string;
-  /** What whoever opens it is. */
+  /** Becomes of whoever opens it, in words. */
   readonly gives: string;
   readonly writtenBy: string;
   readonly readBy: string;

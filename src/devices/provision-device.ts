@@ -18,10 +18,10 @@ import type { Log } from '../host/log.ts';
 import type { HostMachine } from '../host/machine.ts';
 import type { ProvisionAnswer, ProvisionRequest } from '../platform/device-api.ts';
 import { isAccessToken, makeAccessToken } from './access-token.ts';
+import { askPlatform, type Outcome } from './ask-for-credentials.ts';
 import type { CredentialWords } from './credential-words.ts';
 import { type CredentialsRecord, earlierTokens, type ProvisionSecret, tokensOf } from './credentials-record.ts';
 import type { CredentialsStore } from './credentials-store.ts';
-import { askPlatform, type Outcome } from './provisioning-outcome.ts';
 
 /** Steps between which a kill can come; each is announced before the next begins. */
 export type ProvisioningStep =

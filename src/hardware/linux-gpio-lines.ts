@@ -8,7 +8,7 @@
  */
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { BCM_NAME, RASPBERRY_PI_LABELS } from '../config/fields/lines-and-ports.ts';
+import { BCM_NAME, RASPBERRY_PI_LABELS } from '../config/fields/addresses.ts';
 import { type AgentError, retryable } from '../errors/agent-error.ts';
 import { type LineReference, lineInWords } from './gpio-port.ts';
 

@@ -96,7 +96,7 @@ describe('the day of a link', () => {
     link.sent += 7;
     clock.stepWall(501 * DAY_MS);
     time.isKnown = true;
-    // What was carried meanwhile was carried today.
+    // All that was carried meanwhile counts as of today.
     expect(today()).toEqual({ day: 601, bytes: 77 });
     link.sent += 3;
     expect(today()).toEqual({ day: 601, bytes: 80 });

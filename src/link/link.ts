@@ -197,7 +197,7 @@ export async function openLink(deps: LinkDeps): Promise<Link> {
       const { metered, dailyBytes } = config().link;
       if (metered || dailyBytes !== undefined) {
         look();
-        // What the first uploads took is kept at once: a process that ends within each half minute forgets no more.
+        // The bytes of the first uploads are kept at once: a process that ends within each half minute forgets no more.
         if (saved.atMs === Number.NEGATIVE_INFINITY && now.usedBytes > saved.usedBytes) save();
       }
       const { history, present, gathers } = manners(ladder);

@@ -2,9 +2,9 @@
 import { readFile } from 'node:fs/promises';
 import type { Edge } from '../cli/edge.ts';
 import { CommandError, interrupted, usageError } from '../cli/exit-code.ts';
-import { expectReplaceable, writeOutput } from '../cli/output-file.ts';
 import { type Printer, printable } from '../cli/printer.ts';
 import { secretFrom } from '../cli/secret-from.ts';
+import { expectReplaceable, writeOutput } from '../cli/written-file.ts';
 import { loadConfig } from '../config/read-config.ts';
 import { AgentError, systemCode } from '../errors/agent-error.ts';
 import { systemClock } from '../host/clock.ts';

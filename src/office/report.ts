@@ -1,10 +1,10 @@
 /** A saved view's rows, as a table, as CSV or as JSON, on the terminal or in a file. */
 
 import { interrupted } from '../cli/exit-code.ts';
-import { OutputFile } from '../cli/output-file.ts';
 import { printable, withBar } from '../cli/printer.ts';
 import { parseFilters, parseRange } from '../cli/report-range.ts';
 import { csvLine } from '../cli/value-text.ts';
+import { WrittenFile } from '../cli/written-file.ts';
 import { systemClock } from '../host/clock.ts';
 import { actAsOwnerOfWay } from '../host/folder-owner.ts';
 import { type JsonObject, type JsonValue, stringifyJson } from '../values/json.ts';
@@ -55,10 +55,10 @@ function rowCount(rows: number): string {
   return `${rows.toLocaleString('en-GB')} row${rows === 1 ? '' : 's'}`;
 }
 
-async function openFile(path: string): Promise<OutputFile> {
+async function openFile(path: string): Promise<WrittenFile> {
   // Passwords and certificates were read.
   await actAsOwnerOfWay(path);
-  return OutputFile.open(path, FILE_MODE);
+  return WrittenFile.open(path, FILE_MODE);
 }
 
 export interface ReportFormatter {

@@ -5,7 +5,8 @@ import type { TellTimeline } from '../timeline/timeline.ts';
 import { badRequest } from '../values/bad-request.ts';
 import { isJsonObject, type JsonValue } from '../values/json.ts';
 import { mismatchOf } from '../values/value-shape.ts';
-import { type AskedMovement, type Asker, type Emit, expectUnlocked, mayAsk, type Operation } from './operation.ts';
+import { type Asker, expectUnlocked, mayAsk } from './may-ask.ts';
+import type { AskedMovement, Emit, Operation } from './operation.ts';
 
 export type LocalAsker = Exclude<Asker, 'platform'>;
 

@@ -1,15 +1,9 @@
 /** Row of the table of operations: what may be asked of the agent. Built-in and declared ones are both made of these. */
-import { refusal } from '../errors/agent-error.ts';
 import type { Effect } from '../rpc/same-command.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../values/json.ts';
 import type { ValueShape } from '../values/value-shape.ts';
 import type { Answers, OperationName } from './answers.ts';
-
-/**
- * Asks: the platform by RPC, a person of the agent's group at the device (`site`), any user of the machine (`viewer`), somebody with the PIN on the
- * page.
- */
-export type Asker = 'platform' | 'site' | 'viewer' | 'page';
+import type { Asker } from './may-ask.ts';
 
 export interface Operation<Answer = JsonValue> {
   readonly name: string;
@@ -93,21 +87,6 @@ export const TABLE_OPERATIONS: OperationsOn<{ readonly list: () => JsonValue }> 
     run: list,
   }),
 };
-
-/** True when the asker may ask for it. Whoever is of the agent's group may all that any user of the machine may. */
-export function mayAsk(asker: Asker, { askers = ['platform'] }: Pick<Operation, 'askers'>): boolean {
-  return askers.includes(asker) || (asker === 'site' && askers.includes('viewer'));
-}
-
-/** Refuses what would move under lockout; a person on site holds the key. @throws AgentError `rpc/locked-out` (drop). */
-export function expectUnlocked(
-  { moves }: Pick<Operation, 'moves'>,
-  params: JsonValue,
-  { asker, locked }: { readonly asker: Asker; readonly locked: () => boolean },
-): void {
-  const isHeld = asker !== 'site' && (typeof moves === 'function' ? moves(params) : moves) && locked();
-  if (isHeld) throw refusal('rpc/locked-out', 'the machine is locked out: someone works on it');
-}
 
 /** The params of a method that takes an object with just these members. */
 export function objectOf(properties: NonNullable<ValueShape['properties']>): ValueShape {

@@ -8,8 +8,8 @@ import { AgentError, refusal } from '../errors/agent-error.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../values/json.ts';
 import type { ValueShape } from '../values/value-shape.ts';
 import type { OutputAnswer } from './answers.ts';
+import type { Asker } from './may-ask.ts';
 import {
-  type Asker,
   memberOf,
   type Operation,
   type OperationBody,

@@ -1,6 +1,6 @@
 /** Answers for plots: a few reads of the disk at a time, each ended when nobody waits for it. */
 import type { ServerResponse } from 'node:http';
-import { readSeriesQuery, type Series, type SeriesQuery } from '../history/series.ts';
+import { readSeriesQuery, type Series, type SeriesQuery } from '../history/plot-series.ts';
 import type { Clock } from '../host/clock.ts';
 import { jsonOf } from '../values/json.ts';
 import { sendJson } from './answers.ts';

@@ -2,7 +2,8 @@
 import type { RpcMethodConfig } from '../config/schema/agent-config.ts';
 import { AgentError, type ErrorCode } from '../errors/agent-error.ts';
 import type { Clock } from '../host/clock.ts';
-import { expectUnlocked, mayAsk, type Operation, operationsOn, TABLE_OPERATIONS } from '../operations/operation.ts';
+import { expectUnlocked, mayAsk } from '../operations/may-ask.ts';
+import { type Operation, operationsOn, TABLE_OPERATIONS } from '../operations/operation.ts';
 import type { JsonObject, JsonValue } from '../values/json.ts';
 import { type MatchesPattern, mismatchOf, shapeAsJson } from '../values/value-shape.ts';
 

@@ -124,6 +124,7 @@ function outboxSummary(status: OutboxStatus): OutboxSummary {
     damaged,
     lastLost,
     diskBytes,
+    diskBytesPerDay,
     oldestMs,
   } = status;
   const { hoursThatFit, fault, missingBytes, unreadSegments, untimedEntries, hangingReadMs } = status;
@@ -138,6 +139,7 @@ function outboxSummary(status: OutboxStatus): OutboxSummary {
     damaged,
     lastLost,
     writtenBytes: diskBytes,
+    writtenBytesPerDay: diskBytesPerDay,
     oldestTs: oldestMs,
     hoursThatFit,
     fault,

@@ -18,9 +18,9 @@ import type { TelemetryEntry } from '../outbox/outbox.ts';
 import type { Sample } from '../sensors/kind/sensor.ts';
 import type { JsonValue } from '../values/json.ts';
 import { jsonEqual } from '../values/json.ts';
+import { alarmChange, type StandingAlarm, type ToldAlarm } from './alarm-change.ts';
 import { ALARM_CLEAR, ALARM_REMOVED, AlarmThresholds, comparesAnything, type Threshold } from './alarm-thresholds.ts';
 import { placeOf, placeText, type StandingStates, type StateOwner, type StatePlace } from './standing-states.ts';
-import { alarmChange, type StandingAlarm, type ToldAlarm } from './told-alarm.ts';
 
 /** The rules of one key of one sensor, as configured; none means "report every sample as it is". */
 export type KeyRules = Omit<Partial<KeyRulesConfig>, 'alarms'> & { readonly alarms?: readonly Threshold[] };

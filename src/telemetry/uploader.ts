@@ -11,7 +11,7 @@
 import type { UploadConfig } from '../config/schema/agent-config.ts';
 import type { BatchLimits, Outbox, OutboxBatch } from '../outbox/outbox.ts';
 import type { UploadAnswer } from '../platform/device-api.ts';
-import { isAboutWhatWasSent, isAlone } from './answers/upload-actions.ts';
+import { isAboutWhatWasSent, isAlone } from './answers/answer-table.ts';
 import { UploadJudge, type UploadJudgeDeps } from './answers/upload-judge.ts';
 import { isAboutContact, reasonFor, UploadWaits } from './answers/upload-waits.ts';
 import { BatchChoice, type BatchChoiceDeps } from './batch-choice.ts';

@@ -3,7 +3,7 @@ import type { RuleEvent } from '../actuators/rule-event.ts';
 import type { AgentConfig } from '../config/schema/agent-config.ts';
 import type { UpdaterStatus } from '../firmware/updater-status.ts';
 import type { ToldCommand } from '../rpc/told-command.ts';
-import type { ToldAlarm } from '../telemetry/told-alarm.ts';
+import type { ToldAlarm } from '../telemetry/alarm-change.ts';
 import type { TellTimeline } from './timeline.ts';
 import { alarmEvents, commandEvent, ruleEvent, updateEvents } from './words.ts';
 

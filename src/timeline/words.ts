@@ -8,7 +8,7 @@ import { valueWord } from '../host/value-word.ts';
 import type { ContactStatus } from '../platform/contact.ts';
 import { faultText } from '../platform/contact.ts';
 import type { ToldCommand } from '../rpc/told-command.ts';
-import type { ToldAlarm } from '../telemetry/told-alarm.ts';
+import type { ToldAlarm } from '../telemetry/alarm-change.ts';
 import { isJsonObject } from '../values/json.ts';
 import type { ToldEvent } from './event.ts';
 

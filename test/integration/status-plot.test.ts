@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import type { Series, SeriesQuery } from '../../src/history/series.ts';
+import type { Series, SeriesQuery } from '../../src/history/plot-series.ts';
 import type { StatusView } from '../../src/status/status-view.ts';
 import { browserSuite, launchBrowser, missingBrowser, WatchedPage } from '../support/browser.ts';
 import { StatusBench, workingView } from '../support/status-bench.ts';

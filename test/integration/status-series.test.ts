@@ -1,7 +1,7 @@
 /** Plots against what was measured: last values, switches, and spans that the outbox no longer holds. */
 import { describe, expect, it } from 'vitest';
-import { answerSeries, mergeBands } from '../../src/history/band-series.ts';
-import { type Series, thinSeries } from '../../src/history/series.ts';
+import { answerSeries, mergeBands } from '../../src/history/plot.ts';
+import { type Series, thinSeries } from '../../src/history/plot-series.ts';
 
 interface Columns {
   readonly times: number[];

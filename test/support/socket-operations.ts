@@ -1,6 +1,7 @@
 /** Operations of a test at the control sockets, made of plain functions. */
 import type { LocalDoorDeps } from '../../src/operations/local-door.ts';
-import { type Asker, type Emit, type Operation, QUESTION } from '../../src/operations/operation.ts';
+import type { Asker } from '../../src/operations/may-ask.ts';
+import { type Emit, type Operation, QUESTION } from '../../src/operations/operation.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../src/values/json.ts';
 
 export interface SocketCalls {

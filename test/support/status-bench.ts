@@ -181,6 +181,7 @@ export function workingView(nowMs: number, wallMs: number): StatusView {
       damaged: 0,
       resent: 0,
       writtenBytes: 1_000_000,
+      writtenBytesPerDay: 500_000,
       oldestTs: wallMs - 2_000,
       lanes: { alarm: 0, live: 12, backlog: 0 },
       ratePerS: 10,

@@ -1,7 +1,7 @@
 /** A GPIO line that switches: a relay, a lamp, a contactor. Values are true and false. */
 import { z } from 'zod';
+import { gpioLine } from '../../config/fields/addresses.ts';
 import { duration } from '../../config/fields/fields.ts';
-import { gpioLine } from '../../config/fields/lines-and-ports.ts';
 import { actuatorSection, type ConfigOf, defineActuator } from '../kind/definition.ts';
 
 /** A relay that is held by a pulse is a relay that was forgotten. */

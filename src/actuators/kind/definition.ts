@@ -5,10 +5,10 @@
  */
 import { z } from 'zod';
 import { actuatorFields } from '../../config/fields/actuator-fields.ts';
+import type { GpioLineConfig } from '../../config/fields/addresses.ts';
 import type { ConfigPath } from '../../config/fields/config-fault.ts';
 import { section } from '../../config/fields/fields.ts';
 import type { Finding, Placed } from '../../config/fields/findings.ts';
-import type { GpioLineConfig } from '../../config/fields/lines-and-ports.ts';
 import type { Ports } from '../../hardware/ports.ts';
 import type { HostMachine } from '../../host/machine.ts';
 import type { ActuatorDriver, ActuatorSettings } from './actuator.ts';

@@ -1,9 +1,9 @@
 /** A setpoint or a coil in a Modbus unit. Values are true and false, or numbers that the register can hold. */
 import { z } from 'zod';
+import { type ModbusConnectionConfig, modbusConnection } from '../../config/fields/addresses.ts';
 import { type ConfigPath, pathText } from '../../config/fields/config-fault.ts';
 import { whole } from '../../config/fields/fields.ts';
 import { type Finding, finding, findingAtKey, noEffect } from '../../config/fields/findings.ts';
-import { type ModbusConnectionConfig, modbusConnection } from '../../config/fields/lines-and-ports.ts';
 import { holdsModbus, MODBUS_TYPES, modbusRange, nearestModbus } from '../../config/fields/modbus-types.ts';
 import { endFaults, modbusWidth, noConversion, scaleFaults, unitFaults } from '../../config/fields/registers.ts';
 import { actuatorSection, type ConfigOf, defineActuator } from '../kind/definition.ts';

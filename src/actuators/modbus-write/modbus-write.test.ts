@@ -2,7 +2,7 @@
 
 import { beforeEach, describe, expect, it } from 'vitest';
 import { COMMON, opensWith } from '../../../test/support/actuator-driver.ts';
-import { modbusConnection } from '../../config/fields/lines-and-ports.ts';
+import { modbusConnection } from '../../config/fields/addresses.ts';
 import type { ModbusLink, ModbusPort, RegisterRange } from '../../hardware/modbus-port.ts';
 import type { ModbusWriteConfig } from './definition.ts';
 import { opener } from './driver.ts';

@@ -1,7 +1,7 @@
 /** Something that is told in words over a serial line. Values are of the type that the configuration tells. */
 import { valueType } from '../../config/fields/actuator-fields.ts';
+import { serialPortFields } from '../../config/fields/addresses.ts';
 import { duration, pattern, text } from '../../config/fields/fields.ts';
-import { serialPortFields } from '../../config/fields/lines-and-ports.ts';
 import { actuatorSection, type ConfigOf, defineActuator } from '../kind/definition.ts';
 
 const schema = actuatorSection('serial-write', {

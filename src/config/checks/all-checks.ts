@@ -20,7 +20,6 @@ import {
 } from './devices.ts';
 import type { Check } from './draft.ts';
 import { checkLockoutFile, checkSockets } from './files.ts';
-import { checkBias, checkBoard, checkBuses, checkLines, checkSharedLines } from './hardware.ts';
 import {
   checkAddedKeys,
   checkAttributeKeys,
@@ -37,6 +36,7 @@ import { checkKinds } from './kinds.ts';
 import { checkDisabled, checkDoubled, checkNames, checkReferences } from './references.ts';
 import { checkAlarmConditions, checkAlarmTypes, checkConditions, checkLostSensors, checkRuleTypes } from './rules.ts';
 import { checkDeviceName, checkPlaceholders } from './templates.ts';
+import { checkBias, checkBoard, checkBuses, checkLines, checkSharedLines } from './used-twice.ts';
 
 const NAMES = [checkNames, checkDoubled, checkReferences, checkDisabled];
 const PLACES = [checkLines, checkBuses, checkSharedLines, checkBias, checkBoard, checkSockets, checkLockoutFile];

@@ -1,9 +1,9 @@
 /** Registers of units and chips: what the number in one means, and what cannot be said of it. */
 import { z } from 'zod';
+import type { ModbusConnectionConfig } from './addresses.ts';
 import type { ConfigPath } from './config-fault.ts';
 import { type BitWords, bitFields, wordFields } from './conversion.ts';
 import { type Finding, finding, noEffect } from './findings.ts';
-import type { ModbusConnectionConfig } from './lines-and-ports.ts';
 import { type ModbusType, registersOf } from './modbus-types.ts';
 
 const ADDRESSES = 65_536;

@@ -57,9 +57,9 @@ export function onBoard(config: AgentConfig, boardSocket: string | undefined): A
     : { ...config, hardware: { ...config.hardware, board: 'simulated', boardSocket } };
 }
 
+export type { GpioLineConfig, ModbusConnectionConfig } from '../fields/addresses.ts';
 export type { ConditionConfig } from '../fields/conditions.ts';
 export type { KeyRulesConfig } from '../fields/key-rules.ts';
-export type { GpioLineConfig, ModbusConnectionConfig } from '../fields/lines-and-ports.ts';
 export type { ActuatorConfig, ActuatorConfigOf } from './actuators.ts';
 export type { OutboxConfig, UploadConfig } from './delivery.ts';
 export type { DeviceConfig } from './devices.ts';

@@ -1,7 +1,7 @@
 /** Updates of the agent itself, and of what is attached to it. */
 import { z } from 'zod';
+import { hostName } from '../fields/addresses.ts';
 import { byteRate, duration, filePath, list, program, programArguments, section, size } from '../fields/fields.ts';
-import { hostName } from '../fields/lines-and-ports.ts';
 import { hours } from '../fields/local-times.ts';
 
 /** A chunk lost to a bad line is sent again whole; 1 MB is 8 s at 1 Mbit/s. */

@@ -1,6 +1,7 @@
 /** Remote commands: which methods exist, what they may move, how often, and the key switch that stops them all. */
 import { z } from 'zod';
 import type { ShapeType, ValueShape } from '../../values/value-shape.ts';
+import { gpioLine } from '../fields/addresses.ts';
 import {
   duration,
   filePath,
@@ -15,7 +16,6 @@ import {
   text,
   whole,
 } from '../fields/fields.ts';
-import { gpioLine } from '../fields/lines-and-ports.ts';
 
 /** Below the 10 s that dashboards wait by default. */
 const DEFAULT_DEADLINE = '8s';

@@ -1,7 +1,7 @@
 /** ADS1115. One key per channel, in volts at the input. */
 import { z } from 'zod';
+import { i2cFields } from '../../config/fields/addresses.ts';
 import { platformKey, section, table } from '../../config/fields/fields.ts';
-import { i2cFields } from '../../config/fields/lines-and-ports.ts';
 import { addresses, type ConfigOf, defineSensor, sensorSection } from '../kind/definition.ts';
 
 const INPUTS = ['A0', 'A1', 'A2', 'A3', 'A0-A1', 'A0-A3', 'A1-A3', 'A2-A3'] as const;

@@ -1,6 +1,6 @@
 /** BH1750. Key `illuminance` (lx). */
 import { z } from 'zod';
-import { i2cFields } from '../../config/fields/lines-and-ports.ts';
+import { i2cFields } from '../../config/fields/addresses.ts';
 import { type ConfigOf, defineSensor, sensorSection } from '../kind/definition.ts';
 
 const schema = sensorSection('bh1750', {

@@ -1,7 +1,7 @@
 /** Pulses on a GPIO line. Keys `total` (survives restarts) and `rate` (pulses per second since the last reading). */
 import { z } from 'zod';
+import { gpioInputFields } from '../../config/fields/addresses.ts';
 import { duration } from '../../config/fields/fields.ts';
-import { gpioInputFields } from '../../config/fields/lines-and-ports.ts';
 import { type ConfigOf, defineSensor, sensorSection } from '../kind/definition.ts';
 
 /** Pulses that a power cut may lose, against one or two small writes a minute to the card. */

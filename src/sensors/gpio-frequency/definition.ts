@@ -1,9 +1,9 @@
 /** Key `frequency` in Hz, from the times between edges during the gate: it needs two, and reads 0 for what is slower. */
 import { z } from 'zod';
+import { gpioInputFields } from '../../config/fields/addresses.ts';
 import type { ConfigPath } from '../../config/fields/config-fault.ts';
 import { duration } from '../../config/fields/fields.ts';
 import type { Finding } from '../../config/fields/findings.ts';
-import { gpioInputFields } from '../../config/fields/lines-and-ports.ts';
 import { formatDuration } from '../../config/fields/quantity.ts';
 import { type ConfigOf, defineSensor, sensorSection } from '../kind/definition.ts';
 

@@ -1,5 +1,5 @@
 /** A GPIO line that is on or off. Key `state`: reported at every change and every period. */
-import { gpioInputFields } from '../../config/fields/lines-and-ports.ts';
+import { gpioInputFields } from '../../config/fields/addresses.ts';
 import { type ConfigOf, defineSensor, sensorSection } from '../kind/definition.ts';
 
 const schema = sensorSection('gpio-input', gpioInputFields);

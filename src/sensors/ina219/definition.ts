@@ -1,8 +1,8 @@
 /** INA219. Keys `voltage` (V), `current` (A), `power` (W). */
 import { z } from 'zod';
+import { i2cFields } from '../../config/fields/addresses.ts';
 import type { ConfigPath } from '../../config/fields/config-fault.ts';
 import { type Finding, finding } from '../../config/fields/findings.ts';
-import { i2cFields } from '../../config/fields/lines-and-ports.ts';
 import { addresses, type ConfigOf, defineSensor, sensorSection } from '../kind/definition.ts';
 
 /** Most breakout boards carry a 0.1 ohm shunt. */

@@ -1,5 +1,5 @@
 /** LM75 and its descendants, after LM75B (NXP) rev. 6.1. Key `temperature` (°C). */
-import { i2cFields } from '../../config/fields/lines-and-ports.ts';
+import { i2cFields } from '../../config/fields/addresses.ts';
 import { type ThermometerData, thermometer } from '../families/thermometers/definition.ts';
 import { defineSensor, sensorSection } from '../kind/definition.ts';
 

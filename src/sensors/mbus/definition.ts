@@ -3,8 +3,8 @@
  * vocabulary, with tariff and subunit after them: `heatEnergy_t1`, `energyImport_u2`.
  */
 import { z } from 'zod';
+import { serialPortFields } from '../../config/fields/addresses.ts';
 import { duration, text, whole } from '../../config/fields/fields.ts';
-import { serialPortFields } from '../../config/fields/lines-and-ports.ts';
 import { type ConfigOf, defineSensor, sensorSection } from '../kind/definition.ts';
 
 /** The longest answer takes 1.2 s at 2400 baud. */

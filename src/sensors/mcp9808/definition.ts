@@ -1,6 +1,6 @@
 /** MCP9808, after DS25095A. Key `temperature` (°C). */
 import { z } from 'zod';
-import { i2cFields } from '../../config/fields/lines-and-ports.ts';
+import { i2cFields } from '../../config/fields/addresses.ts';
 import { type ThermometerData, thermometer } from '../families/thermometers/definition.ts';
 import { type ConfigOf, defineSensor, sensorSection } from '../kind/definition.ts';
 

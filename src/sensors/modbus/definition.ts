@@ -1,10 +1,10 @@
 /** A Modbus unit, by a table of its registers. One key per register. */
 import { z } from 'zod';
+import { modbusConnection } from '../../config/fields/addresses.ts';
 import type { ConfigPath } from '../../config/fields/config-fault.ts';
 import { bitFaults, typeAfter } from '../../config/fields/conversion.ts';
 import { list, platformKey, section, table, whole } from '../../config/fields/fields.ts';
 import { type Finding, finding, noEffect, type Placed } from '../../config/fields/findings.ts';
-import { modbusConnection } from '../../config/fields/lines-and-ports.ts';
 import { MODBUS_TYPES } from '../../config/fields/modbus-types.ts';
 import {
   endFaults,

@@ -1,7 +1,7 @@
 /** A satellite receiver or marine instruments on a serial line: the keys are those of the NMEA 0183 sentences that are read. */
 import { z } from 'zod';
+import { serialPortFields } from '../../config/fields/addresses.ts';
 import { list, platformKey } from '../../config/fields/fields.ts';
-import { serialPortFields } from '../../config/fields/lines-and-ports.ts';
 import { type ConfigOf, defineSensor, sensorSection } from '../kind/definition.ts';
 
 /** Sentences that are read and the keys they give; a key that several give comes from the first of them that gives it now. */

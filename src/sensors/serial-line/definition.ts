@@ -1,11 +1,11 @@
 /** A sensor that prints lines on a serial port. Keys are what the lines say. */
 import { z } from 'zod';
+import { serialPortFields } from '../../config/fields/addresses.ts';
 import { channelFaults, channelKeys, channels } from '../../config/fields/channels.ts';
 import type { ConfigPath } from '../../config/fields/config-fault.ts';
 import { duration, platformKey, section, size, table, whole } from '../../config/fields/fields.ts';
 import { type Finding, findingAtKey, noEffect } from '../../config/fields/findings.ts';
 import { check, frame, frameFaults, frameField } from '../../config/fields/frames.ts';
-import { serialPortFields } from '../../config/fields/lines-and-ports.ts';
 import { byteText, hexText } from '../../config/fields/request-text.ts';
 import { LINE_KEYS, lineFormatFields, textEncoding } from '../families/lines/definition.ts';
 import { type ConfigOf, defineSensor, sensorSection } from '../kind/definition.ts';

@@ -1,6 +1,6 @@
 /** SHT30, SHT31, SHT35. Keys `temperature` (°C), `humidity` (%). */
 import { z } from 'zod';
-import { i2cFields } from '../../config/fields/lines-and-ports.ts';
+import { i2cFields } from '../../config/fields/addresses.ts';
 import type { I2cBus } from '../../hardware/i2c-port.ts';
 import { addresses, type ConfigOf, defineSensor, sensorSection } from '../kind/definition.ts';
 

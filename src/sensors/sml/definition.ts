@@ -1,5 +1,5 @@
 /** An electricity meter that sends SML telegrams through its infrared port, as most German ones do; a reading head is a serial port. */
-import { serialPortFields } from '../../config/fields/lines-and-ports.ts';
+import { serialPortFields } from '../../config/fields/addresses.ts';
 import { MEASUREMENT_UNITS } from '../../config/fields/measurement-keys.ts';
 import { type ConfigOf, defineSensor, sensorSection } from '../kind/definition.ts';
 

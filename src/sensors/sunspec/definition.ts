@@ -3,8 +3,8 @@
  * measurement vocabulary; one that several blocks give has the number of the block after it from the second on, `powerTotal_203`.
  */
 import { z } from 'zod';
+import { modbusConnection } from '../../config/fields/addresses.ts';
 import { list, whole } from '../../config/fields/fields.ts';
-import { modbusConnection } from '../../config/fields/lines-and-ports.ts';
 import { unitFaults } from '../../config/fields/registers.ts';
 import { type ConfigOf, defineSensor, sensorSection } from '../kind/definition.ts';
 

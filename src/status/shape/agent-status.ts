@@ -74,6 +74,8 @@ export interface OutboxSummary extends Pick<OutboxStatus, Told | Troubles> {
   /** Lost to damage on the disk. */
   readonly damaged: number;
   readonly writtenBytes: number;
+  /** At the rate since the start. */
+  readonly writtenBytesPerDay: number;
 }
 
 export interface SensorStatus {

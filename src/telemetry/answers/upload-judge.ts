@@ -8,10 +8,6 @@ import type { Clock } from '../../host/clock.ts';
 import type { Log } from '../../host/log.ts';
 import type { BatchLimits, EntryColumns, Outbox, OutboxBatch, ResolvedEntry } from '../../outbox/outbox.ts';
 import type { UnsendableRow, UploadAnswer } from '../../platform/device-api.ts';
-import { BatchSize } from './batch-size.ts';
-import { Empty500 } from './empty-500.ts';
-import { type DueOptions, Quarantine } from './quarantine.ts';
-import { RefusedKeys } from './refused-keys.ts';
 import {
   type AnswerName,
   answerText,
@@ -21,7 +17,11 @@ import {
   nameOf,
   UPLOAD_ACTIONS,
   type UploadPhase,
-} from './upload-actions.ts';
+} from './answer-table.ts';
+import { BatchSize } from './batch-size.ts';
+import { Empty500 } from './empty-500.ts';
+import { type DueOptions, Quarantine } from './quarantine.ts';
+import { RefusedKeys } from './refused-keys.ts';
 import { UploadPace } from './upload-pace.ts';
 
 export interface UploadJudgeDeps {

@@ -53,6 +53,7 @@ const STATUS: AgentStatus = {
     damaged: 3,
     resent: 0,
     writtenBytes: 1,
+    writtenBytesPerDay: 1,
   },
   adapted: { renamed: 5, retimed: 0, asText: 2 },
   alarms: [],

@@ -144,7 +144,8 @@ function soundAgent(): AgentStatus {
       rejected: 0,
       thinned: 0,
       dropped: 0,
-      writtenBytes: 10e6,
+      writtenBytes: 10e9,
+      writtenBytesPerDay: 10e6,
     },
     sensors: [{ name: 'machine', kind: 'host', state: 'ok', readings: [] }],
     actuators: [],
@@ -554,7 +555,7 @@ const PLANTED: readonly Planted[] = [
   {
     fault: 'too many writes',
     check: 'wear',
-    plant: () => agent({ outbox: { ...gateway.agent.outbox, writtenBytes: 2e9 } }),
+    plant: () => agent({ outbox: { ...gateway.agent.outbox, writtenBytesPerDay: 4.8e9 } }),
     reason: /4\.8GB a day/,
     remedy: /commitAge/,
     verdict: 'warning',

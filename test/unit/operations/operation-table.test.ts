@@ -1,7 +1,7 @@
 /** The one table of operations: all that lies beside it stands in it, each name once, and the configuration knows those of the platform. */
 import { readdirSync } from 'node:fs';
 import { expect, it } from 'vitest';
-import { mayAsk } from '../../../src/operations/operation.ts';
+import { mayAsk } from '../../../src/operations/may-ask.ts';
 import { type OperationParts, operationsOf, PLATFORM_OPERATIONS } from '../../../src/operations/operation-table.ts';
 import { MethodTable } from '../../../src/rpc/method-table.ts';
 import { FakeClock } from '../../support/fake-clock.ts';

@@ -5,7 +5,8 @@ import { declaredActuatorMethods } from '../../../src/actuators/declared-methods
 import type { RpcMethodConfig } from '../../../src/config/schema/agent-config.ts';
 import { systemClock } from '../../../src/host/clock.ts';
 import { runProgram } from '../../../src/host/run-program.ts';
-import { mayAsk, type Operation, operationsOn } from '../../../src/operations/operation.ts';
+import { mayAsk } from '../../../src/operations/may-ask.ts';
+import { type Operation, operationsOn } from '../../../src/operations/operation.ts';
 import { OUTBOX_OPERATIONS } from '../../../src/operations/outbox-operations.ts';
 import { type ActuatorCalls, OUTPUT_OPERATIONS, stateAsJson } from '../../../src/operations/output-operations.ts';
 import { RESTART_OPERATIONS } from '../../../src/operations/restart-operations.ts';

@@ -1,7 +1,7 @@
 /** Parts that the definitions of Bosch's BME280 and BMP280 share: addresses, options, the time of a measurement, the identity register. */
 import { z } from 'zod';
+import { i2cFields } from '../../../config/fields/addresses.ts';
 import { section } from '../../../config/fields/fields.ts';
-import { i2cFields } from '../../../config/fields/lines-and-ports.ts';
 import { addresses, type ChipScan } from '../../kind/definition.ts';
 
 const oversampling = () => z.literal([1, 2, 4, 8, 16]).default(1);

@@ -4,7 +4,7 @@ import { silentLog } from '../../../../src/host/log.ts';
 import type { OutboxBatch } from '../../../../src/outbox/delivery/outbox-batch.ts';
 import { EntryColumns } from '../../../../src/outbox/format/entry-columns.ts';
 import type { TelemetryRows, UploadAnswer } from '../../../../src/platform/device-api.ts';
-import { isAboutWhatWasSent } from '../../../../src/telemetry/answers/upload-actions.ts';
+import { isAboutWhatWasSent } from '../../../../src/telemetry/answers/answer-table.ts';
 import { UploadJudge } from '../../../../src/telemetry/answers/upload-judge.ts';
 import { reasonFor } from '../../../../src/telemetry/answers/upload-waits.ts';
 import { FakeClock } from '../../../support/fake-clock.ts';

@@ -2,10 +2,10 @@
 
 import { placesOf } from '../../kinds/actuator-kinds.ts';
 import { getOrInsert } from '../../values/get-or-insert.ts';
+import { likelySameLine, lineIdentity } from '../fields/addresses.ts';
 import { type ConfigPath, pathText } from '../fields/config-fault.ts';
 import { type Finding, finding, repeated } from '../fields/findings.ts';
 import { isHost, modbusLine, modbusSettings, serialSettings } from '../fields/line-agreement.ts';
-import { likelySameLine, lineIdentity } from '../fields/lines-and-ports.ts';
 import type { ActuatorConfig, SensorConfig } from '../schema/agent-config.ts';
 import type { Check, ConfigDraft } from './draft.ts';
 

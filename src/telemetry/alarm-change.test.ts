@@ -1,8 +1,8 @@
 /** Alarms as they are told, beside what is reported of them. */
 import { expect, it } from 'vitest';
 import { FakeClock } from '../../test/support/fake-clock.ts';
+import { alarmChange, type ToldAlarm } from './alarm-change.ts';
 import { DeadbandRules } from './deadband-rules.ts';
-import { alarmChange, type ToldAlarm } from './told-alarm.ts';
 
 it('are told with value and limit when they are new, and when they are over', () => {
   const clock = new FakeClock({ monotonicMs: 0 });

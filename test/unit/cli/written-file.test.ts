@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { OutputFile, writeOutput } from '../../../src/cli/output-file.ts';
+import { WrittenFile, writeOutput } from '../../../src/cli/written-file.ts';
 
 let folder: string;
 let out: string;
@@ -16,7 +16,7 @@ afterEach(() => rm(folder, { recursive: true, force: true }));
 
 it('takes the name when it is whole, and leaves what was there until then', async () => {
   await writeFile(out, 'before');
-  const file = await OutputFile.open(out, 0o600);
+  const file = await WrittenFile.open(out, 0o600);
   await file.write('part');
   await file.discard();
   expect([await readFile(out, 'utf8'), await readdir(folder)]).toEqual(['before', ['out']]);
@@ -52,7 +52,7 @@ it('takes the name of a regular file alone: a link, a pipe, a device and a folde
 });
 
 it('has the permissions that were asked for, whatever the umask', async () => {
-  const module = resolve(import.meta.dirname, '../../../src/cli/output-file.ts');
+  const module = resolve(import.meta.dirname, '../../../src/cli/written-file.ts');
   const script = `import { writeOutput } from '${module}'; process.umask(0o077); await writeOutput(process.argv[1], 'x', 0o640);`;
   await promisify(execFile)(process.execPath, ['--input-type=module', '-e', script, out]);
   expect((await stat(out)).mode & 0o777).toBe(0o640);

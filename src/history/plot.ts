@@ -3,7 +3,7 @@
  * of some hours that the outbox may still hold is read there, too: the finer of the two is the answer.
  */
 import type { BandQuery, KeyBand } from './bands.ts';
-import { type Banded, type Plain, type Series, type SeriesQuery, type TimedValue, thinSeries } from './series.ts';
+import { type Banded, type Plain, type Series, type SeriesQuery, type TimedValue, thinSeries } from './plot-series.ts';
 
 export interface SeriesSources {
   readonly nowMs: number;

@@ -11,7 +11,7 @@ import { CommandError } from './exit-code.ts';
 
 const GROUP_BITS = 0o070;
 
-export class OutputFile {
+export class WrittenFile {
   /** Where it lies until it is kept. */
   readonly draft: string;
   readonly #path: string;
@@ -24,7 +24,7 @@ export class OutputFile {
   }
 
   /** Opens a draft. Where `mode` has group rights, the group is the folder’s, also for root. @throws CommandError when it cannot be written there. */
-  static async open(name: string, mode: number): Promise<OutputFile> {
+  static async open(name: string, mode: number): Promise<WrittenFile> {
     const path = resolve(name);
     return orCannotWrite(path, async () => {
       await expectReplaceable(path);
@@ -35,7 +35,7 @@ export class OutputFile {
         constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW,
         mode,
       );
-      const output = new OutputFile(path, draft, file);
+      const output = new WrittenFile(path, draft, file);
       try {
         const { gid } = await stat(dirname(path));
         if (process.geteuid?.() === 0 && (mode & GROUP_BITS) !== 0) await file.chown(0, gid);
@@ -81,7 +81,7 @@ export async function expectReplaceable(name: string): Promise<void> {
 
 /** Writes a small file whole. @throws CommandError. */
 export async function writeOutput(path: string, content: string | Uint8Array, mode: number): Promise<void> {
-  const file = await OutputFile.open(path, mode);
+  const file = await WrittenFile.open(path, mode);
   try {
     await file.write(content);
     await file.keep();

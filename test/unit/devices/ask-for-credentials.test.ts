@@ -1,9 +1,9 @@
 /** What each answer to a provisioning request means, and what is asked next. */
 import { beforeEach, describe, expect, it } from 'vitest';
+import { askPlatform } from '../../../src/devices/ask-for-credentials.ts';
 import { BESIDE_WORDS, type CredentialWords, GATEWAY_WORDS } from '../../../src/devices/credential-words.ts';
 import type { CredentialsRecord } from '../../../src/devices/credentials-record.ts';
 import type { ProvisioningDeps } from '../../../src/devices/provision-device.ts';
-import { askPlatform } from '../../../src/devices/provisioning-outcome.ts';
 import { silentLog } from '../../../src/host/log.ts';
 import type { ProvisionAnswer, ProvisionRequest } from '../../../src/platform/device-api.ts';
 import { PlatformError } from '../../../src/platform/platform-error.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { readSeriesQuery, type TimedValue, thinSeries } from '../../../src/history/series.ts';
+import { readSeriesQuery, type TimedValue, thinSeries } from '../../../src/history/plot-series.ts';
 
 const NOW = 1_780_000_000_000;
 

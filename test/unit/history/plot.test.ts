@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { answerSeries, mergeBands } from '../../../src/history/band-series.ts';
 import type { KeyBand } from '../../../src/history/bands.ts';
-import type { TimedValue } from '../../../src/history/series.ts';
+import { answerSeries, mergeBands } from '../../../src/history/plot.ts';
+import type { TimedValue } from '../../../src/history/plot-series.ts';
 
 const HOUR_MS = 3_600_000;
 const PART_MS = 300_000;
