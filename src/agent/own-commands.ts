@@ -71,7 +71,7 @@ export function ownDeclaredMethods(
 /** All methods of a device: those of the table on its parts, those of the configuration, and its programs. None touches an output of another device. */
 export function operationsFor(device: CommandedDevice): readonly Operation[] {
   const { slot, config, actuators, parts, status, runsOn } = device;
-  const sensors = { readNow: slot === undefined ? device.sampler.readNow : ownReadNow(device), asSent: sentBy(config) };
+  const sensors = { readNow: ownReadNow(device), asSent: sentBy(config) };
   return [
     ...(status === undefined ? [] : [statusOfDevice(status)]),
     ...operationsOf({ ...parts, sensors, actuators: actuators.control }),
@@ -88,10 +88,10 @@ export function sentBy(config: () => Pick<AgentConfig, 'sensors'>): SentReadings
   };
 }
 
-/** Reads sensors of the device in a slot, and knows no others. */
+/** Reads sensors of the device in a slot, and knows no others; the gateway knows all. */
 function ownReadNow({ slot, config, sampler }: CommandedDevice): ReadNow['readNow'] {
   return async (name, signal) => {
-    const isOwn = config().sensors.some((one) => one.name === name && one.device === slot);
+    const isOwn = slot === undefined || config().sensors.some((one) => one.name === name && one.device === slot);
     if (!isOwn) throw refusal('sensors/unknown', `there is no sensor ${name.slice(0, 64)}`);
     return await sampler.readNow(name, signal);
   };
