@@ -1,6 +1,6 @@
 /**
- * The journal's file of the release before, read once: what it did is known, and not done again. It stays where it is: that release finds it when
- * an update is rolled back.
+ * The journal's file of the release before: commands that it carried out are not carried out again. It stays where it is: that release finds it when
+ * an update is rolled back, and may add to it before the next update.
  *
  *   magic "TSRJ" | version u8 | kind u8 | 0 u16 | length u32 | CRC-32 u32 | payload (JSON, UTF-8)        (little-endian)
  *

@@ -1,4 +1,5 @@
 /** The file beneath the journal: a log of records. Every call goes through the thread pool: a slow card makes it late, never the agent. */
+import { AgentError } from '../errors/agent-error.ts';
 import type { Clock } from '../host/clock.ts';
 import type { Files } from '../host/files.ts';
 import { PRIVATE_MODE, setAside } from '../store/durable-file.ts';
@@ -33,7 +34,7 @@ export class JournalFile {
   readonly #formerPath: string | undefined;
   readonly #log: RecordLog<JournalRecord>;
 
-  /** @param formerPath file of the release before, which is read where there is no other and stays as it is. */
+  /** @param formerPath file of the release before, which may be in force again after a rollback: it is read, too, and stays as it is. */
   constructor(files: Files, path: string, formerPath?: string) {
     this.#files = files;
     this.#path = path;
@@ -52,10 +53,19 @@ export class JournalFile {
 
   /** @throws AgentError `host/read-failed` (drop) for what cannot be a journal, (retry) when the disk may give it another time. */
   async read(): Promise<ReadRecords<JournalRecord>> {
+    const former = this.#formerPath === undefined ? [] : await this.#readFormer(this.#formerPath);
     const read = await this.#log.read();
-    if (this.#formerPath === undefined || (await this.#files.facts(this.#path)) !== undefined) return read;
-    const former = await readFormerJournal(this.#files, this.#formerPath, MAX_FILE_BYTES);
-    return { ...read, values: former.flatMap((json) => recordOfJson(json) ?? []) };
+    return { ...read, values: [...former.flatMap((json) => recordOfJson(json) ?? []), ...read.values] };
+  }
+
+  /** One that cannot be a journal says nothing. */
+  async #readFormer(path: string): Promise<readonly JsonObject[]> {
+    try {
+      return await readFormerJournal(this.#files, path, MAX_FILE_BYTES);
+    } catch (error) {
+      if (error instanceof AgentError && error.recovery === 'drop') return [];
+      throw error;
+    }
   }
 
   append(records: readonly JournalRecord[], options: AppendOptions<JournalRecord>): Promise<void> {

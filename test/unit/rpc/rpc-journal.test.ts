@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
@@ -404,7 +404,15 @@ describe('the journal file', () => {
     expect([find(after, pulse(0))?.id, find(after, pulse(1))]).toEqual([0, undefined]);
   });
 
-  it('takes over what the release before did, leaves its file for a way back, and believes its own from then on', async () => {
+  it('is opened beside a former one that cannot be a journal', async () => {
+    await mkdir(join(folder, 'rpc.journal'));
+    const file = new JournalFile(systemFiles, path, join(folder, 'rpc.journal'));
+    const journal = await RpcJournal.open({ file, clock, log: silentLog });
+    await journal.intend(pulse(0));
+    await journal.close();
+  });
+
+  it('knows what the release before did, also after a rollback, and leaves its file for that', async () => {
     const former = join(folder, 'rpc.journal');
     const entry = { id: 0, method: 'pulse', effect: 'move', seenAtMs: 0, bootId: 'boot-1' };
     const frames = [
@@ -426,8 +434,10 @@ describe('the journal file', () => {
     ] as unknown[]);
     await journal.close();
     expect(await readFile(former)).toEqual(Buffer.concat(frames));
-    await writeFile(former, '');
-    expect(find(await openBoth(), pulse(1))?.reply).toEqual(reply);
+    // The release before was in force again meanwhile.
+    await writeFile(former, frameOf(3, { ...entry, key: requestKey(pulse(7)), id: 7, reply }));
+    const again = await openBoth();
+    expect([find(again, pulse(1))?.reply, find(again, pulse(7))?.reply]).toEqual([reply, reply]);
   });
 });
 
