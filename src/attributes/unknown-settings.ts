@@ -1,6 +1,7 @@
 /**
  * Shared attributes that are named like a live setting and are none: a misspelt key, or a sensor that is not configured. Nobody would ask for them,
- * so each that is saved is asked for from then on and refused, until it is deleted at the platform or becomes a setting.
+ * so each that is saved is asked for from then on and refused, until it is deleted at the platform or becomes a setting. Those that were settings of
+ * an earlier release may have stood there for long: they are asked for from the start.
  */
 
 import { nearest } from '../config/fields/did-you-mean.ts';
@@ -28,23 +29,33 @@ export class UnknownSettings {
   }
 
   targets(): readonly SharedTarget[] {
-    if (this.#keys.size === 0) return [];
     const known = this.#settings().map(({ key }) => key);
     for (const key of known) this.#keys.delete(key);
-    return [...this.#keys].map((key) => ({
+    const former = formerSettings(known);
+    return [...new Set([...former.keys(), ...this.#keys])].map((key) => ({
       key,
       shape: {},
       switchesOff: () => false,
       restored: false,
       writes: () => 0,
       apply: () => {
+        const now = former.get(key);
         const meant = nearest(key, known);
-        const hint = meant === undefined ? '' : `, did you mean ${meant}?`;
+        const hint = now !== undefined ? `: ${now}` : meant === undefined ? '' : `, did you mean ${meant}?`;
         throw new AgentError('agent/setting-refused', `${key} is no live setting${hint}`, { recovery: 'drop' });
       },
       clear: () => void this.#keys.delete(key),
     }));
   }
+}
+
+/** Settings of earlier releases that such a gateway had, each with what takes its place. */
+function formerSettings(known: readonly string[]): ReadonlyMap<string, string> {
+  const percents = known.filter((key) => key.endsWith('.deadband'));
+  return new Map([
+    ['platform.dailyBudget', 'it is link.daily now, which counts both directions'],
+    ...percents.map((key) => [`${key}Percent`, `it is ${key} now, such as "5 %"`] as const),
+  ]);
 }
 
 /** `log.levle` is; what has no dot, or begins with no section of the configuration, is somebody else's. */

@@ -228,6 +228,29 @@ describe('what is told from afar', () => {
     expect(await save(many)).toEqual([expect.stringMatching(/^.{1,700}; and 15 more/)]);
   });
 
+  it('says of what was a setting in an earlier release, and has stood at the platform since, where it is now', async () => {
+    const sensors = [{ name: 'host', kind: 'host', keys: { load: { deadband: 1 } } }];
+    const live = new LiveConfig(
+      configSchema.parse({ version: 1, platform: { url: 'http://platform', accessToken: 'token' }, sensors }),
+    );
+    const alerts = new AlertList(silentLog);
+    const atPlatform: JsonObject = { 'platform.dailyBudget': '6MB', 'sensors.host.keys.load.deadbandPercent': 5 };
+    const shares: DeviceApi = {
+      ...deviceApi,
+      getAttributes: async ({ sharedKeys }: { readonly sharedKeys: readonly string[] }) => ({
+        client: { version: '1' },
+        shared: Object.fromEntries(Object.entries(atPlatform).filter(([key]) => sharedKeys.includes(key))),
+        empty: false,
+      }),
+    };
+    const remote = await open(() => ({}), { live, alerts, deviceApi: shares });
+    void remote.run(stop.signal);
+    await clock.advance(1_000);
+    expect(alerts.list()).toEqual([
+      expect.stringMatching(/dailyBudget is no live setting: it is link\.daily now.*deadband now, such as "5 %"/),
+    ]);
+  });
+
   it('ends every loop when one fails, so that the next run has the only poll of each kind', async () => {
     let looks = 0;
     const remote = await open(() => {
