@@ -62,9 +62,12 @@ export class CommitWriter {
       const fitting = await this.#fitting(blocks);
       if (fitting.length === 0) return { fitting };
       await this.#keepTimes();
-      // Numbers in between arrived without the disk, or gave way: after a power cut they would look like damage.
+      // Numbers in between arrived without the disk, or gave way: after a power cut they would look like damage. And what arrived before it is
+      // written would go once more.
+      const { state } = this.#deps;
       const first = Math.min(...fitting.map(({ info }) => info.firstSequence));
-      if (first > this.#placedSequence + 1) await this.#deps.state.settle();
+      const hasArrived = fitting.some(({ info }) => state.acknowledged.touches(info.firstSequence, info.lastSequence));
+      if (first > this.#placedSequence + 1 || hasArrived) await state.settle();
       const begun = await writer.begin(fitting, { isOldest });
       this.#placedSequence = Math.max(this.#placedSequence, lastOf(fitting));
       return { fitting, begun };

@@ -18,7 +18,7 @@ const MAINTAIN_EVERY_MS = 60_000;
 const LAST_READS_WITHIN_MS = 1_000;
 
 interface HousekeepingDeps extends Pick<OutboxParts, 'clock' | 'log' | 'boots' | 'reading' | 'shelf' | 'writer'> {
-  readonly delivery: Pick<Delivery, 'state' | 'retention' | 'save'>;
+  readonly delivery: Pick<Delivery, 'state' | 'retention' | 'save' | 'isLedgerDue'>;
   readonly writing: SerialQueue;
   /** Told when it has looked after everything, about once a minute. */
   readonly onMaintained: () => void;
@@ -113,7 +113,7 @@ export class Housekeeping {
         const [oldest] = shelf.segments;
         // Entries that no segment holds any more are not sent again, asked or unasked.
         if (oldest !== undefined) delivery.state.undelivered.forgetBelow(oldest.firstSequence);
-        await this.#save();
+        if (this.#unsavedEntries > 0 || delivery.isLedgerDue) await this.#save();
       })
       .catch(failed);
     onMaintained();

@@ -81,7 +81,8 @@ export class Outbox {
     this.#opened = { atMs: clock.monotonicMs(), diskBytes: parts.state.counters.diskBytes };
     this.#delivery = new Delivery({
       ...parts,
-      stuckBlocks: (kind) => this.#commit.stuckBlocks(kind),
+      unwritten: (kind) => this.#commit.unwritten(kind),
+      isInMemory: (sequence) => this.#commit.holds(sequence),
       onLate: () => this.#notify(),
       onChanged: (entries) => this.#housekeeping.changed(entries),
     });
@@ -101,10 +102,16 @@ export class Outbox {
       ...parts,
       ...settings,
       write: (blocks, isOldest) => commits.write(blocks, isOldest),
+      mayLeave: () => parts.boots.canResolve(clock.bootId),
       onCommitted: (blocks) => this.#onCommitted(blocks),
+      onLeaving: () => this.#notify(),
       onDropped: (count, blocks) => {
-        for (const { info } of blocks) state.acknowledged.add(info.firstSequence, info.lastSequence);
-        this.#delivery.count('dropped', count);
+        let arrived = 0;
+        for (const { info } of blocks) {
+          arrived += state.acknowledged.countWithin(info.firstSequence, info.lastSequence);
+          state.acknowledged.add(info.firstSequence, info.lastSequence);
+        }
+        if (count > arrived) this.#delivery.count('dropped', count - arrived);
       },
     });
     this.#endTimeSync = timeSync.onChange(() => this.#onClockChange());
@@ -122,7 +129,8 @@ export class Outbox {
   }
 
   /**
-   * Resolves when the entries are on the disk, or have arrived without it. Alarms are committed at once, others within the commit age.
+   * Resolves when the entries have arrived or are on the disk, within the commit age of both alarms and others: what has arrived by then is written
+   * later, as part of the local record. Alarms are written at once.
    * @throws AgentError `outbox/dropped` or `outbox/full` (drop) when they had to give way, `outbox/closed` (stop).
    */
   append(entries: readonly TelemetryEntry[]): Promise<void> {
@@ -131,7 +139,7 @@ export class Outbox {
     return this.#commit.append(entries);
   }
 
-  /** Commits what waits in memory without waiting for its age; resolves when all of it is durable, never while the disk takes nothing. */
+  /** Writes what is in memory without waiting for its age; resolves when all of it is durable, never while the disk takes nothing. */
   flush(): Promise<void> {
     return this.#commit.flush();
   }
@@ -146,12 +154,17 @@ export class Outbox {
     this.#delivery.count('dropped', count);
   }
 
-  /** Calls back when entries became durable, or when the clock did and old ones can go; the returned function ends it. */
+  /** The platform is not reached: what has arrived lately is written, too, as it may have to go again. */
+  keepRecord(): void {
+    this.#commit.keepRecord();
+  }
+
+  /** Calls back when entries may leave, became durable, or when the clock did and old ones can go; the returned function ends it. */
   readonly onAppended = this.#appended.add;
 
   /**
    * Gives the next batch of a lane: whole blocks within the limits, at least one; undefined when there is nothing. Their times are final from now on.
-   * It is durable, but for what the disk does not take for too long: that leaves without it. Nothing waits for a disk that hangs.
+   * The present comes from memory, before it is on the disk. Nothing waits for a disk that hangs.
    * `beyond` is a batch on its way, which is passed over.
    */
   peek(lane: Lane, limits: BatchLimits, beyond?: OutboxBatch): Promise<OutboxBatch | undefined> {
@@ -165,9 +178,12 @@ export class Outbox {
 
   /** The batch arrived: its blocks are not given out again, and are counted in the ledger. */
   async acknowledge(batch: OutboxBatch): Promise<void> {
+    // What no disk has needs no state on it: both come with the record.
+    const isWritten = !batch.entries.sequences.every((sequence) => this.#commit.holds(sequence));
     this.#delivery.acknowledge(batch);
     this.#commit.arrived(this.#delivery.state.acknowledged);
-    this.#housekeeping.changed(batch.entries.length);
+    if (isWritten) this.#housekeeping.changed(batch.entries.length);
+    else this.#delivery.state.dirty = true;
   }
 
   /** This entry can never be sent: it goes to `rejected`, and counts as acknowledged. @throws the disk's fault: it then waits as before. */
@@ -198,9 +214,9 @@ export class Outbox {
     return !boots.canResolve(clock.bootId) && this.status().undecidedEntries > 0;
   }
 
-  /** Durable entries still on the disk, delivered or not, in the order of blocks; those without a known time are left out. */
+  /** Entries on the disk or on their way there, delivered or not, in the order of blocks; those without a known time are left out. */
   read(query: EntryQuery, signal: AbortSignal): AsyncIterable<ResolvedEntry> {
-    return readEntries(this.#parts, query, signal);
+    return readEntries({ ...this.#parts, unwritten: this.#commit.unwrittenBlocks }, query, signal);
   }
 
   /** Cells of what was delivered, per key and hour. */
@@ -210,6 +226,7 @@ export class Outbox {
 
   /** Puts delivered entries that are still kept back into the backlog; resolves to how many. */
   async resend(query: ResendQuery, signal: AbortSignal): Promise<number> {
+    await endedWithin(this.#parts.clock, CLOSE_DEADLINE_MS, this.flush());
     const count = await resendDelivered({ ...this.#parts, rejected: this.#delivery.rejected }, query, signal);
     this.#housekeeping.changed(count);
     this.#notify();
@@ -219,6 +236,7 @@ export class Outbox {
   /** Puts back what was acknowledged at or after `sinceMs`, monotonic: the platform may have lost it. */
   resendRecent(sinceMs: number): void {
     this.#delivery.resendRecent(sinceMs);
+    this.#commit.arrived(this.#delivery.state.acknowledged);
   }
 
   /** Entries that the platform refused, with its answers, oldest first. */

@@ -1,9 +1,9 @@
 /** From the blocks that a lane selected to a batch: reads and unpacks them, gives their entries times for good, and stays within the limits. */
 import { hasCode, messageOf } from '../../errors/agent-error.ts';
 import { endedWithin } from '../../host/bounded-wait.ts';
-import { type FramedBlock, unpackBlock } from '../format/block-frame.ts';
 import { EntryColumns } from '../format/entry-columns.ts';
 import type { PlacedBlock } from '../segments/segment-shelf.ts';
+import type { NumberedBlock } from '../times/block-builder.ts';
 import { canGiveOut, freezeEntries } from '../times/entry-resolver.ts';
 import { loseBlock } from './damage.ts';
 import type { DeliveryParts } from './delivery-parts.ts';
@@ -45,25 +45,35 @@ export class BatchReader {
     }
   }
 
-  /** The first of some blocks in memory that still waits, not for its time, and is not on its way: `beyond`. */
-  async unwritten(lane: Lane, blocks: readonly FramedBlock[], beyond?: OutboxBatch): Promise<OutboxBatch | undefined> {
+  /** Blocks in memory within the limits, at least one, that still wait, not for their time, and are not on their way: `beyond`. */
+  async unwritten(
+    lane: Lane,
+    blocks: readonly NumberedBlock[],
+    limits: BatchLimits,
+    beyond?: OutboxBatch,
+  ): Promise<OutboxBatch | undefined> {
     const { state, boots, quarantined } = this.#deps;
     const notNow = new SequenceRanges([...(beyond?.ranges ?? []), ...quarantined.list()]);
-    for (const { bytes, info } of blocks) {
+    const parts: Part[] = [];
+    let [count, bytes] = [0, 0];
+    for (const { info, entries: columns } of blocks) {
       const { firstSequence, lastSequence } = info;
       if (notNow.coversWith(state.acknowledged, firstSequence, lastSequence) || !canGiveOut(boots, info)) continue;
-      const all = freezeEntries(boots, info, unpackBlock(bytes, 0, info));
-      const entries = this.#waitingOf(all);
+      const entries = this.#waitingOf(freezeEntries(boots, info, columns));
       if (entries.length === 0) continue;
-      await this.#keepTimes();
-      return {
-        lane,
-        entries,
-        ranges: this.#waitingIn([firstSequence, lastSequence]),
-        bytes: entries.jsonBytes(),
-      };
+      const size = entries.jsonBytes();
+      if (parts.length > 0 && (count + entries.length > limits.maxEntries || bytes + size > limits.maxBytes)) break;
+      [count, bytes] = [count + entries.length, bytes + size];
+      parts.push({ entries, ranges: this.#waitingIn([firstSequence, lastSequence]) });
     }
-    return undefined;
+    if (parts.length === 0) return undefined;
+    await this.#keepTimes();
+    return {
+      lane,
+      entries: EntryColumns.joined(parts.map(({ entries }) => entries)),
+      ranges: parts.flatMap(({ ranges }) => ranges),
+      bytes,
+    };
   }
 
   async #next(lane: Lane, limits: BatchLimits, beyond: OutboxBatch | undefined): Promise<OutboxBatch | undefined> {

@@ -21,8 +21,10 @@ import { SequenceRanges } from './sequence-ranges.ts';
 
 export interface DeliveryDeps
   extends Omit<DeliveryParts, 'quarantined'>,
-    Pick<LaneReadingDeps, 'stuckBlocks' | 'onLate'> {
+    Pick<LaneReadingDeps, 'unwritten' | 'onLate'> {
   readonly ledger: LedgerFile;
+  /** True of a number that is in memory, and not on the disk. */
+  readonly isInMemory: (sequence: number) => boolean;
   /** Told that the delivery state changed, by so many entries. */
   readonly onChanged: (entries: number) => void;
 }
@@ -84,8 +86,10 @@ export class Delivery {
 
   /** Blocks became durable. */
   committed(blocks: readonly FramedBlock[]): void {
-    this.lanes.committed(blocks.map(({ info }) => info));
-    this.reading.committed(blocks);
+    const { acknowledged } = this.state;
+    const waiting = blocks.filter(({ info }) => !acknowledged.covers(info.firstSequence, info.lastSequence));
+    this.lanes.committed(waiting.map(({ info }) => info));
+    this.reading.committed(waiting);
   }
 
   /** The batch arrived: its blocks are not given out again, and are counted in the ledger. */
@@ -143,6 +147,12 @@ export class Delivery {
     this.#deps.onChanged(count);
   }
 
+  /** True when the ledger's cells are to go to their file. */
+  get isLedgerDue(): boolean {
+    const { size } = this.state.cells;
+    return size > MAX_CELLS || (size > 0 && this.#deps.clock.monotonicMs() - this.#flushedMs > FLUSH_AFTER_MS);
+  }
+
   /** Writes the delivery state, and first the ledger's cells when they are due. Never rejects. */
   async save(): Promise<void> {
     await this.#flushLedger();
@@ -158,9 +168,7 @@ export class Delivery {
   async #flushLedger(): Promise<void> {
     const { state } = this;
     const { ledger, clock, log } = this.#deps;
-    const isDue =
-      state.cells.size > MAX_CELLS || (state.cells.size > 0 && clock.monotonicMs() - this.#flushedMs > FLUSH_AFTER_MS);
-    if (!isDue) return;
+    if (!this.isLedgerDue) return;
     try {
       // The lines first: a state that knows of a flush must find its lines.
       await ledger.add(state.flush + 1, state.cells.list());

@@ -1,10 +1,11 @@
 /**
  * Reads the next batch of a lane, and waits for the disk only for a limited time. A read that hangs holds up every other read: the caller then gets
- * nothing, and the batch when it asks again. Meanwhile what the disk has not taken comes from memory, and the newest alarms that it has.
+ * nothing, and the batch when it asks again. What the disk does not have yet comes from memory, and so do the newest alarms that it has.
  */
 import { endedWithin } from '../../host/bounded-wait.ts';
-import type { FramedBlock } from '../format/block-frame.ts';
+import { type FramedBlock, unpackBlock } from '../format/block-frame.ts';
 import type { EntryClass } from '../format/telemetry-entry.ts';
+import type { NumberedBlock } from '../times/block-builder.ts';
 import type { BatchReader } from './batch-reader.ts';
 import type { DeliveryParts } from './delivery-parts.ts';
 import type { Lanes } from './lanes.ts';
@@ -13,8 +14,8 @@ import type { BatchLimits, Lane, OutboxBatch } from './outbox-batch.ts';
 export interface LaneReadingDeps extends Pick<DeliveryParts, 'clock' | 'reading' | 'state'> {
   readonly lanes: Lanes;
   readonly batches: BatchReader;
-  /** Blocks that a disk which is stuck, or fails, does not take. */
-  readonly stuckBlocks: (kind: EntryClass) => readonly FramedBlock[];
+  /** Blocks of a class that the disk does not have, and that may leave. */
+  readonly unwritten: (kind: EntryClass) => readonly NumberedBlock[];
   /** Told when a read that nobody waited for any more has ended. */
   readonly onLate: () => void;
 }
@@ -60,20 +61,32 @@ export class LaneReading {
   /** As `Outbox.peek`; undefined, too, while the disk does not answer. */
   async peek(lane: Lane, limits: BatchLimits, beyond?: OutboxBatch): Promise<OutboxBatch | undefined> {
     const { batches, lanes } = this.#deps;
-    const stuck = lane === 'backlog' ? undefined : await batches.unwritten(lane, this.#stuckIn(lane), beyond);
-    if (stuck !== undefined || !lanes.mayHold(lane)) return stuck;
+    const present =
+      lane === 'backlog' ? undefined : await batches.unwritten(lane, await this.#unwrittenIn(lane), limits, beyond);
+    if (present !== undefined || !lanes.mayHold(lane)) return present;
     const late = this.#late.get(lane);
     const wasLate = this.#late.delete(lane);
     if (wasLate && (late === undefined || this.#isWaiting(late))) return late;
     // It would only stand behind the one that hangs.
     const batch = this.#hanging > 0 ? undefined : await this.#inTime(lane, () => batches.next(lane, limits, beyond));
     return batch === undefined && lane === 'alarm' && this.#hanging > 0
-      ? batches.unwritten(lane, this.#alarms, beyond)
+      ? batches.unwritten(lane, this.#alarms.map(unpacked), limits, beyond)
       : batch;
   }
 
-  #stuckIn(lane: 'alarm' | 'live'): readonly FramedBlock[] {
-    return this.#deps.stuckBlocks(lane === 'alarm' ? lane : 'regular');
+  /** None of the present while history must go before it. */
+  async #unwrittenIn(lane: 'alarm' | 'live'): Promise<readonly NumberedBlock[]> {
+    const { lanes, unwritten } = this.#deps;
+    if (lane === 'alarm') return unwritten(lane);
+    const blocks = unwritten('regular');
+    return blocks.length > 0 && lanes.inOrder && (await this.#isBacklogFirst()) ? [] : blocks;
+  }
+
+  /** False, too, while the disk does not answer, or cannot be read. */
+  async #isBacklogFirst(): Promise<boolean> {
+    const { clock, reading, lanes } = this.#deps;
+    const asked = reading.run(() => lanes.hasBacklog()).catch(() => false);
+    return (await endedWithin(clock, READ_WITHIN_MS, asked)) && (await asked);
   }
 
   /** The outcome of a read in its turn; undefined when it takes too long. */
@@ -95,4 +108,8 @@ export class LaneReading {
   #isWaiting({ ranges }: OutboxBatch): boolean {
     return ranges.some(([first, last]) => !this.#deps.state.acknowledged.covers(first, last));
   }
+}
+
+function unpacked({ bytes, info }: FramedBlock): NumberedBlock {
+  return { info, entries: unpackBlock(bytes, 0, info) };
 }

@@ -66,6 +66,16 @@ export class Lanes {
     return lane === 'backlog' || this.#recent.length > 0;
   }
 
+  /** True when nothing of the present goes before the last of the backlog. */
+  get inOrder(): boolean {
+    return this.#deps.settings.order !== 'newest-first';
+  }
+
+  /** True while something of before the present waits on the disk. */
+  async hasBacklog(): Promise<boolean> {
+    return !(await this.#visitBacklog(() => false)) || this.#recent.length > 0;
+  }
+
   /** Blocks of a lane, up to a number of entries but at least one block, ascending; `beyond` are ranges on their way, which are passed over. */
   async select(lane: Lane, maxEntries: number, beyond: readonly SequenceRange[] = []): Promise<PlacedBlock[]> {
     const taken: PlacedBlock[] = [];

@@ -1,8 +1,8 @@
-/** Reads what is still on the disk, delivered or not: for plots, the audit and the command line. One block of entries in memory at a time. */
+/** Reads what is still on the disk or on its way there, delivered or not: for plots, the audit and the command line. One block of entries in memory at a time. */
 import { hasCode } from '../../errors/agent-error.ts';
-import type { BlockInfo } from '../format/block-frame.ts';
 import type { ResolvedEntry } from '../format/entry-columns.ts';
 import type { PlacedBlock, Segment, SegmentShelf } from '../segments/segment-shelf.ts';
+import type { NumberedBlock } from '../times/block-builder.ts';
 import { lookAtEntries } from '../times/entry-resolver.ts';
 import type { DeliveryParts } from './delivery-parts.ts';
 import type { DeliveryState } from './delivery-state.ts';
@@ -23,15 +23,17 @@ const ITS_OWN = { untilMs: Number.POSITIVE_INFINITY, offsetMs: 0 } as const;
 type ReadingParts = Pick<DeliveryParts, 'shelf' | 'boots' | 'state' | 'reading'>;
 
 export async function* readEntries(
-  parts: ReadingParts,
+  parts: ReadingParts & { readonly unwritten: readonly NumberedBlock[] },
   query: EntryQuery,
   signal: AbortSignal,
 ): AsyncGenerator<ResolvedEntry> {
-  const { shelf, boots, state, reading } = parts;
+  const { shelf, boots, state, reading, unwritten } = parts;
+  let readSequence = 0;
   for (const segment of [...shelf.segments]) {
     if (query.heldOnly === true && state.acknowledged.covers(segment.firstSequence, segment.lastSequence)) continue;
     for (const placed of await blocksInTurn(parts, segment)) {
       signal.throwIfAborted();
+      readSequence = Math.max(readSequence, placed.info.lastSequence);
       if (!mayMatch(placed.info, query, parts)) continue;
       // A segment may be thinned or unlinked between two blocks; its old places then hold nothing that reads as a block.
       const [columns] = await reading
@@ -42,6 +44,10 @@ export async function* readEntries(
         if (matchesEntry(entry, query, state)) yield entry;
     }
   }
+  // Some may have been written while the disk was read.
+  for (const { info, entries } of unwritten.filter(({ info: { firstSequence } }) => firstSequence > readSequence))
+    if (mayMatch(info, query, parts))
+      for (const entry of lookAtEntries(boots, info, entries)) if (matchesEntry(entry, query, state)) yield entry;
 }
 
 /** Where the blocks of a segment lie; none when it went, or cannot be read now. */
@@ -65,7 +71,7 @@ function isThere(shelf: SegmentShelf, segment: Segment): boolean {
   return shelf.segments.includes(segment) && shelf.isReadable(segment);
 }
 
-function mayMatch(info: BlockInfo, query: EntryQuery, { boots, state }: ReadingParts): boolean {
+function mayMatch(info: NumberedBlock['info'], query: EntryQuery, { boots, state }: ReadingParts): boolean {
   if (query.heldOnly === true && state.acknowledged.covers(info.firstSequence, info.lastSequence)) return false;
   const stretch = info.ownTime ? ITS_OWN : boots.stretchAt(info.bootId, info.firstMs);
   if (stretch === undefined) return false;

@@ -27,13 +27,18 @@ const MAX_RECENT = 5_000;
 /** A platform that is away for longer finds what `retain` still keeps. */
 const KEPT_FOR_MS = 600_000;
 
+interface RecentDeliveriesDeps extends Pick<DeliveryParts, 'clock' | 'shelf' | 'state'> {
+  /** True of a number that is in memory, and not on the disk. */
+  readonly isInMemory: (sequence: number) => boolean;
+}
+
 /** The entries that were acknowledged last, and when; in memory only. */
 export class RecentDeliveries {
-  readonly #deps: Pick<DeliveryParts, 'clock' | 'shelf' | 'state'>;
+  readonly #deps: RecentDeliveriesDeps;
   /** The newest first. */
   #batches: readonly { readonly atMs: number; readonly entries: EntryColumns }[] = [];
 
-  constructor(deps: Pick<DeliveryParts, 'clock' | 'shelf' | 'state'>) {
+  constructor(deps: RecentDeliveriesDeps) {
     this.#deps = deps;
   }
 
@@ -56,8 +61,9 @@ export class RecentDeliveries {
 
   /** Puts back those acknowledged at or after `sinceMs`, each once; returns how many. */
   putBack(sinceMs: number): number {
-    const { shelf, state } = this.#deps;
+    const { shelf, state, isInMemory } = this.#deps;
     const isKept = (sequence: number): boolean =>
+      isInMemory(sequence) ||
       (shelf.segmentAtOrAfter(sequence)?.firstSequence ?? Number.POSITIVE_INFINITY) <= sequence;
     let count = 0;
     for (const entries of this.#since(sinceMs))

@@ -194,7 +194,8 @@ function compress(raw: Buffer): Buffer {
   return zstdCompressSync(raw, { params: { [constants.ZSTD_c_compressionLevel]: ZSTD_LEVEL } });
 }
 
-function boundsOf(times: readonly number[]): readonly [number, number] {
+/** The earliest and the latest. */
+export function boundsOf(times: readonly number[]): readonly [number, number] {
   let first = Number.POSITIVE_INFINITY;
   let last = Number.NEGATIVE_INFINITY;
   for (const ms of times) {

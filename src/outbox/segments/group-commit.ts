@@ -1,35 +1,57 @@
 /**
- * Many appends, one sync. Entries wait in memory until their block closes (age, count, bytes, an alarm, the first of a start),
- * and each `append` resolves when its block is synced. While the disk fails, what waits is a bounded ring: sampling goes
- * on, the oldest regular entries give way, and the same commit is tried again until the disk takes it.
+ * Entries on their way to the platform and to the disk, in memory. They may leave as soon as they are appended; one that has not arrived within the
+ * commit age is written, and with it all before it, under one sync. One that has arrived is written later, as part of the local record, in large
+ * blocks. An append resolves when its entries have arrived or are durable. While the disk fails, entries that wait are a bounded ring: sampling
+ * goes on, the oldest regular entries give way, and the same blocks are tried again until the disk takes them.
  */
 import { AgentError, messageOf, systemCode } from '../../errors/agent-error.ts';
 import type { FramedBlock } from '../format/block-frame.ts';
 import type { EntryClass, TelemetryEntry } from '../format/telemetry-entry.ts';
+import type { NumberedBlock } from '../times/block-builder.ts';
 import type { OutboxPlace } from './outbox-place.ts';
 import { closedError, MEMORY_RING_BYTES, settle, type WaitingAppend, WaitingAppends } from './waiting-appends.ts';
 
 interface GroupCommitDeps extends Pick<OutboxPlace, 'clock' | 'log'> {
-  /** Makes blocks of at most `largest` entries. */
-  readonly builder: { build(appended: readonly (readonly TelemetryEntry[])[], largest: number): FramedBlock[] };
+  readonly builder: {
+    /** Makes blocks of at most `largest` entries. */
+    number(appended: readonly (readonly TelemetryEntry[])[], largest: number): NumberedBlock[];
+    /** Frames blocks, those together that follow each other. */
+    frame(blocks: readonly NumberedBlock[], largest: number): FramedBlock[];
+  };
   readonly commitAgeMs: number;
   readonly commitEntries: number;
   /** Entries that may wait while the disk fails. */
   readonly memoryEntries: number;
+  /** False while the time of what is appended now is not known: it leaves from the disk alone. */
+  readonly mayLeave: () => boolean;
   /** Makes blocks durable, but those that give way, which it resolves to; rejects when the disk takes none. `isOldest`: nothing before them waits. */
   readonly write: (blocks: readonly FramedBlock[], isOldest: boolean) => Promise<readonly FramedBlock[]>;
   readonly onCommitted: (blocks: readonly FramedBlock[]) => void;
+  /** Something waits that may leave. */
+  readonly onLeaving: () => void;
   /** Entries that gave way in memory, and the blocks of those that were in blocks already. */
   readonly onDropped: (count: number, blocks: readonly FramedBlock[]) => void;
 }
 
 interface Commit {
-  readonly blocks: readonly FramedBlock[];
+  readonly blocks: readonly NumberedBlock[];
   readonly appends: readonly WaitingAppend[];
+  readonly entries: number;
   readonly bytes: number;
-  isWriting: boolean;
-  /** Regular entries of it have reached the platform without the disk. */
+  /** When the first of it was appended, ms since boot. */
+  readonly atMs: number;
+  /** All of it has reached the platform. */
+  hasArrived: boolean;
+  /** Regular entries of it have. */
   hasBegunToArrive: boolean;
+  write?: Write;
+}
+
+/** Commits that go to the disk together. */
+interface Write {
+  readonly commits: readonly Commit[];
+  readonly blocks: readonly FramedBlock[];
+  isUnderWay: boolean;
 }
 
 /** The numbers of entries that have reached the platform. */
@@ -40,54 +62,72 @@ export interface Arrived {
   touches(first: number, last: number): boolean;
 }
 
-/** A block closes at this size, so that a commit stays a few pages. */
+/** Appends gather before they leave, so that a post carries more than one: this long, or this share of a block's entries. Alarms do not wait. */
+const GATHER_MS = 300;
+const GATHERED_SHARE = 1 / 4;
+/** Entries that have not arrived are written at this size, so that a commit stays a few pages. */
 const COMMIT_BYTES = 64 * 1024;
-/** Syncs of neighbouring commits run into each other in the device; a third would only take a thread from everyone else. */
-const COMMITS_IN_FLIGHT = 2;
-/** Those, and one packed meanwhile; what comes after that waits unpacked and makes one larger block. */
-const PACKED_COMMITS = COMMITS_IN_FLIGHT + 1;
+/** What has arrived is written when it is this old, or this much: each write costs the file system's journal three blocks, whatever its size. */
+const RECORD_AGE_MS = 5 * 60_000;
+const RECORD_BYTES = 512 * 1024;
+/** A disk that takes nothing leaves no more of the record in memory. */
+const MAX_RECORD_BYTES = 1024 * 1024;
+/** Syncs of neighbouring writes run into each other in the device; a third would only take a thread from everyone else. */
+const WRITES_IN_FLIGHT = 2;
+/** Those, and one framed meanwhile; entries that come after that make one larger write. */
+const FRAMED_WRITES = WRITES_IN_FLIGHT + 1;
 /** The sync takes time, too. And two commits of 5 s then fall into one of ext4's journal commits (every 5 s): measured, a fifth less to write. */
 const CLOSING_SHARE = 0.96;
 const FIRST_RETRY_MS = 1_000;
 const MAX_RETRY_MS = 30_000;
-/** A disk that has not taken a commit for so long may never do so. Alarms do not wait for that, and at a stop nothing does. */
-const STUCK_AFTER_MS = 5_000;
-/** All else leaves without a disk that takes nothing for so long. */
+/** An outbox that cannot be opened keeps regular entries for so long before they leave without it. */
 export const LEAVES_AFTER_MS = 45_000;
-/** Commits that wait for a disk which takes nothing, while more alarms come. */
-const MAX_PACKED = 64;
+/** Commits in memory that have not arrived, while the disk takes nothing and the platform slowly. */
+const MAX_COMMITS = 64;
 
 export class GroupCommit {
   readonly #deps: GroupCommitDeps;
   readonly #waiting = new WaitingAppends();
-  #packed: Commit[] = [];
-  #packedBytes = 0;
-  #due = true;
-  #cancelTimer: (() => void) | undefined;
+  #waitingSinceMs: number | undefined;
+  /** Ascending by their numbers. */
+  #commits: Commit[] = [];
+  #writes: Write[] = [];
+  #isDue = true;
+  #timer: { readonly atMs: number; readonly cancel: () => void } | undefined;
+  #cancelGathering: (() => void) | undefined;
   #inFlight = 0;
   /** A write failed, and the next try waits for its time. */
   #isRetrying = false;
   #retryMs = FIRST_RETRY_MS;
   #watchers: (() => void)[] = [];
-  /** Since when commits wait of which the disk has taken none, ms since boot. */
-  #stuckSinceMs: number | undefined;
   #flushes = 0;
   /** Why nothing can be written, as the system's code; undefined while all is well. */
   fault: string | undefined;
   readonly #closing = new AbortController();
-  commitAgeMs: number;
+  #commitAgeMs: number;
 
   constructor(deps: GroupCommitDeps) {
     this.#deps = deps;
-    this.commitAgeMs = deps.commitAgeMs;
+    this.#commitAgeMs = deps.commitAgeMs;
   }
 
+  /** Entries that are neither at the platform nor on the disk. */
   get waitingEntries(): number {
-    return this.#waiting.entries + this.#packed.reduce((sum, commit) => sum + countOf(commit.blocks), 0);
+    return this.#commits.reduce((sum, one) => sum + (one.hasArrived ? 0 : one.entries), this.#waiting.entries);
   }
 
   get waitingBytes(): number {
-    return this.#waiting.bytes + this.#packedBytes;
+    return this.#commits.reduce((sum, one) => sum + (one.hasArrived ? 0 : one.bytes), this.#waiting.bytes);
+  }
+
+  /** Entries at the platform that are not on the disk. */
+  get recordEntries(): number {
+    return this.#commits.reduce((sum, one) => sum + (one.hasArrived ? one.entries : 0), 0);
+  }
+
+  set commitAgeMs(ms: number) {
+    this.#commitAgeMs = ms;
+    this.#wakeWhenDue();
   }
 
   append(entries: readonly TelemetryEntry[]): Promise<void> {
@@ -95,48 +135,66 @@ export class GroupCommit {
     if (this.#closing.signal.aborted) return Promise.reject(closedError());
     return new Promise((resolve, reject) => {
       const alarm = this.#waiting.add(entries, resolve, reject);
-      if (alarm || this.#waiting.entries >= this.#deps.commitEntries || this.#waiting.bytes >= COMMIT_BYTES)
-        this.#due = true;
+      this.#waitingSinceMs ??= this.#deps.clock.monotonicMs();
+      if (alarm || this.#isMuch()) this.#isDue = true;
       this.#boundMemory();
-      if (this.#due) this.#pump();
-      else
-        this.#cancelTimer ??= this.#deps.clock.after(this.commitAgeMs * CLOSING_SHARE, () => {
-          this.#due = true;
-          this.#pump();
-        });
+      this.#pump();
+      this.#leaveSoon(alarm);
     });
   }
 
-  /** Blocks that a disk which is stuck, or fails, does not take: alarms soon, regular ones when it lasts, or at a stop. */
-  stuckBlocks(kind: EntryClass): readonly FramedBlock[] {
-    const stuckMs = this.#deps.clock.monotonicMs() - (this.#stuckSinceMs ?? Number.POSITIVE_INFINITY);
+  /** Blocks of one class that have not all arrived and are not on the disk, ascending: appends that have gathered are among them from now on. */
+  unwritten(kind: EntryClass): readonly NumberedBlock[] {
     const isAlarm = kind === 'alarm';
-    if (stuckMs < (isAlarm || this.#flushes > 0 ? STUCK_AFTER_MS : LEAVES_AFTER_MS)) return [];
-    if (isAlarm && this.#packed.length < MAX_PACKED) this.#pack(this.#waiting.takeAlarms());
-    return this.#packed.flatMap(({ blocks }) => blocks.filter(({ info }) => info.alarm === isAlarm));
+    const unarrived = (): readonly Commit[] => this.#commits.filter(({ hasArrived }) => !hasArrived);
+    if (unarrived().length < MAX_COMMITS) {
+      if (isAlarm) this.#pack(this.#waiting.takeAlarms());
+      else if (this.#hasGathered()) this.#packAll();
+    }
+    return unarrived().flatMap(({ blocks }) => blocks.filter(({ info }) => info.alarm === isAlarm));
   }
 
-  /** Settles commits whose entries all reached the platform without the disk, and packs what waits behind them. */
+  /** All blocks that are not on the disk, ascending. */
+  get unwrittenBlocks(): readonly NumberedBlock[] {
+    return this.#commits.flatMap(({ blocks }) => blocks);
+  }
+
+  /** True of a number that is in memory, and not on the disk. */
+  holds(sequence: number): boolean {
+    return this.#commits.some(({ blocks }) =>
+      blocks.some(({ info }) => info.firstSequence <= sequence && sequence <= info.lastSequence),
+    );
+  }
+
+  /** Settles appends whose entries all reached the platform; they are written with the record. One that is put back waits again, and is written now. */
   arrived(arrived: Arrived): void {
-    for (const commit of this.#packed) {
+    for (const commit of this.#commits) {
       const { blocks } = commit;
       commit.hasBegunToArrive ||= blocks.some(
         ({ info }) => !info.alarm && arrived.touches(info.firstSequence, info.lastSequence),
       );
-      if (commit.isWriting || !blocks.every(({ info }) => arrived.covers(info.firstSequence, info.lastSequence)))
-        continue;
-      this.#unpack(commit);
-      for (const append of commit.appends) append.resolve();
+      const had = commit.hasArrived;
+      commit.hasArrived = blocks.every(({ info }) => arrived.covers(info.firstSequence, info.lastSequence));
+      if (commit.hasArrived && !had) for (const append of commit.appends) append.resolve();
+      if (had && !commit.hasArrived) this.#isDue = true;
     }
+    this.#boundRecord();
     for (const wake of this.#watchers.splice(0)) wake();
     this.#pump();
   }
 
-  /** Closes the open block now; resolves when nothing waits any more: on a failing disk, perhaps never. */
+  /** The platform is not reached: what has arrived is written, too, as it may have to go again. */
+  keepRecord(): void {
+    if (this.#commits.every(({ hasArrived, write }) => !hasArrived || write !== undefined)) return;
+    this.#isDue = true;
+    this.#pump();
+  }
+
+  /** Writes all now; resolves when nothing is in memory alone: on a failing disk, perhaps never. */
   async flush(): Promise<void> {
     this.#flushes += 1;
-    while (this.waitingEntries > 0 && !this.#closing.signal.aborted) {
-      this.#due = true;
+    while (this.#hasUnwritten && !this.#closing.signal.aborted) {
+      this.#isDue = true;
       this.#pump();
       await this.#nextSettled();
     }
@@ -151,88 +209,176 @@ export class GroupCommit {
     this.#isRetrying = false;
     let isOver = false;
     // With a fault, too, it is tried: the disk may be back, and nobody has asked it since.
-    for (let tries = 0; this.waitingEntries > 0 && !isOver && (this.fault === undefined || tries === 0); tries += 1) {
-      this.#due = true;
+    for (let tries = 0; this.#hasUnwritten && !isOver && (this.fault === undefined || tries === 0); tries += 1) {
+      this.#isDue = true;
       this.#pump();
       isOver = await Promise.race([ended, this.#nextSettled().then(() => false)]);
     }
     deadline.abort();
     this.#closing.abort();
-    this.#cancelTimer?.();
-    for (const append of [...this.#packed.flatMap((commit) => commit.appends), ...this.#waiting.takeAll()])
+    this.#timer?.cancel();
+    this.#cancelGathering?.();
+    for (const append of [...this.#commits.flatMap(({ appends }) => appends), ...this.#waiting.takeAll()])
       append.reject(closedError());
-    this.#packed = [];
+    this.#commits = [];
+    this.#writes = [];
+  }
+
+  get #hasUnwritten(): boolean {
+    return this.#waiting.entries > 0 || this.#commits.length > 0;
   }
 
   #nextSettled(): Promise<void> {
     return new Promise((resolve) => this.#watchers.push(resolve));
   }
 
-  /** Packs what is due, as far ahead as makes sense, and begins to write what is packed. */
-  #pump(): void {
-    if (this.#due && this.#waiting.entries > 0 && this.#hasRoom()) {
-      this.#pack(this.#waiting.takeAll());
-      this.#due = false;
-      this.#cancelTimer?.();
-      this.#cancelTimer = undefined;
+  /** True when so much is in memory alone that it is written, whatever its age. */
+  #isMuch(): boolean {
+    const unwritten = this.#commits.filter(({ write }) => write === undefined);
+    let [entries, bytes, record] = [this.#waiting.entries, this.#waiting.bytes, 0];
+    for (const commit of unwritten) {
+      if (commit.hasArrived) record += commit.bytes;
+      else [entries, bytes] = [entries + commit.entries, bytes + commit.bytes];
     }
+    return entries >= this.#deps.commitEntries || bytes >= COMMIT_BYTES || record >= RECORD_BYTES;
+  }
+
+  /** True when appends may leave: they have waited for others, or are enough. */
+  #hasGathered(): boolean {
+    const { clock, commitEntries, mayLeave } = this.#deps;
+    if (this.#waiting.entries === 0 || !mayLeave()) return false;
+    const waitedMs = clock.monotonicMs() - (this.#waitingSinceMs ?? 0);
+    return waitedMs >= GATHER_MS || this.#waiting.entries >= commitEntries * GATHERED_SHARE || this.#flushes > 0;
+  }
+
+  /** Tells that something may leave: alarms at once. */
+  #leaveSoon(alarm: boolean): void {
+    const { clock, mayLeave, onLeaving } = this.#deps;
+    if (!mayLeave()) return;
+    if (alarm || this.#hasGathered()) onLeaving();
+    else
+      this.#cancelGathering ??= clock.after(GATHER_MS, () => {
+        this.#cancelGathering = undefined;
+        onLeaving();
+      });
+  }
+
+  /** Begins to write what is due, as far ahead as makes sense. */
+  #pump(): void {
+    if (this.#isDue && this.#hasRoom()) {
+      this.#packAll();
+      this.#frame();
+      this.#isDue = false;
+    }
+    this.#wakeWhenDue();
     if (this.#isRetrying) return;
-    for (const commit of this.#packed) {
-      if (this.#inFlight >= COMMITS_IN_FLIGHT) return;
-      if (commit.isWriting) continue;
+    for (const write of this.#writes) {
+      if (this.#inFlight >= WRITES_IN_FLIGHT) return;
+      if (write.isUnderWay) continue;
       this.#inFlight += 1;
-      commit.isWriting = true;
-      this.#deps.write(commit.blocks, commit === this.#packed[0]).then(
-        (refused) => this.#onWritten(commit, refused),
-        (error: unknown) => this.#onFailed(commit, error),
+      write.isUnderWay = true;
+      this.#deps.write(write.blocks, write === this.#writes[0]).then(
+        (refused) => this.#onWritten(write, refused),
+        (error: unknown) => this.#onFailed(write, error),
       );
     }
   }
 
-  /** True while more may be packed: commits that have left without the disk make room, and none of it is that of alarms. */
+  /** True while more may be framed: writes whose entries have left without the disk make room, and none of it is that of alarms. */
   #hasRoom(): boolean {
-    const waiting = this.#packed.filter(({ hasBegunToArrive }) => !hasBegunToArrive);
-    return waiting.length < PACKED_COMMITS && this.#packed.length < MAX_PACKED / 2;
+    const waiting = this.#writes.filter(({ commits }) => commits.every(({ hasBegunToArrive }) => !hasBegunToArrive));
+    return waiting.length < FRAMED_WRITES && this.#writes.length < MAX_COMMITS / 2;
+  }
+
+  #packAll(): void {
+    this.#pack(this.#waiting.takeAll());
+    this.#waitingSinceMs = undefined;
   }
 
   #pack(appends: readonly WaitingAppend[]): void {
     if (appends.length === 0) return;
-    const bytes = appends.reduce((sum, append) => sum + append.bytes, 0);
-    const entries = appends.map((append) => append.entries);
-    const blocks = this.#deps.builder.build(entries, this.#deps.commitEntries);
-    this.#packed.push({ blocks, appends, bytes, isWriting: false, hasBegunToArrive: false });
-    this.#stuckSinceMs ??= this.#deps.clock.monotonicMs();
-    this.#packedBytes += bytes;
+    const blocks = this.#deps.builder.number(
+      appends.map(({ entries }) => entries),
+      this.#deps.commitEntries,
+    );
+    this.#commits.push({
+      blocks,
+      appends,
+      entries: appends.reduce((sum, { entries }) => sum + entries.length, 0),
+      bytes: appends.reduce((sum, { bytes }) => sum + bytes, 0),
+      atMs: this.#waitingSinceMs ?? this.#deps.clock.monotonicMs(),
+      hasArrived: false,
+      hasBegunToArrive: false,
+    });
   }
 
-  #onWritten(commit: Commit, refused: readonly FramedBlock[]): void {
-    this.#unpack(commit);
-    const written = commit.blocks.filter((block) => !refused.includes(block));
+  /** Makes a write of all that is in none. */
+  #frame(): void {
+    const commits = this.#commits.filter(({ write }) => write === undefined);
+    if (commits.length === 0) return;
+    const blocks = this.#deps.builder.frame(
+      commits.flatMap((commit) => commit.blocks),
+      this.#deps.commitEntries,
+    );
+    const write: Write = { commits, blocks, isUnderWay: false };
+    for (const commit of commits) commit.write = write;
+    this.#writes.push(write);
+  }
+
+  #dueMs(): number {
+    const ageMs = this.#commitAgeMs * CLOSING_SHARE;
+    const recordMs = Math.max(ageMs, RECORD_AGE_MS);
+    let dueMs = (this.#waitingSinceMs ?? Number.POSITIVE_INFINITY) + ageMs;
+    for (const { atMs, hasArrived, write } of this.#commits)
+      if (write === undefined) dueMs = Math.min(dueMs, atMs + (hasArrived ? recordMs : ageMs));
+    return dueMs;
+  }
+
+  #wakeWhenDue(): void {
+    const atMs = this.#isDue ? Number.POSITIVE_INFINITY : this.#dueMs();
+    // One that wakes too early looks again.
+    if (this.#timer !== undefined && this.#timer.atMs <= atMs && atMs !== Number.POSITIVE_INFINITY) return;
+    this.#timer?.cancel();
+    this.#timer = undefined;
+    if (atMs === Number.POSITIVE_INFINITY) return;
+    const { clock } = this.#deps;
+    const cancel = clock.after(Math.max(0, atMs - clock.monotonicMs()), () => {
+      this.#timer = undefined;
+      if (this.#dueMs() <= clock.monotonicMs()) this.#isDue = true;
+      this.#pump();
+    });
+    this.#timer = { atMs, cancel };
+  }
+
+  #onWritten(write: Write, refused: readonly FramedBlock[]): void {
+    this.#forget(write);
+    const written = write.blocks.filter((block) => !refused.includes(block));
     if (written.length > 0) {
       if (this.fault !== undefined) this.#deps.log.info({ code: this.fault }, 'outbox can write again');
       this.fault = undefined;
       this.#retryMs = FIRST_RETRY_MS;
-      this.#stuckSinceMs = this.#packed.length > 0 ? this.#deps.clock.monotonicMs() : undefined;
       this.#deps.onCommitted(written);
     }
     if (refused.length > 0) this.#deps.onDropped(countOf(refused), refused);
-    for (const append of commit.appends) settle(append, { isFull: refused.length > 0 });
+    for (const append of write.commits.flatMap(({ appends }) => appends))
+      settle(append, { isFull: refused.length > 0 });
     this.#settled();
   }
 
-  /** The commits stay packed, with the sequences they have, and go again together when all that was in flight has ended. */
-  #onFailed(commit: Commit, error: unknown): void {
-    commit.isWriting = false;
+  /** The blocks stay framed, and go again when all that was in flight has ended. */
+  #onFailed(write: Write, error: unknown): void {
+    write.isUnderWay = false;
     if (!this.#isRetrying) {
       this.#isRetrying = true;
       this.#onFault(error);
     }
+    this.#boundRecord();
     this.#settled();
   }
 
-  #unpack(commit: Commit): void {
-    this.#packed = this.#packed.filter((other) => other !== commit);
-    this.#packedBytes -= commit.bytes;
+  #forget(write: Write): void {
+    this.#writes = this.#writes.filter((other) => other !== write);
+    this.#commits = this.#commits.filter((commit) => commit.write !== write);
   }
 
   /** A write has ended, one way or the other. */
@@ -262,6 +408,21 @@ export class GroupCommit {
       this.waitingBytes > MEMORY_RING_BYTES || this.waitingEntries > this.#deps.memoryEntries;
     const dropped = this.#waiting.dropWhile(isTooMuch);
     if (dropped > 0) this.#deps.onDropped(dropped, []);
+  }
+
+  /** Of a record that the disk does not take, the oldest goes: all of it has arrived. */
+  #boundRecord(): void {
+    let bytes = this.#commits.reduce((sum, one) => sum + (one.hasArrived ? one.bytes : 0), 0);
+    for (const commit of [...this.#commits]) {
+      if (bytes <= MAX_RECORD_BYTES) return;
+      const { write } = commit;
+      const isWhole = write === undefined ? commit.hasArrived : write.commits.every(({ hasArrived }) => hasArrived);
+      if (!isWhole || write?.isUnderWay === true) continue;
+      const gone = write === undefined ? [commit] : write.commits;
+      bytes -= gone.reduce((sum, one) => sum + one.bytes, 0);
+      this.#commits = this.#commits.filter((one) => !gone.includes(one));
+      this.#writes = this.#writes.filter((one) => one !== write);
+    }
   }
 }
 

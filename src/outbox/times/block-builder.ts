@@ -1,6 +1,8 @@
-/** Turns appended entries into framed blocks: gives sequences, spaces timestamps, and keeps apart what a lane or a clock must tell apart. */
-import type { FramedBlock } from '../format/block-frame.ts';
-import { frameBlock } from '../format/block-frame.ts';
+/**
+ * Turns appended entries into blocks: gives sequences, spaces timestamps, and keeps apart what a lane or a clock must tell apart. A block is numbered
+ * when it may leave, and framed when it is written: those that follow each other become one.
+ */
+import { type BlockInfo, boundsOf, type FramedBlock, frameBlock } from '../format/block-frame.ts';
 import { type BlockEntries, PayloadEncoder } from '../format/block-payload.ts';
 import type { TelemetryEntry } from '../format/telemetry-entry.ts';
 import type { BootTimes } from './boot-times.ts';
@@ -16,6 +18,12 @@ interface Group {
 
 /** Farther from 1970 than this no date of the platform goes (JavaScript's own limit), and a double still tells ms apart. */
 const LAST_DATE_MS = 8.64e15;
+
+/** Entries in memory that have their numbers and times: they may leave, and be written. */
+export interface NumberedBlock {
+  readonly info: Omit<BlockInfo, 'offset' | 'bytes' | 'gaps'>;
+  readonly entries: BlockEntries;
+}
 
 type Times = Pick<BootTimes, 'refresh' | 'stretchAt' | 'hold'>;
 
@@ -33,7 +41,7 @@ export class BlockBuilder {
   }
 
   /** Blocks of at most `largest` entries; regular ones first, in the order of appending. */
-  build(appended: readonly (readonly TelemetryEntry[])[], largest: number): FramedBlock[] {
+  number(appended: readonly (readonly TelemetryEntry[])[], largest: number): NumberedBlock[] {
     const groups: Group[] = [];
     let current: Group | undefined;
     let bootId: string | undefined;
@@ -54,7 +62,21 @@ export class BlockBuilder {
         this.#put(current, entry, ownTime);
       }
     }
-    return groups.sort((a, b) => Number(a.alarm) - Number(b.alarm)).map((group) => this.#frame(group));
+    return groups.sort((a, b) => Number(a.alarm) - Number(b.alarm)).map((group) => this.#numbered(group));
+  }
+
+  /** Frames of at most `largest` entries; `blocks` are in the order of their numbers. */
+  frame(blocks: readonly NumberedBlock[], largest: number): FramedBlock[] {
+    const runs: NumberedBlock[][] = [];
+    for (const block of blocks) {
+      const run = runs.at(-1);
+      if (run !== undefined && follows(run, block, largest)) run.push(block);
+      else runs.push([block]);
+    }
+    return runs.map((run) => {
+      const { alarm, bootId, firstSequence } = (run[0] as NumberedBlock).info;
+      return frameBlock(this.#encoder, joined(run), { alarm, bootId, firstSequence });
+    });
   }
 
   #put({ entries }: Group, entry: TelemetryEntry, ownTime: boolean): void {
@@ -70,19 +92,26 @@ export class BlockBuilder {
     } else entries.monotonicMs.push(this.spacing.place(name, monotonicMs));
   }
 
-  #frame(group: Group): FramedBlock {
-    const { takenAtMs, ...rest } = group.entries;
+  #numbered({ alarm, bootId, ownTime, entries: { takenAtMs, ...rest } }: Group): NumberedBlock {
     const firstSequence = this.#nextSequence;
-    this.#nextSequence += rest.keys.length;
-    const { alarm, bootId } = group;
-    const framed = frameBlock(this.#encoder, group.ownTime ? { ...rest, takenAtMs } : rest, {
-      alarm,
-      bootId,
-      firstSequence,
-    });
+    const count = rest.keys.length;
+    this.#nextSequence += count;
+    const [firstMs, lastMs] = boundsOf(ownTime ? takenAtMs : rest.monotonicMs);
     // By the times that it has now its entries were told apart.
-    if (!group.ownTime) this.#boots?.hold(bootId, framed.info.lastMs);
-    return framed;
+    if (!ownTime) this.#boots?.hold(bootId, lastMs);
+    return {
+      info: {
+        alarm,
+        ownTime,
+        count,
+        firstSequence,
+        lastSequence: firstSequence + count - 1,
+        firstMs,
+        lastMs,
+        bootId,
+      },
+      entries: ownTime ? { ...rest, takenAtMs } : rest,
+    };
   }
 }
 
@@ -101,4 +130,31 @@ function fits(group: Group, entry: TelemetryEntry, alarm: boolean, ownTime: bool
 
 function emptyGroup({ bootId }: TelemetryEntry, alarm: boolean, ownTime: boolean): Group {
   return { alarm, bootId, ownTime, entries: { devices: [], keys: [], values: [], monotonicMs: [], takenAtMs: [] } };
+}
+
+/** True when the block goes on where a run ends, and both fit into one frame. */
+function follows(run: readonly NumberedBlock[], { info }: NumberedBlock, largest: number): boolean {
+  const last = (run.at(-1) as NumberedBlock).info;
+  const entries = run.reduce((sum, block) => sum + block.info.count, info.count);
+  return (
+    info.firstSequence === last.lastSequence + 1 &&
+    info.alarm === last.alarm &&
+    info.ownTime === last.ownTime &&
+    info.bootId === last.bootId &&
+    entries <= largest
+  );
+}
+
+function joined(run: readonly NumberedBlock[]): BlockEntries {
+  const [only, ...others] = run.map(({ entries }) => entries);
+  if (only !== undefined && others.length === 0) return only;
+  const all = run.map(({ entries }) => entries);
+  const ownTime = all[0]?.takenAtMs !== undefined;
+  return {
+    devices: all.flatMap(({ devices }) => devices),
+    keys: all.flatMap(({ keys }) => keys),
+    values: all.flatMap(({ values }) => values),
+    monotonicMs: all.flatMap(({ monotonicMs }) => monotonicMs),
+    ...(ownTime && { takenAtMs: all.flatMap(({ takenAtMs = [] }) => takenAtMs) }),
+  };
 }

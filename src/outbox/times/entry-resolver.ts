@@ -9,24 +9,27 @@ import type { BootTimes } from './boot-times.ts';
 /** Says that the `ts` of the key it belongs to is a guess. */
 const UNCERTAIN_SUFFIX = '_timeUncertain';
 
+/** Fields of a block, in memory or on the disk, that its entries are resolved by. */
+type Labelled = Omit<BlockInfo, 'offset' | 'bytes' | 'gaps'>;
+
 /** True when the times of a block can be given out: pending ones must not be frozen, nor make the others of their boot a guess. */
-export function canGiveOut(boots: BootTimes, info: BlockInfo): boolean {
+export function canGiveOut(boots: BootTimes, info: Labelled): boolean {
   return info.ownTime || boots.canResolve(info.bootId);
 }
 
 /** Entries of a block whose times are given out now and never change again; each uncertain one is followed by its mark. */
-export function freezeEntries(boots: BootTimes, info: BlockInfo, entries: BlockEntries): EntryColumns {
+export function freezeEntries(boots: BootTimes, info: Labelled, entries: BlockEntries): EntryColumns {
   if (!info.ownTime) boots.give(info.bootId, info.firstMs, info.lastMs);
   return resolve(info, entries, (ms) => boots.freeze(info.bootId, ms));
 }
 
 /** The same without giving anything out; entries whose time is not known are left out. */
-export function lookAtEntries(boots: BootTimes, info: BlockInfo, entries: BlockEntries): EntryColumns {
+export function lookAtEntries(boots: BootTimes, info: Labelled, entries: BlockEntries): EntryColumns {
   return resolve(info, entries, (ms) => boots.stretchAt(info.bootId, ms));
 }
 
 function resolve(
-  info: BlockInfo,
+  info: Labelled,
   entries: BlockEntries,
   stretchAt: (ms: number) => TimeStretch | undefined,
 ): EntryColumns {
@@ -59,7 +62,7 @@ function resolve(
 /** Blocks that follow each other mostly are as long: they share what is the same for all of their entries. */
 let lastClasses: readonly EntryClass[] = [];
 
-function classesOf({ count, alarm }: BlockInfo): readonly EntryClass[] {
+function classesOf({ count, alarm }: Labelled): readonly EntryClass[] {
   const one: EntryClass = alarm ? 'alarm' : 'regular';
   if (lastClasses.length !== count || lastClasses[0] !== one) lastClasses = new Array<EntryClass>(count).fill(one);
   return lastClasses;

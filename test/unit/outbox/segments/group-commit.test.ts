@@ -27,9 +27,12 @@ let committed: number[];
 let dropped: [count: number, ranges: number[][]][];
 let settled: string[];
 let commit: GroupCommit;
+let mayLeave: boolean;
+let leaving: number;
 
 beforeEach(() => {
   clock = new FakeClock();
+  [mayLeave, leaving] = [true, 0];
   [writes, committed, dropped, settled] = [[], [], [], []];
   commit = new GroupCommit({
     clock,
@@ -38,6 +41,10 @@ beforeEach(() => {
     commitAgeMs: AGE_MS,
     commitEntries: 10,
     memoryEntries: 40,
+    mayLeave: () => mayLeave,
+    onLeaving: () => {
+      leaving += 1;
+    },
     write: (blocks, isOldest) => {
       if (writes.length > MAX_WRITES) throw new Error('it writes for ever');
       const { promise, resolve, reject } = Promise.withResolvers<readonly FramedBlock[]>();
