@@ -25,7 +25,7 @@ import { Timeline } from '../timeline/timeline.ts';
 import { TIMELINE_FILE } from '../timeline/timeline-file.ts';
 import { configEvents, configFaultEvent } from '../timeline/words.ts';
 import type { JsonObject } from '../values/json.ts';
-import type { AttachedParts } from './attached-parts.ts';
+import type { AttachedParts } from './device-slots.ts';
 import type { Machine } from './machine.ts';
 import { type AgentParts, type OpenPartsDeps, openParts, runRemote } from './open-parts.ts';
 

@@ -45,12 +45,12 @@ import { tellersOf } from '../timeline/tellers.ts';
 import type { Timeline } from '../timeline/timeline.ts';
 import { watchAgent } from '../timeline/watch-agent.ts';
 import type { JsonObject } from '../values/json.ts';
-import { runAttachedCommands } from './attached-commands.ts';
-import { AttachedControl } from './attached-control.ts';
-import { AttachedParts, idBeforeOpening } from './attached-parts.ts';
+import { runAttachedCommands } from './device-commands.ts';
+import { AttachedParts, idBeforeOpening } from './device-slots.ts';
 import { HardwareParts } from './hardware-parts.ts';
 import type { Machine } from './machine.ts';
 import { operationsFor, ownMethodConfigs, sentBy } from './own-commands.ts';
+import { AttachedControl } from './slots-control.ts';
 
 export interface AgentParts {
   readonly stateFolder: StateFolder;

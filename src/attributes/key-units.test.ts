@@ -1,7 +1,7 @@
 /** Units of a device's keys: under the names and in the units that the platform gets, of its own sensors alone, and bounded. */
 import { describe, expect, it } from 'vitest';
-import { AttachedBench } from '../../test/support/attached-bench.ts';
 import { configOf, SMALLEST } from '../../test/support/config-file.ts';
+import { AttachedBench } from '../../test/support/device-commands-bench.ts';
 import type { Log } from '../host/log.ts';
 import { silentLog } from '../host/log.ts';
 import { keyUnits, MAX_BYTES, MAX_KEYS } from './key-units.ts';

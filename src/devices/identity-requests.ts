@@ -8,9 +8,9 @@ import { isOtherBoard } from '../host/identity.ts';
 import type { IdentityControl } from '../operations/identity-operations.ts';
 import type { JsonObject } from '../values/json.ts';
 import { fingerprintOf } from './access-token.ts';
-import { forgetDevices } from './attached/forget-devices.ts';
 import { type ClaimDeps, claimDevice } from './claim-device.ts';
 import type { CredentialsPlace } from './credentials-record.ts';
+import { forgetDevices } from './forget-devices.ts';
 import { adoptIdentity, type MoveDeps, packIdentity, unpackIdentity } from './move-identity.ts';
 
 export interface IdentityRequestsDeps extends MoveDeps, Omit<ClaimDeps, 'deviceApi' | 'deviceName'> {

@@ -1,6 +1,5 @@
 /** Every check of the doctor, in the order in which a person would look. */
 
-import { attachedDevices } from './checks/attached-devices.ts';
 import type { Check } from './checks/checkup.ts';
 import {
   configReadable,
@@ -10,6 +9,7 @@ import {
   secrets,
   stateFolder,
 } from './checks/configuration-checks.ts';
+import { attachedDevices } from './checks/device-checks.ts';
 import { actuators, devices, permissions, sensors, sharedPorts } from './checks/hardware-checks.ts';
 import { clock, diskHealth, diskSpace, memory, storageLife, wear } from './checks/machine-checks.ts';
 import { dns, proxy, reachable, route, tls, token } from './checks/network-checks.ts';

@@ -8,7 +8,7 @@ import { AlertList } from '../../../src/host/alert-list.ts';
 import { AgentLog } from '../../../src/host/log.ts';
 import { keepRunning } from '../../../src/host/loops.ts';
 import { systemRandomBytes } from '../../../src/host/random.ts';
-import { FakePlatform } from '../../support/attached-parts-bench.ts';
+import { FakePlatform } from '../../support/device-slots-bench.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { MemoryFiles } from '../../support/memory-files.ts';
 import { rowsOf } from '../../support/telemetry-rows.ts';

@@ -1,6 +1,6 @@
 /** What holds of every device, the gateway as well as one that is attached to it: wishes for its outputs, and packages for it. */
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { AttachedBench } from '../../support/attached-bench.ts';
+import { AttachedBench } from '../../support/device-commands-bench.ts';
 
 const HANDLER = { program: '/usr/local/bin/flash', arguments: ['{file}', '{title}', '{version}'] };
 const OUTPUT = { kind: 'gpio-output', desiredKey: 'wish', safe: { start: false } };

@@ -2,7 +2,7 @@
 import { beforeAll, beforeEach, expect, it } from 'vitest';
 import { ownActuators } from '../../../src/actuators/own-actuators.ts';
 import { ownDeclaredMethods, ownMethodConfigs } from '../../../src/agent/own-commands.ts';
-import { AttachedBench } from '../../support/attached-bench.ts';
+import { AttachedBench } from '../../support/device-commands-bench.ts';
 
 const relay = (name: string, device?: string, enabled = true) => ({
   name,

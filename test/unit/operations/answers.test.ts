@@ -34,7 +34,7 @@ it('refuses a member of an answer, an operation and a part that do not exist, an
 }, async () => {
   const text = `
     import type { AgentCalls } from '${ROOT}/src/cli/agent-calls.ts';
-    import type { runAttachedCommands } from '${ROOT}/src/agent/attached-commands.ts';
+    import type { runAttachedCommands } from '${ROOT}/src/agent/device-commands.ts';
 
     export async function ages({ ask }: AgentCalls): Promise<readonly number[]> {
       const { nowMs, startedAtMs, upSince } = await ask('getStatus');

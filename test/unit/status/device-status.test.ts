@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { attachedDevices } from '../../../src/doctor/checks/attached-devices.ts';
 import type { CheckContext } from '../../../src/doctor/checks/checkup.ts';
+import { attachedDevices } from '../../../src/doctor/checks/device-checks.ts';
 import { shortStatus } from '../../../src/operations/short-status.ts';
 import { metricsOf, prometheusText } from '../../../src/status/metrics.ts';
 import { telemetryKey } from '../../../src/status/self-telemetry.ts';
