@@ -25,13 +25,14 @@ import type { SharedOutbox } from '../status/shape/device-status.ts';
 import { StateFile } from '../store/state-file.ts';
 import { FanOut } from '../telemetry/fan-out.ts';
 import { HeldDevices, placeName } from '../telemetry/held-devices.ts';
-import type { AttachedTelemetry, TelemetryPath } from '../telemetry/telemetry-path.ts';
+import type { SlotTelemetry, TelemetryPath } from '../telemetry/telemetry-path.ts';
 import { Uploader, type UploadSettings } from '../telemetry/uploader.ts';
 import type { JsonValue } from '../values/json.ts';
 import { loadLinearPatterns } from '../values/linear-pattern.ts';
+import { SELF } from '../values/self.ts';
 import type { OpenPartsDeps } from './open-parts.ts';
 
-export interface AttachedPartsDeps extends Pick<OpenPartsDeps, 'machine' | 'timeSync' | 'rightClock'> {
+export interface DeviceSlotsDeps extends Pick<OpenPartsDeps, 'machine' | 'timeSync' | 'rightClock'> {
   readonly log: AgentLog;
   readonly config: () => AgentConfig;
   readonly self: Device;
@@ -49,7 +50,7 @@ export interface AttachedPartsDeps extends Pick<OpenPartsDeps, 'machine' | 'time
 }
 
 /** Beside the gateway's own, attached devices have `outbox.maxBytes` again: for what waits of all, and for those that are held. */
-const SHARES = { attached: 2 / 3, held: 1 / 3 };
+const SHARES = { shared: 2 / 3, held: 1 / 3 };
 /** A platform that has restarted may have lost what a held device got last. */
 const HELD_RETAIN = { forMs: 120_000, bytes: 1_000_000 };
 const MIN_BYTES = 1_000_000;
@@ -61,15 +62,15 @@ const LOOK_WITHIN_MS = 5_000;
 /** A disk that has not taken an entry by then may never take it. */
 const FLUSH_WITHIN_MS = 5_500;
 
-export class AttachedParts {
+export class DeviceSlots {
   readonly outbox: PatientOutbox;
   readonly names: DeviceNames;
   readonly devices: Devices;
   readonly held: HeldDevices;
   readonly uploader: Uploader;
-  readonly #deps: AttachedPartsDeps;
+  readonly #deps: DeviceSlotsDeps;
 
-  private constructor(deps: AttachedPartsDeps, names: DeviceNames, outbox: PatientOutbox, signal: AbortSignal) {
+  private constructor(deps: DeviceSlotsDeps, names: DeviceNames, outbox: PatientOutbox, signal: AbortSignal) {
     const { machine, rightClock: clock, log, self, config } = deps;
     const { files } = machine;
     const { stateFolder } = config();
@@ -125,7 +126,7 @@ export class AttachedParts {
   }
 
   /** Undefined where the configuration has no devices, and never had. */
-  static async open(deps: AttachedPartsDeps, signal: AbortSignal): Promise<AttachedParts | undefined> {
+  static async open(deps: DeviceSlotsDeps, signal: AbortSignal): Promise<DeviceSlots | undefined> {
     const { machine, rightClock: clock, log, config, self } = deps;
     const { files } = machine;
     const { devices, stateFolder, outbox, provisioning } = config();
@@ -138,8 +139,8 @@ export class AttachedParts {
       );
     if (devices.length === 0 && !(await outcomeWithin(clock, LOOK_WITHIN_MS, wasThere, () => false))) return undefined;
     // First, as it sets aside what another board's card has left.
-    const share = { ...outbox, maxBytes: shareOf(outbox, SHARES.attached) };
-    const attached = await openOutbox({ ...outboxDeps(deps), stateFolder: folder, config: share }, signal);
+    const share = { ...outbox, maxBytes: shareOf(outbox, SHARES.shared) };
+    const sharedOutbox = await openOutbox({ ...outboxDeps(deps), stateFolder: folder, config: share }, signal);
     const hasPattern = devices.some(({ serialNumber }) => serialNumber?.pattern !== undefined);
     const compile = hasPattern ? await loadLinearPatterns() : undefined;
     const file = new StateFile({
@@ -157,13 +158,13 @@ export class AttachedParts {
       matches: (pattern, text) => compile?.(`^(?:${pattern})$`).test(text) ?? false,
     });
     names.configure(devices);
-    return new AttachedParts(deps, names, attached, signal);
+    return new DeviceSlots(deps, names, sharedOutbox, signal);
   }
 
   /** Id of the device of a slot; the gateway's without one. */
-  readonly idOf = (slot: string | undefined): string => (slot === undefined ? 'self' : this.names.idOf(slot));
+  readonly idOf = (slot: string | undefined): string => (slot === undefined ? SELF : this.names.idOf(slot));
 
-  get outboxes(): AttachedTelemetry['outboxes'] {
+  get outboxes(): SlotTelemetry['outboxes'] {
     return [this.outbox, this.held];
   }
 
@@ -249,6 +250,6 @@ function inWindows(settings: UploadSettings): UploadSettings {
   };
 }
 
-function outboxDeps({ machine, rightClock: clock, log, timeSync, expectFolder, presentMs }: AttachedPartsDeps) {
+function outboxDeps({ machine, rightClock: clock, log, timeSync, expectFolder, presentMs }: DeviceSlotsDeps) {
   return { clock, files: machine.files, log, timeSync, expectFolder, presentMs };
 }

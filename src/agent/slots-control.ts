@@ -18,11 +18,11 @@ import type { DeviceStatus } from '../status/shape/device-status.ts';
 import { removeTreeDurably } from '../store/durable-file.ts';
 import { StateFile } from '../store/state-file.ts';
 import { placeName } from '../telemetry/held-devices.ts';
-import type { AttachedParts } from './device-slots.ts';
+import type { DeviceSlots } from './device-slots.ts';
 
-export interface AttachedControlDeps {
+export interface SlotsControlDeps {
   /** Undefined where the configuration has no devices. */
-  readonly attached: AttachedParts | undefined;
+  readonly slots: DeviceSlots | undefined;
   readonly config: () => AgentConfig;
   readonly machine: Pick<HostMachine, 'clock' | 'files' | 'randomBytes'>;
   readonly log: AgentLog;
@@ -31,22 +31,22 @@ export interface AttachedControlDeps {
 
 type Held = Pick<DeviceStatus, 'heldEntries' | 'reason' | 'isBehind'>;
 
-export class AttachedControl implements DevicesControl {
-  readonly #deps: AttachedControlDeps;
+export class SlotsControl implements DevicesControl {
+  readonly #deps: SlotsControlDeps;
   /** Monotonic ms since when a device without a state of its own is known. */
   readonly #since: number;
   /** Sensors of each slot. */
   #counted: { readonly of: AgentConfig['sensors']; readonly counts: ReadonlyMap<string, number> } | undefined;
 
-  constructor(deps: AttachedControlDeps) {
+  constructor(deps: SlotsControlDeps) {
     this.#deps = deps;
     this.#since = deps.machine.clock.monotonicMs();
   }
 
   readonly list = (): readonly DeviceStatus[] => {
-    const { attached } = this.#deps;
-    if (attached === undefined) return [];
-    const { names, devices, held } = attached;
+    const { slots } = this.#deps;
+    if (slots === undefined) return [];
+    const { names, devices, held } = slots;
     const places = new Map<string, Held>();
     for (const { device: kept, outbox, uploader, why } of held.list()) {
       const id = names.resolve(kept) ?? unidentifiedId(kept, names);
@@ -65,7 +65,7 @@ export class AttachedControl implements DevicesControl {
     );
     const doubled = [...names.doubled].map(([slot, first]) => this.#doubled(slot, first, places));
     const ids = new Set([...present, ...unidentified, ...doubled].map(({ id }) => id));
-    const { heldEntries = 0, oldestMs = 0 } = attached.outbox.status();
+    const { heldEntries = 0, oldestMs = 0 } = slots.outbox.status();
     const left =
       heldEntries === 0 ? [] : [...names.left].filter(([, leftAtMs]) => oldestMs <= leftAtMs).map(([id]) => id);
     const gone = [...new Set([...places.keys(), ...names.moved.away, ...left])].filter((id) => !ids.has(id));
@@ -88,14 +88,14 @@ export class AttachedControl implements DevicesControl {
 
   readonly rotate: DevicesControl['rotate'] = async (id, accessToken) => {
     const device = this.#device(id);
-    const { devices, held, names } = this.#attached;
+    const { devices, held, names } = this.#slots;
     if (await device.enterToken(accessToken)) await devices.change(id, () => {});
     for (const { device: kept } of held.list()) if (names.resolve(kept) === id) held.retry(kept);
   };
 
   readonly remove: DevicesControl['remove'] = async (id) => {
     const { machine, config } = this.#deps;
-    const { devices, held, names } = this.#attached;
+    const { devices, held, names } = this.#slots;
     await devices.change(id, async () => {
       await removeTreeDurably(machine.files, join(this.#folder(config()), placeName(id)));
       names.forget(id);
@@ -105,7 +105,7 @@ export class AttachedControl implements DevicesControl {
   };
 
   readonly rename: DevicesControl['rename'] = async (id, name) => {
-    const { devices, names } = this.#attached;
+    const { devices, names } = this.#slots;
     await devices.change(id, () => names.rename(id, name));
   };
 
@@ -115,7 +115,7 @@ export class AttachedControl implements DevicesControl {
 
   readonly take: DevicesControl['take'] = async (arrival) => {
     const slots = this.#deps.config().devices;
-    if (this.#deps.attached !== undefined) return takeDevice(this.#moves, arrival, slots);
+    if (this.#deps.slots !== undefined) return takeDevice(this.#moves, arrival, slots);
     const names = await this.#firstNames();
     // No slot runs that would have to be ended: the device's slot comes with the next start.
     const devices = {
@@ -130,22 +130,22 @@ export class AttachedControl implements DevicesControl {
 
   /** Entries that are still kept of the device in a slot, delivered or not. */
   async *read(slot: string, query: EntryQuery, signal: AbortSignal): AsyncGenerator<ResolvedEntry> {
-    const { attached } = this.#deps;
-    if (attached === undefined) return;
+    const { slots } = this.#deps;
+    if (slots === undefined) return;
     const ids = new Set(this.idsOf(slot));
-    for await (const entry of attached.outbox.read(query, signal)) if (ids.has(entry.device)) yield entry;
+    for await (const entry of slots.outbox.read(query, signal)) if (ids.has(entry.device)) yield entry;
   }
 
   /** Ids of what is in a slot: the device, one whose number is not believed yet, and before it was identified. */
   idsOf(slot: string): readonly string[] {
-    const names = this.#deps.attached?.names;
+    const names = this.#deps.slots?.names;
     const present = names?.present.filter((id) => names.slotsOf(id).includes(slot)) ?? [];
     return [...new Set([...present, names?.idOf(slot) ?? `?${slot}`, `?${slot}`])];
   }
 
   get #moves(): MoveDeviceDeps {
     const { machine, log, board, config } = this.#deps;
-    const { names, devices } = this.#attached;
+    const { names, devices } = this.#slots;
     return {
       machine,
       log,
@@ -176,23 +176,23 @@ export class AttachedControl implements DevicesControl {
     return join(stateFolder, KNOWN_DEVICES);
   }
 
-  get #attached(): AttachedParts {
-    const { attached } = this.#deps;
-    if (attached === undefined)
+  get #slots(): DeviceSlots {
+    const { slots } = this.#deps;
+    if (slots === undefined)
       throw refusal(
         'provisioning/no-such-device',
         'there are no attached devices: the first stands under devices: in the configuration',
       );
-    return attached;
+    return slots;
   }
 
   /** @throws AgentError `provisioning/no-such-device` (drop). */
   #device(id: string): Device {
-    return this.#attached.devices.expect(id);
+    return this.#slots.devices.expect(id);
   }
 
   #status(id: string, device: Device | undefined, place: Held | undefined): DeviceStatus {
-    const { names } = this.#attached;
+    const { names } = this.#slots;
     const slots = names.slotsOf(id);
     return {
       id,
@@ -229,13 +229,13 @@ export class AttachedControl implements DevicesControl {
       acceptedEntries: 0,
       sensors: this.#sensors([slot]),
       label,
-      reason: this.#attached.names.moved.isLeft(slot) ? LEFT : undefined,
+      reason: this.#slots.names.moved.isLeft(slot) ? LEFT : undefined,
     };
   }
 
   /** A slot that reads the device of another: what it reads waits, until the two are told apart. */
   #doubled(slot: string, sharesWith: string, places: ReadonlyMap<string, Held>): DeviceStatus {
-    const { names } = this.#attached;
+    const { names } = this.#slots;
     const id = names.idOf(slot);
     return {
       id,
@@ -253,7 +253,7 @@ export class AttachedControl implements DevicesControl {
   #removed(id: string, device: Device | undefined, place: Held): DeviceStatus {
     return {
       id,
-      name: this.#attached.names.shownName(id, device?.name),
+      name: this.#slots.names.shownName(id, device?.name),
       slots: [],
       state: 'removed' as const,
       sinceMs: device?.sinceMs ?? this.#since,
@@ -267,7 +267,7 @@ export class AttachedControl implements DevicesControl {
   }
 
   #goneBy(id: string): DeviceStatus['goneBy'] {
-    const { names } = this.#attached;
+    const { names } = this.#slots;
     if (names.moved.away.includes(id)) return 'move';
     return names.left.has(id) || id.startsWith('?') ? undefined : 'swap';
   }

@@ -1,7 +1,7 @@
 /** Names of attached devices, made of their slot's template, and the serial numbers that stand in them. */
 import type { DeviceConfig } from '../config/schema/devices.ts';
 import type { JsonValue } from '../values/json.ts';
-import { SELF } from './device.ts';
+import { SELF } from '../values/self.ts';
 
 const MAX_NAME_LENGTH = 255;
 const MAX_NUMBER_LENGTH = 64;

@@ -9,7 +9,7 @@ import {
   secrets,
   stateFolder,
 } from './checks/configuration-checks.ts';
-import { attachedDevices } from './checks/device-checks.ts';
+import { otherDevices } from './checks/devices-check.ts';
 import { actuators, devices, permissions, sensors, sharedPorts } from './checks/hardware-checks.ts';
 import { clock, diskHealth, diskSpace, memory, storageLife, wear } from './checks/machine-checks.ts';
 import { dns, proxy, reachable, route, tls, token } from './checks/network-checks.ts';
@@ -20,6 +20,6 @@ const CONFIGURATION = [cutRestore, configuration, configurationWarnings, stateFo
 const HARDWARE = [devices, permissions, sharedPorts, sensors, actuators];
 const NETWORK = [dns, route, proxy, reachable, tls, token];
 const MACHINE = [clock, diskSpace, diskHealth, storageLife, wear, memory];
-const SERVICE = [unit, watchdog, agent, uploads, attachedDevices, outbox, link, firmware, lockout, page, alerts];
+const SERVICE = [unit, watchdog, agent, uploads, otherDevices, outbox, link, firmware, lockout, page, alerts];
 
 export const CHECKS: readonly Check[] = [...CONFIGURATION, ...HARDWARE, ...NETWORK, ...MACHINE, ...SERVICE];

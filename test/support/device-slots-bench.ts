@@ -1,7 +1,7 @@
-/** AttachedParts over a virtual clock, disk and platform; only the HTTP client is not the real one. */
+/** DeviceSlots over a virtual clock, disk and platform; only the HTTP client is not the real one. */
 
-import { AttachedParts } from '../../src/agent/device-slots.ts';
-import { AttachedControl } from '../../src/agent/slots-control.ts';
+import { DeviceSlots } from '../../src/agent/device-slots.ts';
+import { SlotsControl } from '../../src/agent/slots-control.ts';
 import { type AgentConfig, configSchema } from '../../src/config/schema/agent-config.ts';
 import type { Permission } from '../../src/devices/device.ts';
 import { DeviceNames } from '../../src/devices/device-names.ts';
@@ -112,15 +112,15 @@ export class PartsBench {
   names!: DeviceNames;
   devices!: Devices;
   held!: HeldDevices;
-  control!: AttachedControl;
-  counts!: AttachedParts['counts'];
+  control!: SlotsControl;
+  counts!: DeviceSlots['counts'];
   readonly logged: string[] = [];
   /** The gateway itself has no credentials yet. */
   skipsWay = false;
   /** Why the gateway itself may not speak to the platform. */
   notConnected: string | undefined;
   beside: DevicesDeps['beside'] = async (device, signal) => {
-    // As AttachedParts.
+    // As DeviceSlots.
     for (const { device: kept } of this.held.list()) if (this.names.resolve(kept) === device.id) this.held.retry(kept);
     await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
   };
@@ -223,16 +223,16 @@ export class PartsBench {
       postTelemetry: (rows, signal) => fanOut.post(rows, signal),
       settings: () => ({ ...settings(), maxBatchEntries: 40_000, maxBatchBytes: 5_000_000 }),
     });
-    const attached = {
+    const slots = {
       names,
       devices: this.devices,
       held: this.held,
       outbox: this.outbox,
       uploader,
-    } as unknown as AttachedParts;
-    this.counts = () => AttachedParts.prototype.counts.call(attached);
-    this.control = new AttachedControl({
-      attached,
+    } as unknown as DeviceSlots;
+    this.counts = () => DeviceSlots.prototype.counts.call(slots);
+    this.control = new SlotsControl({
+      slots,
       config: () => this.config,
       log,
       board: this.board,

@@ -1,6 +1,6 @@
 /** What holds of every device, the gateway as well as one that is attached to it: wishes for its outputs, and packages for it. */
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { AttachedBench } from '../../support/device-commands-bench.ts';
+import { DevicesBench } from '../../support/devices-bench.ts';
 
 const HANDLER = { program: '/usr/local/bin/flash', arguments: ['{file}', '{title}', '{version}'] };
 const OUTPUT = { kind: 'gpio-output', desiredKey: 'wish', safe: { start: false } };
@@ -43,14 +43,14 @@ const ATTACHED = {
   alert: 'shared attributes of Gateway one are not applied',
 };
 
-let bench: AttachedBench;
+let bench: DevicesBench;
 
 // A driver is loaded when it is first asked for, which takes real time.
 beforeAll(async () => {
   await import('../../../src/actuators/gpio-output/driver.ts');
 });
 beforeEach(async () => {
-  bench = new AttachedBench(CONFIG);
+  bench = new DevicesBench(CONFIG);
   await bench.start();
 });
 afterEach(() => bench.stop());

@@ -1,6 +1,6 @@
 /** Packages for attached devices: each takes its own, tells of it as its own, and has it installed by the command that its handler names. */
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { AttachedBench } from '../../support/device-commands-bench.ts';
+import { DevicesBench } from '../../support/devices-bench.ts';
 
 const HANDLER = {
   title: 'pump',
@@ -20,14 +20,14 @@ const CONFIG = {
 const WALK = ['DOWNLOADING', 'DOWNLOADED', 'VERIFIED', 'UPDATING', 'UPDATED'];
 const image = (text: string): Buffer => Buffer.alloc(20_000, text);
 
-let bench: AttachedBench;
+let bench: DevicesBench;
 
 // A driver is loaded when it is first asked for, which takes real time.
 beforeAll(async () => {
   await import('../../../src/actuators/gpio-output/driver.ts');
 });
 beforeEach(async () => {
-  bench = new AttachedBench(CONFIG);
+  bench = new DevicesBench(CONFIG);
   await bench.start();
 });
 afterEach(() => bench.stop());

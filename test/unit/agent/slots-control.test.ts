@@ -1,6 +1,6 @@
 /** A device that comes from another gateway before the configuration here has any. */
 import { describe, expect, it } from 'vitest';
-import { AttachedControl } from '../../../src/agent/slots-control.ts';
+import { SlotsControl } from '../../../src/agent/slots-control.ts';
 import { configSchema } from '../../../src/config/schema/agent-config.ts';
 import { CredentialsStore } from '../../../src/devices/credentials-store.ts';
 import { DeviceNames } from '../../../src/devices/device-names.ts';
@@ -43,8 +43,8 @@ describe('a gateway without devices', () => {
       platform: { url: 'http://p', accessToken: 'secret-token' },
       stateFolder: '/state',
     });
-    const control = new AttachedControl({
-      attached: undefined,
+    const control = new SlotsControl({
+      slots: undefined,
       config: () => config,
       machine: { clock, files, randomBytes: systemRandomBytes },
       log,

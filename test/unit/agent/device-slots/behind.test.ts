@@ -1,7 +1,7 @@
 /** Entries of one device that wait apart: told as late once they wait longer than is usual. */
 import { expect, it } from 'vitest';
 import type { CheckContext } from '../../../../src/doctor/checks/checkup.ts';
-import { attachedDevices } from '../../../../src/doctor/checks/device-checks.ts';
+import { otherDevices } from '../../../../src/doctor/checks/devices-check.ts';
 import type { UploadAnswer } from '../../../../src/platform/device-api.ts';
 import { devicesSummary } from '../../../../src/status/shape/device-status.ts';
 import { PartsBench } from '../../../support/device-slots-bench.ts';
@@ -18,7 +18,7 @@ it.each<[string, UploadAnswer]>([
   await bench.seconds(60, ['m1', 'm2']);
   const [m1, m2] = ['m1', 'm2'].map((id) => bench.state(id)?.isBehind);
   const agent = { devices: devicesSummary(bench.control.list()), nowMs: bench.clock.monotonicMs() };
-  const seen = await attachedDevices.look({ agent } as CheckContext, new AbortController().signal);
+  const seen = await otherDevices.look({ agent } as CheckContext, new AbortController().signal);
   const { apartEntries } = bench.counts();
   await bench.close();
   expect(apartEntries).toBeGreaterThan(0);

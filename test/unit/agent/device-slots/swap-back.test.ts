@@ -10,7 +10,7 @@ it('a meter that is swapped back takes commands again', async () => {
     upload: { interval: '10s' },
   });
   const commanded = new Set<string>();
-  // As runAttachedCommands: one that is in no slot has nothing to command.
+  // As slotCommands: one that is in no slot has nothing to command.
   bench.beside = async (device, signal) => {
     if (bench.names.slotOf(device.id) === undefined) return;
     commanded.add(device.id);

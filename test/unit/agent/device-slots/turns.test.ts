@@ -1,13 +1,13 @@
 /** Many devices with an output each: their polls take turns. */
 import { expect, it } from 'vitest';
-import { AttachedBench } from '../../../support/device-commands-bench.ts';
+import { DevicesBench } from '../../../support/devices-bench.ts';
 
 const COUNT = 40;
 const names = Array.from({ length: COUNT }, (_, at) => `d${at}`);
 
 it('forty devices with `noContact: 2m` stay on while the platform is there, and each hears its command soon', async () => {
   await import('../../../../src/actuators/gpio-output/driver.ts');
-  const bench = new AttachedBench({
+  const bench = new DevicesBench({
     devices: names.map((name) => ({ name })),
     rpc: { enabled: true },
     actuators: names.map((name) => ({
@@ -47,7 +47,7 @@ it('forty devices with `noContact: 2m` stay on while the platform is there, and 
 
 it('a wish given while a device waits for its turn is carried out', async () => {
   await import('../../../../src/actuators/gpio-output/driver.ts');
-  const bench = new AttachedBench({
+  const bench = new DevicesBench({
     devices: names.map((name) => ({ name })),
     rpc: { enabled: true },
     actuators: names.map((name) => ({

@@ -1,6 +1,6 @@
 /** Commands and attributes of attached devices: each reaches what is its own, and nothing else. */
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { AttachedBench } from '../../support/device-commands-bench.ts';
+import { DevicesBench } from '../../support/devices-bench.ts';
 
 const relay = (name: string, line: string, device?: string, more: object = {}) => ({
   name,
@@ -21,21 +21,21 @@ const TWO = {
   ],
 };
 
-let bench: AttachedBench;
+let bench: DevicesBench;
 
 // A driver is loaded when it is first asked for, which takes real time.
 beforeAll(async () => {
   await import('../../../src/actuators/gpio-output/driver.ts');
 });
 beforeEach(() => {
-  bench = new AttachedBench(TWO);
+  bench = new DevicesBench(TWO);
 });
 afterEach(() => bench.stop());
 
 const ask = async (
   device: string,
   method: string,
-  params: Parameters<ReturnType<AttachedBench['side']>['command']>[1],
+  params: Parameters<ReturnType<DevicesBench['side']>['command']>[1],
 ) => {
   bench.side(device).command(method, params);
   await bench.clock.advance(100);
@@ -112,7 +112,7 @@ describe('a permission', () => {
   const methods = { setValue: { actuator: 'lamp', allowed: { enum: [false] } }, setActuator: { enabled: false } };
 
   it('of a method of the gateway holds for none of the same name of a device; of a built-in one for all', async () => {
-    bench = new AttachedBench({ ...TWO, rpc: { methods } });
+    bench = new DevicesBench({ ...TWO, rpc: { methods } });
     await bench.start();
     await ask('one', 'setValue', true);
     expect(levels()).toEqual([1, 0, 0]);
@@ -218,7 +218,7 @@ describe('the journal of a device', () => {
 
 describe('polls', () => {
   it('of a device with an output are for commands and for shared attributes', async () => {
-    bench = new AttachedBench(TWO);
+    bench = new DevicesBench(TWO);
     await bench.start();
     await bench.clock.advance(60_000);
     const { rpc, attributes } = bench.side('one').polls;
@@ -228,7 +228,7 @@ describe('polls', () => {
   });
 
   it('of a device without an output are none', async () => {
-    bench = new AttachedBench({ ...TWO, devices: [...TWO.devices, { name: 'meter' }] });
+    bench = new DevicesBench({ ...TWO, devices: [...TWO.devices, { name: 'meter' }] });
     await bench.start();
     await bench.clock.advance(60_000);
     expect(bench.side('meter').polls).toEqual({ rpc: 0, attributes: 0 });
@@ -236,7 +236,7 @@ describe('polls', () => {
 
   it('of forty devices stand in turns, and bring every command and every wish within a round', async () => {
     const names = Array.from({ length: 40 }, (_, at) => `d${at}`);
-    bench = new AttachedBench({
+    bench = new DevicesBench({
       devices: names.map((name) => ({ name })),
       actuators: names.map((name) => relay(`pump-${name}`, name, name)),
     });

@@ -5,11 +5,12 @@
 import { createHash } from 'node:crypto';
 import { Actuators } from '../../src/actuators/actuators.ts';
 import { ownActuators } from '../../src/actuators/own-actuators.ts';
-import { AttachedCommands, type AttachedCommandsDeps } from '../../src/agent/device-commands.ts';
-import { DeviceAttributes } from '../../src/attributes/device-attributes.ts';
+import { DeviceCommands } from '../../src/agent/device-commands.ts';
+import { openSlotCommands, type SlotCommandsDeps } from '../../src/agent/slot-commands.ts';
 import { LiveConfig } from '../../src/config/live-config.ts';
 import { type AgentConfig, configSchema, type DeviceConfig } from '../../src/config/schema/agent-config.ts';
-import { type FirmwareOfDevice, FirmwareUpdates } from '../../src/firmware/firmware-updates.ts';
+import type { DeviceAtPlatform } from '../../src/devices/device.ts';
+import { FirmwareUpdates } from '../../src/firmware/firmware-updates.ts';
 import type { GpioPort } from '../../src/hardware/gpio-port.ts';
 import type { Ports } from '../../src/hardware/ports.ts';
 import { AlertList } from '../../src/host/alert-list.ts';
@@ -133,7 +134,7 @@ export class DeviceSide {
   }
 }
 
-export class AttachedBench {
+export class DevicesBench {
   readonly clock = new FakeClock({ jitter: 0 });
   readonly files = new MemoryFiles();
   readonly config: AgentConfig;
@@ -158,9 +159,9 @@ export class AttachedBench {
   #locked = false;
   #actuators: Actuators | undefined;
   firmware: FirmwareUpdates | undefined;
-  #gateway: { readonly attributes: DeviceAttributes; readonly running: Promise<void> } | undefined;
+  #gateway: { readonly commands: DeviceCommands; readonly running: Promise<void> } | undefined;
   #stop = new AbortController();
-  #open: { readonly commands: AttachedCommands; readonly running: Promise<void> }[] = [];
+  #open: { readonly commands: Pick<DeviceCommands, 'run' | 'close'>; readonly running: Promise<void> }[] = [];
 
   constructor(config: JsonObject) {
     const common = {
@@ -222,7 +223,7 @@ export class AttachedBench {
     this.#stop.abort();
     await this.clock.advance(0);
     await Promise.all([this.#gateway, ...this.#open].map((one) => one?.running));
-    const devices = [this.#gateway?.attributes, ...this.#open.map(({ commands }) => commands)];
+    const devices = [this.#gateway, ...this.#open].map((one) => one?.commands);
     const closing = Promise.all([...devices, this.actuators].map((one) => one?.close()));
     await this.clock.advance(10_000);
     await closing;
@@ -240,6 +241,10 @@ export class AttachedBench {
     return { sensor, key, value, bootId: this.clock.bootId, monotonicMs: this.clock.monotonicMs() };
   }
 
+  get #self(): DeviceAtPlatform {
+    return { id: 'self', name: '', folder: '/state', deviceApi: this.side('self').api };
+  }
+
   #openFirmware(): Promise<FirmwareUpdates> {
     const { clock, files, config, alerts } = this;
     let ids = 0;
@@ -249,7 +254,7 @@ export class AttachedBench {
       config,
       alerts,
       log: silentLog,
-      deviceApi: this.side('self').api,
+      self: this.#self,
       locked: () => this.#locked,
       newId: () => `${clock.bootId}-${ids++}`,
       runProgram: (program, _clock, signal) => {
@@ -267,7 +272,8 @@ export class AttachedBench {
   async #openGateway(firmware: FirmwareUpdates, actuators: Actuators) {
     const { clock, files, config, alerts } = this;
     const { signal } = this.#stop;
-    const attributes = await DeviceAttributes.open(
+    const own = ownActuators(actuators);
+    const commands = await DeviceCommands.open(
       {
         clock,
         files,
@@ -275,29 +281,33 @@ export class AttachedBench {
         log: silentLog,
         config: () => config,
         slot: undefined,
-        device: { name: 'gateway', folder: '/state', deviceApi: this.side('self').api },
-        actuators: ownActuators(actuators),
-        poll: {},
+        device: this.#self,
+        actuators: own,
+        methods: [],
+        polls: { rpc: undefined, attributes: {} },
+        wakes: () => undefined,
+        locked: () => this.#locked,
         live: new LiveConfig(config),
         firmware: firmware.offers,
         identity: () => ({ model: 'board' }),
       },
       never,
     );
-    const loops = [...attributes.loops(), (loopSignal: AbortSignal) => firmware.run(loopSignal)];
-    return { attributes, running: runTogether(loops, signal) };
+    const loops = [commands, firmware].map((one) => (either: AbortSignal) => one.run(either));
+    return { commands, running: runTogether(loops, signal) };
   }
 
-  async #device(settings: DeviceConfig): Promise<AttachedCommands> {
-    const { clock, files, config, alerts, actuators, turns } = this;
+  async #device(settings: DeviceConfig): Promise<Pick<DeviceCommands, 'run' | 'close'>> {
+    const { clock, files, config, alerts, actuators, turns, firmware } = this;
+    if (firmware === undefined) throw new Error('start() first');
     const { name } = settings;
     const folder = `/state/devices/known/${name}`;
     await files.makeFolder(folder);
-    const sampler: AttachedCommandsDeps['sampler'] = {
+    const sampler: SlotCommandsDeps['sampler'] = {
       readNow: async (sensor) => [this.#sample(sensor, 'read', sensor)],
       states: () => this.states,
     };
-    return await AttachedCommands.open(
+    return await openSlotCommands(
       {
         settings,
         clock,
@@ -310,7 +320,7 @@ export class AttachedBench {
         config: () => config,
         locked: () => this.#locked,
         device: { id: `gateway ${name}`, folder, deviceApi: this.side(name).api, name: `Gateway ${name}` },
-        openFirmware: async (device: FirmwareOfDevice) => await this.firmware?.ofDevice(device),
+        firmware,
         link: { wakes: () => undefined },
         gateway: () => 'Gateway',
         serialNumber: () => this.serialNumbers[name],

@@ -8,7 +8,7 @@ const MAX_WAIT_MS = 30 * 60_000;
 const MAX_NAMED = 5;
 const MAX_SHOWN_NAMES = 3;
 
-export const attachedDevices = agentCheck('attached-devices', 'attached devices deliver', ({ devices, nowMs }) => {
+export const otherDevices = agentCheck('attached-devices', 'attached devices deliver', ({ devices, nowMs }) => {
   if (devices === undefined) return undefined;
   const faults = devices.list.filter(({ verdict }) => verdict === 'fault');
   const late = devices.list.filter(
