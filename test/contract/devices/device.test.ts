@@ -112,7 +112,10 @@ describe.each([
     expect([device.state, device.isConnected]).toEqual(['blocked', false]);
     expect(device.reason).toContain(key);
     expect(await device.deviceApi.postTelemetry(ROWS, never)).toMatchObject({ kind: 'unauthorised', status: 0 });
-    await expect(device.claim({}, never)).rejects.toThrow(key);
+    await expect(device.claim({}, never)).rejects.toMatchObject({
+      code: 'provisioning/no-credentials',
+      message: expect.stringContaining(key),
+    });
     platform.secret = 'right';
     await clock.advance(7_200_000);
     expect([device.state, device.reason]).toEqual(['ready', undefined]);
