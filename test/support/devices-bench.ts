@@ -1,11 +1,12 @@
 /**
- * A gateway and its attached devices over a virtual clock, disk and board: each with a platform side of its own that hands out shared attributes,
- * and commands to those that are attached. The gateway's side is named `self`.
+ * A gateway and its attached devices over a virtual clock, disk and board: each with a platform side of its own that hands out commands and shared
+ * attributes. The gateway's side is named `self`.
  */
 import { createHash } from 'node:crypto';
 import { Actuators } from '../../src/actuators/actuators.ts';
 import { ownActuators } from '../../src/actuators/own-actuators.ts';
 import { DeviceCommands } from '../../src/agent/device-commands.ts';
+import { operationsFor } from '../../src/agent/own-commands.ts';
 import { openSlotCommands, type SlotCommandsDeps } from '../../src/agent/slot-commands.ts';
 import { LiveConfig } from '../../src/config/live-config.ts';
 import { type AgentConfig, configSchema, type DeviceConfig } from '../../src/config/schema/agent-config.ts';
@@ -241,6 +242,13 @@ export class DevicesBench {
     return { sensor, key, value, bootId: this.clock.bootId, monotonicMs: this.clock.monotonicMs() };
   }
 
+  get #sampler(): SlotCommandsDeps['sampler'] {
+    return {
+      readNow: async (sensor) => [this.#sample(sensor, 'read', sensor)],
+      states: () => this.states,
+    };
+  }
+
   get #self(): DeviceAtPlatform {
     return { id: 'self', name: '', folder: '/state', deviceApi: this.side('self').api };
   }
@@ -283,8 +291,14 @@ export class DevicesBench {
         slot: undefined,
         device: this.#self,
         actuators: own,
-        methods: [],
-        polls: { rpc: undefined, attributes: {} },
+        methods: operationsFor({
+          slot: undefined,
+          config: () => config,
+          actuators: own,
+          sampler: this.#sampler,
+          parts: {},
+        }),
+        polls: { rpc: {}, attributes: {} },
         wakes: () => undefined,
         locked: () => this.#locked,
         live: new LiveConfig(config),
@@ -303,10 +317,6 @@ export class DevicesBench {
     const { name } = settings;
     const folder = `/state/devices/known/${name}`;
     await files.makeFolder(folder);
-    const sampler: SlotCommandsDeps['sampler'] = {
-      readNow: async (sensor) => [this.#sample(sensor, 'read', sensor)],
-      states: () => this.states,
-    };
     return await openSlotCommands(
       {
         settings,
@@ -315,7 +325,7 @@ export class DevicesBench {
         alerts,
         actuators,
         turns,
-        sampler,
+        sampler: this.#sampler,
         log: silentLog,
         config: () => config,
         locked: () => this.#locked,

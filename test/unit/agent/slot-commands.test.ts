@@ -200,6 +200,7 @@ describe('the journal of a device', () => {
     expect(bench.files.paths.filter((path) => path.endsWith('rpc-journal.jsonl')).sort()).toEqual([
       '/state/devices/known/one/rpc-journal.jsonl',
       '/state/devices/known/two/rpc-journal.jsonl',
+      '/state/rpc-journal.jsonl',
     ]);
   });
 
