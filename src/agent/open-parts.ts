@@ -1,5 +1,6 @@
 /**
- * Opens the agent's parts in order and connects them. The outputs get their start states at the same time, as a slow disk must not delay them.
+ * Opens the agent's parts in order and connects them: each is given those before it. What it asks of a later one is a function that is called once
+ * all are open, as readings and commands go both ways. The outputs get their start states at the same time, as a slow disk must not delay them.
  * When it fails, what is already open is closed by the end of the process.
  */
 import { ownActuators } from '../actuators/own-actuators.ts';
@@ -103,6 +104,7 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
   timeline.open(() => stateFolder.expectTaken());
   const { onRuleEvent, onAlarm, onCommand, onReported } = tellersOf(timeline.tell, current);
   await leaveInForce(config, deps.file.startedAsWritten, { files, clock, environment: deps.environment, log });
+  // The outputs report their start states, under the ids of their slots, before these two are open.
   let slotsNow: DeviceSlots | undefined;
   const telemetryOpened = Promise.withResolvers<TelemetryPath>();
   const report = (entries: readonly TelemetryEntry[]): void =>
@@ -190,11 +192,6 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
     ...(slots === undefined ? [] : [slots.outbox]),
   ];
   const place = { stateFolder: path, files, clock: rightClock, log, timeSync, expectFolder };
-  const kept = new KeptPlaces(() => [
-    { name: 'gateway', outbox: telemetry.outbox },
-    ...(slots === undefined ? [] : [{ name: 'attached devices', outbox: slots.outbox }]),
-    ...(slots?.held.places ?? []).map(({ device, outbox }) => ({ name: device, outbox, isApart: true as const })),
-  ]);
   const bands = config.status.page === 'off' ? undefined : new Bands({ ...place, outboxes }); // nobody but the page asks for it
   const telemetry: TelemetryPath = await TelemetryPath.open({
     config: current,
@@ -243,6 +240,11 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
     onReported,
     locked: () => hardware.actuators.lockout.locked,
   });
+  const kept = new KeptPlaces(() => [
+    { name: 'gateway', outbox: telemetry.outbox },
+    ...(slots === undefined ? [] : [{ name: 'attached devices', outbox: slots.outbox }]),
+    ...(slots?.held.places ?? []).map(({ device, outbox }) => ({ name: device, outbox, isApart: true as const })),
+  ]);
   const { actuators, sampler } = hardware;
   const own = ownActuators(actuators);
   const devices = new SlotsControl({
