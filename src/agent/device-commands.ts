@@ -45,7 +45,7 @@ export class DeviceCommands {
     return new DeviceCommands(rpc, attributes);
   }
 
-  /** What the device says of itself. */
+  /** Client attributes: how the device describes itself. */
   get client(): DeviceAttributes['client'] {
     return this.#attributes.client;
   }
