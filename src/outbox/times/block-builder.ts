@@ -1,4 +1,6 @@
 /** Turns appended entries into framed blocks: gives sequences, spaces timestamps, and keeps apart what a lane or a clock must tell apart. */
+
+import { SELF } from '../../values/self.ts';
 import type { FramedBlock } from '../format/block-frame.ts';
 import { frameBlock } from '../format/block-frame.ts';
 import { type BlockEntries, PayloadEncoder } from '../format/block-payload.ts';
@@ -87,7 +89,7 @@ export class BlockBuilder {
 }
 
 export function nameOf(device: string, key: string): string {
-  return device === 'self' ? key : `${device}\0${key}`;
+  return device === SELF ? key : `${device}\0${key}`;
 }
 
 /** True when the source itself told the time, and it is a date. */
