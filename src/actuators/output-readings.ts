@@ -11,6 +11,7 @@ import type { Clock } from '../host/clock.ts';
 import type { TelemetryEntry } from '../outbox/outbox.ts';
 import type { StateFile } from '../store/state-file.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../values/json.ts';
+import { SELF } from '../values/self.ts';
 import { type ActuatorState, type ActuatorValue, isActive } from './kind/actuator.ts';
 
 export const OPERATING_TIMES_FORMAT = { format: 'turnstone/operating-times', version: 1 } as const;
@@ -161,7 +162,7 @@ export class OutputReadings {
     const { clock, report, idOf } = this.#deps;
     const at = { bootId: clock.bootId, monotonicMs: clock.monotonicMs(), class: 'regular' } as const;
     const deviceOf = ({ device }: ReportedOutput): string =>
-      (device === undefined ? undefined : idOf?.(device)) ?? 'self';
+      (device === undefined ? undefined : idOf?.(device)) ?? SELF;
     if (readings.length > 0)
       report(readings.map(([output, key, value]) => ({ ...at, device: deviceOf(output), key, value })));
   }

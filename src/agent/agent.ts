@@ -25,9 +25,9 @@ import { Timeline } from '../timeline/timeline.ts';
 import { TIMELINE_FILE } from '../timeline/timeline-file.ts';
 import { configEvents, configFaultEvent } from '../timeline/words.ts';
 import type { JsonObject } from '../values/json.ts';
-import type { AttachedParts } from './attached-parts.ts';
+import type { DeviceSlots } from './device-slots.ts';
 import type { Machine } from './machine.ts';
-import { type AgentParts, type OpenPartsDeps, openParts, runRemote } from './open-parts.ts';
+import { type AgentParts, type OpenPartsDeps, openParts } from './open-parts.ts';
 
 export interface AgentDeps extends ConfigPlace, Pick<OpenPartsDeps, 'onDurable'> {
   readonly machine: Machine;
@@ -107,7 +107,7 @@ export class Agent {
   }
 
   status(): AgentStatus {
-    const { telemetry, link, attached, clients, self, hardware, firmware, devices, page } = this.#parts;
+    const { telemetry, link, slots, clients, self, hardware, firmware, devices, page } = this.#parts;
     const { machine, rightClock, file, timeSync, alerts } = this.#common;
     return agentStatus({
       contact: clients.contact.status,
@@ -136,7 +136,7 @@ export class Agent {
       actuators: hardware.actuators.states(),
       config: file.live.current,
       devices: devices?.list(),
-      devicesOutbox: attached?.counts(),
+      devicesOutbox: slots?.counts(),
       alerts: alerts.list(),
     });
   }
@@ -180,22 +180,22 @@ export class Agent {
 
   /** Waits for what the configuration names and for credentials, and then speaks to the platform until the loops end. */
   async #runPlatform(signal: AbortSignal): Promise<void> {
-    const { self, telemetry, attached } = this.#parts;
+    const { self, telemetry, slots, commands } = this.#parts;
     await this.#common.file.untilThere(['platform', 'provisioning'], signal);
     // Devices are told by what is kept of them at once, before the platform answers.
-    const devices = attached === undefined ? undefined : this.#runDevices(attached, signal);
+    const devices = slots === undefined ? undefined : this.#runDevices(slots, signal);
     const credentials = this.#keepRunning({ credentials: (loopSignal) => self.run(loopSignal) }, signal);
     await self.ready(signal).catch(() => {});
     const loops: Loops = {
       uploader: (loopSignal) => telemetry.uploader.run(loopSignal),
-      remote: (loopSignal) => runRemote(this.#parts, loopSignal),
+      remote: (loopSignal) => commands.run(loopSignal),
     };
     await Promise.all([this.#keepRunning(loops, signal), credentials, devices]);
   }
 
-  async #runDevices(attached: Pick<AttachedParts, 'run'>, signal: AbortSignal): Promise<void> {
+  async #runDevices(slots: Pick<DeviceSlots, 'run'>, signal: AbortSignal): Promise<void> {
     await this.#parts.self.named(signal).catch(() => {});
-    if (!signal.aborted) await this.#keepRunning({ devices: (loopSignal) => attached.run(loopSignal) }, signal);
+    if (!signal.aborted) await this.#keepRunning({ devices: (loopSignal) => slots.run(loopSignal) }, signal);
   }
 
   async #keepRunning(loops: Loops, signal: AbortSignal): Promise<void> {
@@ -207,15 +207,15 @@ export class Agent {
 
   /** Applies a live setting or a reload to the parts that do not ask each time. */
   #takeUp(config: AgentConfig): void {
-    const { hardware, telemetry, attached, attributes } = this.#parts;
+    const { hardware, telemetry, slots, commands } = this.#parts;
     const { log, alerts } = this.#common;
     // Somebody on the machine may have set another one.
     if (config.log.level !== this.#configuredLogLevel) log.level = config.log.level;
     this.#configuredLogLevel = config.log.level;
     telemetry.outbox.changeCommitAge(config.outbox.commitAgeMs);
-    attached?.outbox.changeCommitAge(config.outbox.commitAgeMs);
+    slots?.outbox.changeCommitAge(config.outbox.commitAgeMs);
     telemetry.configured(new Set(config.sensors.filter(({ enabled }) => enabled).map(({ name }) => name)));
-    attributes.configurationChanged();
+    commands.configurationChanged();
     void hardware
       .configure(config)
       .catch((error: unknown) => alerts.raise('sensors', `sensors could not be changed: ${messageOf(error)}`));
@@ -231,7 +231,7 @@ export class Agent {
     const { clock } = machine;
     timeline.tellStop(isRestart);
     const { drainMs } = file.live.current.shutdown;
-    const { stateFolder, telemetry, link, attached, clients, hardware, attributes, rpc, page } = this.#parts;
+    const { stateFolder, telemetry, link, slots, clients, hardware, commands, page } = this.#parts;
     this.#notifier.stopping(drainMs + CLOSE_WITHIN_MS);
     log.info({ drainMs }, 'stopping');
     const attempt = closingStep({ clock, log, withinMs: drainMs + CLOSE_WITHIN_MS });
@@ -242,10 +242,10 @@ export class Agent {
     await attempt('end the loops', () => this.#running);
     await attempt('close the status page', () => page.close());
     await attempt('drain the outbox', () =>
-      Promise.all([telemetry.drainAndClose(drained.signal), attached?.drainAndClose(drained.signal)]),
+      Promise.all([telemetry.drainAndClose(drained.signal), slots?.drainAndClose(drained.signal)]),
     );
     cancel();
-    await attempt('close the journal', () => Promise.all([rpc.close(), attributes.close()]));
+    await attempt('close the journal', () => commands.close());
     await attempt('close the account of the link', () => link.close());
     await attempt('close the connections', () => clients.close());
     await attempt('close the control sockets', () => this.#sockets.close());

@@ -16,6 +16,7 @@ import type { ClientRpc } from '../sensors/kind/sensor-deps.ts';
 import { MeasuredValues } from '../sensors/measured-values.ts';
 import type { SensorState } from '../sensors/sampler.ts';
 import { Sampler, type SamplerEntry } from '../sensors/sampler.ts';
+import { SELF } from '../values/self.ts';
 import type { Machine } from './machine.ts';
 
 export interface HardwarePartsDeps {
@@ -83,7 +84,7 @@ export class HardwareParts {
     const onRuleEvent = (event: RuleEvent, instead?: string): void => {
       deps.onRuleEvent?.(event, instead);
       const slot = slotOf(event.rule, opened === undefined ? config : opened.#config);
-      report([ruleEntry(event, { device: (slot === undefined ? undefined : idOf?.(slot)) ?? 'self', clock })]);
+      report([ruleEntry(event, { device: (slot === undefined ? undefined : idOf?.(slot)) ?? SELF, clock })]);
     };
     const actuators = await Actuators.open(
       { config, ports, clock, files, runProgram, log, onRuleEvent, report, idOf, alerts, localTime },

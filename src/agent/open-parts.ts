@@ -1,9 +1,10 @@
 /**
- * Opens the agent's parts in order and connects them. The outputs get their start states at the same time, as a slow disk must not delay them.
+ * Opens the agent's parts in order and connects them: each is given those before it. What it asks of a later one is a function that is called once
+ * all are open, as readings and commands go both ways. The outputs get their start states at the same time, as a slow disk must not delay them.
  * When it fails, what is already open is closed by the end of the process.
  */
 import { ownActuators } from '../actuators/own-actuators.ts';
-import { boardAttributes, DeviceAttributes } from '../attributes/device-attributes.ts';
+import { boardAttributes } from '../attributes/device-attributes.ts';
 import { keyUnits } from '../attributes/key-units.ts';
 import { leaveInForce } from '../config/actuators-in-force.ts';
 import type { ConfigFile } from '../config/config-file.ts';
@@ -21,7 +22,6 @@ import type { Clock } from '../host/clock.ts';
 import type { Environment } from '../host/environment.ts';
 import { localTime } from '../host/local-time.ts';
 import type { AgentLog } from '../host/log.ts';
-import { runTogether } from '../host/loops.ts';
 import { randomId } from '../host/random.ts';
 import { StateFolder } from '../host/state-folder.ts';
 import type { Held } from '../host/state-lock.ts';
@@ -35,7 +35,6 @@ import { StatusPublisher } from '../page-server/status-publisher.ts';
 import { PlatformClients } from '../platform/platform-clients.ts';
 import { externalFileSettings } from '../platform/platform-settings.ts';
 import { createPollBeat } from '../platform/poll-beat.ts';
-import { RpcService } from '../rpc/rpc-service.ts';
 import type { AgentStatus } from '../status/shape/agent-status.ts';
 import { sentSensors } from '../status/status-of.ts';
 import { sentCells } from '../telemetry/entry-digest.ts';
@@ -45,27 +44,28 @@ import { tellersOf } from '../timeline/tellers.ts';
 import type { Timeline } from '../timeline/timeline.ts';
 import { watchAgent } from '../timeline/watch-agent.ts';
 import type { JsonObject } from '../values/json.ts';
-import { runAttachedCommands } from './attached-commands.ts';
-import { AttachedControl } from './attached-control.ts';
-import { AttachedParts, idBeforeOpening } from './attached-parts.ts';
+import { DeviceCommands } from './device-commands.ts';
+import { DeviceSlots, idBeforeOpening } from './device-slots.ts';
 import { HardwareParts } from './hardware-parts.ts';
 import type { Machine } from './machine.ts';
-import { operationsFor, ownMethodConfigs, sentBy } from './own-commands.ts';
+import { operationsFor, sentBy } from './own-commands.ts';
+import { slotCommands } from './slot-commands.ts';
+import { SlotsControl } from './slots-control.ts';
 
 export interface AgentParts {
   readonly stateFolder: StateFolder;
   readonly telemetry: TelemetryPath;
   readonly link: Link;
   /** Undefined where the configuration has no devices. */
-  readonly attached?: AttachedParts;
-  readonly devices?: AttachedControl;
+  readonly slots?: DeviceSlots;
+  readonly devices?: SlotsControl;
   readonly clients: PlatformClients;
   /** The gateway, first of its devices. */
   readonly self: Device;
   readonly hardware: HardwareParts;
   readonly firmware: FirmwareUpdates;
-  readonly attributes: DeviceAttributes;
-  readonly rpc: RpcService;
+  /** The gateway's own. */
+  readonly commands: DeviceCommands;
   /** Opens the control sockets; what they answer is made of all parts. @throws AgentError (stop). */
   readonly listen: () => Promise<Held>;
   readonly page: StatusPublisher;
@@ -104,7 +104,8 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
   timeline.open(() => stateFolder.expectTaken());
   const { onRuleEvent, onAlarm, onCommand, onReported } = tellersOf(timeline.tell, current);
   await leaveInForce(config, deps.file.startedAsWritten, { files, clock, environment: deps.environment, log });
-  let attachedNow: AttachedParts | undefined;
+  // The outputs report their start states, under the ids of their slots, before these two are open.
+  let slotsNow: DeviceSlots | undefined;
   const telemetryOpened = Promise.withResolvers<TelemetryPath>();
   const report = (entries: readonly TelemetryEntry[]): void =>
     void telemetryOpened.promise.then((opened) => opened.append(entries));
@@ -126,7 +127,7 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
       },
       driverOf: (sensor) => deps.file.driverOf(sensor),
       reportSensor: (sensor, state, isFailing) => telemetry.reportSensor(sensor, state, isFailing),
-      idOf: (slot) => attachedNow?.idOf(slot) ?? idBeforeOpening(config, slot),
+      idOf: (slot) => slotsNow?.idOf(slot) ?? idBeforeOpening(config, slot),
     },
     signal,
   );
@@ -156,7 +157,7 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
     await leaveBoardOfAnother(self, { config: current, alerts });
     await setFormerQueueAside({ stateFolder: path, files, store: self.store, log });
   };
-  const attached = await AttachedParts.open(
+  const slots = await DeviceSlots.open(
     {
       machine,
       log,
@@ -170,7 +171,7 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
       telemetry: () => telemetry,
       link: link.uploads,
       onHeard: (slot) => hardware.actuators.control.contact.of(slot).heard(),
-      beside: runAttachedCommands({
+      beside: slotCommands({
         config: current,
         self,
         link,
@@ -185,17 +186,12 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
     },
     signal,
   );
-  attachedNow = attached;
+  slotsNow = slots;
   const outboxes = (): Pick<PatientOutbox, 'read'>[] => [
     telemetry.outbox,
-    ...(attached === undefined ? [] : [attached.outbox]),
+    ...(slots === undefined ? [] : [slots.outbox]),
   ];
   const place = { stateFolder: path, files, clock: rightClock, log, timeSync, expectFolder };
-  const kept = new KeptPlaces(() => [
-    { name: 'gateway', outbox: telemetry.outbox },
-    ...(attached === undefined ? [] : [{ name: 'attached devices', outbox: attached.outbox }]),
-    ...(attached?.held.places ?? []).map(({ device, outbox }) => ({ name: device, outbox, isApart: true as const })),
-  ]);
   const bands = config.status.page === 'off' ? undefined : new Bands({ ...place, outboxes }); // nobody but the page asks for it
   const telemetry: TelemetryPath = await TelemetryPath.open({
     config: current,
@@ -204,7 +200,7 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
     log,
     deviceApi: self.deviceApi,
     clients,
-    attached,
+    slots,
     onAlarm,
     localTime: timeHere,
     link: link.uploads,
@@ -226,7 +222,7 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
     runProgram: machine.runProgram,
     log,
     alerts,
-    deviceApi: self.deviceApi,
+    self,
     newId: () => randomId(randomBytes),
     linkWaits: (bytes) => link.waitsFor(bytes),
     getUrl: async (url, { beginning, hosts }, urlSignal) => {
@@ -244,10 +240,15 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
     onReported,
     locked: () => hardware.actuators.lockout.locked,
   });
+  const kept = new KeptPlaces(() => [
+    { name: 'gateway', outbox: telemetry.outbox },
+    ...(slots === undefined ? [] : [{ name: 'attached devices', outbox: slots.outbox }]),
+    ...(slots?.held.places ?? []).map(({ device, outbox }) => ({ name: device, outbox, isApart: true as const })),
+  ]);
   const { actuators, sampler } = hardware;
   const own = ownActuators(actuators);
-  const devices = new AttachedControl({
-    attached,
+  const devices = new SlotsControl({
+    slots,
     config: current,
     machine,
     log,
@@ -285,8 +286,7 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
       clock,
       files,
       randomBytes,
-      hide: (secret) => log.hide(secret),
-      deviceApi: () => (self.credentials === undefined ? undefined : self.deviceApi),
+      claim: (request, either) => self.claim(request, either),
       takeUp: () => void clock.after(RESTART_AFTER_MS, deps.restart),
     }),
     devices,
@@ -308,38 +308,25 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
     parts: operated,
     runsOn: machine,
   });
-  const { deviceApi } = self;
-  const beats = createPollBeat(clock);
-  const rpc = await RpcService.open({
-    config: current,
-    deviceApi,
-    clock,
-    files,
-    log,
-    methods,
-    permissions: ownMethodConfigs(config),
-    onCommand,
-    beat: beats(),
-    wakes: () => link.wakes('commands'),
-    locked: () => actuators.lockout.locked,
-    onContact: () => actuators.control.contact.heard(),
-  });
   const units = keyUnits({ config: current, states: () => sampler.states(), log });
   const board = await boardAttributes(self.board, machine);
-  const attributes = await DeviceAttributes.open(
+  const beats = createPollBeat(clock);
+  const commands = await DeviceCommands.open(
     {
       config: current,
       slot: undefined,
-      device: { name: 'gateway', folder: path, deviceApi },
+      device: self,
       actuators: own,
       clock,
       files,
       log,
-      live,
-      firmware: firmware.offers,
       alerts,
-      poll: { beat: beats() },
-      wakes: () => link.wakes('attributes'),
+      live,
+      methods,
+      locked: () => actuators.lockout.locked,
+      polls: { rpc: { beat: beats() }, attributes: { beat: beats() } },
+      wakes: link.wakes,
+      firmware: firmware.offers,
       identity: () => ({
         ...board,
         configHash: deps.file.hash,
@@ -347,11 +334,12 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
         addresses: machine.networkAddresses(),
         ...units(),
       }),
+      onCommand,
     },
     signal,
   );
   const page = new StatusPublisher({
-    ...(attached === undefined ? {} : { attached: devices }),
+    ...(slots === undefined ? {} : { slots: devices }),
     bands,
     config: live,
     machine,
@@ -389,19 +377,10 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
     self,
     hardware,
     firmware,
-    attributes,
-    rpc,
+    commands,
     listen,
     page,
-    attached,
-    devices: attached && devices,
+    slots,
+    devices: slots && devices,
   };
-}
-
-/** Speaks with the platform until the signal aborts. When one loop fails all end, so that no kind of poll ever runs twice. */
-export async function runRemote(
-  { attributes, rpc }: Pick<AgentParts, 'attributes' | 'rpc'>,
-  signal: AbortSignal,
-): Promise<void> {
-  await runTogether([...attributes.loops(), (either) => rpc.run(either)], signal);
 }

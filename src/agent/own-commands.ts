@@ -27,7 +27,7 @@ export interface OwnCommandsDeps {
 export interface CommandedDevice extends OwnCommandsDeps {
   /** Its slot in the configuration; undefined of the gateway. */
   readonly slot: string | undefined;
-  /** Operations besides those of its outputs and sensors. */
+  /** Parts of it besides its outputs and sensors. */
   readonly parts: Omit<Partial<OperationParts>, 'actuators' | 'sensors'>;
   /** Answers `getStatus`, of a device whose parts have no status of a whole agent. */
   readonly status?: () => JsonObject;

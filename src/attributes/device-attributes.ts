@@ -6,13 +6,13 @@ import { basename, join } from 'node:path';
 import type { OwnActuators } from '../actuators/own-actuators.ts';
 import type { LiveConfig } from '../config/live-config.ts';
 import type { AgentConfig } from '../config/schema/agent-config.ts';
+import type { DeviceAtPlatform } from '../devices/device.ts';
 import type { Alerts } from '../host/alert-list.ts';
 import { untilAborted } from '../host/bounded-wait.ts';
 import type { BoardIdentity } from '../host/identity.ts';
 import type { Log } from '../host/log.ts';
 import type { HostMachine } from '../host/machine.ts';
 import { agentVersion } from '../host/version.ts';
-import type { DeviceApi } from '../platform/device-api.ts';
 import { pollLimits } from '../platform/poll-length.ts';
 import { StateFile } from '../store/state-file.ts';
 import type { JsonObject } from '../values/json.ts';
@@ -29,13 +29,7 @@ export interface DeviceAttributesDeps extends Pick<HostMachine, 'clock' | 'files
   readonly config: () => AgentConfig;
   /** Its slot in the configuration; undefined of the gateway. */
   readonly slot: string | undefined;
-  readonly device: {
-    /** For people. */
-    readonly name: string;
-    /** Exists, and is this device's alone. */
-    readonly folder: string;
-    readonly deviceApi: DeviceApi;
-  };
+  readonly device: DeviceAtPlatform;
   /** Actuators that shared attributes move: its own. */
   readonly actuators: OwnActuators;
   /** How its poll goes with others; undefined where nothing is shared with the device. */

@@ -1,7 +1,7 @@
 /** Units of a device's keys: under the names and in the units that the platform gets, of its own sensors alone, and bounded. */
 import { describe, expect, it } from 'vitest';
-import { AttachedBench } from '../../test/support/attached-bench.ts';
 import { configOf, SMALLEST } from '../../test/support/config-file.ts';
+import { DevicesBench } from '../../test/support/devices-bench.ts';
 import type { Log } from '../host/log.ts';
 import { silentLog } from '../host/log.ts';
 import { keyUnits, MAX_BYTES, MAX_KEYS } from './key-units.ts';
@@ -105,7 +105,7 @@ it('an attached device tells the units of its own sensors, once they are read', 
     { name: 'meter', kind: 'host', device: 'one' },
     { name: 'board', kind: 'host' },
   ];
-  const bench = new AttachedBench({ devices: [{ name: 'one' }], sensors });
+  const bench = new DevicesBench({ devices: [{ name: 'one' }], sensors });
   const read = (name: string, key: string, unit: string) => {
     const state = bench.stateOf(name, 'working', { [key]: 7 });
     return { ...state, readings: state.readings.map((reading) => ({ ...reading, unit })) };

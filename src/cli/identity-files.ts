@@ -1,5 +1,6 @@
 /** Calls about this device's identity where no agent runs, served from the kept credentials themselves. */
 import { loadConfig } from '../config/read-config.ts';
+import { claimDevice } from '../devices/claim-device.ts';
 import { CredentialsStore } from '../devices/credentials-store.ts';
 import { DeviceToken } from '../devices/device-token.ts';
 import { identityControl } from '../devices/identity-requests.ts';
@@ -46,16 +47,25 @@ export async function openIdentityFiles(configFile: string, edge: Edge): Promise
     return record?.phase === 'in-use' ? record.accessToken : undefined;
   };
   const deviceApi = new HttpDeviceApi({ ...settings, clock: systemClock, token: () => token() ?? '' });
+  const machine = { clock: systemClock, files: systemFiles, randomBytes: systemRandomBytes };
   const identity = identityControl({
     store,
     place,
     board,
     stateFolder,
-    clock: systemClock,
-    files: systemFiles,
-    randomBytes: systemRandomBytes,
-    hide,
-    deviceApi: () => (token() === undefined ? undefined : deviceApi),
+    ...machine,
+    claim: (request, signal) =>
+      claimDevice(
+        {
+          ...machine,
+          stateFolder,
+          hide,
+          deviceApi: token() === undefined ? undefined : deviceApi,
+          deviceName: store.record(place)?.deviceName,
+        },
+        request,
+        signal,
+      ),
     takeUp: () => {},
   });
   const offerNext = async (next: string): Promise<void> => {

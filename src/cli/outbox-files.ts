@@ -11,7 +11,7 @@ import { askSystemTime, TimeSync } from '../host/time-sync.ts';
 import { operationsOf } from '../operations/operation-table.ts';
 import { outboxFolder } from '../outbox/open-outbox.ts';
 import { type KeptPlace, KeptPlaces, Outbox, statusBeforeOpening } from '../outbox/outbox.ts';
-import { readDevice } from '../telemetry/attached/held-devices.ts';
+import { readDevice } from '../telemetry/held-devices.ts';
 import type { AgentFiles } from './agent-calls.ts';
 import type { Edge } from './edge.ts';
 

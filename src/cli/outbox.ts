@@ -16,6 +16,7 @@ import {
   verifyOutbox,
 } from '../outbox/outbox.ts';
 import { type JsonObject, stringifyJson } from '../values/json.ts';
+import { SELF } from '../values/self.ts';
 import { type AgentCalls, agentWallMs } from './agent-calls.ts';
 import type { Call } from './command.ts';
 import type { DrainCall, EntriesCall, ExportCall, ListCall, RejectedCall, VerifyCall } from './commands/outbox.ts';
@@ -168,7 +169,7 @@ async function queryOf(flags: EntriesCall['flags'], agent: AgentCalls): Promise<
 }
 
 function jsonLine({ ts, device, key, value, class: own }: ResolvedEntry): string {
-  const whose = device === 'self' ? {} : { device };
+  const whose = device === SELF ? {} : { device };
   return `${stringifyJson({ ts, key, value, class: own, ...whose })}\n`;
 }
 
@@ -179,7 +180,7 @@ function csvOf(entry: ResolvedEntry): string {
 
 /** The gateway is the device that nobody needs to be told of. */
 function deviceOf({ device }: Pick<ResolvedEntry, 'device'>): string {
-  return device === 'self' ? '' : printable(device);
+  return device === SELF ? '' : printable(device);
 }
 
 function timeOf({ ts }: ResolvedEntry): string {

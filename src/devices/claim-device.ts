@@ -4,6 +4,7 @@
  */
 
 import { join } from 'node:path';
+import { AgentError } from '../errors/agent-error.ts';
 import type { Clock } from '../host/clock.ts';
 import type { HostMachine } from '../host/machine.ts';
 import { type RandomBytes, randomText } from '../host/random.ts';
@@ -32,7 +33,10 @@ export interface OpenClaim {
 }
 
 export interface ClaimDeps extends Pick<HostMachine, 'clock' | 'files' | 'randomBytes'> {
-  readonly deviceApi: Pick<DeviceApi, 'claim'>;
+  /** Undefined while there are no credentials. */
+  readonly deviceApi: Pick<DeviceApi, 'claim'> | undefined;
+  /** Why there are no credentials, in words. */
+  readonly reason?: string;
   readonly stateFolder: string;
   readonly deviceName?: string;
   readonly hide: (secret: string) => void;
@@ -54,13 +58,22 @@ const REFUSALS: ReadonlySet<string> = new Set([
 export const CLAIM_FILE = 'claim.json';
 const FORMAT = { format: 'turnstone/claim', version: 1 };
 
-/** @throws AgentError as DeviceApi.claim, `host/write-failed` (retry), `host/read-failed` (retry) when it cannot be seen whether a claim is open. */
+/** @throws AgentError `provisioning/no-credentials` (hold), as DeviceApi.claim, `host/write-failed` (retry), `host/read-failed` (retry) when it cannot be seen whether a claim is open. */
 export async function claimDevice(deps: ClaimDeps, request: ClaimRequest, signal: AbortSignal): Promise<OpenClaim> {
-  const name = { deviceName: deps.deviceName };
+  const { deviceApi, reason } = deps;
+  if (deviceApi === undefined) {
+    const because = reason === undefined ? '' : `: ${reason}`;
+    throw new AgentError(
+      'provisioning/no-credentials',
+      `this device has no credentials yet, so nobody can claim it${because}`,
+      { recovery: 'hold' },
+    );
+  }
+  const name = { deviceName: deps.deviceName || undefined };
   const open = await openClaim(deps);
   if (open !== undefined) {
     // Sent again, in case the platform was restarted and has forgotten it. With the same secret too, which the platform would not prolong.
-    await deps.deviceApi.claim(
+    await deviceApi.claim(
       { secretKey: open.secretKey, durationMs: Math.ceil(open.untilMs - deps.clock.wallMs()) },
       signal,
     );
@@ -81,7 +94,7 @@ export async function claimDevice(deps: ClaimDeps, request: ClaimRequest, signal
   const path = join(deps.stateFolder, CLAIM_FILE);
   await writeDurably(deps.files, path, `${sealJson({ ...FORMAT, state: kept })}\n`);
   try {
-    await deps.deviceApi.claim({ secretKey, durationMs: request.durationMs }, signal);
+    await deviceApi.claim({ secretKey, durationMs: request.durationMs }, signal);
   } catch (error) {
     // The platform did not take it: stored, it would be shown as open and block the next one.
     if (isRefused(error)) await removeDurably(deps.files, path).catch(() => {});

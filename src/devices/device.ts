@@ -15,6 +15,7 @@ import type { HostMachine } from '../host/machine.ts';
 import type { DeviceApi, TelemetryRows, UploadAnswer } from '../platform/device-api.ts';
 import type { DeviceWay } from '../platform/platform-clients.ts';
 import { refusesDevice } from '../platform/status-meaning.ts';
+import { SELF } from '../values/self.ts';
 import { expectAccessToken } from './access-token.ts';
 import { type ClaimRequest, claimDevice, type OpenClaim } from './claim-device.ts';
 import { BESIDE_WORDS, GATEWAY_WORDS } from './credential-words.ts';
@@ -65,10 +66,11 @@ export interface DeviceSettings {
   readonly credentials: () => CredentialsSettings | undefined;
 }
 
+/** A device as its commands, attributes and updates have it. The folder exists, and is this device's alone; the name is for people. */
+export type DeviceAtPlatform = Pick<Device, 'id' | 'name' | 'folder' | 'deviceApi'>;
+
 export type DeviceState = 'provisioning' | 'ready' | 'blocked';
 
-/** Id of the gateway among its devices. */
-export const SELF = 'self';
 /** A start does without credentials that a disk does not give in this time. */
 const READ_WITHIN_MS = 5_000;
 /** A fault that keeps a device from its credentials may pass: a full disk, a folder of another user, a file that comes later. */
@@ -288,7 +290,8 @@ export class Device {
         clock,
         files,
         randomBytes,
-        deviceApi: this.deviceApi,
+        deviceApi: this.#credentials && this.deviceApi,
+        reason: this.reason,
         stateFolder: this.folder,
         deviceName: this.name,
         hide: (secret) => log.hide(secret),

@@ -9,8 +9,8 @@ import type { EntryColumns } from '../outbox/outbox.ts';
 import type { UploadAnswer } from '../platform/device-api.ts';
 import type { DeviceWay } from '../platform/platform-clients.ts';
 import type { JsonValue } from '../values/json.ts';
-import type { DeviceNames } from './attached/device-names.ts';
 import { Device, type DeviceDeps, type Permission } from './device.ts';
+import type { DeviceNames } from './device-names.ts';
 import type { CredentialsSettings } from './obtain-credentials.ts';
 
 export interface DevicesDeps extends Omit<DeviceDeps, 'way' | 'alerts' | 'prepare' | 'permission'> {

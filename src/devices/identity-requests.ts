@@ -3,19 +3,19 @@
  * One place for both, so that a command does the same with and without an agent.
  */
 
-import { AgentError, refusal } from '../errors/agent-error.ts';
+import { refusal } from '../errors/agent-error.ts';
 import { isOtherBoard } from '../host/identity.ts';
+import type { HostMachine } from '../host/machine.ts';
 import type { IdentityControl } from '../operations/identity-operations.ts';
 import type { JsonObject } from '../values/json.ts';
 import { fingerprintOf } from './access-token.ts';
-import { forgetDevices } from './attached/forget-devices.ts';
-import { type ClaimDeps, claimDevice } from './claim-device.ts';
 import type { CredentialsPlace } from './credentials-record.ts';
+import { type ForgetDevicesDeps, forgetDevices } from './forget-devices.ts';
 import { adoptIdentity, type MoveDeps, packIdentity, unpackIdentity } from './move-identity.ts';
 
-export interface IdentityRequestsDeps extends MoveDeps, Omit<ClaimDeps, 'deviceApi' | 'deviceName'> {
-  /** Undefined while there are no credentials. */
-  readonly deviceApi: () => ClaimDeps['deviceApi'] | undefined;
+export interface IdentityRequestsDeps extends MoveDeps, ForgetDevicesDeps, Pick<HostMachine, 'randomBytes'> {
+  /** Opens a claim on it, whose credentials have been read. */
+  readonly claim: IdentityControl['claim'];
   /** Makes a changed identity take effect: the running agent restarts; a command without an agent does nothing. */
   readonly takeUp: () => void;
 }
@@ -30,17 +30,7 @@ export function identityControl(deps: IdentityRequestsDeps): IdentityControl {
     },
     claim: async (request, signal) => {
       await store.read();
-      const deviceApi = deps.deviceApi();
-      if (deviceApi === undefined)
-        throw new AgentError(
-          'provisioning/no-credentials',
-          'this device has no credentials yet, so nobody can claim it',
-          {
-            recovery: 'hold',
-          },
-        );
-      const deviceName = store.record(place)?.deviceName;
-      return await claimDevice({ ...deps, deviceApi, deviceName }, request, signal);
+      return await deps.claim(request, signal);
     },
     pack: async (passphrase) => {
       await store.read();

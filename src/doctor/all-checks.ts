@@ -1,6 +1,5 @@
 /** Every check of the doctor, in the order in which a person would look. */
 
-import { attachedDevices } from './checks/attached-devices.ts';
 import type { Check } from './checks/checkup.ts';
 import {
   configReadable,
@@ -10,6 +9,7 @@ import {
   secrets,
   stateFolder,
 } from './checks/configuration-checks.ts';
+import { otherDevices } from './checks/devices-check.ts';
 import { actuators, devices, permissions, sensors, sharedPorts } from './checks/hardware-checks.ts';
 import { clock, diskHealth, diskSpace, memory, storageLife, wear } from './checks/machine-checks.ts';
 import { dns, proxy, reachable, route, tls, token } from './checks/network-checks.ts';
@@ -20,6 +20,6 @@ const CONFIGURATION = [cutRestore, configuration, configurationWarnings, stateFo
 const HARDWARE = [devices, permissions, sharedPorts, sensors, actuators];
 const NETWORK = [dns, route, proxy, reachable, tls, token];
 const MACHINE = [clock, diskSpace, diskHealth, storageLife, wear, memory];
-const SERVICE = [unit, watchdog, agent, uploads, attachedDevices, outbox, link, firmware, lockout, page, alerts];
+const SERVICE = [unit, watchdog, agent, uploads, otherDevices, outbox, link, firmware, lockout, page, alerts];
 
 export const CHECKS: readonly Check[] = [...CONFIGURATION, ...HARDWARE, ...NETWORK, ...MACHINE, ...SERVICE];

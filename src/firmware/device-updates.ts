@@ -4,6 +4,7 @@
  */
 import { join } from 'node:path';
 import type { AgentConfig, FirmwareHandlerConfig } from '../config/schema/agent-config.ts';
+import type { DeviceAtPlatform } from '../devices/device.ts';
 import type { Alerts } from '../host/alert-list.ts';
 import { runTogether } from '../host/loops.ts';
 import type { HostMachine } from '../host/machine.ts';
@@ -30,15 +31,10 @@ export interface DeviceUpdatesDeps
   readonly installs: UpdateTurns;
 }
 
-export interface UpdatedDevice extends Pick<UpdaterDeps, 'deviceApi' | 'log' | 'release'> {
-  /** Name in entries of the outbox. */
-  readonly id: string;
-  /** For people; undefined of the gateway. */
-  readonly name: string | undefined;
+export interface UpdatedDevice extends Pick<UpdaterDeps, 'log' | 'release'> {
+  readonly device: DeviceAtPlatform;
   /** Its slot in the configuration, as a word for its handlers; undefined of the gateway. */
   readonly slot: string | undefined;
-  /** Exists, and is this device's alone. */
-  readonly folder: string;
   /** Its own. */
   readonly handlers: readonly FirmwareHandlerConfig[];
   /** Why nothing is to be installed on it now, in words; undefined when it may be. */
@@ -55,11 +51,11 @@ export class DeviceUpdates {
   }
 
   /** Reads where the last run left off; where that cannot be read the device lives without updates until it can. */
-  static async open(deps: DeviceUpdatesDeps, device: UpdatedDevice): Promise<DeviceUpdates> {
+  static async open(deps: DeviceUpdatesDeps, updated: UpdatedDevice): Promise<DeviceUpdates> {
     // The gateway refuses what nobody takes.
     const isTaken = (kind: PackageKind): boolean =>
-      device.release !== undefined || device.handlers.some((one) => one.package === kind);
-    const open = async (kind: PackageKind) => [kind, await openUpdater(kind, deps, device)] as const;
+      updated.release !== undefined || updated.handlers.some((one) => one.package === kind);
+    const open = async (kind: PackageKind) => [kind, await openUpdater(kind, deps, updated)] as const;
     return new DeviceUpdates(new Map(await Promise.all(PACKAGE_KINDS.filter(isTaken).map(open))));
   }
 
@@ -93,10 +89,11 @@ export class DeviceUpdates {
   }
 }
 
-function openUpdater(kind: PackageKind, deps: DeviceUpdatesDeps, device: UpdatedDevice): Promise<FirmwareUpdater> {
+function openUpdater(kind: PackageKind, deps: DeviceUpdatesDeps, updated: UpdatedDevice): Promise<FirmwareUpdater> {
   const { config, clock, runProgram, alerts, locked, downloads, installs } = deps;
-  const { id, name, slot, release } = device;
-  const alert = name === undefined ? `${kind} update` : `${kind} update of ${name}`;
+  const { device, slot, release } = updated;
+  const { id, name, folder, deviceApi } = device;
+  const alert = slot === undefined ? `${kind} update` : `${kind} update of ${name}`;
   const opened: Promise<FirmwareUpdater> = FirmwareUpdater.open({
     kind,
     clock,
@@ -104,28 +101,28 @@ function openUpdater(kind: PackageKind, deps: DeviceUpdatesDeps, device: Updated
     getUrl: deps.getUrl,
     linkWaits: deps.linkWaits,
     locked,
-    deviceApi: device.deviceApi,
-    log: device.log,
-    config: { ...config.firmware, handlers: device.handlers },
+    deviceApi,
+    log: updated.log,
+    config: { ...config.firmware, handlers: updated.handlers },
     files: updateFiles(deps.files),
     paths: {
       home: config.firmware.installFolder,
       guard: config.firmware.guardFolder,
-      firmware: join(device.folder, 'firmware'),
+      firmware: join(folder, 'firmware'),
     },
     arch: process.arch,
     release,
     report: async (values) => {
       await deps.append(updateEntries(id, values, clock));
-      void opened.then(({ status }) => device.onReported?.(kind, status));
+      void opened.then(({ status }) => updated.onReported?.(kind, status));
     },
     runHandler: (handler, image, signal) =>
       runHandler(handler, { ...image, device: slot }, { clock, runProgram, installs }, signal),
     takeTurn: async (signal) => (release === undefined ? await downloads.next(signal) : downloads.own()),
-    holds: device.holds,
+    holds: updated.holds,
     onWait: (why) => {
       // The others have their turn: nobody needs to do anything about that.
-      if (why !== undefined && locked()) alerts.raise(alert, name === undefined ? why : `${name}: ${why}`);
+      if (why !== undefined && locked()) alerts.raise(alert, slot === undefined ? why : `${name}: ${why}`);
       else alerts.clear(alert);
     },
   });

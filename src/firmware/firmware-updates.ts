@@ -5,6 +5,7 @@
 import { basename, dirname, join } from 'node:path';
 import { deviceHandlers, gatewayHandlers } from '../config/keys/device-firmware.ts';
 import type { DeviceConfig } from '../config/schema/agent-config.ts';
+import type { DeviceAtPlatform } from '../devices/device.ts';
 import { hasCode, messageOf, refusal } from '../errors/agent-error.ts';
 import { runTogether } from '../host/loops.ts';
 import { agentVersion } from '../host/version.ts';
@@ -22,7 +23,9 @@ import { lastFailure, type UpdaterStatus } from './updater-status.ts';
 
 export interface FirmwareUpdatesDeps
   extends Omit<DeviceUpdatesDeps, 'downloads' | 'installs'>,
-    Pick<UpdatedDevice, 'deviceApi' | 'log' | 'onReported'> {
+    Pick<UpdatedDevice, 'log' | 'onReported'> {
+  /** The gateway. */
+  readonly self: DeviceAtPlatform;
   /** True once an upload of this process was acknowledged. */
   readonly uploaded: () => boolean;
   /** The fault of this machine, the network aside; undefined when all is well. */
@@ -31,10 +34,8 @@ export interface FirmwareUpdatesDeps
   readonly restart: () => void;
 }
 
-/** A device other than the gateway. */
-export interface FirmwareOfDevice extends Pick<UpdatedDevice, 'id' | 'folder' | 'deviceApi' | 'log'> {
-  /** For people. */
-  readonly name: string;
+/** The device in a slot. */
+export interface UpdatedSlot extends Pick<UpdatedDevice, 'device' | 'log'> {
   readonly settings: Pick<DeviceConfig, 'name' | 'firmware'>;
   /** True while one of its outputs is on for a time, by command. */
   readonly isPulsing: () => boolean;
@@ -69,7 +70,7 @@ export class FirmwareUpdates implements FirmwareControl {
 
   /** Reads where the last run left off; where that cannot be read the agent lives without updates until it can. */
   static async open(deps: FirmwareUpdatesDeps): Promise<FirmwareUpdates> {
-    const { config, deviceApi, log, onReported } = deps;
+    const { config, log, onReported } = deps;
     const { installFolder: home, guardFolder: guard } = config.firmware;
     const turns = { downloads: new UpdateTurns(deps.clock), installs: new UpdateTurns(deps.clock) };
     // The updaters need this object's vitals, and this object needs the updaters.
@@ -85,11 +86,8 @@ export class FirmwareUpdates implements FirmwareControl {
     const self = await DeviceUpdates.open(
       { ...deps, ...turns },
       {
-        id: 'self',
-        name: undefined,
+        device: deps.self,
         slot: undefined,
-        folder: config.stateFolder,
-        deviceApi,
         log,
         handlers: gatewayHandlers(config),
         release,
@@ -128,8 +126,8 @@ export class FirmwareUpdates implements FirmwareControl {
     };
   }
 
-  /** Opens the updates of another device; undefined where the configuration names no handler for it. */
-  async ofDevice({ settings, isPulsing, ...device }: FirmwareOfDevice): Promise<DeviceUpdates | undefined> {
+  /** Opens the updates of the device in a slot; undefined where the configuration names no handler for it. */
+  async ofSlot({ device, settings, isPulsing, log }: UpdatedSlot): Promise<DeviceUpdates | undefined> {
     const { config } = this.#deps;
     const { installs } = this.#turns;
     const handlers = deviceHandlers(settings, config);
@@ -141,7 +139,7 @@ export class FirmwareUpdates implements FirmwareControl {
     };
     return await DeviceUpdates.open(
       { ...this.#deps, ...this.#turns },
-      { ...device, slot: settings.name, handlers, holds, release: undefined },
+      { device, slot: settings.name, log, handlers, holds, release: undefined },
     );
   }
 
@@ -215,11 +213,11 @@ export class FirmwareUpdates implements FirmwareControl {
 
   /** Asks the platform itself during a trial, so that a release with a broken uploader cannot pass for one without network. */
   async #probe(signal: AbortSignal): Promise<void> {
-    const { clock, deviceApi } = this.#deps;
+    const { clock, self } = this.#deps;
     while (!signal.aborted) {
       if (this.status().state === 'trial') {
         try {
-          await deviceApi.getAttributes({ sharedKeys: ['fw_title'] }, signal);
+          await self.deviceApi.getAttributes({ sharedKeys: ['fw_title'] }, signal);
           this.#lastContactMs = clock.monotonicMs();
         } catch (error) {
           if (hasCode(error, 'platform/unauthorised') || hasCode(error, 'platform/refused'))

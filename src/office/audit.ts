@@ -21,10 +21,10 @@ export async function audit(call: AuditCall): Promise<void> {
   });
   // Where nothing was compared nothing is proven.
   const ok = sentIn(result) > 0 && !result.lines.some(isFaulty);
-  const attachedDevices = await attachedDevicesOf(call);
+  const notAuditedDevices = await notAuditedDevicesOf(call);
   print.result(
-    { ok, ...result, ...(attachedDevices > 0 && { notAuditedDevices: attachedDevices }) },
-    () => `${auditPage(result, flags.all === true, print)}${notAuditedText(attachedDevices, print)}`,
+    { ok, ...result, ...(notAuditedDevices > 0 && { notAuditedDevices }) },
+    () => `${auditPage(result, flags.all === true, print)}${notAuditedText(notAuditedDevices, print)}`,
   );
   if (!ok) print.exitCode = EXIT.failure;
 }
@@ -67,7 +67,7 @@ async function auditResult({ args, flags, edge, settings, agent }: AuditCall): P
 }
 
 /** The ledger that is compared is the gateway's own. */
-async function attachedDevicesOf({ agent }: AuditCall): Promise<number> {
+async function notAuditedDevicesOf({ agent }: AuditCall): Promise<number> {
   const status = await (await agent()).ask('getStatus').catch(() => undefined);
   return status?.devices?.total ?? 0;
 }

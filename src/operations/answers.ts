@@ -2,8 +2,8 @@
 
 import type { ActuatorValue, Writer } from '../actuators/kind/actuator.ts';
 import type { OutputReason } from '../actuators/output-reason.ts';
-import type { ArrivedDevice } from '../devices/attached/move-device.ts';
 import type { OpenClaim } from '../devices/claim-device.ts';
+import type { ArrivedDevice } from '../devices/move-device.ts';
 import type { UpdaterStatus } from '../firmware/updater-status.ts';
 import type { LogLevel } from '../host/log.ts';
 import type { KeptRejected, KeptStatus, ResentRejected, ResolvedEntry } from '../outbox/outbox.ts';

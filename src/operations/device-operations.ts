@@ -1,6 +1,7 @@
 /** Operations on attached devices, each named as a person calls it: by its id, its name or its slot. */
-import type { ArrivedDevice, DeviceArrival } from '../devices/attached/move-device.ts';
+
 import type { ClaimRequest, OpenClaim } from '../devices/claim-device.ts';
+import type { ArrivedDevice, DeviceArrival } from '../devices/move-device.ts';
 import type { DeviceStatus } from '../status/shape/device-status.ts';
 import { badRequest } from '../values/bad-request.ts';
 import type { JsonValue } from '../values/json.ts';

@@ -28,6 +28,8 @@ export class Housekeeping {
   readonly #deps: HousekeepingDeps;
   #cancelSave: (() => void) | undefined;
   #unsavedEntries = 0;
+  /** Something of the state is to be written without the record that it belongs to. */
+  #isOwed = false;
   #savedMs: number;
   #cancelMaintenance: () => void = () => {};
   #closed = false;
@@ -41,6 +43,7 @@ export class Housekeeping {
   /** The delivery state changed, by so many entries. */
   changed(entries: number): void {
     this.#deps.delivery.state.dirty = true;
+    this.#isOwed = true;
     const wasFew = this.#unsavedEntries < MANY_ENTRIES;
     this.#unsavedEntries += entries;
     if (this.#closed) return;
@@ -89,9 +92,10 @@ export class Housekeeping {
     void this.#deps.writing.run(() => this.#save());
   }
 
-  #save(): Promise<void> {
+  async #save(): Promise<void> {
     this.#unsavedEntries = 0;
-    return this.#deps.delivery.save();
+    await this.#deps.delivery.save();
+    this.#isOwed = this.#deps.delivery.state.dirty;
   }
 
   #maintainLater(): void {
@@ -113,7 +117,7 @@ export class Housekeeping {
         const [oldest] = shelf.segments;
         // Entries that no segment holds any more are not sent again, asked or unasked.
         if (oldest !== undefined) delivery.state.undelivered.forgetBelow(oldest.firstSequence);
-        if (this.#unsavedEntries > 0 || delivery.isLedgerDue) await this.#save();
+        if (this.#isOwed || delivery.isLedgerDue) await this.#save();
       })
       .catch(failed);
     onMaintained();

@@ -4,6 +4,7 @@
  */
 import { messageOf } from '../errors/agent-error.ts';
 import { badRequest } from '../values/bad-request.ts';
+import { SELF } from '../values/self.ts';
 import type { EntryQuery } from './delivery/outbox-reading.ts';
 import type { RejectedEntry } from './delivery/rejected-file.ts';
 import type { ResolvedEntry } from './format/entry-columns.ts';
@@ -180,7 +181,7 @@ async function askEach<T>(
 
 /** Returns whether a rejected entry is among those that are chosen. */
 export function isMeant({ sequence, device }: RejectedEntry, { sequences, device: own }: RejectedChoice): boolean {
-  const isOfDevice = own === undefined || device === own || (own === 'gateway' && device === 'self');
+  const isOfDevice = own === undefined || device === own || (own === 'gateway' && device === SELF);
   return isOfDevice && (sequences === undefined || sequences.includes(sequence));
 }
 

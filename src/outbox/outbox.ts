@@ -226,8 +226,8 @@ export class Outbox {
 
   /** Puts delivered entries that are still kept back into the backlog; resolves to how many. */
   async resend(query: ResendQuery, signal: AbortSignal): Promise<number> {
-    await endedWithin(this.#parts.clock, CLOSE_DEADLINE_MS, this.flush());
-    const count = await resendDelivered({ ...this.#parts, rejected: this.#delivery.rejected }, query, signal);
+    const count = await resendDelivered({ ...this.#parts, unwritten: this.#commit.unwrittenBlocks }, query, signal);
+    this.#commit.arrived(this.#delivery.state.acknowledged);
     this.#housekeeping.changed(count);
     this.#notify();
     return count;

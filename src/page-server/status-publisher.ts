@@ -25,6 +25,7 @@ import type { StatusView } from '../status/status-view.ts';
 import type { TelemetryPath } from '../telemetry/telemetry-path.ts';
 import type { Timeline } from '../timeline/timeline.ts';
 import { type JsonObject, jsonOf } from '../values/json.ts';
+import { SELF } from '../values/self.ts';
 import { LogRing } from './log-ring.ts';
 import { openPageCertificate } from './page-certificate.ts';
 import { pageFacts } from './page-facts.ts';
@@ -50,7 +51,7 @@ export interface StatusPublisherDeps {
   /** The open claim, and its QR code; undefined while there is none. */
   readonly claim: () => Promise<JsonObject | undefined>;
   /** Attached devices, in the order of the configuration, and what is still kept of one. */
-  readonly attached?: {
+  readonly slots?: {
     readonly list: () => readonly DeviceStatus[];
     readonly read: (slot: string, query: SeriesQuery, signal: AbortSignal) => AsyncIterable<TimedValue>;
     readonly idsOf: (slot: string) => readonly string[];
@@ -153,17 +154,17 @@ export class StatusPublisher {
   }
 
   async #series(query: SeriesQuery, signal: AbortSignal): Promise<Series> {
-    const { telemetry, attached, bands, rightClock, config } = this.#deps;
+    const { telemetry, slots, bands, rightClock, config } = this.#deps;
     const slot = query.device;
-    if (slot !== undefined && attached === undefined) return {};
+    if (slot !== undefined && slots === undefined) return {};
     return answerSeries(query, {
       nowMs: rightClock.wallMs(),
       retainMs: config.current.outbox.retain.forMs,
-      devices: slot === undefined ? ['self'] : (attached?.idsOf(slot) ?? []),
+      devices: slot === undefined ? [SELF] : (slots?.idsOf(slot) ?? []),
       entries: () =>
-        slot === undefined || attached === undefined
+        slot === undefined || slots === undefined
           ? telemetry.outbox.read(query, signal)
-          : attached.read(slot, query, signal),
+          : slots.read(slot, query, signal),
       bands: bands && ((asked: BandQuery) => bands.read(asked, signal)),
     });
   }
@@ -175,7 +176,7 @@ export class StatusPublisher {
       uploads: this.#deps.telemetry.uploads.status(),
       process: this.#deps.machine.usage(),
       openPages: this.#server?.openPages ?? 0,
-      devices: this.#deps.attached?.list(),
+      devices: this.#deps.slots?.list(),
     });
   }
 

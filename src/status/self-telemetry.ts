@@ -1,6 +1,7 @@
 /** The metrics as telemetry of the device itself, for fleets that nobody scrapes: at the period in force, which may change while it runs. */
 import type { Clock } from '../host/clock.ts';
 import type { TelemetryEntry } from '../outbox/outbox.ts';
+import { SELF } from '../values/self.ts';
 import type { Metric } from './metrics.ts';
 
 export interface SelfTelemetryDeps {
@@ -50,7 +51,7 @@ export class SelfTelemetry {
         const key = telemetryKey(metric, labels);
         return key === undefined || !Number.isFinite(value)
           ? []
-          : [{ device: 'self', key, value: Math.round(value * PARTS) / PARTS, bootId, monotonicMs, class: 'regular' }];
+          : [{ device: SELF, key, value: Math.round(value * PARTS) / PARTS, bootId, monotonicMs, class: 'regular' }];
       }),
     );
     this.#deps.append(entries);

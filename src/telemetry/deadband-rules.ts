@@ -18,6 +18,7 @@ import type { TelemetryEntry } from '../outbox/outbox.ts';
 import type { Sample } from '../sensors/kind/sensor.ts';
 import type { JsonValue } from '../values/json.ts';
 import { jsonEqual } from '../values/json.ts';
+import { SELF } from '../values/self.ts';
 import { alarmChange, type StandingAlarm, type ToldAlarm } from './alarm-change.ts';
 import { ALARM_CLEAR, ALARM_REMOVED, AlarmThresholds, comparesAnything, type Threshold } from './alarm-thresholds.ts';
 import { placeOf, placeText, type StandingStates, type StateOwner, type StatePlace } from './standing-states.ts';
@@ -109,7 +110,7 @@ export class DeadbandRules {
   #evaluate(sample: Sample): TelemetryEntry[] {
     const rules = this.#deps.rulesFor(sample.sensor, sample.key) ?? {};
     const key = rules.rename ?? sample.key;
-    const place = { device: this.#deps.deviceOf?.(sample.sensor) ?? 'self', key };
+    const place = { device: this.#deps.deviceOf?.(sample.sensor) ?? SELF, key };
     const state = this.#stateOf(sample, place);
     const value = rounded(sample.value, rules.round);
     // Infinity is no value and says nothing about any limit.

@@ -5,6 +5,7 @@
 
 import type { StateFile } from '../store/state-file.ts';
 import { isJsonObject, type JsonObject, jsonOf } from '../values/json.ts';
+import { SELF } from '../values/self.ts';
 
 export const STANDING_STATES_FORMAT = { format: 'turnstone/standing-states', version: 1 } as const;
 
@@ -28,12 +29,12 @@ export interface StatePlace {
 
 /** Name of a place; the gateway's own places are called by their keys. */
 export function placeText({ device, key }: StatePlace): string {
-  return device === 'self' ? key : `${device}\n${key}`;
+  return device === SELF ? key : `${device}\n${key}`;
 }
 
 export function placeOf(text: string): StatePlace {
   const end = text.indexOf('\n');
-  return end === -1 ? { device: 'self', key: text } : { device: text.slice(0, end), key: text.slice(end + 1) };
+  return end === -1 ? { device: SELF, key: text } : { device: text.slice(0, end), key: text.slice(end + 1) };
 }
 
 /** Far more than a person would look at; whoever makes keys up as they go must fill neither the memory nor the disk. */

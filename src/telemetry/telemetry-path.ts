@@ -17,6 +17,7 @@ import type { PlatformClients } from '../platform/platform-clients.ts';
 import type { Sample } from '../sensors/kind/sensor.ts';
 import { StateFile } from '../store/state-file.ts';
 import type { JsonValue } from '../values/json.ts';
+import { SELF } from '../values/self.ts';
 import type { StandingAlarm, ToldAlarm } from './alarm-change.ts';
 import { ALARM_REMOVED } from './alarm-thresholds.ts';
 import { ConfiguredSensors } from './configured-sensors.ts';
@@ -33,7 +34,7 @@ export interface MeasuredAlarm extends StandingAlarm {
   readonly value: JsonValue;
 }
 
-export interface AttachedTelemetry {
+export interface SlotTelemetry {
   /** Id of the device that a sensor with such a setting belongs to; the gateway's without one. */
   readonly idOf: (slot: string | undefined) => string;
   /** Takes a value that may be a serial number. */
@@ -53,8 +54,8 @@ export interface TelemetryPathDeps extends Pick<HostMachine, 'clock' | 'files'> 
   readonly onAcknowledged?: () => void;
   /** Uploads that the link leaves. */
   readonly link: () => LinkUploads;
-  /** Attached devices: the device of a sensor, and where its entries go; absent without any. */
-  readonly attached?: AttachedTelemetry;
+  /** The device of a sensor, and where its entries go; absent where there are no devices beside the gateway. */
+  readonly slots?: SlotTelemetry;
   /** Sees every value after conversion, reported or not; undefined for one that came and may be held against nothing. */
   readonly observe?: (sensor: string, key: string, value: JsonValue | undefined) => void;
   readonly onAlarm?: (alarm: ToldAlarm) => void;
@@ -106,7 +107,7 @@ export class TelemetryPath {
       onAlarm: deps.onAlarm,
       localTime: deps.localTime,
       identify: ({ sensor, key, value, isPart }) => {
-        if (isPart !== true) deps.attached?.observe(sensor, key, value);
+        if (isPart !== true) deps.slots?.observe(sensor, key, value);
       },
       observe: ({ sensor, key, value, isPart }) => {
         this.latest.note(sensor, key, value);
@@ -157,7 +158,7 @@ export class TelemetryPath {
   platformRestarted(lastHeardAtMs: number): void {
     const { resendWindowMs } = this.#deps.config().platform;
     if (resendWindowMs <= 0) return;
-    for (const outbox of [this.outbox, ...(this.#deps.attached?.outboxes ?? [])])
+    for (const outbox of [this.outbox, ...(this.#deps.slots?.outboxes ?? [])])
       outbox.resendRecent(lastHeardAtMs - resendWindowMs);
   }
 
@@ -189,9 +190,9 @@ export class TelemetryPath {
   /** Entries of the agent's own, beside the sensors'. Resolves when they are durable; never rejects, a loss is logged and counted by the outbox. */
   async append(given: readonly TelemetryEntry[]): Promise<void> {
     const entries = this.#check.check(given);
-    const own = entries.filter(({ device }) => device === 'self');
-    const others = own.length === entries.length ? [] : entries.filter(({ device }) => device !== 'self');
-    await Promise.all([this.#keep(this.outbox, own), this.#keep(this.#outboxOf('attached'), others)]);
+    const own = entries.filter(({ device }) => device === SELF);
+    const others = own.length === entries.length ? [] : entries.filter(({ device }) => device !== SELF);
+    await Promise.all([this.#keep(this.outbox, own), this.#keep(this.#slotsOutbox, others)]);
   }
 
   /** Makes what waits durable as far as the disk takes it, sends what can be sent until the signal aborts, and closes the outbox. */
@@ -213,11 +214,15 @@ export class TelemetryPath {
   }
 
   #deviceOf(sensor: string): string {
-    return this.#deps.attached?.idOf(this.#sensors.deviceOf(sensor)) ?? 'self';
+    return this.#deps.slots?.idOf(this.#sensors.deviceOf(sensor)) ?? SELF;
   }
 
   #outboxOf(device: string): Pick<PatientOutbox, 'append' | 'take'> {
-    return device === 'self' ? this.outbox : (this.#deps.attached?.outbox ?? this.outbox);
+    return device === SELF ? this.outbox : this.#slotsOutbox;
+  }
+
+  get #slotsOutbox(): Pick<PatientOutbox, 'append' | 'take'> {
+    return this.#deps.slots?.outbox ?? this.outbox;
   }
 
   #ownEntry(place: StatePlace, value: JsonValue, entryClass: TelemetryEntry['class']): TelemetryEntry {

@@ -10,6 +10,7 @@ import { faultText } from '../platform/contact.ts';
 import type { ToldCommand } from '../rpc/told-command.ts';
 import type { ToldAlarm } from '../telemetry/alarm-change.ts';
 import { isJsonObject } from '../values/json.ts';
+import { SELF } from '../values/self.ts';
 import type { ToldEvent } from './event.ts';
 
 /** Whole seconds, and past an hour whole minutes. */
@@ -66,7 +67,7 @@ export function ruleEvent(
 
 /** An alarm for each limit that was crossed, or is no longer. */
 export function alarmEvents({ sensor, key, device, value, raised, over }: ToldAlarm): readonly ToldEvent[] {
-  const common = { kind: 'alarm', sensor, key, device: device === 'self' ? undefined : device, value } as const;
+  const common = { kind: 'alarm', sensor, key, device: device === SELF ? undefined : device, value } as const;
   const shown = `${key} is ${valueWord(value)}`;
   return [
     ...raised.map(({ name, above, below, equal, limit }) => {

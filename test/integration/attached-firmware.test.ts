@@ -59,7 +59,6 @@ afterEach(async () => {
 /** The gateway's updates and those of its two devices, from the state folder. */
 async function begin(): Promise<void> {
   life = { stop: new AbortController(), apis: [], running: [] };
-  const gateway = await open('gateway');
   const updates = await FirmwareUpdates.open({
     config,
     clock: systemClock,
@@ -67,7 +66,7 @@ async function begin(): Promise<void> {
     runProgram,
     log: silentLog,
     alerts: new AlertList(silentLog),
-    deviceApi: gateway,
+    self: { id: 'self', name: '', folder, deviceApi: await open('gateway') },
     newId: randomUUID,
     getUrl: () => Promise.reject(new Error('not asked for')),
     locked: () => false,
@@ -89,11 +88,8 @@ async function begin(): Promise<void> {
     const own = join(folder, name);
     await mkdir(own, { recursive: true });
     const deviceApi = await open(name);
-    const firmware = await updates.ofDevice({
-      id: name,
-      name,
-      folder: own,
-      deviceApi,
+    const firmware = await updates.ofSlot({
+      device: { id: name, name, folder: own, deviceApi },
       settings,
       isPulsing: () => false,
       log: silentLog,

@@ -3,9 +3,9 @@
  * ends at a change of the disk, before a request, or with the answer to one under way.
  */
 import type { DeviceConfig } from '../../src/config/schema/devices.ts';
-import { DeviceNames } from '../../src/devices/attached/device-names.ts';
-import { DEVICE_NAMES_FORMAT } from '../../src/devices/attached/kept-names.ts';
+import { DeviceNames } from '../../src/devices/device-names.ts';
 import { Devices } from '../../src/devices/devices.ts';
+import { DEVICE_NAMES_FORMAT } from '../../src/devices/kept-names.ts';
 import { AgentLog } from '../../src/host/log.ts';
 import { systemRandomBytes } from '../../src/host/random.ts';
 import { EntryColumns } from '../../src/outbox/format/entry-columns.ts';
@@ -13,7 +13,7 @@ import type { DeviceApi } from '../../src/platform/device-api.ts';
 import { HttpDeviceApi } from '../../src/platform/http-device-api.ts';
 import { requestProvisioning } from '../../src/platform/provision-request.ts';
 import { StateFile } from '../../src/store/state-file.ts';
-import { placeName } from '../../src/telemetry/attached/held-devices.ts';
+import { placeName } from '../../src/telemetry/held-devices.ts';
 import { Mortality } from '../simulation/mortal.ts';
 import { FakeClock } from './fake-clock.ts';
 import { type CutAt, MemoryFiles } from './memory-files.ts';

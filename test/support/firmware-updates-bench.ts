@@ -5,6 +5,7 @@ import type { DeviceUpdates } from '../../src/firmware/device-updates.ts';
 import { FirmwareUpdates, type FirmwareUpdatesDeps } from '../../src/firmware/firmware-updates.ts';
 import { silentLog } from '../../src/host/log.ts';
 import { runProgram } from '../../src/host/run-program.ts';
+import type { DeviceApi } from '../../src/platform/device-api.ts';
 import { FakeClock } from './fake-clock.ts';
 import { MemoryFiles } from './memory-files.ts';
 
@@ -35,8 +36,13 @@ export async function openFirmwareUpdates(firmware: object, bench: FirmwareBench
     newId: () => 'id',
     runProgram,
     log: silentLog,
-    // Nothing of it is asked for in these tests.
-    deviceApi: { getAttributes: unused } as unknown as FirmwareUpdatesDeps['deviceApi'],
+    self: {
+      id: 'self',
+      name: '',
+      folder: config.stateFolder,
+      // Nothing of it is asked for in these tests.
+      deviceApi: { getAttributes: unused } as Partial<DeviceApi> as DeviceApi,
+    },
     getUrl: unused,
     append: async () => {},
     uploaded: () => true,

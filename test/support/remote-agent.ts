@@ -124,7 +124,7 @@ const attributes = await DeviceAttributes.open(
   {
     ...common,
     slot: undefined,
-    device: { name: 'gateway', folder: options.stateFolder, deviceApi },
+    device: { id: 'self', name: '', folder: options.stateFolder, deviceApi },
     actuators,
     poll: {},
     live: { settings: () => [], overrides: {} },

@@ -24,7 +24,7 @@ it.each([
   ['locked:', 'isLocked:'],
 ])('a part of the agent that is given %s under another name does not compile', async (member, misspelt) => {
   const text = await readFile(join(ROOT, 'src/agent/open-parts.ts'), 'utf8');
-  const open = text.indexOf('RpcService.open(');
+  const open = text.indexOf('DeviceCommands.open(');
   const changed = text.slice(0, open) + text.slice(open).replace(member, misspelt);
   expect(changed).not.toBe(text);
   const at = (path: string): string => join(ROOT, 'src/agent', path);

@@ -4,6 +4,7 @@
  */
 import type { Clock } from '../../host/clock.ts';
 import { joinedWhileUnderWay } from '../../host/shared-work.ts';
+import { SELF } from '../../values/self.ts';
 import type { TelemetryEntry } from '../format/telemetry-entry.ts';
 import { type DeliveryState, REPORTED } from './delivery-state.ts';
 
@@ -20,7 +21,7 @@ export function lossReport({ clock, state, append }: LossReportDeps): () => Prom
   return joinedWhileUnderWay(async () => {
     const { thinned, dropped, damaged } = state.counters;
     const now = { thinned, dropped, damaged };
-    const taken = { device: 'self', bootId: clock.bootId, monotonicMs: clock.monotonicMs(), class: 'alarm' } as const;
+    const taken = { device: SELF, bootId: clock.bootId, monotonicMs: clock.monotonicMs(), class: 'alarm' } as const;
     const grown = REPORTED.filter((loss) => now[loss] > state.reported[loss]);
     if (grown.length === 0) return;
     const entries = grown.map((loss) => ({ ...taken, key: KEYS[loss], value: now[loss] }));

@@ -5,11 +5,11 @@
  */
 import type { EntryColumns, ResolvedEntry } from '../format/entry-columns.ts';
 import type { PlacedBlock, Segment } from '../segments/segment-shelf.ts';
+import type { NumberedBlock } from '../times/block-builder.ts';
 import { lookAtEntries } from '../times/entry-resolver.ts';
 import type { DeliveryParts } from './delivery-parts.ts';
 import type { DeliveryState } from './delivery-state.ts';
 import { blocksInTurn, passOver } from './outbox-reading.ts';
-import { nameOf, type RejectedFile } from './rejected-file.ts';
 
 export interface ResendQuery {
   readonly key: string;
@@ -19,7 +19,8 @@ export interface ResendQuery {
 }
 
 interface ResendParts extends Pick<DeliveryParts, 'shelf' | 'boots' | 'state' | 'reading'> {
-  readonly rejected: Pick<RejectedFile, 'list'>;
+  /** Blocks that are in memory, and not on the disk. */
+  readonly unwritten: readonly NumberedBlock[];
 }
 
 /** A queue of the platform that is lost holds no more than seconds. */
@@ -83,34 +84,30 @@ export class RecentDeliveries {
 
 /** Resolves to how many entries of the query wait again; their neighbours in the same blocks go along. */
 export async function resendDelivered(parts: ResendParts, query: ResendQuery, signal: AbortSignal): Promise<number> {
-  const { shelf, boots, state, rejected, reading } = parts;
-  // An earlier release noted nothing else of a refused entry.
-  const refused = new Set((await rejected.list()).map(nameOf));
-  const wasDelivered = (entry: ResolvedEntry): boolean =>
-    isDelivered(state, entry.sequence) && !refused.has(nameOf(entry));
+  const { shelf, boots, state, reading, unwritten } = parts;
   const resendBlock = async ({ segment, info }: PlacedBlock): Promise<number> => {
     // A segment may be thinned or unlinked between two blocks; its old places then hold nothing that reads as a block.
     if (!shelf.segments.includes(segment)) return 0;
     const [columns] = await shelf.read([{ segment, info }]).catch(passOver);
-    if (columns === undefined) return 0;
-    const entries = lookAtEntries(boots, info, columns);
-    const isMeant = ({ key, ts }: ResolvedEntry): boolean => key === query.key && ts >= query.fromMs && ts < query.toMs;
-    const wanted = [...entries].filter((entry) => isMeant(entry) && wasDelivered(entry)).length;
-    if (wanted === 0) return 0;
-    // No wait in here: acknowledgements and the ledger change together.
-    for (const [row, entry] of [...entries].entries()) {
-      if (entries.isMark(row) || !wasDelivered(entry)) continue;
-      putBack(state, entry);
-    }
-    return wanted;
+    return columns === undefined ? 0 : resendEntries(state, lookAtEntries(boots, info, columns), query);
   };
   let matched = 0;
+  for (const { info, entries } of unwritten) matched += resendEntries(state, lookAtEntries(boots, info, entries), query);
   for (const segment of [...shelf.segments]) {
     signal.throwIfAborted();
     // A turn for each block: who holds up commits waits for one of them at most.
     for (const placed of await blocksInTurn(parts, segment)) matched += await reading.run(() => resendBlock(placed));
   }
   return matched;
+}
+
+/** Puts the delivered entries of a block back when the query means any; returns how many it means. No wait in here: acknowledgements and the ledger change together. */
+function resendEntries(state: DeliveryState, entries: EntryColumns, query: ResendQuery): number {
+  const isMeant = ({ key, ts }: ResolvedEntry): boolean => key === query.key && ts >= query.fromMs && ts < query.toMs;
+  const delivered = [...entries].filter((entry, row) => !entries.isMark(row) && isDelivered(state, entry.sequence));
+  const meant = delivered.filter(isMeant).length;
+  if (meant > 0) for (const entry of delivered) putBack(state, entry);
+  return meant;
 }
 
 /** True when it arrived, and was not refused or given up. */

@@ -9,6 +9,7 @@
  */
 import type { EpochMs } from '../../host/clock.ts';
 import type { JsonValue } from '../../values/json.ts';
+import { SELF } from '../../values/self.ts';
 import type { ByteReader } from './byte-reader.ts';
 import { ByteWriter } from './byte-writer.ts';
 import { readColumn, writeColumn } from './value-column.ts';
@@ -33,9 +34,6 @@ interface Column {
   readonly values: JsonValue[];
 }
 
-/** Most entries are of the gateway itself: it costs one byte. */
-const SELF = 'self';
-
 /** Encodes blocks one after the other with buffers of its own. */
 export class PayloadEncoder {
   readonly #order = new ByteWriter();
@@ -48,6 +46,7 @@ export class PayloadEncoder {
     out.clear();
     out.varint(columns.length);
     for (const column of columns) {
+      // Most entries are of the gateway itself: it costs one byte.
       out.text(column.device === SELF ? '' : JSON.stringify(column.device));
       out.text(JSON.stringify(column.key));
     }

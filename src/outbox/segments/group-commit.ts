@@ -190,10 +190,10 @@ export class GroupCommit {
     this.#pump();
   }
 
-  /** Writes all now; resolves when nothing is in memory alone: on a failing disk, perhaps never. */
+  /** Writes all now; resolves when nothing is in memory alone, or on a failing disk when all has arrived: perhaps never. */
   async flush(): Promise<void> {
     this.#flushes += 1;
-    while (this.#hasUnwritten && !this.#closing.signal.aborted) {
+    while (this.#isMissing && !this.#closing.signal.aborted) {
       this.#isDue = true;
       this.#pump();
       await this.#nextSettled();
@@ -209,7 +209,7 @@ export class GroupCommit {
     this.#isRetrying = false;
     let isOver = false;
     // With a fault, too, it is tried: the disk may be back, and nobody has asked it since.
-    for (let tries = 0; this.#hasUnwritten && !isOver && (this.fault === undefined || tries === 0); tries += 1) {
+    for (let tries = 0; this.#isMissing && !isOver && (this.fault === undefined || tries === 0); tries += 1) {
       this.#isDue = true;
       this.#pump();
       isOver = await Promise.race([ended, this.#nextSettled().then(() => false)]);
@@ -217,11 +217,16 @@ export class GroupCommit {
     deadline.abort();
     this.#closing.abort();
     this.#timer?.cancel();
-    this.#cancelGathering?.();
+    this.#endGathering();
     for (const append of [...this.#commits.flatMap(({ appends }) => appends), ...this.#waiting.takeAll()])
       append.reject(closedError());
     this.#commits = [];
     this.#writes = [];
+  }
+
+  /** True while the disk lacks something that it may take. */
+  get #isMissing(): boolean {
+    return this.fault === undefined ? this.#hasUnwritten : this.waitingEntries > 0;
   }
 
   get #hasUnwritten(): boolean {
@@ -261,6 +266,11 @@ export class GroupCommit {
         this.#cancelGathering = undefined;
         onLeaving();
       });
+  }
+
+  #endGathering(): void {
+    this.#cancelGathering?.();
+    this.#cancelGathering = undefined;
   }
 
   /** Begins to write what is due, as far ahead as makes sense. */
@@ -352,6 +362,7 @@ export class GroupCommit {
 
   #onWritten(write: Write, refused: readonly FramedBlock[]): void {
     this.#forget(write);
+    if (!this.#hasUnwritten) this.#endGathering();
     const written = write.blocks.filter((block) => !refused.includes(block));
     if (written.length > 0) {
       if (this.fault !== undefined) this.#deps.log.info({ code: this.fault }, 'outbox can write again');

@@ -2,6 +2,7 @@
  * Turns appended entries into blocks: gives sequences, spaces timestamps, and keeps apart what a lane or a clock must tell apart. A block is numbered
  * when it may leave, and framed when it is written: those that follow each other become one.
  */
+import { SELF } from '../../values/self.ts';
 import { type BlockInfo, boundsOf, type FramedBlock, frameBlock } from '../format/block-frame.ts';
 import { type BlockEntries, PayloadEncoder } from '../format/block-payload.ts';
 import type { TelemetryEntry } from '../format/telemetry-entry.ts';
@@ -116,7 +117,7 @@ export class BlockBuilder {
 }
 
 export function nameOf(device: string, key: string): string {
-  return device === 'self' ? key : `${device}\0${key}`;
+  return device === SELF ? key : `${device}\0${key}`;
 }
 
 /** True when the source itself told the time, and it is a date. */

@@ -8,7 +8,7 @@ import { AlertList } from '../../../src/host/alert-list.ts';
 import { AgentLog } from '../../../src/host/log.ts';
 import { keepRunning } from '../../../src/host/loops.ts';
 import { systemRandomBytes } from '../../../src/host/random.ts';
-import { FakePlatform } from '../../support/attached-parts-bench.ts';
+import { FakePlatform } from '../../support/device-slots-bench.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { MemoryFiles } from '../../support/memory-files.ts';
 import { rowsOf } from '../../support/telemetry-rows.ts';
@@ -112,7 +112,10 @@ describe.each([
     expect([device.state, device.isConnected]).toEqual(['blocked', false]);
     expect(device.reason).toContain(key);
     expect(await device.deviceApi.postTelemetry(ROWS, never)).toMatchObject({ kind: 'unauthorised', status: 0 });
-    await expect(device.claim({}, never)).rejects.toThrow(key);
+    await expect(device.claim({}, never)).rejects.toMatchObject({
+      code: 'provisioning/no-credentials',
+      message: expect.stringContaining(key),
+    });
     platform.secret = 'right';
     await clock.advance(7_200_000);
     expect([device.state, device.reason]).toEqual(['ready', undefined]);

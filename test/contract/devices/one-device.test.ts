@@ -1,6 +1,7 @@
-/** What holds of every device, the gateway as well as one that is attached to it: wishes for its outputs, and packages for it. */
+/** What holds of every device, the gateway as well as one that is attached to it: commands and wishes for its outputs, and packages for it. */
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { AttachedBench } from '../../support/attached-bench.ts';
+import type { JsonObject } from '../../../src/values/json.ts';
+import { DevicesBench } from '../../support/devices-bench.ts';
 
 const HANDLER = { program: '/usr/local/bin/flash', arguments: ['{file}', '{title}', '{version}'] };
 const OUTPUT = { kind: 'gpio-output', desiredKey: 'wish', safe: { start: false } };
@@ -43,14 +44,14 @@ const ATTACHED = {
   alert: 'shared attributes of Gateway one are not applied',
 };
 
-let bench: AttachedBench;
+let bench: DevicesBench;
 
 // A driver is loaded when it is first asked for, which takes real time.
 beforeAll(async () => {
   await import('../../../src/actuators/gpio-output/driver.ts');
 });
 beforeEach(async () => {
-  bench = new AttachedBench(CONFIG);
+  bench = new DevicesBench(CONFIG);
   await bench.start();
 });
 afterEach(() => bench.stop());
@@ -130,6 +131,42 @@ describe.each([
       await bench.actuators.control.set(own.output, true, { by: 'local' }, new AbortController().signal);
       await walk(5_000);
       expect(side().client[stateKey]).toBe(true);
+    });
+  });
+
+  describe('takes a command', () => {
+    const ask = async (method: string, params: JsonObject) => {
+      side().command(method, params);
+      await walk(5_000);
+      return side().replies.at(-1);
+    };
+
+    it('that moves its output, is answered, and moves nothing of another', async () => {
+      expect(await ask('setActuator', { name: own.output, value: true })).toMatchObject({
+        result: { name: own.output, value: true },
+      });
+      expect([switchings(), switchings(other.line)]).toEqual([1, 0]);
+      expect(bench.side(other.side).replies).toEqual([]);
+    });
+
+    it('that switches on, and refuses it under lockout', async () => {
+      bench.lock();
+      expect(await ask('setActuator', { name: own.output, value: true })).toMatchObject({
+        error: { code: 'locked-out' },
+      });
+      expect(switchings()).toBe(0);
+    });
+
+    it('and does not do it again when the platform hands it out once more after a kill', async () => {
+      side().refusesReplies = true;
+      await ask('pulse', { name: own.output, durationMs: 200 });
+      expect(switchings()).toBe(1);
+      await bench.kill();
+      side().refusesReplies = false;
+      await bench.start();
+      await walk(5_000);
+      expect(side().replies).toHaveLength(1);
+      expect(switchings()).toBe(1);
     });
   });
 

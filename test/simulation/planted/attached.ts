@@ -18,14 +18,14 @@ export const ATTACHED_FAULTS: readonly PlantedFault[] = [
   },
   {
     name: 'a device that is refused by itself loses its part of a window',
-    file: 'telemetry/attached/fan-out.ts',
+    file: 'telemetry/fan-out.ts',
     old: 'await this.#deps.held.move(part.device, part.rows, reasonFor(answer), signal);',
     new: 'reasonFor(answer);',
     needs: ['attached devices', 'server errors|picky filter|bad line|rate limit'],
   },
   {
     name: 'a place of held entries goes before it is empty',
-    file: 'telemetry/attached/held-devices.ts',
+    file: 'telemetry/held-devices.ts',
     old: 'return outbox.isOpen && outbox.status().heldEntries === 0 && (outbox.deadLetters?.size ?? 0) === 0;',
     new: 'return outbox.isOpen;',
     needs: ['attached devices', 'server errors|picky filter|bad line|rate limit'],

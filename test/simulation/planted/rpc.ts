@@ -90,8 +90,8 @@ export const RPC_FAULTS: readonly PlantedFault[] = [
   {
     name: 'a journal that failed once is not trusted again',
     file: 'rpc/rpc-journal.ts',
-    old: "if (cause instanceof AgentError) throw cause;\n      throw new AgentError('rpc/disk-failed'",
-    new: "this.#readAtMs = Number.POSITIVE_INFINITY;\n      this.#blindBecause = 'it failed';\n      if (cause instanceof AgentError) throw cause;\n      throw new AgentError('rpc/disk-failed'",
+    old: "throw new AgentError('rpc/disk-failed'",
+    new: "this.#readAtMs = Number.POSITIVE_INFINITY;\n      this.#blindBecause = 'it failed';\n      throw new AgentError('rpc/disk-failed'",
     needs: ['disk fails|read-only disk', 'toggle'],
   },
 ];

@@ -96,8 +96,8 @@ export const WISH_COUNTER_AND_IDENTITY_FAULTS: readonly PlantedFault[] = [
   {
     name: 'a claim is shown that the platform was not told of',
     file: 'devices/claim-device.ts',
-    old: 'await deps.deviceApi.claim({ secretKey, ',
-    new: 'void deps.deviceApi.claim({ secretKey, ',
+    old: 'await deviceApi.claim({ secretKey, ',
+    new: 'void deviceApi.claim({ secretKey, ',
     needs: ['claim'],
   },
   {

@@ -2,7 +2,7 @@
 import { beforeAll, beforeEach, expect, it } from 'vitest';
 import { ownActuators } from '../../../src/actuators/own-actuators.ts';
 import { ownDeclaredMethods, ownMethodConfigs } from '../../../src/agent/own-commands.ts';
-import { AttachedBench } from '../../support/attached-bench.ts';
+import { DevicesBench } from '../../support/devices-bench.ts';
 
 const relay = (name: string, device?: string, enabled = true) => ({
   name,
@@ -32,13 +32,13 @@ const CONFIG = {
   },
 };
 
-let bench: AttachedBench;
+let bench: DevicesBench;
 
 beforeAll(async () => {
   await import('../../../src/actuators/gpio-output/driver.ts');
 });
 beforeEach(() => {
-  bench = new AttachedBench(CONFIG);
+  bench = new DevicesBench(CONFIG);
 });
 
 it.each([

@@ -1,8 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ContactWatch } from '../../../src/actuators/contact-watch.ts';
 import type { Output } from '../../../src/actuators/output.ts';
-import { runRemote } from '../../../src/agent/open-parts.ts';
-import { DeviceAttributes, type DeviceAttributesDeps } from '../../../src/attributes/device-attributes.ts';
+import { DeviceCommands, type DeviceCommandsDeps } from '../../../src/agent/device-commands.ts';
 import { LiveConfig } from '../../../src/config/live-config.ts';
 import { configSchema } from '../../../src/config/schema/agent-config.ts';
 import { AlertList } from '../../../src/host/alert-list.ts';
@@ -10,7 +9,6 @@ import type { LogLevel } from '../../../src/host/log.ts';
 import { silentLog } from '../../../src/host/log.ts';
 import { SummedLog } from '../../../src/host/summed-log.ts';
 import type { DeviceApi } from '../../../src/platform/device-api.ts';
-import { RpcService, type RpcServiceDeps } from '../../../src/rpc/rpc-service.ts';
 import type { JsonObject } from '../../../src/values/json.ts';
 import { relaySettings } from '../../support/fake-actuator.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
@@ -54,7 +52,7 @@ const deviceApi = {
 } as Partial<DeviceApi> as DeviceApi;
 
 type Own = Partial<
-  Pick<DeviceAttributesDeps & RpcServiceDeps, 'actuators' | 'alerts' | 'config' | 'live' | 'log'> & {
+  Pick<DeviceCommandsDeps, 'actuators' | 'alerts' | 'config' | 'live' | 'log'> & {
     readonly deviceApi: DeviceApi;
   }
 >;
@@ -65,44 +63,37 @@ async function open(identity: () => JsonObject, own: Own = {}) {
     platform: { url: 'http://platform', accessToken: 'secret-token' },
     stateFolder: '/state',
   });
-  const common = {
-    config: () => config,
-    deviceApi,
-    files: new MemoryFiles(),
-    clock,
-    log: silentLog,
-    alerts: new AlertList(silentLog),
-    ...own,
-  };
   const {
     actuators = actuatorsWith({ heard: () => {}, onQuiet: () => () => {} }),
     live = { settings: () => [], overrides: {} },
+    deviceApi: api = deviceApi,
+    ...others
   } = own;
-  const onContact = (): void => actuators.control.contact.heard();
-  const rpc = await RpcService.open({ ...common, methods: [], locked: () => false, onContact });
-  const firmware = { keys: ['fw_title'], consider: () => {} };
-  const attributes = await DeviceAttributes.open(
+  return await DeviceCommands.open(
     {
-      ...common,
+      config: () => config,
+      files: new MemoryFiles(),
+      clock,
+      log: silentLog,
+      alerts: new AlertList(silentLog),
+      ...others,
       slot: undefined,
-      device: { name: 'gateway', folder: '/state', deviceApi: common.deviceApi },
+      device: { id: 'self', name: '', folder: '/state', deviceApi: api },
       actuators,
       live,
-      firmware,
-      poll: {},
+      methods: [],
+      locked: () => false,
+      polls: { rpc: {}, attributes: {} },
+      wakes: () => undefined,
+      firmware: { keys: ['fw_title'], consider: () => {} },
       identity: () => ({ version: '1', ...identity() }),
     },
     stop.signal,
   );
-  return {
-    attributes,
-    run: (signal: AbortSignal) => runRemote({ attributes, rpc }, signal),
-    close: () => Promise.all([rpc.close(), attributes.close()]),
-  };
 }
 
-function actuatorsWith(contact: object): DeviceAttributesDeps['actuators'] {
-  return { control: { onState: () => () => {}, contact }, configs: [] } as unknown as DeviceAttributesDeps['actuators'];
+function actuatorsWith(contact: object): DeviceCommandsDeps['actuators'] {
+  return { control: { onState: () => () => {}, contact }, configs: [] } as unknown as DeviceCommandsDeps['actuators'];
 }
 
 describe('what is told from afar', () => {
@@ -117,9 +108,9 @@ describe('what is told from afar', () => {
         { ...relay, name: 'pump', device: 'one' },
       ],
     });
-    const { attributes, close } = await open(() => ({}), { config: () => config });
-    expect(attributes.client.keys.filter((key) => key.endsWith('State'))).toEqual(['lampState']);
-    await close();
+    const remote = await open(() => ({}), { config: () => config });
+    expect(remote.client.keys.filter((key) => key.endsWith('State'))).toEqual(['lampState']);
+    await remote.close();
   });
 
   it('gives a log that sums up no more than a few kB a minute of a flood of requests, and how many there were', async () => {
@@ -163,7 +154,7 @@ describe('what is told from afar', () => {
     live.set('sensors.host7.period', '2s');
     let configHash = 'first';
     const remote = await open(() => ({ configHash }), { live });
-    expect(remote.attributes.client.keys).toEqual([
+    expect(remote.client.keys).toEqual([
       'version',
       'configHash',
       'actuatorFaults',
@@ -175,7 +166,7 @@ describe('what is told from afar', () => {
     expect(posted.map(({ effectiveSettings }) => effectiveSettings)).toEqual([{ 'sensors.host7.period': 2_000 }]);
     live.set('sensors.host7.period', undefined);
     configHash = 'another';
-    remote.attributes.configurationChanged();
+    remote.configurationChanged();
     await clock.advance(2_000);
     expect(posted.at(-1)).toMatchObject({ configHash: 'another', effectiveSettings: {} });
     stop.abort();
@@ -319,7 +310,7 @@ describe('what is told from afar', () => {
     address = '192.0.2.2';
     await clock.advance(62_000);
     configHash = 'abc';
-    remote.attributes.configurationChanged();
+    remote.configurationChanged();
     await clock.advance(2_000);
     expect(Object.assign({}, ...posted)).toMatchObject({ version: '1', addresses: ['192.0.2.2'], configHash: 'abc' });
     expect(posted[0]).toMatchObject({ addresses: ['192.0.2.1'] });

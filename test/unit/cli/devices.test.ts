@@ -6,7 +6,7 @@ import { EXIT } from '../../../src/cli/exit-code.ts';
 import { runCommandLine } from '../../../src/cli/frame/program.ts';
 import { ControlServer } from '../../../src/control-socket/control-server.ts';
 import { sealArchive } from '../../../src/devices/archive.ts';
-import { namedDevice } from '../../../src/devices/attached/named-device.ts';
+import { namedDevice } from '../../../src/devices/named-device.ts';
 import { systemClock } from '../../../src/host/clock.ts';
 import { systemFiles } from '../../../src/host/files.ts';
 import { silentLog } from '../../../src/host/log.ts';

@@ -9,7 +9,7 @@ import { systemClock } from '../../../src/host/clock.ts';
 import { systemFiles } from '../../../src/host/files.ts';
 import { silentLog } from '../../../src/host/log.ts';
 import { Outbox } from '../../../src/outbox/outbox.ts';
-import { placeName } from '../../../src/telemetry/attached/held-devices.ts';
+import { placeName } from '../../../src/telemetry/held-devices.ts';
 import { fakeEdge } from '../../support/fake-edge.ts';
 import { FakeTimeSync } from '../../support/outbox-fixture.ts';
 import { DEFAULT_OUTBOX_SETTINGS } from '../../support/outbox-settings.ts';

@@ -1,7 +1,7 @@
 /** What people ask about the identity, by name: each request's needs, answer and consequence. */
 
 import { beforeEach, describe, expect, it } from 'vitest';
-import { CLAIM_FILE, claimText, openClaim } from '../../../src/devices/claim-device.ts';
+import { CLAIM_FILE, claimDevice, claimText, openClaim } from '../../../src/devices/claim-device.ts';
 import type { CredentialsPlace, CredentialsRecord } from '../../../src/devices/credentials-record.ts';
 import type { CredentialsStore } from '../../../src/devices/credentials-store.ts';
 import { identityControl } from '../../../src/devices/identity-requests.ts';
@@ -69,16 +69,25 @@ beforeEach(() => {
 });
 
 function ask(name: string, params: JsonObject = {}, place: CredentialsPlace = 'own'): Promise<unknown> {
+  const machine = { clock, files, randomBytes: systemRandomBytes };
   const identity = identityControl({
     store,
     place,
     board: BOARD,
     stateFolder: '/state',
-    clock,
-    files,
-    hide: (secret) => void calls.push(['hide', secret]),
-    randomBytes: systemRandomBytes,
-    deviceApi: () => (isOnline ? { claim: async (claim) => void calls.push(['claim', claim]) } : undefined),
+    ...machine,
+    claim: (request, signal) =>
+      claimDevice(
+        {
+          ...machine,
+          stateFolder: '/state',
+          hide: (secret) => void calls.push(['hide', secret]),
+          deviceApi: isOnline ? { claim: async (claim) => void calls.push(['claim', claim]) } : undefined,
+          deviceName: store.record(place)?.deviceName,
+        },
+        request,
+        signal,
+      ),
     takeUp: () => void calls.push('take up'),
   });
   const credentials = { token: { offerNext: async (token: string) => void calls.push(['offer', token]) }, store };

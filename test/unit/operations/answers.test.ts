@@ -34,7 +34,7 @@ it('refuses a member of an answer, an operation and a part that do not exist, an
 }, async () => {
   const text = `
     import type { AgentCalls } from '${ROOT}/src/cli/agent-calls.ts';
-    import type { runAttachedCommands } from '${ROOT}/src/agent/attached-commands.ts';
+    import type { slotCommands } from '${ROOT}/src/agent/slot-commands.ts';
 
     export async function ages({ ask }: AgentCalls): Promise<readonly number[]> {
       const { nowMs, startedAtMs, upSince } = await ask('getStatus');
@@ -43,7 +43,7 @@ it('refuses a member of an answer, an operation and a part that do not exist, an
       return [nowMs - startedAtMs, upSince, Number(value), Number(desired)];
     }
 
-    export const deps: Partial<Parameters<typeof runAttachedCommands>[0]> = { onComand: () => {} };
+    export const deps: Partial<Parameters<typeof slotCommands>[0]> = { onComand: () => {} };
   `;
   expect(await faultsOf(text)).toEqual([
     expect.stringMatching(/^TS2339: Property 'upSince' does not exist on type 'AgentStatus'/),

@@ -1,6 +1,6 @@
 /** Operations on attached devices, as somebody at the device asks for them. */
 import { describe, expect, it } from 'vitest';
-import { namedDevice } from '../../../src/devices/attached/named-device.ts';
+import { namedDevice } from '../../../src/devices/named-device.ts';
 import type { DevicesControl } from '../../../src/operations/device-operations.ts';
 import { openLocalDoor } from '../../../src/operations/local-door.ts';
 import { operationsOf } from '../../../src/operations/operation-table.ts';

@@ -32,7 +32,7 @@ it('the page gets what is kept of attached devices', async () => {
   const clock = new FakeClock();
   const firmware = await openFirmwareUpdates({}, { clock });
   const asked: string[] = [];
-  const attached: StatusPublisherDeps['attached'] = {
+  const slots: StatusPublisherDeps['slots'] = {
     list: () => [attachedDevice({ name: 'meter' })],
     idsOf: (slot) => [slot],
     async *read(slot) {
@@ -42,7 +42,7 @@ it('the page gets what is kept of attached devices', async () => {
   };
   const query = { keys: ['power'], fromMs: 0, toMs: 10, points: 10 };
   const { signal } = new AbortController();
-  const { opened, side } = sideWith({ clock, firmware, attached });
+  const { opened, side } = sideWith({ clock, firmware, slots });
   side.open();
   await clock.advance(1_000);
   expect(await opened()?.series({ ...query, device: 'meter1' }, signal)).toEqual({ power: [[5], [7]] });
@@ -71,12 +71,12 @@ it('the page gets a week from the coarser record, of the device it asks for, and
       closed += 1;
     },
   };
-  const attached: StatusPublisherDeps['attached'] = {
+  const slots: StatusPublisherDeps['slots'] = {
     list: () => [],
     idsOf: (slot) => [slot, `?${slot}`],
     async *read() {},
   };
-  const { opened, side } = sideWith({ clock, firmware, attached, bands });
+  const { opened, side } = sideWith({ clock, firmware, slots, bands });
   side.open();
   await clock.advance(1_000);
   const query = { keys: ['power'], fromMs: clock.wallMs() - 7 * 86_400_000, toMs: clock.wallMs(), points: 3_000 };
@@ -90,7 +90,7 @@ it('the page gets a week from the coarser record, of the device it asks for, and
 });
 
 /** As much of the parts as a page asks for. */
-function sideWith(parts: Pick<StatusPublisherDeps, 'firmware' | 'attached' | 'bands'> & { readonly clock: FakeClock }) {
+function sideWith(parts: Pick<StatusPublisherDeps, 'firmware' | 'slots' | 'bands'> & { readonly clock: FakeClock }) {
   const { clock, firmware } = parts;
   let deps: StatusServerDeps | undefined;
   const openStatusServer: StatusPublisherDeps['machine']['openStatusServer'] = async (given) => {

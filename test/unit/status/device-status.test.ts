@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { attachedDevices } from '../../../src/doctor/checks/attached-devices.ts';
 import type { CheckContext } from '../../../src/doctor/checks/checkup.ts';
+import { otherDevices } from '../../../src/doctor/checks/devices-check.ts';
 import { shortStatus } from '../../../src/operations/short-status.ts';
 import { metricsOf, prometheusText } from '../../../src/status/metrics.ts';
 import { telemetryKey } from '../../../src/status/self-telemetry.ts';
@@ -163,7 +163,7 @@ describe('the doctor on attached devices', () => {
   const look = (devices: readonly DeviceStatus[] | undefined) => {
     const agent = devices === undefined ? STATUS : { ...STATUS, devices: devicesSummary(devices) };
     // The check looks at the agent alone.
-    return attachedDevices.look({ agent } as unknown as CheckContext, new AbortController().signal);
+    return otherDevices.look({ agent } as unknown as CheckContext, new AbortController().signal);
   };
 
   it('finds nothing where there are none, and no fault where all is well', () => {

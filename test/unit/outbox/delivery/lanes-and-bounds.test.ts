@@ -472,9 +472,7 @@ describe('on a failing disk', () => {
     files.faults = { fail: (operation) => (operation === 'write' ? { code: 'EROFS' } : undefined) };
     const appended = outbox.append([fixture.entry('fire', 1, { class: 'alarm' })]);
     const flushed = outbox.flush();
-    await fixture.clock.advance(4_000);
-    expect(await outbox.peek('alarm', NO_LIMITS)).toBeUndefined();
-    await fixture.clock.advance(2_000);
+    await fixture.clock.advance(10);
     expect((await fixture.until(drain(outbox))).map(({ key }) => key)).toEqual(['fire']);
     await Promise.all([appended, flushed]);
     expect(outbox.status()).toMatchObject({ inMemoryEntries: 0, heldEntries: 0 });
@@ -525,15 +523,16 @@ describe('on a failing disk', () => {
     again.append([fixture.entry('new', 1)]).catch(() => {});
     await fixture.clock.advance(5_000);
     expect(again.status()).toMatchObject({ fault: 'EROFS', inMemoryEntries: 1 });
-    expect(await drain(again)).toHaveLength(400);
+    expect(await drain(again)).toHaveLength(401);
     again.append([fixture.entry('alarm', 1, { class: 'alarm' })]).catch(() => {});
+    again.append([fixture.entry('newer', 1)]).catch(() => {});
     await fixture.clock.advance(30_000);
     const alarms = await again.peek('alarm', { maxEntries: 10, maxBytes: 1 << 20 });
     expect(alarms?.entries.keys).toEqual(['alarm']);
     if (alarms !== undefined) await again.acknowledge(alarms);
     files.faults = {};
     await fixture.until(again.flush());
-    expect((await drain(again)).map(({ key }) => key)).toEqual(['new']);
+    expect((await drain(again)).map(({ key }) => key)).toEqual(['newer']);
   });
 
   it('reads the rest when one segment cannot be read', async () => {
