@@ -16,9 +16,24 @@ const HEADER_BYTES = 16;
 /** Records of this release by the kinds of a frame, which begin with 1: head, intent, reply, answered, entry. */
 const KINDS = ['boot', 'entry', 'entry', 'answered', 'entry'] as const;
 
-/** Payloads of all whole frames, in order, each with the kind of its record. @throws as `readWhole`. */
-export async function readFormerJournal(files: Files, path: string, limitBytes: number): Promise<JsonObject[]> {
-  const bytes = (await readWhole(files, path, { limitBytes })) ?? Buffer.alloc(0);
+export interface FormerJournal {
+  /** CRC-32 of the file. */
+  readonly sum: number;
+  /** Payloads of all whole frames, in order, each with the kind of its record. */
+  readonly payloads: readonly JsonObject[];
+}
+
+/** Undefined without a file. @throws as `readWhole`. */
+export async function readFormerJournal(
+  files: Files,
+  path: string,
+  limitBytes: number,
+): Promise<FormerJournal | undefined> {
+  const bytes = await readWhole(files, path, { limitBytes });
+  return bytes === undefined ? undefined : { sum: crc32(bytes), payloads: payloadsIn(bytes) };
+}
+
+function payloadsIn(bytes: Buffer): JsonObject[] {
   const found: JsonObject[] = [];
   for (let at = bytes.indexOf(MAGIC); at !== -1; ) {
     const end = endOfFrame(bytes, at);

@@ -6,17 +6,19 @@ import { PRIVATE_MODE, setAside } from '../store/durable-file.ts';
 import { type AppendOptions, type ReadRecords, RecordLog, sealedObject } from '../store/record-log.ts';
 import { sealJson } from '../store/sealed-json.ts';
 import type { JsonObject } from '../values/json.ts';
-import { readFormerJournal } from './former-journal.ts';
+import { type FormerJournal, readFormerJournal } from './former-journal.ts';
 import { entryFromJson, entryToJson, type JournalEntry } from './journal-entries.ts';
 
 /**
  * `boot` stands at the head of a file, and at its end when it is left in good order: it says how long the boot has lasted. A later entry of the
- * same key replaces an earlier one; `answered` says when the platform took its reply. Times are ms since the boot `bootId`.
+ * same key replaces an earlier one; `answered` says when the platform took its reply; `former` tells which content of the former file is among the
+ * entries. Times are ms since the boot `bootId`.
  */
 export type JournalRecord =
   | { readonly kind: 'boot'; readonly bootId: string; readonly atMs: number }
   | { readonly kind: 'entry'; readonly entry: JournalEntry }
-  | { readonly kind: 'answered'; readonly key: string; readonly answeredAtMs: number; readonly bootId: string };
+  | { readonly kind: 'answered'; readonly key: string; readonly answeredAtMs: number; readonly bootId: string }
+  | { readonly kind: 'former'; readonly sum: number };
 
 export const JOURNAL_FORMAT = { format: 'turnstone/rpc-journal', version: 2 } as const;
 /** Its name in the folder of a device. */
@@ -33,6 +35,7 @@ export class JournalFile {
   readonly #path: string;
   readonly #formerPath: string | undefined;
   readonly #log: RecordLog<JournalRecord>;
+  #former: JournalRecord | undefined;
 
   /** @param formerPath file of the release before, which may be in force again after a rollback: it is read, too, and stays as it is. */
   constructor(files: Files, path: string, formerPath?: string) {
@@ -53,17 +56,28 @@ export class JournalFile {
 
   /** @throws AgentError `host/read-failed` (drop) for what cannot be a journal, (retry) when the disk may give it another time. */
   async read(): Promise<ReadRecords<JournalRecord>> {
-    const former = this.#formerPath === undefined ? [] : await this.#readFormer(this.#formerPath);
+    const former = await this.#readFormer();
     const read = await this.#log.read();
-    return { ...read, values: [...former.flatMap((json) => recordOfJson(json) ?? []), ...read.values] };
+    if (former === undefined) return read;
+    this.#former = { kind: 'former', sum: former.sum };
+    // The release before was in force since: its entries are the newer ones.
+    const isTaken = read.values.some((record) => record.kind === 'former' && record.sum === former.sum);
+    const newer = isTaken ? [] : former.payloads.flatMap((json) => recordOfJson(json) ?? []);
+    return { ...read, values: [...read.values, ...newer] };
   }
 
-  /** One that cannot be a journal says nothing. */
-  async #readFormer(path: string): Promise<readonly JsonObject[]> {
+  /** Record of the former content that was read; to be written with the entries. */
+  get former(): readonly JournalRecord[] {
+    return this.#former === undefined ? [] : [this.#former];
+  }
+
+  /** Undefined without one; one that cannot be a journal says nothing. */
+  async #readFormer(): Promise<FormerJournal | undefined> {
+    if (this.#formerPath === undefined) return undefined;
     try {
-      return await readFormerJournal(this.#files, path, MAX_FILE_BYTES);
+      return await readFormerJournal(this.#files, this.#formerPath, MAX_FILE_BYTES);
     } catch (error) {
-      if (error instanceof AgentError && error.recovery === 'drop') return [];
+      if (error instanceof AgentError && error.recovery === 'drop') return undefined;
       throw error;
     }
   }
@@ -91,7 +105,8 @@ function jsonOfRecord(record: JournalRecord): JsonObject {
 }
 
 function recordOfJson(json: JsonObject): JournalRecord | undefined {
-  const { kind, bootId, atMs, key, answeredAtMs } = json;
+  const { kind, bootId, atMs, key, answeredAtMs, sum } = json;
+  if (kind === 'former') return typeof sum === 'number' ? { kind, sum } : undefined;
   if (typeof bootId !== 'string') return undefined;
   if (kind === 'boot') return typeof atMs === 'number' ? { kind, bootId, atMs } : undefined;
   if (kind === 'answered')

@@ -46,7 +46,7 @@ async function readOrSetAside(file: JournalFile, log: Log): Promise<ReadRecords<
 }
 
 function entryOf(record: JournalRecord, known: ReadonlyMap<string, JournalEntry>): JournalEntry | undefined {
-  if (record.kind === 'boot') return undefined;
+  if (record.kind === 'boot' || record.kind === 'former') return undefined;
   if (record.kind === 'entry') return record.entry;
   const { key, answeredAtMs, bootId } = record;
   const entry = known.get(key);
@@ -57,13 +57,14 @@ function entryOf(record: JournalRecord, known: ReadonlyMap<string, JournalEntry>
 function bootsLasted(records: readonly JournalRecord[]): ReadonlyMap<string, number> {
   const lasted = new Map<string, number>();
   for (const record of records) {
+    if (record.kind === 'former') continue;
     const { bootId } = record.kind === 'entry' ? record.entry : record;
     lasted.set(bootId, Math.max(...timesIn(record), lasted.get(bootId) ?? 0));
   }
   return lasted;
 }
 
-function timesIn(record: JournalRecord): readonly number[] {
+function timesIn(record: Exclude<JournalRecord, { readonly kind: 'former' }>): readonly number[] {
   if (record.kind === 'boot') return [record.atMs];
   if (record.kind === 'answered') return [record.answeredAtMs];
   const { seenAtMs, answeredAtMs = seenAtMs } = record.entry;

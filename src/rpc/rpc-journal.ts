@@ -215,9 +215,9 @@ export class RpcJournal {
   }
 
   #inForce(): readonly JournalRecord[] {
-    const { clock } = this.#deps;
+    const { clock, file } = this.#deps;
     const kept = this.#entries.live(clock.monotonicMs()).filter(({ effect }) => effect !== 'read');
-    return [bootRecord(clock), ...kept.map((entry) => ({ kind: 'entry', entry }) as const)];
+    return [bootRecord(clock), ...file.former, ...kept.map((entry) => ({ kind: 'entry', entry }) as const)];
   }
 }
 

@@ -438,6 +438,22 @@ describe('the journal file', () => {
     await writeFile(former, frameOf(3, { ...entry, key: requestKey(pulse(7)), id: 7, reply }));
     const again = await openBoth();
     expect([find(again, pulse(1))?.reply, find(again, pulse(7))?.reply]).toEqual([reply, reply]);
+    await again.close();
+  });
+
+  it('takes the same content of a former one once: it ages with the rest', async () => {
+    const former = join(folder, 'rpc.journal');
+    const entry = { id: 0, method: 'pulse', effect: 'move', seenAtMs: 0, bootId: 'boot-0', key: requestKey(pulse(0)) };
+    await writeFile(former, frameOf(2, entry));
+    const starts: (JournalEntry | undefined)[] = [];
+    for (let boot = 1; boot <= 300; boot += 1) {
+      clock = new FakeClock({ bootId: `boot-${boot}` });
+      const file = new JournalFile(systemFiles, path, former);
+      const journal = await RpcJournal.open({ file, clock, log: silentLog });
+      starts.push(find(journal, pulse(0)));
+      await journal.close();
+    }
+    expect([starts[0]?.id, starts.at(-1)]).toEqual([0, undefined]);
   });
 });
 
