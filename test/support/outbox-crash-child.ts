@@ -50,7 +50,8 @@ if (drainOnly) {
   say('R');
   for (const [index, outbox] of opened.entries()) {
     void append(index, outbox, Number(firstValue) + index * VALUES_EACH);
-    void deliverAll(index, outbox);
+    // The platform of every other one is away while the process lives: the disk alone keeps its entries.
+    if (index % 2 === 0 || build === 'acknowledges-first') void deliverAll(index, outbox);
   }
 }
 

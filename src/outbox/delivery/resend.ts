@@ -64,8 +64,7 @@ export class RecentDeliveries {
   putBack(sinceMs: number): number {
     const { shelf, state, isInMemory } = this.#deps;
     const isKept = (sequence: number): boolean =>
-      isInMemory(sequence) ||
-      (shelf.segmentAtOrAfter(sequence)?.firstSequence ?? Number.POSITIVE_INFINITY) <= sequence;
+      isInMemory(sequence) || (shelf.segmentAtOrAfter(sequence)?.firstSequence ?? Number.POSITIVE_INFINITY) <= sequence;
     let count = 0;
     for (const entries of this.#since(sinceMs))
       for (const [row, entry] of [...entries].entries()) {
@@ -92,7 +91,8 @@ export async function resendDelivered(parts: ResendParts, query: ResendQuery, si
     return columns === undefined ? 0 : resendEntries(state, lookAtEntries(boots, info, columns), query);
   };
   let matched = 0;
-  for (const { info, entries } of unwritten) matched += resendEntries(state, lookAtEntries(boots, info, entries), query);
+  for (const { info, entries } of unwritten)
+    matched += resendEntries(state, lookAtEntries(boots, info, entries), query);
   for (const segment of [...shelf.segments]) {
     signal.throwIfAborted();
     // A turn for each block: who holds up commits waits for one of them at most.

@@ -4,7 +4,7 @@ import type { AgentError } from '../../../../src/errors/agent-error.ts';
 import { silentLog } from '../../../../src/host/log.ts';
 import type { FramedBlock } from '../../../../src/outbox/format/block-frame.ts';
 import type { TelemetryEntry } from '../../../../src/outbox/format/telemetry-entry.ts';
-import { GroupCommit } from '../../../../src/outbox/segments/group-commit.ts';
+import { type Arrived, GroupCommit } from '../../../../src/outbox/segments/group-commit.ts';
 import { BlockBuilder } from '../../../../src/outbox/times/block-builder.ts';
 import { FakeClock } from '../../../support/fake-clock.ts';
 
@@ -442,5 +442,127 @@ describe('a close', () => {
     await clock.advance(1);
     await closing;
     expect(settled.sort()).toEqual(['a: outbox/closed', 'b: outbox/closed', 'c: outbox/closed']);
+  });
+});
+
+describe('what may leave before it is written', () => {
+  /** The platform has all numbers up to one. */
+  const upTo = (sequence: number): Arrived => ({
+    covers: (_first, last) => last <= sequence,
+    touches: (first) => first <= sequence,
+  });
+  const numbers = (kind: 'alarm' | 'regular'): number[][] =>
+    commit.unwritten(kind).map(({ info }) => [info.firstSequence, info.lastSequence]);
+
+  it('gathers for 300 ms, is told then, and keeps its numbers', async () => {
+    await begun();
+    append('a', 2);
+    expect([leaving, numbers('regular')]).toEqual([0, []]);
+    await clock.advance(300);
+    expect([leaving, numbers('regular'), numbers('regular')]).toEqual([1, [[2, 3]], [[2, 3]]]);
+    append('b');
+    await clock.advance(300);
+    expect([leaving, numbers('regular')]).toEqual([
+      2,
+      [
+        [2, 3],
+        [4, 4],
+      ],
+    ]);
+  });
+
+  it('waits for no others where it is much, and an alarm waits for nothing', async () => {
+    await begun();
+    append('a', 3);
+    expect([leaving, numbers('regular')]).toEqual([1, [[2, 4]]]);
+    append('fire', 1, { class: 'alarm' });
+    expect([leaving, numbers('alarm'), writes.map(({ entries: count }) => count)]).toEqual([2, [[5, 5]], [4]]);
+  });
+
+  it('stays while its time is not known', async () => {
+    await begun();
+    mayLeave = false;
+    append('a');
+    await clock.advance(1_000);
+    expect([leaving, numbers('regular')]).toEqual([0, []]);
+    mayLeave = true;
+    expect(numbers('regular')).toEqual([[2, 2]]);
+  });
+
+  it('is written at the commit age where it has not arrived, with all before it, as one block', async () => {
+    await begun();
+    append('a', 2);
+    await clock.advance(300);
+    numbers('regular');
+    commit.arrived(upTo(3));
+    expect([await turn(), settled]).toEqual([undefined, ['a']]);
+    append('b');
+    await clock.advance(4_799);
+    expect([writes.length, settled]).toEqual([0, ['a']]);
+    await clock.advance(1);
+    expect(writes.map(({ blocks }) => blocks.map(({ info }) => [info.firstSequence, info.lastSequence]))).toEqual([
+      [[2, 4]],
+    ]);
+    await take();
+    expect([settled, commit.waitingEntries, commit.recordEntries, clock.pending]).toEqual([['a', 'b'], 0, 0, 0]);
+  });
+
+  it('is written after five minutes where it has arrived, and does not count as waiting', async () => {
+    await begun();
+    append('a');
+    await clock.advance(300);
+    numbers('regular');
+    commit.arrived(upTo(2));
+    expect([commit.waitingEntries, commit.waitingBytes, commit.recordEntries]).toEqual([0, 0, 1]);
+    await clock.advance(299_699);
+    expect(writes).toHaveLength(0);
+    await clock.advance(1);
+    expect(writes.map(({ entries: count }) => count)).toEqual([1]);
+  });
+
+  it.each(['flush', 'keepRecord'] as const)('is written at once by %s, though it has arrived', async (call) => {
+    await begun();
+    append('a');
+    await clock.advance(300);
+    numbers('regular');
+    commit.arrived(upTo(2));
+    void commit[call]();
+    await turn();
+    expect(writes.map(({ entries: count }) => count)).toEqual([1]);
+  });
+
+  it('waits again, and is written, when it is put back', async () => {
+    await begun();
+    append('a');
+    await clock.advance(300);
+    numbers('regular');
+    commit.arrived(upTo(2));
+    expect([commit.holds(2), commit.holds(3), numbers('regular')]).toEqual([true, false, []]);
+    commit.arrived(upTo(1));
+    expect([numbers('regular'), commit.waitingEntries, writes.map(({ entries: count }) => count)]).toEqual([
+      [[2, 2]],
+      1,
+      [1],
+    ]);
+    await take();
+    expect(commit.holds(2)).toBe(false);
+  });
+
+  it('leaves no more than a megabyte of the record in memory, where the disk takes nothing', async () => {
+    await begun();
+    const value = 'x'.repeat(40_000);
+    let last = 1;
+    let most = 0;
+    for (let at = 0; at < 60; at += 1) {
+      append(`${at}`, 1, { value });
+      if (writes.length > 0) await refuse(NO_DISK);
+      await clock.advance(300);
+      last = numbers('regular').at(-1)?.[1] ?? last;
+      commit.arrived(upTo(last));
+      most = Math.max(most, commit.recordEntries);
+    }
+    expect([most < 28, most > 20, dropped]).toEqual([true, true, []]);
+    await turn();
+    expect(settled).toHaveLength(60);
   });
 });
