@@ -7,21 +7,17 @@
  */
 import { execFile, execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { mkdir, truncate, writeFile } from 'node:fs/promises';
-import { basename, join } from 'node:path';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { systemClock } from '../../../src/host/clock.ts';
 import { DEFAULT_OUTBOX_SETTINGS } from '../../support/outbox-settings.ts';
 import { Corpus, ENTRY_BYTES } from '../corpus.ts';
 import { inFolder, nextBatch, openBenchOutbox } from './bench-outbox.ts';
+import { mountImage } from './image.ts';
 
 const ENTRIES_PER_S = 10;
-const IMAGE_BYTES = 128 * 1024 * 1024;
-const SECTOR_BYTES = 512;
 const BATCH = { maxEntries: 2_000, maxBytes: 256_000 };
-/** Blocks of 4 KiB as on any real disk; mkfs would take smaller ones for so small an image, and flatter us. */
-const MKFS = ['-q', '-F', '-b', '4096', '-E', 'lazy_itable_init=0,lazy_journal_init=0'];
 
 export interface BytesPerPayloadByte {
   readonly processBytes: number;
@@ -93,38 +89,6 @@ async function run(
 
 function processBytes(): number {
   return Number(/^write_bytes: (\d+)/m.exec(readFileSync('/proc/self/io', 'utf8'))?.[1] ?? Number.NaN);
-}
-
-async function mountImage(
-  folder: string,
-  mountOptions: string,
-): Promise<{ folder: string; writtenBytes: () => number; release: () => void }> {
-  const image = join(folder, 'disk.img');
-  const mount = join(folder, 'disk');
-  await writeFile(image, '');
-  await truncate(image, IMAGE_BYTES);
-  await mkdir(mount);
-  execFileSync('mkfs.ext4', [...MKFS, image], { stdio: 'pipe' });
-  const device = execFileSync('losetup', ['--find', '--show', image], { stdio: 'pipe', encoding: 'utf8' }).trim();
-  try {
-    execFileSync('mount', ['-o', mountOptions, device, mount], { stdio: 'pipe' });
-  } catch (error) {
-    execFileSync('losetup', ['--detach', device]);
-    throw error;
-  }
-  return {
-    folder: mount,
-    writtenBytes: () =>
-      Number(
-        readFileSync(`/sys/block/${basename(device)}/stat`, 'utf8')
-          .trim()
-          .split(/\s+/)[6],
-      ) * SECTOR_BYTES,
-    release: () => {
-      execFileSync('umount', [mount]);
-      execFileSync('losetup', ['--detach', device]);
-    },
-  };
 }
 
 if (import.meta.main) {
