@@ -44,7 +44,7 @@ async function exchange(
   host: string,
   signal: AbortSignal,
 ): Promise<HttpAnswer> {
-  const { request: send } = url.startsWith('https:') ? await import('node:https') : await import('node:http');
+  const { request: send } = process.getBuiltinModule(url.startsWith('https:') ? 'node:https' : 'node:http');
   const length = body === undefined ? {} : { 'content-length': Buffer.byteLength(body) };
   const options = {
     agent: false,
@@ -97,7 +97,7 @@ async function decoded(body: Buffer, codings: string | undefined, host: string, 
       'hardware/http-coding',
       `${host} sends its answer as ${applied.join(', ')}, which is not read here`,
     );
-  const { inflateRaw, unzip } = await import('node:zlib');
+  const { inflateRaw, unzip } = process.getBuiltinModule('node:zlib');
   // Servers call both zlib's format and the bare one "deflate": the first byte of zlib's says method 8.
   const isBare = coding === 'deflate' && ((body[0] ?? 0) & 0x0f) !== 8;
   try {

@@ -2,9 +2,12 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { promisify } from 'node:util';
+import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { buildBundle, bundleFile, ownNativeModules, ROOT } from '../../scripts/bundle.ts';
 
@@ -23,6 +26,23 @@ describe('the bundle', () => {
   it('loads every native module with what is used of it', async () => {
     const { stderr } = await run(process.execPath, [main, 'firmware', 'self-test']);
     expect(stderr).toBe('');
+  });
+
+  it('reads a device over HTTP, packed as some servers do unasked', async () => {
+    const server = createServer((_request, response) =>
+      response.setHeader('content-encoding', 'gzip').end(gzipSync('{"power":21.5}')),
+    );
+    await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+    const { port } = server.address() as AddressInfo;
+    const config = join(folder, 'http.yaml');
+    await writeFile(
+      config,
+      `version: 1\nplatform: { url: "http://127.0.0.1:1", accessToken: bundle-token }\nstateFolder: ${folder}/state\nrunFolder: ${folder}/run\nsensors: [{ name: meter, kind: http, url: "http://127.0.0.1:${port}/", format: json }]\n`,
+      { mode: 0o600 },
+    );
+    const { stdout } = await run(process.execPath, [main, 'sensors', 'read', 'meter', '--config', config]);
+    server.close();
+    expect(stdout).toMatch(/power\s*=?\s*21\.5/);
   });
 
   it('keeps a setting of its person and lists it', async () => {

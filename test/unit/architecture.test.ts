@@ -133,6 +133,11 @@ const RESERVED: readonly { readonly word: RegExp; readonly where: RegExp; readon
       /^(host\/|cli\/|office\/|agent\/machine\.ts|sensors\/module\/child\.ts|stand-ins\/local-platform\/local-platform\.ts|config\/checks\/drivers\.ts)/,
     why: 'only where a program is put together is the machine named: everything else is given what it stands on',
   },
+  {
+    word: /(?<!typeof )\bimport\('node:/,
+    where: /^$/,
+    why: 'what the bundle loads later has no names of a builtin: process.getBuiltinModule has them',
+  },
   { word: /['"`]\/proc\//, where: /^host\//, why: 'only host/ reads /proc' },
   { word: /'node:child_process'/, where: /^host\//, why: 'only host/ spawns' },
   {

@@ -1,5 +1,5 @@
 /**
- * One post of a batch, and what its answer does, as the table says (upload-actions.ts): to the size of posts (batch-size.ts), to a single entry
+ * One post of a batch, and what its answer does, as the table says (answer-table.ts): to the size of posts (batch-size.ts), to a single entry
  * (quarantine.ts, and the outbox's dead-letter queue), or to nothing. What the client itself cannot send is rejected at once; no platform would
  * make a difference.
  */

@@ -69,6 +69,7 @@ describe('the command line', () => {
       'cli/frame/error-report.ts',
       'cli/frame/overview.ts',
       'cli/frame/program.ts',
+      'cli/sentences.ts',
       'errors/agent-error.ts',
       'host/environment.ts',
       'host/version.ts',
@@ -127,6 +128,7 @@ describe('the command line', () => {
     );
     const light = [
       '../command.ts',
+      '../sentences.ts',
       '../../config/fields/default-places.ts',
       '../../values/json.ts',
       '../range-words.ts',
