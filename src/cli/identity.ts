@@ -166,9 +166,11 @@ async function openOwn(path: string): Promise<FileHandle> {
 
 function rowsOf(value: JsonValue, prefix = ''): readonly (readonly string[])[] {
   if (!isJsonObject(value)) return [];
-  return Object.entries(value).flatMap(([name, item]) =>
-    isJsonObject(item) ? rowsOf(item, `${prefix}${name}.`) : [[`${prefix}${name}`, printable(String(item))]],
-  );
+  return Object.entries(value).flatMap(([name, item]) => {
+    if (isJsonObject(item)) return rowsOf(item, `${prefix}${name}.`);
+    // Without an agent a part that nobody knows is there, and has no value.
+    return item === undefined ? [] : [[`${prefix}${name}`, printable(String(item))]];
+  });
 }
 
 export async function claim(call: ClaimCall): Promise<void> {

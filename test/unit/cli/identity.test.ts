@@ -252,6 +252,7 @@ describe('turnstone identity, without a running agent', () => {
     expect(await readFile(join(folder, 'state/credentials.json'), 'utf8')).toContain('secret-two');
     const shown = await run(['identity', 'show']);
     expect(shown.out).toMatch(/provisioningSecretRotated\s+true/);
+    expect(shown.out).not.toContain('undefined');
     expect(rotated.out + shown.out).not.toMatch(/key-two|secret-two/);
   });
 });
