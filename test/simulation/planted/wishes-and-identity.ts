@@ -116,7 +116,7 @@ export const WISH_COUNTER_AND_IDENTITY_FAULTS: readonly PlantedFault[] = [
   },
   {
     name: 'a name that is taken is never tried with the token of before',
-    file: 'devices/provisioning-outcome.ts',
+    file: 'devices/ask-for-credentials.ts',
     old: 'const own = await workingToken(deps, proposal, signal);\n  if (own !== undefined) {',
     new: 'const own = undefined as string | undefined;\n  if (own !== undefined) {',
     needs: ['provisions', 'device made unheard'],
