@@ -121,6 +121,10 @@ export const AIMS: Readonly<Record<string, readonly [string, string, ...string[]
     'what has arrived is told when it is written',
     'where no interval is configured an hour is one',
   ],
+  'what is read is at the platform or on a disk that is well within seconds': [
+    'written late after no acknowledgement',
+    'a commit waits until it is full',
+  ],
   'an alarm stands as long as its limit is passed, and no longer': [
     'that an alarm is over is not said',
     'an alarm of an earlier life is never taken back',
