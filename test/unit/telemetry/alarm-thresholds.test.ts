@@ -119,7 +119,7 @@ describe('an alarm of several conditions', () => {
     ],
   ])('is raised %s', (_, threshold, now, values, told) => {
     const alarms = new AlarmThresholds();
-    expect(values.map((value) => alarms.evaluate(value, [threshold], { now }))).toEqual(told);
+    expect(values.map((value) => alarms.evaluate(value, [threshold], { localTime: () => now }))).toEqual(told);
   });
 
   it('says its condition in words', () => {
