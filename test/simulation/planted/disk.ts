@@ -71,9 +71,9 @@ export const DISK_FAULTS: readonly PlantedFault[] = [
     file: 'outbox/outbox-parts.ts',
     old: 'Math.max(shelf.segments.at(-1)?.lastSequence ?? 0, state.acknowledged.last ?? 0) + 1',
     new: '(shelf.segments.at(-1)?.lastSequence ?? 0) + 1',
-    // The delivery state is ahead of the disk: at each write for a moment, and when something else has it written.
-    needs: ['platform restart|picky filter|disk full', 'kill|kill in a change|power cut in a change'],
-    perHour: 30,
+    // The delivery state is on the disk before the record of what has arrived.
+    needs: ['kill in a change'],
+    perHour: 40,
   },
   {
     name: 'an outbox that does not open ends the agent',
