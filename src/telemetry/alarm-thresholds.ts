@@ -37,8 +37,8 @@ interface Moment {
   readonly atMs?: number;
   /** Names of the alarms that were on before the first value. */
   readonly stood?: readonly string[];
-  /** Undefined while the clock is not known to be right: hours, weekdays and dates count as so then. */
-  readonly now?: LocalTime | undefined;
+  /** Undefined while the clock is not known to be right: hours, weekdays and dates count as so then. Asked for by those alone. */
+  readonly localTime?: (() => LocalTime | undefined) | undefined;
 }
 
 export class AlarmThresholds {
@@ -64,7 +64,7 @@ export class AlarmThresholds {
   evaluate(
     value: JsonValue,
     thresholds: readonly Threshold[],
-    { atMs = 0, stood = [], now }: Moment = {},
+    { atMs = 0, stood = [], localTime }: Moment = {},
   ): string | undefined {
     const before = this.#raised;
     const raised = new Map<string, RaisedAlarm>();
@@ -73,7 +73,7 @@ export class AlarmThresholds {
       const name = nameOf(threshold);
       const formerName = this.#formerName(at, thresholds) ?? '';
       const known = before?.get(name) ?? before?.get(formerName);
-      if (!holds(threshold, { value, now, isOn: known !== undefined })) continue;
+      if (!holds(threshold, { value, localTime, isOn: known !== undefined })) continue;
       const { above, below, equal, forMs = 0 } = threshold;
       const limit = conditionWords(conditionOf(threshold));
       const sinceMs = this.#passedSince.get(name) ?? this.#passedSince.get(formerName) ?? atMs;
@@ -120,12 +120,15 @@ function conditionOf(threshold: Threshold): ConditionConfig {
 /** The worse possibility counts: what is not known to be otherwise is so. */
 function holds(
   threshold: Threshold,
-  { value, now, isOn }: { readonly value: JsonValue; readonly now: LocalTime | undefined; readonly isOn: boolean },
+  { value, localTime, isOn }: Pick<Moment, 'localTime'> & { readonly value: JsonValue; readonly isOn: boolean },
 ): boolean {
   const condition = conditionOf(threshold);
   const negated = new Set(partsOf(condition).flatMap((part) => (part.isNegated ? [part.condition] : [])));
   const truth = evaluate(condition, (part) => {
-    if (isOfTime(part)) return now === undefined ? 'unread' : timeHolds(part, now);
+    if (isOfTime(part)) {
+      const now = localTime?.();
+      return now === undefined ? 'unread' : timeHolds(part, now);
+    }
     return valueHolds(part, value, isOn !== negated.has(part));
   });
   return truth !== false;

@@ -128,7 +128,7 @@ export class DeadbandRules {
         ? state.thresholds.evaluate(value, rules.alarms ?? [], {
             atMs: sample.monotonicMs,
             stood,
-            now: this.#deps.localTime?.(),
+            localTime: this.#deps.localTime,
           })
         : undefined;
     if (alarm !== undefined) {

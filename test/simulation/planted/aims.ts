@@ -118,8 +118,12 @@ export const AIMS: Readonly<Record<string, readonly [string, string, ...string[]
     'only short secrets are hidden',
   ],
   'what is read in the calm is kept': [
-    'a commit waits until it is full',
+    'what has arrived is told when it is written',
     'where no interval is configured an hour is one',
+  ],
+  'what is read is at the platform or on a disk that is well within seconds': [
+    'written late after no acknowledgement',
+    'a commit waits until it is full',
   ],
   'an alarm stands as long as its limit is passed, and no longer': [
     'that an alarm is over is not said',
@@ -204,7 +208,7 @@ export const AIMS: Readonly<Record<string, readonly [string, string, ...string[]
     'a platform that is silent is not told',
     'the end of an outage is not told',
   ],
-  'a plot shows what was read, each band all of its time and nothing else': [
+  'a plot shows what was read, but minutes of the record that a kill or a cut took, and nothing else': [
     'the least of a band is what came last',
     'a plot has what is in memory alone',
   ],

@@ -32,6 +32,13 @@ export const DELIVERY_FAULTS: readonly PlantedFault[] = [
     perHour: 25,
   },
   {
+    name: 'acknowledged from memory, sent again for ever',
+    file: 'outbox/delivery/delivery.ts',
+    old: '      acknowledged.add(first, last);\n      this.#quarantined.remove(first, last);\n    }\n    this.#recent.add(entries);',
+    new: '      if (!this.#deps.isInMemory(first)) acknowledged.add(first, last);\n      this.#quarantined.remove(first, last);\n    }\n    this.#recent.add(entries);',
+    needs: [],
+  },
+  {
     name: 'an acknowledgement reaches what is in quarantine',
     file: 'outbox/delivery/batch-reader.ts',
     old: 'ranges: isPartial ? this.#waitingIn(whole) : [whole] }',

@@ -63,15 +63,17 @@ export const DISK_FAULTS: readonly PlantedFault[] = [
     name: 'a commit that failed is thrown away, and said to be durable',
     file: 'outbox/segments/group-commit.ts',
     old: '      this.#isRetrying = true;\n      this.#onFault(error);',
-    new: '      this.#unpack(commit);\n      for (const append of commit.appends) append.resolve();\n      this.#onFault(error);',
+    new: '      this.#forget(write);\n      for (const append of write.commits.flatMap(({ appends }) => appends)) append.resolve();\n      this.#onFault(error);',
     needs: ['disk fails|read-only disk'],
   },
   {
-    name: 'a new entry gets a number that was delivered already',
+    name: 'a sequence is used again after a restart',
     file: 'outbox/outbox-parts.ts',
     old: 'Math.max(shelf.segments.at(-1)?.lastSequence ?? 0, state.acknowledged.last ?? 0) + 1',
     new: '(shelf.segments.at(-1)?.lastSequence ?? 0) + 1',
-    needs: ['disk full', 'kill|power cut|power cut in a change'],
+    // The delivery state is on the disk before the record of what has arrived.
+    needs: ['kill in a change'],
+    perHour: 40,
   },
   {
     name: 'an outbox that does not open ends the agent',
@@ -111,8 +113,22 @@ export const DISK_FAULTS: readonly PlantedFault[] = [
   {
     name: 'a commit waits until it is full',
     file: 'outbox/segments/group-commit.ts',
-    old: 'this.#deps.clock.after(this.commitAgeMs * CLOSING_SHARE, () => {',
-    new: 'this.#deps.clock.after(this.commitAgeMs * 1_000, () => {',
+    old: 'const ageMs = this.#commitAgeMs * CLOSING_SHARE;',
+    new: 'const ageMs = this.#commitAgeMs * 1_000;',
+    needs: ['no network'],
+  },
+  {
+    name: 'written late after no acknowledgement',
+    file: 'outbox/segments/group-commit.ts',
+    old: 'const ageMs = this.#commitAgeMs * CLOSING_SHARE;',
+    new: 'const ageMs = RECORD_AGE_MS;',
+    needs: ['no network'],
+  },
+  {
+    name: 'what has arrived is told when it is written',
+    file: 'outbox/segments/group-commit.ts',
+    old: 'if (commit.hasArrived && !had) for (const append of commit.appends) append.resolve();',
+    new: '',
     needs: [],
   },
   {

@@ -8,7 +8,7 @@ import { type OnTime, onTimes } from './intervals.ts';
 import { refusalOf } from './refusal.ts';
 import { few, type Sentence, seconds } from './sentence.ts';
 
-/** From being read to being durable: a commit's age, and the disk. */
+/** From being read to being at the platform or on the disk: a commit's age, and the disk. */
 const KEPT_WITHIN_MS = 15_000;
 /** So long the value that a rule watches must have been clear. */
 const RULE_SETTLED_MS = 3 * 60_000;
@@ -32,6 +32,7 @@ const DISK_WELL_MS = 60_000;
 
 export const FIELD: readonly Sentence[] = [
   { name: 'what is read in the calm is kept', contradictions: kept },
+  { name: 'what is read is at the platform or on a disk that is well within seconds', contradictions: keptLate },
   { name: 'an alarm stands as long as its limit is passed, and no longer', contradictions: alarms },
   { name: 'no sensor that works is said to fail', contradictions: sensorStates },
   { name: 'a register’s value is its own', contradictions: registers },
@@ -42,16 +43,36 @@ export const FIELD: readonly Sentence[] = [
 ];
 
 function kept(world: World): string[] {
-  return world.site.config.sensors.flatMap(({ name, keys, window }) => {
-    const periodMs = world.site.periods.get(name);
-    const rules = keys.temperature;
-    if (periodMs === undefined || rules?.rename === undefined || rules.deadband !== undefined || window !== undefined)
-      return [];
-    const newest = newestOf(world, rules.rename)?.takenAtMs ?? Number.NEGATIVE_INFINITY;
+  return reportedAtOnce(world).flatMap(({ key, periodMs }) => {
+    const newest = newestOf(world, key)?.takenAtMs ?? Number.NEGATIVE_INFINITY;
     const agoMs = world.timeline.nowMs - newest;
     return agoMs > 2 * periodMs + KEPT_WITHIN_MS
-      ? [`the newest of ${rules.rename} that is durable was taken at ${seconds(newest)}`]
+      ? [`the newest of ${key} that is durable was taken at ${seconds(newest)}`]
       : [];
+  });
+}
+
+function keptLate(world: World): string[] {
+  return few(
+    reportedAtOnce(world).flatMap(({ key }) =>
+      takenOf(world, key)
+        .filter(({ takenAtMs, toldAtMs }) => toldAtMs - takenAtMs > KEPT_WITHIN_MS)
+        .filter(({ takenAtMs, toldAtMs }) => world.diskTroubles.within(takenAtMs - DISK_WELL_MS, toldAtMs) === 0)
+        .map(
+          ({ takenAtMs, toldAtMs }) =>
+            `${key} of ${seconds(takenAtMs)} was nowhere but in memory until ${seconds(toldAtMs)}`,
+        ),
+    ),
+  );
+}
+
+/** Keys of sensors that are read at a period, each reading of which is reported as it is. */
+function reportedAtOnce({ site }: World): { readonly key: string; readonly periodMs: number }[] {
+  return site.config.sensors.flatMap(({ name, keys: { temperature: rules }, window }) => {
+    const periodMs = site.periods.get(name);
+    if (periodMs === undefined || rules?.rename === undefined || rules.deadband !== undefined || window !== undefined)
+      return [];
+    return [{ key: rules.rename, periodMs }];
   });
 }
 

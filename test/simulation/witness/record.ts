@@ -12,6 +12,8 @@ const SHOWN_WITHIN_MS = 3 * LOOK_EVERY_MS;
 const COMMAND_WRITTEN_MS = 1_000;
 /** Two looks at two clocks. */
 const TOLERANCE_MS = 500;
+/** What has arrived is written at this age at the latest; and a write takes its time. */
+const RECORD_AGE_MS = 5 * 60_000 + 5_000;
 
 export const RECORD: readonly Sentence[] = [
   {
@@ -23,7 +25,10 @@ export const RECORD: readonly Sentence[] = [
     name: 'the timeline has each outage, and its end',
     contradictions: ({ reader }) => few(reader.contactFaults),
   },
-  { name: 'a plot shows what was read, each band all of its time and nothing else', contradictions: plotted },
+  {
+    name: 'a plot shows what was read, but minutes of the record that a kill or a cut took, and nothing else',
+    contradictions: plotted,
+  },
 ];
 
 function happened(world: World, { commands }: People): string[] {
@@ -127,7 +132,7 @@ interface Read {
   /** In the world's time. */
   readonly atMs: number;
   readonly value: number;
-  /** When it was said to be durable; of one that only arrived nobody was told. */
+  /** When it was said to be at the platform or on the disk; of one that only arrived nobody was told. */
   readonly toldAtMs?: number;
 }
 
@@ -150,6 +155,7 @@ function plottedOf(world: World, plots: readonly Plot[], read: readonly Read[]):
       ? []
       : read
           .filter(({ toldAtMs = Number.POSITIVE_INFINITY }) => toldAtMs < atMs - TOLERANCE_MS)
+          .filter((one) => !mayBeUnwritten(world, one, atMs))
           .filter(
             (one) =>
               !bands.some(
@@ -163,6 +169,14 @@ function plottedOf(world: World, plots: readonly Plot[], read: readonly Read[]):
           .map((one) => `${key} was ${one.value} at ${seconds(one.atMs)}, and is not in the plot of ${seconds(atMs)}`);
     return [...strange, ...left];
   });
+}
+
+/** True of what arrived minutes before a life was cut short: a plot of a later one may be without it. */
+function mayBeUnwritten({ lives }: World, { toldAtMs = 0 }: Read, plotAtMs: number): boolean {
+  return lives.ends.some(
+    (endMs) =>
+      toldAtMs <= endMs && endMs <= Math.min(toldAtMs + RECORD_AGE_MS, plotAtMs) && !lives.stops.includes(endMs),
+  );
 }
 
 /** What neither a file nor the outbox has any more cannot be shown. */

@@ -119,7 +119,7 @@ describe('an alarm of several conditions', () => {
     ],
   ])('is raised %s', (_, threshold, now, values, told) => {
     const alarms = new AlarmThresholds();
-    expect(values.map((value) => alarms.evaluate(value, [threshold], { now }))).toEqual(told);
+    expect(values.map((value) => alarms.evaluate(value, [threshold], { localTime: () => now }))).toEqual(told);
   });
 
   it('says its condition in words', () => {
@@ -127,7 +127,7 @@ describe('an alarm of several conditions', () => {
     const nested = {
       all: [condition({ above: 5 }), condition({ any: [condition({ equal: 7 }), condition(AT_NIGHT)] })],
     };
-    alarms.evaluate(7, [nested], { now: day });
+    alarms.evaluate(7, [nested], { localTime: () => day });
     expect(alarms.raised.map(({ limit }) => limit)).toEqual(['above 5 and (equal to 7 or from 22:00 to 06:00)']);
   });
 });
