@@ -3,9 +3,8 @@
  * nothing, and the batch when it asks again. What the disk does not have yet comes from memory, and so do the newest alarms that it has.
  */
 import { endedWithin } from '../../host/bounded-wait.ts';
-import { type FramedBlock, unpackBlock } from '../format/block-frame.ts';
+import { type FramedBlock, type NumberedBlock, unpackBlock } from '../format/block-frame.ts';
 import type { EntryClass } from '../format/telemetry-entry.ts';
-import type { NumberedBlock } from '../times/block-builder.ts';
 import type { BatchReader } from './batch-reader.ts';
 import type { DeliveryParts } from './delivery-parts.ts';
 import type { Lanes } from './lanes.ts';
