@@ -213,6 +213,9 @@ export async function openParts(deps: OpenPartsDeps, signal: AbortSignal): Promi
     observe: (sensor, key, value) => hardware.actuators.rules.take(sensor, key, value),
   });
   clients.contact.onRestarted((lastHeardAtMs) => telemetry.platformRestarted(lastHeardAtMs));
+  clients.contact.onChange(({ state }) => {
+    if (state !== 'reached') telemetry.contactLost();
+  });
   telemetryOpened.resolve(telemetry);
   const hardware: HardwareParts = await hardwareOpening;
   const firmware = await FirmwareUpdates.open({

@@ -51,10 +51,12 @@ export class Housekeeping {
     else if (this.#cancelSave === undefined) this.#saveAfter(SAVE_AFTER_MS);
   }
 
-  /** Entries were committed: a good moment to write the delivery state, too. */
+  /** Entries were committed: a good moment to write the delivery state, too. Some of them may have arrived meanwhile. */
   committed(): void {
+    if (!this.#deps.delivery.state.dirty) return;
     const isDue = this.#deps.clock.monotonicMs() - this.#savedMs >= SAVE_WITH_COMMIT_AFTER_MS;
-    if (isDue && this.#deps.delivery.state.dirty) this.#saveNow();
+    if (isDue) this.#saveNow();
+    else this.changed(0);
   }
 
   /** Writes the boot table when something in it changed; a disk that does not take it is tried again later. */

@@ -164,7 +164,7 @@ export class Outbox {
 
   /**
    * Gives the next batch of a lane: whole blocks within the limits, at least one; undefined when there is nothing. Their times are final from now on.
-   * The present comes from memory, before it is on the disk. Nothing waits for a disk that hangs.
+   * The present comes from the disk, and what that does not have from memory. Nothing waits for a disk that hangs.
    * `beyond` is a batch on its way, which is passed over.
    */
   peek(lane: Lane, limits: BatchLimits, beyond?: OutboxBatch): Promise<OutboxBatch | undefined> {

@@ -68,6 +68,7 @@ export class PatientOutbox {
   readonly resendRejected: Outbox['resendRejected'] = async (pick) => this.#expectOpen().resendRejected(pick);
   // Calls that a closed outbox answers as an empty one.
   readonly resendRecent: Outbox['resendRecent'] = (sinceMs) => this.#outbox?.resendRecent(sinceMs);
+  readonly keepRecord: Outbox['keepRecord'] = () => this.#outbox?.keepRecord();
   readonly isStillLooking: Outbox['isStillLooking'] = () => this.#outbox?.isStillLooking() ?? false;
 
   private constructor(deps: PatientOutboxDeps) {

@@ -30,7 +30,7 @@ const HISTORY_GOES = {
   forecast: ': history goes when the forecast of the link leaves room for it',
 } as const;
 
-/** Time that a reading may take from the sensor to the platform beside the interval: its commit, and a slow answer. */
+/** Time that a reading may take from the sensor to the platform beside the interval: its gathering, and a slow answer. */
 const ON_ITS_WAY_MS = 30_000;
 
 export function platformStatus(sources: PlatformSources): PlatformStatus {

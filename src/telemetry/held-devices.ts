@@ -145,6 +145,11 @@ export class HeldDevices {
     for (const { outbox } of this.#places.values()) outbox.resendRecent(sinceMs);
   }
 
+  /** The platform is not reached: what it acknowledged lately is written, too. */
+  keepRecord(): void {
+    for (const { outbox } of this.#places.values()) outbox.keepRecord();
+  }
+
   /** Removes a device's place with what it holds. @throws the disk's fault. */
   async discard(device: string): Promise<void> {
     const place = this.#places.get(device);

@@ -1,7 +1,7 @@
 /**
  * The way of a reading through the agent, joined here and nowhere else:
  *
- *   sampler → report rules → outbox (durable) → uploader → platform
+ *   sampler → report rules → outbox → uploader → platform
  */
 import { join } from 'node:path';
 import { sensorStateKey } from '../config/keys/added-keys.ts';
@@ -40,7 +40,7 @@ export interface SlotTelemetry {
   /** Takes a value that may be a serial number. */
   readonly observe: (sensor: string, key: string, value: JsonValue) => void;
   readonly outbox: Pick<PatientOutbox, 'append' | 'take'>;
-  readonly outboxes: readonly Pick<PatientOutbox, 'resendRecent'>[];
+  readonly outboxes: readonly Pick<PatientOutbox, 'resendRecent' | 'keepRecord'>[];
 }
 
 export interface TelemetryPathDeps extends Pick<HostMachine, 'clock' | 'files'> {
@@ -61,7 +61,7 @@ export interface TelemetryPathDeps extends Pick<HostMachine, 'clock' | 'files'> 
   readonly onAlarm?: (alarm: ToldAlarm) => void;
   /** Local time for alarms with hours; undefined while the clock is not known to be right. */
   readonly localTime?: DeadbandRulesDeps['localTime'];
-  /** Told of entries once they are durable; the demo's second account. */
+  /** Told of entries once they have arrived or are durable; the demo's second account. */
   readonly onDurable?: (entries: readonly TelemetryEntry[]) => void;
 }
 
@@ -158,8 +158,12 @@ export class TelemetryPath {
   platformRestarted(lastHeardAtMs: number): void {
     const { resendWindowMs } = this.#deps.config().platform;
     if (resendWindowMs <= 0) return;
-    for (const outbox of [this.outbox, ...(this.#deps.slots?.outboxes ?? [])])
-      outbox.resendRecent(lastHeardAtMs - resendWindowMs);
+    for (const outbox of this.#outboxes) outbox.resendRecent(lastHeardAtMs - resendWindowMs);
+  }
+
+  /** The platform is not reached: what it acknowledged lately is written, too, as it may have to go once more. */
+  contactLost(): void {
+    for (const outbox of this.#outboxes) outbox.keepRecord();
   }
 
   /** Readings from the sampler. */
@@ -187,7 +191,7 @@ export class TelemetryPath {
     if (gone.length > 0) void this.append(gone.map((text) => this.#ownEntry(placeOf(text), ALARM_REMOVED, 'alarm')));
   }
 
-  /** Entries of the agent's own, beside the sensors'. Resolves when they are durable; never rejects, a loss is logged and counted by the outbox. */
+  /** Entries of the agent's own, beside the sensors'. Resolves when they have arrived or are durable; never rejects, a loss is logged and counted by the outbox. */
   async append(given: readonly TelemetryEntry[]): Promise<void> {
     const entries = this.#check.check(given);
     const own = entries.filter(({ device }) => device === SELF);
@@ -219,6 +223,10 @@ export class TelemetryPath {
 
   #outboxOf(device: string): Pick<PatientOutbox, 'append' | 'take'> {
     return device === SELF ? this.outbox : this.#slotsOutbox;
+  }
+
+  get #outboxes(): SlotTelemetry['outboxes'] {
+    return [this.outbox, ...(this.#deps.slots?.outboxes ?? [])];
   }
 
   get #slotsOutbox(): Pick<PatientOutbox, 'append' | 'take'> {

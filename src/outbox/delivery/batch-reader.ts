@@ -1,9 +1,9 @@
 /** From the blocks that a lane selected to a batch: reads and unpacks them, gives their entries times for good, and stays within the limits. */
 import { hasCode, messageOf } from '../../errors/agent-error.ts';
 import { endedWithin } from '../../host/bounded-wait.ts';
+import type { NumberedBlock } from '../format/block-frame.ts';
 import { EntryColumns } from '../format/entry-columns.ts';
 import type { PlacedBlock } from '../segments/segment-shelf.ts';
-import type { NumberedBlock } from '../times/block-builder.ts';
 import { canGiveOut, freezeEntries } from '../times/entry-resolver.ts';
 import { loseBlock } from './damage.ts';
 import type { DeliveryParts } from './delivery-parts.ts';

@@ -1,11 +1,11 @@
 /**
  * Reads the next batch of a lane, and waits for the disk only for a limited time. A read that hangs holds up every other read: the caller then gets
- * nothing, and the batch when it asks again. What the disk does not have yet comes from memory, and so do the newest alarms that it has.
+ * nothing, and the batch when it asks again. What the disk does not have yet comes from memory, and so do the newest alarms that it has: alarms of
+ * memory go first, all else of it behind what the disk has of the present.
  */
 import { endedWithin } from '../../host/bounded-wait.ts';
-import { type FramedBlock, unpackBlock } from '../format/block-frame.ts';
+import { type FramedBlock, type NumberedBlock, unpackBlock } from '../format/block-frame.ts';
 import type { EntryClass } from '../format/telemetry-entry.ts';
-import type { NumberedBlock } from '../times/block-builder.ts';
 import type { BatchReader } from './batch-reader.ts';
 import type { DeliveryParts } from './delivery-parts.ts';
 import type { Lanes } from './lanes.ts';
@@ -60,10 +60,29 @@ export class LaneReading {
 
   /** As `Outbox.peek`; undefined, too, while the disk does not answer. */
   async peek(lane: Lane, limits: BatchLimits, beyond?: OutboxBatch): Promise<OutboxBatch | undefined> {
+    if (lane === 'backlog') return this.#fromDisk(lane, limits, beyond);
+    if (lane === 'alarm') return (await this.#fromMemory(lane, limits, beyond)) ?? this.#fromDisk(lane, limits, beyond);
+    // What is written of the present is older. Behind what is in memory it would wait for ever: between two uploads something always came.
+    try {
+      return (await this.#fromDisk(lane, limits, beyond)) ?? (await this.#fromMemory(lane, limits, beyond));
+    } catch (error) {
+      const present = await this.#fromMemory(lane, limits, beyond);
+      if (present === undefined) throw error;
+      return present;
+    }
+  }
+
+  async #fromMemory(
+    lane: 'alarm' | 'live',
+    limits: BatchLimits,
+    beyond: OutboxBatch | undefined,
+  ): Promise<OutboxBatch | undefined> {
+    return await this.#deps.batches.unwritten(lane, await this.#unwrittenIn(lane), limits, beyond);
+  }
+
+  async #fromDisk(lane: Lane, limits: BatchLimits, beyond: OutboxBatch | undefined): Promise<OutboxBatch | undefined> {
     const { batches, lanes } = this.#deps;
-    const present =
-      lane === 'backlog' ? undefined : await batches.unwritten(lane, await this.#unwrittenIn(lane), limits, beyond);
-    if (present !== undefined || !lanes.mayHold(lane)) return present;
+    if (!lanes.mayHold(lane)) return undefined;
     const late = this.#late.get(lane);
     const wasLate = this.#late.delete(lane);
     if (wasLate && (late === undefined || this.#isWaiting(late))) return late;

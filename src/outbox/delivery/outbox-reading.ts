@@ -1,8 +1,8 @@
 /** Reads what is still on the disk or on its way there, delivered or not: for plots, the audit and the command line. One block of entries in memory at a time. */
 import { hasCode } from '../../errors/agent-error.ts';
+import type { NumberedBlock } from '../format/block-frame.ts';
 import type { ResolvedEntry } from '../format/entry-columns.ts';
 import type { PlacedBlock, Segment, SegmentShelf } from '../segments/segment-shelf.ts';
-import type { NumberedBlock } from '../times/block-builder.ts';
 import { lookAtEntries } from '../times/entry-resolver.ts';
 import type { DeliveryParts } from './delivery-parts.ts';
 import type { DeliveryState } from './delivery-state.ts';

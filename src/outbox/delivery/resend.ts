@@ -3,9 +3,10 @@
  * counts them, in one change of the delivery state. They go out again with the very times they had, so what arrives twice overwrites itself.
  * A person asks for a key and a range of time; a restart of the platform, for what was acknowledged shortly before it.
  */
+
+import type { NumberedBlock } from '../format/block-frame.ts';
 import type { EntryColumns, ResolvedEntry } from '../format/entry-columns.ts';
 import type { PlacedBlock, Segment } from '../segments/segment-shelf.ts';
-import type { NumberedBlock } from '../times/block-builder.ts';
 import { lookAtEntries } from '../times/entry-resolver.ts';
 import type { DeliveryParts } from './delivery-parts.ts';
 import type { DeliveryState } from './delivery-state.ts';

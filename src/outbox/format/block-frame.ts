@@ -59,6 +59,12 @@ export interface BlockLabel {
   readonly lastSequence?: number;
 }
 
+/** Entries in memory that have their numbers and times: they may leave, and be written. */
+export interface NumberedBlock {
+  readonly info: Omit<BlockInfo, 'offset' | 'bytes' | 'gaps'>;
+  readonly entries: BlockEntries;
+}
+
 /** A finished block in memory; `info.offset` is relative to the commit it is part of. */
 export interface FramedBlock {
   readonly bytes: Buffer;

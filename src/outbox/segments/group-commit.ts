@@ -5,9 +5,8 @@
  * goes on, the oldest regular entries give way, and the same blocks are tried again until the disk takes them.
  */
 import { AgentError, messageOf, systemCode } from '../../errors/agent-error.ts';
-import type { FramedBlock } from '../format/block-frame.ts';
+import type { FramedBlock, NumberedBlock } from '../format/block-frame.ts';
 import type { EntryClass, TelemetryEntry } from '../format/telemetry-entry.ts';
-import type { NumberedBlock } from '../times/block-builder.ts';
 import type { OutboxPlace } from './outbox-place.ts';
 import { closedError, MEMORY_RING_BYTES, settle, type WaitingAppend, WaitingAppends } from './waiting-appends.ts';
 

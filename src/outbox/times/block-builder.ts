@@ -3,7 +3,7 @@
  * when it may leave, and framed when it is written: those that follow each other become one.
  */
 import { SELF } from '../../values/self.ts';
-import { type BlockInfo, boundsOf, type FramedBlock, frameBlock } from '../format/block-frame.ts';
+import { boundsOf, type FramedBlock, frameBlock, type NumberedBlock } from '../format/block-frame.ts';
 import { type BlockEntries, PayloadEncoder } from '../format/block-payload.ts';
 import type { TelemetryEntry } from '../format/telemetry-entry.ts';
 import type { BootTimes } from './boot-times.ts';
@@ -19,12 +19,6 @@ interface Group {
 
 /** Farther from 1970 than this no date of the platform goes (JavaScript's own limit), and a double still tells ms apart. */
 const LAST_DATE_MS = 8.64e15;
-
-/** Entries in memory that have their numbers and times: they may leave, and be written. */
-export interface NumberedBlock {
-  readonly info: Omit<BlockInfo, 'offset' | 'bytes' | 'gaps'>;
-  readonly entries: BlockEntries;
-}
 
 type Times = Pick<BootTimes, 'refresh' | 'stretchAt' | 'hold'>;
 

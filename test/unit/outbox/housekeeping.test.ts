@@ -92,6 +92,22 @@ describe('what was delivered is written', () => {
     expect(outbox.status().heldEntries).toBe(0);
   });
 
+  it('half a minute after its commit at the latest, when it arrived while it was being written', async () => {
+    const written = Promise.withResolvers<void>();
+    files.faults = {
+      delay: (operation, path) => (operation === 'sync' && path.endsWith('.seg') ? written.promise : undefined),
+    };
+    const appended = commitNow();
+    await fixture.clock.advance(0);
+    await outbox.acknowledge(await given());
+    await appended;
+    files.faults = {};
+    written.resolve();
+    await fixture.clock.advance(30_000);
+    outbox = await fixture.open();
+    expect([outbox.status().segments, outbox.status().heldEntries]).toEqual([1, 0]);
+  });
+
   it('with a commit, but not with every one: when the last write is 20 s old', async () => {
     await fixture.clock.advance(19_000);
     await delivered(5);

@@ -41,7 +41,7 @@ let said: string[];
 let posted: string[];
 let answer: UploadAnswer;
 
-async function open(deps: Pick<TelemetryPathDeps, 'observe'> = {}): Promise<TelemetryPath> {
+async function open(deps: Pick<TelemetryPathDeps, 'observe' | 'slots'> = {}): Promise<TelemetryPath> {
   const timeSync = new TimeSync({ clock, policy: 'always', ask: async () => false });
   await timeSync.start();
   said = [];
@@ -119,6 +119,32 @@ it.each([
     expect([posted, path.outbox.status().resent]).toEqual([sent, sent.length - 2]);
   },
 );
+
+it('a lost contact has what arrived before it written, of every outbox', async () => {
+  let asked = 0;
+  const ofDevices = {
+    keepRecord: () => {
+      asked += 1;
+    },
+    resendRecent: () => {},
+  };
+  const outbox = { append: async () => {}, take: () => {} };
+  const path = await open({ slots: { idOf: () => 'self', observe: () => {}, outbox, outboxes: [ofDevices] } });
+  for (const key of ['first', 'before', 'after']) {
+    const arrived = path.append([entryOf(key, 'regular')]);
+    await pass(1);
+    await path.uploader.drain(new AbortController().signal);
+    await arrived;
+    if (key === 'before') path.contactLost();
+    await pass(1);
+  }
+  files.cutPower(() => false);
+  const again = await open();
+  const kept: string[] = [];
+  for await (const { key } of again.outbox.read({}, new AbortController().signal)) kept.push(key);
+  await again.uploader.drain(new AbortController().signal);
+  expect([kept, posted, asked]).toEqual([['first', 'before'], [], 1]);
+});
 
 it('a change that waits for its interval keeps its time through a step of the clock', async () => {
   config = configOf({ ...TANK, keys: { '*': { minInterval: '1m' } } });

@@ -1,4 +1,4 @@
-/** A place that is being ended, because it is empty, while rows are moved into it. */
+/** Places of held devices: one that is ended, because it is empty, while rows are moved into it, and one without contact. */
 import { expect, it } from 'vitest';
 import { configSchema } from '../../../../src/config/schema/agent-config.ts';
 import { silentLog } from '../../../../src/host/log.ts';
@@ -12,13 +12,11 @@ import { FakeTimeSync } from '../../../support/outbox-fixture.ts';
 
 const ACCEPTED: UploadAnswer = { kind: 'accepted' };
 
-function heldBench() {
+function heldBench(files = new MemoryFiles()) {
   const clock = new FakeClock({ jitter: 0 });
-  const files = new MemoryFiles();
   const config = configSchema.parse({
     version: 1,
     platform: { url: 'http://p', accessToken: 'secret-token' },
-    outbox: { commitAge: '100ms' },
   });
   const got: string[] = [];
   const held = new HeldDevices({
@@ -78,4 +76,33 @@ it('loses nothing that is moved in while an empty place ends', async () => {
   await clock.advance(10_000);
   await running;
   expect(got).toEqual(['first', 'second']);
+});
+
+it('writes what arrived of held devices when contact is lost', async () => {
+  const { clock, files, held, got } = heldBench();
+  const stop = new AbortController();
+  await held.open();
+  const running = held.run(stop.signal);
+  const moved = held.move('b', rowsOf('b', 'moved'), 'refused', stop.signal);
+  await clock.advance(1_000);
+  await moved;
+  const [place] = held.places;
+  const arrived = place?.outbox.append([
+    { device: 'b', key: 'late', value: 1, bootId: clock.bootId, monotonicMs: clock.monotonicMs(), class: 'regular' },
+  ]);
+  await clock.advance(400);
+  await arrived;
+  expect(got).toEqual(['moved', 'late']);
+  held.keepRecord();
+  await clock.advance(100);
+  stop.abort();
+  files.cutPower(() => false);
+  await clock.advance(10_000);
+  await running;
+  const again = heldBench(files);
+  await again.held.open();
+  const kept: string[] = [];
+  for (const { outbox } of again.held.places)
+    for await (const { key } of outbox.read({}, new AbortController().signal)) kept.push(key);
+  expect(kept).toEqual(['moved', 'late']);
 });

@@ -616,3 +616,20 @@ describe('a segment that a boot without a time began', () => {
     expect((await outbox.peek('backlog', NO_LIMITS))?.entries.keys).toContain('later');
   });
 });
+
+it('an interval longer than a commit keeps nothing of the present waiting behind what came since', async () => {
+  const outbox = await open();
+  const waitedMs: number[] = [];
+  for (let second = 0; second < 300; second += 1) {
+    const atMs = fixture.clock.monotonicMs();
+    outbox.append([fixture.entry('tank', atMs)]).catch(() => {});
+    await fixture.clock.advance(1_000);
+    if (second % 14 !== 0) continue;
+    const batch = await outbox.peek('live', NO_LIMITS);
+    if (batch === undefined) continue;
+    for (const { value } of batch.entries) waitedMs.push(fixture.clock.monotonicMs() - Number(value));
+    await outbox.acknowledge(batch);
+  }
+  expect(waitedMs.length).toBeGreaterThan(280);
+  expect(Math.max(...waitedMs)).toBeLessThanOrEqual(20_000);
+});
