@@ -74,7 +74,9 @@ export class PageReader {
     const sinceMs = this.#world.lives.starts.at(-1)?.untilMs ?? atMs;
     const { answeredAtMs, failedAtMs, spokeAtMs } = this.#world.network.outcomes;
     const isReached = answeredAtMs > Math.max(failedAtMs, sinceMs) && atMs - answeredAtMs > TOLD_WITHIN_MS;
-    const isSilent = atMs - Math.max(answeredAtMs, spokeAtMs, sinceMs) > SILENCE_TOLD_MS;
+    // Who has nothing to ask with, as credentials cannot be read, hears no silence: the alert says so.
+    const hasAsked = failedAtMs > Math.max(answeredAtMs, sinceMs);
+    const isSilent = hasAsked && atMs - Math.max(answeredAtMs, spokeAtMs, sinceMs) > SILENCE_TOLD_MS;
     const events = await ask(life, { limit: EVENTS_A_LOOK });
     const [contact] = (await ask(life, { kinds: ['contact'], limit: 10 })).filter(({ by }) => by !== 'link');
     if (life !== this.#world.life || !this.#hasBegun(life, events)) return;
