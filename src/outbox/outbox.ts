@@ -178,7 +178,7 @@ export class Outbox {
 
   /** The batch arrived: its blocks are not given out again, and are counted in the ledger. */
   async acknowledge(batch: OutboxBatch): Promise<void> {
-    // What no disk has needs no state on it: both come with the record.
+    // Entries that no disk has need no state on it: both come with the record.
     const isWritten = !batch.entries.sequences.every((sequence) => this.#commit.holds(sequence));
     this.#delivery.acknowledge(batch);
     this.#commit.arrived(this.#delivery.state.acknowledged);

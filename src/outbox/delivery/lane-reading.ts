@@ -62,7 +62,7 @@ export class LaneReading {
   async peek(lane: Lane, limits: BatchLimits, beyond?: OutboxBatch): Promise<OutboxBatch | undefined> {
     if (lane === 'backlog') return this.#fromDisk(lane, limits, beyond);
     if (lane === 'alarm') return (await this.#fromMemory(lane, limits, beyond)) ?? this.#fromDisk(lane, limits, beyond);
-    // What is written of the present is older. Behind what is in memory it would wait for ever: between two uploads something always came.
+    // Entries of the present on the disk are older. Behind those in memory they would wait for ever: between two uploads something always came.
     try {
       return (await this.#fromDisk(lane, limits, beyond)) ?? (await this.#fromMemory(lane, limits, beyond));
     } catch (error) {

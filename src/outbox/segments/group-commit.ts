@@ -66,7 +66,7 @@ const GATHER_MS = 300;
 const GATHERED_SHARE = 1 / 4;
 /** Entries that have not arrived are written at this size, so that a commit stays a few pages. */
 const COMMIT_BYTES = 64 * 1024;
-/** What has arrived is written when it is this old, or this much: each write costs the file system's journal three blocks, whatever its size. */
+/** Age and size at which entries that have arrived are written: each write costs the file system's journal three blocks, whatever its size. */
 const RECORD_AGE_MS = 5 * 60_000;
 const RECORD_BYTES = 512 * 1024;
 /** A disk that takes nothing leaves no more of the record in memory. */
@@ -420,7 +420,7 @@ export class GroupCommit {
     if (dropped > 0) this.#deps.onDropped(dropped, []);
   }
 
-  /** Of a record that the disk does not take, the oldest goes: all of it has arrived. */
+  /** Forgets the oldest of a record that the disk does not take: all of it has arrived. */
   #boundRecord(): void {
     let bytes = this.#commits.reduce((sum, one) => sum + (one.hasArrived ? one.bytes : 0), 0);
     for (const commit of [...this.#commits]) {
