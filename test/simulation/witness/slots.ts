@@ -71,15 +71,18 @@ function stepsOf(world: World, { name, safeStop, maxOnMs }: Output, { commands }
     };
   });
   const given = commands.filter(({ params }) => params.name === name);
-  return [...starts, ...given.flatMap(commandSteps)].sort((a, b) => a.atMs - b.atMs);
+  const steps = given.flatMap((command) => commandSteps(command, world.lives.ends));
+  return [...starts, ...steps].sort((a, b) => a.atMs - b.atMs);
 }
 
-function commandSteps(command: Command): Step[] {
+function commandSteps(command: Command, ends: readonly number[]): Step[] {
   const { atMs, answeredAtMs, answer, oneway } = command;
   const value = valueIn(answer);
+  const isMeanwhile = (endMs: number): boolean => endMs >= atMs && endMs <= (answeredAtMs ?? 0);
   const began: Step = { atMs, operator: () => 'any' };
   if (!oneway && answeredAtMs !== undefined && value !== undefined)
-    return [began, { atMs: answeredAtMs, operator: () => value }];
+    // The answer of a life before tells what was done in it.
+    return [began, { atMs: answeredAtMs, operator: () => (ends.some(isMeanwhile) ? 'any' : value) }];
   const isRefused = answeredAtMs !== undefined && GATES.has(refusalOf(command) ?? '');
   return isRefused ? [] : [began, { atMs: atMs + MAY_MOVE_FOR_MS, operator: () => 'any' }];
 }
