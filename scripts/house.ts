@@ -1,6 +1,6 @@
 /**
  * Reports what the house weighs, and judges nothing: `npm run house [-- --json] [--list]`. The ages are those of the lab's and the mutants' tables in
- * docs/testing.md, in commits and in days.
+ * docs/testing.md and of each row of docs/figures.md, in commits and in days.
  *
  * A folder is the directory that holds the file. Types that are imported do not count for circles; `import()` does, except that of a definition for
  * the driver or twin of its own folder.
@@ -13,6 +13,8 @@ import { parseArgs } from 'node:util';
 const ROOT = resolve(import.meta.dirname, '..');
 const MAX_SUBJECT = 72;
 const SUBJECTS = 50;
+/** Characters shown of a figure's row. */
+const ROW_SHOWN = 90;
 const DAY_MS = 86_400_000;
 const SUBJECT = /^[a-z][a-z0-9-]*(\([a-z-]+\))?: [a-z]\S*( .*)?$/;
 /** Beginnings of a doc comment that name no thing: a title or a question, not a noun or a verb. */
@@ -31,7 +33,8 @@ type Figures = Readonly<
     | 'labAgeCommits'
     | 'labAgeDays'
     | 'mutantsAgeCommits'
-    | 'mutantsAgeDays',
+    | 'mutantsAgeDays'
+    | 'oldestFigureCommits',
     number
   >
 >;
@@ -56,8 +59,9 @@ const subjects = git('log', '--no-merges', `-${SUBJECTS}`, '--format=%s')
   .split('\n')
   .filter((subject) => subject.length > MAX_SUBJECT || !SUBJECT.test(subject));
 const testing = readFileSync(join(ROOT, 'docs/testing.md'), 'utf8');
-const lab = ageOf(/^\| run \| ([-\d]{10}), commit /m);
-const mutants = ageOf(/^\| run \| ([-\d]{10}), seed /m);
+const lab = ageOf(/^\| run \| ([-\d]{10}), commit /m.exec(testing)?.[1]);
+const mutants = ageOf(/^\| run \| ([-\d]{10}), seed /m.exec(testing)?.[1]);
+const measured = agesOfFigures();
 const figures: Figures = {
   srcLines: linesIn(/^src\//),
   actuatorLines: linesIn(/^src\/(actuators|outputs|rules)\//),
@@ -70,11 +74,17 @@ const figures: Figures = {
   labAgeDays: lab.days,
   mutantsAgeCommits: mutants.commits,
   mutantsAgeDays: mutants.days,
+  oldestFigureCommits: Math.max(...measured.map(({ age }) => age.commits)),
 };
 const names = Object.keys(figures) as (keyof Figures)[];
 
 if (values.json) console.log(JSON.stringify(figures));
-else for (const name of names) console.log(`${name.padEnd(22)}${String(figures[name]).padStart(8)}`);
+else {
+  for (const name of names) console.log(`${name.padEnd(22)}${String(figures[name]).padStart(8)}`);
+  console.log('\nRows of docs/figures.md: commits and days since they were measured');
+  for (const { row, age } of measured)
+    console.log(`${String(age.commits).padStart(6)}${String(age.days).padStart(4)}  ${row.slice(0, ROW_SHOWN)}`);
+}
 if (values.list)
   console.log([...circles.map((circle) => `circle: ${circle.join(' ')}`), ...begun, ...subjects].join('\n'));
 
@@ -82,14 +92,24 @@ function git(...args: readonly string[]): string {
   return execFileSync('git', args, { cwd: ROOT, encoding: 'utf8' }).trimEnd();
 }
 
-/** Age of the run that a row of docs/testing.md is of, from the end of its day; -1 without such a row. */
-function ageOf(row: RegExp): Age {
-  const [, date] = row.exec(testing) ?? [];
+/** Age of what was measured on a date, from the end of its day; -1 without a date. */
+function ageOf(date: string | undefined): Age {
   if (date === undefined) return { commits: -1, days: -1 };
   return {
     commits: Number(git('rev-list', '--count', `--since=${date}T23:59:59Z`, 'HEAD')),
     days: Math.floor((Date.now() - Date.parse(date)) / DAY_MS),
   };
+}
+
+/** Rows of docs/figures.md with their ages, by the date that a row gives, else by that of the page; the oldest first. */
+function agesOfFigures(): readonly { readonly row: string; readonly age: Age }[] {
+  const page = readFileSync(join(ROOT, 'docs/figures.md'), 'utf8');
+  const otherwise = /on ([-\d]{10}) where no other date/.exec(page)?.[1];
+  return page
+    .split('\n')
+    .filter((line) => /^\| .* \|$/.test(line) && !line.startsWith('| Figure '))
+    .map((line) => ({ row: line.slice(2), age: ageOf(/\((\d{4}-\d\d-\d\d)[,;)]/.exec(line)?.[1] ?? otherwise) }))
+    .toSorted((a, b) => b.age.commits - a.age.commits);
 }
 
 function linesOf(file: string): readonly string[] {

@@ -13,7 +13,7 @@ export interface DeviceCommandsDeps
   extends Omit<DeviceAttributesDeps, 'poll' | 'wakes'>,
     Pick<RpcServiceDeps, 'locked' | 'onCommand'> {
   readonly methods: readonly Operation[];
-  /** How its polls go with others; undefined of a kind that is not polled for. */
+  /** Places of its polls among those of other devices; undefined for a kind that it does not poll for. */
   readonly polls: {
     readonly rpc: Pick<RpcServiceDeps, 'place' | 'beat'> | undefined;
     readonly attributes: DeviceAttributesDeps['poll'];

@@ -30,7 +30,7 @@ export interface SlotCommandsDeps extends Pick<HostMachine, 'clock' | 'files'> {
   readonly device: DeviceAtPlatform;
   readonly settings: DeviceConfig;
   readonly config: () => AgentConfig;
-  /** Those of all devices. */
+  /** Outputs of all devices. */
   readonly actuators: Pick<Actuators, 'configs' | 'control' | 'states'>;
   /** True while someone works on the machine. */
   readonly locked: () => boolean;
@@ -47,9 +47,9 @@ export interface SlotCommandsDeps extends Pick<HostMachine, 'clock' | 'files'> {
   readonly onCommand?: (command: ToldCommand, device: string) => void;
 }
 
-/** As many as there are sockets for each kind of poll. */
+/** Bound of the polls that stand at once: the sockets for each kind of poll. */
 const MAX_STANDING_POLLS = 8;
-/** Readings that tell the firmware of the thing. */
+/** Keys of readings that carry the version of the device's own firmware. */
 const FIRMWARE_KEYS: ReadonlySet<string> = new Set(['firmware', 'firmwareVersion', 'firmware_version']);
 
 /** Polls nothing yet. @throws AgentError as DeviceCommands.open. */

@@ -188,7 +188,7 @@ function archiveIn(kind: ArchiveKind, text: string): JsonObject {
   if (clear.kind !== kind)
     throw refusal('provisioning/wrong-archive', `this archive holds ${found.holds}: use ${found.readBy}`);
   if (text.length > found.maxLength) throw damaged(`it has more than ${found.maxLength} characters`);
-  // By itself: it may have megabytes, which a mismatch would quote.
+  // Checked apart from the other parts: a mismatch quotes what it found, and this may have megabytes.
   if (typeof content !== 'string' || !BASE64.test(content)) throw damaged('its content is not whole');
   return json;
 }

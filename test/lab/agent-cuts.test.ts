@@ -10,7 +10,7 @@ import { recordFigure } from './results/figures.ts';
 
 const FULL = process.env.LAB_RUN === 'full';
 const UPLOAD_CUTS = FULL ? 8 : 1;
-const PROVISION_CUTS = FULL ? 8 : 2;
+const PROVISION_CUTS = FULL ? 8 : 1;
 /** A Node that is emulated takes some seconds to the first token; a cut falls before, within or after. */
 const MAX_FIRST_BOOT_MS = 10_000;
 const NAME = 'lab-first-boot';

@@ -7,7 +7,7 @@ import { FORMER_OPTIONS } from './former-options.ts';
 const MODBUS = 'kind: modbus, connection: { transport: tcp, host: meter.local }';
 const FRAMES = 'kind: serial-line, port: /dev/ttyS1, frame: { start: "AA", length: 9 }';
 
-/** By path in the table: sections of an old file, where its fault stands, and the new words. */
+/** Old sections with the place of their fault and the new words, by path in the table. */
 const OLD: Readonly<Record<string, readonly [yaml: string, place: string, now: string]>> = {
   'platform.dailyBudget': [
     `${SMALLEST.replace(' }', ', dailyBudget: 5MB }')}`,
