@@ -187,6 +187,23 @@ describe('the ledger is written', () => {
     expect(ledgerFiles()).toBe(expected);
   });
 
+  it('each hour, too, where more keys than that go on', async () => {
+    const ledgerWrites = (): number => files.changes.filter((change) => /^write .*\/ledger-/.test(change)).length;
+    await delivered(400, 400);
+    await fixture.clock.advance(61_000);
+    const written = ledgerWrites();
+    for (let minute = 0; minute < 50; minute += 1) {
+      await delivered(400, 400);
+      await fixture.clock.advance(60_000);
+    }
+    // One where the hour of the clock ends within.
+    expect(ledgerWrites() - written).toBeLessThanOrEqual(1);
+    await fixture.clock.advance(700_000);
+    expect(ledgerWrites()).toBeGreaterThan(written);
+    const cells = await outbox.readLedger({});
+    expect(cells.reduce((sum, { count }) => sum + count, 0)).toBe(51 * 400);
+  });
+
   it('with each entry once, however often it is acknowledged', async () => {
     await fixture.commit(outbox, [fixture.entry('a', 1), fixture.entry('a', 2)]);
     const batch = await given();
