@@ -147,6 +147,22 @@ describe('what was delivered is written', () => {
     expect(stateWrites()).toBe(1);
   });
 
+  it('once with a record of whole seconds: what was read last has arrived before it is written', async () => {
+    fixture.settings = { ...fixture.settings, commitAgeMs: 5_000 };
+    outbox = await fixture.open();
+    const before = stateWrites();
+    // Each second a reading, which leaves when it has gathered, and is answered 200 ms later; timers are a little early now and then.
+    for (let second = 0; second < 340; second += 1) {
+      void outbox.append([fixture.entry('a', second)]);
+      await fixture.clock.advance(300);
+      const batch = await given();
+      await fixture.clock.advance(200);
+      await outbox.acknowledge(batch);
+      await fixture.clock.advance(second === 10 ? 490 : 500);
+    }
+    expect([stateWrites() - before, outbox.status().segments]).toEqual([2, 1]);
+  });
+
   it('again later, when the disk does not take it', async () => {
     await delivered(5);
     files.faults = {
