@@ -53,7 +53,7 @@ export interface StorageWear {
   readonly spares: (typeof SPARES)[number];
 }
 
-/** By PRE_EOL_INFO, from 1. */
+/** Values of PRE_EOL_INFO, from 1. */
 const SPARES = ['enough', 'few', 'nearly-none'] as const;
 
 /** Process that has a file open. */
