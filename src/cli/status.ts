@@ -70,10 +70,11 @@ function outboxRow({ outbox, wallMs }: AgentStatus): readonly string[] {
   const lost = (['resent', 'rejected', 'thinned', 'dropped', 'damaged'] as const)
     .filter((what) => (outbox[what] ?? 0) > 0)
     .map((what) => `, ${outbox[what]} ${what}`);
+  const writes = `, writes ${formatSize(outbox.writtenBytesPerDay)} a day`;
   const fault = outbox.fault === undefined ? '' : `, cannot write: ${printable(outbox.fault)}`;
   return [
     'outbox',
-    `${outbox.heldEntries} entries wait (${formatSize(outbox.heldBytes)})${oldest}${fits}${lost.join('')}${fault}`,
+    `${outbox.heldEntries} entries wait (${formatSize(outbox.heldBytes)})${oldest}${fits}${writes}${lost.join('')}${fault}`,
   ];
 }
 

@@ -45,6 +45,17 @@ export interface MountFacts {
   readonly errors?: number;
 }
 
+/** Wear of flash memory. */
+export interface StorageWear {
+  /** In steps of 10, up to which its life is used; 110 is past its end. Absent where the chip does not say. */
+  readonly usedPercent: number | undefined;
+  /** Spare blocks for those that fail: `few` with 80 % used, `nearly-none` with 90 %. */
+  readonly spares: (typeof SPARES)[number];
+}
+
+/** Values of PRE_EOL_INFO, from 1. */
+const SPARES = ['enough', 'few', 'nearly-none'] as const;
+
 /** Process that has a file open. */
 export interface FileHolder {
   readonly path: string;
@@ -167,16 +178,25 @@ export class MachineFacts {
     };
   }
 
-  /** How much of their life eMMC chips have used, percent, as they report it (JEDEC JESD84-B51, DEVICE_LIFE_TIME_EST, steps of 10 %). */
-  async storageLifeUsedPercent(): Promise<number | undefined> {
+  /**
+   * How far eMMC chips are worn, as they report it (JEDEC JESD84-B51, DEVICE_LIFE_TIME_EST and PRE_EOL_INFO), the worst of each. Undefined where
+   * none says: SD cards do not, and NVMe disks have no file for it.
+   */
+  async storageWear(): Promise<StorageWear | undefined> {
     const disks = await readdir(join(this.#root, 'sys/block')).catch((): string[] => []);
-    const said = await Promise.all(
-      disks.filter((disk) => disk.startsWith('mmcblk')).map((disk) => this.#read(`sys/block/${disk}/device/life_time`)),
-    );
-    const steps = said
-      .flatMap((text) => (text === undefined ? [] : text.split(/\s+/).map((step) => Number.parseInt(step, 16))))
-      .filter((step) => step > 0);
-    return steps.length === 0 ? undefined : Math.max(...steps) * 10;
+    const worst = async (file: string): Promise<number> => {
+      const said = disks
+        .filter((disk) => disk.startsWith('mmcblk'))
+        .map((disk) => this.#read(`sys/block/${disk}/device/${file}`));
+      const texts = (await Promise.all(said)).filter((text) => text !== undefined);
+      const steps = texts.flatMap((text) => text.split(/\s+/).map((step) => Number.parseInt(step, 16)));
+      // 0 says that it is not told.
+      return Math.max(0, ...steps.filter((step) => step > 0));
+    };
+    const life = await worst('life_time');
+    const spares = SPARES[(await worst('pre_eol_info')) - 1];
+    if (life === 0 && spares === undefined) return undefined;
+    return { usedPercent: life === 0 ? undefined : life * 10, spares: spares ?? 'enough' };
   }
 
   async memory(): Promise<{ readonly availableBytes: number; readonly totalBytes: number } | undefined> {

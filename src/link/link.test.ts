@@ -268,6 +268,27 @@ describe('the day of a link', () => {
     await killed.close();
     await next.close();
   });
+
+  it('is written each hour where nothing bounds it, however much is carried', async () => {
+    let writes = 0;
+    files.faults = {
+      fail: (operation, path) => {
+        if (operation === 'rename' && path.includes('link.json')) writes += 1;
+        return undefined;
+      },
+    };
+    const link = await open({});
+    for (let minute = 0; minute < 120; minute += 1) {
+      carried.upload += 400_000;
+      await clock.advance(60_000);
+    }
+    // The first of them follows the start by half a minute.
+    expect(writes).toBe(2);
+    await link.close();
+    const next = await open({});
+    expect(next.status().usedBytes).toBe(48_000_000);
+    await next.close();
+  });
 });
 
 it('a check tells what a wake does to commands', () => {

@@ -63,9 +63,10 @@ export interface Link {
 
 const LOOK_EVERY_MS = 30_000;
 const SAVE_EVERY_MS = 5 * 60_000;
-/** Saved sooner once so much was carried: this share of the month or the day, or so many bytes where there is none. */
+/** Saved sooner once this share of the month or the day was carried. */
 const SAVE_SHARE = 0.01;
-const SAVE_BYTES = 100_000;
+/** Where nothing bounds what is carried, the account is a figure, and a cut may take an hour of it. */
+const SAVE_UNBOUNDED_EVERY_MS = 3_600_000;
 /** Shared attributes are read so often when only alarms are sent: a gateway that is to be heard of again must not be lost. */
 const SELDOM_MS = 6 * 3_600_000;
 /** Such a reading, with the connection that it needs. */
@@ -170,11 +171,13 @@ export async function openLink(deps: LinkDeps): Promise<Link> {
   };
   /** Called each half minute: no process that lives longer is lost. */
   const saveWhereDue = (): void => {
-    const monthly = monthlyBytes();
-    const daily = config().link.dailyBytes ?? Number.POSITIVE_INFINITY;
-    const manyBytes = Math.min(monthly === undefined ? SAVE_BYTES : monthly * SAVE_SHARE, daily * SAVE_SHARE);
+    const leastBytes = Math.min(
+      monthlyBytes() ?? Number.POSITIVE_INFINITY,
+      config().link.dailyBytes ?? Number.POSITIVE_INFINITY,
+    );
+    const everyMs = leastBytes === Number.POSITIVE_INFINITY ? SAVE_UNBOUNDED_EVERY_MS : SAVE_EVERY_MS;
     const carriedBytes = Math.abs(now.usedBytes - saved.usedBytes);
-    if (clock.monotonicMs() - saved.atMs >= SAVE_EVERY_MS || carriedBytes >= manyBytes) save();
+    if (clock.monotonicMs() - saved.atMs >= everyMs || carriedBytes >= leastBytes * SAVE_SHARE) save();
   };
   let cancel = (): void => {};
   const lookLater = (): void => {

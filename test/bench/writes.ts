@@ -4,19 +4,23 @@
  *   npm run bench:writes [-- --json] [-- --minutes 10] [-- --after 15] [-- --only tenEntries,outage]
  *
  * Each site is a process of the bundle on an ext4 image of its own, side by side: they sleep nearly all the time. Needs the rights to make and mount
- * an image.
+ * an image, and strace.
  *
  *   quiet        the machine's own sensor, each 10 s
  *   tenEntries   five sensors with two values, each second
  *   outage       the same, with a platform that is away each second minute
  *   hundred      a hundred attached devices with a value each 10 s
  *
- * `mbPerDay` counts the image's block device: data, and the file system's journal. `blockBytesPerPayloadByte` divides it by the entries that were
- * read, as the corpus of the outbox's benchmark counts them. What is written in the time after the run, by a site that goes on as before with its
- * sensors taken out, is not part of it: the agent is stopped, and what it then writes is.
+ * `mbPerDay` counts the image's block device: data, and the file system's journal. What the agent keeps in memory is written later, so its sensors
+ * over HTTP are taken out at the end of the run, it goes on for a quarter of an hour (`--after`), and what it writes meanwhile is counted to the run.
+ * The machine's own sensor does not end, and that quarter of an hour is part of its run. The agent is stopped after that, which is not counted.
+ * `blockBytesPerPayloadByte` divides by the entries that arrived, as the corpus of the outbox's benchmark counts them.
+ *
+ * By writer are the blocks of 4 KiB that each kind of file was given between its syncs, and these syncs, as strace sees them. The rest of the whole
+ * is the file system's own: its journal, and the places and times of files.
  */
 import { execFileSync, spawn } from 'node:child_process';
-import { mkdir, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -26,25 +30,37 @@ import { parseArgs } from 'node:util';
 import { buildBundle, ownNativeModules } from '../../scripts/bundle.ts';
 import { ENTRY_BYTES } from './corpus.ts';
 import { mountImage } from './outbox-bench/image.ts';
+import { type Written, writtenByKind } from './written-files.ts';
 
 const LAUNCHER = resolve(import.meta.dirname, '../../build/bundle/turnstone');
-/** Until an agent has started, and its first writes are over. */
-const BEGINS_AFTER_MS = 20_000;
+/** Until an agent has started, and its first writes are over: the link's account after half a minute is the last. */
+const BEGINS_AFTER_MS = 45_000;
+/** Longer than any sensor's period: a connection that ends while it is taken up again is a failing sensor, and that an alarm. */
+const KEEP_ALIVE_MS = 120_000;
+const STOPS_WITHIN_MS = 20_000;
 const DAY_MS = 86_400_000;
 const MINUTE_MS = 60_000;
 const DEFAULT_POLL_MS = 20_000;
-const TIMES = { json: { type: 'boolean', default: false }, minutes: { type: 'string', default: '10' } } as const;
+/** System calls that write or sync. */
+const TRACED = 'write,writev,pwrite64,pwritev,pwritev2,fsync,fdatasync';
+const TIMES = {
+  json: { type: 'boolean', default: false },
+  minutes: { type: 'string', default: '10' },
+  after: { type: 'string', default: '15' },
+} as const;
 
 interface Site {
   readonly sections: (url: string) => string;
   readonly isAway?: (nowMs: number) => boolean;
+  /** Its sensors do not end with the run. */
+  readonly goesOn?: true;
 }
 
 const HTTP_SENSORS = (url: string): string =>
   `sensors:\n${Array.from({ length: 5 }, (_none, at) => `  - { name: s${at}, kind: http, url: "${url}/sensor/${at}", format: json, period: 1s }\n`).join('')}`;
 
 const SITES: Readonly<Record<string, Site>> = {
-  quiet: { sections: () => 'sensors: [{ name: machine, kind: host, period: 10s }]\n' },
+  quiet: { sections: () => 'sensors: [{ name: machine, kind: host, period: 10s }]\n', goesOn: true },
   tenEntries: { sections: HTTP_SENSORS },
   outage: { sections: HTTP_SENSORS, isAway: (nowMs) => Math.floor(nowMs / MINUTE_MS) % 2 === 1 },
   hundred: {
@@ -68,8 +84,7 @@ interface Figures {
   readonly entries: number;
   readonly arrivalP50Ms: number;
   readonly arrivalP99Ms: number;
-  /** MB a day of the files that grew, by their folder in the state folder; the rest of the whole is the file system's. */
-  readonly largest: string;
+  readonly writers: readonly Written[];
 }
 
 /** Sensors and platform in one: it counts what arrives, and when. */
@@ -84,7 +99,7 @@ class Sink {
   }
 
   static async open(): Promise<Sink> {
-    const server = createServer();
+    const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS });
     const sink = new Sink(server);
     server.on('request', (request, response) => void sink.#answer(request, response));
     await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
@@ -151,33 +166,50 @@ log: { level: error }
 time: { trust: always }
 ${site.sections(sink.url)}`,
   );
-  const child = spawn(LAUNCHER, ['run', '--config', config], {
+  const trace = join(folder, `${name}.trace`);
+  const traced = ['-D', '-f', '--seccomp-bpf', '-qq', '-ttt', '-y', '-s', '0', '-e', `trace=${TRACED}`, '-o', trace];
+  const child = spawn('strace', [...traced, LAUNCHER, 'run', '--config', config], {
     stdio: ['ignore', 'ignore', 'inherit'],
     env: { ...process.env, XDG_CACHE_HOME: join(folder, `${name}-cache`) },
   });
   const exited = new Promise<void>((done) => child.once('exit', () => done()));
+  const written = (): number => {
+    execFileSync('sync', ['--file-system', image.folder]);
+    return image.writtenBytes();
+  };
   try {
     await delay(BEGINS_AFTER_MS);
-    execFileSync('sync', ['--file-system', image.folder]);
-    const before = { bytes: image.writtenBytes(), values: sink.values };
+    const before = { bytes: written(), values: sink.values, atMs: Date.now() };
     sink.delays.length = 0;
-    const runMs = Number(flags.minutes) * MINUTE_MS;
-    await delay(runMs);
+    await delay(Number(flags.minutes) * MINUTE_MS);
+    if (site.goesOn !== true) {
+      // Sensors come last in each file.
+      await writeFile(config, (await readFile(config, 'utf8')).replace(/^sensors:[\s\S]*$/m, ''));
+      child.kill('SIGHUP');
+    }
+    const runMs = Date.now() - before.atMs;
+    await delay(Number(flags.after) * MINUTE_MS);
+    const bytes = written() - before.bytes;
+    const wholeMs = Date.now() - before.atMs;
     const delays = [...sink.delays].sort((a, b) => a - b);
     const entries = sink.values - before.values;
-    child.kill('SIGTERM');
-    await exited;
-    execFileSync('sync', ['--file-system', image.folder]);
-    const bytes = image.writtenBytes() - before.bytes;
+    const countedMs = site.goesOn === true ? wholeMs : runMs;
     return {
-      mbPerDay: (bytes / 1e6) * (DAY_MS / runMs),
+      mbPerDay: (bytes / 1e6) * (DAY_MS / countedMs),
       blockBytesPerPayloadByte: bytes / (entries * ENTRY_BYTES),
       entries,
       arrivalP50Ms: delays[Math.floor(delays.length / 2)] ?? Number.NaN,
       arrivalP99Ms: delays[Math.floor(delays.length * 0.99)] ?? Number.NaN,
-      largest: await largestIn(join(image.folder, 'state')),
+      writers: writtenByKind(await readFile(trace, 'utf8'), {
+        folder: join(image.folder, 'state'),
+        fromMs: before.atMs,
+        untilMs: before.atMs + wholeMs,
+        countedMs,
+      }),
     };
   } finally {
+    child.kill('SIGTERM');
+    await Promise.race([exited, delay(STOPS_WITHIN_MS)]);
     child.kill('SIGKILL');
     await exited;
     sink.close();
@@ -203,20 +235,6 @@ function reply(response: ServerResponse, value: object): void {
   response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(value));
 }
 
-/** The largest entries of the state folder. */
-async function largestIn(state: string): Promise<string> {
-  const names = await readdir(state, { recursive: true });
-  const sizes = await Promise.all(
-    names.map(async (name) => ({ name, facts: await stat(join(state, name)).catch(() => undefined) })),
-  );
-  return sizes
-    .filter(({ facts }) => facts?.isFile() === true)
-    .sort((a, b) => (b.facts?.blocks ?? 0) - (a.facts?.blocks ?? 0))
-    .slice(0, 4)
-    .map(({ name, facts }) => `${name} ${(facts?.blocks ?? 0) / 2} kB`)
-    .join(', ');
-}
-
 function report(figures: Readonly<Record<string, Figures>>): void {
   console.log(
     `${'site'.padEnd(12)}${'MB a day'.padStart(10)}${'block bytes'.padStart(13)}${'entries'.padStart(9)}${'p50 ms'.padStart(9)}${'p99 ms'.padStart(9)}`,
@@ -229,7 +247,9 @@ function report(figures: Readonly<Record<string, Figures>>): void {
       one.arrivalP50Ms.toFixed(0).padStart(9),
       one.arrivalP99Ms.toFixed(0).padStart(9),
     ];
-    console.log(`${name.padEnd(12)}${cells.join('')}   ${one.largest}`);
+    console.log(`${name.padEnd(12)}${cells.join('')}`);
+    for (const { kind, mbPerDay, syncs } of one.writers)
+      console.log(`  ${kind.padEnd(36)}${mbPerDay.toFixed(2).padStart(8)} MB a day ${String(syncs).padStart(6)} syncs`);
   }
   if (!flags.json) return;
   const { quiet, tenEntries, outage, hundred } = figures;
@@ -243,6 +263,7 @@ function report(figures: Readonly<Record<string, Figures>>): void {
       blockBytesPerPayloadByteOffline: outage?.blockBytesPerPayloadByte,
       mbPerDay100Devices: hundred?.mbPerDay,
       arrivalP99Ms100Devices: hundred?.arrivalP99Ms,
+      writers: Object.fromEntries(Object.entries(figures).map(([name, { writers }]) => [name, writers])),
     }),
   );
 }

@@ -27,16 +27,7 @@ export interface DoctorDeps {
   readonly clock: Clock;
   readonly machine: Pick<
     MachineFacts,
-    | 'user'
-    | 'file'
-    | 'under'
-    | 'holders'
-    | 'disk'
-    | 'mount'
-    | 'storageLifeUsedPercent'
-    | 'memory'
-    | 'hasDefaultRoute'
-    | 'unit'
+    'user' | 'file' | 'under' | 'holders' | 'disk' | 'mount' | 'storageWear' | 'memory' | 'hasDefaultRoute' | 'unit'
   >;
   readonly isTimeSynchronised: () => Promise<boolean>;
   /** The release that asks. */

@@ -55,13 +55,23 @@ export const diskHealth = configCheck('disk-health', 'the disk is sound', async 
 const LIFE_WARNING_PERCENT = 80;
 const LIFE_ENDED_PERCENT = 100;
 
+/** The chip tells tenths of its life, and not when it passed them. */
+const NO_DATE = 'when it will be used up is not known: that takes two readings, a tenth of its life apart';
+
 export const storageLife = check('storage-life', 'the flash memory has life left', async ({ machine }) => {
-  const used = await machine.storageLifeUsedPercent();
-  if (used === undefined) return undefined;
-  const said = `the chip has used up to ${used} % of its life`;
-  if (used >= LIFE_ENDED_PERCENT)
+  const wear = await machine.storageWear();
+  if (wear === undefined) return undefined;
+  const { usedPercent, spares } = wear;
+  const said = [
+    ...(usedPercent === undefined ? [] : [`the chip has used up to ${usedPercent} % of its life`]),
+    ...(spares === 'enough'
+      ? []
+      : [spares === 'few' ? '80 % of its spare blocks are used' : 'its spare blocks are used up but for a tenth']),
+    NO_DATE,
+  ].join('; ');
+  if ((usedPercent ?? 0) >= LIFE_ENDED_PERCENT || spares === 'nearly-none')
     return fault(said, 'replace the board or its eMMC soon: turnstone identity export moves its place');
-  return used >= LIFE_WARNING_PERCENT
+  return (usedPercent ?? 0) >= LIFE_WARNING_PERCENT || spares === 'few'
     ? warning(said, 'plan a replacement, and write less: a longer outbox.commitAge')
     : good(said);
 });
@@ -74,7 +84,7 @@ const MIN_RUN_MS = 10 * 60_000;
 export const wear = agentCheck('wear', 'not too much is written', ({ nowMs, startedAtMs, outbox }) => {
   if (nowMs - startedAtMs < MIN_RUN_MS) return undefined;
   const perDay = outbox.writtenBytesPerDay;
-  const said = `${formatSize(perDay)} a day, ${formatSize(perDay * 365)} a year`;
+  const said = `writes ${formatSize(perDay)} a day, ${formatSize(perDay * 365)} a year`;
   return perDay > MAX_BYTES_A_DAY
     ? warning(said, 'raise outbox.commitAge, widen deadbands, or sample less often')
     : good(said);

@@ -34,10 +34,13 @@ const LEDGER_FILE_SHARE = 1 / 512;
 const REJECTED_FILE_SHARE = 1 / 256;
 const DEAD_LETTERS_SHARE = 1 / 256;
 const MAX_SMALL_FILE_BYTES = 1_000_000;
-/** The ledger's cells go to their file when an hour has passed, or when the delivery state grows with them. */
+/**
+ * The ledger's cells go to their file when an hour has passed, or when the delivery state grows with them: past this many, or past those of the
+ * flush before where there are more keys. Else the same cells would be written each minute, and push what is old out of the ledger's files.
+ */
 const FLUSH_AFTER_MS = 3_600_000;
 const MAX_CELLS = 256;
-/** When the disk takes the delivery state but not the ledger, all of these are written again each time: some 100 bytes a cell. */
+/** The delivery state carries no more, as all of these are written again each time: some 100 bytes a cell. */
 const MAX_UNFLUSHED_CELLS = 1_024;
 
 export class Delivery {
@@ -54,6 +57,8 @@ export class Delivery {
   /** Entries that wait in quarantine, out of the lanes' sight. In memory only: a restart puts them back, and age and bound take them with the rest. */
   readonly #quarantined = new SequenceRanges();
   #flushedMs: number;
+  /** How many cells the last flush of this run had. */
+  #flushedCells = 0;
 
   constructor(deps: DeliveryDeps) {
     const { state, settings, clock } = deps;
@@ -150,7 +155,8 @@ export class Delivery {
   /** True when the ledger's cells are to go to their file. */
   get isLedgerDue(): boolean {
     const { size } = this.state.cells;
-    return size > MAX_CELLS || (size > 0 && this.#deps.clock.monotonicMs() - this.#flushedMs > FLUSH_AFTER_MS);
+    const mostCells = Math.min(Math.max(MAX_CELLS, this.#flushedCells), MAX_UNFLUSHED_CELLS);
+    return size > mostCells || (size > 0 && this.#deps.clock.monotonicMs() - this.#flushedMs > FLUSH_AFTER_MS);
   }
 
   /** Writes the delivery state, and first the ledger's cells when they are due. Never rejects. */
@@ -178,6 +184,7 @@ export class Delivery {
       return;
     }
     state.flush += 1;
+    this.#flushedCells = state.cells.size;
     state.cells.clear();
     state.dirty = true;
     this.#flushedMs = clock.monotonicMs();

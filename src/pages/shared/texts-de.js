@@ -194,6 +194,8 @@ export const texts = {
   lanes: 'Spuren',
   comesIn: 'Zugang',
   rate: ({ rate }) => `${rate} Einträge pro Sekunde`,
+  writes: 'Schreibt',
+  aDay: ({ size }) => `${size} am Tag`,
   rejected: 'Abgelehnt',
   thinned: 'Ausgedünnt',
   lost: 'Verloren',

@@ -187,6 +187,8 @@ export const texts = {
   lanes: 'Lanes',
   comesIn: 'Comes in',
   rate: ({ rate }) => `${rate} entries a second`,
+  writes: 'Writes',
+  aDay: ({ size }) => `${size} a day`,
   rejected: 'Rejected',
   thinned: 'Thinned',
   lost: 'Lost',

@@ -88,6 +88,7 @@ function renderOutbox({ outbox }) {
     dropped,
     damaged,
     ratePerS,
+    writtenBytesPerDay,
     fault,
     untimedEntries,
   } = outbox;
@@ -107,6 +108,7 @@ function renderOutbox({ outbox }) {
         .join(', '),
     ],
     [say('comesIn'), say('rate', { rate: tenths(ratePerS) })],
+    [say('writes'), say('aDay', { size: bytes(writtenBytesPerDay) })],
     [say('rejected'), count(rejected), rejected > 0 ? 'warn' : ''],
     [say('thinned'), count(thinned), thinned > 0 ? 'warn' : ''],
     [say('lost'), count(dropped + damaged), dropped + damaged > 0 ? 'bad' : ''],

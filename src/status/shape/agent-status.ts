@@ -74,7 +74,7 @@ export interface OutboxSummary extends Pick<OutboxStatus, Told | Troubles> {
   /** Lost to damage on the disk. */
   readonly damaged: number;
   readonly writtenBytes: number;
-  /** At the rate since the start. */
+  /** Bytes of segments, in whole pages, at the rate since the start; other files and the journal come on top. */
   readonly writtenBytesPerDay: number;
 }
 

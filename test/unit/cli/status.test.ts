@@ -53,7 +53,7 @@ const STATUS: AgentStatus = {
     damaged: 3,
     resent: 0,
     writtenBytes: 1,
-    writtenBytesPerDay: 1,
+    writtenBytesPerDay: 31e6,
   },
   adapted: { renamed: 5, retimed: 0, asText: 2 },
   alarms: [],
@@ -140,7 +140,9 @@ describe('turnstone status', () => {
     expect(out).toContain('! the clock is not synchronised');
     expect(out).toMatch(/platform +the platform does not know this device; enter it there, for 5m/);
     expect(out).toMatch(/uploads +last acknowledged 5m ago, 12 entries sent, trying again in 42s/);
-    expect(out).toContain('120 entries wait (4.1kB), oldest 1m, 812 more hours fit, 2 rejected, 3 damaged');
+    expect(out).toContain(
+      '120 entries wait (4.1kB), oldest 1m, 812 more hours fit, writes 31MB a day, 2 rejected, 3 damaged',
+    );
     expect(out).toMatch(
       /adapted +5 under another key, 2 numbers as text: the platform would have lost them as they were/,
     );

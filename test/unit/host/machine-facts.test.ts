@@ -82,13 +82,17 @@ describe('the machine', () => {
     expect(await machine.holders(['/dev/ttyS0'])).toMatchObject([{ pid: 40, name: 'agetty' }]);
   });
 
-  it('tells how much of its life an eMMC chip has used, and nothing of disks that do not say', async () => {
-    expect(await machine.storageLifeUsedPercent()).toBeUndefined();
+  it('tells how far an eMMC chip is worn, and nothing of disks that do not say', async () => {
+    expect(await machine.storageWear()).toBeUndefined();
     await plant('sys/block/sda/size', '100');
     await plant('sys/block/mmcblk0/device/life_time', '0x00 0x00');
-    expect(await machine.storageLifeUsedPercent()).toBeUndefined();
+    expect(await machine.storageWear()).toBeUndefined();
     await plant('sys/block/mmcblk0/device/life_time', '0x02 0x09');
-    expect(await machine.storageLifeUsedPercent()).toBe(90);
+    expect(await machine.storageWear()).toEqual({ usedPercent: 90, spares: 'enough' });
+    await plant('sys/block/mmcblk0/device/pre_eol_info', '0x01');
+    expect(await machine.storageWear()).toEqual({ usedPercent: 90, spares: 'enough' });
+    await plant('sys/block/mmcblk1/device/pre_eol_info', '0x03');
+    expect(await machine.storageWear()).toEqual({ usedPercent: 90, spares: 'nearly-none' });
   });
 
   it.each([

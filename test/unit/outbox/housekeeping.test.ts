@@ -147,6 +147,22 @@ describe('what was delivered is written', () => {
     expect(stateWrites()).toBe(1);
   });
 
+  it('once with a record of whole seconds: what was read last has arrived before it is written', async () => {
+    fixture.settings = { ...fixture.settings, commitAgeMs: 5_000 };
+    outbox = await fixture.open();
+    const before = stateWrites();
+    // Each second a reading, which leaves when it has gathered, and is answered 200 ms later; timers are a little early now and then.
+    for (let second = 0; second < 340; second += 1) {
+      void outbox.append([fixture.entry('a', second)]);
+      await fixture.clock.advance(300);
+      const batch = await given();
+      await fixture.clock.advance(200);
+      await outbox.acknowledge(batch);
+      await fixture.clock.advance(second === 10 ? 490 : 500);
+    }
+    expect([stateWrites() - before, outbox.status().segments]).toEqual([2, 1]);
+  });
+
   it('again later, when the disk does not take it', async () => {
     await delivered(5);
     files.faults = {
@@ -185,6 +201,23 @@ describe('the ledger is written', () => {
     await delivered(keys, keys);
     await fixture.clock.advance(31_000);
     expect(ledgerFiles()).toBe(expected);
+  });
+
+  it('each hour, too, where more keys than that go on', async () => {
+    const ledgerWrites = (): number => files.changes.filter((change) => /^write .*\/ledger-/.test(change)).length;
+    await delivered(400, 400);
+    await fixture.clock.advance(61_000);
+    const written = ledgerWrites();
+    for (let minute = 0; minute < 50; minute += 1) {
+      await delivered(400, 400);
+      await fixture.clock.advance(60_000);
+    }
+    // One where the hour of the clock ends within.
+    expect(ledgerWrites() - written).toBeLessThanOrEqual(1);
+    await fixture.clock.advance(700_000);
+    expect(ledgerWrites()).toBeGreaterThan(written);
+    const cells = await outbox.readLedger({});
+    expect(cells.reduce((sum, { count }) => sum + count, 0)).toBe(51 * 400);
   });
 
   it('with each entry once, however often it is acknowledged', async () => {
