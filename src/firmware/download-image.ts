@@ -1,6 +1,7 @@
 /**
- * Downloads an image to a part file, chunk by chunk at its place, and begins after a kill or a power cut where whole chunks end. Nothing
- * is held in memory but the piece in hand.
+ * Downloads an image to a part file, chunk by chunk at its place, and begins after a kill or a power cut where whole chunks end. Each piece
+ * is added up as it comes, and written while the next one comes; a next chunk is asked for before the last is written and synced. Nothing is
+ * held in memory but these two pieces, and what the next chunk's connection has received of it.
  *
  *   getFirmware(chunk n) ─► pieces ─► image.part at n × chunk     a server that sends more than a chunk has sent the whole file:
  *        ▲     │ cut, busy: back off, same chunk again            its answer to chunk 0 is streamed as such
@@ -14,6 +15,7 @@ import type { FirmwareBody } from '../platform/device-api.ts';
 import type { DownloadDeps, DownloadTarget } from './download-deps.ts';
 import { type DownloadProgress, keptBytes, readProgress, writeProgress } from './download-progress.ts';
 import { DownloadSchedule, WindowClosed } from './download-schedule.ts';
+import { ImageSums } from './image-sums.ts';
 
 /** Between syncs: what a power cut costs at most, beyond the chunk in hand. */
 const SYNC_EVERY_BYTES = 8 * 1024 * 1024;
@@ -27,9 +29,13 @@ export class ImageDownload {
   readonly #deps: DownloadDeps;
   readonly #target: DownloadTarget;
   readonly #part: OpenFile;
+  /** Of the bytes of the part file so far; after a cut they begin again, and are caught up from the disk at the end. */
+  #sums: ImageSums;
   readonly #schedule: DownloadSchedule;
   readonly #backoff: Backoff;
   #mode: DownloadProgress['mode'] = 'chunks';
+  /** The answer to the chunk at `#at`, when it was asked for already. */
+  #ahead: Promise<FirmwareBody> | undefined;
   /** Whole chunks so far. */
   #at = 0;
   /** The ETag of a whole file whose download has begun: with it the rest can be asked for. */
@@ -42,6 +48,7 @@ export class ImageDownload {
     this.#deps = deps;
     this.#target = target;
     this.#part = part;
+    this.#sums = new ImageSums(target.offer.algorithm);
     const leftBytes = (): number => Math.max(0, (target.offer.sizeBytes ?? 0) - this.#at);
     const linkWaits = (): string | undefined => deps.linkWaits?.(leftBytes());
     this.#schedule = new DownloadSchedule({ ...deps.settings, linkWaits }, deps.clock, elapsedMs);
@@ -49,11 +56,11 @@ export class ImageDownload {
   }
 
   /**
-   * Downloads the whole image; resolves once it is durable.
+   * Downloads the whole image; resolves once it is durable, with its sums.
    * @throws PlatformError `platform/refused`, `platform/not-found` for a file that is offered and not given, AgentError `firmware/no-space`, `firmware/too-large`, `firmware/wrong-size`, `firmware/download-deadline` (drop), and the
    * signal's reason.
    */
-  static async run(deps: DownloadDeps, target: DownloadTarget, signal: AbortSignal): Promise<void> {
+  static async run(deps: DownloadDeps, target: DownloadTarget, signal: AbortSignal): Promise<ImageSums> {
     const { files, settings, clock } = deps;
     const { offer, partPath, progressPath } = target;
     const progress = await readProgress(files, progressPath, {
@@ -72,9 +79,12 @@ export class ImageDownload {
         );
       }
       await download.#expectRoom(offer.sizeBytes);
-      await part.truncate(download.#at);
+      await download.#truncate();
       await download.#note();
+      await download.#sums.catchUp(part, download.#at, signal);
       await download.#run(signal);
+      await download.#sums.catchUp(part, download.#at, signal);
+      return download.#sums;
     } finally {
       await part.close();
     }
@@ -85,13 +95,30 @@ export class ImageDownload {
       await this.#schedule.waitForWindow(signal, this.#deps.onWaits);
       signal.throwIfAborted();
       try {
-        if (await this.#schedule.within((within) => this.#next(within), signal)) return await this.#part.datasync();
-        this.#backoff.reset();
-        if (this.#at - this.#syncedBytes >= SYNC_EVERY_BYTES) await this.#note();
+        await this.#schedule.within((within) => this.#chunks(within), signal);
+        return await this.#part.datasync();
       } catch (error) {
         signal.throwIfAborted();
         await this.#recover(error, signal);
       }
+    }
+  }
+
+  /** Requests until the image is whole. @throws what a request throws; a next one that is under way then is ended. */
+  async #chunks(signal: AbortSignal): Promise<void> {
+    const ended = new AbortController();
+    const either = AbortSignal.any([signal, ended.signal]);
+    try {
+      while (!(await this.#next(either))) {
+        this.#backoff.reset();
+        if (this.#at - this.#syncedBytes >= SYNC_EVERY_BYTES) await this.#note();
+        this.#schedule.expectOpen();
+        signal.throwIfAborted();
+      }
+    } finally {
+      ended.abort();
+      this.#ahead?.then(discard).catch(() => {});
+      this.#ahead = undefined;
     }
   }
 
@@ -120,7 +147,11 @@ export class ImageDownload {
     const { url } = this.#target.offer;
     const { chunkBytes } = this.#deps.settings;
     try {
-      if (this.#mode === 'chunks') return await this.#deps.getChunk(this.#at / chunkBytes, chunkBytes, signal);
+      if (this.#mode === 'chunks') {
+        const ahead = this.#ahead;
+        this.#ahead = undefined;
+        return await (ahead ?? this.#deps.getChunk(this.#at / chunkBytes, chunkBytes, signal));
+      }
       return await this.#deps.getChunk(0, 0, signal);
     } catch (error) {
       if (!hasCode(error, 'platform/not-found') || url === undefined) throw error;
@@ -138,24 +169,55 @@ export class ImageDownload {
   async #receive(body: FirmwareBody, signal: AbortSignal): Promise<number> {
     const at = this.#at;
     let received = 0;
+    let written = 0;
+    let writing = Promise.resolve();
     try {
       for await (const piece of body.stream) {
         signal.throwIfAborted();
         this.#allow(received + piece.length);
-        await this.#part.write(piece, at + received);
-        received += piece.length;
+        await writing;
+        const end = received + piece.length;
+        writing = this.#part.write(piece, at + received).then(() => {
+          written = end;
+        });
+        // Awaited below; until then its fault is not an unhandled one.
+        writing.catch(() => {});
+        if (this.#sums.bytes === at + received) this.#sums.add(piece);
+        received = end;
         this.#deps.onProgress?.(at + received);
-        if (this.#validator !== undefined && at + received - this.#syncedBytes >= SYNC_EVERY_BYTES)
+        if (this.#validator !== undefined && at + received - this.#syncedBytes >= SYNC_EVERY_BYTES) {
+          await writing;
           await this.#note(at + received);
+        }
         await this.#schedule.pay(piece.length, signal);
       }
       this.#expectWhole(received, body.lengthBytes);
+      this.#askAhead(received, signal);
+      await writing;
       return received;
     } catch (error) {
-      if (this.#validator !== undefined) this.#at = at + received;
-      await this.#part.truncate(this.#at);
+      await writing.catch(() => {});
+      if (this.#validator !== undefined) this.#at = at + written;
+      await this.#truncate();
       throw error;
     }
+  }
+
+  /** Asks for the chunk behind a whole one that has come, where there is one and it may come now. */
+  #askAhead(received: number, signal: AbortSignal): void {
+    const { chunkBytes } = this.#deps.settings;
+    const at = this.#at + received;
+    if (this.#mode === 'whole' || received < chunkBytes || at === this.#target.offer.sizeBytes) return;
+    if (!this.#schedule.isOpen) return;
+    this.#ahead = this.#deps.getChunk(at / chunkBytes, chunkBytes, signal);
+    // Awaited when the chunk before is written; until then its fault is not an unhandled one.
+    this.#ahead.catch(() => {});
+  }
+
+  /** Cuts the part file to what counts. */
+  async #truncate(): Promise<void> {
+    await this.#part.truncate(this.#at);
+    if (this.#sums.bytes > this.#at) this.#sums = new ImageSums(this.#target.offer.algorithm);
   }
 
   /** Called before a piece is written, with the bytes of this answer, it included. */
@@ -198,7 +260,7 @@ export class ImageDownload {
     const goesOn = startsAt === this.#at;
     if (!goesOn) {
       this.#at = 0;
-      await this.#part.truncate(0);
+      await this.#truncate();
     }
     await this.#expectRoom(lengthBytes === undefined ? undefined : startsAt + lengthBytes);
     if (goesOn && validator === this.#validator) return;
@@ -210,7 +272,7 @@ export class ImageDownload {
     this.#mode = 'whole';
     this.#validator = undefined;
     this.#at = 0;
-    await this.#part.truncate(0);
+    await this.#truncate();
     await this.#note();
   }
 
