@@ -1,10 +1,10 @@
 /**
  * Downloads an image to a part file, chunk by chunk at its place, and begins after a kill or a power cut where whole chunks end. Each piece
- * is added up as it comes, and written while the next one comes; a next chunk is asked for before the last is written and synced. Nothing is
- * held in memory but these two pieces, and what the next chunk's connection has received of it.
+ * is added up as it comes, and written while the next one comes; the next chunks are asked for before the last are written and synced.
+ * Nothing is held in memory but these two pieces, and what the next request's connection has received of its answer.
  *
- *   getFirmware(chunk n) ─► pieces ─► image.part at n × chunk     a server that sends more than a chunk has sent the whole file:
- *        ▲     │ cut, busy: back off, same chunk again            its answer to chunk 0 is streamed as such
+ *   getFirmware(1, 2, 4 or 8 chunks) ─► pieces ─► image.part      a server that sends more than was asked for has sent the whole file:
+ *        ▲     │ cut, busy: back off, the rest again              its answer to chunk 0 is streamed as such
  *        └─────┘
  */
 import { dirname } from 'node:path';
@@ -19,6 +19,8 @@ import { ImageSums } from './image-sums.ts';
 
 /** Between syncs: what a power cut costs at most, beyond the chunk in hand. */
 const SYNC_EVERY_BYTES = 8 * 1024 * 1024;
+/** Chunks that one request asks for at most. Of an answer that is cut, whole chunks are kept. */
+const MAX_CHUNKS_A_REQUEST = 8;
 const SPARE_BYTES = 32 * 1024 * 1024;
 const MAX_BAD_CHUNKS = 5;
 /** One after the other; with the backoff they take some minutes, in which a file may still be put in its place. */
@@ -34,7 +36,7 @@ export class ImageDownload {
   readonly #schedule: DownloadSchedule;
   readonly #backoff: Backoff;
   #mode: DownloadProgress['mode'] = 'chunks';
-  /** The answer to the chunk at `#at`, when it was asked for already. */
+  /** The answer to the request at `#at`, when it was asked for already. */
   #ahead: Promise<FirmwareBody> | undefined;
   /** Whole chunks so far. */
   #at = 0;
@@ -128,29 +130,43 @@ export class ImageDownload {
     if (sizeBytes !== undefined && this.#at === sizeBytes) return true;
     const body = await this.#request(signal);
     try {
-      if (this.#mode === 'whole' || (body.lengthBytes ?? 0) > this.#deps.settings.chunkBytes)
-        await this.#beginWhole(body);
+      if (this.#mode === 'whole' || (body.lengthBytes ?? 0) > this.#askedBytes(this.#at)) await this.#beginWhole(body);
     } catch (error) {
       await discard(body);
       throw error;
     }
     const received = await this.#receive(body, signal);
+    const isLast = this.#isLast(received);
     this.#at += received;
     this.#badChunks = 0;
     this.#refusals = 0;
-    return sizeBytes === undefined
-      ? this.#mode === 'whole' || received < this.#deps.settings.chunkBytes
-      : this.#at === sizeBytes;
+    return sizeBytes === undefined ? isLast : this.#at === sizeBytes;
+  }
+
+  /**
+   * Returns how many bytes the request at a place asks for: as the server knows places by index and size, a power of two of chunks that
+   * divides the place. The first requests are small.
+   */
+  #askedBytes(at: number): number {
+    const { chunkBytes } = this.#deps.settings;
+    const place = at / chunkBytes;
+    let chunks = 1;
+    while (chunks < Math.min(MAX_CHUNKS_A_REQUEST, place) && place % (2 * chunks) === 0) chunks *= 2;
+    return chunks * chunkBytes;
+  }
+
+  /** True of an answer at `#at` behind which nothing is. */
+  #isLast(received: number): boolean {
+    return this.#mode === 'whole' || received < this.#askedBytes(this.#at);
   }
 
   async #request(signal: AbortSignal): Promise<FirmwareBody> {
     const { url } = this.#target.offer;
-    const { chunkBytes } = this.#deps.settings;
     try {
       if (this.#mode === 'chunks') {
         const ahead = this.#ahead;
         this.#ahead = undefined;
-        return await (ahead ?? this.#deps.getChunk(this.#at / chunkBytes, chunkBytes, signal));
+        return await (ahead ?? this.#getAt(this.#at, signal));
       }
       return await this.#deps.getChunk(0, 0, signal);
     } catch (error) {
@@ -163,6 +179,11 @@ export class ImageDownload {
         signal,
       );
     }
+  }
+
+  #getAt(at: number, signal: AbortSignal): Promise<FirmwareBody> {
+    const bytes = this.#askedBytes(at);
+    return this.#deps.getChunk(at / bytes, bytes, signal);
   }
 
   /** Writes an answer to its place; one that is cut is asked for again, or its rest where the server can send that. */
@@ -198,19 +219,20 @@ export class ImageDownload {
     } catch (error) {
       await writing.catch(() => {});
       if (this.#validator !== undefined) this.#at = at + written;
+      else if (this.#mode === 'chunks' && !hasCode(error, 'firmware/short-answer'))
+        this.#at = at + written - (written % this.#deps.settings.chunkBytes);
       await this.#truncate();
       throw error;
     }
   }
 
-  /** Asks for the chunk behind a whole one that has come, where there is one and it may come now. */
+  /** Asks for what is behind a whole answer that has come, where there is something and it may come now. */
   #askAhead(received: number, signal: AbortSignal): void {
-    const { chunkBytes } = this.#deps.settings;
     const at = this.#at + received;
-    if (this.#mode === 'whole' || received < chunkBytes || at === this.#target.offer.sizeBytes) return;
+    if (this.#isLast(received) || at === this.#target.offer.sizeBytes) return;
     if (!this.#schedule.isOpen) return;
-    this.#ahead = this.#deps.getChunk(at / chunkBytes, chunkBytes, signal);
-    // Awaited when the chunk before is written; until then its fault is not an unhandled one.
+    this.#ahead = this.#getAt(at, signal);
+    // Awaited when the answer before is written; until then its fault is not an unhandled one.
     this.#ahead.catch(() => {});
   }
 
@@ -222,8 +244,8 @@ export class ImageDownload {
 
   /** Called before a piece is written, with the bytes of this answer, it included. */
   #allow(received: number): void {
-    if (this.#mode === 'chunks' && received > this.#deps.settings.chunkBytes) {
-      if (this.#at > 0) throw wrongAnswer('more than a chunk came');
+    if (this.#mode === 'chunks' && received > this.#askedBytes(this.#at)) {
+      if (this.#at > 0) throw wrongAnswer('more came than was asked for');
       this.#mode = 'whole';
     }
     this.#expectFits(this.#at + received);
@@ -246,7 +268,7 @@ export class ImageDownload {
     const at = this.#at + received;
     if (lengthBytes !== undefined && received !== lengthBytes)
       throw wrongAnswer(`${received} of ${lengthBytes} bytes came`);
-    const isLast = this.#mode === 'whole' || received < this.#deps.settings.chunkBytes;
+    const isLast = this.#isLast(received);
     if (isLast && sizeBytes !== undefined && at < sizeBytes)
       throw wrongAnswer(`the file ends at ${at} of ${sizeBytes} bytes`);
     if (isLast && at === 0) throw wrongAnswer('the file is empty');
@@ -255,7 +277,7 @@ export class ImageDownload {
   /** Takes the file from its beginning, or what is missing of it. The noted progress never claims more than the part file holds. */
   async #beginWhole({ startsAt = 0, lengthBytes, validator }: FirmwareBody): Promise<void> {
     // A server that knows no chunks has said so at the first.
-    if (this.#mode === 'chunks' && this.#at > 0) throw wrongAnswer('more than a chunk came');
+    if (this.#mode === 'chunks' && this.#at > 0) throw wrongAnswer('more came than was asked for');
     if (this.#mode === 'chunks') await this.#beginAgain();
     const goesOn = startsAt === this.#at;
     if (!goesOn) {
