@@ -54,14 +54,14 @@ export class DownloadSchedule {
     }
   }
 
-  /** Runs one request. @throws WindowClosed, AgentError `firmware/download-deadline` (drop), and what the request throws. */
+  /** Runs requests. @throws WindowClosed, AgentError `firmware/download-deadline` (drop), and what the request throws. */
   async within<T>(request: (signal: AbortSignal) => Promise<T>, signal: AbortSignal): Promise<T> {
     const over = new AbortController();
     let cancel = (): void => {};
     const look = (): void => {
       const leftMs = this.#limits.downloadDeadlineMs - this.elapsedMs;
-      if (leftMs <= 0) over.abort(this.#overdue());
-      else if (this.#waits !== undefined) over.abort(new WindowClosed(`the rest waits ${this.#waits}`));
+      const reason = this.#closed;
+      if (reason !== undefined) over.abort(reason);
       else cancel = this.#clock.after(Math.min(LOOK_EVERY_MS, leftMs), look);
     };
     look();
@@ -73,6 +73,22 @@ export class DownloadSchedule {
     } finally {
       cancel();
     }
+  }
+
+  /** True while another request may begin. */
+  get isOpen(): boolean {
+    return this.#closed === undefined;
+  }
+
+  /** Called before another request. @throws WindowClosed, AgentError `firmware/download-deadline` (drop). */
+  expectOpen(): void {
+    const reason = this.#closed;
+    if (reason !== undefined) throw reason;
+  }
+
+  get #closed(): Error | undefined {
+    if (this.elapsedMs >= this.#limits.downloadDeadlineMs) return this.#overdue();
+    return this.#waits === undefined ? undefined : new WindowClosed(`the rest waits ${this.#waits}`);
   }
 
   #overdue(): AgentError {

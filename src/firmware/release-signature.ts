@@ -10,6 +10,7 @@ import { createHash, createPublicKey, type KeyObject, sign, verify } from 'node:
 import { AgentError, refusal } from '../errors/agent-error.ts';
 import type { OpenFile } from '../host/files.ts';
 import { sha256Of } from './file-pieces.ts';
+import type { ImageSums } from './image-sums.ts';
 
 const SKIPPABLE_MAGIC = 0x184d2a50;
 const LABEL = Buffer.from('turnstone-sig-1\n');
@@ -64,7 +65,12 @@ export interface VerifiedSignature {
  */
 export async function verifySignature(
   file: OpenFile,
-  options: { readonly keys: readonly TrustedKey[]; readonly required: boolean },
+  options: {
+    readonly keys: readonly TrustedKey[];
+    readonly required: boolean;
+    /** Of the file, when it was added up already; not believed when the file has another length by now. */
+    readonly sums?: ImageSums | undefined;
+  },
 ): Promise<VerifiedSignature> {
   const size = await file.size();
   const frame = await readFrame(file, size);
@@ -81,7 +87,8 @@ export async function verifySignature(
       `the release is signed by key ${frame.keyId.toString('hex')}, which is not trusted`,
     );
   }
-  const digest = await digestOf(file, archiveBytes);
+  const { sums } = options;
+  const digest = sums?.bytes === size ? sums.signedSha256() : await digestOf(file, archiveBytes);
   if (!verify(null, signedMessage(digest), trusted.key, frame.signature))
     throw refusal('firmware/bad-signature', 'the signature does not fit the release');
   return { archiveBytes, signedBy: trusted.name };

@@ -7,6 +7,7 @@ import { ImageDownload } from './download-image.ts';
 import { withPlain } from './file-pieces.ts';
 import type { FirmwareOffer, OfferStanding } from './firmware-offer.ts';
 import { CONFIRMED_NAME, currentVersion, guardLines, HANDED_OVER_NAME, IMAGE_NAME, readTrial } from './guard-state.ts';
+import type { ImageSums } from './image-sums.ts';
 import { LockoutWait } from './lockout-wait.ts';
 import { readImageManifest } from './release-archive.ts';
 import { proveRelease } from './release-trial.ts';
@@ -15,7 +16,7 @@ import type { Update } from './update-journal.ts';
 import { UPDATE_STATES, type UpdateEvent, type UpdateState, type UpdateStep } from './update-states.ts';
 import type { UpdateTurn } from './update-turns.ts';
 import type { StepOutcome, UpdaterDeps } from './updater-deps.ts';
-import { expectAnnounced, expectFitting, expectSigned, type VerifyDeps, writePayload } from './verify-image.ts';
+import { expectAnnounced, expectFitting, expectSigned, sumsOf, type VerifyDeps, writePayload } from './verify-image.ts';
 
 /** Undefined: the signal aborted, or the same step is to be begun again. */
 export type Outcome = StepOutcome<UpdateEvent> | undefined;
@@ -46,6 +47,8 @@ export class UpdateSteps {
   readonly #deps: UpdaterDeps;
   readonly #around: StepSurroundings;
   #withdrawal: AbortController | undefined;
+  /** Sums of the image, when this process downloaded it; used once. */
+  #sums: ImageSums | undefined;
 
   constructor(deps: UpdaterDeps, around: StepSurroundings) {
     this.#deps = deps;
@@ -97,7 +100,8 @@ export class UpdateSteps {
     let turn: UpdateTurn | undefined;
     const outcome = await outcomeOf(signal, async () => {
       turn = await this.#turn(either);
-      await this.#downloadImage(offer, turn, turn === undefined ? either : AbortSignal.any([either, turn.isOver]));
+      const until = turn === undefined ? either : AbortSignal.any([either, turn.isOver]);
+      this.#sums = await this.#downloadImage(offer, turn, until);
     });
     turn?.end();
     this.#withdrawal = undefined;
@@ -116,7 +120,7 @@ export class UpdateSteps {
     return await takeTurn(signal).finally(() => waits(undefined));
   }
 
-  #downloadImage(offer: FirmwareOffer, turn: UpdateTurn | undefined, signal: AbortSignal): Promise<void> {
+  #downloadImage(offer: FirmwareOffer, turn: UpdateTurn | undefined, signal: AbortSignal): Promise<ImageSums> {
     const { files, clock, log, config, deviceApi, getUrl, linkWaits, kind } = this.#deps;
     const { title, version } = offer;
     const getChunk = (chunk: number, sizeBytes: number, ended: AbortSignal) =>
@@ -148,10 +152,14 @@ export class UpdateSteps {
 
   async #verify(update: Update, signal: AbortSignal): Promise<Outcome> {
     const deps = this.#deps;
+    const { offer } = update;
+    const downloaded = this.#sums;
+    this.#sums = undefined;
     return outcomeOf(signal, async () => {
       await withPlain(deps.files, this.image, async (file) => {
-        if (update.offer !== undefined) await expectAnnounced(file, update.offer, deps, signal);
-        const archiveBytes = await expectSigned(file, this.#signing(update));
+        const sums = await sumsOf(file, offer?.algorithm ?? 'SHA256', downloaded, signal);
+        if (offer !== undefined) expectAnnounced(sums, offer, deps.log);
+        const archiveBytes = await expectSigned(file, this.#signing(update), sums);
         if (isOurs(deps, update.title))
           expectFitting(await readImageManifest(file, archiveBytes, signal), update.version, deps.arch);
       });
@@ -265,6 +273,7 @@ export class UpdateSteps {
   /** Takes away the image and what was made of it. */
   async clearImage(): Promise<void> {
     for (const path of [`${this.image}.progress`, this.image, this.#payload]) await this.#deps.files.remove(path);
+    this.#sums = undefined;
   }
 
   /** As `clearImage`, at the start; also removes a person's file whose command was cut short. */

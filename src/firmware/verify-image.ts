@@ -3,9 +3,10 @@
 import type { FirmwareConfig } from '../config/schema/agent-config.ts';
 import { refusal } from '../errors/agent-error.ts';
 import type { OpenFile } from '../host/files.ts';
-import { expectSum, isWeak, startSum } from './checksum.ts';
-import { copyPieces, piecesOf, withPlain } from './file-pieces.ts';
+import { type ChecksumAlgorithm, expectSum, isWeak } from './checksum.ts';
+import { copyPieces, withPlain } from './file-pieces.ts';
 import type { FirmwareOffer } from './firmware-offer.ts';
+import { ImageSums } from './image-sums.ts';
 import { readTrustedKeys } from './release-folder.ts';
 import type { ReleaseManifest } from './release-manifest.ts';
 import { verifySignature } from './release-signature.ts';
@@ -16,34 +17,41 @@ export interface VerifyDeps extends Pick<UpdaterDeps, 'files' | 'log'> {
   readonly config: Pick<FirmwareConfig, 'trustedKeys' | 'requireSignature'>;
 }
 
-/** Verifies size and checksum, as far as the offer names them. @throws AgentError `firmware/wrong-size`, `firmware/checksum-mismatch` (drop). */
-export async function expectAnnounced(
+/** Returns the sums of a whole image: those of its download where they count as many bytes as the file has, else of what is read. */
+export async function sumsOf(
   file: OpenFile,
-  offer: FirmwareOffer,
-  deps: VerifyDeps,
+  algorithm: ChecksumAlgorithm,
+  downloaded: ImageSums | undefined,
   signal: AbortSignal,
-): Promise<void> {
+): Promise<ImageSums> {
   const size = await file.size();
-  if (offer.sizeBytes !== undefined && size !== offer.sizeBytes)
-    throw refusal('firmware/wrong-size', `the image has ${size} bytes, announced were ${offer.sizeBytes}`);
+  if (downloaded?.bytes === size) return downloaded;
+  const sums = new ImageSums(algorithm);
+  await sums.catchUp(file, size, signal);
+  return sums;
+}
+
+/** Verifies size and checksum, as far as the offer names them. @throws AgentError `firmware/wrong-size`, `firmware/checksum-mismatch` (drop). */
+export function expectAnnounced(sums: ImageSums, offer: FirmwareOffer, log: VerifyDeps['log']): void {
+  if (offer.sizeBytes !== undefined && sums.bytes !== offer.sizeBytes)
+    throw refusal('firmware/wrong-size', `the image has ${sums.bytes} bytes, announced were ${offer.sizeBytes}`);
   if (offer.checksum === undefined) return;
-  const sum = startSum(offer.algorithm);
-  for await (const piece of piecesOf(file, size)) {
-    signal.throwIfAborted();
-    sum.update(piece);
-  }
-  expectSum(offer.algorithm, sum.digest(), offer.checksum);
+  expectSum(offer.algorithm, sums.checksum(), offer.checksum);
   if (isWeak(offer.algorithm))
-    deps.log.warn({ algorithm: offer.algorithm }, 'the checksum of this image is weak: it finds accidents, not intent');
+    log.warn({ algorithm: offer.algorithm }, 'the checksum of this image is weak: it finds accidents, not intent');
 }
 
 /**
- * Verifies the signature; resolves with the length of what is signed.
+ * Verifies the signature, of the file's own bytes without `sums`; resolves with the length of what is signed.
  * @throws AgentError `firmware/unsigned`, `firmware/unknown-key`, `firmware/bad-signature` (drop).
  */
-export async function expectSigned(file: OpenFile, deps: VerifyDeps): Promise<number> {
+export async function expectSigned(file: OpenFile, deps: VerifyDeps, sums?: ImageSums): Promise<number> {
   const keys = await readTrustedKeys(deps, deps.config.trustedKeys);
-  const { archiveBytes, signedBy } = await verifySignature(file, { keys, required: deps.config.requireSignature });
+  const { archiveBytes, signedBy } = await verifySignature(file, {
+    keys,
+    required: deps.config.requireSignature,
+    sums,
+  });
   if (signedBy === undefined)
     deps.log.warn({}, 'this image is not signed by a trusted key; signatures are switched off');
   else deps.log.info({ signedBy }, 'the signature is good');

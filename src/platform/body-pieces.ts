@@ -51,11 +51,7 @@ export async function* piecesOf(
         const woken = new Promise<void>((resolve) => {
           wake = resolve;
         });
-        const seconds = Math.round(maxMs / 1_000);
-        const silent = new PlatformError('busy', `the file stopped half way: nothing came for ${seconds} s`, {
-          cut: true,
-        });
-        const cancel = clock.after(maxMs, () => over(silent));
+        const cancel = clock.after(maxMs, () => over(silence(maxMs)));
         body.resume();
         await woken;
         cancel();
@@ -67,4 +63,9 @@ export async function* piecesOf(
     if (!body.readableEnded) body.destroy();
     await ended?.();
   }
+}
+
+function silence(maxMs: number): PlatformError {
+  const seconds = Math.round(maxMs / 1_000);
+  return new PlatformError('busy', `the file stopped half way: nothing came for ${seconds} s`, { cut: true });
 }

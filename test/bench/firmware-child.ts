@@ -13,7 +13,7 @@ import { pipeline } from 'node:stream/promises';
 import { request } from 'undici';
 import { ImageDownload } from '../../src/firmware/download-image.ts';
 import type { FirmwareOffer } from '../../src/firmware/firmware-offer.ts';
-import { expectAnnounced, expectSigned } from '../../src/firmware/verify-image.ts';
+import { expectAnnounced, expectSigned, sumsOf } from '../../src/firmware/verify-image.ts';
 import { systemClock } from '../../src/host/clock.ts';
 import { silentLog } from '../../src/host/log.ts';
 import { HttpDeviceApi } from '../../src/platform/http-device-api.ts';
@@ -50,7 +50,7 @@ async function image([url, token, folder, offerText, keys, log]: [
   const memory = new PeakMemory();
   const startedMs = performance.now();
   const target = { offer, partPath: join(folder, 'image'), progressPath: join(folder, 'image.progress') };
-  await ImageDownload.run(
+  const downloaded = await ImageDownload.run(
     {
       files: systemUpdateFiles,
       clock: systemClock,
@@ -68,8 +68,9 @@ async function image([url, token, folder, offerText, keys, log]: [
   );
   const verify = { files: systemUpdateFiles, log: silentLog, config: { trustedKeys: keys, requireSignature: true } };
   const file = await systemUpdateFiles.openPlain(target.partPath);
-  await expectAnnounced(file, offer, verify, never);
-  await expectSigned(file, verify);
+  const sums = await sumsOf(file, offer.algorithm, downloaded, never);
+  expectAnnounced(sums, offer, silentLog);
+  await expectSigned(file, verify, sums);
   await file.close();
   console.log(JSON.stringify({ ms: performance.now() - startedMs, extraMb: memory.end() }));
   await api.close();

@@ -4,7 +4,7 @@ import { hostName } from '../fields/addresses.ts';
 import { byteRate, duration, filePath, list, program, programArguments, section, size } from '../fields/fields.ts';
 import { hours } from '../fields/local-times.ts';
 
-/** A chunk lost to a bad line is sent again whole; 1 MB is 8 s at 1 Mbit/s. */
+/** A chunk that a bad line cuts is sent again whole; 1 MB is 8 s at 1 Mbit/s. A request asks for up to eight. */
 const DEFAULT_CHUNK = '1MB';
 const DEFAULT_MAX_SIZE = '512MB';
 

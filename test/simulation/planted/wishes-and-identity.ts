@@ -152,7 +152,7 @@ export const WISH_COUNTER_AND_IDENTITY_FAULTS: readonly PlantedFault[] = [
   {
     name: 'an image is not held against its checksum',
     file: 'firmware/update-steps.ts',
-    old: 'if (update.offer !== undefined) await expectAnnounced(file, update.offer, deps, signal);',
+    old: 'if (offer !== undefined) expectAnnounced(sums, offer, deps.log);',
     new: 'void expectAnnounced;',
     needs: ['image offered'],
   },

@@ -119,9 +119,21 @@ async function download(
 }
 
 describe('a download in chunks', () => {
-  it('puts every byte at its place, in requests of the configured chunk', async () => {
+  it('puts every byte at its place, in requests of one chunk and then of more', async () => {
     expect((await download()).equals(image)).toBe(true);
-    expect(asked).toEqual(Array.from({ length: 11 }, (_, chunk) => ({ chunk, size: CHUNK })));
+    expect(asked).toEqual([
+      { chunk: 0, size: CHUNK },
+      { chunk: 1, size: CHUNK },
+      { chunk: 1, size: 2 * CHUNK },
+      { chunk: 1, size: 4 * CHUNK },
+      { chunk: 1, size: 8 * CHUNK },
+    ]);
+  });
+
+  it('asks for eight chunks at most', async () => {
+    const settings = { chunkBytes: 100 };
+    expect((await download(undefined, { settings })).equals(image)).toBe(true);
+    expect(Math.max(...asked.map(({ size }) => size))).toBe(800);
   });
 
   it('ends with the last, short chunk when the size is not known, and asks once more when that was full', async () => {
@@ -137,14 +149,20 @@ describe('a download in chunks', () => {
     expect(asked).toHaveLength(3);
   });
 
-  it('asks again for a chunk that was cut', async () => {
+  it('keeps the whole chunks of an answer that was cut, and asks for the rest', async () => {
     let cuts = 0;
     const getChunk: DownloadDeps['getChunk'] = async (chunk, size) => {
       const bytes = part(chunk, size);
-      return chunk !== 4 || ++cuts > 1 ? bodyOf(bytes) : bodyOf(bytes, { length: bytes.length, cutAt: 700 });
+      return chunk * size !== 4_000 || ++cuts > 1
+        ? bodyOf(bytes)
+        : bodyOf(bytes, { length: bytes.length, cutAt: 2_700 });
     };
     expect((await download(getChunk)).equals(image)).toBe(true);
-    expect(asked.slice(3, 6).map(({ chunk }) => chunk)).toEqual([3, 4, 4]);
+    expect(asked.slice(3)).toEqual([
+      { chunk: 1, size: 4 * CHUNK },
+      { chunk: 3, size: 2 * CHUNK },
+      { chunk: 1, size: 8 * CHUNK },
+    ]);
   });
 
   it.each([

@@ -7,6 +7,7 @@ import { keptBytes, readProgress, writeProgress } from '../../../src/firmware/do
 import type { FirmwareOffer } from '../../../src/firmware/firmware-offer.ts';
 import { type UpdateFiles, updateFiles } from '../../../src/firmware/update-files.ts';
 import type { Clock } from '../../../src/host/clock.ts';
+import type { OpenFile } from '../../../src/host/files.ts';
 import { silentLog } from '../../../src/host/log.ts';
 import type { FirmwareBody } from '../../../src/platform/device-api.ts';
 import { PlatformError } from '../../../src/platform/platform-error.ts';
@@ -60,6 +61,7 @@ interface Attempt {
   readonly signal?: AbortSignal;
 }
 
+/** Downloads, and holds the sums against what lies on the disk. */
 async function download({ content = image, ...attempt }: Attempt = {}): Promise<Buffer> {
   const { getChunk = async (chunk, size) => body(chunkOf(content, chunk, size)) } = attempt;
   const checksum = createHash('sha256').update(content).digest('hex');
@@ -72,7 +74,7 @@ async function download({ content = image, ...attempt }: Attempt = {}): Promise<
     sizeBytes: content.length,
     ...attempt.offer,
   } as FirmwareOffer;
-  await ImageDownload.run(
+  const sums = await ImageDownload.run(
     {
       files: { ...updateFiles(disk), ...attempt.files },
       clock,
@@ -92,7 +94,9 @@ async function download({ content = image, ...attempt }: Attempt = {}): Promise<
     },
     attempt.signal ?? new AbortController().signal,
   );
-  return disk.contentOf(PART);
+  const stored = disk.contentOf(PART);
+  expect([sums.bytes, sums.checksum()]).toEqual([stored.length, createHash('sha256').update(stored).digest()]);
+  return stored;
 }
 
 /** Stops a download when it asks for this offset. */
@@ -121,12 +125,68 @@ describe('what is on the disk', () => {
 
   it('is synced every 8 MB, which is what a power cut leaves', async () => {
     const large = Buffer.alloc(15 * 1024 * 1024, image);
-    const settings = { chunkBytes: 1024 * 1024, maxSizeBytes: large.length };
+    const settings = { chunkBytes: 128 * 1024, maxSizeBytes: large.length };
     await stopAt(14 * 1024 * 1024, { content: large, settings });
     disk.cutPower(() => false);
     bootId = 'boot-2';
     expect((await download({ content: large, settings })).equals(large)).toBe(true);
     expect(asked[0]).toBe(8 * 1024 * 1024);
+  });
+
+  it('is read once by a start that goes on with it, and not at all by the start that received it', async () => {
+    let read = 0;
+    const openPart = async (path: string, mode: number): Promise<OpenFile> => {
+      const file = await updateFiles(disk).openPart(path, mode);
+      const counted = async (into: Uint8Array, at: number): Promise<number> => {
+        const bytes = await file.read(into, at);
+        read += bytes;
+        return bytes;
+      };
+      return { ...file, read: counted };
+    };
+    await stopAt(4_000, { files: { openPart } });
+    expect(read).toBe(0);
+    expect((await download({ files: { openPart } })).equals(image)).toBe(true);
+    expect([asked[0], read]).toEqual([4_000, 4_000]);
+  });
+
+  it('is written while the next piece comes, and its next chunk asked for before the last is written or synced', async () => {
+    const steps: string[] = [];
+    const openPart = async (path: string, mode: number): Promise<OpenFile> => {
+      const file = await updateFiles(disk).openPart(path, mode);
+      const write = async (bytes: Uint8Array, at: number): Promise<void> => {
+        await new Promise((resolve) => setImmediate(resolve));
+        await file.write(bytes, at);
+        steps.push(`written to ${at + bytes.length}`);
+      };
+      return { ...file, write };
+    };
+    const getChunk: DownloadDeps['getChunk'] = async (chunk, size) => {
+      steps.push(`asked at ${chunk * size}`);
+      return body(chunkOf(image, chunk, size));
+    };
+    await download({ offer: { sizeBytes: 2_000 }, content: image.subarray(0, 2_000), files: { openPart }, getChunk });
+    expect(steps.filter((step) => !/[369]00$/.test(step))).toEqual([
+      'asked at 0',
+      'asked at 1000',
+      'written to 1000',
+      'written to 2000',
+    ]);
+  });
+
+  it('holds no more than whole chunks that are written when the disk takes no more in the middle of an answer', async () => {
+    const openPart = async (path: string, mode: number): Promise<OpenFile> => {
+      const file = await updateFiles(disk).openPart(path, mode);
+      const write = (bytes: Uint8Array, at: number): Promise<void> =>
+        at + bytes.length === 3_500 ? Promise.reject(new Error('no space')) : file.write(bytes, at);
+      return { ...file, write };
+    };
+    await expect(download({ files: { openPart } })).rejects.toThrow('no space');
+    expect(asked).toEqual([0, 1_000, 2_000]);
+    expect(disk.contentOf(PART).equals(image.subarray(0, 3_000))).toBe(true);
+    asked = [];
+    expect((await download()).equals(image)).toBe(true);
+    expect(asked[0]).toBe(3_000);
   });
 
   it('is begun anew when the image is another, the chunk is, or the progress is unreadable', async () => {
@@ -247,12 +307,14 @@ describe('a server that', () => {
       answers += 1;
       return answers % 2 === 0 ? body(chunkOf(image, chunk, size)) : body(new Uint8Array());
     };
-    expect((await download({ getChunk, settings: { rateLimitBytesPerS: 2_000 } })).equals(image)).toBe(true);
+    expect((await download({ getChunk, settings: { chunkBytes: 250, rateLimitBytesPerS: 2_000 } })).equals(image)).toBe(
+      true,
+    );
     expect(answers).toBeGreaterThan(12);
   });
 
   it.each(['told', 'untold'])(
-    'sends more than a chunk for a later one is given up after six attempts, the length %s, each ended',
+    'sends more than was asked for later is given up after six attempts, the length %s, each ended',
     async (told) => {
       let ended = 0;
       const getChunk: DownloadDeps['getChunk'] = async (chunk, size) => {
@@ -268,7 +330,7 @@ describe('a server that', () => {
       };
       await expect(download({ getChunk })).rejects.toMatchObject({
         code: 'firmware/short-answer',
-        message: expect.stringContaining('more than a chunk came'),
+        message: expect.stringContaining('more came than was asked for'),
       });
       expect([asked.length, ended]).toEqual([7, 6]);
     },

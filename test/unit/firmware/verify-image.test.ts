@@ -1,11 +1,18 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { FirmwareOffer } from '../../../src/firmware/firmware-offer.ts';
+import { ImageSums } from '../../../src/firmware/image-sums.ts';
 import { readImageManifest } from '../../../src/firmware/release-archive.ts';
 import { parseManifest } from '../../../src/firmware/release-manifest.ts';
-import { signatureFrame } from '../../../src/firmware/release-signature.ts';
+import { SIGNATURE_FRAME_BYTES, signatureFrame } from '../../../src/firmware/release-signature.ts';
 import { updateFiles } from '../../../src/firmware/update-files.ts';
-import { expectAnnounced, expectFitting, expectSigned, writePayload } from '../../../src/firmware/verify-image.ts';
+import {
+  expectAnnounced,
+  expectFitting,
+  expectSigned,
+  sumsOf,
+  writePayload,
+} from '../../../src/firmware/verify-image.ts';
 import type { OpenFile } from '../../../src/host/files.ts';
 import { silentLog } from '../../../src/host/log.ts';
 import { MemoryFiles } from '../../support/memory-files.ts';
@@ -58,8 +65,11 @@ function counted(file: OpenFile): { readonly file: OpenFile; read: number } {
 }
 
 describe('an image', () => {
-  const announced = async (changes: Partial<FirmwareOffer> = {}, signal = never) =>
-    expectAnnounced(await opened(bytes), { ...offer, ...changes }, deps(), signal);
+  const announced = async (changes: Partial<FirmwareOffer> = {}, signal = never) => {
+    const announcement = { ...offer, ...changes };
+    const sums = await sumsOf(await opened(bytes), announcement.algorithm, undefined, signal);
+    expectAnnounced(sums, announcement, deps().log);
+  };
 
   it('has the size and the sum that were announced', async () => {
     await announced({ sizeBytes: bytes.length });
@@ -86,6 +96,26 @@ describe('an image', () => {
     await expect(expectSigned(await opened(bytes), deps())).rejects.toMatchObject({ code: 'firmware/unsigned' });
     expect(await expectSigned(await opened(bytes), deps(false))).toBe(bytes.length);
     expect(warnings).toEqual([expect.stringContaining('not signed by a trusted key')]);
+  });
+
+  it('is not read again for the sums of its download, but for those of another length', async () => {
+    const signed = Buffer.concat([
+      bytes,
+      signatureFrame(createHash('sha256').update(bytes).digest(), signer.privateKey),
+    ]);
+    const whole = new ImageSums('SHA256');
+    whole.add(signed);
+    const seen = counted(await opened(signed));
+    expect(await sumsOf(seen.file, 'SHA256', whole, never)).toBe(whole);
+    expect(await expectSigned(seen.file, deps(), whole)).toBe(bytes.length);
+    expect(seen.read).toBe(SIGNATURE_FRAME_BYTES);
+    const half = new ImageSums('SHA256');
+    half.add(signed.subarray(0, 1_000));
+    expect((await sumsOf(seen.file, 'SHA256', half, never)).checksum()).toEqual(whole.checksum());
+    expect(await expectSigned(seen.file, deps(), half)).toBe(bytes.length);
+    const other = new ImageSums('SHA256');
+    other.add(Buffer.from(signed).fill(0, 0, 1));
+    await expect(expectSigned(seen.file, deps(), other)).rejects.toMatchObject({ code: 'firmware/bad-signature' });
   });
 
   it('tells its manifest before anything else is unpacked', async () => {
