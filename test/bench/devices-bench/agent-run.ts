@@ -26,8 +26,10 @@ export interface Setting {
   readonly url: string;
   /** 0: all belongs to the gateway. */
   readonly devices: number;
-  /** Meters of ten keys each; they are dealt out to the devices. */
+  /** Meters; they are dealt out to the devices. */
   readonly meters: number;
+  /** Of each meter; default 10. */
+  readonly keys?: number;
   readonly period: string;
   readonly uploadInterval: string;
   /** Program and its first arguments; default: the bundle's launcher. */
@@ -41,6 +43,12 @@ export interface Arrived {
   /** On CLOCK_MONOTONIC. */
   readonly firstMs: number;
   readonly lastMs: number;
+}
+
+export interface Delays {
+  readonly values: number;
+  readonly p50Ms: number;
+  readonly p99Ms: number;
 }
 
 export const monotonicMs = (): number => Number(process.hrtime.bigint()) / 1e6;
@@ -84,6 +92,11 @@ export class Sink {
     }
   }
 
+  /** Values that came since the last reset, with the delay from their time to their arrival. */
+  async delays(): Promise<Delays> {
+    return (await (await fetch(`${this.url}/delays`)).json()) as Delays;
+  }
+
   async reset(): Promise<void> {
     await fetch(`${this.url}/reset`);
   }
@@ -95,10 +108,10 @@ export class Sink {
 
 /** Writes the agent's configuration; returns its path. */
 export async function writeConfig(setting: Setting): Promise<string> {
-  const { folder, url, devices, meters, period, uploadInterval } = setting;
+  const { folder, url, devices, meters, keys = KEYS, period, uploadInterval } = setting;
   const ofDevice = (at: number): object => (devices === 0 ? {} : { device: deviceName(at % devices) });
   const registers = Object.fromEntries(
-    Array.from({ length: KEYS }, (_, key) => [`k${key}`, { table: 'input', address: key, type: 'uint16' }]),
+    Array.from({ length: keys }, (_, key) => [`k${key}`, { table: 'input', address: key, type: 'uint16' }]),
   );
   const metersOf = Array.from({ length: meters }, (_, at) => ({
     name: `meter${at}`,

@@ -11,13 +11,21 @@ interface Arrived {
 
 const DEFAULT_POLL_MS = 20_000;
 const arrived = new Map<string, Arrived>();
+/** From the time of each record to its arrival, once for each of its values. */
+let delaysMs: number[] = [];
 
 const server = createServer((request, response) => {
   const { pathname, searchParams } = new URL(request.url ?? '/', 'http://sink');
   const [, , , token = '', what = ''] = pathname.split('/');
   if (pathname === '/arrived') return answer(response, Object.fromEntries(arrived));
+  if (pathname === '/delays') {
+    const sorted = Float64Array.from(delaysMs).sort();
+    const share = (part: number): number => sorted[Math.floor(sorted.length * part)] ?? 0;
+    return answer(response, { values: sorted.length, p50Ms: share(0.5), p99Ms: share(0.99) });
+  }
   if (pathname === '/reset') {
     arrived.clear();
+    delaysMs = [];
     return answer(response, {});
   }
   if (request.method === 'GET' && (what === 'rpc' || pathname.endsWith('/updates')))
@@ -42,8 +50,13 @@ function count(token: string, body: Buffer): void {
   const one = arrived.get(token) ?? { values: 0, firstMs: nowMs, lastMs: nowMs };
   arrived.set(token, one);
   one.lastMs = nowMs;
-  for (const record of Array.isArray(records) ? records : [records])
-    one.values += Object.keys((record as { values?: object }).values ?? (record as object)).length;
+  const wallMs = Date.now();
+  for (const record of Array.isArray(records) ? records : [records]) {
+    const { ts, values } = record as { readonly ts?: number; readonly values?: object };
+    const count = Object.keys(values ?? (record as object)).length;
+    one.values += count;
+    if (ts !== undefined) for (let at = 0; at < count; at += 1) delaysMs.push(wallMs - ts);
+  }
 }
 
 function hold(response: ServerResponse, timeoutMs: number): void {
