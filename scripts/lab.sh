@@ -4,6 +4,7 @@
 #   scripts/lab.sh [TEST-FILTER]          every lab test, with as many power cuts as CI has time for
 #   scripts/lab.sh --full [TEST-FILTER]   the same with full counts; without a filter it writes test/lab/last-run.json
 #   scripts/lab.sh --shell                a prompt in a booted guest; Ctrl-A X or `exit` ends it
+#   scripts/lab.sh --prepare              installs what is missing, and leaves the kernel being built in the background
 #
 # Needs root (or sudo without a password) only to install Debian packages that are missing. The kernel is built once into LAB_CACHE
 # (default ~/.cache/turnstone-lab), which any number of checkouts may share.
@@ -35,10 +36,15 @@ mode=${1:-}
 export LAB_RUN=ci
 case $mode in
   --full) LAB_RUN=full; shift ;;
-  --shell) ;;
-  -*) die 'usage: scripts/lab.sh [--full] [TEST-FILTER] | --shell' ;;
+  --shell | --prepare) ;;
+  -*) die 'usage: scripts/lab.sh [--full] [TEST-FILTER] | --shell | --prepare' ;;
 esac
 install_packages
+if [ "$mode" = --prepare ]; then
+  # Whoever needs it meanwhile waits for the same build.
+  test/lab/build-kernel.sh "$LAB_CACHE" >/dev/null 2>&1 </dev/null &
+  exit 0
+fi
 LAB_KERNEL=$(test/lab/build-kernel.sh "$LAB_CACHE")
 export LAB_KERNEL
 [ "$mode" != --shell ] || exec scripts/dev.sh node test/lab/shell.ts
