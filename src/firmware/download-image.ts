@@ -31,7 +31,7 @@ export class ImageDownload {
   readonly #deps: DownloadDeps;
   readonly #target: DownloadTarget;
   readonly #part: OpenFile;
-  /** Of the bytes of the part file so far; after a cut they begin again, and are caught up from the disk at the end. */
+  /** Sums of the part file's bytes so far; after a cut they begin again, and are caught up from the disk at the end. */
   #sums: ImageSums;
   readonly #schedule: DownloadSchedule;
   readonly #backoff: Backoff;
