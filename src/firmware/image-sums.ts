@@ -33,7 +33,7 @@ export class ImageSums {
     const kept = Math.min(piece.length, SIGNATURE_FRAME_BYTES);
     const tail = Buffer.concat([this.#tail, piece.subarray(piece.length - kept)]);
     const leaving = Math.max(0, tail.length - SIGNATURE_FRAME_BYTES);
-    // What leaves the tail lies before the piece, or the piece is shorter than a frame.
+    // Bytes that leave the tail lie before the piece, or the piece is shorter than a frame.
     this.#signed.update(tail.subarray(0, Math.min(leaving, this.#tail.length)));
     this.#signed.update(piece.subarray(0, piece.length - kept));
     this.#tail = tail.subarray(leaving);

@@ -68,7 +68,7 @@ export async function verifySignature(
   options: {
     readonly keys: readonly TrustedKey[];
     readonly required: boolean;
-    /** Of the file, when it was added up already; not believed when the file has another length by now. */
+    /** Sums of the file, when it was added up already; not believed when the file has another length by now. */
     readonly sums?: ImageSums | undefined;
   },
 ): Promise<VerifiedSignature> {
