@@ -4,7 +4,7 @@
  *   npm run bench:growth [-- --json] [-- --minutes 2] [-- --only values|devices]
  *
  * Each step is the bundle as a process of its own before a sink, its state on an ext4 image, with meters of ten keys (a device's has two) on a simulated board.
- * Processor time and arrivals are those of `--minutes` after a settled start, private memory is read at their end after a collection. Block bytes are
+ * Processor time and arrivals are those of `--minutes` after a settled start, private memory is read at their end after collections. Block bytes are
  * those of these minutes and of the stop behind them, which writes what memory held; a day has as many of them as the rate gives. Needs the rights to
  * make and mount an image.
  */

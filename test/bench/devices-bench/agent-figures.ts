@@ -24,7 +24,7 @@ export interface MemoryFigures {
   readonly moreMb: number;
 }
 
-/** Private memory after a forced collection, with devices and without in turn: one start differs from the next by some MB. */
+/** Private memory after forced collections, with devices and without in turn: one start differs from the next by some MB. */
 export async function measureMemory(sink: Sink, devices: number, runs: number): Promise<MemoryFigures> {
   const measured: MemoryFigures[] = [];
   for (let run = 0; run < runs; run += 1) {
