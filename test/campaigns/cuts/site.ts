@@ -1,0 +1,145 @@
+/** A whole agent at its defaults: five sensors with two values each second, its state on an ext4 image of its own, its platform in another process. */
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { mkdir, open, rm, writeFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { type MountedImage, mountImage } from '../../bench/outbox-bench/image.ts';
+import { SENSORS } from './ledger.ts';
+import { type OutboxContent, readOutboxCopy } from './outbox-copy.ts';
+import { Platform } from './platform.ts';
+
+const LAUNCHER = resolve(import.meta.dirname, '../../../build/bundle/turnstone');
+const BEGINS_WITHIN_MS = 60_000;
+const STOPS_WITHIN_MS = 60_000;
+const LOOK_EVERY_MS = 50;
+
+const run = promisify(execFile);
+
+/** An agent's end, or a copy of its disk. */
+export interface Seen extends OutboxContent {
+  /** UTC epoch ms: what was read until then is judged. */
+  readonly atMs: number;
+}
+
+export class Site {
+  readonly platform: Platform;
+  readonly #folder: string;
+  readonly #image: MountedImage;
+  #agent: { readonly child: ChildProcess; readonly exited: Promise<void> } | undefined;
+
+  private constructor(folder: string, image: MountedImage, platform: Platform) {
+    this.#folder = folder;
+    this.#image = image;
+    this.platform = platform;
+  }
+
+  /** @throws without the rights to make and mount an image. */
+  static async open(folder: string, seed: number): Promise<Site> {
+    await mkdir(folder);
+    const image = await mountImage(folder, 'defaults');
+    const platform = await Platform.start(seed);
+    const site = new Site(folder, image, platform);
+    const sensors = Array.from(
+      { length: SENSORS },
+      (_none, at) =>
+        `  - { name: s${at}, kind: http, url: "${platform.url}/sensor/${at}", format: json, period: 1s }\n`,
+    );
+    await writeFile(
+      site.#config,
+      `version: 1
+platform: { url: "${platform.url}", accessToken: cuts-token }
+stateFolder: ${join(image.folder, 'state')}
+runFolder: ${join(folder, 'run')}
+log: { level: info }
+time: { trust: always }
+status: { page: loopback, port: 0 }
+sensors:
+${sensors.join('')}`,
+    );
+    return site;
+  }
+
+  get #config(): string {
+    return join(this.#folder, 'turnstone.yaml');
+  }
+
+  /** Resolves with the first reading of this life. */
+  async start(): Promise<void> {
+    const { given } = this.platform.ledger;
+    const before = given.length;
+    const log = await open(join(this.#folder, 'agent.log'), 'a');
+    const child = spawn(LAUNCHER, ['run', '--config', this.#config], {
+      stdio: ['ignore', log.fd, log.fd],
+      env: { ...process.env, XDG_CACHE_HOME: join(this.#folder, 'cache') },
+    });
+    await log.close();
+    this.#agent = { child, exited: new Promise((done) => child.once('exit', () => done())) };
+    const untilMs = Date.now() + BEGINS_WITHIN_MS;
+    while (given.length === before) {
+      if (Date.now() > untilMs) throw new Error('the agent reads no sensor');
+      await delay(LOOK_EVERY_MS);
+    }
+  }
+
+  /** SIGKILL; the outbox as the kernel has it then. */
+  async kill(): Promise<Seen> {
+    const atMs = Date.now();
+    await this.#end('SIGKILL');
+    const copy = join(this.#folder, 'outbox');
+    await run('cp', ['-r', join(this.#image.folder, 'state/outbox'), copy]);
+    await this.platform.settled();
+    return await this.#look(atMs, copy);
+  }
+
+  /** The outbox as the disk alone has it, after the journal is replayed. The agent stands still meanwhile, and goes on. */
+  async cutPower(): Promise<Seen> {
+    const copy = join(this.#folder, 'cut.img');
+    const atMs = Date.now();
+    this.#agent?.child.kill('SIGSTOP');
+    try {
+      for (let before = -1; before !== this.#image.writtenBytes(); ) {
+        before = this.#image.writtenBytes();
+        await run('cp', ['--sparse=always', this.#image.file, copy]);
+      }
+    } finally {
+      this.#agent?.child.kill('SIGCONT');
+    }
+    await this.platform.settled();
+    const mount = join(this.#folder, 'cut');
+    await mkdir(mount);
+    await run('mount', ['-o', 'loop', copy, mount]);
+    try {
+      return await this.#look(atMs, join(mount, 'state/outbox'));
+    } finally {
+      await run('umount', [mount]);
+      await rm(mount, { recursive: true });
+      await rm(copy);
+    }
+  }
+
+  /** @throws when a stop takes too long. */
+  async stop(): Promise<void> {
+    const isOver = await Promise.race([this.#end('SIGTERM').then(() => false), delay(STOPS_WITHIN_MS, true)]);
+    if (isOver) throw new Error('the agent does not stop');
+  }
+
+  async close(): Promise<void> {
+    await this.#end('SIGKILL');
+    await writeFile(join(this.#folder, 'ledger.json'), JSON.stringify(this.platform.ledger));
+    this.platform.close();
+    this.#image.release();
+  }
+
+  async #look(atMs: number, outbox: string): Promise<Seen> {
+    const { written, held, damaged } = await readOutboxCopy(outbox);
+    await rm(outbox, { recursive: true });
+    return { atMs, written, held, damaged };
+  }
+
+  async #end(signal: 'SIGKILL' | 'SIGTERM'): Promise<void> {
+    this.#agent?.child.kill(signal);
+    await this.#agent?.exited;
+    this.#agent = undefined;
+  }
+}

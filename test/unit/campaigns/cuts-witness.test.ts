@@ -1,0 +1,68 @@
+/** The judge of the cuts and kills, over ledgers that are made here. */
+import { expect, it } from 'vitest';
+import type { Arrival, Ledger, Reading } from '../../campaigns/cuts/ledger.ts';
+import { repeatsIn, SequenceBook, Witness } from '../../campaigns/cuts/witness.ts';
+
+const PROMISED_MS = 5_000;
+
+const reading = (number: number, atMs: number): Reading => ({ key: 't0', number, atMs });
+const arrival = (number: number, ts: number, atMs = ts): Arrival => ({ key: 't0', number, ts, atMs });
+
+/** Readings 1 to 10, one a second, the last of them at 10 s. The platform had 1 to 3 at once. */
+function tenReadings(): Ledger {
+  return {
+    given: Array.from({ length: 10 }, (_none, at) => reading(at + 1, (at + 1) * 1000)),
+    taken: [1, 2, 3].map((number) => arrival(number, number * 1000)),
+  };
+}
+
+it('finds the one reading that neither platform nor disk has', () => {
+  const witness = new Witness(tenReadings(), PROMISED_MS);
+  expect(witness.judge({ atMs: 11_000, held: new Set(['t0:5']) })).toEqual([
+    { key: 't0', number: 4, atMs: 4_000, ageMs: 7_000, place: undefined },
+  ]);
+  expect(witness).toMatchObject({ judged: 5, fromDisk: 1, oldestUnsafeMs: 7_000 });
+});
+
+it('finds nothing where all that is due is at one of the two, and takes no arrival of after the end', () => {
+  const ledger = tenReadings();
+  const witness = new Witness(ledger, PROMISED_MS);
+  expect(witness.judge({ atMs: 11_000, held: new Set(['t0:4', 't0:5']) })).toEqual([]);
+  ledger.taken.push(arrival(4, 4_000, 12_000));
+  expect(new Witness(ledger, PROMISED_MS).judge({ atMs: 11_000, held: new Set(['t0:5']) })).toHaveLength(1);
+});
+
+it('lets a kill take what is younger than the promise, and a copy nothing that goes on', () => {
+  const held = new Set(['t0:4', 't0:5']);
+  const arrived = { atMs: 60_000, held: new Set<string>() };
+  const ledger = tenReadings();
+  const [killed, copied] = [new Witness(ledger, PROMISED_MS), new Witness(ledger, PROMISED_MS)];
+  killed.judge({ atMs: 11_000, held });
+  copied.judge({ atMs: 11_000, held, isOfCopy: true });
+  ledger.taken.push(arrival(4, 4_000, 13_000), arrival(5, 5_000, 13_000));
+  expect(killed.judge(arrived)).toEqual([]);
+  expect(copied.isSafe(arrived)).toBe(false);
+  expect(copied.judge(arrived).map(({ number }) => number)).toEqual([6, 7, 8, 9, 10]);
+});
+
+it('tells what came again from what came otherwise', () => {
+  const again = [arrival(1, 1_000), arrival(1, 1_000, 2_000)];
+  expect(repeatsIn(again)).toEqual({ repeated: 1, contradictory: [] });
+  const [withOtherTime, ofOtherReading] = [arrival(1, 1_001), arrival(2, 1_000)];
+  expect(repeatsIn([...again, withOtherTime, ofOtherReading])).toEqual({
+    repeated: 1,
+    contradictory: [withOtherTime, ofOtherReading],
+  });
+});
+
+it('finds a sequence of two entries', () => {
+  const book = new SequenceBook();
+  book.enter([{ sequence: 1, name: 't0:1' }]);
+  book.enter([
+    { sequence: 1, name: 't0:1' },
+    { sequence: 2, name: 't0:2' },
+  ]);
+  expect(book.usedTwice).toEqual([]);
+  book.enter([{ sequence: 2, name: 't0:3' }]);
+  expect(book.usedTwice).toEqual(['2: t0:2, t0:3']);
+});
