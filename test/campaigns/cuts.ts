@@ -42,6 +42,7 @@ interface Figures {
   readonly readings: number;
   readonly judged: number;
   readonly fromDisk: number;
+  readonly givenUp: number;
   readonly missing: number;
   readonly oldestUnsafeMs: number;
   readonly repeated: number;
@@ -89,6 +90,7 @@ async function campaign(kind: Kind, ends: readonly number[]): Promise<Figures> {
     readings: sum('readings'),
     judged: sum('judged'),
     fromDisk: sum('fromDisk'),
+    givenUp: sum('givenUp'),
     missing: sum('missing'),
     oldestUnsafeMs: Math.max(0, ...sites.map(({ oldestUnsafeMs }) => oldestUnsafeMs)),
     repeated: sum('repeated'),
@@ -146,6 +148,7 @@ async function oneSite(kind: Kind, at: number, ends: number): Promise<Figures> {
     readings: ledger.given.length,
     judged: witness.judged,
     fromDisk: witness.fromDisk,
+    givenUp: witness.givenUp,
     missing: witness.missing.length,
     oldestUnsafeMs: witness.oldestUnsafeMs,
     repeated,
@@ -161,7 +164,6 @@ async function arriveAll(site: Site, witness: Witness): Promise<void> {
   await site.start();
   const untilMs = Date.now() + ARRIVES_WITHIN_MS;
   while (Date.now() < untilMs && !witness.isSafe({ atMs: Date.now(), held: new Set() })) await delay(LOOK_EVERY_MS);
-  await site.platform.settled();
 }
 
 /** Ascending, ms after the start. */

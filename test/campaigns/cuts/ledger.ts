@@ -17,9 +17,17 @@ export interface Arrival {
   readonly atMs: number;
 }
 
+/** UTC epoch ms at which the agent says that a sensor fails, and works again: on a busy machine it gives up an answer that was in time. */
+export interface Failure {
+  readonly sensor: number;
+  readonly fromMs: number;
+  readonly untilMs: number;
+}
+
 export interface Ledger {
   readonly given: Reading[];
   readonly taken: Arrival[];
+  failures: readonly Failure[];
 }
 
 /** Sensors of a site. Each gives two values, which are the number of its reading. */
@@ -27,6 +35,10 @@ export const SENSORS = 5;
 
 export function keysOf(sensor: number): readonly string[] {
   return [`t${sensor}`, `p${sensor}`];
+}
+
+export function sensorOf(key: string): number {
+  return Number(key.slice(1));
 }
 
 /** True of a key of the sensors: the agent has values of its own, too. */

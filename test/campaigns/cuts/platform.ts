@@ -4,7 +4,7 @@ import type { Ledger } from './ledger.ts';
 import type { FromChild, Manner, ToChild } from './platform-child.ts';
 
 export class Platform {
-  readonly ledger: Ledger = { given: [], taken: [] };
+  readonly ledger: Ledger = { given: [], taken: [], failures: [] };
   readonly url: string;
   readonly #child: ChildProcess;
   readonly #settled = new Map<number, () => void>();

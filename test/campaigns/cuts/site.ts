@@ -1,11 +1,11 @@
 /** A whole agent at its defaults: five sensors with two values each second, its state on an ext4 image of its own, its platform in another process. */
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
-import { mkdir, open, rm, writeFile } from 'node:fs/promises';
+import { mkdir, open, readFile, rm, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { type MountedImage, mountImage } from '../../bench/outbox-bench/image.ts';
-import { SENSORS } from './ledger.ts';
+import { type Failure, SENSORS } from './ledger.ts';
 import { type OutboxContent, readOutboxCopy } from './outbox-copy.ts';
 import { Platform } from './platform.ts';
 
@@ -64,11 +64,15 @@ ${sensors.join('')}`,
     return join(this.#folder, 'turnstone.yaml');
   }
 
+  get #log(): string {
+    return join(this.#folder, 'agent.log');
+  }
+
   /** Resolves with the first reading of this life. */
   async start(): Promise<void> {
     const { given } = this.platform.ledger;
     const before = given.length;
-    const log = await open(join(this.#folder, 'agent.log'), 'a');
+    const log = await open(this.#log, 'a');
     const child = spawn(LAUNCHER, ['run', '--config', this.#config], {
       stdio: ['ignore', log.fd, log.fd],
       env: { ...process.env, XDG_CACHE_HOME: join(this.#folder, 'cache') },
@@ -88,7 +92,7 @@ ${sensors.join('')}`,
     await this.#end('SIGKILL');
     const copy = join(this.#folder, 'outbox');
     await run('cp', ['-r', join(this.#image.folder, 'state/outbox'), copy]);
-    await this.platform.settled();
+    await this.settled();
     return await this.#look(atMs, copy);
   }
 
@@ -105,7 +109,7 @@ ${sensors.join('')}`,
     } finally {
       this.#agent?.child.kill('SIGCONT');
     }
-    await this.platform.settled();
+    await this.settled();
     const mount = join(this.#folder, 'cut');
     await mkdir(mount);
     await run('mount', ['-o', 'loop', copy, mount]);
@@ -116,6 +120,12 @@ ${sensors.join('')}`,
       await rm(mount, { recursive: true });
       await rm(copy);
     }
+  }
+
+  /** Resolves when all that happened until now is in the ledger. */
+  async settled(): Promise<void> {
+    await this.platform.settled();
+    this.platform.ledger.failures = failuresIn(await readFile(this.#log, 'utf8'));
   }
 
   /** @throws when a stop takes too long. */
@@ -142,4 +152,26 @@ ${sensors.join('')}`,
     await this.#agent?.exited;
     this.#agent = undefined;
   }
+}
+
+/** Times at which the agent's log says that a sensor failed. */
+function failuresIn(log: string): readonly Failure[] {
+  const failures: Failure[] = [];
+  const open = new Map<string, number>();
+  const end = (name: string, untilMs: number): void => {
+    const fromMs = open.get(name);
+    if (fromMs !== undefined) failures.push({ sensor: Number(name.slice(1)), fromMs, untilMs });
+    open.delete(name);
+  };
+  // A kill may have cut a line off.
+  for (const line of log.split('\n').filter((text) => text.startsWith('{') && text.endsWith('}'))) {
+    const { time, sensor, msg } = JSON.parse(line) as { readonly time: string; readonly sensor?: string; msg: string };
+    const atMs = Date.parse(time);
+    if (msg === 'the agent runs') for (const name of [...open.keys()]) end(name, atMs);
+    if (sensor === undefined) continue;
+    if (msg === 'the sensor works again') end(sensor, atMs);
+    else if (!open.has(sensor)) open.set(sensor, atMs);
+  }
+  for (const name of [...open.keys()]) end(name, Number.POSITIVE_INFINITY);
+  return failures;
 }

@@ -1,8 +1,9 @@
 /**
  * Judges what was lost when an agent ended. A reading is safe when the platform has answered 200 for it, or the disk holds it as one that waits.
- * At an end every reading is safe that is older than the promise; a younger one may go with a kill, and is not asked for any more.
+ * At an end every reading is safe that is older than the promise; a younger one may go with a kill, and is not asked for any more. An answer of a
+ * sensor that the agent says it gave up is no reading.
  */
-import { type Arrival, type Ledger, nameOf, type Reading } from './ledger.ts';
+import { type Arrival, type Ledger, nameOf, type Reading, sensorOf } from './ledger.ts';
 
 export interface End {
   /** UTC epoch ms. */
@@ -31,6 +32,8 @@ export class Witness {
   judged = 0;
   /** Those of them that the disk alone had. */
   fromDisk = 0;
+  /** Answers of sensors that the agent gave up. */
+  givenUp = 0;
 
   constructor(ledger: Ledger, promisedMs: number) {
     this.#ledger = ledger;
@@ -39,7 +42,7 @@ export class Witness {
 
   /** Enters an end. @returns what is missing at it, and was not missing before. */
   judge(end: End): readonly Placed[] {
-    const known = this.#knownAt(end);
+    const known = this.#knownAt(end).filter((one) => one.place !== undefined || !this.#isGivenUp(one));
     const due = known.filter(({ ageMs }) => ageMs > this.#promisedMs);
     this.judged += due.length;
     this.fromDisk += due.filter(({ place }) => place === 'disk').length;
@@ -53,7 +56,23 @@ export class Witness {
 
   /** True when all readings that are due by now are safe. */
   isSafe(end: End): boolean {
-    return this.#knownAt(end).every(({ ageMs, place }) => ageMs <= this.#promisedMs || place !== undefined);
+    return this.#knownAt(end).every(
+      (one) => one.ageMs <= this.#promisedMs || one.place !== undefined || this.#isGivenUp(one),
+    );
+  }
+
+  /** The agent tells a failure after the answer of that read and before the next, and that the sensor works again after the answer that it took. */
+  #isGivenUp({ key, number, atMs }: Reading): boolean {
+    const { given, failures } = this.#ledger;
+    const nextMs = given.find((other) => other.key === key && other.atMs > atMs)?.atMs ?? Number.POSITIVE_INFINITY;
+    const isGivenUp = failures.some(
+      ({ sensor, fromMs, untilMs }) =>
+        sensor === sensorOf(key) && (atMs <= fromMs ? fromMs < nextMs : nextMs <= untilMs),
+    );
+    if (!isGivenUp) return false;
+    this.givenUp += 1;
+    this.#gone.add(nameOf({ key, number }));
+    return true;
   }
 
   /** Readings of before an end, without those that were lost earlier, and where each of them is. */

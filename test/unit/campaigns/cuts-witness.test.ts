@@ -13,6 +13,7 @@ function tenReadings(): Ledger {
   return {
     given: Array.from({ length: 10 }, (_none, at) => reading(at + 1, (at + 1) * 1000)),
     taken: [1, 2, 3].map((number) => arrival(number, number * 1000)),
+    failures: [],
   };
 }
 
@@ -43,6 +44,19 @@ it('lets a kill take what is younger than the promise, and a copy nothing that g
   expect(killed.judge(arrived)).toEqual([]);
   expect(copied.isSafe(arrived)).toBe(false);
   expect(copied.judge(arrived).map(({ number }) => number)).toEqual([6, 7, 8, 9, 10]);
+});
+
+it('does not ask for answers that the agent gave up, from the one before it says so to the one before it takes one', () => {
+  const missingWith = (fromMs: number, untilMs: number, sensor = 0): readonly number[] => {
+    const ledger = tenReadings();
+    ledger.failures = [{ sensor, fromMs, untilMs }];
+    return new Witness(ledger, PROMISED_MS).judge({ atMs: 11_000, held: new Set() }).map(({ number }) => number);
+  };
+  expect(missingWith(4_500, 4_900)).toEqual([5]);
+  expect(missingWith(4_500, 5_500)).toEqual([5]);
+  expect(missingWith(4_500, 6_500)).toEqual([]);
+  expect(missingWith(3_500, 4_500)).toEqual([4, 5]);
+  expect(missingWith(4_500, 6_500, 1)).toEqual([4, 5]);
 });
 
 it('tells what came again from what came otherwise', () => {
