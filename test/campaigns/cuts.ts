@@ -11,7 +11,9 @@
  *   kill   SIGKILL 5 to 12 s after the first reading of a life; the next one begins with the same state
  *
  * In the end each site runs with a platform that answers until all has arrived. Fails when anything is missing, came with another time or value,
- * or when the disk had two entries of one sequence. `oldestUnsafeMs` is the age of the oldest reading that a cut or kill found nowhere.
+ * or when the disk had two entries of one sequence. `oldestUnsafeMs` is the age of the oldest reading that a cut or kill found nowhere, `fromDisk`
+ * how many were due and at the disk alone, `repeated` how many the platform took again, with the same time. `givenUp` are answers of sensors that the
+ * agent's log says it gave up, which a busy machine causes: they are asked for only where they were found.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -56,6 +56,7 @@ time: { trust: always }
 status: { page: loopback, port: 0 }
 sensors:
 ${sensors.join('')}`,
+      { mode: 0o600 },
     );
     return site;
   }
