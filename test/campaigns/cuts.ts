@@ -10,7 +10,8 @@
  *          mounted, and its outbox drained as in another boot. Four cuts within one run, 20 to 120 s after its start
  *   kill   SIGKILL 5 to 12 s after the first reading of a life; the next one begins with the same state
  *
- * In the end each site runs with a platform that answers until all has arrived. Fails when anything is missing, came with another time or value,
+ * A stop of the agent, after each run of cuts, loses nothing but reads under way. In the end each site runs with a platform that answers until all
+ * has arrived. Fails when anything is missing, came with another time or value,
  * or when the disk had two entries of one sequence. `oldestUnsafeMs` is the age of the oldest reading that a cut or kill found nowhere, `fromDisk`
  * how many were due and at the disk alone, `repeated` how many the platform took again, with the same time. `givenUp` are answers of sensors that the
  * agent's log says it gave up, which a busy machine causes: they are asked for only where they were found.
@@ -29,6 +30,8 @@ import { repeatsIn, SequenceBook, Witness } from './cuts/witness.ts';
 const COMMIT_AGE_MS = 5_000;
 /** What one commit takes on a busy machine. */
 const COMMIT_TAKES_MS = 1_000;
+/** A stop ends reads that are under way. */
+const READ_TAKES_MS = 1_000;
 const SITES_OF_A_KIND = 2;
 const CUTS_IN_A_RUN = 4;
 const CUT_MS = { from: 20_000, to: 120_000 };
@@ -134,7 +137,10 @@ async function oneSite(kind: Kind, at: number, ends: number): Promise<Figures> {
         await delay(Math.max(0, startedMs + afterMs - Date.now()));
         judge(await site.cutPower());
       }
-      await site.stop();
+      const { atMs, held, written, tookMs } = await site.stop();
+      for (const one of witness.judge({ atMs, held, promisedMs: tookMs + READ_TAKES_MS }))
+        contradict(kind, at, `stopped at ${atMs}: ${JSON.stringify(one)}`);
+      book.enter(written);
     }
     if (ends > 0) await arriveAll(site, witness);
     for (const one of witness.judge({ atMs: Date.now(), held: new Set() }))

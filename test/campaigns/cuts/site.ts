@@ -91,10 +91,7 @@ ${sensors.join('')}`,
   async kill(): Promise<Seen> {
     const atMs = Date.now();
     await this.#end('SIGKILL');
-    const copy = join(this.#folder, 'outbox');
-    await run('cp', ['-r', join(this.#image.folder, 'state/outbox'), copy]);
-    await this.settled();
-    return await this.#look(atMs, copy);
+    return await this.#left(atMs);
   }
 
   /** The outbox as the disk alone has it, after the journal is replayed. The agent stands still meanwhile, and goes on. */
@@ -129,10 +126,13 @@ ${sensors.join('')}`,
     this.platform.ledger.failures = failuresIn(await readFile(this.#log, 'utf8'));
   }
 
-  /** @throws when a stop takes too long. */
-  async stop(): Promise<void> {
+  /** SIGTERM; what it left, and how long it took. @throws when that is too long. */
+  async stop(): Promise<Seen & { readonly tookMs: number }> {
+    const fromMs = Date.now();
     const isOver = await Promise.race([this.#end('SIGTERM').then(() => false), delay(STOPS_WITHIN_MS, true)]);
     if (isOver) throw new Error('the agent does not stop');
+    const { atMs, written, held, damaged } = await this.#left(Date.now());
+    return { atMs, written, held, damaged, tookMs: atMs - fromMs };
   }
 
   async close(): Promise<void> {
@@ -140,6 +140,13 @@ ${sensors.join('')}`,
     await writeFile(join(this.#folder, 'ledger.json'), JSON.stringify(this.platform.ledger));
     this.platform.close();
     this.#image.release();
+  }
+
+  async #left(atMs: number): Promise<Seen> {
+    const copy = join(this.#folder, 'outbox');
+    await run('cp', ['-r', join(this.#image.folder, 'state/outbox'), copy]);
+    await this.settled();
+    return await this.#look(atMs, copy);
   }
 
   async #look(atMs: number, outbox: string): Promise<Seen> {

@@ -12,6 +12,8 @@ export interface End {
   readonly held: ReadonlySet<string>;
   /** The agent itself goes on: nothing may be missing later. */
   readonly isOfCopy?: true;
+  /** Age from which a reading is to be safe; by default that of the promise. */
+  readonly promisedMs?: number;
 }
 
 /** A reading at an end, and where it is. */
@@ -43,11 +45,12 @@ export class Witness {
   /** Enters an end. @returns what is missing at it, and was not missing before. */
   judge(end: End): readonly Placed[] {
     const known = this.#knownAt(end).filter((one) => one.place !== undefined || !this.#isGivenUp(one));
-    const due = known.filter(({ ageMs }) => ageMs > this.#promisedMs);
+    const { promisedMs = this.#promisedMs } = end;
+    const due = known.filter(({ ageMs }) => ageMs > promisedMs);
     this.judged += due.length;
     this.fromDisk += due.filter(({ place }) => place === 'disk').length;
     const unsafe = known.filter(({ place }) => place === undefined);
-    const missing = unsafe.filter(({ ageMs }) => ageMs > this.#promisedMs);
+    const missing = unsafe.filter(({ ageMs }) => ageMs > promisedMs);
     for (const one of end.isOfCopy === true ? missing : unsafe) this.#gone.add(nameOf(one));
     this.oldestUnsafeMs = Math.max(this.oldestUnsafeMs, ...unsafe.map(({ ageMs }) => ageMs));
     this.missing.push(...missing);

@@ -46,6 +46,11 @@ it('lets a kill take what is younger than the promise, and a copy nothing that g
   expect(copied.judge(arrived).map(({ number }) => number)).toEqual([6, 7, 8, 9, 10]);
 });
 
+it('asks a stop for younger readings, too', () => {
+  const end = { atMs: 11_000, held: new Set(['t0:4', 't0:5', 't0:6', 't0:7', 't0:8']), promisedMs: 1_500 };
+  expect(new Witness(tenReadings(), PROMISED_MS).judge(end).map(({ number }) => number)).toEqual([9]);
+});
+
 it('does not ask for answers that the agent gave up, from the one before it says so to the one before it takes one', () => {
   const missingWith = (fromMs: number, untilMs: number, sensor = 0): readonly number[] => {
     const ledger = tenReadings();
