@@ -11,6 +11,8 @@ const MKFS = ['-q', '-F', '-b', '4096', '-E', 'lazy_itable_init=0,lazy_journal_i
 
 export interface MountedImage {
   readonly folder: string;
+  /** The file behind the block device. */
+  readonly file: string;
   readonly writtenBytes: () => number;
   readonly release: () => void;
 }
@@ -32,6 +34,7 @@ export async function mountImage(folder: string, mountOptions: string): Promise<
   }
   return {
     folder: mount,
+    file: image,
     writtenBytes: () =>
       Number(
         readFileSync(`/sys/block/${basename(device)}/stat`, 'utf8')
